@@ -1,0 +1,48 @@
+// Package plan holds the plans that an account can be on.
+package plan
+
+import (
+	"github.com/recital-tts/recital/domain"
+)
+
+// Type names a plan, as AccountResponse.plan.type shows it.
+type Type string
+
+// The plans.
+const (
+	Free       Type = "free"
+	Indie      Type = "indie"
+	Pro        Type = "pro"
+	Premium    Type = "premium"
+	Enterprise Type = "enterprise"
+)
+
+// Plan is what a plan grants in one period.
+type Plan struct {
+	Type          Type
+	Characters    int64 // included Unicode code points; 0 with Unlimited
+	Unlimited     bool  // no limit at all
+	Metered       bool  // past Characters the account goes on and is billed; otherwise it is refused
+	CommercialUse bool
+}
+
+// Lookup gives the plan of a type, or domain.Invalid.
+func Lookup(t Type) (Plan, error) {
+	for _, p := range All() {
+		if p.Type == t {
+			return p, nil
+		}
+	}
+	return Plan{}, domain.Refuse(domain.Invalid, "unknown plan: it is one of free, indie, pro, premium or enterprise")
+}
+
+// All lists the plans from the smallest to the largest.
+func All() []Plan {
+	return []Plan{
+		{Type: Free, Characters: 15_000},
+		{Type: Indie, Characters: 200_000, Metered: true, CommercialUse: true},
+		{Type: Pro, Characters: 1_250_000, Metered: true, CommercialUse: true},
+		{Type: Premium, Characters: 5_700_000, Metered: true, CommercialUse: true},
+		{Type: Enterprise, Unlimited: true, CommercialUse: true},
+	}
+}

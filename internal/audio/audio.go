@@ -1,0 +1,43 @@
+// Package audio knows the formats of the replies: their names, content types and containers. What needs a codec
+// library runs in codec processes (subpackage codec); PCM, WAV and µ-law are made here.
+package audio
+
+import "context"
+
+// Format is a format that the interface names.
+type Format string
+
+// The formats.
+const (
+	AAC      Format = "aac"
+	MP3      Format = "mp3"
+	Raw      Format = "raw" // the same bytes as PCMS16LE
+	WAV      Format = "wav"
+	ULaw     Format = "ulaw" // µ-law (ITU-T G.711) in a WAV container
+	WebM     Format = "webm" // Opus in a live WebM container
+	PCMS16LE Format = "pcm_s16le"
+	PCMF32LE Format = "pcm_f32le"
+)
+
+// Spec is what a reply's audio shall be: one channel of a format at a sample rate.
+type Spec struct {
+	Format     Format
+	SampleRate int // Hz: 8000, 16000 or 24000
+}
+
+// Encoder turns one stream of speech into a format. Its methods are called by one goroutine at a time.
+type Encoder interface {
+	// Encode takes samples (signed 16-bit little-endian, one channel, at the input rate) and returns the encoded
+	// bytes that are ready, which may be none. The slices belong to their receivers.
+	Encode(ctx context.Context, pcm []byte) ([]byte, error)
+	// Finish returns the last bytes.
+	Finish(ctx context.Context) ([]byte, error)
+	// Close gives the encoder's resources back; safe after Finish and more than once.
+	Close()
+}
+
+// Encoders opens encoders.
+type Encoders interface {
+	// Open starts a stream whose samples come at inputRate Hz.
+	Open(ctx context.Context, spec Spec, inputRate int) (Encoder, error)
+}

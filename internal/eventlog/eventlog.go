@@ -1,0 +1,164 @@
+// Package eventlog is the port to the event log, the only source of truth, and the codec of its events.
+// Adapters are subpackages (esdb); every adapter passes the contract suite in logtest.
+package eventlog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Log is the event log. Every call ends when its context ends.
+//
+// Errors: ErrUnavailable (wrapped) when the log cannot be reached now; a ConflictError from Append when the stream is
+// not at the expected revision; the context's error when it ended first.
+type Log interface {
+	// Append adds the events to the stream in one step, if the stream is at the expected revision. An append whose
+	// outcome was unknown (timeout, cut connection) has been repeated identically, so an error other than
+	// ErrUnavailable and a context's error means that nothing was written. Repeating an identical append (same
+	// expected revision, same event ids) succeeds without writing again.
+	Append(ctx context.Context, stream string, expected Revision, events []Proposed) (Appended, error)
+
+	// ReadStream yields the events of a stream from a revision (inclusive) upwards, in bounded reads. A stream that
+	// was never written yields nothing. After a non-nil error nothing more is yielded.
+	ReadStream(ctx context.Context, stream string, from uint64) iter.Seq2[Recorded, error]
+
+	// ReadStreamBackwards yields the events of a stream from its end down to revision 0, in bounded reads.
+	ReadStreamBackwards(ctx context.Context, stream string) iter.Seq2[Recorded, error]
+
+	// Head is the position of the last event of ours (system events left out), or Start when there is none.
+	Head(ctx context.Context) (Position, error)
+
+	// Subscribe delivers every event of ours after the position, in log order, until ctx ends. It outlives outages
+	// of the log by resuming after the last event that it delivered.
+	Subscribe(ctx context.Context, after Position) Subscription
+}
+
+// Subscription is one catch-up subscription to the whole log.
+type Subscription interface {
+	// Deliveries is closed when the subscription's context has ended or the subscription cannot go on (see Err).
+	Deliveries() <-chan Delivery
+	// Err is why Deliveries was closed: the context's error, or what made going on impossible.
+	Err() error
+}
+
+// Delivery is one step of a subscription: an event, or a change between behind, live and interrupted.
+type Delivery struct {
+	Kind  DeliveryKind
+	Event Recorded // of KindEvent
+}
+
+// DeliveryKind tells what a Delivery says.
+type DeliveryKind int
+
+// The kinds of deliveries.
+const (
+	KindEvent       DeliveryKind = iota // an event
+	KindCaughtUp                        // all events up to the log's head have been delivered; later ones follow as they are written
+	KindInterrupted                     // the connection was lost; delivery resumes by itself and catches up again
+)
+
+// Proposed is an event to be appended.
+type Proposed struct {
+	ID       uuid.UUID // EventID makes it
+	Type     string
+	Data     []byte // JSON
+	Metadata []byte // JSON
+}
+
+// Recorded is an event of the log.
+type Recorded struct {
+	ID       uuid.UUID
+	Stream   string
+	Revision uint64
+	Position Position
+	Type     string
+	Data     []byte
+	Metadata []byte
+	Created  time.Time // the log's clock
+}
+
+// Appended is where an append ended.
+type Appended struct {
+	Revision Revision // of the stream's last event
+	Position Position // of the append's last event
+}
+
+// Revision is the revision of a stream's last event; NoStream before its first.
+type Revision int64
+
+// NoStream is the revision of a stream that has no event.
+const NoStream Revision = -1
+
+// Position is a place in the log. Positions only compare; their difference means nothing. Gaps are normal.
+type Position struct {
+	Commit  uint64
+	Prepare uint64
+}
+
+// Start is before the first event.
+func Start() Position { return Position{} }
+
+// Compare is negative, zero or positive as p stands before, at or after q.
+func (p Position) Compare(q Position) int {
+	switch {
+	case p.Commit < q.Commit, p.Commit == q.Commit && p.Prepare < q.Prepare:
+		return -1
+	case p == q:
+		return 0
+	default:
+		return 1
+	}
+}
+
+// String is the form of the x-recital-position header: two decimal numbers joined by a slash.
+func (p Position) String() string {
+	return strconv.FormatUint(p.Commit, 10) + "/" + strconv.FormatUint(p.Prepare, 10)
+}
+
+// ParsePosition reads what String wrote.
+func ParsePosition(s string) (Position, error) {
+	commit, prepare, found := strings.Cut(s, "/")
+	if !found {
+		return Position{}, errors.New("a position is two numbers joined by a slash")
+	}
+	c, err := strconv.ParseUint(commit, 10, 64)
+	if err != nil {
+		return Position{}, errors.New("the commit part of the position is not a number")
+	}
+	p, err := strconv.ParseUint(prepare, 10, 64)
+	if err != nil {
+		return Position{}, errors.New("the prepare part of the position is not a number")
+	}
+	return Position{Commit: c, Prepare: p}, nil
+}
+
+// Errors of a Log.
+var (
+	ErrUnavailable = errors.New("the event log does not answer")
+	ErrTooLarge    = errors.New("the append is larger than the event log takes")
+)
+
+// ConflictError says that a stream was not at the expected revision.
+type ConflictError struct {
+	Stream   string
+	Expected Revision
+	Actual   Revision // as far as the log told
+}
+
+// Error names the stream and both revisions.
+func (e *ConflictError) Error() string {
+	return fmt.Sprintf("stream %s is at revision %d, not %d", e.Stream, e.Actual, e.Expected)
+}
+
+// EventID is the id of the index-th event of a command: the same command and index give the same id, so that an
+// append can be repeated. It is a UUIDv5 (RFC 9562, 5.5) with the command id as the namespace.
+func EventID(command uuid.UUID, index int) uuid.UUID {
+	return uuid.NewSHA1(command, []byte(strconv.Itoa(index)))
+}

@@ -1,0 +1,80 @@
+// Package workers runs the processes that link C code (speech engine, codecs) as children that speak frames over
+// their standard input and output. A child that crashes or stalls costs its job, never the server.
+package workers
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// MaxPayload is the largest payload of a frame in bytes.
+const MaxPayload = 1 << 20
+
+const headerSize = 9
+
+// Frame is one message between recitald and a worker. What the kinds mean is each protocol's own affair.
+type Frame struct {
+	Kind    byte
+	Stream  uint32 // which of several concurrent jobs it belongs to; 0 where there is only one
+	Payload []byte
+}
+
+// ErrFrameTooLarge says that a frame is over MaxPayload.
+var ErrFrameTooLarge = errors.New("a frame is larger than 1 MiB")
+
+// Reader reads frames.
+type Reader struct{ in *bufio.Reader }
+
+// NewReader reads frames from r.
+func NewReader(r io.Reader) *Reader { return &Reader{in: bufio.NewReaderSize(r, 64<<10)} }
+
+// Read gives the next frame, whose payload is the caller's to keep. It returns io.EOF at a clean end and
+// io.ErrUnexpectedEOF in the middle of a frame.
+func (r *Reader) Read() (Frame, error) {
+	var header [headerSize]byte
+	if _, err := io.ReadFull(r.in, header[:]); err != nil {
+		return Frame{}, err
+	}
+	size := binary.LittleEndian.Uint32(header[5:])
+	if size > MaxPayload {
+		return Frame{}, ErrFrameTooLarge
+	}
+	frame := Frame{Kind: header[0], Stream: binary.LittleEndian.Uint32(header[1:]), Payload: make([]byte, size)}
+	if _, err := io.ReadFull(r.in, frame.Payload); err != nil {
+		if errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
+		}
+		return Frame{}, fmt.Errorf("reading a frame's payload: %w", err)
+	}
+	return frame, nil
+}
+
+// Writer writes frames, each in one flush. It is not safe for concurrent use.
+type Writer struct{ out *bufio.Writer }
+
+// NewWriter writes frames to w.
+func NewWriter(w io.Writer) *Writer { return &Writer{out: bufio.NewWriterSize(w, 64<<10)} }
+
+// Write sends one frame.
+func (w *Writer) Write(f Frame) error {
+	if len(f.Payload) > MaxPayload {
+		return ErrFrameTooLarge
+	}
+	var header [headerSize]byte
+	header[0] = f.Kind
+	binary.LittleEndian.PutUint32(header[1:], f.Stream)
+	binary.LittleEndian.PutUint32(header[5:], uint32(len(f.Payload)))
+	if _, err := w.out.Write(header[:]); err != nil {
+		return fmt.Errorf("writing a frame: %w", err)
+	}
+	if _, err := w.out.Write(f.Payload); err != nil {
+		return fmt.Errorf("writing a frame: %w", err)
+	}
+	if err := w.out.Flush(); err != nil {
+		return fmt.Errorf("writing a frame: %w", err)
+	}
+	return nil
+}
