@@ -1,0 +1,56 @@
+// Package esdb is the event log in an EventStoreDB or KurrentDB, or in the embedded node, through EventStoreDB's own
+// client library. The library closes itself for good when the node is away for a moment, blocks callers without
+// looking at their contexts and never resumes a subscription; this package stands between it and the callers:
+//
+//   - connection: one client of the library, retired at its first failure
+//   - supervisor: dials a new one on demand
+//   - call: bounds every call by its context, repeats it, and refuses quickly during an outage
+//   - append, read, subscribe: the operations of eventlog.Log
+package esdb
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sony/gobreaker/v2"
+
+	"github.com/recital-tts/recital/internal/eventlog"
+)
+
+// Client is an eventlog.Log. It is safe for concurrent use and survives outages of the event store.
+type Client struct {
+	conf       Config
+	supervisor *supervisor
+	breaker    *gobreaker.TwoStepCircuitBreaker[any]
+	slots      chan struct{}
+
+	closing context.Context // ends with Close
+	close   context.CancelFunc
+}
+
+var _ eventlog.Log = (*Client)(nil)
+
+// Open makes a client. It does not wait for the event store: the first call connects.
+func Open(conf Config) (*Client, error) {
+	conf = conf.withDefaults()
+	library, err := conf.forLibrary()
+	if err != nil {
+		return nil, fmt.Errorf("opening the event log: %w", err)
+	}
+	c := &Client{
+		conf:       conf,
+		supervisor: &supervisor{conf: library, logger: conf.Logger},
+		breaker:    newBreaker(conf),
+		slots:      make(chan struct{}, conf.MaxInFlight),
+	}
+	c.closing, c.close = context.WithCancel(context.Background())
+	return c, nil
+}
+
+// Close ends every call and subscription with eventlog.ErrUnavailable and waits for them. Closing again does nothing.
+func (c *Client) Close() error {
+	c.close()
+	c.supervisor.close()
+	c.supervisor.wait()
+	return nil
+}

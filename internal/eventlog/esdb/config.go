@@ -1,0 +1,80 @@
+package esdb
+
+import (
+	"cmp"
+	"errors"
+	"log/slog"
+	"time"
+
+	es "github.com/EventStore/EventStore-Client-Go/v4/esdb"
+)
+
+// Config says which event store to use. One of ConnectionString and Socket is set; zero values of the rest mean the
+// defaults.
+type Config struct {
+	ConnectionString string // esdb://… or esdb+discover://… of an EventStoreDB or KurrentDB
+	Socket           string // path of the embedded node's unix socket
+	Logger           *slog.Logger
+
+	AttemptTimeout time.Duration // for one try of an append or of one page of a read; default 5 s
+	BreakerPause   time.Duration // how long calls are refused at once after repeated failures, until one is tried again; default 500 ms
+	MaxBackOff     time.Duration // the longest pause between two tries; default 1 s
+
+	MaxAppendBytes int // data, metadata and types of one append; default 1 MiB, EventStoreDB's own default
+	MaxInFlight    int // calls under way at once, further ones wait; default 1,024
+}
+
+func (c Config) withDefaults() Config {
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	c.AttemptTimeout = cmp.Or(c.AttemptTimeout, 5*time.Second)
+	c.BreakerPause = cmp.Or(c.BreakerPause, 500*time.Millisecond)
+	c.MaxBackOff = cmp.Or(c.MaxBackOff, time.Second)
+	c.MaxAppendBytes = cmp.Or(c.MaxAppendBytes, 1<<20)
+	c.MaxInFlight = cmp.Or(c.MaxInFlight, 1024)
+	return c
+}
+
+// forLibrary is the library's configuration for one connection.
+func (c Config) forLibrary() (es.Configuration, error) {
+	conf, err := c.address()
+	if err != nil {
+		return es.Configuration{}, err
+	}
+	// One round of discovery per connection: the library's own repetition blocks every caller without looking at
+	// their contexts. The supervisor repeats instead.
+	conf.MaxDiscoverAttempts = 1
+	conf.DiscoveryInterval = 1
+	// A dead peer is noticed after interval plus timeout; gRPC raises the interval to 10 s at least.
+	if c.Socket == "" && conf.KeepAliveTimeout == 10*time.Second {
+		conf.KeepAliveTimeout = 5 * time.Second
+	}
+	return conf, nil
+}
+
+func (c Config) address() (es.Configuration, error) {
+	switch {
+	case (c.ConnectionString == "") == (c.Socket == ""):
+		return es.Configuration{}, errors.New("the event store needs either a connection string or a socket")
+	case c.Socket != "":
+		// The connection string has no form for a socket, the address has.
+		return es.Configuration{
+			Address:             "unix://" + c.Socket,
+			DisableTLS:          true,
+			GossipTimeout:       5,
+			KeepAliveInterval:   -1,
+			NodePreference:      es.NodePreferenceLeader,
+			MaxDiscoverAttempts: 1,
+		}, nil
+	}
+	conf, err := es.ParseConnectionString(c.ConnectionString)
+	if err != nil {
+		// The parser's error quotes the string, and with it the password.
+		return es.Configuration{}, errors.New("the connection string of the event store is malformed")
+	}
+	if err := conf.Validate(); err != nil {
+		return es.Configuration{}, err
+	}
+	return *conf, nil
+}

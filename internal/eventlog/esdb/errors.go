@@ -1,0 +1,117 @@
+package esdb
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	es "github.com/EventStore/EventStore-Client-Go/v4/esdb"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/recital-tts/recital/internal/eventlog"
+)
+
+// hasCode looks for the library's error in the chain; its own FromError looks at the outermost one only.
+func hasCode(err error, wanted ...es.ErrorCode) bool {
+	var e *es.Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	for _, code := range wanted {
+		if e.Code() == code {
+			return true
+		}
+	}
+	return false
+}
+
+func isConflict(err error) bool { return hasCode(err, es.ErrorCodeWrongExpectedVersion) }
+
+// isRefusal tells whether the event store has answered and written nothing. Every other error leaves the outcome
+// open; Aborted too, with which EventStoreDB says that a write was not confirmed in time.
+func isRefusal(err error) bool {
+	if isConflict(err) || isTooLarge(err) || hasCode(err, es.ErrorCodeStreamDeleted, es.ErrorCodeResourceNotFound) {
+		return true
+	}
+	switch status.Code(err) {
+	case codes.InvalidArgument, codes.Unauthenticated, codes.PermissionDenied, codes.Unimplemented,
+		codes.FailedPrecondition, codes.OutOfRange, codes.NotFound, codes.AlreadyExists:
+		return true
+	default:
+		return false
+	}
+}
+
+// isUnsent tells whether the event store cannot have seen the call. gRPC gives the error of its last dial to a call
+// that never got onto a connection, or that the server had not begun when the connection went (gRPC repeats only such).
+func isUnsent(err error) bool {
+	if errors.Is(err, errUnsent) || errors.Is(err, errClosed) {
+		return true
+	}
+	return status.Code(err) == codes.Unavailable && strings.Contains(err.Error(), "Error while dialing")
+}
+
+// isTooLarge knows EventStoreDB's own limit (RpcExceptions.MaxAppendSizeExceeded) and that of a gRPC server on one
+// message. The trailer that says it exactly is not passed on by the library.
+func isTooLarge(err error) bool {
+	switch status.Code(err) {
+	case codes.InvalidArgument:
+		return strings.Contains(strings.ToLower(err.Error()), "maximum append size")
+	case codes.ResourceExhausted:
+		return strings.Contains(err.Error(), "larger than max")
+	default:
+		return false
+	}
+}
+
+// isBroken tells whether the connection is not to be used any more. The callers' contexts have been looked at before.
+func isBroken(err error) bool {
+	if hasCode(err, es.ErrorCodeConnectionClosed) || errors.Is(err, errPanicked) {
+		return true
+	}
+	switch status.Code(err) {
+	case codes.Unavailable, codes.DeadlineExceeded, codes.Canceled:
+		return true
+	default:
+		return false
+	}
+}
+
+// refused is the error of a refusal. The event store's own text may quote what was sent and stays out.
+func refused(err error) error {
+	var e *es.Error
+	switch {
+	case isTooLarge(err):
+		return eventlog.ErrTooLarge
+	case hasCode(err, es.ErrorCodeStreamDeleted):
+		return errors.New("the stream was deleted")
+	case errors.As(err, &e) && status.Code(err) == codes.Unknown:
+		return fmt.Errorf("the event store refused it (error code %d)", e.Code())
+	default:
+		return fmt.Errorf("the event store refused it (%s)", status.Code(err))
+	}
+}
+
+// unknownRevision stands for an actual revision that the event store did not tell.
+const unknownRevision eventlog.Revision = -2
+
+var actualPattern = regexp.MustCompile(`but got '(no_stream|\d+)'`)
+
+// conflict reads the actual revision from the library's text, the only place where it is.
+func conflict(stream string, expected eventlog.Revision, err error) *eventlog.ConflictError {
+	c := &eventlog.ConflictError{Stream: stream, Expected: expected, Actual: unknownRevision}
+	match := actualPattern.FindStringSubmatch(err.Error())
+	switch {
+	case match == nil:
+	case match[1] == "no_stream":
+		c.Actual = eventlog.NoStream
+	default:
+		if revision, err := strconv.ParseInt(match[1], 10, 64); err == nil {
+			c.Actual = eventlog.Revision(revision)
+		}
+	}
+	return c
+}

@@ -1,0 +1,71 @@
+package eventlog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Identity tells one log from another, and a log from itself before a restore. A checkpoint carries it, because a
+// position means something in one log and epoch only.
+type Identity struct {
+	LogID uuid.UUID
+	Epoch int
+}
+
+// identityStream holds the log's LogOpened events; the last one counts.
+const identityStream = "log-identity"
+
+// LogOpened gives the log its identity at first use. A restore appends it again: the same log, the next epoch.
+type LogOpened struct {
+	LogID uuid.UUID `json:"logId"`
+	Epoch int       `json:"epoch"`
+}
+
+// LogOpenedType is LogOpened in the registry.
+func LogOpenedType() Type { return Define[LogOpened]("log-opened", 1) }
+
+// Identify reads the log's identity, and gives the log newID as its id when it has none. Instances that start at the
+// same time on an empty log all get the same answer. The registry holds LogOpenedType.
+func Identify(ctx context.Context, log Log, registry *Registry, newID uuid.UUID, now time.Time) (Identity, error) {
+	id, found, err := readIdentity(ctx, log, registry)
+	if err != nil || found {
+		return id, err
+	}
+	meta := Metadata{CorrelationID: newID, Actor: Actor{Kind: ActorSystem}, Time: now}
+	events, err := registry.Encode(newID, 0, meta, LogOpened{LogID: newID, Epoch: 1})
+	if err != nil {
+		return Identity{}, fmt.Errorf("opening the log: %w", err)
+	}
+	_, err = log.Append(ctx, identityStream, NoStream, events)
+	var lost *ConflictError
+	if err != nil && !errors.As(err, &lost) {
+		return Identity{}, fmt.Errorf("opening the log: %w", err)
+	}
+	id, found, err = readIdentity(ctx, log, registry)
+	if err == nil && !found {
+		err = errors.New("the log's identity was written and is not there")
+	}
+	return id, err
+}
+
+func readIdentity(ctx context.Context, log Log, registry *Registry) (Identity, bool, error) {
+	for recorded, err := range log.ReadStreamBackwards(ctx, identityStream) {
+		if err != nil {
+			return Identity{}, false, fmt.Errorf("reading the log's identity: %w", err)
+		}
+		decoded, err := registry.Decode(recorded)
+		if err != nil {
+			return Identity{}, false, fmt.Errorf("reading the log's identity: %w", err)
+		}
+		opened, ok := decoded.Event.(LogOpened)
+		if !ok {
+			return Identity{}, false, fmt.Errorf("reading the log's identity: found a %s", recorded.Type)
+		}
+		return Identity(opened), true, nil
+	}
+	return Identity{}, false, nil
+}

@@ -1,0 +1,150 @@
+package eventlog
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+)
+
+// Upcast turns the data of one version of an event into that of the next.
+type Upcast func(json.RawMessage) (json.RawMessage, error)
+
+// Type is one event type: its name in the log, its newest version and how older ones are read.
+type Type struct {
+	name    string
+	version int
+	upcasts []Upcast
+	goType  reflect.Type
+	decode  func(json.RawMessage) (any, error)
+}
+
+// Name is the type's name in the log, for example "usage-reserved".
+func (t Type) Name() string { return t.name }
+
+// Version is the newest version of the type's data, which is the one that is written.
+func (t Type) Version() int { return t.version }
+
+// Define describes an event type whose newest data is the struct E. upcasts[i] turns version i+1 into version i+2, so
+// a type at version n has n-1 of them. NewRegistry checks it.
+func Define[E any](name string, version int, upcasts ...Upcast) Type {
+	return Type{
+		name:    name,
+		version: version,
+		upcasts: upcasts,
+		goType:  reflect.TypeFor[E](),
+		decode: func(data json.RawMessage) (any, error) {
+			var e E
+			if err := json.Unmarshal(data, &e); err != nil {
+				return nil, err
+			}
+			return e, nil
+		},
+	}
+}
+
+// namePattern is "<aggregate>-<past participle>": lower case words joined by hyphens. A leading "$" is the server's.
+var namePattern = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)+$`)
+
+func (t Type) check() error {
+	switch {
+	case !namePattern.MatchString(t.name):
+		return fmt.Errorf("event type %q: a name is lower case words joined by hyphens", t.name)
+	case t.version < 1:
+		return fmt.Errorf("event type %s: versions start at 1", t.name)
+	case len(t.upcasts) != t.version-1:
+		return fmt.Errorf("event type %s: version %d needs %d upcasts, not %d", t.name, t.version, t.version-1, len(t.upcasts))
+	case slices.ContainsFunc(t.upcasts, func(u Upcast) bool { return u == nil }):
+		return fmt.Errorf("event type %s: an upcast is missing", t.name)
+	case t.goType.Kind() != reflect.Struct:
+		return fmt.Errorf("event type %s: %s is not a struct", t.name, t.goType)
+	}
+	for field := range t.goType.Fields() {
+		if !field.IsExported() {
+			return fmt.Errorf("event type %s: field %s is unexported and would not be kept", t.name, field.Name)
+		}
+	}
+	return nil
+}
+
+// Registry is the explicit list of the event types that this binary writes and reads. It is safe for concurrent use.
+type Registry struct {
+	byName map[string]Type
+	byGo   map[reflect.Type]Type
+}
+
+// NewRegistry checks the types and refuses two of the same name or of the same Go type.
+func NewRegistry(types ...Type) (*Registry, error) {
+	r := &Registry{byName: map[string]Type{}, byGo: map[reflect.Type]Type{}}
+	for _, t := range types {
+		if err := t.check(); err != nil {
+			return nil, err
+		}
+		if _, twice := r.byName[t.name]; twice {
+			return nil, fmt.Errorf("event type %s is listed twice", t.name)
+		}
+		if other, twice := r.byGo[t.goType]; twice {
+			return nil, fmt.Errorf("event types %s and %s share the Go type %s", other.name, t.name, t.goType)
+		}
+		r.byName[t.name] = t
+		r.byGo[t.goType] = t
+	}
+	return r, nil
+}
+
+// Types lists the types by name.
+func (r *Registry) Types() []Type {
+	types := make([]Type, 0, len(r.byName))
+	for _, t := range r.byName {
+		types = append(types, t)
+	}
+	slices.SortFunc(types, func(a, b Type) int { return strings.Compare(a.name, b.name) })
+	return types
+}
+
+// Encode turns the events of a command into what Append takes. The i-th one gets EventID(command, first+i), so encoding
+// the same command again gives the same ids; first is 0 unless a command appends more than once. It refuses an event
+// that is not registered, and metadata without a command id, time or actor.
+func (r *Registry) Encode(command uuid.UUID, first int, meta Metadata, events ...any) ([]Proposed, error) {
+	if first < 0 {
+		return nil, fmt.Errorf("encoding events: the first index is negative")
+	}
+	meta, err := meta.forWriting(command)
+	if err != nil {
+		return nil, fmt.Errorf("encoding events: %w", err)
+	}
+	proposed := make([]Proposed, 0, len(events))
+	for i, event := range events {
+		p, err := r.encodeOne(meta, event)
+		if err != nil {
+			return nil, err
+		}
+		p.ID = EventID(command, first+i)
+		proposed = append(proposed, p)
+	}
+	return proposed, nil
+}
+
+func (r *Registry) encodeOne(meta Metadata, event any) (Proposed, error) {
+	t, known := r.byGo[reflect.TypeOf(event)]
+	if !known {
+		return Proposed{}, fmt.Errorf("encoding an event of Go type %T: %w", event, ErrUnknownType)
+	}
+	data, err := json.Marshal(event)
+	if err != nil {
+		return Proposed{}, fmt.Errorf("encoding %s: %w", t.name, withoutValues(err))
+	}
+	if err := requireObject(data); err != nil {
+		return Proposed{}, fmt.Errorf("encoding %s: %w", t.name, err)
+	}
+	meta.Version = t.version
+	metadata, err := json.Marshal(meta)
+	if err != nil {
+		return Proposed{}, fmt.Errorf("encoding the metadata of %s: %w", t.name, withoutValues(err))
+	}
+	return Proposed{Type: t.name, Data: data, Metadata: metadata}, nil
+}

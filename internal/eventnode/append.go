@@ -1,0 +1,254 @@
+package eventnode
+
+import (
+	"encoding/binary"
+	"errors"
+	"io"
+	"math"
+
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
+	"github.com/google/uuid"
+)
+
+const (
+	// maxAppendBytes is the default limit of EventStoreDB up to 25.0: the sum of data, metadata and type (at two
+	// bytes a character) of an append.
+	maxAppendBytes = 1 << 20
+	// maxAppendEvents bounds the memory of an append of very small events. EventStoreDB has no such limit.
+	maxAppendEvents = 1 << 16
+)
+
+// allStream is the name by which the whole log is read.
+const allStream = "$all"
+
+// Append adds events to a stream.
+func (s *streamsService) Append(call streams.Streams_AppendServer) error {
+	response, err := s.append(call)
+	if err != nil {
+		return s.node.finish(call.Context(), "append", err)
+	}
+	return call.SendAndClose(response)
+}
+
+func (s *streamsService) append(call streams.Streams_AppendServer) (*streams.AppendResp, error) {
+	request, refused := receiveAppend(call)
+	if refused != nil {
+		return nil, refused
+	}
+	result, err := s.node.submit(request)
+	if err != nil {
+		return nil, err
+	}
+	switch result.verdict {
+	case accepted, repeated:
+		return appendSuccess(result.decision), nil
+	case deleted:
+		return nil, streamDeleted(request.stream)
+	default:
+		return wrongExpectedVersion(request.expected, result.current), nil
+	}
+}
+
+// submit hands the append to the committer and waits for the answer.
+func (n *Node) submit(request *request) (outcome, error) {
+	select {
+	case n.committer.queue <- request:
+	case <-request.ctx.Done():
+		return outcome{}, request.ctx.Err()
+	case <-n.closing:
+		return outcome{}, nodeClosing()
+	case <-n.done:
+		return outcome{}, nodeFailed()
+	}
+	select {
+	case result := <-request.answer:
+		return result, result.err
+	case <-request.ctx.Done():
+		return outcome{}, request.ctx.Err()
+	case <-n.done:
+		return outcome{}, nodeFailed()
+	}
+}
+
+// receiveAppend reads the whole request, even one that is refused: the official client reports a stream that ends
+// before it has sent all as an end of file, and not as the refusal.
+func receiveAppend(call streams.Streams_AppendServer) (*request, error) {
+	first, err := call.Recv()
+	if errors.Is(err, io.EOF) {
+		return nil, invalidArgument("the append has no options")
+	}
+	if err != nil {
+		return nil, err
+	}
+	request, refused := newAppendRequest(first.GetOptions())
+	for {
+		message, err := call.Recv()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		if refused == nil {
+			refused = request.add(message.GetProposedMessage())
+		}
+	}
+	if refused != nil {
+		return nil, refused
+	}
+	request.ctx = call.Context()
+	return request, nil
+}
+
+func newAppendRequest(options *streams.AppendReq_Options) (*request, error) {
+	if options == nil {
+		return nil, invalidArgument("the append does not start with its options")
+	}
+	stream, err := writableStream(options.GetStreamIdentifier())
+	if err != nil {
+		return nil, err
+	}
+	if options.GetExpectedStreamRevision() == nil {
+		return nil, errNoExpectation
+	}
+	expected, err := parseExpectation(options)
+	if err != nil {
+		return nil, err
+	}
+	return &request{stream: stream, expected: expected, answer: make(chan outcome, 1)}, nil
+}
+
+func writableStream(identifier *shared.StreamIdentifier) (string, error) {
+	name := identifier.GetStreamName()
+	switch {
+	case len(name) == 0:
+		return "", invalidArgument("the stream has no name")
+	case len(name) > maxStreamName:
+		return "", invalidArgument("the stream's name is too long")
+	case string(name) == allStream:
+		return "", accessDenied()
+	}
+	return string(name), nil
+}
+
+var errNoExpectation = invalidArgument("the expected revision is missing")
+
+// expectedRevision is what the options of appends, deletes and tombstones share.
+type expectedRevision interface {
+	GetRevision() uint64
+	GetNoStream() *shared.Empty
+	GetAny() *shared.Empty
+	GetStreamExists() *shared.Empty
+}
+
+func parseExpectation(options expectedRevision) (expectation, error) {
+	switch {
+	case options.GetAny() != nil:
+		return expectAny, nil
+	case options.GetNoStream() != nil:
+		return noStream, nil
+	case options.GetStreamExists() != nil:
+		return expectStreamExists, nil
+	case options.GetRevision() >= math.MaxInt64:
+		return 0, invalidArgument("the expected revision is out of range")
+	default:
+		return expectation(options.GetRevision()), nil
+	}
+}
+
+func (r *request) add(message *streams.AppendReq_ProposedMessage) error {
+	if message == nil {
+		return invalidArgument("the append holds something else than events")
+	}
+	kind, found := message.GetMetadata()[metadataType]
+	if !found {
+		return missingMetadata(metadataType)
+	}
+	contentType, found := message.GetMetadata()[metadataContentType]
+	if !found {
+		return missingMetadata(metadataContentType)
+	}
+	if kind == "" {
+		return invalidArgument("the event has no type")
+	}
+	if len(r.events) == maxAppendEvents {
+		return invalidArgument("the append has too many events")
+	}
+	id, err := parseID(message.GetId())
+	if err != nil {
+		return err
+	}
+	r.bytes += len(message.GetData()) + len(message.GetCustomMetadata()) + 2*len(kind)
+	if r.bytes > maxAppendBytes {
+		return appendTooLarge()
+	}
+	if contentType != contentTypeJSON {
+		contentType = contentTypeBinary
+	}
+	r.ids = append(r.ids, id)
+	r.events = append(r.events, propose(r.stream, id, kind, contentType, message.GetCustomMetadata(), message.GetData()))
+	return nil
+}
+
+func parseID(id *shared.UUID) (uuid.UUID, error) {
+	switch value := id.GetValue().(type) {
+	case *shared.UUID_Structured_:
+		var parsed uuid.UUID
+		binary.BigEndian.PutUint64(parsed[:8], uint64(value.Structured.GetMostSignificantBits()))
+		binary.BigEndian.PutUint64(parsed[8:], uint64(value.Structured.GetLeastSignificantBits()))
+		return parsed, nil
+	case *shared.UUID_String_:
+		parsed, err := uuid.Parse(value.String_)
+		if err != nil {
+			return uuid.UUID{}, invalidArgument("the event's id is not a UUID")
+		}
+		return parsed, nil
+	default:
+		return uuid.UUID{}, invalidArgument("the event has no id")
+	}
+}
+
+func appendSuccess(d decision) *streams.AppendResp {
+	success := &streams.AppendResp_Success{
+		CurrentRevisionOption: &streams.AppendResp_Success_CurrentRevision{CurrentRevision: uint64(d.last)},
+		PositionOption: &streams.AppendResp_Success_Position{Position: &streams.AppendResp_Position{
+			CommitPosition: d.position, PreparePosition: d.position,
+		}},
+	}
+	if d.last == noStream {
+		success.CurrentRevisionOption = &streams.AppendResp_Success_NoStream{NoStream: &shared.Empty{}}
+	}
+	if d.position == 0 {
+		success.PositionOption = &streams.AppendResp_Success_NoPosition{NoPosition: &shared.Empty{}}
+	}
+	return &streams.AppendResp{Result: &streams.AppendResp_Success_{Success: success}}
+}
+
+// wrongExpectedVersion fills the fields of current clients and those of clients of 20.6, as EventStoreDB does.
+func wrongExpectedVersion(expected expectation, current int64) *streams.AppendResp {
+	empty := &shared.Empty{}
+	wrong := &streams.AppendResp_WrongExpectedVersion{}
+	switch expected {
+	case expectAny:
+		wrong.ExpectedRevisionOption = &streams.AppendResp_WrongExpectedVersion_ExpectedAny{ExpectedAny: empty}
+		wrong.ExpectedRevisionOption_20_6_0 = &streams.AppendResp_WrongExpectedVersion_Any_20_6_0{Any_20_6_0: empty}
+	case expectStreamExists:
+		wrong.ExpectedRevisionOption = &streams.AppendResp_WrongExpectedVersion_ExpectedStreamExists{ExpectedStreamExists: empty}
+		wrong.ExpectedRevisionOption_20_6_0 = &streams.AppendResp_WrongExpectedVersion_StreamExists_20_6_0{StreamExists_20_6_0: empty}
+	case noStream:
+		wrong.ExpectedRevisionOption = &streams.AppendResp_WrongExpectedVersion_ExpectedNoStream{ExpectedNoStream: empty}
+		wrong.ExpectedRevisionOption_20_6_0 = &streams.AppendResp_WrongExpectedVersion_ExpectedRevision_20_6_0{ExpectedRevision_20_6_0: math.MaxUint64}
+	default:
+		wrong.ExpectedRevisionOption = &streams.AppendResp_WrongExpectedVersion_ExpectedRevision{ExpectedRevision: uint64(expected)}
+		wrong.ExpectedRevisionOption_20_6_0 = &streams.AppendResp_WrongExpectedVersion_ExpectedRevision_20_6_0{ExpectedRevision_20_6_0: uint64(expected)}
+	}
+	if current == noStream {
+		wrong.CurrentRevisionOption = &streams.AppendResp_WrongExpectedVersion_CurrentNoStream{CurrentNoStream: empty}
+		wrong.CurrentRevisionOption_20_6_0 = &streams.AppendResp_WrongExpectedVersion_NoStream_20_6_0{NoStream_20_6_0: empty}
+	} else {
+		wrong.CurrentRevisionOption = &streams.AppendResp_WrongExpectedVersion_CurrentRevision{CurrentRevision: uint64(current)}
+		wrong.CurrentRevisionOption_20_6_0 = &streams.AppendResp_WrongExpectedVersion_CurrentRevision_20_6_0{CurrentRevision_20_6_0: uint64(current)}
+	}
+	return &streams.AppendResp{Result: &streams.AppendResp_WrongExpectedVersion_{WrongExpectedVersion: wrong}}
+}

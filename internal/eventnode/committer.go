@@ -1,0 +1,252 @@
+package eventnode
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/google/uuid"
+)
+
+const (
+	queueLength  = 1024
+	groupAppends = 1024    // appends in one batch, at most
+	groupBytes   = 4 << 20 // data in one batch; the append that passes it still belongs to the batch
+)
+
+// purpose is what a request wants of its stream.
+type purpose int
+
+const (
+	toAppend    purpose = iota
+	toDelete            // soft: the stream may come back
+	toTombstone         // for ever
+)
+
+// request is an append or a deletion on its way through the committer.
+type request struct {
+	ctx      context.Context
+	purpose  purpose
+	stream   string
+	expected expectation
+	events   []proposed
+	ids      []uuid.UUID
+	bytes    int
+	answer   chan outcome // buffered: the committer never waits for a caller
+}
+
+// outcome is the committer's answer.
+type outcome struct {
+	decision
+	err error
+}
+
+// committer is the only writer. It decides all waiting appends in order, writes what they add in one batch with one
+// fsync (group commit), and answers.
+type committer struct {
+	store *store
+	view  *view
+	head  *head
+	queue chan *request
+	last  uint64 // position of the last event
+	next  uint64 // position of the next event
+}
+
+func newCommitter(s *store) (*committer, error) {
+	last, next, err := s.end()
+	if err != nil {
+		return nil, err
+	}
+	v, err := newView(s)
+	if err != nil {
+		return nil, err
+	}
+	return &committer{
+		store: s,
+		view:  v,
+		head:  newHead(last),
+		queue: make(chan *request, queueLength),
+		last:  last,
+		next:  next,
+	}, nil
+}
+
+// run commits until stop is closed; what waits then is still committed.
+func (c *committer) run(stop <-chan struct{}) error {
+	for {
+		select {
+		case r := <-c.queue:
+			if err := c.commit(c.gather(r)); err != nil {
+				return err
+			}
+		case <-stop:
+			select {
+			case r := <-c.queue:
+				if err := c.commit(c.gather(r)); err != nil {
+					return err
+				}
+			default:
+				return nil
+			}
+		}
+	}
+}
+
+// gather takes what waits in the queue, up to the size of a group.
+func (c *committer) gather(first *request) []*request {
+	group := []*request{first}
+	bytes := first.bytes
+	for len(group) < groupAppends && bytes < groupBytes {
+		select {
+		case r := <-c.queue:
+			group = append(group, r)
+			bytes += r.bytes
+		default:
+			return group
+		}
+	}
+	return group
+}
+
+// commit decides and writes the group. An error means that the store cannot be written any more.
+func (c *committer) commit(group []*request) error {
+	batch := c.store.db.NewBatch()
+	defer func() { _ = batch.Close() }()
+	created := ticks(time.Now())
+	outcomes := make([]outcome, len(group))
+	for i, r := range group {
+		var err error
+		if outcomes[i], err = c.apply(batch, r, created); err != nil {
+			return err
+		}
+	}
+	if !batch.Empty() {
+		if err := batch.Commit(pebble.Sync); err != nil {
+			return fmt.Errorf("writing events: %w", err)
+		}
+		c.view.settle()
+		c.head.advance(c.last)
+	}
+	for i, r := range group {
+		r.answer <- outcomes[i]
+	}
+	return nil
+}
+
+// apply decides one request and adds its events to the batch. An error means that the batch is spoilt.
+func (c *committer) apply(batch *pebble.Batch, r *request, created int64) (outcome, error) {
+	if err := r.ctx.Err(); err != nil {
+		return outcome{err: err}, nil
+	}
+	d, err := decide(c.view, r.stream, r.expected, r.ids)
+	if err != nil || d.verdict != accepted {
+		return outcome{decision: d, err: err}, nil
+	}
+	switch r.purpose {
+	case toDelete:
+		d, err = c.delete(batch, r.stream, d, created)
+	case toTombstone:
+		err = c.write(batch, r.stream, tombstoneRevision, []proposed{tombstone(r.stream)}, created)
+		d.position = c.last
+	default:
+		d, err = c.append(batch, r, d, created)
+	}
+	return outcome{decision: d}, err
+}
+
+// append adds the events. A soft-deleted stream comes back when it is written, or when its metadata is.
+func (c *committer) append(batch *pebble.Batch, r *request, d decision, created int64) (decision, error) {
+	returning, describes := describedStream(r.stream)
+	if describes {
+		visible, err := c.view.retention(returning)
+		if err != nil {
+			return d, err
+		}
+		describes = visible.softDeleted()
+	}
+	if err := c.write(batch, r.stream, d.current+1, r.events, created); err != nil {
+		return d, err
+	}
+	next := d.current + 1
+	d.last = d.current + int64(len(r.events))
+	d.position = c.last
+	switch {
+	case d.recreate:
+		return d, c.recreate(batch, r.stream, next, created)
+	case describes:
+		last, err := c.view.lastRevision(returning)
+		if err != nil {
+			return d, err
+		}
+		return d, c.recreate(batch, returning, last+1, created)
+	}
+	return d, nil
+}
+
+// delete hides all events of the stream until it is written again.
+func (c *committer) delete(batch *pebble.Batch, stream string, d decision, created int64) (decision, error) {
+	name := metadataStream(stream)
+	last, err := c.view.lastRevision(name)
+	if err != nil {
+		return d, err
+	}
+	if d.current == noStream && last == noStream {
+		return decision{verdict: wrongVersion, current: noStream}, nil
+	}
+	err = c.write(batch, name, last+1, []proposed{describe(stream, softDeletion())}, created)
+	d.position = c.last
+	return d, err
+}
+
+// recreate shows the events of a soft-deleted stream from the revision on, and keeps its other metadata.
+func (c *committer) recreate(batch *pebble.Batch, stream string, revision int64, created int64) error {
+	data, err := c.view.metadata(stream)
+	if err != nil {
+		return err
+	}
+	changed, ok := withTruncateBefore(data, revision)
+	if !ok {
+		return nil
+	}
+	name := metadataStream(stream)
+	last, err := c.view.lastRevision(name)
+	if err != nil {
+		return err
+	}
+	return c.write(batch, name, last+1, []proposed{describe(stream, changed)}, created)
+}
+
+// describe is an event that sets the metadata of a stream.
+func describe(stream string, data []byte) proposed {
+	return propose(metadataStream(stream), uuid.New(), kindMetadata, contentTypeJSON, nil, data)
+}
+
+// tombstone is the event that ends a stream.
+func tombstone(stream string) proposed {
+	return propose(stream, uuid.New(), kindTombstone, contentTypeBinary, nil, nil)
+}
+
+// write adds events to the batch, the first at the given revision.
+func (c *committer) write(batch *pebble.Batch, stream string, revision int64, events []proposed, created int64) error {
+	for i := range events {
+		event := place(events[i], revision+int64(i), c.next, created)
+		op := batch.SetDeferred(len(eventKey(0)), event.size())
+		copy(op.Key, eventKey(event.position))
+		event.encode(op.Value)
+		if err := op.Finish(); err != nil {
+			return fmt.Errorf("adding an event to the batch: %w", err)
+		}
+		index := batch.SetDeferred(streamKeyLength(stream), 8)
+		appendStreamKey(index.Key[:0], stream, event.revision)
+		binary.BigEndian.PutUint64(index.Value, event.position)
+		if err := index.Finish(); err != nil {
+			return fmt.Errorf("adding an event to the batch: %w", err)
+		}
+		c.view.add(stream, &event)
+		c.last = event.position
+		c.next += uint64(event.size())
+	}
+	return nil
+}

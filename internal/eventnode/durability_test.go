@@ -1,0 +1,52 @@
+package eventnode
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+// An append is answered after its fsync: a power cut right after the answer loses nothing, on a file system that
+// forgets all that was not synced.
+func TestAcknowledgedIsSynced(t *testing.T) {
+	fs := vfs.NewCrashableMem()
+	require.NoError(t, fs.MkdirAll("log", 0o700))
+	s, c := openCommitter(t, fs)
+	for i := range 20 {
+		stream := fmt.Sprintf("s-%d", i%3)
+		r := &request{ctx: context.Background(), stream: stream, expected: expectAny, answer: make(chan outcome, 1)}
+		for range 1 + i%3 {
+			id := uuid.New()
+			r.ids = append(r.ids, id)
+			r.events = append(r.events, propose(stream, id, "kind", contentTypeJSON, nil, []byte("{}")))
+		}
+		require.NoError(t, c.commit([]*request{r}))
+		answer := <-r.answer
+		require.NoError(t, answer.err)
+
+		cut := fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 0, RNG: rand.New(rand.NewPCG(1, 2))})
+
+		after, survivor := openCommitter(t, cut)
+		require.Equal(t, answer.position, survivor.last)
+		last, err := after.lastRevision(stream, survivor.last)
+		require.NoError(t, err)
+		require.Equal(t, answer.last, last)
+		require.NoError(t, after.close())
+	}
+	require.NoError(t, s.close())
+}
+
+func openCommitter(t *testing.T, fs vfs.FS) (*store, *committer) {
+	t.Helper()
+	s, err := openStore(fs, "log", slog.New(slog.DiscardHandler), func(error) {})
+	require.NoError(t, err)
+	c, err := newCommitter(s)
+	require.NoError(t, err)
+	return s, c
+}

@@ -1,0 +1,131 @@
+package eventnode
+
+import (
+	"github.com/google/uuid"
+)
+
+// expectation is the revision at which an append wants its stream: a revision, noStream, or one of the following.
+type expectation = int64
+
+const (
+	expectAny          expectation = -2
+	expectStreamExists expectation = -4
+)
+
+// verdict is what becomes of an append.
+type verdict int
+
+const (
+	accepted     verdict = iota // to be written
+	repeated                    // was written before: answer as then
+	wrongVersion                // the stream is elsewhere
+	deleted                     // the stream is deleted for the append's purpose
+)
+
+// decision is a verdict with the facts for the answer.
+type decision struct {
+	verdict  verdict
+	current  int64  // revision of the stream's last event
+	last     int64  // of repeated: revision of the append's last event
+	position uint64 // of repeated: its position
+	recreate bool   // of accepted: the stream is soft-deleted and comes back
+}
+
+// streamView is what decide must know of the log.
+type streamView interface {
+	// lastRevision is the revision of the stream's last event, noStream or tombstoneRevision.
+	lastRevision(stream string) (int64, error)
+	// eventAt is the id and the position of an event of a stream.
+	eventAt(stream string, revision int64) (id uuid.UUID, position uint64, found bool, err error)
+	// recent is where an event was written, if it was lately.
+	recent(id uuid.UUID) (recentEvent, bool)
+	// retention is the stream's, by its metadata.
+	retention(stream string) (retention, error)
+}
+
+// decide applies the rules of EventStoreDB 24.6 (IndexWriter.CheckCommit).
+func decide(view streamView, stream string, expected expectation, ids []uuid.UUID) (decision, error) {
+	current, err := view.lastRevision(stream)
+	if err != nil {
+		return decision{}, err
+	}
+	if current == tombstoneRevision {
+		return decision{verdict: deleted, current: current}, nil
+	}
+	visible, err := view.retention(stream)
+	if err != nil {
+		return decision{}, err
+	}
+	d := decision{verdict: accepted, current: current, recreate: visible.softDeleted()}
+	switch expected {
+	case expectStreamExists:
+		return decideExists(view, stream, d, ids)
+	case expectAny:
+		return decideByRecent(view, stream, d, ids), nil
+	case current:
+		return d, nil
+	default:
+		return decideRepeat(view, stream, expected, d, ids)
+	}
+}
+
+// decideExists: a soft-deleted stream does not exist; one without events does when it has metadata.
+func decideExists(view streamView, stream string, d decision, ids []uuid.UUID) (decision, error) {
+	if d.recreate {
+		return decision{verdict: deleted, current: d.current}, nil
+	}
+	if d.current == noStream {
+		last, err := view.lastRevision(metadataStream(stream))
+		if err != nil {
+			return decision{}, err
+		}
+		if last == noStream {
+			return decision{verdict: wrongVersion, current: noStream}, nil
+		}
+	}
+	return decideByRecent(view, stream, d, ids), nil
+}
+
+// decideByRecent: without an exact revision a repeat is known by recent ids only. A first event that is not among
+// them means a new append; a later one means that two appends share events.
+func decideByRecent(view streamView, stream string, d decision, ids []uuid.UUID) decision {
+	for i, id := range ids {
+		known, found := view.recent(id)
+		if !found || known.stream != stream {
+			if i > 0 {
+				return decision{verdict: wrongVersion, current: d.current}
+			}
+			return d
+		}
+		d.last, d.position = known.revision, known.position
+	}
+	if len(ids) > 0 {
+		d.verdict = repeated
+	}
+	return d
+}
+
+// decideRepeat: an append at an earlier revision is a repeat if exactly its events follow there. A soft-deleted
+// stream counts as one that does not exist, too.
+func decideRepeat(view streamView, stream string, expected expectation, d decision, ids []uuid.UUID) (decision, error) {
+	wrong := decision{verdict: wrongVersion, current: d.current}
+	if expected > d.current || len(ids) == 0 {
+		return wrong, nil
+	}
+	for i, want := range ids {
+		revision := expected + 1 + int64(i)
+		id, position, found, err := view.eventAt(stream, revision)
+		switch {
+		case err != nil:
+			return decision{}, err
+		case found && id == want:
+			d.last, d.position = revision, position
+		case i == 0 && expected == noStream && d.recreate:
+			return d, nil
+		default:
+			return wrong, nil
+		}
+	}
+	d.verdict = repeated
+	return d, nil
+}

@@ -1,0 +1,31 @@
+package eventnode
+
+import (
+	"context"
+
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/serverfeatures"
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
+)
+
+// serverVersion is the EventStoreDB whose behaviour the node follows. Clients want three integers.
+const serverVersion = "24.6.0"
+
+// featuresService serves event_store.client.server_features.ServerFeatures, which clients ask when they connect.
+type featuresService struct {
+	serverfeatures.UnimplementedServerFeaturesServer
+}
+
+// GetSupportedMethods lists what the node serves, in lower case as EventStoreDB does.
+func (featuresService) GetSupportedMethods(context.Context, *shared.Empty) (*serverfeatures.SupportedMethods, error) {
+	const streams = "event_store.client.streams.streams"
+	return &serverfeatures.SupportedMethods{
+		EventStoreServerVersion: serverVersion,
+		Methods: []*serverfeatures.SupportedMethod{
+			{ServiceName: streams, MethodName: "append"},
+			{ServiceName: streams, MethodName: "read"},
+			{ServiceName: streams, MethodName: "delete"},
+			{ServiceName: streams, MethodName: "tombstone"},
+			{ServiceName: "event_store.client.server_features.serverfeatures", MethodName: "getsupportedmethods"},
+		},
+	}, nil
+}

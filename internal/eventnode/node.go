@@ -1,0 +1,228 @@
+// Package eventnode is the embedded event node: it speaks the gRPC protocol of EventStoreDB 24.6 (Streams and
+// ServerFeatures) over a log in Pebble, so that one process can do without a server and use the official client.
+//
+// Every append is on disk before it is acknowledged or seen by a reader.
+package eventnode
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/serverfeatures"
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/keepalive"
+)
+
+// Config says where a node keeps its data and where it listens.
+type Config struct {
+	Dir     string       // data folder, created with mode 0700
+	Socket  string       // path of the unix socket, at most 107 bytes; made with mode 0600
+	Address string       // loopback TCP address that is served too; empty: none
+	Logger  *slog.Logger // nil: slog.Default
+}
+
+const (
+	// clientPing is the shortest interval between keepalive pings that is allowed; the official client sends one
+	// every 10 s, also without calls, and grpc's own default would cut it off.
+	clientPing = 5 * time.Second
+	// maxMessage is the size of the largest message, as EventStoreDB and its client have it.
+	maxMessage = 17 << 20
+	// maxCalls bounds the calls of one connection, and with them memory; the client makes further ones wait.
+	maxCalls = 1000
+	// closeGrace is how long Close lets calls end by themselves.
+	closeGrace = time.Second
+)
+
+// Node is a running event node.
+type Node struct {
+	logger    *slog.Logger
+	store     *store
+	committer *committer
+	server    *grpc.Server
+	tcp       net.Listener
+
+	running sync.WaitGroup
+	closing chan struct{} // closed when Close begins: calls end, nothing new starts
+	stop    chan struct{} // closed when no call is left: the committer ends
+
+	done    chan struct{}
+	endOnce sync.Once
+	err     error // why done was closed; written before
+
+	closeOnce sync.Once
+	closeErr  error
+}
+
+// Open opens the log and serves it. The node is ready when Open returns.
+func Open(cfg Config) (*Node, error) { return open(cfg, vfs.Default) }
+
+func open(cfg Config, fs vfs.FS) (*Node, error) {
+	n := &Node{
+		logger:  cfg.Logger,
+		closing: make(chan struct{}),
+		stop:    make(chan struct{}),
+		done:    make(chan struct{}),
+	}
+	if n.logger == nil {
+		n.logger = slog.Default()
+	}
+	listeners, err := n.listen(cfg)
+	if err != nil {
+		return nil, err
+	}
+	if err := n.openLog(fs, cfg.Dir); err != nil {
+		return nil, errors.Join(err, closeAll(listeners))
+	}
+	n.serve(listeners)
+	return n, nil
+}
+
+func (n *Node) listen(cfg Config) ([]net.Listener, error) {
+	unix, err := listenUnix(cfg.Socket)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Address == "" {
+		return []net.Listener{unix}, nil
+	}
+	if n.tcp, err = listenLoopback(cfg.Address); err != nil {
+		return nil, errors.Join(err, unix.Close())
+	}
+	return []net.Listener{unix, n.tcp}, nil
+}
+
+func (n *Node) openLog(fs vfs.FS, dir string) error {
+	if dir == "" {
+		return errors.New("the event node needs a data folder")
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("making the event node's data folder: %w", err)
+	}
+	var err error
+	if n.store, err = openStore(fs, dir, n.logger, n.end); err != nil {
+		return err
+	}
+	if n.committer, err = newCommitter(n.store); err != nil {
+		return errors.Join(err, n.store.close())
+	}
+	return nil
+}
+
+func (n *Node) serve(listeners []net.Listener) {
+	n.server = grpc.NewServer(
+		grpc.ForceServerCodecV2(newFrameCodec()),
+		grpc.MaxRecvMsgSize(maxMessage),
+		grpc.MaxConcurrentStreams(maxCalls),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: clientPing, PermitWithoutStream: true}),
+		grpc.WaitForHandlers(true),
+	)
+	streams.RegisterStreamsServer(n.server, &streamsService{node: n})
+	serverfeatures.RegisterServerFeaturesServer(n.server, featuresService{})
+
+	n.running.Go(func() {
+		if err := n.committer.run(n.stop); err != nil {
+			n.end(err)
+		}
+	})
+	for _, listener := range listeners {
+		n.running.Go(func() {
+			if err := n.server.Serve(listener); err != nil {
+				n.end(fmt.Errorf("serving the event node: %w", err))
+			}
+		})
+	}
+}
+
+// Addr is the TCP address, nil without one.
+func (n *Node) Addr() net.Addr {
+	if n.tcp == nil {
+		return nil
+	}
+	return n.tcp.Addr()
+}
+
+// Done is closed when the node can no longer serve: the store failed (see Err), or the node was closed.
+func (n *Node) Done() <-chan struct{} { return n.done }
+
+// Err is why Done was closed: nil when Close did it, or when it is not closed.
+func (n *Node) Err() error {
+	select {
+	case <-n.done:
+		return n.err
+	default:
+		return nil
+	}
+}
+
+// end marks the node as done. The first reason counts.
+func (n *Node) end(err error) {
+	n.endOnce.Do(func() {
+		n.err = err
+		close(n.done)
+	})
+}
+
+// Close ends all calls, commits the appends that were taken, and closes the log. It waits for all goroutines.
+func (n *Node) Close() error {
+	n.closeOnce.Do(func() {
+		close(n.closing)
+		n.stopServer()
+		close(n.stop)
+		n.running.Wait()
+		if n.Err() == nil {
+			n.closeErr = n.store.close()
+		} else {
+			n.closeFailedStore()
+		}
+		n.end(nil)
+	})
+	return n.closeErr
+}
+
+// closeFailedStore frees what it can: Pebble may hang or panic when it is closed after a fatal error, which Err has
+// told already.
+func (n *Node) closeFailedStore() {
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		defer func() { _ = recover() }()
+		if err := n.store.close(); err != nil {
+			n.logger.Warn("event node: closing the failed event store", "error", err)
+		}
+	}()
+	select {
+	case <-closed:
+	case <-time.After(closeGrace):
+		n.logger.Warn("event node: the failed event store does not close")
+	}
+}
+
+// stopServer lets appends be answered and subscriptions be told; a client that does not read is cut off.
+func (n *Node) stopServer() {
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		n.server.GracefulStop()
+	}()
+	select {
+	case <-stopped:
+	case <-time.After(closeGrace):
+		n.server.Stop()
+		<-stopped
+	}
+}
+
+func closeAll(listeners []net.Listener) error {
+	var errs []error
+	for _, listener := range listeners {
+		errs = append(errs, listener.Close())
+	}
+	return errors.Join(errs...)
+}

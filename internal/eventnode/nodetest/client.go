@@ -1,0 +1,35 @@
+package nodetest
+
+import (
+	"testing"
+
+	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
+)
+
+// Configuration is that of a client of the node at the socket. The connection string refuses socket paths, so the
+// address is set afterwards.
+func Configuration(t testing.TB, socket string) *esdb.Configuration {
+	t.Helper()
+	configuration, err := esdb.ParseConnectionString("esdb://localhost?tls=false")
+	if err != nil {
+		t.Fatalf("parsing the connection string: %v", err)
+	}
+	configuration.Address = "unix://" + socket
+	configuration.Logger = esdb.NoopLogging()
+	return configuration
+}
+
+// Client is a client of the node at the socket, closed when the test ends.
+func Client(t testing.TB, socket string) *esdb.Client {
+	t.Helper()
+	client, err := esdb.NewClient(Configuration(t, socket))
+	if err != nil {
+		t.Fatalf("making a client of the event node: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := client.Close(); err != nil {
+			t.Errorf("closing the client of the event node: %v", err)
+		}
+	})
+	return client
+}

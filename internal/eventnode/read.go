@@ -1,0 +1,208 @@
+package eventnode
+
+import (
+	"context"
+	"math"
+
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// streamsService serves event_store.client.streams.Streams; what it does not define is Unimplemented.
+type streamsService struct {
+	streams.UnimplementedStreamsServer
+	node *Node
+}
+
+// Read reads a stream or the whole log, or subscribes to it.
+func (s *streamsService) Read(request *streams.ReadReq, call streams.Streams_ReadServer) error {
+	return s.node.finish(call.Context(), "read", s.node.read(request.GetOptions(), call))
+}
+
+// reader is one Read call.
+type reader struct {
+	node   *Node
+	store  *store
+	call   streams.Streams_ReadServer
+	ctx    context.Context
+	filter filter
+}
+
+func (n *Node) read(options *streams.ReadReq_Options, call streams.Streams_ReadServer) error {
+	if _, text := options.GetUuidOption().GetContent().(*streams.ReadReq_Options_UUIDOption_String_); text {
+		return status.Error(codes.Unimplemented, "event ids are sent in the structured form only")
+	}
+	keep, err := parseFilter(options.GetFilter())
+	if err != nil {
+		return invalidArgument(err.Error())
+	}
+	r := &reader{node: n, store: n.store, call: call, ctx: call.Context(), filter: keep}
+	backwards := options.GetReadDirection() == streams.ReadReq_Options_Backwards
+	_, subscribe := options.GetCountOption().(*streams.ReadReq_Options_Subscription)
+	switch {
+	case subscribe && backwards, options.GetStream() != nil && keep != nil:
+		return invalidArgument("the combination of stream, direction and filter is invalid")
+	case options.GetAll() != nil && subscribe && keep != nil:
+		return r.subscribeFiltered(options.GetAll(), options.GetFilter())
+	case options.GetAll() != nil && subscribe:
+		return r.subscribeAll(options.GetAll())
+	case options.GetAll() != nil && backwards:
+		return r.readAllBackwards(options.GetAll(), options.GetCount())
+	case options.GetAll() != nil:
+		return r.readAllForwards(options.GetAll(), options.GetCount())
+	case options.GetStream() != nil && subscribe:
+		return r.subscribeStream(options.GetStream())
+	case options.GetStream() != nil:
+		return r.readStream(options.GetStream(), backwards, options.GetCount())
+	default:
+		return invalidArgument("the read names neither a stream nor $all")
+	}
+}
+
+// readAllForwards starts with the event at the position.
+func (r *reader) readAllForwards(options *streams.ReadReq_Options_AllOptions, count uint64) error {
+	head, _ := r.node.committer.head.get()
+	after := uint64(0)
+	switch {
+	case options.GetEnd() != nil:
+		after = head
+	case options.GetPosition().GetCommitPosition() > 0:
+		after = options.GetPosition().GetCommitPosition() - 1
+	}
+	return r.sendPages(count, func(limit int) (page, error) {
+		p, err := r.store.allForwards(after, head, limit, r.filter)
+		after = p.last
+		return p, err
+	})
+}
+
+// readAllBackwards starts with the last event before the position.
+func (r *reader) readAllBackwards(options *streams.ReadReq_Options_AllOptions, count uint64) error {
+	head, _ := r.node.committer.head.get()
+	before := head + 1
+	switch {
+	case options.GetStart() != nil:
+		before = 0
+	case options.GetPosition() != nil:
+		before = min(before, options.GetPosition().GetCommitPosition())
+	}
+	return r.sendPages(count, func(limit int) (page, error) {
+		p, err := r.store.allBackwards(before, limit, r.filter)
+		before = p.last
+		return p, err
+	})
+}
+
+// readStream starts with the event at the revision, in either direction.
+func (r *reader) readStream(options *streams.ReadReq_Options_StreamOptions, backwards bool, count uint64) error {
+	stream := string(options.GetStreamIdentifier().GetStreamName())
+	if stream == "" || len(stream) > maxStreamName {
+		return invalidArgument("the stream's name is empty or too long")
+	}
+	head, _ := r.node.committer.head.get()
+	part, err := r.store.visible(stream, head)
+	switch {
+	case err != nil:
+		return err
+	case part.last == tombstoneRevision:
+		return streamDeleted(stream)
+	case part.last == noStream, part.softDeleted:
+		return r.sendStreamNotFound(stream)
+	}
+	if backwards {
+		return r.readStreamBackwards(part, start(options), count)
+	}
+	return r.readStreamForwards(part, start(options), count)
+}
+
+func (r *reader) readStreamForwards(part streamPart, from int64, count uint64) error {
+	return r.sendPages(count, func(limit int) (page, error) {
+		p, err := r.store.streamForwards(part, from, limit)
+		from = int64(p.last) + 1
+		return p, err
+	})
+}
+
+func (r *reader) readStreamBackwards(part streamPart, from int64, count uint64) error {
+	return r.sendPages(count, func(limit int) (page, error) {
+		if from < part.first {
+			return page{done: true}, nil
+		}
+		p, err := r.store.streamBackwards(part, from, limit)
+		from = int64(p.last) - 1
+		return p, err
+	})
+}
+
+// start is the revision at which a read starts; the end is beyond every revision.
+func start(options *streams.ReadReq_Options_StreamOptions) int64 {
+	if options.GetEnd() != nil {
+		return math.MaxInt64
+	}
+	return int64(min(options.GetRevision(), math.MaxInt64))
+}
+
+// sendPages sends up to count events, page by page.
+func (r *reader) sendPages(count uint64, next func(limit int) (page, error)) error {
+	for count > 0 {
+		if err := r.alive(); err != nil {
+			return err
+		}
+		p, err := next(r.pageLimit(count))
+		if err != nil {
+			return err
+		}
+		if uint64(len(p.events)) > count {
+			p.events = p.events[:count]
+		}
+		if err := r.sendEvents(p.events); err != nil {
+			return err
+		}
+		count -= uint64(len(p.events))
+		if p.done {
+			return nil
+		}
+	}
+	return nil
+}
+
+// pageLimit is how many events to look at for a page when count are still wanted.
+func (r *reader) pageLimit(count uint64) int {
+	if r.filter != nil {
+		return pageEvents
+	}
+	return int(min(pageEvents, count))
+}
+
+func (r *reader) sendEvents(events []record) error {
+	for _, event := range events {
+		if err := r.call.SendMsg(event.frame()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// alive is the reason why the call must end, if there is one.
+func (r *reader) alive() error {
+	select {
+	case <-r.ctx.Done():
+		return r.ctx.Err()
+	case <-r.node.closing:
+		return nodeClosing()
+	case <-r.node.done:
+		return nodeFailed()
+	default:
+		return nil
+	}
+}
+
+func (r *reader) sendStreamNotFound(stream string) error {
+	return r.call.Send(&streams.ReadResp{Content: &streams.ReadResp_StreamNotFound_{
+		StreamNotFound: &streams.ReadResp_StreamNotFound{
+			StreamIdentifier: &shared.StreamIdentifier{StreamName: []byte(stream)},
+		},
+	}})
+}

@@ -1,0 +1,226 @@
+package eventnode
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// A record is a stored event: a fixed header with what the node itself needs, then the ReadResp message exactly as it
+// goes to clients, so that a read sends stored bytes and builds no message.
+//
+//	0   event id, 16 bytes
+//	16  revision, 8 bytes
+//	24  created, 8 bytes: 100 ns ticks since the Unix epoch
+//	32  where the frame holds the stream name: offset, length, 4 bytes each
+//	40  where the frame holds the event type: offset, length
+//	48  where the frame holds the data: offset, length
+//	56  frame
+type record []byte
+
+const recordHeader = 56
+
+// Fields of ReadResp and of the messages inside it (streams.proto, shared.proto).
+const (
+	fieldRespEvent      = 1
+	fieldReadEvent      = 1
+	fieldReadCommit     = 3
+	fieldEventID        = 1
+	fieldEventStream    = 2
+	fieldEventRevision  = 3
+	fieldEventPrepare   = 4
+	fieldEventCommit    = 5
+	fieldEventMetadata  = 6
+	fieldEventCustom    = 7
+	fieldEventData      = 8
+	fieldUUIDStructured = 1
+	fieldUUIDMost       = 1
+	fieldUUIDLeast      = 2
+	fieldStreamName     = 3
+	fieldMapKey         = 1
+	fieldMapValue       = 2
+)
+
+// System metadata that every event carries; the official client ends the process when created is missing.
+const (
+	metadataType        = "type"
+	metadataContentType = "content-type"
+	metadataCreated     = "created"
+
+	contentTypeJSON   = "application/json"
+	contentTypeBinary = "application/octet-stream"
+)
+
+var errRecord = errors.New("stored event is damaged")
+
+// span is a place in a byte slice.
+type span struct{ at, length int }
+
+// proposed is an event on its way into the log. What does not depend on its place there is encoded already, outside
+// the committer.
+type proposed struct {
+	id     uuid.UUID
+	before []byte // fields up to the stream name
+	after  []byte // fields from the metadata on
+	stream span   // in before
+	kind   span   // event type, in after
+	data   span   // in after
+}
+
+// propose encodes what is known of an event before it has a place in the log.
+func propose(stream string, id uuid.UUID, kind, contentType string, custom, data []byte) proposed {
+	event := proposed{id: id}
+
+	var structured []byte
+	structured = protowire.AppendTag(structured, fieldUUIDMost, protowire.VarintType)
+	structured = protowire.AppendVarint(structured, binary.BigEndian.Uint64(id[:8]))
+	structured = protowire.AppendTag(structured, fieldUUIDLeast, protowire.VarintType)
+	structured = protowire.AppendVarint(structured, binary.BigEndian.Uint64(id[8:]))
+
+	before := make([]byte, 0, len(stream)+48)
+	before = protowire.AppendTag(before, fieldEventID, protowire.BytesType)
+	before = protowire.AppendVarint(before, uint64(sizeBytesField(fieldUUIDStructured, len(structured))))
+	before = protowire.AppendTag(before, fieldUUIDStructured, protowire.BytesType)
+	before = protowire.AppendBytes(before, structured)
+	before = protowire.AppendTag(before, fieldEventStream, protowire.BytesType)
+	before = protowire.AppendVarint(before, uint64(sizeBytesField(fieldStreamName, len(stream))))
+	before = protowire.AppendTag(before, fieldStreamName, protowire.BytesType)
+	before = protowire.AppendString(before, stream)
+	event.stream = span{at: len(before) - len(stream), length: len(stream)}
+	event.before = before
+
+	after := make([]byte, 0, len(kind)+len(custom)+len(data)+96)
+	after = appendMapEntry(after, metadataType, kind)
+	event.kind = span{at: len(after) - len(kind), length: len(kind)}
+	after = appendMapEntry(after, metadataContentType, contentType)
+	after = appendBytesField(after, fieldEventCustom, custom)
+	after = appendBytesField(after, fieldEventData, data)
+	event.data = span{at: len(after) - len(data), length: len(data)}
+	event.after = after
+	return event
+}
+
+// placed is a proposed event with its place in the log, ready to be written.
+type placed struct {
+	proposed
+	revision int64
+	position uint64
+	created  int64
+	middle   []byte // fields that tell the place
+	recorded int    // length of the RecordedEvent message
+	read     int    // length of the ReadEvent message
+}
+
+func place(event proposed, revision int64, position uint64, created int64) placed {
+	p := placed{proposed: event, revision: revision, position: position, created: created}
+	middle := make([]byte, 0, 80)
+	if revision != 0 {
+		middle = protowire.AppendTag(middle, fieldEventRevision, protowire.VarintType)
+		middle = protowire.AppendVarint(middle, uint64(revision))
+	}
+	middle = protowire.AppendTag(middle, fieldEventPrepare, protowire.VarintType)
+	middle = protowire.AppendVarint(middle, position)
+	middle = protowire.AppendTag(middle, fieldEventCommit, protowire.VarintType)
+	middle = protowire.AppendVarint(middle, position)
+	p.middle = appendMapEntry(middle, metadataCreated, strconv.FormatInt(created, 10))
+
+	p.recorded = len(event.before) + len(p.middle) + len(event.after)
+	p.read = sizeBytesField(fieldReadEvent, p.recorded) +
+		protowire.SizeTag(fieldReadCommit) + protowire.SizeVarint(position)
+	return p
+}
+
+// size is the length of the record.
+func (p *placed) size() int { return recordHeader + sizeBytesField(fieldRespEvent, p.read) }
+
+// encode writes the record into buf, which has the record's size.
+func (p *placed) encode(buf []byte) {
+	out := append(buf[:0], p.id[:]...)
+	out = binary.BigEndian.AppendUint64(out, uint64(p.revision))
+	out = binary.BigEndian.AppendUint64(out, uint64(p.created))
+	spans := out
+	out = out[:recordHeader]
+
+	out = protowire.AppendTag(out, fieldRespEvent, protowire.BytesType)
+	out = protowire.AppendVarint(out, uint64(p.read))
+	out = protowire.AppendTag(out, fieldReadEvent, protowire.BytesType)
+	out = protowire.AppendVarint(out, uint64(p.recorded))
+	before := len(out) - recordHeader
+	after := before + len(p.before) + len(p.middle)
+	out = append(out, p.before...)
+	out = append(out, p.middle...)
+	out = append(out, p.after...)
+	out = protowire.AppendTag(out, fieldReadCommit, protowire.VarintType)
+	protowire.AppendVarint(out, p.position)
+
+	spans = appendSpan(spans, before, p.stream)
+	spans = appendSpan(spans, after, p.kind)
+	appendSpan(spans, after, p.data)
+}
+
+func appendSpan(out []byte, base int, s span) []byte {
+	out = binary.BigEndian.AppendUint32(out, uint32(base+s.at))
+	return binary.BigEndian.AppendUint32(out, uint32(s.length))
+}
+
+// check reports whether the header fits the record; the other methods rely on it.
+func (r record) check() error {
+	if len(r) < recordHeader {
+		return fmt.Errorf("%w: %d bytes", errRecord, len(r))
+	}
+	for _, at := range []int{32, 40, 48} {
+		offset := uint64(binary.BigEndian.Uint32(r[at:]))
+		length := uint64(binary.BigEndian.Uint32(r[at+4:]))
+		if offset+length > uint64(len(r)-recordHeader) {
+			return fmt.Errorf("%w: a field lies outside", errRecord)
+		}
+	}
+	return nil
+}
+
+func (r record) id() uuid.UUID      { return uuid.UUID(r[:16]) }
+func (r record) revision() int64    { return int64(binary.BigEndian.Uint64(r[16:])) }
+func (r record) created() time.Time { return timeOf(int64(binary.BigEndian.Uint64(r[24:]))) }
+func (r record) stream() []byte     { return r.field(32) }
+func (r record) kind() []byte       { return r.field(40) }
+func (r record) data() []byte       { return r.field(48) }
+func (r record) frame() frame       { return frame(r[recordHeader:]) }
+
+func (r record) field(at int) []byte {
+	offset := binary.BigEndian.Uint32(r[at:])
+	length := binary.BigEndian.Uint32(r[at+4:])
+	return r[recordHeader:][offset : offset+length]
+}
+
+// ticks is the time in units of 100 ns since the Unix epoch, as created tells it.
+func ticks(t time.Time) int64 { return t.UnixNano() / 100 }
+
+func timeOf(ticks int64) time.Time { return time.Unix(0, ticks*100).UTC() }
+
+func sizeBytesField(field protowire.Number, length int) int {
+	return protowire.SizeTag(field) + protowire.SizeBytes(length)
+}
+
+// appendBytesField leaves out an empty value, as proto3 does.
+func appendBytesField(out []byte, field protowire.Number, value []byte) []byte {
+	if len(value) == 0 {
+		return out
+	}
+	out = protowire.AppendTag(out, field, protowire.BytesType)
+	return protowire.AppendBytes(out, value)
+}
+
+func appendMapEntry(out []byte, key, value string) []byte {
+	size := sizeBytesField(fieldMapKey, len(key)) + sizeBytesField(fieldMapValue, len(value))
+	out = protowire.AppendTag(out, fieldEventMetadata, protowire.BytesType)
+	out = protowire.AppendVarint(out, uint64(size))
+	out = protowire.AppendTag(out, fieldMapKey, protowire.BytesType)
+	out = protowire.AppendString(out, key)
+	out = protowire.AppendTag(out, fieldMapValue, protowire.BytesType)
+	return protowire.AppendString(out, value)
+}

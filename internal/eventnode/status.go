@@ -1,0 +1,101 @@
+package eventnode
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+)
+
+// failure is a gRPC status with the trailers by which clients know what happened (RpcExceptions.cs of EventStoreDB).
+type failure struct {
+	status   *status.Status
+	trailers metadata.MD
+}
+
+func (f *failure) Error() string { return f.status.Message() }
+
+// GRPCStatus makes grpc answer with the status.
+func (f *failure) GRPCStatus() *status.Status { return f.status }
+
+// Trailers of EventStoreDB's exceptions.
+const (
+	trailerException     = "exception"
+	trailerStream        = "stream-name"
+	trailerMaxAppendSize = "maximum-append-size"
+	trailerRequired      = "required-metadata-properties"
+	trailerExpected      = "expected-version"
+	trailerActual        = "actual-version"
+)
+
+func streamDeleted(stream string) error {
+	return &failure{
+		status:   status.Newf(codes.FailedPrecondition, "Event stream '%s' is deleted.", stream),
+		trailers: metadata.Pairs(trailerException, "stream-deleted", trailerStream, stream),
+	}
+}
+
+func nodeFailed() error { return status.Error(codes.Unavailable, "the event store failed") }
+
+// deleteConflict is how deletions tell what appends tell in a response.
+func deleteConflict(stream string, expected expectation, current int64) error {
+	return &failure{
+		status: status.Newf(codes.FailedPrecondition,
+			"Delete failed due to WrongExpectedVersion. Stream: %s, Expected version: %d, Actual version: %d",
+			stream, expected, current),
+		trailers: metadata.Pairs(trailerException, "wrong-expected-version", trailerStream, stream,
+			trailerExpected, strconv.FormatInt(expected, 10), trailerActual, strconv.FormatInt(current, 10)),
+	}
+}
+
+func appendTooLarge() error {
+	size := strconv.Itoa(maxAppendBytes)
+	return &failure{
+		status:   status.Newf(codes.InvalidArgument, "Maximum Append Size of %s Exceeded.", size),
+		trailers: metadata.Pairs(trailerException, "maximum-append-size-exceeded", trailerMaxAppendSize, size),
+	}
+}
+
+func missingMetadata(property string) error {
+	return &failure{
+		status: status.Newf(codes.InvalidArgument, "Required Metadata Property '%s' is missing", property),
+		trailers: metadata.Pairs(trailerException, "missing-required-metadata-property",
+			trailerRequired, metadataType+","+metadataContentType),
+	}
+}
+
+func accessDenied() error {
+	return &failure{
+		status:   status.New(codes.PermissionDenied, "Access Denied"),
+		trailers: metadata.Pairs(trailerException, "access-denied"),
+	}
+}
+
+func invalidArgument(message string) error { return status.Error(codes.InvalidArgument, message) }
+
+func nodeClosing() error { return status.Error(codes.Unavailable, "the event node is closing") }
+
+// finish turns an error of a call into its answer.
+func (n *Node) finish(ctx context.Context, call string, err error) error {
+	var f *failure
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &f):
+		if err := grpc.SetTrailer(ctx, f.trailers); err != nil {
+			return err
+		}
+		return f.status.Err()
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return status.FromContextError(err).Err()
+	}
+	if _, known := status.FromError(err); known {
+		return err
+	}
+	n.logger.Error("event node: call failed", "call", call, "error", err)
+	return status.Error(codes.Internal, "the event store could not be read")
+}

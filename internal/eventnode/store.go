@@ -1,0 +1,198 @@
+package eventnode
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/bloom"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+const (
+	storeFormat  = 1
+	cacheBytes   = 64 << 20
+	memTableSize = 32 << 20
+	bloomBits    = 10
+)
+
+// store is the log in Pebble. Only the committer writes; any goroutine reads.
+type store struct {
+	db   *pebble.DB
+	lock *pebble.Lock
+}
+
+// openStore opens the log in dir. fatal is called when Pebble cannot go on; it must not use the store any more.
+func openStore(fs vfs.FS, dir string, logger *slog.Logger, fatal func(error)) (*store, error) {
+	// Locked here and not by pebble.Open, which leaves a goroutine behind when the folder is in use.
+	lock, err := pebble.LockDirectory(dir, fs)
+	if err != nil {
+		return nil, fmt.Errorf("locking the event store %s, is another process using it?: %w", dir, err)
+	}
+	cache := pebble.NewCache(cacheBytes)
+	defer cache.Unref()
+	options := &pebble.Options{
+		Cache:              cache,
+		FS:                 fs,
+		Lock:               lock,
+		MemTableSize:       memTableSize,
+		FormatMajorVersion: pebble.FormatNewest,
+		Logger:             pebbleLogger{logger: logger, fatal: fatal},
+	}
+	for i := range options.Levels {
+		options.Levels[i].FilterPolicy = bloom.FilterPolicy(bloomBits)
+	}
+	db, err := pebble.Open(dir, options)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("opening the event store: %w", err), lock.Close())
+	}
+	s := &store{db: db, lock: lock}
+	if err := s.checkFormat(); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s, nil
+}
+
+func (s *store) checkFormat() error {
+	value, found, err := s.get(formatKey())
+	if err != nil {
+		return fmt.Errorf("reading the format of the event store: %w", err)
+	}
+	if !found {
+		return s.db.Set(formatKey(), []byte{storeFormat}, pebble.Sync)
+	}
+	if len(value) != 1 || value[0] != storeFormat {
+		return fmt.Errorf("the event store has format %v; this version reads format %d", value, storeFormat)
+	}
+	return nil
+}
+
+func (s *store) close() error { return errors.Join(s.db.Close(), s.lock.Close()) }
+
+// get returns a copy of the value.
+func (s *store) get(key []byte) ([]byte, bool, error) {
+	value, closer, err := s.db.Get(key)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	value = append([]byte(nil), value...)
+	return value, true, closer.Close()
+}
+
+// end is the position of the last event, 0 without one, and the position that the next event gets: as in
+// EventStoreDB, a position is an offset in bytes, so positions have gaps.
+func (s *store) end() (last, next uint64, err error) {
+	iter, err := s.db.NewIter(&pebble.IterOptions{LowerBound: eventKey(0), UpperBound: eventsEnd()})
+	if err != nil {
+		return 0, 0, fmt.Errorf("reading the end of the log: %w", err)
+	}
+	if !iter.Last() {
+		return 0, firstPosition, iter.Close()
+	}
+	last = eventKeyPosition(iter.Key())
+	next = last + uint64(len(iter.Value()))
+	return last, next, iter.Close()
+}
+
+// firstPosition is that of the first event; 0 means before all events.
+const firstPosition = 1
+
+// lastRevision is the revision of the stream's last event at or before the position head: noStream without events,
+// tombstoneRevision of a tombstoned stream and of the metadata stream of one.
+func (s *store) lastRevision(stream string, head uint64) (int64, error) {
+	if described, describes := describedStream(stream); describes {
+		last, err := s.lastWritten(described, head)
+		if err != nil || last == tombstoneRevision {
+			return last, err
+		}
+	}
+	return s.lastWritten(stream, head)
+}
+
+// lastWritten is lastRevision by the events of the stream alone.
+func (s *store) lastWritten(stream string, head uint64) (int64, error) {
+	exists, err := s.everWritten(stream)
+	if err != nil || !exists {
+		return noStream, err
+	}
+	iter, err := s.db.NewIter(&pebble.IterOptions{LowerBound: streamKey(stream, 0), UpperBound: streamEnd(stream)})
+	if err != nil {
+		return noStream, fmt.Errorf("reading the end of a stream: %w", err)
+	}
+	last := noStream
+	for valid := iter.Last(); valid; valid = iter.Prev() {
+		if binary.BigEndian.Uint64(iter.Value()) <= head {
+			last = streamKeyRevision(iter.Key())
+			break
+		}
+	}
+	return last, iter.Close()
+}
+
+// everWritten answers for new streams from the bloom filters alone: a stream has its first event or its tombstone.
+func (s *store) everWritten(stream string) (bool, error) {
+	for _, revision := range []int64{0, tombstoneRevision} {
+		if _, found, err := s.position(stream, revision); err != nil || found {
+			return found, err
+		}
+	}
+	return false, nil
+}
+
+// position is where the event of a stream stands in the log.
+func (s *store) position(stream string, revision int64) (uint64, bool, error) {
+	value, found, err := s.get(streamKey(stream, revision))
+	if err != nil {
+		return 0, false, fmt.Errorf("looking up an event of a stream: %w", err)
+	}
+	if !found {
+		return 0, false, nil
+	}
+	return binary.BigEndian.Uint64(value), true, nil
+}
+
+// event is the event at a revision of a stream.
+func (s *store) event(stream string, revision int64) (record, uint64, bool, error) {
+	position, found, err := s.position(stream, revision)
+	if err != nil || !found {
+		return nil, 0, false, err
+	}
+	value, found, err := s.get(eventKey(position))
+	if err != nil {
+		return nil, 0, false, fmt.Errorf("reading an event: %w", err)
+	}
+	if !found {
+		return nil, 0, false, fmt.Errorf("%w: none at position %d", errRecord, position)
+	}
+	r := record(value)
+	return r, position, true, r.check()
+}
+
+// pebbleLogger sends Pebble's messages to slog.
+type pebbleLogger struct {
+	logger *slog.Logger
+	fatal  func(error)
+}
+
+func (l pebbleLogger) Infof(format string, args ...any) {
+	l.logger.Debug("pebble: " + fmt.Sprintf(format, args...))
+}
+
+func (l pebbleLogger) Errorf(format string, args ...any) {
+	l.logger.Error("pebble: " + fmt.Sprintf(format, args...))
+}
+
+// Fatalf must not return, for Pebble is in an undefined state. It ends the goroutine and not the process, which has
+// other work to finish; the node is done.
+func (l pebbleLogger) Fatalf(format string, args ...any) {
+	err := fmt.Errorf("the event store failed: "+format, args...)
+	l.logger.Error("pebble: fatal", "error", err)
+	l.fatal(err)
+	runtime.Goexit()
+}

@@ -1,0 +1,177 @@
+package eventnode
+
+import (
+	"math"
+
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
+	"github.com/google/uuid"
+)
+
+// A subscription reads the store at its own pace and sleeps when it has read all; the committer only wakes it. So a
+// slow subscriber costs one page of memory, and nobody waits for it.
+
+// subscribeAll sends the events after the position, for as long as the client listens.
+func (r *reader) subscribeAll(options *streams.ReadReq_Options_AllOptions) error {
+	after := r.subscriptionStart(options)
+	if err := r.sendConfirmation(); err != nil {
+		return err
+	}
+	return r.follow(func(head uint64) (page, error) {
+		p, err := r.store.allForwards(after, head, pageEvents, nil)
+		if err != nil {
+			return page{}, err
+		}
+		if p.considered > 0 {
+			after = p.last
+		}
+		return p, r.sendEvents(p.events)
+	}, r.sendCaughtUp)
+}
+
+// subscribeFiltered is subscribeAll for the events that the filter lets through. Checkpoints tell how far it has
+// looked: one for each interval of events, and one when it has caught up.
+func (r *reader) subscribeFiltered(options *streams.ReadReq_Options_AllOptions, filter *streams.ReadReq_Options_FilterOptions) error {
+	interval, err := checkpointInterval(filter)
+	if err != nil {
+		return invalidArgument(err.Error())
+	}
+	after := r.subscriptionStart(options)
+	if err := r.sendConfirmation(); err != nil {
+		return err
+	}
+	considered, checkpoint := 0, after
+	sendCheckpoint := func() error {
+		considered = 0
+		if after <= checkpoint {
+			return nil
+		}
+		checkpoint = after
+		return r.sendCheckpoint(checkpoint)
+	}
+	return r.follow(func(head uint64) (page, error) {
+		p, err := r.store.allForwards(after, head, min(pageEvents, interval-considered), r.filter)
+		if err != nil || p.considered == 0 {
+			return p, err
+		}
+		after = p.last
+		considered += p.considered
+		if err := r.sendEvents(p.events); err != nil {
+			return page{}, err
+		}
+		if considered >= interval {
+			return p, sendCheckpoint()
+		}
+		return p, nil
+	}, func() error {
+		if err := sendCheckpoint(); err != nil {
+			return err
+		}
+		return r.sendCaughtUp()
+	})
+}
+
+// subscribeStream sends the events of a stream after the revision; a stream that does not exist yet is waited for.
+func (r *reader) subscribeStream(options *streams.ReadReq_Options_StreamOptions) error {
+	stream := string(options.GetStreamIdentifier().GetStreamName())
+	if stream == "" || len(stream) > maxStreamName {
+		return invalidArgument("the stream's name is empty or too long")
+	}
+	head, _ := r.node.committer.head.get()
+	last, err := r.store.lastRevision(stream, head)
+	if err != nil {
+		return err
+	}
+	if last == tombstoneRevision {
+		return streamDeleted(stream)
+	}
+	next := int64(0)
+	switch {
+	case options.GetEnd() != nil:
+		next = last + 1
+	case options.GetStart() == nil:
+		next = int64(min(options.GetRevision(), math.MaxInt64-1)) + 1
+	}
+	if err := r.sendConfirmation(); err != nil {
+		return err
+	}
+	return r.follow(func(head uint64) (page, error) {
+		part, err := r.store.visible(stream, head)
+		if err != nil {
+			return page{}, err
+		}
+		p, err := r.store.streamForwards(part, next, pageEvents)
+		if err != nil || p.considered == 0 {
+			return p, err
+		}
+		if err := r.sendEvents(p.events); err != nil {
+			return page{}, err
+		}
+		if int64(p.last) == tombstoneRevision {
+			return page{}, streamDeleted(stream)
+		}
+		next = int64(p.last) + 1
+		return p, nil
+	}, r.sendCaughtUp)
+}
+
+func (r *reader) subscriptionStart(options *streams.ReadReq_Options_AllOptions) uint64 {
+	head, _ := r.node.committer.head.get()
+	switch {
+	case options.GetEnd() != nil:
+		return head
+	case options.GetPosition() != nil:
+		return options.GetPosition().GetCommitPosition()
+	default:
+		return 0
+	}
+}
+
+// follow has pages sent until the call ends. caughtUp is called each time that all has been sent; a live subscription
+// that falls behind by more than a page catches up again.
+func (r *reader) follow(sendPage func(head uint64) (page, error), caughtUp func() error) error {
+	live, backlog := false, 0
+	for {
+		if err := r.alive(); err != nil {
+			return err
+		}
+		head, moved := r.node.committer.head.get()
+		p, err := sendPage(head)
+		if err != nil {
+			return err
+		}
+		if !p.done {
+			backlog += p.considered
+			live = live && backlog < pageEvents
+			continue
+		}
+		backlog = 0
+		if !live {
+			if err := caughtUp(); err != nil {
+				return err
+			}
+			live = true
+		}
+		select {
+		case <-moved:
+		case <-r.ctx.Done():
+		case <-r.node.closing:
+		case <-r.node.done:
+		}
+	}
+}
+
+func (r *reader) sendConfirmation() error {
+	return r.call.Send(&streams.ReadResp{Content: &streams.ReadResp_Confirmation{
+		Confirmation: &streams.ReadResp_SubscriptionConfirmation{SubscriptionId: uuid.NewString()},
+	}})
+}
+
+func (r *reader) sendCheckpoint(position uint64) error {
+	return r.call.Send(&streams.ReadResp{Content: &streams.ReadResp_Checkpoint_{
+		Checkpoint: &streams.ReadResp_Checkpoint{CommitPosition: position, PreparePosition: position},
+	}})
+}
+
+func (r *reader) sendCaughtUp() error {
+	return r.call.Send(&streams.ReadResp{Content: &streams.ReadResp_CaughtUp_{CaughtUp: &streams.ReadResp_CaughtUp{}}})
+}
