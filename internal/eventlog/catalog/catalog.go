@@ -4,6 +4,8 @@ package catalog
 import (
 	"slices"
 
+	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/usage"
 	"github.com/recital-tts/recital/internal/eventlog"
 )
 
@@ -12,9 +14,28 @@ import (
 func Registry() (*eventlog.Registry, error) {
 	return eventlog.NewRegistry(slices.Concat(
 		logTypes(),
+		accountTypes(),
+		usageTypes(),
 	)...)
 }
 
 func logTypes() []eventlog.Type {
 	return []eventlog.Type{eventlog.LogOpenedType()}
+}
+
+func accountTypes() []eventlog.Type {
+	return []eventlog.Type{
+		eventlog.Define[account.Opened]("account-opened", 1),
+		eventlog.Define[account.APIKeyCreated]("account-api-key-created", 1),
+	}
+}
+
+func usageTypes() []eventlog.Type {
+	return []eventlog.Type{
+		eventlog.Define[usage.PeriodOpened]("usage-period-opened", 1),
+		eventlog.Define[usage.Reserved]("usage-reserved", 1),
+		eventlog.Define[usage.Settled]("usage-settled", 1),
+		eventlog.Define[usage.Expired]("usage-expired", 1),
+		eventlog.Define[usage.Summed]("usage-summed", 1),
+	}
 }

@@ -1,8 +1,13 @@
 package catalog_test
 
 import (
+	"time"
+
 	"github.com/google/uuid"
 
+	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/plan"
+	"github.com/recital-tts/recital/domain/usage"
 	"github.com/recital-tts/recital/internal/eventlog"
 )
 
@@ -13,6 +18,20 @@ type example struct {
 	event   any
 }
 
+var (
+	noon  = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	limit = int64(15_000)
+	terms = usage.PeriodOpened{Account: "a1", Plan: plan.Free, Limit: &limit, Metered: true, Start: noon, End: noon.AddDate(0, 1, 0)}
+	open  = usage.Reservation{ID: "r2", Characters: 40, ExpiresAt: noon.Add(time.Minute)}
+)
+
 var examples = []example{
 	{"log-opened", 1, eventlog.LogOpened{LogID: uuid.MustParse("0190b0c0-1111-7000-8000-00000000000a"), Epoch: 3}},
+	{"account-opened", 1, account.Opened{Account: "a1", Plan: plan.Free, At: noon}},
+	{"account-api-key-created", 1, account.APIKeyCreated{Account: "a1", Hash: "9f86d081", Masked: "rk_abcd****wxyz", Name: "build server", At: noon}},
+	{"usage-period-opened", 1, terms},
+	{"usage-reserved", 1, usage.Reserved{Account: "a1", Reservation: "r1", Characters: 120, At: noon, ExpiresAt: noon.Add(time.Minute)}},
+	{"usage-settled", 1, usage.Settled{Account: "a1", Reservation: "r1", Characters: 100, Start: noon, At: noon}},
+	{"usage-expired", 1, usage.Expired{Account: "a1", Reservation: "r1", At: noon}},
+	{"usage-summed", 1, usage.Summed{PeriodOpened: terms, Characters: 100, Reservations: []usage.Reservation{open}, At: noon}},
 }

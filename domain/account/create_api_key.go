@@ -1,0 +1,37 @@
+package account
+
+import (
+	"slices"
+	"time"
+
+	"github.com/recital-tts/recital/domain"
+)
+
+// MaxKeys is how many keys an account can have at once.
+const MaxKeys = 100
+
+// CreateAPIKey adds a key that the caller has drawn. Adding the same key again changes nothing.
+type CreateAPIKey struct {
+	Hash   string
+	Masked string
+	Name   string
+	At     time.Time
+}
+
+// Decide refuses when the account does not exist, has too many keys, or has another key of the same masked form: the
+// caller then draws a new one.
+func (c CreateAPIKey) Decide(s State) ([]Event, error) {
+	if !s.Exists() {
+		return nil, domain.Refuse(domain.NotFound, "the account does not exist")
+	}
+	if slices.ContainsFunc(s.Keys, func(k Key) bool { return k.Hash == c.Hash }) {
+		return nil, nil
+	}
+	if slices.ContainsFunc(s.Keys, func(k Key) bool { return k.Masked == c.Masked }) {
+		return nil, domain.Refuse(domain.Conflict, "another key of the account looks the same when masked")
+	}
+	if len(s.Keys) >= MaxKeys {
+		return nil, domain.Refuse(domain.Denied, "the account has 100 API keys, the most it can have; delete one first")
+	}
+	return []Event{APIKeyCreated{Account: s.Account, Hash: c.Hash, Masked: c.Masked, Name: c.Name, At: c.At}}, nil
+}

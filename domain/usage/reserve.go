@@ -1,0 +1,34 @@
+package usage
+
+import (
+	"time"
+
+	"github.com/recital-tts/recital/domain"
+)
+
+// Reserve sets characters aside before a reply begins.
+type Reserve struct {
+	Reservation string
+	Characters  int64
+	At          time.Time
+	ExpiresAt   time.Time
+}
+
+// Decide refuses with domain.PaymentRequired what does not fit into the rest of a plan that is not metered; open
+// reservations count against the rest.
+func (c Reserve) Decide(s State) ([]Event, error) {
+	if !s.Exists() {
+		return nil, domain.Refuse(domain.Conflict, "the period is not open")
+	}
+	if c.Characters < 0 {
+		return nil, domain.Refuse(domain.Invalid, "a number of characters cannot be negative")
+	}
+	if s.find(c.Reservation) >= 0 {
+		return nil, nil
+	}
+	if limit := s.Terms.Limit; limit != nil && !s.Terms.Metered && s.Settled+s.Reserved+c.Characters > *limit {
+		return nil, domain.Refuse(domain.PaymentRequired,
+			"The characters left in this period do not suffice for the text. Upgrade the plan, or wait for the next period.")
+	}
+	return []Event{Reserved{Account: s.Terms.Account, Reservation: c.Reservation, Characters: c.Characters, At: c.At, ExpiresAt: c.ExpiresAt}}, nil
+}

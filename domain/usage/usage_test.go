@@ -1,0 +1,187 @@
+package usage_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/domain/plan"
+	"github.com/recital-tts/recital/domain/spec"
+	"github.com/recital-tts/recital/domain/usage"
+)
+
+type (
+	row    = spec.Case[usage.State, usage.Event]
+	events = []usage.Event
+)
+
+var (
+	start = time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
+	end   = start.AddDate(0, 1, 0)
+	now   = start.AddDate(0, 0, 20)
+	later = now.Add(10 * time.Minute)
+)
+
+func opened(t plan.Type) usage.Event {
+	p, _ := plan.Lookup(t)
+	decided, _ := usage.OpenPeriod{Account: "a1", Plan: p, Start: start, End: end}.Decide(usage.State{})
+	return decided[0]
+}
+
+func reserved(id string, characters int64) usage.Event {
+	return usage.Reserved{Account: "a1", Reservation: id, Characters: characters, At: now, ExpiresAt: later}
+}
+
+func settled(id string, characters int64) usage.Event {
+	return usage.Settled{Account: "a1", Reservation: id, Characters: characters, Start: start, At: now}
+}
+
+func expired(id string) usage.Event {
+	return usage.Expired{Account: "a1", Reservation: id, At: later}
+}
+
+func reserve(id string, characters int64) usage.Reserve {
+	return usage.Reserve{Reservation: id, Characters: characters, At: now, ExpiresAt: later}
+}
+
+func TestReserve(t *testing.T) {
+	spec.Run(t, usage.Evolve, []row{
+		{Name: "what fits is reserved", Given: events{opened(plan.Free)}, When: reserve("r1", 15_000), Then: events{reserved("r1", 15_000)}},
+		{Name: "what does not fit a free plan is refused", Given: events{opened(plan.Free)}, When: reserve("r1", 15_001), Refused: domain.PaymentRequired},
+		{Name: "open reservations count", Given: events{opened(plan.Free), reserved("r1", 10_000)}, When: reserve("r2", 5_001), Refused: domain.PaymentRequired},
+		{Name: "what was settled counts", Given: events{opened(plan.Free), reserved("r1", 10_000), settled("r1", 10_000)},
+			When: reserve("r2", 5_001), Refused: domain.PaymentRequired},
+		{Name: "what was not settled is free again", Given: events{opened(plan.Free), reserved("r1", 10_000), settled("r1", 100)},
+			When: reserve("r2", 14_900), Then: events{reserved("r2", 14_900)}},
+		{Name: "a paid plan goes on past its limit", Given: events{opened(plan.Indie), reserved("r1", 200_000), settled("r1", 200_000)},
+			When: reserve("r2", 5_000), Then: events{reserved("r2", 5_000)}},
+		{Name: "enterprise has no limit", Given: events{opened(plan.Enterprise)}, When: reserve("r1", 1e12), Then: events{reserved("r1", 1e12)}},
+		{Name: "reserving again changes nothing", Given: events{opened(plan.Free), reserved("r1", 10)}, When: reserve("r1", 10)},
+		{Name: "the period must be open", When: reserve("r1", 1), Refused: domain.Conflict},
+		{Name: "a negative number is refused", Given: events{opened(plan.Free)}, When: reserve("r1", -1), Refused: domain.Invalid},
+	})
+}
+
+func TestSettle(t *testing.T) {
+	settle := func(id string, characters int64) usage.Settle {
+		return usage.Settle{Reservation: id, Characters: characters, At: now}
+	}
+	open := events{opened(plan.Free), reserved("r1", 100)}
+	spec.Run(t, usage.Evolve, []row{
+		{Name: "what was handed over is settled", Given: open, When: settle("r1", 60), Then: events{settled("r1", 60)}},
+		{Name: "nothing can be settled", Given: open, When: settle("r1", 0), Then: events{settled("r1", 0)}},
+		{Name: "settling again changes nothing", Given: append(open, settled("r1", 60)), When: settle("r1", 60)},
+		{Name: "an expired reservation stays at zero", Given: append(open, expired("r1")), When: settle("r1", 60)},
+		{Name: "more than was reserved is refused", Given: open, When: settle("r1", 101), Refused: domain.Invalid},
+	})
+}
+
+func TestExpire(t *testing.T) {
+	open := events{opened(plan.Free), reserved("r1", 100), reserved("r2", 5), settled("r2", 5)}
+	spec.Run(t, usage.Evolve, []row{
+		{Name: "what is due expires", Given: open, When: usage.Expire{At: later}, Then: events{expired("r1")}},
+		{Name: "what is not due stays", Given: open, When: usage.Expire{At: later.Add(-1)}},
+	})
+}
+
+// Whatever happens in whatever order, a free account never uses more than its plan, nothing is counted twice, and a
+// fold from the last sum equals the fold of everything.
+func TestAnyHistoryKeepsTheLimit(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		state := usage.Evolve(usage.State{}, opened(plan.Free))
+		history := events{opened(plan.Free)}
+		paid := map[string]int64{}
+		do := func(command interface {
+			Decide(usage.State) ([]usage.Event, error)
+		}) {
+			decided, err := command.Decide(state)
+			if err != nil {
+				require.NotEmpty(t, domain.CodeOf(err))
+				return
+			}
+			for _, event := range decided {
+				if e, ok := event.(usage.Settled); ok {
+					require.NotContains(t, paid, e.Reservation)
+					paid[e.Reservation] = e.Characters
+				}
+				state = usage.Evolve(state, event)
+				history = append(history, event)
+			}
+		}
+		at := now
+		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+			at = at.Add(time.Duration(rapid.IntRange(0, 300).Draw(t, "seconds")) * time.Second)
+			id := rapid.SampledFrom([]string{"a", "b", "c", "d", "e", "f"}).Draw(t, "id")
+			if _, ended := paid[id]; ended {
+				continue
+			}
+			switch rapid.IntRange(0, 3).Draw(t, "what") {
+			case 0:
+				do(usage.Reserve{Reservation: id, Characters: rapid.Int64Range(0, 9_000).Draw(t, "n"), At: at, ExpiresAt: at.Add(10 * time.Minute)})
+			case 1:
+				do(usage.Settle{Reservation: id, Characters: rapid.Int64Range(0, 9_000).Draw(t, "n"), At: at})
+			case 2:
+				do(usage.Expire{At: at})
+			case 3:
+				sum := usage.Summed{PeriodOpened: state.Terms, Characters: state.Settled, Reservations: state.Open}
+				again := usage.Evolve(usage.State{}, sum)
+				require.Equal(t, state.Settled, again.Settled)
+				require.Equal(t, state.Reserved, again.Reserved)
+				require.Equal(t, state.Open, again.Open)
+			}
+			var total int64
+			for _, n := range paid {
+				total += n
+			}
+			require.Equal(t, total, state.Settled)
+			require.LessOrEqual(t, state.Settled+state.Reserved, int64(15_000))
+		}
+		require.Equal(t, state, spec.Fold(usage.Evolve, history))
+	})
+}
+
+func TestASumIsDueAfterAThousandEvents(t *testing.T) {
+	state := usage.Evolve(usage.State{}, opened(plan.Enterprise))
+	for range usage.SumEvery - 2 {
+		state = usage.Evolve(state, settled("unknown", 1))
+	}
+	none, err := usage.Sum{At: now}.Decide(state)
+	require.NoError(t, err)
+	require.Empty(t, none)
+
+	state = usage.Evolve(state, reserved("r1", 7))
+	sum, err := usage.Sum{At: now}.Decide(state)
+	require.NoError(t, err)
+	require.Len(t, sum, 1)
+
+	after := usage.Evolve(state, sum[0])
+	require.Zero(t, after.SinceSum)
+	require.Equal(t, state.Settled, after.Settled)
+	require.Equal(t, int64(7), after.Reserved)
+}
+
+func TestMonthlyPeriod(t *testing.T) {
+	date := func(s string) time.Time {
+		d, err := time.Parse("2006-01-02 15:04", s)
+		require.NoError(t, err)
+		return d
+	}
+	for _, c := range []struct{ start, now, begin, end string }{
+		{"2026-01-15 10:00", "2026-01-15 10:00", "2026-01-15 10:00", "2026-02-15 10:00"},
+		{"2026-01-15 10:00", "2026-02-15 09:59", "2026-01-15 10:00", "2026-02-15 10:00"},
+		{"2026-01-15 10:00", "2026-02-15 10:00", "2026-02-15 10:00", "2026-03-15 10:00"},
+		{"2026-01-31 10:00", "2026-02-28 09:00", "2026-01-31 10:00", "2026-02-28 10:00"},
+		{"2026-01-31 10:00", "2026-02-28 10:00", "2026-02-28 10:00", "2026-03-31 10:00"},
+		{"2026-01-31 10:00", "2026-03-30 10:00", "2026-02-28 10:00", "2026-03-31 10:00"},
+		{"2024-02-29 00:00", "2025-03-01 00:00", "2025-02-28 00:00", "2025-03-29 00:00"},
+		{"2026-11-21 00:00", "2027-01-05 00:00", "2026-12-21 00:00", "2027-01-21 00:00"},
+		{"2026-11-21 00:00", "2026-11-20 23:59", "2026-11-21 00:00", "2026-12-21 00:00"},
+	} {
+		begin, end := usage.MonthlyPeriod(date(c.start), date(c.now))
+		require.Equal(t, date(c.begin), begin, "%+v", c)
+		require.Equal(t, date(c.end), end, "%+v", c)
+	}
+}
