@@ -1,5 +1,7 @@
 package speech
 
+import "slices"
+
 // Voice is a system voice: a variant of the engine that is on the allow-list.
 type Voice struct {
 	ID          string // what clients send, such as "leah"
@@ -7,4 +9,34 @@ type Voice struct {
 	Gender      string // F, M or U
 	Description string
 	Variant     string // of espeak-ng, such as "f2"; never anything that a client sent
+}
+
+// Voices are the system voices in the order in which they are listed.
+func Voices() []Voice {
+	return []Voice{
+		{ID: "leah", Name: "Leah", Gender: "F", Description: "Clear and friendly; the default voice.", Variant: "f2"},
+		{ID: "ava", Name: "Ava", Gender: "F", Description: "Bright and lively, with a higher pitch.", Variant: "f3"},
+		{ID: "lily", Name: "Lily", Gender: "F", Description: "Light and expressive, with marked stress.", Variant: "f4"},
+		{ID: "zeke", Name: "Zeke", Gender: "M", Description: "Even and relaxed, a plain everyday voice.", Variant: "m3"},
+		{ID: "morgan", Name: "Morgan", Gender: "M", Description: "Deep and calm, a narrator's voice.", Variant: "m8"},
+		{ID: "elowen", Name: "Elowen", Gender: "F", Description: "Soft and breathy, close to a whisper.", Variant: "f5"},
+		{ID: "curtis", Name: "Curtis", Gender: "M", Description: "Warm and full, with a low timbre.", Variant: "m7"},
+		{ID: "amy", Name: "Amy", Gender: "F", Description: "Firm and mature, with a slight edge.", Variant: "f1"},
+		{ID: "ansel", Name: "Ansel", Gender: "M", Description: "Mild and slightly muffled, a quiet reader.", Variant: "m6"},
+	}
+}
+
+// LookupVoice finds a system voice by its id.
+func LookupVoice(id string) (Voice, bool) {
+	voices := Voices()
+	i := slices.IndexFunc(voices, func(v Voice) bool { return v.ID == id })
+	if i < 0 {
+		return Voice{}, false
+	}
+	return voices[i], true
+}
+
+// IsVariant tells whether a variant belongs to a system voice. Engine processes check it again before they use it.
+func IsVariant(variant string) bool {
+	return slices.ContainsFunc(Voices(), func(v Voice) bool { return v.Variant == variant })
 }

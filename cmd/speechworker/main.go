@@ -1,0 +1,66 @@
+// Speechworker is the process in which recitald runs what links C libraries: the speech engine and the codecs. It
+// speaks frames over standard input and output and ends when its input ends. It links GPL libraries, so the binary is
+// under the GPL; recitald only talks to it.
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/recital-tts/recital/internal/audio/libav"
+	"github.com/recital-tts/recital/internal/speech/espeak"
+)
+
+type mode struct {
+	name  string
+	help  string
+	serve func(in io.Reader, out *os.File) error
+}
+
+func modes() []mode {
+	return []mode{
+		{"engine", "synthesise speech with espeak-ng", espeak.Serve},
+		{"codec", "encode audio with libav", serveCodec},
+	}
+}
+
+func serveCodec(in io.Reader, out *os.File) error { return libav.Serve(in, out) }
+
+func main() {
+	os.Exit(run(os.Args[1:]))
+}
+
+func run(args []string) int {
+	if len(args) != 1 {
+		usage(os.Stderr)
+		return 2
+	}
+	if args[0] == "--help" || args[0] == "-h" || args[0] == "help" {
+		usage(os.Stdout)
+		return 0
+	}
+	for _, m := range modes() {
+		if m.name == args[0] {
+			return serve(m)
+		}
+	}
+	fmt.Fprintf(os.Stderr, "speechworker: unknown mode %q\n", args[0])
+	usage(os.Stderr)
+	return 2
+}
+
+func serve(m mode) int {
+	if err := m.serve(os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintf(os.Stderr, "speechworker %s: %v\n", m.name, err)
+		return 1
+	}
+	return 0
+}
+
+func usage(out io.Writer) {
+	fmt.Fprintln(out, "usage: speechworker MODE\n\nrecitald starts it; frames go over standard input and output.\n\nModes:")
+	for _, m := range modes() {
+		fmt.Fprintf(out, "  %-8s %s\n", m.name, m.help)
+	}
+}

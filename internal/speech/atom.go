@@ -1,0 +1,187 @@
+package speech
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/rivo/uniseg"
+)
+
+// breakKind is how well a text can be cut at a place.
+type breakKind int
+
+const (
+	breakNone breakKind = iota
+	breakSpace
+	breakClause
+	breakSentence
+)
+
+// maxClusterRunes is where a grapheme cluster is cut after all: there is no limit to how many marks a letter carries.
+const maxClusterRunes = 32
+
+// atom is a grapheme cluster, or part of a very long one, and how well the text can be cut after it.
+type atom struct {
+	start, end int // byte offsets
+	first      rune
+	weight     int
+	after      breakKind
+}
+
+// scanAtoms cuts the text into atoms and finds the breaks between them.
+func scanAtoms(text string) []atom {
+	atoms := make([]atom, 0, len(text))
+	state, rest, at := -1, text, 0
+	for rest != "" {
+		var cluster string
+		cluster, rest, _, state = uniseg.FirstGraphemeClusterInString(rest, state)
+		atoms = appendCluster(atoms, cluster, at)
+		at += len(cluster)
+	}
+	findBreaks(text, atoms)
+	return atoms
+}
+
+func appendCluster(atoms []atom, cluster string, at int) []atom {
+	for cluster != "" {
+		a := atom{start: at}
+		size, runes := 0, 0
+		for ; size < len(cluster) && runes < maxClusterRunes; runes++ {
+			r, n := utf8.DecodeRuneInString(cluster[size:])
+			if runes == 0 {
+				a.first = r
+			}
+			a.weight = max(a.weight, runeWeight(r))
+			size += n
+		}
+		a.weight = max(a.weight, runes) // so that weight bounds the characters too
+		at += size
+		a.end = at
+		atoms = append(atoms, a)
+		cluster = cluster[size:]
+	}
+	return atoms
+}
+
+// runeWeight estimates how long a character takes to say, in Latin letters.
+func runeWeight(r rune) int {
+	switch {
+	case r < utf8.RuneSelf && unicode.IsLetter(r), unicode.IsSpace(r):
+		return 1
+	case unicode.IsNumber(r):
+		return 5
+	case isSymbol(r):
+		return 10
+	case unicode.IsPunct(r), unicode.Is(unicode.Latin, r):
+		return 1
+	default:
+		return 2
+	}
+}
+
+// isSymbol tells whether a character that is no letter may be said by its name.
+func isSymbol(r rune) bool {
+	return unicode.IsSymbol(r) || strings.ContainsRune("@#%&*/\\_§¶‰", r)
+}
+
+// findBreaks marks the atoms after which the text can be cut. White space belongs to what comes before it.
+func findBreaks(text string, atoms []atom) {
+	strength := breakNone // of the punctuation just passed
+	for i := range atoms {
+		a := &atoms[i]
+		next := followingRune(atoms, i)
+		switch {
+		case unicode.IsSpace(a.first):
+			if a.first == '\n' || a.first == '\u2029' {
+				strength = breakSentence
+			}
+			if !unicode.IsSpace(next) {
+				a.after = max(strength, breakSpace)
+				strength = breakNone
+			}
+		case isSentenceMark(a.first):
+			strength = breakSentence
+			if a.first == '.' && !endsSentence(text[:a.start], atoms[i+1:]) {
+				strength = breakNone
+			}
+		case isClauseMark(a.first):
+			strength = max(strength, breakClause)
+		case isCloser(a.first):
+		default:
+			strength = breakNone
+		}
+		if isWideMark(a.first) && !unicode.IsSpace(next) && !isCloser(next) && !isSentenceMark(next) {
+			a.after = strength
+		}
+	}
+}
+
+func followingRune(atoms []atom, i int) rune {
+	if i+1 < len(atoms) {
+		return atoms[i+1].first
+	}
+	return 0
+}
+
+func isSentenceMark(r rune) bool {
+	return strings.ContainsRune(".!?…‽。！？｡．؟۔।॥።։", r)
+}
+
+func isClauseMark(r rune) bool { return strings.ContainsRune(",;:—–،؛、，；：､፣፤", r) }
+
+// isWideMark tells whether a mark ends a sentence or clause without white space after it.
+func isWideMark(r rune) bool { return strings.ContainsRune("。！？｡．、，；：､", r) }
+
+func isCloser(r rune) bool {
+	return r == '"' || r == '\'' || unicode.In(r, unicode.Pe, unicode.Pf)
+}
+
+// endsSentence tells whether a full stop ends the sentence before it: not after an abbreviation or an initial, and not
+// when the text goes on in lower case.
+func endsSentence(before string, after []atom) bool {
+	next := rune(0)
+	for _, a := range after {
+		if !unicode.IsSpace(a.first) && !isCloser(a.first) && !unicode.Is(unicode.Ps, a.first) {
+			next = a.first
+			break
+		}
+	}
+	return !unicode.IsLower(next) && !isAbbreviation(lastWord(before), next)
+}
+
+const maxAbbreviation = 12 // bytes
+
+// lastWord is the run without white space that ends the text, or nothing when it is longer than an abbreviation.
+func lastWord(text string) string {
+	short := text[max(len(text)-maxAbbreviation, 0):]
+	if i := strings.LastIndexFunc(short, func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.In(r, unicode.Ps, unicode.Pi, unicode.Pd) || r == '"'
+	}); i >= 0 {
+		_, size := utf8.DecodeRuneInString(short[i:])
+		return short[i+size:]
+	}
+	if len(short) < len(text) {
+		return ""
+	}
+	return short
+}
+
+// isAbbreviation knows what is written with a full stop in front of a capital letter or a number.
+func isAbbreviation(word string, next rune) bool {
+	if r, size := utf8.DecodeRuneInString(word); size == len(word) && unicode.IsUpper(r) {
+		return true // an initial, "J. Smith"
+	}
+	if strings.Contains(word, ".") && !strings.ContainsFunc(word, unicode.IsNumber) {
+		return true // "e.g.", "U.S.", "z.B."
+	}
+	switch strings.ToLower(word) {
+	case "mr", "mrs", "ms", "dr", "prof", "st", "mt", "vs", "rev", "hon", "gen", "col", "lt", "sgt", "capt", "gov",
+		"sen", "rep", "pres", "messrs", "mme", "mlle", "sra", "srta", "hr", "fr", "ing", "bzw", "ca", "cf", "approx":
+		return true
+	case "no", "nos", "nr", "art", "vol", "pp", "p", "fig", "figs", "sec", "ch", "eq", "jan", "feb", "mar", "apr",
+		"jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec":
+		return unicode.IsNumber(next)
+	}
+	return false
+}

@@ -1,0 +1,64 @@
+package speech
+
+import "unicode"
+
+// Bounds of the detection: so many code points are looked at.
+const detectRunes = 2000
+
+type scriptLanguage struct {
+	script   *unicode.RangeTable
+	language string
+	weight   int // of one letter; higher where a letter stands for more sound than a Latin one
+}
+
+// scripts maps a script to the engine language that most of its texts are in. Each engine language reads Latin words
+// within its text, mostly as English, while English spells foreign scripts out: so the others weigh more.
+func scripts() []scriptLanguage {
+	return []scriptLanguage{
+		{unicode.Latin, "en-us", 1},
+		{unicode.Han, "cmn", 3}, {unicode.Hiragana, "ja", 3}, {unicode.Katakana, "ja", 3}, {unicode.Hangul, "ko", 3},
+		{unicode.Cyrillic, "ru", 2}, {unicode.Greek, "el", 2}, {unicode.Arabic, "ar", 2}, {unicode.Hebrew, "he", 2},
+		{unicode.Armenian, "hy", 2}, {unicode.Georgian, "ka", 2}, {unicode.Cherokee, "chr", 2},
+		{unicode.Devanagari, "hi", 2}, {unicode.Bengali, "bn", 2}, {unicode.Gurmukhi, "pa", 2}, {unicode.Gujarati, "gu", 2},
+		{unicode.Oriya, "or", 2}, {unicode.Tamil, "ta", 2}, {unicode.Telugu, "te", 2}, {unicode.Kannada, "kn", 2},
+		{unicode.Malayalam, "ml", 2}, {unicode.Sinhala, "si", 2}, {unicode.Thai, "th", 2}, {unicode.Myanmar, "my", 2},
+		{unicode.Ethiopic, "am", 2},
+	}
+}
+
+// DetectLanguage guesses the engine language of a text from its script: the one that carries most of the first 2,000
+// code points, English where there is no letter. It cannot tell languages of one script apart.
+func DetectLanguage(text string) string {
+	table := scripts()
+	weights := make(map[string]int, 4)
+	seen := 0
+	for _, r := range text {
+		if seen++; seen > detectRunes {
+			break
+		}
+		if !unicode.IsLetter(r) {
+			continue
+		}
+		for _, s := range table {
+			if unicode.Is(s.script, r) {
+				weights[s.language] += s.weight
+				break
+			}
+		}
+	}
+	return heaviest(table, weights)
+}
+
+func heaviest(table []scriptLanguage, weights map[string]int) string {
+	if weights["ja"] > 0 { // Japanese writes Han too, Chinese no kana
+		weights["ja"] += weights["cmn"]
+		weights["cmn"] = 0
+	}
+	best := "en-us"
+	for _, s := range table {
+		if weights[s.language] > weights[best] {
+			best = s.language
+		}
+	}
+	return best
+}

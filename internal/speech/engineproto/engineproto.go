@@ -1,0 +1,114 @@
+// Package engineproto is the protocol between recitald and a speechworker in mode engine, over frames of package
+// workers. The worker says Hello once; then, one at a time, it takes a Job and answers with any number of Marks and
+// Audio frames and one End, or with Refused. A worker that cannot finish a job exits.
+package engineproto
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/workers"
+)
+
+// The kinds of frames.
+const (
+	KindHello   byte = 'h' // from the worker: sample rate, uint32
+	KindJob     byte = 'j' // to the worker: Job in JSON
+	KindAudio   byte = 'a' // from the worker: samples, signed 16-bit little-endian, one channel
+	KindMarks   byte = 'm' // from the worker: pairs of uint32, code point index (Silence for a pause) and sample
+	KindEnd     byte = 'e' // from the worker: the number of samples sent, uint32
+	KindRefused byte = 'r' // from the worker: why it does not take the job, text that quotes nothing of the job
+)
+
+// Silence stands in the place of a code point index where the engine falls silent.
+const Silence = 1<<32 - 1
+
+// MaxTextBytes bounds a job's text, so that a job always fits into a pipe's buffer and writing it never blocks.
+const MaxTextBytes = 8 << 10
+
+// SlowestSpeed is the lowest speed that a worker takes: 80 words per minute, the least that espeak-ng can do, of its
+// normal 175. Slower speech is stretched from that.
+const SlowestSpeed = 80.0 / 175
+
+const markSize = 8
+
+// Job is what a worker needs to know of a speech.Job.
+type Job struct {
+	Text     string  `json:"text"`
+	Variant  string  `json:"variant"`
+	Language string  `json:"language"`
+	Speed    float64 `json:"speed"`
+	NoPause  bool    `json:"no_pause"`
+}
+
+// JobFrame is the frame that gives a worker a job.
+func JobFrame(job speech.Job) (workers.Frame, error) {
+	if len(job.Text) > MaxTextBytes {
+		return workers.Frame{}, fmt.Errorf("a job's text is larger than %d bytes", MaxTextBytes)
+	}
+	payload, err := json.Marshal(Job{
+		Text: job.Text, Variant: job.Voice.Variant, Language: job.Language, Speed: max(job.Speed, SlowestSpeed),
+		NoPause: job.NoPause,
+	})
+	if err != nil {
+		return workers.Frame{}, fmt.Errorf("encoding a job: %w", err)
+	}
+	return workers.Frame{Kind: KindJob, Payload: payload}, nil
+}
+
+// ParseJob reads what JobFrame made.
+func ParseJob(frame workers.Frame) (Job, error) {
+	if frame.Kind != KindJob {
+		return Job{}, errors.New("the frame is no job")
+	}
+	var job Job
+	if err := json.Unmarshal(frame.Payload, &job); err != nil {
+		return Job{}, errors.New("the job is not readable")
+	}
+	return job, nil
+}
+
+// HelloFrame tells the sample rate in Hz.
+func HelloFrame(sampleRate int) workers.Frame {
+	return workers.Frame{Kind: KindHello, Payload: binary.LittleEndian.AppendUint32(nil, uint32(sampleRate))}
+}
+
+// ParseHello gives the sample rate in Hz.
+func ParseHello(frame workers.Frame) (int, error) {
+	if frame.Kind != KindHello || len(frame.Payload) != 4 {
+		return 0, errors.New("the worker's first frame is no hello")
+	}
+	rate := binary.LittleEndian.Uint32(frame.Payload)
+	if rate < 4000 || rate > 192000 {
+		return 0, fmt.Errorf("a sample rate of %d Hz is not believable", rate)
+	}
+	return int(rate), nil
+}
+
+// ParseEnd gives the number of samples of the job.
+func ParseEnd(frame workers.Frame) (int, error) {
+	if frame.Kind != KindEnd || len(frame.Payload) != 4 {
+		return 0, errors.New("the frame is no end")
+	}
+	return int(binary.LittleEndian.Uint32(frame.Payload)), nil
+}
+
+// ParseMarks gives the marks of a frame.
+func ParseMarks(frame workers.Frame) ([]speech.Mark, error) {
+	if frame.Kind != KindMarks || len(frame.Payload)%markSize != 0 {
+		return nil, errors.New("the frame holds no marks")
+	}
+	marks := make([]speech.Mark, 0, len(frame.Payload)/markSize)
+	for rest := frame.Payload; len(rest) > 0; rest = rest[markSize:] {
+		index := binary.LittleEndian.Uint32(rest)
+		mark := speech.Mark{Rune: int(index), Sample: int(binary.LittleEndian.Uint32(rest[4:]))}
+		if index == Silence {
+			mark.Rune, mark.Silence = 0, true
+		}
+		marks = append(marks, mark)
+	}
+	return marks, nil
+}

@@ -1,0 +1,82 @@
+package engineproto_test
+
+import (
+	"encoding/binary"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/speech/engineproto"
+	"github.com/recital-tts/recital/internal/workers"
+)
+
+func TestAJobArrivesAsItWasSent(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		job := speech.Job{
+			Text:     rapid.String().Draw(t, "text"),
+			Voice:    rapid.SampledFrom(speech.Voices()).Draw(t, "voice"),
+			Language: rapid.SampledFrom(speech.EngineLanguages()).Draw(t, "language"),
+			Speed:    rapid.Float64Range(engineproto.SlowestSpeed, speech.MaxSpeed).Draw(t, "speed"),
+			NoPause:  rapid.Bool().Draw(t, "no pause"),
+		}
+		frame, err := engineproto.JobFrame(job)
+		require.NoError(t, err)
+		got, err := engineproto.ParseJob(frame)
+		require.NoError(t, err)
+		require.Equal(t, engineproto.Job{
+			Text: job.Text, Variant: job.Voice.Variant, Language: job.Language, Speed: job.Speed, NoPause: job.NoPause,
+		}, got)
+	})
+}
+
+func TestTheLargestJobFitsIntoAPipe(t *testing.T) {
+	job := speech.Job{Text: strings.Repeat("\x00", engineproto.MaxTextBytes), Language: "en-us", Speed: 1}
+	frame, err := engineproto.JobFrame(job)
+	require.NoError(t, err)
+	require.Less(t, len(frame.Payload)+9, 64<<10)
+
+	job.Text += "x"
+	_, err = engineproto.JobFrame(job)
+	require.Error(t, err)
+}
+
+func TestSlowSpeedsAskForTheSlowestThatTheEngineCan(t *testing.T) {
+	frame, err := engineproto.JobFrame(speech.Job{Speed: speech.MinSpeed})
+	require.NoError(t, err)
+	job, err := engineproto.ParseJob(frame)
+	require.NoError(t, err)
+	require.Equal(t, engineproto.SlowestSpeed, job.Speed)
+}
+
+func TestMarks(t *testing.T) {
+	payload := binary.LittleEndian.AppendUint32(nil, 7)
+	payload = binary.LittleEndian.AppendUint32(payload, 100)
+	payload = binary.LittleEndian.AppendUint32(payload, engineproto.Silence)
+	payload = binary.LittleEndian.AppendUint32(payload, 200)
+	marks, err := engineproto.ParseMarks(workers.Frame{Kind: engineproto.KindMarks, Payload: payload})
+	require.NoError(t, err)
+	require.Equal(t, []speech.Mark{{Rune: 7, Sample: 100}, {Sample: 200, Silence: true}}, marks)
+}
+
+// Whatever a broken worker sends is an error or a believable value.
+func FuzzParse(f *testing.F) {
+	f.Add(byte('h'), []byte{0x22, 0x56, 0, 0})
+	f.Add(byte('m'), []byte("12345678"))
+	f.Add(byte('e'), []byte{1, 2, 3})
+	f.Fuzz(func(t *testing.T, kind byte, payload []byte) {
+		frame := workers.Frame{Kind: kind, Payload: payload}
+		if rate, err := engineproto.ParseHello(frame); err == nil {
+			require.Greater(t, rate, 0)
+		}
+		if samples, err := engineproto.ParseEnd(frame); err == nil {
+			require.GreaterOrEqual(t, samples, 0)
+		}
+		if marks, err := engineproto.ParseMarks(frame); err == nil {
+			require.Len(t, marks, len(payload)/8)
+		}
+		_, _ = engineproto.ParseJob(frame)
+	})
+}

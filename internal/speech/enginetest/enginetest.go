@@ -1,0 +1,326 @@
+// Package enginetest is the contract of speech.Engine: every engine passes Run.
+package enginetest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/speech"
+)
+
+// Config tells what the suite may ask of the engine.
+type Config struct {
+	// Open makes an engine with this many workers. The suite does not close it.
+	Open      func(t *testing.T, workers int) speech.Engine
+	Languages []string // engine languages that it speaks; "en-us" is among them
+}
+
+// Sentence has 20 words, two clauses and a pause.
+const Sentence = "The quick brown fox jumps over the lazy dog, and then it rests in the warm sun for a while."
+
+// Speech is all that came of a job.
+type Speech struct {
+	PCM    []byte
+	Marks  []speech.Mark
+	Pieces int
+}
+
+// Seconds that the speech lasts.
+func (s Speech) Seconds(e speech.Engine) float64 {
+	return float64(len(s.PCM)/2) / float64(e.SampleRate())
+}
+
+// Job speaks a text as English with the first voice.
+func Job(text string) speech.Job {
+	return speech.Job{Text: text, Voice: speech.Voices()[0], Language: "en-us", Speed: 1}
+}
+
+// Speak reads a whole job.
+func Speak(ctx context.Context, e speech.Engine, job speech.Job) (Speech, error) {
+	u, err := e.Speak(ctx, job)
+	if err != nil {
+		return Speech{}, err
+	}
+	defer u.Close()
+	var s Speech
+	for {
+		pcm, err := u.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			s.Marks = u.Marks()
+			return s, nil
+		}
+		if err != nil {
+			return s, err
+		}
+		s.PCM = append(s.PCM, pcm...)
+		s.Pieces++
+	}
+}
+
+func mustSpeak(t *testing.T, e speech.Engine, job speech.Job) Speech {
+	t.Helper()
+	s, err := Speak(t.Context(), e, job)
+	require.NoError(t, err)
+	return s
+}
+
+// Run checks the contract.
+func Run(t *testing.T, config Config) {
+	tests := []struct {
+		name string
+		run  func(*testing.T, Config)
+	}{
+		{"speech has samples and marks inside them", speaks},
+		{"every language speaks", speaksLanguages},
+		{"voices differ", voicesDiffer},
+		{"speed changes the length", speedChangesLength},
+		{"a text ends with a pause unless none shall follow", pauses},
+		{"the same job gives the same bytes whatever ran before", isDeterministic},
+		{"what is not on the list is refused", refuses},
+		{"no text stops the engine", survivesTexts},
+		{"a slow reader holds no worker", slowReader},
+		{"a job ends with its context", endsWithContext},
+		{"a closed utterance gives its worker back", closes},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) { test.run(t, config) })
+	}
+}
+
+func speaks(t *testing.T, config Config) {
+	e := config.Open(t, 1)
+	s := mustSpeak(t, e, Job(Sentence))
+
+	require.Greater(t, s.Seconds(e), 2.0)
+	require.Less(t, s.Seconds(e), 15.0)
+	require.Zero(t, len(s.PCM)%2)
+	require.NotEqual(t, make([]byte, len(s.PCM)), s.PCM, "silence")
+	require.Greater(t, s.Pieces, 1, "samples come while the job runs")
+	words, last := 0, 0
+	for _, m := range s.Marks {
+		require.GreaterOrEqual(t, m.Sample, last)
+		require.LessOrEqual(t, m.Sample, len(s.PCM)/2)
+		last = m.Sample
+		if !m.Silence {
+			require.Less(t, m.Rune, len(Sentence))
+			words++
+		}
+	}
+	require.GreaterOrEqual(t, words, 10, "marks of the words")
+}
+
+func speaksLanguages(t *testing.T, config Config) {
+	e := config.Open(t, 2)
+	require.Contains(t, config.Languages, "en-us")
+	for _, language := range config.Languages {
+		job := Job("Taxi 12")
+		job.Language = language
+		s := mustSpeak(t, e, job)
+		require.Greater(t, s.Seconds(e), 0.3, language)
+	}
+}
+
+func voicesDiffer(t *testing.T, config Config) {
+	e := config.Open(t, 2)
+	seen := map[string]string{}
+	for _, voice := range speech.Voices() {
+		job := Job(Sentence)
+		job.Voice = voice
+		pcm := string(mustSpeak(t, e, job).PCM)
+		require.Empty(t, seen[pcm], "%s sounds like another voice", voice.ID)
+		seen[pcm] = voice.ID
+	}
+}
+
+func speedChangesLength(t *testing.T, config Config) {
+	e := config.Open(t, 1)
+	normal := mustSpeak(t, e, Job(Sentence)).Seconds(e)
+	for _, speed := range []float64{speech.MinSpeed, 0.4, 0.5, 0.8, 1.3, speech.MaxSpeed} {
+		job := Job(Sentence)
+		job.Speed = speed
+		s := mustSpeak(t, e, job)
+		require.InEpsilon(t, normal/speed, s.Seconds(e), 0.2, "speed %v", speed)
+		require.Greater(t, s.Marks[len(s.Marks)-1].Sample, len(s.PCM)/3, "marks follow the speed %v", speed)
+	}
+}
+
+func pauses(t *testing.T, config Config) {
+	e := config.Open(t, 1)
+	inner, last := Job("This is the end."), Job("This is the end.")
+	last.NoPause = true
+	require.Greater(t, mustSpeak(t, e, inner).Seconds(e), mustSpeak(t, e, last).Seconds(e)+0.1)
+}
+
+// isDeterministic runs each of some jobs alone on a fresh engine and then all of them, several times, in any order on
+// two workers at once.
+func isDeterministic(t *testing.T, config Config) {
+	jobs := variedJobs(config.Languages)
+	alone := config.Open(t, 1)
+	want := make([]Speech, len(jobs))
+	for i, job := range jobs {
+		want[i] = mustSpeak(t, alone, job)
+	}
+	const rounds = 3
+	random := rand.New(rand.NewPCG(1, 2))
+	e := config.Open(t, 2)
+	order := make(chan int)
+	var readers sync.WaitGroup
+	for range 4 {
+		readers.Go(func() {
+			for i := range order {
+				got, err := Speak(t.Context(), e, jobs[i])
+				if err != nil || !bytes.Equal(want[i].PCM, got.PCM) || fmt.Sprint(want[i].Marks) != fmt.Sprint(got.Marks) {
+					t.Errorf("job %d (%s, %s) came out differently: %v", i, jobs[i].Language, jobs[i].Voice.ID, err)
+				}
+			}
+		})
+	}
+	for range rounds {
+		for _, i := range random.Perm(len(jobs)) {
+			order <- i
+		}
+	}
+	close(order)
+	readers.Wait()
+}
+
+func variedJobs(languages []string) []speech.Job {
+	texts := []string{
+		Sentence, "Hello.", "1,234,567 and 3.14!", "Why? Because… (it is) \"so\".", "Привет, мир. 你好 😀",
+	}
+	random := rand.New(rand.NewPCG(3, 4))
+	jobs := make([]speech.Job, 0, 60)
+	for i := range cap(jobs) {
+		jobs = append(jobs, speech.Job{
+			Text:     texts[i%len(texts)],
+			Voice:    speech.Voices()[i%len(speech.Voices())],
+			Language: languages[random.IntN(len(languages))],
+			Speed:    []float64{0.3, 0.7, 1, 1.5, 2}[random.IntN(5)],
+			NoPause:  random.IntN(2) == 0,
+		})
+	}
+	return jobs
+}
+
+func refuses(t *testing.T, config Config) {
+	e := config.Open(t, 1)
+	tests := map[string]func(*speech.Job){
+		"an unknown language":      func(j *speech.Job) { j.Language = "xx" },
+		"a path as language":       func(j *speech.Job) { j.Language = "../../../../etc/passwd" },
+		"no language":              func(j *speech.Job) { j.Language = "" },
+		"an unknown variant":       func(j *speech.Job) { j.Voice.Variant = "robot" },
+		"a path as variant":        func(j *speech.Job) { j.Voice.Variant = "../../../../../etc/passwd" },
+		"a very long variant":      func(j *speech.Job) { j.Voice.Variant = strings.Repeat("f", 5000) },
+		"no variant":               func(j *speech.Job) { j.Voice.Variant = "" },
+		"a speed that is too low":  func(j *speech.Job) { j.Speed = 0.2 },
+		"a speed that is too high": func(j *speech.Job) { j.Speed = 2.5 },
+		"no speed":                 func(j *speech.Job) { j.Speed = 0 },
+		"a text that is too long":  func(j *speech.Job) { j.Text = strings.Repeat("long ", 50_000) },
+	}
+	for name, spoil := range tests {
+		job := Job(Sentence)
+		spoil(&job)
+		_, err := Speak(t.Context(), e, job)
+		require.ErrorIs(t, err, speech.ErrRefused, name)
+	}
+	mustSpeak(t, e, Job(Sentence))
+}
+
+func survivesTexts(t *testing.T, config Config) {
+	e := config.Open(t, 2)
+	texts := []string{
+		"", " ", "\n\n\n", "\x00", "a\x00b", "\x01", "\x0150P hello", "\x1b[31m", "...", "?!", "😀", "😀😀 👩‍👩‍👧‍👦", "\ufeffhi", "\ue000",
+		"[[h@'loU]]", "<speak>hi</speak>", "<audio src=\"/etc/passwd\"/>", "&amp;", "a\u0301\u0301\u0301", "\u202eabc",
+		strings.Repeat("a", 1000), strings.Repeat("9", 300), strings.Repeat("é", 500), strings.Repeat("你", 400),
+		strings.Repeat("a\u0301", 300), strings.Repeat("- ", 200), "x" + strings.Repeat("\u0301", 300), "\ufffd\ufffd",
+	}
+	for _, language := range []string{"en-us", "hi", "ja", "ar", "ru"} {
+		for _, text := range texts {
+			job := Job(text)
+			if job.Language = language; !contains(config.Languages, language) {
+				continue
+			}
+			if _, err := Speak(t.Context(), e, job); err != nil {
+				require.ErrorIs(t, err, speech.ErrEngineFailed, "%s %q", language, text)
+			}
+		}
+	}
+	mustSpeak(t, e, Job(Sentence))
+}
+
+func contains(list []string, item string) bool {
+	for _, other := range list {
+		if other == item {
+			return true
+		}
+	}
+	return false
+}
+
+func slowReader(t *testing.T, config Config) {
+	e := config.Open(t, 1)
+	unread := make([]speech.Utterance, 5)
+	for i := range unread {
+		u, err := e.Speak(t.Context(), Job(Sentence))
+		require.NoError(t, err)
+		defer u.Close()
+		unread[i] = u
+	}
+	want := mustSpeak(t, e, Job(Sentence))
+	for _, u := range unread {
+		var got []byte
+		for {
+			pcm, err := u.Next(t.Context())
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			require.NoError(t, err)
+			got = append(got, pcm...)
+		}
+		require.True(t, bytes.Equal(want.PCM, got))
+	}
+}
+
+func endsWithContext(t *testing.T, config Config) {
+	e := config.Open(t, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	u, err := e.Speak(ctx, Job(longText))
+	require.NoError(t, err)
+	defer u.Close()
+	cancel()
+	for err == nil {
+		_, err = u.Next(t.Context())
+	}
+	require.ErrorIs(t, err, context.Canceled)
+
+	_, err = e.Speak(ctx, Job(Sentence))
+	require.ErrorIs(t, err, context.Canceled)
+	mustSpeak(t, e, Job(Sentence))
+}
+
+// longText takes every engine much longer than the test takes to give it up.
+var longText = strings.Repeat("nine hundred and ninety-nine thousand, ", 200)
+
+func closes(t *testing.T, config Config) {
+	e := config.Open(t, 1)
+	for range 5 {
+		u, err := e.Speak(t.Context(), Job(longText))
+		require.NoError(t, err)
+		_, err = u.Next(t.Context())
+		require.NoError(t, err)
+		u.Close()
+		u.Close()
+		_, err = u.Next(t.Context())
+		require.ErrorIs(t, err, context.Canceled)
+	}
+	mustSpeak(t, e, Job(Sentence))
+}

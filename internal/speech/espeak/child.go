@@ -1,0 +1,102 @@
+package espeak
+
+/*
+#cgo pkg-config: espeak-ng
+#cgo CFLAGS: -O2 -Wall -Wextra
+#include <stdlib.h>
+#include "runner.h"
+*/
+import "C"
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"unsafe"
+)
+
+// exitOffset is what runner_wait adds to an exit code to tell it from a signal.
+const exitOffset = 1000
+
+// open loads espeak-ng and gives its sample rate in Hz.
+func open() (int, error) {
+	voice := C.CString(languageFiles["en-us"])
+	defer C.free(unsafe.Pointer(voice))
+	rate := C.runner_open(voice)
+	if rate < 0 {
+		return 0, errors.New("loading espeak-ng: is the package espeak-ng-data installed?")
+	}
+	return int(rate), nil
+}
+
+// child is a copy of this process that runs one job.
+type child struct {
+	pid  C.pid_t
+	jobs *os.File
+}
+
+func fork(out *os.File) (*child, error) {
+	var jobs C.int
+	pid, err := C.runner_fork(C.int(out.Fd()), &jobs)
+	if pid < 0 {
+		return nil, fmt.Errorf("forking for a job: %w", err)
+	}
+	return &child{pid: pid, jobs: os.NewFile(uintptr(jobs), "jobs")}, nil
+}
+
+// give hands the child its job.
+func (c *child) give(o order) error {
+	_, err := c.jobs.Write(o.encode())
+	if err := errors.Join(err, c.jobs.Close()); err != nil {
+		return fmt.Errorf("handing a job over: %w", err)
+	}
+	return nil
+}
+
+// dismiss closes the child's input and waits until the child has answered its job, if it has one, and ended.
+func (c *child) dismiss() error {
+	if c == nil {
+		return nil
+	}
+	_ = c.jobs.Close() // again, when it had a job
+	status := int(C.runner_wait(c.pid))
+	switch {
+	case status == 0:
+		return nil
+	case status < 0:
+		return errors.New("the job's process is lost")
+	case status >= exitOffset:
+		return fmt.Errorf("the job's process gave up with code %d", status-exitOffset)
+	default:
+		return fmt.Errorf("the job's process died: %w", signalError(status))
+	}
+}
+
+type signalError syscall.Signal
+
+func (s signalError) Error() string { return syscall.Signal(s).String() }
+
+// encode lays the order out as runner.h says: struct runner_job, voice, text, breaks.
+func (o order) encode() []byte {
+	native := binary.NativeEndian
+	out := native.AppendUint32(nil, uint32(o.rate))
+	out = native.AppendUint32(out, boolToUint32(o.endPause))
+	out = native.AppendUint32(out, uint32(len(o.voice)+1))
+	out = native.AppendUint32(out, uint32(len(o.text)+1))
+	out = native.AppendUint32(out, uint32(len(o.breaks)))
+	out = append(append(out, o.voice...), 0)
+	out = append(append(out, o.text...), 0)
+	for _, at := range o.breaks {
+		out = native.AppendUint32(out, at)
+	}
+	return out
+}
+
+func boolToUint32(b bool) uint32 {
+	if b {
+		return 1
+	}
+	return 0
+}

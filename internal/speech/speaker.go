@@ -1,0 +1,203 @@
+package speech
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+)
+
+// silenceOfNothing is what a segment with nothing to say becomes, in seconds.
+const silenceOfNothing = 0.1
+
+// Request is a text to be spoken.
+type Request struct {
+	Text     string
+	Voice    Voice
+	Language string  // an engine language, or AutoLanguage or "" to find it from the text
+	Speed    float64 // MinSpeed to MaxSpeed; 0 is 1
+}
+
+// Piece is the next part of a stream: samples, or the end of a segment, or both.
+type Piece struct {
+	PCM        []byte // signed 16-bit little-endian, one channel
+	SegmentEnd bool
+	// Of a piece that ends a segment: the code points of the segment, and where its words are in the whole stream's
+	// audio. The stream's timings begin and end with the empty text, those of its segments do not.
+	Characters int
+	Timings    []Timing
+}
+
+// Speaker speaks whole texts, segment by segment. It is safe for concurrent use.
+type Speaker struct{ engine Engine }
+
+// NewSpeaker speaks with an engine.
+func NewSpeaker(engine Engine) *Speaker { return &Speaker{engine: engine} }
+
+// Speak starts a stream. The synthesis of the first segment starts at once; all of it ends with ctx. The caller must
+// close the stream.
+func (s *Speaker) Speak(ctx context.Context, r Request) *Stream {
+	if r.Speed == 0 {
+		r.Speed = 1
+	}
+	if r.Language == "" || r.Language == AutoLanguage {
+		r.Language = DetectLanguage(r.Text)
+	}
+	st := &Stream{engine: s.engine, request: r, segments: Split(r.Text)}
+	st.ctx, st.cancel = context.WithCancel(ctx)
+	st.ahead = st.start(0)
+	return st
+}
+
+// Stream is the speech of a text in order. At most one segment is asked for ahead of the one that is being read, so a
+// slow reader holds no worker and little memory. One goroutine at a time reads it.
+type Stream struct {
+	engine   Engine
+	request  Request
+	segments []Segment
+	ctx      context.Context
+	cancel   context.CancelFunc
+	jobs     sync.WaitGroup
+
+	index   int      // of the segment that is being read
+	current *attempt // at that segment
+	ahead   *attempt // at the segment that is asked for in advance
+	retried bool     // current is the second attempt
+	samples int      // returned of the current segment
+	offset  int      // samples of the segments before
+	err     error    // why reading cannot go on
+}
+
+// SampleRate of the samples in Hz.
+func (st *Stream) SampleRate() int { return st.engine.SampleRate() }
+
+// Next waits for the next piece. It returns io.EOF at the end, and ErrEngineFailed (wrapped) when a segment cannot be
+// made: one whose worker died before any of its audio was returned has been tried twice then. The end of ctx, unlike
+// other errors, does not end the stream.
+func (st *Stream) Next(ctx context.Context) (Piece, error) {
+	for {
+		if st.err != nil {
+			return Piece{}, st.err
+		}
+		if st.index == len(st.segments) {
+			return Piece{}, io.EOF
+		}
+		pcm, err := st.read(ctx)
+		switch {
+		case err == nil:
+			st.samples += len(pcm) / 2
+			return Piece{PCM: pcm}, nil
+		case errors.Is(err, io.EOF):
+			return st.endSegment(), nil
+		case ctx.Err() != nil:
+			return Piece{}, ctx.Err()
+		case errors.Is(err, ErrEngineFailed) && st.samples == 0 && !st.retried:
+			st.current.close()
+			st.current, st.retried = st.start(st.index), true
+		default:
+			st.err = err
+		}
+	}
+}
+
+// Close gives up what was not read and waits until the engine has been told. It may be called more than once, but not
+// while Next runs.
+func (st *Stream) Close() {
+	st.cancel()
+	st.jobs.Wait()
+	st.current.close()
+	st.ahead.close()
+	if st.err == nil {
+		st.err = context.Canceled
+	}
+}
+
+func (st *Stream) read(ctx context.Context) ([]byte, error) {
+	if st.current == nil {
+		st.current, st.ahead = st.ahead, nil
+	}
+	utterance, err := st.current.await(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if st.ahead == nil { // not before: it must not take the worker that the current segment waits for
+		st.ahead = st.start(st.index + 1)
+	}
+	return utterance.Next(ctx)
+}
+
+func (st *Stream) endSegment() Piece {
+	segment := st.segments[st.index]
+	piece := Piece{SegmentEnd: true, Characters: segment.Characters}
+	if st.samples == 0 {
+		st.samples = int(silenceOfNothing * float64(st.SampleRate()))
+		piece.PCM = make([]byte, st.samples*2)
+	}
+	piece.Timings = st.timings(segment.Text, st.current.utterance.Marks())
+	st.offset += st.samples
+	st.current.close()
+	st.current, st.retried, st.samples = nil, false, 0
+	st.index++
+	return piece
+}
+
+// timings leaves out the silences at both ends of a segment, except at the ends of the stream.
+func (st *Stream) timings(text string, marks []Mark) []Timing {
+	spans := placeTokens(tokenize(text), marks, st.samples)
+	timings := timeSpans(spans, st.samples, st.offset, st.SampleRate())
+	if st.index < len(st.segments)-1 {
+		timings = timings[:len(timings)-1]
+	}
+	if st.index > 0 {
+		timings = timings[1:]
+	}
+	return timings
+}
+
+// attempt is the synthesis of one segment, from the wait for a worker on.
+type attempt struct {
+	done      chan struct{} // closed when the fields below are set
+	utterance Utterance
+	err       error
+}
+
+// start asks for a segment; nil when there is none of this index.
+func (st *Stream) start(index int) *attempt {
+	if index >= len(st.segments) {
+		return nil
+	}
+	job := Job{
+		Text:     string([]rune(st.segments[index].Text)), // bytes that are no UTF-8 become U+FFFD, one for one
+		Voice:    st.request.Voice,
+		Language: st.request.Language,
+		Speed:    st.request.Speed,
+		First:    index == 0,
+		NoPause:  index == len(st.segments)-1 || !endsWithBreak(st.segments[index].Text),
+	}
+	a := &attempt{done: make(chan struct{})}
+	st.jobs.Go(func() {
+		defer close(a.done)
+		a.utterance, a.err = st.engine.Speak(st.ctx, job)
+	})
+	return a
+}
+
+func (a *attempt) await(ctx context.Context) (Utterance, error) {
+	select {
+	case <-a.done:
+		return a.utterance, a.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// close gives the attempt up, once it is done.
+func (a *attempt) close() {
+	if a == nil {
+		return
+	}
+	<-a.done
+	if a.utterance != nil {
+		a.utterance.Close()
+	}
+}

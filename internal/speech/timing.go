@@ -1,0 +1,161 @@
+package speech
+
+// Timings places a text's words, white space and punctuation in the audio of one segment: samples is its length, rate
+// is in Hz. A word lasts until the next one or until the engine falls silent; the pause belongs to the punctuation
+// that causes it. All is rounded down to milliseconds.
+func Timings(text string, marks []Mark, samples, rate int) []Timing {
+	return timeSpans(placeTokens(tokenize(text), marks, samples), samples, 0, rate)
+}
+
+// span is the place of a token in samples.
+type span struct {
+	token
+	start, end int
+	marked     bool // the engine told where it starts
+	lastMark   int  // sample of the last mark inside it
+}
+
+// timeSpans turns the spans of a segment that begins offset samples into the stream into timings.
+func timeSpans(spans []span, samples, offset, rate int) []Timing {
+	first, last := samples, samples
+	if len(spans) > 0 {
+		first, last = spans[0].start, spans[len(spans)-1].end
+	}
+	timings := make([]Timing, 0, len(spans)+2)
+	timings = append(timings, newTiming("", offset, offset+first, rate))
+	for _, s := range spans {
+		timings = append(timings, newTiming(s.text, offset+s.start, offset+s.end, rate))
+	}
+	return append(timings, newTiming("", offset+last, offset+samples, rate))
+}
+
+func newTiming(text string, start, end, rate int) Timing {
+	from, to := milliseconds(start, rate), milliseconds(end, rate)
+	return Timing{Text: text, Start: float64(from) / 1000, Duration: float64(to-from) / 1000}
+}
+
+func milliseconds(samples, rate int) int64 { return int64(samples) * 1000 / int64(rate) }
+
+// placeTokens gives every token its span. The spans rise and lie within the samples.
+func placeTokens(tokens []token, marks []Mark, samples int) []span {
+	spans := make([]span, len(tokens))
+	for i, t := range tokens {
+		spans[i].token = t
+	}
+	silences := placeMarks(spans, marks, samples)
+	from := nextMarked(spans, 0)
+	if from == len(spans) { // nothing was said
+		return place(spans, 0, 0)
+	}
+	place(spans[:from], spans[from].start, spans[from].start)
+	for from < len(spans) {
+		to := nextMarked(spans, from+1)
+		until := samples
+		if to < len(spans) {
+			until = spans[to].start
+		}
+		placeGroup(spans[from:to], firstBetween(silences, spans[from].lastMark, until), until)
+		from = to
+	}
+	return spans
+}
+
+// placeMarks assigns the word marks to the tokens and returns the samples at which the engine falls silent.
+//
+// espeak-ng gives one mark for some pairs of words ("of the"), several inside a number, the position of the space before
+// some words, and in Chinese and Japanese the same position more than once. So a mark belongs to the token that holds
+// its position, or else to the next one that is said; the first mark of a token counts; marks that go back are ignored.
+func placeMarks(spans []span, marks []Mark, samples int) (silences []int) {
+	current, passed := 0, 0 // the token at a position, and the code points before it
+	now := 0
+	for _, m := range marks {
+		now = min(max(now, m.Sample), samples)
+		if m.Silence {
+			silences = append(silences, now)
+			continue
+		}
+		for current < len(spans) && passed+spans[current].runes <= m.Rune {
+			passed += spans[current].runes
+			current++
+		}
+		for current < len(spans) && spans[current].kind < tokenSymbol {
+			passed += spans[current].runes
+			current++
+		}
+		if current == len(spans) {
+			continue
+		}
+		if s := &spans[current]; !s.marked {
+			s.start, s.marked = now, true
+		}
+		spans[current].lastMark = now
+	}
+	return silences
+}
+
+func nextMarked(spans []span, from int) int {
+	for from < len(spans) && !spans[from].marked {
+		from++
+	}
+	return from
+}
+
+// firstBetween is the first of the rising values in (from, until), or until.
+func firstBetween(values []int, from, until int) int {
+	for _, v := range values {
+		if v > from && v < until {
+			return v
+		}
+	}
+	return until
+}
+
+// placeGroup places a marked token and the unmarked ones after it: words share the time until the silence by their
+// length, and the pause from there on belongs to what stands behind the last word.
+func placeGroup(group []span, silence, until int) {
+	words, letters := 1, 0 // words: tokens up to the last that shares
+	for i, s := range group {
+		if i == 0 || s.kind == tokenWord {
+			words = i + 1
+			letters += s.runes
+		}
+	}
+	tail := group[words:]
+	if len(tail) == 0 {
+		silence = until
+	}
+	start, told := group[0].start, 0
+	for i := range group[:words] {
+		s := &group[i]
+		s.start = start + (silence-start)*told/letters
+		if i == 0 || s.kind == tokenWord {
+			told += s.runes
+		}
+		s.end = start + (silence-start)*told/letters
+	}
+	placePause(tail, silence, until)
+}
+
+// placePause gives the pause to the first punctuation, or else to the first token.
+func placePause(tail []span, from, until int) {
+	if len(tail) == 0 {
+		return
+	}
+	carrier := 0
+	for i, s := range tail {
+		if s.kind == tokenPunctuation {
+			carrier = i
+			break
+		}
+	}
+	place(tail[:carrier], from, from)
+	tail[carrier].start, tail[carrier].end = from, until
+	place(tail[carrier+1:], until, until)
+}
+
+func place(spans []span, start, end int) []span {
+	for i := range spans {
+		spans[i].start, spans[i].end = start, end
+	}
+	return spans
+}

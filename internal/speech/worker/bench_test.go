@@ -1,0 +1,58 @@
+package worker_test
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/speech/enginetest"
+)
+
+// BenchmarkFirstAudio measures the time from a request of 20 words to its first samples, by one client.
+func BenchmarkFirstAudio(b *testing.B) {
+	pool := openPool(b, 1)
+	speaker := speech.NewSpeaker(pool)
+	var waits []time.Duration
+	for b.Loop() {
+		start := time.Now()
+		stream := speaker.Speak(b.Context(), speech.Request{Text: enginetest.Sentence, Voice: speech.Voices()[0]})
+		_, err := stream.Next(b.Context())
+		waits = append(waits, time.Since(start))
+		for err == nil {
+			_, err = stream.Next(b.Context())
+		}
+		require.ErrorIs(b, err, io.EOF)
+		stream.Close()
+	}
+	slices.Sort(waits)
+	b.ReportMetric(waits[len(waits)/2].Seconds()*1000, "p50-ms")
+	b.ReportMetric(waits[len(waits)*99/100].Seconds()*1000, "p99-ms")
+}
+
+// BenchmarkThroughput measures how many seconds of audio the workers make in a second, with always enough to do.
+func BenchmarkThroughput(b *testing.B) {
+	for _, size := range []int{1, 2} {
+		b.Run(fmt.Sprintf("workers=%d", size), func(b *testing.B) {
+			pool := openPool(b, size)
+			var bytes atomic.Int64
+			b.SetParallelism(4)
+			b.ResetTimer()
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					s, err := enginetest.Speak(b.Context(), pool, enginetest.Job(enginetest.Sentence))
+					if err != nil {
+						b.Error(err)
+					}
+					bytes.Add(int64(len(s.PCM)))
+				}
+			})
+			b.ReportMetric(float64(bytes.Load())/2/float64(pool.SampleRate())/b.Elapsed().Seconds(), "audio-s/s")
+		})
+	}
+}

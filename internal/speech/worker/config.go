@@ -1,0 +1,63 @@
+package worker
+
+import (
+	"errors"
+	"log/slog"
+	"runtime"
+	"time"
+
+	"github.com/recital-tts/recital/internal/workers"
+)
+
+// Config of a Pool. Zero values take the defaults.
+type Config struct {
+	Command workers.Command // starts one engine process: the speechworker binary in mode "engine"
+	Size    int             // engine processes; default: the number of CPUs, at least 2
+
+	// JobTimeout is how long one segment may take from the moment a worker has it; default 15 s. A worker that needs
+	// longer is killed.
+	JobTimeout time.Duration
+	// MaxAudioBytes bounds the samples of one segment, which are held in memory until they are read; default 32 MiB,
+	// 12 minutes at 22,050 Hz.
+	MaxAudioBytes int
+
+	Logger *slog.Logger // default: slog.Default()
+}
+
+// How long a process may take for what should take milliseconds, before it is killed.
+const (
+	helloTimeout   = 10 * time.Second       // from its start to its hello
+	abandonTimeout = 250 * time.Millisecond // to finish a job that nobody waits for
+	exitTimeout    = time.Second            // to exit once its input is closed
+)
+
+// The pause before a process that ended by itself, without a job, is started again.
+const (
+	firstRespawnDelay   = 50 * time.Millisecond
+	longestRespawnDelay = 5 * time.Second
+)
+
+func (c Config) withDefaults() (Config, error) {
+	if c.Command.Path == "" {
+		return c, errors.New("the path of the speechworker binary is not set")
+	}
+	if c.Size < 0 || c.JobTimeout < 0 || c.MaxAudioBytes < 0 {
+		return c, errors.New("a limit of the speech worker pool is negative")
+	}
+	if c.Size == 0 {
+		c.Size = max(runtime.NumCPU(), 2)
+	}
+	if c.JobTimeout == 0 {
+		c.JobTimeout = 15 * time.Second
+	}
+	if c.MaxAudioBytes == 0 {
+		c.MaxAudioBytes = 32 << 20
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	if c.Command.Log == nil {
+		c.Command.Log = &lineLogger{logger: c.Logger}
+	}
+	return c, nil
+}

@@ -1,0 +1,109 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/recital-tts/recital/internal/speech/engineproto"
+	"github.com/recital-tts/recital/internal/workers"
+)
+
+// engine is a running process that has said hello.
+type engine struct {
+	process    *workers.Process
+	sampleRate int
+	frames     chan workers.Frame // closed when the process has ended
+	reading    sync.WaitGroup
+}
+
+// startEngine starts a process and waits for its hello.
+func startEngine(ctx context.Context, command workers.Command) (*engine, error) {
+	process, err := workers.Start(command)
+	if err != nil {
+		return nil, err
+	}
+	e := &engine{process: process, frames: make(chan workers.Frame, 16)}
+	e.reading.Go(e.read)
+	if err := e.waitForHello(ctx); err != nil {
+		e.kill()
+		return nil, err
+	}
+	return e, nil
+}
+
+func (e *engine) read() {
+	defer close(e.frames)
+	for {
+		frame, err := e.process.Out.Read()
+		if err != nil {
+			e.process.Kill() // it may still run, with its output closed or out of step
+			e.drain()
+			return
+		}
+		e.frames <- frame
+	}
+}
+
+// drain reads to the end, so that the process is reaped.
+func (e *engine) drain() {
+	for {
+		select {
+		case <-e.process.Done():
+			return
+		default:
+		}
+		if _, err := e.process.Out.Read(); err != nil && !errors.Is(err, workers.ErrFrameTooLarge) {
+			<-e.process.Done()
+			return
+		}
+	}
+}
+
+func (e *engine) waitForHello(ctx context.Context) error {
+	timeout := time.NewTimer(helloTimeout)
+	defer timeout.Stop()
+	select {
+	case frame, ok := <-e.frames:
+		if !ok {
+			return e.death()
+		}
+		rate, err := engineproto.ParseHello(frame)
+		e.sampleRate = rate
+		return err
+	case <-timeout.C:
+		return fmt.Errorf("the process did not say hello within %s", helloTimeout)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// death tells how the process ended, once frames is closed.
+func (e *engine) death() error {
+	if err := e.process.Err(); err != nil {
+		return fmt.Errorf("the process died: %w", err)
+	}
+	return errors.New("the process ended")
+}
+
+// stop lets the process finish and exit, and kills it when it does not.
+func (e *engine) stop() {
+	e.process.CloseInput()
+	timeout := time.AfterFunc(exitTimeout, e.process.Kill)
+	defer timeout.Stop()
+	e.awaitEnd()
+}
+
+// kill ends the process at once.
+func (e *engine) kill() {
+	e.process.Kill()
+	e.awaitEnd()
+}
+
+func (e *engine) awaitEnd() {
+	for range e.frames { // lets read go on to the end
+	}
+	e.reading.Wait()
+}

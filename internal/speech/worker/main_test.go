@@ -1,0 +1,45 @@
+package worker_test
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/recital-tts/recital/internal/speech/worker"
+	"github.com/recital-tts/recital/internal/speech/worker/workertest"
+)
+
+// binary is the real speechworker, built once by TestMain.
+var binary string
+
+func TestMain(m *testing.M) {
+	path, remove, err := workertest.Build()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	binary = path
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		remove()
+		os.Exit(code)
+	}))
+}
+
+func openPool(tb testing.TB, size int) *worker.Pool {
+	tb.Helper()
+	return openConfig(tb, worker.Config{Size: size})
+}
+
+func openConfig(tb testing.TB, config worker.Config) *worker.Pool {
+	tb.Helper()
+	if config.Command.Path == "" {
+		config.Command = workertest.Command(binary)
+	}
+	pool, err := worker.Open(config)
+	require.NoError(tb, err)
+	tb.Cleanup(func() { require.NoError(tb, pool.Close()) })
+	return pool
+}

@@ -1,0 +1,132 @@
+// Package worker is the speech engine that runs in processes of its own: a pool of speechworker processes, each with
+// one job at a time. A process that crashes or stalls costs its job and is started again.
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/speech/engineproto"
+	"github.com/recital-tts/recital/internal/speech/stretch"
+)
+
+var _ speech.Engine = (*Pool)(nil)
+
+// Pool implements speech.Engine.
+type Pool struct {
+	config     Config
+	sampleRate int
+	queue      queue
+	counts     counts
+
+	ctx   context.Context // ends at Close
+	close context.CancelFunc
+	slots sync.WaitGroup
+}
+
+type counts struct {
+	alive, busy               atomic.Int64
+	respawns, failed, started atomic.Uint64
+}
+
+// Stats are for readiness and metrics.
+type Stats struct {
+	Size     int    // processes that there should be
+	Alive    int    // processes that run and have said hello
+	Busy     int    // processes that have a job
+	Queued   int    // jobs that wait for a process
+	Jobs     uint64 // jobs that a process has taken
+	Failed   uint64 // jobs that ended with ErrEngineFailed
+	Respawns uint64 // processes started in the place of one that had ended
+}
+
+// Open starts the processes and returns when the first one is ready for jobs, or tells why it is not.
+func Open(config Config) (*Pool, error) {
+	config, err := config.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	p := &Pool{config: config}
+	p.ctx, p.close = context.WithCancel(context.Background())
+	first, err := startEngine(p.ctx, config.Command)
+	if err != nil {
+		p.close()
+		return nil, fmt.Errorf("starting the first speech engine process: %w", err)
+	}
+	p.sampleRate = first.sampleRate
+	for i := range config.Size {
+		s := &slot{pool: p}
+		if i == 0 {
+			s.ready = first
+		}
+		p.slots.Go(s.run)
+	}
+	return p, nil
+}
+
+// SampleRate implements speech.Engine.
+func (p *Pool) SampleRate() int { return p.sampleRate }
+
+// Speak implements speech.Engine.
+func (p *Pool) Speak(ctx context.Context, job speech.Job) (speech.Utterance, error) {
+	if !(job.Speed >= speech.MinSpeed && job.Speed <= speech.MaxSpeed) { // refuses NaN too
+		return nil, fmt.Errorf("%w: the speed is out of range", speech.ErrRefused)
+	}
+	if len(job.Text) > engineproto.MaxTextBytes {
+		return nil, fmt.Errorf("%w: a segment of more than %d bytes", speech.ErrRefused, engineproto.MaxTextBytes)
+	}
+	t := &task{job: job, utterance: newUtterance(ctx, p.config.MaxAudioBytes), taken: make(chan error, 1)}
+	if job.Speed < engineproto.SlowestSpeed {
+		t.utterance.slower = stretch.New(p.sampleRate, engineproto.SlowestSpeed/job.Speed)
+	}
+	if err := p.queue.push(t); err != nil {
+		t.utterance.Close()
+		return nil, err
+	}
+	select {
+	case err := <-t.taken:
+		if err != nil {
+			t.utterance.Close()
+			return nil, err
+		}
+		return t.utterance, nil
+	case <-ctx.Done():
+		t.utterance.Close()
+		p.queue.remove(t)
+		return nil, fmt.Errorf("waiting for a speech engine process: %w", ctx.Err())
+	}
+}
+
+// Healthy tells whether a job would find a process.
+func (p *Pool) Healthy() bool { return p.ctx.Err() == nil && p.counts.alive.Load() > 0 }
+
+// Stats counts processes and jobs.
+func (p *Pool) Stats() Stats {
+	return Stats{
+		Size:     p.config.Size,
+		Alive:    int(p.counts.alive.Load()),
+		Busy:     int(p.counts.busy.Load()),
+		Queued:   p.queue.len(),
+		Jobs:     p.counts.started.Load(),
+		Failed:   p.counts.failed.Load(),
+		Respawns: p.counts.respawns.Load(),
+	}
+}
+
+// Close gives all jobs up, ends the processes and waits for them. It may be called more than once.
+func (p *Pool) Close() error {
+	p.queue.close()
+	p.close()
+	p.slots.Wait()
+	return nil
+}
+
+// engineFailed wraps why a process could not finish a job.
+func (p *Pool) engineFailed(why error) error {
+	p.counts.failed.Add(1)
+	return errors.Join(speech.ErrEngineFailed, why)
+}

@@ -1,0 +1,138 @@
+package worker
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/recital-tts/recital/internal/speech"
+)
+
+// overtakeLimit is how many first segments may be taken in a row while a later segment waits.
+const overtakeLimit = 4
+
+// task is a job on its way to a process.
+type task struct {
+	job       speech.Job
+	utterance *utterance
+	taken     chan error // gets nil once a process has the job, or why none will
+}
+
+// queue hands tasks to processes: first segments before later ones, oldest first among equals.
+type queue struct {
+	mu       sync.Mutex
+	closed   bool
+	first    []*task
+	later    []*task
+	overtook int          // first segments taken in a row while a later one waited
+	idle     []chan *task // of processes that wait, longest waiting first; each has room for one task
+}
+
+// push adds a task, or hands it to a process that waits.
+func (q *queue) push(t *task) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed {
+		return speech.ErrEngineClosed
+	}
+	q.hand(t)
+	return nil
+}
+
+func (q *queue) hand(t *task) {
+	if len(q.idle) > 0 {
+		q.idle[0] <- t
+		q.idle = q.idle[1:]
+		return
+	}
+	if t.job.First {
+		q.first = append(q.first, t)
+		return
+	}
+	q.later = append(q.later, t)
+}
+
+// take waits for a task until ctx ends or the process has died.
+func (q *queue) take(ctx context.Context, died <-chan struct{}) (*task, bool) {
+	q.mu.Lock()
+	if t := q.pop(); t != nil {
+		q.mu.Unlock()
+		return t, true
+	}
+	turn := make(chan *task, 1)
+	q.idle = append(q.idle, turn)
+	q.mu.Unlock()
+	select {
+	case t := <-turn:
+		return t, true
+	case <-died:
+	case <-ctx.Done():
+	}
+	q.leave(turn)
+	return nil, false
+}
+
+// leave takes a process off the list of those that wait, and gives away the task that it was handed meanwhile.
+func (q *queue) leave(turn chan *task) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if i := slices.Index(q.idle, turn); i >= 0 {
+		q.idle = slices.Delete(q.idle, i, i+1)
+		return
+	}
+	t := <-turn
+	switch {
+	case q.closed:
+		t.taken <- speech.ErrEngineClosed
+	case len(q.idle) > 0:
+		q.hand(t)
+	case t.job.First:
+		q.first = slices.Insert(q.first, 0, t)
+	default:
+		q.later = slices.Insert(q.later, 0, t)
+	}
+}
+
+func (q *queue) pop() *task {
+	from := &q.later
+	if len(q.first) > 0 && (len(q.later) == 0 || q.overtook < overtakeLimit) {
+		from = &q.first
+	}
+	if len(*from) == 0 {
+		return nil
+	}
+	q.overtook++
+	if from == &q.later || len(q.later) == 0 {
+		q.overtook = 0
+	}
+	t := (*from)[0]
+	(*from)[0] = nil
+	*from = (*from)[1:]
+	return t
+}
+
+// remove drops a task that nobody waits for any more.
+func (q *queue) remove(t *task) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	same := func(other *task) bool { return other == t }
+	q.first = slices.DeleteFunc(q.first, same)
+	q.later = slices.DeleteFunc(q.later, same)
+}
+
+// close refuses the tasks that wait and all later ones.
+func (q *queue) close() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.closed = true
+	for _, t := range slices.Concat(q.first, q.later) {
+		t.taken <- speech.ErrEngineClosed
+	}
+	q.first, q.later = nil, nil
+}
+
+func (q *queue) len() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.first) + len(q.later)
+}

@@ -1,0 +1,190 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+
+	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/speech/engineproto"
+	"github.com/recital-tts/recital/internal/workers"
+)
+
+// slot keeps one process running and feeds it.
+type slot struct {
+	pool  *Pool
+	ready *engine // a process to begin with; nil: start one
+}
+
+// run ends when the pool closes. A process that ends without having had a job is started again with growing pauses,
+// so that a broken binary does not spin; one that died of its job at once.
+func (s *slot) run() {
+	defer func() {
+		if s.ready != nil { // the pool was closed before the first turn
+			s.ready.stop()
+		}
+	}()
+	delays := backoff.NewExponentialBackOff()
+	delays.InitialInterval, delays.MaxInterval = firstRespawnDelay, longestRespawnDelay
+	for spawned := 0; s.pool.ctx.Err() == nil; spawned++ {
+		if spawned > 0 {
+			s.pool.counts.respawns.Add(1)
+		}
+		jobs, err := s.runEngine()
+		if s.pool.ctx.Err() != nil {
+			return
+		}
+		if jobs > 0 {
+			delays.Reset()
+			s.pool.config.Logger.Warn("a speech engine process is replaced", "jobs", jobs, "error", err)
+			continue
+		}
+		delay := delays.NextBackOff()
+		s.pool.config.Logger.Error("a speech engine process ended without a job", "error", err, "retry_in", delay)
+		wait(s.pool.ctx, delay)
+	}
+}
+
+func wait(ctx context.Context, delay time.Duration) {
+	timer := time.NewTimer(delay)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// runEngine feeds one process until it or the pool ends, and tells how many jobs the process took and why it ended.
+func (s *slot) runEngine() (jobs int, err error) {
+	e, err := s.startEngine()
+	if err != nil {
+		return 0, err
+	}
+	s.pool.counts.alive.Add(1)
+	defer s.pool.counts.alive.Add(-1)
+	for {
+		t, ok := s.pool.queue.take(s.pool.ctx, e.process.Done())
+		if !ok && s.pool.ctx.Err() != nil {
+			e.stop()
+			return jobs, nil
+		}
+		if !ok {
+			e.kill()
+			return jobs, e.death()
+		}
+		t.taken <- nil
+		jobs++
+		if err := s.serve(e, t); err != nil {
+			e.kill()
+			return jobs, err
+		}
+	}
+}
+
+func (s *slot) startEngine() (*engine, error) {
+	if e := s.ready; e != nil {
+		s.ready = nil
+		return e, nil
+	}
+	e, err := startEngine(s.pool.ctx, s.pool.config.Command)
+	if err != nil {
+		return nil, err
+	}
+	if e.sampleRate != s.pool.sampleRate {
+		e.kill()
+		return nil, fmt.Errorf("the process speaks at %d Hz, the others at %d Hz", e.sampleRate, s.pool.sampleRate)
+	}
+	return e, nil
+}
+
+// serve runs one job. An error means that the process is of no more use.
+func (s *slot) serve(e *engine, t *task) error {
+	s.pool.counts.started.Add(1)
+	s.pool.counts.busy.Add(1)
+	defer s.pool.counts.busy.Add(-1)
+	u := t.utterance
+	defer u.cancel()
+	if u.ctx.Err() != nil {
+		u.finish(u.ctx.Err())
+		return nil
+	}
+	frame, err := engineproto.JobFrame(t.job)
+	if err != nil {
+		u.finish(fmt.Errorf("%w: %w", speech.ErrRefused, err))
+		return nil
+	}
+	if err := e.process.In.Write(frame); err != nil {
+		return s.fail(u, err)
+	}
+	return s.pass(e, u)
+}
+
+// pass carries the process's frames to the utterance until the job ends.
+func (s *slot) pass(e *engine, u *utterance) error {
+	timeout := time.NewTimer(s.pool.config.JobTimeout)
+	defer timeout.Stop()
+	givenUp := u.ctx.Done()
+	for {
+		select {
+		case frame, ok := <-e.frames:
+			if !ok {
+				return s.fail(u, e.death())
+			}
+			done, err := s.take(u, frame)
+			if err != nil || done {
+				return err
+			}
+		case <-timeout.C:
+			err := fmt.Errorf("the job took longer than %s", s.pool.config.JobTimeout)
+			if u.ctx.Err() != nil {
+				err = errors.New("a job that was given up did not end soon")
+			}
+			return s.fail(u, err)
+		case <-givenUp:
+			u.finish(u.ctx.Err())
+			givenUp = nil
+			timeout.Reset(abandonTimeout)
+		case <-s.pool.ctx.Done():
+			u.finish(speech.ErrEngineClosed)
+			return s.pool.ctx.Err()
+		}
+	}
+}
+
+// take passes one frame on. It tells whether the job has ended, or why the process is of no more use.
+func (s *slot) take(u *utterance, frame workers.Frame) (done bool, err error) {
+	switch frame.Kind {
+	case engineproto.KindAudio:
+		return false, s.fail(u, u.addAudio(frame.Payload))
+	case engineproto.KindMarks:
+		marks, err := engineproto.ParseMarks(frame)
+		u.addMarks(marks)
+		return false, s.fail(u, err)
+	case engineproto.KindRefused:
+		u.finish(fmt.Errorf("%w: %s", speech.ErrRefused, frame.Payload))
+		return true, nil
+	case engineproto.KindEnd:
+		samples, err := engineproto.ParseEnd(frame)
+		if err == nil {
+			err = u.complete(samples)
+		}
+		return true, s.fail(u, err)
+	default:
+		return false, s.fail(u, fmt.Errorf("the process sent a frame of the unknown kind %q", frame.Kind))
+	}
+}
+
+// fail ends the utterance with an error, if there is one, and returns it.
+func (s *slot) fail(u *utterance, err error) error {
+	switch {
+	case err == nil:
+	case errors.Is(err, speech.ErrTooMuchAudio):
+		u.finish(err)
+	default:
+		u.finish(s.pool.engineFailed(err))
+	}
+	return err
+}

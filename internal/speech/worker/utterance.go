@@ -1,0 +1,156 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+
+	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/speech/stretch"
+)
+
+// utterance holds the samples of a job between the process that makes them and the reader.
+type utterance struct {
+	ctx    context.Context // of the job: the job is given up when it ends
+	cancel context.CancelFunc
+	news   chan struct{}      // has room for one: there is something new to look at
+	limit  int                // of size
+	slower *stretch.Stretcher // nil unless the speech is to be slower than the engine can do
+
+	mu     sync.Mutex
+	chunks [][]byte
+	came   int // bytes of samples that came from the process
+	size   int // bytes of samples that the reader gets, read ones included
+	marks  []speech.Mark
+	end    error // io.EOF or why there is no more; nil while there may be more
+}
+
+func newUtterance(ctx context.Context, limit int) *utterance {
+	u := &utterance{news: make(chan struct{}, 1), limit: limit}
+	u.ctx, u.cancel = context.WithCancel(ctx)
+	return u
+}
+
+// Next implements speech.Utterance.
+func (u *utterance) Next(ctx context.Context) ([]byte, error) {
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if chunk, err := u.look(); chunk != nil || err != nil {
+			return chunk, err
+		}
+		select {
+		case <-u.news:
+		case <-ctx.Done():
+		case <-u.ctx.Done():
+			u.finish(u.ctx.Err())
+		}
+	}
+}
+
+func (u *utterance) look() ([]byte, error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if len(u.chunks) == 0 {
+		return nil, u.end
+	}
+	chunk := u.chunks[0]
+	u.chunks[0] = nil
+	u.chunks = u.chunks[1:]
+	return chunk, nil
+}
+
+// Marks implements speech.Utterance.
+func (u *utterance) Marks() []speech.Mark {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return slices.Clone(u.marks)
+}
+
+// Close implements speech.Utterance.
+func (u *utterance) Close() {
+	u.cancel()
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.chunks = nil
+	if u.end == nil {
+		u.end = context.Canceled
+	}
+}
+
+func (u *utterance) addAudio(samples []byte) error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.end != nil {
+		return nil
+	}
+	u.came += len(samples)
+	if u.slower != nil {
+		samples = u.slower.Stretch(samples)
+	}
+	return u.append(samples)
+}
+
+func (u *utterance) append(samples []byte) error {
+	if len(samples) == 0 {
+		return nil
+	}
+	u.size += len(samples)
+	if u.size > u.limit {
+		return speech.ErrTooMuchAudio
+	}
+	u.chunks = append(u.chunks, samples)
+	u.tell()
+	return nil
+}
+
+func (u *utterance) addMarks(marks []speech.Mark) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for _, m := range marks {
+		if u.slower != nil {
+			m.Sample = u.slower.Scale(m.Sample)
+		}
+		u.marks = append(u.marks, m)
+	}
+}
+
+// finish says how the utterance ends; what comes after it is ignored. The samples so far stay readable.
+func (u *utterance) finish(end error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.end == nil {
+		u.end = end
+	}
+	u.tell()
+}
+
+// complete ends the utterance well, if all samples have come.
+func (u *utterance) complete(samples int) error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.end != nil {
+		return nil
+	}
+	if u.came != samples*2 {
+		return fmt.Errorf("%d bytes of samples came where %d samples were made", u.came, samples)
+	}
+	if u.slower != nil {
+		if err := u.append(u.slower.Finish()); err != nil {
+			return err
+		}
+	}
+	u.end = io.EOF
+	u.tell()
+	return nil
+}
+
+func (u *utterance) tell() {
+	select {
+	case u.news <- struct{}{}:
+	default:
+	}
+}
