@@ -1,0 +1,129 @@
+package web_test
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/web"
+)
+
+var discard = slog.New(slog.NewTextHandler(io.Discard, nil))
+
+func TestAccess(t *testing.T) {
+	type in struct {
+		Text string `body:"text" required:"true"`
+	}
+	who := func(c *web.Call, _ none) (web.Reply, error) { return web.JSON(c.Principal.Account), nil }
+	s := start(t, web.Config{Routes: []web.Route{
+		web.Get("/public", who, web.Public()), web.Get("/optional", who, web.Optional()), web.Get("/account", who),
+		web.Post("/speech", func(*web.Call, in) (web.Reply, error) { return web.JSON(nil), nil }),
+	}})
+	for name, c := range map[string]struct {
+		path, key string
+		status    int
+		body      string
+	}{
+		"public without a key":         {"/public", "", 200, `""`},
+		"public with a wrong key":      {"/public", "wrong", 200, `""`},
+		"optional without a key":       {"/optional", "", 200, `""`},
+		"optional with a key":          {"/optional", goodKey, 200, `"acc-1"`},
+		"optional with a wrong key":    {"/optional", "wrong", 401, ""},
+		"authenticated":                {"/account", goodKey, 200, `"acc-1"`},
+		"authenticated without a key":  {"/account", "", 401, ""},
+		"authenticated with wrong key": {"/account", "wrong", 401, ""},
+		"while the log is down":        {"/account", "key-while-down", 503, ""},
+		"a key in the query":           {"/account?x-api-key=" + goodKey + "&api_key=" + goodKey, "", 401, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := s.ask("GET", c.path, "", "x-api-key", c.key)
+			require.Equal(t, c.status, a.StatusCode)
+			if c.body != "" {
+				require.Equal(t, c.body, a.body)
+			}
+		})
+	}
+	require.Equal(t, 401, s.ask("POST", "/speech", `{`).StatusCode, "who is not known learns nothing about inputs")
+	require.Equal(t, 422, s.ask("POST", "/speech", `{`, "x-api-key", goodKey).StatusCode)
+	require.NotContains(t, s.logs.String(), goodKey)
+	require.Contains(t, s.logs.String(), `"account":"acc-1"`)
+}
+
+func TestAdminTokens(t *testing.T) {
+	role := func(c *web.Call, _ none) (web.Reply, error) { return web.JSON(c.Role), nil }
+	s := start(t, web.Config{
+		Tokens: map[string]string{"operator": "op-token", "auditor": "au-token", "nobody": ""},
+		Routes: []web.Route{web.Post("/rebuild", role, web.Role("operator")), web.Get("/audit", role, web.Role("operator", "auditor"))},
+	})
+	for name, c := range map[string]struct {
+		method, path, authorization string
+		status                      int
+		body                        string
+	}{
+		"operator rebuilds": {"POST", "/rebuild", "Bearer op-token", 200, `"operator"`},
+		"auditor does not":  {"POST", "/rebuild", "Bearer au-token", 403, ""},
+		"auditor audits":    {"GET", "/audit", "bearer au-token", 200, `"auditor"`},
+		"a wrong token":     {"GET", "/audit", "Bearer op-tokem", 401, ""},
+		"no token":          {"GET", "/audit", "", 401, ""},
+		"an empty token":    {"GET", "/audit", "Bearer ", 401, ""},
+		"another scheme":    {"GET", "/audit", "Basic op-token", 401, ""},
+		"the token alone":   {"GET", "/audit", "op-token", 401, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := s.ask(c.method, c.path, "", "authorization", c.authorization)
+			require.Equal(t, c.status, a.StatusCode)
+			if c.status == 401 {
+				require.Equal(t, "Bearer", a.Header.Get("WWW-Authenticate"))
+			}
+			if c.body != "" {
+				require.Equal(t, c.body, a.body)
+			}
+		})
+	}
+	require.Equal(t, 401, s.ask("POST", "/rebuild", "", "x-api-key", goodKey).StatusCode)
+	require.NotContains(t, s.logs.String(), "op-token")
+}
+
+// positions reaches "7" at once, and everything above it never.
+type positions struct{ asked atomic.Int64 }
+
+func (p *positions) Wait(ctx context.Context, position string) error {
+	p.asked.Add(1)
+	switch position {
+	case "7":
+		return nil
+	case "8":
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return web.ErrBadPosition
+}
+
+func TestReadsWaitForAPosition(t *testing.T) {
+	p := &positions{}
+	s := start(t, web.Config{
+		Positions: p, Limits: web.Limits{PositionWait: 30 * time.Millisecond},
+		Routes: []web.Route{
+			web.Get("/account", ok, web.Public()),
+			web.Post("/rename", func(c *web.Call, _ none) (web.Reply, error) {
+				c.SetPosition("7")
+				c.SetStale()
+				return web.JSON(nil), nil
+			}, web.Public(), web.ReadModels("account")),
+		},
+	})
+	require.Equal(t, 200, s.ask("GET", "/account", "", "x-recital-min-position", "7").StatusCode)
+	late := s.ask("GET", "/account", "", "x-recital-min-position", "8")
+	require.Equal(t, 504, late.StatusCode)
+	require.Equal(t, "1", late.Header.Get("Retry-After"))
+	require.Equal(t, 400, s.ask("GET", "/account", "", "x-recital-min-position", "banana").StatusCode)
+	require.Equal(t, int64(3), p.asked.Load())
+	wrote := s.ask("POST", "/rename", "")
+	require.Equal(t, "7", wrote.Header.Get("x-recital-position"))
+	require.Equal(t, "true", wrote.Header.Get("x-recital-stale"))
+}

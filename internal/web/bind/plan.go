@@ -1,0 +1,187 @@
+// Package bind fills a struct from a request and answers, where that fails, what FastAPI with pydantic would: all
+// errors at once, in the order path, query, header, cookie, body.
+//
+// A field says with one tag where its value comes from, and with others what is allowed:
+//
+//	query:"speed" path:"clip_id" header:"x-name" cookie:"name" body:"text"   the source and the name there
+//	raw:"body"                  the untouched body ([]byte)
+//	alias:"response_format,…"   further names of a query or body field; the first that is present counts
+//	required:"true"             absent is an error ("missing"); path values are always required
+//	default:"1"                 the value when absent, checked like any other at start
+//	gt, ge, lt, le              bounds of a number
+//	minlen, maxlen              bounds of a string, in Unicode code points
+//	pattern:"^a+$"              of a string
+//	literal:"a,b"  enum:"a,b"   the values allowed; they differ in the error type (literal_error, enum)
+//	synonyms:"mulaw=ulaw"       further values accepted, and what they stand for
+//	url:"http"                  an absolute http or https URL, normalised as a browser would
+//
+// Types: string, bool, int, int64, float64 (and named types of these kinds), []string, map[string]any, File, []File.
+// A pointer is nullable: nil when the value is absent or null. Embedded structs are flattened.
+package bind
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/recital-tts/recital/internal/web/jsontree"
+)
+
+// File is an uploaded part. Content must not be written to.
+type File struct {
+	Name        string // as the client gave it: never a path to use
+	ContentType string // as the client gave it: often application/octet-stream
+	Content     []byte
+}
+
+type source uint8
+
+// The sources, in the order in which FastAPI reports their errors.
+const (
+	fromPath source = iota
+	fromQuery
+	fromHeader
+	fromCookie
+	fromBody
+	sources
+)
+
+var sourceNames = [sources]string{"path", "query", "header", "cookie", "body"}
+
+// Plan is a compiled struct type. It is safe for concurrent use.
+type Plan struct {
+	fields [sources][]*field
+	raw    *field // takes the whole body
+}
+
+type field struct {
+	index    []int
+	source   source
+	names    []string // the documented name first
+	kind     kind
+	nullable bool
+	required bool
+	fallback reflect.Value // invalid when there is no default
+	rules    rules
+}
+
+// Compile reads the tags of a struct type. Every mistake in them is an error.
+func Compile(t reflect.Type) (*Plan, error) {
+	if t.Kind() != reflect.Struct {
+		return nil, fmt.Errorf("compiling the inputs %s: not a struct", t)
+	}
+	plan := &Plan{}
+	var wrong []error
+	for _, f := range reflect.VisibleFields(t) {
+		if f.Anonymous && f.Type.Kind() == reflect.Struct {
+			continue
+		}
+		if err := plan.add(f); err != nil {
+			wrong = append(wrong, fmt.Errorf("compiling the input %s.%s: %w", t, f.Name, err))
+		}
+	}
+	if plan.raw != nil && len(plan.fields[fromBody]) > 0 {
+		wrong = append(wrong, fmt.Errorf("compiling the inputs %s: raw body beside body fields", t))
+	}
+	if err := errors.Join(wrong...); err != nil {
+		return nil, err
+	}
+	return plan, nil
+}
+
+func (p *Plan) add(f reflect.StructField) error {
+	if !f.IsExported() {
+		return errors.New("not exported")
+	}
+	tags, err := parseTags(f.Tag)
+	if err != nil {
+		return err
+	}
+	compiled, err := compileField(f, tags)
+	if err != nil {
+		return err
+	}
+	if compiled.kind == kindRaw {
+		p.raw = compiled
+		return nil
+	}
+	p.fields[compiled.source] = append(p.fields[compiled.source], compiled)
+	return nil
+}
+
+// Names lists what a plan takes from a source ("path", "query", "header", "cookie", "body"), documented names only.
+func (p *Plan) Names(from string) []string {
+	var names []string
+	for s, name := range sourceNames {
+		if name != from {
+			continue
+		}
+		for _, f := range p.fields[s] {
+			names = append(names, f.names[0])
+		}
+	}
+	return names
+}
+
+// TakesBody says whether anything is read from the body.
+func (p *Plan) TakesBody() bool { return p.raw != nil || len(p.fields[fromBody]) > 0 }
+
+// wantsKey says whether a member of a JSON body is bound.
+func (p *Plan) wantsKey(key string) bool {
+	for _, f := range p.fields[fromBody] {
+		for _, name := range f.names {
+			if name == key {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// set converts value and stores it in the field of the target. In JSON a null is a value like any other.
+func (f *field) set(target reflect.Value, value *jsontree.Value, files []File) []Item {
+	slot := target.FieldByIndex(f.index)
+	if f.nullable {
+		if value != nil && value.Kind == jsontree.Null {
+			return nil
+		}
+		fresh := reflect.New(slot.Type().Elem())
+		wrong := f.convert(fresh.Elem(), value, files)
+		if len(wrong) == 0 {
+			slot.Set(fresh)
+		}
+		return wrong
+	}
+	return f.convert(slot, value, files)
+}
+
+// absent handles a value that is not there.
+func (f *field) absent(target reflect.Value) []Item {
+	if f.required {
+		return []Item{missing().at(f.loc()...)}
+	}
+	if f.fallback.IsValid() {
+		slot := target.FieldByIndex(f.index)
+		if f.nullable {
+			fresh := reflect.New(slot.Type().Elem())
+			fresh.Elem().Set(f.fallback)
+			slot.Set(fresh)
+			return nil
+		}
+		slot.Set(f.fallback)
+	}
+	return nil
+}
+
+func (f *field) loc(more ...any) []any {
+	return append([]any{sourceNames[f.source], f.names[0]}, more...)
+}
+
+// split is strings.Split on commas, with nothing for the empty text.
+func split(list string) []string {
+	if list == "" {
+		return nil
+	}
+	return strings.Split(list, ",")
+}

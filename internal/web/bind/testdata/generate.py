@@ -1,0 +1,98 @@
+"""Writes pydantic.json: what pydantic answers to a table of fields and values.
+
+Run with the pydantic version named in the output; the Go tests compare the binder with the file.
+"""
+
+import enum
+import json
+from typing import Annotated, Literal, Optional
+
+import pydantic
+from pydantic import Field, HttpUrl
+
+
+class Rate(enum.IntEnum):
+    a = 8000
+    b = 16000
+    c = 24000
+
+
+class Provider(str, enum.Enum):
+    a = "idp_1"
+    b = "idp_2"
+    c = "idp_3"
+    d = "idp_4"
+
+
+Model = Literal["aurora", "blizzard", "blizzard-2.0", "blizzard-2.1", "blizzard-dialogue"]
+
+FIELDS = {
+    "int": int,
+    "int_gt0": Annotated[int, Field(gt=0)],
+    "int_lt10": Annotated[int, Field(lt=10)],
+    "int_null": Optional[int],
+    "float": float,
+    "speed": Annotated[float, Field(ge=0.25, le=2.0)],
+    "length": Annotated[float, Field(ge=0.1, le=300.0)],
+    "float_ge": Annotated[float, Field(ge=0)],
+    "bool": bool,
+    "bool_null": Optional[bool],
+    "str": str,
+    "str_null": Optional[str],
+    "text": Annotated[str, Field(min_length=1, max_length=5)],
+    "text2": Annotated[str, Field(min_length=2)],
+    "pattern": Annotated[str, Field(pattern="^[a-z]+$")],
+    "model": Model,
+    "one": Literal["only"],
+    "rate": Rate,
+    "rate_null": Optional[Rate],
+    "provider": Provider,
+    "tags": list[str],
+    "tags_null": Optional[list[str]],
+    "object": dict,
+    "url": Annotated[HttpUrl, Field(min_length=1, max_length=2083)],
+}
+
+SCALARS = [
+    None, True, False, 0, 1, 2, -1, 7, 10, 8000, 11025, 0.0, 1.0, 1.5, -0.0, 2.0, 2.5, 0.25, 0.2, 8000.0, 3e2, 300.5, 1e300,
+    9007199254740993, "", " ", "0", "1", "1.0", "1.", "1.00", ".5", "-.5", "1.5", " 1 ", "\t1\n", "+1", "-1", "--1", "+-1", "01", "0x1", "1_000",
+    "_1", "1_", "1__0", "1e3", "1E3", "1e", "e1", "inf", "-inf", "+inf", "Infinity", "-Infinity", "nan", "NaN", "-nan", "infinit",
+    "true", "True", "TRUE", "false", "yes", "Yes", "no", "on", "off", "ON", "t", "f", "y", "n", "T", "2", " true ", "true ", "10", "null", "None",
+    "abc", "ABC", "a", "ab", "abcde", "abcdef", "äöüäö", "äöüäöü", "🎉🎉🎉🎉🎉", "🎉🎉🎉🎉🎉🎉", "aurora", "Aurora", "blizzard-2.0", "only",
+    "8000", "8000.0", " 8000", "11025", "idp_1", "idp_9", "1,000", "1 0", "٣", "０", "1e400", "0.0", "0.5", "-0", "00", "+0.0", "1.0e0", "1.0_0", "0_1.0",
+    [], [1], ["a"], ["a", 1], ["a", None, "b", {}], {}, {"a": 1},
+]
+
+URLS = [
+    "http://a", "https://example.com/x?y=1#z", "http://", "https://", "http:///x", "http:/a", "http:a", "//a/b", "/a", "a", "", " ", "http", "http:", "://a",
+    "ftp://a", "javascript:alert(1)", "mailto:a@b", "http://a b", "http://a:99999", "http://a:x", "http://a:", "http://a:80/", "http://[::1]/",
+    "http://[::1", "http://[zz]/", "http://user:pass@host/", "http://exa mple.com", "HTTP://A", "http://ä.de/", "http://%zz/", "http://1.2.3.4.5/", "http://256.1.1.1/",
+    "http://localhost:3000/callback", " http://a", "http://a ", "http://a\n", "http://a\\b", "http://xn--/", "https://" + "a" * 60 + ".com/" + "b" * 2100, "http://a..b", "http://.", "http://-a", "http://a_b", "data:,x", "file:///x", "http://@", "http://:80", "http://a?b", "http://a#b", "http://#", "http://?",
+    1, None, [], True,
+]
+
+
+def answer(kind, value):
+    model = pydantic.create_model("M", f=(FIELDS[kind], ...))
+    try:
+        got = model.model_validate({"f": value}).f
+    except pydantic.ValidationError as error:
+        items = [
+            {"type": e["type"], "loc": list(e["loc"][1:]), "msg": e["msg"], **({"ctx": e["ctx"]} if "ctx" in e else {})}
+            for e in error.errors(include_url=False, include_input=False)
+        ]
+        return {"errors": items}
+    if kind == "url":
+        return {"value": None}
+    if isinstance(got, float):
+        return {"value": repr(got)}
+    return {"value": got}
+
+
+lines = [
+    json.dumps({"field": kind, "input": value, **answer(kind, value)})
+    for kind in FIELDS
+    for value in (URLS if kind == "url" else SCALARS)
+]
+with open("pydantic.json", "w") as out:
+    out.write('{"pydantic": "%s", "cases": [\n%s\n]}\n' % (pydantic.VERSION, ",\n".join(lines)))

@@ -1,0 +1,274 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
+
+	"github.com/recital-tts/recital/internal/web/netconn"
+)
+
+// Names of headers.
+const (
+	headerRequestID    = "request-id"
+	headerRequestIDToo = "x-request-id"
+	headerPosition     = "x-recital-position"
+	headerMinPosition  = "x-recital-min-position"
+	headerStale        = "x-recital-stale"
+	headerDialect      = "lmnt-version"
+	headerAPIKey       = "x-api-key"
+)
+
+type visitKey struct{}
+
+// visit is one request from its head to the last byte of its answer.
+type visit struct {
+	*Call
+	life    *lifetime
+	begun   time.Time
+	trace   string
+	status  int // told in log and metrics; the answer's status unless set
+	stream  *streamBody
+	release func()
+}
+
+// serveHTTP wraps all that Fiber does, so that every answer has its request id and its log line.
+func (s *Server) serveHTTP(http *fasthttp.RequestCtx) {
+	v := s.open(http)
+	v.life = begin(connOf(http), DefaultTimeout)
+	v.Call.Context = v.life
+	http.SetUserValue(visitKey{}, v)
+	s.route(http, v)
+	if v.stream == nil {
+		s.close(v, bodySize(http), nil)
+	}
+}
+
+func bodySize(http *fasthttp.RequestCtx) int64 {
+	if http.IsHead() {
+		return 0
+	}
+	return int64(len(http.Response.Body()))
+}
+
+// open makes the visit of a request and the headers that every answer has.
+func (s *Server) open(http *fasthttp.RequestCtx) *visit {
+	request, response := &http.Request.Header, &http.Response.Header
+	v := &visit{begun: time.Now(), Call: &Call{Context: context.Background(), RequestID: newRequestID(), http: http}}
+	v.Dialect = ParseDialect(string(request.Peek(headerDialect)))
+	v.trace = traceID(request.Peek(headerRequestIDToo))
+	response.Set(headerRequestID, v.RequestID)
+	response.Set(headerRequestIDToo, v.RequestID)
+	response.Set("X-Content-Type-Options", "nosniff")
+	if !s.cfg.NoCORS {
+		allowOrigin(http)
+	}
+	return v
+}
+
+// route finds the answer.
+func (s *Server) route(http *fasthttp.RequestCtx, v *visit) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			s.refuse(v, panicError(cause))
+		}
+	}()
+	switch method := string(http.Method()); {
+	case method == fiber.MethodOptions:
+		s.options(http, v)
+	case !knownMethod(method):
+		s.tell(v, s.unmatched(http))
+	default:
+		s.routed(http)
+	}
+}
+
+func knownMethod(method string) bool {
+	switch method {
+	case fiber.MethodGet, fiber.MethodHead, fiber.MethodPost, fiber.MethodPut, fiber.MethodDelete, fiber.MethodPatch:
+		return true
+	}
+	return false
+}
+
+// close logs and counts a request whose answer has been decided, or for streams, sent.
+func (s *Server) close(v *visit, bytes int64, streamed error) {
+	if v.life != nil {
+		v.life.end()
+	}
+	if v.release != nil {
+		v.release()
+	}
+	told := Observation{Method: "other", Status: v.status, Duration: time.Since(v.begun), Bytes: bytes, Aborted: streamed != nil}
+	if method := v.Method(); knownMethod(method) || method == fiber.MethodOptions {
+		told.Method = method
+	}
+	if v.Route != nil {
+		told.Route = v.Route.Path
+	}
+	if told.Status == 0 {
+		told.Status = v.http.Response.StatusCode()
+	}
+	if errors.Is(streamed, errClientGone) {
+		told.Status = statusClientGone
+	}
+	s.logVisit(v, told)
+	if s.cfg.Observe != nil {
+		s.cfg.Observe(told)
+	}
+}
+
+// logVisit writes the access line. Paths, queries and headers stay out of it: they hold texts and keys.
+func (s *Server) logVisit(v *visit, told Observation) {
+	if !s.log.Enabled(v, slog.LevelInfo) {
+		return
+	}
+	line := []slog.Attr{
+		slog.String("method", told.Method), slog.String("route", told.Route), slog.Int("status", told.Status),
+		slog.Int64("bytes", told.Bytes), slog.Duration("duration", told.Duration), slog.String("request_id", v.RequestID),
+	}
+	if v.Principal.Account != "" {
+		line = append(line, slog.String("account", v.Principal.Account))
+	}
+	if v.trace != "" {
+		line = append(line, slog.String("trace", v.trace))
+	}
+	if told.Aborted {
+		line = append(line, slog.Bool("aborted", true))
+	}
+	s.log.LogAttrs(v, slog.LevelInfo, "request", line...)
+}
+
+// refuse answers an error and logs what the client is not told.
+func (s *Server) refuse(v *visit, err error) {
+	if v.life != nil {
+		err = v.life.why(err)
+	}
+	told := answerTo(err)
+	if told.internal {
+		s.log.LogAttrs(v, slog.LevelError, "request failed", slog.String("route", routePath(v.Call)), slog.Int("status", told.status),
+			slog.String("request_id", v.RequestID), slog.Any("error", err))
+	}
+	s.tell(v, told)
+}
+
+func routePath(call *Call) string {
+	if call.Route == nil {
+		return ""
+	}
+	return call.Route.Path
+}
+
+// tell writes an answer that is not the handler's.
+func (s *Server) tell(v *visit, told answer) {
+	response := &v.http.Response
+	v.status = told.status
+	status := told.status
+	if status == statusClientGone {
+		status = http.StatusServiceUnavailable // nobody reads it
+		v.http.SetConnectionClose()
+	}
+	if told.retryAfter > 0 {
+		response.Header.Set("Retry-After", strconv.Itoa(max(1, int(told.retryAfter.Round(time.Second)/time.Second))))
+	}
+	if told.retry != nil {
+		response.Header.Set("x-should-retry", strconv.FormatBool(*told.retry))
+	}
+	if told.allow != "" {
+		response.Header.Set("Allow", told.allow)
+	}
+	body, err := encodeJSON(told.body(v.Dialect, v.RequestID))
+	if err != nil {
+		body = []byte(`{"error":"Internal Server Error"}`)
+	}
+	response.SetStatusCode(status)
+	response.Header.SetContentType("application/json")
+	response.SetBodyRaw(body)
+}
+
+// fiberError answers what Fiber and fasthttp refuse: unknown routes, and requests that could not be read. The latter
+// never reached serveHTTP.
+func (s *Server) fiberError(c *fiber.Ctx, err error) error {
+	http := c.Context()
+	if v, ok := http.UserValue(visitKey{}).(*visit); ok {
+		s.tell(v, s.unmatched(http))
+		return nil
+	}
+	v := s.open(http)
+	s.tell(v, unreadableRequest(err))
+	if conn := connOf(http); conn != nil {
+		conn.LingerOnClose()
+	}
+	s.close(v, bodySize(http), nil)
+	return nil
+}
+
+func unreadableRequest(err error) answer {
+	told := answer{status: http.StatusBadRequest, message: "The request could not be read"}
+	var known *fiber.Error
+	if !errors.As(err, &known) {
+		return told
+	}
+	switch known.Code {
+	case http.StatusRequestEntityTooLarge:
+		return tooLarge()
+	case http.StatusRequestHeaderFieldsTooLarge:
+		return answer{status: known.Code, message: "The request's headers are too large"}
+	case http.StatusRequestTimeout:
+		return answer{status: known.Code, message: "The request did not arrive in time"}
+	}
+	return told
+}
+
+func tooLarge() answer {
+	return answer{status: http.StatusRequestEntityTooLarge, message: "The request's body is too large"}
+}
+
+// unmatched is 404, or 405 when the path has routes of other methods.
+func (s *Server) unmatched(http *fasthttp.RequestCtx) answer {
+	allow := s.allowed(rawPath(http.Request.Header.RequestURI()))
+	if allow == "" {
+		return notFound()
+	}
+	return answer{status: fasthttp.StatusMethodNotAllowed, message: "Method Not Allowed", detail: true, allow: allow}
+}
+
+func (s *Server) options(http *fasthttp.RequestCtx, v *visit) {
+	if !s.cfg.NoCORS && isPreflight(http) {
+		preflight(http)
+		return
+	}
+	allow := s.allowed(rawPath(http.Request.Header.RequestURI()))
+	if allow == "" {
+		s.tell(v, notFound())
+		return
+	}
+	http.Response.Header.Set("Allow", allow)
+	http.SetStatusCode(fasthttp.StatusNoContent)
+}
+
+// panicError describes a panic without its value, which may hold a client's text, unless the runtime made it.
+func panicError(cause any) error {
+	if fault, ok := cause.(runtime.Error); ok {
+		return fmt.Errorf("%w: %w\n%s", errHandlerPanic, fault, debug.Stack())
+	}
+	return fmt.Errorf("%w with a %T\n%s", errHandlerPanic, cause, debug.Stack())
+}
+
+func isContextError(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
+func connOf(http *fasthttp.RequestCtx) *netconn.Conn {
+	conn, _ := http.Conn().(*netconn.Conn)
+	return conn
+}

@@ -1,0 +1,203 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
+
+	"github.com/recital-tts/recital/internal/web/bind"
+)
+
+// endpointHandler is the way of a request whose route is known.
+func (s *Server) endpointHandler(e *endpoint) fiber.Handler {
+	return func(c *fiber.Ctx) error {
+		v := c.Context().UserValue(visitKey{}).(*visit)
+		v.Call.Route = e.Route
+		v.life.extend(e.Timeout)
+		reply, err := s.answer(c, v, e)
+		if err == nil {
+			err = s.send(v, reply)
+		}
+		if err != nil {
+			s.refuse(v, err)
+		}
+		return nil
+	}
+}
+
+func (s *Server) answer(c *fiber.Ctx, v *visit, e *endpoint) (Reply, error) {
+	if err := s.admit(v, e); err != nil {
+		return Reply{}, err
+	}
+	if err := s.authenticate(v.Call, e); err != nil {
+		return Reply{}, err
+	}
+	if err := checkBody(&c.Context().Request, e); err != nil {
+		return Reply{}, err
+	}
+	return s.run(c, v, e)
+}
+
+// admit counts the request in, unless the server drains or has too many connections.
+func (s *Server) admit(v *visit, e *endpoint) error {
+	if listener := s.listener.Load(); listener != nil && listener.Open() > s.cfg.Limits.Connections {
+		v.http.SetConnectionClose()
+		return &Error{Status: http.StatusServiceUnavailable, Message: "Too many connections", RetryAfter: time.Second}
+	}
+	if s.Draining() {
+		v.http.SetConnectionClose()
+	}
+	if e.WhileDraining {
+		return nil
+	}
+	// Counted before the flag is read, so that Drain cannot miss a request that was let in.
+	s.busy.Add(1)
+	v.release = func() { s.busy.Add(-1) }
+	if s.Draining() {
+		v.http.SetConnectionClose()
+		return errShutdown
+	}
+	return nil
+}
+
+// checkBody refuses compressed bodies, which would be a cheap way to make the server large, and repeats the limit
+// that headerReceived has set.
+func checkBody(request *fasthttp.Request, e *endpoint) error {
+	if encoding := request.Header.Peek("Content-Encoding"); len(encoding) > 0 && !strings.EqualFold(string(encoding), "identity") {
+		return &Error{Status: http.StatusUnsupportedMediaType, Message: "Compressed request bodies are not supported"}
+	}
+	if e.plan.TakesBody() && len(request.Body()) > e.MaxBody {
+		return &Error{Status: http.StatusRequestEntityTooLarge, Message: tooLarge().message}
+	}
+	return nil
+}
+
+// run binds the inputs and calls the handler.
+func (s *Server) run(c *fiber.Ctx, v *visit, e *endpoint) (reply Reply, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = panicError(cause)
+		}
+	}()
+	return e.handle(v.Call, func(in reflect.Value) error {
+		items, err := e.plan.Bind(in, bindRequest(c, e))
+		if err != nil {
+			return err
+		}
+		if len(items) > 0 {
+			return &invalidError{items: items}
+		}
+		return s.waitForPosition(v.Call)
+	})
+}
+
+// bindRequest gives the binder copies only: Fiber is set to Immutable, and the rest is copied here.
+func bindRequest(c *fiber.Ctx, e *endpoint) *bind.Request {
+	request := &c.Context().Request
+	r := &bind.Request{Forms: e.Forms, AnyContentType: e.AnyContentType}
+	r.Path = func(name string) (string, bool) {
+		raw := c.Params(e.pattern.key(name))
+		if plain, err := url.PathUnescape(raw); err == nil {
+			return plain, true
+		}
+		return raw, true
+	}
+	r.Query = func(name string) []string {
+		var values []string
+		for _, value := range request.URI().QueryArgs().PeekMulti(name) {
+			values = append(values, string(value))
+		}
+		return values
+	}
+	r.Header = func(name string) (string, bool) {
+		value := request.Header.Peek(name)
+		return string(value), value != nil
+	}
+	r.Cookie = func(name string) (string, bool) {
+		value := request.Header.Cookie(name)
+		return string(value), value != nil
+	}
+	if e.plan.TakesBody() {
+		r.ContentType = string(request.Header.ContentType())
+		r.Body = append([]byte(nil), request.Body()...)
+	}
+	return r
+}
+
+// waitForPosition lets a client read its own writes on any instance.
+func (s *Server) waitForPosition(call *Call) error {
+	position := call.Header(headerMinPosition)
+	if position == "" || s.cfg.Positions == nil || call.Route.Method != fiber.MethodGet {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(call, s.cfg.Limits.PositionWait)
+	defer cancel()
+	err := s.cfg.Positions.Wait(ctx, position)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, ErrBadPosition):
+		return &Error{Status: http.StatusBadRequest, Message: headerMinPosition + " is not a position of the log"}
+	case isContextError(err) && call.Err() == nil:
+		return &Error{Status: http.StatusGatewayTimeout, Message: "The position was not reached in time", RetryAfter: time.Second}
+	}
+	return fmt.Errorf("waiting for a position: %w", err)
+}
+
+// send writes a handler's reply.
+func (s *Server) send(v *visit, reply Reply) error {
+	response := &v.http.Response
+	switch {
+	case reply.stream == nil:
+		body, err := reply.bytes()
+		if err != nil {
+			return err
+		}
+		response.SetBodyRaw(body)
+	case v.http.IsHead():
+		// No stream is set up: fasthttp would write the end of its chunks behind the head, as the next answer.
+	default:
+		s.startStream(v, reply)
+	}
+	if reply.status != 0 {
+		response.SetStatusCode(reply.status)
+	}
+	if reply.contentType != "" {
+		response.Header.SetContentType(reply.contentType)
+	}
+	for _, header := range reply.headers {
+		if strings.EqualFold(header[0], "Set-Cookie") {
+			response.Header.Add(header[0], header[1])
+			continue
+		}
+		response.Header.Set(header[0], header[1])
+	}
+	return nil
+}
+
+func (s *Server) startStream(v *visit, reply Reply) {
+	body := &streamBody{life: v.life, write: reply.stream, limit: s.cfg.Limits.Stream}
+	body.done = func(bytes int64, err error) {
+		if err != nil && !errors.Is(err, errClientGone) {
+			s.logStreamError(v, err)
+		}
+		s.close(v, bytes, err)
+	}
+	v.stream = body
+	v.http.Response.ImmediateHeaderFlush = true
+	v.http.Response.SetBodyStream(body, -1)
+}
+
+func (s *Server) logStreamError(v *visit, err error) {
+	s.log.LogAttrs(v, slog.LevelError, "stream cut", slog.String("route", routePath(v.Call)),
+		slog.String("request_id", v.RequestID), slog.Any("error", err))
+}

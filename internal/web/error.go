@@ -1,0 +1,130 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/internal/web/bind"
+	"github.com/recital-tts/recital/internal/web/netconn"
+)
+
+// Error is a refusal in terms of HTTP, for what the domain has no code for. Message is sent to the client.
+type Error struct {
+	Status     int
+	Message    string
+	RetryAfter time.Duration // sent as Retry-After, in whole seconds, when above zero
+	Retry      *bool         // sent as x-should-retry, when set
+	Detail     bool          // the body is FastAPI's {"detail": Message}, plus the envelope in dialect 1.1
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("%d: %s", e.Status, e.Message) }
+
+// TooManyRequests is a 429.
+func TooManyRequests(message string, after time.Duration) error {
+	return &Error{Status: http.StatusTooManyRequests, Message: message, RetryAfter: after}
+}
+
+// Invalid is a 422 for what only a handler can check.
+func Invalid(items ...Item) error { return &invalidError{items: items} }
+
+// Item is one entry of a 422's detail.
+type Item = bind.Item
+
+// File is an uploaded part of a form.
+type File = bind.File
+
+// InvalidField is an Item in the words of pydantic's value_error.
+func InvalidField(source, field, message string) Item {
+	return Item{Type: "value_error", Loc: []any{source, field}, Msg: "Value error, " + message, Ctx: map[string]any{"error": message}}
+}
+
+type invalidError struct{ items []Item }
+
+func (e *invalidError) Error() string {
+	return fmt.Sprintf("%d invalid inputs, the first %s: %s", len(e.items), e.items[0].Field(), e.items[0].Msg)
+}
+
+// ErrBadPosition is returned by Positions for a position that is not one of the log's: 400.
+var ErrBadPosition = errors.New("not a position of the log")
+
+var (
+	errClientGone   = netconn.ErrGone
+	errShutdown     = errors.New("the server is shutting down")
+	errHandlerPanic = errors.New("the handler panicked")
+)
+
+// answer is an error as it is told: never more than the client may know.
+type answer struct {
+	status     int
+	message    string
+	items      []Item
+	detail     bool
+	allow      string
+	retryAfter time.Duration
+	retry      *bool
+	internal   bool // to be logged with its error: the client learns nothing
+}
+
+// statusClientGone marks requests whose client has gone, in log and metrics only (nginx's number).
+const statusClientGone = 499
+
+// answerTo maps every error to its answer. It is the only place that does.
+func answerTo(err error) answer {
+	var refusal *domain.Error
+	var own *Error
+	var invalid *invalidError
+	var malformed *bind.MalformedError
+	switch {
+	case errors.As(err, &own):
+		return answer{status: own.Status, message: own.Message, detail: own.Detail, retryAfter: own.RetryAfter, retry: own.Retry}
+	case errors.As(err, &invalid):
+		return answer{status: http.StatusUnprocessableEntity, items: invalid.items}
+	case errors.As(err, &malformed):
+		return answer{status: http.StatusBadRequest, message: malformed.Detail, detail: true}
+	case errors.As(err, &refusal):
+		return answerToRefusal(refusal)
+	case errors.Is(err, errClientGone):
+		return answer{status: statusClientGone, message: "The client has gone"}
+	case errors.Is(err, errShutdown):
+		return unavailable("The server is shutting down")
+	case errors.Is(err, context.DeadlineExceeded):
+		return answer{status: http.StatusGatewayTimeout, message: "The request took too long", retryAfter: time.Second, internal: true}
+	}
+	return answer{status: http.StatusInternalServerError, message: "Internal Server Error", internal: true}
+}
+
+func answerToRefusal(refusal *domain.Error) answer {
+	status, ok := map[domain.Code]int{
+		domain.Invalid:         http.StatusBadRequest,
+		domain.Unauthenticated: http.StatusUnauthorized,
+		domain.PaymentRequired: http.StatusPaymentRequired,
+		domain.Denied:          http.StatusForbidden,
+		domain.NotFound:        http.StatusNotFound,
+		domain.Conflict:        http.StatusConflict,
+		domain.Unavailable:     http.StatusServiceUnavailable,
+	}[refusal.Code]
+	if !ok {
+		return answer{status: http.StatusInternalServerError, message: "Internal Server Error", internal: true}
+	}
+	told := answer{status: status, message: refusal.Message}
+	switch refusal.Code {
+	case domain.Unavailable:
+		told.retryAfter, told.internal = time.Second, true
+	case domain.Conflict:
+		again := true
+		told.retry = &again
+	}
+	return told
+}
+
+func unavailable(message string) answer {
+	return answer{status: http.StatusServiceUnavailable, message: message, retryAfter: time.Second}
+}
+
+func notFound() answer {
+	return answer{status: http.StatusNotFound, message: "Not Found", detail: true}
+}

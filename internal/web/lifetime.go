@@ -1,0 +1,57 @@
+package web
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/recital-tts/recital/internal/web/netconn"
+)
+
+// lifetime is the context of one call. Unlike a context with a timeout it can be given more time, which a handler's
+// reply needs when it is a stream: what the handler started under the call's context goes on.
+type lifetime struct {
+	context.Context
+	cancel   context.CancelCauseFunc
+	deadline atomic.Int64 // Unix nanoseconds
+	timer    *time.Timer
+	conn     *netconn.Conn
+}
+
+func begin(conn *netconn.Conn, d time.Duration) *lifetime {
+	life := &lifetime{conn: conn}
+	life.Context, life.cancel = context.WithCancelCause(context.Background())
+	life.deadline.Store(time.Now().Add(d).UnixNano())
+	life.timer = time.AfterFunc(d, func() { life.cancel(context.DeadlineExceeded) })
+	if conn != nil {
+		end := func(cause error) { life.cancel(cause) }
+		conn.OnEnd(&end)
+	}
+	return life
+}
+
+// Deadline is the present deadline.
+func (l *lifetime) Deadline() (time.Time, bool) { return time.Unix(0, l.deadline.Load()), true }
+
+// extend sets a new deadline, counted from now, unless the old one has passed.
+func (l *lifetime) extend(d time.Duration) {
+	l.deadline.Store(time.Now().Add(d).UnixNano())
+	l.timer.Reset(d)
+}
+
+// end releases everything. It may be called again.
+func (l *lifetime) end() {
+	l.timer.Stop()
+	if l.conn != nil {
+		l.conn.OnEnd(nil)
+	}
+	l.cancel(nil)
+}
+
+// why tells the reason for an error that may only say "canceled": the deadline, the client or the shutdown.
+func (l *lifetime) why(err error) error {
+	if cause := context.Cause(l.Context); cause != nil && isContextError(err) {
+		return cause
+	}
+	return err
+}

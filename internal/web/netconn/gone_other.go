@@ -1,0 +1,6 @@
+//go:build !unix
+
+package netconn
+
+// gone cannot be known here; the next write tells.
+func (c *Conn) gone() bool { return false }

@@ -1,0 +1,127 @@
+package web
+
+import (
+	"reflect"
+	"time"
+
+	"github.com/recital-tts/recital/internal/web/bind"
+)
+
+// What a route gets when its options do not say otherwise.
+const (
+	DefaultMaxBody = 64 << 10
+	DefaultTimeout = 30 * time.Second
+)
+
+// Route is one row of the route table. Binding, the 422s, defaults, authentication and limits come from it.
+type Route struct {
+	Method  string
+	Path    string // "/v1/ai/voice/{id}"; {rest:path} at the end takes slashes too
+	Summary string
+	Tag     string
+
+	Access     Access
+	Roles      []string // of the admin tokens that may use the route; the route then takes tokens and no API keys
+	ReadModels []string // the read models that a write waits for, by name
+	MaxBody    int      // bytes
+	Timeout    time.Duration
+
+	AnyContentType bool // a body of any content type is read as JSON
+	Forms          bool // multipart and urlencoded bodies are accepted beside JSON
+	WhileDraining  bool // answered while the server drains, too
+
+	// In is the type of the handler's input, whose tags package bind explains.
+	In     reflect.Type
+	handle func(call *Call, bindInto func(reflect.Value) error) (Reply, error)
+}
+
+// Access says what a route does with credentials.
+type Access uint8
+
+// The kinds of access.
+const (
+	AccessAuthenticated Access = iota // 401 without a valid credential
+	AccessOptional                    // a credential is used when there is one; a wrong one is 401
+	AccessPublic                      // credentials are not looked at
+)
+
+// Option changes a route.
+type Option func(*Route)
+
+// Public routes do not look at credentials.
+func Public() Option { return func(r *Route) { r.Access = AccessPublic } }
+
+// Optional routes use a credential when there is one.
+func Optional() Option { return func(r *Route) { r.Access = AccessOptional } }
+
+// Authenticated routes answer 401 without a valid credential. This is the default.
+func Authenticated() Option { return func(r *Route) { r.Access = AccessAuthenticated } }
+
+// Role admits the admin tokens of any of the roles (Config.Tokens), sent as `authorization: Bearer <token>`.
+func Role(roles ...string) Option { return func(r *Route) { r.Roles = roles } }
+
+// MaxBody sets the largest body in bytes; more is answered with 413.
+func MaxBody(bytes int) Option { return func(r *Route) { r.MaxBody = bytes } }
+
+// Timeout sets the deadline of the handler. A stream that the handler returns has its own (Limits.Stream).
+func Timeout(d time.Duration) Option { return func(r *Route) { r.Timeout = d } }
+
+// Summary is a line for the documentation.
+func Summary(text string) Option { return func(r *Route) { r.Summary = text } }
+
+// Tag groups routes in the documentation.
+func Tag(name string) Option { return func(r *Route) { r.Tag = name } }
+
+// ReadModels names what a write's handler waits for.
+func ReadModels(names ...string) Option { return func(r *Route) { r.ReadModels = names } }
+
+// AnyContentType reads a body as JSON whatever its content type says.
+func AnyContentType() Option { return func(r *Route) { r.AnyContentType = true } }
+
+// Forms accepts multipart and urlencoded bodies beside JSON.
+func Forms() Option { return func(r *Route) { r.Forms = true } }
+
+// WhileDraining marks an operational route, which is answered while the server drains, too.
+func WhileDraining() Option { return func(r *Route) { r.WhileDraining = true } }
+
+// Get makes a row for GET (and so for HEAD, whose body is dropped; a stream is then never started).
+func Get[In any](path string, handler func(*Call, In) (Reply, error), options ...Option) Route {
+	return row("GET", path, handler, options)
+}
+
+// Post makes a row for POST.
+func Post[In any](path string, handler func(*Call, In) (Reply, error), options ...Option) Route {
+	return row("POST", path, handler, options)
+}
+
+// Put makes a row for PUT.
+func Put[In any](path string, handler func(*Call, In) (Reply, error), options ...Option) Route {
+	return row("PUT", path, handler, options)
+}
+
+// Delete makes a row for DELETE.
+func Delete[In any](path string, handler func(*Call, In) (Reply, error), options ...Option) Route {
+	return row("DELETE", path, handler, options)
+}
+
+func row[In any](method, path string, handler func(*Call, In) (Reply, error), options []Option) Route {
+	route := Route{Method: method, Path: path, MaxBody: DefaultMaxBody, Timeout: DefaultTimeout, In: reflect.TypeFor[In]()}
+	route.handle = func(call *Call, bindInto func(reflect.Value) error) (Reply, error) {
+		var in In
+		if err := bindInto(reflect.ValueOf(&in).Elem()); err != nil {
+			return Reply{}, err
+		}
+		return handler(call, in)
+	}
+	for _, option := range options {
+		option(&route)
+	}
+	return route
+}
+
+// endpoint is a route ready to serve.
+type endpoint struct {
+	*Route
+	pattern pattern
+	plan    *bind.Plan
+}

@@ -1,0 +1,240 @@
+// Package web is the HTTP edge. Routes are rows of a table; from a row come binding and validation, defaults,
+// authentication, limits and deadlines. Errors of every kind become answers in one place, in the two dialects that
+// clients speak. It runs on Fiber over fasthttp; what those do differently from what one would expect is handled here,
+// so that handlers need not know.
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
+
+	"github.com/recital-tts/recital/internal/web/bind"
+	"github.com/recital-tts/recital/internal/web/netconn"
+)
+
+// Config is what a Server is made of. Routes and Logger are needed.
+type Config struct {
+	Name          string // in log lines: "public" or "admin"
+	Routes        []Route
+	Authenticator Authenticator
+	Positions     Positions
+	Tokens        map[string]string // admin tokens by role
+	Ready         func() error
+	Logger        *slog.Logger
+	Observe       func(Observation)
+	Limits        Limits
+	NoCORS        bool // scripts of other origins may not read the answers
+}
+
+// Positions waits until the read models have reached a position of the log.
+type Positions interface {
+	// Wait returns ErrBadPosition for what is not a position or lies past the log's head.
+	Wait(ctx context.Context, position string) error
+}
+
+// Observation is one finished request, for metrics.
+type Observation struct {
+	Route    string // the row's path, "" when no row matched
+	Method   string // one of the known methods, or "other"
+	Status   int    // 499 when the client left first
+	Duration time.Duration
+	Bytes    int64
+	Aborted  bool // a stream was cut
+}
+
+// Limits bound what clients can use up. A zero field has the value named.
+type Limits struct {
+	Header       int           // bytes of request line and headers: 64 KiB, for GET speech with 5,000 characters
+	Connections  int           // open at once: 4,096; above, requests get 503 and their connection is closed
+	ReadTimeout  time.Duration // for a whole request, plus a second for each 256 KiB that its route accepts: 15 s
+	WriteTimeout time.Duration // for each 64 KiB of an answer: 30 s
+	IdleTimeout  time.Duration // between two requests: 75 s
+	Stream       time.Duration // for a whole stream: 10 min
+	PositionWait time.Duration // for x-recital-min-position: 2 s
+}
+
+func (l *Limits) fill() {
+	defaultTo(&l.Header, 64<<10)
+	defaultTo(&l.Connections, 4096)
+	defaultTo(&l.ReadTimeout, 15*time.Second)
+	defaultTo(&l.WriteTimeout, 30*time.Second)
+	defaultTo(&l.IdleTimeout, 75*time.Second)
+	defaultTo(&l.Stream, 10*time.Minute)
+	defaultTo(&l.PositionWait, 2*time.Second)
+}
+
+func defaultTo[T int | time.Duration](limit *T, value T) {
+	if *limit == 0 {
+		*limit = value
+	}
+}
+
+// Server serves one table of routes on one listener.
+type Server struct {
+	cfg       Config
+	log       *slog.Logger
+	endpoints []*endpoint
+	roles     []roleToken
+	app       *fiber.App
+	routed    fasthttp.RequestHandler
+	listener  atomic.Pointer[netconn.Listener]
+	draining  atomic.Bool
+	busy      atomic.Int64 // calls in progress on routes that drain
+	stop      chan struct{}
+	stopOnce  sync.Once
+}
+
+// NewServer checks the table and compiles it.
+func NewServer(cfg Config) (*Server, error) {
+	cfg.Limits.fill()
+	if cfg.Logger == nil {
+		return nil, errors.New("building the server: no logger")
+	}
+	s := &Server{cfg: cfg, log: cfg.Logger, roles: hashTokens(cfg.Tokens), stop: make(chan struct{})}
+	if cfg.Name != "" {
+		s.log = s.log.With("server", cfg.Name)
+	}
+	if err := s.compile(); err != nil {
+		return nil, fmt.Errorf("building the server: %w", err)
+	}
+	s.mount()
+	return s, nil
+}
+
+// compile makes endpoints of the routes and puts them into the order in which the first match is the right one.
+func (s *Server) compile() error {
+	var wrong []error
+	seen := map[string]bool{}
+	for i := range s.cfg.Routes {
+		e, err := compileRoute(&s.cfg.Routes[i])
+		if err != nil {
+			wrong = append(wrong, err)
+			continue
+		}
+		if id := e.Method + " " + e.pattern.shape(); seen[id] {
+			wrong = append(wrong, fmt.Errorf("%s %s: there are two such routes", e.Method, e.Path))
+		} else {
+			seen[id] = true
+		}
+		wrong = append(wrong, s.checkAccess(e))
+		s.endpoints = append(s.endpoints, e)
+	}
+	sortEndpoints(s.endpoints)
+	return errors.Join(wrong...)
+}
+
+func compileRoute(r *Route) (*endpoint, error) {
+	parsed, err := parsePattern(r.Path)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := bind.Compile(r.In)
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", r.Method, r.Path, err)
+	}
+	for _, name := range plan.Names("path") {
+		if !parsed.has(name) {
+			return nil, fmt.Errorf("%s %s: the input %q is not in the path", r.Method, r.Path, name)
+		}
+	}
+	if r.MaxBody < 0 || r.Timeout <= 0 {
+		return nil, fmt.Errorf("%s %s: the limits must be above zero", r.Method, r.Path)
+	}
+	return &endpoint{Route: r, pattern: parsed, plan: plan}, nil
+}
+
+// checkAccess finds routes that nobody could ever use.
+func (s *Server) checkAccess(e *endpoint) error {
+	for _, role := range e.Roles {
+		if s.cfg.Tokens[role] == "" {
+			return fmt.Errorf("%s %s: no token of the role %q", e.Method, e.Path, role)
+		}
+	}
+	if len(e.Roles) == 0 && e.Access != AccessPublic && s.cfg.Authenticator == nil {
+		return fmt.Errorf("%s %s: no authenticator", e.Method, e.Path)
+	}
+	return nil
+}
+
+// mount gives the routes to Fiber.
+func (s *Server) mount() {
+	limits := s.cfg.Limits
+	s.app = fiber.New(fiber.Config{
+		AppName:                      s.cfg.Name,
+		Immutable:                    true, // strings from requests outlive their buffers
+		CaseSensitive:                true,
+		StrictRouting:                true,
+		DisableStartupMessage:        true,
+		DisablePreParseMultipartForm: true, // else uploads are spooled to disk, past the body limit
+		DisableDefaultContentType:    true,
+		BodyLimit:                    DefaultMaxBody,
+		ReadBufferSize:               limits.Header,
+		ReadTimeout:                  limits.ReadTimeout,
+		IdleTimeout:                  limits.IdleTimeout,
+		// Somewhat above the limit, so that the first ones too many are refused in the documented shape.
+		Concurrency:  limits.Connections + limits.Connections/8 + 16,
+		ErrorHandler: s.fiberError,
+	})
+	for _, e := range s.endpoints {
+		s.app.Add(e.Method, e.pattern.fiber(), s.endpointHandler(e))
+		if e.Method == fiber.MethodGet {
+			s.app.Add(fiber.MethodHead, e.pattern.fiber(), s.endpointHandler(e))
+		}
+	}
+	s.routed = s.app.Handler()
+	http := s.app.Server()
+	http.Handler = s.serveHTTP
+	http.HeaderReceived = s.headerReceived
+	http.SecureErrorLogMessage = true
+	http.ConnState = func(c net.Conn, state fasthttp.ConnState) {
+		if conn, ok := c.(*netconn.Conn); ok {
+			conn.SetIdle(state == fasthttp.StateIdle)
+		}
+	}
+}
+
+// Serve answers requests until Shutdown. It closes ln.
+func (s *Server) Serve(ln net.Listener) error {
+	listener := netconn.Listen(ln, s.cfg.Limits.WriteTimeout)
+	if !s.listener.CompareAndSwap(nil, listener) {
+		return errors.New("serving: the server has a listener already")
+	}
+	var watcher sync.WaitGroup
+	watcher.Go(func() { s.watchClients(listener) })
+	defer watcher.Wait()
+	defer s.stopOnce.Do(func() { close(s.stop) })
+	select {
+	case <-s.stop: // Shutdown came first
+		return ln.Close()
+	default:
+	}
+	if err := s.app.Server().Serve(listener); err != nil {
+		return fmt.Errorf("serving: %w", err)
+	}
+	return nil
+}
+
+// watchPause is how often it is looked whether the clients of running calls are still there.
+const watchPause = 100 * time.Millisecond
+
+func (s *Server) watchClients(listener *netconn.Listener) {
+	ticker := time.NewTicker(watchPause)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-s.stop:
+			return
+		case <-ticker.C:
+			listener.Each((*netconn.Conn).CheckGone)
+		}
+	}
+}
