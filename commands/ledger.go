@@ -1,0 +1,171 @@
+package commands
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/plan"
+	"github.com/recital-tts/recital/domain/usage"
+	"github.com/recital-tts/recital/internal/eventlog"
+)
+
+const (
+	// appendTimeout bounds one append of a ledger and its repeats, whoever waits for it.
+	appendTimeout = 10 * time.Second
+	// cachedLedgers and cachedPeriods bound the memory of a Ledger: about 1 KiB each.
+	cachedLedgers = 10_000
+	cachedPeriods = 10_000
+)
+
+// Ledger keeps the characters that accounts use. The commands of one period queue here and share one append, so that
+// an account with many streams at once does not conflict with itself.
+type Ledger struct {
+	journal Journal
+	now     func() time.Time
+	// longest is how long a stream can last; a reservation that is not settled by then expires.
+	longest time.Duration
+
+	mu      sync.Mutex
+	closed  bool
+	queues  *lru.Cache[string, *queue]        // by stream
+	periods *lru.Cache[string, accountPeriod] // by account: the one that holds now
+	running sync.WaitGroup                    // queues at work
+}
+
+type accountPeriod struct {
+	stream string
+	open   usage.OpenPeriod
+}
+
+// Reservation is a number of characters set aside for a reply.
+type Reservation struct {
+	ID         uuid.UUID
+	Account    string
+	Characters int64
+	Actor      eventlog.Actor
+	stream     string
+}
+
+// NewLedger makes a Ledger for streams that last longest at most.
+func NewLedger(journal Journal, now func() time.Time, longest time.Duration) (*Ledger, error) {
+	queues, err := lru.New[string, *queue](cachedLedgers)
+	if err != nil {
+		return nil, fmt.Errorf("making the cache of ledgers: %w", err)
+	}
+	periods, err := lru.New[string, accountPeriod](cachedPeriods)
+	if err != nil {
+		return nil, fmt.Errorf("making the cache of periods: %w", err)
+	}
+	return &Ledger{journal: journal, now: now, longest: longest, queues: queues, periods: periods}, nil
+}
+
+// Close waits for the appends that are under way. Later commands are refused with domain.Unavailable.
+func (l *Ledger) Close() {
+	l.mu.Lock()
+	l.closed = true
+	l.mu.Unlock()
+	l.running.Wait()
+}
+
+// Reserve sets characters aside in the account's period of now. It refuses with domain.PaymentRequired what does not
+// fit a plan that is not metered.
+func (l *Ledger) Reserve(ctx context.Context, account string, characters int64, actor eventlog.Actor) (Reservation, error) {
+	now := l.now().UTC()
+	period, err := l.period(ctx, account, now)
+	if err != nil {
+		return Reservation{}, err
+	}
+	r := Reservation{ID: uuid.New(), Account: account, Characters: characters, Actor: actor, stream: period.stream}
+	reserve := usage.Reserve{Reservation: r.ID.String(), Characters: characters, At: now, ExpiresAt: now.Add(l.longest)}
+	_, err = l.submit(ctx, period.stream, task{
+		order:    Order{Command: r.ID, Correlation: r.ID, Actor: actor, At: now},
+		commands: []decider[usage.State, usage.Event]{period.open, reserve},
+	})
+	return r, err
+}
+
+// Settle ends a reservation with the characters that were handed over, and tells where in the log. A reservation that
+// has expired meanwhile stays at zero.
+func (l *Ledger) Settle(ctx context.Context, r Reservation, characters int64) (eventlog.Position, error) {
+	now := l.now().UTC()
+	return l.submit(ctx, r.stream, task{
+		order:    Order{Command: uuid.NewSHA1(r.ID, []byte("settle")), Correlation: r.ID, Actor: r.Actor, At: now},
+		commands: []decider[usage.State, usage.Event]{usage.Settle{Reservation: r.ID.String(), Characters: characters, At: now}},
+	})
+}
+
+// Expire ends the reservations of a period that are due.
+func (l *Ledger) Expire(ctx context.Context, stream string) error {
+	_, err := l.submit(ctx, stream, task{order: Order{At: l.now().UTC()}})
+	return err
+}
+
+// period finds the account's period of now. It reads the account only when the one that it knows is over.
+func (l *Ledger) period(ctx context.Context, id string, now time.Time) (accountPeriod, error) {
+	if known, ok := l.periods.Get(id); ok && now.Before(known.open.End) {
+		return known, nil
+	}
+	state, _, err := load(ctx, l.journal, accountStream(id), account.Evolve)
+	if err != nil {
+		return accountPeriod{}, err
+	}
+	if !state.Exists() {
+		return accountPeriod{}, domain.Refuse(domain.NotFound, "the account does not exist")
+	}
+	terms, err := plan.Lookup(state.Plan)
+	if err != nil {
+		return accountPeriod{}, err
+	}
+	begin, end := usage.MonthlyPeriod(state.OpenedAt, now)
+	p := accountPeriod{
+		stream: usageStream(id, begin),
+		open:   usage.OpenPeriod{Account: id, Plan: terms, Start: begin, End: end},
+	}
+	l.periods.Add(id, p)
+	return p, nil
+}
+
+func usageStream(account string, start time.Time) string {
+	return fmt.Sprintf("usage-%s-%d", account, start.Unix())
+}
+
+// submit queues a task and waits for its outcome. A task whose ctx has ended before its turn is left out.
+func (l *Ledger) submit(ctx context.Context, stream string, t task) (eventlog.Position, error) {
+	t.ctx = ctx
+	t.done = make(chan outcome, 1)
+	if !l.enqueue(stream, t) {
+		return eventlog.Position{}, domain.Refuse(domain.Unavailable, "The server is shutting down")
+	}
+	select {
+	case o := <-t.done:
+		return o.position, o.err
+	case <-ctx.Done():
+		return eventlog.Position{}, fmt.Errorf("waiting for the ledger: %w", ctx.Err())
+	}
+}
+
+func (l *Ledger) enqueue(stream string, t task) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return false
+	}
+	q, ok := l.queues.Get(stream)
+	if !ok {
+		q = &queue{ledger: l, stream: stream}
+		l.queues.Add(stream, q)
+	}
+	q.waiting = append(q.waiting, t)
+	if !q.working {
+		q.working = true
+		l.running.Go(q.work)
+	}
+	return true
+}

@@ -1,0 +1,233 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/recital-tts/recital/domain/usage"
+	"github.com/recital-tts/recital/internal/eventlog"
+)
+
+// maxBatch is how many tasks share one append.
+const maxBatch = 128
+
+// task is a command on a period, with the one that opens the period before it where that may be needed.
+type task struct {
+	ctx      context.Context
+	order    Order
+	commands []decider[usage.State, usage.Event]
+	done     chan outcome // of capacity 1
+}
+
+type outcome struct {
+	position eventlog.Position
+	err      error
+}
+
+// queue works the tasks of one stream off, in order. It keeps the state between them. That state may be old, because
+// other instances append too: an append then conflicts, and what needs no append is decided on a fresh read.
+type queue struct {
+	ledger *Ledger
+	stream string
+
+	waiting []task // guarded by Ledger.mu
+	working bool   // guarded by Ledger.mu
+
+	state usage.State
+	at    place // of state; the zero place before the first read
+	begun bool  // something was read
+}
+
+// work runs while tasks wait.
+func (q *queue) work() {
+	for {
+		batch := q.take()
+		if len(batch) == 0 {
+			return
+		}
+		q.carryOut(batch)
+	}
+}
+
+func (q *queue) take() []task {
+	q.ledger.mu.Lock()
+	defer q.ledger.mu.Unlock()
+	n := min(len(q.waiting), maxBatch)
+	batch := q.waiting[:n:n]
+	q.waiting = q.waiting[n:]
+	if n == 0 {
+		q.working, q.waiting = false, nil
+	}
+	return batch
+}
+
+func (q *queue) carryOut(batch []task) {
+	ctx, cancel := context.WithTimeout(context.Background(), appendTimeout)
+	defer cancel()
+	batch = leaveOutEnded(batch)
+	for fresh := false; ; {
+		if !q.begun || fresh {
+			if err := q.catchUp(ctx); err != nil {
+				answerAll(batch, outcome{err: err})
+				return
+			}
+			fresh = true
+		}
+		d := q.decide(batch)
+		if d.broken != nil {
+			answerAll(batch, outcome{err: d.broken})
+			return
+		}
+		if d.needsFresh && !fresh {
+			fresh = true
+			continue
+		}
+		err := q.append(ctx, d)
+		if conflict := new(eventlog.ConflictError); errors.As(err, &conflict) && ctx.Err() == nil {
+			fresh = true
+			continue
+		}
+		if err != nil {
+			answerAll(batch, outcome{err: err})
+			return
+		}
+		for i, t := range batch {
+			t.done <- outcome{position: q.at.position, err: d.refusals[i]}
+		}
+		return
+	}
+}
+
+// append writes what was decided, if anything, and moves on to the state after it.
+func (q *queue) append(ctx context.Context, d decision) error {
+	if len(d.proposed) == 0 {
+		return nil
+	}
+	appended, err := q.ledger.journal.Log.Append(ctx, q.stream, q.at.revision, d.proposed)
+	if err != nil {
+		return fmt.Errorf("appending to %s: %w", q.stream, err)
+	}
+	q.state, q.at = d.state, place{revision: appended.Revision, position: appended.Position}
+	return nil
+}
+
+// catchUp folds what the stream has beyond the state: from where the state ends, or from the last sum if that is nearer.
+func (q *queue) catchUp(ctx context.Context) error {
+	state, at, known := q.state, q.at, q.begun
+	if !known {
+		at = place{revision: eventlog.NoStream}
+	}
+	var newer []usage.Event
+	last := at
+	for recorded, err := range q.ledger.journal.Log.ReadStreamBackwards(ctx, q.stream) {
+		if err != nil {
+			return fmt.Errorf("reading %s backwards: %w", q.stream, err)
+		}
+		if known && eventlog.Revision(recorded.Revision) <= at.revision {
+			break
+		}
+		event, err := decode[usage.Event](q.ledger.journal.Registry, recorded)
+		if err != nil {
+			return err
+		}
+		if len(newer) == 0 {
+			last = place{revision: eventlog.Revision(recorded.Revision), position: recorded.Position}
+		}
+		newer = append(newer, event)
+		if _, sum := event.(usage.Summed); sum {
+			break
+		}
+	}
+	for _, event := range slices.Backward(newer) {
+		state = usage.Evolve(state, event)
+	}
+	q.state, q.at, q.begun = state, last, true
+	return nil
+}
+
+// decision is what a batch comes to.
+type decision struct {
+	state      usage.State
+	proposed   []eventlog.Proposed
+	refusals   []error // by task
+	needsFresh bool    // a task was refused, or changed nothing: that holds only on a state that was just read
+	broken     error   // the events could not be encoded
+}
+
+// decide carries the batch out on the state: first what has expired, then the tasks, then a sum when one is due.
+func (q *queue) decide(batch []task) decision {
+	d := decision{state: q.state, refusals: make([]error, len(batch))}
+	if len(batch) == 0 {
+		return d
+	}
+	at := batch[len(batch)-1].order.At
+	expired, _ := usage.Expire{At: at}.Decide(d.state)
+	for _, event := range expired {
+		reservation := event.(usage.Expired).Reservation
+		d.add(q.ledger.journal.Registry, systemOrder(commandFor(reservation, "expire"), at), event)
+	}
+	for i, t := range batch {
+		var events []usage.Event
+		state := d.state
+		for _, command := range t.commands {
+			decided, err := command.Decide(state)
+			if err != nil {
+				d.refusals[i], events = err, nil
+				break
+			}
+			for _, event := range decided {
+				state = usage.Evolve(state, event)
+			}
+			events = append(events, decided...)
+		}
+		if len(events) == 0 {
+			d.needsFresh = true
+			continue
+		}
+		d.add(q.ledger.journal.Registry, t.order, events...)
+	}
+	sums, _ := usage.Sum{At: at}.Decide(d.state)
+	for _, sum := range sums {
+		d.add(q.ledger.journal.Registry, systemOrder(commandFor(fmt.Sprintf("%s after %d", q.stream, q.at.revision), "sum"), at), sum)
+	}
+	return d
+}
+
+func (d *decision) add(registry *eventlog.Registry, order Order, events ...usage.Event) {
+	proposed, err := encode(registry, order, events)
+	if err != nil {
+		d.broken = err
+		return
+	}
+	d.proposed = append(d.proposed, proposed...)
+	for _, event := range events {
+		d.state = usage.Evolve(d.state, event)
+	}
+}
+
+// commandFor is the id of a command that follows from something with an id, so that it is the same in every instance.
+func commandFor(id, what string) uuid.UUID {
+	return uuid.NewSHA1(uuid.NameSpaceOID, []byte(what+" "+id))
+}
+
+func leaveOutEnded(batch []task) []task {
+	kept := make([]task, 0, len(batch))
+	for _, t := range batch {
+		if err := t.ctx.Err(); err != nil {
+			t.done <- outcome{err: err}
+			continue
+		}
+		kept = append(kept, t)
+	}
+	return kept
+}
+
+func answerAll(batch []task, o outcome) {
+	for _, t := range batch {
+		t.done <- o
+	}
+}

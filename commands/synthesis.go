@@ -1,0 +1,245 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+	"time"
+	"unicode/utf8"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/internal/audio"
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/speech"
+)
+
+const (
+	// settleTimeout bounds how long the end of a reply waits for its settlement to be in the log, visibleTimeout for it
+	// to be in the read models.
+	settleTimeout  = 10 * time.Second
+	visibleTimeout = 2 * time.Second
+)
+
+var errTaken = errors.New("the reply was carried out or given up before")
+
+// ReadModels waits until the live read models have reached a position of the log.
+type ReadModels interface {
+	Wait(ctx context.Context, position eventlog.Position, names ...string) error
+}
+
+// Synthesiser turns text into audio and accounts for it.
+type Synthesiser struct {
+	Ledger     *Ledger
+	Speaker    *speech.Speaker
+	Encoders   audio.Encoders
+	ReadModels ReadModels
+}
+
+// Synthesis is a text to be spoken.
+type Synthesis struct {
+	Account  string
+	Actor    eventlog.Actor
+	Text     string
+	Voice    speech.Voice
+	Language string // an engine language, or speech.AutoLanguage
+	Speed    float64
+	Audio    audio.Spec
+}
+
+// Reply is the audio of a synthesis on its way. Write or Whole carries it out, once; where neither is called before the
+// context of Begin ends, the reservation is given back.
+type Reply struct {
+	synthesiser *Synthesiser
+	reservation Reservation
+	stream      *speech.Stream
+	encoder     audio.Encoder
+	spec        audio.Spec
+	taken       atomic.Bool // by Write, Whole or abandon
+
+	handed   int64 // characters of the segments that were handed over
+	position eventlog.Position // of the settlement
+	stale    bool
+	timings  []speech.Timing
+}
+
+// Begin reserves the characters of the text while the synthesis of its first segment already runs, and returns when
+// the reservation is in the log. Errors: domain.PaymentRequired when the characters do not suffice.
+func (s *Synthesiser) Begin(ctx context.Context, order Synthesis) (*Reply, error) {
+	characters := int64(utf8.RuneCountInString(order.Text))
+	reply := &Reply{synthesiser: s, spec: order.Audio}
+	reply.stream = s.Speaker.Speak(ctx, speech.Request{Text: order.Text, Voice: order.Voice, Language: order.Language, Speed: order.Speed})
+
+	var begin errgroup.Group
+	begin.Go(func() (err error) {
+		reply.reservation, err = s.Ledger.Reserve(ctx, order.Account, characters, order.Actor)
+		return err
+	})
+	begin.Go(func() (err error) {
+		reply.encoder, err = s.Encoders.Open(ctx, order.Audio, reply.stream.SampleRate())
+		return err
+	})
+	if err := begin.Wait(); err != nil {
+		reply.abandon(ctx)
+		return nil, fmt.Errorf("beginning a synthesis: %w", err)
+	}
+	context.AfterFunc(ctx, func() { reply.abandon(ctx) })
+	return reply, nil
+}
+
+// abandon gives back what Begin has taken, unless somebody carries the reply out: it failed, or the client went before
+// the first byte.
+func (r *Reply) abandon(ctx context.Context) {
+	if !r.taken.CompareAndSwap(false, true) {
+		return
+	}
+	r.close()
+	if r.reservation.stream == "" {
+		return
+	}
+	settle, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
+	defer cancel()
+	// Without effect where nothing was reserved. Where it fails, the reservation expires.
+	_, _ = r.synthesiser.Ledger.Settle(settle, r.reservation, 0)
+}
+
+// Write hands the audio to w as it comes, settles what was handed over, also after an error, and returns when the
+// settlement is visible in the read models, at most 2 s after it was made. A segment counts when all the audio that
+// came with it has been taken by w.
+func (r *Reply) Write(ctx context.Context, w io.Writer) error {
+	if !r.taken.CompareAndSwap(false, true) {
+		return errTaken
+	}
+	defer r.close()
+	speaking := r.speak(ctx, w)
+	if err := r.settle(ctx); err != nil {
+		return errors.Join(speaking, err)
+	}
+	if speaking != nil {
+		return fmt.Errorf("streaming a synthesis: %w", speaking)
+	}
+	r.awaitVisible(ctx)
+	return nil
+}
+
+func (r *Reply) speak(ctx context.Context, w io.Writer) error {
+	for {
+		piece, err := r.stream.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			return r.finish(ctx, w)
+		}
+		if err != nil {
+			return err
+		}
+		if err := r.hand(ctx, w, piece.PCM); err != nil {
+			return err
+		}
+		if piece.SegmentEnd {
+			r.handed += int64(piece.Characters)
+			r.timings = append(r.timings, piece.Timings...)
+		}
+	}
+}
+
+func (r *Reply) hand(ctx context.Context, w io.Writer, pcm []byte) error {
+	if len(pcm) == 0 {
+		return nil
+	}
+	encoded, err := r.encoder.Encode(ctx, pcm)
+	if err != nil {
+		return err
+	}
+	return write(w, encoded)
+}
+
+func (r *Reply) finish(ctx context.Context, w io.Writer) error {
+	encoded, err := r.encoder.Finish(ctx)
+	if err != nil {
+		return err
+	}
+	return write(w, encoded)
+}
+
+func write(w io.Writer, encoded []byte) error {
+	if len(encoded) == 0 {
+		return nil
+	}
+	_, err := w.Write(encoded)
+	return err
+}
+
+// settle goes on when the client has gone: what it took is to be paid.
+func (r *Reply) settle(ctx context.Context) error {
+	settle, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
+	defer cancel()
+	position, err := r.synthesiser.Ledger.Settle(settle, r.reservation, r.handed)
+	if err != nil {
+		return fmt.Errorf("settling a synthesis: %w", err)
+	}
+	r.position = position
+	return nil
+}
+
+func (r *Reply) awaitVisible(ctx context.Context) {
+	wait, cancel := context.WithTimeout(ctx, visibleTimeout)
+	defer cancel()
+	r.stale = r.synthesiser.ReadModels.Wait(wait, r.position) != nil
+}
+
+// Recording is a synthesis that has ended, as a whole.
+type Recording struct {
+	Audio    []byte
+	Timings  []speech.Timing
+	Position eventlog.Position // of the settlement
+	Stale    bool              // the read models had not reached the position in time
+}
+
+// Whole collects the audio, settles and returns it. Where the caller has gone before it was whole, nothing is settled
+// for it.
+func (r *Reply) Whole(ctx context.Context) (Recording, error) {
+	if !r.taken.CompareAndSwap(false, true) {
+		return Recording{}, errTaken
+	}
+	defer r.close()
+	var whole buffer
+	if err := r.speak(ctx, &whole); err != nil {
+		r.handed = 0
+		return Recording{}, errors.Join(fmt.Errorf("recording a synthesis: %w", err), r.settle(ctx))
+	}
+	if err := r.settle(ctx); err != nil {
+		return Recording{}, err
+	}
+	r.awaitVisible(ctx)
+	return Recording{Audio: audio.Whole(r.spec, whole), Timings: r.timings, Position: r.position, Stale: r.stale}, nil
+}
+
+// buffer is an io.Writer whose bytes can be taken over.
+type buffer []byte
+
+func (b *buffer) Write(p []byte) (int, error) {
+	*b = append(*b, p...)
+	return len(p), nil
+}
+
+// Characters is how many were reserved.
+func (r *Reply) Characters() int64 { return r.reservation.Characters }
+
+// close ends what still runs.
+func (r *Reply) close() {
+	r.stream.Close()
+	if r.encoder != nil {
+		r.encoder.Close()
+	}
+}
+
+// FindVoice looks a voice up by the id that a client sent, or refuses with domain.NotFound.
+func FindVoice(id string) (speech.Voice, error) {
+	voice, ok := speech.LookupVoice(id)
+	if !ok {
+		return speech.Voice{}, domain.Refuse(domain.NotFound, "There is no such voice")
+	}
+	return voice, nil
+}

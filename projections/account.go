@@ -1,0 +1,58 @@
+// Package projections holds the read models: each file is one, from events to rows. Handlers only write.
+package projections
+
+import (
+	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/feed"
+)
+
+// All lists the read models.
+func All() []feed.Projection {
+	return []feed.Projection{Account(), Usage()}
+}
+
+// Account is the read model of accounts and their API keys.
+//
+// Views: accounts (account_id, plan, opened_at) and api_keys (key_hash, account_id, masked, name, created_at).
+func Account() feed.Projection {
+	accounts := feed.NewTable("accounts",
+		feed.Column{Name: "account_id", Type: feed.Text, Key: true},
+		feed.Column{Name: "plan", Type: feed.Text},
+		feed.Column{Name: "opened_at", Type: feed.Timestamptz},
+	)
+	keys := feed.NewTable("api_keys",
+		feed.Column{Name: "key_hash", Type: feed.Text, Key: true},
+		feed.Column{Name: "account_id", Type: feed.Text},
+		feed.Column{Name: "masked", Type: feed.Text},
+		feed.Column{Name: "name", Type: feed.Text, Null: true},
+		feed.Column{Name: "created_at", Type: feed.Timestamptz},
+	).Index("api_keys_of_account", "account_id", "created_at")
+
+	return feed.Projection{
+		Name:    "account",
+		Version: 1,
+		Tables:  []*feed.Table{accounts, keys},
+		Views: []feed.View{
+			{Name: "accounts", Select: `select account_id, plan, opened_at from accounts`},
+			{Name: "api_keys", Select: `select key_hash, account_id, masked, name, created_at from api_keys`},
+		},
+		Handle: func(event eventlog.Decoded, rows *feed.Rows) error {
+			switch e := event.Event.(type) {
+			case account.Opened:
+				rows.Put(accounts, e.Account, string(e.Plan), e.At)
+			case account.APIKeyCreated:
+				rows.Put(keys, e.Hash, e.Account, e.Masked, orNull(e.Name), e.At)
+			}
+			return nil
+		},
+	}
+}
+
+// orNull is what a column holds for a text that was not given.
+func orNull(text string) any {
+	if text == "" {
+		return nil
+	}
+	return text
+}
