@@ -1,0 +1,100 @@
+#!/bin/sh
+# Installs what Recital needs and this machine lacks, with apt. It says what and why first. When everything is there it
+# changes nothing and needs no network.
+set -eu
+
+packages=""
+reasons=""
+
+# need PACKAGE WHY CHECK...: notes the package when the check fails.
+need() {
+	package=$1 why=$2
+	shift 2
+	if "$@" >/dev/null 2>&1; then
+		return
+	fi
+	packages="$packages $package"
+	reasons="$reasons
+  $package: $why"
+}
+
+# The places are those in which internal/postgres looks.
+has_postgres() {
+	for bin in "$(pg_config --bindir 2>/dev/null)" "$(dirname "$(readlink -f "$(command -v postgres)")")" \
+		/usr/lib/postgresql/*/bin /usr/pgsql-*/bin; do
+		if [ -x "$bin/postgres" ] && [ -x "$bin/initdb" ]; then
+			return
+		fi
+	done
+	return 1
+}
+
+# has_library PKG-CONFIG-NAME PACKAGE
+has_library() {
+	pkg-config --exists "$1" || has_package "$2"
+}
+
+has_package() {
+	[ "$(dpkg-query --show --showformat='${db:Status-Status}' "$1")" = installed ]
+}
+
+has_headers() {
+	echo "#include <$1>" | "${CC:-gcc}" -E -x c -o /dev/null -
+}
+
+fail() {
+	echo "deps: $1" >&2
+	exit 1
+}
+
+minor=$(go env GOVERSION 2>/dev/null | sed -n 's/^go1\.\([0-9]*\).*/\1/p')
+if [ "${minor:-0}" -lt 26 ]; then
+	fail "Go 1.26 or later has to be in the PATH first (Debian's package golang is too old)"
+fi
+
+need gcc "compiles speechworker, which links the speech engines" command -v "${CC:-gcc}"
+need libc6-dev "the C library's headers" has_headers stdio.h
+need pkg-config "tells the compiler where libraries are" command -v pkg-config
+need libespeak-ng-dev "the default speech engine, for all languages" has_library espeak-ng libespeak-ng-dev
+need flite1-dev "a second speech engine, for English" has_headers flite/flite.h
+for library in libavcodec libavformat libavutil libswresample; do
+	need "$library-dev" "compressed audio formats" has_library "$library" "$library-dev"
+done
+need postgresql "read models live in it; recitald starts a private server on a unix socket" has_postgres
+
+if [ -z "$packages" ]; then
+	exit 0
+fi
+
+echo "Recital needs these packages, which are not installed here:$reasons"
+advice="install them by hand and run make again:$packages"
+command -v apt-get >/dev/null || fail "there is no apt-get; $advice"
+
+as_root=""
+if [ "$(id -u)" -ne 0 ]; then
+	command -v sudo >/dev/null || fail "this needs root and there is no sudo; $advice"
+	as_root="sudo"
+	if [ ! -t 0 ] && ! sudo -n true 2>/dev/null; then
+		fail "this needs root, and sudo asks for a password without a terminal; $advice"
+	fi
+	echo "They are installed with sudo."
+fi
+
+# Debian's postgresql package would make a cluster and start it. Recital wants the binaries alone.
+case "$packages " in
+*" postgresql "*)
+	$as_root mkdir -p /etc/postgresql-common/createcluster.d
+	echo "create_main_cluster = false" | $as_root tee /etc/postgresql-common/createcluster.d/recital.conf >/dev/null
+	;;
+esac
+
+install() {
+	# shellcheck disable=SC2086 # a list
+	$as_root env DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet --no-install-recommends "$@" $packages
+}
+
+# Old package lists are brought up to date only when they do not do.
+if ! install --simulate >/dev/null 2>&1 || ! install; then
+	$as_root apt-get update --quiet || fail "apt-get update failed; $advice"
+	install || fail "apt-get install failed; $advice"
+fi

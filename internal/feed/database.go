@@ -1,0 +1,99 @@
+package feed
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// database is what a pool of connections offers.
+type database interface {
+	BeginTx(ctx context.Context, options pgx.TxOptions) (pgx.Tx, error)
+	Query(ctx context.Context, sql string, arguments ...any) (pgx.Rows, error)
+	Exec(ctx context.Context, sql string, arguments ...any) (pgconn.CommandTag, error)
+}
+
+func inTransaction(ctx context.Context, db database, do func(pgx.Tx) error) error {
+	return pgx.BeginTxFunc(ctx, db, pgx.TxOptions{}, do)
+}
+
+// inRelaxedTransaction does not wait for the disk: what a crash of Postgres loses is replayed from the log, rows and
+// checkpoint together.
+func inRelaxedTransaction(ctx context.Context, db database, do func(pgx.Tx) error) error {
+	return pgx.BeginTxFunc(ctx, db, pgx.TxOptions{BeginQuery: "begin; set local synchronous_commit = off"}, do)
+}
+
+// rejected is the server's answer to a statement, or nil when err is of another kind.
+func rejected(err error) *pgconn.PgError {
+	var answer *pgconn.PgError
+	if errors.As(err, &answer) {
+		return answer
+	}
+	return nil
+}
+
+// permanentClasses are the classes of SQLSTATE that an event's own values can cause: cardinality, data, integrity,
+// syntax or access, checked views, program limits, and features that Postgres does not have.
+var permanentClasses = map[string]bool{"21": true, "22": true, "23": true, "42": true, "44": true, "54": true, "0A": true}
+
+// transient tells whether the same work may succeed later: whatever the event's values did not cause, such as a lost
+// connection, a deadlock, a full disk or a server that shuts down.
+func transient(err error) bool {
+	var permanent *permanentError
+	if errors.As(err, &permanent) || errors.Is(err, errMoved) {
+		return false
+	}
+	answer := rejected(err)
+	return answer == nil || len(answer.Code) < 2 || !permanentClasses[answer.Code[:2]]
+}
+
+// permanentError is a failure that the event itself causes.
+type permanentError struct{ err error }
+
+func (e *permanentError) Error() string { return e.err.Error() }
+func (e *permanentError) Unwrap() error { return e.err }
+
+const (
+	firstRetry = 10 * time.Millisecond
+	lastRetry  = 2 * time.Second
+)
+
+// persist repeats an operation while its errors are transient, without limit, until ctx ends.
+func persist(ctx context.Context, logger *slog.Logger, what string, operation func() error) error {
+	pauses := backoff.NewExponentialBackOff()
+	pauses.InitialInterval, pauses.MaxInterval = firstRetry, lastRetry
+	_, err := backoff.Retry(ctx, func() (struct{}, error) {
+		err := operation()
+		if err != nil && !transient(err) {
+			return struct{}{}, backoff.Permanent(err)
+		}
+		return struct{}{}, err
+	}, backoff.WithBackOff(pauses), backoff.WithMaxElapsedTime(0), backoff.WithNotify(func(err error, after time.Duration) {
+		logger.WarnContext(ctx, "trying again", "step", what, "after", after, "error", withoutValues(err))
+	}))
+	if err != nil && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}
+
+// withoutValues is an error's text for logs and alerts. The server's messages may quote values of rows, so of them
+// only code and place are kept.
+func withoutValues(err error) string {
+	answer := rejected(err)
+	if answer == nil {
+		return err.Error()
+	}
+	text := "Postgres refused with SQLSTATE " + answer.Code
+	for _, place := range []string{answer.TableName, answer.ColumnName, answer.ConstraintName} {
+		if place != "" {
+			text += " " + place
+		}
+	}
+	return text
+}

@@ -1,0 +1,106 @@
+package feed
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestAStandbyStaysQuietAndTakesOver(t *testing.T) {
+	// given an instance at work and another one beside it
+	w := newWorld(t)
+	config := w.config(counters("list"))
+	config.Instance = "one"
+	one := start(t, config)
+	one.await(w.live(50))
+	config.Instance = "two"
+	two := start(t, config)
+	two.awaitState("list", StateStandby)
+
+	// when more is written
+	last := w.live(50)
+
+	// then the standby knows what the other one commits, without a hand in it
+	two.await(last)
+	require.Equal(t, StateRunning, one.awaitState("list", StateRunning).State)
+	require.Empty(t, append(one.alerted(), two.alerted()...))
+
+	// when the first one ends
+	one.stop()
+	last = w.live(50)
+
+	// then the standby takes over
+	two.await(last)
+	two.awaitState("list", StateRunning)
+	w.requireFold("list", last)
+}
+
+func TestAStandbyTakesOverFromACrashedInstance(t *testing.T) {
+	// given a standby beside an instance that crashes
+	w := newWorld(t)
+	last := w.live(60)
+	config := w.config(counters("list"))
+	config.Instance = "one"
+	crash(t, config, "written", 3, last)
+	config.Instance = "two"
+	two := start(t, config)
+
+	// then it takes over when the lease has run out
+	two.await(last)
+	w.requireFold("list", last)
+}
+
+func TestADuplicateIsFencedOut(t *testing.T) {
+	// given a projector at work
+	w := newWorld(t)
+	config := w.config(counters("list"))
+	one := start(t, config)
+	one.await(w.live(50))
+
+	// when a second process believes to be the same instance, restarted
+	two := start(t, config)
+	two.awaitState("list", StateRunning)
+	last := w.live(300)
+
+	// then one of them feeds the read model, the other one notices, and nothing is applied twice
+	two.await(last)
+	one.await(last)
+	w.requireFold("list", last)
+	require.Eventually(t, func() bool { return len(one.alerted()) > 0 }, patience, millisecond)
+	require.Contains(t, strings.Join(one.alerted(), "\n"), "took the read model over")
+}
+
+func TestManyProjectorsFightForOneDatabase(t *testing.T) {
+	// given projectors that all reclaim the lease of one instance, again and again
+	w := newWorld(t)
+	last := w.live(200)
+	for range 10 {
+		start(t, w.config(counters("list")))
+		last = w.live(30)
+	}
+
+	// when one of them has come to the end
+	p := start(t, w.config(counters("list")))
+	p.await(last)
+
+	// then nothing was applied twice or left out
+	w.requireFold("list", last)
+}
+
+func TestAProjectorThatLostItsLeaseMovesNothing(t *testing.T) {
+	// given a projector at work
+	w := newWorld(t)
+	p := start(t, w.config(counters("list")))
+	before := w.live(50)
+	p.await(before)
+
+	// when another one holds the lease, from the same position
+	w.exec("update feed.checkpoints set holder = gen_random_uuid(), lease_until = now() + interval '1 hour'")
+	w.live(50)
+
+	// then it stands by, and has written nothing more
+	p.awaitState("list", StateStandby)
+	require.Equal(t, before, p.committed(w))
+	w.requireFold("list", before)
+}

@@ -1,0 +1,191 @@
+package feed
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+)
+
+// writer holds the write statements of a table in one generation's schema.
+type writer struct {
+	table   *Table
+	name    string // qualified
+	put     string
+	delete  string
+	updates map[uint64]string // by the columns that they touch
+}
+
+func newWriter(t *Table, schema string) *writer {
+	w := &writer{table: t, name: quote(schema, t.name), updates: map[uint64]string{}}
+	w.put = w.putStatement()
+	w.delete = fmt.Sprintf("delete from %s as t using unnest(%s) as u(%s) where %s",
+		w.name, w.arrays(t.keys), strings.Join(quoted(t.keyNames()...), ", "), w.sameKey())
+	return w
+}
+
+// queue adds the statements of a page's changes: at most one each for deleted, updated and put rows, whatever their
+// number.
+func (w *writer) queue(batch *pgx.Batch, changes *tableChanges) {
+	var deleted, patched, put []*change
+	var mask uint64
+	for _, c := range changes.ordered {
+		switch {
+		case c.kind == deletedRow:
+			deleted = append(deleted, c)
+		case c.kind == putRow:
+			put = append(put, c)
+		case c.touched() != 0:
+			patched = append(patched, c)
+			mask |= c.touched()
+		}
+	}
+	if len(deleted) > 0 {
+		batch.Queue(w.delete, w.keyArguments(deleted)...)
+	}
+	if len(patched) > 0 {
+		batch.Queue(w.update(mask), w.patchArguments(patched, columnsOf(mask))...)
+	}
+	if len(put) > 0 {
+		batch.Queue(w.put, w.rowArguments(put)...)
+	}
+}
+
+func (w *writer) putStatement() string {
+	t := w.table
+	all := make([]int, len(t.columns))
+	names := make([]string, len(t.columns))
+	values := make([]string, len(t.columns))
+	var replaced []string
+	for i, c := range t.columns {
+		all[i], names[i], values[i] = i, quote(c.Name), c.unnested()
+		if !c.Key {
+			replaced = append(replaced, fmt.Sprintf("%s = excluded.%s", quote(c.Name), quote(c.Name)))
+		}
+	}
+	conflict := "nothing"
+	if len(replaced) > 0 {
+		conflict = "update set " + strings.Join(replaced, ", ")
+	}
+	return fmt.Sprintf("insert into %s (%s) select %s from unnest(%s) as u(%s) on conflict (%s) do %s",
+		w.name, strings.Join(names, ", "), strings.Join(values, ", "), w.arrays(all), strings.Join(names, ", "),
+		strings.Join(quoted(t.keyNames()...), ", "), conflict)
+}
+
+// update is the statement that sets or adds to the columns of a mask, row by row as the patch kinds say.
+func (w *writer) update(mask uint64) string {
+	if statement, ok := w.updates[mask]; ok {
+		return statement
+	}
+	columns := columnsOf(mask)
+	names := quoted(w.table.keyNames()...)
+	arrays := w.arrays(w.table.keys)
+	var assignments []string
+	for _, i := range columns {
+		c := w.table.columns[i]
+		name, kind := quote(c.Name), fmt.Sprintf("_%d", i) // no column's name starts like kind
+		names = append(names, name, kind)
+		arrays += fmt.Sprintf(", $%d::%s[], $%d::smallint[]", len(names)-1, sqlTypes[c.Type].parameter, len(names))
+		added := ""
+		if c.number() {
+			added = fmt.Sprintf(" when %d then t.%s + u.%s", addColumn, name, name)
+		}
+		assignments = append(assignments, fmt.Sprintf("%s = case u.%s when %d then %s%s else t.%s end",
+			name, kind, setColumn, c.unnested(), added, name))
+	}
+	statement := fmt.Sprintf("update %s as t set %s from unnest(%s) as u(%s) where %s",
+		w.name, strings.Join(assignments, ", "), arrays, strings.Join(names, ", "), w.sameKey())
+	w.updates[mask] = statement
+	return statement
+}
+
+// arrays are the parameters $1, $2, … of the columns.
+func (w *writer) arrays(columns []int) string {
+	parameters := make([]string, len(columns))
+	for n, i := range columns {
+		parameters[n] = fmt.Sprintf("$%d::%s[]", n+1, sqlTypes[w.table.columns[i].Type].parameter)
+	}
+	return strings.Join(parameters, ", ")
+}
+
+// unnested is the column's value in the unnested row, in the column's type.
+func (c Column) unnested() string {
+	if types := sqlTypes[c.Type]; types.column != types.parameter {
+		return fmt.Sprintf("u.%s::%s", quote(c.Name), types.column)
+	}
+	return "u." + quote(c.Name)
+}
+
+func (w *writer) sameKey() string {
+	conditions := make([]string, len(w.table.keys))
+	for i, name := range quoted(w.table.keyNames()...) {
+		conditions[i] = fmt.Sprintf("t.%s = u.%s", name, name)
+	}
+	return strings.Join(conditions, " and ")
+}
+
+func (w *writer) keyArguments(changes []*change) []any {
+	arguments := make([]any, 0, len(w.table.keys))
+	for n, i := range w.table.keys {
+		arguments = append(arguments, w.table.columns[i].array(changes, func(c *change) any { return c.key[n] }))
+	}
+	return arguments
+}
+
+func (w *writer) rowArguments(changes []*change) []any {
+	arguments := make([]any, 0, len(w.table.columns))
+	for i, column := range w.table.columns {
+		arguments = append(arguments, column.array(changes, func(c *change) any { return c.values[i] }))
+	}
+	return arguments
+}
+
+func (w *writer) patchArguments(changes []*change, columns []int) []any {
+	arguments := w.keyArguments(changes)
+	for _, i := range columns {
+		column := w.table.columns[i]
+		column.Null = true // a row that keeps this column has no operand for it
+		kinds := make([]int16, len(changes))
+		for n, c := range changes {
+			kinds[n] = int16(c.patches[i])
+		}
+		arguments = append(arguments, column.array(changes, func(c *change) any { return c.values[i] }), kinds)
+	}
+	return arguments
+}
+
+// array is the column's parameter: a value for each change.
+func (c Column) array(changes []*change, value func(*change) any) any {
+	switch c.Type {
+	case Text, Jsonb:
+		return arrayOf[string](changes, value, c.Null)
+	case Bigint, Integer:
+		return arrayOf[int64](changes, value, c.Null)
+	case Bool:
+		return arrayOf[bool](changes, value, c.Null)
+	case Timestamptz, Date:
+		return arrayOf[time.Time](changes, value, c.Null)
+	default: // Bytea, where a nil slice is NULL
+		return arrayOf[[]byte](changes, value, false)
+	}
+}
+
+func arrayOf[T any](changes []*change, value func(*change) any, null bool) any {
+	values := make([]T, len(changes))
+	if !null {
+		for i, c := range changes {
+			values[i], _ = value(c).(T)
+		}
+		return values
+	}
+	pointers := make(pgtype.FlatArray[*T], len(changes))
+	for i, c := range changes {
+		if v, given := value(c).(T); given {
+			values[i] = v
+			pointers[i] = &values[i]
+		}
+	}
+	return pointers
+}

@@ -1,0 +1,243 @@
+package feed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/recital-tts/recital/internal/eventlog"
+)
+
+// group is the projections that stand at one position. They have one handler, and commit a page in one transaction.
+type group struct {
+	session *session
+	handler *message.Handler
+
+	turn    chan struct{} // held while a page is handled, or while the members' leases are looked after
+	members []*member     // changed with the turn and the session's mutex; read with either
+}
+
+// handle is the Watermill handler. When it returns nil, and so acknowledges, the page is committed.
+func (g *group) handle(msg *message.Message) error {
+	page, ok := PageFrom(msg.Context())
+	if !ok {
+		return errors.New("the message carries no page")
+	}
+	err := g.process(msg.Context(), page)
+	if errors.Is(err, errMoved) {
+		return context.Canceled // the session has ended, and the next one reads the page again
+	}
+	return err
+}
+
+func (g *group) process(ctx context.Context, page Page) error {
+	if err := g.takeTurn(ctx); err != nil {
+		return err
+	}
+	defer g.endTurn()
+	joined, err := g.catchUp(ctx, page)
+	if err != nil || joined {
+		return err
+	}
+	return g.advance(ctx, page)
+}
+
+func (g *group) takeTurn(ctx context.Context) error {
+	select {
+	case g.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// tryTurn takes the turn only when no page is being handled.
+func (g *group) tryTurn() bool {
+	select {
+	case g.turn <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
+func (g *group) endTurn() { <-g.turn }
+
+// catchUp joins the next group ahead if this page reaches it. The group ahead is held at its position meanwhile, so both
+// are at the same one when the members change over.
+func (g *group) catchUp(ctx context.Context, page Page) (joined bool, err error) {
+	ahead, position := g.session.nextAhead(g)
+	if ahead == nil || len(page.Events) == 0 || page.last().Compare(position) < 0 {
+		return false, nil
+	}
+	if err := ahead.takeTurn(ctx); err != nil {
+		return false, err
+	}
+	defer ahead.endTurn()
+	position, alive := g.session.positionOf(ahead)
+	if !alive || page.last().Compare(position) < 0 {
+		return false, nil
+	}
+	upTo, _ := page.split(position)
+	if err := g.advance(ctx, upTo); err != nil {
+		return false, err
+	}
+	return g.session.join(g, ahead), nil
+}
+
+// advance applies a page to all members and commits it.
+func (g *group) advance(ctx context.Context, page Page) error {
+	if len(g.members) == 0 {
+		return nil
+	}
+	if page = page.after(g.members[0].position); len(page.Events) > 0 {
+		if err := g.apply(ctx, page.Events); err != nil {
+			return err
+		}
+	}
+	if page.Failed != nil {
+		g.stopAt(ctx, page.Failed)
+	}
+	return nil
+}
+
+// apply writes the events for all members in one transaction. If an event spoils that, each member goes on by itself.
+func (g *group) apply(ctx context.Context, events []eventlog.Decoded) error {
+	err := g.write(ctx, g.members, events)
+	if err == nil || transient(err) || errors.Is(err, errMoved) {
+		return err
+	}
+	return g.isolate(ctx, events)
+}
+
+// write turns the events into rows and commits them with the members' checkpoints, which all stand at one position. It
+// repeats transient failures. When it returns nil the members stand at the last event.
+func (g *group) write(ctx context.Context, members []*member, events []eventlog.Decoded) error {
+	began := time.Now()
+	p := &pageWrite{members: members, events: events, from: members[0].position, to: events[len(events)-1].Position}
+	for _, m := range members {
+		rows, err := m.turnedInto(events)
+		if err != nil {
+			return err
+		}
+		p.rows = append(p.rows, rows)
+	}
+	err := persist(ctx, g.session.logger, "committing a page", func() error { return g.commit(ctx, p) })
+	if errors.Is(err, errMoved) {
+		err = g.session.explain(ctx, p)
+	}
+	if err != nil {
+		return err
+	}
+	g.session.moved(p, began)
+	return g.session.fault("published")
+}
+
+// pageWrite is what is written for one page.
+type pageWrite struct {
+	members  []*member
+	events   []eventlog.Decoded
+	rows     []*Rows // of each member
+	from, to eventlog.Position
+}
+
+func (p *pageWrite) count() int {
+	n := 0
+	for _, rows := range p.rows {
+		n += rows.count()
+	}
+	return n
+}
+
+// commit is one attempt. The checkpoints move first: that takes their row locks and fences out another projector before
+// any row of a read model changes.
+func (g *group) commit(ctx context.Context, p *pageWrite) error {
+	err := inRelaxedTransaction(ctx, g.session.checkpoints.db, func(tx pgx.Tx) error {
+		if err := g.session.fault("begun"); err != nil {
+			return err
+		}
+		batch := &pgx.Batch{}
+		g.session.checkpoints.queueMove(batch, p.members, p.from, p.to, len(p.events))
+		for i, m := range p.members {
+			for _, w := range m.writers {
+				w.queue(batch, p.rows[i].tables[w.table])
+			}
+		}
+		if err := send(ctx, tx, batch, len(p.members)); err != nil {
+			return err
+		}
+		return g.session.fault("written")
+	})
+	if err != nil {
+		return err
+	}
+	return g.session.fault("committed")
+}
+
+// send runs the batch, whose first statement must move that many checkpoints.
+func send(ctx context.Context, tx pgx.Tx, batch *pgx.Batch, checkpoints int) error {
+	results := tx.SendBatch(ctx, batch)
+	tag, err := results.Exec()
+	if err == nil && tag.RowsAffected() != int64(checkpoints) {
+		err = errMoved
+	}
+	if err != nil {
+		_ = results.Close() // the first error counts
+		return err
+	}
+	return results.Close()
+}
+
+// isolate lets each member apply the events by itself. A member that still fails goes event by event until it meets
+// the poison event, where it stops.
+func (g *group) isolate(ctx context.Context, events []eventlog.Decoded) error {
+	for _, m := range slices.Clone(g.members) {
+		poison, reason, err := g.applyAlone(ctx, m, events)
+		if err != nil {
+			return err
+		}
+		if poison != nil {
+			g.session.stop(ctx, g, m, fmt.Sprintf("event %s of stream %s at %s is poison: %s",
+				poison.Type, poison.Stream, poison.Position, withoutValues(reason)))
+		}
+	}
+	return nil
+}
+
+// applyAlone applies the events to one member. It gives the poison event and its failure, if it meets one.
+func (g *group) applyAlone(ctx context.Context, m *member, events []eventlog.Decoded) (*eventlog.Decoded, error, error) {
+	alone := []*member{m}
+	err := g.write(ctx, alone, events)
+	if err == nil || transient(err) || errors.Is(err, errMoved) {
+		return nil, nil, err
+	}
+	for i := range events {
+		err := g.write(ctx, alone, events[i:i+1])
+		switch {
+		case err == nil:
+		case transient(err) || errors.Is(err, errMoved):
+			return nil, nil, err
+		default:
+			return &events[i], err, nil
+		}
+	}
+	return nil, nil, nil
+}
+
+// stopAt stops all members at an event that could not be decoded: which of them need it cannot be known.
+func (g *group) stopAt(ctx context.Context, failed *Undecodable) {
+	reason := fmt.Sprintf("event %s of stream %s at %s cannot be read: %v",
+		failed.Type, failed.Stream, failed.Position, failed.Err)
+	if errors.Is(failed.Err, eventlog.ErrNewerVersion) || errors.Is(failed.Err, eventlog.ErrUnknownType) {
+		reason = fmt.Sprintf("event %s of stream %s at %s was written by a newer release, which must go on from here",
+			failed.Type, failed.Stream, failed.Position)
+	}
+	for _, m := range slices.Clone(g.members) {
+		g.session.stop(ctx, g, m, reason)
+	}
+}

@@ -1,0 +1,195 @@
+package feed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/eventlog"
+)
+
+func TestAPoisonEventStopsItsProjectionAlone(t *testing.T) {
+	const secret = "a-secret-in-the-event"
+	handlers := map[string]func(t *Table, e counterOpened, rows *Rows) error{
+		"the handler refuses it": func(*Table, counterOpened, *Rows) error { return errPoison },
+		"the handler panics":     func(_ *Table, e counterOpened, _ *Rows) error { panic(e.ID) },
+		"a value does not fit its column": func(t *Table, e counterOpened, rows *Rows) error {
+			rows.Put(t, e.ID, 7, 0, nil)
+			return nil
+		},
+		"Postgres refuses its row": func(t *Table, e counterOpened, rows *Rows) error {
+			rows.Put(t, e.ID+"\x00", e.Label, 0, metadata().Time)
+			return nil
+		},
+	}
+	for name, handler := range handlers {
+		t.Run(name, func(t *testing.T) {
+			// given a projection that cannot handle one event, beside one that can
+			w := newWorld(t)
+			bad := counters("bad")
+			handle := bad.Handle
+			bad.Handle = func(event eventlog.Decoded, rows *Rows) error {
+				if opened, ok := event.Event.(counterOpened); ok && opened.Label == poisonous {
+					return handler(bad.Tables[0], opened, rows)
+				}
+				return handle(event, rows)
+			}
+			config := w.config(counters("good"), bad)
+			config.Limits.Events = 50
+
+			// when the event comes in the middle of a page
+			before := w.live(30)
+			poison := w.append(counterOpened{ID: secret, Label: poisonous})
+			last := w.live(30)
+			p := start(t, config)
+			status := p.awaitState("bad", StateStopped)
+
+			// then that projection stands before it, with an alert that says where and quotes nothing
+			require.Equal(t, before, status.Position)
+			w.requireFold("bad", before)
+			require.Len(t, p.alerted(), 1)
+			alert := p.alerted()[0]
+			require.Contains(t, alert, "bad: event counter-opened of stream counter-")
+			require.Contains(t, alert, poison.String())
+			require.NotContains(t, alert, secret)
+
+			// and the other one goes on
+			require.NoError(t, p.Wait(t.Context(), last, "good"))
+			w.requireFold("good", last)
+			more := w.live(10)
+			require.NoError(t, p.Wait(t.Context(), more, "good"))
+			require.ErrorIs(t, p.Wait(t.Context(), more), ErrStopped)
+			w.requireFold("good", more)
+			<-p.CaughtUp()
+			require.Equal(t, more, p.Reached())
+		})
+	}
+}
+
+func TestAllProjectionsMayStop(t *testing.T) {
+	// given two projections that refuse the same event
+	w := newWorld(t)
+	before := w.live(10)
+	w.append(counterOpened{ID: "p", Label: poisonous})
+	p := start(t, w.config(picky("one"), picky("two")))
+
+	// then both stop before it, and the projector lives on until it is told to end
+	require.Equal(t, before, p.awaitState("one", StateStopped).Position)
+	require.Equal(t, before, p.awaitState("two", StateStopped).Position)
+	<-p.CaughtUp()
+	p.stop()
+
+	// when a release comes that can handle it
+	p = start(t, w.config(counters("one"), counters("two")))
+	last := w.live(10)
+
+	// then they go on
+	p.await(last)
+	w.requireFold("one", last)
+	w.requireFold("two", last)
+}
+
+func TestAnEventThatCannotBeDecoded(t *testing.T) {
+	data := []byte(`{"ID":"x"}`)
+	tests := []struct {
+		name   string
+		event  eventlog.Proposed
+		reason string
+	}{
+		{"of a newer version is left to a newer release",
+			eventlog.Proposed{Type: "counter-closed", Data: data, Metadata: versioned(2)}, "newer release"},
+		{"of an unknown type is left to a newer release",
+			eventlog.Proposed{Type: "counter-painted", Data: data, Metadata: versioned(1)}, "newer release"},
+		{"is poison when it is malformed",
+			eventlog.Proposed{Type: "counter-closed", Data: []byte(`{"ID":17}`), Metadata: versioned(1)}, "cannot be read"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			// given such an event between others
+			w := newWorld(t)
+			before := w.live(20)
+			test.event.ID = uuid.New()
+			at := w.appendRaw(test.event)
+			w.live(20)
+
+			// when a projector reads them
+			p := start(t, w.config(counters("list")))
+			status := p.awaitState("list", StateStopped)
+
+			// then it stands before the event and says so
+			require.Equal(t, before, status.Position)
+			require.Contains(t, status.Reason, test.reason)
+			require.Contains(t, status.Reason, at.String())
+			w.requireFold("list", before)
+
+			// and its lease is free for another release
+			rows, err := p.checkpoints.read(t.Context(), p.members)
+			require.NoError(t, err)
+			require.True(t, rows[0].free)
+		})
+	}
+}
+
+func versioned(v int) []byte {
+	return fmt.Appendf(nil, `{"v":%d,"time":"2026-11-21T00:00:00Z","actor":{"kind":"system"}}`, v)
+}
+
+func TestForeignEventsAreLeftOut(t *testing.T) {
+	// given a log that is shared with others
+	w := newWorld(t)
+	w.live(20)
+	w.appendRaw(eventlog.Proposed{ID: uuid.New(), Type: "theirs", Data: []byte("{}"), Metadata: []byte("{}")})
+	last := w.append(counterOpened{ID: "after", Label: "new"})
+
+	// when their events are told apart
+	config := w.config(counters("list"))
+	config.Foreign = func(r eventlog.Recorded) bool { return r.Type == "theirs" }
+	p := start(t, config)
+	p.await(last)
+
+	// then ours behind them are read
+	require.Contains(t, shown(t, w.pool, "list"), "after")
+}
+
+// A failure that is not the event's must never be called poison.
+func TestTransientFailuresAreRepeatedInPlace(t *testing.T) {
+	// given a loop that fails now and then for reasons outside
+	w := newWorld(t)
+	config := w.config(counters("list"))
+	visits := 0
+	config.fault = func(step string) error {
+		if visits++; visits%3 == 0 {
+			return errors.New("the network is unreachable")
+		}
+		return nil
+	}
+	p := start(t, config)
+
+	// when events are written
+	last := w.live(100)
+	p.await(last)
+
+	// then all are read
+	w.requireFold("list", last)
+	require.Empty(t, strings.Join(p.alerted(), "\n"))
+}
+
+func TestWhatIsTransient(t *testing.T) {
+	tests := map[string]bool{
+		"08006": true, "40001": true, "40P01": true, "57P01": true, "57P03": true, "53300": true, "53100": true, "55P03": true,
+		"25006": true, "58030": true, "XX000": true,
+		"22003": false, "22021": false, "23505": false, "42P01": false, "54000": false,
+	}
+	for code, want := range tests {
+		require.Equal(t, want, transient(sqlError(code)), code)
+	}
+	require.True(t, transient(errors.New("unexpected EOF")))
+	require.True(t, transient(context.DeadlineExceeded))
+	require.False(t, transient(errMoved))
+	require.False(t, transient(&permanentError{errPoison}))
+}

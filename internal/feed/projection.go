@@ -1,0 +1,104 @@
+package feed
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+
+	"github.com/recital-tts/recital/internal/eventlog"
+)
+
+// Projection turns events into the rows of a read model. A change of its tables, or of what it makes of events, needs a
+// new version: versions stand side by side, each with tables and views of its own.
+type Projection struct {
+	Name    string
+	Version int // from 1
+	Tables  []*Table
+	Views   []View
+
+	// Handle turns one event into row operations; it only writes. Events that it does not know it ignores. An error or
+	// a panic makes the event poison: it stops this projection alone. Error texts must not quote the event's data.
+	Handle func(event eventlog.Decoded, rows *Rows) error
+}
+
+// View is what readers read: read_v<version>.<Name> shows the live generation.
+type View struct {
+	Name   string
+	Select string // over the projection's tables by bare name, with an explicit column list
+}
+
+// star is a column list that is not explicit: it would change its meaning with the table, under prepared statements.
+var star = regexp.MustCompile(`(?i)(select|,)\s*(distinct\s+)?\*|\.\s*\*`)
+
+func (p Projection) check() error {
+	switch {
+	case !identifier.MatchString(p.Name):
+		return fmt.Errorf("projection %q: a name is lower case letters, digits and underscores", p.Name)
+	case p.Version < 1 || p.Version > 9999:
+		return fmt.Errorf("projection %s: versions go from 1 to 9999", p.Name)
+	case p.Handle == nil:
+		return fmt.Errorf("projection %s handles no events", p.Name)
+	case len(p.Tables) == 0:
+		return fmt.Errorf("projection %s has no table", p.Name)
+	}
+	if err := p.checkTables(); err != nil {
+		return fmt.Errorf("projection %s: %w", p.Name, err)
+	}
+	for _, v := range p.Views {
+		if !identifier.MatchString(v.Name) {
+			return fmt.Errorf("projection %s: view %q: a name is lower case letters, digits and underscores", p.Name, v.Name)
+		}
+		if star.MatchString(v.Select) {
+			return fmt.Errorf("projection %s: view %s needs an explicit column list", p.Name, v.Name)
+		}
+	}
+	return nil
+}
+
+func (p Projection) checkTables() error {
+	seen := map[string]bool{}
+	for _, t := range p.Tables {
+		if t == nil {
+			return errors.New("a table is nil")
+		}
+		if err := t.check(); err != nil {
+			return err
+		}
+		if seen[t.name] {
+			return fmt.Errorf("table %s is listed twice", t.name)
+		}
+		seen[t.name] = true
+	}
+	return nil
+}
+
+// checkAll refuses two projections or two views of one name.
+func checkAll(projections []Projection) error {
+	if len(projections) == 0 {
+		return errors.New("there is no projection")
+	}
+	names, views := map[string]bool{}, map[string]bool{}
+	for _, p := range projections {
+		if err := p.check(); err != nil {
+			return err
+		}
+		if names[p.Name] {
+			return fmt.Errorf("projection %s is listed twice", p.Name)
+		}
+		names[p.Name] = true
+		for _, v := range p.Views {
+			name := quote(viewSchema(p.Version), v.Name)
+			if views[name] {
+				return fmt.Errorf("projection %s: another one has the view %s", p.Name, name)
+			}
+			views[name] = true
+		}
+	}
+	return nil
+}
+
+func viewSchema(version int) string { return fmt.Sprintf("read_v%d", version) }
+
+func tableSchema(name string, version, generation int) string {
+	return fmt.Sprintf("rm_%s_v%d_g%d", name, version, generation)
+}

@@ -1,0 +1,375 @@
+// Package feed turns the event log into Postgres read models.
+//
+// A Subscriber is a Watermill subscriber whose messages carry pages of consecutive events. A Projector runs a Watermill
+// router over it: the projections that stand at one position have one handler, which commits the rows of a page and the
+// checkpoints in one transaction, and acknowledges afterwards. A checkpoint moves by compare-and-set, so that nothing is
+// applied twice or left out, whatever crashes. A projection that is behind has a handler of its own until it has caught
+// up with the others.
+//
+// Each instance runs a Projector. A lease in the checkpoint keeps all but one of them quiet; safety rests on the
+// compare-and-set alone.
+package feed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/recital-tts/recital/internal/eventlog"
+)
+
+// Config configures a Projector.
+type Config struct {
+	Log         eventlog.Log
+	Registry    *eventlog.Registry
+	Pool        *pgxpool.Pool
+	Identity    eventlog.Identity // a checkpoint of another log or epoch makes its read model be built again
+	Projections []Projection
+
+	Limits   Limits        // of a page
+	Lease    time.Duration // until a standby takes over from an instance that died; 0 means 3 s
+	Instance string        // the same after a restart, so that a restarted instance need not wait for its own lease; may be empty
+
+	// Foreign tells events of an unknown type that are none of ours, in a log that is shared with others. They are left
+	// out; any other event of an unknown type was written by a newer release and stops the projections. Nil means that
+	// all events are ours.
+	Foreign func(eventlog.Recorded) bool
+
+	Logger *slog.Logger                    // nil discards
+	Alert  func(projection, reason string) // a person should look; the reason holds no personal data; may be nil
+	OnPage func(PageStats)                 // called after each commit, must not block; may be nil
+	fault  func(step string) error         // tests fail or crash the loop here
+}
+
+// PageStats describes a committed page.
+type PageStats struct {
+	Projections []string
+	Events      int
+	Rows        int           // written or deleted, of all projections
+	Took        time.Duration // from the page's arrival to its commit
+	Delay       time.Duration // from the last event's record in the log to its commit, by two clocks
+	At          time.Time
+}
+
+const defaultLease = 3 * time.Second
+
+func (c *Config) setDefaults() {
+	c.Limits = c.Limits.withDefaults()
+	if c.Lease == 0 {
+		c.Lease = defaultLease
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Foreign == nil {
+		c.Foreign = func(eventlog.Recorded) bool { return false }
+	}
+}
+
+func (c *Config) validate() error {
+	switch {
+	case c.Log == nil, c.Registry == nil, c.Pool == nil:
+		return errors.New("projector: event log, registry and pool are needed")
+	case c.Identity.LogID == uuid.Nil:
+		return errors.New("projector: the log has no identity")
+	case c.Lease < 0:
+		return errors.New("projector: the lease is negative")
+	}
+	if err := c.Limits.check(); err != nil {
+		return fmt.Errorf("projector: %w", err)
+	}
+	if err := checkAll(c.Projections); err != nil {
+		return fmt.Errorf("projector: %w", err)
+	}
+	return nil
+}
+
+// Projector feeds the live generations of its projections.
+type Projector struct {
+	config      Config
+	logger      *slog.Logger
+	checkpoints *checkpoints
+	members     []*member
+	hasten      chan struct{} // somebody waits for a position that another instance commits
+	caughtUp    chan struct{}
+	started     atomic.Bool
+}
+
+// NewProjector checks the configuration and the projections.
+func NewProjector(config Config) (*Projector, error) {
+	config.setDefaults()
+	if err := config.validate(); err != nil {
+		return nil, err
+	}
+	p := &Projector{
+		config: config,
+		logger: config.Logger,
+		checkpoints: &checkpoints{
+			db: config.Pool, log: config.Identity, holder: uuid.New(), instance: config.Instance, lease: config.Lease,
+		},
+		hasten:   make(chan struct{}, 1),
+		caughtUp: make(chan struct{}),
+	}
+	for _, projection := range config.Projections {
+		p.members = append(p.members, &member{
+			projection: projection,
+			progress: &progress{
+				follow: p.followSoon,
+				status: Status{Name: projection.Name, Version: projection.Version, State: StateStarting},
+			},
+		})
+	}
+	return p, nil
+}
+
+// Run creates what read models are missing and feeds them until ctx ends, then returns nil. It lives through outages of
+// the log and of Postgres. It returns an error when it cannot start, for example because the tables of a projection
+// changed without a new version. It can be called once.
+func (p *Projector) Run(ctx context.Context) error {
+	if p.started.Swap(true) {
+		return errors.New("the projector has been started before")
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var announcing sync.WaitGroup
+	defer announcing.Wait()
+	defer cancel()
+	announcing.Go(func() { p.announceCaughtUp(ctx) })
+
+	if err := p.setUp(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return fmt.Errorf("starting the projector: %w", err)
+	}
+	defer p.giveBack(ctx, p.members)
+	return p.runSessions(ctx)
+}
+
+func (p *Projector) setUp(ctx context.Context) error {
+	for _, m := range p.members {
+		var number int
+		err := persist(ctx, p.logger, "setting up read models", func() (err error) {
+			number, err = setUp(ctx, p.config.Pool, m.projection, p.config.Identity)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		p.use(m, number)
+	}
+	return nil
+}
+
+func (p *Projector) use(m *member, generation int) {
+	m.generation = generation
+	m.writers = nil
+	for _, t := range m.projection.Tables {
+		m.writers = append(m.writers, newWriter(t, tableSchema(m.projection.Name, m.projection.Version, generation)))
+	}
+	m.progress.generation(generation)
+}
+
+// betweenSessions keeps projectors that fence each other out from doing it all the time.
+const betweenSessions = 100 * time.Millisecond
+
+func (p *Projector) runSessions(ctx context.Context) error {
+	for first := true; ctx.Err() == nil; first = false {
+		s, err := p.claim(ctx, first)
+		if err == nil {
+			err = s.run(ctx)
+		}
+		if ctx.Err() != nil {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if pause(ctx, betweenSessions) != nil {
+			break
+		}
+	}
+	return nil
+}
+
+// claim takes the leases that are to be had. Only the first session reclaims those of the time before a restart.
+func (p *Projector) claim(ctx context.Context, reclaim bool) (*session, error) {
+	s := &session{Projector: p}
+	for _, m := range p.members {
+		if m.progress.snapshot().State == StateStopped {
+			continue
+		}
+		ours, err := p.claimOne(ctx, m, reclaim)
+		if err != nil {
+			return nil, fmt.Errorf("claiming read model %s: %w", m.projection.Name, err)
+		}
+		if ours {
+			s.claimed = append(s.claimed, m)
+		} else {
+			s.followed = append(s.followed, m)
+		}
+	}
+	return s, nil
+}
+
+func (p *Projector) claimOne(ctx context.Context, m *member, reclaim bool) (bool, error) {
+	var row checkpoint
+	var rebuilt bool
+	err := persist(ctx, p.logger, "claiming checkpoints", func() (err error) {
+		row, rebuilt, err = p.checkpoints.claim(ctx, m, reclaim, p.config.Log.Head)
+		return err
+	})
+	if err != nil {
+		return false, err
+	}
+	if rebuilt {
+		p.logger.WarnContext(ctx, "the read model is not of this log and epoch, building it again", "projection", m.projection.Name)
+	}
+	m.position = row.position
+	m.progress.observe(row.position)
+	if row.free {
+		m.progress.enter(StateRunning, "")
+	} else {
+		m.progress.enter(StateStandby, "")
+	}
+	return row.free, nil
+}
+
+const giveBackTimeout = 2 * time.Second
+
+// giveBack releases leases. Without it they run out.
+func (p *Projector) giveBack(ctx context.Context, members []*member) {
+	if p.fault("releasing") != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveBackTimeout)
+	defer cancel()
+	if err := p.checkpoints.release(ctx, members); err != nil {
+		p.logger.InfoContext(ctx, "leases were not given back, they run out by themselves", "error", withoutValues(err))
+	}
+}
+
+// decode gives an event its Go value, and leaves out foreign ones.
+func (p *Projector) decode(recorded eventlog.Recorded) (eventlog.Decoded, error) {
+	decoded, err := p.config.Registry.Decode(recorded)
+	if errors.Is(err, eventlog.ErrUnknownType) && p.config.Foreign(recorded) {
+		return eventlog.Decoded{Recorded: recorded}, nil // without a value no projection knows it
+	}
+	return decoded, err
+}
+
+func (p *Projector) alert(projection, reason string) {
+	p.logger.Error("a projection needs attention", "projection", projection, "reason", reason)
+	if p.config.Alert != nil {
+		p.config.Alert(projection, reason)
+	}
+}
+
+func (p *Projector) fault(step string) error {
+	if p.config.fault == nil {
+		return nil
+	}
+	return p.config.fault(step)
+}
+
+func (p *Projector) followSoon() {
+	select {
+	case p.hasten <- struct{}{}:
+	default:
+	}
+}
+
+// announceCaughtUp closes caughtUp when every projection has reached what was the log's head at the start, or stopped.
+func (p *Projector) announceCaughtUp(ctx context.Context) {
+	var head eventlog.Position
+	err := persist(ctx, p.logger, "reading the log's head", func() (err error) {
+		head, err = p.config.Log.Head(ctx)
+		return err
+	})
+	if err != nil {
+		return
+	}
+	for _, m := range p.members {
+		if err := m.progress.wait(ctx, head); err != nil && !errors.Is(err, ErrStopped) {
+			return
+		}
+	}
+	close(p.caughtUp)
+}
+
+// CaughtUp is closed when every projection has reached what was the log's head when Run began, whichever instance fed
+// it. A projection that stopped is not waited for.
+func (p *Projector) CaughtUp() <-chan struct{} { return p.caughtUp }
+
+// Wait returns when the projections (all, when none is named) have committed the position, in whichever instance. It
+// waits for the others when one is stopped, and then answers ErrStopped. It ends with ctx.
+func (p *Projector) Wait(ctx context.Context, position eventlog.Position, projections ...string) error {
+	var stopped error
+	for _, name := range projections {
+		if !slices.ContainsFunc(p.members, func(m *member) bool { return m.projection.Name == name }) {
+			return fmt.Errorf("waiting for read model %s: there is none of that name", name)
+		}
+	}
+	for _, m := range p.members {
+		if len(projections) > 0 && !slices.Contains(projections, m.projection.Name) {
+			continue
+		}
+		err := m.progress.wait(ctx, position)
+		if err != nil && !errors.Is(err, ErrStopped) {
+			return err
+		}
+		if err != nil {
+			stopped = err
+		}
+	}
+	return stopped
+}
+
+// Reached is the position that all projections have committed, those that stopped left out.
+func (p *Projector) Reached() eventlog.Position {
+	var reached eventlog.Position
+	first := true
+	for _, s := range p.Status() {
+		if s.State != StateStopped && (first || s.Position.Compare(reached) < 0) {
+			reached, first = s.Position, false
+		}
+	}
+	return reached
+}
+
+// Status tells how each projection stands.
+func (p *Projector) Status() []Status {
+	all := make([]Status, len(p.members))
+	for i, m := range p.members {
+		all[i] = m.progress.snapshot()
+	}
+	return all
+}
+
+// Lag is the age of the oldest event of ours that Reached has not passed; zero when there is none. It asks the log.
+func (p *Projector) Lag(ctx context.Context) (time.Duration, error) {
+	reached := p.Reached()
+	head, err := p.config.Log.Head(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("reading the lag: %w", err)
+	}
+	if reached.Compare(head) >= 0 {
+		return 0, nil
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	subscription := p.config.Log.Subscribe(ctx, reached)
+	for delivery := range subscription.Deliveries() {
+		if delivery.Kind == eventlog.KindEvent {
+			return max(0, time.Since(delivery.Event.Created)), nil
+		}
+	}
+	return 0, fmt.Errorf("reading the lag: %w", subscription.Err())
+}

@@ -1,0 +1,311 @@
+package feed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill"
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/recital-tts/recital/internal/eventlog"
+)
+
+// session is a time in which a projector feeds the same projections without a break. Whatever shakes what it believes
+// (a lost lease, a checkpoint that moved by itself, a lease that fell free) ends it; the next one starts from the
+// checkpoints as they are.
+type session struct {
+	*Projector
+	claimed  []*member // those that this instance feeds
+	followed []*member // those that another instance feeds, as it seems
+	end      context.CancelCauseFunc
+
+	mu     sync.Mutex // guards the members and their positions across groups
+	groups []*group
+}
+
+// run feeds the claimed projections until ctx ends or the session must.
+func (s *session) run(ctx context.Context) error {
+	ctx, s.end = context.WithCancelCause(ctx)
+	defer s.end(nil)
+	s.groups = s.byPosition()
+	var watching sync.WaitGroup
+	watching.Go(func() { s.keepLeases(ctx) })
+	watching.Go(func() { s.follow(ctx) })
+	defer watching.Wait()
+	if len(s.groups) > 0 {
+		if err := s.route(ctx); err != nil {
+			return err
+		}
+	}
+	<-ctx.Done() // projections that all stopped are no reason to end
+	return nil
+}
+
+// byPosition groups the claimed projections that stand at one position.
+func (s *session) byPosition() []*group {
+	members := slices.Clone(s.claimed)
+	slices.SortStableFunc(members, func(a, b *member) int { return a.position.Compare(b.position) })
+	var groups []*group
+	for _, m := range members {
+		last := len(groups) - 1
+		if last < 0 || groups[last].members[0].position != m.position {
+			groups = append(groups, &group{session: s, turn: make(chan struct{}, 1)})
+			last++
+		}
+		groups[last].members = append(groups[last].members, m)
+	}
+	return groups
+}
+
+// route runs a Watermill router with a handler for each group until ctx ends or no group is left.
+func (s *session) route(ctx context.Context) error {
+	router, err := message.NewRouter(message.RouterConfig{CloseTimeout: closeTimeout}, watermillLogger(s.logger))
+	if err != nil {
+		return fmt.Errorf("making the router: %w", err)
+	}
+	for _, g := range s.groups {
+		subscriber, err := NewSubscriber(SubscriberConfig{
+			Log:    s.config.Log,
+			After:  g.members[0].position,
+			Limits: s.config.Limits,
+			Decode: s.decode,
+			Logger: s.logger,
+		})
+		if err != nil {
+			return err
+		}
+		g.handler = router.AddConsumerHandler(g.name(), TopicAll, subscriber, g.handle)
+	}
+	if err := router.Run(ctx); err != nil {
+		return fmt.Errorf("running the router: %w", err)
+	}
+	return nil
+}
+
+const closeTimeout = 30 * time.Second
+
+// watermillLogger tells the router's comings and goings on the level of details.
+func watermillLogger(logger *slog.Logger) watermill.LoggerAdapter {
+	return watermill.NewSlogLoggerWithLevelMapping(logger, map[slog.Level]slog.Level{slog.LevelInfo: slog.LevelDebug})
+}
+
+func (g *group) name() string {
+	names := make([]string, len(g.members))
+	for i, m := range g.members {
+		names[i] = fmt.Sprintf("%s_v%d_g%d", m.projection.Name, m.projection.Version, m.generation)
+	}
+	return strings.Join(names, "+")
+}
+
+// nextAhead is the nearest group that is further than g, and its position.
+func (s *session) nextAhead(g *group) (*group, eventlog.Position) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(g.members) == 0 {
+		return nil, eventlog.Position{}
+	}
+	var ahead []*group
+	for _, other := range s.groups {
+		if len(other.members) > 0 && other.members[0].position.Compare(g.members[0].position) > 0 {
+			ahead = append(ahead, other)
+		}
+	}
+	if len(ahead) == 0 {
+		return nil, eventlog.Position{}
+	}
+	next := slices.MinFunc(ahead, func(a, b *group) int { return a.members[0].position.Compare(b.members[0].position) })
+	return next, next.members[0].position
+}
+
+// positionOf is where a group stands, unless all its members stopped.
+func (s *session) positionOf(g *group) (eventlog.Position, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(g.members) == 0 {
+		return eventlog.Position{}, false
+	}
+	return g.members[0].position, true
+}
+
+// join moves the members of a group that has caught up to the group ahead, and ends its handler. Both turns are held.
+func (s *session) join(g, ahead *group) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(g.members) == 0 || g.members[0].position != ahead.members[0].position {
+		return len(g.members) == 0
+	}
+	ahead.members = append(slices.Clone(ahead.members), g.members...)
+	g.members = nil
+	g.handler.Stop()
+	return true
+}
+
+// moved notes a committed page.
+func (s *session) moved(p *pageWrite, began time.Time) {
+	now := time.Now()
+	s.mu.Lock()
+	for _, m := range p.members {
+		m.position = p.to
+	}
+	s.mu.Unlock()
+	for _, m := range p.members {
+		m.progress.advance(p.to, now)
+	}
+	if s.config.OnPage == nil {
+		return
+	}
+	names := make([]string, len(p.members))
+	for i, m := range p.members {
+		names[i] = m.projection.Name
+	}
+	s.config.OnPage(PageStats{
+		Projections: names,
+		Events:      len(p.events),
+		Rows:        p.count(),
+		Took:        now.Sub(began),
+		Delay:       now.Sub(p.events[len(p.events)-1].Created),
+		At:          now,
+	})
+}
+
+// stop takes a member out of its group, for good in this run, and gives its lease back.
+func (s *session) stop(ctx context.Context, g *group, m *member, reason string) {
+	s.mu.Lock()
+	g.members = slices.DeleteFunc(slices.Clone(g.members), func(other *member) bool { return other == m })
+	last := len(g.members) == 0
+	s.mu.Unlock()
+	m.progress.enter(StateStopped, reason)
+	s.giveBack(ctx, []*member{m})
+	s.alert(m.projection.Name, reason)
+	if last {
+		g.handler.Stop()
+	}
+}
+
+// explain looks at the checkpoints after a compare-and-set missed. They may stand where the page ends: then its commit
+// had succeeded, although its answer was lost. Otherwise the session ends, and the next one starts from where they are.
+func (s *session) explain(ctx context.Context, p *pageWrite) error {
+	var rows []checkpoint
+	err := persist(ctx, s.logger, "reading checkpoints", func() (err error) {
+		rows, err = s.checkpoints.read(ctx, p.members)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	committed := func(c checkpoint) bool { return c.ours && c.position == p.to }
+	if len(rows) == len(p.members) && !slices.ContainsFunc(rows, func(c checkpoint) bool { return !committed(c) }) {
+		return nil
+	}
+	s.restart(ctx, rows, p.from)
+	return errMoved
+}
+
+// restart ends the session because checkpoints are not where it left them.
+func (s *session) restart(ctx context.Context, rows []checkpoint, expected eventlog.Position) {
+	for _, row := range rows {
+		switch {
+		case !row.ours:
+			s.alert(row.name, "another projector took the read model over")
+		case row.position.Compare(expected) < 0:
+			s.logger.WarnContext(ctx, "Postgres lost commits, reading them again from the log",
+				"projection", row.name, "from", row.position.String(), "to", expected.String())
+		case row.position.Compare(expected) > 0:
+			s.alert(row.name, "another projector with our lease moved the checkpoint")
+		}
+	}
+	s.end(errMoved)
+}
+
+// keepLeases renews the leases while no pages do, and so also notices lost commits and lost leases on a quiet log.
+func (s *session) keepLeases(ctx context.Context) {
+	for pause(ctx, s.checkpoints.lease/3) == nil {
+		for _, g := range s.groups {
+			if g.tryTurn() {
+				s.keepLease(ctx, g)
+				g.endTurn()
+			}
+		}
+	}
+}
+
+func (s *session) keepLease(ctx context.Context, g *group) {
+	if len(g.members) == 0 {
+		return
+	}
+	bounded, cancel := context.WithTimeout(ctx, s.checkpoints.lease)
+	defer cancel()
+	position := g.members[0].position
+	rows, err := s.checkpoints.renew(bounded, g.members)
+	if err == nil && len(rows) == len(g.members) &&
+		!slices.ContainsFunc(rows, func(c checkpoint) bool { return c.position != position }) {
+		return
+	}
+	if err == nil {
+		rows, err = s.checkpoints.read(bounded, g.members)
+	}
+	if err != nil {
+		return // the next page or the next turn will tell
+	}
+	s.restart(ctx, rows, position)
+}
+
+const (
+	followSlowly = 500 * time.Millisecond
+	followFast   = 20 * time.Millisecond // while somebody waits for a position
+)
+
+// follow watches the projections that another instance feeds: their positions, and whether their leases fall free.
+func (s *session) follow(ctx context.Context) {
+	if len(s.followed) == 0 {
+		return
+	}
+	for {
+		if err := s.look(ctx); err != nil {
+			return
+		}
+		if s.idle(ctx) != nil {
+			return
+		}
+	}
+}
+
+// idle waits for the next look, which somebody who waits for a position may hasten.
+func (s *session) idle(ctx context.Context) error {
+	if slices.ContainsFunc(s.followed, func(m *member) bool { return m.progress.waitedFor() }) {
+		return pause(ctx, followFast)
+	}
+	timer := time.NewTimer(followSlowly)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+	case <-s.hasten:
+	}
+	return nil
+}
+
+func (s *session) look(ctx context.Context) error {
+	rows, err := s.checkpoints.read(ctx, s.followed)
+	if err != nil {
+		return ctx.Err() // transient, or it shows up where pages are written
+	}
+	for _, row := range rows {
+		for _, m := range s.followed {
+			if m.projection.Name == row.name {
+				m.progress.observe(row.position)
+			}
+		}
+		if row.free {
+			s.end(errors.New("a lease fell free"))
+		}
+	}
+	return nil
+}

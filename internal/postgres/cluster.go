@@ -1,0 +1,209 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+const (
+	startPatience = 20 * time.Second // the processes of a killed server need a while to notice and go
+	startPause    = 250 * time.Millisecond
+	readyPause    = 20 * time.Millisecond
+	readyAttempt  = 5 * time.Second
+)
+
+// ClusterConfig says where a private cluster lives.
+type ClusterConfig struct {
+	Dir       string // made when it is missing; the cluster lives elsewhere where its user cannot enter (it is logged)
+	SocketDir string // optional, made when it is missing; default: a folder of the cluster
+	Logger    *slog.Logger
+}
+
+// Cluster is a private PostgreSQL server that only the unix socket in its 0700 folder leads to. It is started again
+// when it dies.
+type Cluster struct {
+	home     *home
+	binaries Installation
+	settings []string
+	logger   *slog.Logger
+
+	server *server // touched by the supervisor alone once that runs
+
+	stop       context.CancelFunc
+	supervised chan struct{}
+	closeOnce  sync.Once
+	closed     error
+}
+
+// StartCluster starts the server on the data that is there, or on a new cluster, and returns when it answers. The
+// context bounds the start alone. A server that a killed recitald left running is taken over.
+//
+// Errors: [ErrNotInstalled] without binaries, [ErrInUse] while another recitald runs the cluster.
+func StartCluster(ctx context.Context, config ClusterConfig) (*Cluster, error) {
+	h, err := openHome(config.Dir)
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{home: h, logger: config.Logger, supervised: make(chan struct{})}
+	life, stop := context.WithCancel(context.WithoutCancel(ctx))
+	c.stop = stop
+	if err := c.open(ctx, config); err != nil {
+		stop()
+		return nil, errors.Join(err, h.unlock())
+	}
+	go c.supervise(life)
+	return c, nil
+}
+
+func (c *Cluster) open(ctx context.Context, config ClusterConfig) error {
+	var err error
+	if c.binaries, err = c.home.ensure(ctx); err != nil {
+		return err
+	}
+	if err := c.home.chooseSocket(config.SocketDir); err != nil {
+		return err
+	}
+	c.settings = Settings(c.home.data(), c.home.socketDir)
+	if err := c.start(ctx); err != nil {
+		return err
+	}
+	if err := c.createDatabase(ctx); err != nil {
+		return errors.Join(err, c.server.stop())
+	}
+	c.reportPlace(config.Dir)
+	return nil
+}
+
+func (c *Cluster) reportPlace(dir string) {
+	if absolute, err := filepath.Abs(dir); err == nil && absolute != c.home.folder {
+		c.logger.Info("the Postgres cluster lives outside of the data folder, whose parents are closed to its user",
+			"user", c.home.owner.Name, "data folder", absolute, "cluster", c.home.folder)
+	}
+	c.logger.Info("Postgres is ready", "version", c.binaries.Major, "user", c.home.owner.Name,
+		"cluster", c.home.folder, "pid", c.server.process.Pid)
+}
+
+// URL is the address of the database.
+func (c *Cluster) URL() string { return SocketURL(c.home.socketDir, Database) }
+
+// Close ends the server with all data on disk, and by force when that takes too long. It may be called again.
+func (c *Cluster) Close() error {
+	c.closeOnce.Do(func() {
+		c.stop()
+		<-c.supervised
+		c.closed = errors.Join(c.closed, c.home.unlock())
+	})
+	return c.closed
+}
+
+// supervise starts the server again whenever it has died, and stops it at the end.
+func (c *Cluster) supervise(life context.Context) {
+	defer close(c.supervised)
+	for {
+		select {
+		case <-life.Done():
+			c.closed = c.server.stop()
+			return
+		case <-c.server.exited:
+		}
+		for life.Err() == nil {
+			c.logger.Error("Postgres has died and is started again", "said", c.server.said())
+			if err := c.start(life); err == nil {
+				c.logger.Info("Postgres is back", "pid", c.server.process.Pid)
+				break
+			}
+		}
+	}
+}
+
+// start brings the server up, with patience for what a killed one left behind. Recovery after a crash may take longer;
+// it is waited for as long as ctx lasts.
+func (c *Cluster) start(ctx context.Context) error {
+	deadline := time.Now().Add(startPatience)
+	for {
+		server, err := c.startOnce(ctx)
+		if err == nil {
+			c.server = server
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return err
+		}
+		c.logger.Warn("Postgres did not start; trying again", "error", err)
+		select {
+		case <-ctx.Done():
+			return errors.Join(err, ctx.Err())
+		case <-time.After(startPause):
+		}
+	}
+}
+
+func (c *Cluster) startOnce(ctx context.Context) (*server, error) {
+	server := adopt(c.home)
+	if server != nil && !runsWith(c.home, c.binaries, c.settings) {
+		c.logger.Info("stopping a Postgres that runs with other settings", "pid", server.process.Pid)
+		if err := server.stop(); err != nil {
+			return nil, err
+		}
+		server = nil
+	}
+	if server != nil {
+		c.logger.Info("taking over the Postgres that an earlier recitald left", "pid", server.process.Pid)
+	} else {
+		var err error
+		if server, err = launch(c.binaries, c.home, c.settings, &relay{c.logger}); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.awaitReady(ctx, server); err != nil {
+		return nil, errors.Join(err, server.stop())
+	}
+	return server, nil
+}
+
+// awaitReady returns when the server answers, has exited, or ctx ends.
+func (c *Cluster) awaitReady(ctx context.Context, server *server) error {
+	for {
+		err := c.execute(ctx, "postgres", "select")
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-server.exited:
+			return fmt.Errorf("the server ended while it started: %s", server.said())
+		case <-ctx.Done():
+			return fmt.Errorf("waiting for Postgres: %w (it answered: %w)", ctx.Err(), err)
+		case <-time.After(readyPause):
+		}
+	}
+}
+
+func (c *Cluster) createDatabase(ctx context.Context) error {
+	err := c.execute(ctx, Database, "select")
+	if err == nil {
+		return nil
+	}
+	if err := c.execute(ctx, "postgres", "create database "+Database); err != nil {
+		return fmt.Errorf("creating the database: %w", err)
+	}
+	return nil
+}
+
+func (c *Cluster) execute(ctx context.Context, database, sql string) error {
+	ctx, cancel := context.WithTimeout(ctx, readyAttempt)
+	defer cancel()
+	connection, err := pgx.Connect(ctx, SocketURL(c.home.socketDir, database))
+	if err != nil {
+		return err
+	}
+	defer connection.Close(ctx)
+	_, err = connection.Exec(ctx, sql)
+	return err
+}

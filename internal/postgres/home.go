@@ -1,0 +1,185 @@
+package postgres
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// systemHome holds the clusters that cannot live in their data folder. Only root makes clusters there.
+const systemHome = "/var/lib/recital"
+
+// home is where a cluster lives: the folder itself belongs to this process's user, what is in it to the server's.
+type home struct {
+	folder string
+	owner  Account
+	lock   *os.File // held as long as a recitald uses the cluster
+
+	socketDir string // chosen by chooseSocket
+}
+
+func (h *home) data() string   { return filepath.Join(h.folder, "data") }
+func (h *home) socket() string { return filepath.Join(h.folder, "run") }
+
+// openHome finds or makes the home of the cluster of a data folder and locks it.
+func openHome(dir string) (*home, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o711); err != nil { // the server's user has to pass through
+		return nil, fmt.Errorf("making the folder of the cluster: %w", err)
+	}
+	h, err := chooseHome(dir)
+	if err != nil {
+		return nil, err
+	}
+	if h.lock, err = lockFile(filepath.Join(h.folder, "lock")); err != nil {
+		return nil, fmt.Errorf("locking the cluster in %s: %w", h.folder, err)
+	}
+	return h, nil
+}
+
+// chooseHome prefers a cluster that exists, then the folder itself, then one below /var/lib: as root the server runs as
+// another user, who cannot pass through a folder such as /root.
+func chooseHome(dir string) (*home, error) {
+	elsewhere := systemFolder(dir)
+	for _, folder := range []string{dir, elsewhere} {
+		h, err := existingHome(folder)
+		if h != nil || err != nil {
+			return h, err
+		}
+	}
+	owner, err := Unprivileged()
+	if err != nil {
+		return nil, err
+	}
+	h := &home{folder: dir, owner: owner}
+	failure := h.prepare()
+	if failure == nil {
+		return h, nil
+	}
+	if !owner.foreign {
+		return nil, failure
+	}
+	_ = os.Remove(h.socket()) // empty, and not used
+	h.folder = elsewhere
+	if err := os.MkdirAll(elsewhere, 0o711); err != nil {
+		return nil, errors.Join(failure, err)
+	}
+	if err := h.prepare(); err != nil {
+		return nil, errors.Join(failure, err)
+	}
+	return h, nil
+}
+
+// systemFolder is where the cluster of a data folder lives when it cannot live in it.
+func systemFolder(dir string) string {
+	hash := sha256.Sum256([]byte(dir))
+	return filepath.Join(systemHome, fmt.Sprintf("%x", hash[:8]))
+}
+
+// existingHome returns nil where there is no cluster.
+func existingHome(folder string) (*home, error) {
+	info, err := os.Stat(filepath.Join(folder, "data"))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	owner, err := ownerOf(info)
+	if err != nil {
+		return nil, fmt.Errorf("using the cluster in %s: %w", folder, err)
+	}
+	h := &home{folder: folder, owner: owner}
+	return h, h.prepare()
+}
+
+// prepare makes the folder of the socket, which shows whether the owner can work here.
+func (h *home) prepare() error {
+	if err := h.owner.Own(h.socket()); err != nil {
+		return fmt.Errorf("preparing %s for user %s: %w", h.folder, h.owner.Name, err)
+	}
+	if !h.owner.CanEnter(h.socket()) {
+		return fmt.Errorf("user %s cannot enter %s: one of its parents is closed to others", h.owner.Name, h.folder)
+	}
+	return nil
+}
+
+// major reads the version that made the cluster; 0 when there is none yet.
+func (h *home) major() (int, error) {
+	content, err := os.ReadFile(filepath.Join(h.data(), "PG_VERSION"))
+	if errors.Is(err, os.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("reading the version of the cluster: %w", err)
+	}
+	major, err := strconv.Atoi(strings.TrimSpace(string(content)))
+	if err != nil {
+		return 0, fmt.Errorf("reading the version of the cluster in %s: %w", h.folder, err)
+	}
+	return major, nil
+}
+
+// ensure makes the cluster when there is none yet and returns the binaries that serve it.
+func (h *home) ensure(ctx context.Context) (Installation, error) {
+	major, err := h.major()
+	if err != nil {
+		return Installation{}, err
+	}
+	binaries, err := Find(ctx, major)
+	if err != nil || major != 0 {
+		return binaries, err
+	}
+	return binaries, binaries.Init(ctx, h.owner, h.data())
+}
+
+// ErrInUse means that another process runs the cluster.
+var ErrInUse = errors.New("in use by another recitald")
+
+// lockFile takes a lock that ends with this process, also when it is killed. The file names the process for people.
+func lockFile(path string) (*os.File, error) {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := flock(file); err != nil {
+		holder, _ := os.ReadFile(path)
+		return nil, errors.Join(fmt.Errorf("%w (process %s)", err, strings.TrimSpace(string(holder))), file.Close())
+	}
+	if err := file.Truncate(0); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	if _, err := file.WriteString(strconv.Itoa(os.Getpid()) + "\n"); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return file, nil
+}
+
+// unlock lets the next one in. Closing the file alone would not do while a child that is being started, not yet at its
+// exec, has it open too.
+func (h *home) unlock() error {
+	return errors.Join(syscall.Flock(int(h.lock.Fd()), syscall.LOCK_UN), h.lock.Close())
+}
+
+func flock(file *os.File) error {
+	for {
+		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, syscall.EWOULDBLOCK):
+			return ErrInUse
+		case !errors.Is(err, syscall.EINTR):
+			return err
+		}
+	}
+}

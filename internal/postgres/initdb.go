@@ -1,0 +1,76 @@
+package postgres
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// Superuser is the database role that initdb makes, and Database the database that recitald uses.
+const (
+	Superuser = "recital"
+	Database  = "recital"
+)
+
+// Init makes a new cluster in data, a path in an existing folder that the account can enter. It is made beside and
+// renamed, so that an initdb that was cut short leaves nothing that looks like a cluster.
+func (i Installation) Init(ctx context.Context, owner Account, data string) error {
+	removeUnfinished(data)
+	unfinished, err := os.MkdirTemp(filepath.Dir(data), filepath.Base(data)+unfinishedSuffix)
+	if err != nil {
+		return fmt.Errorf("making a folder for a new cluster: %w", err)
+	}
+	if err := i.initdb(ctx, owner, unfinished); err != nil {
+		_ = os.RemoveAll(unfinished) // the error of initdb says more
+		return err
+	}
+	if err := os.Rename(unfinished, data); err != nil {
+		return fmt.Errorf("putting a new cluster in its place: %w", err)
+	}
+	return syncFolder(filepath.Dir(data))
+}
+
+const unfinishedSuffix = ".unfinished-"
+
+func removeUnfinished(data string) {
+	leftovers, _ := filepath.Glob(data + unfinishedSuffix + "*")
+	for _, leftover := range leftovers {
+		_ = os.RemoveAll(leftover) // they only take space
+	}
+}
+
+func (i Installation) initdb(ctx context.Context, owner Account, folder string) error {
+	if err := owner.Own(folder); err != nil {
+		return fmt.Errorf("giving a new cluster to user %s: %w", owner.Name, err)
+	}
+	cmd := owner.Command(folder, i.path("initdb"), "--pgdata="+folder, "--username="+Superuser,
+		"--encoding=UTF8", "--locale=C.UTF-8", "--lc-messages=C", "--data-checksums",
+		"--auth-local=trust", "--auth-host=reject") // the socket's folder lets its owner in alone
+	var output bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &output, &output
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("starting initdb as user %s: %w", owner.Name, err)
+	}
+	stop := context.AfterFunc(ctx, func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
+	defer stop()
+	if err := cmd.Wait(); err != nil {
+		if ctx.Err() != nil {
+			return fmt.Errorf("making a new cluster: %w", ctx.Err())
+		}
+		return fmt.Errorf("making a new cluster as user %s: %w: %s", owner.Name, err, bytes.TrimSpace(output.Bytes()))
+	}
+	return nil
+}
+
+// syncFolder makes the names in a folder durable.
+func syncFolder(path string) error {
+	folder, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
+	return folder.Sync()
+}

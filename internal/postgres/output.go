@@ -1,0 +1,68 @@
+package postgres
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"log/slog"
+	"strings"
+	"sync"
+)
+
+const (
+	lineLimit = 4096 // bytes of one line; more is cut
+	tailLines = 8
+)
+
+// relay writes what a server says to the log.
+type relay struct{ logger *slog.Logger }
+
+// run reads to the end of the output, whatever happens to a single line.
+func (r *relay) run(output io.Reader, last *tail) {
+	reader := bufio.NewReaderSize(output, lineLimit)
+	cut := false // the rest of a long line is being skipped
+	for {
+		line, err := reader.ReadSlice('\n')
+		if text := strings.TrimSpace(string(line)); text != "" && !cut {
+			last.add(text)
+			r.logger.Log(context.Background(), level(text), "postgres says", "line", text)
+		}
+		cut = err == bufio.ErrBufferFull
+		if err != nil && !cut {
+			return
+		}
+	}
+}
+
+// level keeps what the server says in ordinary life (starting, stopping, refused while starting) out of sight.
+func level(line string) slog.Level {
+	switch {
+	case strings.HasPrefix(line, "PANIC:"):
+		return slog.LevelError
+	case strings.HasPrefix(line, "WARNING:"), strings.Contains(line, "was terminated by signal"):
+		return slog.LevelWarn
+	default:
+		return slog.LevelDebug
+	}
+}
+
+// tail keeps the last lines for the error of a start that failed.
+type tail struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (t *tail) add(line string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.lines = append(t.lines, line)
+	if len(t.lines) > tailLines {
+		t.lines = t.lines[1:]
+	}
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return strings.Join(t.lines, "; ")
+}

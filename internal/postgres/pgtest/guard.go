@@ -1,0 +1,64 @@
+package pgtest
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// endCluster waits for the end of its input. Then it ends the server of a cluster, should it still run, and removes
+// the folder that it was given for that.
+const endCluster = `
+cluster=$1 remove=$2
+read -r _
+pid=$(head -n 1 "$cluster/data/postmaster.pid" 2>/dev/null)
+serves() { [ -n "$pid" ] && [ "$(readlink "/proc/$pid/cwd")" = "$(readlink -f "$cluster/data")" ]; }
+if serves; then
+	kill -QUIT "$pid"
+	while serves; do sleep 0.05; done
+fi
+[ -z "$remove" ] || rm -rf "$remove"
+`
+
+// ClusterDir returns the path of a folder for a private cluster (postgres.StartCluster) that the user of a server may
+// enter, unlike t.TempDir(). A server that still runs there when the test or the whole test binary has ended, however
+// it ended, is ended and the folder removed.
+func ClusterDir(t testing.TB) string {
+	t.Helper()
+	parent, err := os.MkdirTemp("", "recital-cluster-")
+	if err != nil {
+		t.Fatalf("pgtest: %v", err)
+	}
+	if err := os.Chmod(parent, 0o711); err != nil {
+		t.Fatalf("pgtest: %v", err)
+	}
+	dir := filepath.Join(parent, "postgres")
+	guard(t, dir, parent)
+	return dir
+}
+
+// Guard is ClusterDir for a folder that stays: it ends the server of the private cluster in dir when the test or the
+// test binary has ended. A recitald that was killed leaves its server to the next one; in a test there is none.
+func Guard(t testing.TB, dir string) {
+	t.Helper()
+	guard(t, dir, "")
+}
+
+func guard(t testing.TB, dir, remove string) {
+	t.Helper()
+	shell := exec.Command("/bin/sh", "-c", endCluster, "sh", dir, remove)
+	shell.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	input, err := shell.StdinPipe()
+	if err != nil {
+		t.Fatalf("pgtest: %v", err)
+	}
+	if err := shell.Start(); err != nil {
+		t.Fatalf("pgtest: starting a guard: %v", err)
+	}
+	t.Cleanup(func() {
+		_ = input.Close()
+		_ = shell.Wait() // its exit code tells only whether there was something to do
+	})
+}

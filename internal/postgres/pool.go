@@ -1,0 +1,58 @@
+// Package postgres opens connection pools and runs the private PostgreSQL cluster of a recitald that was given none.
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+const (
+	connectTimeout    = 5 * time.Second
+	connectionAge     = time.Hour // so that a changed address or a restarted proxy is noticed
+	connectionAgeSpan = 10 * time.Minute
+	connectionIdle    = 5 * time.Minute
+)
+
+// Open connects to a database and returns a pool of connections to it. What the URL sets wins over the limits here.
+// The errors do not hold the URL's password.
+func Open(ctx context.Context, url string) (*pgxpool.Pool, error) {
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, fmt.Errorf("reading the address of Postgres: %w", err)
+	}
+	limit(config, url)
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("preparing connections to Postgres: %w", err)
+	}
+	if err := pool.Ping(ctx); err != nil {
+		pool.Close()
+		return nil, fmt.Errorf("connecting to Postgres: %w", err)
+	}
+	return pool, nil
+}
+
+func limit(config *pgxpool.Config, url string) {
+	unlessSet := func(parameter string, set func()) {
+		if !strings.Contains(url, parameter+"=") {
+			set()
+		}
+	}
+	unlessSet("pool_max_conns", func() { config.MaxConns = int32(max(16, 4*runtime.NumCPU())) })
+	unlessSet("pool_max_conn_lifetime", func() { config.MaxConnLifetime = connectionAge })
+	unlessSet("pool_max_conn_lifetime_jitter", func() { config.MaxConnLifetimeJitter = connectionAgeSpan })
+	unlessSet("pool_max_conn_idle_time", func() { config.MaxConnIdleTime = connectionIdle })
+	unlessSet("connect_timeout", func() { config.ConnConfig.ConnectTimeout = connectTimeout })
+
+	parameters := config.ConnConfig.RuntimeParams
+	parameters["timezone"] = "UTC" // also where the URL says otherwise: the code relies on it
+	unlessSet("application_name", func() { parameters["application_name"] = "recitald" })
+	unlessSet("idle_in_transaction_session_timeout", func() {
+		parameters["idle_in_transaction_session_timeout"] = "5min" // an abandoned transaction holds back vacuum
+	})
+}
