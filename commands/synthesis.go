@@ -243,3 +243,6 @@ func FindVoice(id string) (speech.Voice, error) {
 	}
 	return voice, nil
 }
+
+// ID names the synthesis in the log.
+func (r *Reply) ID() string { return r.reservation.ID.String() }

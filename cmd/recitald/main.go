@@ -1,0 +1,67 @@
+// Recitald is the server: it serves the interface, runs the projections, and in dev mode brings its own event node,
+// Postgres and speech workers along.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/recital-tts/recital/internal/app"
+)
+
+const description = `The Recital server: text to speech and accounts on an event log.
+
+Examples:
+  recitald                                       start with everything embedded, data in ./.recital
+  recitald --data-dir /srv/recital               keep the data elsewhere
+  recitald --http-addr 127.0.0.1:9000            serve on another port
+  RECITAL_POSTGRES=postgres://… recitald         use your own Postgres
+
+Ctrl-C (or SIGTERM) finishes the replies under way and stops everything; a second one stops at once.
+Exit codes: 0 stopped as asked, 1 could not start or a part failed, 2 wrong usage.`
+
+func main() {
+	os.Exit(run(os.Args[1:]))
+}
+
+func run(args []string) int {
+	var cfg app.Config
+	parser, err := kong.New(&cfg, kong.Name("recitald"), kong.Description(description))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "recitald:", err)
+		return 1
+	}
+	if _, err := parser.Parse(args); err != nil {
+		fmt.Fprintln(os.Stderr, "recitald:", err, "(see recitald --help)")
+		return 2
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	if err := serve(ctx, stop, cfg); err != nil {
+		fmt.Fprintln(os.Stderr, "recitald:", err)
+		return 1
+	}
+	return 0
+}
+
+func serve(ctx context.Context, stop func(), cfg app.Config) error {
+	a, err := app.Open(ctx, cfg, os.Stderr)
+	if err != nil {
+		return err
+	}
+	a.Welcome(os.Stdout)
+	err = a.Run(ctx)
+	stop() // from here on a second signal ends the process at once
+	if ctx.Err() != nil {
+		fmt.Fprintln(os.Stdout, "Stopping; replies under way are finished first.")
+	}
+	if closing := a.Close(); err == nil {
+		err = closing
+	}
+	return err
+}

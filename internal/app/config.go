@@ -1,0 +1,79 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Config is all that can be set. Each field is a flag, and an environment variable of the same meaning.
+type Config struct {
+	Mode          string        `enum:"dev" default:"dev" env:"RECITAL_MODE" help:"dev needs loopback addresses and brings along whatever is not configured."`
+	HTTPAddr      string        `name:"http-addr" default:"127.0.0.1:8080" env:"RECITAL_HTTP_ADDR" help:"Public address."`
+	AdminAddr     string        `default:"127.0.0.1:8081" env:"RECITAL_ADMIN_ADDR" help:"Admin address: metrics and what recitalctl uses."`
+	DataDir       string        `default:".recital" env:"RECITAL_DATA_DIR" help:"Folder of the embedded event node, the private Postgres and the keys."`
+	EventStore    string        `name:"eventstore" env:"RECITAL_EVENTSTORE" placeholder:"esdb://HOST:2113" help:"EventStoreDB to use instead of the embedded node."`
+	EventNodeAddr string        `name:"eventnode-addr" env:"RECITAL_EVENTNODE_ADDR" placeholder:"127.0.0.1:2113" help:"Opens the embedded node to other clients on loopback, too."`
+	Postgres      string        `env:"RECITAL_POSTGRES" placeholder:"postgres://…" help:"Postgres to use instead of a private cluster."`
+	SpeechWorker  string        `name:"speechworker" env:"RECITAL_SPEECHWORKER" placeholder:"PATH" help:"The speechworker binary; by default the one beside recitald."`
+	Engines       int           `default:"0" env:"RECITAL_ENGINES" help:"Speech engine processes; 0 is one for each CPU, at least 2."`
+	Codecs        int           `default:"0" env:"RECITAL_CODECS" help:"Codec processes; 0 is one for each CPU."`
+	LongestStream time.Duration `default:"10m" env:"RECITAL_LONGEST_STREAM" help:"How long a reply may take; characters that are not settled by then are free again."`
+	LogFormat     string        `enum:"text,json" default:"text" env:"RECITAL_LOG_FORMAT" help:"Form of the log on standard error (text or json)."`
+	LogLevel      string        `enum:"debug,info,warn,error" default:"info" env:"RECITAL_LOG_LEVEL" help:"debug, info, warn or error."`
+}
+
+// Validate refuses what cannot work or is not safe.
+func (c Config) Validate() error {
+	for _, listener := range []struct{ name, address string }{
+		{"the public address", c.HTTPAddr}, {"the admin address", c.AdminAddr},
+	} {
+		if err := mustBeLoopback(listener.address); err != nil {
+			return fmt.Errorf("%s %q: %w", listener.name, listener.address, err)
+		}
+	}
+	if c.LongestStream < time.Second {
+		return errors.New("the longest stream must be at least a second")
+	}
+	if c.Engines < 0 || c.Codecs < 0 {
+		return errors.New("the numbers of processes cannot be negative")
+	}
+	return nil
+}
+
+func mustBeLoopback(address string) error {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return fmt.Errorf("not HOST:PORT: %w", err)
+	}
+	if host == "localhost" {
+		return nil
+	}
+	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
+		return errors.New("dev mode serves on loopback addresses only")
+	}
+	return nil
+}
+
+func (c Config) path(elements ...string) string {
+	return filepath.Join(append([]string{c.DataDir}, elements...)...)
+}
+
+// speechWorker finds the binary that links the C libraries.
+func (c Config) speechWorker() (string, error) {
+	path := c.SpeechWorker
+	if path == "" {
+		self, err := os.Executable()
+		if err != nil {
+			return "", fmt.Errorf("finding the speechworker binary: %w", err)
+		}
+		path = filepath.Join(filepath.Dir(self), "speechworker")
+	}
+	if _, err := os.Stat(path); err != nil {
+		return "", fmt.Errorf("no speechworker binary at %s; build it with make build, or set RECITAL_SPEECHWORKER: %w", path, err)
+	}
+	return path, nil
+}

@@ -1,0 +1,147 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/readapi"
+	"github.com/recital-tts/recital/writeapi/account"
+	"github.com/recital-tts/recital/writeapi/ops"
+	"github.com/recital-tts/recital/writeapi/speech"
+)
+
+// shutdownTimeout is how long the replies under way may take to finish when recitald ends.
+const shutdownTimeout = 25 * time.Second
+
+// listener is an address that is served.
+type listener struct {
+	server *web.Server
+	addr   net.Addr
+}
+
+func (a *App) publicRoutes() []web.Route {
+	read := readapi.API{Pool: a.pool}
+	speak := speech.API{Synthesiser: a.synthesiser()}
+	operate := ops.API{Ready: a.ready}
+	return append(append(read.Routes(), speak.Routes()...), operate.Routes()...)
+}
+
+func (a *App) adminRoutes() []web.Route {
+	accounts := account.API{Accounts: a.accounts, ReadModels: a.projector}
+	return append(accounts.AdminRoutes(), a.metrics.route())
+}
+
+func (a *App) serve(ctx context.Context) (err error) {
+	operator, err := a.secretFile("operator-token")
+	if err != nil {
+		return err
+	}
+	auditor, err := a.secretFile("auditor-token")
+	if err != nil {
+		return err
+	}
+	a.admin, err = a.listen(a.cfg.AdminAddr, web.Config{
+		Name: "admin", Routes: a.adminRoutes(), NoCORS: true,
+		Tokens: map[string]string{"operator": operator, "auditor": auditor},
+	})
+	if err != nil {
+		return err
+	}
+	a.public, err = a.listen(a.cfg.HTTPAddr, web.Config{
+		Name: "public", Routes: a.publicRoutes(), Ready: a.ready,
+		Authenticator: authenticator{a.pool},
+		Positions:     positions{log: a.journal.Log, projector: a.projector},
+		Limits:        web.Limits{Stream: a.cfg.LongestStream},
+	})
+	return err
+}
+
+func (a *App) listen(address string, config web.Config) (listener, error) {
+	config.Logger = a.log
+	config.Observe = a.metrics.observeRequest(config.Name)
+	server, err := web.NewServer(config)
+	if err != nil {
+		return listener{}, err
+	}
+	ln, err := net.Listen("tcp", address)
+	if err != nil {
+		return listener{}, fmt.Errorf("listening for the %s server: %w", config.Name, err)
+	}
+	served := make(chan error, 1)
+	go func() {
+		err := server.Serve(ln)
+		if err != nil {
+			a.fail("the "+config.Name+" server", err)
+		}
+		served <- err
+	}()
+	a.onClose("the "+config.Name+" server", func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
+		defer cancel()
+		return errors.Join(server.Shutdown(ctx), <-served)
+	})
+	return listener{server: server, addr: ln.Addr()}, nil
+}
+
+// PublicAddr is where the interface is served.
+func (a *App) PublicAddr() string { return a.public.addr.String() }
+
+// AdminAddr is where operators are served.
+func (a *App) AdminAddr() string { return a.admin.addr.String() }
+
+// ready tells why requests cannot be served, nil when they can.
+func (a *App) ready() error {
+	select {
+	case <-a.projector.CaughtUp():
+	default:
+		return errors.New("the read models are catching up")
+	}
+	if a.public.server != nil && a.public.server.Draining() {
+		return errors.New("draining")
+	}
+	if !a.engines.Healthy() {
+		return errors.New("no speech engine runs")
+	}
+	if !a.codecs.Healthy() {
+		return errors.New("no codec runs")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	if err := a.pool.Ping(ctx); err != nil {
+		return fmt.Errorf("asking Postgres: %w", err)
+	}
+	return nil
+}
+
+// positions answers x-recital-min-position.
+type positions struct {
+	log       eventlog.Log
+	projector interface {
+		Reached() eventlog.Position
+		Wait(ctx context.Context, position eventlog.Position, names ...string) error
+	}
+}
+
+// Wait implements web.Positions. The log is asked only about positions that the read models have not reached.
+func (p positions) Wait(ctx context.Context, text string) error {
+	position, err := eventlog.ParsePosition(text)
+	if err != nil {
+		return web.ErrBadPosition
+	}
+	if position.Compare(p.projector.Reached()) <= 0 {
+		return nil
+	}
+	head, err := p.log.Head(ctx)
+	if err != nil {
+		return fmt.Errorf("asking for the head of the log: %w", err)
+	}
+	if position.Compare(head) > 0 {
+		return web.ErrBadPosition
+	}
+	return p.projector.Wait(ctx, position)
+}

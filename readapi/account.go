@@ -1,0 +1,108 @@
+package readapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/domain/plan"
+	"github.com/recital-tts/recital/internal/web"
+)
+
+type accountResponse struct {
+	Plan              planInfo     `json:"plan"`
+	Usage             usageInfo    `json:"usage"`
+	APIKeys           []apiKeyInfo `json:"apikeys"`
+	AcceptedTOS       bool         `json:"accepted_tos"`
+	SubState          *string      `json:"sub_state"`
+	CancelAtPeriodEnd bool         `json:"cancel_at_period_end"`
+}
+
+type planInfo struct {
+	Type                 string `json:"type"`
+	CommercialUseAllowed bool   `json:"commercial_use_allowed"`
+	CharacterLimit       *int64 `json:"character_limit"`
+}
+
+type usageInfo struct {
+	Characters           int64  `json:"characters"`
+	PlaygroundCharacters int64  `json:"playground_characters"`
+	CreditCharacters     int64  `json:"credit_characters"`
+	InstantVoices        int64  `json:"instant_voices"`
+	ProfessionalVoices   int64  `json:"professional_voices"`
+	PeriodEnd            *int64 `json:"period_end"` // Unix seconds
+}
+
+type apiKeyInfo struct {
+	Masked    string  `json:"masked"`
+	Name      *string `json:"name"`
+	CreatedAt int64   `json:"created_at"` // Unix seconds
+}
+
+// accountQuery finds the account and its period of now. A period is opened by its first use, so before that its end is
+// computed: monthly, counted from the day on which the account was opened.
+const accountQuery = `
+select a.plan,
+       coalesce(p.characters, 0),
+       coalesce(p.playground_characters, 0),
+       coalesce(p.period_end, (
+           select min(a.opened_at + make_interval(months => n))
+           from generate_series(1, 2 + 12 * (extract(year from now()) - extract(year from a.opened_at))::int
+                                     + (extract(month from now()) - extract(month from a.opened_at))::int) n
+           where a.opened_at + make_interval(months => n) > now())),
+       coalesce((
+           select array_agg(row(k.masked, k.name, k.created_at) order by k.created_at, k.masked)
+           from read_v1.api_keys k where k.account_id = a.account_id), '{}')
+from read_v1.accounts a
+left join read_v1.usage_periods p
+       on p.account_id = a.account_id and p.period_start <= now() and p.period_end > now()
+where a.account_id = $1`
+
+type keyRow struct {
+	Masked    string
+	Name      *string
+	CreatedAt time.Time
+}
+
+func (a *API) account(call *web.Call, _ struct{}) (web.Reply, error) {
+	response, err := a.readAccount(call, call.Principal.Account)
+	if err != nil {
+		return web.Reply{}, err
+	}
+	return web.JSON(response), nil
+}
+
+func (a *API) readAccount(ctx context.Context, id string) (accountResponse, error) {
+	var (
+		planType  string
+		periodEnd time.Time
+		keys      []keyRow
+		r         accountResponse
+	)
+	err := a.Pool.QueryRow(ctx, accountQuery, id).Scan(&planType, &r.Usage.Characters, &r.Usage.PlaygroundCharacters, &periodEnd, &keys)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return r, domain.Refuse(domain.NotFound, "The account does not exist")
+	}
+	if err != nil {
+		return r, fmt.Errorf("reading an account: %w", err)
+	}
+	terms, err := plan.Lookup(plan.Type(planType))
+	if err != nil {
+		return r, fmt.Errorf("reading an account: %w", err)
+	}
+	r.Plan = planInfo{Type: planType, CommercialUseAllowed: terms.CommercialUse}
+	if !terms.Unlimited {
+		r.Plan.CharacterLimit = &terms.Characters
+	}
+	end := periodEnd.Unix()
+	r.Usage.PeriodEnd = &end
+	r.APIKeys = make([]apiKeyInfo, len(keys))
+	for i, k := range keys {
+		r.APIKeys[i] = apiKeyInfo{Masked: k.Masked, Name: k.Name, CreatedAt: k.CreatedAt.Unix()}
+	}
+	return r, nil
+}

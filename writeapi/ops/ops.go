@@ -1,0 +1,74 @@
+// Package ops serves the operational routes.
+package ops
+
+import (
+	"context"
+	"io"
+	"net/http"
+
+	"github.com/recital-tts/recital/internal/web"
+)
+
+// maxEcho is the largest body that is echoed or made, in bytes. The tag of echoRequest and the route's limit agree.
+const maxEcho = 10 << 20
+
+// API answers about this instance.
+type API struct {
+	Ready func() error // nil when requests can be served; the error is for operators and not shown
+}
+
+// Routes are the rows for the public route table.
+func (a *API) Routes() []web.Route {
+	tag := web.Tag("Operations")
+	return []web.Route{
+		web.Get("/health_check", a.health, web.Public(), web.WhileDraining(), tag, web.Summary("Whether the process answers")),
+		web.Get("/ready_check", a.ready, web.Public(), web.WhileDraining(), tag, web.Summary("Whether requests can be served")),
+		web.Post("/echo", a.echo, web.Public(), web.MaxBody(maxEcho), tag, web.Summary("Test round trip, upload or download")),
+	}
+}
+
+type status struct {
+	Status string `json:"status"`
+}
+
+func (a *API) health(*web.Call, struct{}) (web.Reply, error) {
+	return web.JSON(status{"ok"}), nil
+}
+
+func (a *API) ready(call *web.Call, _ struct{}) (web.Reply, error) {
+	if a.Ready() != nil {
+		return web.JSON(status{"unavailable"}).WithStatus(http.StatusServiceUnavailable).WithHeader("Retry-After", "1"), nil
+	}
+	return web.JSON(status{"ready"}), nil
+}
+
+type echoRequest struct {
+	Length  int    `query:"length" default:"-1" le:"10485760"`
+	Payload []byte `raw:"body"`
+}
+
+func (a *API) echo(call *web.Call, in echoRequest) (web.Reply, error) {
+	if in.Length < 0 {
+		contentType := call.Header("Content-Type")
+		if contentType == "" {
+			contentType = "application/octet-stream"
+		}
+		return web.Bytes(contentType, in.Payload), nil
+	}
+	return web.Stream("application/octet-stream", func(_ context.Context, w io.Writer) error {
+		return writeZeros(w, in.Length)
+	}), nil
+}
+
+// writeZeros does it in pieces, so that many large downloads cost little memory.
+func writeZeros(w io.Writer, length int) error {
+	zeros := make([]byte, min(length, 64<<10))
+	for length > 0 {
+		n, err := w.Write(zeros[:min(length, len(zeros))])
+		if err != nil {
+			return err
+		}
+		length -= n
+	}
+	return nil
+}
