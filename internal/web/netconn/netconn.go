@@ -33,6 +33,15 @@ type Listener struct {
 
 	mu    sync.Mutex
 	conns map[*Conn]struct{}
+
+	closeOnce sync.Once
+	closed    error
+}
+
+// Close stops accepting. Closing again does nothing: Shutdown closes the listener first, and fasthttp once more.
+func (l *Listener) Close() error {
+	l.closeOnce.Do(func() { l.closed = l.Listener.Close() })
+	return l.closed
 }
 
 // Listen wraps a listener. A peer that takes no 64 KiB within writeTimeout fails the write.
