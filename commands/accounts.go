@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/google/uuid"
@@ -18,11 +19,12 @@ import (
 type Accounts struct {
 	journal Journal
 	now     func() time.Time
+	random  io.Reader // of keys
 }
 
 // NewAccounts makes an Accounts that tells the time by now.
 func NewAccounts(journal Journal, now func() time.Time) *Accounts {
-	return &Accounts{journal: journal, now: now}
+	return &Accounts{journal: journal, now: now, random: rand.Reader}
 }
 
 // NewKey is a key that was just created: the only moment at which it is known.
@@ -62,7 +64,7 @@ func NewAccountID() string {
 // CreateKey draws a key and adds it to an account.
 func (a *Accounts) CreateKey(ctx context.Context, id, name string, actor eventlog.Actor) (NewKey, error) {
 	for {
-		key, err := account.DrawAPIKey(rand.Reader)
+		key, err := account.DrawAPIKey(a.random)
 		if err != nil {
 			return NewKey{}, err
 		}

@@ -57,7 +57,7 @@ func execute[S, E any](ctx context.Context, j Journal, stream string, evolve fun
 			return eventlog.Position{}, err
 		}
 		appended, err := j.Log.Append(ctx, stream, at.revision, proposed)
-		if conflict := new(eventlog.ConflictError); errors.As(err, &conflict) && ctx.Err() == nil {
+		if conflict := new(eventlog.ConflictError); errors.As(err, &conflict) {
 			continue
 		}
 		if err != nil {

@@ -2,6 +2,7 @@ package commands
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -34,7 +35,8 @@ type Ledger struct {
 
 	mu      sync.Mutex
 	closed  bool
-	queues  *lru.Cache[string, *queue]        // by stream
+	working map[string]*queue                 // by stream: those with tasks, so that a stream has one at a time
+	idle    *lru.Cache[string, *queue]        // by stream: the others, for their states
 	periods *lru.Cache[string, accountPeriod] // by account: the one that holds now
 	running sync.WaitGroup                    // queues at work
 }
@@ -55,7 +57,7 @@ type Reservation struct {
 
 // NewLedger makes a Ledger for streams that last longest at most.
 func NewLedger(journal Journal, now func() time.Time, longest time.Duration) (*Ledger, error) {
-	queues, err := lru.New[string, *queue](cachedLedgers)
+	idle, err := lru.New[string, *queue](cachedLedgers)
 	if err != nil {
 		return nil, fmt.Errorf("making the cache of ledgers: %w", err)
 	}
@@ -63,7 +65,10 @@ func NewLedger(journal Journal, now func() time.Time, longest time.Duration) (*L
 	if err != nil {
 		return nil, fmt.Errorf("making the cache of periods: %w", err)
 	}
-	return &Ledger{journal: journal, now: now, longest: longest, queues: queues, periods: periods}, nil
+	return &Ledger{
+		journal: journal, now: now, longest: longest,
+		working: map[string]*queue{}, idle: idle, periods: periods,
+	}, nil
 }
 
 // Close waits for the appends that are under way. Later commands are refused with domain.Unavailable.
@@ -75,7 +80,8 @@ func (l *Ledger) Close() {
 }
 
 // Reserve sets characters aside in the account's period of now. It refuses with domain.PaymentRequired what does not
-// fit a plan that is not metered.
+// fit a plan that is not metered. After an error that is no refusal the reservation that it returns may have been made
+// all the same, so it is to be given back.
 func (l *Ledger) Reserve(ctx context.Context, account string, characters int64, actor eventlog.Actor) (Reservation, error) {
 	now := l.now().UTC()
 	period, err := l.period(ctx, account, now)
@@ -88,17 +94,43 @@ func (l *Ledger) Reserve(ctx context.Context, account string, characters int64, 
 		order:    Order{Command: r.ID, Correlation: r.ID, Actor: actor, At: now},
 		commands: []decider[usage.State, usage.Event]{period.open, reserve},
 	})
+	if refused(err) {
+		return Reservation{}, err
+	}
 	return r, err
+}
+
+// refused tells whether an error is the domain's: then it is certain that nothing was written.
+func refused(err error) bool {
+	return err != nil && domain.CodeOf(err) != "" && !errors.Is(err, eventlog.ErrUnavailable)
 }
 
 // Settle ends a reservation with the characters that were handed over, and tells where in the log. A reservation that
 // has expired meanwhile stays at zero.
 func (l *Ledger) Settle(ctx context.Context, r Reservation, characters int64) (eventlog.Position, error) {
+	return l.submit(ctx, r.stream, l.settlement(r, characters))
+}
+
+// GiveBack settles a reservation at zero without waiting for it: Close does. Where nothing was reserved it has no
+// effect; where it fails, the reservation expires.
+func (l *Ledger) GiveBack(r Reservation) {
+	if r.stream == "" {
+		return
+	}
+	t := l.settlement(r, 0)
+	t.ctx = context.Background() // the queue bounds it
+	t.done = make(chan outcome, 1)
+	l.enqueue(r.stream, t)
+}
+
+func (l *Ledger) settlement(r Reservation, characters int64) task {
 	now := l.now().UTC()
-	return l.submit(ctx, r.stream, task{
-		order:    Order{Command: uuid.NewSHA1(r.ID, []byte("settle")), Correlation: r.ID, Actor: r.Actor, At: now},
+	return task{
+		// An id of its own: with one that derives from the reservation, the log would take a second settlement with
+		// another number, of an instance that is behind, for a repetition of the first.
+		order:    Order{Command: uuid.New(), Correlation: r.ID, Actor: r.Actor, At: now},
 		commands: []decider[usage.State, usage.Event]{usage.Settle{Reservation: r.ID.String(), Characters: characters, At: now}},
-	})
+	}
 }
 
 // Expire ends the reservations of a period that are due.
@@ -157,15 +189,32 @@ func (l *Ledger) enqueue(stream string, t task) bool {
 	if l.closed {
 		return false
 	}
-	q, ok := l.queues.Get(stream)
+	if q, ok := l.working[stream]; ok {
+		q.waiting = append(q.waiting, t)
+		return true
+	}
+	q, ok := l.idle.Get(stream)
 	if !ok {
 		q = &queue{ledger: l, stream: stream}
-		l.queues.Add(stream, q)
 	}
+	l.idle.Remove(stream)
+	l.working[stream] = q
 	q.waiting = append(q.waiting, t)
-	if !q.working {
-		q.working = true
-		l.running.Go(q.work)
-	}
+	l.running.Go(q.work)
 	return true
+}
+
+// next takes tasks from a queue that works. The queue rests when there are none.
+func (l *Ledger) next(q *queue) []task {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := min(len(q.waiting), maxBatch)
+	batch := q.waiting[:n:n]
+	q.waiting = q.waiting[n:]
+	if n == 0 {
+		q.waiting = nil
+		delete(l.working, q.stream)
+		l.idle.Add(q.stream, q)
+	}
+	return batch
 }

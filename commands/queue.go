@@ -12,8 +12,12 @@ import (
 	"github.com/recital-tts/recital/internal/eventlog"
 )
 
-// maxBatch is how many tasks share one append.
-const maxBatch = 128
+// maxBatch is how many tasks share one append, and maxExpired how many reservations expire in it: a log takes an append
+// of 1 MiB at most, and these are about 600 bytes each.
+const (
+	maxBatch   = 128
+	maxExpired = 500
+)
 
 // task is a command on a period, with the one that opens the period before it where that may be needed.
 type task struct {
@@ -31,11 +35,9 @@ type outcome struct {
 // queue works the tasks of one stream off, in order. It keeps the state between them. That state may be old, because
 // other instances append too: an append then conflicts, and what needs no append is decided on a fresh read.
 type queue struct {
-	ledger *Ledger
-	stream string
-
+	ledger  *Ledger
+	stream  string
 	waiting []task // guarded by Ledger.mu
-	working bool   // guarded by Ledger.mu
 
 	state usage.State
 	at    place // of state; the zero place before the first read
@@ -45,7 +47,7 @@ type queue struct {
 // work runs while tasks wait.
 func (q *queue) work() {
 	for {
-		batch := q.take()
+		batch := q.ledger.next(q)
 		if len(batch) == 0 {
 			return
 		}
@@ -53,52 +55,52 @@ func (q *queue) work() {
 	}
 }
 
-func (q *queue) take() []task {
-	q.ledger.mu.Lock()
-	defer q.ledger.mu.Unlock()
-	n := min(len(q.waiting), maxBatch)
-	batch := q.waiting[:n:n]
-	q.waiting = q.waiting[n:]
-	if n == 0 {
-		q.working, q.waiting = false, nil
-	}
-	return batch
-}
-
 func (q *queue) carryOut(batch []task) {
+	batch = leaveOutEnded(batch)
+	if len(batch) == 0 {
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), appendTimeout)
 	defer cancel()
-	batch = leaveOutEnded(batch)
+	refusals, err := q.write(ctx, batch)
+	for i, t := range batch {
+		if err != nil {
+			t.done <- outcome{err: err}
+			continue
+		}
+		t.done <- outcome{position: q.at.position, err: refusals[i]}
+	}
+}
+
+// write decides on the batch and appends what was decided. After a conflict it decides anew. It returns the refusals by
+// task.
+func (q *queue) write(ctx context.Context, batch []task) ([]error, error) {
 	for fresh := false; ; {
-		if !q.begun || fresh {
+		if fresh || !q.begun {
 			if err := q.catchUp(ctx); err != nil {
-				answerAll(batch, outcome{err: err})
-				return
+				return nil, err
 			}
 			fresh = true
 		}
 		d := q.decide(batch)
 		if d.broken != nil {
-			answerAll(batch, outcome{err: d.broken})
-			return
+			return nil, d.broken
 		}
 		if d.needsFresh && !fresh {
 			fresh = true
 			continue
 		}
 		err := q.append(ctx, d)
-		if conflict := new(eventlog.ConflictError); errors.As(err, &conflict) && ctx.Err() == nil {
+		if conflict := new(eventlog.ConflictError); errors.As(err, &conflict) {
 			fresh = true
 			continue
 		}
 		if err != nil {
-			answerAll(batch, outcome{err: err})
-			return
+			return nil, err
 		}
-		for i, t := range batch {
-			t.done <- outcome{position: q.at.position, err: d.refusals[i]}
+		if !d.more {
+			return d.refusals, nil
 		}
-		return
 	}
 }
 
@@ -155,18 +157,20 @@ type decision struct {
 	proposed   []eventlog.Proposed
 	refusals   []error // by task
 	needsFresh bool    // a task was refused, or changed nothing: that holds only on a state that was just read
+	more       bool    // too much has expired for one append: the tasks have not had their turn
 	broken     error   // the events could not be encoded
 }
 
 // decide carries the batch out on the state: first what has expired, then the tasks, then a sum when one is due.
 func (q *queue) decide(batch []task) decision {
 	d := decision{state: q.state, refusals: make([]error, len(batch))}
-	if len(batch) == 0 {
-		return d
-	}
 	at := batch[len(batch)-1].order.At
 	expired, _ := usage.Expire{At: at}.Decide(d.state)
-	for _, event := range expired {
+	for i, event := range expired {
+		if i == maxExpired {
+			d.more = true
+			return d
+		}
 		reservation := event.(usage.Expired).Reservation
 		d.add(q.ledger.journal.Registry, systemOrder(commandFor(reservation, "expire"), at), event)
 	}
@@ -224,10 +228,4 @@ func leaveOutEnded(batch []task) []task {
 		kept = append(kept, t)
 	}
 	return kept
-}
-
-func answerAll(batch []task, o outcome) {
-	for _, t := range batch {
-		t.done <- o
-	}
 }

@@ -60,7 +60,7 @@ type Reply struct {
 	spec        audio.Spec
 	taken       atomic.Bool // by Write, Whole or abandon
 
-	handed   int64 // characters of the segments that were handed over
+	handed   int64             // characters of the segments that were handed over
 	position eventlog.Position // of the settlement
 	stale    bool
 	timings  []speech.Timing
@@ -83,37 +83,41 @@ func (s *Synthesiser) Begin(ctx context.Context, order Synthesis) (*Reply, error
 		return err
 	})
 	if err := begin.Wait(); err != nil {
-		reply.abandon(ctx)
+		reply.abandon()
 		return nil, fmt.Errorf("beginning a synthesis: %w", err)
 	}
-	context.AfterFunc(ctx, func() { reply.abandon(ctx) })
+	context.AfterFunc(ctx, reply.abandon)
 	return reply, nil
 }
 
 // abandon gives back what Begin has taken, unless somebody carries the reply out: it failed, or the client went before
 // the first byte.
-func (r *Reply) abandon(ctx context.Context) {
+func (r *Reply) abandon() {
 	if !r.taken.CompareAndSwap(false, true) {
 		return
 	}
+	r.synthesiser.Ledger.GiveBack(r.reservation)
 	r.close()
-	if r.reservation.stream == "" {
-		return
+}
+
+// take makes the caller the one who carries the reply out.
+func (r *Reply) take(ctx context.Context) error {
+	if r.taken.CompareAndSwap(false, true) {
+		return nil
 	}
-	settle, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
-	defer cancel()
-	// Without effect where nothing was reserved. Where it fails, the reservation expires.
-	_, _ = r.synthesiser.Ledger.Settle(settle, r.reservation, 0)
+	if ctx.Err() != nil {
+		return fmt.Errorf("%w: %w", errTaken, ctx.Err())
+	}
+	return errTaken
 }
 
 // Write hands the audio to w as it comes, settles what was handed over, also after an error, and returns when the
 // settlement is visible in the read models, at most 2 s after it was made. A segment counts when all the audio that
 // came with it has been taken by w.
 func (r *Reply) Write(ctx context.Context, w io.Writer) error {
-	if !r.taken.CompareAndSwap(false, true) {
-		return errTaken
+	if err := r.take(ctx); err != nil {
+		return err
 	}
-	defer r.close()
 	speaking := r.speak(ctx, w)
 	if err := r.settle(ctx); err != nil {
 		return errors.Join(speaking, err)
@@ -125,7 +129,9 @@ func (r *Reply) Write(ctx context.Context, w io.Writer) error {
 	return nil
 }
 
+// speak leaves nothing running: what comes after it only waits.
 func (r *Reply) speak(ctx context.Context, w io.Writer) error {
+	defer r.close()
 	for {
 		piece, err := r.stream.Next(ctx)
 		if errors.Is(err, io.EOF) {
@@ -200,10 +206,9 @@ type Recording struct {
 // Whole collects the audio, settles and returns it. Where the caller has gone before it was whole, nothing is settled
 // for it.
 func (r *Reply) Whole(ctx context.Context) (Recording, error) {
-	if !r.taken.CompareAndSwap(false, true) {
-		return Recording{}, errTaken
+	if err := r.take(ctx); err != nil {
+		return Recording{}, err
 	}
-	defer r.close()
 	var whole buffer
 	if err := r.speak(ctx, &whole); err != nil {
 		r.handed = 0

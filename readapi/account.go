@@ -43,23 +43,24 @@ type apiKeyInfo struct {
 	CreatedAt int64   `json:"created_at"` // Unix seconds
 }
 
-// accountQuery finds the account and its period of now. A period is opened by its first use, so before that its end is
-// computed: monthly, counted from the day on which the account was opened.
+// accountQuery finds the account ($1) and its period of now ($2). A period is opened by its first use, so before that
+// its end is computed: monthly, counted from the day on which the account was opened, as usage.MonthlyPeriod has it.
 const accountQuery = `
 select a.plan,
        coalesce(p.characters, 0),
        coalesce(p.playground_characters, 0),
        coalesce(p.period_end, (
            select min(a.opened_at + make_interval(months => n))
-           from generate_series(1, 2 + 12 * (extract(year from now()) - extract(year from a.opened_at))::int
-                                     + (extract(month from now()) - extract(month from a.opened_at))::int) n
-           where a.opened_at + make_interval(months => n) > now())),
+           from generate_series(1, greatest(1, 2 + 12 * (extract(year from t.now) - extract(year from a.opened_at))::int
+                                                 + (extract(month from t.now) - extract(month from a.opened_at))::int)) n
+           where a.opened_at + make_interval(months => n) > t.now)),
        coalesce((
            select array_agg(row(k.masked, k.name, k.created_at) order by k.created_at, k.masked)
            from read_v1.api_keys k where k.account_id = a.account_id), '{}')
 from read_v1.accounts a
+cross join (select $2::timestamptz as now) t
 left join read_v1.usage_periods p
-       on p.account_id = a.account_id and p.period_start <= now() and p.period_end > now()
+       on p.account_id = a.account_id and p.period_start <= t.now and p.period_end > t.now
 where a.account_id = $1`
 
 type keyRow struct {
@@ -69,26 +70,26 @@ type keyRow struct {
 }
 
 func (a *API) account(call *web.Call, _ struct{}) (web.Reply, error) {
-	response, err := a.readAccount(call, call.Principal.Account)
+	response, err := a.readAccount(call, call.Principal.Account, time.Now())
 	if err != nil {
 		return web.Reply{}, err
 	}
 	return web.JSON(response), nil
 }
 
-func (a *API) readAccount(ctx context.Context, id string) (accountResponse, error) {
+func (a *API) readAccount(ctx context.Context, id string, now time.Time) (accountResponse, error) {
 	var (
 		planType  string
 		periodEnd time.Time
 		keys      []keyRow
 		r         accountResponse
 	)
-	err := a.Pool.QueryRow(ctx, accountQuery, id).Scan(&planType, &r.Usage.Characters, &r.Usage.PlaygroundCharacters, &periodEnd, &keys)
+	err := a.Pool.QueryRow(ctx, accountQuery, id, now).Scan(&planType, &r.Usage.Characters, &r.Usage.PlaygroundCharacters, &periodEnd, &keys)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return r, domain.Refuse(domain.NotFound, "The account does not exist")
 	}
 	if err != nil {
-		return r, fmt.Errorf("reading an account: %w", err)
+		return r, failed(ctx, "reading an account", err)
 	}
 	terms, err := plan.Lookup(plan.Type(planType))
 	if err != nil {

@@ -3,8 +3,15 @@
 package readapi
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/internal/web"
 )
 
@@ -18,4 +25,17 @@ func (a *API) Routes() []web.Route {
 	return []web.Route{
 		web.Get("/v1/account", a.account, web.Tag("Account"), web.Summary("Plan, usage and API keys of the account")),
 	}
+}
+
+var errUnavailable = domain.Refuse(domain.Unavailable, "The read models do not answer")
+
+// failed says what was being done when a query failed. A database that does not answer, or is about to end or to start,
+// is no fault of the query: the client is told to come again.
+func failed(ctx context.Context, doing string, err error) error {
+	answer := new(pgconn.PgError)
+	answered := errors.As(err, &answer) && !strings.HasPrefix(answer.Code, "57P") // operator intervention
+	if answered || ctx.Err() != nil {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	return fmt.Errorf("%s: %w", doing, errors.Join(err, errUnavailable))
 }

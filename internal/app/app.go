@@ -106,7 +106,10 @@ func (a *App) prepareDataDir(context.Context) error {
 		return err
 	}
 	a.cfg.DataDir = absolute
-	return os.MkdirAll(absolute, 0o711)
+	if err := os.MkdirAll(absolute, 0o711); err != nil {
+		return err
+	}
+	return a.lockDataDir()
 }
 
 func (a *App) openLog(ctx context.Context) error {
@@ -237,8 +240,7 @@ func (a *App) instance() string {
 }
 
 func (a *App) prepareCommands(context.Context) error {
-	// A reply may also wait for its settlement, after its last byte.
-	ledger, err := commands.NewLedger(a.journal, time.Now, a.cfg.LongestStream+time.Minute)
+	ledger, err := commands.NewLedger(a.journal, time.Now, a.cfg.longestReservation())
 	if err != nil {
 		return err
 	}

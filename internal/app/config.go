@@ -58,6 +58,9 @@ func mustBeLoopback(address string) error {
 	return nil
 }
 
+// longestReservation leaves a reply some time to wait for its settlement, after its last byte: a minute by default.
+func (c Config) longestReservation() time.Duration { return c.LongestStream + c.LongestStream/10 }
+
 func (c Config) path(elements ...string) string {
 	return filepath.Join(append([]string{c.DataDir}, elements...)...)
 }

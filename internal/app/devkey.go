@@ -46,15 +46,25 @@ func (a *App) awaitRead(ctx context.Context, position eventlog.Position) error {
 	return nil
 }
 
+// minToken is the length of the shortest token that is accepted, in characters: 128 bits in hex.
+const minToken = 32
+
 // secretFile reads a token of the data folder, made at the first start.
 func (a *App) secretFile(name string) (string, error) {
-	return a.fileOnce(name, func() (string, error) {
+	token, err := a.fileOnce(name, func() (string, error) {
 		token := make([]byte, 32)
 		if _, err := rand.Read(token); err != nil {
 			return "", err
 		}
 		return base64.RawURLEncoding.EncodeToString(token), nil
 	})
+	if err != nil {
+		return "", err
+	}
+	if len(token) < minToken {
+		return "", fmt.Errorf("%s holds no token of at least %d characters; delete it, and the next start makes a new one", a.cfg.path(name), minToken)
+	}
+	return token, nil
 }
 
 // fileOnce is the content of a file of mode 0600 in the data folder, which is made when it is missing: written beside,

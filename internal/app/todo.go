@@ -20,6 +20,11 @@ const dueQuery = `select distinct stream from read_v1.open_reservations where ex
 // is an event; so a crash repeats and loses nothing.
 func (a *App) startToDos(context.Context) error {
 	a.background("the expiry of reservations", func(ctx context.Context) error {
+		select {
+		case <-a.projector.CaughtUp(): // a recitald that was killed may have left events that no row tells of yet
+		case <-ctx.Done():
+			return nil
+		}
 		tick := time.NewTicker(expiryInterval)
 		defer tick.Stop()
 		for {

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/recital-tts/recital/domain"
 )
 
 // Log is the event log. Every call ends when its context ends.
@@ -141,7 +143,7 @@ func ParsePosition(s string) (Position, error) {
 
 // Errors of a Log.
 var (
-	ErrUnavailable = errors.New("the event log does not answer")
+	ErrUnavailable = domain.Refuse(domain.Unavailable, "The event log does not answer")
 	ErrTooLarge    = errors.New("the append is larger than the event log takes")
 )
 

@@ -3,10 +3,15 @@ package workers
 import (
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"sync"
 	"syscall"
+	"time"
 )
+
+// logDelay is how long a worker's standard error may stay open after its exit: a child of its own could hold it.
+const logDelay = time.Second
 
 // Command tells how to start a worker.
 type Command struct {
@@ -18,7 +23,7 @@ type Command struct {
 // Process is a running worker. It ends by itself when its input is closed, also when recitald is killed.
 type Process struct {
 	In  *Writer
-	Out *Reader
+	Out *Reader // its output stays readable to the end after the exit
 
 	stdin io.Closer
 	cmd   *exec.Cmd
@@ -33,20 +38,34 @@ func Start(command Command) (*Process, error) {
 	cmd := exec.Command(command.Path, command.Args...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Stderr = command.Log
+	cmd.WaitDelay = logDelay
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, fmt.Errorf("opening a worker's input: %w", err)
 	}
-	stdout, err := cmd.StdoutPipe()
+	// Not StdoutPipe: Wait closes that, and so could not run before all of the output was read.
+	output, stdout, err := os.Pipe()
 	if err != nil {
+		_ = stdin.Close()
 		return nil, fmt.Errorf("opening a worker's output: %w", err)
 	}
-	if err := cmd.Start(); err != nil {
+	cmd.Stdout = stdout
+	err = cmd.Start()
+	_ = stdout.Close() // the worker has its own; ours would hide the end of the output
+	if err != nil {
+		_ = output.Close()
 		return nil, fmt.Errorf("starting a worker: %w", err)
 	}
-	p := &Process{In: NewWriter(stdin), stdin: stdin, cmd: cmd, done: make(chan struct{})}
-	p.Out = NewReader(&untilExit{output: stdout, process: p})
+	p := &Process{In: NewWriter(stdin), Out: NewReader(&untilEnd{output}), stdin: stdin, cmd: cmd, done: make(chan struct{})}
+	go p.reap()
 	return p, nil
+}
+
+// reap waits for the exit, whether anybody reads the output or not, so that no zombie stays. It ends with the worker.
+func (p *Process) reap() {
+	p.err = p.cmd.Wait()
+	p.CloseInput()
+	close(p.done)
 }
 
 // PID is the process id.
@@ -60,27 +79,19 @@ func (p *Process) CloseInput() {
 // Kill ends the worker at once. Read returns io.EOF or io.ErrUnexpectedEOF soon after.
 func (p *Process) Kill() { _ = p.cmd.Process.Kill() }
 
-// Done is closed when the worker has exited and its output has been read to the end.
+// Done is closed when the worker has exited. What it wrote before can still be read.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
 // Err tells how the worker exited, nil for a clean exit. Call it after Done.
 func (p *Process) Err() error { return p.err }
 
-// untilExit reads the worker's output and reaps the worker at its end: Wait must not run before all output was read.
-type untilExit struct {
-	output  io.Reader
-	process *Process
-	once    sync.Once
-}
+// untilEnd closes the worker's output where it ends.
+type untilEnd struct{ output *os.File }
 
-func (u *untilExit) Read(buffer []byte) (int, error) {
+func (u *untilEnd) Read(buffer []byte) (int, error) {
 	n, err := u.output.Read(buffer)
 	if err != nil {
-		u.once.Do(func() {
-			u.process.CloseInput()
-			u.process.err = u.process.cmd.Wait()
-			close(u.process.done)
-		})
+		_ = u.output.Close()
 	}
 	return n, err
 }

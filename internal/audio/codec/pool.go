@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/internal/audio"
 	"github.com/recital-tts/recital/internal/audio/codec/protocol"
 	"github.com/recital-tts/recital/internal/workers"
@@ -18,11 +19,11 @@ import (
 
 var (
 	// ErrCodecFailed says that a stream was lost: its process died, stalled or could not encode it.
-	ErrCodecFailed = errors.New("the codec failed")
+	ErrCodecFailed = domain.Refuse(domain.Unavailable, "The codec failed")
 	// ErrBusy says that every process holds as many streams as it may.
-	ErrBusy = errors.New("all codec processes are full")
+	ErrBusy = domain.Refuse(domain.Unavailable, "All codec processes are full")
 	// ErrClosed says that the pool is closed.
-	ErrClosed = errors.New("the codec pool is closed")
+	ErrClosed = domain.Refuse(domain.Unavailable, "The codecs are shut down")
 )
 
 const (

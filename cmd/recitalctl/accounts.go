@@ -1,0 +1,46 @@
+package main
+
+import (
+	"context"
+	"fmt"
+)
+
+type createAccount struct {
+	Plan   string `default:"free" help:"free, indie, pro, premium or enterprise."`
+	Format format `default:"table" enum:"table,json" help:"Form of the result: table or json."`
+}
+
+// openedAccount is what the admin API tells about an account that it opened.
+type openedAccount struct {
+	AccountID string `json:"account_id"`
+	Plan      string `json:"plan"`
+	APIKey    string `json:"apikey"`
+	Masked    string `json:"masked"`
+}
+
+// Run opens the account.
+func (c *createAccount) Run(ctx context.Context, s settings, to terminal) error {
+	admin, err := newClient(s)
+	if err != nil {
+		return err
+	}
+	var opened openedAccount
+	got, err := admin.post(ctx, "/admin/accounts", map[string]string{"plan": c.Plan}, &opened)
+	if err != nil {
+		return fmt.Errorf("opening an account: %w", err)
+	}
+	if opened.APIKey == "" {
+		return admin.notUnderstood()
+	}
+	err = c.Format.print(to.out, opened, []string{"ACCOUNT ID", "PLAN", "API KEY"}, [][]string{{opened.AccountID, opened.Plan, opened.APIKey}})
+	if err != nil {
+		return err
+	}
+	if c.Format == table {
+		fmt.Fprintln(to.notes, "\nThe API key is shown this once and cannot be shown again: keep it now.")
+	}
+	if got.header.Get("x-recital-stale") == "true" {
+		fmt.Fprintln(to.notes, "The read models are behind: it may take a moment until the key is accepted.")
+	}
+	return nil
+}

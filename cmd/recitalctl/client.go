@@ -1,0 +1,176 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"syscall"
+)
+
+// maxAnswer bounds what is read of an answer, in bytes.
+const maxAnswer = 8 << 20
+
+// client calls the admin API.
+type client struct {
+	settings
+	token string
+	http  *http.Client
+}
+
+func newClient(s settings) (*client, error) {
+	token, err := s.token()
+	if err != nil {
+		return nil, err
+	}
+	return &client{settings: s, token: token, http: newHTTPClient(s)}, nil
+}
+
+// newHTTPClient goes straight to the address: through a proxy or after a redirect, somebody else would get the token.
+func newHTTPClient(s settings) *http.Client {
+	return &http.Client{
+		Timeout:       s.Timeout,
+		Transport:     &http.Transport{Proxy: nil, DisableKeepAlives: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// answer is a reply as a whole.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// post sends a command and decodes its result.
+func (c *client) post(ctx context.Context, path string, command, result any) (answer, error) {
+	body, err := json.Marshal(command)
+	if err != nil {
+		return answer{}, fmt.Errorf("encoding the request: %w", err)
+	}
+	got, err := c.do(ctx, http.MethodPost, path, body)
+	if err != nil {
+		return answer{}, err
+	}
+	if err := c.refusal(got); err != nil {
+		return got, err
+	}
+	if err := json.Unmarshal(got.body, result); err != nil {
+		return got, c.notUnderstood()
+	}
+	return got, nil
+}
+
+func (c *client) do(ctx context.Context, method, path string, body []byte) (answer, error) {
+	request, err := http.NewRequestWithContext(ctx, method, "http://"+c.AdminAddr+path, bytes.NewReader(body))
+	if err != nil {
+		return answer{}, fail(exitUsage, "the admin address %q is not one", c.AdminAddr)
+	}
+	request.Header.Set("Authorization", "Bearer "+c.token)
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	return send(c.http, request)
+}
+
+func send(through *http.Client, request *http.Request) (answer, error) {
+	response, err := through.Do(request)
+	if err != nil {
+		return answer{}, unreachable(request, err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	if err != nil {
+		return answer{}, unreachable(request, err)
+	}
+	return answer{status: response.StatusCode, header: response.Header, body: body}, nil
+}
+
+// unreachable says what a failed request means to a person.
+func unreachable(request *http.Request, err error) error {
+	address := request.URL.Host
+	var timeout net.Error
+	switch {
+	case errors.Is(err, context.Canceled):
+		return fail(exitFailed, "interrupted%s", unknownOutcome(request))
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return fail(exitUnreachable, "nothing listens on %s; is recitald running? Start it with make run", address)
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return fail(exitUnreachable, "%s did not answer in time%s", address, unknownOutcome(request))
+	}
+	var outer *url.Error // it repeats the address
+	if errors.As(err, &outer) {
+		err = outer.Err
+	}
+	return fail(exitUnreachable, "%s cannot be reached: %w%s", address, err, unknownOutcome(request))
+}
+
+func unknownOutcome(request *http.Request) string {
+	if request.Method == http.MethodGet {
+		return ""
+	}
+	return "; whether it was carried out is not known"
+}
+
+func (c *client) notUnderstood() error {
+	return fail(exitFailed, "the answer of %s could not be read; is that the admin address of a recitald?", c.AdminAddr)
+}
+
+// refusal is the error that an answer tells, nil when it tells none.
+func (c *client) refusal(got answer) error {
+	switch {
+	case got.status < 300:
+		return nil
+	case got.status == http.StatusUnauthorized:
+		return fail(exitToken, "the recitald on %s does not accept the token in %s; is that the data folder of this recitald?",
+			c.AdminAddr, c.tokenPath())
+	case got.status == http.StatusForbidden:
+		return fail(exitToken, "the token in %s is not an operator's", c.tokenPath())
+	case got.status == http.StatusNotFound:
+		return fail(exitFailed, "%s does not know this command; is it the admin address of a recitald of this version?", c.AdminAddr)
+	case got.status >= 500:
+		return fail(exitFailed, "recitald failed: %s (status %d, request %s)", explanation(got.body), got.status, got.header.Get("request-id"))
+	}
+	return fail(exitFailed, "recitald refused: %s", explanation(got.body))
+}
+
+// explanation finds the words in an error body: those for single inputs, or else those for the whole request.
+func explanation(body []byte) string {
+	var told struct {
+		Error  string          `json:"error"`
+		Detail json.RawMessage `json:"detail"`
+	}
+	if json.Unmarshal(body, &told) != nil {
+		return "it does not say why"
+	}
+	var inputs []struct {
+		Loc []any  `json:"loc"`
+		Msg string `json:"msg"`
+	}
+	if json.Unmarshal(told.Detail, &inputs) == nil && len(inputs) > 0 {
+		lines := make([]string, len(inputs))
+		for i, input := range inputs {
+			lines[i] = inputName(input.Loc) + input.Msg
+		}
+		return strings.Join(lines, "; ")
+	}
+	var detail string
+	if told.Error == "" && json.Unmarshal(told.Detail, &detail) == nil {
+		return detail
+	}
+	return told.Error
+}
+
+// inputName is the last part of where an input was: ("body", "plan") is plan.
+func inputName(loc []any) string {
+	if len(loc) < 2 {
+		return ""
+	}
+	return fmt.Sprint(loc[len(loc)-1], ": ")
+}

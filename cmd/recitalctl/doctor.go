@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+)
+
+// doctor looks at what can be in the way, one thing after the other, and goes on after a fault so that all are seen.
+type doctor struct {
+	HTTPAddr string `name:"http-addr" default:"127.0.0.1:8080" env:"RECITAL_HTTP_ADDR" help:"Public address of the recitald."`
+}
+
+// Validate is called by kong.
+func (d *doctor) Validate() error {
+	if err := checkAddress(d.HTTPAddr); err != nil {
+		return fmt.Errorf("the public address %q: %w", d.HTTPAddr, err)
+	}
+	return nil
+}
+
+// Run prints a line for each check. The exit code is that of the first fault.
+func (d *doctor) Run(ctx context.Context, s settings, to terminal) error {
+	var first error
+	for _, check := range []struct {
+		what string
+		run  func(context.Context, settings) error
+	}{
+		{"the operator token can be read", d.token},
+		{"the token is for its owner only", d.tokenMode},
+		{"the admin address answers and accepts the token", d.admin},
+		{"the public address answers", d.public},
+		{"requests can be served", d.ready},
+	} {
+		err := check.run(ctx, s)
+		switch {
+		case errors.Is(err, errSkipped):
+			fmt.Fprintf(to.out, "skipped  %s\n", check.what)
+		case err != nil:
+			fmt.Fprintf(to.out, "FAULT    %s\n         %v\n", check.what, err)
+			first = errors.Join(first, err)
+		default:
+			fmt.Fprintf(to.out, "ok       %s\n", check.what)
+		}
+	}
+	if first != nil {
+		return fail(exitCode(first), "something is wrong, see above")
+	}
+	return nil
+}
+
+// errSkipped is given by a check that needs what an earlier one has found missing.
+var errSkipped = errors.New("skipped")
+
+func (d *doctor) token(_ context.Context, s settings) error {
+	_, err := s.token()
+	return err
+}
+
+func (d *doctor) tokenMode(_ context.Context, s settings) error {
+	info, err := os.Stat(s.tokenPath())
+	if err != nil {
+		return errSkipped
+	}
+	if others := info.Mode().Perm() & 0o077; others != fs.FileMode(0) {
+		return fail(exitToken, "others may read or change %s; run chmod 600 on it", s.tokenPath())
+	}
+	return nil
+}
+
+// admin asks for the metrics: an operator may read them, and nothing is changed.
+func (d *doctor) admin(ctx context.Context, s settings) error {
+	token, missing := s.token()
+	admin := &client{settings: s, token: token, http: newHTTPClient(s)}
+	got, err := admin.do(ctx, http.MethodGet, "/metrics", nil)
+	if err != nil {
+		return err
+	}
+	if missing != nil {
+		return errSkipped // that something answers is not what was asked
+	}
+	return admin.refusal(got)
+}
+
+func (d *doctor) public(ctx context.Context, s settings) error {
+	got, err := d.get(ctx, s, "/health_check")
+	if err == nil && got.status != http.StatusOK {
+		return fail(exitFailed, "%s is not the public address of a recitald; give it with --http-addr", d.HTTPAddr)
+	}
+	return err
+}
+
+func (d *doctor) ready(ctx context.Context, s settings) error {
+	if d.public(ctx, s) != nil {
+		return errSkipped
+	}
+	got, err := d.get(ctx, s, "/ready_check")
+	if err == nil && got.status != http.StatusOK {
+		return fail(exitFailed, "recitald runs but cannot serve yet: it starts, drains, or misses Postgres or its speech workers; "+
+			"its log tells which")
+	}
+	return err
+}
+
+func (d *doctor) get(ctx context.Context, s settings, path string) (answer, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+d.HTTPAddr+path, nil)
+	if err != nil {
+		return answer{}, fail(exitUsage, "the public address %q is not one", d.HTTPAddr)
+	}
+	return send(newHTTPClient(s), request)
+}

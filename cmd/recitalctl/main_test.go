@@ -1,0 +1,74 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/app"
+	"github.com/recital-tts/recital/internal/postgres/pgtest"
+	"github.com/recital-tts/recital/internal/speech/worker/workertest"
+)
+
+// asTool in the environment makes this test binary recitalctl.
+const asTool = "RECITALCTL_TEST_AS_TOOL"
+
+// speechworker is the real binary, built once by TestMain.
+var speechworker string
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asTool) != "" {
+		main()
+	}
+	path, remove, err := workertest.Build()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	speechworker = path
+	code := m.Run()
+	remove()
+	os.Exit(code)
+}
+
+// ran is what a run of the tool left.
+type ran struct {
+	code       int
+	out, notes string
+}
+
+// recitalctl runs the tool in a process of its own, with these settings in its environment and no others.
+func recitalctl(t *testing.T, environment []string, args ...string) ran {
+	t.Helper()
+	var out, notes bytes.Buffer
+	tool := exec.CommandContext(t.Context(), os.Args[0], args...)
+	tool.Env = append(environment, asTool+"=1")
+	tool.Dir = t.TempDir()
+	tool.Stdout, tool.Stderr = &out, &notes
+	err := tool.Run()
+	if exit := new(exec.ExitError); !errors.As(err, &exit) {
+		require.NoError(t, err)
+	}
+	return ran{code: tool.ProcessState.ExitCode(), out: out.String(), notes: notes.String()}
+}
+
+// startRecitald starts a real one in a data folder of its own.
+func startRecitald(t *testing.T) (a *app.App, dataDir string) {
+	t.Helper()
+	dataDir = filepath.Dir(pgtest.ClusterDir(t))
+	a, err := app.Open(t.Context(), app.Config{
+		Mode: "dev", HTTPAddr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", DataDir: dataDir,
+		SpeechWorker: speechworker, LongestStream: time.Minute, Engines: 1, Codecs: 1,
+	}, io.Discard)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, a.Close()) })
+	return a, dataDir
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// settings are those of every command. They have the names that recitald gives them.
+type settings struct {
+	AdminAddr string        `default:"127.0.0.1:8081" env:"RECITAL_ADMIN_ADDR" help:"Admin address of the recitald."`
+	DataDir   string        `default:".recital" env:"RECITAL_DATA_DIR" help:"Its data folder, which holds the operator token."`
+	TokenFile string        `env:"RECITAL_OPERATOR_TOKEN_FILE" placeholder:"PATH" help:"File of the operator token, when it is not in the data folder."`
+	Timeout   time.Duration `default:"30s" help:"How long an answer may take."`
+}
+
+// Validate is called by kong; what it refuses is wrong usage.
+func (s settings) Validate() error {
+	if err := checkAddress(s.AdminAddr); err != nil {
+		return fmt.Errorf("the admin address %q: %w", s.AdminAddr, err)
+	}
+	if s.Timeout <= 0 {
+		return errors.New("the timeout must be above zero")
+	}
+	return nil
+}
+
+func checkAddress(address string) error {
+	if strings.Contains(address, "/") {
+		return errors.New("write HOST:PORT, without http:// and path")
+	}
+	if _, _, err := net.SplitHostPort(address); err != nil {
+		return errors.New("write HOST:PORT, such as 127.0.0.1:8081")
+	}
+	return nil
+}
+
+func (s settings) tokenPath() string {
+	if s.TokenFile != "" {
+		return s.TokenFile
+	}
+	return filepath.Join(s.DataDir, "operator-token")
+}
+
+// token reads the operator token. No error and no output ever holds it.
+func (s settings) token() (string, error) {
+	path := s.tokenPath()
+	content, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", fail(exitToken, "there is no operator token at %s; recitald makes it at its first start (make run). "+
+			"Give its data folder with --data-dir, or the file with --token-file", path)
+	case errors.Is(err, fs.ErrPermission):
+		return "", fail(exitToken, "the operator token at %s may not be read by this user; run recitalctl as the user of recitald", path)
+	case err != nil:
+		return "", fail(exitToken, "reading the operator token: %w", err)
+	}
+	token := strings.TrimSpace(string(content))
+	if token == "" || strings.ContainsFunc(token, unfitForHeader) {
+		return "", fail(exitToken, "%s does not hold an operator token", path)
+	}
+	return token, nil
+}
+
+func unfitForHeader(c rune) bool { return c <= ' ' || c > '~' }

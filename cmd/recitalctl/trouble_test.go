@@ -1,0 +1,140 @@
+package main
+
+import (
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestHelpTellsExamplesSettingsAndExitCodes(t *testing.T) {
+	got := recitalctl(t, nil, "--help")
+	assert.Zero(t, got.code)
+	for _, part := range []string{"recitalctl accounts create --plan free", "RECITAL_ADMIN_ADDR", "127.0.0.1:8081",
+		"RECITAL_DATA_DIR", "RECITAL_OPERATOR_TOKEN_FILE", "Exit codes", "doctor"} {
+		assert.Contains(t, got.out, part)
+	}
+}
+
+func TestWrongUsage(t *testing.T) {
+	for name, args := range map[string][]string{
+		"no command":         {},
+		"unknown command":    {"sing"},
+		"unknown format":     {"accounts", "create", "--format", "xml"},
+		"a URL as address":   {"doctor", "--admin-addr", "http://127.0.0.1:8081"},
+		"no port":            {"doctor", "--admin-addr", "127.0.0.1"},
+		"wrong public port":  {"doctor", "--http-addr", "8080"},
+		"no time to answer":  {"doctor", "--timeout", "0s"},
+		"a number of apples": {"doctor", "--timeout", "3 apples"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := recitalctl(t, nil, args...)
+			assert.Equal(t, 2, got.code)
+			assert.Empty(t, got.out)
+			assert.Contains(t, got.notes, "see recitalctl --help")
+		})
+	}
+}
+
+// An answer of something that is no recitald, or of one in trouble.
+func TestTrouble(t *testing.T) {
+	answer := func(status int, body string) string {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("request-id", "req_1")
+			w.Header().Set("Location", "http://127.0.0.1:1/elsewhere")
+			w.WriteHeader(status)
+			_, _ = w.Write([]byte(body))
+		}))
+		t.Cleanup(server.Close)
+		return server.Listener.Addr().String()
+	}
+	const secret = "the-token-of-the-operator"
+	folder := t.TempDir()
+	file := func(name, content string) string {
+		path := filepath.Join(folder, name)
+		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+		return path
+	}
+	token := file("token", secret+"\n")
+
+	for _, c := range []struct {
+		name    string
+		address string
+		args    []string
+		code    int
+		says    string
+	}{
+		{"nothing listens", unused(t), []string{"--token-file", token}, 3, "is recitald running? Start it with make run"},
+		{"nobody answers", silent(t), []string{"--token-file", token, "--timeout", "50ms"}, 3, "whether it was carried out is not known"},
+		{"the name does not exist", "recital.invalid:8081", []string{"--token-file", token}, 3, "recital.invalid:8081 cannot be reached"},
+		{"it is no recitald", answer(200, "<html>"), []string{"--token-file", token}, 1, "is that the admin address of a recitald?"},
+		{"it tells no key", answer(200, "{}"), []string{"--token-file", token}, 1, "is that the admin address of a recitald?"},
+		{"it sends us elsewhere", answer(307, ""), []string{"--token-file", token}, 1, "it does not say why"},
+		{"it fails", answer(500, `{"error":"Internal Server Error"}`), []string{"--token-file", token}, 1, "Internal Server Error (status 500, request req_1)"},
+		{"it is not ready", answer(503, `{"error":"The event log does not answer"}`), []string{"--token-file", token}, 1, "The event log does not answer"},
+		{"it refuses in detail", answer(422, `{"detail":[{"loc":["body","plan"],"msg":"a"},{"loc":["body","name"],"msg":"b"}]}`),
+			[]string{"--token-file", token}, 1, "plan: a; name: b"},
+		{"no token file", answer(200, "{}"), []string{"--token-file", filepath.Join(folder, "none")}, 4, "there is no operator token at"},
+		{"no data folder", answer(200, "{}"), nil, 4, filepath.Join(".recital", "operator-token")},
+		{"an empty token file", answer(200, "{}"), []string{"--token-file", file("empty", "\n")}, 4, "does not hold an operator token"},
+		{"two lines", answer(200, "{}"), []string{"--token-file", file("lines", secret+"\n"+secret)}, 4, "does not hold an operator token"},
+		{"a folder as token", answer(200, "{}"), []string{"--token-file", folder}, 4, "reading the operator token"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := recitalctl(t, []string{"RECITAL_ADMIN_ADDR=" + c.address}, append([]string{"accounts", "create"}, c.args...)...)
+			assert.Equal(t, c.code, got.code)
+			assert.Empty(t, got.out)
+			assert.Contains(t, got.notes, c.says)
+			assert.Equal(t, 1, strings.Count(got.notes, "\n"), "one line: %s", got.notes)
+			assert.NotContains(t, got.notes, secret)
+		})
+	}
+}
+
+func TestTheDoctorSeesAllFaultsAtOnce(t *testing.T) {
+	got := recitalctl(t, []string{"RECITAL_ADMIN_ADDR=" + unused(t), "RECITAL_HTTP_ADDR=" + unused(t)}, "doctor")
+	assert.Equal(t, 4, got.code)
+	assert.Equal(t, 3, strings.Count(got.out, "FAULT"), got.out)
+	assert.Contains(t, got.out, "there is no operator token at")
+	assert.Equal(t, 2, strings.Count(got.out, "is recitald running?"), got.out)
+}
+
+func TestTheDoctorTellsThatARecitaldIsNotReady(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/ready_check" {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	}))
+	t.Cleanup(server.Close)
+	address := server.Listener.Addr().String()
+	token := filepath.Join(t.TempDir(), "token")
+	require.NoError(t, os.WriteFile(token, []byte("x\n"), 0o600))
+
+	got := recitalctl(t, []string{"RECITAL_ADMIN_ADDR=" + address, "RECITAL_HTTP_ADDR=" + address}, "doctor", "--token-file", token)
+	assert.Equal(t, 1, got.code)
+	assert.Contains(t, got.out, "cannot serve yet")
+}
+
+// unused is an address on which nothing listens.
+func unused(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, listener.Close())
+	return listener.Addr().String()
+}
+
+// silent is an address that takes connections and says nothing.
+func silent(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = listener.Close() })
+	return listener.Addr().String()
+}

@@ -1,0 +1,30 @@
+package commands
+
+import (
+	"io"
+
+	"github.com/recital-tts/recital/domain/usage"
+)
+
+// Waiting counts the commands that wait for an append of others.
+func (l *Ledger) Waiting(stream string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if q, ok := l.working[stream]; ok {
+		return len(q.waiting)
+	}
+	return 0
+}
+
+// State is what a Ledger that is at rest knows of a stream.
+func (l *Ledger) State(stream string) usage.State {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if q, ok := l.idle.Get(stream); ok {
+		return q.state
+	}
+	return usage.State{}
+}
+
+// DrawFrom makes keys come from a source.
+func (a *Accounts) DrawFrom(random io.Reader) { a.random = random }

@@ -1,0 +1,165 @@
+package app_test
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/app"
+)
+
+func TestWelcomeTellsWhatAPersonNeeds(t *testing.T) {
+	cfg := config(t)
+	var log, welcome bytes.Buffer
+	a, err := app.Open(t.Context(), cfg, &log)
+	require.NoError(t, err)
+	a.Welcome(&welcome)
+	assert.NotEmpty(t, processesIn(t, cfg.DataDir), "the private Postgres")
+	require.NoError(t, a.Close())
+	assert.Empty(t, processesIn(t, cfg.DataDir))
+
+	key := secret(t, cfg, "dev-api-key")
+	for _, part := range []string{
+		"http://" + a.PublicAddr(), "http://" + a.AdminAddr(), cfg.DataDir, key, filepath.Join(cfg.DataDir, "dev-api-key"),
+		"curl -sS http://" + a.PublicAddr() + "/v1/ai/speech/bytes -H 'x-api-key: " + key + "'", "-o hello.mp3", "Ctrl-C",
+	} {
+		assert.Contains(t, welcome.String(), part)
+	}
+	for _, file := range []string{"dev-api-key", "operator-token", "auditor-token"} {
+		assert.NotContains(t, log.String(), secret(t, cfg, file), "the log holds the secret of %s", file)
+	}
+}
+
+func TestMinPositionOverHTTP(t *testing.T) {
+	cfg := config(t)
+	a := open(t, cfg)
+	key := secret(t, cfg, "dev-api-key")
+	written := positionOfASynthesis(t, a, key)
+	for _, c := range []struct {
+		name, position string
+		status         int
+	}{
+		{"none", "", http.StatusOK},
+		{"reached", written, http.StatusOK},
+		{"the start", "0/0", http.StatusOK},
+		{"past the head", "9000000000000000000/9000000000000000000", http.StatusBadRequest},
+		{"not one", "tomorrow", http.StatusBadRequest},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+a.PublicAddr()+"/v1/account", nil)
+			require.NoError(t, err)
+			request.Header.Set("x-api-key", key)
+			if c.position != "" {
+				request.Header.Set("x-recital-min-position", c.position)
+			}
+			assert.Equal(t, c.status, do(t, request).StatusCode)
+		})
+	}
+}
+
+func positionOfASynthesis(t *testing.T, a *app.App, key string) string {
+	t.Helper()
+	body := strings.NewReader(`{"text":"Hello.","voice":"leah"}`)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+a.PublicAddr()+"/v1/ai/speech", body)
+	require.NoError(t, err)
+	request.Header.Set("x-api-key", key)
+	request.Header.Set("Content-Type", "application/json")
+	response := do(t, request)
+	require.Equal(t, http.StatusOK, response.StatusCode)
+	position := response.Header.Get("x-recital-position")
+	require.NotEmpty(t, position)
+	return position
+}
+
+// do sends a request on a connection of its own and reads the answer to its end.
+func do(t *testing.T, request *http.Request) *http.Response {
+	t.Helper()
+	request.Close = true
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	_, err = io.Copy(io.Discard, response.Body)
+	require.NoError(t, err)
+	require.NoError(t, response.Body.Close())
+	return response
+}
+
+func TestAFolderWithALongPath(t *testing.T) {
+	cfg := config(t)
+	cfg.DataDir = filepath.Join(cfg.DataDir, strings.Repeat("deep/", 30))
+	a := open(t, cfg)
+	positionOfASynthesis(t, a, secret(t, cfg, "dev-api-key"))
+}
+
+func TestTheSecretsSurviveARestart(t *testing.T) {
+	cfg := config(t)
+	read := func() (all []string) {
+		for _, file := range []string{"dev-api-key", "operator-token", "auditor-token"} {
+			all = append(all, secret(t, cfg, file))
+		}
+		return all
+	}
+	first, err := app.Open(t.Context(), cfg, io.Discard)
+	require.NoError(t, err)
+	before := read()
+	require.NoError(t, first.Close())
+	second := open(t, cfg)
+	assert.Equal(t, before, read())
+	positionOfASynthesis(t, second, before[0])
+}
+
+func TestOpenThatFailsSaysWhyAndLeavesNothingRunning(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(t *testing.T, cfg *app.Config)
+		says   []string
+	}{
+		{"no speechworker", func(t *testing.T, cfg *app.Config) { cfg.SpeechWorker = filepath.Join(t.TempDir(), "speechworker") },
+			[]string{"starting the speech workers", "make build", "RECITAL_SPEECHWORKER"}},
+		{"a speechworker that is none", func(_ *testing.T, cfg *app.Config) { cfg.SpeechWorker = "/bin/true" },
+			[]string{"starting the speech workers"}},
+		{"an address in use", func(t *testing.T, cfg *app.Config) { cfg.HTTPAddr = inUse(t) },
+			[]string{"listening for the public server", "address already in use"}},
+		{"a Postgres that is not there", func(_ *testing.T, cfg *app.Config) { cfg.Postgres = "postgres://me:hidden@127.0.0.1:1/recital" },
+			[]string{"opening Postgres", "connection refused"}},
+		{"an operator token that is none", func(t *testing.T, cfg *app.Config) {
+			require.NoError(t, os.WriteFile(filepath.Join(cfg.DataDir, "operator-token"), nil, 0o600))
+		}, []string{"operator-token", "delete it"}},
+		{"an API key that is none", func(t *testing.T, cfg *app.Config) {
+			require.NoError(t, os.WriteFile(filepath.Join(cfg.DataDir, "dev-api-key"), []byte("rk_mine\n"), 0o600))
+		}, []string{"dev-api-key holds no API key", "delete it"}},
+		{"a data folder that is a file", func(t *testing.T, cfg *app.Config) {
+			cfg.DataDir = filepath.Join(t.TempDir(), "file")
+			require.NoError(t, os.WriteFile(cfg.DataDir, nil, 0o600))
+		}, []string{"preparing the data folder", "not a directory"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cfg := config(t)
+			c.change(t, &cfg)
+			before := leaks()
+			a, err := app.Open(t.Context(), cfg, io.Discard)
+			require.Error(t, err)
+			assert.Nil(t, a)
+			for _, part := range c.says {
+				assert.Contains(t, err.Error(), part)
+			}
+			assert.NotContains(t, err.Error(), "hidden", "a password")
+			assert.Empty(t, processesIn(t, cfg.DataDir), "processes stay")
+			assert.NoError(t, before(), "goroutines stay")
+		})
+	}
+}
+
+func TestASecondRecitaldOnOneFolderIsRefused(t *testing.T) {
+	cfg := config(t)
+	first := open(t, cfg)
+	_, err := app.Open(t.Context(), cfg, io.Discard)
+	require.ErrorContains(t, err, "another recitald")
+	positionOfASynthesis(t, first, secret(t, cfg, "dev-api-key")) // the first one goes on
+}

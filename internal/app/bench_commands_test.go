@@ -1,0 +1,173 @@
+package app_test
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/commands"
+	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/usage"
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/eventlog/catalog"
+	"github.com/recital-tts/recital/internal/eventlog/esdb"
+)
+
+// joinLog gives a client of its own on the event node of a running recitald, whose projections go on meanwhile.
+func joinLog(b *testing.B, dataDir string) commands.Journal {
+	b.Helper()
+	log, err := esdb.Open(esdb.Config{Socket: filepath.Join(dataDir, "eventnode", "node.sock")})
+	require.NoError(b, err)
+	b.Cleanup(func() { require.NoError(b, log.Close()) })
+	registry, err := catalog.Registry()
+	require.NoError(b, err)
+	return commands.Journal{Log: log, Registry: registry}
+}
+
+// bareWriter appends to a stream of its own, nothing decided.
+type bareWriter struct {
+	journal  commands.Journal
+	stream   string
+	revision eventlog.Revision
+}
+
+func (w *bareWriter) append(ctx context.Context, event any) error {
+	metadata := eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorOperator}, Time: time.Now().UTC()}
+	events, err := w.journal.Registry.Encode(uuid.New(), 0, metadata, event)
+	if err != nil {
+		return err
+	}
+	appended, err := w.journal.Log.Append(ctx, w.stream, w.revision, events)
+	w.revision = appended.Revision
+	return err
+}
+
+func (w *bareWriter) read(ctx context.Context) error {
+	for _, err := range w.journal.Log.ReadStream(ctx, w.stream, 0) {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// BenchmarkDurableCommands is what 64 clients get done, beside appends of the same events through the same client of
+// the event log. Every append is on the disk when it is counted.
+func BenchmarkDurableCommands(b *testing.B) {
+	b.Run("reserve and settle", benchmarkLedger)
+	b.Run("open accounts over HTTP", benchmarkOpenAccounts)
+}
+
+const commandClients = 64
+
+// Reserving and settling are a command and an append each, spread over as many accounts as there are clients.
+func benchmarkLedger(b *testing.B) {
+	const each = 20
+	cfg := config(b)
+	open(b, cfg)
+	journal := joinLog(b, cfg.DataDir)
+	ledger, err := commands.NewLedger(journal, time.Now, time.Minute)
+	require.NoError(b, err)
+	b.Cleanup(ledger.Close)
+
+	accounts := make([]string, commandClients)
+	writers := make([]bareWriter, commandClients)
+	for i := range accounts {
+		accounts[i] = commands.NewAccountID()
+		_, err := commands.NewAccounts(journal, time.Now).Ensure(b.Context(), accounts[i], "enterprise", drawKey(b), "")
+		require.NoError(b, err)
+		writers[i] = bareWriter{journal: journal, stream: "usage-bare-" + accounts[i], revision: eventlog.NoStream}
+	}
+
+	var ours, its times
+	var oursRate, itsRate rate
+	for b.Loop() {
+		require.NoError(b, oursRate.window(commandClients, each, func(client int) (float64, error) {
+			begun := time.Now()
+			reservation, err := ledger.Reserve(b.Context(), accounts[client], 100, eventlog.Actor{Kind: eventlog.ActorSystem})
+			if err != nil {
+				return 0, err
+			}
+			_, err = ledger.Settle(b.Context(), reservation, 100)
+			ours.add(time.Since(begun) / 2)
+			return 2, err
+		}))
+		require.NoError(b, itsRate.window(commandClients, each, func(client int) (float64, error) {
+			begun, id := time.Now(), uuid.NewString()
+			reserved := usage.Reserved{Account: accounts[client], Reservation: id, Characters: 100, At: begun.UTC(), ExpiresAt: begun.UTC()}
+			if err := writers[client].append(b.Context(), reserved); err != nil {
+				return 0, err
+			}
+			err := writers[client].append(b.Context(), usage.Expired{Account: accounts[client], Reservation: id, At: begun.UTC()})
+			its.add(time.Since(begun) / 2)
+			return 2, err
+		}))
+	}
+	report(b, "", &ours, &its)
+	reportRates(b, "commands/s", &oursRate, &itsRate)
+	logLoad(b)
+}
+
+// Opening an account is two commands, each a load and an append, behind the admin route, which then waits for the read
+// model. The bare thing is both loads and both appends.
+func benchmarkOpenAccounts(b *testing.B) {
+	const each = 10
+	cfg := config(b)
+	a := open(b, cfg)
+	journal := joinLog(b, cfg.DataDir)
+	conns := dialAll(b, commandClients, a.AdminAddr())
+	request := post("/admin/accounts", "Authorization: Bearer "+secret(b, cfg, "operator-token")+"\r\n", `{"plan":"free"}`)
+
+	var ours, its times
+	var oursRate, itsRate rate
+	for b.Loop() {
+		require.NoError(b, oursRate.window(commandClients, each, func(client int) (float64, error) {
+			answered, err := conns[client].ask(request)
+			ours.add(answered)
+			return 2, err
+		}))
+		require.NoError(b, itsRate.window(commandClients, each, func(int) (float64, error) {
+			begun := time.Now()
+			err := openBare(b.Context(), journal)
+			its.add(time.Since(begun))
+			return 2, err
+		}))
+	}
+	report(b, "", &ours, &its)
+	reportRates(b, "commands/s", &oursRate, &itsRate)
+	logLoad(b)
+}
+
+func openBare(ctx context.Context, journal commands.Journal) error {
+	id := commands.NewAccountID()
+	w := bareWriter{journal: journal, stream: "account-" + id, revision: eventlog.NoStream}
+	key, err := account.DrawAPIKey(rand.Reader)
+	if err != nil {
+		return err
+	}
+	for _, event := range []any{
+		account.Opened{Account: id, Plan: "free", At: time.Now().UTC()},
+		account.APIKeyCreated{Account: id, Hash: account.HashAPIKey(key), Masked: account.MaskAPIKey(key), At: time.Now().UTC()},
+	} {
+		if err := w.read(ctx); err != nil {
+			return fmt.Errorf("reading: %w", err)
+		}
+		if err := w.append(ctx, event); err != nil {
+			return fmt.Errorf("appending: %w", err)
+		}
+	}
+	return nil
+}
+
+func drawKey(b *testing.B) string {
+	b.Helper()
+	key, err := account.DrawAPIKey(rand.Reader)
+	require.NoError(b, err)
+	return key
+}

@@ -1,0 +1,156 @@
+package app_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// The benchmarks measure a recitald beside the bare thing, in turns in the same run, so that what else the machine does
+// meets both. All clients are closed loops: each waits for its answer before it asks again.
+
+// times are how long single things took.
+type times struct {
+	mu  sync.Mutex
+	all []time.Duration
+}
+
+func (t *times) add(d time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.all = append(t.all, d)
+}
+
+// quantile is the time within which a share of the things was done.
+func (t *times) quantile(share float64) time.Duration {
+	slices.Sort(t.all)
+	return t.all[min(len(t.all)-1, int(share*float64(len(t.all))))]
+}
+
+// report gives the quantiles of both and the ratios, ours to the bare thing's.
+func report(b *testing.B, name string, ours, bare *times) {
+	b.Helper()
+	for _, q := range []struct {
+		name  string
+		share float64
+	}{{"p50", 0.50}, {"p95", 0.95}, {"p99", 0.99}} {
+		mine, its := ours.quantile(q.share), bare.quantile(q.share)
+		b.ReportMetric(mine.Seconds()*1000, name+q.name+"-ms")
+		b.ReportMetric(its.Seconds()*1000, "bare-"+name+q.name+"-ms")
+		b.ReportMetric(mine.Seconds()/its.Seconds(), name+q.name+"-ratio")
+	}
+}
+
+// rate is how much was done in how long.
+type rate struct {
+	done float64
+	took time.Duration
+}
+
+func (r *rate) perSecond() float64 { return r.done / r.took.Seconds() }
+
+// window lets so many clients do a number of things each, and counts what they report.
+func (r *rate) window(clients, each int, do func(client int) (done float64, err error)) error {
+	begun := time.Now()
+	var group sync.WaitGroup
+	var mu sync.Mutex
+	var first error
+	for client := range clients {
+		group.Go(func() {
+			for range each {
+				done, err := do(client)
+				mu.Lock()
+				r.done += done
+				if err != nil && first == nil {
+					first = err
+				}
+				mu.Unlock()
+				if err != nil {
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+	r.took += time.Since(begun)
+	return first
+}
+
+func reportRates(b *testing.B, unit string, ours, bare *rate) {
+	b.Helper()
+	b.ReportMetric(ours.perSecond(), unit)
+	b.ReportMetric(bare.perSecond(), "bare-"+unit)
+	b.ReportMetric(ours.perSecond()/bare.perSecond(), "ratio")
+}
+
+// logLoad says how busy the machine is, others included.
+func logLoad(b *testing.B) {
+	b.Helper()
+	load, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		b.Log(err)
+		return
+	}
+	b.Logf("load average: %s", strings.Join(strings.Fields(string(load))[:3], " "))
+	b.ReportMetric(0, "ns/op") // an operation is a turn of both
+}
+
+// client is one keep-alive connection. It does as little as a client can, because it shares the processors.
+type client struct {
+	conn   net.Conn
+	reader *bufio.Reader
+}
+
+func dial(b *testing.B, address string) *client {
+	b.Helper()
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = conn.Close() })
+	return &client{conn: conn, reader: bufio.NewReader(conn)}
+}
+
+func dialAll(b *testing.B, n int, address string) []*client {
+	b.Helper()
+	clients := make([]*client, n)
+	for i := range clients {
+		clients[i] = dial(b, address)
+	}
+	return clients
+}
+
+// ask sends a request, reads the answer to its end and tells when the first byte of its body came.
+func (c *client) ask(request string) (firstByte time.Duration, err error) {
+	begun := time.Now()
+	if _, err := io.WriteString(c.conn, request); err != nil {
+		return 0, err
+	}
+	response, err := http.ReadResponse(c.reader, nil)
+	if err != nil {
+		return 0, err
+	}
+	if response.StatusCode != http.StatusOK {
+		return 0, fmt.Errorf("status %s", response.Status)
+	}
+	one := make([]byte, 1)
+	if _, err := io.ReadFull(response.Body, one); err != nil {
+		return 0, err
+	}
+	firstByte = time.Since(begun)
+	_, err = io.Copy(io.Discard, response.Body)
+	return firstByte, err
+}
+
+func post(path, headers, body string) string {
+	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: recital\r\n%sContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+		path, headers, len(body), body)
+}

@@ -1,0 +1,49 @@
+package app_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/app"
+)
+
+func TestConfigRefusesWhatIsNotSafeOrCannotWork(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*app.Config)
+		says   string // "" where it is accepted
+	}{
+		{"the defaults", func(*app.Config) {}, ""},
+		{"IPv6 loopback", func(c *app.Config) { c.HTTPAddr = "[::1]:8080" }, ""},
+		{"localhost", func(c *app.Config) { c.AdminAddr = "localhost:8081" }, ""},
+		{"all of 127/8", func(c *app.Config) { c.HTTPAddr = "127.8.9.10:80" }, ""},
+		{"every address", func(c *app.Config) { c.HTTPAddr = "0.0.0.0:8080" }, "the public address \"0.0.0.0:8080\": dev mode serves on loopback addresses only"},
+		{"no host", func(c *app.Config) { c.AdminAddr = ":8081" }, "the admin address \":8081\": dev mode serves on loopback addresses only"},
+		{"another machine's", func(c *app.Config) { c.AdminAddr = "192.0.2.1:8081" }, "the admin address \"192.0.2.1:8081\": dev mode"},
+		{"every IPv6 address", func(c *app.Config) { c.HTTPAddr = "[::]:8080" }, "the public address \"[::]:8080\": dev mode"},
+		{"a name", func(c *app.Config) { c.HTTPAddr = "recital.example:80" }, "dev mode serves on loopback"},
+		{"no port", func(c *app.Config) { c.HTTPAddr = "127.0.0.1" }, "the public address \"127.0.0.1\": not HOST:PORT"},
+		{"nothing", func(c *app.Config) { c.AdminAddr = "" }, "the admin address \"\": not HOST:PORT"},
+		{"no time for a stream", func(c *app.Config) { c.LongestStream = 0 }, "at least a second"},
+		{"less than no time", func(c *app.Config) { c.LongestStream = -time.Minute }, "at least a second"},
+		{"milliseconds", func(c *app.Config) { c.LongestStream = 999 * time.Millisecond }, "at least a second"},
+		{"a second", func(c *app.Config) { c.LongestStream = time.Second }, ""},
+		{"fewer than no engines", func(c *app.Config) { c.Engines = -1 }, "cannot be negative"},
+		{"fewer than no codecs", func(c *app.Config) { c.Codecs = -1 }, "cannot be negative"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cfg := app.Config{HTTPAddr: "127.0.0.1:8080", AdminAddr: "127.0.0.1:8081", LongestStream: 10 * time.Minute}
+			c.change(&cfg)
+			err := cfg.Validate()
+			if c.says == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.Error(t, err)
+			assert.Contains(t, err.Error(), c.says)
+		})
+	}
+}

@@ -1,0 +1,109 @@
+package app_test
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/recital-tts/recital/internal/app"
+	"github.com/recital-tts/recital/internal/postgres/pgtest"
+	"github.com/recital-tts/recital/internal/speech/worker/workertest"
+)
+
+// speechworker is the real binary, built once by TestMain.
+var speechworker string
+
+func TestMain(m *testing.M) {
+	path, remove, err := workertest.Build()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	speechworker = path
+	goleak.VerifyTestMain(m, append(ofLibraries(), goleak.Cleanup(func(code int) {
+		remove()
+		os.Exit(code)
+	}))...)
+}
+
+// ofLibraries are what fasthttp leaves behind: one goroutine for the process, one for each server until its next tick.
+func ofLibraries() []goleak.Option {
+	return []goleak.Option{
+		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"),
+		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"),
+	}
+}
+
+// leaks gives a function that finds the goroutines which have been started since and still run.
+func leaks() func() error {
+	running := append(ofLibraries(), goleak.IgnoreCurrent())
+	return func() error { return goleak.Find(running...) }
+}
+
+// processesIn lists the processes that work in a folder or have it in their arguments, the guards of pgtest left out.
+func processesIn(t testing.TB, folder string) []string {
+	t.Helper()
+	processes, err := filepath.Glob("/proc/[0-9]*")
+	require.NoError(t, err)
+	var found []string
+	for _, process := range processes {
+		arguments, _ := os.ReadFile(filepath.Join(process, "cmdline")) // empty when the process has ended
+		place, _ := os.Readlink(filepath.Join(process, "cwd"))
+		if strings.HasPrefix(string(arguments), "/bin/sh") {
+			continue
+		}
+		if strings.HasPrefix(place, folder) || strings.Contains(string(arguments), folder) {
+			found = append(found, strings.ReplaceAll(string(arguments), "\x00", " "))
+		}
+	}
+	return found
+}
+
+// inUse is an address on which somebody else listens.
+func inUse(t testing.TB) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = listener.Close() })
+	return listener.Addr().String()
+}
+
+// config is that of a recitald in a data folder of the test's own, on free ports.
+func config(t testing.TB) app.Config {
+	t.Helper()
+	return app.Config{
+		Mode:          "dev",
+		HTTPAddr:      "127.0.0.1:0",
+		AdminAddr:     "127.0.0.1:0",
+		DataDir:       filepath.Dir(pgtest.ClusterDir(t)),
+		SpeechWorker:  speechworker,
+		LongestStream: time.Minute,
+		LogFormat:     "text",
+		LogLevel:      "info",
+	}
+}
+
+// open starts a recitald and stops it with the test.
+func open(t testing.TB, cfg app.Config) *app.App {
+	t.Helper()
+	a, err := app.Open(t.Context(), cfg, io.Discard)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, a.Close()) })
+	return a
+}
+
+// secret reads a file of the data folder.
+func secret(t testing.TB, cfg app.Config, name string) string {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(cfg.DataDir, name))
+	require.NoError(t, err)
+	return strings.TrimSpace(string(content))
+}

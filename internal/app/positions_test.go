@@ -1,0 +1,104 @@
+package app
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/eventlog/esdb"
+	"github.com/recital-tts/recital/internal/eventnode/nodetest"
+	"github.com/recital-tts/recital/internal/web"
+)
+
+// standing is a projector that does not move.
+type standing struct{ at eventlog.Position }
+
+func (s standing) Reached() eventlog.Position { return s.at }
+
+func (s standing) Wait(ctx context.Context, position eventlog.Position, _ ...string) error {
+	if position.Compare(s.at) <= 0 {
+		return nil
+	}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func TestPositions(t *testing.T) {
+	log, err := esdb.Open(esdb.Config{Socket: nodetest.Start(t)})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, log.Close()) })
+	write := func() eventlog.Position {
+		event := eventlog.Proposed{ID: uuid.New(), Type: "tested", Data: []byte("{}"), Metadata: []byte("{}")}
+		appended, err := log.Append(t.Context(), "tests-"+uuid.NewString(), eventlog.NoStream, []eventlog.Proposed{event})
+		require.NoError(t, err)
+		return appended.Position
+	}
+	first, head := write(), write()
+	past := eventlog.Position{Commit: head.Commit + 1, Prepare: head.Prepare + 1}
+
+	for _, c := range []struct {
+		name    string
+		reached eventlog.Position
+		text    string
+		want    error
+	}{
+		{"what was read from a reply and is projected", head, first.String(), nil},
+		{"the head, projected", head, head.String(), nil},
+		{"the head, not projected yet", first, head.String(), context.Canceled},
+		{"past the head", head, past.String(), web.ErrBadPosition},
+		{"past the head of a projector that is behind", first, past.String(), web.ErrBadPosition},
+		{"the largest number", head, "18446744073709551615/18446744073709551615", web.ErrBadPosition},
+		{"larger than that", head, "18446744073709551616/0", web.ErrBadPosition},
+		{"one number", head, "12", web.ErrBadPosition},
+		{"a negative number", head, "-1/-1", web.ErrBadPosition},
+		{"words", head, "the end", web.ErrBadPosition},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			projector := standing{c.reached}
+			if c.want == context.Canceled {
+				// The client's patience ends only once the projector is waited for: asking for the head must not fail first.
+				_, err := log.Head(ctx)
+				require.NoError(t, err)
+				err = positions{log: log, projector: impatient{projector, cancel}}.Wait(ctx, c.text)
+				require.ErrorIs(t, err, c.want)
+				return
+			}
+			err := positions{log: log, projector: projector}.Wait(ctx, c.text)
+			if c.want == nil {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorIs(t, err, c.want)
+		})
+	}
+	t.Run("what is projected needs no log", func(t *testing.T) {
+		require.NoError(t, positions{log: nil, projector: standing{head}}.Wait(t.Context(), first.String()))
+	})
+	t.Run("a log that does not answer is no fault of the position", func(t *testing.T) {
+		closed, err := esdb.Open(esdb.Config{Socket: nodetest.Start(t)})
+		require.NoError(t, err)
+		require.NoError(t, closed.Close())
+		err = positions{log: closed, projector: standing{first}}.Wait(t.Context(), head.String())
+		require.Error(t, err)
+		assert.NotErrorIs(t, err, web.ErrBadPosition)
+		assert.Equal(t, domain.Unavailable, domain.CodeOf(err))
+	})
+}
+
+// impatient lets the client go when it is waited for.
+type impatient struct {
+	standing
+	leave context.CancelFunc
+}
+
+func (i impatient) Wait(ctx context.Context, position eventlog.Position, names ...string) error {
+	i.leave()
+	return i.standing.Wait(ctx, position, names...)
+}
