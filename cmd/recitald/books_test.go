@@ -1,0 +1,164 @@
+package main_test
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/usage"
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/eventlog/catalog"
+	"github.com/recital-tts/recital/internal/eventlog/esdb"
+	"github.com/recital-tts/recital/internal/postgres"
+)
+
+// books is a fold of the whole log, made without recitald's own code for commands and projections.
+type books struct {
+	accounts map[string]account.State // by account
+	periods  map[string]usage.State   // by stream
+	settled  map[string]int64         // characters, by reservation
+	expired  map[string]bool          // by reservation
+}
+
+// readLog folds the log of a running recitald up to its present head.
+func (s *server) readLog() books {
+	s.t.Helper()
+	registry, err := catalog.Registry()
+	require.NoError(s.t, err)
+	log, err := esdb.Open(esdb.Config{Socket: filepath.Join(s.data, "eventnode", "node.sock"), Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	require.NoError(s.t, err)
+	defer log.Close()
+
+	b := books{map[string]account.State{}, map[string]usage.State{}, map[string]int64{}, map[string]bool{}}
+	subscription := log.Subscribe(s.t.Context(), eventlog.Start())
+	for delivery := range subscription.Deliveries() {
+		switch delivery.Kind {
+		case eventlog.KindCaughtUp:
+			return b
+		case eventlog.KindEvent:
+			decoded, err := registry.Decode(delivery.Event)
+			require.NoError(s.t, err)
+			b.fold(decoded)
+		}
+	}
+	require.Fail(s.t, "the log cannot be read", subscription.Err())
+	return b
+}
+
+func (b books) fold(event eventlog.Decoded) {
+	switch e := event.Event.(type) {
+	case account.Event:
+		id := strings.TrimPrefix(event.Stream, "account-")
+		b.accounts[id] = account.Evolve(b.accounts[id], e)
+	case usage.Event:
+		b.periods[event.Stream] = usage.Evolve(b.periods[event.Stream], e)
+	}
+	switch e := event.Event.(type) {
+	case usage.Settled:
+		b.settled[e.Reservation] += e.Characters
+	case usage.Expired:
+		b.expired[e.Reservation] = true
+	}
+}
+
+// charactersOf is what an account used, in all its periods.
+func (b books) charactersOf(account string) (characters int64) {
+	for _, period := range b.periods {
+		if period.Terms.Account == account {
+			characters += period.Settled
+		}
+	}
+	return characters
+}
+
+// openReservations counts those that were neither settled nor expired.
+func (b books) openReservations() (open int) {
+	for _, period := range b.periods {
+		open += len(period.Open)
+	}
+	return open
+}
+
+// rows are the read models that the log stands for, as readable lines.
+func (b books) rows() []string {
+	var rows []string
+	for id, state := range b.accounts {
+		rows = append(rows, fmt.Sprintf("account %s %s %d", id, state.Plan, state.OpenedAt.UnixMicro()))
+		for _, key := range state.Keys {
+			rows = append(rows, fmt.Sprintf("key %s %s %s", key.Hash, id, key.Masked))
+		}
+	}
+	for stream, state := range b.periods {
+		limit := "none"
+		if state.Terms.Limit != nil {
+			limit = fmt.Sprint(*state.Terms.Limit)
+		}
+		rows = append(rows, fmt.Sprintf("period %s %d %d %s %s %d", state.Terms.Account, state.Terms.Start.UnixMicro(),
+			state.Terms.End.UnixMicro(), state.Terms.Plan, limit, state.Settled))
+		for _, r := range state.Open {
+			rows = append(rows, fmt.Sprintf("reservation %s %s %s %d %d", r.ID, stream, state.Terms.Account, r.Characters, r.ExpiresAt.UnixMicro()))
+		}
+	}
+	return rows
+}
+
+// The views, each row as rows puts it. Extracted epochs are exact to the microsecond.
+const viewRows = `
+select format('account %s %s %s', account_id, plan, (extract(epoch from opened_at) * 1000000)::bigint) from read_v1.accounts
+union all
+select format('key %s %s %s', key_hash, account_id, masked) from read_v1.api_keys
+union all
+select format('period %s %s %s %s %s %s', account_id, (extract(epoch from period_start) * 1000000)::bigint,
+	(extract(epoch from period_end) * 1000000)::bigint, plan, coalesce(character_limit::text, 'none'), characters) from read_v1.usage_periods
+union all
+select format('reservation %s %s %s %s %s', reservation_id, stream, account_id, characters,
+	(extract(epoch from expires_at) * 1000000)::bigint) from read_v1.open_reservations`
+
+// readModels are the rows of the read_v1 views now.
+func (s *server) readModels() ([]string, error) {
+	connection, err := pgx.Connect(s.t.Context(), postgres.SocketURL(filepath.Join(s.data, "postgres", "run"), postgres.Database))
+	if err != nil {
+		return nil, err
+	}
+	defer connection.Close(s.t.Context())
+	rows, err := connection.Query(s.t.Context(), viewRows)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[string])
+}
+
+// requireSettledBooks waits until no reservation is open any more and the read models show it.
+func (s *server) requireSettledBooks() books {
+	s.t.Helper()
+	s.eventually(func() bool { return s.readLog().openReservations() == 0 })
+	return s.requireReadModelsFollowLog()
+}
+
+// requireReadModelsFollowLog waits for the read models to be a fold of the log, and returns that.
+func (s *server) requireReadModelsFollowLog() (b books) {
+	s.t.Helper()
+	require.EventuallyWithT(s.t, func(c *assert.CollectT) {
+		b = s.readLog()
+		rows, err := s.readModels()
+		require.NoError(c, err)
+		require.ElementsMatch(c, b.rows(), rows)
+	}, patience, 10*pause)
+	return b
+}
+
+// requireAccountShows checks what the account's owner sees.
+func (b books) requireAccountShows(t *testing.T, customers ...customer) {
+	t.Helper()
+	for _, c := range customers {
+		require.Equal(t, b.charactersOf(c.id), c.usage(t), "GET /v1/account of %s", c.id)
+	}
+}

@@ -1,0 +1,164 @@
+package main_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	bytesRoute    = "/v1/ai/speech/bytes"
+	detailedRoute = "/v1/ai/speech"
+)
+
+// customer is an account with its key.
+type customer struct {
+	server *server
+	id     string
+	key    string
+}
+
+// openAccount opens an account as recitalctl does.
+func (s *server) openAccount(plan string) customer {
+	s.t.Helper()
+	request, err := http.NewRequest(http.MethodPost, s.admin+"/admin/accounts", strings.NewReader(fmt.Sprintf(`{"plan":%q}`, plan)))
+	require.NoError(s.t, err)
+	request.Header.Set("Authorization", "Bearer "+s.secret("operator-token"))
+	request.Header.Set("Content-Type", "application/json")
+	reply := do(s.t, request)
+	require.Equal(s.t, 200, reply.status, reply.text())
+	var opened struct {
+		Account string `json:"account_id"`
+		Key     string `json:"apikey"`
+	}
+	reply.decode(s.t, &opened)
+	return customer{server: s, id: opened.Account, key: opened.Key}
+}
+
+// operator is the account of the first start.
+func (s *server) operator() customer { return customer{server: s, id: "operator", key: s.key} }
+
+// at is the same account at another recitald on the same data.
+func (c customer) at(s *server) customer { return customer{server: s, id: c.id, key: c.key} }
+
+// reply is a whole answer.
+type reply struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+func (r reply) text() string { return string(r.body) }
+
+func (r reply) decode(t *testing.T, into any) {
+	t.Helper()
+	require.NoError(t, json.Unmarshal(r.body, into), r.text())
+}
+
+func do(t *testing.T, request *http.Request) reply {
+	t.Helper()
+	response, err := http.DefaultClient.Do(request.WithContext(t.Context()))
+	require.NoError(t, err)
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	return reply{status: response.StatusCode, header: response.Header, body: body}
+}
+
+// order is a JSON body of the speech routes.
+type order map[string]any
+
+func (o order) encode() *bytes.Reader {
+	encoded, err := json.Marshal(o)
+	if err != nil {
+		panic(err) // a test wrote what is no JSON
+	}
+	return bytes.NewReader(encoded)
+}
+
+func (c customer) request(method, path string, body io.Reader, headers ...string) *http.Request {
+	request, err := http.NewRequest(method, c.server.address+path, body)
+	if err != nil {
+		panic(err) // a test wrote an address that is none
+	}
+	request.Header.Set("X-Api-Key", c.key)
+	request.Header.Set("Content-Type", "application/json")
+	for i := 0; i+1 < len(headers); i += 2 {
+		request.Header.Set(headers[i], headers[i+1])
+	}
+	return request
+}
+
+// post sends an order and takes the whole answer.
+func (c customer) post(t *testing.T, path string, o order, headers ...string) reply {
+	t.Helper()
+	return do(t, c.request(http.MethodPost, path, o.encode(), headers...))
+}
+
+// usage is what GET /v1/account shows right now, in characters.
+func (c customer) usage(t *testing.T, headers ...string) int64 {
+	t.Helper()
+	answer := do(t, c.request(http.MethodGet, "/v1/account", nil, headers...))
+	require.Equal(t, 200, answer.status, answer.text())
+	var account struct {
+		Usage struct {
+			Characters int64 `json:"characters"`
+		} `json:"usage"`
+	}
+	answer.decode(t, &account)
+	return account.Usage.Characters
+}
+
+// recording is the answer of the detailed route.
+type recording struct {
+	Audio      string `json:"audio"`
+	Seed       *int64 `json:"seed"`
+	Timestamps []word `json:"timestamps"`
+	Durations  []word `json:"durations"`
+}
+
+type word struct {
+	Text     string  `json:"text"`
+	Start    float64 `json:"start"`    // seconds
+	Duration float64 `json:"duration"` // seconds
+}
+
+func (r recording) sound(t *testing.T) []byte {
+	t.Helper()
+	sound, err := base64.StdEncoding.DecodeString(r.Audio)
+	require.NoError(t, err)
+	return sound
+}
+
+// slowly is a client whose machine takes little ahead of what it reads, so that it holds the server back.
+func slowly() *http.Client {
+	small := func(_, _ string, connection syscall.RawConn) (err error) {
+		failed := connection.Control(func(fd uintptr) {
+			err = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 16<<10)
+		})
+		if failed != nil {
+			return failed
+		}
+		return err
+	}
+	dialer := &net.Dialer{Control: small}
+	return &http.Client{Transport: &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true}}
+}
+
+// prose is a text of so many characters, some of them longer than a byte.
+func prose(characters int) string {
+	var text []rune
+	for i := 1; len(text) < characters; i++ {
+		text = append(text, []rune(fmt.Sprintf("The quick brown fox number %d jumps over the café. ", i))...)
+	}
+	return string(text[:characters-1]) + "."
+}

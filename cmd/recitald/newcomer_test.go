@@ -1,0 +1,76 @@
+package main_test
+
+import (
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/audio"
+	"github.com/recital-tts/recital/internal/audio/libav/libavtest"
+)
+
+func TestANewcomerHearsSpeechStopsAndFindsAllDataAgain(t *testing.T) {
+	t.Parallel()
+	data := dataFolder(t)
+
+	// given a first start, which tells what is needed
+	first := start(t, data)
+	require.Equal(t, data, first.told(folderLine))
+	require.Equal(t, first.secret("dev-api-key"), first.key)
+	requireAnswers(t, first)
+
+	// when the printed line is run, then it makes an mp3 that plays
+	hello := first.runCurlLine()
+	decoded, err := libavtest.Decode(audio.MP3, []byte(hello))
+	require.NoError(t, err)
+	require.Equal(t, 24000, decoded.Rate)
+	require.Greater(t, decoded.Seconds(), 1.0)
+	used := first.operator().usage(t)
+	require.EqualValues(t, len("Hello world. This is Recital."), used)
+
+	// when Ctrl-C is pressed, then everything ends cleanly
+	children := first.children()
+	require.NotEmpty(t, first.workers("engine"))
+	require.NotEmpty(t, first.workers("codec"))
+	require.Contains(t, children, first.postmaster())
+	first.interrupt()
+	require.NoError(t, first.err, "the exit code")
+	require.NotRegexp(t, "level=(WARN|ERROR)", read(t, first.log))
+	for _, child := range children {
+		require.False(t, child.lives(), "%v was left behind", child.args)
+	}
+	require.NoFileExists(t, filepath.Join(data, "postgres", "data", "postmaster.pid"))
+
+	// when it is started again, then key, account and usage are there
+	second := start(t, data)
+	require.Equal(t, first.key, second.key)
+	require.Equal(t, used, second.operator().usage(t))
+	second.requireSettledBooks()
+}
+
+func requireAnswers(t *testing.T, s *server) {
+	t.Helper()
+	for path, want := range map[string]string{"/health_check": `{"status":"ok"}`, "/ready_check": `{"status":"ready"}`} {
+		answer := do(t, s.operator().request(http.MethodGet, path, nil))
+		require.Equal(t, 200, answer.status)
+		require.JSONEq(t, want, answer.text())
+	}
+}
+
+// runCurlLine does what the welcome says, in an empty folder, and returns hello.mp3.
+func (s *server) runCurlLine() string {
+	s.t.Helper()
+	line := s.told(curlLine)
+	if _, err := exec.LookPath("curl"); err != nil {
+		return s.operator().post(s.t, bytesRoute, order{"text": "Hello world. This is Recital.", "voice": "leah"}).text()
+	}
+	folder := s.t.TempDir()
+	shell := exec.CommandContext(s.t.Context(), "/bin/sh", "-c", line)
+	shell.Dir = folder
+	output, err := shell.CombinedOutput()
+	require.NoError(s.t, err, string(output))
+	return read(s.t, filepath.Join(folder, "hello.mp3"))
+}

@@ -1,0 +1,114 @@
+package main_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	voice "github.com/recital-tts/recital/internal/speech"
+)
+
+func TestAudioLeavesBeforeTheSynthesisOfALongTextEnds(t *testing.T) {
+	t.Parallel()
+	s := start(t, dataFolder(t))
+	c := s.openAccount("free")
+	whole := listen(t, s.operator(), long())
+
+	// when a client has taken the first bytes of a long text, and holds the server back
+	stream := hold(t, c, long())
+
+	// then the characters are reserved but not settled, and the encoder still waits for the rest
+	s.eventually(func() bool { return len(s.reservationsOf(c)) == 1 })
+	require.Contains(t, s.reservationsOf(c)[0], stream.generation)
+	require.Zero(t, c.usage(t))
+	require.Equal(t, "1", s.metric("recital_codec_streams"))
+
+	// when no codec lives to encode the rest, then there is no rest: what the client had was not cut from a whole
+	cut := hold(t, s.openAccount("free"), long())
+	for _, codec := range s.workers("codec") {
+		codec.kill(t)
+	}
+	for _, a := range []attempt{stream.rest(), cut.rest()} {
+		require.Error(t, a.err)
+		require.Less(t, len(a.body), len(whole[long()]))
+	}
+	s.requireSettledBooks().requireFair(t, []attempt{stream.attempt, cut.attempt})
+}
+
+func TestASlowClientGetsEverythingAndPaysForAll(t *testing.T) {
+	t.Parallel()
+	s := start(t, dataFolder(t))
+	c := s.openAccount("free")
+	whole := listen(t, s.operator(), long())
+
+	// given a client that stopped reading for as long as others needed
+	stream := hold(t, c, long())
+	listen(t, s.operator(), everyKind()...)
+
+	// when it reads on, then it gets all, and its account shows all at once
+	a := stream.rest()
+	require.NoError(t, a.err)
+	whole.requireWhole(t, []attempt{a})
+	require.Equal(t, a.speech.characters, c.usage(t))
+}
+
+func TestAClientThatHangsUpPaysForWhatWasHandedOver(t *testing.T) {
+	t.Parallel()
+	s := start(t, dataFolder(t))
+	c := s.openAccount("free")
+
+	// when a client hangs up in the middle of a long text
+	hold(t, c, long()).hangUp()
+
+	// then it pays for whole segments that were handed over, not for the rest, and nothing stays reserved
+	books := s.requireSettledBooks()
+	require.Contains(t, segmentEnds(prose(int(long().characters))), books.charactersOf(c.id))
+	books.requireAccountShows(t, c)
+}
+
+// segmentEnds are the numbers of characters after which the synthesis of a text can have been interrupted.
+func segmentEnds(text string) []int64 {
+	ends := []int64{0}
+	for _, segment := range voice.Split(text) {
+		ends = append(ends, ends[len(ends)-1]+int64(segment.Characters))
+	}
+	return ends[:len(ends)-1] // the last end is no interruption
+}
+
+// reservationsOf are the open ones in the read model, as rows.
+func (s *server) reservationsOf(c customer) (open []string) {
+	s.t.Helper()
+	rows, err := s.readModels()
+	require.NoError(s.t, err)
+	for _, row := range rows {
+		if strings.HasPrefix(row, "reservation ") && strings.Contains(row, " "+c.id+" ") {
+			open = append(open, row)
+		}
+	}
+	return open
+}
+
+// metrics are all figures, as Prometheus gets them.
+func (s *server) metrics() string {
+	s.t.Helper()
+	request, err := http.NewRequest(http.MethodGet, s.admin+"/metrics", http.NoBody)
+	require.NoError(s.t, err)
+	request.Header.Set("Authorization", "Bearer "+s.secret("auditor-token"))
+	answer := do(s.t, request)
+	require.Equal(s.t, 200, answer.status)
+	return answer.text()
+}
+
+// metric is the value of a figure without labels.
+func (s *server) metric(name string) string {
+	s.t.Helper()
+	for line := range strings.Lines(s.metrics()) {
+		if value, found := strings.CutPrefix(line, name+" "); found {
+			return strings.TrimSpace(value)
+		}
+	}
+	require.Fail(s.t, "there is no such metric", name)
+	return ""
+}

@@ -1,0 +1,161 @@
+package main_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/postgres/pgtest"
+)
+
+const (
+	patience = time.Minute // ends only waits that would never end
+	pause    = 10 * time.Millisecond
+)
+
+// server is a running recitald, as a person has it in a terminal: it has its own process group.
+type server struct {
+	t       *testing.T
+	data    string
+	command *exec.Cmd
+	ended   chan struct{}
+	err     error // of the process; readable after ended is closed
+
+	output  string // the file of standard output
+	log     string // the file of standard error
+	address string
+	admin   string
+	key     string // of the operator account
+}
+
+// dataFolder is one that the user of Postgres can enter. When the test has ended, however it ended, it is gone, and so
+// is the Postgres in it.
+func dataFolder(t *testing.T) string {
+	t.Helper()
+	return filepath.Dir(pgtest.ClusterDir(t)) // recitald keeps its cluster in <data>/postgres
+}
+
+// start starts recitald and returns when it has said that it runs.
+func start(t *testing.T, data string, flags ...string) *server {
+	t.Helper()
+	said, err := os.MkdirTemp(data, "said-") // it goes with the folder
+	require.NoError(t, err)
+	s := &server{t: t, data: data, ended: make(chan struct{}), output: filepath.Join(said, "stdout"), log: filepath.Join(said, "stderr")}
+	s.launch(append([]string{"--http-addr=127.0.0.1:0", "--admin-addr=127.0.0.1:0", "--data-dir=" + data}, flags...))
+	t.Cleanup(s.kill)
+	s.readWelcome()
+	return s
+}
+
+func (s *server) launch(flags []string) {
+	s.t.Helper()
+	stdout, err := os.Create(s.output)
+	require.NoError(s.t, err)
+	defer stdout.Close()
+	stderr, err := os.Create(s.log)
+	require.NoError(s.t, err)
+	defer stderr.Close()
+
+	s.command = exec.Command(recitaldBinary, flags...)
+	s.command.Stdout, s.command.Stderr = stdout, stderr
+	s.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread() // Pdeathsig kills when the thread ends that started the process
+		defer runtime.UnlockOSThread()
+		defer close(s.ended)
+		err := s.command.Start()
+		started <- err
+		if err == nil {
+			s.err = s.command.Wait()
+		}
+	}()
+	require.NoError(s.t, <-started)
+}
+
+var (
+	addressLine = regexp.MustCompile(`(?m)^  address +(http://\S+)$`)
+	adminLine   = regexp.MustCompile(`(?m)^  admin +(http://\S+)`)
+	keyLine     = regexp.MustCompile(`(?m)^  API key +(\S+)`)
+	folderLine  = regexp.MustCompile(`(?m)^  data folder +(\S+)$`)
+	curlLine    = regexp.MustCompile(`(?m)^  (curl .+)$`)
+)
+
+func (s *server) readWelcome() {
+	s.t.Helper()
+	s.eventually(func() bool { return strings.Contains(s.said(), "Ctrl-C stops everything") || s.hasEnded() })
+	require.False(s.t, s.hasEnded(), "recitald did not start: %s", read(s.t, s.log))
+	s.address = s.told(addressLine)
+	s.admin = s.told(adminLine)
+	s.key = s.told(keyLine)
+}
+
+// said is what recitald has printed so far.
+func (s *server) said() string {
+	s.t.Helper()
+	return read(s.t, s.output)
+}
+
+func (s *server) told(line *regexp.Regexp) string {
+	s.t.Helper()
+	found := line.FindStringSubmatch(s.said())
+	require.NotNil(s.t, found, "the welcome lacks %s:\n%s", line, s.said())
+	return found[1]
+}
+
+func (s *server) hasEnded() bool {
+	select {
+	case <-s.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// interrupt does what Ctrl-C in a terminal does, and returns when recitald has ended.
+func (s *server) interrupt() {
+	s.t.Helper()
+	require.NoError(s.t, syscall.Kill(-s.command.Process.Pid, syscall.SIGINT))
+	s.awaitEnd()
+}
+
+// kill is kill -9 for recitald alone. A recitald that has ended is left in peace.
+func (s *server) kill() {
+	_ = s.command.Process.Kill() // an error says that it has ended
+	<-s.ended
+}
+
+func (s *server) awaitEnd() {
+	s.t.Helper()
+	select {
+	case <-s.ended:
+	case <-time.After(patience):
+		require.Fail(s.t, "recitald does not end", read(s.t, s.log))
+	}
+}
+
+// secret reads a file of the data folder that holds a token or key.
+func (s *server) secret(name string) string {
+	s.t.Helper()
+	return strings.TrimSpace(read(s.t, filepath.Join(s.data, name)))
+}
+
+func (s *server) eventually(condition func() bool) {
+	s.t.Helper()
+	require.Eventually(s.t, condition, patience, pause)
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return string(content)
+}

@@ -1,0 +1,51 @@
+package main_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/postgres"
+)
+
+func TestAReplyWaitsForItsUsageToBeVisibleOrSaysThatItIsNot(t *testing.T) {
+	t.Parallel()
+	s := start(t, dataFolder(t))
+	c := s.openAccount("free")
+	text := order{"text": prose(100), "voice": "leah"}
+
+	// given read models that can be read but not written
+	unlock := s.lockUsage()
+
+	// when speech is made, then the reply says that the account does not show it yet
+	late := c.post(t, detailedRoute, text)
+	require.Equal(t, 200, late.status)
+	require.Equal(t, "true", late.header.Get("X-Recital-Stale"))
+	require.Zero(t, c.usage(t))
+
+	// when they can be written again, then whoever names the reply's position is shown it
+	unlock()
+	require.EqualValues(t, 100, c.usage(t, "X-Recital-Min-Position", late.header.Get("X-Recital-Position")))
+	prompt := c.post(t, detailedRoute, text)
+	require.Empty(t, prompt.header.Get("X-Recital-Stale"))
+	require.EqualValues(t, 200, c.usage(t))
+}
+
+// lockUsage keeps everybody from writing the read model of usage.
+func (s *server) lockUsage() (unlock func()) {
+	s.t.Helper()
+	ctx := s.t.Context()
+	connection, err := pgx.Connect(ctx, postgres.SocketURL(filepath.Join(s.data, "postgres", "run"), postgres.Database))
+	require.NoError(s.t, err)
+	s.t.Cleanup(func() { _ = connection.Close(ctx) })
+	transaction, err := connection.Begin(ctx)
+	require.NoError(s.t, err)
+	_, err = transaction.Exec(ctx, "lock table read_v1.usage_periods, read_v1.open_reservations in share mode") // and what is beneath
+	require.NoError(s.t, err)
+	return func() {
+		s.t.Helper()
+		require.NoError(s.t, transaction.Rollback(ctx))
+	}
+}
