@@ -92,6 +92,7 @@ func do(t *testing.T, request *http.Request) *http.Response {
 
 func TestAFolderWithALongPath(t *testing.T) {
 	cfg := config(t)
+	t.Setenv("TMPDIR", cfg.DataDir) // the sockets go there, and with the test
 	cfg.DataDir = filepath.Join(cfg.DataDir, strings.Repeat("deep/", 30))
 	a := open(t, cfg)
 	positionOfASynthesis(t, a, secret(t, cfg, "dev-api-key"))
