@@ -236,7 +236,7 @@ func TestExpireEndsWhatIsDue(t *testing.T) {
 
 func TestMoreExpiresThanOneAppendTakes(t *testing.T) {
 	// given a free account with very many reservations, of an instance that was killed
-	const open = 3_000
+	const open = 5_000
 	w := newWorld(t)
 	id := w.open("free")
 	last := w.ledger()
@@ -245,7 +245,7 @@ func TestMoreExpiresThanOneAppendTakes(t *testing.T) {
 	for range open / 500 {
 		events := make([]any, 500)
 		for i := range events {
-			events[i] = usage.Reserved{Account: id, Reservation: uuid.NewString(), Characters: 4, At: w.clock.Now(), ExpiresAt: w.clock.Now().Add(longest)}
+			events[i] = usage.Reserved{Account: id, Reservation: uuid.NewString(), Characters: 2, At: w.clock.Now(), ExpiresAt: w.clock.Now().Add(longest)}
 		}
 		at = w.other(w.stream(id), at, events...)
 	}

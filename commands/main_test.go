@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 }
 
 // patience bounds what is waited for on a machine that is busy; nothing is timed.
-const patience = 5 * time.Second
+const patience = time.Minute
 
 // longest is how long reservations live.
 const longest = 10 * time.Minute

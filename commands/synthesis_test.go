@@ -240,6 +240,21 @@ func TestAHangUpSettlesWhatWasTaken(t *testing.T) {
 	s.requireIdle(id)
 }
 
+func TestATextWithNothingToSayCountsWhenItIsTaken(t *testing.T) {
+	s := newStudio(t)
+	id := s.open("free")
+	for _, text := range []string{"…", "?!", " "} {
+		reply := s.begin(t.Context(), order(id, text, audio.Raw))
+		require.ErrorIs(t, reply.Write(t.Context(), &client{}), errHungUp)
+		require.Zero(t, s.books(id).settled[reply.ID()])
+
+		reply = s.begin(t.Context(), order(id, text, audio.Raw))
+		require.NoError(t, reply.Write(t.Context(), io.Discard))
+		require.EqualValues(t, utf8.RuneCountInString(text), s.books(id).settled[reply.ID()])
+	}
+	s.requireIdle(id)
+}
+
 func TestAHangUpWithARealEncoder(t *testing.T) {
 	s := newStudio(t)
 	characters, _ := s.segments(story)

@@ -109,7 +109,10 @@ func (a *App) prepareDataDir(context.Context) error {
 	if err := os.MkdirAll(absolute, 0o711); err != nil {
 		return err
 	}
-	return a.lockDataDir()
+	if err := a.lockDataDir(); err != nil {
+		return err
+	}
+	return a.removeUnfinished()
 }
 
 func (a *App) openLog(ctx context.Context) error {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/recital-tts/recital/domain/account"
@@ -92,8 +93,24 @@ func (a *App) fileOnce(name string, content func() (string, error)) (string, err
 	return strings.TrimSpace(string(final)), nil
 }
 
+const unfinished = ".new-*"
+
+// removeUnfinished removes what starts left that were killed while they wrote a secret.
+func (a *App) removeUnfinished() error {
+	left, err := filepath.Glob(a.cfg.path(unfinished))
+	if err != nil {
+		return err
+	}
+	for _, path := range left {
+		if err := os.Remove(path); err != nil {
+			return fmt.Errorf("removing an unfinished file: %w", err)
+		}
+	}
+	return nil
+}
+
 func (a *App) writeOnce(path, text string) error {
-	temporary, err := os.CreateTemp(a.cfg.DataDir, ".new-*") // 0600
+	temporary, err := os.CreateTemp(a.cfg.DataDir, unfinished) // 0600
 	if err != nil {
 		return err
 	}

@@ -45,6 +45,9 @@ func TestAFileIsWholeAfterACrash(t *testing.T) {
 		made, err := inFolder(dir).fileOnce("token", saying("second"))
 		require.NoError(t, err)
 		assert.Equal(t, "second", made)
+
+		require.NoError(t, inFolder(dir).removeUnfinished())
+		assert.Equal(t, []string{"token"}, names(t, dir))
 	})
 	t.Run("after it was in place", func(t *testing.T) {
 		dir := t.TempDir()

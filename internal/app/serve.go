@@ -102,7 +102,7 @@ func (a *App) ready() error {
 		return errors.New("the read models are catching up")
 	}
 	if a.public.server != nil && a.public.server.Draining() {
-		return errors.New("draining")
+		return ops.ErrDraining
 	}
 	if !a.engines.Healthy() {
 		return errors.New("no speech engine runs")

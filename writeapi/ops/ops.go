@@ -3,6 +3,7 @@ package ops
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 
@@ -12,9 +13,12 @@ import (
 // maxEcho is the largest body that is echoed or made, in bytes. The tag of echoRequest and the route's limit agree.
 const maxEcho = 10 << 20
 
+// ErrDraining is why an instance is not ready that finishes what it has begun.
+var ErrDraining = errors.New("draining")
+
 // API answers about this instance.
 type API struct {
-	Ready func() error // nil when requests can be served; the error is for operators and not shown
+	Ready func() error // nil when requests can be served; otherwise why not, which only ErrDraining is shown of
 }
 
 // Routes are the rows for the public route table.
@@ -36,10 +40,15 @@ func (a *API) health(*web.Call, struct{}) (web.Reply, error) {
 }
 
 func (a *API) ready(call *web.Call, _ struct{}) (web.Reply, error) {
-	if a.Ready() != nil {
-		return web.JSON(status{"unavailable"}).WithStatus(http.StatusServiceUnavailable).WithHeader("Retry-After", "1"), nil
+	err := a.Ready()
+	if err == nil {
+		return web.JSON(status{"ready"}), nil
 	}
-	return web.JSON(status{"ready"}), nil
+	why := status{"unavailable"}
+	if errors.Is(err, ErrDraining) {
+		why = status{"draining"}
+	}
+	return web.JSON(why).WithStatus(http.StatusServiceUnavailable).WithHeader("Retry-After", "1"), nil
 }
 
 type echoRequest struct {

@@ -1,0 +1,257 @@
+package readapi
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+	"pgregory.net/rapid"
+
+	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/plan"
+	"github.com/recital-tts/recital/domain/usage"
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/eventlog/catalog"
+	"github.com/recital-tts/recital/internal/eventlog/esdb"
+	"github.com/recital-tts/recital/internal/eventnode/nodetest"
+	"github.com/recital-tts/recital/internal/feed"
+	"github.com/recital-tts/recital/internal/postgres/pgtest"
+	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/projections"
+)
+
+// TestMain ignores two goroutines of fasthttp: its clock, and the cleaner of a worker pool that sleeps before it ends.
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m,
+		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"),
+		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"))
+}
+
+// patience bounds what is waited for on a machine that is busy; nothing is timed.
+const patience = time.Minute
+
+// world is a log whose events become rows, and the API over these.
+type world struct {
+	t         testing.TB
+	log       eventlog.Log
+	registry  *eventlog.Registry
+	projector *feed.Projector
+	pool      *pgxpool.Pool
+	api       *API
+}
+
+func newWorld(t testing.TB) *world {
+	t.Helper()
+	client, err := esdb.Open(esdb.Config{Socket: nodetest.Start(t)})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, client.Close()) })
+	w := &world{t: t, log: client, pool: pgtest.New(t)}
+	w.registry, err = catalog.Registry()
+	require.NoError(t, err)
+	identity, err := eventlog.Identify(t.Context(), client, w.registry, uuid.New(), time.Now())
+	require.NoError(t, err)
+	w.projector, err = feed.NewProjector(feed.Config{
+		Log: client, Registry: w.registry, Pool: w.pool, Identity: identity, Projections: projections.All(), Instance: "test",
+	})
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- w.projector.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		require.NoError(t, <-ended)
+	})
+	<-w.projector.CaughtUp()
+	w.api = &API{Pool: w.pool}
+	return w
+}
+
+func (w *world) write(stream string, events ...any) {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	meta := eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorSystem}, Time: time.Now()}
+	proposed, err := w.registry.Encode(uuid.New(), 0, meta, events...)
+	require.NoError(w.t, err)
+	appended, err := w.log.Append(ctx, stream, eventlog.NoStream, proposed)
+	require.NoError(w.t, err)
+	require.NoError(w.t, w.projector.Wait(ctx, appended.Position))
+}
+
+func opened(id string, t plan.Type, at time.Time) account.Opened {
+	return account.Opened{Account: id, Plan: t, At: at}
+}
+
+// keys knows every account by its id.
+type keys struct{}
+
+func (keys) APIKey(_ context.Context, key string) (web.Principal, error) {
+	return web.Principal{Account: key, Key: "masked"}, nil
+}
+
+// get asks a real server.
+func (w *world) get(key string) (int, map[string]any) {
+	w.t.Helper()
+	server, err := web.NewServer(web.Config{Routes: w.api.Routes(), Authenticator: keys{}, Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(w.t, err)
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(w.t, err)
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(ln) }()
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		require.NoError(w.t, server.Shutdown(ctx))
+		require.NoError(w.t, <-served)
+	}()
+	request, err := http.NewRequest(http.MethodGet, "http://"+ln.Addr().String()+"/v1/account", nil)
+	require.NoError(w.t, err)
+	if key != "" {
+		request.Header.Set("x-api-key", key)
+	}
+	transport := &http.Transport{}
+	defer transport.CloseIdleConnections()
+	response, err := transport.RoundTrip(request)
+	require.NoError(w.t, err)
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	require.NoError(w.t, err)
+	var value map[string]any
+	require.NoError(w.t, json.Unmarshal(body, &value), "%s", body)
+	return response.StatusCode, value
+}
+
+func TestGetAccount(t *testing.T) {
+	// given an account with two keys that has used some of its period of now
+	w := newWorld(t)
+	at := time.Now().UTC().Truncate(time.Second).Add(-time.Hour)
+	w.write("account-a1", opened("a1", plan.Free, at),
+		account.APIKeyCreated{Account: "a1", Hash: "h1", Masked: "rk_aaaa****1111", At: at},
+		account.APIKeyCreated{Account: "a1", Hash: "h2", Masked: "rk_bbbb****2222", Name: "laptop <1>", At: at.Add(time.Second)},
+		account.APIKeyCreated{Account: "a1", Hash: "h3", Masked: "rk_cccc****3333", At: at.Add(time.Second)})
+	begin, end := usage.MonthlyPeriod(at, time.Now())
+	limit := int64(15_000)
+	w.write(fmt.Sprintf("usage-a1-%d", begin.Unix()),
+		usage.PeriodOpened{Account: "a1", Plan: plan.Free, Limit: &limit, Start: begin, End: end},
+		usage.Reserved{Account: "a1", Reservation: "r1", Characters: 100, At: at, ExpiresAt: end},
+		usage.Settled{Account: "a1", Reservation: "r1", Characters: 60, Start: begin, At: at},
+		usage.Reserved{Account: "a1", Reservation: "r2", Characters: 500, At: at, ExpiresAt: end})
+	w.write("account-a2", opened("a2", plan.Enterprise, at))
+
+	// then it is shown as documented; what is open does not count
+	status, got := w.get("a1")
+	require.Equal(t, http.StatusOK, status)
+	unix := func(at time.Time) float64 { return float64(at.Unix()) }
+	require.Equal(t, map[string]any{
+		"plan": map[string]any{"type": "free", "commercial_use_allowed": false, "character_limit": 15_000.0},
+		"usage": map[string]any{
+			"characters": 60.0, "playground_characters": 0.0, "credit_characters": 0.0,
+			"instant_voices": 0.0, "professional_voices": 0.0, "period_end": unix(end),
+		},
+		"apikeys": []any{
+			map[string]any{"masked": "rk_aaaa****1111", "name": nil, "created_at": unix(at)},
+			map[string]any{"masked": "rk_bbbb****2222", "name": "laptop <1>", "created_at": unix(at.Add(time.Second))},
+			map[string]any{"masked": "rk_cccc****3333", "name": nil, "created_at": unix(at.Add(time.Second))},
+		},
+		"accepted_tos": false, "sub_state": nil, "cancel_at_period_end": false,
+	}, got)
+
+	// and so is one without limit, keys or use
+	status, got = w.get("a2")
+	require.Equal(t, http.StatusOK, status)
+	require.Equal(t, map[string]any{"type": "enterprise", "commercial_use_allowed": true, "character_limit": nil}, got["plan"])
+	require.Equal(t, []any{}, got["apikeys"])
+	require.Equal(t, 0.0, got["usage"].(map[string]any)["characters"])
+	require.Equal(t, unix(end), got["usage"].(map[string]any)["period_end"])
+
+	status, _ = w.get("a3")
+	require.Equal(t, http.StatusNotFound, status)
+	status, _ = w.get("")
+	require.Equal(t, http.StatusUnauthorized, status)
+}
+
+func TestOnlyThePeriodOfNowCounts(t *testing.T) {
+	w := newWorld(t)
+	at := time.Date(2026, 1, 31, 10, 0, 0, 0, time.UTC)
+	w.write("account-a1", opened("a1", plan.Pro, at))
+	for month := range 3 {
+		begin, end := usage.MonthlyPeriod(at, at.AddDate(0, 0, 31*month))
+		id := fmt.Sprint(month)
+		w.write("usage-a1-"+id,
+			usage.PeriodOpened{Account: "a1", Plan: plan.Pro, Start: begin, End: end},
+			usage.Reserved{Account: "a1", Reservation: id, Characters: 10, At: begin, ExpiresAt: end},
+			usage.Settled{Account: "a1", Reservation: id, Characters: int64(month + 1), Start: begin, At: begin})
+	}
+	for _, c := range []struct {
+		now        string
+		characters int64
+		end        string
+	}{
+		{"2026-01-31T10:00:00Z", 1, "2026-02-28T10:00:00Z"},
+		{"2026-02-28T09:59:59Z", 1, "2026-02-28T10:00:00Z"},
+		{"2026-02-28T10:00:00Z", 2, "2026-03-31T10:00:00Z"},
+		{"2026-03-31T10:00:00Z", 3, "2026-04-30T10:00:00Z"},
+		{"2026-04-30T10:00:00Z", 0, "2026-05-31T10:00:00Z"}, // not opened yet
+	} {
+		now, err := time.Parse(time.RFC3339, c.now)
+		require.NoError(t, err)
+		end, err := time.Parse(time.RFC3339, c.end)
+		require.NoError(t, err)
+		got, err := w.api.readAccount(t.Context(), "a1", now)
+		require.NoError(t, err)
+		require.Equal(t, c.characters, got.Usage.Characters, c.now)
+		require.Equal(t, end.Unix(), *got.Usage.PeriodEnd, c.now)
+	}
+}
+
+// The query computes the end of a period that is not opened yet as the domain does.
+func TestThePeriodsEndIsTheDomains(t *testing.T) {
+	w := newWorld(t)
+	rapid.Check(t, func(r *rapid.T) {
+		at := anyTime(r, "opened")
+		if rapid.Bool().Draw(r, "at the end of a month") {
+			at = time.Date(at.Year(), at.Month()+1, 1, at.Hour(), at.Minute(), 0, 0, time.UTC).AddDate(0, 0, -rapid.IntRange(1, 3).Draw(r, "days before"))
+		}
+		id := uuid.NewString()
+		w.write("account-"+id, opened(id, plan.Free, at))
+		nows := []time.Time{at, at.AddDate(0, -5, 0), at.AddDate(0, 1, 0), at.AddDate(0, 1, -1), at.AddDate(1, 0, 0)}
+		for range 10 {
+			now := anyTime(r, "now")
+			begin, end := usage.MonthlyPeriod(at, now)
+			nows = append(nows, now, begin, begin.Add(-time.Microsecond), end) // the boundaries, too
+		}
+		for _, now := range nows {
+			_, end := usage.MonthlyPeriod(at, now)
+			got, err := w.api.readAccount(context.Background(), id, now)
+			require.NoError(r, err)
+			require.Equal(r, end.Unix(), *got.Usage.PeriodEnd, "opened %s, now %s", at, now)
+		}
+	})
+}
+
+func anyTime(r *rapid.T, label string) time.Time {
+	first := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
+	last := time.Date(2034, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
+	return time.Unix(rapid.Int64Range(first, last).Draw(r, label), 0).UTC()
+}
+
+func TestWithoutReadModelsThereIsAnError(t *testing.T) {
+	w := &world{t: t, pool: pgtest.New(t)}
+	w.api = &API{Pool: w.pool}
+	status, got := w.get("a1")
+	require.Equal(t, http.StatusInternalServerError, status)
+	require.NotContains(t, fmt.Sprint(got), "read_v1")
+	_, err := w.api.readAccount(t.Context(), "a1", time.Now())
+	require.Empty(t, domain.CodeOf(err))
+}
