@@ -49,18 +49,15 @@ const accountQuery = `
 select a.plan,
        coalesce(p.characters, 0),
        coalesce(p.playground_characters, 0),
-       coalesce(p.period_end, (
-           select min(a.opened_at + make_interval(months => n))
-           from generate_series(1, greatest(1, 2 + 12 * (extract(year from t.now) - extract(year from a.opened_at))::int
-                                                 + (extract(month from t.now) - extract(month from a.opened_at))::int)) n
-           where a.opened_at + make_interval(months => n) > t.now)),
-       coalesce((
-           select array_agg(row(k.masked, k.name, k.created_at) order by k.created_at, k.masked)
-           from read_v1.api_keys k where k.account_id = a.account_id), '{}')
+       coalesce(p.period_end,
+                a.opened_at + make_interval(months => m.months + (a.opened_at + make_interval(months => m.months) <= $2)::int)),
+       array(select row(k.masked, k.name, k.created_at)
+             from read_v1.api_keys k where k.account_id = a.account_id order by k.created_at, k.masked)
 from read_v1.accounts a
-cross join (select $2::timestamptz as now) t
+cross join lateral (select greatest(1, (12 * (extract(year from $2::timestamptz) - extract(year from a.opened_at))
+                                           + (extract(month from $2::timestamptz) - extract(month from a.opened_at)))::int) as months) m
 left join read_v1.usage_periods p
-       on p.account_id = a.account_id and p.period_start <= t.now and p.period_end > t.now
+       on p.account_id = a.account_id and p.period_start <= $2 and p.period_end > $2
 where a.account_id = $1`
 
 type keyRow struct {

@@ -138,22 +138,10 @@ func (p *process) receive() {
 			break
 		}
 	}
-	p.awaitExit()
+	<-p.worker.Done()
 	p.outbox.close()
 	p.loseStreams()
 	close(p.ended)
-}
-
-// awaitExit reads what is left: workers.Process notices the exit at the end of the output.
-func (p *process) awaitExit() {
-	for {
-		select {
-		case <-p.worker.Done():
-			return
-		default:
-			_, _ = p.worker.Out.Read()
-		}
-	}
 }
 
 func (p *process) deliver(reply workers.Frame) error {

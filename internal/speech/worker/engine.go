@@ -40,25 +40,10 @@ func (e *engine) read() {
 		frame, err := e.process.Out.Read()
 		if err != nil {
 			e.process.Kill() // it may still run, with its output closed or out of step
-			e.drain()
-			return
-		}
-		e.frames <- frame
-	}
-}
-
-// drain reads to the end, so that the process is reaped.
-func (e *engine) drain() {
-	for {
-		select {
-		case <-e.process.Done():
-			return
-		default:
-		}
-		if _, err := e.process.Out.Read(); err != nil && !errors.Is(err, workers.ErrFrameTooLarge) {
 			<-e.process.Done()
 			return
 		}
+		e.frames <- frame
 	}
 }
 
