@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"log/slog"
-	"net"
 	"net/http"
 	"testing"
 	"time"
@@ -14,7 +12,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
 	"github.com/recital-tts/recital/domain"
@@ -28,15 +25,11 @@ import (
 	"github.com/recital-tts/recital/internal/feed"
 	"github.com/recital-tts/recital/internal/postgres/pgtest"
 	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/web/webtest"
 	"github.com/recital-tts/recital/projections"
 )
 
-// TestMain ignores two goroutines of fasthttp: its clock, and the cleaner of a worker pool that sleeps before it ends.
-func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m,
-		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"),
-		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"))
-}
+func TestMain(m *testing.M) { webtest.Main(m) }
 
 // patience bounds what is waited for on a machine that is busy; nothing is timed.
 const patience = time.Minute
@@ -103,26 +96,13 @@ func (keys) APIKey(_ context.Context, key string) (web.Principal, error) {
 // get asks a real server.
 func (w *world) get(key string) (int, map[string]any) {
 	w.t.Helper()
-	server, err := web.NewServer(web.Config{Routes: w.api.Routes(), Authenticator: keys{}, Logger: slog.New(slog.DiscardHandler)})
-	require.NoError(w.t, err)
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(w.t, err)
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(ln) }()
-	defer func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
-		defer cancel()
-		require.NoError(w.t, server.Shutdown(ctx))
-		require.NoError(w.t, <-served)
-	}()
-	request, err := http.NewRequest(http.MethodGet, "http://"+ln.Addr().String()+"/v1/account", nil)
+	url := webtest.Serve(w.t, web.Config{Routes: w.api.Routes(), Authenticator: keys{}})
+	request, err := http.NewRequest(http.MethodGet, url+"/v1/account", nil)
 	require.NoError(w.t, err)
 	if key != "" {
 		request.Header.Set("x-api-key", key)
 	}
-	transport := &http.Transport{}
-	defer transport.CloseIdleConnections()
-	response, err := transport.RoundTrip(request)
+	response, err := http.DefaultClient.Do(request)
 	require.NoError(w.t, err)
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)

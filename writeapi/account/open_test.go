@@ -4,15 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"io"
-	"log/slog"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/recital-tts/recital/commands"
 	domain "github.com/recital-tts/recital/domain/account"
@@ -21,15 +18,11 @@ import (
 	"github.com/recital-tts/recital/internal/eventlog/esdb"
 	"github.com/recital-tts/recital/internal/eventnode/nodetest"
 	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/web/webtest"
 	"github.com/recital-tts/recital/writeapi/account"
 )
 
-// TestMain ignores two goroutines of fasthttp: its clock, and the cleaner of a worker pool that sleeps before it ends.
-func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m,
-		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"),
-		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"))
-}
+func TestMain(m *testing.M) { webtest.Main(m) }
 
 // models stands for the read models.
 type models struct {
@@ -61,22 +54,9 @@ func serve(t *testing.T) *site {
 	s.registry, err = catalog.Registry()
 	require.NoError(t, err)
 	api := account.API{Accounts: commands.NewAccounts(commands.Journal{Log: s.log, Registry: s.registry}, time.Now), ReadModels: s.models}
-	server, err := web.NewServer(web.Config{
-		Routes: api.AdminRoutes(), Tokens: map[string]string{"operator": "op", "auditor": "au"}, Logger: slog.New(slog.DiscardHandler),
-	})
-	require.NoError(t, err)
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	s.url = "http://" + ln.Addr().String() + "/admin/accounts"
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(ln) }()
-	t.Cleanup(func() {
-		http.DefaultClient.CloseIdleConnections()
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		require.NoError(t, server.Shutdown(ctx))
-		require.NoError(t, <-served)
-	})
+	s.url = webtest.Serve(t, web.Config{
+		Routes: api.AdminRoutes(), Tokens: map[string]string{"operator": "op", "auditor": "au"},
+	}) + "/admin/accounts"
 	return s
 }
 

@@ -2,50 +2,28 @@ package ops_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/web/webtest"
 	"github.com/recital-tts/recital/writeapi/ops"
 )
 
-// TestMain ignores two goroutines of fasthttp: its clock, and the cleaner of a worker pool that sleeps before it ends.
-func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m,
-		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"),
-		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"))
-}
+func TestMain(m *testing.M) { webtest.Main(m) }
 
 const maxEcho = 10 << 20
 
 // serve runs the routes on a real server and gives its address.
 func serve(t *testing.T, api *ops.API) string {
 	t.Helper()
-	server, err := web.NewServer(web.Config{Routes: api.Routes(), Logger: slog.New(slog.DiscardHandler)})
-	require.NoError(t, err)
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(ln) }()
-	t.Cleanup(func() {
-		http.DefaultClient.CloseIdleConnections()
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		require.NoError(t, server.Shutdown(ctx))
-		require.NoError(t, <-served)
-	})
-	return "http://" + ln.Addr().String()
+	return webtest.Serve(t, web.Config{Routes: api.Routes()})
 }
 
 func ask(t *testing.T, method, url, contentType string, body []byte) (*http.Response, []byte) {

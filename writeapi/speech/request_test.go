@@ -5,27 +5,19 @@ import (
 	"context"
 	"encoding/json"
 	"io"
-	"log/slog"
 	"mime/multipart"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/web/webtest"
 )
 
-// TestMain ignores two goroutines of fasthttp: its clock, and the cleaner of a worker pool that sleeps before it ends.
-func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m,
-		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"),
-		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"))
-}
+func TestMain(m *testing.M) { webtest.Main(m) }
 
 // understood is what a request comes to, short of its synthesis.
 type understood struct {
@@ -56,20 +48,7 @@ func (anyKey) APIKey(context.Context, string) (web.Principal, error) {
 func serve(t *testing.T) string {
 	t.Helper()
 	routes := append((&API{}).Routes(), web.Post("/understand", understand, web.Forms(), web.MaxBody(maxBody)))
-	server, err := web.NewServer(web.Config{Routes: routes, Authenticator: anyKey{}, Logger: slog.New(slog.DiscardHandler)})
-	require.NoError(t, err)
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(ln) }()
-	t.Cleanup(func() {
-		http.DefaultClient.CloseIdleConnections()
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		require.NoError(t, server.Shutdown(ctx))
-		require.NoError(t, <-served)
-	})
-	return "http://" + ln.Addr().String()
+	return webtest.Serve(t, web.Config{Routes: routes, Authenticator: anyKey{}})
 }
 
 func post(t *testing.T, url, contentType, body string) (int, []byte) {

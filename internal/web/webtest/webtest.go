@@ -1,0 +1,49 @@
+// Package webtest serves routes on a real server for the tests of those who write them.
+package webtest
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/recital-tts/recital/internal/web"
+)
+
+// patience bounds the end of a server on a machine that is busy; nothing is timed.
+const patience = time.Minute
+
+// Main runs a package's tests and fails when they leave goroutines behind. Two of fasthttp are none of ours: its clock,
+// and the cleaner of a worker pool that sleeps before it ends.
+func Main(m *testing.M) {
+	goleak.VerifyTestMain(m,
+		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"),
+		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"))
+}
+
+// Serve runs a server until the test ends and gives its URL. Without a logger it logs nothing.
+func Serve(t testing.TB, config web.Config) string {
+	t.Helper()
+	if config.Logger == nil {
+		config.Logger = slog.New(slog.DiscardHandler)
+	}
+	server, err := web.NewServer(config)
+	require.NoError(t, err)
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(ln) }()
+	t.Cleanup(func() {
+		http.DefaultClient.CloseIdleConnections()
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		require.NoError(t, server.Shutdown(ctx))
+		require.NoError(t, <-served)
+	})
+	return "http://" + ln.Addr().String()
+}
