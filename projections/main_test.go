@@ -58,6 +58,7 @@ func newWorld(t testing.TB) *world {
 		cancel()
 		require.NoError(t, <-ended)
 	})
+	<-w.projector.CaughtUp() // the views are there
 	return w
 }
 
