@@ -24,6 +24,10 @@ const (
 	visibleTimeout = 2 * time.Second
 )
 
+// usageModel is the read model that shows a settlement. The others are not waited for: one that stopped is no reason
+// to call the reply stale.
+const usageModel = "usage"
+
 var errTaken = errors.New("the reply was carried out or given up before")
 
 // ReadModels waits until the live read models have reached a position of the log.
@@ -112,7 +116,7 @@ func (r *Reply) take(ctx context.Context) error {
 }
 
 // Write hands the audio to w as it comes, settles what was handed over, also after an error, and returns when the
-// settlement is visible in the read models, at most 2 s after it was made. A segment counts when all the audio that
+// settlement is visible in the account, at most 2 s after it was made. A segment counts when all the audio that
 // came with it has been taken by w.
 func (r *Reply) Write(ctx context.Context, w io.Writer) error {
 	if err := r.take(ctx); err != nil {
@@ -192,7 +196,7 @@ func (r *Reply) settle(ctx context.Context) error {
 func (r *Reply) awaitVisible(ctx context.Context) {
 	wait, cancel := context.WithTimeout(ctx, visibleTimeout)
 	defer cancel()
-	r.stale = r.synthesiser.ReadModels.Wait(wait, r.position) != nil
+	r.stale = r.synthesiser.ReadModels.Wait(wait, r.position, usageModel) != nil
 }
 
 // Recording is a synthesis that has ended, as a whole.
@@ -229,6 +233,9 @@ func (b *buffer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// ID names the synthesis in the log.
+func (r *Reply) ID() string { return r.reservation.ID.String() }
+
 // Characters is how many were reserved.
 func (r *Reply) Characters() int64 { return r.reservation.Characters }
 
@@ -248,6 +255,3 @@ func FindVoice(id string) (speech.Voice, error) {
 	}
 	return voice, nil
 }
-
-// ID names the synthesis in the log.
-func (r *Reply) ID() string { return r.reservation.ID.String() }

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -44,7 +46,10 @@ type models struct {
 	never  bool // they do not get there
 }
 
-func (m *models) Wait(ctx context.Context, position eventlog.Position, _ ...string) error {
+func (m *models) Wait(ctx context.Context, position eventlog.Position, names ...string) error {
+	if !slices.Equal(names, []string{"usage"}) {
+		return fmt.Errorf("waiting for %q, but only usage shows a settlement", names)
+	}
 	m.mu.Lock()
 	m.waited = append(m.waited, position)
 	m.mu.Unlock()

@@ -29,7 +29,7 @@ func (a *API) Routes() []web.Route {
 	tag := web.Tag("Speech")
 	return []web.Route{
 		web.Post("/v1/ai/speech/bytes", a.bytes, web.Forms(), web.MaxBody(maxBody), tag, web.Summary("Text to audio, streamed")),
-		web.Post("/v1/ai/speech", a.detailed, web.Forms(), web.MaxBody(maxBody), web.ReadModels("usage"), tag,
+		web.Post("/v1/ai/speech", a.detailed, web.Forms(), web.MaxBody(maxBody), tag,
 			web.Summary("Text to audio and word times, in JSON")),
 	}
 }
