@@ -78,7 +78,7 @@ func (w *world) pages(last eventlog.Position) [][]eventlog.Decoded {
 
 func (w *world) writeBare(pages [][]eventlog.Decoded, schema string) time.Duration {
 	w.t.Helper()
-	m := &member{projection: counters("bare")}
+	m := newMember(counters("bare"), generation{}, newParking(), nil)
 	table := m.projection.Tables[0]
 	w.exec("create schema " + schema)
 	for _, statement := range table.ddl(schema) {

@@ -14,6 +14,9 @@ import (
 // errMoved says that a checkpoint was not where this projector left it.
 var errMoved = errors.New("the checkpoint is not where this projector left it")
 
+// errRetired says that an operator dropped a generation meanwhile.
+var errRetired = errors.New("the generation was retired")
+
 // checkpoints reads and moves the rows of feed.checkpoints on behalf of one run of a projector. All leases end by the
 // clock of Postgres.
 type checkpoints struct {
@@ -26,7 +29,7 @@ type checkpoints struct {
 
 // checkpoint is a row, seen by this run.
 type checkpoint struct {
-	name     string
+	id       GenerationID
 	position eventlog.Position
 	ours     bool // this run holds the lease
 	free     bool // nobody does
@@ -37,7 +40,7 @@ func rowKeys(members []*member) (names []string, versions, generations []int) {
 	for _, m := range members {
 		names = append(names, m.projection.Name)
 		versions = append(versions, m.projection.Version)
-		generations = append(generations, m.generation)
+		generations = append(generations, m.number)
 	}
 	return names, versions, generations
 }
@@ -48,24 +51,28 @@ const moveCheckpoints = `
 	update feed.checkpoints c
 	set commit_position = $4, prepare_position = $5, events = c.events + $6, moved_at = clock_timestamp(),
 	    lease_until = clock_timestamp() + $7::interval
-	from unnest($1::text[], $2::integer[], $3::integer[]) as m(name, version, generation)
-	where ` + sameRow + ` and c.commit_position = $8 and c.prepare_position = $9
+	from unnest($1::text[], $2::integer[], $3::integer[], $13::bigint[]) as m(name, version, generation, parkings)
+	where ` + sameRow + ` and c.parkings = m.parkings and c.commit_position = $8 and c.prepare_position = $9
 	  and c.holder = $10 and c.log_id = $11 and c.epoch = $12`
 
 // queueMove queues the compare-and-set of the members' rows, which all stand at from. As many rows must be affected as
 // there are members; otherwise the answer is errMoved.
 func (c *checkpoints) queueMove(batch *pgx.Batch, members []*member, from, to eventlog.Position, events int) {
 	names, versions, generations := rowKeys(members)
+	parkings := make([]int64, len(members))
+	for i, m := range members {
+		parkings[i] = m.parkings
+	}
 	batch.Queue(moveCheckpoints, names, versions, generations,
 		int64(to.Commit), int64(to.Prepare), int64(events), c.lease,
-		int64(from.Commit), int64(from.Prepare), c.holder, c.log.LogID, c.log.Epoch)
+		int64(from.Commit), int64(from.Prepare), c.holder, c.log.LogID, c.log.Epoch, parkings)
 }
 
 // read gives the members' rows.
 func (c *checkpoints) read(ctx context.Context, members []*member) ([]checkpoint, error) {
 	names, versions, generations := rowKeys(members)
 	rows, err := c.db.Query(ctx, `
-		select c.name, c.commit_position, c.prepare_position, c.holder is not distinct from $4,
+		select c.name, c.version, c.generation, c.commit_position, c.prepare_position, c.holder is not distinct from $4,
 		       c.holder is null or c.lease_until < clock_timestamp()
 		from feed.checkpoints c
 		join unnest($1::text[], $2::integer[], $3::integer[]) as m(name, version, generation) on `+sameRow,
@@ -85,7 +92,7 @@ func (c *checkpoints) renew(ctx context.Context, members []*member) ([]checkpoin
 			update feed.checkpoints c set lease_until = clock_timestamp() + $5::interval
 			from unnest($1::text[], $2::integer[], $3::integer[]) as m(name, version, generation)
 			where `+sameRow+` and c.holder = $4
-			returning c.name, c.commit_position, c.prepare_position, true, false`,
+			returning c.name, c.version, c.generation, c.commit_position, c.prepare_position, true, false`,
 			names, versions, generations, c.holder, c.lease)
 		if err != nil {
 			return err
@@ -124,6 +131,9 @@ func (c *checkpoints) claim(ctx context.Context, m *member, reclaim bool, head h
 			claimed.position, rebuilt = eventlog.Start(), true
 			return c.rebuild(ctx, tx, m)
 		}
+		if err := unblock(ctx, tx, m); err != nil {
+			return err
+		}
 		return c.take(ctx, tx, m)
 	})
 	return claimed, rebuilt, err
@@ -151,16 +161,16 @@ func (c *checkpoints) lock(ctx context.Context, tx pgx.Tx, m *member, reclaim bo
 	var (
 		log             eventlog.Identity
 		commit, prepare int64
-		row             = checkpoint{name: m.projection.Name}
+		row             = checkpoint{id: m.id()}
 	)
 	err := tx.QueryRow(ctx, `
-		select commit_position, prepare_position, log_id, epoch,
+		select commit_position, prepare_position, parkings, log_id, epoch,
 		       holder is null or holder = $4 or lease_until < clock_timestamp() or ($5 and instance = $6)
 		from feed.checkpoints where name = $1 and version = $2 and generation = $3 for update`,
-		m.projection.Name, m.projection.Version, m.generation, c.holder, reclaim && c.instance != "", c.instance,
-	).Scan(&commit, &prepare, &log.LogID, &log.Epoch, &row.free)
+		m.projection.Name, m.projection.Version, m.number, c.holder, reclaim && c.instance != "", c.instance,
+	).Scan(&commit, &prepare, &m.parkings, &log.LogID, &log.Epoch, &row.free)
 	if errors.Is(err, pgx.ErrNoRows) {
-		err = &permanentError{errors.New("its checkpoint is gone")}
+		err = errRetired
 	}
 	row.position = eventlog.Position{Commit: uint64(commit), Prepare: uint64(prepare)}
 	return row, log, err
@@ -171,12 +181,17 @@ func (c *checkpoints) take(ctx context.Context, tx pgx.Tx, m *member) error {
 		update feed.checkpoints
 		set holder = $4, instance = $5, lease_until = clock_timestamp() + $6::interval
 		where name = $1 and version = $2 and generation = $3`,
-		m.projection.Name, m.projection.Version, m.generation, c.holder, c.instance, c.lease)
+		m.projection.Name, m.projection.Version, m.number, c.holder, c.instance, c.lease)
 	return err
 }
 
 func (c *checkpoints) rebuild(ctx context.Context, tx pgx.Tx, m *member) error {
-	if err := emptyTables(ctx, tx, m.projection, m.generation); err != nil {
+	if err := emptyTables(ctx, tx, m.projection, m.number); err != nil {
+		return err
+	}
+	m.parking = newParking()
+	if _, err := tx.Exec(ctx, "delete from feed.parked where name = $1 and version = $2 and generation = $3",
+		m.projection.Name, m.projection.Version, m.number); err != nil {
 		return err
 	}
 	_, err := tx.Exec(ctx, `
@@ -184,7 +199,7 @@ func (c *checkpoints) rebuild(ctx context.Context, tx pgx.Tx, m *member) error {
 		set commit_position = 0, prepare_position = 0, events = 0, moved_at = clock_timestamp(),
 		    log_id = $4, epoch = $5, holder = $6, instance = $7, lease_until = clock_timestamp() + $8::interval
 		where name = $1 and version = $2 and generation = $3`,
-		m.projection.Name, m.projection.Version, m.generation, c.log.LogID, c.log.Epoch, c.holder, c.instance, c.lease)
+		m.projection.Name, m.projection.Version, m.number, c.log.LogID, c.log.Epoch, c.holder, c.instance, c.lease)
 	return err
 }
 
@@ -193,7 +208,7 @@ func scanCheckpoint(row pgx.CollectableRow) (checkpoint, error) {
 		c               checkpoint
 		commit, prepare int64
 	)
-	err := row.Scan(&c.name, &commit, &prepare, &c.ours, &c.free)
+	err := row.Scan(&c.id.Name, &c.id.Version, &c.id.Number, &commit, &prepare, &c.ours, &c.free)
 	c.position = eventlog.Position{Commit: uint64(commit), Prepare: uint64(prepare)}
 	return c, err
 }

@@ -45,7 +45,7 @@ var permanentClasses = map[string]bool{"21": true, "22": true, "23": true, "42":
 // connection, a deadlock, a full disk or a server that shuts down.
 func transient(err error) bool {
 	var permanent *permanentError
-	if errors.As(err, &permanent) || errors.Is(err, errMoved) {
+	if errors.As(err, &permanent) || errors.Is(err, errMoved) || errors.Is(err, errRetired) {
 		return false
 	}
 	answer := rejected(err)

@@ -12,27 +12,44 @@ import (
 	"github.com/recital-tts/recital/internal/eventlog"
 )
 
-// setUpLock keeps two instances from creating the same schemas at once. The number only has to be the same everywhere.
+// setUpLock keeps two instances from changing the same schemas at once. The number only has to be the same everywhere.
 const setUpLock = 7_368_201
 
 // generation is a generation of a read model, as the database has it.
 type generation struct {
+	name         string
+	version      int
 	number       int
+	live         bool
+	promote      bool // is to become live as soon as it has caught up
 	tablesDigest []byte
 	viewsDigest  []byte
 }
 
-// setUp makes sure that the projection has a live generation with its tables, its checkpoint and its views. It gives
-// the number of that generation.
-func setUp(ctx context.Context, db database, p Projection, log eventlog.Identity) (int, error) {
-	var number int
-	err := inTransaction(ctx, db, func(tx pgx.Tx) error {
+const generationColumns = "name, version, generation, live, promote, tables_digest, views_digest"
+
+func scanGeneration(row pgx.CollectableRow) (generation, error) {
+	var g generation
+	err := row.Scan(&g.name, &g.version, &g.number, &g.live, &g.promote, &g.tablesDigest, &g.viewsDigest)
+	return g, err
+}
+
+// inSetUp runs a transaction that may change schemas. Others of its kind wait.
+func inSetUp(ctx context.Context, db database, do func(pgx.Tx) error) error {
+	return inTransaction(ctx, db, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "select pg_advisory_xact_lock($1)", setUpLock); err != nil {
 			return err
 		}
-		live, err := liveGeneration(ctx, tx, p)
+		return do(tx)
+	})
+}
+
+// setUp makes sure that the projection has a live generation with its tables, its checkpoint and its views.
+func setUp(ctx context.Context, db database, p Projection, log eventlog.Identity) error {
+	err := inSetUp(ctx, db, func(tx pgx.Tx) error {
+		live, err := liveGeneration(ctx, tx, p.Name, p.Version)
 		if errors.Is(err, pgx.ErrNoRows) {
-			live, err = createGeneration(ctx, tx, p, 1, log)
+			live, err = createGeneration(ctx, tx, p, generation{number: 1, live: true}, log)
 		}
 		if err != nil {
 			return err
@@ -41,80 +58,104 @@ func setUp(ctx context.Context, db database, p Projection, log eventlog.Identity
 			return &permanentError{fmt.Errorf(
 				"the tables of version %d differ from those in the database: give the projection a new version", p.Version)}
 		}
-		number = live.number
-		return putViews(ctx, tx, p, live)
+		if bytes.Equal(live.viewsDigest, viewsDigest(p, live.number)) {
+			return nil
+		}
+		return putViews(ctx, tx, p, live.number, otherViews)
 	})
 	if err != nil {
-		return 0, fmt.Errorf("setting up read model %s: %w", p.Name, err)
+		return fmt.Errorf("setting up read model %s: %w", p.Name, err)
 	}
-	return number, nil
+	return nil
 }
 
-func liveGeneration(ctx context.Context, tx pgx.Tx, p Projection) (generation, error) {
-	var g generation
-	err := tx.QueryRow(ctx, `
-		select generation, tables_digest, views_digest
-		from feed.generations where name = $1 and version = $2 and live`, p.Name, p.Version,
-	).Scan(&g.number, &g.tablesDigest, &g.viewsDigest)
-	return g, err
+func liveGeneration(ctx context.Context, tx pgx.Tx, name string, version int) (generation, error) {
+	return oneGeneration(ctx, tx, "name = $1 and version = $2 and live", name, version)
+}
+
+// oneGeneration gives the first generation of a condition. Errors: pgx.ErrNoRows.
+func oneGeneration(ctx context.Context, tx pgx.Tx, condition string, arguments ...any) (generation, error) {
+	rows, err := tx.Query(ctx, "select "+generationColumns+" from feed.generations where "+condition+" limit 1", arguments...)
+	if err != nil {
+		return generation{}, err
+	}
+	return pgx.CollectExactlyOneRow(rows, scanGeneration)
 }
 
 // createGeneration creates an empty generation: its schema with the tables, and its checkpoint at the log's start.
-func createGeneration(ctx context.Context, tx pgx.Tx, p Projection, number int, log eventlog.Identity) (generation, error) {
-	schema := tableSchema(p.Name, p.Version, number)
+func createGeneration(ctx context.Context, tx pgx.Tx, p Projection, g generation, log eventlog.Identity) (generation, error) {
+	schema := tableSchema(p.Name, p.Version, g.number)
 	statements := []string{"create schema " + quote(schema)}
 	for _, t := range p.Tables {
 		statements = append(statements, t.ddl(schema)...)
 	}
-	for _, statement := range statements {
-		if _, err := tx.Exec(ctx, statement); err != nil {
-			return generation{}, err
-		}
+	if err := execAll(ctx, tx, statements...); err != nil {
+		return generation{}, err
 	}
-	g := generation{number: number, tablesDigest: tablesDigest(p), viewsDigest: []byte{}}
+	g.name, g.version, g.tablesDigest, g.viewsDigest = p.Name, p.Version, tablesDigest(p), []byte{}
 	if _, err := tx.Exec(ctx, `
-		insert into feed.generations (name, version, generation, live, tables_digest, views_digest)
-		values ($1, $2, $3, true, $4, $5)`, p.Name, p.Version, number, g.tablesDigest, g.viewsDigest); err != nil {
+		insert into feed.generations (`+generationColumns+`, live_since)
+		values ($1, $2, $3, $4, $5, $6, $7, case when $4 then now() end)`,
+		g.name, g.version, g.number, g.live, g.promote, g.tablesDigest, g.viewsDigest); err != nil {
 		return generation{}, err
 	}
 	_, err := tx.Exec(ctx, `
 		insert into feed.checkpoints (name, version, generation, log_id, epoch)
-		values ($1, $2, $3, $4, $5)`, p.Name, p.Version, number, log.LogID, log.Epoch)
+		values ($1, $2, $3, $4, $5)`, g.name, g.version, g.number, log.LogID, log.Epoch)
 	return g, err
 }
 
-// putViews points the views of the projection's version to the generation, unless they stand as they should.
-func putViews(ctx context.Context, tx pgx.Tx, p Projection, live generation) error {
-	digest := viewsDigest(p, live.number)
-	if bytes.Equal(live.viewsDigest, digest) {
-		return nil
-	}
+// viewChange tells how views are put in place.
+type viewChange bool
+
+const (
+	sameViews  viewChange = false // of the same columns: replaced in place, which readers do not notice
+	otherViews viewChange = true  // of other columns: made anew
+)
+
+// putViews points the views of the projection's version to a generation. The lock's wait is shorter than the time after
+// which Postgres looks for deadlocks (1 s), so that it is this transaction which gives way to readers, and readers do not
+// queue behind it for long.
+func putViews(ctx context.Context, tx pgx.Tx, p Projection, number int, change viewChange) error {
 	views := viewSchema(p.Version)
 	statements := []string{
 		"create schema if not exists " + quote(views),
-		"set local lock_timeout = '2s'", // rather try again than make readers queue behind us
-		"set local search_path = " + quote(tableSchema(p.Name, p.Version, live.number)),
+		giveWay,
+		"set local search_path = " + quote(tableSchema(p.Name, p.Version, number)),
 	}
 	for _, v := range p.Views {
 		name := quote(views, v.Name)
-		statements = append(statements, "drop view if exists "+name, "create view "+name+" as "+v.Select)
-	}
-	for _, statement := range statements {
-		if _, err := tx.Exec(ctx, statement); err != nil {
-			return err
+		if change == otherViews {
+			statements = append(statements, "drop view if exists "+name)
 		}
+		statements = append(statements, "create or replace view "+name+" as "+v.Select)
+	}
+	if err := execAll(ctx, tx, statements...); err != nil {
+		return err
 	}
 	_, err := tx.Exec(ctx, `
 		update feed.generations set views_digest = $4
-		where name = $1 and version = $2 and generation = $3`, p.Name, p.Version, live.number, digest)
+		where name = $1 and version = $2 and generation = $3`, p.Name, p.Version, number, viewsDigest(p, number))
 	return err
 }
+
+// giveWay makes a transaction fail rather than make others queue behind it.
+const giveWay = "set local lock_timeout = '200ms'"
 
 // emptyTables empties a generation's tables, for a rebuild in place.
 func emptyTables(ctx context.Context, tx pgx.Tx, p Projection, number int) error {
 	schema := tableSchema(p.Name, p.Version, number)
 	for _, t := range p.Tables {
 		if _, err := tx.Exec(ctx, "truncate "+quote(schema, t.name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func execAll(ctx context.Context, tx pgx.Tx, statements ...string) error {
+	for _, statement := range statements {
+		if _, err := tx.Exec(ctx, statement); err != nil {
 			return err
 		}
 	}

@@ -101,7 +101,7 @@ func (g *group) advance(ctx context.Context, page Page) error {
 		}
 	}
 	if page.Failed != nil {
-		g.stopAt(ctx, page.Failed)
+		g.leaveToNewer(ctx, page.Failed)
 	}
 	return nil
 }
@@ -118,8 +118,7 @@ func (g *group) apply(ctx context.Context, events []eventlog.Decoded) error {
 // write turns the events into rows and commits them with the members' checkpoints, which all stand at one position. It
 // repeats transient failures. When it returns nil the members stand at the last event.
 func (g *group) write(ctx context.Context, members []*member, events []eventlog.Decoded) error {
-	began := time.Now()
-	p := &pageWrite{members: members, events: events, from: members[0].position, to: events[len(events)-1].Position}
+	p := newPageWrite(members, events)
 	for _, m := range members {
 		rows, err := m.turnedInto(events)
 		if err != nil {
@@ -127,6 +126,11 @@ func (g *group) write(ctx context.Context, members []*member, events []eventlog.
 		}
 		p.rows = append(p.rows, rows)
 	}
+	return g.writePage(ctx, p)
+}
+
+// writePage commits a page, and repeats transient failures.
+func (g *group) writePage(ctx context.Context, p *pageWrite) error {
 	err := persist(ctx, g.session.logger, "committing a page", func() error { return g.commit(ctx, p) })
 	if errors.Is(err, errMoved) {
 		err = g.session.explain(ctx, p)
@@ -134,7 +138,7 @@ func (g *group) write(ctx context.Context, members []*member, events []eventlog.
 	if err != nil {
 		return err
 	}
-	g.session.moved(p, began)
+	g.session.moved(p)
 	return g.session.fault("published")
 }
 
@@ -142,8 +146,15 @@ func (g *group) write(ctx context.Context, members []*member, events []eventlog.
 type pageWrite struct {
 	members  []*member
 	events   []eventlog.Decoded
-	rows     []*Rows // of each member
+	rows     []pageRows // of each member
 	from, to eventlog.Position
+	began    time.Time
+}
+
+func newPageWrite(members []*member, events []eventlog.Decoded) *pageWrite {
+	return &pageWrite{
+		members: members, events: events, from: members[0].position, to: events[len(events)-1].Position, began: time.Now(),
+	}
 }
 
 func (p *pageWrite) count() int {
@@ -167,6 +178,7 @@ func (g *group) commit(ctx context.Context, p *pageWrite) error {
 			for _, w := range m.writers {
 				w.queue(batch, p.rows[i].tables[w.table])
 			}
+			queueParked(batch, m, p.rows[i].parked)
 		}
 		if err := send(ctx, tx, batch, len(p.members)); err != nil {
 			return err
@@ -194,50 +206,58 @@ func send(ctx context.Context, tx pgx.Tx, batch *pgx.Batch, checkpoints int) err
 }
 
 // isolate lets each member apply the events by itself. A member that still fails goes event by event until it meets
-// the poison event, where it stops.
+// the poison event, which it parks if it may; otherwise it stops there.
 func (g *group) isolate(ctx context.Context, events []eventlog.Decoded) error {
 	for _, m := range slices.Clone(g.members) {
-		poison, reason, err := g.applyAlone(ctx, m, events)
-		if err != nil {
+		if err := g.applyAlone(ctx, m, events); err != nil {
 			return err
-		}
-		if poison != nil {
-			g.session.stop(ctx, g, m, fmt.Sprintf("event %s of stream %s at %s is poison: %s",
-				poison.Type, poison.Stream, poison.Position, withoutValues(reason)))
 		}
 	}
 	return nil
 }
 
-// applyAlone applies the events to one member. It gives the poison event and its failure, if it meets one.
-func (g *group) applyAlone(ctx context.Context, m *member, events []eventlog.Decoded) (*eventlog.Decoded, error, error) {
+func (g *group) applyAlone(ctx context.Context, m *member, events []eventlog.Decoded) error {
 	alone := []*member{m}
 	err := g.write(ctx, alone, events)
 	if err == nil || transient(err) || errors.Is(err, errMoved) {
-		return nil, nil, err
+		return err
 	}
-	for i := range events {
+	for i, event := range events {
 		err := g.write(ctx, alone, events[i:i+1])
-		switch {
-		case err == nil:
-		case transient(err) || errors.Is(err, errMoved):
-			return nil, nil, err
-		default:
-			return &events[i], err, nil
+		if err == nil {
+			continue
+		}
+		if transient(err) || errors.Is(err, errMoved) {
+			return err
+		}
+		if stopped, err := g.poisoned(ctx, m, event, err); stopped || err != nil {
+			return err
 		}
 	}
-	return nil, nil, nil
+	return nil
 }
 
-// stopAt stops all members at an event that could not be decoded: which of them need it cannot be known.
-func (g *group) stopAt(ctx context.Context, failed *Undecodable) {
-	reason := fmt.Sprintf("event %s of stream %s at %s cannot be read: %v",
-		failed.Type, failed.Stream, failed.Position, failed.Err)
-	if errors.Is(failed.Err, eventlog.ErrNewerVersion) || errors.Is(failed.Err, eventlog.ErrUnknownType) {
-		reason = fmt.Sprintf("event %s of stream %s at %s was written by a newer release, which must go on from here",
-			failed.Type, failed.Stream, failed.Position)
+// poisoned parks a poison event, or stops the member before it.
+func (g *group) poisoned(ctx context.Context, m *member, event eventlog.Decoded, cause error) (stopped bool, err error) {
+	e := parkedEvent{event.Recorded, withoutValues(cause)}
+	where := fmt.Sprintf("event %s of stream %s at %s", event.Type, event.Stream, event.Position)
+	if !m.projection.Park || m.parking.waiting >= maxParked {
+		return true, g.session.stop(ctx, g, m, e, fmt.Sprintf("%s is poison: %s", where, e.reason))
 	}
+	p := newPageWrite([]*member{m}, []eventlog.Decoded{event})
+	p.rows = []pageRows{{Rows: newRows(m.projection.Tables), parked: []parkedEvent{e}}}
+	if err := g.writePage(ctx, p); err != nil {
+		return false, err
+	}
+	g.session.alert(m.projection.Name, fmt.Sprintf("%s is poison and was parked: %s", where, e.reason))
+	return false, nil
+}
+
+// leaveToNewer stops all members at an event that a newer release wrote: which of them need it cannot be known here.
+func (g *group) leaveToNewer(ctx context.Context, failed *Undecodable) {
+	reason := fmt.Sprintf("event %s of stream %s at %s was written by a newer release, which must go on from here",
+		failed.Type, failed.Stream, failed.Position)
 	for _, m := range slices.Clone(g.members) {
-		g.session.stop(ctx, g, m, reason)
+		g.session.leaveToNewer(ctx, g, m, reason)
 	}
 }

@@ -223,8 +223,8 @@ func (r *running) awaitState(projection string, state State) Status {
 
 // committed is the position that all checkpoints have, in the database.
 func (r *running) committed(w *world) eventlog.Position {
-	rows, err := r.checkpoints.read(w.t.Context(), r.members)
-	if err != nil || len(rows) != len(r.members) {
+	rows, err := r.checkpoints.read(w.t.Context(), r.present())
+	if err != nil || len(rows) == 0 || len(rows) != len(r.present()) {
 		return eventlog.Start()
 	}
 	for _, row := range rows {

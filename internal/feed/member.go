@@ -8,32 +8,65 @@ import (
 	"github.com/recital-tts/recital/internal/eventlog"
 )
 
-// member is a projection in this instance: the generation that it feeds and how far that has come.
+// member is a generation of a read model in this instance.
 type member struct {
 	projection Projection
-	generation int
+	number     int  // of the generation
+	live       bool // the views show it
+	promote    bool // is to become live as soon as it has caught up
 	writers    []*writer
 	position   eventlog.Position // committed; it changes under the turn of the member's group
+	parking    *parking          // changes like position
+	parkings   int64             // the checkpoint's counter of operations on parked events
+	newer      bool              // left to a newer release
 	progress   *progress
 }
 
-// turnedInto is what the events become: the rows to write.
-func (m *member) turnedInto(events []eventlog.Decoded) (*Rows, error) {
-	rows := newRows(m.projection.Tables)
+func newMember(p Projection, g generation, parking *parking, progress *progress) *member {
+	m := &member{projection: p, number: g.number, live: g.live, promote: g.promote, parking: parking, progress: progress}
+	for _, t := range p.Tables {
+		m.writers = append(m.writers, newWriter(t, tableSchema(p.Name, p.Version, g.number)))
+	}
+	return m
+}
+
+func (m *member) id() GenerationID {
+	return GenerationID{Name: m.projection.Name, Version: m.projection.Version, Number: m.number}
+}
+
+// pageRows is what a page becomes for one member: the rows to write, and the events that are left out.
+type pageRows struct {
+	*Rows
+	parked []parkedEvent
+}
+
+// turnedInto is what the events become.
+func (m *member) turnedInto(events []eventlog.Decoded) (pageRows, error) {
+	page := pageRows{Rows: newRows(m.projection.Tables)}
 	for _, event := range events {
-		err := m.handle(event, rows)
+		switch {
+		case m.parking.skipped[event.ID]:
+			continue
+		case m.parking.streams[event.Stream]:
+			page.parked = append(page.parked, parkedEvent{event.Recorded, behind(event.Stream)})
+			continue
+		}
+		err := m.handle(event, page.Rows)
 		if err == nil {
-			err = rows.err
+			err = page.err
 		}
 		if err != nil {
-			return nil, &permanentError{err}
+			return pageRows{}, &permanentError{err}
 		}
 	}
-	return rows, nil
+	return page, nil
 }
 
 // handle gives the projection one event. A panic is an error of the event.
 func (m *member) handle(event eventlog.Decoded, rows *Rows) (err error) {
+	if unread, ok := event.Event.(undecodable); ok {
+		return unread.err
+	}
 	defer func() {
 		if cause := recover(); cause != nil {
 			err = panicked(cause)

@@ -12,16 +12,19 @@ import (
 // Page is a run of consecutive events of the log, decoded once for all projections that take it.
 type Page struct {
 	Events []eventlog.Decoded
-	Failed *Undecodable // the event after Events, where it could not be decoded
+	Failed *Undecodable // the event after Events, where the decoder gave an error
 }
 
-// Undecodable is an event that could not be decoded. Its data is left out.
+// Undecodable is an event that ends the reading. Its data is left out.
 type Undecodable struct {
 	Type     string
 	Stream   string
 	Position eventlog.Position
-	Err      error // as the decoder gave it: eventlog.ErrNewerVersion, eventlog.ErrUnknownType or a DecodeError
+	Err      error // as the decoder gave it
 }
+
+// undecodable stands for the value of an event that is poison to whichever generation does not leave it out.
+type undecodable struct{ err error }
 
 // last is the position of the page's last decoded event.
 func (p Page) last() eventlog.Position { return p.Events[len(p.Events)-1].Position }

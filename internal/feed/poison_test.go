@@ -106,7 +106,7 @@ func TestAnEventThatCannotBeDecoded(t *testing.T) {
 		{"of an unknown type is left to a newer release",
 			eventlog.Proposed{Type: "counter-painted", Data: data, Metadata: versioned(1)}, "newer release"},
 		{"is poison when it is malformed",
-			eventlog.Proposed{Type: "counter-closed", Data: []byte(`{"ID":17}`), Metadata: versioned(1)}, "cannot be read"},
+			eventlog.Proposed{Type: "counter-closed", Data: []byte(`{"ID":17}`), Metadata: versioned(1)}, "cannot be decoded"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -128,7 +128,7 @@ func TestAnEventThatCannotBeDecoded(t *testing.T) {
 			w.requireFold("list", before)
 
 			// and its lease is free for another release
-			rows, err := p.checkpoints.read(t.Context(), p.members)
+			rows, err := p.checkpoints.read(t.Context(), p.present())
 			require.NoError(t, err)
 			require.True(t, rows[0].free)
 		})

@@ -38,11 +38,16 @@ type Status struct {
 
 // progress is how far a projection has come, and who waits for it.
 type progress struct {
+	name   string
 	follow func() // asks for a fresh look at the checkpoint, when another instance may have moved it
 
 	mu      sync.Mutex
 	status  Status
 	waiters waiterHeap
+}
+
+func newProgress(p Projection, follow func()) *progress {
+	return &progress{name: p.Name, follow: follow, status: Status{Name: p.Name, Version: p.Version, State: StateStarting}}
 }
 
 // advance notes a committed position and wakes those who waited for it.
@@ -111,7 +116,7 @@ func (p *progress) wait(ctx context.Context, position eventlog.Position) error {
 		return p.outcome(position)
 	case <-ctx.Done():
 		p.leave(w)
-		return fmt.Errorf("waiting for read model %s: %w", p.snapshot().Name, ctx.Err())
+		return fmt.Errorf("waiting for read model %s: %w", p.name, ctx.Err())
 	}
 }
 
@@ -142,7 +147,7 @@ func (p *progress) outcome(position eventlog.Position) error {
 	return nil
 }
 
-func (p *progress) stopped() error { return fmt.Errorf("read model %s: %w", p.status.Name, ErrStopped) }
+func (p *progress) stopped() error { return fmt.Errorf("read model %s: %w", p.name, ErrStopped) }
 
 func (p *progress) leave(w *waiter) {
 	p.mu.Lock()

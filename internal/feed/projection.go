@@ -19,6 +19,10 @@ type Projection struct {
 	// Handle turns one event into row operations; it only writes. Events that it does not know it ignores. An error or
 	// a panic makes the event poison: it stops this projection alone. Error texts must not quote the event's data.
 	Handle func(event eventlog.Decoded, rows *Rows) error
+
+	// Park lets the projection go on without a poison event and what follows in its stream, until an operator has them
+	// handled or skipped. It is for read models in which streams do not touch each other's rows.
+	Park bool
 }
 
 // View is what readers read: read_v<version>.<Name> shows the live generation.

@@ -11,6 +11,7 @@
 package feed
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -51,9 +52,9 @@ type Config struct {
 
 // PageStats describes a committed page.
 type PageStats struct {
-	Projections []string
+	Generations []GenerationID
 	Events      int
-	Rows        int           // written or deleted, of all projections
+	Rows        int           // written or deleted, of all generations
 	Took        time.Duration // from the page's arrival to its commit
 	Delay       time.Duration // from the last event's record in the log to its commit, by two clocks
 	At          time.Time
@@ -92,15 +93,21 @@ func (c *Config) validate() error {
 	return nil
 }
 
-// Projector feeds the live generations of its projections.
+// Projector feeds the generations of its projections: the live ones, those that are being built, and those that are kept
+// for a rollback.
 type Projector struct {
 	config      Config
 	logger      *slog.Logger
 	checkpoints *checkpoints
-	members     []*member
+	models      []*progress   // of each projection: how far what its views show has come
 	hasten      chan struct{} // somebody waits for a position that another instance commits
+	attention   chan struct{} // this instance has changed the catalogue
 	caughtUp    chan struct{}
 	started     atomic.Bool
+
+	mu      sync.Mutex
+	members []*member               // of the present session, changed as a whole
+	newer   map[GenerationID]string // generations that are left to a newer release, and why
 }
 
 // NewProjector checks the configuration and the projections.
@@ -115,17 +122,13 @@ func NewProjector(config Config) (*Projector, error) {
 		checkpoints: &checkpoints{
 			db: config.Pool, log: config.Identity, holder: uuid.New(), instance: config.Instance, lease: config.Lease,
 		},
-		hasten:   make(chan struct{}, 1),
-		caughtUp: make(chan struct{}),
+		hasten:    make(chan struct{}, 1),
+		attention: make(chan struct{}, 1),
+		caughtUp:  make(chan struct{}),
+		newer:     map[GenerationID]string{},
 	}
 	for _, projection := range config.Projections {
-		p.members = append(p.members, &member{
-			projection: projection,
-			progress: &progress{
-				follow: p.followSoon,
-				status: Status{Name: projection.Name, Version: projection.Version, State: StateStarting},
-			},
-		})
+		p.models = append(p.models, newProgress(projection, p.followSoon))
 	}
 	return p, nil
 }
@@ -149,32 +152,20 @@ func (p *Projector) Run(ctx context.Context) error {
 		}
 		return fmt.Errorf("starting the projector: %w", err)
 	}
-	defer p.giveBack(ctx, p.members)
+	defer func() { p.giveBack(ctx, p.present()) }()
 	return p.runSessions(ctx)
 }
 
 func (p *Projector) setUp(ctx context.Context) error {
-	for _, m := range p.members {
-		var number int
-		err := persist(ctx, p.logger, "setting up read models", func() (err error) {
-			number, err = setUp(ctx, p.config.Pool, m.projection, p.config.Identity)
-			return err
+	for _, projection := range p.config.Projections {
+		err := persist(ctx, p.logger, "setting up read models", func() error {
+			return setUp(ctx, p.config.Pool, projection, p.config.Identity)
 		})
 		if err != nil {
 			return err
 		}
-		p.use(m, number)
 	}
 	return nil
-}
-
-func (p *Projector) use(m *member, generation int) {
-	m.generation = generation
-	m.writers = nil
-	for _, t := range m.projection.Tables {
-		m.writers = append(m.writers, newWriter(t, tableSchema(m.projection.Name, m.projection.Version, generation)))
-	}
-	m.progress.generation(generation)
 }
 
 // betweenSessions keeps projectors that fence each other out from doing it all the time.
@@ -189,41 +180,105 @@ func (p *Projector) runSessions(ctx context.Context) error {
 		if ctx.Err() != nil {
 			break
 		}
-		if err != nil {
+		if err != nil && !errors.Is(err, errChanged) {
 			return err
 		}
-		if pause(ctx, betweenSessions) != nil {
+		if err == nil && pause(ctx, betweenSessions) != nil {
 			break
 		}
 	}
 	return nil
 }
 
-// claim takes the leases that are to be had. Only the first session reclaims those of the time before a restart.
-func (p *Projector) claim(ctx context.Context, reclaim bool) (*session, error) {
-	s := &session{Projector: p}
-	for _, m := range p.members {
-		if m.progress.snapshot().State == StateStopped {
+// claim takes the generations that there are and the leases that are to be had. Only the first session reclaims leases
+// of the time before a restart, and tries again what blocked a generation.
+func (p *Projector) claim(ctx context.Context, first bool) (*session, error) {
+	var c catalogue
+	err := persist(ctx, p.logger, "reading the generations", func() (err error) {
+		c, err = readCatalogue(ctx, p.config.Pool, p.config.Projections)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading the generations: %w", err)
+	}
+	s := &session{Projector: p, revision: c.revision}
+	for _, m := range p.take(c) {
+		if m.parking.blocked != "" && !first {
+			m.progress.enter(StateStopped, m.parking.blocked)
 			continue
 		}
-		ours, err := p.claimOne(ctx, m, reclaim)
-		if err != nil {
+		ours, err := p.claimOne(ctx, m, first)
+		switch {
+		case errors.Is(err, errRetired):
+		case err != nil:
 			return nil, fmt.Errorf("claiming read model %s: %w", m.projection.Name, err)
-		}
-		if ours {
+		case ours:
 			s.claimed = append(s.claimed, m)
-		} else {
+		default:
 			s.followed = append(s.followed, m)
 		}
 	}
 	return s, nil
 }
 
-func (p *Projector) claimOne(ctx context.Context, m *member, reclaim bool) (bool, error) {
+// take makes members of the generations whose tables this binary knows.
+func (p *Projector) take(c catalogue) []*member {
+	var members []*member
+	for _, g := range c.generations {
+		i := slices.IndexFunc(p.config.Projections, func(p Projection) bool { return p.Name == g.name })
+		projection := p.config.Projections[i]
+		if !bytes.Equal(g.tablesDigest, tablesDigest(projection)) {
+			p.alert(g.name, fmt.Sprintf("generation %d has other tables than this release and is not fed", g.number))
+			continue
+		}
+		id := GenerationID{Name: g.name, Version: g.version, Number: g.number}
+		parking := c.parkings[id]
+		if parking == nil {
+			parking = newParking()
+		}
+		progress := p.models[i]
+		if !g.live {
+			progress = newProgress(projection, p.followSoon)
+		}
+		progress.generation(g.number)
+		members = append(members, newMember(projection, g, parking, progress))
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.members = members
+	return members
+}
+
+// present gives the members of the present session.
+func (p *Projector) present() []*member {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.members
+}
+
+func (p *Projector) leaveToNewer(id GenerationID, reason string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.newer[id] = reason
+}
+
+func (p *Projector) leftToNewer(id GenerationID) (reason string, left bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	reason, left = p.newer[id]
+	return reason, left
+}
+
+func (p *Projector) claimOne(ctx context.Context, m *member, first bool) (bool, error) {
+	if reason, left := p.leftToNewer(m.id()); left {
+		m.newer = true
+		m.progress.enter(StateStopped, reason)
+		return false, nil
+	}
 	var row checkpoint
 	var rebuilt bool
 	err := persist(ctx, p.logger, "claiming checkpoints", func() (err error) {
-		row, rebuilt, err = p.checkpoints.claim(ctx, m, reclaim, p.config.Log.Head)
+		row, rebuilt, err = p.checkpoints.claim(ctx, m, first, p.config.Log.Head)
 		return err
 	})
 	if err != nil {
@@ -256,13 +311,19 @@ func (p *Projector) giveBack(ctx context.Context, members []*member) {
 	}
 }
 
-// decode gives an event its Go value, and leaves out foreign ones.
+// decode gives an event its Go value, and leaves out foreign ones. What a newer release wrote is an error, which ends the
+// reading; what cannot be read otherwise is poison.
 func (p *Projector) decode(recorded eventlog.Recorded) (eventlog.Decoded, error) {
 	decoded, err := p.config.Registry.Decode(recorded)
-	if errors.Is(err, eventlog.ErrUnknownType) && p.config.Foreign(recorded) {
+	switch {
+	case errors.Is(err, eventlog.ErrUnknownType) && p.config.Foreign(recorded):
 		return eventlog.Decoded{Recorded: recorded}, nil // without a value no projection knows it
+	case errors.Is(err, eventlog.ErrUnknownType), errors.Is(err, eventlog.ErrNewerVersion):
+		return eventlog.Decoded{}, err
+	case err != nil:
+		return eventlog.Decoded{Recorded: recorded, Event: undecodable{err}}, nil
 	}
-	return decoded, err
+	return decoded, nil
 }
 
 func (p *Projector) alert(projection, reason string) {
@@ -277,6 +338,14 @@ func (p *Projector) fault(step string) error {
 		return nil
 	}
 	return p.config.fault(step)
+}
+
+// attend has this instance look at the catalogue at once.
+func (p *Projector) attend() {
+	select {
+	case p.attention <- struct{}{}:
+	default:
+	}
 }
 
 func (p *Projector) followSoon() {
@@ -296,8 +365,8 @@ func (p *Projector) announceCaughtUp(ctx context.Context) {
 	if err != nil {
 		return
 	}
-	for _, m := range p.members {
-		if err := m.progress.wait(ctx, head); err != nil && !errors.Is(err, ErrStopped) {
+	for _, model := range p.models {
+		if err := model.wait(ctx, head); err != nil && !errors.Is(err, ErrStopped) {
 			return
 		}
 	}
@@ -313,15 +382,15 @@ func (p *Projector) CaughtUp() <-chan struct{} { return p.caughtUp }
 func (p *Projector) Wait(ctx context.Context, position eventlog.Position, projections ...string) error {
 	var stopped error
 	for _, name := range projections {
-		if !slices.ContainsFunc(p.members, func(m *member) bool { return m.projection.Name == name }) {
+		if !slices.ContainsFunc(p.models, func(model *progress) bool { return model.name == name }) {
 			return fmt.Errorf("waiting for read model %s: there is none of that name", name)
 		}
 	}
-	for _, m := range p.members {
-		if len(projections) > 0 && !slices.Contains(projections, m.projection.Name) {
+	for _, model := range p.models {
+		if len(projections) > 0 && !slices.Contains(projections, model.name) {
 			continue
 		}
-		err := m.progress.wait(ctx, position)
+		err := model.wait(ctx, position)
 		if err != nil && !errors.Is(err, ErrStopped) {
 			return err
 		}
@@ -344,11 +413,11 @@ func (p *Projector) Reached() eventlog.Position {
 	return reached
 }
 
-// Status tells how each projection stands.
+// Status tells how the live generation of each projection stands.
 func (p *Projector) Status() []Status {
-	all := make([]Status, len(p.members))
-	for i, m := range p.members {
-		all[i] = m.progress.snapshot()
+	all := make([]Status, len(p.models))
+	for i, model := range p.models {
+		all[i] = model.snapshot()
 	}
 	return all
 }
@@ -360,6 +429,11 @@ func (p *Projector) Lag(ctx context.Context) (time.Duration, error) {
 	if err != nil {
 		return 0, fmt.Errorf("reading the lag: %w", err)
 	}
+	return p.lag(ctx, reached, head)
+}
+
+// lag is the age of the first event after a position.
+func (p *Projector) lag(ctx context.Context, reached, head eventlog.Position) (time.Duration, error) {
 	if reached.Compare(head) >= 0 {
 		return 0, nil
 	}

@@ -76,8 +76,8 @@ func TestAProjectionThatIsBehindCatchesUpAndJoins(t *testing.T) {
 	for page := range pages {
 		shared = append(shared, page)
 	}
-	require.Len(t, shared[0].Projections, 1)
-	require.Len(t, shared[len(shared)-1].Projections, 2)
+	require.Len(t, shared[0].Generations, 1)
+	require.Len(t, shared[len(shared)-1].Generations, 2)
 }
 
 func TestProjectionsAtManyPositionsAllJoin(t *testing.T) {

@@ -21,6 +21,7 @@ import (
 // checkpoints as they are.
 type session struct {
 	*Projector
+	revision int64     // of the catalogue
 	claimed  []*member // those that this instance feeds
 	followed []*member // those that another instance feeds, as it seems
 	end      context.CancelCauseFunc
@@ -29,7 +30,11 @@ type session struct {
 	groups []*group
 }
 
-// run feeds the claimed projections until ctx ends or the session must.
+// errChanged says that an operator changed the generations.
+var errChanged = errors.New("the generations have changed")
+
+// run feeds the claimed generations until ctx ends or the session must. It returns errChanged when the next session can
+// begin at once.
 func (s *session) run(ctx context.Context) error {
 	ctx, s.end = context.WithCancelCause(ctx)
 	defer s.end(nil)
@@ -37,6 +42,7 @@ func (s *session) run(ctx context.Context) error {
 	var watching sync.WaitGroup
 	watching.Go(func() { s.keepLeases(ctx) })
 	watching.Go(func() { s.follow(ctx) })
+	watching.Go(func() { s.watch(ctx) })
 	defer watching.Wait()
 	if len(s.groups) > 0 {
 		if err := s.route(ctx); err != nil {
@@ -44,6 +50,9 @@ func (s *session) run(ctx context.Context) error {
 		}
 	}
 	<-ctx.Done() // projections that all stopped are no reason to end
+	if errors.Is(context.Cause(ctx), errChanged) {
+		return errChanged
+	}
 	return nil
 }
 
@@ -98,7 +107,7 @@ func watermillLogger(logger *slog.Logger) watermill.LoggerAdapter {
 func (g *group) name() string {
 	names := make([]string, len(g.members))
 	for i, m := range g.members {
-		names[i] = fmt.Sprintf("%s_v%d_g%d", m.projection.Name, m.projection.Version, m.generation)
+		names[i] = tableSchema(m.projection.Name, m.projection.Version, m.number)
 	}
 	return strings.Join(names, "+")
 }
@@ -147,11 +156,12 @@ func (s *session) join(g, ahead *group) bool {
 }
 
 // moved notes a committed page.
-func (s *session) moved(p *pageWrite, began time.Time) {
+func (s *session) moved(p *pageWrite) {
 	now := time.Now()
 	s.mu.Lock()
-	for _, m := range p.members {
+	for i, m := range p.members {
 		m.position = p.to
+		m.parking = m.parking.with(p.rows[i].parked)
 	}
 	s.mu.Unlock()
 	for _, m := range p.members {
@@ -160,22 +170,41 @@ func (s *session) moved(p *pageWrite, began time.Time) {
 	if s.config.OnPage == nil {
 		return
 	}
-	names := make([]string, len(p.members))
+	ids := make([]GenerationID, len(p.members))
 	for i, m := range p.members {
-		names[i] = m.projection.Name
+		ids[i] = m.id()
 	}
 	s.config.OnPage(PageStats{
-		Projections: names,
+		Generations: ids,
 		Events:      len(p.events),
 		Rows:        p.count(),
-		Took:        now.Sub(began),
+		Took:        now.Sub(p.began),
 		Delay:       now.Sub(p.events[len(p.events)-1].Created),
 		At:          now,
 	})
 }
 
-// stop takes a member out of its group, for good in this run, and gives its lease back.
-func (s *session) stop(ctx context.Context, g *group, m *member, reason string) {
+// stop takes a member out of its group and gives its lease back. It stays out until an operator or a release does
+// something about the event.
+func (s *session) stop(ctx context.Context, g *group, m *member, e parkedEvent, reason string) error {
+	e.reason = reason
+	err := persist(ctx, s.logger, "noting what stopped a projection", func() error { return block(ctx, s.checkpoints.db, m, e) })
+	if err != nil {
+		return err
+	}
+	s.leave(ctx, g, m, reason)
+	return nil
+}
+
+// leaveToNewer takes a member out for as long as this projector runs: a newer release goes on with it. The next session
+// follows what that one does.
+func (s *session) leaveToNewer(ctx context.Context, g *group, m *member, reason string) {
+	s.Projector.leaveToNewer(m.id(), reason)
+	s.leave(ctx, g, m, reason)
+	s.end(errChanged)
+}
+
+func (s *session) leave(ctx context.Context, g *group, m *member, reason string) {
 	s.mu.Lock()
 	g.members = slices.DeleteFunc(slices.Clone(g.members), func(other *member) bool { return other == m })
 	last := len(g.members) == 0
@@ -212,12 +241,12 @@ func (s *session) restart(ctx context.Context, rows []checkpoint, expected event
 	for _, row := range rows {
 		switch {
 		case !row.ours:
-			s.alert(row.name, "another projector took the read model over")
+			s.alert(row.id.Name, "another projector took the read model over")
 		case row.position.Compare(expected) < 0:
 			s.logger.WarnContext(ctx, "Postgres lost commits, reading them again from the log",
-				"projection", row.name, "from", row.position.String(), "to", expected.String())
+				"projection", row.id.Name, "from", row.position.String(), "to", expected.String())
 		case row.position.Compare(expected) > 0:
-			s.alert(row.name, "another projector with our lease moved the checkpoint")
+			s.alert(row.id.Name, "another projector with our lease moved the checkpoint")
 		}
 	}
 	s.end(errMoved)
@@ -298,13 +327,16 @@ func (s *session) look(ctx context.Context) error {
 		return ctx.Err() // transient, or it shows up where pages are written
 	}
 	for _, row := range rows {
-		for _, m := range s.followed {
-			if m.projection.Name == row.name {
-				m.progress.observe(row.position)
-			}
-		}
-		if row.free {
+		m := s.followed[slices.IndexFunc(s.followed, func(m *member) bool { return m.id() == row.id })]
+		m.progress.observe(row.position)
+		switch {
+		case !m.newer && row.free:
 			s.end(errors.New("a lease fell free"))
+		case m.newer && !row.free:
+			m.progress.enter(StateStandby, "")
+		case m.newer:
+			reason, _ := s.leftToNewer(m.id())
+			m.progress.enter(StateStopped, reason)
 		}
 	}
 	return nil

@@ -1,0 +1,83 @@
+package feed
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/internal/eventlog"
+)
+
+// GenerationState tells how a generation stands, whichever instance feeds it.
+type GenerationState string
+
+// The states of a generation.
+const (
+	GenerationBuilding GenerationState = "building" // it is behind the live one of its version, and catching up
+	GenerationCurrent  GenerationState = "current"  // it has caught up and is being fed
+	GenerationStopped  GenerationState = "stopped"  // it met an event that it cannot handle, see Parked
+	GenerationUnfed    GenerationState = "unfed"    // no instance of its version runs
+)
+
+// Generation is one generation of a read model, as operators see it.
+type Generation struct {
+	Name     string
+	Version  int
+	Number   int
+	Live     bool // the views of its version show it
+	Promote  bool // is to become live as soon as it has caught up
+	State    GenerationState
+	Reason   string            // why it stopped
+	Position eventlog.Position // of the last event whose rows are committed
+	Events   int64             // read since the generation was last empty
+	Lag      time.Duration     // age of the oldest event of ours that it has not read; zero when there is none
+	Rows     int64             // of all its tables, as Postgres estimates
+	Bytes    int64             // of all its tables, with their indexes
+	Parked   int               // events that wait for an operator, the one that blocks it included
+	MovedAt  time.Time         // when its checkpoint last moved
+	Created  time.Time
+}
+
+// Overview is all generations, in the order of name, version and number, and the head of the log at that moment.
+type Overview struct {
+	Generations []Generation
+	Head        eventlog.Position
+	At          time.Time
+}
+
+// GenerationID names a generation. Number 0 means the one that the operation is for by default.
+type GenerationID struct {
+	Name    string
+	Version int // 0 means the version of this binary
+	Number  int
+}
+
+// ParkedState tells what an event that a generation could not handle does there.
+type ParkedState string
+
+// The states of a parked event.
+const (
+	ParkedBlocking ParkedState = "blocking" // the generation stopped before it
+	ParkedWaiting  ParkedState = "parked"   // the generation went on without it and without what follows in its stream
+	ParkedSkipped  ParkedState = "skipped"  // an operator decided that the generation goes without it
+)
+
+// Parked is an event that a generation could not handle.
+type Parked struct {
+	GenerationID
+	Event    uuid.UUID
+	Type     string
+	Stream   string
+	Revision uint64
+	Position eventlog.Position
+	State    ParkedState
+	Reason   string // holds no personal data
+	At       time.Time
+}
+
+// Errors of the operations on generations, beside those of Postgres and the log.
+var (
+	ErrNoGeneration = domain.Refuse(domain.NotFound, "There is no such read model or generation")
+	ErrNotParked    = domain.Refuse(domain.NotFound, "There is no such parked event")
+)

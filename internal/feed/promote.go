@@ -1,0 +1,142 @@
+package feed
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/internal/eventlog"
+)
+
+// operationTimeout bounds an operator's change, with its tries.
+const operationTimeout = 15 * time.Second
+
+// Promote makes the generations live, all in one transaction: readers see the old ones until it commits and the new ones
+// from then on, which are at least as far. Number 0 is the newest generation that is not live. The one that was live
+// before is fed on, for Rollback, until it is retired.
+//
+// Errors: ErrNoGeneration; domain.Conflict for one that is still behind the live one; domain.Invalid for one of another
+// version than this binary's.
+func (p *Projector) Promote(ctx context.Context, ids []GenerationID) ([]GenerationID, error) {
+	return p.promote(ctx, "promoting", ids, "not live order by generation desc")
+}
+
+// Rollback makes live again the generation that was so before the last promotion.
+//
+// Errors: those of Promote.
+func (p *Projector) Rollback(ctx context.Context, id GenerationID) (GenerationID, error) {
+	ids, err := p.promote(ctx, "rolling back", []GenerationID{id}, "not live and was_live_until is not null order by was_live_until desc")
+	if err != nil {
+		return GenerationID{}, err
+	}
+	return ids[0], nil
+}
+
+func (p *Projector) promote(ctx context.Context, what string, ids []GenerationID, byDefault string) ([]GenerationID, error) {
+	ids = slices.SortedFunc(slices.Values(ids), func(a, b GenerationID) int { return cmp.Compare(a.Name, b.Name) })
+	var promoted []GenerationID
+	err := p.operate(ctx, what, func(tx pgx.Tx) error {
+		promoted = nil
+		for _, id := range ids {
+			projection, err := p.ours(id)
+			if err != nil {
+				return err
+			}
+			g, err := candidate(ctx, tx, projection, id.Number, byDefault)
+			if err == nil {
+				err = swap(ctx, tx, projection, g)
+			}
+			if err != nil {
+				return err
+			}
+			promoted = append(promoted, GenerationID{Name: g.name, Version: g.version, Number: g.number})
+		}
+		return nil
+	})
+	return promoted, err
+}
+
+// ours gives the projection of a generation of this binary's version.
+func (p *Projector) ours(id GenerationID) (Projection, error) {
+	found, err := p.named([]string{id.Name})
+	if err != nil {
+		return Projection{}, err
+	}
+	if id.Version != 0 && id.Version != found[0].Version {
+		return Projection{}, domain.Refuse(domain.Invalid, fmt.Sprintf(
+			"this release feeds version %d of %s: ask a release of version %d", found[0].Version, id.Name, id.Version))
+	}
+	return found[0], nil
+}
+
+func candidate(ctx context.Context, tx pgx.Tx, p Projection, number int, byDefault string) (generation, error) {
+	condition, arguments := "name = $1 and version = $2 and "+byDefault, []any{p.Name, p.Version}
+	if number > 0 {
+		condition, arguments = "name = $1 and version = $2 and generation = $3", append(arguments, number)
+	}
+	g, err := oneGeneration(ctx, tx, condition, arguments...)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return generation{}, ErrNoGeneration
+	}
+	return g, err
+}
+
+// swap makes a generation live instead of the one that is.
+func swap(ctx context.Context, tx pgx.Tx, p Projection, g generation) error {
+	live, err := liveGeneration(ctx, tx, p.Name, p.Version)
+	if err != nil || live.number == g.number {
+		return err
+	}
+	if err := hold(ctx, tx, live, g); err != nil {
+		return err
+	}
+	views := otherViews
+	if bytes.Equal(live.viewsDigest, viewsDigest(p, live.number)) {
+		views = sameViews
+	}
+	if err := putViews(ctx, tx, p, g.number, views); err != nil {
+		return err
+	}
+	if _, err := tx.Exec(ctx, `
+		update feed.generations set live = false, was_live_until = now()
+		where name = $1 and version = $2 and live`, p.Name, p.Version); err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `
+		update feed.generations set live = true, promote = false, live_since = now()
+		where name = $1 and version = $2 and generation = $3`, p.Name, p.Version, g.number)
+	return err
+}
+
+// hold keeps both generations where they are until the end of the transaction, if the candidate is not behind.
+func hold(ctx context.Context, tx pgx.Tx, live, candidate generation) error {
+	rows, err := tx.Query(ctx, `
+		select generation, commit_position, prepare_position from feed.checkpoints
+		where name = $1 and version = $2 and generation in ($3, $4) order by generation for update`,
+		live.name, live.version, live.number, candidate.number)
+	if err != nil {
+		return err
+	}
+	positions := map[int]eventlog.Position{}
+	var number int
+	var commit, prepare int64
+	_, err = pgx.ForEachRow(rows, []any{&number, &commit, &prepare}, func() error {
+		positions[number] = eventlog.Position{Commit: uint64(commit), Prepare: uint64(prepare)}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if positions[candidate.number].Compare(positions[live.number]) < 0 {
+		return domain.Refuse(domain.Conflict, fmt.Sprintf(
+			"generation %d of %s is still behind the live one: wait until it has caught up", candidate.number, live.name))
+	}
+	return nil
+}

@@ -1,0 +1,116 @@
+package feed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/recital-tts/recital/domain"
+)
+
+// Rebuild begins a new generation of each named read model (all of this binary, when none is named), or goes on with the
+// one that is being built already. The instances feed it beside the live one; generations that begin together share one
+// pass over the log. With promote a generation becomes live as soon as it has caught up. It needs nobody to wait for it:
+// the work outlives this call and this instance. Overview tells how far it is, Retire ends it.
+//
+// Errors: ErrNoGeneration for an unknown name.
+func (p *Projector) Rebuild(ctx context.Context, names []string, promote bool) ([]GenerationID, error) {
+	projections, err := p.named(names)
+	if err != nil {
+		return nil, err
+	}
+	var building []GenerationID
+	err = p.operate(ctx, "beginning a rebuild", func(tx pgx.Tx) error {
+		building = nil
+		for _, projection := range projections {
+			id, err := p.begin(ctx, tx, projection, promote)
+			if err != nil {
+				return err
+			}
+			building = append(building, id)
+		}
+		return nil
+	})
+	return building, err
+}
+
+func (p *Projector) named(names []string) ([]Projection, error) {
+	if len(names) == 0 {
+		return p.config.Projections, nil
+	}
+	var found []Projection
+	for _, name := range names {
+		i := slices.IndexFunc(p.config.Projections, func(p Projection) bool { return p.Name == name })
+		if i < 0 {
+			return nil, ErrNoGeneration
+		}
+		if !slices.ContainsFunc(found, func(p Projection) bool { return p.Name == name }) {
+			found = append(found, p.config.Projections[i])
+		}
+	}
+	return found, nil
+}
+
+// begin gives the generation that was never live, or makes one.
+func (p *Projector) begin(ctx context.Context, tx pgx.Tx, projection Projection, promote bool) (GenerationID, error) {
+	id := GenerationID{Name: projection.Name, Version: projection.Version}
+	g, err := oneGeneration(ctx, tx, "name = $1 and version = $2 and live_since is null order by generation desc", id.Name, id.Version)
+	if errors.Is(err, pgx.ErrNoRows) {
+		if g.number, err = nextNumber(ctx, tx, id); err == nil {
+			g, err = createGeneration(ctx, tx, projection, generation{number: g.number, promote: promote}, p.config.Identity)
+		}
+	} else if err == nil && promote {
+		_, err = tx.Exec(ctx, "update feed.generations set promote = true where name = $1 and version = $2 and generation = $3",
+			id.Name, id.Version, g.number)
+	}
+	id.Number = g.number
+	if err != nil {
+		return GenerationID{}, fmt.Errorf("generation of %s: %w", id.Name, err)
+	}
+	return id, nil
+}
+
+// nextNumber is never the number of a generation that stands. A retired one's number may come again.
+func nextNumber(ctx context.Context, tx pgx.Tx, id GenerationID) (number int, err error) {
+	err = tx.QueryRow(ctx, "select coalesce(max(generation), 0) + 1 from feed.generations where name = $1 and version = $2",
+		id.Name, id.Version).Scan(&number)
+	return number, err
+}
+
+// operate changes the catalogue in one transaction, tries again while readers or writers are in the way, and has this
+// instance take note at once.
+func (p *Projector) operate(ctx context.Context, what string, do func(pgx.Tx) error) error {
+	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
+	defer cancel()
+	err := persist(ctx, p.logger, what, func() error {
+		return inSetUp(ctx, p.config.Pool, func(tx pgx.Tx) error {
+			if _, err := tx.Exec(ctx, giveWay); err != nil {
+				return err
+			}
+			if err := do(tx); err != nil {
+				return refused(err)
+			}
+			return changeCatalogue(ctx, tx)
+		})
+	})
+	var permanent *permanentError
+	if errors.As(err, &permanent) && domain.CodeOf(err) != "" {
+		err = permanent.err
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	p.attend()
+	return nil
+}
+
+// refused keeps a refusal from being tried again.
+func refused(err error) error {
+	if domain.CodeOf(err) != "" {
+		return &permanentError{err}
+	}
+	return err
+}

@@ -1,0 +1,99 @@
+package feed
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/recital-tts/recital/internal/eventlog"
+)
+
+// logLooks is how many looks at the catalogue there are for one at the log's head.
+const logLooks = 10
+
+// watch looks at what others may change under a session: the catalogue, and the log itself.
+func (s *session) watch(ctx context.Context) {
+	tick := time.NewTicker(s.checkpoints.lease / 3)
+	defer tick.Stop()
+	for n := 1; ; n++ {
+		if err := s.lookAround(ctx, n%logLooks == 0); err != nil && ctx.Err() == nil {
+			s.logger.WarnContext(ctx, "looking at the generations failed, trying again", "error", withoutValues(err))
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		case <-s.attention:
+		}
+	}
+}
+
+func (s *session) lookAround(ctx context.Context, atLog bool) error {
+	ctx, cancel := context.WithTimeout(ctx, s.checkpoints.lease)
+	defer cancel()
+	revision, err := catalogueRevision(ctx, s.config.Pool)
+	if err != nil {
+		return err
+	}
+	if revision != s.revision {
+		s.end(errChanged)
+		return nil
+	}
+	if atLog {
+		if err := s.compareWithLog(ctx); err != nil {
+			return err
+		}
+	}
+	return s.promoteReady(ctx)
+}
+
+// compareWithLog ends the session when a read model is past the log's head, which means that the log was put back to an
+// earlier state: the next session builds such a read model again.
+func (s *session) compareWithLog(ctx context.Context) error {
+	var furthest eventlog.Position
+	for _, position := range s.positions() {
+		if position.Compare(furthest) > 0 {
+			furthest = position
+		}
+	}
+	head, err := s.config.Log.Head(ctx)
+	if err == nil && furthest.Compare(head) > 0 {
+		s.end(errors.New("a read model is past the log's head"))
+	}
+	return err
+}
+
+// promoteReady makes live what was built to become it and has caught up.
+func (s *session) promoteReady(ctx context.Context) error {
+	positions := s.positions()
+	var ready []GenerationID
+	for _, m := range s.claimed {
+		live := slices.IndexFunc(s.present(), func(other *member) bool { return other.live && other.projection.Name == m.projection.Name })
+		if m.live || !m.promote || live < 0 {
+			continue
+		}
+		position, running := positions[m]
+		if running && position.Compare(s.present()[live].progress.snapshot().Position) >= 0 {
+			ready = append(ready, m.id())
+		}
+	}
+	if len(ready) == 0 {
+		return nil
+	}
+	_, err := s.Promote(ctx, ready)
+	return err
+}
+
+// positions gives where the members stand that this session feeds.
+func (s *session) positions() map[*member]eventlog.Position {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	positions := map[*member]eventlog.Position{}
+	for _, g := range s.groups {
+		for _, m := range g.members {
+			positions[m] = m.position
+		}
+	}
+	return positions
+}
