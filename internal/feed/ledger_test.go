@@ -31,15 +31,19 @@ type (
 	counterClosed struct{ ID string }
 )
 
-func registry(t testing.TB) *eventlog.Registry {
-	t.Helper()
-	r, err := eventlog.NewRegistry(
+func eventTypes() []eventlog.Type {
+	return []eventlog.Type{
 		eventlog.LogOpenedType(),
 		eventlog.Define[counterOpened]("counter-opened", 1),
 		eventlog.Define[counterRaised]("counter-raised", 1),
 		eventlog.Define[counterRenamed]("counter-renamed", 1),
 		eventlog.Define[counterClosed]("counter-closed", 1),
-	)
+	}
+}
+
+func registry(t testing.TB) *eventlog.Registry {
+	t.Helper()
+	r, err := eventlog.NewRegistry(eventTypes()...)
 	require.NoError(t, err)
 	return r
 }
