@@ -189,8 +189,11 @@ func (s *session) moved(p *pageWrite) {
 func (s *session) stop(ctx context.Context, g *group, m *member, e parkedEvent, reason string) error {
 	e.reason = reason
 	err := persist(ctx, s.logger, "noting what stopped a projection", func() error { return block(ctx, s.checkpoints.db, m, e) })
-	if err != nil {
-		return err
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil { // it stops all the same, though operators do not see the event in their list
+		s.logger.ErrorContext(ctx, "what stopped a projection could not be noted", "projection", m.projection.Name, "error", withoutValues(err))
 	}
 	s.leave(ctx, g, m, reason)
 	return nil
