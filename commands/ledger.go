@@ -133,12 +133,6 @@ func (l *Ledger) settlement(r Reservation, characters int64) task {
 	}
 }
 
-// Expire ends the reservations of a period that are due.
-func (l *Ledger) Expire(ctx context.Context, stream string) error {
-	_, err := l.submit(ctx, stream, task{order: Order{At: l.now().UTC()}})
-	return err
-}
-
 // period finds the account's period of now. It reads the account only when the one that it knows is over.
 func (l *Ledger) period(ctx context.Context, id string, now time.Time) (accountPeriod, error) {
 	if known, ok := l.periods.Get(id); ok && now.Before(known.open.End) {

@@ -38,6 +38,13 @@ func settle(t testing.TB, ledger *commands.Ledger, r commands.Reservation, chara
 	return position
 }
 
+func expire(t testing.TB, ledger *commands.Ledger, stream string) eventlog.Position {
+	t.Helper()
+	position, err := ledger.Expire(t.Context(), stream)
+	require.NoError(t, err)
+	return position
+}
+
 func TestCommandsOfOneAccountShareAppends(t *testing.T) {
 	// given an append that takes long, and 64 replies that begin meanwhile
 	const replies = 64
@@ -224,13 +231,13 @@ func TestExpireEndsWhatIsDue(t *testing.T) {
 	ledger := w.ledger()
 	reserve(t, ledger, id, 10_000)
 	w.clock.advance(longest - 1)
-	require.NoError(t, ledger.Expire(t.Context(), w.stream(id)))
+	expire(t, ledger, w.stream(id))
 	require.Len(t, w.books(id).Open, 1)
 
 	w.clock.advance(1)
-	require.NoError(t, ledger.Expire(t.Context(), w.stream(id)))
+	ended := expire(t, ledger, w.stream(id))
 	require.Empty(t, w.books(id).Open)
-	require.NoError(t, ledger.Expire(t.Context(), w.stream(id)), "again")
+	require.Equal(t, ended, expire(t, ledger, w.stream(id)), "again")
 	require.Len(t, w.books(id).ended, 1)
 }
 

@@ -172,7 +172,7 @@ func (q *queue) decide(batch []task) decision {
 			return d
 		}
 		reservation := event.(usage.Expired).Reservation
-		d.add(q.ledger.journal.Registry, systemOrder(commandFor(reservation, "expire"), at), event)
+		d.add(q.ledger.journal.Registry, expiryOrder(reservation, at), event)
 	}
 	for i, t := range batch {
 		var events []usage.Event

@@ -11,8 +11,9 @@ import (
 // Usage is the read model of periods and of open reservations.
 //
 // Views: usage_periods (account_id, period_start, period_end, plan, character_limit, characters,
-// playground_characters), in characters that were settled, and open_reservations (reservation_id, stream, account_id,
-// characters, expires_at), which is the to-do list of expiry.
+// playground_characters), in characters that were settled, open_reservations (reservation_id, stream, account_id,
+// characters, expires_at), and of the same rows todo_expiry, the to-do list of those that nobody settles. An expiry is
+// caused by the command that reserved, whose id is the reservation's.
 func Usage() feed.Projection {
 	periods := feed.NewTable("periods",
 		feed.Column{Name: "account_id", Type: feed.Text, Key: true},
@@ -38,6 +39,7 @@ func Usage() feed.Projection {
 		Views: []feed.View{
 			{Name: "usage_periods", Select: `select account_id, period_start, period_end, plan, character_limit, characters, playground_characters from periods`},
 			{Name: "open_reservations", Select: `select reservation_id, stream, account_id, characters, expires_at from reservations`},
+			{Name: "todo_expiry", Select: `select reservation_id as item, stream, expires_at as due_at, reservation_id as cause from reservations`},
 		},
 		Handle: func(event eventlog.Decoded, rows *feed.Rows) error {
 			switch e := event.Event.(type) {

@@ -58,13 +58,26 @@ func (c *client) post(ctx context.Context, path string, command, result any) (an
 	if err != nil {
 		return answer{}, err
 	}
+	return got, c.read(got, result)
+}
+
+// get asks for something and decodes it.
+func (c *client) get(ctx context.Context, path string, result any) (answer, error) {
+	got, err := c.do(ctx, http.MethodGet, path, nil)
+	if err != nil {
+		return answer{}, err
+	}
+	return got, c.read(got, result)
+}
+
+func (c *client) read(got answer, result any) error {
 	if err := c.refusal(got); err != nil {
-		return got, err
+		return err
 	}
 	if err := json.Unmarshal(got.body, result); err != nil {
-		return got, c.notUnderstood()
+		return c.notUnderstood()
 	}
-	return got, nil
+	return nil
 }
 
 func (c *client) do(ctx context.Context, method, path string, body []byte) (answer, error) {
@@ -100,15 +113,15 @@ func unreachable(request *http.Request, err error) error {
 	case errors.Is(err, context.Canceled):
 		return fail(exitFailed, "interrupted%s", unknownOutcome(request))
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return fail(exitUnreachable, "nothing listens on %s; is recitald running? Start it with make run", address)
+		return failForNow(exitUnreachable, "nothing listens on %s; is recitald running? Start it with make run", address)
 	case errors.As(err, &timeout) && timeout.Timeout():
-		return fail(exitUnreachable, "%s did not answer in time%s", address, unknownOutcome(request))
+		return failForNow(exitUnreachable, "%s did not answer in time%s", address, unknownOutcome(request))
 	}
 	var outer *url.Error // it repeats the address
 	if errors.As(err, &outer) {
 		err = outer.Err
 	}
-	return fail(exitUnreachable, "%s cannot be reached: %w%s", address, err, unknownOutcome(request))
+	return failForNow(exitUnreachable, "%s cannot be reached: %w%s", address, err, unknownOutcome(request))
 }
 
 func unknownOutcome(request *http.Request) string {
@@ -132,16 +145,27 @@ func (c *client) refusal(got answer) error {
 			c.AdminAddr, c.tokenPath())
 	case got.status == http.StatusForbidden:
 		return fail(exitToken, "the token in %s is not an operator's", c.tokenPath())
-	case got.status == http.StatusNotFound:
+	case got.status == http.StatusNotFound && !tellsWhy(got.body):
 		return fail(exitFailed, "%s does not know this command; is it the admin address of a recitald of this version?", c.AdminAddr)
 	case got.status >= 500:
-		return fail(exitFailed, "recitald failed: %s (status %d, request %s)", explanation(got.body), got.status, got.header.Get("request-id"))
+		return failForNow(exitFailed, "recitald failed: %s (status %d, request %s)",
+			explanation(got.body), got.status, printable(got.header.Get("request-id")))
 	}
 	return fail(exitFailed, "recitald refused: %s", explanation(got.body))
 }
 
+// tellsWhy tells a refusal from an address that is not known.
+func tellsWhy(body []byte) bool {
+	var told struct {
+		Error string `json:"error"`
+	}
+	return json.Unmarshal(body, &told) == nil && told.Error != ""
+}
+
 // explanation finds the words in an error body: those for single inputs, or else those for the whole request.
-func explanation(body []byte) string {
+func explanation(body []byte) string { return printable(words(body)) }
+
+func words(body []byte) string {
 	var told struct {
 		Error  string          `json:"error"`
 		Detail json.RawMessage `json:"detail"`

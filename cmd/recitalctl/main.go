@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -18,11 +17,13 @@ const description = `The operators' tool of Recital. It talks to the admin addre
 Examples:
   recitalctl accounts create --plan free                   open an account and show its API key, once
   recitalctl accounts create --plan indie --format json    the same for programs
+  recitalctl projections list                              how far the read models are
+  recitalctl projections rebuild --all --promote           build all of them from the log again and follow it
   recitalctl doctor                                        find out why something does not work
   recitalctl doctor --data-dir /srv/recital                the same for a recitald with another data folder
 
 Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 recitald does not answer, 4 the operator token is missing or
-not accepted.`
+not accepted, 5 interrupted while it followed a rebuild, which goes on.`
 
 // The exit codes that the description promises.
 const (
@@ -31,6 +32,7 @@ const (
 	exitUsage
 	exitUnreachable
 	exitToken
+	exitInterrupted
 )
 
 type commands struct {
@@ -39,35 +41,33 @@ type commands struct {
 	Accounts struct {
 		Create createAccount `cmd:"" help:"Open an account on a plan and give it an API key, which is shown this once."`
 	} `cmd:"" help:"Accounts."`
-	Doctor doctor `cmd:"" help:"Check, in words, what recitalctl and recitald need."`
+	Projections projections `cmd:"" help:"Read models: list, rebuild, promote, roll back, retire; events that they could not handle."`
+	Doctor      doctor      `cmd:"" help:"Check, in words, what recitalctl and recitald need."`
 }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	code := run(ctx, os.Args[1:], newTerminal(os.Stdin, os.Stdout, os.Stderr))
 	stop()
 	os.Exit(code)
 }
 
-// terminal is where commands print: results to out, what is said about them to notes.
-type terminal struct{ out, notes io.Writer }
-
-func run(ctx context.Context, args []string, out, notes io.Writer) int {
+func run(ctx context.Context, args []string, to terminal) int {
 	var c commands
-	parser, err := kong.New(&c, kong.Name("recitalctl"), kong.Description(description), kong.Writers(out, notes),
+	parser, err := kong.New(&c, kong.Name("recitalctl"), kong.Description(description), kong.Writers(to.out, to.notes),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
 	if err != nil {
-		fmt.Fprintln(notes, "recitalctl:", err)
+		fmt.Fprintln(to.notes, "recitalctl:", err)
 		return exitFailed
 	}
 	command, err := parser.Parse(args)
 	if err != nil {
-		fmt.Fprintln(notes, "recitalctl:", err, "(see recitalctl --help)")
+		fmt.Fprintln(to.notes, "recitalctl:", err, "(see recitalctl --help)")
 		return exitUsage
 	}
 	command.BindTo(ctx, (*context.Context)(nil))
-	if err := command.Run(c.settings, terminal{out, notes}); err != nil {
-		fmt.Fprintln(notes, "recitalctl:", err)
+	if err := command.Run(c.settings, to); err != nil {
+		fmt.Fprintln(to.notes, "recitalctl:", err)
 		return exitCode(err)
 	}
 	return exitDone
@@ -75,8 +75,9 @@ func run(ctx context.Context, args []string, out, notes io.Writer) int {
 
 // failure is an error with its exit code.
 type failure struct {
-	code int
-	err  error
+	code    int
+	err     error
+	passing bool // the same may succeed later, without a change
 }
 
 func (f *failure) Error() string { return f.err.Error() }
@@ -85,6 +86,11 @@ func (f *failure) Unwrap() error { return f.err }
 
 func fail(code int, format string, args ...any) error {
 	return &failure{code: code, err: fmt.Errorf(format, args...)}
+}
+
+// failForNow is fail for what may succeed later, without a change.
+func failForNow(code int, format string, args ...any) error {
+	return &failure{code: code, err: fmt.Errorf(format, args...), passing: true}
 }
 
 func exitCode(err error) int {

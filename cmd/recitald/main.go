@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -26,7 +27,18 @@ Ctrl-C (or SIGTERM) finishes the replies under way and stops everything; a secon
 Exit codes: 0 stopped as asked, 1 could not start or a part failed, 2 wrong usage.`
 
 func main() {
+	collectLess()
 	os.Exit(run(os.Args[1:]))
+}
+
+// heapGrowth is how much the heap may grow between collections, in per cent. What lives is a few dozen MB, and with Go's
+// default of 100 a rebuild spends an eighth of its time collecting.
+const heapGrowth = 400
+
+func collectLess() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(heapGrowth)
+	}
 }
 
 func run(args []string) int {

@@ -26,6 +26,7 @@ import (
 	"github.com/recital-tts/recital/internal/postgres"
 	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/speech/worker"
+	"github.com/recital-tts/recital/internal/todo"
 	"github.com/recital-tts/recital/internal/workers"
 	"github.com/recital-tts/recital/migrations"
 	"github.com/recital-tts/recital/projections"
@@ -47,11 +48,13 @@ type App struct {
 	engines   *worker.Pool
 	codecs    *codec.Pool
 	projector *feed.Projector
+	moved     todo.Bell // rings when the read models have moved
 	ledger    *commands.Ledger
 	accounts  *commands.Accounts
 	public    listener
 	admin     listener
-	devKey    string
+	tokens    map[string]string // of the admin address, by role
+	devKey    string            // empty in mode prod
 
 	closers []closer // in the order in which the parts were started
 }
@@ -82,6 +85,7 @@ func (a *App) start(ctx context.Context) error {
 		run  func(context.Context) error
 	}{
 		{"preparing the data folder", a.prepareDataDir},
+		{"reading the admin tokens", a.readTokens},
 		{"opening the event log", a.openLog},
 		{"opening Postgres", a.openPostgres},
 		{"starting the speech workers", a.startWorkers},
@@ -227,7 +231,7 @@ func (a *App) startProjections(ctx context.Context) error {
 			a.log.Error("alert", "projection", projection, "reason", reason)
 			a.metrics.alerts.WithLabelValues(projection).Inc()
 		},
-		OnPage: a.metrics.observePage,
+		OnPage: a.pageCommitted,
 	})
 	if err != nil {
 		return err

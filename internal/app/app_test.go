@@ -132,6 +132,10 @@ func TestOpenThatFailsSaysWhyAndLeavesNothingRunning(t *testing.T) {
 		{"an operator token that is none", func(t *testing.T, cfg *app.Config) {
 			require.NoError(t, os.WriteFile(filepath.Join(cfg.DataDir, "operator-token"), nil, 0o600))
 		}, []string{"operator-token", "delete it"}},
+		{"a prod without its token", func(t *testing.T, cfg *app.Config) {
+			cfg.Mode, cfg.EventStore, cfg.Postgres = "prod", "esdb://me:hidden@127.0.0.1:1?tls=false", "postgres://me:hidden@127.0.0.1:1/recital"
+			cfg.OperatorTokenFile, cfg.AuditorTokenFile = filepath.Join(t.TempDir(), "operator"), filepath.Join(t.TempDir(), "auditor")
+		}, []string{"reading the admin tokens", "no such file"}},
 		{"an API key that is none", func(t *testing.T, cfg *app.Config) {
 			require.NoError(t, os.WriteFile(filepath.Join(cfg.DataDir, "dev-api-key"), []byte("rk_mine\n"), 0o600))
 		}, []string{"dev-api-key holds no API key", "delete it"}},

@@ -6,32 +6,45 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
+)
+
+// The modes. Dev serves this machine alone and brings along whatever is not configured; prod serves others, and brings
+// nothing along.
+const (
+	modeDev  = "dev"
+	modeProd = "prod"
 )
 
 // Config is all that can be set. Each field is a flag, and an environment variable of the same meaning.
 type Config struct {
-	Mode          string        `enum:"dev" default:"dev" env:"RECITAL_MODE" help:"dev needs loopback addresses and brings along whatever is not configured."`
-	HTTPAddr      string        `name:"http-addr" default:"127.0.0.1:8080" env:"RECITAL_HTTP_ADDR" help:"Public address."`
-	AdminAddr     string        `default:"127.0.0.1:8081" env:"RECITAL_ADMIN_ADDR" help:"Admin address: metrics and what recitalctl uses."`
-	DataDir       string        `default:".recital" env:"RECITAL_DATA_DIR" help:"Folder of the embedded event node, the private Postgres and the keys."`
-	EventStore    string        `name:"eventstore" env:"RECITAL_EVENTSTORE" placeholder:"esdb://HOST:2113" help:"EventStoreDB to use instead of the embedded node."`
-	EventNodeAddr string        `name:"eventnode-addr" env:"RECITAL_EVENTNODE_ADDR" placeholder:"127.0.0.1:2113" help:"Opens the embedded node to other clients on loopback, too."`
-	Postgres      string        `env:"RECITAL_POSTGRES" placeholder:"postgres://…" help:"Postgres to use instead of a private cluster."`
-	SpeechWorker  string        `name:"speechworker" env:"RECITAL_SPEECHWORKER" placeholder:"PATH" help:"The speechworker binary; by default the one beside recitald."`
-	Engines       int           `default:"0" env:"RECITAL_ENGINES" help:"Speech engine processes; 0 is one for each CPU, at least 2."`
-	Codecs        int           `default:"0" env:"RECITAL_CODECS" help:"Codec processes; 0 is one for each CPU."`
-	LongestStream time.Duration `default:"10m" env:"RECITAL_LONGEST_STREAM" help:"How long a reply may take; characters that are not settled by then are free again."`
-	LogFormat     string        `enum:"text,json" default:"text" env:"RECITAL_LOG_FORMAT" help:"Form of the log on standard error (text or json)."`
-	LogLevel      string        `enum:"debug,info,warn,error" default:"info" env:"RECITAL_LOG_LEVEL" help:"debug, info, warn or error."`
+	Mode              string        `enum:"dev,prod" default:"dev" env:"RECITAL_MODE" help:"dev needs loopback addresses and brings along whatever is not configured; prod serves any address and refuses to start without --eventstore, --postgres and both token files (what payments, sign-in and encryption need will be demanded with those features)."`
+	HTTPAddr          string        `name:"http-addr" default:"127.0.0.1:8080" env:"RECITAL_HTTP_ADDR" help:"Public address."`
+	AdminAddr         string        `default:"127.0.0.1:8081" env:"RECITAL_ADMIN_ADDR" help:"Admin address: metrics and what recitalctl uses."`
+	OperatorTokenFile string        `name:"operator-token-file" env:"RECITAL_OPERATOR_TOKEN_FILE" placeholder:"PATH" help:"File of the operators' token for the admin address; in dev made in the data folder when not set."`
+	AuditorTokenFile  string        `name:"auditor-token-file" env:"RECITAL_AUDITOR_TOKEN_FILE" placeholder:"PATH" help:"File of the auditors' token for the admin address; in dev made in the data folder when not set."`
+	DataDir           string        `default:".recital" env:"RECITAL_DATA_DIR" help:"Folder of the embedded event node, the private Postgres and the keys."`
+	EventStore        string        `name:"eventstore" env:"RECITAL_EVENTSTORE" placeholder:"esdb://HOST:2113" help:"EventStoreDB to use instead of the embedded node."`
+	EventNodeAddr     string        `name:"eventnode-addr" env:"RECITAL_EVENTNODE_ADDR" placeholder:"127.0.0.1:2113" help:"Opens the embedded node to other clients on loopback, too."`
+	Postgres          string        `env:"RECITAL_POSTGRES" placeholder:"postgres://…" help:"Postgres to use instead of a private cluster."`
+	SpeechWorker      string        `name:"speechworker" env:"RECITAL_SPEECHWORKER" placeholder:"PATH" help:"The speechworker binary; by default the one beside recitald."`
+	Engines           int           `default:"0" env:"RECITAL_ENGINES" help:"Speech engine processes; 0 is one for each CPU, at least 2."`
+	Codecs            int           `default:"0" env:"RECITAL_CODECS" help:"Codec processes; 0 is one for each CPU."`
+	LongestStream     time.Duration `default:"10m" env:"RECITAL_LONGEST_STREAM" help:"How long a reply may take; characters that are not settled by then are free again."`
+	LogFormat         string        `enum:"text,json" default:"text" env:"RECITAL_LOG_FORMAT" help:"Form of the log on standard error (text or json)."`
+	LogLevel          string        `enum:"debug,info,warn,error" default:"info" env:"RECITAL_LOG_LEVEL" help:"debug, info, warn or error."`
 }
 
 // Validate refuses what cannot work or is not safe.
 func (c Config) Validate() error {
+	if err := c.checkMode(); err != nil {
+		return err
+	}
 	for _, listener := range []struct{ name, address string }{
 		{"the public address", c.HTTPAddr}, {"the admin address", c.AdminAddr},
 	} {
-		if err := mustBeLoopback(listener.address); err != nil {
+		if err := c.checkListener(listener.address); err != nil {
 			return fmt.Errorf("%s %q: %w", listener.name, listener.address, err)
 		}
 	}
@@ -44,12 +57,37 @@ func (c Config) Validate() error {
 	return nil
 }
 
-func mustBeLoopback(address string) error {
+// checkMode tells all at once that mode prod misses.
+func (c Config) checkMode() error {
+	if c.Mode != modeProd {
+		return nil
+	}
+	var missing []string
+	for _, need := range []struct{ value, name, what string }{
+		{c.EventStore, "RECITAL_EVENTSTORE", "the connection string of an EventStoreDB or KurrentDB"},
+		{c.Postgres, "RECITAL_POSTGRES", "the address of a Postgres"},
+		{c.OperatorTokenFile, "RECITAL_OPERATOR_TOKEN_FILE", "the file of the operators' token"},
+		{c.AuditorTokenFile, "RECITAL_AUDITOR_TOKEN_FILE", "the file of the auditors' token"},
+	} {
+		if need.value == "" {
+			missing = append(missing, need.name+" ("+need.what+")")
+		}
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("mode prod brings nothing along; set %s", strings.Join(missing, ", "))
+	}
+	if c.EventNodeAddr != "" {
+		return errors.New("mode prod runs no embedded event node; leave RECITAL_EVENTNODE_ADDR unset")
+	}
+	return nil
+}
+
+func (c Config) checkListener(address string) error {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return fmt.Errorf("not HOST:PORT: %w", err)
 	}
-	if host == "localhost" {
+	if c.Mode == modeProd || host == "localhost" {
 		return nil
 	}
 	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {

@@ -47,3 +47,45 @@ func TestConfigRefusesWhatIsNotSafeOrCannotWork(t *testing.T) {
 		})
 	}
 }
+
+func TestProdServesOthersAndBringsNothingAlong(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*app.Config)
+		says   []string // nil where it is accepted
+	}{
+		{"all that it needs", func(*app.Config) {}, nil},
+		{"every address", func(c *app.Config) { c.HTTPAddr, c.AdminAddr = "0.0.0.0:8080", ":8081" }, nil},
+		{"names and IPv6", func(c *app.Config) { c.HTTPAddr, c.AdminAddr = "[::]:8080", "recital.internal:8081" }, nil},
+		{"nothing", func(c *app.Config) {
+			c.EventStore, c.Postgres, c.OperatorTokenFile, c.AuditorTokenFile = "", "", "", ""
+		},
+			[]string{"mode prod", "RECITAL_EVENTSTORE", "RECITAL_POSTGRES", "RECITAL_OPERATOR_TOKEN_FILE", "RECITAL_AUDITOR_TOKEN_FILE"}},
+		{"no event store", func(c *app.Config) { c.EventStore = "" }, []string{"set RECITAL_EVENTSTORE ("}},
+		{"no Postgres", func(c *app.Config) { c.Postgres = "" }, []string{"set RECITAL_POSTGRES ("}},
+		{"no operators", func(c *app.Config) { c.OperatorTokenFile = "" }, []string{"set RECITAL_OPERATOR_TOKEN_FILE ("}},
+		{"no auditors", func(c *app.Config) { c.AuditorTokenFile = "" }, []string{"set RECITAL_AUDITOR_TOKEN_FILE ("}},
+		{"an embedded node for others", func(c *app.Config) { c.EventNodeAddr = "127.0.0.1:2113" }, []string{"no embedded event node", "RECITAL_EVENTNODE_ADDR"}},
+		{"no port", func(c *app.Config) { c.HTTPAddr = "0.0.0.0" }, []string{"the public address \"0.0.0.0\": not HOST:PORT"}},
+		{"no time for a stream", func(c *app.Config) { c.LongestStream = 0 }, []string{"at least a second"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cfg := app.Config{
+				Mode: "prod", HTTPAddr: "0.0.0.0:8080", AdminAddr: "127.0.0.1:8081", LongestStream: 10 * time.Minute,
+				EventStore: "esdb://admin:hidden@events:2113", Postgres: "postgres://recital:hidden@postgres/recital",
+				OperatorTokenFile: "/run/secrets/operator-token", AuditorTokenFile: "/run/secrets/auditor-token",
+			}
+			c.change(&cfg)
+			err := cfg.Validate()
+			if c.says == nil {
+				require.NoError(t, err)
+				return
+			}
+			require.Error(t, err)
+			for _, part := range c.says {
+				assert.ErrorContains(t, err, part)
+			}
+			assert.NotContains(t, err.Error(), "hidden", "a password")
+		})
+	}
+}

@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"crypto/rand"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -22,9 +21,12 @@ const operatorAccount = "operator"
 
 const devKeyFile = "dev-api-key"
 
-// openOperatorAccount makes sure that the operator account exists with the key of the file. The file comes first: a key
-// that was lost in a crash would open nothing.
+// openOperatorAccount makes sure, in dev mode, that the operator account exists with the key of the file. The file comes
+// first: a key that was lost in a crash would open nothing.
 func (a *App) openOperatorAccount(ctx context.Context) error {
+	if a.cfg.Mode == modeProd {
+		return nil
+	}
 	key, err := a.fileOnce(devKeyFile, func() (string, error) { return account.DrawAPIKey(rand.Reader) })
 	if err != nil {
 		return err
@@ -45,27 +47,6 @@ func (a *App) awaitRead(ctx context.Context, position eventlog.Position) error {
 		return fmt.Errorf("waiting for the read model of accounts: %w", err)
 	}
 	return nil
-}
-
-// minToken is the length of the shortest token that is accepted, in characters: 128 bits in hex.
-const minToken = 32
-
-// secretFile reads a token of the data folder, made at the first start.
-func (a *App) secretFile(name string) (string, error) {
-	token, err := a.fileOnce(name, func() (string, error) {
-		token := make([]byte, 32)
-		if _, err := rand.Read(token); err != nil {
-			return "", err
-		}
-		return base64.RawURLEncoding.EncodeToString(token), nil
-	})
-	if err != nil {
-		return "", err
-	}
-	if len(token) < minToken {
-		return "", fmt.Errorf("%s holds no token of at least %d characters; delete it, and the next start makes a new one", a.cfg.path(name), minToken)
-	}
-	return token, nil
 }
 
 // fileOnce is the content of a file of mode 0600 in the data folder, which is made when it is missing: written beside,

@@ -2,6 +2,7 @@ package app
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"strconv"
 
@@ -19,10 +20,11 @@ type metrics struct {
 	requests *prometheus.HistogramVec
 	aborted  *prometheus.CounterVec
 	sent     *prometheus.CounterVec
-	events   prometheus.Counter
 	pages    prometheus.Histogram
 	delay    prometheus.Histogram
 	alerts   *prometheus.CounterVec
+
+	projections *projectionMetrics
 }
 
 func newMetrics(a *App) *metrics {
@@ -37,8 +39,6 @@ func newMetrics(a *App) *metrics {
 			Name: "recital_http_streams_aborted_total", Help: "Streams that were cut."}, route),
 		sent: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "recital_http_response_bytes_total", Help: "Bytes of bodies that were sent."}, route),
-		events: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "recital_projection_events_total", Help: "Events whose rows were committed."}),
 		pages: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "recital_projection_page_seconds", Help: "Time from a page's arrival to its commit.",
 			Buckets: prometheus.ExponentialBuckets(0.0005, 2, 14)}),
@@ -47,8 +47,9 @@ func newMetrics(a *App) *metrics {
 			Buckets: prometheus.ExponentialBuckets(0.0005, 2, 18)}),
 		alerts: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "recital_projection_alerts_total", Help: "Times that a person should have looked at a projection."}, []string{"projection"}),
+		projections: newProjectionMetrics(func(ctx context.Context) (feed.Overview, error) { return a.projector.Overview(ctx) }),
 	}
-	m.registry.MustRegister(m.requests, m.aborted, m.sent, m.events, m.pages, m.delay, m.alerts,
+	m.registry.MustRegister(m.requests, m.aborted, m.sent, m.pages, m.delay, m.alerts, m.projections,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.registry.MustRegister(workerGauges(a)...)
 	return m
@@ -80,7 +81,7 @@ func (m *metrics) observeRequest(server string) func(web.Observation) {
 }
 
 func (m *metrics) observePage(p feed.PageStats) {
-	m.events.Add(float64(p.Events))
+	m.projections.observePage(p)
 	m.pages.Observe(p.Took.Seconds())
 	m.delay.Observe(p.Delay.Seconds())
 }

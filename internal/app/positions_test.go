@@ -18,7 +18,7 @@ import (
 // standing is a projector that does not move.
 type standing struct{ at eventlog.Position }
 
-func (s standing) Reached() eventlog.Position { return s.at }
+func (s standing) Reached(...string) eventlog.Position { return s.at }
 
 func (s standing) Wait(ctx context.Context, position eventlog.Position, _ ...string) error {
 	if position.Compare(s.at) <= 0 {
@@ -66,11 +66,11 @@ func TestPositions(t *testing.T) {
 				// The client's patience ends only once the projector is waited for: asking for the head must not fail first.
 				_, err := log.Head(ctx)
 				require.NoError(t, err)
-				err = positions{log: log, projector: impatient{projector, cancel}}.Wait(ctx, c.text)
+				err = positions{log: log, projector: impatient{projector, cancel}}.Wait(ctx, c.text, nil)
 				require.ErrorIs(t, err, c.want)
 				return
 			}
-			err := positions{log: log, projector: projector}.Wait(ctx, c.text)
+			err := positions{log: log, projector: projector}.Wait(ctx, c.text, nil)
 			if c.want == nil {
 				require.NoError(t, err)
 				return
@@ -79,13 +79,13 @@ func TestPositions(t *testing.T) {
 		})
 	}
 	t.Run("what is projected needs no log", func(t *testing.T) {
-		require.NoError(t, positions{log: nil, projector: standing{head}}.Wait(t.Context(), first.String()))
+		require.NoError(t, positions{log: nil, projector: standing{head}}.Wait(t.Context(), first.String(), nil))
 	})
 	t.Run("a log that does not answer is no fault of the position", func(t *testing.T) {
 		closed, err := esdb.Open(esdb.Config{Socket: nodetest.Start(t)})
 		require.NoError(t, err)
 		require.NoError(t, closed.Close())
-		err = positions{log: closed, projector: standing{first}}.Wait(t.Context(), head.String())
+		err = positions{log: closed, projector: standing{first}}.Wait(t.Context(), head.String(), nil)
 		require.Error(t, err)
 		assert.NotErrorIs(t, err, web.ErrBadPosition)
 		assert.Equal(t, domain.Unavailable, domain.CodeOf(err))

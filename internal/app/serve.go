@@ -7,7 +7,6 @@ import (
 	"net"
 	"time"
 
-	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/web"
 	"github.com/recital-tts/recital/readapi"
 	"github.com/recital-tts/recital/writeapi/account"
@@ -33,21 +32,13 @@ func (a *App) publicRoutes() []web.Route {
 
 func (a *App) adminRoutes() []web.Route {
 	accounts := account.API{Accounts: a.accounts, ReadModels: a.projector}
-	return append(accounts.AdminRoutes(), a.metrics.route())
+	readModels := ops.Projections{Generations: a.projector}
+	return append(append(accounts.AdminRoutes(), readModels.AdminRoutes()...), a.metrics.route())
 }
 
 func (a *App) serve(ctx context.Context) (err error) {
-	operator, err := a.secretFile("operator-token")
-	if err != nil {
-		return err
-	}
-	auditor, err := a.secretFile("auditor-token")
-	if err != nil {
-		return err
-	}
 	a.admin, err = a.listen(a.cfg.AdminAddr, web.Config{
-		Name: "admin", Routes: a.adminRoutes(), NoCORS: true,
-		Tokens: map[string]string{"operator": operator, "auditor": auditor},
+		Name: "admin", Routes: a.adminRoutes(), NoCORS: true, Tokens: a.tokens,
 	})
 	if err != nil {
 		return err
@@ -116,32 +107,4 @@ func (a *App) ready() error {
 		return fmt.Errorf("asking Postgres: %w", err)
 	}
 	return nil
-}
-
-// positions answers x-recital-min-position.
-type positions struct {
-	log       eventlog.Log
-	projector interface {
-		Reached() eventlog.Position
-		Wait(ctx context.Context, position eventlog.Position, names ...string) error
-	}
-}
-
-// Wait implements web.Positions. The log is asked only about positions that the read models have not reached.
-func (p positions) Wait(ctx context.Context, text string) error {
-	position, err := eventlog.ParsePosition(text)
-	if err != nil {
-		return web.ErrBadPosition
-	}
-	if position.Compare(p.projector.Reached()) <= 0 {
-		return nil
-	}
-	head, err := p.log.Head(ctx)
-	if err != nil {
-		return fmt.Errorf("asking for the head of the log: %w", err)
-	}
-	if position.Compare(head) > 0 {
-		return web.ErrBadPosition
-	}
-	return p.projector.Wait(ctx, position)
 }

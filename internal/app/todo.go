@@ -3,57 +3,69 @@ package app
 import (
 	"context"
 	"fmt"
-	"time"
 
-	"github.com/jackc/pgx/v5"
+	"github.com/recital-tts/recital/commands"
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/feed"
+	"github.com/recital-tts/recital/internal/todo"
+	"github.com/recital-tts/recital/internal/todo/duelist"
 )
 
-// expiryInterval is how often reservations that are due are looked for, beside the start.
-const expiryInterval = time.Minute
+// toDo is a process with the projection that lists what is due.
+type toDo struct {
+	name       string
+	projection string
+	do         func(ctx context.Context, item todo.Item) (eventlog.Position, error)
+}
 
-// dueLimit is how many periods with due reservations are worked off in one go.
-const dueLimit = 500
+func (a *App) toDos() []toDo {
+	return []toDo{
+		{commands.ExpiryProcess, "usage", func(ctx context.Context, item todo.Item) (eventlog.Position, error) {
+			return a.ledger.Expire(ctx, item.Stream)
+		}},
+	}
+}
 
-const dueQuery = `select distinct stream from read_v1.open_reservations where expires_at <= now() limit $1`
-
-// startToDos starts the worker that ends reservations which nobody settled. What is due is a projection; the outcome
-// is an event; so a crash repeats and loses nothing.
+// startToDos starts the workers of all processes.
 func (a *App) startToDos(context.Context) error {
-	a.background("the expiry of reservations", func(ctx context.Context) error {
-		select {
-		case <-a.projector.CaughtUp(): // a recitald that was killed may have left events that no row tells of yet
-		case <-ctx.Done():
-			return nil
+	turns := duelist.NewTurns(a.pool)
+	a.onClose("the turns of the to-do workers", turns.Close)
+	metrics := todo.NewMetrics()
+	a.metrics.registry.MustRegister(metrics)
+	for _, t := range a.toDos() {
+		if err := a.startToDo(t, turns, metrics); err != nil {
+			return err
 		}
-		tick := time.NewTicker(expiryInterval)
-		defer tick.Stop()
-		for {
-			if err := a.expireDue(ctx); err != nil && ctx.Err() == nil {
-				a.log.Warn("could not expire reservations; trying again later", "error", err)
-			}
-			select {
-			case <-ctx.Done():
-				return nil
-			case <-tick.C:
-			}
-		}
-	})
+	}
 	return nil
 }
 
-func (a *App) expireDue(ctx context.Context) error {
-	rows, err := a.pool.Query(ctx, dueQuery, dueLimit)
+func (a *App) startToDo(t toDo, turns *duelist.Turns, metrics *todo.Metrics) error {
+	list, err := duelist.NewView(a.pool, "read_v1.todo_"+t.name)
 	if err != nil {
-		return fmt.Errorf("looking for due reservations: %w", err)
+		return err
 	}
-	streams, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	worker, err := todo.NewWorker(todo.Config{
+		Process: todo.Process{Name: t.name, List: list, Do: t.do},
+		Ready:   a.projector.CaughtUp(), // a recitald that was killed may have left events that no row tells of yet
+		Shown: func(ctx context.Context, position eventlog.Position) error {
+			return a.projector.Wait(ctx, position, t.projection)
+		},
+		GiveUp:  commands.NewAlerts(a.journal).GaveUp,
+		Turn:    func(ctx context.Context) (bool, error) { return turns.Mine(ctx, t.name) },
+		Bell:    &a.moved,
+		Metrics: metrics,
+		Logger:  a.log,
+	})
 	if err != nil {
-		return fmt.Errorf("looking for due reservations: %w", err)
+		return err
 	}
-	for _, stream := range streams {
-		if err := a.ledger.Expire(ctx, stream); err != nil {
-			return fmt.Errorf("expiring reservations: %w", err)
-		}
-	}
+	a.background(fmt.Sprintf("the to-do worker of %s", t.name), worker.Run)
 	return nil
+}
+
+// pageCommitted tells whoever wants to know that the read models have moved.
+func (a *App) pageCommitted(page feed.PageStats) {
+	a.metrics.observePage(page)
+	a.moved.Ring()
 }

@@ -1,10 +1,12 @@
 package feed
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 )
 
 func TestAStandbyStaysQuietAndTakesOver(t *testing.T) {
@@ -103,4 +105,46 @@ func TestAProjectorThatLostItsLeaseMovesNothing(t *testing.T) {
 	p.awaitState("list", StateStandby)
 	require.Equal(t, before, p.committed(w))
 	w.requireFold("list", before)
+}
+
+func TestClientsReadTheirOwnWritesOnAnyInstance(t *testing.T) {
+	// given two instances, and a projection that an event stopped
+	w := newWorld(t)
+	config := w.config(counters("good"), picky("bad"))
+	config.Instance = "one"
+	instances := []*running{start(t, config)}
+	config.Instance = "two"
+	instances = append(instances, start(t, config))
+	stopped := w.append(counterOpened{ID: "poison", Label: poisonous})
+	for _, instance := range instances {
+		require.NoError(t, instance.Wait(t.Context(), stopped, "good"))
+	}
+
+	// when clients write through one and read on the other, all at once
+	var clients errgroup.Group
+	for client := range 8 {
+		clients.Go(func() error {
+			for n := range 25 {
+				id := fmt.Sprintf("client %d, write %d", client, n)
+				position, err := w.tryAppend(counterOpened{ID: id, Label: "own"})
+				if err != nil {
+					return err
+				}
+				if err := instances[(client+n)%2].Wait(t.Context(), position, "good"); err != nil {
+					return err
+				}
+				var label string
+				if err := w.pool.QueryRow(t.Context(), "select label from read_v1.good_list where id = $1", id).Scan(&label); err != nil {
+					return fmt.Errorf("%s: %w", id, err)
+				}
+			}
+			return nil
+		})
+	}
+
+	// then each finds what it wrote, and is told at once about the one that stands still
+	require.NoError(t, clients.Wait())
+	for _, instance := range instances {
+		require.ErrorIs(t, instance.Wait(t.Context(), w.headOf(), "bad"), ErrStopped)
+	}
 }

@@ -89,9 +89,18 @@ func openLog(t testing.TB, socket string) *esdb.Client {
 // append writes the events to a stream of their own and gives the position of the last one.
 func (w *world) append(events ...any) eventlog.Position {
 	w.t.Helper()
-	proposed, err := w.registry.Encode(uuid.New(), 0, metadata(), events...)
+	position, err := w.tryAppend(events...)
 	require.NoError(w.t, err)
-	return w.appendRaw(proposed...)
+	return position
+}
+
+func (w *world) tryAppend(events ...any) (eventlog.Position, error) {
+	proposed, err := w.registry.Encode(uuid.New(), 0, metadata(), events...)
+	if err != nil {
+		return eventlog.Start(), err
+	}
+	appended, err := w.log.Append(w.t.Context(), "counter-"+uuid.NewString(), eventlog.NoStream, proposed)
+	return appended.Position, err
 }
 
 func (w *world) appendRaw(events ...eventlog.Proposed) eventlog.Position {

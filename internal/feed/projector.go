@@ -401,12 +401,16 @@ func (p *Projector) Wait(ctx context.Context, position eventlog.Position, projec
 	return stopped
 }
 
-// Reached is the position that all projections have committed, those that stopped left out.
-func (p *Projector) Reached() eventlog.Position {
+// Reached is the position that the named projections have committed. When none is named it is that of all, those that
+// stopped left out.
+func (p *Projector) Reached(names ...string) eventlog.Position {
 	var reached eventlog.Position
 	first := true
 	for _, s := range p.Status() {
-		if s.State != StateStopped && (first || s.Position.Compare(reached) < 0) {
+		if len(names) == 0 && s.State == StateStopped || len(names) > 0 && !slices.Contains(names, s.Name) {
+			continue
+		}
+		if first || s.Position.Compare(reached) < 0 {
 			reached, first = s.Position, false
 		}
 	}

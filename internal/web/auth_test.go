@@ -92,10 +92,13 @@ func TestAdminTokens(t *testing.T) {
 // positions reaches "7" at once, and everything above it never.
 type positions struct{ asked atomic.Int64 }
 
-func (p *positions) Wait(ctx context.Context, position string) error {
+func (p *positions) Wait(ctx context.Context, position string, readModels []string) error {
 	p.asked.Add(1)
 	switch position {
 	case "7":
+		if len(readModels) > 0 && readModels[0] == "stopped" {
+			return web.ErrStandsStill
+		}
 		return nil
 	case "8":
 		<-ctx.Done()
@@ -110,6 +113,7 @@ func TestReadsWaitForAPosition(t *testing.T) {
 		Positions: p, Limits: web.Limits{PositionWait: 30 * time.Millisecond},
 		Routes: []web.Route{
 			web.Get("/account", ok, web.Public()),
+			web.Get("/stopped", ok, web.Public(), web.ReadModels("stopped")),
 			web.Post("/rename", func(c *web.Call, _ none) (web.Reply, error) {
 				c.SetPosition("7")
 				c.SetStale()
@@ -122,7 +126,8 @@ func TestReadsWaitForAPosition(t *testing.T) {
 	require.Equal(t, 504, late.StatusCode)
 	require.Equal(t, "1", late.Header.Get("Retry-After"))
 	require.Equal(t, 400, s.ask("GET", "/account", "", "x-recital-min-position", "banana").StatusCode)
-	require.Equal(t, int64(3), p.asked.Load())
+	require.Equal(t, 504, s.ask("GET", "/stopped", "", "x-recital-min-position", "7").StatusCode)
+	require.Equal(t, int64(4), p.asked.Load())
 	wrote := s.ask("POST", "/rename", "")
 	require.Equal(t, "7", wrote.Header.Get("x-recital-position"))
 	require.Equal(t, "true", wrote.Header.Get("x-recital-stale"))

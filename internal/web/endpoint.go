@@ -141,13 +141,13 @@ func (s *Server) waitForPosition(call *Call) error {
 	}
 	ctx, cancel := context.WithTimeout(call, s.cfg.Limits.PositionWait)
 	defer cancel()
-	err := s.cfg.Positions.Wait(ctx, position)
+	err := s.cfg.Positions.Wait(ctx, position, call.Route.ReadModels)
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, ErrBadPosition):
 		return &Error{Status: http.StatusBadRequest, Message: headerMinPosition + " is not a position of the log"}
-	case isContextError(err) && call.Err() == nil:
+	case errors.Is(err, ErrStandsStill), isContextError(err) && call.Err() == nil:
 		return &Error{Status: http.StatusGatewayTimeout, Message: "The position was not reached in time", RetryAfter: time.Second}
 	}
 	return fmt.Errorf("waiting for a position: %w", err)

@@ -51,6 +51,9 @@ func (e *invalidError) Error() string {
 // ErrBadPosition is returned by Positions for a position that is not one of the log's: 400.
 var ErrBadPosition = errors.New("not a position of the log")
 
+// ErrStandsStill is returned by Positions for a read model that stopped before the position: 504, at once.
+var ErrStandsStill = errors.New("a read model stands still before the position")
+
 var (
 	errClientGone   = netconn.ErrGone
 	errShutdown     = errors.New("the server is shutting down")

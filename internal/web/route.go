@@ -22,7 +22,7 @@ type Route struct {
 
 	Access     Access
 	Roles      []string // of the admin tokens that may use the route; the route then takes tokens and no API keys
-	ReadModels []string // the read models that a write waits for, by name
+	ReadModels []string // by name: those that a write waits for, or that a read reads
 	MaxBody    int      // bytes
 	Timeout    time.Duration
 
@@ -72,7 +72,7 @@ func Summary(text string) Option { return func(r *Route) { r.Summary = text } }
 // Tag groups routes in the documentation.
 func Tag(name string) Option { return func(r *Route) { r.Tag = name } }
 
-// ReadModels names what a write's handler waits for.
+// ReadModels names what a write's handler waits for, or what a read reads: x-recital-min-position waits for these alone.
 func ReadModels(names ...string) Option { return func(r *Route) { r.ReadModels = names } }
 
 // AnyContentType reads a body as JSON whatever its content type says.

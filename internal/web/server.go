@@ -37,8 +37,9 @@ type Config struct {
 
 // Positions waits until the read models have reached a position of the log.
 type Positions interface {
-	// Wait returns ErrBadPosition for what is not a position or lies past the log's head.
-	Wait(ctx context.Context, position string) error
+	// Wait waits for the named read models, or for all that are fed when none is named. Errors: ErrBadPosition for what is
+	// not a position or lies past the log's head; ErrStandsStill when a read model will not get there by itself.
+	Wait(ctx context.Context, position string, readModels []string) error
 }
 
 // Observation is one finished request, for metrics.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/alert"
 	"github.com/recital-tts/recital/domain/usage"
 	"github.com/recital-tts/recital/internal/eventlog"
 )
@@ -16,6 +17,7 @@ func Registry() (*eventlog.Registry, error) {
 		logTypes(),
 		accountTypes(),
 		usageTypes(),
+		alertTypes(),
 	)...)
 }
 
@@ -38,4 +40,8 @@ func usageTypes() []eventlog.Type {
 		eventlog.Define[usage.Expired]("usage-expired", 1),
 		eventlog.Define[usage.Summed]("usage-summed", 1),
 	}
+}
+
+func alertTypes() []eventlog.Type {
+	return []eventlog.Type{eventlog.Define[alert.Raised]("alert-raised", 1)}
 }

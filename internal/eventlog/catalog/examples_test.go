@@ -6,6 +6,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/alert"
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/domain/usage"
 	"github.com/recital-tts/recital/internal/eventlog"
@@ -34,4 +35,5 @@ var examples = []example{
 	{"usage-settled", 1, usage.Settled{Account: "a1", Reservation: "r1", Characters: 100, Start: noon, At: noon}},
 	{"usage-expired", 1, usage.Expired{Account: "a1", Reservation: "r1", At: noon}},
 	{"usage-summed", 1, usage.Summed{PeriodOpened: terms, Characters: 100, Reservations: []usage.Reservation{open}, At: noon}},
+	{"alert-raised", 1, alert.Raised{Alert: "al1", Source: "todo/expiry", Subject: "r1", Reason: alert.GaveUp, At: noon}},
 }

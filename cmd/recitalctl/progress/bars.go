@@ -1,0 +1,82 @@
+package progress
+
+import (
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/decor"
+)
+
+const (
+	wholeBar = 10_000 // what a bar counts to
+	barWidth = 40     // in columns, where there are as many
+)
+
+// refresh is how often bars are drawn.
+const refresh = 200 * time.Millisecond
+
+// Bars draws a bar for each generation on a terminal.
+type Bars struct {
+	bars     *mpb.Progress
+	byTitle  map[string]*mpb.Bar
+	mu       sync.Mutex
+	statuses map[string]Status
+}
+
+// NewBars draws on a terminal until Close.
+func NewBars(screen *os.File) *Bars {
+	return &Bars{
+		bars:     mpb.New(mpb.WithOutput(screen), mpb.WithRefreshRate(refresh)),
+		byTitle:  map[string]*mpb.Bar{},
+		statuses: map[string]Status{},
+	}
+}
+
+// Show implements Display.
+func (b *Bars) Show(all []Status) {
+	for _, status := range all {
+		title := status.Title()
+		b.mu.Lock()
+		b.statuses[title] = status
+		b.mu.Unlock()
+		bar := b.byTitle[title]
+		if bar == nil {
+			bar = b.add(title)
+			b.byTitle[title] = bar
+		}
+		bar.SetCurrent(min(int64(status.Share*wholeBar), wholeBar-1)) // a bar that is full cannot change any more
+		switch {
+		case status.Done:
+			bar.SetTotal(wholeBar, true)
+		case status.Failed:
+			bar.Abort(false)
+		}
+	}
+}
+
+func (b *Bars) add(title string) *mpb.Bar {
+	details := func(decor.Statistics) string {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		return b.statuses[title].details()
+	}
+	return b.bars.AddBar(wholeBar,
+		mpb.BarWidth(barWidth),
+		mpb.PrependDecorators(decor.Name(title, decor.WCSyncSpaceR)),
+		mpb.AppendDecorators(decor.Any(details)),
+	)
+}
+
+// Note implements Display: the text stands above the bars.
+func (b *Bars) Note(text string) { fmt.Fprintln(b.bars, text) }
+
+// Close implements Display.
+func (b *Bars) Close() {
+	for _, bar := range b.byTitle {
+		bar.Abort(false) // no effect on one that is full
+	}
+	b.bars.Wait()
+}

@@ -1,0 +1,62 @@
+// Package progress shows a rebuild while it runs: bars on a terminal, lines elsewhere, JSON for programs.
+package progress
+
+import "time"
+
+// window is how far back the pace looks: long enough to be calm, short enough to follow a change.
+const window = 10 * time.Second
+
+// Pace is how fast a generation is built, over a sliding window of what was seen of it.
+type Pace struct {
+	seen []sighting
+}
+
+type sighting struct {
+	at     time.Time
+	events int64
+	share  float64
+}
+
+// See notes how many events were read by now, and what share of the log that is (0 to 1).
+func (p *Pace) See(at time.Time, events int64, share float64) {
+	if n := len(p.seen); n > 0 && events < p.seen[n-1].events {
+		p.seen = nil // it was begun again
+	}
+	p.seen = append(p.seen, sighting{at, events, share})
+	for len(p.seen) > 2 && at.Sub(p.seen[1].at) >= window {
+		p.seen = p.seen[1:]
+	}
+}
+
+// Rate is in events a second; 0 as long as it is not known.
+func (p *Pace) Rate() float64 {
+	first, last, ok := p.span()
+	if !ok {
+		return 0
+	}
+	return float64(last.events-first.events) / last.at.Sub(first.at).Seconds()
+}
+
+// Left is the time until all is read, as far as the share that was read lately tells it.
+func (p *Pace) Left() (left time.Duration, known bool) {
+	first, last, ok := p.span()
+	if !ok || last.share <= first.share {
+		return 0, last.share >= 1
+	}
+	seconds := (1 - last.share) / (last.share - first.share) * last.at.Sub(first.at).Seconds()
+	if seconds > longestForecast.Seconds() {
+		return 0, false
+	}
+	return time.Duration(seconds * float64(time.Second)), true
+}
+
+// longestForecast is where a forecast stops to mean anything.
+const longestForecast = 100 * 24 * time.Hour
+
+func (p *Pace) span() (first, last sighting, ok bool) {
+	if len(p.seen) == 0 {
+		return first, last, false
+	}
+	first, last = p.seen[0], p.seen[len(p.seen)-1]
+	return first, last, last.at.After(first.at)
+}

@@ -1,0 +1,138 @@
+package progress
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+func TestThePaceIsThatOfTheLastSeconds(t *testing.T) {
+	start := time.Now()
+	at := func(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.Second) }
+	var p Pace
+	require.Zero(t, p.Rate())
+
+	// given a first sighting, then nothing is known yet
+	p.See(at(0), 0, 0)
+	_, known := p.Left()
+	require.False(t, known)
+	require.Zero(t, p.Rate())
+
+	// given a slow start, then a pace that is ten times as fast
+	for second := 1; second <= 20; second++ {
+		p.See(at(second), int64(second*10), float64(second)*0.001)
+	}
+	require.InDelta(t, 10, p.Rate(), 1e-9)
+	for second := 21; second <= 40; second++ {
+		p.See(at(second), int64(200+(second-20)*100), 0.02+float64(second-20)*0.01)
+	}
+	require.InDelta(t, 100, p.Rate(), 1e-9, "what was before the window does not count")
+	left, known := p.Left()
+	require.True(t, known)
+	require.InDelta(t, 78, left.Seconds(), 1e-6) // 0.78 of the log at 0.01 a second
+
+	// when it begins again, then the pace does, too
+	p.See(at(41), 5, 0.001)
+	require.Zero(t, p.Rate())
+
+	// when it stands, then nobody knows how long
+	p.See(at(42), 5, 0.001)
+	_, known = p.Left()
+	require.False(t, known)
+
+	// when it is at the end, nothing is left
+	p.See(at(43), 5, 1)
+	left, known = p.Left()
+	require.True(t, known)
+	require.Zero(t, left)
+}
+
+func TestThePaceIsNeverNonsense(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var p Pace
+		now := time.Now()
+		for range rapid.IntRange(0, 100).Draw(t, "sightings") {
+			now = now.Add(time.Duration(rapid.Int64Range(0, int64(20*time.Second)).Draw(t, "step")))
+			p.See(now, rapid.Int64Range(0, 1e15).Draw(t, "events"), rapid.Float64Range(0, 1).Draw(t, "share"))
+			require.GreaterOrEqual(t, p.Rate(), 0.0)
+			left, known := p.Left()
+			require.GreaterOrEqual(t, left, time.Duration(0))
+			require.True(t, known || left == 0)
+			require.Less(t, len(p.seen), 102)
+		}
+	})
+}
+
+func TestALineIsPrintedOnAChangeAndEachFewSeconds(t *testing.T) {
+	var out bytes.Buffer
+	lines := NewLines(&out)
+	now := time.Now()
+	account := Status{Name: "account", Version: 1, Generation: 2, State: "building", Share: 0.5, Events: 1234, Rate: 99.9, Left: 65 * time.Second}
+	usage := Status{Name: "usage", Version: 1, Generation: 3, State: "building", Left: -1}
+	printed := func() []string {
+		defer out.Reset()
+		return strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+	}
+
+	lines.show([]Status{account, usage}, now)
+	require.Equal(t, []string{
+		"account v1 g2    building  50 %  1,234 events  99/s  1m05s left",
+		"usage v1 g3      building   0 %  0 events",
+	}, printed())
+	account.Events = 2000
+	lines.show([]Status{account, usage}, now.Add(every/2))
+	require.Equal(t, []string{""}, printed(), "too soon")
+	lines.show([]Status{account, usage}, now.Add(every))
+	require.Len(t, printed(), 2)
+
+	usage.State, usage.Failed = "stopped", true
+	account.State, account.Live, account.Done, account.Share, account.Left = "current", true, true, 1, 0
+	lines.show([]Status{account, usage}, now.Add(every+1))
+	require.Equal(t, []string{
+		"account v1 g2    current  100 %  2,000 events  live",
+		"usage v1 g3      stopped    0 %  0 events",
+	}, printed())
+	lines.show([]Status{account, usage}, now.Add(time.Hour))
+	require.Equal(t, []string{""}, printed(), "all has been said")
+}
+
+func TestObjectsForPrograms(t *testing.T) {
+	var out, notes bytes.Buffer
+	lines := NewJSON(&out, &notes)
+	status := Status{Name: "account", Version: 1, Generation: 2, State: "building", Position: "5/5", Share: 0.5, Events: 10, Rate: 2.5, Left: 90 * time.Second}
+	lines.show([]Status{status}, time.UnixMilli(1_700_000_000_500))
+	status.State, status.Reason, status.Left = "stopped", "it fails", -1
+	lines.show([]Status{status}, time.UnixMilli(1_700_000_001_000))
+	lines.Note("recitald is back")
+	lines.Close()
+
+	objects := strings.Split(strings.TrimSpace(out.String()), "\n")
+	require.Len(t, objects, 2)
+	require.JSONEq(t, `{"at":1700000000.5,"name":"account","version":1,"generation":2,"state":"building","live":false,"done":false,
+		"position":"5/5","progress":0.5,"events":10,"events_per_second":2.5,"seconds_left":90}`, objects[0])
+	var last map[string]any
+	require.NoError(t, json.Unmarshal([]byte(objects[1]), &last))
+	require.Equal(t, "it fails", last["reason"])
+	require.Nil(t, last["seconds_left"])
+	require.Equal(t, "recitald is back\n", notes.String())
+}
+
+func TestWordsForFigures(t *testing.T) {
+	for share, want := range map[float64]string{-1: "0 %", 0: "0 %", 0.5: "50 %", 0.9999: "99 %", 1: "100 %", 7: "100 %"} {
+		require.Equal(t, want, Percent(share))
+	}
+	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1234: "-1,234"} {
+		require.Equal(t, want, Count(n))
+	}
+	for d, want := range map[time.Duration]string{
+		-1: "0s", 0: "0s", time.Nanosecond: "1ms", 1500 * time.Microsecond: "2ms", 250 * time.Millisecond: "250ms",
+		1500 * time.Millisecond: "1.5s", time.Minute: "1m00s", 65 * time.Second: "1m05s", time.Hour: "1h00m", 26*time.Hour + 5*time.Minute: "26h05m",
+	} {
+		require.Equal(t, want, Span(d), d)
+	}
+}

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"fmt"
+)
+
+// projections are the commands on read models.
+type projections struct {
+	List     listProjections    `cmd:"" help:"Show the generations of all read models."`
+	Rebuild  rebuildProjections `cmd:"" help:"Build read models from the log again, beside the live ones, and follow it."`
+	Promote  promoteProjections `cmd:"" help:"Make what was built live."`
+	Rollback rollbackProjection `cmd:"" help:"Make the generation live again that was so before."`
+	Retire   retireProjection   `cmd:"" help:"Drop a generation; also cancels a rebuild."`
+	Parked   parkedSubcommands  `cmd:"" help:"Events that a generation could not handle."`
+}
+
+type listProjections struct {
+	Format format `default:"table" enum:"table,json,csv" help:"Form of the result: table, json or csv."`
+}
+
+// Help is shown below the flags.
+func (*listProjections) Help() string {
+	return `Examples:
+  recitalctl projections list
+  recitalctl projections list --format csv
+
+State: building (behind the live one), current (being fed), stopped (it met an event that it cannot handle; the reason
+is shown below the table), unfed (no recitald of its version runs). Rows are an estimate. In json and csv, lag is in
+seconds and size in bytes.`
+}
+
+// Run prints the table, and below it why something stopped.
+func (c *listProjections) Run(ctx context.Context, s settings, to terminal) error {
+	admin, err := newClient(s)
+	if err != nil {
+		return err
+	}
+	all, err := admin.overview(ctx)
+	if err != nil {
+		return fmt.Errorf("listing the projections: %w", err)
+	}
+	if err := printColumns(c.Format, to.out, all, generationColumns(), all.Projections); err != nil {
+		return err
+	}
+	for _, g := range all.Projections {
+		if c.Format == table && g.State == stopped {
+			fmt.Fprintf(to.out, "\n%s is stopped: %s\n  see recitalctl projections parked list\n", g, printable(g.Reason))
+		}
+	}
+	return nil
+}
+
+type promoteProjections struct {
+	Names      []string `arg:"" name:"name" help:"Read models."`
+	Generation int      `placeholder:"N" help:"Which generation, with one name; by default the newest that is not live."`
+	Format     format   `default:"table" enum:"table,json,csv" help:"Form of the result: table, json or csv."`
+}
+
+// Help is shown below the flags.
+func (*promoteProjections) Help() string {
+	return `Examples:
+  recitalctl projections promote account
+  recitalctl projections promote account usage       both in one step, or neither
+  recitalctl projections promote account --generation 3
+
+A generation that is still behind the live one is refused. The one that was live is kept for a rollback, and fed, until
+it is retired.`
+}
+
+// Validate is called by kong.
+func (c *promoteProjections) Validate() error {
+	if c.Generation != 0 && len(c.Names) > 1 {
+		return fmt.Errorf("--generation goes with one name")
+	}
+	return nil
+}
+
+// Run promotes all in one step.
+func (c *promoteProjections) Run(ctx context.Context, s settings, to terminal) error {
+	admin, err := newClient(s)
+	if err != nil {
+		return err
+	}
+	var command generationsAnswer
+	for _, name := range c.Names {
+		command.Generations = append(command.Generations, generationID{Name: name, Generation: c.Generation})
+	}
+	live, err := admin.change(ctx, "/admin/projections/promote", command)
+	if err != nil {
+		return fmt.Errorf("promoting: %w", err)
+	}
+	return tellLive(c.Format, to, live)
+}
+
+type rollbackProjection struct {
+	Name   string `arg:"" help:"Read model."`
+	Format format `default:"table" enum:"table,json,csv" help:"Form of the result: table, json or csv."`
+}
+
+// Help is shown below the flags.
+func (*rollbackProjection) Help() string {
+	return `Examples:
+  recitalctl projections rollback account
+
+The generation that was live before the last promotion has been fed all the time, so readers do not step back. It is
+refused when that generation is behind or was retired.`
+}
+
+// Run rolls back.
+func (c *rollbackProjection) Run(ctx context.Context, s settings, to terminal) error {
+	admin, err := newClient(s)
+	if err != nil {
+		return err
+	}
+	live, err := admin.change(ctx, "/admin/projections/rollback", map[string]string{"name": c.Name})
+	if err != nil {
+		return fmt.Errorf("rolling back %s: %w", c.Name, err)
+	}
+	return tellLive(c.Format, to, live)
+}
+
+func tellLive(f format, to terminal, live []generationID) error {
+	if err := printColumns(f, to.out, generationsAnswer{live}, idColumns, live); err != nil {
+		return err
+	}
+	if f == table {
+		fmt.Fprintln(to.notes, "\nLive now.")
+	}
+	return nil
+}
+
+type retireProjection struct {
+	Name       string `arg:"" help:"Read model."`
+	Generation int    `required:"" placeholder:"N" help:"Which generation."`
+	Version    int    `placeholder:"N" help:"Of which version; by default that of the recitald."`
+	Yes        bool   `help:"Do not ask."`
+}
+
+// Help is shown below the flags.
+func (*retireProjection) Help() string {
+	return `Examples:
+  recitalctl projections retire account --generation 1            asks first
+  recitalctl projections retire account --generation 1 --yes      for scripts
+  recitalctl projections retire account --generation 3 --version 1 --yes
+
+The tables of the generation are dropped. One that is live is refused, unless it is of another version than that of the
+recitald and no recitald feeds it: after an upgrade. Retiring a generation that is being built cancels the rebuild.`
+}
+
+// Run asks and drops.
+func (c *retireProjection) Run(ctx context.Context, s settings, to terminal) error {
+	admin, err := newClient(s)
+	if err != nil {
+		return err
+	}
+	of := ""
+	if c.Version != 0 {
+		of = fmt.Sprintf(" version %d", c.Version)
+	}
+	question := fmt.Sprintf("Drop generation %d of %s%s with its tables?", c.Generation, printable(c.Name), of)
+	if err := to.confirm(ctx, c.Yes, question); err != nil {
+		return err
+	}
+	command := generationID{Name: c.Name, Version: c.Version, Generation: c.Generation}
+	if _, err := admin.post(ctx, "/admin/projections/retire", command, &struct{}{}); err != nil {
+		return fmt.Errorf("retiring: %w", err)
+	}
+	fmt.Fprintf(to.notes, "Generation %d of %s%s is gone.\n", c.Generation, c.Name, of)
+	return nil
+}

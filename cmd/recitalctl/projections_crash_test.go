@@ -1,0 +1,210 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httputil"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/postgres/pgtest"
+)
+
+// recitald is a process of the real binary.
+type recitald struct {
+	command *exec.Cmd
+	admin   string
+	ended   chan struct{}
+}
+
+// buildRecitald puts the binary beside speechworker, where it looks for it.
+func buildRecitald(t *testing.T) (path string) {
+	t.Helper()
+	path = filepath.Join(filepath.Dir(speechworker), "recitald")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", path, "github.com/recital-tts/recital/cmd/recitald")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	output, err := build.CombinedOutput()
+	require.NoError(t, err, string(output))
+	return path
+}
+
+var adminLine = regexp.MustCompile(`(?m)^  admin +http://(\S+)`)
+
+// startProcess starts recitald and returns when it serves.
+func startProcess(t *testing.T, binary, dataDir string) *recitald {
+	t.Helper()
+	output, err := os.CreateTemp(dataDir, "said-")
+	require.NoError(t, err)
+	defer output.Close()
+	r := &recitald{ended: make(chan struct{})}
+	r.command = exec.Command(binary, "--http-addr=127.0.0.1:0", "--admin-addr=127.0.0.1:0", "--data-dir="+dataDir, "--engines=1", "--codecs=1")
+	r.command.Stdout, r.command.Stderr = output, output
+	r.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread() // Pdeathsig kills when the thread ends that started the process
+		defer runtime.UnlockOSThread()
+		defer close(r.ended)
+		err := r.command.Start()
+		started <- err
+		if err == nil {
+			_ = r.command.Wait()
+		}
+	}()
+	require.NoError(t, <-started)
+	t.Cleanup(r.kill)
+	require.Eventually(t, func() bool {
+		said, err := os.ReadFile(output.Name())
+		require.NoError(t, err)
+		select {
+		case <-r.ended:
+			require.Fail(t, "recitald did not start", string(said))
+		default:
+		}
+		if found := adminLine.FindSubmatch(said); found != nil && bytes.Contains(said, []byte("Ctrl-C stops")) {
+			r.admin = string(found[1])
+		}
+		return r.admin != ""
+	}, patience, pause)
+	return r
+}
+
+// kill is kill -9.
+func (r *recitald) kill() {
+	_ = r.command.Process.Kill() // an error says that it has ended
+	<-r.ended
+}
+
+// gateway is an admin address that stays the same while the recitald behind it comes and goes. It kills it as soon as it
+// has begun a rebuild, before recitalctl hears of it.
+type gateway struct {
+	behind   atomic.Pointer[recitald]
+	kills    atomic.Bool
+	rebuilds atomic.Int64
+}
+
+func (g *gateway) open(t *testing.T, dataDir string) (environment []string) {
+	forward := &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) { r.Out.URL.Scheme, r.Out.URL.Host = "http", g.behind.Load().admin },
+		ModifyResponse: func(response *http.Response) error {
+			if strings.HasSuffix(response.Request.URL.Path, "/rebuild") {
+				answer, err := io.ReadAll(response.Body) // before the connection is cut
+				if err != nil {
+					return err
+				}
+				response.Body = io.NopCloser(bytes.NewReader(answer))
+				if g.rebuilds.Add(1); g.kills.Load() {
+					g.behind.Load().kill()
+				}
+			}
+			return nil
+		},
+		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) }, // cuts the connection,
+	}
+	environment = impostor(t, forward.ServeHTTP)
+	return append(environment, "RECITAL_OPERATOR_TOKEN_FILE="+filepath.Join(dataDir, "operator-token"))
+}
+
+func TestARebuildOutlivesRecitaldAndRecitalctl(t *testing.T) {
+	dataDir := filepath.Dir(pgtest.ClusterDir(t))
+	binary := buildRecitald(t)
+	var door gateway
+	door.behind.Store(startProcess(t, binary, dataDir))
+	environment := door.open(t, dataDir)
+	restart := func() { door.behind.Store(startProcess(t, binary, dataDir)) }
+
+	// given a rebuild whose recitald is killed at once, and then a person who gives up following it
+	door.kills.Store(true)
+	tool := begin(t, environment, "projections", "rebuild", "account", "--promote")
+	tool.awaitNote(t, "recitald does not answer; the rebuild goes on when it is back")
+	require.NoError(t, tool.command.Process.Signal(os.Interrupt))
+	got := tool.end(t)
+	assert.Equal(t, exitInterrupted, got.code)
+	assert.Empty(t, got.out)
+	for _, hint := range []string{"interrupted; the rebuild goes on in recitald", "recitalctl projections rebuild account --promote",
+		"recitalctl projections list", "recitalctl projections retire account --generation 2"} {
+		assert.Contains(t, got.notes, hint)
+	}
+
+	// when recitald starts again, then the rebuild ends with a promotion without anybody who waits for it
+	door.kills.Store(false)
+	restart()
+	require.Eventually(t, func() bool { return listed(t, environment, "account")[2].Live }, patience, pause)
+
+	// given another one whose recitald is killed, when it starts again, then recitalctl follows to the end
+	door.kills.Store(true)
+	tool = begin(t, environment, "projections", "rebuild", "account", "usage")
+	tool.awaitNote(t, "recitald does not answer")
+	door.kills.Store(false)
+	restart()
+	got = tool.end(t)
+	require.Zero(t, got.code, got.notes)
+	assert.Contains(t, got.notes, "recitald is back")
+	assert.Regexp(t, `(?m)^account +1 +3 +no +current `, got.out)
+	assert.Regexp(t, `(?m)^usage +1 +2 +no +current `, got.out)
+	assert.Contains(t, got.notes, "recitalctl projections promote account usage")
+
+	// when it is asked for once more, then it is the same that goes on
+	got = recitalctl(t, environment, "projections", "rebuild", "account", "--promote")
+	require.Zero(t, got.code, got.notes)
+	assert.Regexp(t, `(?m)^account +1 +3 +yes +current `, got.out)
+	require.Len(t, listed(t, environment, "account"), 3)
+	require.EqualValues(t, 3, door.rebuilds.Load())
+}
+
+// following is a run of the tool that goes on.
+type following struct {
+	command    *exec.Cmd
+	out, notes *growing
+}
+
+// growing is an output that is read while it is written.
+type growing struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (g *growing) Write(piece []byte) (int, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.text.Write(piece)
+}
+
+func (g *growing) String() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.text.String()
+}
+
+func begin(t *testing.T, environment []string, args ...string) *following {
+	t.Helper()
+	f := &following{command: exec.CommandContext(t.Context(), os.Args[0], args...), out: &growing{}, notes: &growing{}}
+	f.command.Env = append(environment, asTool+"=1")
+	f.command.Dir = t.TempDir()
+	f.command.Stdout, f.command.Stderr = f.out, f.notes
+	require.NoError(t, f.command.Start())
+	return f
+}
+
+func (f *following) awaitNote(t *testing.T, text string) {
+	t.Helper()
+	require.Eventually(t, func() bool { return strings.Contains(f.notes.String(), text) }, patience, pause, "no note %q", text)
+}
+
+func (f *following) end(t *testing.T) ran {
+	t.Helper()
+	_ = f.command.Wait() // the exit code tells
+	return ran{code: f.command.ProcessState.ExitCode(), out: f.out.String(), notes: f.notes.String()}
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/vbauerster/mpb/v8/cwriter"
+)
+
+// terminal is where commands print: results to out, what is said about them to notes.
+type terminal struct {
+	out, notes io.Writer
+	screen     *os.File  // what notes is printed on, when that is a terminal
+	answers    io.Reader // nil when nobody is there to answer
+}
+
+func newTerminal(in, out, notes *os.File) terminal {
+	t := terminal{out: &harmless{to: out}, notes: &harmless{to: notes}}
+	seen := isTerminal(notes)
+	if seen && os.Getenv("TERM") != "dumb" { // which cannot draw
+		t.screen = notes
+	}
+	if seen && isTerminal(in) {
+		t.answers = in
+	}
+	return t
+}
+
+func isTerminal(file *os.File) bool { return cwriter.IsTerminal(int(file.Fd())) }
+
+// confirm asks before what cannot be undone. yes is the answer that was given in advance.
+func (t terminal) confirm(ctx context.Context, yes bool, question string) error {
+	if yes {
+		return nil
+	}
+	if t.answers == nil {
+		return fail(exitUsage, "%s Nobody is there to answer: say --yes", question)
+	}
+	fmt.Fprint(t.notes, question, " [y/N] ")
+	answer := make(chan string, 1)
+	go func() { // ends with the process, when Ctrl-C comes before the answer
+		line, _ := bufio.NewReader(t.answers).ReadString('\n')
+		answer <- strings.ToLower(strings.TrimSpace(line))
+	}()
+	select {
+	case <-ctx.Done():
+		fmt.Fprintln(t.notes)
+	case said := <-answer:
+		if said == "y" || said == "yes" {
+			return nil
+		}
+	}
+	return errors.New("nothing was changed")
+}
+
+// harmless writes text whose control characters do nothing to a terminal, wherever they come from: what a server tells
+// cannot move the cursor or change the title.
+type harmless struct {
+	to   io.Writer
+	rest []byte // the beginning of a character whose other bytes are still to come
+}
+
+// Write implements io.Writer.
+func (h *harmless) Write(piece []byte) (int, error) {
+	text := append(h.rest, piece...)
+	whole := len(text)
+	for back := 1; back < utf8.UTFMax && back <= len(text); back++ {
+		if begin := len(text) - back; utf8.RuneStart(text[begin]) && !utf8.FullRune(text[begin:]) {
+			whole = begin
+		}
+	}
+	h.rest = append([]byte(nil), text[whole:]...)
+	if _, err := io.WriteString(h.to, escape(string(text[:whole]), "\n\t")); err != nil {
+		return 0, err
+	}
+	return len(piece), nil
+}
+
+// printable is a text from a server in one line, of visible characters.
+func printable(text string) string { return escape(text, "") }
+
+// escape writes characters that control a terminal, or the direction of text, as \u001b: also in JSON that is the same.
+func escape(text, keep string) string {
+	if strings.IndexFunc(text, unprintable) < 0 {
+		return text
+	}
+	var out strings.Builder
+	for _, c := range text {
+		switch {
+		case !unprintable(c) || strings.ContainsRune(keep, c):
+			out.WriteRune(c)
+		case c > 0xffff:
+			fmt.Fprintf(&out, `\U%08x`, c)
+		default:
+			fmt.Fprintf(&out, `\u%04x`, c)
+		}
+	}
+	return out.String()
+}
+
+// unprintable are control and format characters (Unicode categories Cc and Cf), line separators, and bytes that are no
+// characters.
+func unprintable(c rune) bool {
+	return unicode.In(c, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) || c == utf8.RuneError
+}

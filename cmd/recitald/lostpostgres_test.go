@@ -1,0 +1,118 @@
+package main_test
+
+import (
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/domain/usage"
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/eventlog/catalog"
+	"github.com/recital-tts/recital/internal/eventlog/esdb"
+)
+
+func TestLosingPostgresLosesAndRepeatsNothing(t *testing.T) {
+	t.Parallel()
+	// given reservations that were settled, and some that a killed recitald left and the next one has expired
+	data := dataFolder(t)
+	first := start(t, data, "--longest-stream=5s")
+	paid, free := first.openAccount("indie"), first.openAccount("free")
+	attempts, expired := first.killInTheMiddle(paid, free)
+	killed := time.Now()
+	first.eventually(func() bool { return time.Since(killed) > 6*time.Second })
+	second := start(t, data, "--longest-stream=10s")
+	second.requireSettledBooks()
+	before := second.outcomes()
+
+	// and some that are open when recitald is killed and its whole Postgres is lost
+	more, open := second.killInTheMiddle(paid.at(second), free.at(second))
+	attempts = append(attempts, more...)
+	second.losePostgres()
+
+	// when recitald starts on an empty database, then it builds the read models again, and ends what is left when it is due
+	third := start(t, data)
+	third.requireReadModelsFollowLog()
+	books := third.requireSettledBooks()
+	for _, stream := range append(expired, open...) {
+		require.True(t, books.expired[stream.generation])
+		require.Zero(t, books.settled[stream.generation])
+	}
+
+	// and every reservation has ended once, those of before as they had ended then
+	outcomes := third.outcomes()
+	for reservation, events := range outcomes {
+		require.Len(t, events, 1, "reservation %s", reservation)
+	}
+	for reservation, events := range before {
+		require.Equal(t, events, outcomes[reservation])
+	}
+
+	// and what the clients saw is what is counted
+	books.requireFair(t, attempts)
+	paid, free = paid.at(third), free.at(third)
+	books.requireAccountShows(t, paid, free)
+	requireCounts(t, paid)
+	requireCounts(t, free)
+}
+
+// killInTheMiddle kills recitald under load, and with a stream of each customer that is then open.
+func (s *server) killInTheMiddle(customers ...customer) (attempts []attempt, open []*held) {
+	s.t.Helper()
+	load := startLoad(s.t, customers[0])
+	s.eventually(func() bool { return load.clean() >= enough })
+	for _, c := range customers {
+		open = append(open, hold(s.t, c, long()))
+	}
+	s.kill()
+	attempts = load.stop()
+	for _, stream := range open {
+		attempts = append(attempts, stream.rest())
+	}
+	return attempts, open
+}
+
+// losePostgres ends the private Postgres of a recitald that was killed, and removes all that it has.
+func (s *server) losePostgres() {
+	s.t.Helper()
+	postmaster := s.postmaster()
+	postmaster.kill(s.t)
+	s.eventually(func() bool { return !postmaster.lives() })
+	require.NoError(s.t, os.RemoveAll(filepath.Join(s.data, "postgres")))
+}
+
+// outcomes are the ids of the events that ended reservations, by reservation.
+func (s *server) outcomes() map[string][]uuid.UUID {
+	s.t.Helper()
+	registry, err := catalog.Registry()
+	require.NoError(s.t, err)
+	log, err := esdb.Open(esdb.Config{Socket: filepath.Join(s.data, "eventnode", "node.sock"), Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	require.NoError(s.t, err)
+	defer log.Close()
+
+	outcomes := map[string][]uuid.UUID{}
+	subscription := log.Subscribe(s.t.Context(), eventlog.Start())
+	for delivery := range subscription.Deliveries() {
+		if delivery.Kind == eventlog.KindCaughtUp {
+			return outcomes
+		}
+		if delivery.Kind != eventlog.KindEvent {
+			continue
+		}
+		decoded, err := registry.Decode(delivery.Event)
+		require.NoError(s.t, err)
+		switch e := decoded.Event.(type) {
+		case usage.Settled:
+			outcomes[e.Reservation] = append(outcomes[e.Reservation], decoded.ID)
+		case usage.Expired:
+			outcomes[e.Reservation] = append(outcomes[e.Reservation], decoded.ID)
+		}
+	}
+	require.Fail(s.t, "the log cannot be read", subscription.Err())
+	return nil
+}

@@ -1,0 +1,287 @@
+package main_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/eventnode"
+	"github.com/recital-tts/recital/internal/postgres/pgtest"
+)
+
+func TestTwoInstancesThatStartTogetherServeEachOthersWrites(t *testing.T) {
+	t.Parallel()
+	// given an empty log and an empty database, and two instances that start at the same moment
+	on := outsideServices(t)
+	first, second := on.launch(t), on.launch(t)
+	first.awaitRunning()
+	second.awaitRunning()
+
+	// then both are ready, and neither has made a key, a node or a Postgres of its own
+	for _, s := range []*server{first, second} {
+		s.eventually(func() bool { return s.isReady() })
+		require.ElementsMatch(t, []string{"lock", "operator-token", "auditor-token"}, s.files())
+		require.NotContains(t, s.said(), "rk_")
+		require.NotRegexp(t, "level=(WARN|ERROR)", read(t, s.log))
+	}
+
+	// when clients write on one and read on the other, many at once and in both directions
+	const clients, rounds, characters = 6, 8, 40
+	var group sync.WaitGroup
+	for client := range clients {
+		here, there := first, second
+		if client%2 == 1 {
+			here, there = second, first
+		}
+		c := here.openAccount("indie")
+		group.Go(func() {
+			for round := range rounds {
+				written, err := c.at(here).speak(characters)
+				if !assert.NoError(t, err) {
+					return
+				}
+				// then each sees what it wrote itself, at once and exactly
+				used, err := c.at(there).usedAt(written)
+				if !assert.NoError(t, err) || !assert.EqualValues(t, (round+1)*characters, used, "after %d writes", round+1) {
+					return
+				}
+				here, there = there, here
+			}
+		})
+	}
+	group.Wait()
+}
+
+func TestAReadOnOneInstanceWaitsForAWriteOnTheOther(t *testing.T) {
+	t.Parallel()
+	on := outsideServices(t)
+	first, second := on.launch(t), on.launch(t)
+	first.awaitRunning()
+	second.awaitRunning()
+	for name, way := range map[string][2]*server{"one way": {first, second}, "the other way": {second, first}} {
+		t.Run(name, func(t *testing.T) {
+			c := way[0].openAccount("indie")
+			there := c.at(way[1])
+			require.Zero(t, there.usage(t))
+
+			// given a write that is in the log and cannot reach the read models yet
+			unlock := on.lockUsage(t)
+			late := c.post(t, detailedRoute, order{"text": prose(100), "voice": "leah"})
+			require.Equal(t, 200, late.status, late.text())
+			require.Equal(t, "true", late.header.Get("X-Recital-Stale"))
+			position := late.header.Get("X-Recital-Position")
+
+			// when the other instance is asked, then it says that it is not there yet, rather than show what is old
+			refused := do(t, there.request(http.MethodGet, "/v1/account", nil, "X-Recital-Min-Position", position))
+			require.Equal(t, 504, refused.status, refused.text())
+			require.NotEmpty(t, refused.header.Get("Retry-After"))
+			require.Zero(t, there.usage(t), "without a position")
+
+			// when it can, then it shows it
+			unlock()
+			require.EqualValues(t, 100, there.usage(t, "X-Recital-Min-Position", position))
+		})
+	}
+}
+
+func TestOneInstanceCarriesOnWhenTheOtherIsKilled(t *testing.T) {
+	t.Parallel()
+	on := outsideServices(t)
+	running := []*server{on.launch(t), on.launch(t)}
+	running[0].awaitRunning()
+	running[1].awaitRunning()
+	c := running[0].openAccount("indie")
+	var used int64
+
+	// One of the two feeds the read models, so each is killed once.
+	for i := range running {
+		killed, left := running[i], running[1-i]
+		written, err := c.at(killed).speak(100)
+		require.NoError(t, err)
+		used += 100
+
+		// when it is killed
+		killed.kill()
+
+		// then the other one shows what it wrote, goes on writing, and soon feeds the read models
+		require.EqualValues(t, used, c.at(left).usage(t, "X-Recital-Min-Position", written))
+		left.eventually(func() bool {
+			reply := c.at(left).post(t, detailedRoute, order{"text": prose(10), "voice": "leah"})
+			require.Equal(t, 200, reply.status, reply.text())
+			used += 10
+			return reply.header.Get("X-Recital-Stale") == ""
+		})
+		require.EqualValues(t, used, c.at(left).usage(t))
+
+		// when it comes back, then it serves again
+		running[i] = on.launchIn(t, killed.data)
+		running[i].awaitRunning()
+		running[i].eventually(func() bool { return running[i].isReady() })
+		require.EqualValues(t, used, c.at(running[i]).usage(t))
+	}
+}
+
+func TestProdRefusesToStartWithoutWhatItNeeds(t *testing.T) {
+	t.Parallel()
+	for name, flags := range map[string][]string{
+		"on every address":           {"--http-addr=0.0.0.0:0", "--mode=prod"},
+		"with an embedded Postgres":  {"--mode=prod", "--eventstore=esdb://127.0.0.1:1?tls=false"},
+		"with tokens that are drawn": {"--mode=prod", "--eventstore=esdb://127.0.0.1:1?tls=false", "--postgres=postgres://127.0.0.1:1/recital"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := prepare(t, dataFolder(t))
+			s.launch(append([]string{"--data-dir=" + s.data}, flags...))
+			t.Cleanup(s.kill)
+			s.awaitEnd()
+			require.Error(t, s.err)
+			require.Contains(t, read(t, s.log), "mode prod brings nothing along; set ")
+			require.Contains(t, read(t, s.log), "RECITAL_OPERATOR_TOKEN_FILE")
+			require.Empty(t, s.files())
+		})
+	}
+}
+
+// services are an event store and a Postgres that belong to nobody, and the tokens of those who use them.
+type services struct {
+	events, postgres  string
+	operator, auditor string
+}
+
+func outsideServices(t *testing.T) services {
+	t.Helper()
+	folder := dataFolder(t)
+	node, err := eventnode.Open(eventnode.Config{
+		Dir: filepath.Join(folder, "log"), Socket: filepath.Join(folder, "node.sock"), Address: "127.0.0.1:0",
+		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, node.Close()) })
+	return services{
+		events:   "esdb://" + node.Addr().String() + "?tls=false",
+		postgres: pgtest.Empty(t).Config().ConnString(),
+		operator: strings.Repeat("operator", 8), auditor: strings.Repeat("auditor", 8),
+	}
+}
+
+// launch starts an instance in mode prod with a folder of its own, and does not wait for it.
+func (on services) launch(t *testing.T) *server {
+	t.Helper()
+	return on.launchIn(t, dataFolder(t))
+}
+
+func (on services) launchIn(t *testing.T, data string) *server {
+	t.Helper()
+	s := prepare(t, data)
+	for name, token := range map[string]string{"operator-token": on.operator, "auditor-token": on.auditor} {
+		require.NoError(t, os.WriteFile(filepath.Join(data, name), []byte(token+"\n"), 0o600))
+	}
+	s.launch([]string{
+		"--mode=prod", "--http-addr=0.0.0.0:0", "--admin-addr=0.0.0.0:0", "--data-dir=" + data,
+		"--eventstore=" + on.events, "--postgres=" + on.postgres,
+		"--operator-token-file=" + filepath.Join(data, "operator-token"), "--auditor-token-file=" + filepath.Join(data, "auditor-token"),
+	})
+	t.Cleanup(s.kill)
+	return s
+}
+
+// prepare is a server that is not started yet.
+func prepare(t *testing.T, data string) *server {
+	t.Helper()
+	said := t.TempDir()
+	return &server{t: t, data: data, ended: make(chan struct{}), output: filepath.Join(said, "stdout"), log: filepath.Join(said, "stderr")}
+}
+
+var prodLine = regexp.MustCompile(`(?m)^Recital is running: address (http://\S+), admin (http://\S+)$`)
+
+// awaitRunning returns when an instance in mode prod has said that it runs.
+func (s *server) awaitRunning() {
+	s.t.Helper()
+	s.eventually(func() bool { return prodLine.MatchString(s.said()) || s.hasEnded() })
+	require.False(s.t, s.hasEnded(), "recitald did not start: %s", read(s.t, s.log))
+	told := prodLine.FindStringSubmatch(s.said())
+	s.address, s.admin = told[1], told[2]
+}
+
+func (s *server) isReady() bool {
+	s.t.Helper()
+	return do(s.t, customer{server: s}.request(http.MethodGet, "/ready_check", nil)).status == http.StatusOK
+}
+
+// files are the names in the data folder.
+func (s *server) files() []string {
+	s.t.Helper()
+	entries, err := os.ReadDir(s.data)
+	require.NoError(s.t, err)
+	var names []string
+	for _, entry := range entries {
+		names = append(names, entry.Name())
+	}
+	return names
+}
+
+// lockUsage keeps everybody from writing the read model of usage.
+func (on services) lockUsage(t *testing.T) (unlock func()) {
+	t.Helper()
+	connection, err := pgx.Connect(t.Context(), on.postgres)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = connection.Close(t.Context()) })
+	transaction, err := connection.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = transaction.Exec(t.Context(), "lock table read_v1.usage_periods, read_v1.open_reservations in share mode")
+	require.NoError(t, err)
+	return func() {
+		t.Helper()
+		require.NoError(t, transaction.Rollback(t.Context()))
+	}
+}
+
+// speak has a text of so many characters spoken and returns the position of what that wrote.
+func (c customer) speak(characters int) (position string, err error) {
+	request := c.request(http.MethodPost, detailedRoute, order{"text": prose(characters), "voice": "leah"}.encode())
+	answer, err := send(request)
+	if err != nil {
+		return "", err
+	}
+	return answer.header.Get("X-Recital-Position"), nil
+}
+
+// usedAt is what GET /v1/account shows to whoever names a position.
+func (c customer) usedAt(position string) (characters int64, err error) {
+	answer, err := send(c.request(http.MethodGet, "/v1/account", nil, "X-Recital-Min-Position", position))
+	if err != nil {
+		return 0, err
+	}
+	var account struct {
+		Usage struct {
+			Characters int64 `json:"characters"`
+		} `json:"usage"`
+	}
+	err = json.Unmarshal(answer.body, &account)
+	return account.Usage.Characters, err
+}
+
+// send is do for goroutines of a test, which may not end it. Only 200 is no error.
+func send(request *http.Request) (reply, error) {
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return reply{}, err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s %s: %s %s", request.Method, request.URL.Path, response.Status, body)
+	}
+	return reply{status: response.StatusCode, header: response.Header, body: body}, err
+}

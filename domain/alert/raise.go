@@ -1,0 +1,27 @@
+package alert
+
+import (
+	"time"
+
+	"github.com/recital-tts/recital/domain"
+)
+
+// Raise raises an alert. Raising it again changes nothing.
+type Raise struct {
+	Alert   string
+	Source  string
+	Subject string
+	Reason  Reason
+	At      time.Time
+}
+
+// Decide refuses an alert that nobody could look into.
+func (c Raise) Decide(s State) ([]Event, error) {
+	if c.Alert == "" || c.Source == "" || c.Subject == "" || c.Reason == "" {
+		return nil, domain.Refuse(domain.Invalid, "an alert needs an id, a source, a subject and a reason")
+	}
+	if s[c.Alert] {
+		return nil, nil
+	}
+	return []Event{Raised(c)}, nil
+}

@@ -1,0 +1,94 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/feed"
+)
+
+// scrape gives the lines of Prometheus, as name{label values} value.
+func scrape(t *testing.T, registry *prometheus.Registry) []string {
+	t.Helper()
+	families, err := registry.Gather()
+	require.NoError(t, err)
+	var lines []string
+	for _, family := range families {
+		for _, metric := range family.Metric {
+			var labels []string
+			for _, label := range metric.Label {
+				labels = append(labels, label.GetName()+"="+label.GetValue())
+			}
+			value := metric.GetGauge().GetValue() + metric.GetCounter().GetValue()
+			lines = append(lines, fmt.Sprintf("%s{%s} %g", strings.TrimPrefix(family.GetName(), "recital_projection_"), strings.Join(labels, ","), value))
+		}
+	}
+	return lines
+}
+
+func TestFiguresOfEachGeneration(t *testing.T) {
+	live := feed.Generation{Name: "account", Version: 1, Number: 1, State: feed.GenerationCurrent, Lag: 250 * time.Millisecond}
+	next := feed.Generation{Name: "account", Version: 1, Number: 2, State: feed.GenerationStopped, Parked: 3}
+	var (
+		asked    int
+		overview = feed.Overview{Generations: []feed.Generation{live, next}}
+		failure  error
+		now      = time.Now()
+	)
+	m := newProjectionMetrics(func(context.Context) (feed.Overview, error) { asked++; return overview, failure })
+	m.now = func() time.Time { return now }
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(m)
+	m.observePage(feed.PageStats{Events: 5, Generations: []feed.GenerationID{{Name: "account", Version: 1, Number: 1}, {Name: "account", Version: 1, Number: 2}}})
+	m.observePage(feed.PageStats{Events: 2, Generations: []feed.GenerationID{{Name: "account", Version: 1, Number: 1}}})
+
+	events := []string{
+		"events_total{generation=1,projection=account,version=1} 7",
+		"events_total{generation=2,projection=account,version=1} 5",
+	}
+	all := slices.Concat(events, []string{
+		"lag_seconds{generation=1,projection=account,version=1} 0.25",
+		"lag_seconds{generation=2,projection=account,version=1} 0",
+		"parked{generation=1,projection=account,version=1} 0",
+		"parked{generation=2,projection=account,version=1} 3",
+		"state{generation=1,projection=account,state=building,version=1} 0",
+		"state{generation=1,projection=account,state=current,version=1} 1",
+		"state{generation=1,projection=account,state=stopped,version=1} 0",
+		"state{generation=1,projection=account,state=unfed,version=1} 0",
+		"state{generation=2,projection=account,state=building,version=1} 0",
+		"state{generation=2,projection=account,state=current,version=1} 0",
+		"state{generation=2,projection=account,state=stopped,version=1} 1",
+		"state{generation=2,projection=account,state=unfed,version=1} 0",
+	})
+	require.Equal(t, all, scrape(t, registry))
+	require.Equal(t, all, scrape(t, registry))
+	require.Equal(t, 1, asked, "scrapes that follow each other share an answer")
+
+	// when the database fails, then its figures are absent, and a failure is remembered as well
+	now, failure = now.Add(overviewAge), errors.New("no database")
+	require.Equal(t, events, scrape(t, registry))
+	require.Equal(t, events, scrape(t, registry))
+	require.Equal(t, 2, asked)
+
+	// when it is back and a generation was retired meanwhile, then nothing is left of that one
+	now, failure, overview.Generations = now.Add(overviewAge), nil, overview.Generations[:1]
+	require.Equal(t, slices.DeleteFunc(all, func(line string) bool { return strings.Contains(line, "generation=2") }), scrape(t, registry))
+}
+
+func TestAScrapeDoesNotHangWithTheDatabase(t *testing.T) {
+	m := newProjectionMetrics(func(ctx context.Context) (feed.Overview, error) {
+		<-ctx.Done()
+		return feed.Overview{}, ctx.Err()
+	})
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(m)
+	require.Empty(t, scrape(t, registry))
+}

@@ -1,0 +1,43 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/feed"
+	"github.com/recital-tts/recital/internal/web"
+)
+
+// positions answers x-recital-min-position.
+type positions struct {
+	log       eventlog.Log
+	projector interface {
+		Reached(names ...string) eventlog.Position
+		Wait(ctx context.Context, position eventlog.Position, names ...string) error
+	}
+}
+
+// Wait implements web.Positions. The log is asked only about positions that the read models have not reached.
+func (p positions) Wait(ctx context.Context, text string, readModels []string) error {
+	position, err := eventlog.ParsePosition(text)
+	if err != nil {
+		return web.ErrBadPosition
+	}
+	if position.Compare(p.projector.Reached(readModels...)) <= 0 {
+		return nil
+	}
+	head, err := p.log.Head(ctx)
+	if err != nil {
+		return fmt.Errorf("asking for the head of the log: %w", err)
+	}
+	if position.Compare(head) > 0 {
+		return web.ErrBadPosition
+	}
+	err = p.projector.Wait(ctx, position, readModels...)
+	if errors.Is(err, feed.ErrStopped) {
+		return errors.Join(web.ErrStandsStill, err)
+	}
+	return err
+}

@@ -1,0 +1,88 @@
+package app_test
+
+import (
+	"io"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/domain/plan"
+	"github.com/recital-tts/recital/domain/usage"
+	"github.com/recital-tts/recital/internal/app"
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/eventlog/catalog"
+	"github.com/recital-tts/recital/internal/eventlog/esdb"
+)
+
+// patience bounds what is waited for on a machine that is busy; nothing is timed.
+const patience = time.Minute
+
+func TestAReservationThatNobodySettlesExpiresWhenItIsDue(t *testing.T) {
+	// given a running recitald
+	cfg := config(t)
+	a := open(t, cfg)
+	log, err := esdb.Open(esdb.Config{Socket: filepath.Join(cfg.DataDir, "eventnode", "node.sock")})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, log.Close()) })
+	registry, err := catalog.Registry()
+	require.NoError(t, err)
+
+	// when another instance reserves characters twice, of which one reservation is due in a moment, and is gone
+	now := time.Now().UTC()
+	short, lasting := uuid.NewString(), uuid.NewString()
+	meta := eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorSystem}, Time: now}
+	events, err := registry.Encode(uuid.New(), 0, meta,
+		usage.PeriodOpened{Account: "elsewhere", Plan: plan.Enterprise, Start: now, End: now.Add(time.Hour)},
+		usage.Reserved{Account: "elsewhere", Reservation: short, Characters: 7, At: now, ExpiresAt: now.Add(700 * time.Millisecond)},
+		usage.Reserved{Account: "elsewhere", Reservation: lasting, Characters: 8, At: now, ExpiresAt: now.Add(time.Hour)})
+	require.NoError(t, err)
+	_, err = log.Append(t.Context(), "usage-elsewhere-1", eventlog.NoStream, events)
+	require.NoError(t, err)
+
+	// then that one expires, and the other one does not
+	var ended []usage.Expired
+	require.Eventually(t, func() bool {
+		ended = nil
+		for recorded, err := range log.ReadStream(t.Context(), "usage-elsewhere-1", 3) {
+			require.NoError(t, err)
+			decoded, err := registry.Decode(recorded)
+			require.NoError(t, err)
+			ended = append(ended, decoded.Event.(usage.Expired))
+		}
+		return len(ended) > 0
+	}, patience, 10*time.Millisecond)
+	require.Len(t, ended, 1)
+	require.Equal(t, short, ended[0].Reservation)
+	require.False(t, ended[0].At.Before(now.Add(700*time.Millisecond)))
+
+	// and the metrics tell
+	require.EventuallyWithT(t, func(c *assert.CollectT) {
+		lines := figures(t, a, secret(t, cfg, "operator-token"))
+		require.Subset(c, lines, []string{
+			`recital_todo_attempts_total{process="expiry"} 1`, `recital_todo_failures_total{process="expiry"} 0`,
+			`recital_todo_give_ups_total{process="expiry"} 0`, `recital_todo_given_up_items{process="expiry"} 0`,
+			`recital_todo_due_items{process="expiry"} 0`, `recital_todo_oldest_due_age_seconds{process="expiry"} 0`,
+		})
+	}, patience, 10*time.Millisecond)
+}
+
+// figures are the lines of the metrics, as Prometheus gets them.
+func figures(t *testing.T, a *app.App, token string) []string {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+a.AdminAddr()+"/metrics", nil)
+	require.NoError(t, err)
+	request.Header.Set("Authorization", "Bearer "+token)
+	request.Close = true
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	return strings.Split(string(text), "\n")
+}

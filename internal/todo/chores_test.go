@@ -1,0 +1,232 @@
+package todo_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/eventlog/esdb"
+	"github.com/recital-tts/recital/internal/eventnode/nodetest"
+	"github.com/recital-tts/recital/internal/feed"
+	"github.com/recital-tts/recital/internal/postgres/pgtest"
+	"github.com/recital-tts/recital/internal/todo"
+	"github.com/recital-tts/recital/internal/todo/duelist"
+)
+
+// choreAsked puts a chore on the list, choreDone takes it off.
+type choreAsked struct {
+	Chore string    `json:"chore"`
+	Due   time.Time `json:"due"`
+}
+
+type choreDone struct {
+	Chore  string `json:"chore"`
+	Worker string `json:"worker"`
+}
+
+// chores is the to-do list.
+func chores() feed.Projection {
+	table := feed.NewTable("chores",
+		feed.Column{Name: "item", Type: feed.Text, Key: true},
+		feed.Column{Name: "stream", Type: feed.Text},
+		feed.Column{Name: "due_at", Type: feed.Timestamptz},
+		feed.Column{Name: "cause", Type: feed.Text},
+	).Index("chores_due", "due_at")
+	return feed.Projection{
+		Name: "chores", Version: 1, Tables: []*feed.Table{table},
+		Views: []feed.View{{Name: "todo_chores", Select: "select item, stream, due_at, cause from chores"}},
+		Handle: func(event eventlog.Decoded, rows *feed.Rows) error {
+			switch e := event.Event.(type) {
+			case choreAsked:
+				rows.Put(table, e.Chore, event.Stream, e.Due, event.ID)
+			case choreDone:
+				rows.Delete(table, feed.Key{e.Chore})
+			}
+			return nil
+		},
+	}
+}
+
+// house is a log in a real node, a real database, and what is to be done.
+type house struct {
+	t        *testing.T
+	log      eventlog.Log
+	registry *eventlog.Registry
+	identity eventlog.Identity
+	pool     *pgxpool.Pool
+}
+
+func newHouse(t *testing.T) *house {
+	t.Helper()
+	client, err := esdb.Open(esdb.Config{Socket: nodetest.Start(t)})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, client.Close()) })
+	registry, err := eventlog.NewRegistry(eventlog.LogOpenedType(),
+		eventlog.Define[choreAsked]("chore-asked", 1), eventlog.Define[choreDone]("chore-done", 1))
+	require.NoError(t, err)
+	identity, err := eventlog.Identify(t.Context(), client, registry, uuid.New(), time.Now())
+	require.NoError(t, err)
+	return &house{t: t, log: client, registry: registry, identity: identity, pool: pgtest.New(t)}
+}
+
+// on is the same log with another, empty database.
+func (h *house) on(pool *pgxpool.Pool) *house {
+	moved := *h
+	moved.pool = pool
+	return &moved
+}
+
+// project keeps the list up to date, until stop is called or the test ends.
+func (h *house) project() (projector *feed.Projector, stop func()) {
+	h.t.Helper()
+	projector, err := feed.NewProjector(feed.Config{
+		Log: h.log, Registry: h.registry, Pool: h.pool, Identity: h.identity, Projections: []feed.Projection{chores()},
+	})
+	require.NoError(h.t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- projector.Run(ctx) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		require.NoError(h.t, <-ended)
+	})
+	h.t.Cleanup(stop)
+	select {
+	case <-projector.CaughtUp():
+	case <-time.After(patience):
+		require.Fail(h.t, "the list does not catch up")
+	}
+	return projector, stop
+}
+
+func (h *house) metadata(cause uuid.UUID) eventlog.Metadata {
+	return eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorSystem}, Time: time.Now(), CausationID: cause}
+}
+
+// ask puts chores on the list.
+func (h *house) ask(due time.Time, chores ...string) (last eventlog.Position) {
+	h.t.Helper()
+	for _, chore := range chores {
+		events, err := h.registry.Encode(uuid.New(), 0, h.metadata(uuid.Nil), choreAsked{Chore: chore, Due: due})
+		require.NoError(h.t, err)
+		appended, err := h.log.Append(h.t.Context(), "chore-"+chore, eventlog.NoStream, events)
+		require.NoError(h.t, err)
+		last = appended.Position
+	}
+	return last
+}
+
+// do does a chore as Process.Do asks for it: it decides on what it reads, and appends there.
+func (h *house) do(ctx context.Context, worker string, item todo.Item) (eventlog.Position, error) {
+	for {
+		at, position, done, err := h.look(ctx, item.Stream)
+		if err != nil || done {
+			return position, err
+		}
+		command := todo.CommandID("chores", item.ID, item.Cause)
+		events, err := h.registry.Encode(command, 0, h.metadata(item.Cause), choreDone{Chore: item.ID, Worker: worker})
+		if err != nil {
+			return eventlog.Position{}, err
+		}
+		appended, err := h.log.Append(ctx, item.Stream, at, events)
+		if errors.As(err, new(*eventlog.ConflictError)) {
+			continue
+		}
+		return appended.Position, err
+	}
+}
+
+func (h *house) look(ctx context.Context, stream string) (at eventlog.Revision, position eventlog.Position, done bool, err error) {
+	at = eventlog.NoStream
+	for recorded, err := range h.log.ReadStream(ctx, stream, 0) {
+		if err != nil {
+			return at, position, false, err
+		}
+		at, position = eventlog.Revision(recorded.Revision), recorded.Position
+		done = done || recorded.Type == "chore-done"
+	}
+	return at, position, done, nil
+}
+
+// outcomes are the causes that outcomes in the log name, by chore: one for each outcome.
+func (h *house) outcomes() map[string][]uuid.UUID {
+	h.t.Helper()
+	ctx, cancel := context.WithTimeout(h.t.Context(), patience)
+	defer cancel()
+	causes := map[string][]uuid.UUID{}
+	subscription := h.log.Subscribe(ctx, eventlog.Start())
+	for delivery := range subscription.Deliveries() {
+		if delivery.Kind == eventlog.KindCaughtUp {
+			return causes
+		}
+		if delivery.Kind == eventlog.KindEvent && delivery.Event.Type == "chore-done" {
+			decoded, err := h.registry.Decode(delivery.Event)
+			require.NoError(h.t, err)
+			chore := strings.TrimPrefix(delivery.Event.Stream, "chore-")
+			causes[chore] = append(causes[chore], decoded.Meta.CausationID)
+		}
+	}
+	require.Fail(h.t, "the log cannot be read", subscription.Err())
+	return nil
+}
+
+// causeOf is the id of the event that asked for a chore.
+func (h *house) causeOf(chore string) uuid.UUID {
+	h.t.Helper()
+	for recorded, err := range h.log.ReadStream(h.t.Context(), "chore-"+chore, 0) {
+		require.NoError(h.t, err)
+		return recorded.ID
+	}
+	return uuid.Nil
+}
+
+// worker is one of the house, on the real list.
+type worker struct {
+	name  string
+	do    func(ctx context.Context, item todo.Item) (eventlog.Position, error) // nil: the house's
+	turns *duelist.Turns                                                       // nil: it is always its turn
+	shown func(ctx context.Context, position eventlog.Position) error
+	bell  *todo.Bell
+}
+
+// start lets a worker work until stop is called or the test ends.
+func (h *house) start(w worker) (stop func()) {
+	h.t.Helper()
+	list, err := duelist.NewView(h.pool, "read_v1.todo_chores")
+	require.NoError(h.t, err)
+	if w.do == nil {
+		w.do = func(ctx context.Context, item todo.Item) (eventlog.Position, error) { return h.do(ctx, w.name, item) }
+	}
+	ready := make(chan struct{})
+	close(ready)
+	config := todo.Config{
+		Process: todo.Process{Name: "chores", List: list, Do: w.do},
+		Limits:  todo.Limits{Poll: 20 * time.Millisecond, FirstPause: 10 * time.Millisecond, OutagePause: 50 * time.Millisecond},
+		Ready:   ready,
+		Shown:   w.shown,
+		Bell:    w.bell,
+		GiveUp:  func(context.Context, todo.GivenUp) error { return errors.New("nothing is given up here") },
+	}
+	if w.turns != nil {
+		config.Turn = func(ctx context.Context) (bool, error) { return w.turns.Mine(ctx, "chores") }
+	}
+	made, err := todo.NewWorker(config)
+	require.NoError(h.t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- made.Run(ctx) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		require.NoError(h.t, <-ended)
+	})
+	h.t.Cleanup(stop)
+	return stop
+}

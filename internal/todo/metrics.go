@@ -1,0 +1,96 @@
+package todo
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// backlogTimeout bounds what a collection of metrics waits for one list.
+const backlogTimeout = 2 * time.Second
+
+// Metrics are the figures of an instance's workers: a prometheus.Collector. What is due is counted when the figures are
+// collected, and is left out where the list does not answer.
+type Metrics struct {
+	attempts *prometheus.CounterVec
+	failures *prometheus.CounterVec
+	giveUps  *prometheus.CounterVec
+	givenUp  *prometheus.GaugeVec
+	due      *prometheus.Desc
+	oldest   *prometheus.Desc
+
+	mu        sync.Mutex
+	processes []Process
+}
+
+// NewMetrics makes the figures of workers that are still to come.
+func NewMetrics() *Metrics {
+	process := []string{"process"}
+	counter := func(name, help string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, process)
+	}
+	return &Metrics{
+		attempts: counter("recital_todo_attempts_total", "Times that an item of a to-do list was carried out, or tried to."),
+		failures: counter("recital_todo_failures_total", "Attempts that failed, outages left out."),
+		giveUps:  counter("recital_todo_give_ups_total", "Items that were given up, with an alert."),
+		givenUp: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "recital_todo_given_up_items", Help: "Items that were given up and are not done."}, process),
+		due:    prometheus.NewDesc("recital_todo_due_items", "Items that are due, those that were given up included.", process, nil),
+		oldest: prometheus.NewDesc("recital_todo_oldest_due_age_seconds", "How long the oldest due item has been due.", process, nil),
+	}
+}
+
+func (m *Metrics) vectors() []prometheus.Collector {
+	return []prometheus.Collector{m.attempts, m.failures, m.giveUps, m.givenUp}
+}
+
+// Describe implements prometheus.Collector.
+func (m *Metrics) Describe(descriptions chan<- *prometheus.Desc) {
+	for _, vector := range m.vectors() {
+		vector.Describe(descriptions)
+	}
+	descriptions <- m.due
+	descriptions <- m.oldest
+}
+
+// Collect implements prometheus.Collector.
+func (m *Metrics) Collect(figures chan<- prometheus.Metric) {
+	for _, vector := range m.vectors() {
+		vector.Collect(figures)
+	}
+	m.mu.Lock()
+	processes := m.processes[:len(m.processes):len(m.processes)]
+	m.mu.Unlock()
+	for _, p := range processes {
+		m.collectBacklog(p, figures)
+	}
+}
+
+func (m *Metrics) collectBacklog(p Process, figures chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), backlogTimeout)
+	defer cancel()
+	now := time.Now()
+	backlog, err := p.List.Backlog(ctx, now)
+	if err != nil {
+		return
+	}
+	age := 0.0
+	if backlog.Items > 0 {
+		age = max(0, now.Sub(backlog.Oldest).Seconds())
+	}
+	figures <- prometheus.MustNewConstMetric(m.due, prometheus.GaugeValue, float64(backlog.Items), p.Name)
+	figures <- prometheus.MustNewConstMetric(m.oldest, prometheus.GaugeValue, age, p.Name)
+}
+
+// watch adds a process, with its figures at zero.
+func (m *Metrics) watch(p Process) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.processes = append(m.processes, p)
+	for _, counter := range []*prometheus.CounterVec{m.attempts, m.failures, m.giveUps} {
+		counter.WithLabelValues(p.Name)
+	}
+	m.givenUp.WithLabelValues(p.Name)
+}
