@@ -5,6 +5,7 @@ import (
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/feed"
+	"github.com/recital-tts/recital/internal/feed/table"
 )
 
 // All lists the read models.
@@ -16,28 +17,28 @@ func All() []feed.Projection {
 //
 // Views: accounts (account_id, plan, opened_at) and api_keys (key_hash, account_id, masked, name, created_at).
 func Account() feed.Projection {
-	accounts := feed.NewTable("accounts",
-		feed.Column{Name: "account_id", Type: feed.Text, Key: true},
-		feed.Column{Name: "plan", Type: feed.Text},
-		feed.Column{Name: "opened_at", Type: feed.Timestamptz},
+	accounts := table.New("accounts",
+		table.Column{Name: "account_id", Type: table.Text, Key: true},
+		table.Column{Name: "plan", Type: table.Text},
+		table.Column{Name: "opened_at", Type: table.Timestamptz},
 	)
-	keys := feed.NewTable("api_keys",
-		feed.Column{Name: "key_hash", Type: feed.Text, Key: true},
-		feed.Column{Name: "account_id", Type: feed.Text},
-		feed.Column{Name: "masked", Type: feed.Text},
-		feed.Column{Name: "name", Type: feed.Text, Null: true},
-		feed.Column{Name: "created_at", Type: feed.Timestamptz},
+	keys := table.New("api_keys",
+		table.Column{Name: "key_hash", Type: table.Text, Key: true},
+		table.Column{Name: "account_id", Type: table.Text},
+		table.Column{Name: "masked", Type: table.Text},
+		table.Column{Name: "name", Type: table.Text, Null: true},
+		table.Column{Name: "created_at", Type: table.Timestamptz},
 	).Index("api_keys_of_account", "account_id", "created_at")
 
 	return feed.Projection{
 		Name:    "account",
 		Version: 1,
-		Tables:  []*feed.Table{accounts, keys},
+		Tables:  []*table.Table{accounts, keys},
 		Views: []feed.View{
 			{Name: "accounts", Select: `select account_id, plan, opened_at from accounts`},
 			{Name: "api_keys", Select: `select key_hash, account_id, masked, name, created_at from api_keys`},
 		},
-		Handle: func(event eventlog.Decoded, rows *feed.Rows) error {
+		Handle: func(event eventlog.Decoded, rows *table.Rows) error {
 			switch e := event.Event.(type) {
 			case account.Opened:
 				rows.Put(accounts, e.Account, string(e.Plan), e.At)

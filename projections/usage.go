@@ -6,6 +6,7 @@ import (
 	"github.com/recital-tts/recital/domain/usage"
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/feed"
+	"github.com/recital-tts/recital/internal/feed/table"
 )
 
 // Usage is the read model of periods and of open reservations.
@@ -15,50 +16,50 @@ import (
 // characters, expires_at), and of the same rows todo_expiry, the to-do list of those that nobody settles. An expiry is
 // caused by the command that reserved, whose id is the reservation's.
 func Usage() feed.Projection {
-	periods := feed.NewTable("periods",
-		feed.Column{Name: "account_id", Type: feed.Text, Key: true},
-		feed.Column{Name: "period_start", Type: feed.Timestamptz, Key: true},
-		feed.Column{Name: "period_end", Type: feed.Timestamptz},
-		feed.Column{Name: "plan", Type: feed.Text},
-		feed.Column{Name: "character_limit", Type: feed.Bigint, Null: true},
-		feed.Column{Name: "characters", Type: feed.Bigint},
-		feed.Column{Name: "playground_characters", Type: feed.Bigint},
+	periods := table.New("periods",
+		table.Column{Name: "account_id", Type: table.Text, Key: true},
+		table.Column{Name: "period_start", Type: table.Timestamptz, Key: true},
+		table.Column{Name: "period_end", Type: table.Timestamptz},
+		table.Column{Name: "plan", Type: table.Text},
+		table.Column{Name: "character_limit", Type: table.Bigint, Null: true},
+		table.Column{Name: "characters", Type: table.Bigint},
+		table.Column{Name: "playground_characters", Type: table.Bigint},
 	)
-	reservations := feed.NewTable("reservations",
-		feed.Column{Name: "reservation_id", Type: feed.Text, Key: true},
-		feed.Column{Name: "stream", Type: feed.Text},
-		feed.Column{Name: "account_id", Type: feed.Text},
-		feed.Column{Name: "characters", Type: feed.Bigint},
-		feed.Column{Name: "expires_at", Type: feed.Timestamptz},
+	reservations := table.New("reservations",
+		table.Column{Name: "reservation_id", Type: table.Text, Key: true},
+		table.Column{Name: "stream", Type: table.Text},
+		table.Column{Name: "account_id", Type: table.Text},
+		table.Column{Name: "characters", Type: table.Bigint},
+		table.Column{Name: "expires_at", Type: table.Timestamptz},
 	).Index("reservations_due", "expires_at")
 
 	return feed.Projection{
 		Name:    "usage",
 		Version: 1,
-		Tables:  []*feed.Table{periods, reservations},
+		Tables:  []*table.Table{periods, reservations},
 		Views: []feed.View{
 			{Name: "usage_periods", Select: `select account_id, period_start, period_end, plan, character_limit, characters, playground_characters from periods`},
 			{Name: "open_reservations", Select: `select reservation_id, stream, account_id, characters, expires_at from reservations`},
 			{Name: "todo_expiry", Select: `select reservation_id as item, stream, expires_at as due_at, reservation_id as cause from reservations`},
 		},
-		Handle: func(event eventlog.Decoded, rows *feed.Rows) error {
+		Handle: func(event eventlog.Decoded, rows *table.Rows) error {
 			switch e := event.Event.(type) {
 			case usage.PeriodOpened:
 				rows.Put(periods, e.Account, e.Start, e.End, string(e.Plan), orNoLimit(e.Limit), 0, 0)
 			case usage.Reserved:
 				rows.Put(reservations, e.Reservation, event.Stream, e.Account, e.Characters, e.ExpiresAt)
 			case usage.Settled:
-				rows.Delete(reservations, feed.Key{e.Reservation})
+				rows.Delete(reservations, table.Key{e.Reservation})
 				rows.Add(periods, periodKey(e.Account, e.Start), "characters", e.Characters)
 			case usage.Expired:
-				rows.Delete(reservations, feed.Key{e.Reservation})
+				rows.Delete(reservations, table.Key{e.Reservation})
 			}
 			return nil
 		},
 	}
 }
 
-func periodKey(account string, start time.Time) feed.Key { return feed.Key{account, start} }
+func periodKey(account string, start time.Time) table.Key { return table.Key{account, start} }
 
 func orNoLimit(limit *int64) any {
 	if limit == nil {

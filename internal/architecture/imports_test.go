@@ -42,7 +42,7 @@ var rooms = []struct {
 	},
 	{
 		folder:    "projections",
-		exactly:   []string{"internal/feed", "internal/eventlog"},
+		exactly:   []string{"internal/feed", "internal/feed/table", "internal/eventlog"},
 		below:     []string{"domain"},
 		libraries: []string{pgx, uuid},
 	},
@@ -116,6 +116,17 @@ func TestInternalPackagesDoNotImportTheRooms(t *testing.T) {
 		for _, imported := range p.ours() {
 			assert.False(t, within(imported, "commands", "projections", "readapi", "writeapi", "internal/app", "cmd"),
 				"%s imports %s", p.path(), imported)
+		}
+	}
+}
+
+// A projection lists what is due, and routes append events; neither knows who carries things out.
+func TestOnlyCommandsAndTheAppKnowOfToDoWorkers(t *testing.T) {
+	for _, p := range packages(t) {
+		for _, imported := range p.ours() {
+			if within(imported, todo) && !isTestSupport(p.path()) {
+				assert.True(t, within(p.path(), todo, "commands", "internal/app"), "%s imports %s", p.path(), imported)
+			}
 		}
 	}
 }

@@ -22,7 +22,7 @@ func WriteBare(ctx context.Context, pool *pgxpool.Pool, projections []Projection
 		schema := tableSchema(p.Name, p.Version, 9999)
 		statements := []string{"drop schema if exists " + quote(schema) + " cascade", "create schema " + quote(schema)}
 		for _, t := range p.Tables {
-			statements = append(statements, t.ddl(schema)...)
+			statements = append(statements, t.DDL(schema)...)
 		}
 		for _, statement := range statements {
 			if _, err := pool.Exec(ctx, statement); err != nil {
@@ -39,9 +39,9 @@ func WriteBare(ctx context.Context, pool *pgxpool.Pool, projections []Projection
 			if err != nil {
 				return 0, 0, err
 			}
-			written += rows.count()
+			written += rows.Count()
 			for _, w := range m.writers {
-				w.queue(batch, rows.tables[w.table])
+				w.Queue(batch, rows.Rows)
 			}
 		}
 		began := time.Now()

@@ -87,7 +87,7 @@ func createGeneration(ctx context.Context, tx pgx.Tx, p Projection, g generation
 	schema := tableSchema(p.Name, p.Version, g.number)
 	statements := []string{"create schema " + quote(schema)}
 	for _, t := range p.Tables {
-		statements = append(statements, t.ddl(schema)...)
+		statements = append(statements, t.DDL(schema)...)
 	}
 	if err := execAll(ctx, tx, statements...); err != nil {
 		return generation{}, err
@@ -142,11 +142,14 @@ func putViews(ctx context.Context, tx pgx.Tx, p Projection, number int, change v
 // giveWay makes a transaction fail rather than make others queue behind it.
 const giveWay = "set local lock_timeout = '200ms'"
 
+// quote makes a qualified SQL name.
+func quote(parts ...string) string { return pgx.Identifier(parts).Sanitize() }
+
 // emptyTables empties a generation's tables, for a rebuild in place.
 func emptyTables(ctx context.Context, tx pgx.Tx, p Projection, number int) error {
 	schema := tableSchema(p.Name, p.Version, number)
 	for _, t := range p.Tables {
-		if _, err := tx.Exec(ctx, "truncate "+quote(schema, t.name)); err != nil {
+		if _, err := tx.Exec(ctx, "truncate "+quote(schema, t.Name())); err != nil {
 			return err
 		}
 	}
@@ -165,7 +168,7 @@ func execAll(ctx context.Context, tx pgx.Tx, statements ...string) error {
 func tablesDigest(p Projection) []byte {
 	h := sha256.New()
 	for _, t := range p.Tables {
-		for _, statement := range t.ddl("") {
+		for _, statement := range t.DDL("") {
 			fmt.Fprintln(h, statement)
 		}
 	}

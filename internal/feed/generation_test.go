@@ -1,6 +1,7 @@
 package feed
 
 import (
+	"github.com/recital-tts/recital/internal/feed/table"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -97,21 +98,23 @@ func TestInstancesMayStartTogether(t *testing.T) {
 }
 
 func TestMistakesInProjectionsAreRefused(t *testing.T) {
-	key := Column{Name: "id", Type: Text, Key: true}
+	key := table.Column{Name: "id", Type: table.Text, Key: true}
 	mistakes := map[string]func(*Projection){
-		"no name":             func(p *Projection) { p.Name = "" },
-		"a name of SQL":       func(p *Projection) { p.Name = "a; drop table x" },
-		"no version":          func(p *Projection) { p.Version = 0 },
-		"no handler":          func(p *Projection) { p.Handle = nil },
-		"no table":            func(p *Projection) { p.Tables = nil },
-		"a table twice":       func(p *Projection) { p.Tables = append(p.Tables, p.Tables[0]) },
-		"a table without key": func(p *Projection) { p.Tables = []*Table{NewTable("t", Column{Name: "id", Type: Text})} },
-		"a nullable key": func(p *Projection) {
-			p.Tables = []*Table{NewTable("t", Column{Name: "id", Type: Text, Key: true, Null: true})}
+		"no name":       func(p *Projection) { p.Name = "" },
+		"a name of SQL": func(p *Projection) { p.Name = "a; drop table x" },
+		"no version":    func(p *Projection) { p.Version = 0 },
+		"no handler":    func(p *Projection) { p.Handle = nil },
+		"no table":      func(p *Projection) { p.Tables = nil },
+		"a table twice": func(p *Projection) { p.Tables = append(p.Tables, p.Tables[0]) },
+		"a table without key": func(p *Projection) {
+			p.Tables = []*table.Table{table.New("t", table.Column{Name: "id", Type: table.Text})}
 		},
-		"a column twice":       func(p *Projection) { p.Tables = []*Table{NewTable("t", key, key)} },
-		"a column of no type":  func(p *Projection) { p.Tables = []*Table{NewTable("t", key, Column{Name: "x"})} },
-		"an index on nothing":  func(p *Projection) { p.Tables = []*Table{NewTable("t", key).Index("i", "x")} },
+		"a nullable key": func(p *Projection) {
+			p.Tables = []*table.Table{table.New("t", table.Column{Name: "id", Type: table.Text, Key: true, Null: true})}
+		},
+		"a column twice":       func(p *Projection) { p.Tables = []*table.Table{table.New("t", key, key)} },
+		"a column of no type":  func(p *Projection) { p.Tables = []*table.Table{table.New("t", key, table.Column{Name: "x"})} },
+		"an index on nothing":  func(p *Projection) { p.Tables = []*table.Table{table.New("t", key).Index("i", "x")} },
 		"a view of everything": func(p *Projection) { p.Views = []View{{Name: "v", Select: "select * from counters"}} },
 		"a view of all of one": func(p *Projection) { p.Views = []View{{Name: "v", Select: "select c.* from counters c"}} },
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/feed/table"
 )
 
 // group is the projections that stand at one position. They have one handler, and commit a page in one transaction.
@@ -160,7 +161,7 @@ func newPageWrite(members []*member, events []eventlog.Decoded) *pageWrite {
 func (p *pageWrite) count() int {
 	n := 0
 	for _, rows := range p.rows {
-		n += rows.count()
+		n += rows.Count()
 	}
 	return n
 }
@@ -176,7 +177,7 @@ func (g *group) commit(ctx context.Context, p *pageWrite) error {
 		g.session.checkpoints.queueMove(batch, p.members, p.from, p.to, len(p.events))
 		for i, m := range p.members {
 			for _, w := range m.writers {
-				w.queue(batch, p.rows[i].tables[w.table])
+				w.Queue(batch, p.rows[i].Rows)
 			}
 			queueParked(batch, m, p.rows[i].parked)
 		}
@@ -245,7 +246,7 @@ func (g *group) poisoned(ctx context.Context, m *member, event eventlog.Decoded,
 		return true, g.session.stop(ctx, g, m, e, fmt.Sprintf("%s is poison: %s", where, e.reason))
 	}
 	p := newPageWrite([]*member{m}, []eventlog.Decoded{event})
-	p.rows = []pageRows{{Rows: newRows(m.projection.Tables), parked: []parkedEvent{e}}}
+	p.rows = []pageRows{{Rows: table.NewRows(m.projection.Tables), parked: []parkedEvent{e}}}
 	if err := g.writePage(ctx, p); err != nil {
 		return false, err
 	}

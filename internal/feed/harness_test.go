@@ -289,3 +289,11 @@ func crash(t testing.TB, config Config, step string, n int, position eventlog.Po
 	cancel()
 	require.NoError(t, <-done)
 }
+
+// headOf is the position of the log's last event.
+func (w *world) headOf() eventlog.Position {
+	w.t.Helper()
+	head, err := w.log.Head(w.t.Context())
+	require.NoError(w.t, err)
+	return head
+}

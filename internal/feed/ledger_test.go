@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/feed/table"
 )
 
 // The tests' own domain: counters that are opened, raised, renamed and closed.
@@ -61,27 +62,27 @@ const poisonous = "poison"
 
 // counters is a projection with every kind of row operation.
 func counters(name string) Projection {
-	table := NewTable("counters",
-		Column{Name: "id", Type: Text, Key: true},
-		Column{Name: "label", Type: Text},
-		Column{Name: "sum", Type: Bigint},
-		Column{Name: "opened", Type: Timestamptz},
+	list := table.New("counters",
+		table.Column{Name: "id", Type: table.Text, Key: true},
+		table.Column{Name: "label", Type: table.Text},
+		table.Column{Name: "sum", Type: table.Bigint},
+		table.Column{Name: "opened", Type: table.Timestamptz},
 	).Index("by_label", "label")
 	return Projection{
 		Name:    name,
 		Version: 1,
-		Tables:  []*Table{table},
+		Tables:  []*table.Table{list},
 		Views:   []View{{Name: name + "_list", Select: "select id, label, sum from counters"}},
-		Handle: func(event eventlog.Decoded, rows *Rows) error {
+		Handle: func(event eventlog.Decoded, rows *table.Rows) error {
 			switch e := event.Event.(type) {
 			case counterOpened:
-				rows.Put(table, e.ID, e.Label, 0, event.Meta.Time)
+				rows.Put(list, e.ID, e.Label, 0, event.Meta.Time)
 			case counterRaised:
-				rows.Add(table, Key{e.ID}, "sum", e.By)
+				rows.Add(list, table.Key{e.ID}, "sum", e.By)
 			case counterRenamed:
-				rows.Set(table, Key{e.ID}, "label", e.Label)
+				rows.Set(list, table.Key{e.ID}, "label", e.Label)
 			case counterClosed:
-				rows.Delete(table, Key{e.ID})
+				rows.Delete(list, table.Key{e.ID})
 			}
 			return nil
 		},
@@ -92,7 +93,7 @@ func counters(name string) Projection {
 func picky(name string) Projection {
 	p := counters(name)
 	handle := p.Handle
-	p.Handle = func(event eventlog.Decoded, rows *Rows) error {
+	p.Handle = func(event eventlog.Decoded, rows *table.Rows) error {
 		if opened, ok := event.Event.(counterOpened); ok && opened.Label == poisonous {
 			return errPoison
 		}

@@ -6,6 +6,7 @@ import (
 	"runtime"
 
 	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/feed/table"
 )
 
 // member is a generation of a read model in this instance.
@@ -14,7 +15,7 @@ type member struct {
 	number     int  // of the generation
 	live       bool // the views show it
 	promote    bool // is to become live as soon as it has caught up
-	writers    []*writer
+	writers    []*table.Writer
 	position   eventlog.Position // committed; it changes under the turn of the member's group
 	parking    *parking          // changes like position
 	parkings   int64             // the checkpoint's counter of operations on parked events
@@ -25,7 +26,7 @@ type member struct {
 func newMember(p Projection, g generation, parking *parking, progress *progress) *member {
 	m := &member{projection: p, number: g.number, live: g.live, promote: g.promote, parking: parking, progress: progress}
 	for _, t := range p.Tables {
-		m.writers = append(m.writers, newWriter(t, tableSchema(p.Name, p.Version, g.number)))
+		m.writers = append(m.writers, table.NewWriter(t, tableSchema(p.Name, p.Version, g.number)))
 	}
 	return m
 }
@@ -36,13 +37,13 @@ func (m *member) id() GenerationID {
 
 // pageRows is what a page becomes for one member: the rows to write, and the events that are left out.
 type pageRows struct {
-	*Rows
+	*table.Rows
 	parked []parkedEvent
 }
 
 // turnedInto is what the events become.
 func (m *member) turnedInto(events []eventlog.Decoded) (pageRows, error) {
-	page := pageRows{Rows: newRows(m.projection.Tables)}
+	page := pageRows{Rows: table.NewRows(m.projection.Tables)}
 	for _, event := range events {
 		switch {
 		case m.parking.skipped[event.ID]:
@@ -53,7 +54,7 @@ func (m *member) turnedInto(events []eventlog.Decoded) (pageRows, error) {
 		}
 		err := m.handle(event, page.Rows)
 		if err == nil {
-			err = page.err
+			err = page.Err()
 		}
 		if err != nil {
 			return pageRows{}, &permanentError{err}
@@ -63,7 +64,7 @@ func (m *member) turnedInto(events []eventlog.Decoded) (pageRows, error) {
 }
 
 // handle gives the projection one event. A panic is an error of the event.
-func (m *member) handle(event eventlog.Decoded, rows *Rows) (err error) {
+func (m *member) handle(event eventlog.Decoded, rows *table.Rows) (err error) {
 	if unread, ok := event.Event.(undecodable); ok {
 		return unread.err
 	}

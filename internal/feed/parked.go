@@ -127,7 +127,7 @@ func unpark(ctx context.Context, tx pgx.Tx, m *member, parked Parked, page pageR
 	}
 	batch := &pgx.Batch{}
 	for _, w := range m.writers {
-		w.queue(batch, page.tables[w.table])
+		w.Queue(batch, page.Rows)
 	}
 	return tx.SendBatch(ctx, batch).Close()
 }

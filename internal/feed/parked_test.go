@@ -13,13 +13,14 @@ import (
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/eventnode/nodetest"
+	"github.com/recital-tts/recital/internal/feed/table"
 )
 
 // moody is picky until it is cured.
 func moody(name string) (p Projection, cured *atomic.Bool) {
 	cured = &atomic.Bool{}
 	ill, well := picky(name), counters(name)
-	ill.Handle = func(event eventlog.Decoded, rows *Rows) error {
+	ill.Handle = func(event eventlog.Decoded, rows *table.Rows) error {
 		if opened, ok := event.Event.(counterOpened); ok && opened.Label == poisonous && !cured.Load() {
 			return errPoison
 		}

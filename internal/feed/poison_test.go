@@ -11,18 +11,19 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/feed/table"
 )
 
 func TestAPoisonEventStopsItsProjectionAlone(t *testing.T) {
 	const secret = "a-secret-in-the-event"
-	handlers := map[string]func(t *Table, e counterOpened, rows *Rows) error{
-		"the handler refuses it": func(*Table, counterOpened, *Rows) error { return errPoison },
-		"the handler panics":     func(_ *Table, e counterOpened, _ *Rows) error { panic(e.ID) },
-		"a value does not fit its column": func(t *Table, e counterOpened, rows *Rows) error {
+	handlers := map[string]func(t *table.Table, e counterOpened, rows *table.Rows) error{
+		"the handler refuses it": func(*table.Table, counterOpened, *table.Rows) error { return errPoison },
+		"the handler panics":     func(_ *table.Table, e counterOpened, _ *table.Rows) error { panic(e.ID) },
+		"a value does not fit its column": func(t *table.Table, e counterOpened, rows *table.Rows) error {
 			rows.Put(t, e.ID, 7, 0, nil)
 			return nil
 		},
-		"Postgres refuses its row": func(t *Table, e counterOpened, rows *Rows) error {
+		"Postgres refuses its row": func(t *table.Table, e counterOpened, rows *table.Rows) error {
 			rows.Put(t, e.ID+"\x00", e.Label, 0, metadata().Time)
 			return nil
 		},
@@ -33,7 +34,7 @@ func TestAPoisonEventStopsItsProjectionAlone(t *testing.T) {
 			w := newWorld(t)
 			bad := counters("bad")
 			handle := bad.Handle
-			bad.Handle = func(event eventlog.Decoded, rows *Rows) error {
+			bad.Handle = func(event eventlog.Decoded, rows *table.Rows) error {
 				if opened, ok := event.Event.(counterOpened); ok && opened.Label == poisonous {
 					return handler(bad.Tables[0], opened, rows)
 				}

@@ -6,6 +6,7 @@ import (
 	"regexp"
 
 	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/feed/table"
 )
 
 // Projection turns events into the rows of a read model. A change of its tables, or of what it makes of events, needs a
@@ -13,12 +14,12 @@ import (
 type Projection struct {
 	Name    string
 	Version int // from 1
-	Tables  []*Table
+	Tables  []*table.Table
 	Views   []View
 
 	// Handle turns one event into row operations; it only writes. Events that it does not know it ignores. An error or
 	// a panic makes the event poison: it stops this projection alone. Error texts must not quote the event's data.
-	Handle func(event eventlog.Decoded, rows *Rows) error
+	Handle func(event eventlog.Decoded, rows *table.Rows) error
 
 	// Park lets the projection go on without a poison event and what follows in its stream, until an operator has them
 	// handled or skipped. It is for read models in which streams do not touch each other's rows.
@@ -36,7 +37,7 @@ var star = regexp.MustCompile(`(?i)(select|,)\s*(distinct\s+)?\*|\.\s*\*`)
 
 func (p Projection) check() error {
 	switch {
-	case !identifier.MatchString(p.Name):
+	case !table.ValidName(p.Name):
 		return fmt.Errorf("projection %q: a name is lower case letters, digits and underscores", p.Name)
 	case p.Version < 1 || p.Version > 9999:
 		return fmt.Errorf("projection %s: versions go from 1 to 9999", p.Name)
@@ -49,7 +50,7 @@ func (p Projection) check() error {
 		return fmt.Errorf("projection %s: %w", p.Name, err)
 	}
 	for _, v := range p.Views {
-		if !identifier.MatchString(v.Name) {
+		if !table.ValidName(v.Name) {
 			return fmt.Errorf("projection %s: view %q: a name is lower case letters, digits and underscores", p.Name, v.Name)
 		}
 		if star.MatchString(v.Select) {
@@ -65,13 +66,13 @@ func (p Projection) checkTables() error {
 		if t == nil {
 			return errors.New("a table is nil")
 		}
-		if err := t.check(); err != nil {
+		if err := t.Check(); err != nil {
 			return err
 		}
-		if seen[t.name] {
-			return fmt.Errorf("table %s is listed twice", t.name)
+		if seen[t.Name()] {
+			return fmt.Errorf("table %s is listed twice", t.Name())
 		}
-		seen[t.name] = true
+		seen[t.Name()] = true
 	}
 	return nil
 }

@@ -12,10 +12,12 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
+	"github.com/recital-tts/recital/domain/alert"
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/eventlog/esdb"
 	"github.com/recital-tts/recital/internal/eventnode/nodetest"
 	"github.com/recital-tts/recital/internal/feed"
+	"github.com/recital-tts/recital/internal/feed/table"
 	"github.com/recital-tts/recital/internal/postgres/pgtest"
 	"github.com/recital-tts/recital/internal/todo"
 	"github.com/recital-tts/recital/internal/todo/duelist"
@@ -34,21 +36,21 @@ type choreDone struct {
 
 // chores is the to-do list.
 func chores() feed.Projection {
-	table := feed.NewTable("chores",
-		feed.Column{Name: "item", Type: feed.Text, Key: true},
-		feed.Column{Name: "stream", Type: feed.Text},
-		feed.Column{Name: "due_at", Type: feed.Timestamptz},
-		feed.Column{Name: "cause", Type: feed.Text},
+	chores := table.New("chores",
+		table.Column{Name: "item", Type: table.Text, Key: true},
+		table.Column{Name: "stream", Type: table.Text},
+		table.Column{Name: "due_at", Type: table.Timestamptz},
+		table.Column{Name: "cause", Type: table.Text},
 	).Index("chores_due", "due_at")
 	return feed.Projection{
-		Name: "chores", Version: 1, Tables: []*feed.Table{table},
+		Name: "chores", Version: 1, Tables: []*table.Table{chores},
 		Views: []feed.View{{Name: "todo_chores", Select: "select item, stream, due_at, cause from chores"}},
-		Handle: func(event eventlog.Decoded, rows *feed.Rows) error {
+		Handle: func(event eventlog.Decoded, rows *table.Rows) error {
 			switch e := event.Event.(type) {
 			case choreAsked:
-				rows.Put(table, e.Chore, event.Stream, e.Due, event.ID)
+				rows.Put(chores, e.Chore, event.Stream, e.Due, event.ID)
 			case choreDone:
-				rows.Delete(table, feed.Key{e.Chore})
+				rows.Delete(chores, table.Key{e.Chore})
 			}
 			return nil
 		},
@@ -70,7 +72,8 @@ func newHouse(t *testing.T) *house {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
 	registry, err := eventlog.NewRegistry(eventlog.LogOpenedType(),
-		eventlog.Define[choreAsked]("chore-asked", 1), eventlog.Define[choreDone]("chore-done", 1))
+		eventlog.Define[choreAsked]("chore-asked", 1), eventlog.Define[choreDone]("chore-done", 1),
+		eventlog.Define[alert.Raised]("alert-raised", 1))
 	require.NoError(t, err)
 	identity, err := eventlog.Identify(t.Context(), client, registry, uuid.New(), time.Now())
 	require.NoError(t, err)
@@ -190,11 +193,11 @@ func (h *house) causeOf(chore string) uuid.UUID {
 
 // worker is one of the house, on the real list.
 type worker struct {
-	name  string
-	do    func(ctx context.Context, item todo.Item) (eventlog.Position, error) // nil: the house's
-	turns *duelist.Turns                                                       // nil: it is always its turn
-	shown func(ctx context.Context, position eventlog.Position) error
-	bell  *todo.Bell
+	name   string
+	do     func(ctx context.Context, item todo.Item) (eventlog.Position, error) // nil: the house's
+	turns  *duelist.Turns                                                       // nil: it is always its turn
+	shown  func(ctx context.Context, position eventlog.Position) error
+	giveUp func(ctx context.Context, item todo.GivenUp) error // nil: nothing is given up
 }
 
 // start lets a worker work until stop is called or the test ends.
@@ -205,15 +208,17 @@ func (h *house) start(w worker) (stop func()) {
 	if w.do == nil {
 		w.do = func(ctx context.Context, item todo.Item) (eventlog.Position, error) { return h.do(ctx, w.name, item) }
 	}
+	if w.giveUp == nil {
+		w.giveUp = func(context.Context, todo.GivenUp) error { return errors.New("nothing is given up here") }
+	}
 	ready := make(chan struct{})
 	close(ready)
 	config := todo.Config{
 		Process: todo.Process{Name: "chores", List: list, Do: w.do},
-		Limits:  todo.Limits{Poll: 20 * time.Millisecond, FirstPause: 10 * time.Millisecond, OutagePause: 50 * time.Millisecond},
+		Limits:  todo.Limits{Poll: 20 * time.Millisecond, FirstPause: time.Millisecond, LongestPause: 10 * time.Millisecond, Rest: 20 * time.Millisecond, OutagePause: 50 * time.Millisecond},
 		Ready:   ready,
 		Shown:   w.shown,
-		Bell:    w.bell,
-		GiveUp:  func(context.Context, todo.GivenUp) error { return errors.New("nothing is given up here") },
+		GiveUp:  w.giveUp,
 	}
 	if w.turns != nil {
 		config.Turn = func(ctx context.Context) (bool, error) { return w.turns.Mine(ctx, "chores") }

@@ -11,6 +11,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/recital-tts/recital/commands"
+	"github.com/recital-tts/recital/domain/alert"
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/postgres/pgtest"
 	"github.com/recital-tts/recital/internal/todo"
@@ -67,12 +69,57 @@ func TestWhatFailsIsDoneLater(t *testing.T) {
 	require.NoError(t, projector.Wait(t.Context(), h.ask(time.Now(), numbered(10)...)))
 	var attempts atomic.Int64
 	h.start(worker{shown: wait(projector), do: func(ctx context.Context, item todo.Item) (eventlog.Position, error) {
-		if attempts.Add(1) <= 25 {
+		if attempts.Add(1) <= 25 { // each item has ten
 			return eventlog.Position{}, errors.New("not now")
 		}
 		return h.do(ctx, "one", item)
 	}})
 	h.requireDoneOnce(numbered(10)...)
+}
+
+func TestWhatIsGivenUpRaisesOneAlertAlsoAfterARestart(t *testing.T) {
+	// given chores that fail, and a worker that has given them up
+	h := newHouse(t)
+	projector, _ := h.project()
+	require.NoError(t, projector.Wait(t.Context(), h.ask(time.Now(), numbered(5)...)))
+	alerts := commands.NewAlerts(commands.Journal{Log: h.log, Registry: h.registry})
+	var fixed atomic.Bool
+	var given atomic.Int64
+	failing := worker{
+		name: "one", shown: wait(projector),
+		do: func(ctx context.Context, item todo.Item) (eventlog.Position, error) {
+			if !fixed.Load() {
+				return eventlog.Position{}, errors.New("broken")
+			}
+			return h.do(ctx, "one", item)
+		},
+		giveUp: func(ctx context.Context, item todo.GivenUp) error {
+			defer given.Add(1)
+			return alerts.GaveUp(ctx, item)
+		},
+	}
+	stop := h.start(failing)
+	require.Eventually(t, func() bool { return given.Load() == 5 }, patience, time.Millisecond)
+	stop()
+
+	// when another begins to count anew, and gives them up as well
+	h.start(failing)
+	require.Eventually(t, func() bool { return given.Load() == 10 }, patience, time.Millisecond)
+
+	// then each has one alert
+	subjects := map[string]int{}
+	for recorded, err := range h.log.ReadStream(t.Context(), "alerts", 0) {
+		require.NoError(t, err)
+		decoded, err := h.registry.Decode(recorded)
+		require.NoError(t, err)
+		subjects[decoded.Event.(alert.Raised).Subject]++
+		require.Equal(t, h.causeOf(decoded.Event.(alert.Raised).Subject), decoded.Meta.CausationID)
+	}
+	require.Equal(t, map[string]int{"chore0": 1, "chore1": 1, "chore2": 1, "chore3": 1, "chore4": 1}, subjects)
+
+	// and once the cause is removed, they are done
+	fixed.Store(true)
+	h.requireDoneOnce(numbered(5)...)
 }
 
 func TestTwoWorkersOnOneListDoEachThingOnce(t *testing.T) {

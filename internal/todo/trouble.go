@@ -78,11 +78,13 @@ func (t *trouble) forgetDone(listed []Item, by, now time.Time, cut bool) {
 	}
 }
 
-// wait is how long it takes until an item is to be tried again.
-func (t *trouble) wait(now time.Time) time.Duration {
+// wait is how long it takes until an item that is due by a time is to be tried again.
+func (t *trouble) wait(by, now time.Time) time.Duration {
 	wait := time.Duration(math.MaxInt64)
 	for _, f := range t.items {
-		wait = min(wait, f.again.Sub(now))
+		if !f.item.Due.After(by) {
+			wait = min(wait, f.again.Sub(now))
+		}
 	}
 	return wait
 }

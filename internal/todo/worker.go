@@ -123,8 +123,9 @@ func (w *Worker) awaitList(ctx context.Context) error {
 }
 
 func (w *Worker) untilNext(ctx context.Context, courtesy time.Duration) (time.Duration, error) {
-	by := time.Now().Add(-courtesy)
-	wait := min(w.limits.Poll, w.trouble.wait(time.Now()))
+	now := time.Now()
+	by := now.Add(-courtesy)
+	wait := min(w.limits.Poll, w.trouble.wait(by, now))
 	next, found, err := w.config.Process.List.Next(ctx, by)
 	if err != nil {
 		return 0, fmt.Errorf("asking what is due next: %w", err)

@@ -1,4 +1,4 @@
-package feed
+package table
 
 import (
 	"encoding/json"
@@ -17,7 +17,7 @@ import (
 
 // everything has a column of every type, nullable and not, names that are words of SQL, and a key of two columns.
 func everything() *Table {
-	return NewTable("everything",
+	return New("everything",
 		Column{Name: "group", Type: Text, Key: true},
 		Column{Name: "order", Type: Bigint, Key: true},
 		Column{Name: "total", Type: Bigint},
@@ -121,7 +121,7 @@ func rowValues(r *rapid.T) []any {
 func TestCoalescedPagesEqualTheOperationsOneByOne(t *testing.T) {
 	table := everything()
 	pool := tables(t, table)
-	writer := newWriter(table, "rows")
+	writer := NewWriter(table, "rows")
 	rapid.Check(t, func(r *rapid.T) {
 		// given an empty table
 		_, err := pool.Exec(t.Context(), "truncate rows.everything")
@@ -131,7 +131,7 @@ func TestCoalescedPagesEqualTheOperationsOneByOne(t *testing.T) {
 		// when operations come in pages
 		pages := rapid.SliceOfN(rapid.SliceOfN(operations, 0, 12), 1, 5).Draw(r, "pages")
 		for _, page := range pages {
-			rows := newRows([]*Table{table})
+			rows := NewRows([]*Table{table})
 			for _, op := range page {
 				r.Log(op.text)
 				op.on(rows, table)
@@ -156,8 +156,8 @@ func tables(t testing.TB, all ...*Table) *pgxpool.Pool {
 	pool := pgtest.New(t)
 	statements := []string{"create schema rows"}
 	for _, table := range all {
-		require.NoError(t, table.check())
-		statements = append(statements, table.ddl("rows")...)
+		require.NoError(t, table.Check())
+		statements = append(statements, table.DDL("rows")...)
 	}
 	for _, statement := range statements {
 		_, err := pool.Exec(t.Context(), statement)
@@ -166,9 +166,9 @@ func tables(t testing.TB, all ...*Table) *pgxpool.Pool {
 	return pool
 }
 
-func flush(r require.TestingT, t testing.TB, pool *pgxpool.Pool, w *writer, rows *Rows) {
+func flush(r require.TestingT, t testing.TB, pool *pgxpool.Pool, w *Writer, rows *Rows) {
 	batch := &pgx.Batch{}
-	w.queue(batch, rows.tables[w.table])
+	w.Queue(batch, rows)
 	require.LessOrEqual(r, batch.Len(), 3, "statements of a page")
 	require.NoError(r, pool.SendBatch(t.Context(), batch).Close())
 }
@@ -192,19 +192,19 @@ func stored(r require.TestingT, t testing.TB, pool *pgxpool.Pool) map[string][]a
 
 func TestAUniqueValueMayPassFromRowToRow(t *testing.T) {
 	// given two rows with a unique value each
-	table := NewTable("unique_rows",
+	table := New("unique_rows",
 		Column{Name: "id", Type: Text, Key: true},
 		Column{Name: "email", Type: Text},
 	).Unique("one_email", "email")
 	pool := tables(t, table)
-	writer := newWriter(table, "rows")
-	rows := newRows([]*Table{table})
+	writer := NewWriter(table, "rows")
+	rows := NewRows([]*Table{table})
 	rows.Put(table, "1", "a@x")
 	rows.Put(table, "2", "b@x")
 	flush(t, t, pool, writer, rows)
 
 	// when they exchange them in one page
-	rows = newRows([]*Table{table})
+	rows = NewRows([]*Table{table})
 	rows.Set(table, Key{"1"}, "email", "b@x")
 	rows.Put(table, "2", "a@x")
 	flush(t, t, pool, writer, rows)
@@ -280,7 +280,7 @@ func TestMistakesInRowsAreRemembered(t *testing.T) {
 	}
 	for name, mistake := range mistakes {
 		t.Run(name, func(t *testing.T) {
-			rows := newRows([]*Table{table})
+			rows := NewRows([]*Table{table})
 			mistake(rows)
 			require.Error(t, rows.err)
 		})

@@ -1,4 +1,4 @@
-package feed
+package table
 
 import (
 	"fmt"
@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// writer holds the write statements of a table in one generation's schema.
-type writer struct {
+// Writer holds the write statements of a table in one generation's schema.
+type Writer struct {
 	table   *Table
 	name    string // qualified
 	put     string
@@ -18,20 +18,20 @@ type writer struct {
 	updates map[uint64]string // by the columns that they touch
 }
 
-func newWriter(t *Table, schema string) *writer {
-	w := &writer{table: t, name: quote(schema, t.name), updates: map[uint64]string{}}
+// NewWriter is for a table in a schema.
+func NewWriter(t *Table, schema string) *Writer {
+	w := &Writer{table: t, name: quote(schema, t.name), updates: map[uint64]string{}}
 	w.put = w.putStatement()
 	w.delete = fmt.Sprintf("delete from %s as t using unnest(%s) as u(%s) where %s",
 		w.name, w.arrays(t.keys), strings.Join(quoted(t.keyNames()...), ", "), w.sameKey())
 	return w
 }
 
-// queue adds the statements of a page's changes: at most one each for deleted, updated and put rows, whatever their
-// number.
-func (w *writer) queue(batch *pgx.Batch, changes *tableChanges) {
+// Queue adds the statements of a page's rows: at most one each for deleted, updated and put rows, whatever their number.
+func (w *Writer) Queue(batch *pgx.Batch, rows *Rows) {
 	var deleted, patched, put []*change
 	var mask uint64
-	for _, c := range changes.ordered {
+	for _, c := range rows.tables[w.table].ordered {
 		switch {
 		case c.kind == deletedRow:
 			deleted = append(deleted, c)
@@ -53,7 +53,7 @@ func (w *writer) queue(batch *pgx.Batch, changes *tableChanges) {
 	}
 }
 
-func (w *writer) putStatement() string {
+func (w *Writer) putStatement() string {
 	t := w.table
 	all := make([]int, len(t.columns))
 	names := make([]string, len(t.columns))
@@ -75,7 +75,7 @@ func (w *writer) putStatement() string {
 }
 
 // update is the statement that sets or adds to the columns of a mask, row by row as the patch kinds say.
-func (w *writer) update(mask uint64) string {
+func (w *Writer) update(mask uint64) string {
 	if statement, ok := w.updates[mask]; ok {
 		return statement
 	}
@@ -102,7 +102,7 @@ func (w *writer) update(mask uint64) string {
 }
 
 // arrays are the parameters $1, $2, … of the columns.
-func (w *writer) arrays(columns []int) string {
+func (w *Writer) arrays(columns []int) string {
 	parameters := make([]string, len(columns))
 	for n, i := range columns {
 		parameters[n] = fmt.Sprintf("$%d::%s[]", n+1, sqlTypes[w.table.columns[i].Type].parameter)
@@ -118,7 +118,7 @@ func (c Column) unnested() string {
 	return "u." + quote(c.Name)
 }
 
-func (w *writer) sameKey() string {
+func (w *Writer) sameKey() string {
 	conditions := make([]string, len(w.table.keys))
 	for i, name := range quoted(w.table.keyNames()...) {
 		conditions[i] = fmt.Sprintf("t.%s = u.%s", name, name)
@@ -126,7 +126,7 @@ func (w *writer) sameKey() string {
 	return strings.Join(conditions, " and ")
 }
 
-func (w *writer) keyArguments(changes []*change) []any {
+func (w *Writer) keyArguments(changes []*change) []any {
 	arguments := make([]any, 0, len(w.table.keys))
 	for n, i := range w.table.keys {
 		arguments = append(arguments, w.table.columns[i].array(changes, func(c *change) any { return c.key[n] }))
@@ -134,7 +134,7 @@ func (w *writer) keyArguments(changes []*change) []any {
 	return arguments
 }
 
-func (w *writer) rowArguments(changes []*change) []any {
+func (w *Writer) rowArguments(changes []*change) []any {
 	arguments := make([]any, 0, len(w.table.columns))
 	for i, column := range w.table.columns {
 		arguments = append(arguments, column.array(changes, func(c *change) any { return c.values[i] }))
@@ -142,7 +142,7 @@ func (w *writer) rowArguments(changes []*change) []any {
 	return arguments
 }
 
-func (w *writer) patchArguments(changes []*change, columns []int) []any {
+func (w *Writer) patchArguments(changes []*change, columns []int) []any {
 	arguments := w.keyArguments(changes)
 	for _, i := range columns {
 		column := w.table.columns[i]

@@ -1,4 +1,4 @@
-package feed
+package table
 
 import (
 	"encoding/binary"
@@ -21,7 +21,8 @@ type Rows struct {
 	err    error
 }
 
-func newRows(tables []*Table) *Rows {
+// NewRows is for the rows of these tables.
+func NewRows(tables []*Table) *Rows {
 	r := &Rows{tables: make(map[*Table]*tableChanges, len(tables))}
 	for _, t := range tables {
 		r.tables[t] = &tableChanges{table: t, byKey: map[string]*change{}}
@@ -100,8 +101,11 @@ func (r *Rows) Delete(t *Table, key Key) {
 	c.kind, c.values, c.patches = deletedRow, nil, nil
 }
 
-// count is the number of rows that are touched.
-func (r *Rows) count() int {
+// Err is the first mistake.
+func (r *Rows) Err() error { return r.err }
+
+// Count is the number of rows that are touched.
+func (r *Rows) Count() int {
 	n := 0
 	for _, changes := range r.tables {
 		n += len(changes.ordered)

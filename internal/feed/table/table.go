@@ -1,4 +1,6 @@
-package feed
+// Package table describes the tables of read models and writes their rows: operations on rows coalesce over a page, so that
+// each row is written once, in at most three statements for each table whatever their number.
+package table
 
 import (
 	"fmt"
@@ -62,8 +64,8 @@ type index struct {
 	unique  bool
 }
 
-// NewTable describes a table. NewProjector checks it.
-func NewTable(name string, columns ...Column) *Table {
+// New describes a table. Check tells what is wrong with it.
+func New(name string, columns ...Column) *Table {
 	t := &Table{name: name, columns: columns, byName: make(map[string]int, len(columns))}
 	for i, c := range columns {
 		t.byName[c.Name] = i
@@ -92,10 +94,14 @@ func (t *Table) Name() string { return t.name }
 // maxColumns is the width of the mask that tells which columns an update touches.
 const maxColumns = 64
 
-// identifier is short enough that schema and constraint names stay within Postgres' 63 bytes.
+// ValidName tells whether a name can be that of a table, a column, a view or a read model: lower case letters, digits and
+// underscores, and short enough that the names of schemas and constraints stay within Postgres' 63 bytes.
+func ValidName(name string) bool { return identifier.MatchString(name) }
+
 var identifier = regexp.MustCompile(`^[a-z][a-z0-9_]{0,39}$`)
 
-func (t *Table) check() error {
+// Check refuses a description that Postgres, or what writes its rows, could not do with.
+func (t *Table) Check() error {
 	switch {
 	case !identifier.MatchString(t.name):
 		return fmt.Errorf("table %q: a name is lower case letters, digits and underscores", t.name)
@@ -148,8 +154,8 @@ func (t *Table) checkIndexes() error {
 	return nil
 }
 
-// ddl is what creates the table and its indexes in a schema.
-func (t *Table) ddl(schema string) []string {
+// DDL is what creates the table and its indexes in a schema.
+func (t *Table) DDL(schema string) []string {
 	name := quote(schema, t.name)
 	lines := make([]string, 0, len(t.columns)+1)
 	for _, c := range t.columns {
