@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/feed/pages"
 )
 
 // BenchmarkAppendToVisible writes 500 events a second and takes the time from the beginning of an append until its row
@@ -14,7 +15,7 @@ import (
 func BenchmarkAppendToVisible(b *testing.B) {
 	w := newWorld(b)
 	config := w.config(counters("list"))
-	config.Limits = Limits{}
+	config.Limits = pages.Limits{}
 	p := start(b, config)
 	p.await(w.live(100))
 

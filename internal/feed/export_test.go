@@ -8,10 +8,11 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/feed/pages"
 )
 
 // PageEvents is the default size of a page.
-const PageEvents = defaultPageEvents
+const PageEvents = pages.DefaultEvents
 
 // WriteBare writes the rows that the pages become into tables of its own, a transaction for each page, from statements
 // that are ready in memory: no log, no decoding, no handler, no checkpoint. It gives the time and the number of rows.

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/feed/pages"
 	"github.com/recital-tts/recital/internal/feed/table"
 )
 
@@ -25,7 +26,7 @@ type group struct {
 
 // handle is the Watermill handler. When it returns nil, and so acknowledges, the page is committed.
 func (g *group) handle(msg *message.Message) error {
-	page, ok := PageFrom(msg.Context())
+	page, ok := pages.From(msg.Context())
 	if !ok {
 		return errors.New("the message carries no page")
 	}
@@ -36,7 +37,7 @@ func (g *group) handle(msg *message.Message) error {
 	return err
 }
 
-func (g *group) process(ctx context.Context, page Page) error {
+func (g *group) process(ctx context.Context, page pages.Page) error {
 	if err := g.takeTurn(ctx); err != nil {
 		return err
 	}
@@ -71,9 +72,9 @@ func (g *group) endTurn() { <-g.turn }
 
 // catchUp joins the next group ahead if this page reaches it. The group ahead is held at its position meanwhile, so both
 // are at the same one when the members change over.
-func (g *group) catchUp(ctx context.Context, page Page) (joined bool, err error) {
+func (g *group) catchUp(ctx context.Context, page pages.Page) (joined bool, err error) {
 	ahead, position := g.session.nextAhead(g)
-	if ahead == nil || len(page.Events) == 0 || page.last().Compare(position) < 0 {
+	if ahead == nil || len(page.Events) == 0 || page.Last().Compare(position) < 0 {
 		return false, nil
 	}
 	if err := ahead.takeTurn(ctx); err != nil {
@@ -81,10 +82,10 @@ func (g *group) catchUp(ctx context.Context, page Page) (joined bool, err error)
 	}
 	defer ahead.endTurn()
 	position, alive := g.session.positionOf(ahead)
-	if !alive || page.last().Compare(position) < 0 {
+	if !alive || page.Last().Compare(position) < 0 {
 		return false, nil
 	}
-	upTo, _ := page.split(position)
+	upTo, _ := page.Split(position)
 	if err := g.advance(ctx, upTo); err != nil {
 		return false, err
 	}
@@ -92,11 +93,11 @@ func (g *group) catchUp(ctx context.Context, page Page) (joined bool, err error)
 }
 
 // advance applies a page to all members and commits it.
-func (g *group) advance(ctx context.Context, page Page) error {
+func (g *group) advance(ctx context.Context, page pages.Page) error {
 	if len(g.members) == 0 {
 		return nil
 	}
-	if page = page.after(g.members[0].position); len(page.Events) > 0 {
+	if page = page.After(g.members[0].position); len(page.Events) > 0 {
 		if err := g.apply(ctx, page.Events); err != nil {
 			return err
 		}
@@ -255,7 +256,7 @@ func (g *group) poisoned(ctx context.Context, m *member, event eventlog.Decoded,
 }
 
 // leaveToNewer stops all members at an event that a newer release wrote: which of them need it cannot be known here.
-func (g *group) leaveToNewer(ctx context.Context, failed *Undecodable) {
+func (g *group) leaveToNewer(ctx context.Context, failed *pages.Undecodable) {
 	reason := fmt.Sprintf("event %s of stream %s at %s was written by a newer release, which must go on from here",
 		failed.Type, failed.Stream, failed.Position)
 	for _, m := range slices.Clone(g.members) {

@@ -18,13 +18,12 @@ import (
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/eventlog/esdb"
 	"github.com/recital-tts/recital/internal/eventnode/nodetest"
+	"github.com/recital-tts/recital/internal/feed/pages"
 	"github.com/recital-tts/recital/internal/postgres/pgtest"
 )
 
 func TestMain(m *testing.M) {
-	// Watermill's suite leaves messages unread, whose senders then wait for ever.
-	const suite = "github.com/ThreeDotsLabs/watermill/internal/subscriber.(*multiplier).Subscribe"
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction(suite+".func2"), goleak.IgnoreAnyFunction(suite+".func3"))
+	goleak.VerifyTestMain(m)
 }
 
 // patience bounds waits of tests; it only matters when a test fails.
@@ -145,7 +144,7 @@ func (w *world) event() any {
 func (w *world) config(projections ...Projection) Config {
 	return Config{
 		Log: w.log, Registry: w.registry, Pool: w.pool, Identity: w.identity, Projections: projections,
-		Limits: Limits{Events: 7}, Lease: 600 * time.Millisecond, Instance: "test",
+		Limits: pages.Limits{Events: 7}, Lease: 600 * time.Millisecond, Instance: "test",
 	}
 }
 

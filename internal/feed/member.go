@@ -83,3 +83,6 @@ func panicked(cause any) error {
 	}
 	return errors.New("the handler panicked")
 }
+
+// undecodable stands for the value of an event that is poison to whichever generation does not leave it out.
+type undecodable struct{ err error }

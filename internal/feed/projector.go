@@ -25,6 +25,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/feed/pages"
 )
 
 // Config configures a Projector.
@@ -35,7 +36,7 @@ type Config struct {
 	Identity    eventlog.Identity // a checkpoint of another log or epoch makes its read model be built again
 	Projections []Projection
 
-	Limits   Limits        // of a page
+	Limits   pages.Limits  // of a page
 	Lease    time.Duration // until a standby takes over from an instance that died; 0 means 3 s
 	Instance string        // the same after a restart, so that a restarted instance need not wait for its own lease; may be empty
 
@@ -63,7 +64,6 @@ type PageStats struct {
 const defaultLease = 3 * time.Second
 
 func (c *Config) setDefaults() {
-	c.Limits = c.Limits.withDefaults()
 	if c.Lease == 0 {
 		c.Lease = defaultLease
 	}
@@ -84,7 +84,7 @@ func (c *Config) validate() error {
 	case c.Lease < 0:
 		return errors.New("projector: the lease is negative")
 	}
-	if err := c.Limits.check(); err != nil {
+	if err := c.Limits.Check(); err != nil {
 		return fmt.Errorf("projector: %w", err)
 	}
 	if err := checkAll(c.Projections); err != nil {

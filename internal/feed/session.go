@@ -14,6 +14,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/feed/pages"
 )
 
 // session is a time in which a projector feeds the same projections without a break. Whatever shakes what it believes
@@ -79,7 +80,7 @@ func (s *session) route(ctx context.Context) error {
 		return fmt.Errorf("making the router: %w", err)
 	}
 	for _, g := range s.groups {
-		subscriber, err := NewSubscriber(SubscriberConfig{
+		subscriber, err := pages.NewSubscriber(pages.Config{
 			Log:    s.config.Log,
 			After:  g.members[0].position,
 			Limits: s.config.Limits,
@@ -89,7 +90,7 @@ func (s *session) route(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		g.handler = router.AddConsumerHandler(g.name(), TopicAll, subscriber, g.handle)
+		g.handler = router.AddConsumerHandler(g.name(), pages.TopicAll, subscriber, g.handle)
 	}
 	if err := router.Run(ctx); err != nil {
 		return fmt.Errorf("running the router: %w", err)
@@ -343,4 +344,16 @@ func (s *session) look(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// pause waits, unless ctx ends first.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }

@@ -1,4 +1,6 @@
-package feed
+// Package pages delivers the event log as Watermill messages: a message carries a page, which is a run of consecutive
+// events, decoded once.
+package pages
 
 import (
 	"context"
@@ -18,8 +20,8 @@ const TopicAll = "$all"
 // ErrClosed is the answer of a closed subscriber.
 var ErrClosed = errors.New("the subscriber is closed")
 
-// SubscriberConfig configures a Subscriber.
-type SubscriberConfig struct {
+// Config configures a Subscriber.
+type Config struct {
 	Log    eventlog.Log
 	After  eventlog.Position // where subscriptions start
 	Limits Limits            // of a page; with Events 1 the subscriber is an ordinary one
@@ -38,7 +40,7 @@ const (
 	resubscribeAfter   = 500 * time.Millisecond
 )
 
-func (c *SubscriberConfig) setDefaults() {
+func (c *Config) setDefaults() {
 	c.Limits = c.Limits.withDefaults()
 	if c.Decode == nil {
 		c.Decode = func(r eventlog.Recorded) (eventlog.Decoded, error) { return eventlog.Decoded{Recorded: r}, nil }
@@ -51,18 +53,18 @@ func (c *SubscriberConfig) setDefaults() {
 	}
 }
 
-func (c *SubscriberConfig) validate() error {
+func (c *Config) validate() error {
 	if c.Log == nil {
 		return errors.New("feed subscriber: the event log is missing")
 	}
-	return c.Limits.check()
+	return c.Limits.Check()
 }
 
-// Subscriber is a Watermill subscriber over a catch-up subscription to the log. A message carries a page, see PageFrom.
+// Subscriber is a Watermill subscriber over a catch-up subscription to the log. A message carries a page, see From.
 // The next message follows when the last one is acknowledged; a refused one is sent again. It keeps no checkpoint: each
-// Subscribe starts after SubscriberConfig.After, because the receiver commits its place with what it makes of a page.
+// Subscribe starts after Config.After, because the receiver commits its place with what it makes of a page.
 type Subscriber struct {
-	config SubscriberConfig
+	config Config
 
 	closing context.Context
 	close   context.CancelFunc
@@ -74,7 +76,7 @@ type Subscriber struct {
 var _ message.Subscriber = (*Subscriber)(nil)
 
 // NewSubscriber checks the configuration.
-func NewSubscriber(config SubscriberConfig) (*Subscriber, error) {
+func NewSubscriber(config Config) (*Subscriber, error) {
 	config.setDefaults()
 	if err := config.validate(); err != nil {
 		return nil, err
@@ -115,7 +117,7 @@ func (s *Subscriber) Close() error {
 
 // subscription is one call of Subscribe.
 type subscription struct {
-	config   SubscriberConfig
+	config   Config
 	topic    string
 	after    eventlog.Position // of the last event that was acknowledged
 	messages chan<- *message.Message
@@ -131,8 +133,10 @@ func (s *subscription) run(ctx context.Context) {
 		}
 		s.config.Logger.WarnContext(ctx, "the subscription to the event log ended, subscribing again",
 			"topic", s.topic, "after", s.after.String(), "error", err)
-		if pause(ctx, resubscribeAfter) != nil {
+		select {
+		case <-ctx.Done():
 			return
+		case <-time.After(resubscribeAfter):
 		}
 	}
 }
@@ -166,7 +170,7 @@ func (s *subscription) read(ctx context.Context) error {
 			return err
 		}
 		if len(page.Events) > 0 {
-			s.after = page.last()
+			s.after = page.Last()
 		}
 	}
 	return source.Err()
@@ -186,8 +190,10 @@ func (s *subscription) deliver(ctx context.Context, page Page) error {
 		if acked || err != nil {
 			return err
 		}
-		if err := pause(ctx, s.config.ResendAfter); err != nil {
-			return err
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(s.config.ResendAfter):
 		}
 	}
 }
@@ -209,17 +215,5 @@ func (s *subscription) send(ctx context.Context, page Page) (acked bool, err err
 		return false, nil
 	case <-ctx.Done():
 		return false, ctx.Err()
-	}
-}
-
-// pause waits, unless ctx ends first.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }

@@ -1,4 +1,4 @@
-package feed
+package pages
 
 import (
 	"context"
@@ -23,14 +23,11 @@ type Undecodable struct {
 	Err      error // as the decoder gave it
 }
 
-// undecodable stands for the value of an event that is poison to whichever generation does not leave it out.
-type undecodable struct{ err error }
+// Last is the position of the page's last decoded event.
+func (p Page) Last() eventlog.Position { return p.Events[len(p.Events)-1].Position }
 
-// last is the position of the page's last decoded event.
-func (p Page) last() eventlog.Position { return p.Events[len(p.Events)-1].Position }
-
-// after is the page without the events up to a position.
-func (p Page) after(position eventlog.Position) Page {
+// After is the page without the events up to a position.
+func (p Page) After(position eventlog.Position) Page {
 	first := slices.IndexFunc(p.Events, func(e eventlog.Decoded) bool { return e.Position.Compare(position) > 0 })
 	if first < 0 {
 		first = len(p.Events)
@@ -38,9 +35,9 @@ func (p Page) after(position eventlog.Position) Page {
 	return Page{Events: p.Events[first:], Failed: p.Failed}
 }
 
-// split cuts the page behind a position.
-func (p Page) split(position eventlog.Position) (upTo, after Page) {
-	after = p.after(position)
+// Split cuts the page behind a position.
+func (p Page) Split(position eventlog.Position) (upTo, after Page) {
+	after = p.After(position)
 	return Page{Events: p.Events[:len(p.Events)-len(after.Events)]}, after
 }
 
@@ -51,16 +48,18 @@ type Limits struct {
 	Age    time.Duration // since the page's first event; 0 means 50 ms
 }
 
+// DefaultEvents is how many events a page has at most, unless its limits say otherwise.
+const DefaultEvents = 1000
+
 const (
-	defaultPageEvents = 1000
-	maxPageEvents     = 2000
-	defaultPageBytes  = 8 << 20
-	defaultPageAge    = 50 * time.Millisecond
+	maxPageEvents    = 2000
+	defaultPageBytes = 8 << 20
+	defaultPageAge   = 50 * time.Millisecond
 )
 
 func (l Limits) withDefaults() Limits {
 	if l.Events == 0 {
-		l.Events = defaultPageEvents
+		l.Events = DefaultEvents
 	}
 	if l.Bytes == 0 {
 		l.Bytes = defaultPageBytes
@@ -71,7 +70,9 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-func (l Limits) check() error {
+// Check refuses what no page can keep to.
+func (l Limits) Check() error {
+	l = l.withDefaults()
 	if l.Events < 1 || l.Events > maxPageEvents || l.Bytes < 1 || l.Age < 0 {
 		return fmt.Errorf("page limits: 1 to %d events, at least one byte, no negative age", maxPageEvents)
 	}

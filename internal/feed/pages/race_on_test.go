@@ -1,6 +1,6 @@
 //go:build race
 
-package feed
+package pages
 
 // raceDetected tells that everything is many times slower, which the time limits of Watermill's suite do not allow for.
 const raceDetected = true

@@ -1,4 +1,4 @@
-package feed
+package pages
 
 import (
 	"context"
@@ -38,7 +38,7 @@ func cut(limits Limits, decode func(eventlog.Recorded) (eventlog.Decoded, error)
 	last := deliveries[len(deliveries)-1].Event.Position
 	for page := range out {
 		pages = append(pages, page)
-		if page.Failed != nil || page.last() == last {
+		if page.Failed != nil || page.Last() == last {
 			cancel()
 		}
 	}
@@ -162,7 +162,7 @@ func TestCuttingAPage(t *testing.T) {
 	}
 	at := func(n uint64) eventlog.Position { return eventlog.Position{Commit: n, Prepare: n} }
 	for n := range uint64(7) {
-		upTo, after := page.split(at(n))
+		upTo, after := page.Split(at(n))
 		require.Len(t, upTo.Events, int(min(n, 5)))
 		require.Len(t, after.Events, int(5-min(n, 5)))
 	}

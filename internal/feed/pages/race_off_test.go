@@ -1,5 +1,5 @@
 //go:build !race
 
-package feed
+package pages
 
 const raceDetected = false

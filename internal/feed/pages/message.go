@@ -1,4 +1,4 @@
-package feed
+package pages
 
 import (
 	"context"
@@ -20,8 +20,8 @@ const (
 
 type pageKey struct{}
 
-// PageFrom is the page that a message carries in its context. message.Copy drops it; CopyWithContext keeps it.
-func PageFrom(ctx context.Context) (Page, bool) {
+// From is the page that a message carries in its context. message.Copy drops it; CopyWithContext keeps it.
+func From(ctx context.Context) (Page, bool) {
 	page, ok := ctx.Value(pageKey{}).(Page)
 	return page, ok
 }
