@@ -128,7 +128,7 @@ func (b *board) Backlog(_ context.Context, by time.Time) (todo.Backlog, error) {
 func (b *board) carryOut(ctx context.Context, item todo.Item) (eventlog.Position, error) {
 	b.mu.Lock()
 	b.tries = append(b.tries, try{item.ID, time.Since(epoch)})
-	n := len(b.triesOf(item.ID))
+	n := len(timesOf(b.tries, item.ID))
 	b.at++
 	b.most = max(b.most, b.at)
 	do, after := b.do, b.after
@@ -146,9 +146,26 @@ func (b *board) carryOut(ctx context.Context, item todo.Item) (eventlog.Position
 	return eventlog.Position{Commit: 1}, nil
 }
 
-// triesOf tells when an item was tried. The caller holds mu, or the worker is at rest.
-func (b *board) triesOf(id string) (at []time.Duration) {
-	for _, t := range b.tries {
+// tried are the attempts so far, in order.
+func (b *board) tried() []try { return locked(b, &b.tries) }
+
+// triedAt tells when an item was tried.
+func (b *board) triedAt(id string) []time.Duration { return timesOf(b.tried(), id) }
+
+// alerts are the items that were given up.
+func (b *board) alerts() []todo.GivenUp { return locked(b, &b.given) }
+
+// looks are the limits with which the list was read, one for each time.
+func (b *board) looks() []int { return locked(b, &b.limits) }
+
+func locked[T any](b *board, list *[]T) []T {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(*list)
+}
+
+func timesOf(tries []try, id string) (at []time.Duration) {
+	for _, t := range tries {
 		if t.id == id {
 			at = append(at, t.after)
 		}

@@ -32,7 +32,7 @@ func TestAnItemIsDoneWhenItIsDue(t *testing.T) {
 				b.put("a", test.due)
 				b.run(todo.Limits{})
 				live(time.Minute)
-				require.Equal(t, []try{{"a", test.want}}, b.tries)
+				require.Equal(t, []try{{"a", test.want}}, b.tried())
 				require.Empty(t, b.left())
 			})
 		})
@@ -46,10 +46,10 @@ func TestNothingIsDoneBeforeTheReadModelsHaveCaughtUp(t *testing.T) {
 		b.put("a", 0)
 		b.run(todo.Limits{})
 		live(time.Hour)
-		require.Empty(t, b.tries)
+		require.Empty(t, b.tried())
 		close(b.ready)
 		live(aMoment)
-		require.Len(t, b.tries, 1)
+		require.Len(t, b.tried(), 1)
 	})
 }
 
@@ -61,7 +61,7 @@ func TestAnItemThatAppearsIsSeen(t *testing.T) {
 			live(time.Second)
 			b.put("a", 0)
 			live(time.Minute)
-			require.Equal(t, []try{{"a", 10 * time.Second}}, b.tries)
+			require.Equal(t, []try{{"a", 10 * time.Second}}, b.tried())
 		})
 	})
 	t.Run("at once when the bell rings", func(t *testing.T) {
@@ -74,7 +74,7 @@ func TestAnItemThatAppearsIsSeen(t *testing.T) {
 				b.bell.Ring()
 			}
 			live(aMoment)
-			require.Equal(t, []try{{"a", time.Second}}, b.tries)
+			require.Equal(t, []try{{"a", time.Second}}, b.tried())
 		})
 	})
 	t.Run("under load the list is read in bounds", func(t *testing.T) {
@@ -85,8 +85,8 @@ func TestAnItemThatAppearsIsSeen(t *testing.T) {
 				b.bell.Ring()
 				live(time.Millisecond)
 			}
-			require.Less(t, len(b.limits), 10*25)
-			require.Greater(t, len(b.limits), 10*15)
+			require.Less(t, len(b.looks()), 10*25)
+			require.Greater(t, len(b.looks()), 10*15)
 		})
 	})
 }
@@ -108,15 +108,15 @@ func TestAFailingItemIsTriedAgainAfterLongerAndLongerPauses(t *testing.T) {
 
 		// then both are done, and the pauses double up to their limit, give or take a half
 		require.Empty(t, b.left())
-		require.Equal(t, []time.Duration{0}, b.triesOf("good"))
-		tries := b.triesOf("bad")
+		require.Equal(t, []time.Duration{0}, b.triedAt("good"))
+		tries := b.triedAt("bad")
 		require.Len(t, tries, 6)
 		for i, want := range []time.Duration{1, 2, 4, 6, 6} {
 			pause := tries[i+1] - tries[i]
 			require.GreaterOrEqual(t, pause, want*time.Second/2)
 			require.LessOrEqual(t, pause, want*time.Second*3/2+aMoment)
 		}
-		require.Empty(t, b.given)
+		require.Empty(t, b.alerts())
 		require.Equal(t, "recital_todo_attempts_total 7", figures(t, metrics, "recital_todo_attempts_total"))
 		require.Equal(t, "recital_todo_failures_total 5", figures(t, metrics, "recital_todo_failures_total"))
 	})
@@ -132,11 +132,11 @@ func TestAnItemIsGivenUp(t *testing.T) {
 		live(30 * time.Minute)
 
 		// then an alert is raised, and the item rests
-		require.Len(t, b.tries, 3)
-		require.Len(t, b.given, 1)
-		require.Equal(t, "chores", b.given[0].Process)
-		require.Equal(t, b.items["a"], b.given[0].Item)
-		require.Equal(t, 3, b.given[0].Attempts)
+		require.Len(t, b.tried(), 3)
+		require.Len(t, b.alerts(), 1)
+		require.Equal(t, "chores", b.alerts()[0].Process)
+		b.with(func() { require.Equal(t, b.items["a"], b.given[0].Item) })
+		require.Equal(t, 3, b.alerts()[0].Attempts)
 		require.Equal(t, "recital_todo_give_ups_total 1", figures(t, metrics, "recital_todo_give_ups_total"))
 		require.Equal(t, "recital_todo_given_up_items 1", figures(t, metrics, "recital_todo_given_up_items"))
 		require.Equal(t, "recital_todo_due_items 1", figures(t, metrics, "recital_todo_due_items"))
@@ -144,8 +144,8 @@ func TestAnItemIsGivenUp(t *testing.T) {
 
 		// and it is tried once an hour, without another alert
 		live(3 * time.Hour)
-		require.Len(t, b.tries, 6)
-		require.Len(t, b.given, 1)
+		require.Len(t, b.tried(), 6)
+		require.Len(t, b.alerts(), 1)
 
 		// and once the cause is removed, it is done by itself
 		b.with(func() { b.do = nil })
@@ -163,10 +163,10 @@ func TestAnAlertThatCouldNotBeRaisedIsRaisedLater(t *testing.T) {
 		b.put("a", 0)
 		b.run(todo.Limits{Attempts: 2, LongestPause: time.Minute})
 		live(10 * time.Minute)
-		require.Empty(t, b.given)
+		require.Empty(t, b.alerts())
 		b.with(func() { b.giveUp = nil })
 		live(10 * time.Minute)
-		require.Len(t, b.given, 1)
+		require.Len(t, b.alerts(), 1)
 	})
 }
 
@@ -194,16 +194,16 @@ func TestAnOutageIsNobodysAttempt(t *testing.T) {
 				live(time.Hour)
 
 				// then the process asks now and then, with few items, and gives none of them up
-				require.LessOrEqual(t, len(b.tries), 4*2*3600/20)
-				require.LessOrEqual(t, len(b.limits), 2*3600/20)
-				require.Empty(t, b.given)
+				require.LessOrEqual(t, len(b.tried()), 4*2*3600/20)
+				require.LessOrEqual(t, len(b.looks()), 2*3600/20)
+				require.Empty(t, b.alerts())
 				require.Equal(t, "recital_todo_failures_total 0", figures(t, metrics, "recital_todo_failures_total"))
 
 				// and when it is over, all is done
 				b.with(func() { test.end(b) })
 				live(time.Minute)
 				require.Empty(t, b.left())
-				require.Empty(t, b.given)
+				require.Empty(t, b.alerts())
 			})
 		})
 	}
@@ -227,14 +227,14 @@ func TestWhatIsDoneIsNotDoneAgainBeforeTheListShowsIt(t *testing.T) {
 		b.put("b", 0)
 		metrics, _ := b.run(todo.Limits{})
 		live(time.Hour)
-		require.Len(t, b.tries, 2)
+		require.Len(t, b.tried(), 2)
 
 		// when it learns of them, then nothing was done twice, and nothing counts as a failure
 		b.remove("a")
 		b.remove("b")
 		close(learned)
 		live(time.Hour)
-		require.Len(t, b.tries, 2)
+		require.Len(t, b.tried(), 2)
 		require.Equal(t, "recital_todo_failures_total 0", figures(t, metrics, "recital_todo_failures_total"))
 	})
 }
@@ -249,8 +249,8 @@ func TestAnItemThatStaysOnTheListIsNotDoneAllTheTime(t *testing.T) {
 		live(30 * time.Minute)
 
 		// then it is given up like one that fails
-		require.Len(t, b.tries, 4)
-		require.Len(t, b.given, 1)
+		require.Len(t, b.tried(), 4)
+		require.Len(t, b.alerts(), 1)
 	})
 }
 
@@ -262,13 +262,13 @@ func TestWhatIsDoneElsewhereIsForgotten(t *testing.T) {
 		b.put("a", 0)
 		metrics, _ := b.run(todo.Limits{Attempts: 2, Rest: time.Hour})
 		live(time.Minute)
-		tries := len(b.tries)
+		tries := len(b.tried())
 		require.Equal(t, "recital_todo_given_up_items 1", figures(t, metrics, "recital_todo_given_up_items"))
 
 		// when somebody else does it, then it is not tried again
 		b.remove("a")
 		live(2 * time.Hour)
-		require.Len(t, b.tries, tries)
+		require.Len(t, b.tried(), tries)
 		require.Equal(t, "recital_todo_given_up_items 0", figures(t, metrics, "recital_todo_given_up_items"))
 	})
 }
@@ -281,14 +281,14 @@ func TestANewCauseIsANewItem(t *testing.T) {
 		b.put("a", 0)
 		b.run(todo.Limits{Attempts: 2, Rest: 24 * time.Hour})
 		live(time.Minute)
-		tries := len(b.tries)
+		tries := len(b.tried())
 
 		// when something new makes it due, then it is tried at once
 		b.with(func() { b.do = nil })
 		b.put("a", time.Minute)
 		b.bell.Ring()
 		live(aMoment)
-		require.Len(t, b.tries, tries+1)
+		require.Len(t, b.tried(), tries+1)
 		require.Empty(t, b.left())
 	})
 }
@@ -312,13 +312,13 @@ func TestManyItemsAreDoneInBounds(t *testing.T) {
 
 		// then each is done, no more at once than is allowed, and none again
 		require.Empty(t, b.left())
-		require.Len(t, b.tries, 1000+100)
-		require.Equal(t, 5, b.most)
-		for _, limit := range b.limits {
+		require.Len(t, b.tried(), 1000+100)
+		b.with(func() { require.Equal(t, 5, b.most) })
+		for _, limit := range b.looks() {
 			require.Equal(t, 30, limit)
 		}
 		for i := range 30 {
-			require.GreaterOrEqual(t, b.tries[i].id, "970", "the oldest first")
+			require.GreaterOrEqual(t, b.tried()[i].id, "970", "the oldest first")
 		}
 	})
 }
@@ -342,8 +342,8 @@ func TestWhenTooManyItemsFailTheOthersGoOnSlowly(t *testing.T) {
 
 		// then the good ones are done, the ones that are remembered are given up, and nothing is tried all the time
 		require.Len(t, b.left(), 10)
-		require.Len(t, b.given, 3)
-		require.Less(t, len(b.tries), 20*2*3600/10)
+		require.Len(t, b.alerts(), 3)
+		require.Less(t, len(b.tried()), 20*2*3600/10)
 	})
 }
 
@@ -378,7 +378,7 @@ func TestAnAttemptThatTakesTooLongHasFailed(t *testing.T) {
 		metrics, _ := b.run(todo.Limits{Timeout: 7 * time.Second})
 		live(time.Minute)
 		require.Empty(t, b.left())
-		require.GreaterOrEqual(t, b.triesOf("a")[1], 7*time.Second)
+		require.GreaterOrEqual(t, b.triedAt("a")[1], 7*time.Second)
 		require.Equal(t, "recital_todo_failures_total 1", figures(t, metrics, "recital_todo_failures_total"))
 	})
 }
@@ -391,11 +391,11 @@ func TestTheOneWhoseTurnItIsNotWaits(t *testing.T) {
 		b.put("a", 0)
 		_, stop := b.run(todo.Limits{Courtesy: 30 * time.Second})
 		live(29 * time.Second)
-		require.Empty(t, b.tries)
+		require.Empty(t, b.tried())
 
 		// then it does what nobody else does
 		live(time.Minute)
-		require.Equal(t, []try{{"a", 30 * time.Second}}, b.tries)
+		require.Equal(t, []try{{"a", 30 * time.Second}}, b.tried())
 
 		// and when its turn comes, it does all at once
 		b.with(func() { b.notMine = false })
@@ -403,7 +403,7 @@ func TestTheOneWhoseTurnItIsNotWaits(t *testing.T) {
 		b.put("b", 0)
 		b.bell.Ring()
 		live(aMoment)
-		require.Len(t, b.tries, 2)
+		require.Len(t, b.tried(), 2)
 		stop()
 	})
 }
@@ -427,7 +427,7 @@ func TestRunEndsWithItsContextAndLeavesNothingBehind(t *testing.T) {
 		// when the worker is stopped, then the first has ended, the second never began, and neither has failed
 		stop()
 		require.True(t, ended)
-		require.Len(t, b.tries, 1)
+		require.Len(t, b.tried(), 1)
 		require.Equal(t, "recital_todo_failures_total 0", figures(t, metrics, "recital_todo_failures_total"))
 	})
 }
