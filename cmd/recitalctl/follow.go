@@ -4,140 +4,115 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/recital-tts/recital/cmd/recitalctl/progress"
 )
 
-// pollInterval is how often recitald is asked how far it is.
-const pollInterval = 500 * time.Millisecond
-
-// follower shows how recitald builds generations, until all are built.
-type follower struct {
-	admin     *client
-	ids       []generationID
-	promote   bool
-	again     string        // the command that follows them
-	maxOutage time.Duration // 0 is without limit
-	display   progress.Display
-
-	paces map[generationID]*progress.Pace
-	away  time.Time // since when recitald does not answer; zero while it does
+type followProjections struct {
+	Names []string `arg:"" optional:"" name:"name" help:"Read models; all, when none is named."`
+	following
 }
 
-func (f *follower) run(ctx context.Context) ([]generation, error) {
-	tick := time.NewTicker(pollInterval)
-	defer tick.Stop()
-	for {
-		all, err := f.admin.overview(ctx)
-		if ctx.Err() != nil {
-			return nil, f.interrupted()
-		}
-		if err == nil {
-			f.noteBack()
-			if built, err := f.look(all); built != nil || err != nil {
-				return built, err
-			}
-		} else if err := f.bear(err); err != nil {
-			return nil, err
-		}
-		select {
-		case <-ctx.Done():
-			return nil, f.interrupted()
-		case <-tick.C:
-		}
-	}
+// Help is shown below the flags.
+func (*followProjections) Help() string {
+	return `Examples:
+  recitalctl projections follow
+  recitalctl projections follow account --format json
+
+It begins nothing: where nothing is being built, it says so and ends.`
 }
 
-// look shows how far the generations are, and gives them when all are built.
-func (f *follower) look(all overview) ([]generation, error) {
-	var (
-		found    []generation
-		statuses []progress.Status
-		failure  error
-		waiting  bool
-	)
-	for _, id := range f.ids {
-		g, ok := all.find(id)
-		if !ok {
-			return nil, fmt.Errorf("%s is gone: it was retired, which cancels the rebuild", id)
-		}
-		status := f.status(g)
-		if status.Failed && failure == nil {
-			failure = stoppedError(g)
-		}
-		waiting = waiting || !status.Done
-		found, statuses = append(found, g), append(statuses, status)
+// Run follows what is being built.
+func (c *followProjections) Run(ctx context.Context, s settings, to terminal) error {
+	admin, err := newClient(s)
+	if err != nil {
+		return err
 	}
-	f.display.Show(statuses)
-	if failure != nil || waiting {
-		return nil, failure
+	all, err := admin.overview(ctx)
+	if err != nil {
+		return fmt.Errorf("looking for what is being built: %w", err)
 	}
-	return found, nil
+	ids := all.beingBuilt(c.Names)
+	if len(ids) == 0 {
+		fmt.Fprintln(to.notes, "Nothing is being built.")
+		return nil
+	}
+	return c.follow(ctx, admin, ids, false, to)
 }
 
-func (f *follower) status(g generation) progress.Status {
-	pace := f.paces[g.generationID]
-	if pace == nil {
-		pace = &progress.Pace{}
-		f.paces[g.generationID] = pace
+// beingBuilt are the generations that are to become live, or are newer than the live one and not built yet.
+func (o overview) beingBuilt(names []string) []generationID {
+	live := map[generationID]int{} // by name and version
+	for _, g := range o.Projections {
+		if g.Live {
+			live[generationID{Name: g.Name, Version: g.Version}] = g.Generation
+		}
 	}
-	pace.See(time.Now(), g.Events, g.Progress)
-	left, known := pace.Left()
-	if !known {
-		left = -1
+	var ids []generationID
+	for _, g := range o.Projections {
+		newer := g.Generation > live[generationID{Name: g.Name, Version: g.Version}]
+		wanted := len(names) == 0 || slices.Contains(names, g.Name)
+		if wanted && !g.Live && (g.Promote || newer && g.State != current) {
+			ids = append(ids, g.generationID)
+		}
 	}
-	status := progress.Status{
-		Name: printable(g.Name), Version: g.Version, Generation: g.Generation,
-		State: printable(g.State), Reason: printable(g.Reason), Live: g.Live, Failed: g.State == stopped,
-		Done:     g.Live || g.State == current && !f.promote && !g.Promote,
-		Position: printable(g.Position), Share: g.Progress, Events: g.Events, Rate: pace.Rate(), Left: left,
-	}
-	if status.Done {
-		status.Share, status.Left = 1, 0 // the head of the log may be a step ahead of it
-	}
-	return status
+	return ids
 }
 
-// bear waits out that recitald does not answer for a while, because it starts again for example.
-func (f *follower) bear(err error) error {
-	var told *failure
-	if !errors.As(err, &told) || !told.passing {
-		return fmt.Errorf("following the rebuild: %w", err)
-	}
-	now := time.Now()
-	if f.away.IsZero() {
-		f.away = now
-		f.display.Note(fmt.Sprintf("recitald does not answer; the rebuild goes on when it is back (%v)", err))
-	}
-	if f.maxOutage > 0 && now.Sub(f.away) >= f.maxOutage {
-		return fmt.Errorf("recitald has not answered for %s: %w\n  follow again:  %s", progress.Span(f.maxOutage), err, f.again)
+// following are the settings of commands that follow a rebuild.
+type following struct {
+	MaxOutage time.Duration `default:"2m" help:"How long recitald may be away while it is followed; 0 is without limit."`
+	Format    format        `default:"table" enum:"table,json" help:"table, or json: an object for each line, while it goes on."`
+}
+
+// Validate is called by kong.
+func (f following) Validate() error {
+	if f.MaxOutage < 0 {
+		return errors.New("--max-outage cannot be negative")
 	}
 	return nil
 }
 
-func (f *follower) noteBack() {
-	if !f.away.IsZero() {
-		f.display.Note("recitald is back")
-		f.away = time.Time{}
+// follow shows how recitald builds generations until all are built, live ones when they are to be promoted.
+func (f following) follow(ctx context.Context, admin *client, ids []generationID, promote bool, to terminal) error {
+	display := f.display(to)
+	follower := follower{
+		admin: admin, ids: ids, promote: promote, maxOutage: f.MaxOutage, display: display, paces: map[generationID]*progress.Pace{},
 	}
+	built, err := follower.run(ctx)
+	display.Close()
+	if err != nil || f.Format == jsonValue {
+		return err
+	}
+	if err := printColumns(table, to.out, nil, generationColumns(), built); err != nil {
+		return err
+	}
+	fmt.Fprintln(to.notes, "\n"+whatNow(built))
+	return nil
 }
 
-func (f *follower) interrupted() error {
-	var hints strings.Builder
-	fmt.Fprintf(&hints, "\n  follow again:  %s\n  look:          recitalctl projections list", f.again)
-	for _, id := range f.ids {
-		fmt.Fprintf(&hints, "\n  cancel:        recitalctl projections retire %s --generation %d", printable(id.Name), id.Generation)
+func (f following) display(to terminal) progress.Display {
+	switch {
+	case f.Format == jsonValue:
+		return progress.NewJSON(to.out, to.notes)
+	case to.screen != nil:
+		return progress.NewBars(to.screen)
 	}
-	return fail(exitInterrupted, "interrupted; the rebuild goes on in recitald%s", hints.String())
+	return progress.NewLines(to.notes)
 }
 
-func stoppedError(g generation) error {
-	const hints = `%s stopped: %s
-  see the event:    recitalctl projections parked list
-  once it is fixed: recitalctl projections parked retry %[3]s --generation %[4]d --event ID
-  go on without:    recitalctl projections parked skip %[3]s --generation %[4]d --event ID
-  give up:          recitalctl projections retire %[3]s --generation %[4]d`
-	return fail(exitFailed, hints, g, printable(g.Reason), printable(g.Name), g.Generation)
+func whatNow(built []generation) string {
+	var waiting []string
+	for _, g := range built {
+		if !g.Live {
+			waiting = append(waiting, printable(g.Name))
+		}
+	}
+	if len(waiting) == 0 {
+		return "Live now. The generations that were live before are kept for a rollback, until they are retired."
+	}
+	return "Built. To make it live: recitalctl projections promote " + strings.Join(waiting, " ")
 }

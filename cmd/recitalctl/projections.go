@@ -9,6 +9,7 @@ import (
 type projections struct {
 	List     listProjections    `cmd:"" help:"Show the generations of all read models."`
 	Rebuild  rebuildProjections `cmd:"" help:"Build read models from the log again, beside the live ones, and follow it."`
+	Follow   followProjections  `cmd:"" help:"Follow what is being built; begins nothing."`
 	Promote  promoteProjections `cmd:"" help:"Make what was built live."`
 	Rollback rollbackProjection `cmd:"" help:"Make the generation live again that was so before."`
 	Retire   retireProjection   `cmd:"" help:"Drop a generation; also cancels a rebuild."`

@@ -133,7 +133,7 @@ func TestARebuildOutlivesRecitaldAndRecitalctl(t *testing.T) {
 	got := tool.end(t)
 	assert.Equal(t, exitInterrupted, got.code)
 	assert.Empty(t, got.out)
-	for _, hint := range []string{"interrupted; the rebuild goes on in recitald", "recitalctl projections rebuild account --promote",
+	for _, hint := range []string{"interrupted; the rebuild goes on in recitald", "recitalctl projections follow account",
 		"recitalctl projections list", "recitalctl projections retire account --generation 2"} {
 		assert.Contains(t, got.notes, hint)
 	}
@@ -142,6 +142,9 @@ func TestARebuildOutlivesRecitaldAndRecitalctl(t *testing.T) {
 	door.kills.Store(false)
 	restart()
 	require.Eventually(t, func() bool { return listed(t, environment, "account")[2].Live }, patience, pause)
+	got = recitalctl(t, environment, "projections", "follow", "account")
+	require.Zero(t, got.code, got.notes)
+	assert.Equal(t, "Nothing is being built.\n", got.notes)
 
 	// given another one whose recitald is killed, when it starts again, then recitalctl follows to the end
 	door.kills.Store(true)
@@ -164,8 +167,8 @@ func TestARebuildOutlivesRecitaldAndRecitalctl(t *testing.T) {
 	require.EqualValues(t, 3, door.rebuilds.Load())
 }
 
-// following is a run of the tool that goes on.
-type following struct {
+// ongoing is a run of the tool that goes on.
+type ongoing struct {
 	command    *exec.Cmd
 	out, notes *growing
 }
@@ -188,9 +191,9 @@ func (g *growing) String() string {
 	return g.text.String()
 }
 
-func begin(t *testing.T, environment []string, args ...string) *following {
+func begin(t *testing.T, environment []string, args ...string) *ongoing {
 	t.Helper()
-	f := &following{command: exec.CommandContext(t.Context(), os.Args[0], args...), out: &growing{}, notes: &growing{}}
+	f := &ongoing{command: exec.CommandContext(t.Context(), os.Args[0], args...), out: &growing{}, notes: &growing{}}
 	f.command.Env = append(environment, asTool+"=1")
 	f.command.Dir = t.TempDir()
 	f.command.Stdout, f.command.Stderr = f.out, f.notes
@@ -198,12 +201,12 @@ func begin(t *testing.T, environment []string, args ...string) *following {
 	return f
 }
 
-func (f *following) awaitNote(t *testing.T, text string) {
+func (f *ongoing) awaitNote(t *testing.T, text string) {
 	t.Helper()
 	require.Eventually(t, func() bool { return strings.Contains(f.notes.String(), text) }, patience, pause, "no note %q", text)
 }
 
-func (f *following) end(t *testing.T) ran {
+func (f *ongoing) end(t *testing.T) ran {
 	t.Helper()
 	_ = f.command.Wait() // the exit code tells
 	return ran{code: f.command.ProcessState.ExitCode(), out: f.out.String(), notes: f.notes.String()}

@@ -321,7 +321,7 @@ func TestAnEventThatNoGenerationCanHandle(t *testing.T) {
 	require.Eventually(t, func() bool { return listed(t, environment, "account")[1].State == current }, patience, pause)
 	got = recitalctl(t, environment, "projections", "parked", "skip", "account", "--generation", "2", "--event", event, "--yes")
 	require.Zero(t, got.code, got.notes)
-	got = recitalctl(t, environment, "projections", "rebuild", "account", "--promote")
+	got = recitalctl(t, environment, "projections", "follow", "account")
 	require.Zero(t, got.code, got.notes)
 	require.True(t, listed(t, environment, "account")[2].Live)
 	got = recitalctl(t, environment, "projections", "parked", "list", "--format", "csv")

@@ -83,7 +83,7 @@ func TestFollowingARebuild(t *testing.T) {
 		},
 		"while recitald is away for long": {
 			[]string{standing("building", 0.5, ""), "503"}, []string{"--max-outage", "1ms"}, exitFailed,
-			[]string{"recitald has not answered for 1ms", "follow again:  recitalctl projections rebuild account"},
+			[]string{"recitald has not answered for 1ms", "follow again:  recitalctl projections follow account"},
 		},
 		"when the token is not accepted any more": {
 			[]string{standing("building", 0.5, ""), "401"}, nil, exitToken, []string{"does not accept the token"},
@@ -104,6 +104,35 @@ func TestFollowingARebuild(t *testing.T) {
 	}
 }
 
+func TestFollowingWhatIsBeingBuilt(t *testing.T) {
+	list := func(states ...string) string {
+		return `{"head":"9/9","projections":[` + strings.Join(states, ",") + `]}`
+	}
+	one := func(name string, version, number int, state, more string) string {
+		return fmt.Sprintf(`{"name":%q,"version":%d,"generation":%d,"state":%q,"progress":0.5%s}`, name, version, number, state, more)
+	}
+	const live, promote = `,"live":true`, `,"promote":true`
+	before := list(
+		one("account", 1, 1, "unfed", ""), one("account", 1, 2, "current", live), one("account", 1, 3, "building", ""), // being built
+		one("account", 2, 3, "current", live), one("account", 2, 4, "current", ""), // built
+		one("usage", 1, 1, "current", promote), one("usage", 1, 2, "building", live)) // to become live
+	after := list(one("account", 1, 3, "current", ""), one("usage", 1, 1, "current", live))
+
+	got := recitalctl(t, scripted(t, before, before, after), "projections", "follow")
+	require.Zero(t, got.code, got.notes)
+	assert.Equal(t, 3, strings.Count(got.out, "\n"), got.out)
+	assert.Regexp(t, `(?m)^account +1 +3 +no +current`, got.out)
+	assert.Regexp(t, `(?m)^usage +1 +1 +yes +current`, got.out)
+
+	got = recitalctl(t, scripted(t, before, before, after), "projections", "follow", "usage")
+	require.Zero(t, got.code, got.notes)
+	assert.NotContains(t, got.out, "account")
+
+	got = recitalctl(t, scripted(t, after), "projections", "follow", "account")
+	assert.Zero(t, got.code)
+	assert.Empty(t, got.out)
+}
+
 func TestARecitaldThatNeverComesBack(t *testing.T) {
 	gone := make(chan struct{})
 	environment := impostor(t, func(w http.ResponseWriter, r *http.Request) {
@@ -120,7 +149,7 @@ func TestARecitaldThatNeverComesBack(t *testing.T) {
 	})
 	got := recitalctl(t, environment, "projections", "rebuild", "--all", "--promote", "--max-outage", "1ms")
 	assert.Equal(t, exitUnreachable, got.code)
-	assert.Contains(t, got.notes, "follow again:  recitalctl projections rebuild --all --promote")
+	assert.Contains(t, got.notes, "follow again:  recitalctl projections follow account")
 }
 
 func TestARebuildForPrograms(t *testing.T) {
@@ -184,8 +213,8 @@ func TestNothingThatAServerTellsReachesTheTerminal(t *testing.T) {
 
 func TestProjectionsRefuseWrongUsage(t *testing.T) {
 	for _, command := range []string{
-		"projections", "projections rebuild", "projections rebuild account --all", "projections rebuild account --max-outage -1s",
-		"projections rebuild account --format csv", "projections promote", "projections promote account usage --generation 2",
+		"projections", "projections rebuild", "projections rebuild account --all", "projections rebuild account --max-outage=-1s",
+		"projections rebuild account --format csv", "projections follow --max-outage=-1s", "projections promote", "projections promote account usage --generation 2",
 		"projections rollback", "projections rollback account usage", "projections retire account", "projections list --format xml",
 		"projections parked", "projections parked list --limit 0", "projections parked retry account", "projections parked skip account",
 	} {

@@ -131,7 +131,10 @@ func (c *checkpoints) claim(ctx context.Context, m *member, reclaim bool, head h
 			claimed.position, rebuilt = eventlog.Start(), true
 			return c.rebuild(ctx, tx, m)
 		}
-		if err := unblock(ctx, tx, m); err != nil {
+		if reclaim { // the first claim of a run
+			err = unblock(ctx, tx, m)
+		}
+		if err != nil {
 			return err
 		}
 		return c.take(ctx, tx, m)

@@ -25,21 +25,28 @@ const operationTimeout = 15 * time.Second
 // Errors: ErrNoGeneration; domain.Conflict for one that is still behind the live one; domain.Invalid for one of another
 // version than this binary's.
 func (p *Projector) Promote(ctx context.Context, ids []GenerationID) ([]GenerationID, error) {
-	return p.promote(ctx, "promoting", ids, "not live order by generation desc")
+	return p.promote(ctx, "promoting", ids, byDefault{"not live order by generation desc", "build one first"})
 }
 
 // Rollback makes live again the generation that was so before the last promotion.
 //
 // Errors: those of Promote.
 func (p *Projector) Rollback(ctx context.Context, id GenerationID) (GenerationID, error) {
-	ids, err := p.promote(ctx, "rolling back", []GenerationID{id}, "not live and was_live_until is not null order by was_live_until desc")
+	ids, err := p.promote(ctx, "rolling back", []GenerationID{id},
+		byDefault{"not live and was_live_until is not null order by was_live_until desc", "none was live before"})
 	if err != nil {
 		return GenerationID{}, err
 	}
 	return ids[0], nil
 }
 
-func (p *Projector) promote(ctx context.Context, what string, ids []GenerationID, byDefault string) ([]GenerationID, error) {
+// byDefault chooses the generation that an operation is for when it is not named.
+type byDefault struct {
+	condition string
+	otherwise string // why there may be none
+}
+
+func (p *Projector) promote(ctx context.Context, what string, ids []GenerationID, choose byDefault) ([]GenerationID, error) {
 	ids = slices.SortedFunc(slices.Values(ids), func(a, b GenerationID) int { return cmp.Compare(a.Name, b.Name) })
 	var promoted []GenerationID
 	err := p.operate(ctx, what, func(tx pgx.Tx) error {
@@ -49,7 +56,7 @@ func (p *Projector) promote(ctx context.Context, what string, ids []GenerationID
 			if err != nil {
 				return err
 			}
-			g, err := candidate(ctx, tx, projection, id.Number, byDefault)
+			g, err := candidate(ctx, tx, projection, id.Number, choose)
 			if err == nil {
 				err = swap(ctx, tx, projection, g)
 			}
@@ -76,14 +83,17 @@ func (p *Projector) ours(id GenerationID) (Projection, error) {
 	return found[0], nil
 }
 
-func candidate(ctx context.Context, tx pgx.Tx, p Projection, number int, byDefault string) (generation, error) {
-	condition, arguments := "name = $1 and version = $2 and "+byDefault, []any{p.Name, p.Version}
+func candidate(ctx context.Context, tx pgx.Tx, p Projection, number int, choose byDefault) (generation, error) {
+	condition, arguments := "name = $1 and version = $2 and "+choose.condition, []any{p.Name, p.Version}
 	if number > 0 {
 		condition, arguments = "name = $1 and version = $2 and generation = $3", append(arguments, number)
 	}
 	g, err := oneGeneration(ctx, tx, condition, arguments...)
-	if errors.Is(err, pgx.ErrNoRows) {
+	switch {
+	case errors.Is(err, pgx.ErrNoRows) && number > 0:
 		return generation{}, ErrNoGeneration
+	case errors.Is(err, pgx.ErrNoRows):
+		return generation{}, domain.Refuse(domain.NotFound, fmt.Sprintf("%s has no generation for that: %s", p.Name, choose.otherwise))
 	}
 	return g, err
 }

@@ -308,7 +308,8 @@ func TestWhatOperatorsCannotDo(t *testing.T) {
 	})
 	t.Run("promote what there is not", func(t *testing.T) {
 		_, err := p.Promote(t.Context(), []GenerationID{{Name: "list"}})
-		require.ErrorIs(t, err, ErrNoGeneration)
+		require.Equal(t, domain.NotFound, domain.CodeOf(err))
+		require.ErrorContains(t, err, "build one first")
 		_, err = p.Promote(t.Context(), []GenerationID{{Name: "list", Number: 9}})
 		require.ErrorIs(t, err, ErrNoGeneration)
 	})
@@ -318,7 +319,8 @@ func TestWhatOperatorsCannotDo(t *testing.T) {
 	})
 	t.Run("roll back what was never replaced", func(t *testing.T) {
 		_, err := p.Rollback(t.Context(), GenerationID{Name: "list"})
-		require.ErrorIs(t, err, ErrNoGeneration)
+		require.Equal(t, domain.NotFound, domain.CodeOf(err))
+		require.ErrorContains(t, err, "none was live before")
 	})
 	t.Run("retire what is live", func(t *testing.T) {
 		require.Equal(t, domain.Conflict, domain.CodeOf(p.Retire(t.Context(), GenerationID{Name: "list", Number: 1})))

@@ -189,8 +189,11 @@ func (s *session) moved(p *pageWrite) {
 // something about the event.
 func (s *session) stop(ctx context.Context, g *group, m *member, e parkedEvent, reason string) error {
 	e.reason = reason
-	err := persist(ctx, s.logger, "noting what stopped a projection", func() error { return block(ctx, s.checkpoints.db, m, e) })
-	if ctx.Err() != nil {
+	// A session that ends meanwhile waits for this, so that the next one sees what stands in the way.
+	noting, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTimeout)
+	defer cancel()
+	err := persist(noting, s.logger, "noting what stopped a projection", func() error { return block(noting, s.checkpoints.db, m, e) })
+	if err != nil && ctx.Err() != nil {
 		return ctx.Err()
 	}
 	if err != nil { // it stops all the same, though operators do not see the event in their list
@@ -199,6 +202,8 @@ func (s *session) stop(ctx context.Context, g *group, m *member, e parkedEvent, 
 	s.leave(ctx, g, m, reason)
 	return nil
 }
+
+const noteTimeout = 5 * time.Second
 
 // leaveToNewer takes a member out for as long as this projector runs: a newer release goes on with it. The next session
 // follows what that one does.
@@ -213,9 +218,9 @@ func (s *session) leave(ctx context.Context, g *group, m *member, reason string)
 	g.members = slices.DeleteFunc(slices.Clone(g.members), func(other *member) bool { return other == m })
 	last := len(g.members) == 0
 	s.mu.Unlock()
-	m.progress.enter(StateStopped, reason)
 	s.giveBack(ctx, []*member{m})
 	s.alert(m.projection.Name, reason)
+	m.progress.enter(StateStopped, reason)
 	if last {
 		g.handler.Stop()
 	}
