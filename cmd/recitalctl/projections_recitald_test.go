@@ -182,7 +182,7 @@ func TestRebuildPromoteRollBackAndRetireUnderLoad(t *testing.T) {
 	// then there is nothing to go back to
 	got = recitalctl(t, environment, "projections", "rollback", "account")
 	assert.Equal(t, exitFailed, got.code)
-	assert.Contains(t, got.notes, "There is no such read model or generation")
+	assert.Contains(t, got.notes, "none was live before")
 
 	// and the metrics tell the same
 	figures := metrics(t, a.AdminAddr(), dataDir)
