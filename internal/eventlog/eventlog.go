@@ -19,12 +19,15 @@ import (
 // Log is the event log. Every call ends when its context ends.
 //
 // Errors: ErrUnavailable (wrapped) when the log cannot be reached now; a ConflictError from Append when the stream is
-// not at the expected revision; the context's error when it ended first.
+// not at the expected revision; ErrTooLarge (wrapped) from Append; the context's error when it ended first, together
+// with ErrUnavailable when it ended because the log did not answer.
 type Log interface {
 	// Append adds the events to the stream in one step, if the stream is at the expected revision. An append whose
-	// outcome was unknown (timeout, cut connection) has been repeated identically, so an error other than
-	// ErrUnavailable and a context's error means that nothing was written. Repeating an identical append (same
-	// expected revision, same event ids) succeeds without writing again.
+	// outcome was unknown (timeout, cut connection) has been repeated identically until it was known or ctx ended, so
+	// an error other than ErrUnavailable and a context's error means that nothing was written. With these two the
+	// events may be there, or may still come: only the identical append settles it. Repeating an identical append (same
+	// expected revision, same event ids) succeeds without writing again, and gives the place of the first. Appending
+	// nothing does nothing, whatever the revision.
 	Append(ctx context.Context, stream string, expected Revision, events []Proposed) (Appended, error)
 
 	// ReadStream yields the events of a stream from a revision (inclusive) upwards, in bounded reads. A stream that

@@ -59,6 +59,13 @@ func (m Metadata) forWriting(command uuid.UUID) (Metadata, error) {
 
 // parseMetadata reads what Encode wrote. Fields that this binary does not know are left out.
 func parseMetadata(raw []byte) (Metadata, error) {
+	if m, ok := parseCanonical(raw); ok {
+		return m, nil
+	}
+	return parseAnyMetadata(raw)
+}
+
+func parseAnyMetadata(raw []byte) (Metadata, error) {
 	if err := requireObject(raw); err != nil {
 		return Metadata{}, err
 	}

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/internal/web/netconn"
 )
 
@@ -48,8 +49,12 @@ func (l *lifetime) end() {
 	l.cancel(nil)
 }
 
-// why tells the reason for an error that may only say "canceled": the deadline, the client or the shutdown.
+// why tells the reason for an error that may only say "canceled": the deadline, the client or the shutdown. A refusal of the
+// house says more, even when a context ended beneath it: a log that did not answer in time is 503, not 504.
 func (l *lifetime) why(err error) error {
+	if domain.CodeOf(err) != "" {
+		return err
+	}
 	if cause := context.Cause(l.Context); cause != nil && isContextError(err) {
 		return cause
 	}

@@ -59,8 +59,8 @@ func (c *Client) landed(ctx context.Context, stream string, expected eventlog.Re
 	found := eventlog.Appended{Revision: expected}
 	matched := 0
 	for recorded, err := range c.ReadStream(ctx, stream, uint64(expected+1)) {
-		if err != nil {
-			return eventlog.Appended{}, fmt.Errorf("looking for an append of unknown outcome: %w", err)
+		if err != nil { // also when reading is refused: the outcome stays unknown
+			return eventlog.Appended{}, fmt.Errorf("%w: looking for an append of unknown outcome: %w", eventlog.ErrUnavailable, err)
 		}
 		if recorded.ID != events[matched].ID {
 			break

@@ -3,8 +3,10 @@ package esdb_test
 import (
 	"context"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	es "github.com/EventStore/EventStore-Client-Go/v4/esdb"
 	"github.com/google/uuid"
@@ -15,19 +17,36 @@ import (
 	"github.com/recital-tts/recital/internal/eventnode/nodetest"
 )
 
-func typical() eventlog.Proposed {
-	return eventlog.Proposed{
-		ID:       uuid.New(),
-		Type:     "log-benchmarked",
-		Data:     []byte(`{"text":"` + strings.Repeat("x", 228) + `"}`),
-		Metadata: []byte(`{"v":1,"command":"` + strings.Repeat("x", 40) + `"}`),
+// written is an event of the size and with the metadata of most.
+type written struct {
+	Text string `json:"text"`
+}
+
+func registry(b *testing.B) *eventlog.Registry {
+	b.Helper()
+	r, err := eventlog.NewRegistry(eventlog.Define[written]("log-benchmarked", 1))
+	require.NoError(b, err)
+	return r
+}
+
+func typical(b *testing.B, registry *eventlog.Registry, n int) []eventlog.Proposed {
+	b.Helper()
+	meta := eventlog.Metadata{
+		CorrelationID: uuid.New(),
+		Actor:         eventlog.Actor{Kind: eventlog.ActorAccount, Account: uuid.NewString(), Key: "rk_abcd****wxyz"},
+		Time:          time.Now(),
 	}
+	events := slices.Repeat([]any{written{strings.Repeat("x", 128)}}, n)
+	proposed, err := registry.Encode(uuid.New(), 0, meta, events...)
+	require.NoError(b, err)
+	return proposed
 }
 
 // 64 writers with streams of their own, an event at a time: what the client's supervision costs.
 func BenchmarkAppend(b *testing.B) {
 	const writers = 64
 	socket := nodetest.Start(b)
+	types := registry(b)
 	run := func(b *testing.B, write func(ctx context.Context, stream string, revision int64) error) {
 		b.SetParallelism(writers / runtime.GOMAXPROCS(0))
 		b.RunParallel(func(pb *testing.PB) {
@@ -43,7 +62,7 @@ func BenchmarkAppend(b *testing.B) {
 	b.Run("log", func(b *testing.B) {
 		log := open(b, esdb.Config{Socket: socket})
 		run(b, func(ctx context.Context, stream string, revision int64) error {
-			_, err := log.Append(ctx, stream, eventlog.Revision(revision), []eventlog.Proposed{typical()})
+			_, err := log.Append(ctx, stream, eventlog.Revision(revision), typical(b, types, 1))
 			return err
 		})
 	})
@@ -54,7 +73,7 @@ func BenchmarkAppend(b *testing.B) {
 			if revision >= 0 {
 				expected = es.Revision(uint64(revision))
 			}
-			event := typical()
+			event := typical(b, types, 1)[0]
 			_, err := client.AppendToStream(ctx, stream, es.AppendToStreamOptions{ExpectedRevision: expected}, es.EventData{
 				EventID: event.ID, EventType: event.Type, ContentType: es.ContentTypeJson, Data: event.Data, Metadata: event.Metadata,
 			})
@@ -63,31 +82,45 @@ func BenchmarkAppend(b *testing.B) {
 	})
 }
 
-// One event of a catch-up subscription from the start.
+// One event of a catch-up subscription from the start: delivered, and decoded behind the delivery as a projector does.
 func BenchmarkCatchUp(b *testing.B) {
 	const batch = 1000
 	socket := nodetest.Start(b)
 	log := open(b, esdb.Config{Socket: socket})
+	types := registry(b)
 	filled := 0
 	fill := func(b *testing.B) {
 		for ; filled < b.N; filled += batch {
-			events := make([]eventlog.Proposed, batch)
-			for i := range events {
-				events[i] = typical()
-			}
-			_, err := log.Append(b.Context(), "bench-"+uuid.NewString(), eventlog.NoStream, events)
+			_, err := log.Append(b.Context(), "bench-"+uuid.NewString(), eventlog.NoStream, typical(b, types, batch))
 			require.NoError(b, err)
 		}
+		b.ReportAllocs()
 		b.ResetTimer()
 	}
-	b.Run("log", func(b *testing.B) {
+	follow := func(b *testing.B, take func(eventlog.Recorded) error) {
 		fill(b)
 		ctx, cancel := context.WithCancel(b.Context())
 		defer cancel()
 		subscription := log.Subscribe(ctx, eventlog.Start())
-		for range b.N {
-			<-subscription.Deliveries()
+		for seen := 0; seen < b.N; {
+			delivery := <-subscription.Deliveries()
+			if delivery.Kind != eventlog.KindEvent {
+				continue
+			}
+			seen++
+			if err := take(delivery.Event); err != nil {
+				b.Fatal(err)
+			}
 		}
+	}
+	b.Run("log", func(b *testing.B) {
+		follow(b, func(eventlog.Recorded) error { return nil })
+	})
+	b.Run("log decoded", func(b *testing.B) {
+		follow(b, func(event eventlog.Recorded) error {
+			_, err := types.Decode(event)
+			return err
+		})
 	})
 	b.Run("bare client", func(b *testing.B) {
 		fill(b)

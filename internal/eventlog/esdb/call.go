@@ -9,6 +9,7 @@ import (
 	es "github.com/EventStore/EventStore-Client-Go/v4/esdb"
 	"github.com/cenkalti/backoff/v5"
 	"github.com/sony/gobreaker/v2"
+	"google.golang.org/grpc/metadata"
 
 	"github.com/recital-tts/recital/internal/eventlog"
 )
@@ -31,14 +32,15 @@ const (
 
 // tries is what is known of an operation that was tried.
 type tries struct {
-	failed bool // one of them was not answered
-	open   bool // one of them may have taken effect without our knowing
+	failed  bool      // one of them was not answered
+	open    bool      // one of them may have taken effect without our knowing
+	waiting time.Time // since when the probe of another call is waited for; zero: it is not
 }
 
 // repeat tries an operation until it is answered, until ctx ends, or until the breaker says that the event store is
-// down, which ends it only while no try may have taken effect. While the breaker lets another call probe, it waits.
-// Its error is a refusal of the event store as the library gave it, or wraps eventlog.ErrUnavailable, the context's
-// error, or both.
+// down, which ends it only while no try may have taken effect. While the breaker lets another call probe, it waits a
+// little. Its error is a refusal of the event store as the library gave it, or wraps eventlog.ErrUnavailable, the
+// context's error, or both.
 func repeat[T any](ctx context.Context, c *Client, does effect, op operation[T]) (T, tries, error) {
 	var none T
 	var t tries
@@ -54,7 +56,7 @@ func repeat[T any](ctx context.Context, c *Client, does effect, op operation[T])
 			return none, t, ended(ctx, t)
 		case c.closing.Err() != nil:
 			return none, t, fmt.Errorf("%w: %w", eventlog.ErrUnavailable, errClosed)
-		case errors.Is(err, gobreaker.ErrOpenState) && !t.open:
+		case !t.open && c.isDown(err, &t):
 			return none, t, eventlog.ErrUnavailable
 		}
 		if !sleep(ctx, pause.NextBackOff()) {
@@ -63,9 +65,24 @@ func repeat[T any](ctx context.Context, c *Client, does effect, op operation[T])
 	}
 }
 
-// ended is the error of a call whose context ended. It tells an outage from a caller without patience.
+// isDown tells whether the breaker refuses because of an outage, which the try itself may have made it notice. The probe
+// of another call may be the end of the outage, and so is waited for, but not for long: where nothing answers and
+// nothing refuses, a probe takes the whole time of a try.
+func (c *Client) isDown(err error, t *tries) bool {
+	if !errors.Is(err, gobreaker.ErrTooManyRequests) {
+		t.waiting = time.Time{}
+		return errors.Is(err, gobreaker.ErrOpenState) || c.breaker.State() == gobreaker.StateOpen
+	}
+	if t.waiting.IsZero() {
+		t.waiting = time.Now()
+	}
+	return time.Since(t.waiting) > c.conf.BreakerPause
+}
+
+// ended is the error of a call whose context ended. It tells an outage from a caller without patience; a write that
+// was not answered by its deadline is an outage, because its outcome is unknown.
 func ended(ctx context.Context, t tries) error {
-	if t.failed {
+	if t.failed || t.open && errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 		return fmt.Errorf("%w: %w", eventlog.ErrUnavailable, ctx.Err())
 	}
 	return ctx.Err()
@@ -139,23 +156,48 @@ func call[T any](ctx context.Context, c *Client, op operation[T]) (T, error) {
 // onConnection runs an operation on a good connection, and retires the connection when it turns out broken.
 func onConnection[T any](ctx context.Context, c *Client, op operation[T]) (T, error) {
 	var none T
-	conn, callCtx, done, err := c.supervisor.begin(ctx)
+	conn, err := c.supervisor.begin(ctx)
 	if err != nil {
 		return none, err
 	}
-	result, err := recovering(callCtx, conn.client, op)
-	done()
+	defer conn.done()
+	result, err := recovering(c.forLeader(ctx), conn.client, op)
 	gaveUp := ctx.Err() != nil && context.Cause(ctx) != errNoAnswer
-	if err != nil && isBroken(err) && !gaveUp {
-		conn.retire()
+	if err == nil || !isBroken(err) || gaveUp {
+		return result, err
 	}
-	return result, err
+	conn.retire()
+	if !conn.blame() {
+		return none, &echo{err}
+	}
+	return none, err
 }
 
-// recovering turns a panic of the library into an error: it panics on answers that it does not expect.
+// echo is a connection's failure that another call has told the breaker: the end of one connection is no outage,
+// however many calls it interrupts.
+type echo struct{ err error }
+
+func (e *echo) Error() string { return e.err.Error() }
+func (e *echo) Unwrap() error { return e.err }
+
+// forLeader asks a node that is not the leader of its cluster to say so, rather than to answer from a copy that may be
+// behind. The library means to send this header, too, but puts it where gRPC has what came in.
+func (c *Client) forLeader(ctx context.Context) context.Context {
+	if !c.wantsLeader {
+		return ctx
+	}
+	return metadata.AppendToOutgoingContext(ctx, "requires-leader", "true")
+}
+
+// recovering takes a panic out of the library: ours at a failure that it is not to hear of, and its own at answers
+// that it does not expect and in calls that waited while it was closed.
 func recovering[T any](ctx context.Context, client *es.Client, op operation[T]) (result T, err error) {
 	defer func() {
-		if p := recover(); p != nil {
+		switch p := recover().(type) {
+		case nil:
+		case unreported:
+			err = p.err
+		default:
 			err = fmt.Errorf("%w: %v", errPanicked, p)
 		}
 	}()
@@ -193,7 +235,9 @@ func newBreaker(conf Config) *gobreaker.TwoStepCircuitBreaker[any] {
 		Timeout:     conf.BreakerPause,
 		ReadyToTrip: func(counts gobreaker.Counts) bool { return counts.ConsecutiveFailures >= failuresToOpen },
 		IsExcluded: func(err error) bool {
-			return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, errClosed)
+			var again *echo
+			return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) ||
+				errors.Is(err, errClosed) || errors.As(err, &again)
 		},
 		OnStateChange: func(_ string, _, to gobreaker.State) {
 			conf.Logger.Warn("the circuit to the event store changed", "state", to.String())

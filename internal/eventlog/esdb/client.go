@@ -12,6 +12,7 @@ import (
 	"context"
 	"fmt"
 
+	es "github.com/EventStore/EventStore-Client-Go/v4/esdb"
 	"github.com/sony/gobreaker/v2"
 
 	"github.com/recital-tts/recital/internal/eventlog"
@@ -23,6 +24,8 @@ type Client struct {
 	supervisor *supervisor
 	breaker    *gobreaker.TwoStepCircuitBreaker[any]
 	slots      chan struct{}
+
+	wantsLeader bool
 
 	closing context.Context // ends with Close
 	close   context.CancelFunc
@@ -39,9 +42,11 @@ func Open(conf Config) (*Client, error) {
 	}
 	c := &Client{
 		conf:       conf,
-		supervisor: &supervisor{conf: library, logger: conf.Logger},
+		supervisor: &supervisor{conf: library, grace: 2 * conf.AttemptTimeout, logger: conf.Logger},
 		breaker:    newBreaker(conf),
 		slots:      make(chan struct{}, conf.MaxInFlight),
+
+		wantsLeader: conf.Socket == "" && library.NodePreference == es.NodePreferenceLeader,
 	}
 	c.closing, c.close = context.WithCancel(context.Background())
 	return c, nil

@@ -12,25 +12,29 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// connection is one client of the library on one gRPC connection. The library (v4.2.0) has three defects, all in what
-// it does after a failure: it discovers the node anew without closing the connection that failed; when that discovery
-// fails it is dead for good and callers that were waiting for it hang for ever; and Close panics callers that are
-// about to report a failure. A connection therefore never comes to a second discovery: it is retired at its first
-// failure, before the library is told of it, and is closed when its last call has ended.
+// connection is one client of the library on one gRPC connection. The library (v4.2.0) has defects in all that it does
+// after a failure: it discovers the node anew without closing the connection that failed; when that discovery fails it
+// is dead for good, and callers that were waiting for it hang for ever; and Close panics callers that are about to
+// report a failure. A connection therefore never comes to a second discovery: a call that finds it unavailable leaves
+// the library before it tells it so, and the connection is retired and closed when its last call has ended.
 type connection struct {
-	client *es.Client
+	client     *es.Client
+	redirected func(leader string)
+	grace      time.Duration // for calls of a retired connection to end
 
 	retired context.Context // ends when the connection is retired
 	end     context.CancelFunc
 
-	mu       sync.Mutex
-	calls    int            // under way, subscriptions included
-	starting sync.WaitGroup // calls that may still ask the library for its connection handle
+	mu     sync.Mutex
+	calls  int // under way, subscriptions included
+	blamed bool
+	late   *time.Timer // of a retired connection with calls
 }
 
-// dial makes a connection that has found its node. It ends within the library's gossip timeout for each candidate.
-func dial(conf es.Configuration, logger *slog.Logger) (*connection, error) {
-	c := &connection{}
+// dial makes a connection that has found its node. It ends within the library's gossip timeout for each question to
+// each candidate.
+func dial(conf es.Configuration, grace time.Duration, redirected func(leader string), logger *slog.Logger) (*connection, error) {
+	c := &connection{grace: grace, redirected: redirected}
 	c.retired, c.end = context.WithCancel(context.Background())
 	conf.Logger = c.logTo(logger)
 	client, err := es.NewClient(&conf)
@@ -44,74 +48,88 @@ func dial(conf es.Configuration, logger *slog.Logger) (*connection, error) {
 	return c, nil
 }
 
-// begin counts a call in. It is false on a retired connection. The call uses the context that begin gives, and ends
-// with done.
-func (c *connection) begin(ctx context.Context) (call context.Context, done func(), ok bool) {
+// begin counts a call in, which ends with done. It is false on a retired connection.
+func (c *connection) begin() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.retired.Err() != nil {
-		return nil, nil, false
+		return false
 	}
 	c.calls++
-	c.starting.Add(1)
-	started := sync.OnceFunc(c.starting.Done)
-	return startingContext{ctx, started}, func() { started(); c.done() }, true
+	return true
 }
 
 func (c *connection) done() {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.calls--
-	last := c.calls == 0 && c.retired.Err() != nil
-	c.mu.Unlock()
-	if last {
-		c.close()
+	if c.calls > 0 || c.retired.Err() == nil {
+		return
 	}
+	if c.late != nil {
+		c.late.Stop()
+	}
+	c.close()
 }
 
-// retire lets no further call begin, and returns when those that have begun hold their connection handle.
+// retire lets no further call begin.
 func (c *connection) retire() {
 	c.mu.Lock()
-	c.end()
-	unused := c.calls == 0
-	c.mu.Unlock()
-	c.starting.Wait()
-	if unused {
-		c.close()
+	defer c.mu.Unlock()
+	if c.retired.Err() != nil {
+		return
 	}
+	c.end()
+	if c.calls == 0 {
+		c.close()
+		return
+	}
+	// All calls are bounded, so one that is left then hangs in the library. Closing panics it, which frees it.
+	c.late = time.AfterFunc(c.grace, c.close)
 }
 
 func (c *connection) close() {
 	_ = c.client.Close() // always nil; repeating it does nothing
 }
 
-// startingContext tells when the library has got its connection handle: the first thing that it does afterwards, in
-// every call that we use, is to derive a context with a deadline.
-type startingContext struct {
-	context.Context
-	started func()
+// blame is true for the first failure of the connection: many calls find out about the same one.
+func (c *connection) blame() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	first := !c.blamed
+	c.blamed = true
+	return first
 }
 
-func (c startingContext) Deadline() (time.Time, bool) {
-	c.started()
-	return c.Context.Deadline()
-}
+// How the library logs what it is about to do.
+const (
+	failureReport  = "unexpected exception: %v"         // on the caller's goroutine: tell its connection goroutine to discover anew
+	redirectReport = "Connecting to leader node %s ..." // on its connection goroutine
+)
 
-// failureReport is how the library logs a failed call, before it tells its connection goroutine to discover anew.
-const failureReport = "unexpected exception: %v"
+// unreported takes a call out of the library; see recovering.
+type unreported struct{ err error }
 
-// logTo passes the library's log on, and retires the connection when a call has found it unavailable.
+// logTo passes the library's log on, and listens for the moments at which the library must not have its way.
 func (c *connection) logTo(logger *slog.Logger) es.LoggingFunc {
 	return func(level es.LogLevel, format string, args ...any) {
-		if format == failureReport && len(args) == 1 && isUnavailable(args[0]) {
-			c.retire()
-		}
 		logger.Debug("event store client", "level", level, "message", fmt.Sprintf(format, withoutTexts(args)...))
+		if len(args) != 1 {
+			return
+		}
+		switch arg := args[0].(type) {
+		case error:
+			if format == failureReport && status.Code(arg) == codes.Unavailable {
+				panic(unreported{arg})
+			}
+		case string:
+			// The library goes to the leader for the calls that wait for it; all others get there by a new connection.
+			if format == redirectReport {
+				c.redirected(arg)
+				c.retire()
+			}
+		}
 	}
-}
-
-func isUnavailable(arg any) bool {
-	err, ok := arg.(error)
-	return ok && status.Code(err) == codes.Unavailable
 }
 
 // withoutTexts replaces errors by their codes: their texts may quote what was sent.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -45,13 +46,23 @@ func isRefusal(err error) bool {
 	}
 }
 
-// isUnsent tells whether the event store cannot have seen the call. gRPC gives the error of its last dial to a call
-// that never got onto a connection, or that the server had not begun when the connection went (gRPC repeats only such).
+// unsentTexts are how gRPC begins the reasons of calls that never got onto a connection: the error of its last dial.
+var unsentTexts = []string{
+	"Error while dialing",
+	"authentication handshake failed",
+	"error reading server preface",
+}
+
+// isUnsent tells whether the event store cannot have seen the call, or has sent it on to its leader undone. gRPC gives
+// the error of its last dial also to a call that the server had not begun when the connection went: it repeats only
+// such.
 func isUnsent(err error) bool {
-	if errors.Is(err, errUnsent) || errors.Is(err, errClosed) {
+	if errors.Is(err, errUnsent) || errors.Is(err, errClosed) || hasCode(err, es.ErrorCodeNotLeader, es.ErrorCodeConnectionClosed) {
 		return true
 	}
-	return status.Code(err) == codes.Unavailable && strings.Contains(err.Error(), "Error while dialing")
+	return status.Code(err) == codes.Unavailable && slices.ContainsFunc(unsentTexts, func(text string) bool {
+		return strings.Contains(err.Error(), text)
+	})
 }
 
 // isTooLarge knows EventStoreDB's own limit (RpcExceptions.MaxAppendSizeExceeded) and that of a gRPC server on one
@@ -69,7 +80,7 @@ func isTooLarge(err error) bool {
 
 // isBroken tells whether the connection is not to be used any more. The callers' contexts have been looked at before.
 func isBroken(err error) bool {
-	if hasCode(err, es.ErrorCodeConnectionClosed) || errors.Is(err, errPanicked) {
+	if hasCode(err, es.ErrorCodeConnectionClosed, es.ErrorCodeNotLeader) || errors.Is(err, errPanicked) {
 		return true
 	}
 	switch status.Code(err) {

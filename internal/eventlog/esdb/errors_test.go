@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
+	"sync"
 	"testing"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -47,6 +50,56 @@ func TestOnlyAnswersAreRefusals(t *testing.T) {
 			require.Equal(t, test.broken, isBroken(test.err), "broken")
 		})
 	}
+}
+
+// Whatever may have been sent may have been written.
+func TestOnlyWhatWasNotSentIsUnsent(t *testing.T) {
+	unavailable := func(text string) error { return fmt.Errorf("wrapped: %w", status.Error(codes.Unavailable, text)) }
+	unsent := []error{
+		errUnsent,
+		fmt.Errorf("wrapped: %w", errClosed),
+		unavailable(`connection error: desc = "transport: Error while dialing: dial tcp 127.0.0.1:2113: connect: connection refused"`),
+		unavailable(`connection error: desc = "transport: authentication handshake failed: EOF"`),
+		unavailable(`connection error: desc = "error reading server preface: EOF"`),
+	}
+	for _, err := range unsent {
+		require.True(t, isUnsent(err), "%v", err)
+	}
+	open := []error{
+		io.EOF,
+		errNoAnswer,
+		errPanicked,
+		unavailable(`error reading from server: EOF`),
+		unavailable(`Server Is Not Ready`),
+		status.Error(codes.Unknown, "Error while dialing"),
+		status.Error(codes.Aborted, "Operation timed out: Prepare phase timeout"),
+	}
+	for _, err := range open {
+		require.False(t, isUnsent(err), "%v", err)
+	}
+}
+
+// A dial that fails is no answer to a call, whatever its code: a stream is not missing because gossip was not found.
+func TestAFailedDialIsNoRefusal(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	server := grpc.NewServer(grpc.UnknownServiceHandler(func(any, grpc.ServerStream) error {
+		return status.Error(codes.NotFound, "no such thing")
+	}))
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = server.Serve(listener) })
+	t.Cleanup(func() {
+		server.Stop()
+		serving.Wait()
+	})
+	log, err := Open(Config{ConnectionString: "esdb+discover://" + listener.Addr().String() + "?tls=false"})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, log.Close()) })
+	for _, err := range log.ReadStream(t.Context(), "s", 0) {
+		require.ErrorIs(t, err, eventlog.ErrUnavailable)
+		return
+	}
+	t.Fatal("a stream that nobody was asked for was found to be empty")
 }
 
 func TestAConflictIsReadFromTheLibrarysText(t *testing.T) {

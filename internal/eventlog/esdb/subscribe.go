@@ -101,15 +101,18 @@ func (s *subscription) run(ctx context.Context) error {
 func (s *subscription) follow(ctx context.Context) error {
 	stream, cancel := context.WithCancel(ctx)
 	defer cancel()
-	conn, call, done, err := s.client.supervisor.begin(stream)
+	conn, err := s.client.supervisor.begin(stream)
 	if err != nil {
 		return err
 	}
+	defer conn.done()
 	// What another call found out about the connection holds for this one, which may have nothing to notice it by.
 	defer context.AfterFunc(conn.retired, cancel)()
 
-	err = s.receive(ctx, call, conn.client, cancel)
-	done()
+	// It does not ask for the leader: any node has the events in the same order.
+	_, err = recovering(stream, conn.client, func(ctx context.Context, client *es.Client) (struct{}, error) {
+		return struct{}{}, s.receive(ctx, client, cancel)
+	})
 	if isBroken(err) && ctx.Err() == nil {
 		conn.retire()
 	}
@@ -130,9 +133,9 @@ func (s *subscription) options() es.SubscribeToAllOptions {
 }
 
 // receive opens the library's subscription, in the time for one try, and delivers what comes.
-func (s *subscription) receive(ctx, call context.Context, client *es.Client, cancel context.CancelFunc) error {
+func (s *subscription) receive(ctx context.Context, client *es.Client, cancel context.CancelFunc) error {
 	opening := time.AfterFunc(s.client.conf.AttemptTimeout, cancel)
-	library, err := client.SubscribeToAll(call, s.options())
+	library, err := client.SubscribeToAll(ctx, s.options())
 	opening.Stop()
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"time"
 
 	es "github.com/EventStore/EventStore-Client-Go/v4/esdb"
 )
@@ -13,10 +14,13 @@ import (
 // supervisor keeps one good connection: it dials on demand, once for all who wait, and replaces a retired connection.
 type supervisor struct {
 	conf   es.Configuration
+	grace  time.Duration // of a connection
 	logger *slog.Logger
 
 	mu      sync.Mutex
 	current *dialling
+	leader  string // address that a node named as its leader's; the next dial tries it first
+	failure string // of the last dial, as it was logged
 	closed  bool
 	running sync.WaitGroup // dials and calls
 }
@@ -33,23 +37,24 @@ var (
 	errClosed = errors.New("the client of the event store is closed")
 )
 
-// begin starts a call on a good connection; see connection.begin.
-func (s *supervisor) begin(ctx context.Context) (conn *connection, call context.Context, done func(), err error) {
+// begin starts a call on a good connection. The call ends with the connection's done.
+func (s *supervisor) begin(ctx context.Context) (*connection, error) {
 	for {
 		d, err := s.dialling()
 		if err != nil {
-			return nil, nil, nil, err
+			return nil, err
 		}
 		select {
 		case <-d.done:
 		case <-ctx.Done():
-			return nil, nil, nil, errUnsent
+			return nil, errUnsent
 		}
 		if d.err != nil {
-			return nil, nil, nil, fmt.Errorf("%w: %w", errUnsent, d.err)
+			// Its codes are not passed on: they are no answers to the call.
+			return nil, fmt.Errorf("%w: %v", errUnsent, d.err)
 		}
-		if call, done, ok := d.conn.begin(ctx); ok {
-			return d.conn, call, done, nil
+		if d.conn.begin() {
+			return d.conn, nil
 		}
 	}
 }
@@ -80,15 +85,54 @@ func (d *dialling) promising() bool {
 }
 
 func (s *supervisor) dial(d *dialling) {
-	conn, err := dial(s.conf, s.logger)
+	conn, err := s.connect()
 	s.mu.Lock()
 	d.conn, d.err = conn, err
 	close(d.done)
 	late := s.closed && conn != nil
+	s.tell(err)
 	s.mu.Unlock()
 	if late {
 		conn.retire()
 	}
+}
+
+// connect goes to the leader that a node has named. When that leads nowhere, it asks where the configuration says:
+// another leader may be known there by now.
+func (s *supervisor) connect() (*connection, error) {
+	s.mu.Lock()
+	leader := s.leader
+	s.leader = ""
+	s.mu.Unlock()
+	if leader != "" {
+		if conn, err := dial(atNode(s.conf, leader), s.grace, s.redirected, s.logger); err == nil {
+			return conn, nil
+		}
+	}
+	return dial(s.conf, s.grace, s.redirected, s.logger)
+}
+
+func atNode(conf es.Configuration, address string) es.Configuration {
+	conf.Address, conf.GossipSeeds, conf.DnsDiscover = address, nil, false
+	return conf
+}
+
+func (s *supervisor) redirected(leader string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.leader = leader
+}
+
+// tell logs why the event store is not reached, once for each reason.
+func (s *supervisor) tell(err error) {
+	failure := ""
+	if err != nil {
+		failure = err.Error()
+	}
+	if failure != "" && failure != s.failure {
+		s.logger.Warn("the event store cannot be reached", "error", err)
+	}
+	s.failure = failure
 }
 
 // spawn runs f in a goroutine that close waits for. It is false after close.

@@ -27,7 +27,7 @@ func appendThenRead(t *testing.T, log *bench) {
 		require.Equal(t, stream, event.Stream)
 		require.EqualValues(t, i, event.Revision)
 		require.Equal(t, proposed[i].Type, event.Type)
-		require.Equal(t, proposed[i].Data, event.Data, "bytes, not merely the same JSON: the audit chain counts on it")
+		require.Equal(t, proposed[i].Data, event.Data)
 		require.Equal(t, proposed[i].Metadata, event.Metadata)
 		require.WithinDuration(t, time.Now(), event.Created, time.Hour)
 	}
@@ -81,6 +81,66 @@ func appendRepeated(t *testing.T, log *bench) {
 	require.Equal(t, proposedIDs(append(opening, more...)), recordedIDs(log.forwards(t, stream, 0)))
 }
 
+func appendRepeatedAtOnce(t *testing.T, log *bench) {
+	const callers = 16
+	stream := newStream()
+	log.appended(t, stream, eventlog.NoStream, events("first")...)
+	batch := events("a", "b", "c")
+
+	results := make([]eventlog.Appended, callers)
+	var wait sync.WaitGroup
+	for i := range callers {
+		wait.Go(func() {
+			var err error
+			if results[i], err = log.Append(log.ctx, stream, 0, batch); err != nil {
+				t.Errorf("appending: %v", err)
+			}
+		})
+	}
+	wait.Wait()
+
+	written := log.forwards(t, stream, 1)
+	require.Equal(t, proposedIDs(batch), recordedIDs(written))
+	for _, result := range results {
+		require.Equal(t, eventlog.Appended{Revision: 3, Position: written[2].Position}, result)
+	}
+}
+
+// Who did not learn the outcome of an append, because the context ended, learns it by repeating it.
+func appendSettled(t *testing.T, log *bench) {
+	stream := newStream()
+	for revision := eventlog.NoStream; revision < 20; revision++ {
+		next := events("x")
+		ctx, cancel := context.WithCancel(log.ctx)
+		given := make(chan error, 1)
+		go func() {
+			_, err := log.Append(ctx, stream, revision, next)
+			given <- err
+		}()
+		cancel()
+		if err := <-given; err != nil {
+			require.ErrorIs(t, err, context.Canceled)
+		}
+		log.appended(t, stream, revision, next...)
+	}
+	require.Len(t, log.forwards(t, stream, 0), 21)
+}
+
+func appendKeepsBytes(t *testing.T, log *bench) {
+	stream := newStream()
+	proposed := events("spaces", "escapes", "no metadata")
+	proposed[0].Data = []byte(" {\n\t\"b\": 1.0,  \"a\": 1e3 } ")
+	proposed[0].Metadata = []byte(`{"b":{ },"a":[ ]}`)
+	proposed[1].Data = []byte(`{"text":"\u00e4ä\u2028<\/>\ud83d\ude00"}`)
+	proposed[2].Metadata = nil
+	log.appended(t, stream, eventlog.NoStream, proposed...)
+
+	for i, event := range log.forwards(t, stream, 0) {
+		require.Equal(t, string(proposed[i].Data), string(event.Data), "not merely the same JSON: the audit chain counts on it")
+		require.Equal(t, string(proposed[i].Metadata), string(event.Metadata))
+	}
+}
+
 func appendNothing(t *testing.T, log *bench) {
 	stream := newStream()
 	result, err := log.Append(log.ctx, stream, 7, nil)
@@ -119,17 +179,17 @@ func appendOneWinner(t *testing.T, log *bench) {
 		start   = make(chan struct{})
 		outcome = make(chan error, writers)
 		mu      sync.Mutex
-		winners []uuid.UUID
+		winners []uuid.UUID // the events of the appends that succeeded
 	)
 	for range writers {
 		wait.Go(func() {
-			mine := events("second")
+			mine := events("second", "third", "fourth")
 			<-start
 			_, err := log.Append(log.ctx, stream, 0, mine)
 			if err == nil {
 				mu.Lock()
 				defer mu.Unlock()
-				winners = append(winners, mine[0].ID)
+				winners = append(winners, proposedIDs(mine)...)
 			}
 			outcome <- err
 		})
@@ -142,7 +202,7 @@ func appendOneWinner(t *testing.T, log *bench) {
 		var conflict *eventlog.ConflictError
 		require.True(t, err == nil || errors.As(err, &conflict), "%v", err)
 	}
-	require.Len(t, winners, 1)
+	require.Len(t, winners, 3, "one append, in one step")
 	require.Equal(t, winners, recordedIDs(log.forwards(t, stream, 1)))
 }
 

@@ -16,15 +16,19 @@ import (
 // patience bounds a test on a machine that is busy; nothing is timed.
 const patience = time.Minute
 
-// Run runs the suite. open gives a log, which the suite may share with others: it uses streams of its own only.
+// Run runs the suite. open gives a log, which may hold anything and have other writers at the same time: the suite uses
+// streams of its own only, and says nothing about others. In a cluster the log reads what it has written.
 func Run(t *testing.T, open func(t *testing.T) eventlog.Log) {
 	tests := []struct {
 		name string
 		test func(*testing.T, *bench)
 	}{
 		{"append/gives back what was appended", appendThenRead},
+		{"append/keeps every byte", appendKeepsBytes},
 		{"append/refuses another revision", appendConflicts},
 		{"append/repeated writes nothing", appendRepeated},
+		{"append/repeated at once is written once", appendRepeatedAtOnce},
+		{"append/of unknown outcome is settled by repeating it", appendSettled},
 		{"append/refuses what is no revision", appendNoRevision},
 		{"append/of nothing does nothing", appendNothing},
 		{"append/refuses what is too large", appendTooLarge},
@@ -36,12 +40,18 @@ func Run(t *testing.T, open func(t *testing.T) eventlog.Log) {
 		{"read/large events", readLarge},
 		{"read/stops early", readStopsEarly},
 		{"read/ends with its context", readEndedContext},
+		{"read/backwards ends with its context", readBackwardsEndedContext},
+		{"read/with an ended context yields its error", readAfterEnd},
 		{"head/is the last event", headIsLast},
+		{"position/orders appends to all streams", positionsGrow},
 		{"subscribe/from the start and on", subscribeFromStart},
 		{"subscribe/after a position", subscribeAfter},
+		{"subscribe/after a position within an append", subscribeWithinAppend},
+		{"subscribe/more than once", subscribeTwice},
 		{"subscribe/to a slow reader", subscribeSlowReader},
 		{"subscribe/with concurrent writers", subscribeConcurrentWriters},
 		{"subscribe/ends with its context", subscribeEnds},
+		{"subscribe/with an ended context delivers nothing", subscribeAfterEnd},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

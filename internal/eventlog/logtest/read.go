@@ -3,6 +3,7 @@ package logtest
 import (
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"testing"
@@ -113,6 +114,59 @@ func readEndedContext(t *testing.T, log *bench) {
 
 	_, err := log.Head(ctx)
 	require.ErrorIs(t, err, context.Canceled)
+}
+
+func readBackwardsEndedContext(t *testing.T, log *bench) {
+	stream := newStream()
+	log.fill(t, stream, 1000)
+	ctx, cancel := context.WithCancel(log.ctx)
+	defer cancel()
+
+	var errs []error
+	for _, err := range log.ReadStreamBackwards(ctx, stream) {
+		if err != nil {
+			errs = append(errs, err)
+		}
+		cancel()
+	}
+	require.Len(t, errs, 1, "nothing is yielded after an error")
+	require.ErrorIs(t, errs[0], context.Canceled)
+}
+
+func readAfterEnd(t *testing.T, log *bench) {
+	stream := newStream()
+	log.fill(t, stream, 3)
+	ctx, cancel := context.WithCancel(log.ctx)
+	cancel()
+	for name, read := range map[string]iter.Seq2[eventlog.Recorded, error]{
+		"forwards":            log.ReadStream(ctx, stream, 0),
+		"backwards":           log.ReadStreamBackwards(ctx, stream),
+		"an unknown stream":   log.ReadStream(ctx, newStream(), 0),
+		"past a stream's end": log.ReadStream(ctx, stream, 3),
+	} {
+		t.Run(name, func(t *testing.T) {
+			yielded := 0
+			for event, err := range read {
+				yielded++
+				require.ErrorIs(t, err, context.Canceled)
+				require.Zero(t, event)
+			}
+			require.Equal(t, 1, yielded)
+		})
+	}
+}
+
+func positionsGrow(t *testing.T, log *bench) {
+	streams := []string{newStream(), newStream(), newStream()}
+	last, err := log.Head(log.ctx)
+	require.NoError(t, err)
+	for revision := eventlog.NoStream; revision < 5; revision += 2 {
+		for _, stream := range streams {
+			appended := log.appended(t, stream, revision, events("a", "b")...)
+			require.Positive(t, appended.Position.Compare(last))
+			last = appended.Position
+		}
+	}
 }
 
 // Others may write to the log meanwhile, so the head may also be past what we wrote.

@@ -106,6 +106,34 @@ func subscribeAfter(t *testing.T, log *bench) {
 	require.Equal(t, log.forwards(t, stream, 4), tail.Next(t, 1))
 }
 
+func subscribeWithinAppend(t *testing.T, log *bench) {
+	stream := newStream()
+	log.appended(t, stream, eventlog.NoStream, events("a", "b", "c", "d")...)
+	all := log.forwards(t, stream, 0)
+	for i, event := range all {
+		reader := NewReader(log.Subscribe(log.ctx, event.Position), event.Position, streamIs(stream))
+		require.ElementsMatch(t, all[i+1:], reader.CaughtUp(t))
+	}
+}
+
+func subscribeTwice(t *testing.T, log *bench) {
+	stream := newStream()
+	before := log.appended(t, newStream(), eventlog.NoStream, events("before")...).Position
+	first := NewReader(log.Subscribe(log.ctx, before), before, streamIs(stream))
+	first.CaughtUp(t)
+	middle := log.appended(t, stream, eventlog.NoStream, events("a", "b")...).Position
+	ctx, cancel := context.WithCancel(log.ctx)
+	defer cancel()
+	second := NewReader(log.Subscribe(ctx, middle), middle, streamIs(stream))
+	second.CaughtUp(t)
+
+	log.appended(t, stream, 1, events("c")...)
+	require.Equal(t, log.forwards(t, stream, 2), second.Next(t, 1))
+	cancel()
+	log.appended(t, stream, 2, events("d")...)
+	require.Equal(t, log.forwards(t, stream, 0), first.Next(t, 4), "the end of another one does not touch it")
+}
+
 func subscribeSlowReader(t *testing.T, log *bench) {
 	stream := newStream()
 	before := log.appended(t, newStream(), eventlog.NoStream, events("before")...)
@@ -147,17 +175,20 @@ func subscribeConcurrentWriters(t *testing.T, log *bench) {
 }
 
 func subscribeEnds(t *testing.T, log *bench) {
-	log.fill(t, newStream(), 1000)
+	stream := newStream()
+	before := log.appended(t, stream, eventlog.NoStream, events("before")...).Position
+	log.appended(t, stream, 0, numbered(1000)...)
 	tests := map[string]func(s eventlog.Subscription){
 		"while it is unread":  func(eventlog.Subscription) {},
-		"while it is live":    func(s eventlog.Subscription) { NewReader(s, eventlog.Start(), streamIs("")).CaughtUp(t) },
+		"while it is live":    func(s eventlog.Subscription) { NewReader(s, before, streamIs(stream)).CaughtUp(t) },
 		"after a few of many": func(s eventlog.Subscription) { <-s.Deliveries() },
 	}
 	for name, read := range tests {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(log.ctx)
-			subscription := log.Subscribe(ctx, eventlog.Start())
+			subscription := log.Subscribe(ctx, before)
 			read(subscription)
+			require.NoError(t, subscription.Err(), "while it is open")
 			cancel()
 			for range subscription.Deliveries() {
 				continue // what was under way
@@ -165,4 +196,15 @@ func subscribeEnds(t *testing.T, log *bench) {
 			require.ErrorIs(t, subscription.Err(), context.Canceled)
 		})
 	}
+}
+
+func subscribeAfterEnd(t *testing.T, log *bench) {
+	log.appended(t, newStream(), eventlog.NoStream, events("a")...)
+	ctx, cancel := context.WithCancel(log.ctx)
+	cancel()
+	subscription := log.Subscribe(ctx, eventlog.Start())
+	for delivery := range subscription.Deliveries() {
+		require.NotEqual(t, eventlog.KindEvent, delivery.Kind)
+	}
+	require.ErrorIs(t, subscription.Err(), context.Canceled)
 }

@@ -1,0 +1,119 @@
+package eventlog
+
+import (
+	"bytes"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// parseCanonical reads metadata in the very form that Encode gives it, which is nearly all there is: encoding/json
+// would spend more on it than on the event's data. It is false for any other form, valid or not; where it is true,
+// encoding/json reads the same.
+func parseCanonical(raw []byte) (Metadata, bool) {
+	r := canonicalReader{rest: raw}
+	var m Metadata
+	r.take(`{`)
+	r.id(`"$correlationId":`, &m.CorrelationID)
+	r.id(`"$causationId":`, &m.CausationID)
+	r.id(`"commandId":`, &m.CommandID)
+	r.take(`"actor":{"kind":`)
+	m.Actor.Kind = knownKind(r.text())
+	r.optional(`,"account":`, &m.Actor.Account)
+	r.optional(`,"key":`, &m.Actor.Key)
+	r.optional(`,"session":`, &m.Actor.Session)
+	r.take(`},"v":`)
+	m.Version = r.number()
+	r.take(`,"time":`)
+	m.Time = r.moment()
+	r.take(`}`)
+	return m, !r.failed && len(r.rest) == 0
+}
+
+// canonicalReader takes one piece after the other off what is left. After a failure it goes on without effect.
+type canonicalReader struct {
+	rest   []byte
+	failed bool
+}
+
+func (r *canonicalReader) has(prefix string) bool {
+	if len(r.rest) < len(prefix) || string(r.rest[:len(prefix)]) != prefix {
+		return false
+	}
+	r.rest = r.rest[len(prefix):]
+	return true
+}
+
+func (r *canonicalReader) take(piece string) { r.failed = !r.has(piece) || r.failed }
+
+// text takes a string that needs no decoding. Its bytes are those of the input.
+func (r *canonicalReader) text() []byte {
+	r.take(`"`)
+	end := bytes.IndexByte(r.rest, '"')
+	if end < 0 {
+		r.failed = true
+		return nil
+	}
+	text := r.rest[:end]
+	r.rest = r.rest[end+1:]
+	for _, c := range text {
+		if c < ' ' || c > '~' || c == '\\' {
+			r.failed = true
+		}
+	}
+	return text
+}
+
+func (r *canonicalReader) optional(name string, to *string) {
+	if r.has(name) {
+		*to = string(r.text())
+	}
+}
+
+// id takes a member whose value is an id, if it is there, and the comma after it.
+func (r *canonicalReader) id(name string, to *uuid.UUID) {
+	const length = 36 // of the form with hyphens
+	if !r.has(name) {
+		return
+	}
+	text := r.text()
+	id, err := uuid.ParseBytes(text)
+	r.failed = r.failed || err != nil || len(text) != length
+	r.take(`,`)
+	*to = id
+}
+
+// number takes an integer without a sign, which is not 0.
+func (r *canonicalReader) number() int {
+	const maxDigits = 9 // far from any overflow
+	number, digits := 0, 0
+	for digits < min(len(r.rest), maxDigits) && '0' <= r.rest[digits] && r.rest[digits] <= '9' {
+		number = 10*number + int(r.rest[digits]-'0')
+		digits++
+	}
+	r.failed = r.failed || digits == 0 || r.rest[0] == '0'
+	r.rest = r.rest[digits:]
+	return number
+}
+
+func (r *canonicalReader) moment() time.Time {
+	var t time.Time
+	if err := t.UnmarshalText(r.text()); err != nil { // as strict as in JSON
+		r.failed = true
+	}
+	return t.UTC()
+}
+
+// knownKind is the constant of a known kind, which spares a copy.
+func knownKind(text []byte) ActorKind {
+	switch kind := ActorKind(text); {
+	case kind == ActorAccount:
+		return ActorAccount
+	case kind == ActorOperator:
+		return ActorOperator
+	case kind == ActorSystem:
+		return ActorSystem
+	default:
+		return kind
+	}
+}
