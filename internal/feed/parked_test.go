@@ -298,3 +298,33 @@ func TestALogIsPutBackUnderARunningProjector(t *testing.T) {
 	p.await(last)
 	w.requireFold("list", last)
 }
+
+func TestARebuildIsNotPromotedBesideAStoppedOneBeforeItPassesTheEvent(t *testing.T) {
+	// given a read model that an event stopped
+	w := newWorld(t)
+	projection, cured := moody("list")
+	p := start(t, w.config(projection))
+	w.live(5)
+	w.append(counterOpened{ID: "x", Label: poisonous})
+	p.awaitState("list", StateStopped)
+
+	// when it is built anew, to become live, without a cure
+	_, err := p.Rebuild(t.Context(), nil, true)
+	require.NoError(t, err)
+
+	// then that stops there, too, and does not take its place
+	p.generationOf("list", 2, is(GenerationStopped))
+	require.True(t, p.generationOf("list", 1, is(GenerationStopped)).Live)
+
+	// when there is a cure
+	cured.Store(true)
+	_, err = p.RetryParked(t.Context(), GenerationID{Name: "list", Number: 2}, p.awaitParked(2)[0].Event)
+	require.NoError(t, err)
+
+	// then it goes on and does
+	p.generationOf("list", 2, isLive)
+	last := w.live(5)
+	p.awaitState("list", StateRunning)
+	p.await(last)
+	w.requireFold("list", last)
+}

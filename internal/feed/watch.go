@@ -69,12 +69,15 @@ func (s *session) promoteReady(ctx context.Context) error {
 	positions := s.positions()
 	var ready []GenerationID
 	for _, m := range s.claimed {
-		live := slices.IndexFunc(s.present(), func(other *member) bool { return other.live && other.projection.Name == m.projection.Name })
-		if m.live || !m.promote || live < 0 {
+		position, running := positions[m]
+		if m.live || !m.promote || !running {
 			continue
 		}
-		position, running := positions[m]
-		if running && position.Compare(s.present()[live].progress.snapshot().Position) >= 0 {
+		goal, err := s.goal(ctx, m)
+		if err != nil {
+			return err
+		}
+		if position.Compare(goal) >= 0 {
 			ready = append(ready, m.id())
 		}
 	}
@@ -83,6 +86,16 @@ func (s *session) promoteReady(ctx context.Context) error {
 	}
 	_, err := s.Promote(ctx, ready)
 	return err
+}
+
+// goal is how far a generation has to come to be promoted by itself: to where the live one is, or, when that one stopped,
+// to the log's head, because what stopped it may lie ahead of the other one, too.
+func (s *session) goal(ctx context.Context, m *member) (eventlog.Position, error) {
+	i := slices.IndexFunc(s.models, func(model *progress) bool { return model.name == m.projection.Name })
+	if live := s.models[i].snapshot(); live.State != StateStopped {
+		return live.Position, nil
+	}
+	return s.config.Log.Head(ctx)
 }
 
 // positions gives where the members stand that this session feeds.
