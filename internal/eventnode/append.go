@@ -1,14 +1,14 @@
 package eventnode
 
 import (
-	"encoding/binary"
 	"errors"
 	"io"
 	"math"
 
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
-	"github.com/google/uuid"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
 
 const (
@@ -21,6 +21,11 @@ const (
 
 // allStream is the name by which the whole log is read.
 const allStream = "$all"
+
+// kindLink is the type of events that stand for another one.
+const kindLink = "$>"
+
+var errLinks = status.Error(codes.Unimplemented, "the event node serves no links")
 
 // Append adds events to a stream.
 func (s *streamsService) Append(call streams.Streams_AppendServer) error {
@@ -52,8 +57,16 @@ func (s *streamsService) append(call streams.Streams_AppendServer) (*streams.App
 
 // submit hands the append to the committer and waits for the answer.
 func (n *Node) submit(request *request) (outcome, error) {
+	stalled := n.store.disk.stalled()
+	select {
+	case <-stalled:
+		return outcome{}, diskFull()
+	default:
+	}
 	select {
 	case n.committer.queue <- request:
+	case <-stalled:
+		return outcome{}, diskFull()
 	case <-request.ctx.Done():
 		return outcome{}, request.ctx.Err()
 	case <-n.closing:
@@ -64,6 +77,8 @@ func (n *Node) submit(request *request) (outcome, error) {
 	select {
 	case result := <-request.answer:
 		return result, result.err
+	case <-stalled:
+		return outcome{}, notConfirmed()
 	case <-request.ctx.Done():
 		return outcome{}, request.ctx.Err()
 	case <-n.done:
@@ -74,31 +89,39 @@ func (n *Node) submit(request *request) (outcome, error) {
 // receiveAppend reads the whole request, even one that is refused: the official client reports a stream that ends
 // before it has sent all as an end of file, and not as the refusal.
 func receiveAppend(call streams.Streams_AppendServer) (*request, error) {
-	first, err := call.Recv()
-	if errors.Is(err, io.EOF) {
-		return nil, invalidArgument("the append has no options")
-	}
-	if err != nil {
-		return nil, err
-	}
-	request, refused := newAppendRequest(first.GetOptions())
-	for {
-		message, err := call.Recv()
+	var request *request
+	refused := invalidArgument("the append has no options")
+	for first := true; ; first = false {
+		var message received
+		err := call.RecvMsg(&message)
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
 			return nil, err
 		}
-		if refused == nil {
-			refused = request.add(message.GetProposedMessage())
+		switch {
+		case first:
+			request, refused = beginAppend(message.ReadOnlyData())
+		case refused == nil:
+			refused = request.add(message.ReadOnlyData())
 		}
+		message.Free()
 	}
 	if refused != nil {
 		return nil, refused
 	}
 	request.ctx = call.Context()
 	return request, nil
+}
+
+// beginAppend makes a request of the first message of an append.
+func beginAppend(message []byte) (*request, error) {
+	m, err := decodeAppend(message)
+	if err != nil {
+		return nil, malformed(err)
+	}
+	return newAppendRequest(m.options)
 }
 
 func newAppendRequest(options *streams.AppendReq_Options) (*request, error) {
@@ -157,56 +180,40 @@ func parseExpectation(options expectedRevision) (expectation, error) {
 	}
 }
 
-func (r *request) add(message *streams.AppendReq_ProposedMessage) error {
-	if message == nil {
+// add takes a further message of an append, which must be an event.
+func (r *request) add(message []byte) error {
+	m, err := decodeAppend(message)
+	switch {
+	case err != nil:
+		return malformed(err)
+	case m.event == nil:
 		return invalidArgument("the append holds something else than events")
-	}
-	kind, found := message.GetMetadata()[metadataType]
-	if !found {
+	case m.event.kind == nil:
 		return missingMetadata(metadataType)
-	}
-	contentType, found := message.GetMetadata()[metadataContentType]
-	if !found {
+	case m.event.contentType == nil:
 		return missingMetadata(metadataContentType)
-	}
-	if kind == "" {
+	case len(m.event.kind) == 0:
 		return invalidArgument("the event has no type")
-	}
-	if len(r.events) == maxAppendEvents {
+	case string(m.event.kind) == kindLink:
+		return errLinks
+	case len(r.events) == maxAppendEvents:
 		return invalidArgument("the append has too many events")
 	}
-	id, err := parseID(message.GetId())
+	id, err := m.event.id.uuid()
 	if err != nil {
 		return err
 	}
-	r.bytes += len(message.GetData()) + len(message.GetCustomMetadata()) + 2*len(kind)
+	r.bytes += len(m.event.data) + len(m.event.custom) + 2*len(m.event.kind)
 	if r.bytes > maxAppendBytes {
 		return appendTooLarge()
 	}
-	if contentType != contentTypeJSON {
-		contentType = contentTypeBinary
+	contentType := contentTypeBinary
+	if string(m.event.contentType) == contentTypeJSON {
+		contentType = contentTypeJSON
 	}
 	r.ids = append(r.ids, id)
-	r.events = append(r.events, propose(r.stream, id, kind, contentType, message.GetCustomMetadata(), message.GetData()))
+	r.events = append(r.events, propose(r.stream, id, string(m.event.kind), contentType, m.event.custom, m.event.data))
 	return nil
-}
-
-func parseID(id *shared.UUID) (uuid.UUID, error) {
-	switch value := id.GetValue().(type) {
-	case *shared.UUID_Structured_:
-		var parsed uuid.UUID
-		binary.BigEndian.PutUint64(parsed[:8], uint64(value.Structured.GetMostSignificantBits()))
-		binary.BigEndian.PutUint64(parsed[8:], uint64(value.Structured.GetLeastSignificantBits()))
-		return parsed, nil
-	case *shared.UUID_String_:
-		parsed, err := uuid.Parse(value.String_)
-		if err != nil {
-			return uuid.UUID{}, invalidArgument("the event's id is not a UUID")
-		}
-		return parsed, nil
-	default:
-		return uuid.UUID{}, invalidArgument("the event has no id")
-	}
 }
 
 func appendSuccess(d decision) *streams.AppendResp {

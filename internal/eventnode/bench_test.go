@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -24,36 +25,75 @@ const (
 	benchMetadata = 60
 )
 
-func benchEvent() esdb.EventData {
-	return esdb.EventData{
-		EventID: uuid.New(), EventType: "measured", ContentType: esdb.ContentTypeBinary,
-		Data: make([]byte, benchData), Metadata: make([]byte, benchMetadata),
+func benchEvents(n int) []esdb.EventData {
+	list := make([]esdb.EventData, n)
+	for i := range list {
+		list[i] = esdb.EventData{
+			EventID: uuid.New(), EventType: "measured", ContentType: esdb.ContentTypeBinary,
+			Data: make([]byte, benchData), Metadata: make([]byte, benchMetadata),
+		}
+	}
+	return list
+}
+
+// report tells the rate of the node, that of Pebble alone in the same run, and how busy the machine was.
+func report(b *testing.B, ours, bare float64) {
+	b.Helper()
+	b.ReportMetric(ours, "events/s")
+	b.ReportMetric(bare, "pebble-events/s")
+	b.ReportMetric(ours/bare, "ratio")
+	var load float64
+	if content, err := os.ReadFile("/proc/loadavg"); err == nil {
+		_, err = fmt.Sscan(string(content), &load)
+		require.NoError(b, err)
+	}
+	b.ReportMetric(load, "load")
+}
+
+// BenchmarkAppend measures durable appends through the official client, each writer on a stream of its own, beside
+// Pebble alone: one goroutine that writes events and index keys of all waiting writers in one synced batch.
+func BenchmarkAppend(b *testing.B) {
+	for _, writers := range []int{1, 64} {
+		for _, events := range []int{1, 100} {
+			b.Run(fmt.Sprintf("writers=%d/events=%d", writers, events), func(b *testing.B) {
+				bare := barePebble(b, writers, events, b.N)
+				client := nodetest.Client(b, nodetest.Start(b))
+				appendTo(b, client, "warm", esdb.Any{}, benchEvents(1)...)
+
+				b.ResetTimer()
+				shareWork(writers, b.N, func(writer, _ int) {
+					_, err := client.AppendToStream(context.Background(), fmt.Sprintf("writer-%d", writer),
+						esdb.AppendToStreamOptions{ExpectedRevision: esdb.Any{}}, benchEvents(events)...)
+					if err != nil {
+						b.Error(err)
+					}
+				})
+				b.StopTimer()
+
+				report(b, float64(b.N*events)/b.Elapsed().Seconds(), bare)
+			})
+		}
 	}
 }
 
-// BenchmarkAppend measures durable appends of one event through the client, each writer on a stream of its own,
-// beside Pebble alone: one goroutine that writes event and index key of all waiting writers in one synced batch.
-func BenchmarkAppend(b *testing.B) {
+// BenchmarkCall measures appends that are refused, so nothing is written: what the client and gRPC take by themselves.
+func BenchmarkCall(b *testing.B) {
 	for _, writers := range []int{1, 64} {
 		b.Run(fmt.Sprintf("writers=%d", writers), func(b *testing.B) {
-			bare := barePebble(b, writers, b.N)
 			client := nodetest.Client(b, nodetest.Start(b))
-			appendTo(b, client, "warm", esdb.Any{}, benchEvent())
+			appendTo(b, client, "there", esdb.Any{}, benchEvents(1)...)
 
 			b.ResetTimer()
-			shareWork(writers, b.N, func(writer, _ int) {
-				_, err := client.AppendToStream(context.Background(), fmt.Sprintf("writer-%d", writer),
-					esdb.AppendToStreamOptions{ExpectedRevision: esdb.Any{}}, benchEvent())
-				if err != nil {
-					b.Error(err)
+			shareWork(writers, b.N, func(_, _ int) {
+				_, err := client.AppendToStream(context.Background(), "there",
+					esdb.AppendToStreamOptions{ExpectedRevision: esdb.NoStream{}}, benchEvents(1)...)
+				if err == nil {
+					b.Error("the append is not refused")
 				}
 			})
 			b.StopTimer()
 
-			rate := float64(b.N) / b.Elapsed().Seconds()
-			b.ReportMetric(rate, "events/s")
-			b.ReportMetric(bare, "pebble-events/s")
-			b.ReportMetric(rate/bare, "ratio")
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "calls/s")
 		})
 	}
 }
@@ -76,49 +116,67 @@ func shareWork(writers, n int, work func(writer, i int)) {
 	running.Wait()
 }
 
-// barePebble is the rate of n durable writes by Pebble alone.
-func barePebble(b *testing.B, writers, n int) float64 {
+// bareWrite is what a writer wants to be written together.
+type bareWrite struct {
+	keys, indexes, values [][]byte
+	done                  chan struct{}
+}
+
+func newBareWrite(writer, i, events int) bareWrite {
+	w := bareWrite{done: make(chan struct{})}
+	for event := range events {
+		number := uint64(i*events + event)
+		w.keys = append(w.keys, binary.BigEndian.AppendUint64([]byte{'e'}, number))
+		w.indexes = append(w.indexes, binary.BigEndian.AppendUint64(fmt.Appendf(nil, "swriter-%d", writer), number))
+		w.values = append(w.values, make([]byte, benchData+benchMetadata))
+	}
+	return w
+}
+
+// barePebble is the rate of events in n durable writes by Pebble alone.
+func barePebble(b *testing.B, writers, events, n int) float64 {
 	b.Helper()
 	db := openBare(b, nodetest.Dir(b))
 	defer func() { require.NoError(b, db.Close()) }()
-	type write struct {
-		key, index, value []byte
-		done              chan struct{}
-	}
-	queue := make(chan write, writers)
+	queue := make(chan bareWrite, writers)
 	committed := make(chan struct{})
 	go func() {
 		defer close(committed)
 		for first := range queue {
-			group := []write{first}
-			for waiting := len(queue); waiting > 0; waiting-- {
-				group = append(group, <-queue)
-			}
-			batch := db.NewBatch()
-			for _, w := range group {
-				_ = batch.Set(w.key, w.value, nil)
-				_ = batch.Set(w.index, w.key, nil)
-			}
-			if err := batch.Commit(pebble.Sync); err != nil {
-				b.Error(err)
-			}
-			for _, w := range group {
-				close(w.done)
-			}
+			commitBare(b, db, first, queue)
 		}
 	}()
 	start := time.Now()
 	shareWork(writers, n, func(writer, i int) {
-		w := write{value: make([]byte, benchData+benchMetadata), done: make(chan struct{})}
-		w.key = binary.BigEndian.AppendUint64([]byte{'e'}, uint64(i))
-		w.index = binary.BigEndian.AppendUint64(fmt.Appendf(nil, "swriter-%d", writer), uint64(i))
+		w := newBareWrite(writer, i, events)
 		queue <- w
 		<-w.done
 	})
 	elapsed := time.Since(start)
 	close(queue)
 	<-committed
-	return float64(n) / elapsed.Seconds()
+	return float64(n*events) / elapsed.Seconds()
+}
+
+// commitBare writes the first write and all that wait in one batch.
+func commitBare(b *testing.B, db *pebble.DB, first bareWrite, queue <-chan bareWrite) {
+	group := []bareWrite{first}
+	for waiting := len(queue); waiting > 0; waiting-- {
+		group = append(group, <-queue)
+	}
+	batch := db.NewBatch()
+	for _, w := range group {
+		for i := range w.keys {
+			_ = batch.Set(w.keys[i], w.values[i], nil)
+			_ = batch.Set(w.indexes[i], w.keys[i], nil)
+		}
+	}
+	if err := batch.Commit(pebble.Sync); err != nil {
+		b.Error(err)
+	}
+	for _, w := range group {
+		close(w.done)
+	}
 }
 
 func openBare(b *testing.B, dir string) *pebble.DB {
@@ -143,11 +201,7 @@ func BenchmarkCatchUp(b *testing.B) {
 	bare := scanBare(b, total)
 	client := nodetest.Client(b, nodetest.Start(b))
 	for first := 0; first < total; first += batch {
-		list := make([]esdb.EventData, batch)
-		for i := range list {
-			list[i] = benchEvent()
-		}
-		appendTo(b, client, fmt.Sprintf("stream-%d", first%7), esdb.Any{}, list...)
+		appendTo(b, client, fmt.Sprintf("stream-%d", first%7), esdb.Any{}, benchEvents(batch)...)
 	}
 
 	b.ResetTimer()
@@ -163,10 +217,7 @@ func BenchmarkCatchUp(b *testing.B) {
 	}
 	b.StopTimer()
 
-	rate := float64(b.N) * total / b.Elapsed().Seconds()
-	b.ReportMetric(rate, "events/s")
-	b.ReportMetric(bare, "pebble-events/s")
-	b.ReportMetric(rate/bare, "ratio")
+	report(b, float64(b.N)*total/b.Elapsed().Seconds(), bare)
 }
 
 // scanBare is the rate at which Pebble alone scans n events.

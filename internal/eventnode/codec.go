@@ -9,8 +9,11 @@ import (
 // frame is an encoded message that goes to the client as it is.
 type frame []byte
 
-// frameCodec is the protobuf codec of the server; it passes frames through. A frame's bytes must not change after it
-// was sent: the transport writes them later.
+// received is an encoded message as it came from the client. Its bytes are good until it is freed.
+type received struct{ mem.Buffer }
+
+// frameCodec is the protobuf codec of the server; it passes frames and received messages through. A frame's bytes must
+// not change after it was sent: the transport writes them later.
 type frameCodec struct{ encoding.CodecV2 }
 
 func newFrameCodec() frameCodec { return frameCodec{encoding.GetCodecV2(proto.Name)} }
@@ -20,4 +23,12 @@ func (c frameCodec) Marshal(message any) (mem.BufferSlice, error) {
 		return mem.BufferSlice{mem.SliceBuffer(f)}, nil
 	}
 	return c.CodecV2.Marshal(message)
+}
+
+func (c frameCodec) Unmarshal(data mem.BufferSlice, message any) error {
+	if r, ok := message.(*received); ok {
+		r.Buffer = data.MaterializeToBuffer(mem.DefaultBufferPool())
+		return nil
+	}
+	return c.CodecV2.Unmarshal(data, message)
 }

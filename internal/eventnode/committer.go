@@ -3,7 +3,9 @@ package eventnode
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"runtime"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -42,6 +44,9 @@ type outcome struct {
 	decision
 	err error
 }
+
+// errDropped is why the store stops when writes were dropped: nothing that was written since may be confirmed.
+var errDropped = errors.New("the disk was full when the event node was closed")
 
 // committer is the only writer. It decides all waiting appends in order, writes what they add in one batch with one
 // fsync (group commit), and answers.
@@ -94,17 +99,18 @@ func (c *committer) run(stop <-chan struct{}) error {
 	}
 }
 
-// gather takes what waits in the queue, up to the size of a group.
+// gather takes what waits in the queue, up to the size of a group. As long as more comes, it lets those have a turn that
+// are about to send: they would have to wait for a sync of their own, which takes much longer.
 func (c *committer) gather(first *request) []*request {
 	group := []*request{first}
 	bytes := first.bytes
-	for len(group) < groupAppends && bytes < groupBytes {
-		select {
-		case r := <-c.queue:
+	for seen := 0; seen < len(group); {
+		seen = len(group)
+		runtime.Gosched()
+		for len(group) < groupAppends && bytes < groupBytes && len(c.queue) > 0 {
+			r := <-c.queue
 			group = append(group, r)
 			bytes += r.bytes
-		default:
-			return group
 		}
 	}
 	return group
@@ -115,16 +121,20 @@ func (c *committer) commit(group []*request) error {
 	batch := c.store.db.NewBatch()
 	defer func() { _ = batch.Close() }()
 	created := ticks(time.Now())
+	hasRoom := c.store.disk.hasRoom()
 	outcomes := make([]outcome, len(group))
 	for i, r := range group {
 		var err error
-		if outcomes[i], err = c.apply(batch, r, created); err != nil {
+		if outcomes[i], err = c.apply(batch, r, created, hasRoom); err != nil {
 			return err
 		}
 	}
 	if !batch.Empty() {
 		if err := batch.Commit(pebble.Sync); err != nil {
 			return fmt.Errorf("writing events: %w", err)
+		}
+		if c.store.disk.isCut() {
+			return errDropped
 		}
 		c.view.settle()
 		c.head.advance(c.last)
@@ -136,13 +146,16 @@ func (c *committer) commit(group []*request) error {
 }
 
 // apply decides one request and adds its events to the batch. An error means that the batch is spoilt.
-func (c *committer) apply(batch *pebble.Batch, r *request, created int64) (outcome, error) {
+func (c *committer) apply(batch *pebble.Batch, r *request, created int64, hasRoom bool) (outcome, error) {
 	if err := r.ctx.Err(); err != nil {
 		return outcome{err: err}, nil
 	}
 	d, err := decide(c.view, r.stream, r.expected, r.ids)
 	if err != nil || d.verdict != accepted {
 		return outcome{decision: d, err: err}, nil
+	}
+	if !hasRoom {
+		return outcome{err: diskFull()}, nil
 	}
 	switch r.purpose {
 	case toDelete:

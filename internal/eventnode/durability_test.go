@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -40,6 +43,51 @@ func TestAcknowledgedIsSynced(t *testing.T) {
 		require.NoError(t, after.close())
 	}
 	require.NoError(t, s.close())
+}
+
+// Power is cut while appends are written, and of what was not synced any part may have reached the disk. The log opens,
+// holds all that was acknowledged before the cut, and of the append under way all or nothing.
+func TestPowerCut(t *testing.T) {
+	fs := vfs.NewCrashableMem()
+	require.NoError(t, fs.MkdirAll("log", 0o700))
+	s, c := openCommitter(t, fs)
+	w := &written{}
+	var acknowledged atomic.Int64
+	done := make(chan struct{})
+	var writing sync.WaitGroup
+	writing.Go(func() {
+		for {
+			select {
+			case <-done:
+				return
+			default:
+				w.append(t, c, []int{rand.IntN(300), rand.IntN(9_000), rand.IntN(2)})
+				acknowledged.Store(int64(len(w.ids)))
+			}
+		}
+	})
+	var cuts []*vfs.MemFS
+	var least []int64
+	for i := range 25 {
+		for until := acknowledged.Load() + rand.Int64N(30); acknowledged.Load() < until && !t.Failed(); {
+			runtime.Gosched()
+		}
+		least = append(least, acknowledged.Load())
+		cuts = append(cuts, fs.CrashClone(vfs.CrashCloneCfg{
+			UnsyncedDataPercent: 25 * (i % 5), RNG: rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())),
+		}))
+	}
+	close(done)
+	writing.Wait()
+	require.NoError(t, s.close())
+
+	for i, cut := range cuts {
+		found, err := contentOf(t, cut)
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, int64(len(found)), least[i])
+		require.Zero(t, len(found)%3, "an append is there in part")
+		require.Equal(t, w.ids[:len(found)], found)
+	}
 }
 
 func openCommitter(t *testing.T, fs vfs.FS) (*store, *committer) {

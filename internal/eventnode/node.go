@@ -1,7 +1,9 @@
 // Package eventnode is the embedded event node: it speaks the gRPC protocol of EventStoreDB 24.6 (Streams and
 // ServerFeatures) over a log in Pebble, so that one process can do without a server and use the official client.
 //
-// Every append is on disk before it is acknowledged or seen by a reader.
+// Every append is on disk before it is acknowledged or seen by a reader. A full disk refuses appends until there is
+// space again; any other failure of the disk ends the node. A log that is damaged elsewhere than at its very end is not
+// served.
 package eventnode
 
 import (
@@ -29,13 +31,15 @@ type Config struct {
 }
 
 const (
-	// clientPing is the shortest interval between keepalive pings that is allowed; the official client sends one
-	// every 10 s, also without calls, and grpc's own default would cut it off.
-	clientPing = 5 * time.Second
+	// clientPing is the shortest interval between keepalive pings that is allowed. The official client sends one every
+	// 10 s, also without calls, and grpc's own default would cut it off.
+	clientPing = 250 * time.Millisecond
 	// maxMessage is the size of the largest message, as EventStoreDB and its client have it.
 	maxMessage = 17 << 20
 	// maxCalls bounds the calls of one connection, and with them memory; the client makes further ones wait.
 	maxCalls = 1000
+	// verifyPatience is how long Open waits until the whole log was verified, about a million events.
+	verifyPatience = time.Second
 	// closeGrace is how long Close lets calls end by themselves.
 	closeGrace = time.Second
 )
@@ -61,9 +65,10 @@ type Node struct {
 }
 
 // Open opens the log and serves it. The node is ready when Open returns.
-func Open(cfg Config) (*Node, error) { return open(cfg, vfs.Default) }
+func Open(cfg Config) (*Node, error) { return open(cfg, vfs.Default, verifyPatience) }
 
-func open(cfg Config, fs vfs.FS) (*Node, error) {
+// open waits for the result of the verification for the time verify at most.
+func open(cfg Config, fs vfs.FS, verify time.Duration) (*Node, error) {
 	n := &Node{
 		logger:  cfg.Logger,
 		closing: make(chan struct{}),
@@ -77,7 +82,7 @@ func open(cfg Config, fs vfs.FS) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := n.openLog(fs, cfg.Dir); err != nil {
+	if err := n.openLog(fs, cfg.Dir, verify); err != nil {
 		return nil, errors.Join(err, closeAll(listeners))
 	}
 	n.serve(listeners)
@@ -98,7 +103,7 @@ func (n *Node) listen(cfg Config) ([]net.Listener, error) {
 	return []net.Listener{unix, n.tcp}, nil
 }
 
-func (n *Node) openLog(fs vfs.FS, dir string) error {
+func (n *Node) openLog(fs vfs.FS, dir string, verify time.Duration) error {
 	if dir == "" {
 		return errors.New("the event node needs a data folder")
 	}
@@ -112,6 +117,29 @@ func (n *Node) openLog(fs vfs.FS, dir string) error {
 	if n.committer, err = newCommitter(n.store); err != nil {
 		return errors.Join(err, n.store.close())
 	}
+	if err := n.verifyLog(verify); err != nil {
+		return errors.Join(err, n.store.close())
+	}
+	return nil
+}
+
+// verifyLog looks for damage in the background. It waits for the result for a moment only: a long log is served while
+// it is looked at, and what is found then ends the node.
+func (n *Node) verifyLog(patience time.Duration) error {
+	last := n.committer.last
+	verified := make(chan error, 1)
+	n.running.Go(func() { verified <- n.store.verify(last, n.closing) })
+	select {
+	case err := <-verified:
+		return err
+	case <-time.After(patience):
+	}
+	n.running.Go(func() {
+		if err := <-verified; err != nil {
+			n.logger.Error("event node: the log is damaged", "error", err)
+			n.end(err)
+		}
+	})
 	return nil
 }
 
@@ -174,6 +202,7 @@ func (n *Node) Close() error {
 	n.closeOnce.Do(func() {
 		close(n.closing)
 		n.stopServer()
+		n.store.disk.leave()
 		close(n.stop)
 		n.running.Wait()
 		if n.Err() == nil {

@@ -29,9 +29,10 @@ type page struct {
 func (p *page) full(limit int) bool { return p.considered >= limit || p.bytes >= pageBytes }
 
 // add copies the record into the page. Chunks are never reused: the transport may hold frames after they were sent.
+// They grow, because a live page is often one event.
 func (p *page) add(value []byte) {
 	if cap(p.chunk)-len(p.chunk) < len(value) {
-		p.chunk = make([]byte, 0, max(32<<10, len(value)))
+		p.chunk = make([]byte, 0, max(len(value), min(2*cap(p.chunk), 32<<10)))
 	}
 	start := len(p.chunk)
 	p.chunk = append(p.chunk, value...)

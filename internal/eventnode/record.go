@@ -76,13 +76,15 @@ type proposed struct {
 func propose(stream string, id uuid.UUID, kind, contentType string, custom, data []byte) proposed {
 	event := proposed{id: id}
 
-	var structured []byte
+	structured := make([]byte, 0, 2*(1+binary.MaxVarintLen64))
 	structured = protowire.AppendTag(structured, fieldUUIDMost, protowire.VarintType)
 	structured = protowire.AppendVarint(structured, binary.BigEndian.Uint64(id[:8]))
 	structured = protowire.AppendTag(structured, fieldUUIDLeast, protowire.VarintType)
 	structured = protowire.AppendVarint(structured, binary.BigEndian.Uint64(id[8:]))
 
-	before := make([]byte, 0, len(stream)+48)
+	const framing = 48 // bytes, at most, beside the values: in before, and twice that in after
+	all := make([]byte, len(stream)+len(kind)+len(custom)+len(data)+3*framing)
+	before := all[: 0 : len(stream)+framing]
 	before = protowire.AppendTag(before, fieldEventID, protowire.BytesType)
 	before = protowire.AppendVarint(before, uint64(sizeBytesField(fieldUUIDStructured, len(structured))))
 	before = protowire.AppendTag(before, fieldUUIDStructured, protowire.BytesType)
@@ -94,7 +96,7 @@ func propose(stream string, id uuid.UUID, kind, contentType string, custom, data
 	event.stream = span{at: len(before) - len(stream), length: len(stream)}
 	event.before = before
 
-	after := make([]byte, 0, len(kind)+len(custom)+len(data)+96)
+	after := all[len(before):len(before)]
 	after = appendMapEntry(after, metadataType, kind)
 	event.kind = span{at: len(after) - len(kind), length: len(kind)}
 	after = appendMapEntry(after, metadataContentType, contentType)

@@ -75,7 +75,24 @@ func accessDenied() error {
 	}
 }
 
+// diskFull refuses an append of which nothing was written. EventStoreDB has no such exception; the code is the one
+// that gRPC names for a file system without space.
+func diskFull() error {
+	return status.Error(codes.ResourceExhausted, "The disk of the event store is full; nothing was written")
+}
+
+// notConfirmed answers an append that is held up by a full disk and may be written later. It is what EventStoreDB
+// answers when a write is not confirmed in time.
+func notConfirmed() error {
+	return status.Error(codes.Aborted, "The disk of the event store is full; the append was not confirmed")
+}
+
 func invalidArgument(message string) error { return status.Error(codes.InvalidArgument, message) }
+
+// malformed is what grpc answers to a message that is none.
+func malformed(err error) error {
+	return status.Errorf(codes.Internal, "the message is malformed: %v", err)
+}
 
 func nodeClosing() error { return status.Error(codes.Unavailable, "the event node is closing") }
 

@@ -23,37 +23,54 @@ const (
 type store struct {
 	db   *pebble.DB
 	lock *pebble.Lock
+	disk *disk
 }
 
-// openStore opens the log in dir. fatal is called when Pebble cannot go on; it must not use the store any more.
+// openStore opens the log in dir. fatal is called when Pebble cannot go on, or finds damage; the store is to be closed
+// then. A store that is damaged in another place than its end is not opened.
 func openStore(fs vfs.FS, dir string, logger *slog.Logger, fatal func(error)) (*store, error) {
 	// Locked here and not by pebble.Open, which leaves a goroutine behind when the folder is in use.
 	lock, err := pebble.LockDirectory(dir, fs)
 	if err != nil {
 		return nil, fmt.Errorf("locking the event store %s, is another process using it?: %w", dir, err)
 	}
-	cache := pebble.NewCache(cacheBytes)
-	defer cache.Unref()
-	options := &pebble.Options{
-		Cache:              cache,
-		FS:                 fs,
-		Lock:               lock,
-		MemTableSize:       memTableSize,
-		FormatMajorVersion: pebble.FormatNewest,
-		Logger:             pebbleLogger{logger: logger, fatal: fatal},
+	s := &store{lock: lock, disk: newDisk(fs, dir, logger)}
+	if err := s.open(dir, pebbleLogger{logger: logger, fatal: fatal}); err != nil {
+		return nil, errors.Join(err, lock.Close())
 	}
-	for i := range options.Levels {
-		options.Levels[i].FilterPolicy = bloom.FilterPolicy(bloomBits)
-	}
-	db, err := pebble.Open(dir, options)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("opening the event store: %w", err), lock.Close())
-	}
-	s := &store{db: db, lock: lock}
 	if err := s.checkFormat(); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
 	return s, nil
+}
+
+func (s *store) open(dir string, logger pebbleLogger) error {
+	if free, ok := s.disk.available(); ok && free < spaceForOpening {
+		return fmt.Errorf("opening the event store: the disk has %d MiB left; %d MiB are needed",
+			free>>20, spaceForOpening>>20)
+	}
+	if err := checkLogFiles(s.disk, dir); err != nil {
+		return fmt.Errorf("opening the event store: %w", err)
+	}
+	cache := pebble.NewCache(cacheBytes)
+	defer cache.Unref()
+	options := &pebble.Options{
+		Cache:              cache,
+		FS:                 s.disk,
+		Lock:               s.lock,
+		MemTableSize:       memTableSize,
+		FormatMajorVersion: pebble.FormatNewest,
+		Logger:             logger,
+		EventListener:      &pebble.EventListener{DataCorruption: logger.damaged},
+	}
+	for i := range options.Levels {
+		options.Levels[i].FilterPolicy = bloom.FilterPolicy(bloomBits)
+	}
+	var err error
+	if s.db, err = pebble.Open(dir, options); err != nil {
+		return fmt.Errorf("opening the event store: %w", err)
+	}
+	return nil
 }
 
 func (s *store) checkFormat() error {
@@ -186,6 +203,13 @@ func (l pebbleLogger) Infof(format string, args ...any) {
 
 func (l pebbleLogger) Errorf(format string, args ...any) {
 	l.logger.Error("pebble: " + fmt.Sprintf(format, args...))
+}
+
+// damaged reports a table whose checksum is wrong. Who reads it gets an error, so this may return.
+func (l pebbleLogger) damaged(info pebble.DataCorruptionInfo) {
+	err := fmt.Errorf("the event store is damaged: %s: %w", info.Path, info.Details)
+	l.logger.Error("pebble: damage", "error", err)
+	l.fatal(err)
 }
 
 // Fatalf must not return, for Pebble is in an undefined state. It ends the goroutine and not the process, which has

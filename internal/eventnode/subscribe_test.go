@@ -3,6 +3,7 @@ package eventnode_test
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"sync"
 	"testing"
 
@@ -284,4 +285,110 @@ func TestSubscriberLeaves(t *testing.T) {
 		require.NotNil(t, subscription.Recv().SubscriptionDropped)
 	}
 	appendTo(t, client, "after", esdb.NoStream{}, event("a"))
+}
+
+// The same with the subscription's own Close, which comes while events do.
+func TestSubscriptionIsClosed(t *testing.T) {
+	client := nodetest.Client(t, nodetest.Start(t))
+	appendTo(t, client, "many", esdb.NoStream{}, numbered(2000)...)
+	subscription, err := client.SubscribeToStream(testContext(t), "many", esdb.SubscribeToStreamOptions{From: esdb.Start{}})
+	require.NoError(t, err)
+	for range 10 {
+		require.NotNil(t, subscription.Recv().EventAppeared)
+	}
+	require.NoError(t, subscription.Close())
+	for {
+		if subscription.Recv().SubscriptionDropped != nil {
+			break
+		}
+	}
+	appendTo(t, client, "many", esdb.Revision(1999), event("after"))
+}
+
+// A subscription to a stream of thousands of events sends all of them, then that it has caught up, then what is new.
+func TestSubscribeToLongStream(t *testing.T) {
+	client := nodetest.Client(t, nodetest.Start(t))
+	const total = 6000
+	for first := 0; first < total; first += 500 {
+		appendTo(t, client, "long", esdb.Any{}, numbered(500)...)
+		appendTo(t, client, "other", esdb.Any{}, event("other"))
+	}
+	subscription := subscribeStream(t, client, "long", esdb.Start{})
+	for i := range total {
+		message := subscription.subscription.Recv()
+		require.NotNil(t, message.EventAppeared)
+		require.Equal(t, uint64(i), message.EventAppeared.Event.EventNumber)
+	}
+	subscription.expect("caught up")
+	result := appendTo(t, client, "long", esdb.Revision(total-1), event("new"))
+	require.Equal(t, uint64(total), result.NextExpectedVersion)
+	subscription.expect("new")
+}
+
+// Subscriptions to a stream see what its metadata leaves, as reads do.
+func TestSubscribeToTruncatedStream(t *testing.T) {
+	client := nodetest.Client(t, nodetest.Start(t))
+	appendTo(t, client, "cut", esdb.NoStream{}, events("a", "b", "c", "d")...)
+	var metadata esdb.StreamMetadata
+	metadata.SetTruncateBefore(1)
+	metadata.SetMaxCount(2)
+	_, err := client.SetStreamMetadata(testContext(t), "cut", esdb.AppendToStreamOptions{ExpectedRevision: esdb.Any{}}, metadata)
+	require.NoError(t, err)
+
+	subscription := subscribeStream(t, client, "cut", esdb.Start{})
+	subscription.expect("c", "d", "caught up")
+	appendTo(t, client, "cut", esdb.Any{}, event("e"))
+	subscription.expect("e")
+}
+
+// Subscribers that do not read cost bounded memory, however much is appended; they get all of it when they read.
+func TestStalledSubscribersCostLittle(t *testing.T) {
+	const (
+		subscribers = 24
+		appends     = 64
+		size        = 900 << 10 // bytes of an append: 56 MiB in all, 1.3 GiB for all subscribers
+		bound       = 256 << 20 // bytes of heap, of which Pebble's caches and the tests' own data take a part
+	)
+	socket := nodetest.Start(t)
+	client := nodetest.Client(t, socket)
+	var stalled []*esdb.Subscription
+	for range subscribers {
+		own := nodetest.Client(t, socket)
+		subscription, err := own.SubscribeToAll(testContext(t), esdb.SubscribeToAllOptions{From: esdb.Start{}})
+		require.NoError(t, err)
+		stalled = append(stalled, subscription)
+	}
+	most := uint64(0)
+	for i := range appends {
+		e := event(fmt.Sprintf("big-%d", i))
+		e.Data = make([]byte, size)
+		appendTo(t, client, "big", esdb.Any{}, e)
+		if i%16 == 15 {
+			most = max(most, heap())
+		}
+	}
+
+	require.Less(t, most, uint64(bound))
+	for _, subscription := range stalled[:2] {
+		for seen := 0; seen < appends; {
+			message := subscription.Recv()
+			require.Nil(t, message.SubscriptionDropped)
+			if message.EventAppeared != nil {
+				require.Equal(t, fmt.Sprintf("big-%d", seen), message.EventAppeared.Event.EventType)
+				seen++
+			}
+		}
+	}
+	for _, subscription := range stalled {
+		require.NoError(t, subscription.Close())
+	}
+}
+
+// heap is how many bytes are in use.
+func heap() uint64 {
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+
+	return stats.HeapAlloc
 }

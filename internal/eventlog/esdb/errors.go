@@ -34,7 +34,7 @@ func isConflict(err error) bool { return hasCode(err, es.ErrorCodeWrongExpectedV
 // isRefusal tells whether the event store has answered and written nothing. Every other error leaves the outcome
 // open; Aborted too, with which EventStoreDB says that a write was not confirmed in time.
 func isRefusal(err error) bool {
-	if isConflict(err) || isTooLarge(err) || hasCode(err, es.ErrorCodeStreamDeleted, es.ErrorCodeResourceNotFound) {
+	if isConflict(err) || isTooLarge(err) || isFull(err) || hasCode(err, es.ErrorCodeStreamDeleted, es.ErrorCodeResourceNotFound) {
 		return true
 	}
 	switch status.Code(err) {
@@ -78,6 +78,12 @@ func isTooLarge(err error) bool {
 	}
 }
 
+// isFull knows the answer of the embedded node when its disk has no room: nothing was written, and reads go on. What else
+// has this code, a proxy's limit for example, says nothing about the outcome.
+func isFull(err error) bool {
+	return status.Code(err) == codes.ResourceExhausted && strings.Contains(err.Error(), "nothing was written")
+}
+
 // isBroken tells whether the connection is not to be used any more. The callers' contexts have been looked at before.
 func isBroken(err error) bool {
 	if hasCode(err, es.ErrorCodeConnectionClosed, es.ErrorCodeNotLeader) || errors.Is(err, errPanicked) {
@@ -97,6 +103,8 @@ func refused(err error) error {
 	switch {
 	case isTooLarge(err):
 		return eventlog.ErrTooLarge
+	case isFull(err):
+		return fmt.Errorf("%w: its disk is full", eventlog.ErrUnavailable)
 	case hasCode(err, es.ErrorCodeStreamDeleted):
 		return errors.New("the stream was deleted")
 	case errors.As(err, &e) && status.Code(err) == codes.Unknown:

@@ -33,6 +33,7 @@ func TestOnlyAnswersAreRefusals(t *testing.T) {
 		{answer(codes.FailedPrecondition), true, false},
 		{status.Error(codes.InvalidArgument, "Maximum Append Size of 1048576 Exceeded."), true, false},
 		{status.Error(codes.ResourceExhausted, "grpc: received message larger than max (2 vs. 1)"), true, false},
+		{status.Error(codes.ResourceExhausted, "The disk of the event store is full; nothing was written"), true, false},
 		{answer(codes.ResourceExhausted), false, false},
 		{answer(codes.Aborted), false, false},
 		{answer(codes.Internal), false, false},
@@ -50,6 +51,12 @@ func TestOnlyAnswersAreRefusals(t *testing.T) {
 			require.Equal(t, test.broken, isBroken(test.err), "broken")
 		})
 	}
+}
+
+func TestAFullDiskIsAnOutageForWriters(t *testing.T) {
+	full := status.Error(codes.ResourceExhausted, "The disk of the event store is full; nothing was written")
+	require.ErrorIs(t, refused(full), eventlog.ErrUnavailable)
+	require.NotErrorIs(t, refused(status.Error(codes.PermissionDenied, "text")), eventlog.ErrUnavailable)
 }
 
 // Whatever may have been sent may have been written.

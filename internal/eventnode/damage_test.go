@@ -1,0 +1,322 @@
+package eventnode
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/wal"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// written is a store as a crash leaves it, and what was acknowledged.
+type written struct {
+	fs        *vfs.MemFS
+	ids       []uuid.UUID // of all events, in log order
+	logFile   string      // the newest
+	logged    []logged    // the appends in it
+	elsewhere int         // how many events came before them: they are in tables or older log files
+}
+
+// logged is where an append stands in the log file.
+type logged struct{ from, to, ids int }
+
+// fataler is what *testing.T and *rapid.T share.
+type fataler interface {
+	require.TestingT
+	Helper()
+}
+
+// writeStore appends groups of events of the sizes; before an append that is marked all is moved to a table.
+func writeStore(t fataler, sizes [][]int, flush []bool) *written {
+	t.Helper()
+	w := &written{fs: vfs.NewCrashableMem()}
+	require.NoError(t, w.fs.MkdirAll("log", 0o700))
+	s, c := openLogOn(t, w.fs)
+	for i, group := range sizes {
+		if flush[i] {
+			require.NoError(t, s.db.Flush())
+		}
+		w.log(t, c, group)
+	}
+	crashed := w.fs.CrashClone(vfs.CrashCloneCfg{})
+	require.NoError(t, s.close())
+	w.fs = crashed
+	return w
+}
+
+// log appends, and notes where in the log file.
+func (w *written) log(t fataler, c *committer, sizes []int) {
+	t.Helper()
+	before, file := len(w.ids), newest(t, w.fs, ".log")
+	from := logEnd(t, w.fs, file)
+	w.append(t, c, sizes)
+	if now := newest(t, w.fs, ".log"); now != file { // Pebble has moved on to another file for the append
+		file, from = now, 0
+	}
+	if file != w.logFile {
+		w.logFile, w.logged, w.elsewhere = file, nil, before
+	}
+	w.logged = append(w.logged, logged{from: from, to: logEnd(t, w.fs, file), ids: len(w.ids)})
+}
+
+func (w *written) append(t fataler, c *committer, sizes []int) {
+	t.Helper()
+	stream := []string{"a", "b", "c"}[len(w.ids)%3]
+	r := &request{ctx: context.Background(), stream: stream, expected: expectAny, answer: make(chan outcome, 1)}
+	for i, size := range sizes {
+		id := uuid.NewSHA1(uuid.Nil, fmt.Append(nil, len(w.ids)+i)) // the same in each run: its encoding varies in length
+		r.ids = append(r.ids, id)
+		r.events = append(r.events, propose(stream, id, "kind", contentTypeBinary, nil, make([]byte, size)))
+	}
+	require.NoError(t, c.commit([]*request{r}))
+	answer := <-r.answer
+	require.NoError(t, answer.err)
+	require.Equal(t, accepted, answer.verdict)
+	w.ids = append(w.ids, r.ids...)
+}
+
+func openLogOn(t fataler, fs vfs.FS) (*store, *committer) {
+	t.Helper()
+	s, err := openStore(fs, "log", slog.New(slog.DiscardHandler), func(error) {})
+	require.NoError(t, err)
+	c, err := newCommitter(s)
+	require.NoError(t, err)
+	return s, c
+}
+
+// logEnd is where the records of a log file end; a file that is used again still has older ones behind them.
+func logEnd(t fataler, fs vfs.FS, path string) int {
+	t.Helper()
+	number, _, ok := wal.ParseLogFilename(fs.PathBase(path))
+	require.True(t, ok)
+	end := 0
+	for block := range slices.Chunk(readFile(t, fs, path), blockSize) {
+		whole := wholeChunks(block, uint32(number))
+		end += whole
+		if whole < blockSize {
+			break
+		}
+	}
+	return end
+}
+
+// newest is the file of a kind with the highest number, empty without one.
+func newest(t fataler, fs vfs.FS, kind string) string {
+	t.Helper()
+	names, err := fs.List("log")
+	require.NoError(t, err)
+	slices.Sort(names)
+	for _, name := range slices.Backward(names) {
+		if strings.HasPrefix(name, kind) || strings.HasSuffix(name, kind) {
+			return fs.PathJoin("log", name)
+		}
+	}
+	return ""
+}
+
+func readFile(t fataler, fs vfs.FS, path string) []byte {
+	t.Helper()
+	f, err := fs.Open(path)
+	require.NoError(t, err)
+	content, err := io.ReadAll(f)
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+	return content
+}
+
+func replaceFile(t fataler, fs vfs.FS, path string, content []byte) {
+	t.Helper()
+	f, err := fs.Create(path, vfs.WriteCategoryUnspecified)
+	require.NoError(t, err)
+	_, err = f.Write(content)
+	require.NoError(t, err)
+	require.NoError(t, f.Sync())
+	require.NoError(t, f.Close())
+}
+
+// damageFile changes each byte of a part of a file, or cuts the file where the part begins.
+func damageFile(t *rapid.T, fs vfs.FS, path string) part {
+	content := readFile(t, fs, path)
+	p := drawPart(t, len(content))
+	if p.cut {
+		content = content[:p.from]
+	}
+	for i := p.from; i < p.to && !p.cut; i++ {
+		content[i] ^= 0xa5
+	}
+	replaceFile(t, fs, path, content)
+	return p
+}
+
+// contentOf is what a store on the file system holds, or why it is not served. A store that opens must be whole and
+// writable.
+func contentOf(t fataler, fs vfs.FS) ([]uuid.UUID, error) {
+	t.Helper()
+	s, err := openStore(fs, "log", slog.New(slog.DiscardHandler), func(error) {})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { require.NoError(t, s.close()) }()
+	c, err := newCommitter(s)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.verify(c.last, nil); err != nil {
+		return nil, err
+	}
+	found, err := readIDs(s, c.last)
+	if err != nil {
+		return nil, err
+	}
+	more := &written{ids: append([]uuid.UUID(nil), found...)}
+	more.append(t, c, []int{1, 2})
+	require.NoError(t, s.verify(c.last, nil))
+	after, err := readIDs(s, c.last)
+	require.NoError(t, err)
+	require.Equal(t, more.ids, after)
+	return found, nil
+}
+
+func readIDs(s *store, head uint64) ([]uuid.UUID, error) {
+	ids := []uuid.UUID{}
+	for after, done := uint64(0), false; !done; {
+		p, err := s.allForwards(after, head, pageEvents, nil)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range p.events {
+			ids = append(ids, r.id())
+		}
+		after, done = p.last, p.done
+	}
+	return ids, nil
+}
+
+// drawStore draws a store and how often its events were moved to a table.
+func drawStore(t *rapid.T) *written {
+	event := rapid.OneOf(rapid.IntRange(0, 300), rapid.IntRange(0, 300), rapid.IntRange(0, 40_000))
+	sizes := rapid.SliceOfN(rapid.SliceOfN(event, 1, 4), 1, 25).Draw(t, "sizes")
+	often := rapid.IntRange(0, 3).Draw(t, "how often")
+	flush := make([]bool, len(sizes))
+	for i := range flush {
+		flush[i] = rapid.IntRange(0, 9).Draw(t, "flush") < often*often
+	}
+	return writeStore(t, sizes, flush)
+}
+
+// part is a part of a file that is damaged.
+type part struct {
+	from, to int
+	cut      bool
+}
+
+func drawPart(t *rapid.T, length int) part {
+	p := part{from: rapid.IntRange(0, length-1).Draw(t, "from"), to: length, cut: rapid.Bool().Draw(t, "cut")}
+	if !p.cut && rapid.Bool().Draw(t, "middle") {
+		p.to = rapid.IntRange(p.from+1, length).Draw(t, "to")
+	}
+	return p
+}
+
+// A log whose last bytes are cut off or overwritten opens again, with every acknowledged append that lies before the
+// damage. Where whole appends follow the damage, nothing may be left out in silence: the store does not open.
+func TestDamagedLogFile(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawStore(t)
+		p := damageFile(t, w.fs, w.logFile)
+		before, behind := w.elsewhere, false
+		for _, l := range w.logged {
+			if l.to <= p.from {
+				before = l.ids
+			}
+			behind = behind || l.from >= p.to
+		}
+
+		found, err := contentOf(t, w.fs)
+
+		if err != nil {
+			require.Less(t, p.to, w.logged[len(w.logged)-1].to, "refused for damage at the end: %v", err)
+			require.Regexp(t, "log file is damaged|replaying WAL", err.Error())
+			return
+		}
+		require.GreaterOrEqual(t, len(found), before)
+		require.Equal(t, w.ids[:len(found)], found)
+		if behind {
+			require.Len(t, found, len(w.ids), "appends were left out in silence")
+		}
+	})
+}
+
+// A store whose tables, or the list of them, were changed or cut anywhere is refused, unless nothing is missing.
+func TestDamagedTables(t *testing.T) {
+	for _, kind := range []string{".sst", "MANIFEST"} {
+		t.Run(kind, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				w := drawStore(t)
+				file := newest(t, w.fs, kind)
+				if file == "" || len(readFile(t, w.fs, file)) == 0 {
+					return
+				}
+				damageFile(t, w.fs, file)
+
+				found, err := contentOf(t, w.fs)
+
+				if err == nil {
+					require.Equal(t, w.ids, found)
+				}
+			})
+		})
+	}
+}
+
+// damagedNode is a node's folder with a table that has a wrong byte in the middle.
+func damagedNode(t *testing.T) Config {
+	t.Helper()
+	cfg := failureConfig(t)
+	for range 2 { // the second start moves the log into a table
+		n, err := Open(cfg)
+		require.NoError(t, err)
+		client := failureClient(t, cfg.Socket)
+		for range 20 {
+			require.NoError(t, write(client, "a", esdb.Any{}, someEvent(5000)))
+		}
+		require.NoError(t, client.Close())
+		require.NoError(t, n.Close())
+	}
+	tables, err := filepath.Glob(filepath.Join(cfg.Dir, "*.sst"))
+	require.NoError(t, err)
+	require.NotEmpty(t, tables)
+	content, err := os.ReadFile(tables[0])
+	require.NoError(t, err)
+	content[len(content)/2] ^= 1
+	require.NoError(t, os.WriteFile(tables[0], content, 0o600))
+	return cfg
+}
+
+func TestOpenRefusesDamage(t *testing.T) {
+	_, err := Open(damagedNode(t))
+	require.ErrorContains(t, err, "verifying the event store")
+	require.ErrorContains(t, err, "checksum")
+}
+
+// A log that takes long to be verified is served meanwhile, without the damaged part; then the node ends.
+func TestDamageThatIsFoundLater(t *testing.T) {
+	n, err := open(damagedNode(t), vfs.Default, 0)
+	if err == nil { // else the verification was faster than the look at it
+		<-n.Done()
+		err = n.Err()
+		require.NoError(t, n.Close())
+	}
+	require.ErrorContains(t, err, "checksum")
+}

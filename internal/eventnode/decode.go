@@ -1,0 +1,217 @@
+package eventnode
+
+import (
+	"encoding/binary"
+	"errors"
+	"unicode/utf8"
+
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
+	"github.com/google/uuid"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+)
+
+// Events to append are decoded by hand: they are most of what the node receives, and the protobuf library makes some
+// twenty allocations for each.
+
+// Fields of AppendReq and of the messages inside it (streams.proto, shared.proto).
+const (
+	fieldAppendOptions    = 1
+	fieldAppendEvent      = 2
+	fieldProposedID       = 1
+	fieldProposedMetadata = 2
+	fieldProposedCustom   = 3
+	fieldProposedData     = 4
+	fieldUUIDString       = 2
+)
+
+var (
+	errUTF8        = errors.New("a string field holds invalid UTF-8")
+	errFieldNumber = errors.New("a field number is out of range")
+)
+
+// appendMessage is a message of an append: options or an event.
+type appendMessage struct {
+	options *streams.AppendReq_Options
+	event   *proposedMessage
+}
+
+// proposedMessage is an event as a client proposes it. Its slices are parts of the encoded message; a nil kind or
+// content type was not sent.
+type proposedMessage struct {
+	id                proposedID
+	kind, contentType []byte
+	custom, data      []byte
+}
+
+// proposedID is an event's id in one of its two forms, if it has any.
+type proposedID struct {
+	structured  bool
+	most, least uint64
+	text        []byte // nil in the structured form
+}
+
+func decodeAppend(message []byte) (appendMessage, error) {
+	var m appendMessage
+	err := eachField(message, func(f field) error {
+		switch f.is() {
+		case bytesField(fieldAppendOptions):
+			if m.options == nil {
+				m = appendMessage{options: &streams.AppendReq_Options{}}
+			}
+			return proto.UnmarshalOptions{Merge: true}.Unmarshal(f.bytes, m.options)
+		case bytesField(fieldAppendEvent):
+			if m.event == nil {
+				m = appendMessage{event: &proposedMessage{}}
+			}
+			return m.event.decode(f.bytes)
+		default:
+			return nil
+		}
+	})
+	return m, err
+}
+
+func (m *proposedMessage) decode(message []byte) error {
+	return eachField(message, func(f field) error {
+		switch f.is() {
+		case bytesField(fieldProposedID):
+			return m.id.decode(f.bytes)
+		case bytesField(fieldProposedMetadata):
+			return m.decodeProperty(f.bytes)
+		case bytesField(fieldProposedCustom):
+			m.custom = f.bytes
+		case bytesField(fieldProposedData):
+			m.data = f.bytes
+		}
+		return nil
+	})
+}
+
+// decodeProperty decodes an entry of the system metadata, of which the node uses two.
+func (m *proposedMessage) decodeProperty(entry []byte) error {
+	key, value := []byte{}, []byte{}
+	err := eachField(entry, func(f field) error {
+		switch f.is() {
+		case bytesField(fieldMapKey):
+			key = f.bytes
+		case bytesField(fieldMapValue):
+			value = f.bytes
+		default:
+			return nil
+		}
+		return checkUTF8(f.bytes)
+	})
+	switch string(key) {
+	case metadataType:
+		m.kind = value
+	case metadataContentType:
+		m.contentType = value
+	}
+	return err
+}
+
+func (id *proposedID) decode(message []byte) error {
+	return eachField(message, func(f field) error {
+		switch f.is() {
+		case bytesField(fieldUUIDStructured):
+			if !id.structured {
+				*id = proposedID{structured: true}
+			}
+			return id.decodeStructured(f.bytes)
+		case bytesField(fieldUUIDString):
+			*id = proposedID{text: f.bytes}
+			return checkUTF8(f.bytes)
+		default:
+			return nil
+		}
+	})
+}
+
+func (id *proposedID) decodeStructured(message []byte) error {
+	return eachField(message, func(f field) error {
+		switch f.is() {
+		case varintField(fieldUUIDMost):
+			id.most = f.varint
+		case varintField(fieldUUIDLeast):
+			id.least = f.varint
+		}
+		return nil
+	})
+}
+
+// uuid is the id, or why there is none.
+func (id *proposedID) uuid() (uuid.UUID, error) {
+	switch {
+	case id.structured:
+		var parsed uuid.UUID
+		binary.BigEndian.PutUint64(parsed[:8], id.most)
+		binary.BigEndian.PutUint64(parsed[8:], id.least)
+		return parsed, nil
+	case id.text != nil:
+		parsed, err := uuid.ParseBytes(id.text)
+		if err != nil {
+			return uuid.UUID{}, invalidArgument("the event's id is not a UUID")
+		}
+		return parsed, nil
+	default:
+		return uuid.UUID{}, invalidArgument("the event has no id")
+	}
+}
+
+func checkUTF8(text []byte) error {
+	if !utf8.Valid(text) {
+		return errUTF8
+	}
+	return nil
+}
+
+// field is a field of an encoded message.
+type field struct {
+	number protowire.Number
+	wire   protowire.Type
+	bytes  []byte
+	varint uint64
+}
+
+// fieldIs is a field's number and how it is encoded; one that is encoded otherwise is not the field that is meant.
+type fieldIs struct {
+	number protowire.Number
+	wire   protowire.Type
+}
+
+func (f *field) is() fieldIs { return fieldIs{f.number, f.wire} }
+
+func bytesField(number protowire.Number) fieldIs  { return fieldIs{number, protowire.BytesType} }
+func varintField(number protowire.Number) fieldIs { return fieldIs{number, protowire.VarintType} }
+
+// eachField calls visit for each field of a message.
+func eachField(message []byte, visit func(field) error) error {
+	for len(message) > 0 {
+		number, wire, n := protowire.ConsumeTag(message)
+		if n < 0 {
+			return protowire.ParseError(n)
+		}
+		if number > protowire.MaxValidNumber {
+			return errFieldNumber
+		}
+		message = message[n:]
+		f := field{number: number, wire: wire}
+		switch wire {
+		case protowire.BytesType:
+			f.bytes, n = protowire.ConsumeBytes(message)
+		case protowire.VarintType:
+			f.varint, n = protowire.ConsumeVarint(message)
+		default:
+			n = protowire.ConsumeFieldValue(number, wire, message)
+		}
+		if n < 0 {
+			return protowire.ParseError(n)
+		}
+		message = message[n:]
+		if err := visit(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,236 @@
+package eventnode
+
+import (
+	"errors"
+	"log/slog"
+	"os"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+const (
+	// spaceReserve is what appends leave free on the disk, in bytes: Pebble needs room to move what was appended from
+	// its log into tables.
+	spaceReserve = 4 * memTableSize
+	// spaceForOpening is what the store needs to be opened, in bytes.
+	spaceForOpening = spaceReserve / 2
+	// spacePause is how long a write that found no space waits before it is tried again.
+	spacePause = 100 * time.Millisecond
+	// spacePatience is how long a write waits before appends are told that the disk is full.
+	spacePatience = 500 * time.Millisecond
+	// walSize is how much Pebble reserves for a log file at once (110 % of a memtable).
+	walSize = memTableSize + memTableSize/10
+	// walFiles is how Pebble marks its log files when it creates them.
+	walFiles vfs.DiskWriteCategory = "pebble-wal"
+)
+
+// disk is the file system under the store. Pebble cannot go on after a failed write: it wants the process to end, and
+// in the middle of changing log files it does end it. So a write that finds no space waits here until there is some,
+// and is then carried out; readers go on meanwhile.
+type disk struct {
+	vfs.FS
+	dir     string
+	reserve uint64
+	short   bool // what hasRoom told last is no
+	logger  *slog.Logger
+
+	leaving   chan struct{}
+	leaveOnce sync.Once
+	cut       atomic.Bool // from now on nothing is written any more
+	lost      vfs.FS      // takes the files that are created after the cut
+
+	mu      sync.Mutex
+	waiting int           // writes that have waited for longer than spacePatience
+	full    chan struct{} // closed while there are such
+}
+
+func newDisk(fs vfs.FS, dir string, logger *slog.Logger) *disk {
+	return &disk{
+		FS: fs, dir: dir, reserve: spaceReserve, logger: logger,
+		leaving: make(chan struct{}), lost: vfs.NewMem(), full: make(chan struct{}),
+	}
+}
+
+// available is the free space in bytes; ok is false when the file system does not tell.
+func (d *disk) available() (free uint64, ok bool) {
+	usage, err := d.GetDiskUsage(d.dir)
+	return usage.AvailBytes, err == nil
+}
+
+// hasRoom tells whether there is space for more than the store holds already. Only the committer asks.
+func (d *disk) hasRoom() bool {
+	free, ok := d.available()
+	short := ok && free < d.reserve
+	switch {
+	case short && !d.short:
+		d.logger.Error("event node: the disk is nearly full; appends are refused until there is space",
+			"free_bytes", free, "reserve_bytes", d.reserve)
+	case !short && d.short:
+		d.logger.Info("event node: the disk has space again; appends go on", "free_bytes", free)
+	}
+	d.short = short
+	return !short
+}
+
+// stalled is closed while writes wait for space.
+func (d *disk) stalled() <-chan struct{} {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.full
+}
+
+// leave lets no write wait any more. One that finds no space, and all after it, are dropped as in a power cut: the
+// store must not be used but to close it, and holds what it has confirmed when it is opened again.
+func (d *disk) leave() { d.leaveOnce.Do(func() { close(d.leaving) }) }
+
+// isCut tells whether writes are dropped.
+func (d *disk) isCut() bool { return d.cut.Load() }
+
+// write carries out an operation that may need space. It does nothing after the cut.
+func (d *disk) write(operation func() error) error {
+	if d.isCut() {
+		return nil
+	}
+	err := operation()
+	if !isFull(err) {
+		return err
+	}
+	return d.await(operation, err)
+}
+
+// await repeats an operation until it finds space.
+func (d *disk) await(operation func() error, err error) error {
+	d.logger.Error("event node: the disk is full; a write waits for space", "error", err)
+	told := time.AfterFunc(spacePatience, d.beginStall)
+	defer func() {
+		if !told.Stop() {
+			d.endStall()
+		}
+	}()
+	for isFull(err) {
+		select {
+		case <-time.After(spacePause):
+		case <-d.leaving:
+			d.logger.Warn("event node: the disk is full at the end; what was not confirmed is dropped")
+			d.cut.Store(true)
+		}
+		if d.isCut() {
+			return nil
+		}
+		err = operation()
+	}
+	d.logger.Info("event node: the disk has space again")
+	return err
+}
+
+func (d *disk) beginStall() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.waiting++; d.waiting == 1 {
+		close(d.full)
+	}
+}
+
+func (d *disk) endStall() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.waiting--; d.waiting == 0 {
+		d.full = make(chan struct{})
+	}
+}
+
+// isFull tells whether an operation failed for want of space.
+func isFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}
+
+func (d *disk) file(open func() (vfs.File, error), name string) (vfs.File, error) {
+	var f vfs.File
+	err := d.write(func() (err error) {
+		f, err = open()
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if f == nil { // after the cut
+		return d.lost.Create(d.lost.PathBase(name), vfs.WriteCategoryUnspecified)
+	}
+	return &diskFile{File: f, disk: d}, nil
+}
+
+// Create gives log files their full length at once: Pebble reserves the space anyway, and syncing a file whose length
+// does not change is cheaper by a third on ext4, because its inode is not written.
+func (d *disk) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
+	f, err := d.file(func() (vfs.File, error) { return d.FS.Create(name, category) }, name)
+	if err == nil && category == walFiles && f.Fd() != vfs.InvalidFd {
+		_ = os.Truncate(name, walSize) // without it syncing is slower
+	}
+	return f, err
+}
+
+func (d *disk) OpenReadWrite(name string, category vfs.DiskWriteCategory, options ...vfs.OpenOption) (vfs.File, error) {
+	return d.file(func() (vfs.File, error) { return d.FS.OpenReadWrite(name, category, options...) }, name)
+}
+
+func (d *disk) ReuseForWrite(oldname, newname string, category vfs.DiskWriteCategory) (vfs.File, error) {
+	return d.file(func() (vfs.File, error) { return d.FS.ReuseForWrite(oldname, newname, category) }, newname)
+}
+
+func (d *disk) Link(oldname, newname string) error {
+	return d.write(func() error { return d.FS.Link(oldname, newname) })
+}
+
+func (d *disk) Rename(oldname, newname string) error {
+	return d.write(func() error { return d.FS.Rename(oldname, newname) })
+}
+
+func (d *disk) MkdirAll(dir string, perm os.FileMode) error {
+	return d.write(func() error { return d.FS.MkdirAll(dir, perm) })
+}
+
+func (d *disk) Remove(name string) error {
+	return d.write(func() error { return d.FS.Remove(name) })
+}
+
+func (d *disk) RemoveAll(name string) error {
+	return d.write(func() error { return d.FS.RemoveAll(name) })
+}
+
+func (d *disk) Unwrap() vfs.FS { return d.FS }
+
+// diskFile is a file of a disk. Pebble ignores that space cannot be reserved, and a sync is not repeated: after one
+// that failed, the system may have forgotten what it did not write.
+type diskFile struct {
+	vfs.File
+	disk *disk
+}
+
+func (f *diskFile) Write(p []byte) (int, error) {
+	written := 0
+	err := f.disk.write(func() error {
+		n, err := f.File.Write(p[written:])
+		written += n
+		return err
+	})
+	if err == nil {
+		written = len(p) // also after the cut
+	}
+	return written, err
+}
+
+func (f *diskFile) WriteAt(p []byte, offset int64) (int, error) {
+	n := 0
+	err := f.disk.write(func() (err error) {
+		n, err = f.File.WriteAt(p, offset)
+		return err
+	})
+	if err == nil {
+		n = len(p)
+	}
+	return n, err
+}

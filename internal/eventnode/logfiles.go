@@ -1,0 +1,150 @@
+package eventnode
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"slices"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/wal"
+)
+
+// Pebble takes a damaged record of its log for the end of the log, unless it is sure that the record was once whole.
+// It sees that from the blocks that follow only, so damage in the last block would silently end the log there. Here
+// more is known: a batch is synced before the next one is written, so a record that begins after a damaged one proves
+// that the damaged one was whole.
+
+// Pebble's log files consist of blocks; a block of chunks, which never cross its end. A chunk is a header of checksum
+// (4 bytes), length of the payload (2), kind (1), number of the log file (4) and, in the newer form, the offset up to
+// which the file was synced (8); then the payload. See the package record of Pebble.
+const (
+	blockSize       = 32 << 10
+	chunkLength     = 4  // offset of the length in the header
+	chunkKind       = 6  // offset of the kind
+	chunkFile       = 7  // offset of the number of the file
+	chunkHeader     = 11 // length of the header
+	chunkSyncHeader = 19 // length of the newer header
+
+	chunkFull     = 5 // first of the four kinds with a number: full, first, middle, last
+	chunkSyncFull = 9 // first of the four kinds with a synced offset
+	chunkKindsEnd = 13
+)
+
+var errLogDamaged = errors.New("the log file is damaged, and not only at its end")
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// checkLogFiles looks for damage that Pebble would take for the end of a log file.
+func checkLogFiles(fs vfs.FS, dir string) error {
+	names, err := fs.List(dir)
+	if err != nil {
+		return fmt.Errorf("listing the log files: %w", err)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		number, _, isLog := wal.ParseLogFilename(name)
+		if !isLog {
+			continue
+		}
+		if err := checkLogFile(fs, fs.PathJoin(dir, name), uint32(number)); err != nil {
+			return fmt.Errorf("checking %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func checkLogFile(fs vfs.FS, path string, number uint32) error {
+	f, err := fs.Open(path, vfs.SequentialReadsOption)
+	if err != nil {
+		return err
+	}
+	return errors.Join(checkBlocks(f, number), f.Close())
+}
+
+func checkBlocks(log io.Reader, number uint32) error {
+	block := make([]byte, blockSize)
+	ended := false // a chunk was not whole: the end of the log, or damage
+	for {
+		n, err := io.ReadFull(log, block)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+			return err
+		}
+		from := 0
+		if !ended {
+			from = wholeChunks(block[:n], number)
+			ended = from < n
+			from++
+		}
+		if ended && beginsRecord(block[:n], from, number) {
+			return errLogDamaged
+		}
+	}
+}
+
+// wholeChunks is the offset of the first chunk of a block that is not whole, or the length of the block.
+func wholeChunks(block []byte, number uint32) int {
+	at := 0
+	for at+chunkHeader <= len(block) {
+		length, _ := chunkAt(block, at, number)
+		switch {
+		case length > 0:
+			at += length
+		case blockSize-at < chunkSyncHeader: // no chunk of the newer form fits
+			return len(block)
+		default:
+			return at
+		}
+	}
+	return len(block)
+}
+
+// beginsRecord tells whether a whole chunk that begins a record stands in the block, at or after an offset.
+func beginsRecord(block []byte, from int, number uint32) bool {
+	wanted := binary.LittleEndian.AppendUint32(nil, number)
+	for from+chunkHeader <= len(block) {
+		offset := bytes.Index(block[from+chunkFile:], wanted)
+		if offset < 0 {
+			return false
+		}
+		if length, begins := chunkAt(block, from+offset, number); length > 0 && begins {
+			return true
+		}
+		from += offset + 1
+	}
+	return false
+}
+
+// chunkAt is the length of the chunk at an offset of a block, header included, 0 if there is no whole one; begins tells whether a
+// record begins with it.
+func chunkAt(block []byte, at int, number uint32) (length int, begins bool) {
+	if at+chunkHeader > len(block) {
+		return 0, false
+	}
+	kind := block[at+chunkKind]
+	if kind < chunkFull || kind >= chunkKindsEnd || binary.LittleEndian.Uint32(block[at+chunkFile:]) != number {
+		return 0, false
+	}
+	header := chunkHeader
+	if kind >= chunkSyncFull {
+		header = chunkSyncHeader
+	}
+	length = header + int(binary.LittleEndian.Uint16(block[at+chunkLength:]))
+	if at+length > len(block) || checksum(block[at+chunkKind:at+length]) != binary.LittleEndian.Uint32(block[at:]) {
+		return 0, false
+	}
+	const kindsThatBegin = 2 // full and first
+	return length, (kind-chunkFull)%4 < kindsThatBegin
+}
+
+// checksum is Pebble's: CRC-32C, rotated and shifted by a constant.
+func checksum(data []byte) uint32 {
+	sum := crc32.Checksum(data, castagnoli)
+	return (sum>>15 | sum<<17) + 0xa282ead8
+}

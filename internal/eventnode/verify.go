@@ -1,0 +1,119 @@
+package eventnode
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/maphash"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// verifyChunk is how many entries are looked at with one iterator, which holds on to old files while it lives.
+const verifyChunk = 1 << 16
+
+// verification looks for damage in a log. Pebble checks the blocks of its tables when they are read; what it cannot
+// see is that entries are missing altogether.
+type verification struct {
+	store   *store
+	last    uint64 // position up to which events are looked at
+	stop    <-chan struct{}
+	seed    maphash.Seed
+	key     []byte
+	stream  []byte // key of the stream that is being looked at, without the revision
+	next    int64  // its next revision
+	balance uint64 // sum over the events less sum over the index: 0 when each event has its entry
+}
+
+// verify reads the whole log up to the event at the position last: no position may be missing, no revision of a
+// stream, and each event must have its index entry. It ends early, without an error, when stop is closed.
+func (s *store) verify(last uint64, stop <-chan struct{}) error {
+	v := &verification{store: s, last: last, stop: stop, seed: maphash.MakeSeed()}
+	end := uint64(firstPosition)
+	whole, err := v.each(eventKey(0), eventKey(last+1), func(key, value []byte) error {
+		position := eventKeyPosition(key)
+		if position != end {
+			return fmt.Errorf("events are missing between the positions %d and %d", end, position)
+		}
+		end += uint64(len(value))
+		return v.event(record(value), position)
+	})
+	if err != nil || !whole {
+		return err
+	}
+	whole, err = v.each([]byte{streamPrefix}, []byte{streamPrefix + 1}, v.entry)
+	if err != nil || !whole {
+		return err
+	}
+	if v.balance != 0 {
+		return fmt.Errorf("%w: the index does not fit the events", errRecord)
+	}
+	return nil
+}
+
+// each calls look for all entries between two keys; whole is false when it was stopped before.
+func (v *verification) each(from, until []byte, look func(key, value []byte) error) (whole bool, err error) {
+	for from != nil {
+		select {
+		case <-v.stop:
+			return false, nil
+		default:
+		}
+		if from, err = v.chunk(from, until, look); err != nil {
+			return false, fmt.Errorf("verifying the event store: %w", err)
+		}
+	}
+	return true, nil
+}
+
+// chunk looks at some entries and gives the key to go on with, nil at the end.
+func (v *verification) chunk(from, until []byte, look func(key, value []byte) error) (next []byte, err error) {
+	iter, err := v.store.db.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: until})
+	if err != nil {
+		return nil, err
+	}
+	seen := 0
+	for valid := iter.First(); valid; valid = iter.Next() {
+		if seen == verifyChunk {
+			return append([]byte(nil), iter.Key()...), iter.Close()
+		}
+		seen++
+		if err := look(iter.Key(), iter.Value()); err != nil {
+			return nil, closing(iter, err)
+		}
+	}
+	return nil, iter.Close()
+}
+
+func (v *verification) event(r record, position uint64) error {
+	if err := r.check(); err != nil {
+		return fmt.Errorf("%w, at position %d", err, position)
+	}
+	v.key = appendStreamKey(v.key[:0], string(r.stream()), r.revision())
+	v.balance += v.digest(v.key, position)
+	return nil
+}
+
+// entry looks at an index entry. Entries of events that were appended since are left out.
+func (v *verification) entry(key, value []byte) error {
+	if len(key) < streamKeyLength("") || len(value) != 8 {
+		return fmt.Errorf("%w: an index entry of %d and %d bytes", errRecord, len(key), len(value))
+	}
+	position := binary.BigEndian.Uint64(value)
+	if position > v.last {
+		return nil
+	}
+	v.balance -= v.digest(key, position)
+	stream, revision := key[:len(key)-8], streamKeyRevision(key)
+	if string(stream) != string(v.stream) {
+		v.stream, v.next = append(v.stream[:0], stream...), 0
+	}
+	if revision != v.next && revision != tombstoneRevision {
+		return fmt.Errorf("%w: a stream lacks its revision %d", errRecord, v.next)
+	}
+	v.next = revision + 1
+	return nil
+}
+
+func (v *verification) digest(key []byte, position uint64) uint64 {
+	return maphash.Bytes(v.seed, key) ^ position*0x9e3779b97f4a7c15
+}
