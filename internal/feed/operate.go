@@ -32,7 +32,7 @@ type Generation struct {
 	Position eventlog.Position // of the last event whose rows are committed
 	Events   int64             // read since the generation was last empty
 	Lag      time.Duration     // age of the oldest event of ours that it has not read; zero when there is none
-	Rows     int64             // of all its tables, as Postgres estimates
+	Rows     int64             // of all its tables; from 1 MiB on as Postgres estimates
 	Bytes    int64             // of all its tables, with their indexes
 	Parked   int               // events that wait for an operator, the one that blocks it included
 	MovedAt  time.Time         // when its checkpoint last moved

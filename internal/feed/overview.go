@@ -3,6 +3,8 @@ package feed
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -48,6 +50,11 @@ func (p *Projector) Overview(ctx context.Context) (Overview, error) {
 	if err != nil {
 		return Overview{}, fmt.Errorf("reading the generations: %w", err)
 	}
+	for i := range all {
+		if err := p.countSmall(ctx, &all[i].Generation); err != nil {
+			return Overview{}, fmt.Errorf("counting rows: %w", err)
+		}
+	}
 	head, err := p.config.Log.Head(ctx)
 	if err != nil {
 		return Overview{}, fmt.Errorf("reading the log's head: %w", err)
@@ -71,6 +78,28 @@ func (p *Projector) Overview(ctx context.Context) (Overview, error) {
 	}
 	return overview, nil
 }
+
+// small is the size, in bytes, up to which rows are counted: Postgres' own figures may be late by ten seconds.
+const small = 1 << 20
+
+func (p *Projector) countSmall(ctx context.Context, g *Generation) error {
+	i := slices.IndexFunc(p.config.Projections, func(p Projection) bool { return p.Name == g.Name && p.Version == g.Version })
+	if i < 0 || g.Bytes > small {
+		return nil
+	}
+	var counts []string
+	for _, t := range p.config.Projections[i].Tables {
+		counts = append(counts, "(select count(*) from "+quote(tableSchema(g.Name, g.Version, g.Number), t.Name())+")")
+	}
+	err := p.config.Pool.QueryRow(ctx, "select "+strings.Join(counts, " + ")).Scan(&g.Rows)
+	if answer := rejected(err); answer != nil && answer.Code == undefinedTable {
+		return nil // retired meanwhile
+	}
+	return err
+}
+
+// undefinedTable is Postgres' code for a table that is not there.
+const undefinedTable = "42P01"
 
 func scanOverview(row pgx.CollectableRow) (overviewRow, error) {
 	var (
