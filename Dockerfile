@@ -31,7 +31,7 @@ FROM debian:bookworm-slim
 RUN apt-get update \
  && apt-get install --yes --no-install-recommends \
       ca-certificates tini \
-      libespeak-ng1 espeak-ng-data \
+      libespeak-ng1 espeak-ng-data libflite1 \
       libavcodec59 libavformat59 libavutil57 libswresample4 \
  && rm -rf /var/lib/apt/lists/* \
  && groupadd --system --gid 10001 recital \

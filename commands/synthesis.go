@@ -41,6 +41,7 @@ type Synthesiser struct {
 	Speaker    *speech.Speaker
 	Encoders   audio.Encoders
 	ReadModels ReadModels
+	Clips      *Clips // nil keeps nothing
 }
 
 // Synthesis is a text to be spoken.
@@ -51,21 +52,40 @@ type Synthesis struct {
 	Voice    speech.Voice
 	Language string // an engine language, or speech.AutoLanguage
 	Speed    float64
+	Model    string // "" is speech.ModelAurora
+	Prosody  speech.Prosody
+	Seed     int64
+	Length   float64 // seconds; 0: as long as it takes
 	Audio    audio.Spec
+	Keep     *Keepsake // the result becomes a clip; nil keeps nothing
 }
+
+// request is what the speaker is asked for, the text apart.
+func (s Synthesis) request() speech.Request {
+	return speech.Request{
+		Voice: s.Voice, Language: s.Language, Speed: s.Speed, Model: s.Model, Prosody: s.Prosody, Seed: s.Seed, Length: s.Length,
+	}
+}
+
+func (s Synthesis) characters() int64 { return int64(utf8.RuneCountInString(s.Text)) }
 
 // Reply is the audio of a synthesis on its way. Write or Whole carries it out, once; where neither is called before the
 // context of Begin ends, the reservation is given back.
 type Reply struct {
 	synthesiser *Synthesiser
+	order       Synthesis
+	clip        string // id of the clip to be saved, "" for none
 	reservation Reservation
 	stream      *speech.Stream
 	encoder     audio.Encoder
-	spec        audio.Spec
+	warning     string      // of the stream
+	ahead       *ahead      // read before it is written
 	taken       atomic.Bool // by Write, Whole or abandon
 
 	handed   int64             // characters of the segments that were handed over
-	position eventlog.Position // of the settlement
+	pcm      int64             // bytes of the samples that were encoded
+	position eventlog.Position // of the settlement, or of the clip after it
+	models   []string          // that show it
 	stale    bool
 	timings  []speech.Timing
 }
@@ -73,17 +93,25 @@ type Reply struct {
 // Begin reserves the characters of the text while the synthesis of its first segment already runs, and returns when
 // the reservation is in the log. Errors: domain.PaymentRequired when the characters do not suffice.
 func (s *Synthesiser) Begin(ctx context.Context, order Synthesis) (*Reply, error) {
-	characters := int64(utf8.RuneCountInString(order.Text))
-	reply := &Reply{synthesiser: s, spec: order.Audio}
-	reply.stream = s.Speaker.Speak(ctx, speech.Request{Text: order.Text, Voice: order.Voice, Language: order.Language, Speed: order.Speed})
+	reply := &Reply{synthesiser: s, order: order}
+	if err := reply.nameClip(); err != nil {
+		return nil, fmt.Errorf("beginning a synthesis: %w", err)
+	}
+	request := order.request()
+	request.Text = order.Text
+	reply.stream = s.Speaker.Speak(ctx, request)
 
 	var begin errgroup.Group
 	begin.Go(func() (err error) {
-		reply.reservation, err = s.Ledger.Reserve(ctx, order.Account, characters, order.Actor)
+		reply.reservation, err = s.Ledger.Reserve(ctx, order.Account, order.characters(), order.Actor)
 		return err
 	})
 	begin.Go(func() (err error) {
 		reply.encoder, err = s.Encoders.Open(ctx, order.Audio, reply.stream.SampleRate())
+		return err
+	})
+	begin.Go(func() (err error) {
+		reply.warning, err = reply.stream.Warning(ctx)
 		return err
 	})
 	if err := begin.Wait(); err != nil {
@@ -122,13 +150,16 @@ func (r *Reply) Write(ctx context.Context, w io.Writer) error {
 	if err := r.take(ctx); err != nil {
 		return err
 	}
-	speaking := r.speak(ctx, w)
+	kept := r.recordClip(ctx)
+	defer kept.discard()
+	speaking := r.speak(ctx, kept.beside(w))
 	if err := r.settle(ctx); err != nil {
 		return errors.Join(speaking, err)
 	}
 	if speaking != nil {
 		return fmt.Errorf("streaming a synthesis: %w", speaking)
 	}
+	r.saveClip(ctx, kept)
 	r.awaitVisible(ctx)
 	return nil
 }
@@ -137,7 +168,7 @@ func (r *Reply) Write(ctx context.Context, w io.Writer) error {
 func (r *Reply) speak(ctx context.Context, w io.Writer) error {
 	defer r.close()
 	for {
-		piece, err := r.stream.Next(ctx)
+		piece, err := r.next(ctx)
 		if errors.Is(err, io.EOF) {
 			return r.finish(ctx, w)
 		}
@@ -162,6 +193,7 @@ func (r *Reply) hand(ctx context.Context, w io.Writer, pcm []byte) error {
 	if err != nil {
 		return err
 	}
+	r.pcm += int64(len(pcm))
 	return write(w, encoded)
 }
 
@@ -189,14 +221,14 @@ func (r *Reply) settle(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("settling a synthesis: %w", err)
 	}
-	r.position = position
+	r.position, r.models = position, []string{usageModel}
 	return nil
 }
 
 func (r *Reply) awaitVisible(ctx context.Context) {
 	wait, cancel := context.WithTimeout(ctx, visibleTimeout)
 	defer cancel()
-	r.stale = r.synthesiser.ReadModels.Wait(wait, r.position, usageModel) != nil
+	r.stale = r.synthesiser.ReadModels.Wait(wait, r.position, r.models...) != nil
 }
 
 // Recording is a synthesis that has ended, as a whole.
@@ -221,8 +253,10 @@ func (r *Reply) Whole(ctx context.Context) (Recording, error) {
 	if err := r.settle(ctx); err != nil {
 		return Recording{}, err
 	}
+	recorded := audio.Whole(r.order.Audio, whole)
+	r.saveWhole(ctx, recorded)
 	r.awaitVisible(ctx)
-	return Recording{Audio: audio.Whole(r.spec, whole), Timings: r.timings, Position: r.position, Stale: r.stale}, nil
+	return Recording{Audio: recorded, Timings: r.timings, Position: r.position, Stale: r.stale}, nil
 }
 
 // buffer is an io.Writer whose bytes can be taken over.
@@ -235,6 +269,15 @@ func (b *buffer) Write(p []byte) (int, error) {
 
 // ID names the synthesis in the log.
 func (r *Reply) ID() string { return r.reservation.ID.String() }
+
+// Clip is the id of the clip that will be saved when the audio was handed over, "" when none was asked for.
+func (r *Reply) Clip() string { return r.clip }
+
+// Seed is the one that gives the same audio again.
+func (r *Reply) Seed() int64 { return r.order.Seed }
+
+// Warning says in a sentence what the request asks for and the audio cannot be, "" when it is all that was asked for.
+func (r *Reply) Warning() string { return r.warning }
 
 // Characters is how many were reserved.
 func (r *Reply) Characters() int64 { return r.reservation.Characters }

@@ -66,6 +66,7 @@ type studio struct {
 	engines *worker.Pool
 	codecs  *codec.Pool
 	models  *models
+	seen    int64 // settled characters that lastTotal has told
 }
 
 func newStudio(t testing.TB) *studio { return newStudioIn(t, newWorld(t)) }
@@ -210,6 +211,25 @@ func TestARecordingIsWhole(t *testing.T) {
 }
 
 // Wherever a client hangs up, it pays for the segments that it has taken whole, and for no character more.
+func TestAReplyWhoseFirstAudioIsAwaitedLosesNothing(t *testing.T) {
+	// given the same text twice
+	s := newStudio(t)
+	id := s.open("indie")
+	var plain, awaited bytes.Buffer
+	require.NoError(t, s.begin(t.Context(), order(id, story, audio.PCMS16LE)).Write(t.Context(), &plain))
+
+	// when the first audio of the second one is awaited
+	reply := s.begin(t.Context(), order(id, story, audio.PCMS16LE))
+	require.NoError(t, reply.AwaitAudio(t.Context()))
+	require.NoError(t, reply.Write(t.Context(), &awaited))
+
+	// then it is the same audio
+	require.Equal(t, plain.Bytes(), awaited.Bytes())
+
+	// and a text that has no audio is no failure
+	require.NoError(t, s.begin(t.Context(), order(id, "   ", audio.PCMS16LE)).AwaitAudio(t.Context()))
+}
+
 func TestAHangUpSettlesWhatWasTaken(t *testing.T) {
 	s := newStudio(t)
 	characters, ends := s.segments(story)

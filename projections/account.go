@@ -10,7 +10,7 @@ import (
 
 // All lists the read models.
 func All() []feed.Projection {
-	return []feed.Projection{Account(), Usage()}
+	return []feed.Projection{Account(), Usage(), Clips()}
 }
 
 // Account is the read model of accounts and their API keys.

@@ -72,12 +72,18 @@ func newWorld(t testing.TB) *world {
 
 func (w *world) write(stream string, events ...any) {
 	w.t.Helper()
+	w.append(stream, eventlog.NoStream, events...)
+}
+
+// append writes events behind a revision and waits until they are rows.
+func (w *world) append(stream string, expected eventlog.Revision, events ...any) {
+	w.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	meta := eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorSystem}, Time: time.Now()}
 	proposed, err := w.registry.Encode(uuid.New(), 0, meta, events...)
 	require.NoError(w.t, err)
-	appended, err := w.log.Append(ctx, stream, eventlog.NoStream, proposed)
+	appended, err := w.log.Append(ctx, stream, expected, proposed)
 	require.NoError(w.t, err)
 	require.NoError(w.t, w.projector.Wait(ctx, appended.Position))
 }

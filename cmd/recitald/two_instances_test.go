@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -32,7 +34,7 @@ func TestTwoInstancesThatStartTogetherServeEachOthersWrites(t *testing.T) {
 	// then both are ready, and neither has made a key, a node or a Postgres of its own
 	for _, s := range []*server{first, second} {
 		s.eventually(func() bool { return s.isReady() })
-		require.ElementsMatch(t, []string{"lock", "operator-token", "auditor-token"}, s.files())
+		require.ElementsMatch(t, append([]string{"lock"}, on.files()...), s.files())
 		require.NotContains(t, s.said(), "rk_")
 		require.NotRegexp(t, "level=(WARN|ERROR)", read(t, s.log))
 	}
@@ -153,11 +155,14 @@ func TestProdRefusesToStartWithoutWhatItNeeds(t *testing.T) {
 	}
 }
 
-// services are an event store and a Postgres that belong to nobody, and the tokens of those who use them.
+// services are an event store, a Postgres and a folder of blobs that belong to nobody, and the secrets of those who use
+// them, by the names of their files.
 type services struct {
-	events, postgres  string
-	operator, auditor string
+	events, postgres, blobs string
+	secrets                 map[string]string
 }
+
+func (on services) files() []string { return slices.Collect(maps.Keys(on.secrets)) }
 
 func outsideServices(t *testing.T) services {
 	t.Helper()
@@ -171,7 +176,11 @@ func outsideServices(t *testing.T) services {
 	return services{
 		events:   "esdb://" + node.Addr().String() + "?tls=false",
 		postgres: pgtest.Empty(t).Config().ConnString(),
-		operator: strings.Repeat("operator", 8), auditor: strings.Repeat("auditor", 8),
+		blobs:    filepath.Join(folder, "blobs"),
+		secrets: map[string]string{
+			"operator-token": strings.Repeat("operator", 8), "auditor-token": strings.Repeat("auditor", 8),
+			"master-key": strings.Repeat("0f", 32), "signing-key": strings.Repeat("f0", 32),
+		},
 	}
 }
 
@@ -184,14 +193,16 @@ func (on services) launch(t *testing.T) *server {
 func (on services) launchIn(t *testing.T, data string) *server {
 	t.Helper()
 	s := prepare(t, data)
-	for name, token := range map[string]string{"operator-token": on.operator, "auditor-token": on.auditor} {
-		require.NoError(t, os.WriteFile(filepath.Join(data, name), []byte(token+"\n"), 0o600))
-	}
-	s.launch([]string{
+	flags := []string{
 		"--mode=prod", "--http-addr=0.0.0.0:0", "--admin-addr=0.0.0.0:0", "--data-dir=" + data,
-		"--eventstore=" + on.events, "--postgres=" + on.postgres,
-		"--operator-token-file=" + filepath.Join(data, "operator-token"), "--auditor-token-file=" + filepath.Join(data, "auditor-token"),
-	})
+		"--eventstore=" + on.events, "--postgres=" + on.postgres, "--blobs=" + on.blobs, "--public-url=https://recital.example",
+	}
+	for name, secret := range on.secrets {
+		path := filepath.Join(data, name)
+		require.NoError(t, os.WriteFile(path, []byte(secret+"\n"), 0o600))
+		flags = append(flags, "--"+name+"-file="+path)
+	}
+	s.launch(flags)
 	t.Cleanup(s.kill)
 	return s
 }

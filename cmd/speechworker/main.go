@@ -10,6 +10,7 @@ import (
 
 	"github.com/recital-tts/recital/internal/audio/libav"
 	"github.com/recital-tts/recital/internal/speech/espeak"
+	"github.com/recital-tts/recital/internal/speech/flite"
 )
 
 type mode struct {
@@ -21,6 +22,7 @@ type mode struct {
 func modes() []mode {
 	return []mode{
 		{"engine", "synthesise speech with espeak-ng", espeak.Serve},
+		{"flite", "synthesise American English with flite", flite.Serve},
 		{"codec", "encode audio with libav", serveCodec},
 	}
 }

@@ -222,7 +222,7 @@ func TestRecitaldAcceptsWhatItIsGiven(t *testing.T) {
 				t.Run(name, func(t *testing.T) {
 					cfg := parse(t, s.Environment, env)
 					assert.Equal(t, "prod", cfg.Mode)
-					requireMounted(t, s, cfg.OperatorTokenFile, cfg.AuditorTokenFile)
+					requireMounted(t, s, cfg.OperatorTokenFile, cfg.AuditorTokenFile, cfg.MasterKeyFile, cfg.SigningKeyFile)
 
 					store := connection(t, cfg.EventStore, folder)
 					assert.Equal(t, profile == "single", store.DisableTLS)

@@ -36,6 +36,8 @@ secret() {
 mkdir -p "$secrets"
 secret operator-token
 secret auditor-token
+secret master-key
+secret signing-key
 secret minio-password
 secret postgres-password
 secret pgpass "postgres:5432:recital:recital:$(cat "$secrets/postgres-password")"

@@ -18,11 +18,13 @@ import (
 	"github.com/recital-tts/recital/commands"
 	"github.com/recital-tts/recital/internal/audio"
 	"github.com/recital-tts/recital/internal/audio/codec"
+	"github.com/recital-tts/recital/internal/blobs/folder"
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/eventlog/catalog"
 	"github.com/recital-tts/recital/internal/eventlog/esdb"
 	"github.com/recital-tts/recital/internal/eventnode"
 	"github.com/recital-tts/recital/internal/feed"
+	"github.com/recital-tts/recital/internal/keyring/pgkeys"
 	"github.com/recital-tts/recital/internal/postgres"
 	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/speech/worker"
@@ -45,12 +47,18 @@ type App struct {
 	node      *eventnode.Node // nil with an EventStoreDB
 	journal   commands.Journal
 	pool      *pgxpool.Pool
+	identity  eventlog.Identity // of the log
 	engines   *worker.Pool
+	second    *worker.Pool // the engine of the blizzard models
 	codecs    *codec.Pool
 	projector *feed.Projector
 	moved     todo.Bell // rings when the read models have moved
 	ledger    *commands.Ledger
 	accounts  *commands.Accounts
+	secrets   secrets
+	keys      *pgkeys.Keyring
+	blobs     *folder.Store
+	clips     *commands.Clips
 	public    listener
 	admin     listener
 	tokens    map[string]string // of the admin address, by role
@@ -86,13 +94,17 @@ func (a *App) start(ctx context.Context) error {
 	}{
 		{"preparing the data folder", a.prepareDataDir},
 		{"reading the admin tokens", a.readTokens},
+		{"reading the keys", a.readSecrets},
 		{"opening the event log", a.openLog},
 		{"opening Postgres", a.openPostgres},
+		{"opening the keyring", a.openKeyring},
 		{"starting the speech workers", a.startWorkers},
 		{"starting the projections", a.startProjections},
+		{"opening the blobs", a.openBlobs},
 		{"making the commands ready", a.prepareCommands},
 		{"opening the operator account", a.openOperatorAccount},
 		{"starting the to-do workers", a.startToDos},
+		{"starting the sweep of clips", a.startSweep},
 		{"serving", a.serve},
 	} {
 		if err := step.run(ctx); err != nil {
@@ -208,6 +220,11 @@ func (a *App) startWorkers(context.Context) error {
 		return err
 	}
 	a.onClose("the speech engines", a.engines.Close)
+	a.second, err = worker.Open(worker.Config{Command: command("flite"), Size: (a.engines.Stats().Size + 1) / 2, Logger: a.log})
+	if err != nil {
+		return err
+	}
+	a.onClose("the second speech engines", a.second.Close)
 	a.codecs, err = codec.Open(codec.Config{Command: command("codec"), Size: a.cfg.Codecs, Logger: a.log})
 	if err != nil {
 		return err
@@ -221,6 +238,7 @@ func (a *App) startProjections(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	a.identity = identity
 	a.metrics = newMetrics(a)
 	a.projector, err = feed.NewProjector(feed.Config{
 		Log: a.journal.Log, Registry: a.journal.Registry, Pool: a.pool, Identity: identity,
@@ -254,12 +272,14 @@ func (a *App) prepareCommands(context.Context) error {
 	a.ledger = ledger
 	a.onClose("the ledger", func() error { ledger.Close(); return nil })
 	a.accounts = commands.NewAccounts(a.journal, time.Now)
+	a.clips = commands.NewClips(a.journal, a.keys, a.blobs, time.Now, a.log)
 	return nil
 }
 
 func (a *App) synthesiser() *commands.Synthesiser {
 	return &commands.Synthesiser{
-		Ledger: a.ledger, Speaker: speech.NewSpeaker(a.engines), Encoders: audio.NewEncoders(a.codecs), ReadModels: a.projector,
+		Ledger: a.ledger, Speaker: speech.NewSpeaker(a.engines).WithSecondEngine(a.second), Encoders: audio.NewEncoders(a.codecs), ReadModels: a.projector,
+		Clips: a.clips,
 	}
 }
 

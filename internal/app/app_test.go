@@ -135,7 +135,11 @@ func TestOpenThatFailsSaysWhyAndLeavesNothingRunning(t *testing.T) {
 		{"a prod without its token", func(t *testing.T, cfg *app.Config) {
 			cfg.Mode, cfg.EventStore, cfg.Postgres = "prod", "esdb://me:hidden@127.0.0.1:1?tls=false", "postgres://me:hidden@127.0.0.1:1/recital"
 			cfg.OperatorTokenFile, cfg.AuditorTokenFile = filepath.Join(t.TempDir(), "operator"), filepath.Join(t.TempDir(), "auditor")
+			cfg.MasterKeyFile, cfg.SigningKeyFile, cfg.PublicURL = "/run/secrets/master-key", "/run/secrets/signing-key", "https://recital.example"
 		}, []string{"reading the admin tokens", "no such file"}},
+		{"a master key that is none", func(t *testing.T, cfg *app.Config) {
+			require.NoError(t, os.WriteFile(filepath.Join(cfg.DataDir, "master-key"), []byte("hidden\n"), 0o600))
+		}, []string{"reading the keys", "master-key holds no key", "openssl rand -hex 32"}},
 		{"an API key that is none", func(t *testing.T, cfg *app.Config) {
 			require.NoError(t, os.WriteFile(filepath.Join(cfg.DataDir, "dev-api-key"), []byte("rk_mine\n"), 0o600))
 		}, []string{"dev-api-key holds no API key", "delete it"}},

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,12 +20,16 @@ const (
 
 // Config is all that can be set. Each field is a flag, and an environment variable of the same meaning.
 type Config struct {
-	Mode              string        `enum:"dev,prod" default:"dev" env:"RECITAL_MODE" help:"dev needs loopback addresses and brings along whatever is not configured; prod serves any address and refuses to start without --eventstore, --postgres and both token files (what payments, sign-in and encryption need will be demanded with those features)."`
+	Mode              string        `enum:"dev,prod" default:"dev" env:"RECITAL_MODE" help:"dev needs loopback addresses and brings along whatever is not configured; prod serves any address and refuses to start without --eventstore, --postgres, --public-url, both token files and both key files (what payments and sign-in need will be demanded with those features)."`
 	HTTPAddr          string        `name:"http-addr" default:"127.0.0.1:8080" env:"RECITAL_HTTP_ADDR" help:"Public address."`
 	AdminAddr         string        `default:"127.0.0.1:8081" env:"RECITAL_ADMIN_ADDR" help:"Admin address: metrics and what recitalctl uses."`
+	PublicURL         string        `name:"public-url" env:"RECITAL_PUBLIC_URL" placeholder:"https://HOST" help:"Where clients reach the public address, for the links in replies; in dev by default the host that they asked, over HTTP."`
 	OperatorTokenFile string        `name:"operator-token-file" env:"RECITAL_OPERATOR_TOKEN_FILE" placeholder:"PATH" help:"File of the operators' token for the admin address; in dev made in the data folder when not set."`
 	AuditorTokenFile  string        `name:"auditor-token-file" env:"RECITAL_AUDITOR_TOKEN_FILE" placeholder:"PATH" help:"File of the auditors' token for the admin address; in dev made in the data folder when not set."`
-	DataDir           string        `default:".recital" env:"RECITAL_DATA_DIR" help:"Folder of the embedded event node, the private Postgres and the keys."`
+	MasterKeyFile     string        `name:"master-key-file" env:"RECITAL_MASTER_KEY_FILE" placeholder:"PATH" help:"File of the key that wraps the accounts' keys: 64 hex digits, the same for all instances; in dev made in the data folder when not set."`
+	SigningKeyFile    string        `name:"signing-key-file" env:"RECITAL_SIGNING_KEY_FILE" placeholder:"PATH" help:"File of the key that signs links: 64 hex digits, the same for all instances; in dev made in the data folder when not set."`
+	DataDir           string        `default:".recital" env:"RECITAL_DATA_DIR" help:"Folder of the embedded event node, the private Postgres, the blobs and the keys."`
+	Blobs             string        `name:"blobs" env:"RECITAL_BLOBS" placeholder:"/PATH" help:"Folder of the blobs (audio of clips); several instances share one. By default blobs in the data folder."`
 	EventStore        string        `name:"eventstore" env:"RECITAL_EVENTSTORE" placeholder:"esdb://HOST:2113" help:"EventStoreDB to use instead of the embedded node."`
 	EventNodeAddr     string        `name:"eventnode-addr" env:"RECITAL_EVENTNODE_ADDR" placeholder:"127.0.0.1:2113" help:"Opens the embedded node to other clients on loopback, too."`
 	Postgres          string        `env:"RECITAL_POSTGRES" placeholder:"postgres://…" help:"Postgres to use instead of a private cluster."`
@@ -48,6 +53,12 @@ func (c Config) Validate() error {
 			return fmt.Errorf("%s %q: %w", listener.name, listener.address, err)
 		}
 	}
+	if err := c.checkPublicURL(); err != nil {
+		return err
+	}
+	if err := c.checkBlobs(); err != nil {
+		return err
+	}
 	if c.LongestStream < time.Second {
 		return errors.New("the longest stream must be at least a second")
 	}
@@ -68,6 +79,9 @@ func (c Config) checkMode() error {
 		{c.Postgres, "RECITAL_POSTGRES", "the address of a Postgres"},
 		{c.OperatorTokenFile, "RECITAL_OPERATOR_TOKEN_FILE", "the file of the operators' token"},
 		{c.AuditorTokenFile, "RECITAL_AUDITOR_TOKEN_FILE", "the file of the auditors' token"},
+		{c.MasterKeyFile, "RECITAL_MASTER_KEY_FILE", "the file of the key that wraps the accounts' keys"},
+		{c.SigningKeyFile, "RECITAL_SIGNING_KEY_FILE", "the file of the key that signs links"},
+		{c.PublicURL, "RECITAL_PUBLIC_URL", "where clients reach the public address"},
 	} {
 		if need.value == "" {
 			missing = append(missing, need.name+" ("+need.what+")")
@@ -78,6 +92,29 @@ func (c Config) checkMode() error {
 	}
 	if c.EventNodeAddr != "" {
 		return errors.New("mode prod runs no embedded event node; leave RECITAL_EVENTNODE_ADDR unset")
+	}
+	return nil
+}
+
+// checkPublicURL takes an origin only: links are made by adding paths to it.
+func (c Config) checkPublicURL() error {
+	if c.PublicURL == "" {
+		return nil
+	}
+	u, err := url.Parse(c.PublicURL)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
+		return errors.New("the public URL must be http(s)://HOST or http(s)://HOST:PORT")
+	}
+	return nil
+}
+
+// checkBlobs takes a folder only.
+func (c Config) checkBlobs() error {
+	switch {
+	case strings.HasPrefix(c.Blobs, "s3:"):
+		return errors.New("blobs in S3 are not supported yet: leave RECITAL_BLOBS unset, or set it to a folder, which all instances share")
+	case c.Blobs != "" && !filepath.IsAbs(c.Blobs):
+		return errors.New("RECITAL_BLOBS must be the absolute path of a folder")
 	}
 	return nil
 }

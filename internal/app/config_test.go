@@ -32,6 +32,14 @@ func TestConfigRefusesWhatIsNotSafeOrCannotWork(t *testing.T) {
 		{"milliseconds", func(c *app.Config) { c.LongestStream = 999 * time.Millisecond }, "at least a second"},
 		{"a second", func(c *app.Config) { c.LongestStream = time.Second }, ""},
 		{"fewer than no engines", func(c *app.Config) { c.Engines = -1 }, "cannot be negative"},
+		{"a public URL", func(c *app.Config) { c.PublicURL = "https://recital.example:8443/" }, ""},
+		{"a public URL with a path", func(c *app.Config) { c.PublicURL = "https://recital.example/api" }, "the public URL must be"},
+		{"a public URL of another kind", func(c *app.Config) { c.PublicURL = "ftp://recital.example" }, "the public URL must be"},
+		{"a public URL that is a host", func(c *app.Config) { c.PublicURL = "recital.example" }, "the public URL must be"},
+		{"a public URL with a password", func(c *app.Config) { c.PublicURL = "https://me:hidden@recital.example" }, "the public URL must be"},
+		{"a folder of blobs", func(c *app.Config) { c.Blobs = "/srv/blobs" }, ""},
+		{"blobs in S3", func(c *app.Config) { c.Blobs = "s3://bucket/blobs" }, "S3 are not supported yet"},
+		{"blobs somewhere", func(c *app.Config) { c.Blobs = "blobs" }, "absolute path"},
 		{"fewer than no codecs", func(c *app.Config) { c.Codecs = -1 }, "cannot be negative"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -59,12 +67,18 @@ func TestProdServesOthersAndBringsNothingAlong(t *testing.T) {
 		{"names and IPv6", func(c *app.Config) { c.HTTPAddr, c.AdminAddr = "[::]:8080", "recital.internal:8081" }, nil},
 		{"nothing", func(c *app.Config) {
 			c.EventStore, c.Postgres, c.OperatorTokenFile, c.AuditorTokenFile = "", "", "", ""
-		},
-			[]string{"mode prod", "RECITAL_EVENTSTORE", "RECITAL_POSTGRES", "RECITAL_OPERATOR_TOKEN_FILE", "RECITAL_AUDITOR_TOKEN_FILE"}},
+			c.MasterKeyFile, c.SigningKeyFile, c.PublicURL = "", "", ""
+		}, []string{
+			"mode prod", "RECITAL_EVENTSTORE", "RECITAL_POSTGRES", "RECITAL_OPERATOR_TOKEN_FILE", "RECITAL_AUDITOR_TOKEN_FILE",
+			"RECITAL_MASTER_KEY_FILE", "RECITAL_SIGNING_KEY_FILE", "RECITAL_PUBLIC_URL",
+		}},
 		{"no event store", func(c *app.Config) { c.EventStore = "" }, []string{"set RECITAL_EVENTSTORE ("}},
 		{"no Postgres", func(c *app.Config) { c.Postgres = "" }, []string{"set RECITAL_POSTGRES ("}},
 		{"no operators", func(c *app.Config) { c.OperatorTokenFile = "" }, []string{"set RECITAL_OPERATOR_TOKEN_FILE ("}},
 		{"no auditors", func(c *app.Config) { c.AuditorTokenFile = "" }, []string{"set RECITAL_AUDITOR_TOKEN_FILE ("}},
+		{"no master key", func(c *app.Config) { c.MasterKeyFile = "" }, []string{"set RECITAL_MASTER_KEY_FILE ("}},
+		{"no signing key", func(c *app.Config) { c.SigningKeyFile = "" }, []string{"set RECITAL_SIGNING_KEY_FILE ("}},
+		{"no public URL", func(c *app.Config) { c.PublicURL = "" }, []string{"set RECITAL_PUBLIC_URL ("}},
 		{"an embedded node for others", func(c *app.Config) { c.EventNodeAddr = "127.0.0.1:2113" }, []string{"no embedded event node", "RECITAL_EVENTNODE_ADDR"}},
 		{"no port", func(c *app.Config) { c.HTTPAddr = "0.0.0.0" }, []string{"the public address \"0.0.0.0\": not HOST:PORT"}},
 		{"no time for a stream", func(c *app.Config) { c.LongestStream = 0 }, []string{"at least a second"}},
@@ -74,6 +88,7 @@ func TestProdServesOthersAndBringsNothingAlong(t *testing.T) {
 				Mode: "prod", HTTPAddr: "0.0.0.0:8080", AdminAddr: "127.0.0.1:8081", LongestStream: 10 * time.Minute,
 				EventStore: "esdb://admin:hidden@events:2113", Postgres: "postgres://recital:hidden@postgres/recital",
 				OperatorTokenFile: "/run/secrets/operator-token", AuditorTokenFile: "/run/secrets/auditor-token",
+				MasterKeyFile: "/run/secrets/master-key", SigningKeyFile: "/run/secrets/signing-key", PublicURL: "https://recital.example",
 			}
 			c.change(&cfg)
 			err := cfg.Validate()

@@ -5,13 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/recital-tts/recital/commands"
 	"github.com/recital-tts/recital/internal/web"
 	"github.com/recital-tts/recital/readapi"
 	"github.com/recital-tts/recital/writeapi/account"
 	"github.com/recital-tts/recital/writeapi/ops"
 	"github.com/recital-tts/recital/writeapi/speech"
+	"github.com/recital-tts/recital/writeapi/voices"
 )
 
 // shutdownTimeout is how long the replies under way may take to finish when recitald ends.
@@ -27,7 +31,13 @@ func (a *App) publicRoutes() []web.Route {
 	read := readapi.API{Pool: a.pool}
 	speak := speech.API{Synthesiser: a.synthesiser()}
 	operate := ops.API{Ready: a.ready}
-	return append(append(read.Routes(), speak.Routes()...), operate.Routes()...)
+	return slices.Concat(read.Routes(), a.clipRoutes(), speak.Routes(), a.voiceRoutes(), operate.Routes())
+}
+
+func (a *App) voiceRoutes() []web.Route {
+	speak := a.synthesiser()
+	all := voices.API{Previews: commands.NewPreviews(speak.Speaker, speak.Encoders), Base: strings.TrimRight(a.cfg.PublicURL, "/")}
+	return all.Routes()
 }
 
 func (a *App) adminRoutes() []web.Route {

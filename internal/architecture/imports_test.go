@@ -49,7 +49,7 @@ var rooms = []struct {
 	{
 		// The plans are a table of constants, and the errors are those of the house; decisions stay out.
 		folder:    "readapi",
-		exactly:   []string{"domain", "domain/plan", "internal/keyring"},
+		exactly:   []string{"domain", "domain/plan", "internal/blobs", "internal/keyring"},
 		below:     []string{"internal/web"},
 		libraries: []string{pgx, uuid, fiber},
 	},

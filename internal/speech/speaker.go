@@ -16,6 +16,10 @@ type Request struct {
 	Voice    Voice
 	Language string  // an engine language, or AutoLanguage or "" to find it from the text
 	Speed    float64 // MinSpeed to MaxSpeed; 0 is 1
+	Model    string  // "" is ModelAurora
+	Prosody  Prosody
+	Seed     int64   // of what Prosody leaves open: the same request and seed give the same samples
+	Length   float64 // seconds that the audio shall last, in place of Speed; 0: as long as it takes
 }
 
 // Piece is the next part of a stream: samples, or the end of a segment, or both.
@@ -29,10 +33,19 @@ type Piece struct {
 }
 
 // Speaker speaks whole texts, segment by segment. It is safe for concurrent use.
-type Speaker struct{ engine Engine }
+type Speaker struct {
+	engine Engine
+	second Engine // nil: there is none
+}
 
 // NewSpeaker speaks with an engine.
 func NewSpeaker(engine Engine) *Speaker { return &Speaker{engine: engine} }
+
+// WithSecondEngine gives a speaker that has the blizzard models' American English spoken by another engine, of the same
+// sample rate.
+func (s *Speaker) WithSecondEngine(second Engine) *Speaker {
+	return &Speaker{engine: s.engine, second: second}
+}
 
 // Speak starts a stream. The synthesis of the first segment starts at once; all of it ends with ctx. The caller must
 // close the stream.
@@ -43,10 +56,21 @@ func (s *Speaker) Speak(ctx context.Context, r Request) *Stream {
 	if r.Language == "" || r.Language == AutoLanguage {
 		r.Language = DetectLanguage(r.Text)
 	}
-	st := &Stream{engine: s.engine, request: r, segments: Split(r.Text)}
+	st := &Stream{engine: s.engineFor(r), request: r, manner: newManner(r.Prosody, r.Model), segments: Split(r.Text)}
 	st.ctx, st.cancel = context.WithCancel(ctx)
+	if r.Length > 0 {
+		st.fit = newFit(st)
+		st.jobs.Go(st.fit.measure)
+	}
 	st.ahead = st.start(0)
 	return st
+}
+
+func (s *Speaker) engineFor(r Request) Engine {
+	if s.second != nil && usesSecondEngine(r.Model, r.Language) {
+		return s.second
+	}
+	return s.engine
 }
 
 // Stream is the speech of a text in order. At most one segment is asked for ahead of the one that is being read, so a
@@ -54,7 +78,9 @@ func (s *Speaker) Speak(ctx context.Context, r Request) *Stream {
 type Stream struct {
 	engine   Engine
 	request  Request
+	manner   manner
 	segments []Segment
+	fit      *fit // nil unless the audio shall last a certain time
 	ctx      context.Context
 	cancel   context.CancelFunc
 	jobs     sync.WaitGroup
@@ -93,7 +119,7 @@ func (st *Stream) Next(ctx context.Context) (Piece, error) {
 			return Piece{}, ctx.Err()
 		case errors.Is(err, ErrEngineFailed) && st.samples == 0 && !st.retried:
 			st.current.close()
-			st.current, st.retried = st.start(st.index), true
+			st.current, st.retried = st.attempt(st.index, true), true
 		default:
 			st.err = err
 		}
@@ -166,20 +192,35 @@ func (st *Stream) start(index int) *attempt {
 	if index >= len(st.segments) {
 		return nil
 	}
-	job := Job{
-		Text:     string([]rune(st.segments[index].Text)), // bytes that are no UTF-8 become U+FFFD, one for one
-		Voice:    st.request.Voice,
-		Language: st.request.Language,
-		Speed:    st.request.Speed,
-		First:    index == 0,
-		NoPause:  index == len(st.segments)-1 || !endsWithBreak(st.segments[index].Text),
+	return st.attempt(index, false)
+}
+
+func (st *Stream) attempt(index int, careful bool) *attempt {
+	job := st.job(index, careful)
+	speak := st.engine.Speak
+	if st.fit != nil {
+		speak = func(ctx context.Context, job Job) (Utterance, error) { return st.fit.speak(ctx, job, index) }
 	}
 	a := &attempt{done: make(chan struct{})}
 	st.jobs.Go(func() {
 		defer close(a.done)
-		a.utterance, a.err = st.engine.Speak(st.ctx, job)
+		a.utterance, a.err = speak(st.ctx, job)
 	})
 	return a
+}
+
+func (st *Stream) job(index int, careful bool) Job {
+	text := string([]rune(st.segments[index].Text)) // bytes that are no UTF-8 become U+FFFD, one for one
+	return Job{
+		Text:     text,
+		Voice:    st.request.Voice,
+		Language: st.request.Language,
+		Speed:    st.request.Speed,
+		First:    index == 0,
+		NoPause:  index == len(st.segments)-1 || !endsWithBreak(text),
+		Careful:  careful,
+		Phrases:  st.manner.phrasesOf(text, st.request.Seed),
+	}
 }
 
 func (a *attempt) await(ctx context.Context) (Utterance, error) {

@@ -13,7 +13,52 @@ type Job struct {
 	Speed    float64 // 1 is the voice's own pace; MinSpeed to MaxSpeed
 	First    bool    // the first segment of a stream: it overtakes later segments of others
 	NoPause  bool    // no pause follows: the stream ends here, or its sentence goes on in the next segment
+	Careful  bool    // an engine died of this job before: find out what it can say before saying it
+
+	// Phrases say how the parts of the text are said, in order; none: all of it in the voice's own way. Each phrase
+	// ends as a clause does. Their code points add up to the text's.
+	Phrases []Phrase
 }
+
+// Phrase is how a part of a job's text is said. The engine comes as near to it as it can.
+type Phrase struct {
+	Runes int     `json:"runes"` // code points of the text
+	Pitch float64 `json:"pitch"` // semitones above the voice's own; -MaxPitch to MaxPitch
+	Range float64 `json:"range"` // of the intonation: 0 is monotone, 1 the voice's own; up to MaxRange
+	Rate  float64 `json:"rate"`  // a factor on the job's speed; MinRate to MaxRate
+	Gain  float64 `json:"gain"`  // loudness in decibels above the voice's own; -MaxGain to MaxGain
+	Gap   float64 `json:"gap"`   // seconds of silence between its words, beside what is there; 0 to MaxGap
+	Pause float64 `json:"pause"` // seconds of silence after it at speed 1, at most MaxPause; OwnPause: what its punctuation asks for
+}
+
+// OwnPause leaves the pause after a phrase to the engine.
+const OwnPause = -1
+
+// The limits of phrases.
+const (
+	MaxPitch = 6.0
+	MaxRange = 2.0
+	MinRate  = 0.8
+	MaxRate  = 1.25
+	MaxGain  = 4.0
+	MaxGap   = 0.1
+	MaxPause = 2.0
+)
+
+// OwnPhrase is a phrase in the voice's own way.
+func OwnPhrase(runes int) Phrase {
+	return Phrase{Runes: runes, Range: 1, Rate: 1, Pause: OwnPause}
+}
+
+// Valid tells whether the phrase keeps its limits.
+func (p Phrase) Valid() bool {
+	return p.Runes >= 0 && within(p.Pitch, -MaxPitch, MaxPitch) && within(p.Range, 0, MaxRange) &&
+		within(p.Rate, MinRate, MaxRate) && within(p.Gain, -MaxGain, MaxGain) && within(p.Gap, 0, MaxGap) &&
+		(p.Pause == OwnPause || within(p.Pause, 0, MaxPause))
+}
+
+// within is false for NaN.
+func within(value, least, most float64) bool { return value >= least && value <= most }
 
 // The limits of Job.Speed.
 const (

@@ -91,6 +91,23 @@ func TestTimings(t *testing.T) {
 			},
 		},
 		{
+			"an abbreviation is a word with its full stops", "see e.g. U.S. v. J. Doe",
+			[]speech.Mark{word(0, 0), word(4, 100), word(9, 300), word(14, 400), word(17, 500), word(20, 600)}, 800,
+			[]speech.Timing{
+				element("", 0, 0), element("see", 0, 100), element(" ", 100, 100), element("e.g.", 100, 300), element(" ", 300, 300),
+				element("U.S.", 300, 400), element(" ", 400, 400), element("v", 400, 500), element(".", 500, 500), element(" ", 500, 500),
+				element("J", 500, 600), element(".", 600, 600), element(" ", 600, 600), element("Doe", 600, 800), element("", 800, 800),
+			},
+		},
+		{
+			"Thai syllables", "สวัสดีเธอ",
+			[]speech.Mark{word(0, 0)}, 900,
+			[]speech.Timing{
+				element("", 0, 0), element("ส", 0, 100), element("วั", 100, 300), element("ส", 300, 400), element("ดี", 400, 600),
+				element("เธ", 600, 800), element("อ", 800, 900), element("", 900, 900),
+			},
+		},
+		{
 			"nothing said", " ... ", nil, 100,
 			[]speech.Timing{element("", 0, 0), element(" ", 0, 0), element("...", 0, 0), element(" ", 0, 0), element("", 0, 100)},
 		},
@@ -139,5 +156,20 @@ func TestTimingsOfAnyTextAndMarks(t *testing.T) {
 		samples := rapid.IntRange(0, 90_000).Draw(t, "samples")
 		timings := speech.Timings(text, anyMarks().Draw(t, "marks"), samples, 22050)
 		requireTimings(t, text, timings, float64(samples)/22050)
+	})
+}
+
+func FuzzTimings(f *testing.F) {
+	f.Add("Hello 1,234.50 of the world, e.g. isn't it? 你好 สวัสดี", []byte("\x00\x05\x01\x10\x03\x20"))
+	f.Add("\xff\u0301.e.g", []byte("abcdefgh"))
+	f.Fuzz(func(t *testing.T, text string, events []byte) {
+		var marks []speech.Mark
+		at := 0
+		for ; len(events) >= 2; events = events[2:] {
+			at += int(events[1]) * 20
+			marks = append(marks, speech.Mark{Rune: int(events[0] >> 1), Sample: at, Silence: events[0]&1 == 1})
+		}
+		timings := speech.Timings(text, marks, at+100, 22050)
+		requireTimings(t, text, timings, float64(at+100)/22050)
 	})
 }

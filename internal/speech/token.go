@@ -22,7 +22,8 @@ type token struct {
 	runes int
 }
 
-// tokenize cuts a text into words, white space, punctuation and symbols. An ideograph or kana is a word of its own.
+// tokenize cuts a text into words, white space, punctuation and symbols. Where a script has no spaces between words, an
+// ideograph, a kana or a syllable is a word.
 func tokenize(text string) []token {
 	var tokens []token
 	for at := 0; at < len(text); {
@@ -64,20 +65,62 @@ func belongsTo(t token, r rune, rest string) bool {
 		return kind == t.kind
 	case isIdeographic(r), r != 'ー' && endsIdeographic(t.text):
 		return false
+	case isSpaceless(r) && beginsSyllable(t.text, r, rest):
+		return false
 	case kind == tokenWord:
 		return true
 	}
 	return joinsWord(t.text, r, rest)
 }
 
-// joinsWord tells whether punctuation stands inside a word: "isn't", "3.14", "1,000".
+// joinsWord tells whether punctuation stands inside a word, or ends an abbreviation: "isn't", "3.14", "1,000", "e.g.".
 func joinsWord(before string, r rune, rest string) bool {
 	last, _ := utf8.DecodeLastRuneInString(before)
-	next, _ := utf8.DecodeRuneInString(rest)
+	next, size := utf8.DecodeRuneInString(rest)
 	if strings.ContainsRune("'’ʼ", r) {
 		return unicode.IsLetter(last) && unicode.IsLetter(next)
 	}
+	if r == '.' && isDotted(before) {
+		return strings.Contains(before, ".") || unicode.IsLetter(next) && strings.HasPrefix(rest[size:], ".")
+	}
 	return strings.ContainsRune(".,:٫٬", r) && unicode.IsDigit(last) && unicode.IsDigit(next)
+}
+
+// isDotted tells whether a word is one letter, or letters with full stops between them: "e", "e.g", "U.S.A".
+func isDotted(word string) bool {
+	for {
+		r, size := utf8.DecodeRuneInString(word)
+		if !unicode.IsLetter(r) {
+			return false
+		}
+		if word = word[size:]; word == "" {
+			return true
+		}
+		if word[0] != '.' {
+			return false
+		}
+		word = word[1:]
+	}
+}
+
+// isSpaceless knows the scripts that have no spaces between words and spell syllables.
+func isSpaceless(r rune) bool { return unicode.In(r, unicode.Thai, unicode.Lao, unicode.Myanmar) }
+
+// The vowels of Thai and Lao that are written before and after the consonant they follow, and what ties consonants
+// together in Burmese (Unicode 15, chapter 16).
+const (
+	leadingVowels  = "เแโใไເແໂໃໄ"
+	trailingVowels = "ะาำๅະາຳ"
+	burmeseVirama  = '\u1039'
+	burmeseAsat    = '\u103a'
+)
+
+// beginsSyllable tells whether a letter of such a script begins a new word after a text.
+func beginsSyllable(before string, r rune, rest string) bool {
+	last, _ := utf8.DecodeLastRuneInString(before)
+	next, _ := utf8.DecodeRuneInString(rest)
+	return !strings.ContainsRune(leadingVowels, last) && !strings.ContainsRune(trailingVowels, r) &&
+		last != burmeseVirama && next != burmeseAsat && next != burmeseVirama && !unicode.IsNumber(r)
 }
 
 func isIdeographic(r rune) bool {

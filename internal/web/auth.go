@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"fmt"
@@ -25,15 +26,24 @@ func (s *Server) authenticate(call *Call, e *endpoint) error {
 		}
 		return domain.Refuse(domain.Unauthenticated, "An API key is needed, in the header x-api-key")
 	}
-	principal, err := s.cfg.Authenticator.APIKey(call, key)
-	if domain.CodeOf(err) == domain.Unauthenticated {
-		return domain.Refuse(domain.Unauthenticated, "Invalid API key")
-	}
+	principal, err := s.lookUpKey(call, key)
 	if err != nil {
-		return fmt.Errorf("authenticating: %w", err)
+		return err
 	}
 	call.Principal = principal
 	return nil
+}
+
+// lookUpKey asks who owns a key.
+func (s *Server) lookUpKey(ctx context.Context, key string) (Principal, error) {
+	principal, err := s.cfg.Authenticator.APIKey(ctx, key)
+	if domain.CodeOf(err) == domain.Unauthenticated {
+		return Principal{}, domain.Refuse(domain.Unauthenticated, "Invalid API key")
+	}
+	if err != nil {
+		return Principal{}, fmt.Errorf("authenticating: %w", err)
+	}
+	return principal, nil
 }
 
 // roleToken is an admin token, hashed so that comparing takes the same time whatever its length.

@@ -10,7 +10,7 @@ import (
 // exposedHeaders are what scripts in browsers may read beside the headers that every script may read.
 var exposedHeaders = strings.Join([]string{
 	headerRequestID, headerRequestIDToo, "retry-after", "x-should-retry", headerPosition, headerStale,
-	"x-generation-id", "x-model-version", "x-timestamps-url", "x-character-count", "x-voice-id",
+	"x-generation-id", "x-model-version", "x-timestamps-url", "x-character-count", "x-voice-id", "x-clip-id", "x-seed", "x-warning",
 }, ", ")
 
 const (

@@ -39,6 +39,9 @@ type visit struct {
 	status  int // told in log and metrics; the answer's status unless set
 	stream  *streamBody
 	release func()
+
+	upgraded  bool // to a WebSocket
+	closeCode int  // of a WebSocket that was closed in order
 }
 
 // serveHTTP wraps all that Fiber does, so that every answer has its request id and its log line.
@@ -48,7 +51,7 @@ func (s *Server) serveHTTP(http *fasthttp.RequestCtx) {
 	v.Call.Context = v.life
 	http.SetUserValue(visitKey{}, v)
 	s.route(http, v)
-	if v.stream == nil {
+	if v.stream == nil && !v.upgraded {
 		s.close(v, bodySize(http), nil)
 	}
 }
@@ -141,6 +144,9 @@ func (s *Server) logVisit(v *visit, told Observation) {
 	}
 	if v.trace != "" {
 		line = append(line, slog.String("trace", v.trace))
+	}
+	if v.closeCode != 0 {
+		line = append(line, slog.Int("close_code", v.closeCode))
 	}
 	if told.Aborted {
 		line = append(line, slog.Bool("aborted", true))

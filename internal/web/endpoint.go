@@ -23,15 +23,22 @@ func (s *Server) endpointHandler(e *endpoint) fiber.Handler {
 		v := c.Context().UserValue(visitKey{}).(*visit)
 		v.Call.Route = e.Route
 		v.life.extend(e.Timeout)
-		reply, err := s.answer(c, v, e)
-		if err == nil {
-			err = s.send(v, reply)
-		}
-		if err != nil {
+		if err := s.serve(c, v, e); err != nil {
 			s.refuse(v, err)
 		}
 		return nil
 	}
+}
+
+func (s *Server) serve(c *fiber.Ctx, v *visit, e *endpoint) error {
+	if e.IsSocket() {
+		return s.upgrade(v, e)
+	}
+	reply, err := s.answer(c, v, e)
+	if err != nil {
+		return err
+	}
+	return s.send(v, reply)
 }
 
 func (s *Server) answer(c *fiber.Ctx, v *visit, e *endpoint) (Reply, error) {
@@ -165,6 +172,9 @@ func (s *Server) send(v *visit, reply Reply) error {
 		response.SetBodyRaw(body)
 	case v.http.IsHead():
 		// No stream is set up: fasthttp would write the end of its chunks behind the head, as the next answer.
+		if reply.length != nil {
+			response.Header.SetContentLength(int(*reply.length))
+		}
 	default:
 		s.startStream(v, reply)
 	}
@@ -194,7 +204,11 @@ func (s *Server) startStream(v *visit, reply Reply) {
 	}
 	v.stream = body
 	v.http.Response.ImmediateHeaderFlush = true
-	v.http.Response.SetBodyStream(body, -1)
+	length := -1 // in chunks
+	if reply.length != nil {
+		length = int(*reply.length)
+	}
+	v.http.Response.SetBodyStream(body, length)
 }
 
 func (s *Server) logStreamError(v *visit, err error) {

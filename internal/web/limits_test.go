@@ -134,7 +134,6 @@ func TestSlowRequestsAreCut(t *testing.T) {
 	for name, head := range map[string]string{
 		"headers": "GET /ok HTTP/1.1\r\nHost: x\r\nx-drip: ",
 		"body":    "POST /small HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\n\r\n",
-		"nothing": "",
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := sized(t, web.Limits{ReadTimeout: 150 * time.Millisecond})
@@ -145,26 +144,35 @@ func TestSlowRequestsAreCut(t *testing.T) {
 			require.NoError(t, err)
 			var drip sync.WaitGroup
 			ended := make(chan struct{})
-			if head != "" {
-				drip.Go(func() {
-					for {
-						select {
-						case <-ended:
+			drip.Go(func() {
+				for {
+					select {
+					case <-ended:
+						return
+					case <-time.After(20 * time.Millisecond):
+						if _, err := conn.Write([]byte("x")); err != nil {
 							return
-						case <-time.After(20 * time.Millisecond):
-							if _, err := conn.Write([]byte("x")); err != nil {
-								return
-							}
 						}
 					}
-				})
-			}
+				}
+			})
 			response, _ := readResponse(t, conn)
 			close(ended)
 			drip.Wait()
 			require.Equal(t, 408, response.StatusCode)
 		})
 	}
+}
+
+func TestSilentConnectionsAreClosed(t *testing.T) {
+	s := sized(t, web.Limits{ReadTimeout: 50 * time.Millisecond})
+	conn, err := net.Dial("tcp", s.addr)
+	require.NoError(t, err)
+	defer conn.Close()
+	require.NoError(t, conn.SetReadDeadline(time.Now().Add(20*time.Second)))
+	all, err := io.ReadAll(conn)
+	require.NoError(t, err)
+	require.Empty(t, all, "there was no request to answer")
 }
 
 func TestIdleConnectionsAreClosed(t *testing.T) {

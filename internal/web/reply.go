@@ -17,6 +17,7 @@ type Reply struct {
 	value       any
 	encode      bool
 	stream      StreamWriter
+	length      *int64 // of the stream, in bytes; nil when it is not known
 }
 
 // StreamWriter writes a body piece by piece. Each Write of w returns when the piece has been handed to the connection
@@ -34,6 +35,13 @@ func Bytes(contentType string, b []byte) Reply { return Reply{body: b, contentTy
 // Stream answers what write writes. The head is sent when the handler has returned, before write runs.
 func Stream(contentType string, write func(ctx context.Context, w io.Writer) error) Reply {
 	return Reply{stream: write, contentType: contentType}
+}
+
+// WithLength tells the length of a stream in bytes beforehand: it is then sent as it is and not in chunks, and a HEAD tells
+// its length, too. A stream that writes another number of bytes is cut.
+func (r Reply) WithLength(bytes int64) Reply {
+	r.length = &bytes
+	return r
 }
 
 // Redirect sends the client elsewhere, with 302, 303, 307 or 308.

@@ -33,6 +33,7 @@ type Route struct {
 	// In is the type of the handler's input, whose tags package bind explains.
 	In     reflect.Type
 	handle func(call *Call, bindInto func(reflect.Value) error) (Reply, error)
+	socket SocketHandler // of a WebSocket
 }
 
 // Access says what a route does with credentials.

@@ -27,6 +27,7 @@ type Config struct {
 	Routes        []Route
 	Authenticator Authenticator
 	Positions     Positions
+	Revocations   Revocations       // ends WebSockets; nil when credentials cannot be revoked
 	Tokens        map[string]string // admin tokens by role
 	Ready         func() error
 	Logger        *slog.Logger
@@ -61,6 +62,11 @@ type Limits struct {
 	IdleTimeout  time.Duration // between two requests: 75 s
 	Stream       time.Duration // for a whole stream: 10 min
 	PositionWait time.Duration // for x-recital-min-position: 2 s
+
+	AccountSockets int           // WebSockets of one account that are open at once: 100
+	SocketIdle     time.Duration // of a WebSocket without a message in either direction: 5 min; ReadTimeout before its first
+	SocketPing     time.Duration // between two pings to a WebSocket's client, which may miss one: 20 s
+	SocketLength   time.Duration // for a whole WebSocket: 1 h
 }
 
 func (l *Limits) fill() {
@@ -71,6 +77,10 @@ func (l *Limits) fill() {
 	defaultTo(&l.IdleTimeout, 75*time.Second)
 	defaultTo(&l.Stream, 10*time.Minute)
 	defaultTo(&l.PositionWait, 2*time.Second)
+	defaultTo(&l.AccountSockets, 100)
+	defaultTo(&l.SocketIdle, 5*time.Minute)
+	defaultTo(&l.SocketPing, 20*time.Second)
+	defaultTo(&l.SocketLength, time.Hour)
 }
 
 func defaultTo[T int | time.Duration](limit *T, value T) {
@@ -89,9 +99,15 @@ type Server struct {
 	routed    fasthttp.RequestHandler
 	listener  atomic.Pointer[netconn.Listener]
 	draining  atomic.Bool
+	drained   chan struct{} // closed when draining begins
+	drainOnce sync.Once
 	busy      atomic.Int64 // calls in progress on routes that drain
-	stop      chan struct{}
-	stopOnce  sync.Once
+
+	sockets       socketCount
+	socketBuffers sync.Pool // for writing
+
+	stop     chan struct{}
+	stopOnce sync.Once
 }
 
 // NewServer checks the table and compiles it.
@@ -100,7 +116,7 @@ func NewServer(cfg Config) (*Server, error) {
 	if cfg.Logger == nil {
 		return nil, errors.New("building the server: no logger")
 	}
-	s := &Server{cfg: cfg, log: cfg.Logger, roles: hashTokens(cfg.Tokens), stop: make(chan struct{})}
+	s := &Server{cfg: cfg, log: cfg.Logger, roles: hashTokens(cfg.Tokens), stop: make(chan struct{}), drained: make(chan struct{})}
 	if cfg.Name != "" {
 		s.log = s.log.With("server", cfg.Name)
 	}
@@ -181,6 +197,8 @@ func (s *Server) mount() {
 		ReadBufferSize:               limits.Header,
 		ReadTimeout:                  limits.ReadTimeout,
 		IdleTimeout:                  limits.IdleTimeout,
+		// Connections between requests, and WebSockets, keep no read buffer of the size of the largest header.
+		ReduceMemoryUsage: true,
 		// Somewhat above the limit, so that the first ones too many are refused in the documented shape.
 		Concurrency:  limits.Connections + limits.Connections/8 + 16,
 		ErrorHandler: s.fiberError,
@@ -199,6 +217,9 @@ func (s *Server) mount() {
 	http.ConnState = func(c net.Conn, state fasthttp.ConnState) {
 		if conn, ok := c.(*netconn.Conn); ok {
 			conn.SetIdle(state == fasthttp.StateIdle)
+			if state == fasthttp.StateHijacked {
+				conn.SetReader()
+			}
 		}
 	}
 }

@@ -28,8 +28,12 @@ func (s *Server) Ready() error {
 	return s.cfg.Ready()
 }
 
-// StartDraining refuses new requests with 503, except on routes with WhileDraining, and returns at once.
-func (s *Server) StartDraining() { s.draining.Store(true) }
+// StartDraining refuses new requests with 503, except on routes with WhileDraining, tells the WebSockets, and returns at
+// once.
+func (s *Server) StartDraining() {
+	s.draining.Store(true)
+	s.drainOnce.Do(func() { close(s.drained) })
+}
 
 // Drain refuses new requests and returns when the running ones have ended, or with ctx's error. Requests of routes
 // with WhileDraining are not waited for, so a handler of such a route may call it.

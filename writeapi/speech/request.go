@@ -1,6 +1,8 @@
 package speech
 
 import (
+	"math/rand/v2"
+
 	"github.com/recital-tts/recital/commands"
 	"github.com/recital-tts/recital/internal/audio"
 	port "github.com/recital-tts/recital/internal/speech"
@@ -47,7 +49,34 @@ func (r request) synthesis() (commands.Synthesis, error) {
 	if r.SampleRate != nil {
 		spec.SampleRate = *r.SampleRate
 	}
-	return commands.Synthesis{Text: r.Text, Voice: voice, Language: language, Speed: r.Speed, Audio: spec}, nil
+	order := commands.Synthesis{
+		Text: r.Text, Voice: voice, Language: language, Speed: r.Speed, Model: orEmpty(r.Model), Prosody: r.prosody(), Seed: r.seed(),
+		Audio: spec, Keep: r.keepsake(),
+	}
+	if r.Length != nil {
+		order.Length = *r.Length
+	}
+	return order, nil
+}
+
+func (r request) prosody() port.Prosody {
+	return port.Prosody{
+		Conversational: r.Conversational != nil && *r.Conversational,
+		Temperature:    r.Temperature,
+		TopP:           r.TopP,
+		TopK:           r.TopK,
+		Expressive:     r.Expressive,
+		Quality:        r.Quality,
+		Solver:         orEmpty(r.Solver),
+	}
+}
+
+// seed is the one that the client asked for, or one to ask for the same audio again.
+func (r request) seed() int64 {
+	if r.Seed != nil {
+		return *r.Seed
+	}
+	return int64(rand.Int32())
 }
 
 func (r request) wantsTimes() bool {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/base64"
 	"io"
-	"math/rand/v2"
 	"strconv"
 
 	"github.com/recital-tts/recital/commands"
@@ -13,6 +12,7 @@ import (
 	port "github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/web"
 	"github.com/recital-tts/recital/writeapi"
+	"github.com/recital-tts/recital/writeapi/speech/stream"
 )
 
 // maxBody leaves room for 5,000 characters in any encoding, twice (text and original_text), so that a text that is
@@ -27,18 +27,31 @@ type API struct {
 // Routes are the rows for the public route table.
 func (a *API) Routes() []web.Route {
 	tag := web.Tag("Speech")
-	return []web.Route{
+	sockets := stream.API{Synthesiser: a.Synthesiser}
+	return append(sockets.Routes(), []web.Route{
 		web.Post("/v1/ai/speech/bytes", a.bytes, web.Forms(), web.MaxBody(maxBody), tag, web.Summary("Text to audio, streamed")),
 		web.Post("/v1/ai/speech", a.detailed, web.Forms(), web.MaxBody(maxBody), tag,
 			web.Summary("Text to audio and word times, in JSON")),
-	}
+		web.Get("/v1/ai/speech", a.get, tag, web.Summary("Text to audio, streamed, all in the address")),
+		web.Post("/speech/beta/synthesize", a.synthesizeBeta, web.Forms(), web.MaxBody(maxBody), tag,
+			web.Summary("Text to audio, for clients of version 0")),
+	}...)
 }
 
-// bytes streams the audio while synthesis runs. The head waits for the reservation, so that a refusal is a status.
-func (a *API) bytes(call *web.Call, in request) (web.Reply, error) {
+// bytes streams the audio while synthesis runs.
+func (a *API) bytes(call *web.Call, in request) (web.Reply, error) { return a.stream(call, in, false) }
+
+// stream sends the head when the reservation is in the log, so that a refusal is a status, or, when the client asks for
+// that, when there is audio, so that a failure until then is one, too.
+func (a *API) stream(call *web.Call, in request, awaitAudio bool) (web.Reply, error) {
 	reply, format, err := a.begin(call, in)
 	if err != nil {
 		return web.Reply{}, err
+	}
+	if awaitAudio {
+		if err := reply.AwaitAudio(call); err != nil {
+			return web.Reply{}, err
+		}
 	}
 	return web.Stream(format.ContentType(), func(ctx context.Context, w io.Writer) error {
 		return reply.Write(ctx, w)
@@ -66,7 +79,7 @@ func (a *API) detailed(call *web.Call, in request) (web.Reply, error) {
 	if recording.Stale {
 		call.SetStale()
 	}
-	response := detailedResponse{Audio: base64.StdEncoding.EncodeToString(recording.Audio), Seed: in.seed()}
+	response := detailedResponse{Audio: base64.StdEncoding.EncodeToString(recording.Audio), Seed: reply.Seed()}
 	if in.wantsTimes() {
 		response.Durations, response.Timestamps = recording.Timings, recording.Timings
 	}
@@ -85,14 +98,13 @@ func (a *API) begin(call *web.Call, in request) (*commands.Reply, audio.Format, 
 		return nil, "", err
 	}
 	call.SetHeader("x-generation-id", reply.ID())
+	if clip := reply.Clip(); clip != "" {
+		call.SetHeader("x-clip-id", clip)
+	}
+	call.SetHeader("x-seed", strconv.FormatInt(reply.Seed(), 10))
+	if warning := reply.Warning(); warning != "" {
+		call.SetHeader("x-warning", warning)
+	}
 	call.SetHeader("x-character-count", strconv.FormatInt(reply.Characters(), 10))
 	return reply, order.Audio.Format, nil
-}
-
-// seed is the one that the client asked for, or one to ask for the same audio again.
-func (r request) seed() int64 {
-	if r.Seed != nil {
-		return *r.Seed
-	}
-	return int64(rand.Int32())
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/alert"
+	"github.com/recital-tts/recital/domain/clip"
 	"github.com/recital-tts/recital/domain/usage"
 	"github.com/recital-tts/recital/internal/eventlog"
 )
@@ -18,6 +19,7 @@ func Registry() (*eventlog.Registry, error) {
 		accountTypes(),
 		usageTypes(),
 		alertTypes(),
+		clipTypes(),
 	)...)
 }
 
@@ -44,4 +46,11 @@ func usageTypes() []eventlog.Type {
 
 func alertTypes() []eventlog.Type {
 	return []eventlog.Type{eventlog.Define[alert.Raised]("alert-raised", 1)}
+}
+
+func clipTypes() []eventlog.Type {
+	return []eventlog.Type{
+		eventlog.Define[clip.Saved]("clip-saved", 1),
+		eventlog.Define[clip.Deleted]("clip-deleted", 1),
+	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/alert"
+	"github.com/recital-tts/recital/domain/clip"
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/domain/usage"
 	"github.com/recital-tts/recital/internal/eventlog"
@@ -36,4 +37,18 @@ var examples = []example{
 	{"usage-expired", 1, usage.Expired{Account: "a1", Reservation: "r1", At: noon}},
 	{"usage-summed", 1, usage.Summed{PeriodOpened: terms, Characters: 100, Reservations: []usage.Reservation{open}, At: noon}},
 	{"alert-raised", 1, alert.Raised{Alert: "al1", Source: "todo/expiry", Subject: "r1", Reason: alert.GaveUp, At: noon}},
+	{"clip-saved", 1, clip.Saved{
+		Clip: clipID, Account: "a1", Voice: "leah", Language: "en-us", Speed: 1.25, Format: "mp3", SampleRate: 24000, MediaType: "audio/mpeg",
+		Characters: 12, Milliseconds: 1_480, Blob: clipBlob, Bytes: 9_216, Seed: 42, Debug: true, Sealed: []byte("\x01sealed"), At: noon,
+		Settings: clip.Settings{
+			Model: "aurora", Conversational: new(true), Temperature: new(0.5), TopK: new(40), TopP: new(0.8),
+			Length: new(1.5), Expressive: new(0.25), Quality: new(2),
+		},
+	}},
+	{"clip-deleted", 1, clip.Deleted{Clip: clipID, Account: "a1", Blob: clipBlob, At: noon}},
 }
+
+const (
+	clipID   = "0123456789abcdef0123456789abcdef"
+	clipBlob = "clip-" + clipID + ".00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
+)

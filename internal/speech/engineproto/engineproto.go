@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"unicode/utf8"
 
 	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/workers"
@@ -35,13 +36,52 @@ const SlowestSpeed = 80.0 / 175
 
 const markSize = 8
 
+// MaxPhrases bounds the phrases of a job.
+const MaxPhrases = 64
+
 // Job is what a worker needs to know of a speech.Job.
 type Job struct {
-	Text     string  `json:"text"`
-	Variant  string  `json:"variant"`
-	Language string  `json:"language"`
-	Speed    float64 `json:"speed"`
-	NoPause  bool    `json:"no_pause"`
+	Text     string          `json:"text"`
+	Variant  string          `json:"variant"`
+	Language string          `json:"language"`
+	Speed    float64         `json:"speed"`
+	NoPause  bool            `json:"no_pause,omitempty"`
+	Careful  bool            `json:"careful,omitempty"`
+	Phrases  []speech.Phrase `json:"phrases,omitempty"`
+}
+
+// EngineSpeed is the speed at which a worker is asked to speak, so that none of the phrases is slower than it can. What
+// is slower is stretched.
+func EngineSpeed(job speech.Job) float64 {
+	slowest := 1.0
+	for _, p := range job.Phrases {
+		slowest = min(slowest, p.Rate)
+	}
+	return max(job.Speed, SlowestSpeed/slowest)
+}
+
+// Check tells what is wrong with a job's numbers and phrases.
+func (j Job) Check() error {
+	if !(j.Speed >= SlowestSpeed && j.Speed <= speech.MaxSpeed) { // refuses NaN too
+		return errors.New("the speed is out of range")
+	}
+	if len(j.Text) > MaxTextBytes {
+		return errors.New("the text is too long")
+	}
+	if len(j.Phrases) > MaxPhrases {
+		return errors.New("there are too many phrases")
+	}
+	runes := 0
+	for _, p := range j.Phrases {
+		if !p.Valid() {
+			return errors.New("a phrase is out of range")
+		}
+		runes += p.Runes
+	}
+	if len(j.Phrases) > 0 && runes != utf8.RuneCountInString(j.Text) {
+		return errors.New("the phrases are not as long as the text")
+	}
+	return nil
 }
 
 // JobFrame is the frame that gives a worker a job.
@@ -50,8 +90,8 @@ func JobFrame(job speech.Job) (workers.Frame, error) {
 		return workers.Frame{}, fmt.Errorf("a job's text is larger than %d bytes", MaxTextBytes)
 	}
 	payload, err := json.Marshal(Job{
-		Text: job.Text, Variant: job.Voice.Variant, Language: job.Language, Speed: max(job.Speed, SlowestSpeed),
-		NoPause: job.NoPause,
+		Text: job.Text, Variant: job.Voice.Variant, Language: job.Language, Speed: EngineSpeed(job),
+		NoPause: job.NoPause, Careful: job.Careful, Phrases: job.Phrases,
 	})
 	if err != nil {
 		return workers.Frame{}, fmt.Errorf("encoding a job: %w", err)
@@ -86,6 +126,25 @@ func ParseHello(frame workers.Frame) (int, error) {
 		return 0, fmt.Errorf("a sample rate of %d Hz is not believable", rate)
 	}
 	return int(rate), nil
+}
+
+// MarksFrame tells marks.
+func MarksFrame(marks []speech.Mark) workers.Frame {
+	payload := make([]byte, 0, len(marks)*markSize)
+	for _, m := range marks {
+		index := uint32(m.Rune)
+		if m.Silence {
+			index = Silence
+		}
+		payload = binary.LittleEndian.AppendUint32(payload, index)
+		payload = binary.LittleEndian.AppendUint32(payload, uint32(m.Sample))
+	}
+	return workers.Frame{Kind: KindMarks, Payload: payload}
+}
+
+// EndFrame tells the number of samples of the job.
+func EndFrame(samples int) workers.Frame {
+	return workers.Frame{Kind: KindEnd, Payload: binary.LittleEndian.AppendUint32(nil, uint32(samples))}
 }
 
 // ParseEnd gives the number of samples of the job.

@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"sync"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
@@ -84,6 +86,8 @@ func Run(t *testing.T, config Config) {
 		{"voices differ", voicesDiffer},
 		{"speed changes the length", speedChangesLength},
 		{"a text ends with a pause unless none shall follow", pauses},
+		{"a phrase is said as it is asked for", phrases},
+		{"the words of phrases are where they are said", marksOfPhrases},
 		{"the same job gives the same bytes whatever ran before", isDeterministic},
 		{"what is not on the list is refused", refuses},
 		{"no text stops the engine", survivesTexts},
@@ -160,6 +164,71 @@ func pauses(t *testing.T, config Config) {
 	require.Greater(t, mustSpeak(t, e, inner).Seconds(e), mustSpeak(t, e, last).Seconds(e)+0.1)
 }
 
+// phrase is the whole of Sentence, but for what change does.
+func phrase(change func(*speech.Phrase)) []speech.Phrase {
+	p := speech.OwnPhrase(len(Sentence))
+	change(&p)
+	return []speech.Phrase{p}
+}
+
+func phrases(t *testing.T, config Config) {
+	e := config.Open(t, 2)
+	say := func(change func(*speech.Phrase)) Speech {
+		job := Job(Sentence)
+		job.Phrases = phrase(change)
+		return mustSpeak(t, e, job)
+	}
+	own := mustSpeak(t, e, Job(Sentence))
+	require.Equal(t, own.PCM, say(func(*speech.Phrase) {}).PCM, "in the voice's own way")
+
+	ownPitches := pitches(own.PCM, e.SampleRate())
+	for _, semitones := range []float64{-4, 4} {
+		changed := pitches(say(func(p *speech.Phrase) { p.Pitch = semitones }).PCM, e.SampleRate())
+		require.InDelta(t, quantile(ownPitches, 0.5)+semitones, quantile(changed, 0.5), 1.5, "pitch %v", semitones)
+	}
+	spread := func(s Speech) float64 {
+		p := pitches(s.PCM, e.SampleRate())
+		return quantile(p, 0.9) - quantile(p, 0.1)
+	}
+	require.Less(t, spread(say(func(p *speech.Phrase) { p.Range = 0 })), 0.7*spread(own), "monotone")
+	require.Greater(t, spread(say(func(p *speech.Phrase) { p.Range = 2 })), 1.2*spread(own), "lively")
+	for _, rate := range []float64{speech.MinRate, speech.MaxRate} {
+		require.InEpsilon(t, own.Seconds(e)/rate, say(func(p *speech.Phrase) { p.Rate = rate }).Seconds(e), 0.1, "rate %v", rate)
+	}
+	for _, decibels := range []float64{-speech.MaxGain, speech.MaxGain} {
+		ratio := loudness(say(func(p *speech.Phrase) { p.Gain = decibels }).PCM) / loudness(own.PCM)
+		require.InDelta(t, decibels, 20*math.Log10(ratio), 1.2, "gain %v", decibels)
+	}
+	short := say(func(p *speech.Phrase) { p.Pause = 0 })
+	long := say(func(p *speech.Phrase) { p.Pause = 1 })
+	require.InDelta(t, short.Seconds(e)+1, long.Seconds(e), 0.01, "a pause of a second")
+	require.GreaterOrEqual(t, say(func(p *speech.Phrase) { p.Gap = 0.05 }).Seconds(e), own.Seconds(e), "gaps")
+}
+
+func marksOfPhrases(t *testing.T, config Config) {
+	e := config.Open(t, 1)
+	const first, second = "One cold night, ", "the second half follows."
+	job := Job(first + second)
+	a, b := speech.OwnPhrase(len(first)), speech.OwnPhrase(len(second))
+	a.Pause, b.Pitch = 1.5, 2
+	job.Phrases = []speech.Phrase{a, b}
+	s := mustSpeak(t, e, job)
+
+	want := strings.Index(job.Text, "the")
+	silence := -1
+	for _, m := range s.Marks {
+		if m.Silence && silence < 0 {
+			silence = m.Sample
+		}
+		if !m.Silence && m.Rune >= want {
+			require.Equal(t, want, m.Rune)
+			require.InDelta(t, 1.5, float64(m.Sample-silence)/float64(e.SampleRate()), 0.3, "the pause is between the phrases")
+			return
+		}
+	}
+	t.Fatal("no mark for the second phrase")
+}
+
 // isDeterministic runs each of some jobs alone on a fresh engine and then all of them, several times, in any order on
 // two workers at once.
 func isDeterministic(t *testing.T, config Config) {
@@ -207,6 +276,11 @@ func variedJobs(languages []string) []speech.Job {
 			Speed:    []float64{0.3, 0.7, 1, 1.5, 2}[random.IntN(5)],
 			NoPause:  random.IntN(2) == 0,
 		})
+		if i%3 == 0 {
+			p := speech.OwnPhrase(utf8.RuneCountInString(jobs[i].Text))
+			p.Pitch, p.Range, p.Rate, p.Gain = 2, 1.5, 0.9, -2
+			jobs[i].Phrases = []speech.Phrase{p}
+		}
 	}
 	return jobs
 }
@@ -225,6 +299,10 @@ func refuses(t *testing.T, config Config) {
 		"a speed that is too high": func(j *speech.Job) { j.Speed = 2.5 },
 		"no speed":                 func(j *speech.Job) { j.Speed = 0 },
 		"a text that is too long":  func(j *speech.Job) { j.Text = strings.Repeat("long ", 50_000) },
+		"a phrase too high":        func(j *speech.Job) { j.Phrases = phrase(func(p *speech.Phrase) { p.Pitch = 12 }) },
+		"a phrase too slow":        func(j *speech.Job) { j.Phrases = phrase(func(p *speech.Phrase) { p.Rate = 0 }) },
+		"a phrase too short":       func(j *speech.Job) { j.Phrases = phrase(func(p *speech.Phrase) { p.Runes-- }) },
+		"too many phrases":         func(j *speech.Job) { j.Phrases = make([]speech.Phrase, 1000) },
 	}
 	for name, spoil := range tests {
 		job := Job(Sentence)
@@ -241,7 +319,7 @@ func survivesTexts(t *testing.T, config Config) {
 		"", " ", "\n\n\n", "\x00", "a\x00b", "\x01", "\x0150P hello", "\x1b[31m", "...", "?!", "😀", "😀😀 👩‍👩‍👧‍👦", "\ufeffhi", "\ue000",
 		"[[h@'loU]]", "<speak>hi</speak>", "<audio src=\"/etc/passwd\"/>", "&amp;", "a\u0301\u0301\u0301", "\u202eabc",
 		strings.Repeat("a", 1000), strings.Repeat("9", 300), strings.Repeat("é", 500), strings.Repeat("你", 400),
-		strings.Repeat("a\u0301", 300), strings.Repeat("- ", 200), "x" + strings.Repeat("\u0301", 300), "\ufffd\ufffd",
+		strings.Repeat("a\u0301", 300), strings.Repeat("- ", 200), strings.Repeat("😀", 400), strings.Repeat("s'", 200), "שלום عليكم", "x" + strings.Repeat("\u0301", 300), "\ufffd\ufffd",
 	}
 	for _, language := range []string{"en-us", "hi", "ja", "ar", "ru"} {
 		for _, text := range texts {
@@ -249,9 +327,17 @@ func survivesTexts(t *testing.T, config Config) {
 			if job.Language = language; !contains(config.Languages, language) {
 				continue
 			}
-			if _, err := Speak(t.Context(), e, job); err != nil {
-				require.ErrorIs(t, err, speech.ErrEngineFailed, "%s %q", language, text)
-			}
+			_, err := Speak(t.Context(), e, job)
+			require.NoError(t, err, "%s %q", language, text)
+		}
+	}
+	random := rand.New(rand.NewPCG(5, 6))
+	for range 60 {
+		job := Job(HostileText(random))
+		job.Speed = speech.MaxSpeed
+		job.Language = pick(random, config.Languages...)
+		if _, err := Speak(t.Context(), e, job); err != nil && !errors.Is(err, speech.ErrRefused) {
+			require.ErrorIs(t, err, speech.ErrEngineFailed, "%s %q", job.Language, job.Text)
 		}
 	}
 	mustSpeak(t, e, Job(Sentence))

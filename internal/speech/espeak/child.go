@@ -9,7 +9,6 @@ package espeak
 import "C"
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -77,26 +76,3 @@ func (c *child) dismiss() error {
 type signalError syscall.Signal
 
 func (s signalError) Error() string { return syscall.Signal(s).String() }
-
-// encode lays the order out as runner.h says: struct runner_job, voice, text, breaks.
-func (o order) encode() []byte {
-	native := binary.NativeEndian
-	out := native.AppendUint32(nil, uint32(o.rate))
-	out = native.AppendUint32(out, boolToUint32(o.endPause))
-	out = native.AppendUint32(out, uint32(len(o.voice)+1))
-	out = native.AppendUint32(out, uint32(len(o.text)+1))
-	out = native.AppendUint32(out, uint32(len(o.breaks)))
-	out = append(append(out, o.voice...), 0)
-	out = append(append(out, o.text...), 0)
-	for _, at := range o.breaks {
-		out = native.AppendUint32(out, at)
-	}
-	return out
-}
-
-func boolToUint32(b bool) uint32 {
-	if b {
-		return 1
-	}
-	return 0
-}

@@ -13,8 +13,11 @@
 
 #include <espeak-ng/speak_lib.h>
 
-#define MAX_SIZE (1 << 20) // of a job's text, bytes
-#define CPU_SECONDS 120    // a last resort: the pool's own time limit is shorter
+#define MAX_SIZE (1 << 20)      // of a part's text, bytes
+#define MAX_PARTS (1 << 16)     // of a job
+#define MAX_SILENCE (1 << 20)   // after a part, samples
+#define CPU_SECONDS 120         // a last resort: the pool's own time limit is shorter
+#define REHEARSAL_CPU_SECONDS 3 // what takes longer has lost its way
 #define BATCH_SAMPLES 4096 // samples of one audio frame after the first
 #define MARKS 64
 #define SILENCE 0xFFFFFFFFu
@@ -24,16 +27,17 @@
 enum { EXIT_BAD_JOB = 2, EXIT_NO_VOICE = 3, EXIT_SYNTHESIS = 4, EXIT_OUTPUT = 5, EXIT_ORPHAN = 6 };
 
 // The child's own state; the parent never touches it.
-static int output;
+static int output = -1; // nowhere: a rehearsal
 static uint32_t total; // samples
+static uint32_t part_start; // samples before this part
 static int16_t batch[BATCH_SAMPLES];
 static int batched;
 static int started; // the first audio frame is out
 static uint32_t marks[MARKS][2];
 static int marked;
 static int silent_from = NO_SAMPLE; // where the pause began that lasts up to here
-static uint32_t *breaks;            // code point indices, rising, of spaces that the caller added to the text
-static uint32_t breaks_count;
+static const struct runner_part *part; // the one that is being said
+static uint32_t *breaks;               // of it, rising
 
 static void write_all(const void *data, size_t size)
 {
@@ -59,6 +63,8 @@ static void put_uint32(unsigned char *to, uint32_t value)
 static void write_frame(char kind, const void *payload, uint32_t size)
 {
 	static unsigned char frame[9 + sizeof(batch)];
+	if (output < 0)
+		return;
 	frame[0] = (unsigned char)kind;
 	put_uint32(frame + 1, 0);
 	put_uint32(frame + 5, size);
@@ -89,24 +95,25 @@ static void flush_audio(void)
 	batched = 0;
 }
 
+// add_mark takes a sample of the part.
 static void add_mark(uint32_t index, int sample)
 {
 	if (marked == MARKS)
 		flush_marks();
 	marks[marked][0] = index;
-	marks[marked][1] = (uint32_t)(sample < 0 ? 0 : sample);
+	marks[marked][1] = part_start + (uint32_t)(sample < 0 ? 0 : sample);
 	marked++;
 }
 
-// source_index turns a position of espeak-ng, which counts characters from 1, into a code point index of the text
-// before spaces were added to it.
+// source_index turns a position of espeak-ng, which counts the part's characters from 1, into a code point index of
+// the job's text.
 static uint32_t source_index(int position)
 {
 	uint32_t index = position > 0 ? (uint32_t)position - 1 : 0;
 	uint32_t added = 0;
-	while (added < breaks_count && breaks[added] < index)
+	while (added < part->breaks_count && breaks[added] < index)
 		added++;
-	return index - added;
+	return part->start + index - added;
 }
 
 static void end_silence(void)
@@ -135,12 +142,8 @@ static void take_event(const espeak_EVENT *event)
 	}
 }
 
-static int on_samples(short *samples, int count, espeak_EVENT *events)
+static void add_samples(const int16_t *samples, int count)
 {
-	for (; events->type != espeakEVENT_LIST_TERMINATED; events++)
-		take_event(events);
-	if (samples == NULL)
-		return 0;
 	total += (uint32_t)count;
 	while (count > 0) {
 		int n = BATCH_SAMPLES - batched < count ? BATCH_SAMPLES - batched : count;
@@ -151,7 +154,27 @@ static int on_samples(short *samples, int count, espeak_EVENT *events)
 		if (!started || batched == BATCH_SAMPLES)
 			flush_audio();
 	}
+}
+
+static int on_samples(short *samples, int count, espeak_EVENT *events)
+{
+	for (; events->type != espeakEVENT_LIST_TERMINATED; events++)
+		take_event(events);
+	if (samples != NULL)
+		add_samples(samples, count);
 	return 0;
+}
+
+static void add_silence(uint32_t count)
+{
+	static const int16_t nothing[BATCH_SAMPLES];
+	if (count > 0 && silent_from == NO_SAMPLE)
+		silent_from = (int)(total - part_start);
+	while (count > 0) {
+		uint32_t n = count < BATCH_SAMPLES ? count : BATCH_SAMPLES;
+		add_samples(nothing, (int)n);
+		count -= n;
+	}
 }
 
 // read_all returns 0 when the input ended before the first byte.
@@ -181,27 +204,33 @@ static void *read_block(int in, size_t size)
 	return block;
 }
 
-static void synthesise(const struct runner_job *job, const char *voice, const char *text)
+static void set_parameter(espeak_PARAMETER parameter, int value)
 {
-	unsigned int flags = espeakCHARS_UTF8 | (job->end_pause ? espeakENDPAUSE : 0);
-	unsigned char count[4];
+	if (espeak_SetParameter(parameter, value, 0) != EE_OK)
+		_exit(EXIT_SYNTHESIS);
+}
+
+static void say(const char *voice, const char *text)
+{
+	unsigned int flags = espeakCHARS_UTF8 | (part->end_pause ? espeakENDPAUSE : 0);
 
 	if (espeak_SetVoiceByName(voice) != EE_OK)
 		_exit(EXIT_NO_VOICE);
-	if (espeak_SetParameter(espeakRATE, job->rate, 0) != EE_OK)
+	set_parameter(espeakRATE, part->rate);
+	set_parameter(espeakPITCH, part->pitch);
+	set_parameter(espeakRANGE, part->range);
+	set_parameter(espeakVOLUME, part->volume);
+	set_parameter(espeakWORDGAP, part->word_gap);
+	part_start = total;
+	if (espeak_Synth(text, part->text_size, 0, POS_CHARACTER, 0, flags, NULL, NULL) != EE_OK)
 		_exit(EXIT_SYNTHESIS);
-	if (espeak_Synth(text, job->text_size, 0, POS_CHARACTER, 0, flags, NULL, NULL) != EE_OK)
-		_exit(EXIT_SYNTHESIS);
+	add_silence(part->silence);
 	end_silence();
-	flush_audio();
-	put_uint32(count, total);
-	write_frame('e', count, sizeof(count));
 }
 
 // become_plain_process takes away what the parent's Go runtime had set up, which does not exist in the child.
 static void become_plain_process(pid_t parent)
 {
-	struct rlimit cpu = { CPU_SECONDS, CPU_SECONDS };
 	struct rlimit core = { 0, 0 };
 	sigset_t none;
 
@@ -212,7 +241,6 @@ static void become_plain_process(pid_t parent)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(EXIT_ORPHAN);
-	setrlimit(RLIMIT_CPU, &cpu);
 	setrlimit(RLIMIT_CORE, &core);
 }
 
@@ -227,20 +255,48 @@ static void keep_output(int out)
 	dup2(nowhere, STDERR_FILENO);
 }
 
+static void limit_cpu(rlim_t seconds)
+{
+	struct rlimit cpu = { seconds, seconds };
+	setrlimit(RLIMIT_CPU, &cpu);
+}
+
+static void serve_part(int in)
+{
+	struct runner_part next;
+
+	if (!read_all(in, &next, sizeof(next)))
+		_exit(EXIT_BAD_JOB);
+	if (next.voice_size > 64 || next.text_size > MAX_SIZE || next.breaks_count > MAX_SIZE || next.silence > MAX_SILENCE)
+		_exit(EXIT_BAD_JOB);
+	char *voice = read_block(in, next.voice_size);
+	char *text = read_block(in, next.text_size);
+	breaks = read_block(in, next.breaks_count * sizeof(breaks[0]));
+	part = &next;
+	say(voice, text);
+	free(voice);
+	free(text);
+	free(breaks);
+}
+
 static void serve_one(int in, int out)
 {
 	struct runner_job job;
+	unsigned char count[4];
 
 	if (!read_all(in, &job, sizeof(job)))
 		_exit(0);
-	if (job.voice_size > 64 || job.text_size > MAX_SIZE || job.breaks_count > MAX_SIZE)
+	if (job.parts > MAX_PARTS)
 		_exit(EXIT_BAD_JOB);
-	char *voice = read_block(in, job.voice_size);
-	char *text = read_block(in, job.text_size);
-	breaks = read_block(in, job.breaks_count * sizeof(breaks[0]));
-	breaks_count = job.breaks_count;
+	limit_cpu(job.rehearsal ? REHEARSAL_CPU_SECONDS : CPU_SECONDS);
 	keep_output(out);
-	synthesise(&job, voice, text);
+	if (job.rehearsal)
+		output = -1;
+	for (uint32_t i = 0; i < job.parts; i++)
+		serve_part(in);
+	flush_audio();
+	put_uint32(count, total);
+	write_frame('e', count, sizeof(count));
 	_exit(0);
 }
 

@@ -8,12 +8,26 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+// A job on the pipe: this, then its parts.
 struct runner_job {
+	int32_t rehearsal; // 1: synthesise, but write no frames
+	uint32_t parts;
+};
+
+// A part on the pipe: this, then the voice and the text, each with a closing NUL, then the breaks. Each part is an
+// utterance of its own for espeak-ng.
+struct runner_part {
+	uint32_t start;        // code points of the job's text before this part
 	int32_t rate;          // words per minute
+	int32_t pitch;         // 0 to 100, 50 is the voice's own
+	int32_t range;         // of the pitch, 0 to 100, 50 is the voice's own
+	int32_t volume;        // 0 to 200, 100 is the voice's own
+	int32_t word_gap;      // of 10 ms at the normal rate
 	int32_t end_pause;     // 1: end with the pause that belongs to the last punctuation
+	uint32_t silence;      // samples of silence to add at the end
 	uint32_t voice_size;   // bytes, with the closing NUL
 	uint32_t text_size;    // bytes, with the closing NUL
-	uint32_t breaks_count; // of uint32_t
+	uint32_t breaks_count; // of uint32_t: indices of the text's code points that are no part of the job's text
 };
 
 // runner_open loads espeak-ng and the default voice. It returns the sample rate, or -1.

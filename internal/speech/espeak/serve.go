@@ -6,17 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"runtime"
 
-	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/speech/engineproto"
 	"github.com/recital-tts/recital/internal/workers"
 )
-
-// normalRate is speed 1 in words per minute. espeak-ng takes 80 to 450.
-const normalRate = 175
 
 // Serve answers jobs until the input ends. An error means that a job could not be finished, or that recitald is gone;
 // the process shall exit then.
@@ -29,7 +24,7 @@ func Serve(in io.Reader, out *os.File) error {
 	if err != nil {
 		return err
 	}
-	s := &server{reader: workers.NewReader(in), writer: workers.NewWriter(out), out: out}
+	s := &server{reader: workers.NewReader(in), writer: workers.NewWriter(out), out: out, sampleRate: sampleRate}
 	if err := s.writer.Write(engineproto.HelloFrame(sampleRate)); err != nil {
 		return err
 	}
@@ -37,50 +32,71 @@ func Serve(in io.Reader, out *os.File) error {
 }
 
 type server struct {
-	reader *workers.Reader
-	writer *workers.Writer // only used while no child has a job
-	out    *os.File
+	reader     *workers.Reader
+	writer     *workers.Writer // only used while no child has a job
+	out        *os.File
+	sampleRate int
+	ready      *child // waits for a job
 }
 
 // serve keeps a child ready, also while another one has a job, so that no job waits for a fork. The children write the
 // answers.
-func (s *server) serve() error {
-	ready, err := fork(s.out)
-	if err != nil {
+func (s *server) serve() (err error) {
+	if s.ready, err = fork(s.out); err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, s.ready.dismiss()) }()
 	for {
-		next, err := s.nextOrder()
+		t, err := s.nextTask()
 		if err != nil {
-			return errors.Join(ignoreEnd(err), ready.dismiss())
+			return ignoreEnd(err)
 		}
-		busy := ready
-		if err := busy.give(next); err != nil {
-			return errors.Join(err, busy.dismiss())
-		}
-		ready, err = fork(s.out)
-		if err := errors.Join(err, busy.dismiss()); err != nil {
-			return errors.Join(err, ready.dismiss())
+		if err := s.answer(t); err != nil {
+			return err
 		}
 	}
 }
 
-// nextOrder waits for a job and refuses those that espeak-ng must not see.
-func (s *server) nextOrder() (order, error) {
+func (s *server) answer(t task) error {
+	o := t.order(s.sampleRate)
+	if t.careful {
+		safe, err := s.makeSafe(t, o)
+		if err != nil {
+			return err
+		}
+		o = safe
+	}
+	return errors.Join(s.carryOut(o))
+}
+
+// carryOut gives an order to a child, gets the next child ready meanwhile, and tells whether the first one died.
+func (s *server) carryOut(o order) (died, err error) {
+	busy := s.ready
+	s.ready = nil
+	died = busy.give(o)
+	s.ready, err = fork(s.out)
+	return errors.Join(died, busy.dismiss()), err
+}
+
+// nextTask waits for a job and refuses those that espeak-ng must not see.
+func (s *server) nextTask() (task, error) {
 	for {
 		frame, err := s.reader.Read()
 		if err != nil {
-			return order{}, err
+			return task{}, err
 		}
-		o, err := prepare(frame)
+		t, err := prepare(frame)
 		if err == nil {
-			return o, nil
+			return t, nil
 		}
-		refusal := workers.Frame{Kind: engineproto.KindRefused, Payload: []byte(err.Error())}
-		if err := s.writer.Write(refusal); err != nil {
-			return order{}, err
+		if err := s.refuse(err); err != nil {
+			return task{}, err
 		}
 	}
+}
+
+func (s *server) refuse(why error) error {
+	return s.writer.Write(workers.Frame{Kind: engineproto.KindRefused, Payload: []byte(why.Error())})
 }
 
 func ignoreEnd(err error) error {
@@ -89,41 +105,3 @@ func ignoreEnd(err error) error {
 	}
 	return fmt.Errorf("reading a job: %w", err)
 }
-
-// order is a job in the terms of espeak-ng.
-type order struct {
-	voice    string // such as "gmw/en-US+f2"
-	rate     int    // words per minute
-	endPause bool
-	text     string
-	breaks   []uint32 // see cleanText
-}
-
-// prepare checks everything that reaches espeak-ng: SetVoiceByName takes any name, overflows a buffer on long ones
-// and opens whatever file a path leads to.
-func prepare(frame workers.Frame) (order, error) {
-	job, err := engineproto.ParseJob(frame)
-	if err != nil {
-		return order{}, err
-	}
-	language, ok := languageFiles[job.Language]
-	if !ok {
-		return order{}, errors.New("the language is not on the list")
-	}
-	if !speech.IsVariant(job.Variant) {
-		return order{}, errors.New("the voice is not on the list")
-	}
-	if !(job.Speed >= engineproto.SlowestSpeed && job.Speed <= speech.MaxSpeed) { // refuses NaN too
-		return order{}, errors.New("the speed is out of range")
-	}
-	if len(job.Text) > engineproto.MaxTextBytes {
-		return order{}, errors.New("the text is too long")
-	}
-	text, breaks := cleanText(job.Text)
-	return order{
-		voice: language + "+" + job.Variant, rate: wordsPerMinute(job.Speed), endPause: !job.NoPause,
-		text: text, breaks: breaks,
-	}, nil
-}
-
-func wordsPerMinute(speed float64) int { return int(math.Round(normalRate * speed)) }

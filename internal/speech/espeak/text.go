@@ -14,7 +14,7 @@ const (
 
 // cleanText replaces what espeak-ng takes for commands (control characters, its private use characters) by spaces, one
 // for one so that positions stay, and cuts very long words by added spaces, whose code point indices it returns.
-func cleanText(text string) (cleaned string, breaks []uint32) {
+func cleanText(text []rune) (cleaned string, breaks []uint32) {
 	var out strings.Builder
 	out.Grow(len(text) + 1)
 	var position uint32

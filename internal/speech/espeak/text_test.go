@@ -31,7 +31,7 @@ func TestCleanText(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			text, breaks := cleanText(test.given)
+			text, breaks := cleanText([]rune(test.given))
 			require.Equal(t, test.then, text)
 			require.Equal(t, test.breaks, breaks)
 		})
@@ -42,7 +42,7 @@ func TestCleanTextOfAnyText(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		runes := rapid.OneOf(rapid.Rune(), rapid.SampledFrom([]rune{'x', 'x', 'x', '你', '\u0301', ' ', '\x00'}))
 		given := rapid.StringOfN(runes, 0, rapid.SampledFrom([]int{5, 300}).Draw(t, "size"), -1).Draw(t, "text")
-		text, breaks := cleanText(given)
+		text, breaks := cleanText([]rune(given))
 
 		require.True(t, utf8.ValidString(text))
 		for word := range strings.FieldsSeq(text) {
@@ -76,17 +76,22 @@ func TestEveryEngineLanguageHasAFile(t *testing.T) {
 func FuzzPrepare(f *testing.F) {
 	f.Add([]byte(`{"text":"hi","variant":"f2","language":"en-us","speed":1}`))
 	f.Add([]byte(`{"text":"hi","variant":"../x","language":"en-us+f2","speed":-1}`))
+	f.Add([]byte(`{"text":"hi","variant":"f2","language":"en-us","speed":1,"phrases":[{"runes":2,"range":2,"rate":1.25,"pitch":6,"gain":4,"gap":0.1,"pause":2}]}`))
 	f.Fuzz(func(t *testing.T, payload []byte) {
-		o, err := prepare(workers.Frame{Kind: 'j', Payload: payload})
+		prepared, err := prepare(workers.Frame{Kind: 'j', Payload: payload})
 		if err != nil {
 			return
 		}
-		file, variant, ok := strings.Cut(o.voice, "+")
-		require.True(t, ok)
-		require.True(t, speech.IsVariant(variant))
-		require.Contains(t, languageFiles, strings.ToLower(languageOf(file)))
-		require.True(t, o.rate >= 80 && o.rate <= 350, o.rate)
-		require.NotContains(t, o.text, "\x00")
+		for _, p := range prepared.order(22050).parts {
+			file, variant, ok := strings.Cut(p.voice, "+")
+			require.True(t, ok)
+			require.True(t, speech.IsVariant(variant))
+			require.Contains(t, languageFiles, strings.ToLower(languageOf(file)))
+			require.True(t, p.rate >= 64 && p.rate <= 450, p.rate)
+			require.True(t, p.pitch >= 0 && p.pitch <= 100 && p.width >= 0 && p.width <= 100 && p.volume >= 0 && p.volume <= 200)
+			require.True(t, p.wordGap >= 0 && p.silence >= 0 && p.silence <= 1<<20)
+			require.NotContains(t, p.text, "\x00")
+		}
 	})
 }
 

@@ -1,6 +1,6 @@
-// Package stretch makes speech slower without changing its pitch, for speeds below the slowest of an engine. It is
-// WSOLA (Verhelst and Roelands, ICASSP 1993): windows of the input are laid out further apart, each taken from where it
-// fits best to the one before.
+// Package stretch makes speech slower or faster without changing its pitch, for speeds that an engine cannot do and for
+// exact lengths. It is WSOLA (Verhelst and Roelands, ICASSP 1993): windows of the input are laid out further apart or
+// closer together, each taken from where it fits best to the one before.
 package stretch
 
 import "encoding/binary"
@@ -32,7 +32,7 @@ type Stretcher struct {
 	hops     int
 }
 
-// New stretches samples at a rate in Hz by a factor above 1.
+// New stretches samples at a rate in Hz by a factor: above 1 they become slower, below 1 faster.
 func New(rate int, factor float64) *Stretcher {
 	half := max(rate*windowMS/2000, 8)
 	return &Stretcher{
@@ -50,10 +50,15 @@ func (s *Stretcher) Stretch(pcm []byte) []byte {
 		s.read++
 	}
 	var out []byte
-	for s.place()+s.search+2*s.half() <= s.read && s.previous+3*s.half() <= s.read {
+	for s.isReady() {
 		out = s.hop(out)
 	}
 	return out
+}
+
+// isReady tells whether the input reaches for another hop, and the hop not beyond what the input comes to.
+func (s *Stretcher) isReady() bool {
+	return s.place()+s.search+2*s.half() <= s.read && s.previous+3*s.half() <= s.read && s.wrote+s.half() <= s.Scale(s.read)
 }
 
 // Finish gives the last samples. All samples given are as many as were taken, times the factor, rounded down.

@@ -34,7 +34,7 @@ func crossings(pcm []byte) (n int) {
 }
 
 func TestAToneKeepsItsPitchAndLoudness(t *testing.T) {
-	for _, factor := range []float64{1.1, 1.5, 1.83, 2.5} {
+	for _, factor := range []float64{0.4, 0.66, 0.9, 1, 1.1, 1.5, 1.83, 2.5} {
 		s := stretch.New(rate, factor)
 		out := s.Stretch(tone(200, rate))
 		out = append(out, s.Finish()...)
@@ -52,7 +52,7 @@ func TestAToneKeepsItsPitchAndLoudness(t *testing.T) {
 
 func TestTheLengthIsExactAndHowTheInputIsCutDoesNotMatter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		factor := rapid.Float64Range(1.001, 3).Draw(t, "factor")
+		factor := rapid.Float64Range(0.3, 3).Draw(t, "factor")
 		input := tone(150, rapid.IntRange(0, 20000).Draw(t, "samples"))
 		whole := stretch.New(rate, factor)
 		want := append(whole.Stretch(input), whole.Finish()...)

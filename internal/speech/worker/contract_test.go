@@ -5,11 +5,22 @@ import (
 
 	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/speech/enginetest"
+	"github.com/recital-tts/recital/internal/speech/worker"
+	"github.com/recital-tts/recital/internal/speech/worker/workertest"
 )
 
-func TestEngineContract(t *testing.T) {
+func TestEspeakKeepsTheContract(t *testing.T) {
 	enginetest.Run(t, enginetest.Config{
 		Open:      func(t *testing.T, workers int) speech.Engine { return openPool(t, workers) },
 		Languages: speech.EngineLanguages(),
+	})
+}
+
+func TestFliteKeepsTheContract(t *testing.T) {
+	enginetest.Run(t, enginetest.Config{
+		Open: func(t *testing.T, workers int) speech.Engine {
+			return openConfig(t, worker.Config{Size: workers, Command: workertest.Flite(binary)})
+		},
+		Languages: []string{"en-us"},
 	})
 }

@@ -80,8 +80,8 @@ func (p *Pool) Speak(ctx context.Context, job speech.Job) (speech.Utterance, err
 		return nil, fmt.Errorf("%w: a segment of more than %d bytes", speech.ErrRefused, engineproto.MaxTextBytes)
 	}
 	t := &task{job: job, utterance: newUtterance(ctx, p.config.MaxAudioBytes), taken: make(chan error, 1)}
-	if job.Speed < engineproto.SlowestSpeed {
-		t.utterance.slower = stretch.New(p.sampleRate, engineproto.SlowestSpeed/job.Speed)
+	if speed := engineproto.EngineSpeed(job); speed > job.Speed {
+		t.utterance.slower = stretch.New(p.sampleRate, speed/job.Speed)
 	}
 	if err := p.queue.push(t); err != nil {
 		t.utterance.Close()

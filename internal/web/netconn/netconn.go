@@ -107,12 +107,16 @@ type Conn struct {
 	end      atomic.Pointer[func(cause error)]
 	used     atomic.Bool // a byte has been read
 	idle     atomic.Bool // between two requests
+	reader   atomic.Bool // somebody reads all the time
 	linger   atomic.Bool
 	closed   atomic.Bool
 }
 
 // SetIdle notes whether the connection waits for its next request.
 func (c *Conn) SetIdle(idle bool) { c.idle.Store(idle) }
+
+// SetReader notes that somebody reads from the connection all the time, and so learns by himself that the peer has gone.
+func (c *Conn) SetReader() { c.reader.Store(true) }
 
 // OnEnd names the function that ends the call in progress, nil for none.
 func (c *Conn) OnEnd(end *func(cause error)) { c.end.Store(end) }
@@ -127,7 +131,7 @@ func (c *Conn) End(cause error) {
 // CheckGone asks the socket, without taking anything from it, whether the peer has gone, and ends the call in progress
 // with ErrGone if so. A peer that has closed only its sending side counts as gone, as in net/http.
 func (c *Conn) CheckGone() {
-	if c.end.Load() != nil && c.gone() {
+	if c.end.Load() != nil && !c.reader.Load() && c.gone() {
 		c.End(ErrGone)
 	}
 }
@@ -174,6 +178,7 @@ func (c *Conn) Close() error {
 		return nil
 	}
 	defer c.listener.forget(c)
+	c.End(ErrGone) // of a call whose answer could not be written
 	if c.linger.Load() {
 		c.drain()
 	}

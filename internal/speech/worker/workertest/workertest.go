@@ -31,3 +31,8 @@ func Build() (path string, remove func(), err error) {
 func Command(path string) workers.Command {
 	return workers.Command{Path: path, Args: []string{"engine"}}
 }
+
+// Flite starts the binary as the second engine, for American English.
+func Flite(path string) workers.Command {
+	return workers.Command{Path: path, Args: []string{"flite"}}
+}

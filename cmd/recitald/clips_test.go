@@ -1,0 +1,342 @@
+package main_test
+
+import (
+	"encoding/base64"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/audio"
+	"github.com/recital-tts/recital/internal/audio/libav/libavtest"
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/eventlog/esdb"
+	"github.com/recital-tts/recital/internal/postgres"
+)
+
+// clip is a saved result as the interface shows it.
+type clip struct {
+	URL       string   `json:"url"`
+	Voice     string   `json:"voice"`
+	Timestamp int64    `json:"timestamp"`
+	Text      *string  `json:"text"`
+	Speed     *float64 `json:"speed"`
+	Language  *string  `json:"language"`
+	Debug     bool     `json:"debug"`
+}
+
+// id is part of the address: the interface has no field for it.
+func (c clip) id(t *testing.T) string {
+	t.Helper()
+	address, err := url.Parse(c.URL)
+	require.NoError(t, err)
+	return path.Base(path.Dir(address.Path))
+}
+
+type clipPage struct {
+	Clips      []clip `json:"clips"`
+	Page       int    `json:"page"`
+	PageSize   int    `json:"page_size"`
+	TotalClips int    `json:"total_clips"`
+	TotalPages int    `json:"total_pages"`
+}
+
+// clips is what GET /v1/account/clips shows right now.
+func (c customer) clips(t *testing.T) clipPage {
+	t.Helper()
+	answer := do(t, c.request(http.MethodGet, "/v1/account/clips", nil))
+	require.Equal(t, 200, answer.status, answer.text())
+	var page clipPage
+	answer.decode(t, &page)
+	return page
+}
+
+// fetch gets an address as a browser would: without a key.
+func fetch(t *testing.T, method, address string, headers ...string) reply {
+	t.Helper()
+	request, err := http.NewRequest(method, address, nil)
+	require.NoError(t, err)
+	for i := 0; i+1 < len(headers); i += 2 {
+		request.Header.Set(headers[i], headers[i+1])
+	}
+	return do(t, request)
+}
+
+func TestAClipIsSavedPlayedAndDeleted(t *testing.T) {
+	t.Parallel()
+	data := dataFolder(t)
+	s := start(t, data)
+	c, stranger := s.openAccount("indie"), s.openAccount("indie")
+	const text = "Zyzzogeton walks by the river. It is a cicada, and it sings when the sun is high."
+
+	// given results that were saved, and one that was not
+	sounds := map[string][]byte{} // by clip
+	formats := map[string]audio.Format{}
+	for _, format := range []audio.Format{audio.MP3, audio.WAV, audio.WebM} {
+		spoken := c.post(t, bytesRoute, order{
+			"text": text, "voice": "zeke", "format": format, "speed": 1.25, "seed": 7, "debug": true,
+			"original_text": "Zyzzogeton geht am Fluss entlang.", "original_language": "de", "solver": "Zyzzogeton",
+		})
+		require.Equal(t, 200, spoken.status, spoken.text())
+		id := spoken.header.Get("X-Clip-Id")
+		sounds[id], formats[id] = spoken.body, format
+	}
+	detailed := c.post(t, detailedRoute, order{"text": text, "voice": "zeke", "speed": 1.25, "debug": "true", "format": "wav"})
+	require.Equal(t, 200, detailed.status)
+	var r recording
+	detailed.decode(t, &r)
+	sounds[detailed.header.Get("X-Clip-Id")], formats[detailed.header.Get("X-Clip-Id")] = r.sound(t), audio.WAV
+	plain := c.post(t, bytesRoute, order{"text": text, "voice": "zeke"})
+	require.Equal(t, 200, plain.status)
+	require.Empty(t, plain.header.Get("X-Clip-Id"))
+
+	// then they are listed as soon as the replies have ended
+	page := c.clips(t)
+	require.Equal(t, 4, page.TotalClips)
+	require.Len(t, page.Clips, 4)
+	require.Zero(t, stranger.clips(t).TotalClips)
+
+	// and they are all there after a restart
+	s.interrupt()
+	s = start(t, data)
+	c, stranger = c.at(s), stranger.at(s)
+	page = c.clips(t)
+	require.Equal(t, clipPage{Clips: page.Clips, Page: 1, PageSize: 12, TotalClips: 4, TotalPages: 1}, page)
+	for _, shown := range page.Clips {
+		require.Equal(t, text, *shown.Text)
+		require.Equal(t, "zeke", shown.Voice)
+		require.Equal(t, 1.25, *shown.Speed)
+		require.Equal(t, "en-us", *shown.Language)
+		require.True(t, shown.Debug)
+		require.True(t, strings.HasPrefix(shown.URL, s.address), shown.URL)
+		s.requirePlays(shown, sounds[shown.id(t)], formats[shown.id(t)])
+
+		// who knows the id may see it
+		one := fetch(t, http.MethodGet, s.address+"/v1/account/clip/"+shown.id(t))
+		require.Equal(t, 200, one.status, one.text())
+		var same clip
+		one.decode(t, &same)
+		require.Equal(t, shown, same)
+	}
+
+	// and what was said is nowhere in clear
+	s.requireSealed("Zyzzogeton")
+
+	// when they are deleted by others, then they stay
+	for _, shown := range page.Clips {
+		refused := do(t, stranger.request(http.MethodDelete, "/v1/account/clip/"+shown.id(t), nil))
+		require.Equal(t, 404, refused.status, refused.text())
+	}
+	require.Equal(t, 4, c.clips(t).TotalClips)
+
+	// when they are deleted, then they are gone, with their audio
+	for i, shown := range page.Clips {
+		deleted := do(t, c.request(http.MethodDelete, "/v1/account/clip/"+shown.id(t), nil))
+		require.Equal(t, 200, deleted.status, deleted.text())
+		require.JSONEq(t, `{"success":true}`, deleted.text())
+		require.Equal(t, 3-i, c.clips(t).TotalClips)
+		require.Equal(t, 404, fetch(t, http.MethodGet, shown.URL).status)
+		require.Equal(t, 404, fetch(t, http.MethodGet, s.address+"/v1/account/clip/"+shown.id(t)).status)
+		again := do(t, c.request(http.MethodDelete, "/v1/account/clip/"+shown.id(t), nil))
+		require.Equal(t, 404, again.status)
+		require.Len(t, s.blobFiles(), 3-i)
+	}
+	s.requireSealed("Zyzzogeton")
+}
+
+// requirePlays checks that a clip's address gives its audio, whole and in parts, to whoever has it and to nobody else.
+func (s *server) requirePlays(c clip, sound []byte, format audio.Format) {
+	t := s.t
+	t.Helper()
+	whole := fetch(t, http.MethodGet, c.URL)
+	require.Equal(t, 200, whole.status)
+	require.Equal(t, sound, whole.body, "what is played is what was said")
+	require.Equal(t, format.ContentType(), whole.header.Get("Content-Type"))
+	require.Equal(t, "bytes", whole.header.Get("Accept-Ranges"))
+	require.Equal(t, fmt.Sprint(len(sound)), whole.header.Get("Content-Length"))
+	decoded, err := libavtest.Decode(format, whole.body)
+	require.NoError(t, err)
+	require.Greater(t, decoded.Seconds(), 2.0)
+
+	part := fetch(t, http.MethodGet, c.URL, "Range", "bytes=100-299")
+	require.Equal(t, 206, part.status)
+	require.Equal(t, sound[100:300], part.body)
+	require.Equal(t, fmt.Sprintf("bytes 100-299/%d", len(sound)), part.header.Get("Content-Range"))
+	head := fetch(t, http.MethodHead, c.URL)
+	require.Equal(t, 200, head.status)
+	require.Equal(t, fmt.Sprint(len(sound)), head.header.Get("Content-Length"))
+
+	unsigned, _, _ := strings.Cut(c.URL, "?")
+	require.Equal(t, 422, fetch(t, http.MethodGet, unsigned).status)
+	require.Equal(t, 403, fetch(t, http.MethodGet, unsigned+"?sig=AAAAAAAAAAAAAAAAAAAAAA").status)
+}
+
+// blobFiles are the files that blobs are kept in, unfinished ones included.
+func (s *server) blobFiles() (files []string) {
+	s.t.Helper()
+	require.NoError(s.t, filepath.WalkDir(filepath.Join(s.data, "blobs"), func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			files = append(files, path)
+		}
+		return err
+	}))
+	return files
+}
+
+// requireSealed checks that a word is in no event, in no row and in no line of the log, not even encoded.
+func (s *server) requireSealed(word string) {
+	s.t.Helper()
+	requireAbsent := func(where, told string) {
+		require.NotContains(s.t, strings.ToLower(told), strings.ToLower(word), where)
+		for cut := range 3 { // base64 depends on where the word stands
+			encoded := base64.StdEncoding.EncodeToString([]byte(word)[cut : cut+6])
+			require.NotContains(s.t, told, encoded, where)
+		}
+	}
+	requireAbsent("the log", read(s.t, s.log))
+	log, err := esdb.Open(esdb.Config{Socket: filepath.Join(s.data, "eventnode", "node.sock"), Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(s.t, err)
+	defer log.Close()
+	saved := 0
+	subscription := log.Subscribe(s.t.Context(), eventlog.Start())
+	for delivery := range subscription.Deliveries() {
+		if delivery.Kind == eventlog.KindCaughtUp {
+			break
+		}
+		requireAbsent("event "+delivery.Event.Type, string(delivery.Event.Data)+string(delivery.Event.Metadata))
+		if delivery.Event.Type == "clip-saved" {
+			saved++
+		}
+	}
+	require.Equal(s.t, 4, saved, "the events of the clips were looked at")
+	for table, rows := range s.everyRow() {
+		requireAbsent("table "+table, rows)
+	}
+}
+
+// everyRow is all that Postgres holds, as text.
+func (s *server) everyRow() map[string]string {
+	s.t.Helper()
+	ctx := s.t.Context()
+	connection, err := pgx.Connect(ctx, postgres.SocketURL(filepath.Join(s.data, "postgres", "run"), postgres.Database))
+	require.NoError(s.t, err)
+	defer connection.Close(ctx)
+	found, err := connection.Query(ctx, `select format('%I.%I', schemaname, tablename) from pg_tables
+		where schemaname not in ('pg_catalog', 'information_schema')`)
+	require.NoError(s.t, err)
+	tables, err := pgx.CollectRows(found, pgx.RowTo[string])
+	require.NoError(s.t, err)
+	_, err = connection.Exec(ctx, `set bytea_output = 'escape'`) // bytes that are text are shown as text
+	require.NoError(s.t, err)
+	rows := map[string]string{}
+	for _, table := range tables {
+		var text *string
+		require.NoError(s.t, connection.QueryRow(ctx, `select string_agg(t::text, ' ') from `+table+` t`).Scan(&text))
+		if text != nil {
+			rows[table] = *text
+		}
+	}
+	require.NotEmpty(s.t, rows)
+	return rows
+}
+
+// record begins to save a long result, and takes the first bytes of it only.
+func (c customer) record(t *testing.T) io.Closer {
+	t.Helper()
+	wanted := long().order()
+	wanted["debug"] = true
+	client := slowly()
+	response, err := client.Do(c.request(http.MethodPost, bytesRoute, wanted.encode()))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = response.Body.Close() })
+	require.Equal(t, 200, response.StatusCode)
+	_, err = io.ReadFull(response.Body, make([]byte, 4<<10))
+	require.NoError(t, err)
+	return response.Body
+}
+
+func TestWhoHangsUpSavesNothing(t *testing.T) {
+	t.Parallel()
+	s := start(t, dataFolder(t))
+	c := s.openAccount("indie")
+
+	// when a client goes in the middle of what it wanted saved
+	stream := c.record(t)
+	s.eventually(func() bool { return len(s.blobFiles()) == 1 }) // it is being recorded
+	require.NoError(t, stream.Close())
+
+	// then nothing is left of it
+	s.requireSettledBooks()
+	s.eventually(func() bool { return len(s.blobFiles()) == 0 })
+	require.Zero(t, c.clips(t).TotalClips)
+}
+
+func TestAKilledRecitaldLeavesNoClipWithoutAudioAndNoHalfAudio(t *testing.T) {
+	t.Parallel()
+	data := dataFolder(t)
+	s := start(t, data)
+	c := s.openAccount("indie")
+	saved := c.post(t, bytesRoute, order{"text": prose(200), "voice": "leah", "debug": true})
+	require.Equal(t, 200, saved.status)
+
+	// given a recitald that is killed while it records
+	c.record(t)
+	s.eventually(func() bool { return len(s.blobFiles()) == 2 })
+	s.kill()
+	require.Len(t, s.blobFiles(), 2)
+
+	// when it starts again, then what was saved is there and nothing else
+	s = start(t, data)
+	c = c.at(s)
+	require.Len(t, s.blobFiles(), 1)
+	page := c.clips(t)
+	require.Equal(t, 1, page.TotalClips)
+	require.Equal(t, saved.body, fetch(t, http.MethodGet, page.Clips[0].URL).body)
+}
+
+func TestClipsThatLostTheirKeysCanStillBePlayedAndDeleted(t *testing.T) {
+	t.Parallel()
+	data := dataFolder(t)
+	s := start(t, data)
+	c := s.openAccount("indie")
+	saved := c.post(t, bytesRoute, order{"text": prose(50), "voice": "leah", "debug": true})
+	require.Equal(t, 200, saved.status)
+
+	// given a Postgres that was lost, and the keyring with it
+	s.kill()
+	s.losePostgres()
+	s = start(t, data)
+	c = c.at(s)
+	s.eventually(func() bool { return c.clips(t).TotalClips == 1 })
+
+	// then the text is gone, and the rest is as it was
+	lost := c.clips(t).Clips[0]
+	require.Nil(t, lost.Text)
+	require.Equal(t, saved.body, fetch(t, http.MethodGet, lost.URL).body)
+	require.Equal(t, 200, do(t, c.request(http.MethodDelete, "/v1/account/clip/"+lost.id(t), nil)).status)
+	require.Empty(t, s.blobFiles())
+
+	// and what is saved from then on can be read
+	require.Equal(t, 200, c.post(t, bytesRoute, order{"text": prose(50), "voice": "leah", "debug": true}).status)
+	require.Equal(t, prose(50), *c.clips(t).Clips[0].Text)
+
+	// but not with another master key
+	s.interrupt()
+	require.NoError(t, os.WriteFile(filepath.Join(data, "master-key"), []byte(strings.Repeat("ab", 32)), 0o600))
+	refused := prepare(t, data)
+	refused.launch([]string{"--http-addr=127.0.0.1:0", "--admin-addr=127.0.0.1:0", "--data-dir=" + data})
+	t.Cleanup(refused.kill)
+	refused.awaitEnd()
+	require.Error(t, refused.err)
+	require.Contains(t, read(t, refused.log), "another master key")
+}

@@ -1,0 +1,46 @@
+package main_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/audio"
+	"github.com/recital-tts/recital/internal/audio/libav/libavtest"
+)
+
+func TestVoicesAreListedAndHeard(t *testing.T) {
+	t.Parallel()
+	s := start(t, dataFolder(t))
+	c := s.openAccount("free")
+
+	// when the voices are listed
+	answer := do(t, c.request(http.MethodGet, "/v1/ai/voice/list?starred=False&owner=all", nil))
+	require.Equal(t, 200, answer.status, answer.text())
+	var voices []struct {
+		ID         string `json:"id"`
+		PreviewURL string `json:"preview_url"`
+	}
+	answer.decode(t, &voices)
+	require.Len(t, voices, 9)
+
+	// then each can be heard by whoever has its address, and sounds like no other
+	heard := map[string]string{}
+	for _, voice := range voices {
+		preview := fetch(t, http.MethodGet, voice.PreviewURL)
+		require.Equal(t, 200, preview.status, preview.text())
+		require.Equal(t, "audio/mpeg", preview.header.Get("Content-Type"))
+		decoded, err := libavtest.Decode(audio.MP3, preview.body)
+		require.NoError(t, err)
+		require.Greater(t, decoded.Seconds(), 2.0)
+		require.Empty(t, heard[string(preview.body)], "%s sounds like another one", voice.ID)
+		heard[string(preview.body)] = voice.ID
+
+		tag := preview.header.Get("Etag")
+		require.Equal(t, http.StatusNotModified, fetch(t, http.MethodGet, voice.PreviewURL, "If-None-Match", tag).status)
+	}
+
+	// and nobody pays for it
+	require.Zero(t, c.usage(t))
+}

@@ -1,0 +1,22 @@
+package clip
+
+// State is a clip. The zero State is one that was never saved.
+type State struct {
+	Account string
+	Blob    string
+	Deleted bool
+}
+
+// Exists tells whether the clip was saved and not deleted.
+func (s State) Exists() bool { return s.Account != "" && !s.Deleted }
+
+// Evolve folds an event into the state.
+func Evolve(s State, event Event) State {
+	switch e := event.(type) {
+	case Saved:
+		s.Account, s.Blob = e.Account, e.Blob
+	case Deleted:
+		s.Deleted = true
+	}
+	return s
+}

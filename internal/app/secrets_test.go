@@ -1,0 +1,73 @@
+package app
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestTheKeysOfADevFolderAreMadeOnce(t *testing.T) {
+	dir := t.TempDir()
+	first, second, other := inFolder(dir), inFolder(dir), inFolder(t.TempDir())
+	for _, a := range []*App{first, second, other} {
+		require.NoError(t, a.readSecrets(t.Context()))
+	}
+	require.Equal(t, first.secrets, second.secrets)
+	for _, pair := range [][2][]byte{
+		{first.secrets.master, other.secrets.master}, {first.secrets.links, other.secrets.links}, {first.secrets.addresses, other.secrets.addresses},
+		{first.secrets.links, first.secrets.addresses}, {first.secrets.master, first.secrets.links},
+	} {
+		require.Len(t, pair[0], 32)
+		require.NotEqual(t, pair[0], pair[1])
+	}
+	require.ElementsMatch(t, []string{"master-key", "signing-key"}, names(t, dir))
+	for _, name := range names(t, dir) {
+		info, err := os.Stat(filepath.Join(dir, name))
+		require.NoError(t, err)
+		assert.EqualValues(t, 0o600, info.Mode().Perm())
+	}
+}
+
+func TestTheConfiguredKeysAreReadAndNeverWritten(t *testing.T) {
+	digits := func(pair string) string { return strings.Repeat(pair, 32) }
+	for _, c := range []struct {
+		name            string
+		master, signing string // of the files; "-" is a file that is not there
+		says            []string
+	}{
+		{"two keys", digits("0a") + "\n", digits("0b"), nil},
+		{"capital digits", digits("0A"), digits("0B"), nil},
+		{"no file", digits("0a"), "-", []string{"reading the signing-key", "no such file"}},
+		{"an empty file", "", digits("0b"), []string{"master-key holds no key", "64 hex digits"}},
+		{"a short one", digits("0a")[:32], digits("0b"), []string{"master-key holds no key", "openssl rand -hex 32"}},
+		{"a long one", digits("0a") + "0a", digits("0b"), []string{"master-key holds no key"}},
+		{"what is not hex", strings.Repeat("secret!!", 8), digits("0b"), []string{"master-key holds no key"}},
+		{"one for both", digits("0a"), digits("0A") + "\n", []string{"are the same"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			files := t.TempDir()
+			a := inFolder(t.TempDir())
+			a.cfg.MasterKeyFile = filepath.Join(files, "master-key")
+			a.cfg.SigningKeyFile = filepath.Join(files, "signing-key")
+			write(t, a.cfg.MasterKeyFile, c.master)
+			write(t, a.cfg.SigningKeyFile, c.signing)
+			before := names(t, files)
+			err := a.readSecrets(t.Context())
+			assert.Equal(t, before, names(t, files))
+			assert.Empty(t, names(t, a.cfg.DataDir))
+			if c.says == nil {
+				require.NoError(t, err)
+				return
+			}
+			require.Error(t, err)
+			for _, part := range c.says {
+				assert.ErrorContains(t, err, part)
+			}
+			assert.NotContains(t, err.Error(), "secret!!")
+		})
+	}
+}

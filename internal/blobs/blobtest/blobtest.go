@@ -1,0 +1,383 @@
+// Package blobtest is the contract suite that every blobs.Store passes.
+package blobtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/blobs"
+)
+
+// patience bounds a test on a machine that is busy; nothing is timed.
+const patience = time.Minute
+
+const (
+	alice blobs.Owner = "clip-0123456789abcdef"
+	bob   blobs.Owner = "clip-fedcba9876543210"
+)
+
+// absent is an address that nothing was put at.
+var absent = blobs.NewAddress(alice, strings.Repeat("0", 64))
+
+// Run runs the suite. open gives an empty store; called again in one test it gives the same store anew, as another process
+// would see it.
+func Run(t *testing.T, open func(t *testing.T) blobs.Store) {
+	tests := []struct {
+		name string
+		test func(*testing.T, *bench)
+	}{
+		{"put/keeps every byte", putKeepsBytes},
+		{"put/lasts", putLasts},
+		{"put/the same again gives the same address", putAgain},
+		{"put/the same at once is one blob", putAtOnce},
+		{"put/other content has another address", putOther},
+		{"put/owners share nothing", putOwners},
+		{"put/refuses what is no owner", putNoOwner},
+		{"put/of what breaks off keeps nothing", putBroken},
+		{"put/ends with its context", putEnds},
+		{"put/with an ended context keeps nothing", putEnded},
+		{"put/takes bounded memory", putBounded},
+		{"open/reads ranges", openRanges},
+		{"open/past the end reads nothing", openPastEnd},
+		{"open/refuses negative ranges", openNegative},
+		{"open/many readers at once", openManyReaders},
+		{"open/ends with its context", openEnds},
+		{"delete/removes", deleteRemoves},
+		{"delete/of what is not there succeeds", deleteAbsent},
+		{"delete/leaves others", deleteLeavesOthers},
+		{"delete/and put again", deleteThenPut},
+		{"list/shows all", listShowsAll},
+		{"list/stops early", listStopsEarly},
+		{"list/ends with its context", listEnds},
+		{"addresses/that are none reach nothing", badAddresses},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			t.Cleanup(cancel)
+			test.test(t, &bench{Store: open(t), ctx: ctx, again: open})
+		})
+	}
+}
+
+type bench struct {
+	blobs.Store
+	ctx   context.Context
+	again func(t *testing.T) blobs.Store
+}
+
+func (b *bench) put(t *testing.T, owner blobs.Owner, content string) blobs.Blob {
+	t.Helper()
+	blob, err := b.Put(b.ctx, owner, strings.NewReader(content))
+	require.NoError(t, err)
+	return blob
+}
+
+func (b *bench) read(t *testing.T, address blobs.Address, offset, length int64) string {
+	t.Helper()
+	reader, err := b.Open(b.ctx, address, offset, length)
+	require.NoError(t, err)
+	content, err := io.ReadAll(reader)
+	require.NoError(t, err)
+	require.NoError(t, reader.Close())
+	return string(content)
+}
+
+func (b *bench) list(t *testing.T) map[blobs.Address]int64 {
+	t.Helper()
+	sizes := map[blobs.Address]int64{}
+	for blob, err := range b.List(b.ctx) {
+		require.NoError(t, err)
+		require.NotContains(t, sizes, blob.Address, "listed twice")
+		sizes[blob.Address] = blob.Size
+	}
+	return sizes
+}
+
+func (b *bench) requireNothing(t *testing.T) {
+	t.Helper()
+	require.Empty(t, b.list(t))
+}
+
+func putKeepsBytes(t *testing.T, b *bench) {
+	every := make([]byte, 256)
+	for i := range every {
+		every[i] = byte(i)
+	}
+	for _, content := range []string{"", "a", string(every), strings.Repeat(string(every), 5_000) + "odd"} {
+		begun := time.Now().Add(-time.Minute) // clocks of stores may be other clocks
+		blob := b.put(t, alice, content)
+		require.NoError(t, blob.Address.Check())
+		require.Equal(t, alice, blob.Address.Owner())
+		require.EqualValues(t, len(content), blob.Size)
+		require.True(t, blob.Stored.After(begun))
+		require.Equal(t, content, b.read(t, blob.Address, 0, blob.Size))
+		stat, err := b.Stat(b.ctx, blob.Address)
+		require.NoError(t, err)
+		require.Equal(t, blob, stat)
+	}
+}
+
+func putLasts(t *testing.T, b *bench) {
+	blob := b.put(t, alice, "what was said")
+	b.Store = b.again(t)
+	require.Equal(t, "what was said", b.read(t, blob.Address, 0, 100))
+	require.Equal(t, map[blobs.Address]int64{blob.Address: blob.Size}, b.list(t))
+	require.Equal(t, blob.Address, b.put(t, alice, "what was said").Address)
+}
+
+func putAgain(t *testing.T, b *bench) {
+	first, second := b.put(t, alice, "twice"), b.put(t, alice, "twice")
+	require.Equal(t, first.Address, second.Address)
+	require.Len(t, b.list(t), 1)
+	require.Equal(t, "twice", b.read(t, first.Address, 0, 5))
+}
+
+func putAtOnce(t *testing.T, b *bench) {
+	content := strings.Repeat("at once ", 10_000)
+	var group sync.WaitGroup
+	addresses := make([]blobs.Address, 16)
+	for i := range addresses {
+		group.Go(func() {
+			blob, err := b.Put(b.ctx, alice, strings.NewReader(content))
+			assert.NoError(t, err)
+			addresses[i] = blob.Address
+		})
+	}
+	group.Wait()
+	for _, address := range addresses {
+		require.Equal(t, addresses[0], address)
+	}
+	require.Equal(t, map[blobs.Address]int64{addresses[0]: int64(len(content))}, b.list(t))
+	require.Equal(t, content, b.read(t, addresses[0], 0, int64(len(content))))
+}
+
+func putOther(t *testing.T, b *bench) {
+	require.NotEqual(t, b.put(t, alice, "one").Address, b.put(t, alice, "two").Address)
+	require.Len(t, b.list(t), 2)
+}
+
+func putOwners(t *testing.T, b *bench) {
+	hers, his := b.put(t, alice, "the same"), b.put(t, bob, "the same")
+	require.NotEqual(t, hers.Address, his.Address)
+	require.NotEqual(t, hers.Address.Hash(), his.Address.Hash(), "nobody learns from a hash what others keep")
+	require.NoError(t, b.Delete(b.ctx, hers.Address))
+	require.Equal(t, "the same", b.read(t, his.Address, 0, 100))
+}
+
+func putNoOwner(t *testing.T, b *bench) {
+	for _, owner := range []blobs.Owner{"", "clip-", "clip", "../clip-0123456789", "clip-../../../etc", "clip-01234567\n", "Clip-0123456789", "clip-0123456789.0"} {
+		_, err := b.Put(b.ctx, owner, strings.NewReader("x"))
+		require.ErrorIs(t, err, blobs.ErrAddress, "%q", owner)
+	}
+	b.requireNothing(t)
+}
+
+var errBroken = errors.New("the source broke")
+
+func putBroken(t *testing.T, b *bench) {
+	source := io.MultiReader(strings.NewReader(strings.Repeat("much ", 100_000)), &broken{})
+	_, err := b.Put(b.ctx, alice, source)
+	require.ErrorIs(t, err, errBroken)
+	b.requireNothing(t)
+}
+
+type broken struct{}
+
+func (broken) Read([]byte) (int, error) { return 0, errBroken }
+
+func putEnds(t *testing.T, b *bench) {
+	ctx, cancel := context.WithCancel(b.ctx)
+	defer cancel()
+	_, err := b.Put(ctx, alice, endless{then: cancel})
+	require.ErrorIs(t, err, context.Canceled)
+	b.requireNothing(t)
+}
+
+// endless never ends by itself; then is called at each read.
+type endless struct{ then func() }
+
+func (e endless) Read(p []byte) (int, error) {
+	e.then()
+	return len(p), nil
+}
+
+func putEnded(t *testing.T, b *bench) {
+	ctx, cancel := context.WithCancel(b.ctx)
+	cancel()
+	_, err := b.Put(ctx, alice, strings.NewReader("late"))
+	require.ErrorIs(t, err, context.Canceled)
+	b.requireNothing(t)
+}
+
+func putBounded(t *testing.T, b *bench) {
+	const size = 64 << 20
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	blob, err := b.Put(b.ctx, alice, io.LimitReader(endless{then: func() {}}, size))
+	require.NoError(t, err)
+	runtime.ReadMemStats(&after)
+	require.EqualValues(t, size, blob.Size)
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(size/4), "bytes that were allocated")
+}
+
+func openRanges(t *testing.T, b *bench) {
+	content := "0123456789"
+	address := b.put(t, alice, content).Address
+	for offset := range len(content) {
+		for length := range len(content) + 3 {
+			want := content[offset:min(offset+length, len(content))]
+			require.Equal(t, want, b.read(t, address, int64(offset), int64(length)), "%d bytes from %d", length, offset)
+		}
+	}
+	require.Equal(t, content, b.read(t, address, 0, 1<<62))
+}
+
+func openPastEnd(t *testing.T, b *bench) {
+	address := b.put(t, alice, "short").Address
+	for _, offset := range []int64{5, 6, 1 << 40} {
+		require.Empty(t, b.read(t, address, offset, 10))
+	}
+}
+
+func openNegative(t *testing.T, b *bench) {
+	address := b.put(t, alice, "short").Address
+	for _, r := range [][2]int64{{-1, 1}, {0, -1}} {
+		_, err := b.Open(b.ctx, address, r[0], r[1])
+		require.Error(t, err)
+	}
+}
+
+func openManyReaders(t *testing.T, b *bench) {
+	content := strings.Repeat("many readers ", 20_000)
+	address := b.put(t, alice, content).Address
+	var group sync.WaitGroup
+	for i := range 16 {
+		group.Go(func() {
+			reader, err := b.Open(b.ctx, address, int64(i), 100_000)
+			if !assert.NoError(t, err) {
+				return
+			}
+			defer reader.Close()
+			got, err := io.ReadAll(reader)
+			assert.NoError(t, err)
+			assert.Equal(t, content[i:i+100_000], string(got))
+		})
+	}
+	group.Wait()
+}
+
+func openEnds(t *testing.T, b *bench) {
+	address := b.put(t, alice, strings.Repeat("x", 1<<20)).Address
+	ctx, cancel := context.WithCancel(b.ctx)
+	reader, err := b.Open(ctx, address, 0, 1<<20)
+	require.NoError(t, err)
+	defer reader.Close()
+	_, err = io.ReadFull(reader, make([]byte, 10))
+	require.NoError(t, err)
+	cancel()
+	_, err = io.Copy(io.Discard, reader)
+	require.ErrorIs(t, err, context.Canceled)
+	_, err = b.Open(ctx, address, 0, 1)
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+func (b *bench) requireAbsent(t *testing.T, address blobs.Address) {
+	t.Helper()
+	_, err := b.Stat(b.ctx, address)
+	require.ErrorIs(t, err, blobs.ErrNotFound)
+	_, err = b.Open(b.ctx, address, 0, 1)
+	require.ErrorIs(t, err, blobs.ErrNotFound)
+}
+
+func deleteRemoves(t *testing.T, b *bench) {
+	address := b.put(t, alice, "to be forgotten").Address
+	require.NoError(t, b.Delete(b.ctx, address))
+	b.requireAbsent(t, address)
+	b.requireNothing(t)
+}
+
+func deleteAbsent(t *testing.T, b *bench) {
+	b.requireAbsent(t, absent)
+	require.NoError(t, b.Delete(b.ctx, absent))
+	address := b.put(t, alice, "twice").Address
+	require.NoError(t, b.Delete(b.ctx, address))
+	require.NoError(t, b.Delete(b.ctx, address))
+}
+
+func deleteLeavesOthers(t *testing.T, b *bench) {
+	gone, kept := b.put(t, alice, "gone"), b.put(t, alice, "kept")
+	require.NoError(t, b.Delete(b.ctx, gone.Address))
+	require.Equal(t, "kept", b.read(t, kept.Address, 0, 4))
+	require.Equal(t, map[blobs.Address]int64{kept.Address: 4}, b.list(t))
+}
+
+func deleteThenPut(t *testing.T, b *bench) {
+	address := b.put(t, alice, "back").Address
+	require.NoError(t, b.Delete(b.ctx, address))
+	require.Equal(t, address, b.put(t, alice, "back").Address)
+	require.Equal(t, "back", b.read(t, address, 0, 4))
+}
+
+func listShowsAll(t *testing.T, b *bench) {
+	want := map[blobs.Address]int64{}
+	for i := range 700 { // more than are read at once
+		blob := b.put(t, alice, fmt.Sprint("number ", i))
+		want[blob.Address] = blob.Size
+	}
+	require.Equal(t, want, b.list(t))
+}
+
+func listStopsEarly(t *testing.T, b *bench) {
+	for i := range 10 {
+		b.put(t, alice, fmt.Sprint(i))
+	}
+	seen := 0
+	for _, err := range b.List(b.ctx) {
+		require.NoError(t, err)
+		if seen++; seen == 3 {
+			break
+		}
+	}
+	require.Equal(t, 3, seen)
+}
+
+func listEnds(t *testing.T, b *bench) {
+	b.put(t, alice, "one")
+	ctx, cancel := context.WithCancel(b.ctx)
+	cancel()
+	var last error
+	for _, err := range b.List(ctx) {
+		last = err
+	}
+	require.ErrorIs(t, last, context.Canceled)
+}
+
+func badAddresses(t *testing.T, b *bench) {
+	hash := strings.Repeat("0", 64)
+	good := b.put(t, alice, "good").Address
+	for _, address := range []blobs.Address{
+		"", ".", "..", "/etc/passwd", "../../etc/passwd", "clip-0123456789abcdef", blobs.Address(hash),
+		blobs.NewAddress("clip-0123456789abcdef", hash[1:]), blobs.NewAddress("clip-0123456789abcdef", "../"+hash[3:]),
+		blobs.NewAddress("../clip-0123456789abcdef", hash), blobs.NewAddress("clip-0123456789abcdef", strings.ToUpper("abcdef"+hash[6:])),
+		good + "/..", good + "\x00", good + "\n", "\n" + good,
+	} {
+		_, err := b.Stat(b.ctx, address)
+		require.ErrorIs(t, err, blobs.ErrAddress, "%q", address)
+		_, err = b.Open(b.ctx, address, 0, 1)
+		require.ErrorIs(t, err, blobs.ErrAddress, "%q", address)
+		require.ErrorIs(t, b.Delete(b.ctx, address), blobs.ErrAddress, "%q", address)
+	}
+	require.Equal(t, "good", b.read(t, good, 0, 10))
+}

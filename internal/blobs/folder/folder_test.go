@@ -1,0 +1,255 @@
+package folder_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/internal/blobs"
+	"github.com/recital-tts/recital/internal/blobs/blobtest"
+	"github.com/recital-tts/recital/internal/blobs/folder"
+)
+
+const owner blobs.Owner = "clip-0123456789abcdef"
+
+var key = bytes.Repeat([]byte{7}, 32)
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(dieVariable); dir != "" {
+		dieWriting(dir)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func open(t testing.TB, dir, instance string) *folder.Store {
+	t.Helper()
+	store, err := folder.Open(folder.Config{Dir: dir, Key: key, Instance: instance, Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	return store
+}
+
+func put(t testing.TB, store *folder.Store, content string) blobs.Blob {
+	t.Helper()
+	blob, err := store.Put(t.Context(), owner, strings.NewReader(content))
+	require.NoError(t, err)
+	return blob
+}
+
+// files are the paths of all files in a folder.
+func files(t testing.TB, dir string) (paths []string) {
+	t.Helper()
+	require.NoError(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			paths = append(paths, path)
+		}
+		return err
+	}))
+	return paths
+}
+
+func TestTheContract(t *testing.T) {
+	folders := map[string]string{} // by test
+	blobtest.Run(t, func(t *testing.T) blobs.Store {
+		if folders[t.Name()] == "" {
+			folders[t.Name()] = filepath.Join(t.TempDir(), "blobs")
+		}
+		return open(t, folders[t.Name()], "a")
+	})
+}
+
+// dieVariable tells the test binary to be a writer that dies in the middle of a blob.
+const dieVariable = "RECITAL_TEST_DIE_WRITING"
+
+func dieWriting(dir string) {
+	store, err := folder.Open(folder.Config{Dir: dir, Key: key, Instance: "killed", Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	source := io.MultiReader(strings.NewReader(strings.Repeat("half ", 100_000)), killer{})
+	_, err = store.Put(context.Background(), owner, source)
+	fmt.Println("still alive", err)
+	os.Exit(1)
+}
+
+func TestACrashLeavesNoHalfBlobAndTheNextStartCleansUp(t *testing.T) {
+	// given a process that was killed while it wrote
+	dir := t.TempDir()
+	crash := exec.Command(os.Args[0])
+	crash.Env = append(os.Environ(), dieVariable+"="+dir)
+	output, err := crash.CombinedOutput()
+	var died *exec.ExitError
+	require.ErrorAs(t, err, &died, "%s", output)
+	require.Equal(t, syscall.SIGKILL, died.Sys().(syscall.WaitStatus).Signal(), "%s", output)
+	require.Len(t, files(t, dir), 1)
+
+	// then another instance, which may run beside it, sees no blob and leaves the file alone
+	other := open(t, dir, "other")
+	for range other.List(t.Context()) {
+		require.Fail(t, "half a blob is listed")
+	}
+	require.Len(t, files(t, dir), 1)
+
+	// and the same instance removes it
+	store := open(t, dir, "killed")
+	require.Empty(t, files(t, dir))
+	put(t, store, "goes on")
+}
+
+func TestWhatAnInstanceLeftThatNeverCameBackIsRemovedInTheEnd(t *testing.T) {
+	dir := t.TempDir()
+	open(t, dir, "a")
+	left := filepath.Join(dir, "incoming", "0011223344556677-1234")
+	require.NoError(t, os.WriteFile(left, []byte("left"), 0o600))
+	open(t, dir, "a")
+	require.FileExists(t, left, "it may still be written to")
+	yesterday := time.Now().Add(-25 * time.Hour)
+	require.NoError(t, os.Chtimes(left, yesterday, yesterday))
+	open(t, dir, "a")
+	require.NoFileExists(t, left)
+}
+
+func TestNobodyElseMayReadBlobs(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "blobs")
+	put(t, open(t, dir, "a"), "private")
+	require.NoError(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		require.NoError(t, err)
+		info, err := entry.Info()
+		require.NoError(t, err)
+		require.Zero(t, info.Mode().Perm()&0o077, path)
+		return nil
+	}))
+}
+
+func TestAnAddressTellsNothingWithoutTheKey(t *testing.T) {
+	other, err := folder.Open(folder.Config{Dir: t.TempDir(), Key: bytes.Repeat([]byte{8}, 32), Instance: "a", Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	require.NotEqual(t, put(t, open(t, t.TempDir(), "a"), "a guess").Address, put(t, other, "a guess").Address)
+}
+
+func TestFilesThatAreNoBlobsAreLeftAlone(t *testing.T) {
+	dir := t.TempDir()
+	store := open(t, dir, "a")
+	blob := put(t, store, "one")
+	require.NotEqual(t, "ab", blob.Address.Hash()[:2])
+	for _, name := range []string{"README", "ab/notes.txt", "ab/" + string(blob.Address), "lost+found/x"} {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		require.NoError(t, os.WriteFile(path, nil, 0o600))
+	}
+	var listed []blobs.Address
+	for found, err := range store.List(t.Context()) {
+		require.NoError(t, err)
+		listed = append(listed, found.Address)
+	}
+	require.Equal(t, []blobs.Address{blob.Address}, listed)
+}
+
+func TestAFullDiskCostsTheBlobAlone(t *testing.T) {
+	// given a disk with room for little
+	dir := smallDisk(t)
+	store := open(t, dir, "a")
+	kept := put(t, store, "was there before")
+
+	// when a blob does not fit
+	_, err := store.Put(t.Context(), owner, io.LimitReader(zeros{}, 4<<20))
+
+	// then this is the store's trouble, nothing of it stays, and what fits still goes in
+	require.ErrorIs(t, err, syscall.ENOSPC)
+	require.Equal(t, domain.Unavailable, domain.CodeOf(err))
+	require.Len(t, files(t, dir), 1)
+	put(t, store, "fits")
+	reader, err := store.Open(t.Context(), kept.Address, 0, 100)
+	require.NoError(t, err)
+	defer reader.Close()
+	content, err := io.ReadAll(reader)
+	require.NoError(t, err)
+	require.Equal(t, "was there before", string(content))
+}
+
+func TestADiskThatFailsIsTheStoresTrouble(t *testing.T) {
+	dir := t.TempDir()
+	store := open(t, dir, "a")
+	blob := put(t, store, "one")
+
+	// given a folder in the place of the blob's file: reading it fails
+	path := filepath.Join(dir, blob.Address.Hash()[:2], string(blob.Address))
+	require.NoError(t, os.Remove(path))
+	require.NoError(t, os.MkdirAll(filepath.Join(path, "below"), 0o700))
+	reader, err := store.Open(t.Context(), blob.Address, 0, 10)
+	require.NoError(t, err)
+	defer reader.Close()
+	_, err = io.ReadAll(reader)
+	require.ErrorIs(t, err, syscall.EISDIR)
+	require.Equal(t, domain.Unavailable, domain.CodeOf(err))
+	require.Equal(t, domain.Unavailable, domain.CodeOf(store.Delete(t.Context(), blob.Address)))
+	_, err = store.Put(t.Context(), owner, strings.NewReader("one"))
+	require.Equal(t, domain.Unavailable, domain.CodeOf(err))
+	require.Empty(t, files(t, dir))
+
+	// given no folder at all
+	require.NoError(t, os.RemoveAll(dir))
+	_, err = store.Put(t.Context(), owner, strings.NewReader("two"))
+	require.Equal(t, domain.Unavailable, domain.CodeOf(err))
+	for _, err := range store.List(t.Context()) {
+		require.Equal(t, domain.Unavailable, domain.CodeOf(err))
+	}
+}
+
+func TestWhatCannotBeAFolderIsRefused(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	good := folder.Config{Dir: t.TempDir(), Key: key, Instance: "a", Logger: slog.New(slog.DiscardHandler)}
+	for name, change := range map[string]func(*folder.Config){
+		"a file":      func(c *folder.Config) { c.Dir = file },
+		"no folder":   func(c *folder.Config) { c.Dir = "" },
+		"no instance": func(c *folder.Config) { c.Instance = "" },
+		"no logger":   func(c *folder.Config) { c.Logger = nil },
+		"a short key": func(c *folder.Config) { c.Key = key[:16] },
+	} {
+		config := good
+		change(&config)
+		_, err := folder.Open(config)
+		require.Error(t, err, name)
+	}
+}
+
+// killer ends the process without a chance to clean up.
+type killer struct{}
+
+func (killer) Read([]byte) (int, error) {
+	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	select {}
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { return len(p), nil }
+
+// smallDisk mounts a file system of 1 MiB, in memory.
+func smallDisk(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=1m")
+	if errors.Is(err, syscall.EPERM) {
+		t.Skip("mounting a small disk needs root")
+	}
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, syscall.Unmount(dir, syscall.MNT_DETACH)) })
+	return dir
+}

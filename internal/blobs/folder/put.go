@@ -1,0 +1,117 @@
+package folder
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/recital-tts/recital/internal/blobs"
+)
+
+// Put implements blobs.Store: into a file beside, flushed, then renamed into place, then its folder flushed.
+func (s *Store) Put(ctx context.Context, owner blobs.Owner, r io.Reader) (blobs.Blob, error) {
+	if err := owner.Check(); err != nil {
+		return blobs.Blob{}, err
+	}
+	if err := ctx.Err(); err != nil {
+		return blobs.Blob{}, fmt.Errorf("keeping a blob: %w", err)
+	}
+	file, err := os.CreateTemp(filepath.Join(s.dir, incomingFolder), s.instance+"-*") // 0600
+	if err != nil {
+		return blobs.Blob{}, s.unavailable("making a file for a blob", err)
+	}
+	address, err := s.fill(ctx, file, owner, r)
+	if err != nil {
+		return blobs.Blob{}, errors.Join(err, file.Close(), os.Remove(file.Name()))
+	}
+	if err := s.place(file, address); err != nil {
+		return blobs.Blob{}, s.unavailable("putting a blob in its place", err)
+	}
+	return s.Stat(ctx, address)
+}
+
+// fill writes the content, flushed, and finds its address.
+func (s *Store) fill(ctx context.Context, file *os.File, owner blobs.Owner, r io.Reader) (blobs.Address, error) {
+	hash := hmac.New(sha256.New, s.key)
+	hash.Write([]byte(owner + "\n")) // an owner holds no line break, so content cannot pass for a part of it
+	source := &reader{ctx: ctx, r: r}
+	_, err := io.Copy(io.MultiWriter(file, hash), source)
+	switch {
+	case source.err != nil:
+		return "", fmt.Errorf("reading what a blob shall hold: %w", source.err)
+	case err != nil:
+		return "", s.unavailable("writing a blob", err)
+	}
+	if err := file.Sync(); err != nil {
+		return "", s.unavailable("flushing a blob", err)
+	}
+	return blobs.NewAddress(owner, hex.EncodeToString(hash.Sum(nil))), nil
+}
+
+// place closes the file and renames it. Another Put of the same content may have been there first: it is replaced by
+// its like.
+func (s *Store) place(file *os.File, address blobs.Address) error {
+	path := s.path(address)
+	err := file.Close()
+	if err == nil {
+		err = s.makeShard(filepath.Dir(path))
+	}
+	if err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(file.Name()))
+	}
+	return syncFolder(filepath.Dir(path))
+}
+
+// makeShard makes the folder of blobs whose hashes begin alike. Its name lasts before anything is put into it.
+func (s *Store) makeShard(path string) error {
+	err := os.Mkdir(path, folderMode)
+	if errors.Is(err, os.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return syncFolder(s.dir)
+}
+
+// syncFolder makes the names in a folder last.
+func syncFolder(path string) error {
+	folder, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
+}
+
+// unavailable is failed for calls in which nothing can be missing but the folder itself.
+func (s *Store) unavailable(doing string, err error) error {
+	s.log.Error("the blob folder failed", "step", doing, "error", err)
+	return fmt.Errorf("%s: %w: %w", doing, blobs.ErrUnavailable, err)
+}
+
+// reader ends with its context, and remembers its own error, to tell it from the disk's.
+type reader struct {
+	ctx context.Context
+	r   io.Reader
+	err error
+}
+
+func (r *reader) Read(p []byte) (int, error) {
+	if r.err = r.ctx.Err(); r.err != nil {
+		return 0, r.err
+	}
+	n, err := r.r.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		r.err = err
+	}
+	return n, err
+}

@@ -1,0 +1,70 @@
+package enginetest
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+)
+
+// The range in which a voice's fundamental frequency is looked for, in Hz.
+const (
+	lowestPitch  = 60
+	highestPitch = 450
+)
+
+func samplesOf(pcm []byte) []float64 {
+	out := make([]float64, len(pcm)/2)
+	for i := range out {
+		out[i] = float64(int16(binary.LittleEndian.Uint16(pcm[2*i:])))
+	}
+	return out
+}
+
+// loudness is the root mean square.
+func loudness(pcm []byte) float64 {
+	sum := 0.0
+	samples := samplesOf(pcm)
+	for _, s := range samples {
+		sum += s * s
+	}
+	return math.Sqrt(sum / float64(len(samples)))
+}
+
+// pitches are the fundamental frequencies of the voiced frames in semitones above 1 Hz, by autocorrelation.
+func pitches(pcm []byte, rate int) []float64 {
+	samples := samplesOf(pcm)
+	frame, longest, shortest := rate/20, rate/lowestPitch, rate/highestPitch
+	threshold := loudness(pcm) / 2
+	var out []float64
+	for at := 0; at+frame+longest < len(samples); at += frame / 2 {
+		energy := correlation(samples[at:], 0, frame)
+		if math.Sqrt(energy/float64(frame)) < threshold {
+			continue
+		}
+		best, lag := 0.0, 0
+		for l := shortest; l <= longest; l++ {
+			norm := math.Sqrt(energy * correlation(samples[at+l:], 0, frame))
+			if c := correlation(samples[at:], l, frame) / max(norm, 1); c > best+0.02 { // the shortest of equals
+				best, lag = c, l
+			}
+		}
+		if best > 0.7 {
+			out = append(out, 12*math.Log2(float64(rate)/float64(lag)))
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func correlation(samples []float64, lag, frame int) float64 {
+	sum := 0.0
+	for i := range frame {
+		sum += samples[i] * samples[i+lag]
+	}
+	return sum
+}
+
+// quantile of sorted values.
+func quantile(values []float64, q float64) float64 {
+	return values[int(q*float64(len(values)-1))]
+}

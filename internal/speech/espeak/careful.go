@@ -1,0 +1,131 @@
+package espeak
+
+import (
+	"slices"
+	"unicode"
+
+	"github.com/recital-tts/recital/internal/speech"
+)
+
+// maxRehearsals bounds what a job may cost before it is heard; a rehearsal takes as long as the synthesis, some
+// milliseconds.
+const maxRehearsals = 60
+
+// anyCutRunes is from how many code points on a word may be cut anywhere.
+const anyCutRunes = 16
+
+// careful finds out which parts of a job espeak-ng survives, by letting children say them unheard.
+type careful struct {
+	server *server
+	task   task
+	left   int    // rehearsals
+	safe   []part // which espeak-ng survives together
+}
+
+// makeSafe cuts what espeak-ng dies of out of an order.
+func (s *server) makeSafe(t task, o order) (order, error) {
+	c := &careful{server: s, task: t, left: maxRehearsals}
+	if ok, err := c.add(o.parts...); ok || err != nil {
+		return o, err
+	}
+	for _, p := range o.parts {
+		if err := c.addPieces(p); err != nil {
+			return order{}, err
+		}
+	}
+	return order{parts: c.safe}, nil
+}
+
+// add takes parts if espeak-ng survives them after those that it survived: what it does to its memory may kill it later.
+func (c *careful) add(parts ...part) (bool, error) {
+	if c.left == 0 {
+		return false, nil
+	}
+	c.left--
+	all := slices.Concat(c.safe, parts)
+	died, err := c.server.carryOut(order{rehearsal: true, parts: all})
+	if died != nil || err != nil {
+		return false, err
+	}
+	c.safe = all
+	return true, nil
+}
+
+// addPieces halves a part until espeak-ng survives the pieces. It leaves out a word that it does not survive in its
+// language nor in the one of its script.
+func (c *careful) addPieces(p part) error {
+	if ok, err := c.add(p); ok || err != nil {
+		return err
+	}
+	text := []rune(p.text)
+	at := cutNearMiddle(text)
+	if !slices.ContainsFunc(text, unicode.IsSpace) {
+		foreign := p
+		foreign.voice = voiceName(speech.DetectLanguage(p.text), c.task.variant)
+		if ok, err := c.add(foreign); ok || err != nil {
+			return err
+		}
+	}
+	if at == 0 || c.left == 0 {
+		return nil
+	}
+	first, second := p.cut(text, at)
+	if err := c.addPieces(first); err != nil {
+		return err
+	}
+	return c.addPieces(second)
+}
+
+// cut makes two parts of one.
+func (p part) cut(text []rune, at int) (first, second part) {
+	first, second = p, p
+	first.text, second.text = string(text[:at]), string(text[at:])
+	first.endPause, first.silence = false, 0
+	added := 0
+	for added < len(p.breaks) && int(p.breaks[added]) < at {
+		added++
+	}
+	first.breaks = p.breaks[:added]
+	second.breaks = make([]uint32, 0, len(p.breaks)-added)
+	for _, i := range p.breaks[added:] {
+		second.breaks = append(second.breaks, i-uint32(at))
+	}
+	second.start = p.start + at - added
+	return first, second
+}
+
+// cutNearMiddle is where a text is best cut in two: before the word that begins nearest to its middle, else where the
+// script changes, else in the middle of a long word. 0: nowhere.
+func cutNearMiddle(text []rune) int {
+	for _, begins := range []func(before, r rune) bool{beginsWord, changesScript} {
+		if at := nearestToMiddle(text, begins); at > 0 {
+			return at
+		}
+	}
+	if len(text) >= anyCutRunes {
+		return len(text) / 2
+	}
+	return 0
+}
+
+func nearestToMiddle(text []rune, cuttable func(before, r rune) bool) int {
+	best := 0
+	for i := 1; i < len(text); i++ {
+		if cuttable(text[i-1], text[i]) && abs(2*i-len(text)) < abs(2*best-len(text)) {
+			best = i
+		}
+	}
+	return best
+}
+
+func beginsWord(before, r rune) bool { return unicode.IsSpace(before) && !unicode.IsSpace(r) }
+
+func changesScript(before, r rune) bool {
+	if unicode.IsMark(r) || unicode.IsMark(before) {
+		return false
+	}
+	return unicode.IsLetter(before) != unicode.IsLetter(r) ||
+		speech.DetectLanguage(string(before)) != speech.DetectLanguage(string(r))
+}
+
+func abs(n int) int { return max(n, -n) }

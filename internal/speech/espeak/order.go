@@ -1,0 +1,53 @@
+package espeak
+
+import "encoding/binary"
+
+// order is a job in the terms of espeak-ng. Each part is an utterance of its own for it.
+type order struct {
+	rehearsal bool // nobody hears it
+	parts     []part
+}
+
+// part is what struct runner_part says in runner.h.
+type part struct {
+	start    int    // code points of the job's text before it
+	voice    string // such as "gmw/en-US+f2"
+	rate     int    // words per minute
+	pitch    int
+	width    int // of the pitch's range
+	volume   int
+	wordGap  int
+	endPause bool
+	silence  int // samples
+	text     string
+	breaks   []uint32 // see cleanText
+}
+
+// encode lays the order out as runner.h says.
+func (o order) encode() []byte {
+	native := binary.NativeEndian
+	out := native.AppendUint32(nil, boolToUint32(o.rehearsal))
+	out = native.AppendUint32(out, uint32(len(o.parts)))
+	for _, p := range o.parts {
+		for _, value := range []int{p.start, p.rate, p.pitch, p.width, p.volume, p.wordGap} {
+			out = native.AppendUint32(out, uint32(int32(value)))
+		}
+		out = native.AppendUint32(out, boolToUint32(p.endPause))
+		for _, value := range []int{p.silence, len(p.voice) + 1, len(p.text) + 1, len(p.breaks)} {
+			out = native.AppendUint32(out, uint32(value))
+		}
+		out = append(append(out, p.voice...), 0)
+		out = append(append(out, p.text...), 0)
+		for _, at := range p.breaks {
+			out = native.AppendUint32(out, at)
+		}
+	}
+	return out
+}
+
+func boolToUint32(b bool) uint32 {
+	if b {
+		return 1
+	}
+	return 0
+}

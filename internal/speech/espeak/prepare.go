@@ -1,0 +1,91 @@
+package espeak
+
+import (
+	"errors"
+	"math"
+
+	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/speech/engineproto"
+	"github.com/recital-tts/recital/internal/workers"
+)
+
+// normalRate is speed 1 in words per minute. espeak-ng takes 80 to 450.
+const normalRate = 175
+
+// wordGapUnit is espeak-ng's unit of word gaps in seconds.
+const wordGapUnit = 0.01
+
+// task is a job that has been checked.
+type task struct {
+	language string // an engine language
+	variant  string
+	text     []rune
+	phrases  []speech.Phrase // at least one
+	speed    float64
+	noPause  bool
+	careful  bool
+}
+
+// prepare checks everything that reaches espeak-ng: SetVoiceByName takes any name, overflows a buffer on long ones
+// and opens whatever file a path leads to.
+func prepare(frame workers.Frame) (task, error) {
+	job, err := engineproto.ParseJob(frame)
+	if err != nil {
+		return task{}, err
+	}
+	if _, ok := languageFiles[job.Language]; !ok {
+		return task{}, errors.New("the language is not on the list")
+	}
+	if !speech.IsVariant(job.Variant) {
+		return task{}, errors.New("the voice is not on the list")
+	}
+	if err := job.Check(); err != nil {
+		return task{}, err
+	}
+	t := task{
+		language: job.Language, variant: job.Variant, text: []rune(job.Text), phrases: job.Phrases, speed: job.Speed,
+		noPause: job.NoPause, careful: job.Careful || isRisky(job.Language, job.Text),
+	}
+	if len(t.phrases) == 0 {
+		t.phrases = []speech.Phrase{speech.OwnPhrase(len(t.text))}
+	}
+	return t, nil
+}
+
+// order has a part for each phrase.
+func (t task) order(sampleRate int) order {
+	var o order
+	at := 0
+	for i, p := range t.phrases {
+		last := i == len(t.phrases)-1
+		o.parts = append(o.parts, t.part(p, at, last, sampleRate))
+		at += p.Runes
+	}
+	return o
+}
+
+func (t task) part(p speech.Phrase, start int, last bool, sampleRate int) part {
+	out := part{
+		start:    start,
+		voice:    voiceName(t.language, t.variant),
+		rate:     int(math.Round(normalRate * t.speed * p.Rate)),
+		pitch:    pitchValue(p.Pitch),
+		width:    int(math.Round(50 * p.Range)),
+		volume:   int(math.Round(100 * math.Pow(10, p.Gain/20))),
+		wordGap:  int(math.Round(p.Gap / wordGapUnit)),
+		endPause: p.Pause == speech.OwnPause,
+	}
+	if !out.endPause {
+		out.silence = int(p.Pause / (t.speed * p.Rate) * float64(sampleRate))
+	}
+	if last && t.noPause {
+		out.endPause, out.silence = false, 0
+	}
+	out.text, out.breaks = cleanText(t.text[start : start+p.Runes])
+	return out
+}
+
+// pitchValue turns semitones into espeak-ng's scale, on which 50 steps are an octave.
+func pitchValue(semitones float64) int { return int(math.Round(50 + 50*semitones/12)) }
+
+func voiceName(language, variant string) string { return languageFiles[language] + "+" + variant }

@@ -1,0 +1,182 @@
+package flite
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"math"
+
+	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/speech/engineproto"
+	"github.com/recital-tts/recital/internal/workers"
+)
+
+const (
+	// flite begins and ends each utterance with a pause of about 0.2 s, of which this much stays, in seconds.
+	lead = 0.02
+	// shortestPause is from where on a gap between words is told as a silence, in seconds.
+	shortestPause = 0.03
+)
+
+// errEnough stops a synthesis of which no more is wanted.
+var errEnough = errors.New("enough")
+
+// performance is the answer to a job.
+type performance struct {
+	writer *workers.Writer
+	rate   int   // of flite in Hz
+	total  int   // samples written
+	err    error // why writing failed
+
+	// Of the phrase that is being spoken:
+	text     []byte
+	start    int // code points of the job's text before it
+	cursor   int // bytes up to the last token that was found
+	gain     float64
+	cutTail  bool
+	words    []heard
+	base     int // samples of the job before it
+	resample *resampler
+	from, to int // samples of flite's that are kept
+	seen     int // samples that flite has given
+}
+
+// heard is where a word is in the phrase.
+type heard struct {
+	index      int // of its token's first byte in the phrase's text
+	start, end float64
+}
+
+func (p *performance) perform(t task) error {
+	phrases := t.Phrases
+	text := toASCII([]rune(t.Text))
+	if t.Careful {
+		harmless(text)
+	}
+	if len(phrases) == 0 {
+		phrases = []speech.Phrase{speech.OwnPhrase(len(text))}
+	}
+	for i, phrase := range phrases {
+		if i == len(phrases)-1 && t.NoPause {
+			phrase.Pause = 0
+		}
+		if err := p.phrase(t, phrase, text[p.start:p.start+phrase.Runes]); err != nil {
+			return err
+		}
+		p.start += phrase.Runes
+	}
+	return nil
+}
+
+func (p *performance) phrase(t task, phrase speech.Phrase, text []byte) error {
+	if !isSayable(text) {
+		return nil
+	}
+	speed := t.Speed * phrase.Rate
+	p.text, p.cursor, p.words, p.seen, p.from, p.to = text, 0, nil, 0, 0, 0
+	p.gain, p.cutTail = math.Pow(10, phrase.Gain/20), phrase.Pause != speech.OwnPause
+	err := utterance{
+		text: string(text), voice: t.voice, pitch: math.Exp2(phrase.Pitch / 12), width: phrase.Range, stretch: 1 / speed,
+	}.speak(p)
+	if err := errors.Join(err, p.err); err != nil || len(p.words) == 0 {
+		return err
+	}
+	p.write(p.resample.finish())
+	p.mark(speech.Mark{Silence: true, Sample: min(p.sample(p.words[len(p.words)-1].end), p.total)})
+	if phrase.Pause > 0 {
+		p.write(make([]float64, int(phrase.Pause/speed*outputRate)))
+	}
+	return p.err
+}
+
+// isSayable tells whether a text has letters or digits. flite makes silence of anything else, or reads the names of
+// symbols aloud.
+func isSayable(text []byte) bool {
+	return bytes.ContainsFunc(text, func(r rune) bool {
+		return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || bytes.ContainsRune([]byte("@#$%&*+="), r)
+	})
+}
+
+// word implements sink.
+func (p *performance) word(token string, same bool, start, end float64) {
+	if !same {
+		if i := bytes.Index(p.text[p.cursor:], []byte(token)); i >= 0 {
+			p.words = append(p.words, heard{index: p.cursor + i, start: start, end: end})
+			p.cursor += i + len(token)
+			return
+		}
+	}
+	if n := len(p.words); n > 0 {
+		p.words[n-1].end = end
+		return
+	}
+	p.words = append(p.words, heard{start: start, end: end})
+}
+
+// samples implements sink.
+func (p *performance) samples(pcm []int16) error {
+	if p.seen == 0 && !p.begin() {
+		return errEnough
+	}
+	first, last := max(p.from-p.seen, 0), min(p.to-p.seen, len(pcm))
+	p.seen += len(pcm)
+	if first < last {
+		p.write(p.resample.add(p.amplify(pcm[first:last])))
+	}
+	if p.seen >= p.to {
+		return errEnough
+	}
+	return p.err
+}
+
+// begin says where the words are, once all of them are known and before the first samples.
+func (p *performance) begin() bool {
+	if len(p.words) == 0 {
+		return false
+	}
+	p.base, p.resample = p.total, newResampler(p.rate, outputRate)
+	p.from = max(p.samplesOf(p.words[0].start-lead), 0)
+	p.to = math.MaxInt
+	if p.cutTail {
+		p.to = p.samplesOf(p.words[len(p.words)-1].end + lead)
+	}
+	var marks []speech.Mark
+	for i, w := range p.words {
+		marks = append(marks, speech.Mark{Rune: p.start + w.index, Sample: p.sample(w.start)})
+		if i+1 < len(p.words) && p.words[i+1].start-w.end > shortestPause {
+			marks = append(marks, speech.Mark{Silence: true, Sample: p.sample(w.end)})
+		}
+	}
+	p.mark(marks...)
+	return true
+}
+
+// sample is where a time of flite's is in the job.
+func (p *performance) sample(seconds float64) int {
+	return p.base + (p.samplesOf(seconds)-p.from)*outputRate/p.rate
+}
+
+func (p *performance) samplesOf(seconds float64) int { return int(seconds * float64(p.rate)) }
+
+func (p *performance) amplify(pcm []int16) []float64 {
+	out := make([]float64, len(pcm))
+	for i, sample := range pcm {
+		out[i] = float64(sample) * p.gain
+	}
+	return out
+}
+
+func (p *performance) mark(marks ...speech.Mark) {
+	p.err = errors.Join(p.err, p.writer.Write(engineproto.MarksFrame(marks)))
+}
+
+func (p *performance) write(samples []float64) {
+	pcm := make([]byte, 0, 2*len(samples))
+	for _, sample := range samples {
+		pcm = binary.LittleEndian.AppendUint16(pcm, uint16(int16(min(max(math.Round(sample), math.MinInt16), math.MaxInt16))))
+	}
+	p.total += len(samples)
+	if len(pcm) > 0 {
+		p.err = errors.Join(p.err, p.writer.Write(workers.Frame{Kind: engineproto.KindAudio, Payload: pcm}))
+	}
+}

@@ -1,0 +1,79 @@
+// Package flite is the engine process around flite, a second engine for American English: statistical voices
+// (CLUSTERGEN, Black, Interspeech 2006), which sound smoother than espeak-ng and cost more. It takes jobs of package
+// engineproto, one at a time. Only cmd/speechworker imports it.
+package flite
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/recital-tts/recital/internal/speech/engineproto"
+	"github.com/recital-tts/recital/internal/workers"
+)
+
+// language is the one that flite speaks.
+const language = "en-us"
+
+// Serve answers jobs until the input ends. An error means that a job could not be finished, or that recitald is gone;
+// the process shall exit then.
+func Serve(in io.Reader, out *os.File) error {
+	rate, err := open()
+	if err != nil {
+		return err
+	}
+	writer := workers.NewWriter(out)
+	if err := writer.Write(engineproto.HelloFrame(outputRate)); err != nil {
+		return err
+	}
+	reader := workers.NewReader(in)
+	for {
+		frame, err := reader.Read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("reading a job: %w", err)
+		}
+		if err := answer(writer, frame, rate); err != nil {
+			return err
+		}
+	}
+}
+
+func answer(writer *workers.Writer, frame workers.Frame, rate int) error {
+	t, err := prepare(frame)
+	if err != nil {
+		return writer.Write(workers.Frame{Kind: engineproto.KindRefused, Payload: []byte(err.Error())})
+	}
+	p := &performance{writer: writer, rate: rate}
+	if err := p.perform(t); err != nil {
+		return err
+	}
+	return writer.Write(engineproto.EndFrame(p.total))
+}
+
+// task is a job that has been checked.
+type task struct {
+	engineproto.Job
+	voice voice
+}
+
+func prepare(frame workers.Frame) (task, error) {
+	job, err := engineproto.ParseJob(frame)
+	if err != nil {
+		return task{}, err
+	}
+	if job.Language != language {
+		return task{}, errors.New("the language is not American English")
+	}
+	voice, ok := voiceOf(job.Variant)
+	if !ok {
+		return task{}, errors.New("the voice is not on the list")
+	}
+	if err := job.Check(); err != nil {
+		return task{}, err
+	}
+	return task{Job: job, voice: voice}, nil
+}

@@ -1,0 +1,73 @@
+package flite
+
+/*
+#cgo CFLAGS: -O2 -Wall -Wextra
+#cgo LDFLAGS: -lflite_cmu_us_slt -lflite_cmu_us_rms -lflite_cmu_us_awb -lflite_usenglish -lflite_cmulex -lflite -lm
+#include <stdlib.h>
+#include "synth.h"
+*/
+import "C"
+
+import (
+	"errors"
+	"runtime/cgo"
+	"unsafe"
+)
+
+// utterance is a phrase in the terms of flite.
+type utterance struct {
+	text    string // ASCII
+	voice   voice
+	pitch   float64 // a factor
+	width   float64 // of the pitch's range, a factor
+	stretch float64 // a factor on durations
+}
+
+// sink takes what flite makes of an utterance: its words, then its samples.
+type sink interface {
+	// word says that a word of the token of this name is heard between two times, in seconds; same: of the token that
+	// the word before belongs to, too.
+	word(token string, same bool, start, end float64)
+	samples(pcm []int16) error
+}
+
+// open loads the voices and gives their sample rate in Hz.
+func open() (int, error) {
+	rate := C.synth_open()
+	if rate <= 0 {
+		return 0, errors.New("loading the voices of flite")
+	}
+	return int(rate), nil
+}
+
+func (u utterance) speak(to sink) error {
+	text := C.CString(u.text)
+	defer C.free(unsafe.Pointer(text))
+	handle := cgo.NewHandle(to)
+	defer handle.Delete()
+	phrase := (*C.struct_synth_phrase)(C.calloc(1, C.sizeof_struct_synth_phrase)) // flite keeps a pointer to it
+	defer C.free(unsafe.Pointer(phrase))
+	phrase.sink, phrase.text, phrase.voice = C.uintptr_t(handle), text, C.int32_t(u.voice.base)
+	phrase.pitch, phrase._range = C.float(u.voice.pitch*u.pitch), C.float(u.voice.width*u.width)
+	phrase.stretch, phrase.warp = C.float(u.voice.stretch*u.stretch), C.float(u.voice.warp)
+	if C.synth_speak(phrase) != 0 {
+		return errors.New("flite could not speak a phrase")
+	}
+	return nil
+}
+
+//export synthWord
+func synthWord(handle C.uintptr_t, token *C.char, same C.int, start, end C.float) {
+	cgo.Handle(handle).Value().(sink).word(C.GoString(token), same != 0, float64(start), float64(end))
+}
+
+// synthSamples stops the synthesis by a value that is not 0.
+//
+//export synthSamples
+func synthSamples(handle C.uintptr_t, samples *C.short, count C.int) C.int {
+	pcm := unsafe.Slice((*int16)(unsafe.Pointer(samples)), int(count))
+	if cgo.Handle(handle).Value().(sink).samples(pcm) != nil {
+		return 1
+	}
+	return 0
+}

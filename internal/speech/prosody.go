@@ -1,0 +1,118 @@
+package speech
+
+import "math"
+
+// Prosody is how a text shall be said. The zero value is the voice's own way: every text has one rendering then. What is
+// nil or empty is not asked for.
+//
+// Temperature, TopP, TopK, Quality and Solver ask for delivery that varies from phrase to phrase, and so does
+// Conversational: each phrase's pitch, intonation, pace, loudness and pauses are drawn then (see sampler). Which values
+// come depends on the seed, the parameters and the text, and on nothing else.
+type Prosody struct {
+	Conversational bool     // as people talk to each other: livelier, a little faster, with shorter pauses
+	Temperature    *float64 // how far phrases stray; above 0, 1 when others ask for variation
+	TopP           *float64 // only the likeliest deviations that together have this probability; 0 to 1, 0.8 by default
+	TopK           *int     // only so many likeliest deviations; 0: all
+	Expressive     *float64 // how wide intonation and its variation are: 0 is monotone, 1 the voice's own, 2 the most
+	Quality        *int     // how finely delivery varies: 0 by segments, 1 by sentences, 2 and more by clauses (the default)
+	Solver         string   // how a phrase's deviation follows from the draws: see solverMemory
+}
+
+// Defaults where variation is asked for.
+const (
+	defaultTemperature = 1.0
+	defaultTopP        = 0.8
+	defaultQuality     = 2
+)
+
+// What being conversational and calm means.
+const (
+	conversationalRange = 1.15
+	conversationalRate  = 1.05
+	conversationalPause = 0.7
+	calmRange           = 0.8
+	calmRate            = 0.97
+)
+
+// manner is a prosody with all that follows from it.
+type manner struct {
+	width       float64   // a factor on the intonation's range
+	rate, pause float64   // factors
+	lively      float64   // a factor on deviations of pitch and loudness
+	varies      bool      // delivery is drawn for each phrase; what follows is about that
+	phrases     breakKind // phrases end where the text can be cut this well
+	temperature float64
+	topP        float64
+	topK        int
+	memory      int // draws that make a deviation
+}
+
+func newManner(p Prosody, model string) manner {
+	m := manner{width: 1, rate: 1, pause: 1, lively: 1}
+	if p.Expressive != nil {
+		m.lively = liveliness(*p.Expressive)
+		m.width = m.lively
+	}
+	if model == ModelBlizzard20 {
+		m.width *= calmRange
+		m.rate *= calmRate
+	}
+	conversational := p.Conversational || model == ModelBlizzardDialogue
+	if conversational {
+		m.width *= conversationalRange
+		m.rate *= conversationalRate
+		m.pause *= conversationalPause
+	}
+	m.varies = conversational || p.Temperature != nil || p.TopP != nil || p.TopK != nil || p.Quality != nil || p.Solver != ""
+	m.phrases = phraseBreak(valueOr(p.Quality, defaultQuality))
+	m.temperature = valueOr(p.Temperature, defaultTemperature)
+	m.topP = valueOr(p.TopP, defaultTopP)
+	m.topK = valueOr(p.TopK, 0)
+	m.memory = solverMemory(p.Solver)
+	return m
+}
+
+func liveliness(expressive float64) float64 {
+	if math.IsNaN(expressive) {
+		return 1
+	}
+	return clamp(expressive, 0, MaxRange)
+}
+
+func phraseBreak(quality int) breakKind {
+	switch {
+	case quality <= 0:
+		return breakSentence + 1 // nowhere
+	case quality == 1:
+		return breakSentence
+	default:
+		return breakClause
+	}
+}
+
+// solverMemory is how many draws make a deviation: as a solver of higher order looks at more points, so does a phrase
+// follow the ones before it more closely. Other names are taken for euler.
+func solverMemory(solver string) int {
+	switch solver {
+	case "midpoint", "heun":
+		return 2
+	case "rk4", "dopri5":
+		return 4
+	default: // "euler": each phrase is drawn by itself
+		return 1
+	}
+}
+
+// isOwn tells whether nothing but the voice's own way is asked for.
+func (m manner) isOwn() bool {
+	return !m.varies && m.width == 1 && m.rate == 1 && m.pause == 1
+}
+
+func valueOr[T any](value *T, otherwise T) T {
+	if value == nil {
+		return otherwise
+	}
+	return *value
+}
+
+func clamp(value, least, most float64) float64 { return min(max(value, least), most) }

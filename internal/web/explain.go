@@ -1,0 +1,41 @@
+package web
+
+import (
+	"errors"
+	"net/http"
+)
+
+// Explanation is an error as a client may know it, in the words of the answers over HTTP.
+type Explanation struct {
+	Status  int
+	Type    string // of the error envelope, such as "invalid_request_error"
+	Message string
+}
+
+// Explain puts an error into words for protocols in which it is no HTTP answer. What a client may not know is told as
+// an internal error.
+func Explain(err error) Explanation {
+	told := answerTo(err)
+	explained := Explanation{Status: told.status, Type: errorType(told.status), Message: told.message}
+	if len(told.items) > 0 {
+		explained.Message = told.items[0].Field() + ": " + told.items[0].Msg
+	}
+	return explained
+}
+
+// CloseCode is the code that closes a WebSocket for an error.
+func CloseCode(err error) int {
+	own := map[error]int{errInvalidText: CloseInvalidText, errBinary: CloseUnsupported, errMessageSize: CloseTooBig, errShutdown: CloseGoingAway}
+	for known, code := range own {
+		if errors.Is(err, known) {
+			return code
+		}
+	}
+	switch status := answerTo(err).status; {
+	case status == http.StatusTooManyRequests, status == http.StatusServiceUnavailable:
+		return CloseTryLater
+	case status >= http.StatusInternalServerError:
+		return CloseInternal
+	}
+	return ClosePolicy
+}

@@ -1,0 +1,71 @@
+package web
+
+import (
+	"sync"
+	"time"
+
+	"github.com/recital-tts/recital/domain"
+)
+
+// Revocations tells when credentials end before what they have opened.
+type Revocations interface {
+	// Watch calls revoked once when the principal's key or session is revoked, at once when it is already, unless stop
+	// is called before. It may be called on any goroutine and must not block.
+	Watch(principal Principal, revoked func()) (stop func())
+}
+
+// Authenticate finds out who talks, by a key from a message or, where that is empty, the handshake's x-api-key header.
+// From then on the socket counts among its account's, and ends when the credential is revoked. Errors: as for requests,
+// and a 429 when the account has too many sockets. It is called once, by the handler's own goroutine.
+func (c *Conn) Authenticate(key string) (Principal, error) {
+	if key == "" {
+		key = c.Header(headerAPIKey)
+	}
+	if key == "" {
+		return Principal{}, domain.Refuse(domain.Unauthenticated, "An API key is needed, as X-API-Key in the first message")
+	}
+	principal, err := c.server.lookUpKey(c.visit.life, key)
+	if err != nil {
+		return Principal{}, err
+	}
+	if !c.server.sockets.enter(principal.Account, c.server.cfg.Limits.AccountSockets) {
+		return Principal{}, TooManyRequests("The account has too many open WebSockets", time.Second)
+	}
+	c.release = append(c.release, func() { c.server.sockets.leave(principal.Account) })
+	if revocations := c.server.cfg.Revocations; revocations != nil {
+		c.release = append(c.release, revocations.Watch(principal, func() { c.visit.life.cancel(errRevoked) }))
+	}
+	c.visit.Principal = principal
+	c.mu.Lock()
+	c.pause = c.server.cfg.Limits.SocketIdle
+	c.mu.Unlock()
+	c.active()
+	return principal, nil
+}
+
+// socketCount counts open sockets by account.
+type socketCount struct {
+	mu   sync.Mutex
+	open map[string]int
+}
+
+func (s *socketCount) enter(account string, limit int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open[account] >= limit {
+		return false
+	}
+	if s.open == nil {
+		s.open = map[string]int{}
+	}
+	s.open[account]++
+	return true
+}
+
+func (s *socketCount) leave(account string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open[account]--; s.open[account] == 0 {
+		delete(s.open, account)
+	}
+}

@@ -1,0 +1,189 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/fasthttp/websocket"
+	"github.com/valyala/fasthttp"
+)
+
+// socketBuffer is the size of a socket's read buffer, and of the pooled ones for writing; larger messages pass through
+// in pieces. It is what an idle socket costs beside its goroutines.
+const socketBuffer = 1 << 10
+
+// upgrade answers the handshake. The conversation begins once that is on the wire.
+func (s *Server) upgrade(v *visit, e *endpoint) error {
+	if err := s.admit(v, e); err != nil {
+		return err
+	}
+	if v.http.IsHead() || !websocket.FastHTTPIsWebSocketUpgrade(v.http) {
+		_, err := needsUpgrade(v.Call, struct{}{})
+		return err
+	}
+	status := http.StatusBadRequest
+	upgrader := websocket.FastHTTPUpgrader{
+		ReadBufferSize: socketBuffer, WriteBufferSize: socketBuffer, WriteBufferPool: &s.socketBuffers,
+		Subprotocols: []string{},
+		CheckOrigin:  func(*fasthttp.RequestCtx) bool { return true },
+		Error:        func(_ *fasthttp.RequestCtx, told int, _ error) { status = told },
+	}
+	var inTime func() bool
+	err := upgrader.Upgrade(v.http, func(ws *websocket.Conn) {
+		if inTime() {
+			s.converse(v, e, ws)
+		}
+	})
+	if err != nil {
+		v.SetHeader("Sec-WebSocket-Version", "13")
+		return &Error{Status: status, Message: strings.TrimPrefix(err.Error(), "websocket: ")}
+	}
+	v.upgraded = true
+	// When the client goes before it has its answer, fasthttp never begins the conversation.
+	inTime = context.AfterFunc(v.life, func() { s.close(v, 0, errClientGone) })
+	return nil
+}
+
+// converse serves a socket from its first message to its close frame.
+func (s *Server) converse(v *visit, e *endpoint, ws *websocket.Conn) {
+	c := &Conn{RequestID: v.RequestID, server: s, visit: v, ws: ws, raw: connOf(v.http), maxSize: int64(e.MaxBody)}
+	c.start()
+	err := c.run(e.socket)
+	if errors.Is(err, io.EOF) {
+		err = nil // the client has closed it
+	}
+	told := answerTo(err)
+	if err != nil && told.internal {
+		s.log.LogAttrs(v, slog.LevelError, "socket failed", slog.String("route", routePath(v.Call)),
+			slog.String("request_id", v.RequestID), slog.Any("error", err))
+	}
+	c.close(err)
+	for _, release := range c.release {
+		release()
+	}
+	if !errors.Is(err, errClientGone) && !told.internal {
+		err = nil
+	}
+	s.close(v, c.written, err)
+}
+
+// run calls the handler.
+func (c *Conn) run(handler SocketHandler) (err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = panicError(cause)
+		}
+	}()
+	return handler(c.visit.life, c)
+}
+
+// start sets the clocks. Until somebody known talks, the time for a request applies.
+func (c *Conn) start() {
+	limits, life := c.server.cfg.Limits, c.visit.life
+	life.extend(limits.SocketLength + time.Minute) // the timer below is first, and has words for it
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.pause = limits.ReadTimeout
+	c.idle = time.AfterFunc(c.pause, func() { life.cancel(errIdle) })
+	c.length = time.AfterFunc(limits.SocketLength, func() { life.cancel(errTooLong) })
+	c.ping = time.AfterFunc(limits.SocketPing, c.sendPing)
+	stop := context.AfterFunc(life, c.interrupt)
+	c.release = append(c.release, func() { stop() })
+	c.ws.SetPongHandler(func(string) error { return c.awaitMore() })
+	answer := c.ws.PingHandler()
+	c.ws.SetPingHandler(func(data string) error {
+		if err := answer(data); err != nil {
+			return err
+		}
+		return c.awaitMore()
+	})
+}
+
+// sendPing asks the client whether it is still there. A client that does not answer fails Read.
+func (c *Conn) sendPing() {
+	c.mu.Lock()
+	if c.ended {
+		c.mu.Unlock()
+		return
+	}
+	c.pinging.Add(1)
+	defer c.pinging.Done()
+	c.ping.Reset(c.server.cfg.Limits.SocketPing)
+	c.mu.Unlock()
+	_ = c.ws.WriteControl(websocket.PingMessage, nil, time.Now().Add(controlTimeout)) // Read tells what is wrong
+}
+
+// interrupt wakes a reader when the socket has ended, and cuts the connection when the handler does not return.
+func (c *Conn) interrupt() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ended {
+		return
+	}
+	_ = c.ws.SetReadDeadline(longAgo) // fails only where reading does
+	c.cutting = time.AfterFunc(closeGrace, c.raw.Cut)
+}
+
+// close says goodbye, if somebody is there to hear it.
+func (c *Conn) close(err error) {
+	cut := time.AfterFunc(closeGrace, c.raw.Cut)
+	defer cut.Stop()
+	defer c.stop()
+	if errors.Is(err, errClientGone) {
+		c.raw.Cut()
+		return
+	}
+	goodbye := closeError(err)
+	c.visit.closeCode = goodbye.Code
+	if len(goodbye.Last) > 0 {
+		_ = c.ws.WriteMessage(websocket.TextMessage, goodbye.Last) // the close frame fails alike
+	}
+	frame := websocket.FormatCloseMessage(goodbye.Code, reason(goodbye.Err))
+	_ = c.ws.WriteControl(websocket.CloseMessage, frame, time.Now().Add(controlTimeout)) // there is nobody left to tell
+	c.raw.LingerOnClose()
+}
+
+// stop ends the use of ws: fasthttp gives its connection to others.
+func (c *Conn) stop() {
+	c.mu.Lock()
+	c.ended = true
+	for _, timer := range []*time.Timer{c.idle, c.ping, c.length, c.cutting} {
+		if timer != nil {
+			timer.Stop()
+		}
+	}
+	c.mu.Unlock()
+	c.pinging.Wait()
+}
+
+// closeError is how a socket is closed for an error.
+func closeError(err error) *CloseError {
+	var wanted *CloseError
+	switch {
+	case err == nil:
+		return &CloseError{Code: CloseNormal}
+	case errors.As(err, &wanted):
+		return wanted
+	}
+	return &CloseError{Code: CloseCode(err), Err: err}
+}
+
+// maxReason is what a close frame holds, in bytes (RFC 6455, section 5.5).
+const maxReason = 123
+
+func reason(err error) string {
+	if err == nil {
+		return ""
+	}
+	text := Explain(err).Message
+	for len(text) > maxReason || !utf8.ValidString(text) {
+		text = text[:len(text)-1]
+	}
+	return text
+}

@@ -1,0 +1,45 @@
+package projections_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/domain/clip"
+)
+
+type clipRow struct {
+	ID, Voice, Language, Blob, MediaType, SealedFor string
+	Speed                                           float64
+	Characters, Bytes                               int64
+	Debug                                           bool
+	SavedAt                                         time.Time
+	Sealed                                          []byte
+}
+
+func (r clipRow) utc() clipRow { r.SavedAt = r.SavedAt.UTC(); return r }
+
+const clipRows = `select clip_id, voice, language, blob, media_type, sealed_for, speed, characters, bytes, debug, saved_at, sealed
+from read_v1.clips where account_id = $1 order by clip_id`
+
+func TestClips(t *testing.T) {
+	w := newWorld(t)
+	saved := func(n int) clip.Saved {
+		return clip.Saved{
+			Clip: fmt.Sprint("c", n), Account: "a1", Voice: "leah", Language: "en-us", Speed: 0.1 + 0.2, MediaType: "audio/mpeg",
+			Characters: int64(n), Blob: fmt.Sprint("b", n), Bytes: 1 << 40, Debug: n%2 == 1, Sealed: []byte{0, 255, byte(n)}, At: now,
+		}
+	}
+	row := func(n int) clipRow {
+		s := saved(n)
+		return clipRow{s.Clip, s.Voice, s.Language, s.Blob, s.MediaType, clip.SealedFor(s.Clip), s.Speed, s.Characters, s.Bytes, s.Debug, now, s.Sealed}
+	}
+
+	w.write(t, "clip-c1", saved(1))
+	w.write(t, "clip-c2", saved(2), clip.Deleted{Clip: "c2", Account: "a1", Blob: "b2", At: now})
+	w.write(t, "clip-c3", saved(3))
+	require.Equal(t, []clipRow{row(1), row(3)}, rows[clipRow](t, w, clipRows, "a1"))
+	require.Empty(t, rows[clipRow](t, w, clipRows, "a2"))
+}

@@ -1,0 +1,121 @@
+package readapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/internal/blobs"
+	"github.com/recital-tts/recital/internal/keyring"
+	"github.com/recital-tts/recital/internal/web"
+)
+
+// Clips answers what accounts have saved, and plays it.
+type Clips struct {
+	Pool  *pgxpool.Pool
+	Keys  keyring.Opener
+	Blobs blobs.Store
+	Links Links
+}
+
+// Routes are the rows for the public route table. Who knows a clip's id may see it, as the interface has it.
+func (c *Clips) Routes() []web.Route {
+	model, tag := web.ReadModels("clips"), web.Tag("Account")
+	return []web.Route{
+		web.Get("/v1/account/clips", c.list, model, tag, web.Summary("Saved clips, in pages")),
+		web.Get("/v1/account/clip/{clip_id}", c.one, web.Public(), model, tag, web.Summary("A saved clip")),
+		web.Get("/v1/account/clip/{clip_id}/audio", c.audio, web.Public(), model, tag, web.Summary("The audio of a clip, by its signed address")),
+	}
+}
+
+type clipResponse struct {
+	URL       string  `json:"url"`
+	Voice     string  `json:"voice"`
+	Timestamp int64   `json:"timestamp"` // Unix seconds
+	Text      *string `json:"text"`      // null when it cannot be read any more
+	Speed     float64 `json:"speed"`
+	Language  string  `json:"language"`
+	Debug     bool    `json:"debug"`
+}
+
+// clipColumns are those of clipRow.
+const clipColumns = `clip_id, account_id, voice, saved_at, speed, language, debug, sealed, sealed_for`
+
+type clipRow struct {
+	ID        string
+	Account   string
+	Voice     string
+	SavedAt   time.Time
+	Speed     float64
+	Language  string
+	Debug     bool
+	Sealed    []byte
+	SealedFor string
+}
+
+var errNoClip = domain.Refuse(domain.NotFound, "There is no such clip")
+
+func (c *Clips) one(call *web.Call, in struct {
+	ID string `path:"clip_id"`
+}) (web.Reply, error) {
+	rows, err := c.Pool.Query(call, `select `+clipColumns+` from read_v1.clips where clip_id = $1`, in.ID)
+	if err != nil {
+		return web.Reply{}, failed(call, "reading a clip", err)
+	}
+	row, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[clipRow])
+	if errors.Is(err, pgx.ErrNoRows) {
+		return web.Reply{}, errNoClip
+	}
+	if err != nil {
+		return web.Reply{}, failed(call, "reading a clip", err)
+	}
+	response, err := c.show(call, row)
+	if err != nil {
+		return web.Reply{}, err
+	}
+	return web.JSON(response).WithHeader("Cache-Control", "no-store"), nil
+}
+
+func (c *Clips) show(call *web.Call, row clipRow) (clipResponse, error) {
+	text, err := c.text(call, row)
+	if err != nil {
+		return clipResponse{}, err
+	}
+	return clipResponse{
+		URL: c.Links.ClipAudio(call.Header("Host"), row.ID), Voice: row.Voice, Timestamp: row.SavedAt.Unix(),
+		Text: text, Speed: row.Speed, Language: row.Language, Debug: row.Debug,
+	}, nil
+}
+
+// text is what was said, or nil when its key is gone for ever: the clip can still be played and deleted.
+func (c *Clips) text(ctx context.Context, row clipRow) (*string, error) {
+	plain, err := c.Keys.Open(ctx, row.Account, row.Sealed, row.SealedFor)
+	if keyring.Gone(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading a clip: %w", err)
+	}
+	var content struct {
+		Text string `json:"text"`
+	}
+	if json.Unmarshal(plain, &content) != nil {
+		return nil, errors.New("reading a clip: what was sealed is not a clip's content") // the cause might quote it
+	}
+	return &content.Text, nil
+}
+
+// languageFilter is a language as the engine writes it: pt-br, not pt_BR.
+func languageFilter(given *string) string {
+	if given == nil {
+		return ""
+	}
+	return strings.ReplaceAll(strings.ToLower(strings.TrimSpace(*given)), "_", "-")
+}

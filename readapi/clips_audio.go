@@ -1,0 +1,107 @@
+package readapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/internal/blobs"
+	"github.com/recital-tts/recital/internal/web"
+)
+
+type audioRequest struct {
+	ID          string `path:"clip_id"`
+	Signature   string `query:"sig" required:"true"`
+	Range       string `header:"range"`
+	IfRange     string `header:"if-range"`
+	IfNoneMatch string `header:"if-none-match"`
+}
+
+// audio plays a clip. The signature is looked at first, so that nobody learns which clips there are; it is good as long as
+// the clip is there.
+func (c *Clips) audio(call *web.Call, in audioRequest) (web.Reply, error) {
+	if !c.Links.Signed(in.ID, in.Signature) {
+		return web.Reply{}, domain.Refuse(domain.Denied, "The address is not one that was given out for this clip")
+	}
+	sound, err := c.find(call, in.ID)
+	if err != nil {
+		return web.Reply{}, err
+	}
+	call.SetHeader("Accept-Ranges", "bytes")
+	call.SetHeader("ETag", sound.tag())
+	call.SetHeader("Cache-Control", "private, no-cache") // a deleted clip must not be played from a cache
+	if in.IfNoneMatch == "*" || strings.Contains(in.IfNoneMatch, sound.tag()) {
+		return web.Reply{}.WithStatus(http.StatusNotModified), nil
+	}
+	if in.IfRange != "" && in.IfRange != sound.tag() {
+		in.Range = ""
+	}
+	part, partial, err := parseRange(in.Range, sound.Size)
+	if err != nil {
+		call.SetHeader("Content-Range", fmt.Sprintf("bytes */%d", sound.Size))
+		return web.Reply{}, &web.Error{Status: http.StatusRequestedRangeNotSatisfiable, Message: "The audio has no such range"}
+	}
+	return c.play(sound, part, partial), nil
+}
+
+// sound is the audio of a clip.
+type sound struct {
+	blobs.Blob
+	mediaType string
+}
+
+// tag is an entity tag (RFC 9110, 8.8.3): the same for the same bytes.
+func (s sound) tag() string { return `"` + s.Address.Hash()[:32] + `"` }
+
+func (c *Clips) find(ctx context.Context, id string) (sound, error) {
+	var address blobs.Address
+	var s sound
+	err := c.Pool.QueryRow(ctx, `select blob, media_type from read_v1.clips where clip_id = $1`, id).Scan(&address, &s.mediaType)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return s, errNoClip
+	}
+	if err != nil {
+		return s, failed(ctx, "looking a clip's audio up", err)
+	}
+	s.Blob, err = c.Blobs.Stat(ctx, address)
+	if errors.Is(err, blobs.ErrNotFound) {
+		return s, domain.Refuse(domain.NotFound, "The audio of the clip is not there")
+	}
+	if err != nil {
+		return s, fmt.Errorf("looking a clip's audio up: %w", err)
+	}
+	return s, nil
+}
+
+func (c *Clips) play(s sound, part byteRange, partial bool) web.Reply {
+	reply := web.Stream(s.mediaType, func(ctx context.Context, w io.Writer) error {
+		return c.send(ctx, w, s.Address, part)
+	}).WithLength(part.length)
+	if !partial {
+		return reply
+	}
+	return reply.WithStatus(http.StatusPartialContent).
+		WithHeader("Content-Range", fmt.Sprintf("bytes %d-%d/%d", part.offset, part.offset+part.length-1, s.Size))
+}
+
+// sendPiece is how much of a blob is in memory at once, in bytes.
+const sendPiece = 64 << 10
+
+func (c *Clips) send(ctx context.Context, w io.Writer, address blobs.Address, part byteRange) error {
+	reader, err := c.Blobs.Open(ctx, address, part.offset, part.length)
+	if err != nil {
+		return fmt.Errorf("playing a clip: %w", err)
+	}
+	defer reader.Close()
+	piece := make([]byte, min(part.length, sendPiece))
+	if _, err := io.CopyBuffer(w, struct{ io.Reader }{reader}, piece); err != nil {
+		return fmt.Errorf("playing a clip: %w", err)
+	}
+	return nil
+}

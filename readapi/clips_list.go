@@ -1,0 +1,86 @@
+package readapi
+
+import (
+	"context"
+	"math"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/recital-tts/recital/internal/web"
+)
+
+// maxPageSize bounds the memory of a page; a larger page_size is cut to it, which the reply shows.
+const maxPageSize = 1000
+
+type clipsRequest struct {
+	Page      int     `query:"page" default:"1" gt:"0"`
+	PageSize  int     `query:"page_size" default:"12" gt:"0"`
+	Language  *string `query:"language" maxlen:"35"`
+	SortBy    string  `query:"sort_by" default:"timestamp" literal:"timestamp,text_length,voice"`
+	SortOrder string  `query:"sort_order" default:"desc" literal:"asc,desc"`
+	Debug     bool    `query:"debug" default:"false"` // only those that a request saved by debug
+}
+
+type clipsResponse struct {
+	Clips      []clipResponse `json:"clips"`
+	Page       int            `json:"page"`
+	PageSize   int            `json:"page_size"`
+	TotalClips int64          `json:"total_clips"`
+	TotalPages int64          `json:"total_pages"`
+}
+
+// clipsFilter are the clips of an account ($1), in a language with all of its regions or in one region ($2, "" for any),
+// and only those of debug if so said ($3).
+const clipsFilter = ` from read_v1.clips
+where account_id = $1 and ($2 = '' or language = $2 or starts_with(language, $2 || '-')) and (debug or not $3)`
+
+// clipOrders are the orders, each of them total: the same clips never come on two pages, and none is left out.
+var clipOrders = map[[2]string]string{
+	{"timestamp", "asc"}:    `saved_at, clip_id`,
+	{"timestamp", "desc"}:   `saved_at desc, clip_id desc`,
+	{"text_length", "asc"}:  `characters, saved_at, clip_id`,
+	{"text_length", "desc"}: `characters desc, saved_at desc, clip_id desc`,
+	{"voice", "asc"}:        `voice, saved_at, clip_id`,
+	{"voice", "desc"}:       `voice desc, saved_at desc, clip_id desc`,
+}
+
+func (c *Clips) list(call *web.Call, in clipsRequest) (web.Reply, error) {
+	in.PageSize = min(in.PageSize, maxPageSize)
+	total, rows, err := c.readPage(call, call.Principal.Account, in)
+	if err != nil {
+		return web.Reply{}, failed(call, "reading clips", err)
+	}
+	response := clipsResponse{
+		Clips: make([]clipResponse, len(rows)), Page: in.Page, PageSize: in.PageSize, TotalClips: total,
+		TotalPages: (total + int64(in.PageSize) - 1) / int64(in.PageSize),
+	}
+	for i, row := range rows {
+		if response.Clips[i], err = c.show(call, row); err != nil {
+			return web.Reply{}, err
+		}
+	}
+	return web.JSON(response).WithHeader("Cache-Control", "no-store"), nil
+}
+
+// readPage asks for both at once.
+func (c *Clips) readPage(ctx context.Context, account string, in clipsRequest) (total int64, rows []clipRow, err error) {
+	language := languageFilter(in.Language)
+	var batch pgx.Batch
+	batch.Queue(`select count(*)`+clipsFilter, account, language, in.Debug).QueryRow(func(row pgx.Row) error {
+		return row.Scan(&total)
+	})
+	page := `select ` + clipColumns + clipsFilter + ` order by ` + clipOrders[[2]string{in.SortBy, in.SortOrder}] + ` limit $4 offset $5`
+	batch.Queue(page, account, language, in.Debug, in.PageSize, offset(in.Page, in.PageSize)).Query(func(found pgx.Rows) error {
+		rows, err = pgx.CollectRows(found, pgx.RowToStructByPos[clipRow])
+		return err
+	})
+	err = c.Pool.SendBatch(ctx, &batch).Close()
+	return total, rows, err
+}
+
+func offset(page, size int) int64 {
+	if int64(page-1) > math.MaxInt64/int64(size) {
+		return math.MaxInt64
+	}
+	return int64(page-1) * int64(size)
+}

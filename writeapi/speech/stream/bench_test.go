@@ -1,0 +1,129 @@
+package stream_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/audio"
+	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/web"
+)
+
+// BenchmarkIdleSessions tells what a session costs in memory that has begun and is silent. The clients are bare
+// connections in the same process, which adds less than 1 KiB to each.
+func BenchmarkIdleSessions(b *testing.B) {
+	const sessions = 1000
+	h := newHouse(b, func(cfg *web.Config) { cfg.Limits.AccountSockets = sessions })
+	_, key := h.open("enterprise")
+	for b.Loop() {
+		before := memory()
+		var open []net.Conn
+		for range sessions {
+			open = append(open, h.bareSession(b, key))
+		}
+		b.ReportMetric(float64(memory()-before)/sessions, "B/session")
+		b.ReportMetric(float64(runtime.NumGoroutine())/sessions, "goroutines/session")
+		for _, conn := range open {
+			conn.Close()
+		}
+	}
+	b.ReportMetric(0, "ns/op")
+}
+
+// memory is what the heap and the stacks hold after a collection.
+func memory() int64 {
+	runtime.GC()
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return int64(stats.HeapInuse + stats.StackInuse)
+}
+
+// bareSession opens a session without a client library, and returns when it is ready.
+func (h *house) bareSession(b *testing.B, key string) net.Conn {
+	b.Helper()
+	conn, err := net.Dial("tcp", h.addr)
+	require.NoError(b, err)
+	_, err = io.WriteString(conn, "GET /v1/ai/speech/stream HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"+
+		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n")
+	require.NoError(b, err)
+	reader := bufio.NewReaderSize(conn, 512)
+	response, err := http.ReadResponse(reader, nil)
+	require.NoError(b, err)
+	require.Equal(b, 101, response.StatusCode)
+	opening := fmt.Sprintf(`{"X-API-Key":%q,"voice":"leah","lmnt-version":"1.1"}`, key)
+	require.Less(b, len(opening), 126)
+	_, err = conn.Write(append([]byte{0x81, 0x80 | byte(len(opening)), 0, 0, 0, 0}, opening...)) // masked with zeros
+	require.NoError(b, err)
+	ready := make([]byte, 2)
+	_, err = io.ReadFull(reader, ready)
+	require.NoError(b, err)
+	_, err = io.ReadFull(reader, make([]byte, ready[1]))
+	require.NoError(b, err)
+	return conn
+}
+
+const clause = "Once upon a time there was a very small café, "
+
+// BenchmarkFirstAudio tells how long it takes from the end of the first clause to the first audio, beside an engine and an
+// encoder alone.
+func BenchmarkFirstAudio(b *testing.B) {
+	h := newHouse(b)
+	_, key := h.open("enterprise")
+	b.Run("bare", func(b *testing.B) {
+		var took []time.Duration
+		for b.Loop() {
+			took = append(took, h.bareFirstAudio(b))
+		}
+		report(b, took)
+	})
+	b.Run("socket", func(b *testing.B) {
+		c := h.begin(b, key, dialectB)
+		var took []time.Duration
+		for n := 0; b.Loop(); n++ {
+			c.send(fmt.Sprintf(`{"text":%q}`, clause))
+			begun := time.Now()
+			c.send(`{"text":"i"}`) // the next word: the clause is over
+			require.NotEmpty(b, c.hear().binary)
+			took = append(took, time.Since(begun))
+			c.send(fmt.Sprintf(`{"command":"reset","nonce":%d}`, n))
+			c.until("reset")
+		}
+		report(b, took)
+	})
+}
+
+func (h *house) bareFirstAudio(b *testing.B) time.Duration {
+	voice, _ := speech.LookupVoice("leah")
+	begun := time.Now()
+	said := h.synth.Speaker.Speak(b.Context(), speech.Request{Text: clause, Voice: voice, Language: "en-us", Speed: 1})
+	defer said.Close()
+	encoder, err := h.synth.Encoders.Open(b.Context(), audio.Spec{Format: audio.MP3, SampleRate: 24000}, said.SampleRate())
+	require.NoError(b, err)
+	defer encoder.Close()
+	for {
+		piece, err := said.Next(b.Context())
+		require.NoError(b, err)
+		encoded, err := encoder.Encode(b.Context(), piece.PCM)
+		require.NoError(b, err)
+		if len(encoded) > 0 {
+			return time.Since(begun)
+		}
+	}
+}
+
+func report(b *testing.B, took []time.Duration) {
+	slices.Sort(took)
+	for _, percent := range []int{50, 95, 99} {
+		b.ReportMetric(float64(took[len(took)*percent/100].Microseconds())/1000, fmt.Sprintf("p%d-ms", percent))
+	}
+}

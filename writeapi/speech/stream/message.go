@@ -1,0 +1,196 @@
+package stream
+
+import (
+	"errors"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/web/jsontree"
+)
+
+// action is what a message asks for, beside its text.
+type action int
+
+const (
+	nothing action = iota
+	flush
+	reset
+	finish
+)
+
+// message is a message after the first one. The text comes before the action.
+type message struct {
+	text   string
+	action action
+	nonce  *int64 // of flush and reset; nil when the client gave none
+}
+
+// parser reads the messages of all dialects. It keeps half a character from one message to the next.
+type parser struct{ halves halves }
+
+// parse reads a message. Its errors name the field that is wrong, and never repeat what was sent.
+func (p *parser) parse(raw []byte) (message, error) {
+	document, err := jsontree.Parse(p.halves.join(raw), wanted)
+	if syntax := (*jsontree.SyntaxError)(nil); errors.As(err, &syntax) {
+		return message{}, refuse("message", "JSON decode error: "+syntax.Msg)
+	}
+	if document.Kind != jsontree.Object {
+		return message{}, refuse("message", "Input should be a valid dictionary")
+	}
+	return read(&document)
+}
+
+// ends notes that a text may end here: half a character that a flush or the end leaves over is an error, and one that a
+// reset leaves over is dropped.
+func (p *parser) ends(a action) error {
+	waiting := p.halves.high != ""
+	switch {
+	case a == reset:
+		p.halves = halves{}
+	case a != nothing && waiting:
+		return refuse("text", "The text ends within a character")
+	}
+	return nil
+}
+
+func wanted(key string) bool {
+	switch key {
+	case "text", "flush", "eof", "command", "type", "nonce":
+		return true
+	}
+	return false
+}
+
+// refuse is an error in the words of pydantic, as the published service gives it.
+func refuse(field, why string) error {
+	return &web.Error{Status: http.StatusUnprocessableEntity, Message: field + ": " + why}
+}
+
+func read(document *jsontree.Value) (m message, err error) {
+	hasText, err := readText(document, &m)
+	if err != nil {
+		return message{}, err
+	}
+	asked, err := readAction(document, &m)
+	if err != nil {
+		return message{}, err
+	}
+	if !hasText && !asked {
+		return message{}, refuse("message", "Input should hold text, flush, reset or an end")
+	}
+	m.nonce, err = readNonce(document)
+	return m, err
+}
+
+func readText(document *jsontree.Value, m *message) (found bool, err error) {
+	value, found := present(document, "text")
+	switch {
+	case !found:
+		return false, nil
+	case value.Kind != jsontree.String:
+		return true, refuse("text", "Input should be a valid string")
+	case value.BadText:
+		return true, refuse("text", "Input should be a valid string, unable to parse raw data as a unicode string")
+	}
+	m.text = value.Text
+	return true, nil
+}
+
+// present finds a value that is not null.
+func present(document *jsontree.Value, key string) (*jsontree.Value, bool) {
+	value, found := document.Get(key)
+	if !found || value.Kind == jsontree.Null {
+		return nil, false
+	}
+	return value, true
+}
+
+// readAction accepts the words of every dialect: flags ({"flush": true}), commands and types.
+func readAction(document *jsontree.Value, m *message) (asked bool, err error) {
+	for _, flag := range []struct {
+		key    string
+		action action
+	}{{"flush", flush}, {"eof", finish}} {
+		value, found := present(document, flag.key)
+		if !found {
+			continue
+		}
+		set, ok := truth(value)
+		if !ok {
+			return true, refuse(flag.key, "Input should be a valid boolean")
+		}
+		asked = true
+		if set {
+			m.action = flag.action
+		}
+	}
+	for _, key := range []string{"command", "type"} {
+		value, found := present(document, key)
+		if !found {
+			continue
+		}
+		asked = true
+		if err := readWord(document, key, value, m); err != nil {
+			return true, err
+		}
+	}
+	return asked, nil
+}
+
+func truth(value *jsontree.Value) (set, ok bool) {
+	switch {
+	case value.Kind == jsontree.Bool:
+		return value.Bool, true
+	case value.Kind == jsontree.String && strings.EqualFold(value.Text, "true"):
+		return true, true
+	case value.Kind == jsontree.String && strings.EqualFold(value.Text, "false"):
+		return false, true
+	}
+	return false, false
+}
+
+func readWord(document *jsontree.Value, key string, value *jsontree.Value, m *message) error {
+	if value.Kind != jsontree.String {
+		return refuse(key, "Input should be a valid string")
+	}
+	switch value.Text {
+	case "flush":
+		m.action = flush
+	case "reset":
+		m.action = reset
+	case "eof", "finish":
+		m.action = finish
+	case "text":
+		if _, found := present(document, "text"); !found {
+			return refuse("text", "Field required")
+		}
+	case "init":
+		return refuse(key, "The session has begun already")
+	default:
+		return refuse(key, "Input should be 'text', 'flush', 'reset', 'eof' or 'finish'")
+	}
+	return nil
+}
+
+// readNonce takes what pydantic takes for an integer.
+func readNonce(document *jsontree.Value) (*int64, error) {
+	value, found := present(document, "nonce")
+	if !found {
+		return nil, nil
+	}
+	if value.Kind == jsontree.Int || value.Kind == jsontree.String {
+		if n, err := strconv.ParseInt(value.Text, 10, 64); err == nil {
+			return &n, nil
+		}
+	}
+	if value.Kind == jsontree.Float {
+		if f, err := strconv.ParseFloat(value.Text, 64); err == nil && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
+			n := int64(f)
+			return &n, nil
+		}
+	}
+	return nil, refuse("nonce", "Input should be a valid integer")
+}

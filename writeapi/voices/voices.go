@@ -1,0 +1,125 @@
+// Package voices serves the voices. So far they are the system's; voices of accounts come with cloning.
+package voices
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/recital-tts/recital/commands"
+	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/web"
+)
+
+// API serves voices.
+type API struct {
+	Previews *commands.Previews
+	Base     string // the public address without a slash at its end; "" takes the host that the client asked, over HTTP
+}
+
+// Routes are the rows for the public route table.
+func (a *API) Routes() []web.Route {
+	tag := web.Tag("Voices")
+	return []web.Route{
+		web.Get("/v1/ai/voice/list", a.list, tag, web.Summary("The voices that the account can speak with")),
+		web.Get("/v1/ai/voice/{id}", a.get, tag, web.Summary("One voice")),
+		web.Get("/v1/ai/voice/{id}/preview", a.preview, web.Public(), tag, web.Summary("How a voice sounds, MP3")),
+		web.Get("/speech/beta/voices", a.beta, tag, web.Summary("The voices by id, for clients of version 0")),
+	}
+}
+
+// voice is the documented Voice.
+type voice struct {
+	ID          string   `json:"id"`
+	Name        string   `json:"name"`
+	State       string   `json:"state"`
+	Owner       string   `json:"owner"`
+	Type        string   `json:"type"`
+	Description string   `json:"description"`
+	Gender      string   `json:"gender"`
+	Starred     bool     `json:"starred"`
+	Tags        []string `json:"tags"`
+	PreviewURL  string   `json:"preview_url"`
+}
+
+func (a *API) show(call *web.Call, v speech.Voice) voice {
+	base := a.Base
+	if base == "" {
+		base = (&url.URL{Scheme: "http", Host: call.Header("Host")}).String()
+	}
+	return voice{
+		ID: v.ID, Name: v.Name, State: "ready", Owner: "system", Type: "intrinsic", Description: v.Description, Gender: v.Gender,
+		Tags: []string{}, PreviewURL: base + "/v1/ai/voice/" + v.ID + "/preview",
+	}
+}
+
+type listRequest struct {
+	Starred *bool  `query:"starred"`
+	Owner   string `query:"owner" default:"all" maxlen:"64"` // system, me or all, or several of them with commas, as the samples have it
+}
+
+// list gives the system voices. Nobody has voices of their own or stars yet: so starred=true and owner=me find none.
+// starred=false is no filter, because clients send it by default.
+func (a *API) list(call *web.Call, in listRequest) (web.Reply, error) {
+	owners := strings.Split(in.Owner, ",")
+	for _, owner := range owners {
+		if !slices.Contains([]string{"system", "me", "all"}, owner) {
+			return web.Reply{}, web.Invalid(web.Item{
+				Type: "literal_error", Loc: []any{"query", "owner"}, Msg: "Input should be 'system', 'me' or 'all'",
+				Ctx: map[string]any{"expected": "'system', 'me' or 'all'"},
+			})
+		}
+	}
+	found := []voice{}
+	if in.Starred != nil && *in.Starred || !slices.Contains(owners, "system") && !slices.Contains(owners, "all") {
+		return web.JSON(found), nil
+	}
+	for _, v := range speech.Voices() {
+		found = append(found, a.show(call, v))
+	}
+	return web.JSON(found), nil
+}
+
+type voiceRequest struct {
+	ID string `path:"id" maxlen:"64"`
+}
+
+func (a *API) get(call *web.Call, in voiceRequest) (web.Reply, error) {
+	v, err := commands.FindVoice(in.ID)
+	if err != nil {
+		return web.Reply{}, err
+	}
+	return web.JSON(a.show(call, v)), nil
+}
+
+// preview needs no key: browsers play it from the address alone.
+func (a *API) preview(call *web.Call, in voiceRequest) (web.Reply, error) {
+	v, err := commands.FindVoice(in.ID)
+	if err != nil {
+		return web.Reply{}, err
+	}
+	sound, err := a.Previews.Preview(call, v)
+	if err != nil {
+		return web.Reply{}, err
+	}
+	sum := sha256.Sum256(sound)
+	tag := `"` + hex.EncodeToString(sum[:16]) + `"`
+	if call.Header("If-None-Match") == tag {
+		return web.Bytes("", nil).WithStatus(304).WithHeader("ETag", tag), nil
+	}
+	return web.Bytes("audio/mpeg", sound).WithHeader("ETag", tag).WithHeader("Cache-Control", "public, max-age=86400"), nil
+}
+
+type betaResponse struct {
+	Voices map[string]voice `json:"voices"`
+}
+
+func (a *API) beta(call *web.Call, _ struct{}) (web.Reply, error) {
+	response := betaResponse{Voices: map[string]voice{}}
+	for _, v := range speech.Voices() {
+		response.Voices[v.ID] = a.show(call, v)
+	}
+	return web.JSON(response), nil
+}
