@@ -130,7 +130,7 @@ func TestAClipIsSavedPlayedAndDeleted(t *testing.T) {
 	}
 
 	// and what was said is nowhere in clear
-	s.requireSealed("Zyzzogeton")
+	s.requireSealed("Zyzzogeton", "clip-saved", 4)
 
 	// when they are deleted by others, then they stay
 	for _, shown := range page.Clips {
@@ -151,7 +151,7 @@ func TestAClipIsSavedPlayedAndDeleted(t *testing.T) {
 		require.Equal(t, 404, again.status)
 		require.Len(t, s.blobFiles(), 3-i)
 	}
-	s.requireSealed("Zyzzogeton")
+	s.requireSealed("Zyzzogeton", "clip-saved", 4)
 }
 
 // requirePlays checks that a clip's address gives its audio, whole and in parts, to whoever has it and to nobody else.
@@ -193,8 +193,9 @@ func (s *server) blobFiles() (files []string) {
 	return files
 }
 
-// requireSealed checks that a word is in no event, in no row and in no line of the log, not even encoded.
-func (s *server) requireSealed(word string) {
+// requireSealed checks that a word is in no event, in no row and in no line of the log, not even encoded. So many events of
+// a type are there to be looked at.
+func (s *server) requireSealed(word, eventType string, events int) {
 	s.t.Helper()
 	requireAbsent := func(where, told string) {
 		require.NotContains(s.t, strings.ToLower(told), strings.ToLower(word), where)
@@ -207,18 +208,18 @@ func (s *server) requireSealed(word string) {
 	log, err := esdb.Open(esdb.Config{Socket: filepath.Join(s.data, "eventnode", "node.sock"), Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(s.t, err)
 	defer log.Close()
-	saved := 0
+	seen := 0
 	subscription := log.Subscribe(s.t.Context(), eventlog.Start())
 	for delivery := range subscription.Deliveries() {
 		if delivery.Kind == eventlog.KindCaughtUp {
 			break
 		}
 		requireAbsent("event "+delivery.Event.Type, string(delivery.Event.Data)+string(delivery.Event.Metadata))
-		if delivery.Event.Type == "clip-saved" {
-			saved++
+		if delivery.Event.Type == eventType {
+			seen++
 		}
 	}
-	require.Equal(s.t, 4, saved, "the events of the clips were looked at")
+	require.Equal(s.t, events, seen, "the events were looked at")
 	for table, rows := range s.everyRow() {
 		requireAbsent("table "+table, rows)
 	}

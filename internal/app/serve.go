@@ -29,7 +29,7 @@ type listener struct {
 
 func (a *App) publicRoutes() []web.Route {
 	read := readapi.API{Pool: a.pool}
-	speak := speech.API{Synthesiser: a.synthesiser()}
+	speak := speech.API{Synthesiser: a.synthesiser(), Feedback: commands.NewFeedback(a.journal, a.keys, time.Now)}
 	operate := ops.API{Ready: a.ready}
 	return slices.Concat(read.Routes(), a.clipRoutes(), speak.Routes(), a.voiceRoutes(), operate.Routes())
 }

@@ -22,6 +22,7 @@ const maxBody = 256 << 10
 // API serves speech.
 type API struct {
 	Synthesiser *commands.Synthesiser
+	Feedback    *commands.Feedback
 }
 
 // Routes are the rows for the public route table.
@@ -33,6 +34,8 @@ func (a *API) Routes() []web.Route {
 		web.Post("/v1/ai/speech", a.detailed, web.Forms(), web.MaxBody(maxBody), tag,
 			web.Summary("Text to audio and word times, in JSON")),
 		web.Get("/v1/ai/speech", a.get, tag, web.Summary("Text to audio, streamed, all in the address")),
+		web.Post("/v1/ai/speech/feedback", a.feedback, web.Forms(), web.MaxBody(maxBody), tag,
+			web.Summary("What the client thinks of a synthesis")),
 		web.Post("/speech/beta/synthesize", a.synthesizeBeta, web.Forms(), web.MaxBody(maxBody), tag,
 			web.Summary("Text to audio, for clients of version 0")),
 	}...)

@@ -7,6 +7,7 @@ import (
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/alert"
 	"github.com/recital-tts/recital/domain/clip"
+	"github.com/recital-tts/recital/domain/feedback"
 	"github.com/recital-tts/recital/domain/usage"
 	"github.com/recital-tts/recital/internal/eventlog"
 )
@@ -20,6 +21,7 @@ func Registry() (*eventlog.Registry, error) {
 		usageTypes(),
 		alertTypes(),
 		clipTypes(),
+		feedbackTypes(),
 	)...)
 }
 
@@ -53,4 +55,8 @@ func clipTypes() []eventlog.Type {
 		eventlog.Define[clip.Saved]("clip-saved", 1),
 		eventlog.Define[clip.Deleted]("clip-deleted", 1),
 	}
+}
+
+func feedbackTypes() []eventlog.Type {
+	return []eventlog.Type{eventlog.Define[feedback.Given]("feedback-given", 1)}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/alert"
 	"github.com/recital-tts/recital/domain/clip"
+	"github.com/recital-tts/recital/domain/feedback"
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/domain/usage"
 	"github.com/recital-tts/recital/internal/eventlog"
@@ -45,6 +46,7 @@ var examples = []example{
 			Length: new(1.5), Expressive: new(0.25), Quality: new(2),
 		},
 	}},
+	{"feedback-given", 1, feedback.Given{Feedback: "f1", Account: "a1", Rating: feedback.ThumbsDown, Sealed: []byte("\x01sealed"), At: noon}},
 	{"clip-deleted", 1, clip.Deleted{Clip: clipID, Account: "a1", Blob: clipBlob, At: noon}},
 }
 

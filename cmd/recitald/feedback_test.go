@@ -1,0 +1,36 @@
+package main_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestFeedbackIsKeptAndItsWordsAreNotInClear(t *testing.T) {
+	t.Parallel()
+	s := start(t, dataFolder(t))
+	c := s.openAccount("free")
+	give := func(form url.Values) reply {
+		request := c.request(http.MethodPost, "/v1/ai/speech/feedback", strings.NewReader(form.Encode()))
+		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		return do(t, request)
+	}
+
+	// when somebody says what they think
+	const words = "quite-a-nasal-sound"
+	answer := give(url.Values{"id": {"g-" + words}, "rating": {"thumbsDown"}, "text": {words}, "context": {words}})
+
+	// then it is kept, in words that only the account's key opens
+	require.Equal(t, 200, answer.status, answer.text())
+	require.JSONEq(t, `{"success":true}`, answer.text())
+	require.NotEmpty(t, answer.header.Get("X-Recital-Position"))
+	s.requireSealed(words, "feedback-given", 1)
+
+	// and what cannot be meant is refused
+	for _, bad := range []url.Values{{"rating": {"thumbsUp"}}, {"id": {"g1"}}, {"id": {"g1"}, "rating": {"perhaps"}}, {"id": {""}, "rating": {"thumbsUp"}}} {
+		require.Equal(t, 422, give(bad).status, "%v", bad)
+	}
+}
