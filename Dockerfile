@@ -13,12 +13,13 @@ RUN apt-get update \
       libavcodec-dev libavformat-dev libavutil-dev libswresample-dev \
  && rm -rf /var/lib/apt/lists/*
 
+ENV GOCACHE=/go/build
 WORKDIR /src
 COPY go.mod go.sum ./
 RUN --mount=type=cache,target=/go/pkg/mod go mod download
 
 COPY . .
-RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
+RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/go/build \
     CGO_ENABLED=0 go build -trimpath -o /out/ ./cmd/recitald ./cmd/recitalctl \
  && CGO_ENABLED=1 go build -trimpath -o /out/ ./cmd/speechworker
 

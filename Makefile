@@ -3,7 +3,7 @@
 GO ?= go
 
 # Folders with goroutines, processes or transactions at work: their tests run under the race detector.
-RACE = commands|internal/(app|audio/codec|eventlog|eventnode|feed|postgres|speech|web|workers)
+RACE = commands|internal/(app|audio/codec|blobs|eventlog|eventnode|feed|keyring|postgres|speech|todo|web|workers)
 in_race = ^$(shell $(GO) list -m 2>/dev/null)/($(RACE))(/|$$)
 
 TEST_TIMEOUT ?= 9m

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"os"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/recital-tts/recital/commands"
 	"github.com/recital-tts/recital/domain/account"
@@ -27,18 +25,7 @@ import (
 // speechworker is the real binary, built once by TestMain.
 var speechworker string
 
-func TestMain(m *testing.M) {
-	path, remove, err := workertest.Build()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	speechworker = path
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		remove()
-		os.Exit(code)
-	}))
-}
+func TestMain(m *testing.M) { workertest.Main(m, &speechworker) }
 
 // patience bounds what is waited for on a machine that is busy; nothing is timed.
 const patience = time.Minute

@@ -1,7 +1,6 @@
 package app_test
 
 import (
-	"fmt"
 	"io"
 	"net"
 	"os"
@@ -21,18 +20,7 @@ import (
 // speechworker is the real binary, built once by TestMain.
 var speechworker string
 
-func TestMain(m *testing.M) {
-	path, remove, err := workertest.Build()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	speechworker = path
-	goleak.VerifyTestMain(m, append(ofLibraries(), goleak.Cleanup(func(code int) {
-		remove()
-		os.Exit(code)
-	}))...)
-}
+func TestMain(m *testing.M) { workertest.Main(m, &speechworker, ofLibraries()...) }
 
 // ofLibraries are what fasthttp leaves behind: one goroutine for the process, one for each server until its next tick.
 func ofLibraries() []goleak.Option {

@@ -42,7 +42,7 @@ func (a *App) readSecrets(context.Context) (err error) {
 	return err
 }
 
-// secretKey is that of the configured file, which is never written, or of the data folder, made at the first start.
+// secretKey is that of the configured file, or of the data folder.
 func (a *App) secretKey(name, configured string) ([]byte, error) {
 	text, path, err := a.secretText(name, configured)
 	if err != nil {
@@ -55,6 +55,8 @@ func (a *App) secretKey(name, configured string) ([]byte, error) {
 	return key, nil
 }
 
+// secretText is what the configured file holds, which is never written, or the file of the data folder, drawn at the first
+// start.
 func (a *App) secretText(name, configured string) (text, path string, err error) {
 	if configured == "" {
 		text, err = a.fileOnce(name, drawSecret)

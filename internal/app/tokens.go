@@ -2,11 +2,8 @@ package app
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/base64"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 )
 
@@ -31,19 +28,15 @@ func (a *App) readTokens(context.Context) error {
 	return nil
 }
 
-// adminToken is that of the configured file, which is never written, or of the data folder, made at the first start.
+// adminToken is that of the configured file, or of the data folder.
 func (a *App) adminToken(name, configured string) (string, error) {
-	if configured == "" {
-		return a.secretFile(name)
-	}
-	content, err := os.ReadFile(configured)
+	token, path, err := a.secretText(name, configured)
 	if err != nil {
-		return "", fmt.Errorf("reading the %s: %w", name, err)
+		return "", err
 	}
-	token := strings.TrimSpace(string(content))
 	if !usableToken(token) {
-		return "", fmt.Errorf("%s holds no token: at least %d characters of ASCII without spaces are needed, "+
-			"such as those that openssl rand -hex 32 prints", configured, minToken)
+		return "", fmt.Errorf("%s holds no token: at least %d characters of ASCII without spaces are needed, such as those that "+
+			"openssl rand -hex 32 prints; in a data folder, delete it, and the next start makes a new one", path, minToken)
 	}
 	return token, nil
 }
@@ -52,22 +45,4 @@ func (a *App) adminToken(name, configured string) (string, error) {
 func usableToken(token string) bool {
 	unfit := func(c rune) bool { return c <= ' ' || c > '~' }
 	return len(token) >= minToken && !strings.ContainsFunc(token, unfit)
-}
-
-// secretFile reads a token of the data folder, made at the first start.
-func (a *App) secretFile(name string) (string, error) {
-	token, err := a.fileOnce(name, func() (string, error) {
-		token := make([]byte, 32)
-		if _, err := rand.Read(token); err != nil {
-			return "", err
-		}
-		return base64.RawURLEncoding.EncodeToString(token), nil
-	})
-	if err != nil {
-		return "", err
-	}
-	if !usableToken(token) {
-		return "", fmt.Errorf("%s holds no token of at least %d characters; delete it, and the next start makes a new one", a.cfg.path(name), minToken)
-	}
-	return token, nil
 }

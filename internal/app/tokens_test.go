@@ -15,20 +15,20 @@ func TestATokenThatCannotBeOneIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			require.NoError(t, os.WriteFile(filepath.Join(dir, "operator-token"), []byte(content), 0o600))
-			_, err := inFolder(dir).secretFile("operator-token")
+			_, err := inFolder(dir).adminToken("operator-token", "")
 			require.ErrorContains(t, err, "delete it, and the next start makes a new one")
 			assert.NotContains(t, err.Error(), "secret")
 		})
 	}
 	t.Run("one that was drawn is accepted", func(t *testing.T) {
 		a := inFolder(t.TempDir())
-		drawn, err := a.secretFile("operator-token")
+		drawn, err := a.adminToken("operator-token", "")
 		require.NoError(t, err)
 		assert.GreaterOrEqual(t, len(drawn), 43) // 256 bits
-		kept, err := a.secretFile("operator-token")
+		kept, err := a.adminToken("operator-token", "")
 		require.NoError(t, err)
 		assert.Equal(t, drawn, kept)
-		other, err := a.secretFile("auditor-token")
+		other, err := a.adminToken("auditor-token", "")
 		require.NoError(t, err)
 		assert.NotEqual(t, drawn, other)
 	})

@@ -1,9 +1,13 @@
 package feed
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/internal/eventlog"
@@ -81,3 +85,41 @@ var (
 	ErrNoGeneration = domain.Refuse(domain.NotFound, "There is no such read model or generation")
 	ErrNotParked    = domain.Refuse(domain.NotFound, "There is no such parked event")
 )
+
+// operationTimeout bounds an operator's change, with its tries.
+const operationTimeout = 15 * time.Second
+
+// operate changes the catalogue in one transaction, tries again while readers or writers are in the way, and has this
+// instance take note at once.
+func (p *Projector) operate(ctx context.Context, what string, do func(pgx.Tx) error) error {
+	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
+	defer cancel()
+	err := persist(ctx, p.logger, what, func() error {
+		return inSetUp(ctx, p.config.Pool, func(tx pgx.Tx) error {
+			if _, err := tx.Exec(ctx, giveWay); err != nil {
+				return err
+			}
+			if err := do(tx); err != nil {
+				return refused(err)
+			}
+			return changeCatalogue(ctx, tx)
+		})
+	})
+	var permanent *permanentError
+	if errors.As(err, &permanent) && domain.CodeOf(err) != "" {
+		err = permanent.err
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	p.attend()
+	return nil
+}
+
+// refused keeps a refusal from being tried again.
+func refused(err error) error {
+	if domain.CodeOf(err) != "" {
+		return &permanentError{err}
+	}
+	return err
+}

@@ -7,16 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/internal/eventlog"
 )
-
-// operationTimeout bounds an operator's change, with its tries.
-const operationTimeout = 15 * time.Second
 
 // Promote makes the generations live, all in one transaction: readers see the old ones until it commits and the new ones
 // from then on, which are at least as far. Number 0 is the newest generation that is not live. The one that was live

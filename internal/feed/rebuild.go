@@ -7,8 +7,6 @@ import (
 	"slices"
 
 	"github.com/jackc/pgx/v5"
-
-	"github.com/recital-tts/recital/domain"
 )
 
 // Rebuild begins a new generation of each named read model (all of this binary, when none is named), or goes on with the
@@ -78,39 +76,4 @@ func nextNumber(ctx context.Context, tx pgx.Tx, id GenerationID) (number int, er
 	err = tx.QueryRow(ctx, "select coalesce(max(generation), 0) + 1 from feed.generations where name = $1 and version = $2",
 		id.Name, id.Version).Scan(&number)
 	return number, err
-}
-
-// operate changes the catalogue in one transaction, tries again while readers or writers are in the way, and has this
-// instance take note at once.
-func (p *Projector) operate(ctx context.Context, what string, do func(pgx.Tx) error) error {
-	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
-	defer cancel()
-	err := persist(ctx, p.logger, what, func() error {
-		return inSetUp(ctx, p.config.Pool, func(tx pgx.Tx) error {
-			if _, err := tx.Exec(ctx, giveWay); err != nil {
-				return err
-			}
-			if err := do(tx); err != nil {
-				return refused(err)
-			}
-			return changeCatalogue(ctx, tx)
-		})
-	})
-	var permanent *permanentError
-	if errors.As(err, &permanent) && domain.CodeOf(err) != "" {
-		err = permanent.err
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", what, err)
-	}
-	p.attend()
-	return nil
-}
-
-// refused keeps a refusal from being tried again.
-func refused(err error) error {
-	if domain.CodeOf(err) != "" {
-		return &permanentError{err}
-	}
-	return err
 }

@@ -1,12 +1,9 @@
 package worker_test
 
 import (
-	"fmt"
-	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/recital-tts/recital/internal/speech/worker"
 	"github.com/recital-tts/recital/internal/speech/worker/workertest"
@@ -15,18 +12,7 @@ import (
 // binary is the real speechworker, built once by TestMain.
 var binary string
 
-func TestMain(m *testing.M) {
-	path, remove, err := workertest.Build()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	binary = path
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		remove()
-		os.Exit(code)
-	}))
-}
+func TestMain(m *testing.M) { workertest.Main(m, &binary) }
 
 func openPool(tb testing.TB, size int) *worker.Pool {
 	tb.Helper()

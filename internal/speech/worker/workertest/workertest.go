@@ -6,6 +6,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"testing"
+
+	"go.uber.org/goleak"
 
 	"github.com/recital-tts/recital/internal/workers"
 )
@@ -25,6 +28,21 @@ func Build() (path string, remove func(), err error) {
 		return "", nil, fmt.Errorf("building speechworker: %w\n%s", err, output)
 	}
 	return path, remove, nil
+}
+
+// Main is the TestMain of packages that need the binary: it builds it, says where it is, runs the tests and fails when they
+// leave goroutines behind.
+func Main(m *testing.M, path *string, leaks ...goleak.Option) {
+	built, remove, err := Build()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	*path = built
+	goleak.VerifyTestMain(m, append(leaks, goleak.Cleanup(func(code int) {
+		remove()
+		os.Exit(code)
+	}))...)
 }
 
 // Command starts the binary as a speech engine.
