@@ -13,10 +13,10 @@ FUZZ_TIME ?= 30s
 SOAK_TIME ?= 10m
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build run test lint bench soak fuzz clean
+.PHONY: help deps build run test lint bench soak clients fuzz clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-6s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-7s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 deps: ## install what is missing on this machine, with apt
 	@deploy/deps.sh
@@ -45,6 +45,9 @@ bench: deps build ## run the benchmarks one after the other (BENCH=regexp, BENCH
 
 soak: deps build ## run the long tests under load (SOAK_TIME=10m)
 	RECITAL_SOAK=$(SOAK_TIME) $(GO) test -count=1 -p 1 -v -run '^TestSoak' -timeout 0 ./...
+
+clients: deps build ## run clients that were published against a real recitald (needs Node and npm's registry)
+	RECITAL_CLIENTS=1 $(GO) test -count=1 -v -run '^TestPublishedClients$$' ./cmd/recitald
 
 fuzz: deps ## run each fuzz target for a while (FUZZ_TIME=30s)
 	@grep -rlE --include='*_test.go' '^func Fuzz' . | xargs -r -n 1 dirname | sort -u | while read -r package; do \

@@ -64,6 +64,18 @@ func TestDialectAIsAudioAlone(t *testing.T) {
 	require.EqualValues(t, len(hello+" And you?"), h.requireIdle(id))
 }
 
+func TestClientsOfVersion0(t *testing.T) {
+	h := newHouse(t)
+	id, key := h.open("free")
+	c := h.dialAt(t, "/speech/beta/synthesize_streaming")
+	c.send(fmt.Sprintf(`{"X-API-Key":%q,"voice":"lily"}`, key), fmt.Sprintf(`{"text":%q}`, hello), `{"eof":"true"}`)
+	frames, code := c.rest()
+	require.Equal(t, 1000, code)
+	require.Empty(t, texts(frames), "a text frame would be played as audio by this client")
+	require.NotEmpty(t, sound(frames))
+	require.EqualValues(t, len(hello), h.requireIdle(id))
+}
+
 func TestDialectAWithExtrasComesInPairs(t *testing.T) {
 	h := newHouse(t)
 	id, key := h.open("free")

@@ -194,9 +194,11 @@ type frame struct {
 	fields map[string]json.RawMessage
 }
 
-func (h *house) dial(t testing.TB) *talker {
+func (h *house) dial(t testing.TB) *talker { return h.dialAt(t, "/v1/ai/speech/stream") }
+
+func (h *house) dialAt(t testing.TB, path string) *talker {
 	t.Helper()
-	ws, _, err := websocket.DefaultDialer.Dial("ws://"+h.addr+"/v1/ai/speech/stream", nil)
+	ws, _, err := websocket.DefaultDialer.Dial("ws://"+h.addr+path, nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { ws.Close() })
 	return &talker{t, ws}

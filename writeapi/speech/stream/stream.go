@@ -31,6 +31,7 @@ func (a *API) Routes() []web.Route {
 	}
 	return []web.Route{
 		web.Socket("/v1/ai/speech/stream", serve, web.MaxBody(maxMessage), web.Tag("Speech"), web.Summary("Text to audio while the text grows, over WebSocket")),
+		web.Socket("/speech/beta/synthesize_streaming", serve, web.MaxBody(maxMessage), web.Tag("Speech"), web.Summary("The same, for clients of version 0")),
 	}
 }
 

@@ -1,0 +1,122 @@
+package main_test
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Clients that were published, each in the first and the last version that npm has of its kind. What they send is in
+// testdata/clients; the text that they have said is what the account pays for.
+var publishedClients = []struct {
+	packages string
+	script   string
+	answer   string
+	said     []string
+}{
+	{"lmnt-node@0.0.2", "v0.mjs", `{"voices": 9, "whole": "RIFF", "streamed": true}`,
+		[]string{"Hello from version zero.", "This is streamed."}},
+	{"lmnt-node@1.2.0", "v1.mjs", answerOfV1, saidByV1},
+	{"lmnt-node@1.2.3", "v1.mjs", answerOfV1, saidByV1},
+	{"lmnt-node@2.3.0", "v2.mjs", answerOfV2, saidByV2},
+	{"lmnt-node@2.11.2", "v2.mjs", answerOfV2, saidByV2},
+	{"lmnt-node@2.12.0", "v2.12.mjs", `{
+		"voices": 9, "voice": "Zeke", "plan": "pro", "whole": "RIFF", "words": "Hello again.",
+		"streamed": {"sound": true, "words": "", "flushes": 1, "named": true},
+		"streamedWithWords": {"sound": true, "words": "This is streamed. And more.", "flushes": 1, "named": true},
+		"unknownVoice": "NotFoundError 404 not_found_error"}`,
+		append([]string{"Hello again."}, saidByV2...)},
+	{"@ai-sdk/lmnt@2.0.56 ai@6.0.326", "ai-sdk.mjs", `{"type": "audio/mpeg", "sound": true, "warnings": 0}`, []string{"Hello from another client."}},
+}
+
+const (
+	answerOfV1 = `{
+		"voices": 9, "voice": "Zeke", "plan": "pro", "whole": "RIFF", "seed": 7, "words": "Hello from version one.",
+		"streamed": "", "streamedWithWords": "This is streamed. And more.", "unknownVoice": "[synthesize] There is no such voice"}`
+	answerOfV2 = `{
+		"voices": 9, "voice": "Zeke", "plan": "pro", "whole": "RIFF",
+		"streamed": "", "streamedWithWords": "This is streamed. And more.", "unknownVoice": "NotFoundError 404"}`
+)
+
+var (
+	saidByV1 = []string{"Hello from version one.", "This is streamed. And more.", "This is streamed. And more."}
+	saidByV2 = []string{"Hello from version two.", "This is streamed. And more.", "This is streamed. And more."}
+)
+
+// TestPublishedClients runs when RECITAL_CLIENTS is set (make clients), because it needs Node and npm's packages.
+func TestPublishedClients(t *testing.T) {
+	if os.Getenv("RECITAL_CLIENTS") == "" {
+		t.Skip("make clients runs this: it fetches the clients with npm")
+	}
+	s := start(t, dataFolder(t))
+	for _, client := range publishedClients {
+		t.Run(client.packages, func(t *testing.T) {
+			account := s.openAccount("pro")
+			require.JSONEq(t, client.answer, account.runClient(t, client.packages, client.script))
+			account.requireUsage(t, client.said)
+		})
+	}
+}
+
+// runClient installs a client, points it to the server and gives what its script prints.
+func (c customer) runClient(t *testing.T, packages, script string) string {
+	t.Helper()
+	folder := t.TempDir()
+	runProgram(t, folder, "npm", append([]string{"install", "--silent", "--no-audit", "--no-fund"}, strings.Fields(packages)...)...)
+	pointTo(t, filepath.Join(folder, "node_modules"), c.server.address)
+	source, err := os.ReadFile(filepath.Join("testdata", "clients", script))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(folder, script), source, 0o600))
+	return runProgram(t, folder, "node", script, "RECITAL_ADDRESS="+c.server.address, "RECITAL_KEY="+c.key)
+}
+
+// pointTo puts our address where old clients have a fixed one.
+func pointTo(t *testing.T, folder, address string) {
+	t.Helper()
+	host := strings.TrimPrefix(address, "http://")
+	require.NoError(t, filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !strings.Contains(path, "lmnt") || !strings.HasSuffix(path, "js") {
+			return err
+		}
+		source, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		pointed := bytes.ReplaceAll(source, []byte("https://api.lmnt.com"), []byte("http://"+host))
+		pointed = bytes.ReplaceAll(pointed, []byte("wss://api.lmnt.com"), []byte("ws://"+host))
+		return os.WriteFile(path, pointed, 0o600)
+	}))
+}
+
+// runProgram gives the standard output of a program. What looks like NAME=value at the end is its environment.
+func runProgram(t *testing.T, folder, program string, args ...string) string {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), program)
+	command.Dir, command.Env = folder, os.Environ()
+	for _, arg := range args {
+		if strings.HasPrefix(arg, "RECITAL_") {
+			command.Env = append(command.Env, arg)
+			continue
+		}
+		command.Args = append(command.Args, arg)
+	}
+	var complaints strings.Builder
+	command.Stderr = &complaints
+	output, err := command.Output()
+	require.NoError(t, err, "%s: %s", program, complaints.String())
+	return string(output)
+}
+
+// requireUsage waits for what sockets settle after their end.
+func (c customer) requireUsage(t *testing.T, said []string) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		return c.usage(t) == int64(len(strings.Join(said, "")))
+	}, patience, pause)
+}
