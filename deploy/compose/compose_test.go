@@ -21,8 +21,10 @@ import (
 	"github.com/recital-tts/recital/internal/app"
 )
 
-// root is the folder of docker-compose.yml.
-const root = "../.."
+const (
+	root  = "../.."                  // the folder of docker-compose.yml
+	blobs = "./deploy/compose/blobs" // the audio of clips
+)
 
 // project is docker-compose.yml, as far as the tests look at it. Merge keys are resolved.
 type project struct {
@@ -156,6 +158,9 @@ func TestWhatServicesReferToExists(t *testing.T) {
 		for _, volume := range s.Volumes {
 			source, _, _ := strings.Cut(volume, ":")
 			used[source] = true
+			if source == blobs {
+				continue // setup.sh makes it
+			}
 			if strings.HasPrefix(source, ".") {
 				assert.FileExists(t, filepath.Join(root, source), name)
 				continue
@@ -305,6 +310,17 @@ func TestSetUpDrawsSecretsThatTheirOwnerAloneCanRead(t *testing.T) {
 	require.Error(t, err)
 	assert.Contains(t, string(output), "it is kept")
 	assert.Equal(t, env, readEnv(t, filepath.Join(folder, ".env")))
+}
+
+func TestInstancesShareTheAudioOfClips(t *testing.T) {
+	folder, _ := setUp(t, "single")
+	for name, s := range load(t).instances() {
+		assert.Contains(t, s.Volumes, blobs+":"+s.Environment["RECITAL_BLOBS"], name)
+	}
+	info, err := os.Stat(filepath.Join(folder, blobs))
+	require.NoError(t, err, "a folder that is not there would be made by Docker, for root")
+	assert.Equal(t, os.ModeDir|0o700, info.Mode())
+	assert.Contains(t, strings.Split(string(read(t, ".gitignore")), "\n"), "/blobs/")
 }
 
 func TestTheExampleTellsEverySetting(t *testing.T) {

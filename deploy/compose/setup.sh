@@ -16,6 +16,7 @@ esac
 
 here=$(cd "$(dirname "$0")" && pwd)
 secrets=$here/secrets
+blobs=$here/blobs
 env=$here/../../.env
 
 if [ -e "$env" ]; then
@@ -33,7 +34,7 @@ secret() {
 	[ -e "$secrets/$1" ] || printf '%s\n' "${2:-$(draw)}" >"$secrets/$1"
 }
 
-mkdir -p "$secrets"
+mkdir -p "$secrets" "$blobs"
 secret operator-token
 secret auditor-token
 secret master-key
@@ -44,13 +45,13 @@ secret pgpass "postgres:5432:recital:recital:$(cat "$secrets/postgres-password")
 secret eventstore-admin-password
 secret eventstore-ops-password
 
-# Recitald runs as whoever owns the secrets, but not as root.
+# Recitald runs as whoever owns the secrets and the audio of clips, but not as root.
 uid=$(id -u)
 gid=$(id -g)
 if [ "$uid" -eq 0 ]; then
 	uid=10001
 	gid=10001
-	chown -R "$uid:$gid" "$secrets"
+	chown -R "$uid:$gid" "$secrets" "$blobs"
 fi
 
 admin=$(cat "$secrets/eventstore-admin-password")
