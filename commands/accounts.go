@@ -40,7 +40,7 @@ type NewAccount struct {
 	Key     NewKey
 }
 
-func accountStream(id string) string { return "account-" + id }
+func accountStream(id string) string { return account.StreamPrefix + id }
 
 // Open opens an account on a plan and gives it a first key. An unknown plan is refused with domain.Invalid.
 func (a *Accounts) Open(ctx context.Context, planType string, actor eventlog.Actor) (NewAccount, error) {
@@ -80,7 +80,7 @@ func (a *Accounts) CreateKey(ctx context.Context, id, name string, actor eventlo
 }
 
 // Ensure makes sure that an account with this id, plan and key exists, and changes nothing when it does: whoever keeps
-// the key can repeat it after a crash.
+// the key can repeat it after a crash. A key that was revoked is account.ErrKeyRevoked.
 func (a *Accounts) Ensure(ctx context.Context, id, planType, key, keyName string) (eventlog.Position, error) {
 	actor := eventlog.Actor{Kind: eventlog.ActorSystem}
 	if _, err := a.open(ctx, id, plan.Type(planType), actor); err != nil {

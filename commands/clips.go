@@ -52,7 +52,11 @@ func (c *Clips) save(ctx context.Context, order Synthesis, length time.Duration,
 	if err != nil {
 		return eventlog.Position{}, err
 	}
-	blob, err := audio.finish(ctx)
+	streamed, err := audio.finish(ctx)
+	if err != nil {
+		return eventlog.Position{}, err
+	}
+	blob, err := c.makeWhole(ctx, order.Audio, streamed)
 	if err != nil {
 		return eventlog.Position{}, err
 	}

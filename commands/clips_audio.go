@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/recital-tts/recital/domain/clip"
+	"github.com/recital-tts/recital/internal/audio"
 	"github.com/recital-tts/recital/internal/blobs"
 )
 
@@ -91,6 +92,31 @@ func (a *clipAudio) finish(ctx context.Context) (blobs.Blob, error) {
 		return blobs.Blob{}, fmt.Errorf("keeping a clip's audio: %w", a.err)
 	}
 	return a.blob, nil
+}
+
+// makeWhole gives a WAV file its true lengths, which nobody knew when its first bytes were kept: it is kept once more. What a
+// crash leaves of the first copy, Sweep removes.
+func (c *Clips) makeWhole(ctx context.Context, spec audio.Spec, streamed blobs.Blob) (blobs.Blob, error) {
+	if !spec.Format.HasLength() {
+		return streamed, nil
+	}
+	content, err := c.blobs.Open(ctx, streamed.Address, 0, streamed.Size)
+	if err != nil {
+		return blobs.Blob{}, fmt.Errorf("reading a clip's audio: %w", err)
+	}
+	defer content.Close()
+	file, err := audio.WholeReader(spec, streamed.Size, content)
+	if err != nil {
+		return blobs.Blob{}, fmt.Errorf("reading a clip's audio: %w", err)
+	}
+	whole, err := c.blobs.Put(ctx, streamed.Address.Owner(), file)
+	if err != nil {
+		return blobs.Blob{}, fmt.Errorf("keeping a clip's audio: %w", err)
+	}
+	if err := c.blobs.Delete(ctx, streamed.Address); err != nil {
+		c.log.WarnContext(ctx, "a clip's first audio is left for the sweep", "error", err)
+	}
+	return whole, nil
 }
 
 // discard ends what still runs: nothing, where finish has succeeded.

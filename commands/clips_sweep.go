@@ -3,7 +3,6 @@ package commands
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/recital-tts/recital/domain/clip"
@@ -24,11 +23,11 @@ type ShownBlobs func(ctx context.Context, addresses []blobs.Address) (map[blobs.
 // a read model which is behind or being built costs time and no audio.
 func (c *Clips) Sweep(ctx context.Context, shown ShownBlobs) (removed int, err error) {
 	var batch []blobs.Address
-	for blob, err := range c.blobs.List(ctx) {
+	for blob, err := range c.blobs.List(ctx, clip.Stream("")) {
 		if err != nil {
 			return removed, fmt.Errorf("sweeping clips: %w", err)
 		}
-		if !strings.HasPrefix(string(blob.Address.Owner()), clip.Stream("")) || c.now().Sub(blob.Stored) < sweepAge {
+		if c.now().Sub(blob.Stored) < sweepAge {
 			continue
 		}
 		if batch = append(batch, blob.Address); len(batch) < sweepBatch {

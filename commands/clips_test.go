@@ -97,7 +97,7 @@ func keep(id, text string, format audio.Format) commands.Synthesis {
 // blobs are the addresses of all blobs.
 func (a *archive) blobs() (addresses []blobs.Address) {
 	a.t.Helper()
-	for blob, err := range a.store.List(a.t.Context()) {
+	for blob, err := range a.store.List(a.t.Context(), "") {
 		require.NoError(a.t, err)
 		addresses = append(addresses, blob.Address)
 	}
@@ -137,7 +137,7 @@ func (a *archive) saved(id string) clip.Saved {
 // save has a text spoken and kept, and gives the clip's id and the audio.
 func (a *archive) save(account, text string) (id, sound string) {
 	a.t.Helper()
-	reply := a.begin(a.t.Context(), keep(account, text, audio.WAV))
+	reply := a.begin(a.t.Context(), keep(account, text, audio.PCMS16LE))
 	var got bytes.Buffer
 	require.NoError(a.t, reply.Write(a.t.Context(), &got))
 	return reply.Clip(), got.String()
@@ -145,20 +145,20 @@ func (a *archive) save(account, text string) (id, sound string) {
 
 func TestWhatWasHandedOverIsSaved(t *testing.T) {
 	a := newArchive(t)
-	ways := map[string]func(*commands.Reply) string{
-		"streamed": func(reply *commands.Reply) string {
+	ways := map[string]func(*commands.Reply, audio.Spec) string{
+		"streamed": func(reply *commands.Reply, spec audio.Spec) string {
 			var got bytes.Buffer
 			require.NoError(t, reply.Write(t.Context(), &got))
-			return got.String()
+			return string(audio.Whole(spec, got.Bytes())) // a file tells its length, a stream cannot
 		},
-		"whole": func(reply *commands.Reply) string {
+		"whole": func(reply *commands.Reply, _ audio.Spec) string {
 			recording, err := reply.Whole(t.Context())
 			require.NoError(t, err)
 			return string(recording.Audio)
 		},
 	}
 	for name, take := range ways {
-		for _, format := range []audio.Format{audio.MP3, audio.WAV, audio.PCMS16LE} {
+		for _, format := range []audio.Format{audio.MP3, audio.WAV, audio.ULaw, audio.PCMS16LE} {
 			t.Run(name+" as "+string(format), func(t *testing.T) {
 				// when a reply is taken that shall be kept
 				account := a.open("indie")
@@ -167,7 +167,7 @@ func TestWhatWasHandedOverIsSaved(t *testing.T) {
 				o.Prosody.Temperature, o.Prosody.Solver = new(0.5), "any words"
 				reply := a.begin(t.Context(), o)
 				require.True(t, clip.ValidID(reply.Clip()))
-				sound := take(reply)
+				sound := take(reply, o.Audio)
 
 				// then the event says what it is
 				saved := a.saved(reply.Clip())
@@ -198,6 +198,7 @@ func TestWhatWasHandedOverIsSaved(t *testing.T) {
 			})
 		}
 	}
+	require.Len(t, a.files(), 4*len(ways), "a clip has one file")
 	require.NotContains(t, a.log.String(), "Once upon")
 }
 
@@ -242,7 +243,7 @@ func TestRepliesThatAreCutAreNotSaved(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		account := a.open("indie")
 		takes := rapid.Int64Range(0, int64(len(whole))+1000).Draw(rt, "bytes that the client takes")
-		reply := a.begin(t.Context(), keep(account, story, audio.WAV))
+		reply := a.begin(t.Context(), keep(account, story, audio.PCMS16LE))
 		c := &client{takes: takes}
 		err := reply.Write(t.Context(), c)
 		events := fold[clip.Event](a.world, clip.Stream(reply.Clip()))

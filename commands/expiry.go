@@ -16,7 +16,8 @@ const ExpiryProcess = "expiry"
 
 // Expire ends the reservations of a period that are due, and tells where in the log the period stands then.
 func (l *Ledger) Expire(ctx context.Context, stream string) (eventlog.Position, error) {
-	return l.submit(ctx, stream, task{order: Order{At: l.now().UTC()}})
+	done, err := l.submit(ctx, stream, task{order: Order{At: l.now().UTC()}})
+	return done.position, err
 }
 
 // expiryOrder is the order to end a reservation. It was caused by the command that reserved, whose id is the

@@ -28,3 +28,20 @@ func (l *Ledger) State(stream string) usage.State {
 
 // DrawFrom makes keys come from a source.
 func (a *Accounts) DrawFrom(random io.Reader) { a.random = random }
+
+// Busy counts the accounts that a Slots remembers.
+func (s *Slots) Busy() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.accounts)
+}
+
+// Waiting counts those who wait for a slot of an account.
+func (s *Slots) Waiting(account string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c, ok := s.accounts[account]; ok {
+		return len(c.waiting)
+	}
+	return 0
+}

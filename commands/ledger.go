@@ -52,7 +52,10 @@ type Reservation struct {
 	Account    string
 	Characters int64
 	Actor      eventlog.Actor
-	stream     string
+	// Allowance is the account's right after the reservation, which it counts as reserved. What other instances did
+	// meanwhile is in it, too; what others did later is not.
+	Allowance usage.Allowance
+	stream    string
 }
 
 // NewLedger makes a Ledger for streams that last longest at most.
@@ -80,24 +83,41 @@ func (l *Ledger) Close() {
 }
 
 // Reserve sets characters aside in the account's period of now. It refuses with domain.PaymentRequired what does not
-// fit a plan that is not metered. After an error that is no refusal the reservation that it returns may have been made
-// all the same, so it is to be given back.
+// fit a plan that is not metered and the credit beside it. After an error that is no refusal the reservation that it
+// returns may have been made all the same, so it is to be given back.
 func (l *Ledger) Reserve(ctx context.Context, account string, characters int64, actor eventlog.Actor) (Reservation, error) {
 	now := l.now().UTC()
 	period, err := l.period(ctx, account, now)
 	if err != nil {
 		return Reservation{}, err
 	}
-	r := Reservation{ID: uuid.New(), Account: account, Characters: characters, Actor: actor, stream: period.stream}
+	r := Reservation{ID: uuid.New(), Account: account, Characters: characters, Actor: actor}
 	reserve := usage.Reserve{Reservation: r.ID.String(), Characters: characters, At: now, ExpiresAt: now.Add(l.longest)}
-	_, err = l.submit(ctx, period.stream, task{
+	done, err := l.submitNow(ctx, period, task{
 		order:    Order{Command: r.ID, Correlation: r.ID, Actor: actor, At: now},
-		commands: []decider[usage.State, usage.Event]{period.open, reserve},
+		commands: []decider[usage.State, usage.Event]{reserve},
 	})
 	if refused(err) {
 		return Reservation{}, err
 	}
+	r.stream, r.Allowance = done.stream, done.state.Allowance()
 	return r, err
+}
+
+// submitNow carries a task out in a period, which it opens. Where another instance, whose clock is ahead, has ended the
+// period, it goes on to the one after: what the log says counts, and not what the clock says.
+func (l *Ledger) submitNow(ctx context.Context, period accountPeriod, t task) (outcome, error) {
+	then := t.commands
+	for {
+		t.commands = append([]decider[usage.State, usage.Event]{period.open}, then...)
+		done, err := l.submit(ctx, period.stream, t)
+		if !errors.Is(err, usage.ErrOver) {
+			return done, err
+		}
+		if period, err = l.periodAt(ctx, period.open.Account, done.state.CarriedTo); err != nil {
+			return outcome{}, err
+		}
+	}
 }
 
 // refused tells whether an error is the domain's: then it is certain that nothing was written.
@@ -108,7 +128,8 @@ func refused(err error) bool {
 // Settle ends a reservation with the characters that were handed over, and tells where in the log. A reservation that
 // has expired meanwhile stays at zero.
 func (l *Ledger) Settle(ctx context.Context, r Reservation, characters int64) (eventlog.Position, error) {
-	return l.submit(ctx, r.stream, l.settlement(r, characters))
+	done, err := l.submit(ctx, r.stream, l.settlement(r, characters))
+	return done.position, err
 }
 
 // GiveBack settles a reservation at zero without waiting for it: Close does. Where nothing was reserved it has no
@@ -138,6 +159,15 @@ func (l *Ledger) period(ctx context.Context, id string, now time.Time) (accountP
 	if known, ok := l.periods.Get(id); ok && now.Before(known.open.End) {
 		return known, nil
 	}
+	p, err := l.periodAt(ctx, id, now)
+	if err == nil {
+		l.periods.Add(id, p)
+	}
+	return p, err
+}
+
+// periodAt reads the account for its period at a time.
+func (l *Ledger) periodAt(ctx context.Context, id string, at time.Time) (accountPeriod, error) {
 	state, _, err := load(ctx, l.journal, accountStream(id), account.Evolve)
 	if err != nil {
 		return accountPeriod{}, err
@@ -149,13 +179,11 @@ func (l *Ledger) period(ctx context.Context, id string, now time.Time) (accountP
 	if err != nil {
 		return accountPeriod{}, err
 	}
-	begin, end := usage.MonthlyPeriod(state.OpenedAt, now)
-	p := accountPeriod{
+	begin, end := usage.MonthlyPeriod(state.OpenedAt, at)
+	return accountPeriod{
 		stream: usageStream(id, begin),
 		open:   usage.OpenPeriod{Account: id, Plan: terms, Start: begin, End: end},
-	}
-	l.periods.Add(id, p)
-	return p, nil
+	}, nil
 }
 
 func usageStream(account string, start time.Time) string {
@@ -163,17 +191,18 @@ func usageStream(account string, start time.Time) string {
 }
 
 // submit queues a task and waits for its outcome. A task whose ctx has ended before its turn is left out.
-func (l *Ledger) submit(ctx context.Context, stream string, t task) (eventlog.Position, error) {
+func (l *Ledger) submit(ctx context.Context, stream string, t task) (outcome, error) {
 	t.ctx = ctx
 	t.done = make(chan outcome, 1)
 	if !l.enqueue(stream, t) {
-		return eventlog.Position{}, domain.Refuse(domain.Unavailable, "The server is shutting down")
+		return outcome{stream: stream}, domain.Refuse(domain.Unavailable, "The server is shutting down")
 	}
 	select {
 	case o := <-t.done:
-		return o.position, o.err
+		o.stream = stream
+		return o, o.err
 	case <-ctx.Done():
-		return eventlog.Position{}, fmt.Errorf("waiting for the ledger: %w", ctx.Err())
+		return outcome{stream: stream}, fmt.Errorf("waiting for the ledger: %w", ctx.Err())
 	}
 }
 

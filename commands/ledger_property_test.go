@@ -2,9 +2,11 @@ package commands_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 	"pgregory.net/rapid"
@@ -13,11 +15,13 @@ import (
 	"github.com/recital-tts/recital/domain"
 )
 
-// customer is a free account as a test expects it to be.
+// customer is a free account as a test expects it to be in its period of now.
 type customer struct {
 	id      string
 	open    map[commands.Reservation]time.Time // when it expires
 	settled map[string]int64                   // by reservation
+	credit  int64                              // granted or carried in
+	grants  map[string]int64                   // of operators, by grant, of this period and those before
 }
 
 func (c *customer) expire(now time.Time) {
@@ -39,12 +43,22 @@ func (c *customer) used() int64 {
 	return used
 }
 
+// nextPeriod ends what is open and keeps the credit that is not spent.
+func (c *customer) nextPeriod() {
+	clear(c.open)
+	c.credit -= min(max(c.used()-freeLimit, 0), c.credit)
+	clear(c.settled)
+}
+
 // Whatever commands two instances carry out, one of which is restarted now and then, the account is what one list of
-// reservations and settlements comes to: a reservation is granted exactly when it fits, and counts once.
+// reservations, settlements and grants comes to: a reservation is made exactly when it fits, and counts once; credit is
+// there until it is spent, from period to period.
 func TestAnyHistoryOfTwoInstances(t *testing.T) {
 	w := newWorld(t)
 	rapid.Check(t, func(r *rapid.T) {
-		c := customer{id: w.open("free"), open: map[commands.Reservation]time.Time{}, settled: map[string]int64{}}
+		c := customer{
+			id: w.open("free"), open: map[commands.Reservation]time.Time{}, settled: map[string]int64{}, grants: map[string]int64{},
+		}
 		ledgers := []*commands.Ledger{w.newLedger(), w.newLedger()}
 		defer func() {
 			for _, l := range ledgers {
@@ -55,18 +69,49 @@ func TestAnyHistoryOfTwoInstances(t *testing.T) {
 		r.Repeat(map[string]func(*rapid.T){
 			"": func(r *rapid.T) {
 				c.expire(w.clock.Now())
-				require.LessOrEqual(r, c.used(), int64(freeLimit))
+				require.LessOrEqual(r, c.used(), freeLimit+c.credit)
 			},
 			"reserve": func(r *rapid.T) {
 				n := rapid.Int64Range(0, 7_000).Draw(r, "characters")
 				made, err := oneOf(r, ledgers).Reserve(context.Background(), c.id, n, operator)
-				if c.used()+n > freeLimit {
+				if c.used()+n > freeLimit+c.credit {
 					require.Equal(r, domain.PaymentRequired, domain.CodeOf(err), "%v", err)
 					return
 				}
 				require.NoError(r, err)
 				c.open[made] = w.clock.Now().Add(longest)
 				all = append(all, made)
+				remaining, limited := made.Allowance.Remaining()
+				require.True(r, limited)
+				require.Equal(r, freeLimit+c.credit-c.used(), remaining)
+			},
+			"grant": func(r *rapid.T) {
+				id := fmt.Sprint("g", rapid.IntRange(0, len(c.grants)).Draw(r, "grant"))
+				n, again := c.grants[id]
+				if !again {
+					n = rapid.Int64Range(1, 9_000).Draw(r, "characters")
+				}
+				_, err := oneOf(r, ledgers).GrantCredit(context.Background(), c.id, id, n, operator)
+				require.NoError(r, err)
+				if !again {
+					c.grants[id] = n
+					c.credit += n
+				}
+			},
+			"month": func(r *rapid.T) {
+				old := w.nextPeriod(c.id)
+				c.nextPeriod()
+				for range rapid.IntRange(1, 2).Draw(r, "times") {
+					if len(w.booksOf(old).events) > 0 {
+						_, err := oneOf(r, ledgers).CarryCredit(context.Background(), old, uuid.New())
+						require.NoError(r, err)
+					}
+				}
+				for id := range c.grants { // the next but one would not know them any more
+					if _, found := w.booksOf(old).GrantOf(id); !found {
+						delete(c.grants, id)
+					}
+				}
 			},
 			"settle": func(r *rapid.T) {
 				if len(all) == 0 {
@@ -107,7 +152,7 @@ func TestAnyHistoryOfTwoInstances(t *testing.T) {
 				}
 				require.NoError(r, group.Wait())
 				close(granted)
-				require.EqualValues(r, min(int64(cap(granted)), (freeLimit-before)/n), len(granted))
+				require.EqualValues(r, min(int64(cap(granted)), (freeLimit+c.credit-before)/n), len(granted))
 				for made := range granted {
 					c.open[made] = w.clock.Now().Add(longest)
 					all = append(all, made)
@@ -115,10 +160,8 @@ func TestAnyHistoryOfTwoInstances(t *testing.T) {
 			},
 		})
 		b := w.books(c.id)
-		if len(all) == 0 {
-			return
-		}
 		require.Equal(r, c.settled, b.settled)
+		require.Equal(r, c.credit, b.Credit)
 	})
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 // maxBatch is how many tasks share one append, and maxExpired how many reservations expire in it: a log takes an append
-// of 1 MiB at most. An event is about 400 bytes, and a sum 200 KiB at most.
+// of 1 MiB at most. An event is about 400 bytes, and a sum 350 KiB at most.
 const (
 	maxBatch   = 128
 	maxExpired = 500
@@ -28,7 +28,9 @@ type task struct {
 }
 
 type outcome struct {
+	stream   string
 	position eventlog.Position
+	state    usage.State // right after the task, before those that shared its append
 	err      error
 }
 
@@ -62,19 +64,19 @@ func (q *queue) carryOut(batch []task) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), appendTimeout)
 	defer cancel()
-	refusals, err := q.write(ctx, batch)
+	results, err := q.write(ctx, batch)
 	for i, t := range batch {
 		if err != nil {
 			t.done <- outcome{err: err}
 			continue
 		}
-		t.done <- outcome{position: q.at.position, err: refusals[i]}
+		t.done <- outcome{position: q.at.position, state: results[i].state, err: results[i].refusal}
 	}
 }
 
-// write decides on the batch and appends what was decided. After a conflict it decides anew. It returns the refusals by
-// task.
-func (q *queue) write(ctx context.Context, batch []task) ([]error, error) {
+// write decides on the batch and appends what was decided. After a conflict it decides anew. It returns what became of
+// each task.
+func (q *queue) write(ctx context.Context, batch []task) ([]result, error) {
 	for fresh := false; ; {
 		if fresh || !q.begun {
 			if err := q.catchUp(ctx); err != nil {
@@ -99,7 +101,7 @@ func (q *queue) write(ctx context.Context, batch []task) ([]error, error) {
 			return nil, err
 		}
 		if !d.more {
-			return d.refusals, nil
+			return d.results, nil
 		}
 	}
 }
@@ -155,15 +157,21 @@ func (q *queue) catchUp(ctx context.Context) error {
 type decision struct {
 	state      usage.State
 	proposed   []eventlog.Proposed
-	refusals   []error // by task
-	needsFresh bool    // a task was refused, or changed nothing: that holds only on a state that was just read
-	more       bool    // too much has expired for one append: the tasks have not had their turn
-	broken     error   // the events could not be encoded
+	results    []result // by task
+	needsFresh bool     // a task was refused, or changed nothing: that holds only on a state that was just read
+	more       bool     // too much has expired for one append: the tasks have not had their turn
+	broken     error    // the events could not be encoded
+}
+
+// result is what a task comes to.
+type result struct {
+	state   usage.State // after it
+	refusal error
 }
 
 // decide carries the batch out on the state: first what has expired, then the tasks, then a sum when one is due.
 func (q *queue) decide(batch []task) decision {
-	d := decision{state: q.state, refusals: make([]error, len(batch))}
+	d := decision{state: q.state, results: make([]result, len(batch))}
 	at := batch[len(batch)-1].order.At
 	expired, _ := usage.Expire{At: at}.Decide(d.state)
 	for i, event := range expired {
@@ -175,30 +183,34 @@ func (q *queue) decide(batch []task) decision {
 		d.add(q.ledger.journal.Registry, expiryOrder(reservation, at), event)
 	}
 	for i, t := range batch {
-		var events []usage.Event
-		state := d.state
-		for _, command := range t.commands {
-			decided, err := command.Decide(state)
-			if err != nil {
-				d.refusals[i], events = err, nil
-				break
-			}
-			for _, event := range decided {
-				state = usage.Evolve(state, event)
-			}
-			events = append(events, decided...)
-		}
+		events, err := t.decide(d.state)
 		if len(events) == 0 {
 			d.needsFresh = true
-			continue
+		} else {
+			d.add(q.ledger.journal.Registry, t.order, events...)
 		}
-		d.add(q.ledger.journal.Registry, t.order, events...)
+		d.results[i] = result{state: d.state, refusal: err}
 	}
-	sums, _ := usage.Sum{At: at}.Decide(d.state)
-	for _, sum := range sums {
-		d.add(q.ledger.journal.Registry, systemOrder(commandFor(fmt.Sprintf("%s after %d", q.stream, q.at.revision), "sum"), at), sum)
+	if sums, _ := (usage.Sum{At: at}).Decide(d.state); len(sums) > 0 {
+		d.add(q.ledger.journal.Registry, systemOrder(commandFor(fmt.Sprintf("%s after %d", q.stream, q.at.revision), "sum"), at), sums...)
 	}
 	return d
+}
+
+// decide is what a task's commands come to together: all, or nothing when one of them is refused.
+func (t task) decide(state usage.State) ([]usage.Event, error) {
+	var events []usage.Event
+	for _, command := range t.commands {
+		decided, err := command.Decide(state)
+		if err != nil {
+			return nil, err
+		}
+		for _, event := range decided {
+			state = usage.Evolve(state, event)
+		}
+		events = append(events, decided...)
+	}
+	return events, nil
 }
 
 func (d *decision) add(registry *eventlog.Registry, order Order, events ...usage.Event) {

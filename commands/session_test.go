@@ -87,9 +87,14 @@ type talk struct {
 
 func (s *studio) converse(id string, format audio.Format, times bool, listener *audience) *talk {
 	s.t.Helper()
+	return s.converseIn(order(id, "", format), times, listener)
+}
+
+func (s *studio) converseIn(o commands.Synthesis, times bool, listener *audience) *talk {
+	s.t.Helper()
 	draining := make(chan struct{})
 	t := &talk{audience: listener, drain: func() { close(draining) }, done: make(chan error, 1)}
-	t.Session = s.Converse(order(id, "", format), times, draining)
+	t.Session = s.Converse(o, times, draining)
 	t.ctx, t.leave = context.WithCancel(context.Background())
 	go func() { t.done <- t.Speak(t.ctx, listener) }()
 	s.t.Cleanup(func() { t.leave() })

@@ -13,12 +13,18 @@ import (
 	"github.com/recital-tts/recital/internal/speech"
 )
 
-// speakUnit reserves, speaks and settles a unit. A reset ends it without an error.
+// speakUnit reserves, speaks and settles a unit. A reset ends it without an error. Where the account's plan limits how
+// many syntheses run at once, the unit waits for its turn: a session that is idle takes nobody's.
 func (s *Session) speakUnit(ctx context.Context, u unit) error {
 	whole, interrupt := context.WithCancelCause(ctx)
 	defer interrupt(nil)
 	s.script.speaking(interrupt)
 	defer s.script.speaking(nil)
+	slot, err := s.synthesiser.Slots.Take(whole, s.order.Account, s.order.Plan)
+	if err != nil {
+		return unlessReset(err)
+	}
+	defer slot.Release()
 	dawdling := time.AfterFunc(s.longest(), func() { interrupt(errDawdled) })
 	defer dawdling.Stop()
 
@@ -32,10 +38,14 @@ func (s *Session) speakUnit(ctx context.Context, u unit) error {
 	if err := s.settle(ctx, reservation, handed); err != nil {
 		return errors.Join(speaking, err)
 	}
-	if errors.Is(speaking, errReset) {
+	return unlessReset(speaking)
+}
+
+func unlessReset(err error) error {
+	if errors.Is(err, errReset) {
 		return nil
 	}
-	return speaking
+	return err
 }
 
 // start begins the synthesis of a part, which goes on until ctx ends.

@@ -12,6 +12,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/domain/plan"
+	"github.com/recital-tts/recital/domain/usage"
 	"github.com/recital-tts/recital/internal/audio"
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/speech"
@@ -41,23 +43,27 @@ type Synthesiser struct {
 	Speaker    *speech.Speaker
 	Encoders   audio.Encoders
 	ReadModels ReadModels
-	Clips      *Clips // nil keeps nothing
+	Clips      *Clips      // nil keeps nothing
+	Slots      *Slots      // nil limits nothing
+	Timestamps *Timestamps // nil keeps nothing
 }
 
 // Synthesis is a text to be spoken.
 type Synthesis struct {
-	Account  string
-	Actor    eventlog.Actor
-	Text     string
-	Voice    speech.Voice
-	Language string // an engine language, or speech.AutoLanguage
-	Speed    float64
-	Model    string // "" is speech.ModelAurora
-	Prosody  speech.Prosody
-	Seed     int64
-	Length   float64 // seconds; 0: as long as it takes
-	Audio    audio.Spec
-	Keep     *Keepsake // the result becomes a clip; nil keeps nothing
+	Account   string
+	Plan      plan.Type // of the account, for Slots
+	Actor     eventlog.Actor
+	Text      string
+	Voice     speech.Voice
+	Language  string // an engine language, or speech.AutoLanguage
+	Speed     float64
+	Model     string // "" is speech.ModelAurora
+	Prosody   speech.Prosody
+	Seed      int64
+	Length    float64 // seconds; 0: as long as it takes
+	Audio     audio.Spec
+	Keep      *Keepsake // the result becomes a clip; nil keeps nothing
+	KeepTimes bool      // the word times of what Write hands over can be read for a while
 }
 
 // request is what the speaker is asked for, the text apart.
@@ -70,11 +76,13 @@ func (s Synthesis) request() speech.Request {
 func (s Synthesis) characters() int64 { return int64(utf8.RuneCountInString(s.Text)) }
 
 // Reply is the audio of a synthesis on its way. Write or Whole carries it out, once; where neither is called before the
-// context of Begin ends, the reservation is given back.
+// context of Begin ends, the reservation and the slot are given back.
 type Reply struct {
 	synthesiser *Synthesiser
 	order       Synthesis
 	clip        string // id of the clip to be saved, "" for none
+	timestamps  string // id of the word times to be kept, "" for none
+	slot        *Slot
 	reservation Reservation
 	stream      *speech.Stream
 	encoder     audio.Encoder
@@ -91,35 +99,50 @@ type Reply struct {
 }
 
 // Begin reserves the characters of the text while the synthesis of its first segment already runs, and returns when
-// the reservation is in the log. Errors: domain.PaymentRequired when the characters do not suffice.
+// the reservation is in the log. Errors: *BusyError when too many syntheses of the account run, before anything is
+// reserved; domain.PaymentRequired when the characters do not suffice.
 func (s *Synthesiser) Begin(ctx context.Context, order Synthesis) (*Reply, error) {
-	reply := &Reply{synthesiser: s, order: order}
-	if err := reply.nameClip(); err != nil {
+	slot, err := s.Slots.Try(order.Account, order.Plan)
+	if err != nil {
 		return nil, fmt.Errorf("beginning a synthesis: %w", err)
 	}
-	request := order.request()
-	request.Text = order.Text
-	reply.stream = s.Speaker.Speak(ctx, request)
+	reply := &Reply{synthesiser: s, order: order, slot: slot}
+	begun := false
+	defer func() {
+		if !begun { // also when something panicked
+			reply.abandon()
+		}
+	}()
+	if err := reply.begin(ctx); err != nil {
+		return nil, fmt.Errorf("beginning a synthesis: %w", err)
+	}
+	begun = true
+	context.AfterFunc(ctx, reply.abandon)
+	return reply, nil
+}
+
+func (r *Reply) begin(ctx context.Context) error {
+	if err := errors.Join(r.nameClip(), r.nameTimestamps()); err != nil {
+		return err
+	}
+	request := r.order.request()
+	request.Text = r.order.Text
+	r.stream = r.synthesiser.Speaker.Speak(ctx, request)
 
 	var begin errgroup.Group
 	begin.Go(func() (err error) {
-		reply.reservation, err = s.Ledger.Reserve(ctx, order.Account, order.characters(), order.Actor)
+		r.reservation, err = r.synthesiser.Ledger.Reserve(ctx, r.order.Account, r.order.characters(), r.order.Actor)
 		return err
 	})
 	begin.Go(func() (err error) {
-		reply.encoder, err = s.Encoders.Open(ctx, order.Audio, reply.stream.SampleRate())
+		r.encoder, err = r.synthesiser.Encoders.Open(ctx, r.order.Audio, r.stream.SampleRate())
 		return err
 	})
 	begin.Go(func() (err error) {
-		reply.warning, err = reply.stream.Warning(ctx)
+		r.warning, err = r.stream.Warning(ctx)
 		return err
 	})
-	if err := begin.Wait(); err != nil {
-		reply.abandon()
-		return nil, fmt.Errorf("beginning a synthesis: %w", err)
-	}
-	context.AfterFunc(ctx, reply.abandon)
-	return reply, nil
+	return begin.Wait()
 }
 
 // abandon gives back what Begin has taken, unless somebody carries the reply out: it failed, or the client went before
@@ -128,6 +151,7 @@ func (r *Reply) abandon() {
 	if !r.taken.CompareAndSwap(false, true) {
 		return
 	}
+	defer r.slot.Release()
 	r.synthesiser.Ledger.GiveBack(r.reservation)
 	r.close()
 }
@@ -150,9 +174,12 @@ func (r *Reply) Write(ctx context.Context, w io.Writer) error {
 	if err := r.take(ctx); err != nil {
 		return err
 	}
+	defer r.slot.Release()
 	kept := r.recordClip(ctx)
 	defer kept.discard()
 	speaking := r.speak(ctx, kept.beside(w))
+	awaitTimestamps := r.keepTimestamps(ctx)
+	defer awaitTimestamps()
 	if err := r.settle(ctx); err != nil {
 		return errors.Join(speaking, err)
 	}
@@ -245,6 +272,7 @@ func (r *Reply) Whole(ctx context.Context) (Recording, error) {
 	if err := r.take(ctx); err != nil {
 		return Recording{}, err
 	}
+	defer r.slot.Release()
 	var whole buffer
 	if err := r.speak(ctx, &whole); err != nil {
 		r.handed = 0
@@ -253,10 +281,9 @@ func (r *Reply) Whole(ctx context.Context) (Recording, error) {
 	if err := r.settle(ctx); err != nil {
 		return Recording{}, err
 	}
-	recorded := audio.Whole(r.order.Audio, whole)
-	r.saveWhole(ctx, recorded)
+	r.saveWhole(ctx, whole)
 	r.awaitVisible(ctx)
-	return Recording{Audio: recorded, Timings: r.timings, Position: r.position, Stale: r.stale}, nil
+	return Recording{Audio: audio.Whole(r.order.Audio, whole), Timings: r.timings, Position: r.position, Stale: r.stale}, nil
 }
 
 // buffer is an io.Writer whose bytes can be taken over.
@@ -273,18 +300,30 @@ func (r *Reply) ID() string { return r.reservation.ID.String() }
 // Clip is the id of the clip that will be saved when the audio was handed over, "" when none was asked for.
 func (r *Reply) Clip() string { return r.clip }
 
+// Timestamps is the id under which the word times can be read when the audio was handed over, "" when that was not asked for.
+func (r *Reply) Timestamps() string { return r.timestamps }
+
+// Concurrency is how many syntheses of the account run here, this one included, and how many its plan permits; 0 and 0 where
+// it permits any number.
+func (r *Reply) Concurrency() (current, limit int) { return r.slot.Concurrency() }
+
 // Seed is the one that gives the same audio again.
 func (r *Reply) Seed() int64 { return r.order.Seed }
 
 // Warning says in a sentence what the request asks for and the audio cannot be, "" when it is all that was asked for.
 func (r *Reply) Warning() string { return r.warning }
 
+// Allowance is what the account could use and had used, this reply's characters among the reserved.
+func (r *Reply) Allowance() usage.Allowance { return r.reservation.Allowance }
+
 // Characters is how many were reserved.
 func (r *Reply) Characters() int64 { return r.reservation.Characters }
 
 // close ends what still runs.
 func (r *Reply) close() {
-	r.stream.Close()
+	if r.stream != nil {
+		r.stream.Close()
+	}
 	if r.encoder != nil {
 		r.encoder.Close()
 	}

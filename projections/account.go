@@ -44,6 +44,8 @@ func Account() feed.Projection {
 				rows.Put(accounts, e.Account, string(e.Plan), e.At)
 			case account.APIKeyCreated:
 				rows.Put(keys, e.Hash, e.Account, e.Masked, orNull(e.Name), e.At)
+			case account.APIKeyRevoked:
+				rows.Delete(keys, table.Key{e.Hash})
 			}
 			return nil
 		},

@@ -54,6 +54,17 @@ func TestAccountRows(t *testing.T) {
 	}, rows[keyRow](t, w, keysOf, "a1"))
 }
 
+func TestARevokedKeyHasNoRow(t *testing.T) {
+	w := newWorld(t)
+	w.write(t, "account-a1",
+		account.Opened{Account: "a1", Plan: plan.Indie, At: now},
+		account.APIKeyCreated{Account: "a1", Hash: "h1", Masked: "rk_abcd****wxyz", At: now},
+		account.APIKeyCreated{Account: "a1", Hash: "h2", Masked: "rk_efgh****stuv", At: now},
+		account.APIKeyRevoked{Account: "a1", Hash: "h1", Masked: "rk_abcd****wxyz", At: now},
+	)
+	require.Equal(t, []keyRow{{"h2", "a1", "rk_efgh****stuv", nil, now}}, rows[keyRow](t, w, keysOf, "a1"))
+}
+
 // Whatever is decided on an account, its rows show the state that the events fold to.
 func TestAccountRowsEqualTheFold(t *testing.T) {
 	w := newWorld(t)
@@ -74,9 +85,11 @@ func TestAccountRowsEqualTheFold(t *testing.T) {
 		for range rapid.IntRange(0, 12).Draw(r, "commands") {
 			at = at.Add(time.Second)
 			key := rapid.StringMatching(`[ab]{3}`).Draw(r, "key")
-			switch rapid.IntRange(0, 2).Draw(r, "command") {
+			switch rapid.IntRange(0, 3).Draw(r, "command") {
 			case 0:
 				do(account.Open{Account: id, Plan: rapid.SampledFrom(plan.All()).Draw(r, "plan").Type, At: at})
+			case 1:
+				do(account.RevokeAPIKey{Masked: key[:2], At: at})
 			default:
 				do(account.CreateAPIKey{Hash: id + key, Masked: key[:2], Name: rapid.StringMatching(`\PC{0,4}`).Draw(r, "name"), At: at})
 			}

@@ -31,11 +31,20 @@ var now = time.Date(2026, 3, 10, 12, 30, 15, 123_456_000, time.UTC)
 type world struct {
 	log       eventlog.Log
 	registry  *eventlog.Registry
+	identity  eventlog.Identity
 	projector *feed.Projector
 	pool      *pgxpool.Pool
 }
 
 func newWorld(t testing.TB) *world {
+	t.Helper()
+	w := emptyWorld(t)
+	w.projector = w.project(t, projections.All())
+	return w
+}
+
+// emptyWorld is one without rows.
+func emptyWorld(t testing.TB) *world {
 	t.Helper()
 	client, err := esdb.Open(esdb.Config{Socket: nodetest.Start(t)})
 	require.NoError(t, err)
@@ -43,38 +52,49 @@ func newWorld(t testing.TB) *world {
 	w := &world{log: client, pool: pgtest.New(t)}
 	w.registry, err = catalog.Registry()
 	require.NoError(t, err)
-	identity, err := eventlog.Identify(t.Context(), client, w.registry, uuid.New(), now)
+	w.identity, err = eventlog.Identify(t.Context(), client, w.registry, uuid.New(), now)
 	require.NoError(t, err)
-	w.projector, err = feed.NewProjector(feed.Config{
-		Log: client, Registry: w.registry, Pool: w.pool, Identity: identity,
-		Projections: projections.All(), Instance: "test",
+	return w
+}
+
+// project makes rows of the events until the test ends.
+func (w *world) project(t testing.TB, all []feed.Projection) *feed.Projector {
+	t.Helper()
+	projector, err := feed.NewProjector(feed.Config{
+		Log: w.log, Registry: w.registry, Pool: w.pool, Identity: w.identity,
+		Projections: all, Instance: uuid.NewString(),
 		Alert: func(projection, reason string) { t.Errorf("projection %s: %s", projection, reason) },
 	})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- w.projector.Run(ctx) }()
+	go func() { ended <- projector.Run(ctx) }()
 	t.Cleanup(func() {
 		cancel()
 		require.NoError(t, <-ended)
 	})
-	<-w.projector.CaughtUp() // the views are there
-	return w
+	<-projector.CaughtUp() // the views are there
+	return projector
 }
 
 // write appends events to a stream that is empty, and waits until they are rows.
 func (w *world) write(t require.TestingT, stream string, events ...any) {
+	if len(events) > 0 {
+		w.append(t, stream, eventlog.NoStream, events...)
+	}
+}
+
+// append writes events behind a revision, waits until they are rows, and returns the revision of the last one.
+func (w *world) append(t require.TestingT, stream string, expected eventlog.Revision, events ...any) eventlog.Revision {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	if len(events) == 0 {
-		return
-	}
 	meta := eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorSystem}, Time: now}
 	proposed, err := w.registry.Encode(uuid.New(), 0, meta, events...)
 	require.NoError(t, err)
-	appended, err := w.log.Append(ctx, stream, eventlog.NoStream, proposed)
+	appended, err := w.log.Append(ctx, stream, expected, proposed)
 	require.NoError(t, err)
 	require.NoError(t, w.projector.Wait(ctx, appended.Position))
+	return appended.Revision
 }
 
 // row is one of a view; utc has its times as the tests write them, because pgx gives local ones.

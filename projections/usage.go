@@ -12,9 +12,12 @@ import (
 // Usage is the read model of periods and of open reservations.
 //
 // Views: usage_periods (account_id, period_start, period_end, plan, character_limit, characters,
-// playground_characters), in characters that were settled, open_reservations (reservation_id, stream, account_id,
-// characters, expires_at), and of the same rows todo_expiry, the to-do list of those that nobody settles. An expiry is
-// caused by the command that reserved, whose id is the reservation's.
+// playground_characters, credit_granted, credit_carried, credit_left), in characters that were settled,
+// open_reservations (reservation_id, stream, account_id, characters, expires_at), and of the same rows todo_expiry, the
+// to-do list of those that nobody settles. An expiry is caused by the command that reserved, whose id is the
+// reservation's. todo_credit is the to-do list of periods whose credit is to go on to the next one; see creditPeriods.
+//
+// Version 2 counts credit.
 func Usage() feed.Projection {
 	periods := table.New("periods",
 		table.Column{Name: "account_id", Type: table.Text, Key: true},
@@ -24,6 +27,8 @@ func Usage() feed.Projection {
 		table.Column{Name: "character_limit", Type: table.Bigint, Null: true},
 		table.Column{Name: "characters", Type: table.Bigint},
 		table.Column{Name: "playground_characters", Type: table.Bigint},
+		table.Column{Name: "credit_granted", Type: table.Bigint},
+		table.Column{Name: "credit_carried", Type: table.Bigint}, // into a later period
 	)
 	reservations := table.New("reservations",
 		table.Column{Name: "reservation_id", Type: table.Text, Key: true},
@@ -31,21 +36,24 @@ func Usage() feed.Projection {
 		table.Column{Name: "account_id", Type: table.Text},
 		table.Column{Name: "characters", Type: table.Bigint},
 		table.Column{Name: "expires_at", Type: table.Timestamptz},
-	).Index("reservations_due", "expires_at")
+	).Index("reservations_due", "expires_at").Index("reservations_of_stream", "stream")
+	credits := creditPeriods()
 
 	return feed.Projection{
 		Name:    "usage",
-		Version: 1,
-		Tables:  []*table.Table{periods, reservations},
+		Version: 2,
+		Tables:  []*table.Table{periods, reservations, credits},
 		Views: []feed.View{
-			{Name: "usage_periods", Select: `select account_id, period_start, period_end, plan, character_limit, characters, playground_characters from periods`},
+			{Name: "usage_periods", Select: `select account_id, period_start, period_end, plan, character_limit, characters, playground_characters,
+				credit_granted, credit_carried, ` + creditLeft + ` as credit_left from periods`},
 			{Name: "open_reservations", Select: `select reservation_id, stream, account_id, characters, expires_at from reservations`},
 			{Name: "todo_expiry", Select: `select reservation_id as item, stream, expires_at as due_at, reservation_id as cause from reservations`},
+			{Name: "todo_credit", Select: todoCredit},
 		},
 		Handle: func(event eventlog.Decoded, rows *table.Rows) error {
 			switch e := event.Event.(type) {
 			case usage.PeriodOpened:
-				rows.Put(periods, e.Account, e.Start, e.End, string(e.Plan), orNoLimit(e.Limit), 0, 0)
+				rows.Put(periods, e.Account, e.Start, e.End, string(e.Plan), orNoLimit(e.Limit), 0, 0, 0, 0)
 			case usage.Reserved:
 				rows.Put(reservations, e.Reservation, event.Stream, e.Account, e.Characters, e.ExpiresAt)
 			case usage.Settled:
@@ -53,6 +61,10 @@ func Usage() feed.Projection {
 				rows.Add(periods, periodKey(e.Account, e.Start), "characters", e.Characters)
 			case usage.Expired:
 				rows.Delete(reservations, table.Key{e.Reservation})
+			case usage.CreditGranted:
+				creditGranted(rows, periods, credits, event, e)
+			case usage.CreditCarried:
+				creditCarried(rows, credits, e)
 			}
 			return nil
 		},

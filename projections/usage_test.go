@@ -20,6 +20,9 @@ type periodRow struct {
 	Limit                *int64
 	Characters           int64
 	PlaygroundCharacters int64
+	Granted              int64
+	Carried              int64
+	CreditLeft           int64
 }
 
 type reservationRow struct {
@@ -39,10 +42,11 @@ func (r reservationRow) utc() reservationRow {
 }
 
 const (
-	periodsOf = `select account_id, period_start, period_end, plan, character_limit, characters, playground_characters
-		from read_v1.usage_periods where account_id = $1 order by period_start`
+	periodsOf = `select account_id, period_start, period_end, plan, character_limit, characters, playground_characters,
+		credit_granted, credit_carried, credit_left
+		from read_v2.usage_periods where account_id = $1 order by period_start`
 	reservationsOf = `select reservation_id, stream, account_id, characters, expires_at
-		from read_v1.open_reservations where account_id = $1 order by expires_at, reservation_id`
+		from read_v2.open_reservations where account_id = $1 order by expires_at, reservation_id`
 )
 
 // history decides commands on one period.
@@ -59,6 +63,13 @@ func (h *history) do(command interface {
 		h.State = usage.Evolve(h.State, event)
 		h.events = append(h.events, event)
 	}
+}
+
+// take is what was decided since the last time.
+func (h *history) take() []any {
+	taken := h.events
+	h.events = nil
+	return taken
 }
 
 func openPeriod(id string, t plan.Type, start time.Time) usage.OpenPeriod {
@@ -83,8 +94,8 @@ func TestUsageRows(t *testing.T) {
 
 	limit := int64(15_000)
 	require.Equal(t, []periodRow{
-		{"u1", now, now.AddDate(0, 1, 0), "free", &limit, 60, 0},
-		{"u1", now.AddDate(0, 1, 0), now.AddDate(0, 2, 0), "enterprise", nil, 0, 0},
+		{"u1", now, now.AddDate(0, 1, 0), "free", &limit, 60, 0, 0, 0, 0},
+		{"u1", now.AddDate(0, 1, 0), now.AddDate(0, 2, 0), "enterprise", nil, 0, 0, 0, 0, 0},
 	}, rows[periodRow](t, w, periodsOf, "u1"))
 	require.Equal(t, []reservationRow{{"open", "usage-u1-1", "u1", 100, expires}}, rows[reservationRow](t, w, reservationsOf, "u1"))
 }
@@ -120,7 +131,7 @@ func TestUsageRowsEqualTheFold(t *testing.T) {
 			at = at.Add(time.Duration(rapid.IntRange(0, 200).Draw(r, "seconds")) * time.Second)
 			n := rapid.Int64Range(0, 9_000).Draw(r, "characters")
 			which := fmt.Sprint(id, rapid.IntRange(0, max(1, i)).Draw(r, "reservation"))
-			switch rapid.IntRange(0, 4).Draw(r, "command") {
+			switch rapid.IntRange(0, 5).Draw(r, "command") {
 			case 0, 1:
 				h.do(usage.Reserve{Reservation: fmt.Sprint(id, i), Characters: n, At: at, ExpiresAt: at.Add(10 * time.Minute)})
 			case 2:
@@ -128,14 +139,15 @@ func TestUsageRowsEqualTheFold(t *testing.T) {
 			case 3:
 				h.do(usage.Expire{At: at})
 			case 4:
-				sum := usage.Summed{PeriodOpened: h.Terms, Characters: h.Settled, Reservations: h.Open, At: at}
-				h.State = usage.Evolve(h.State, sum)
-				h.events = append(h.events, sum)
+				h.SinceSum = usage.SumEvery
+				h.do(usage.Sum{At: at})
+			case 5:
+				h.do(usage.Grant{Grant: fmt.Sprint(i), Characters: n + 1, At: at})
 			}
 		}
 		w.write(r, stream, h.events...)
 
-		want := periodRow{id, h.Terms.Start, h.Terms.End, string(h.Terms.Plan), h.Terms.Limit, h.Settled, 0}
+		want := periodRow{id, h.Terms.Start, h.Terms.End, string(h.Terms.Plan), h.Terms.Limit, h.Settled, 0, h.Credit, 0, h.CreditLeft()}
 		require.Equal(r, []periodRow{want}, rows[periodRow](r, w, periodsOf, id))
 		var open []reservationRow
 		for _, o := range h.Open {

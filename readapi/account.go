@@ -16,39 +16,44 @@ import (
 type accountResponse struct {
 	Plan              planInfo     `json:"plan"`
 	Usage             usageInfo    `json:"usage"`
-	APIKeys           []apiKeyInfo `json:"apikeys"`
-	AcceptedTOS       bool         `json:"accepted_tos"`
+	APIKeys           []apiKeyInfo `json:"apikeys" nullable:"true"`
+	AcceptedTOS       bool         `json:"accepted_tos" nullable:"true"`
 	SubState          *string      `json:"sub_state"`
-	CancelAtPeriodEnd bool         `json:"cancel_at_period_end"`
+	CancelAtPeriodEnd bool         `json:"cancel_at_period_end" nullable:"true"`
 }
 
 type planInfo struct {
 	Type                 string `json:"type"`
 	CommercialUseAllowed bool   `json:"commercial_use_allowed"`
-	CharacterLimit       *int64 `json:"character_limit"`
+	CharacterLimit       *int64 `json:"character_limit" ge:"0"`
 }
 
 type usageInfo struct {
-	Characters           int64  `json:"characters"`
-	PlaygroundCharacters int64  `json:"playground_characters"`
-	CreditCharacters     int64  `json:"credit_characters"`
-	InstantVoices        int64  `json:"instant_voices"`
-	ProfessionalVoices   int64  `json:"professional_voices"`
+	Characters           int64  `json:"characters" ge:"0" default:"0"`
+	PlaygroundCharacters int64  `json:"playground_characters" ge:"0" default:"0"`
+	CreditCharacters     int64  `json:"credit_characters" ge:"0" default:"0"`
+	InstantVoices        int64  `json:"instant_voices" ge:"0" default:"0" nullable:"true"`
+	ProfessionalVoices   int64  `json:"professional_voices" ge:"0" default:"0" nullable:"true"`
 	PeriodEnd            *int64 `json:"period_end"` // Unix seconds
 }
 
 type apiKeyInfo struct {
 	Masked    string  `json:"masked"`
 	Name      *string `json:"name"`
-	CreatedAt int64   `json:"created_at"` // Unix seconds
+	CreatedAt int64   `json:"created_at" nullable:"true"` // Unix seconds
 }
 
 // accountQuery finds the account ($1) and its period of now ($2). A period is opened by its first use, so before that
 // its end is computed: monthly, counted from the day on which the account was opened, as usage.MonthlyPeriod has it.
+//
+// Credit is what is left of it, because that is what its owner can still have spoken, and what tells when it is spent;
+// what was granted altogether would tell neither. It is counted over all periods, so that it does not seem lost between
+// a period's end and its passing on to the next.
 const accountQuery = `
 select a.plan,
        coalesce(p.characters, 0),
        coalesce(p.playground_characters, 0),
+       (select coalesce(sum(c.credit_left), 0)::bigint from read_v2.usage_periods c where c.account_id = a.account_id),
        coalesce(p.period_end,
                 a.opened_at + make_interval(months => m.months + (a.opened_at + make_interval(months => m.months) <= $2)::int)),
        array(select row(k.masked, k.name, k.created_at)
@@ -56,7 +61,7 @@ select a.plan,
 from read_v1.accounts a
 cross join lateral (select greatest(1, (12 * (extract(year from $2::timestamptz) - extract(year from a.opened_at))
                                            + (extract(month from $2::timestamptz) - extract(month from a.opened_at)))::int) as months) m
-left join read_v1.usage_periods p
+left join read_v2.usage_periods p
        on p.account_id = a.account_id and p.period_start <= $2 and p.period_end > $2
 where a.account_id = $1`
 
@@ -81,7 +86,8 @@ func (a *API) readAccount(ctx context.Context, id string, now time.Time) (accoun
 		keys      []keyRow
 		r         accountResponse
 	)
-	err := a.Pool.QueryRow(ctx, accountQuery, id, now).Scan(&planType, &r.Usage.Characters, &r.Usage.PlaygroundCharacters, &periodEnd, &keys)
+	err := a.Pool.QueryRow(ctx, accountQuery, id, now).Scan(&planType, &r.Usage.Characters, &r.Usage.PlaygroundCharacters,
+		&r.Usage.CreditCharacters, &periodEnd, &keys)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return r, domain.Refuse(domain.NotFound, "The account does not exist")
 	}

@@ -201,6 +201,53 @@ func TestOnlyThePeriodOfNowCounts(t *testing.T) {
 	}
 }
 
+func TestCreditThatIsLeft(t *testing.T) {
+	w := newWorld(t)
+	now := time.Now().UTC()
+	at := now.Add(-40 * 24 * time.Hour)
+	before, start := usage.MonthlyPeriod(at, at)
+	_, end := usage.MonthlyPeriod(at, now)
+	limit := int64(15_000)
+	w.write("account-a1", opened("a1", plan.Free, at))
+	shown := func() int64 {
+		got, err := w.api.readAccount(t.Context(), "a1", now)
+		require.NoError(t, err)
+		return got.Usage.CreditCharacters
+	}
+	use := func(id string, start, end time.Time, characters int64) []any {
+		return []any{
+			usage.Reserved{Account: "a1", Reservation: id, Characters: characters, At: start, ExpiresAt: end},
+			usage.Settled{Account: "a1", Reservation: id, Characters: characters, Start: start, At: start},
+		}
+	}
+	require.Zero(t, shown())
+
+	// given credit in a period that is over, then it is shown before it has gone on to the period of now
+	w.write("usage-a1-1",
+		append([]any{
+			usage.PeriodOpened{Account: "a1", Plan: plan.Free, Limit: &limit, Start: before, End: start},
+			usage.CreditGranted{Account: "a1", Grant: "g", Characters: 500, Start: before, End: start, At: before},
+		}, use("r1", before, start, 15_100)...)...)
+	require.EqualValues(t, 400, shown())
+	w.append("usage-a1-1", 3, usage.CreditCarried{Account: "a1", Characters: 400, Start: before, To: start, At: start})
+	require.EqualValues(t, 400, shown())
+
+	// and there, and it falls when the plan is spent
+	w.write("usage-a1-2",
+		usage.PeriodOpened{Account: "a1", Plan: plan.Free, Limit: &limit, Start: start, End: end},
+		usage.CreditGranted{Account: "a1", Grant: "c", Characters: 400, Start: start, End: end, From: &before, At: start})
+	require.EqualValues(t, 400, shown())
+	w.append("usage-a1-2", 1, use("r2", start, end, 15_000)...)
+	require.EqualValues(t, 400, shown())
+	w.append("usage-a1-2", 3, use("r3", start, end, 30)...)
+	require.EqualValues(t, 370, shown())
+	w.append("usage-a1-2", 5, use("r4", start, end, 370)...)
+	require.Zero(t, shown())
+	got, err := w.api.readAccount(t.Context(), "a1", now)
+	require.NoError(t, err)
+	require.EqualValues(t, 15_400, got.Usage.Characters, "all that was used in the period")
+}
+
 // The query computes the end of a period that is not opened yet as the domain does.
 func TestThePeriodsEndIsTheDomains(t *testing.T) {
 	w := newWorld(t)
@@ -237,7 +284,7 @@ func TestWithoutReadModelsThereIsAnError(t *testing.T) {
 	w.api = &API{Pool: w.pool}
 	status, got := w.get("a1")
 	require.Equal(t, http.StatusInternalServerError, status)
-	require.NotContains(t, fmt.Sprint(got), "read_v1")
+	require.NotContains(t, fmt.Sprint(got), "read_v")
 	_, err := w.api.readAccount(t.Context(), "a1", time.Now())
 	require.Empty(t, domain.CodeOf(err))
 }

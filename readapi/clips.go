@@ -28,21 +28,26 @@ type Clips struct {
 // Routes are the rows for the public route table. Who knows a clip's id may see it, as the interface has it.
 func (c *Clips) Routes() []web.Route {
 	model, tag := web.ReadModels("clips"), web.Tag("Account")
+	audioTypes, sends := []string{"*/*"}, web.Sends("accept-ranges", "etag", "cache-control")
 	return []web.Route{
-		web.Get("/v1/account/clips", c.list, model, tag, web.Summary("Saved clips, in pages")),
-		web.Get("/v1/account/clip/{clip_id}", c.one, web.Public(), model, tag, web.Summary("A saved clip")),
-		web.Get("/v1/account/clip/{clip_id}/audio", c.audio, web.Public(), model, tag, web.Summary("The audio of a clip, by its signed address")),
+		web.Get("/v1/account/clips", c.list, model, tag, web.Summary("Saved clips, in pages"), web.Returns[clipsResponse]()),
+		web.Get("/v1/account/clip/{clip_id}", c.one, web.Public(), model, tag, web.Summary("A saved clip"),
+			web.Returns[Clip](), web.Refuses(404)),
+		web.Get("/v1/account/clip/{clip_id}/audio", c.audio, web.Public(), model, tag, web.Summary("The audio of a clip, by its signed address"),
+			web.ReturnsMedia(audioTypes, sends), web.ReturnsMedia(audioTypes, web.Status(206), sends, web.Sends("content-range")),
+			web.ReturnsNothing(304, sends), web.Refuses(403, 404, 416)),
 	}
 }
 
-type clipResponse struct {
-	URL       string  `json:"url"`
+// Clip is the record of that name in the interface.
+type Clip struct {
+	URL       string  `json:"url" format:"uri" minlen:"1" maxlen:"2083" doc:"where the audio can be played"`
 	Voice     string  `json:"voice"`
 	Timestamp int64   `json:"timestamp"` // Unix seconds
 	Text      *string `json:"text"`      // null when it cannot be read any more
-	Speed     float64 `json:"speed"`
-	Language  string  `json:"language"`
-	Debug     bool    `json:"debug"`
+	Speed     float64 `json:"speed" nullable:"true" ge:"0.25" le:"2"`
+	Language  string  `json:"language" nullable:"true"`
+	Debug     bool    `json:"debug" default:"false"`
 }
 
 // clipColumns are those of clipRow.
@@ -83,12 +88,12 @@ func (c *Clips) one(call *web.Call, in struct {
 	return web.JSON(response).WithHeader("Cache-Control", "no-store"), nil
 }
 
-func (c *Clips) show(call *web.Call, row clipRow) (clipResponse, error) {
+func (c *Clips) show(call *web.Call, row clipRow) (Clip, error) {
 	text, err := c.text(call, row)
 	if err != nil {
-		return clipResponse{}, err
+		return Clip{}, err
 	}
-	return clipResponse{
+	return Clip{
 		URL: c.Links.ClipAudio(call.Header("Host"), row.ID), Voice: row.Voice, Timestamp: row.SavedAt.Unix(),
 		Text: text, Speed: row.Speed, Language: row.Language, Debug: row.Debug,
 	}, nil

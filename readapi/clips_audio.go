@@ -26,7 +26,7 @@ type audioRequest struct {
 // audio plays a clip. The signature is looked at first, so that nobody learns which clips there are; it is good as long as
 // the clip is there.
 func (c *Clips) audio(call *web.Call, in audioRequest) (web.Reply, error) {
-	if !c.Links.Signed(in.ID, in.Signature) {
+	if !c.Links.signed(clipAudio, in.ID, in.Signature) {
 		return web.Reply{}, domain.Refuse(domain.Denied, "The address is not one that was given out for this clip")
 	}
 	sound, err := c.find(call, in.ID)

@@ -15,18 +15,18 @@ const maxPageSize = 1000
 type clipsRequest struct {
 	Page      int     `query:"page" default:"1" gt:"0"`
 	PageSize  int     `query:"page_size" default:"12" gt:"0"`
-	Language  *string `query:"language" maxlen:"35"`
+	Language  *string `query:"language" maxlen:"35" doc:"only clips in this language, or this region of it"`
 	SortBy    string  `query:"sort_by" default:"timestamp" literal:"timestamp,text_length,voice"`
 	SortOrder string  `query:"sort_order" default:"desc" literal:"asc,desc"`
-	Debug     bool    `query:"debug" default:"false"` // only those that a request saved by debug
+	Debug     bool    `query:"debug" default:"false" doc:"only clips that a request saved by debug"`
 }
 
 type clipsResponse struct {
-	Clips      []clipResponse `json:"clips"`
-	Page       int            `json:"page"`
-	PageSize   int            `json:"page_size"`
-	TotalClips int64          `json:"total_clips"`
-	TotalPages int64          `json:"total_pages"`
+	Clips      []Clip `json:"clips"`
+	Page       int    `json:"page" gt:"0"`
+	PageSize   int    `json:"page_size" gt:"0"`
+	TotalClips int64  `json:"total_clips" ge:"0"`
+	TotalPages int64  `json:"total_pages" ge:"0"`
 }
 
 // clipsFilter are the clips of an account ($1), in a language with all of its regions or in one region ($2, "" for any),
@@ -51,7 +51,7 @@ func (c *Clips) list(call *web.Call, in clipsRequest) (web.Reply, error) {
 		return web.Reply{}, failed(call, "reading clips", err)
 	}
 	response := clipsResponse{
-		Clips: make([]clipResponse, len(rows)), Page: in.Page, PageSize: in.PageSize, TotalClips: total,
+		Clips: make([]Clip, len(rows)), Page: in.Page, PageSize: in.PageSize, TotalClips: total,
 		TotalPages: (total + int64(in.PageSize) - 1) / int64(in.PageSize),
 	}
 	for i, row := range rows {

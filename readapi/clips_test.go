@@ -266,7 +266,7 @@ func TestPagesShowEachClipOnceInOrder(t *testing.T) {
 	})
 }
 
-func idOf(t require.TestingT, c clipResponse) string {
+func idOf(t require.TestingT, c Clip) string {
 	address, err := url.Parse(c.URL)
 	require.NoError(t, err)
 	return strings.Split(address.Path, "/")[4]
@@ -308,12 +308,14 @@ func TestLinks(t *testing.T) {
 	address := links.ClipAudio("ignored", "c1")
 	require.Regexp(t, `^https://recital\.example/v1/account/clip/c1/audio\?sig=[0-9A-Za-z_-]{22}$`, address)
 	signature := address[len(address)-22:]
-	require.True(t, links.Signed("c1", signature))
+	require.True(t, links.signed(clipAudio, "c1", signature))
 	for clip, forged := range map[string]string{"c2": signature, "c1": signature[:21], "c": "1" + signature} {
-		require.False(t, links.Signed(clip, forged))
+		require.False(t, links.signed(clipAudio, clip, forged))
 	}
-	require.False(t, links.Signed("c1", ""))
-	require.False(t, Links{Key: []byte("two")}.Signed("c1", signature))
+	require.False(t, links.signed(clipAudio, "c1", ""))
+	require.False(t, Links{Key: []byte("two")}.signed(clipAudio, "c1", signature))
+	require.False(t, links.signed(timestamps, "c1", signature), "a link leads to one thing")
+	require.Regexp(t, `^https://recital\.example/v1/ai/speech/timestamps/t1\?sig=[0-9A-Za-z_-]{22}$`, links.Timestamps("ignored", "t1"))
 	require.True(t, strings.HasPrefix(Links{}.ClipAudio("127.0.0.1:8080", "c1"), "http://127.0.0.1:8080/v1/"))
 }
 

@@ -13,22 +13,36 @@ type Links struct {
 	Key  []byte // of the signatures
 }
 
+// What links lead to. It is part of what is signed, so that a link to one is none to another.
+const (
+	clipAudio  = "clip audio"
+	timestamps = "timestamps"
+)
+
 // ClipAudio is where a clip's audio is, for whoever has the address.
 func (l Links) ClipAudio(host, clip string) string {
-	base := l.Base
-	if base == "" {
-		base = (&url.URL{Scheme: "http", Host: host}).String()
+	return l.base(host) + "/v1/account/clip/" + clip + "/audio?sig=" + l.sign(clipAudio, clip)
+}
+
+// Timestamps is where the word times of a reply are, for whoever has the address.
+func (l Links) Timestamps(host, id string) string {
+	return l.base(host) + "/v1/ai/speech/timestamps/" + id + "?sig=" + l.sign(timestamps, id)
+}
+
+func (l Links) base(host string) string {
+	if l.Base != "" {
+		return l.Base
 	}
-	return base + "/v1/account/clip/" + clip + "/audio?sig=" + l.sign(clip)
+	return (&url.URL{Scheme: "http", Host: host}).String()
 }
 
-// Signed tells whether a signature is that of the clip's address.
-func (l Links) Signed(clip, signature string) bool {
-	return hmac.Equal([]byte(l.sign(clip)), []byte(signature))
+// signed tells whether a signature is that of an address.
+func (l Links) signed(what, id, signature string) bool {
+	return hmac.Equal([]byte(l.sign(what, id)), []byte(signature))
 }
 
-func (l Links) sign(clip string) string {
+func (l Links) sign(what, id string) string {
 	mac := hmac.New(sha256.New, l.Key)
-	mac.Write([]byte("clip audio " + clip))
+	mac.Write([]byte(what + " " + id))
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:16])
 }

@@ -17,6 +17,9 @@ const description = `The operators' tool of Recital. It talks to the admin addre
 Examples:
   recitalctl accounts create --plan free                   open an account and show its API key, once
   recitalctl accounts create --plan indie --format json    the same for programs
+  recitalctl accounts credit 0190b0c0 5000                 grant an account 5,000 characters beside its plan
+  recitalctl accounts credit 0190b0c0 5000 --grant ticket-1234
+                                                           the same once, however often it is repeated
   recitalctl projections list                              how far the read models are
   recitalctl projections rebuild --all --promote           build all of them from the log again and follow it
   recitalctl doctor                                        find out why something does not work
@@ -40,6 +43,7 @@ type commands struct {
 
 	Accounts struct {
 		Create createAccount `cmd:"" help:"Open an account on a plan and give it an API key, which is shown this once."`
+		Credit creditAccount `cmd:"" help:"Grant an account characters that are spent after its plan's, before anything is billed."`
 	} `cmd:"" help:"Accounts."`
 	Projections projections `cmd:"" help:"Read models: list, rebuild, promote, roll back, retire; events that they could not handle."`
 	Doctor      doctor      `cmd:"" help:"Check, in words, what recitalctl and recitald need."`

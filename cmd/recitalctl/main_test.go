@@ -16,6 +16,7 @@ import (
 	"github.com/recital-tts/recital/internal/app"
 	"github.com/recital-tts/recital/internal/postgres/pgtest"
 	"github.com/recital-tts/recital/internal/speech/worker/workertest"
+	"github.com/recital-tts/recital/internal/web/openapi/openapitest"
 )
 
 // asTool in the environment makes this test binary recitalctl.
@@ -34,7 +35,7 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	speechworker = path
-	code := m.Run()
+	code := openapitest.Checked(m).Run()
 	remove()
 	os.Exit(code)
 }

@@ -83,8 +83,86 @@ func TestAgainstARecitald(t *testing.T) {
 	})
 }
 
-// planOf asks the public interface what plan a key's account has.
+func TestGrantingCredit(t *testing.T) {
+	// given an account
+	a, dataDir := startRecitald(t)
+	environment := []string{
+		"RECITAL_ADMIN_ADDR=" + a.AdminAddr(), "RECITAL_HTTP_ADDR=" + a.PublicAddr(), "RECITAL_DATA_DIR=" + dataDir,
+	}
+	var opened openedAccount
+	require.NoError(t, json.Unmarshal([]byte(recitalctl(t, environment, "accounts", "create", "--format", "json").out), &opened))
+	credit := func(args ...string) ran {
+		t.Helper()
+		return recitalctl(t, environment, append([]string{"accounts", "credit"}, args...)...)
+	}
+
+	t.Run("a table shows what was granted and what is left", func(t *testing.T) {
+		got := credit(opened.AccountID, "500", "--grant", "ticket-1")
+		require.Zero(t, got.code, got.notes)
+		require.Empty(t, got.notes)
+		lines := strings.Split(strings.TrimSpace(got.out), "\n")
+		require.Len(t, lines, 2)
+		require.Regexp(t, `^ACCOUNT ID +GRANT +CHARACTERS +CREDIT LEFT$`, lines[0])
+		require.Equal(t, []string{opened.AccountID, "ticket-1", "500", "500"}, strings.Fields(lines[1]))
+		require.EqualValues(t, 500, accountOf(t, a.PublicAddr(), opened.APIKey).Usage.CreditCharacters)
+	})
+	t.Run("a repetition changes nothing, and JSON is for programs", func(t *testing.T) {
+		got := credit(opened.AccountID, "500", "--grant", "ticket-1", "--format", "json")
+		require.Zero(t, got.code, got.notes)
+		var granted map[string]any
+		require.NoError(t, json.Unmarshal([]byte(got.out), &granted))
+		require.Equal(t, map[string]any{
+			"account_id": opened.AccountID, "grant": "ticket-1", "characters": 500.0, "credit_characters": 500.0,
+		}, granted)
+	})
+	t.Run("grants without an id add up", func(t *testing.T) {
+		require.Contains(t, credit(opened.AccountID, "1").out, "501")
+		require.Contains(t, credit(opened.AccountID, "1").out, "502")
+	})
+	for name, c := range map[string]struct {
+		args  []string
+		code  int
+		notes string
+	}{
+		"another number":                {[]string{opened.AccountID, "501", "--grant", "ticket-1"}, 1, "given before, with another number"},
+		"nothing":                       {[]string{opened.AccountID, "0"}, 1, "characters: Input should be greater than or equal to 1"},
+		"too much":                      {[]string{opened.AccountID, "1000000001"}, 1, "characters: Input should be less than or equal to"},
+		"an id that is none":            {[]string{opened.AccountID, "5", "--grant", "a b"}, 1, "grant: String should match pattern"},
+		"an unknown account":            {[]string{"nobody", "5"}, 1, "the account does not exist"},
+		"an account that is a path":     {[]string{"../accounts", "5"}, 1, "the account does not exist"},
+		"no number":                     {[]string{opened.AccountID, "many"}, 2, "see recitalctl --help"},
+		"no characters":                 {[]string{opened.AccountID}, 2, "see recitalctl --help"},
+		"the auditor's token":           {[]string{opened.AccountID, "5", "--token-file", filepath.Join(dataDir, "auditor-token")}, 4, "is not an operator's"},
+		"an address where nobody is":    {[]string{opened.AccountID, "5", "--admin-addr", "127.0.0.1:1"}, 3, "is recitald running?"},
+		"how to repeat what was unsure": {[]string{opened.AccountID, "5", "--grant", "again", "--admin-addr", "127.0.0.1:1"}, 3, "--grant again"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := credit(c.args...)
+			require.Equal(t, c.code, got.code, got.notes)
+			require.Empty(t, got.out)
+			require.Contains(t, got.notes, c.notes)
+		})
+	}
+	require.EqualValues(t, 502, accountOf(t, a.PublicAddr(), opened.APIKey).Usage.CreditCharacters)
+}
+
+// shownAccount is a part of what an account's owner sees.
+type shownAccount struct {
+	Plan struct {
+		Type string `json:"type"`
+	} `json:"plan"`
+	Usage struct {
+		CreditCharacters int64 `json:"credit_characters"`
+	} `json:"usage"`
+}
+
 func planOf(t *testing.T, address, key string) string {
+	t.Helper()
+	return accountOf(t, address, key).Plan.Type
+}
+
+// accountOf asks the public interface about a key's account.
+func accountOf(t *testing.T, address, key string) (account shownAccount) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/v1/account", nil)
 	require.NoError(t, err)
@@ -93,11 +171,6 @@ func planOf(t *testing.T, address, key string) string {
 	require.NoError(t, err)
 	defer response.Body.Close()
 	require.Equal(t, http.StatusOK, response.StatusCode)
-	var account struct {
-		Plan struct {
-			Type string `json:"type"`
-		} `json:"plan"`
-	}
 	require.NoError(t, json.NewDecoder(response.Body).Decode(&account))
-	return account.Plan.Type
+	return account
 }

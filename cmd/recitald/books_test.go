@@ -31,25 +31,31 @@ type books struct {
 // readLog folds the log of a running recitald up to its present head.
 func (s *server) readLog() books {
 	s.t.Helper()
+	return foldLog(s.t, esdb.Config{Socket: filepath.Join(s.data, "eventnode", "node.sock")})
+}
+
+func foldLog(t *testing.T, config esdb.Config) books {
+	t.Helper()
+	config.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
 	registry, err := catalog.Registry()
-	require.NoError(s.t, err)
-	log, err := esdb.Open(esdb.Config{Socket: filepath.Join(s.data, "eventnode", "node.sock"), Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
-	require.NoError(s.t, err)
+	require.NoError(t, err)
+	log, err := esdb.Open(config)
+	require.NoError(t, err)
 	defer log.Close()
 
 	b := books{map[string]account.State{}, map[string]usage.State{}, map[string]int64{}, map[string]bool{}}
-	subscription := log.Subscribe(s.t.Context(), eventlog.Start())
+	subscription := log.Subscribe(t.Context(), eventlog.Start())
 	for delivery := range subscription.Deliveries() {
 		switch delivery.Kind {
 		case eventlog.KindCaughtUp:
 			return b
 		case eventlog.KindEvent:
 			decoded, err := registry.Decode(delivery.Event)
-			require.NoError(s.t, err)
+			require.NoError(t, err)
 			b.fold(decoded)
 		}
 	}
-	require.Fail(s.t, "the log cannot be read", subscription.Err())
+	require.Fail(t, "the log cannot be read", subscription.Err())
 	return b
 }
 
@@ -101,8 +107,8 @@ func (b books) rows() []string {
 		if state.Terms.Limit != nil {
 			limit = fmt.Sprint(*state.Terms.Limit)
 		}
-		rows = append(rows, fmt.Sprintf("period %s %d %d %s %s %d", state.Terms.Account, state.Terms.Start.UnixMicro(),
-			state.Terms.End.UnixMicro(), state.Terms.Plan, limit, state.Settled))
+		rows = append(rows, fmt.Sprintf("period %s %d %d %s %s %d %d %d", state.Terms.Account, state.Terms.Start.UnixMicro(),
+			state.Terms.End.UnixMicro(), state.Terms.Plan, limit, state.Settled, state.Credit, state.CreditLeft()))
 		for _, r := range state.Open {
 			rows = append(rows, fmt.Sprintf("reservation %s %s %s %d %d", r.ID, stream, state.Terms.Account, r.Characters, r.ExpiresAt.UnixMicro()))
 		}
@@ -116,13 +122,14 @@ select format('account %s %s %s', account_id, plan, (extract(epoch from opened_a
 union all
 select format('key %s %s %s', key_hash, account_id, masked) from read_v1.api_keys
 union all
-select format('period %s %s %s %s %s %s', account_id, (extract(epoch from period_start) * 1000000)::bigint,
-	(extract(epoch from period_end) * 1000000)::bigint, plan, coalesce(character_limit::text, 'none'), characters) from read_v1.usage_periods
+select format('period %s %s %s %s %s %s %s %s', account_id, (extract(epoch from period_start) * 1000000)::bigint,
+	(extract(epoch from period_end) * 1000000)::bigint, plan, coalesce(character_limit::text, 'none'), characters,
+	credit_granted, credit_left) from read_v2.usage_periods
 union all
 select format('reservation %s %s %s %s %s', reservation_id, stream, account_id, characters,
-	(extract(epoch from expires_at) * 1000000)::bigint) from read_v1.open_reservations`
+	(extract(epoch from expires_at) * 1000000)::bigint) from read_v2.open_reservations`
 
-// readModels are the rows of the read_v1 views now.
+// readModels are the rows of the views now.
 func (s *server) readModels() ([]string, error) {
 	connection, err := pgx.Connect(s.t.Context(), postgres.SocketURL(filepath.Join(s.data, "postgres", "run"), postgres.Database))
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -13,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/web/openapi/openapitest"
 )
 
 const (
@@ -141,17 +144,19 @@ func (r recording) sound(t *testing.T) []byte {
 
 // slowly is a client whose machine takes little ahead of what it reads, so that it holds the server back.
 func slowly() *http.Client {
-	small := func(_, _ string, connection syscall.RawConn) (err error) {
+	return &http.Client{Transport: openapitest.Through(&http.Transport{DialContext: slowDialer().DialContext, DisableKeepAlives: true})}
+}
+
+// slowDialer has small buffers. Packets of the Internet's size keep what the kernel buffers at the server's side small,
+// too: on loopback they are 64 KiB otherwise.
+func slowDialer() *net.Dialer {
+	return &net.Dialer{Control: func(_, _ string, connection syscall.RawConn) (err error) {
 		failed := connection.Control(func(fd uintptr) {
-			err = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 16<<10)
+			err = errors.Join(syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 16<<10),
+				syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_MAXSEG, 1400))
 		})
-		if failed != nil {
-			return failed
-		}
-		return err
-	}
-	dialer := &net.Dialer{Control: small}
-	return &http.Client{Transport: &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true}}
+		return errors.Join(failed, err)
+	}}
 }
 
 // prose is a text of so many characters, some of them longer than a byte.

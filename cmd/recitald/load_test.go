@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/web/openapi/openapitest"
 )
 
 // speech is what the clients of a load ask for, again and again.
@@ -82,7 +84,7 @@ func startLoad(t *testing.T, customers ...customer) *load {
 }
 
 func (l *load) run(c customer, s speech) {
-	client := &http.Client{Transport: &http.Transport{}}
+	client := &http.Client{Transport: openapitest.Through(&http.Transport{})}
 	defer client.CloseIdleConnections()
 	for {
 		a := c.try(client, s)

@@ -8,12 +8,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/recital-tts/recital/internal/web/openapi/openapitest"
 )
 
-// binariesVariable names a folder that holds recitald and speechworker; without it they are built.
+// binariesVariable names a folder that holds recitald, recitalctl and speechworker; without it they are built.
 const binariesVariable = "RECITAL_TEST_BINARIES"
 
-// recitaldBinary is built once for all tests; speechworker lies beside it.
+// recitaldBinary is built once for all tests; recitalctl and speechworker lie beside it.
 var recitaldBinary string
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
@@ -33,11 +35,11 @@ func run(m *testing.M) int {
 		}
 	}
 	recitaldBinary = filepath.Join(folder, "recitald")
-	return m.Run()
+	return openapitest.Checked(m).Run()
 }
 
 func build(folder string) error {
-	for program, cgo := range map[string]string{"recitald": "0", "speechworker": "1"} {
+	for program, cgo := range map[string]string{"recitald": "0", "recitalctl": "0", "speechworker": "1"} {
 		command := exec.Command("go", "build", "-o", folder, "github.com/recital-tts/recital/cmd/"+program)
 		command.Env = append(os.Environ(), "CGO_ENABLED="+cgo)
 		if output, err := command.CombinedOutput(); err != nil {

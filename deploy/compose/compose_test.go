@@ -411,6 +411,9 @@ func TestTheImageHasThePackagesOfTheBuild(t *testing.T) {
 			assert.Contains(t, build, " "+need[1])
 		}
 	}
+	for _, library := range []string{"libespeak-ng1", "espeak-ng-data", "libflite1"} { // the engines and their voices
+		assert.Regexp(t, `(?m) `+library+`( |$)`, runtime)
+	}
 	assert.NotContains(t, runtime, "-dev", "what only compiling needs")
 	assert.Regexp(t, `(?m)^USER recital$`, runtime)
 	assert.Regexp(t, `(?m)^ENTRYPOINT \["/usr/bin/tini", "--", "/usr/local/bin/recitald"\]$`, runtime, "no shell, so that signals arrive")

@@ -18,14 +18,20 @@ type CreateAPIKey struct {
 	At     time.Time
 }
 
-// Decide refuses when the account does not exist, has too many keys, or has another key of the same masked form: the
-// caller then draws a new one.
+// ErrKeyRevoked is CreateAPIKey's answer to a key that was revoked: it never comes back.
+var ErrKeyRevoked error = domain.Refuse(domain.Denied, "the API key was revoked")
+
+// Decide refuses when the account does not exist, has too many keys, had the key and revoked it, or has another key of
+// the same masked form: the caller then draws a new one.
 func (c CreateAPIKey) Decide(s State) ([]Event, error) {
 	if !s.Exists() {
 		return nil, domain.Refuse(domain.NotFound, "the account does not exist")
 	}
 	if slices.ContainsFunc(s.Keys, func(k Key) bool { return k.Hash == c.Hash }) {
 		return nil, nil
+	}
+	if s.Revoked(c.Hash) {
+		return nil, ErrKeyRevoked
 	}
 	if slices.ContainsFunc(s.Keys, func(k Key) bool { return k.Masked == c.Masked }) {
 		return nil, domain.Refuse(domain.Conflict, "another key of the account looks the same when masked")

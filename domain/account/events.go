@@ -26,5 +26,14 @@ type APIKeyCreated struct {
 	At      time.Time `json:"at"`
 }
 
+// APIKeyRevoked ends a key for good.
+type APIKeyRevoked struct {
+	Account string    `json:"account"`
+	Hash    string    `json:"hash"`
+	Masked  string    `json:"masked"` // of the revoked key; a later key may look the same
+	At      time.Time `json:"at"`
+}
+
 func (Opened) accountEvent()        {}
 func (APIKeyCreated) accountEvent() {}
+func (APIKeyRevoked) accountEvent() {}

@@ -7,18 +7,40 @@ import (
 	"github.com/recital-tts/recital/domain/plan"
 )
 
+// StreamPrefix is that of the streams of accounts: what follows it is the account's id.
+const StreamPrefix = "account-"
+
 // State is what the decisions on an account need to know. The zero State is an account that was never opened.
 type State struct {
 	Account  string
 	Plan     plan.Type
 	OpenedAt time.Time
 	Keys     []Key
+
+	revoked *revocation // the last one
 }
 
 // Key is an API key of the account.
 type Key struct {
 	Hash   string
 	Masked string
+}
+
+// revocation is a key that was revoked. The list has the newest first and shares its tail with the states before, so that
+// folding a long stream copies nothing.
+type revocation struct {
+	hash   string
+	before *revocation
+}
+
+// Revoked tells whether the account had a key of this hash and it was revoked.
+func (s State) Revoked(hash string) bool {
+	for r := s.revoked; r != nil; r = r.before {
+		if r.hash == hash {
+			return true
+		}
+	}
+	return false
 }
 
 // Exists tells whether the account was opened.
@@ -31,6 +53,9 @@ func Evolve(s State, event Event) State {
 		s.Account, s.Plan, s.OpenedAt = e.Account, e.Plan, e.At
 	case APIKeyCreated:
 		s.Keys = append(slices.Clip(s.Keys), Key{Hash: e.Hash, Masked: e.Masked})
+	case APIKeyRevoked:
+		s.Keys = slices.DeleteFunc(slices.Clone(s.Keys), func(k Key) bool { return k.Hash == e.Hash })
+		s.revoked = &revocation{hash: e.Hash, before: s.revoked}
 	}
 	return s
 }

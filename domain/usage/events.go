@@ -55,6 +55,35 @@ type Summed struct {
 	At           time.Time     `json:"at"`
 }
 
+// CreditGranted adds characters that are spent after the plan's. Start and End are those of the period.
+type CreditGranted struct {
+	Account    string     `json:"account"`
+	Grant      string     `json:"grant"` // granted once, however often it is asked for
+	Characters int64      `json:"characters"`
+	Start      time.Time  `json:"start"`
+	End        time.Time  `json:"end"`
+	From       *time.Time `json:"from"` // start of the period that it was carried from; null when an operator granted it
+	At         time.Time  `json:"at"`
+}
+
+// CreditCarried ends a period that had credit: what is left of it is granted in the period that starts at To. Zero
+// characters only end the period.
+type CreditCarried struct {
+	Account    string    `json:"account"`
+	Characters int64     `json:"characters"`
+	Start      time.Time `json:"start"` // of the period
+	To         time.Time `json:"to"`
+	At         time.Time `json:"at"`
+}
+
+// CreditSummed comes right after a Summed of a period with credit. It is an event of its own so that an instance of a
+// release that knows no credit stops at it, rather than taking the sum for all there is.
+type CreditSummed struct {
+	Account string     `json:"account"`
+	Grants  []Credited `json:"grants"`
+	At      time.Time  `json:"at"`
+}
+
 // Reservation is an open one.
 type Reservation struct {
 	ID         string    `json:"id"`
@@ -67,3 +96,7 @@ func (Reserved) usageEvent()     {}
 func (Settled) usageEvent()      {}
 func (Expired) usageEvent()      {}
 func (Summed) usageEvent()       {}
+
+func (CreditGranted) usageEvent() {}
+func (CreditCarried) usageEvent() {}
+func (CreditSummed) usageEvent()  {}

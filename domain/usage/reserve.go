@@ -14,8 +14,8 @@ type Reserve struct {
 	ExpiresAt   time.Time
 }
 
-// Decide refuses with domain.PaymentRequired what does not fit into the rest of a plan that is not metered; open
-// reservations count against the rest.
+// Decide refuses with domain.PaymentRequired what does not fit into the rest of a plan that is not metered and the credit
+// beside it; open reservations count against both. In a period that is over it refuses with ErrOver.
 func (c Reserve) Decide(s State) ([]Event, error) {
 	if !s.Exists() {
 		return nil, domain.Refuse(domain.Conflict, "the period is not open")
@@ -26,7 +26,10 @@ func (c Reserve) Decide(s State) ([]Event, error) {
 	if s.find(c.Reservation) >= 0 {
 		return nil, nil
 	}
-	if limit := s.Terms.Limit; limit != nil && !s.Terms.Metered && s.Settled+s.Reserved+c.Characters > *limit {
+	if s.Over() {
+		return nil, ErrOver
+	}
+	if limit := s.Terms.Limit; limit != nil && !s.Terms.Metered && s.Settled+s.Reserved+c.Characters > *limit+s.Credit {
 		return nil, domain.Refuse(domain.PaymentRequired,
 			"The characters left in this period do not suffice for the text. Upgrade the plan, or wait for the next period.")
 	}

@@ -1,6 +1,9 @@
 package usage
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // State is a period. The zero State is one that was never opened.
 type State struct {
@@ -9,10 +12,19 @@ type State struct {
 	Reserved int64         // characters of the open reservations
 	Open     []Reservation // in the order in which they were made
 	SinceSum int           // events since the last Summed, or since the beginning
+
+	Credit    int64      // characters granted in this period, those that were carried into it included
+	Grants    []Credited // what Credit is made of
+	Carried   int64      // characters of the credit that went on to the period which starts at CarriedTo
+	CarriedTo time.Time  // zero while the period takes part; afterwards it is over, and nothing more happens in it
 }
 
 // Exists tells whether the period was opened.
 func (s State) Exists() bool { return s.Terms.Account != "" }
+
+// Over tells whether the credit was carried away. From then on the period takes neither reservations nor grants, so that
+// what was carried stays right.
+func (s State) Over() bool { return !s.CarriedTo.IsZero() }
 
 // Evolve folds an event into the state.
 func Evolve(s State, event Event) State {
@@ -28,12 +40,31 @@ func Evolve(s State, event Event) State {
 		s.Settled += e.Characters
 	case Expired:
 		s = s.without(e.Reservation)
+	case CreditGranted:
+		s = s.with(Credited{Grant: e.Grant, Characters: e.Characters, From: e.From})
+	case CreditCarried:
+		s.Carried, s.CarriedTo = e.Characters, e.To
 	case Summed:
-		s = State{Terms: e.PeriodOpened, Settled: e.Characters, Open: e.Reservations}
-		for _, r := range e.Reservations {
-			s.Reserved += r.Characters
+		s = summed(e)
+	case CreditSummed:
+		for _, g := range e.Grants {
+			s = s.with(g)
 		}
 	}
+	return s
+}
+
+func summed(e Summed) State {
+	s := State{Terms: e.PeriodOpened, Settled: e.Characters, Open: e.Reservations}
+	for _, r := range e.Reservations {
+		s.Reserved += r.Characters
+	}
+	return s
+}
+
+func (s State) with(g Credited) State {
+	s.Grants = append(slices.Clip(s.Grants), g)
+	s.Credit += g.Characters
 	return s
 }
 

@@ -14,10 +14,14 @@ const maxSummed = 2000
 // Sum repeats the state when the last sum is long ago.
 type Sum struct{ At time.Time }
 
-// Decide sums after SumEvery events.
+// Decide sums after SumEvery events. A period that is over is not summed: nothing comes after its end.
 func (c Sum) Decide(s State) ([]Event, error) {
-	if s.SinceSum < SumEvery || len(s.Open) > maxSummed {
+	if s.SinceSum < SumEvery || len(s.Open) > maxSummed || s.Over() {
 		return nil, nil
 	}
-	return []Event{Summed{PeriodOpened: s.Terms, Characters: s.Settled, Reservations: slices.Clone(s.Open), At: c.At}}, nil
+	events := []Event{Summed{PeriodOpened: s.Terms, Characters: s.Settled, Reservations: slices.Clone(s.Open), At: c.At}}
+	if len(s.Grants) > 0 {
+		events = append(events, CreditSummed{Account: s.Terms.Account, Grants: slices.Clone(s.Grants), At: c.At})
+	}
+	return events, nil
 }

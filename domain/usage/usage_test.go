@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/plan"
@@ -84,62 +83,6 @@ func TestExpire(t *testing.T) {
 	spec.Run(t, usage.Evolve, []row{
 		{Name: "what is due expires", Given: open, When: usage.Expire{At: later}, Then: events{expired("r1")}},
 		{Name: "what is not due stays", Given: open, When: usage.Expire{At: later.Add(-1)}},
-	})
-}
-
-// Whatever happens in whatever order, a free account never uses more than its plan, nothing is counted twice, and a
-// fold from the last sum equals the fold of everything.
-func TestAnyHistoryKeepsTheLimit(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		state := usage.Evolve(usage.State{}, opened(plan.Free))
-		history := events{opened(plan.Free)}
-		paid := map[string]int64{}
-		do := func(command interface {
-			Decide(usage.State) ([]usage.Event, error)
-		}) {
-			decided, err := command.Decide(state)
-			if err != nil {
-				require.NotEmpty(t, domain.CodeOf(err))
-				return
-			}
-			for _, event := range decided {
-				if e, ok := event.(usage.Settled); ok {
-					require.NotContains(t, paid, e.Reservation)
-					paid[e.Reservation] = e.Characters
-				}
-				state = usage.Evolve(state, event)
-				history = append(history, event)
-			}
-		}
-		at := now
-		for range rapid.IntRange(1, 60).Draw(t, "steps") {
-			at = at.Add(time.Duration(rapid.IntRange(0, 300).Draw(t, "seconds")) * time.Second)
-			id := rapid.SampledFrom([]string{"a", "b", "c", "d", "e", "f"}).Draw(t, "id")
-			if _, ended := paid[id]; ended {
-				continue
-			}
-			switch rapid.IntRange(0, 3).Draw(t, "what") {
-			case 0:
-				do(usage.Reserve{Reservation: id, Characters: rapid.Int64Range(0, 9_000).Draw(t, "n"), At: at, ExpiresAt: at.Add(10 * time.Minute)})
-			case 1:
-				do(usage.Settle{Reservation: id, Characters: rapid.Int64Range(0, 9_000).Draw(t, "n"), At: at})
-			case 2:
-				do(usage.Expire{At: at})
-			case 3:
-				sum := usage.Summed{PeriodOpened: state.Terms, Characters: state.Settled, Reservations: state.Open}
-				again := usage.Evolve(usage.State{}, sum)
-				require.Equal(t, state.Settled, again.Settled)
-				require.Equal(t, state.Reserved, again.Reserved)
-				require.Equal(t, state.Open, again.Open)
-			}
-			var total int64
-			for _, n := range paid {
-				total += n
-			}
-			require.Equal(t, total, state.Settled)
-			require.LessOrEqual(t, state.Settled+state.Reserved, int64(15_000))
-		}
-		require.Equal(t, state, spec.Fold(usage.Evolve, history))
 	})
 }
 

@@ -26,9 +26,11 @@ import (
 	"github.com/recital-tts/recital/internal/feed"
 	"github.com/recital-tts/recital/internal/keyring/pgkeys"
 	"github.com/recital-tts/recital/internal/postgres"
+	"github.com/recital-tts/recital/internal/revocation"
 	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/speech/worker"
 	"github.com/recital-tts/recital/internal/todo"
+	"github.com/recital-tts/recital/internal/wordtimes"
 	"github.com/recital-tts/recital/internal/workers"
 	"github.com/recital-tts/recital/migrations"
 	"github.com/recital-tts/recital/projections"
@@ -57,12 +59,15 @@ type App struct {
 	accounts  *commands.Accounts
 	secrets   secrets
 	keys      *pgkeys.Keyring
+	watcher   *revocation.Watcher // of API keys
 	blobs     *folder.Store
 	clips     *commands.Clips
+	wordTimes *wordtimes.Shelf
+	slots     *commands.Slots
 	public    listener
 	admin     listener
 	tokens    map[string]string // of the admin address, by role
-	devKey    string            // empty in mode prod
+	devKey    string            // empty in mode prod, and when it was revoked
 
 	closers []closer // in the order in which the parts were started
 }
@@ -103,8 +108,10 @@ func (a *App) start(ctx context.Context) error {
 		{"opening the blobs", a.openBlobs},
 		{"making the commands ready", a.prepareCommands},
 		{"opening the operator account", a.openOperatorAccount},
+		{"watching for revocations", a.watchRevocations},
 		{"starting the to-do workers", a.startToDos},
 		{"starting the sweep of clips", a.startSweep},
+		{"starting the sweep of word times", a.startTimestampsSweep},
 		{"serving", a.serve},
 	} {
 		if err := step.run(ctx); err != nil {
@@ -273,13 +280,19 @@ func (a *App) prepareCommands(context.Context) error {
 	a.onClose("the ledger", func() error { ledger.Close(); return nil })
 	a.accounts = commands.NewAccounts(a.journal, time.Now)
 	a.clips = commands.NewClips(a.journal, a.keys, a.blobs, time.Now, a.log)
+	a.wordTimes = wordtimes.NewShelf(a.keys, a.blobs, time.Now)
+	limits, err := a.cfg.concurrency()
+	if err != nil {
+		return err
+	}
+	a.slots = commands.NewSlots(limits)
 	return nil
 }
 
 func (a *App) synthesiser() *commands.Synthesiser {
 	return &commands.Synthesiser{
 		Ledger: a.ledger, Speaker: speech.NewSpeaker(a.engines).WithSecondEngine(a.second), Encoders: audio.NewEncoders(a.codecs), ReadModels: a.projector,
-		Clips: a.clips,
+		Clips: a.clips, Slots: a.slots, Timestamps: commands.NewTimestamps(a.wordTimes, a.log),
 	}
 }
 

@@ -8,10 +8,13 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 )
 
 // The benchmarks measure a recitald beside the bare thing, in turns in the same run, so that what else the machine does
@@ -91,15 +94,14 @@ func reportRates(b *testing.B, unit string, ours, bare *rate) {
 	b.ReportMetric(ours.perSecond()/bare.perSecond(), "ratio")
 }
 
-// logLoad says how busy the machine is, others included.
+// logLoad adds to a result how busy the machine was, others included: its load average over a minute.
 func logLoad(b *testing.B) {
 	b.Helper()
-	load, err := os.ReadFile("/proc/loadavg")
-	if err != nil {
-		b.Log(err)
-		return
-	}
-	b.Logf("load average: %s", strings.Join(strings.Fields(string(load))[:3], " "))
+	averages, err := os.ReadFile("/proc/loadavg")
+	require.NoError(b, err)
+	load, err := strconv.ParseFloat(strings.Fields(string(averages))[0], 64)
+	require.NoError(b, err)
+	b.ReportMetric(load, "load")
 	b.ReportMetric(0, "ns/op") // an operation is a turn of both
 }
 

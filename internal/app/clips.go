@@ -37,11 +37,12 @@ func (a *App) openBlobs(context.Context) (err error) {
 	return err
 }
 
+func (a *App) links() readapi.Links {
+	return readapi.Links{Base: strings.TrimRight(a.cfg.PublicURL, "/"), Key: a.secrets.links}
+}
+
 func (a *App) clipRoutes() []web.Route {
-	read := readapi.Clips{
-		Pool: a.pool, Keys: a.keys, Blobs: a.blobs,
-		Links: readapi.Links{Base: strings.TrimRight(a.cfg.PublicURL, "/"), Key: a.secrets.links},
-	}
+	read := readapi.Clips{Pool: a.pool, Keys: a.keys, Blobs: a.blobs, Links: a.links()}
 	write := account.Clips{Clips: a.clips, ReadModels: a.projector}
 	return append(read.Routes(), write.Routes()...)
 }

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/recital-tts/recital/internal/web"
 )
 
 // The modes. Dev serves this machine alone and brings along whatever is not configured; prod serves others, and brings
@@ -28,7 +30,7 @@ type Config struct {
 	AuditorTokenFile  string        `name:"auditor-token-file" env:"RECITAL_AUDITOR_TOKEN_FILE" placeholder:"PATH" help:"File of the auditors' token for the admin address; in dev made in the data folder when not set."`
 	MasterKeyFile     string        `name:"master-key-file" env:"RECITAL_MASTER_KEY_FILE" placeholder:"PATH" help:"File of the key that wraps the accounts' keys: 64 hex digits, the same for all instances; in dev made in the data folder when not set."`
 	SigningKeyFile    string        `name:"signing-key-file" env:"RECITAL_SIGNING_KEY_FILE" placeholder:"PATH" help:"File of the key that signs links: 64 hex digits, the same for all instances; in dev made in the data folder when not set."`
-	DataDir           string        `default:".recital" env:"RECITAL_DATA_DIR" help:"Folder of the embedded event node, the private Postgres, the blobs and the keys."`
+	DataDir           string        `default:".recital" env:"RECITAL_DATA_DIR" help:"Folder of the embedded event node, the private Postgres, the blobs and the keys. When the API key in its file dev-api-key was revoked, delete that file, and the next start makes a new key."`
 	Blobs             string        `name:"blobs" env:"RECITAL_BLOBS" placeholder:"/PATH" help:"Folder of the blobs (audio of clips); several instances share one. By default blobs in the data folder."`
 	EventStore        string        `name:"eventstore" env:"RECITAL_EVENTSTORE" placeholder:"esdb://HOST:2113" help:"EventStoreDB to use instead of the embedded node."`
 	EventNodeAddr     string        `name:"eventnode-addr" env:"RECITAL_EVENTNODE_ADDR" placeholder:"127.0.0.1:2113" help:"Opens the embedded node to other clients on loopback, too."`
@@ -37,6 +39,10 @@ type Config struct {
 	Engines           int           `default:"0" env:"RECITAL_ENGINES" help:"Speech engine processes; 0 is one for each CPU, at least 2."`
 	Codecs            int           `default:"0" env:"RECITAL_CODECS" help:"Codec processes; 0 is one for each CPU."`
 	LongestStream     time.Duration `default:"10m" env:"RECITAL_LONGEST_STREAM" help:"How long a reply may take; characters that are not settled by then are free again."`
+	Concurrency       string        `default:"free=4" env:"RECITAL_CONCURRENCY" help:"How many syntheses of one account may run at once, as PLAN=NUMBER,… (free, indie, pro, premium, enterprise); 0 is no limit, and plans that are not named keep their defaults. Each instance counts its own."`
+	AccountSockets    int           `default:"100" env:"RECITAL_ACCOUNT_SOCKETS" help:"How many WebSockets of one account may be open at once; 0 is 100. Each instance counts its own."`
+	SocketIdle        time.Duration `default:"5m" env:"RECITAL_SOCKET_IDLE" help:"How long a WebSocket may be open without a message in either direction; 0 is 5m."`
+	SocketLength      time.Duration `default:"1h" env:"RECITAL_SOCKET_LENGTH" help:"How long a WebSocket may be open; 0 is 1h."`
 	LogFormat         string        `enum:"text,json" default:"text" env:"RECITAL_LOG_FORMAT" help:"Form of the log on standard error (text or json)."`
 	LogLevel          string        `enum:"debug,info,warn,error" default:"info" env:"RECITAL_LOG_LEVEL" help:"debug, info, warn or error."`
 }
@@ -62,8 +68,24 @@ func (c Config) Validate() error {
 	if c.LongestStream < time.Second {
 		return errors.New("the longest stream must be at least a second")
 	}
+	if err := c.checkSockets(); err != nil {
+		return err
+	}
 	if c.Engines < 0 || c.Codecs < 0 {
 		return errors.New("the numbers of processes cannot be negative")
+	}
+	_, err := c.concurrency()
+	return err
+}
+
+func (c Config) checkSockets() error {
+	if c.AccountSockets < 0 {
+		return errors.New("the number of an account's WebSockets cannot be negative")
+	}
+	for _, d := range []time.Duration{c.SocketIdle, c.SocketLength} {
+		if d != 0 && d < time.Second {
+			return errors.New("the times of WebSockets must be at least a second")
+		}
 	}
 	return nil
 }
@@ -135,6 +157,12 @@ func (c Config) checkListener(address string) error {
 
 // longestReservation leaves a reply some time to wait for its settlement, after its last byte: a minute by default.
 func (c Config) longestReservation() time.Duration { return c.LongestStream + c.LongestStream/10 }
+
+func (c Config) limits() web.Limits {
+	return web.Limits{
+		Stream: c.LongestStream, AccountSockets: c.AccountSockets, SocketIdle: c.SocketIdle, SocketLength: c.SocketLength,
+	}
+}
 
 func (c Config) path(elements ...string) string {
 	return filepath.Join(append([]string{c.DataDir}, elements...)...)

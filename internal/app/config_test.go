@@ -40,6 +40,17 @@ func TestConfigRefusesWhatIsNotSafeOrCannotWork(t *testing.T) {
 		{"a folder of blobs", func(c *app.Config) { c.Blobs = "/srv/blobs" }, ""},
 		{"blobs in S3", func(c *app.Config) { c.Blobs = "s3://bucket/blobs" }, "S3 are not supported yet"},
 		{"blobs somewhere", func(c *app.Config) { c.Blobs = "blobs" }, "absolute path"},
+		{"fewer than no sockets", func(c *app.Config) { c.AccountSockets = -1 }, "WebSockets cannot be negative"},
+		{"sockets that end at once", func(c *app.Config) { c.SocketIdle = time.Millisecond }, "WebSockets must be at least a second"},
+		{"sockets without a length", func(c *app.Config) { c.SocketLength = -time.Second }, "WebSockets must be at least a second"},
+		{"other sockets", func(c *app.Config) { c.AccountSockets, c.SocketIdle, c.SocketLength = 1, time.Second, 24*time.Hour }, ""},
+		{"concurrency", func(c *app.Config) { c.Concurrency = "free=1, indie=20,pro = 0" }, ""},
+		{"no concurrency limit at all", func(c *app.Config) { c.Concurrency = "free=0" }, ""},
+		{"concurrency of no plan", func(c *app.Config) { c.Concurrency = "free=1,gold=3" }, `the concurrency limit "gold=3": unknown plan: it is one of free, indie, pro, premium or enterprise`},
+		{"concurrency without a number", func(c *app.Config) { c.Concurrency = "free" }, `the concurrency limit "free" is not PLAN=NUMBER`},
+		{"concurrency of half a synthesis", func(c *app.Config) { c.Concurrency = "free=0.5" }, `"free=0.5" is not PLAN=NUMBER`},
+		{"concurrency below nothing", func(c *app.Config) { c.Concurrency = "free=-1" }, `"free=-1" is not PLAN=NUMBER`},
+		{"concurrency set twice", func(c *app.Config) { c.Concurrency = "free=1,free=2" }, "the concurrency limit of plan free is set twice"},
 		{"fewer than no codecs", func(c *app.Config) { c.Codecs = -1 }, "cannot be negative"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -22,7 +22,8 @@ const operatorAccount = "operator"
 const devKeyFile = "dev-api-key"
 
 // openOperatorAccount makes sure, in dev mode, that the operator account exists with the key of the file. The file comes
-// first: a key that was lost in a crash would open nothing.
+// first: a key that was lost in a crash would open nothing. A key that was revoked stays so; once its file is deleted,
+// the next start makes another one.
 func (a *App) openOperatorAccount(ctx context.Context) error {
 	if a.cfg.Mode == modeProd {
 		return nil
@@ -35,6 +36,10 @@ func (a *App) openOperatorAccount(ctx context.Context) error {
 		return fmt.Errorf("%s holds no API key; delete it, and the next start makes a new one", a.cfg.path(devKeyFile))
 	}
 	position, err := a.accounts.Ensure(ctx, operatorAccount, string(plan.Enterprise), key, "first start")
+	if errors.Is(err, account.ErrKeyRevoked) {
+		a.log.Warn("the operator account's API key was revoked; delete its file and start again for a new one", "file", a.cfg.path(devKeyFile))
+		return nil
+	}
 	if err != nil {
 		return err
 	}

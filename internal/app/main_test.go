@@ -15,12 +15,13 @@ import (
 	"github.com/recital-tts/recital/internal/app"
 	"github.com/recital-tts/recital/internal/postgres/pgtest"
 	"github.com/recital-tts/recital/internal/speech/worker/workertest"
+	"github.com/recital-tts/recital/internal/web/openapi/openapitest"
 )
 
 // speechworker is the real binary, built once by TestMain.
 var speechworker string
 
-func TestMain(m *testing.M) { workertest.Main(m, &speechworker, ofLibraries()...) }
+func TestMain(m *testing.M) { workertest.Main(openapitest.Checked(m), &speechworker, ofLibraries()...) }
 
 // ofLibraries are what fasthttp leaves behind: one goroutine for the process, one for each server until its next tick.
 func ofLibraries() []goleak.Option {

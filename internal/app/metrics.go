@@ -4,13 +4,16 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/common/expfmt"
 
+	"github.com/recital-tts/recital/internal/audio/codec"
 	"github.com/recital-tts/recital/internal/feed"
+	"github.com/recital-tts/recital/internal/speech/worker"
 	"github.com/recital-tts/recital/internal/web"
 )
 
@@ -56,17 +59,31 @@ func newMetrics(a *App) *metrics {
 }
 
 func workerGauges(a *App) []prometheus.Collector {
-	gauge := func(name, help string, value func() float64) prometheus.Collector {
-		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value)
+	return slices.Concat(engineGauges("espeak-ng", a.engines), engineGauges("flite", a.second), codecGauges(a.codecs))
+}
+
+// engineGauges are the same figures for each engine, which is their label.
+func engineGauges(engine string, pool *worker.Pool) []prometheus.Collector {
+	gauge := func(name, help string, value func(worker.Stats) float64) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: prometheus.Labels{"engine": engine}},
+			func() float64 { return value(pool.Stats()) })
 	}
 	return []prometheus.Collector{
-		gauge("recital_speech_engines_alive", "Engine processes that run.", func() float64 { return float64(a.engines.Stats().Alive) }),
-		gauge("recital_speech_engines_busy", "Engine processes that have a job.", func() float64 { return float64(a.engines.Stats().Busy) }),
-		gauge("recital_speech_jobs_waiting", "Jobs that wait for an engine.", func() float64 { return float64(a.engines.Stats().Queued) }),
-		gauge("recital_speech_engine_respawns", "Engine processes that were started again.", func() float64 { return float64(a.engines.Stats().Respawns) }),
-		gauge("recital_codecs_running", "Codec processes that run.", func() float64 { return float64(a.codecs.Stats().Running) }),
-		gauge("recital_codec_streams", "Open codec streams.", func() float64 { return float64(a.codecs.Stats().Streams) }),
-		gauge("recital_codec_restarts", "Codec processes that were started again.", func() float64 { return float64(a.codecs.Stats().Restarts) }),
+		gauge("recital_speech_engines_alive", "Engine processes that run.", func(s worker.Stats) float64 { return float64(s.Alive) }),
+		gauge("recital_speech_engines_busy", "Engine processes that have a job.", func(s worker.Stats) float64 { return float64(s.Busy) }),
+		gauge("recital_speech_jobs_waiting", "Jobs that wait for an engine.", func(s worker.Stats) float64 { return float64(s.Queued) }),
+		gauge("recital_speech_engine_respawns", "Engine processes that were started again.", func(s worker.Stats) float64 { return float64(s.Respawns) }),
+	}
+}
+
+func codecGauges(pool *codec.Pool) []prometheus.Collector {
+	gauge := func(name, help string, value func(codec.Stats) float64) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return value(pool.Stats()) })
+	}
+	return []prometheus.Collector{
+		gauge("recital_codecs_running", "Codec processes that run.", func(s codec.Stats) float64 { return float64(s.Running) }),
+		gauge("recital_codec_streams", "Open codec streams.", func(s codec.Stats) float64 { return float64(s.Streams) }),
+		gauge("recital_codec_restarts", "Codec processes that were started again.", func(s codec.Stats) float64 { return float64(s.Restarts) }),
 	}
 }
 
@@ -100,5 +117,6 @@ func (m *metrics) route() web.Route {
 			}
 		}
 		return web.Bytes("text/plain; version=0.0.4; charset=utf-8", text.Bytes()), nil
-	}, web.Role("operator", "auditor"), web.WhileDraining(), web.Tag("Operators"), web.Summary("Metrics for Prometheus"))
+	}, web.Role("operator", "auditor"), web.WhileDraining(), web.Tag("Operators"), web.Summary("Metrics for Prometheus"),
+		web.ReturnsMedia([]string{"text/plain"}))
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/recital-tts/recital/commands"
 	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/web/docs"
+	"github.com/recital-tts/recital/internal/web/openapi"
 	"github.com/recital-tts/recital/readapi"
 	"github.com/recital-tts/recital/writeapi/account"
 	"github.com/recital-tts/recital/writeapi/ops"
@@ -29,9 +31,12 @@ type listener struct {
 
 func (a *App) publicRoutes() []web.Route {
 	read := readapi.API{Pool: a.pool}
-	speak := speech.API{Synthesiser: a.synthesiser(), Feedback: commands.NewFeedback(a.journal, a.keys, time.Now)}
+	accounts := account.API{Accounts: a.accounts, ReadModels: a.projector}
+	speak := speech.API{
+		Synthesiser: a.synthesiser(), Feedback: commands.NewFeedback(a.journal, a.keys, time.Now), TimestampsURL: a.links().Timestamps,
+	}
 	operate := ops.API{Ready: a.ready}
-	return slices.Concat(read.Routes(), a.clipRoutes(), speak.Routes(), a.voiceRoutes(), operate.Routes())
+	return slices.Concat(read.Routes(), accounts.Routes(), a.clipRoutes(), speak.Routes(), a.timestampRoutes(), a.voiceRoutes(), operate.Routes())
 }
 
 func (a *App) voiceRoutes() []web.Route {
@@ -41,28 +46,35 @@ func (a *App) voiceRoutes() []web.Route {
 }
 
 func (a *App) adminRoutes() []web.Route {
-	accounts := account.API{Accounts: a.accounts, ReadModels: a.projector}
+	accounts := account.API{Accounts: a.accounts, Ledger: a.ledger, ReadModels: a.projector}
 	readModels := ops.Projections{Generations: a.projector}
 	return append(append(accounts.AdminRoutes(), readModels.AdminRoutes()...), a.metrics.route())
 }
 
 func (a *App) serve(ctx context.Context) (err error) {
-	a.admin, err = a.listen(a.cfg.AdminAddr, web.Config{
+	a.admin, err = a.listen(a.cfg.AdminAddr, docs.Admin(), web.Config{
 		Name: "admin", Routes: a.adminRoutes(), NoCORS: true, Tokens: a.tokens,
 	})
 	if err != nil {
 		return err
 	}
-	a.public, err = a.listen(a.cfg.HTTPAddr, web.Config{
+	a.public, err = a.listen(a.cfg.HTTPAddr, docs.Public(a.cfg.PublicURL), web.Config{
 		Name: "public", Routes: a.publicRoutes(), Ready: a.ready,
-		Authenticator: authenticator{a.pool},
+		Authenticator: authenticator{a.watcher},
+		Revocations:   a.watcher,
 		Positions:     positions{log: a.journal.Log, projector: a.projector},
-		Limits:        web.Limits{Stream: a.cfg.LongestStream},
+		Limits:        a.cfg.limits(),
 	})
 	return err
 }
 
-func (a *App) listen(address string, config web.Config) (listener, error) {
+// listen serves the routes of config, and what describes them.
+func (a *App) listen(address string, info openapi.Info, config web.Config) (listener, error) {
+	described, err := docs.Routes(info, config.Routes)
+	if err != nil {
+		return listener{}, err
+	}
+	config.Routes = append(config.Routes, described...)
 	config.Logger = a.log
 	config.Observe = a.metrics.observeRequest(config.Name)
 	server, err := web.NewServer(config)
@@ -105,6 +117,8 @@ func (a *App) ready() error {
 	if a.public.server != nil && a.public.server.Draining() {
 		return ops.ErrDraining
 	}
+	// Without the second engine all but the blizzard models' English is served: recital_speech_engines_alive tells, and no
+	// balancer takes the instance out for it.
 	if !a.engines.Healthy() {
 		return errors.New("no speech engine runs")
 	}

@@ -11,17 +11,21 @@ import (
 	"github.com/recital-tts/recital/internal/todo/duelist"
 )
 
-// toDo is a process with the projection that lists what is due.
+// toDo is a process with the projection and its view that list what is due.
 type toDo struct {
 	name       string
 	projection string
+	view       string
 	do         func(ctx context.Context, item todo.Item) (eventlog.Position, error)
 }
 
 func (a *App) toDos() []toDo {
 	return []toDo{
-		{commands.ExpiryProcess, "usage", func(ctx context.Context, item todo.Item) (eventlog.Position, error) {
+		{commands.ExpiryProcess, "usage", "read_v2.todo_expiry", func(ctx context.Context, item todo.Item) (eventlog.Position, error) {
 			return a.ledger.Expire(ctx, item.Stream)
+		}},
+		{commands.CreditProcess, "usage", "read_v2.todo_credit", func(ctx context.Context, item todo.Item) (eventlog.Position, error) {
+			return a.ledger.CarryCredit(ctx, item.Stream, item.Cause)
 		}},
 	}
 }
@@ -41,7 +45,7 @@ func (a *App) startToDos(context.Context) error {
 }
 
 func (a *App) startToDo(t toDo, turns *duelist.Turns, metrics *todo.Metrics) error {
-	list, err := duelist.NewView(a.pool, "read_v1.todo_"+t.name)
+	list, err := duelist.NewView(a.pool, t.view)
 	if err != nil {
 		return err
 	}

@@ -11,18 +11,22 @@ func (a *App) Welcome(out io.Writer) {
 		fmt.Fprintf(out, "Recital is running: address http://%s, admin http://%s\n", a.PublicAddr(), a.AdminAddr())
 		return
 	}
+	key, example := a.devKey+"  (also in "+a.cfg.path(devKeyFile)+")", a.devKey
+	if a.devKey == "" {
+		key, example = "was revoked; delete "+a.cfg.path(devKeyFile)+" and start again for a new one", "$KEY"
+	}
 	fmt.Fprintf(out, `
 Recital is running.
 
   address      http://%[1]s
   admin        http://%[2]s  (recitalctl uses it)
   data folder  %[3]s
-  API key      %[4]s  (also in %[3]s/%[5]s)
+  API key      %[4]s
 
 Make hello.mp3:
 
-  curl -sS http://%[1]s/v1/ai/speech/bytes -H 'x-api-key: %[4]s' -H 'content-type: application/json' -d '{"text": "Hello world. This is Recital.", "voice": "leah"}' -o hello.mp3
+  curl -sS http://%[1]s/v1/ai/speech/bytes -H 'x-api-key: %[5]s' -H 'content-type: application/json' -d '{"text": "Hello world. This is Recital.", "voice": "leah"}' -o hello.mp3
 
 Ctrl-C stops everything; the data stays.
-`, a.PublicAddr(), a.AdminAddr(), a.cfg.DataDir, a.devKey, devKeyFile)
+`, a.PublicAddr(), a.AdminAddr(), a.cfg.DataDir, key, example)
 }

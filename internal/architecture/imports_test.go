@@ -36,7 +36,7 @@ var rooms = []struct {
 	},
 	{
 		folder:    "commands",
-		exactly:   slices.Concat(ports, []string{todo}),
+		exactly:   slices.Concat(ports, []string{todo, "internal/wordtimes"}),
 		below:     []string{"domain"},
 		libraries: []string{uuid, "github.com/cenkalti/backoff/v5", "github.com/hashicorp/golang-lru/v2", "golang.org/x/sync", "golang.org/x/time"},
 	},
@@ -49,7 +49,7 @@ var rooms = []struct {
 	{
 		// The plans are a table of constants, and the errors are those of the house; decisions stay out.
 		folder:    "readapi",
-		exactly:   []string{"domain", "domain/plan", "internal/blobs", "internal/keyring"},
+		exactly:   []string{"domain", "domain/plan", "internal/blobs", "internal/keyring", "internal/wordtimes"},
 		below:     []string{"internal/web"},
 		libraries: []string{pgx, uuid, fiber},
 	},

@@ -3,6 +3,8 @@ package audio
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
+	"io"
 )
 
 // Format tags of the "fmt " chunk (RFC 2361).
@@ -52,29 +54,57 @@ func riff(size, tag, rate, bytesPerSample int) []byte {
 	return le.AppendUint32(append(header, "data"...), unknownSize)
 }
 
+// HasLength tells whether files of the format tell their length in their first bytes. Streams of it cannot: Whole and
+// WholeReader put it there.
+func (f Format) HasLength() bool { return f.headerSize() > 0 }
+
+func (f Format) headerSize() int {
+	switch f {
+	case WAV:
+		return pcmHeaderSize
+	case ULaw:
+		return ulawHeaderSize
+	}
+	return 0
+}
+
 // Whole makes a file of an encoder's complete output: a WAV header gets its true sizes, other formats stay as they
 // are. It takes encoded over and may change it.
 func Whole(spec Spec, encoded []byte) []byte {
-	size := pcmHeaderSize
-	switch spec.Format {
-	case WAV:
-	case ULaw:
-		size = ulawHeaderSize
-	default:
+	size := spec.Format.headerSize()
+	if len(encoded) < size {
 		return encoded
 	}
-	if len(encoded) < size || !bytes.HasPrefix(encoded, []byte("RIFF")) {
-		return encoded
+	return append(encoded, finishHeader(encoded[:size], int64(len(encoded)))...)
+}
+
+// WholeReader is Whole for a complete output of so many bytes that is read from somewhere.
+func WholeReader(spec Spec, size int64, encoded io.Reader) (io.Reader, error) {
+	header := make([]byte, min(int64(spec.Format.headerSize()), size))
+	if _, err := io.ReadFull(encoded, header); err != nil {
+		return nil, fmt.Errorf("reading the header of a WAV file: %w", err)
+	}
+	if len(header) < spec.Format.headerSize() {
+		return bytes.NewReader(header), nil
+	}
+	end := finishHeader(header, size)
+	return io.MultiReader(bytes.NewReader(header), encoded, bytes.NewReader(end)), nil
+}
+
+// finishHeader puts the true sizes into the header of a file of so many bytes, and gives what the file must end with.
+func finishHeader(header []byte, size int64) (end []byte) {
+	if !bytes.HasPrefix(header, []byte("RIFF")) {
+		return nil
 	}
 	le := binary.LittleEndian
-	samples := len(encoded) - size
-	le.PutUint32(encoded[size-4:], uint32(samples))
-	if spec.Format == ULaw {
-		le.PutUint32(encoded[size-12:], uint32(samples)) // of fact: one byte for each sample
+	samples := size - int64(len(header))
+	le.PutUint32(header[len(header)-4:], uint32(samples))
+	if len(header) == ulawHeaderSize {
+		le.PutUint32(header[len(header)-12:], uint32(samples)) // of fact: one byte for each sample
 	}
 	if samples%2 == 1 {
-		encoded = append(encoded, 0) // chunks have even lengths; the pad byte is not counted in the chunk's own size
+		end = []byte{0} // chunks have even lengths; the pad byte is not counted in the chunk's own size
 	}
-	le.PutUint32(encoded[4:], uint32(len(encoded)-8))
-	return encoded
+	le.PutUint32(header[4:], uint32(size+int64(len(end))-8))
+	return end
 }

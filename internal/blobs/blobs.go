@@ -35,8 +35,10 @@ type Store interface {
 	// Delete removes a blob. Deleting one that is not there succeeds.
 	Delete(ctx context.Context, address Address) error
 
-	// List yields all blobs, in any order and in bounded memory. After a non-nil error nothing more is yielded.
-	List(ctx context.Context) iter.Seq2[Blob, error]
+	// List yields the blobs whose addresses begin with a prefix, in any order and in bounded memory: all for "", a kind of
+	// owner's for "clip-", an owner's for "clip-<id>.". The last two cost nothing for the blobs of others. After a non-nil
+	// error nothing more is yielded.
+	List(ctx context.Context, prefix string) iter.Seq2[Blob, error]
 }
 
 // Blob is what a store holds at an address.
@@ -73,6 +75,9 @@ func (o Owner) Check() error {
 	}
 	return nil
 }
+
+// Prefix is what the addresses of the owner's blobs begin with, and no others.
+func (o Owner) Prefix() string { return string(o) + "." }
 
 // NewAddress is the address of an owner's blob with this hash, 64 hex digits.
 func NewAddress(owner Owner, hash string) Address { return Address(string(owner) + "." + hash) }

@@ -13,6 +13,7 @@ type Principal struct {
 	Account  string
 	Key      string // the API key used, masked
 	Session  string
+	Plan     string // the account's, when it was last looked at
 	Operator bool
 }
 

@@ -10,7 +10,9 @@ import (
 // exposedHeaders are what scripts in browsers may read beside the headers that every script may read.
 var exposedHeaders = strings.Join([]string{
 	headerRequestID, headerRequestIDToo, "retry-after", "x-should-retry", headerPosition, headerStale,
-	"x-generation-id", "x-model-version", "x-timestamps-url", "x-character-count", "x-voice-id", "x-clip-id", "x-seed", "x-warning",
+	"x-generation-id", "x-model-version", "x-timestamps-url", "x-character-count",
+	"x-characters-limit", "x-characters-used", "x-characters-remaining", "x-concurrency-limit", "x-concurrency-current",
+	"x-voice-id", "x-clip-id", "x-seed", "x-warning",
 }, ", ")
 
 const (

@@ -176,7 +176,9 @@ func (s *Server) send(v *visit, reply Reply) error {
 			response.Header.SetContentLength(int(*reply.length))
 		}
 	default:
-		s.startStream(v, reply)
+		if err := s.startStream(v, reply); err != nil {
+			return err
+		}
 	}
 	if reply.status != 0 {
 		response.SetStatusCode(reply.status)
@@ -194,10 +196,15 @@ func (s *Server) send(v *visit, reply Reply) error {
 	return nil
 }
 
-func (s *Server) startStream(v *visit, reply Reply) {
+func (s *Server) startStream(v *visit, reply Reply) error {
+	stop, err := s.watchStream(v)
+	if err != nil {
+		return err
+	}
 	body := &streamBody{life: v.life, write: reply.stream, limit: s.cfg.Limits.Stream}
 	body.done = func(bytes int64, err error) {
-		if err != nil && !errors.Is(err, errClientGone) {
+		stop()
+		if err != nil && !errors.Is(err, errClientGone) && !errors.Is(err, errRevoked) {
 			s.logStreamError(v, err)
 		}
 		s.close(v, bytes, err)
@@ -209,6 +216,7 @@ func (s *Server) startStream(v *visit, reply Reply) {
 		length = int(*reply.length)
 	}
 	v.http.Response.SetBodyStream(body, length)
+	return nil
 }
 
 func (s *Server) logStreamError(v *visit, err error) {

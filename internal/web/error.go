@@ -23,9 +23,10 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("%d: %s", e.Status, e.Message) }
 
-// TooManyRequests is a 429.
+// TooManyRequests is a 429. Asking again after a while may succeed, and the client is told so.
 func TooManyRequests(message string, after time.Duration) error {
-	return &Error{Status: http.StatusTooManyRequests, Message: message, RetryAfter: after}
+	again := true
+	return &Error{Status: http.StatusTooManyRequests, Message: message, RetryAfter: after, Retry: &again}
 }
 
 // Invalid is a 422 for what only a handler can check.

@@ -37,7 +37,7 @@ func TestErrorsBecomeAnswersInBothDialects(t *testing.T) {
 		"not found":        {refusal(domain.NotFound), 404, "not_found_error", "No.", nil},
 		"conflict":         {refusal(domain.Conflict), 409, "conflict_error", "No.", map[string]string{"X-Should-Retry": "true"}},
 		"unavailable":      {refusal(domain.Unavailable), 503, "service_unavailable_error", "No.", map[string]string{"Retry-After": "1"}},
-		"too many":         {web.TooManyRequests("Slow down", 7*time.Second), 429, "rate_limit_error", "Slow down", map[string]string{"Retry-After": "7"}},
+		"too many":         {web.TooManyRequests("Slow down", 7*time.Second), 429, "rate_limit_error", "Slow down", map[string]string{"Retry-After": "7", "X-Should-Retry": "true"}},
 		"deadline":         {context.DeadlineExceeded, 504, "timeout_error", "The request took too long", map[string]string{"Retry-After": "1"}},
 		"unknown":          {errors.New("pq: password of bob@example.com is wrong"), 500, "internal_server_error", "Internal Server Error", nil},
 		"unknown code":     {refusal("new_code"), 500, "internal_server_error", "Internal Server Error", nil},

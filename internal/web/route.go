@@ -30,6 +30,14 @@ type Route struct {
 	Forms          bool // multipart and urlencoded bodies are accepted beside JSON
 	WhileDraining  bool // answered while the server drains, too
 
+	// What the documentation tells beside the row.
+	Description string            // more than the summary, in Markdown
+	Meanings    map[string]string // of inputs, by their names
+	RawBody     string            // the content type of a body that the handler takes apart itself
+	Outcomes    []Outcome
+	Refusals    []int // statuses that the handler refuses with
+	KeyOnly     bool  // an API key admits, a browser's session does not
+
 	// In is the type of the handler's input, whose tags package bind explains.
 	In     reflect.Type
 	handle func(call *Call, bindInto func(reflect.Value) error) (Reply, error)
@@ -69,6 +77,18 @@ func Timeout(d time.Duration) Option { return func(r *Route) { r.Timeout = d } }
 
 // Summary is a line for the documentation.
 func Summary(text string) Option { return func(r *Route) { r.Summary = text } }
+
+// Description says more than the summary, in Markdown.
+func Description(text string) Option { return func(r *Route) { r.Description = text } }
+
+// Meanings says what inputs are for, by their names. A field's own tag doc goes before it.
+func Meanings(byName map[string]string) Option { return func(r *Route) { r.Meanings = byName } }
+
+// RawBody is the content type of a raw body, which is application/octet-stream unless said otherwise.
+func RawBody(contentType string) Option { return func(r *Route) { r.RawBody = contentType } }
+
+// KeyOnly routes take API keys and no session of a browser.
+func KeyOnly() Option { return func(r *Route) { r.KeyOnly = true } }
 
 // Tag groups routes in the documentation.
 func Tag(name string) Option { return func(r *Route) { r.Tag = name } }

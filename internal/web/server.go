@@ -27,7 +27,7 @@ type Config struct {
 	Routes        []Route
 	Authenticator Authenticator
 	Positions     Positions
-	Revocations   Revocations       // ends WebSockets; nil when credentials cannot be revoked
+	Revocations   Revocations       // ends WebSockets and streams; nil when credentials cannot be revoked
 	Tokens        map[string]string // admin tokens by role
 	Ready         func() error
 	Logger        *slog.Logger

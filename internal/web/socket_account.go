@@ -7,13 +7,6 @@ import (
 	"github.com/recital-tts/recital/domain"
 )
 
-// Revocations tells when credentials end before what they have opened.
-type Revocations interface {
-	// Watch calls revoked once when the principal's key or session is revoked, at once when it is already, unless stop
-	// is called before. It may be called on any goroutine and must not block.
-	Watch(principal Principal, revoked func()) (stop func())
-}
-
 // Authenticate finds out who talks, by a key from a message or, where that is empty, the handshake's x-api-key header.
 // From then on the socket counts among its account's, and ends when the credential is revoked. Errors: as for requests,
 // and a 429 when the account has too many sockets. It is called once, by the handler's own goroutine.

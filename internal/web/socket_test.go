@@ -392,9 +392,28 @@ type revocations struct {
 	mu      sync.Mutex
 	watched map[string]func()
 	stopped int
+	already bool // revoked before anybody watches
+}
+
+// end revokes a key.
+func (r *revocations) end(key string) {
+	r.mu.Lock()
+	revoked := r.watched[key]
+	r.mu.Unlock()
+	revoked()
+}
+
+// isLeftAlone tells whether somebody has watched and nobody does.
+func (r *revocations) isLeftAlone() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.stopped > 0 && len(r.watched) == 0
 }
 
 func (r *revocations) Watch(p web.Principal, revoked func()) func() {
+	if r.already {
+		revoked()
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.watched[p.Key] = revoked
@@ -415,9 +434,9 @@ func TestARevokedKeyEndsItsSockets(t *testing.T) {
 	ws := s.dial(t)
 	say(t, ws, goodKey)
 	require.Equal(t, "ready acc-1", hear(t, ws))
-	r.watched["key…"]()
+	r.end("key…")
 	requireClosed(t, ws, 1008, "revoked")
-	require.Eventually(t, func() bool { r.mu.Lock(); defer r.mu.Unlock(); return r.stopped == 1 }, patience, time.Millisecond)
+	require.Eventually(t, r.isLeftAlone, patience, time.Millisecond)
 }
 
 func TestDrainTellsTheSockets(t *testing.T) {

@@ -15,7 +15,8 @@ type Clips struct {
 // Routes are the rows for the public route table.
 func (c *Clips) Routes() []web.Route {
 	return []web.Route{
-		web.Delete("/v1/account/clip/{clip_id}", c.remove, web.ReadModels("clips"), web.Tag("Account"), web.Summary("Delete a saved clip")),
+		web.Delete("/v1/account/clip/{clip_id}", c.remove, web.ReadModels("clips"), web.Tag("Account"), web.Summary("Delete a saved clip"),
+			web.Returns[successResponse](), web.Refuses(404)),
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 // API changes accounts.
 type API struct {
 	Accounts   *commands.Accounts
+	Ledger     *commands.Ledger // of the admin routes
 	ReadModels commands.ReadModels
 }
 
@@ -18,7 +19,11 @@ type API struct {
 func (a *API) AdminRoutes() []web.Route {
 	return []web.Route{
 		web.Post("/admin/accounts", a.open, web.Role("operator"), web.ReadModels("account"),
-			web.Tag("Operators"), web.Summary("Open an account and give it an API key")),
+			web.Tag("Operators"), web.Summary("Open an account and give it an API key"),
+			web.Returns[openResponse](web.Sends("cache-control"))),
+		web.Post("/admin/accounts/{account_id}/credit", a.credit, web.Role("operator"), web.ReadModels("usage"),
+			web.Tag("Operators"), web.Summary("Grant an account characters that are spent after its plan's"),
+			web.Returns[creditResponse](), web.Refuses(400, 404, 409)),
 	}
 }
 

@@ -42,6 +42,8 @@ type site struct {
 	log      *esdb.Client
 	registry *eventlog.Registry
 	models   *models
+	accounts *commands.Accounts
+	ledger   *commands.Ledger
 }
 
 func serve(t *testing.T) *site {
@@ -53,7 +55,12 @@ func serve(t *testing.T) *site {
 	t.Cleanup(func() { require.NoError(t, s.log.Close()) })
 	s.registry, err = catalog.Registry()
 	require.NoError(t, err)
-	api := account.API{Accounts: commands.NewAccounts(commands.Journal{Log: s.log, Registry: s.registry}, time.Now), ReadModels: s.models}
+	journal := commands.Journal{Log: s.log, Registry: s.registry}
+	s.accounts = commands.NewAccounts(journal, time.Now)
+	s.ledger, err = commands.NewLedger(journal, time.Now, time.Minute)
+	require.NoError(t, err)
+	t.Cleanup(s.ledger.Close)
+	api := account.API{Accounts: s.accounts, Ledger: s.ledger, ReadModels: s.models}
 	s.url = webtest.Serve(t, web.Config{
 		Routes: api.AdminRoutes(), Tokens: map[string]string{"operator": "op", "auditor": "au"},
 	}) + "/admin/accounts"
@@ -62,7 +69,13 @@ func serve(t *testing.T) *site {
 
 func (s *site) post(token, body string) (*http.Response, string) {
 	s.t.Helper()
-	request, err := http.NewRequest(http.MethodPost, s.url, strings.NewReader(body))
+	return s.postTo("", token, body)
+}
+
+// postTo posts to an address below the accounts'.
+func (s *site) postTo(path, token, body string) (*http.Response, string) {
+	s.t.Helper()
+	request, err := http.NewRequest(http.MethodPost, s.url+path, strings.NewReader(body))
 	require.NoError(s.t, err)
 	request.Header.Set("Authorization", "Bearer "+token)
 	response, err := http.DefaultClient.Do(request)

@@ -25,9 +25,12 @@ type API struct {
 func (a *API) Routes() []web.Route {
 	tag := web.Tag("Operations")
 	return []web.Route{
-		web.Get("/health_check", a.health, web.Public(), web.WhileDraining(), tag, web.Summary("Whether the process answers")),
-		web.Get("/ready_check", a.ready, web.Public(), web.WhileDraining(), tag, web.Summary("Whether requests can be served")),
-		web.Post("/echo", a.echo, web.Public(), web.MaxBody(maxEcho), tag, web.Summary("Test round trip, upload or download")),
+		web.Get("/health_check", a.health, web.Public(), web.WhileDraining(), tag, web.Summary("Whether the process answers"),
+			web.Returns[status]()),
+		web.Get("/ready_check", a.ready, web.Public(), web.WhileDraining(), tag, web.Summary("Whether requests can be served"),
+			web.Returns[status](), web.Returns[status](web.Status(503), web.Means("Requests cannot be served now"), web.Sends("retry-after"))),
+		web.Post("/echo", a.echo, web.Public(), web.MaxBody(maxEcho), tag, web.Summary("Test round trip, upload or download"),
+			web.ReturnsMedia([]string{"*/*"}, web.Means("The body that was sent, or zero bytes"))),
 	}
 }
 
@@ -52,7 +55,7 @@ func (a *API) ready(call *web.Call, _ struct{}) (web.Reply, error) {
 }
 
 type echoRequest struct {
-	Length  int    `query:"length" default:"-1" le:"10485760"`
+	Length  int    `query:"length" default:"-1" le:"10485760" doc:"how many zero bytes to answer; below 0 the body is answered"`
 	Payload []byte `raw:"body"`
 }
 

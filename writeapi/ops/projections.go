@@ -34,17 +34,23 @@ type Projections struct {
 // AdminRoutes are the rows for the admin route table.
 func (p *Projections) AdminRoutes() []web.Route {
 	tag, read, change := web.Tag("Projections"), web.Role("operator", "auditor"), web.Role("operator")
+	generations, refuses := web.Returns[generationsReply](), web.Refuses(400, 404, 409)
 	return []web.Route{
-		web.Get("/admin/projections", p.list, read, tag, web.Summary("The generations of all read models")),
+		web.Get("/admin/projections", p.list, read, tag, web.Summary("The generations of all read models"), web.Returns[overviewReply]()),
 		web.Post("/admin/projections/rebuild", p.rebuild, change, tag,
-			web.Summary("Build new generations beside the live ones, or go on with those being built")),
-		web.Post("/admin/projections/promote", p.promote, change, tag, web.Summary("Make generations live, all in one step")),
-		web.Post("/admin/projections/rollback", p.rollback, change, tag, web.Summary("Make the generation live that was so before")),
-		web.Post("/admin/projections/retire", p.retire, change, tag, web.Summary("Drop a generation, also one that is being built")),
-		web.Get("/admin/projections/parked", p.parked, read, tag, web.Summary("Events that a generation could not handle")),
+			web.Summary("Build new generations beside the live ones, or go on with those being built"), generations, refuses),
+		web.Post("/admin/projections/promote", p.promote, change, tag, web.Summary("Make generations live, all in one step"),
+			web.RawBody("application/json"), generations, refuses),
+		web.Post("/admin/projections/rollback", p.rollback, change, tag, web.Summary("Make the generation live that was so before"),
+			generations, refuses),
+		web.Post("/admin/projections/retire", p.retire, change, tag, web.Summary("Drop a generation, also one that is being built"),
+			web.Returns[success](), refuses),
+		web.Get("/admin/projections/parked", p.parked, read, tag, web.Summary("Events that a generation could not handle"),
+			web.Returns[parkedReply]()),
 		web.Post("/admin/projections/parked/retry", p.retryParked, change, tag,
-			web.Summary("Try a parked event again, with what waits behind it in its stream")),
-		web.Post("/admin/projections/parked/skip", p.skipParked, change, tag, web.Summary("Let a generation go on without an event")),
+			web.Summary("Try a parked event again, with what waits behind it in its stream"), web.Returns[retried](), refuses),
+		web.Post("/admin/projections/parked/skip", p.skipParked, change, tag, web.Summary("Let a generation go on without an event"),
+			web.Returns[success](), refuses),
 	}
 }
 

@@ -10,11 +10,14 @@ type beta struct {
 	Speed  float64  `body:"speed" default:"1" ge:"0.25" le:"2"`
 	Seed   *int64   `body:"seed"`
 	Length *float64 `body:"length" ge:"0.1" le:"300"`
+	Extras string   `body:"extras"` // "alignment" asks for the word times
 }
 
 // synthesizeBeta answers the audio, WAV unless the client says otherwise.
 func (a *API) synthesizeBeta(call *web.Call, in beta) (web.Reply, error) {
+	times := in.Extras != ""
 	return a.bytes(call, request{
 		Text: in.Text, Voice: in.Voice, Language: "auto", Format: in.Format, Speed: in.Speed, Seed: in.Seed, Length: in.Length,
+		ReturnTimestamps: &times,
 	})
 }

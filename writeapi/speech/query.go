@@ -11,20 +11,20 @@ type query struct {
 	Format           string   `query:"format" default:"mp3" literal:"aac,mp3,raw,wav,ulaw,webm,pcm_s16le,pcm_f32le"`
 	SampleRate       *int     `query:"sample_rate" enum:"8000,16000,24000"`
 	Speed            float64  `query:"speed" default:"1" ge:"0.25" le:"2"`
-	Conversational   *bool    `query:"conversational"`
-	Temperature      *float64 `query:"temperature" ge:"0.0001" le:"5"`
-	TopK             *int     `query:"top_k" ge:"0"`
-	TopP             *float64 `query:"top_p" ge:"0" le:"1"`
-	Length           *float64 `query:"length" ge:"0.1" le:"300"`
-	Expressive       *float64 `query:"expressive"`
-	Quality          *int     `query:"quality"`
-	Solver           *string  `query:"solver"`
+	Conversational   *bool    `query:"conversational" nullable:"true"`
+	Temperature      *float64 `query:"temperature" nullable:"true" ge:"0.0001" le:"5"`
+	TopK             *int     `query:"top_k" nullable:"true" ge:"0"`
+	TopP             *float64 `query:"top_p" nullable:"true" ge:"0" le:"1"`
+	Length           *float64 `query:"length" nullable:"true" ge:"0.1" le:"300"`
+	Expressive       *float64 `query:"expressive" nullable:"true"`
+	Quality          *int     `query:"quality" nullable:"true"`
+	Solver           *string  `query:"solver" nullable:"true"`
 	Seed             *int64   `query:"seed"`
 	ReturnTimestamps *bool    `query:"return_timestamps" default:"false"`
 	DelayHeaders     *bool    `query:"delay_headers" default:"false"`
 	Debug            *bool    `query:"debug" default:"false"`
-	OriginalText     *string  `query:"original_text"`
-	OriginalLanguage *string  `query:"original_language"`
+	OriginalText     *string  `query:"original_text" nullable:"true"`
+	OriginalLanguage *string  `query:"original_language" nullable:"true"`
 }
 
 func (q query) request() request {

@@ -17,7 +17,7 @@ import (
 func serveQueries(t *testing.T) string {
 	t.Helper()
 	echo := func(_ *web.Call, in query) (web.Reply, error) { return understand(nil, in.request()) }
-	routes := append((&API{}).Routes(), web.Get("/understand", echo))
+	routes := append((&API{}).Routes(), web.Get("/understand", echo, web.Returns[understood](), web.Refuses(404)))
 	return webtest.Serve(t, web.Config{Routes: routes, Authenticator: anyKey{}})
 }
 

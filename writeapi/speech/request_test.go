@@ -47,7 +47,7 @@ func (anyKey) APIKey(context.Context, string) (web.Principal, error) {
 // serve runs the real routes, which refuse here before anything is spoken, and one that tells what it has understood.
 func serve(t *testing.T) string {
 	t.Helper()
-	routes := append((&API{}).Routes(), web.Post("/understand", understand, web.Forms(), web.MaxBody(maxBody)))
+	routes := append((&API{}).Routes(), web.Post("/understand", understand, web.Forms(), web.MaxBody(maxBody), web.Returns[understood](), web.Refuses(404)))
 	return webtest.Serve(t, web.Config{Routes: routes, Authenticator: anyKey{}})
 }
 

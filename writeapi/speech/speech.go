@@ -5,10 +5,9 @@ import (
 	"context"
 	"encoding/base64"
 	"io"
-	"strconv"
 
 	"github.com/recital-tts/recital/commands"
-	"github.com/recital-tts/recital/internal/audio"
+	"github.com/recital-tts/recital/domain/plan"
 	port "github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/web"
 	"github.com/recital-tts/recital/writeapi"
@@ -23,21 +22,25 @@ const maxBody = 256 << 10
 type API struct {
 	Synthesiser *commands.Synthesiser
 	Feedback    *commands.Feedback
+	// TimestampsURL is where word times can be read that the Synthesiser keeps, for a client that asked a host.
+	TimestampsURL func(host, id string) string
 }
 
 // Routes are the rows for the public route table.
 func (a *API) Routes() []web.Route {
-	tag := web.Tag("Speech")
+	tag, means, refuses := web.Tag("Speech"), web.Meanings(meanings()), web.Refuses(402, 404, 429)
 	sockets := stream.API{Synthesiser: a.Synthesiser}
 	return append(sockets.Routes(), []web.Route{
-		web.Post("/v1/ai/speech/bytes", a.bytes, web.Forms(), web.MaxBody(maxBody), tag, web.Summary("Text to audio, streamed")),
+		web.Post("/v1/ai/speech/bytes", a.bytes, web.Forms(), web.MaxBody(maxBody), tag, web.Summary("Text to audio, streamed"),
+			means, returnsAudio(), refuses),
 		web.Post("/v1/ai/speech", a.detailed, web.Forms(), web.MaxBody(maxBody), tag,
-			web.Summary("Text to audio and word times, in JSON")),
-		web.Get("/v1/ai/speech", a.get, tag, web.Summary("Text to audio, streamed, all in the address")),
+			web.Summary("Text to audio and word times, in JSON"), means, returnsRecording(), refuses),
+		web.Get("/v1/ai/speech", a.get, tag, web.Summary("Text to audio, streamed, all in the address"), web.KeyOnly(),
+			means, returnsAudio(), refuses),
 		web.Post("/v1/ai/speech/feedback", a.feedback, web.Forms(), web.MaxBody(maxBody), tag,
-			web.Summary("What the client thinks of a synthesis")),
+			web.Summary("What the client thinks of a synthesis"), web.Returns[feedbackResponse](web.Sends("x-recital-position"))),
 		web.Post("/speech/beta/synthesize", a.synthesizeBeta, web.Forms(), web.MaxBody(maxBody), tag,
-			web.Summary("Text to audio, for clients of version 0")),
+			web.Summary("Text to audio, for clients of version 0"), means, returnsAudio(), refuses),
 	}...)
 }
 
@@ -47,7 +50,12 @@ func (a *API) bytes(call *web.Call, in request) (web.Reply, error) { return a.st
 // stream sends the head when the reservation is in the log, so that a refusal is a status, or, when the client asks for
 // that, when there is audio, so that a failure until then is one, too.
 func (a *API) stream(call *web.Call, in request, awaitAudio bool) (web.Reply, error) {
-	reply, format, err := a.begin(call, in)
+	order, err := in.synthesis()
+	if err != nil {
+		return web.Reply{}, err
+	}
+	order.KeepTimes = in.wantsTimes()
+	reply, err := a.begin(call, order)
 	if err != nil {
 		return web.Reply{}, err
 	}
@@ -56,13 +64,13 @@ func (a *API) stream(call *web.Call, in request, awaitAudio bool) (web.Reply, er
 			return web.Reply{}, err
 		}
 	}
-	return web.Stream(format.ContentType(), func(ctx context.Context, w io.Writer) error {
+	return web.Stream(order.Audio.Format.ContentType(), func(ctx context.Context, w io.Writer) error {
 		return reply.Write(ctx, w)
 	}), nil
 }
 
 type detailedResponse struct {
-	Audio      string        `json:"audio"` // base64
+	Audio      string        `json:"audio" doc:"in base64"`
 	Seed       int64         `json:"seed"`
 	Durations  []port.Timing `json:"durations,omitempty"`  // dialect 1.0
 	Timestamps []port.Timing `json:"timestamps,omitempty"` // dialect 1.1: the same list
@@ -70,7 +78,11 @@ type detailedResponse struct {
 
 // detailed answers when all of the audio is there.
 func (a *API) detailed(call *web.Call, in request) (web.Reply, error) {
-	reply, _, err := a.begin(call, in)
+	order, err := in.synthesis()
+	if err != nil {
+		return web.Reply{}, err
+	}
+	reply, err := a.begin(call, order)
 	if err != nil {
 		return web.Reply{}, err
 	}
@@ -89,25 +101,14 @@ func (a *API) detailed(call *web.Call, in request) (web.Reply, error) {
 	return web.JSON(response), nil
 }
 
-func (a *API) begin(call *web.Call, in request) (*commands.Reply, audio.Format, error) {
-	order, err := in.synthesis()
-	if err != nil {
-		return nil, "", err
-	}
-	order.Account = call.Principal.Account
+// begin has the order carried out for the caller, and tells in headers what is known before there is audio.
+func (a *API) begin(call *web.Call, order commands.Synthesis) (*commands.Reply, error) {
+	order.Account, order.Plan = call.Principal.Account, plan.Type(call.Principal.Plan)
 	order.Actor = writeapi.ActorOf(call.Principal)
 	reply, err := a.Synthesiser.Begin(call, order)
 	if err != nil {
-		return nil, "", err
+		return nil, explainBusy(err)
 	}
-	call.SetHeader("x-generation-id", reply.ID())
-	if clip := reply.Clip(); clip != "" {
-		call.SetHeader("x-clip-id", clip)
-	}
-	call.SetHeader("x-seed", strconv.FormatInt(reply.Seed(), 10))
-	if warning := reply.Warning(); warning != "" {
-		call.SetHeader("x-warning", warning)
-	}
-	call.SetHeader("x-character-count", strconv.FormatInt(reply.Characters(), 10))
-	return reply, order.Audio.Format, nil
+	a.describe(call, order, reply)
+	return reply, nil
 }

@@ -23,10 +23,11 @@ type API struct {
 func (a *API) Routes() []web.Route {
 	tag := web.Tag("Voices")
 	return []web.Route{
-		web.Get("/v1/ai/voice/list", a.list, tag, web.Summary("The voices that the account can speak with")),
-		web.Get("/v1/ai/voice/{id}", a.get, tag, web.Summary("One voice")),
-		web.Get("/v1/ai/voice/{id}/preview", a.preview, web.Public(), tag, web.Summary("How a voice sounds, MP3")),
-		web.Get("/speech/beta/voices", a.beta, tag, web.Summary("The voices by id, for clients of version 0")),
+		web.Get("/v1/ai/voice/list", a.list, tag, web.Summary("The voices that the account can speak with"), web.Returns[[]voice]()),
+		web.Get("/v1/ai/voice/{id}", a.get, tag, web.Summary("One voice"), web.Returns[voice](), web.Refuses(404)),
+		web.Get("/v1/ai/voice/{id}/preview", a.preview, web.Public(), tag, web.Summary("How a voice sounds, MP3"),
+			web.ReturnsMedia([]string{"audio/mpeg"}, web.Sends("etag", "cache-control")), web.ReturnsNothing(304, web.Sends("etag")), web.Refuses(404)),
+		web.Get("/speech/beta/voices", a.beta, tag, web.Summary("The voices by id, for clients of version 0"), web.Returns[betaResponse]()),
 	}
 }
 
@@ -34,14 +35,14 @@ func (a *API) Routes() []web.Route {
 type voice struct {
 	ID          string   `json:"id"`
 	Name        string   `json:"name"`
-	State       string   `json:"state"`
-	Owner       string   `json:"owner"`
-	Type        string   `json:"type"`
-	Description string   `json:"description"`
-	Gender      string   `json:"gender"`
-	Starred     bool     `json:"starred"`
-	Tags        []string `json:"tags"`
-	PreviewURL  string   `json:"preview_url"`
+	State       string   `json:"state" literal:"preparing,pending,training,ready,broken,cancelled"`
+	Owner       string   `json:"owner" literal:"system,me,all"`
+	Type        string   `json:"type" literal:"instant,professional,intrinsic"`
+	Description string   `json:"description" nullable:"true"`
+	Gender      string   `json:"gender" nullable:"true"`
+	Starred     bool     `json:"starred" nullable:"true"`
+	Tags        []string `json:"tags" nullable:"true"`
+	PreviewURL  string   `json:"preview_url" nullable:"true" format:"uri" minlen:"1"`
 }
 
 func (a *API) show(call *web.Call, v speech.Voice) voice {
@@ -56,8 +57,8 @@ func (a *API) show(call *web.Call, v speech.Voice) voice {
 }
 
 type listRequest struct {
-	Starred *bool  `query:"starred"`
-	Owner   string `query:"owner" default:"all" maxlen:"64"` // system, me or all, or several of them with commas, as the samples have it
+	Starred *bool  `query:"starred" doc:"only starred voices"`
+	Owner   string `query:"owner" default:"all" maxlen:"64" values:"system,me,all" doc:"whose voices; several with commas, too"`
 }
 
 // list gives the system voices. Nobody has voices of their own or stars yet: so starred=true and owner=me find none.

@@ -5,6 +5,7 @@ package codec_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -109,6 +110,7 @@ func TestAKilledProcessCostsItsOwnStreams(t *testing.T) {
 		part, err := stream.Encode(ctx, input[half:])
 		if err != nil {
 			require.ErrorIs(t, err, codec.ErrCodecFailed)
+			require.NotErrorIs(t, err, io.EOF, "that is how streams end well")
 			_, err = stream.Finish(ctx)
 			require.ErrorIs(t, err, codec.ErrCodecFailed)
 			lost++

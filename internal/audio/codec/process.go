@@ -133,6 +133,9 @@ func (p *process) receive() {
 		if err == nil {
 			err = p.deliver(frame)
 		}
+		if errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF // whoever has a stream would take io.EOF for its good end
+		}
 		if err != nil {
 			p.abandon(fmt.Errorf("reading from the codec process: %w", err))
 			break

@@ -57,6 +57,8 @@ func Run(t *testing.T, open func(t *testing.T) blobs.Store) {
 		{"delete/leaves others", deleteLeavesOthers},
 		{"delete/and put again", deleteThenPut},
 		{"list/shows all", listShowsAll},
+		{"list/shows those with a prefix", listPrefix},
+		{"list/of a prefix that nothing has shows nothing", listNoPrefix},
 		{"list/stops early", listStopsEarly},
 		{"list/ends with its context", listEnds},
 		{"addresses/that are none reach nothing", badAddresses},
@@ -93,10 +95,10 @@ func (b *bench) read(t *testing.T, address blobs.Address, offset, length int64) 
 	return string(content)
 }
 
-func (b *bench) list(t *testing.T) map[blobs.Address]int64 {
+func (b *bench) list(t *testing.T, prefix string) map[blobs.Address]int64 {
 	t.Helper()
 	sizes := map[blobs.Address]int64{}
-	for blob, err := range b.List(b.ctx) {
+	for blob, err := range b.List(b.ctx, prefix) {
 		require.NoError(t, err)
 		require.NotContains(t, sizes, blob.Address, "listed twice")
 		sizes[blob.Address] = blob.Size
@@ -106,7 +108,7 @@ func (b *bench) list(t *testing.T) map[blobs.Address]int64 {
 
 func (b *bench) requireNothing(t *testing.T) {
 	t.Helper()
-	require.Empty(t, b.list(t))
+	require.Empty(t, b.list(t, ""))
 }
 
 func putKeepsBytes(t *testing.T, b *bench) {
@@ -132,14 +134,14 @@ func putLasts(t *testing.T, b *bench) {
 	blob := b.put(t, alice, "what was said")
 	b.Store = b.again(t)
 	require.Equal(t, "what was said", b.read(t, blob.Address, 0, 100))
-	require.Equal(t, map[blobs.Address]int64{blob.Address: blob.Size}, b.list(t))
+	require.Equal(t, map[blobs.Address]int64{blob.Address: blob.Size}, b.list(t, ""))
 	require.Equal(t, blob.Address, b.put(t, alice, "what was said").Address)
 }
 
 func putAgain(t *testing.T, b *bench) {
 	first, second := b.put(t, alice, "twice"), b.put(t, alice, "twice")
 	require.Equal(t, first.Address, second.Address)
-	require.Len(t, b.list(t), 1)
+	require.Len(t, b.list(t, ""), 1)
 	require.Equal(t, "twice", b.read(t, first.Address, 0, 5))
 }
 
@@ -158,13 +160,13 @@ func putAtOnce(t *testing.T, b *bench) {
 	for _, address := range addresses {
 		require.Equal(t, addresses[0], address)
 	}
-	require.Equal(t, map[blobs.Address]int64{addresses[0]: int64(len(content))}, b.list(t))
+	require.Equal(t, map[blobs.Address]int64{addresses[0]: int64(len(content))}, b.list(t, ""))
 	require.Equal(t, content, b.read(t, addresses[0], 0, int64(len(content))))
 }
 
 func putOther(t *testing.T, b *bench) {
 	require.NotEqual(t, b.put(t, alice, "one").Address, b.put(t, alice, "two").Address)
-	require.Len(t, b.list(t), 2)
+	require.Len(t, b.list(t, ""), 2)
 }
 
 func putOwners(t *testing.T, b *bench) {
@@ -320,7 +322,7 @@ func deleteLeavesOthers(t *testing.T, b *bench) {
 	gone, kept := b.put(t, alice, "gone"), b.put(t, alice, "kept")
 	require.NoError(t, b.Delete(b.ctx, gone.Address))
 	require.Equal(t, "kept", b.read(t, kept.Address, 0, 4))
-	require.Equal(t, map[blobs.Address]int64{kept.Address: 4}, b.list(t))
+	require.Equal(t, map[blobs.Address]int64{kept.Address: 4}, b.list(t, ""))
 }
 
 func deleteThenPut(t *testing.T, b *bench) {
@@ -336,7 +338,38 @@ func listShowsAll(t *testing.T, b *bench) {
 		blob := b.put(t, alice, fmt.Sprint("number ", i))
 		want[blob.Address] = blob.Size
 	}
-	require.Equal(t, want, b.list(t))
+	require.Equal(t, want, b.list(t, ""))
+}
+
+func listPrefix(t *testing.T, b *bench) {
+	var all []blobs.Blob
+	for _, owner := range []blobs.Owner{alice, bob, "clip-0123456789abcdef0", "clips-0123456789abcdef", "voice-0123456789abcdef"} {
+		all = append(all, b.put(t, owner, "one"), b.put(t, owner, "two"))
+	}
+	prefixes := []string{"", "c", "clip", "clip-", "clip-0", "clip-0123456789abcdef", "clips-", "v", "voice-0123456789abcde"}
+	for _, blob := range all {
+		prefixes = append(prefixes, blob.Address.Owner().Prefix(), string(blob.Address), string(blob.Address)[:len(blob.Address)-60])
+	}
+	for _, prefix := range prefixes {
+		want := map[blobs.Address]int64{}
+		for _, blob := range all {
+			if strings.HasPrefix(string(blob.Address), prefix) {
+				want[blob.Address] = blob.Size
+			}
+		}
+		require.Equal(t, want, b.list(t, prefix), "%q", prefix)
+	}
+	require.Len(t, b.list(t, alice.Prefix()), 2)
+}
+
+func listNoPrefix(t *testing.T, b *bench) {
+	good := b.put(t, alice, "good").Address
+	for _, prefix := range []string{
+		"-", ".", "..", "/", "../", "clip-.", "x", "clip_", "clip-x", "Clip-", "voice-0123456789abcdef.", "clip-0123456789abcdef.g",
+		string(good) + "0", string(good) + "/", "clip-0123456789abcdef./", "clip-../../../etc.", "clip-\x00", "*", "clip-*", bob.Prefix(),
+	} {
+		require.Empty(t, b.list(t, prefix), "%q", prefix)
+	}
 }
 
 func listStopsEarly(t *testing.T, b *bench) {
@@ -344,7 +377,7 @@ func listStopsEarly(t *testing.T, b *bench) {
 		b.put(t, alice, fmt.Sprint(i))
 	}
 	seen := 0
-	for _, err := range b.List(b.ctx) {
+	for _, err := range b.List(b.ctx, "") {
 		require.NoError(t, err)
 		if seen++; seen == 3 {
 			break
@@ -357,11 +390,13 @@ func listEnds(t *testing.T, b *bench) {
 	b.put(t, alice, "one")
 	ctx, cancel := context.WithCancel(b.ctx)
 	cancel()
-	var last error
-	for _, err := range b.List(ctx) {
-		last = err
+	for _, prefix := range []string{"", "clip-", alice.Prefix()} {
+		var last error
+		for _, err := range b.List(ctx, prefix) {
+			last = err
+		}
+		require.ErrorIs(t, last, context.Canceled)
 	}
-	require.ErrorIs(t, last, context.Canceled)
 }
 
 func badAddresses(t *testing.T, b *bench) {

@@ -1,7 +1,7 @@
 // Package folder keeps blobs in a folder of this machine, or of a file system that several instances share.
 //
-//	incoming/<instance>-<random>   being written
-//	<first two digits of the hash>/<address>
+//	incoming/<instance>-<random>             being written
+//	kept/<kind of owner>/<shard>/<address>   the shard is two digits of a hash of the owner
 package folder
 
 import (
@@ -23,6 +23,7 @@ import (
 
 const (
 	incomingFolder = "incoming"
+	keptFolder     = "kept"
 	folderMode     = 0o700
 
 	// abandonedAfter is how old a file that another instance was writing must be before it counts as left behind.
@@ -45,7 +46,8 @@ type Store struct {
 	log      *slog.Logger
 }
 
-// Open makes the folder if it is missing and removes what this instance was writing when it last ended.
+// Open makes the folder if it is missing, removes what this instance was writing when it last ended, and moves blobs that
+// an earlier release kept elsewhere in the folder.
 func Open(config Config) (*Store, error) {
 	switch {
 	case config.Dir == "" || config.Instance == "" || config.Logger == nil:
@@ -55,8 +57,10 @@ func Open(config Config) (*Store, error) {
 	}
 	name := sha256.Sum256([]byte(config.Instance))
 	s := &Store{dir: config.Dir, key: config.Key, instance: hex.EncodeToString(name[:8]), log: config.Logger}
-	if err := os.MkdirAll(filepath.Join(s.dir, incomingFolder), folderMode); err != nil {
-		return nil, fmt.Errorf("opening the blob folder: %w", err)
+	for _, folder := range []string{incomingFolder, keptFolder} {
+		if err := os.MkdirAll(filepath.Join(s.dir, folder), folderMode); err != nil {
+			return nil, fmt.Errorf("opening the blob folder: %w", err)
+		}
 	}
 	if err := syncFolder(s.dir); err != nil {
 		return nil, fmt.Errorf("opening the blob folder: %w", err)
@@ -64,12 +68,15 @@ func Open(config Config) (*Store, error) {
 	if err := s.removeLeftovers(time.Now()); err != nil {
 		return nil, fmt.Errorf("opening the blob folder: %w", err)
 	}
+	if err := s.adoptFormer(); err != nil {
+		return nil, fmt.Errorf("opening the blob folder: moving blobs to where they belong: %w", err)
+	}
 	return s, nil
 }
 
 // removeLeftovers removes the unfinished files of this instance, and those of others that are too old to be written to.
 func (s *Store) removeLeftovers(now time.Time) error {
-	return eachEntry(filepath.Join(s.dir, incomingFolder), func(entry fs.DirEntry) error {
+	return eachEntry(context.Background(), filepath.Join(s.dir, incomingFolder), func(entry fs.DirEntry) error {
 		info, err := entry.Info()
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
@@ -90,7 +97,14 @@ func (s *Store) removeLeftovers(now time.Time) error {
 
 // path is where a blob lies. Only checked addresses get this far.
 func (s *Store) path(address blobs.Address) string {
-	return filepath.Join(s.dir, address.Hash()[:2], string(address))
+	return filepath.Join(s.shard(address.Owner()), string(address))
+}
+
+// shard is the folder of all blobs of an owner, so that they are found without their hashes.
+func (s *Store) shard(owner blobs.Owner) string {
+	kind, _, _ := strings.Cut(string(owner), "-")
+	hash := sha256.Sum256([]byte(owner))
+	return filepath.Join(s.dir, keptFolder, kind, hex.EncodeToString(hash[:1]))
 }
 
 // Stat implements blobs.Store.

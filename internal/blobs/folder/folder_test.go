@@ -12,10 +12,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
@@ -100,7 +102,7 @@ func TestACrashLeavesNoHalfBlobAndTheNextStartCleansUp(t *testing.T) {
 
 	// then another instance, which may run beside it, sees no blob and leaves the file alone
 	other := open(t, dir, "other")
-	for range other.List(t.Context()) {
+	for range other.List(t.Context(), "") {
 		require.Fail(t, "half a blob is listed")
 	}
 	require.Len(t, files(t, dir), 1)
@@ -142,18 +144,48 @@ func TestAnAddressTellsNothingWithoutTheKey(t *testing.T) {
 	require.NotEqual(t, put(t, open(t, t.TempDir(), "a"), "a guess").Address, put(t, other, "a guess").Address)
 }
 
+func TestBlobsOfEarlierReleasesAreFound(t *testing.T) {
+	// given a blob where earlier releases put it, beside a file that is none
+	dir := t.TempDir()
+	blob := put(t, open(t, dir, "a"), "one")
+	former := filepath.Join(dir, blob.Address.Hash()[:2])
+	require.NoError(t, os.Mkdir(former, 0o700))
+	require.NoError(t, os.Rename(files(t, dir)[0], filepath.Join(former, string(blob.Address))))
+	require.NoError(t, os.WriteFile(filepath.Join(former, "notes.txt"), nil, 0o600))
+
+	// when the folder is opened, by several at once
+	var opening sync.WaitGroup
+	for i := range 4 {
+		opening.Go(func() {
+			_, err := folder.Open(folder.Config{Dir: dir, Key: key, Instance: fmt.Sprint(i), Logger: slog.New(slog.DiscardHandler)})
+			assert.NoError(t, err)
+		})
+	}
+	opening.Wait()
+
+	// then it can be read, and the other file is where it was
+	reader, err := open(t, dir, "a").Open(t.Context(), blob.Address, 0, 10)
+	require.NoError(t, err)
+	content, err := io.ReadAll(reader)
+	require.NoError(t, errors.Join(err, reader.Close()))
+	require.Equal(t, "one", string(content))
+	require.FileExists(t, filepath.Join(former, "notes.txt"))
+}
+
 func TestFilesThatAreNoBlobsAreLeftAlone(t *testing.T) {
 	dir := t.TempDir()
 	store := open(t, dir, "a")
 	blob := put(t, store, "one")
-	require.NotEqual(t, "ab", blob.Address.Hash()[:2])
-	for _, name := range []string{"README", "ab/notes.txt", "ab/" + string(blob.Address), "lost+found/x"} {
+	require.NotEqual(t, "ab", filepath.Base(filepath.Dir(files(t, dir)[0])))
+	for _, name := range []string{
+		"README", "kept/README", "kept/clip/README", "kept/clip/ab/notes.txt", "kept/clip/ab/" + string(blob.Address), "kept/lost+found/x", "lost+found/x",
+	} {
 		path := filepath.Join(dir, name)
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
 		require.NoError(t, os.WriteFile(path, nil, 0o600))
 	}
 	var listed []blobs.Address
-	for found, err := range store.List(t.Context()) {
+	for found, err := range store.List(t.Context(), "") {
 		require.NoError(t, err)
 		listed = append(listed, found.Address)
 	}
@@ -188,7 +220,8 @@ func TestADiskThatFailsIsTheStoresTrouble(t *testing.T) {
 	blob := put(t, store, "one")
 
 	// given a folder in the place of the blob's file: reading it fails
-	path := filepath.Join(dir, blob.Address.Hash()[:2], string(blob.Address))
+	path := files(t, dir)[0]
+	require.Equal(t, string(blob.Address), filepath.Base(path))
 	require.NoError(t, os.Remove(path))
 	require.NoError(t, os.MkdirAll(filepath.Join(path, "below"), 0o700))
 	reader, err := store.Open(t.Context(), blob.Address, 0, 10)
@@ -206,8 +239,12 @@ func TestADiskThatFailsIsTheStoresTrouble(t *testing.T) {
 	require.NoError(t, os.RemoveAll(dir))
 	_, err = store.Put(t.Context(), owner, strings.NewReader("two"))
 	require.Equal(t, domain.Unavailable, domain.CodeOf(err))
-	for _, err := range store.List(t.Context()) {
-		require.Equal(t, domain.Unavailable, domain.CodeOf(err))
+	for _, prefix := range []string{"", "clip-", owner.Prefix()} {
+		var last error
+		for _, err := range store.List(t.Context(), prefix) {
+			last = err
+		}
+		require.Equal(t, domain.Unavailable, domain.CodeOf(last))
 	}
 }
 

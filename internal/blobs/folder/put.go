@@ -60,7 +60,7 @@ func (s *Store) place(file *os.File, address blobs.Address) error {
 	path := s.path(address)
 	err := file.Close()
 	if err == nil {
-		err = s.makeShard(filepath.Dir(path))
+		err = makeShard(filepath.Dir(path))
 	}
 	if err == nil {
 		err = os.Rename(file.Name(), path)
@@ -71,8 +71,16 @@ func (s *Store) place(file *os.File, address blobs.Address) error {
 	return syncFolder(filepath.Dir(path))
 }
 
-// makeShard makes the folder of blobs whose hashes begin alike. Its name lasts before anything is put into it.
-func (s *Store) makeShard(path string) error {
+// makeShard makes the folders that a blob lies in, of its kind of owner and of its shard.
+func makeShard(path string) error {
+	if err := makeFolder(filepath.Dir(path)); err != nil {
+		return err
+	}
+	return makeFolder(path)
+}
+
+// makeFolder makes a folder whose name lasts before anything is put into it.
+func makeFolder(path string) error {
 	err := os.Mkdir(path, folderMode)
 	if errors.Is(err, os.ErrExist) {
 		return nil
@@ -80,7 +88,7 @@ func (s *Store) makeShard(path string) error {
 	if err != nil {
 		return err
 	}
-	return syncFolder(s.dir)
+	return syncFolder(filepath.Dir(path))
 }
 
 // syncFolder makes the names in a folder last.

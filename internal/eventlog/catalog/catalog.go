@@ -33,6 +33,7 @@ func accountTypes() []eventlog.Type {
 	return []eventlog.Type{
 		eventlog.Define[account.Opened]("account-opened", 1),
 		eventlog.Define[account.APIKeyCreated]("account-api-key-created", 1),
+		eventlog.Define[account.APIKeyRevoked]("account-api-key-revoked", 1),
 	}
 }
 
@@ -43,6 +44,9 @@ func usageTypes() []eventlog.Type {
 		eventlog.Define[usage.Settled]("usage-settled", 1),
 		eventlog.Define[usage.Expired]("usage-expired", 1),
 		eventlog.Define[usage.Summed]("usage-summed", 1),
+		eventlog.Define[usage.CreditGranted]("usage-credit-granted", 1),
+		eventlog.Define[usage.CreditCarried]("usage-credit-carried", 1),
+		eventlog.Define[usage.CreditSummed]("usage-credit-summed", 1),
 	}
 }
 

@@ -32,11 +32,20 @@ var examples = []example{
 	{"log-opened", 1, eventlog.LogOpened{LogID: uuid.MustParse("0190b0c0-1111-7000-8000-00000000000a"), Epoch: 3}},
 	{"account-opened", 1, account.Opened{Account: "a1", Plan: plan.Free, At: noon}},
 	{"account-api-key-created", 1, account.APIKeyCreated{Account: "a1", Hash: "9f86d081", Masked: "rk_abcd****wxyz", Name: "build server", At: noon}},
+	{"account-api-key-revoked", 1, account.APIKeyRevoked{Account: "a1", Hash: "9f86d081", Masked: "rk_abcd****wxyz", At: noon}},
 	{"usage-period-opened", 1, terms},
 	{"usage-reserved", 1, usage.Reserved{Account: "a1", Reservation: "r1", Characters: 120, At: noon, ExpiresAt: noon.Add(time.Minute)}},
 	{"usage-settled", 1, usage.Settled{Account: "a1", Reservation: "r1", Characters: 100, Start: noon, At: noon}},
 	{"usage-expired", 1, usage.Expired{Account: "a1", Reservation: "r1", At: noon}},
 	{"usage-summed", 1, usage.Summed{PeriodOpened: terms, Characters: 100, Reservations: []usage.Reservation{open}, At: noon}},
+	{"usage-credit-granted", 1, usage.CreditGranted{
+		Account: "a1", Grant: "spring-2026", Characters: 5_000, Start: noon, End: noon.AddDate(0, 1, 0), From: new(noon.AddDate(0, -1, 0)), At: noon,
+	}},
+	{"usage-credit-carried", 1, usage.CreditCarried{Account: "a1", Characters: 1_200, Start: noon, To: noon.AddDate(0, 1, 0), At: noon.AddDate(0, 1, 0)}},
+	{"usage-credit-summed", 1, usage.CreditSummed{Account: "a1", At: noon, Grants: []usage.Credited{
+		{Grant: "spring-2026", Characters: 5_000},
+		{Grant: "c0ffee00-0000-5000-8000-00000000000a", Characters: 1_200, From: new(noon.AddDate(0, -1, 0))},
+	}}},
 	{"alert-raised", 1, alert.Raised{Alert: "al1", Source: "todo/expiry", Subject: "r1", Reason: alert.GaveUp, At: noon}},
 	{"clip-saved", 1, clip.Saved{
 		Clip: clipID, Account: "a1", Voice: "leah", Language: "en-us", Speed: 1.25, Format: "mp3", SampleRate: 24000, MediaType: "audio/mpeg",

@@ -14,6 +14,7 @@
 //	literal:"a,b"  enum:"a,b"   the values allowed; they differ in the error type (literal_error, enum)
 //	synonyms:"mulaw=ulaw"       further values accepted, and what they stand for
 //	url:"http"                  an absolute http or https URL, normalised as a browser would
+//	doc  values  nullable       for the documentation only; package openapi explains them
 //
 // Types: string, bool, int, int64, float64 (and named types of these kinds), []string, map[string]any, File, []File.
 // A pointer is nullable: nil when the value is absent or null. Embedded structs are flattened.

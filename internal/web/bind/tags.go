@@ -15,7 +15,7 @@ var (
 	tagPattern = regexp.MustCompile(`^\s*([a-z]+):("(?:[^"\\]|\\.)*")`)
 	knownTags  = []string{
 		"path", "query", "header", "cookie", "body", "raw", "alias", "required", "default", "gt", "ge", "lt", "le",
-		"minlen", "maxlen", "pattern", "literal", "enum", "synonyms", "url", "doc",
+		"minlen", "maxlen", "pattern", "literal", "enum", "synonyms", "url", "doc", "values", "nullable",
 	}
 )
 

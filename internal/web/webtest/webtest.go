@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
@@ -13,25 +14,38 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/web/docs"
+	"github.com/recital-tts/recital/internal/web/openapi"
+	"github.com/recital-tts/recital/internal/web/openapi/openapitest"
 )
 
 // patience bounds the end of a server on a machine that is busy; nothing is timed.
 const patience = time.Minute
 
-// Main runs a package's tests and fails when they leave goroutines behind. Two of fasthttp are none of ours: its clock,
+// Main runs a package's tests and fails when they leave goroutines behind, or when a reply is not as its route declares it. Two of fasthttp are none of ours: its clock,
 // and the cleaner of a worker pool that sleeps before it ends.
 func Main(m *testing.M) {
-	goleak.VerifyTestMain(m,
+	goleak.VerifyTestMain(openapitest.Checked(m),
 		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"),
 		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"))
 }
 
-// Serve runs a server until the test ends and gives its URL. Without a logger it logs nothing.
+// Serve runs a server until the test ends and gives its URL. It describes itself as recitald does, so all routes have to
+// declare what they answer. Without a logger it logs nothing.
 func Serve(t testing.TB, config web.Config) string {
+	t.Helper()
+	return ServeAs(t, docs.Public(""), config)
+}
+
+// ServeAs does it with another description.
+func ServeAs(t testing.TB, info openapi.Info, config web.Config) string {
 	t.Helper()
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
+	described, err := docs.Routes(info, config.Routes)
+	require.NoError(t, err)
+	config.Routes = slices.Concat(config.Routes, described)
 	server, err := web.NewServer(config)
 	require.NoError(t, err)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")

@@ -7,14 +7,10 @@ import (
 	"net"
 	"net/http"
 	"runtime"
-	"slices"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/recital-tts/recital/internal/audio"
-	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/web"
 )
 
@@ -70,60 +66,4 @@ func (h *house) bareSession(b *testing.B, key string) net.Conn {
 	_, err = io.ReadFull(reader, make([]byte, ready[1]))
 	require.NoError(b, err)
 	return conn
-}
-
-const clause = "Once upon a time there was a very small café, "
-
-// BenchmarkFirstAudio tells how long it takes from the end of the first clause to the first audio, beside an engine and an
-// encoder alone.
-func BenchmarkFirstAudio(b *testing.B) {
-	h := newHouse(b)
-	_, key := h.open("enterprise")
-	b.Run("bare", func(b *testing.B) {
-		var took []time.Duration
-		for b.Loop() {
-			took = append(took, h.bareFirstAudio(b))
-		}
-		report(b, took)
-	})
-	b.Run("socket", func(b *testing.B) {
-		c := h.begin(b, key, dialectB)
-		var took []time.Duration
-		for n := 0; b.Loop(); n++ {
-			c.send(fmt.Sprintf(`{"text":%q}`, clause))
-			begun := time.Now()
-			c.send(`{"text":"i"}`) // the next word: the clause is over
-			require.NotEmpty(b, c.hear().binary)
-			took = append(took, time.Since(begun))
-			c.send(fmt.Sprintf(`{"command":"reset","nonce":%d}`, n))
-			c.until("reset")
-		}
-		report(b, took)
-	})
-}
-
-func (h *house) bareFirstAudio(b *testing.B) time.Duration {
-	voice, _ := speech.LookupVoice("leah")
-	begun := time.Now()
-	said := h.synth.Speaker.Speak(b.Context(), speech.Request{Text: clause, Voice: voice, Language: "en-us", Speed: 1})
-	defer said.Close()
-	encoder, err := h.synth.Encoders.Open(b.Context(), audio.Spec{Format: audio.MP3, SampleRate: 24000}, said.SampleRate())
-	require.NoError(b, err)
-	defer encoder.Close()
-	for {
-		piece, err := said.Next(b.Context())
-		require.NoError(b, err)
-		encoded, err := encoder.Encode(b.Context(), piece.PCM)
-		require.NoError(b, err)
-		if len(encoded) > 0 {
-			return time.Since(begun)
-		}
-	}
-}
-
-func report(b *testing.B, took []time.Duration) {
-	slices.Sort(took)
-	for _, percent := range []int{50, 95, 99} {
-		b.ReportMetric(float64(took[len(took)*percent/100].Microseconds())/1000, fmt.Sprintf("p%d-ms", percent))
-	}
 }

@@ -20,8 +20,14 @@ type opening struct {
 	Format           *string  `body:"format" literal:"aac,mp3,raw,wav,ulaw,webm,pcm_s16le,pcm_f32le" synonyms:"mulaw=ulaw"`
 	SampleRate       *int     `body:"sample_rate" enum:"8000,16000,24000"`
 	Speed            *float64 `body:"speed" ge:"0.25" le:"2"`
+	Seed             *int64   `body:"seed"`
 	Conversational   *bool    `body:"conversational"`
+	Temperature      *float64 `body:"temperature" ge:"0.0001" le:"5"`
+	TopK             *int     `body:"top_k" ge:"0"`
+	TopP             *float64 `body:"top_p" ge:"0" le:"1"`
 	Expressive       *float64 `body:"expressive"`
+	Quality          *int     `body:"quality"`
+	Solver           *string  `body:"solver"`
 	Extras           *bool    `body:"send_extras" alias:"return_extras"`
 	ReturnTimestamps *bool    `body:"return_timestamps"`
 }
@@ -40,8 +46,21 @@ func (o opening) synthesis() (commands.Synthesis, error) {
 	spec.SampleRate = or(o.SampleRate, audio.DefaultSampleRate(spec.Format))
 	return commands.Synthesis{
 		Voice: voice, Language: language, Speed: or(o.Speed, 1), Model: or(o.Model, speech.ModelAurora),
-		Prosody: speech.Prosody{Conversational: or(o.Conversational, false), Expressive: o.Expressive}, Audio: spec,
+		Prosody: o.prosody(), Seed: or(o.Seed, 0), Audio: spec,
 	}, nil
+}
+
+// prosody is that of every request for speech. A length is not among it: nobody knows how much text is to come.
+func (o opening) prosody() speech.Prosody {
+	return speech.Prosody{
+		Conversational: or(o.Conversational, false),
+		Temperature:    o.Temperature,
+		TopP:           o.TopP,
+		TopK:           o.TopK,
+		Expressive:     o.Expressive,
+		Quality:        o.Quality,
+		Solver:         or(o.Solver, ""),
+	}
 }
 
 // wantsTimes says whether the client asked for the times of words, in the words of its dialect.

@@ -38,6 +38,8 @@ func TestOpeningsThatAreRefused(t *testing.T) {
 		"an unknown language": {`{"X-API-Key":%q,"voice":"leah","language":"tlh"`, "invalid_request_error", "language: Value error, the engine does not speak this language", 1002, 1002},
 		"a wrong rate":        {`{"X-API-Key":%q,"voice":"leah","sample_rate":"11025"`, "invalid_request_error", "sample_rate: Input should be 8000, 16000 or 24000", 1002, 1002},
 		"a wrong speed":       {`{"X-API-Key":%q,"voice":"leah","speed":9`, "invalid_request_error", "speed: Input should be less than or equal to 2", 1002, 1002},
+		"a wrong seed":        {`{"X-API-Key":%q,"voice":"leah","seed":1.5`, "invalid_request_error", "seed: Input should be a valid integer, got a number with a fractional part", 1002, 1002},
+		"a wrong temperature": {`{"X-API-Key":%q,"voice":"leah","temperature":9`, "invalid_request_error", "temperature: Input should be less than or equal to 5", 1002, 1002},
 	} {
 		t.Run(name, func(t *testing.T) {
 			opening := fmt.Sprintf(c.opening, key)

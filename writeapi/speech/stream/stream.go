@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/recital-tts/recital/commands"
+	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/internal/web"
 	"github.com/recital-tts/recital/writeapi"
 )
@@ -30,8 +31,9 @@ func (a *API) Routes() []web.Route {
 		return f.end(ctx, a.serve(ctx, f, decode))
 	}
 	return []web.Route{
-		web.Socket("/v1/ai/speech/stream", serve, web.MaxBody(maxMessage), web.Tag("Speech"), web.Summary("Text to audio while the text grows, over WebSocket")),
-		web.Socket("/speech/beta/synthesize_streaming", serve, web.MaxBody(maxMessage), web.Tag("Speech"), web.Summary("The same, for clients of version 0")),
+		web.Socket("/v1/ai/speech/stream", serve, web.MaxBody(maxMessage), web.Tag("Speech"), web.Summary("Text to audio while the text grows, over WebSocket"),
+			web.Description(protocol)),
+		web.Socket("/speech/beta/synthesize_streaming", serve, web.MaxBody(maxMessage), web.Tag("Speech"), web.Summary("Text to audio while the text grows, for clients of version 0")),
 	}
 }
 
@@ -57,7 +59,7 @@ func (a *API) serve(ctx context.Context, f *frames, decode func([]byte) (opening
 	if err != nil {
 		return err
 	}
-	order.Account, order.Actor = principal.Account, writeapi.ActorOf(principal)
+	order.Account, order.Plan, order.Actor = principal.Account, plan.Type(principal.Plan), writeapi.ActorOf(principal)
 	f.times = in.wantsTimes(f.dialect)
 	if err := f.ready(); err != nil {
 		return err

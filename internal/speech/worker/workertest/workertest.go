@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"testing"
 
 	"go.uber.org/goleak"
 
@@ -32,7 +31,7 @@ func Build() (path string, remove func(), err error) {
 
 // Main is the TestMain of packages that need the binary: it builds it, says where it is, runs the tests and fails when they
 // leave goroutines behind.
-func Main(m *testing.M, path *string, leaks ...goleak.Option) {
+func Main(m goleak.TestingM, path *string, leaks ...goleak.Option) {
 	built, remove, err := Build()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

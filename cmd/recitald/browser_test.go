@@ -1,0 +1,180 @@
+package main_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// browser is a headless Chromium with one page, driven by the DevTools protocol over pipes: messages are JSON that ends
+// with a zero byte.
+type browser struct {
+	t       *testing.T
+	to      io.Writer
+	from    *bufio.Reader
+	session string
+	calls   int
+
+	asked  []string // the addresses of all requests of the page
+	errors []string // what it wrote to the console as errors
+}
+
+// openBrowser skips the test on a machine without Chromium.
+func openBrowser(t *testing.T) *browser {
+	t.Helper()
+	var program string
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			program = path
+		}
+	}
+	if program == "" {
+		t.Skip("there is no Chromium here: apt-get install chromium")
+	}
+	in, commands, err := os.Pipe()
+	require.NoError(t, err)
+	replies, out, err := os.Pipe()
+	require.NoError(t, err)
+	folder, err := os.MkdirTemp("", "recital-browser-")
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*patience)
+	command := exec.CommandContext(ctx, program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+		"--disable-background-networking", "--autoplay-policy=no-user-gesture-required", "--window-size=1400,1600",
+		"--user-data-dir="+folder, "--remote-debugging-pipe", "about:blank")
+	command.ExtraFiles = []*os.File{in, out} // its descriptors 3 and 4
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGKILL) }
+	require.NoError(t, command.Start())
+	require.NoError(t, in.Close())
+	require.NoError(t, out.Close())
+	t.Cleanup(func() {
+		cancel()
+		_ = command.Wait() // it was killed
+		_ = commands.Close()
+		_ = replies.Close()
+		_ = os.RemoveAll(folder)
+	})
+	b := &browser{t: t, to: commands, from: bufio.NewReader(replies)}
+	b.openPage()
+	return b
+}
+
+func (b *browser) openPage() {
+	b.t.Helper()
+	var target struct{ TargetID string }
+	b.call("Target.createTarget", map[string]any{"url": "about:blank"}, &target)
+	var attached struct{ SessionID string }
+	b.call("Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}, &attached)
+	b.session = attached.SessionID
+	for _, domain := range []string{"Network", "Log", "Runtime", "Page"} {
+		b.call(domain+".enable", nil, nil)
+	}
+}
+
+// message is a reply, or an event of the page.
+type message struct {
+	ID     int
+	Method string
+	Params struct {
+		Request          struct{ URL string }
+		Entry            struct{ Level, Text string }
+		Type             string
+		ExceptionDetails json.RawMessage
+	}
+	Result json.RawMessage
+	Error  json.RawMessage
+}
+
+// call waits for the reply, and notes what the page does meanwhile.
+func (b *browser) call(method string, params map[string]any, result any) {
+	b.t.Helper()
+	b.calls++
+	encoded, err := json.Marshal(map[string]any{"id": b.calls, "sessionId": b.session, "method": method, "params": params})
+	require.NoError(b.t, err)
+	if b.session == "" {
+		encoded, err = json.Marshal(map[string]any{"id": b.calls, "method": method, "params": params})
+		require.NoError(b.t, err)
+	}
+	_, err = b.to.Write(append(encoded, 0))
+	require.NoError(b.t, err)
+	for {
+		raw, err := b.from.ReadBytes(0)
+		require.NoError(b.t, err, "the browser has ended")
+		var m message
+		require.NoError(b.t, json.Unmarshal(raw[:len(raw)-1], &m))
+		b.note(m, raw)
+		if m.ID != b.calls {
+			continue
+		}
+		require.Empty(b.t, m.Error, method)
+		if result != nil {
+			require.NoError(b.t, json.Unmarshal(m.Result, result))
+		}
+		return
+	}
+}
+
+func (b *browser) note(m message, raw []byte) {
+	switch {
+	case m.Method == "Network.requestWillBeSent":
+		b.asked = append(b.asked, m.Params.Request.URL)
+	case m.Method == "Log.entryAdded" && m.Params.Entry.Level == "error":
+		b.errors = append(b.errors, m.Params.Entry.Text)
+	case m.Method == "Runtime.exceptionThrown", m.Method == "Runtime.consoleAPICalled" && m.Params.Type == "error":
+		b.errors = append(b.errors, string(raw))
+	}
+}
+
+func (b *browser) visit(address string) {
+	b.t.Helper()
+	b.call("Page.navigate", map[string]any{"url": address}, nil)
+}
+
+// evaluate is the value of a JavaScript expression, which may be a promise, in the page.
+func (b *browser) evaluate(expression string) any {
+	b.t.Helper()
+	var evaluated struct {
+		Result           struct{ Value any }
+		ExceptionDetails json.RawMessage
+	}
+	b.call("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true}, &evaluated)
+	require.Empty(b.t, evaluated.ExceptionDetails, expression)
+	return evaluated.Result.Value
+}
+
+// await waits in the page until an expression is true.
+func (b *browser) await(expression string) {
+	b.t.Helper()
+	came := b.evaluate(fmt.Sprintf(`new Promise(done => {
+		const end = Date.now() + %d
+		const look = () => (%s) ? done(true) : Date.now() > end ? done(false) : setTimeout(look, %d)
+		look()
+	})`, patience.Milliseconds(), expression, pause.Milliseconds()))
+	require.Equal(b.t, true, came, "never true: %s\n%v\n%s", expression, b.errors, b.evaluate("document.body.innerText"))
+}
+
+// click waits for an element, and clicks on it.
+func (b *browser) click(selector string) {
+	b.t.Helper()
+	b.await(fmt.Sprintf("document.querySelector(%q)", selector))
+	b.evaluate(fmt.Sprintf("document.querySelector(%q).click()", selector))
+}
+
+// fill types into a field and leaves it, so that the page takes the text over at once.
+func (b *browser) fill(selector, text string) {
+	b.t.Helper()
+	b.await(fmt.Sprintf("document.querySelector(%q)", selector))
+	b.evaluate(fmt.Sprintf(`(field => {
+		Object.getOwnPropertyDescriptor(Object.getPrototypeOf(field), "value").set.call(field, %q)
+		field.dispatchEvent(new Event("input", {bubbles: true}))
+		field.dispatchEvent(new FocusEvent("focusout", {bubbles: true}))
+	})(document.querySelector(%q))`, text, selector))
+}

@@ -1,0 +1,134 @@
+package main_test
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestAFreeAccountHasSoManySynthesesAtOnce(t *testing.T) {
+	t.Parallel()
+	s := start(t, dataFolder(t), "--concurrency=free=2")
+	c, other, paid := s.openAccount("free"), s.openAccount("free"), s.openAccount("indie")
+	short := order{"text": "Hello there.", "voice": "leah"}
+
+	// given as many replies as its plan permits, to clients that read slowly
+	first, second := hold(t, c, long()), hold(t, c, long())
+	require.Equal(t, []string{"1", "2"}, concurrency(first.response.Header))
+	require.Equal(t, []string{"2", "2"}, concurrency(second.response.Header))
+
+	// then every other one is refused, in both dialects, and costs nothing
+	for _, route := range []string{bytesRoute, detailedRoute, "/speech/beta/synthesize"} {
+		refused := c.post(t, route, short)
+		requireTooMany(t, refused)
+		var flat map[string]string
+		refused.decode(t, &flat)
+		require.Equal(t, map[string]string{"error": "The plan permits 2 syntheses at once"}, flat)
+	}
+	refused := do(t, c.request(http.MethodGet, "/v1/ai/speech?text=Hello&voice=leah", nil, "lmnt-version", "1.1"))
+	requireTooMany(t, refused)
+	var envelope struct {
+		Error struct{ Type, Message string }
+	}
+	refused.decode(t, &envelope)
+	require.Equal(t, "rate_limit_error", envelope.Error.Type)
+	require.Equal(t, "The plan permits 2 syntheses at once", envelope.Error.Message)
+
+	// and other accounts are served, as many as they want where they pay
+	require.Equal(t, 200, other.post(t, bytesRoute, short).status)
+	for range 3 {
+		stream := hold(t, paid, long())
+		require.Equal(t, []string{"", ""}, concurrency(stream.response.Header))
+		defer stream.hangUp()
+	}
+
+	// and a session waits for its turn, with its text
+	session := c.talk(t, nil)
+	session.say("One two three.", 2)
+	session.send(order{"type": "flush", "nonce": 1})
+
+	// when one hangs up, then the session speaks, and requests are served again, although it stays open
+	first.hangUp()
+	session.until("flush_complete")
+	require.Equal(t, "One two three.", session.said())
+	s.eventually(func() bool { return c.post(t, bytesRoute, short).status == 200 })
+	for range 5 { // one after the other, none is refused
+		require.Equal(t, 200, c.post(t, bytesRoute, short).status)
+		require.Equal(t, 200, c.post(t, detailedRoute, short).status)
+	}
+	second.rest()
+	s.requireSettledBooks()
+}
+
+// concurrency is what an answer tells of the syntheses at once, and of how many are permitted.
+func concurrency(header http.Header) []string {
+	return []string{header.Get("x-concurrency-current"), header.Get("x-concurrency-limit")}
+}
+
+func requireTooMany(t *testing.T, refused reply) {
+	t.Helper()
+	require.Equal(t, 429, refused.status, refused.text())
+	require.Equal(t, "1", refused.header.Get("Retry-After"))
+	require.Equal(t, "true", refused.header.Get("x-should-retry"))
+}
+
+func TestAConcurrencyThatIsNoneIsToldAtTheStart(t *testing.T) {
+	t.Parallel()
+	data := dataFolder(t)
+	refused := prepare(t, data)
+	refused.launch([]string{"--http-addr=127.0.0.1:0", "--admin-addr=127.0.0.1:0", "--data-dir=" + data, "--concurrency=gold=2"})
+	t.Cleanup(refused.kill)
+	refused.awaitEnd()
+	require.Error(t, refused.err)
+	require.Contains(t, read(t, refused.log), `the concurrency limit "gold=2": unknown plan`)
+}
+
+func TestHeadersTellWhatTheAccountHasUsed(t *testing.T) {
+	t.Parallel()
+	s := start(t, dataFolder(t))
+	free, unlimited := s.openAccount("free"), s.openAccount("enterprise")
+	text := prose(1000)
+	routes := []func(c customer) reply{
+		func(c customer) reply { return c.post(t, bytesRoute, order{"text": text, "voice": "leah"}) },
+		func(c customer) reply { return c.post(t, detailedRoute, order{"text": text, "voice": "leah"}) },
+		func(c customer) reply {
+			return c.post(t, "/speech/beta/synthesize", order{"text": text, "voice": "leah"})
+		},
+		func(c customer) reply {
+			request := c.request(http.MethodGet, "/v1/ai/speech", nil, "Origin", "https://shop.example")
+			request.URL.RawQuery = "voice=leah&model=blizzard&text=" + url.QueryEscape(text)
+			return do(t, request)
+		},
+	}
+	number := func(answer reply, name string) int64 {
+		t.Helper()
+		n, err := strconv.ParseInt(answer.header.Get(name), 10, 64)
+		require.NoError(t, err, name)
+		return n
+	}
+	for i, ask := range routes {
+		answer := ask(free)
+		require.Equal(t, 200, answer.status, answer.text())
+		used := int64(i+1) * 1000
+		require.Equal(t, used, free.usage(t))
+		require.EqualValues(t, 1000, number(answer, "x-character-count"))
+		require.Equal(t, used, number(answer, "x-characters-used"))
+		require.EqualValues(t, 15_000, number(answer, "x-characters-limit"))
+		require.Equal(t, 15_000-used, number(answer, "x-characters-remaining"))
+
+		answer = ask(unlimited)
+		require.Equal(t, used, number(answer, "x-characters-used"))
+		require.Empty(t, answer.header.Get("x-characters-limit"))
+		require.Empty(t, answer.header.Get("x-characters-remaining"))
+		require.Equal(t, []string{"", ""}, concurrency(answer.header))
+		if answer.header.Get("Access-Control-Expose-Headers") != "" {
+			require.Equal(t, "blizzard-2.1", answer.header.Get("x-model-version"))
+			for _, name := range []string{"x-characters-used", "x-characters-limit", "x-characters-remaining", "x-model-version", "x-concurrency-limit", "x-concurrency-current", "x-timestamps-url"} {
+				require.Contains(t, answer.header.Get("Access-Control-Expose-Headers"), name)
+			}
+		}
+	}
+}

@@ -1,0 +1,102 @@
+package main_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// recitalctl runs the operators' tool against this recitald and returns what it prints.
+func (s *server) recitalctl(args ...string) []byte {
+	s.t.Helper()
+	tool := exec.CommandContext(s.t.Context(), filepath.Join(filepath.Dir(recitaldBinary), "recitalctl"), args...)
+	tool.Env = append(os.Environ(), "RECITAL_ADMIN_ADDR="+strings.TrimPrefix(s.admin, "http://"), "RECITAL_DATA_DIR="+s.data)
+	output, err := tool.Output()
+	require.NoError(s.t, err)
+	return output
+}
+
+// creditLeft is what GET /v1/account shows of an account's credit, in characters.
+func (c customer) creditLeft(t *testing.T) int64 {
+	t.Helper()
+	answer := do(t, c.request(http.MethodGet, "/v1/account", nil))
+	require.Equal(t, 200, answer.status, answer.text())
+	var account struct {
+		Usage struct {
+			Credit *int64 `json:"credit_characters"`
+		} `json:"usage"`
+	}
+	answer.decode(t, &account)
+	require.NotNil(t, account.Usage.Credit)
+	return *account.Usage.Credit
+}
+
+func TestAFreeAccountAtItsLimitSpeaksOnWithCredit(t *testing.T) {
+	t.Parallel()
+	data := dataFolder(t)
+	s := start(t, data)
+	c := s.openAccount("free")
+	say := func(characters int) int {
+		return c.post(t, bytesRoute, order{"text": prose(characters), "voice": "leah", "speed": 2}).status
+	}
+
+	// given a free account that has spent its characters
+	for range 3 {
+		require.Equal(t, 200, say(5_000))
+	}
+	require.Equal(t, 402, say(2))
+	require.Zero(t, c.creditLeft(t))
+
+	// when an operator grants it credit, twice under one id, then it is there at once and once
+	for range 2 {
+		var granted map[string]any
+		require.NoError(t, json.Unmarshal(s.recitalctl("accounts", "credit", c.id, "1000", "--grant", "ticket-7", "--format", "json"), &granted))
+		require.Equal(t, map[string]any{
+			"account_id": c.id, "grant": "ticket-7", "characters": 1000.0, "credit_characters": 1000.0,
+		}, granted)
+		require.EqualValues(t, 1_000, c.creditLeft(t))
+	}
+
+	// and the account speaks on, while its credit falls
+	require.Equal(t, 200, say(300))
+	require.EqualValues(t, 700, c.creditLeft(t))
+	require.EqualValues(t, 15_300, c.usage(t))
+	require.Equal(t, 402, say(701))
+
+	// also after a restart, and after one that was none in order
+	for i, stop := range []func(*server){(*server).interrupt, (*server).kill} {
+		stop(s)
+		s = start(t, data)
+		c = c.at(s)
+		require.EqualValues(t, 700-100*i, c.creditLeft(t))
+		require.Equal(t, 402, say(701))
+		require.Equal(t, 200, say(100))
+	}
+
+	// until it is spent
+	require.Equal(t, 200, say(500))
+	require.Zero(t, c.creditLeft(t))
+	require.Equal(t, 402, say(2))
+	require.Contains(t, fmt.Sprint(s.requireSettledBooks().rows()), " free 15000 16000 1000 0", "used, granted and left")
+}
+
+// A paid account spends credit before anything is billed, and one without a limit keeps it.
+func TestCreditOfPaidAccounts(t *testing.T) {
+	t.Parallel()
+	s := start(t, dataFolder(t))
+	for _, plan := range []string{"indie", "enterprise"} {
+		c := s.openAccount(plan)
+		s.recitalctl("accounts", "credit", c.id, "1000")
+		require.Equal(t, 200, c.post(t, bytesRoute, order{"text": prose(500), "voice": "leah"}).status)
+		require.EqualValues(t, 500, c.usage(t))
+		require.EqualValues(t, 1_000, c.creditLeft(t), "the plan's characters come first")
+	}
+	s.requireSettledBooks()
+}

@@ -1,0 +1,170 @@
+package main_test
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fasthttp/websocket"
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/internal/eventlog/esdb"
+)
+
+// revokeKey is what clients do to end a key: here with the key itself.
+func (c customer) revokeKey(t *testing.T) reply {
+	t.Helper()
+	return do(t, c.request(http.MethodDelete, "/v1/account/api_key/"+account.MaskAPIKey(c.key), nil))
+}
+
+// asks is the status of a request with the key.
+func (c customer) asks(t *testing.T) int {
+	t.Helper()
+	return do(t, c.request(http.MethodGet, "/v1/account", nil)).status
+}
+
+func TestAKeyThatIsRevokedOnOneInstanceIsWorthNothingOnTheOther(t *testing.T) {
+	t.Parallel()
+	on := outsideServices(t)
+	here, there := on.launch(t), on.launch(t)
+	here.awaitRunning()
+	there.awaitRunning()
+	for range 5 {
+		// given a key that the other instance knows well
+		c := here.openAccount("indie")
+		there.eventually(func() bool { return c.at(there).asks(t) == 200 })
+		for range 3 {
+			require.Equal(t, 200, c.at(there).asks(t))
+		}
+
+		// when it is revoked
+		revoked := c.revokeKey(t)
+		require.Equal(t, 200, revoked.status, revoked.text())
+		require.JSONEq(t, `{"success":true}`, revoked.text())
+		require.Empty(t, revoked.header.Get("X-Recital-Stale"))
+
+		// then both refuse it, and go on doing so
+		require.Eventually(t, func() bool { return c.at(there).asks(t) == 401 }, patience, time.Millisecond)
+		for range 3 {
+			require.Equal(t, 401, c.asks(t))
+			require.Equal(t, 401, c.at(there).asks(t))
+		}
+	}
+	for _, s := range []*server{here, there} {
+		require.NotContains(t, read(t, s.log), "rk_")
+	}
+}
+
+func TestWhatAKeyHasOpenedOnOneInstanceEndsWhenItIsRevokedOnTheOther(t *testing.T) {
+	t.Parallel()
+	// given two sockets and a stream of a key
+	on := outsideServices(t)
+	here, there := on.launch(t), on.launch(t)
+	here.awaitRunning()
+	there.awaitRunning()
+	c, stranger := here.openAccount("indie"), here.openAccount("indie")
+	there.eventually(func() bool { return c.at(there).asks(t) == 200 && stranger.at(there).asks(t) == 200 })
+	typed := c.at(there).talk(t, nil)
+	plain := c.at(there).talkPlainly(t)
+	other := stranger.at(there).talk(t, nil)
+	stream := hold(t, c.at(there), long())
+	_, err := io.CopyN(io.Discard, stream.response.Body, 1<<20) // more than the first sentence
+	require.NoError(t, err)
+
+	// when the key is revoked on the other instance
+	require.Equal(t, 200, c.revokeKey(t).status)
+
+	// then the sockets say so and are closed, as their dialects have it
+	told, code := typed.lastWords()
+	require.Equal(t, websocket.ClosePolicyViolation, code)
+	require.Contains(t, told, `"type":"authentication_error"`)
+	require.Contains(t, told, "The API key was revoked")
+	told, code = plain.lastWords()
+	require.Equal(t, websocket.CloseProtocolError, code)
+	require.JSONEq(t, `{"error":"The API key was revoked"}`, told)
+
+	// and the client of the stream sees that it was cut, and what it took is counted
+	require.Error(t, stream.rest().err)
+	var all books
+	there.eventually(func() bool {
+		all = foldLog(t, esdb.Config{ConnectionString: on.events})
+		return all.openReservations() == 0
+	})
+	counted, settled := all.settled[stream.generation]
+	require.True(t, settled, "it did not just expire")
+	require.Positive(t, counted)
+	require.Less(t, counted, long().characters)
+	require.Equal(t, counted+int64(len(greeting)), all.charactersOf(c.id))
+
+	// and others go on
+	other.say("Others go on.", 2)
+	other.send(order{"type": "finish"})
+	require.Equal(t, websocket.CloseNormalClosure, other.end())
+}
+
+func TestARevokedKeyStaysRevokedWhenRecitaldStartsAgain(t *testing.T) {
+	t.Parallel()
+	data := dataFolder(t)
+	s := start(t, data)
+	first := s.operator()
+	require.Equal(t, 200, first.asks(t))
+	require.Equal(t, 200, first.revokeKey(t).status)
+	require.Equal(t, 401, first.asks(t))
+	require.Equal(t, 401, first.revokeKey(t).status)
+	s.interrupt()
+
+	// when it starts again with the key's file
+	s = start(t, data)
+
+	// then it serves, says what to do, and the key stays dead
+	require.Contains(t, s.said(), "API key      was revoked; delete "+filepath.Join(data, "dev-api-key"))
+	require.Equal(t, 401, first.at(s).asks(t))
+	require.Equal(t, 200, s.openAccount("free").asks(t))
+	s.interrupt()
+
+	// when the file is deleted, then there is another key of the same account
+	require.NoError(t, os.Remove(filepath.Join(data, "dev-api-key")))
+	s = start(t, data)
+	require.NotEqual(t, first.key, s.key)
+	require.Equal(t, 200, s.operator().asks(t))
+	require.Equal(t, 401, first.at(s).asks(t))
+	s.requireReadModelsFollowLog()
+}
+
+const greeting = "Let me in."
+
+// talkPlainly opens a session as a client of 1.0 does.
+func (c customer) talkPlainly(t *testing.T) *talk {
+	t.Helper()
+	ws, _, err := websocket.DefaultDialer.DialContext(t.Context(), "ws"+strings.TrimPrefix(c.server.address, "http")+"/v1/ai/speech/stream", nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { ws.Close() })
+	k := &talk{t: t, ws: ws}
+	k.send(order{"X-API-Key": c.key, "voice": "leah", "protocol_version": 2}, order{"text": greeting}, order{"command": "flush", "nonce": 1})
+	k.until("") // its answer to the flush has no type
+	return k
+}
+
+// lastWords are the last text frame before the close frame, and the code of that.
+func (k *talk) lastWords() (told string, code int) {
+	k.t.Helper()
+	require.NoError(k.t, k.ws.SetReadDeadline(time.Now().Add(patience)))
+	for {
+		kind, message, err := k.ws.ReadMessage()
+		var closed *websocket.CloseError
+		if errors.As(err, &closed) {
+			require.Contains(k.t, closed.Text, "The API key was revoked")
+			return told, closed.Code
+		}
+		require.NoError(k.t, err)
+		if kind == websocket.TextMessage {
+			told = string(message)
+		}
+	}
+}

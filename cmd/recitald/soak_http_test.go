@@ -1,0 +1,204 @@
+package main_test
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+)
+
+// longestErrand is after what time a request hangs for good.
+const longestErrand = 2 * time.Minute
+
+// ask carries out an errand over HTTP, on a connection of its own.
+func (e errand) ask() outcome {
+	o := outcome{errand: e, result: hungUp}
+	conn, err := e.connect()
+	if err != nil {
+		o.result = "not connected"
+		return o
+	}
+	defer conn.Close()
+	if err := e.request().Write(conn); err != nil {
+		return o.ended(err)
+	}
+	switch e.manner {
+	case impatient:
+		<-time.After(e.patience)
+		o.most = e.characters()
+		return o.possiblySaved()
+	case closesHalf:
+		if err := conn.CloseWrite(); err != nil {
+			return o.ended(err)
+		}
+	}
+	reader := bufio.NewReader(conn)
+	response, err := http.ReadResponse(reader, nil)
+	if err != nil {
+		return o.ended(err)
+	}
+	o.status, o.generation = response.StatusCode, response.Header.Get("X-Generation-Id")
+	if o.status != http.StatusOK {
+		o.result = refused
+		return o
+	}
+	if counted := response.Header.Get("X-Character-Count"); counted != fmt.Sprint(e.characters()) {
+		o.result = "miscounted: " + counted
+		return o
+	}
+	return e.read(conn, response, o)
+}
+
+// read takes the body as the client's manner is.
+func (e errand) read(conn *net.TCPConn, response *http.Response, o outcome) outcome {
+	var err error
+	switch e.manner {
+	case leaves, resets:
+		_, err = io.CopyN(io.Discard, response.Body, int64(e.bytes))
+		if err == nil {
+			if e.manner == resets {
+				_ = conn.SetLinger(0)
+			}
+			o.most = e.characters()
+			return o.possiblySaved()
+		}
+		if errors.Is(err, io.EOF) {
+			err = nil // it was shorter than that
+		}
+	case slow:
+		err = readSlowly(response.Body)
+	default:
+		_, err = io.Copy(io.Discard, response.Body)
+	}
+	if err != nil {
+		return o.ended(err)
+	}
+	o.result, o.least, o.most = whole, e.characters(), e.characters()
+	if e.order["debug"] == true && e.way != "beta" {
+		o.leastClips, o.mostClips = 1, 1
+		if e.deletes {
+			return e.deleteClip(response.Header.Get("X-Clip-Id"), o)
+		}
+	}
+	return o
+}
+
+// ended is the outcome of a request that did not end well, though its client may have wanted it.
+func (o outcome) ended(err error) outcome {
+	o.result, o.most = cut, o.characters()
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		o.result = stuck
+	case o.manner == closesHalf:
+		o.result = hungUp
+	}
+	return o.possiblySaved()
+}
+
+// possiblySaved notes that the last byte may have been handed over although the client does not know.
+func (o outcome) possiblySaved() outcome {
+	if o.order["debug"] == true && o.way != "beta" {
+		o.mostClips = 1
+	}
+	return o
+}
+
+func (e errand) deleteClip(id string, o outcome) outcome {
+	response, err := http.DefaultClient.Do(e.customer.request(http.MethodDelete, "/v1/account/clip/"+id, nil))
+	if err != nil {
+		o.result = "clip not deleted"
+		return o
+	}
+	defer response.Body.Close()
+	_, _ = io.Copy(io.Discard, response.Body)
+	if response.StatusCode != http.StatusOK {
+		o.result, o.status = "clip not deleted", response.StatusCode
+		return o
+	}
+	o.leastClips, o.mostClips = 0, 0
+	return o
+}
+
+// connect gives a connection that fails when the errand takes for ever.
+func (e errand) connect() (*net.TCPConn, error) {
+	address := strings.TrimPrefix(e.customer.server.address, "http://")
+	dialer := &net.Dialer{}
+	if e.manner == slow {
+		dialer = slowDialer()
+	}
+	conn, err := dialer.Dial("tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	if err := conn.SetDeadline(time.Now().Add(longestErrand)); err != nil {
+		return nil, err
+	}
+	return conn.(*net.TCPConn), nil
+}
+
+// readSlowly takes a while, but not longer the more there is.
+func readSlowly(from io.Reader) error {
+	for pauses := 0; ; pauses++ {
+		if pauses < 10 {
+			<-time.After(10 * time.Millisecond)
+		}
+		if _, err := io.CopyN(io.Discard, from, 16<<10); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+}
+
+// request is what the errand asks for, in its way.
+func (e errand) request() *http.Request {
+	fields := order{"text": e.text}
+	for name, value := range e.order {
+		fields[name] = value
+	}
+	if e.way == "get" {
+		query := url.Values{}
+		for name, value := range fields {
+			query.Set(name, fmt.Sprint(value))
+		}
+		return e.customer.request(http.MethodGet, detailedRoute+"?"+query.Encode(), nil)
+	}
+	path := map[string]string{"detailed": detailedRoute, "beta": "/speech/beta/synthesize"}[e.way]
+	if path == "" {
+		path = bytesRoute
+	}
+	body, contentType := fields.as(e.way)
+	request := e.customer.request(http.MethodPost, path, body)
+	request.Header.Set("Content-Type", contentType)
+	return request
+}
+
+// as is the body for a way to ask.
+func (o order) as(way string) (body *bytes.Reader, contentType string) {
+	switch way {
+	case "urlencoded", "beta":
+		form := url.Values{}
+		for name, value := range o {
+			form.Set(name, fmt.Sprint(value))
+		}
+		return bytes.NewReader([]byte(form.Encode())), "application/x-www-form-urlencoded"
+	case "multipart":
+		var form bytes.Buffer
+		parts := multipart.NewWriter(&form)
+		for name, value := range o {
+			_ = parts.WriteField(name, fmt.Sprint(value)) // a buffer takes everything
+		}
+		_ = parts.Close()
+		return bytes.NewReader(form.Bytes()), parts.FormDataContentType()
+	default:
+		return o.encode(), "application/json"
+	}
+}

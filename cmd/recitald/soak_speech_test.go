@@ -1,0 +1,212 @@
+package main_test
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// soakClients are at work at the same time.
+const soakClients = 8
+
+// TestSoakSpeech is ten thousand requests of all kinds, whose clients hang up and whose workers are killed at random.
+func TestSoakSpeech(t *testing.T) {
+	if os.Getenv("RECITAL_SOAK") == "" {
+		t.Skip("RECITAL_SOAK is not set")
+	}
+	leaveNothingBehind(t, 500, 10_000)
+}
+
+func TestMixedRequestsLeaveNothingBehind(t *testing.T) {
+	t.Parallel()
+	leaveNothingBehind(t, 30, 70)
+}
+
+// leaveNothingBehind makes requests to warm up, and as many again to see whether anything grows, and compares what was
+// counted with what was streamed.
+func leaveNothingBehind(t *testing.T, warmUp, requests int) {
+	server := start(t, dataFolder(t), "--engines=2", "--codecs=2")
+	s := newSoak(t, server, "free", "free", "indie", "indie", "pro", "enterprise")
+	s.run(warmUp)
+	s.awaitQuiet()
+	s.awaitCollections(2)
+	before := s.takeStock()
+
+	s.run(requests)
+	books := s.awaitQuiet()
+	t.Logf("%d requests, %d processes killed:\n%s", len(s.outcomes), len(s.killed), s.summary())
+
+	s.requireExplained()
+	s.requireFair(books)
+	books.requireAccountShows(t, s.customers...)
+	s.requireClips()
+	s.requireSameStock(before, requests)
+	require.NotContains(t, read(t, server.log), "panic")
+	requireCounts(t, s.customers[len(s.customers)-1])
+}
+
+// soak is clients at work, and what came of it.
+type soak struct {
+	t         *testing.T
+	server    *server
+	customers []customer
+	random    *rand.Rand
+	killed    []process
+
+	mu       sync.Mutex
+	outcomes []outcome
+}
+
+func newSoak(t *testing.T, server *server, plans ...string) *soak {
+	t.Helper()
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	s := &soak{t: t, server: server, random: rand.New(rand.NewPCG(seed, 0))}
+	for _, plan := range plans {
+		s.customers = append(s.customers, server.openAccount(plan))
+	}
+	return s
+}
+
+// run carries out so many errands, and kills a worker before every twentieth.
+func (s *soak) run(errands int) {
+	s.t.Helper()
+	begun, queue := time.Now(), make(chan errand)
+	var clients sync.WaitGroup
+	for range soakClients {
+		clients.Go(func() {
+			for e := range queue {
+				o := e.carryOut()
+				s.mu.Lock()
+				s.outcomes = append(s.outcomes, o)
+				s.mu.Unlock()
+			}
+		})
+	}
+	for i := range errands {
+		if i%20 == 19 {
+			s.killWorker()
+		}
+		queue <- s.drawErrand()
+		if i%500 == 499 {
+			s.t.Logf("%d requests after %s, %d processes killed, %s", i+1, time.Since(begun).Round(time.Second), len(s.killed), s.takeStock())
+		}
+	}
+	close(queue)
+	clients.Wait()
+}
+
+// killWorker kills a worker, or the child of one that has a job, unless one is missing already.
+func (s *soak) killWorker() {
+	s.t.Helper()
+	workers := s.server.speechWorkers()
+	if len(workers) < 2+1+2 {
+		return
+	}
+	victim := workers[s.random.IntN(len(workers))]
+	if children := childrenOf(victim.pid); len(children) > 0 && s.random.IntN(2) == 0 {
+		victim = children[s.random.IntN(len(children))]
+	}
+	_ = syscall.Kill(victim.pid, syscall.SIGKILL) // an error says that it has ended
+	s.killed = append(s.killed, victim)
+}
+
+// summary counts the requests by way and by what came of them.
+func (s *soak) summary() string {
+	counts := map[string]int{}
+	for _, o := range s.outcomes {
+		counts[o.way+": "+o.result]++
+	}
+	var lines strings.Builder
+	for _, kind := range slices.Sorted(maps.Keys(counts)) {
+		fmt.Fprintf(&lines, "%6d %s\n", counts[kind], kind)
+	}
+	return lines.String()
+}
+
+// awaitQuiet waits until nothing is under way, every reservation is settled, and the read models show it.
+func (s *soak) awaitQuiet() books {
+	s.t.Helper()
+	s.server.eventually(func() bool {
+		return s.server.figure("recital_codec_streams") == 0 && s.server.figure("recital_speech_engines_busy") == 0 &&
+			s.server.figure("recital_speech_jobs_waiting") == 0
+	})
+	return s.server.requireSettledBooks()
+}
+
+// requireExplained checks that clients saw nothing but what they had coming: faults of the server are as few as the
+// streams that the killed processes can have held.
+func (s *soak) requireExplained() {
+	s.t.Helper()
+	faults := 0
+	for _, o := range s.outcomes {
+		require.Contains(s.t, []string{whole, cut, hungUp, refused}, o.result, "%s", o)
+		if o.status >= 400 {
+			require.Contains(s.t, []int{401, 402, 404, 422, 429, 503}, o.status, "%s", o)
+		}
+		if o.result == cut || o.status == 503 {
+			faults++
+		}
+	}
+	require.LessOrEqual(s.t, faults, soakClients*len(s.killed))
+}
+
+// requireFair checks what was counted against what the clients saw: all of what ended cleanly, nothing of what was
+// refused, whole segments of what was cut or hung up, and for each account no more than the sum of that.
+func (s *soak) requireFair(b books) {
+	s.t.Helper()
+	least, most := map[string]int64{}, map[string]int64{}
+	for _, o := range s.outcomes {
+		lower, upper := o.least, o.most
+		if o.generation != "" {
+			counted := b.settled[o.generation]
+			require.GreaterOrEqual(s.t, counted, lower, "%s", o)
+			require.LessOrEqual(s.t, counted, upper, "%s", o)
+			if lower < upper && counted < upper {
+				require.Contains(s.t, segmentEnds(o.text), counted, "%s", o)
+			}
+			lower, upper = counted, counted
+		}
+		least[o.customer.id] += lower
+		most[o.customer.id] += upper
+	}
+	for _, c := range s.customers {
+		counted := b.charactersOf(c.id)
+		s.t.Logf("%s: %d characters, between %d and %d were streamed", c.id, counted, least[c.id], most[c.id])
+		require.GreaterOrEqual(s.t, counted, least[c.id])
+		require.LessOrEqual(s.t, counted, most[c.id])
+	}
+}
+
+// requireClips checks that the clips are there that were saved and not deleted, with their audio, and no other audio, not
+// even unfinished. The times of words are blobs, too, which go by themselves.
+func (s *soak) requireClips() {
+	s.t.Helper()
+	least, most, all := map[string]int{}, map[string]int{}, 0
+	for _, o := range s.outcomes {
+		least[o.customer.id] += o.leastClips
+		most[o.customer.id] += o.mostClips
+	}
+	for _, c := range s.customers {
+		kept := c.clips(s.t).TotalClips
+		require.GreaterOrEqual(s.t, kept, least[c.id])
+		require.LessOrEqual(s.t, kept, most[c.id])
+		all += kept
+	}
+	s.server.eventually(func() bool {
+		sounds := slices.DeleteFunc(s.server.blobFiles(), func(path string) bool {
+			return strings.HasPrefix(filepath.Base(path), "timestamps-")
+		})
+		return len(sounds) == all
+	})
+}

@@ -1,0 +1,151 @@
+package main_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/stretchr/testify/require"
+)
+
+// stock is what a recitald has in use.
+type stock struct {
+	workers     []string // their modes
+	goroutines  int
+	descriptors int
+	memory      int // bytes of stacks, and of heap that the last collection left
+	resident    int // bytes, those that the system has not taken back yet included
+	ofWorkers   int // bytes that all workers have resident
+}
+
+func (s stock) String() string {
+	return fmt.Sprintf("%d workers with %d MiB, %d goroutines, %d descriptors, %d MiB of heap and stacks, %d MiB resident",
+		len(s.workers), s.ofWorkers>>20, s.goroutines, s.descriptors, s.memory>>20, s.resident>>20)
+}
+
+func (s *soak) takeStock() (now stock) {
+	s.t.Helper()
+	for _, w := range s.server.speechWorkers() {
+		now.workers = append(now.workers, w.args[len(w.args)-1])
+		now.ofWorkers += residentBytes(w.pid)
+	}
+	slices.Sort(now.workers)
+	pid := s.server.command.Process.Pid
+	descriptors, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
+	require.NoError(s.t, err)
+	now.goroutines, now.descriptors = int(s.server.figure("go_goroutines")), len(descriptors)
+	// The next collection comes when the heap has grown by so many per cent.
+	left := s.server.figure("go_memstats_next_gc_bytes") / (1 + s.server.figure("go_gc_gogc_percent")/100)
+	now.memory = int(left + s.server.figure("go_memstats_stack_inuse_bytes"))
+	now.resident = residentBytes(pid)
+	return now
+}
+
+// What may stay in use although nobody asks for anything: idle goroutines of the HTTP server and connections to Postgres,
+// which end by themselves after a while.
+const (
+	idleGoroutines  = soakClients + 8
+	idleDescriptors = 20
+)
+
+// growth is what memory may grow by in bytes: the event node's tables and cache fill with the log, up to 96 MiB.
+func growth(requests int) int { return 8<<20 + requests*4<<10 }
+
+// requireSameStock waits until no more is in use than before so many requests.
+func (s *soak) requireSameStock(before stock, requests int) {
+	s.t.Helper()
+	s.server.eventually(func() bool { return slices.Equal(before.workers, s.takeStock().workers) })
+	s.server.eventually(func() bool { return s.takeStock().goroutines <= before.goroutines+idleGoroutines })
+	s.server.eventually(func() bool { return s.takeStock().descriptors <= before.descriptors+idleDescriptors })
+	s.server.eventually(func() bool { return len(s.remains()) == 0 })
+	s.awaitCollections(2)
+	after := s.takeStock()
+	s.t.Logf("before: %s\nafter: %s", before, after)
+	require.LessOrEqual(s.t, after.memory, before.memory+growth(requests), "bytes of heap and stacks")
+}
+
+// awaitCollections waits for the garbage collector, which runs because asking for figures allocates.
+func (s *soak) awaitCollections(n float64) {
+	s.t.Helper()
+	until := s.server.figure("go_gc_duration_seconds_count") + n
+	s.server.eventually(func() bool { return s.server.figure("go_gc_duration_seconds_count") >= until })
+}
+
+// remains are processes that should be gone: zombies, and children of workers that were killed.
+func (s *soak) remains() (left []string) {
+	s.t.Helper()
+	parents := []int{s.server.command.Process.Pid}
+	for _, w := range s.server.speechWorkers() {
+		parents = append(parents, w.pid)
+	}
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	require.NoError(s.t, err)
+	for _, path := range stats {
+		stat, _ := os.ReadFile(path) // empty when the process has ended
+		// proc_pid_stat(5): the name in parentheses may hold anything; then come state, parent and process group.
+		fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+		if len(fields) < 3 {
+			continue
+		}
+		parent, _ := strconv.Atoi(fields[1])
+		group, _ := strconv.Atoi(fields[2])
+		zombie := fields[0] == "Z" && slices.Contains(parents, parent)
+		killed := slices.ContainsFunc(s.killed, func(p process) bool { return p.pid == group })
+		orphan := fields[0] != "Z" && killed && !slices.Contains(parents, group)
+		if zombie || orphan {
+			left = append(left, string(stat))
+		}
+	}
+	return left
+}
+
+// speechWorkers are the workers of all modes.
+func (s *server) speechWorkers() []process {
+	s.t.Helper()
+	return slices.DeleteFunc(s.children(), func(p process) bool { return filepath.Base(p.args[0]) != "speechworker" })
+}
+
+func childrenOf(pid int) (children []process) {
+	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	for _, list := range lists {
+		pids, _ := os.ReadFile(list) // empty when the thread has ended
+		for field := range strings.FieldsSeq(string(pids)) {
+			child, _ := strconv.Atoi(field)
+			if p, found := readProcess(child); found {
+				children = append(children, p)
+			}
+		}
+	}
+	return children
+}
+
+// residentBytes is the RSS of a process (proc_pid_statm(5)), 0 when it has ended.
+func residentBytes(pid int) int {
+	statm, _ := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+	fields := strings.Fields(string(statm))
+	if len(fields) < 2 {
+		return 0
+	}
+	pages, _ := strconv.Atoi(fields[1])
+	return pages * os.Getpagesize()
+}
+
+// figure is a figure of the metrics, added up over its labels.
+func (s *server) figure(name string) (sum float64) {
+	s.t.Helper()
+	found := false
+	for line := range strings.Lines(s.metrics()) {
+		metric, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if plain, _, _ := strings.Cut(metric, "{"); plain != name {
+			continue
+		}
+		n, err := strconv.ParseFloat(value[strings.LastIndexByte(value, ' ')+1:], 64)
+		require.NoError(s.t, err)
+		sum, found = sum+n, true
+	}
+	require.True(s.t, found, "there is no metric %s", name)
+	return sum
+}

@@ -1,0 +1,134 @@
+package main_test
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// stop halts a process and its children without ending them (SIGSTOP), and returns when all stand still.
+func (p process) stop(t *testing.T) {
+	t.Helper()
+	require.NoError(t, syscall.Kill(p.pid, syscall.SIGSTOP))
+	for _, child := range childrenOf(p.pid) {
+		_ = syscall.Kill(child.pid, syscall.SIGSTOP) // an error says that it has ended
+	}
+	require.Eventually(t, p.standsStill, patience, pause)
+}
+
+// standsStill tells whether each thread is in state T (proc_pid_stat(5)).
+func (p process) standsStill() bool {
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", p.pid))
+	for _, thread := range threads {
+		stat, _ := os.ReadFile(thread)
+		if !strings.Contains(string(stat), ") T ") {
+			return false
+		}
+	}
+	return len(threads) > 0
+}
+
+func TestACodecThatStallsCostsItsStreamsAlone(t *testing.T) {
+	t.Parallel()
+	// given streams on both codecs, in the middle of their replies
+	s := start(t, dataFolder(t), "--codecs=2")
+	c := s.openAccount("indie")
+	whole := listen(t, s.operator(), long())
+	var streams []*held
+	for range 4 {
+		streams = append(streams, hold(t, c, long()))
+	}
+
+	// when one codec stalls
+	codecs := s.workers("codec")
+	require.Len(t, codecs, 2)
+	codecs[0].stop(t)
+
+	// then its streams are cut after a while, which their clients see, and the others get all
+	var attempts []attempt
+	cut := 0
+	for _, stream := range streams {
+		a := stream.rest()
+		attempts = append(attempts, a)
+		if !a.clean() {
+			cut++
+		}
+	}
+	require.Equal(t, 2, cut)
+	whole.requireWhole(t, attempts)
+
+	// and it is replaced, and what was cut costs at most what was handed over
+	s.eventually(func() bool { return !codecs[0].lives() && s.figure("recital_codecs_running") == 2 })
+	books := s.requireSettledBooks()
+	books.requireFair(t, attempts)
+	books.requireAccountShows(t, c)
+	requireCounts(t, c)
+}
+
+func TestAnEngineThatStallsCostsItsJobAlone(t *testing.T) {
+	t.Parallel()
+	// given clients at work on two engines
+	s := start(t, dataFolder(t), "--engines=2")
+	customers := []customer{s.openAccount("indie"), s.openAccount("pro")}
+	whole := listen(t, s.operator(), everyKind()...)
+	load := startLoad(t, customers...)
+	s.eventually(func() bool { return load.clean() >= enough })
+
+	// when one of them stalls
+	engines := s.workers("engine")
+	require.Len(t, engines, 2)
+	engines[0].stop(t)
+
+	// then the other one serves meanwhile
+	before := load.clean()
+	s.eventually(func() bool { return load.clean() >= before+enough })
+
+	// and the stalled one is replaced, and nobody gets less than all without seeing it
+	s.eventually(func() bool { return !engines[0].lives() && s.figure("recital_speech_engine_respawns") > 0 })
+	before = load.clean()
+	s.eventually(func() bool { return load.clean() >= before+enough && len(s.workers("engine")) == 2 })
+	attempts := load.stop()
+	whole.requireWhole(t, attempts)
+	requireFew(t, attempts)
+	books := s.requireSettledBooks()
+	books.requireFair(t, attempts)
+	books.requireAccountShows(t, customers...)
+	requireCounts(t, customers[0])
+}
+
+// The blizzard models have an engine of their own. Without it everything else is served.
+func TestAnInstanceServesWithoutItsSecondEngine(t *testing.T) {
+	t.Parallel()
+	// given a second engine that cannot be started again
+	data := dataFolder(t)
+	broken, wrapper := filepath.Join(data, "broken"), filepath.Join(data, "wrapper")
+	script := fmt.Sprintf("#!/bin/sh\n[ \"$1\" = flite ] && [ -e '%s' ] && exit 1\nexec '%s' \"$@\"\n", broken, filepath.Join(filepath.Dir(recitaldBinary), "speechworker"))
+	require.NoError(t, os.WriteFile(wrapper, []byte(script), 0o755))
+	s := start(t, data, "--speechworker="+wrapper)
+	c := s.openAccount("indie")
+	blizzard := order{"text": threeSentences, "voice": "leah", "model": "blizzard"}
+	require.Equal(t, 200, c.post(t, bytesRoute, blizzard).status)
+	require.NoError(t, os.WriteFile(broken, nil, 0o600))
+
+	// when it dies
+	for _, engine := range s.workers("flite") {
+		engine.kill(t)
+	}
+	dead := `recital_speech_engines_alive{engine="flite"} 0`
+	s.eventually(func() bool { return strings.Contains(s.metrics(), dead+"\n") })
+
+	// then the instance is ready and speaks, and the metrics tell
+	require.Equal(t, 200, fetch(t, http.MethodGet, s.address+"/ready_check").status)
+	requireCounts(t, c)
+
+	// and when it can be started again, it speaks too
+	require.NoError(t, os.Remove(broken))
+	require.Equal(t, 200, c.post(t, bytesRoute, blizzard).status)
+	require.NotContains(t, s.metrics(), dead)
+}

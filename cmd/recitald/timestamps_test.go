@@ -1,0 +1,139 @@
+package main_test
+
+import (
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/audio"
+	"github.com/recital-tts/recital/internal/audio/libav/libavtest"
+)
+
+func TestBinaryRepliesTellWhereTheirTimesAre(t *testing.T) {
+	t.Parallel()
+	data := dataFolder(t)
+	s := start(t, data)
+	c := s.openAccount("indie")
+	const text = "Zyzzogeton walks by the river. It is a cicada, and it sings when the sun is high."
+	query := url.Values{"text": {text}, "voice": {"leah"}, "format": {"wav"}, "return_timestamps": {"true"}}
+	form := url.Values{"text": {text}, "voice": {"leah"}, "extras": {"alignment"}}.Encode()
+
+	// given a reply that has its times itself
+	detailed := c.post(t, detailedRoute, order{"text": text, "voice": "leah", "format": "wav", "return_timestamps": true})
+	require.Equal(t, 200, detailed.status, detailed.text())
+	require.Empty(t, detailed.header.Get("x-timestamps-url"))
+	var whole recording
+	detailed.decode(t, &whole)
+
+	// when replies are audio alone
+	replies := map[string]reply{
+		"timestamps": c.post(t, bytesRoute, order{"text": text, "voice": "leah", "format": "wav", "return_timestamps": true}),
+		"durations":  c.post(t, bytesRoute, order{"text": text, "voice": "leah", "format": "wav", "return_durations": true}),
+		"GET":        do(t, c.request(http.MethodGet, "/v1/ai/speech?"+query.Encode(), nil)),
+		"beta": do(t, c.request(http.MethodPost, "/speech/beta/synthesize", strings.NewReader(form),
+			"Content-Type", "application/x-www-form-urlencoded")),
+	}
+	var addresses []string
+	for name, spoken := range replies {
+		require.Equal(t, 200, spoken.status, "%s: %s", name, spoken.text())
+		address := spoken.header.Get("x-timestamps-url")
+		require.True(t, strings.HasPrefix(address, s.address+"/v1/ai/speech/timestamps/"), "%s: %q", name, address)
+		addresses = append(addresses, address)
+
+		// then their times are there as soon as they have ended, for whoever has the address
+		words := readTimes(t, address)
+		requireTimes(t, text, words)
+		require.Equal(t, whole.Timestamps, words, name)
+		decoded, err := libavtest.Decode(audio.WAV, spoken.body)
+		require.NoError(t, err)
+		last := words[len(words)-1]
+		require.LessOrEqual(t, last.Start+last.Duration, decoded.Seconds()+0.001, name)
+	}
+	plain := c.post(t, bytesRoute, order{"text": text, "voice": "leah"})
+	require.Empty(t, plain.header.Get("x-timestamps-url"))
+	require.Equal(t, 403, fetch(t, http.MethodGet, addresses[0]+"x").status)
+
+	// and what was said is nowhere in clear
+	require.Len(t, s.blobFiles(), len(replies))
+	for _, file := range s.blobFiles() {
+		require.NotContains(t, read(t, file), "Zyzzogeton")
+	}
+	s.requireSealed("Zyzzogeton", "clip-saved", 0)
+
+	// when they are ten minutes old, then nobody reads them any more
+	past := time.Now().Add(-10 * time.Minute)
+	for _, file := range s.blobFiles() {
+		require.NoError(t, os.Chtimes(file, past, past))
+	}
+	for _, address := range addresses {
+		gone := fetch(t, http.MethodGet, address)
+		require.Equal(t, 404, gone.status, gone.text())
+	}
+
+	// and they are erased, also by a recitald that starts after a crash
+	s.kill()
+	s = start(t, data)
+	s.eventually(func() bool { return len(s.blobFiles()) == 0 })
+}
+
+// readTimes reads the times of a reply by their address, without a key.
+func readTimes(t *testing.T, address string) []word {
+	t.Helper()
+	answer := fetch(t, http.MethodGet, address)
+	require.Equal(t, 200, answer.status, answer.text())
+	require.Equal(t, "no-store", answer.header.Get("Cache-Control"))
+	var times recording
+	answer.decode(t, &times)
+	require.Equal(t, times.Timestamps, times.Durations)
+	return times.Timestamps
+}
+
+func TestTimesOfAReplyThatIsCut(t *testing.T) {
+	t.Parallel()
+	s := start(t, dataFolder(t))
+	c := s.openAccount("indie")
+	wanted := long().order()
+	wanted["return_timestamps"] = true
+
+	// given a stream whose client takes its time: there are no times before its end
+	client := slowly()
+	stream, err := client.Do(c.request(http.MethodPost, bytesRoute, wanted.encode()))
+	require.NoError(t, err)
+	defer stream.Body.Close()
+	require.Equal(t, 200, stream.StatusCode)
+	_, err = io.ReadFull(stream.Body, make([]byte, 4<<20)) // more than a segment
+	require.NoError(t, err)
+	address := stream.Header.Get("x-timestamps-url")
+	waiting := fetch(t, http.MethodGet, address)
+	require.Equal(t, 404, waiting.status, waiting.text())
+	require.Equal(t, "1", waiting.header.Get("Retry-After"))
+
+	// when the client goes, then there are those of what it took
+	require.NoError(t, stream.Body.Close())
+	s.eventually(func() bool { return fetch(t, http.MethodGet, address).status == 200 })
+	var said strings.Builder
+	for _, w := range readTimes(t, address) {
+		said.WriteString(w.Text)
+	}
+	text, _ := wanted["text"].(string)
+	require.True(t, strings.HasPrefix(text, said.String()))
+	require.Less(t, said.Len(), len(text))
+	s.requireSettledBooks()
+	require.EqualValues(t, len([]rune(said.String())), c.usage(t))
+}
+
+func TestTheAddressOfTimesIsThePublicOne(t *testing.T) {
+	t.Parallel()
+	s := start(t, dataFolder(t), "--public-url=https://speech.example/")
+	c := s.openAccount("free")
+	spoken := c.post(t, bytesRoute, order{"text": "Hello.", "voice": "leah", "return_timestamps": true})
+	address := spoken.header.Get("x-timestamps-url")
+	require.True(t, strings.HasPrefix(address, "https://speech.example/v1/ai/speech/timestamps/"), address)
+	requireTimes(t, "Hello.", readTimes(t, s.address+strings.TrimPrefix(address, "https://speech.example")))
+}

@@ -1,0 +1,261 @@
+package commands_test
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/recital-tts/recital/commands"
+	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/internal/eventlog"
+)
+
+// mishap is what goes wrong with an append.
+type mishap int
+
+const (
+	none        mishap = iota
+	refused            // the log does not take it
+	answerLost         // it lands, and the instance does not learn it
+	killed             // the instance is killed before it
+	killedAfter        // or after it has landed
+	drained            // the instance is told to end, and finishes what it has begun
+)
+
+// instance is a recitald with replies under way.
+type instance struct {
+	ledger  *commands.Ledger
+	dead    atomic.Bool
+	replies sync.WaitGroup
+}
+
+// fleet is an instance that serves, those that did before it, and their mishaps, one for each append.
+type fleet struct {
+	w       *world
+	mishaps []mishap
+	appends atomic.Int64
+
+	mu     sync.Mutex
+	now    *instance
+	all    []*instance
+	drains sync.WaitGroup
+}
+
+func newFleet(w *world, mishaps []mishap) *fleet {
+	f := &fleet{w: w, mishaps: mishaps}
+	f.replace(nil)
+	return f
+}
+
+// replace starts another instance where an old one serves.
+func (f *fleet) replace(old *instance) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.now != old {
+		return
+	}
+	f.now = &instance{}
+	journal := commands.Journal{Log: &brittle{Log: f.w.journal.Log, fleet: f, instance: f.now}, Registry: f.w.journal.Registry}
+	ledger, err := commands.NewLedger(journal, f.w.clock.Now, longest)
+	require.NoError(f.w.t, err)
+	f.now.ledger = ledger
+	f.all = append(f.all, f.now)
+}
+
+// begin is a reply's beginning on the instance that serves.
+func (f *fleet) begin() *instance {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.now.replies.Add(1)
+	return f.now
+}
+
+func (f *fleet) kill(i *instance) {
+	i.dead.Store(true)
+	f.replace(i)
+}
+
+func (f *fleet) drain(i *instance) {
+	f.replace(i)
+	f.drains.Go(func() {
+		i.replies.Wait()
+		i.ledger.Close()
+	})
+}
+
+// close ends all instances, also those that replace others meanwhile: what was given back is still being written.
+func (f *fleet) close() {
+	for n := 0; ; n++ {
+		f.mu.Lock()
+		if n == len(f.all) {
+			f.mu.Unlock()
+			break
+		}
+		next := f.all[n]
+		f.mu.Unlock()
+		next.ledger.Close()
+	}
+	f.drains.Wait()
+}
+
+func (f *fleet) next() mishap {
+	if n := int(f.appends.Add(1)) - 1; n < len(f.mishaps) {
+		return f.mishaps[n]
+	}
+	return none
+}
+
+// brittle is an instance's way to the log.
+type brittle struct {
+	eventlog.Log
+	fleet    *fleet
+	instance *instance
+}
+
+func (b *brittle) Append(ctx context.Context, stream string, expected eventlog.Revision, events []eventlog.Proposed) (eventlog.Appended, error) {
+	if b.instance.dead.Load() {
+		return eventlog.Appended{}, eventlog.ErrUnavailable
+	}
+	what := b.fleet.next()
+	switch what {
+	case refused:
+		return eventlog.Appended{}, eventlog.ErrUnavailable
+	case killed:
+		b.fleet.kill(b.instance)
+		return eventlog.Appended{}, eventlog.ErrUnavailable
+	case drained:
+		b.fleet.drain(b.instance)
+	}
+	appended, err := b.Log.Append(ctx, stream, expected, events)
+	switch what {
+	case answerLost:
+		return eventlog.Appended{}, eventlog.ErrUnavailable
+	case killedAfter:
+		b.fleet.kill(b.instance)
+		return eventlog.Appended{}, eventlog.ErrUnavailable
+	}
+	return appended, err
+}
+
+// stream is a reply as its client has it.
+type stream struct {
+	characters int64
+	handedOver int64         // before its end, by a hang-up, an error or in order
+	patience   time.Duration // after which its client goes, if it has not begun by then
+}
+
+// receipts are what clients can prove.
+type receipts struct {
+	mu      sync.Mutex
+	certain map[string]int64 // handed over and settled for sure, by reservation
+	unknown map[string]int64 // handed over; whether it is settled, nobody has told
+}
+
+func (a *receipts) note(r commands.Reservation, handedOver int64, told bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if told {
+		a.certain[r.ID.String()] = handedOver
+		return
+	}
+	a.unknown[r.ID.String()] = handedOver
+}
+
+// speak is a reply from its reservation to its settlement.
+func (a *receipts) speak(t assert.TestingT, f *fleet, id string, s stream) {
+	i := f.begin()
+	defer i.replies.Done()
+	ctx, cancel := context.WithTimeout(context.Background(), s.patience)
+	defer cancel()
+	r, err := i.ledger.Reserve(ctx, id, s.characters, operator)
+	switch {
+	case domain.CodeOf(err) == domain.PaymentRequired:
+		assert.Zero(t, r)
+		return
+	case err != nil:
+		i.ledger.GiveBack(r)
+		a.note(r, 0, false)
+		return
+	case i.dead.Load():
+		a.note(r, s.handedOver, false)
+		return
+	}
+	_, err = i.ledger.Settle(context.Background(), r, s.handedOver)
+	a.note(r, s.handedOver, err == nil)
+}
+
+// Whatever becomes of replies, of the log's answers and of the instances: what was settled for a client is what it was
+// handed, once; where nobody could tell, it is that or nothing; and what is not settled is free again.
+func TestAnyMishapsCountWhatWasHandedOver(t *testing.T) {
+	w := newWorld(t)
+	const credit = 5_000
+	rapid.Check(t, func(r *rapid.T) {
+		// given an account with credit, and mishaps to come
+		id := w.open("free")
+		usual := rapid.SampledFrom([]mishap{none, none, none, none, none, refused, answerLost, killed, killedAfter, drained})
+		f := newFleet(w, rapid.SliceOfN(usual, 0, 40).Draw(r, "mishaps"))
+		books := &receipts{certain: map[string]int64{}, unknown: map[string]int64{}}
+
+		// when clients speak at once, and an operator grants credit until that is acknowledged
+		var wait sync.WaitGroup
+		for range rapid.IntRange(1, 8).Draw(r, "clients") {
+			var streams []stream
+			for range rapid.IntRange(1, 5).Draw(r, "streams") {
+				n := rapid.Int64Range(0, 3_000).Draw(r, "characters")
+				streams = append(streams, stream{
+					characters: n, handedOver: rapid.Int64Range(0, n).Draw(r, "handed over"),
+					patience: rapid.SampledFrom([]time.Duration{0, 100 * time.Microsecond, time.Millisecond, patience, patience}).Draw(r, "patience"),
+				})
+			}
+			wait.Go(func() {
+				for _, s := range streams {
+					books.speak(t, f, id, s)
+				}
+			})
+		}
+		wait.Go(func() {
+			for acknowledged := false; !acknowledged; {
+				i := f.begin()
+				_, err := i.ledger.GrantCredit(context.Background(), id, "grant", credit, operator)
+				acknowledged = err == nil
+				i.replies.Done()
+			}
+		})
+		wait.Wait()
+		f.close()
+
+		// then, once the replies of killed instances have expired, the books are right
+		w.clock.advance(longest)
+		after := w.newLedger()
+		defer after.Close()
+		_, err := after.Expire(context.Background(), w.stream(id))
+		require.NoError(r, err)
+		b := w.books(id)
+		require.Empty(r, b.Open)
+		require.EqualValues(r, credit, b.Credit)
+		for reservation, characters := range books.certain {
+			require.Contains(r, b.settled, reservation)
+			require.Equal(r, characters, b.settled[reservation])
+		}
+		for reservation, characters := range b.settled {
+			if _, certain := books.certain[reservation]; !certain {
+				require.Contains(r, books.unknown, reservation)
+				require.Contains(r, []int64{0, books.unknown[reservation]}, characters)
+			}
+		}
+
+		// and all the rest can be spoken
+		rest, err := after.Reserve(context.Background(), id, freeLimit+credit-b.Settled, operator)
+		require.NoError(r, err)
+		_, err = after.Reserve(context.Background(), id, 1, operator)
+		require.Equal(r, domain.PaymentRequired, domain.CodeOf(err))
+		_, err = after.Settle(context.Background(), rest, 0)
+		require.NoError(r, err)
+	})
+}

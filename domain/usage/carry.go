@@ -1,0 +1,32 @@
+package usage
+
+import (
+	"time"
+
+	"github.com/recital-tts/recital/domain"
+)
+
+// ErrOver refuses what comes after a period's credit was carried away: it belongs to a later period.
+var ErrOver = domain.Refuse(domain.Conflict, "The period is over.")
+
+// Carry ends a period whose time is over. What is left of its credit is to be granted in the period that starts at To.
+type Carry struct {
+	To time.Time
+	At time.Time
+}
+
+// Decide changes nothing when the period was ended before, and while reservations are open, because what they settle
+// may be spent from the credit.
+func (c Carry) Decide(s State) ([]Event, error) {
+	switch {
+	case !s.Exists():
+		return nil, domain.Refuse(domain.Conflict, "the period is not open")
+	case s.Over():
+		return nil, nil
+	case c.At.Before(s.Terms.End) || c.To.Before(s.Terms.End):
+		return nil, domain.Refuse(domain.Conflict, "the period is not over yet")
+	case len(s.Open) > 0:
+		return nil, nil
+	}
+	return []Event{CreditCarried{Account: s.Terms.Account, Characters: s.CreditLeft(), Start: s.Terms.Start, To: c.To, At: c.At}}, nil
+}

@@ -1,0 +1,63 @@
+package usage
+
+import (
+	"fmt"
+	"regexp"
+	"time"
+
+	"github.com/recital-tts/recital/domain"
+)
+
+// The refusals of grants that asking again does not change.
+var (
+	ErrOtherGrant    = domain.Refuse(domain.Conflict, "The grant was given before, with another number of characters.")
+	ErrTooManyGrants = domain.Refuse(domain.Conflict, fmt.Sprintf("The account has had %d grants in this period, which is as many as it can have.", MaxGrants))
+)
+
+// GrantIDPattern is what ids of grants are made of.
+const GrantIDPattern = `^[A-Za-z0-9._-]+$`
+
+var grantID = regexp.MustCompile(GrantIDPattern)
+
+// Grant adds credit to a period: an operator's, or what was left of the credit of the period that started at From.
+type Grant struct {
+	Grant      string
+	Characters int64
+	From       *time.Time
+	At         time.Time
+}
+
+// Decide changes nothing when the grant was given before. It refuses with ErrOver in a period that is over, and with
+// ErrOtherGrant and ErrTooManyGrants; what was carried is never too much.
+func (c Grant) Decide(s State) ([]Event, error) {
+	if !s.Exists() {
+		return nil, domain.Refuse(domain.Conflict, "the period is not open")
+	}
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	switch given, found := s.GrantOf(c.Grant); {
+	case found && given.Characters != c.Characters:
+		return nil, ErrOtherGrant
+	case found:
+		return nil, nil
+	case s.Over():
+		return nil, ErrOver
+	case c.From == nil && s.givenByOperators() >= MaxGrants:
+		return nil, ErrTooManyGrants
+	}
+	return []Event{CreditGranted{
+		Account: s.Terms.Account, Grant: c.Grant, Characters: c.Characters,
+		Start: s.Terms.Start, End: s.Terms.End, From: c.From, At: c.At,
+	}}, nil
+}
+
+func (c Grant) check() error {
+	switch {
+	case len(c.Grant) > MaxGrantID || !grantID.MatchString(c.Grant):
+		return domain.Refuse(domain.Invalid, fmt.Sprintf("The id of a grant is 1 to %d letters, digits, dots, hyphens and underscores.", MaxGrantID))
+	case c.Characters < 1 || c.From == nil && c.Characters > MaxGrantedAtOnce:
+		return domain.Refuse(domain.Invalid, fmt.Sprintf("A grant is 1 to %d characters.", MaxGrantedAtOnce))
+	}
+	return nil
+}

@@ -1,0 +1,54 @@
+package app_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// BenchmarkCostPerCharacter is how long a character takes, from the request to the end of its audio, as the text grows,
+// beside worker and encoder alone. It should be flat: the last figures are those of the longest text over those of 500
+// characters.
+func BenchmarkCostPerCharacter(b *testing.B) {
+	s := openSpeaker(b)
+	conn := dial(b, s.app.PublicAddr())
+	lengths := []int{20, 100, 500, 2000, 5000}
+	ours, its := make([]times, len(lengths)), make([]times, len(lengths))
+	for b.Loop() {
+		for i, length := range lengths {
+			text := story(length)
+			request := s.order(text, mp3())
+			for range max(1, 1000/length) {
+				begun := time.Now()
+				_, err := conn.ask(request)
+				require.NoError(b, err)
+				ours[i].add(time.Since(begun))
+
+				begun = time.Now()
+				_, _, err = s.bare.speak(b.Context(), text, mp3())
+				require.NoError(b, err)
+				its[i].add(time.Since(begun))
+			}
+		}
+	}
+	perCharacter := func(taken *times, length int) float64 {
+		return float64(taken.quantile(0.50).Microseconds()) / float64(length)
+	}
+	for i, length := range lengths {
+		b.ReportMetric(perCharacter(&ours[i], length), fmt.Sprintf("%d-µs/char", length))
+		b.ReportMetric(perCharacter(&its[i], length), fmt.Sprintf("bare-%d-µs/char", length))
+	}
+	const middle, longest = 2, 4
+	b.ReportMetric(perCharacter(&ours[longest], lengths[longest])/perCharacter(&ours[middle], lengths[middle]), "5000-to-500")
+	b.ReportMetric(perCharacter(&its[longest], lengths[longest])/perCharacter(&its[middle], lengths[middle]), "bare-5000-to-500")
+	logLoad(b)
+}
+
+// story is an English text of so many characters, a byte each.
+func story(characters int) string {
+	const passage = "The little boat left the harbour before the sun was up. Nobody saw it go, and nobody heard the oars in the fog. "
+	return strings.Repeat(passage, characters/len(passage)+1)[:characters-1] + "."
+}

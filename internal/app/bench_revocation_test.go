@@ -1,0 +1,155 @@
+package app_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/commands"
+	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/internal/app"
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/eventlog/catalog"
+	"github.com/recital-tts/recital/internal/eventlog/esdb"
+	"github.com/recital-tts/recital/internal/eventnode"
+	"github.com/recital-tts/recital/internal/postgres/pgtest"
+)
+
+// pair is two instances on one event node and one Postgres.
+type pair struct {
+	node          string // connection string
+	cfg           app.Config
+	first, second *app.App
+}
+
+func openPair(b *testing.B) pair {
+	b.Helper()
+	folder := filepath.Dir(pgtest.ClusterDir(b))
+	node, err := eventnode.Open(eventnode.Config{
+		Dir: filepath.Join(folder, "log"), Socket: filepath.Join(folder, "node.sock"), Address: "127.0.0.1:0", Logger: slog.New(slog.DiscardHandler),
+	})
+	require.NoError(b, err)
+	b.Cleanup(func() { require.NoError(b, node.Close()) })
+	p := pair{node: "esdb://" + node.Addr().String() + "?tls=false", cfg: config(b)}
+	p.cfg.EventStore, p.cfg.Postgres = p.node, pgtest.URL(b)
+	other := config(b)
+	other.EventStore, other.Postgres = p.cfg.EventStore, p.cfg.Postgres
+	p.first, p.second = open(b, p.cfg), open(b, other)
+	return p
+}
+
+// newKey opens an account on the first instance.
+func (p pair) newKey(b *testing.B, operator *client) string {
+	b.Helper()
+	status, body, err := operator.exchange(post("/admin/accounts", "Authorization: Bearer "+secret(b, p.cfg, "operator-token")+"\r\n", `{"plan":"free"}`))
+	require.NoError(b, err)
+	require.Equal(b, http.StatusOK, status, string(body))
+	var opened struct {
+		Key string `json:"apikey"`
+	}
+	require.NoError(b, json.Unmarshal(body, &opened))
+	return opened.Key
+}
+
+// exchange sends a request and takes the answer, whatever it is.
+func (c *client) exchange(request string) (status int, body []byte, err error) {
+	if _, err := io.WriteString(c.conn, request); err != nil {
+		return 0, nil, err
+	}
+	response, err := http.ReadResponse(c.reader, nil)
+	if err != nil {
+		return 0, nil, err
+	}
+	body, err = io.ReadAll(response.Body)
+	return response.StatusCode, body, err
+}
+
+// until asks again and again, and returns with the answer that has a status.
+func (c *client) until(status int, request string) error {
+	for {
+		got, _, err := c.exchange(request)
+		if got == status || err != nil {
+			return err
+		}
+	}
+}
+
+// BenchmarkRevocation is the time from the request that revokes a key on one instance to the end of the first request
+// that is refused on another, which is asked all the time and knows the key by heart. Beside it: from an append to its
+// delivery to a subscription, through two clients of the event log. The target is a p99 of 100 ms.
+func BenchmarkRevocation(b *testing.B) {
+	p := openPair(b)
+	operator, here, there := dial(b, p.first.AdminAddr()), dial(b, p.first.PublicAddr()), dial(b, p.second.PublicAddr())
+	bare := openDelivery(b, p.node)
+	var ours, its times
+	for b.Loop() {
+		key := p.newKey(b, operator)
+		get := "GET /v1/account HTTP/1.1\r\nHost: recital\r\nx-api-key: " + key + "\r\n\r\n"
+		require.NoError(b, there.until(http.StatusOK, get))
+		require.NoError(b, there.until(http.StatusOK, get)) // from memory
+		refused := make(chan error, 1)
+		begun := time.Now()
+		go func() {
+			err := there.until(http.StatusUnauthorized, get)
+			ours.add(time.Since(begun))
+			refused <- err
+		}()
+		status, body, err := here.exchange(fmt.Sprintf("DELETE /v1/account/api_key/%s HTTP/1.1\r\nHost: recital\r\nx-api-key: %s\r\n\r\n",
+			account.MaskAPIKey(key), key))
+		require.NoError(b, err)
+		require.Equal(b, http.StatusOK, status, string(body))
+		require.NoError(b, <-refused)
+
+		its.add(bare.once(b))
+	}
+	report(b, "", &ours, &its)
+	logLoad(b)
+}
+
+// delivery is an append and the subscription of another client.
+type delivery struct {
+	writer     bareWriter
+	deliveries <-chan eventlog.Delivery
+}
+
+func openDelivery(b *testing.B, node string) *delivery {
+	b.Helper()
+	registry, err := catalog.Registry()
+	require.NoError(b, err)
+	connect := func() *esdb.Client {
+		log, err := esdb.Open(esdb.Config{ConnectionString: node})
+		require.NoError(b, err)
+		b.Cleanup(func() { require.NoError(b, log.Close()) })
+		return log
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	b.Cleanup(cancel)
+	return &delivery{
+		writer:     bareWriter{journal: commands.Journal{Log: connect(), Registry: registry}, stream: "bench-1", revision: eventlog.NoStream},
+		deliveries: connect().Subscribe(ctx, eventlog.Start()).Deliveries(),
+	}
+}
+
+func (d *delivery) once(b *testing.B) time.Duration {
+	b.Helper()
+	delivered := make(chan time.Time)
+	go func() {
+		for next := range d.deliveries {
+			if next.Kind == eventlog.KindEvent && next.Event.Stream == d.writer.stream {
+				break
+			}
+		}
+		delivered <- time.Now()
+	}()
+	begun := time.Now()
+	require.NoError(b, d.writer.append(b.Context(), account.APIKeyRevoked{Account: "1", Hash: "h", Masked: "m", At: begun}))
+	return (<-delivered).Sub(begun)
+}

@@ -1,0 +1,116 @@
+package app_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/plan"
+	"github.com/recital-tts/recital/domain/usage"
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/eventlog/catalog"
+	"github.com/recital-tts/recital/internal/eventlog/esdb"
+)
+
+// openedSoThat is when an account was opened whose period ends at a time.
+func openedSoThat(t *testing.T, end time.Time) time.Time {
+	t.Helper()
+	for months := 1; months <= 12; months++ {
+		opened := end.AddDate(0, -months, 0)
+		if _, ends := usage.MonthlyPeriod(opened, end.Add(-1)); ends.Equal(end) {
+			return opened
+		}
+	}
+	require.Fail(t, "no period ends then", end)
+	return time.Time{}
+}
+
+func TestCreditGoesOnWhenAPeriodEnds(t *testing.T) {
+	// given a running recitald, and accounts whose period ends in a moment
+	cfg := config(t)
+	a := open(t, cfg)
+	log, err := esdb.Open(esdb.Config{Socket: filepath.Join(cfg.DataDir, "eventnode", "node.sock")})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, log.Close()) })
+	registry, err := catalog.Registry()
+	require.NoError(t, err)
+	write := func(stream string, events ...any) {
+		meta := eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorSystem}, Time: time.Now()}
+		proposed, err := registry.Encode(uuid.New(), 0, meta, events...)
+		require.NoError(t, err)
+		_, err = log.Append(t.Context(), stream, eventlog.NoStream, proposed)
+		require.NoError(t, err)
+	}
+	read := func(stream string) (s usage.State, events []eventlog.Decoded) {
+		for recorded, err := range log.ReadStream(t.Context(), stream, 0) {
+			require.NoError(t, err)
+			decoded, err := registry.Decode(recorded)
+			require.NoError(t, err)
+			s = usage.Evolve(s, decoded.Event.(usage.Event))
+			events = append(events, decoded)
+		}
+		return s, events
+	}
+
+	end := time.Now().UTC().Add(1500 * time.Millisecond)
+	opened := openedSoThat(t, end)
+	start, _ := usage.MonthlyPeriod(opened, end.Add(-1))
+	limit := int64(15_000)
+	old := func(id string) string { return fmt.Sprintf("usage-%s-%d", id, start.Unix()) }
+	next := func(id string) string { return fmt.Sprintf("usage-%s-%d", id, end.Unix()) }
+	give := func(id string, more ...any) {
+		write("account-"+id, account.Opened{Account: id, Plan: plan.Free, At: opened})
+		write(old(id), append([]any{
+			usage.PeriodOpened{Account: id, Plan: plan.Free, Limit: &limit, Start: start, End: end},
+			usage.CreditGranted{Account: id, Grant: "g", Characters: 500, Start: start, End: end, At: start},
+		}, more...)...)
+	}
+
+	// when one has credit left; one speaks on for a while; one has none left; and of one a worker was killed that had ended
+	// the period, and no more
+	speaks := usage.Reserved{Account: "speaks", Reservation: uuid.NewString(), Characters: 15_200, At: start, ExpiresAt: end.Add(time.Second)}
+	all := usage.Reserved{Account: "spent", Reservation: uuid.NewString(), Characters: 15_500, At: start, ExpiresAt: end.Add(time.Hour)}
+	give("left")
+	give("speaks", speaks)
+	give("spent", all, usage.Settled{Account: "spent", Reservation: all.Reservation, Characters: 15_500, Start: start, At: start})
+	give("killed", usage.CreditCarried{Account: "killed", Characters: 500, Start: start, To: end, At: end})
+
+	// then what is left goes on, when the period has ended and nobody speaks any more
+	for _, id := range []string{"left", "speaks", "killed"} {
+		var granted usage.State
+		var events []eventlog.Decoded
+		require.Eventually(t, func() bool {
+			granted, events = read(next(id))
+			return len(events) >= 2
+		}, patience, 10*time.Millisecond)
+		require.Len(t, events, 2)
+		require.EqualValues(t, 500, granted.CreditLeft())
+		require.Equal(t, start, *granted.Grants[0].From)
+		require.False(t, events[1].Event.(usage.CreditGranted).At.Before(end))
+		if id == "speaks" {
+			require.False(t, events[1].Event.(usage.CreditGranted).At.Before(end.Add(time.Second)))
+		}
+		over, ends := read(old(id))
+		require.Equal(t, end, over.CarriedTo)
+		require.Zero(t, over.CreditLeft())
+		if id != "killed" {
+			require.Equal(t, ends[1].ID, ends[len(ends)-1].Meta.CausationID, "the grant is the cause")
+		}
+	}
+	require.Eventually(t, func() bool { over, _ := read(old("spent")); return over.Over() }, patience, 10*time.Millisecond)
+	_, none := read(next("spent"))
+	require.Empty(t, none)
+
+	// and nothing of it failed, or is left to be done
+	require.Eventually(t, func() bool {
+		lines := figures(t, a, secret(t, cfg, "operator-token"))
+		return slices.Contains(lines, `recital_todo_due_items{process="credit"} 0`)
+	}, patience, 10*time.Millisecond)
+	require.Contains(t, figures(t, a, secret(t, cfg, "operator-token")), `recital_todo_failures_total{process="credit"} 0`)
+}

@@ -1,0 +1,200 @@
+package revocation_test
+
+import (
+	"context"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/Shopify/toxiproxy/v2"
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/recital-tts/recital/commands"
+	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/eventlog/catalog"
+	"github.com/recital-tts/recital/internal/eventlog/esdb"
+	"github.com/recital-tts/recital/internal/eventnode"
+	"github.com/recital-tts/recital/internal/eventnode/nodetest"
+	"github.com/recital-tts/recital/internal/revocation"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// patience bounds what is waited for on a machine that is busy; nothing is timed.
+const patience = time.Minute
+
+var operator = eventlog.Actor{Kind: eventlog.ActorOperator}
+
+// world is a log in a real node, and two ways to it: one that is always there, and one that tests can cut.
+type world struct {
+	t        testing.TB
+	registry *eventlog.Registry
+	log      eventlog.Log // the way that is always there
+	far      eventlog.Log // through the proxy
+	proxy    *toxiproxy.Proxy
+	accounts *commands.Accounts
+	owners   *owners
+}
+
+func newWorld(t testing.TB) *world {
+	t.Helper()
+	dir := nodetest.Dir(t)
+	node, err := eventnode.Open(eventnode.Config{
+		Dir: filepath.Join(dir, "log"), Socket: nodetest.Socket(dir), Address: "127.0.0.1:0", Logger: slog.New(slog.DiscardHandler),
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, node.Close()) })
+	proxy := toxiproxy.NewProxy(toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop()), "way", "127.0.0.1:0", node.Addr().String())
+	require.NoError(t, proxy.Start())
+	t.Cleanup(proxy.Stop)
+
+	w := &world{t: t, proxy: proxy, owners: &owners{of: map[string]string{}}}
+	w.log = openLog(t, esdb.Config{Socket: nodetest.Socket(dir)})
+	w.far = openLog(t, esdb.Config{
+		ConnectionString: "esdb://" + proxy.Listen + "?tls=false&gossipTimeout=1",
+		AttemptTimeout:   300 * time.Millisecond, BreakerPause: 20 * time.Millisecond, MaxBackOff: 50 * time.Millisecond,
+	})
+	w.registry, err = catalog.Registry()
+	require.NoError(t, err)
+	w.accounts = commands.NewAccounts(commands.Journal{Log: w.log, Registry: w.registry}, time.Now)
+	return w
+}
+
+func openLog(t testing.TB, config esdb.Config) *esdb.Client {
+	t.Helper()
+	client, err := esdb.Open(config)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, client.Close()) })
+	return client
+}
+
+// cut closes the connections of the far way and refuses new ones, until join.
+func (w *world) cut()  { w.proxy.Stop() }
+func (w *world) join() { require.NoError(w.t, w.proxy.Start()) }
+
+// stall lets nothing through, and closes nothing.
+func (w *world) stall() {
+	for _, direction := range []string{"upstream", "downstream"} {
+		_, err := w.proxy.Toxics.AddToxicJson(strings.NewReader(`{"type": "timeout", "attributes": {"timeout": 0}, "stream": "` + direction + `"}`))
+		require.NoError(w.t, err)
+	}
+}
+
+// config is that of a watcher that follows the log on the far way and reads accounts on the other one.
+func (w *world) config() revocation.Config {
+	return revocation.Config{
+		Log: w.far, Registry: w.registry, Accounts: w.accounts, Owners: w.owners, Logger: slog.New(slog.DiscardHandler),
+	}
+}
+
+// strictly is config with a watcher that uses nothing that it has not just proven.
+func (w *world) strictly() revocation.Config {
+	config := w.config()
+	config.Log, config.Lease, config.Wait = w.log, -1, patience
+	return config
+}
+
+// watcher runs a watcher until the test ends.
+func (w *world) watcher(config revocation.Config) *revocation.Watcher {
+	w.t.Helper()
+	watcher, err := revocation.Open(w.t.Context(), config)
+	require.NoError(w.t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- watcher.Run(ctx) }()
+	w.t.Cleanup(func() {
+		cancel()
+		require.NoError(w.t, <-ended)
+	})
+	return watcher
+}
+
+// key is one that the read model shows.
+type key struct{ account, text, masked string }
+
+func (k key) hash() string { return account.HashAPIKey(k.text) }
+
+// open opens an account with a key.
+func (w *world) open() key {
+	w.t.Helper()
+	opened, err := w.accounts.Open(w.t.Context(), "indie", operator)
+	require.NoError(w.t, err)
+	return w.owners.show(key{account: opened.Account, text: opened.Key.Key, masked: opened.Key.Masked})
+}
+
+// add gives an account another key.
+func (w *world) add(account string) key {
+	w.t.Helper()
+	made, err := w.accounts.CreateKey(w.t.Context(), account, "", operator)
+	require.NoError(w.t, err)
+	return w.owners.show(key{account: account, text: made.Key, masked: made.Masked})
+}
+
+func (w *world) revoke(k key) {
+	w.t.Helper()
+	_, err := w.accounts.RevokeKey(w.t.Context(), k.account, k.masked, operator)
+	require.NoError(w.t, err)
+}
+
+// owners stands for a read model that shows all keys that there ever were: it has not learned of any revocation yet.
+type owners struct {
+	mu sync.Mutex
+	of map[string]string
+}
+
+func (o *owners) show(k key) key {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.of[k.hash()] = k.account
+	return k
+}
+
+func (o *owners) OwnerOf(_ context.Context, hash string) (string, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if owner, ok := o.of[hash]; ok {
+		return owner, nil
+	}
+	return "", revocation.ErrUnknownKey
+}
+
+// requireFound is that a key opens its account.
+func requireFound(t require.TestingT, w *revocation.Watcher, k key) {
+	found, err := w.Find(context.Background(), k.hash())
+	require.NoError(t, err)
+	require.Equal(t, revocation.Key{Account: k.account, Masked: k.masked, Plan: "indie"}, found)
+}
+
+func requireUnknown(t require.TestingT, w *revocation.Watcher, k key) {
+	_, err := w.Find(context.Background(), k.hash())
+	require.ErrorIs(t, err, revocation.ErrUnknownKey)
+}
+
+func isUnknown(w *revocation.Watcher, k key) bool {
+	_, err := w.Find(context.Background(), k.hash())
+	return domain.CodeOf(err) == domain.Unauthenticated
+}
+
+func eventually(t *testing.T, condition func() bool, because ...any) {
+	t.Helper()
+	require.Eventually(t, condition, patience, time.Millisecond, because...)
+}
+
+func live(w *revocation.Watcher) func() bool { return func() bool { return w.Stats().Live } }
+
+// requireCached makes a key known, and sees that it is.
+func requireCached(t *testing.T, w *revocation.Watcher, k key) {
+	t.Helper()
+	eventually(t, func() bool {
+		before := w.Stats().Hits
+		requireFound(t, w, k)
+		return w.Stats().Hits > before
+	}, "the key is never known by heart")
+}

@@ -1,0 +1,102 @@
+// Package docs serves the description of a route table for programs, /openapi.json, and for people, /docs: the page of
+// Swagger UI, which is embedded, so that it needs no other host.
+package docs
+
+import (
+	_ "embed"
+	"fmt"
+	"slices"
+
+	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/web/openapi"
+)
+
+//go:embed description.md
+var description string
+
+// Public is what the public interface tells about itself.
+func Public(address string) openapi.Info {
+	return openapi.Info{Title: "Recital", Version: "1.1", Description: description, Server: address}
+}
+
+// Admin is what the operators' interface tells about itself.
+func Admin() openapi.Info {
+	return openapi.Info{Title: "Recital: operators", Version: "1.1", Description: "What recitalctl asks."}
+}
+
+// site is what the routes serve.
+type site struct {
+	document file
+	files    map[string]file
+	policy   string
+}
+
+// Routes are the rows that describe a table, themselves included. The description is made here, once.
+func Routes(info openapi.Info, table []web.Route) ([]web.Route, error) {
+	files, err := embedded()
+	if err != nil {
+		return nil, err
+	}
+	s := &site{files: files, policy: policy(info.Server)}
+	rows := s.rows()
+	document, err := openapi.Write(info, slices.Concat(table, rows))
+	if err != nil {
+		return nil, fmt.Errorf("describing the interface: %w", err)
+	}
+	if s.document, err = pack("application/json", document); err != nil {
+		return nil, err
+	}
+	return rows, nil
+}
+
+func (s *site) rows() []web.Route {
+	public, tag := web.Public(), web.Tag("Documentation")
+	sends, maySend := web.Sends("etag", "cache-control"), web.MaySend("content-encoding")
+	unchanged := web.ReturnsNothing(304, web.Means("What the client has is still right"), sends)
+	return []web.Route{
+		web.Get("/openapi.json", s.describe, public, tag, web.Summary("This description"),
+			web.Returns[map[string]any](sends, maySend), unchanged),
+		web.Get("/docs", s.page, public, tag, web.Summary("This description as a page"),
+			web.ReturnsMedia([]string{"text/html"}, sends, maySend, web.Sends("content-security-policy")), unchanged),
+		web.Get("/docs/assets/{name}", s.asset, public, tag, web.Summary("A part of that page"),
+			web.ReturnsMedia([]string{"text/javascript", "text/css", "image/png"}, sends, maySend), unchanged, web.Refuses(404)),
+	}
+}
+
+// conditions are what a client says of what it takes and has.
+type conditions struct {
+	Encodings   string `header:"accept-encoding" doc:"gzip is used"`
+	IfNoneMatch string `header:"if-none-match"`
+}
+
+func (s *site) describe(_ *web.Call, in conditions) (web.Reply, error) {
+	return s.document.reply(in), nil
+}
+
+func (s *site) page(_ *web.Call, in conditions) (web.Reply, error) {
+	return s.files["index.html"].reply(in).WithHeader("Content-Security-Policy", s.policy).WithHeader("Referrer-Policy", "no-referrer"), nil
+}
+
+type assetRequest struct {
+	conditions
+	Name string `path:"name"`
+}
+
+func (s *site) asset(_ *web.Call, in assetRequest) (web.Reply, error) {
+	found, ok := s.files[in.Name]
+	if !ok {
+		return web.Reply{}, &web.Error{Status: 404, Message: "Not Found", Detail: true}
+	}
+	return found.reply(in.conditions), nil
+}
+
+// policy lets the page load its own parts only, and talk to this service only. Audio comes as blobs, small pictures of
+// the style sheet as data.
+func policy(address string) string {
+	connect := "'self'"
+	if origin := originOf(address); origin != "" {
+		connect += " " + origin
+	}
+	return "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src blob:; connect-src " + connect +
+		"; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+}

@@ -1,0 +1,181 @@
+package openapi
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/recital-tts/recital/internal/web"
+)
+
+// sources are where package bind takes fields from, in the order in which parameters are listed.
+var sources = []string{"path", "query", "header", "cookie", "body", "raw"}
+
+// input is a field of a route's input.
+type input struct {
+	source, name string
+	required     bool
+	schema       *jsonSchema
+}
+
+// inputs are all fields of a route's input, in the order of sources.
+func (w *writer) inputs(r *web.Route) ([]input, error) {
+	var all []input
+	for _, f := range reflect.VisibleFields(r.In) {
+		if f.Anonymous && f.Type.Kind() == reflect.Struct {
+			continue
+		}
+		one, err := w.input(r, f)
+		if err != nil {
+			return nil, fmt.Errorf("the input %s: %w", f.Name, err)
+		}
+		all = append(all, one)
+	}
+	all = append(all, unread(r.Path, all)...)
+	slices.SortStableFunc(all, func(a, b input) int {
+		return slices.Index(sources, a.source) - slices.Index(sources, b.source)
+	})
+	return all, nil
+}
+
+// unread are parts of the path that the handler does not look at.
+func unread(path string, known []input) (more []input) {
+	for _, segment := range strings.Split(path, "/") {
+		name, isParameter := strings.CutPrefix(segment, "{")
+		name = strings.TrimSuffix(strings.TrimSuffix(name, "}"), ":path")
+		if isParameter && !slices.ContainsFunc(known, func(in input) bool { return in.source == "path" && in.name == name }) {
+			more = append(more, input{source: "path", name: name, required: true, schema: &jsonSchema{Type: "string"}})
+		}
+	}
+	return more
+}
+
+func (w *writer) input(r *web.Route, f reflect.StructField) (input, error) {
+	var one input
+	for _, source := range sources {
+		if name, ok := f.Tag.Lookup(source); ok {
+			one.source, one.name = source, name
+		}
+	}
+	one.required = one.source == "path" || f.Tag.Get("required") == "true"
+	t, nullable := f.Type, f.Tag.Get("nullable") == "true"
+	if t.Kind() == reflect.Pointer {
+		t, nullable = t.Elem(), nullable || one.source == "body"
+	}
+	s, err := w.inputSchema(t)
+	if err != nil {
+		return one, err
+	}
+	if err := constrain(s, f.Tag); err != nil {
+		return one, err
+	}
+	if nullable {
+		s = orNull(s)
+	}
+	s.Description = describe(f.Tag, cmp.Or(f.Tag.Get("doc"), r.Meanings[one.name]))
+	one.schema = s
+	return one, nil
+}
+
+func (w *writer) inputSchema(t reflect.Type) (*jsonSchema, error) {
+	switch t {
+	case reflect.TypeFor[web.File](), reflect.TypeFor[[]byte]():
+		return &jsonSchema{Type: "string", Format: "binary"}, nil
+	case reflect.TypeFor[[]web.File]():
+		return &jsonSchema{Type: "array", Items: &jsonSchema{Type: "string", Format: "binary"}}, nil
+	}
+	return w.components.schemaOf(t)
+}
+
+// describe adds what else is accepted.
+func describe(tag reflect.StructTag, text string) string {
+	var more []string
+	for _, pair := range split(tag.Get("synonyms")) {
+		word, value, _ := strings.Cut(pair, "=")
+		more = append(more, fmt.Sprintf("`%s` is taken for `%s`.", word, value))
+	}
+	if aliases := split(tag.Get("alias")); len(aliases) > 0 {
+		more = append(more, "Also known as `"+strings.Join(aliases, "`, `")+"`.")
+	}
+	if text == "" {
+		return strings.Join(more, " ")
+	}
+	if !strings.HasSuffix(text, ".") && len(more) > 0 {
+		text += "."
+	}
+	return strings.Join(append([]string{text}, more...), " ")
+}
+
+func split(list string) []string {
+	if list == "" {
+		return nil
+	}
+	return strings.Split(list, ",")
+}
+
+func parametersOf(inputs []input) []*parameter {
+	var parameters []*parameter
+	for _, in := range inputs {
+		if in.source == "body" || in.source == "raw" {
+			continue
+		}
+		p := &parameter{Name: in.name, In: in.source, Description: in.schema.Description, Required: in.required, Schema: in.schema}
+		p.Schema.Description = ""
+		parameters = append(parameters, p)
+	}
+	return parameters
+}
+
+// bodyOf is nil for routes that take none. The schema of its fields is a component, because several content types share it.
+func (w *writer) bodyOf(r *web.Route, id string, inputs []input) *requestBody {
+	object := &jsonSchema{Type: "object", Properties: map[string]*jsonSchema{}}
+	files := false
+	for _, in := range inputs {
+		switch in.source {
+		case "raw":
+			return rawBody(r, in)
+		case "body":
+			object.Properties[in.name] = in.schema
+			files = files || isFile(in.schema)
+			if in.required {
+				object.Required = append(object.Required, in.name)
+			}
+		}
+	}
+	if len(object.Properties) == 0 {
+		return nil
+	}
+	name := exported(id) + "Request"
+	w.components.Schemas[name] = object
+	body := &requestBody{Required: len(object.Required) > 0, Content: map[string]*mediaType{}}
+	for _, media := range mediaTypes(r, files) {
+		body.Content[media] = &mediaType{Schema: &jsonSchema{Ref: "#/components/schemas/" + name}}
+	}
+	return body
+}
+
+func rawBody(r *web.Route, in input) *requestBody {
+	media := cmp.Or(r.RawBody, "application/octet-stream")
+	schema := in.schema
+	if strings.HasSuffix(media, "json") {
+		schema = &jsonSchema{Type: "object"}
+	}
+	return &requestBody{Required: in.required, Content: map[string]*mediaType{media: {Schema: schema}}}
+}
+
+func isFile(s *jsonSchema) bool {
+	return s.Format == "binary" || s.Items != nil && s.Items.Format == "binary"
+}
+
+// mediaTypes are what a body may be sent as. JSON cannot carry files.
+func mediaTypes(r *web.Route, files bool) []string {
+	switch {
+	case files:
+		return []string{"multipart/form-data"}
+	case r.Forms:
+		return []string{"application/json", "application/x-www-form-urlencoded", "multipart/form-data"}
+	}
+	return []string{"application/json"}
+}

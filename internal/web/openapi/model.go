@@ -1,0 +1,116 @@
+package openapi
+
+// The types have the field names of the specification (OpenAPI 3.1.0) and what of it is used here.
+
+type document struct {
+	OpenAPI    string                           `json:"openapi"`
+	Info       infoObject                       `json:"info"`
+	Servers    []server                         `json:"servers"`
+	Tags       []tag                            `json:"tags,omitempty"`
+	Paths      map[string]map[string]*operation `json:"paths"`
+	Components *components                      `json:"components"`
+}
+
+type infoObject struct {
+	Title       string  `json:"title"`
+	Version     string  `json:"version"`
+	Description string  `json:"description,omitempty"`
+	License     license `json:"license"`
+}
+
+type license struct {
+	Name       string `json:"name"`
+	Identifier string `json:"identifier"`
+}
+
+type server struct {
+	URL string `json:"url"`
+}
+
+type tag struct {
+	Name string `json:"name"`
+}
+
+type operation struct {
+	OperationID string                `json:"operationId"`
+	Summary     string                `json:"summary,omitempty"`
+	Description string                `json:"description,omitempty"`
+	Tags        []string              `json:"tags,omitempty"`
+	Security    []map[string][]string `json:"security"`
+	Parameters  []*parameter          `json:"parameters,omitempty"`
+	RequestBody *requestBody          `json:"requestBody,omitempty"`
+	Responses   map[string]*response  `json:"responses"`
+	WebSocket   bool                  `json:"x-websocket,omitempty"`
+}
+
+type parameter struct {
+	Ref         string      `json:"$ref,omitempty"`
+	Name        string      `json:"name,omitempty"`
+	In          string      `json:"in,omitempty"`
+	Description string      `json:"description,omitempty"`
+	Required    bool        `json:"required,omitempty"`
+	Schema      *jsonSchema `json:"schema,omitempty"`
+}
+
+type requestBody struct {
+	Required bool                  `json:"required,omitempty"`
+	Content  map[string]*mediaType `json:"content"`
+}
+
+type mediaType struct {
+	Schema *jsonSchema `json:"schema,omitempty"`
+}
+
+type response struct {
+	Ref         string                `json:"$ref,omitempty"`
+	Description string                `json:"description,omitempty"`
+	Headers     map[string]*header    `json:"headers,omitempty"`
+	Content     map[string]*mediaType `json:"content,omitempty"`
+}
+
+type header struct {
+	Description string      `json:"description,omitempty"`
+	Required    bool        `json:"required,omitempty"`
+	Schema      *jsonSchema `json:"schema,omitempty"`
+}
+
+type securityScheme struct {
+	Type        string `json:"type"`
+	In          string `json:"in,omitempty"`
+	Name        string `json:"name,omitempty"`
+	Scheme      string `json:"scheme,omitempty"`
+	Description string `json:"description,omitempty"`
+}
+
+type components struct {
+	Schemas         map[string]*jsonSchema     `json:"schemas,omitempty"`
+	Responses       map[string]*response       `json:"responses,omitempty"`
+	Parameters      map[string]*parameter      `json:"parameters,omitempty"`
+	SecuritySchemes map[string]*securityScheme `json:"securitySchemes,omitempty"`
+
+	types map[string]typeOfComponent
+}
+
+// jsonSchema is one of the draft 2020-12.
+type jsonSchema struct {
+	Ref                  string                 `json:"$ref,omitempty"`
+	Type                 any                    `json:"type,omitempty"` // a string, or a list with "null"
+	Description          string                 `json:"description,omitempty"`
+	Format               string                 `json:"format,omitempty"`
+	Const                any                    `json:"const,omitempty"`
+	Enum                 []any                  `json:"enum,omitempty"`
+	Default              any                    `json:"default,omitempty"`
+	Minimum              *float64               `json:"minimum,omitempty"`
+	ExclusiveMinimum     *float64               `json:"exclusiveMinimum,omitempty"`
+	Maximum              *float64               `json:"maximum,omitempty"`
+	ExclusiveMaximum     *float64               `json:"exclusiveMaximum,omitempty"`
+	MinLength            *int                   `json:"minLength,omitempty"`
+	MaxLength            *int                   `json:"maxLength,omitempty"`
+	Pattern              string                 `json:"pattern,omitempty"`
+	Items                *jsonSchema            `json:"items,omitempty"`
+	Properties           map[string]*jsonSchema `json:"properties,omitempty"`
+	Required             []string               `json:"required,omitempty"`
+	AdditionalProperties *jsonSchema            `json:"additionalProperties,omitempty"`
+	AnyOf                []*jsonSchema          `json:"anyOf,omitempty"`
+	OneOf                []*jsonSchema          `json:"oneOf,omitempty"`
+}

@@ -1,0 +1,65 @@
+package openapi
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/recital-tts/recital/internal/web"
+)
+
+// addOutcome adds a declared reply; two of the same status are alternatives.
+func (w *writer) addOutcome(op *operation, r *web.Route, o web.Outcome) error {
+	status := strconv.Itoa(o.Status)
+	told := op.Responses[status]
+	if told == nil {
+		told = &response{Description: cmp.Or(o.Means, http.StatusText(o.Status)), Headers: map[string]*header{}, Content: map[string]*mediaType{}}
+		op.Responses[status] = told
+	}
+	if told.Description == "" {
+		return fmt.Errorf("the status %d is unknown", o.Status)
+	}
+	if o.Body != nil {
+		schema, err := w.components.schemaOf(o.Body)
+		if err != nil {
+			return err
+		}
+		told.addJSON(schema)
+	}
+	for _, media := range o.Media {
+		told.Content[media] = &mediaType{Schema: &jsonSchema{Type: "string", Format: "binary"}}
+	}
+	return addHeaders(told, r, o)
+}
+
+func (told *response) addJSON(schema *jsonSchema) {
+	if before := told.Content["application/json"]; before != nil {
+		schema = &jsonSchema{AnyOf: []*jsonSchema{before.Schema, schema}}
+	}
+	told.Content["application/json"] = &mediaType{Schema: schema}
+}
+
+// refusals are the statuses, beside those of the outcomes, that the row makes possible.
+func refusals(r *web.Route, inputs []input) []int {
+	found := map[int]bool{http.StatusServiceUnavailable: true}
+	may := func(condition bool, statuses ...int) {
+		for _, status := range statuses {
+			found[status] = found[status] || condition
+		}
+	}
+	body := slices.ContainsFunc(inputs, func(in input) bool { return in.source == "body" || in.source == "raw" })
+	may(r.Forms || waitsForPosition(r) || r.IsSocket(), http.StatusBadRequest)
+	may(r.Access != web.AccessPublic || len(r.Roles) > 0, http.StatusUnauthorized)
+	may(len(r.Roles) > 0, http.StatusForbidden)
+	may(r.Method != http.MethodGet && r.Access != web.AccessPublic, http.StatusConflict)
+	may(body, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)
+	may(len(inputs) > 0, http.StatusUnprocessableEntity)
+	may(r.IsSocket(), http.StatusUpgradeRequired)
+	may(waitsForPosition(r), http.StatusGatewayTimeout)
+	may(true, r.Refusals...)
+	maps.DeleteFunc(found, func(_ int, possible bool) bool { return !possible })
+	return slices.Sorted(maps.Keys(found))
+}

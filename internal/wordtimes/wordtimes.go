@@ -1,0 +1,167 @@
+// Package wordtimes keeps the word times of replies that are audio alone, for ten minutes: sealed with the account's key,
+// because they hold its text, among the blobs, so that every instance finds them. No event tells of them: that somebody
+// may look up times for a while is no fact of the domain, and nothing follows from it. So the blob says itself whose it
+// is, its name says which reply's, and its age when it is erased.
+package wordtimes
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/recital-tts/recital/internal/blobs"
+	"github.com/recital-tts/recital/internal/keyring"
+	"github.com/recital-tts/recital/internal/speech"
+)
+
+// Kept is how long word times can be read after the audio has ended.
+const Kept = 10 * time.Minute
+
+const (
+	ownerKind = "timestamps-"
+	idSize    = 16      // bytes: 4 of the time, 12 drawn
+	maxSize   = 8 << 20 // bytes of a blob: several times what 5,000 characters come to
+)
+
+// Errors of a Shelf, beside those of its store and keyring.
+var (
+	ErrNotFound = errors.New("there are no such word times")
+	errBroken   = errors.New("the blob holds no word times")
+)
+
+// Shelf is where word times lie.
+type Shelf struct {
+	keys  keyring.Keyring
+	blobs blobs.Store
+	now   func() time.Time
+}
+
+// NewShelf makes a Shelf that tells the time by now.
+func NewShelf(keys keyring.Keyring, store blobs.Store, now func() time.Time) *Shelf {
+	return &Shelf{keys: keys, blobs: store, now: now}
+}
+
+// DrawID makes an id that nobody can guess. It tells when it was drawn: see Drawn.
+func (s *Shelf) DrawID() (string, error) {
+	var id [idSize]byte
+	binary.BigEndian.PutUint32(id[:], uint32(s.now().Unix())) // to the year 2106
+	if _, err := rand.Read(id[4:]); err != nil {
+		return "", fmt.Errorf("drawing an id: %w", err)
+	}
+	return hex.EncodeToString(id[:]), nil
+}
+
+// Drawn tells when an id was drawn. It is false for what is no id.
+func Drawn(id string) (time.Time, bool) {
+	raw, err := hex.DecodeString(id)
+	if err != nil || len(raw) != idSize || strings.ToLower(id) != id {
+		return time.Time{}, false
+	}
+	return time.Unix(int64(binary.BigEndian.Uint32(raw)), 0), true
+}
+
+// kept is what a blob holds.
+type kept struct {
+	Account string `json:"account"`
+	Sealed  []byte `json:"sealed"` // a list of speech.Timing in JSON, for use sealedFor
+}
+
+func owner(id string) blobs.Owner { return blobs.Owner(ownerKind + id) }
+
+func sealedFor(id string) string { return "timestamps/" + id }
+
+// Put keeps times under an id that was drawn for them.
+func (s *Shelf) Put(ctx context.Context, account, id string, times []speech.Timing) error {
+	plain, err := json.Marshal(times)
+	if err != nil {
+		return fmt.Errorf("encoding word times: %w", err)
+	}
+	sealed, err := s.keys.Seal(ctx, account, plain, sealedFor(id))
+	if err != nil {
+		return fmt.Errorf("sealing word times: %w", err)
+	}
+	blob, err := json.Marshal(kept{Account: account, Sealed: sealed})
+	if err != nil {
+		return fmt.Errorf("encoding word times: %w", err)
+	}
+	if _, err := s.blobs.Put(ctx, owner(id), strings.NewReader(string(blob))); err != nil {
+		return fmt.Errorf("keeping word times: %w", err)
+	}
+	return nil
+}
+
+// Find reads times. Errors: ErrNotFound, also when their time is over or their account's key is gone. The id may be any
+// text of a client.
+func (s *Shelf) Find(ctx context.Context, id string) ([]speech.Timing, error) {
+	if _, ok := Drawn(id); !ok {
+		return nil, ErrNotFound
+	}
+	for blob, err := range s.blobs.List(ctx, owner(id).Prefix()) {
+		if err != nil {
+			return nil, fmt.Errorf("looking for word times: %w", err)
+		}
+		if s.over(blob) {
+			continue
+		}
+		times, err := s.open(ctx, id, blob)
+		if errors.Is(err, blobs.ErrNotFound) || keyring.Gone(err) {
+			return nil, ErrNotFound
+		}
+		if err != nil {
+			return nil, fmt.Errorf("reading word times: %w", err)
+		}
+		return times, nil
+	}
+	return nil, ErrNotFound
+}
+
+func (s *Shelf) over(blob blobs.Blob) bool { return s.now().Sub(blob.Stored) >= Kept }
+
+func (s *Shelf) open(ctx context.Context, id string, blob blobs.Blob) ([]speech.Timing, error) {
+	reader, err := s.blobs.Open(ctx, blob.Address, 0, maxSize)
+	if err != nil {
+		return nil, err
+	}
+	defer reader.Close()
+	content, err := io.ReadAll(reader)
+	if err != nil {
+		return nil, err
+	}
+	var found kept
+	if json.Unmarshal(content, &found) != nil {
+		return nil, errBroken
+	}
+	plain, err := s.keys.Open(ctx, found.Account, found.Sealed, sealedFor(id))
+	if err != nil {
+		return nil, err
+	}
+	var times []speech.Timing
+	if json.Unmarshal(plain, &times) != nil {
+		return nil, errBroken // the cause might quote the text
+	}
+	return times, nil
+}
+
+// Sweep erases the times whose time is over, and counts them. Those that a crash left are erased by whoever runs next.
+func (s *Shelf) Sweep(ctx context.Context) (erased int, err error) {
+	for blob, err := range s.blobs.List(ctx, ownerKind) {
+		if err != nil {
+			return erased, fmt.Errorf("sweeping word times: %w", err)
+		}
+		if !s.over(blob) {
+			continue
+		}
+		if err := s.blobs.Delete(ctx, blob.Address); err != nil {
+			return erased, fmt.Errorf("sweeping word times: %w", err)
+		}
+		erased++
+	}
+	return erased, nil
+}

@@ -1,0 +1,80 @@
+package readapi
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/wordtimes"
+)
+
+// Timestamps answers the word times of replies that are audio alone, by the address that their headers tell. It reads no
+// read model: see package wordtimes.
+type Timestamps struct {
+	Shelf *wordtimes.Shelf
+	Links Links
+	// LongestReply is how long after its headers a reply may still come to its end.
+	LongestReply time.Duration
+	Now          func() time.Time
+}
+
+// Routes are the rows for the public route table. Who has the address may read what it leads to.
+func (t *Timestamps) Routes() []web.Route {
+	return []web.Route{
+		web.Get("/v1/ai/speech/timestamps/{id}", t.read, web.Public(), web.Tag("Speech"),
+			web.Summary("The word times of a reply, by the address in its header x-timestamps-url"),
+			web.Returns[timestampsResponse](web.Sends("cache-control")), web.Refuses(403, 404)),
+	}
+}
+
+// timestampsResponse has the list under both names, so that it is found in either dialect.
+type timestampsResponse struct {
+	Timestamps []timing `json:"timestamps"`
+	Durations  []timing `json:"durations"`
+}
+
+type timing struct {
+	Text     string  `json:"text"`
+	Start    float64 `json:"start"`    // seconds
+	Duration float64 `json:"duration"` // seconds
+}
+
+// read looks at the signature first: nobody learns what there is. What is there may hold a caller's text, so that no
+// cache may keep it.
+func (t *Timestamps) read(call *web.Call, in struct {
+	ID        string `path:"id"`
+	Signature string `query:"sig" required:"true"`
+}) (web.Reply, error) {
+	call.SetHeader("Cache-Control", "no-store")
+	if !t.Links.signed(timestamps, in.ID, in.Signature) {
+		return web.Reply{}, domain.Refuse(domain.Denied, "The address is not one that was given out for word times")
+	}
+	times, err := t.Shelf.Find(call, in.ID)
+	if errors.Is(err, wordtimes.ErrNotFound) {
+		return web.Reply{}, t.missing(in.ID)
+	}
+	if err != nil {
+		return web.Reply{}, fmt.Errorf("reading word times: %w", err)
+	}
+	list := make([]timing, len(times))
+	for i, one := range times {
+		list[i] = timing(one)
+	}
+	return web.JSON(timestampsResponse{Timestamps: list, Durations: list}), nil
+}
+
+// missing says whether it is worth asking again: while the audio may still be under way.
+func (t *Timestamps) missing(id string) error {
+	drawn, _ := wordtimes.Drawn(id)
+	if t.Now().Sub(drawn) >= t.LongestReply {
+		return &web.Error{Status: http.StatusNotFound, Message: "There are no word times any more: they can be read for 10 minutes"}
+	}
+	again := true
+	return &web.Error{
+		Status: http.StatusNotFound, Message: "There are no word times here: they come when the audio has ended, and go after 10 minutes",
+		RetryAfter: time.Second, Retry: &again,
+	}
+}

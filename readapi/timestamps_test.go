@@ -1,0 +1,81 @@
+package readapi
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/web/webtest"
+	"github.com/recital-tts/recital/internal/wordtimes"
+)
+
+func TestTimestampsAreReadByTheirAddress(t *testing.T) {
+	// given word times of a reply, and a clock
+	s := newShelf(t)
+	var late atomic.Int64
+	now := func() time.Time { return time.Now().Add(time.Duration(late.Load())) }
+	times := wordtimes.NewShelf(s.keys, s.store, now)
+	links := Links{Key: []byte("secret")}
+	routes := (&Timestamps{Shelf: times, Links: links, LongestReply: 11 * time.Minute, Now: now}).Routes()
+	host := strings.TrimPrefix(webtest.Serve(t, web.Config{Routes: routes, Authenticator: keys{}}), "http://")
+	list := []speech.Timing{{Text: "", Start: 0, Duration: 0.25}, {Text: "Hello", Start: 0.25, Duration: 0.5}, {Text: "", Start: 0.75, Duration: 0}}
+	id, err := times.DrawID()
+	require.NoError(t, err)
+	address := links.Timestamps(host, id)
+
+	// while the audio is on its way, then it is worth asking again
+	response, body := s.answer(http.MethodGet, address, "")
+	require.Equal(t, http.StatusNotFound, response.StatusCode, body)
+	require.Contains(t, body, "they come when the audio has ended")
+	require.Equal(t, "1", response.Header.Get("Retry-After"))
+	require.Equal(t, "true", response.Header.Get("x-should-retry"))
+
+	// when it has ended, then they are there, under the names of both dialects, for no cache
+	require.NoError(t, times.Put(t.Context(), "a1", id, list))
+	response, body = s.answer(http.MethodGet, address, "")
+	require.Equal(t, http.StatusOK, response.StatusCode, body)
+	require.Equal(t, "no-store", response.Header.Get("Cache-Control"))
+	var read map[string][]speech.Timing
+	require.NoError(t, json.Unmarshal([]byte(body), &read))
+	require.Equal(t, map[string][]speech.Timing{"timestamps": list, "durations": list}, read)
+
+	// but only by an address that was given out
+	forged, _, _ := strings.Cut(address, "?")
+	other, err := times.DrawID()
+	require.NoError(t, err)
+	for _, wrong := range []string{
+		forged + "?sig=", forged + "?sig=AAAAAAAAAAAAAAAAAAAAAA", strings.Replace(address, id, other, 1), address + "A",
+		Links{Key: []byte("another")}.Timestamps(host, id), strings.Replace(links.ClipAudio(host, id), "account/clip/"+id+"/audio", "ai/speech/timestamps/"+id, 1),
+	} {
+		response, body := s.answer(http.MethodGet, wrong, "")
+		require.Equal(t, http.StatusForbidden, response.StatusCode, wrong)
+		require.NotContains(t, body, "Hello")
+		require.Equal(t, "no-store", response.Header.Get("Cache-Control"))
+	}
+	response, _ = s.answer(http.MethodGet, forged, "")
+	require.Equal(t, http.StatusUnprocessableEntity, response.StatusCode)
+
+	// when their time is over, then they are gone for good
+	late.Store(int64(12 * time.Minute))
+	response, body = s.answer(http.MethodGet, address, "")
+	require.Equal(t, http.StatusNotFound, response.StatusCode)
+	require.Contains(t, body, "There are no word times any more")
+	require.Empty(t, response.Header.Get("Retry-After"))
+
+	// and a store that does not answer is no reason to say that they are
+	late.Store(0)
+	away := wordtimes.NewShelf(s.openKeys(), s.store, now) // with a keyring that has nothing at hand
+	_, err = s.pool.Exec(t.Context(), `alter schema keyring rename to keyring_away`)
+	require.NoError(t, err)
+	routes = (&Timestamps{Shelf: away, Links: links, LongestReply: 11 * time.Minute, Now: now}).Routes()
+	host = strings.TrimPrefix(webtest.Serve(t, web.Config{Routes: routes, Authenticator: keys{}}), "http://")
+	response, body = s.answer(http.MethodGet, links.Timestamps(host, id), "")
+	require.Equal(t, http.StatusServiceUnavailable, response.StatusCode, body)
+}
