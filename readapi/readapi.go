@@ -1,4 +1,4 @@
-// Package readapi serves the routes that are a pure query over the read models. It reads the views read_v1.* with
+// Package readapi serves the routes that are a pure query over the read models. It reads the views read_v<n>.* with
 // explicit column lists, so that generations can be swapped beneath it.
 package readapi
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/base64"
 	"io"
+	"time"
 
 	"github.com/recital-tts/recital/commands"
 	"github.com/recital-tts/recital/domain/plan"
@@ -17,6 +18,9 @@ import (
 // maxBody leaves room for 5,000 characters in any encoding, twice (text and original_text), so that a text that is
 // somewhat too long is told so.
 const maxBody = 256 << 10
+
+// detailedTimeout is how long the whole of the audio may take. Published clients wait a minute.
+const detailedTimeout = time.Minute
 
 // API serves speech.
 type API struct {
@@ -33,7 +37,7 @@ func (a *API) Routes() []web.Route {
 	return append(sockets.Routes(), []web.Route{
 		web.Post("/v1/ai/speech/bytes", a.bytes, web.Forms(), web.MaxBody(maxBody), tag, web.Summary("Text to audio, streamed"),
 			means, returnsAudio(), refuses),
-		web.Post("/v1/ai/speech", a.detailed, web.Forms(), web.MaxBody(maxBody), tag,
+		web.Post("/v1/ai/speech", a.detailed, web.Forms(), web.MaxBody(maxBody), web.Timeout(detailedTimeout), tag,
 			web.Summary("Text to audio and word times, in JSON"), means, returnsRecording(), refuses),
 		web.Get("/v1/ai/speech", a.get, tag, web.Summary("Text to audio, streamed, all in the address"), web.KeyOnly(),
 			means, returnsAudio(), refuses),
