@@ -194,6 +194,10 @@ func (d description) hasTheRows(t *testing.T) {
 		"POST /v1/ai/speech/feedback":  {none, "FeedbackResponse"},
 		"POST /speech/beta/synthesize": {none, audioTypes},
 		"GET /speech/beta/voices":      {none, "BetaResponse"},
+		"GET /speech/beta/{path}":      {id("path"), ""},
+		"PUT /speech/beta/{path}":      {id("path"), ""},
+		"POST /speech/beta/{path}":     {id("path"), ""},
+		"DELETE /speech/beta/{path}":   {id("path"), ""},
 		"GET /v1/ai/voice/list": {map[string]string{
 			"starred": "query boolean", "owner": "query string, max length 64, one of system me all, default all",
 		}, "array of Voice"},

@@ -1,6 +1,10 @@
 package speech
 
-import "github.com/recital-tts/recital/internal/web"
+import (
+	"net/http"
+
+	"github.com/recital-tts/recital/internal/web"
+)
 
 // beta is the request of clients of version 0, a form.
 type beta struct {
@@ -20,4 +24,20 @@ func (a *API) synthesizeBeta(call *web.Call, in beta) (web.Reply, error) {
 		Text: in.Text, Voice: in.Voice, Language: "auto", Format: in.Format, Speed: in.Speed, Seed: in.Seed, Length: in.Length,
 		ReturnTimestamps: &times,
 	})
+}
+
+// betaRest are all other addresses of the beta area. Nothing is known of what was there.
+func betaRest() []web.Route {
+	type anything struct {
+		Path string `path:"path"`
+	}
+	nothing := func(*web.Call, anything) (web.Reply, error) {
+		return web.Reply{}, &web.Error{Status: http.StatusNotFound, Message: "Not Found", Detail: true}
+	}
+	options := []web.Option{web.Public(), web.Tag("Speech"), web.Summary("Nothing: all other addresses of version 0"), web.Refuses(404)}
+	const path = "/speech/beta/{path:path}"
+	return []web.Route{
+		web.Get(path, nothing, options...), web.Put(path, nothing, options...),
+		web.Post(path, nothing, options...), web.Delete(path, nothing, options...),
+	}
 }

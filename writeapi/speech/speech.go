@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/base64"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/recital-tts/recital/commands"
@@ -34,7 +35,7 @@ type API struct {
 func (a *API) Routes() []web.Route {
 	tag, means, refuses := web.Tag("Speech"), web.Meanings(meanings()), web.Refuses(402, 404, 429)
 	sockets := stream.API{Synthesiser: a.Synthesiser}
-	return append(sockets.Routes(), []web.Route{
+	return slices.Concat(sockets.Routes(), []web.Route{
 		web.Post("/v1/ai/speech/bytes", a.bytes, web.Forms(), web.MaxBody(maxBody), tag, web.Summary("Text to audio, streamed"),
 			means, returnsAudio(), refuses),
 		web.Post("/v1/ai/speech", a.detailed, web.Forms(), web.MaxBody(maxBody), web.Timeout(detailedTimeout), tag,
@@ -45,7 +46,7 @@ func (a *API) Routes() []web.Route {
 			web.Summary("What the client thinks of a synthesis"), web.Returns[feedbackResponse](web.Sends("x-recital-position"))),
 		web.Post("/speech/beta/synthesize", a.synthesizeBeta, web.Forms(), web.MaxBody(maxBody), tag,
 			web.Summary("Text to audio, for clients of version 0"), means, returnsAudio(), refuses),
-	}...)
+	}, betaRest())
 }
 
 // bytes streams the audio while synthesis runs.

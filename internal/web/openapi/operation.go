@@ -10,10 +10,10 @@ import (
 	"github.com/recital-tts/recital/internal/web"
 )
 
-var errNoOutcome = errors.New("no reply is declared: add web.Returns, web.ReturnsMedia or web.ReturnsNothing to the row")
+var errNoOutcome = errors.New("no reply is declared: add web.Returns, web.ReturnsMedia, web.ReturnsNothing or web.Refuses to the row")
 
 func (w *writer) operation(r *web.Route) (*operation, error) {
-	if len(r.Outcomes) == 0 && !r.IsSocket() {
+	if len(r.Outcomes) == 0 && len(r.Refusals) == 0 && !r.IsSocket() {
 		return nil, errNoOutcome
 	}
 	id := operationID(r.Method, r.Path)
