@@ -260,7 +260,7 @@ func (r *Reply) awaitVisible(ctx context.Context) {
 
 // Recording is a synthesis that has ended, as a whole.
 type Recording struct {
-	Audio    []byte
+	Audio    *Sound
 	Timings  []speech.Timing
 	Position eventlog.Position // of the settlement
 	Stale    bool              // the read models had not reached the position in time
@@ -273,7 +273,7 @@ func (r *Reply) Whole(ctx context.Context) (Recording, error) {
 		return Recording{}, err
 	}
 	defer r.slot.Release()
-	var whole buffer
+	var whole Sound
 	if err := r.speak(ctx, &whole); err != nil {
 		r.handed = 0
 		return Recording{}, errors.Join(fmt.Errorf("recording a synthesis: %w", err), r.settle(ctx))
@@ -281,17 +281,10 @@ func (r *Reply) Whole(ctx context.Context) (Recording, error) {
 	if err := r.settle(ctx); err != nil {
 		return Recording{}, err
 	}
-	r.saveWhole(ctx, whole)
+	r.saveWhole(ctx, &whole)
 	r.awaitVisible(ctx)
-	return Recording{Audio: audio.Whole(r.order.Audio, whole), Timings: r.timings, Position: r.position, Stale: r.stale}, nil
-}
-
-// buffer is an io.Writer whose bytes can be taken over.
-type buffer []byte
-
-func (b *buffer) Write(p []byte) (int, error) {
-	*b = append(*b, p...)
-	return len(p), nil
+	whole.finish(r.order.Audio)
+	return Recording{Audio: &whole, Timings: r.timings, Position: r.position, Stale: r.stale}, nil
 }
 
 // ID names the synthesis in the log.

@@ -43,10 +43,10 @@ func (r *Reply) saveClip(ctx context.Context, audio *clipAudio) {
 }
 
 // saveWhole makes a clip of audio that is there as a whole.
-func (r *Reply) saveWhole(ctx context.Context, recorded []byte) {
+func (r *Reply) saveWhole(ctx context.Context, recorded *Sound) {
 	kept := r.recordClip(ctx)
 	defer kept.discard()
-	_, _ = kept.beside(io.Discard).Write(recorded) // Discard takes everything; the store's trouble is told by saveClip
+	_, _ = recorded.WriteTo(kept.beside(io.Discard)) // Discard takes everything; the store's trouble is told by saveClip
 	r.saveClip(ctx, kept)
 }
 

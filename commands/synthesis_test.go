@@ -196,7 +196,7 @@ func TestARecordingIsWhole(t *testing.T) {
 	}
 	require.Equal(t, story, texts.String())
 	last := recording.Timings[len(recording.Timings)-1]
-	require.InDelta(t, float64(len(recording.Audio)-44)/2/24000, last.Start+last.Duration, 0.01)
+	require.InDelta(t, float64(recording.Audio.Size()-44)/2/24000, last.Start+last.Duration, 0.01)
 	head, err := s.log.Head(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, head, recording.Position)

@@ -71,11 +71,17 @@ func (f Format) headerSize() int {
 // Whole makes a file of an encoder's complete output: a WAV header gets its true sizes, other formats stay as they
 // are. It takes encoded over and may change it.
 func Whole(spec Spec, encoded []byte) []byte {
-	size := spec.Format.headerSize()
-	if len(encoded) < size {
-		return encoded
+	return append(encoded, FinishHeader(spec, encoded, int64(len(encoded)))...)
+}
+
+// FinishHeader is Whole for a complete output of so many bytes that is not in one piece: it changes the first piece, and
+// gives what is to be added behind the last.
+func FinishHeader(spec Spec, first []byte, size int64) (end []byte) {
+	header := spec.Format.headerSize()
+	if len(first) < header {
+		return nil
 	}
-	return append(encoded, finishHeader(encoded[:size], int64(len(encoded)))...)
+	return finishHeader(first[:header], size)
 }
 
 // WholeReader is Whole for a complete output of so many bytes that is read from somewhere.

@@ -3,14 +3,12 @@ package speech
 
 import (
 	"context"
-	"encoding/base64"
 	"io"
 	"slices"
 	"time"
 
 	"github.com/recital-tts/recital/commands"
 	"github.com/recital-tts/recital/domain/plan"
-	port "github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/web"
 	"github.com/recital-tts/recital/writeapi"
 	"github.com/recital-tts/recital/writeapi/speech/stream"
@@ -74,13 +72,6 @@ func (a *API) stream(call *web.Call, in request, awaitAudio bool) (web.Reply, er
 	}), nil
 }
 
-type detailedResponse struct {
-	Audio      string        `json:"audio" doc:"in base64"`
-	Seed       int64         `json:"seed"`
-	Durations  []port.Timing `json:"durations,omitempty"`  // dialect 1.0
-	Timestamps []port.Timing `json:"timestamps,omitempty"` // dialect 1.1: the same list
-}
-
 // detailed answers when all of the audio is there.
 func (a *API) detailed(call *web.Call, in request) (web.Reply, error) {
 	order, err := in.synthesis()
@@ -99,11 +90,11 @@ func (a *API) detailed(call *web.Call, in request) (web.Reply, error) {
 	if recording.Stale {
 		call.SetStale()
 	}
-	response := detailedResponse{Audio: base64.StdEncoding.EncodeToString(recording.Audio), Seed: reply.Seed()}
+	response := detailedResponse{Seed: reply.Seed()}
 	if in.wantsTimes() {
 		response.Durations, response.Timestamps = recording.Timings, recording.Timings
 	}
-	return web.JSON(response), nil
+	return response.around(recording.Audio)
 }
 
 // begin has the order carried out for the caller, and tells in headers what is known before there is audio.
