@@ -116,6 +116,11 @@ func TestRecitaldGoesOnWhenEnginesAreKilled(t *testing.T) {
 
 func TestACodecThatIsKilledCostsItsStreamsAlone(t *testing.T) {
 	t.Parallel()
+	codecCostsItsStreamsAlone(t, process.kill)
+}
+
+// codecCostsItsStreamsAlone checks what comes of a codec that something is done to.
+func codecCostsItsStreamsAlone(t *testing.T, fail func(process, *testing.T)) {
 	// given streams on both codecs, in the middle of their replies
 	s := start(t, dataFolder(t), "--codecs=2")
 	c := s.openAccount("indie")
@@ -125,10 +130,10 @@ func TestACodecThatIsKilledCostsItsStreamsAlone(t *testing.T) {
 		streams = append(streams, hold(t, c, long()))
 	}
 
-	// when one codec is killed
+	// when one codec fails
 	codecs := s.workers("codec")
 	require.Len(t, codecs, 2)
-	codecs[0].kill(t)
+	fail(codecs[0], t)
 
 	// then its streams are cut, which their clients see, and the others get all
 	var attempts []attempt
@@ -143,8 +148,8 @@ func TestACodecThatIsKilledCostsItsStreamsAlone(t *testing.T) {
 	require.Equal(t, 2, cut)
 	whole.requireWhole(t, attempts)
 
-	// and what was cut costs at most what was handed over
-	s.eventually(func() bool { return len(s.workers("codec")) == 2 })
+	// and it is replaced, and what was cut costs at most what was handed over
+	s.eventually(func() bool { return !codecs[0].lives() && s.figure("recital_codecs_running") == 2 })
 	books := s.requireSettledBooks()
 	books.requireFair(t, attempts)
 	for _, a := range attempts {

@@ -36,7 +36,7 @@ func TestMixedRequestsLeaveNothingBehind(t *testing.T) {
 // counted with what was streamed.
 func leaveNothingBehind(t *testing.T, warmUp, requests int) {
 	server := start(t, dataFolder(t), "--engines=2", "--codecs=2")
-	s := newSoak(t, server, "free", "free", "indie", "indie", "pro", "enterprise")
+	s := newSoak(t, server, "free", "indie", "indie", "pro", "premium", "enterprise")
 	s.run(warmUp)
 	s.awaitQuiet()
 	s.awaitCollections(2)
@@ -152,7 +152,8 @@ func (s *soak) requireExplained() {
 	for _, o := range s.outcomes {
 		require.Contains(s.t, []string{whole, cut, hungUp, refused}, o.result, "%s", o)
 		if o.status >= 400 {
-			require.Contains(s.t, []int{401, 402, 404, 422, 429, 503}, o.status, "%s", o)
+			// On a slow machine the audio that comes whole may take longer than a request may: 504.
+			require.Contains(s.t, []int{401, 402, 404, 422, 429, 503, 504}, o.status, "%s", o)
 		}
 		if o.result == cut || o.status == 503 {
 			faults++

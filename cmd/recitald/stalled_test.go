@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/fasthttp/websocket"
 	"github.com/stretchr/testify/require"
 )
 
@@ -36,39 +37,25 @@ func (p process) standsStill() bool {
 
 func TestACodecThatStallsCostsItsStreamsAlone(t *testing.T) {
 	t.Parallel()
-	// given streams on both codecs, in the middle of their replies
-	s := start(t, dataFolder(t), "--codecs=2")
-	c := s.openAccount("indie")
-	whole := listen(t, s.operator(), long())
-	var streams []*held
-	for range 4 {
-		streams = append(streams, hold(t, c, long()))
-	}
+	codecCostsItsStreamsAlone(t, process.stop)
+}
 
-	// when one codec stalls
-	codecs := s.workers("codec")
-	require.Len(t, codecs, 2)
-	codecs[0].stop(t)
+func TestASocketWhoseCodecDiesDoesNotEndWell(t *testing.T) {
+	t.Parallel()
+	// given a session in the middle of more audio than the kernel takes for its client
+	s := start(t, dataFolder(t), "--codecs=1")
+	k := s.openAccount("indie").talk(t, order{"format": "pcm_f32le"})
+	k.say(prose(5000), 1)
+	k.send(order{"type": "finish"})
+	k.until("audio")
 
-	// then its streams are cut after a while, which their clients see, and the others get all
-	var attempts []attempt
-	cut := 0
-	for _, stream := range streams {
-		a := stream.rest()
-		attempts = append(attempts, a)
-		if !a.clean() {
-			cut++
-		}
-	}
-	require.Equal(t, 2, cut)
-	whole.requireWhole(t, attempts)
+	// when the codec dies
+	s.workers("codec")[0].kill(t)
 
-	// and it is replaced, and what was cut costs at most what was handed over
-	s.eventually(func() bool { return !codecs[0].lives() && s.figure("recital_codecs_running") == 2 })
-	books := s.requireSettledBooks()
-	books.requireFair(t, attempts)
-	books.requireAccountShows(t, c)
-	requireCounts(t, c)
+	// then the client is told that it did not get all
+	require.NotEqual(t, websocket.CloseNormalClosure, k.end())
+	require.Less(t, len([]rune(k.said())), 5000)
+	s.requireSettledBooks()
 }
 
 func TestAnEngineThatStallsCostsItsJobAlone(t *testing.T) {
@@ -126,6 +113,9 @@ func TestAnInstanceServesWithoutItsSecondEngine(t *testing.T) {
 	// then the instance is ready and speaks, and the metrics tell
 	require.Equal(t, 200, fetch(t, http.MethodGet, s.address+"/ready_check").status)
 	requireCounts(t, c)
+
+	// and who asks for it is told so
+	require.Equal(t, 503, c.post(t, detailedRoute, blizzard).status)
 
 	// and when it can be started again, it speaks too
 	require.NoError(t, os.Remove(broken))

@@ -123,10 +123,17 @@ func (q *queue) remove(t *task) {
 // close refuses the tasks that wait and all later ones.
 func (q *queue) close() {
 	q.mu.Lock()
-	defer q.mu.Unlock()
 	q.closed = true
+	q.mu.Unlock()
+	q.refuse(speech.ErrEngineClosed)
+}
+
+// refuse refuses the tasks that wait.
+func (q *queue) refuse(why error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	for _, t := range slices.Concat(q.first, q.later) {
-		t.taken <- speech.ErrEngineClosed
+		t.taken <- why
 	}
 	q.first, q.later = nil, nil
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/recital-tts/recital/internal/workers"
 )
 
+var errNoProcess = errors.New("no process runs, and none can be started")
+
 // slot keeps one process running and feeds it.
 type slot struct {
 	pool  *Pool
@@ -20,7 +22,8 @@ type slot struct {
 }
 
 // run ends when the pool closes. A process that ends without having had a job is started again with growing pauses,
-// so that a broken binary does not spin; one that died of its job at once.
+// so that a broken binary does not spin; one that died of its job at once. Where none can be kept running, jobs do not wait
+// for better times.
 func (s *slot) run() {
 	defer func() {
 		if s.ready != nil { // the pool was closed before the first turn
@@ -29,6 +32,7 @@ func (s *slot) run() {
 	}()
 	delays := backoff.NewExponentialBackOff()
 	delays.InitialInterval, delays.MaxInterval = firstRespawnDelay, longestRespawnDelay
+	idleEnds := 0 // in a row
 	for spawned := 0; s.pool.ctx.Err() == nil; spawned++ {
 		if spawned > 0 {
 			s.pool.counts.respawns.Add(1)
@@ -38,9 +42,13 @@ func (s *slot) run() {
 			return
 		}
 		if jobs > 0 {
+			idleEnds = 0
 			delays.Reset()
 			s.pool.config.Logger.Warn("a speech engine process is replaced", "jobs", jobs, "error", err)
 			continue
+		}
+		if idleEnds++; idleEnds > 1 && s.pool.counts.alive.Load() == 0 {
+			s.pool.queue.refuse(s.pool.engineFailed(errNoProcess))
 		}
 		delay := delays.NextBackOff()
 		s.pool.config.Logger.Error("a speech engine process ended without a job", "error", err, "retry_in", delay)
