@@ -179,7 +179,7 @@ func (l *Ledger) periodAt(ctx context.Context, id string, at time.Time) (account
 	if err != nil {
 		return accountPeriod{}, err
 	}
-	begin, end := usage.MonthlyPeriod(state.OpenedAt, at)
+	begin, end := plan.MonthlyPeriod(state.OpenedAt, at)
 	return accountPeriod{
 		stream: usageStream(id, begin),
 		open:   usage.OpenPeriod{Account: id, Plan: terms, Start: begin, End: end},

@@ -14,6 +14,7 @@ import (
 
 	"github.com/recital-tts/recital/commands"
 	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/domain/usage"
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/eventlog/catalog"
@@ -175,7 +176,7 @@ func (w *world) stream(id string) string {
 	for _, event := range fold[account.Event](w, "account-"+id) {
 		state = account.Evolve(state, event)
 	}
-	begin, _ := usage.MonthlyPeriod(state.OpenedAt, w.clock.Now())
+	begin, _ := plan.MonthlyPeriod(state.OpenedAt, w.clock.Now())
 	return fmt.Sprintf("usage-%s-%d", id, begin.Unix())
 }
 

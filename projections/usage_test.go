@@ -74,7 +74,7 @@ func (h *history) take() []any {
 
 func openPeriod(id string, t plan.Type, start time.Time) usage.OpenPeriod {
 	terms, _ := plan.Lookup(t)
-	begin, end := usage.MonthlyPeriod(start, start)
+	begin, end := plan.MonthlyPeriod(start, start)
 	return usage.OpenPeriod{Account: id, Plan: terms, Start: begin, End: end}
 }
 

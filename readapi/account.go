@@ -43,24 +43,19 @@ type apiKeyInfo struct {
 	CreatedAt int64   `json:"created_at" nullable:"true"` // Unix seconds
 }
 
-// accountQuery finds the account ($1) and its period of now ($2). A period is opened by its first use, so before that
-// its end is computed: monthly, counted from the day on which the account was opened, as usage.MonthlyPeriod has it.
+// accountQuery finds the account ($1) and its period of now ($2), which is not there before its first use.
 //
 // Credit is what is left of it, because that is what its owner can still have spoken, and what tells when it is spent;
 // what was granted altogether would tell neither. It is counted over all periods, so that it does not seem lost between
 // a period's end and its passing on to the next.
 const accountQuery = `
-select a.plan,
+select a.plan, a.opened_at, p.period_end,
        coalesce(p.characters, 0),
        coalesce(p.playground_characters, 0),
        (select coalesce(sum(c.credit_left), 0)::bigint from read_v2.usage_periods c where c.account_id = a.account_id),
-       coalesce(p.period_end,
-                a.opened_at + make_interval(months => m.months + (a.opened_at + make_interval(months => m.months) <= $2)::int)),
        array(select row(k.masked, k.name, k.created_at)
              from read_v1.api_keys k where k.account_id = a.account_id order by k.created_at, k.masked)
 from read_v1.accounts a
-cross join lateral (select greatest(1, (12 * (extract(year from $2::timestamptz) - extract(year from a.opened_at))
-                                           + (extract(month from $2::timestamptz) - extract(month from a.opened_at)))::int) as months) m
 left join read_v2.usage_periods p
        on p.account_id = a.account_id and p.period_start <= $2 and p.period_end > $2
 where a.account_id = $1`
@@ -82,12 +77,13 @@ func (a *API) account(call *web.Call, _ struct{}) (web.Reply, error) {
 func (a *API) readAccount(ctx context.Context, id string, now time.Time) (accountResponse, error) {
 	var (
 		planType  string
-		periodEnd time.Time
+		opened    time.Time
+		periodEnd *time.Time
 		keys      []keyRow
 		r         accountResponse
 	)
-	err := a.Pool.QueryRow(ctx, accountQuery, id, now).Scan(&planType, &r.Usage.Characters, &r.Usage.PlaygroundCharacters,
-		&r.Usage.CreditCharacters, &periodEnd, &keys)
+	err := a.Pool.QueryRow(ctx, accountQuery, id, now).Scan(&planType, &opened, &periodEnd,
+		&r.Usage.Characters, &r.Usage.PlaygroundCharacters, &r.Usage.CreditCharacters, &keys)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return r, domain.Refuse(domain.NotFound, "The account does not exist")
 	}
@@ -101,6 +97,10 @@ func (a *API) readAccount(ctx context.Context, id string, now time.Time) (accoun
 	r.Plan = planInfo{Type: planType, CommercialUseAllowed: terms.CommercialUse}
 	if !terms.Unlimited {
 		r.Plan.CharacterLimit = &terms.Characters
+	}
+	if periodEnd == nil {
+		_, end := plan.MonthlyPeriod(opened, now)
+		periodEnd = &end
 	}
 	end := periodEnd.Unix()
 	r.Usage.PeriodEnd = &end

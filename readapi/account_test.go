@@ -126,7 +126,7 @@ func TestGetAccount(t *testing.T) {
 		account.APIKeyCreated{Account: "a1", Hash: "h1", Masked: "rk_aaaa****1111", At: at},
 		account.APIKeyCreated{Account: "a1", Hash: "h2", Masked: "rk_bbbb****2222", Name: "laptop <1>", At: at.Add(time.Second)},
 		account.APIKeyCreated{Account: "a1", Hash: "h3", Masked: "rk_cccc****3333", At: at.Add(time.Second)})
-	begin, end := usage.MonthlyPeriod(at, time.Now())
+	begin, end := plan.MonthlyPeriod(at, time.Now())
 	limit := int64(15_000)
 	w.write(fmt.Sprintf("usage-a1-%d", begin.Unix()),
 		usage.PeriodOpened{Account: "a1", Plan: plan.Free, Limit: &limit, Start: begin, End: end},
@@ -172,7 +172,7 @@ func TestOnlyThePeriodOfNowCounts(t *testing.T) {
 	at := time.Date(2026, 1, 31, 10, 0, 0, 0, time.UTC)
 	w.write("account-a1", opened("a1", plan.Pro, at))
 	for month := range 3 {
-		begin, end := usage.MonthlyPeriod(at, at.AddDate(0, 0, 31*month))
+		begin, end := plan.MonthlyPeriod(at, at.AddDate(0, 0, 31*month))
 		id := fmt.Sprint(month)
 		w.write("usage-a1-"+id,
 			usage.PeriodOpened{Account: "a1", Plan: plan.Pro, Start: begin, End: end},
@@ -205,8 +205,8 @@ func TestCreditThatIsLeft(t *testing.T) {
 	w := newWorld(t)
 	now := time.Now().UTC()
 	at := now.Add(-40 * 24 * time.Hour)
-	before, start := usage.MonthlyPeriod(at, at)
-	_, end := usage.MonthlyPeriod(at, now)
+	before, start := plan.MonthlyPeriod(at, at)
+	_, end := plan.MonthlyPeriod(at, now)
 	limit := int64(15_000)
 	w.write("account-a1", opened("a1", plan.Free, at))
 	shown := func() int64 {
@@ -261,11 +261,11 @@ func TestThePeriodsEndIsTheDomains(t *testing.T) {
 		nows := []time.Time{at, at.AddDate(0, -5, 0), at.AddDate(0, 1, 0), at.AddDate(0, 1, -1), at.AddDate(1, 0, 0)}
 		for range 10 {
 			now := anyTime(r, "now")
-			begin, end := usage.MonthlyPeriod(at, now)
+			begin, end := plan.MonthlyPeriod(at, now)
 			nows = append(nows, now, begin, begin.Add(-time.Microsecond), end) // the boundaries, too
 		}
 		for _, now := range nows {
-			_, end := usage.MonthlyPeriod(at, now)
+			_, end := plan.MonthlyPeriod(at, now)
 			got, err := w.api.readAccount(context.Background(), id, now)
 			require.NoError(r, err)
 			require.Equal(r, end.Unix(), *got.Usage.PeriodEnd, "opened %s, now %s", at, now)

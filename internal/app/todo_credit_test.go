@@ -23,7 +23,7 @@ func openedSoThat(t *testing.T, end time.Time) time.Time {
 	t.Helper()
 	for months := 1; months <= 12; months++ {
 		opened := end.AddDate(0, -months, 0)
-		if _, ends := usage.MonthlyPeriod(opened, end.Add(-1)); ends.Equal(end) {
+		if _, ends := plan.MonthlyPeriod(opened, end.Add(-1)); ends.Equal(end) {
 			return opened
 		}
 	}
@@ -60,7 +60,7 @@ func TestCreditGoesOnWhenAPeriodEnds(t *testing.T) {
 
 	end := time.Now().UTC().Add(1500 * time.Millisecond)
 	opened := openedSoThat(t, end)
-	start, _ := usage.MonthlyPeriod(opened, end.Add(-1))
+	start, _ := plan.MonthlyPeriod(opened, end.Add(-1))
 	limit := int64(15_000)
 	old := func(id string) string { return fmt.Sprintf("usage-%s-%d", id, start.Unix()) }
 	next := func(id string) string { return fmt.Sprintf("usage-%s-%d", id, end.Unix()) }
