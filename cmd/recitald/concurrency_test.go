@@ -39,10 +39,13 @@ func TestAFreeAccountHasSoManySynthesesAtOnce(t *testing.T) {
 
 	// and other accounts are served, as many as they want where they pay
 	require.Equal(t, 200, other.post(t, bytesRoute, short).status)
+	var held []*held
 	for range 3 {
-		stream := hold(t, paid, long())
-		require.Equal(t, []string{"", ""}, concurrency(stream.response.Header))
-		defer stream.hangUp()
+		held = append(held, hold(t, paid, long()))
+		require.Equal(t, []string{"", ""}, concurrency(held[len(held)-1].response.Header))
+	}
+	for _, stream := range held {
+		stream.hangUp()
 	}
 
 	// and a session waits for its turn, with its text
@@ -59,7 +62,7 @@ func TestAFreeAccountHasSoManySynthesesAtOnce(t *testing.T) {
 		require.Equal(t, 200, c.post(t, bytesRoute, short).status)
 		require.Equal(t, 200, c.post(t, detailedRoute, short).status)
 	}
-	second.rest()
+	second.hangUp()
 	s.requireSettledBooks()
 }
 

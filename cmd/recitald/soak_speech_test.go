@@ -29,7 +29,7 @@ func TestSoakSpeech(t *testing.T) {
 
 func TestMixedRequestsLeaveNothingBehind(t *testing.T) {
 	t.Parallel()
-	leaveNothingBehind(t, 30, 70)
+	leaveNothingBehind(t, 15, 40)
 }
 
 // leaveNothingBehind makes requests to warm up, and as many again to see whether anything grows, and compares what was
