@@ -1,9 +1,11 @@
 package readapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -43,27 +45,26 @@ type apiKeyInfo struct {
 	CreatedAt int64   `json:"created_at" nullable:"true"` // Unix seconds
 }
 
-// accountQuery finds the account ($1) and its period of now ($2), which is not there before its first use.
-//
-// Credit is what is left of it, because that is what its owner can still have spoken, and what tells when it is spent;
-// what was granted altogether would tell neither. It is counted over all periods, so that it does not seem lost between
-// a period's end and its passing on to the next.
+// accountQuery finds the account ($1), its keys, and its periods that matter now ($2). What is to be made of them is made
+// here: joins, sums and sorting take Postgres longer than the reading.
 const accountQuery = `
-select a.plan, a.opened_at, p.period_end,
-       coalesce(p.characters, 0),
-       coalesce(p.playground_characters, 0),
-       (select coalesce(sum(c.credit_left), 0)::bigint from read_v2.usage_periods c where c.account_id = a.account_id),
-       array(select row(k.masked, k.name, k.created_at)
-             from read_v1.api_keys k where k.account_id = a.account_id order by k.created_at, k.masked)
-from read_v1.accounts a
-left join read_v2.usage_periods p
-       on p.account_id = a.account_id and p.period_start <= $2 and p.period_end > $2
-where a.account_id = $1`
+select a.plan, a.opened_at,
+       array(select row(p.period_start, p.period_end, p.characters, p.playground_characters, p.credit_left)
+             from read_v2.usage_periods p where p.account_id = a.account_id and (p.period_end > $2 or p.credit_left <> 0)),
+       array(select row(k.masked, k.name, k.created_at) from read_v1.api_keys k where k.account_id = a.account_id)
+from read_v1.accounts a where a.account_id = $1`
 
 type keyRow struct {
 	Masked    string
 	Name      *string
 	CreatedAt time.Time
+}
+
+type periodRow struct {
+	Start, End time.Time
+	Characters int64
+	Playground int64
+	CreditLeft int64
 }
 
 func (a *API) account(call *web.Call, _ struct{}) (web.Reply, error) {
@@ -76,37 +77,60 @@ func (a *API) account(call *web.Call, _ struct{}) (web.Reply, error) {
 
 func (a *API) readAccount(ctx context.Context, id string, now time.Time) (accountResponse, error) {
 	var (
-		planType  string
-		opened    time.Time
-		periodEnd *time.Time
-		keys      []keyRow
-		r         accountResponse
+		planType string
+		opened   time.Time
+		periods  []periodRow
+		keys     []keyRow
 	)
-	err := a.Pool.QueryRow(ctx, accountQuery, id, now).Scan(&planType, &opened, &periodEnd,
-		&r.Usage.Characters, &r.Usage.PlaygroundCharacters, &r.Usage.CreditCharacters, &keys)
+	err := a.Pool.QueryRow(ctx, accountQuery, id, now).Scan(&planType, &opened, &periods, &keys)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return r, domain.Refuse(domain.NotFound, "The account does not exist")
+		return accountResponse{}, domain.Refuse(domain.NotFound, "The account does not exist")
 	}
 	if err != nil {
-		return r, failed(ctx, "reading an account", err)
+		return accountResponse{}, failed(ctx, "reading an account", err)
 	}
 	terms, err := plan.Lookup(plan.Type(planType))
 	if err != nil {
-		return r, fmt.Errorf("reading an account: %w", err)
+		return accountResponse{}, fmt.Errorf("reading an account: %w", err)
 	}
-	r.Plan = planInfo{Type: planType, CommercialUseAllowed: terms.CommercialUse}
+	r := accountResponse{
+		Plan:    planInfo{Type: planType, CommercialUseAllowed: terms.CommercialUse},
+		Usage:   usageOf(periods, opened, now),
+		APIKeys: shownKeys(keys),
+	}
 	if !terms.Unlimited {
 		r.Plan.CharacterLimit = &terms.Characters
 	}
-	if periodEnd == nil {
-		_, end := plan.MonthlyPeriod(opened, now)
-		periodEnd = &end
-	}
-	end := periodEnd.Unix()
-	r.Usage.PeriodEnd = &end
-	r.APIKeys = make([]apiKeyInfo, len(keys))
-	for i, k := range keys {
-		r.APIKeys[i] = apiKeyInfo{Masked: k.Masked, Name: k.Name, CreatedAt: k.CreatedAt.Unix()}
-	}
 	return r, nil
+}
+
+// usageOf is what was used in the period of now, which is not there before its first use.
+//
+// Credit is what is left of it, because that is what its owner can still have spoken, and what tells when it is spent;
+// what was granted altogether would tell neither. It is counted over all periods, so that it does not seem lost between
+// a period's end and its passing on to the next.
+func usageOf(periods []periodRow, opened, now time.Time) usageInfo {
+	var u usageInfo
+	_, end := plan.MonthlyPeriod(opened, now)
+	for _, p := range periods {
+		u.CreditCharacters += p.CreditLeft
+		if !p.Start.After(now) && p.End.After(now) {
+			u.Characters, u.PlaygroundCharacters, end = p.Characters, p.Playground, p.End
+		}
+	}
+	seconds := end.Unix()
+	u.PeriodEnd = &seconds
+	return u
+}
+
+// shownKeys has the oldest key first.
+func shownKeys(keys []keyRow) []apiKeyInfo {
+	slices.SortFunc(keys, func(a, b keyRow) int {
+		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.Masked, b.Masked))
+	})
+	shown := make([]apiKeyInfo, len(keys))
+	for i, k := range keys {
+		shown[i] = apiKeyInfo{Masked: k.Masked, Name: k.Name, CreatedAt: k.CreatedAt.Unix()}
+	}
+	return shown
 }
