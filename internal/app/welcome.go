@@ -19,6 +19,7 @@ func (a *App) Welcome(out io.Writer) {
 Recital is running.
 
   address      http://%[1]s
+  try it       http://%[1]s/docs
   admin        http://%[2]s  (recitalctl uses it)
   data folder  %[3]s
   API key      %[4]s
