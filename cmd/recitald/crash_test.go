@@ -105,13 +105,7 @@ func TestRecitaldGoesOnWhenEnginesAreKilled(t *testing.T) {
 	// then nobody gets less than all without seeing it, and all goes on
 	before := load.clean()
 	s.eventually(func() bool { return load.clean() >= before+enough })
-	attempts := load.stop()
-	whole.requireWhole(t, attempts)
-	requireFew(t, attempts)
-	books := s.requireSettledBooks()
-	books.requireFair(t, attempts)
-	books.requireAccountShows(t, customers...)
-	requireCounts(t, customers[0])
+	s.requireFewFailed(load, whole, customers...)
 }
 
 func TestACodecThatIsKilledCostsItsStreamsAlone(t *testing.T) {
@@ -159,16 +153,23 @@ func codecCostsItsStreamsAlone(t *testing.T, fail func(process, *testing.T)) {
 	requireCounts(t, c)
 }
 
-// requireFew checks that at most the requests that were at work when an engine was killed have failed.
-func requireFew(t *testing.T, attempts []attempt) {
-	t.Helper()
+// requireFewFailed ends a load, and checks that at most the requests that were at work when an engine failed have failed,
+// visibly, and that everything is counted.
+func (s *server) requireFewFailed(load *load, whole complete, customers ...customer) {
+	s.t.Helper()
+	attempts := load.stop()
+	whole.requireWhole(s.t, attempts)
 	failed := 0
 	for _, a := range attempts {
 		if !a.clean() {
 			failed++
 		}
 	}
-	require.LessOrEqual(t, failed, 2*2*len(everyKind()), "of %d requests", len(attempts))
+	require.LessOrEqual(s.t, failed, 2*2*len(everyKind()), "of %d requests", len(attempts))
+	books := s.requireSettledBooks()
+	books.requireFair(s.t, attempts)
+	books.requireAccountShows(s.t, customers...)
+	requireCounts(s.t, customers[0])
 }
 
 // requireCounts checks that the server serves, and counts what it serves.

@@ -32,9 +32,7 @@ func (c customer) asks(t *testing.T) int {
 func TestAKeyThatIsRevokedOnOneInstanceIsWorthNothingOnTheOther(t *testing.T) {
 	t.Parallel()
 	on := outsideServices(t)
-	here, there := on.launch(t), on.launch(t)
-	here.awaitRunning()
-	there.awaitRunning()
+	here, there := on.launchTwo(t)
 	for range 5 {
 		// given a key that the other instance knows well
 		c := here.openAccount("indie")
@@ -65,9 +63,7 @@ func TestWhatAKeyHasOpenedOnOneInstanceEndsWhenItIsRevokedOnTheOther(t *testing.
 	t.Parallel()
 	// given two sockets and a stream of a key
 	on := outsideServices(t)
-	here, there := on.launch(t), on.launch(t)
-	here.awaitRunning()
-	there.awaitRunning()
+	here, there := on.launchTwo(t)
 	c, stranger := here.openAccount("indie"), here.openAccount("indie")
 	there.eventually(func() bool { return c.at(there).asks(t) == 200 && stranger.at(there).asks(t) == 200 })
 	typed := c.at(there).talk(t, nil)

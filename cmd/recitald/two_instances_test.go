@@ -27,9 +27,7 @@ func TestTwoInstancesThatStartTogetherServeEachOthersWrites(t *testing.T) {
 	t.Parallel()
 	// given an empty log and an empty database, and two instances that start at the same moment
 	on := outsideServices(t)
-	first, second := on.launch(t), on.launch(t)
-	first.awaitRunning()
-	second.awaitRunning()
+	first, second := on.launchTwo(t)
 
 	// then both are ready, and neither has made a key, a node or a Postgres of its own
 	for _, s := range []*server{first, second} {
@@ -69,9 +67,7 @@ func TestTwoInstancesThatStartTogetherServeEachOthersWrites(t *testing.T) {
 func TestAReadOnOneInstanceWaitsForAWriteOnTheOther(t *testing.T) {
 	t.Parallel()
 	on := outsideServices(t)
-	first, second := on.launch(t), on.launch(t)
-	first.awaitRunning()
-	second.awaitRunning()
+	first, second := on.launchTwo(t)
 	for name, way := range map[string][2]*server{"one way": {first, second}, "the other way": {second, first}} {
 		t.Run(name, func(t *testing.T) {
 			c := way[0].openAccount("indie")
@@ -101,10 +97,9 @@ func TestAReadOnOneInstanceWaitsForAWriteOnTheOther(t *testing.T) {
 func TestOneInstanceCarriesOnWhenTheOtherIsKilled(t *testing.T) {
 	t.Parallel()
 	on := outsideServices(t)
-	running := []*server{on.launch(t), on.launch(t)}
-	running[0].awaitRunning()
-	running[1].awaitRunning()
-	c := running[0].openAccount("indie")
+	first, second := on.launchTwo(t)
+	running := []*server{first, second}
+	c := first.openAccount("indie")
 	var used int64
 
 	// One of the two feeds the read models, so each is killed once.
@@ -188,6 +183,15 @@ func outsideServices(t *testing.T) services {
 func (on services) launch(t *testing.T) *server {
 	t.Helper()
 	return on.launchIn(t, dataFolder(t))
+}
+
+// launchTwo starts two instances at the same moment, and returns when both run.
+func (on services) launchTwo(t *testing.T) (first, second *server) {
+	t.Helper()
+	first, second = on.launch(t), on.launch(t)
+	first.awaitRunning()
+	second.awaitRunning()
+	return first, second
 }
 
 func (on services) launchIn(t *testing.T, data string) *server {

@@ -63,6 +63,9 @@ func (e *CloseError) Error() string { return fmt.Sprintf("closing with %d: %v", 
 // Unwrap is the reason.
 func (e *CloseError) Unwrap() error { return e.Err }
 
+// ErrClosed says that the client has closed the socket. It is no io.EOF, which the end of anything else may be.
+var ErrClosed = errors.New("the client has closed the socket")
+
 // Why sockets end, as their clients are told.
 var (
 	errIdle        = &Error{Status: http.StatusRequestTimeout, Message: "Nothing was sent for too long"}
@@ -119,7 +122,7 @@ func (c *Conn) Draining() <-chan struct{} { return c.server.drained }
 var ErrGoingAway error = &CloseError{Code: CloseGoingAway, Err: errShutdown}
 
 // Read waits for the next message, which is text. It answers pings meanwhile. After an error there is nothing more to
-// read: the client has closed the socket (io.EOF), or the error is a reason to end it.
+// read: the client has closed the socket (ErrClosed), or the error is a reason to end it.
 func (c *Conn) Read() ([]byte, error) {
 	if err := c.awaitMore(); err != nil {
 		return nil, err
@@ -168,7 +171,7 @@ func (c *Conn) readError(err error) error {
 	var closed *websocket.CloseError
 	switch cause := context.Cause(c.visit.life); {
 	case errors.As(err, &closed) && closed.Code != websocket.CloseAbnormalClosure:
-		return io.EOF
+		return ErrClosed
 	case cause != nil:
 		return cause
 	}

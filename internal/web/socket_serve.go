@@ -3,7 +3,6 @@ package web
 import (
 	"context"
 	"errors"
-	"io"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -55,8 +54,8 @@ func (s *Server) converse(v *visit, e *endpoint, ws *websocket.Conn) {
 	c := &Conn{RequestID: v.RequestID, server: s, visit: v, ws: ws, raw: connOf(v.http), maxSize: int64(e.MaxBody)}
 	c.start()
 	err := c.run(e.socket)
-	if errors.Is(err, io.EOF) {
-		err = nil // the client has closed it
+	if errors.Is(err, ErrClosed) {
+		err = nil
 	}
 	told := answerTo(err)
 	if err != nil && told.internal {

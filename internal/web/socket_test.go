@@ -342,6 +342,15 @@ func TestAClientsPingIsAnswered(t *testing.T) {
 	require.Equal(t, "are you there", <-pong)
 }
 
+func TestTheEndOfSomethingElseIsNotTheClients(t *testing.T) {
+	s := sockets(t, web.Limits{}, func(context.Context, *web.Conn) error { return fmt.Errorf("encoding: %w", io.EOF) })
+	ws := s.dial(t)
+	_, _, err := ws.ReadMessage()
+	require.True(t, websocket.IsCloseError(err, web.CloseInternal), "%v", err)
+	require.NoError(t, s.Drain(t.Context()))
+	require.Contains(t, s.logs.String(), "socket failed")
+}
+
 func TestTheEndOfTheClientEndsTheHandler(t *testing.T) {
 	for name, c := range map[string]struct {
 		leave func(*websocket.Conn)
@@ -349,7 +358,7 @@ func TestTheEndOfTheClientEndsTheHandler(t *testing.T) {
 	}{
 		"with a close frame": {func(ws *websocket.Conn) {
 			_ = ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(1000, ""), time.Now().Add(patience))
-		}, "EOF"},
+		}, web.ErrClosed.Error()},
 		"without one": {func(ws *websocket.Conn) { ws.Close() }, "client has gone"},
 		"with a reset": {func(ws *websocket.Conn) {
 			_ = ws.NetConn().(*net.TCPConn).SetLinger(0)

@@ -5,7 +5,6 @@ package stream
 import (
 	"context"
 	"errors"
-	"io"
 	"net/http"
 	"sync"
 
@@ -78,7 +77,7 @@ func converse(ctx context.Context, f *frames, session *commands.Session) error {
 	return session.Speak(ctx, f)
 }
 
-// listen passes on what the client says. It always ends with an error: the client's end is io.EOF.
+// listen passes on what the client says. It always ends with an error: the client's end is web.ErrClosed.
 func listen(ctx context.Context, conn *web.Conn, session *commands.Session) error {
 	var p parser
 	for {
@@ -117,7 +116,7 @@ func carryOut(ctx context.Context, session *commands.Session, m message) error {
 // end closes the session in its dialect: an error is told before the close frame.
 func (f *frames) end(ctx context.Context, err error) error {
 	switch cause := context.Cause(ctx); {
-	case err == nil, errors.Is(err, io.EOF):
+	case err == nil, errors.Is(err, web.ErrClosed):
 		return err
 	case errors.Is(err, commands.ErrDrained):
 		return web.ErrGoingAway
