@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/recital-tts/recital/domain"
-	"github.com/recital-tts/recital/domain/usage"
+	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/internal/eventlog"
 )
 
@@ -25,8 +25,8 @@ type GrantedCredit struct {
 }
 
 // GrantCredit gives an account credit in its period of now. A grant of an id that the account had in this period or the
-// one before changes nothing; with other characters it is refused with usage.ErrOtherGrant. Without an id it gets one,
-// and is a grant of its own. Further errors: usage.ErrTooManyGrants, domain.Invalid, domain.NotFound.
+// one before changes nothing; with other characters it is refused with ledger.ErrOtherGrant. Without an id it gets one,
+// and is a grant of its own. Further errors: ledger.ErrTooManyGrants, domain.Invalid, domain.NotFound.
 func (l *Ledger) GrantCredit(ctx context.Context, account, grant string, characters int64, actor eventlog.Actor) (GrantedCredit, error) {
 	now := l.now().UTC()
 	if grant == "" {
@@ -44,7 +44,7 @@ func (l *Ledger) GrantCredit(ctx context.Context, account, grant string, charact
 	given, again := before.state.GrantOf(grant)
 	switch {
 	case again && given.Characters != characters:
-		return GrantedCredit{}, usage.ErrOtherGrant
+		return GrantedCredit{}, ledger.ErrOtherGrant
 	case again: // a repetition over the border of periods
 		done, err = l.look(ctx, period.stream, now)
 	default:
@@ -52,7 +52,7 @@ func (l *Ledger) GrantCredit(ctx context.Context, account, grant string, charact
 		// for a repetition.
 		done, err = l.submitNow(ctx, period, task{
 			order:    Order{Command: uuid.New(), Actor: actor, At: now},
-			commands: []decider[usage.State, usage.Event]{usage.Grant{Grant: grant, Characters: characters, At: now}},
+			commands: []decider[ledger.State, ledger.Event]{ledger.Grant{Grant: grant, Characters: characters, At: now}},
 		})
 	}
 	if err != nil {
@@ -107,7 +107,7 @@ func (l *Ledger) CarryCredit(ctx context.Context, stream string, cause uuid.UUID
 	order.Cause = cause
 	ended, err := l.submit(ctx, stream, task{
 		order:    order,
-		commands: []decider[usage.State, usage.Event]{usage.Carry{To: next.open.Start, At: now}},
+		commands: []decider[ledger.State, ledger.Event]{ledger.Carry{To: next.open.Start, At: now}},
 	})
 	if err != nil || ended.state.Carried == 0 {
 		return ended.position, err
@@ -127,7 +127,7 @@ func (l *Ledger) grantCarried(ctx context.Context, ended outcome, now time.Time)
 	order.Cause = eventlog.EventID(carriage(ended.stream, ended.state.CarriedTo), 0)
 	done, err := l.submitNow(ctx, to, task{
 		order:    order,
-		commands: []decider[usage.State, usage.Event]{usage.Grant{Grant: grant.String(), Characters: ended.state.Carried, From: &from, At: now}},
+		commands: []decider[ledger.State, ledger.Event]{ledger.Grant{Grant: grant.String(), Characters: ended.state.Carried, From: &from, At: now}},
 	})
 	return done.position, err
 }

@@ -14,34 +14,34 @@ import (
 
 	"github.com/recital-tts/recital/commands"
 	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/domain/plan"
-	"github.com/recital-tts/recital/domain/usage"
 	"github.com/recital-tts/recital/internal/eventlog"
 )
 
-func grant(t testing.TB, ledger *commands.Ledger, id, grant string, characters int64) commands.GrantedCredit {
+func grant(t testing.TB, keeper *commands.Ledger, id, grant string, characters int64) commands.GrantedCredit {
 	t.Helper()
-	granted, err := ledger.GrantCredit(t.Context(), id, grant, characters, operator)
+	granted, err := keeper.GrantCredit(t.Context(), id, grant, characters, operator)
 	assert.NoError(t, err)
 	return granted
 }
 
 // spend reserves and settles.
-func spend(t testing.TB, ledger *commands.Ledger, id string, characters int64) {
+func spend(t testing.TB, keeper *commands.Ledger, id string, characters int64) {
 	t.Helper()
-	settle(t, ledger, reserve(t, ledger, id, characters), characters)
+	settle(t, keeper, reserve(t, keeper, id, characters), characters)
 }
 
-func carry(t testing.TB, ledger *commands.Ledger, stream string) eventlog.Position {
+func carry(t testing.TB, keeper *commands.Ledger, stream string) eventlog.Position {
 	t.Helper()
-	position, err := ledger.CarryCredit(t.Context(), stream, uuid.New())
+	position, err := keeper.CarryCredit(t.Context(), stream, uuid.New())
 	assert.NoError(t, err)
 	return position
 }
 
-func requireNothingLeft(t *testing.T, ledger *commands.Ledger, id string) {
+func requireNothingLeft(t *testing.T, keeper *commands.Ledger, id string) {
 	t.Helper()
-	_, err := ledger.Reserve(t.Context(), id, 1, operator)
+	_, err := keeper.Reserve(t.Context(), id, 1, operator)
 	require.Equal(t, domain.PaymentRequired, domain.CodeOf(err), "%v", err)
 }
 
@@ -70,21 +70,21 @@ func TestAnAccountAtItsLimitGoesOnWithCredit(t *testing.T) {
 	// given a free account that has spent its plan
 	w := newWorld(t)
 	id := w.open("free")
-	ledger := w.ledger()
-	spend(t, ledger, id, freeLimit)
-	requireNothingLeft(t, ledger, id)
+	keeper := w.ledger()
+	spend(t, keeper, id, freeLimit)
+	requireNothingLeft(t, keeper, id)
 
 	// when an operator grants it credit
-	granted := grant(t, ledger, id, "spring", 100)
+	granted := grant(t, keeper, id, "spring", 100)
 	require.Equal(t, "spring", granted.Grant)
 	require.EqualValues(t, 100, granted.Left)
 	require.Positive(t, granted.Position.Compare(eventlog.Start()))
 
 	// then so much can be spoken, on each instance, and no more
 	spend(t, w.ledger(), id, 60)
-	spend(t, ledger, id, 40)
-	requireNothingLeft(t, ledger, id)
-	require.EqualValues(t, 7, grant(t, ledger, id, "", 7).Left)
+	spend(t, keeper, id, 40)
+	requireNothingLeft(t, keeper, id)
+	require.EqualValues(t, 7, grant(t, keeper, id, "", 7).Left)
 
 	events := w.decoded(w.stream(id))
 	last := events[len(events)-1]
@@ -95,37 +95,37 @@ func TestAnAccountAtItsLimitGoesOnWithCredit(t *testing.T) {
 func TestAReservationTellsTheAllowance(t *testing.T) {
 	w := newWorld(t)
 	id := w.open("free")
-	ledger := w.ledger()
+	keeper := w.ledger()
 	limit := int64(freeLimit)
-	first := reserve(t, ledger, id, 14_000)
-	require.Equal(t, usage.Allowance{Plan: plan.Free, Limit: &limit, Reserved: 14_000}, first.Allowance)
-	settle(t, ledger, first, 13_000)
+	first := reserve(t, keeper, id, 14_000)
+	require.Equal(t, ledger.Allowance{Plan: plan.Free, Limit: &limit, Reserved: 14_000}, first.Allowance)
+	settle(t, keeper, first, 13_000)
 	grant(t, w.ledger(), id, "g", 500) // by another instance
 
-	second := reserve(t, ledger, id, 2_100)
-	require.Equal(t, usage.Allowance{Plan: plan.Free, Limit: &limit, Settled: 13_000, Reserved: 2_100, Credit: 500}, second.Allowance)
+	second := reserve(t, keeper, id, 2_100)
+	require.Equal(t, ledger.Allowance{Plan: plan.Free, Limit: &limit, Settled: 13_000, Reserved: 2_100, Credit: 500}, second.Allowance)
 	remaining, limited := second.Allowance.Remaining()
 	require.True(t, limited)
 	require.EqualValues(t, 400, remaining)
 
-	unlimited := reserve(t, ledger, w.open("enterprise"), 7)
-	require.Equal(t, usage.Allowance{Plan: plan.Enterprise, Reserved: 7}, unlimited.Allowance)
+	unlimited := reserve(t, keeper, w.open("enterprise"), 7)
+	require.Equal(t, ledger.Allowance{Plan: plan.Enterprise, Reserved: 7}, unlimited.Allowance)
 }
 
 // Each of several commands that share an append has the allowance of its own moment.
 func TestReservationsThatShareAnAppendTellTheirOwnAllowances(t *testing.T) {
 	w := newWorld(t)
 	id := w.open("free")
-	ledger := w.ledger()
+	keeper := w.ledger()
 	release := w.log.hold()
 	var wait sync.WaitGroup
-	wait.Go(func() { reserve(t, ledger, id, 100) })
+	wait.Go(func() { reserve(t, keeper, id, 100) })
 	<-w.log.held
 	reserved := make(chan int64, 8)
 	for range cap(reserved) {
-		wait.Go(func() { reserved <- reserve(t, ledger, id, 100).Allowance.Reserved })
+		wait.Go(func() { reserved <- reserve(t, keeper, id, 100).Allowance.Reserved })
 	}
-	require.Eventually(t, func() bool { return ledger.Waiting(w.stream(id)) == cap(reserved) }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return keeper.Waiting(w.stream(id)) == cap(reserved) }, patience, time.Millisecond)
 	release()
 	wait.Wait()
 	close(reserved)
@@ -151,9 +151,9 @@ func TestAGrantCountsOnceHoweverOftenItIsGiven(t *testing.T) {
 	require.EqualValues(t, 1_000, w.books(id).Credit)
 
 	// and asked for it with other characters, they refuse
-	for _, ledger := range ledgers {
-		_, err := ledger.GrantCredit(t.Context(), id, "once", 999, operator)
-		require.ErrorIs(t, err, usage.ErrOtherGrant)
+	for _, keeper := range ledgers {
+		_, err := keeper.GrantCredit(t.Context(), id, "once", 999, operator)
+		require.ErrorIs(t, err, ledger.ErrOtherGrant)
 	}
 
 	// while grants without an id are each one of their own
@@ -172,7 +172,7 @@ func TestAnInstanceThatIsBehindGrantsTheSameWithOtherCharacters(t *testing.T) {
 
 	// when the other one is asked for it with another number, then it learns of it
 	_, err := second.GrantCredit(t.Context(), id, "g", 200, operator)
-	require.ErrorIs(t, err, usage.ErrOtherGrant)
+	require.ErrorIs(t, err, ledger.ErrOtherGrant)
 	require.EqualValues(t, 100, w.books(id).Credit)
 }
 
@@ -184,13 +184,13 @@ func TestAGrantThatIsRepeatedInTheNextPeriodCountsOnce(t *testing.T) {
 	old := w.nextPeriod(id)
 
 	// when it is repeated, before its credit was carried on and after, then it is not given again
-	for _, ledger := range []*commands.Ledger{w.ledger(), w.ledger()} {
-		again := grant(t, ledger, id, "once", 1_000)
+	for _, keeper := range []*commands.Ledger{w.ledger(), w.ledger()} {
+		again := grant(t, keeper, id, "once", 1_000)
 		require.EqualValues(t, 1_000, again.Left)
 		require.Positive(t, again.Position.Compare(eventlog.Start()))
-		_, err := ledger.GrantCredit(t.Context(), id, "once", 7, operator)
-		require.ErrorIs(t, err, usage.ErrOtherGrant)
-		carry(t, ledger, old)
+		_, err := keeper.GrantCredit(t.Context(), id, "once", 7, operator)
+		require.ErrorIs(t, err, ledger.ErrOtherGrant)
+		carry(t, keeper, old)
 	}
 	require.EqualValues(t, 1_000, w.books(id).CreditLeft())
 }
@@ -198,7 +198,7 @@ func TestAGrantThatIsRepeatedInTheNextPeriodCountsOnce(t *testing.T) {
 func TestGrantsThatAreRefused(t *testing.T) {
 	w := newWorld(t)
 	id := w.open("free")
-	ledger := w.ledger()
+	keeper := w.ledger()
 	for name, c := range map[string]struct {
 		account, grant string
 		characters     int64
@@ -212,7 +212,7 @@ func TestGrantsThatAreRefused(t *testing.T) {
 		"too long an id":                 {id, strings.Repeat("g", 65), 1, domain.Invalid},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := ledger.GrantCredit(t.Context(), c.account, c.grant, c.characters, operator)
+			_, err := keeper.GrantCredit(t.Context(), c.account, c.grant, c.characters, operator)
 			require.Equal(t, c.code, domain.CodeOf(err), "%v", err)
 		})
 	}
@@ -222,20 +222,20 @@ func TestGrantsThatAreRefused(t *testing.T) {
 func TestAnAccountHasOnlySoManyGrants(t *testing.T) {
 	w := newWorld(t)
 	id := w.open("free")
-	ledger := w.ledger()
+	keeper := w.ledger()
 	const atOnce = 8
 	var wait sync.WaitGroup
 	for first := range atOnce {
 		wait.Go(func() {
-			for i := first; i < usage.MaxGrants; i += atOnce {
-				grant(t, ledger, id, fmt.Sprint("g", i), 1)
+			for i := first; i < ledger.MaxGrants; i += atOnce {
+				grant(t, keeper, id, fmt.Sprint("g", i), 1)
 			}
 		})
 	}
 	wait.Wait()
-	_, err := ledger.GrantCredit(t.Context(), id, "one-more", 1, operator)
-	require.ErrorIs(t, err, usage.ErrTooManyGrants)
-	require.EqualValues(t, usage.MaxGrants, grant(t, w.ledger(), id, "g5", 1).Left, "one of them again, on another instance")
+	_, err := keeper.GrantCredit(t.Context(), id, "one-more", 1, operator)
+	require.ErrorIs(t, err, ledger.ErrTooManyGrants)
+	require.EqualValues(t, ledger.MaxGrants, grant(t, w.ledger(), id, "g5", 1).Left, "one of them again, on another instance")
 	require.Positive(t, w.books(id).sums, "all of them fit into a sum")
 }
 
@@ -243,11 +243,11 @@ func TestCreditGoesOnToTheNextPeriod(t *testing.T) {
 	// given a period that ends with credit left
 	w := newWorld(t)
 	id := w.open("free")
-	ledger := w.ledger()
-	grant(t, ledger, id, "g", 1_000)
-	spend(t, ledger, id, freeLimit+400)
+	keeper := w.ledger()
+	grant(t, keeper, id, "g", 1_000)
+	spend(t, keeper, id, freeLimit+400)
 	first := w.stream(id)
-	_, err := ledger.CarryCredit(t.Context(), first, uuid.New())
+	_, err := keeper.CarryCredit(t.Context(), first, uuid.New())
 	require.Error(t, err, "it is not over yet")
 	old := w.nextPeriod(id)
 
@@ -255,9 +255,9 @@ func TestCreditGoesOnToTheNextPeriod(t *testing.T) {
 	cause := uuid.New()
 	var wait sync.WaitGroup
 	for range 3 {
-		ledger := w.ledger()
+		keeper := w.ledger()
 		wait.Go(func() {
-			_, err := ledger.CarryCredit(t.Context(), old, cause)
+			_, err := keeper.CarryCredit(t.Context(), old, cause)
 			assert.NoError(t, err)
 		})
 	}
@@ -270,16 +270,16 @@ func TestCreditGoesOnToTheNextPeriod(t *testing.T) {
 	require.EqualValues(t, 600, b.CreditLeft())
 	require.Zero(t, w.booksOf(old).CreditLeft())
 	spend(t, w.ledger(), id, freeLimit+600)
-	requireNothingLeft(t, ledger, id)
+	requireNothingLeft(t, keeper, id)
 
 	// and the events name their causes
 	ends := w.decoded(old)
 	end := ends[len(ends)-1]
-	require.IsType(t, usage.CreditCarried{}, end.Event)
+	require.IsType(t, ledger.CreditCarried{}, end.Event)
 	require.Equal(t, cause, end.Meta.CausationID)
 	require.Equal(t, eventlog.ActorSystem, end.Meta.Actor.Kind)
 	granted := w.decoded(w.stream(id))[1]
-	require.IsType(t, usage.CreditGranted{}, granted.Event)
+	require.IsType(t, ledger.CreditGranted{}, granted.Event)
 	require.Equal(t, end.ID, granted.Meta.CausationID)
 	require.Equal(t, eventlog.ActorSystem, granted.Meta.Actor.Kind)
 	require.Equal(t, granted.Position, position)
@@ -288,11 +288,11 @@ func TestCreditGoesOnToTheNextPeriod(t *testing.T) {
 func TestAPeriodWithoutARestEndsAllTheSame(t *testing.T) {
 	w := newWorld(t)
 	id := w.open("free")
-	ledger := w.ledger()
-	grant(t, ledger, id, "g", 1_000)
-	spend(t, ledger, id, freeLimit+1_000)
+	keeper := w.ledger()
+	grant(t, keeper, id, "g", 1_000)
+	spend(t, keeper, id, freeLimit+1_000)
 	old := w.nextPeriod(id)
-	position := carry(t, ledger, old)
+	position := carry(t, keeper, old)
 	require.True(t, w.booksOf(old).Over())
 	require.Equal(t, position, carry(t, w.ledger(), old))
 	require.Empty(t, w.books(id).events, "and costs the next one nothing")
@@ -302,24 +302,24 @@ func TestCreditWaitsForOpenReservations(t *testing.T) {
 	// given a reply that goes on over the end of the period
 	w := newWorld(t)
 	id := w.open("free")
-	ledger := w.ledger()
-	grant(t, ledger, id, "g", 1_000)
-	spend(t, ledger, id, freeLimit)
+	keeper := w.ledger()
+	grant(t, keeper, id, "g", 1_000)
+	spend(t, keeper, id, freeLimit)
 	old := w.stream(id)
 	w.clock.advance(31*24*time.Hour - time.Second)
-	long := reserve(t, ledger, id, 800)
+	long := reserve(t, keeper, id, 800)
 	w.clock.advance(time.Minute)
 
 	// when its credit is to be carried on, then that waits for the reply
-	position := carry(t, ledger, old)
+	position := carry(t, keeper, old)
 	require.False(t, w.booksOf(old).Over())
 	require.Empty(t, w.books(id).events)
 	last := w.decoded(old)
 	require.Equal(t, last[len(last)-1].Position, position, "whoever waits for the list sees the reservation in it")
 
 	// and then what it has left is carried
-	settle(t, ledger, long, 300)
-	carry(t, ledger, old)
+	settle(t, keeper, long, 300)
+	carry(t, keeper, old)
 	require.EqualValues(t, 700, w.books(id).Credit)
 
 	// but a reply of a recitald that was killed holds it up no longer than it lasts
@@ -327,20 +327,20 @@ func TestCreditWaitsForOpenReservations(t *testing.T) {
 	reserve(t, killed, id, 1)
 	killed.Close()
 	old = w.nextPeriod(id)
-	carry(t, ledger, old)
+	carry(t, keeper, old)
 	require.EqualValues(t, 700, w.books(id).Credit)
 }
 
 func TestTheCreditOfAnAccountThatWasIdleForAYear(t *testing.T) {
 	w := newWorld(t)
 	id := w.open("pro")
-	ledger := w.ledger()
-	grant(t, ledger, id, "g", 1_000)
+	keeper := w.ledger()
+	grant(t, keeper, id, "g", 1_000)
 	old := w.stream(id)
 	for range 12 {
 		w.nextPeriod(id)
 	}
-	carry(t, ledger, old)
+	carry(t, keeper, old)
 	require.EqualValues(t, 1_000, w.books(id).CreditLeft())
 }
 
@@ -457,13 +457,13 @@ func TestCreditIsRememberedInSums(t *testing.T) {
 	// given an account with credit and a long history
 	w := newWorld(t)
 	id := w.open("free")
-	ledger := w.ledger()
-	grant(t, ledger, id, "g", 1_000)
+	keeper := w.ledger()
+	grant(t, keeper, id, "g", 1_000)
 	var wait sync.WaitGroup
 	for range 64 {
 		wait.Go(func() {
 			for range 10 {
-				settle(t, ledger, reserve(t, ledger, id, 1), 1)
+				settle(t, keeper, reserve(t, keeper, id, 1), 1)
 			}
 		})
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/commands"
-	"github.com/recital-tts/recital/domain/usage"
+	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/todo"
 )
@@ -21,7 +21,7 @@ func (w *world) expiries(stream string) map[string]eventlog.Decoded {
 		require.NoError(w.t, err)
 		decoded, err := w.journal.Registry.Decode(recorded)
 		require.NoError(w.t, err)
-		if e, ok := decoded.Event.(usage.Expired); ok {
+		if e, ok := decoded.Event.(ledger.Expired); ok {
 			require.NotContains(w.t, found, e.Reservation)
 			found[e.Reservation] = decoded
 		}
@@ -31,9 +31,9 @@ func (w *world) expiries(stream string) map[string]eventlog.Decoded {
 
 // The to-do worker and the next command on a period write the same events, which name their cause.
 func TestAnExpiryNamesItsCauseAndIsTheSameHoweverItComesAbout(t *testing.T) {
-	for name, end := range map[string]func(t *testing.T, ledger *commands.Ledger, w *world, id string){
-		"by the worker":           func(t *testing.T, ledger *commands.Ledger, w *world, id string) { expire(t, ledger, w.stream(id)) },
-		"by the next reservation": func(t *testing.T, ledger *commands.Ledger, _ *world, id string) { reserve(t, ledger, id, 1) },
+	for name, end := range map[string]func(t *testing.T, keeper *commands.Ledger, w *world, id string){
+		"by the worker":           func(t *testing.T, keeper *commands.Ledger, w *world, id string) { expire(t, keeper, w.stream(id)) },
+		"by the next reservation": func(t *testing.T, keeper *commands.Ledger, _ *world, id string) { reserve(t, keeper, id, 1) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			// given two reservations of an instance that is gone
@@ -76,9 +76,9 @@ func TestInstancesThatExpireTheSameAtOnce(t *testing.T) {
 
 	// when three instances expire them, each for many items of the list
 	for range 3 {
-		ledger := w.ledger()
+		keeper := w.ledger()
 		for range 20 {
-			wait.Go(func() { expire(t, ledger, w.stream(id)) })
+			wait.Go(func() { expire(t, keeper, w.stream(id)) })
 		}
 	}
 	wait.Wait()
@@ -91,9 +91,9 @@ func TestInstancesThatExpireTheSameAtOnce(t *testing.T) {
 func TestAReservationThatNoLedgerMadeExpiresToo(t *testing.T) {
 	w := newWorld(t)
 	id := w.open("free")
-	ledger := w.ledger()
-	reserve(t, ledger, id, 1)
-	w.other(w.stream(id), 1, usage.Reserved{Account: id, Reservation: "by hand", Characters: 2, At: w.clock.Now(), ExpiresAt: w.clock.Now()})
-	require.NotZero(t, expire(t, ledger, w.stream(id)))
+	keeper := w.ledger()
+	reserve(t, keeper, id, 1)
+	w.other(w.stream(id), 1, ledger.Reserved{Account: id, Reservation: "by hand", Characters: 2, At: w.clock.Now(), ExpiresAt: w.clock.Now()})
+	require.NotZero(t, expire(t, keeper, w.stream(id)))
 	require.NotEqual(t, uuid.Nil, w.expiries(w.stream(id))["by hand"].Meta.CausationID)
 }

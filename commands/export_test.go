@@ -3,7 +3,7 @@ package commands
 import (
 	"io"
 
-	"github.com/recital-tts/recital/domain/usage"
+	"github.com/recital-tts/recital/domain/ledger"
 )
 
 // Waiting counts the commands that wait for an append of others.
@@ -17,13 +17,13 @@ func (l *Ledger) Waiting(stream string) int {
 }
 
 // State is what a Ledger that is at rest knows of a stream.
-func (l *Ledger) State(stream string) usage.State {
+func (l *Ledger) State(stream string) ledger.State {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if q, ok := l.idle.Get(stream); ok {
 		return q.state
 	}
-	return usage.State{}
+	return ledger.State{}
 }
 
 // DrawFrom makes keys come from a source.

@@ -12,8 +12,8 @@ import (
 
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/domain/plan"
-	"github.com/recital-tts/recital/domain/usage"
 	"github.com/recital-tts/recital/internal/eventlog"
 )
 
@@ -43,7 +43,7 @@ type Ledger struct {
 
 type accountPeriod struct {
 	stream string
-	open   usage.OpenPeriod
+	open   ledger.OpenPeriod
 }
 
 // Reservation is a number of characters set aside for a reply.
@@ -54,7 +54,7 @@ type Reservation struct {
 	Actor      eventlog.Actor
 	// Allowance is the account's right after the reservation, which it counts as reserved. What other instances did
 	// meanwhile is in it, too; what others did later is not.
-	Allowance usage.Allowance
+	Allowance ledger.Allowance
 	stream    string
 }
 
@@ -92,10 +92,10 @@ func (l *Ledger) Reserve(ctx context.Context, account string, characters int64, 
 		return Reservation{}, err
 	}
 	r := Reservation{ID: uuid.New(), Account: account, Characters: characters, Actor: actor}
-	reserve := usage.Reserve{Reservation: r.ID.String(), Characters: characters, At: now, ExpiresAt: now.Add(l.longest)}
+	reserve := ledger.Reserve{Reservation: r.ID.String(), Characters: characters, At: now, ExpiresAt: now.Add(l.longest)}
 	done, err := l.submitNow(ctx, period, task{
 		order:    Order{Command: r.ID, Correlation: r.ID, Actor: actor, At: now},
-		commands: []decider[usage.State, usage.Event]{reserve},
+		commands: []decider[ledger.State, ledger.Event]{reserve},
 	})
 	if refused(err) {
 		return Reservation{}, err
@@ -109,9 +109,9 @@ func (l *Ledger) Reserve(ctx context.Context, account string, characters int64, 
 func (l *Ledger) submitNow(ctx context.Context, period accountPeriod, t task) (outcome, error) {
 	then := t.commands
 	for {
-		t.commands = append([]decider[usage.State, usage.Event]{period.open}, then...)
+		t.commands = append([]decider[ledger.State, ledger.Event]{period.open}, then...)
 		done, err := l.submit(ctx, period.stream, t)
-		if !errors.Is(err, usage.ErrOver) {
+		if !errors.Is(err, ledger.ErrOver) {
 			return done, err
 		}
 		if period, err = l.periodAt(ctx, period.open.Account, done.state.CarriedTo); err != nil {
@@ -150,7 +150,7 @@ func (l *Ledger) settlement(r Reservation, characters int64) task {
 		// An id of its own: with one that derives from the reservation, the log would take a second settlement with
 		// another number, of an instance that is behind, for a repetition of the first.
 		order:    Order{Command: uuid.New(), Correlation: r.ID, Actor: r.Actor, At: now},
-		commands: []decider[usage.State, usage.Event]{usage.Settle{Reservation: r.ID.String(), Characters: characters, At: now}},
+		commands: []decider[ledger.State, ledger.Event]{ledger.Settle{Reservation: r.ID.String(), Characters: characters, At: now}},
 	}
 }
 
@@ -182,7 +182,7 @@ func (l *Ledger) periodAt(ctx context.Context, id string, at time.Time) (account
 	begin, end := plan.MonthlyPeriod(state.OpenedAt, at)
 	return accountPeriod{
 		stream: usageStream(id, begin),
-		open:   usage.OpenPeriod{Account: id, Plan: terms, Start: begin, End: end},
+		open:   ledger.OpenPeriod{Account: id, Plan: terms, Start: begin, End: end},
 	}, nil
 }
 

@@ -30,7 +30,7 @@ const (
 
 // instance is a recitald with replies under way.
 type instance struct {
-	ledger  *commands.Ledger
+	keeper  *commands.Ledger
 	dead    atomic.Bool
 	replies sync.WaitGroup
 }
@@ -62,9 +62,9 @@ func (f *fleet) replace(old *instance) {
 	}
 	f.now = &instance{}
 	journal := commands.Journal{Log: &brittle{Log: f.w.journal.Log, fleet: f, instance: f.now}, Registry: f.w.journal.Registry}
-	ledger, err := commands.NewLedger(journal, f.w.clock.Now, longest)
+	keeper, err := commands.NewLedger(journal, f.w.clock.Now, longest)
 	require.NoError(f.w.t, err)
-	f.now.ledger = ledger
+	f.now.keeper = keeper
 	f.all = append(f.all, f.now)
 }
 
@@ -85,7 +85,7 @@ func (f *fleet) drain(i *instance) {
 	f.replace(i)
 	f.drains.Go(func() {
 		i.replies.Wait()
-		i.ledger.Close()
+		i.keeper.Close()
 	})
 }
 
@@ -99,7 +99,7 @@ func (f *fleet) close() {
 		}
 		next := f.all[n]
 		f.mu.Unlock()
-		next.ledger.Close()
+		next.keeper.Close()
 	}
 	f.drains.Wait()
 }
@@ -173,20 +173,20 @@ func (a *receipts) speak(t assert.TestingT, f *fleet, id string, s stream) {
 	defer i.replies.Done()
 	ctx, cancel := context.WithTimeout(context.Background(), s.patience)
 	defer cancel()
-	r, err := i.ledger.Reserve(ctx, id, s.characters, operator)
+	r, err := i.keeper.Reserve(ctx, id, s.characters, operator)
 	switch {
 	case domain.CodeOf(err) == domain.PaymentRequired:
 		assert.Zero(t, r)
 		return
 	case err != nil:
-		i.ledger.GiveBack(r)
+		i.keeper.GiveBack(r)
 		a.note(r, 0, false)
 		return
 	case i.dead.Load():
 		a.note(r, s.handedOver, false)
 		return
 	}
-	_, err = i.ledger.Settle(context.Background(), r, s.handedOver)
+	_, err = i.keeper.Settle(context.Background(), r, s.handedOver)
 	a.note(r, s.handedOver, err == nil)
 }
 
@@ -222,7 +222,7 @@ func TestAnyMishapsCountWhatWasHandedOver(t *testing.T) {
 		wait.Go(func() {
 			for acknowledged := false; !acknowledged; {
 				i := f.begin()
-				_, err := i.ledger.GrantCredit(context.Background(), id, "grant", credit, operator)
+				_, err := i.keeper.GrantCredit(context.Background(), id, "grant", credit, operator)
 				acknowledged = err == nil
 				i.replies.Done()
 			}

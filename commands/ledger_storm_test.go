@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/commands"
-	"github.com/recital-tts/recital/domain/usage"
+	"github.com/recital-tts/recital/domain/ledger"
 )
 
 const streamsAtOnce = 64
@@ -18,10 +18,10 @@ func atOnce(t *testing.T, id string, replies int, ledgers ...*commands.Ledger) {
 	t.Helper()
 	var wait sync.WaitGroup
 	for i := range streamsAtOnce {
-		ledger := ledgers[i%len(ledgers)]
+		keeper := ledgers[i%len(ledgers)]
 		wait.Go(func() {
 			for range replies {
-				settle(t, ledger, reserve(t, ledger, id, 10), 7)
+				settle(t, keeper, reserve(t, keeper, id, 10), 7)
 			}
 		})
 	}
@@ -72,7 +72,7 @@ func TestAMonthOfHeavyUseIsReadInBoundedTime(t *testing.T) {
 		cold := w.newLedger()
 		settle(t, cold, reserve(t, cold, id, 10), 7)
 		cold.Close()
-		require.LessOrEqual(t, w.log.reads.Load(), int64(usage.SumEvery+open))
+		require.LessOrEqual(t, w.log.reads.Load(), int64(ledger.SumEvery+open))
 	}
 	b := w.books(id)
 	t.Logf("%d events, %d sums", len(b.events), b.sums)

@@ -15,7 +15,7 @@ import (
 	"github.com/recital-tts/recital/commands"
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/account"
-	"github.com/recital-tts/recital/domain/usage"
+	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/eventnode/nodetest"
 )
@@ -24,23 +24,23 @@ const freeLimit = 15_000
 
 func isConflict(err error) bool { return errors.As(err, new(*eventlog.ConflictError)) }
 
-func reserve(t testing.TB, ledger *commands.Ledger, id string, characters int64) commands.Reservation {
+func reserve(t testing.TB, keeper *commands.Ledger, id string, characters int64) commands.Reservation {
 	t.Helper()
-	r, err := ledger.Reserve(t.Context(), id, characters, operator)
+	r, err := keeper.Reserve(t.Context(), id, characters, operator)
 	assert.NoError(t, err)
 	return r
 }
 
-func settle(t testing.TB, ledger *commands.Ledger, r commands.Reservation, characters int64) eventlog.Position {
+func settle(t testing.TB, keeper *commands.Ledger, r commands.Reservation, characters int64) eventlog.Position {
 	t.Helper()
-	position, err := ledger.Settle(t.Context(), r, characters)
+	position, err := keeper.Settle(t.Context(), r, characters)
 	assert.NoError(t, err)
 	return position
 }
 
-func expire(t testing.TB, ledger *commands.Ledger, stream string) eventlog.Position {
+func expire(t testing.TB, keeper *commands.Ledger, stream string) eventlog.Position {
 	t.Helper()
-	position, err := ledger.Expire(t.Context(), stream)
+	position, err := keeper.Expire(t.Context(), stream)
 	require.NoError(t, err)
 	return position
 }
@@ -50,18 +50,18 @@ func TestCommandsOfOneAccountShareAppends(t *testing.T) {
 	const replies = 64
 	w := newWorld(t)
 	id := w.open("enterprise")
-	ledger := w.ledger()
-	reserve(t, ledger, id, 1)
+	keeper := w.ledger()
+	reserve(t, keeper, id, 1)
 	release := w.log.hold()
 	var wait sync.WaitGroup
-	wait.Go(func() { reserve(t, ledger, id, 1) })
+	wait.Go(func() { reserve(t, keeper, id, 1) })
 	<-w.log.held
 	before := w.log.appends.Load()
 	reservations := make([]commands.Reservation, replies)
 	for i := range replies {
-		wait.Go(func() { reservations[i] = reserve(t, ledger, id, 100) })
+		wait.Go(func() { reservations[i] = reserve(t, keeper, id, 100) })
 	}
-	require.Eventually(t, func() bool { return ledger.Waiting(w.stream(id)) == replies }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return keeper.Waiting(w.stream(id)) == replies }, patience, time.Millisecond)
 
 	// when it ends, then they share one append
 	release()
@@ -70,7 +70,7 @@ func TestCommandsOfOneAccountShareAppends(t *testing.T) {
 
 	// and all of them settle, without a conflict
 	for i := range replies {
-		wait.Go(func() { settle(t, ledger, reservations[i], int64(i)) })
+		wait.Go(func() { settle(t, keeper, reservations[i], int64(i)) })
 	}
 	wait.Wait()
 	require.Zero(t, w.log.conflicts.Load())
@@ -154,19 +154,19 @@ func TestARefusedCommandCostsOthersNothing(t *testing.T) {
 	// given commands that wait for the same append: one fits, one does not, one settles
 	w := newWorld(t)
 	id := w.open("free")
-	ledger := w.ledger()
-	r := reserve(t, ledger, id, 10_000)
+	keeper := w.ledger()
+	r := reserve(t, keeper, id, 10_000)
 	release := w.log.hold()
 	var wait sync.WaitGroup
-	wait.Go(func() { reserve(t, ledger, id, 1) })
+	wait.Go(func() { reserve(t, keeper, id, 1) })
 	<-w.log.held
-	wait.Go(func() { reserve(t, ledger, id, 4_000) })
+	wait.Go(func() { reserve(t, keeper, id, 4_000) })
 	wait.Go(func() {
-		_, err := ledger.Reserve(t.Context(), id, 14_500, operator)
+		_, err := keeper.Reserve(t.Context(), id, 14_500, operator)
 		assert.Equal(t, domain.PaymentRequired, domain.CodeOf(err))
 	})
-	wait.Go(func() { settle(t, ledger, r, 9_000) })
-	require.Eventually(t, func() bool { return ledger.Waiting(w.stream(id)) == 3 }, patience, time.Millisecond)
+	wait.Go(func() { settle(t, keeper, r, 9_000) })
+	require.Eventually(t, func() bool { return keeper.Waiting(w.stream(id)) == 3 }, patience, time.Millisecond)
 
 	release()
 	wait.Wait()
@@ -179,25 +179,25 @@ func TestACommandWhoseCallerHasGoneDoesNothing(t *testing.T) {
 	// given a command that waits for its turn
 	w := newWorld(t)
 	id := w.open("free")
-	ledger := w.ledger()
+	keeper := w.ledger()
 	release := w.log.hold()
 	var wait sync.WaitGroup
-	wait.Go(func() { reserve(t, ledger, id, 1) })
+	wait.Go(func() { reserve(t, keeper, id, 1) })
 	<-w.log.held
 	ctx, leave := context.WithCancel(t.Context())
 	gone := make(chan error, 1)
 	go func() {
-		_, err := ledger.Reserve(ctx, id, 1000, operator)
+		_, err := keeper.Reserve(ctx, id, 1000, operator)
 		gone <- err
 	}()
-	require.Eventually(t, func() bool { return ledger.Waiting(w.stream(id)) == 1 }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return keeper.Waiting(w.stream(id)) == 1 }, patience, time.Millisecond)
 
 	// when its caller leaves, then the caller does not wait, and nothing is reserved
 	leave()
 	require.ErrorIs(t, <-gone, context.Canceled)
 	release()
 	wait.Wait()
-	ledger.Close()
+	keeper.Close()
 	require.EqualValues(t, 1, w.books(id).Reserved)
 }
 
@@ -205,10 +205,10 @@ func TestAReservationExpires(t *testing.T) {
 	// given two reservations, the second one a minute later
 	w := newWorld(t)
 	id := w.open("free")
-	ledger := w.ledger()
-	r := reserve(t, ledger, id, 10_000)
+	keeper := w.ledger()
+	r := reserve(t, keeper, id, 10_000)
 	w.clock.advance(time.Minute)
-	young := reserve(t, ledger, id, 5_000)
+	young := reserve(t, keeper, id, 5_000)
 
 	// when the first one's time is over, then the next command has its characters, on another instance too
 	w.clock.advance(longest - time.Minute)
@@ -216,28 +216,28 @@ func TestAReservationExpires(t *testing.T) {
 
 	// and settling it late changes nothing
 	appends := w.log.appends.Load()
-	position := settle(t, ledger, r, 10_000)
+	position := settle(t, keeper, r, 10_000)
 	require.Equal(t, appends, w.log.appends.Load())
 	require.Positive(t, position.Compare(eventlog.Start()), "there is a position to wait for all the same")
-	settle(t, ledger, young, 4_000)
-	settle(t, ledger, next, 1)
-	settle(t, ledger, next, 1)
+	settle(t, keeper, young, 4_000)
+	settle(t, keeper, next, 1)
+	settle(t, keeper, next, 1)
 	require.EqualValues(t, 4_001, w.books(id).Settled)
 }
 
 func TestExpireEndsWhatIsDue(t *testing.T) {
 	w := newWorld(t)
 	id := w.open("free")
-	ledger := w.ledger()
-	reserve(t, ledger, id, 10_000)
+	keeper := w.ledger()
+	reserve(t, keeper, id, 10_000)
 	w.clock.advance(longest - 1)
-	expire(t, ledger, w.stream(id))
+	expire(t, keeper, w.stream(id))
 	require.Len(t, w.books(id).Open, 1)
 
 	w.clock.advance(1)
-	ended := expire(t, ledger, w.stream(id))
+	ended := expire(t, keeper, w.stream(id))
 	require.Empty(t, w.books(id).Open)
-	require.Equal(t, ended, expire(t, ledger, w.stream(id)), "again")
+	require.Equal(t, ended, expire(t, keeper, w.stream(id)), "again")
 	require.Len(t, w.books(id).ended, 1)
 }
 
@@ -252,7 +252,7 @@ func TestMoreExpiresThanOneAppendTakes(t *testing.T) {
 	for range open / 500 {
 		events := make([]any, 500)
 		for i := range events {
-			events[i] = usage.Reserved{Account: id, Reservation: uuid.NewString(), Characters: 2, At: w.clock.Now(), ExpiresAt: w.clock.Now().Add(longest)}
+			events[i] = ledger.Reserved{Account: id, Reservation: uuid.NewString(), Characters: 2, At: w.clock.Now(), ExpiresAt: w.clock.Now().Add(longest)}
 		}
 		at = w.other(w.stream(id), at, events...)
 	}
@@ -269,13 +269,13 @@ func TestASumBoundsWhatIsRead(t *testing.T) {
 	// given an account with a long history
 	w := newWorld(t)
 	id := w.open("enterprise")
-	ledger := w.ledger()
-	held := reserve(t, ledger, id, 77)
+	keeper := w.ledger()
+	held := reserve(t, keeper, id, 77)
 	var wait sync.WaitGroup
 	for range 64 {
 		wait.Go(func() {
 			for range 20 {
-				settle(t, ledger, reserve(t, ledger, id, 10), 7)
+				settle(t, keeper, reserve(t, keeper, id, 10), 7)
 			}
 		})
 	}
@@ -283,7 +283,7 @@ func TestASumBoundsWhatIsRead(t *testing.T) {
 	b := w.books(id)
 	require.EqualValues(t, 64*20*7, b.Settled)
 	require.Positive(t, b.sums)
-	require.Greater(t, len(b.events), 2*usage.SumEvery)
+	require.Greater(t, len(b.events), 2*ledger.SumEvery)
 
 	// when an instance starts, then it reads back to the last sum only, and knows the same
 	w.log.reads.Store(0)
@@ -291,7 +291,7 @@ func TestASumBoundsWhatIsRead(t *testing.T) {
 	settle(t, cold, held, 70)
 	cold.Close()
 	require.LessOrEqual(t, w.log.reads.Load(), int64(b.SinceSum+1))
-	require.Less(t, b.SinceSum, usage.SumEvery)
+	require.Less(t, b.SinceSum, ledger.SumEvery)
 	b = w.books(id)
 	require.EqualValues(t, 64*20*7+70, b.Settled)
 	require.Empty(t, b.Open)
@@ -307,16 +307,16 @@ func TestAnAccountThatDoesNotExist(t *testing.T) {
 func TestTheNextPeriodStartsAnew(t *testing.T) {
 	w := newWorld(t)
 	id := w.open("free")
-	ledger := w.ledger()
-	r := reserve(t, ledger, id, freeLimit)
+	keeper := w.ledger()
+	r := reserve(t, keeper, id, freeLimit)
 	before := w.stream(id)
 
 	w.clock.advance(31 * 24 * time.Hour)
 	require.NotEqual(t, before, w.stream(id))
-	reserve(t, ledger, id, freeLimit)
+	reserve(t, keeper, id, freeLimit)
 	require.EqualValues(t, freeLimit, w.books(id).Reserved)
 
-	settle(t, ledger, r, freeLimit) // its own period is over, and so is its time
+	settle(t, keeper, r, freeLimit) // its own period is over, and so is its time
 	require.Zero(t, w.books(id).Settled)
 }
 
@@ -326,17 +326,17 @@ func TestAnOutageOfTheLog(t *testing.T) {
 	node := nodetest.Open(t, dir)
 	w := newWorldOn(t, nodetest.Socket(dir))
 	id := w.open("free")
-	ledger := w.ledger()
-	r := reserve(t, ledger, id, 1_000)
+	keeper := w.ledger()
+	r := reserve(t, keeper, id, 1_000)
 	require.NoError(t, node.Close())
 
 	for range 8 {
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-		_, err := ledger.Settle(ctx, r, 1_000)
+		_, err := keeper.Settle(ctx, r, 1_000)
 		cancel()
 		require.True(t, errors.Is(err, eventlog.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded), "%v", err)
 	}
-	_, err := ledger.Settle(t.Context(), r, 1_000)
+	_, err := keeper.Settle(t.Context(), r, 1_000)
 	require.Equal(t, domain.Unavailable, domain.CodeOf(err), "%v", err)
 	_, err = w.ledger().Reserve(t.Context(), id, 1, operator)
 	require.Equal(t, domain.Unavailable, domain.CodeOf(err), "%v", err)
@@ -344,10 +344,10 @@ func TestAnOutageOfTheLog(t *testing.T) {
 	node = nodetest.Open(t, dir)
 	t.Cleanup(func() { require.NoError(t, node.Close()) })
 	require.Eventually(t, func() bool {
-		_, err := ledger.Settle(t.Context(), r, 1_000)
+		_, err := keeper.Settle(t.Context(), r, 1_000)
 		return err == nil
 	}, patience, time.Millisecond)
-	reserve(t, ledger, id, 14_000)
+	reserve(t, keeper, id, 14_000)
 	require.EqualValues(t, 1_000, w.books(id).Settled)
 }
 
@@ -355,21 +355,21 @@ func TestCloseWaitsForWhatIsUnderWay(t *testing.T) {
 	// given an append under way, and a reservation that was given back
 	w := newWorld(t)
 	id := w.open("free")
-	ledger := w.newLedger()
-	r := reserve(t, ledger, id, 500)
+	keeper := w.newLedger()
+	r := reserve(t, keeper, id, 500)
 	release := w.log.hold()
 	var wait sync.WaitGroup
-	wait.Go(func() { reserve(t, ledger, id, 1000) })
+	wait.Go(func() { reserve(t, keeper, id, 1000) })
 	<-w.log.held
-	ledger.GiveBack(r)
+	keeper.GiveBack(r)
 
 	// when the ledger is closed, then new commands are refused
 	closed := make(chan struct{})
-	go func() { ledger.Close(); close(closed) }()
+	go func() { keeper.Close(); close(closed) }()
 	require.Eventually(t, func() bool {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
-		_, err := ledger.Reserve(ctx, id, 1, operator)
+		_, err := keeper.Reserve(ctx, id, 1, operator)
 		return domain.CodeOf(err) == domain.Unavailable
 	}, patience, time.Millisecond)
 	select {
@@ -382,7 +382,7 @@ func TestCloseWaitsForWhatIsUnderWay(t *testing.T) {
 	release()
 	<-closed
 	wait.Wait()
-	ledger.GiveBack(r)
+	keeper.GiveBack(r)
 	b := w.books(id)
 	require.EqualValues(t, 1000, b.Reserved)
 	require.Zero(t, b.Settled)

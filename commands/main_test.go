@@ -14,8 +14,8 @@ import (
 
 	"github.com/recital-tts/recital/commands"
 	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/domain/plan"
-	"github.com/recital-tts/recital/domain/usage"
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/eventlog/catalog"
 	"github.com/recital-tts/recital/internal/eventlog/esdb"
@@ -147,17 +147,17 @@ func newWorldOn(t testing.TB, socket string) *world {
 // ledger is one instance's.
 func (w *world) ledger() *commands.Ledger {
 	w.t.Helper()
-	ledger := w.newLedger()
-	w.t.Cleanup(ledger.Close)
-	return ledger
+	keeper := w.newLedger()
+	w.t.Cleanup(keeper.Close)
+	return keeper
 }
 
 // newLedger is ledger, closed by the caller.
 func (w *world) newLedger() *commands.Ledger {
 	w.t.Helper()
-	ledger, err := commands.NewLedger(w.journal, w.clock.Now, longest)
+	keeper, err := commands.NewLedger(w.journal, w.clock.Now, longest)
 	require.NoError(w.t, err)
-	return ledger
+	return keeper
 }
 
 var operator = eventlog.Actor{Kind: eventlog.ActorOperator}
@@ -197,8 +197,8 @@ func fold[E any](w *world, stream string) []E {
 
 // books are the events of one period, checked for what must hold in any history.
 type books struct {
-	usage.State
-	events  []usage.Event
+	ledger.State
+	events  []ledger.Event
 	settled map[string]int64 // by reservation
 	ended   map[string]int   // by reservation: how often
 	sums    int
@@ -213,35 +213,35 @@ func (w *world) books(id string) books {
 func (w *world) booksOf(stream string) books {
 	w.t.Helper()
 	b := books{settled: map[string]int64{}, ended: map[string]int{}}
-	b.events = fold[usage.Event](w, stream)
+	b.events = fold[ledger.Event](w, stream)
 	reserved := map[string]int64{}
 	var total, credit int64
-	var grants []usage.Credited
+	var grants []ledger.Credited
 	for _, event := range b.events {
 		require.False(w.t, b.Over(), "%T after the end of the period", event)
 		switch e := event.(type) {
-		case usage.Reserved:
+		case ledger.Reserved:
 			_, twice := reserved[e.Reservation] // asserting it with NotContains takes long where there are many
 			require.False(w.t, twice, "reserved twice")
 			reserved[e.Reservation] = e.Characters
-		case usage.Settled:
+		case ledger.Settled:
 			require.LessOrEqual(w.t, e.Characters, reserved[e.Reservation])
 			b.settled[e.Reservation] = e.Characters
 			b.ended[e.Reservation]++
 			total += e.Characters
-		case usage.Expired:
+		case ledger.Expired:
 			b.ended[e.Reservation]++
-		case usage.Summed:
+		case ledger.Summed:
 			b.sums++
 			require.Equal(w.t, b.Settled, e.Characters, "a sum is what the events before it come to")
 			require.ElementsMatch(w.t, b.Open, e.Reservations)
-		case usage.CreditGranted:
-			grants = append(grants, usage.Credited{Grant: e.Grant, Characters: e.Characters, From: e.From})
+		case ledger.CreditGranted:
+			grants = append(grants, ledger.Credited{Grant: e.Grant, Characters: e.Characters, From: e.From})
 			credit += e.Characters
-		case usage.CreditSummed:
+		case ledger.CreditSummed:
 			require.Equal(w.t, grants, e.Grants)
 		}
-		b.State = usage.Evolve(b.State, event)
+		b.State = ledger.Evolve(b.State, event)
 		if limit := b.Terms.Limit; limit != nil && !b.Terms.Metered {
 			require.LessOrEqual(w.t, b.Settled+b.Reserved, *limit+credit, "a free account is over its limit")
 		}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/recital-tts/recital/domain/usage"
+	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/internal/eventlog"
 )
 
@@ -23,14 +23,14 @@ const (
 type task struct {
 	ctx      context.Context
 	order    Order
-	commands []decider[usage.State, usage.Event]
+	commands []decider[ledger.State, ledger.Event]
 	done     chan outcome // of capacity 1
 }
 
 type outcome struct {
 	stream   string
 	position eventlog.Position
-	state    usage.State // right after the task, before those that shared its append
+	state    ledger.State // right after the task, before those that shared its append
 	err      error
 }
 
@@ -41,7 +41,7 @@ type queue struct {
 	stream  string
 	waiting []task // guarded by Ledger.mu
 
-	state usage.State
+	state ledger.State
 	at    place // of state; the zero place before the first read
 	begun bool  // something was read
 }
@@ -125,7 +125,7 @@ func (q *queue) catchUp(ctx context.Context) error {
 	if !known {
 		at = place{revision: eventlog.NoStream}
 	}
-	var newer []usage.Event
+	var newer []ledger.Event
 	last := at
 	for recorded, err := range q.ledger.journal.Log.ReadStreamBackwards(ctx, q.stream) {
 		if err != nil {
@@ -134,7 +134,7 @@ func (q *queue) catchUp(ctx context.Context) error {
 		if known && eventlog.Revision(recorded.Revision) <= at.revision {
 			break
 		}
-		event, err := decode[usage.Event](q.ledger.journal.Registry, recorded)
+		event, err := decode[ledger.Event](q.ledger.journal.Registry, recorded)
 		if err != nil {
 			return err
 		}
@@ -142,12 +142,12 @@ func (q *queue) catchUp(ctx context.Context) error {
 			last = place{revision: eventlog.Revision(recorded.Revision), position: recorded.Position}
 		}
 		newer = append(newer, event)
-		if _, sum := event.(usage.Summed); sum {
+		if _, sum := event.(ledger.Summed); sum {
 			break
 		}
 	}
 	for _, event := range slices.Backward(newer) {
-		state = usage.Evolve(state, event)
+		state = ledger.Evolve(state, event)
 	}
 	q.state, q.at, q.begun = state, last, true
 	return nil
@@ -155,7 +155,7 @@ func (q *queue) catchUp(ctx context.Context) error {
 
 // decision is what a batch comes to.
 type decision struct {
-	state      usage.State
+	state      ledger.State
 	proposed   []eventlog.Proposed
 	results    []result // by task
 	needsFresh bool     // a task was refused, or changed nothing: that holds only on a state that was just read
@@ -165,7 +165,7 @@ type decision struct {
 
 // result is what a task comes to.
 type result struct {
-	state   usage.State // after it
+	state   ledger.State // after it
 	refusal error
 }
 
@@ -173,13 +173,13 @@ type result struct {
 func (q *queue) decide(batch []task) decision {
 	d := decision{state: q.state, results: make([]result, len(batch))}
 	at := batch[len(batch)-1].order.At
-	expired, _ := usage.Expire{At: at}.Decide(d.state)
+	expired, _ := ledger.Expire{At: at}.Decide(d.state)
 	for i, event := range expired {
 		if i == maxExpired {
 			d.more = true
 			return d
 		}
-		reservation := event.(usage.Expired).Reservation
+		reservation := event.(ledger.Expired).Reservation
 		d.add(q.ledger.journal.Registry, expiryOrder(reservation, at), event)
 	}
 	for i, t := range batch {
@@ -191,29 +191,29 @@ func (q *queue) decide(batch []task) decision {
 		}
 		d.results[i] = result{state: d.state, refusal: err}
 	}
-	if sums, _ := (usage.Sum{At: at}).Decide(d.state); len(sums) > 0 {
+	if sums, _ := (ledger.Sum{At: at}).Decide(d.state); len(sums) > 0 {
 		d.add(q.ledger.journal.Registry, systemOrder(commandFor(fmt.Sprintf("%s after %d", q.stream, q.at.revision), "sum"), at), sums...)
 	}
 	return d
 }
 
 // decide is what a task's commands come to together: all, or nothing when one of them is refused.
-func (t task) decide(state usage.State) ([]usage.Event, error) {
-	var events []usage.Event
+func (t task) decide(state ledger.State) ([]ledger.Event, error) {
+	var events []ledger.Event
 	for _, command := range t.commands {
 		decided, err := command.Decide(state)
 		if err != nil {
 			return nil, err
 		}
 		for _, event := range decided {
-			state = usage.Evolve(state, event)
+			state = ledger.Evolve(state, event)
 		}
 		events = append(events, decided...)
 	}
 	return events, nil
 }
 
-func (d *decision) add(registry *eventlog.Registry, order Order, events ...usage.Event) {
+func (d *decision) add(registry *eventlog.Registry, order Order, events ...ledger.Event) {
 	proposed, err := encode(registry, order, events)
 	if err != nil {
 		d.broken = err
@@ -221,7 +221,7 @@ func (d *decision) add(registry *eventlog.Registry, order Order, events ...usage
 	}
 	d.proposed = append(d.proposed, proposed...)
 	for _, event := range events {
-		d.state = usage.Evolve(d.state, event)
+		d.state = ledger.Evolve(d.state, event)
 	}
 }
 

@@ -564,10 +564,10 @@ func TestASlowListenerNeverOutlivesItsReservation(t *testing.T) {
 	s := newStudio(t)
 	id := s.open("enterprise")
 	speak := func(longest, pause time.Duration) error {
-		ledger, err := commands.NewLedger(s.journal, s.clock.Now, longest)
+		keeper, err := commands.NewLedger(s.journal, s.clock.Now, longest)
 		require.NoError(t, err)
-		t.Cleanup(ledger.Close)
-		s.Ledger = ledger
+		t.Cleanup(keeper.Close)
+		s.Ledger = keeper
 		var once sync.Once
 		talk := s.converse(id, audio.Raw, false, &audience{onAudio: func(commands.Chunk) error {
 			once.Do(func() { <-time.After(pause) })

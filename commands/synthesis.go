@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/domain/plan"
-	"github.com/recital-tts/recital/domain/usage"
 	"github.com/recital-tts/recital/internal/audio"
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/speech"
@@ -307,7 +307,7 @@ func (r *Reply) Seed() int64 { return r.order.Seed }
 func (r *Reply) Warning() string { return r.warning }
 
 // Allowance is what the account could use and had used, this reply's characters among the reserved.
-func (r *Reply) Allowance() usage.Allowance { return r.reservation.Allowance }
+func (r *Reply) Allowance() ledger.Allowance { return r.reservation.Allowance }
 
 // Characters is how many were reserved.
 func (r *Reply) Characters() int64 { return r.reservation.Characters }

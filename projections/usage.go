@@ -3,7 +3,7 @@ package projections
 import (
 	"time"
 
-	"github.com/recital-tts/recital/domain/usage"
+	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/feed"
 	"github.com/recital-tts/recital/internal/feed/table"
@@ -52,18 +52,18 @@ func Usage() feed.Projection {
 		},
 		Handle: func(event eventlog.Decoded, rows *table.Rows) error {
 			switch e := event.Event.(type) {
-			case usage.PeriodOpened:
+			case ledger.PeriodOpened:
 				rows.Put(periods, e.Account, e.Start, e.End, string(e.Plan), orNoLimit(e.Limit), 0, 0, 0, 0)
-			case usage.Reserved:
+			case ledger.Reserved:
 				rows.Put(reservations, e.Reservation, event.Stream, e.Account, e.Characters, e.ExpiresAt)
-			case usage.Settled:
+			case ledger.Settled:
 				rows.Delete(reservations, table.Key{e.Reservation})
 				rows.Add(periods, periodKey(e.Account, e.Start), "characters", e.Characters)
-			case usage.Expired:
+			case ledger.Expired:
 				rows.Delete(reservations, table.Key{e.Reservation})
-			case usage.CreditGranted:
+			case ledger.CreditGranted:
 				creditGranted(rows, periods, credits, event, e)
-			case usage.CreditCarried:
+			case ledger.CreditCarried:
 				creditCarried(rows, credits, e)
 			}
 			return nil

@@ -1,12 +1,12 @@
 package projections
 
 import (
-	"github.com/recital-tts/recital/domain/usage"
+	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/feed/table"
 )
 
-// creditLeft is usage.State.CreditLeft over the columns of a period. Without a limit none is spent: greatest ignores NULL.
+// creditLeft is ledger.State.CreditLeft over the columns of a period. Without a limit none is spent: greatest ignores NULL.
 const creditLeft = `credit_granted - least(greatest(characters - character_limit, 0), credit_granted) - credit_carried`
 
 // creditPeriods are the periods with credit that has not gone on to another one: the rows behind todo_credit. They are
@@ -26,7 +26,7 @@ func creditPeriods() *table.Table {
 const todoCredit = `select c.stream as item, c.stream, c.period_end as due_at, c.cause from credit_periods c
 	where not exists (select from reservations r where r.stream = c.stream)`
 
-func creditGranted(rows *table.Rows, periods, credits *table.Table, event eventlog.Decoded, e usage.CreditGranted) {
+func creditGranted(rows *table.Rows, periods, credits *table.Table, event eventlog.Decoded, e ledger.CreditGranted) {
 	rows.Add(periods, periodKey(e.Account, e.Start), "credit_granted", e.Characters)
 	rows.Put(credits, e.Account, e.Start, event.Stream, e.End, event.ID.String())
 	if e.From != nil {
@@ -36,7 +36,7 @@ func creditGranted(rows *table.Rows, periods, credits *table.Table, event eventl
 }
 
 // creditCarried waits for the grant in the other period, so that a recitald which ends in between leaves it on the list.
-func creditCarried(rows *table.Rows, credits *table.Table, e usage.CreditCarried) {
+func creditCarried(rows *table.Rows, credits *table.Table, e ledger.CreditCarried) {
 	if e.Characters == 0 {
 		rows.Delete(credits, periodKey(e.Account, e.Start))
 	}

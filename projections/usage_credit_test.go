@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/domain/plan"
-	"github.com/recital-tts/recital/domain/usage"
 	"github.com/recital-tts/recital/internal/eventlog"
 )
 
@@ -46,7 +46,7 @@ func TestAPeriodWithCreditIsOnTheListUntilItsCreditIsElsewhere(t *testing.T) {
 	require.Empty(t, listed())
 
 	// when credit is granted, then something is when the period ends
-	first.do(usage.Grant{Grant: "g", Characters: 500, At: now})
+	first.do(ledger.Grant{Grant: "g", Characters: 500, At: now})
 	revision = w.append(t, stream(1), revision, first.take()...)
 	require.Equal(t, []time.Time{next}, listed())
 	var cause string
@@ -54,20 +54,20 @@ func TestAPeriodWithCreditIsOnTheListUntilItsCreditIsElsewhere(t *testing.T) {
 	require.NoError(t, uuid.Validate(cause))
 
 	// while something is reserved, then not yet
-	first.do(usage.Reserve{Reservation: "long", Characters: 15_100, At: now, ExpiresAt: next})
+	first.do(ledger.Reserve{Reservation: "long", Characters: 15_100, At: now, ExpiresAt: next})
 	revision = w.append(t, stream(1), revision, first.take()...)
 	require.Empty(t, listed())
-	first.do(usage.Settle{Reservation: "long", Characters: 15_100, At: now})
+	first.do(ledger.Settle{Reservation: "long", Characters: 15_100, At: now})
 	revision = w.append(t, stream(1), revision, first.take()...)
 	require.Equal(t, []time.Time{next}, listed())
 
 	// when a worker has ended the period and stopped, then it is still to be done
-	first.do(usage.Carry{To: next, At: next})
+	first.do(ledger.Carry{To: next, At: next})
 	w.append(t, stream(1), revision, first.take()...)
 	require.Equal(t, []time.Time{next}, listed())
 
 	// and when the rest is granted in the next one, then that one is on the list
-	second.do(usage.Grant{Grant: "carried", Characters: first.Carried, From: &first.Terms.Start, At: next})
+	second.do(ledger.Grant{Grant: "carried", Characters: first.Carried, From: &first.Terms.Start, At: next})
 	w.append(t, stream(2), eventlog.NoStream, second.take()...)
 	require.Equal(t, []time.Time{next.AddDate(0, 1, 0)}, listed())
 	limit := int64(15_000)
@@ -77,9 +77,9 @@ func TestAPeriodWithCreditIsOnTheListUntilItsCreditIsElsewhere(t *testing.T) {
 	}, rows[periodRow](t, w, periodsOf, "u2"))
 
 	// until nothing of it is left
-	second.do(usage.Reserve{Reservation: "all", Characters: 15_400, At: next, ExpiresAt: next.AddDate(1, 0, 0)})
-	second.do(usage.Settle{Reservation: "all", Characters: 15_400, At: next})
-	second.do(usage.Carry{To: next.AddDate(0, 1, 0), At: next.AddDate(0, 1, 0)})
+	second.do(ledger.Reserve{Reservation: "all", Characters: 15_400, At: next, ExpiresAt: next.AddDate(1, 0, 0)})
+	second.do(ledger.Settle{Reservation: "all", Characters: 15_400, At: next})
+	second.do(ledger.Carry{To: next.AddDate(0, 1, 0), At: next.AddDate(0, 1, 0)})
 	w.append(t, stream(2), 1, second.take()...)
 	require.Empty(t, listed())
 }
@@ -93,28 +93,28 @@ func TestCreditRowsEqualTheFold(t *testing.T) {
 		scale := max(1, terms.Characters/15_000)
 		var want []periodRow
 		open := []todoRow{}
-		var carried usage.State
+		var carried ledger.State
 		for month := range rapid.IntRange(1, 4).Draw(r, "months") {
 			start := now.AddDate(0, month, 0)
 			stream := fmt.Sprintf("usage-%s-%d", id, start.Unix())
 			var h history
 			h.do(openPeriod(id, terms.Type, start))
 			if carried.Carried > 0 {
-				h.do(usage.Grant{Grant: "carried", Characters: carried.Carried, From: &carried.Terms.Start, At: start})
+				h.do(ledger.Grant{Grant: "carried", Characters: carried.Carried, From: &carried.Terms.Start, At: start})
 			}
 			for i := range rapid.IntRange(0, 6).Draw(r, "commands") {
 				n := rapid.Int64Range(0, 20_000).Draw(r, "characters") * scale
-				h.do(usage.Grant{Grant: fmt.Sprint("g", i), Characters: n / 4, At: start})
+				h.do(ledger.Grant{Grant: fmt.Sprint("g", i), Characters: n / 4, At: start})
 				reservation := fmt.Sprint(stream, i)
-				h.do(usage.Reserve{Reservation: reservation, Characters: n, At: start, ExpiresAt: start.Add(time.Minute)})
+				h.do(ledger.Reserve{Reservation: reservation, Characters: n, At: start, ExpiresAt: start.Add(time.Minute)})
 				if rapid.Bool().Draw(r, "settled") {
-					h.do(usage.Settle{Reservation: reservation, Characters: n, At: start})
+					h.do(ledger.Settle{Reservation: reservation, Characters: n, At: start})
 				}
 			}
 			ends := rapid.Bool().Draw(r, "ends")
 			if ends {
-				h.do(usage.Expire{At: h.Terms.End})
-				h.do(usage.Carry{To: h.Terms.End, At: h.Terms.End})
+				h.do(ledger.Expire{At: h.Terms.End})
+				h.do(ledger.Carry{To: h.Terms.End, At: h.Terms.End})
 			}
 			w.write(r, stream, h.events...)
 			row := periodRow{id, h.Terms.Start, h.Terms.End, string(terms.Type), h.Terms.Limit, h.Settled, 0, h.Credit, 0, h.CreditLeft()}
@@ -129,7 +129,7 @@ func TestCreditRowsEqualTheFold(t *testing.T) {
 			if h.Credit > 0 && len(h.Open) == 0 && (!ends || h.Carried > 0) {
 				open = append(open, todoRow{stream, stream, h.Terms.End})
 			}
-			carried = usage.State{}
+			carried = ledger.State{}
 			if ends {
 				carried = h.State
 			}

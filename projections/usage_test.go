@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/domain/plan"
-	"github.com/recital-tts/recital/domain/usage"
 )
 
 type periodRow struct {
@@ -51,16 +51,16 @@ const (
 
 // history decides commands on one period.
 type history struct {
-	usage.State
+	ledger.State
 	events []any
 }
 
 func (h *history) do(command interface {
-	Decide(usage.State) ([]usage.Event, error)
+	Decide(ledger.State) ([]ledger.Event, error)
 }) {
 	decided, _ := command.Decide(h.State)
 	for _, event := range decided {
-		h.State = usage.Evolve(h.State, event)
+		h.State = ledger.Evolve(h.State, event)
 		h.events = append(h.events, event)
 	}
 }
@@ -72,10 +72,10 @@ func (h *history) take() []any {
 	return taken
 }
 
-func openPeriod(id string, t plan.Type, start time.Time) usage.OpenPeriod {
+func openPeriod(id string, t plan.Type, start time.Time) ledger.OpenPeriod {
 	terms, _ := plan.Lookup(t)
 	begin, end := plan.MonthlyPeriod(start, start)
-	return usage.OpenPeriod{Account: id, Plan: terms, Start: begin, End: end}
+	return ledger.OpenPeriod{Account: id, Plan: terms, Start: begin, End: end}
 }
 
 func TestUsageRows(t *testing.T) {
@@ -84,10 +84,10 @@ func TestUsageRows(t *testing.T) {
 	var free, next history
 	free.do(openPeriod("u1", plan.Free, now))
 	for _, id := range []string{"settled", "expired", "open"} {
-		free.do(usage.Reserve{Reservation: id, Characters: 100, At: now, ExpiresAt: expires})
+		free.do(ledger.Reserve{Reservation: id, Characters: 100, At: now, ExpiresAt: expires})
 	}
-	free.do(usage.Settle{Reservation: "settled", Characters: 60, At: now})
-	free.events = append(free.events, usage.Expired{Account: "u1", Reservation: "expired", At: expires})
+	free.do(ledger.Settle{Reservation: "settled", Characters: 60, At: now})
+	free.events = append(free.events, ledger.Expired{Account: "u1", Reservation: "expired", At: expires})
 	w.write(t, "usage-u1-1", free.events...)
 	next.do(openPeriod("u1", plan.Enterprise, now.AddDate(0, 1, 0)))
 	w.write(t, "usage-u1-2", next.events...)
@@ -108,8 +108,8 @@ func TestAPeriodThatStartsBetweenMicroseconds(t *testing.T) {
 		start := now.Add(nanoseconds)
 		var h history
 		h.do(openPeriod(id, plan.Free, start))
-		h.do(usage.Reserve{Reservation: id, Characters: 9, At: start, ExpiresAt: start.Add(time.Minute)})
-		h.do(usage.Settle{Reservation: id, Characters: 9, At: start})
+		h.do(ledger.Reserve{Reservation: id, Characters: 9, At: start, ExpiresAt: start.Add(time.Minute)})
+		h.do(ledger.Settle{Reservation: id, Characters: 9, At: start})
 		w.write(t, "usage-"+id, h.events...)
 		found := rows[periodRow](t, w, periodsOf, id)
 		require.Len(t, found, 1)
@@ -133,16 +133,16 @@ func TestUsageRowsEqualTheFold(t *testing.T) {
 			which := fmt.Sprint(id, rapid.IntRange(0, max(1, i)).Draw(r, "reservation"))
 			switch rapid.IntRange(0, 5).Draw(r, "command") {
 			case 0, 1:
-				h.do(usage.Reserve{Reservation: fmt.Sprint(id, i), Characters: n, At: at, ExpiresAt: at.Add(10 * time.Minute)})
+				h.do(ledger.Reserve{Reservation: fmt.Sprint(id, i), Characters: n, At: at, ExpiresAt: at.Add(10 * time.Minute)})
 			case 2:
-				h.do(usage.Settle{Reservation: which, Characters: n, At: at})
+				h.do(ledger.Settle{Reservation: which, Characters: n, At: at})
 			case 3:
-				h.do(usage.Expire{At: at})
+				h.do(ledger.Expire{At: at})
 			case 4:
-				h.SinceSum = usage.SumEvery
-				h.do(usage.Sum{At: at})
+				h.SinceSum = ledger.SumEvery
+				h.do(ledger.Sum{At: at})
 			case 5:
-				h.do(usage.Grant{Grant: fmt.Sprint(i), Characters: n + 1, At: at})
+				h.do(ledger.Grant{Grant: fmt.Sprint(i), Characters: n + 1, At: at})
 			}
 		}
 		w.write(r, stream, h.events...)

@@ -5,8 +5,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/domain/plan"
-	"github.com/recital-tts/recital/domain/usage"
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/feed"
 	"github.com/recital-tts/recital/internal/feed/table"
@@ -27,9 +27,9 @@ func formerUsage() feed.Projection {
 		Views:   []feed.View{{Name: "usage_periods", Select: `select account_id, period_start, characters from periods`}},
 		Handle: func(event eventlog.Decoded, rows *table.Rows) error {
 			switch e := event.Event.(type) {
-			case usage.PeriodOpened:
+			case ledger.PeriodOpened:
 				rows.Put(periods, e.Account, e.Start, 0)
-			case usage.Settled:
+			case ledger.Settled:
 				rows.Add(periods, table.Key{e.Account, e.Start}, "characters", e.Characters)
 			}
 			return nil
@@ -44,8 +44,8 @@ func TestAnUpgradeFromAReleaseWithoutCredit(t *testing.T) {
 	w.projector = former
 	var h history
 	h.do(openPeriod("u3", plan.Free, now))
-	h.do(usage.Reserve{Reservation: "r1", Characters: 100, At: now, ExpiresAt: now})
-	h.do(usage.Settle{Reservation: "r1", Characters: 100, At: now})
+	h.do(ledger.Reserve{Reservation: "r1", Characters: 100, At: now, ExpiresAt: now})
+	h.do(ledger.Settle{Reservation: "r1", Characters: 100, At: now})
 	revision := w.append(t, "usage-u3-1", eventlog.NoStream, h.take()...)
 
 	// when this release starts on the same data, then it has all rows without a hand
@@ -55,9 +55,9 @@ func TestAnUpgradeFromAReleaseWithoutCredit(t *testing.T) {
 	require.Equal(t, []periodRow{row}, rows[periodRow](t, w, periodsOf, "u3"))
 
 	// and what comes is in the rows of both
-	h.do(usage.Grant{Grant: "g", Characters: 500, At: now})
-	h.do(usage.Reserve{Reservation: "r2", Characters: 50, At: now, ExpiresAt: now})
-	h.do(usage.Settle{Reservation: "r2", Characters: 50, At: now})
+	h.do(ledger.Grant{Grant: "g", Characters: 500, At: now})
+	h.do(ledger.Reserve{Reservation: "r2", Characters: 50, At: now, ExpiresAt: now})
+	h.do(ledger.Settle{Reservation: "r2", Characters: 50, At: now})
 	w.append(t, "usage-u3-1", revision, h.take()...)
 	row.Characters, row.Granted, row.CreditLeft = 150, 500, 500
 	require.Equal(t, []periodRow{row}, rows[periodRow](t, w, periodsOf, "u3"))

@@ -16,8 +16,8 @@ import (
 
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/domain/plan"
-	"github.com/recital-tts/recital/domain/usage"
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/eventlog/catalog"
 	"github.com/recital-tts/recital/internal/eventlog/esdb"
@@ -129,10 +129,10 @@ func TestGetAccount(t *testing.T) {
 	begin, end := plan.MonthlyPeriod(at, time.Now())
 	limit := int64(15_000)
 	w.write(fmt.Sprintf("usage-a1-%d", begin.Unix()),
-		usage.PeriodOpened{Account: "a1", Plan: plan.Free, Limit: &limit, Start: begin, End: end},
-		usage.Reserved{Account: "a1", Reservation: "r1", Characters: 100, At: at, ExpiresAt: end},
-		usage.Settled{Account: "a1", Reservation: "r1", Characters: 60, Start: begin, At: at},
-		usage.Reserved{Account: "a1", Reservation: "r2", Characters: 500, At: at, ExpiresAt: end})
+		ledger.PeriodOpened{Account: "a1", Plan: plan.Free, Limit: &limit, Start: begin, End: end},
+		ledger.Reserved{Account: "a1", Reservation: "r1", Characters: 100, At: at, ExpiresAt: end},
+		ledger.Settled{Account: "a1", Reservation: "r1", Characters: 60, Start: begin, At: at},
+		ledger.Reserved{Account: "a1", Reservation: "r2", Characters: 500, At: at, ExpiresAt: end})
 	w.write("account-a2", opened("a2", plan.Enterprise, at))
 
 	// then it is shown as documented; what is open does not count
@@ -175,9 +175,9 @@ func TestOnlyThePeriodOfNowCounts(t *testing.T) {
 		begin, end := plan.MonthlyPeriod(at, at.AddDate(0, 0, 31*month))
 		id := fmt.Sprint(month)
 		w.write("usage-a1-"+id,
-			usage.PeriodOpened{Account: "a1", Plan: plan.Pro, Start: begin, End: end},
-			usage.Reserved{Account: "a1", Reservation: id, Characters: 10, At: begin, ExpiresAt: end},
-			usage.Settled{Account: "a1", Reservation: id, Characters: int64(month + 1), Start: begin, At: begin})
+			ledger.PeriodOpened{Account: "a1", Plan: plan.Pro, Start: begin, End: end},
+			ledger.Reserved{Account: "a1", Reservation: id, Characters: 10, At: begin, ExpiresAt: end},
+			ledger.Settled{Account: "a1", Reservation: id, Characters: int64(month + 1), Start: begin, At: begin})
 	}
 	for _, c := range []struct {
 		now        string
@@ -216,8 +216,8 @@ func TestCreditThatIsLeft(t *testing.T) {
 	}
 	use := func(id string, start, end time.Time, characters int64) []any {
 		return []any{
-			usage.Reserved{Account: "a1", Reservation: id, Characters: characters, At: start, ExpiresAt: end},
-			usage.Settled{Account: "a1", Reservation: id, Characters: characters, Start: start, At: start},
+			ledger.Reserved{Account: "a1", Reservation: id, Characters: characters, At: start, ExpiresAt: end},
+			ledger.Settled{Account: "a1", Reservation: id, Characters: characters, Start: start, At: start},
 		}
 	}
 	require.Zero(t, shown())
@@ -225,17 +225,17 @@ func TestCreditThatIsLeft(t *testing.T) {
 	// given credit in a period that is over, then it is shown before it has gone on to the period of now
 	w.write("usage-a1-1",
 		append([]any{
-			usage.PeriodOpened{Account: "a1", Plan: plan.Free, Limit: &limit, Start: before, End: start},
-			usage.CreditGranted{Account: "a1", Grant: "g", Characters: 500, Start: before, End: start, At: before},
+			ledger.PeriodOpened{Account: "a1", Plan: plan.Free, Limit: &limit, Start: before, End: start},
+			ledger.CreditGranted{Account: "a1", Grant: "g", Characters: 500, Start: before, End: start, At: before},
 		}, use("r1", before, start, 15_100)...)...)
 	require.EqualValues(t, 400, shown())
-	w.append("usage-a1-1", 3, usage.CreditCarried{Account: "a1", Characters: 400, Start: before, To: start, At: start})
+	w.append("usage-a1-1", 3, ledger.CreditCarried{Account: "a1", Characters: 400, Start: before, To: start, At: start})
 	require.EqualValues(t, 400, shown())
 
 	// and there, and it falls when the plan is spent
 	w.write("usage-a1-2",
-		usage.PeriodOpened{Account: "a1", Plan: plan.Free, Limit: &limit, Start: start, End: end},
-		usage.CreditGranted{Account: "a1", Grant: "c", Characters: 400, Start: start, End: end, From: &before, At: start})
+		ledger.PeriodOpened{Account: "a1", Plan: plan.Free, Limit: &limit, Start: start, End: end},
+		ledger.CreditGranted{Account: "a1", Grant: "c", Characters: 400, Start: start, End: end, From: &before, At: start})
 	require.EqualValues(t, 400, shown())
 	w.append("usage-a1-2", 1, use("r2", start, end, 15_000)...)
 	require.EqualValues(t, 400, shown())

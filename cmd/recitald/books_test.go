@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/domain/account"
-	"github.com/recital-tts/recital/domain/usage"
+	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/eventlog/catalog"
 	"github.com/recital-tts/recital/internal/eventlog/esdb"
@@ -23,7 +23,7 @@ import (
 // books is a fold of the whole log, made without recitald's own code for commands and projections.
 type books struct {
 	accounts map[string]account.State // by account
-	periods  map[string]usage.State   // by stream
+	periods  map[string]ledger.State  // by stream
 	settled  map[string]int64         // characters, by reservation
 	expired  map[string]bool          // by reservation
 }
@@ -43,7 +43,7 @@ func foldLog(t *testing.T, config esdb.Config) books {
 	require.NoError(t, err)
 	defer log.Close()
 
-	b := books{map[string]account.State{}, map[string]usage.State{}, map[string]int64{}, map[string]bool{}}
+	b := books{map[string]account.State{}, map[string]ledger.State{}, map[string]int64{}, map[string]bool{}}
 	subscription := log.Subscribe(t.Context(), eventlog.Start())
 	for delivery := range subscription.Deliveries() {
 		switch delivery.Kind {
@@ -64,13 +64,13 @@ func (b books) fold(event eventlog.Decoded) {
 	case account.Event:
 		id := strings.TrimPrefix(event.Stream, "account-")
 		b.accounts[id] = account.Evolve(b.accounts[id], e)
-	case usage.Event:
-		b.periods[event.Stream] = usage.Evolve(b.periods[event.Stream], e)
+	case ledger.Event:
+		b.periods[event.Stream] = ledger.Evolve(b.periods[event.Stream], e)
 	}
 	switch e := event.Event.(type) {
-	case usage.Settled:
+	case ledger.Settled:
 		b.settled[e.Reservation] += e.Characters
-	case usage.Expired:
+	case ledger.Expired:
 		b.expired[e.Reservation] = true
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/recital-tts/recital/domain/usage"
+	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/eventlog/catalog"
 	"github.com/recital-tts/recital/internal/eventlog/esdb"
@@ -107,9 +107,9 @@ func (s *server) outcomes() map[string][]uuid.UUID {
 		decoded, err := registry.Decode(delivery.Event)
 		require.NoError(s.t, err)
 		switch e := decoded.Event.(type) {
-		case usage.Settled:
+		case ledger.Settled:
 			outcomes[e.Reservation] = append(outcomes[e.Reservation], decoded.ID)
-		case usage.Expired:
+		case ledger.Expired:
 			outcomes[e.Reservation] = append(outcomes[e.Reservation], decoded.ID)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/recital-tts/recital/commands"
 	"github.com/recital-tts/recital/domain/account"
-	"github.com/recital-tts/recital/domain/usage"
+	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/eventlog/catalog"
 	"github.com/recital-tts/recital/internal/eventlog/esdb"
@@ -72,9 +72,9 @@ func benchmarkLedger(b *testing.B) {
 	cfg := config(b)
 	open(b, cfg)
 	journal := joinLog(b, cfg.DataDir)
-	ledger, err := commands.NewLedger(journal, time.Now, time.Minute)
+	keeper, err := commands.NewLedger(journal, time.Now, time.Minute)
 	require.NoError(b, err)
-	b.Cleanup(ledger.Close)
+	b.Cleanup(keeper.Close)
 
 	accounts := make([]string, commandClients)
 	writers := make([]bareWriter, commandClients)
@@ -90,21 +90,21 @@ func benchmarkLedger(b *testing.B) {
 	for b.Loop() {
 		require.NoError(b, oursRate.window(commandClients, each, func(client int) (float64, error) {
 			begun := time.Now()
-			reservation, err := ledger.Reserve(b.Context(), accounts[client], 100, eventlog.Actor{Kind: eventlog.ActorSystem})
+			reservation, err := keeper.Reserve(b.Context(), accounts[client], 100, eventlog.Actor{Kind: eventlog.ActorSystem})
 			if err != nil {
 				return 0, err
 			}
-			_, err = ledger.Settle(b.Context(), reservation, 100)
+			_, err = keeper.Settle(b.Context(), reservation, 100)
 			ours.add(time.Since(begun) / 2)
 			return 2, err
 		}))
 		require.NoError(b, itsRate.window(commandClients, each, func(client int) (float64, error) {
 			begun, id := time.Now(), uuid.NewString()
-			reserved := usage.Reserved{Account: accounts[client], Reservation: id, Characters: 100, At: begun.UTC(), ExpiresAt: begun.UTC()}
+			reserved := ledger.Reserved{Account: accounts[client], Reservation: id, Characters: 100, At: begun.UTC(), ExpiresAt: begun.UTC()}
 			if err := writers[client].append(b.Context(), reserved); err != nil {
 				return 0, err
 			}
-			err := writers[client].append(b.Context(), usage.Expired{Account: accounts[client], Reservation: id, At: begun.UTC()})
+			err := writers[client].append(b.Context(), ledger.Expired{Account: accounts[client], Reservation: id, At: begun.UTC()})
 			its.add(time.Since(begun) / 2)
 			return 2, err
 		}))

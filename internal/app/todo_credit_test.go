@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/domain/plan"
-	"github.com/recital-tts/recital/domain/usage"
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/eventlog/catalog"
 	"github.com/recital-tts/recital/internal/eventlog/esdb"
@@ -47,12 +47,12 @@ func TestCreditGoesOnWhenAPeriodEnds(t *testing.T) {
 		_, err = log.Append(t.Context(), stream, eventlog.NoStream, proposed)
 		require.NoError(t, err)
 	}
-	read := func(stream string) (s usage.State, events []eventlog.Decoded) {
+	read := func(stream string) (s ledger.State, events []eventlog.Decoded) {
 		for recorded, err := range log.ReadStream(t.Context(), stream, 0) {
 			require.NoError(t, err)
 			decoded, err := registry.Decode(recorded)
 			require.NoError(t, err)
-			s = usage.Evolve(s, decoded.Event.(usage.Event))
+			s = ledger.Evolve(s, decoded.Event.(ledger.Event))
 			events = append(events, decoded)
 		}
 		return s, events
@@ -67,23 +67,23 @@ func TestCreditGoesOnWhenAPeriodEnds(t *testing.T) {
 	give := func(id string, more ...any) {
 		write("account-"+id, account.Opened{Account: id, Plan: plan.Free, At: opened})
 		write(old(id), append([]any{
-			usage.PeriodOpened{Account: id, Plan: plan.Free, Limit: &limit, Start: start, End: end},
-			usage.CreditGranted{Account: id, Grant: "g", Characters: 500, Start: start, End: end, At: start},
+			ledger.PeriodOpened{Account: id, Plan: plan.Free, Limit: &limit, Start: start, End: end},
+			ledger.CreditGranted{Account: id, Grant: "g", Characters: 500, Start: start, End: end, At: start},
 		}, more...)...)
 	}
 
 	// when one has credit left; one speaks on for a while; one has none left; and of one a worker was killed that had ended
 	// the period, and no more
-	speaks := usage.Reserved{Account: "speaks", Reservation: uuid.NewString(), Characters: 15_200, At: start, ExpiresAt: end.Add(time.Second)}
-	all := usage.Reserved{Account: "spent", Reservation: uuid.NewString(), Characters: 15_500, At: start, ExpiresAt: end.Add(time.Hour)}
+	speaks := ledger.Reserved{Account: "speaks", Reservation: uuid.NewString(), Characters: 15_200, At: start, ExpiresAt: end.Add(time.Second)}
+	all := ledger.Reserved{Account: "spent", Reservation: uuid.NewString(), Characters: 15_500, At: start, ExpiresAt: end.Add(time.Hour)}
 	give("left")
 	give("speaks", speaks)
-	give("spent", all, usage.Settled{Account: "spent", Reservation: all.Reservation, Characters: 15_500, Start: start, At: start})
-	give("killed", usage.CreditCarried{Account: "killed", Characters: 500, Start: start, To: end, At: end})
+	give("spent", all, ledger.Settled{Account: "spent", Reservation: all.Reservation, Characters: 15_500, Start: start, At: start})
+	give("killed", ledger.CreditCarried{Account: "killed", Characters: 500, Start: start, To: end, At: end})
 
 	// then what is left goes on, when the period has ended and nobody speaks any more
 	for _, id := range []string{"left", "speaks", "killed"} {
-		var granted usage.State
+		var granted ledger.State
 		var events []eventlog.Decoded
 		require.Eventually(t, func() bool {
 			granted, events = read(next(id))
@@ -92,9 +92,9 @@ func TestCreditGoesOnWhenAPeriodEnds(t *testing.T) {
 		require.Len(t, events, 2)
 		require.EqualValues(t, 500, granted.CreditLeft())
 		require.Equal(t, start, *granted.Grants[0].From)
-		require.False(t, events[1].Event.(usage.CreditGranted).At.Before(end))
+		require.False(t, events[1].Event.(ledger.CreditGranted).At.Before(end))
 		if id == "speaks" {
-			require.False(t, events[1].Event.(usage.CreditGranted).At.Before(end.Add(time.Second)))
+			require.False(t, events[1].Event.(ledger.CreditGranted).At.Before(end.Add(time.Second)))
 		}
 		over, ends := read(old(id))
 		require.Equal(t, end, over.CarriedTo)

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/domain/plan"
-	"github.com/recital-tts/recital/domain/usage"
 	"github.com/recital-tts/recital/internal/app"
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/eventlog/catalog"
@@ -38,22 +38,22 @@ func TestAReservationThatNobodySettlesExpiresWhenItIsDue(t *testing.T) {
 	short, lasting := uuid.NewString(), uuid.NewString()
 	meta := eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorSystem}, Time: now}
 	events, err := registry.Encode(uuid.New(), 0, meta,
-		usage.PeriodOpened{Account: "elsewhere", Plan: plan.Enterprise, Start: now, End: now.Add(time.Hour)},
-		usage.Reserved{Account: "elsewhere", Reservation: short, Characters: 7, At: now, ExpiresAt: now.Add(700 * time.Millisecond)},
-		usage.Reserved{Account: "elsewhere", Reservation: lasting, Characters: 8, At: now, ExpiresAt: now.Add(time.Hour)})
+		ledger.PeriodOpened{Account: "elsewhere", Plan: plan.Enterprise, Start: now, End: now.Add(time.Hour)},
+		ledger.Reserved{Account: "elsewhere", Reservation: short, Characters: 7, At: now, ExpiresAt: now.Add(700 * time.Millisecond)},
+		ledger.Reserved{Account: "elsewhere", Reservation: lasting, Characters: 8, At: now, ExpiresAt: now.Add(time.Hour)})
 	require.NoError(t, err)
 	_, err = log.Append(t.Context(), "usage-elsewhere-1", eventlog.NoStream, events)
 	require.NoError(t, err)
 
 	// then that one expires, and the other one does not
-	var ended []usage.Expired
+	var ended []ledger.Expired
 	require.Eventually(t, func() bool {
 		ended = nil
 		for recorded, err := range log.ReadStream(t.Context(), "usage-elsewhere-1", 3) {
 			require.NoError(t, err)
 			decoded, err := registry.Decode(recorded)
 			require.NoError(t, err)
-			ended = append(ended, decoded.Event.(usage.Expired))
+			ended = append(ended, decoded.Event.(ledger.Expired))
 		}
 		return len(ended) > 0
 	}, patience, 10*time.Millisecond)

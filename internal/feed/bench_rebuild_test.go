@@ -18,8 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/domain/plan"
-	"github.com/recital-tts/recital/domain/usage"
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/eventlog/catalog"
 	"github.com/recital-tts/recital/internal/eventlog/esdb"
@@ -194,7 +194,7 @@ type life struct {
 	random   *rand.Rand
 	now      time.Time
 	accounts []string
-	open     []usage.Reserved
+	open     []ledger.Reserved
 	queue    []any
 }
 
@@ -222,10 +222,10 @@ func (l *life) happen() {
 		l.queue = append(l.queue,
 			account.Opened{Account: id, Plan: plan.Free, At: l.now},
 			account.APIKeyCreated{Account: id, Hash: strings.Repeat(id[:8], 8), Masked: "rk_" + id[:4] + "..." + id[30:], At: l.now},
-			usage.PeriodOpened{Account: id, Plan: plan.Free, Limit: &limit, Start: period, End: period.AddDate(0, 1, 0)})
+			ledger.PeriodOpened{Account: id, Plan: plan.Free, Limit: &limit, Start: period, End: period.AddDate(0, 1, 0)})
 	case len(l.open) < openReservations:
 		id := l.accounts[l.random.IntN(len(l.accounts))]
-		reserved := usage.Reserved{Account: id, Reservation: uuid.NewString(), Characters: 120, At: l.now, ExpiresAt: l.now.Add(11 * time.Minute)}
+		reserved := ledger.Reserved{Account: id, Reservation: uuid.NewString(), Characters: 120, At: l.now, ExpiresAt: l.now.Add(11 * time.Minute)}
 		l.open = append(l.open, reserved)
 		l.queue = append(l.queue, reserved)
 	default:
@@ -233,9 +233,9 @@ func (l *life) happen() {
 		r := l.open[i]
 		l.open = slices.Delete(l.open, i, i+1)
 		if dice < 3 {
-			l.queue = append(l.queue, usage.Expired{Account: r.Account, Reservation: r.Reservation, At: l.now})
+			l.queue = append(l.queue, ledger.Expired{Account: r.Account, Reservation: r.Reservation, At: l.now})
 			return
 		}
-		l.queue = append(l.queue, usage.Settled{Account: r.Account, Reservation: r.Reservation, Characters: 100, Start: period, At: l.now})
+		l.queue = append(l.queue, ledger.Settled{Account: r.Account, Reservation: r.Reservation, Characters: 100, Start: period, At: l.now})
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"net/http"
 
-	"github.com/recital-tts/recital/domain/usage"
+	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/web"
 	"github.com/recital-tts/recital/writeapi"
@@ -36,7 +36,7 @@ func (a *API) credit(call *web.Call, in creditRequest) (web.Reply, error) {
 
 // forGood marks the refusals that asking again does not change: other conflicts are told with an invitation to it.
 func forGood(err error) error {
-	for _, refusal := range []error{usage.ErrOtherGrant, usage.ErrTooManyGrants} {
+	for _, refusal := range []error{ledger.ErrOtherGrant, ledger.ErrTooManyGrants} {
 		if errors.Is(err, refusal) {
 			return &web.Error{Status: http.StatusConflict, Message: refusal.Error(), Retry: new(false)}
 		}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/recital-tts/recital/domain/usage"
+	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/internal/eventlog"
 )
 
@@ -80,7 +80,7 @@ func TestAGrantWithOtherCharactersIsNotToBeRetried(t *testing.T) {
 func TestAnAccountThatHasHadAllItsGrants(t *testing.T) {
 	s := serve(t)
 	id := s.openAccount()
-	for i := range usage.MaxGrants {
+	for i := range ledger.MaxGrants {
 		_, err := s.ledger.GrantCredit(t.Context(), id, fmt.Sprint(i), 1, eventlog.Actor{Kind: eventlog.ActorOperator})
 		require.NoError(t, err)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/recital-tts/recital/domain/alert"
 	"github.com/recital-tts/recital/domain/clip"
 	"github.com/recital-tts/recital/domain/feedback"
-	"github.com/recital-tts/recital/domain/usage"
+	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/internal/eventlog"
 )
 
@@ -39,14 +39,14 @@ func accountTypes() []eventlog.Type {
 
 func usageTypes() []eventlog.Type {
 	return []eventlog.Type{
-		eventlog.Define[usage.PeriodOpened]("usage-period-opened", 1),
-		eventlog.Define[usage.Reserved]("usage-reserved", 1),
-		eventlog.Define[usage.Settled]("usage-settled", 1),
-		eventlog.Define[usage.Expired]("usage-expired", 1),
-		eventlog.Define[usage.Summed]("usage-summed", 1),
-		eventlog.Define[usage.CreditGranted]("usage-credit-granted", 1),
-		eventlog.Define[usage.CreditCarried]("usage-credit-carried", 1),
-		eventlog.Define[usage.CreditSummed]("usage-credit-summed", 1),
+		eventlog.Define[ledger.PeriodOpened]("usage-period-opened", 1),
+		eventlog.Define[ledger.Reserved]("usage-reserved", 1),
+		eventlog.Define[ledger.Settled]("usage-settled", 1),
+		eventlog.Define[ledger.Expired]("usage-expired", 1),
+		eventlog.Define[ledger.Summed]("usage-summed", 1),
+		eventlog.Define[ledger.CreditGranted]("usage-credit-granted", 1),
+		eventlog.Define[ledger.CreditCarried]("usage-credit-carried", 1),
+		eventlog.Define[ledger.CreditSummed]("usage-credit-summed", 1),
 	}
 }
 

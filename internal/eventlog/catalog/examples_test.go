@@ -9,8 +9,8 @@ import (
 	"github.com/recital-tts/recital/domain/alert"
 	"github.com/recital-tts/recital/domain/clip"
 	"github.com/recital-tts/recital/domain/feedback"
+	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/domain/plan"
-	"github.com/recital-tts/recital/domain/usage"
 	"github.com/recital-tts/recital/internal/eventlog"
 )
 
@@ -24,8 +24,8 @@ type example struct {
 var (
 	noon  = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	limit = int64(15_000)
-	terms = usage.PeriodOpened{Account: "a1", Plan: plan.Free, Limit: &limit, Metered: true, Start: noon, End: noon.AddDate(0, 1, 0)}
-	open  = usage.Reservation{ID: "r2", Characters: 40, ExpiresAt: noon.Add(time.Minute)}
+	terms = ledger.PeriodOpened{Account: "a1", Plan: plan.Free, Limit: &limit, Metered: true, Start: noon, End: noon.AddDate(0, 1, 0)}
+	open  = ledger.Reservation{ID: "r2", Characters: 40, ExpiresAt: noon.Add(time.Minute)}
 )
 
 var examples = []example{
@@ -34,15 +34,15 @@ var examples = []example{
 	{"account-api-key-created", 1, account.APIKeyCreated{Account: "a1", Hash: "9f86d081", Masked: "rk_abcd****wxyz", Name: "build server", At: noon}},
 	{"account-api-key-revoked", 1, account.APIKeyRevoked{Account: "a1", Hash: "9f86d081", Masked: "rk_abcd****wxyz", At: noon}},
 	{"usage-period-opened", 1, terms},
-	{"usage-reserved", 1, usage.Reserved{Account: "a1", Reservation: "r1", Characters: 120, At: noon, ExpiresAt: noon.Add(time.Minute)}},
-	{"usage-settled", 1, usage.Settled{Account: "a1", Reservation: "r1", Characters: 100, Start: noon, At: noon}},
-	{"usage-expired", 1, usage.Expired{Account: "a1", Reservation: "r1", At: noon}},
-	{"usage-summed", 1, usage.Summed{PeriodOpened: terms, Characters: 100, Reservations: []usage.Reservation{open}, At: noon}},
-	{"usage-credit-granted", 1, usage.CreditGranted{
+	{"usage-reserved", 1, ledger.Reserved{Account: "a1", Reservation: "r1", Characters: 120, At: noon, ExpiresAt: noon.Add(time.Minute)}},
+	{"usage-settled", 1, ledger.Settled{Account: "a1", Reservation: "r1", Characters: 100, Start: noon, At: noon}},
+	{"usage-expired", 1, ledger.Expired{Account: "a1", Reservation: "r1", At: noon}},
+	{"usage-summed", 1, ledger.Summed{PeriodOpened: terms, Characters: 100, Reservations: []ledger.Reservation{open}, At: noon}},
+	{"usage-credit-granted", 1, ledger.CreditGranted{
 		Account: "a1", Grant: "spring-2026", Characters: 5_000, Start: noon, End: noon.AddDate(0, 1, 0), From: new(noon.AddDate(0, -1, 0)), At: noon,
 	}},
-	{"usage-credit-carried", 1, usage.CreditCarried{Account: "a1", Characters: 1_200, Start: noon, To: noon.AddDate(0, 1, 0), At: noon.AddDate(0, 1, 0)}},
-	{"usage-credit-summed", 1, usage.CreditSummed{Account: "a1", At: noon, Grants: []usage.Credited{
+	{"usage-credit-carried", 1, ledger.CreditCarried{Account: "a1", Characters: 1_200, Start: noon, To: noon.AddDate(0, 1, 0), At: noon.AddDate(0, 1, 0)}},
+	{"usage-credit-summed", 1, ledger.CreditSummed{Account: "a1", At: noon, Grants: []ledger.Credited{
 		{Grant: "spring-2026", Characters: 5_000},
 		{Grant: "c0ffee00-0000-5000-8000-00000000000a", Characters: 1_200, From: new(noon.AddDate(0, -1, 0))},
 	}}},

@@ -18,7 +18,7 @@ import (
 
 	"github.com/recital-tts/recital/commands"
 	"github.com/recital-tts/recital/domain"
-	"github.com/recital-tts/recital/domain/usage"
+	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/internal/audio"
 	"github.com/recital-tts/recital/internal/audio/codec"
 	"github.com/recital-tts/recital/internal/eventlog"
@@ -151,12 +151,12 @@ func (h *house) books(id string) (settled int64, reservations, open int) {
 		decoded, err := h.journal.Registry.Decode(delivery.Event)
 		require.NoError(h.t, err)
 		switch e := decoded.Event.(type) {
-		case usage.Reserved:
+		case ledger.Reserved:
 			if e.Account == id {
 				open++
 				reservations++
 			}
-		case usage.Settled:
+		case ledger.Settled:
 			if e.Account == id {
 				open--
 				settled += e.Characters

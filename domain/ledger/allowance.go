@@ -1,4 +1,4 @@
-package usage
+package ledger
 
 import "github.com/recital-tts/recital/domain/plan"
 

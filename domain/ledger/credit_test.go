@@ -1,4 +1,4 @@
-package usage_test
+package ledger_test
 
 import (
 	"fmt"
@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/domain/spec"
-	"github.com/recital-tts/recital/domain/usage"
 )
 
 var (
@@ -19,20 +19,20 @@ var (
 	nextMonth = end.AddDate(0, 1, 0)
 )
 
-func granted(id string, characters int64) usage.Event {
-	return usage.CreditGranted{Account: "a1", Grant: id, Characters: characters, Start: start, End: end, At: now}
+func granted(id string, characters int64) ledger.Event {
+	return ledger.CreditGranted{Account: "a1", Grant: id, Characters: characters, Start: start, End: end, At: now}
 }
 
-func carriedIn(id string, characters int64) usage.Event {
-	return usage.CreditGranted{Account: "a1", Grant: id, Characters: characters, Start: start, End: end, From: &before, At: now}
+func carriedIn(id string, characters int64) ledger.Event {
+	return ledger.CreditGranted{Account: "a1", Grant: id, Characters: characters, Start: start, End: end, From: &before, At: now}
 }
 
-func carried(characters int64) usage.Event {
-	return usage.CreditCarried{Account: "a1", Characters: characters, Start: start, To: end, At: end}
+func carried(characters int64) ledger.Event {
+	return ledger.CreditCarried{Account: "a1", Characters: characters, Start: start, To: end, At: end}
 }
 
-func grant(id string, characters int64) usage.Grant {
-	return usage.Grant{Grant: id, Characters: characters, At: now}
+func grant(id string, characters int64) ledger.Grant {
+	return ledger.Grant{Grant: id, Characters: characters, At: now}
 }
 
 // used is a reservation that was settled in full.
@@ -43,22 +43,22 @@ func used(id string, characters int64) events {
 func TestGrant(t *testing.T) {
 	open := events{opened(plan.Free)}
 	full := slices.Clone(open)
-	for i := range usage.MaxGrants {
+	for i := range ledger.MaxGrants {
 		full = append(full, granted(fmt.Sprint("g", i), 1))
 	}
 	over := append(slices.Clone(open), granted("g1", 10), carried(10))
-	tooMuchForAnOperator := usage.Grant{Grant: "c1", Characters: usage.MaxGrantedAtOnce + 1, From: &before, At: now}
-	spec.Run(t, usage.Evolve, []row{
+	tooMuchForAnOperator := ledger.Grant{Grant: "c1", Characters: ledger.MaxGrantedAtOnce + 1, From: &before, At: now}
+	spec.Run(t, ledger.Evolve, []row{
 		{Name: "credit is granted", Given: open, When: grant("g1", 10), Then: events{granted("g1", 10)}},
-		{Name: "the largest grant", Given: open, When: grant("g1", usage.MaxGrantedAtOnce), Then: events{granted("g1", usage.MaxGrantedAtOnce)}},
+		{Name: "the largest grant", Given: open, When: grant("g1", ledger.MaxGrantedAtOnce), Then: events{granted("g1", ledger.MaxGrantedAtOnce)}},
 		{Name: "another one adds to it", Given: append(open, granted("g1", 10)), When: grant("g2", 10), Then: events{granted("g2", 10)}},
 		{Name: "granting again changes nothing", Given: append(open, granted("g1", 10)), When: grant("g1", 10)},
 		{Name: "granting something else again is refused", Given: append(open, granted("g1", 10)), When: grant("g1", 11), Refused: domain.Conflict},
 		{Name: "the period must be open", When: grant("g1", 10), Refused: domain.Conflict},
 		{Name: "nothing can be granted", Given: open, When: grant("g1", 0), Refused: domain.Invalid},
 		{Name: "a negative grant", Given: open, When: grant("g1", -1), Refused: domain.Invalid},
-		{Name: "too much", Given: open, When: grant("g1", usage.MaxGrantedAtOnce+1), Refused: domain.Invalid},
-		{Name: "what is carried is never too much", Given: open, When: tooMuchForAnOperator, Then: events{carriedIn("c1", usage.MaxGrantedAtOnce+1)}},
+		{Name: "too much", Given: open, When: grant("g1", ledger.MaxGrantedAtOnce+1), Refused: domain.Invalid},
+		{Name: "what is carried is never too much", Given: open, When: tooMuchForAnOperator, Then: events{carriedIn("c1", ledger.MaxGrantedAtOnce+1)}},
 		{Name: "no id", Given: open, When: grant("", 1), Refused: domain.Invalid},
 		{Name: "a long id", Given: open, When: grant(strings.Repeat("g", 64), 1), Then: events{granted(strings.Repeat("g", 64), 1)}},
 		{Name: "too long an id", Given: open, When: grant(strings.Repeat("g", 65), 1), Refused: domain.Invalid},
@@ -66,7 +66,7 @@ func TestGrant(t *testing.T) {
 		{Name: "an id with a line break", Given: open, When: grant("g1\n", 1), Refused: domain.Invalid},
 		{Name: "too many", Given: full, When: grant("one.more", 1), Refused: domain.Conflict},
 		{Name: "one of very many again", Given: full, When: grant("g7", 1)},
-		{Name: "carrying does not count among them", Given: full, When: usage.Grant{Grant: "c1", Characters: 5, From: &before, At: now},
+		{Name: "carrying does not count among them", Given: full, When: ledger.Grant{Grant: "c1", Characters: 5, From: &before, At: now},
 			Then: events{carriedIn("c1", 5)}},
 		{Name: "after the end", Given: over, When: grant("g2", 10), Refused: domain.Conflict},
 		{Name: "again after the end", Given: over, When: grant("g1", 10)},
@@ -75,7 +75,7 @@ func TestGrant(t *testing.T) {
 
 func TestReserveWithCredit(t *testing.T) {
 	free := events{opened(plan.Free), granted("g1", 100)}
-	spec.Run(t, usage.Evolve, []row{
+	spec.Run(t, ledger.Evolve, []row{
 		{Name: "plan and credit can be reserved", Given: free, When: reserve("r1", 15_100), Then: events{reserved("r1", 15_100)}},
 		{Name: "and no more", Given: free, When: reserve("r1", 15_101), Refused: domain.PaymentRequired},
 		{Name: "open reservations count", Given: append(free, reserved("r1", 15_050)), When: reserve("r2", 51), Refused: domain.PaymentRequired},
@@ -86,9 +86,9 @@ func TestReserveWithCredit(t *testing.T) {
 }
 
 func TestCarry(t *testing.T) {
-	carry := usage.Carry{To: end, At: end}
+	carry := ledger.Carry{To: end, At: end}
 	free := events{opened(plan.Free), granted("g1", 100)}
-	spec.Run(t, usage.Evolve, []row{
+	spec.Run(t, ledger.Evolve, []row{
 		{Name: "unspent credit goes on", Given: append(free, used("r1", 15_000)...), When: carry, Then: events{carried(100)}},
 		{Name: "the plan's rest does not", Given: append(free, used("r1", 1)...), When: carry, Then: events{carried(100)}},
 		{Name: "what is spent stays", Given: append(free, used("r1", 15_030)...), When: carry, Then: events{carried(70)}},
@@ -100,12 +100,12 @@ func TestCarry(t *testing.T) {
 		{Name: "a plan without a limit spends none",
 			Given: append(events{opened(plan.Enterprise), granted("g1", 100)}, used("r1", 1e9)...), When: carry, Then: events{carried(100)}},
 		{Name: "what was carried in goes on", Given: append(free, carriedIn("c1", 30)), When: carry, Then: events{carried(130)}},
-		{Name: "it may skip periods", Given: free, When: usage.Carry{To: nextMonth, At: nextMonth},
-			Then: events{usage.CreditCarried{Account: "a1", Characters: 100, Start: start, To: nextMonth, At: nextMonth}}},
+		{Name: "it may skip periods", Given: free, When: ledger.Carry{To: nextMonth, At: nextMonth},
+			Then: events{ledger.CreditCarried{Account: "a1", Characters: 100, Start: start, To: nextMonth, At: nextMonth}}},
 		{Name: "an open reservation is waited for", Given: append(free, reserved("r1", 1)), When: carry},
-		{Name: "carrying again changes nothing", Given: append(free, carried(100)), When: usage.Carry{To: nextMonth, At: nextMonth}},
-		{Name: "before the end", Given: free, When: usage.Carry{To: end, At: end.Add(-1)}, Refused: domain.Conflict},
-		{Name: "into itself", Given: free, When: usage.Carry{To: start, At: end}, Refused: domain.Conflict},
+		{Name: "carrying again changes nothing", Given: append(free, carried(100)), When: ledger.Carry{To: nextMonth, At: nextMonth}},
+		{Name: "before the end", Given: free, When: ledger.Carry{To: end, At: end.Add(-1)}, Refused: domain.Conflict},
+		{Name: "into itself", Given: free, When: ledger.Carry{To: start, At: end}, Refused: domain.Conflict},
 		{Name: "a period that was never opened", When: carry, Refused: domain.Conflict},
 	})
 }
@@ -132,11 +132,11 @@ func TestWhatIsLeft(t *testing.T) {
 		{"over", events{opened(plan.Free), granted("g1", 100), carried(100)}, 0, 0, 15_000, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			state := spec.Fold(usage.Evolve, c.given)
+			state := spec.Fold(ledger.Evolve, c.given)
 			require.Equal(t, c.spent, state.CreditSpent())
 			require.Equal(t, c.left, state.CreditLeft())
 			allowance := state.Allowance()
-			require.Equal(t, usage.Allowance{
+			require.Equal(t, ledger.Allowance{
 				Plan: state.Terms.Plan, Limit: state.Terms.Limit, Settled: state.Settled, Reserved: state.Reserved, Credit: c.left,
 			}, allowance)
 			remaining, limited := allowance.Remaining()
@@ -148,30 +148,30 @@ func TestWhatIsLeft(t *testing.T) {
 
 // A release that knows no credit would write a sum without it; so the credit stands in an event that it cannot read.
 func TestASumWithCreditIsOfTwoEvents(t *testing.T) {
-	state := spec.Fold(usage.Evolve, events{opened(plan.Free), granted("g1", 100), carriedIn("c1", 5), reserved("r1", 7)})
-	state.SinceSum = usage.SumEvery
-	sums, err := usage.Sum{At: later}.Decide(state)
+	state := spec.Fold(ledger.Evolve, events{opened(plan.Free), granted("g1", 100), carriedIn("c1", 5), reserved("r1", 7)})
+	state.SinceSum = ledger.SumEvery
+	sums, err := ledger.Sum{At: later}.Decide(state)
 	require.NoError(t, err)
 	require.Equal(t, events{
-		usage.Summed{PeriodOpened: state.Terms, Reservations: state.Open, At: later},
-		usage.CreditSummed{Account: "a1", Grants: state.Grants, At: later},
+		ledger.Summed{PeriodOpened: state.Terms, Reservations: state.Open, At: later},
+		ledger.CreditSummed{Account: "a1", Grants: state.Grants, At: later},
 	}, events(sums))
-	again := spec.Fold(usage.Evolve, sums)
+	again := spec.Fold(ledger.Evolve, sums)
 	require.EqualValues(t, 105, again.Credit)
 	require.Equal(t, state.Grants, again.Grants)
 
 	// and nothing is summed after the end
-	state.SinceSum = usage.SumEvery
+	state.SinceSum = ledger.SumEvery
 	state.Open, state.CarriedTo = nil, end
-	sums, err = usage.Sum{At: later}.Decide(state)
+	sums, err = ledger.Sum{At: later}.Decide(state)
 	require.NoError(t, err)
 	require.Empty(t, sums)
 }
 
 // An event does not change a state that somebody still has.
 func TestGrantsAreNotShared(t *testing.T) {
-	state := spec.Fold(usage.Evolve, events{opened(plan.Free), granted("g1", 1), granted("g2", 2), granted("g3", 3)})
-	one, other := usage.Evolve(state, granted("g4", 4)), usage.Evolve(state, granted("g5", 5))
+	state := spec.Fold(ledger.Evolve, events{opened(plan.Free), granted("g1", 1), granted("g2", 2), granted("g3", 3)})
+	one, other := ledger.Evolve(state, granted("g4", 4)), ledger.Evolve(state, granted("g5", 5))
 	require.Equal(t, "g4", one.Grants[3].Grant)
 	require.Equal(t, "g5", other.Grants[3].Grant)
 	require.Len(t, state.Grants, 3)

@@ -1,4 +1,4 @@
-package usage_test
+package ledger_test
 
 import (
 	"testing"
@@ -7,14 +7,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/domain/spec"
-	"github.com/recital-tts/recital/domain/usage"
 )
 
 type (
-	row    = spec.Case[usage.State, usage.Event]
-	events = []usage.Event
+	row    = spec.Case[ledger.State, ledger.Event]
+	events = []ledger.Event
 )
 
 var (
@@ -24,30 +24,30 @@ var (
 	later = now.Add(10 * time.Minute)
 )
 
-func opened(t plan.Type) usage.Event {
+func opened(t plan.Type) ledger.Event {
 	p, _ := plan.Lookup(t)
-	decided, _ := usage.OpenPeriod{Account: "a1", Plan: p, Start: start, End: end}.Decide(usage.State{})
+	decided, _ := ledger.OpenPeriod{Account: "a1", Plan: p, Start: start, End: end}.Decide(ledger.State{})
 	return decided[0]
 }
 
-func reserved(id string, characters int64) usage.Event {
-	return usage.Reserved{Account: "a1", Reservation: id, Characters: characters, At: now, ExpiresAt: later}
+func reserved(id string, characters int64) ledger.Event {
+	return ledger.Reserved{Account: "a1", Reservation: id, Characters: characters, At: now, ExpiresAt: later}
 }
 
-func settled(id string, characters int64) usage.Event {
-	return usage.Settled{Account: "a1", Reservation: id, Characters: characters, Start: start, At: now}
+func settled(id string, characters int64) ledger.Event {
+	return ledger.Settled{Account: "a1", Reservation: id, Characters: characters, Start: start, At: now}
 }
 
-func expired(id string) usage.Event {
-	return usage.Expired{Account: "a1", Reservation: id, At: later}
+func expired(id string) ledger.Event {
+	return ledger.Expired{Account: "a1", Reservation: id, At: later}
 }
 
-func reserve(id string, characters int64) usage.Reserve {
-	return usage.Reserve{Reservation: id, Characters: characters, At: now, ExpiresAt: later}
+func reserve(id string, characters int64) ledger.Reserve {
+	return ledger.Reserve{Reservation: id, Characters: characters, At: now, ExpiresAt: later}
 }
 
 func TestReserve(t *testing.T) {
-	spec.Run(t, usage.Evolve, []row{
+	spec.Run(t, ledger.Evolve, []row{
 		{Name: "what fits is reserved", Given: events{opened(plan.Free)}, When: reserve("r1", 15_000), Then: events{reserved("r1", 15_000)}},
 		{Name: "what does not fit a free plan is refused", Given: events{opened(plan.Free)}, When: reserve("r1", 15_001), Refused: domain.PaymentRequired},
 		{Name: "open reservations count", Given: events{opened(plan.Free), reserved("r1", 10_000)}, When: reserve("r2", 5_001), Refused: domain.PaymentRequired},
@@ -65,11 +65,11 @@ func TestReserve(t *testing.T) {
 }
 
 func TestSettle(t *testing.T) {
-	settle := func(id string, characters int64) usage.Settle {
-		return usage.Settle{Reservation: id, Characters: characters, At: now}
+	settle := func(id string, characters int64) ledger.Settle {
+		return ledger.Settle{Reservation: id, Characters: characters, At: now}
 	}
 	open := events{opened(plan.Free), reserved("r1", 100)}
-	spec.Run(t, usage.Evolve, []row{
+	spec.Run(t, ledger.Evolve, []row{
 		{Name: "what was handed over is settled", Given: open, When: settle("r1", 60), Then: events{settled("r1", 60)}},
 		{Name: "nothing can be settled", Given: open, When: settle("r1", 0), Then: events{settled("r1", 0)}},
 		{Name: "settling again changes nothing", Given: append(open, settled("r1", 60)), When: settle("r1", 60)},
@@ -80,27 +80,27 @@ func TestSettle(t *testing.T) {
 
 func TestExpire(t *testing.T) {
 	open := events{opened(plan.Free), reserved("r1", 100), reserved("r2", 5), settled("r2", 5)}
-	spec.Run(t, usage.Evolve, []row{
-		{Name: "what is due expires", Given: open, When: usage.Expire{At: later}, Then: events{expired("r1")}},
-		{Name: "what is not due stays", Given: open, When: usage.Expire{At: later.Add(-1)}},
+	spec.Run(t, ledger.Evolve, []row{
+		{Name: "what is due expires", Given: open, When: ledger.Expire{At: later}, Then: events{expired("r1")}},
+		{Name: "what is not due stays", Given: open, When: ledger.Expire{At: later.Add(-1)}},
 	})
 }
 
 func TestASumIsDueAfterAThousandEvents(t *testing.T) {
-	state := usage.Evolve(usage.State{}, opened(plan.Enterprise))
-	for range usage.SumEvery - 2 {
-		state = usage.Evolve(state, settled("unknown", 1))
+	state := ledger.Evolve(ledger.State{}, opened(plan.Enterprise))
+	for range ledger.SumEvery - 2 {
+		state = ledger.Evolve(state, settled("unknown", 1))
 	}
-	none, err := usage.Sum{At: now}.Decide(state)
+	none, err := ledger.Sum{At: now}.Decide(state)
 	require.NoError(t, err)
 	require.Empty(t, none)
 
-	state = usage.Evolve(state, reserved("r1", 7))
-	sum, err := usage.Sum{At: now}.Decide(state)
+	state = ledger.Evolve(state, reserved("r1", 7))
+	sum, err := ledger.Sum{At: now}.Decide(state)
 	require.NoError(t, err)
 	require.Len(t, sum, 1)
 
-	after := usage.Evolve(state, sum[0])
+	after := ledger.Evolve(state, sum[0])
 	require.Zero(t, after.SinceSum)
 	require.Equal(t, state.Settled, after.Settled)
 	require.Equal(t, int64(7), after.Reserved)

@@ -1,7 +1,7 @@
-// Package usage is the aggregate of stream usage-<account>-<start of the period in Unix seconds>: the characters that an
+// Package ledger is the aggregate of stream usage-<account>-<start of the period in Unix seconds>: the characters that an
 // account uses in one period. Characters are reserved before audio leaves and settled at the end of the reply; what
 // was not settled in time expires and costs nothing. Characters are Unicode code points.
-package usage
+package ledger
 
 import (
 	"time"
@@ -10,7 +10,7 @@ import (
 )
 
 // Event is one of the events below.
-type Event interface{ usageEvent() }
+type Event interface{ ledgerEvent() }
 
 // PeriodOpened begins a period on the terms of a plan.
 type PeriodOpened struct {
@@ -91,12 +91,12 @@ type Reservation struct {
 	ExpiresAt  time.Time `json:"expiresAt"`
 }
 
-func (PeriodOpened) usageEvent() {}
-func (Reserved) usageEvent()     {}
-func (Settled) usageEvent()      {}
-func (Expired) usageEvent()      {}
-func (Summed) usageEvent()       {}
+func (PeriodOpened) ledgerEvent() {}
+func (Reserved) ledgerEvent()     {}
+func (Settled) ledgerEvent()      {}
+func (Expired) ledgerEvent()      {}
+func (Summed) ledgerEvent()       {}
 
-func (CreditGranted) usageEvent() {}
-func (CreditCarried) usageEvent() {}
-func (CreditSummed) usageEvent()  {}
+func (CreditGranted) ledgerEvent() {}
+func (CreditCarried) ledgerEvent() {}
+func (CreditSummed) ledgerEvent()  {}

@@ -1,4 +1,4 @@
-package usage_test
+package ledger_test
 
 import (
 	"errors"
@@ -10,22 +10,22 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/domain/spec"
-	"github.com/recital-tts/recital/domain/usage"
 )
 
 // command is any of the aggregate's.
 type command interface {
-	Decide(usage.State) ([]usage.Event, error)
+	Decide(ledger.State) ([]ledger.Event, error)
 }
 
 // periods are those of one account, by number, as ledgers and to-do workers would treat them.
 type periods struct {
 	t       *rapid.T
 	plan    plan.Plan
-	states  map[int]usage.State
-	events  map[int][]usage.Event
+	states  map[int]ledger.State
+	events  map[int][]ledger.Event
 	paid    map[string]int64 // settled characters, by reservation
 	granted map[string]int64 // by operators, by grant
 }
@@ -42,19 +42,19 @@ func (p *periods) do(month int, command command) error {
 		return err
 	}
 	for _, event := range decided {
-		if e, ok := event.(usage.Settled); ok {
+		if e, ok := event.(ledger.Settled); ok {
 			require.NotContains(p.t, p.paid, e.Reservation)
 			p.paid[e.Reservation] = e.Characters
 		}
 		require.False(p.t, p.states[month].Over(), "%T after the end of the period", event)
-		p.states[month] = usage.Evolve(p.states[month], event)
+		p.states[month] = ledger.Evolve(p.states[month], event)
 		p.events[month] = append(p.events[month], event)
 	}
 	return nil
 }
 
 func (p *periods) open(month int) {
-	opening := usage.OpenPeriod{Account: "a1", Plan: p.plan, Start: start.AddDate(0, month, 0), End: start.AddDate(0, month+1, 0)}
+	opening := ledger.OpenPeriod{Account: "a1", Plan: p.plan, Start: start.AddDate(0, month, 0), End: start.AddDate(0, month+1, 0)}
 	require.NoError(p.t, p.do(month, opening))
 }
 
@@ -63,7 +63,7 @@ func (p *periods) in(month int, command command) (int, error) {
 	for {
 		p.open(month)
 		err := p.do(month, command)
-		if !errors.Is(err, usage.ErrOver) {
+		if !errors.Is(err, ledger.ErrOver) {
 			return month, err
 		}
 		month = monthOf(p.states[month].CarriedTo)
@@ -77,7 +77,7 @@ func (p *periods) pass(month int) {
 		return
 	}
 	from := state.Terms.Start
-	_, err := p.in(monthOf(state.CarriedTo), usage.Grant{Grant: fmt.Sprint("from-", month), Characters: state.Carried, From: &from, At: state.CarriedTo})
+	_, err := p.in(monthOf(state.CarriedTo), ledger.Grant{Grant: fmt.Sprint("from-", month), Characters: state.Carried, From: &from, At: state.CarriedTo})
 	require.NoError(p.t, err)
 }
 
@@ -124,10 +124,10 @@ func (p *periods) requireSumEqualsFold(month int, at time.Time) {
 		return
 	}
 	summed := state
-	summed.SinceSum = usage.SumEvery
-	sums, err := usage.Sum{At: at}.Decide(summed)
+	summed.SinceSum = ledger.SumEvery
+	sums, err := ledger.Sum{At: at}.Decide(summed)
 	require.NoError(p.t, err)
-	again := spec.Fold(usage.Evolve, sums)
+	again := spec.Fold(ledger.Evolve, sums)
 	again.SinceSum, state.SinceSum = 0, 0
 	if len(state.Open) == 0 {
 		again.Open, state.Open = nil, nil
@@ -142,7 +142,7 @@ func TestAnyHistoryKeepsTheLimit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := &periods{
 			t: t, plan: rapid.SampledFrom(plan.All()).Draw(t, "plan"),
-			states: map[int]usage.State{}, events: map[int][]usage.Event{}, paid: map[string]int64{}, granted: map[string]int64{},
+			states: map[int]ledger.State{}, events: map[int][]ledger.Event{}, paid: map[string]int64{}, granted: map[string]int64{},
 		}
 		scale := max(1, p.plan.Characters/15_000)
 		at, reservations := start, 0
@@ -156,27 +156,27 @@ func TestAnyHistoryKeepsTheLimit(t *testing.T) {
 				reservations++
 				id := fmt.Sprint("r", reservations)
 				n := rapid.Int64Range(0, 9_000).Draw(t, "n") * scale
-				if took, err := p.in(some, usage.Reserve{Reservation: id, Characters: n, At: at, ExpiresAt: at.Add(10 * time.Hour)}); err == nil {
+				if took, err := p.in(some, ledger.Reserve{Reservation: id, Characters: n, At: at, ExpiresAt: at.Add(10 * time.Hour)}); err == nil {
 					where[id] = took
 				}
 			case 2:
 				id := fmt.Sprint("r", rapid.IntRange(0, reservations).Draw(t, "reservation"))
 				if in, made := where[id]; made {
-					_ = p.do(in, usage.Settle{Reservation: id, Characters: rapid.Int64Range(0, 9_000).Draw(t, "n") * scale, At: at})
+					_ = p.do(in, ledger.Settle{Reservation: id, Characters: rapid.Int64Range(0, 9_000).Draw(t, "n") * scale, At: at})
 				}
 			case 3:
-				_ = p.do(some, usage.Expire{At: at})
+				_ = p.do(some, ledger.Expire{At: at})
 			case 4:
 				id := rapid.SampledFrom([]string{"g1", "g2", "g3", "g4", "g5"}).Draw(t, "grant")
 				n := rapid.Int64Range(1, 5).Draw(t, "n") * 4_000 * scale
 				if _, known := p.granted[id]; known {
 					continue // of this period or another one, which only a ledger sees
 				}
-				_, err := p.in(some, usage.Grant{Grant: id, Characters: n, At: at})
+				_, err := p.in(some, ledger.Grant{Grant: id, Characters: n, At: at})
 				require.NoError(t, err)
 				p.granted[id] = n
 			case 5:
-				_ = p.do(some, usage.Carry{To: start.AddDate(0, month, 0), At: at})
+				_ = p.do(some, ledger.Carry{To: start.AddDate(0, month, 0), At: at})
 			case 6:
 				p.pass(some)
 			}
@@ -184,15 +184,15 @@ func TestAnyHistoryKeepsTheLimit(t *testing.T) {
 			p.requireSumEqualsFold(month, at)
 		}
 		for month, events := range p.events {
-			require.Equal(t, p.states[month], spec.Fold(usage.Evolve, events))
+			require.Equal(t, p.states[month], spec.Fold(ledger.Evolve, events))
 		}
 
 		// And when all has ended, all credit that is left is in one period.
 		last := monthOf(at) + 1
 		for month := range last {
 			if p.states[month].Exists() {
-				_ = p.do(month, usage.Expire{At: at.AddDate(1, 0, 0)})
-				require.NoError(t, p.do(month, usage.Carry{To: start.AddDate(0, last, 0), At: start.AddDate(0, last, 0)}))
+				_ = p.do(month, ledger.Expire{At: at.AddDate(1, 0, 0)})
+				require.NoError(t, p.do(month, ledger.Carry{To: start.AddDate(0, last, 0), At: start.AddDate(0, last, 0)}))
 				p.pass(month)
 			}
 		}
