@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/recital-tts/recital/internal/supervise"
 )
 
 const (
@@ -18,6 +20,9 @@ const (
 	readyPause    = 20 * time.Millisecond
 	readyAttempt  = 5 * time.Second
 )
+
+// restarting says when a server is started again that could not be started.
+var restarting = supervise.Policy{FirstDelay: startPause, LongestDelay: time.Second}
 
 // ClusterConfig says where a private cluster lives.
 type ClusterConfig struct {
@@ -34,12 +39,10 @@ type Cluster struct {
 	settings []string
 	logger   *slog.Logger
 
-	server *server // touched by the supervisor alone once that runs
-
 	stop       context.CancelFunc
 	supervised chan struct{}
 	closeOnce  sync.Once
-	closed     error
+	closed     error // of the last server's end; the supervisor's until supervised is closed
 }
 
 // StartCluster starts the server on the data that is there, or on a new cluster, and returns when it answers. The
@@ -54,40 +57,42 @@ func StartCluster(ctx context.Context, config ClusterConfig) (*Cluster, error) {
 	c := &Cluster{home: h, logger: config.Logger, supervised: make(chan struct{})}
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	c.stop = stop
-	if err := c.open(ctx, config); err != nil {
+	first, err := c.open(ctx, config)
+	if err != nil {
 		stop()
 		return nil, errors.Join(err, h.unlock())
 	}
-	go c.supervise(life)
+	go c.supervise(life, first)
 	return c, nil
 }
 
-func (c *Cluster) open(ctx context.Context, config ClusterConfig) error {
+func (c *Cluster) open(ctx context.Context, config ClusterConfig) (*server, error) {
 	var err error
 	if c.binaries, err = c.home.ensure(ctx); err != nil {
-		return err
+		return nil, err
 	}
 	if err := c.home.chooseSocket(config.SocketDir); err != nil {
-		return err
+		return nil, err
 	}
 	c.settings = Settings(c.home.data(), c.home.socketDir)
-	if err := c.start(ctx); err != nil {
-		return err
+	server, err := c.start(ctx)
+	if err != nil {
+		return nil, err
 	}
 	if err := c.createDatabase(ctx); err != nil {
-		return errors.Join(err, c.server.stop())
+		return nil, errors.Join(err, server.stop())
 	}
-	c.reportPlace(config.Dir)
-	return nil
+	c.reportPlace(config.Dir, server)
+	return server, nil
 }
 
-func (c *Cluster) reportPlace(dir string) {
+func (c *Cluster) reportPlace(dir string, server *server) {
 	if absolute, err := filepath.Abs(dir); err == nil && absolute != c.home.folder {
 		c.logger.Info("the Postgres cluster lives outside of the data folder, whose parents are closed to its user",
 			"user", c.home.owner.Name, "data folder", absolute, "cluster", c.home.folder)
 	}
 	c.logger.Info("Postgres is ready", "version", c.binaries.Major, "user", c.home.owner.Name,
-		"cluster", c.home.folder, "pid", c.server.process.Pid)
+		"cluster", c.home.folder, "pid", server.process.Pid)
 }
 
 // URL is the address of the database.
@@ -103,43 +108,51 @@ func (c *Cluster) Close() error {
 	return c.closed
 }
 
-// supervise starts the server again whenever it has died, and stops it at the end.
-func (c *Cluster) supervise(life context.Context) {
+// supervise keeps the server, and those after it, running until life ends.
+func (c *Cluster) supervise(life context.Context, first *server) {
 	defer close(c.supervised)
-	for {
-		select {
-		case <-life.Done():
-			c.closed = c.server.stop()
-			return
-		case <-c.server.exited:
-		}
-		for life.Err() == nil {
-			c.logger.Error("Postgres has died and is started again", "said", c.server.said())
-			if err := c.start(life); err == nil {
-				c.logger.Info("Postgres is back", "pid", c.server.process.Pid)
-				break
-			}
-		}
+	supervise.Child[*server]{
+		Name: "Postgres", Start: c.restart, Serve: c.watch, Policy: restarting, Logger: c.logger,
+	}.Keep(life, first)
+}
+
+func (c *Cluster) restart(ctx context.Context) (*server, error) {
+	server, err := c.startOnce(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c.logger.Info("Postgres is back", "pid", server.process.Pid)
+	return server, nil
+}
+
+// watch returns when the server has died, or stops it when life ends. A server that has answered was of use: the next one
+// is started at once.
+func (c *Cluster) watch(life context.Context, server *server) (useful bool, err error) {
+	select {
+	case <-life.Done():
+		c.closed = server.stop()
+		return true, c.closed
+	case <-server.exited:
+		return true, fmt.Errorf("the server died; it said last: %s", server.said())
 	}
 }
 
-// start brings the server up, with patience for what a killed one left behind. Recovery after a crash may take longer;
-// it is waited for as long as ctx lasts.
-func (c *Cluster) start(ctx context.Context) error {
+// start brings the first server up, with patience for what a killed recitald left behind. Recovery after a crash may
+// take longer; it is waited for as long as ctx lasts.
+func (c *Cluster) start(ctx context.Context) (*server, error) {
 	deadline := time.Now().Add(startPatience)
 	for {
 		server, err := c.startOnce(ctx)
 		if err == nil {
-			c.server = server
-			return nil
+			return server, nil
 		}
 		if time.Now().After(deadline) {
-			return err
+			return nil, err
 		}
 		c.logger.Warn("Postgres did not start; trying again", "error", err)
 		select {
 		case <-ctx.Done():
-			return errors.Join(err, ctx.Err())
+			return nil, errors.Join(err, ctx.Err())
 		case <-time.After(startPause):
 		}
 	}

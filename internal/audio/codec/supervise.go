@@ -2,58 +2,41 @@ package codec
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
-	"github.com/cenkalti/backoff/v5"
+	"github.com/recital-tts/recital/internal/supervise"
 )
 
-const (
-	firstDelay = 50 * time.Millisecond // before a process is replaced; it grows while replacements fail
-	longDelay  = 5 * time.Second
-	steady     = 10 * time.Second // a process that lived as long starts with the first delay again
-)
+// replacing says when a process is replaced that ended.
+var replacing = supervise.Policy{FirstDelay: 50 * time.Millisecond, LongestDelay: 5 * time.Second, Steady: 10 * time.Second}
 
-// supervise replaces proc, and what replaced it, until ctx ends.
+// supervise keeps proc, and what replaces it, running until ctx ends.
 func (p *Pool) supervise(ctx context.Context, proc *process) {
-	delays := &backoff.ExponentialBackOff{
-		InitialInterval: firstDelay, MaxInterval: longDelay, Multiplier: 2, RandomizationFactor: 0.2,
-	}
-	delays.Reset()
-	for proc != nil {
-		started := time.Now()
-		select {
-		case <-ctx.Done():
-			p.remove(proc)
-			proc.close()
-			return
-		case <-proc.ended:
-		}
-		p.remove(proc)
-		p.config.Logger.Warn("a codec process ended", "pid", proc.worker.PID(), "reason", proc.cause(), "exit", proc.worker.Err())
-		if time.Since(started) > steady {
-			delays.Reset()
-		}
-		proc = p.replacement(ctx, delays)
-	}
+	supervise.Child[*process]{
+		Name: "codec", Start: p.replacement, Serve: p.watch, Policy: replacing, Logger: p.config.Logger,
+	}.Keep(ctx, proc)
 }
 
-// replacement starts a process, with growing delays; nil when ctx ended.
-func (p *Pool) replacement(ctx context.Context, delays *backoff.ExponentialBackOff) *process {
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(delays.NextBackOff()):
-		}
-		proc, err := startProcess(p.config)
-		if err != nil {
-			p.config.Logger.Error("a codec process cannot be started", "error", err)
-			continue
-		}
-		p.add(proc)
-		return proc
+func (p *Pool) replacement(context.Context) (*process, error) {
+	proc, err := startProcess(p.config)
+	if err != nil {
+		return nil, err
 	}
+	p.add(proc)
+	return proc, nil
+}
+
+// watch removes a process from the pool once it has ended, or ctx.
+func (p *Pool) watch(ctx context.Context, proc *process) (useful bool, err error) {
+	select {
+	case <-ctx.Done():
+	case <-proc.ended:
+	}
+	p.remove(proc)
+	proc.close()
+	return false, fmt.Errorf("process %d: %w (exit: %v)", proc.worker.PID(), proc.cause(), proc.worker.Err())
 }
 
 func (p *Pool) add(proc *process) {

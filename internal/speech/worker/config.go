@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/recital-tts/recital/internal/supervise"
 	"github.com/recital-tts/recital/internal/workers"
 )
 
@@ -31,11 +32,8 @@ const (
 	exitTimeout    = time.Second            // to exit once its input is closed
 )
 
-// The pause before a process that ended by itself, without a job, is started again.
-const (
-	firstRespawnDelay   = 50 * time.Millisecond
-	longestRespawnDelay = 5 * time.Second
-)
+// respawning says when a process is started again that ended without a job; one that died of its job is replaced at once.
+var respawning = supervise.Policy{FirstDelay: 50 * time.Millisecond, LongestDelay: 5 * time.Second, Steady: 10 * time.Second}
 
 func (c Config) withDefaults() (Config, error) {
 	if c.Command.Path == "" {

@@ -61,9 +61,10 @@ func Open(config Config) (*Pool, error) {
 	for i := range config.Size {
 		s := &slot{pool: p}
 		if i == 0 {
-			s.ready = first
+			p.slots.Go(func() { s.keep(first) })
+			continue
 		}
-		p.slots.Go(s.run)
+		p.slots.Go(func() { s.keep(nil) })
 	}
 	return p, nil
 }

@@ -6,10 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/cenkalti/backoff/v5"
-
 	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/speech/engineproto"
+	"github.com/recital-tts/recital/internal/supervise"
 	"github.com/recital-tts/recital/internal/workers"
 )
 
@@ -17,87 +16,37 @@ var errNoProcess = errors.New("no process runs, and none can be started")
 
 // slot keeps one process running and feeds it.
 type slot struct {
-	pool  *Pool
-	ready *engine // a process to begin with; nil: start one
+	pool    *Pool
+	started bool // a process was started before: the next one replaces it
 }
 
-// run ends when the pool closes. A process that ends without having had a job is started again with growing pauses,
-// so that a broken binary does not spin; one that died of its job at once. Where none can be kept running, jobs do not wait
-// for better times.
-func (s *slot) run() {
-	defer func() {
-		if s.ready != nil { // the pool was closed before the first turn
-			s.ready.stop()
-		}
-	}()
-	delays := backoff.NewExponentialBackOff()
-	delays.InitialInterval, delays.MaxInterval = firstRespawnDelay, longestRespawnDelay
-	idleEnds := 0 // in a row
-	for spawned := 0; s.pool.ctx.Err() == nil; spawned++ {
-		if spawned > 0 {
-			s.pool.counts.respawns.Add(1)
-		}
-		jobs, err := s.runEngine()
-		if s.pool.ctx.Err() != nil {
-			return
-		}
-		if jobs > 0 {
-			idleEnds = 0
-			delays.Reset()
-			s.pool.config.Logger.Warn("a speech engine process is replaced", "jobs", jobs, "error", err)
-			continue
-		}
-		if idleEnds++; idleEnds > 1 && s.pool.counts.alive.Load() == 0 {
-			s.pool.queue.refuse(s.pool.engineFailed(errNoProcess))
-		}
-		delay := delays.NextBackOff()
-		s.pool.config.Logger.Error("a speech engine process ended without a job", "error", err, "retry_in", delay)
-		wait(s.pool.ctx, delay)
+// keep returns when the pool is closed. It begins with a running process, or starts one when that is nil. Where none can
+// be kept running, jobs do not wait for better times.
+func (s *slot) keep(running *engine) {
+	child := supervise.Child[*engine]{
+		Name: "speech engine", Start: s.start, Serve: s.feed, Failing: s.refuseJobs, Policy: respawning, Logger: s.pool.config.Logger,
+	}
+	if running == nil {
+		child.Run(s.pool.ctx)
+		return
+	}
+	s.started = true
+	child.Keep(s.pool.ctx, running)
+}
+
+// refuseJobs refuses the jobs that wait, unless another slot has a process.
+func (s *slot) refuseJobs(error) {
+	if s.pool.counts.alive.Load() == 0 {
+		s.pool.queue.refuse(s.pool.engineFailed(errNoProcess))
 	}
 }
 
-func wait(ctx context.Context, delay time.Duration) {
-	timer := time.NewTimer(delay)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
+func (s *slot) start(ctx context.Context) (*engine, error) {
+	if s.started {
+		s.pool.counts.respawns.Add(1)
 	}
-}
-
-// runEngine feeds one process until it or the pool ends, and tells how many jobs the process took and why it ended.
-func (s *slot) runEngine() (jobs int, err error) {
-	e, err := s.startEngine()
-	if err != nil {
-		return 0, err
-	}
-	s.pool.counts.alive.Add(1)
-	defer s.pool.counts.alive.Add(-1)
-	for {
-		t, ok := s.pool.queue.take(s.pool.ctx, e.process.Done())
-		if !ok && s.pool.ctx.Err() != nil {
-			e.stop()
-			return jobs, nil
-		}
-		if !ok {
-			e.kill()
-			return jobs, e.death()
-		}
-		t.taken <- nil
-		jobs++
-		if err := s.serve(e, t); err != nil {
-			e.kill()
-			return jobs, err
-		}
-	}
-}
-
-func (s *slot) startEngine() (*engine, error) {
-	if e := s.ready; e != nil {
-		s.ready = nil
-		return e, nil
-	}
-	e, err := startEngine(s.pool.ctx, s.pool.config.Command)
+	s.started = true
+	e, err := startEngine(ctx, s.pool.config.Command)
 	if err != nil {
 		return nil, err
 	}
@@ -106,6 +55,29 @@ func (s *slot) startEngine() (*engine, error) {
 		return nil, fmt.Errorf("the process speaks at %d Hz, the others at %d Hz", e.sampleRate, s.pool.sampleRate)
 	}
 	return e, nil
+}
+
+// feed passes jobs to one process until it or the pool ends. A process that had a job was of use, even if it died of it.
+func (s *slot) feed(ctx context.Context, e *engine) (useful bool, err error) {
+	s.pool.counts.alive.Add(1)
+	defer s.pool.counts.alive.Add(-1)
+	for {
+		t, ok := s.pool.queue.take(ctx, e.process.Done())
+		if !ok && ctx.Err() != nil {
+			e.stop()
+			return useful, nil
+		}
+		if !ok {
+			e.kill()
+			return useful, e.death()
+		}
+		t.taken <- nil
+		useful = true
+		if err := s.serve(e, t); err != nil {
+			e.kill()
+			return useful, err
+		}
+	}
 }
 
 // serve runs one job. An error means that the process is of no more use.

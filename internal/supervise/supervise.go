@@ -1,0 +1,113 @@
+// Package supervise keeps child processes running: one that ends is started again, at once after a life that was of use
+// and otherwise after a growing pause, so that a broken program does not spin.
+package supervise
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+)
+
+// Policy says how soon a process is started again.
+type Policy struct {
+	FirstDelay   time.Duration // after a process that was of no use
+	LongestDelay time.Duration // the delay doubles up to it, give or take the jitter
+	Steady       time.Duration // a process that ran as long was of use; 0: time alone proves nothing
+}
+
+// jitter keeps processes that ended together from starting together. It is the share of a delay that varies.
+const jitter = 0.2
+
+// Child is one child process that is kept running. P is a running process.
+type Child[P any] struct {
+	Name string // in log lines, such as "codec"
+	// Start starts a process and returns when it is ready to serve.
+	Start func(ctx context.Context) (P, error)
+	// Serve returns when the process has ended: by itself, with the reason, or because ctx ended and Serve stopped it.
+	// It reports whether the process was of use, which starts the next one at once.
+	Serve func(ctx context.Context, process P) (useful bool, err error)
+	// Failing is called with the reason whenever a process was of no use, like the one before it: none can be kept
+	// running. It is optional.
+	Failing func(reason error)
+	Policy  Policy
+	Logger  *slog.Logger
+}
+
+// Run starts a process and keeps one running until ctx ends. It returns when the last one is stopped.
+func (c Child[P]) Run(ctx context.Context) { c.repeat(ctx, c.newHistory()) }
+
+// Keep is Run for a process that runs already.
+func (c Child[P]) Keep(ctx context.Context, process P) {
+	h := c.newHistory()
+	c.pause(ctx, h, c.serve(ctx, process))
+	c.repeat(ctx, h)
+}
+
+func (c Child[P]) repeat(ctx context.Context, h *history) {
+	for ctx.Err() == nil {
+		c.pause(ctx, h, c.live(ctx))
+	}
+}
+
+// end says how a process ended.
+type end struct {
+	useful bool
+	err    error
+}
+
+// live is the life of one process, from its start.
+func (c Child[P]) live(ctx context.Context) end {
+	process, err := c.Start(ctx)
+	if err != nil {
+		return end{err: fmt.Errorf("starting it: %w", err)}
+	}
+	return c.serve(ctx, process)
+}
+
+func (c Child[P]) serve(ctx context.Context, process P) end {
+	began := time.Now()
+	useful, err := c.Serve(ctx, process)
+	if c.Policy.Steady > 0 && time.Since(began) >= c.Policy.Steady {
+		useful = true
+	}
+	return end{useful: useful, err: err}
+}
+
+// history is what decides on the next delay.
+type history struct {
+	delays  *backoff.ExponentialBackOff
+	useless int // processes in a row that were of no use
+}
+
+func (c Child[P]) newHistory() *history {
+	h := &history{delays: &backoff.ExponentialBackOff{
+		InitialInterval: c.Policy.FirstDelay, MaxInterval: c.Policy.LongestDelay, Multiplier: 2, RandomizationFactor: jitter,
+	}}
+	h.delays.Reset()
+	return h
+}
+
+// pause logs why a process ended and returns when the next one may start.
+func (c Child[P]) pause(ctx context.Context, h *history, e end) {
+	if ctx.Err() != nil {
+		return
+	}
+	if e.useful {
+		h.useless = 0
+		h.delays.Reset()
+		c.Logger.Warn("a child process ended and is replaced", "child", c.Name, "error", e.err)
+		return
+	}
+	if h.useless++; h.useless > 1 && c.Failing != nil {
+		c.Failing(e.err)
+	}
+	delay := h.delays.NextBackOff()
+	c.Logger.Error("a child process cannot be kept running", "child", c.Name, "error", e.err, "in_a_row", h.useless, "retry_in", delay)
+	select {
+	case <-time.After(delay):
+	case <-ctx.Done():
+	}
+}
