@@ -1,0 +1,93 @@
+// Package lifecycle is the contract of a program's services: each is a Part with a start, a stop and the failure that ends
+// the program. A Group starts parts in order and stops them in the reverse order.
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+)
+
+// Part is one service. All functions are optional.
+type Part struct {
+	Name string // in errors, such as "the event node"
+	// Start returns when the part is ready. What it leaves behind when it fails is its own to end.
+	Start func(ctx context.Context) error
+	// Run is the part's life. It returns when ctx ends or Stop is called; when it returns before, with an error or not, the
+	// part has failed.
+	Run func(ctx context.Context) error
+	// Stop ends the part. It is called once, before the context of Run ends.
+	Stop func() error
+}
+
+// Closing returns a part that runs already, and that close ends.
+func Closing(name string, close func() error) Part { return Part{Name: name, Stop: close} }
+
+// Background returns a part that runs until its context ends.
+func Background(name string, run func(context.Context) error) Part { return Part{Name: name, Run: run} }
+
+// Group is the parts of a program. The zero value is an empty group. Add, Start and Stop are called by one goroutine at
+// a time.
+type Group struct {
+	parts  []*running // in the order of their start
+	once   sync.Once
+	failed chan error
+}
+
+// Start starts parts, one after the other. After an error the parts that were started before still need Stop.
+func (g *Group) Start(ctx context.Context, parts ...Part) error {
+	for _, p := range parts {
+		if p.Start != nil {
+			if err := p.Start(ctx); err != nil {
+				return fmt.Errorf("starting %s: %w", p.Name, err)
+			}
+		}
+		g.parts = append(g.parts, g.run(p))
+	}
+	return nil
+}
+
+// Add adds parts that need no start. They begin to run.
+func (g *Group) Add(parts ...Part) {
+	for _, p := range parts {
+		g.parts = append(g.parts, g.run(p))
+	}
+}
+
+// Wait returns nil when ctx ends, or why a part has failed.
+func (g *Group) Wait(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-g.failures():
+		return err
+	}
+}
+
+// Stop stops all parts in the reverse order of their start, and waits for each of them before the next one. It may be
+// called again, and then does nothing.
+func (g *Group) Stop() error {
+	var errs []error
+	for _, r := range slices.Backward(g.parts) {
+		if err := r.stop(); err != nil {
+			errs = append(errs, fmt.Errorf("closing %s: %w", r.part.Name, err))
+		}
+	}
+	g.parts = nil
+	return errors.Join(errs...)
+}
+
+func (g *Group) failures() chan error {
+	g.once.Do(func() { g.failed = make(chan error, 1) })
+	return g.failed
+}
+
+// fail reports the first failure; the program is ending for it when others follow.
+func (g *Group) fail(err error) {
+	select {
+	case g.failures() <- err:
+	default:
+	}
+}
