@@ -219,9 +219,7 @@ func (a *App) startWorkers(context.Context) error {
 	if err != nil {
 		return err
 	}
-	command := func(mode string) workers.Command {
-		return workers.Command{Path: binary, Args: []string{mode}, Log: workerLog(a.log, mode)}
-	}
+	command := func(mode string) workers.Command { return workers.Command{Path: binary, Args: []string{mode}} }
 	a.engines, err = worker.Open(worker.Config{Command: command("engine"), Size: a.cfg.Engines, Logger: a.log})
 	if err != nil {
 		return err

@@ -36,7 +36,7 @@ type pipeline struct {
 func openPipeline(b *testing.B) pipeline {
 	b.Helper()
 	command := func(mode string) workers.Command {
-		return workers.Command{Path: speechworker, Args: []string{mode}, Log: io.Discard}
+		return workers.Command{Path: speechworker, Args: []string{mode}}
 	}
 	engines, err := worker.Open(worker.Config{Command: command("engine")})
 	require.NoError(b, err)

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -139,6 +140,56 @@ func TestAServerThatDiesIsStartedAgain(t *testing.T) {
 			<-running
 		})
 	}
+}
+
+// What the server says is logged, so it must say nothing of the values in statements.
+func TestTheLogHoldsNothingOfStatements(t *testing.T) {
+	t.Parallel()
+	// given a cluster with a log of everything
+	var log lockedLog
+	logger := slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	cluster, err := postgres.StartCluster(t.Context(), postgres.ClusterConfig{Dir: pgtest.ClusterDir(t), Logger: logger})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, cluster.Close()) })
+
+	// when a statement fails, and one is running as its backend is killed
+	require.False(t, answers(t.Context(), cluster, "select 'of a client'::int"))
+	connection, err := pgx.Connect(t.Context(), cluster.URL())
+	require.NoError(t, err)
+	backend := int(connection.PgConn().PID())
+	running := make(chan error, 1)
+	go func() {
+		_, err := connection.Exec(context.Background(), "select 'of a client', pg_sleep(600)")
+		running <- err
+	}()
+	require.Eventually(t, func() bool {
+		return answers(t.Context(), cluster, fmt.Sprintf("select 1 / count(*) from pg_stat_activity where pid = %d and state = 'active'", backend))
+	}, eventually, 20*time.Millisecond)
+	require.NoError(t, syscall.Kill(backend, syscall.SIGKILL))
+	require.Error(t, <-running)
+
+	// then the log has the crash, and no statement
+	require.Eventually(t, func() bool { return strings.Contains(log.String(), "was terminated by signal 9") }, eventually, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return answers(t.Context(), cluster, "select 1") }, eventually, 20*time.Millisecond)
+	require.NotContains(t, log.String(), "of a client")
+}
+
+// lockedLog may be read at any time.
+type lockedLog struct {
+	mu  sync.Mutex
+	out strings.Builder
+}
+
+func (l *lockedLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.out.Write(p)
+}
+
+func (l *lockedLog) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.out.String()
 }
 
 func TestTheNextStartCopesWithAKilledRecitald(t *testing.T) {

@@ -14,7 +14,9 @@ const (
 	tailLines = 8
 )
 
-// relay writes what a server says to the log.
+// relay writes what a server says to the log. Unlike what workers print it is quoted: Settings keep the texts and the
+// details of statements, which may hold what clients sent, out of it (log_min_messages, log_min_error_statement,
+// log_error_verbosity).
 type relay struct{ logger *slog.Logger }
 
 // run reads to the end of the output, whatever happens to a single line.

@@ -3,6 +3,7 @@ package workers
 import (
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/exec"
 	"sync"
@@ -13,11 +14,11 @@ import (
 // logDelay is how long a worker's standard error may stay open after its exit: a child of its own could hold it.
 const logDelay = time.Second
 
-// Command tells how to start a worker.
+// Command says how to start a worker.
 type Command struct {
-	Path string    // of the speechworker binary
-	Args []string  // its mode and options; never anything that a client sent
-	Log  io.Writer // takes the worker's standard error; nil throws it away
+	Path   string       // of the speechworker binary
+	Args   []string     // its mode and options; never anything that a client sent
+	Logger *slog.Logger // counts what the worker prints to standard error, and never quotes it; nil: it is thrown away
 }
 
 // Process is a running worker. It ends by itself when its input is closed, also when recitald is killed.
@@ -37,7 +38,9 @@ type Process struct {
 func Start(command Command) (*Process, error) {
 	cmd := exec.Command(command.Path, command.Args...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Stderr = command.Log
+	if command.Logger != nil {
+		cmd.Stderr = newStderr(command)
+	}
 	cmd.WaitDelay = logDelay
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -71,7 +74,7 @@ func (p *Process) reap() {
 // PID is the process id.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// CloseInput tells the worker to finish and exit.
+// CloseInput makes the worker finish and exit.
 func (p *Process) CloseInput() {
 	p.closeInput.Do(func() { _ = p.stdin.Close() })
 }
@@ -82,7 +85,7 @@ func (p *Process) Kill() { _ = p.cmd.Process.Kill() }
 // Done is closed when the worker has exited. What it wrote before can still be read.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Err tells how the worker exited, nil for a clean exit. Call it after Done.
+// Err returns how the worker exited, nil for a clean exit. Call it after Done.
 func (p *Process) Err() error { return p.err }
 
 // untilEnd closes the worker's output where it ends.

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -135,16 +137,26 @@ func TestAWorkerAnswersUntilItsInputIsClosed(t *testing.T) {
 }
 
 func TestAWorkerThatFails(t *testing.T) {
-	var log lockedBuffer
-	command := worker("fails")
-	command.Log = &log
-	p := start(t, command)
+	p := start(t, worker("fails"))
 	_, err := p.Out.Read()
 	require.Equal(t, io.EOF, err)
 	awaitExit(t, p)
 	require.EqualError(t, p.Err(), "exit status 3")
-	require.Equal(t, "something is wrong\n", log.String(), "all of it is there when the worker has exited")
 	require.Error(t, p.In.Write(workers.Frame{}))
+}
+
+func TestWhatAWorkerPrintsIsCountedAndNeverQuoted(t *testing.T) {
+	var log lockedBuffer
+	command := worker("fails")
+	command.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	awaitExit(t, start(t, command))
+	require.Contains(t, log.String(), "worker=fails lines=1 bytes=19", "all of it is counted when the worker has exited")
+	require.NotContains(t, log.String(), "something is wrong")
+
+	command.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	log.out.Reset()
+	awaitExit(t, start(t, command))
+	require.Empty(t, log.String(), "C libraries print in ordinary life, too")
 }
 
 // lockedBuffer is a log that may be read at any time.
@@ -237,10 +249,12 @@ func TestAWorkerHasAProcessGroupOfItsOwn(t *testing.T) {
 }
 
 func TestAChildThatHoldsTheLogDoesNotHoldTheExit(t *testing.T) {
-	var log lockedBuffer
-	p := start(t, workers.Command{Path: "/bin/sh", Args: []string{"-c", "sleep 600 >/dev/null & echo $! >&2; exit 0"}, Log: &log})
-	awaitExit(t, p)
-	child, err := strconv.Atoi(strings.TrimSpace(log.String()))
+	held := filepath.Join(t.TempDir(), "child")
+	script := "sleep 600 >/dev/null & echo $! >'" + held + "'; exit 0"
+	awaitExit(t, start(t, workers.Command{Path: "/bin/sh", Args: []string{"-c", script}, Logger: slog.New(slog.DiscardHandler)}))
+	written, err := os.ReadFile(held)
+	require.NoError(t, err)
+	child, err := strconv.Atoi(strings.TrimSpace(string(written)))
 	require.NoError(t, err)
 	require.NoError(t, syscall.Kill(child, syscall.SIGKILL))
 }

@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 }
 
 func worker() workers.Command {
-	return workers.Command{Path: os.Args[0], Args: []string{asWorker}, Log: os.Stderr}
+	return workers.Command{Path: os.Args[0], Args: []string{asWorker}}
 }
 
 func openPool(t testing.TB, size int, timeout time.Duration) *codec.Pool {

@@ -49,6 +49,9 @@ func (c Config) withDefaults() Config {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
+	if c.Command.Logger == nil {
+		c.Command.Logger = c.Logger
+	}
 	return c
 }
 

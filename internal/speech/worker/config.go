@@ -54,8 +54,8 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
-	if c.Command.Log == nil {
-		c.Command.Log = &lineLogger{logger: c.Logger}
+	if c.Command.Logger == nil {
+		c.Command.Logger = c.Logger
 	}
 	return c, nil
 }
