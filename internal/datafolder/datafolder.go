@@ -1,0 +1,48 @@
+// Package datafolder is the folder in which a recitald keeps what is its own: locked, so that no two work in it, with
+// files that are made once and secrets that only their owner reads.
+package datafolder
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// Folder is a data folder that this process holds.
+type Folder struct {
+	dir  string // absolute
+	lock *os.File
+}
+
+// Open makes the folder when it is missing, locks it, and removes what killed starts left unfinished. The folder is
+// passable for others, because the user of the private Postgres has its data below it; every secret in it has a mode of
+// its own.
+func Open(dir string) (*Folder, error) {
+	absolute, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("finding the data folder: %w", err)
+	}
+	if err := os.MkdirAll(absolute, 0o711); err != nil {
+		return nil, fmt.Errorf("making the data folder: %w", err)
+	}
+	f := &Folder{dir: absolute}
+	if f.lock, err = lock(f.Path("lock"), absolute); err != nil {
+		return nil, err
+	}
+	if err := f.removeUnfinished(); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// Dir returns the absolute path of the folder.
+func (f *Folder) Dir() string { return f.dir }
+
+// Path joins elements to the path of the folder.
+func (f *Folder) Path(elements ...string) string {
+	return filepath.Join(append([]string{f.dir}, elements...)...)
+}
+
+// Close unlocks the folder.
+func (f *Folder) Close() error { return f.lock.Close() }

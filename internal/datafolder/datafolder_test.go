@@ -1,0 +1,50 @@
+package datafolder_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/datafolder"
+)
+
+func TestAFolderIsMadeSoThatOthersPassThrough(t *testing.T) {
+	before := syscall.Umask(0o022)
+	t.Cleanup(func() { syscall.Umask(before) })
+	t.Chdir(t.TempDir())
+	f := open(t, filepath.Join("below", "data"))
+	require.True(t, filepath.IsAbs(f.Dir()))
+	require.Equal(t, filepath.Join(f.Dir(), "eventnode", "log"), f.Path("eventnode", "log"))
+	info, err := os.Stat(f.Dir())
+	require.NoError(t, err)
+	require.Equal(t, fs.FileMode(0o711), info.Mode().Perm())
+	info, err = os.Stat(f.Path("lock"))
+	require.NoError(t, err)
+	require.Equal(t, fs.FileMode(0o600), info.Mode().Perm())
+}
+
+func TestAFolderHasOneUser(t *testing.T) {
+	// given a folder in use, with a file that its user is writing
+	f := open(t, t.TempDir())
+	require.NoError(t, os.WriteFile(f.Path(".new-1"), nil, 0o600))
+
+	// when another one opens it, then that is refused in words, and touches nothing
+	_, err := datafolder.Open(f.Dir())
+	require.EqualError(t, err, "another recitald works in "+f.Dir()+"; stop it, or give this one a folder of its own with --data-dir")
+	assert.FileExists(t, f.Path(".new-1"))
+
+	// and it may once the first one is done
+	assert.NoFileExists(t, reopen(t, f).Path(".new-1"))
+}
+
+func TestAFolderThatCannotBeOne(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	_, err := datafolder.Open(file)
+	require.ErrorContains(t, err, "not a directory")
+}
