@@ -15,7 +15,7 @@ import (
 type settings struct {
 	AdminAddr string        `default:"127.0.0.1:8081" env:"RECITAL_ADMIN_ADDR" help:"Admin address of the recitald."`
 	DataDir   string        `default:".recital" env:"RECITAL_DATA_DIR" help:"Its data folder, which holds the operator token."`
-	TokenFile string        `env:"RECITAL_OPERATOR_TOKEN_FILE" placeholder:"PATH" help:"File of the operator token, when it is not in the data folder."`
+	TokenFile string        `env:"RECITAL_OPERATOR_TOKEN_FILE" placeholder:"PATH" help:"File of your operator token, when it is not in the data folder; its line in recitald's token file is NAME operator and what printf %s \"$TOKEN\" | sha256sum prints first."`
 	Timeout   time.Duration `default:"30s" help:"How long an answer may take."`
 }
 

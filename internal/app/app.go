@@ -25,6 +25,7 @@ import (
 	"github.com/recital-tts/recital/internal/eventnode"
 	"github.com/recital-tts/recital/internal/feed"
 	"github.com/recital-tts/recital/internal/keyring/pgkeys"
+	"github.com/recital-tts/recital/internal/operators"
 	"github.com/recital-tts/recital/internal/postgres"
 	"github.com/recital-tts/recital/internal/revocation"
 	"github.com/recital-tts/recital/internal/speech"
@@ -66,7 +67,7 @@ type App struct {
 	slots     *commands.Slots
 	public    listener
 	admin     listener
-	tokens    map[string]string // of the admin address, by role
+	tokens    []operators.Token // of the admin address
 	devKey    string            // empty in mode prod, and when it was revoked
 
 	closers []closer // in the order in which the parts were started

@@ -1,6 +1,8 @@
 package app
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -8,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/operators"
 )
 
 func TestATokenThatCannotBeOneIsRefused(t *testing.T) {
@@ -15,22 +19,24 @@ func TestATokenThatCannotBeOneIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			require.NoError(t, os.WriteFile(filepath.Join(dir, "operator-token"), []byte(content), 0o600))
-			_, err := inFolder(dir).adminToken("operator-token", "")
+			err := inFolder(dir).readTokens(t.Context())
 			require.ErrorContains(t, err, "delete it, and the next start makes a new one")
 			assert.NotContains(t, err.Error(), "secret")
 		})
 	}
 	t.Run("one that was drawn is accepted", func(t *testing.T) {
 		a := inFolder(t.TempDir())
-		drawn, err := a.adminToken("operator-token", "")
-		require.NoError(t, err)
-		assert.GreaterOrEqual(t, len(drawn), 43) // 256 bits
-		kept, err := a.adminToken("operator-token", "")
-		require.NoError(t, err)
-		assert.Equal(t, drawn, kept)
-		other, err := a.adminToken("auditor-token", "")
-		require.NoError(t, err)
-		assert.NotEqual(t, drawn, other)
+		require.NoError(t, a.readTokens(t.Context()))
+		drawn := a.tokens
+		for i, role := range []string{"operator", "auditor"} {
+			text, err := os.ReadFile(filepath.Join(a.cfg.DataDir, role+"-token"))
+			require.NoError(t, err)
+			token := strings.TrimSpace(string(text))
+			assert.GreaterOrEqual(t, len(token), 43) // 256 bits
+			assert.Equal(t, operators.Single(role, token), drawn[i])
+		}
+		require.NoError(t, a.readTokens(t.Context()))
+		assert.Equal(t, drawn, a.tokens)
 	})
 }
 
@@ -42,6 +48,8 @@ func TestTheConfiguredTokensAreReadAndNeverWritten(t *testing.T) {
 		says              []string
 	}{
 		{"two tokens", secret("a") + "\n", secret("b"), nil},
+		{"a line for each", line("ada", "operator", secret("a")), line("bob", "auditor", secret("b")), nil},
+		{"a line without its hash", "ada operator", secret("b"), []string{"operator-token, line 1"}},
 		{"no file", secret("a"), "-", []string{"reading the auditor-token", "no such file"}},
 		{"an empty file", "", secret("b"), []string{"operator-token holds no token", "32 characters"}},
 		{"a short one", "secret", secret("b"), []string{"operator-token holds no token", "openssl rand"}},
@@ -62,7 +70,9 @@ func TestTheConfiguredTokensAreReadAndNeverWritten(t *testing.T) {
 
 			if c.says == nil {
 				require.NoError(t, err)
-				assert.Equal(t, map[string]string{"operator": secret("a"), "auditor": secret("b")}, a.tokens)
+				require.Len(t, a.tokens, 2)
+				assert.Equal(t, operators.Single("operator", secret("a")).Hash, a.tokens[0].Hash)
+				assert.Equal(t, operators.Single("auditor", secret("b")).Hash, a.tokens[1].Hash)
 			} else {
 				require.Error(t, err)
 				assert.NotContains(t, err.Error(), "aaaa", "a token")
@@ -74,6 +84,12 @@ func TestTheConfiguredTokensAreReadAndNeverWritten(t *testing.T) {
 			assert.Empty(t, names(t, a.cfg.DataDir), "nothing is made beside configured files")
 		})
 	}
+}
+
+// line is that of a person in a token file.
+func line(name, role, token string) string {
+	hash := sha256.Sum256([]byte(token))
+	return fmt.Sprintf("%s %s %x\n", name, role, hash)
 }
 
 func write(t *testing.T, path, content string) {

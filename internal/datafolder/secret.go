@@ -17,7 +17,7 @@ func (f *Folder) Key(name, configured string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	key, err := hex.DecodeString(text)
+	key, err := hex.DecodeString(strings.TrimSpace(text))
 	if err != nil || len(key) != secretSize { // the error of hex quotes what it read
 		return nil, fmt.Errorf("%s holds no key: %d hex digits are needed, such as those that openssl rand -hex %d prints", path, 2*secretSize, secretSize)
 	}
@@ -35,7 +35,7 @@ func (f *Folder) Secret(name, configured string) (text, path string, err error) 
 	if err != nil {
 		return "", "", fmt.Errorf("reading the %s: %w", name, err)
 	}
-	return strings.TrimSpace(string(content)), configured, nil
+	return string(content), configured, nil
 }
 
 func drawSecret() (string, error) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/internal/operators"
 )
 
 // authenticate finds out who calls. It runs before the body is looked at: a stranger learns nothing about inputs.
@@ -46,38 +47,24 @@ func (s *Server) lookUpKey(ctx context.Context, key string) (Principal, error) {
 	return principal, nil
 }
 
-// roleToken is an admin token, hashed so that comparing takes the same time whatever its length.
-type roleToken struct {
-	role string
-	hash [sha256.Size]byte
-}
-
-func hashTokens(tokens map[string]string) []roleToken {
-	var hashed []roleToken
-	for role, token := range tokens {
-		if token != "" {
-			hashed = append(hashed, roleToken{role: role, hash: sha256.Sum256([]byte(token))})
-		}
-	}
-	return hashed
-}
-
+// authenticateToken compares hashes, so that it takes the same time however much of a token is right.
 func (s *Server) authenticateToken(call *Call, e *endpoint) error {
 	scheme, token, _ := strings.Cut(call.Header("authorization"), " ")
-	hash := sha256.Sum256([]byte(strings.TrimSpace(token)))
-	role := ""
-	for _, known := range s.roles {
-		if subtle.ConstantTimeCompare(known.hash[:], hash[:]) == 1 {
-			role = known.role
+	token = strings.TrimSpace(token)
+	hash := sha256.Sum256([]byte(token))
+	var found operators.Token
+	for _, known := range s.cfg.Tokens {
+		if subtle.ConstantTimeCompare(known.Hash[:], hash[:]) == 1 {
+			found = known
 		}
 	}
 	switch {
-	case role == "" || !strings.EqualFold(scheme, "bearer"):
+	case token == "" || found.Role == "" || !strings.EqualFold(scheme, "bearer"):
 		call.SetHeader("WWW-Authenticate", "Bearer")
 		return domain.Refuse(domain.Unauthenticated, "A valid token is needed, as authorization: Bearer <token>")
-	case !slices.Contains(e.Roles, role):
+	case !slices.Contains(e.Roles, found.Role):
 		return domain.Refuse(domain.Denied, "The token's role does not permit this")
 	}
-	call.Role = role
+	call.Role, call.Operator = found.Role, found.Name
 	return nil
 }

@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"io"
 	"log/slog"
 	"sync/atomic"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/recital-tts/recital/internal/operators"
 	"github.com/recital-tts/recital/internal/web"
 )
 
@@ -55,9 +57,12 @@ func TestAccess(t *testing.T) {
 }
 
 func TestAdminTokens(t *testing.T) {
-	role := func(c *web.Call, _ none) (web.Reply, error) { return web.JSON(c.Role), nil }
+	role := func(c *web.Call, _ none) (web.Reply, error) { return web.JSON(c.Operator + ", " + c.Role), nil }
 	s := start(t, web.Config{
-		Tokens: map[string]string{"operator": "op-token", "auditor": "au-token", "nobody": ""},
+		Tokens: []operators.Token{
+			operators.Single("operator", "op-token"), operators.Single("auditor", "au-token"), operators.Single("operator", ""),
+			{Name: "ada", Role: "operator", Hash: sha256.Sum256([]byte("adas-token"))},
+		},
 		Routes: []web.Route{web.Post("/rebuild", role, web.Role("operator")), web.Get("/audit", role, web.Role("operator", "auditor"))},
 	})
 	for name, c := range map[string]struct {
@@ -65,9 +70,10 @@ func TestAdminTokens(t *testing.T) {
 		status                      int
 		body                        string
 	}{
-		"operator rebuilds": {"POST", "/rebuild", "Bearer op-token", 200, `"operator"`},
+		"operator rebuilds": {"POST", "/rebuild", "Bearer op-token", 200, `"operator, operator"`},
+		"so does another":   {"POST", "/rebuild", "Bearer adas-token", 200, `"ada, operator"`},
 		"auditor does not":  {"POST", "/rebuild", "Bearer au-token", 403, ""},
-		"auditor audits":    {"GET", "/audit", "bearer au-token", 200, `"auditor"`},
+		"auditor audits":    {"GET", "/audit", "bearer au-token", 200, `"auditor, auditor"`},
 		"a wrong token":     {"GET", "/audit", "Bearer op-tokem", 401, ""},
 		"no token":          {"GET", "/audit", "", 401, ""},
 		"an empty token":    {"GET", "/audit", "Bearer ", 401, ""},
@@ -87,6 +93,7 @@ func TestAdminTokens(t *testing.T) {
 	}
 	require.Equal(t, 401, s.ask("POST", "/rebuild", "", "x-api-key", goodKey).StatusCode)
 	require.NotContains(t, s.logs.String(), "op-token")
+	require.NotContains(t, s.logs.String(), "adas-token")
 }
 
 // positions reaches "7" at once, and everything above it never.

@@ -36,6 +36,7 @@ type Call struct {
 	Dialect   Dialect
 	Principal Principal
 	Role      string // the role of the admin token, on routes with Role
+	Operator  string // the name of the admin token
 	Route     *Route
 
 	http *fasthttp.RequestCtx

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 
+	"github.com/recital-tts/recital/internal/operators"
 	"github.com/recital-tts/recital/internal/web/bind"
 	"github.com/recital-tts/recital/internal/web/netconn"
 )
@@ -27,8 +29,8 @@ type Config struct {
 	Routes        []Route
 	Authenticator Authenticator
 	Positions     Positions
-	Revocations   Revocations       // ends WebSockets and streams; nil when credentials cannot be revoked
-	Tokens        map[string]string // admin tokens by role
+	Revocations   Revocations // ends WebSockets and streams; nil when credentials cannot be revoked
+	Tokens        []operators.Token
 	Ready         func() error
 	Logger        *slog.Logger
 	Observe       func(Observation)
@@ -94,7 +96,6 @@ type Server struct {
 	cfg       Config
 	log       *slog.Logger
 	endpoints []*endpoint
-	roles     []roleToken
 	app       *fiber.App
 	routed    fasthttp.RequestHandler
 	listener  atomic.Pointer[netconn.Listener]
@@ -116,7 +117,7 @@ func NewServer(cfg Config) (*Server, error) {
 	if cfg.Logger == nil {
 		return nil, errors.New("building the server: no logger")
 	}
-	s := &Server{cfg: cfg, log: cfg.Logger, roles: hashTokens(cfg.Tokens), stop: make(chan struct{}), drained: make(chan struct{})}
+	s := &Server{cfg: cfg, log: cfg.Logger, stop: make(chan struct{}), drained: make(chan struct{})}
 	if cfg.Name != "" {
 		s.log = s.log.With("server", cfg.Name)
 	}
@@ -172,7 +173,7 @@ func compileRoute(r *Route) (*endpoint, error) {
 // checkAccess finds routes that nobody could ever use.
 func (s *Server) checkAccess(e *endpoint) error {
 	for _, role := range e.Roles {
-		if s.cfg.Tokens[role] == "" {
+		if !slices.ContainsFunc(s.cfg.Tokens, func(t operators.Token) bool { return t.Role == role }) {
 			return fmt.Errorf("%s %s: no token of the role %q", e.Method, e.Path, role)
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/recital-tts/recital/internal/eventlog/catalog"
 	"github.com/recital-tts/recital/internal/eventlog/esdb"
 	"github.com/recital-tts/recital/internal/eventnode/nodetest"
+	"github.com/recital-tts/recital/internal/operators"
 	"github.com/recital-tts/recital/internal/web"
 	"github.com/recital-tts/recital/internal/web/webtest"
 	"github.com/recital-tts/recital/writeapi/account"
@@ -62,7 +63,7 @@ func serve(t *testing.T) *site {
 	t.Cleanup(s.ledger.Close)
 	api := account.API{Accounts: s.accounts, Ledger: s.ledger, ReadModels: s.models}
 	s.url = webtest.Serve(t, web.Config{
-		Routes: api.AdminRoutes(), Tokens: map[string]string{"operator": "op", "auditor": "au"},
+		Routes: api.AdminRoutes(), Tokens: []operators.Token{operators.Single("operator", "op"), operators.Single("auditor", "au")},
 	}) + "/admin/accounts"
 	return s
 }

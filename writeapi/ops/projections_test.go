@@ -16,6 +16,7 @@ import (
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/feed"
+	"github.com/recital-tts/recital/internal/operators"
 	"github.com/recital-tts/recital/internal/web"
 	"github.com/recital-tts/recital/internal/web/webtest"
 	"github.com/recital-tts/recital/writeapi/ops"
@@ -83,7 +84,7 @@ type desk struct {
 func openDesk(t *testing.T) *desk {
 	d := &desk{t: t, generations: &generations{}}
 	api := ops.Projections{Generations: d.generations}
-	d.url = webtest.Serve(t, web.Config{Routes: api.AdminRoutes(), Tokens: map[string]string{"operator": "op", "auditor": "au"}})
+	d.url = webtest.Serve(t, web.Config{Routes: api.AdminRoutes(), Tokens: []operators.Token{operators.Single("operator", "op"), operators.Single("auditor", "au")}})
 	return d
 }
 

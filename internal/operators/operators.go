@@ -1,0 +1,122 @@
+// Package operators reads the files of the tokens that the admin address accepts. A file holds one token, or a line for
+// each person with the hash of theirs.
+package operators
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+)
+
+// The roles.
+const (
+	Operator = "operator"
+	Auditor  = "auditor"
+)
+
+// minToken is the length of the shortest token that is accepted, in characters: 128 bits in hex.
+const minToken = 32
+
+// Token admits whoever sends what has its hash.
+type Token struct {
+	Name string // of the person, or the role of a file's only token
+	Role string
+	Hash [sha256.Size]byte
+}
+
+// Single returns the token of a role whose file holds nothing else: it is named for the role.
+func Single(role, token string) Token {
+	return Token{Name: role, Role: role, Hash: sha256.Sum256([]byte(token))}
+}
+
+// File is a file of tokens.
+type File struct {
+	Path string // for errors, which never quote what the file holds
+	Role string // of its token, when it holds only one
+	Text string
+}
+
+// Parse returns the tokens of all files in their order. Names and tokens are unique over all of them.
+func Parse(files ...File) ([]Token, error) {
+	var all []placed
+	for _, f := range files {
+		found, err := f.parse()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	if err := checkUnique(all); err != nil {
+		return nil, err
+	}
+	tokens := make([]Token, len(all))
+	for i, p := range all {
+		tokens[i] = p.token
+	}
+	return tokens, nil
+}
+
+// placed is a token with where it stands.
+type placed struct {
+	token Token
+	place string
+}
+
+func (f File) parse() ([]placed, error) {
+	text := strings.TrimSpace(f.Text)
+	if strings.ContainsFunc(text, unicode.IsSpace) {
+		return f.parseLines(f.Text)
+	}
+	if !usable(text) {
+		return nil, fmt.Errorf("%s holds no token: at least %d characters of ASCII without spaces are needed, such as those that "+
+			"openssl rand -hex 32 prints; in a data folder, delete it, and the next start makes a new one", f.Path, minToken)
+	}
+	return []placed{{Single(f.Role, text), f.Path}}, nil
+}
+
+// usable reports whether a token is long enough and fits into a header.
+func usable(token string) bool {
+	unfit := func(c rune) bool { return c <= ' ' || c > '~' }
+	return len(token) >= minToken && !strings.ContainsFunc(token, unfit)
+}
+
+func (f File) parseLines(text string) ([]placed, error) {
+	var found []placed
+	number := 0
+	for line := range strings.Lines(text) {
+		number++
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		place := fmt.Sprintf("%s, line %d", f.Path, number)
+		token, err := parseLine(line)
+		if err != nil {
+			return nil, fmt.Errorf("%s, holds no token: %w", place, err)
+		}
+		found = append(found, placed{token, place})
+	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("%s holds no token: only comments", f.Path)
+	}
+	return found, nil
+}
+
+func checkUnique(all []placed) error {
+	for i, one := range all {
+		for _, other := range all[:i] {
+			switch {
+			case one.token.Name == other.token.Name:
+				return fmt.Errorf("%s and %s have the same name; each token needs one of its own", other.place, one.place)
+			case bytes.Equal(one.token.Hash[:], other.token.Hash[:]):
+				return fmt.Errorf("%s and %s have the same token; each name needs one of its own", other.place, one.place)
+			}
+		}
+	}
+	return nil
+}
+
+var errLine = errors.New("a line is NAME ROLE HASH, where HASH is what printf %s \"$TOKEN\" | sha256sum prints first")
