@@ -36,7 +36,16 @@ func (l Links) base(host string) string {
 	return (&url.URL{Scheme: "http", Host: host}).String()
 }
 
-// signed tells whether a signature is that of an address.
+// VerifyClipAudio reports whether a signature is that of a clip's address.
+func (l Links) VerifyClipAudio(clip, signature string) bool {
+	return l.signed(clipAudio, clip, signature)
+}
+
+// VerifyTimestamps reports whether a signature is that of the address of word times.
+func (l Links) VerifyTimestamps(id, signature string) bool {
+	return l.signed(timestamps, id, signature)
+}
+
 func (l Links) signed(what, id, signature string) bool {
 	return hmac.Equal([]byte(l.sign(what, id)), []byte(signature))
 }

@@ -1,5 +1,6 @@
-// Package readapi serves the routes that are a pure query over the read models. It reads the views read_v<n>.* with
-// explicit column lists, so that generations can be swapped beneath it.
+// Package readapi holds what the rooms below it share. Each of them serves the routes of a slice that are a pure query
+// over read models. They read the views read_v<n>.* with explicit column lists, so that generations can be swapped
+// beneath them.
 package readapi
 
 import (
@@ -9,30 +10,15 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/recital-tts/recital/domain"
-	"github.com/recital-tts/recital/internal/web"
 )
-
-// API answers from the read models in a database.
-type API struct {
-	Pool *pgxpool.Pool
-}
-
-// Routes are the rows for the public route table.
-func (a *API) Routes() []web.Route {
-	return []web.Route{
-		web.Get("/v1/account", a.account, web.ReadModels("account", "usage"), web.Tag("Account"), web.Summary("Plan, usage and API keys of the account"),
-			web.Returns[accountResponse](), web.Refuses(404)),
-	}
-}
 
 var errUnavailable = domain.Refuse(domain.Unavailable, "The read models do not answer")
 
-// failed says what was being done when a query failed. A database that does not answer, or is about to end or to start,
-// is no fault of the query: the client is told to come again.
-func failed(ctx context.Context, doing string, err error) error {
+// QueryError wraps the error of a query with what was being done. Without an answer of the database, or when the database
+// is about to stop or start, the client should try again: such an error refuses with domain.Unavailable.
+func QueryError(ctx context.Context, doing string, err error) error {
 	answer := new(pgconn.PgError)
 	answered := errors.As(err, &answer) && !strings.HasPrefix(answer.Code, "57P") // operator intervention
 	if answered || ctx.Err() != nil {

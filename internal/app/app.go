@@ -34,7 +34,9 @@ import (
 	"github.com/recital-tts/recital/internal/wordtimes"
 	"github.com/recital-tts/recital/internal/workers"
 	"github.com/recital-tts/recital/migrations"
-	"github.com/recital-tts/recital/projections"
+	"github.com/recital-tts/recital/projections/accounts"
+	"github.com/recital-tts/recital/projections/clips"
+	"github.com/recital-tts/recital/projections/ledger"
 )
 
 // startTimeout bounds what must answer before recitald serves.
@@ -248,7 +250,7 @@ func (a *App) startProjections(ctx context.Context) error {
 	a.metrics = newMetrics(a)
 	a.projector, err = feed.NewProjector(feed.Config{
 		Log: a.journal.Log, Registry: a.journal.Registry, Pool: a.pool, Identity: identity,
-		Projections: projections.All(),
+		Projections: slices.Concat(accounts.ReadModels(), ledger.ReadModels(), clips.ReadModels()),
 		Instance:    a.instance(),
 		Logger:      a.log,
 		Alert: func(projection, reason string) {
@@ -271,12 +273,12 @@ func (a *App) instance() string {
 }
 
 func (a *App) prepareCommands(context.Context) error {
-	ledger, err := commands.NewLedger(a.journal, time.Now, a.cfg.longestReservation())
+	var err error
+	a.ledger, err = commands.NewLedger(a.journal, time.Now, a.cfg.longestReservation())
 	if err != nil {
 		return err
 	}
-	a.ledger = ledger
-	a.onClose("the ledger", func() error { ledger.Close(); return nil })
+	a.onClose("the ledger", func() error { a.ledger.Close(); return nil })
 	a.accounts = commands.NewAccounts(a.journal, time.Now)
 	a.clips = commands.NewClips(a.journal, a.keys, a.blobs, time.Now, a.log)
 	a.wordTimes = wordtimes.NewShelf(a.keys, a.blobs, time.Now)

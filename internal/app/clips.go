@@ -2,18 +2,15 @@ package app
 
 import (
 	"context"
-	"fmt"
 	"path/filepath"
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
-	"github.com/recital-tts/recital/internal/blobs"
 	"github.com/recital-tts/recital/internal/blobs/folder"
 	"github.com/recital-tts/recital/internal/keyring/pgkeys"
 	"github.com/recital-tts/recital/internal/web"
 	"github.com/recital-tts/recital/readapi"
+	"github.com/recital-tts/recital/readapi/clips"
 	"github.com/recital-tts/recital/writeapi/account"
 )
 
@@ -42,7 +39,7 @@ func (a *App) links() readapi.Links {
 }
 
 func (a *App) clipRoutes() []web.Route {
-	read := readapi.Clips{Pool: a.pool, Keys: a.keys, Blobs: a.blobs, Links: a.links()}
+	read := clips.API{Pool: a.pool, Keys: a.keys, Blobs: a.blobs, Links: a.links()}
 	write := account.Clips{Clips: a.clips, ReadModels: a.projector}
 	return append(read.Routes(), write.Routes()...)
 }
@@ -71,27 +68,11 @@ func (a *App) startSweep(context.Context) error {
 
 // sweep tries again in an hour what fails now.
 func (a *App) sweep(ctx context.Context) {
-	removed, err := a.clips.Sweep(ctx, a.shownBlobs)
+	removed, err := a.clips.Sweep(ctx, clips.Blobs{Pool: a.pool}.Shown)
 	if removed > 0 {
 		a.log.InfoContext(ctx, "removed audio that no clip refers to", "blobs", removed)
 	}
 	if err != nil && ctx.Err() == nil {
 		a.log.WarnContext(ctx, "the sweep of clips failed", "error", err)
 	}
-}
-
-func (a *App) shownBlobs(ctx context.Context, addresses []blobs.Address) (map[blobs.Address]bool, error) {
-	found, err := a.pool.Query(ctx, `select blob from read_v1.clips where blob = any($1)`, addresses)
-	if err != nil {
-		return nil, fmt.Errorf("looking blobs up: %w", err)
-	}
-	list, err := pgx.CollectRows(found, pgx.RowTo[blobs.Address])
-	if err != nil {
-		return nil, fmt.Errorf("looking blobs up: %w", err)
-	}
-	shown := make(map[blobs.Address]bool, len(list))
-	for _, address := range list {
-		shown[address] = true
-	}
-	return shown, nil
 }

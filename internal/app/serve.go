@@ -13,7 +13,7 @@ import (
 	"github.com/recital-tts/recital/internal/web"
 	"github.com/recital-tts/recital/internal/web/docs"
 	"github.com/recital-tts/recital/internal/web/openapi"
-	"github.com/recital-tts/recital/readapi"
+	"github.com/recital-tts/recital/readapi/accounts"
 	"github.com/recital-tts/recital/writeapi/account"
 	"github.com/recital-tts/recital/writeapi/ops"
 	"github.com/recital-tts/recital/writeapi/speech"
@@ -30,13 +30,13 @@ type listener struct {
 }
 
 func (a *App) publicRoutes() []web.Route {
-	read := readapi.API{Pool: a.pool}
-	accounts := account.API{Accounts: a.accounts, ReadModels: a.projector}
+	read := accounts.API{Pool: a.pool}
+	write := account.API{Accounts: a.accounts, ReadModels: a.projector}
 	speak := speech.API{
 		Synthesiser: a.synthesiser(), Feedback: commands.NewFeedback(a.journal, a.keys, time.Now), TimestampsURL: a.links().Timestamps,
 	}
 	operate := ops.API{Ready: a.ready}
-	return slices.Concat(read.Routes(), accounts.Routes(), a.clipRoutes(), speak.Routes(), a.timestampRoutes(), a.voiceRoutes(), operate.Routes())
+	return slices.Concat(read.Routes(), write.Routes(), a.clipRoutes(), speak.Routes(), a.timestampRoutes(), a.voiceRoutes(), operate.Routes())
 }
 
 func (a *App) voiceRoutes() []web.Route {

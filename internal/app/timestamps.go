@@ -5,14 +5,14 @@ import (
 	"time"
 
 	"github.com/recital-tts/recital/internal/web"
-	"github.com/recital-tts/recital/readapi"
+	"github.com/recital-tts/recital/readapi/synthesis"
 )
 
 // timestampsSweepEvery is how often word times are erased whose time is over, beside once at the start.
 const timestampsSweepEvery = 30 * time.Second
 
 func (a *App) timestampRoutes() []web.Route {
-	read := readapi.Timestamps{Shelf: a.wordTimes, Links: a.links(), LongestReply: a.cfg.longestReservation(), Now: time.Now}
+	read := synthesis.API{Shelf: a.wordTimes, Links: a.links(), LongestReply: a.cfg.longestReservation(), Now: time.Now}
 	return read.Routes()
 }
 

@@ -93,6 +93,19 @@ func TestReadAndWriteRoutesDoNotKnowEachOther(t *testing.T) {
 	}
 }
 
+// Slices meet in the app: a room of projections or of read routes imports none beside it.
+func TestRoomsOfOneFloorDoNotKnowEachOther(t *testing.T) {
+	for _, floor := range []string{"projections", "readapi"} {
+		for _, p := range packages(t) {
+			for _, imported := range p.ours() {
+				if within(p.path(), floor) && within(imported, floor) {
+					assert.True(t, imported == floor || p.path() != floor && within(imported, p.path()), "%s imports %s", p.path(), imported)
+				}
+			}
+		}
+	}
+}
+
 // Whatever talks to the outside is chosen in one place.
 func TestOnlyTheAppAndTheProgramsImportAdapters(t *testing.T) {
 	for _, p := range packages(t) {

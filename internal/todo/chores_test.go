@@ -9,16 +9,13 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/domain/alert"
 	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/eventlog/esdb"
-	"github.com/recital-tts/recital/internal/eventnode/nodetest"
 	"github.com/recital-tts/recital/internal/feed"
+	"github.com/recital-tts/recital/internal/feed/feedtest"
 	"github.com/recital-tts/recital/internal/feed/table"
-	"github.com/recital-tts/recital/internal/postgres/pgtest"
 	"github.com/recital-tts/recital/internal/todo"
 	"github.com/recital-tts/recital/internal/todo/duelist"
 )
@@ -59,55 +56,27 @@ func chores() feed.Projection {
 
 // house is a log in a real node, a real database, and what is to be done.
 type house struct {
-	t        *testing.T
-	log      eventlog.Log
-	registry *eventlog.Registry
-	identity eventlog.Identity
-	pool     *pgxpool.Pool
+	*feedtest.World
+	t *testing.T
 }
 
 func newHouse(t *testing.T) *house {
 	t.Helper()
-	client, err := esdb.Open(esdb.Config{Socket: nodetest.Start(t)})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, client.Close()) })
 	registry, err := eventlog.NewRegistry(eventlog.LogOpenedType(),
 		eventlog.Define[choreAsked]("chore-asked", 1), eventlog.Define[choreDone]("chore-done", 1),
 		eventlog.Define[alert.Raised]("alert-raised", 1))
 	require.NoError(t, err)
-	identity, err := eventlog.Identify(t.Context(), client, registry, uuid.New(), time.Now())
-	require.NoError(t, err)
-	return &house{t: t, log: client, registry: registry, identity: identity, pool: pgtest.New(t)}
+	return &house{World: feedtest.New(t, registry), t: t}
 }
 
-// on is the same log with another, empty database.
-func (h *house) on(pool *pgxpool.Pool) *house {
-	moved := *h
-	moved.pool = pool
-	return &moved
-}
+// onNewDatabase is the same log with another, empty database.
+func (h *house) onNewDatabase() *house { return &house{World: h.OnNewDatabase(h.t), t: h.t} }
 
 // project keeps the list up to date, until stop is called or the test ends.
 func (h *house) project() (projector *feed.Projector, stop func()) {
 	h.t.Helper()
-	projector, err := feed.NewProjector(feed.Config{
-		Log: h.log, Registry: h.registry, Pool: h.pool, Identity: h.identity, Projections: []feed.Projection{chores()},
-	})
-	require.NoError(h.t, err)
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- projector.Run(ctx) }()
-	stop = sync.OnceFunc(func() {
-		cancel()
-		require.NoError(h.t, <-ended)
-	})
-	h.t.Cleanup(stop)
-	select {
-	case <-projector.CaughtUp():
-	case <-time.After(patience):
-		require.Fail(h.t, "the list does not catch up")
-	}
-	return projector, stop
+	stop = h.Project(h.t, chores())
+	return h.Projector, stop
 }
 
 func (h *house) metadata(cause uuid.UUID) eventlog.Metadata {
@@ -118,9 +87,9 @@ func (h *house) metadata(cause uuid.UUID) eventlog.Metadata {
 func (h *house) ask(due time.Time, chores ...string) (last eventlog.Position) {
 	h.t.Helper()
 	for _, chore := range chores {
-		events, err := h.registry.Encode(uuid.New(), 0, h.metadata(uuid.Nil), choreAsked{Chore: chore, Due: due})
+		events, err := h.Registry.Encode(uuid.New(), 0, h.metadata(uuid.Nil), choreAsked{Chore: chore, Due: due})
 		require.NoError(h.t, err)
-		appended, err := h.log.Append(h.t.Context(), "chore-"+chore, eventlog.NoStream, events)
+		appended, err := h.Log.Append(h.t.Context(), "chore-"+chore, eventlog.NoStream, events)
 		require.NoError(h.t, err)
 		last = appended.Position
 	}
@@ -135,11 +104,11 @@ func (h *house) do(ctx context.Context, worker string, item todo.Item) (eventlog
 			return position, err
 		}
 		command := todo.CommandID("chores", item.ID, item.Cause)
-		events, err := h.registry.Encode(command, 0, h.metadata(item.Cause), choreDone{Chore: item.ID, Worker: worker})
+		events, err := h.Registry.Encode(command, 0, h.metadata(item.Cause), choreDone{Chore: item.ID, Worker: worker})
 		if err != nil {
 			return eventlog.Position{}, err
 		}
-		appended, err := h.log.Append(ctx, item.Stream, at, events)
+		appended, err := h.Log.Append(ctx, item.Stream, at, events)
 		if errors.As(err, new(*eventlog.ConflictError)) {
 			continue
 		}
@@ -149,7 +118,7 @@ func (h *house) do(ctx context.Context, worker string, item todo.Item) (eventlog
 
 func (h *house) look(ctx context.Context, stream string) (at eventlog.Revision, position eventlog.Position, done bool, err error) {
 	at = eventlog.NoStream
-	for recorded, err := range h.log.ReadStream(ctx, stream, 0) {
+	for recorded, err := range h.Log.ReadStream(ctx, stream, 0) {
 		if err != nil {
 			return at, position, false, err
 		}
@@ -165,13 +134,13 @@ func (h *house) outcomes() map[string][]uuid.UUID {
 	ctx, cancel := context.WithTimeout(h.t.Context(), patience)
 	defer cancel()
 	causes := map[string][]uuid.UUID{}
-	subscription := h.log.Subscribe(ctx, eventlog.Start())
+	subscription := h.Log.Subscribe(ctx, eventlog.Start())
 	for delivery := range subscription.Deliveries() {
 		if delivery.Kind == eventlog.KindCaughtUp {
 			return causes
 		}
 		if delivery.Kind == eventlog.KindEvent && delivery.Event.Type == "chore-done" {
-			decoded, err := h.registry.Decode(delivery.Event)
+			decoded, err := h.Registry.Decode(delivery.Event)
 			require.NoError(h.t, err)
 			chore := strings.TrimPrefix(delivery.Event.Stream, "chore-")
 			causes[chore] = append(causes[chore], decoded.Meta.CausationID)
@@ -184,7 +153,7 @@ func (h *house) outcomes() map[string][]uuid.UUID {
 // causeOf is the id of the event that asked for a chore.
 func (h *house) causeOf(chore string) uuid.UUID {
 	h.t.Helper()
-	for recorded, err := range h.log.ReadStream(h.t.Context(), "chore-"+chore, 0) {
+	for recorded, err := range h.Log.ReadStream(h.t.Context(), "chore-"+chore, 0) {
 		require.NoError(h.t, err)
 		return recorded.ID
 	}
@@ -203,7 +172,7 @@ type worker struct {
 // start lets a worker work until stop is called or the test ends.
 func (h *house) start(w worker) (stop func()) {
 	h.t.Helper()
-	list, err := duelist.NewView(h.pool, "read_v1.todo_chores")
+	list, err := duelist.NewView(h.Pool, "read_v1.todo_chores")
 	require.NoError(h.t, err)
 	if w.do == nil {
 		w.do = func(ctx context.Context, item todo.Item) (eventlog.Position, error) { return h.do(ctx, w.name, item) }

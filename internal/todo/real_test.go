@@ -14,7 +14,6 @@ import (
 	"github.com/recital-tts/recital/commands"
 	"github.com/recital-tts/recital/domain/alert"
 	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/postgres/pgtest"
 	"github.com/recital-tts/recital/internal/todo"
 	"github.com/recital-tts/recital/internal/todo/duelist"
 )
@@ -42,7 +41,7 @@ func (h *house) requireDoneOnce(chores ...string) {
 // listed counts what is on the list, due or not.
 func (h *house) listed() (n int) {
 	h.t.Helper()
-	require.NoError(h.t, h.pool.QueryRow(h.t.Context(), "select count(*) from read_v1.todo_chores").Scan(&n))
+	require.NoError(h.t, h.Pool.QueryRow(h.t.Context(), "select count(*) from read_v1.todo_chores").Scan(&n))
 	return n
 }
 
@@ -82,7 +81,7 @@ func TestWhatIsGivenUpRaisesOneAlertAlsoAfterARestart(t *testing.T) {
 	h := newHouse(t)
 	projector, _ := h.project()
 	require.NoError(t, projector.Wait(t.Context(), h.ask(time.Now(), numbered(5)...)))
-	alerts := commands.NewAlerts(commands.Journal{Log: h.log, Registry: h.registry})
+	alerts := commands.NewAlerts(commands.Journal{Log: h.Log, Registry: h.Registry})
 	var fixed atomic.Bool
 	var given atomic.Int64
 	failing := worker{
@@ -108,9 +107,9 @@ func TestWhatIsGivenUpRaisesOneAlertAlsoAfterARestart(t *testing.T) {
 
 	// then each has one alert
 	subjects := map[string]int{}
-	for recorded, err := range h.log.ReadStream(t.Context(), "alerts", 0) {
+	for recorded, err := range h.Log.ReadStream(t.Context(), "alerts", 0) {
 		require.NoError(t, err)
-		decoded, err := h.registry.Decode(recorded)
+		decoded, err := h.Registry.Decode(recorded)
 		require.NoError(t, err)
 		subjects[decoded.Event.(alert.Raised).Subject]++
 		require.Equal(t, h.causeOf(decoded.Event.(alert.Raised).Subject), decoded.Meta.CausationID)
@@ -189,7 +188,7 @@ func TestALostDatabaseRepeatsNothing(t *testing.T) {
 	stop()
 
 	// when the database is lost, then the list that is built again has what is left, and that is done
-	h = h.on(pgtest.New(t))
+	h = h.onNewDatabase()
 	projector, _ = h.project()
 	require.Equal(t, 1, h.listed())
 	h.start(worker{name: "two", shown: wait(projector)})
@@ -200,7 +199,7 @@ func TestAnotherInstanceTakesOver(t *testing.T) {
 	// given two instances of which the first has the turn
 	h := newHouse(t)
 	projector, _ := h.project()
-	first, second := duelist.NewTurns(h.pool), duelist.NewTurns(h.pool)
+	first, second := duelist.NewTurns(h.Pool), duelist.NewTurns(h.Pool)
 	t.Cleanup(func() { require.NoError(t, errors.Join(first.Close(), second.Close())) })
 	mine, err := first.Mine(t.Context(), "chores")
 	require.NoError(t, err)

@@ -1,4 +1,4 @@
-package projections
+package ledger
 
 import (
 	"github.com/recital-tts/recital/domain/ledger"

@@ -1,7 +1,8 @@
-package readapi
+package clips
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -19,14 +20,21 @@ import (
 	"github.com/recital-tts/recital/domain/clip"
 	"github.com/recital-tts/recital/internal/blobs"
 	"github.com/recital-tts/recital/internal/blobs/folder"
+	"github.com/recital-tts/recital/internal/eventlog/catalog"
+	"github.com/recital-tts/recital/internal/feed/feedtest"
 	"github.com/recital-tts/recital/internal/keyring/pgkeys"
 	"github.com/recital-tts/recital/internal/web"
 	"github.com/recital-tts/recital/internal/web/webtest"
+	"github.com/recital-tts/recital/projections/clips"
+	"github.com/recital-tts/recital/readapi"
 )
+
+func TestMain(m *testing.M) { webtest.Main(m) }
 
 // shelf is a world with clips, and a server over them.
 type shelf struct {
-	*world
+	*feedtest.World
+	t     testing.TB
 	keys  *pgkeys.Keyring
 	store *folder.Store
 	url   string
@@ -35,29 +43,37 @@ type shelf struct {
 
 func newShelf(t testing.TB) *shelf {
 	t.Helper()
-	s := &shelf{world: newWorld(t)}
+	registry, err := catalog.Registry()
+	require.NoError(t, err)
+	s := &shelf{World: feedtest.New(t, registry, clips.ReadModels()...), t: t}
 	s.keys = s.openKeys()
-	var err error
 	s.store, err = folder.Open(folder.Config{
 		Dir: t.TempDir(), Key: bytes.Repeat([]byte{2}, 32), Instance: "test", Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, err)
-	s.url = s.serve(Links{Key: []byte("secret")})
+	s.url = s.serve(readapi.Links{Key: []byte("secret")})
 	return s
 }
 
 func (s *shelf) openKeys() *pgkeys.Keyring {
 	s.t.Helper()
 	keys, err := pgkeys.Open(s.t.Context(), pgkeys.Config{
-		Pool: s.pool, MasterKey: bytes.Repeat([]byte{1}, pgkeys.MasterKeySize), Logger: slog.New(slog.DiscardHandler),
+		Pool: s.Pool, MasterKey: bytes.Repeat([]byte{1}, pgkeys.MasterKeySize), Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(s.t, err)
 	return keys
 }
 
-func (s *shelf) serve(links Links) string {
-	clips := Clips{Pool: s.pool, Keys: s.keys, Blobs: s.store, Links: links}
-	return webtest.Serve(s.t, web.Config{Routes: clips.Routes(), Authenticator: keys{}})
+func (s *shelf) serve(links readapi.Links) string {
+	api := API{Pool: s.Pool, Keys: s.keys, Blobs: s.store, Links: links}
+	return webtest.Serve(s.t, web.Config{Routes: api.Routes(), Authenticator: keys{}})
+}
+
+// keys authenticates every account by its id.
+type keys struct{}
+
+func (keys) APIKey(_ context.Context, key string) (web.Principal, error) {
+	return web.Principal{Account: key, Key: "masked"}, nil
 }
 
 var noon = time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
@@ -84,7 +100,7 @@ func (s *shelf) save(account, text string, change ...func(*clip.Saved)) string {
 	for _, f := range change {
 		f(&saved)
 	}
-	s.write(clip.Stream(id), saved)
+	s.Write(s.t, clip.Stream(id), saved)
 	return id
 }
 
@@ -296,27 +312,11 @@ func TestWhatCannotBeReadAnyMoreCanBePlayed(t *testing.T) {
 	// but a keyring that does not answer now is no reason to show less
 	other := s.save("a2", "there")
 	s.keys = s.openKeys() // which has nothing at hand
-	address := s.serve(Links{}) + "/v1/account/clip/" + other
-	_, err := s.pool.Exec(t.Context(), `alter schema keyring rename to keyring_away`)
+	address := s.serve(readapi.Links{}) + "/v1/account/clip/" + other
+	_, err := s.Pool.Exec(t.Context(), `alter schema keyring rename to keyring_away`)
 	require.NoError(t, err)
 	response, body = s.answer(http.MethodGet, address, "")
 	require.Equal(t, http.StatusServiceUnavailable, response.StatusCode, body)
-}
-
-func TestLinks(t *testing.T) {
-	links := Links{Base: "https://recital.example", Key: []byte("one")}
-	address := links.ClipAudio("ignored", "c1")
-	require.Regexp(t, `^https://recital\.example/v1/account/clip/c1/audio\?sig=[0-9A-Za-z_-]{22}$`, address)
-	signature := address[len(address)-22:]
-	require.True(t, links.signed(clipAudio, "c1", signature))
-	for clip, forged := range map[string]string{"c2": signature, "c1": signature[:21], "c": "1" + signature} {
-		require.False(t, links.signed(clipAudio, clip, forged))
-	}
-	require.False(t, links.signed(clipAudio, "c1", ""))
-	require.False(t, Links{Key: []byte("two")}.signed(clipAudio, "c1", signature))
-	require.False(t, links.signed(timestamps, "c1", signature), "a link leads to one thing")
-	require.Regexp(t, `^https://recital\.example/v1/ai/speech/timestamps/t1\?sig=[0-9A-Za-z_-]{22}$`, links.Timestamps("ignored", "t1"))
-	require.True(t, strings.HasPrefix(Links{}.ClipAudio("127.0.0.1:8080", "c1"), "http://127.0.0.1:8080/v1/"))
 }
 
 func TestTheAudioIsServedInParts(t *testing.T) {
@@ -399,7 +399,7 @@ func TestTheAudioIsForThoseWhoHaveItsAddressWhileTheClipIsThere(t *testing.T) {
 	require.EqualValues(t, 1, s.list("a1", "").TotalClips)
 
 	// when the clip is deleted, then its address is worth nothing
-	s.append(clip.Stream(id), 0, clip.Deleted{Clip: id, Account: "a1", Blob: string(blob.Address), At: noon})
+	s.Append(s.t, clip.Stream(id), 0, clip.Deleted{Clip: id, Account: "a1", Blob: string(blob.Address), At: noon})
 	response, _ = s.answer(http.MethodGet, address, "")
 	require.Equal(t, http.StatusNotFound, response.StatusCode)
 	require.Zero(t, s.list("a1", "").TotalClips)
@@ -407,6 +407,6 @@ func TestTheAudioIsForThoseWhoHaveItsAddressWhileTheClipIsThere(t *testing.T) {
 
 func (s *shelf) blobOf(id string) (address blobs.Address) {
 	s.t.Helper()
-	require.NoError(s.t, s.pool.QueryRow(s.t.Context(), `select blob from read_v1.clips where clip_id = $1`, id).Scan(&address))
+	require.NoError(s.t, s.Pool.QueryRow(s.t.Context(), `select blob from read_v1.clips where clip_id = $1`, id).Scan(&address))
 	return address
 }

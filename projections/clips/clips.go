@@ -1,4 +1,5 @@
-package projections
+// Package clips holds the read model of saved clips.
+package clips
 
 import (
 	"strconv"
@@ -8,6 +9,9 @@ import (
 	"github.com/recital-tts/recital/internal/feed"
 	"github.com/recital-tts/recital/internal/feed/table"
 )
+
+// ReadModels returns the read models of this slice.
+func ReadModels() []feed.Projection { return []feed.Projection{Clips()} }
 
 // Clips is the read model of the clips that are there. What was said stays sealed.
 //

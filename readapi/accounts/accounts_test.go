@@ -1,4 +1,4 @@
-package readapi
+package accounts
 
 import (
 	"context"
@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
@@ -18,74 +18,29 @@ import (
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/domain/plan"
-	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/eventlog/catalog"
-	"github.com/recital-tts/recital/internal/eventlog/esdb"
-	"github.com/recital-tts/recital/internal/eventnode/nodetest"
-	"github.com/recital-tts/recital/internal/feed"
+	"github.com/recital-tts/recital/internal/feed/feedtest"
 	"github.com/recital-tts/recital/internal/postgres/pgtest"
 	"github.com/recital-tts/recital/internal/web"
 	"github.com/recital-tts/recital/internal/web/webtest"
-	"github.com/recital-tts/recital/projections"
+	"github.com/recital-tts/recital/projections/accounts"
+	ledgers "github.com/recital-tts/recital/projections/ledger"
 )
 
 func TestMain(m *testing.M) { webtest.Main(m) }
 
-// patience bounds what is waited for on a machine that is busy; nothing is timed.
-const patience = time.Minute
-
 // world is a log whose events become rows, and the API over these.
 type world struct {
-	t         testing.TB
-	log       eventlog.Log
-	registry  *eventlog.Registry
-	projector *feed.Projector
-	pool      *pgxpool.Pool
-	api       *API
+	*feedtest.World
+	api *API
 }
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
-	client, err := esdb.Open(esdb.Config{Socket: nodetest.Start(t)})
+	registry, err := catalog.Registry()
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, client.Close()) })
-	w := &world{t: t, log: client, pool: pgtest.New(t)}
-	w.registry, err = catalog.Registry()
-	require.NoError(t, err)
-	identity, err := eventlog.Identify(t.Context(), client, w.registry, uuid.New(), time.Now())
-	require.NoError(t, err)
-	w.projector, err = feed.NewProjector(feed.Config{
-		Log: client, Registry: w.registry, Pool: w.pool, Identity: identity, Projections: projections.All(), Instance: "test",
-	})
-	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- w.projector.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		require.NoError(t, <-ended)
-	})
-	<-w.projector.CaughtUp()
-	w.api = &API{Pool: w.pool}
-	return w
-}
-
-func (w *world) write(stream string, events ...any) {
-	w.t.Helper()
-	w.append(stream, eventlog.NoStream, events...)
-}
-
-// append writes events behind a revision and waits until they are rows.
-func (w *world) append(stream string, expected eventlog.Revision, events ...any) {
-	w.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	meta := eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorSystem}, Time: time.Now()}
-	proposed, err := w.registry.Encode(uuid.New(), 0, meta, events...)
-	require.NoError(w.t, err)
-	appended, err := w.log.Append(ctx, stream, expected, proposed)
-	require.NoError(w.t, err)
-	require.NoError(w.t, w.projector.Wait(ctx, appended.Position))
+	w := feedtest.New(t, registry, slices.Concat(accounts.ReadModels(), ledgers.ReadModels())...)
+	return &world{World: w, api: &API{Pool: w.Pool}}
 }
 
 func opened(id string, t plan.Type, at time.Time) account.Opened {
@@ -99,22 +54,22 @@ func (keys) APIKey(_ context.Context, key string) (web.Principal, error) {
 	return web.Principal{Account: key, Key: "masked"}, nil
 }
 
-// get asks a real server.
-func (w *world) get(key string) (int, map[string]any) {
-	w.t.Helper()
-	url := webtest.Serve(w.t, web.Config{Routes: w.api.Routes(), Authenticator: keys{}})
+// get sends a request to a real server.
+func (a *API) get(t testing.TB, key string) (int, map[string]any) {
+	t.Helper()
+	url := webtest.Serve(t, web.Config{Routes: a.Routes(), Authenticator: keys{}})
 	request, err := http.NewRequest(http.MethodGet, url+"/v1/account", nil)
-	require.NoError(w.t, err)
+	require.NoError(t, err)
 	if key != "" {
 		request.Header.Set("x-api-key", key)
 	}
 	response, err := http.DefaultClient.Do(request)
-	require.NoError(w.t, err)
+	require.NoError(t, err)
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
-	require.NoError(w.t, err)
+	require.NoError(t, err)
 	var value map[string]any
-	require.NoError(w.t, json.Unmarshal(body, &value), "%s", body)
+	require.NoError(t, json.Unmarshal(body, &value), "%s", body)
 	return response.StatusCode, value
 }
 
@@ -122,21 +77,21 @@ func TestGetAccount(t *testing.T) {
 	// given an account with two keys that has used some of its period of now
 	w := newWorld(t)
 	at := time.Now().UTC().Truncate(time.Second).Add(-time.Hour)
-	w.write("account-a1", opened("a1", plan.Free, at),
+	w.Write(t, "account-a1", opened("a1", plan.Free, at),
 		account.APIKeyCreated{Account: "a1", Hash: "h1", Masked: "rk_aaaa****1111", At: at},
 		account.APIKeyCreated{Account: "a1", Hash: "h2", Masked: "rk_bbbb****2222", Name: "laptop <1>", At: at.Add(time.Second)},
 		account.APIKeyCreated{Account: "a1", Hash: "h3", Masked: "rk_cccc****3333", At: at.Add(time.Second)})
 	begin, end := plan.MonthlyPeriod(at, time.Now())
 	limit := int64(15_000)
-	w.write(fmt.Sprintf("usage-a1-%d", begin.Unix()),
+	w.Write(t, fmt.Sprintf("usage-a1-%d", begin.Unix()),
 		ledger.PeriodOpened{Account: "a1", Plan: plan.Free, Limit: &limit, Start: begin, End: end},
 		ledger.Reserved{Account: "a1", Reservation: "r1", Characters: 100, At: at, ExpiresAt: end},
 		ledger.Settled{Account: "a1", Reservation: "r1", Characters: 60, Start: begin, At: at},
 		ledger.Reserved{Account: "a1", Reservation: "r2", Characters: 500, At: at, ExpiresAt: end})
-	w.write("account-a2", opened("a2", plan.Enterprise, at))
+	w.Write(t, "account-a2", opened("a2", plan.Enterprise, at))
 
 	// then it is shown as documented; what is open does not count
-	status, got := w.get("a1")
+	status, got := w.api.get(t, "a1")
 	require.Equal(t, http.StatusOK, status)
 	unix := func(at time.Time) float64 { return float64(at.Unix()) }
 	require.Equal(t, map[string]any{
@@ -154,27 +109,27 @@ func TestGetAccount(t *testing.T) {
 	}, got)
 
 	// and so is one without limit, keys or use
-	status, got = w.get("a2")
+	status, got = w.api.get(t, "a2")
 	require.Equal(t, http.StatusOK, status)
 	require.Equal(t, map[string]any{"type": "enterprise", "commercial_use_allowed": true, "character_limit": nil}, got["plan"])
 	require.Equal(t, []any{}, got["apikeys"])
 	require.Equal(t, 0.0, got["usage"].(map[string]any)["characters"])
 	require.Equal(t, unix(end), got["usage"].(map[string]any)["period_end"])
 
-	status, _ = w.get("a3")
+	status, _ = w.api.get(t, "a3")
 	require.Equal(t, http.StatusNotFound, status)
-	status, _ = w.get("")
+	status, _ = w.api.get(t, "")
 	require.Equal(t, http.StatusUnauthorized, status)
 }
 
 func TestOnlyThePeriodOfNowCounts(t *testing.T) {
 	w := newWorld(t)
 	at := time.Date(2026, 1, 31, 10, 0, 0, 0, time.UTC)
-	w.write("account-a1", opened("a1", plan.Pro, at))
+	w.Write(t, "account-a1", opened("a1", plan.Pro, at))
 	for month := range 3 {
 		begin, end := plan.MonthlyPeriod(at, at.AddDate(0, 0, 31*month))
 		id := fmt.Sprint(month)
-		w.write("usage-a1-"+id,
+		w.Write(t, "usage-a1-"+id,
 			ledger.PeriodOpened{Account: "a1", Plan: plan.Pro, Start: begin, End: end},
 			ledger.Reserved{Account: "a1", Reservation: id, Characters: 10, At: begin, ExpiresAt: end},
 			ledger.Settled{Account: "a1", Reservation: id, Characters: int64(month + 1), Start: begin, At: begin})
@@ -208,7 +163,7 @@ func TestCreditThatIsLeft(t *testing.T) {
 	before, start := plan.MonthlyPeriod(at, at)
 	_, end := plan.MonthlyPeriod(at, now)
 	limit := int64(15_000)
-	w.write("account-a1", opened("a1", plan.Free, at))
+	w.Write(t, "account-a1", opened("a1", plan.Free, at))
 	shown := func() int64 {
 		got, err := w.api.readAccount(t.Context(), "a1", now)
 		require.NoError(t, err)
@@ -223,25 +178,25 @@ func TestCreditThatIsLeft(t *testing.T) {
 	require.Zero(t, shown())
 
 	// given credit in a period that is over, then it is shown before it has gone on to the period of now
-	w.write("usage-a1-1",
+	w.Write(t, "usage-a1-1",
 		append([]any{
 			ledger.PeriodOpened{Account: "a1", Plan: plan.Free, Limit: &limit, Start: before, End: start},
 			ledger.CreditGranted{Account: "a1", Grant: "g", Characters: 500, Start: before, End: start, At: before},
 		}, use("r1", before, start, 15_100)...)...)
 	require.EqualValues(t, 400, shown())
-	w.append("usage-a1-1", 3, ledger.CreditCarried{Account: "a1", Characters: 400, Start: before, To: start, At: start})
+	w.Append(t, "usage-a1-1", 3, ledger.CreditCarried{Account: "a1", Characters: 400, Start: before, To: start, At: start})
 	require.EqualValues(t, 400, shown())
 
 	// and there, and it falls when the plan is spent
-	w.write("usage-a1-2",
+	w.Write(t, "usage-a1-2",
 		ledger.PeriodOpened{Account: "a1", Plan: plan.Free, Limit: &limit, Start: start, End: end},
 		ledger.CreditGranted{Account: "a1", Grant: "c", Characters: 400, Start: start, End: end, From: &before, At: start})
 	require.EqualValues(t, 400, shown())
-	w.append("usage-a1-2", 1, use("r2", start, end, 15_000)...)
+	w.Append(t, "usage-a1-2", 1, use("r2", start, end, 15_000)...)
 	require.EqualValues(t, 400, shown())
-	w.append("usage-a1-2", 3, use("r3", start, end, 30)...)
+	w.Append(t, "usage-a1-2", 3, use("r3", start, end, 30)...)
 	require.EqualValues(t, 370, shown())
-	w.append("usage-a1-2", 5, use("r4", start, end, 370)...)
+	w.Append(t, "usage-a1-2", 5, use("r4", start, end, 370)...)
 	require.Zero(t, shown())
 	got, err := w.api.readAccount(t.Context(), "a1", now)
 	require.NoError(t, err)
@@ -257,7 +212,7 @@ func TestThePeriodsEndIsTheDomains(t *testing.T) {
 			at = time.Date(at.Year(), at.Month()+1, 1, at.Hour(), at.Minute(), 0, 0, time.UTC).AddDate(0, 0, -rapid.IntRange(1, 3).Draw(r, "days before"))
 		}
 		id := uuid.NewString()
-		w.write("account-"+id, opened(id, plan.Free, at))
+		w.Write(r, "account-"+id, opened(id, plan.Free, at))
 		nows := []time.Time{at, at.AddDate(0, -5, 0), at.AddDate(0, 1, 0), at.AddDate(0, 1, -1), at.AddDate(1, 0, 0)}
 		for range 10 {
 			now := anyTime(r, "now")
@@ -280,11 +235,10 @@ func anyTime(r *rapid.T, label string) time.Time {
 }
 
 func TestWithoutReadModelsThereIsAnError(t *testing.T) {
-	w := &world{t: t, pool: pgtest.New(t)}
-	w.api = &API{Pool: w.pool}
-	status, got := w.get("a1")
+	api := &API{Pool: pgtest.New(t)}
+	status, got := api.get(t, "a1")
 	require.Equal(t, http.StatusInternalServerError, status)
 	require.NotContains(t, fmt.Sprint(got), "read_v")
-	_, err := w.api.readAccount(t.Context(), "a1", time.Now())
+	_, err := api.readAccount(t.Context(), "a1", time.Now())
 	require.Empty(t, domain.CodeOf(err))
 }

@@ -1,4 +1,4 @@
-package projections_test
+package ledger_test
 
 import (
 	"testing"
@@ -9,8 +9,9 @@ import (
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/feed"
+	"github.com/recital-tts/recital/internal/feed/feedtest"
 	"github.com/recital-tts/recital/internal/feed/table"
-	"github.com/recital-tts/recital/projections"
+	projection "github.com/recital-tts/recital/projections/ledger"
 )
 
 // formerUsage is the read model of usage as the releases have it that know no credit, as far as periods go.
@@ -39,32 +40,31 @@ func formerUsage() feed.Projection {
 
 func TestAnUpgradeFromAReleaseWithoutCredit(t *testing.T) {
 	// given rows of a former release, which goes on
-	w := emptyWorld(t)
-	former := w.project(t, []feed.Projection{formerUsage()})
-	w.projector = former
+	w := worldOf(t, formerUsage())
+	former := w.Projector
 	var h history
 	h.do(openPeriod("u3", plan.Free, now))
 	h.do(ledger.Reserve{Reservation: "r1", Characters: 100, At: now, ExpiresAt: now})
 	h.do(ledger.Settle{Reservation: "r1", Characters: 100, At: now})
-	revision := w.append(t, "usage-u3-1", eventlog.NoStream, h.take()...)
+	revision := w.Append(t, "usage-u3-1", eventlog.NoStream, h.take()...)
 
 	// when this release starts on the same data, then it has all rows without a hand
-	w.projector = w.project(t, projections.All())
+	w.Project(t, projection.ReadModels()...)
 	limit := int64(15_000)
 	row := periodRow{"u3", now, now.AddDate(0, 1, 0), "free", &limit, 100, 0, 0, 0, 0}
-	require.Equal(t, []periodRow{row}, rows[periodRow](t, w, periodsOf, "u3"))
+	require.Equal(t, []periodRow{row}, feedtest.Rows[periodRow](t, w, periodsOf, "u3"))
 
 	// and what comes is in the rows of both
 	h.do(ledger.Grant{Grant: "g", Characters: 500, At: now})
 	h.do(ledger.Reserve{Reservation: "r2", Characters: 50, At: now, ExpiresAt: now})
 	h.do(ledger.Settle{Reservation: "r2", Characters: 50, At: now})
-	w.append(t, "usage-u3-1", revision, h.take()...)
+	w.Append(t, "usage-u3-1", revision, h.take()...)
 	row.Characters, row.Granted, row.CreditLeft = 150, 500, 500
-	require.Equal(t, []periodRow{row}, rows[periodRow](t, w, periodsOf, "u3"))
-	head, err := w.log.Head(t.Context())
+	require.Equal(t, []periodRow{row}, feedtest.Rows[periodRow](t, w, periodsOf, "u3"))
+	head, err := w.Log.Head(t.Context())
 	require.NoError(t, err)
 	require.NoError(t, former.Wait(t.Context(), head))
 	var characters int64
-	require.NoError(t, w.pool.QueryRow(t.Context(), "select characters from read_v1.usage_periods where account_id = 'u3'").Scan(&characters))
+	require.NoError(t, w.Pool.QueryRow(t.Context(), "select characters from read_v1.usage_periods where account_id = 'u3'").Scan(&characters))
 	require.EqualValues(t, 150, characters)
 }

@@ -1,4 +1,5 @@
-package readapi
+// Package accounts serves the routes that read accounts.
+package accounts
 
 import (
 	"cmp"
@@ -9,11 +10,26 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/readapi"
 )
+
+// API serves accounts from their read models.
+type API struct {
+	Pool *pgxpool.Pool
+}
+
+// Routes returns the rows for the public route table.
+func (a *API) Routes() []web.Route {
+	return []web.Route{
+		web.Get("/v1/account", a.account, web.ReadModels("account", "usage"), web.Tag("Account"), web.Summary("Plan, usage and API keys of the account"),
+			web.Returns[accountResponse](), web.Refuses(404)),
+	}
+}
 
 type accountResponse struct {
 	Plan              planInfo     `json:"plan"`
@@ -87,7 +103,7 @@ func (a *API) readAccount(ctx context.Context, id string, now time.Time) (accoun
 		return accountResponse{}, domain.Refuse(domain.NotFound, "The account does not exist")
 	}
 	if err != nil {
-		return accountResponse{}, failed(ctx, "reading an account", err)
+		return accountResponse{}, readapi.QueryError(ctx, "reading an account", err)
 	}
 	terms, err := plan.Lookup(plan.Type(planType))
 	if err != nil {

@@ -1,4 +1,4 @@
-package projections_test
+package ledger_test
 
 import (
 	"fmt"
@@ -12,16 +12,12 @@ import (
 	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/feed/feedtest"
 )
 
 type todoRow struct {
 	Item, Stream string
 	Due          time.Time
-}
-
-func (r todoRow) utc() todoRow {
-	r.Due = r.Due.UTC()
-	return r
 }
 
 const creditToDoOf = `select item, stream, due_at from read_v2.todo_credit where stream like 'usage-' || $1 || '-%' order by due_at`
@@ -31,7 +27,7 @@ func TestAPeriodWithCreditIsOnTheListUntilItsCreditIsElsewhere(t *testing.T) {
 	next := now.AddDate(0, 1, 0)
 	stream := func(period int) string { return fmt.Sprintf("usage-u2-%d", period) }
 	listed := func() (due []time.Time) {
-		for _, row := range rows[todoRow](t, w, creditToDoOf, "u2") {
+		for _, row := range feedtest.Rows[todoRow](t, w, creditToDoOf, "u2") {
 			require.Equal(t, row.Item, row.Stream)
 			due = append(due, row.Due)
 		}
@@ -42,45 +38,45 @@ func TestAPeriodWithCreditIsOnTheListUntilItsCreditIsElsewhere(t *testing.T) {
 	second.do(openPeriod("u2", plan.Free, next))
 
 	// given a period without credit, then there is nothing to be done
-	revision := w.append(t, stream(1), eventlog.NoStream, first.take()...)
+	revision := w.Append(t, stream(1), eventlog.NoStream, first.take()...)
 	require.Empty(t, listed())
 
 	// when credit is granted, then something is when the period ends
 	first.do(ledger.Grant{Grant: "g", Characters: 500, At: now})
-	revision = w.append(t, stream(1), revision, first.take()...)
+	revision = w.Append(t, stream(1), revision, first.take()...)
 	require.Equal(t, []time.Time{next}, listed())
 	var cause string
-	require.NoError(t, w.pool.QueryRow(t.Context(), "select cause from read_v2.todo_credit where stream = $1", stream(1)).Scan(&cause))
+	require.NoError(t, w.Pool.QueryRow(t.Context(), "select cause from read_v2.todo_credit where stream = $1", stream(1)).Scan(&cause))
 	require.NoError(t, uuid.Validate(cause))
 
 	// while something is reserved, then not yet
 	first.do(ledger.Reserve{Reservation: "long", Characters: 15_100, At: now, ExpiresAt: next})
-	revision = w.append(t, stream(1), revision, first.take()...)
+	revision = w.Append(t, stream(1), revision, first.take()...)
 	require.Empty(t, listed())
 	first.do(ledger.Settle{Reservation: "long", Characters: 15_100, At: now})
-	revision = w.append(t, stream(1), revision, first.take()...)
+	revision = w.Append(t, stream(1), revision, first.take()...)
 	require.Equal(t, []time.Time{next}, listed())
 
 	// when a worker has ended the period and stopped, then it is still to be done
 	first.do(ledger.Carry{To: next, At: next})
-	w.append(t, stream(1), revision, first.take()...)
+	w.Append(t, stream(1), revision, first.take()...)
 	require.Equal(t, []time.Time{next}, listed())
 
 	// and when the rest is granted in the next one, then that one is on the list
 	second.do(ledger.Grant{Grant: "carried", Characters: first.Carried, From: &first.Terms.Start, At: next})
-	w.append(t, stream(2), eventlog.NoStream, second.take()...)
+	w.Append(t, stream(2), eventlog.NoStream, second.take()...)
 	require.Equal(t, []time.Time{next.AddDate(0, 1, 0)}, listed())
 	limit := int64(15_000)
 	require.Equal(t, []periodRow{
 		{"u2", now, next, "free", &limit, 15_100, 0, 500, 400, 0},
 		{"u2", next, next.AddDate(0, 1, 0), "free", &limit, 0, 0, 400, 0, 400},
-	}, rows[periodRow](t, w, periodsOf, "u2"))
+	}, feedtest.Rows[periodRow](t, w, periodsOf, "u2"))
 
 	// until nothing of it is left
 	second.do(ledger.Reserve{Reservation: "all", Characters: 15_400, At: next, ExpiresAt: next.AddDate(1, 0, 0)})
 	second.do(ledger.Settle{Reservation: "all", Characters: 15_400, At: next})
 	second.do(ledger.Carry{To: next.AddDate(0, 1, 0), At: next.AddDate(0, 1, 0)})
-	w.append(t, stream(2), 1, second.take()...)
+	w.Append(t, stream(2), 1, second.take()...)
 	require.Empty(t, listed())
 }
 
@@ -116,7 +112,7 @@ func TestCreditRowsEqualTheFold(t *testing.T) {
 				h.do(ledger.Expire{At: h.Terms.End})
 				h.do(ledger.Carry{To: h.Terms.End, At: h.Terms.End})
 			}
-			w.write(r, stream, h.events...)
+			w.Write(r, stream, h.events...)
 			row := periodRow{id, h.Terms.Start, h.Terms.End, string(terms.Type), h.Terms.Limit, h.Settled, 0, h.Credit, 0, h.CreditLeft()}
 			if ends { // and is granted only in the next round, if there is one
 				row.CreditLeft = h.Credit - h.CreditSpent()
@@ -134,7 +130,7 @@ func TestCreditRowsEqualTheFold(t *testing.T) {
 				carried = h.State
 			}
 		}
-		require.Equal(r, want, rows[periodRow](r, w, periodsOf, id))
-		require.Equal(r, open, rows[todoRow](r, w, creditToDoOf, id))
+		require.Equal(r, want, feedtest.Rows[periodRow](r, w, periodsOf, id))
+		require.Equal(r, open, feedtest.Rows[todoRow](r, w, creditToDoOf, id))
 	})
 }

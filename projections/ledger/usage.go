@@ -1,4 +1,5 @@
-package projections
+// Package ledger holds the read model of usage: periods, open reservations, credit.
+package ledger
 
 import (
 	"time"
@@ -8,6 +9,9 @@ import (
 	"github.com/recital-tts/recital/internal/feed"
 	"github.com/recital-tts/recital/internal/feed/table"
 )
+
+// ReadModels returns the read models of this slice.
+func ReadModels() []feed.Projection { return []feed.Projection{Usage()} }
 
 // Usage is the read model of periods and of open reservations.
 //

@@ -1,37 +1,85 @@
-package readapi
+package synthesis
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
 	"net/http"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
+	"github.com/recital-tts/recital/internal/blobs/folder"
+	"github.com/recital-tts/recital/internal/keyring/pgkeys"
+	"github.com/recital-tts/recital/internal/postgres/pgtest"
 	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/web"
 	"github.com/recital-tts/recital/internal/web/webtest"
 	"github.com/recital-tts/recital/internal/wordtimes"
+	"github.com/recital-tts/recital/readapi"
 )
+
+func TestMain(m *testing.M) { webtest.Main(m) }
+
+func openKeys(t testing.TB, pool *pgxpool.Pool) *pgkeys.Keyring {
+	t.Helper()
+	keys, err := pgkeys.Open(t.Context(), pgkeys.Config{
+		Pool: pool, MasterKey: bytes.Repeat([]byte{1}, pgkeys.MasterKeySize), Logger: slog.New(slog.DiscardHandler),
+	})
+	require.NoError(t, err)
+	return keys
+}
+
+func openStore(t testing.TB) *folder.Store {
+	t.Helper()
+	store, err := folder.Open(folder.Config{
+		Dir: t.TempDir(), Key: bytes.Repeat([]byte{2}, 32), Instance: "test", Logger: slog.New(slog.DiscardHandler),
+	})
+	require.NoError(t, err)
+	return store
+}
+
+// nobody authenticates no key: the routes here are public.
+type nobody struct{}
+
+func (nobody) APIKey(context.Context, string) (web.Principal, error) {
+	return web.Principal{}, errors.New("no route here takes a key")
+}
+
+func get(t testing.TB, address string) (*http.Response, string) {
+	t.Helper()
+	response, err := http.Get(address)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	return response, string(body)
+}
 
 func TestTimestampsAreReadByTheirAddress(t *testing.T) {
 	// given word times of a reply, and a clock
-	s := newShelf(t)
+	pool := pgtest.New(t)
+	store := openStore(t)
 	var late atomic.Int64
 	now := func() time.Time { return time.Now().Add(time.Duration(late.Load())) }
-	times := wordtimes.NewShelf(s.keys, s.store, now)
-	links := Links{Key: []byte("secret")}
-	routes := (&Timestamps{Shelf: times, Links: links, LongestReply: 11 * time.Minute, Now: now}).Routes()
-	host := strings.TrimPrefix(webtest.Serve(t, web.Config{Routes: routes, Authenticator: keys{}}), "http://")
+	times := wordtimes.NewShelf(openKeys(t, pool), store, now)
+	links := readapi.Links{Key: []byte("secret")}
+	routes := (&API{Shelf: times, Links: links, LongestReply: 11 * time.Minute, Now: now}).Routes()
+	host := strings.TrimPrefix(webtest.Serve(t, web.Config{Routes: routes, Authenticator: nobody{}}), "http://")
 	list := []speech.Timing{{Text: "", Start: 0, Duration: 0.25}, {Text: "Hello", Start: 0.25, Duration: 0.5}, {Text: "", Start: 0.75, Duration: 0}}
 	id, err := times.DrawID()
 	require.NoError(t, err)
 	address := links.Timestamps(host, id)
 
 	// while the audio is on its way, then it is worth asking again
-	response, body := s.answer(http.MethodGet, address, "")
+	response, body := get(t, address)
 	require.Equal(t, http.StatusNotFound, response.StatusCode, body)
 	require.Contains(t, body, "they come when the audio has ended")
 	require.Equal(t, "1", response.Header.Get("Retry-After"))
@@ -39,7 +87,7 @@ func TestTimestampsAreReadByTheirAddress(t *testing.T) {
 
 	// when it has ended, then they are there, under the names of both dialects, for no cache
 	require.NoError(t, times.Put(t.Context(), "a1", id, list))
-	response, body = s.answer(http.MethodGet, address, "")
+	response, body = get(t, address)
 	require.Equal(t, http.StatusOK, response.StatusCode, body)
 	require.Equal(t, "no-store", response.Header.Get("Cache-Control"))
 	var read map[string][]speech.Timing
@@ -52,30 +100,30 @@ func TestTimestampsAreReadByTheirAddress(t *testing.T) {
 	require.NoError(t, err)
 	for _, wrong := range []string{
 		forged + "?sig=", forged + "?sig=AAAAAAAAAAAAAAAAAAAAAA", strings.Replace(address, id, other, 1), address + "A",
-		Links{Key: []byte("another")}.Timestamps(host, id), strings.Replace(links.ClipAudio(host, id), "account/clip/"+id+"/audio", "ai/speech/timestamps/"+id, 1),
+		readapi.Links{Key: []byte("another")}.Timestamps(host, id), strings.Replace(links.ClipAudio(host, id), "account/clip/"+id+"/audio", "ai/speech/timestamps/"+id, 1),
 	} {
-		response, body := s.answer(http.MethodGet, wrong, "")
+		response, body := get(t, wrong)
 		require.Equal(t, http.StatusForbidden, response.StatusCode, wrong)
 		require.NotContains(t, body, "Hello")
 		require.Equal(t, "no-store", response.Header.Get("Cache-Control"))
 	}
-	response, _ = s.answer(http.MethodGet, forged, "")
+	response, _ = get(t, forged)
 	require.Equal(t, http.StatusUnprocessableEntity, response.StatusCode)
 
 	// when their time is over, then they are gone for good
 	late.Store(int64(12 * time.Minute))
-	response, body = s.answer(http.MethodGet, address, "")
+	response, body = get(t, address)
 	require.Equal(t, http.StatusNotFound, response.StatusCode)
 	require.Contains(t, body, "There are no word times any more")
 	require.Empty(t, response.Header.Get("Retry-After"))
 
 	// and a store that does not answer is no reason to say that they are
 	late.Store(0)
-	away := wordtimes.NewShelf(s.openKeys(), s.store, now) // with a keyring that has nothing at hand
-	_, err = s.pool.Exec(t.Context(), `alter schema keyring rename to keyring_away`)
+	away := wordtimes.NewShelf(openKeys(t, pool), store, now) // with a keyring that has nothing at hand
+	_, err = pool.Exec(t.Context(), `alter schema keyring rename to keyring_away`)
 	require.NoError(t, err)
-	routes = (&Timestamps{Shelf: away, Links: links, LongestReply: 11 * time.Minute, Now: now}).Routes()
-	host = strings.TrimPrefix(webtest.Serve(t, web.Config{Routes: routes, Authenticator: keys{}}), "http://")
-	response, body = s.answer(http.MethodGet, links.Timestamps(host, id), "")
+	routes = (&API{Shelf: away, Links: links, LongestReply: 11 * time.Minute, Now: now}).Routes()
+	host = strings.TrimPrefix(webtest.Serve(t, web.Config{Routes: routes, Authenticator: nobody{}}), "http://")
+	response, body = get(t, links.Timestamps(host, id))
 	require.Equal(t, http.StatusServiceUnavailable, response.StatusCode, body)
 }

@@ -1,4 +1,4 @@
-package projections_test
+package ledger_test
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/domain/plan"
+	"github.com/recital-tts/recital/internal/feed/feedtest"
 )
 
 type periodRow struct {
@@ -29,16 +30,6 @@ type reservationRow struct {
 	ID, Stream, Account string
 	Characters          int64
 	ExpiresAt           time.Time
-}
-
-func (r periodRow) utc() periodRow {
-	r.Start, r.End = r.Start.UTC(), r.End.UTC()
-	return r
-}
-
-func (r reservationRow) utc() reservationRow {
-	r.ExpiresAt = r.ExpiresAt.UTC()
-	return r
 }
 
 const (
@@ -88,16 +79,16 @@ func TestUsageRows(t *testing.T) {
 	}
 	free.do(ledger.Settle{Reservation: "settled", Characters: 60, At: now})
 	free.events = append(free.events, ledger.Expired{Account: "u1", Reservation: "expired", At: expires})
-	w.write(t, "usage-u1-1", free.events...)
+	w.Write(t, "usage-u1-1", free.events...)
 	next.do(openPeriod("u1", plan.Enterprise, now.AddDate(0, 1, 0)))
-	w.write(t, "usage-u1-2", next.events...)
+	w.Write(t, "usage-u1-2", next.events...)
 
 	limit := int64(15_000)
 	require.Equal(t, []periodRow{
 		{"u1", now, now.AddDate(0, 1, 0), "free", &limit, 60, 0, 0, 0, 0},
 		{"u1", now.AddDate(0, 1, 0), now.AddDate(0, 2, 0), "enterprise", nil, 0, 0, 0, 0, 0},
-	}, rows[periodRow](t, w, periodsOf, "u1"))
-	require.Equal(t, []reservationRow{{"open", "usage-u1-1", "u1", 100, expires}}, rows[reservationRow](t, w, reservationsOf, "u1"))
+	}, feedtest.Rows[periodRow](t, w, periodsOf, "u1"))
+	require.Equal(t, []reservationRow{{"open", "usage-u1-1", "u1", 100, expires}}, feedtest.Rows[reservationRow](t, w, reservationsOf, "u1"))
 }
 
 // Clocks count nanoseconds and Postgres microseconds; a settlement finds its period all the same.
@@ -110,8 +101,8 @@ func TestAPeriodThatStartsBetweenMicroseconds(t *testing.T) {
 		h.do(openPeriod(id, plan.Free, start))
 		h.do(ledger.Reserve{Reservation: id, Characters: 9, At: start, ExpiresAt: start.Add(time.Minute)})
 		h.do(ledger.Settle{Reservation: id, Characters: 9, At: start})
-		w.write(t, "usage-"+id, h.events...)
-		found := rows[periodRow](t, w, periodsOf, id)
+		w.Write(t, "usage-"+id, h.events...)
+		found := feedtest.Rows[periodRow](t, w, periodsOf, id)
 		require.Len(t, found, 1)
 		require.EqualValues(t, 9, found[0].Characters)
 		require.False(t, found[0].Start.After(start), "the period holds from its first moment on")
@@ -145,14 +136,14 @@ func TestUsageRowsEqualTheFold(t *testing.T) {
 				h.do(ledger.Grant{Grant: fmt.Sprint(i), Characters: n + 1, At: at})
 			}
 		}
-		w.write(r, stream, h.events...)
+		w.Write(r, stream, h.events...)
 
 		want := periodRow{id, h.Terms.Start, h.Terms.End, string(h.Terms.Plan), h.Terms.Limit, h.Settled, 0, h.Credit, 0, h.CreditLeft()}
-		require.Equal(r, []periodRow{want}, rows[periodRow](r, w, periodsOf, id))
+		require.Equal(r, []periodRow{want}, feedtest.Rows[periodRow](r, w, periodsOf, id))
 		var open []reservationRow
 		for _, o := range h.Open {
 			open = append(open, reservationRow{o.ID, stream, id, o.Characters, o.ExpiresAt})
 		}
-		require.ElementsMatch(r, open, rows[reservationRow](r, w, reservationsOf, id))
+		require.ElementsMatch(r, open, feedtest.Rows[reservationRow](r, w, reservationsOf, id))
 	})
 }

@@ -1,4 +1,5 @@
-package readapi
+// Package clips serves the routes that read saved clips.
+package clips
 
 import (
 	"context"
@@ -15,25 +16,26 @@ import (
 	"github.com/recital-tts/recital/internal/blobs"
 	"github.com/recital-tts/recital/internal/keyring"
 	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/readapi"
 )
 
-// Clips answers what accounts have saved, and plays it.
-type Clips struct {
+// API serves the clips that accounts have saved, and their audio.
+type API struct {
 	Pool  *pgxpool.Pool
 	Keys  keyring.Opener
 	Blobs blobs.Store
-	Links Links
+	Links readapi.Links
 }
 
-// Routes are the rows for the public route table. Who knows a clip's id may see it, as the interface has it.
-func (c *Clips) Routes() []web.Route {
+// Routes returns the rows for the public route table. Who knows a clip's id may see it, as the interface has it.
+func (a *API) Routes() []web.Route {
 	model, tag := web.ReadModels("clips"), web.Tag("Account")
 	audioTypes, sends := []string{"*/*"}, web.Sends("accept-ranges", "etag", "cache-control")
 	return []web.Route{
-		web.Get("/v1/account/clips", c.list, model, tag, web.Summary("Saved clips, in pages"), web.Returns[clipsResponse]()),
-		web.Get("/v1/account/clip/{clip_id}", c.one, web.Public(), model, tag, web.Summary("A saved clip"),
+		web.Get("/v1/account/clips", a.list, model, tag, web.Summary("Saved clips, in pages"), web.Returns[clipsResponse]()),
+		web.Get("/v1/account/clip/{clip_id}", a.one, web.Public(), model, tag, web.Summary("A saved clip"),
 			web.Returns[Clip](), web.Refuses(404)),
-		web.Get("/v1/account/clip/{clip_id}/audio", c.audio, web.Public(), model, tag, web.Summary("The audio of a clip, by its signed address"),
+		web.Get("/v1/account/clip/{clip_id}/audio", a.audio, web.Public(), model, tag, web.Summary("The audio of a clip, by its signed address"),
 			web.ReturnsMedia(audioTypes, sends), web.ReturnsMedia(audioTypes, web.Status(206), sends, web.Sends("content-range")),
 			web.ReturnsNothing(304, sends), web.Refuses(403, 404, 416)),
 	}
@@ -67,41 +69,41 @@ type clipRow struct {
 
 var errNoClip = domain.Refuse(domain.NotFound, "There is no such clip")
 
-func (c *Clips) one(call *web.Call, in struct {
+func (a *API) one(call *web.Call, in struct {
 	ID string `path:"clip_id"`
 }) (web.Reply, error) {
-	rows, err := c.Pool.Query(call, `select `+clipColumns+` from read_v1.clips where clip_id = $1`, in.ID)
+	rows, err := a.Pool.Query(call, `select `+clipColumns+` from read_v1.clips where clip_id = $1`, in.ID)
 	if err != nil {
-		return web.Reply{}, failed(call, "reading a clip", err)
+		return web.Reply{}, readapi.QueryError(call, "reading a clip", err)
 	}
 	row, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[clipRow])
 	if errors.Is(err, pgx.ErrNoRows) {
 		return web.Reply{}, errNoClip
 	}
 	if err != nil {
-		return web.Reply{}, failed(call, "reading a clip", err)
+		return web.Reply{}, readapi.QueryError(call, "reading a clip", err)
 	}
-	response, err := c.show(call, row)
+	response, err := a.show(call, row)
 	if err != nil {
 		return web.Reply{}, err
 	}
 	return web.JSON(response).WithHeader("Cache-Control", "no-store"), nil
 }
 
-func (c *Clips) show(call *web.Call, row clipRow) (Clip, error) {
-	text, err := c.text(call, row)
+func (a *API) show(call *web.Call, row clipRow) (Clip, error) {
+	text, err := a.text(call, row)
 	if err != nil {
 		return Clip{}, err
 	}
 	return Clip{
-		URL: c.Links.ClipAudio(call.Header("Host"), row.ID), Voice: row.Voice, Timestamp: row.SavedAt.Unix(),
+		URL: a.Links.ClipAudio(call.Header("Host"), row.ID), Voice: row.Voice, Timestamp: row.SavedAt.Unix(),
 		Text: text, Speed: row.Speed, Language: row.Language, Debug: row.Debug,
 	}, nil
 }
 
 // text is what was said, or nil when its key is gone for ever: the clip can still be played and deleted.
-func (c *Clips) text(ctx context.Context, row clipRow) (*string, error) {
-	plain, err := c.Keys.Open(ctx, row.Account, row.Sealed, row.SealedFor)
+func (a *API) text(ctx context.Context, row clipRow) (*string, error) {
+	plain, err := a.Keys.Open(ctx, row.Account, row.Sealed, row.SealedFor)
 	if keyring.Gone(err) {
 		return nil, nil
 	}

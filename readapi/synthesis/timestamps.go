@@ -1,4 +1,5 @@
-package readapi
+// Package synthesis serves what can be read of a synthesis after its reply.
+package synthesis
 
 import (
 	"errors"
@@ -9,22 +10,23 @@ import (
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/internal/web"
 	"github.com/recital-tts/recital/internal/wordtimes"
+	"github.com/recital-tts/recital/readapi"
 )
 
-// Timestamps answers the word times of replies that are audio alone, by the address that their headers tell. It reads no
-// read model: see package wordtimes.
-type Timestamps struct {
+// API serves the word times of replies that are audio alone, by the address in their headers. It reads no read model:
+// see package wordtimes.
+type API struct {
 	Shelf *wordtimes.Shelf
-	Links Links
+	Links readapi.Links
 	// LongestReply is how long after its headers a reply may still come to its end.
 	LongestReply time.Duration
 	Now          func() time.Time
 }
 
-// Routes are the rows for the public route table. Who has the address may read what it leads to.
-func (t *Timestamps) Routes() []web.Route {
+// Routes returns the rows for the public route table. Who has the address may read what it leads to.
+func (a *API) Routes() []web.Route {
 	return []web.Route{
-		web.Get("/v1/ai/speech/timestamps/{id}", t.read, web.Public(), web.Tag("Speech"),
+		web.Get("/v1/ai/speech/timestamps/{id}", a.read, web.Public(), web.Tag("Speech"),
 			web.Summary("The word times of a reply, by the address in its header x-timestamps-url"),
 			web.Returns[timestampsResponse](web.Sends("cache-control")), web.Refuses(403, 404)),
 	}
@@ -44,17 +46,17 @@ type timing struct {
 
 // read looks at the signature first: nobody learns what there is. What is there may hold a caller's text, so that no
 // cache may keep it.
-func (t *Timestamps) read(call *web.Call, in struct {
+func (a *API) read(call *web.Call, in struct {
 	ID        string `path:"id"`
 	Signature string `query:"sig" required:"true"`
 }) (web.Reply, error) {
 	call.SetHeader("Cache-Control", "no-store")
-	if !t.Links.signed(timestamps, in.ID, in.Signature) {
+	if !a.Links.VerifyTimestamps(in.ID, in.Signature) {
 		return web.Reply{}, domain.Refuse(domain.Denied, "The address is not one that was given out for word times")
 	}
-	times, err := t.Shelf.Find(call, in.ID)
+	times, err := a.Shelf.Find(call, in.ID)
 	if errors.Is(err, wordtimes.ErrNotFound) {
-		return web.Reply{}, t.missing(in.ID)
+		return web.Reply{}, a.missing(in.ID)
 	}
 	if err != nil {
 		return web.Reply{}, fmt.Errorf("reading word times: %w", err)
@@ -67,9 +69,9 @@ func (t *Timestamps) read(call *web.Call, in struct {
 }
 
 // missing says whether it is worth asking again: while the audio may still be under way.
-func (t *Timestamps) missing(id string) error {
+func (a *API) missing(id string) error {
 	drawn, _ := wordtimes.Drawn(id)
-	if t.Now().Sub(drawn) >= t.LongestReply {
+	if a.Now().Sub(drawn) >= a.LongestReply {
 		return &web.Error{Status: http.StatusNotFound, Message: "There are no word times any more: they can be read for 10 minutes"}
 	}
 	again := true

@@ -1,4 +1,4 @@
-package readapi
+package clips
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/internal/blobs"
 	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/readapi"
 )
 
 type audioRequest struct {
@@ -25,11 +26,11 @@ type audioRequest struct {
 
 // audio plays a clip. The signature is looked at first, so that nobody learns which clips there are; it is good as long as
 // the clip is there.
-func (c *Clips) audio(call *web.Call, in audioRequest) (web.Reply, error) {
-	if !c.Links.signed(clipAudio, in.ID, in.Signature) {
+func (a *API) audio(call *web.Call, in audioRequest) (web.Reply, error) {
+	if !a.Links.VerifyClipAudio(in.ID, in.Signature) {
 		return web.Reply{}, domain.Refuse(domain.Denied, "The address is not one that was given out for this clip")
 	}
-	sound, err := c.find(call, in.ID)
+	sound, err := a.find(call, in.ID)
 	if err != nil {
 		return web.Reply{}, err
 	}
@@ -47,7 +48,7 @@ func (c *Clips) audio(call *web.Call, in audioRequest) (web.Reply, error) {
 		call.SetHeader("Content-Range", fmt.Sprintf("bytes */%d", sound.Size))
 		return web.Reply{}, &web.Error{Status: http.StatusRequestedRangeNotSatisfiable, Message: "The audio has no such range"}
 	}
-	return c.play(sound, part, partial), nil
+	return a.play(sound, part, partial), nil
 }
 
 // sound is the audio of a clip.
@@ -59,17 +60,17 @@ type sound struct {
 // tag is an entity tag (RFC 9110, 8.8.3): the same for the same bytes.
 func (s sound) tag() string { return `"` + s.Address.Hash()[:32] + `"` }
 
-func (c *Clips) find(ctx context.Context, id string) (sound, error) {
+func (a *API) find(ctx context.Context, id string) (sound, error) {
 	var address blobs.Address
 	var s sound
-	err := c.Pool.QueryRow(ctx, `select blob, media_type from read_v1.clips where clip_id = $1`, id).Scan(&address, &s.mediaType)
+	err := a.Pool.QueryRow(ctx, `select blob, media_type from read_v1.clips where clip_id = $1`, id).Scan(&address, &s.mediaType)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return s, errNoClip
 	}
 	if err != nil {
-		return s, failed(ctx, "looking a clip's audio up", err)
+		return s, readapi.QueryError(ctx, "looking a clip's audio up", err)
 	}
-	s.Blob, err = c.Blobs.Stat(ctx, address)
+	s.Blob, err = a.Blobs.Stat(ctx, address)
 	if errors.Is(err, blobs.ErrNotFound) {
 		return s, domain.Refuse(domain.NotFound, "The audio of the clip is not there")
 	}
@@ -79,9 +80,9 @@ func (c *Clips) find(ctx context.Context, id string) (sound, error) {
 	return s, nil
 }
 
-func (c *Clips) play(s sound, part byteRange, partial bool) web.Reply {
+func (a *API) play(s sound, part byteRange, partial bool) web.Reply {
 	reply := web.Stream(s.mediaType, func(ctx context.Context, w io.Writer) error {
-		return c.send(ctx, w, s.Address, part)
+		return a.send(ctx, w, s.Address, part)
 	}).WithLength(part.length)
 	if !partial {
 		return reply
@@ -93,8 +94,8 @@ func (c *Clips) play(s sound, part byteRange, partial bool) web.Reply {
 // sendPiece is how much of a blob is in memory at once, in bytes.
 const sendPiece = 64 << 10
 
-func (c *Clips) send(ctx context.Context, w io.Writer, address blobs.Address, part byteRange) error {
-	reader, err := c.Blobs.Open(ctx, address, part.offset, part.length)
+func (a *API) send(ctx context.Context, w io.Writer, address blobs.Address, part byteRange) error {
+	reader, err := a.Blobs.Open(ctx, address, part.offset, part.length)
 	if err != nil {
 		return fmt.Errorf("playing a clip: %w", err)
 	}

@@ -1,4 +1,4 @@
-package readapi
+package clips
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/readapi"
 )
 
 // maxPageSize bounds the memory of a page; a larger page_size is cut to it, which the reply shows.
@@ -44,18 +45,18 @@ var clipOrders = map[[2]string]string{
 	{"voice", "desc"}:       `voice desc, saved_at desc, clip_id desc`,
 }
 
-func (c *Clips) list(call *web.Call, in clipsRequest) (web.Reply, error) {
+func (a *API) list(call *web.Call, in clipsRequest) (web.Reply, error) {
 	in.PageSize = min(in.PageSize, maxPageSize)
-	total, rows, err := c.readPage(call, call.Principal.Account, in)
+	total, rows, err := a.readPage(call, call.Principal.Account, in)
 	if err != nil {
-		return web.Reply{}, failed(call, "reading clips", err)
+		return web.Reply{}, readapi.QueryError(call, "reading clips", err)
 	}
 	response := clipsResponse{
 		Clips: make([]Clip, len(rows)), Page: in.Page, PageSize: in.PageSize, TotalClips: total,
 		TotalPages: (total + int64(in.PageSize) - 1) / int64(in.PageSize),
 	}
 	for i, row := range rows {
-		if response.Clips[i], err = c.show(call, row); err != nil {
+		if response.Clips[i], err = a.show(call, row); err != nil {
 			return web.Reply{}, err
 		}
 	}
@@ -63,7 +64,7 @@ func (c *Clips) list(call *web.Call, in clipsRequest) (web.Reply, error) {
 }
 
 // readPage asks for both at once.
-func (c *Clips) readPage(ctx context.Context, account string, in clipsRequest) (total int64, rows []clipRow, err error) {
+func (a *API) readPage(ctx context.Context, account string, in clipsRequest) (total int64, rows []clipRow, err error) {
 	language := languageFilter(in.Language)
 	var batch pgx.Batch
 	batch.Queue(`select count(*)`+clipsFilter, account, language, in.Debug).QueryRow(func(row pgx.Row) error {
@@ -74,7 +75,7 @@ func (c *Clips) readPage(ctx context.Context, account string, in clipsRequest) (
 		rows, err = pgx.CollectRows(found, pgx.RowToStructByPos[clipRow])
 		return err
 	})
-	err = c.Pool.SendBatch(ctx, &batch).Close()
+	err = a.Pool.SendBatch(ctx, &batch).Close()
 	return total, rows, err
 }
 

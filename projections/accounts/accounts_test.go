@@ -1,4 +1,4 @@
-package projections_test
+package accounts_test
 
 import (
 	"testing"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/plan"
+	"github.com/recital-tts/recital/internal/feed/feedtest"
 )
 
 type accountRow struct {
@@ -24,16 +25,6 @@ type keyRow struct {
 	CreatedAt             time.Time
 }
 
-func (r accountRow) utc() accountRow {
-	r.OpenedAt = r.OpenedAt.UTC()
-	return r
-}
-
-func (r keyRow) utc() keyRow {
-	r.CreatedAt = r.CreatedAt.UTC()
-	return r
-}
-
 const (
 	accountsOf = `select account_id, plan, opened_at from read_v1.accounts where account_id = $1`
 	keysOf     = `select key_hash, account_id, masked, name, created_at from read_v1.api_keys where account_id = $1 order by created_at`
@@ -42,27 +33,27 @@ const (
 func TestAccountRows(t *testing.T) {
 	w := newWorld(t)
 	name := "build server"
-	w.write(t, "account-a1",
+	w.Write(t, "account-a1",
 		account.Opened{Account: "a1", Plan: plan.Indie, At: now},
 		account.APIKeyCreated{Account: "a1", Hash: "h1", Masked: "rk_abcd****wxyz", Name: name, At: now},
 		account.APIKeyCreated{Account: "a1", Hash: "h2", Masked: "rk_efgh****stuv", At: now.Add(time.Second)},
 	)
-	require.Equal(t, []accountRow{{"a1", "indie", now}}, rows[accountRow](t, w, accountsOf, "a1"))
+	require.Equal(t, []accountRow{{"a1", "indie", now}}, feedtest.Rows[accountRow](t, w, accountsOf, "a1"))
 	require.Equal(t, []keyRow{
 		{"h1", "a1", "rk_abcd****wxyz", &name, now},
 		{"h2", "a1", "rk_efgh****stuv", nil, now.Add(time.Second)},
-	}, rows[keyRow](t, w, keysOf, "a1"))
+	}, feedtest.Rows[keyRow](t, w, keysOf, "a1"))
 }
 
 func TestARevokedKeyHasNoRow(t *testing.T) {
 	w := newWorld(t)
-	w.write(t, "account-a1",
+	w.Write(t, "account-a1",
 		account.Opened{Account: "a1", Plan: plan.Indie, At: now},
 		account.APIKeyCreated{Account: "a1", Hash: "h1", Masked: "rk_abcd****wxyz", At: now},
 		account.APIKeyCreated{Account: "a1", Hash: "h2", Masked: "rk_efgh****stuv", At: now},
 		account.APIKeyRevoked{Account: "a1", Hash: "h1", Masked: "rk_abcd****wxyz", At: now},
 	)
-	require.Equal(t, []keyRow{{"h2", "a1", "rk_efgh****stuv", nil, now}}, rows[keyRow](t, w, keysOf, "a1"))
+	require.Equal(t, []keyRow{{"h2", "a1", "rk_efgh****stuv", nil, now}}, feedtest.Rows[keyRow](t, w, keysOf, "a1"))
 }
 
 // Whatever is decided on an account, its rows show the state that the events fold to.
@@ -94,10 +85,10 @@ func TestAccountRowsEqualTheFold(t *testing.T) {
 				do(account.CreateAPIKey{Hash: id + key, Masked: key[:2], Name: rapid.StringMatching(`\PC{0,4}`).Draw(r, "name"), At: at})
 			}
 		}
-		w.write(r, "account-"+id, events...)
+		w.Write(r, "account-"+id, events...)
 
-		found := rows[accountRow](r, w, accountsOf, id)
-		keys := rows[keyRow](r, w, keysOf, id)
+		found := feedtest.Rows[accountRow](r, w, accountsOf, id)
+		keys := feedtest.Rows[keyRow](r, w, keysOf, id)
 		require.Len(r, keys, len(state.Keys))
 		for i, key := range state.Keys {
 			require.Equal(r, key, account.Key{Hash: keys[i].Hash, Masked: keys[i].Masked})

@@ -1,4 +1,4 @@
-package projections_test
+package clips_test
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/domain/clip"
+	"github.com/recital-tts/recital/internal/feed/feedtest"
 )
 
 type clipRow struct {
@@ -18,8 +19,6 @@ type clipRow struct {
 	SavedAt                                         time.Time
 	Sealed                                          []byte
 }
-
-func (r clipRow) utc() clipRow { r.SavedAt = r.SavedAt.UTC(); return r }
 
 const clipRows = `select clip_id, voice, language, blob, media_type, sealed_for, speed, characters, bytes, debug, saved_at, sealed
 from read_v1.clips where account_id = $1 order by clip_id`
@@ -37,9 +36,9 @@ func TestClips(t *testing.T) {
 		return clipRow{s.Clip, s.Voice, s.Language, s.Blob, s.MediaType, clip.SealedFor(s.Clip), s.Speed, s.Characters, s.Bytes, s.Debug, now, s.Sealed}
 	}
 
-	w.write(t, "clip-c1", saved(1))
-	w.write(t, "clip-c2", saved(2), clip.Deleted{Clip: "c2", Account: "a1", Blob: "b2", At: now})
-	w.write(t, "clip-c3", saved(3))
-	require.Equal(t, []clipRow{row(1), row(3)}, rows[clipRow](t, w, clipRows, "a1"))
-	require.Empty(t, rows[clipRow](t, w, clipRows, "a2"))
+	w.Write(t, "clip-c1", saved(1))
+	w.Write(t, "clip-c2", saved(2), clip.Deleted{Clip: "c2", Account: "a1", Blob: "b2", At: now})
+	w.Write(t, "clip-c3", saved(3))
+	require.Equal(t, []clipRow{row(1), row(3)}, feedtest.Rows[clipRow](t, w, clipRows, "a1"))
+	require.Empty(t, feedtest.Rows[clipRow](t, w, clipRows, "a2"))
 }

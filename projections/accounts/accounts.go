@@ -1,5 +1,5 @@
-// Package projections holds the read models: each file is one, from events to rows. Handlers only write.
-package projections
+// Package accounts holds the read model of accounts and their API keys.
+package accounts
 
 import (
 	"github.com/recital-tts/recital/domain/account"
@@ -8,10 +8,8 @@ import (
 	"github.com/recital-tts/recital/internal/feed/table"
 )
 
-// All lists the read models.
-func All() []feed.Projection {
-	return []feed.Projection{Account(), Usage(), Clips()}
-}
+// ReadModels returns the read models of this slice.
+func ReadModels() []feed.Projection { return []feed.Projection{Account()} }
 
 // Account is the read model of accounts and their API keys.
 //

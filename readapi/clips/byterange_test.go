@@ -1,4 +1,4 @@
-package readapi
+package clips
 
 import (
 	"fmt"
