@@ -33,12 +33,14 @@ type visitKey struct{}
 // visit is one request from its head to the last byte of its answer.
 type visit struct {
 	*Call
-	life    *lifetime
-	begun   time.Time
-	trace   string
-	status  int // told in log and metrics; the answer's status unless set
-	stream  *streamBody
-	release func()
+	path     string    // still escaped
+	endpoint *endpoint // nil when no route matches
+	life     *lifetime
+	begun    time.Time
+	trace    string // the client's own id of the request, for the log
+	status   int    // for log and metrics; the answer's status unless set
+	stream   *streamBody
+	release  func()
 
 	upgraded  bool // to a WebSocket
 	closeCode int  // of a WebSocket that was closed in order
@@ -47,6 +49,8 @@ type visit struct {
 // serveHTTP wraps all that Fiber does, so that every answer has its request id and its log line.
 func (s *Server) serveHTTP(http *fasthttp.RequestCtx) {
 	v := s.open(http)
+	v.path = rawPath(http.Request.Header.RequestURI())
+	v.endpoint = s.table.match(v.Method(), v.path)
 	v.life = begin(connOf(http), DefaultTimeout)
 	v.Call.Context = v.life
 	http.SetUserValue(visitKey{}, v)
@@ -78,18 +82,18 @@ func (s *Server) open(http *fasthttp.RequestCtx) *visit {
 	return v
 }
 
-// route finds the answer.
+// route answers a request. Fiber serves it when an endpoint was found.
 func (s *Server) route(http *fasthttp.RequestCtx, v *visit) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			s.refuse(v, panicError(cause))
 		}
 	}()
-	switch method := string(http.Method()); {
-	case method == fiber.MethodOptions:
+	switch {
+	case v.Method() == fiber.MethodOptions:
 		s.options(http, v)
-	case !knownMethod(method):
-		s.tell(v, s.unmatched(http))
+	case v.endpoint == nil:
+		s.tell(v, s.unmatched(v.path))
 	default:
 		s.routed(http)
 	}
@@ -201,14 +205,9 @@ func (s *Server) tell(v *visit, told answer) {
 	response.SetBodyRaw(body)
 }
 
-// fiberError answers what Fiber and fasthttp refuse: unknown routes, and requests that could not be read. The latter
-// never reached serveHTTP.
-func (s *Server) fiberError(c *fiber.Ctx, err error) error {
+// unreadable answers requests that fasthttp could not read. They never reach serveHTTP.
+func (s *Server) unreadable(c *fiber.Ctx, err error) error {
 	http := c.Context()
-	if v, ok := http.UserValue(visitKey{}).(*visit); ok {
-		s.tell(v, s.unmatched(http))
-		return nil
-	}
 	v := s.open(http)
 	s.tell(v, unreadableRequest(err))
 	if conn := connOf(http); conn != nil {
@@ -240,8 +239,8 @@ func tooLarge() answer {
 }
 
 // unmatched is 404, or 405 when the path has routes of other methods.
-func (s *Server) unmatched(http *fasthttp.RequestCtx) answer {
-	allow := s.allowed(rawPath(http.Request.Header.RequestURI()))
+func (s *Server) unmatched(path string) answer {
+	allow := s.table.allowed(path)
 	if allow == "" {
 		return notFound()
 	}
@@ -253,7 +252,7 @@ func (s *Server) options(http *fasthttp.RequestCtx, v *visit) {
 		preflight(http)
 		return
 	}
-	allow := s.allowed(rawPath(http.Request.Header.RequestURI()))
+	allow := s.table.allowed(v.path)
 	if allow == "" {
 		s.tell(v, notFound())
 		return

@@ -17,41 +17,39 @@ import (
 	"github.com/recital-tts/recital/internal/web/bind"
 )
 
-// endpointHandler is the way of a request whose route is known.
-func (s *Server) endpointHandler(e *endpoint) fiber.Handler {
-	return func(c *fiber.Ctx) error {
-		v := c.Context().UserValue(visitKey{}).(*visit)
-		v.Call.Route = e.Route
-		v.life.extend(e.Timeout)
-		if err := s.serve(c, v, e); err != nil {
-			s.refuse(v, err)
-		}
-		return nil
+// handle is Fiber's only handler: the endpoint of the request is known.
+func (s *Server) handle(c *fiber.Ctx) error {
+	v := c.Context().UserValue(visitKey{}).(*visit)
+	v.Call.Route = v.endpoint.Route
+	v.life.extend(v.endpoint.Timeout)
+	if err := s.serve(v, v.endpoint); err != nil {
+		s.refuse(v, err)
 	}
+	return nil
 }
 
-func (s *Server) serve(c *fiber.Ctx, v *visit, e *endpoint) error {
+func (s *Server) serve(v *visit, e *endpoint) error {
 	if e.IsSocket() {
 		return s.upgrade(v, e)
 	}
-	reply, err := s.answer(c, v, e)
+	reply, err := s.answer(v, e)
 	if err != nil {
 		return err
 	}
 	return s.send(v, reply)
 }
 
-func (s *Server) answer(c *fiber.Ctx, v *visit, e *endpoint) (Reply, error) {
+func (s *Server) answer(v *visit, e *endpoint) (Reply, error) {
 	if err := s.admit(v, e); err != nil {
 		return Reply{}, err
 	}
 	if err := s.authenticate(v.Call, e); err != nil {
 		return Reply{}, err
 	}
-	if err := checkBody(&c.Context().Request, e); err != nil {
+	if err := checkBody(&v.http.Request, e); err != nil {
 		return Reply{}, err
 	}
-	return s.run(c, v, e)
+	return s.run(v, e)
 }
 
 // admit counts the request in, unless the server drains or has too many connections.
@@ -89,14 +87,14 @@ func checkBody(request *fasthttp.Request, e *endpoint) error {
 }
 
 // run binds the inputs and calls the handler.
-func (s *Server) run(c *fiber.Ctx, v *visit, e *endpoint) (reply Reply, err error) {
+func (s *Server) run(v *visit, e *endpoint) (reply Reply, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			err = panicError(cause)
 		}
 	}()
 	return e.handle(v.Call, func(in reflect.Value) error {
-		items, err := e.plan.Bind(in, bindRequest(c, e))
+		items, err := e.plan.Bind(in, bindRequest(v, e))
 		if err != nil {
 			return err
 		}
@@ -107,12 +105,12 @@ func (s *Server) run(c *fiber.Ctx, v *visit, e *endpoint) (reply Reply, err erro
 	})
 }
 
-// bindRequest gives the binder copies only: Fiber is set to Immutable, and the rest is copied here.
-func bindRequest(c *fiber.Ctx, e *endpoint) *bind.Request {
-	request := &c.Context().Request
+// bindRequest hands copies to the binder, because fasthttp uses its buffers again.
+func bindRequest(v *visit, e *endpoint) *bind.Request {
+	request := &v.http.Request
 	r := &bind.Request{Forms: e.Forms, AnyContentType: e.AnyContentType}
 	r.Path = func(name string) (string, bool) {
-		raw := c.Params(e.pattern.key(name))
+		raw := e.pattern.value(v.path, name)
 		if plain, err := url.PathUnescape(raw); err == nil {
 			return plain, true
 		}

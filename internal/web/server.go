@@ -95,7 +95,7 @@ func defaultTo[T int | time.Duration](limit *T, value T) {
 type Server struct {
 	cfg       Config
 	log       *slog.Logger
-	endpoints []*endpoint
+	table     table
 	app       *fiber.App
 	routed    fasthttp.RequestHandler
 	listener  atomic.Pointer[netconn.Listener]
@@ -128,25 +128,20 @@ func NewServer(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// compile makes endpoints of the routes and puts them into the order in which the first match is the right one.
+// compile fills the table with the endpoints of the routes.
 func (s *Server) compile() error {
 	var wrong []error
-	seen := map[string]bool{}
 	for i := range s.cfg.Routes {
 		e, err := compileRoute(&s.cfg.Routes[i])
 		if err != nil {
 			wrong = append(wrong, err)
 			continue
 		}
-		if id := e.Method + " " + e.pattern.shape(); seen[id] {
-			wrong = append(wrong, fmt.Errorf("%s %s: there are two such routes", e.Method, e.Path))
-		} else {
-			seen[id] = true
+		if err := s.table.add(e); err != nil {
+			wrong = append(wrong, fmt.Errorf("%s %s: %w", e.Method, e.Path, err))
 		}
 		wrong = append(wrong, s.checkAccess(e))
-		s.endpoints = append(s.endpoints, e)
 	}
-	sortEndpoints(s.endpoints)
 	return errors.Join(wrong...)
 }
 
@@ -183,14 +178,11 @@ func (s *Server) checkAccess(e *endpoint) error {
 	return nil
 }
 
-// mount gives the routes to Fiber.
+// mount makes the Fiber application and its server.
 func (s *Server) mount() {
 	limits := s.cfg.Limits
 	s.app = fiber.New(fiber.Config{
 		AppName:                      s.cfg.Name,
-		Immutable:                    true, // strings from requests outlive their buffers
-		CaseSensitive:                true,
-		StrictRouting:                true,
 		DisableStartupMessage:        true,
 		DisablePreParseMultipartForm: true, // else uploads are spooled to disk, past the body limit
 		DisableDefaultContentType:    true,
@@ -202,14 +194,9 @@ func (s *Server) mount() {
 		ReduceMemoryUsage: true,
 		// Somewhat above the limit, so that the first ones too many are refused in the documented shape.
 		Concurrency:  limits.Connections + limits.Connections/8 + 16,
-		ErrorHandler: s.fiberError,
+		ErrorHandler: s.unreadable,
 	})
-	for _, e := range s.endpoints {
-		s.app.Add(e.Method, e.pattern.fiber(), s.endpointHandler(e))
-		if e.Method == fiber.MethodGet {
-			s.app.Add(fiber.MethodHead, e.pattern.fiber(), s.endpointHandler(e))
-		}
-	}
+	s.app.Use(s.handle)
 	s.routed = s.app.Handler()
 	http := s.app.Server()
 	http.Handler = s.serveHTTP
