@@ -7,10 +7,10 @@ import (
 	"github.com/recital-tts/recital/internal/web/bind"
 )
 
-// Decoder makes a function that binds JSON documents as the bodies of routes are bound; package bind explains the tags.
-// Its errors say what a 422 would. Tags that are wrong panic: that is seen at the first start.
-func Decoder[In any]() func(document []byte) (In, error) {
-	plan, err := bind.Compile(reflect.TypeFor[In]())
+// Decoder returns a function that binds JSON documents as the bodies of routes are bound; package bind explains the tags.
+// Its errors say what a 422 would. Wrong tags panic, which is seen at the first start.
+func Decoder[In any](variant bind.Variant) func(document []byte) (In, error) {
+	plan, err := variant.Compile(reflect.TypeFor[In]())
 	if err != nil {
 		panic(fmt.Sprintf("making a decoder: %v", err))
 	}

@@ -38,10 +38,11 @@ type Route struct {
 	Refusals    []int // statuses that the handler refuses with
 	KeyOnly     bool  // an API key admits, a browser's session does not
 
-	// In is the type of the handler's input, whose tags package bind explains.
-	In     reflect.Type
-	handle func(call *Call, bindInto func(reflect.Value) error) (Reply, error)
-	socket SocketHandler // of a WebSocket
+	// In is the type of the handler's input, and Variant the one that the route binds; package bind explains them.
+	In      reflect.Type
+	Variant bind.Variant
+	handle  func(call *Call, bindInto func(reflect.Value) error) (Reply, error)
+	socket  SocketHandler // of a WebSocket
 }
 
 // Access says what a route does with credentials.
@@ -89,6 +90,9 @@ func RawBody(contentType string) Option { return func(r *Route) { r.RawBody = co
 
 // KeyOnly routes take API keys and no session of a browser.
 func KeyOnly() Option { return func(r *Route) { r.KeyOnly = true } }
+
+// As binds one variant of the handler's input.
+func As(variant bind.Variant) Option { return func(r *Route) { r.Variant = variant } }
 
 // Tag groups routes in the documentation.
 func Tag(name string) Option { return func(r *Route) { r.Tag = name } }
@@ -138,6 +142,15 @@ func row[In any](method, path string, handler func(*Call, In) (Reply, error), op
 		option(&route)
 	}
 	return route
+}
+
+// Inputs are the fields that the route binds.
+func (r *Route) Inputs() ([]bind.Field, error) {
+	plan, err := r.Variant.Compile(r.In)
+	if err != nil {
+		return nil, err
+	}
+	return plan.Fields(), nil
 }
 
 // endpoint is a route ready to serve.

@@ -19,7 +19,6 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/recital-tts/recital/internal/operators"
-	"github.com/recital-tts/recital/internal/web/bind"
 	"github.com/recital-tts/recital/internal/web/netconn"
 )
 
@@ -150,13 +149,13 @@ func compileRoute(r *Route) (*endpoint, error) {
 	if err != nil {
 		return nil, err
 	}
-	plan, err := bind.Compile(r.In)
+	plan, err := r.Variant.Compile(r.In)
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", r.Method, r.Path, err)
 	}
-	for _, name := range plan.Names("path") {
-		if !parsed.has(name) {
-			return nil, fmt.Errorf("%s %s: the input %q is not in the path", r.Method, r.Path, name)
+	for _, f := range plan.Fields() {
+		if f.Source == "path" && !parsed.has(f.Name) {
+			return nil, fmt.Errorf("%s %s: the input %q is not in the path", r.Method, r.Path, f.Name)
 		}
 	}
 	if r.MaxBody < 0 || r.Timeout <= 0 {

@@ -141,7 +141,7 @@ func (f *field) bindMember(target reflect.Value, document *jsontree.Value) []Ite
 	for _, name := range f.names {
 		value, ok := document.Get(name)
 		switch {
-		case !ok:
+		case !ok, f.nullIsAbsent && value.Kind == jsontree.Null:
 			continue
 		case f.kind != kindFile && f.kind != kindFiles:
 			return f.set(target, value, nil)

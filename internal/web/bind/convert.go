@@ -19,6 +19,7 @@ const (
 	kindFile
 	kindFiles
 	kindRaw
+	kindOther // of a reply: nothing that can be bound
 )
 
 var (

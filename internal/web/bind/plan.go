@@ -1,9 +1,10 @@
-// Package bind fills a struct from a request and answers, where that fails, what FastAPI with pydantic would: all
-// errors at once, in the order path, query, header, cookie, body.
+// Package bind fills a struct from a request. When that fails it reports what FastAPI with pydantic would: all errors at
+// once, in the order path, query, header, cookie, body.
 //
-// A field says with one tag where its value comes from, and with others what is allowed:
+// One tag of a field names the source of its value, and others say what is allowed:
 //
 //	query:"speed" path:"clip_id" header:"x-name" cookie:"name" body:"text"   the source and the name there
+//	in:"speed"                  the same, from the source of the Variant
 //	raw:"body"                  the untouched body ([]byte)
 //	alias:"response_format,…"   further names of a query or body field; the first that is present counts
 //	required:"true"             absent is an error ("missing"); path values are always required
@@ -14,10 +15,18 @@
 //	literal:"a,b"  enum:"a,b"   the values allowed; they differ in the error type (literal_error, enum)
 //	synonyms:"mulaw=ulaw"       further values accepted, and what they stand for
 //	url:"http"                  an absolute http or https URL, normalised as a browser would
-//	doc  values  nullable       for the documentation only; package openapi explains them
+//	null:"absent"               a null in JSON counts as absent
+//	doc  values  nullable  format   for the documentation only; package openapi explains them
 //
 // Types: string, bool, int, int64, float64 (and named types of these kinds), []string, map[string]any, File, []File.
 // A pointer is nullable: nil when the value is absent or null. Embedded structs are flattened.
+//
+// A struct that stands for several requests has variants, see Variants:
+//
+//	for:"get,post"              only these variants have the field
+//	get.default:"2"             replaces the tag default in the variant get; every tag but the source can be replaced
+//
+// This package is the only one that interprets the tags: Plan.Fields and Describe return what they say.
 package bind
 
 import (
@@ -57,18 +66,27 @@ type Plan struct {
 }
 
 type field struct {
-	index    []int
-	source   source
-	names    []string // the documented name first
-	kind     kind
-	nullable bool
-	required bool
-	fallback reflect.Value // invalid when there is no default
-	rules    rules
+	index        []int
+	of           reflect.Type // of the value, without the pointer
+	source       source
+	names        []string // the documented name first
+	kind         kind
+	nullable     bool // a pointer
+	required     bool
+	nullIsAbsent bool
+	fallback     reflect.Value // invalid when there is no default
+	rules        rules
+	docs         docs
 }
 
-// Compile reads the tags of a struct type. Every mistake in them is an error.
-func Compile(t reflect.Type) (*Plan, error) {
+// Compile reads the tags of a struct type that has no variants. Every mistake in them is an error.
+func Compile(t reflect.Type) (*Plan, error) { return Variant{}.Compile(t) }
+
+// Compile reads the tags of a struct type for the variant. Every mistake in them is an error.
+func (v Variant) Compile(t reflect.Type) (*Plan, error) {
+	if err := v.check(); err != nil {
+		return nil, fmt.Errorf("compiling the inputs %s: %w", t, err)
+	}
 	if t.Kind() != reflect.Struct {
 		return nil, fmt.Errorf("compiling the inputs %s: not a struct", t)
 	}
@@ -78,7 +96,7 @@ func Compile(t reflect.Type) (*Plan, error) {
 		if f.Anonymous && f.Type.Kind() == reflect.Struct {
 			continue
 		}
-		if err := plan.add(f); err != nil {
+		if err := plan.add(f, v); err != nil {
 			wrong = append(wrong, fmt.Errorf("compiling the input %s.%s: %w", t, f.Name, err))
 		}
 	}
@@ -91,12 +109,16 @@ func Compile(t reflect.Type) (*Plan, error) {
 	return plan, nil
 }
 
-func (p *Plan) add(f reflect.StructField) error {
+func (p *Plan) add(f reflect.StructField, v Variant) error {
 	if !f.IsExported() {
 		return errors.New("not exported")
 	}
-	tags, err := parseTags(f.Tag)
+	all, err := parseTags(f.Tag)
 	if err != nil {
+		return err
+	}
+	tags, has, err := v.pick(all)
+	if err != nil || !has {
 		return err
 	}
 	compiled, err := compileField(f, tags)
@@ -111,24 +133,10 @@ func (p *Plan) add(f reflect.StructField) error {
 	return nil
 }
 
-// Names lists what a plan takes from a source ("path", "query", "header", "cookie", "body"), documented names only.
-func (p *Plan) Names(from string) []string {
-	var names []string
-	for s, name := range sourceNames {
-		if name != from {
-			continue
-		}
-		for _, f := range p.fields[s] {
-			names = append(names, f.names[0])
-		}
-	}
-	return names
-}
-
-// TakesBody says whether anything is read from the body.
+// TakesBody reports whether anything is read from the body.
 func (p *Plan) TakesBody() bool { return p.raw != nil || len(p.fields[fromBody]) > 0 }
 
-// wantsKey says whether a member of a JSON body is bound.
+// wantsKey reports whether a member of a JSON body is bound.
 func (p *Plan) wantsKey(key string) bool {
 	for _, f := range p.fields[fromBody] {
 		for _, name := range f.names {

@@ -18,7 +18,7 @@ type rules struct {
 	words    []string
 	numbers  []int64
 	expected string
-	synonyms map[string]string // accepted beside the set, and what they stand for
+	synonyms []Synonym // accepted beside the set
 }
 
 func (r *rules) text(s string) (string, *fault) {
@@ -49,8 +49,10 @@ func (r *rules) member(s string) (string, *fault) {
 			return s, nil
 		}
 	}
-	if word, ok := r.synonyms[s]; ok {
-		return word, nil
+	for _, synonym := range r.synonyms {
+		if s == synonym.Word {
+			return synonym.For, nil
+		}
 	}
 	return "", r.outOfSet()
 }

@@ -7,29 +7,34 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/recital-tts/recital/internal/web/jsontree"
 )
 
 var (
-	tagPattern = regexp.MustCompile(`^\s*([a-z]+):("(?:[^"\\]|\\.)*")`)
-	knownTags  = []string{
-		"path", "query", "header", "cookie", "body", "raw", "alias", "required", "default", "gt", "ge", "lt", "le",
-		"minlen", "maxlen", "pattern", "literal", "enum", "synonyms", "url", "doc", "values", "nullable",
+	tagPattern = regexp.MustCompile(`^\s*((?:[a-z]+\.)?([a-z]+)):("(?:[^"\\]|\\.)*")`)
+	sourceTags = []string{"path", "query", "header", "cookie", "body", "raw", "in", "for"}
+	valueTags  = []string{
+		"alias", "required", "default", "gt", "ge", "lt", "le", "minlen", "maxlen", "pattern", "literal", "enum", "synonyms", "url",
+		"null", "doc", "values", "nullable", "format",
 	}
 )
 
-// parseTags reads a struct tag and refuses keys that it does not know: a typing error must not switch a check off.
-func parseTags(tag reflect.StructTag) (map[string]string, error) {
+// parseTags reads a struct tag. A key that it does not know is an error, because a typing error must not switch a check off.
+// Keys after a variant and a dot keep both.
+func parseTags(tag reflect.StructTag, others ...string) (map[string]string, error) {
 	tags, rest := map[string]string{}, string(tag)
 	for {
 		match := tagPattern.FindStringSubmatch(rest)
 		if match == nil {
 			break
 		}
-		value, err := strconv.Unquote(match[2])
-		if err != nil || !slices.Contains(knownTags, match[1]) {
-			return nil, fmt.Errorf("unknown tag %s:%s", match[1], match[2])
+		value, err := strconv.Unquote(match[3])
+		known := slices.Contains(valueTags, match[2]) ||
+			match[1] == match[2] && (slices.Contains(sourceTags, match[2]) || slices.Contains(others, match[2]))
+		if err != nil || !known {
+			return nil, fmt.Errorf("unknown tag %s:%s", match[1], match[3])
 		}
 		tags[match[1]] = value
 		rest = rest[len(match[0]):]
@@ -50,8 +55,12 @@ func compileField(f reflect.StructField, tags map[string]string) (*field, error)
 		compiled.nullable = true
 		t = t.Elem()
 	}
+	compiled.of = t
 	var err error
 	if compiled.kind, err = kindOf(t); err != nil {
+		return nil, err
+	}
+	if err := compiled.readNull(tags); err != nil {
 		return nil, err
 	}
 	if err := compiled.readRules(tags); err != nil {
@@ -60,7 +69,21 @@ func compileField(f reflect.StructField, tags map[string]string) (*field, error)
 	if err := compiled.checkShape(tags); err != nil {
 		return nil, err
 	}
+	if err := compiled.docs.read(tags); err != nil {
+		return nil, err
+	}
 	return compiled, compiled.readDefault(t, tags)
+}
+
+func (f *field) readNull(tags map[string]string) error {
+	switch text, ok := tags["null"]; {
+	case !ok:
+	case text != "absent" || f.source != fromBody || f.nullable:
+		return errors.New(`null:"absent" goes with a field of a body that is no pointer`)
+	default:
+		f.nullIsAbsent = true
+	}
+	return nil
 }
 
 func (f *field) readSource(tags map[string]string) error {
@@ -154,28 +177,16 @@ func (f *field) readSet(tags map[string]string) error {
 func (f *field) readSynonyms(list string) error {
 	r := &f.rules
 	for _, pair := range split(list) {
-		name, word, ok := cutEqual(pair)
+		name, word, ok := strings.Cut(pair, "=")
 		if !ok || !slices.Contains(r.words, word) || f.kind != kindText {
 			return fmt.Errorf("synonyms: %q is not name=value with a value of the set", pair)
 		}
-		if r.synonyms == nil {
-			r.synonyms = map[string]string{}
-		}
-		r.synonyms[name] = word
+		r.synonyms = append(r.synonyms, Synonym{Word: name, For: word})
 	}
 	return nil
 }
 
-func cutEqual(pair string) (name, value string, ok bool) {
-	for i := range pair {
-		if pair[i] == '=' {
-			return pair[:i], pair[i+1:], true
-		}
-	}
-	return "", "", false
-}
-
-// checkShape refuses combinations that cannot work.
+// checkShape finds combinations that cannot work.
 func (f *field) checkShape(tags map[string]string) error {
 	_, raw := tags["raw"]
 	switch {
@@ -198,8 +209,11 @@ func (f *field) readDefault(t reflect.Type, tags map[string]string) error {
 	if !ok {
 		return nil
 	}
-	if f.required {
+	switch {
+	case f.required:
 		return errors.New("required and a default exclude each other")
+	case f.kind == kindOther:
+		return fmt.Errorf("a %s has no default", t)
 	}
 	value := reflect.New(t).Elem()
 	if wrong := f.convert(value, &jsontree.Value{Kind: jsontree.String, Text: text}, nil); len(wrong) > 0 {

@@ -8,9 +8,10 @@ import (
 	"strings"
 
 	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/web/bind"
 )
 
-// sources are where package bind takes fields from, in the order in which parameters are listed.
+// sources are those of package bind, in the order in which parameters are listed.
 var sources = []string{"path", "query", "header", "cookie", "body", "raw"}
 
 // input is a field of a route's input.
@@ -22,11 +23,12 @@ type input struct {
 
 // inputs are all fields of a route's input, in the order of sources.
 func (w *writer) inputs(r *web.Route) ([]input, error) {
+	fields, err := r.Inputs()
+	if err != nil {
+		return nil, err
+	}
 	var all []input
-	for _, f := range reflect.VisibleFields(r.In) {
-		if f.Anonymous && f.Type.Kind() == reflect.Struct {
-			continue
-		}
+	for _, f := range fields {
 		one, err := w.input(r, f)
 		if err != nil {
 			return nil, fmt.Errorf("the input %s: %w", f.Name, err)
@@ -52,31 +54,17 @@ func unread(path string, known []input) (more []input) {
 	return more
 }
 
-func (w *writer) input(r *web.Route, f reflect.StructField) (input, error) {
-	var one input
-	for _, source := range sources {
-		if name, ok := f.Tag.Lookup(source); ok {
-			one.source, one.name = source, name
-		}
-	}
-	one.required = one.source == "path" || f.Tag.Get("required") == "true"
-	t, nullable := f.Type, f.Tag.Get("nullable") == "true"
-	if t.Kind() == reflect.Pointer {
-		t, nullable = t.Elem(), nullable || one.source == "body"
-	}
-	s, err := w.inputSchema(t)
+func (w *writer) input(r *web.Route, f bind.Field) (input, error) {
+	s, err := w.inputSchema(f.Type)
 	if err != nil {
-		return one, err
+		return input{}, err
 	}
-	if err := constrain(s, f.Tag); err != nil {
-		return one, err
-	}
-	if nullable {
+	constrain(s, f)
+	if f.Nullable || f.Pointer && f.Source == "body" {
 		s = orNull(s)
 	}
-	s.Description = describe(f.Tag, cmp.Or(f.Tag.Get("doc"), r.Meanings[one.name]))
-	one.schema = s
-	return one, nil
+	s.Description = describe(f, cmp.Or(f.Doc, r.Meanings[f.Name]))
+	return input{source: f.Source, name: f.Name, required: f.Required, schema: s}, nil
 }
 
 func (w *writer) inputSchema(t reflect.Type) (*jsonSchema, error) {
@@ -90,14 +78,13 @@ func (w *writer) inputSchema(t reflect.Type) (*jsonSchema, error) {
 }
 
 // describe adds what else is accepted.
-func describe(tag reflect.StructTag, text string) string {
+func describe(f bind.Field, text string) string {
 	var more []string
-	for _, pair := range split(tag.Get("synonyms")) {
-		word, value, _ := strings.Cut(pair, "=")
-		more = append(more, fmt.Sprintf("`%s` is taken for `%s`.", word, value))
+	for _, s := range f.Synonyms {
+		more = append(more, fmt.Sprintf("`%s` is taken for `%s`.", s.Word, s.For))
 	}
-	if aliases := split(tag.Get("alias")); len(aliases) > 0 {
-		more = append(more, "Also known as `"+strings.Join(aliases, "`, `")+"`.")
+	if len(f.Aliases) > 0 {
+		more = append(more, "Also known as `"+strings.Join(f.Aliases, "`, `")+"`.")
 	}
 	if text == "" {
 		return strings.Join(more, " ")
@@ -106,13 +93,6 @@ func describe(tag reflect.StructTag, text string) string {
 		text += "."
 	}
 	return strings.Join(append([]string{text}, more...), " ")
-}
-
-func split(list string) []string {
-	if list == "" {
-		return nil
-	}
-	return strings.Split(list, ",")
 }
 
 func parametersOf(inputs []input) []*parameter {

@@ -9,6 +9,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/recital-tts/recital/internal/web/bind"
 )
 
 // typeOfComponent is the Go type that a component was made of.
@@ -83,13 +85,17 @@ func (c *components) objectOf(t reflect.Type) (*jsonSchema, error) {
 		if f.Anonymous && name == "" && f.Type.Kind() == reflect.Struct || !f.IsExported() || name == "-" {
 			continue // fields of an embedded struct come on their own
 		}
-		property, err := c.property(f)
+		described, err := bind.Describe(f)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", f.Name, err)
+		}
+		property, err := c.property(described)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", f.Name, err)
 		}
 		name = cmp.Or(name, f.Name)
 		object.Properties[name] = property
-		if f.Type.Kind() != reflect.Pointer && f.Tag.Get("nullable") == "" && f.Tag.Get("default") == "" && !strings.Contains(rest, "omit") {
+		if !described.Pointer && !described.Nullable && described.Default == nil && !strings.Contains(rest, "omit") {
 			object.Required = append(object.Required, name)
 		}
 	}
@@ -97,22 +103,16 @@ func (c *components) objectOf(t reflect.Type) (*jsonSchema, error) {
 }
 
 // property is the schema of a field, with its bounds.
-func (c *components) property(f reflect.StructField) (*jsonSchema, error) {
-	t, nullable := f.Type, f.Tag.Get("nullable") == "true"
-	if t.Kind() == reflect.Pointer {
-		t, nullable = t.Elem(), true
-	}
-	s, err := c.schemaOf(t)
+func (c *components) property(f bind.Field) (*jsonSchema, error) {
+	s, err := c.schemaOf(f.Type)
 	if err != nil {
 		return nil, err
 	}
-	if err := constrain(s, f.Tag); err != nil {
-		return nil, err
-	}
-	if nullable {
+	constrain(s, f)
+	if f.Pointer || f.Nullable {
 		s = orNull(s)
 	}
-	s.Description = f.Tag.Get("doc")
+	s.Description = f.Doc
 	return s, nil
 }
 

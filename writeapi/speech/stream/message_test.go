@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/web/bind"
 )
 
 func TestDialects(t *testing.T) {
@@ -68,7 +69,7 @@ func FuzzParser(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
-	decode := web.Decoder[opening]()
+	decode := web.Decoder[opening](bind.Variant{})
 	f.Fuzz(func(t *testing.T, lines string) {
 		var p parser
 		for line := range strings.SplitSeq(lines, "\n") {

@@ -11,6 +11,7 @@ import (
 	"github.com/recital-tts/recital/commands"
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/web/bind"
 	"github.com/recital-tts/recital/writeapi"
 )
 
@@ -24,7 +25,7 @@ type API struct {
 
 // Routes are the rows for the public route table.
 func (a *API) Routes() []web.Route {
-	decode := web.Decoder[opening]()
+	decode := web.Decoder[opening](bind.Variant{})
 	serve := func(ctx context.Context, conn *web.Conn) error {
 		f := &frames{conn: conn}
 		return f.end(ctx, a.serve(ctx, f, decode))

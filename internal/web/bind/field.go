@@ -1,0 +1,151 @@
+package bind
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+)
+
+// Field is a compiled field, for its documentation.
+type Field struct {
+	Source   string // "path", "query", "header", "cookie", "body" or "raw"; "" for a field of a reply
+	Name     string
+	Aliases  []string
+	Type     reflect.Type // of the value, without the pointer
+	Pointer  bool
+	Required bool
+	Rules
+	Doc      string
+	Nullable bool   // the tag says so
+	Format   string // of JSON Schema
+}
+
+// Rules are what the value of a field must be like. An absent bound is nil.
+type Rules struct {
+	GT, GE, LT, LE *float64
+	MinLen, MaxLen *int // code points
+	Pattern        string
+	Values         []any // all that there are, nil where the set is open
+	Synonyms       []Synonym
+	Default        any // nil for none
+}
+
+// Synonym is a further value that is accepted.
+type Synonym struct{ Word, For string }
+
+// docs are the tags that are for the documentation only.
+type docs struct {
+	doc, format string
+	values      []string
+	nullable    bool
+}
+
+func (d *docs) read(tags map[string]string) error {
+	d.doc, d.format, d.values = tags["doc"], tags["format"], split(tags["values"])
+	switch tags["nullable"] {
+	case "":
+	case "true":
+		d.nullable = true
+	default:
+		return fmt.Errorf("nullable is true or absent, not %q", tags["nullable"])
+	}
+	return nil
+}
+
+// Fields are the compiled fields, by source in the order of the errors.
+func (p *Plan) Fields() []Field {
+	var all []Field
+	for s, name := range sourceNames {
+		for _, f := range p.fields[s] {
+			all = append(all, f.describe(name))
+		}
+	}
+	if p.raw != nil {
+		all = append(all, p.raw.describe("raw"))
+	}
+	return all
+}
+
+func (f *field) describe(source string) Field {
+	r := &f.rules
+	described := Field{
+		Source: source, Type: f.of, Pointer: f.nullable, Required: f.required, Doc: f.docs.doc, Nullable: f.docs.nullable, Format: f.docs.format,
+		Rules: Rules{
+			GT: r.gt, GE: r.ge, LT: r.lt, LE: r.le, MinLen: r.minLen, MaxLen: r.maxLen, Values: f.values(), Synonyms: r.synonyms,
+		},
+	}
+	if len(f.names) > 0 {
+		described.Name, described.Aliases = f.names[0], f.names[1:]
+	}
+	if r.pattern != nil {
+		described.Pattern = r.pattern.String()
+	}
+	if r.url {
+		described.Format = "uri"
+	}
+	if f.fallback.IsValid() {
+		described.Default = f.fallback.Interface()
+	}
+	return described
+}
+
+// values are the set of a literal or an enumeration, or what the documentation lists instead.
+func (f *field) values() (all []any) {
+	if f.kind == kindInteger && f.rules.setKind != "" {
+		for _, number := range f.rules.numbers {
+			all = append(all, number)
+		}
+		return all
+	}
+	words := f.rules.words
+	if words == nil {
+		words = f.docs.values
+	}
+	for _, word := range words {
+		all = append(all, word)
+	}
+	return all
+}
+
+// Describe reads the tags of a field of a reply. Its name and whether it may be omitted are in the tag of encoding/json.
+// Tags that say how a field is bound are errors.
+func Describe(f reflect.StructField) (Field, error) {
+	tags, err := parseTags(f.Tag, "json")
+	if err != nil {
+		return Field{}, err
+	}
+	for key := range tags {
+		switch key {
+		case "json", "default", "gt", "ge", "lt", "le", "minlen", "maxlen", "pattern", "literal", "enum", "doc", "nullable", "format":
+		default:
+			return Field{}, fmt.Errorf("the tag %s does not go with a reply", key)
+		}
+	}
+	described := &field{of: f.Type}
+	if f.Type.Kind() == reflect.Pointer {
+		described.nullable, described.of = true, f.Type.Elem()
+	}
+	plain := plainType(described.of)
+	if described.kind, err = kindOf(plain); err != nil {
+		described.kind = kindOther
+	}
+	if err := errors.Join(described.readRules(tags), described.docs.read(tags), described.readDefault(plain, tags)); err != nil {
+		return Field{}, err
+	}
+	return described.describe(""), nil
+}
+
+// plainType is the type that bounds and defaults of a type are read as.
+func plainType(t reflect.Type) reflect.Type {
+	switch {
+	case t.Kind() == reflect.String:
+		return reflect.TypeFor[string]()
+	case t.Kind() == reflect.Bool:
+		return reflect.TypeFor[bool]()
+	case reflect.Int <= t.Kind() && t.Kind() <= reflect.Uint64:
+		return reflect.TypeFor[int64]()
+	case t.Kind() == reflect.Float32, t.Kind() == reflect.Float64:
+		return reflect.TypeFor[float64]()
+	}
+	return t
+}
