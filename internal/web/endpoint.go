@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -124,8 +125,8 @@ func bindRequest(v *visit, e *endpoint) *bind.Request {
 		return values
 	}
 	r.Header = func(name string) (string, bool) {
-		value := request.Header.Peek(name)
-		return string(value), value != nil
+		lines := request.Header.PeekAll(name)
+		return string(bytes.Join(lines, []byte(", "))), len(lines) > 0
 	}
 	r.Cookie = func(name string) (string, bool) {
 		value := request.Header.Cookie(name)

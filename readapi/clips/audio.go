@@ -5,23 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/internal/blobs"
 	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/web/conditional"
 	"github.com/recital-tts/recital/readapi"
 )
 
 type audioRequest struct {
-	ID          string `path:"clip_id"`
-	Signature   string `query:"sig" required:"true"`
-	Range       string `header:"range"`
-	IfRange     string `header:"if-range"`
-	IfNoneMatch string `header:"if-none-match"`
+	ID        string `path:"clip_id"`
+	Signature string `query:"sig" required:"true"`
+	conditional.Headers
 }
 
 // audio plays a clip. The signature is looked at first, so that nobody learns which clips there are; it is good as long as
@@ -34,21 +31,12 @@ func (a *API) audio(call *web.Call, in audioRequest) (web.Reply, error) {
 	if err != nil {
 		return web.Reply{}, err
 	}
-	call.SetHeader("Accept-Ranges", "bytes")
-	call.SetHeader("ETag", sound.tag())
-	call.SetHeader("Cache-Control", "private, no-cache") // a deleted clip must not be played from a cache
-	if in.IfNoneMatch == "*" || strings.Contains(in.IfNoneMatch, sound.tag()) {
-		return web.Reply{}.WithStatus(http.StatusNotModified), nil
+	content := web.Content{
+		Tag: sound.tag(), CacheControl: "private, no-cache", // a deleted clip must not be played from a cache
+		Size: sound.Size, Ranges: true,
+		Body: func(part conditional.Part) web.Reply { return a.play(sound, part) },
 	}
-	if in.IfRange != "" && in.IfRange != sound.tag() {
-		in.Range = ""
-	}
-	part, partial, err := parseRange(in.Range, sound.Size)
-	if err != nil {
-		call.SetHeader("Content-Range", fmt.Sprintf("bytes */%d", sound.Size))
-		return web.Reply{}, &web.Error{Status: http.StatusRequestedRangeNotSatisfiable, Message: "The audio has no such range"}
-	}
-	return a.play(sound, part, partial), nil
+	return content.Serve(call, in.Headers)
 }
 
 // sound is the audio of a clip.
@@ -80,27 +68,22 @@ func (a *API) find(ctx context.Context, id string) (sound, error) {
 	return s, nil
 }
 
-func (a *API) play(s sound, part byteRange, partial bool) web.Reply {
-	reply := web.Stream(s.mediaType, func(ctx context.Context, w io.Writer) error {
+func (a *API) play(s sound, part conditional.Part) web.Reply {
+	return web.Stream(s.mediaType, func(ctx context.Context, w io.Writer) error {
 		return a.send(ctx, w, s.Address, part)
-	}).WithLength(part.length)
-	if !partial {
-		return reply
-	}
-	return reply.WithStatus(http.StatusPartialContent).
-		WithHeader("Content-Range", fmt.Sprintf("bytes %d-%d/%d", part.offset, part.offset+part.length-1, s.Size))
+	}).WithLength(part.Length)
 }
 
 // sendPiece is how much of a blob is in memory at once, in bytes.
 const sendPiece = 64 << 10
 
-func (a *API) send(ctx context.Context, w io.Writer, address blobs.Address, part byteRange) error {
-	reader, err := a.Blobs.Open(ctx, address, part.offset, part.length)
+func (a *API) send(ctx context.Context, w io.Writer, address blobs.Address, part conditional.Part) error {
+	reader, err := a.Blobs.Open(ctx, address, part.Offset, part.Length)
 	if err != nil {
 		return fmt.Errorf("playing a clip: %w", err)
 	}
 	defer reader.Close()
-	piece := make([]byte, min(part.length, sendPiece))
+	piece := make([]byte, min(part.Length, sendPiece))
 	if _, err := io.CopyBuffer(w, struct{ io.Reader }{reader}, piece); err != nil {
 		return fmt.Errorf("playing a clip: %w", err)
 	}

@@ -63,18 +63,20 @@ func (s *site) rows() []web.Route {
 	}
 }
 
-// conditions are what a client says of what it takes and has.
+// conditions are what the client takes and has.
 type conditions struct {
 	Encodings   string `header:"accept-encoding" doc:"gzip is used"`
 	IfNoneMatch string `header:"if-none-match"`
 }
 
-func (s *site) describe(_ *web.Call, in conditions) (web.Reply, error) {
-	return s.document.reply(in), nil
+func (s *site) describe(call *web.Call, in conditions) (web.Reply, error) {
+	return s.document.reply(call, in)
 }
 
-func (s *site) page(_ *web.Call, in conditions) (web.Reply, error) {
-	return s.files["index.html"].reply(in).WithHeader("Content-Security-Policy", s.policy).WithHeader("Referrer-Policy", "no-referrer"), nil
+func (s *site) page(call *web.Call, in conditions) (web.Reply, error) {
+	call.SetHeader("Content-Security-Policy", s.policy)
+	call.SetHeader("Referrer-Policy", "no-referrer")
+	return s.files["index.html"].reply(call, in)
 }
 
 type assetRequest struct {
@@ -82,12 +84,12 @@ type assetRequest struct {
 	Name string `path:"name"`
 }
 
-func (s *site) asset(_ *web.Call, in assetRequest) (web.Reply, error) {
+func (s *site) asset(call *web.Call, in assetRequest) (web.Reply, error) {
 	found, ok := s.files[in.Name]
 	if !ok {
 		return web.Reply{}, &web.Error{Status: 404, Message: "Not Found", Detail: true}
 	}
-	return found.reply(in.conditions), nil
+	return found.reply(call, in.conditions)
 }
 
 // policy lets the page load its own parts only, and talk to this service only. Audio comes as blobs, small pictures of

@@ -10,12 +10,12 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
-	"net/http"
 	"net/url"
 	"path"
 	"strings"
 
 	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/web/conditional"
 )
 
 // The parts of Swagger UI are those of the package swagger-ui-dist 5.35.0, compressed.
@@ -88,18 +88,16 @@ func tagOf(content []byte) string {
 	return `W/"` + hex.EncodeToString(sum[:16]) + `"`
 }
 
-// reply answers the file in the encoding that the client takes, or that it is unchanged. It is asked for each time: a new
-// release must not meet parts of the old one.
-func (f file) reply(in conditions) web.Reply {
-	reply := f.body(in)
-	return reply.WithHeader("ETag", f.tag).WithHeader("Cache-Control", "no-cache").WithHeader("Vary", "Accept-Encoding")
+// reply answers the file in the encoding that the client takes, or that it is unchanged. Browsers revalidate it each time: a
+// new release must not meet parts of the old one.
+func (f file) reply(call *web.Call, in conditions) (web.Reply, error) {
+	call.SetHeader("Vary", "Accept-Encoding")
+	content := web.Content{Tag: f.tag, CacheControl: "no-cache", Size: f.size, Body: func(conditional.Part) web.Reply { return f.body(in) }}
+	return content.Serve(call, conditional.Headers{IfNoneMatch: in.IfNoneMatch})
 }
 
 func (f file) body(in conditions) web.Reply {
-	switch {
-	case in.IfNoneMatch == "*" || strings.Contains(in.IfNoneMatch, strings.TrimPrefix(f.tag, "W/")):
-		return web.Reply{}.WithStatus(http.StatusNotModified)
-	case takesGzip(in.Encodings):
+	if takesGzip(in.Encodings) {
 		return web.Bytes(f.mediaType, f.gzipped).WithHeader("Content-Encoding", "gzip")
 	}
 	return web.Stream(f.mediaType, func(_ context.Context, w io.Writer) error {
