@@ -3,20 +3,37 @@
 GO ?= go
 
 # Folders with goroutines, processes or transactions at work: their tests run under the race detector.
-RACE = commands|internal/(app|audio/codec|blobs|eventlog|eventnode|feed|keyring|postgres|speech|todo|web|workers)
-in_race = ^$(shell $(GO) list -m 2>/dev/null)/($(RACE))(/|$$)
+RACE = commands|internal/(app|audio/codec|blobs|credentials|datafolder|eventlog|eventnode|feed|keyring|lifecycle|postgres|speech|supervise|todo|web|workers)
+in_race = ^$(module)/($(RACE))(/|$$)
 
+# Packages of arithmetic, in which no goroutine starts: the race detector slows it down tenfold and has nothing to find.
+module := $(shell $(GO) list -m 2>/dev/null)
+PURE = $(module)/internal/speech/stretch $(module)/internal/speech/enginetest github.com/rivo/uniseg
+pure = $(foreach package,$(PURE),-gcflags=$(package)=-race=false)
+
+# Many tests wait most of their time, so more of them run at once than there are processors.
+TEST = $(GO) test -count=1 -parallel 4 -timeout $(TEST_TIMEOUT)
 TEST_TIMEOUT ?= 9m
 BENCH ?= .
 BENCH_TIME ?= 1s
 FUZZ_TIME ?= 30s
 SOAK_TIME ?= 10m
 
+# What -short shortens: the longest scenarios, and properties, which draw a fifth of their cases.
+SHORTENED = rapid\.Check[(]|testing\.Short[(][)]|enginetest\.Run[(]
+
+# folders_with lists the packages whose tests match a regular expression.
+folders_with = $$(grep -rlE --include='*_test.go' '$(1)' . | xargs -r -n 1 dirname | sort -u)
+
 .DEFAULT_GOAL := help
-.PHONY: help deps build run test lint bench soak clients fuzz clean
+.PHONY: help deps build run test test-plain test-race test-long lint bench bench-smoke soak clients fuzz clean
+
+# Tests take the binaries that make has built, and benchmarks a regular expression in which nothing is expanded.
+test test-long bench bench-smoke soak clients: export RECITAL_TEST_BINARIES := $(CURDIR)/bin
+bench: export RECITAL_BENCH := $(value BENCH)
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-7s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 deps: ## install what is missing on this machine, with apt
 	@deploy/deps.sh
@@ -28,20 +45,34 @@ build: ## build the three binaries into bin/
 run: deps build ## install, build and start everything on an embedded default; Ctrl-C stops it
 	@exec bin/recitald
 
-test: deps build ## run all tests, those of concurrent packages under the race detector
-	@failed=0; \
-	$(GO) test -count=1 -timeout $(TEST_TIMEOUT) $$($(GO) list ./... | grep -vE '$(in_race)') || failed=1; \
-	$(GO) test -count=1 -timeout $(TEST_TIMEOUT) -race $$($(GO) list ./... | grep -E '$(in_race)') || failed=1; \
-	exit $$failed
+test: deps build ## run the tests, those of concurrent packages under the race detector, the longest ones shortened
+	@$(MAKE) --no-print-directory --keep-going --jobs 2 test-race test-plain
+
+test-race:
+	@$(TEST) -short -race $(pure) $$($(GO) list ./... | grep -E '$(in_race)')
+
+test-plain:
+	@$(TEST) -short $$($(GO) list ./... | grep -vE '$(in_race)')
+
+test-long: deps build ## run in full what make test shortens
+	@names=$$(find . -name '*_test.go' -exec awk '/^func / {name = ""} /^func Test/ {name = $$2; sub(/[(].*/, "", name)} \
+		name != "" && /$(SHORTENED)/ {print name; name = ""}' {} + | sort -u | paste -s -d '|'); \
+	$(TEST) -race $(pure) -run "^($$names)\$$" $(call folders_with,$(SHORTENED))
 
 lint: deps ## check the format, go vet, staticcheck
 	@unformatted=$$(gofmt -l .); [ -z "$$unformatted" ] || { echo "not formatted (run gofmt -w):"; echo "$$unformatted"; exit 1; }
 	$(GO) vet ./...
 	$(GO) tool -modfile=deploy/tools.mod staticcheck ./...
 
-bench: deps build ## run the benchmarks one after the other (BENCH=regexp, BENCH_TIME=1s)
+BENCHMARKS = $(GO) test -run '^$$' -vet off -benchmem
+bench: deps build ## run the benchmarks and make a table of them (BENCH=regexp, BENCH_TIME=1s; BENCH=quick: all, in three minutes)
 	@echo "load average: $$(cut -d ' ' -f 1-3 /proc/loadavg) on $$(nproc) cores"
-	$(GO) test -p 1 -run '^$$' -bench '$(BENCH)' -benchtime $(BENCH_TIME) -benchmem -timeout 60m ./...
+	@set -- -p 1 -bench "$$RECITAL_BENCH" -benchtime $(BENCH_TIME) -timeout 60m; \
+	[ "$$RECITAL_BENCH" != quick ] || set -- -p 1 -bench . -benchtime 100ms -short; \
+	$(GO) run ./internal/benchtest/table $(BENCHMARKS) "$$@" $(call folders_with,^func Benchmark)
+
+bench-smoke: deps build ## run each benchmark once, in its shortest form
+	@$(BENCHMARKS) -bench . -benchtime 1x -short $(call folders_with,^func Benchmark)
 
 soak: deps build ## run the long tests under load (SOAK_TIME=10m)
 	RECITAL_SOAK=$(SOAK_TIME) $(GO) test -count=1 -p 1 -v -run '^TestSoak' -timeout 0 ./...

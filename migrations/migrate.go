@@ -1,4 +1,4 @@
-// Package migrations holds the SQL of what is not a read model and applies it.
+// Package migrations holds and applies the SQL migrations of all tables except those of read models.
 package migrations
 
 import (
@@ -18,13 +18,13 @@ import (
 //go:embed *.sql
 var Files embed.FS
 
-// How long an instance waits while another one migrates: it asks every second, for five minutes.
+// How long an instance waits while another one migrates: it tries every second, for five minutes.
 const (
 	lockPollSeconds = 1
 	lockPolls       = 300
 )
 
-// Up brings the database to the newest version that this binary knows. Instances that start together apply each
+// Up migrates the database to the newest version that this binary knows. Instances that start together apply each
 // migration once. A database that is newer than the binary is refused: an older binary would write rows that the
 // newer schema does not expect.
 func Up(ctx context.Context, pool *pgxpool.Pool) error {

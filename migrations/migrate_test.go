@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// applied lists the versions in the order in which they were applied, without goose's own zeroth row.
+// applied returns the versions in the order in which they were applied, without goose's own zeroth row.
 func applied(t *testing.T, pool *pgxpool.Pool) []int64 {
 	t.Helper()
 	rows, err := pool.Query(t.Context(), "select version_id from goose_db_version where version_id > 0 order by id")
@@ -77,6 +77,6 @@ func TestANewerDatabaseIsRefused(t *testing.T) {
 	_, err := pool.Exec(t.Context(), "insert into goose_db_version (version_id, is_applied) values (9999, true)")
 	require.NoError(t, err)
 
-	// when this release starts, then it says so
+	// when this release starts, then it reports that
 	require.ErrorContains(t, migrations.Up(t.Context(), pool), "the database is at migration 9999")
 }

@@ -1,5 +1,5 @@
-// Package readapi holds what the rooms below it share. Each of them serves the routes of a slice that are a pure query
-// over read models. They read the views read_v<n>.* with explicit column lists, so that generations can be swapped
+// Package readapi holds what its subpackages share. Each of them serves the routes of a slice that are pure queries
+// of read models. They query the views read_v<n>.* with explicit column lists, so that generations can be swapped
 // beneath them.
 package readapi
 

@@ -1,22 +1,28 @@
-// Package writeapi serves every route that is not a pure query. Its subpackages are areas of the interface: each binds
-// and validates requests and calls one method of package commands.
+// Package writeapi serves every route that is not a pure query. Its subpackages are slices: each binds and validates
+// requests and calls one method of the slice's commands.
 package writeapi
 
 import (
 	"context"
 	"time"
 
-	"github.com/recital-tts/recital/commands"
+	"github.com/recital-tts/recital/commands/journal"
 	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/readmodel"
 	"github.com/recital-tts/recital/internal/web"
 )
 
 // visibleTimeout is how long a write waits for the read models that its route names.
 const visibleTimeout = 2 * time.Second
 
-// AwaitVisible tells the client the position of its write, and waits until the read models of the route show it. A
-// write that is not visible in time is answered all the same, marked as stale.
-func AwaitVisible(call *web.Call, models commands.ReadModels, position eventlog.Position) {
+// ReadModels waits until the live read models have reached a position of the log.
+type ReadModels interface {
+	Wait(ctx context.Context, position eventlog.Position, models ...readmodel.Model) error
+}
+
+// AwaitVisible sends the client the position of its write, and waits until the read models of the route show it. A write
+// that is not visible in time is answered all the same, marked as stale.
+func AwaitVisible(call *web.Call, models ReadModels, position eventlog.Position) {
 	call.SetPosition(position.String())
 	wait, cancel := context.WithTimeout(call, visibleTimeout)
 	defer cancel()
@@ -25,7 +31,17 @@ func AwaitVisible(call *web.Call, models commands.ReadModels, position eventlog.
 	}
 }
 
-// ActorOf is who asks, for the log.
-func ActorOf(p web.Principal) eventlog.Actor {
-	return eventlog.Actor{Kind: eventlog.ActorAccount, Account: p.Account, Key: p.Key, Session: p.Session}
+// Origin is on whose behalf a caller's command is carried out: an operator's on routes with Role, else the account's. Its
+// correlation is what the client reads in request-id.
+func Origin(c web.Caller) journal.Origin {
+	actor := eventlog.Actor{Kind: eventlog.ActorAccount, Account: c.Principal.Account, Key: c.Principal.Key, Session: c.Principal.Session}
+	if c.Role != "" {
+		actor = eventlog.Actor{Kind: eventlog.ActorOperator, Name: c.Operator}
+	}
+	return journal.Origin{Actor: actor, Correlation: c.RequestID}
+}
+
+// SuccessResponse is the reply of routes that have nothing else to say.
+type SuccessResponse struct {
+	Success bool `json:"success"`
 }

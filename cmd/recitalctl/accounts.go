@@ -10,7 +10,7 @@ type createAccount struct {
 	Format format `default:"table" enum:"table,json" help:"Form of the result: table or json."`
 }
 
-// openedAccount is what the admin API tells about an account that it opened.
+// openedAccount is the admin API's description of a newly opened account.
 type openedAccount struct {
 	AccountID string `json:"account_id"`
 	Plan      string `json:"plan"`

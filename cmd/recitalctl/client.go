@@ -14,7 +14,7 @@ import (
 	"syscall"
 )
 
-// maxAnswer bounds what is read of an answer, in bytes.
+// maxAnswer bounds the part of a response that is read, in bytes.
 const maxAnswer = 8 << 20
 
 // client calls the admin API.
@@ -32,7 +32,8 @@ func newClient(s settings) (*client, error) {
 	return &client{settings: s, token: token, http: newHTTPClient(s)}, nil
 }
 
-// newHTTPClient goes straight to the address: through a proxy or after a redirect, somebody else would get the token.
+// newHTTPClient connects directly to the address: with a proxy or after a redirect, another server would receive the
+// token.
 func newHTTPClient(s settings) *http.Client {
 	return &http.Client{
 		Timeout:       s.Timeout,
@@ -41,7 +42,7 @@ func newHTTPClient(s settings) *http.Client {
 	}
 }
 
-// answer is a reply as a whole.
+// answer is a complete response.
 type answer struct {
 	status int
 	header http.Header
@@ -61,7 +62,7 @@ func (c *client) post(ctx context.Context, path string, command, result any) (an
 	return got, c.read(got, result)
 }
 
-// get asks for something and decodes it.
+// get requests and decodes a resource.
 func (c *client) get(ctx context.Context, path string, result any) (answer, error) {
 	got, err := c.do(ctx, http.MethodGet, path, nil)
 	if err != nil {
@@ -105,7 +106,7 @@ func send(through *http.Client, request *http.Request) (answer, error) {
 	return answer{status: response.StatusCode, header: response.Header, body: body}, nil
 }
 
-// unreachable says what a failed request means to a person.
+// unreachable describes a failed request to a person.
 func unreachable(request *http.Request, err error) error {
 	address := request.URL.Host
 	var timeout net.Error
@@ -135,7 +136,7 @@ func (c *client) notUnderstood() error {
 	return fail(exitFailed, "the answer of %s could not be read; is that the admin address of a recitald?", c.AdminAddr)
 }
 
-// refusal is the error that an answer tells, nil when it tells none.
+// refusal returns the error of a response, or nil.
 func (c *client) refusal(got answer) error {
 	switch {
 	case got.status < 300:
@@ -154,7 +155,7 @@ func (c *client) refusal(got answer) error {
 	return fail(exitFailed, "recitald refused: %s", explanation(got.body))
 }
 
-// tellsWhy tells a refusal from an address that is not known.
+// tellsWhy distinguishes a refusal from an unknown path.
 func tellsWhy(body []byte) bool {
 	var told struct {
 		Error string `json:"error"`
@@ -162,7 +163,7 @@ func tellsWhy(body []byte) bool {
 	return json.Unmarshal(body, &told) == nil && told.Error != ""
 }
 
-// explanation finds the words in an error body: those for single inputs, or else those for the whole request.
+// explanation returns the text of an error body: that for single inputs, or else that for the whole request.
 func explanation(body []byte) string { return printable(words(body)) }
 
 func words(body []byte) string {
@@ -191,7 +192,7 @@ func words(body []byte) string {
 	return told.Error
 }
 
-// inputName is the last part of where an input was: ("body", "plan") is plan.
+// inputName returns the last part of the location of an input: ("body", "plan") is plan.
 func inputName(loc []any) string {
 	if len(loc) < 2 {
 		return ""

@@ -17,7 +17,7 @@ type creditAccount struct {
 	Format     format `default:"table" enum:"table,json" help:"Form of the result: table or json."`
 }
 
-// grantedCredit is what the admin API tells about a grant.
+// grantedCredit is the admin API's description of a grant.
 type grantedCredit struct {
 	AccountID        string `json:"account_id"`
 	Grant            string `json:"grant"`
@@ -25,8 +25,8 @@ type grantedCredit struct {
 	CreditCharacters int64  `json:"credit_characters"`
 }
 
-// Run grants the credit. The id of the grant is there before the request, so that one whose outcome is not known can be
-// repeated.
+// Run grants the credit. The id of the grant is chosen before the request, so that a request with an unknown outcome
+// can be repeated.
 func (c *creditAccount) Run(ctx context.Context, s settings, to terminal) error {
 	admin, err := newClient(s)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"os"
 )
 
-// doctor looks at what can be in the way, one thing after the other, and goes on after a fault so that all are seen.
+// doctor checks for possible problems one after the other, and continues after one so that all are reported.
 type doctor struct {
 	HTTPAddr string `name:"http-addr" default:"127.0.0.1:8080" env:"RECITAL_HTTP_ADDR" help:"Public address of the recitald."`
 }
@@ -22,7 +22,7 @@ func (d *doctor) Validate() error {
 	return nil
 }
 
-// Run prints a line for each check. The exit code is that of the first fault.
+// Run prints a line for each check. The exit code is that of the first problem.
 func (d *doctor) Run(ctx context.Context, s settings, to terminal) error {
 	var first error
 	for _, check := range []struct {
@@ -52,7 +52,7 @@ func (d *doctor) Run(ctx context.Context, s settings, to terminal) error {
 	return nil
 }
 
-// errSkipped is given by a check that needs what an earlier one has found missing.
+// errSkipped is returned by a check that depends on an earlier one that failed.
 var errSkipped = errors.New("skipped")
 
 func (d *doctor) token(_ context.Context, s settings) error {
@@ -71,7 +71,7 @@ func (d *doctor) tokenMode(_ context.Context, s settings) error {
 	return nil
 }
 
-// admin asks for the metrics: an operator may read them, and nothing is changed.
+// admin requests the metrics: an operator may read them, and nothing is changed.
 func (d *doctor) admin(ctx context.Context, s settings) error {
 	token, missing := s.token()
 	admin := &client{settings: s, token: token, http: newHTTPClient(s)}
@@ -80,7 +80,7 @@ func (d *doctor) admin(ctx context.Context, s settings) error {
 		return err
 	}
 	if missing != nil {
-		return errSkipped // that something answers is not what was asked
+		return errSkipped // that something responds is not sufficient
 	}
 	return admin.refusal(got)
 }

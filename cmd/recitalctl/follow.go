@@ -25,7 +25,7 @@ func (*followProjections) Help() string {
 It begins nothing: where nothing is being built, it says so and ends.`
 }
 
-// Run follows what is being built.
+// Run follows the generations that are being built.
 func (c *followProjections) Run(ctx context.Context, s settings, to terminal) error {
 	admin, err := newClient(s)
 	if err != nil {
@@ -43,7 +43,7 @@ func (c *followProjections) Run(ctx context.Context, s settings, to terminal) er
 	return c.follow(ctx, admin, ids, false, to)
 }
 
-// beingBuilt are the generations that are to become live, or are newer than the live one and not built yet.
+// beingBuilt returns the generations that are to become live, or are newer than the live one and not built yet.
 func (o overview) beingBuilt(names []string) []generationID {
 	live := map[generationID]int{} // by name and version
 	for _, g := range o.Projections {
@@ -76,7 +76,7 @@ func (f following) Validate() error {
 	return nil
 }
 
-// follow shows how recitald builds generations until all are built, live ones when they are to be promoted.
+// follow displays how recitald builds generations until all are built, and live if they are to be promoted.
 func (f following) follow(ctx context.Context, admin *client, ids []generationID, promote bool, to terminal) error {
 	display := f.display(to)
 	follower := follower{

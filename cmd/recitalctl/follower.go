@@ -10,19 +10,19 @@ import (
 	"github.com/recital-tts/recital/cmd/recitalctl/progress"
 )
 
-// pollInterval is how often recitald is asked how far it is.
+// pollInterval is the interval at which recitald is polled.
 const pollInterval = 500 * time.Millisecond
 
-// follower shows how recitald builds generations, until all are built.
+// follower displays how recitald builds generations, until all are built.
 type follower struct {
 	admin     *client
 	ids       []generationID
 	promote   bool
-	maxOutage time.Duration // 0 is without limit
+	maxOutage time.Duration // 0 means no limit
 	display   progress.Display
 
 	paces map[generationID]*progress.Pace
-	away  time.Time // since when recitald does not answer; zero while it does
+	away  time.Time // since when recitald has not responded; zero while it does
 }
 
 func (f *follower) run(ctx context.Context) ([]generation, error) {
@@ -49,7 +49,7 @@ func (f *follower) run(ctx context.Context) ([]generation, error) {
 	}
 }
 
-// look shows how far the generations are, and gives them when all are built.
+// look displays the progress of the generations, and returns them when all are built.
 func (f *follower) look(all overview) ([]generation, error) {
 	var (
 		found    []generation
@@ -94,12 +94,12 @@ func (f *follower) status(g generation) progress.Status {
 		Position: printable(g.Position), Share: g.Progress, Events: g.Events, Rate: pace.Rate(), Left: left,
 	}
 	if status.Done {
-		status.Share, status.Left = 1, 0 // the head of the log may be a step ahead of it
+		status.Share, status.Left = 1, 0 // the head of the log may be slightly ahead of it
 	}
 	return status
 }
 
-// bear waits out that recitald does not answer for a while, because it starts again for example.
+// bear waits while recitald does not respond, for example because it restarts.
 func (f *follower) bear(err error) error {
 	var told *failure
 	if !errors.As(err, &told) || !told.passing {
@@ -123,7 +123,7 @@ func (f *follower) noteBack() {
 	}
 }
 
-// again is the command that goes on following.
+// again returns the command that continues following.
 func (f *follower) again() string {
 	command := "recitalctl projections follow"
 	for _, id := range f.ids {

@@ -9,7 +9,7 @@ import (
 	"text/tabwriter"
 )
 
-// format is how results are printed: a table for people, JSON and CSV for programs.
+// format is the output format: a table for people, JSON and CSV for programs.
 type format string
 
 const (
@@ -18,7 +18,7 @@ const (
 	csvRows   format = "csv"
 )
 
-// print writes value as JSON, or the rows below their head as a table or as CSV.
+// print writes value as JSON, or the rows below head as a table or as CSV.
 func (f format) print(out io.Writer, value any, head []string, rows [][]string) error {
 	var err error
 	switch f {
@@ -41,7 +41,7 @@ func (f format) print(out io.Writer, value any, head []string, rows [][]string) 
 	return nil
 }
 
-// inOneLine keeps what a server told from breaking rows and columns.
+// inOneLine prevents text from the server from breaking rows and columns.
 func inOneLine(head []string, rows [][]string) [][]string {
 	all := [][]string{head}
 	for _, row := range rows {
@@ -54,11 +54,11 @@ func inOneLine(head []string, rows [][]string) [][]string {
 	return all
 }
 
-// column is one of a table whose values people and programs want in different forms.
+// column is a column of a table with separate values for people and programs.
 type column[T any] struct {
 	name   string
 	people func(T) string
-	raw    func(T) string // nil when it is the same
+	raw    func(T) string // nil if it is the same
 }
 
 // printColumns prints values in the format.

@@ -9,7 +9,7 @@ import (
 	"github.com/recital-tts/recital/cmd/recitalctl/progress"
 )
 
-// generationID names a generation of a read model.
+// generationID identifies a generation of a read model.
 type generationID struct {
 	Name       string `json:"name"`
 	Version    int    `json:"version"`
@@ -20,7 +20,7 @@ func (id generationID) String() string {
 	return fmt.Sprintf("generation %d of %s version %d", id.Generation, printable(id.Name), id.Version)
 }
 
-// generation is what the admin API tells about one.
+// generation is the admin API's description of a generation.
 type generation struct {
 	generationID
 	Live     bool     `json:"live"`
@@ -38,7 +38,7 @@ type generation struct {
 	Created  *float64 `json:"created_at"`
 }
 
-// The states of a generation.
+// States of a generation.
 const (
 	building = "building"
 	current  = "current"
@@ -70,7 +70,7 @@ func (c *client) overview(ctx context.Context) (overview, error) {
 	return all, err
 }
 
-// generationsAnswer names the generations that a command was about.
+// generationsAnswer contains the generations that a command affected.
 type generationsAnswer struct {
 	Generations []generationID `json:"generations"`
 }
@@ -126,7 +126,7 @@ func stateAndShare(g generation) string {
 	return g.State
 }
 
-// inBytes is a size for people.
+// inBytes formats a size for people.
 func inBytes(n int64) string {
 	if n < 1<<10 {
 		return fmt.Sprintf("%d B", n)

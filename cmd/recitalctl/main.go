@@ -1,4 +1,4 @@
-// Recitalctl is the operators' tool: a client of the admin address of a recitald.
+// Recitalctl is the operators' command-line tool: a client of recitald's admin address.
 package main
 
 import (
@@ -28,7 +28,7 @@ Examples:
 Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 recitald does not answer, 4 the operator token is missing or
 not accepted, 5 interrupted while it followed a rebuild, which goes on.`
 
-// The exit codes that the description promises.
+// The documented exit codes.
 const (
 	exitDone = iota
 	exitFailed
@@ -81,7 +81,7 @@ func run(ctx context.Context, args []string, to terminal) int {
 type failure struct {
 	code    int
 	err     error
-	passing bool // the same may succeed later, without a change
+	passing bool // a retry may succeed without a change
 }
 
 func (f *failure) Error() string { return f.err.Error() }
@@ -92,7 +92,7 @@ func fail(code int, format string, args ...any) error {
 	return &failure{code: code, err: fmt.Errorf(format, args...)}
 }
 
-// failForNow is fail for what may succeed later, without a change.
+// failForNow is fail for errors after which a retry may succeed without a change.
 func failForNow(code int, format string, args ...any) error {
 	return &failure{code: code, err: fmt.Errorf(format, args...), passing: true}
 }

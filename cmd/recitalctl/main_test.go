@@ -14,39 +14,39 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/internal/app"
+	"github.com/recital-tts/recital/internal/bintest"
 	"github.com/recital-tts/recital/internal/postgres/pgtest"
-	"github.com/recital-tts/recital/internal/speech/worker/workertest"
 	"github.com/recital-tts/recital/internal/web/openapi/openapitest"
 )
 
 // asTool in the environment makes this test binary recitalctl.
 const asTool = "RECITALCTL_TEST_AS_TOOL"
 
-// speechworker is the real binary, built once by TestMain.
+// speechworker is the real binary; recitald is in the same folder.
 var speechworker string
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asTool) != "" {
 		main()
 	}
-	path, remove, err := workertest.Build()
+	folder, remove, err := bintest.Folder("recitald", "speechworker")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	speechworker = path
+	speechworker = filepath.Join(folder, "speechworker")
 	code := openapitest.Checked(m).Run()
 	remove()
 	os.Exit(code)
 }
 
-// ran is what a run of the tool left.
+// ran is the result of a run of the tool.
 type ran struct {
 	code       int
 	out, notes string
 }
 
-// recitalctl runs the tool in a process of its own, with these settings in its environment and no others.
+// recitalctl runs the tool in a separate process, with these settings in its environment and no others.
 func recitalctl(t *testing.T, environment []string, args ...string) ran {
 	t.Helper()
 	var out, notes bytes.Buffer
@@ -61,10 +61,10 @@ func recitalctl(t *testing.T, environment []string, args ...string) ran {
 	return ran{code: tool.ProcessState.ExitCode(), out: out.String(), notes: notes.String()}
 }
 
-// startRecitald starts a real one in a data folder of its own.
+// startRecitald starts a real recitald in a data folder of its own.
 func startRecitald(t *testing.T) (a *app.App, dataDir string) {
 	t.Helper()
-	dataDir = filepath.Dir(pgtest.ClusterDir(t))
+	dataDir = pgtest.DataDir(t)
 	a, err := app.Open(t.Context(), app.Config{
 		Mode: "dev", HTTPAddr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", DataDir: dataDir,
 		SpeechWorker: speechworker, LongestStream: time.Minute, Engines: 1, Codecs: 1,

@@ -15,7 +15,7 @@ type parkedSubcommands struct {
 	Skip  skipParked  `cmd:"" help:"Let the generation go on without one, for good."`
 }
 
-// parkedEvent is what the admin API tells about one.
+// parkedEvent is the admin API's description of a parked event.
 type parkedEvent struct {
 	generationID
 	EventID  string   `json:"event_id"`
@@ -130,7 +130,7 @@ func unixTime(unix *float64) string {
 	return strconv.FormatFloat(*unix, 'f', -1, 64)
 }
 
-// parkedChoice names a parked event.
+// parkedChoice identifies a parked event.
 type parkedChoice struct {
 	Name       string `arg:"" help:"Read model."`
 	Event      string `required:"" placeholder:"ID" help:"Id of the event, as parked list shows it."`
@@ -158,7 +158,7 @@ func (*retryParked) Help() string {
 For when a new release handles it. A generation that was stopped before the event starts again there.`
 }
 
-// Run tries the event again.
+// Run retries the event.
 func (c *retryParked) Run(ctx context.Context, s settings, to terminal) error {
 	admin, err := newClient(s)
 	if err != nil {
@@ -195,7 +195,7 @@ func (*skipParked) Help() string {
 The log keeps the event, and the next rebuild meets it again. What waits behind it in its stream can then be tried.`
 }
 
-// Run asks and skips.
+// Run asks for confirmation and skips the event.
 func (c *skipParked) Run(ctx context.Context, s settings, to terminal) error {
 	admin, err := newClient(s)
 	if err != nil {

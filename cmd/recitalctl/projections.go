@@ -31,7 +31,7 @@ is shown below the table), unfed (no recitald of its version runs). Rows are an 
 seconds and size in bytes.`
 }
 
-// Run prints the table, and below it why something stopped.
+// Run prints the table, followed by the reasons why generations have stopped.
 func (c *listProjections) Run(ctx context.Context, s settings, to terminal) error {
 	admin, err := newClient(s)
 	if err != nil {
@@ -77,7 +77,7 @@ func (c *promoteProjections) Validate() error {
 	return nil
 }
 
-// Run promotes all in one step.
+// Run promotes all of them atomically.
 func (c *promoteProjections) Run(ctx context.Context, s settings, to terminal) error {
 	admin, err := newClient(s)
 	if err != nil {
@@ -149,7 +149,7 @@ The tables of the generation are dropped. One that is live is refused, unless it
 recitald and no recitald feeds it: after an upgrade. Retiring a generation that is being built cancels the rebuild.`
 }
 
-// Run asks and drops.
+// Run asks for confirmation and drops the generation.
 func (c *retireProjection) Run(ctx context.Context, s settings, to terminal) error {
 	admin, err := newClient(s)
 	if err != nil {

@@ -29,27 +29,16 @@ type recitald struct {
 	ended   chan struct{}
 }
 
-// buildRecitald puts the binary beside speechworker, where it looks for it.
-func buildRecitald(t *testing.T) (path string) {
-	t.Helper()
-	path = filepath.Join(filepath.Dir(speechworker), "recitald")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", path, "github.com/recital-tts/recital/cmd/recitald")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	output, err := build.CombinedOutput()
-	require.NoError(t, err, string(output))
-	return path
-}
-
 var adminLine = regexp.MustCompile(`(?m)^  admin +http://(\S+)`)
 
 // startProcess starts recitald and returns when it serves.
-func startProcess(t *testing.T, binary, dataDir string) *recitald {
+func startProcess(t *testing.T, dataDir string) *recitald {
 	t.Helper()
 	output, err := os.CreateTemp(dataDir, "said-")
 	require.NoError(t, err)
 	defer output.Close()
 	r := &recitald{ended: make(chan struct{})}
-	r.command = exec.Command(binary, "--http-addr=127.0.0.1:0", "--admin-addr=127.0.0.1:0", "--data-dir="+dataDir, "--engines=1", "--codecs=1")
+	r.command = exec.Command(filepath.Join(filepath.Dir(speechworker), "recitald"), "--http-addr=127.0.0.1:0", "--admin-addr=127.0.0.1:0", "--data-dir="+dataDir, "--engines=1", "--codecs=1")
 	r.command.Stdout, r.command.Stderr = output, output
 	r.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	started := make(chan error)
@@ -83,12 +72,12 @@ func startProcess(t *testing.T, binary, dataDir string) *recitald {
 
 // kill is kill -9.
 func (r *recitald) kill() {
-	_ = r.command.Process.Kill() // an error says that it has ended
+	_ = r.command.Process.Kill() // an error means that it has exited
 	<-r.ended
 }
 
-// gateway is an admin address that stays the same while the recitald behind it comes and goes. It kills it as soon as it
-// has begun a rebuild, before recitalctl hears of it.
+// gateway is an admin address that remains the same while the recitald behind it is restarted. It kills recitald as
+// soon as that has begun a rebuild, before recitalctl receives the response.
 type gateway struct {
 	behind   atomic.Pointer[recitald]
 	kills    atomic.Bool
@@ -118,14 +107,17 @@ func (g *gateway) open(t *testing.T, dataDir string) (environment []string) {
 }
 
 func TestARebuildOutlivesRecitaldAndRecitalctl(t *testing.T) {
-	dataDir := filepath.Dir(pgtest.ClusterDir(t))
-	binary := buildRecitald(t)
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
+	t.Parallel()
+	dataDir := pgtest.DataDir(t)
 	var door gateway
-	door.behind.Store(startProcess(t, binary, dataDir))
+	door.behind.Store(startProcess(t, dataDir))
 	environment := door.open(t, dataDir)
-	restart := func() { door.behind.Store(startProcess(t, binary, dataDir)) }
+	restart := func() { door.behind.Store(startProcess(t, dataDir)) }
 
-	// given a rebuild whose recitald is killed at once, and then a person who gives up following it
+	// given a rebuild whose recitald is killed at once, and then a person who stops following it
 	door.kills.Store(true)
 	tool := begin(t, environment, "projections", "rebuild", "account", "--promote")
 	tool.awaitNote(t, "recitald does not answer; the rebuild goes on when it is back")
@@ -138,7 +130,7 @@ func TestARebuildOutlivesRecitaldAndRecitalctl(t *testing.T) {
 		assert.Contains(t, got.notes, hint)
 	}
 
-	// when recitald starts again, then the rebuild ends with a promotion without anybody who waits for it
+	// when recitald restarts, then the rebuild ends with a promotion although nobody waits for it
 	door.kills.Store(false)
 	restart()
 	require.Eventually(t, func() bool { return listed(t, environment, "account")[2].Live }, patience, pause)
@@ -146,7 +138,7 @@ func TestARebuildOutlivesRecitaldAndRecitalctl(t *testing.T) {
 	require.Zero(t, got.code, got.notes)
 	assert.Equal(t, "Nothing is being built.\n", got.notes)
 
-	// given another one whose recitald is killed, when it starts again, then recitalctl follows to the end
+	// given another one whose recitald is killed, when it restarts, then recitalctl follows to the end
 	door.kills.Store(true)
 	tool = begin(t, environment, "projections", "rebuild", "account", "usage")
 	tool.awaitNote(t, "recitald does not answer")
@@ -159,7 +151,7 @@ func TestARebuildOutlivesRecitaldAndRecitalctl(t *testing.T) {
 	assert.Regexp(t, `(?m)^usage +\d+ +2 +no +current `, got.out)
 	assert.Contains(t, got.notes, "recitalctl projections promote account usage")
 
-	// when it is asked for once more, then it is the same that goes on
+	// when it is requested once more, then the same one continues
 	got = recitalctl(t, environment, "projections", "rebuild", "account", "--promote")
 	require.Zero(t, got.code, got.notes)
 	assert.Regexp(t, `(?m)^account +1 +3 +yes +current `, got.out)
@@ -167,7 +159,7 @@ func TestARebuildOutlivesRecitaldAndRecitalctl(t *testing.T) {
 	require.EqualValues(t, 3, door.rebuilds.Load())
 }
 
-// ongoing is a run of the tool that goes on.
+// ongoing is a run of the tool in progress.
 type ongoing struct {
 	command    *exec.Cmd
 	out, notes *growing
@@ -208,6 +200,6 @@ func (f *ongoing) awaitNote(t *testing.T, text string) {
 
 func (f *ongoing) end(t *testing.T) ran {
 	t.Helper()
-	_ = f.command.Wait() // the exit code tells
+	_ = f.command.Wait() // the exit code is sufficient
 	return ran{code: f.command.ProcessState.ExitCode(), out: f.out.String(), notes: f.notes.String()}
 }

@@ -18,12 +18,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/internal/app"
 	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/eventlog/catalog"
 	"github.com/recital-tts/recital/internal/eventlog/esdb"
 )
 
-// listed asks for all generations and gives those of a read model by their number.
+// listed requests all generations and returns those of a read model by their number.
 func listed(t *testing.T, environment []string, name string) map[int]generation {
 	t.Helper()
 	got := recitalctl(t, environment, "projections", "list", "--format", "json")
@@ -58,7 +58,7 @@ func reads(ctx context.Context, address, key string) (failed string) {
 	return ""
 }
 
-// load opens accounts without a break, and reads the first one without a break.
+// load continuously opens accounts, and reads the first one.
 type load struct {
 	stop   func()
 	opened atomic.Int64
@@ -130,13 +130,14 @@ func (l *load) fail(what string) {
 }
 
 func TestRebuildPromoteRollBackAndRetireUnderLoad(t *testing.T) {
-	// given a recitald with clients at work
+	t.Parallel()
+	// given a recitald with active clients
 	a, dataDir := startRecitald(t)
 	environment := []string{"RECITAL_ADMIN_ADDR=" + a.AdminAddr(), "RECITAL_DATA_DIR=" + dataDir}
 	load := startLoad(t, a.AdminAddr(), a.PublicAddr(), dataDir)
 	require.Eventually(t, func() bool { return load.opened.Load() >= 20 }, patience, pause)
 
-	// when all is built again and promoted
+	// when everything is rebuilt and promoted
 	got := recitalctl(t, environment, "projections", "rebuild", "--all", "--promote")
 	require.Zero(t, got.code, got.notes)
 	assert.Regexp(t, `(?m)^account +1 +2 +yes +`, got.out)
@@ -160,14 +161,14 @@ func TestRebuildPromoteRollBackAndRetireUnderLoad(t *testing.T) {
 	assert.Regexp(t, `(?m)^NAME +VERSION +GENERATION +LIVE +STATE +POSITION +LAG +ROWS +SIZE +PARKED$`, got.out)
 	assert.Regexp(t, `(?m)^account +1 +1 +no +current +\d+/\d+ +\S+ +[\d,]+ +\d+\.\d KiB +0$`, got.out)
 
-	// when it is rolled back, then the generation that was live before has what was written since
+	// when it is rolled back, then the generation that was live before contains what was written since
 	got = recitalctl(t, environment, "projections", "rollback", "account")
 	require.Zero(t, got.code, got.notes)
 	assert.Regexp(t, `(?m)^account +1 +1$`, got.out)
 	requireAllRead(t, a.PublicAddr(), load.keys)
 	require.True(t, listed(t, environment, "account")[1].Live)
 
-	// when the other is promoted again, and then retired after a second thought
+	// when the other is promoted again, and then retired after being declined once
 	got = recitalctl(t, environment, "projections", "promote", "account", "--generation", "2", "--format", "csv")
 	require.Zero(t, got.code, got.notes)
 	assert.Equal(t, "name,version,generation\naccount,1,2\n", got.out)
@@ -179,12 +180,12 @@ func TestRebuildPromoteRollBackAndRetireUnderLoad(t *testing.T) {
 	require.Len(t, listed(t, environment, "account"), 1)
 	requireAllRead(t, a.PublicAddr(), load.keys)
 
-	// then there is nothing to go back to
+	// then there is no generation to roll back to
 	got = recitalctl(t, environment, "projections", "rollback", "account")
 	assert.Equal(t, exitFailed, got.code)
 	assert.Contains(t, got.notes, "none was live before")
 
-	// and the metrics tell the same
+	// and the metrics show the same
 	figures := metrics(t, a.AdminAddr(), dataDir)
 	for _, figure := range []string{
 		`recital_projection_state{generation="2",projection="account",state="current",version="1"} 1`,
@@ -221,16 +222,17 @@ func metrics(t *testing.T, admin, dataDir string) string {
 }
 
 func TestAPersonAtATerminal(t *testing.T) {
+	t.Parallel()
 	a, dataDir := startRecitald(t)
 	environment := []string{"RECITAL_ADMIN_ADDR=" + a.AdminAddr(), "RECITAL_DATA_DIR=" + dataDir}
 
 	t.Run("sees a bar", func(t *testing.T) {
 		code, screen := onTerminal(t, environment, "projections", "rebuild", "--all").ends()
 		require.Zero(t, code, screen)
-		for _, part := range []string{"account v1 g2  [", "usage v2 g2    [", "=", "100 %", "done", "\x1b["} {
+		for _, part := range []string{"account v1 g2        [", "usage v2 g2          [", "=", "100 %", "done", "\x1b["} {
 			assert.Contains(t, screen, part)
 		}
-		assert.Contains(t, screen, "recitalctl projections promote account usage")
+		assert.Contains(t, screen, "recitalctl projections promote account unissued_keys usage clips")
 	})
 	t.Run("is asked", func(t *testing.T) {
 		for answer, c := range map[string]struct {
@@ -267,13 +269,13 @@ func TestAPersonAtATerminal(t *testing.T) {
 	})
 }
 
-// appendPoison puts an account into the log whose id Postgres does not take.
+// appendPoison appends an account to the log whose id Postgres does not accept.
 func appendPoison(t *testing.T, dataDir string) {
 	t.Helper()
 	log, err := esdb.Open(esdb.Config{Socket: filepath.Join(dataDir, "eventnode", "node.sock")})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, log.Close()) }()
-	registry, err := catalog.Registry()
+	registry, err := app.Registry()
 	require.NoError(t, err)
 	meta := eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorSystem}, Time: time.Now()}
 	events, err := registry.Encode(uuid.New(), 0, meta, account.Opened{Account: "poison\x00", Plan: "free", At: time.Now()})
@@ -283,6 +285,7 @@ func appendPoison(t *testing.T, dataDir string) {
 }
 
 func TestAnEventThatNoGenerationCanHandle(t *testing.T) {
+	t.Parallel()
 	// given a read model that stopped before a poison event
 	a, dataDir := startRecitald(t)
 	environment := []string{"RECITAL_ADMIN_ADDR=" + a.AdminAddr(), "RECITAL_DATA_DIR=" + dataDir}
@@ -294,7 +297,7 @@ func TestAnEventThatNoGenerationCanHandle(t *testing.T) {
 	assert.Regexp(t, `(?m)^account +1 +1 +yes +stopped `, got.out)
 	assert.Regexp(t, `(?m)^generation 1 of account version 1 is stopped: .*account-poison`, got.out)
 
-	// when it is built again, then that stops there, too, and the person learns what to do
+	// when it is rebuilt, then that stops there, too, and the person is told what to do
 	got = recitalctl(t, environment, "projections", "rebuild", "account", "--promote")
 	assert.Equal(t, exitFailed, got.code)
 	assert.Empty(t, got.out)
@@ -309,13 +312,13 @@ func TestAnEventThatNoGenerationCanHandle(t *testing.T) {
 	require.Equal(t, []string{"blocking", "account-poison", "account-opened"}, []string{page.Parked[0].State, page.Parked[0].Stream, page.Parked[0].Type})
 	event := page.Parked[0].EventID
 
-	// when it is tried again without a fix, then it stops again
+	// when it is retried without a fix, then it stops again
 	got = recitalctl(t, environment, "projections", "parked", "retry", "account", "--event", event)
 	require.Zero(t, got.code, got.notes)
 	assert.Contains(t, got.notes, "starts again")
 	require.Eventually(t, func() bool { return listed(t, environment, "account")[1].State == stopped }, patience, pause)
 
-	// when the event is skipped, then the live generation goes on and the rebuild, too
+	// when the event is skipped, then the live generation and the rebuild continue
 	got = recitalctl(t, environment, "projections", "parked", "skip", "account", "--event", event, "--yes")
 	require.Zero(t, got.code, got.notes)
 	require.Eventually(t, func() bool { return listed(t, environment, "account")[1].State == current }, patience, pause)

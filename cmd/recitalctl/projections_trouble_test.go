@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// impostor answers on an admin address as no recitald should, and gives the environment to ask it.
+// impostor responds on an admin address as no recitald should, and returns the environment for calling it.
 func impostor(t *testing.T, answer http.HandlerFunc) []string {
 	t.Helper()
 	server := httptest.NewServer(answer)
@@ -27,8 +27,8 @@ func impostor(t *testing.T, answer http.HandlerFunc) []string {
 	return []string{"RECITAL_ADMIN_ADDR=" + server.Listener.Addr().String(), "RECITAL_OPERATOR_TOKEN_FILE=" + token}
 }
 
-// scripted answers a rebuild of generation 2 of account, and what is asked afterwards, one answer after the other; the
-// last stays. An answer that is a number is a status.
+// scripted responds to a rebuild of generation 2 of account, and to what follows, one response after the other; the
+// last is repeated. A response that is a number is a status.
 func scripted(t *testing.T, answers ...string) []string {
 	t.Helper()
 	var asked atomic.Int64
@@ -54,6 +54,7 @@ func standing(state string, progress float64, more string) string {
 }
 
 func TestFollowingARebuild(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		answers []string
 		args    []string
@@ -105,6 +106,7 @@ func TestFollowingARebuild(t *testing.T) {
 }
 
 func TestFollowingWhatIsBeingBuilt(t *testing.T) {
+	t.Parallel()
 	list := func(states ...string) string {
 		return `{"head":"9/9","projections":[` + strings.Join(states, ",") + `]}`
 	}
@@ -134,6 +136,7 @@ func TestFollowingWhatIsBeingBuilt(t *testing.T) {
 }
 
 func TestARecitaldThatNeverComesBack(t *testing.T) {
+	t.Parallel()
 	gone := make(chan struct{})
 	environment := impostor(t, func(w http.ResponseWriter, r *http.Request) {
 		select {
@@ -153,6 +156,7 @@ func TestARecitaldThatNeverComesBack(t *testing.T) {
 }
 
 func TestARebuildForPrograms(t *testing.T) {
+	t.Parallel()
 	got := recitalctl(t, scripted(t, standing("building", 0.5, ""), standing("current", 1, "")),
 		"projections", "rebuild", "account", "--format", "json")
 	require.Zero(t, got.code, got.notes)
@@ -170,10 +174,11 @@ func TestARebuildForPrograms(t *testing.T) {
 	assert.Equal(t, []string{"account building false", "account current true"}, states)
 }
 
-// hostile is what a server tells that wants to take over a terminal.
+// hostile is text from a server that attempts to control a terminal.
 const hostile = `\u001b]0;owned\u0007\u009b2J\nfake line\ttab\u202e`
 
 func TestNothingThatAServerTellsReachesTheTerminal(t *testing.T) {
+	t.Parallel()
 	refusing := impostor(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("request-id", "req\u009b")
 		w.WriteHeader(http.StatusInternalServerError)
@@ -212,6 +217,7 @@ func TestNothingThatAServerTellsReachesTheTerminal(t *testing.T) {
 }
 
 func TestProjectionsRefuseWrongUsage(t *testing.T) {
+	t.Parallel()
 	for _, command := range []string{
 		"projections", "projections rebuild", "projections rebuild account --all", "projections rebuild account --max-outage=-1s",
 		"projections rebuild account --format csv", "projections follow --max-outage=-1s", "projections promote", "projections promote account usage --generation 2",
@@ -228,6 +234,7 @@ func TestProjectionsRefuseWrongUsage(t *testing.T) {
 }
 
 func TestWhatCannotBeUndoneIsNotDoneUnasked(t *testing.T) {
+	t.Parallel()
 	environment := impostor(t, func(http.ResponseWriter, *http.Request) { t.Error("the server was asked") })
 	for _, command := range []string{"projections retire account --generation 2", "projections parked skip account --event x"} {
 		got := recitalctl(t, environment, strings.Fields(command)...)
@@ -237,6 +244,7 @@ func TestWhatCannotBeUndoneIsNotDoneUnasked(t *testing.T) {
 }
 
 func TestARefusalWithItsReasonIsNoWrongAddress(t *testing.T) {
+	t.Parallel()
 	for body, says := range map[string]string{
 		`{"error":"There is no such read model or generation"}`: "recitald refused: There is no such read model or generation",
 		`{"detail":"Not Found"}`:                                "is it the admin address of a recitald of this version?",
@@ -252,6 +260,7 @@ func TestARefusalWithItsReasonIsNoWrongAddress(t *testing.T) {
 }
 
 func TestPagesOfParkedEventsAreReadTogether(t *testing.T) {
+	t.Parallel()
 	environment := impostor(t, func(w http.ResponseWriter, r *http.Request) {
 		after := 0
 		_, _ = fmt.Sscanf(r.URL.Query().Get("after"), "%d/", &after)

@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	patience = time.Minute // ends only waits that would never end
+	patience = time.Minute // only ends waits that would never end
 	pause    = 10 * time.Millisecond
 )
 
-// session is a run of the tool on a terminal of its own: a person's, who sees what it prints and types.
+// session is a run of the tool on a terminal of its own, as for a person who reads and types.
 type session struct {
 	t    *testing.T
 	tool *exec.Cmd
@@ -47,7 +47,7 @@ func onTerminal(t *testing.T, environment []string, args ...string) *session {
 	return s
 }
 
-// watch ends with the last process that has the terminal open.
+// watch ends when the last process closes the terminal.
 func (s *session) watch() {
 	defer close(s.read)
 	piece := make([]byte, 4096)
@@ -79,10 +79,10 @@ func (s *session) awaitText(text string) {
 	require.Eventually(s.t, func() bool { return bytes.Contains([]byte(s.text()), []byte(text)) }, patience, pause, "no %q on the screen", text)
 }
 
-// ends gives the exit code and all that was on the screen.
+// ends returns the exit code and everything that was on the screen.
 func (s *session) ends() (code int, screen string) {
 	s.t.Helper()
-	_ = s.tool.Wait() // the exit code tells
+	_ = s.tool.Wait() // the exit code is sufficient
 	<-s.read
 	return s.tool.ProcessState.ExitCode(), s.text()
 }

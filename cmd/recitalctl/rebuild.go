@@ -34,7 +34,7 @@ func (c *rebuildProjections) Validate() error {
 	return c.following.Validate()
 }
 
-// Run begins the rebuild, or finds the one that goes on, and follows it.
+// Run starts the rebuild, or finds the one in progress, and follows it.
 func (c *rebuildProjections) Run(ctx context.Context, s settings, to terminal) error {
 	admin, err := newClient(s)
 	if err != nil {

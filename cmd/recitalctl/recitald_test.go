@@ -13,6 +13,7 @@ import (
 )
 
 func TestAgainstARecitald(t *testing.T) {
+	t.Parallel()
 	a, dataDir := startRecitald(t)
 	environment := []string{
 		"RECITAL_ADMIN_ADDR=" + a.AdminAddr(), "RECITAL_HTTP_ADDR=" + a.PublicAddr(), "RECITAL_DATA_DIR=" + dataDir,
@@ -84,6 +85,7 @@ func TestAgainstARecitald(t *testing.T) {
 }
 
 func TestGrantingCredit(t *testing.T) {
+	t.Parallel()
 	// given an account
 	a, dataDir := startRecitald(t)
 	environment := []string{
@@ -128,8 +130,8 @@ func TestGrantingCredit(t *testing.T) {
 		"nothing":                       {[]string{opened.AccountID, "0"}, 1, "characters: Input should be greater than or equal to 1"},
 		"too much":                      {[]string{opened.AccountID, "1000000001"}, 1, "characters: Input should be less than or equal to"},
 		"an id that is none":            {[]string{opened.AccountID, "5", "--grant", "a b"}, 1, "grant: String should match pattern"},
-		"an unknown account":            {[]string{"nobody", "5"}, 1, "the account does not exist"},
-		"an account that is a path":     {[]string{"../accounts", "5"}, 1, "the account does not exist"},
+		"an unknown account":            {[]string{"nobody", "5"}, 1, "The account does not exist"},
+		"an account that is a path":     {[]string{"../accounts", "5"}, 1, "The account does not exist"},
 		"no number":                     {[]string{opened.AccountID, "many"}, 2, "see recitalctl --help"},
 		"no characters":                 {[]string{opened.AccountID}, 2, "see recitalctl --help"},
 		"the auditor's token":           {[]string{opened.AccountID, "5", "--token-file", filepath.Join(dataDir, "auditor-token")}, 4, "is not an operator's"},
@@ -161,7 +163,7 @@ func planOf(t *testing.T, address, key string) string {
 	return accountOf(t, address, key).Plan.Type
 }
 
-// accountOf asks the public interface about a key's account.
+// accountOf requests a key's account from the public API.
 func accountOf(t *testing.T, address, key string) (account shownAccount) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/v1/account", nil)

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// settings are those of every command. They have the names that recitald gives them.
+// settings are the settings of every command. They have the same names as recitald's.
 type settings struct {
 	AdminAddr string        `default:"127.0.0.1:8081" env:"RECITAL_ADMIN_ADDR" help:"Admin address of the recitald."`
 	DataDir   string        `default:".recital" env:"RECITAL_DATA_DIR" help:"Its data folder, which holds the operator token."`
@@ -19,7 +19,7 @@ type settings struct {
 	Timeout   time.Duration `default:"30s" help:"How long an answer may take."`
 }
 
-// Validate is called by kong; what it refuses is wrong usage.
+// Validate is called by kong; its errors mean wrong usage.
 func (s settings) Validate() error {
 	if err := checkAddress(s.AdminAddr); err != nil {
 		return fmt.Errorf("the admin address %q: %w", s.AdminAddr, err)
@@ -47,7 +47,7 @@ func (s settings) tokenPath() string {
 	return filepath.Join(s.DataDir, "operator-token")
 }
 
-// token reads the operator token. No error and no output ever holds it.
+// token returns the operator token. No error and no output ever contains it.
 func (s settings) token() (string, error) {
 	path := s.tokenPath()
 	content, err := os.ReadFile(path)

@@ -14,11 +14,11 @@ import (
 	"github.com/vbauerster/mpb/v8/cwriter"
 )
 
-// terminal is where commands print: results to out, what is said about them to notes.
+// terminal is where commands print: results to out, messages to notes.
 type terminal struct {
 	out, notes io.Writer
-	screen     *os.File  // what notes is printed on, when that is a terminal
-	answers    io.Reader // nil when nobody is there to answer
+	screen     *os.File  // the terminal that notes is printed on, if any
+	answers    io.Reader // nil if nobody is there to answer
 }
 
 func newTerminal(in, out, notes *os.File) terminal {
@@ -35,7 +35,7 @@ func newTerminal(in, out, notes *os.File) terminal {
 
 func isTerminal(file *os.File) bool { return cwriter.IsTerminal(int(file.Fd())) }
 
-// confirm asks before what cannot be undone. yes is the answer that was given in advance.
+// confirm asks for confirmation of irreversible actions. yes means that it was given in advance.
 func (t terminal) confirm(ctx context.Context, yes bool, question string) error {
 	if yes {
 		return nil
@@ -45,7 +45,7 @@ func (t terminal) confirm(ctx context.Context, yes bool, question string) error 
 	}
 	fmt.Fprint(t.notes, question, " [y/N] ")
 	answer := make(chan string, 1)
-	go func() { // ends with the process, when Ctrl-C comes before the answer
+	go func() { // ends with the process if Ctrl-C is pressed before the answer
 		line, _ := bufio.NewReader(t.answers).ReadString('\n')
 		answer <- strings.ToLower(strings.TrimSpace(line))
 	}()
@@ -60,11 +60,11 @@ func (t terminal) confirm(ctx context.Context, yes bool, question string) error 
 	return errors.New("nothing was changed")
 }
 
-// harmless writes text whose control characters do nothing to a terminal, wherever they come from: what a server tells
-// cannot move the cursor or change the title.
+// harmless escapes the control characters of text, wherever it comes from: text from a server cannot move the cursor
+// or change the title.
 type harmless struct {
 	to   io.Writer
-	rest []byte // the beginning of a character whose other bytes are still to come
+	rest []byte // the beginning of a character whose other bytes have not been written yet
 }
 
 // Write implements io.Writer.
@@ -83,10 +83,11 @@ func (h *harmless) Write(piece []byte) (int, error) {
 	return len(piece), nil
 }
 
-// printable is a text from a server in one line, of visible characters.
+// printable returns a text from a server as one line of visible characters.
 func printable(text string) string { return escape(text, "") }
 
-// escape writes characters that control a terminal, or the direction of text, as \u001b: also in JSON that is the same.
+// escape writes characters that control a terminal, or the direction of text, as \u001b, which means the same in
+// JSON.
 func escape(text, keep string) string {
 	if strings.IndexFunc(text, unprintable) < 0 {
 		return text
@@ -105,8 +106,8 @@ func escape(text, keep string) string {
 	return out.String()
 }
 
-// unprintable are control and format characters (Unicode categories Cc and Cf), line separators, and bytes that are no
-// characters.
+// unprintable reports whether a character is a control or format character (Unicode categories Cc and Cf), a line
+// separator, or an invalid byte.
 func unprintable(c rune) bool {
 	return unicode.In(c, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) || c == utf8.RuneError
 }

@@ -14,6 +14,7 @@ import (
 )
 
 func TestHelpTellsExamplesSettingsAndExitCodes(t *testing.T) {
+	t.Parallel()
 	got := recitalctl(t, nil, "--help")
 	assert.Zero(t, got.code)
 	for _, part := range []string{"recitalctl accounts create --plan free", "RECITAL_ADMIN_ADDR", "127.0.0.1:8081",
@@ -23,6 +24,7 @@ func TestHelpTellsExamplesSettingsAndExitCodes(t *testing.T) {
 }
 
 func TestWrongUsage(t *testing.T) {
+	t.Parallel()
 	for name, args := range map[string][]string{
 		"no command":         {},
 		"unknown command":    {"sing"},
@@ -42,8 +44,9 @@ func TestWrongUsage(t *testing.T) {
 	}
 }
 
-// An answer of something that is no recitald, or of one in trouble.
+// A response from a server that is not recitald, or from a failing one.
 func TestTrouble(t *testing.T) {
+	t.Parallel()
 	answer := func(status int, body string) string {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("request-id", "req_1")
@@ -98,6 +101,7 @@ func TestTrouble(t *testing.T) {
 }
 
 func TestTheDoctorSeesAllFaultsAtOnce(t *testing.T) {
+	t.Parallel()
 	got := recitalctl(t, []string{"RECITAL_ADMIN_ADDR=" + unused(t), "RECITAL_HTTP_ADDR=" + unused(t)}, "doctor")
 	assert.Equal(t, 4, got.code)
 	assert.Equal(t, 3, strings.Count(got.out, "FAULT"), got.out)
@@ -106,6 +110,7 @@ func TestTheDoctorSeesAllFaultsAtOnce(t *testing.T) {
 }
 
 func TestTheDoctorTellsThatARecitaldIsNotReady(t *testing.T) {
+	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/ready_check" {
 			w.WriteHeader(http.StatusServiceUnavailable)
@@ -121,7 +126,7 @@ func TestTheDoctorTellsThatARecitaldIsNotReady(t *testing.T) {
 	assert.Contains(t, got.out, "cannot serve yet")
 }
 
-// unused is an address on which nothing listens.
+// unused returns an address on which nothing listens.
 func unused(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -130,7 +135,7 @@ func unused(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-// silent is an address that takes connections and says nothing.
+// silent returns an address that accepts connections and sends nothing.
 func silent(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

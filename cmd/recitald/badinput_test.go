@@ -57,7 +57,7 @@ func TestBadInputIsAnsweredAsDocumentedAndCostsNothing(t *testing.T) {
 		requireTooLarge(t, c, route)
 	}
 
-	// and nothing was billed, not even for a moment, and the server still serves
+	// and nothing was billed, not even temporarily, and the server still serves
 	require.Zero(t, c.usage(t))
 	require.Empty(t, s.readLog().periods)
 	requireCounts(t, c)

@@ -14,13 +14,13 @@ import (
 
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/ledger"
+	"github.com/recital-tts/recital/internal/app"
 	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/eventlog/catalog"
 	"github.com/recital-tts/recital/internal/eventlog/esdb"
 	"github.com/recital-tts/recital/internal/postgres"
 )
 
-// books is a fold of the whole log, made without recitald's own code for commands and projections.
+// books is a fold of the whole log, independent of recitald's own code for commands and projections.
 type books struct {
 	accounts map[string]account.State // by account
 	periods  map[string]ledger.State  // by stream
@@ -28,7 +28,7 @@ type books struct {
 	expired  map[string]bool          // by reservation
 }
 
-// readLog folds the log of a running recitald up to its present head.
+// readLog folds the log of a running recitald up to its current head.
 func (s *server) readLog() books {
 	s.t.Helper()
 	return foldLog(s.t, esdb.Config{Socket: filepath.Join(s.data, "eventnode", "node.sock")})
@@ -37,7 +37,7 @@ func (s *server) readLog() books {
 func foldLog(t *testing.T, config esdb.Config) books {
 	t.Helper()
 	config.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
-	registry, err := catalog.Registry()
+	registry, err := app.Registry()
 	require.NoError(t, err)
 	log, err := esdb.Open(config)
 	require.NoError(t, err)
@@ -75,7 +75,7 @@ func (b books) fold(event eventlog.Decoded) {
 	}
 }
 
-// charactersOf is what an account used, in all its periods.
+// charactersOf returns the usage of an account, in all its periods.
 func (b books) charactersOf(account string) (characters int64) {
 	for _, period := range b.periods {
 		if period.Terms.Account == account {
@@ -85,7 +85,7 @@ func (b books) charactersOf(account string) (characters int64) {
 	return characters
 }
 
-// openReservations counts those that were neither settled nor expired.
+// openReservations returns the number of reservations that were neither settled nor expired.
 func (b books) openReservations() (open int) {
 	for _, period := range b.periods {
 		open += len(period.Open)
@@ -93,7 +93,7 @@ func (b books) openReservations() (open int) {
 	return open
 }
 
-// rows are the read models that the log stands for, as readable lines.
+// rows returns the contents of the read models according to the log, as readable lines.
 func (b books) rows() []string {
 	var rows []string
 	for id, state := range b.accounts {
@@ -116,7 +116,7 @@ func (b books) rows() []string {
 	return rows
 }
 
-// The views, each row as rows puts it. Extracted epochs are exact to the microsecond.
+// The views, each row in the format of rows. Extracted epochs are exact to the microsecond.
 const viewRows = `
 select format('account %s %s %s', account_id, plan, (extract(epoch from opened_at) * 1000000)::bigint) from read_v1.accounts
 union all
@@ -129,7 +129,7 @@ union all
 select format('reservation %s %s %s %s %s', reservation_id, stream, account_id, characters,
 	(extract(epoch from expires_at) * 1000000)::bigint) from read_v2.open_reservations`
 
-// readModels are the rows of the views now.
+// readModels returns the current rows of the views.
 func (s *server) readModels() ([]string, error) {
 	connection, err := pgx.Connect(s.t.Context(), postgres.SocketURL(filepath.Join(s.data, "postgres", "run"), postgres.Database))
 	if err != nil {
@@ -150,7 +150,7 @@ func (s *server) requireSettledBooks() books {
 	return s.requireReadModelsFollowLog()
 }
 
-// requireReadModelsFollowLog waits for the read models to be a fold of the log, and returns that.
+// requireReadModelsFollowLog waits until the read models are a fold of the log, and returns that.
 func (s *server) requireReadModelsFollowLog() (b books) {
 	s.t.Helper()
 	require.EventuallyWithT(s.t, func(c *assert.CollectT) {

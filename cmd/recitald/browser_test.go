@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// browser is a headless Chromium with one page, driven by the DevTools protocol over pipes: messages are JSON that ends
-// with a zero byte.
+// browser is a headless Chromium with one page, driven by the DevTools protocol over pipes: messages are JSON
+// terminated by a zero byte.
 type browser struct {
 	t       *testing.T
 	to      io.Writer
@@ -23,8 +23,8 @@ type browser struct {
 	session string
 	calls   int
 
-	asked  []string // the addresses of all requests of the page
-	errors []string // what it wrote to the console as errors
+	asked  []string // the URLs of all requests of the page
+	errors []string // its errors on the console
 }
 
 // openBrowser skips the test on a machine without Chromium.
@@ -79,7 +79,7 @@ func (b *browser) openPage() {
 	}
 }
 
-// message is a reply, or an event of the page.
+// message is a response, or an event of the page.
 type message struct {
 	ID     int
 	Method string
@@ -93,7 +93,7 @@ type message struct {
 	Error  json.RawMessage
 }
 
-// call waits for the reply, and notes what the page does meanwhile.
+// call waits for the response, and records the events of the page meanwhile.
 func (b *browser) call(method string, params map[string]any, result any) {
 	b.t.Helper()
 	b.calls++
@@ -138,7 +138,7 @@ func (b *browser) visit(address string) {
 	b.call("Page.navigate", map[string]any{"url": address}, nil)
 }
 
-// evaluate is the value of a JavaScript expression, which may be a promise, in the page.
+// evaluate returns the value of a JavaScript expression, which may be a promise, in the page.
 func (b *browser) evaluate(expression string) any {
 	b.t.Helper()
 	var evaluated struct {
@@ -161,14 +161,14 @@ func (b *browser) await(expression string) {
 	require.Equal(b.t, true, came, "never true: %s\n%v\n%s", expression, b.errors, b.evaluate("document.body.innerText"))
 }
 
-// click waits for an element, and clicks on it.
+// click waits for an element and clicks on it.
 func (b *browser) click(selector string) {
 	b.t.Helper()
 	b.await(fmt.Sprintf("document.querySelector(%q)", selector))
 	b.evaluate(fmt.Sprintf("document.querySelector(%q).click()", selector))
 }
 
-// fill types into a field and leaves it, so that the page takes the text over at once.
+// fill types into a field and leaves it, so that the page accepts the text at once.
 func (b *browser) fill(selector, text string) {
 	b.t.Helper()
 	b.await(fmt.Sprintf("document.querySelector(%q)", selector))

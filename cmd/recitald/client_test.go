@@ -47,13 +47,13 @@ func (s *server) openAccount(plan string) customer {
 	return customer{server: s, id: opened.Account, key: opened.Key}
 }
 
-// operator is the account of the first start.
+// operator returns the account of the first start.
 func (s *server) operator() customer { return customer{server: s, id: "operator", key: s.key} }
 
-// at is the same account at another recitald on the same data.
+// at returns the same account at another recitald on the same data.
 func (c customer) at(s *server) customer { return customer{server: s, id: c.id, key: c.key} }
 
-// reply is a whole answer.
+// reply is a complete response.
 type reply struct {
 	status int
 	header http.Header
@@ -83,7 +83,7 @@ type order map[string]any
 func (o order) encode() *bytes.Reader {
 	encoded, err := json.Marshal(o)
 	if err != nil {
-		panic(err) // a test wrote what is no JSON
+		panic(err) // the test's value is not JSON
 	}
 	return bytes.NewReader(encoded)
 }
@@ -91,7 +91,7 @@ func (o order) encode() *bytes.Reader {
 func (c customer) request(method, path string, body io.Reader, headers ...string) *http.Request {
 	request, err := http.NewRequest(method, c.server.address+path, body)
 	if err != nil {
-		panic(err) // a test wrote an address that is none
+		panic(err) // the test's URL is invalid
 	}
 	request.Header.Set("X-Api-Key", c.key)
 	request.Header.Set("Content-Type", "application/json")
@@ -101,13 +101,13 @@ func (c customer) request(method, path string, body io.Reader, headers ...string
 	return request
 }
 
-// post sends an order and takes the whole answer.
+// post sends an order and reads the complete response.
 func (c customer) post(t *testing.T, path string, o order, headers ...string) reply {
 	t.Helper()
 	return do(t, c.request(http.MethodPost, path, o.encode(), headers...))
 }
 
-// usage is what GET /v1/account shows right now, in characters.
+// usage returns what GET /v1/account shows now, in characters.
 func (c customer) usage(t *testing.T, headers ...string) int64 {
 	t.Helper()
 	answer := do(t, c.request(http.MethodGet, "/v1/account", nil, headers...))
@@ -121,7 +121,7 @@ func (c customer) usage(t *testing.T, headers ...string) int64 {
 	return account.Usage.Characters
 }
 
-// recording is the answer of the detailed route.
+// recording is the response of the detailed route.
 type recording struct {
 	Audio      string `json:"audio"`
 	Seed       *int64 `json:"seed"`
@@ -142,12 +142,12 @@ func (r recording) sound(t *testing.T) []byte {
 	return sound
 }
 
-// slowly is a client whose machine takes little ahead of what it reads, so that it holds the server back.
+// slowly returns a client whose machine buffers little, so that it slows the server down.
 func slowly() *http.Client {
 	return &http.Client{Transport: openapitest.Through(&http.Transport{DialContext: slowDialer().DialContext, DisableKeepAlives: true})}
 }
 
-// slowDialer has small buffers. Packets of the Internet's size keep what the kernel buffers at the server's side small,
+// slowDialer has small buffers. Packets of the Internet's size keep the kernel's buffers on the server's side small,
 // too: on loopback they are 64 KiB otherwise.
 func slowDialer() *net.Dialer {
 	return &net.Dialer{Control: func(_, _ string, connection syscall.RawConn) (err error) {
@@ -159,7 +159,7 @@ func slowDialer() *net.Dialer {
 	}}
 }
 
-// prose is a text of so many characters, some of them longer than a byte.
+// prose returns a text of so many characters, some of them longer than a byte.
 func prose(characters int) string {
 	var text []rune
 	for i := 1; len(text) < characters; i++ {

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Clients that were published, each in the first and the last version that npm has of its kind. What they send is in
-// testdata/clients; the text that they have said is what the account pays for.
+// Published clients, each in the first and the last version of its kind on npm. Their scripts are in
+// testdata/clients; the account is charged for the text that they speak.
 var publishedClients = []struct {
 	packages string
 	script   string
@@ -49,7 +49,7 @@ var (
 	saidByV2 = []string{"Hello from version two.", "This is streamed. And more.", "This is streamed. And more."}
 )
 
-// TestPublishedClients runs when RECITAL_CLIENTS is set (make clients), because it needs Node and npm's packages.
+// TestPublishedClients runs if RECITAL_CLIENTS is set (make clients), because it needs Node and npm's packages.
 func TestPublishedClients(t *testing.T) {
 	if os.Getenv("RECITAL_CLIENTS") == "" {
 		t.Skip("make clients runs this: it fetches the clients with npm")
@@ -64,7 +64,7 @@ func TestPublishedClients(t *testing.T) {
 	}
 }
 
-// runClient installs a client, points it to the server and gives what its script prints.
+// runClient installs a client, points it to the server and returns the output of its script.
 func (c customer) runClient(t *testing.T, packages, script string) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -76,7 +76,7 @@ func (c customer) runClient(t *testing.T, packages, script string) string {
 	return runProgram(t, folder, "node", script, "RECITAL_ADDRESS="+c.server.address, "RECITAL_KEY="+c.key)
 }
 
-// pointTo puts our address where old clients have a fixed one.
+// pointTo replaces the fixed address of old clients with ours.
 func pointTo(t *testing.T, folder, address string) {
 	t.Helper()
 	host := strings.TrimPrefix(address, "http://")
@@ -94,7 +94,7 @@ func pointTo(t *testing.T, folder, address string) {
 	}))
 }
 
-// runProgram gives the standard output of a program. What looks like NAME=value at the end is its environment.
+// runProgram returns the standard output of a program. Trailing arguments of the form NAME=value are its environment.
 func runProgram(t *testing.T, folder, program string, args ...string) string {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), program)

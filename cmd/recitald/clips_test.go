@@ -24,7 +24,7 @@ import (
 	"github.com/recital-tts/recital/internal/postgres"
 )
 
-// clip is a saved result as the interface shows it.
+// clip is a saved result as the API shows it.
 type clip struct {
 	URL       string   `json:"url"`
 	Voice     string   `json:"voice"`
@@ -35,7 +35,7 @@ type clip struct {
 	Debug     bool     `json:"debug"`
 }
 
-// id is part of the address: the interface has no field for it.
+// id returns the id from the URL: the API has no field for it.
 func (c clip) id(t *testing.T) string {
 	t.Helper()
 	address, err := url.Parse(c.URL)
@@ -51,7 +51,7 @@ type clipPage struct {
 	TotalPages int    `json:"total_pages"`
 }
 
-// clips is what GET /v1/account/clips shows right now.
+// clips returns what GET /v1/account/clips shows now.
 func (c customer) clips(t *testing.T) clipPage {
 	t.Helper()
 	answer := do(t, c.request(http.MethodGet, "/v1/account/clips", nil))
@@ -61,7 +61,7 @@ func (c customer) clips(t *testing.T) clipPage {
 	return page
 }
 
-// fetch gets an address as a browser would: without a key.
+// fetch requests a URL as a browser would: without a key.
 func fetch(t *testing.T, method, address string, headers ...string) reply {
 	t.Helper()
 	request, err := http.NewRequest(method, address, nil)
@@ -89,7 +89,7 @@ func TestAClipIsSavedPlayedAndDeleted(t *testing.T) {
 		})
 		require.Equal(t, 200, spoken.status, spoken.text())
 		id := spoken.header.Get("X-Clip-Id")
-		file := audio.Whole(audio.Spec{Format: format, SampleRate: 24000}, spoken.body) // a stream of WAV cannot tell its length
+		file := audio.Whole(audio.Spec{Format: format, SampleRate: 24000}, spoken.body) // a WAV stream cannot state its length
 		sounds[id], formats[id] = file, format
 	}
 	detailed := c.post(t, detailedRoute, order{"text": text, "voice": "zeke", "speed": 1.25, "debug": "true", "format": "wav"})
@@ -122,7 +122,7 @@ func TestAClipIsSavedPlayedAndDeleted(t *testing.T) {
 		require.True(t, strings.HasPrefix(shown.URL, s.address), shown.URL)
 		s.requirePlays(shown, sounds[shown.id(t)], formats[shown.id(t)])
 
-		// who knows the id may see it
+		// anyone who knows the id may see it
 		one := fetch(t, http.MethodGet, s.address+"/v1/account/clip/"+shown.id(t))
 		require.Equal(t, 200, one.status, one.text())
 		var same clip
@@ -130,10 +130,10 @@ func TestAClipIsSavedPlayedAndDeleted(t *testing.T) {
 		require.Equal(t, shown, same)
 	}
 
-	// and what was said is nowhere in clear
+	// and the text is nowhere in clear
 	s.requireSealed("Zyzzogeton", "clip-saved", 4)
 
-	// when they are deleted by others, then they stay
+	// when others delete them, then they remain
 	for _, shown := range page.Clips {
 		refused := do(t, stranger.request(http.MethodDelete, "/v1/account/clip/"+shown.id(t), nil))
 		require.Equal(t, 404, refused.status, refused.text())
@@ -155,7 +155,8 @@ func TestAClipIsSavedPlayedAndDeleted(t *testing.T) {
 	s.requireSealed("Zyzzogeton", "clip-saved", 4)
 }
 
-// requirePlays checks that a clip's address gives its audio, whole and in parts, to whoever has it and to nobody else.
+// requirePlays checks that a clip's URL returns its audio, whole and in parts, to anyone who has it and to nobody
+// else.
 func (s *server) requirePlays(c clip, sound []byte, format audio.Format) {
 	t := s.t
 	t.Helper()
@@ -182,7 +183,7 @@ func (s *server) requirePlays(c clip, sound []byte, format audio.Format) {
 	require.Equal(t, 403, fetch(t, http.MethodGet, unsigned+"?sig=AAAAAAAAAAAAAAAAAAAAAA").status)
 }
 
-// blobFiles are the files that blobs are kept in, unfinished ones included.
+// blobFiles returns the files in which blobs are stored, including unfinished ones.
 func (s *server) blobFiles() (files []string) {
 	s.t.Helper()
 	require.NoError(s.t, filepath.WalkDir(filepath.Join(s.data, "blobs"), func(path string, entry fs.DirEntry, err error) error {
@@ -194,13 +195,13 @@ func (s *server) blobFiles() (files []string) {
 	return files
 }
 
-// requireSealed checks that a word is in no event, in no row and in no line of the log, not even encoded. So many events of
-// a type are there to be looked at.
+// requireSealed checks that a word is in no event, in no row and in no line of the log, not even encoded. The log
+// must contain so many events of a type to check.
 func (s *server) requireSealed(word, eventType string, events int) {
 	s.t.Helper()
 	requireAbsent := func(where, told string) {
 		require.NotContains(s.t, strings.ToLower(told), strings.ToLower(word), where)
-		for cut := range 3 { // base64 depends on where the word stands
+		for cut := range 3 { // base64 depends on the position of the word
 			encoded := base64.StdEncoding.EncodeToString([]byte(word)[cut : cut+6])
 			require.NotContains(s.t, told, encoded, where)
 		}
@@ -226,7 +227,7 @@ func (s *server) requireSealed(word, eventType string, events int) {
 	}
 }
 
-// everyRow is all that Postgres holds, as text.
+// everyRow returns the contents of Postgres, as text.
 func (s *server) everyRow() map[string]string {
 	s.t.Helper()
 	ctx := s.t.Context()
@@ -238,7 +239,7 @@ func (s *server) everyRow() map[string]string {
 	require.NoError(s.t, err)
 	tables, err := pgx.CollectRows(found, pgx.RowTo[string])
 	require.NoError(s.t, err)
-	_, err = connection.Exec(ctx, `set bytea_output = 'escape'`) // bytes that are text are shown as text
+	_, err = connection.Exec(ctx, `set bytea_output = 'escape'`) // bytes that are text are printed as text
 	require.NoError(s.t, err)
 	rows := map[string]string{}
 	for _, table := range tables {
@@ -252,7 +253,7 @@ func (s *server) everyRow() map[string]string {
 	return rows
 }
 
-// record begins to save a long result, and takes the first bytes of it only.
+// record begins to save a long result, and reads only its first bytes.
 func (c customer) record(t *testing.T) io.Closer {
 	t.Helper()
 	wanted := long().order()
@@ -272,7 +273,7 @@ func TestWhoHangsUpSavesNothing(t *testing.T) {
 	s := start(t, dataFolder(t))
 	c := s.openAccount("indie")
 
-	// when a client goes in the middle of what it wanted saved
+	// when a client disconnects in the middle of a reply to be saved
 	stream := c.record(t)
 	s.eventually(func() bool { return len(s.blobFiles()) == 1 }) // it is being recorded
 	require.NoError(t, stream.Close())
@@ -297,7 +298,7 @@ func TestAKilledRecitaldLeavesNoClipWithoutAudioAndNoHalfAudio(t *testing.T) {
 	s.kill()
 	require.Len(t, s.blobFiles(), 2)
 
-	// when it starts again, then what was saved is there and nothing else
+	// when it restarts, then what was saved is there and nothing else
 	s = start(t, data)
 	c = c.at(s)
 	require.Len(t, s.blobFiles(), 1)
@@ -314,21 +315,21 @@ func TestClipsThatLostTheirKeysCanStillBePlayedAndDeleted(t *testing.T) {
 	saved := c.post(t, bytesRoute, order{"text": prose(50), "voice": "leah", "debug": true})
 	require.Equal(t, 200, saved.status)
 
-	// given a Postgres that was lost, and the keyring with it
+	// given a Postgres that was lost, together with the keyring
 	s.kill()
 	s.losePostgres()
 	s = start(t, data)
 	c = c.at(s)
 	s.eventually(func() bool { return c.clips(t).TotalClips == 1 })
 
-	// then the text is gone, and the rest is as it was
+	// then the text is lost, and everything else is unchanged
 	lost := c.clips(t).Clips[0]
 	require.Nil(t, lost.Text)
 	require.Equal(t, saved.body, fetch(t, http.MethodGet, lost.URL).body)
 	require.Equal(t, 200, do(t, c.request(http.MethodDelete, "/v1/account/clip/"+lost.id(t), nil)).status)
 	require.Empty(t, s.blobFiles())
 
-	// and what is saved from then on can be read
+	// and clips saved from then on can be read
 	require.Equal(t, 200, c.post(t, bytesRoute, order{"text": prose(50), "voice": "leah", "debug": true}).status)
 	require.Equal(t, prose(50), *c.clips(t).Clips[0].Text)
 

@@ -20,7 +20,7 @@ func TestAFreeAccountHasSoManySynthesesAtOnce(t *testing.T) {
 	require.Equal(t, []string{"1", "2"}, concurrency(first.response.Header))
 	require.Equal(t, []string{"2", "2"}, concurrency(second.response.Header))
 
-	// then every other one is refused, in both dialects, and costs nothing
+	// then any further one is refused, in both dialects, and costs nothing
 	for _, route := range []string{bytesRoute, detailedRoute, "/speech/beta/synthesize"} {
 		refused := c.post(t, route, short)
 		requireTooMany(t, refused)
@@ -37,7 +37,7 @@ func TestAFreeAccountHasSoManySynthesesAtOnce(t *testing.T) {
 	require.Equal(t, "rate_limit_error", envelope.Error.Type)
 	require.Equal(t, "The plan permits 2 syntheses at once", envelope.Error.Message)
 
-	// and other accounts are served, as many as they want where they pay
+	// and other accounts are served, without a limit on paid plans
 	require.Equal(t, 200, other.post(t, bytesRoute, short).status)
 	var held []*held
 	for range 3 {
@@ -48,12 +48,12 @@ func TestAFreeAccountHasSoManySynthesesAtOnce(t *testing.T) {
 		stream.hangUp()
 	}
 
-	// and a session waits for its turn, with its text
+	// and a session waits for a slot, with its text
 	session := c.talk(t, nil)
 	session.say("One two three.", 2)
 	session.send(order{"type": "flush", "nonce": 1})
 
-	// when one hangs up, then the session speaks, and requests are served again, although it stays open
+	// when one disconnects, then the session speaks, and requests are served again, although it remains open
 	first.hangUp()
 	session.until("flush_complete")
 	require.Equal(t, "One two three.", session.said())
@@ -66,7 +66,7 @@ func TestAFreeAccountHasSoManySynthesesAtOnce(t *testing.T) {
 	s.requireSettledBooks()
 }
 
-// concurrency is what an answer tells of the syntheses at once, and of how many are permitted.
+// concurrency returns the number of concurrent syntheses and the limit according to a reply.
 func concurrency(header http.Header) []string {
 	return []string{header.Get("x-concurrency-current"), header.Get("x-concurrency-limit")}
 }
@@ -86,7 +86,7 @@ func TestAConcurrencyThatIsNoneIsToldAtTheStart(t *testing.T) {
 	t.Cleanup(refused.kill)
 	refused.awaitEnd()
 	require.Error(t, refused.err)
-	require.Contains(t, read(t, refused.log), `the concurrency limit "gold=2": unknown plan`)
+	require.Contains(t, read(t, refused.log), `the concurrency limit "gold=2": Unknown plan`)
 }
 
 func TestHeadersTellWhatTheAccountHasUsed(t *testing.T) {

@@ -9,12 +9,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// enough is how many requests of a load have to end cleanly before something is killed, and again after it.
+// enough is the number of requests of a load that must succeed before something is killed, and again after it.
 const enough = 20
 
 func TestNothingAcknowledgedIsLostWhenRecitaldIsKilled(t *testing.T) {
 	t.Parallel()
-	// given several accounts with clients at work, some of them in the middle of a reply
+	// given several accounts with active clients, some of them in the middle of a reply
 	data := dataFolder(t)
 	first := start(t, data)
 	customers := []customer{first.openAccount("indie"), first.openAccount("pro"), first.openAccount("free")}
@@ -27,7 +27,7 @@ func TestNothingAcknowledgedIsLostWhenRecitaldIsKilled(t *testing.T) {
 	first.kill()
 	attempts := load.stop()
 
-	// then the clients in the middle of a reply see that it was cut
+	// then the clients in the middle of a reply notice that it was interrupted
 	for _, stream := range streams {
 		cut := stream.rest()
 		require.Error(t, cut.err)
@@ -35,7 +35,7 @@ func TestNothingAcknowledgedIsLostWhenRecitaldIsKilled(t *testing.T) {
 	}
 	whole.requireWhole(t, attempts)
 
-	// and after a restart everything that was acknowledged is there, and nothing is counted twice or too high
+	// and after a restart everything acknowledged is there, and nothing is counted twice or too high
 	second := start(t, data)
 	books := second.requireReadModelsFollowLog()
 	books.requireFair(t, attempts)
@@ -52,7 +52,7 @@ func TestNothingAcknowledgedIsLostWhenRecitaldIsKilled(t *testing.T) {
 
 func TestRecitaldGoesOnWhenPostgresIsKilled(t *testing.T) {
 	t.Parallel()
-	// given clients at work
+	// given active clients
 	s := start(t, dataFolder(t))
 	customers := []customer{s.openAccount("indie"), s.openAccount("pro")}
 	whole := listen(t, s.operator(), everyKind()...)
@@ -73,7 +73,7 @@ func TestRecitaldGoesOnWhenPostgresIsKilled(t *testing.T) {
 	require.False(t, s.hasEnded())
 	require.NotEqual(t, killed.pid, s.postmaster().pid)
 
-	// and in between nobody was told that their key is wrong
+	// and in between no client was told that its key is wrong
 	require.Subset(t, []int{200, 503}, slices.Collect(maps.Keys(asked)))
 	for _, a := range attempts {
 		require.NotEqual(t, 401, a.status)
@@ -87,14 +87,14 @@ func TestRecitaldGoesOnWhenPostgresIsKilled(t *testing.T) {
 
 func TestRecitaldGoesOnWhenEnginesAreKilled(t *testing.T) {
 	t.Parallel()
-	// given clients at work
+	// given active clients
 	s := start(t, dataFolder(t), "--engines=2")
 	customers := []customer{s.openAccount("indie"), s.openAccount("pro")}
 	whole := listen(t, s.operator(), everyKind()...)
 	load := startLoad(t, customers...)
 	s.eventually(func() bool { return load.clean() >= enough })
 
-	// when one engine is killed after the other, each when the one before was replaced
+	// when one engine is killed after the other, each after the one before was replaced
 	killed := s.workers("engine")
 	require.Len(t, killed, 2)
 	for _, engine := range killed {
@@ -102,7 +102,7 @@ func TestRecitaldGoesOnWhenEnginesAreKilled(t *testing.T) {
 		s.eventually(func() bool { return !engine.lives() && len(s.workers("engine")) == 2 })
 	}
 
-	// then nobody gets less than all without seeing it, and all goes on
+	// then no client gets an incomplete reply without noticing, and all continue
 	before := load.clean()
 	s.eventually(func() bool { return load.clean() >= before+enough })
 	s.requireFewFailed(load, whole, customers...)
@@ -113,10 +113,10 @@ func TestACodecThatIsKilledCostsItsStreamsAlone(t *testing.T) {
 	codecCostsItsStreamsAlone(t, process.kill)
 }
 
-// codecCostsItsStreamsAlone checks what comes of a codec that something is done to.
-func codecCostsItsStreamsAlone(t *testing.T, fail func(process, *testing.T)) {
+// codecCostsItsStreamsAlone checks the effect of a failure of one codec.
+func codecCostsItsStreamsAlone(t *testing.T, fail func(process, *testing.T), flags ...string) {
 	// given streams on both codecs, in the middle of their replies
-	s := start(t, dataFolder(t), "--codecs=2")
+	s := start(t, dataFolder(t), append(flags, "--codecs=2")...)
 	c := s.openAccount("indie")
 	whole := listen(t, s.operator(), long())
 	var streams []*held
@@ -129,7 +129,7 @@ func codecCostsItsStreamsAlone(t *testing.T, fail func(process, *testing.T)) {
 	require.Len(t, codecs, 2)
 	fail(codecs[0], t)
 
-	// then its streams are cut, which their clients see, and the others get all
+	// then its streams are interrupted, which their clients notice, and the others are complete
 	var attempts []attempt
 	cut := 0
 	for _, stream := range streams {
@@ -142,7 +142,7 @@ func codecCostsItsStreamsAlone(t *testing.T, fail func(process, *testing.T)) {
 	require.Equal(t, 2, cut)
 	whole.requireWhole(t, attempts)
 
-	// and it is replaced, and what was cut costs at most what was handed over
+	// and it is replaced, and interrupted replies cost at most what was delivered
 	s.eventually(func() bool { return !codecs[0].lives() && s.figure("recital_codecs_running") == 2 })
 	books := s.requireSettledBooks()
 	books.requireFair(t, attempts)
@@ -153,7 +153,7 @@ func codecCostsItsStreamsAlone(t *testing.T, fail func(process, *testing.T)) {
 	requireCounts(t, c)
 }
 
-// requireFewFailed ends a load, and checks that at most the requests that were at work when an engine failed have failed,
+// requireFewFailed ends a load, and checks that at most the requests in progress when an engine failed have failed,
 // visibly, and that everything is counted.
 func (s *server) requireFewFailed(load *load, whole complete, customers ...customer) {
 	s.t.Helper()

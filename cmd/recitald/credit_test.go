@@ -23,7 +23,7 @@ func (s *server) recitalctl(args ...string) []byte {
 	return output
 }
 
-// creditLeft is what GET /v1/account shows of an account's credit, in characters.
+// creditLeft returns what GET /v1/account shows of an account's credit, in characters.
 func (c customer) creditLeft(t *testing.T) int64 {
 	t.Helper()
 	answer := do(t, c.request(http.MethodGet, "/v1/account", nil))
@@ -54,7 +54,7 @@ func TestAFreeAccountAtItsLimitSpeaksOnWithCredit(t *testing.T) {
 	require.Equal(t, 402, say(2))
 	require.Zero(t, c.creditLeft(t))
 
-	// when an operator grants it credit, twice under one id, then it is there at once and once
+	// when an operator grants it credit, twice with one id, then it is there at once and once
 	for range 2 {
 		var granted map[string]any
 		require.NoError(t, json.Unmarshal(s.recitalctl("accounts", "credit", c.id, "1000", "--grant", "ticket-7", "--format", "json"), &granted))
@@ -64,13 +64,13 @@ func TestAFreeAccountAtItsLimitSpeaksOnWithCredit(t *testing.T) {
 		require.EqualValues(t, 1_000, c.creditLeft(t))
 	}
 
-	// and the account speaks on, while its credit falls
+	// and the account continues to speak, while its credit decreases
 	require.Equal(t, 200, say(300))
 	require.EqualValues(t, 700, c.creditLeft(t))
 	require.EqualValues(t, 15_300, c.usage(t))
 	require.Equal(t, 402, say(701))
 
-	// also after a restart, and after one that was none in order
+	// also after a restart, and after a crash
 	for i, stop := range []func(*server){(*server).interrupt, (*server).kill} {
 		stop(s)
 		s = start(t, data)

@@ -10,10 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// screenshotVariable names a file for a picture of the page at the end of its test.
+// screenshotVariable names a file for a screenshot of the page at the end of its test.
 const screenshotVariable = "RECITAL_TEST_SCREENSHOT"
 
-// A person opens the page, types a key in, looks at the account and listens to a text.
+// A person opens the page, enters a key, looks at the account and listens to a text.
 func TestThePageOfTheInterface(t *testing.T) {
 	b := openBrowser(t)
 	s := start(t, dataFolder(t))
@@ -58,7 +58,7 @@ func (b *browser) try(tag, id string, parameters map[string]string) {
 	b.await(fmt.Sprintf(`document.querySelector("%s.live-responses-table tr.response .response-col_status")?.innerText.startsWith("200")`, place))
 }
 
-// said is the answer that the page shows.
+// said returns the response that the page shows.
 func (b *browser) said(tag, id string) string {
 	b.t.Helper()
 	return fmt.Sprint(b.evaluate(fmt.Sprintf(`document.querySelector("#operations-%s-%s .live-responses-table").innerText`, tag, id)))

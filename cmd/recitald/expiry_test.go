@@ -17,14 +17,14 @@ func TestReservationsOfAKilledRecitaldExpireAtTheNextStart(t *testing.T) {
 	first.kill()
 	killed := time.Now()
 
-	// when it is started again after the time of the replies is over (a tenth is added for their settlement)
+	// when it restarts after the reservations have expired (a tenth is added for their settlement)
 	for _, stream := range streams {
 		require.Error(t, stream.rest().err)
 	}
 	first.eventually(func() bool { return time.Since(killed) > 6*time.Second })
 	second := start(t, data)
 
-	// then it ends the reservations at zero by itself, and not only a minute later, when it looks again
+	// then it ends the reservations at zero by itself, and not only a minute later, at its next check
 	require.Eventually(t, func() bool { return second.readLog().openReservations() == 0 }, patience/2, pause)
 	books := second.requireSettledBooks()
 	for _, stream := range streams {

@@ -19,17 +19,17 @@ func TestFeedbackIsKeptAndItsWordsAreNotInClear(t *testing.T) {
 		return do(t, request)
 	}
 
-	// when somebody says what they think
+	// when a customer sends feedback
 	const words = "quite-a-nasal-sound"
 	answer := give(url.Values{"id": {"g-" + words}, "rating": {"thumbsDown"}, "text": {words}, "context": {words}})
 
-	// then it is kept, in words that only the account's key opens
+	// then it is stored, sealed with the account's key
 	require.Equal(t, 200, answer.status, answer.text())
 	require.JSONEq(t, `{"success":true}`, answer.text())
 	require.NotEmpty(t, answer.header.Get("X-Recital-Position"))
 	s.requireSealed(words, "feedback-given", 1)
 
-	// and what cannot be meant is refused
+	// and meaningless feedback is refused
 	for _, bad := range []url.Values{{"rating": {"thumbsUp"}}, {"id": {"g1"}}, {"id": {"g1"}, "rating": {"perhaps"}}, {"id": {""}, "rating": {"thumbsUp"}}} {
 		require.Equal(t, 422, give(bad).status, "%v", bad)
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/recital-tts/recital/internal/audio/libav/libavtest"
 )
 
-// contentTypes are what users of the published service get (interface of the service, measured replies).
+// contentTypes are those of the published service (its API, measured replies).
 func contentTypes() map[audio.Format]string {
 	return map[audio.Format]string{
 		audio.MP3: "audio/mpeg", audio.AAC: "audio/aac", audio.WebM: "audio/webm", audio.WAV: "audio/wav", audio.ULaw: "audio/wav",
@@ -45,15 +45,15 @@ func TestEveryFormatIsHeardWhole(t *testing.T) {
 	lasts := c.lengthOf(t, threeSentences)
 	for _, spec := range everySpec() {
 		t.Run(fmt.Sprintf("%s at %d Hz", spec.Format, spec.SampleRate), func(t *testing.T) {
-			// when a text is asked for
+			// when a text is synthesised
 			answer := c.post(t, bytesRoute, order{"text": threeSentences, "voice": "leah", "format": spec.Format, "sample_rate": spec.SampleRate})
 			require.Equal(t, 200, answer.status, answer.text())
 
-			// then it is what it says it is, and lasts as long as its words
+			// then it is what it claims to be, and lasts as long as its words
 			require.Equal(t, contentTypes()[spec.Format], answer.header.Get("Content-Type"))
 			requireSpeech(t, spec, answer.body, lasts)
 
-			// and so it is when it comes over a socket
+			// and the same holds over a socket
 			k := c.talk(t, order{"format": spec.Format, "sample_rate": spec.SampleRate})
 			k.say(threeSentences, 7)
 			k.send(order{"type": "finish"})
@@ -64,7 +64,7 @@ func TestEveryFormatIsHeardWhole(t *testing.T) {
 	}
 }
 
-// lengthOf is how long the words of a text last, in seconds.
+// lengthOf returns the duration of the words of a text, in seconds.
 func (c customer) lengthOf(t *testing.T, text string) float64 {
 	t.Helper()
 	answer := c.post(t, detailedRoute, order{"text": text, "voice": "leah", "format": "wav", "return_timestamps": true})
@@ -76,8 +76,8 @@ func (c customer) lengthOf(t *testing.T, text string) float64 {
 	return last.Start + last.Duration
 }
 
-// requireSpeech checks that audio decodes without a complaint, has the rate and the one channel that were asked for, lasts
-// so many seconds and can be heard from its beginning to its end.
+// requireSpeech checks that audio decodes without errors, has the requested rate and one channel, lasts so many
+// seconds and is audible from its beginning to its end.
 func requireSpeech(t *testing.T, spec audio.Spec, encoded []byte, seconds float64) {
 	t.Helper()
 	decoded := decode(t, spec, encoded)
@@ -98,7 +98,8 @@ func requireSpeech(t *testing.T, spec audio.Spec, encoded []byte, seconds float6
 	}
 }
 
-// longestDelay is what an encoder adds to the length at most, in seconds: its delay and the filling of its last frame.
+// longestDelay returns the maximum that an encoder adds to the length, in seconds: its delay and the padding of its
+// last frame.
 func longestDelay(spec audio.Spec) float64 {
 	switch spec.Format {
 	case audio.AAC:
@@ -110,7 +111,7 @@ func longestDelay(spec audio.Spec) float64 {
 	}
 }
 
-// decode gives the samples of a file; headerless PCM is read here, everything else by libav.
+// decode returns the samples of a file; headerless PCM is read here, everything else by libav.
 func decode(t *testing.T, spec audio.Spec, encoded []byte) libavtest.Decoded {
 	t.Helper()
 	raw := libavtest.Decoded{Rate: spec.SampleRate, Channels: 1}
@@ -150,8 +151,8 @@ func hasFFmpeg(t *testing.T) bool {
 	return err == nil
 }
 
-// play lets the ffmpeg program read audio from a pipe, as a player does while it arrives, and gives the seconds that it
-// heard and what it said about them.
+// play makes the ffmpeg program read audio from a pipe, as a player does while it arrives, and returns the seconds
+// decoded and its error output.
 func play(t *testing.T, spec audio.Spec, encoded []byte) (seconds float64, complaints string) {
 	t.Helper()
 	arguments := []string{"-v", "error"}
@@ -178,7 +179,7 @@ func TestEveryFormatPlaysBeforeItHasAllArrived(t *testing.T) {
 	c := s.operator()
 	for _, spec := range everySpec() {
 		t.Run(fmt.Sprintf("%s at %d Hz", spec.Format, spec.SampleRate), func(t *testing.T) {
-			// given a client that has the beginning of a long text, and holds the server back
+			// given a client that has read the beginning of a long text, and slows the server down
 			client := slowly()
 			response, err := client.Do(c.request(http.MethodPost, bytesRoute, order{
 				"text": prose(5000), "voice": "leah", "format": spec.Format, "sample_rate": spec.SampleRate,
@@ -191,7 +192,7 @@ func TestEveryFormatPlaysBeforeItHasAllArrived(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, "1", s.metric("recital_codec_streams"), "the encoder waits for the rest")
 
-			// then it hears something of it; a player minds the frame that is not there yet
+			// then part of it is audible; a player complains about the incomplete frame
 			seconds, _ := play(t, spec, beginning)
 			require.Greater(t, seconds, 0.2)
 
@@ -201,7 +202,7 @@ func TestEveryFormatPlaysBeforeItHasAllArrived(t *testing.T) {
 	}
 }
 
-// fewBytes are some tenths of a second, at least.
+// fewBytes returns the size of at least some tenths of a second.
 func fewBytes(format audio.Format) int {
 	switch format {
 	case audio.MP3, audio.AAC, audio.WebM:
@@ -227,7 +228,7 @@ func TestTheSameSeedGivesTheSameBytes(t *testing.T) {
 			answer := c.post(t, bytesRoute, order{"text": threeSentences, "voice": "leah", "format": format, "temperature": 2})
 			require.Equal(t, 200, answer.status, answer.text())
 
-			// then who asks for the seed that the reply told gets the same bytes, over every entry point
+			// then a request with the seed of the reply gets the same bytes, over every entry point
 			seed := answer.header.Get("X-Seed")
 			require.True(t, bytes.Equal(answer.body, ask(seed).body))
 			query := url.Values{"text": {threeSentences}, "voice": {"leah"}, "format": {string(format)}, "temperature": {"2"}, "seed": {seed}}
@@ -235,7 +236,7 @@ func TestTheSameSeedGivesTheSameBytes(t *testing.T) {
 			require.Equal(t, 200, got.status, got.text())
 			require.True(t, bytes.Equal(answer.body, got.body))
 
-			// and another seed gives other audio
+			// and another seed results in other audio
 			sounds[format] = ask("7").body
 			require.False(t, bytes.Equal(answer.body, sounds[format]))
 			require.True(t, bytes.Equal(sounds[format], ask("7").body))

@@ -8,10 +8,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// long is speech that is far larger than what the kernel takes for a client that does not read: 16 MB.
+// long is speech that is far larger than the kernel's buffers for a client that does not read: 16 MB.
 func long() speech { return speech{bytesRoute, "pcm_s16le", 5000} }
 
-// held is a stream whose client has taken the first bytes and then stops reading, which holds the server back.
+// held is a stream whose client has read the first bytes and then stops reading, which blocks the server.
 type held struct {
 	attempt
 	response *http.Response
@@ -34,12 +34,12 @@ func hold(t *testing.T, c customer, s speech) *held {
 	return h
 }
 
-// rest reads on to the end.
+// rest reads the rest.
 func (h *held) rest() attempt {
 	more, err := io.ReadAll(h.response.Body)
 	h.body, h.err = append(h.body, more...), err
 	return h.attempt
 }
 
-// hangUp goes without reading the rest.
+// hangUp disconnects without reading the rest.
 func (h *held) hangUp() { _ = h.response.Body.Close() }

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// description is what /openapi.json says, as far as it is compared here.
+// description is the part of /openapi.json that is compared here.
 type description struct {
 	Paths      map[string]map[string]operation
 	Components struct{ Schemas map[string]schema }
@@ -77,7 +77,7 @@ func (d description) operation(t *testing.T, row string) operation {
 	return found
 }
 
-// words puts a schema into the words of the interface: "number|null, 0.25 to 2, default 1".
+// words describes a schema as the API reference does: "number|null, 0.25 to 2, default 1".
 func (d description) words(s schema) string {
 	if s.Ref != "" {
 		return s.Ref[strings.LastIndex(s.Ref, "/")+1:]
@@ -133,7 +133,7 @@ func (d description) typeOf(s schema) string {
 	return strings.Join(alternatives, "|")
 }
 
-// parameters of an operation, but for those that the server itself reads.
+// parameters returns the parameters of an operation, without those that the server itself reads.
 func (d description) parameters(o operation) map[string]string {
 	said := map[string]string{}
 	for _, p := range o.Parameters {
@@ -169,7 +169,7 @@ func TestTheDescription(t *testing.T) {
 	t.Run("is what the server checks", s.boundsWhatIsDescribed)
 }
 
-// Where the interface leaves a bound open, ours is in the table, too: clients should know it.
+// Where the API reference leaves a limit open, ours is in the table as well: clients should know it.
 func (d description) hasTheRows(t *testing.T) {
 	const models, formats = "one of aurora blizzard blizzard-2.0 blizzard-2.1 blizzard-dialogue", "one of aac mp3 raw wav ulaw webm pcm_s16le pcm_f32le"
 	id := func(name string) map[string]string { return map[string]string{name: "path string, required"} }
@@ -217,7 +217,7 @@ func (d description) hasTheRows(t *testing.T) {
 		"GET /health_check":                   {none, "Status"},
 		"GET /ready_check":                    {none, "Status"},
 	}
-	beside := []string{ // the sockets, which have no such parameters, and what the interface does not list
+	beside := []string{ // the sockets, which have no such parameters, and routes that the API reference does not list
 		"GET /v1/ai/speech/stream", "GET /speech/beta/synthesize_streaming", "GET /v1/ai/speech/timestamps/{id}",
 		"GET /v1/account/clip/{clip_id}/audio", "GET /openapi.json", "GET /docs", "GET /docs/assets/{name}",
 	}
@@ -301,7 +301,7 @@ func (d description) tellsCredentials(t *testing.T) {
 	}
 }
 
-// Whatever bounds are described, the server refuses what is beyond them, and nothing within.
+// Whatever limits are described, the server refuses values beyond them, and none within.
 func (s *server) boundsWhatIsDescribed(t *testing.T) {
 	checked := 0
 	for path, item := range s.description().Paths {
@@ -366,7 +366,7 @@ func beyond(s schema) (values []string) {
 	return values
 }
 
-// refuses says whether a 422 complains of a parameter, whatever else it complains of.
+// refuses reports whether a 422 complains about a parameter, whatever else it complains about.
 func (s *server) refuses(method, path, name, value string) bool {
 	s.t.Helper()
 	address := s.address + strings.NewReplacer("{", "", "}", "").Replace(path) + "?" + url.Values{name: {value}}.Encode()

@@ -13,7 +13,7 @@ import (
 	"github.com/recital-tts/recital/internal/web/openapi/openapitest"
 )
 
-// speech is what the clients of a load ask for, again and again.
+// speech is the request that the clients of a load repeat.
 type speech struct {
 	route      string
 	format     string
@@ -24,20 +24,20 @@ func (s speech) order() order {
 	return order{"text": prose(int(s.characters)), "voice": "leah", "format": s.format}
 }
 
-// attempt is one request of a load and what came of it.
+// attempt is one request of a load and its outcome.
 type attempt struct {
 	speech     speech
 	account    string
-	generation string // names its reservation in the log; empty when no head of an answer came
-	status     int    // 0 when no head of an answer came
+	generation string // identifies its reservation in the log; empty without response headers
+	status     int    // 0 without response headers
 	body       []byte
-	err        error // where the answer was cut
+	err        error // where the response was interrupted
 }
 
-// clean tells whether the client has to believe that it got everything.
+// clean reports whether the client must assume that the response is complete.
 func (a attempt) clean() bool { return a.status == http.StatusOK && a.err == nil }
 
-// try makes one request and takes the whole answer.
+// try makes one request and reads the complete response.
 func (c customer) try(client *http.Client, s speech) attempt {
 	a := attempt{speech: s, account: c.id}
 	response, err := client.Do(c.request(http.MethodPost, s.route, s.order().encode()))
@@ -51,7 +51,7 @@ func (c customer) try(client *http.Client, s speech) attempt {
 	return a
 }
 
-// load is clients at work: each makes one request after the other.
+// load is a set of active clients: each makes one request after the other.
 type load struct {
 	stopped chan struct{}
 	stopNow sync.Once
@@ -61,7 +61,7 @@ type load struct {
 	attempts []attempt
 }
 
-// everyKind is what the clients of each account ask for.
+// everyKind returns the requests of the clients of each account.
 func everyKind() []speech {
 	return []speech{
 		{bytesRoute, "mp3", 1500},
@@ -70,7 +70,7 @@ func everyKind() []speech {
 	}
 }
 
-// startLoad gives each customer one client of every kind.
+// startLoad starts one client of every kind for each customer.
 func startLoad(t *testing.T, customers ...customer) *load {
 	t.Helper()
 	l := &load{stopped: make(chan struct{})}
@@ -93,7 +93,7 @@ func (l *load) run(c customer, s speech) {
 		l.mu.Unlock()
 		rest := time.Duration(0)
 		if !a.clean() {
-			rest = pause // a server that is down is not asked all the time
+			rest = pause // a server that is down is not polled continuously
 		}
 		select {
 		case <-l.stopped:
@@ -103,7 +103,7 @@ func (l *load) run(c customer, s speech) {
 	}
 }
 
-// clean counts the requests that ended cleanly so far.
+// clean returns the number of requests that have succeeded so far.
 func (l *load) clean() (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -115,14 +115,15 @@ func (l *load) clean() (n int) {
 	return n
 }
 
-// stop returns all that happened, when every client has its last answer.
+// stop returns all attempts, when every client has its last response.
 func (l *load) stop() []attempt {
 	l.stopNow.Do(func() { close(l.stopped) })
 	l.running.Wait()
 	return l.attempts
 }
 
-// complete is the audio of each kind, made in peace. The engine and the codecs make the same of the same text.
+// complete is the audio of each kind, synthesised without disturbance. The engine and the codecs produce the same
+// from the same text.
 type complete map[speech][]byte
 
 func listen(t *testing.T, c customer, kinds ...speech) complete {
@@ -136,7 +137,7 @@ func listen(t *testing.T, c customer, kinds ...speech) complete {
 	return all
 }
 
-// sound is the audio of a clean attempt.
+// sound returns the audio of a clean attempt.
 func (a attempt) sound(t *testing.T) []byte {
 	t.Helper()
 	if a.speech.route == bytesRoute {
@@ -147,7 +148,7 @@ func (a attempt) sound(t *testing.T) []byte {
 	return r.sound(t)
 }
 
-// requireWhole checks that nobody who was told that all is well got less than all.
+// requireWhole checks that every reply which appears complete is complete.
 func (all complete) requireWhole(t *testing.T, attempts []attempt) {
 	t.Helper()
 	for _, a := range attempts {
@@ -158,8 +159,8 @@ func (all complete) requireWhole(t *testing.T, attempts []attempt) {
 	}
 }
 
-// requireFair checks what was counted against what the clients saw: all of a request that ended cleanly, nothing of
-// one that was refused, at most all of one that was cut, and for each account no more than all of that.
+// requireFair checks the usage against what the clients received: all of a request that succeeded, nothing of one
+// that was refused, at most all of one that was interrupted, and for each account no more than the sum of these.
 func (b books) requireFair(t *testing.T, attempts []attempt) {
 	t.Helper()
 	least, most := map[string]int64{}, map[string]int64{}

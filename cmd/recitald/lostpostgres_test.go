@@ -12,14 +12,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/domain/ledger"
+	"github.com/recital-tts/recital/internal/app"
 	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/eventlog/catalog"
 	"github.com/recital-tts/recital/internal/eventlog/esdb"
 )
 
 func TestLosingPostgresLosesAndRepeatsNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
-	// given reservations that were settled, and some that a killed recitald left and the next one has expired
+	// given reservations that were settled, and some that a killed recitald left and its successor has expired
 	data := dataFolder(t)
 	first := start(t, data, "--longest-stream=5s")
 	paid, free := first.openAccount("indie"), first.openAccount("free")
@@ -35,7 +38,8 @@ func TestLosingPostgresLosesAndRepeatsNothing(t *testing.T) {
 	attempts = append(attempts, more...)
 	second.losePostgres()
 
-	// when recitald starts on an empty database, then it builds the read models again, and ends what is left when it is due
+	// when recitald starts on an empty database, then it rebuilds the read models, and expires the remaining
+	// reservations when they are due
 	third := start(t, data)
 	third.requireReadModelsFollowLog()
 	books := third.requireSettledBooks()
@@ -44,7 +48,7 @@ func TestLosingPostgresLosesAndRepeatsNothing(t *testing.T) {
 		require.Zero(t, books.settled[stream.generation])
 	}
 
-	// and every reservation has ended once, those of before as they had ended then
+	// and every reservation has ended once, the earlier ones with their earlier outcome
 	outcomes := third.outcomes()
 	for reservation, events := range outcomes {
 		require.Len(t, events, 1, "reservation %s", reservation)
@@ -53,7 +57,7 @@ func TestLosingPostgresLosesAndRepeatsNothing(t *testing.T) {
 		require.Equal(t, events, outcomes[reservation])
 	}
 
-	// and what the clients saw is what is counted
+	// and the usage matches what the clients received
 	books.requireFair(t, attempts)
 	paid, free = paid.at(third), free.at(third)
 	books.requireAccountShows(t, paid, free)
@@ -61,7 +65,7 @@ func TestLosingPostgresLosesAndRepeatsNothing(t *testing.T) {
 	requireCounts(t, free)
 }
 
-// killInTheMiddle kills recitald under load, and with a stream of each customer that is then open.
+// killInTheMiddle kills recitald under load, while each customer has an open stream.
 func (s *server) killInTheMiddle(customers ...customer) (attempts []attempt, open []*held) {
 	s.t.Helper()
 	load := startLoad(s.t, customers[0])
@@ -77,7 +81,7 @@ func (s *server) killInTheMiddle(customers ...customer) (attempts []attempt, ope
 	return attempts, open
 }
 
-// losePostgres ends the private Postgres of a recitald that was killed, and removes all that it has.
+// losePostgres stops the private Postgres of a killed recitald, and removes all of its data.
 func (s *server) losePostgres() {
 	s.t.Helper()
 	postmaster := s.postmaster()
@@ -86,10 +90,10 @@ func (s *server) losePostgres() {
 	require.NoError(s.t, os.RemoveAll(filepath.Join(s.data, "postgres")))
 }
 
-// outcomes are the ids of the events that ended reservations, by reservation.
+// outcomes returns the ids of the events that ended reservations, by reservation.
 func (s *server) outcomes() map[string][]uuid.UUID {
 	s.t.Helper()
-	registry, err := catalog.Registry()
+	registry, err := app.Registry()
 	require.NoError(s.t, err)
 	log, err := esdb.Open(esdb.Config{Socket: filepath.Join(s.data, "eventnode", "node.sock"), Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
 	require.NoError(s.t, err)

@@ -1,5 +1,5 @@
-// Recitald is the server: it serves the interface, runs the projections, and in dev mode brings its own event node,
-// Postgres and speech workers along.
+// Recitald is the server: it serves the API, runs the projections, and in dev mode starts its own event node,
+// Postgres and speech workers.
 package main
 
 import (
@@ -31,8 +31,8 @@ func main() {
 	os.Exit(run(os.Args[1:]))
 }
 
-// heapGrowth is how much the heap may grow between collections, in per cent. What lives is a few dozen MB, and with Go's
-// default of 100 a rebuild spends an eighth of its time collecting.
+// heapGrowth is how much the heap may grow between collections, in per cent. The live heap is a few dozen MB, and
+// with Go's default of 100 a rebuild spends an eighth of its time on collections.
 const heapGrowth = 400
 
 func collectLess() {

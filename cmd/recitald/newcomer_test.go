@@ -14,15 +14,15 @@ import (
 
 func TestANewcomerHearsSpeechStopsAndFindsAllDataAgain(t *testing.T) {
 	t.Parallel()
-	data := dataFolder(t)
+	data := newFolder(t)
 
-	// given a first start, which tells what is needed
+	// given a first start, which prints what is needed
 	first := start(t, data)
 	require.Equal(t, data, first.told(folderLine))
 	require.Equal(t, first.secret("dev-api-key"), first.key)
 	requireAnswers(t, first)
 
-	// when the printed line is run, then it makes an mp3 that plays
+	// when the printed command is run, then it creates an mp3 that plays
 	hello := first.runCurlLine()
 	decoded, err := libavtest.Decode(audio.MP3, []byte(hello))
 	require.NoError(t, err)
@@ -44,7 +44,7 @@ func TestANewcomerHearsSpeechStopsAndFindsAllDataAgain(t *testing.T) {
 	}
 	require.NoFileExists(t, filepath.Join(data, "postgres", "data", "postmaster.pid"))
 
-	// when it is started again, then key, account and usage are there
+	// when it restarts, then key, account and usage are there
 	second := start(t, data)
 	require.Equal(t, first.key, second.key)
 	require.Equal(t, used, second.operator().usage(t))
@@ -60,7 +60,7 @@ func requireAnswers(t *testing.T, s *server) {
 	}
 }
 
-// runCurlLine does what the welcome says, in an empty folder, and returns hello.mp3.
+// runCurlLine runs the command of the welcome message in an empty folder, and returns hello.mp3.
 func (s *server) runCurlLine() string {
 	s.t.Helper()
 	line := s.told(curlLine)

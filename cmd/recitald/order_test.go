@@ -16,7 +16,7 @@ func TestAudioLeavesBeforeTheSynthesisOfALongTextEnds(t *testing.T) {
 	c := s.openAccount("free")
 	whole := listen(t, s.operator(), long())
 
-	// when a client has taken the first bytes of a long text, and holds the server back
+	// when a client has read the first bytes of a long text, and blocks the server
 	stream := hold(t, c, long())
 
 	// then the characters are reserved but not settled, and the encoder still waits for the rest
@@ -25,7 +25,7 @@ func TestAudioLeavesBeforeTheSynthesisOfALongTextEnds(t *testing.T) {
 	require.Zero(t, c.usage(t))
 	require.Equal(t, "1", s.metric("recital_codec_streams"))
 
-	// when no codec lives to encode the rest, then there is no rest: what the client had was not cut from a whole
+	// when no codec is left to encode the rest, then the reply is incomplete, and is recognised as such
 	cut := hold(t, s.openAccount("free"), long())
 	for _, codec := range s.workers("codec") {
 		codec.kill(t)
@@ -47,7 +47,7 @@ func TestASlowClientGetsEverythingAndPaysForAll(t *testing.T) {
 	stream := hold(t, c, long())
 	listen(t, s.operator(), everyKind()...)
 
-	// when it reads on, then it gets all, and its account shows all at once
+	// when it continues reading, then it gets everything, and its account shows everything at once
 	a := stream.rest()
 	require.NoError(t, a.err)
 	whole.requireWhole(t, []attempt{a})
@@ -59,25 +59,25 @@ func TestAClientThatHangsUpPaysForWhatWasHandedOver(t *testing.T) {
 	s := start(t, dataFolder(t))
 	c := s.openAccount("free")
 
-	// when a client hangs up in the middle of a long text
+	// when a client disconnects in the middle of a long text
 	hold(t, c, long()).hangUp()
 
-	// then it pays for whole segments that were handed over, not for the rest, and nothing stays reserved
+	// then it pays for whole segments that were delivered, not for the rest, and nothing remains reserved
 	books := s.requireSettledBooks()
 	require.Contains(t, segmentEnds(prose(int(long().characters))), books.charactersOf(c.id))
 	books.requireAccountShows(t, c)
 }
 
-// segmentEnds are the numbers of characters after which the synthesis of a text can have been interrupted.
+// segmentEnds returns the numbers of characters after which the synthesis of a text can have been interrupted.
 func segmentEnds(text string) []int64 {
 	ends := []int64{0}
 	for _, segment := range voice.Split(text) {
 		ends = append(ends, ends[len(ends)-1]+int64(segment.Characters))
 	}
-	return ends[:len(ends)-1] // the last end is no interruption
+	return ends[:len(ends)-1] // the last end is not an interruption
 }
 
-// reservationsOf are the open ones in the read model, as rows.
+// reservationsOf returns the open reservations in the read model, as rows.
 func (s *server) reservationsOf(c customer) (open []string) {
 	s.t.Helper()
 	rows, err := s.readModels()
@@ -90,7 +90,7 @@ func (s *server) reservationsOf(c customer) (open []string) {
 	return open
 }
 
-// metrics are all figures, as Prometheus gets them.
+// metrics returns all figures, as scraped by Prometheus.
 func (s *server) metrics() string {
 	s.t.Helper()
 	request, err := http.NewRequest(http.MethodGet, s.admin+"/metrics", http.NoBody)
@@ -101,7 +101,7 @@ func (s *server) metrics() string {
 	return answer.text()
 }
 
-// metric is the value of a figure without labels.
+// metric returns the value of a figure without labels.
 func (s *server) metric(name string) string {
 	s.t.Helper()
 	for line := range strings.Lines(s.metrics()) {

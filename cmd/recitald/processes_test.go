@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// process is one of those that recitald runs. Its start time tells it from a later one with the same id.
+// process is a process that recitald runs. Its start time distinguishes it from a later one with the same id.
 type process struct {
 	pid, parent int
 	started     string // in clock ticks since the boot of the machine
@@ -26,7 +26,7 @@ func readProcess(pid int) (process, bool) {
 	if err != nil {
 		return process{}, false
 	}
-	// proc(5): the name in parentheses may hold anything, the fields after it are numbered from 3.
+	//proc(5): the name in parentheses may contain anything, the fields after it are numbered from 3.
 	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
 	if len(fields) < 20 || fields[0] == "Z" {
 		return process{}, false
@@ -49,7 +49,7 @@ func (p process) kill(t *testing.T) {
 	}
 }
 
-// children lists the processes that recitald started: Postgres and the speech workers.
+// children returns the processes that recitald started: Postgres and the speech workers.
 func (s *server) children() []process {
 	s.t.Helper()
 	folders, err := filepath.Glob("/proc/[0-9]*")
@@ -64,7 +64,7 @@ func (s *server) children() []process {
 	return children
 }
 
-// workers lists the speech workers of a mode: "engine" or "codec".
+// workers returns the speech workers of a mode: "engine" or "codec".
 func (s *server) workers(mode string) []process {
 	s.t.Helper()
 	return slices.DeleteFunc(s.children(), func(p process) bool {
@@ -72,7 +72,7 @@ func (s *server) workers(mode string) []process {
 	})
 }
 
-// postmaster is the main process of the private Postgres.
+// postmaster returns the main process of the private Postgres.
 func (s *server) postmaster() process {
 	s.t.Helper()
 	first, _, _ := strings.Cut(read(s.t, filepath.Join(s.data, "postgres", "data", "postmaster.pid")), "\n")

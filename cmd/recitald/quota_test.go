@@ -11,7 +11,8 @@ func TestAFreeAccountIsRefusedWhatItsQuotaDoesNotHold(t *testing.T) {
 	s := start(t, dataFolder(t))
 	c := s.openAccount("free") // 15,000 characters
 
-	// given 20,000 characters in requests of 4,000 over both routes: the account shows each at once, until one is refused
+	// given 20,000 characters in requests of 4,000 over both routes: the account shows each at once, until one is
+	// refused
 	routes := []string{bytesRoute, detailedRoute, bytesRoute, detailedRoute, bytesRoute}
 	text := order{"text": prose(4000), "voice": "leah", "speed": 2}
 	for i, route := range routes[:3] {
@@ -23,7 +24,7 @@ func TestAFreeAccountIsRefusedWhatItsQuotaDoesNotHold(t *testing.T) {
 		requirePaymentRequired(t, c, route, text)
 	}
 
-	// then nothing of what was refused is billed, and what fits is still served
+	// then nothing that was refused is billed, and what fits is still served
 	require.EqualValues(t, 12_000, c.usage(t))
 	text["text"] = prose(3000)
 	require.Equal(t, 200, c.post(t, detailedRoute, text).status)

@@ -17,13 +17,13 @@ import (
 	"github.com/recital-tts/recital/internal/eventlog/esdb"
 )
 
-// revokeKey is what clients do to end a key: here with the key itself.
+// revokeKey revokes a key as clients do: here with the key itself.
 func (c customer) revokeKey(t *testing.T) reply {
 	t.Helper()
 	return do(t, c.request(http.MethodDelete, "/v1/account/api_key/"+account.MaskAPIKey(c.key), nil))
 }
 
-// asks is the status of a request with the key.
+// asks returns the status of a request with the key.
 func (c customer) asks(t *testing.T) int {
 	t.Helper()
 	return do(t, c.request(http.MethodGet, "/v1/account", nil)).status
@@ -34,7 +34,7 @@ func TestAKeyThatIsRevokedOnOneInstanceIsWorthNothingOnTheOther(t *testing.T) {
 	on := outsideServices(t)
 	here, there := on.launchTwo(t)
 	for range 5 {
-		// given a key that the other instance knows well
+		// given a key that the other instance has cached
 		c := here.openAccount("indie")
 		there.eventually(func() bool { return c.at(there).asks(t) == 200 })
 		for range 3 {
@@ -47,7 +47,7 @@ func TestAKeyThatIsRevokedOnOneInstanceIsWorthNothingOnTheOther(t *testing.T) {
 		require.JSONEq(t, `{"success":true}`, revoked.text())
 		require.Empty(t, revoked.header.Get("X-Recital-Stale"))
 
-		// then both refuse it, and go on doing so
+		// then both refuse it, permanently
 		require.Eventually(t, func() bool { return c.at(there).asks(t) == 401 }, patience, time.Millisecond)
 		for range 3 {
 			require.Equal(t, 401, c.asks(t))
@@ -76,7 +76,7 @@ func TestWhatAKeyHasOpenedOnOneInstanceEndsWhenItIsRevokedOnTheOther(t *testing.
 	// when the key is revoked on the other instance
 	require.Equal(t, 200, c.revokeKey(t).status)
 
-	// then the sockets say so and are closed, as their dialects have it
+	// then the sockets report it and are closed, as their dialects define
 	told, code := typed.lastWords()
 	require.Equal(t, websocket.ClosePolicyViolation, code)
 	require.Contains(t, told, `"type":"authentication_error"`)
@@ -85,7 +85,7 @@ func TestWhatAKeyHasOpenedOnOneInstanceEndsWhenItIsRevokedOnTheOther(t *testing.
 	require.Equal(t, websocket.CloseProtocolError, code)
 	require.JSONEq(t, `{"error":"The API key was revoked"}`, told)
 
-	// and the client of the stream sees that it was cut, and what it took is counted
+	// and the client of the stream notices that it was interrupted, and what it received is counted
 	require.Error(t, stream.rest().err)
 	var all books
 	there.eventually(func() bool {
@@ -98,7 +98,7 @@ func TestWhatAKeyHasOpenedOnOneInstanceEndsWhenItIsRevokedOnTheOther(t *testing.
 	require.Less(t, counted, long().characters)
 	require.Equal(t, counted+int64(len(greeting)), all.charactersOf(c.id))
 
-	// and others go on
+	// and others continue
 	other.say("Others go on.", 2)
 	other.send(order{"type": "finish"})
 	require.Equal(t, websocket.CloseNormalClosure, other.end())
@@ -115,16 +115,16 @@ func TestARevokedKeyStaysRevokedWhenRecitaldStartsAgain(t *testing.T) {
 	require.Equal(t, 401, first.revokeKey(t).status)
 	s.interrupt()
 
-	// when it starts again with the key's file
+	// when it restarts with the key's file
 	s = start(t, data)
 
-	// then it serves, says what to do, and the key stays dead
+	// then it serves, prints what to do, and the key remains revoked
 	require.Contains(t, s.said(), "API key      was revoked; delete "+filepath.Join(data, "dev-api-key"))
 	require.Equal(t, 401, first.at(s).asks(t))
 	require.Equal(t, 200, s.openAccount("free").asks(t))
 	s.interrupt()
 
-	// when the file is deleted, then there is another key of the same account
+	// when the file is deleted, then there is a new key for the same account
 	require.NoError(t, os.Remove(filepath.Join(data, "dev-api-key")))
 	s = start(t, data)
 	require.NotEqual(t, first.key, s.key)
@@ -143,11 +143,11 @@ func (c customer) talkPlainly(t *testing.T) *talk {
 	t.Cleanup(func() { ws.Close() })
 	k := &talk{t: t, ws: ws}
 	k.send(order{"X-API-Key": c.key, "voice": "leah", "protocol_version": 2}, order{"text": greeting}, order{"command": "flush", "nonce": 1})
-	k.until("") // its answer to the flush has no type
+	k.until("") // its response to the flush has no type
 	return k
 }
 
-// lastWords are the last text frame before the close frame, and the code of that.
+// lastWords returns the last text frame before the close frame, and the code of that.
 func (k *talk) lastWords() (told string, code int) {
 	k.t.Helper()
 	require.NoError(k.t, k.ws.SetReadDeadline(time.Now().Add(patience)))

@@ -10,13 +10,13 @@ import (
 
 func TestLogsAndMetricsHoldNeitherTextsNorKeys(t *testing.T) {
 	t.Parallel()
-	// given a recitald that logs all it can
+	// given a recitald with all logging enabled
 	s := start(t, dataFolder(t), "--log-level=debug")
 	c := s.openAccount("free")
 	const marker = "Zyzzogeton"
 	text := marker + " and " + strings.ToLower(marker) + " are in the text."
 
-	// when a text is spoken, refused, not understood, not paid, cut off and lost in every way
+	// when a text is spoken, refused, not understood, not paid, interrupted and lost in every way
 	for _, route := range []string{bytesRoute, detailedRoute} {
 		require.Equal(t, 200, c.post(t, route, order{"text": text, "voice": "leah", "return_timestamps": true}).status)
 		require.Equal(t, 404, c.post(t, route, order{"text": text, "voice": marker}).status)
@@ -33,7 +33,7 @@ func TestLogsAndMetricsHoldNeitherTextsNorKeys(t *testing.T) {
 	metrics := s.metrics()
 	s.interrupt()
 
-	// then neither the log nor the metrics tell of the text or of a key
+	// then neither the log nor the metrics contain the text or a key
 	log := read(t, s.log)
 	require.Contains(t, log, c.id, "the log names accounts")
 	require.Contains(t, metrics, bytesRoute)

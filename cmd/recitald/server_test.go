@@ -17,11 +17,11 @@ import (
 )
 
 const (
-	patience = time.Minute // ends only waits that would never end
+	patience = time.Minute // only ends waits that would never end
 	pause    = 10 * time.Millisecond
 )
 
-// server is a running recitald, as a person has it in a terminal: it has its own process group.
+// server is a running recitald, as in a terminal: it has its own process group.
 type server struct {
 	t       *testing.T
 	data    string
@@ -36,17 +36,23 @@ type server struct {
 	key     string // of the operator account
 }
 
-// dataFolder is one that the user of Postgres can enter. When the test has ended, however it ended, it is gone, and so
-// is the Postgres in it.
+// dataFolder returns a folder that the user of Postgres can enter, with an empty cluster in it. When the test has
+// ended, in whatever way, the folder is removed, and its Postgres stopped.
 func dataFolder(t *testing.T) string {
+	t.Helper()
+	return pgtest.DataDir(t)
+}
+
+// newFolder is dataFolder without a cluster.
+func newFolder(t *testing.T) string {
 	t.Helper()
 	return filepath.Dir(pgtest.ClusterDir(t)) // recitald keeps its cluster in <data>/postgres
 }
 
-// start starts recitald and returns when it has said that it runs.
+// start starts recitald and returns when it has printed that it is running.
 func start(t *testing.T, data string, flags ...string) *server {
 	t.Helper()
-	said, err := os.MkdirTemp(data, "said-") // it goes with the folder
+	said, err := os.MkdirTemp(data, "said-") // it is removed with the folder
 	require.NoError(t, err)
 	s := &server{t: t, data: data, ended: make(chan struct{}), output: filepath.Join(said, "stdout"), log: filepath.Join(said, "stderr")}
 	s.launch(append([]string{"--http-addr=127.0.0.1:0", "--admin-addr=127.0.0.1:0", "--data-dir=" + data}, flags...))
@@ -98,7 +104,7 @@ func (s *server) readWelcome() {
 	s.key = s.told(keyLine)
 }
 
-// said is what recitald has printed so far.
+// said returns what recitald has printed so far.
 func (s *server) said() string {
 	s.t.Helper()
 	return read(s.t, s.output)
@@ -120,16 +126,16 @@ func (s *server) hasEnded() bool {
 	}
 }
 
-// interrupt does what Ctrl-C in a terminal does, and returns when recitald has ended.
+// interrupt does what Ctrl-C in a terminal does, and returns when recitald has exited.
 func (s *server) interrupt() {
 	s.t.Helper()
 	require.NoError(s.t, syscall.Kill(-s.command.Process.Pid, syscall.SIGINT))
 	s.awaitEnd()
 }
 
-// kill is kill -9 for recitald alone. A recitald that has ended is left in peace.
+// kill is kill -9 for recitald alone. It has no effect on a recitald that has exited.
 func (s *server) kill() {
-	_ = s.command.Process.Kill() // an error says that it has ended
+	_ = s.command.Process.Kill() // an error means that it has exited
 	<-s.ended
 }
 
@@ -142,7 +148,7 @@ func (s *server) awaitEnd() {
 	}
 }
 
-// secret reads a file of the data folder that holds a token or key.
+// secret reads a file of the data folder that contains a token or key.
 func (s *server) secret(name string) string {
 	s.t.Helper()
 	return strings.TrimSpace(read(s.t, filepath.Join(s.data, name)))

@@ -11,42 +11,42 @@ import (
 	"github.com/recital-tts/recital/internal/speech/enginetest"
 )
 
-// errand is one thing that a client of the soak does.
+// errand is one action of a client of the soak test.
 type errand struct {
 	customer  customer
-	way       string // how it asks: a body of some kind, an address, or a socket in one of the dialects
-	order     order  // what it asks for, the text apart
+	way       string // the kind of request: a body of some kind, a URL, or a socket in one of the dialects
+	order     order  // the request, without the text
 	text      string
 	manner    manner
-	patience  time.Duration // after which it hangs up, for those who do not wait for an answer
-	bytes     int           // after which it hangs up in the middle
+	patience  time.Duration // after which it disconnects, if it does not wait for a response
+	bytes     int           // after which it disconnects in the middle
 	pieces    []string      // of the text, on a socket
-	takesBack bool          // the socket's text, now and then
-	deletes   bool          // the clip that it saved
+	takesBack bool          // drops the socket's text at times
+	deletes   bool          // deletes the clip that it saved
 }
 
-// manner is how a client behaves.
+// manner is the behaviour of a client.
 type manner string
 
 const (
 	polite     manner = "polite"
-	impatient  manner = "impatient"   // hangs up before there is an answer
-	leaves     manner = "leaves"      // hangs up in the middle
+	impatient  manner = "impatient"   // disconnects before there is a response
+	leaves     manner = "leaves"      // disconnects in the middle
 	slow       manner = "slow"        // reads little at a time, with pauses
-	closesHalf manner = "closes half" // closes its sending side, which counts as having gone
-	resets     manner = "resets"      // hangs up in the middle with a reset
-	wrong      manner = "wrong"       // asks for what there is not
+	closesHalf manner = "closes half" // closes its sending side, which counts as a disconnect
+	resets     manner = "resets"      // disconnects in the middle with a reset
+	wrong      manner = "wrong"       // sends an invalid request
 )
 
-// outcome is what came of an errand.
+// outcome is the outcome of an errand.
 type outcome struct {
 	errand
 	result      string
-	status      int    // 0 without an answer, and for sockets
-	generation  string // names the reservation in the log; empty when the client was not told
+	status      int    // 0 without a response, and for sockets
+	generation  string // identifies the reservation in the log; empty if unknown to the client
 	least, most int64  // characters that may have been counted
 
-	leastClips, mostClips int // that may have been kept
+	leastClips, mostClips int // that may have been saved
 }
 
 // The results.
@@ -73,7 +73,7 @@ func (e errand) carryOut() outcome {
 
 func pick[T any](random *rand.Rand, values ...T) T { return values[random.IntN(len(values))] }
 
-// chance is true once in so many times.
+// chance returns true once in so many times.
 func chance(random *rand.Rand, times int) bool { return random.IntN(times) == 0 }
 
 func (s *soak) drawErrand() errand {
@@ -131,7 +131,7 @@ func drawOrder(random *rand.Rand, language string) order {
 	return o
 }
 
-// drawText draws a text and its language. Most are short, some nasty.
+// drawText draws a text and its language. Most are short, some hostile.
 func drawText(random *rand.Rand) (language, text string) {
 	switch random.IntN(12) {
 	case 0, 1, 2:
@@ -165,7 +165,7 @@ func firstRunes(text string, n int) string {
 	return string(runes[:min(n, len(runes))])
 }
 
-// cutAnywhere cuts a text into pieces, inside words too.
+// cutAnywhere cuts a text into pieces, also inside words.
 func cutAnywhere(random *rand.Rand, text string) (pieces []string) {
 	runes := []rune(text)
 	longest := 1 + random.IntN(200)
@@ -176,7 +176,7 @@ func cutAnywhere(random *rand.Rand, text string) (pieces []string) {
 	return pieces
 }
 
-// spoil makes the request one that has to be refused.
+// spoil turns the request into one that must be refused.
 func (e *errand) spoil(random *rand.Rand) {
 	switch random.IntN(5) {
 	case 0:

@@ -15,10 +15,10 @@ import (
 	"time"
 )
 
-// longestErrand is after what time a request hangs for good.
+// longestErrand is the time after which a request counts as hanging.
 const longestErrand = 2 * time.Minute
 
-// ask carries out an errand over HTTP, on a connection of its own.
+// ask executes an errand over HTTP, on a connection of its own.
 func (e errand) ask() outcome {
 	o := outcome{errand: e, result: hungUp}
 	conn, err := e.connect()
@@ -57,7 +57,7 @@ func (e errand) ask() outcome {
 	return e.read(conn, response, o)
 }
 
-// read takes the body as the client's manner is.
+// read reads the body according to the client's manner.
 func (e errand) read(conn *net.TCPConn, response *http.Response, o outcome) outcome {
 	var err error
 	switch e.manner {
@@ -91,7 +91,7 @@ func (e errand) read(conn *net.TCPConn, response *http.Response, o outcome) outc
 	return o
 }
 
-// ended is the outcome of a request that did not end well, though its client may have wanted it.
+// ended returns the outcome of a request that did not succeed, possibly on purpose.
 func (o outcome) ended(err error) outcome {
 	o.result, o.most = cut, o.characters()
 	switch {
@@ -103,7 +103,7 @@ func (o outcome) ended(err error) outcome {
 	return o.possiblySaved()
 }
 
-// possiblySaved notes that the last byte may have been handed over although the client does not know.
+// possiblySaved records that the last byte may have been delivered although the client does not know.
 func (o outcome) possiblySaved() outcome {
 	if o.order["debug"] == true && o.way != "beta" {
 		o.mostClips = 1
@@ -127,7 +127,7 @@ func (e errand) deleteClip(id string, o outcome) outcome {
 	return o
 }
 
-// connect gives a connection that fails when the errand takes for ever.
+// connect returns a connection that fails if the errand hangs.
 func (e errand) connect() (*net.TCPConn, error) {
 	address := strings.TrimPrefix(e.customer.server.address, "http://")
 	dialer := &net.Dialer{}
@@ -144,7 +144,7 @@ func (e errand) connect() (*net.TCPConn, error) {
 	return conn.(*net.TCPConn), nil
 }
 
-// readSlowly takes a while, but not longer the more there is.
+// readSlowly takes a while, independently of the amount.
 func readSlowly(from io.Reader) error {
 	for pauses := 0; ; pauses++ {
 		if pauses < 10 {
@@ -158,7 +158,7 @@ func readSlowly(from io.Reader) error {
 	}
 }
 
-// request is what the errand asks for, in its way.
+// request returns the errand's request.
 func (e errand) request() *http.Request {
 	fields := order{"text": e.text}
 	for name, value := range e.order {
@@ -181,7 +181,7 @@ func (e errand) request() *http.Request {
 	return request
 }
 
-// as is the body for a way to ask.
+// as returns the body for a kind of request.
 func (o order) as(way string) (body *bytes.Reader, contentType string) {
 	switch way {
 	case "urlencoded", "beta":
@@ -194,7 +194,7 @@ func (o order) as(way string) (body *bytes.Reader, contentType string) {
 		var form bytes.Buffer
 		parts := multipart.NewWriter(&form)
 		for name, value := range o {
-			_ = parts.WriteField(name, fmt.Sprint(value)) // a buffer takes everything
+			_ = parts.WriteField(name, fmt.Sprint(value)) // writing to a buffer never fails
 		}
 		_ = parts.Close()
 		return bytes.NewReader(form.Bytes()), parts.FormDataContentType()

@@ -13,7 +13,7 @@ import (
 	"github.com/fasthttp/websocket"
 )
 
-// converse carries out an errand over a socket, in one of the three dialects.
+// converse executes an errand over a socket, in one of the three dialects.
 func (e errand) converse() outcome {
 	o := outcome{errand: e, most: e.characters()}
 	var conn *net.TCPConn
@@ -34,7 +34,7 @@ func (e errand) converse() outcome {
 		defer close(said)
 		for _, line := range script {
 			if ws.WriteJSON(line.message) != nil {
-				return // the reader learns why
+				return // the reader learns the reason
 			}
 		}
 		if e.manner == closesHalf {
@@ -47,7 +47,7 @@ func (e errand) converse() outcome {
 	return o
 }
 
-// listen hears the session to its end, or to where the client hangs up.
+// listen reads the session to its end, or to where the client disconnects.
 func (e errand) listen(ws *websocket.Conn, conn *net.TCPConn, script []line, o outcome) outcome {
 	if e.manner == impatient {
 		<-time.After(e.patience)
@@ -81,7 +81,7 @@ func (e errand) listen(ws *websocket.Conn, conn *net.TCPConn, script []line, o o
 	}
 }
 
-// closed is the outcome of a session that has ended. What a clean end leaves out is only what the client took back.
+// closed returns the outcome of a session that has ended. A clean end omits only what the client dropped.
 func (o outcome) closed(err error, told bool) outcome {
 	var end *websocket.CloseError
 	switch {
@@ -105,14 +105,14 @@ func (o outcome) closed(err error, told bool) outcome {
 	return o
 }
 
-// line is a message of a client, and how many characters it has said by then.
+// line is a message of a client, and the number of characters that it has sent by then.
 type line struct {
 	message order
-	nonce   int64 // 0 without an acknowledgement to come
+	nonce   int64 // 0 if no acknowledgement follows
 	said    int64
 }
 
-// script is all that a client says, from its first message to the end.
+// script returns all messages of a client, from its first to the last.
 func (e errand) script() (script []line) {
 	opening := order{"X-API-Key": e.customer.key}
 	for name, value := range e.order {
@@ -135,7 +135,7 @@ func (e errand) script() (script []line) {
 			nonce++
 			script = append(script, line{e.word("flush", "", nonce), nonce, said})
 		}
-		if i%7 == 6 && e.takesBack && e.way != "socket A" { // a client of A knows no reset
+		if i%7 == 6 && e.takesBack && e.way != "socket A" { // clients of A have no reset
 			nonce++
 			script = append(script, line{message: e.word("reset", "", nonce)})
 		}
@@ -143,7 +143,7 @@ func (e errand) script() (script []line) {
 	return append(script, line{message: e.word("finish", "", 0)})
 }
 
-// word is a message in the client's dialect.
+// word returns a message in the client's dialect.
 func (e errand) word(what, text string, nonce int64) order {
 	switch {
 	case what == "text" && e.way == "socket C":
@@ -163,8 +163,8 @@ func (e errand) word(what, text string, nonce int64) order {
 	}
 }
 
-// acknowledged is how many characters are certain to be counted: those before a flush that the server says it has done. A
-// client that takes text back may have taken back what it had flushed.
+// acknowledged returns the number of characters that are certain to be counted: those before a flush that the server
+// has acknowledged. A client that drops text may have dropped what it had flushed.
 func acknowledged(message []byte, script []line) (characters int64) {
 	var frame struct {
 		Type     string `json:"type"`

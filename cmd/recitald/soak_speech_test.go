@@ -16,10 +16,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// soakClients are at work at the same time.
+// soakClients is the number of concurrent clients.
 const soakClients = 8
 
-// TestSoakSpeech is ten thousand requests of all kinds, whose clients hang up and whose workers are killed at random.
+// TestSoakSpeech makes ten thousand requests of all kinds, with clients that disconnect and workers that are killed
+// at random.
 func TestSoakSpeech(t *testing.T) {
 	if os.Getenv("RECITAL_SOAK") == "" {
 		t.Skip("RECITAL_SOAK is not set")
@@ -28,12 +29,15 @@ func TestSoakSpeech(t *testing.T) {
 }
 
 func TestMixedRequestsLeaveNothingBehind(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	leaveNothingBehind(t, 15, 40)
 }
 
-// leaveNothingBehind makes requests to warm up, and as many again to see whether anything grows, and compares what was
-// counted with what was streamed.
+// leaveNothingBehind makes requests to warm up, and as many again to see whether anything grows, and compares the
+// usage with what was streamed.
 func leaveNothingBehind(t *testing.T, warmUp, requests int) {
 	server := start(t, dataFolder(t), "--engines=2", "--codecs=2")
 	s := newSoak(t, server, "free", "indie", "indie", "pro", "premium", "enterprise")
@@ -55,7 +59,7 @@ func leaveNothingBehind(t *testing.T, warmUp, requests int) {
 	requireCounts(t, s.customers[len(s.customers)-1])
 }
 
-// soak is clients at work, and what came of it.
+// soak is a set of active clients, and their outcomes.
 type soak struct {
 	t         *testing.T
 	server    *server
@@ -78,7 +82,7 @@ func newSoak(t *testing.T, server *server, plans ...string) *soak {
 	return s
 }
 
-// run carries out so many errands, and kills a worker before every twentieth.
+// run executes so many errands, and kills a worker before every twentieth.
 func (s *soak) run(errands int) {
 	s.t.Helper()
 	begun, queue := time.Now(), make(chan errand)
@@ -117,11 +121,11 @@ func (s *soak) killWorker() {
 	if children := childrenOf(victim.pid); len(children) > 0 && s.random.IntN(2) == 0 {
 		victim = children[s.random.IntN(len(children))]
 	}
-	_ = syscall.Kill(victim.pid, syscall.SIGKILL) // an error says that it has ended
+	_ = syscall.Kill(victim.pid, syscall.SIGKILL) // an error means that it has exited
 	s.killed = append(s.killed, victim)
 }
 
-// summary counts the requests by way and by what came of them.
+// summary counts the requests by kind and by outcome.
 func (s *soak) summary() string {
 	counts := map[string]int{}
 	for _, o := range s.outcomes {
@@ -134,7 +138,7 @@ func (s *soak) summary() string {
 	return lines.String()
 }
 
-// awaitQuiet waits until nothing is under way, every reservation is settled, and the read models show it.
+// awaitQuiet waits until nothing is in progress, every reservation is settled, and the read models show it.
 func (s *soak) awaitQuiet() books {
 	s.t.Helper()
 	s.server.eventually(func() bool {
@@ -144,15 +148,15 @@ func (s *soak) awaitQuiet() books {
 	return s.server.requireSettledBooks()
 }
 
-// requireExplained checks that clients saw nothing but what they had coming: faults of the server are as few as the
-// streams that the killed processes can have held.
+// requireExplained checks that clients received only what they should: server errors are at most as many as the
+// streams that the killed processes can have had.
 func (s *soak) requireExplained() {
 	s.t.Helper()
 	faults := 0
 	for _, o := range s.outcomes {
 		require.Contains(s.t, []string{whole, cut, hungUp, refused}, o.result, "%s", o)
 		if o.status >= 400 {
-			// On a slow machine the audio that comes whole may take longer than a request may: 504.
+			// On a slow machine audio that is sent as a whole may take longer than a request may: 504.
 			require.Contains(s.t, []int{401, 402, 404, 422, 429, 503, 504}, o.status, "%s", o)
 		}
 		if o.result == cut || o.status == 503 {
@@ -162,8 +166,8 @@ func (s *soak) requireExplained() {
 	require.LessOrEqual(s.t, faults, soakClients*len(s.killed))
 }
 
-// requireFair checks what was counted against what the clients saw: all of what ended cleanly, nothing of what was
-// refused, whole segments of what was cut or hung up, and for each account no more than the sum of that.
+// requireFair checks the usage against what the clients received: all of what succeeded, nothing of what was refused,
+// whole segments of what was interrupted, and for each account no more than the sum of these.
 func (s *soak) requireFair(b books) {
 	s.t.Helper()
 	least, most := map[string]int64{}, map[string]int64{}
@@ -189,8 +193,8 @@ func (s *soak) requireFair(b books) {
 	}
 }
 
-// requireClips checks that the clips are there that were saved and not deleted, with their audio, and no other audio, not
-// even unfinished. The times of words are blobs, too, which go by themselves.
+// requireClips checks that the clips that were saved and not deleted exist, with their audio, and no other audio, not
+// even unfinished. Word times are blobs, too, which expire by themselves.
 func (s *soak) requireClips() {
 	s.t.Helper()
 	least, most, all := map[string]int{}, map[string]int{}, 0

@@ -16,9 +16,9 @@ type stock struct {
 	workers     []string // their modes
 	goroutines  int
 	descriptors int
-	memory      int // bytes of stacks, and of heap that the last collection left
-	resident    int // bytes, those that the system has not taken back yet included
-	ofWorkers   int // bytes that all workers have resident
+	memory      int // bytes of stacks, and of the heap after the last collection
+	resident    int // bytes, including those that the system has not reclaimed yet
+	ofWorkers   int // resident bytes of all workers
 }
 
 func (s stock) String() string {
@@ -37,21 +37,22 @@ func (s *soak) takeStock() (now stock) {
 	descriptors, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
 	require.NoError(s.t, err)
 	now.goroutines, now.descriptors = int(s.server.figure("go_goroutines")), len(descriptors)
-	// The next collection comes when the heap has grown by so many per cent.
+	// The next collection happens when the heap has grown by so many per cent.
 	left := s.server.figure("go_memstats_next_gc_bytes") / (1 + s.server.figure("go_gc_gogc_percent")/100)
 	now.memory = int(left + s.server.figure("go_memstats_stack_inuse_bytes"))
 	now.resident = residentBytes(pid)
 	return now
 }
 
-// What may stay in use although nobody asks for anything: idle goroutines of the HTTP server and connections to Postgres,
-// which end by themselves after a while.
+// What may remain in use while idle: idle goroutines of the HTTP server and connections to Postgres, which end by
+// themselves after a while.
 const (
 	idleGoroutines  = soakClients + 8
 	idleDescriptors = 20
 )
 
-// growth is what memory may grow by in bytes: the event node's tables and cache fill with the log, up to 96 MiB.
+// growth returns the permitted growth of memory in bytes: the event node's tables and cache fill with the log, up to
+// 96 MiB.
 func growth(requests int) int { return 8<<20 + requests*4<<10 }
 
 // requireSameStock waits until no more is in use than before so many requests.
@@ -67,14 +68,14 @@ func (s *soak) requireSameStock(before stock, requests int) {
 	require.LessOrEqual(s.t, after.memory, before.memory+growth(requests), "bytes of heap and stacks")
 }
 
-// awaitCollections waits for the garbage collector, which runs because asking for figures allocates.
+// awaitCollections waits for the garbage collector, which runs because requesting metrics allocates.
 func (s *soak) awaitCollections(n float64) {
 	s.t.Helper()
 	until := s.server.figure("go_gc_duration_seconds_count") + n
 	s.server.eventually(func() bool { return s.server.figure("go_gc_duration_seconds_count") >= until })
 }
 
-// remains are processes that should be gone: zombies, and children of workers that were killed.
+// remains returns processes that should be gone: zombies, and children of workers that were killed.
 func (s *soak) remains() (left []string) {
 	s.t.Helper()
 	parents := []int{s.server.command.Process.Pid}
@@ -84,8 +85,8 @@ func (s *soak) remains() (left []string) {
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
 	require.NoError(s.t, err)
 	for _, path := range stats {
-		stat, _ := os.ReadFile(path) // empty when the process has ended
-		// proc_pid_stat(5): the name in parentheses may hold anything; then come state, parent and process group.
+		stat, _ := os.ReadFile(path) // empty if the process has exited
+		//proc_pid_stat(5): the name in parentheses may contain anything; then come state, parent and process group.
 		fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
 		if len(fields) < 3 {
 			continue
@@ -102,7 +103,7 @@ func (s *soak) remains() (left []string) {
 	return left
 }
 
-// speechWorkers are the workers of all modes.
+// speechWorkers returns the workers of all modes.
 func (s *server) speechWorkers() []process {
 	s.t.Helper()
 	return slices.DeleteFunc(s.children(), func(p process) bool { return filepath.Base(p.args[0]) != "speechworker" })
@@ -111,7 +112,7 @@ func (s *server) speechWorkers() []process {
 func childrenOf(pid int) (children []process) {
 	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
 	for _, list := range lists {
-		pids, _ := os.ReadFile(list) // empty when the thread has ended
+		pids, _ := os.ReadFile(list) // empty if the thread has ended
 		for field := range strings.FieldsSeq(string(pids)) {
 			child, _ := strconv.Atoi(field)
 			if p, found := readProcess(child); found {
@@ -122,7 +123,7 @@ func childrenOf(pid int) (children []process) {
 	return children
 }
 
-// residentBytes is the RSS of a process (proc_pid_statm(5)), 0 when it has ended.
+// residentBytes returns the RSS of a process (proc_pid_statm(5)), 0 if it has exited.
 func residentBytes(pid int) int {
 	statm, _ := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
 	fields := strings.Fields(string(statm))
@@ -133,7 +134,7 @@ func residentBytes(pid int) int {
 	return pages * os.Getpagesize()
 }
 
-// figure is a figure of the metrics, added up over its labels.
+// figure returns a figure of the metrics, summed over its labels.
 func (s *server) figure(name string) (sum float64) {
 	s.t.Helper()
 	found := false

@@ -23,7 +23,7 @@ type talk struct {
 	ws    *websocket.Conn
 	sound []byte
 	words []word
-	spent float64 // seconds of audio that the timestamps fill
+	spent float64 // seconds of audio that the timestamps cover
 }
 
 func (c customer) talk(t *testing.T, settings order) *talk {
@@ -48,7 +48,7 @@ func (k *talk) send(messages ...order) {
 	}
 }
 
-// say sends a text in so many pieces, inside words too.
+// say sends a text in so many pieces, also cut inside words.
 func (k *talk) say(text string, pieces int) {
 	k.t.Helper()
 	runes := []rune(text)
@@ -57,7 +57,7 @@ func (k *talk) say(text string, pieces int) {
 	}
 }
 
-// take takes the next frame and gives its type, "audio" for a binary one.
+// take reads the next frame and returns its type, "audio" for a binary one.
 func (k *talk) take() (kind string, err error) {
 	if err := k.ws.SetReadDeadline(time.Now().Add(patience)); err != nil {
 		return "", err
@@ -98,7 +98,7 @@ func (k *talk) until(kind string) {
 	}
 }
 
-// end takes everything up to the close frame and gives its code.
+// end reads everything up to the close frame and returns its code.
 func (k *talk) end() int {
 	k.t.Helper()
 	for {
@@ -133,12 +133,12 @@ func TestASocketCostsWhatItStreamed(t *testing.T) {
 	s.workers("engine")[0].kill(t)
 	k.until("flush_complete")
 
-	// then all of it is there all the same, and is settled when the flush is told
+	// then all of it is there nevertheless, and is settled when the flush is acknowledged
 	require.Equal(t, text, k.said())
 	require.InDelta(t, k.spent, float64(len(k.sound))/2/24000, 0.1)
 	require.EqualValues(t, utf8.RuneCountInString(text), s.readLog().charactersOf(c.id))
 
-	// when more is said, some of it is dropped, and the session ends
+	// when more text is sent, some of it is dropped, and the session ends
 	k.say("And this is the end of it.", 5)
 	k.send(order{"type": "flush", "nonce": 2})
 	k.until("flush_complete")
@@ -172,7 +172,7 @@ func TestASocketThatIsHungUpCostsWhatItHadTaken(t *testing.T) {
 	books.requireAccountShows(t, c)
 }
 
-// Whatever the encoder, a flush leaves no sound in it: what has come plays to the end of the last word.
+// Whatever the encoder, a flush leaves no sound in it: the received audio plays to the end of the last word.
 func TestAFlushIsHeardToItsEnd(t *testing.T) {
 	t.Parallel()
 	s := start(t, dataFolder(t))
@@ -188,12 +188,12 @@ func TestAFlushIsHeardToItsEnd(t *testing.T) {
 				require.NoError(t, err)
 				flushed := int(k.spent * float64(came.Rate))
 
-				// when more is said
+				// when more text is sent
 				k.say("and on", 1)
 				k.send(order{"type": "finish"})
 				require.Equal(t, websocket.CloseNormalClosure, k.end())
 
-				// then there was nothing but silence still to come of what was flushed
+				// then the rest of what was flushed was only silence
 				whole, err := libavtest.Decode(format, k.sound)
 				require.NoError(t, err)
 				require.Greater(t, len(whole.Samples), flushed)

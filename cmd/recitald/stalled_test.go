@@ -13,17 +13,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// stop halts a process and its children without ending them (SIGSTOP), and returns when all stand still.
+// stop stops a process and its children without ending them (SIGSTOP), and returns when all are stopped.
 func (p process) stop(t *testing.T) {
 	t.Helper()
 	require.NoError(t, syscall.Kill(p.pid, syscall.SIGSTOP))
 	for _, child := range childrenOf(p.pid) {
-		_ = syscall.Kill(child.pid, syscall.SIGSTOP) // an error says that it has ended
+		_ = syscall.Kill(child.pid, syscall.SIGSTOP) // an error means that it has exited
 	}
 	require.Eventually(t, p.standsStill, patience, pause)
 }
 
-// standsStill tells whether each thread is in state T (proc_pid_stat(5)).
+// standsStill reports whether each thread is in state T (proc_pid_stat(5)).
 func (p process) standsStill() bool {
 	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", p.pid))
 	for _, thread := range threads {
@@ -37,12 +37,12 @@ func (p process) standsStill() bool {
 
 func TestACodecThatStallsCostsItsStreamsAlone(t *testing.T) {
 	t.Parallel()
-	codecCostsItsStreamsAlone(t, process.stop)
+	codecCostsItsStreamsAlone(t, process.stop, "--codec-timeout=2s")
 }
 
 func TestASocketWhoseCodecDiesDoesNotEndWell(t *testing.T) {
 	t.Parallel()
-	// given a session in the middle of more audio than the kernel takes for its client
+	// given a session in the middle of more audio than the kernel buffers for its client
 	s := start(t, dataFolder(t), "--codecs=1")
 	k := s.openAccount("indie").talk(t, order{"format": "pcm_f32le"})
 	k.say(prose(5000), 1)
@@ -52,7 +52,7 @@ func TestASocketWhoseCodecDiesDoesNotEndWell(t *testing.T) {
 	// when the codec dies
 	s.workers("codec")[0].kill(t)
 
-	// then the client is told that it did not get all
+	// then the client is informed that the audio is incomplete
 	require.NotEqual(t, websocket.CloseNormalClosure, k.end())
 	require.Less(t, len([]rune(k.said())), 5000)
 	s.requireSettledBooks()
@@ -60,8 +60,8 @@ func TestASocketWhoseCodecDiesDoesNotEndWell(t *testing.T) {
 
 func TestAnEngineThatStallsCostsItsJobAlone(t *testing.T) {
 	t.Parallel()
-	// given clients at work on two engines
-	s := start(t, dataFolder(t), "--engines=2")
+	// given active clients on two engines
+	s := start(t, dataFolder(t), "--engines=2", "--engine-timeout=2s")
 	customers := []customer{s.openAccount("indie"), s.openAccount("pro")}
 	whole := listen(t, s.operator(), everyKind()...)
 	load := startLoad(t, customers...)
@@ -76,7 +76,7 @@ func TestAnEngineThatStallsCostsItsJobAlone(t *testing.T) {
 	before := load.clean()
 	s.eventually(func() bool { return load.clean() >= before+enough })
 
-	// and the stalled one is replaced, and nobody gets less than all without seeing it
+	// and the stalled one is replaced, and no client gets an incomplete reply without noticing
 	s.eventually(func() bool { return !engines[0].lives() && s.figure("recital_speech_engine_respawns") > 0 })
 	before = load.clean()
 	s.eventually(func() bool { return load.clean() >= before+enough && len(s.workers("engine")) == 2 })
@@ -86,7 +86,7 @@ func TestAnEngineThatStallsCostsItsJobAlone(t *testing.T) {
 // The blizzard models have an engine of their own. Without it everything else is served.
 func TestAnInstanceServesWithoutItsSecondEngine(t *testing.T) {
 	t.Parallel()
-	// given a second engine that cannot be started again
+	// given a second engine that cannot be restarted
 	data := dataFolder(t)
 	broken, wrapper := filepath.Join(data, "broken"), filepath.Join(data, "wrapper")
 	script := fmt.Sprintf("#!/bin/sh\n[ \"$1\" = flite ] && [ -e '%s' ] && exit 1\nexec '%s' \"$@\"\n", broken, filepath.Join(filepath.Dir(recitaldBinary), "speechworker"))
@@ -104,14 +104,14 @@ func TestAnInstanceServesWithoutItsSecondEngine(t *testing.T) {
 	dead := `recital_speech_engines_alive{engine="flite"} 0`
 	s.eventually(func() bool { return strings.Contains(s.metrics(), dead+"\n") })
 
-	// then the instance is ready and speaks, and the metrics tell
+	// then the instance is ready and speaks, and the metrics show it
 	require.Equal(t, 200, fetch(t, http.MethodGet, s.address+"/ready_check").status)
 	requireCounts(t, c)
 
-	// and who asks for it is told so
+	// and requests for it are refused
 	require.Equal(t, 503, c.post(t, detailedRoute, blizzard).status)
 
-	// and when it can be started again, it speaks too
+	// and when it can be restarted, it speaks again
 	require.NoError(t, os.Remove(broken))
 	require.Equal(t, 200, c.post(t, bytesRoute, blizzard).status)
 	require.NotContains(t, s.metrics(), dead)

@@ -24,7 +24,7 @@ func TestBinaryRepliesTellWhereTheirTimesAre(t *testing.T) {
 	query := url.Values{"text": {text}, "voice": {"leah"}, "format": {"wav"}, "return_timestamps": {"true"}}
 	form := url.Values{"text": {text}, "voice": {"leah"}, "extras": {"alignment"}}.Encode()
 
-	// given a reply that has its times itself
+	// given a reply that contains its times
 	detailed := c.post(t, detailedRoute, order{"text": text, "voice": "leah", "format": "wav", "return_timestamps": true})
 	require.Equal(t, 200, detailed.status, detailed.text())
 	require.Empty(t, detailed.header.Get("x-timestamps-url"))
@@ -46,7 +46,7 @@ func TestBinaryRepliesTellWhereTheirTimesAre(t *testing.T) {
 		require.True(t, strings.HasPrefix(address, s.address+"/v1/ai/speech/timestamps/"), "%s: %q", name, address)
 		addresses = append(addresses, address)
 
-		// then their times are there as soon as they have ended, for whoever has the address
+		// then their times are there as soon as they have ended, for anyone who has the URL
 		words := readTimes(t, address)
 		requireTimes(t, text, words)
 		require.Equal(t, whole.Timestamps, words, name)
@@ -59,14 +59,14 @@ func TestBinaryRepliesTellWhereTheirTimesAre(t *testing.T) {
 	require.Empty(t, plain.header.Get("x-timestamps-url"))
 	require.Equal(t, 403, fetch(t, http.MethodGet, addresses[0]+"x").status)
 
-	// and what was said is nowhere in clear
+	// and the text is nowhere in clear
 	require.Len(t, s.blobFiles(), len(replies))
 	for _, file := range s.blobFiles() {
 		require.NotContains(t, read(t, file), "Zyzzogeton")
 	}
 	s.requireSealed("Zyzzogeton", "clip-saved", 0)
 
-	// when they are ten minutes old, then nobody reads them any more
+	// when they are ten minutes old, then they cannot be read any more
 	past := time.Now().Add(-10 * time.Minute)
 	for _, file := range s.blobFiles() {
 		require.NoError(t, os.Chtimes(file, past, past))
@@ -82,7 +82,7 @@ func TestBinaryRepliesTellWhereTheirTimesAre(t *testing.T) {
 	s.eventually(func() bool { return len(s.blobFiles()) == 0 })
 }
 
-// readTimes reads the times of a reply by their address, without a key.
+// readTimes reads the times of a reply by their URL, without a key.
 func readTimes(t *testing.T, address string) []word {
 	t.Helper()
 	answer := fetch(t, http.MethodGet, address)
@@ -101,7 +101,7 @@ func TestTimesOfAReplyThatIsCut(t *testing.T) {
 	wanted := long().order()
 	wanted["return_timestamps"] = true
 
-	// given a stream whose client takes its time: there are no times before its end
+	// given a stream to a slow client: there are no times before its end
 	client := slowly()
 	stream, err := client.Do(c.request(http.MethodPost, bytesRoute, wanted.encode()))
 	require.NoError(t, err)
@@ -114,7 +114,7 @@ func TestTimesOfAReplyThatIsCut(t *testing.T) {
 	require.Equal(t, 404, waiting.status, waiting.text())
 	require.Equal(t, "1", waiting.header.Get("Retry-After"))
 
-	// when the client goes, then there are those of what it took
+	// when the client disconnects, then there are those of what it received
 	require.NoError(t, stream.Body.Close())
 	s.eventually(func() bool { return fetch(t, http.MethodGet, address).status == 200 })
 	var said strings.Builder

@@ -29,7 +29,7 @@ func TestTwoInstancesThatStartTogetherServeEachOthersWrites(t *testing.T) {
 	on := outsideServices(t)
 	first, second := on.launchTwo(t)
 
-	// then both are ready, and neither has made a key, a node or a Postgres of its own
+	// then both are ready, and neither has created a key, a node or a Postgres of its own
 	for _, s := range []*server{first, second} {
 		s.eventually(func() bool { return s.isReady() })
 		require.ElementsMatch(t, append([]string{"lock"}, on.files()...), s.files())
@@ -37,7 +37,7 @@ func TestTwoInstancesThatStartTogetherServeEachOthersWrites(t *testing.T) {
 		require.NotRegexp(t, "level=(WARN|ERROR)", read(t, s.log))
 	}
 
-	// when clients write on one and read on the other, many at once and in both directions
+	// when clients write on one and read on the other, concurrently and in both directions
 	const clients, rounds, characters = 6, 8, 40
 	var group sync.WaitGroup
 	for client := range clients {
@@ -52,7 +52,7 @@ func TestTwoInstancesThatStartTogetherServeEachOthersWrites(t *testing.T) {
 				if !assert.NoError(t, err) {
 					return
 				}
-				// then each sees what it wrote itself, at once and exactly
+				// then each sees its own writes, at once and exactly
 				used, err := c.at(there).usedAt(written)
 				if !assert.NoError(t, err) || !assert.EqualValues(t, (round+1)*characters, used, "after %d writes", round+1) {
 					return
@@ -81,7 +81,8 @@ func TestAReadOnOneInstanceWaitsForAWriteOnTheOther(t *testing.T) {
 			require.Equal(t, "true", late.header.Get("X-Recital-Stale"))
 			position := late.header.Get("X-Recital-Position")
 
-			// when the other instance is asked, then it says that it is not there yet, rather than show what is old
+			// when it is requested from the other instance, then that reports that it is not there yet, instead of
+			// showing old data
 			refused := do(t, there.request(http.MethodGet, "/v1/account", nil, "X-Recital-Min-Position", position))
 			require.Equal(t, 504, refused.status, refused.text())
 			require.NotEmpty(t, refused.header.Get("Retry-After"))
@@ -112,7 +113,7 @@ func TestOneInstanceCarriesOnWhenTheOtherIsKilled(t *testing.T) {
 		// when it is killed
 		killed.kill()
 
-		// then the other one shows what it wrote, goes on writing, and soon feeds the read models
+		// then the other one shows what it wrote, continues to write, and soon feeds the read models
 		require.EqualValues(t, used, c.at(left).usage(t, "X-Recital-Min-Position", written))
 		left.eventually(func() bool {
 			reply := c.at(left).post(t, detailedRoute, order{"text": prose(10), "voice": "leah"})
@@ -122,7 +123,7 @@ func TestOneInstanceCarriesOnWhenTheOtherIsKilled(t *testing.T) {
 		})
 		require.EqualValues(t, used, c.at(left).usage(t))
 
-		// when it comes back, then it serves again
+		// when it restarts, then it serves again
 		running[i] = on.launchIn(t, killed.data)
 		running[i].awaitRunning()
 		running[i].eventually(func() bool { return running[i].isReady() })
@@ -138,7 +139,7 @@ func TestProdRefusesToStartWithoutWhatItNeeds(t *testing.T) {
 		"with tokens that are drawn": {"--mode=prod", "--eventstore=esdb://127.0.0.1:1?tls=false", "--postgres=postgres://127.0.0.1:1/recital"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := prepare(t, dataFolder(t))
+			s := prepare(t, newFolder(t))
 			s.launch(append([]string{"--data-dir=" + s.data}, flags...))
 			t.Cleanup(s.kill)
 			s.awaitEnd()
@@ -150,8 +151,8 @@ func TestProdRefusesToStartWithoutWhatItNeeds(t *testing.T) {
 	}
 }
 
-// services are an event store, a Postgres and a folder of blobs that belong to nobody, and the secrets of those who use
-// them, by the names of their files.
+// services are an event store, a Postgres and a folder of blobs that are shared, and the secrets of their users, by
+// the names of their files.
 type services struct {
 	events, postgres, blobs string
 	secrets                 map[string]string
@@ -161,7 +162,7 @@ func (on services) files() []string { return slices.Collect(maps.Keys(on.secrets
 
 func outsideServices(t *testing.T) services {
 	t.Helper()
-	folder := dataFolder(t)
+	folder := newFolder(t)
 	node, err := eventnode.Open(eventnode.Config{
 		Dir: filepath.Join(folder, "log"), Socket: filepath.Join(folder, "node.sock"), Address: "127.0.0.1:0",
 		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
@@ -182,10 +183,10 @@ func outsideServices(t *testing.T) services {
 // launch starts an instance in mode prod with a folder of its own, and does not wait for it.
 func (on services) launch(t *testing.T) *server {
 	t.Helper()
-	return on.launchIn(t, dataFolder(t))
+	return on.launchIn(t, newFolder(t))
 }
 
-// launchTwo starts two instances at the same moment, and returns when both run.
+// launchTwo starts two instances at the same moment, and returns when both are running.
 func (on services) launchTwo(t *testing.T) (first, second *server) {
 	t.Helper()
 	first, second = on.launch(t), on.launch(t)
@@ -211,7 +212,7 @@ func (on services) launchIn(t *testing.T, data string) *server {
 	return s
 }
 
-// prepare is a server that is not started yet.
+// prepare returns a server that is not started yet.
 func prepare(t *testing.T, data string) *server {
 	t.Helper()
 	said := t.TempDir()
@@ -220,7 +221,7 @@ func prepare(t *testing.T, data string) *server {
 
 var prodLine = regexp.MustCompile(`(?m)^Recital is running: address (http://\S+), admin (http://\S+)$`)
 
-// awaitRunning returns when an instance in mode prod has said that it runs.
+// awaitRunning returns when an instance in mode prod has printed that it is running.
 func (s *server) awaitRunning() {
 	s.t.Helper()
 	s.eventually(func() bool { return prodLine.MatchString(s.said()) || s.hasEnded() })
@@ -234,7 +235,7 @@ func (s *server) isReady() bool {
 	return do(s.t, customer{server: s}.request(http.MethodGet, "/ready_check", nil)).status == http.StatusOK
 }
 
-// files are the names in the data folder.
+// files returns the names in the data folder.
 func (s *server) files() []string {
 	s.t.Helper()
 	entries, err := os.ReadDir(s.data)
@@ -246,7 +247,7 @@ func (s *server) files() []string {
 	return names
 }
 
-// lockUsage keeps everybody from writing the read model of usage.
+// lockUsage blocks all writes to the read model of usage.
 func (on services) lockUsage(t *testing.T) (unlock func()) {
 	t.Helper()
 	connection, err := pgx.Connect(t.Context(), on.postgres)
@@ -262,7 +263,7 @@ func (on services) lockUsage(t *testing.T) (unlock func()) {
 	}
 }
 
-// speak has a text of so many characters spoken and returns the position of what that wrote.
+// speak synthesises a text of so many characters and returns the position of the resulting write.
 func (c customer) speak(characters int) (position string, err error) {
 	request := c.request(http.MethodPost, detailedRoute, order{"text": prose(characters), "voice": "leah"}.encode())
 	answer, err := send(request)
@@ -272,7 +273,7 @@ func (c customer) speak(characters int) (position string, err error) {
 	return answer.header.Get("X-Recital-Position"), nil
 }
 
-// usedAt is what GET /v1/account shows to whoever names a position.
+// usedAt returns what GET /v1/account shows for a minimum position.
 func (c customer) usedAt(position string) (characters int64, err error) {
 	answer, err := send(c.request(http.MethodGet, "/v1/account", nil, "X-Recital-Min-Position", position))
 	if err != nil {
@@ -287,7 +288,7 @@ func (c customer) usedAt(position string) (characters int64, err error) {
 	return account.Usage.Characters, err
 }
 
-// send is do for goroutines of a test, which may not end it. Only 200 is no error.
+// send is do for goroutines of a test, which may not end it. Every status but 200 is an error.
 func send(request *http.Request) (reply, error) {
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {

@@ -19,13 +19,13 @@ func TestAReplyWaitsForItsUsageToBeVisibleOrSaysThatItIsNot(t *testing.T) {
 	// given read models that can be read but not written
 	unlock := s.lockUsage()
 
-	// when speech is made, then the reply says that the account does not show it yet
+	// when speech is synthesised, then the reply reports that the account does not show it yet
 	late := c.post(t, detailedRoute, text)
 	require.Equal(t, 200, late.status)
 	require.Equal(t, "true", late.header.Get("X-Recital-Stale"))
 	require.Zero(t, c.usage(t))
 
-	// when they can be written again, then whoever names the reply's position is shown it
+	// when they can be written again, then a request with the reply's position shows it
 	unlock()
 	require.EqualValues(t, 100, c.usage(t, "X-Recital-Min-Position", late.header.Get("X-Recital-Position")))
 	prompt := c.post(t, detailedRoute, text)
@@ -33,7 +33,7 @@ func TestAReplyWaitsForItsUsageToBeVisibleOrSaysThatItIsNot(t *testing.T) {
 	require.EqualValues(t, 200, c.usage(t))
 }
 
-// lockUsage keeps everybody from writing the read model of usage.
+// lockUsage blocks all writes to the read model of usage.
 func (s *server) lockUsage() (unlock func()) {
 	s.t.Helper()
 	ctx := s.t.Context()
@@ -42,7 +42,7 @@ func (s *server) lockUsage() (unlock func()) {
 	s.t.Cleanup(func() { _ = connection.Close(ctx) })
 	transaction, err := connection.Begin(ctx)
 	require.NoError(s.t, err)
-	_, err = transaction.Exec(ctx, "lock table read_v2.usage_periods, read_v2.open_reservations in share mode") // and what is beneath
+	_, err = transaction.Exec(ctx, "lock table read_v2.usage_periods, read_v2.open_reservations in share mode") // and the tables beneath
 	require.NoError(s.t, err)
 	return func() {
 		s.t.Helper()

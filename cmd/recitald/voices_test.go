@@ -25,7 +25,7 @@ func TestVoicesAreListedAndHeard(t *testing.T) {
 	answer.decode(t, &voices)
 	require.Len(t, voices, 9)
 
-	// then each can be heard by whoever has its address, and sounds like no other
+	// then each can be played by anyone who has its URL, and sounds unlike any other
 	heard := map[string]string{}
 	for _, voice := range voices {
 		preview := fetch(t, http.MethodGet, voice.PreviewURL)
@@ -41,6 +41,6 @@ func TestVoicesAreListedAndHeard(t *testing.T) {
 		require.Equal(t, http.StatusNotModified, fetch(t, http.MethodGet, voice.PreviewURL, "If-None-Match", tag).status)
 	}
 
-	// and nobody pays for it
+	// and it costs nothing
 	require.Zero(t, c.usage(t))
 }

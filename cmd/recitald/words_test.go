@@ -24,7 +24,7 @@ func TestWordTimesFitTheAudio(t *testing.T) {
 	} {
 		for _, format := range []audio.Format{audio.WAV, audio.MP3} {
 			t.Run(name+" as "+string(format), func(t *testing.T) {
-				// when a text is spoken with its times
+				// when a text is synthesised with its times
 				answer := c.post(t, detailedRoute, order{"text": text, "voice": "leah", "format": format, "return_timestamps": true})
 				require.Equal(t, 200, answer.status, answer.text())
 				var r recording
@@ -32,7 +32,7 @@ func TestWordTimesFitTheAudio(t *testing.T) {
 				decoded, err := libavtest.Decode(format, r.sound(t))
 				require.NoError(t, err)
 
-				// then they are those of the text, rise, and end with the audio
+				// then they are those of the text, increase, and end with the audio
 				require.Equal(t, r.Timestamps, r.Durations, "both dialects get the same")
 				requireTimes(t, text, r.Timestamps)
 				last := r.Timestamps[len(r.Timestamps)-1]
@@ -43,7 +43,8 @@ func TestWordTimesFitTheAudio(t *testing.T) {
 	}
 }
 
-// requireTimes checks that the texts joined are the input, and that each word begins where the one before ends or later.
+// requireTimes checks that the concatenated texts are the input, and that each word begins where the one before ends
+// or later.
 func requireTimes(t *testing.T, text string, words []word) {
 	t.Helper()
 	require.GreaterOrEqual(t, len(words), 2)

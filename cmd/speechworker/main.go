@@ -1,6 +1,6 @@
-// Speechworker is the process in which recitald runs what links C libraries: the speech engine and the codecs. It
-// speaks frames over standard input and output and ends when its input ends. It links GPL libraries, so the binary is
-// under the GPL; recitald only talks to it.
+// Speechworker is the process in which recitald runs the code that links C libraries: the speech engines and the
+// codecs. It exchanges frames over standard input and output and exits at the end of its input. It links GPL
+// libraries, so the binary is under the GPL; recitald only communicates with it.
 package main
 
 import (

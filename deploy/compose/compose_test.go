@@ -1,5 +1,5 @@
-// Package compose_test checks what can be checked of the container set-up without Docker: that its parts fit together,
-// that recitald accepts what it is given, and that nothing is left open.
+// Package compose_test checks the container setup as far as this is possible without Docker: that its parts fit
+// together, that recitald accepts the settings, and that no access is left open.
 package compose_test
 
 import (
@@ -26,7 +26,7 @@ const (
 	blobs = "./deploy/compose/blobs" // the audio of clips
 )
 
-// project is docker-compose.yml, as far as the tests look at it. Merge keys are resolved.
+// project is the part of docker-compose.yml that the tests check. Merge keys are resolved.
 type project struct {
 	Version  string
 	Services map[string]service
@@ -92,7 +92,7 @@ func read(t *testing.T, path string) []byte {
 	return content
 }
 
-// runsOnce tells whether others wait for the service's end.
+// runsOnce reports whether others wait for the service's end.
 func (p project) runsOnce(name string) bool {
 	for _, s := range p.Services {
 		if s.DependsOn[name].Condition == "service_completed_successfully" {
@@ -102,7 +102,7 @@ func (p project) runsOnce(name string) bool {
 	return false
 }
 
-// instances are the recitald services.
+// instances returns the recitald services.
 func (p project) instances() map[string]service {
 	found := map[string]service{}
 	for name, s := range p.Services {
@@ -144,7 +144,8 @@ func TestWhatServicesReferToExists(t *testing.T) {
 		for other, dependency := range s.DependsOn {
 			needed, found := p.Services[other]
 			assert.True(t, found, "%s depends on %s", name, other)
-			// Compose refuses to start what depends on a service of a profile that is not active, unless told otherwise.
+			// Compose refuses to start a service that depends on one of an inactive profile, unless configured
+			// otherwise.
 			if len(s.Profiles) == 0 && len(needed.Profiles) > 0 {
 				assert.True(t, dependency.Required != nil && !*dependency.Required, "%s needs %s of another profile", name, other)
 			}
@@ -159,7 +160,7 @@ func TestWhatServicesReferToExists(t *testing.T) {
 			source, _, _ := strings.Cut(volume, ":")
 			used[source] = true
 			if source == blobs {
-				continue // setup.sh makes it
+				continue // created by setup.sh
 			}
 			if strings.HasPrefix(source, ".") {
 				assert.FileExists(t, filepath.Join(root, source), name)
@@ -212,7 +213,7 @@ func TestTheInstancesAreConfinedAndHaveTimeToDrain(t *testing.T) {
 		assert.True(t, s.ReadOnly, name)
 		assert.NotEmpty(t, s.User, name)
 		assert.Equal(t, "60s", s.GracePeriod, "%s: recitald drains for 25 s", name)
-		// The lease on the read models knows an instance by the name of its host and its data folder.
+		// The lease on the read models identifies an instance by its host name and its data folder.
 		assert.NotEmpty(t, s.Hostname, name)
 		hosts[s.Hostname] = true
 	}
@@ -243,8 +244,8 @@ func TestRecitaldAcceptsWhatItIsGiven(t *testing.T) {
 	}
 }
 
-// parse reads the environment as recitald does, which refuses what it cannot use. Kong ignores variables that it does
-// not know, so they are looked for here.
+// parse parses the environment as recitald does, which refuses invalid values. Kong ignores unknown variables, so
+// they are checked here.
 func parse(t *testing.T, environment, env map[string]string) app.Config {
 	t.Helper()
 	var cfg app.Config
@@ -261,7 +262,8 @@ func parse(t *testing.T, environment, env map[string]string) app.Config {
 	return cfg
 }
 
-// connection is what the client library understands of a connection string, once the authority's certificate is there.
+// connection returns the client library's interpretation of a connection string, once the authority's certificate
+// exists.
 func connection(t *testing.T, text, folder string) *esdb.Configuration {
 	t.Helper()
 	authority := filepath.Join(folder, "ca.crt")
@@ -297,14 +299,14 @@ func TestSetUpDrawsSecretsThatTheirOwnerAloneCanRead(t *testing.T) {
 		assert.Empty(t, seen[content], "%s and %s are the same", name, seen[content])
 		seen[content] = name
 	}
-	// Postgres's client finds the password that its server was given.
+	// Postgres's client finds the password of its server.
 	password := strings.TrimSpace(string(read(t, filepath.Join(secrets, "secrets/postgres-password"))))
 	assert.Equal(t, "postgres:5432:recital:recital:"+password, strings.TrimSpace(string(read(t, filepath.Join(secrets, "secrets/pgpass")))))
 	assert.Contains(t, env["RECITAL_EVENTSTORE"], "esdb://admin:"+env["EVENTSTORE_ADMIN_PASSWORD"]+"@")
 	assert.NotEqual(t, "0", env["RECITAL_UID"], "not root")
 	assert.NotEqual(t, env["EVENTSTORE_ADMIN_PASSWORD"], other["EVENTSTORE_ADMIN_PASSWORD"])
 
-	// A second run changes nothing: stores that have data keep the passwords that they started with.
+	// A second run changes nothing: stores with data keep their initial passwords.
 	again := exec.Command("/bin/sh", filepath.Join(secrets, "setup.sh"), "single")
 	output, err := again.CombinedOutput()
 	require.Error(t, err)
@@ -334,7 +336,7 @@ func TestTheExampleTellsEverySetting(t *testing.T) {
 	}
 }
 
-// setUp runs setup.sh in a folder of the test's own, and gives that and the settings that it wrote.
+// setUp runs setup.sh in a temporary folder, and returns that and the settings written.
 func setUp(t *testing.T, profile string) (folder string, env map[string]string) {
 	t.Helper()
 	folder = t.TempDir()
@@ -362,7 +364,7 @@ func readEnv(t *testing.T, path string) map[string]string {
 
 var variable = regexp.MustCompile(`\$\{([A-Z_0-9]+)(:[-?])?([^}]*)\}`)
 
-// interpolate does what Docker Compose does with ${NAME}, ${NAME:-default} and ${NAME:?message}.
+// interpolate replaces ${NAME}, ${NAME:-default} and ${NAME:?message} as Docker Compose does.
 func interpolate(t *testing.T, text string, env map[string]string) string {
 	t.Helper()
 	return variable.ReplaceAllStringFunc(text, func(found string) string {
@@ -388,9 +390,9 @@ func TestTheBalancerKnowsTheInstances(t *testing.T) {
 		instances = append(instances, fmt.Sprintf("%s at %s:%s", name, name, port))
 	}
 	assert.ElementsMatch(t, instances, servers)
-	// Whatever else is tried again may have been carried out.
+	// Any other request that is retried may have been executed.
 	assert.Equal(t, []string{"retry-on conn-failure"}, regexp.MustCompile(`retry-on .*`).FindAllString(config, -1))
-	// The query of a request holds the text that is to be spoken.
+	// The query of a request contains the text to speak.
 	assert.NotRegexp(t, `log-format.*%(HU|HQ|HP |r|\{)`, config)
 }
 
@@ -422,7 +424,7 @@ func TestTheImageHasThePackagesOfTheBuild(t *testing.T) {
 	}
 }
 
-// settings are the variables that recitald reads.
+// settings returns the variables that recitald reads.
 func settings(t *testing.T) (names []string) {
 	t.Helper()
 	parser, err := kong.New(&app.Config{})

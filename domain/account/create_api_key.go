@@ -10,7 +10,8 @@ import (
 // MaxKeys is how many keys an account can have at once.
 const MaxKeys = 100
 
-// CreateAPIKey adds a key that the caller has drawn. Adding the same key again changes nothing.
+// CreateAPIKey adds a key that the caller has drawn and issued to the account (see package apikey). Adding the same key
+// again changes nothing.
 type CreateAPIKey struct {
 	Hash   string
 	Masked string
@@ -18,14 +19,15 @@ type CreateAPIKey struct {
 	At     time.Time
 }
 
-// ErrKeyRevoked is CreateAPIKey's answer to a key that was revoked: it never comes back.
-var ErrKeyRevoked error = domain.Refuse(domain.Denied, "the API key was revoked")
+// ErrKeyRevoked is CreateAPIKey's answer to a key that was revoked: it never comes back. A state that was loaded from a
+// snapshot does not know all of them.
+var ErrKeyRevoked error = domain.Refuse(domain.Denied, "The API key was revoked")
 
 // Decide refuses when the account does not exist, has too many keys, had the key and revoked it, or has another key of
 // the same masked form: the caller then draws a new one.
 func (c CreateAPIKey) Decide(s State) ([]Event, error) {
 	if !s.Exists() {
-		return nil, domain.Refuse(domain.NotFound, "the account does not exist")
+		return nil, domain.Refuse(domain.NotFound, "The account does not exist")
 	}
 	if slices.ContainsFunc(s.Keys, func(k Key) bool { return k.Hash == c.Hash }) {
 		return nil, nil
@@ -34,10 +36,10 @@ func (c CreateAPIKey) Decide(s State) ([]Event, error) {
 		return nil, ErrKeyRevoked
 	}
 	if slices.ContainsFunc(s.Keys, func(k Key) bool { return k.Masked == c.Masked }) {
-		return nil, domain.Refuse(domain.Conflict, "another key of the account looks the same when masked")
+		return nil, domain.Refuse(domain.Conflict, "Another key of the account looks the same when masked")
 	}
 	if len(s.Keys) >= MaxKeys {
-		return nil, domain.Refuse(domain.Denied, "the account has 100 API keys, the most it can have; delete one first")
+		return nil, domain.Refuse(domain.Denied, "The account has 100 API keys, the most it can have; delete one first")
 	}
-	return []Event{APIKeyCreated{Account: s.Account, Hash: c.Hash, Masked: c.Masked, Name: c.Name, At: c.At}}, nil
+	return []Event{APIKeyCreated{Account: s.Account, Hash: c.Hash, Masked: c.Masked, Name: c.Name, Issued: true, At: c.At}}, nil
 }

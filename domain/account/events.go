@@ -7,7 +7,7 @@ import (
 	"github.com/recital-tts/recital/domain/plan"
 )
 
-// Event is one of the events below.
+// Event is one of the events below, or SnapshotTaken.
 type Event interface{ accountEvent() }
 
 // Opened begins an account.
@@ -23,6 +23,7 @@ type APIKeyCreated struct {
 	Hash    string    `json:"hash"`   // SHA-256 of the key, in hex
 	Masked  string    `json:"masked"` // unique among the account's keys; the key is addressed by it
 	Name    string    `json:"name,omitempty"`
+	Issued  bool      `json:"issued,omitempty"` // the stream of the key names the account; earlier releases did not write it
 	At      time.Time `json:"at"`
 }
 

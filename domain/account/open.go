@@ -23,7 +23,7 @@ func (c Open) Decide(s State) ([]Event, error) {
 		return []Event{Opened(c)}, nil
 	}
 	if s.Plan != c.Plan {
-		return nil, domain.Refuse(domain.Conflict, "the account is already open, on another plan")
+		return nil, domain.Refuse(domain.Conflict, "The account is already open, on another plan")
 	}
 	return nil, nil
 }

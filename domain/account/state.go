@@ -10,6 +10,9 @@ import (
 // StreamPrefix is that of the streams of accounts: what follows it is the account's id.
 const StreamPrefix = "account-"
 
+// Stream is where an account is kept.
+func Stream(id string) string { return StreamPrefix + id }
+
 // State is what the decisions on an account need to know. The zero State is an account that was never opened.
 type State struct {
 	Account  string
@@ -17,13 +20,15 @@ type State struct {
 	OpenedAt time.Time
 	Keys     []Key
 
+	SinceSnapshot int // events
+
 	revoked *revocation // the last one
 }
 
 // Key is an API key of the account.
 type Key struct {
-	Hash   string
-	Masked string
+	Hash   string `json:"hash"`
+	Masked string `json:"masked"`
 }
 
 // revocation is a key that was revoked. The list has the newest first and shares its tail with the states before, so that
@@ -33,7 +38,8 @@ type revocation struct {
 	before *revocation
 }
 
-// Revoked tells whether the account had a key of this hash and it was revoked.
+// Revoked reports whether the account had a key of this hash and it was revoked. Only a state that was folded from the
+// whole stream knows every key that was ever revoked.
 func (s State) Revoked(hash string) bool {
 	for r := s.revoked; r != nil; r = r.before {
 		if r.hash == hash {
@@ -43,11 +49,12 @@ func (s State) Revoked(hash string) bool {
 	return false
 }
 
-// Exists tells whether the account was opened.
+// Exists reports whether the account was opened.
 func (s State) Exists() bool { return s.Account != "" }
 
 // Evolve folds an event into the state.
 func Evolve(s State, event Event) State {
+	s.SinceSnapshot++
 	switch e := event.(type) {
 	case Opened:
 		s.Account, s.Plan, s.OpenedAt = e.Account, e.Plan, e.At
@@ -56,6 +63,8 @@ func Evolve(s State, event Event) State {
 	case APIKeyRevoked:
 		s.Keys = slices.DeleteFunc(slices.Clone(s.Keys), func(k Key) bool { return k.Hash == e.Hash })
 		s.revoked = &revocation{hash: e.Hash, before: s.revoked}
+	case SnapshotTaken:
+		s = s.snapshot(e)
 	}
 	return s
 }

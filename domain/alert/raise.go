@@ -15,10 +15,10 @@ type Raise struct {
 	At      time.Time
 }
 
-// Decide refuses an alert that nobody could look into.
+// Decide refuses an alert without a source, a subject or a reason.
 func (c Raise) Decide(s State) ([]Event, error) {
 	if c.Alert == "" || c.Source == "" || c.Subject == "" || c.Reason == "" {
-		return nil, domain.Refuse(domain.Invalid, "an alert needs an id, a source, a subject and a reason")
+		return nil, domain.Refuse(domain.Invalid, "An alert needs an id, a source, a subject and a reason")
 	}
 	if s[c.Alert] {
 		return nil, nil

@@ -6,14 +6,14 @@ import (
 	"github.com/recital-tts/recital/domain"
 )
 
-// Delete deletes a clip of an account.
+// Delete deletes an account's clip.
 type Delete struct {
 	Clip    string
 	Account string
 	At      time.Time
 }
 
-// Decide refuses what is not there for the account: never saved, deleted, or another account's.
+// Decide refuses a clip that does not exist for the account: never saved, deleted, or another account's.
 func (c Delete) Decide(s State) ([]Event, error) {
 	if !s.Exists() || s.Account != c.Account {
 		return nil, domain.Refuse(domain.NotFound, "There is no such clip")

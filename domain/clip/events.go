@@ -1,5 +1,5 @@
-// Package clip is the aggregate of stream clip-<id>: a result of a synthesis that its account keeps. Its audio is a blob;
-// what was said is sealed with the account's key, so that it is nowhere in clear.
+// Package clip is the aggregate of the streams clip-<id>: a result of a synthesis that its account has saved. The
+// audio is a blob; the text is sealed with the account's key, so that it is never stored in clear.
 package clip
 
 import "time"
@@ -7,12 +7,12 @@ import "time"
 // Event is one of the events below.
 type Event interface{ clipEvent() }
 
-// Saved keeps a result. It is written after its blob.
+// Saved records that a result was saved. It is written after its blob.
 type Saved struct {
 	Clip         string    `json:"clip"`
 	Account      string    `json:"account"`
 	Voice        string    `json:"voice"`
-	Language     string    `json:"language"` // that was spoken, as the engine calls it
+	Language     string    `json:"language"` // the language spoken, by the engine's name
 	Speed        float64   `json:"speed"`
 	Format       string    `json:"format"`
 	SampleRate   int       `json:"sampleRate"` // Hz
@@ -23,12 +23,12 @@ type Saved struct {
 	Bytes        int64     `json:"bytes"`
 	Seed         int64     `json:"seed"`
 	Settings     Settings  `json:"settings"`
-	Debug        bool      `json:"debug"`  // saved because the request said debug
-	Sealed       []byte    `json:"sealed"` // a Content in JSON, for use SealedFor
+	Debug        bool      `json:"debug"`  // saved because the request set debug
+	Sealed       []byte    `json:"sealed"` // a Content in JSON, sealed for SealedFor
 	At           time.Time `json:"at"`
 }
 
-// Settings are what the request said beside what Saved has fields for; nil is what it left out.
+// Settings are the parameters of the request that have no field in Saved; nil where the request omitted one.
 type Settings struct {
 	Model          string   `json:"model,omitempty"`
 	Conversational *bool    `json:"conversational,omitempty"`
@@ -40,7 +40,7 @@ type Settings struct {
 	Quality        *int     `json:"quality,omitempty"`
 }
 
-// Content is what a client said in its own words: whatever of a request may hold any text. It is only ever kept sealed.
+// Content holds the parts of a request that are free text. It is stored only sealed.
 type Content struct {
 	Text             string `json:"text"`
 	OriginalText     string `json:"originalText,omitempty"`
@@ -48,7 +48,7 @@ type Content struct {
 	Solver           string `json:"solver,omitempty"`
 }
 
-// Deleted ends a clip. Its blob is removed after it.
+// Deleted records that a clip was deleted. Its blob is removed afterwards.
 type Deleted struct {
 	Clip    string    `json:"clip"`
 	Account string    `json:"account"`

@@ -6,11 +6,11 @@ import (
 	"io"
 )
 
-// idSize is that of an id, in bytes. Who knows a clip's id may see it, as the interface has it, so ids are random and as
-// long as keys.
+// idSize is the size of an id in bytes. Knowing a clip's id is enough to read it, as the API defines it, so ids are
+// random and as long as keys.
 const idSize = 16
 
-// DrawID makes an id from a source of random bytes: 32 hex digits.
+// DrawID returns an id of 32 hex digits, drawn from a source of random bytes.
 func DrawID(random io.Reader) (string, error) {
 	var id [idSize]byte
 	if _, err := io.ReadFull(random, id[:]); err != nil {
@@ -19,7 +19,7 @@ func DrawID(random io.Reader) (string, error) {
 	return hex.EncodeToString(id[:]), nil
 }
 
-// ValidID tells whether a text can be an id at all.
+// ValidID reports whether a string has the form of an id.
 func ValidID(id string) bool {
 	if len(id) != 2*idSize {
 		return false
@@ -32,8 +32,8 @@ func ValidID(id string) bool {
 	return true
 }
 
-// Stream is where a clip's events are. The clip also owns its blob under this name.
+// Stream returns the name of a clip's stream. It is also the owner of the clip's blob.
 func Stream(id string) string { return "clip-" + id }
 
-// SealedFor is the use that a clip's Content is sealed for.
+// SealedFor returns the purpose for which a clip's Content is sealed.
 func SealedFor(id string) string { return "clip/" + id }

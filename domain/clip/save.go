@@ -2,16 +2,16 @@ package clip
 
 import "github.com/recital-tts/recital/domain"
 
-// Save keeps a result. Saving it again changes nothing.
+// Save saves a result. Saving it again has no effect.
 type Save Saved
 
-// Decide refuses a clip that nobody could find, play or read.
+// Decide refuses a clip that could not be found, played or read.
 func (c Save) Decide(s State) ([]Event, error) {
 	switch {
 	case !ValidID(c.Clip), c.Account == "", c.Blob == "", c.Bytes <= 0, c.MediaType == "", len(c.Sealed) == 0:
-		return nil, domain.Refuse(domain.Invalid, "a clip needs an id, an account, audio and a sealed text")
+		return nil, domain.Refuse(domain.Invalid, "A clip needs an id, an account, audio and a sealed text")
 	case s.Deleted, s.Exists() && (s.Account != c.Account || s.Blob != c.Blob):
-		return nil, domain.Refuse(domain.Conflict, "there is another clip of this id")
+		return nil, domain.Refuse(domain.Conflict, "There is another clip of this id")
 	case s.Exists():
 		return nil, nil
 	}

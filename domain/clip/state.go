@@ -1,13 +1,13 @@
 package clip
 
-// State is a clip. The zero State is one that was never saved.
+// State is the state of a clip. The zero State is a clip that was never saved.
 type State struct {
 	Account string
 	Blob    string
 	Deleted bool
 }
 
-// Exists tells whether the clip was saved and not deleted.
+// Exists reports whether the clip was saved and not deleted.
 func (s State) Exists() bool { return s.Account != "" && !s.Deleted }
 
 // Evolve folds an event into the state.

@@ -1,5 +1,5 @@
-// Package feedback is the aggregate of stream feedback-<id>: what somebody thinks of a synthesis. All of their own words
-// are sealed with the account's key.
+// Package feedback is the aggregate of the streams feedback-<id>: feedback on a synthesis. All free text is sealed
+// with the account's key.
 package feedback
 
 import (
@@ -11,18 +11,18 @@ import (
 // Event is one of the events below.
 type Event interface{ feedbackEvent() }
 
-// Given is an opinion.
+// Given records feedback on a synthesis.
 type Given struct {
 	Feedback string    `json:"feedback"`
 	Account  string    `json:"account"`
 	Rating   Rating    `json:"rating"`
-	Sealed   []byte    `json:"sealed"` // a Content in JSON, for use SealedFor
+	Sealed   []byte    `json:"sealed"` // a Content in JSON, sealed for SealedFor
 	At       time.Time `json:"at"`
 }
 
 func (Given) feedbackEvent() {}
 
-// Rating is what is thought, in short.
+// Rating is a verdict in one word.
 type Rating string
 
 // The ratings.
@@ -31,20 +31,20 @@ const (
 	ThumbsDown Rating = "thumbsDown"
 )
 
-// Content is what may hold any text of a client.
+// Content holds the free text of the client.
 type Content struct {
-	About   string `json:"about"` // the id that the client gave: that of a synthesis
+	About   string `json:"about"` // the id that the client sent: that of a synthesis
 	Text    string `json:"text,omitempty"`
 	Context string `json:"context,omitempty"`
 }
 
-// Stream is where an opinion is.
+// Stream returns the name of the stream of a piece of feedback.
 func Stream(id string) string { return "feedback-" + id }
 
-// SealedFor is the use that an opinion's Content is sealed for.
+// SealedFor returns the purpose for which the Content of a piece of feedback is sealed.
 func SealedFor(id string) string { return "feedback/" + id }
 
-// State tells whether the opinion was given.
+// State is the state of a piece of feedback.
 type State struct{ Given bool }
 
 // Evolve folds an event into the state.
@@ -55,16 +55,16 @@ func Evolve(s State, event Event) State {
 	return s
 }
 
-// Give gives an opinion. Giving it again changes nothing.
+// Give records feedback. Giving it again has no effect.
 type Give Given
 
-// Decide refuses an opinion that says nothing.
+// Decide refuses feedback without content.
 func (c Give) Decide(s State) ([]Event, error) {
 	switch {
 	case c.Rating != ThumbsUp && c.Rating != ThumbsDown:
-		return nil, domain.Refuse(domain.Invalid, "a rating is thumbsUp or thumbsDown")
+		return nil, domain.Refuse(domain.Invalid, "A rating is thumbsUp or thumbsDown")
 	case c.Feedback == "", c.Account == "", len(c.Sealed) == 0:
-		return nil, domain.Refuse(domain.Invalid, "feedback needs an id, an account and what it is about")
+		return nil, domain.Refuse(domain.Invalid, "Feedback needs an id, an account and what it is about")
 	case s.Given:
 		return nil, nil
 	}

@@ -2,22 +2,23 @@ package ledger
 
 import "github.com/recital-tts/recital/domain/plan"
 
-// Allowance is what an account may use in a period, and what it has used of it, in characters.
+// Allowance is what an account may use in a period and has used of it, in characters.
 type Allowance struct {
 	Plan     plan.Type
-	Limit    *int64 // of the plan; nil is no limit
+	Limit    *int64 // of the plan; nil means no limit
 	Settled  int64
-	Reserved int64 // by replies that have not ended
-	Credit   int64 // left beside the plan, as CreditLeft has it
+	Reserved int64 // by replies in progress
+	Credit   int64 // remaining beyond the plan: CreditLeft
 }
 
-// Allowance is the state's.
+// Allowance returns the allowance of the period.
 func (s State) Allowance() Allowance {
 	return Allowance{Plan: s.Terms.Plan, Limit: s.Terms.Limit, Settled: s.Settled, Reserved: s.Reserved, Credit: s.CreditLeft()}
 }
 
-// Remaining is what plan and credit leave for further reservations: what a free account may still reserve, and what a
-// metered one is not billed for. It is never negative. Without a limit it has no meaning, and limited is false.
+// Remaining returns the number of characters that plan and credit leave for further reservations: what a free account
+// may still reserve, and what a metered one is not billed for. It is never negative. Without a limit it is
+// meaningless, and limited is false.
 func (a Allowance) Remaining() (characters int64, limited bool) {
 	if a.Limit == nil {
 		return 0, false

@@ -6,25 +6,25 @@ import (
 	"github.com/recital-tts/recital/domain"
 )
 
-// ErrOver refuses what comes after a period's credit was carried away: it belongs to a later period.
-var ErrOver = domain.Refuse(domain.Conflict, "The period is over.")
+// ErrOver refuses commands on a period whose credit was carried over: they belong to a later period.
+var ErrOver = domain.Refuse(domain.Conflict, "The period is over")
 
-// Carry ends a period whose time is over. What is left of its credit is to be granted in the period that starts at To.
+// Carry ends a period after its end time. Its remaining credit is to be granted in the period that starts at To.
 type Carry struct {
 	To time.Time
 	At time.Time
 }
 
-// Decide changes nothing when the period was ended before, and while reservations are open, because what they settle
-// may be spent from the credit.
+// Decide decides nothing if the period has already ended, or while reservations are open, because settling them may
+// spend credit.
 func (c Carry) Decide(s State) ([]Event, error) {
 	switch {
 	case !s.Exists():
-		return nil, domain.Refuse(domain.Conflict, "the period is not open")
+		return nil, domain.Refuse(domain.Conflict, "The period is not open")
 	case s.Over():
 		return nil, nil
 	case c.At.Before(s.Terms.End) || c.To.Before(s.Terms.End):
-		return nil, domain.Refuse(domain.Conflict, "the period is not over yet")
+		return nil, domain.Refuse(domain.Conflict, "The period is not over yet")
 	case len(s.Open) > 0:
 		return nil, nil
 	}

@@ -2,23 +2,23 @@ package ledger
 
 import "time"
 
-// The bounds of grants. MaxGrants bounds the state of a period, which remembers the grants that operators gave in it.
+// Limits of grants. MaxGrants bounds the size of a period's state, which includes the grants by operators.
 const (
 	MaxGrantedAtOnce = 1_000_000_000 // characters
-	MaxGrants        = 1_000         // of operators, in one period
+	MaxGrants        = 1_000         // by operators, in one period
 	MaxGrantID       = 64            // bytes
 )
 
-// Credited is a grant as a period remembers it, so that it counts once however often it is given.
+// Credited is a grant in the state of a period, kept so that a repeated grant counts once.
 type Credited struct {
 	Grant      string     `json:"grant"`
 	Characters int64      `json:"characters"`
-	From       *time.Time `json:"from"` // start of the period that it was carried from; null when an operator gave it
+	From       *time.Time `json:"from"` // start of the period that it was carried from; null if granted by an operator
 }
 
-// CreditSpent is how many characters of the credit are spent. The plan's characters are spent first, then credit, then
-// what a metered plan bills: so a credit that comes after overage pays for it within the same period. A plan without a
-// limit spends none.
+// CreditSpent returns the number of characters of the credit that are spent. The plan's characters are spent first,
+// then credit, and then those that a metered plan bills; so credit that is granted after overage pays for it within
+// the same period. A plan without a limit spends none.
 func (s State) CreditSpent() int64 {
 	if s.Terms.Limit == nil {
 		return 0
@@ -26,11 +26,11 @@ func (s State) CreditSpent() int64 {
 	return min(max(s.Settled-*s.Terms.Limit, 0), s.Credit)
 }
 
-// CreditLeft is how many characters of the credit are neither spent nor carried into another period. Open reservations
-// are not spent.
+// CreditLeft returns the number of characters of the credit that are neither spent nor carried into another period.
+// Open reservations do not count as spent.
 func (s State) CreditLeft() int64 { return s.Credit - s.CreditSpent() - s.Carried }
 
-// GrantOf finds a grant of the period by its id.
+// GrantOf returns the grant with an id.
 func (s State) GrantOf(id string) (grant Credited, found bool) {
 	for _, g := range s.Grants {
 		if g.Grant == id {
@@ -40,7 +40,7 @@ func (s State) GrantOf(id string) (grant Credited, found bool) {
 	return Credited{}, false
 }
 
-// givenByOperators counts the grants that were not carried from another period.
+// givenByOperators returns the number of grants that were not carried from another period.
 func (s State) givenByOperators() int {
 	n := 0
 	for _, g := range s.Grants {

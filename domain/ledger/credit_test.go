@@ -35,7 +35,7 @@ func grant(id string, characters int64) ledger.Grant {
 	return ledger.Grant{Grant: id, Characters: characters, At: now}
 }
 
-// used is a reservation that was settled in full.
+// used returns the events of a reservation that was settled in full.
 func used(id string, characters int64) events {
 	return events{reserved(id, characters), settled(id, characters)}
 }
@@ -53,7 +53,7 @@ func TestGrant(t *testing.T) {
 		{Name: "the largest grant", Given: open, When: grant("g1", ledger.MaxGrantedAtOnce), Then: events{granted("g1", ledger.MaxGrantedAtOnce)}},
 		{Name: "another one adds to it", Given: append(open, granted("g1", 10)), When: grant("g2", 10), Then: events{granted("g2", 10)}},
 		{Name: "granting again changes nothing", Given: append(open, granted("g1", 10)), When: grant("g1", 10)},
-		{Name: "granting something else again is refused", Given: append(open, granted("g1", 10)), When: grant("g1", 11), Refused: domain.Conflict},
+		{Name: "granting something else again is refused", Given: append(open, granted("g1", 10)), When: grant("g1", 11), Refused: domain.Rejected},
 		{Name: "the period must be open", When: grant("g1", 10), Refused: domain.Conflict},
 		{Name: "nothing can be granted", Given: open, When: grant("g1", 0), Refused: domain.Invalid},
 		{Name: "a negative grant", Given: open, When: grant("g1", -1), Refused: domain.Invalid},
@@ -64,7 +64,7 @@ func TestGrant(t *testing.T) {
 		{Name: "too long an id", Given: open, When: grant(strings.Repeat("g", 65), 1), Refused: domain.Invalid},
 		{Name: "an id of other characters", Given: open, When: grant("g 1", 1), Refused: domain.Invalid},
 		{Name: "an id with a line break", Given: open, When: grant("g1\n", 1), Refused: domain.Invalid},
-		{Name: "too many", Given: full, When: grant("one.more", 1), Refused: domain.Conflict},
+		{Name: "too many", Given: full, When: grant("one.more", 1), Refused: domain.Rejected},
 		{Name: "one of very many again", Given: full, When: grant("g7", 1)},
 		{Name: "carrying does not count among them", Given: full, When: ledger.Grant{Grant: "c1", Characters: 5, From: &before, At: now},
 			Then: events{carriedIn("c1", 5)}},
@@ -146,29 +146,30 @@ func TestWhatIsLeft(t *testing.T) {
 	}
 }
 
-// A release that knows no credit would write a sum without it; so the credit stands in an event that it cannot read.
+// A release without credit would read a snapshot and miss the credit, so the credit is in an event that it cannot
+// read.
 func TestASumWithCreditIsOfTwoEvents(t *testing.T) {
 	state := spec.Fold(ledger.Evolve, events{opened(plan.Free), granted("g1", 100), carriedIn("c1", 5), reserved("r1", 7)})
-	state.SinceSum = ledger.SumEvery
-	sums, err := ledger.Sum{At: later}.Decide(state)
+	state.SinceSnapshot = ledger.SnapshotEvery
+	snapshot, err := ledger.TakeSnapshot{At: later}.Decide(state)
 	require.NoError(t, err)
 	require.Equal(t, events{
-		ledger.Summed{PeriodOpened: state.Terms, Reservations: state.Open, At: later},
-		ledger.CreditSummed{Account: "a1", Grants: state.Grants, At: later},
-	}, events(sums))
-	again := spec.Fold(ledger.Evolve, sums)
+		ledger.SnapshotTaken{PeriodOpened: state.Terms, Reservations: state.Open, At: later},
+		ledger.CreditSnapshotTaken{Account: "a1", Grants: state.Grants, At: later},
+	}, events(snapshot))
+	again := spec.Fold(ledger.Evolve, snapshot)
 	require.EqualValues(t, 105, again.Credit)
 	require.Equal(t, state.Grants, again.Grants)
 
-	// and nothing is summed after the end
-	state.SinceSum = ledger.SumEvery
+	// and no snapshot is taken after the end
+	state.SinceSnapshot = ledger.SnapshotEvery
 	state.Open, state.CarriedTo = nil, end
-	sums, err = ledger.Sum{At: later}.Decide(state)
+	snapshot, err = ledger.TakeSnapshot{At: later}.Decide(state)
 	require.NoError(t, err)
-	require.Empty(t, sums)
+	require.Empty(t, snapshot)
 }
 
-// An event does not change a state that somebody still has.
+// Folding an event does not modify an earlier state.
 func TestGrantsAreNotShared(t *testing.T) {
 	state := spec.Fold(ledger.Evolve, events{opened(plan.Free), granted("g1", 1), granted("g2", 2), granted("g3", 3)})
 	one, other := ledger.Evolve(state, granted("g4", 4)), ledger.Evolve(state, granted("g5", 5))

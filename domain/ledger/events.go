@@ -1,6 +1,7 @@
-// Package ledger is the aggregate of stream usage-<account>-<start of the period in Unix seconds>: the characters that an
-// account uses in one period. Characters are reserved before audio leaves and settled at the end of the reply; what
-// was not settled in time expires and costs nothing. Characters are Unicode code points.
+// Package ledger is the aggregate of the streams usage-<account>-<start of the period in Unix seconds>: the
+// characters that an account uses in one period. Characters are reserved before any audio is sent and settled at the
+// end of the reply; a reservation that is not settled in time expires and costs nothing. Characters are Unicode code
+// points.
 package ledger
 
 import (
@@ -12,17 +13,17 @@ import (
 // Event is one of the events below.
 type Event interface{ ledgerEvent() }
 
-// PeriodOpened begins a period on the terms of a plan.
+// PeriodOpened opens a period on the terms of a plan.
 type PeriodOpened struct {
 	Account string    `json:"account"`
 	Plan    plan.Type `json:"plan"`
-	Limit   *int64    `json:"limit"` // characters included; null is no limit
+	Limit   *int64    `json:"limit"` // characters included; null means no limit
 	Metered bool      `json:"metered"`
 	Start   time.Time `json:"start"`
-	End     time.Time `json:"end"` // the first moment of the next period
+	End     time.Time `json:"end"` // the start of the next period
 }
 
-// Reserved sets characters aside for a reply.
+// Reserved reserves characters for a reply.
 type Reserved struct {
 	Account     string    `json:"account"`
 	Reservation string    `json:"reservation"`
@@ -31,7 +32,7 @@ type Reserved struct {
 	ExpiresAt   time.Time `json:"expiresAt"`
 }
 
-// Settled ends a reservation with the characters that were handed to the client.
+// Settled ends a reservation with the number of characters that were delivered to the client.
 type Settled struct {
 	Account     string    `json:"account"`
 	Reservation string    `json:"reservation"`
@@ -47,8 +48,8 @@ type Expired struct {
 	At          time.Time `json:"at"`
 }
 
-// Summed repeats the whole state, so that a load need not read further back.
-type Summed struct {
+// SnapshotTaken repeats the whole state, so that a load need not read further back.
+type SnapshotTaken struct {
 	PeriodOpened
 	Characters   int64         `json:"characters"` // settled
 	Reservations []Reservation `json:"reservations"`
@@ -58,16 +59,16 @@ type Summed struct {
 // CreditGranted adds characters that are spent after the plan's. Start and End are those of the period.
 type CreditGranted struct {
 	Account    string     `json:"account"`
-	Grant      string     `json:"grant"` // granted once, however often it is asked for
+	Grant      string     `json:"grant"` // id of the grant, which counts once however often it is requested
 	Characters int64      `json:"characters"`
 	Start      time.Time  `json:"start"`
 	End        time.Time  `json:"end"`
-	From       *time.Time `json:"from"` // start of the period that it was carried from; null when an operator granted it
+	From       *time.Time `json:"from"` // start of the period that it was carried from; null if granted by an operator
 	At         time.Time  `json:"at"`
 }
 
-// CreditCarried ends a period that had credit: what is left of it is granted in the period that starts at To. Zero
-// characters only end the period.
+// CreditCarried ends a period that had credit: the remaining characters are granted in the period that starts at To.
+// With zero characters it only ends the period.
 type CreditCarried struct {
 	Account    string    `json:"account"`
 	Characters int64     `json:"characters"`
@@ -76,27 +77,27 @@ type CreditCarried struct {
 	At         time.Time `json:"at"`
 }
 
-// CreditSummed comes right after a Summed of a period with credit. It is an event of its own so that an instance of a
-// release that knows no credit stops at it, rather than taking the sum for all there is.
-type CreditSummed struct {
+// CreditSnapshotTaken directly follows a SnapshotTaken of a period with credit. It is an event of its own so that an
+// instance of a release without credit stops at it, instead of taking the snapshot for the whole state.
+type CreditSnapshotTaken struct {
 	Account string     `json:"account"`
 	Grants  []Credited `json:"grants"`
 	At      time.Time  `json:"at"`
 }
 
-// Reservation is an open one.
+// Reservation is an open reservation.
 type Reservation struct {
 	ID         string    `json:"id"`
 	Characters int64     `json:"characters"`
 	ExpiresAt  time.Time `json:"expiresAt"`
 }
 
-func (PeriodOpened) ledgerEvent() {}
-func (Reserved) ledgerEvent()     {}
-func (Settled) ledgerEvent()      {}
-func (Expired) ledgerEvent()      {}
-func (Summed) ledgerEvent()       {}
+func (PeriodOpened) ledgerEvent()  {}
+func (Reserved) ledgerEvent()      {}
+func (Settled) ledgerEvent()       {}
+func (Expired) ledgerEvent()       {}
+func (SnapshotTaken) ledgerEvent() {}
 
-func (CreditGranted) ledgerEvent() {}
-func (CreditCarried) ledgerEvent() {}
-func (CreditSummed) ledgerEvent()  {}
+func (CreditGranted) ledgerEvent()       {}
+func (CreditCarried) ledgerEvent()       {}
+func (CreditSnapshotTaken) ledgerEvent() {}

@@ -2,10 +2,10 @@ package ledger
 
 import "time"
 
-// Expire ends the reservations whose time is over.
+// Expire ends the reservations that have expired.
 type Expire struct{ At time.Time }
 
-// Decide expires what is due.
+// Decide ends the reservations that are due.
 func (c Expire) Decide(s State) ([]Event, error) {
 	var events []Event
 	for _, r := range s.Open {

@@ -8,18 +8,18 @@ import (
 	"github.com/recital-tts/recital/domain"
 )
 
-// The refusals of grants that asking again does not change.
+// Refusals of grants for which a retry does not help.
 var (
-	ErrOtherGrant    = domain.Refuse(domain.Conflict, "The grant was given before, with another number of characters.")
-	ErrTooManyGrants = domain.Refuse(domain.Conflict, fmt.Sprintf("The account has had %d grants in this period, which is as many as it can have.", MaxGrants))
+	ErrOtherGrant    = domain.Refuse(domain.Rejected, "The grant was given before, with another number of characters")
+	ErrTooManyGrants = domain.Refuse(domain.Rejected, fmt.Sprintf("The account has had %d grants in this period, which is as many as it can have", MaxGrants))
 )
 
-// GrantIDPattern is what ids of grants are made of.
+// GrantIDPattern is the pattern of grant ids.
 const GrantIDPattern = `^[A-Za-z0-9._-]+$`
 
 var grantID = regexp.MustCompile(GrantIDPattern)
 
-// Grant adds credit to a period: an operator's, or what was left of the credit of the period that started at From.
+// Grant adds credit to a period: an operator's, or the remaining credit of the period that started at From.
 type Grant struct {
 	Grant      string
 	Characters int64
@@ -27,11 +27,11 @@ type Grant struct {
 	At         time.Time
 }
 
-// Decide changes nothing when the grant was given before. It refuses with ErrOver in a period that is over, and with
-// ErrOtherGrant and ErrTooManyGrants; what was carried is never too much.
+// Decide decides nothing if the grant was already made. It refuses with ErrOver if the period is over, and with
+// ErrOtherGrant and ErrTooManyGrants; carried credit is never too much.
 func (c Grant) Decide(s State) ([]Event, error) {
 	if !s.Exists() {
-		return nil, domain.Refuse(domain.Conflict, "the period is not open")
+		return nil, domain.Refuse(domain.Conflict, "The period is not open")
 	}
 	if err := c.check(); err != nil {
 		return nil, err
@@ -55,9 +55,9 @@ func (c Grant) Decide(s State) ([]Event, error) {
 func (c Grant) check() error {
 	switch {
 	case len(c.Grant) > MaxGrantID || !grantID.MatchString(c.Grant):
-		return domain.Refuse(domain.Invalid, fmt.Sprintf("The id of a grant is 1 to %d letters, digits, dots, hyphens and underscores.", MaxGrantID))
+		return domain.Refuse(domain.Invalid, fmt.Sprintf("The id of a grant is 1 to %d letters, digits, dots, hyphens and underscores", MaxGrantID))
 	case c.Characters < 1 || c.From == nil && c.Characters > MaxGrantedAtOnce:
-		return domain.Refuse(domain.Invalid, fmt.Sprintf("A grant is 1 to %d characters.", MaxGrantedAtOnce))
+		return domain.Refuse(domain.Invalid, fmt.Sprintf("A grant is 1 to %d characters", MaxGrantedAtOnce))
 	}
 	return nil
 }

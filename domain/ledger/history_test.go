@@ -15,12 +15,12 @@ import (
 	"github.com/recital-tts/recital/domain/spec"
 )
 
-// command is any of the aggregate's.
+// command is any command of the aggregate.
 type command interface {
 	Decide(ledger.State) ([]ledger.Event, error)
 }
 
-// periods are those of one account, by number, as ledgers and to-do workers would treat them.
+// periods are the periods of one account, by number, handled as ledgers and to-do workers do.
 type periods struct {
 	t       *rapid.T
 	plan    plan.Plan
@@ -58,7 +58,7 @@ func (p *periods) open(month int) {
 	require.NoError(p.t, p.do(month, opening))
 }
 
-// in carries a command out in a month, or in the one that the month's credit went to.
+// in executes a command in a month, or in the one to which the month's credit was carried.
 func (p *periods) in(month int, command command) (int, error) {
 	for {
 		p.open(month)
@@ -70,7 +70,7 @@ func (p *periods) in(month int, command command) (int, error) {
 	}
 }
 
-// pass grants what was carried out of a month.
+// pass grants the credit that was carried out of a month.
 func (p *periods) pass(month int) {
 	state := p.states[month]
 	if state.Carried == 0 {
@@ -81,7 +81,7 @@ func (p *periods) pass(month int) {
 	require.NoError(p.t, err)
 }
 
-// underway is what was carried and is not granted in another period yet.
+// underway returns the characters that were carried and not yet granted in another period.
 func (p *periods) underway() (characters int64) {
 	for month, state := range p.states {
 		arrived := false
@@ -117,27 +117,27 @@ func (p *periods) requireSound() {
 	require.Equal(p.t, granted, spent+left+p.underway(), "credit was lost or spent twice")
 }
 
-// requireSumEqualsFold sums a month where a sum can come.
-func (p *periods) requireSumEqualsFold(month int, at time.Time) {
+// requireSnapshotEqualsFold takes a snapshot of a month, if one can be taken.
+func (p *periods) requireSnapshotEqualsFold(month int, at time.Time) {
 	state := p.states[month]
 	if state.Over() {
 		return
 	}
-	summed := state
-	summed.SinceSum = ledger.SumEvery
-	sums, err := ledger.Sum{At: at}.Decide(summed)
+	due := state
+	due.SinceSnapshot = ledger.SnapshotEvery
+	snapshot, err := ledger.TakeSnapshot{At: at}.Decide(due)
 	require.NoError(p.t, err)
-	again := spec.Fold(ledger.Evolve, sums)
-	again.SinceSum, state.SinceSum = 0, 0
+	again := spec.Fold(ledger.Evolve, snapshot)
+	again.SinceSnapshot, state.SinceSnapshot = 0, 0
 	if len(state.Open) == 0 {
 		again.Open, state.Open = nil, nil
 	}
 	require.Equal(p.t, state, again)
 }
 
-// Whatever happens in whatever order over several periods, and whenever a worker stops between the two halves of
-// carrying credit on: a free account never uses more than its plan and its credit, no character is counted twice, credit
-// is neither lost nor spent twice, and a fold from the last sum equals the fold of everything.
+// In any order of events over several periods, and wherever a worker stops between the two halves of carrying credit:
+// a free account never uses more than its plan and its credit, no character is counted twice, credit is neither lost
+// nor spent twice, and a fold from the last snapshot equals the fold of all events.
 func TestAnyHistoryKeepsTheLimit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := &periods{
@@ -170,7 +170,7 @@ func TestAnyHistoryKeepsTheLimit(t *testing.T) {
 				id := rapid.SampledFrom([]string{"g1", "g2", "g3", "g4", "g5"}).Draw(t, "grant")
 				n := rapid.Int64Range(1, 5).Draw(t, "n") * 4_000 * scale
 				if _, known := p.granted[id]; known {
-					continue // of this period or another one, which only a ledger sees
+					continue // of this period or another one, which only a ledger knows
 				}
 				_, err := p.in(some, ledger.Grant{Grant: id, Characters: n, At: at})
 				require.NoError(t, err)
@@ -181,13 +181,13 @@ func TestAnyHistoryKeepsTheLimit(t *testing.T) {
 				p.pass(some)
 			}
 			p.requireSound()
-			p.requireSumEqualsFold(month, at)
+			p.requireSnapshotEqualsFold(month, at)
 		}
 		for month, events := range p.events {
 			require.Equal(t, p.states[month], spec.Fold(ledger.Evolve, events))
 		}
 
-		// And when all has ended, all credit that is left is in one period.
+		// When everything has ended, all remaining credit is in one period.
 		last := monthOf(at) + 1
 		for month := range last {
 			if p.states[month].Exists() {

@@ -88,20 +88,20 @@ func TestExpire(t *testing.T) {
 
 func TestASumIsDueAfterAThousandEvents(t *testing.T) {
 	state := ledger.Evolve(ledger.State{}, opened(plan.Enterprise))
-	for range ledger.SumEvery - 2 {
+	for range ledger.SnapshotEvery - 2 {
 		state = ledger.Evolve(state, settled("unknown", 1))
 	}
-	none, err := ledger.Sum{At: now}.Decide(state)
+	none, err := ledger.TakeSnapshot{At: now}.Decide(state)
 	require.NoError(t, err)
 	require.Empty(t, none)
 
 	state = ledger.Evolve(state, reserved("r1", 7))
-	sum, err := ledger.Sum{At: now}.Decide(state)
+	snapshot, err := ledger.TakeSnapshot{At: now}.Decide(state)
 	require.NoError(t, err)
-	require.Len(t, sum, 1)
+	require.Len(t, snapshot, 1)
 
-	after := ledger.Evolve(state, sum[0])
-	require.Zero(t, after.SinceSum)
+	after := ledger.Evolve(state, snapshot[0])
+	require.Zero(t, after.SinceSnapshot)
 	require.Equal(t, state.Settled, after.Settled)
 	require.Equal(t, int64(7), after.Reserved)
 }

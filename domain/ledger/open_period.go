@@ -6,14 +6,14 @@ import (
 	"github.com/recital-tts/recital/domain/plan"
 )
 
-// OpenPeriod begins a period. Opening it again changes nothing.
+// OpenPeriod opens a period. Opening it again has no effect.
 type OpenPeriod struct {
 	Account    string
 	Plan       plan.Plan
 	Start, End time.Time
 }
 
-// Decide opens the period on the plan's terms of today.
+// Decide opens the period on the plan's current terms.
 func (c OpenPeriod) Decide(s State) ([]Event, error) {
 	if s.Exists() {
 		return nil, nil

@@ -6,7 +6,7 @@ import (
 	"github.com/recital-tts/recital/domain"
 )
 
-// Reserve sets characters aside before a reply begins.
+// Reserve reserves characters before a reply begins.
 type Reserve struct {
 	Reservation string
 	Characters  int64
@@ -14,14 +14,14 @@ type Reserve struct {
 	ExpiresAt   time.Time
 }
 
-// Decide refuses with domain.PaymentRequired what does not fit into the rest of a plan that is not metered and the credit
-// beside it; open reservations count against both. In a period that is over it refuses with ErrOver.
+// Decide refuses with domain.PaymentRequired what exceeds the rest of a plan that is not metered and its credit; open
+// reservations count against both. If the period is over, it refuses with ErrOver.
 func (c Reserve) Decide(s State) ([]Event, error) {
 	if !s.Exists() {
-		return nil, domain.Refuse(domain.Conflict, "the period is not open")
+		return nil, domain.Refuse(domain.Conflict, "The period is not open")
 	}
 	if c.Characters < 0 {
-		return nil, domain.Refuse(domain.Invalid, "a number of characters cannot be negative")
+		return nil, domain.Refuse(domain.Invalid, "A number of characters cannot be negative")
 	}
 	if s.find(c.Reservation) >= 0 {
 		return nil, nil
@@ -31,7 +31,7 @@ func (c Reserve) Decide(s State) ([]Event, error) {
 	}
 	if limit := s.Terms.Limit; limit != nil && !s.Terms.Metered && s.Settled+s.Reserved+c.Characters > *limit+s.Credit {
 		return nil, domain.Refuse(domain.PaymentRequired,
-			"The characters left in this period do not suffice for the text. Upgrade the plan, or wait for the next period.")
+			"The characters left in this period do not suffice for the text: upgrade the plan, or wait for the next period")
 	}
 	return []Event{Reserved{Account: s.Terms.Account, Reservation: c.Reservation, Characters: c.Characters, At: c.At, ExpiresAt: c.ExpiresAt}}, nil
 }

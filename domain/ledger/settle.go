@@ -6,21 +6,21 @@ import (
 	"github.com/recital-tts/recital/domain"
 )
 
-// Settle ends a reservation with the characters that were handed over.
+// Settle ends a reservation with the number of characters that were delivered.
 type Settle struct {
 	Reservation string
 	Characters  int64
 	At          time.Time
 }
 
-// Decide changes nothing when the reservation is not open any more: it was settled before, or expired.
+// Decide decides nothing if the reservation is not open any more: already settled, or expired.
 func (c Settle) Decide(s State) ([]Event, error) {
 	i := s.find(c.Reservation)
 	if i < 0 {
 		return nil, nil
 	}
 	if c.Characters < 0 || c.Characters > s.Open[i].Characters {
-		return nil, domain.Refuse(domain.Invalid, "more characters are settled than were reserved")
+		return nil, domain.Refuse(domain.Invalid, "More characters are settled than were reserved")
 	}
 	return []Event{Settled{Account: s.Terms.Account, Reservation: c.Reservation, Characters: c.Characters, Start: s.Terms.Start, At: c.At}}, nil
 }

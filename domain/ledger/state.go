@@ -5,30 +5,30 @@ import (
 	"time"
 )
 
-// State is a period. The zero State is one that was never opened.
+// State is the state of a period. The zero State is a period that was never opened.
 type State struct {
-	Terms    PeriodOpened
-	Settled  int64         // characters
-	Reserved int64         // characters of the open reservations
-	Open     []Reservation // in the order in which they were made
-	SinceSum int           // events since the last Summed, or since the beginning
+	Terms         PeriodOpened
+	Settled       int64         // characters
+	Reserved      int64         // characters of the open reservations
+	Open          []Reservation // in the order of their creation
+	SinceSnapshot int           // events since the last SnapshotTaken, or since the beginning
 
-	Credit    int64      // characters granted in this period, those that were carried into it included
-	Grants    []Credited // what Credit is made of
-	Carried   int64      // characters of the credit that went on to the period which starts at CarriedTo
-	CarriedTo time.Time  // zero while the period takes part; afterwards it is over, and nothing more happens in it
+	Credit    int64      // characters granted in this period, including those carried into it
+	Grants    []Credited // the grants that make up Credit
+	Carried   int64      // characters of the credit that were carried to the period that starts at CarriedTo
+	CarriedTo time.Time  // zero while the period is in use; afterwards it is over, and nothing more happens in it
 }
 
-// Exists tells whether the period was opened.
+// Exists reports whether the period was opened.
 func (s State) Exists() bool { return s.Terms.Account != "" }
 
-// Over tells whether the credit was carried away. From then on the period takes neither reservations nor grants, so that
-// what was carried stays right.
+// Over reports whether the credit was carried over. From then on the period accepts neither reservations nor grants,
+// so that the amount carried remains correct.
 func (s State) Over() bool { return !s.CarriedTo.IsZero() }
 
 // Evolve folds an event into the state.
 func Evolve(s State, event Event) State {
-	s.SinceSum++
+	s.SinceSnapshot++
 	switch e := event.(type) {
 	case PeriodOpened:
 		s.Terms = e
@@ -44,9 +44,9 @@ func Evolve(s State, event Event) State {
 		s = s.with(Credited{Grant: e.Grant, Characters: e.Characters, From: e.From})
 	case CreditCarried:
 		s.Carried, s.CarriedTo = e.Characters, e.To
-	case Summed:
-		s = summed(e)
-	case CreditSummed:
+	case SnapshotTaken:
+		s = fromSnapshot(e)
+	case CreditSnapshotTaken:
 		for _, g := range e.Grants {
 			s = s.with(g)
 		}
@@ -54,7 +54,7 @@ func Evolve(s State, event Event) State {
 	return s
 }
 
-func summed(e Summed) State {
+func fromSnapshot(e SnapshotTaken) State {
 	s := State{Terms: e.PeriodOpened, Settled: e.Characters, Open: e.Reservations}
 	for _, r := range e.Reservations {
 		s.Reserved += r.Characters

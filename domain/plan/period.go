@@ -2,8 +2,8 @@ package plan
 
 import "time"
 
-// MonthlyPeriod is the period that holds now, of the monthly ones that count from a start. They begin at the start's
-// day and time of day (UTC), or on a month's last day where the month has no such day.
+// MonthlyPeriod returns the current one of the monthly periods that count from a start. They begin at the start's day
+// and time of day (UTC), or on a month's last day if the month has no such day.
 func MonthlyPeriod(start, now time.Time) (begin, end time.Time) {
 	start, now = start.UTC(), now.UTC()
 	n := max(0, (now.Year()-start.Year())*12+int(now.Month())-int(start.Month()))

@@ -1,11 +1,11 @@
-// Package plan holds the plans that an account can be on.
+// Package plan defines the plans that an account can be on.
 package plan
 
 import (
 	"github.com/recital-tts/recital/domain"
 )
 
-// Type names a plan, as AccountResponse.plan.type shows it.
+// Type is the name of a plan, as in AccountResponse.plan.type.
 type Type string
 
 // The plans.
@@ -17,26 +17,26 @@ const (
 	Enterprise Type = "enterprise"
 )
 
-// Plan is what a plan grants in one period.
+// Plan is what a plan includes in one period.
 type Plan struct {
 	Type          Type
 	Characters    int64 // included Unicode code points; 0 with Unlimited
 	Unlimited     bool  // no limit at all
-	Metered       bool  // past Characters the account goes on and is billed; otherwise it is refused
+	Metered       bool  // beyond Characters the account is billed; otherwise it is refused
 	CommercialUse bool
 }
 
-// Lookup gives the plan of a type, or domain.Invalid.
+// Lookup returns the plan of a type, or domain.Invalid.
 func Lookup(t Type) (Plan, error) {
 	for _, p := range All() {
 		if p.Type == t {
 			return p, nil
 		}
 	}
-	return Plan{}, domain.Refuse(domain.Invalid, "unknown plan: it is one of free, indie, pro, premium or enterprise")
+	return Plan{}, domain.Refuse(domain.Invalid, "Unknown plan: it is one of free, indie, pro, premium or enterprise")
 }
 
-// All lists the plans from the smallest to the largest.
+// All returns the plans from the smallest to the largest.
 func All() []Plan {
 	return []Plan{
 		{Type: Free, Characters: 15_000},

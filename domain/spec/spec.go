@@ -1,4 +1,4 @@
-// Package spec is the given, when, then of the domain's tests.
+// Package spec provides given/when/then for the domain's tests.
 package spec
 
 import (
@@ -9,16 +9,16 @@ import (
 	"github.com/recital-tts/recital/domain"
 )
 
-// Case is one row of a table: events that have happened, a command, and what it decides.
+// Case is a row of a table: the past events, a command, and its decision.
 type Case[S, E any] struct {
 	Name    string
 	Given   []E
 	When    interface{ Decide(S) ([]E, error) }
-	Then    []E         // nothing means that the command changes nothing
-	Refused domain.Code // when the command is refused
+	Then    []E         // none means that the command changes nothing
+	Refused domain.Code // if the command is refused
 }
 
-// Run runs the table.
+// Run runs a table of cases.
 func Run[S, E any](t *testing.T, evolve func(S, E) S, cases []Case[S, E]) {
 	t.Helper()
 	for _, c := range cases {
@@ -34,7 +34,7 @@ func Run[S, E any](t *testing.T, evolve func(S, E) S, cases []Case[S, E]) {
 	}
 }
 
-// Fold is the state after the events.
+// Fold returns the state after the events.
 func Fold[S, E any](evolve func(S, E) S, events []E) S {
 	var state S
 	for _, event := range events {

@@ -16,6 +16,7 @@ import (
 )
 
 func TestWelcomeTellsWhatAPersonNeeds(t *testing.T) {
+	t.Parallel()
 	cfg := config(t)
 	var log, welcome bytes.Buffer
 	a, err := app.Open(t.Context(), cfg, &log)
@@ -38,6 +39,7 @@ func TestWelcomeTellsWhatAPersonNeeds(t *testing.T) {
 }
 
 func TestMinPositionOverHTTP(t *testing.T) {
+	t.Parallel()
 	cfg := config(t)
 	a := open(t, cfg)
 	key := secret(t, cfg, "dev-api-key")
@@ -99,6 +101,7 @@ func TestAFolderWithALongPath(t *testing.T) {
 }
 
 func TestTheSecretsSurviveARestart(t *testing.T) {
+	t.Parallel()
 	cfg := config(t)
 	read := func() (all []string) {
 		for _, file := range []string{"dev-api-key", "operator-token", "auditor-token"} {
@@ -166,6 +169,7 @@ func TestOpenThatFailsSaysWhyAndLeavesNothingRunning(t *testing.T) {
 }
 
 func TestASecondRecitaldOnOneFolderIsRefused(t *testing.T) {
+	t.Parallel()
 	cfg := config(t)
 	first := open(t, cfg)
 	_, err := app.Open(t.Context(), cfg, io.Discard)

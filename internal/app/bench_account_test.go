@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
+	"github.com/recital-tts/recital/internal/benchtest"
 	"github.com/recital-tts/recital/internal/postgres"
 	"github.com/recital-tts/recital/internal/postgres/pgtest"
 )
@@ -35,8 +36,7 @@ func serveRow(b *testing.B, pool *pgxpool.Pool) (address string) {
 	return listener.Addr().String()
 }
 
-// BenchmarkGetAccount is GET /v1/account under eight clients, beside a bare Fiber and pgx route that reads one row. The
-// target is 60 % of its rate.
+// BenchmarkGetAccount is GET /v1/account under eight clients, beside a bare Fiber and pgx route that reads one row.
 func BenchmarkGetAccount(b *testing.B) {
 	const clients, each = 8, 50
 	cfg := config(b)
@@ -63,7 +63,7 @@ func BenchmarkGetAccount(b *testing.B) {
 		require.NoError(b, oursRate.window(clients, each, askOurs))
 		require.NoError(b, itsRate.window(clients, each, askBare))
 	}
-	report(b, "", &ours, &its)
-	reportRates(b, "requests/s", &oursRate, &itsRate)
-	logLoad(b)
+	compareTimes(b, &ours, &its, benchtest.NoTarget(), benchtest.NoTarget())
+	benchtest.Compare(b, "requests/s", oursRate.perSecond(), itsRate.perSecond(), benchtest.RatioAtLeast(0.8))
+	benchtest.Finish(b)
 }

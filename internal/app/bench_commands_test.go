@@ -3,6 +3,7 @@ package app_test
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"testing"
@@ -11,33 +12,42 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/recital-tts/recital/commands"
+	"github.com/recital-tts/recital/commands/accounts"
+	"github.com/recital-tts/recital/commands/journal"
+	commands "github.com/recital-tts/recital/commands/ledger"
 	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/feedback"
 	"github.com/recital-tts/recital/domain/ledger"
+	"github.com/recital-tts/recital/internal/app"
+	"github.com/recital-tts/recital/internal/benchtest"
 	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/eventlog/catalog"
 	"github.com/recital-tts/recital/internal/eventlog/esdb"
 )
 
 // joinLog gives a client of its own on the event node of a running recitald, whose projections go on meanwhile.
-func joinLog(b *testing.B, dataDir string) commands.Journal {
+func joinLog(b *testing.B, dataDir string) *journal.Journal {
 	b.Helper()
 	log, err := esdb.Open(esdb.Config{Socket: filepath.Join(dataDir, "eventnode", "node.sock")})
 	require.NoError(b, err)
 	b.Cleanup(func() { require.NoError(b, log.Close()) })
-	registry, err := catalog.Registry()
+	registry, err := app.Registry()
 	require.NoError(b, err)
-	return commands.Journal{Log: log, Registry: registry}
+	return &journal.Journal{Log: log, Registry: registry}
 }
 
-// bareWriter appends to a stream of its own, nothing decided.
+// bareWriter appends to a stream of its own, nothing decided. No read model takes what it writes.
 type bareWriter struct {
-	journal  commands.Journal
+	journal  *journal.Journal
 	stream   string
 	revision eventlog.Revision
 }
 
-func (w *bareWriter) append(ctx context.Context, event any) error {
+// append writes an event as large as the given one.
+func (w *bareWriter) append(ctx context.Context, size any) error {
+	event, err := unread(size)
+	if err != nil {
+		return err
+	}
 	metadata := eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorOperator}, Time: time.Now().UTC()}
 	events, err := w.journal.Registry.Encode(uuid.New(), 0, metadata, event)
 	if err != nil {
@@ -46,6 +56,17 @@ func (w *bareWriter) append(ctx context.Context, event any) error {
 	appended, err := w.journal.Log.Append(ctx, w.stream, w.revision, events)
 	w.revision = appended.Revision
 	return err
+}
+
+// unread returns an event as large as the given one, to four bytes, that no read model takes.
+func unread(size any) (event feedback.Given, err error) {
+	wanted, err := json.Marshal(size)
+	if err != nil {
+		return event, err
+	}
+	empty, err := json.Marshal(event)
+	event.Sealed = make([]byte, max(0, len(wanted)-len(empty))*3/4) // base64 makes four bytes of three
+	return event, err
 }
 
 func (w *bareWriter) read(ctx context.Context) error {
@@ -71,18 +92,19 @@ func benchmarkLedger(b *testing.B) {
 	const each = 20
 	cfg := config(b)
 	open(b, cfg)
-	journal := joinLog(b, cfg.DataDir)
-	keeper, err := commands.NewLedger(journal, time.Now, time.Minute)
+	log := joinLog(b, cfg.DataDir)
+	members := accounts.New(log, time.Now)
+	keeper, err := commands.New(log, members, time.Now, time.Minute)
 	require.NoError(b, err)
 	b.Cleanup(keeper.Close)
 
-	accounts := make([]string, commandClients)
+	ids := make([]string, commandClients)
 	writers := make([]bareWriter, commandClients)
-	for i := range accounts {
-		accounts[i] = commands.NewAccountID()
-		_, err := commands.NewAccounts(journal, time.Now).Ensure(b.Context(), accounts[i], "enterprise", drawKey(b), "")
+	for i := range ids {
+		ids[i] = accounts.NewAccountID()
+		_, err := members.Ensure(b.Context(), ids[i], "enterprise", drawKey(b), "")
 		require.NoError(b, err)
-		writers[i] = bareWriter{journal: journal, stream: "usage-bare-" + accounts[i], revision: eventlog.NoStream}
+		writers[i] = bareWriter{journal: log, stream: "bench-" + ids[i], revision: eventlog.NoStream}
 	}
 
 	var ours, its times
@@ -90,7 +112,7 @@ func benchmarkLedger(b *testing.B) {
 	for b.Loop() {
 		require.NoError(b, oursRate.window(commandClients, each, func(client int) (float64, error) {
 			begun := time.Now()
-			reservation, err := keeper.Reserve(b.Context(), accounts[client], 100, eventlog.Actor{Kind: eventlog.ActorSystem})
+			reservation, err := keeper.Reserve(b.Context(), ids[client], 100, journal.System())
 			if err != nil {
 				return 0, err
 			}
@@ -100,18 +122,18 @@ func benchmarkLedger(b *testing.B) {
 		}))
 		require.NoError(b, itsRate.window(commandClients, each, func(client int) (float64, error) {
 			begun, id := time.Now(), uuid.NewString()
-			reserved := ledger.Reserved{Account: accounts[client], Reservation: id, Characters: 100, At: begun.UTC(), ExpiresAt: begun.UTC()}
+			reserved := ledger.Reserved{Account: ids[client], Reservation: id, Characters: 100, At: begun.UTC(), ExpiresAt: begun.UTC()}
 			if err := writers[client].append(b.Context(), reserved); err != nil {
 				return 0, err
 			}
-			err := writers[client].append(b.Context(), ledger.Expired{Account: accounts[client], Reservation: id, At: begun.UTC()})
+			err := writers[client].append(b.Context(), ledger.Expired{Account: ids[client], Reservation: id, At: begun.UTC()})
 			its.add(time.Since(begun) / 2)
 			return 2, err
 		}))
 	}
-	report(b, "", &ours, &its)
-	reportRates(b, "commands/s", &oursRate, &itsRate)
-	logLoad(b)
+	compareTimes(b, &ours, &its, benchtest.NoTarget(), benchtest.NoTarget())
+	benchtest.Compare(b, "commands/s", oursRate.perSecond(), itsRate.perSecond(), benchtest.NoTarget())
+	benchtest.Finish(b)
 }
 
 // Opening an account is two commands, each a load and an append, behind the admin route, which then waits for the read
@@ -120,7 +142,7 @@ func benchmarkOpenAccounts(b *testing.B) {
 	const each = 10
 	cfg := config(b)
 	a := open(b, cfg)
-	journal := joinLog(b, cfg.DataDir)
+	log := joinLog(b, cfg.DataDir)
 	conns := dialAll(b, commandClients, a.AdminAddr())
 	request := post("/admin/accounts", "Authorization: Bearer "+secret(b, cfg, "operator-token")+"\r\n", `{"plan":"free"}`)
 
@@ -134,19 +156,19 @@ func benchmarkOpenAccounts(b *testing.B) {
 		}))
 		require.NoError(b, itsRate.window(commandClients, each, func(int) (float64, error) {
 			begun := time.Now()
-			err := openBare(b.Context(), journal)
+			err := openBare(b.Context(), log)
 			its.add(time.Since(begun))
 			return 2, err
 		}))
 	}
-	report(b, "", &ours, &its)
-	reportRates(b, "commands/s", &oursRate, &itsRate)
-	logLoad(b)
+	compareTimes(b, &ours, &its, benchtest.NoTarget(), benchtest.NoTarget())
+	benchtest.Compare(b, "commands/s", oursRate.perSecond(), itsRate.perSecond(), benchtest.RatioAtLeast(0.5))
+	benchtest.Finish(b)
 }
 
-func openBare(ctx context.Context, journal commands.Journal) error {
-	id := commands.NewAccountID()
-	w := bareWriter{journal: journal, stream: "account-" + id, revision: eventlog.NoStream}
+func openBare(ctx context.Context, log *journal.Journal) error {
+	id := accounts.NewAccountID()
+	w := bareWriter{journal: log, stream: "bench-" + id, revision: eventlog.NoStream}
 	key, err := account.DrawAPIKey(rand.Reader)
 	if err != nil {
 		return err

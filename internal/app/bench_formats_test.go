@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/internal/audio"
+	"github.com/recital-tts/recital/internal/benchtest"
 	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/speech/enginetest"
 )
@@ -39,9 +40,9 @@ func BenchmarkFormats(b *testing.B) {
 						return secondsOf(spoken, inputRate), s.bare.encode(b.Context(), spec, spoken, inputRate)
 					}))
 				}
-				reportRates(b, "audio-s/s", &ours, &bare)
+				benchtest.Compare(b, "audio-s/s", ours.perSecond(), bare.perSecond(), benchtest.NoTarget())
 				b.ReportMetric(encoder.perSecond(), "encoder-audio-s/s")
-				logLoad(b)
+				benchtest.Finish(b)
 			})
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/benchtest"
 )
 
 // BenchmarkCostPerCharacter is how long a character takes, from the request to the end of its audio, as the text grows,
@@ -38,13 +40,14 @@ func BenchmarkCostPerCharacter(b *testing.B) {
 		return float64(taken.quantile(0.50).Microseconds()) / float64(length)
 	}
 	for i, length := range lengths {
-		b.ReportMetric(perCharacter(&ours[i], length), fmt.Sprintf("%d-µs/char", length))
-		b.ReportMetric(perCharacter(&its[i], length), fmt.Sprintf("bare-%d-µs/char", length))
+		benchtest.Compare(b, fmt.Sprintf("%d-µs/char", length), perCharacter(&ours[i], length), perCharacter(&its[i], length), benchtest.NoTarget())
 	}
 	const middle, longest = 2, 4
-	b.ReportMetric(perCharacter(&ours[longest], lengths[longest])/perCharacter(&ours[middle], lengths[middle]), "5000-to-500")
-	b.ReportMetric(perCharacter(&its[longest], lengths[longest])/perCharacter(&its[middle], lengths[middle]), "bare-5000-to-500")
-	logLoad(b)
+	growth := func(taken []times) float64 {
+		return perCharacter(&taken[longest], lengths[longest]) / perCharacter(&taken[middle], lengths[middle])
+	}
+	benchtest.Compare(b, "5000-to-500", growth(ours), growth(its), benchtest.NoTarget())
+	benchtest.Finish(b)
 }
 
 // story is an English text of so many characters, a byte each.

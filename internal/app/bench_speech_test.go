@@ -18,6 +18,7 @@ import (
 	"github.com/recital-tts/recital/internal/app"
 	"github.com/recital-tts/recital/internal/audio"
 	"github.com/recital-tts/recital/internal/audio/codec"
+	"github.com/recital-tts/recital/internal/benchtest"
 	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/speech/enginetest"
 	"github.com/recital-tts/recital/internal/speech/worker"
@@ -193,9 +194,7 @@ func hearFlush(ws *websocket.Conn, begun time.Time) (firstByte time.Duration, er
 }
 
 // BenchmarkFirstAudioByte is the time to the first byte of mp3 for a text of twenty words, by entry point and number of
-// clients, beside worker and encoder alone with as many callers. The targets for one client are a median within 2.0 times
-// for bytes, and within 2.5 times for a socket. For 32 clients they are 70 % of the audio seconds per second, and a p99
-// within 3 times that of an ideal queue, in which each waits for its turn among all.
+// clients, beside worker and encoder alone with as many callers. In an ideal queue each waits for its turn among all.
 func BenchmarkFirstAudioByte(b *testing.B) {
 	s := openSpeaker(b)
 	for _, entry := range entryPoints() {
@@ -205,14 +204,29 @@ func BenchmarkFirstAudioByte(b *testing.B) {
 				for i := range askers {
 					askers[i] = entry.connect(b, s, i)
 				}
-				s.compareFirstBytes(b, askers, load.each)
+				s.compareFirstBytes(b, askers, load.each, targetsOf(entry.name, load.clients))
 			})
 		}
 	}
 }
 
+// firstByteTargets are those of a number of clients on an entry point.
+type firstByteTargets struct{ median, rate, queue benchtest.Target }
+
+func targetsOf(entry string, clients int) (targets firstByteTargets) {
+	switch {
+	case clients == 1 && entry == "bytes":
+		targets.median = benchtest.RatioAtMost(2)
+	case clients == 1 && entry == "socket":
+		targets.median = benchtest.RatioAtMost(2.5)
+	case clients == 32 && entry == "bytes":
+		targets.rate, targets.queue = benchtest.RatioAtLeast(0.7), benchtest.RatioAtMost(3)
+	}
+	return targets
+}
+
 // compareFirstBytes lets all clients ask, and as many callers of the bare pipeline, in turns.
-func (s speaker) compareFirstBytes(b *testing.B, askers []asker, each int) {
+func (s speaker) compareFirstBytes(b *testing.B, askers []asker, each int, targets firstByteTargets) {
 	_, seconds, err := s.bare.speak(b.Context(), enginetest.Sentence, mp3())
 	require.NoError(b, err)
 	_, err = askers[0]()
@@ -232,10 +246,10 @@ func (s speaker) compareFirstBytes(b *testing.B, askers []asker, each int) {
 			return seconds, err
 		}))
 	}
-	report(b, "", &ours, &its)
-	reportRates(b, "audio-s/s", &oursRate, &itsRate)
+	compareTimes(b, &ours, &its, targets.median, benchtest.NoTarget())
+	benchtest.Compare(b, "audio-s/s", oursRate.perSecond(), itsRate.perSecond(), targets.rate)
 	ideal := float64(len(askers)) * seconds / itsRate.perSecond()
-	b.ReportMetric(ours.quantile(0.99).Seconds()/ideal, "p99-to-ideal-queue")
+	benchtest.Compare(b, "p99-in-queue-ms", milliseconds(ours.quantile(0.99)), ideal*1000, targets.queue)
 	b.ReportMetric(float64(len(ours.all)), "samples")
-	logLoad(b)
+	benchtest.Finish(b)
 }

@@ -20,13 +20,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/internal/audio"
+	"github.com/recital-tts/recital/internal/benchtest"
 )
 
 // BenchmarkOpenStreams tells what a stream costs in memory whose client has taken the beginning and reads no further:
 // recitald's heap and stacks after a collection, its resident memory, and that of its workers. The clients are bare
 // connections in the same process, which adds less than 1 KiB to each.
 func BenchmarkOpenStreams(b *testing.B) {
-	const streams = 200
+	streams := benchtest.Size(200, 20)
 	for _, spec := range []audio.Spec{{Format: audio.PCMS16LE, SampleRate: 24000}, mp3()} {
 		b.Run(string(spec.Format), func(b *testing.B) {
 			s := serveSpeech(b)
@@ -39,7 +40,7 @@ func BenchmarkOpenStreams(b *testing.B) {
 				hangUp()
 				after.report(b, before, streams)
 			}
-			logLoad(b)
+			benchtest.Finish(b)
 		})
 	}
 }

@@ -6,15 +6,12 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
+	"github.com/recital-tts/recital/internal/benchtest"
 )
 
 // The benchmarks measure a recitald beside the bare thing, in turns in the same run, so that what else the machine does
@@ -38,19 +35,14 @@ func (t *times) quantile(share float64) time.Duration {
 	return t.all[min(len(t.all)-1, int(share*float64(len(t.all))))]
 }
 
-// report gives the quantiles of both and the ratios, ours to the bare thing's.
-func report(b *testing.B, name string, ours, bare *times) {
+// compareTimes reports the median and the 99th percentile of both.
+func compareTimes(b *testing.B, ours, bare *times, p50, p99 benchtest.Target) {
 	b.Helper()
-	for _, q := range []struct {
-		name  string
-		share float64
-	}{{"p50", 0.50}, {"p95", 0.95}, {"p99", 0.99}} {
-		mine, its := ours.quantile(q.share), bare.quantile(q.share)
-		b.ReportMetric(mine.Seconds()*1000, name+q.name+"-ms")
-		b.ReportMetric(its.Seconds()*1000, "bare-"+name+q.name+"-ms")
-		b.ReportMetric(mine.Seconds()/its.Seconds(), name+q.name+"-ratio")
-	}
+	benchtest.Compare(b, "p50-ms", milliseconds(ours.quantile(0.50)), milliseconds(bare.quantile(0.50)), p50)
+	benchtest.Compare(b, "p99-ms", milliseconds(ours.quantile(0.99)), milliseconds(bare.quantile(0.99)), p99)
 }
+
+func milliseconds(d time.Duration) float64 { return d.Seconds() * 1000 }
 
 // rate is how much was done in how long.
 type rate struct {
@@ -85,24 +77,6 @@ func (r *rate) window(clients, each int, do func(client int) (done float64, err 
 	group.Wait()
 	r.took += time.Since(begun)
 	return first
-}
-
-func reportRates(b *testing.B, unit string, ours, bare *rate) {
-	b.Helper()
-	b.ReportMetric(ours.perSecond(), unit)
-	b.ReportMetric(bare.perSecond(), "bare-"+unit)
-	b.ReportMetric(ours.perSecond()/bare.perSecond(), "ratio")
-}
-
-// logLoad adds to a result how busy the machine was, others included: its load average over a minute.
-func logLoad(b *testing.B) {
-	b.Helper()
-	averages, err := os.ReadFile("/proc/loadavg")
-	require.NoError(b, err)
-	load, err := strconv.ParseFloat(strings.Fields(string(averages))[0], 64)
-	require.NoError(b, err)
-	b.ReportMetric(load, "load")
-	b.ReportMetric(0, "ns/op") // an operation is a turn of both
 }
 
 // client is one keep-alive connection. It does as little as a client can, because it shares the processors.

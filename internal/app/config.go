@@ -38,6 +38,8 @@ type Config struct {
 	SpeechWorker      string        `name:"speechworker" env:"RECITAL_SPEECHWORKER" placeholder:"PATH" help:"The speechworker binary; by default the one beside recitald."`
 	Engines           int           `default:"0" env:"RECITAL_ENGINES" help:"Speech engine processes; 0 is one for each CPU, at least 2."`
 	Codecs            int           `default:"0" env:"RECITAL_CODECS" help:"Codec processes; 0 is one for each CPU."`
+	EngineTimeout     time.Duration `default:"15s" env:"RECITAL_ENGINE_TIMEOUT" help:"How long a speech engine may take for one segment before it is killed as stalled; 0 is 15s."`
+	CodecTimeout      time.Duration `default:"10s" env:"RECITAL_CODEC_TIMEOUT" help:"How long a codec may take for one request before it is killed as stalled; 0 is 10s."`
 	LongestStream     time.Duration `default:"10m" env:"RECITAL_LONGEST_STREAM" help:"How long a reply may take; characters that are not settled by then are free again."`
 	Concurrency       string        `default:"free=4" env:"RECITAL_CONCURRENCY" help:"How many syntheses of one account may run at once, as PLAN=NUMBER,… (free, indie, pro, premium, enterprise); 0 is no limit, and plans that are not named keep their defaults. Each instance counts its own."`
 	AccountSockets    int           `default:"100" env:"RECITAL_ACCOUNT_SOCKETS" help:"How many WebSockets of one account may be open at once; 0 is 100. Each instance counts its own."`
@@ -71,11 +73,23 @@ func (c Config) Validate() error {
 	if err := c.checkSockets(); err != nil {
 		return err
 	}
-	if c.Engines < 0 || c.Codecs < 0 {
-		return errors.New("the numbers of processes cannot be negative")
+	if err := c.checkWorkers(); err != nil {
+		return err
 	}
 	_, err := c.concurrency()
 	return err
+}
+
+func (c Config) checkWorkers() error {
+	if c.Engines < 0 || c.Codecs < 0 {
+		return errors.New("the numbers of processes cannot be negative")
+	}
+	for _, d := range []time.Duration{c.EngineTimeout, c.CodecTimeout} {
+		if d != 0 && d < time.Second {
+			return errors.New("the times of engines and codecs must be at least a second")
+		}
+	}
+	return nil
 }
 
 func (c Config) checkSockets() error {
@@ -162,10 +176,6 @@ func (c Config) limits() web.Limits {
 	return web.Limits{
 		Stream: c.LongestStream, AccountSockets: c.AccountSockets, SocketIdle: c.SocketIdle, SocketLength: c.SocketLength,
 	}
-}
-
-func (c Config) path(elements ...string) string {
-	return filepath.Join(append([]string{c.DataDir}, elements...)...)
 }
 
 // speechWorker finds the binary that links the C libraries.

@@ -46,11 +46,14 @@ func TestConfigRefusesWhatIsNotSafeOrCannotWork(t *testing.T) {
 		{"other sockets", func(c *app.Config) { c.AccountSockets, c.SocketIdle, c.SocketLength = 1, time.Second, 24*time.Hour }, ""},
 		{"concurrency", func(c *app.Config) { c.Concurrency = "free=1, indie=20,pro = 0" }, ""},
 		{"no concurrency limit at all", func(c *app.Config) { c.Concurrency = "free=0" }, ""},
-		{"concurrency of no plan", func(c *app.Config) { c.Concurrency = "free=1,gold=3" }, `the concurrency limit "gold=3": unknown plan: it is one of free, indie, pro, premium or enterprise`},
+		{"concurrency of no plan", func(c *app.Config) { c.Concurrency = "free=1,gold=3" }, `the concurrency limit "gold=3": Unknown plan: it is one of free, indie, pro, premium or enterprise`},
 		{"concurrency without a number", func(c *app.Config) { c.Concurrency = "free" }, `the concurrency limit "free" is not PLAN=NUMBER`},
 		{"concurrency of half a synthesis", func(c *app.Config) { c.Concurrency = "free=0.5" }, `"free=0.5" is not PLAN=NUMBER`},
 		{"concurrency below nothing", func(c *app.Config) { c.Concurrency = "free=-1" }, `"free=-1" is not PLAN=NUMBER`},
 		{"concurrency set twice", func(c *app.Config) { c.Concurrency = "free=1,free=2" }, "the concurrency limit of plan free is set twice"},
+		{"engines that fail at once", func(c *app.Config) { c.EngineTimeout = time.Millisecond }, "engines and codecs must be at least a second"},
+		{"codecs without time", func(c *app.Config) { c.CodecTimeout = -time.Second }, "engines and codecs must be at least a second"},
+		{"impatience with workers", func(c *app.Config) { c.EngineTimeout, c.CodecTimeout = time.Second, 2*time.Second }, ""},
 		{"fewer than no codecs", func(c *app.Config) { c.Codecs = -1 }, "cannot be negative"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

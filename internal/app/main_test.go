@@ -72,7 +72,7 @@ func config(t testing.TB) app.Config {
 		Mode:          "dev",
 		HTTPAddr:      "127.0.0.1:0",
 		AdminAddr:     "127.0.0.1:0",
-		DataDir:       filepath.Dir(pgtest.ClusterDir(t)),
+		DataDir:       pgtest.DataDir(t),
 		SpeechWorker:  speechworker,
 		LongestStream: time.Minute,
 		LogFormat:     "text",

@@ -4,16 +4,16 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/common/expfmt"
 
-	"github.com/recital-tts/recital/internal/audio/codec"
+	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/domain/alert"
 	"github.com/recital-tts/recital/internal/feed"
-	"github.com/recital-tts/recital/internal/speech/worker"
 	"github.com/recital-tts/recital/internal/web"
 )
 
@@ -27,10 +27,13 @@ type metrics struct {
 	delay    prometheus.Histogram
 	alerts   *prometheus.CounterVec
 
+	commands  *prometheus.HistogramVec
+	conflicts *prometheus.CounterVec
+
 	projections *projectionMetrics
 }
 
-func newMetrics(a *App) *metrics {
+func newMetrics(overview func(context.Context) (feed.Overview, error)) *metrics {
 	route := []string{"server", "route", "method"}
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
@@ -49,42 +52,40 @@ func newMetrics(a *App) *metrics {
 			Name: "recital_projection_delay_seconds", Help: "Time from an event's record in the log to its commit in the read models.",
 			Buckets: prometheus.ExponentialBuckets(0.0005, 2, 18)}),
 		alerts: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "recital_projection_alerts_total", Help: "Times that a person should have looked at a projection."}, []string{"projection"}),
-		projections: newProjectionMetrics(func(ctx context.Context) (feed.Overview, error) { return a.projector.Overview(ctx) }),
+			Name: "recital_alerts_total", Help: "Times that this instance has raised an alert."}, []string{"source", "reason"}),
+		commands: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "recital_command_duration_seconds", Help: "Duration of commands, from their load to their append.",
+			Buckets: prometheus.ExponentialBuckets(0.0005, 2, 14)}, []string{"command", "outcome"}),
+		conflicts: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "recital_command_conflicts_total", Help: "Times that a command was decided again because its stream had moved."}, []string{"command"}),
+		projections: newProjectionMetrics(overview),
 	}
-	m.registry.MustRegister(m.requests, m.aborted, m.sent, m.pages, m.delay, m.alerts, m.projections,
+	m.registry.MustRegister(m.requests, m.aborted, m.sent, m.pages, m.delay, m.alerts, m.commands, m.conflicts, m.projections,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	m.registry.MustRegister(workerGauges(a)...)
 	return m
 }
 
-func workerGauges(a *App) []prometheus.Collector {
-	return slices.Concat(engineGauges("espeak-ng", a.engines), engineGauges("flite", a.second), codecGauges(a.codecs))
-}
-
-// engineGauges are the same figures for each engine, which is their label.
-func engineGauges(engine string, pool *worker.Pool) []prometheus.Collector {
-	gauge := func(name, help string, value func(worker.Stats) float64) prometheus.Collector {
-		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: prometheus.Labels{"engine": engine}},
-			func() float64 { return value(pool.Stats()) })
+func (m *metrics) observeCommand(o journal.Observation) {
+	outcome := "done"
+	switch {
+	case o.Err != nil && domain.CodeOf(o.Err) != "" && domain.CodeOf(o.Err) != domain.Unavailable:
+		outcome = "refused"
+	case o.Err != nil:
+		outcome = "failed"
 	}
-	return []prometheus.Collector{
-		gauge("recital_speech_engines_alive", "Engine processes that run.", func(s worker.Stats) float64 { return float64(s.Alive) }),
-		gauge("recital_speech_engines_busy", "Engine processes that have a job.", func(s worker.Stats) float64 { return float64(s.Busy) }),
-		gauge("recital_speech_jobs_waiting", "Jobs that wait for an engine.", func(s worker.Stats) float64 { return float64(s.Queued) }),
-		gauge("recital_speech_engine_respawns", "Engine processes that were started again.", func(s worker.Stats) float64 { return float64(s.Respawns) }),
+	m.commands.WithLabelValues(o.Command, outcome).Observe(o.Took.Seconds())
+	if o.Conflicts > 0 {
+		m.conflicts.WithLabelValues(o.Command).Add(float64(o.Conflicts))
 	}
 }
 
-func codecGauges(pool *codec.Pool) []prometheus.Collector {
-	gauge := func(name, help string, value func(codec.Stats) float64) prometheus.Collector {
-		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return value(pool.Stats()) })
-	}
-	return []prometheus.Collector{
-		gauge("recital_codecs_running", "Codec processes that run.", func(s codec.Stats) float64 { return float64(s.Running) }),
-		gauge("recital_codec_streams", "Open codec streams.", func(s codec.Stats) float64 { return float64(s.Streams) }),
-		gauge("recital_codec_restarts", "Codec processes that were started again.", func(s codec.Stats) float64 { return float64(s.Restarts) }),
-	}
+func (m *metrics) observeAlert(source string, reason alert.Reason) {
+	m.alerts.WithLabelValues(source, string(reason)).Inc()
+}
+
+// expectAlert shows a counter at zero, so that its first increase is seen.
+func (m *metrics) expectAlert(source string, reason alert.Reason) {
+	m.alerts.WithLabelValues(source, string(reason))
 }
 
 func (m *metrics) observeRequest(server string) func(web.Observation) {

@@ -84,6 +84,7 @@ func TestFiguresOfEachGeneration(t *testing.T) {
 }
 
 func TestAScrapeDoesNotHangWithTheDatabase(t *testing.T) {
+	t.Parallel()
 	m := newProjectionMetrics(func(ctx context.Context) (feed.Overview, error) {
 		<-ctx.Done()
 		return feed.Overview{}, ctx.Err()

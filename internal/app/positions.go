@@ -7,6 +7,7 @@ import (
 
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/feed"
+	"github.com/recital-tts/recital/internal/readmodel"
 	"github.com/recital-tts/recital/internal/web"
 )
 
@@ -14,18 +15,18 @@ import (
 type positions struct {
 	log       eventlog.Log
 	projector interface {
-		Reached(names ...string) eventlog.Position
-		Wait(ctx context.Context, position eventlog.Position, names ...string) error
+		Reached(models ...readmodel.Model) eventlog.Position
+		Wait(ctx context.Context, position eventlog.Position, models ...readmodel.Model) error
 	}
 }
 
 // Wait implements web.Positions. The log is asked only about positions that the read models have not reached.
-func (p positions) Wait(ctx context.Context, text string, readModels []string) error {
+func (p positions) Wait(ctx context.Context, text string, models []readmodel.Model) error {
 	position, err := eventlog.ParsePosition(text)
 	if err != nil {
 		return web.ErrBadPosition
 	}
-	if position.Compare(p.projector.Reached(readModels...)) <= 0 {
+	if position.Compare(p.projector.Reached(models...)) <= 0 {
 		return nil
 	}
 	head, err := p.log.Head(ctx)
@@ -35,7 +36,7 @@ func (p positions) Wait(ctx context.Context, text string, readModels []string) e
 	if position.Compare(head) > 0 {
 		return web.ErrBadPosition
 	}
-	err = p.projector.Wait(ctx, position, readModels...)
+	err = p.projector.Wait(ctx, position, models...)
 	if errors.Is(err, feed.ErrStopped) {
 		return errors.Join(web.ErrStandsStill, err)
 	}

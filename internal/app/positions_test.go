@@ -12,15 +12,16 @@ import (
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/eventlog/esdb"
 	"github.com/recital-tts/recital/internal/eventnode/nodetest"
+	"github.com/recital-tts/recital/internal/readmodel"
 	"github.com/recital-tts/recital/internal/web"
 )
 
 // standing is a projector that does not move.
 type standing struct{ at eventlog.Position }
 
-func (s standing) Reached(...string) eventlog.Position { return s.at }
+func (s standing) Reached(...readmodel.Model) eventlog.Position { return s.at }
 
-func (s standing) Wait(ctx context.Context, position eventlog.Position, _ ...string) error {
+func (s standing) Wait(ctx context.Context, position eventlog.Position, _ ...readmodel.Model) error {
 	if position.Compare(s.at) <= 0 {
 		return nil
 	}
@@ -98,7 +99,7 @@ type impatient struct {
 	leave context.CancelFunc
 }
 
-func (i impatient) Wait(ctx context.Context, position eventlog.Position, names ...string) error {
+func (i impatient) Wait(ctx context.Context, position eventlog.Position, models ...readmodel.Model) error {
 	i.leave()
-	return i.standing.Wait(ctx, position, names...)
+	return i.standing.Wait(ctx, position, models...)
 }

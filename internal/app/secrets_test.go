@@ -12,14 +12,17 @@ import (
 
 func TestTheKeysOfADevFolderAreMadeOnce(t *testing.T) {
 	dir := t.TempDir()
-	first, second, other := inFolder(dir), inFolder(dir), inFolder(t.TempDir())
-	for _, a := range []*App{first, second, other} {
+	start := func(dir string) secrets {
+		a := inFolder(t, dir)
 		require.NoError(t, a.readSecrets(t.Context()))
+		require.NoError(t, a.Close())
+		return a.secrets
 	}
-	require.Equal(t, first.secrets, second.secrets)
+	first, second, other := start(dir), start(dir), start(t.TempDir())
+	require.Equal(t, first, second)
 	for _, pair := range [][2][]byte{
-		{first.secrets.master, other.secrets.master}, {first.secrets.links, other.secrets.links}, {first.secrets.addresses, other.secrets.addresses},
-		{first.secrets.links, first.secrets.addresses}, {first.secrets.master, first.secrets.links},
+		{first.master, other.master}, {first.links, other.links}, {first.addresses, other.addresses},
+		{first.links, first.addresses}, {first.master, first.links},
 	} {
 		require.Len(t, pair[0], 32)
 		require.NotEqual(t, pair[0], pair[1])
@@ -50,7 +53,7 @@ func TestTheConfiguredKeysAreReadAndNeverWritten(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			files := t.TempDir()
-			a := inFolder(t.TempDir())
+			a := inFolder(t, t.TempDir())
 			a.cfg.MasterKeyFile = filepath.Join(files, "master-key")
 			a.cfg.SigningKeyFile = filepath.Join(files, "signing-key")
 			write(t, a.cfg.MasterKeyFile, c.master)

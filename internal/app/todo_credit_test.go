@@ -13,8 +13,8 @@ import (
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/domain/plan"
+	"github.com/recital-tts/recital/internal/app"
 	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/eventlog/catalog"
 	"github.com/recital-tts/recital/internal/eventlog/esdb"
 )
 
@@ -32,13 +32,14 @@ func openedSoThat(t *testing.T, end time.Time) time.Time {
 }
 
 func TestCreditGoesOnWhenAPeriodEnds(t *testing.T) {
+	t.Parallel()
 	// given a running recitald, and accounts whose period ends in a moment
 	cfg := config(t)
 	a := open(t, cfg)
 	log, err := esdb.Open(esdb.Config{Socket: filepath.Join(cfg.DataDir, "eventnode", "node.sock")})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, log.Close()) })
-	registry, err := catalog.Registry()
+	registry, err := app.Registry()
 	require.NoError(t, err)
 	write := func(stream string, events ...any) {
 		meta := eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorSystem}, Time: time.Now()}

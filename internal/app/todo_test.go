@@ -16,7 +16,6 @@ import (
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/internal/app"
 	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/eventlog/catalog"
 	"github.com/recital-tts/recital/internal/eventlog/esdb"
 )
 
@@ -24,13 +23,14 @@ import (
 const patience = time.Minute
 
 func TestAReservationThatNobodySettlesExpiresWhenItIsDue(t *testing.T) {
+	t.Parallel()
 	// given a running recitald
 	cfg := config(t)
 	a := open(t, cfg)
 	log, err := esdb.Open(esdb.Config{Socket: filepath.Join(cfg.DataDir, "eventnode", "node.sock")})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, log.Close()) })
-	registry, err := catalog.Registry()
+	registry, err := app.Registry()
 	require.NoError(t, err)
 
 	// when another instance reserves characters twice, of which one reservation is due in a moment, and is gone
@@ -66,7 +66,7 @@ func TestAReservationThatNobodySettlesExpiresWhenItIsDue(t *testing.T) {
 		lines := figures(t, a, secret(t, cfg, "operator-token"))
 		require.Subset(c, lines, []string{
 			`recital_todo_attempts_total{process="expiry"} 1`, `recital_todo_failures_total{process="expiry"} 0`,
-			`recital_todo_give_ups_total{process="expiry"} 0`, `recital_todo_given_up_items{process="expiry"} 0`,
+			`recital_alerts_total{reason="gave_up",source="todo/expiry"} 0`, `recital_todo_given_up_items{process="expiry"} 0`,
 			`recital_todo_due_items{process="expiry"} 0`, `recital_todo_oldest_due_age_seconds{process="expiry"} 0`,
 		})
 	}, patience, 10*time.Millisecond)

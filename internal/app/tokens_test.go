@@ -19,13 +19,13 @@ func TestATokenThatCannotBeOneIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			require.NoError(t, os.WriteFile(filepath.Join(dir, "operator-token"), []byte(content), 0o600))
-			err := inFolder(dir).readTokens(t.Context())
+			err := inFolder(t, dir).readTokens(t.Context())
 			require.ErrorContains(t, err, "delete it, and the next start makes a new one")
 			assert.NotContains(t, err.Error(), "secret")
 		})
 	}
 	t.Run("one that was drawn is accepted", func(t *testing.T) {
-		a := inFolder(t.TempDir())
+		a := inFolder(t, t.TempDir())
 		require.NoError(t, a.readTokens(t.Context()))
 		drawn := a.tokens
 		for i, role := range []string{"operator", "auditor"} {
@@ -59,7 +59,7 @@ func TestTheConfiguredTokensAreReadAndNeverWritten(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			files := t.TempDir()
-			a := inFolder(t.TempDir())
+			a := inFolder(t, t.TempDir())
 			a.cfg.OperatorTokenFile = filepath.Join(files, "operator-token")
 			a.cfg.AuditorTokenFile = filepath.Join(files, "auditor-token")
 			write(t, a.cfg.OperatorTokenFile, c.operator)

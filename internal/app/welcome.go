@@ -11,9 +11,9 @@ func (a *App) Welcome(out io.Writer) {
 		fmt.Fprintf(out, "Recital is running: address http://%s, admin http://%s\n", a.PublicAddr(), a.AdminAddr())
 		return
 	}
-	key, example := a.devKey+"  (also in "+a.cfg.path(devKeyFile)+")", a.devKey
+	key, example := a.devKey+"  (also in "+a.folder.Path(devKeyFile)+")", a.devKey
 	if a.devKey == "" {
-		key, example = "was revoked; delete "+a.cfg.path(devKeyFile)+" and start again for a new one", "$KEY"
+		key, example = "was revoked; delete "+a.folder.Path(devKeyFile)+" and start again for a new one", "$KEY"
 	}
 	fmt.Fprintf(out, `
 Recital is running.

@@ -1,11 +1,14 @@
 package architecture_test
 
 import (
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 const (
@@ -14,20 +17,24 @@ const (
 	fiber = "github.com/gofiber"
 )
 
-// ports are the folders that say what the house needs from outside; their subpackages are adapters.
+// ports are the folders of ports; their subpackages are adapters.
 var ports = []string{
 	"internal/eventlog", "internal/speech", "internal/audio", "internal/cloning", "internal/alignment",
 	"internal/signin", "internal/payments", "internal/hosting", "internal/blobs", "internal/keyring",
 }
 
-// todo is the machinery of to-do lists, which only what carries out to-dos knows; its subpackages are adapters, too.
+// todo is the machinery of to-do lists, known only to the code that executes to-dos; its subpackages are adapters,
+// too.
 const todo = "internal/todo"
+
+// credentials is the room of API keys and whatever else lets somebody in; its subpackage is an adapter.
+const credentials = "internal/credentials"
 
 // rooms are the folders with a rule. The packages of a room may always import each other.
 var rooms = []struct {
 	folder    string
 	exactly   []string          // packages of this module that it may import
-	besides   map[string]string // what one of its packages may import, too
+	besides   map[string]string // what one of its packages may also import
 	below     []string          // folders whose packages it may import
 	libraries []string          // outside of the standard library
 }{
@@ -36,29 +43,36 @@ var rooms = []struct {
 	},
 	{
 		folder:    "commands",
-		exactly:   slices.Concat(ports, []string{todo, "internal/wordtimes"}),
+		exactly:   slices.Concat(ports, []string{todo, "internal/wordtimes", "internal/readmodel", "internal/rendering"}),
 		below:     []string{"domain"},
 		libraries: []string{uuid, "github.com/cenkalti/backoff/v5", "github.com/hashicorp/golang-lru/v2", "golang.org/x/sync", "golang.org/x/time"},
 	},
 	{
 		folder:    "projections",
-		exactly:   []string{"internal/feed", "internal/feed/table", "internal/eventlog"},
+		exactly:   []string{"internal/feed", "internal/feed/table", "internal/readmodel", "internal/eventlog"},
 		below:     []string{"domain"},
 		libraries: []string{pgx, uuid},
 	},
 	{
-		// The plans are a table of constants, and the errors are those of the house; decisions stay out.
+		// The plans are a table of constants, and the errors are shared; decisions stay out.
 		folder:    "readapi",
-		exactly:   []string{"domain", "domain/plan", "internal/blobs", "internal/keyring", "internal/wordtimes"},
+		exactly:   []string{"domain", "domain/plan", "internal/blobs", "internal/keyring", "internal/links", "internal/readmodel", "internal/wordtimes"},
 		below:     []string{"internal/web"},
 		libraries: []string{pgx, uuid, fiber},
 	},
 	{
 		folder:    "writeapi",
-		exactly:   ports,
+		exactly:   slices.Concat(ports, []string{"internal/links", "internal/readmodel"}),
 		below:     []string{"internal/web", "commands", "domain"},
-		besides:   map[string]string{"writeapi/ops": "internal/feed"}, // what operators do with the read models
+		besides:   map[string]string{"writeapi/operations": "internal/feed"}, // operators manage the read models
 		libraries: []string{uuid, fiber, "golang.org/x/sync"},
+	},
+	{
+		// Who asks, and over what, is for the app to translate.
+		folder:    credentials,
+		exactly:   []string{"internal/eventlog", "internal/readmodel"},
+		below:     []string{"domain"},
+		libraries: []string{pgx, "github.com/hashicorp/golang-lru/v2"},
 	},
 	{
 		folder:    "migrations",
@@ -93,20 +107,73 @@ func TestReadAndWriteRoutesDoNotKnowEachOther(t *testing.T) {
 	}
 }
 
-// Slices meet in the app: a room of projections or of read routes imports none beside it.
-func TestRoomsOfOneFloorDoNotKnowEachOther(t *testing.T) {
-	for _, floor := range []string{"projections", "readapi"} {
-		for _, p := range packages(t) {
-			for _, imported := range p.ours() {
-				if within(p.path(), floor) && within(imported, floor) {
-					assert.True(t, imported == floor || p.path() != floor && within(imported, p.path()), "%s imports %s", p.path(), imported)
-				}
+// floors are the folders that have a room for each slice.
+var floors = []string{"commands", "projections", "readapi", "writeapi"}
+
+// across are the only imports from one slice to another: a synthesis reserves and settles characters, and keeps clips.
+var across = map[string][]string{"synthesis": {"ledger", "clips"}}
+
+// kernel is used by the commands of every slice.
+const kernel = "commands/journal"
+
+// Slices meet only in the app: they import what their floor shares, the kernel, and rooms of their own name.
+func TestSlicesDoNotKnowEachOther(t *testing.T) {
+	for _, p := range packages(t) {
+		slice, ok := sliceOf(p.path())
+		if !ok || isTestSupport(p.path()) {
+			continue
+		}
+		for _, imported := range p.ours() {
+			other, ok := sliceOf(imported)
+			if !ok || imported == kernel {
+				continue
 			}
+			assert.True(t, other == slice || slices.Contains(across[slice], other), "%s imports %s", p.path(), imported)
 		}
 	}
 }
 
-// Whatever talks to the outside is chosen in one place.
+// A slice has the same name everywhere: every room of a floor is that of a slice of the app.
+func TestASliceHasOneNameOnEveryFloor(t *testing.T) {
+	listed := slicesOfTheApp(t)
+	for _, p := range packages(t) {
+		slice, ok := sliceOf(p.path())
+		if !ok || p.path() == kernel || isTestSupport(p.path()) {
+			continue
+		}
+		assert.Contains(t, listed, slice, "%s is the room of no slice that internal/app lists", p.path())
+	}
+	for _, slice := range listed {
+		source, err := os.ReadFile("../app/" + slice + ".go")
+		assert.NoError(t, err, "the slice %s has no file of its own in internal/app", slice)
+		assert.Regexp(t, `\bname:\s+"`+slice+`"`, string(source), "the slice %s has another name", slice)
+	}
+}
+
+// sliceOf returns the slice to which a package belongs.
+func sliceOf(path string) (slice string, ok bool) {
+	floor, rest, below := strings.Cut(path, "/")
+	if !below || !slices.Contains(floors, floor) {
+		return "", false
+	}
+	slice, _, _ = strings.Cut(rest, "/")
+	return slice, true
+}
+
+// slicesOfTheApp reads the list of slices.
+func slicesOfTheApp(t *testing.T) []string {
+	t.Helper()
+	source, err := os.ReadFile("../app/slice.go")
+	require.NoError(t, err)
+	var listed []string
+	for _, match := range regexp.MustCompile(`(?m)^\t\t(\w+)Slice\(\),$`).FindAllSubmatch(source, -1) {
+		listed = append(listed, string(match[1]))
+	}
+	require.NotEmpty(t, listed)
+	return listed
+}
+
+// Adapters to the outside are selected in one place.
 func TestOnlyTheAppAndTheProgramsImportAdapters(t *testing.T) {
 	for _, p := range packages(t) {
 		if within(p.path(), "internal/app", "cmd") || isTestSupport(p.path()) {
@@ -120,7 +187,7 @@ func TestOnlyTheAppAndTheProgramsImportAdapters(t *testing.T) {
 	}
 }
 
-// The rooms are above what is internal, and the app is above them.
+// The rooms are above the internal packages, and the app is above them.
 func TestInternalPackagesDoNotImportTheRooms(t *testing.T) {
 	for _, p := range packages(t) {
 		if !within(p.path(), "internal") || within(p.path(), "internal/app") || isTestSupport(p.path()) {
@@ -133,7 +200,7 @@ func TestInternalPackagesDoNotImportTheRooms(t *testing.T) {
 	}
 }
 
-// A projection lists what is due, and routes append events; neither knows who carries things out.
+// A projection lists what is due, and routes append events; neither knows what executes to-dos.
 func TestOnlyCommandsAndTheAppKnowOfToDoWorkers(t *testing.T) {
 	for _, p := range packages(t) {
 		for _, imported := range p.ours() {
@@ -204,9 +271,9 @@ func TestNoFolderHasANameThatSaysNothing(t *testing.T) {
 	}
 }
 
-// portOf tells which port a package is an adapter of.
+// portOf returns the port that a package is an adapter of.
 func portOf(path string) (string, bool) {
-	for _, port := range slices.Concat(ports, []string{todo}) {
+	for _, port := range append([]string{todo, credentials}, ports...) {
 		if path != port && within(path, port) {
 			return port, true
 		}
@@ -214,5 +281,5 @@ func portOf(path string) (string, bool) {
 	return "", false
 }
 
-// isTestSupport tells whether a package exists for the tests of others, which its name ends in, like httptest's.
+// isTestSupport reports whether a package exists for tests; its name then ends in test, like httptest's.
 func isTestSupport(path string) bool { return strings.HasSuffix(path, "test") }

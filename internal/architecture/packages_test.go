@@ -1,4 +1,5 @@
-// Package architecture checks the rules about who may import whom.
+// Package architecture_test checks rules of the code as a whole: which packages may import which, and the form of
+// messages to clients.
 package architecture_test
 
 import (
@@ -16,7 +17,7 @@ import (
 
 const module = "github.com/recital-tts/recital/"
 
-// goPackage is what go list tells about a package of this module. Imports of tests are not part of it.
+// goPackage is go list's description of a package of this module. Imports of tests are not included.
 type goPackage struct {
 	ImportPath string
 	Name       string
@@ -24,10 +25,10 @@ type goPackage struct {
 	CgoFiles   []string
 }
 
-// path is the package's folder.
+// path returns the package's folder.
 func (p goPackage) path() string { return strings.TrimPrefix(p.ImportPath, module) }
 
-// ours are the imports from this module, as folders.
+// ours returns the imports from this module, as folders.
 func (p goPackage) ours() []string {
 	var folders []string
 	for _, path := range p.Imports {
@@ -38,7 +39,7 @@ func (p goPackage) ours() []string {
 	return folders
 }
 
-// others are the imports of libraries.
+// others returns the imports of libraries.
 func (p goPackage) others() []string {
 	var libraries []string
 	for _, path := range p.Imports {
@@ -50,7 +51,7 @@ func (p goPackage) others() []string {
 	return libraries
 }
 
-// packages lists all packages of this module, those that link C included.
+// packages returns all packages of this module, including those that link C.
 func packages(t *testing.T) []goPackage {
 	t.Helper()
 	list := exec.Command("go", "list", "-json=ImportPath,Name,Imports,CgoFiles", module+"...")
@@ -72,7 +73,7 @@ func packages(t *testing.T) []goPackage {
 	}
 }
 
-// within tells whether a path is one of the folders, or below one of them.
+// within reports whether a path is one of the folders, or below one of them.
 func within(path string, folders ...string) bool {
 	for _, folder := range folders {
 		if path == folder || strings.HasPrefix(path, folder+"/") {

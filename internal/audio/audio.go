@@ -1,10 +1,10 @@
-// Package audio knows the formats of the replies: their names, content types and containers. What needs a codec
-// library runs in codec processes (subpackage codec); PCM, WAV and µ-law are made here.
+// Package audio defines the formats of replies: their names, content types and containers. Formats that need a codec
+// library are encoded in codec processes (subpackage codec); PCM, WAV and µ-law are encoded here.
 package audio
 
 import "context"
 
-// Format is a format that the interface names.
+// Format is a format of the API.
 type Format string
 
 // The formats.
@@ -19,25 +19,25 @@ const (
 	PCMF32LE Format = "pcm_f32le"
 )
 
-// Spec is what a reply's audio shall be: one channel of a format at a sample rate.
+// Spec describes a reply's audio: one channel in a format at a sample rate.
 type Spec struct {
 	Format     Format
 	SampleRate int // Hz: 8000, 16000 or 24000
 }
 
-// Encoder turns one stream of speech into a format. Its methods are called by one goroutine at a time.
+// Encoder encodes one stream of speech. Its methods are called by one goroutine at a time.
 type Encoder interface {
-	// Encode takes samples (signed 16-bit little-endian, one channel, at the input rate) and returns the encoded
-	// bytes that are ready, which may be none. The slices belong to their receivers.
+	// Encode encodes samples (signed 16-bit little-endian, one channel, at the input rate) and returns the bytes that
+	// are ready, which may be none. The slices belong to their receivers.
 	Encode(ctx context.Context, pcm []byte) ([]byte, error)
 	// Finish returns the last bytes.
 	Finish(ctx context.Context) ([]byte, error)
-	// Close gives the encoder's resources back; safe after Finish and more than once.
+	// Close releases the encoder's resources; it may be called after Finish and more than once.
 	Close()
 }
 
 // Encoders opens encoders.
 type Encoders interface {
-	// Open starts a stream whose samples come at inputRate Hz.
+	// Open starts a stream of samples at inputRate Hz.
 	Open(ctx context.Context, spec Spec, inputRate int) (Encoder, error)
 }

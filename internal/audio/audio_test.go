@@ -18,7 +18,7 @@ import (
 	"github.com/recital-tts/recital/internal/audio"
 )
 
-// noCodecs stands for codec processes that nobody started.
+// noCodecs stands in for codec processes that are not running.
 type noCodecs struct{}
 
 var errNoCodecs = errors.New("no codec is running")
@@ -27,7 +27,7 @@ func (noCodecs) Open(context.Context, audio.Spec, int) (audio.Encoder, error) {
 	return nil, errNoCodecs
 }
 
-// encode makes a format without a codec process: the input already has the rate.
+// encode encodes without a codec process: the input already has the rate.
 func encode(t testing.TB, format audio.Format, chunks ...[]byte) []byte {
 	t.Helper()
 	ctx := context.Background()
@@ -181,7 +181,7 @@ func TestOpenSaysWhatIsMissing(t *testing.T) {
 	}
 }
 
-// sox is another reader of WAV files, where it is installed.
+// sox is another reader of WAV files, if it is installed.
 func TestSoxReadsStreamedWAV(t *testing.T) {
 	sox, err := exec.LookPath("sox")
 	if err != nil {

@@ -9,11 +9,11 @@ import (
 	"slices"
 )
 
-// ErrUnsupported says that no encoder makes what was asked for.
+// ErrUnsupported means that no encoder supports the requested format.
 var ErrUnsupported = errors.New("the audio format is not supported")
 
-// NewEncoders makes all formats of the interface. Compressed formats and changes of the sample rate go to codecs;
-// everything else is done here, without a process.
+// NewEncoders returns encoders for all formats of the API. Compressed formats and changes of the sample rate use
+// codecs; everything else is encoded here, without a process.
 func NewEncoders(codecs Encoders) Encoders { return encoders{codecs} }
 
 type encoders struct{ codecs Encoders }
@@ -38,7 +38,7 @@ func (e encoders) Open(ctx context.Context, spec Spec, inputRate int) (Encoder, 
 	}
 }
 
-// source gives what stands in front of the conversion: a codec, a resampler, or nothing at all.
+// source returns the encoder in front of the conversion: a codec, a resampler, or none.
 func (e encoders) source(ctx context.Context, spec Spec, inputRate int) (Encoder, error) {
 	switch spec.Format {
 	case MP3, AAC, WebM:
@@ -53,12 +53,12 @@ func (e encoders) source(ctx context.Context, spec Spec, inputRate int) (Encoder
 	}
 }
 
-// converter puts a header before, and a conversion behind, another encoder.
+// converter adds a header before, and a conversion after, another encoder.
 type converter struct {
 	source  Encoder
 	header  []byte                       // not sent yet
 	convert func(dst, pcm []byte) []byte // nil leaves the bytes as they are
-	half    []byte                       // the first byte of a sample whose second byte has not come yet
+	half    []byte                       // the first byte of a sample whose second byte has not arrived yet
 }
 
 func (c *converter) Encode(ctx context.Context, pcm []byte) ([]byte, error) {
@@ -79,7 +79,7 @@ func (c *converter) Finish(ctx context.Context) ([]byte, error) {
 
 func (c *converter) Close() { c.source.Close() }
 
-// wholeSamples keeps a byte back when pcm ends within a sample.
+// wholeSamples holds a byte back if pcm ends within a sample.
 func (c *converter) wholeSamples(pcm []byte) []byte {
 	if len(c.half) > 0 {
 		pcm = append(c.half, pcm...)
@@ -105,7 +105,7 @@ func (c *converter) deliver(encoded []byte) []byte {
 	return append(header, encoded...)
 }
 
-// unchanged is the encoder for samples that already are what is wanted.
+// unchanged is the encoder for samples that already are in the requested format.
 type unchanged struct{}
 
 func (unchanged) Encode(ctx context.Context, pcm []byte) ([]byte, error) {

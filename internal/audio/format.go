@@ -2,15 +2,15 @@ package audio
 
 import "slices"
 
-// SampleRates are the rates of the replies in Hz, as the interface lists them.
+// SampleRates returns the rates of replies in Hz, in the API's order.
 func SampleRates() []int { return []int{8000, 16000, 24000} }
 
-// Formats lists the formats in the interface's order.
+// Formats returns the formats in the API's order.
 func Formats() []Format {
 	return []Format{AAC, MP3, Raw, WAV, ULaw, WebM, PCMS16LE, PCMF32LE}
 }
 
-// Lookup finds a format by the name that a client sent. "mulaw" is what several published clients call ulaw.
+// Lookup returns the format with a name from a client. Several published clients use "mulaw" for ulaw.
 func Lookup(name string) (Format, bool) {
 	if name == "mulaw" {
 		return ULaw, true
@@ -19,7 +19,7 @@ func Lookup(name string) (Format, bool) {
 	return format, slices.Contains(Formats(), format)
 }
 
-// DefaultSampleRate is the rate in Hz of a reply whose request names none. µ-law is telephony, hence 8 kHz.
+// DefaultSampleRate returns the rate in Hz of a reply whose request has none. µ-law is telephony, hence 8 kHz.
 func DefaultSampleRate(format Format) int {
 	if format == ULaw {
 		return 8000
@@ -27,8 +27,8 @@ func DefaultSampleRate(format Format) int {
 	return 24000
 }
 
-// ContentType is the media type of a reply in this format. The headerless PCM formats have no registered type that
-// says little-endian (audio/L16 is big-endian, RFC 2586), so they carry the vendor types that the published API sends.
+// ContentType returns the media type of a reply in this format. The headerless PCM formats have no registered type
+// for little-endian samples (audio/L16 is big-endian, RFC 2586), so they have the vendor types of the published API.
 func (f Format) ContentType() string {
 	switch f {
 	case MP3:

@@ -14,9 +14,9 @@ func encodeULaw(dst, pcm []byte) []byte {
 	return dst
 }
 
-// ulaw compresses a sample as ITU-T G.711 table 2 says, in the arithmetic of the reference implementation
-// (ITU-T G.191, ulaw_compress): the 14-bit magnitude plus a bias of 33 gives a segment (its highest set bit) and
-// four bits within it; all bits are sent inverted. Negative samples use the one's complement, as there.
+// ulaw compresses a sample as in ITU-T G.711 table 2, in the arithmetic of the reference implementation (ITU-T G.191,
+// ulaw_compress): the 14-bit magnitude plus a bias of 33 determines a segment (its highest set bit) and four bits
+// within it; all bits are sent inverted. Negative samples use the one's complement, as there.
 func ulaw(sample int16) byte {
 	const (
 		bias = 33

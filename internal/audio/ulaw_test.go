@@ -8,12 +8,12 @@ import (
 	"github.com/recital-tts/recital/internal/audio"
 )
 
-// encodeULaw gives the codes alone.
+// encodeULaw returns only the codes.
 func encodeULaw(t testing.TB, values ...int16) []byte {
 	return encode(t, audio.ULaw, samples(values...))[58:]
 }
 
-// decodeULaw expands a code as ITU-T G.711 table 2 says; the result has 16 bits.
+// decodeULaw expands a code as in ITU-T G.711 table 2; the result has 16 bits.
 func decodeULaw(code byte) int {
 	code = ^code
 	magnitude := ((int(code&0xF)<<1+33)<<(code>>4&7) - 33) << 2

@@ -13,16 +13,16 @@ const (
 	waveULaw = 7
 )
 
-// unknownSize stands in a RIFF header whose length is not known yet. Players read such a file to its end; a size of 0
-// reads as an empty file in some of them.
+// unknownSize is the size in a RIFF header whose length is not known yet. Players read such a file to its end; some
+// of them take a size of 0 for an empty file.
 const unknownSize = 0xFFFFFFFF
 
 const (
 	pcmHeaderSize  = 44 // RIFF, fmt (16 bytes), data
-	ulawHeaderSize = 58 // RIFF, fmt (18 bytes), fact, data: what is not PCM needs the longer fmt and the fact chunk
+	ulawHeaderSize = 58 // RIFF, fmt (18 bytes), fact, data: formats other than PCM need the longer fmt and the fact chunk
 )
 
-// waveHeader is the start of a one-channel WAV file that can be sent before its length is known.
+// waveHeader returns the start of a one-channel WAV file that can be sent before its length is known.
 func waveHeader(spec Spec) []byte {
 	if spec.Format == ULaw {
 		return riff(ulawHeaderSize, waveULaw, spec.SampleRate, 1)
@@ -54,8 +54,8 @@ func riff(size, tag, rate, bytesPerSample int) []byte {
 	return le.AppendUint32(append(header, "data"...), unknownSize)
 }
 
-// HasLength tells whether files of the format tell their length in their first bytes. Streams of it cannot: Whole and
-// WholeReader put it there.
+// HasLength reports whether files of the format state their length in their first bytes. Streams cannot: Whole and
+// WholeReader insert it.
 func (f Format) HasLength() bool { return f.headerSize() > 0 }
 
 func (f Format) headerSize() int {
@@ -68,14 +68,14 @@ func (f Format) headerSize() int {
 	return 0
 }
 
-// Whole makes a file of an encoder's complete output: a WAV header gets its true sizes, other formats stay as they
-// are. It takes encoded over and may change it.
+// Whole turns an encoder's complete output into a file: a WAV header gets its true sizes, other formats are
+// unchanged. It takes ownership of encoded and may modify it.
 func Whole(spec Spec, encoded []byte) []byte {
 	return append(encoded, FinishHeader(spec, encoded, int64(len(encoded)))...)
 }
 
-// FinishHeader is Whole for a complete output of so many bytes that is not in one piece: it changes the first piece, and
-// gives what is to be added behind the last.
+// FinishHeader is Whole for a complete output of size bytes in several pieces: it modifies the first piece, and
+// returns what must be appended to the last.
 func FinishHeader(spec Spec, first []byte, size int64) (end []byte) {
 	header := spec.Format.headerSize()
 	if len(first) < header {
@@ -84,7 +84,7 @@ func FinishHeader(spec Spec, first []byte, size int64) (end []byte) {
 	return finishHeader(first[:header], size)
 }
 
-// WholeReader is Whole for a complete output of so many bytes that is read from somewhere.
+// WholeReader is Whole for a complete output of size bytes that is read from a reader.
 func WholeReader(spec Spec, size int64, encoded io.Reader) (io.Reader, error) {
 	header := make([]byte, min(int64(spec.Format.headerSize()), size))
 	if _, err := io.ReadFull(encoded, header); err != nil {
@@ -97,7 +97,7 @@ func WholeReader(spec Spec, size int64, encoded io.Reader) (io.Reader, error) {
 	return io.MultiReader(bytes.NewReader(header), encoded, bytes.NewReader(end)), nil
 }
 
-// finishHeader puts the true sizes into the header of a file of so many bytes, and gives what the file must end with.
+// finishHeader puts the true sizes into the header of a file of size bytes, and returns what the file must end with.
 func finishHeader(header []byte, size int64) (end []byte) {
 	if !bytes.HasPrefix(header, []byte("RIFF")) {
 		return nil
@@ -106,7 +106,7 @@ func finishHeader(header []byte, size int64) (end []byte) {
 	samples := size - int64(len(header))
 	le.PutUint32(header[len(header)-4:], uint32(samples))
 	if len(header) == ulawHeaderSize {
-		le.PutUint32(header[len(header)-12:], uint32(samples)) // of fact: one byte for each sample
+		le.PutUint32(header[len(header)-12:], uint32(samples)) // of fact: one byte per sample
 	}
 	if samples%2 == 1 {
 		end = []byte{0} // chunks have even lengths; the pad byte is not counted in the chunk's own size

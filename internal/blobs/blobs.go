@@ -1,5 +1,5 @@
-// Package blobs is the port to the store of what is too large for events: audio. Adapters are subpackages (folder);
-// every adapter passes the contract suite in blobtest.
+// Package blobs is the port to the store of data that is too large for events, such as audio. Adapters are
+// subpackages (folder); every adapter passes the contract suite in blobtest.
 package blobs
 
 import (
@@ -15,45 +15,46 @@ import (
 	"github.com/recital-tts/recital/domain"
 )
 
-// Store keeps blobs: runs of bytes that are written once, whole, and never changed. Every call ends with its context.
+// Store stores blobs: byte sequences that are written once, as a whole, and never changed. Every call ends with its
+// context.
 //
-// Errors: ErrNotFound for an address that holds nothing; ErrAddress for one that is none; the context's error when it
-// ended first; everything else is the store's own trouble and is domain.Unavailable.
+// Errors: ErrNotFound if there is no blob at an address; ErrAddress if an address is invalid; the context's error if
+// it ended first; all others are failures of the store and have the code domain.Unavailable.
 type Store interface {
-	// Put reads r to its end and keeps it for the owner. The blob is durable when Put returns, and it is there whole or not
-	// at all, whatever fails. Memory stays bounded however long r is. Putting the same content for the same owner again
-	// gives the same address. An error of r is returned wrapped.
+	// Put reads r to its end and stores it for the owner. The blob is durable when Put returns, and it is stored
+	// completely or not at all, whatever fails. Memory is bounded however long r is. Putting the same content for the
+	// same owner again returns the same address. An error of r is returned wrapped.
 	Put(ctx context.Context, owner Owner, r io.Reader) (Blob, error)
 
 	// Stat describes a blob.
 	Stat(ctx context.Context, address Address) (Blob, error)
 
-	// Open reads length bytes of a blob from an offset, fewer where the blob ends before. A reader that is open when the
-	// blob is deleted may read on or fail; it never reads anything else. The caller closes it.
+	// Open returns a reader of length bytes of a blob from an offset, fewer if the blob ends before. A reader that is
+	// open when the blob is deleted may continue or fail; it never reads anything else. The caller closes it.
 	Open(ctx context.Context, address Address, offset, length int64) (io.ReadCloser, error)
 
-	// Delete removes a blob. Deleting one that is not there succeeds.
+	// Delete removes a blob. Deleting a missing one succeeds.
 	Delete(ctx context.Context, address Address) error
 
-	// List yields the blobs whose addresses begin with a prefix, in any order and in bounded memory: all for "", a kind of
-	// owner's for "clip-", an owner's for "clip-<id>.". The last two cost nothing for the blobs of others. After a non-nil
-	// error nothing more is yielded.
+	// List yields the blobs whose addresses begin with a prefix, in any order and in bounded memory: all for "",
+	// those of a kind of owner for "clip-", those of an owner for "clip-<id>.". The last two cost nothing for the
+	// blobs of others. After a non-nil error nothing more is yielded.
 	List(ctx context.Context, prefix string) iter.Seq2[Blob, error]
 }
 
-// Blob is what a store holds at an address.
+// Blob describes the blob at an address.
 type Blob struct {
 	Address Address
 	Size    int64 // bytes
 	Stored  time.Time
 }
 
-// Owner names the stream whose events tell whether its blobs are still needed, for example clip-<id>. It is part of
-// their addresses: so no two owners ever share a blob, and deleting one's never takes another's.
+// Owner is the name of the stream whose events determine whether its blobs are still needed, for example clip-<id>.
+// It is part of their addresses: so no two owners ever share a blob, and deleting one's never deletes another's.
 type Owner string
 
-// Address is where a blob is: its owner, and a keyed hash (HMAC-SHA-256) of owner and content. The key keeps those who
-// read the log from guessing texts and comparing what they sound like.
+// Address identifies a blob: its owner, and a keyed hash (HMAC-SHA-256) of owner and content. The key prevents
+// readers of the log from guessing texts and comparing their audio.
 type Address string
 
 // Errors of a Store.
@@ -68,7 +69,7 @@ var (
 	addressPattern = regexp.MustCompile(`^[a-z]+-[0-9a-z]{8,64}\.[0-9a-f]{64}$`)
 )
 
-// Check refuses an owner that could not be part of an address.
+// Check returns an error for an owner that cannot be part of an address.
 func (o Owner) Check() error {
 	if !ownerPattern.MatchString(string(o)) {
 		return fmt.Errorf("the owner of a blob is <kind>-<id> in lower case letters and digits: %w", ErrAddress)
@@ -76,13 +77,14 @@ func (o Owner) Check() error {
 	return nil
 }
 
-// Prefix is what the addresses of the owner's blobs begin with, and no others.
+// Prefix returns the prefix of the addresses of the owner's blobs, and of no others.
 func (o Owner) Prefix() string { return string(o) + "." }
 
-// NewAddress is the address of an owner's blob with this hash, 64 hex digits.
+// NewAddress returns the address of an owner's blob with this hash, 64 hex digits.
 func NewAddress(owner Owner, hash string) Address { return Address(string(owner) + "." + hash) }
 
-// Check refuses what NewAddress could not have made. Every adapter calls it before it makes a path or a key.
+// Check returns an error for an address that NewAddress cannot return. Every adapter calls it before it builds a path
+// or a key.
 func (a Address) Check() error {
 	if !addressPattern.MatchString(string(a)) {
 		return ErrAddress
@@ -90,13 +92,13 @@ func (a Address) Check() error {
 	return nil
 }
 
-// Owner is whose blob it is. The address must be a checked one.
+// Owner returns the owner of the blob. The address must have been checked.
 func (a Address) Owner() Owner {
 	owner, _, _ := strings.Cut(string(a), ".")
 	return Owner(owner)
 }
 
-// Hash is the part of the address that depends on the content. The address must be a checked one.
+// Hash returns the part of the address that depends on the content. The address must have been checked.
 func (a Address) Hash() string {
 	_, hash, _ := strings.Cut(string(a), ".")
 	return hash

@@ -1,5 +1,5 @@
-// Package datafolder is the folder in which a recitald keeps what is its own: locked, so that no two work in it, with
-// files that are made once and secrets that only their owner reads.
+// Package datafolder manages the folder in which a recitald keeps its own data: it locks the folder, so that no two
+// processes use it, creates files once, and stores secrets that only their owner can read.
 package datafolder
 
 import (
@@ -9,15 +9,15 @@ import (
 	"path/filepath"
 )
 
-// Folder is a data folder that this process holds.
+// Folder is a data folder that this process has locked.
 type Folder struct {
 	dir  string // absolute
 	lock *os.File
 }
 
-// Open makes the folder when it is missing, locks it, and removes what killed starts left unfinished. The folder is
-// passable for others, because the user of the private Postgres has its data below it; every secret in it has a mode of
-// its own.
+// Open creates the folder if it is missing, locks it, and removes unfinished files of killed starts. Others can
+// traverse the folder, because the user of the private Postgres has its data below it; every secret in it has a mode
+// of its own.
 func Open(dir string) (*Folder, error) {
 	absolute, err := filepath.Abs(dir)
 	if err != nil {

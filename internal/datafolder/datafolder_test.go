@@ -33,12 +33,12 @@ func TestAFolderHasOneUser(t *testing.T) {
 	f := open(t, t.TempDir())
 	require.NoError(t, os.WriteFile(f.Path(".new-1"), nil, 0o600))
 
-	// when another one opens it, then that is refused in words, and touches nothing
+	// when another one opens it, then that is refused with a readable error, and touches nothing
 	_, err := datafolder.Open(f.Dir())
 	require.EqualError(t, err, "another recitald works in "+f.Dir()+"; stop it, or give this one a folder of its own with --data-dir")
 	assert.FileExists(t, f.Path(".new-1"))
 
-	// and it may once the first one is done
+	// and it succeeds once the first one has closed it
 	assert.NoFileExists(t, reopen(t, f).Path(".new-1"))
 }
 

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// lock takes a lock that the system gives back when the process ends, however it ends.
+// lock takes a lock that the system releases when the process ends, in whatever way.
 func lock(path, dir string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

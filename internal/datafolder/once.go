@@ -12,8 +12,8 @@ import (
 // unfinished is the pattern of files that are being written.
 const unfinished = ".new-*"
 
-// FileOnce returns the content of a file of mode 0600, which is made when it is missing: written beside, flushed, then
-// linked into place, so that it is whole or not there, and the first of two starts wins.
+// FileOnce returns the content of a file of mode 0600, which is created if it is missing: written to a temporary
+// file, flushed, then linked, so that it is complete or absent, and the first of two starts wins.
 func (f *Folder) FileOnce(name string, content func() (string, error)) (string, error) {
 	path := f.Path(name)
 	existing, err := os.ReadFile(path)
@@ -58,7 +58,7 @@ func (f *Folder) writeOnce(path, text string) error {
 	return errors.Join(folder.Sync(), folder.Close())
 }
 
-// removeUnfinished removes what starts left that were killed while they wrote a file.
+// removeUnfinished removes unfinished files of starts that were killed.
 func (f *Folder) removeUnfinished() error {
 	left, err := filepath.Glob(f.Path(unfinished))
 	if err != nil {

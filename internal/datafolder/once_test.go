@@ -15,7 +15,7 @@ import (
 	"github.com/recital-tts/recital/internal/datafolder"
 )
 
-// open is one start, in a folder that no other one holds.
+// open is one start, in a folder that no other one has locked.
 func open(t *testing.T, dir string) *datafolder.Folder {
 	t.Helper()
 	f, err := datafolder.Open(dir)
@@ -54,7 +54,7 @@ func TestAFileIsMadeOnceForItsOwnerOnly(t *testing.T) {
 	assert.Equal(t, []string{"token"}, names(t, f.Dir()))
 }
 
-// A crash before the link leaves half a file beside, one after it the whole file and a second name of it.
+// A crash before the link leaves part of a temporary file, one after it the complete file with a second name.
 func TestAFileIsWholeAfterACrash(t *testing.T) {
 	t.Run("before it was in place", func(t *testing.T) {
 		dir := t.TempDir()
@@ -83,7 +83,7 @@ func TestAFileIsWholeAfterACrash(t *testing.T) {
 	})
 }
 
-// The lock lets one start in at a time; a file is whole without it, too.
+// The lock admits one start at a time; a file is complete without it, too.
 func TestTheFirstOfManyWins(t *testing.T) {
 	const starts = 16
 	f := open(t, t.TempDir())
@@ -110,7 +110,7 @@ func TestTheFirstOfManyWins(t *testing.T) {
 	assert.Equal(t, []string{"token"}, names(t, f.Dir()))
 }
 
-// names lists the files of a folder, but its lock.
+// names returns the files of a folder except its lock.
 func names(t *testing.T, dir string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)

@@ -8,24 +8,24 @@ import (
 	"strings"
 )
 
-// secretSize is that of keys and of secrets that are drawn, in bytes.
+// secretSize is the size of keys and generated secrets, in bytes.
 const secretSize = 32
 
-// Key returns the key in the configured file, or that of the data folder. It is written as hex digits.
+// Key returns the key in the configured file, or that of the data folder, as hex digits.
 func (f *Folder) Key(name, configured string) ([]byte, error) {
 	text, path, err := f.Secret(name, configured)
 	if err != nil {
 		return nil, err
 	}
 	key, err := hex.DecodeString(strings.TrimSpace(text))
-	if err != nil || len(key) != secretSize { // the error of hex quotes what it read
+	if err != nil || len(key) != secretSize { // the error of hex quotes its input
 		return nil, fmt.Errorf("%s holds no key: %d hex digits are needed, such as those that openssl rand -hex %d prints", path, 2*secretSize, secretSize)
 	}
 	return key, nil
 }
 
-// Secret returns the text of the configured file, which is never written, or of the file of the data folder, which is drawn
-// at the first start. The path is that of the file.
+// Secret returns the text of the configured file, which is never written, or of the file of the data folder, which is
+// generated at the first start. The path is that of the file.
 func (f *Folder) Secret(name, configured string) (text, path string, err error) {
 	if configured == "" {
 		text, err = f.FileOnce(name, drawSecret)

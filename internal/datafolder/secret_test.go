@@ -30,7 +30,7 @@ func TestAKeyIsMadeOnce(t *testing.T) {
 func TestAConfiguredKeyIsReadAndNeverWritten(t *testing.T) {
 	digits := strings.Repeat("0a", 32)
 	for name, c := range map[string]struct {
-		content string // "-" is a file that is not there
+		content string // "-" means that there is no file
 		says    []string
 	}{
 		"digits":          {digits + "\n", nil},

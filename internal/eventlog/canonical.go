@@ -7,18 +7,19 @@ import (
 	"github.com/google/uuid"
 )
 
-// parseCanonical reads metadata in the very form that Encode gives it, which is nearly all there is: encoding/json
-// would spend more on it than on the event's data. It is false for any other form, valid or not; where it is true,
-// encoding/json reads the same.
+// parseCanonical parses metadata in the exact form that Encode writes, which is nearly all of it: encoding/json would
+// take longer for it than for the event's data. It returns false for any other form, valid or not; if it returns
+// true, encoding/json parses the same.
 func parseCanonical(raw []byte) (Metadata, bool) {
 	r := canonicalReader{rest: raw}
 	var m Metadata
 	r.take(`{`)
-	r.id(`"$correlationId":`, &m.CorrelationID)
+	r.member(`"$correlationId":`, &m.CorrelationID)
 	r.id(`"$causationId":`, &m.CausationID)
 	r.id(`"commandId":`, &m.CommandID)
 	r.take(`"actor":{"kind":`)
 	m.Actor.Kind = knownKind(r.text())
+	r.optional(`,"name":`, &m.Actor.Name)
 	r.optional(`,"account":`, &m.Actor.Account)
 	r.optional(`,"key":`, &m.Actor.Key)
 	r.optional(`,"session":`, &m.Actor.Session)
@@ -30,7 +31,7 @@ func parseCanonical(raw []byte) (Metadata, bool) {
 	return m, !r.failed && len(r.rest) == 0
 }
 
-// canonicalReader takes one piece after the other off what is left. After a failure it goes on without effect.
+// canonicalReader consumes one element after another. After a failure its methods have no effect.
 type canonicalReader struct {
 	rest   []byte
 	failed bool
@@ -46,7 +47,7 @@ func (r *canonicalReader) has(prefix string) bool {
 
 func (r *canonicalReader) take(piece string) { r.failed = !r.has(piece) || r.failed }
 
-// text takes a string that needs no decoding. Its bytes are those of the input.
+// text reads a string that needs no decoding. Its bytes are those of the input.
 func (r *canonicalReader) text() []byte {
 	r.take(`"`)
 	end := bytes.IndexByte(r.rest, '"')
@@ -70,7 +71,17 @@ func (r *canonicalReader) optional(name string, to *string) {
 	}
 }
 
-// id takes a member whose value is an id, if it is there, and the comma after it.
+// member reads a member whose value is a string, if it is present, and the comma after it.
+func (r *canonicalReader) member(name string, to *string) {
+	if !r.has(name) {
+		return
+	}
+	*to = string(r.text())
+	r.failed = r.failed || *to == ""
+	r.take(`,`)
+}
+
+// id reads a member whose value is an id, if it is present, and the comma after it.
 func (r *canonicalReader) id(name string, to *uuid.UUID) {
 	const length = 36 // of the form with hyphens
 	if !r.has(name) {
@@ -83,7 +94,7 @@ func (r *canonicalReader) id(name string, to *uuid.UUID) {
 	*to = id
 }
 
-// number takes an integer without a sign, which is not 0.
+// number reads an unsigned integer other than 0.
 func (r *canonicalReader) number() int {
 	const maxDigits = 9 // far from any overflow
 	number, digits := 0, 0
@@ -104,7 +115,7 @@ func (r *canonicalReader) moment() time.Time {
 	return t.UTC()
 }
 
-// knownKind is the constant of a known kind, which spares a copy.
+// knownKind returns the constant of a known kind, which avoids a copy.
 func knownKind(text []byte) ActorKind {
 	switch kind := ActorKind(text); {
 	case kind == ActorAccount:

@@ -10,7 +10,7 @@ import (
 )
 
 var writtenMetadata = Metadata{
-	CorrelationID: uuid.MustParse("0190b0c0-0000-7000-8000-000000000001"),
+	CorrelationID: "0190b0c0-0000-7000-8000-000000000001",
 	CausationID:   uuid.MustParse("0190b0c0-0000-7000-8000-000000000002"),
 	CommandID:     uuid.MustParse("0190b0c0-0000-7000-8000-000000000003"),
 	Actor:         Actor{Kind: ActorAccount, Account: "a1", Key: "rk_abcd****wxyz", Session: "s1"},
@@ -18,12 +18,16 @@ var writtenMetadata = Metadata{
 	Time:          time.Date(2026, 1, 2, 12, 0, 0, 5, time.UTC),
 }
 
-// What Encode writes is read without encoding/json; otherwise the fast way would be there for nothing.
+// What Encode writes is parsed without encoding/json; otherwise the fast path would be useless.
 func TestMetadataAsItIsWrittenIsCanonical(t *testing.T) {
 	system := Metadata{CommandID: writtenMetadata.CommandID, Actor: Actor{Kind: ActorSystem}, Version: 1, Time: writtenMetadata.Time}
 	foreign := system
 	foreign.Actor.Kind = "of a later release"
-	for _, meta := range []Metadata{writtenMetadata, system, foreign} {
+	operator := system
+	operator.Actor = Actor{Kind: ActorOperator, Name: "alice"}
+	request := writtenMetadata
+	request.CorrelationID = "req_NCwcMfUDpDJoBg7QaMnYRk"
+	for _, meta := range []Metadata{writtenMetadata, system, foreign, operator, request} {
 		raw, err := json.Marshal(meta)
 		require.NoError(t, err)
 		read, ok := parseCanonical(raw)
@@ -58,12 +62,14 @@ func TestOtherMetadataIsReadByEncodingJSON(t *testing.T) {
 	}
 }
 
-// Where the fast way takes metadata, encoding/json reads the same.
+// If the fast path accepts metadata, encoding/json parses the same.
 func FuzzCanonicalMetadata(f *testing.F) {
 	raw, err := json.Marshal(writtenMetadata)
 	require.NoError(f, err)
 	f.Add(string(raw))
 	f.Add(`{"actor":{"kind":"system"},"v":1,"time":"2026-01-02T12:00:00+01:00"}`)
+	f.Add(`{"$correlationId":"","actor":{"kind":"system"},"v":1,"time":"2026-01-02T12:00:00Z"}`)
+	f.Add(`{"$correlationId":"req_1","actor":{"kind":"operator","name":"alice"},"v":1,"time":"2026-01-02T12:00:00Z"}`)
 	f.Add(`{"actor":{"kind":"system"},"v":01,"time":"2026-01-02T12:00:00Z"}`)
 	f.Add(`{"commandId":"0190B0C0-0000-7000-8000-000000000003","actor":{"kind":""},"v":999999999,"time":"2026-01-02T12:00:00.000Z"}`)
 	f.Add(`{"actor":{"kind":"system"},"v":1,"time":"2026-01-02T12:00:00,5Z"}`)

@@ -14,14 +14,14 @@ type Decoded struct {
 	Meta  Metadata
 }
 
-// Errors of Decode, beside DecodeError.
+// Errors of Decode, besides DecodeError.
 var (
 	ErrUnknownType  = errors.New("the event type is not registered")
 	ErrNewerVersion = errors.New("the event is newer than this binary")
 )
 
-// DecodeError says that an event of a known type and version cannot be read: it is poison. It never quotes the event's
-// data, because that may be personal.
+// DecodeError means that an event of a known type and version cannot be decoded: it is poison. It never quotes the
+// event's data, because that may be personal.
 type DecodeError struct {
 	Type     string
 	Stream   string
@@ -29,14 +29,14 @@ type DecodeError struct {
 	Reason   string
 }
 
-// Error names the event and the reason.
+// Error returns the event and the reason.
 func (e *DecodeError) Error() string {
 	return fmt.Sprintf("event %d of stream %s (%s) cannot be decoded: %s", e.Revision, e.Stream, e.Type, e.Reason)
 }
 
-// Decode reads a recorded event as today's Go value. Errors: ErrUnknownType; ErrNewerVersion, which means that a newer
-// release wrote it and is no fault of the event; a DecodeError otherwise. The value is complete or absent. JSON fields
-// that this binary does not know are left out, so that an older release can read beside a newer one.
+// Decode decodes a recorded event into its current Go value. Errors: ErrUnknownType; ErrNewerVersion, which means
+// that a newer release wrote it and is not an error of the event; a DecodeError otherwise. The value is complete or
+// absent. Unknown JSON fields are ignored, so that an older release can read next to a newer one.
 func (r *Registry) Decode(rec Recorded) (Decoded, error) {
 	t, known := r.byName[rec.Type]
 	if !known {
@@ -65,7 +65,7 @@ func (r *Registry) Decode(rec Recorded) (Decoded, error) {
 	return Decoded{Recorded: rec, Event: event, Meta: meta}, nil
 }
 
-// upcast brings data from a version to the newest. An upcast is only ever given a JSON object.
+// upcast converts data of a version to the newest. The argument of an upcast is always a JSON object.
 func (t Type) upcast(data json.RawMessage, from int) (json.RawMessage, error) {
 	if err := requireObject(data); err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func (t Type) upcast(data json.RawMessage, from int) (json.RawMessage, error) {
 	return data, nil
 }
 
-// requireObject refuses what encoding/json would take silently: null leaves a struct at its zero value.
+// requireObject refuses what encoding/json would accept silently: null leaves a struct at its zero value.
 func requireObject(data []byte) error {
 	if trimmed := bytes.TrimLeft(data, " \t\r\n"); len(trimmed) == 0 || trimmed[0] != '{' {
 		return errors.New("it is not a JSON object")
@@ -91,7 +91,7 @@ func requireObject(data []byte) error {
 	return nil
 }
 
-// withoutValues keeps of an encoding error what says nothing about the values: some of them quote their input.
+// withoutValues keeps the parts of an encoding error that do not contain values: some errors quote their input.
 func withoutValues(err error) error {
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) {

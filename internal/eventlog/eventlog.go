@@ -1,5 +1,5 @@
-// Package eventlog is the port to the event log, the only source of truth, and the codec of its events.
-// Adapters are subpackages (esdb); every adapter passes the contract suite in logtest.
+// Package eventlog is the port to the event log, the only source of truth, and the codec of its events. Adapters are
+// subpackages (esdb); every adapter passes the contract suite in logtest.
 package eventlog
 
 import (
@@ -18,16 +18,16 @@ import (
 
 // Log is the event log. Every call ends when its context ends.
 //
-// Errors: ErrUnavailable (wrapped) when the log cannot be reached now; a ConflictError from Append when the stream is
-// not at the expected revision; ErrTooLarge (wrapped) from Append; the context's error when it ended first, together
-// with ErrUnavailable when it ended because the log did not answer.
+// Errors: ErrUnavailable (wrapped) if the log cannot be reached now; a ConflictError from Append if the stream is not
+// at the expected revision; ErrTooLarge (wrapped) from Append; the context's error if it ended first, together with
+// ErrUnavailable if it ended because the log did not answer.
 type Log interface {
-	// Append adds the events to the stream in one step, if the stream is at the expected revision. An append whose
-	// outcome was unknown (timeout, cut connection) has been repeated identically until it was known or ctx ended, so
-	// an error other than ErrUnavailable and a context's error means that nothing was written. With these two the
-	// events may be there, or may still come: only the identical append settles it. Repeating an identical append (same
-	// expected revision, same event ids) succeeds without writing again, and gives the place of the first. Appending
-	// nothing does nothing, whatever the revision.
+	// Append appends the events to the stream atomically, if the stream is at the expected revision. An append whose
+	// outcome is unknown (timeout, broken connection) is repeated identically until it is known or ctx ends, so an
+	// error other than ErrUnavailable and a context's error means that nothing was written. With these two the events
+	// may have been written, or may still be: only the identical append settles it. Repeating an identical append
+	// (same expected revision, same event ids) succeeds without writing again, and returns the position of the first.
+	// Appending no events does nothing, whatever the revision.
 	Append(ctx context.Context, stream string, expected Revision, events []Proposed) (Appended, error)
 
 	// ReadStream yields the events of a stream from a revision (inclusive) upwards, in bounded reads. A stream that
@@ -37,29 +37,30 @@ type Log interface {
 	// ReadStreamBackwards yields the events of a stream from its end down to revision 0, in bounded reads.
 	ReadStreamBackwards(ctx context.Context, stream string) iter.Seq2[Recorded, error]
 
-	// Head is the position of the last event of ours (system events left out), or Start when there is none.
+	// Head returns the position of the last event other than system events, or Start if there is none.
 	Head(ctx context.Context) (Position, error)
 
-	// Subscribe delivers every event of ours after the position, in log order, until ctx ends. It outlives outages
-	// of the log by resuming after the last event that it delivered.
+	// Subscribe delivers every event after the position other than system events, in log order, until ctx ends. It
+	// survives outages of the log by resuming after the last event that it delivered.
 	Subscribe(ctx context.Context, after Position) Subscription
 }
 
 // Subscription is one catch-up subscription to the whole log.
 type Subscription interface {
-	// Deliveries is closed when the subscription's context has ended or the subscription cannot go on (see Err).
+	// Deliveries returns a channel that is closed when the subscription's context has ended or the subscription
+	// cannot continue (see Err).
 	Deliveries() <-chan Delivery
-	// Err is why Deliveries was closed: the context's error, or what made going on impossible.
+	// Err returns the reason why Deliveries was closed: the context's error, or the one that prevents continuing.
 	Err() error
 }
 
 // Delivery is one step of a subscription: an event, or a change between behind, live and interrupted.
 type Delivery struct {
 	Kind  DeliveryKind
-	Event Recorded // of KindEvent
+	Event Recorded // if Kind is KindEvent
 }
 
-// DeliveryKind tells what a Delivery says.
+// DeliveryKind is the kind of a Delivery.
 type DeliveryKind int
 
 // The kinds of deliveries.
@@ -71,7 +72,7 @@ const (
 
 // Proposed is an event to be appended.
 type Proposed struct {
-	ID       uuid.UUID // EventID makes it
+	ID       uuid.UUID // returned by EventID
 	Type     string
 	Data     []byte // JSON
 	Metadata []byte // JSON
@@ -89,7 +90,7 @@ type Recorded struct {
 	Created  time.Time // the log's clock
 }
 
-// Appended is where an append ended.
+// Appended is the end of an append.
 type Appended struct {
 	Revision Revision // of the stream's last event
 	Position Position // of the append's last event
@@ -98,19 +99,20 @@ type Appended struct {
 // Revision is the revision of a stream's last event; NoStream before its first.
 type Revision int64
 
-// NoStream is the revision of a stream that has no event.
+// NoStream is the revision of a stream without events.
 const NoStream Revision = -1
 
-// Position is a place in the log. Positions only compare; their difference means nothing. Gaps are normal.
+// Position is a position in the log. Positions can only be compared; their difference is meaningless. Gaps are
+// normal.
 type Position struct {
 	Commit  uint64
 	Prepare uint64
 }
 
-// Start is before the first event.
+// Start returns the position before the first event.
 func Start() Position { return Position{} }
 
-// Compare is negative, zero or positive as p stands before, at or after q.
+// Compare returns a negative number, zero or a positive number if p is before, at or after q.
 func (p Position) Compare(q Position) int {
 	switch {
 	case p.Commit < q.Commit, p.Commit == q.Commit && p.Prepare < q.Prepare:
@@ -122,12 +124,12 @@ func (p Position) Compare(q Position) int {
 	}
 }
 
-// String is the form of the x-recital-position header: two decimal numbers joined by a slash.
+// String returns the form of the x-recital-position header: two decimal numbers joined by a slash.
 func (p Position) String() string {
 	return strconv.FormatUint(p.Commit, 10) + "/" + strconv.FormatUint(p.Prepare, 10)
 }
 
-// ParsePosition reads what String wrote.
+// ParsePosition parses the result of String.
 func ParsePosition(s string) (Position, error) {
 	commit, prepare, found := strings.Cut(s, "/")
 	if !found {
@@ -150,20 +152,20 @@ var (
 	ErrTooLarge    = errors.New("the append is larger than the event log takes")
 )
 
-// ConflictError says that a stream was not at the expected revision.
+// ConflictError means that a stream was not at the expected revision.
 type ConflictError struct {
 	Stream   string
 	Expected Revision
-	Actual   Revision // as far as the log told
+	Actual   Revision // as far as the log reports it
 }
 
-// Error names the stream and both revisions.
+// Error returns the stream and both revisions.
 func (e *ConflictError) Error() string {
 	return fmt.Sprintf("stream %s is at revision %d, not %d", e.Stream, e.Actual, e.Expected)
 }
 
-// EventID is the id of the index-th event of a command: the same command and index give the same id, so that an
-// append can be repeated. It is a UUIDv5 (RFC 9562, 5.5) with the command id as the namespace.
+// EventID returns the id of the index-th event of a command: the same command and index result in the same id, so
+// that an append can be repeated. It is a UUIDv5 (RFC 9562, 5.5) with the command id as the namespace.
 func EventID(command uuid.UUID, index int) uuid.UUID {
 	return uuid.NewSHA1(command, []byte(strconv.Itoa(index)))
 }

@@ -34,7 +34,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// What metadata says survives being written again by this binary.
+// Metadata is unchanged when it is written again by this binary.
 func FuzzMetadata(f *testing.F) {
 	f.Add(`{"v":1,"actor":{"kind":"system"},"time":"2026-01-02T12:00:00Z","commandId":"0190b0c0-0000-7000-8000-000000000001"}`)
 	f.Add(`{"v":1,"actor":{"kind":"account","account":"a","key":"k"},"time":"2026-01-02T12:00:00+01:00","$causationId":"0190b0c0-0000-7000-8000-000000000001"}`)
@@ -47,7 +47,7 @@ func FuzzMetadata(f *testing.F) {
 		}
 		proposed, err := registry.Encode(decoded.Meta.CommandID, 0, decoded.Meta, decoded.Event)
 		if err != nil {
-			return // what is not written today: no command, time or actor
+			return // not written any more: no command, time or actor
 		}
 		again, err := registry.Decode(recordedFrom(proposed[0]))
 		require.NoError(t, err)

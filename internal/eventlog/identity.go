@@ -9,33 +9,33 @@ import (
 	"github.com/google/uuid"
 )
 
-// Identity tells one log from another, and a log from itself before a restore. A checkpoint carries it, because a
-// position means something in one log and epoch only.
+// Identity distinguishes logs, and a log from itself before a restore. A checkpoint contains it, because a position
+// is meaningful only in one log and epoch.
 type Identity struct {
 	LogID uuid.UUID
 	Epoch int
 }
 
-// identityStream holds the log's LogOpened events; the last one counts.
+// identityStream is the stream of the log's LogOpened events; the last one counts.
 const identityStream = "log-identity"
 
-// LogOpened gives the log its identity at first use. A restore appends it again: the same log, the next epoch.
+// LogOpened sets the identity of the log at first use. A restore appends it again: the same log, the next epoch.
 type LogOpened struct {
 	LogID uuid.UUID `json:"logId"`
 	Epoch int       `json:"epoch"`
 }
 
-// LogOpenedType is LogOpened in the registry.
+// LogOpenedType returns the registry's type of LogOpened.
 func LogOpenedType() Type { return Define[LogOpened]("log-opened", 1) }
 
-// Identify reads the log's identity, and gives the log newID as its id when it has none. Instances that start at the
-// same time on an empty log all get the same answer. The registry holds LogOpenedType.
+// Identify returns the log's identity. If it has none, it gets newID as its id. Instances that start at the same time
+// on an empty log all get the same result. The registry must contain LogOpenedType.
 func Identify(ctx context.Context, log Log, registry *Registry, newID uuid.UUID, now time.Time) (Identity, error) {
 	id, found, err := readIdentity(ctx, log, registry)
 	if err != nil || found {
 		return id, err
 	}
-	meta := Metadata{CorrelationID: newID, Actor: Actor{Kind: ActorSystem}, Time: now}
+	meta := Metadata{CorrelationID: newID.String(), Actor: Actor{Kind: ActorSystem}, Time: now}
 	events, err := registry.Encode(newID, 0, meta, LogOpened{LogID: newID, Epoch: 1})
 	if err != nil {
 		return Identity{}, fmt.Errorf("opening the log: %w", err)

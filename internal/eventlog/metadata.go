@@ -8,25 +8,26 @@ import (
 	"github.com/google/uuid"
 )
 
-// Metadata is what is kept beside an event. $correlationId and $causationId are the names that EventStoreDB knows.
+// Metadata is stored with each event. $correlationId and $causationId are EventStoreDB's names.
 type Metadata struct {
-	CorrelationID uuid.UUID `json:"$correlationId,omitzero"` // of the request or process that it all belongs to
-	CausationID   uuid.UUID `json:"$causationId,omitzero"`   // the event or message that led to the command
-	CommandID     uuid.UUID `json:"commandId,omitzero"`      // Encode sets it
+	CorrelationID string    `json:"$correlationId,omitempty"` // of the request, as its header request-id shows it, or of the process
+	CausationID   uuid.UUID `json:"$causationId,omitzero"`    // the event or message that led to the command
+	CommandID     uuid.UUID `json:"commandId,omitzero"`       // set by Encode
 	Actor         Actor     `json:"actor"`
-	Version       int       `json:"v"`    // schema version of the event's data, from 1; Encode sets it
+	Version       int       `json:"v"`    // schema version of the event's data, from 1; set by Encode
 	Time          time.Time `json:"time"` // the command's time, UTC
 }
 
-// Actor is who gave the command.
+// Actor identifies who issued the command.
 type Actor struct {
 	Kind    ActorKind `json:"kind"`
+	Name    string    `json:"name,omitempty"`    // of the operator
 	Account string    `json:"account,omitempty"` // account id
 	Key     string    `json:"key,omitempty"`     // masked form of the API key
 	Session string    `json:"session,omitempty"` // public id of the session
 }
 
-// ActorKind tells accounts, operators and the system itself apart.
+// ActorKind distinguishes accounts, operators and the system itself.
 type ActorKind string
 
 // The kinds of actors.
@@ -40,7 +41,8 @@ func (k ActorKind) known() bool {
 	return k == ActorAccount || k == ActorOperator || k == ActorSystem
 }
 
-// forWriting fills in what Encode owns and refuses what would make the event unexplainable later.
+// forWriting sets the fields that Encode owns and refuses metadata without which the event could not be explained
+// later.
 func (m Metadata) forWriting(command uuid.UUID) (Metadata, error) {
 	switch {
 	case command == uuid.Nil:
@@ -57,7 +59,7 @@ func (m Metadata) forWriting(command uuid.UUID) (Metadata, error) {
 	return m, nil
 }
 
-// parseMetadata reads what Encode wrote. Fields that this binary does not know are left out.
+// parseMetadata parses what Encode wrote. Unknown fields are ignored.
 func parseMetadata(raw []byte) (Metadata, error) {
 	if m, ok := parseCanonical(raw); ok {
 		return m, nil

@@ -11,10 +11,10 @@ import (
 	"github.com/google/uuid"
 )
 
-// Upcast turns the data of one version of an event into that of the next.
+// Upcast converts the data of one version of an event into that of the next.
 type Upcast func(json.RawMessage) (json.RawMessage, error)
 
-// Type is one event type: its name in the log, its newest version and how older ones are read.
+// Type is an event type: its name in the log, its newest version and how older ones are decoded.
 type Type struct {
 	name    string
 	version int
@@ -23,14 +23,14 @@ type Type struct {
 	decode  func(json.RawMessage) (any, error)
 }
 
-// Name is the type's name in the log, for example "usage-reserved".
+// Name returns the type's name in the log, for example "usage-reserved".
 func (t Type) Name() string { return t.name }
 
-// Version is the newest version of the type's data, which is the one that is written.
+// Version returns the newest version of the type's data, which is the one that is written.
 func (t Type) Version() int { return t.version }
 
-// Define describes an event type whose newest data is the struct E. upcasts[i] turns version i+1 into version i+2, so
-// a type at version n has n-1 of them. NewRegistry checks it.
+// Define returns an event type whose newest data is the struct E. upcasts[i] converts version i+1 into version i+2,
+// so a type at version n has n-1 of them. NewRegistry checks it.
 func Define[E any](name string, version int, upcasts ...Upcast) Type {
 	return Type{
 		name:    name,
@@ -47,7 +47,8 @@ func Define[E any](name string, version int, upcasts ...Upcast) Type {
 	}
 }
 
-// namePattern is "<aggregate>-<past participle>": lower case words joined by hyphens. A leading "$" is the server's.
+// namePattern is "<aggregate>-<past participle>": lower case words joined by hyphens. A leading "$" is reserved for
+// the server.
 var namePattern = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)+$`)
 
 func (t Type) check() error {
@@ -77,7 +78,7 @@ type Registry struct {
 	byGo   map[reflect.Type]Type
 }
 
-// NewRegistry checks the types and refuses two of the same name or of the same Go type.
+// NewRegistry checks the types and refuses two with the same name or Go type.
 func NewRegistry(types ...Type) (*Registry, error) {
 	r := &Registry{byName: map[string]Type{}, byGo: map[reflect.Type]Type{}}
 	for _, t := range types {
@@ -96,7 +97,7 @@ func NewRegistry(types ...Type) (*Registry, error) {
 	return r, nil
 }
 
-// Types lists the types by name.
+// Types returns the types sorted by name.
 func (r *Registry) Types() []Type {
 	types := make([]Type, 0, len(r.byName))
 	for _, t := range r.byName {
@@ -106,8 +107,8 @@ func (r *Registry) Types() []Type {
 	return types
 }
 
-// Encode turns the events of a command into what Append takes. The i-th one gets EventID(command, first+i), so encoding
-// the same command again gives the same ids; first is 0 unless a command appends more than once. It refuses an event
+// Encode encodes the events of a command for Append. The i-th one gets EventID(command, first+i), so encoding the
+// same command again results in the same ids; first is 0 unless a command appends more than once. It refuses an event
 // that is not registered, and metadata without a command id, time or actor.
 func (r *Registry) Encode(command uuid.UUID, first int, meta Metadata, events ...any) ([]Proposed, error) {
 	if first < 0 {

@@ -139,7 +139,7 @@ func TestEncodingACommandAgainGivesTheSameEvents(t *testing.T) {
 func TestMetadataHasTheKeysThatTheServerAndAuditorsKnow(t *testing.T) {
 	cause := uuid.MustParse("0190b0c0-0000-7000-8000-000000000002")
 	meta := eventlog.Metadata{
-		CorrelationID: command,
+		CorrelationID: command.String(),
 		CausationID:   cause,
 		Actor:         eventlog.Actor{Kind: eventlog.ActorAccount, Account: "a1", Key: "rk_abcd...wxyz", Session: "s1"},
 		Time:          noon.In(time.FixedZone("", 3600)),
@@ -176,7 +176,7 @@ func TestDecodeGivesBackWhatWasEncoded(t *testing.T) {
 		command := id.Draw(t, "command")
 		event := lampLit{Brightness: rapid.Int().Draw(t, "brightness"), Room: text.Draw(t, "room"), At: moment.Draw(t, "at")}
 		meta := eventlog.Metadata{
-			CorrelationID: id.Draw(t, "correlation"),
+			CorrelationID: id.Draw(t, "correlation").String(),
 			CausationID:   id.Draw(t, "causation"),
 			Actor:         eventlog.Actor{Kind: eventlog.ActorAccount, Account: text.Draw(t, "account"), Key: text.Draw(t, "key")},
 			Time:          moment.Draw(t, "time"),

@@ -13,21 +13,21 @@ import (
 
 const (
 	// maxAppendBytes is the default limit of EventStoreDB up to 25.0: the sum of data, metadata and type (at two
-	// bytes a character) of an append.
+	// bytes per character) of an append.
 	maxAppendBytes = 1 << 20
 	// maxAppendEvents bounds the memory of an append of very small events. EventStoreDB has no such limit.
 	maxAppendEvents = 1 << 16
 )
 
-// allStream is the name by which the whole log is read.
+// allStream is the name under which the whole log is read.
 const allStream = "$all"
 
-// kindLink is the type of events that stand for another one.
+// kindLink is the type of events that link to another event.
 const kindLink = "$>"
 
 var errLinks = status.Error(codes.Unimplemented, "the event node serves no links")
 
-// Append adds events to a stream.
+// Append appends events to a stream.
 func (s *streamsService) Append(call streams.Streams_AppendServer) error {
 	response, err := s.append(call)
 	if err != nil {
@@ -55,7 +55,7 @@ func (s *streamsService) append(call streams.Streams_AppendServer) (*streams.App
 	}
 }
 
-// submit hands the append to the committer and waits for the answer.
+// submit passes the append to the committer and waits for the outcome.
 func (n *Node) submit(request *request) (outcome, error) {
 	stalled := n.store.disk.stalled()
 	select {
@@ -86,8 +86,8 @@ func (n *Node) submit(request *request) (outcome, error) {
 	}
 }
 
-// receiveAppend reads the whole request, even one that is refused: the official client reports a stream that ends
-// before it has sent all as an end of file, and not as the refusal.
+// receiveAppend reads the whole request, even if it is refused: the official client reports a stream that ends before
+// it has sent everything as an end of file, and not as the refusal.
 func receiveAppend(call streams.Streams_AppendServer) (*request, error) {
 	var request *request
 	refused := invalidArgument("the append has no options")
@@ -115,7 +115,7 @@ func receiveAppend(call streams.Streams_AppendServer) (*request, error) {
 	return request, nil
 }
 
-// beginAppend makes a request of the first message of an append.
+// beginAppend creates a request from the first message of an append.
 func beginAppend(message []byte) (*request, error) {
 	m, err := decodeAppend(message)
 	if err != nil {
@@ -157,7 +157,7 @@ func writableStream(identifier *shared.StreamIdentifier) (string, error) {
 
 var errNoExpectation = invalidArgument("the expected revision is missing")
 
-// expectedRevision is what the options of appends, deletes and tombstones share.
+// expectedRevision is the common part of the options of appends, deletes and tombstones.
 type expectedRevision interface {
 	GetRevision() uint64
 	GetNoStream() *shared.Empty
@@ -180,7 +180,7 @@ func parseExpectation(options expectedRevision) (expectation, error) {
 	}
 }
 
-// add takes a further message of an append, which must be an event.
+// add adds a further message of an append, which must be an event.
 func (r *request) add(message []byte) error {
 	m, err := decodeAppend(message)
 	switch {
@@ -232,7 +232,7 @@ func appendSuccess(d decision) *streams.AppendResp {
 	return &streams.AppendResp{Result: &streams.AppendResp_Success_{Success: success}}
 }
 
-// wrongExpectedVersion fills the fields of current clients and those of clients of 20.6, as EventStoreDB does.
+// wrongExpectedVersion sets the fields for current clients and those for clients of 20.6, as EventStoreDB does.
 func wrongExpectedVersion(expected expectation, current int64) *streams.AppendResp {
 	empty := &shared.Empty{}
 	wrong := &streams.AppendResp_WrongExpectedVersion{}

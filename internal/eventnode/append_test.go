@@ -22,7 +22,7 @@ func TestAppendAtExpectedRevision(t *testing.T) {
 		name     string
 		given    int // events in the stream
 		expected esdb.ExpectedRevision
-		conflict string // what the client is told, empty when the append succeeds
+		conflict string // the error for the client, empty if the append succeeds
 	}{
 		{"no stream, new", 0, esdb.NoStream{}, ""},
 		{"no stream, but there is one", 2, esdb.NoStream{}, "expecting 'no_stream' but got '1'"},
@@ -109,7 +109,7 @@ func TestAppendRepeated(t *testing.T) {
 		first    esdb.ExpectedRevision
 		expected esdb.ExpectedRevision
 		events   []esdb.EventData
-		last     int // revision of the answer; -1: conflict
+		last     int // revision in the response; -1: conflict
 		length   int // of the stream afterwards
 	}{
 		{"no stream, all events", esdb.NoStream{}, esdb.NoStream{}, []esdb.EventData{a, b, c}, 2, 3},
@@ -251,7 +251,7 @@ func TestNamesThatContainEachOtherAreDifferentStreams(t *testing.T) {
 	}
 }
 
-// Many writers race for the same revisions; each revision is won once.
+// Many writers compete for the same revisions; each revision is won once.
 func TestConcurrentAppendsAtOneRevision(t *testing.T) {
 	client := nodetest.Client(t, nodetest.Start(t))
 	const writers, rounds = 8, 20

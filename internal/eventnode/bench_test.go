@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -16,10 +15,11 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/recital-tts/recital/internal/benchtest"
 	"github.com/recital-tts/recital/internal/eventnode/nodetest"
 )
 
-// Sizes of the events that are measured, in bytes.
+// Sizes of the measured events, in bytes.
 const (
 	benchData     = 240
 	benchMetadata = 60
@@ -36,21 +36,14 @@ func benchEvents(n int) []esdb.EventData {
 	return list
 }
 
-// report tells the rate of the node, that of Pebble alone in the same run, and how busy the machine was.
+// report reports the rate of the node next to that of Pebble alone.
 func report(b *testing.B, ours, bare float64) {
 	b.Helper()
-	b.ReportMetric(ours, "events/s")
-	b.ReportMetric(bare, "pebble-events/s")
-	b.ReportMetric(ours/bare, "ratio")
-	var load float64
-	if content, err := os.ReadFile("/proc/loadavg"); err == nil {
-		_, err = fmt.Sscan(string(content), &load)
-		require.NoError(b, err)
-	}
-	b.ReportMetric(load, "load")
+	benchtest.Compare(b, "events/s", ours, bare, benchtest.NoTarget())
+	benchtest.Finish(b)
 }
 
-// BenchmarkAppend measures durable appends through the official client, each writer on a stream of its own, beside
+// BenchmarkAppend measures durable appends through the official client, each writer on a stream of its own, next to
 // Pebble alone: one goroutine that writes events and index keys of all waiting writers in one synced batch.
 func BenchmarkAppend(b *testing.B) {
 	for _, writers := range []int{1, 64} {
@@ -76,7 +69,7 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
-// BenchmarkCall measures appends that are refused, so nothing is written: what the client and gRPC take by themselves.
+// BenchmarkCall measures refused appends, which write nothing: the cost of the client and gRPC alone.
 func BenchmarkCall(b *testing.B) {
 	for _, writers := range []int{1, 64} {
 		b.Run(fmt.Sprintf("writers=%d", writers), func(b *testing.B) {
@@ -98,7 +91,7 @@ func BenchmarkCall(b *testing.B) {
 	}
 }
 
-// shareWork runs n calls on the writers.
+// shareWork distributes n calls over the writers.
 func shareWork(writers, n int, work func(writer, i int)) {
 	var next atomic.Int64
 	var running sync.WaitGroup
@@ -116,7 +109,7 @@ func shareWork(writers, n int, work func(writer, i int)) {
 	running.Wait()
 }
 
-// bareWrite is what a writer wants to be written together.
+// bareWrite is what a writer submits to be written together.
 type bareWrite struct {
 	keys, indexes, values [][]byte
 	done                  chan struct{}
@@ -133,7 +126,7 @@ func newBareWrite(writer, i, events int) bareWrite {
 	return w
 }
 
-// barePebble is the rate of events in n durable writes by Pebble alone.
+// barePebble returns the rate of events in n durable writes by Pebble alone.
 func barePebble(b *testing.B, writers, events, n int) float64 {
 	b.Helper()
 	db := openBare(b, nodetest.Dir(b))
@@ -158,7 +151,7 @@ func barePebble(b *testing.B, writers, events, n int) float64 {
 	return float64(n*events) / elapsed.Seconds()
 }
 
-// commitBare writes the first write and all that wait in one batch.
+// commitBare writes the first write and all waiting ones in one batch.
 func commitBare(b *testing.B, db *pebble.DB, first bareWrite, queue <-chan bareWrite) {
 	group := []bareWrite{first}
 	for waiting := len(queue); waiting > 0; waiting-- {
@@ -194,10 +187,11 @@ func (quiet) Infof(string, ...any)              {}
 func (quiet) Errorf(string, ...any)             {}
 func (quiet) Fatalf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
 
-// BenchmarkCatchUp measures a subscription to a log of 100,000 events through the client, beside a scan of the same
-// number of values by Pebble alone.
+// BenchmarkCatchUp measures a subscription to a log of 100,000 events (10,000 with -short) through the client, next
+// to a scan of the same number of values by Pebble alone.
 func BenchmarkCatchUp(b *testing.B) {
-	const total, batch = 100_000, 500
+	const batch = 500
+	total := benchtest.Size(100_000, 10_000)
 	bare := scanBare(b, total)
 	client := nodetest.Client(b, nodetest.Start(b))
 	for first := 0; first < total; first += batch {
@@ -217,10 +211,10 @@ func BenchmarkCatchUp(b *testing.B) {
 	}
 	b.StopTimer()
 
-	report(b, float64(b.N)*total/b.Elapsed().Seconds(), bare)
+	report(b, float64(b.N*total)/b.Elapsed().Seconds(), bare)
 }
 
-// scanBare is the rate at which Pebble alone scans n events.
+// scanBare returns the rate at which Pebble alone scans n events.
 func scanBare(b *testing.B, n int) float64 {
 	b.Helper()
 	db := openBare(b, nodetest.Dir(b))

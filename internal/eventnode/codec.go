@@ -6,14 +6,14 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// frame is an encoded message that goes to the client as it is.
+// frame is an encoded message that is sent to the client unchanged.
 type frame []byte
 
-// received is an encoded message as it came from the client. Its bytes are good until it is freed.
+// received is an encoded message as sent by the client. Its bytes are valid until it is freed.
 type received struct{ mem.Buffer }
 
-// frameCodec is the protobuf codec of the server; it passes frames and received messages through. A frame's bytes must
-// not change after it was sent: the transport writes them later.
+// frameCodec is the protobuf codec of the server; it passes frames and received messages through. A frame's bytes
+// must not change after it was sent: the transport writes them later.
 type frameCodec struct{ encoding.CodecV2 }
 
 func newFrameCodec() frameCodec { return frameCodec{encoding.GetCodecV2(proto.Name)} }

@@ -14,20 +14,20 @@ import (
 
 const (
 	queueLength  = 1024
-	groupAppends = 1024    // appends in one batch, at most
-	groupBytes   = 4 << 20 // data in one batch; the append that passes it still belongs to the batch
+	groupAppends = 1024    // maximum number of appends in one batch
+	groupBytes   = 4 << 20 // data in one batch; the append that exceeds it still belongs to the batch
 )
 
-// purpose is what a request wants of its stream.
+// purpose is the operation that a request performs on its stream.
 type purpose int
 
 const (
 	toAppend    purpose = iota
-	toDelete            // soft: the stream may come back
-	toTombstone         // for ever
+	toDelete            // soft: the stream may be recreated
+	toTombstone         // permanently
 )
 
-// request is an append or a deletion on its way through the committer.
+// request is an append or a deletion for the committer.
 type request struct {
 	ctx      context.Context
 	purpose  purpose
@@ -39,16 +39,16 @@ type request struct {
 	answer   chan outcome // buffered: the committer never waits for a caller
 }
 
-// outcome is the committer's answer.
+// outcome is the committer's result.
 type outcome struct {
 	decision
 	err error
 }
 
-// errDropped is why the store stops when writes were dropped: nothing that was written since may be confirmed.
+// errDropped is the reason why the store stops when writes were dropped: nothing written since may be acknowledged.
 var errDropped = errors.New("the disk was full when the event node was closed")
 
-// committer is the only writer. It decides all waiting appends in order, writes what they add in one batch with one
+// committer is the only writer. It decides all waiting appends in order, writes their events in one batch with one
 // fsync (group commit), and answers.
 type committer struct {
 	store *store
@@ -78,7 +78,7 @@ func newCommitter(s *store) (*committer, error) {
 	}, nil
 }
 
-// run commits until stop is closed; what waits then is still committed.
+// run commits until stop is closed; what is waiting then is still committed.
 func (c *committer) run(stop <-chan struct{}) error {
 	for {
 		select {
@@ -99,8 +99,8 @@ func (c *committer) run(stop <-chan struct{}) error {
 	}
 }
 
-// gather takes what waits in the queue, up to the size of a group. As long as more comes, it lets those have a turn that
-// are about to send: they would have to wait for a sync of their own, which takes much longer.
+// gather takes the waiting requests from the queue, up to the size of a group. While more arrive, it yields to those
+// that are about to send: they would otherwise wait for a sync of their own, which takes much longer.
 func (c *committer) gather(first *request) []*request {
 	group := []*request{first}
 	bytes := first.bytes
@@ -116,7 +116,7 @@ func (c *committer) gather(first *request) []*request {
 	return group
 }
 
-// commit decides and writes the group. An error means that the store cannot be written any more.
+// commit decides and writes the group. An error means that the store can no longer be written.
 func (c *committer) commit(group []*request) error {
 	batch := c.store.db.NewBatch()
 	defer func() { _ = batch.Close() }()
@@ -145,7 +145,7 @@ func (c *committer) commit(group []*request) error {
 	return nil
 }
 
-// apply decides one request and adds its events to the batch. An error means that the batch is spoilt.
+// apply decides one request and adds its events to the batch. An error means that the batch is unusable.
 func (c *committer) apply(batch *pebble.Batch, r *request, created int64, hasRoom bool) (outcome, error) {
 	if err := r.ctx.Err(); err != nil {
 		return outcome{err: err}, nil
@@ -169,7 +169,7 @@ func (c *committer) apply(batch *pebble.Batch, r *request, created int64, hasRoo
 	return outcome{decision: d}, err
 }
 
-// append adds the events. A soft-deleted stream comes back when it is written, or when its metadata is.
+// append adds the events. A soft-deleted stream is recreated when it, or its metadata, is written.
 func (c *committer) append(batch *pebble.Batch, r *request, d decision, created int64) (decision, error) {
 	returning, describes := describedStream(r.stream)
 	if describes {
@@ -231,12 +231,12 @@ func (c *committer) recreate(batch *pebble.Batch, stream string, revision int64,
 	return c.write(batch, name, last+1, []proposed{describe(stream, changed)}, created)
 }
 
-// describe is an event that sets the metadata of a stream.
+// describe returns an event that sets the metadata of a stream.
 func describe(stream string, data []byte) proposed {
 	return propose(metadataStream(stream), uuid.New(), kindMetadata, contentTypeJSON, nil, data)
 }
 
-// tombstone is the event that ends a stream.
+// tombstone returns the event that ends a stream.
 func tombstone(stream string) proposed {
 	return propose(stream, uuid.New(), kindTombstone, contentTypeBinary, nil, nil)
 }

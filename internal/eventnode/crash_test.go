@@ -20,10 +20,10 @@ import (
 	"github.com/recital-tts/recital/internal/eventnode/nodetest"
 )
 
-// childDir tells the test binary to be a node process on that folder.
+// childDir makes the test binary a node process on that folder.
 const childDir = "EVENTNODE_TEST_DIR"
 
-// childReady is what a node process prints when it serves.
+// childReady is printed by a node process when it serves.
 const childReady = "ready"
 
 // runChild serves until it is killed.
@@ -56,14 +56,14 @@ func startChild(t *testing.T, dir string) *exec.Cmd {
 	return command
 }
 
-// crashWriter appends to a stream of its own at exact revisions and remembers what was acknowledged.
+// crashWriter appends to a stream of its own at exact revisions and records what was acknowledged.
 type crashWriter struct {
 	stream       string
 	acknowledged []uuid.UUID
-	doubtful     []esdb.EventData // the append that was cut off
+	doubtful     []esdb.EventData // the append that was interrupted
 }
 
-// run appends until an append fails, which it does when the node is killed.
+// run appends until an append fails, which happens when the node is killed.
 func (w *crashWriter) run(t *testing.T, client *esdb.Client, progress chan<- struct{}) {
 	for {
 		var expected esdb.ExpectedRevision = esdb.NoStream{}
@@ -89,8 +89,8 @@ func (w *crashWriter) run(t *testing.T, client *esdb.Client, progress chan<- str
 	}
 }
 
-// The node is killed in the middle of appends, again and again. After each restart every acknowledged append is
-// there, the cut ones are there wholly or not at all, revisions have no gap, and the identical append may be repeated.
+// The node is killed in the middle of appends, repeatedly. After each restart every acknowledged append is there,
+// interrupted ones are complete or absent, revisions have no gap, and the identical append may be repeated.
 func TestKill(t *testing.T) {
 	dir := nodetest.Dir(t)
 	writers := make([]*crashWriter, 6)

@@ -25,19 +25,19 @@ type written struct {
 	ids       []uuid.UUID // of all events, in log order
 	logFile   string      // the newest
 	logged    []logged    // the appends in it
-	elsewhere int         // how many events came before them: they are in tables or older log files
+	elsewhere int         // number of events before them: in tables or older log files
 }
 
-// logged is where an append stands in the log file.
+// logged is the position of an append in the log file.
 type logged struct{ from, to, ids int }
 
-// fataler is what *testing.T and *rapid.T share.
+// fataler is the common part of *testing.T and *rapid.T.
 type fataler interface {
 	require.TestingT
 	Helper()
 }
 
-// writeStore appends groups of events of the sizes; before an append that is marked all is moved to a table.
+// writeStore appends groups of events of the given sizes; before a marked append, everything is moved to a table.
 func writeStore(t fataler, sizes [][]int, flush []bool) *written {
 	t.Helper()
 	w := &written{fs: vfs.NewCrashableMem()}
@@ -55,13 +55,13 @@ func writeStore(t fataler, sizes [][]int, flush []bool) *written {
 	return w
 }
 
-// log appends, and notes where in the log file.
+// log appends, and records the position in the log file.
 func (w *written) log(t fataler, c *committer, sizes []int) {
 	t.Helper()
 	before, file := len(w.ids), newest(t, w.fs, ".log")
 	from := logEnd(t, w.fs, file)
 	w.append(t, c, sizes)
-	if now := newest(t, w.fs, ".log"); now != file { // Pebble has moved on to another file for the append
+	if now := newest(t, w.fs, ".log"); now != file { // Pebble has switched to another file for the append
 		file, from = now, 0
 	}
 	if file != w.logFile {
@@ -95,7 +95,7 @@ func openLogOn(t fataler, fs vfs.FS) (*store, *committer) {
 	return s, c
 }
 
-// logEnd is where the records of a log file end; a file that is used again still has older ones behind them.
+// logEnd returns the end of the records of a log file; a reused file still has older ones after them.
 func logEnd(t fataler, fs vfs.FS, path string) int {
 	t.Helper()
 	number, _, ok := wal.ParseLogFilename(fs.PathBase(path))
@@ -111,7 +111,7 @@ func logEnd(t fataler, fs vfs.FS, path string) int {
 	return end
 }
 
-// newest is the file of a kind with the highest number, empty without one.
+// newest returns the file of a kind with the highest number, or "".
 func newest(t fataler, fs vfs.FS, kind string) string {
 	t.Helper()
 	names, err := fs.List("log")
@@ -145,7 +145,7 @@ func replaceFile(t fataler, fs vfs.FS, path string, content []byte) {
 	require.NoError(t, f.Close())
 }
 
-// damageFile changes each byte of a part of a file, or cuts the file where the part begins.
+// damageFile changes each byte of a part of a file, or truncates the file at the start of the part.
 func damageFile(t *rapid.T, fs vfs.FS, path string) part {
 	content := readFile(t, fs, path)
 	p := drawPart(t, len(content))
@@ -159,8 +159,8 @@ func damageFile(t *rapid.T, fs vfs.FS, path string) part {
 	return p
 }
 
-// contentOf is what a store on the file system holds, or why it is not served. A store that opens must be whole and
-// writable.
+// contentOf returns the contents of a store on the file system, or the reason why it is not served. A store that
+// opens must be complete and writable.
 func contentOf(t fataler, fs vfs.FS) ([]uuid.UUID, error) {
 	t.Helper()
 	s, err := openStore(fs, "log", slog.New(slog.DiscardHandler), func(error) {})
@@ -215,7 +215,7 @@ func drawStore(t *rapid.T) *written {
 	return writeStore(t, sizes, flush)
 }
 
-// part is a part of a file that is damaged.
+// part is a damaged part of a file.
 type part struct {
 	from, to int
 	cut      bool
@@ -229,8 +229,8 @@ func drawPart(t *rapid.T, length int) part {
 	return p
 }
 
-// A log whose last bytes are cut off or overwritten opens again, with every acknowledged append that lies before the
-// damage. Where whole appends follow the damage, nothing may be left out in silence: the store does not open.
+// A log whose last bytes are truncated or overwritten opens again, with every acknowledged append before the damage.
+// If complete appends follow the damage, nothing may be omitted silently: the store does not open.
 func TestDamagedLogFile(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawStore(t)
@@ -258,7 +258,8 @@ func TestDamagedLogFile(t *testing.T) {
 	})
 }
 
-// A store whose tables, or the list of them, were changed or cut anywhere is refused, unless nothing is missing.
+// A store whose tables, or the list of them, were changed or truncated anywhere is refused, unless nothing is
+// missing.
 func TestDamagedTables(t *testing.T) {
 	for _, kind := range []string{".sst", "MANIFEST"} {
 		t.Run(kind, func(t *testing.T) {
@@ -280,7 +281,7 @@ func TestDamagedTables(t *testing.T) {
 	}
 }
 
-// damagedNode is a node's folder with a table that has a wrong byte in the middle.
+// damagedNode returns a node's folder with a table that has a wrong byte in the middle.
 func damagedNode(t *testing.T) Config {
 	t.Helper()
 	cfg := failureConfig(t)
@@ -310,10 +311,10 @@ func TestOpenRefusesDamage(t *testing.T) {
 	require.ErrorContains(t, err, "checksum")
 }
 
-// A log that takes long to be verified is served meanwhile, without the damaged part; then the node ends.
+// A log that takes long to verify is served meanwhile, without the damaged part; then the node stops.
 func TestDamageThatIsFoundLater(t *testing.T) {
 	n, err := open(damagedNode(t), vfs.Default, 0)
-	if err == nil { // else the verification was faster than the look at it
+	if err == nil { // otherwise the verification was faster than this read
 		<-n.Done()
 		err = n.Err()
 		require.NoError(t, n.Close())

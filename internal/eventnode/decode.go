@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Events to append are decoded by hand: they are most of what the node receives, and the protobuf library makes some
+// Events to append are decoded by hand: they are most of what the node receives, and the protobuf library needs about
 // twenty allocations for each.
 
 // Fields of AppendReq and of the messages inside it (streams.proto, shared.proto).
@@ -44,7 +44,7 @@ type proposedMessage struct {
 	custom, data      []byte
 }
 
-// proposedID is an event's id in one of its two forms, if it has any.
+// proposedID is an event's id in one of its two forms, if it has one.
 type proposedID struct {
 	structured  bool
 	most, least uint64
@@ -140,7 +140,7 @@ func (id *proposedID) decodeStructured(message []byte) error {
 	})
 }
 
-// uuid is the id, or why there is none.
+// uuid returns the id, or an error if there is none.
 func (id *proposedID) uuid() (uuid.UUID, error) {
 	switch {
 	case id.structured:
@@ -174,7 +174,7 @@ type field struct {
 	varint uint64
 }
 
-// fieldIs is a field's number and how it is encoded; one that is encoded otherwise is not the field that is meant.
+// fieldIs is a field's number and encoding; a field with another encoding does not match.
 type fieldIs struct {
 	number protowire.Number
 	wire   protowire.Type

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Whatever arrives is decoded as the protobuf library decodes it, and refused when it refuses it.
+// Any input is decoded as the protobuf library decodes it, and refused when the library refuses it.
 func FuzzDecodeAppend(f *testing.F) {
 	structured := &shared.UUID{Value: &shared.UUID_Structured_{Structured: &shared.UUID_Structured{
 		MostSignificantBits: -1, LeastSignificantBits: 42,
@@ -30,7 +30,7 @@ func FuzzDecodeAppend(f *testing.F) {
 		encoded, err := proto.Marshal(request)
 		require.NoError(f, err)
 		f.Add(encoded)
-		f.Add(append(encoded, encoded...)) // fields that come twice are merged
+		f.Add(append(encoded, encoded...)) // duplicate fields are merged
 	}
 	f.Fuzz(func(t *testing.T, encoded []byte) {
 		var want streams.AppendReq

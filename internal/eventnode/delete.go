@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Delete hides the events of a stream; the stream may be written again and then goes on at its next revision.
+// Delete hides the events of a stream; the stream may be written again and then continues at its next revision.
 func (s *streamsService) Delete(ctx context.Context, call *streams.DeleteReq) (*streams.DeleteResp, error) {
 	options := call.GetOptions()
 	if options.GetExpectedStreamRevision() == nil {
@@ -23,7 +23,7 @@ func (s *streamsService) Delete(ctx context.Context, call *streams.DeleteReq) (*
 	}}}, nil
 }
 
-// Tombstone ends a stream for ever.
+// Tombstone ends a stream permanently.
 func (s *streamsService) Tombstone(ctx context.Context, call *streams.TombstoneReq) (*streams.TombstoneResp, error) {
 	options := call.GetOptions()
 	if options.GetExpectedStreamRevision() == nil {

@@ -48,7 +48,7 @@ func TestSoftDelete(t *testing.T) {
 	requireCode(t, esdb.ErrorCodeResourceNotFound, err)
 }
 
-// A soft-deleted stream comes back with the next append, at the next revision.
+// A soft-deleted stream is recreated by the next append, at the next revision.
 func TestSoftDeletedStreamComesBack(t *testing.T) {
 	client := nodetest.Client(t, nodetest.Start(t))
 	for i, expected := range []esdb.ExpectedRevision{esdb.Any{}, esdb.NoStream{}, esdb.Revision(1)} {
@@ -158,7 +158,7 @@ func TestStreamMetadata(t *testing.T) {
 	require.Eventually(t, func() bool { return len(seen("age")) == 0 }, patience, 10*time.Millisecond)
 	require.Len(t, readAll(t, client, esdb.ReadAllOptions{}, 12), 12, "$all shows what streams hide")
 
-	// The last metadata counts, and deletion and return keep the rest of it.
+	// The last metadata counts, and deletion and recreation keep the rest of it.
 	set("custom", func(m *esdb.StreamMetadata) { m.AddCustomProperty("note", "first") })
 	set("custom", func(m *esdb.StreamMetadata) { m.AddCustomProperty("note", "second") })
 	require.Equal(t, []string{"a", "b", "c"}, seen("custom"))
@@ -167,7 +167,7 @@ func TestStreamMetadata(t *testing.T) {
 	require.Equal(t, "second", metadata.CustomProperty("note"))
 }
 
-// Metadata that is set on a soft-deleted stream brings it back, with the events so far hidden.
+// Setting metadata on a soft-deleted stream recreates it, with the events so far hidden.
 func TestMetadataBringsStreamBack(t *testing.T) {
 	client := nodetest.Client(t, nodetest.Start(t))
 	appendTo(t, client, "back", esdb.NoStream{}, events("a", "b")...)
@@ -191,7 +191,7 @@ func TestMetadataBringsStreamBack(t *testing.T) {
 	require.Equal(t, []string{"c"}, kinds(read))
 }
 
-// Deletions and appends that wait for the committer together see each other.
+// Deletions and appends in the same group see each other.
 func TestDeletionsInOneGroup(t *testing.T) {
 	client := nodetest.Client(t, nodetest.Start(t))
 	const rounds = 50

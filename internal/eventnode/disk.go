@@ -13,39 +13,39 @@ import (
 )
 
 const (
-	// spaceReserve is what appends leave free on the disk, in bytes: Pebble needs room to move what was appended from
+	// spaceReserve is the disk space that appends leave free, in bytes: Pebble needs room to move appended data from
 	// its log into tables.
 	spaceReserve = 4 * memTableSize
-	// spaceForOpening is what the store needs to be opened, in bytes.
+	// spaceForOpening is the space needed to open the store, in bytes.
 	spaceForOpening = spaceReserve / 2
-	// spacePause is how long a write that found no space waits before it is tried again.
+	// spacePause is the pause before a write that found no space is retried.
 	spacePause = 100 * time.Millisecond
-	// spacePatience is how long a write waits before appends are told that the disk is full.
+	// spacePatience is how long a write waits before appends are refused because the disk is full.
 	spacePatience = 500 * time.Millisecond
-	// walSize is how much Pebble reserves for a log file at once (110 % of a memtable).
+	// walSize is the size that Pebble reserves for a log file at once (110 % of a memtable).
 	walSize = memTableSize + memTableSize/10
-	// walFiles is how Pebble marks its log files when it creates them.
+	// walFiles is the category with which Pebble creates its log files.
 	walFiles vfs.DiskWriteCategory = "pebble-wal"
 )
 
-// disk is the file system under the store. Pebble cannot go on after a failed write: it wants the process to end, and
-// in the middle of changing log files it does end it. So a write that finds no space waits here until there is some,
-// and is then carried out; readers go on meanwhile.
+// disk is the file system under the store. Pebble cannot continue after a failed write: it expects the process to
+// exit, and while switching log files it does exit. So a write that finds no space waits here until there is some,
+// and is then executed; readers continue meanwhile.
 type disk struct {
 	vfs.FS
 	dir     string
 	reserve uint64
-	short   bool // what hasRoom told last is no
+	short   bool // the last result of hasRoom was false
 	logger  *slog.Logger
 
 	leaving   chan struct{}
 	leaveOnce sync.Once
-	cut       atomic.Bool // from now on nothing is written any more
-	lost      vfs.FS      // takes the files that are created after the cut
+	cut       atomic.Bool // from now on nothing is written
+	lost      vfs.FS      // receives the files that are created after the cut
 
 	mu      sync.Mutex
 	waiting int           // writes that have waited for longer than spacePatience
-	full    chan struct{} // closed while there are such
+	full    chan struct{} // closed while there are any
 }
 
 func newDisk(fs vfs.FS, dir string, logger *slog.Logger) *disk {
@@ -55,13 +55,14 @@ func newDisk(fs vfs.FS, dir string, logger *slog.Logger) *disk {
 	}
 }
 
-// available is the free space in bytes; ok is false when the file system does not tell.
+// available returns the free space in bytes; ok is false if the file system does not report it.
 func (d *disk) available() (free uint64, ok bool) {
 	usage, err := d.GetDiskUsage(d.dir)
 	return usage.AvailBytes, err == nil
 }
 
-// hasRoom tells whether there is space for more than the store holds already. Only the committer asks.
+// hasRoom reports whether there is space for more than the store already contains. It is called only by the
+// committer.
 func (d *disk) hasRoom() bool {
 	free, ok := d.available()
 	short := ok && free < d.reserve
@@ -76,21 +77,21 @@ func (d *disk) hasRoom() bool {
 	return !short
 }
 
-// stalled is closed while writes wait for space.
+// stalled returns a channel that is closed while writes wait for space.
 func (d *disk) stalled() <-chan struct{} {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.full
 }
 
-// leave lets no write wait any more. One that finds no space, and all after it, are dropped as in a power cut: the
-// store must not be used but to close it, and holds what it has confirmed when it is opened again.
+// leave ends the waiting of writes. One that finds no space, and all after it, are dropped as in a power cut: the
+// store may only be closed then, and contains what it has acknowledged when it is opened again.
 func (d *disk) leave() { d.leaveOnce.Do(func() { close(d.leaving) }) }
 
-// isCut tells whether writes are dropped.
+// isCut reports whether writes are dropped.
 func (d *disk) isCut() bool { return d.cut.Load() }
 
-// write carries out an operation that may need space. It does nothing after the cut.
+// write executes an operation that may need space. It does nothing after the cut.
 func (d *disk) write(operation func() error) error {
 	if d.isCut() {
 		return nil
@@ -143,7 +144,7 @@ func (d *disk) endStall() {
 	}
 }
 
-// isFull tells whether an operation failed for want of space.
+// isFull reports whether an operation failed for lack of space.
 func isFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
@@ -163,12 +164,12 @@ func (d *disk) file(open func() (vfs.File, error), name string) (vfs.File, error
 	return &diskFile{File: f, disk: d}, nil
 }
 
-// Create gives log files their full length at once: Pebble reserves the space anyway, and syncing a file whose length
-// does not change is cheaper by a third on ext4, because its inode is not written.
+// Create creates log files with their full length: Pebble reserves the space anyway, and syncing a file whose length
+// does not change is a third cheaper on ext4, because its inode is not written.
 func (d *disk) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
 	f, err := d.file(func() (vfs.File, error) { return d.FS.Create(name, category) }, name)
 	if err == nil && category == walFiles && f.Fd() != vfs.InvalidFd {
-		_ = os.Truncate(name, walSize) // without it syncing is slower
+		_ = os.Truncate(name, walSize) // otherwise only syncing is slower
 	}
 	return f, err
 }
@@ -203,8 +204,8 @@ func (d *disk) RemoveAll(name string) error {
 
 func (d *disk) Unwrap() vfs.FS { return d.FS }
 
-// diskFile is a file of a disk. Pebble ignores that space cannot be reserved, and a sync is not repeated: after one
-// that failed, the system may have forgotten what it did not write.
+// diskFile is a file of a disk. Pebble ignores errors of reserving space, and a sync is not repeated: after a failed
+// one, the system may have forgotten what it did not write.
 type diskFile struct {
 	vfs.File
 	disk *disk

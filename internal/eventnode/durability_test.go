@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An append is answered after its fsync: a power cut right after the answer loses nothing, on a file system that
-// forgets all that was not synced.
+// An append is acknowledged after its fsync: a power cut directly afterwards loses nothing, on a file system that
+// loses everything that was not synced.
 func TestAcknowledgedIsSynced(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	require.NoError(t, fs.MkdirAll("log", 0o700))
@@ -45,8 +45,8 @@ func TestAcknowledgedIsSynced(t *testing.T) {
 	require.NoError(t, s.close())
 }
 
-// Power is cut while appends are written, and of what was not synced any part may have reached the disk. The log opens,
-// holds all that was acknowledged before the cut, and of the append under way all or nothing.
+// The power is cut while appends are written, and any part of what was not synced may have reached the disk. The log
+// opens, contains everything acknowledged before the cut, and the append in progress completely or not at all.
 func TestPowerCut(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	require.NoError(t, fs.MkdirAll("log", 0o700))

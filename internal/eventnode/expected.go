@@ -4,7 +4,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// expectation is the revision at which an append wants its stream: a revision, noStream, or one of the following.
+// expectation is the revision at which an append expects its stream: a revision, noStream, or one of the following.
 type expectation = int64
 
 const (
@@ -12,34 +12,34 @@ const (
 	expectStreamExists expectation = -4
 )
 
-// verdict is what becomes of an append.
+// verdict is the result of the checks of an append.
 type verdict int
 
 const (
 	accepted     verdict = iota // to be written
-	repeated                    // was written before: answer as then
-	wrongVersion                // the stream is elsewhere
+	repeated                    // written before: answer as then
+	wrongVersion                // the stream is at another revision
 	deleted                     // the stream is deleted for the append's purpose
 )
 
-// decision is a verdict with the facts for the answer.
+// decision is a verdict with the facts for the response.
 type decision struct {
 	verdict  verdict
 	current  int64  // revision of the stream's last event
 	last     int64  // of repeated: revision of the append's last event
 	position uint64 // of repeated: its position
-	recreate bool   // of accepted: the stream is soft-deleted and comes back
+	recreate bool   // of accepted: the stream is soft-deleted and will be recreated
 }
 
-// streamView is what decide must know of the log.
+// streamView is what decide needs to know of the log.
 type streamView interface {
-	// lastRevision is the revision of the stream's last event, noStream or tombstoneRevision.
+	// lastRevision returns the revision of the stream's last event, noStream or tombstoneRevision.
 	lastRevision(stream string) (int64, error)
-	// eventAt is the id and the position of an event of a stream.
+	// eventAt returns the id and the position of an event of a stream.
 	eventAt(stream string, revision int64) (id uuid.UUID, position uint64, found bool, err error)
-	// recent is where an event was written, if it was lately.
+	// recent returns the location of an event, if it was written recently.
 	recent(id uuid.UUID) (recentEvent, bool)
-	// retention is the stream's, by its metadata.
+	// retention returns the stream's retention, from its metadata.
 	retention(stream string) (retention, error)
 }
 
@@ -69,7 +69,7 @@ func decide(view streamView, stream string, expected expectation, ids []uuid.UUI
 	}
 }
 
-// decideExists: a soft-deleted stream does not exist; one without events does when it has metadata.
+// decideExists: a soft-deleted stream does not exist; one without events does if it has metadata.
 func decideExists(view streamView, stream string, d decision, ids []uuid.UUID) (decision, error) {
 	if d.recreate {
 		return decision{verdict: deleted, current: d.current}, nil
@@ -86,8 +86,8 @@ func decideExists(view streamView, stream string, d decision, ids []uuid.UUID) (
 	return decideByRecent(view, stream, d, ids), nil
 }
 
-// decideByRecent: without an exact revision a repeat is known by recent ids only. A first event that is not among
-// them means a new append; a later one means that two appends share events.
+// decideByRecent: without an exact revision a repeat is recognised only by recent ids. A first event that is not
+// among them means a new append; a later one means that two appends share events.
 func decideByRecent(view streamView, stream string, d decision, ids []uuid.UUID) decision {
 	for i, id := range ids {
 		known, found := view.recent(id)
@@ -106,7 +106,7 @@ func decideByRecent(view streamView, stream string, d decision, ids []uuid.UUID)
 }
 
 // decideRepeat: an append at an earlier revision is a repeat if exactly its events follow there. A soft-deleted
-// stream counts as one that does not exist, too.
+// stream also counts as one that does not exist.
 func decideRepeat(view streamView, stream string, expected expectation, d decision, ids []uuid.UUID) (decision, error) {
 	wrong := decision{verdict: wrongVersion, current: d.current}
 	if expected > d.current || len(ids) == 0 {

@@ -17,7 +17,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// smallDisk mounts a file system of the size, in memory.
+// smallDisk mounts an in-memory file system of the given size.
 func smallDisk(t *testing.T, size string) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "node")
@@ -47,7 +47,7 @@ func takeSpace(t *testing.T, path string) {
 	}
 }
 
-// fill appends until the node refuses, and gives what was acknowledged.
+// fill appends until the node refuses, and returns what was acknowledged.
 func fill(t *testing.T, client *esdb.Client, most int) (ids []uuid.UUID, err error) {
 	t.Helper()
 	for len(ids) < most {
@@ -61,8 +61,9 @@ func fill(t *testing.T, client *esdb.Client, most int) (ids []uuid.UUID, err err
 	return nil, nil
 }
 
-// A real disk becomes full, and others take the reserve, too. Reads go on; appends do when space returns. With the
-// reserve all refusals are clean; without it Pebble meets the end of the disk wherever it is just then writing.
+// A real disk fills up, and other files use up the reserve, too. Reads continue; appends do when space is available
+// again. With the reserve all refusals are clean; without it Pebble reaches the end of the disk at any point of a
+// write.
 func TestRealFullDisk(t *testing.T) {
 	for name, c := range map[string]struct {
 		reserve uint64

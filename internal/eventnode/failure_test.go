@@ -28,10 +28,10 @@ import (
 	adapter "github.com/recital-tts/recital/internal/eventlog/esdb"
 )
 
-// failureWait bounds waits; it only matters when a test fails.
+// failureWait bounds waits; it only matters if a test fails.
 const failureWait = 30 * time.Second
 
-// failing is a file system whose writes fail with an error while broken is set.
+// failing returns a file system whose writes fail with an error while broken is set.
 func failing(broken *atomic.Bool, err error, kinds ...errorfs.OpKind) vfs.FS {
 	fails := map[errorfs.OpKind]bool{}
 	for _, kind := range kinds {
@@ -45,7 +45,7 @@ func failing(broken *atomic.Bool, err error, kinds ...errorfs.OpKind) vfs.FS {
 	}))
 }
 
-// needSpace are the operations that a full disk refuses.
+// needSpace are the operations that fail on a full disk.
 var needSpace = []errorfs.OpKind{
 	errorfs.OpCreate, errorfs.OpReuseForWrite, errorfs.OpLink, errorfs.OpMkdirAll, errorfs.OpRename,
 	errorfs.OpFilePreallocate, errorfs.OpFileWrite, errorfs.OpFileWriteAt,
@@ -78,14 +78,14 @@ func write(client *esdb.Client, stream string, expected esdb.ExpectedRevision, e
 	return err
 }
 
-// someEvent has data that cannot be compressed, so that it takes space.
+// someEvent returns an event with incompressible data, so that it takes up space.
 func someEvent(size int) esdb.EventData {
 	data := make([]byte, size)
 	_, _ = crand.Read(data) // never fails
 	return esdb.EventData{EventID: uuid.New(), EventType: "x", ContentType: esdb.ContentTypeBinary, Data: data}
 }
 
-// eventIDs are the ids in a stream, whose revisions must have no gap.
+// eventIDs returns the ids in a stream, whose revisions must have no gap.
 func eventIDs(t *testing.T, client *esdb.Client, stream string) []uuid.UUID {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), failureWait)
@@ -105,8 +105,8 @@ func eventIDs(t *testing.T, client *esdb.Client, stream string) []uuid.UUID {
 	}
 }
 
-// When the disk fails, the append is not acknowledged, calls end, and Done and Err tell the owner. What was
-// acknowledged is there when the node is opened again on a disk that works.
+// When the disk fails, the append is not acknowledged, calls end, and Done and Err notify the owner. What was
+// acknowledged is there when the node is opened again on a working disk.
 func TestDiskFailure(t *testing.T) {
 	cfg := failureConfig(t)
 	var broken atomic.Bool
@@ -140,7 +140,7 @@ func TestDiskFailure(t *testing.T) {
 	require.GreaterOrEqual(t, len(eventIDs(t, client, "a")), 11)
 }
 
-// usageFS tells any amount of free space.
+// usageFS reports a settable amount of free space.
 type usageFS struct {
 	vfs.FS
 	free *atomic.Uint64
@@ -151,7 +151,7 @@ func (fs usageFS) GetDiskUsage(string) (vfs.DiskUsage, error) {
 }
 
 // Appends leave a reserve on the disk. Without it they are refused and leave nothing behind, while reads, repeated
-// appends and conflicts are answered as ever; they go on as soon as there is space.
+// appends and conflicts are answered as usual; they continue as soon as there is space.
 func TestLittleSpace(t *testing.T) {
 	cfg := failureConfig(t)
 	var free atomic.Uint64
@@ -221,9 +221,9 @@ func TestOpenOnFullDisk(t *testing.T) {
 	require.ErrorContains(t, err, "the disk has 3 MiB left; 64 MiB are needed")
 }
 
-// The disk is full in the middle of a write, in spite of the reserve. The append under way is not confirmed, further
-// ones are refused, reads and subscriptions go on. When space returns, so do appends, and the one that was held up is
-// there once.
+// The disk fills up in the middle of a write, in spite of the reserve. The append in progress is not acknowledged,
+// further ones are refused, reads and subscriptions continue. When space is available again, appends continue, and
+// the delayed one is there once.
 func TestFullDisk(t *testing.T) {
 	cfg := failureConfig(t)
 	var full atomic.Bool
@@ -288,9 +288,12 @@ func TestCloseOnFullDisk(t *testing.T) {
 	require.NoError(t, write(client, "a", esdb.Revision(uint64(len(ids)-1)), someEvent(1)))
 }
 
-// The disk is full again and again at random moments, while Pebble changes log files, writes tables and merges them.
-// Each writer repeats its append until it is acknowledged; all is there once, in order, also after a restart.
+// The disk fills up repeatedly at random moments, while Pebble switches log files, writes tables and merges them.
+// Each writer repeats its append until it is acknowledged; everything is there once, in order, also after a restart.
 func TestDiskFullAgainAndAgain(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	const writers, each, size = 4, 30, 900 << 10
 	cfg := failureConfig(t)
 	var full atomic.Bool

@@ -7,15 +7,15 @@ import (
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
 )
 
-// serverVersion is the EventStoreDB whose behaviour the node follows. Clients want three integers.
+// serverVersion is the EventStoreDB version whose behaviour the node follows. Clients expect three integers.
 const serverVersion = "24.6.0"
 
-// featuresService serves event_store.client.server_features.ServerFeatures, which clients ask when they connect.
+// featuresService serves event_store.client.server_features.ServerFeatures, which clients call when they connect.
 type featuresService struct {
 	serverfeatures.UnimplementedServerFeaturesServer
 }
 
-// GetSupportedMethods lists what the node serves, in lower case as EventStoreDB does.
+// GetSupportedMethods returns the methods of the node, in lower case as EventStoreDB does.
 func (featuresService) GetSupportedMethods(context.Context, *shared.Empty) (*serverfeatures.SupportedMethods, error) {
 	const streams = "event_store.client.streams.streams"
 	return &serverfeatures.SupportedMethods{

@@ -9,13 +9,13 @@ import (
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
 )
 
-// filter tells whether an event goes to the reader; nil lets all through.
+// filter reports whether an event is sent to the reader; nil means all.
 type filter func(record) bool
 
-// defaultWindow is used when the client sets no search window (the page size of EventStoreDB).
+// defaultWindow is used if the client sets no search window (the page size of EventStoreDB).
 const defaultWindow = 32
 
-// parseFilter reads the $all filter of a request. Expressions are RE2, where EventStoreDB takes .NET ones.
+// parseFilter parses the $all filter of a request. Expressions are RE2, where EventStoreDB uses .NET ones.
 func parseFilter(options *streams.ReadReq_Options_FilterOptions) (filter, error) {
 	if options == nil {
 		return nil, nil
@@ -56,7 +56,7 @@ func parseExpression(expression *streams.ReadReq_Options_FilterOptions_Expressio
 	}, nil
 }
 
-// checkpointInterval is the number of events that a filtered subscription looks at between two checkpoints.
+// checkpointInterval returns the number of events that a filtered subscription examines between two checkpoints.
 func checkpointInterval(options *streams.ReadReq_Options_FilterOptions) (int, error) {
 	window := uint64(defaultWindow)
 	if _, set := options.GetWindow().(*streams.ReadReq_Options_FilterOptions_Max); set {

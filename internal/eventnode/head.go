@@ -14,7 +14,7 @@ func newHead(position uint64) *head {
 	return &head{position: position, moved: make(chan struct{})}
 }
 
-// get returns the position and a channel that is closed when the head moves on.
+// get returns the position and a channel that is closed when the head advances.
 func (h *head) get() (uint64, <-chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 	"github.com/recital-tts/recital/internal/eventnode/nodetest"
 )
 
-// A connection without calls outlives pings, which the official client sends every 10 s: with grpc's own rule the
-// third one would end it. The pings here come much faster, about as fast as the node allows.
+// A connection without calls survives pings, which the official client sends every 10 s: with gRPC's default policy
+// the third one would end it. The pings here are much faster, about as fast as the node allows.
 func TestIdleConnectionOutlivesPings(t *testing.T) {
 	const pings, interval = 6, 300 * time.Millisecond
 	conn, err := net.Dial("unix", nodetest.Start(t))

@@ -11,7 +11,7 @@ import (
 //	e + position                               → record (see record.go)
 //	s + length of name + name + revision       → position
 //
-// A tombstone is the entry of revision tombstoneRevision, so the last entry of a stream tells all about its end.
+// A tombstone is the entry of revision tombstoneRevision, so the last entry of a stream determines its end.
 const (
 	formatPrefix = 'f'
 	eventPrefix  = 'e'
@@ -23,7 +23,7 @@ const (
 	maxStreamName = math.MaxUint16
 	// noStream is the revision of a stream without events.
 	noStream int64 = -1
-	// tombstoneRevision is the revision of the event that ends a stream for ever (EventNumber.DeletedStream).
+	// tombstoneRevision is the revision of the event that permanently ends a stream (EventNumber.DeletedStream).
 	tombstoneRevision int64 = math.MaxInt64
 )
 
@@ -35,7 +35,7 @@ func eventKey(position uint64) []byte {
 
 func eventKeyPosition(key []byte) uint64 { return binary.BigEndian.Uint64(key[1:]) }
 
-// eventsEnd is the first key after all events.
+// eventsEnd returns the first key after all events.
 func eventsEnd() []byte { return []byte{eventPrefix + 1} }
 
 func streamKeyLength(stream string) int { return 1 + 2 + len(stream) + 8 }
@@ -51,7 +51,7 @@ func streamKey(stream string, revision int64) []byte {
 	return appendStreamKey(make([]byte, 0, streamKeyLength(stream)), stream, revision)
 }
 
-// streamEnd is the first key after all entries of the stream: revisions never have the highest bit.
+// streamEnd returns the first key after all entries of the stream: revisions never have the highest bit.
 func streamEnd(stream string) []byte {
 	key := streamKey(stream, 0)
 	binary.BigEndian.PutUint64(key[len(key)-8:], math.MaxUint64)

@@ -8,11 +8,11 @@ import (
 	"os"
 )
 
-// maxSocketPath is how long the path of a unix socket may be on Linux (sun_path without its final zero).
+// maxSocketPath is the maximum length of the path of a unix socket on Linux (sun_path without its final zero).
 const maxSocketPath = 107
 
 // listenUnix listens on a socket that only the user may use. The socket of a node that was killed is replaced; that
-// of a living one is an error.
+// of a live one is an error.
 func listenUnix(path string) (net.Listener, error) {
 	switch {
 	case path == "":
@@ -54,7 +54,8 @@ func removeDeadSocket(path string) error {
 	return nil
 }
 
-// listenLoopback listens on TCP for other clients of this machine. The node knows no users, so it serves no network.
+// listenLoopback listens on TCP for other clients on this machine. The node has no authentication, so it serves no
+// network.
 func listenLoopback(address string) (net.Listener, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

@@ -13,14 +13,14 @@ import (
 	"github.com/cockroachdb/pebble/v2/wal"
 )
 
-// Pebble takes a damaged record of its log for the end of the log, unless it is sure that the record was once whole.
-// It sees that from the blocks that follow only, so damage in the last block would silently end the log there. Here
-// more is known: a batch is synced before the next one is written, so a record that begins after a damaged one proves
-// that the damaged one was whole.
+// Pebble takes a damaged record of its log for the end of the log, unless it is certain that the record was once
+// complete. It infers that only from the blocks that follow, so damage in the last block would silently end the log
+// there. Here more is known: a batch is synced before the next one is written, so a record that begins after a
+// damaged one proves that the damaged one was complete.
 
-// Pebble's log files consist of blocks; a block of chunks, which never cross its end. A chunk is a header of checksum
-// (4 bytes), length of the payload (2), kind (1), number of the log file (4) and, in the newer form, the offset up to
-// which the file was synced (8); then the payload. See the package record of Pebble.
+// Pebble's log files consist of blocks, and blocks of chunks, which never cross the end of a block. A chunk is a
+// header of checksum (4 bytes), length of the payload (2), kind (1), number of the log file (4) and, in the newer
+// form, the offset up to which the file was synced (8); then the payload. See the package record of Pebble.
 const (
 	blockSize       = 32 << 10
 	chunkLength     = 4  // offset of the length in the header
@@ -38,7 +38,7 @@ var errLogDamaged = errors.New("the log file is damaged, and not only at its end
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// checkLogFiles looks for damage that Pebble would take for the end of a log file.
+// checkLogFiles reports damage that Pebble would take for the end of a log file.
 func checkLogFiles(fs vfs.FS, dir string) error {
 	names, err := fs.List(dir)
 	if err != nil {
@@ -67,7 +67,7 @@ func checkLogFile(fs vfs.FS, path string, number uint32) error {
 
 func checkBlocks(log io.Reader, number uint32) error {
 	block := make([]byte, blockSize)
-	ended := false // a chunk was not whole: the end of the log, or damage
+	ended := false // a chunk was incomplete: the end of the log, or damage
 	for {
 		n, err := io.ReadFull(log, block)
 		if errors.Is(err, io.EOF) {
@@ -88,7 +88,7 @@ func checkBlocks(log io.Reader, number uint32) error {
 	}
 }
 
-// wholeChunks is the offset of the first chunk of a block that is not whole, or the length of the block.
+// wholeChunks returns the offset of the first incomplete chunk of a block, or the length of the block.
 func wholeChunks(block []byte, number uint32) int {
 	at := 0
 	for at+chunkHeader <= len(block) {
@@ -105,7 +105,7 @@ func wholeChunks(block []byte, number uint32) int {
 	return len(block)
 }
 
-// beginsRecord tells whether a whole chunk that begins a record stands in the block, at or after an offset.
+// beginsRecord reports whether the block has a complete chunk that begins a record at or after an offset.
 func beginsRecord(block []byte, from int, number uint32) bool {
 	wanted := binary.LittleEndian.AppendUint32(nil, number)
 	for from+chunkHeader <= len(block) {
@@ -121,8 +121,8 @@ func beginsRecord(block []byte, from int, number uint32) bool {
 	return false
 }
 
-// chunkAt is the length of the chunk at an offset of a block, header included, 0 if there is no whole one; begins tells whether a
-// record begins with it.
+// chunkAt returns the length of the chunk at an offset of a block, including the header, or 0 if it is not complete;
+// begins reports whether it begins a record.
 func chunkAt(block []byte, at int, number uint32) (length int, begins bool) {
 	if at+chunkHeader > len(block) {
 		return 0, false

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// patience bounds waits of tests; it only matters when a test fails.
+// patience bounds waits of tests; it only matters if a test fails.
 const patience = 30 * time.Second
 
 func testContext(t testing.TB) context.Context {
@@ -110,7 +110,7 @@ func readAll(t testing.TB, client *esdb.Client, options esdb.ReadAllOptions, cou
 	return all
 }
 
-// kinds are the types of the events, which the tests use as names.
+// kinds returns the types of the events, which the tests use as names.
 func kinds(list []*esdb.ResolvedEvent) []string {
 	names := []string{}
 	for _, resolved := range list {

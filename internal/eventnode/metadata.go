@@ -7,27 +7,27 @@ import (
 	"time"
 )
 
-// The metadata of a stream s is the data of the last event of the stream $$s. It says which events readers see; events
-// are never removed from the log.
+// The metadata of a stream s is the data of the last event of the stream $$s. It determines which events are visible
+// to readers; events are never removed from the log.
 const (
 	metadataPrefix  = "$$"
 	kindMetadata    = "$metadata"
 	kindTombstone   = "$streamDeleted"
 	keyTruncate     = "$tb"
-	metadataHistory = 1 // how many events of a metadata stream readers see
+	metadataHistory = 1 // number of visible events of a metadata stream
 )
 
-// retention is which events of a stream are seen. Its zero value hides none.
+// retention determines which events of a stream are visible. Its zero value hides none.
 type retention struct {
-	truncateBefore int64 // revision of the first event that is seen
-	maxCount       int64 // how many of the last events are seen, if positive
+	truncateBefore int64 // revision of the first visible event
+	maxCount       int64 // number of last events that are visible, if positive
 	maxAge         time.Duration
 }
 
-// softDeleted streams have no events for readers, and go on at the next revision when they are written again.
+// softDeleted streams have no events for readers, and continue at the next revision when they are written again.
 func (r retention) softDeleted() bool { return r.truncateBefore == tombstoneRevision }
 
-// first is the revision of the first event that may be seen when the last one is given.
+// first returns the revision of the first event that may be visible, given the last one.
 func (r retention) first(last int64) int64 {
 	if r.maxCount > 0 {
 		return max(r.truncateBefore, last-r.maxCount+1)
@@ -35,7 +35,7 @@ func (r retention) first(last int64) int64 {
 	return r.truncateBefore
 }
 
-// keep leaves out events that are too old.
+// keep returns a filter that omits events that are too old.
 func (r retention) keep(now time.Time) filter {
 	if r.maxAge <= 0 {
 		return nil
@@ -44,7 +44,7 @@ func (r retention) keep(now time.Time) filter {
 	return func(event record) bool { return !event.created().Before(oldest) }
 }
 
-// parseRetention reads stream metadata. As in EventStoreDB, metadata that is not valid says nothing.
+// parseRetention parses stream metadata. As in EventStoreDB, invalid metadata is ignored.
 func parseRetention(data []byte) retention {
 	var metadata struct {
 		TruncateBefore *int64 `json:"$tb"`
@@ -76,10 +76,10 @@ func parseRetention(data []byte) retention {
 	return r
 }
 
-// softDeletion is the metadata of a soft-deleted stream.
+// softDeletion returns the metadata of a soft-deleted stream.
 func softDeletion() []byte { return []byte(`{"$tb":9223372036854775807}`) }
 
-// withTruncateBefore is the metadata with another $tb; ok is false when it is no JSON object.
+// withTruncateBefore returns the metadata with another $tb; ok is false if it is not a JSON object.
 func withTruncateBefore(data []byte, revision int64) (changed []byte, ok bool) {
 	var metadata map[string]json.RawMessage
 	if json.Unmarshal(data, &metadata) != nil || metadata == nil {
@@ -94,16 +94,16 @@ func withTruncateBefore(data []byte, revision int64) (changed []byte, ok bool) {
 	return changed, err == nil
 }
 
-// metadataStream is the stream that holds a stream's metadata.
+// metadataStream returns the name of the stream with a stream's metadata.
 func metadataStream(stream string) string { return metadataPrefix + stream }
 
-// describedStream is the stream whose metadata a stream holds, if it is a metadata stream.
+// describedStream returns the name of the stream that a metadata stream describes.
 func describedStream(stream string) (string, bool) {
 	described, found := strings.CutPrefix(stream, metadataPrefix)
 	return described, found && described != ""
 }
 
-// retention is which events of the stream are seen, going by what stands at or before the position head.
+// retention returns the retention of the stream, as of the position head.
 func (s *store) retention(stream string, head uint64) (retention, error) {
 	if _, describes := describedStream(stream); describes {
 		return retention{maxCount: metadataHistory}, nil
@@ -115,7 +115,7 @@ func (s *store) retention(stream string, head uint64) (retention, error) {
 	return parseRetention(data), nil
 }
 
-// metadata is a stream's metadata, nil without any.
+// metadata returns a stream's metadata, or nil.
 func (s *store) metadata(stream string, head uint64) ([]byte, error) {
 	name := metadataStream(stream)
 	last, err := s.lastWritten(name, head)

@@ -26,7 +26,7 @@ func TestParseRetention(t *testing.T) {
 	}
 }
 
-// Whatever the metadata is, it is read without a panic, and a stream that was brought back is not soft-deleted.
+// Any metadata is parsed without a panic, and a stream that was recreated is not soft-deleted.
 func FuzzMetadata(f *testing.F) {
 	f.Add([]byte(`{"$tb":3,"$maxCount":2,"$maxAge":5,"other":{"a":[1]}}`), int64(7))
 	f.Add([]byte(`{"$tb":9223372036854775807}`), int64(0))

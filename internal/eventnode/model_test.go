@@ -14,7 +14,7 @@ import (
 	"github.com/recital-tts/recital/internal/eventnode/nodetest"
 )
 
-// logModel is the log as the rules say it must be.
+// logModel is a model of the log.
 type logModel struct {
 	prefix  string
 	streams map[string][]uuid.UUID
@@ -27,10 +27,10 @@ type modelEvent struct {
 	id       uuid.UUID
 }
 
-// expect says whether an append of the ids succeeds, and whether it adds events.
+// expect returns whether an append of the ids succeeds, and whether it adds events.
 func (m *logModel) expect(stream string, expected esdb.ExpectedRevision, ids []uuid.UUID) (succeeds, adds bool) {
 	have := m.streams[stream]
-	var at int // number of events that the append wants before its own
+	var at int // number of events that the append expects before its own
 	switch e := expected.(type) {
 	case esdb.StreamExists:
 		if len(have) == 0 {
@@ -79,7 +79,7 @@ func (m *logModel) drawExpected(t *rapid.T, stream string) esdb.ExpectedRevision
 		return esdb.NoStream{}
 	case 3:
 		return esdb.Revision(rapid.Uint64Range(0, 8).Draw(t, "revision"))
-	default: // the right one, so that streams grow
+	default: // the correct one, so that streams grow
 		if length := len(m.streams[stream]); length > 0 {
 			return esdb.Revision(uint64(length - 1))
 		}
@@ -101,8 +101,8 @@ func (m *logModel) drawIDs(t *rapid.T, stream string) []uuid.UUID {
 	return ids
 }
 
-// Random appends with random expectations answer as the model does, and all reads equal the model, also after the
-// node was opened again.
+// Random appends with random expectations are answered as the model answers them, and all reads equal the model, also
+// after the node was reopened.
 func TestModel(t *testing.T) {
 	dir := nodetest.Dir(t)
 	node := nodetest.Open(t, dir)

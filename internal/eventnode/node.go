@@ -1,9 +1,8 @@
-// Package eventnode is the embedded event node: it speaks the gRPC protocol of EventStoreDB 24.6 (Streams and
-// ServerFeatures) over a log in Pebble, so that one process can do without a server and use the official client.
+// Package eventnode is the embedded event node. It implements the gRPC protocol of EventStoreDB 24.6 (Streams and
+// ServerFeatures) on a log in Pebble, so that a single process needs no server and can use the official client.
 //
-// Every append is on disk before it is acknowledged or seen by a reader. A full disk refuses appends until there is
-// space again; any other failure of the disk ends the node. A log that is damaged elsewhere than at its very end is not
-// served.
+// Every append is durable before it is acknowledged or visible to readers. While the disk is full, appends are
+// refused; any other disk failure stops the node. A log that is damaged anywhere but at its very end is not served.
 package eventnode
 
 import (
@@ -22,25 +21,25 @@ import (
 	"google.golang.org/grpc/keepalive"
 )
 
-// Config says where a node keeps its data and where it listens.
+// Config configures a node.
 type Config struct {
 	Dir     string       // data folder, created with mode 0700
-	Socket  string       // path of the unix socket, at most 107 bytes; made with mode 0600
-	Address string       // loopback TCP address that is served too; empty: none
-	Logger  *slog.Logger // nil: slog.Default
+	Socket  string       // path of the unix socket, at most 107 bytes; created with mode 0600
+	Address string       // loopback TCP address that is served as well; none if empty
+	Logger  *slog.Logger // nil means slog.Default
 }
 
 const (
-	// clientPing is the shortest interval between keepalive pings that is allowed. The official client sends one every
-	// 10 s, also without calls, and grpc's own default would cut it off.
+	// clientPing is the shortest permitted interval between keepalive pings. The official client sends one every 10
+	// s, even without calls, and gRPC's own default would disconnect it.
 	clientPing = 250 * time.Millisecond
-	// maxMessage is the size of the largest message, as EventStoreDB and its client have it.
+	// maxMessage is the size of the largest message, as in EventStoreDB and its client.
 	maxMessage = 17 << 20
-	// maxCalls bounds the calls of one connection, and with them memory; the client makes further ones wait.
+	// maxCalls bounds the calls of one connection, and with them memory; the client delays further ones.
 	maxCalls = 1000
-	// verifyPatience is how long Open waits until the whole log was verified, about a million events.
+	// verifyPatience is how long Open waits for the verification of the whole log, about a million events.
 	verifyPatience = time.Second
-	// closeGrace is how long Close lets calls end by themselves.
+	// closeGrace is how long Close waits for calls to end by themselves.
 	closeGrace = time.Second
 )
 
@@ -53,12 +52,12 @@ type Node struct {
 	tcp       net.Listener
 
 	running sync.WaitGroup
-	closing chan struct{} // closed when Close begins: calls end, nothing new starts
-	stop    chan struct{} // closed when no call is left: the committer ends
+	closing chan struct{} // closed when Close begins: calls end, no new ones start
+	stop    chan struct{} // closed when no call is left: the committer stops
 
 	done    chan struct{}
 	endOnce sync.Once
-	err     error // why done was closed; written before
+	err     error // the reason why done was closed; written before
 
 	closeOnce sync.Once
 	closeErr  error
@@ -67,7 +66,7 @@ type Node struct {
 // Open opens the log and serves it. The node is ready when Open returns.
 func Open(cfg Config) (*Node, error) { return open(cfg, vfs.Default, verifyPatience) }
 
-// open waits for the result of the verification for the time verify at most.
+// open waits for the result of the verification for at most verify.
 func open(cfg Config, fs vfs.FS, verify time.Duration) (*Node, error) {
 	n := &Node{
 		logger:  cfg.Logger,
@@ -123,8 +122,8 @@ func (n *Node) openLog(fs vfs.FS, dir string, verify time.Duration) error {
 	return nil
 }
 
-// verifyLog looks for damage in the background. It waits for the result for a moment only: a long log is served while
-// it is looked at, and what is found then ends the node.
+// verifyLog looks for damage in the background. It waits for the result only briefly: a long log is served during the
+// verification, and damage found later stops the node.
 func (n *Node) verifyLog(patience time.Duration) error {
 	last := n.committer.last
 	verified := make(chan error, 1)
@@ -168,7 +167,7 @@ func (n *Node) serve(listeners []net.Listener) {
 	}
 }
 
-// Addr is the TCP address, nil without one.
+// Addr returns the TCP address, or nil if there is none.
 func (n *Node) Addr() net.Addr {
 	if n.tcp == nil {
 		return nil
@@ -176,10 +175,11 @@ func (n *Node) Addr() net.Addr {
 	return n.tcp.Addr()
 }
 
-// Done is closed when the node can no longer serve: the store failed (see Err), or the node was closed.
+// Done returns a channel that is closed when the node can no longer serve: the store failed (see Err), or the node
+// was closed.
 func (n *Node) Done() <-chan struct{} { return n.done }
 
-// Err is why Done was closed: nil when Close did it, or when it is not closed.
+// Err returns the reason why Done was closed: nil if by Close, or if it is not closed.
 func (n *Node) Err() error {
 	select {
 	case <-n.done:
@@ -189,7 +189,7 @@ func (n *Node) Err() error {
 	}
 }
 
-// end marks the node as done. The first reason counts.
+// end marks the node as done. Only the first reason counts.
 func (n *Node) end(err error) {
 	n.endOnce.Do(func() {
 		n.err = err
@@ -197,7 +197,7 @@ func (n *Node) end(err error) {
 	})
 }
 
-// Close ends all calls, commits the appends that were taken, and closes the log. It waits for all goroutines.
+// Close ends all calls, commits the accepted appends, and closes the log. It waits for all goroutines.
 func (n *Node) Close() error {
 	n.closeOnce.Do(func() {
 		close(n.closing)
@@ -215,8 +215,8 @@ func (n *Node) Close() error {
 	return n.closeErr
 }
 
-// closeFailedStore frees what it can: Pebble may hang or panic when it is closed after a fatal error, which Err has
-// told already.
+// closeFailedStore releases what it can: Pebble may hang or panic when it is closed after a fatal error, which Err
+// already returns.
 func (n *Node) closeFailedStore() {
 	closed := make(chan struct{})
 	go func() {
@@ -233,7 +233,8 @@ func (n *Node) closeFailedStore() {
 	}
 }
 
-// stopServer lets appends be answered and subscriptions be told; a client that does not read is cut off.
+// stopServer waits until appends are answered and subscriptions notified; a client that does not read is
+// disconnected.
 func (n *Node) stopServer() {
 	stopped := make(chan struct{})
 	go func() {

@@ -9,7 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// Reads work in pages, so that no iterator lives while a slow client takes its time, and memory is bounded.
+// Reads work in pages, so that no iterator is open while a slow client is reading, and memory is bounded.
 const (
 	pageEvents = 512
 	pageBytes  = 256 << 10
@@ -18,9 +18,9 @@ const (
 // page is a bounded part of the log or of a stream.
 type page struct {
 	events     []record
-	considered int    // events looked at; more than len(events) under a filter
-	last       uint64 // position (of a stream: revision) of the last event looked at, if any
-	done       bool   // nothing lies beyond
+	considered int    // events examined; more than len(events) with a filter
+	last       uint64 // position (of a stream: revision) of the last event examined, if any
+	done       bool   // there are no more events
 
 	bytes int
 	chunk []byte
@@ -40,7 +40,7 @@ func (p *page) add(value []byte) {
 	p.bytes += len(value)
 }
 
-// allForwards reads events after a position up to head that the filter lets through, looking at no more than limit.
+// allForwards reads events after a position up to head that pass the filter, examining at most limit.
 func (s *store) allForwards(after, head uint64, limit int, keep filter) (page, error) {
 	if after >= head {
 		return page{done: true}, nil
@@ -78,17 +78,17 @@ func (s *store) allPage(from, until uint64, limit int, keep filter, first, next 
 	return p, nil
 }
 
-// streamPart is what readers see of a stream.
+// streamPart is the visible part of a stream.
 type streamPart struct {
 	stream      string
-	head        uint64 // position of the last event that may be seen
+	head        uint64 // position of the last visible event
 	last        int64  // revision of the last event up to head, noStream or tombstoneRevision
-	first       int64  // revision of the first event that may be seen
+	first       int64  // revision of the first visible event
 	softDeleted bool
-	keep        filter // leaves out events that are too old
+	keep        filter // omits events that are too old
 }
 
-// visible finds what readers see of a stream at a position.
+// visible returns the visible part of a stream at a position.
 func (s *store) visible(stream string, head uint64) (streamPart, error) {
 	last, err := s.lastRevision(stream, head)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// streamsService serves event_store.client.streams.Streams; what it does not define is Unimplemented.
+// streamsService serves event_store.client.streams.Streams; methods that it does not define are Unimplemented.
 type streamsService struct {
 	streams.UnimplementedStreamsServer
 	node *Node
@@ -136,7 +136,7 @@ func (r *reader) readStreamBackwards(part streamPart, from int64, count uint64) 
 	})
 }
 
-// start is the revision at which a read starts; the end is beyond every revision.
+// start returns the revision at which a read starts; the end is beyond every revision.
 func start(options *streams.ReadReq_Options_StreamOptions) int64 {
 	if options.GetEnd() != nil {
 		return math.MaxInt64
@@ -168,7 +168,7 @@ func (r *reader) sendPages(count uint64, next func(limit int) (page, error)) err
 	return nil
 }
 
-// pageLimit is how many events to look at for a page when count are still wanted.
+// pageLimit returns the number of events to examine for a page when count are still requested.
 func (r *reader) pageLimit(count uint64) int {
 	if r.filter != nil {
 		return pageEvents
@@ -185,7 +185,7 @@ func (r *reader) sendEvents(events []record) error {
 	return nil
 }
 
-// alive is the reason why the call must end, if there is one.
+// alive returns the reason why the call must end, or nil.
 func (r *reader) alive() error {
 	select {
 	case <-r.ctx.Done():

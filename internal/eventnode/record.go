@@ -12,7 +12,7 @@ import (
 )
 
 // A record is a stored event: a fixed header with what the node itself needs, then the ReadResp message exactly as it
-// goes to clients, so that a read sends stored bytes and builds no message.
+// is sent to clients, so that a read sends stored bytes and builds no message.
 //
 //	0   event id, 16 bytes
 //	16  revision, 8 bytes
@@ -46,7 +46,7 @@ const (
 	fieldMapValue       = 2
 )
 
-// System metadata that every event carries; the official client ends the process when created is missing.
+// System metadata of every event; the official client exits the process if created is missing.
 const (
 	metadataType        = "type"
 	metadataContentType = "content-type"
@@ -58,11 +58,11 @@ const (
 
 var errRecord = errors.New("stored event is damaged")
 
-// span is a place in a byte slice.
+// span is a range of a byte slice.
 type span struct{ at, length int }
 
-// proposed is an event on its way into the log. What does not depend on its place there is encoded already, outside
-// the committer.
+// proposed is an event to be appended. Its parts that do not depend on its position in the log are already encoded,
+// outside the committer.
 type proposed struct {
 	id     uuid.UUID
 	before []byte // fields up to the stream name
@@ -72,7 +72,7 @@ type proposed struct {
 	data   span   // in after
 }
 
-// propose encodes what is known of an event before it has a place in the log.
+// propose encodes the parts of an event that do not depend on its position in the log.
 func propose(stream string, id uuid.UUID, kind, contentType string, custom, data []byte) proposed {
 	event := proposed{id: id}
 
@@ -82,7 +82,7 @@ func propose(stream string, id uuid.UUID, kind, contentType string, custom, data
 	structured = protowire.AppendTag(structured, fieldUUIDLeast, protowire.VarintType)
 	structured = protowire.AppendVarint(structured, binary.BigEndian.Uint64(id[8:]))
 
-	const framing = 48 // bytes, at most, beside the values: in before, and twice that in after
+	const framing = 48 // maximum number of bytes in addition to the values: in before, and twice that in after
 	all := make([]byte, len(stream)+len(kind)+len(custom)+len(data)+3*framing)
 	before := all[: 0 : len(stream)+framing]
 	before = protowire.AppendTag(before, fieldEventID, protowire.BytesType)
@@ -107,13 +107,13 @@ func propose(stream string, id uuid.UUID, kind, contentType string, custom, data
 	return event
 }
 
-// placed is a proposed event with its place in the log, ready to be written.
+// placed is a proposed event with its position in the log, ready to be written.
 type placed struct {
 	proposed
 	revision int64
 	position uint64
 	created  int64
-	middle   []byte // fields that tell the place
+	middle   []byte // fields with the position
 	recorded int    // length of the RecordedEvent message
 	read     int    // length of the ReadEvent message
 }
@@ -137,10 +137,10 @@ func place(event proposed, revision int64, position uint64, created int64) place
 	return p
 }
 
-// size is the length of the record.
+// size returns the length of the record.
 func (p *placed) size() int { return recordHeader + sizeBytesField(fieldRespEvent, p.read) }
 
-// encode writes the record into buf, which has the record's size.
+// encode encodes the record into buf, which has the record's size.
 func (p *placed) encode(buf []byte) {
 	out := append(buf[:0], p.id[:]...)
 	out = binary.BigEndian.AppendUint64(out, uint64(p.revision))
@@ -170,7 +170,7 @@ func appendSpan(out []byte, base int, s span) []byte {
 	return binary.BigEndian.AppendUint32(out, uint32(s.length))
 }
 
-// check reports whether the header fits the record; the other methods rely on it.
+// check reports whether the header is valid for the record; the other methods rely on it.
 func (r record) check() error {
 	if len(r) < recordHeader {
 		return fmt.Errorf("%w: %d bytes", errRecord, len(r))
@@ -199,7 +199,7 @@ func (r record) field(at int) []byte {
 	return r[recordHeader:][offset : offset+length]
 }
 
-// ticks is the time in units of 100 ns since the Unix epoch, as created tells it.
+// ticks returns the time in units of 100 ns since the Unix epoch, as in created.
 func ticks(t time.Time) int64 { return t.UnixNano() / 100 }
 
 func timeOf(ticks int64) time.Time { return time.Unix(0, ticks*100).UTC() }
@@ -208,7 +208,7 @@ func sizeBytesField(field protowire.Number, length int) int {
 	return protowire.SizeTag(field) + protowire.SizeBytes(length)
 }
 
-// appendBytesField leaves out an empty value, as proto3 does.
+// appendBytesField omits an empty value, as proto3 does.
 func appendBytesField(out []byte, field protowire.Number, value []byte) []byte {
 	if len(value) == 0 {
 		return out

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A stored frame is the message that the protobuf library would build, and the header finds its fields.
+// A stored frame is the message that the protobuf library would encode, and the header locates its fields.
 func TestRecord(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		stream := rapid.StringN(1, 300, 600).Draw(t, "stream")
@@ -75,7 +75,7 @@ func TestTicks(t *testing.T) {
 	require.Equal(t, int64(10_000_000), ticks(time.Unix(1, 0)))
 }
 
-// Damaged records are an error and never a panic.
+// Damaged records cause an error and never a panic.
 func FuzzRecordCheck(f *testing.F) {
 	event := place(propose("s", uuid.New(), "t", contentTypeJSON, []byte("m"), []byte("d")), 1, 2, 3)
 	good := make([]byte, event.size())

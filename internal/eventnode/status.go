@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// failure is a gRPC status with the trailers by which clients know what happened (RpcExceptions.cs of EventStoreDB).
+// failure is a gRPC status with the trailers from which clients derive the error (RpcExceptions.cs of EventStoreDB).
 type failure struct {
 	status   *status.Status
 	trailers metadata.MD
@@ -19,7 +19,7 @@ type failure struct {
 
 func (f *failure) Error() string { return f.status.Message() }
 
-// GRPCStatus makes grpc answer with the status.
+// GRPCStatus makes gRPC answer with the status.
 func (f *failure) GRPCStatus() *status.Status { return f.status }
 
 // Trailers of EventStoreDB's exceptions.
@@ -41,7 +41,7 @@ func streamDeleted(stream string) error {
 
 func nodeFailed() error { return status.Error(codes.Unavailable, "the event store failed") }
 
-// deleteConflict is how deletions tell what appends tell in a response.
+// deleteConflict returns for deletions the error that appends report in a response.
 func deleteConflict(stream string, expected expectation, current int64) error {
 	return &failure{
 		status: status.Newf(codes.FailedPrecondition,
@@ -76,27 +76,27 @@ func accessDenied() error {
 }
 
 // diskFull refuses an append of which nothing was written. EventStoreDB has no such exception; the code is the one
-// that gRPC names for a file system without space.
+// that gRPC defines for a file system without space.
 func diskFull() error {
 	return status.Error(codes.ResourceExhausted, "The disk of the event store is full; nothing was written")
 }
 
-// notConfirmed answers an append that is held up by a full disk and may be written later. It is what EventStoreDB
-// answers when a write is not confirmed in time.
+// notConfirmed answers an append that is delayed by a full disk and may be written later. EventStoreDB answers the
+// same if a write is not confirmed in time.
 func notConfirmed() error {
 	return status.Error(codes.Aborted, "The disk of the event store is full; the append was not confirmed")
 }
 
 func invalidArgument(message string) error { return status.Error(codes.InvalidArgument, message) }
 
-// malformed is what grpc answers to a message that is none.
+// malformed returns gRPC's error for an invalid message.
 func malformed(err error) error {
 	return status.Errorf(codes.Internal, "the message is malformed: %v", err)
 }
 
 func nodeClosing() error { return status.Error(codes.Unavailable, "the event node is closing") }
 
-// finish turns an error of a call into its answer.
+// finish converts an error of a call into its response.
 func (n *Node) finish(ctx context.Context, call string, err error) error {
 	var f *failure
 	switch {

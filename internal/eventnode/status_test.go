@@ -19,7 +19,7 @@ import (
 	"github.com/recital-tts/recital/internal/eventnode/nodetest"
 )
 
-// wire is a client without the official one's interpretation: tests of statuses and trailers look at both.
+// wire is a client without the official one's interpretation: tests check statuses and trailers with both.
 type wire struct {
 	streams.StreamsClient
 	connection *grpc.ClientConn
@@ -55,7 +55,7 @@ func message(data []byte, properties ...string) *streams.AppendReq {
 	}}}
 }
 
-// append sends the requests and gives the answer's error and trailers.
+// append sends the requests and returns the response, its trailers and error.
 func (w wire) append(t *testing.T, requests ...*streams.AppendReq) (*streams.AppendResp, metadata.MD, error) {
 	t.Helper()
 	call, err := w.Append(testContext(t))
@@ -266,7 +266,7 @@ func TestStatuses(t *testing.T) {
 	require.Len(t, readAll(t, client, esdb.ReadAllOptions{}, everything), 6, "a refused call writes nothing")
 }
 
-// A missing stream and a wrong expected version are answers, not errors.
+// A missing stream and a wrong expected version are responses, not errors.
 func TestAnswersThatAreNoErrors(t *testing.T) {
 	socket := nodetest.Start(t)
 	appendTo(t, nodetest.Client(t, socket), "living", esdb.NoStream{}, events("a", "b")...)
@@ -286,8 +286,8 @@ func TestAnswersThatAreNoErrors(t *testing.T) {
 	require.NotNil(t, response.GetWrongExpectedVersion().GetExpectedNoStream())
 }
 
-// No read sends the messages by which the official client would end its process: only events, and what stands for a
-// missing stream or the state of a subscription. Each event has what that client cannot do without.
+// No read sends the messages at which the official client would exit its process: only events, and messages for a
+// missing stream or the state of a subscription. Each event has what that client requires.
 func TestReadsSendKnownMessagesOnly(t *testing.T) {
 	socket := nodetest.Start(t)
 	appendTo(t, nodetest.Client(t, socket), "living", esdb.NoStream{}, numbered(3)...)
@@ -308,7 +308,7 @@ func TestReadsSendKnownMessagesOnly(t *testing.T) {
 	}
 }
 
-// The official client reads $all without a filter; others need not.
+// The official client reads $all without a filter; others may not.
 func TestFilteredReadOfAll(t *testing.T) {
 	socket := nodetest.Start(t)
 	client := nodetest.Client(t, socket)

@@ -26,10 +26,10 @@ type store struct {
 	disk *disk
 }
 
-// openStore opens the log in dir. fatal is called when Pebble cannot go on, or finds damage; the store is to be closed
-// then. A store that is damaged in another place than its end is not opened.
+// openStore opens the log in dir. fatal is called when Pebble cannot continue, or finds damage; the store must then
+// be closed. A store that is damaged anywhere but at its end is not opened.
 func openStore(fs vfs.FS, dir string, logger *slog.Logger, fatal func(error)) (*store, error) {
-	// Locked here and not by pebble.Open, which leaves a goroutine behind when the folder is in use.
+	// Locked here and not by pebble.Open, which leaks a goroutine if the folder is in use.
 	lock, err := pebble.LockDirectory(dir, fs)
 	if err != nil {
 		return nil, fmt.Errorf("locking the event store %s, is another process using it?: %w", dir, err)
@@ -102,7 +102,7 @@ func (s *store) get(key []byte) ([]byte, bool, error) {
 	return value, true, closer.Close()
 }
 
-// end is the position of the last event, 0 without one, and the position that the next event gets: as in
+// end returns the position of the last event, 0 if there is none, and the position of the next event: as in
 // EventStoreDB, a position is an offset in bytes, so positions have gaps.
 func (s *store) end() (last, next uint64, err error) {
 	iter, err := s.db.NewIter(&pebble.IterOptions{LowerBound: eventKey(0), UpperBound: eventsEnd()})
@@ -117,11 +117,11 @@ func (s *store) end() (last, next uint64, err error) {
 	return last, next, iter.Close()
 }
 
-// firstPosition is that of the first event; 0 means before all events.
+// firstPosition is the position of the first event; 0 means before all events.
 const firstPosition = 1
 
-// lastRevision is the revision of the stream's last event at or before the position head: noStream without events,
-// tombstoneRevision of a tombstoned stream and of the metadata stream of one.
+// lastRevision returns the revision of the stream's last event at or before the position head: noStream if there are
+// no events, tombstoneRevision for a tombstoned stream and the metadata stream of one.
 func (s *store) lastRevision(stream string, head uint64) (int64, error) {
 	if described, describes := describedStream(stream); describes {
 		last, err := s.lastWritten(described, head)
@@ -132,7 +132,7 @@ func (s *store) lastRevision(stream string, head uint64) (int64, error) {
 	return s.lastWritten(stream, head)
 }
 
-// lastWritten is lastRevision by the events of the stream alone.
+// lastWritten is lastRevision for the events of the stream alone.
 func (s *store) lastWritten(stream string, head uint64) (int64, error) {
 	exists, err := s.everWritten(stream)
 	if err != nil || !exists {
@@ -152,7 +152,7 @@ func (s *store) lastWritten(stream string, head uint64) (int64, error) {
 	return last, iter.Close()
 }
 
-// everWritten answers for new streams from the bloom filters alone: a stream has its first event or its tombstone.
+// everWritten decides for new streams from the bloom filters alone: a stream has its first event or its tombstone.
 func (s *store) everWritten(stream string) (bool, error) {
 	for _, revision := range []int64{0, tombstoneRevision} {
 		if _, found, err := s.position(stream, revision); err != nil || found {
@@ -162,7 +162,7 @@ func (s *store) everWritten(stream string) (bool, error) {
 	return false, nil
 }
 
-// position is where the event of a stream stands in the log.
+// position returns the position in the log of an event of a stream.
 func (s *store) position(stream string, revision int64) (uint64, bool, error) {
 	value, found, err := s.get(streamKey(stream, revision))
 	if err != nil {
@@ -174,7 +174,7 @@ func (s *store) position(stream string, revision int64) (uint64, bool, error) {
 	return binary.BigEndian.Uint64(value), true, nil
 }
 
-// event is the event at a revision of a stream.
+// event returns the event at a revision of a stream.
 func (s *store) event(stream string, revision int64) (record, uint64, bool, error) {
 	position, found, err := s.position(stream, revision)
 	if err != nil || !found {
@@ -205,15 +205,15 @@ func (l pebbleLogger) Errorf(format string, args ...any) {
 	l.logger.Error("pebble: " + fmt.Sprintf(format, args...))
 }
 
-// damaged reports a table whose checksum is wrong. Who reads it gets an error, so this may return.
+// damaged reports a table with a wrong checksum. Readers of it get an error, so this may return.
 func (l pebbleLogger) damaged(info pebble.DataCorruptionInfo) {
 	err := fmt.Errorf("the event store is damaged: %s: %w", info.Path, info.Details)
 	l.logger.Error("pebble: damage", "error", err)
 	l.fatal(err)
 }
 
-// Fatalf must not return, for Pebble is in an undefined state. It ends the goroutine and not the process, which has
-// other work to finish; the node is done.
+// Fatalf must not return, because Pebble is in an undefined state. It ends the goroutine and not the process, which
+// has other work to finish; the node is done.
 func (l pebbleLogger) Fatalf(format string, args ...any) {
 	err := fmt.Errorf("the event store failed: "+format, args...)
 	l.logger.Error("pebble: fatal", "error", err)

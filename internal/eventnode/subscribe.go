@@ -7,10 +7,10 @@ import (
 	"github.com/google/uuid"
 )
 
-// A subscription reads the store at its own pace and sleeps when it has read all; the committer only wakes it. So a
-// slow subscriber costs one page of memory, and nobody waits for it.
+// A subscription reads the store at its own pace and sleeps when it has read everything; the committer only wakes it.
+// So a slow subscriber costs one page of memory, and nothing waits for it.
 
-// subscribeAll sends the events after the position, for as long as the client listens.
+// subscribeAll sends the events after the position, until the client ends the call.
 func (r *reader) subscribeAll(options *streams.ReadReq_Options_AllOptions) error {
 	after := r.subscriptionStart(options)
 	if err := r.sendConfirmation(); err != nil {
@@ -28,8 +28,8 @@ func (r *reader) subscribeAll(options *streams.ReadReq_Options_AllOptions) error
 	}, r.sendCaughtUp)
 }
 
-// subscribeFiltered is subscribeAll for the events that the filter lets through. Checkpoints tell how far it has
-// looked: one for each interval of events, and one when it has caught up.
+// subscribeFiltered is subscribeAll for the events that pass the filter. Checkpoints report how far it has read: one
+// per interval of events, and one when it has caught up.
 func (r *reader) subscribeFiltered(options *streams.ReadReq_Options_AllOptions, filter *streams.ReadReq_Options_FilterOptions) error {
 	interval, err := checkpointInterval(filter)
 	if err != nil {
@@ -70,7 +70,7 @@ func (r *reader) subscribeFiltered(options *streams.ReadReq_Options_AllOptions, 
 	})
 }
 
-// subscribeStream sends the events of a stream after the revision; a stream that does not exist yet is waited for.
+// subscribeStream sends the events of a stream after the revision; it waits for a stream that does not exist yet.
 func (r *reader) subscribeStream(options *streams.ReadReq_Options_StreamOptions) error {
 	stream := string(options.GetStreamIdentifier().GetStreamName())
 	if stream == "" || len(stream) > maxStreamName {
@@ -126,8 +126,8 @@ func (r *reader) subscriptionStart(options *streams.ReadReq_Options_AllOptions) 
 	}
 }
 
-// follow has pages sent until the call ends. caughtUp is called each time that all has been sent; a live subscription
-// that falls behind by more than a page catches up again.
+// follow calls sendPage until the call ends. caughtUp is called each time that everything has been sent; a live
+// subscription that falls behind by more than a page catches up again.
 func (r *reader) follow(sendPage func(head uint64) (page, error), caughtUp func() error) error {
 	live, backlog := false, 0
 	for {

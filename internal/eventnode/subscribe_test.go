@@ -13,7 +13,7 @@ import (
 	"github.com/recital-tts/recital/internal/eventnode/nodetest"
 )
 
-// received is a subscription as its client sees it: a line for each message.
+// received is a subscription as seen by its client: a line per message.
 type received struct {
 	t            *testing.T
 	subscription *esdb.Subscription
@@ -139,8 +139,8 @@ func TestSubscribeToAllFiltered(t *testing.T) {
 	})
 }
 
-// A checkpoint comes after each interval of events, whether they pass the filter or not; it is where the subscription
-// may resume.
+// A checkpoint is sent after each interval of events, whether they pass the filter or not; the subscription may
+// resume there.
 func TestFilteredCheckpoints(t *testing.T) {
 	client := nodetest.Client(t, nodetest.Start(t))
 	appendTo(t, client, "noise", esdb.NoStream{}, numbered(25)...)
@@ -201,7 +201,8 @@ func TestSubscribeDuringAppends(t *testing.T) {
 	running.Wait()
 }
 
-// checkDelivery receives writers × each events and requires that positions rise and each writer's events are gapless.
+// checkDelivery receives writers × each events and requires that positions increase and each writer's events have no
+// gaps.
 func checkDelivery(t *testing.T, subscription *esdb.Subscription, writers, each int) {
 	next := make(map[string]uint64, writers)
 	var last uint64
@@ -225,8 +226,7 @@ func checkDelivery(t *testing.T, subscription *esdb.Subscription, writers, each 
 	}
 }
 
-// Events that were acknowledged are seen by reads at once, and a read never shows an event that is not acknowledged
-// to be lost: see TestKill.
+// Acknowledged events are visible to reads at once, and a read never shows an event that may be lost: see TestKill.
 func TestReadYourWrites(t *testing.T) {
 	client := nodetest.Client(t, nodetest.Start(t))
 	for i := range 100 {
@@ -237,7 +237,7 @@ func TestReadYourWrites(t *testing.T) {
 	}
 }
 
-// A subscriber that does not read must not hold up appends, reads and other subscribers.
+// A subscriber that does not read must not delay appends, reads and other subscribers.
 func TestStalledSubscriber(t *testing.T) {
 	socket := nodetest.Start(t)
 	client := nodetest.Client(t, socket)
@@ -262,7 +262,7 @@ func TestStalledSubscriber(t *testing.T) {
 	for i := range 40 {
 		live.expect(fmt.Sprintf("big-%d", i))
 	}
-	// The stalled one goes on where it stood, without a loss.
+	// The stalled one continues where it was, without a loss.
 	for seen := 0; seen < 80; {
 		message := subscription.Recv()
 		require.Nil(t, message.SubscriptionDropped)
@@ -273,7 +273,7 @@ func TestStalledSubscriber(t *testing.T) {
 	}
 }
 
-// A client that leaves ends its subscription on the node; goleak finds what stays.
+// A client that disconnects ends its subscription on the node; goleak finds leaks.
 func TestSubscriberLeaves(t *testing.T) {
 	client := nodetest.Client(t, nodetest.Start(t))
 	for range 20 {
@@ -287,7 +287,7 @@ func TestSubscriberLeaves(t *testing.T) {
 	appendTo(t, client, "after", esdb.NoStream{}, event("a"))
 }
 
-// The same with the subscription's own Close, which comes while events do.
+// The same with the subscription's own Close, which is called while events arrive.
 func TestSubscriptionIsClosed(t *testing.T) {
 	client := nodetest.Client(t, nodetest.Start(t))
 	appendTo(t, client, "many", esdb.NoStream{}, numbered(2000)...)
@@ -305,7 +305,7 @@ func TestSubscriptionIsClosed(t *testing.T) {
 	appendTo(t, client, "many", esdb.Revision(1999), event("after"))
 }
 
-// A subscription to a stream of thousands of events sends all of them, then that it has caught up, then what is new.
+// A subscription to a stream of thousands of events sends all of them, then that it has caught up, then new ones.
 func TestSubscribeToLongStream(t *testing.T) {
 	client := nodetest.Client(t, nodetest.Start(t))
 	const total = 6000
@@ -325,7 +325,7 @@ func TestSubscribeToLongStream(t *testing.T) {
 	subscription.expect("new")
 }
 
-// Subscriptions to a stream see what its metadata leaves, as reads do.
+// Subscriptions to a stream respect its metadata, as reads do.
 func TestSubscribeToTruncatedStream(t *testing.T) {
 	client := nodetest.Client(t, nodetest.Start(t))
 	appendTo(t, client, "cut", esdb.NoStream{}, events("a", "b", "c", "d")...)
@@ -341,13 +341,13 @@ func TestSubscribeToTruncatedStream(t *testing.T) {
 	subscription.expect("e")
 }
 
-// Subscribers that do not read cost bounded memory, however much is appended; they get all of it when they read.
+// Subscribers that do not read cost bounded memory, however much is appended; they receive everything when they read.
 func TestStalledSubscribersCostLittle(t *testing.T) {
 	const (
 		subscribers = 24
 		appends     = 64
 		size        = 900 << 10 // bytes of an append: 56 MiB in all, 1.3 GiB for all subscribers
-		bound       = 256 << 20 // bytes of heap, of which Pebble's caches and the tests' own data take a part
+		bound       = 256 << 20 // bytes of heap, part of which is used by Pebble's caches and the tests' own data
 	)
 	socket := nodetest.Start(t)
 	client := nodetest.Client(t, socket)
@@ -384,7 +384,7 @@ func TestStalledSubscribersCostLittle(t *testing.T) {
 	}
 }
 
-// heap is how many bytes are in use.
+// heap returns the number of bytes in use.
 func heap() uint64 {
 	runtime.GC()
 	var stats runtime.MemStats

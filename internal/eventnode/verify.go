@@ -8,20 +8,20 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// verifyChunk is how many entries are looked at with one iterator, which holds on to old files while it lives.
+// verifyChunk is the number of entries that are read with one iterator, which holds on to old files while it is open.
 const verifyChunk = 1 << 16
 
-// verification looks for damage in a log. Pebble checks the blocks of its tables when they are read; what it cannot
-// see is that entries are missing altogether.
+// verification looks for damage in a log. Pebble checks the blocks of its tables when they are read; it cannot detect
+// that entries are missing altogether.
 type verification struct {
 	store   *store
-	last    uint64 // position up to which events are looked at
+	last    uint64 // position up to which events are checked
 	stop    <-chan struct{}
 	seed    maphash.Seed
 	key     []byte
-	stream  []byte // key of the stream that is being looked at, without the revision
+	stream  []byte // key of the current stream, without the revision
 	next    int64  // its next revision
-	balance uint64 // sum over the events less sum over the index: 0 when each event has its entry
+	balance uint64 // sum over the events minus sum over the index: 0 if each event has its entry
 }
 
 // verify reads the whole log up to the event at the position last: no position may be missing, no revision of a
@@ -50,7 +50,7 @@ func (s *store) verify(last uint64, stop <-chan struct{}) error {
 	return nil
 }
 
-// each calls look for all entries between two keys; whole is false when it was stopped before.
+// each calls look for all entries between two keys; whole is false if it was stopped early.
 func (v *verification) each(from, until []byte, look func(key, value []byte) error) (whole bool, err error) {
 	for from != nil {
 		select {
@@ -65,7 +65,7 @@ func (v *verification) each(from, until []byte, look func(key, value []byte) err
 	return true, nil
 }
 
-// chunk looks at some entries and gives the key to go on with, nil at the end.
+// chunk checks some entries and returns the key to continue with, nil at the end.
 func (v *verification) chunk(from, until []byte, look func(key, value []byte) error) (next []byte, err error) {
 	iter, err := v.store.db.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: until})
 	if err != nil {
@@ -93,7 +93,7 @@ func (v *verification) event(r record, position uint64) error {
 	return nil
 }
 
-// entry looks at an index entry. Entries of events that were appended since are left out.
+// entry checks an index entry. Entries of events that were appended since are skipped.
 func (v *verification) entry(key, value []byte) error {
 	if len(key) < streamKeyLength("") || len(value) != 8 {
 		return fmt.Errorf("%w: an index entry of %d and %d bytes", errRecord, len(key), len(value))

@@ -9,19 +9,19 @@ import (
 )
 
 const (
-	cachedRevisions = 32 << 10 // streams whose last revision is kept in memory
-	cachedIDs       = 64 << 10 // events whose ids are kept for repeats without an exact revision
+	cachedRevisions = 32 << 10 // streams whose last revision is cached
+	cachedIDs       = 64 << 10 // events whose ids are cached to recognise repeats without an exact revision
 )
 
-// recentEvent is where an event was written.
+// recentEvent is the location of an event.
 type recentEvent struct {
 	stream   string
 	revision int64
 	position uint64
 }
 
-// view is the log as the committer sees it: the store, caches over it, and the batch that is being built. It is used
-// by the committer's goroutine only.
+// view is the log as the committer sees it: the store, caches over it, and the current batch. It is used only by the
+// committer's goroutine.
 type view struct {
 	store      *store
 	revisions  *simplelru.LRU[string, int64]
@@ -35,7 +35,7 @@ type pendingStream struct {
 	first  int64 // revision of the first of events
 	last   int64
 	events []pendingEvent
-	data   []byte // of the last event, kept of metadata streams
+	data   []byte // of the last event, kept for metadata streams
 }
 
 type pendingEvent struct {
@@ -119,7 +119,7 @@ func (v *view) retention(stream string) (retention, error) {
 	return r, nil
 }
 
-// metadata is a stream's metadata, nil without any.
+// metadata returns a stream's metadata, or nil.
 func (v *view) metadata(stream string) ([]byte, error) {
 	if p, found := v.pending[metadataStream(stream)]; found {
 		return p.data, nil
@@ -129,7 +129,7 @@ func (v *view) metadata(stream string) ([]byte, error) {
 
 func (v *view) recent(id uuid.UUID) (recentEvent, bool) { return v.ids.Get(id) }
 
-// add notes an event of the batch.
+// add records an event of the batch.
 func (v *view) add(stream string, event *placed) {
 	p, found := v.pending[stream]
 	if !found {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/recital-tts/recital/internal/benchtest"
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/feed/pages"
 )
@@ -41,16 +42,13 @@ func BenchmarkAppendToVisible(b *testing.B) {
 		visible = append(visible, time.Since(began))
 		delivered = append(delivered, (<-arrived).Sub(began))
 	}
-	report(b, "visible", visible)
-	report(b, "delivered", delivered)
-	b.ReportMetric(0, "ns/op")
+	benchtest.Compare(b, "p50-ms", quantile(visible, 0.5), quantile(delivered, 0.5), benchtest.RatioAtMost(10))
+	benchtest.Compare(b, "p99-ms", quantile(visible, 0.99), quantile(delivered, 0.99), benchtest.AtMost(30))
+	benchtest.Finish(b)
 }
 
-func report(b *testing.B, what string, times []time.Duration) {
+// quantile returns the time within which a share of the things was done, in milliseconds.
+func quantile(times []time.Duration, share float64) float64 {
 	slices.Sort(times)
-	at := func(share float64) float64 {
-		return float64(times[int(share*float64(len(times)-1))].Microseconds())
-	}
-	b.ReportMetric(at(0.5), what+"-p50-µs")
-	b.ReportMetric(at(0.99), what+"-p99-µs")
+	return times[int(share*float64(len(times)-1))].Seconds() * 1000
 }

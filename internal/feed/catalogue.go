@@ -12,6 +12,7 @@ import (
 type catalogue struct {
 	revision    int64
 	generations []generation
+	tables      map[string]description // by schema
 	parkings    map[GenerationID]*parking
 }
 
@@ -32,7 +33,24 @@ func readCatalogue(ctx context.Context, db database, projections []Projection) (
 	if c.generations, err = pgx.CollectRows(rows, scanGeneration); err != nil {
 		return catalogue{}, err
 	}
+	schemas := make([]string, len(c.generations))
+	for i, g := range c.generations {
+		schemas[i] = tableSchema(g.name, g.version, g.number)
+	}
+	if c.tables, err = describeSchemas(ctx, db, schemas...); err != nil {
+		return catalogue{}, err
+	}
 	return c, c.readParkings(ctx, db, ours, names, versions)
+}
+
+// fits returns an error when a generation does not have the tables that a projection declares. A generation without any
+// was retired meanwhile.
+func (c catalogue) fits(p Projection, g generation) error {
+	actual, found := c.tables[tableSchema(g.name, g.version, g.number)]
+	if !found {
+		return nil
+	}
+	return p.describe().compare(actual)
 }
 
 // readParkings reads which events and streams the generations leave out.

@@ -68,7 +68,7 @@ func (c *checkpoints) queueMove(batch *pgx.Batch, members []*member, from, to ev
 		int64(from.Commit), int64(from.Prepare), c.holder, c.log.LogID, c.log.Epoch, parkings)
 }
 
-// read gives the members' rows.
+// read returns the members' rows.
 func (c *checkpoints) read(ctx context.Context, members []*member) ([]checkpoint, error) {
 	names, versions, generations := rowKeys(members)
 	rows, err := c.db.Query(ctx, `
@@ -83,7 +83,7 @@ func (c *checkpoints) read(ctx context.Context, members []*member) ([]checkpoint
 	return pgx.CollectRows(rows, scanCheckpoint)
 }
 
-// renew extends the leases of the members that are still ours, and gives their rows.
+// renew extends the leases of the members that are still ours, and returns their rows.
 func (c *checkpoints) renew(ctx context.Context, members []*member) ([]checkpoint, error) {
 	names, versions, generations := rowKeys(members)
 	var renewed []checkpoint
@@ -103,7 +103,7 @@ func (c *checkpoints) renew(ctx context.Context, members []*member) ([]checkpoin
 	return renewed, err
 }
 
-// release gives the members' leases back, so that another instance need not wait for their end.
+// release returns the members' leases, so that another instance need not wait for their end.
 func (c *checkpoints) release(ctx context.Context, members []*member) error {
 	names, versions, generations := rowKeys(members)
 	_, err := c.db.Exec(ctx, `
@@ -142,7 +142,7 @@ func (c *checkpoints) claim(ctx context.Context, m *member, reclaim bool, head h
 	return claimed, rebuilt, err
 }
 
-// headReader gives the position of the log's last event.
+// headReader returns the position of the log's last event.
 type headReader func(context.Context) (eventlog.Position, error)
 
 const headTimeout = 5 * time.Second

@@ -28,7 +28,7 @@ func inRelaxedTransaction(ctx context.Context, db database, do func(pgx.Tx) erro
 	return pgx.BeginTxFunc(ctx, db, pgx.TxOptions{BeginQuery: "begin; set local synchronous_commit = off"}, do)
 }
 
-// rejected is the server's answer to a statement, or nil when err is of another kind.
+// rejected returns the server's answer to a statement, or nil when err is of another kind.
 func rejected(err error) *pgconn.PgError {
 	var answer *pgconn.PgError
 	if errors.As(err, &answer) {
@@ -41,7 +41,7 @@ func rejected(err error) *pgconn.PgError {
 // syntax or access, checked views, program limits, and features that Postgres does not have.
 var permanentClasses = map[string]bool{"21": true, "22": true, "23": true, "42": true, "44": true, "54": true, "0A": true}
 
-// transient tells whether the same work may succeed later: whatever the event's values did not cause, such as a lost
+// transient reports whether the same work may succeed later: whatever the event's values did not cause, such as a lost
 // connection, a deadlock, a full disk or a server that shuts down.
 func transient(err error) bool {
 	var permanent *permanentError
@@ -82,8 +82,8 @@ func persist(ctx context.Context, logger *slog.Logger, what string, operation fu
 	return err
 }
 
-// withoutValues is an error's text for logs and alerts. The server's messages may quote values of rows, so of them
-// only code and place are kept.
+// withoutValues returns an error's text for logs and alerts. The server's messages may quote values of rows, so only
+// the code, the table, the column and the constraint are kept.
 func withoutValues(err error) string {
 	answer := rejected(err)
 	if answer == nil {

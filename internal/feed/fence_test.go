@@ -117,7 +117,7 @@ func TestClientsReadTheirOwnWritesOnAnyInstance(t *testing.T) {
 	instances = append(instances, start(t, config))
 	stopped := w.append(counterOpened{ID: "poison", Label: poisonous})
 	for _, instance := range instances {
-		require.NoError(t, instance.Wait(t.Context(), stopped, "good"))
+		require.NoError(t, instance.Wait(t.Context(), stopped, modelOf("good")))
 	}
 
 	// when clients write through one and read on the other, all at once
@@ -130,7 +130,7 @@ func TestClientsReadTheirOwnWritesOnAnyInstance(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				if err := instances[(client+n)%2].Wait(t.Context(), position, "good"); err != nil {
+				if err := instances[(client+n)%2].Wait(t.Context(), position, modelOf("good")); err != nil {
 					return err
 				}
 				var label string
@@ -145,6 +145,6 @@ func TestClientsReadTheirOwnWritesOnAnyInstance(t *testing.T) {
 	// then each finds what it wrote, and is told at once about the one that stands still
 	require.NoError(t, clients.Wait())
 	for _, instance := range instances {
-		require.ErrorIs(t, instance.Wait(t.Context(), w.headOf(), "bad"), ErrStopped)
+		require.ErrorIs(t, instance.Wait(t.Context(), w.headOf(), modelOf("bad")), ErrStopped)
 	}
 }

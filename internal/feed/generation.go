@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/readmodel"
 )
 
 // setUpLock keeps two instances from changing the same schemas at once. The number only has to be the same everywhere.
@@ -17,20 +18,19 @@ const setUpLock = 7_368_201
 
 // generation is a generation of a read model, as the database has it.
 type generation struct {
-	name         string
-	version      int
-	number       int
-	live         bool
-	promote      bool // is to become live as soon as it has caught up
-	tablesDigest []byte
-	viewsDigest  []byte
+	name        string
+	version     int
+	number      int
+	live        bool
+	promote     bool // becomes live as soon as it has caught up
+	viewsDigest []byte
 }
 
-const generationColumns = "name, version, generation, live, promote, tables_digest, views_digest"
+const generationColumns = "name, version, generation, live, promote, views_digest"
 
 func scanGeneration(row pgx.CollectableRow) (generation, error) {
 	var g generation
-	err := row.Scan(&g.name, &g.version, &g.number, &g.live, &g.promote, &g.tablesDigest, &g.viewsDigest)
+	err := row.Scan(&g.name, &g.version, &g.number, &g.live, &g.promote, &g.viewsDigest)
 	return g, err
 }
 
@@ -44,7 +44,8 @@ func inSetUp(ctx context.Context, db database, do func(pgx.Tx) error) error {
 	})
 }
 
-// setUp makes sure that the projection has a live generation with its tables, its checkpoint and its views.
+// setUp makes sure that the projection has a live generation with its tables, its checkpoint and its views, as the
+// projection declares them.
 func setUp(ctx context.Context, db database, p Projection, log eventlog.Identity) error {
 	err := inSetUp(ctx, db, func(tx pgx.Tx) error {
 		live, err := liveGeneration(ctx, tx, p.Name, p.Version)
@@ -54,14 +55,15 @@ func setUp(ctx context.Context, db database, p Projection, log eventlog.Identity
 		if err != nil {
 			return err
 		}
-		if !bytes.Equal(live.tablesDigest, tablesDigest(p)) {
-			return &permanentError{fmt.Errorf(
-				"the tables of version %d differ from those in the database: give the projection a new version", p.Version)}
+		if err := checkTables(ctx, tx, p, live.number); err != nil {
+			return err
 		}
-		if bytes.Equal(live.viewsDigest, viewsDigest(p, live.number)) {
-			return nil
+		if !bytes.Equal(live.viewsDigest, viewsDigest(p, live.number)) {
+			if err := putViews(ctx, tx, p, live.number, otherViews); err != nil {
+				return err
+			}
 		}
-		return putViews(ctx, tx, p, live.number, otherViews)
+		return checkViews(ctx, tx, p)
 	})
 	if err != nil {
 		return fmt.Errorf("setting up read model %s: %w", p.Name, err)
@@ -73,7 +75,7 @@ func liveGeneration(ctx context.Context, tx pgx.Tx, name string, version int) (g
 	return oneGeneration(ctx, tx, "name = $1 and version = $2 and live", name, version)
 }
 
-// oneGeneration gives the first generation of a condition. Errors: pgx.ErrNoRows.
+// oneGeneration returns the first generation of a condition. Errors: pgx.ErrNoRows.
 func oneGeneration(ctx context.Context, tx pgx.Tx, condition string, arguments ...any) (generation, error) {
 	rows, err := tx.Query(ctx, "select "+generationColumns+" from feed.generations where "+condition+" limit 1", arguments...)
 	if err != nil {
@@ -92,11 +94,11 @@ func createGeneration(ctx context.Context, tx pgx.Tx, p Projection, g generation
 	if err := execAll(ctx, tx, statements...); err != nil {
 		return generation{}, err
 	}
-	g.name, g.version, g.tablesDigest, g.viewsDigest = p.Name, p.Version, tablesDigest(p), []byte{}
+	g.name, g.version, g.viewsDigest = p.Name, p.Version, []byte{}
 	if _, err := tx.Exec(ctx, `
-		insert into feed.generations (`+generationColumns+`, live_since)
+		insert into feed.generations (`+generationColumns+`, tables_digest, live_since)
 		values ($1, $2, $3, $4, $5, $6, $7, case when $4 then now() end)`,
-		g.name, g.version, g.number, g.live, g.promote, g.tablesDigest, g.viewsDigest); err != nil {
+		g.name, g.version, g.number, g.live, g.promote, g.viewsDigest, tablesDigest(p)); err != nil {
 		return generation{}, err
 	}
 	_, err := tx.Exec(ctx, `
@@ -105,7 +107,7 @@ func createGeneration(ctx context.Context, tx pgx.Tx, p Projection, g generation
 	return g, err
 }
 
-// viewChange tells how views are put in place.
+// viewChange is how views are put in place.
 type viewChange bool
 
 const (
@@ -114,10 +116,10 @@ const (
 )
 
 // putViews points the views of the projection's version to a generation. The lock's wait is shorter than the time after
-// which Postgres looks for deadlocks (1 s), so that it is this transaction which gives way to readers, and readers do not
+// which Postgres looks for deadlocks (1 s), so that this transaction fails rather than a reader, and readers do not
 // queue behind it for long.
 func putViews(ctx context.Context, tx pgx.Tx, p Projection, number int, change viewChange) error {
-	views := viewSchema(p.Version)
+	views := readmodel.Schema(p.Version)
 	statements := []string{
 		"create schema if not exists " + quote(views),
 		giveWay,
@@ -165,6 +167,7 @@ func execAll(ctx context.Context, tx pgx.Tx, statements ...string) error {
 	return nil
 }
 
+// tablesDigest is what earlier releases compare. They feed a generation only if its DDL is literally theirs.
 func tablesDigest(p Projection) []byte {
 	h := sha256.New()
 	for _, t := range p.Tables {

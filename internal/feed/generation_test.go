@@ -1,10 +1,12 @@
 package feed
 
 import (
-	"github.com/recital-tts/recital/internal/feed/table"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/feed/table"
+	"github.com/recital-tts/recital/internal/readmodel"
 )
 
 func TestReadersSeeTheViewsColumnsOnly(t *testing.T) {
@@ -32,8 +34,8 @@ func TestVersionsStandSideBySide(t *testing.T) {
 	one.await(last)
 
 	// when another release runs version 2 of it, with other views
-	next := counters("list")
-	next.Version = 2
+	next := countersIn(newCounterTable(), "list", 2)
+	next.Views[0].Columns = []readmodel.Column{{Name: "id", Type: readmodel.Text}, {Name: "sum", Type: readmodel.Bigint}}
 	next.Views[0].Select = "select id, sum from counters"
 	two := start(t, w.config(next))
 	last = w.live(100)
@@ -59,7 +61,9 @@ func TestViewsMayChangeAndTablesMayNot(t *testing.T) {
 	p.stop()
 
 	// when a release has another view of it
-	changed := counters("list")
+	other := newCounterTable()
+	changed := countersIn(other, "list", 1)
+	changed.Views[0].Columns = []readmodel.Column{{Name: "name", Type: readmodel.Text}}
 	changed.Views[0].Select = "select id as name from counters"
 	p = start(t, w.config(changed))
 	<-p.CaughtUp()
@@ -70,12 +74,14 @@ func TestViewsMayChangeAndTablesMayNot(t *testing.T) {
 	p.stop()
 
 	// when a release has other tables under the same version
-	changed.Tables[0].Index("another", "sum")
+	other.Index("another", "sum")
 	refused, err := NewProjector(w.config(changed))
 	require.NoError(t, err)
 
 	// then it does not start
-	require.ErrorContains(t, refused.Run(t.Context()), "new version")
+	err = refused.Run(t.Context())
+	require.ErrorContains(t, err, "new version")
+	require.ErrorContains(t, err, "missing: counters: index another (sum)")
 }
 
 func TestInstancesMayStartTogether(t *testing.T) {
@@ -98,7 +104,9 @@ func TestInstancesMayStartTogether(t *testing.T) {
 }
 
 func TestMistakesInProjectionsAreRefused(t *testing.T) {
-	key := table.Column{Name: "id", Type: table.Text, Key: true}
+	type keyOnly struct {
+		ID string `col:"id,key"`
+	}
 	mistakes := map[string]func(*Projection){
 		"no name":       func(p *Projection) { p.Name = "" },
 		"a name of SQL": func(p *Projection) { p.Name = "a; drop table x" },
@@ -107,16 +115,19 @@ func TestMistakesInProjectionsAreRefused(t *testing.T) {
 		"no table":      func(p *Projection) { p.Tables = nil },
 		"a table twice": func(p *Projection) { p.Tables = append(p.Tables, p.Tables[0]) },
 		"a table without key": func(p *Projection) {
-			p.Tables = []*table.Table{table.New("t", table.Column{Name: "id", Type: table.Text})}
+			p.Tables = []*table.Table{table.Of[struct {
+				ID string `col:"id"`
+			}]("t").Table}
 		},
 		"a nullable key": func(p *Projection) {
-			p.Tables = []*table.Table{table.New("t", table.Column{Name: "id", Type: table.Text, Key: true, Null: true})}
+			p.Tables = []*table.Table{table.Of[struct {
+				ID *string `col:"id,key"`
+			}]("t").Table}
 		},
-		"a column twice":       func(p *Projection) { p.Tables = []*table.Table{table.New("t", key, key)} },
-		"a column of no type":  func(p *Projection) { p.Tables = []*table.Table{table.New("t", key, table.Column{Name: "x"})} },
-		"an index on nothing":  func(p *Projection) { p.Tables = []*table.Table{table.New("t", key).Index("i", "x")} },
-		"a view of everything": func(p *Projection) { p.Views = []View{{Name: "v", Select: "select * from counters"}} },
-		"a view of all of one": func(p *Projection) { p.Views = []View{{Name: "v", Select: "select c.* from counters c"}} },
+		"an index on nothing":          func(p *Projection) { p.Tables = []*table.Table{table.Of[keyOnly]("t").Index("i", "x").Table} },
+		"a view of everything":         func(p *Projection) { p.Views[0].Select = "select * from counters" },
+		"a view of all of one":         func(p *Projection) { p.Views[0].Select = "select c.* from counters c" },
+		"a view of another read model": func(p *Projection) { p.Views[0].Model.Version++ },
 	}
 	for name, mistake := range mistakes {
 		t.Run(name, func(t *testing.T) {
@@ -130,7 +141,7 @@ func TestMistakesInProjectionsAreRefused(t *testing.T) {
 	})
 	t.Run("none of these", func(t *testing.T) {
 		p := counters("list")
-		p.Views = append(p.Views, View{Name: "size", Select: "select count(*) as n, sum(sum) * 2 as twice from counters"})
+		p.Views = append(p.Views, View{View: readmodel.View{Model: p.Model, Name: "size"}, Select: "select count(*) as n, sum(sum) * 2 as twice from counters"})
 		require.NoError(t, checkAll([]Projection{p}))
 	})
 }

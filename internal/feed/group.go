@@ -10,18 +10,19 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/recital-tts/recital/domain/alert"
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/feed/pages"
 	"github.com/recital-tts/recital/internal/feed/table"
 )
 
-// group is the projections that stand at one position. They have one handler, and commit a page in one transaction.
+// group is the members that stand at one position. They have one handler, and commit a page in one transaction.
 type group struct {
 	session *session
 	handler *message.Handler
 
-	turn    chan struct{} // held while a page is handled, or while the members' leases are looked after
-	members []*member     // changed with the turn and the session's mutex; read with either
+	lock    chan struct{} // held while a page is handled, or while the members' leases are looked after
+	members []*member     // changed under the lock and the session's mutex; read under either
 }
 
 // handle is the Watermill handler. When it returns nil, and so acknowledges, the page is committed.
@@ -38,10 +39,10 @@ func (g *group) handle(msg *message.Message) error {
 }
 
 func (g *group) process(ctx context.Context, page pages.Page) error {
-	if err := g.takeTurn(ctx); err != nil {
+	if err := g.acquire(ctx); err != nil {
 		return err
 	}
-	defer g.endTurn()
+	defer g.release()
 	joined, err := g.catchUp(ctx, page)
 	if err != nil || joined {
 		return err
@@ -49,38 +50,38 @@ func (g *group) process(ctx context.Context, page pages.Page) error {
 	return g.advance(ctx, page)
 }
 
-func (g *group) takeTurn(ctx context.Context) error {
+func (g *group) acquire(ctx context.Context) error {
 	select {
-	case g.turn <- struct{}{}:
+	case g.lock <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-// tryTurn takes the turn only when no page is being handled.
-func (g *group) tryTurn() bool {
+// tryAcquire acquires the lock only when no page is being handled.
+func (g *group) tryAcquire() bool {
 	select {
-	case g.turn <- struct{}{}:
+	case g.lock <- struct{}{}:
 		return true
 	default:
 		return false
 	}
 }
 
-func (g *group) endTurn() { <-g.turn }
+func (g *group) release() { <-g.lock }
 
 // catchUp joins the next group ahead if this page reaches it. The group ahead is held at its position meanwhile, so both
-// are at the same one when the members change over.
+// are at the same one when the members move.
 func (g *group) catchUp(ctx context.Context, page pages.Page) (joined bool, err error) {
 	ahead, position := g.session.nextAhead(g)
 	if ahead == nil || len(page.Events) == 0 || page.Last().Compare(position) < 0 {
 		return false, nil
 	}
-	if err := ahead.takeTurn(ctx); err != nil {
+	if err := ahead.acquire(ctx); err != nil {
 		return false, err
 	}
-	defer ahead.endTurn()
+	defer ahead.release()
 	position, alive := g.session.positionOf(ahead)
 	if !alive || page.Last().Compare(position) < 0 {
 		return false, nil
@@ -244,15 +245,21 @@ func (g *group) poisoned(ctx context.Context, m *member, event eventlog.Decoded,
 	e := parkedEvent{event.Recorded, withoutValues(cause)}
 	where := fmt.Sprintf("event %s of stream %s at %s", event.Type, event.Stream, event.Position)
 	if !m.projection.Park || m.parking.waiting >= maxParked {
-		return true, g.session.stop(ctx, g, m, e, fmt.Sprintf("%s is poison: %s", where, e.reason))
+		a := alertAt(m, event.Recorded, alert.Stopped, fmt.Sprintf("%s is poison: %s", where, e.reason))
+		return true, g.session.stop(ctx, g, m, e, a)
 	}
 	p := newPageWrite([]*member{m}, []eventlog.Decoded{event})
 	p.rows = []pageRows{{Rows: table.NewRows(m.projection.Tables), parked: []parkedEvent{e}}}
 	if err := g.writePage(ctx, p); err != nil {
 		return false, err
 	}
-	g.session.alert(m.projection.Name, fmt.Sprintf("%s is poison and was parked: %s", where, e.reason))
+	g.session.config.Alert(alertAt(m, event.Recorded, alert.Parked, fmt.Sprintf("%s is poison and was parked: %s", where, e.reason)))
 	return false, nil
+}
+
+// alertAt returns the alert of an event.
+func alertAt(m *member, event eventlog.Recorded, reason alert.Reason, detail string) Alert {
+	return Alert{Generation: m.id(), Reason: reason, Event: event.ID, Position: event.Position, Detail: detail}
 }
 
 // leaveToNewer stops all members at an event that a newer release wrote: which of them need it cannot be known here.
@@ -260,6 +267,8 @@ func (g *group) leaveToNewer(ctx context.Context, failed *pages.Undecodable) {
 	reason := fmt.Sprintf("event %s of stream %s at %s was written by a newer release, which must go on from here",
 		failed.Type, failed.Stream, failed.Position)
 	for _, m := range slices.Clone(g.members) {
-		g.session.leaveToNewer(ctx, g, m, reason)
+		g.session.leaveToNewer(ctx, g, m, Alert{
+			Generation: m.id(), Reason: alert.Outdated, Event: failed.ID, Position: failed.Position, Detail: reason,
+		})
 	}
 }

@@ -163,17 +163,17 @@ type running struct {
 	err    error
 
 	mu     sync.Mutex
-	alerts []string // projection: reason
+	alerts []string // projection: detail
 }
 
 // start runs a projector until it is stopped or the test ends.
 func start(t testing.TB, config Config) *running {
 	t.Helper()
 	r := &running{t: t, done: make(chan struct{})}
-	config.Alert = func(projection, reason string) {
+	config.Alert = func(a Alert) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.alerts = append(r.alerts, projection+": "+reason)
+		r.alerts = append(r.alerts, a.Generation.Name+": "+a.Detail)
 	}
 	var err error
 	r.Projector, err = NewProjector(config)

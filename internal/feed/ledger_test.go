@@ -13,6 +13,7 @@ import (
 
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/feed/table"
+	"github.com/recital-tts/recital/internal/readmodel"
 )
 
 // The tests' own domain: counters that are opened, raised, renamed and closed.
@@ -60,32 +61,59 @@ var errPoison = errors.New("the test's handler refuses this event")
 // poisonous refuses counters that are opened with this label.
 const poisonous = "poison"
 
+type counterRow struct {
+	ID     string    `col:"id,key"`
+	Label  string    `col:"label"`
+	Sum    int64     `col:"sum"`
+	Opened time.Time `col:"opened"`
+}
+
+// counterTable is the table of the counters.
+type counterTable struct {
+	table.Typed[counterRow]
+	label table.Field[counterRow, string]
+	sum   table.Number[counterRow]
+}
+
+func newCounterTable() counterTable {
+	t := table.Of[counterRow]("counters").Index("by_label", "label")
+	return counterTable{
+		Typed: t,
+		label: table.FieldOf(t, func(r *counterRow) *string { return &r.Label }),
+		sum:   table.NumberOf(t, func(r *counterRow) *int64 { return &r.Sum }),
+	}
+}
+
+func (t counterTable) handle(event eventlog.Decoded, rows *table.Rows) error {
+	switch e := event.Event.(type) {
+	case counterOpened:
+		t.Put(rows, counterRow{ID: e.ID, Label: e.Label, Opened: event.Meta.Time})
+	case counterRaised:
+		t.sum.Add(rows, counterRow{ID: e.ID}, e.By)
+	case counterRenamed:
+		t.label.Set(rows, counterRow{ID: e.ID}, e.Label)
+	case counterClosed:
+		t.Delete(rows, counterRow{ID: e.ID})
+	}
+	return nil
+}
+
 // counters is a projection with every kind of row operation.
-func counters(name string) Projection {
-	list := table.New("counters",
-		table.Column{Name: "id", Type: table.Text, Key: true},
-		table.Column{Name: "label", Type: table.Text},
-		table.Column{Name: "sum", Type: table.Bigint},
-		table.Column{Name: "opened", Type: table.Timestamptz},
-	).Index("by_label", "label")
+func counters(name string) Projection { return countersIn(newCounterTable(), name, 1) }
+
+// modelOf returns the read model of counters.
+func modelOf(name string) readmodel.Model { return readmodel.Model{Name: name, Version: 1} }
+
+func countersIn(t counterTable, name string, version int) Projection {
+	model := readmodel.Model{Name: name, Version: version}
+	list := readmodel.View{Model: model, Name: name + "_list", Columns: []readmodel.Column{
+		{Name: "id", Type: readmodel.Text}, {Name: "label", Type: readmodel.Text}, {Name: "sum", Type: readmodel.Bigint},
+	}}
 	return Projection{
-		Name:    name,
-		Version: 1,
-		Tables:  []*table.Table{list},
-		Views:   []View{{Name: name + "_list", Select: "select id, label, sum from counters"}},
-		Handle: func(event eventlog.Decoded, rows *table.Rows) error {
-			switch e := event.Event.(type) {
-			case counterOpened:
-				rows.Put(list, e.ID, e.Label, 0, event.Meta.Time)
-			case counterRaised:
-				rows.Add(list, table.Key{e.ID}, "sum", e.By)
-			case counterRenamed:
-				rows.Set(list, table.Key{e.ID}, "label", e.Label)
-			case counterClosed:
-				rows.Delete(list, table.Key{e.ID})
-			}
-			return nil
-		},
+		Model:  model,
+		Tables: []*table.Table{t.Table},
+		Views:  []View{{View: list, Select: "select id, label, sum from counters"}},
+		Handle: t.handle,
 	}
 }
 

@@ -16,7 +16,7 @@ type member struct {
 	live       bool // the views show it
 	promote    bool // is to become live as soon as it has caught up
 	writers    []*table.Writer
-	position   eventlog.Position // committed; it changes under the turn of the member's group
+	position   eventlog.Position // committed; it changes under the lock of the member's group
 	parking    *parking          // changes like position
 	parkings   int64             // the checkpoint's counter of operations on parked events
 	newer      bool              // left to a newer release
@@ -41,7 +41,7 @@ type pageRows struct {
 	parked []parkedEvent
 }
 
-// turnedInto is what the events become.
+// turnedInto returns the rows that the events become.
 func (m *member) turnedInto(events []eventlog.Decoded) (pageRows, error) {
 	page := pageRows{Rows: table.NewRows(m.projection.Tables)}
 	for _, event := range events {
@@ -63,7 +63,7 @@ func (m *member) turnedInto(events []eventlog.Decoded) (pageRows, error) {
 	return page, nil
 }
 
-// handle gives the projection one event. A panic is an error of the event.
+// handle calls the projection's handler with one event. A panic is an error of the event.
 func (m *member) handle(event eventlog.Decoded, rows *table.Rows) (err error) {
 	if unread, ok := event.Event.(undecodable); ok {
 		return unread.err

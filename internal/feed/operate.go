@@ -13,7 +13,7 @@ import (
 	"github.com/recital-tts/recital/internal/eventlog"
 )
 
-// GenerationState tells how a generation stands, whichever instance feeds it.
+// GenerationState is the state of a generation, whichever instance feeds it.
 type GenerationState string
 
 // The states of a generation.
@@ -57,7 +57,7 @@ type GenerationID struct {
 	Number  int
 }
 
-// ParkedState tells what an event that a generation could not handle does there.
+// ParkedState is the state of an event that a generation could not handle.
 type ParkedState string
 
 // The states of a parked event.

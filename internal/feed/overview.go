@@ -40,7 +40,7 @@ type overviewRow struct {
 	blocked string
 }
 
-// Overview tells how all generations in the database stand, those of other versions included.
+// Overview returns the state of all generations in the database, those of other versions included.
 func (p *Projector) Overview(ctx context.Context) (Overview, error) {
 	rows, err := p.config.Pool.Query(ctx, overviewQuery)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 const parkedColumns = `name, version, generation, event_id, event_type, stream, revision,
 	commit_position, prepare_position, state, reason, parked_at`
 
-// Parked lists the events after a position that generations could not handle, in log order. It gives at most limit of
-// them, and those beside the last one that stand at the same position.
+// Parked lists the events after a position that generations could not handle, in log order: at most limit of
+// them, and those at the same position as the last one.
 func (p *Projector) Parked(ctx context.Context, after eventlog.Position, limit int) ([]Parked, error) {
 	return p.listParked(ctx, `(commit_position, prepare_position) > ($1, $2)
 		order by commit_position, prepare_position fetch first $3 rows with ties`, int64(after.Commit), int64(after.Prepare), limit)
@@ -51,7 +51,7 @@ func (p *Projector) SkipParked(ctx context.Context, id GenerationID, event uuid.
 	})
 }
 
-// RetryParked handles a parked event, with all that waits in its stream, in the stream's order, and tells how many it
+// RetryParked handles a parked event, with all that waits in its stream, in the stream's order, and returns how many it
 // handled. It ends at the first one that still fails. A generation that stands before the event starts again. Number 0
 // is the live generation.
 //
@@ -112,7 +112,7 @@ func (p *Projector) retry(ctx context.Context, m *member, parked Parked) error {
 		})
 	}
 	if err != nil && !transient(err) {
-		return domain.Refuse(domain.Conflict, fmt.Sprintf("event %s of stream %s still fails: %s", parked.Type, parked.Stream, withoutValues(err)))
+		return domain.Refuse(domain.Conflict, fmt.Sprintf("Event %s of stream %s still fails: %s", parked.Type, parked.Stream, withoutValues(err)))
 	}
 	return err
 }

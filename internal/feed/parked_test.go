@@ -178,7 +178,7 @@ func TestAStoppedProjectionRejoinsWithoutARestart(t *testing.T) {
 			p.awaitState("bad", StateStopped)
 			blocking := p.awaitParked(1)[0]
 			require.Equal(t, ParkedBlocking, blocking.State)
-			require.NoError(t, p.Wait(t.Context(), last, "good"))
+			require.NoError(t, p.Wait(t.Context(), last, modelOf("good")))
 			w.requireFold("bad", before)
 			g := p.generationOf("bad", 1, is(GenerationStopped))
 			require.Contains(t, g.Reason, errPoison.Error())

@@ -40,13 +40,13 @@ func (p *parking) note(event Parked) {
 	}
 }
 
-// parkedEvent is an event that a page leaves out, with the reason.
+// parkedEvent is an event that a page leaves out, and why.
 type parkedEvent struct {
 	event  eventlog.Recorded
 	reason string
 }
 
-// with is the parking after more events.
+// with returns the parking after more events.
 func (p *parking) with(events []parkedEvent) *parking {
 	if len(events) == 0 {
 		return p
@@ -76,14 +76,14 @@ func queueParked(batch *pgx.Batch, m *member, events []parkedEvent) {
 	}
 }
 
-// block notes that a generation stands before an event, until an operator has it tried again or skipped, or an instance
-// is started.
+// block notes that a generation stands before an event, until an operator retries or skips it, or an instance
+// starts.
 func block(ctx context.Context, db database, m *member, e parkedEvent) error {
 	_, err := db.Exec(ctx, parkStatement, parkArguments(m, e, ParkedBlocking)...)
 	return err
 }
 
-// unblock lets an instance that was started try again what blocked the generation: its release may be another one.
+// unblock removes what blocked the generation, for an instance that has started: its release may be another one.
 func unblock(ctx context.Context, tx pgx.Tx, m *member) error {
 	tag, err := tx.Exec(ctx, `
 		delete from feed.parked where name = $1 and version = $2 and generation = $3 and state = 'blocking'`,
@@ -94,7 +94,7 @@ func unblock(ctx context.Context, tx pgx.Tx, m *member) error {
 	return changeCatalogue(ctx, tx)
 }
 
-// behind says why an event waits that could perhaps be handled.
+// behind returns the reason of an event that waits only for an earlier one.
 func behind(stream string) string {
 	return fmt.Sprintf("an earlier event of stream %s waits", stream)
 }

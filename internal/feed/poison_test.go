@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -16,15 +17,16 @@ import (
 
 func TestAPoisonEventStopsItsProjectionAlone(t *testing.T) {
 	const secret = "a-secret-in-the-event"
-	handlers := map[string]func(t *table.Table, e counterOpened, rows *table.Rows) error{
-		"the handler refuses it": func(*table.Table, counterOpened, *table.Rows) error { return errPoison },
-		"the handler panics":     func(_ *table.Table, e counterOpened, _ *table.Rows) error { panic(e.ID) },
-		"a value does not fit its column": func(t *table.Table, e counterOpened, rows *table.Rows) error {
-			rows.Put(t, e.ID, 7, 0, nil)
+	handlers := map[string]func(t counterTable, e counterOpened, rows *table.Rows) error{
+		"the handler refuses it": func(counterTable, counterOpened, *table.Rows) error { return errPoison },
+		"the handler panics":     func(_ counterTable, e counterOpened, _ *table.Rows) error { panic(e.ID) },
+		"a value does not fit its column": func(t counterTable, e counterOpened, rows *table.Rows) error {
+			t.sum.Add(rows, counterRow{ID: e.ID}, math.MaxInt64)
+			t.sum.Add(rows, counterRow{ID: e.ID}, math.MaxInt64)
 			return nil
 		},
-		"Postgres refuses its row": func(t *table.Table, e counterOpened, rows *table.Rows) error {
-			rows.Put(t, e.ID+"\x00", e.Label, 0, metadata().Time)
+		"Postgres refuses its row": func(t counterTable, e counterOpened, rows *table.Rows) error {
+			t.Put(rows, counterRow{ID: e.ID + "\x00", Label: e.Label, Opened: metadata().Time})
 			return nil
 		},
 	}
@@ -32,11 +34,12 @@ func TestAPoisonEventStopsItsProjectionAlone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			// given a projection that cannot handle one event, beside one that can
 			w := newWorld(t)
-			bad := counters("bad")
+			list := newCounterTable()
+			bad := countersIn(list, "bad", 1)
 			handle := bad.Handle
 			bad.Handle = func(event eventlog.Decoded, rows *table.Rows) error {
 				if opened, ok := event.Event.(counterOpened); ok && opened.Label == poisonous {
-					return handler(bad.Tables[0], opened, rows)
+					return handler(list, opened, rows)
 				}
 				return handle(event, rows)
 			}
@@ -60,10 +63,10 @@ func TestAPoisonEventStopsItsProjectionAlone(t *testing.T) {
 			require.NotContains(t, alert, secret)
 
 			// and the other one goes on
-			require.NoError(t, p.Wait(t.Context(), last, "good"))
+			require.NoError(t, p.Wait(t.Context(), last, modelOf("good")))
 			w.requireFold("good", last)
 			more := w.live(10)
-			require.NoError(t, p.Wait(t.Context(), more, "good"))
+			require.NoError(t, p.Wait(t.Context(), more, modelOf("good")))
 			require.ErrorIs(t, p.Wait(t.Context(), more), ErrStopped)
 			w.requireFold("good", more)
 			<-p.CaughtUp()

@@ -9,12 +9,13 @@ import (
 	"time"
 
 	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/readmodel"
 )
 
 // ErrStopped is the answer for a projection that stopped before the position that is waited for.
 var ErrStopped = errors.New("the projection is stopped")
 
-// State tells what a projection does in this instance.
+// State is what a projection does in this instance.
 type State string
 
 // The states of a projection.
@@ -25,7 +26,7 @@ const (
 	StateStopped  State = "stopped"  // it met an event that it cannot handle, see Status.Reason
 )
 
-// Status is how a projection stands.
+// Status is the state of a projection.
 type Status struct {
 	Name       string
 	Version    int
@@ -38,8 +39,8 @@ type Status struct {
 
 // progress is how far a projection has come, and who waits for it.
 type progress struct {
-	name   string
-	follow func() // asks for a fresh look at the checkpoint, when another instance may have moved it
+	model  readmodel.Model
+	follow func() // has the checkpoint read soon, when another instance may have moved it
 
 	mu      sync.Mutex
 	status  Status
@@ -47,7 +48,7 @@ type progress struct {
 }
 
 func newProgress(p Projection, follow func()) *progress {
-	return &progress{name: p.Name, follow: follow, status: Status{Name: p.Name, Version: p.Version, State: StateStarting}}
+	return &progress{model: p.Model, follow: follow, status: Status{Name: p.Name, Version: p.Version, State: StateStarting}}
 }
 
 // advance notes a committed position and wakes those who waited for it.
@@ -116,7 +117,7 @@ func (p *progress) wait(ctx context.Context, position eventlog.Position) error {
 		return p.outcome(position)
 	case <-ctx.Done():
 		p.leave(w)
-		return fmt.Errorf("waiting for read model %s: %w", p.name, ctx.Err())
+		return fmt.Errorf("waiting for read model %s: %w", p.model.Name, ctx.Err())
 	}
 }
 
@@ -137,7 +138,7 @@ func (p *progress) join(position eventlog.Position) (*waiter, error) {
 	return w, nil
 }
 
-// outcome tells why a waiter was woken: its position was reached, unless the projection stopped.
+// outcome returns why a waiter was woken: its position was reached, unless the projection stopped.
 func (p *progress) outcome(position eventlog.Position) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -147,7 +148,7 @@ func (p *progress) outcome(position eventlog.Position) error {
 	return nil
 }
 
-func (p *progress) stopped() error { return fmt.Errorf("read model %s: %w", p.name, ErrStopped) }
+func (p *progress) stopped() error { return fmt.Errorf("read model %s: %w", p.model.Name, ErrStopped) }
 
 func (p *progress) leave(w *waiter) {
 	p.mu.Lock()

@@ -7,28 +7,28 @@ import (
 
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/feed/table"
+	"github.com/recital-tts/recital/internal/readmodel"
 )
 
 // Projection turns events into the rows of a read model. A change of its tables, or of what it makes of events, needs a
 // new version: versions stand side by side, each with tables and views of its own.
 type Projection struct {
-	Name    string
-	Version int // from 1
-	Tables  []*table.Table
-	Views   []View
+	readmodel.Model
+	Tables []*table.Table
+	Views  []View
 
-	// Handle turns one event into row operations; it only writes. Events that it does not know it ignores. An error or
-	// a panic makes the event poison: it stops this projection alone. Error texts must not quote the event's data.
+	// Handle turns one event into row operations; it only writes, and ignores the events that it does not know. An error
+	// or a panic makes the event poison: it stops this projection alone. Error texts must not quote the event's data.
 	Handle func(event eventlog.Decoded, rows *table.Rows) error
 
-	// Park lets the projection go on without a poison event and what follows in its stream, until an operator has them
-	// handled or skipped. It is for read models in which streams do not touch each other's rows.
+	// Park lets the projection go on without a poison event and what follows in its stream, until an operator retries or
+	// skips them. It is for read models in which streams do not touch each other's rows.
 	Park bool
 }
 
-// View is what readers read: read_v<version>.<Name> shows the live generation.
+// View is a view of the projection's read model, with the columns that it declares to its readers.
 type View struct {
-	Name   string
+	readmodel.View
 	Select string // over the projection's tables by bare name, with an explicit column list
 }
 
@@ -52,6 +52,9 @@ func (p Projection) check() error {
 	for _, v := range p.Views {
 		if !table.ValidName(v.Name) {
 			return fmt.Errorf("projection %s: view %q: a name is lower case letters, digits and underscores", p.Name, v.Name)
+		}
+		if v.Model != p.Model {
+			return fmt.Errorf("projection %s: view %s is one of %s, not of %s", p.Name, v.Name, v.Model, p.Model)
 		}
 		if star.MatchString(v.Select) {
 			return fmt.Errorf("projection %s: view %s needs an explicit column list", p.Name, v.Name)
@@ -92,7 +95,7 @@ func checkAll(projections []Projection) error {
 		}
 		names[p.Name] = true
 		for _, v := range p.Views {
-			name := quote(viewSchema(p.Version), v.Name)
+			name := v.SQL()
 			if views[name] {
 				return fmt.Errorf("projection %s: another one has the view %s", p.Name, name)
 			}
@@ -101,8 +104,6 @@ func checkAll(projections []Projection) error {
 	}
 	return nil
 }
-
-func viewSchema(version int) string { return fmt.Sprintf("read_v%d", version) }
 
 func tableSchema(name string, version, generation int) string {
 	return fmt.Sprintf("rm_%s_v%d_g%d", name, version, generation)

@@ -1,17 +1,16 @@
-// Package feed turns the event log into Postgres read models.
+// Package feed projects the event log into Postgres read models.
 //
-// A Subscriber is a Watermill subscriber whose messages carry pages of consecutive events. A Projector runs a Watermill
-// router over it: the projections that stand at one position have one handler, which commits the rows of a page and the
-// checkpoints in one transaction, and acknowledges afterwards. A checkpoint moves by compare-and-set, so that nothing is
-// applied twice or left out, whatever crashes. A projection that is behind has a handler of its own until it has caught
-// up with the others.
+// A Subscriber is a Watermill subscriber whose messages carry pages of consecutive events. A Projector runs a
+// Watermill router on it: the projections at the same position share one handler, which commits the rows of a page
+// and the checkpoints in one transaction, and acknowledges the page afterwards. A checkpoint advances by
+// compare-and-set, so that no event is applied twice or skipped, whatever crashes. A projection that is behind has a
+// handler of its own until it has caught up with the others.
 //
-// Each instance runs a Projector. A lease in the checkpoint keeps all but one of them quiet; safety rests on the
-// compare-and-set alone.
+// Each instance runs a Projector. A lease in the checkpoint keeps all but one of them idle; correctness depends on
+// the compare-and-set alone.
 package feed
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -24,8 +23,10 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/recital-tts/recital/domain/alert"
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/feed/pages"
+	"github.com/recital-tts/recital/internal/readmodel"
 )
 
 // Config configures a Projector.
@@ -40,15 +41,15 @@ type Config struct {
 	Lease    time.Duration // until a standby takes over from an instance that died; 0 means 3 s
 	Instance string        // the same after a restart, so that a restarted instance need not wait for its own lease; may be empty
 
-	// Foreign tells events of an unknown type that are none of ours, in a log that is shared with others. They are left
-	// out; any other event of an unknown type was written by a newer release and stops the projections. Nil means that
+	// Foreign reports whether an event of an unknown type is none of ours, in a log that is shared with others. Such
+	// events are left out; any other event of an unknown type was written by a newer release and stops the projections. Nil means that
 	// all events are ours.
 	Foreign func(eventlog.Recorded) bool
 
-	Logger *slog.Logger                    // nil discards
-	Alert  func(projection, reason string) // a person should look; the reason holds no personal data; may be nil
-	OnPage func(PageStats)                 // called after each commit, must not block; may be nil
-	fault  func(step string) error         // tests fail or crash the loop here
+	Logger *slog.Logger            // nil discards
+	Alert  func(Alert)             // is called when a person should look at a generation, must not block; nil discards
+	OnPage func(PageStats)         // is called after each commit, must not block; may be nil
+	fault  func(step string) error // tests fail or crash the loop here
 }
 
 // PageStats describes a committed page.
@@ -69,6 +70,9 @@ func (c *Config) setDefaults() {
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Alert == nil {
+		c.Alert = func(Alert) {}
 	}
 	if c.Foreign == nil {
 		c.Foreign = func(eventlog.Recorded) bool { return false }
@@ -227,11 +231,12 @@ func (p *Projector) take(c catalogue) []*member {
 	for _, g := range c.generations {
 		i := slices.IndexFunc(p.config.Projections, func(p Projection) bool { return p.Name == g.name })
 		projection := p.config.Projections[i]
-		if !bytes.Equal(g.tablesDigest, tablesDigest(projection)) {
-			p.alert(g.name, fmt.Sprintf("generation %d has other tables than this release and is not fed", g.number))
+		id := GenerationID{Name: g.name, Version: g.version, Number: g.number}
+		if err := c.fits(projection, g); err != nil {
+			detail := fmt.Sprintf("generation %d has other tables than this release and is not fed: %s", g.number, err)
+			p.config.Alert(Alert{Generation: id, Reason: alert.NotFed, Detail: detail})
 			continue
 		}
-		id := GenerationID{Name: g.name, Version: g.version, Number: g.number}
 		parking := c.parkings[id]
 		if parking == nil {
 			parking = newParking()
@@ -249,7 +254,7 @@ func (p *Projector) take(c catalogue) []*member {
 	return members
 }
 
-// present gives the members of the present session.
+// present returns the members of the present session.
 func (p *Projector) present() []*member {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -299,7 +304,7 @@ func (p *Projector) claimOne(ctx context.Context, m *member, first bool) (bool, 
 
 const giveBackTimeout = 2 * time.Second
 
-// giveBack releases leases. Without it they run out.
+// giveBack releases leases. Otherwise they run out.
 func (p *Projector) giveBack(ctx context.Context, members []*member) {
 	if p.fault("releasing") != nil {
 		return
@@ -311,7 +316,7 @@ func (p *Projector) giveBack(ctx context.Context, members []*member) {
 	}
 }
 
-// decode gives an event its Go value, and leaves out foreign ones. What a newer release wrote is an error, which ends the
+// decode returns an event with its Go value, and leaves out foreign ones. What a newer release wrote is an error, which ends the
 // reading; what cannot be read otherwise is poison.
 func (p *Projector) decode(recorded eventlog.Recorded) (eventlog.Decoded, error) {
 	decoded, err := p.config.Registry.Decode(recorded)
@@ -326,13 +331,6 @@ func (p *Projector) decode(recorded eventlog.Recorded) (eventlog.Decoded, error)
 	return decoded, nil
 }
 
-func (p *Projector) alert(projection, reason string) {
-	p.logger.Error("a projection needs attention", "projection", projection, "reason", reason)
-	if p.config.Alert != nil {
-		p.config.Alert(projection, reason)
-	}
-}
-
 func (p *Projector) fault(step string) error {
 	if p.config.fault == nil {
 		return nil
@@ -340,7 +338,7 @@ func (p *Projector) fault(step string) error {
 	return p.config.fault(step)
 }
 
-// attend has this instance look at the catalogue at once.
+// attend makes this instance read the catalogue at once.
 func (p *Projector) attend() {
 	select {
 	case p.attention <- struct{}{}:
@@ -377,19 +375,52 @@ func (p *Projector) announceCaughtUp(ctx context.Context) {
 // it. A projection that stopped is not waited for.
 func (p *Projector) CaughtUp() <-chan struct{} { return p.caughtUp }
 
-// Wait returns when the projections (all, when none is named) have committed the position, in whichever instance. It
-// waits for the others when one is stopped, and then answers ErrStopped. It ends with ctx.
-func (p *Projector) Wait(ctx context.Context, position eventlog.Position, projections ...string) error {
-	var stopped error
-	for _, name := range projections {
-		if !slices.ContainsFunc(p.models, func(model *progress) bool { return model.name == name }) {
-			return fmt.Errorf("waiting for read model %s: there is none of that name", name)
+// Requires returns an error when readers use a view that no projection of this projector has. It is called at the start
+// with all views that readers declare.
+func (p *Projector) Requires(views ...readmodel.View) error {
+	for _, view := range views {
+		has := func(v View) bool { return v.Model == view.Model && v.Name == view.Name }
+		if !slices.ContainsFunc(p.config.Projections, func(p Projection) bool { return slices.ContainsFunc(p.Views, has) }) {
+			return fmt.Errorf("no projection has the view %s of read model %s", view.SQL(), view.Model)
 		}
 	}
-	for _, model := range p.models {
-		if len(projections) > 0 && !slices.Contains(projections, model.name) {
-			continue
+	return nil
+}
+
+// RequiresModels is Requires for those who only wait for read models.
+func (p *Projector) RequiresModels(models ...readmodel.Model) error {
+	for _, model := range models {
+		if !slices.ContainsFunc(p.models, func(m *progress) bool { return m.model == model }) {
+			return fmt.Errorf("no projection has the read model %s", model)
 		}
+	}
+	return nil
+}
+
+// chosen returns the progress of the models, or of all when none is given. A model that is unknown is a mistake in the
+// program, which RequiresModels finds at the start; here it panics, so that no caller takes it for a slow read model.
+func (p *Projector) chosen(models []readmodel.Model) []*progress {
+	if len(models) == 0 {
+		return p.models
+	}
+	if err := p.RequiresModels(models...); err != nil {
+		panic("feed: " + err.Error())
+	}
+	var chosen []*progress
+	for _, m := range p.models {
+		if slices.Contains(models, m.model) {
+			chosen = append(chosen, m)
+		}
+	}
+	return chosen
+}
+
+// Wait returns when the read models (all, when none is given) have committed the position, in whichever instance. When
+// one is stopped it still waits for the others, and then returns ErrStopped. It ends with ctx. It panics if there is no
+// projection of a model.
+func (p *Projector) Wait(ctx context.Context, position eventlog.Position, models ...readmodel.Model) error {
+	var stopped error
+	for _, model := range p.chosen(models) {
 		err := model.wait(ctx, position)
 		if err != nil && !errors.Is(err, ErrStopped) {
 			return err
@@ -401,13 +432,14 @@ func (p *Projector) Wait(ctx context.Context, position eventlog.Position, projec
 	return stopped
 }
 
-// Reached is the position that the named projections have committed. When none is named it is that of all, those that
-// stopped left out.
-func (p *Projector) Reached(names ...string) eventlog.Position {
+// Reached returns the position that all of the read models have committed. Without models it is that of all that are not
+// stopped. It panics if there is no projection of a model.
+func (p *Projector) Reached(models ...readmodel.Model) eventlog.Position {
 	var reached eventlog.Position
 	first := true
-	for _, s := range p.Status() {
-		if len(names) == 0 && s.State == StateStopped || len(names) > 0 && !slices.Contains(names, s.Name) {
+	for _, model := range p.chosen(models) {
+		s := model.snapshot()
+		if len(models) == 0 && s.State == StateStopped {
 			continue
 		}
 		if first || s.Position.Compare(reached) < 0 {
@@ -417,7 +449,7 @@ func (p *Projector) Reached(names ...string) eventlog.Position {
 	return reached
 }
 
-// Status tells how the live generation of each projection stands.
+// Status returns the state of the live generation of each projection.
 func (p *Projector) Status() []Status {
 	all := make([]Status, len(p.models))
 	for i, model := range p.models {
@@ -426,7 +458,7 @@ func (p *Projector) Status() []Status {
 	return all
 }
 
-// Lag is the age of the oldest event of ours that Reached has not passed; zero when there is none. It asks the log.
+// Lag is the age of the oldest event of ours that Reached has not passed; zero when there is none. It reads the log's head.
 func (p *Projector) Lag(ctx context.Context) (time.Duration, error) {
 	reached := p.Reached()
 	head, err := p.config.Log.Head(ctx)
@@ -436,7 +468,7 @@ func (p *Projector) Lag(ctx context.Context) (time.Duration, error) {
 	return p.lag(ctx, reached, head)
 }
 
-// lag is the age of the first event after a position.
+// lag returns the age of the first event after a position.
 func (p *Projector) lag(ctx context.Context, reached, head eventlog.Position) (time.Duration, error) {
 	if reached.Compare(head) >= 0 {
 		return 0, nil

@@ -11,6 +11,7 @@ import (
 
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/eventnode/nodetest"
+	"github.com/recital-tts/recital/internal/readmodel"
 )
 
 func TestReadModelsEqualAFoldOfTheLog(t *testing.T) {
@@ -189,7 +190,7 @@ func TestWaiting(t *testing.T) {
 		p.stop()
 		again := start(t, w.config(counters("list")))
 		again.await(first)
-		require.NoError(t, again.Wait(t.Context(), first, "list"))
+		require.NoError(t, again.Wait(t.Context(), first, modelOf("list")))
 	})
 	t.Run("ends with its context", func(t *testing.T) {
 		p := start(t, w.config(counters("list")))
@@ -198,17 +199,22 @@ func TestWaiting(t *testing.T) {
 		err := p.Wait(ctx, eventlog.Position{Commit: 1 << 40, Prepare: 1 << 40})
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 	})
-	t.Run("for an unknown projection is refused", func(t *testing.T) {
+	t.Run("for an unknown read model panics", func(t *testing.T) {
 		p := start(t, w.config(counters("list")))
-		require.ErrorContains(t, p.Wait(t.Context(), first, "nothing"), "nothing")
+		p.await(first)
+		for _, unknown := range []readmodel.Model{modelOf("nothing"), {Name: "list", Version: 2}} {
+			require.PanicsWithValue(t, "feed: no projection has the read model "+unknown.String(),
+				func() { _ = p.Wait(t.Context(), first, modelOf("list"), unknown) })
+			require.Panics(t, func() { p.Reached(unknown) })
+		}
 	})
 	t.Run("is over when the projection stops, and does not hold back the others", func(t *testing.T) {
 		p := start(t, w.config(counters("list"), picky("picky")))
 		p.await(first)
 		last := w.append(counterOpened{ID: "p", Label: poisonous})
 		require.ErrorIs(t, p.Wait(t.Context(), last), ErrStopped)
-		require.ErrorIs(t, p.Wait(t.Context(), last, "picky"), ErrStopped)
-		require.NoError(t, p.Wait(t.Context(), last, "list"))
+		require.ErrorIs(t, p.Wait(t.Context(), last, modelOf("picky")), ErrStopped)
+		require.NoError(t, p.Wait(t.Context(), last, modelOf("list")))
 	})
 }
 

@@ -66,7 +66,7 @@ func (p *Projector) promote(ctx context.Context, what string, ids []GenerationID
 	return promoted, err
 }
 
-// ours gives the projection of a generation of this binary's version.
+// ours returns the projection of a generation of this binary's version.
 func (p *Projector) ours(id GenerationID) (Projection, error) {
 	found, err := p.named([]string{id.Name})
 	if err != nil {
@@ -74,7 +74,7 @@ func (p *Projector) ours(id GenerationID) (Projection, error) {
 	}
 	if id.Version != 0 && id.Version != found[0].Version {
 		return Projection{}, domain.Refuse(domain.Invalid, fmt.Sprintf(
-			"this release feeds version %d of %s: ask a release of version %d", found[0].Version, id.Name, id.Version))
+			"This release feeds version %d of %s: ask a release of version %d", found[0].Version, id.Name, id.Version))
 	}
 	return found[0], nil
 }
@@ -89,7 +89,7 @@ func candidate(ctx context.Context, tx pgx.Tx, p Projection, number int, choose 
 	case errors.Is(err, pgx.ErrNoRows) && number > 0:
 		return generation{}, ErrNoGeneration
 	case errors.Is(err, pgx.ErrNoRows):
-		return generation{}, domain.Refuse(domain.NotFound, fmt.Sprintf("%s has no generation for that: %s", p.Name, choose.otherwise))
+		return generation{}, domain.Refuse(domain.NotFound, fmt.Sprintf("The read model %s has no generation for that: %s", p.Name, choose.otherwise))
 	}
 	return g, err
 }
@@ -142,7 +142,7 @@ func hold(ctx context.Context, tx pgx.Tx, live, candidate generation) error {
 	}
 	if positions[candidate.number].Compare(positions[live.number]) < 0 {
 		return domain.Refuse(domain.Conflict, fmt.Sprintf(
-			"generation %d of %s is still behind the live one: wait until it has caught up", candidate.number, live.name))
+			"Generation %d of %s is still behind the live one: wait until it has caught up", candidate.number, live.name))
 	}
 	return nil
 }

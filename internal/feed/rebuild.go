@@ -12,7 +12,7 @@ import (
 // Rebuild begins a new generation of each named read model (all of this binary, when none is named), or goes on with the
 // one that is being built already. The instances feed it beside the live one; generations that begin together share one
 // pass over the log. With promote a generation becomes live as soon as it has caught up. It needs nobody to wait for it:
-// the work outlives this call and this instance. Overview tells how far it is, Retire ends it.
+// the work outlives this call and this instance. Overview shows its progress, Retire ends it.
 //
 // Errors: ErrNoGeneration for an unknown name.
 func (p *Projector) Rebuild(ctx context.Context, names []string, promote bool) ([]GenerationID, error) {
@@ -52,7 +52,7 @@ func (p *Projector) named(names []string) ([]Projection, error) {
 	return found, nil
 }
 
-// begin gives the generation that was never live, or makes one.
+// begin returns the generation that was never live, or creates one.
 func (p *Projector) begin(ctx context.Context, tx pgx.Tx, projection Projection, promote bool) (GenerationID, error) {
 	id := GenerationID{Name: projection.Name, Version: projection.Version}
 	g, err := oneGeneration(ctx, tx, "name = $1 and version = $2 and live_since is null order by generation desc", id.Name, id.Version)

@@ -341,9 +341,7 @@ func TestAnOldReleasesVersionIsRetiredWhenNobodyFeedsIt(t *testing.T) {
 	// given version 1 at work beside version 2
 	w := newWorld(t)
 	one := start(t, w.config(counters("list")))
-	next := counters("list")
-	next.Version = 2
-	two := start(t, w.config(next))
+	two := start(t, w.config(countersIn(newCounterTable(), "list", 2)))
 	last := w.live(50)
 	one.await(last)
 	two.await(last)

@@ -18,7 +18,7 @@ import (
 // Errors: ErrNoGeneration; domain.Conflict for one that is in use; domain.Invalid without a number.
 func (p *Projector) Retire(ctx context.Context, id GenerationID) error {
 	if id.Number < 1 {
-		return domain.Refuse(domain.Invalid, "name the generation to retire by its number")
+		return domain.Refuse(domain.Invalid, "Name the generation to retire by its number")
 	}
 	own := slices.IndexFunc(p.config.Projections, func(p Projection) bool { return p.Name == id.Name })
 	if id.Version == 0 && own < 0 {
@@ -43,9 +43,9 @@ func retire(ctx context.Context, tx pgx.Tx, id GenerationID, ourVersion bool) er
 	case err != nil:
 		return err
 	case live && ourVersion:
-		return domain.Refuse(domain.Conflict, fmt.Sprintf("generation %d of %s is live: promote another one first", id.Number, id.Name))
+		return domain.Refuse(domain.Conflict, fmt.Sprintf("Generation %d of %s is live: promote another one first", id.Number, id.Name))
 	case live && fed:
-		return domain.Refuse(domain.Conflict, fmt.Sprintf("generation %d of %s version %d is live and an instance feeds it", id.Number, id.Name, id.Version))
+		return domain.Refuse(domain.Conflict, fmt.Sprintf("Generation %d of %s version %d is live and an instance feeds it", id.Number, id.Name, id.Version))
 	}
 	if _, err := tx.Exec(ctx, "delete from feed.generations where name = $1 and version = $2 and generation = $3",
 		id.Name, id.Version, id.Number); err != nil {

@@ -13,11 +13,12 @@ import (
 	"github.com/ThreeDotsLabs/watermill"
 	"github.com/ThreeDotsLabs/watermill/message"
 
+	"github.com/recital-tts/recital/domain/alert"
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/feed/pages"
 )
 
-// session is a time in which a projector feeds the same projections without a break. Whatever shakes what it believes
+// session is a time in which a projector feeds the same projections without a break. Whatever contradicts its state
 // (a lost lease, a checkpoint that moved by itself, a lease that fell free) ends it; the next one starts from the
 // checkpoints as they are.
 type session struct {
@@ -65,7 +66,7 @@ func (s *session) byPosition() []*group {
 	for _, m := range members {
 		last := len(groups) - 1
 		if last < 0 || groups[last].members[0].position != m.position {
-			groups = append(groups, &group{session: s, turn: make(chan struct{}, 1)})
+			groups = append(groups, &group{session: s, lock: make(chan struct{}, 1)})
 			last++
 		}
 		groups[last].members = append(groups[last].members, m)
@@ -100,7 +101,7 @@ func (s *session) route(ctx context.Context) error {
 
 const closeTimeout = 30 * time.Second
 
-// watermillLogger tells the router's comings and goings on the level of details.
+// watermillLogger logs what the router does on the level of details.
 func watermillLogger(logger *slog.Logger) watermill.LoggerAdapter {
 	return watermill.NewSlogLoggerWithLevelMapping(logger, map[slog.Level]slog.Level{slog.LevelInfo: slog.LevelDebug})
 }
@@ -143,7 +144,7 @@ func (s *session) positionOf(g *group) (eventlog.Position, bool) {
 	return g.members[0].position, true
 }
 
-// join moves the members of a group that has caught up to the group ahead, and ends its handler. Both turns are held.
+// join moves the members of a group that has caught up to the group ahead, and ends its handler. Both locks are held.
 func (s *session) join(g, ahead *group) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -185,10 +186,10 @@ func (s *session) moved(p *pageWrite) {
 	})
 }
 
-// stop takes a member out of its group and gives its lease back. It stays out until an operator or a release does
+// stop takes a member out of its group and returns its lease. The member stays out until an operator or a release does
 // something about the event.
-func (s *session) stop(ctx context.Context, g *group, m *member, e parkedEvent, reason string) error {
-	e.reason = reason
+func (s *session) stop(ctx context.Context, g *group, m *member, e parkedEvent, a Alert) error {
+	e.reason = a.Detail
 	// A session that ends meanwhile waits for this, so that the next one sees what stands in the way.
 	noting, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTimeout)
 	defer cancel()
@@ -199,7 +200,7 @@ func (s *session) stop(ctx context.Context, g *group, m *member, e parkedEvent, 
 	if err != nil { // it stops all the same, though operators do not see the event in their list
 		s.logger.ErrorContext(ctx, "what stopped a projection could not be noted", "projection", m.projection.Name, "error", withoutValues(err))
 	}
-	s.leave(ctx, g, m, reason)
+	s.leave(ctx, g, m, a)
 	return nil
 }
 
@@ -207,27 +208,27 @@ const noteTimeout = 5 * time.Second
 
 // leaveToNewer takes a member out for as long as this projector runs: a newer release goes on with it. The next session
 // follows what that one does.
-func (s *session) leaveToNewer(ctx context.Context, g *group, m *member, reason string) {
-	s.Projector.leaveToNewer(m.id(), reason)
-	s.leave(ctx, g, m, reason)
+func (s *session) leaveToNewer(ctx context.Context, g *group, m *member, a Alert) {
+	s.Projector.leaveToNewer(m.id(), a.Detail)
+	s.leave(ctx, g, m, a)
 	s.end(errChanged)
 }
 
-func (s *session) leave(ctx context.Context, g *group, m *member, reason string) {
+func (s *session) leave(ctx context.Context, g *group, m *member, a Alert) {
 	s.mu.Lock()
 	g.members = slices.DeleteFunc(slices.Clone(g.members), func(other *member) bool { return other == m })
 	last := len(g.members) == 0
 	s.mu.Unlock()
 	s.giveBack(ctx, []*member{m})
-	s.alert(m.projection.Name, reason)
-	m.progress.enter(StateStopped, reason)
+	s.config.Alert(a)
+	m.progress.enter(StateStopped, a.Detail)
 	if last {
 		g.handler.Stop()
 	}
 }
 
-// explain looks at the checkpoints after a compare-and-set missed. They may stand where the page ends: then its commit
-// had succeeded, although its answer was lost. Otherwise the session ends, and the next one starts from where they are.
+// explain reads the checkpoints after a compare-and-set missed. They may stand where the page ends: then its commit has
+// succeeded, although the answer was lost. Otherwise the session ends, and the next one starts from where they are.
 func (s *session) explain(ctx context.Context, p *pageWrite) error {
 	var rows []checkpoint
 	err := persist(ctx, s.logger, "reading checkpoints", func() (err error) {
@@ -245,17 +246,17 @@ func (s *session) explain(ctx context.Context, p *pageWrite) error {
 	return errMoved
 }
 
-// restart ends the session because checkpoints are not where it left them.
+// restart ends the session because checkpoints have moved by themselves.
 func (s *session) restart(ctx context.Context, rows []checkpoint, expected eventlog.Position) {
 	for _, row := range rows {
 		switch {
 		case !row.ours:
-			s.alert(row.id.Name, "another projector took the read model over")
+			s.config.Alert(Alert{Generation: row.id, Reason: alert.TakenOver, Position: expected, Detail: "another projector took the read model over"})
 		case row.position.Compare(expected) < 0:
 			s.logger.WarnContext(ctx, "Postgres lost commits, reading them again from the log",
 				"projection", row.id.Name, "from", row.position.String(), "to", expected.String())
 		case row.position.Compare(expected) > 0:
-			s.alert(row.id.Name, "another projector with our lease moved the checkpoint")
+			s.config.Alert(Alert{Generation: row.id, Reason: alert.TakenOver, Position: expected, Detail: "another projector with our lease moved the checkpoint"})
 		}
 	}
 	s.end(errMoved)
@@ -265,9 +266,9 @@ func (s *session) restart(ctx context.Context, rows []checkpoint, expected event
 func (s *session) keepLeases(ctx context.Context) {
 	for pause(ctx, s.checkpoints.lease/3) == nil {
 		for _, g := range s.groups {
-			if g.tryTurn() {
+			if g.tryAcquire() {
 				s.keepLease(ctx, g)
-				g.endTurn()
+				g.release()
 			}
 		}
 	}
@@ -289,7 +290,7 @@ func (s *session) keepLease(ctx context.Context, g *group) {
 		rows, err = s.checkpoints.read(bounded, g.members)
 	}
 	if err != nil {
-		return // the next page or the next turn will tell
+		return // the next page or the next round shows it
 	}
 	s.restart(ctx, rows, position)
 }

@@ -91,14 +91,14 @@ func (s *session) promoteReady(ctx context.Context) error {
 // goal is how far a generation has to come to be promoted by itself: to where the live one is, or, when that one stopped,
 // to the log's head, because what stopped it may lie ahead of the other one, too.
 func (s *session) goal(ctx context.Context, m *member) (eventlog.Position, error) {
-	i := slices.IndexFunc(s.models, func(model *progress) bool { return model.name == m.projection.Name })
+	i := slices.IndexFunc(s.models, func(model *progress) bool { return model.model == m.projection.Model })
 	if live := s.models[i].snapshot(); live.State != StateStopped {
 		return live.Position, nil
 	}
 	return s.config.Log.Head(ctx)
 }
 
-// positions gives where the members stand that this session feeds.
+// positions returns the positions of the members that this session feeds.
 func (s *session) positions() map[*member]eventlog.Position {
 	s.mu.Lock()
 	defer s.mu.Unlock()

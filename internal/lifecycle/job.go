@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// Job is work that is done again and again, at once and then at intervals. A failure is logged, and the next interval is
-// the next attempt.
+// Job is work that is repeated, at once and then at intervals. A failure is logged, and the next interval is the next
+// attempt.
 type Job struct {
 	Name   string // such as "the sweep of clips"
 	Every  time.Duration
-	After  <-chan struct{} // the first time is when it is closed; nil: at once
+	After  <-chan struct{} // the first run is when it is closed; nil means at once
 	Do     func(ctx context.Context) error
 	Logger *slog.Logger
 }

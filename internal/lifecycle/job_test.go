@@ -15,7 +15,7 @@ import (
 	"github.com/recital-tts/recital/internal/lifecycle"
 )
 
-// work is a group with one job, when that was done, and what was logged.
+// work is a group with one job, the times of its runs, and its log.
 type work struct {
 	group lifecycle.Group
 	began time.Time

@@ -1,5 +1,5 @@
-// Package lifecycle is the contract of a program's services: each is a Part with a start, a stop and the failure that ends
-// the program. A Group starts parts in order and stops them in the reverse order.
+// Package lifecycle defines the contract of a program's services: each is a Part with a start, a stop, and a failure
+// that ends the program. A Group starts parts in order and stops them in reverse order.
 package lifecycle
 
 import (
@@ -13,23 +13,23 @@ import (
 // Part is one service. All functions are optional.
 type Part struct {
 	Name string // in errors, such as "the event node"
-	// Start returns when the part is ready. What it leaves behind when it fails is its own to end.
+	// Start returns when the part is ready. If it fails, it must clean up itself.
 	Start func(ctx context.Context) error
-	// Run is the part's life. It returns when ctx ends or Stop is called; when it returns before, with an error or not, the
+	// Run runs the part. It returns when ctx ends or Stop is called; if it returns before, with an error or not, the
 	// part has failed.
 	Run func(ctx context.Context) error
-	// Stop ends the part. It is called once, before the context of Run ends.
+	// Stop stops the part. It is called once, before the context of Run ends.
 	Stop func() error
 }
 
-// Closing returns a part that runs already, and that close ends.
+// Closing returns a part that is already running, and that close stops.
 func Closing(name string, close func() error) Part { return Part{Name: name, Stop: close} }
 
 // Background returns a part that runs until its context ends.
 func Background(name string, run func(context.Context) error) Part { return Part{Name: name, Run: run} }
 
-// Group is the parts of a program. The zero value is an empty group. Add, Start and Stop are called by one goroutine at
-// a time.
+// Group is the set of parts of a program. The zero value is an empty group. Add, Start and Stop are called by one
+// goroutine at a time.
 type Group struct {
 	parts  []*running // in the order of their start
 	once   sync.Once
@@ -56,7 +56,7 @@ func (g *Group) Add(parts ...Part) {
 	}
 }
 
-// Wait returns nil when ctx ends, or why a part has failed.
+// Wait returns nil when ctx ends, or the error of a part that has failed.
 func (g *Group) Wait(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
@@ -84,7 +84,7 @@ func (g *Group) failures() chan error {
 	return g.failed
 }
 
-// fail reports the first failure; the program is ending for it when others follow.
+// fail reports the first failure; the program is already ending if others follow.
 func (g *Group) fail(err error) {
 	select {
 	case g.failures() <- err:

@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// diary is what happened, in order.
+// diary records events in order.
 type diary struct {
 	mu    sync.Mutex
 	lines []string
@@ -28,7 +28,7 @@ func (d *diary) write(line string) {
 	d.lines = append(d.lines, line)
 }
 
-// part starts, runs and stops, each in a line.
+// part returns a part that records its start, run and stop.
 func (d *diary) part(name string) lifecycle.Part {
 	return lifecycle.Part{
 		Name:  name,
@@ -60,7 +60,7 @@ func TestAPartThatDoesNotStart(t *testing.T) {
 	var d diary
 	require.NoError(t, g.Start(t.Context(), d.part("log")))
 
-	// when the next one does not start, then it is named, and those after it are not started
+	// when the next one fails to start, then the error names it, and those after it are not started
 	missing := errors.New("no such file")
 	broken := lifecycle.Part{
 		Name: "Postgres", Start: func(context.Context) error { return missing }, Stop: func() error { d.write("stop Postgres"); return nil },
@@ -116,7 +116,7 @@ func TestAProgramThatIsToEndEndsWell(t *testing.T) {
 	require.NoError(t, g.Stop())
 }
 
-// A server's Run returns because of Stop, as net/http's Serve does because of Shutdown: that is no failure.
+// A server's Run returns because of Stop, as net/http's Serve does because of Shutdown: that is not a failure.
 func TestAPartMayEndBecauseOfItsStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g lifecycle.Group

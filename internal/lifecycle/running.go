@@ -11,7 +11,7 @@ import (
 type running struct {
 	part   Part
 	cancel context.CancelFunc
-	ended  chan error // gets what Run returned, nil when that was reported as a failure
+	ended  chan error // receives the result of Run, nil if that was reported as a failure
 
 	mu       sync.Mutex
 	stopping bool
@@ -49,7 +49,7 @@ func (r *running) isStopping() bool {
 	return r.stopping
 }
 
-// stop ends the part and waits for it.
+// stop stops the part and waits for it.
 func (r *running) stop() error {
 	r.mu.Lock()
 	r.stopping = true

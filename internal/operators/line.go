@@ -10,7 +10,7 @@ import (
 
 const maxName = 64
 
-// parseLine reads a line of a name, a role and a hash. No error quotes it: what is in the wrong place may be a token.
+// parseLine parses a line of a name, a role and a hash. No error quotes it: a misplaced field may be a token.
 func parseLine(line string) (Token, error) {
 	fields := strings.Fields(line)
 	if len(fields) != 3 {
@@ -39,7 +39,7 @@ func isName(name string) bool {
 
 func parseHash(digits string) (hash [sha256.Size]byte, err error) {
 	decoded, err := hex.DecodeString(digits)
-	if err != nil || len(decoded) != len(hash) { // the error of hex quotes what it read
+	if err != nil || len(decoded) != len(hash) { // the error of hex quotes its input
 		return hash, fmt.Errorf("the hash must be %d hex digits", 2*len(hash))
 	}
 	copy(hash[:], decoded)

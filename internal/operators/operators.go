@@ -1,5 +1,5 @@
-// Package operators reads the files of the tokens that the admin address accepts. A file holds one token, or a line for
-// each person with the hash of theirs.
+// Package operators reads the token files of the admin address. A file holds a single token, or one line per operator
+// with the hash of that operator's token.
 package operators
 
 import (
@@ -17,25 +17,25 @@ const (
 	Auditor  = "auditor"
 )
 
-// minToken is the length of the shortest token that is accepted, in characters: 128 bits in hex.
+// minToken is the minimum length of a token, in characters: 128 bits in hex.
 const minToken = 32
 
-// Token admits whoever sends what has its hash.
+// Token admits callers whose token has its hash.
 type Token struct {
 	Name string // of the person, or the role of a file's only token
 	Role string
 	Hash [sha256.Size]byte
 }
 
-// Single returns the token of a role whose file holds nothing else: it is named for the role.
+// Single returns the token of a role whose file contains nothing else: its name is the role.
 func Single(role, token string) Token {
 	return Token{Name: role, Role: role, Hash: sha256.Sum256([]byte(token))}
 }
 
 // File is a file of tokens.
 type File struct {
-	Path string // for errors, which never quote what the file holds
-	Role string // of its token, when it holds only one
+	Path string // for errors, which never quote the contents of the file
+	Role string // of its token, if it contains only one
 	Text string
 }
 
@@ -59,7 +59,7 @@ func Parse(files ...File) ([]Token, error) {
 	return tokens, nil
 }
 
-// placed is a token with where it stands.
+// placed is a token with its location.
 type placed struct {
 	token Token
 	place string

@@ -12,7 +12,7 @@ import (
 	"github.com/recital-tts/recital/internal/operators"
 )
 
-// secret is a token that is long enough.
+// secret returns a token of sufficient length.
 func secret(letter string) string { return strings.Repeat(letter, 64) }
 
 func hash(token string) string {
@@ -24,7 +24,7 @@ func named(name, role, token string) operators.Token {
 	return operators.Token{Name: name, Role: role, Hash: sha256.Sum256([]byte(token))}
 }
 
-// parse reads the two files of a recitald.
+// parse parses the two files of a recitald.
 func parse(operator, auditor string) ([]operators.Token, error) {
 	return operators.Parse(
 		operators.File{Path: "/run/operator-token", Role: operators.Operator, Text: operator},
@@ -112,7 +112,7 @@ func TestWhatIsNoFileOfTokens(t *testing.T) {
 	}
 }
 
-// Whatever the files hold: tokens that can be told apart, or an error that quotes nothing of them.
+// Any files result in distinguishable tokens, or in an error that quotes nothing of them.
 func FuzzParse(f *testing.F) {
 	f.Add(secret("a"), secret("b"))
 	f.Add("# people\nada operator "+hash(secret("a")), "bob auditor "+hash(secret("b"))+"\n")

@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// Account is the operating-system user that a cluster runs as: PostgreSQL refuses to run as root.
+// Account is the operating-system user of a cluster: PostgreSQL refuses to run as root.
 type Account struct {
 	Name    string
 	uid     uint32
@@ -18,8 +18,8 @@ type Account struct {
 	foreign bool // not the user of this process
 }
 
-// Unprivileged returns the user of this process, or for root the user postgres, else nobody. A bare uid would not do:
-// PostgreSQL looks its own name up.
+// Unprivileged returns the user of this process, or for root the user postgres, else nobody. A bare uid is not
+// sufficient: PostgreSQL looks up its user's name.
 func Unprivileged() (Account, error) {
 	if os.Geteuid() != 0 {
 		return lookup(strconv.Itoa(os.Geteuid()))
@@ -32,7 +32,7 @@ func Unprivileged() (Account, error) {
 	return Account{}, errors.New("root may not run PostgreSQL, and this machine has neither a user postgres nor a user nobody")
 }
 
-// ownerOf returns the account that owns an existing data folder. Root runs a cluster as whoever made it.
+// ownerOf returns the account that owns an existing data folder. Root runs a cluster as the user that created it.
 func ownerOf(info os.FileInfo) (Account, error) {
 	owner, err := lookup(strconv.FormatUint(uint64(info.Sys().(*syscall.Stat_t).Uid), 10))
 	if err != nil {
@@ -67,8 +67,8 @@ func account(entry *user.User) (Account, error) {
 	return Account{Name: entry.Username, uid: uint32(uid), gid: uint32(gid), foreign: int(uid) != os.Geteuid()}, nil
 }
 
-// Command prepares a program that runs as the account in a folder, in a process group of its own, so that a Ctrl-C in
-// the terminal does not reach it. It gets none of this process's environment, which may hold secrets.
+// Command returns a command that runs as the account in a folder, in a process group of its own, so that a Ctrl-C in
+// the terminal does not reach it. It does not inherit this process's environment, which may contain secrets.
 func (a Account) Command(dir, program string, args ...string) *exec.Cmd {
 	cmd := exec.Command(program, args...)
 	cmd.Dir = dir
@@ -80,7 +80,7 @@ func (a Account) Command(dir, program string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Own makes a folder that only the account can enter. It may exist, unless it belongs to somebody else.
+// Own creates a folder that only the account can enter. It may exist, unless it belongs to another user.
 func (a Account) Own(folder string) error {
 	if err := os.Mkdir(folder, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
 		return err
@@ -107,7 +107,7 @@ func (a Account) Own(folder string) error {
 	return os.Chmod(folder, 0o700)
 }
 
-// CanEnter tells whether the account can traverse all parents of a folder and enter it.
+// CanEnter reports whether the account can traverse all parents of a folder and enter it.
 func (a Account) CanEnter(folder string) bool {
 	return a.Command(folder, "/bin/sh", "-c", ":").Run() == nil
 }

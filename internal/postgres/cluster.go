@@ -15,24 +15,24 @@ import (
 )
 
 const (
-	startPatience = 20 * time.Second // the processes of a killed server need a while to notice and go
+	startPatience = 20 * time.Second // the processes of a killed server need a while to notice and exit
 	startPause    = 250 * time.Millisecond
 	readyPause    = 20 * time.Millisecond
 	readyAttempt  = 5 * time.Second
 )
 
-// restarting says when a server is started again that could not be started.
+// restarting is the policy for restarting a server that failed to start.
 var restarting = supervise.Policy{FirstDelay: startPause, LongestDelay: time.Second}
 
-// ClusterConfig says where a private cluster lives.
+// ClusterConfig configures a private cluster.
 type ClusterConfig struct {
-	Dir       string // made when it is missing; the cluster lives elsewhere where its user cannot enter (it is logged)
-	SocketDir string // optional, made when it is missing; default: a folder of the cluster
+	Dir       string // created if missing; the cluster is elsewhere if its user cannot enter (this is logged)
+	SocketDir string // optional, created if missing; default: a folder of the cluster
 	Logger    *slog.Logger
 }
 
-// Cluster is a private PostgreSQL server that only the unix socket in its 0700 folder leads to. It is started again
-// when it dies.
+// Cluster is a private PostgreSQL server that can only be reached through the unix socket in its 0700 folder. It is
+// restarted when it dies.
 type Cluster struct {
 	home     *home
 	binaries Installation
@@ -42,11 +42,11 @@ type Cluster struct {
 	stop       context.CancelFunc
 	supervised chan struct{}
 	closeOnce  sync.Once
-	closed     error // of the last server's end; the supervisor's until supervised is closed
+	closed     error // of the last server's end; owned by the supervisor until supervised is closed
 }
 
-// StartCluster starts the server on the data that is there, or on a new cluster, and returns when it answers. The
-// context bounds the start alone. A server that a killed recitald left running is taken over.
+// StartCluster starts the server on the existing data, or on a new cluster, and returns when it answers. The context
+// bounds only the start. A server that a killed recitald left running is taken over.
 //
 // Errors: [ErrNotInstalled] without binaries, [ErrInUse] while another recitald runs the cluster.
 func StartCluster(ctx context.Context, config ClusterConfig) (*Cluster, error) {
@@ -95,10 +95,10 @@ func (c *Cluster) reportPlace(dir string, server *server) {
 		"cluster", c.home.folder, "pid", server.process.Pid)
 }
 
-// URL is the address of the database.
+// URL returns the URL of the database.
 func (c *Cluster) URL() string { return SocketURL(c.home.socketDir, Database) }
 
-// Close ends the server with all data on disk, and by force when that takes too long. It may be called again.
+// Close stops the server with all data on disk, and kills it if that takes too long. It may be called again.
 func (c *Cluster) Close() error {
 	c.closeOnce.Do(func() {
 		c.stop()
@@ -108,7 +108,7 @@ func (c *Cluster) Close() error {
 	return c.closed
 }
 
-// supervise keeps the server, and those after it, running until life ends.
+// supervise keeps the server, and its successors, running until life ends.
 func (c *Cluster) supervise(life context.Context, first *server) {
 	defer close(c.supervised)
 	supervise.Child[*server]{
@@ -125,8 +125,8 @@ func (c *Cluster) restart(ctx context.Context) (*server, error) {
 	return server, nil
 }
 
-// watch returns when the server has died, or stops it when life ends. A server that has answered was of use: the next one
-// is started at once.
+// watch returns when the server has died, or stops it when life ends. A server that has answered was useful: the next
+// one is started at once.
 func (c *Cluster) watch(life context.Context, server *server) (useful bool, err error) {
 	select {
 	case <-life.Done():
@@ -137,8 +137,8 @@ func (c *Cluster) watch(life context.Context, server *server) (useful bool, err 
 	}
 }
 
-// start brings the first server up, with patience for what a killed recitald left behind. Recovery after a crash may
-// take longer; it is waited for as long as ctx lasts.
+// start starts the first server, and waits for the remains of a killed recitald to go. Recovery after a crash may
+// take longer; start waits for it until ctx ends.
 func (c *Cluster) start(ctx context.Context) (*server, error) {
 	deadline := time.Now().Add(startPatience)
 	for {

@@ -24,10 +24,10 @@ import (
 	"github.com/recital-tts/recital/internal/postgres/pgtest"
 )
 
-// clusterDirVariable makes the test binary play a recitald that runs a cluster until its input ends.
+// clusterDirVariable makes the test binary act as a recitald that runs a cluster until its input ends.
 const clusterDirVariable = "RECITAL_TEST_CLUSTER_DIR"
 
-// eventually bounds waits that a slow machine only makes longer.
+// eventually bounds waits that only take longer on a slow machine.
 const eventually = time.Minute
 
 func TestMain(m *testing.M) {
@@ -92,7 +92,7 @@ func TestARestartKeepsTheData(t *testing.T) {
 	require.NoError(t, first.Close())
 	require.Zero(t, first.PID(), "the server still runs")
 
-	// then the row is there, and the server is as strict as it has to be
+	// then the row is there, and the server's settings are as required
 	second := start(t, dir)
 	execute(t, second, "select one from kept")
 	connection, err := pgx.Connect(t.Context(), second.URL())
@@ -120,7 +120,7 @@ func TestAServerThatDiesIsStartedAgain(t *testing.T) {
 	for name, query := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			// given a cluster with a committed row and perhaps a query that runs
+			// given a cluster with a committed row and perhaps a running query
 			cluster := start(t, pgtest.ClusterDir(t))
 			execute(t, cluster, "create table kept as select 1 as one")
 			running := make(chan struct{})
@@ -142,7 +142,7 @@ func TestAServerThatDiesIsStartedAgain(t *testing.T) {
 	}
 }
 
-// What the server says is logged, so it must say nothing of the values in statements.
+// The server's output is logged, so it must not contain values of statements.
 func TestTheLogHoldsNothingOfStatements(t *testing.T) {
 	t.Parallel()
 	// given a cluster with a log of everything
@@ -222,7 +222,7 @@ func TestTheNextStartCopesWithAKilledRecitald(t *testing.T) {
 				require.NoError(t, syscall.Kill(server, syscall.SIGKILL))
 			}
 
-			// then the next one has a server, the same one where that is possible, and supervises it
+			// then the next one has a server, the same one if possible, and supervises it
 			cluster, err := postgres.StartCluster(t.Context(), config)
 			require.NoError(t, err)
 			defer func() { require.NoError(t, cluster.Close()) }()
@@ -244,7 +244,7 @@ func otherSocket(config *postgres.ClusterConfig) {
 
 func TestAStalePidFileOfAnotherProcessIsNoObstacle(t *testing.T) {
 	t.Parallel()
-	// given a stopped cluster whose pid file names a live process of the server's user that is no server
+	// given a stopped cluster whose pid file contains the id of another live process of the server's user
 	dir := pgtest.ClusterDir(t)
 	require.NoError(t, start(t, dir).Close())
 	account, err := postgres.Unprivileged()
@@ -270,10 +270,10 @@ func TestAFolderHasOneUser(t *testing.T) {
 	dir := pgtest.ClusterDir(t)
 	cluster := start(t, dir)
 
-	// when another one is started on the folder
+	// when another one is started in the folder
 	_, err := postgres.StartCluster(t.Context(), postgres.ClusterConfig{Dir: dir, Logger: silent()})
 
-	// then it is refused in words, and the first one is not harmed
+	// then it is refused with a readable error, and the first one is not harmed
 	require.ErrorIs(t, err, postgres.ErrInUse)
 	require.ErrorContains(t, err, dir)
 	require.ErrorContains(t, err, strconv.Itoa(os.Getpid()))
@@ -297,7 +297,7 @@ func TestConcurrentFirstStartsHaveOneWinner(t *testing.T) {
 		}()
 	}
 
-	// then one gets it and the others are told
+	// then one succeeds and the others get an error
 	var winners []*postgres.Cluster
 	for range starters {
 		if o := <-outcomes; o.err == nil {
@@ -313,7 +313,7 @@ func TestConcurrentFirstStartsHaveOneWinner(t *testing.T) {
 
 func TestALongPathGetsAShortSocketFolder(t *testing.T) {
 	t.Parallel()
-	// given a folder whose path leaves no room for a socket's name
+	// given a folder whose path is too long for a socket
 	dir := filepath.Join(pgtest.ClusterDir(t), strings.Repeat("long", 25))
 	pgtest.Guard(t, dir)
 
@@ -323,7 +323,7 @@ func TestALongPathGetsAShortSocketFolder(t *testing.T) {
 	require.LessOrEqual(t, len(filepath.Join(cluster.SocketFolder(), ".s.PGSQL.5432")), 107)
 	t.Cleanup(func() { _ = os.RemoveAll(cluster.SocketFolder()) })
 
-	// and the next start finds it at the same place
+	// and the next start finds it at the same path
 	require.NoError(t, cluster.Close())
 	require.Equal(t, cluster.SocketFolder(), start(t, dir).SocketFolder())
 }
@@ -333,7 +333,7 @@ func TestAFolderThatTheServersUserCannotEnter(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only for root the server runs as another user")
 	}
-	// given a folder below one that is closed to others, as /root is
+	// given a folder below one that is closed to other users, such as /root
 	closed := t.TempDir()
 	require.NoError(t, os.Chmod(closed, 0o700))
 	dir := filepath.Join(closed, "postgres")
@@ -341,7 +341,7 @@ func TestAFolderThatTheServersUserCannotEnter(t *testing.T) {
 	pgtest.Guard(t, elsewhere)
 	t.Cleanup(func() {
 		require.NoError(t, os.RemoveAll(elsewhere))
-		_ = os.Remove(filepath.Dir(elsewhere)) // when it is empty
+		_ = os.Remove(filepath.Dir(elsewhere)) // if it is empty
 	})
 
 	// when the cluster is started
@@ -352,7 +352,7 @@ func TestAFolderThatTheServersUserCannotEnter(t *testing.T) {
 	execute(t, cluster, "create table kept as select 1 as one")
 	require.NoError(t, cluster.Close())
 
-	// then it lives elsewhere, the log says where, and it is found again
+	// then it is elsewhere, the log has the path, and it is found again
 	require.Contains(t, log.String(), elsewhere)
 	require.NoDirExists(t, filepath.Join(dir, "data"))
 	execute(t, start(t, dir), "select one from kept")
@@ -360,7 +360,7 @@ func TestAFolderThatTheServersUserCannotEnter(t *testing.T) {
 
 func TestInitdbThatWasCutShortLeavesNoCluster(t *testing.T) {
 	t.Parallel()
-	// given a first start that was cancelled while initdb ran
+	// given a first start that was cancelled during initdb
 	dir := pgtest.ClusterDir(t)
 	unfinished := filepath.Join(dir, "*unfinished*")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -377,7 +377,7 @@ func TestInitdbThatWasCutShortLeavesNoCluster(t *testing.T) {
 	cancel()
 	require.ErrorIs(t, <-outcome, context.Canceled)
 
-	// when it is started again, then there is a whole cluster and no remains
+	// when it is started again, then the cluster is complete and nothing is left over
 	execute(t, start(t, dir), "select 1")
 	remains, err := filepath.Glob(unfinished)
 	require.NoError(t, err)
@@ -396,7 +396,7 @@ func TestMissingBinariesAreNamed(t *testing.T) {
 	require.ErrorContains(t, err, "postgresql-9")
 }
 
-// startProcess starts a recitald of its own that can be killed.
+// startProcess starts a separate recitald that can be killed.
 func startProcess(t *testing.T, dir string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
@@ -405,7 +405,7 @@ func startProcess(t *testing.T, dir string) *exec.Cmd {
 	cmd.Env = append(os.Environ(), clusterDirVariable+"="+dir)
 	output, err := cmd.StdoutPipe()
 	require.NoError(t, err)
-	_, err = cmd.StdinPipe() // closed by the end of this process, at which the other one ends
+	_, err = cmd.StdinPipe() // closed by the end of this process, at which the other one exits
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill() })

@@ -1,19 +1,19 @@
 package postgres
 
-// FindIn is Find that looks in the given folders alone.
+// FindIn is Find restricted to the given folders.
 var FindIn = find
 
-// Folder is where the cluster lives.
+// Folder returns the folder of the cluster.
 func (c *Cluster) Folder() string { return c.home.folder }
 
-// SocketFolder is where its socket is.
+// SocketFolder returns the folder of its socket.
 func (c *Cluster) SocketFolder() string { return c.home.socketDir }
 
-// PID is the postmaster's process id.
+// PID returns the postmaster's process id.
 func (c *Cluster) PID() int {
 	pid, _ := postmaster(c.home)
 	return pid
 }
 
-// SystemFolder is where a cluster lives that cannot live in dir.
+// SystemFolder returns the folder of a cluster that cannot be in dir.
 var SystemFolder = systemFolder

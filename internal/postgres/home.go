@@ -12,14 +12,14 @@ import (
 	"syscall"
 )
 
-// systemHome holds the clusters that cannot live in their data folder. Only root makes clusters there.
+// systemHome holds the clusters that cannot be in their data folder. Only root creates clusters there.
 const systemHome = "/var/lib/recital"
 
-// home is where a cluster lives: the folder itself belongs to this process's user, what is in it to the server's.
+// home is the location of a cluster: the folder itself belongs to this process's user, its contents to the server's.
 type home struct {
 	folder string
 	owner  Account
-	lock   *os.File // held as long as a recitald uses the cluster
+	lock   *os.File // held while a recitald uses the cluster
 
 	socketDir string // chosen by chooseSocket
 }
@@ -27,13 +27,13 @@ type home struct {
 func (h *home) data() string   { return filepath.Join(h.folder, "data") }
 func (h *home) socket() string { return filepath.Join(h.folder, "run") }
 
-// openHome finds or makes the home of the cluster of a data folder and locks it.
+// openHome finds or creates the home of the cluster of a data folder and locks it.
 func openHome(dir string) (*home, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(dir, 0o711); err != nil { // the server's user has to pass through
+	if err := os.MkdirAll(dir, 0o711); err != nil { // the server's user must be able to traverse it
 		return nil, fmt.Errorf("making the folder of the cluster: %w", err)
 	}
 	h, err := chooseHome(dir)
@@ -46,8 +46,8 @@ func openHome(dir string) (*home, error) {
 	return h, nil
 }
 
-// chooseHome prefers a cluster that exists, then the folder itself, then one below /var/lib: as root the server runs as
-// another user, who cannot pass through a folder such as /root.
+// chooseHome prefers an existing cluster, then the folder itself, then one below /var/lib: as root the server runs as
+// another user, who cannot traverse a folder such as /root.
 func chooseHome(dir string) (*home, error) {
 	elsewhere := systemFolder(dir)
 	for _, folder := range []string{dir, elsewhere} {
@@ -68,7 +68,7 @@ func chooseHome(dir string) (*home, error) {
 	if !owner.foreign {
 		return nil, failure
 	}
-	_ = os.Remove(h.socket()) // empty, and not used
+	_ = os.Remove(h.socket()) // empty and unused
 	h.folder = elsewhere
 	if err := os.MkdirAll(elsewhere, 0o711); err != nil {
 		return nil, errors.Join(failure, err)
@@ -79,13 +79,13 @@ func chooseHome(dir string) (*home, error) {
 	return h, nil
 }
 
-// systemFolder is where the cluster of a data folder lives when it cannot live in it.
+// systemFolder returns the folder for the cluster of a data folder that cannot contain it.
 func systemFolder(dir string) string {
 	hash := sha256.Sum256([]byte(dir))
 	return filepath.Join(systemHome, fmt.Sprintf("%x", hash[:8]))
 }
 
-// existingHome returns nil where there is no cluster.
+// existingHome returns nil if there is no cluster.
 func existingHome(folder string) (*home, error) {
 	info, err := os.Stat(filepath.Join(folder, "data"))
 	if errors.Is(err, os.ErrNotExist) {
@@ -102,7 +102,7 @@ func existingHome(folder string) (*home, error) {
 	return h, h.prepare()
 }
 
-// prepare makes the folder of the socket, which shows whether the owner can work here.
+// prepare creates the folder of the socket, which verifies that the owner can work here.
 func (h *home) prepare() error {
 	if err := h.owner.Own(h.socket()); err != nil {
 		return fmt.Errorf("preparing %s for user %s: %w", h.folder, h.owner.Name, err)
@@ -113,7 +113,7 @@ func (h *home) prepare() error {
 	return nil
 }
 
-// major reads the version that made the cluster; 0 when there is none yet.
+// major returns the PostgreSQL version of the cluster, or 0 if there is none yet.
 func (h *home) major() (int, error) {
 	content, err := os.ReadFile(filepath.Join(h.data(), "PG_VERSION"))
 	if errors.Is(err, os.ErrNotExist) {
@@ -129,7 +129,7 @@ func (h *home) major() (int, error) {
 	return major, nil
 }
 
-// ensure makes the cluster when there is none yet and returns the binaries that serve it.
+// ensure creates the cluster if there is none yet and returns the binaries for it.
 func (h *home) ensure(ctx context.Context) (Installation, error) {
 	major, err := h.major()
 	if err != nil {
@@ -145,7 +145,8 @@ func (h *home) ensure(ctx context.Context) (Installation, error) {
 // ErrInUse means that another process runs the cluster.
 var ErrInUse = errors.New("in use by another recitald")
 
-// lockFile takes a lock that ends with this process, also when it is killed. The file names the process for people.
+// lockFile takes a lock that ends with this process, even if it is killed. The file contains the process id for
+// people.
 func lockFile(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
@@ -164,8 +165,8 @@ func lockFile(path string) (*os.File, error) {
 	return file, nil
 }
 
-// unlock lets the next one in. Closing the file alone would not do while a child that is being started, not yet at its
-// exec, has it open too.
+// unlock releases the lock. Closing the file is not sufficient while a child that is being started, not yet at its
+// exec, also has it open.
 func (h *home) unlock() error {
 	return errors.Join(syscall.Flock(int(h.lock.Fd()), syscall.LOCK_UN), h.lock.Close())
 }

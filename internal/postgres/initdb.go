@@ -9,14 +9,14 @@ import (
 	"syscall"
 )
 
-// Superuser is the database role that initdb makes, and Database the database that recitald uses.
+// Superuser is the database role that initdb creates, and Database the database that recitald uses.
 const (
 	Superuser = "recital"
 	Database  = "recital"
 )
 
-// Init makes a new cluster in data, a path in an existing folder that the account can enter. It is made beside and
-// renamed, so that an initdb that was cut short leaves nothing that looks like a cluster.
+// Init creates a new cluster in data, a path in an existing folder that the account can enter. It is created under
+// another name and renamed, so that an interrupted initdb leaves nothing that looks like a cluster.
 func (i Installation) Init(ctx context.Context, owner Account, data string) error {
 	removeUnfinished(data)
 	unfinished, err := os.MkdirTemp(filepath.Dir(data), filepath.Base(data)+unfinishedSuffix)
@@ -24,7 +24,7 @@ func (i Installation) Init(ctx context.Context, owner Account, data string) erro
 		return fmt.Errorf("making a folder for a new cluster: %w", err)
 	}
 	if err := i.initdb(ctx, owner, unfinished); err != nil {
-		_ = os.RemoveAll(unfinished) // the error of initdb says more
+		_ = os.RemoveAll(unfinished) // the error of initdb is more informative
 		return err
 	}
 	if err := os.Rename(unfinished, data); err != nil {
@@ -38,7 +38,7 @@ const unfinishedSuffix = ".unfinished-"
 func removeUnfinished(data string) {
 	leftovers, _ := filepath.Glob(data + unfinishedSuffix + "*")
 	for _, leftover := range leftovers {
-		_ = os.RemoveAll(leftover) // they only take space
+		_ = os.RemoveAll(leftover) // they only take up space
 	}
 }
 
@@ -48,7 +48,7 @@ func (i Installation) initdb(ctx context.Context, owner Account, folder string) 
 	}
 	cmd := owner.Command(folder, i.path("initdb"), "--pgdata="+folder, "--username="+Superuser,
 		"--encoding=UTF8", "--locale=C.UTF-8", "--lc-messages=C", "--data-checksums",
-		"--auth-local=trust", "--auth-host=reject") // the socket's folder lets its owner in alone
+		"--auth-local=trust", "--auth-host=reject") // only the owner can enter the socket's folder
 	var output bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &output, &output
 	if err := cmd.Start(); err != nil {

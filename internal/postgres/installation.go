@@ -34,7 +34,7 @@ func find(ctx context.Context, folders []string, major int) (Installation, error
 			found = append(found, installation)
 		}
 	}
-	if err := ctx.Err(); err != nil { // it also ends the programs that are asked
+	if err := ctx.Err(); err != nil { // its end also stops the programs that are run
 		return Installation{}, fmt.Errorf("looking for PostgreSQL: %w", err)
 	}
 	if len(found) == 0 {
@@ -52,7 +52,7 @@ func find(ctx context.Context, folders []string, major int) (Installation, error
 	return Installation{}, fmt.Errorf("PostgreSQL %d is not installed (the newest here is %d); install it (on Debian: apt-get install postgresql-%d)", major, found[0].Major, major)
 }
 
-// candidates lists the folders where server binaries may be.
+// candidates returns the folders in which server binaries may be.
 func candidates(ctx context.Context) []string {
 	var folders []string
 	if out, err := exec.CommandContext(ctx, "pg_config", "--bindir").Output(); err == nil {
@@ -72,7 +72,7 @@ func candidates(ctx context.Context) []string {
 
 var versionPattern = regexp.MustCompile(`^postgres \(PostgreSQL\) (\d+)`)
 
-// inspect tells whether folder holds a whole server: libpq's pg_config alone names a folder without one.
+// inspect reports whether folder contains a complete server: libpq's pg_config alone also points to a folder.
 func inspect(ctx context.Context, folder string) (Installation, bool) {
 	if _, err := os.Stat(filepath.Join(folder, "initdb")); err != nil {
 		return Installation{}, false

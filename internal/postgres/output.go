@@ -10,19 +10,19 @@ import (
 )
 
 const (
-	lineLimit = 4096 // bytes of one line; more is cut
+	lineLimit = 4096 // bytes of one line; longer ones are truncated
 	tailLines = 8
 )
 
-// relay writes what a server says to the log. Unlike what workers print it is quoted: Settings keep the texts and the
-// details of statements, which may hold what clients sent, out of it (log_min_messages, log_min_error_statement,
+// relay writes the server's output to the log. Unlike the output of workers it is quoted: Settings exclude the texts
+// and the details of statements, which may contain client data (log_min_messages, log_min_error_statement,
 // log_error_verbosity).
 type relay struct{ logger *slog.Logger }
 
 // run reads to the end of the output, whatever happens to a single line.
 func (r *relay) run(output io.Reader, last *tail) {
 	reader := bufio.NewReaderSize(output, lineLimit)
-	cut := false // the rest of a long line is being skipped
+	cut := false // skipping the rest of a long line
 	for {
 		line, err := reader.ReadSlice('\n')
 		if text := strings.TrimSpace(string(line)); text != "" && !cut {
@@ -36,7 +36,7 @@ func (r *relay) run(output io.Reader, last *tail) {
 	}
 }
 
-// level keeps what the server says in ordinary life (starting, stopping, refused while starting) out of sight.
+// level hides the server's routine messages (starting, stopping, refused while starting).
 func level(line string) slog.Level {
 	switch {
 	case strings.HasPrefix(line, "PANIC:"):
@@ -48,7 +48,7 @@ func level(line string) slog.Level {
 	}
 }
 
-// tail keeps the last lines for the error of a start that failed.
+// tail keeps the last lines for the error of a failed start.
 type tail struct {
 	mu    sync.Mutex
 	lines []string

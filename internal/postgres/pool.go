@@ -1,4 +1,4 @@
-// Package postgres opens connection pools and runs the private PostgreSQL cluster of a recitald that was given none.
+// Package postgres opens connection pools, and runs a private PostgreSQL cluster when no database is configured.
 package postgres
 
 import (
@@ -18,8 +18,8 @@ const (
 	connectionIdle    = 5 * time.Minute
 )
 
-// Open connects to a database and returns a pool of connections to it. What the URL sets wins over the limits here.
-// The errors do not hold the URL's password.
+// Open connects to a database and returns a pool of connections to it. Settings of the URL take precedence over the
+// limits here. The errors do not contain the URL's password.
 func Open(ctx context.Context, url string) (*pgxpool.Pool, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
@@ -50,7 +50,7 @@ func limit(config *pgxpool.Config, url string) {
 	unlessSet("connect_timeout", func() { config.ConnConfig.ConnectTimeout = connectTimeout })
 
 	parameters := config.ConnConfig.RuntimeParams
-	parameters["timezone"] = "UTC" // also where the URL says otherwise: the code relies on it
+	parameters["timezone"] = "UTC" // even if the URL sets another: the code relies on it
 	unlessSet("application_name", func() { parameters["application_name"] = "recitald" })
 	unlessSet("idle_in_transaction_session_timeout", func() {
 		parameters["idle_in_transaction_session_timeout"] = "5min" // an abandoned transaction holds back vacuum

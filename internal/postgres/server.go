@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	fastShutdown      = 30 * time.Second // writes everything out and ends the connections
-	immediateShutdown = 5 * time.Second  // ends at once; the next start recovers from the log
+	fastShutdown      = 30 * time.Second // flushes everything and closes the connections
+	immediateShutdown = 5 * time.Second  // exits at once; the next start recovers from the log
 	watchInterval     = 100 * time.Millisecond
 )
 
@@ -21,7 +21,7 @@ const (
 type server struct {
 	process *os.Process
 	exited  chan struct{}
-	last    *tail // what it said last; nil when it is not our child
+	last    *tail // its last output; nil if it is not our child
 }
 
 // launch starts a postmaster as a direct child.
@@ -47,8 +47,8 @@ func launch(binaries Installation, h *home, settings []string, relay *relay) (*s
 	}()
 	go func() {
 		defer close(s.exited)
-		_ = cmd.Wait() // why it ended stands in its output
-		// A backend that outlives the postmaster holds the pipe open for as long as it needs to notice.
+		_ = cmd.Wait() // the reason for its exit is in its output
+		// A backend that outlives the postmaster holds the pipe open until it notices.
 		_ = output.SetReadDeadline(time.Now().Add(time.Second))
 		<-read
 		_ = output.Close()
@@ -56,27 +56,27 @@ func launch(binaries Installation, h *home, settings []string, relay *relay) (*s
 	return s, nil
 }
 
-// adopt returns the postmaster that an earlier recitald left behind, nil when there is none.
+// adopt returns the postmaster that an earlier recitald left behind, or nil.
 func adopt(h *home) *server {
 	pid, ok := postmaster(h)
 	if !ok {
 		return nil
 	}
-	process, err := os.FindProcess(pid) // a pidfd: it never means a later process with the same id
+	process, err := os.FindProcess(pid) // a pidfd: it never refers to a later process with the same id
 	if err != nil || !serves(pid, h) {
 		return nil
 	}
 	s := &server{process: process, exited: make(chan struct{})}
 	go func() {
 		defer close(s.exited)
-		for serves(pid, h) { // not signal 0, which also reaches a zombie that nobody has reaped
+		for serves(pid, h) { // not signal 0, which also reaches a zombie that was not reaped
 			time.Sleep(watchInterval)
 		}
 	}()
 	return s
 }
 
-// postmaster finds the process that serves the data folder.
+// postmaster returns the process that serves the data folder.
 func postmaster(h *home) (pid int, found bool) {
 	content, err := os.ReadFile(filepath.Join(h.data(), "postmaster.pid"))
 	if err != nil {
@@ -87,8 +87,8 @@ func postmaster(h *home) (pid int, found bool) {
 	return pid, err == nil && pid > 1 && serves(pid, h)
 }
 
-// serves tells whether a process works in the data folder, as a postmaster does. It tells it from a process that has
-// got the id of a postmaster that died.
+// serves reports whether a process works in the data folder, as a postmaster does. This distinguishes it from a
+// process that has reused the id of a postmaster that died.
 func serves(pid int, h *home) bool {
 	working, err := os.Stat(fmt.Sprintf("/proc/%d/cwd", pid))
 	if err != nil {
@@ -98,13 +98,13 @@ func serves(pid int, h *home) bool {
 	return err == nil && os.SameFile(working, data)
 }
 
-// runsWith tells whether the running postmaster was started by the same binaries with the same settings.
+// runsWith reports whether the running postmaster was started by the same binaries with the same settings.
 func runsWith(h *home, binaries Installation, settings []string) bool {
 	content, err := os.ReadFile(filepath.Join(h.data(), "postmaster.opts"))
 	if err != nil {
 		return false
 	}
-	var wanted strings.Builder // as CreateOptsFile in PostgreSQL's postmaster.c writes it
+	var wanted strings.Builder // as written by CreateOptsFile in PostgreSQL's postmaster.c
 	wanted.WriteString(binaries.path("postgres"))
 	for _, argument := range settings {
 		wanted.WriteString(` "` + argument + `"`)
@@ -112,9 +112,9 @@ func runsWith(h *home, binaries Installation, settings []string) bool {
 	return strings.TrimSpace(string(content)) == wanted.String()
 }
 
-// removeStaleLocks removes the files of a postmaster that is gone. PostgreSQL itself refuses to start when the process
+// removeStaleLocks removes the files of a postmaster that is gone. PostgreSQL itself refuses to start if the process
 // id in them belongs to any process of the same user by now, which is common in containers. Backends that are still
-// alive are noticed all the same, by their shared memory.
+// alive are detected nevertheless, by their shared memory.
 func removeStaleLocks(h *home) error {
 	if _, alive := postmaster(h); alive {
 		return fmt.Errorf("another server runs on %s", h.data())
@@ -131,13 +131,13 @@ func removeStaleLocks(h *home) error {
 	return nil
 }
 
-// stop ends the server, gently first, and waits for it.
+// stop stops the server, gracefully first, and waits for it.
 func (s *server) stop() error {
 	for _, step := range []struct {
 		signal   syscall.Signal
 		patience time.Duration
 	}{{syscall.SIGINT, fastShutdown}, {syscall.SIGQUIT, immediateShutdown}, {syscall.SIGKILL, immediateShutdown}} {
-		_ = s.process.Signal(step.signal) // fails only when it is gone
+		_ = s.process.Signal(step.signal) // fails only if it is gone
 		select {
 		case <-s.exited:
 			return nil
@@ -147,7 +147,7 @@ func (s *server) stop() error {
 	return fmt.Errorf("the Postgres process %d does not end", s.process.Pid)
 }
 
-// said is what the server wrote last.
+// said returns the server's last output.
 func (s *server) said() string {
 	if s.last == nil {
 		return "nothing that was heard: an earlier recitald had started it"

@@ -13,7 +13,7 @@ const (
 	maxSocket  = 107             // bytes of a unix socket's path on Linux (unix(7): sun_path holds 108 with its final NUL)
 )
 
-// SocketURL is the address of a database of the server that listens in a folder.
+// SocketURL returns the URL of a database of the server that listens in a folder.
 func SocketURL(folder, database string) string {
 	return (&url.URL{
 		Scheme:   "postgres",
@@ -23,8 +23,8 @@ func SocketURL(folder, database string) string {
 	}).String()
 }
 
-// chooseSocket makes the folder of the socket: the wanted one, or a short private one when the socket's path would be
-// too long. The same cluster gets the same folder each time, so that a server left behind is found.
+// chooseSocket creates the folder of the socket: the requested one, or a short private one if the socket's path would
+// be too long. The same cluster gets the same folder each time, so that a server left behind is found.
 func (h *home) chooseSocket(wanted string) error {
 	if wanted == "" {
 		wanted = h.socket()

@@ -8,7 +8,7 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// breakKind is how well a text can be cut at a place.
+// breakKind is how suitable a position in a text is for a cut.
 type breakKind int
 
 const (
@@ -18,10 +18,11 @@ const (
 	breakSentence
 )
 
-// maxClusterRunes is where a grapheme cluster is cut after all: there is no limit to how many marks a letter carries.
+// maxClusterRunes is the length at which a grapheme cluster is cut nevertheless: the number of marks on a letter is
+// unlimited.
 const maxClusterRunes = 32
 
-// atom is a grapheme cluster, or part of a very long one, and how well the text can be cut after it.
+// atom is a grapheme cluster, or part of a very long one, with the kind of break after it.
 type atom struct {
 	start, end int // byte offsets
 	first      rune
@@ -29,7 +30,7 @@ type atom struct {
 	after      breakKind
 }
 
-// scanAtoms cuts the text into atoms and finds the breaks between them.
+// scanAtoms splits the text into atoms and finds the breaks between them.
 func scanAtoms(text string) []atom {
 	atoms := make([]atom, 0, len(text))
 	state, rest, at := -1, text, 0
@@ -55,7 +56,7 @@ func appendCluster(atoms []atom, cluster string, at int) []atom {
 			a.weight = max(a.weight, runeWeight(r))
 			size += n
 		}
-		a.weight = max(a.weight, runes) // so that weight bounds the characters too
+		a.weight = max(a.weight, runes) // so that weight bounds the characters, too
 		at += size
 		a.end = at
 		atoms = append(atoms, a)
@@ -64,7 +65,7 @@ func appendCluster(atoms []atom, cluster string, at int) []atom {
 	return atoms
 }
 
-// runeWeight estimates how long a character takes to say, in Latin letters.
+// runeWeight estimates how long a character takes to speak, in Latin letters.
 func runeWeight(r rune) int {
 	switch {
 	case r < utf8.RuneSelf && unicode.IsLetter(r), unicode.IsSpace(r):
@@ -80,14 +81,14 @@ func runeWeight(r rune) int {
 	}
 }
 
-// isSymbol tells whether a character that is no letter may be said by its name.
+// isSymbol reports whether a character that is not a letter may be spoken by its name.
 func isSymbol(r rune) bool {
 	return unicode.IsSymbol(r) || strings.ContainsRune("@#%&*/\\_§¶‰", r)
 }
 
-// findBreaks marks the atoms after which the text can be cut. White space belongs to what comes before it.
+// findBreaks marks the atoms after which the text can be cut. White space belongs to what precedes it.
 func findBreaks(text string, atoms []atom) {
-	strength := breakNone // of the punctuation just passed
+	strength := breakNone // of the preceding punctuation
 	for i := range atoms {
 		a := &atoms[i]
 		next := followingRune(atoms, i)
@@ -130,15 +131,15 @@ func isSentenceMark(r rune) bool {
 
 func isClauseMark(r rune) bool { return strings.ContainsRune(",;:—–،؛、，；：､፣፤", r) }
 
-// isWideMark tells whether a mark ends a sentence or clause without white space after it.
+// isWideMark reports whether a mark ends a sentence or clause without white space after it.
 func isWideMark(r rune) bool { return strings.ContainsRune("。！？｡．、，；：､", r) }
 
 func isCloser(r rune) bool {
 	return r == '"' || r == '\'' || unicode.In(r, unicode.Pe, unicode.Pf)
 }
 
-// endsSentence tells whether a full stop ends the sentence before it: not after an abbreviation or an initial, and not
-// when the text goes on in lower case.
+// endsSentence reports whether a full stop ends the sentence before it: not after an abbreviation or an initial, and
+// not when the text continues in lower case.
 func endsSentence(before string, after []atom) bool {
 	next := rune(0)
 	for _, a := range after {
@@ -152,7 +153,7 @@ func endsSentence(before string, after []atom) bool {
 
 const maxAbbreviation = 12 // bytes
 
-// lastWord is the run without white space that ends the text, or nothing when it is longer than an abbreviation.
+// lastWord returns the run without white space at the end of the text, or "" if it is longer than an abbreviation.
 func lastWord(text string) string {
 	short := text[max(len(text)-maxAbbreviation, 0):]
 	if i := strings.LastIndexFunc(short, func(r rune) bool {
@@ -167,7 +168,7 @@ func lastWord(text string) string {
 	return short
 }
 
-// isAbbreviation knows what is written with a full stop in front of a capital letter or a number.
+// isAbbreviation reports whether a word is written with a full stop before a capital letter or a number.
 func isAbbreviation(word string, next rune) bool {
 	if r, size := utf8.DecodeRuneInString(word); size == len(word) && unicode.IsUpper(r) {
 		return true // an initial, "J. Smith"

@@ -2,17 +2,17 @@ package speech
 
 import "unicode"
 
-// Bounds of the detection: so many code points are looked at.
+// detectRunes is the number of code points that are examined.
 const detectRunes = 2000
 
 type scriptLanguage struct {
 	script   *unicode.RangeTable
 	language string
-	weight   int // of one letter; higher where a letter stands for more sound than a Latin one
+	weight   int // of one letter; higher if a letter stands for more sound than a Latin one
 }
 
-// scripts maps a script to the engine language that most of its texts are in. Each engine language reads Latin words
-// within its text, mostly as English, while English spells foreign scripts out: so the others weigh more.
+// scripts maps a script to the engine language of most of its texts. Each engine language reads Latin words within
+// its text, mostly as English, while English spells foreign scripts out: so the others weigh more.
 func scripts() []scriptLanguage {
 	return []scriptLanguage{
 		{unicode.Latin, "en-us", 1},
@@ -26,8 +26,8 @@ func scripts() []scriptLanguage {
 	}
 }
 
-// DetectLanguage guesses the engine language of a text from its script: the one that carries most of the first 2,000
-// code points, English where there is no letter. It cannot tell languages of one script apart.
+// DetectLanguage detects the engine language of a text from the script of most of its first 2,000 code points; it is
+// English if there is no letter. It cannot distinguish languages with the same script.
 func DetectLanguage(text string) string {
 	table := scripts()
 	weights := make(map[string]int, 4)
@@ -50,7 +50,7 @@ func DetectLanguage(text string) string {
 }
 
 func heaviest(table []scriptLanguage, weights map[string]int) string {
-	if weights["ja"] > 0 { // Japanese writes Han too, Chinese no kana
+	if weights["ja"] > 0 { // Japanese also uses Han, Chinese uses no kana
 		weights["ja"] += weights["cmn"]
 		weights["cmn"] = 0
 	}

@@ -12,16 +12,16 @@ import (
 	"github.com/recital-tts/recital/internal/speech/stretch"
 )
 
-// The paces between which speech is fitted to a length, in relation to the voice's own. The engines' speeds end at
+// The paces between which speech is fitted to a length, relative to the voice's own. The engines' speeds end at
 // MaxSpeed; the last quarter is done by leaving out periods.
 const (
 	minPace = MinSpeed
 	maxPace = 2.5
 )
 
-// fit makes a stream last as long as it shall. All segments are synthesised once to see how long they take, then again
-// at the speed that follows, and the small rest of the difference is taken away by stretching each segment. So audio
-// starts when the whole text has been measured, and its length is exact where the pace is possible.
+// fit fits a stream to a requested length. All segments are synthesised once to measure them, then again at the
+// resulting speed, and the small remaining difference is removed by stretching each segment. So audio starts when the
+// whole text has been measured, and its length is exact if the pace is possible.
 type fit struct {
 	stream   *Stream
 	measured chan struct{} // closed when the fields below are set
@@ -60,7 +60,7 @@ func (f *fit) measure() {
 	}
 }
 
-// lengthOf is how many samples a segment has at speed 1.
+// lengthOf returns the number of samples of a segment at speed 1.
 func (f *fit) lengthOf(index int) (int, error) {
 	samples, err := f.countSamples(f.stream.job(index, false))
 	if errors.Is(err, ErrEngineFailed) {
@@ -92,7 +92,7 @@ func (f *fit) countSamples(job Job) (int, error) {
 	}
 }
 
-// speak makes a segment that is as long as it shall be.
+// speak synthesises a segment with its share of the length.
 func (f *fit) speak(ctx context.Context, job Job, index int) (Utterance, error) {
 	select {
 	case <-f.measured:
@@ -133,7 +133,7 @@ func readAll(ctx context.Context, utterance Utterance) ([]byte, error) {
 	}
 }
 
-// stretchTo gives speech a number of samples.
+// stretchTo stretches speech to a number of samples.
 func stretchTo(samples int, pcm []byte, marks []Mark, rate int) *recorded {
 	if len(pcm) == 0 {
 		return &recorded{pcm: make([]byte, 2*samples)}
@@ -150,13 +150,13 @@ func stretchTo(samples int, pcm []byte, marks []Mark, rate int) *recorded {
 	return &recorded{pcm: out[:2*samples], marks: marks}
 }
 
-// recorded is an utterance that is there as a whole.
+// recorded is a complete utterance.
 type recorded struct {
-	pcm   []byte // that is left
+	pcm   []byte // the rest
 	marks []Mark
 }
 
-// recordedPiece is how much of a recorded utterance is given at once, in bytes.
+// recordedPiece is the number of bytes of a recorded utterance that are returned at once.
 const recordedPiece = 8 << 10
 
 // Next implements Utterance.
@@ -179,8 +179,8 @@ func (r *recorded) Marks() []Mark { return slices.Clone(r.marks) }
 // Close implements Utterance.
 func (r *recorded) Close() { r.pcm = nil }
 
-// Warning waits until it is known whether the stream can be as long as it shall be, and says why not, in a sentence for
-// the client; "" when it can, or when no length is asked for.
+// Warning waits until it is known whether the stream can have the requested length. If it cannot, Warning returns the
+// reason, as a sentence for the client; otherwise, or if no length was requested, it returns "".
 func (st *Stream) Warning(ctx context.Context) (string, error) {
 	if st.fit == nil {
 		return "", nil

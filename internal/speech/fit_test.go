@@ -12,7 +12,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech"
 )
 
-// speakFor reads a stream that shall last so many seconds.
+// speakFor reads a stream with a requested length in seconds.
 func speakFor(t require.TestingT, ctx context.Context, e speech.Engine, r speech.Request, seconds float64) (w whole, lasts float64, warning string) {
 	r.Length = seconds
 	st := speech.NewSpeaker(e).Speak(ctx, r)
@@ -53,7 +53,7 @@ func TestALengthThatSpeechDoesNotAllow(t *testing.T) {
 	require.InEpsilon(t, ownSeconds*4, lasts, 0.01, "as slow as it can")
 }
 
-// Whatever the text: its length is right within 5 %, or there is a warning.
+// For any text, the length is correct within 5 %, or there is a warning.
 func TestAnyTextLastsAsLongAsItShall(t *testing.T) {
 	pool := openPool(t, 2)
 	rapid.Check(t, func(rt *rapid.T) {

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// AutoLanguage asks for the language that DetectLanguage finds.
+// AutoLanguage requests detection with DetectLanguage.
 const AutoLanguage = "auto"
 
-const maxLanguageCode = 35 // RFC 5646, 4.4.1: the length that every reader of language tags must take
+const maxLanguageCode = 35 // RFC 5646, 4.4.1: the length that every parser of language tags must accept
 
-// LookupLanguage turns a language as clients write it (an ISO 639 code with or without region, such as "en", "pt-BR"
-// or "zh_TW", or espeak-ng's own code) into an engine language, or AutoLanguage for "auto". A region that the engine
-// does not know falls back to the language.
+// LookupLanguage converts a language as clients write it (an ISO 639 code with or without region, such as "en",
+// "pt-BR" or "zh_TW", or espeak-ng's own code) into an engine language, or AutoLanguage for "auto". A region that the
+// engine does not support falls back to the language.
 func LookupLanguage(code string) (engine string, ok bool) {
 	if len(code) > maxLanguageCode {
 		return "", false
@@ -33,7 +33,7 @@ func LookupLanguage(code string) (engine string, ok bool) {
 	return "", false
 }
 
-// languageAlias knows the codes that are not the engine's own.
+// languageAlias resolves codes other than the engine's own.
 func languageAlias(code string) (engine string, ok bool) {
 	switch code {
 	case "en":
@@ -68,12 +68,12 @@ func languageAlias(code string) (engine string, ok bool) {
 	return "", false
 }
 
-// IsEngineLanguage tells whether a code is an engine language.
+// IsEngineLanguage reports whether a code is an engine language.
 func IsEngineLanguage(code string) bool {
 	return slices.Contains(EngineLanguages(), code)
 }
 
-// EngineLanguages are the languages of espeak-ng 1.51 by its own codes.
+// EngineLanguages returns the languages of espeak-ng 1.51, by its own codes.
 func EngineLanguages() []string {
 	return []string{
 		"af", "am", "an", "ar", "as", "az", "ba", "be", "bg", "bn", "bpy", "bs", "ca", "chr", "cmn",

@@ -2,15 +2,15 @@ package speech
 
 import "context"
 
-// Part is one segment of a text that is spoken segment by segment because it still grows.
+// Part is one segment of a text that is spoken segment by segment because it is not complete yet.
 type Part struct {
 	Segment Segment
 	First   bool // it overtakes later segments of others
-	Last    bool // nothing follows, so that no pause is made
+	Last    bool // nothing follows, so that no pause is added
 }
 
-// SpeakPart starts the speech of a part. The text of r is not looked at, and its language must be an engine's. Times
-// count from the start of the part; the stream has one segment. Length does not apply. The caller must close it.
+// SpeakPart starts the speech of a part. The text of r is ignored, and its language must be an engine language. Times
+// are relative to the start of the part; the stream has one segment. Length does not apply. The caller must close it.
 func (s *Speaker) SpeakPart(ctx context.Context, r Request, part Part) *Stream {
 	if r.Speed == 0 {
 		r.Speed = 1
@@ -23,10 +23,10 @@ func (s *Speaker) SpeakPart(ctx context.Context, r Request, part Part) *Stream {
 	return st
 }
 
-// SampleRate of the samples in Hz.
+// SampleRate returns the rate of the samples in Hz.
 func (s *Speaker) SampleRate() int { return s.engine.SampleRate() }
 
-// placed is the engine for a part: its stream takes the part for a whole text.
+// placed is the engine for a part: its stream treats the part as a whole text.
 type placed struct {
 	Engine
 	part Part

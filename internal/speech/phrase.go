@@ -7,10 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// maxPhrases of a segment; what is over belongs to the last one.
+// maxPhrases bounds the phrases of a segment; the rest belongs to the last one.
 const maxPhrases = 64
 
-// Pauses after phrases in seconds at speed 1: what espeak-ng makes of English punctuation.
+// Pauses after phrases in seconds at speed 1: those of espeak-ng for English punctuation.
 const (
 	sentencePause = 0.25
 	clausePause   = 0.22
@@ -24,10 +24,10 @@ const (
 	rateStep  = 0.035
 	gainStep  = 0.7 // dB
 	pauseStep = 0.3
-	gapStep   = 0.01 // seconds; slower words are spaced out, faster ones are as near as they are
+	gapStep   = 0.01 // seconds; slower words are spaced out, faster ones are not moved closer
 )
 
-// phrasesOf says how a segment is said: nil, in the voice's own way.
+// phrasesOf returns how a segment is spoken; nil means the voice's own way.
 func (m manner) phrasesOf(text string, seed int64) []Phrase {
 	if m.isOwn() {
 		return nil
@@ -49,7 +49,7 @@ func (m manner) phrasesOf(text string, seed int64) []Phrase {
 	return phrases
 }
 
-// vary makes a phrase that deviates.
+// vary returns a phrase with a deviation.
 func (m manner) vary(piece Segment, by deviation) Phrase {
 	p := Phrase{
 		Runes: piece.Characters,
@@ -81,8 +81,8 @@ func cutPhrases(text string, after breakKind) []Segment {
 	return joinUnspeakable(cutAt(text, append(ends, len(text))))
 }
 
-// pauseAfter is the pause that a phrase's last mark asks for, OwnPause where only the engine knows: after paragraphs,
-// and where there is no mark.
+// pauseAfter returns the pause for a phrase's last mark, or OwnPause if only the engine knows it: after paragraphs,
+// and without a mark.
 func pauseAfter(text string) float64 {
 	said := strings.TrimRightFunc(text, unicode.IsSpace)
 	last, _ := utf8.DecodeLastRuneInString(strings.TrimRightFunc(said, isCloser))

@@ -2,30 +2,30 @@ package speech
 
 import "math"
 
-// Prosody is how a text shall be said. The zero value is the voice's own way: every text has one rendering then. What is
-// nil or empty is not asked for.
+// Prosody is how a text is to be spoken. The zero value is the voice's own way, in which every text has one
+// rendering. Nil and empty fields are not requested.
 //
-// Temperature, TopP, TopK, Quality and Solver ask for delivery that varies from phrase to phrase, and so does
-// Conversational: each phrase's pitch, intonation, pace, loudness and pauses are drawn then (see sampler). Which values
-// come depends on the seed, the parameters and the text, and on nothing else.
+// Temperature, TopP, TopK, Quality and Solver request delivery that varies from phrase to phrase, and so does
+// Conversational: each phrase's pitch, intonation, pace, loudness and pauses are then drawn (see sampler). The values
+// depend on the seed, the parameters and the text, and on nothing else.
 type Prosody struct {
-	Conversational bool     // as people talk to each other: livelier, a little faster, with shorter pauses
-	Temperature    *float64 // how far phrases stray; above 0, 1 when others ask for variation
-	TopP           *float64 // only the likeliest deviations that together have this probability; 0 to 1, 0.8 by default
-	TopK           *int     // only so many likeliest deviations; 0: all
-	Expressive     *float64 // how wide intonation and its variation are: 0 is monotone, 1 the voice's own, 2 the most
+	Conversational bool     // in conversational style: livelier, a little faster, with shorter pauses
+	Temperature    *float64 // how far phrases deviate; above 0, 1 when other fields request variation
+	TopP           *float64 // only the most likely deviations that together have this probability; 0 to 1, 0.8 by default
+	TopK           *int     // only so many of the most likely deviations; 0 means all
+	Expressive     *float64 // how wide intonation and its variation are: 0 is monotone, 1 the voice's own, 2 the maximum
 	Quality        *int     // how finely delivery varies: 0 by segments, 1 by sentences, 2 and more by clauses (the default)
 	Solver         string   // how a phrase's deviation follows from the draws: see solverMemory
 }
 
-// Defaults where variation is asked for.
+// Defaults if variation is requested.
 const (
 	defaultTemperature = 1.0
 	defaultTopP        = 0.8
 	defaultQuality     = 2
 )
 
-// What being conversational and calm means.
+// Effects of the conversational and the calm style.
 const (
 	conversationalRange = 1.15
 	conversationalRate  = 1.05
@@ -34,17 +34,17 @@ const (
 	calmRate            = 0.97
 )
 
-// manner is a prosody with all that follows from it.
+// manner is a prosody with everything derived from it.
 type manner struct {
 	width       float64   // a factor on the intonation's range
 	rate, pause float64   // factors
 	lively      float64   // a factor on deviations of pitch and loudness
-	varies      bool      // delivery is drawn for each phrase; what follows is about that
-	phrases     breakKind // phrases end where the text can be cut this well
+	varies      bool      // delivery is drawn for each phrase; the fields below apply to that
+	phrases     breakKind // phrases end at breaks of at least this kind
 	temperature float64
 	topP        float64
 	topK        int
-	memory      int // draws that make a deviation
+	memory      int // number of draws per deviation
 }
 
 func newManner(p Prosody, model string) manner {
@@ -90,20 +90,20 @@ func phraseBreak(quality int) breakKind {
 	}
 }
 
-// solverMemory is how many draws make a deviation: as a solver of higher order looks at more points, so does a phrase
-// follow the ones before it more closely. Other names are taken for euler.
+// solverMemory returns the number of draws that make up a deviation: as a solver of higher order uses more points, a
+// phrase follows the ones before it more closely. Other names mean euler.
 func solverMemory(solver string) int {
 	switch solver {
 	case "midpoint", "heun":
 		return 2
 	case "rk4", "dopri5":
 		return 4
-	default: // "euler": each phrase is drawn by itself
+	default: //"euler": each phrase is drawn independently
 		return 1
 	}
 }
 
-// isOwn tells whether nothing but the voice's own way is asked for.
+// isOwn reports whether only the voice's own way is requested.
 func (m manner) isOwn() bool {
 	return !m.varies && m.width == 1 && m.rate == 1 && m.pause == 1
 }

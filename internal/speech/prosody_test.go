@@ -16,7 +16,7 @@ func phrasesFor(p Prosody, model string, seed int64) []Phrase {
 	return newManner(p, model).phrasesOf(passage, seed)
 }
 
-// spread is the mean distance of the phrases from the voice's own way.
+// spread returns the mean distance of the phrases from the voice's own way.
 func spread(phrases []Phrase) float64 {
 	sum := 0.0
 	for _, p := range phrases {
@@ -25,7 +25,7 @@ func spread(phrases []Phrase) float64 {
 	return sum / float64(len(phrases))
 }
 
-// meanSpread is over many seeds.
+// meanSpread returns the mean over many seeds.
 func meanSpread(p Prosody, model string) float64 {
 	sum := 0.0
 	for seed := range int64(200) {
@@ -128,7 +128,7 @@ func TestEachParameterHasItsEffect(t *testing.T) {
 	})
 }
 
-// The values of one seed must never change: clients have written it down to get the same audio again.
+// The values of a seed must never change: clients store seeds to get the same audio again.
 func TestASeedsDrawsStayWhatTheyAre(t *testing.T) {
 	got := newManner(Prosody{Temperature: new(1.0)}, "").phrasesOf("Well, hello there.", 42)
 	require.Equal(t, []Phrase{

@@ -7,18 +7,18 @@ import (
 	"math/rand/v2"
 )
 
-// The deviations that can be drawn: a ladder of quarter steps to both sides of what the voice does by itself.
+// The deviations that can be drawn: a ladder of quarter steps to both sides of the voice's own way.
 const (
 	rungsPerStep = 4
 	rungs        = 24 // to each side: 6 steps
 )
 
-// deviation is how far a phrase is from the voice's own way, in steps, for each of the properties.
+// deviation is the distance of a phrase from the voice's own way, in steps, for each of the properties.
 type deviation struct{ pitch, width, rate, gain, pause float64 }
 
-// sampler draws deviations as a language model draws tokens: a rung of z steps has the logit -z²/2, which is divided by
-// the temperature; of the rungs in the order of their probability, the first top_k stay, and of these the fewest that
-// together have the probability top_p (Holtzman et al., ICLR 2020).
+// sampler draws deviations as a language model draws tokens: a rung of z steps has the logit -z²/2, which is divided
+// by the temperature; of the rungs in the order of their probability, the first top_k are kept, and of these the
+// fewest that together have the probability top_p (Holtzman et al., ICLR 2020).
 type sampler struct {
 	source *rand.PCG
 	rungs  []rung // that can be drawn, in the order of their probability
@@ -29,8 +29,8 @@ type sampler struct {
 
 type rung struct{ steps, weight float64 }
 
-// newSampler is for one segment. Its draws depend on the seed and the segment's text, and not on where the segment is, so
-// that a text that comes in pieces is said like one that is whole.
+// newSampler returns a sampler for one segment. Its draws depend on the seed and the segment's text, and not on the
+// position of the segment, so that a text that arrives in pieces is spoken like a complete one.
 func newSampler(m manner, seed int64, text string) *sampler {
 	hash := fnv.New64a()
 	_, _ = io.WriteString(hash, text)
@@ -42,7 +42,7 @@ func newSampler(m manner, seed int64, text string) *sampler {
 	return s
 }
 
-// ladder is sorted by probability, of equals the higher first; topK 0 is all of it.
+// ladder returns the rungs sorted by probability, of equals the higher first; topK 0 means all.
 func ladder(temperature float64, topK int) []rung {
 	var out []rung
 	for i := range rungs + 1 {
@@ -59,7 +59,7 @@ func ladder(temperature float64, topK int) []rung {
 	return out
 }
 
-// nucleus keeps the likeliest rungs that together have the probability topP, at least one.
+// nucleus returns the most likely rungs that together have the probability topP, at least one.
 func nucleus(ladder []rung, topP float64) []rung {
 	total := 0.0
 	for _, r := range ladder {
@@ -74,7 +74,7 @@ func nucleus(ladder []rung, topP float64) []rung {
 	return ladder
 }
 
-// next is the mean of the last draws, as many as the memory holds.
+// next returns the mean of the last draws, as many as memory allows.
 func (s *sampler) next() deviation {
 	s.last = append(s.last, deviation{s.draw(), s.draw(), s.draw(), s.draw(), s.draw()})
 	if len(s.last) > s.memory {

@@ -6,26 +6,27 @@ import (
 	"unicode/utf8"
 )
 
-// Segment is a piece of a text that is synthesised as one job. The segments of a text, joined, are the text.
+// Segment is a piece of a text that is synthesised as one job. The segments of a text, concatenated, are the text.
 type Segment struct {
 	Text       string
 	Start      int // byte offset in the text
-	Characters int // code points; a byte that is no UTF-8 counts as one
+	Characters int // code points; a byte that is not valid UTF-8 counts as one
 }
 
-// Limits of segments in weight, which estimates how long a text takes to say: a Latin letter weighs 1.
+// Limits of segments in weight, which estimates how long a text takes to speak: a Latin letter has weight 1.
 const (
 	firstSegmentClause = 15  // the first segment ends with the first clause that is at least this long
 	firstSegmentWeight = 200 // or else with the last word below this
 	segmentWeight      = 300
 )
 
-// MaxSegmentCharacters bounds a segment, also where the text offers no place to cut.
+// MaxSegmentCharacters bounds a segment even if the text has no suitable position to cut.
 const MaxSegmentCharacters = 400
 
-// Split cuts a text into segments: after sentences, where these are too long after clauses, then between words, then
-// between grapheme clusters. The first one is short, so that its audio can start while others wait for a worker; later
-// ones take as many sentences as fit. What has nothing to say (white space, symbols) goes with a neighbour.
+// Split splits a text into segments: after sentences, if these are too long after clauses, then between words, then
+// between grapheme clusters. The first one is short, so that its audio can start while others wait for a worker;
+// later ones contain as many sentences as fit. Text that cannot be spoken (white space, symbols) is joined with a
+// neighbour.
 func Split(text string) []Segment {
 	if text == "" {
 		return nil
@@ -40,7 +41,7 @@ func Split(text string) []Segment {
 	return joinUnspeakable(cutAt(text, ends))
 }
 
-// segmentLength is the number of atoms of the next segment, at least one.
+// segmentLength returns the number of atoms of the next segment, at least one.
 func segmentLength(atoms []atom, first bool) int {
 	limit := segmentWeight
 	if first {
@@ -61,7 +62,7 @@ func segmentLength(atoms []atom, first bool) int {
 	return len(atoms)
 }
 
-// bestBreak takes the strongest kind of break that does not leave a very short segment.
+// bestBreak returns the strongest kind of break that does not leave a very short segment.
 func bestBreak(last [breakSentence + 1]int, full int) int {
 	for kind := breakSentence; kind > breakNone; kind-- {
 		if last[kind] > full/5 {
@@ -85,8 +86,7 @@ func newSegment(text string, start int) Segment {
 	return Segment{Text: text, Start: start, Characters: utf8.RuneCountInString(text)}
 }
 
-// joinUnspeakable joins segments that have nothing to say with the one before, or else the one after, as far as they
-// fit.
+// joinUnspeakable joins segments that cannot be spoken with the one before, or else the one after, if they fit.
 func joinUnspeakable(segments []Segment) []Segment {
 	joined := segments[:0]
 	for _, s := range segments {
@@ -103,7 +103,7 @@ func fitsWith(a, b Segment) bool {
 	return !(isSpeakable(a.Text) && isSpeakable(b.Text)) && weightOf(a.Text)+weightOf(b.Text) <= MaxSegmentCharacters
 }
 
-// weightOf is at least the number of characters.
+// weightOf returns the weight of a text, which is at least the number of characters.
 func weightOf(text string) (weight int) {
 	for _, r := range text {
 		weight += runeWeight(r)
@@ -117,7 +117,7 @@ func isSpeakable(text string) bool {
 	})
 }
 
-// endsWithBreak tells whether a segment ends where a speaker pauses, and not in the middle of a clause.
+// endsWithBreak reports whether a segment ends where a speaker pauses, and not in the middle of a clause.
 func endsWithBreak(text string) bool {
 	said := strings.TrimRightFunc(text, unicode.IsSpace)
 	if strings.ContainsAny(text[len(said):], "\n\u2029") {

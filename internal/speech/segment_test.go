@@ -89,7 +89,7 @@ func TestSplitDoesNotCutThroughGraphemeClusters(t *testing.T) {
 	}
 }
 
-// requireSplit checks what holds of every text.
+// requireSplit checks the invariants of every split.
 func requireSplit(t require.TestingT, text string, segments []speech.Segment) {
 	var joined strings.Builder
 	characters := 0
@@ -105,7 +105,7 @@ func requireSplit(t require.TestingT, text string, segments []speech.Segment) {
 	require.Equal(t, utf8.RuneCountInString(text), characters)
 }
 
-// anyText draws texts that are rich in what segmentation and timing look at, not always UTF-8.
+// anyText draws texts that are rich in what matters to segmentation and timing, not always UTF-8.
 func anyText() *rapid.Generator[string] {
 	part := rapid.OneOf(
 		rapid.SampledFrom([]string{

@@ -5,28 +5,28 @@ import (
 	"unicode/utf8"
 )
 
-// window is how many bytes of a growing text are looked at for one segment. A segment has some 1,300 at most, because
-// its weight bounds its characters; the rest is for looking ahead from a full stop over white space and quotes. Where
-// more text than this is waiting, the place to cut is searched as if the text ended with the window.
+// window is the number of bytes of a growing text that are examined for one segment. A segment has at most about
+// 1,300, because its weight bounds its characters; the rest is for looking ahead from a full stop over white space
+// and quotes. If more text is waiting, the position to cut is searched as if the text ended with the window.
 const window = 4 << 10
 
-// Segmenter cuts a text that grows into segments, much as Split cuts a text that is whole. Where it cuts depends on the
-// text alone and not on the pieces in which it came: a segment is given out once no further text can move its end.
+// Segmenter splits a growing text into segments, much as Split splits a complete one. The cuts depend on the text
+// alone and not on the pieces in which it arrived: a segment is returned once no further text can move its end.
 type Segmenter struct {
-	text  string // not given out yet
-	begun bool   // a segment was given out since the beginning or the last Flush
+	text  string // not returned yet
+	begun bool   // a segment was returned since the beginning or the last Flush
 }
 
 // Add appends to the text.
 func (s *Segmenter) Add(piece string) { s.text += piece }
 
-// Waiting is how many code points have not been given out.
+// Waiting returns the number of code points that have not been returned.
 func (s *Segmenter) Waiting() int { return utf8.RuneCountInString(s.text) }
 
-// Reset forgets the text that has not been given out. The next segment is a first one.
+// Reset drops the text that has not been returned. The next segment is a first one.
 func (s *Segmenter) Reset() { *s = Segmenter{} }
 
-// Next is the next segment whose end is certain. Segment.Start is not set.
+// Next returns the next segment whose end is certain. Segment.Start is not set.
 func (s *Segmenter) Next() (Segment, bool) {
 	n, certain := s.cut(false)
 	if !certain {
@@ -35,8 +35,8 @@ func (s *Segmenter) Next() (Segment, bool) {
 	return s.take(n), true
 }
 
-// Flush is the next segment of the text so far, as if the text ended there, and false when there is none left. Once it
-// has been called it must be called until then; the next segment is a first one again.
+// Flush returns the next segment of the text so far, as if the text ended there, and false if there is none left. It
+// must be called until it returns false; the next segment is then a first one again.
 func (s *Segmenter) Flush() (Segment, bool) {
 	if s.text == "" {
 		s.begun = false
@@ -55,8 +55,8 @@ func (s *Segmenter) take(n int) Segment {
 	return segment
 }
 
-// cut finds where the next segment ends, in bytes, and whether that is certain. What has nothing to say goes with what
-// follows, as far as it fits: what comes before may have been spoken already.
+// cut returns the end of the next segment, in bytes, and whether that is certain. Text that cannot be spoken is
+// joined with what follows, if it fits: what precedes it may have been spoken already.
 func (s *Segmenter) cut(ended bool) (n int, certain bool) {
 	for {
 		more, certain := s.cutAfter(n, ended)
@@ -73,7 +73,7 @@ func (s *Segmenter) cut(ended bool) (n int, certain bool) {
 	}
 }
 
-// cutAfter finds the end of the segment that begins at byte from.
+// cutAfter returns the end of the segment that begins at byte from.
 func (s *Segmenter) cutAfter(from int, ended bool) (n int, certain bool) {
 	text := s.text[from:]
 	if len(text) > window {
@@ -91,7 +91,7 @@ func (s *Segmenter) cutAfter(from int, ended bool) (n int, certain bool) {
 	return atoms[count-1].end, true
 }
 
-// cutsAt tells whether a segment ends with the last of the atoms even where more follow: as the first clause or
+// cutsAt reports whether a segment ends with the last of the atoms even if more follow: as the first clause or
 // sentence, and not for lack of atoms.
 func cutsAt(atoms []atom, first bool) bool {
 	weight := 0
@@ -102,8 +102,8 @@ func cutsAt(atoms []atom, first bool) bool {
 	return first && (last == breakSentence || last == breakClause && weight >= firstSegmentClause)
 }
 
-// settled is the number of atoms, from the beginning, that no further text changes: neither how well the text can be cut
-// after them nor what they are. The last cluster may grow, and a full stop waits for what comes after white space.
+// settled returns the number of leading atoms that no further text changes: neither themselves nor the break after
+// them. The last cluster may grow, and a full stop depends on what follows the white space.
 func settled(atoms []atom) int {
 	n := max(len(atoms)-1, 0)
 	for i := len(atoms) - 1; i >= 0; i-- {
@@ -118,7 +118,7 @@ func settled(atoms []atom) int {
 	return n
 }
 
-// wholeRunes leaves out a character that is cut at the end.
+// wholeRunes removes an incomplete character at the end.
 func wholeRunes(text string) string {
 	for i := 1; i < utf8.UTFMax && i < len(text); i++ {
 		if r := text[len(text)-i]; utf8.RuneStart(r) {

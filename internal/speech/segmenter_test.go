@@ -11,7 +11,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech"
 )
 
-// grow gives a text to a Segmenter in pieces and lists the segments, flushed at the end.
+// grow adds a text to a Segmenter in pieces and returns the segments, flushed at the end.
 func grow(pieces ...string) (segments []string) {
 	var s speech.Segmenter
 	for _, piece := range pieces {
@@ -73,7 +73,7 @@ func TestAFlushGivesTheRestAndBeginsAnew(t *testing.T) {
 	require.Empty(t, flush(&s))
 }
 
-// A million spaces behind a full stop cannot make a segment wait for ever.
+// A million spaces after a full stop do not delay a segment for ever.
 func TestATextWithoutAnEndIsCutAllTheSame(t *testing.T) {
 	for _, text := range []string{
 		strings.Repeat("a", 20_000), "End." + strings.Repeat(" ", 20_000), strings.Repeat("🎉", 20_000), strings.Repeat("e\u0301\u0302", 20_000),
@@ -92,7 +92,7 @@ func TestATextWithoutAnEndIsCutAllTheSame(t *testing.T) {
 	}
 }
 
-// growing is made of what segmentation looks at.
+// growing draws texts from what matters to segmentation.
 var growing = rapid.Custom(func(t *rapid.T) string {
 	least := rapid.SampledFrom([]int{0, 40, 200}).Draw(t, "least") // drawn lists are short, and segments are not
 	parts := rapid.SliceOfN(rapid.SampledFrom([]string{
@@ -102,7 +102,7 @@ var growing = rapid.Custom(func(t *rapid.T) string {
 	return strings.Join(parts, "")
 })
 
-// Where a text is cut depends on the text alone, not on the pieces in which it came.
+// The cuts depend on the text alone, not on the pieces in which it arrived.
 func TestPiecesDoNotMoveTheSegments(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := growing.Draw(t, "text")
@@ -112,7 +112,7 @@ func TestPiecesDoNotMoveTheSegments(t *testing.T) {
 	})
 }
 
-// cutUp cuts a text between any two of its code points.
+// cutUp splits a text between any two of its code points.
 func cutUp(t *rapid.T, text string) (pieces []string) {
 	runes := []rune(text)
 	for len(runes) > 0 {
@@ -123,7 +123,7 @@ func cutUp(t *rapid.T, text string) (pieces []string) {
 	return pieces
 }
 
-// A text that comes piece by piece is cut as Split cuts it when it is whole, in ordinary prose.
+// Ordinary prose that arrives in pieces is split as Split splits it as a whole.
 func TestProseIsCutAsSplitCutsIt(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var prose strings.Builder

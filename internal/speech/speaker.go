@@ -7,27 +7,27 @@ import (
 	"sync"
 )
 
-// silenceOfNothing is what a segment with nothing to say becomes, in seconds.
+// silenceOfNothing is the length of a segment that cannot be spoken, in seconds.
 const silenceOfNothing = 0.1
 
 // Request is a text to be spoken.
 type Request struct {
 	Text     string
 	Voice    Voice
-	Language string  // an engine language, or AutoLanguage or "" to find it from the text
-	Speed    float64 // MinSpeed to MaxSpeed; 0 is 1
-	Model    string  // "" is ModelAurora
+	Language string  // an engine language, or AutoLanguage or "" to detect it from the text
+	Speed    float64 // MinSpeed to MaxSpeed; 0 means 1
+	Model    string  // "" means ModelAurora
 	Prosody  Prosody
-	Seed     int64   // of what Prosody leaves open: the same request and seed give the same samples
-	Length   float64 // seconds that the audio shall last, in place of Speed; 0: as long as it takes
+	Seed     int64   // of what Prosody leaves open: the same request and seed result in the same samples
+	Length   float64 // seconds that the audio should last, in place of Speed; 0 means the natural length
 }
 
 // Piece is the next part of a stream: samples, or the end of a segment, or both.
 type Piece struct {
 	PCM        []byte // signed 16-bit little-endian, one channel
 	SegmentEnd bool
-	// Of a piece that ends a segment: the code points of the segment, and where its words are in the whole stream's
-	// audio. The stream's timings begin and end with the empty text, those of its segments do not.
+	// Of a piece that ends a segment: the code points of the segment, and the positions of its words in the audio of
+	// the whole stream. The stream's timings begin and end with the empty text, those of its segments do not.
 	Characters int
 	Timings    []Timing
 }
@@ -35,20 +35,20 @@ type Piece struct {
 // Speaker speaks whole texts, segment by segment. It is safe for concurrent use.
 type Speaker struct {
 	engine Engine
-	second Engine // nil: there is none
+	second Engine // nil if there is none
 }
 
-// NewSpeaker speaks with an engine.
+// NewSpeaker returns a Speaker that uses an engine.
 func NewSpeaker(engine Engine) *Speaker { return &Speaker{engine: engine} }
 
-// WithSecondEngine gives a speaker that has the blizzard models' American English spoken by another engine, of the same
-// sample rate.
+// WithSecondEngine returns a speaker that uses another engine, of the same sample rate, for the blizzard models'
+// American English.
 func (s *Speaker) WithSecondEngine(second Engine) *Speaker {
 	return &Speaker{engine: s.engine, second: second}
 }
 
-// Speak starts a stream. The synthesis of the first segment starts at once; all of it ends with ctx. The caller must
-// close the stream.
+// Speak starts a stream. The synthesis of the first segment starts at once; everything is cancelled when ctx ends.
+// The caller must close the stream.
 func (s *Speaker) Speak(ctx context.Context, r Request) *Stream {
 	if r.Speed == 0 {
 		r.Speed = 1
@@ -73,33 +73,33 @@ func (s *Speaker) engineFor(r Request) Engine {
 	return s.engine
 }
 
-// Stream is the speech of a text in order. At most one segment is asked for ahead of the one that is being read, so a
-// slow reader holds no worker and little memory. One goroutine at a time reads it.
+// Stream is the speech of a text in order. At most one segment is requested ahead of the one that is being read, so a
+// slow reader occupies no worker and little memory. It is read by one goroutine at a time.
 type Stream struct {
 	engine   Engine
 	request  Request
 	manner   manner
 	segments []Segment
-	fit      *fit // nil unless the audio shall last a certain time
+	fit      *fit // nil unless a length was requested
 	ctx      context.Context
 	cancel   context.CancelFunc
 	jobs     sync.WaitGroup
 
 	index   int      // of the segment that is being read
-	current *attempt // at that segment
-	ahead   *attempt // at the segment that is asked for in advance
+	current *attempt // of that segment
+	ahead   *attempt // of the segment that is requested in advance
 	retried bool     // current is the second attempt
 	samples int      // returned of the current segment
 	offset  int      // samples of the segments before
-	err     error    // why reading cannot go on
+	err     error    // the reason why reading cannot continue
 }
 
-// SampleRate of the samples in Hz.
+// SampleRate returns the rate of the samples in Hz.
 func (st *Stream) SampleRate() int { return st.engine.SampleRate() }
 
-// Next waits for the next piece. It returns io.EOF at the end, and ErrEngineFailed (wrapped) when a segment cannot be
-// made: one whose worker died before any of its audio was returned has been tried twice then. The end of ctx, unlike
-// other errors, does not end the stream.
+// Next waits for the next piece. It returns io.EOF at the end, and ErrEngineFailed (wrapped) if a segment cannot be
+// synthesised: if its worker died before any of its audio was returned, it has been tried twice. The end of ctx,
+// unlike other errors, does not end the stream.
 func (st *Stream) Next(ctx context.Context) (Piece, error) {
 	for {
 		if st.err != nil {
@@ -126,8 +126,8 @@ func (st *Stream) Next(ctx context.Context) (Piece, error) {
 	}
 }
 
-// Close gives up what was not read and waits until the engine has been told. It may be called more than once, but not
-// while Next runs.
+// Close cancels what was not read and waits until the engine has been notified. It may be called more than once, but
+// not while Next runs.
 func (st *Stream) Close() {
 	st.cancel()
 	st.jobs.Wait()
@@ -167,7 +167,7 @@ func (st *Stream) endSegment() Piece {
 	return piece
 }
 
-// timings leaves out the silences at both ends of a segment, except at the ends of the stream.
+// timings omits the silences at both ends of a segment, except at the ends of the stream.
 func (st *Stream) timings(text string, marks []Mark) []Timing {
 	spans := placeTokens(tokenize(text), marks, st.samples)
 	timings := timeSpans(spans, st.samples, st.offset, st.SampleRate())
@@ -180,14 +180,14 @@ func (st *Stream) timings(text string, marks []Mark) []Timing {
 	return timings
 }
 
-// attempt is the synthesis of one segment, from the wait for a worker on.
+// attempt is the synthesis of one segment, including the wait for a worker.
 type attempt struct {
 	done      chan struct{} // closed when the fields below are set
 	utterance Utterance
 	err       error
 }
 
-// start asks for a segment; nil when there is none of this index.
+// start requests a segment; it returns nil if there is none with this index.
 func (st *Stream) start(index int) *attempt {
 	if index >= len(st.segments) {
 		return nil
@@ -210,7 +210,7 @@ func (st *Stream) attempt(index int, careful bool) *attempt {
 }
 
 func (st *Stream) job(index int, careful bool) Job {
-	text := string([]rune(st.segments[index].Text)) // bytes that are no UTF-8 become U+FFFD, one for one
+	text := string([]rune(st.segments[index].Text)) // bytes that are not valid UTF-8 become U+FFFD, one for one
 	return Job{
 		Text:     text,
 		Voice:    st.request.Voice,
@@ -232,7 +232,7 @@ func (a *attempt) await(ctx context.Context) (Utterance, error) {
 	}
 }
 
-// close gives the attempt up, once it is done.
+// close cancels the attempt and waits for its end.
 func (a *attempt) close() {
 	if a == nil {
 		return

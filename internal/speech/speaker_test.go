@@ -113,7 +113,8 @@ func TestAnyTextIsSpoken(t *testing.T) {
 	})
 }
 
-// Each word is placed where the engine says it: words of the same text at other speeds keep their share of the audio.
+// Each word is placed where the engine speaks it: words of the same text at other speeds keep their share of the
+// audio.
 func TestWordTimesFollowTheSpeed(t *testing.T) {
 	pool := openPool(t, 1)
 	normal := speak(t, pool, request(story))
@@ -142,12 +143,12 @@ func TestPausesStandBetweenSegments(t *testing.T) {
 	}
 }
 
-// gate is an engine that lets the test see and hold each job.
+// gate is an engine that lets the test observe and hold each job.
 type gate struct {
 	speech.Engine
 	asked  atomic.Int64
 	asking func(speech.Job)
-	fail   func(speech.Job) error // how the job fails; nil: not at all
+	fail   func(speech.Job) error // how the job fails; nil means that it does not
 	after  int                    // pieces before the failure
 }
 
@@ -297,7 +298,7 @@ func TestTheContextOfOneReadDoesNotEndTheStream(t *testing.T) {
 	require.Equal(t, utf8.RuneCountInString(story), w.characters)
 }
 
-// Many streams that nobody reads hold no worker: another client is served.
+// Many streams that are not read occupy no worker: another client is served.
 func TestStreamsThatAreNotReadHoldNoWorker(t *testing.T) {
 	pool := openPool(t, 1)
 	for range 20 {

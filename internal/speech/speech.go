@@ -1,6 +1,6 @@
-// Package speech turns text into samples and word times. Engines are adapters in processes of their own
-// (subpackage worker); this package holds the port, the voices, segmentation and the mapping of engine events to the
-// caller's own text.
+// Package speech turns text into samples and word times. Engines are adapters that run in processes of their own
+// (subpackage worker); this package has the port, the voices, the segmentation, and the mapping of engine events to
+// the caller's text.
 package speech
 
 import "context"
@@ -12,29 +12,29 @@ type Job struct {
 	Language string  // an allow-listed engine language, such as "en-us"
 	Speed    float64 // 1 is the voice's own pace; MinSpeed to MaxSpeed
 	First    bool    // the first segment of a stream: it overtakes later segments of others
-	NoPause  bool    // no pause follows: the stream ends here, or its sentence goes on in the next segment
-	Careful  bool    // an engine died of this job before: find out what it can say before saying it
+	NoPause  bool    // no pause follows: the stream ends here, or its sentence continues in the next segment
+	Careful  bool    // an engine has died of this job before: find out what it can synthesise first
 
-	// Phrases say how the parts of the text are said, in order; none: all of it in the voice's own way. Each phrase
-	// ends as a clause does. Their code points add up to the text's.
+	// Phrases describe how the parts of the text are spoken, in order; none means all of it in the voice's own way.
+	// Each phrase ends as a clause does. Their code points add up to the text's.
 	Phrases []Phrase
 }
 
-// Phrase is how a part of a job's text is said. The engine comes as near to it as it can.
+// Phrase is how a part of a job's text is spoken. The engine approximates it as closely as it can.
 type Phrase struct {
 	Runes int     `json:"runes"` // code points of the text
 	Pitch float64 `json:"pitch"` // semitones above the voice's own; -MaxPitch to MaxPitch
 	Range float64 `json:"range"` // of the intonation: 0 is monotone, 1 the voice's own; up to MaxRange
 	Rate  float64 `json:"rate"`  // a factor on the job's speed; MinRate to MaxRate
 	Gain  float64 `json:"gain"`  // loudness in decibels above the voice's own; -MaxGain to MaxGain
-	Gap   float64 `json:"gap"`   // seconds of silence between its words, beside what is there; 0 to MaxGap
-	Pause float64 `json:"pause"` // seconds of silence after it at speed 1, at most MaxPause; OwnPause: what its punctuation asks for
+	Gap   float64 `json:"gap"`   // seconds of silence between its words, in addition to the usual; 0 to MaxGap
+	Pause float64 `json:"pause"` // seconds of silence after it at speed 1, at most MaxPause; OwnPause means that of its punctuation
 }
 
 // OwnPause leaves the pause after a phrase to the engine.
 const OwnPause = -1
 
-// The limits of phrases.
+// Limits of phrases.
 const (
 	MaxPitch = 6.0
 	MaxRange = 2.0
@@ -45,12 +45,12 @@ const (
 	MaxPause = 2.0
 )
 
-// OwnPhrase is a phrase in the voice's own way.
+// OwnPhrase returns a phrase in the voice's own way.
 func OwnPhrase(runes int) Phrase {
 	return Phrase{Runes: runes, Range: 1, Rate: 1, Pause: OwnPause}
 }
 
-// Valid tells whether the phrase keeps its limits.
+// Valid reports whether the phrase is within the limits.
 func (p Phrase) Valid() bool {
 	return p.Runes >= 0 && within(p.Pitch, -MaxPitch, MaxPitch) && within(p.Range, 0, MaxRange) &&
 		within(p.Rate, MinRate, MaxRate) && within(p.Gain, -MaxGain, MaxGain) && within(p.Gap, 0, MaxGap) &&
@@ -60,7 +60,7 @@ func (p Phrase) Valid() bool {
 // within is false for NaN.
 func within(value, least, most float64) bool { return value >= least && value <= most }
 
-// The limits of Job.Speed.
+// Limits of Job.Speed.
 const (
 	MinSpeed = 0.25
 	MaxSpeed = 2.0
@@ -68,34 +68,35 @@ const (
 
 // Engine synthesises segments. It is safe for concurrent use.
 type Engine interface {
-	// SampleRate of the samples in Hz.
+	// SampleRate returns the rate of the samples in Hz.
 	SampleRate() int
-	// Speak starts a job, waiting for a free worker as long as ctx allows. The samples are buffered as they come,
-	// so that a slow reader holds no worker. The job is given up when ctx ends.
+	// Speak starts a job, waiting for a free worker until ctx ends. The samples are buffered as they arrive, so that
+	// a slow reader occupies no worker. The job is cancelled when ctx ends.
 	Speak(ctx context.Context, job Job) (Utterance, error)
 }
 
 // Utterance is the speech of one job.
 type Utterance interface {
-	// Next gives the next samples as they come (signed 16-bit little-endian, one channel), and io.EOF at the end.
-	// When the worker died it returns ErrEngineFailed (wrapped).
+	// Next returns the next samples as they arrive (signed 16-bit little-endian, one channel), and io.EOF at the end.
+	// If the worker died, it returns ErrEngineFailed (wrapped).
 	Next(ctx context.Context) ([]byte, error)
-	// Marks are where words start and where the engine falls silent, in order; complete once Next has returned
-	// io.EOF.
+	// Marks returns the positions at which words start and the engine falls silent, in order; it is complete once
+	// Next has returned io.EOF.
 	Marks() []Mark
-	// Close gives up what was not read.
+	// Close cancels what was not read.
 	Close()
 }
 
-// Mark says that the engine starts a word of the job's text at a sample, or falls silent there.
+// Mark is the sample at which the engine starts a word of the job's text, or falls silent.
 type Mark struct {
 	Rune    int  // index of the word's first character in the job's text, in code points, as the engine reports it
 	Sample  int  // samples since the start of the job
-	Silence bool // the word before ends here and a pause begins; Rune has no meaning
+	Silence bool // the word before ends here and a pause begins; Rune is meaningless
 }
 
-// Timing is one element of the caller's own text (a word, white space or punctuation) with its place in the audio.
-// A list of timings begins and ends with the empty text, which stands for silence; the texts joined are the input.
+// Timing is one element of the caller's text (a word, white space or punctuation) with its position in the audio. A
+// list of timings begins and ends with the empty text, which stands for silence; the concatenated texts are the
+// input.
 type Timing struct {
 	Text     string  `json:"text"`
 	Start    float64 `json:"start"`    // seconds

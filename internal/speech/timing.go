@@ -2,20 +2,20 @@ package speech
 
 // Timings places a text's words, white space and punctuation in the audio of one segment: samples is its length, rate
 // is in Hz. A word lasts until the next one or until the engine falls silent; the pause belongs to the punctuation
-// that causes it. All is rounded down to milliseconds.
+// that causes it. All times are rounded down to milliseconds.
 func Timings(text string, marks []Mark, samples, rate int) []Timing {
 	return timeSpans(placeTokens(tokenize(text), marks, samples), samples, 0, rate)
 }
 
-// span is the place of a token in samples.
+// span is the position of a token in samples.
 type span struct {
 	token
 	start, end int
-	marked     bool // the engine told where it starts
+	marked     bool // the engine reported its start
 	lastMark   int  // sample of the last mark inside it
 }
 
-// timeSpans turns the spans of a segment that begins offset samples into the stream into timings.
+// timeSpans converts the spans of a segment that begins offset samples into the stream into timings.
 func timeSpans(spans []span, samples, offset, rate int) []Timing {
 	first, last := samples, samples
 	if len(spans) > 0 {
@@ -36,7 +36,7 @@ func newTiming(text string, start, end, rate int) Timing {
 
 func milliseconds(samples, rate int) int64 { return int64(samples) * 1000 / int64(rate) }
 
-// placeTokens gives every token its span. The spans rise and lie within the samples.
+// placeTokens returns the span of every token. The spans are increasing and lie within the samples.
 func placeTokens(tokens []token, marks []Mark, samples int) []span {
 	spans := make([]span, len(tokens))
 	for i, t := range tokens {
@@ -44,7 +44,7 @@ func placeTokens(tokens []token, marks []Mark, samples int) []span {
 	}
 	silences := placeMarks(spans, marks, samples)
 	from := nextMarked(spans, 0)
-	if from == len(spans) { // nothing was said
+	if from == len(spans) { // nothing was spoken
 		return place(spans, 0, 0)
 	}
 	place(spans[:from], spans[from].start, spans[from].start)
@@ -62,9 +62,10 @@ func placeTokens(tokens []token, marks []Mark, samples int) []span {
 
 // placeMarks assigns the word marks to the tokens and returns the samples at which the engine falls silent.
 //
-// espeak-ng gives one mark for some pairs of words ("of the"), several inside a number, the position of the space before
-// some words, and in Chinese and Japanese the same position more than once. So a mark belongs to the token that holds
-// its position, or else to the next one that is said; the first mark of a token counts; marks that go back are ignored.
+// espeak-ng reports one mark for some pairs of words ("of the"), several inside a number, the position of the space
+// before some words, and in Chinese and Japanese the same position more than once. So a mark belongs to the token at
+// its position, or else to the next one that is spoken; the first mark of a token counts; marks that go back are
+// ignored.
 func placeMarks(spans []span, marks []Mark, samples int) (silences []int) {
 	current, passed := 0, 0 // the token at a position, and the code points before it
 	now := 0
@@ -100,7 +101,7 @@ func nextMarked(spans []span, from int) int {
 	return from
 }
 
-// firstBetween is the first of the rising values in (from, until), or until.
+// firstBetween returns the first of the increasing values in (from, until), or until.
 func firstBetween(values []int, from, until int) int {
 	for _, v := range values {
 		if v > from && v < until {
@@ -110,8 +111,8 @@ func firstBetween(values []int, from, until int) int {
 	return until
 }
 
-// placeGroup places a marked token and the unmarked ones after it: words share the time until the silence by their
-// length, and the pause from there on belongs to what stands behind the last word.
+// placeGroup places a marked token and the unmarked ones after it: words share the time until the silence in
+// proportion to their length, and the following pause belongs to what comes after the last word.
 func placeGroup(group []span, silence, until int) {
 	words, letters := 1, 0 // words: tokens up to the last that shares
 	for i, s := range group {
@@ -136,7 +137,7 @@ func placeGroup(group []span, silence, until int) {
 	placePause(tail, silence, until)
 }
 
-// placePause gives the pause to the first punctuation, or else to the first token.
+// placePause assigns the pause to the first punctuation, or else to the first token.
 func placePause(tail []span, from, until int) {
 	if len(tail) == 0 {
 		return

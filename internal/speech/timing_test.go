@@ -120,7 +120,7 @@ func TestTimings(t *testing.T) {
 	}
 }
 
-// requireTimings checks what holds of every list of timings.
+// requireTimings checks the invariants of every list of timings.
 func requireTimings(t require.TestingT, text string, timings []speech.Timing, seconds float64) {
 	require.GreaterOrEqual(t, len(timings), 2)
 	require.Empty(t, timings[0].Text)

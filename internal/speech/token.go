@@ -11,7 +11,7 @@ type tokenKind int
 const (
 	tokenSpace tokenKind = iota
 	tokenPunctuation
-	tokenSymbol // may be said by its name, such as "%"
+	tokenSymbol // may be spoken by its name, such as "%"
 	tokenWord
 )
 
@@ -22,8 +22,8 @@ type token struct {
 	runes int
 }
 
-// tokenize cuts a text into words, white space, punctuation and symbols. Where a script has no spaces between words, an
-// ideograph, a kana or a syllable is a word.
+// tokenize splits a text into words, white space, punctuation and symbols. In scripts without spaces between words,
+// an ideograph, a kana or a syllable is a word.
 func tokenize(text string) []token {
 	var tokens []token
 	for at := 0; at < len(text); {
@@ -53,7 +53,7 @@ func kindOf(r rune) tokenKind {
 	}
 }
 
-// belongsTo tells whether a character continues a token; rest is the text after it.
+// belongsTo reports whether a character continues a token; rest is the text after it.
 func belongsTo(t token, r rune, rest string) bool {
 	kind := kindOf(r)
 	switch {
@@ -73,7 +73,7 @@ func belongsTo(t token, r rune, rest string) bool {
 	return joinsWord(t.text, r, rest)
 }
 
-// joinsWord tells whether punctuation stands inside a word, or ends an abbreviation: "isn't", "3.14", "1,000", "e.g.".
+// joinsWord reports whether punctuation is part of a word, or ends an abbreviation: "isn't", "3.14", "1,000", "e.g.".
 func joinsWord(before string, r rune, rest string) bool {
 	last, _ := utf8.DecodeLastRuneInString(before)
 	next, size := utf8.DecodeRuneInString(rest)
@@ -86,7 +86,7 @@ func joinsWord(before string, r rune, rest string) bool {
 	return strings.ContainsRune(".,:٫٬", r) && unicode.IsDigit(last) && unicode.IsDigit(next)
 }
 
-// isDotted tells whether a word is one letter, or letters with full stops between them: "e", "e.g", "U.S.A".
+// isDotted reports whether a word is one letter, or letters with full stops between them: "e", "e.g", "U.S.A".
 func isDotted(word string) bool {
 	for {
 		r, size := utf8.DecodeRuneInString(word)
@@ -103,11 +103,11 @@ func isDotted(word string) bool {
 	}
 }
 
-// isSpaceless knows the scripts that have no spaces between words and spell syllables.
+// isSpaceless reports whether a character is of a script that has no spaces between words and spells syllables.
 func isSpaceless(r rune) bool { return unicode.In(r, unicode.Thai, unicode.Lao, unicode.Myanmar) }
 
-// The vowels of Thai and Lao that are written before and after the consonant they follow, and what ties consonants
-// together in Burmese (Unicode 15, chapter 16).
+// The vowels of Thai and Lao that are written before and after the consonant they follow, and the characters that
+// join consonants in Burmese (Unicode 15, chapter 16).
 const (
 	leadingVowels  = "เแโใไເແໂໃໄ"
 	trailingVowels = "ะาำๅະາຳ"
@@ -115,7 +115,7 @@ const (
 	burmeseAsat    = '\u103a'
 )
 
-// beginsSyllable tells whether a letter of such a script begins a new word after a text.
+// beginsSyllable reports whether a letter of such a script begins a new word after a text.
 func beginsSyllable(before string, r rune, rest string) bool {
 	last, _ := utf8.DecodeLastRuneInString(before)
 	next, _ := utf8.DecodeRuneInString(rest)

@@ -1,17 +1,21 @@
 package speech
 
-import "slices"
+import (
+	"slices"
 
-// Voice is a system voice: a variant of the engine that is on the allow-list.
+	"github.com/recital-tts/recital/domain"
+)
+
+// Voice is a system voice: an allow-listed variant of the engine.
 type Voice struct {
-	ID          string // what clients send, such as "leah"
+	ID          string // as clients send it, such as "leah"
 	Name        string
 	Gender      string // F, M or U
 	Description string
 	Variant     string // of espeak-ng, such as "f2"; never anything that a client sent
 }
 
-// Voices are the system voices in the order in which they are listed.
+// Voices returns the system voices in the order in which they are listed.
 func Voices() []Voice {
 	return []Voice{
 		{ID: "leah", Name: "Leah", Gender: "F", Description: "Clear and friendly; the default voice.", Variant: "f2"},
@@ -26,7 +30,7 @@ func Voices() []Voice {
 	}
 }
 
-// LookupVoice finds a system voice by its id.
+// LookupVoice returns the system voice with an id.
 func LookupVoice(id string) (Voice, bool) {
 	voices := Voices()
 	i := slices.IndexFunc(voices, func(v Voice) bool { return v.ID == id })
@@ -36,7 +40,16 @@ func LookupVoice(id string) (Voice, bool) {
 	return voices[i], true
 }
 
-// IsVariant tells whether a variant belongs to a system voice. Engine processes check it again before they use it.
+// IsVariant reports whether a variant belongs to a system voice. Engine processes check it again before they use it.
 func IsVariant(variant string) bool {
 	return slices.ContainsFunc(Voices(), func(v Voice) bool { return v.Variant == variant })
+}
+
+// FindVoice is LookupVoice for an id that a client sent. Errors: domain.NotFound.
+func FindVoice(id string) (Voice, error) {
+	voice, found := LookupVoice(id)
+	if !found {
+		return Voice{}, domain.Refuse(domain.NotFound, "There is no such voice")
+	}
+	return voice, nil
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/worker/workertest"
 )
 
-// elements are those of this text.
+// elements returns the timings of this text.
 func elements(w whole, text string) (out []speech.Timing) {
 	for _, timing := range w.timings {
 		if timing.Text == text {
@@ -20,7 +20,7 @@ func elements(w whole, text string) (out []speech.Timing) {
 	return out
 }
 
-// said are the words and how long each lasts at least and at most, in seconds.
+// said are the words and their minimum and maximum durations, in seconds.
 type said struct {
 	text        string
 	least, most float64
@@ -34,7 +34,7 @@ func TestWordTimesOfWhatIsWrittenShorterThanSaid(t *testing.T) {
 	tests := []struct {
 		name, language, text string
 		words                []said
-		flite                bool // speaks this, too
+		flite                bool // also tested with flite
 	}{
 		{"a number", "en-us", "They paid 1,234.50 in all.", []said{{"They", .05, .5}, {"paid", .1, .7}, {"1,234.50", 2, 5}, {"in", .05, .5}, {"all", .15, .8}}, true},
 		{"an ordinal", "en-us", "On the 21st we left.", []said{{"On", .05, .5}, {"the", .03, .4}, {"21st", .5, 1.3}, {"we", .05, .5}, {"left", .15, .8}}, true},
@@ -78,7 +78,7 @@ func TestWordTimesOfWhatIsWrittenShorterThanSaid(t *testing.T) {
 	}
 }
 
-// A word is where it is said: cut out of the audio, what is before it is as long as the same text without it.
+// A word starts where it is spoken: cut out of the audio, what precedes it is as long as the same text without it.
 func TestWordsStartWhereTheTextBeforeThemEnds(t *testing.T) {
 	pool := openPool(t, 1)
 	for before, word := range map[string]string{

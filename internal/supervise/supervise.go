@@ -1,5 +1,5 @@
-// Package supervise keeps child processes running: one that ends is started again, at once after a life that was of use
-// and otherwise after a growing pause, so that a broken program does not spin.
+// Package supervise keeps child processes running. A process that exits is restarted: at once if it was of use, and
+// otherwise after a growing pause, so that a broken program does not spin.
 package supervise
 
 import (
@@ -11,25 +11,25 @@ import (
 	"github.com/cenkalti/backoff/v5"
 )
 
-// Policy says how soon a process is started again.
+// Policy determines how soon a process is restarted.
 type Policy struct {
-	FirstDelay   time.Duration // after a process that was of no use
-	LongestDelay time.Duration // the delay doubles up to it, give or take the jitter
-	Steady       time.Duration // a process that ran as long was of use; 0: time alone proves nothing
+	FirstDelay   time.Duration // after a process that was not useful
+	LongestDelay time.Duration // the delay doubles up to it, apart from the jitter
+	Steady       time.Duration // a process that ran as long was useful; 0 means that time is not a criterion
 }
 
-// jitter keeps processes that ended together from starting together. It is the share of a delay that varies.
+// jitter prevents processes that ended together from starting together. It is the share of a delay that varies.
 const jitter = 0.2
 
-// Child is one child process that is kept running. P is a running process.
+// Child is a child process that is kept running. P is a running process.
 type Child[P any] struct {
 	Name string // in log lines, such as "codec"
 	// Start starts a process and returns when it is ready to serve.
 	Start func(ctx context.Context) (P, error)
-	// Serve returns when the process has ended: by itself, with the reason, or because ctx ended and Serve stopped it.
-	// It reports whether the process was of use, which starts the next one at once.
+	// Serve returns when the process has ended: by itself, with the reason, or because ctx ended and Serve stopped
+	// it. It reports whether the process was useful, in which case the next one is started at once.
 	Serve func(ctx context.Context, process P) (useful bool, err error)
-	// Failing is called with the reason whenever a process was of no use, like the one before it: none can be kept
+	// Failing is called with the reason whenever a process was not useful, like the one before it: none can be kept
 	// running. It is optional.
 	Failing func(reason error)
 	Policy  Policy
@@ -39,7 +39,7 @@ type Child[P any] struct {
 // Run starts a process and keeps one running until ctx ends. It returns when the last one is stopped.
 func (c Child[P]) Run(ctx context.Context) { c.repeat(ctx, c.newHistory()) }
 
-// Keep is Run for a process that runs already.
+// Keep is Run for a process that is already running.
 func (c Child[P]) Keep(ctx context.Context, process P) {
 	h := c.newHistory()
 	c.pause(ctx, h, c.serve(ctx, process))
@@ -52,13 +52,13 @@ func (c Child[P]) repeat(ctx context.Context, h *history) {
 	}
 }
 
-// end says how a process ended.
+// end describes how a process ended.
 type end struct {
 	useful bool
 	err    error
 }
 
-// live is the life of one process, from its start.
+// live runs one process from its start to its end.
 func (c Child[P]) live(ctx context.Context) end {
 	process, err := c.Start(ctx)
 	if err != nil {
@@ -76,10 +76,10 @@ func (c Child[P]) serve(ctx context.Context, process P) end {
 	return end{useful: useful, err: err}
 }
 
-// history is what decides on the next delay.
+// history determines the next delay.
 type history struct {
 	delays  *backoff.ExponentialBackOff
-	useless int // processes in a row that were of no use
+	useless int // consecutive processes that were not useful
 }
 
 func (c Child[P]) newHistory() *history {

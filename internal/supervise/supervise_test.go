@@ -16,14 +16,14 @@ import (
 	"github.com/recital-tts/recital/internal/supervise"
 )
 
-// life is what one process of a test does.
+// life is the behaviour of one process of a test.
 type life struct {
-	broken bool          // it cannot be started
-	length time.Duration // until it ends by itself; 0: it runs until it is stopped
+	broken bool          // it fails to start
+	length time.Duration // until it ends by itself; 0 means that it runs until it is stopped
 	useful bool
 }
 
-// house starts processes with the given lives, one after the other, and writes down what happens.
+// house starts processes with the given lives, one after the other, and records what happens.
 type house struct {
 	lives   []life
 	last    chan struct{} // closed when the last of them begins; optional
@@ -90,7 +90,7 @@ func observe(t *testing.T, policy supervise.Policy, lives ...life) *house {
 	return h
 }
 
-// pauses are the times between the end of a process and the start of the next one.
+// pauses returns the times between the end of a process and the start of the next one.
 func (h *house) pauses(lives ...life) []time.Duration {
 	var pauses []time.Duration
 	for i, l := range lives {
@@ -200,7 +200,7 @@ func TestStopping(t *testing.T) {
 		lives   []life
 		stopped int
 	}{
-		"before the start":       {0, nil, 1}, // Keep stops what it was handed
+		"before the start":       {0, nil, 1}, // Keep stops its argument
 		"while a process runs":   {time.Second, []life{{}}, 1},
 		"in the middle of pause": {200 * time.Millisecond, []life{{broken: true}, {broken: true}}, 0},
 	} {

@@ -14,17 +14,18 @@ import (
 	"github.com/recital-tts/recital/internal/eventlog"
 )
 
-// errLingers is for an item that stays on the list though it has an outcome, so that it is not done again and again.
+// errLingers is the failure of an item that stays on the list although it has an outcome: it keeps the item from being
+// carried out all the time.
 var errLingers = errors.New("the item has an outcome and is still on the list")
 
-// attempt is what came of an item.
+// attempt is the result of trying an item.
 type attempt struct {
-	made     bool // not left out
+	made     bool
 	position eventlog.Position
 	err      error
 }
 
-// workOff carries a batch out. Its error says that the process has to pause; the items that it had not begun then wait.
+// workOff carries a batch out. An error means that the process has to pause; the items that were not begun then wait.
 func (w *Worker) workOff(ctx context.Context, items []Item) error {
 	attempts := w.tryAll(ctx, items)
 	outcomes := map[key]bool{}
@@ -34,7 +35,7 @@ func (w *Worker) workOff(ctx context.Context, items []Item) error {
 		case !a.made:
 		case a.err == nil:
 			outcomes[items[i].key()] = true
-			w.note(a.position)
+			w.advance(a.position)
 		case ctx.Err() != nil, unavailable(a.err):
 			outage = a.err
 		default:
@@ -45,7 +46,7 @@ func (w *Worker) workOff(ctx context.Context, items []Item) error {
 	return outage
 }
 
-// tryAll carries items out, some at once. After an outage it begins no more.
+// tryAll carries items out concurrently. After an outage it begins no more.
 func (w *Worker) tryAll(ctx context.Context, items []Item) []attempt {
 	attempts := make([]attempt, len(items))
 	var stop atomic.Bool
@@ -85,7 +86,7 @@ func (w *Worker) try(ctx context.Context, item Item) (a attempt) {
 	return a
 }
 
-// panicked keeps the text of the runtime's own panics; what others panic with may hold anything.
+// panicked keeps the text of the runtime's own panics only: other values may contain personal data.
 func panicked(cause any) error {
 	if err, ok := cause.(runtime.Error); ok {
 		return fmt.Errorf("carrying the item out panicked: %w", err)
@@ -93,36 +94,40 @@ func panicked(cause any) error {
 	return errors.New("carrying the item out panicked")
 }
 
-// unavailable tells whether an error is no fault of the item.
+// unavailable reports whether an error is not the item's fault.
 func unavailable(err error) bool { return domain.CodeOf(err) == domain.Unavailable }
 
-// note remembers where the last outcome is.
-func (w *Worker) note(position eventlog.Position) {
-	if !w.unnoticed || position.Compare(w.lastDone) > 0 {
-		w.lastDone, w.unnoticed = position, true
+// advance records the position of the last outcome.
+func (w *Worker) advance(position eventlog.Position) {
+	if !w.unshown || position.Compare(w.lastDone) > 0 {
+		w.lastDone, w.unshown = position, true
 	}
 }
 
-// failed counts a failed attempt, and gives the item up after too many. Its error says that the process has to pause.
+// failed counts a failed attempt, and gives the item up after too many. An error means that the process has to pause.
 func (w *Worker) failed(ctx context.Context, item Item, cause error) error {
 	name := w.config.Process.Name
 	w.config.Metrics.failures.WithLabelValues(name).Inc()
-	f := w.trouble.failed(item, time.Now())
+	f := w.failures.add(item, time.Now())
 	if f == nil {
-		return fmt.Errorf("%d items fail; one more: item %s: %w", len(w.trouble.items), item.ID, cause)
+		return fmt.Errorf("%d items fail; one more: item %s: %w", len(w.failures.items), item.ID, cause)
 	}
-	log := w.config.Logger.With("process", name, "item", item.ID, "stream", item.Stream, "attempts", f.attempts, "error", cause)
-	if f.attempts < w.limits.Attempts || f.givenUp {
-		log.WarnContext(ctx, "an item of a to-do list failed, trying again", "after", time.Until(f.again))
-		return nil
+	if f.attempts >= w.limits.Attempts && !f.givenUp {
+		return w.giveUp(ctx, f, cause)
 	}
+	w.config.Logger.WarnContext(ctx, "an item of a to-do list failed, trying again", "process", name, "item", item.ID,
+		"stream", item.Stream, "attempts", f.attempts, "after", time.Until(f.again), "error", cause)
+	return nil
+}
+
+// giveUp raises the alert of an item and lets the item rest.
+func (w *Worker) giveUp(ctx context.Context, f *failing, cause error) error {
 	ctx, cancel := context.WithTimeout(ctx, w.limits.Timeout)
 	defer cancel()
-	if err := w.config.GiveUp(ctx, GivenUp{Process: name, Item: item, Attempts: f.attempts, At: time.Now().UTC()}); err != nil {
-		return fmt.Errorf("raising the alert of item %s: %w", item.ID, err)
+	given := GivenUp{Process: w.config.Process.Name, Item: f.item, Attempts: f.attempts, Err: cause, At: time.Now().UTC()}
+	if err := w.config.GiveUp(ctx, given); err != nil {
+		return fmt.Errorf("raising the alert of item %s: %w", f.item.ID, err)
 	}
-	w.trouble.giveUp(f, time.Now())
-	w.config.Metrics.giveUps.WithLabelValues(name).Inc()
-	log.ErrorContext(ctx, "alert", "reason", "an item of a to-do list was given up", "after", w.limits.Rest)
+	w.failures.giveUp(f, time.Now())
 	return nil
 }

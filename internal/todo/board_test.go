@@ -25,9 +25,9 @@ var errBroken = errors.New("broken")
 
 // board is a to-do list in memory, and a record of what a worker did with it. Its tests run on synctest's clock.
 type board struct {
-	t     *testing.T
-	ready chan struct{}
-	bell  todo.Bell
+	t        *testing.T
+	ready    chan struct{}
+	notifier todo.Notifier
 
 	mu      sync.Mutex
 	items   map[string]todo.Item
@@ -41,7 +41,7 @@ type board struct {
 	after   func(id string)                                   // after a success, instead of taking the item off
 	shown   func(ctx context.Context) error
 	giveUp  func() error
-	notMine bool
+	follows bool // another instance leads
 }
 
 type try struct {
@@ -146,16 +146,16 @@ func (b *board) carryOut(ctx context.Context, item todo.Item) (eventlog.Position
 	return eventlog.Position{Commit: 1}, nil
 }
 
-// tried are the attempts so far, in order.
+// tried returns the attempts so far, in order.
 func (b *board) tried() []try { return locked(b, &b.tries) }
 
-// triedAt tells when an item was tried.
+// triedAt returns when an item was tried.
 func (b *board) triedAt(id string) []time.Duration { return timesOf(b.tried(), id) }
 
-// alerts are the items that were given up.
+// alerts returns the items that were given up.
 func (b *board) alerts() []todo.GivenUp { return locked(b, &b.given) }
 
-// looks are the limits with which the list was read, one for each time.
+// looks returns the limits with which the list was read, one for each time.
 func (b *board) looks() []int { return locked(b, &b.limits) }
 
 func locked[T any](b *board, list *[]T) []T {
@@ -188,11 +188,11 @@ func (b *board) run(limits todo.Limits) (metrics *todo.Metrics, stop func()) {
 	b.t.Helper()
 	metrics = todo.NewMetrics()
 	worker, err := todo.NewWorker(todo.Config{
-		Process: todo.Process{Name: "chores", List: b, Do: b.carryOut},
-		Limits:  limits,
-		Ready:   b.ready,
-		Bell:    &b.bell,
-		Metrics: metrics,
+		Process:  todo.Process{Name: "chores", List: b, Do: b.carryOut},
+		Limits:   limits,
+		Ready:    b.ready,
+		Notifier: &b.notifier,
+		Metrics:  metrics,
 		Shown: func(ctx context.Context, _ eventlog.Position) error {
 			if b.shown == nil {
 				return nil
@@ -210,10 +210,10 @@ func (b *board) run(limits todo.Limits) (metrics *todo.Metrics, stop func()) {
 			b.given = append(b.given, g)
 			return nil
 		},
-		Turn: func(context.Context) (bool, error) {
+		IsLeader: func(context.Context) (bool, error) {
 			b.mu.Lock()
 			defer b.mu.Unlock()
-			return !b.notMine, nil
+			return !b.follows, nil
 		},
 	})
 	require.NoError(b.t, err)
@@ -236,7 +236,7 @@ func live(d time.Duration) {
 	synctest.Wait()
 }
 
-// figures are a metric's lines in the text format, without comments; none when it has no value.
+// figures returns a metric's lines in the text format, without comments; none when it has no value.
 func figures(t *testing.T, metrics *todo.Metrics, name string) string {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()

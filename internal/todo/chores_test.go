@@ -16,8 +16,9 @@ import (
 	"github.com/recital-tts/recital/internal/feed"
 	"github.com/recital-tts/recital/internal/feed/feedtest"
 	"github.com/recital-tts/recital/internal/feed/table"
+	"github.com/recital-tts/recital/internal/readmodel"
 	"github.com/recital-tts/recital/internal/todo"
-	"github.com/recital-tts/recital/internal/todo/duelist"
+	"github.com/recital-tts/recital/internal/todo/pglist"
 )
 
 // choreAsked puts a chore on the list, choreDone takes it off.
@@ -31,23 +32,30 @@ type choreDone struct {
 	Worker string `json:"worker"`
 }
 
+var (
+	choresModel = readmodel.Model{Name: "chores", Version: 1}
+	choresView  = readmodel.View{Model: choresModel, Name: "todo_chores", Columns: readmodel.ToDoColumns()}
+)
+
+type choreRow struct {
+	Item   string    `col:"item,key"`
+	Stream string    `col:"stream"`
+	Due    time.Time `col:"due_at"`
+	Cause  uuid.UUID `col:"cause"`
+}
+
 // chores is the to-do list.
 func chores() feed.Projection {
-	chores := table.New("chores",
-		table.Column{Name: "item", Type: table.Text, Key: true},
-		table.Column{Name: "stream", Type: table.Text},
-		table.Column{Name: "due_at", Type: table.Timestamptz},
-		table.Column{Name: "cause", Type: table.Text},
-	).Index("chores_due", "due_at")
+	chores := table.Of[choreRow]("chores").Index("chores_due", "due_at")
 	return feed.Projection{
-		Name: "chores", Version: 1, Tables: []*table.Table{chores},
-		Views: []feed.View{{Name: "todo_chores", Select: "select item, stream, due_at, cause from chores"}},
+		Model: choresModel, Tables: []*table.Table{chores.Table},
+		Views: []feed.View{{View: choresView, Select: "select item, stream, due_at, cause from chores"}},
 		Handle: func(event eventlog.Decoded, rows *table.Rows) error {
 			switch e := event.Event.(type) {
 			case choreAsked:
-				rows.Put(chores, e.Chore, event.Stream, e.Due, event.ID)
+				chores.Put(rows, choreRow{Item: e.Chore, Stream: event.Stream, Due: e.Due, Cause: event.ID})
 			case choreDone:
-				rows.Delete(chores, table.Key{e.Chore})
+				chores.Delete(rows, choreRow{Item: e.Chore})
 			}
 			return nil
 		},
@@ -164,7 +172,7 @@ func (h *house) causeOf(chore string) uuid.UUID {
 type worker struct {
 	name   string
 	do     func(ctx context.Context, item todo.Item) (eventlog.Position, error) // nil: the house's
-	turns  *duelist.Turns                                                       // nil: it is always its turn
+	locks  *pglist.LeaderLocks                                                  // nil: it always leads
 	shown  func(ctx context.Context, position eventlog.Position) error
 	giveUp func(ctx context.Context, item todo.GivenUp) error // nil: nothing is given up
 }
@@ -172,7 +180,7 @@ type worker struct {
 // start lets a worker work until stop is called or the test ends.
 func (h *house) start(w worker) (stop func()) {
 	h.t.Helper()
-	list, err := duelist.NewView(h.Pool, "read_v1.todo_chores")
+	list, err := pglist.NewView(h.Pool, choresView)
 	require.NoError(h.t, err)
 	if w.do == nil {
 		w.do = func(ctx context.Context, item todo.Item) (eventlog.Position, error) { return h.do(ctx, w.name, item) }
@@ -189,8 +197,8 @@ func (h *house) start(w worker) (stop func()) {
 		Shown:   w.shown,
 		GiveUp:  w.giveUp,
 	}
-	if w.turns != nil {
-		config.Turn = func(ctx context.Context) (bool, error) { return w.turns.Mine(ctx, "chores") }
+	if w.locks != nil {
+		config.IsLeader = func(ctx context.Context) (bool, error) { return w.locks.TryAcquire(ctx, "chores") }
 	}
 	made, err := todo.NewWorker(config)
 	require.NoError(h.t, err)

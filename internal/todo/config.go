@@ -16,34 +16,35 @@ type Config struct {
 	Process Process
 	Limits  Limits
 
-	// Ready is closed when the list can be trusted to show what was in the log at the start.
+	// Ready is closed when the list shows everything that was in the log at the start.
 	Ready <-chan struct{}
-	// Shown returns when the list shows the outcomes up to a position.
+	// Shown waits until the list shows the outcomes up to a position.
 	Shown func(ctx context.Context, position eventlog.Position) error
-	// GiveUp raises the alert of an item that is given up. Raised again, also after a restart, it has no effect.
+	// GiveUp raises the alert of an item that is given up. It is called again after a restart, and after an error, which
+	// pauses the process: the alert must be raised once.
 	GiveUp func(ctx context.Context, item GivenUp) error
 
-	Turn    func(ctx context.Context) (mine bool, err error) // whether it is for this instance to work; nil: always
-	Bell    *Bell                                            // rings when the list may have changed; nil: Limits.Poll alone
-	Metrics *Metrics                                         // nil: none
-	Logger  *slog.Logger                                     // nil discards
+	IsLeader func(ctx context.Context) (bool, error) // reports whether this instance leads the process; nil: always
+	Notifier *Notifier                               // wakes the worker when the list may have changed; nil: only Limits.Poll does
+	Metrics  *Metrics                                // nil: none
+	Logger   *slog.Logger                            // nil discards
 }
 
-// Limits are the measures of a Worker; a zero field is its default.
+// Limits are the limits of a Worker. A zero field means its default.
 type Limits struct {
-	Batch       int           // items that are read at once: 200
-	Concurrency int           // items that are carried out at once: 8
-	Timeout     time.Duration // of carrying one out: 30 s
+	Batch       int           // items read at once: 200
+	Concurrency int           // items carried out at once: 8
+	Timeout     time.Duration // of one attempt: 30 s
 
 	Attempts     int           // after which an item is given up: 10
-	FirstPause   time.Duration // after the first failure of an item; each later one doubles it, give or take a half: 1 s
-	LongestPause time.Duration // where doubling ends: 5 min
+	FirstPause   time.Duration // after the first failure of an item; each further one doubles it, plus or minus half: 1 s
+	LongestPause time.Duration // upper bound of the doubling: 5 min
 	Rest         time.Duration // between the attempts of an item that was given up: 1 h
-	Troubled     int           // failing items that are remembered; with more, the process pauses as in an outage: 1,000
+	MaxFailing   int           // failing items that are remembered; with more, the process pauses as in an outage: 1,000
 	OutagePause  time.Duration // the longest pause of the process in an outage: 30 s
 
-	Poll     time.Duration // how long a worker sleeps at most: 5 s
-	Courtesy time.Duration // how long an item must have been due when it is not this instance's turn: 30 s
+	Poll     time.Duration // the longest sleep of a worker: 5 s
+	Takeover time.Duration // how long an item must have been due before an instance that does not lead carries it out: 30 s
 }
 
 func (l Limits) withDefaults() Limits {
@@ -64,18 +65,18 @@ func (l Limits) withDefaults() Limits {
 	duration(&l.FirstPause, time.Second)
 	duration(&l.LongestPause, 5*time.Minute)
 	duration(&l.Rest, time.Hour)
-	number(&l.Troubled, 1000)
+	number(&l.MaxFailing, 1000)
 	duration(&l.OutagePause, 30*time.Second)
 	duration(&l.Poll, 5*time.Second)
-	duration(&l.Courtesy, 30*time.Second)
+	duration(&l.Takeover, 30*time.Second)
 	return l
 }
 
 func (l Limits) check() error {
-	if l.Batch < 0 || l.Concurrency < 0 || l.Attempts < 0 || l.Troubled < 0 {
+	if l.Batch < 0 || l.Concurrency < 0 || l.Attempts < 0 || l.MaxFailing < 0 {
 		return errors.New("a limit is negative")
 	}
-	for _, d := range []time.Duration{l.Timeout, l.FirstPause, l.LongestPause, l.Rest, l.OutagePause, l.Poll, l.Courtesy} {
+	for _, d := range []time.Duration{l.Timeout, l.FirstPause, l.LongestPause, l.Rest, l.OutagePause, l.Poll, l.Takeover} {
 		if d < 0 {
 			return errors.New("a duration is negative")
 		}
@@ -102,8 +103,8 @@ func (c *Config) validate() error {
 
 func (c *Config) setDefaults() {
 	c.Limits = c.Limits.withDefaults()
-	if c.Turn == nil {
-		c.Turn = func(context.Context) (bool, error) { return true, nil }
+	if c.IsLeader == nil {
+		c.IsLeader = func(context.Context) (bool, error) { return true, nil }
 	}
 	if c.Metrics == nil {
 		c.Metrics = NewMetrics()

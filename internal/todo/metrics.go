@@ -8,15 +8,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// backlogTimeout bounds what a collection of metrics waits for one list.
+// backlogTimeout bounds how long a collection of metrics waits for one list.
 const backlogTimeout = 2 * time.Second
 
-// Metrics are the figures of an instance's workers: a prometheus.Collector. What is due is counted when the figures are
-// collected, and is left out where the list does not answer.
+// Metrics are the metrics of an instance's workers. They implement prometheus.Collector. What is due is counted on
+// collection, and is left out if the list does not answer.
 type Metrics struct {
 	attempts *prometheus.CounterVec
 	failures *prometheus.CounterVec
-	giveUps  *prometheus.CounterVec
 	givenUp  *prometheus.GaugeVec
 	due      *prometheus.Desc
 	oldest   *prometheus.Desc
@@ -25,16 +24,15 @@ type Metrics struct {
 	processes []Process
 }
 
-// NewMetrics makes the figures of workers that are still to come.
+// NewMetrics returns the metrics of no workers yet.
 func NewMetrics() *Metrics {
 	process := []string{"process"}
 	counter := func(name, help string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, process)
 	}
 	return &Metrics{
-		attempts: counter("recital_todo_attempts_total", "Times that an item of a to-do list was carried out, or tried to."),
-		failures: counter("recital_todo_failures_total", "Attempts that failed, outages left out."),
-		giveUps:  counter("recital_todo_give_ups_total", "Items that were given up, with an alert."),
+		attempts: counter("recital_todo_attempts_total", "Attempts to carry out an item of a to-do list."),
+		failures: counter("recital_todo_failures_total", "Attempts that failed, without outages."),
 		givenUp: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "recital_todo_given_up_items", Help: "Items that were given up and are not done."}, process),
 		due:    prometheus.NewDesc("recital_todo_due_items", "Items that are due, those that were given up included.", process, nil),
@@ -43,7 +41,7 @@ func NewMetrics() *Metrics {
 }
 
 func (m *Metrics) vectors() []prometheus.Collector {
-	return []prometheus.Collector{m.attempts, m.failures, m.giveUps, m.givenUp}
+	return []prometheus.Collector{m.attempts, m.failures, m.givenUp}
 }
 
 // Describe implements prometheus.Collector.
@@ -84,12 +82,12 @@ func (m *Metrics) collectBacklog(p Process, figures chan<- prometheus.Metric) {
 	figures <- prometheus.MustNewConstMetric(m.oldest, prometheus.GaugeValue, age, p.Name)
 }
 
-// watch adds a process, with its figures at zero.
+// watch adds a process, with its counters at zero.
 func (m *Metrics) watch(p Process) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.processes = append(m.processes, p)
-	for _, counter := range []*prometheus.CounterVec{m.attempts, m.failures, m.giveUps} {
+	for _, counter := range []*prometheus.CounterVec{m.attempts, m.failures} {
 		counter.WithLabelValues(p.Name)
 	}
 	m.givenUp.WithLabelValues(p.Name)

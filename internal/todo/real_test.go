@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -11,11 +12,13 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/recital-tts/recital/commands"
+	"github.com/recital-tts/recital/commands/alerts"
+	"github.com/recital-tts/recital/commands/journal"
 	"github.com/recital-tts/recital/domain/alert"
 	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/readmodel"
 	"github.com/recital-tts/recital/internal/todo"
-	"github.com/recital-tts/recital/internal/todo/duelist"
+	"github.com/recital-tts/recital/internal/todo/pglist"
 )
 
 // numbered are the names of n chores.
@@ -81,7 +84,7 @@ func TestWhatIsGivenUpRaisesOneAlertAlsoAfterARestart(t *testing.T) {
 	h := newHouse(t)
 	projector, _ := h.project()
 	require.NoError(t, projector.Wait(t.Context(), h.ask(time.Now(), numbered(5)...)))
-	alerts := commands.NewAlerts(commands.Journal{Log: h.Log, Registry: h.Registry})
+	raised := alerts.New(&journal.Journal{Log: h.Log, Registry: h.Registry}, slog.New(slog.DiscardHandler), func(string, alert.Reason) {})
 	var fixed atomic.Bool
 	var given atomic.Int64
 	failing := worker{
@@ -94,7 +97,7 @@ func TestWhatIsGivenUpRaisesOneAlertAlsoAfterARestart(t *testing.T) {
 		},
 		giveUp: func(ctx context.Context, item todo.GivenUp) error {
 			defer given.Add(1)
-			return alerts.GaveUp(ctx, item)
+			return raised.GaveUp(ctx, item)
 		},
 	}
 	stop := h.start(failing)
@@ -122,7 +125,7 @@ func TestWhatIsGivenUpRaisesOneAlertAlsoAfterARestart(t *testing.T) {
 }
 
 func TestTwoWorkersOnOneListDoEachThingOnce(t *testing.T) {
-	// given two workers who do not know of each other's turns, so that both begin everything
+	// given two workers without leader locks, so that both begin everything
 	h := newHouse(t)
 	projector, _ := h.project()
 	h.start(worker{name: "one", shown: wait(projector)})
@@ -196,14 +199,14 @@ func TestALostDatabaseRepeatsNothing(t *testing.T) {
 }
 
 func TestAnotherInstanceTakesOver(t *testing.T) {
-	// given two instances of which the first has the turn
+	// given two instances of which the first one leads
 	h := newHouse(t)
 	projector, _ := h.project()
-	first, second := duelist.NewTurns(h.Pool), duelist.NewTurns(h.Pool)
+	first, second := pglist.NewLeaderLocks(h.Pool), pglist.NewLeaderLocks(h.Pool)
 	t.Cleanup(func() { require.NoError(t, errors.Join(first.Close(), second.Close())) })
-	mine, err := first.Mine(t.Context(), "chores")
+	leads, err := first.TryAcquire(t.Context(), "chores")
 	require.NoError(t, err)
-	require.True(t, mine)
+	require.True(t, leads)
 	var byFirst, bySecond atomic.Int64
 	count := func(n *atomic.Int64, name string) func(context.Context, todo.Item) (eventlog.Position, error) {
 		return func(ctx context.Context, item todo.Item) (eventlog.Position, error) {
@@ -211,8 +214,8 @@ func TestAnotherInstanceTakesOver(t *testing.T) {
 			return h.do(ctx, name, item)
 		}
 	}
-	end := h.start(worker{turns: first, shown: wait(projector), do: count(&byFirst, "one")})
-	h.start(worker{turns: second, shown: wait(projector), do: count(&bySecond, "two")})
+	end := h.start(worker{locks: first, shown: wait(projector), do: count(&byFirst, "one")})
+	h.start(worker{locks: second, shown: wait(projector), do: count(&bySecond, "two")})
 	h.ask(time.Now(), numbered(50)...)
 	h.requireDoneOnce(numbered(50)...)
 	require.EqualValues(t, 50, byFirst.Load())
@@ -227,9 +230,9 @@ func TestAnotherInstanceTakesOver(t *testing.T) {
 }
 
 func wait(projector interface {
-	Wait(ctx context.Context, position eventlog.Position, projections ...string) error
+	Wait(ctx context.Context, position eventlog.Position, models ...readmodel.Model) error
 }) func(context.Context, eventlog.Position) error {
 	return func(ctx context.Context, position eventlog.Position) error {
-		return projector.Wait(ctx, position, "chores")
+		return projector.Wait(ctx, position, choresModel)
 	}
 }

@@ -1,25 +1,25 @@
-// Package todo works off to-do lists.
+// Package todo implements the workers of to-do lists.
 //
-// A process is whatever has to happen some time after an event: a reservation that nobody settled expires, a
+// A process is something that has to happen some time after an event: a reservation that was not settled expires, a
 // subscription is fetched again after a webhook. It has two halves. A projection lists what is due, in a view that is
-// built from the log like any other. A worker carries each item out and appends the outcome, which names its cause; the
-// outcome takes the item off the list.
+// built from the log like any other. A worker carries each item out and appends the outcome, which names its cause and
+// removes the item from the list.
 //
-// Whether a thing is done is in the log alone. The list may be late, lost or built again, and several workers may read it
-// at once, so the same item may be carried out again at any time. Process.Do bears that: it decides on the stream's state
+// Only the log records whether an item is done. The list may be late, lost or rebuilt, and several workers may read it at
+// once, so an item may be carried out again at any time. Process.Do must tolerate that: it decides on the stream's state
 // and appends at the revision that it read, under an id that CommandID derives from the cause. A repetition is then
 // either the identical append or a decision that changes nothing.
 //
-// What a Worker adds is order and manners. It starts when the read models have caught up, and sleeps until the next item
-// is due or the read models have moved (Bell). It reads the list again only when the list shows the outcomes of before, so
-// that nothing is done twice for nothing. An item that fails is tried again after a pause that doubles, and is given up
-// after some attempts: then an alert is raised, and the item is tried only once in a long while, so that a cause that was
-// removed needs no further hand. An outage of the log, of Postgres or of whatever else an item needs pauses the whole process
-// and is nobody's attempt. Attempts are counted in memory: after a restart they are counted anew, and the alert of an item
-// that is given up again is the one that is there.
+// A Worker starts when the read models have caught up, and sleeps until the next item is due or the read models have
+// advanced (Notifier). It reads the list again only when the list shows the previous outcomes, so that items are not
+// repeated needlessly. An item that fails is tried again after a pause that doubles, and is given up after
+// Limits.Attempts: an alert is raised, and the item is tried only every Limits.Rest, so that it is done without further
+// intervention once the cause of the failure is removed. An outage of the log, of Postgres or of anything else that items
+// need pauses the whole process and does not count as an attempt. Attempts are counted in memory: after a restart the
+// count begins anew, and giving an item up again raises no second alert.
 //
-// Of several instances one works a process (Config.Turn). That saves work and nothing rests on it: the others take over
-// what has been due for longer than Limits.Courtesy.
+// One of several instances works a process (Config.IsLeader). That avoids duplicate work, but correctness does not depend
+// on it: the other instances take over what has been due for longer than Limits.Takeover.
 package todo
 
 import (
@@ -31,15 +31,15 @@ import (
 	"github.com/recital-tts/recital/internal/eventlog"
 )
 
-// Item is a thing to be done.
+// Item is something to be done.
 type Item struct {
-	ID     string    // unique in its list; it reaches logs and alerts, so it is never personal data
-	Stream string    // where its outcome belongs
+	ID     string    // unique in its list; never personal data, because logs and alerts show it
+	Stream string    // that the outcome belongs to
 	Due    time.Time // when it is to be done
-	Cause  uuid.UUID // of the event, or of the command, that led to it
+	Cause  uuid.UUID // id of the event, or of the command, that led to it
 }
 
-// key tells an item from a later one of the same id.
+// key distinguishes an item from a later one of the same id.
 type key struct {
 	id    string
 	cause uuid.UUID
@@ -55,9 +55,9 @@ func CommandID(process, item string, cause uuid.UUID) uuid.UUID {
 
 // List is a projection of what is due.
 type List interface {
-	// Due lists the items that are due by a time, those that have waited longest first, and none of except.
+	// Due returns the items that are due by a time, the longest due first, without those in except.
 	Due(ctx context.Context, by time.Time, except []Item, limit int) ([]Item, error)
-	// Next tells when the first item after a time will be due; found is false where there is none.
+	// Next returns when the first item after a time will be due, and whether there is one.
 	Next(ctx context.Context, after time.Time) (due time.Time, found bool, err error)
 	// Backlog counts the items that are due by a time, for metrics.
 	Backlog(ctx context.Context, by time.Time) (Backlog, error)
@@ -66,18 +66,18 @@ type List interface {
 // Backlog is how much is due.
 type Backlog struct {
 	Items  int
-	Oldest time.Time // since when the oldest has been due; zero where there is none
+	Oldest time.Time // when the oldest became due; zero if there is none
 }
 
-// Process is a kind of things to be done.
+// Process is a kind of item.
 type Process struct {
 	Name string // of its metrics, alerts and commands; lower case letters, digits and underscores
 	List List
 
-	// Do carries an item out and tells where in the log the outcome is, or, where nothing was left to be done, where the
-	// state stands that says so. It may be called again for an item that is done. An error of code domain.Unavailable says
-	// that something which all items need does not answer; any other error, a panic, and taking longer than
-	// Limits.Timeout count as a failed attempt of the item. Error texts hold no personal data.
+	// Do carries an item out and returns the log position of the outcome or, if nothing was left to be done, of the state
+	// that shows so. It may be called again for an item that is done. An error of code domain.Unavailable means that
+	// something all items need does not answer; any other error, a panic, and exceeding Limits.Timeout count as a failed
+	// attempt of the item. Error texts contain no personal data.
 	Do func(ctx context.Context, item Item) (eventlog.Position, error)
 }
 
@@ -85,6 +85,7 @@ type Process struct {
 type GivenUp struct {
 	Process  string
 	Item     Item
-	Attempts int // since the process started
+	Attempts int   // since the process started
+	Err      error // of the last attempt
 	At       time.Time
 }

@@ -12,24 +12,24 @@ import (
 	"github.com/recital-tts/recital/internal/eventlog"
 )
 
-// betweenLooks keeps a worker whose bell rings all the time from reading its list all the time.
-const betweenLooks = 50 * time.Millisecond
+// minSleep keeps a worker that is notified all the time from reading its list all the time.
+const minSleep = 50 * time.Millisecond
 
 // Worker carries out the items of one process.
 type Worker struct {
-	config  Config
-	limits  Limits
-	ring    <-chan struct{}
-	started atomic.Bool
+	config   Config
+	limits   Limits
+	notified <-chan struct{}
+	started  atomic.Bool
 
-	outage    *backoff.ExponentialBackOff // pauses of the whole process
-	trouble   *trouble
-	done      map[key]bool      // the items of the last batch that have an outcome
-	lastDone  eventlog.Position // where in the log the last outcome is
-	unnoticed bool              // the list does not show lastDone yet
+	outage   *backoff.ExponentialBackOff // pauses of the whole process
+	failures *failures
+	done     map[key]bool      // the items of the last batch that have an outcome
+	lastDone eventlog.Position // where in the log the last outcome is
+	unshown  bool              // the list may not show lastDone yet
 }
 
-// NewWorker checks the configuration.
+// NewWorker returns a worker, or an error if the configuration is not valid.
 func NewWorker(config Config) (*Worker, error) {
 	if err := config.validate(); err != nil {
 		return nil, err
@@ -37,16 +37,16 @@ func NewWorker(config Config) (*Worker, error) {
 	config.setDefaults()
 	config.Metrics.watch(config.Process)
 	return &Worker{
-		config:  config,
-		limits:  config.Limits,
-		ring:    config.Bell.listen(),
-		outage:  doubling(config.Limits.FirstPause, config.Limits.OutagePause),
-		trouble: newTrouble(config.Limits),
+		config:   config,
+		limits:   config.Limits,
+		notified: config.Notifier.listen(),
+		outage:   doubling(config.Limits.FirstPause, config.Limits.OutagePause),
+		failures: newFailures(config.Limits),
 	}, nil
 }
 
-// Run works until ctx ends, through outages, and then returns nil. Items that are being carried out end first, with
-// their context. It can be called once.
+// Run works until ctx ends, through outages, and then returns nil. It waits for the items that are being carried out,
+// whose context ends, too. It can be called once.
 func (w *Worker) Run(ctx context.Context) error {
 	if w.started.Swap(true) {
 		return errors.New("the to-do worker has been started before")
@@ -67,24 +67,24 @@ func (w *Worker) Run(ctx context.Context) error {
 	return nil
 }
 
-// round works off what is due, and tells how long there is nothing to do.
+// round carries out what is due, and returns how long there is nothing to do.
 func (w *Worker) round(ctx context.Context) (time.Duration, error) {
-	mine, err := w.config.Turn(ctx)
+	leads, err := w.config.IsLeader(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("asking whose turn it is: %w", err)
+		return 0, fmt.Errorf("finding the leader: %w", err)
 	}
-	courtesy := time.Duration(0)
-	if !mine {
-		courtesy = w.limits.Courtesy
+	overdue := time.Duration(0)
+	if !leads {
+		overdue = w.limits.Takeover
 	}
 	for {
-		items, err := w.due(ctx, courtesy)
+		items, err := w.due(ctx, overdue)
 		if err != nil {
 			return 0, err
 		}
 		if len(items) == 0 {
 			w.done = nil
-			return w.untilNext(ctx, courtesy)
+			return w.untilNext(ctx, overdue)
 		}
 		if err := w.workOff(ctx, items); err != nil {
 			return 0, err
@@ -92,25 +92,25 @@ func (w *Worker) round(ctx context.Context) (time.Duration, error) {
 	}
 }
 
-// due reads the list, when it shows all that was done.
-func (w *Worker) due(ctx context.Context, courtesy time.Duration) ([]Item, error) {
+// due returns the items that have been due for a while, once the list shows all outcomes.
+func (w *Worker) due(ctx context.Context, overdue time.Duration) ([]Item, error) {
 	if err := w.awaitList(ctx); err != nil {
 		return nil, err
 	}
 	now := time.Now()
-	by := now.Add(-courtesy)
-	items, err := w.config.Process.List.Due(ctx, by, w.trouble.resting(now), w.limits.Batch)
+	by := now.Add(-overdue)
+	items, err := w.config.Process.List.Due(ctx, by, w.failures.resting(now), w.limits.Batch)
 	if err != nil {
 		return nil, fmt.Errorf("reading what is due: %w", err)
 	}
-	w.trouble.forgetDone(items, by, now, len(items) == w.limits.Batch)
-	w.config.Metrics.givenUp.WithLabelValues(w.config.Process.Name).Set(float64(w.trouble.givenUp()))
+	w.failures.forgetDone(items, by, now, len(items) == w.limits.Batch)
+	w.config.Metrics.givenUp.WithLabelValues(w.config.Process.Name).Set(float64(w.failures.givenUp()))
 	return items, nil
 }
 
 // awaitList waits until the list shows the last outcome.
 func (w *Worker) awaitList(ctx context.Context) error {
-	if !w.unnoticed {
+	if !w.unshown {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, w.limits.Timeout)
@@ -118,17 +118,17 @@ func (w *Worker) awaitList(ctx context.Context) error {
 	if err := w.config.Shown(ctx, w.lastDone); err != nil {
 		return fmt.Errorf("waiting for the to-do list: %w", err)
 	}
-	w.unnoticed = false
+	w.unshown = false
 	return nil
 }
 
-func (w *Worker) untilNext(ctx context.Context, courtesy time.Duration) (time.Duration, error) {
+func (w *Worker) untilNext(ctx context.Context, overdue time.Duration) (time.Duration, error) {
 	now := time.Now()
-	by := now.Add(-courtesy)
-	wait := min(w.limits.Poll, w.trouble.wait(by, now))
+	by := now.Add(-overdue)
+	wait := min(w.limits.Poll, w.failures.wait(by, now))
 	next, found, err := w.config.Process.List.Next(ctx, by)
 	if err != nil {
-		return 0, fmt.Errorf("asking what is due next: %w", err)
+		return 0, fmt.Errorf("reading what is due next: %w", err)
 	}
 	if found {
 		wait = min(wait, next.Sub(by))
@@ -136,32 +136,32 @@ func (w *Worker) untilNext(ctx context.Context, courtesy time.Duration) (time.Du
 	return wait, nil
 }
 
-// sleep ends early when the bell rings.
+// sleep ends early when the worker is notified.
 func (w *Worker) sleep(ctx context.Context, wait time.Duration) {
-	timer := time.NewTimer(max(wait, betweenLooks))
+	timer := time.NewTimer(max(wait, minSleep))
 	defer timer.Stop()
-	if !pause(ctx, betweenLooks) {
+	if !pause(ctx, minSleep) {
 		return
 	}
 	select {
 	case <-ctx.Done():
 	case <-timer.C:
-	case <-w.ring:
+	case <-w.notified:
 	}
 }
 
 // pause waits for the end of an outage.
-func (w *Worker) pause(ctx context.Context, because error) {
+func (w *Worker) pause(ctx context.Context, cause error) {
 	if ctx.Err() != nil {
 		return
 	}
 	wait := w.outage.NextBackOff()
 	w.config.Logger.WarnContext(ctx, "a to-do list cannot be worked off now, trying again",
-		"process", w.config.Process.Name, "after", wait, "error", because)
+		"process", w.config.Process.Name, "after", wait, "error", cause)
 	pause(ctx, wait)
 }
 
-// pause tells whether ctx lasted longer.
+// pause reports whether it ended before ctx did.
 func pause(ctx context.Context, wait time.Duration) bool {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()

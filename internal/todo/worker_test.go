@@ -64,14 +64,14 @@ func TestAnItemThatAppearsIsSeen(t *testing.T) {
 			require.Equal(t, []try{{"a", 10 * time.Second}}, b.tried())
 		})
 	})
-	t.Run("at once when the bell rings", func(t *testing.T) {
+	t.Run("at once on a notification", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := newBoard(t)
 			b.run(todo.Limits{Poll: time.Hour})
 			live(time.Second)
 			b.put("a", 0)
 			for range 1000 {
-				b.bell.Ring()
+				b.notifier.Notify()
 			}
 			live(aMoment)
 			require.Equal(t, []try{{"a", time.Second}}, b.tried())
@@ -82,7 +82,7 @@ func TestAnItemThatAppearsIsSeen(t *testing.T) {
 			b := newBoard(t)
 			b.run(todo.Limits{Poll: time.Hour})
 			for range 10_000 {
-				b.bell.Ring()
+				b.notifier.Notify()
 				live(time.Millisecond)
 			}
 			require.Less(t, len(b.looks()), 10*25)
@@ -137,7 +137,7 @@ func TestAnItemIsGivenUp(t *testing.T) {
 		require.Equal(t, "chores", b.alerts()[0].Process)
 		b.with(func() { require.Equal(t, b.items["a"], b.given[0].Item) })
 		require.Equal(t, 3, b.alerts()[0].Attempts)
-		require.Equal(t, "recital_todo_give_ups_total 1", figures(t, metrics, "recital_todo_give_ups_total"))
+		require.ErrorIs(t, b.alerts()[0].Err, errBroken)
 		require.Equal(t, "recital_todo_given_up_items 1", figures(t, metrics, "recital_todo_given_up_items"))
 		require.Equal(t, "recital_todo_due_items 1", figures(t, metrics, "recital_todo_due_items"))
 		require.Equal(t, "recital_todo_oldest_due_age_seconds 1800", figures(t, metrics, "recital_todo_oldest_due_age_seconds"))
@@ -286,7 +286,7 @@ func TestANewCauseIsANewItem(t *testing.T) {
 		// when something new makes it due, then it is tried at once
 		b.with(func() { b.do = nil })
 		b.put("a", time.Minute)
-		b.bell.Ring()
+		b.notifier.Notify()
 		live(aMoment)
 		require.Len(t, b.tried(), tries+1)
 		require.Empty(t, b.left())
@@ -337,7 +337,7 @@ func TestWhenTooManyItemsFailTheOthersGoOnSlowly(t *testing.T) {
 			b.put(fmt.Sprint("bad", i), -time.Hour)
 			b.put(fmt.Sprint("good", i), -time.Minute)
 		}
-		b.run(todo.Limits{Troubled: 3, Batch: 20, Attempts: 3, OutagePause: 10 * time.Second})
+		b.run(todo.Limits{MaxFailing: 3, Batch: 20, Attempts: 3, OutagePause: 10 * time.Second})
 		live(time.Hour)
 
 		// then the good ones are done, the ones that are remembered are given up, and nothing is tried all the time
@@ -383,13 +383,13 @@ func TestAnAttemptThatTakesTooLongHasFailed(t *testing.T) {
 	})
 }
 
-func TestTheOneWhoseTurnItIsNotWaits(t *testing.T) {
+func TestAWorkerThatDoesNotLeadWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		// given a worker whose turn it is not
+		// given a worker of an instance that does not lead
 		b := newBoard(t)
-		b.notMine = true
+		b.follows = true
 		b.put("a", 0)
-		_, stop := b.run(todo.Limits{Courtesy: 30 * time.Second})
+		_, stop := b.run(todo.Limits{Takeover: 30 * time.Second})
 		live(29 * time.Second)
 		require.Empty(t, b.tried())
 
@@ -397,11 +397,11 @@ func TestTheOneWhoseTurnItIsNotWaits(t *testing.T) {
 		live(time.Minute)
 		require.Equal(t, []try{{"a", 30 * time.Second}}, b.tried())
 
-		// and when its turn comes, it does all at once
-		b.with(func() { b.notMine = false })
+		// and when it leads, it does all at once
+		b.with(func() { b.follows = false })
 		live(10 * time.Second)
 		b.put("b", 0)
-		b.bell.Ring()
+		b.notifier.Notify()
 		live(aMoment)
 		require.Len(t, b.tried(), 2)
 		stop()

@@ -12,7 +12,7 @@ import (
 	"github.com/recital-tts/recital/internal/operators"
 )
 
-// authenticate finds out who calls. It runs before the body is looked at: a stranger learns nothing about inputs.
+// authenticate sets the Principal or the Role of a call. It runs before the body is looked at: a stranger learns nothing about inputs.
 func (s *Server) authenticate(call *Call, e *endpoint) error {
 	if len(e.Roles) > 0 {
 		return s.authenticateToken(call, e)
@@ -35,7 +35,7 @@ func (s *Server) authenticate(call *Call, e *endpoint) error {
 	return nil
 }
 
-// lookUpKey asks who owns a key.
+// lookUpKey returns the owner of a key.
 func (s *Server) lookUpKey(ctx context.Context, key string) (Principal, error) {
 	principal, err := s.cfg.Authenticator.APIKey(ctx, key)
 	if domain.CodeOf(err) == domain.Unauthenticated {

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/internal/operators"
+	"github.com/recital-tts/recital/internal/readmodel"
 	"github.com/recital-tts/recital/internal/web"
 )
 
@@ -96,14 +97,16 @@ func TestAdminTokens(t *testing.T) {
 	require.NotContains(t, s.logs.String(), "adas-token")
 }
 
+var stopped = readmodel.Model{Name: "stopped", Version: 1}
+
 // positions reaches "7" at once, and everything above it never.
 type positions struct{ asked atomic.Int64 }
 
-func (p *positions) Wait(ctx context.Context, position string, readModels []string) error {
+func (p *positions) Wait(ctx context.Context, position string, readModels []readmodel.Model) error {
 	p.asked.Add(1)
 	switch position {
 	case "7":
-		if len(readModels) > 0 && readModels[0] == "stopped" {
+		if len(readModels) > 0 && readModels[0] == stopped {
 			return web.ErrStandsStill
 		}
 		return nil
@@ -120,12 +123,12 @@ func TestReadsWaitForAPosition(t *testing.T) {
 		Positions: p, Limits: web.Limits{PositionWait: 30 * time.Millisecond},
 		Routes: []web.Route{
 			web.Get("/account", ok, web.Public()),
-			web.Get("/stopped", ok, web.Public(), web.ReadModels("stopped")),
+			web.Get("/stopped", ok, web.Public(), web.ReadModels(stopped)),
 			web.Post("/rename", func(c *web.Call, _ none) (web.Reply, error) {
 				c.SetPosition("7")
 				c.SetStale()
 				return web.JSON(nil), nil
-			}, web.Public(), web.ReadModels("account")),
+			}, web.Public(), web.ReadModels(readmodel.Account)),
 		},
 	})
 	require.Equal(t, 200, s.ask("GET", "/account", "", "x-recital-min-position", "7").StatusCode)

@@ -8,19 +8,26 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// Principal is who is asking. The zero value is nobody.
+// Principal is the owner of a credential. The zero value is nobody.
 type Principal struct {
-	Account  string
-	Key      string // the API key used, masked
-	Session  string
-	Plan     string // the account's, when it was last looked at
-	Operator bool
+	Account string
+	Key     string // the API key used, masked
+	Session string
+	Plan    string // the account's, when it was last looked at
 }
 
-// Anonymous says whether nobody known is asking.
+// Anonymous reports whether the principal is nobody.
 func (p Principal) Anonymous() bool { return p == Principal{} }
 
-// Authenticator finds out who is asking.
+// Caller is who makes a request: what the metadata of a command is made of.
+type Caller struct {
+	RequestID string // as in the header request-id
+	Principal Principal
+	Role      string // of the admin token, on routes with Role
+	Operator  string // the name of the admin token's holder, "" when its file has none
+}
+
+// Authenticator looks credentials up.
 type Authenticator interface {
 	// APIKey looks up the owner of a key. A domain.Unauthenticated error is answered with 401, every other one
 	// with 503 or 500.
@@ -32,12 +39,9 @@ type Authenticator interface {
 // A Call is used by one goroutine at a time and not after the handler, or the writer of its stream, has returned.
 type Call struct {
 	context.Context
-	RequestID string
-	Dialect   Dialect
-	Principal Principal
-	Role      string // the role of the admin token, on routes with Role
-	Operator  string // the name of the admin token
-	Route     *Route
+	Caller
+	Dialect Dialect
+	Route   *Route
 
 	http *fasthttp.RequestCtx
 }
@@ -54,7 +58,7 @@ func (c *Call) Method() string { return string(c.http.Method()) }
 // RemoteIP is the address of the peer: behind a proxy the proxy's, because proxy headers are not trusted.
 func (c *Call) RemoteIP() string { return c.http.RemoteIP().String() }
 
-// Loopback says whether the request comes from this machine and through no proxy: a loopback peer (or a unix socket)
+// Loopback reports whether the request comes from this machine and through no proxy: a loopback peer (or a unix socket)
 // and none of the headers that proxies add.
 func (c *Call) Loopback() bool {
 	switch peer := c.http.RemoteAddr().(type) {
@@ -75,8 +79,8 @@ func (c *Call) Loopback() bool {
 	return true
 }
 
-// SetPosition tells the client which log position its write has reached, to be sent back as x-recital-min-position.
-func (c *Call) SetPosition(position string) { c.SetHeader(headerPosition, position) }
+// SetPosition sends the log position that the write has reached, which the client may send back as x-recital-min-position.
+func (c *Call) SetPosition(position string) { SetHeaders(c, WriteHeaders{Position: &position}) }
 
-// SetStale tells the client that a read model had not reached its write in time.
-func (c *Call) SetStale() { c.SetHeader(headerStale, "true") }
+// SetStale marks the reply: a read model did not reach the write in time.
+func (c *Call) SetStale() { SetHeaders(c, WriteHeaders{Stale: new("true")}) }

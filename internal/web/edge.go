@@ -8,24 +8,12 @@ import (
 	"net/http"
 	"runtime"
 	"runtime/debug"
-	"strconv"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 
 	"github.com/recital-tts/recital/internal/web/netconn"
-)
-
-// Names of headers.
-const (
-	headerRequestID    = "request-id"
-	headerRequestIDToo = "x-request-id"
-	headerPosition     = "x-recital-position"
-	headerMinPosition  = "x-recital-min-position"
-	headerStale        = "x-recital-stale"
-	headerDialect      = "lmnt-version"
-	headerAPIKey       = "x-api-key"
 )
 
 type visitKey struct{}
@@ -70,14 +58,15 @@ func bodySize(http *fasthttp.RequestCtx) int64 {
 // open makes the visit of a request and the headers that every answer has.
 func (s *Server) open(http *fasthttp.RequestCtx) *visit {
 	request, response := &http.Request.Header, &http.Response.Header
-	v := &visit{begun: time.Now(), Call: &Call{Context: context.Background(), RequestID: newRequestID(), http: http}}
+	v := &visit{begun: time.Now(), Call: &Call{Context: context.Background(), http: http}}
+	v.RequestID = newRequestID()
 	v.Dialect = ParseDialect(string(request.Peek(headerDialect)))
 	v.trace = traceID(request.Peek(headerRequestIDToo))
 	response.Set(headerRequestID, v.RequestID)
 	response.Set(headerRequestIDToo, v.RequestID)
 	response.Set("X-Content-Type-Options", "nosniff")
 	if !s.cfg.NoCORS {
-		allowOrigin(http)
+		s.allowOrigin(http)
 	}
 	return v
 }
@@ -158,7 +147,7 @@ func (s *Server) logVisit(v *visit, told Observation) {
 	s.log.LogAttrs(v, slog.LevelInfo, "request", line...)
 }
 
-// refuse answers an error and logs what the client is not told.
+// refuse responds with an error, and logs what the client may not see of it.
 func (s *Server) refuse(v *visit, err error) {
 	if v.life != nil {
 		err = v.life.why(err)
@@ -187,12 +176,7 @@ func (s *Server) tell(v *visit, told answer) {
 		status = http.StatusServiceUnavailable // nobody reads it
 		v.http.SetConnectionClose()
 	}
-	if told.retryAfter > 0 {
-		response.Header.Set("Retry-After", strconv.Itoa(max(1, int(told.retryAfter.Round(time.Second)/time.Second))))
-	}
-	if told.retry != nil {
-		response.Header.Set("x-should-retry", strconv.FormatBool(*told.retry))
-	}
+	setHeaders(&response.Header, told.headers())
 	if told.allow != "" {
 		response.Header.Set("Allow", told.allow)
 	}

@@ -152,7 +152,7 @@ func (s *Server) waitForPosition(call *Call) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, ErrBadPosition):
-		return &Error{Status: http.StatusBadRequest, Message: headerMinPosition + " is not a position of the log"}
+		return &Error{Status: http.StatusBadRequest, Message: "The header " + headerMinPosition + " is not a position of the log"}
 	case errors.Is(err, ErrStandsStill), isContextError(err) && call.Err() == nil:
 		return &Error{Status: http.StatusGatewayTimeout, Message: "The position was not reached in time", RetryAfter: time.Second}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/recital-tts/recital/domain"
@@ -23,7 +24,7 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("%d: %s", e.Status, e.Message) }
 
-// TooManyRequests is a 429. Asking again after a while may succeed, and the client is told so.
+// TooManyRequests is a 429 that invites the client to try again after a while.
 func TooManyRequests(message string, after time.Duration) error {
 	again := true
 	return &Error{Status: http.StatusTooManyRequests, Message: message, RetryAfter: after, Retry: &again}
@@ -61,7 +62,7 @@ var (
 	errHandlerPanic = errors.New("the handler panicked")
 )
 
-// answer is an error as it is told: never more than the client may know.
+// answer is what a client sees of an error.
 type answer struct {
 	status     int
 	message    string
@@ -73,7 +74,17 @@ type answer struct {
 	internal   bool // to be logged with its error: the client learns nothing
 }
 
-// statusClientGone marks requests whose client has gone, in log and metrics only (nginx's number).
+func (a answer) headers() (h RefusalHeaders) {
+	if a.retryAfter > 0 {
+		h.RetryAfter = new(max(1, int(a.retryAfter.Round(time.Second)/time.Second)))
+	}
+	if a.retry != nil {
+		h.ShouldRetry = new(strconv.FormatBool(*a.retry))
+	}
+	return h
+}
+
+// statusClientGone marks requests of clients that have gone, in log and metrics only (nginx's number).
 const statusClientGone = 499
 
 // answerTo maps every error to its answer. It is the only place that does.
@@ -109,6 +120,7 @@ func answerToRefusal(refusal *domain.Error) answer {
 		domain.Denied:          http.StatusForbidden,
 		domain.NotFound:        http.StatusNotFound,
 		domain.Conflict:        http.StatusConflict,
+		domain.Rejected:        http.StatusConflict,
 		domain.Unavailable:     http.StatusServiceUnavailable,
 	}[refusal.Code]
 	if !ok {
@@ -119,8 +131,9 @@ func answerToRefusal(refusal *domain.Error) answer {
 	case domain.Unavailable:
 		told.retryAfter, told.internal = time.Second, true
 	case domain.Conflict:
-		again := true
-		told.retry = &again
+		told.retry = new(true)
+	case domain.Rejected:
+		told.retry = new(false)
 	}
 	return told
 }

@@ -12,8 +12,8 @@ type Explanation struct {
 	Message string
 }
 
-// Explain puts an error into words for protocols in which it is no HTTP answer. What a client may not know is told as
-// an internal error.
+// Explain returns the status, type and message of an error for protocols in which it is no HTTP response. Errors that a
+// client may not see become internal errors.
 func Explain(err error) Explanation {
 	told := answerTo(err)
 	explained := Explanation{Status: told.status, Type: errorType(told.status), Message: told.message}

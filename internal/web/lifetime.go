@@ -49,8 +49,8 @@ func (l *lifetime) end() {
 	l.cancel(nil)
 }
 
-// why tells the reason for an error that may only say "canceled": the deadline, the client or the shutdown. A refusal of the
-// house says more, even when a context ended beneath it: a log that did not answer in time is 503, not 504.
+// why replaces an error that only says "canceled" by its cause: the deadline, the client or the shutdown. A refusal of the
+// domain stays, even when a context ended beneath it: a log that did not answer in time is 503, not 504.
 func (l *lifetime) why(err error) error {
 	if domain.CodeOf(err) != "" {
 		return err

@@ -1,16 +1,34 @@
 package web
 
-import "reflect"
+import (
+	"reflect"
 
-// Outcome is one kind of reply that a route gives, as its documentation tells it. What the server itself refuses (401,
+	"github.com/recital-tts/recital/internal/web/bind"
+)
+
+// Outcome is one kind of reply of a route, for its documentation. What the server itself refuses (401,
 // 413, 415, 422, 503 …) follows from the row and needs none.
 type Outcome struct {
 	Status  int
-	Means   string       // a line; "" takes the status's usual meaning
-	Body    reflect.Type // is sent as JSON; nil for what is no JSON
-	Media   []string     // content types of a body that is no JSON; "*/*" is any
-	Sends   []string     // headers that are always there
-	MaySend []string     // headers that are there sometimes
+	Means   string         // a line; "" takes the status's usual meaning
+	Body    reflect.Type   // is sent as JSON; nil for what is no JSON
+	Media   []string       // content types of a body that is no JSON; "*/*" is any
+	Sends   []string       // headers that are always there
+	MaySend []string       // headers that are there sometimes
+	Headers []reflect.Type // structs of headers; those that are pointers are there sometimes
+}
+
+// HeaderFields are the headers that the structs of Headers declare.
+func (o Outcome) HeaderFields() ([]bind.Field, error) {
+	var all []bind.Field
+	for _, t := range o.Headers {
+		fields, err := headerFields(t)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, fields...)
+	}
+	return all, nil
 }
 
 // OutcomeOption says more about an outcome.
@@ -50,12 +68,17 @@ func Status(status int) OutcomeOption { return func(o *Outcome) { o.Status = sta
 // Means says in a line what the reply is.
 func Means(text string) OutcomeOption { return func(o *Outcome) { o.Means = text } }
 
-// Sends names headers that the reply always has.
+// SendsHeaders declares the headers that SetHeaders sets from a T.
+func SendsHeaders[T any]() OutcomeOption {
+	return func(o *Outcome) { o.Headers = append(o.Headers, reflect.TypeFor[T]()) }
+}
+
+// Sends names headers of HTTP, or of the edge itself, that the reply always has.
 func Sends(headers ...string) OutcomeOption {
 	return func(o *Outcome) { o.Sends = append(o.Sends, headers...) }
 }
 
-// MaySend names headers that the reply has sometimes.
+// MaySend names headers of HTTP, or of the edge itself, that the reply has sometimes.
 func MaySend(headers ...string) OutcomeOption {
 	return func(o *Outcome) { o.MaySend = append(o.MaySend, headers...) }
 }

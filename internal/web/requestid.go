@@ -7,7 +7,7 @@ import (
 
 const base58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 
-// requestIDLength gives 128 bits, like the ids of the service whose clients we serve.
+// requestIDLength is enough for 128 bits, like the ids of the service whose clients we serve.
 const requestIDLength = 22
 
 // newRequestID makes "req_" and 22 base58 characters.

@@ -9,7 +9,7 @@ import (
 	"github.com/recital-tts/recital/internal/web/netconn"
 )
 
-// Revocations tells when credentials end before what they have opened.
+// Revocations reports revoked credentials, so that what they have opened can end.
 type Revocations interface {
 	// Watch calls revoked once when the principal's key or session is revoked, at once when it is already, unless stop
 	// is called before. It may be called on any goroutine, also after stop when both happen at the same time, and must

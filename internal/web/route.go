@@ -2,8 +2,10 @@ package web
 
 import (
 	"reflect"
+	"slices"
 	"time"
 
+	"github.com/recital-tts/recital/internal/readmodel"
 	"github.com/recital-tts/recital/internal/web/bind"
 )
 
@@ -21,16 +23,17 @@ type Route struct {
 	Tag     string
 
 	Access     Access
-	Roles      []string // of the admin tokens that may use the route; the route then takes tokens and no API keys
-	ReadModels []string // by name: those that a write waits for, or that a read reads
-	MaxBody    int      // bytes
+	Roles      []string          // of the admin tokens that may use the route; the route then takes tokens and no API keys
+	ReadModels []readmodel.Model // those that a write waits for, or that a read reads
+	Views      []readmodel.View  // those that a read reads
+	MaxBody    int               // bytes
 	Timeout    time.Duration
 
 	AnyContentType bool // a body of any content type is read as JSON
 	Forms          bool // multipart and urlencoded bodies are accepted beside JSON
 	WhileDraining  bool // answered while the server drains, too
 
-	// What the documentation tells beside the row.
+	// For the documentation only.
 	Description string            // more than the summary, in Markdown
 	Meanings    map[string]string // of inputs, by their names
 	RawBody     string            // the content type of a body that the handler takes apart itself
@@ -64,9 +67,6 @@ func Public() Option { return func(r *Route) { r.Access = AccessPublic } }
 // Optional routes use a credential when there is one.
 func Optional() Option { return func(r *Route) { r.Access = AccessOptional } }
 
-// Authenticated routes answer 401 without a valid credential. This is the default.
-func Authenticated() Option { return func(r *Route) { r.Access = AccessAuthenticated } }
-
 // Role admits the admin tokens of any of the roles (Config.Tokens), sent as `authorization: Bearer <token>`.
 func Role(roles ...string) Option { return func(r *Route) { r.Roles = roles } }
 
@@ -97,8 +97,22 @@ func As(variant bind.Variant) Option { return func(r *Route) { r.Variant = varia
 // Tag groups routes in the documentation.
 func Tag(name string) Option { return func(r *Route) { r.Tag = name } }
 
-// ReadModels names what a write's handler waits for, or what a read reads: x-recital-min-position waits for these alone.
-func ReadModels(names ...string) Option { return func(r *Route) { r.ReadModels = names } }
+// ReadModels declares the read models that a write's handler waits for.
+func ReadModels(models ...readmodel.Model) Option {
+	return func(r *Route) { r.ReadModels = models }
+}
+
+// Reads declares the views that a read reads: x-recital-min-position waits for their read models alone.
+func Reads(views ...readmodel.View) Option {
+	return func(r *Route) {
+		r.Views = views
+		for _, view := range views {
+			if !slices.Contains(r.ReadModels, view.Model) {
+				r.ReadModels = append(r.ReadModels, view.Model)
+			}
+		}
+	}
+}
 
 // AnyContentType reads a body as JSON whatever its content type says.
 func AnyContentType() Option { return func(r *Route) { r.AnyContentType = true } }

@@ -1,7 +1,7 @@
-// Package web is the HTTP edge. Routes are rows of a table; from a row come binding and validation, defaults,
-// authentication, limits and deadlines. Errors of every kind become answers in one place, in the two dialects that
-// clients speak. It runs on Fiber over fasthttp; what those do differently from what one would expect is handled here,
-// so that handlers need not know.
+// Package web is the HTTP server. Routes are rows of a table; a row determines binding and validation, defaults,
+// authentication, limits and deadlines. Errors of every kind are turned into replies in one place, in the two
+// dialects that clients use. The package runs on Fiber and fasthttp and handles their peculiarities, so that handlers
+// need not know them.
 package web
 
 import (
@@ -19,6 +19,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/recital-tts/recital/internal/operators"
+	"github.com/recital-tts/recital/internal/readmodel"
 	"github.com/recital-tts/recital/internal/web/netconn"
 )
 
@@ -39,9 +40,9 @@ type Config struct {
 
 // Positions waits until the read models have reached a position of the log.
 type Positions interface {
-	// Wait waits for the named read models, or for all that are fed when none is named. Errors: ErrBadPosition for what is
+	// Wait waits for the read models, or for all that are fed when none is given. Errors: ErrBadPosition for what is
 	// not a position or lies past the log's head; ErrStandsStill when a read model will not get there by itself.
-	Wait(ctx context.Context, position string, readModels []string) error
+	Wait(ctx context.Context, position string, models []readmodel.Model) error
 }
 
 // Observation is one finished request, for metrics.
@@ -95,6 +96,7 @@ type Server struct {
 	cfg       Config
 	log       *slog.Logger
 	table     table
+	exposed   string // the headers that scripts of other origins may read
 	app       *fiber.App
 	routed    fasthttp.RequestHandler
 	listener  atomic.Pointer[netconn.Listener]
@@ -120,7 +122,11 @@ func NewServer(cfg Config) (*Server, error) {
 	if cfg.Name != "" {
 		s.log = s.log.With("server", cfg.Name)
 	}
-	if err := s.compile(); err != nil {
+	err := s.compile()
+	if err == nil {
+		s.exposed, err = exposedHeaders(cfg.Routes)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("building the server: %w", err)
 	}
 	s.mount()

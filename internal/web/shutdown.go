@@ -14,7 +14,7 @@ const (
 	cutGrace = 2 * time.Second
 )
 
-// Draining says whether Drain has been called.
+// Draining reports whether Drain has been called.
 func (s *Server) Draining() bool { return s.draining.Load() }
 
 // Ready is nil when requests are served: not draining, and Config.Ready does not object.
@@ -28,7 +28,7 @@ func (s *Server) Ready() error {
 	return s.cfg.Ready()
 }
 
-// StartDraining refuses new requests with 503, except on routes with WhileDraining, tells the WebSockets, and returns at
+// StartDraining refuses new requests with 503, except on routes with WhileDraining, closes Conn.Draining, and returns at
 // once.
 func (s *Server) StartDraining() {
 	s.draining.Store(true)

@@ -35,7 +35,7 @@ func needsUpgrade(call *Call, _ struct{}) (Reply, error) {
 	return Reply{}, &Error{Status: http.StatusUpgradeRequired, Message: "This route speaks WebSocket only"}
 }
 
-// IsSocket says whether the route is a WebSocket.
+// IsSocket reports whether the route is a WebSocket.
 func (r *Route) IsSocket() bool { return r.socket != nil }
 
 // Close codes of RFC 6455, section 7.4, and of the IANA registry.
@@ -55,7 +55,7 @@ const (
 type CloseError struct {
 	Code int
 	Last []byte // a text message to be sent before the close frame, if any
-	Err  error  // why; the close frame tells it as Explain does
+	Err  error  // the reason, which the close frame has in the words of Explain
 }
 
 func (e *CloseError) Error() string { return fmt.Sprintf("closing with %d: %v", e.Code, e.Err) }
@@ -66,7 +66,7 @@ func (e *CloseError) Unwrap() error { return e.Err }
 // ErrClosed says that the client has closed the socket. It is no io.EOF, which the end of anything else may be.
 var ErrClosed = errors.New("the client has closed the socket")
 
-// Why sockets end, as their clients are told.
+// Why sockets end, in words for their clients.
 var (
 	errIdle        = &Error{Status: http.StatusRequestTimeout, Message: "Nothing was sent for too long"}
 	errTooLong     = &Error{Status: http.StatusRequestTimeout, Message: "The session has lasted too long"}
@@ -90,7 +90,7 @@ const (
 
 // Conn is a WebSocket, as a handler sees it. One goroutine may read and another write.
 type Conn struct {
-	RequestID string
+	Caller // of the handshake; its Principal is set by Authenticate
 
 	server  *Server
 	visit   *visit
@@ -146,7 +146,7 @@ func (c *Conn) Read() ([]byte, error) {
 	return message, nil
 }
 
-// awaitMore gives the client time to send something, be it a pong, unless the socket has ended.
+// awaitMore extends the read deadline, unless the socket has ended. Any frame counts, pongs too.
 func (c *Conn) awaitMore() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

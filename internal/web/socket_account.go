@@ -7,7 +7,7 @@ import (
 	"github.com/recital-tts/recital/domain"
 )
 
-// Authenticate finds out who talks, by a key from a message or, where that is empty, the handshake's x-api-key header.
+// Authenticate looks the caller up, by a key from a message or, where that is empty, the handshake's x-api-key header.
 // From then on the socket counts among its account's, and ends when the credential is revoked. Errors: as for requests,
 // and a 429 when the account has too many sockets. It is called once, by the handler's own goroutine.
 func (c *Conn) Authenticate(key string) (Principal, error) {
@@ -28,7 +28,7 @@ func (c *Conn) Authenticate(key string) (Principal, error) {
 	if revocations := c.server.cfg.Revocations; revocations != nil {
 		c.release = append(c.release, revocations.Watch(principal, func() { c.visit.life.cancel(errRevoked) }))
 	}
-	c.visit.Principal = principal
+	c.Principal, c.visit.Principal = principal, principal
 	c.mu.Lock()
 	c.pause = c.server.cfg.Limits.SocketIdle
 	c.mu.Unlock()

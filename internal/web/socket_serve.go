@@ -41,7 +41,7 @@ func (s *Server) upgrade(v *visit, e *endpoint) error {
 	})
 	if err != nil {
 		v.SetHeader("Sec-WebSocket-Version", "13")
-		return &Error{Status: status, Message: strings.TrimPrefix(err.Error(), "websocket: ")}
+		return &Error{Status: status, Message: "The WebSocket handshake failed: " + strings.TrimPrefix(err.Error(), "websocket: ")}
 	}
 	v.upgraded = true
 	// When the client goes before it has its answer, fasthttp never begins the conversation.
@@ -51,7 +51,7 @@ func (s *Server) upgrade(v *visit, e *endpoint) error {
 
 // converse serves a socket from its first message to its close frame.
 func (s *Server) converse(v *visit, e *endpoint, ws *websocket.Conn) {
-	c := &Conn{RequestID: v.RequestID, server: s, visit: v, ws: ws, raw: connOf(v.http), maxSize: int64(e.MaxBody)}
+	c := &Conn{Caller: v.Caller, server: s, visit: v, ws: ws, raw: connOf(v.http), maxSize: int64(e.MaxBody)}
 	c.start()
 	err := c.run(e.socket)
 	if errors.Is(err, ErrClosed) {
@@ -115,7 +115,7 @@ func (c *Conn) sendPing() {
 	defer c.pinging.Done()
 	c.ping.Reset(c.server.cfg.Limits.SocketPing)
 	c.mu.Unlock()
-	_ = c.ws.WriteControl(websocket.PingMessage, nil, time.Now().Add(controlTimeout)) // Read tells what is wrong
+	_ = c.ws.WriteControl(websocket.PingMessage, nil, time.Now().Add(controlTimeout)) // Read returns what is wrong
 }
 
 // interrupt wakes a reader when the socket has ended, and cuts the connection when the handler does not return.
@@ -148,7 +148,7 @@ func (c *Conn) close(err error) {
 	c.raw.LingerOnClose()
 }
 
-// stop ends the use of ws: fasthttp gives its connection to others.
+// stop ends the use of ws: fasthttp reuses its connection.
 func (c *Conn) stop() {
 	c.mu.Lock()
 	c.ended = true

@@ -49,7 +49,7 @@ func (b *streamBody) run(out io.Writer) (err error) {
 		return fmt.Errorf("writing the stream: %w", b.life.why(err))
 	}
 	if b.life.Err() != nil {
-		// The writer was told to stop: nobody can know whether it had written everything.
+		// The writer had to stop: whether it had written everything is unknown.
 		return fmt.Errorf("writing the stream: %w", context.Cause(b.life))
 	}
 	return nil
@@ -61,7 +61,7 @@ func (b *streamBody) Close() error {
 	return nil
 }
 
-// chunkWriter gives pieces to the connection as long as the stream lives.
+// chunkWriter writes to the connection as long as the stream lives.
 type chunkWriter struct {
 	ctx     context.Context
 	to      io.Writer

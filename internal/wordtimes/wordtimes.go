@@ -1,7 +1,7 @@
-// Package wordtimes keeps the word times of replies that are audio alone, for ten minutes: sealed with the account's key,
-// because they hold its text, among the blobs, so that every instance finds them. No event tells of them: that somebody
-// may look up times for a while is no fact of the domain, and nothing follows from it. So the blob says itself whose it
-// is, its name says which reply's, and its age when it is erased.
+// Package wordtimes stores the word times of replies that are audio alone, for ten minutes. They are blobs, so that
+// every instance finds them, and are sealed with the account's key, because they contain its text. There is no event
+// for them: that times can be looked up for a while is not a fact of the domain, and nothing follows from it. So the
+// blob itself identifies its account, its name identifies the reply, and its age determines when it is erased.
 package wordtimes
 
 import (
@@ -21,34 +21,34 @@ import (
 	"github.com/recital-tts/recital/internal/speech"
 )
 
-// Kept is how long word times can be read after the audio has ended.
+// Kept is the time for which word times can be read after the audio has ended.
 const Kept = 10 * time.Minute
 
 const (
 	ownerKind = "timestamps-"
-	idSize    = 16      // bytes: 4 of the time, 12 drawn
-	maxSize   = 8 << 20 // bytes of a blob: several times what 5,000 characters come to
+	idSize    = 16      // bytes: 4 of the time, 12 random
+	maxSize   = 8 << 20 // bytes of a blob: several times the size for 5,000 characters
 )
 
-// Errors of a Shelf, beside those of its store and keyring.
+// Errors of a Shelf, besides those of its store and keyring.
 var (
 	ErrNotFound = errors.New("there are no such word times")
 	errBroken   = errors.New("the blob holds no word times")
 )
 
-// Shelf is where word times lie.
+// Shelf stores word times.
 type Shelf struct {
 	keys  keyring.Keyring
 	blobs blobs.Store
 	now   func() time.Time
 }
 
-// NewShelf makes a Shelf that tells the time by now.
+// NewShelf returns a Shelf whose clock is now.
 func NewShelf(keys keyring.Keyring, store blobs.Store, now func() time.Time) *Shelf {
 	return &Shelf{keys: keys, blobs: store, now: now}
 }
 
-// DrawID makes an id that nobody can guess. It tells when it was drawn: see Drawn.
+// DrawID returns an id that cannot be guessed. It contains the time at which it was drawn: see Drawn.
 func (s *Shelf) DrawID() (string, error) {
 	var id [idSize]byte
 	binary.BigEndian.PutUint32(id[:], uint32(s.now().Unix())) // to the year 2106
@@ -58,7 +58,7 @@ func (s *Shelf) DrawID() (string, error) {
 	return hex.EncodeToString(id[:]), nil
 }
 
-// Drawn tells when an id was drawn. It is false for what is no id.
+// Drawn returns the time at which an id was drawn. It returns false if the id is invalid.
 func Drawn(id string) (time.Time, bool) {
 	raw, err := hex.DecodeString(id)
 	if err != nil || len(raw) != idSize || strings.ToLower(id) != id {
@@ -67,17 +67,17 @@ func Drawn(id string) (time.Time, bool) {
 	return time.Unix(int64(binary.BigEndian.Uint32(raw)), 0), true
 }
 
-// kept is what a blob holds.
+// kept is the content of a blob.
 type kept struct {
 	Account string `json:"account"`
-	Sealed  []byte `json:"sealed"` // a list of speech.Timing in JSON, for use sealedFor
+	Sealed  []byte `json:"sealed"` // a list of speech.Timing in JSON, sealed for sealedFor
 }
 
 func owner(id string) blobs.Owner { return blobs.Owner(ownerKind + id) }
 
 func sealedFor(id string) string { return "timestamps/" + id }
 
-// Put keeps times under an id that was drawn for them.
+// Put stores times under an id that was drawn for them.
 func (s *Shelf) Put(ctx context.Context, account, id string, times []speech.Timing) error {
 	plain, err := json.Marshal(times)
 	if err != nil {
@@ -97,8 +97,8 @@ func (s *Shelf) Put(ctx context.Context, account, id string, times []speech.Timi
 	return nil
 }
 
-// Find reads times. Errors: ErrNotFound, also when their time is over or their account's key is gone. The id may be any
-// text of a client.
+// Find returns times. Errors: ErrNotFound, also if they have expired or their account's key is gone. The id may be
+// any text from a client.
 func (s *Shelf) Find(ctx context.Context, id string) ([]speech.Timing, error) {
 	if _, ok := Drawn(id); !ok {
 		return nil, ErrNotFound
@@ -149,7 +149,8 @@ func (s *Shelf) open(ctx context.Context, id string, blob blobs.Blob) ([]speech.
 	return times, nil
 }
 
-// Sweep erases the times whose time is over, and counts them. Those that a crash left are erased by whoever runs next.
+// Sweep erases the expired times, and returns their number. Those that a crash left are erased by any instance's next
+// run.
 func (s *Shelf) Sweep(ctx context.Context) (erased int, err error) {
 	for blob, err := range s.blobs.List(ctx, ownerKind) {
 		if err != nil {

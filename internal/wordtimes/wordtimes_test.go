@@ -28,7 +28,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// room is a shelf over a real folder and a real keyring, with a clock that tests set.
+// room is a shelf on a real folder and a real keyring, with a settable clock.
 type room struct {
 	*wordtimes.Shelf
 	t     *testing.T
@@ -36,7 +36,7 @@ type room struct {
 	dir   string
 	store *folder.Store
 	keys  *pgkeys.Keyring
-	late  atomic.Int64 // nanoseconds that the clock is ahead
+	late  atomic.Int64 // nanoseconds by which the clock is ahead
 }
 
 func newRoom(t *testing.T) *room {
@@ -61,7 +61,7 @@ func (r *room) id() string {
 	return id
 }
 
-// put keeps times under an id of their own.
+// put stores times under a new id.
 func (r *room) put(account string, times []speech.Timing) string {
 	r.t.Helper()
 	id := r.id()
@@ -69,7 +69,7 @@ func (r *room) put(account string, times []speech.Timing) string {
 	return id
 }
 
-// files are the paths of all files of the store, and what they hold.
+// files returns the contents of all files of the store, by path.
 func (r *room) files() map[string]string {
 	r.t.Helper()
 	files := map[string]string{}
@@ -141,13 +141,13 @@ func TestTimesAreErasedAfterTenMinutes(t *testing.T) {
 		return erased
 	}
 
-	// given times that are almost ten minutes old, then they stay
+	// given times that are almost ten minutes old, then they remain
 	r.late.Store(int64(wordtimes.Kept - time.Minute))
 	require.Zero(t, sweep())
 	_, err = r.Find(t.Context(), id)
 	require.NoError(t, err)
 
-	// given times that are ten minutes old, then nobody reads them, swept or not
+	// given times that are ten minutes old, then they cannot be read, swept or not
 	r.late.Store(int64(wordtimes.Kept))
 	_, err = r.Find(t.Context(), id)
 	require.ErrorIs(t, err, wordtimes.ErrNotFound)
@@ -165,7 +165,7 @@ func TestTroubleIsTold(t *testing.T) {
 	r := newRoom(t)
 	id := r.put("a1", secret)
 
-	// what somebody else put there is no word times, and what it holds is not told
+	// what another writer stored there is not word times, and its content is not revealed
 	other := r.id()
 	_, err := r.store.Put(t.Context(), blobs.Owner("timestamps-"+other), strings.NewReader(`{"account":"Zyzzogeton"`))
 	require.NoError(t, err)
@@ -174,7 +174,7 @@ func TestTroubleIsTold(t *testing.T) {
 	require.NotErrorIs(t, err, wordtimes.ErrNotFound)
 	require.NotContains(t, err.Error(), "Zyzzogeton")
 
-	// a call that has ended finds, keeps and erases nothing
+	// a call whose context has ended finds, stores and erases nothing
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err = r.Find(ended, id)

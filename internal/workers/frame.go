@@ -1,5 +1,5 @@
-// Package workers runs the processes that link C code (speech engine, codecs) as children that speak frames over
-// their standard input and output. A child that crashes or stalls costs its job, never the server.
+// Package workers runs the processes that link C code (speech engines, codecs) as child processes, which exchange
+// frames over their standard input and output. A child that crashes or stalls fails its job, never the server.
 package workers
 
 import (
@@ -15,23 +15,23 @@ const MaxPayload = 1 << 20
 
 const headerSize = 9
 
-// Frame is one message between recitald and a worker. What the kinds mean is each protocol's own affair.
+// Frame is one message between recitald and a worker. Each protocol defines its own kinds.
 type Frame struct {
 	Kind    byte
-	Stream  uint32 // which of several concurrent jobs it belongs to; 0 where there is only one
+	Stream  uint32 // the one of several concurrent jobs to which it belongs; 0 if there is only one
 	Payload []byte
 }
 
-// ErrFrameTooLarge says that a frame is over MaxPayload.
+// ErrFrameTooLarge means that a frame exceeds MaxPayload.
 var ErrFrameTooLarge = errors.New("a frame is larger than 1 MiB")
 
 // Reader reads frames.
 type Reader struct{ in *bufio.Reader }
 
-// NewReader reads frames from r.
+// NewReader returns a Reader of frames from r.
 func NewReader(r io.Reader) *Reader { return &Reader{in: bufio.NewReaderSize(r, 64<<10)} }
 
-// Read gives the next frame, whose payload is the caller's to keep. It returns io.EOF at a clean end and
+// Read returns the next frame, whose payload belongs to the caller. It returns io.EOF at a clean end and
 // io.ErrUnexpectedEOF in the middle of a frame.
 func (r *Reader) Read() (Frame, error) {
 	var header [headerSize]byte
@@ -55,10 +55,10 @@ func (r *Reader) Read() (Frame, error) {
 // Writer writes frames, each in one flush. It is not safe for concurrent use.
 type Writer struct{ out *bufio.Writer }
 
-// NewWriter writes frames to w.
+// NewWriter returns a Writer of frames to w.
 func NewWriter(w io.Writer) *Writer { return &Writer{out: bufio.NewWriterSize(w, 64<<10)} }
 
-// Write sends one frame.
+// Write writes one frame.
 func (w *Writer) Write(f Frame) error {
 	if len(f.Payload) > MaxPayload {
 		return ErrFrameTooLarge

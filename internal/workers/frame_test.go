@@ -99,7 +99,7 @@ func TestAWriterTellsThatThePipeIsBroken(t *testing.T) {
 	require.ErrorIs(t, workers.NewWriter(brokenPipe{}).Write(workers.Frame{Payload: make([]byte, 1<<17)}), errBroken)
 }
 
-// FuzzRead: whatever comes, the reader ends, and what it takes for frames is what the bytes say.
+// FuzzRead checks that for any input the reader ends, and that the frames it returns are those of the input.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte{})
 	f.Add([]byte{1, 2, 0, 0, 0, 3, 0, 0, 0, 'a', 'b', 'c'})

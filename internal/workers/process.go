@@ -11,20 +11,20 @@ import (
 	"time"
 )
 
-// logDelay is how long a worker's standard error may stay open after its exit: a child of its own could hold it.
+// logDelay is how long a worker's standard error may remain open after its exit: a child of its own could hold it.
 const logDelay = time.Second
 
-// Command says how to start a worker.
+// Command describes how to start a worker.
 type Command struct {
 	Path   string       // of the speechworker binary
-	Args   []string     // its mode and options; never anything that a client sent
-	Logger *slog.Logger // counts what the worker prints to standard error, and never quotes it; nil: it is thrown away
+	Args   []string     // its mode and options; never anything from a client
+	Logger *slog.Logger // counts the worker's output to standard error, and never quotes it; nil discards it
 }
 
-// Process is a running worker. It ends by itself when its input is closed, also when recitald is killed.
+// Process is a running worker. It exits by itself when its input is closed, even if recitald is killed.
 type Process struct {
 	In  *Writer
-	Out *Reader // its output stays readable to the end after the exit
+	Out *Reader // its output remains readable to the end after the exit
 
 	stdin io.Closer
 	cmd   *exec.Cmd
@@ -34,7 +34,7 @@ type Process struct {
 	closeInput sync.Once
 }
 
-// Start starts a worker in a process group of its own, so that a Ctrl-C in the terminal reaches recitald alone.
+// Start starts a worker in a process group of its own, so that a Ctrl-C in the terminal only reaches recitald.
 func Start(command Command) (*Process, error) {
 	cmd := exec.Command(command.Path, command.Args...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -46,7 +46,7 @@ func Start(command Command) (*Process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening a worker's input: %w", err)
 	}
-	// Not StdoutPipe: Wait closes that, and so could not run before all of the output was read.
+	// Not StdoutPipe: Wait closes that, and so could not be called before all of the output was read.
 	output, stdout, err := os.Pipe()
 	if err != nil {
 		_ = stdin.Close()
@@ -64,14 +64,14 @@ func Start(command Command) (*Process, error) {
 	return p, nil
 }
 
-// reap waits for the exit, whether anybody reads the output or not, so that no zombie stays. It ends with the worker.
+// reap waits for the exit, whether the output is read or not, so that no zombie remains. It ends with the worker.
 func (p *Process) reap() {
 	p.err = p.cmd.Wait()
 	p.CloseInput()
 	close(p.done)
 }
 
-// PID is the process id.
+// PID returns the process id.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
 // CloseInput makes the worker finish and exit.
@@ -82,13 +82,13 @@ func (p *Process) CloseInput() {
 // Kill ends the worker at once. Read returns io.EOF or io.ErrUnexpectedEOF soon after.
 func (p *Process) Kill() { _ = p.cmd.Process.Kill() }
 
-// Done is closed when the worker has exited. What it wrote before can still be read.
+// Done returns a channel that is closed when the worker has exited. Its earlier output can still be read.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Err returns how the worker exited, nil for a clean exit. Call it after Done.
+// Err returns the error of the worker's exit, nil for a clean exit. It must be called after Done.
 func (p *Process) Err() error { return p.err }
 
-// untilEnd closes the worker's output where it ends.
+// untilEnd closes the worker's output at its end.
 type untilEnd struct{ output *os.File }
 
 func (u *untilEnd) Read(buffer []byte) (int, error) {

@@ -24,9 +24,9 @@ import (
 	"github.com/recital-tts/recital/internal/workers"
 )
 
-const soon = time.Minute // for what must happen, on a slow machine too
+const soon = time.Minute // for what must happen, even on a slow machine
 
-// roles are what this test binary plays when it is started as a worker.
+// roles are the roles of this test binary when it is started as a worker.
 func roles() map[string]func() int {
 	return map[string]func() int{
 		"echo":   echo,
@@ -52,14 +52,14 @@ func echo() int {
 	}
 }
 
-// stuck hears neither its input nor a polite signal.
+// stuck ignores its input and signals.
 func stuck() int {
 	signal.Ignore(syscall.SIGTERM, syscall.SIGINT)
 	_ = workers.NewWriter(os.Stdout).Write(workers.Frame{Kind: 1})
 	select {}
 }
 
-// talks fits into a pipe, and exits without waiting for a reader.
+// talks writes what fits into a pipe, and exits without waiting for a reader.
 func talks() int {
 	out := workers.NewWriter(os.Stdout)
 	for i := range talked {
@@ -70,7 +70,7 @@ func talks() int {
 
 const talked = 50
 
-// parent starts a worker, tells its id, and stays until it is killed.
+// parent starts a worker, prints its id, and runs until it is killed.
 func parent() int {
 	child, err := workers.Start(worker("echo"))
 	if err != nil {
@@ -190,7 +190,7 @@ func TestAWorkerThatIsKilled(t *testing.T) {
 	exit := new(exec.ExitError)
 	require.ErrorAs(t, p.Err(), &exit)
 	require.Equal(t, syscall.SIGKILL, exit.Sys().(syscall.WaitStatus).Signal())
-	p.Kill() // of no effect, also on whoever has the number by now
+	p.Kill() // no effect, even on a process that has reused the id
 }
 
 func TestAWorkerThatNobodyReadsLeavesNoZombie(t *testing.T) {
@@ -198,7 +198,7 @@ func TestAWorkerThatNobodyReadsLeavesNoZombie(t *testing.T) {
 	awaitExit(t, p)
 	require.NoError(t, p.Err())
 
-	// and what it has said is not lost
+	// and its output is not lost
 	for i := range talked {
 		frame, err := p.Out.Read()
 		require.NoError(t, err)
@@ -231,11 +231,11 @@ func TestAWorkerEndsWithItsParent(t *testing.T) {
 	require.NoError(t, process.Process.Kill())
 	_ = process.Wait()
 
-	// then the worker ends by itself
+	// then the worker exits by itself
 	require.Eventually(t, func() bool { return !runs(pid) }, soon, time.Millisecond)
 }
 
-// runs is false for a zombie: what takes orphans over may leave them for a while.
+// runs is false for a zombie: the reaper of orphans may leave them for a while.
 func runs(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err == nil && !strings.Contains(string(stat), ") Z ")

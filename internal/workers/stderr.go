@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// stderr takes what a worker prints to standard error. C libraries print there, and may quote what a client sent, so it
-// is counted and never shown.
+// stderr receives a worker's standard error. C libraries print to it, and may quote client data, so it is counted and
+// never shown.
 type stderr struct {
 	logger *slog.Logger
 	worker string

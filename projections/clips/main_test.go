@@ -4,10 +4,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/recital-tts/recital/internal/eventlog/catalog"
+	clipsevents "github.com/recital-tts/recital/commands/clips"
+	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/feed/feedtest"
 	"github.com/recital-tts/recital/projections/clips"
 )
@@ -16,9 +16,16 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var now = time.Date(2026, 3, 10, 12, 30, 15, 123_456_000, time.UTC)
 
+func registry(t testing.TB) *eventlog.Registry {
+	t.Helper()
+	return feedtest.Registry(t, clipsevents.Events())
+}
+
 func newWorld(t testing.TB) *feedtest.World {
 	t.Helper()
-	registry, err := catalog.Registry()
-	require.NoError(t, err)
-	return feedtest.New(t, registry, clips.ReadModels()...)
+	return feedtest.New(t, registry(t), clips.ReadModels()...)
+}
+
+func TestReleasedReadModels(t *testing.T) {
+	feedtest.RequireReleased(t, registry(t), clips.ReadModels()...)
 }

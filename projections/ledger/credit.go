@@ -1,6 +1,8 @@
 package ledger
 
 import (
+	"time"
+
 	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/feed/table"
@@ -9,35 +11,39 @@ import (
 // creditLeft is ledger.State.CreditLeft over the columns of a period. Without a limit none is spent: greatest ignores NULL.
 const creditLeft = `credit_granted - least(greatest(characters - character_limit, 0), credit_granted) - credit_carried`
 
-// creditPeriods are the periods with credit that has not gone on to another one: the rows behind todo_credit. They are
-// few, while there is a period for each account and month.
-func creditPeriods() *table.Table {
-	return table.New("credit_periods",
-		table.Column{Name: "account_id", Type: table.Text, Key: true},
-		table.Column{Name: "period_start", Type: table.Timestamptz, Key: true},
-		table.Column{Name: "stream", Type: table.Text},
-		table.Column{Name: "period_end", Type: table.Timestamptz},
-		table.Column{Name: "cause", Type: table.Text},
-	).Index("credit_periods_end", "period_end").Index("credit_periods_stream", "stream")
+// creditRow is a period with credit that has not been carried into another one: a row behind toDoCredit. There are few of
+// them, while there is a period for each account and month.
+type creditRow struct {
+	Account string    `col:"account_id,key"`
+	Start   time.Time `col:"period_start,key"`
+	Stream  string    `col:"stream"`
+	End     time.Time `col:"period_end"`
+	Cause   string    `col:"cause"`
 }
 
-// todoCredit lists a period once nothing is reserved in it any more: until then nobody knows what will be left. It is
+func newCredits() table.Typed[creditRow] {
+	return table.Of[creditRow]("credit_periods").
+		Index("credit_periods_end", "period_end").
+		Index("credit_periods_stream", "stream")
+}
+
+// toDoCredit lists a period once nothing is reserved in it any more: until then nobody knows what will be left. It is
 // done when what was left is granted in another period, or nothing was left.
-const todoCredit = `select c.stream as item, c.stream, c.period_end as due_at, c.cause from credit_periods c
+const toDoCredit = `select c.stream as item, c.stream, c.period_end as due_at, c.cause from credit_periods c
 	where not exists (select from reservations r where r.stream = c.stream)`
 
-func creditGranted(rows *table.Rows, periods, credits *table.Table, event eventlog.Decoded, e ledger.CreditGranted) {
-	rows.Add(periods, periodKey(e.Account, e.Start), "credit_granted", e.Characters)
-	rows.Put(credits, e.Account, e.Start, event.Stream, e.End, event.ID.String())
+func (u usage) granted(rows *table.Rows, event eventlog.Decoded, e ledger.CreditGranted) {
+	u.periods.creditGranted.Add(rows, periodRow{Account: e.Account, Start: e.Start}, e.Characters)
+	u.credits.Put(rows, creditRow{Account: e.Account, Start: e.Start, Stream: event.Stream, End: e.End, Cause: event.ID.String()})
 	if e.From != nil {
-		rows.Add(periods, periodKey(e.Account, *e.From), "credit_carried", e.Characters)
-		rows.Delete(credits, periodKey(e.Account, *e.From))
+		u.periods.creditCarried.Add(rows, periodRow{Account: e.Account, Start: *e.From}, e.Characters)
+		u.credits.Delete(rows, creditRow{Account: e.Account, Start: *e.From})
 	}
 }
 
-// creditCarried waits for the grant in the other period, so that a recitald which ends in between leaves it on the list.
-func creditCarried(rows *table.Rows, credits *table.Table, e ledger.CreditCarried) {
+// carried waits for the grant in the other period, so that a recitald which ends in between leaves the period on the list.
+func (u usage) carried(rows *table.Rows, e ledger.CreditCarried) {
 	if e.Characters == 0 {
-		rows.Delete(credits, periodKey(e.Account, e.Start))
+		u.credits.Delete(rows, creditRow{Account: e.Account, Start: e.Start})
 	}
 }

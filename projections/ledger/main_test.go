@@ -4,11 +4,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/recital-tts/recital/internal/eventlog/catalog"
-	"github.com/recital-tts/recital/internal/feed"
+	accountsevents "github.com/recital-tts/recital/commands/accounts"
+	ledgerevents "github.com/recital-tts/recital/commands/ledger"
+	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/feed/feedtest"
 	projection "github.com/recital-tts/recital/projections/ledger"
 )
@@ -17,14 +17,16 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var now = time.Date(2026, 3, 10, 12, 30, 15, 123_456_000, time.UTC)
 
-func newWorld(t testing.TB) *feedtest.World {
+func registry(t testing.TB) *eventlog.Registry {
 	t.Helper()
-	return worldOf(t, projection.ReadModels()...)
+	return feedtest.Registry(t, ledgerevents.Events(), accountsevents.Events())
 }
 
-func worldOf(t testing.TB, projections ...feed.Projection) *feedtest.World {
+func newWorld(t testing.TB) *feedtest.World {
 	t.Helper()
-	registry, err := catalog.Registry()
-	require.NoError(t, err)
-	return feedtest.New(t, registry, projections...)
+	return feedtest.New(t, registry(t), projection.ReadModels()...)
+}
+
+func TestReleasedReadModels(t *testing.T) {
+	feedtest.RequireReleased(t, registry(t), projection.ReadModels()...)
 }

@@ -2,6 +2,7 @@ package ledger_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -11,27 +12,37 @@ import (
 	"github.com/recital-tts/recital/internal/feed"
 	"github.com/recital-tts/recital/internal/feed/feedtest"
 	"github.com/recital-tts/recital/internal/feed/table"
+	"github.com/recital-tts/recital/internal/readmodel"
 	projection "github.com/recital-tts/recital/projections/ledger"
 )
 
+// formerPeriodRow is a period without credit.
+type formerPeriodRow struct {
+	Account    string    `col:"account_id,key"`
+	Start      time.Time `col:"period_start,key"`
+	Characters int64     `col:"characters"`
+}
+
 // formerUsage is the read model of usage as the releases have it that know no credit, as far as periods go.
 func formerUsage() feed.Projection {
-	periods := table.New("periods",
-		table.Column{Name: "account_id", Type: table.Text, Key: true},
-		table.Column{Name: "period_start", Type: table.Timestamptz, Key: true},
-		table.Column{Name: "characters", Type: table.Bigint},
-	)
+	model := readmodel.Model{Name: "usage", Version: 1}
+	view := readmodel.View{Model: model, Name: "usage_periods", Columns: []readmodel.Column{
+		{Name: "account_id", Type: readmodel.Text},
+		{Name: "period_start", Type: readmodel.Timestamptz},
+		{Name: "characters", Type: readmodel.Bigint},
+	}}
+	periods := table.Of[formerPeriodRow]("periods")
+	characters := table.NumberOf(periods, func(r *formerPeriodRow) *int64 { return &r.Characters })
 	return feed.Projection{
-		Name:    "usage",
-		Version: 1,
-		Tables:  []*table.Table{periods},
-		Views:   []feed.View{{Name: "usage_periods", Select: `select account_id, period_start, characters from periods`}},
+		Model:  model,
+		Tables: []*table.Table{periods.Table},
+		Views:  []feed.View{{View: view, Select: `select account_id, period_start, characters from periods`}},
 		Handle: func(event eventlog.Decoded, rows *table.Rows) error {
 			switch e := event.Event.(type) {
 			case ledger.PeriodOpened:
-				rows.Put(periods, e.Account, e.Start, 0)
+				periods.Put(rows, formerPeriodRow{Account: e.Account, Start: e.Start})
 			case ledger.Settled:
-				rows.Add(periods, table.Key{e.Account, e.Start}, "characters", e.Characters)
+				characters.Add(rows, formerPeriodRow{Account: e.Account, Start: e.Start}, e.Characters)
 			}
 			return nil
 		},
@@ -40,7 +51,7 @@ func formerUsage() feed.Projection {
 
 func TestAnUpgradeFromAReleaseWithoutCredit(t *testing.T) {
 	// given rows of a former release, which goes on
-	w := worldOf(t, formerUsage())
+	w := feedtest.New(t, registry(t), formerUsage())
 	former := w.Projector
 	var h history
 	h.do(openPeriod("u3", plan.Free, now))

@@ -130,8 +130,8 @@ func TestUsageRowsEqualTheFold(t *testing.T) {
 			case 3:
 				h.do(ledger.Expire{At: at})
 			case 4:
-				h.SinceSum = ledger.SumEvery
-				h.do(ledger.Sum{At: at})
+				h.SinceSnapshot = ledger.SnapshotEvery
+				h.do(ledger.TakeSnapshot{At: at})
 			case 5:
 				h.do(ledger.Grant{Grant: fmt.Sprint(i), Characters: n + 1, At: at})
 			}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/plan"
+	"github.com/recital-tts/recital/internal/readmodel"
 	"github.com/recital-tts/recital/internal/web"
 	"github.com/recital-tts/recital/readapi"
 )
@@ -26,7 +27,7 @@ type API struct {
 // Routes returns the rows for the public route table.
 func (a *API) Routes() []web.Route {
 	return []web.Route{
-		web.Get("/v1/account", a.account, web.ReadModels("account", "usage"), web.Tag("Account"), web.Summary("Plan, usage and API keys of the account"),
+		web.Get("/v1/account", a.account, web.Reads(readmodel.AccountsView, readmodel.APIKeysView, readmodel.UsagePeriodsView), web.Tag("Account"), web.Summary("Plan, usage and API keys of the account"),
 			web.Returns[accountResponse](), web.Refuses(404)),
 	}
 }
@@ -61,26 +62,33 @@ type apiKeyInfo struct {
 	CreatedAt int64   `json:"created_at" nullable:"true"` // Unix seconds
 }
 
-// accountQuery finds the account ($1), its keys, and its periods that matter now ($2). What is to be made of them is made
-// here: joins, sums and sorting take Postgres longer than the reading.
-const accountQuery = `
-select a.plan, a.opened_at,
-       array(select row(p.period_start, p.period_end, p.characters, p.playground_characters, p.credit_left)
-             from read_v2.usage_periods p where p.account_id = a.account_id and (p.period_end > $2 or p.credit_left <> 0)),
-       array(select row(k.masked, k.name, k.created_at) from read_v1.api_keys k where k.account_id = a.account_id)
-from read_v1.accounts a where a.account_id = $1`
+// accountQuery selects the account ($1), its periods that matter now ($2), and its keys. They are joined, added up and
+// sorted here, which is faster than in Postgres.
+var accountQuery = `
+select ` + readmodel.Columns[accountRow](readmodel.AccountsView, "a") + `,
+       array(select row(` + readmodel.Columns[periodRow](readmodel.UsagePeriodsView, "p") + `)
+             from ` + readmodel.UsagePeriodsView.SQL() + ` p where p.account_id = a.account_id and (p.period_end > $2 or p.credit_left <> 0)),
+       array(select row(` + readmodel.Columns[keyRow](readmodel.APIKeysView, "k") + `)
+             from ` + readmodel.APIKeysView.SQL() + ` k where k.account_id = a.account_id)
+from ` + readmodel.AccountsView.SQL() + ` a where a.account_id = $1`
+
+type accountRow struct {
+	Plan     string    `col:"plan"`
+	OpenedAt time.Time `col:"opened_at"`
+}
 
 type keyRow struct {
-	Masked    string
-	Name      *string
-	CreatedAt time.Time
+	Masked    string    `col:"masked"`
+	Name      *string   `col:"name"`
+	CreatedAt time.Time `col:"created_at"`
 }
 
 type periodRow struct {
-	Start, End time.Time
-	Characters int64
-	Playground int64
-	CreditLeft int64
+	Start      time.Time `col:"period_start"`
+	End        time.Time `col:"period_end"`
+	Characters int64     `col:"characters"`
+	Playground int64     `col:"playground_characters"`
+	CreditLeft int64     `col:"credit_left"`
 }
 
 func (a *API) account(call *web.Call, _ struct{}) (web.Reply, error) {
@@ -93,25 +101,24 @@ func (a *API) account(call *web.Call, _ struct{}) (web.Reply, error) {
 
 func (a *API) readAccount(ctx context.Context, id string, now time.Time) (accountResponse, error) {
 	var (
-		planType string
-		opened   time.Time
-		periods  []periodRow
-		keys     []keyRow
+		account accountRow
+		periods []periodRow
+		keys    []keyRow
 	)
-	err := a.Pool.QueryRow(ctx, accountQuery, id, now).Scan(&planType, &opened, &periods, &keys)
+	err := a.Pool.QueryRow(ctx, accountQuery, id, now).Scan(&account.Plan, &account.OpenedAt, &periods, &keys)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return accountResponse{}, domain.Refuse(domain.NotFound, "The account does not exist")
 	}
 	if err != nil {
 		return accountResponse{}, readapi.QueryError(ctx, "reading an account", err)
 	}
-	terms, err := plan.Lookup(plan.Type(planType))
+	terms, err := plan.Lookup(plan.Type(account.Plan))
 	if err != nil {
 		return accountResponse{}, fmt.Errorf("reading an account: %w", err)
 	}
 	r := accountResponse{
-		Plan:    planInfo{Type: planType, CommercialUseAllowed: terms.CommercialUse},
-		Usage:   usageOf(periods, opened, now),
+		Plan:    planInfo{Type: account.Plan, CommercialUseAllowed: terms.CommercialUse},
+		Usage:   usageOf(periods, account.OpenedAt, now),
 		APIKeys: shownKeys(keys),
 	}
 	if !terms.Unlimited {
@@ -120,11 +127,11 @@ func (a *API) readAccount(ctx context.Context, id string, now time.Time) (accoun
 	return r, nil
 }
 
-// usageOf is what was used in the period of now, which is not there before its first use.
+// usageOf returns what was used in the current period, which has no row before its first use.
 //
-// Credit is what is left of it, because that is what its owner can still have spoken, and what tells when it is spent;
-// what was granted altogether would tell neither. It is counted over all periods, so that it does not seem lost between
-// a period's end and its passing on to the next.
+// Credit is what is left of it, because that is what its owner can still use; the sum of all grants would not show when
+// it is spent. It is counted over all periods, so that it does not seem lost between the end of a period and the moment
+// when it is carried into the next one.
 func usageOf(periods []periodRow, opened, now time.Time) usageInfo {
 	var u usageInfo
 	_, end := plan.MonthlyPeriod(opened, now)
@@ -139,7 +146,7 @@ func usageOf(periods []periodRow, opened, now time.Time) usageInfo {
 	return u
 }
 
-// shownKeys has the oldest key first.
+// shownKeys returns the keys in the order of their creation.
 func shownKeys(keys []keyRow) []apiKeyInfo {
 	slices.SortFunc(keys, func(a, b keyRow) int {
 		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.Masked, b.Masked))

@@ -14,11 +14,12 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	accountsevents "github.com/recital-tts/recital/commands/accounts"
+	ledgerevents "github.com/recital-tts/recital/commands/ledger"
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/domain/plan"
-	"github.com/recital-tts/recital/internal/eventlog/catalog"
 	"github.com/recital-tts/recital/internal/feed/feedtest"
 	"github.com/recital-tts/recital/internal/postgres/pgtest"
 	"github.com/recital-tts/recital/internal/web"
@@ -37,8 +38,7 @@ type world struct {
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
-	registry, err := catalog.Registry()
-	require.NoError(t, err)
+	registry := feedtest.Registry(t, accountsevents.Events(), ledgerevents.Events())
 	w := feedtest.New(t, registry, slices.Concat(accounts.ReadModels(), ledgers.ReadModels())...)
 	return &world{World: w, api: &API{Pool: w.Pool}}
 }

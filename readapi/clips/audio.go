@@ -10,6 +10,8 @@ import (
 
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/internal/blobs"
+	"github.com/recital-tts/recital/internal/links"
+	"github.com/recital-tts/recital/internal/readmodel"
 	"github.com/recital-tts/recital/internal/web"
 	"github.com/recital-tts/recital/internal/web/conditional"
 	"github.com/recital-tts/recital/readapi"
@@ -21,10 +23,10 @@ type audioRequest struct {
 	conditional.Headers
 }
 
-// audio plays a clip. The signature is looked at first, so that nobody learns which clips there are; it is good as long as
-// the clip is there.
+// audio plays a clip. The signature is verified first, so that nobody learns which clips exist; it is valid as long as the
+// clip exists.
 func (a *API) audio(call *web.Call, in audioRequest) (web.Reply, error) {
-	if !a.Links.VerifyClipAudio(in.ID, in.Signature) {
+	if !a.Links.Verify(links.ClipAudio, in.ID, in.Signature) {
 		return web.Reply{}, domain.Refuse(domain.Denied, "The address is not one that was given out for this clip")
 	}
 	sound, err := a.find(call, in.ID)
@@ -39,26 +41,36 @@ func (a *API) audio(call *web.Call, in audioRequest) (web.Reply, error) {
 	return content.Serve(call, in.Headers)
 }
 
+var audioQuery = `select ` + readmodel.Columns[audioRow](readmodel.ClipsView, "") + fromClips + ` where clip_id = $1`
+
+type audioRow struct {
+	Blob      blobs.Address `col:"blob"`
+	MediaType string        `col:"media_type"`
+}
+
 // sound is the audio of a clip.
 type sound struct {
 	blobs.Blob
 	mediaType string
 }
 
-// tag is an entity tag (RFC 9110, 8.8.3): the same for the same bytes.
+// tag returns an entity tag (RFC 9110, 8.8.3): the same for the same bytes.
 func (s sound) tag() string { return `"` + s.Address.Hash()[:32] + `"` }
 
 func (a *API) find(ctx context.Context, id string) (sound, error) {
-	var address blobs.Address
-	var s sound
-	err := a.Pool.QueryRow(ctx, `select blob, media_type from read_v1.clips where clip_id = $1`, id).Scan(&address, &s.mediaType)
+	rows, err := a.Pool.Query(ctx, audioQuery, id)
+	if err != nil {
+		return sound{}, readapi.QueryError(ctx, "looking a clip's audio up", err)
+	}
+	row, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[audioRow])
 	if errors.Is(err, pgx.ErrNoRows) {
-		return s, errNoClip
+		return sound{}, errNoClip
 	}
 	if err != nil {
-		return s, readapi.QueryError(ctx, "looking a clip's audio up", err)
+		return sound{}, readapi.QueryError(ctx, "looking a clip's audio up", err)
 	}
-	s.Blob, err = a.Blobs.Stat(ctx, address)
+	s := sound{mediaType: row.MediaType}
+	s.Blob, err = a.Blobs.Stat(ctx, row.Blob)
 	if errors.Is(err, blobs.ErrNotFound) {
 		return s, domain.Refuse(domain.NotFound, "The audio of the clip is not there")
 	}

@@ -15,6 +15,8 @@ import (
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/internal/blobs"
 	"github.com/recital-tts/recital/internal/keyring"
+	"github.com/recital-tts/recital/internal/links"
+	"github.com/recital-tts/recital/internal/readmodel"
 	"github.com/recital-tts/recital/internal/web"
 	"github.com/recital-tts/recital/readapi"
 )
@@ -24,18 +26,18 @@ type API struct {
 	Pool  *pgxpool.Pool
 	Keys  keyring.Opener
 	Blobs blobs.Store
-	Links readapi.Links
+	Links links.Links
 }
 
 // Routes returns the rows for the public route table. Who knows a clip's id may see it, as the interface has it.
 func (a *API) Routes() []web.Route {
-	model, tag := web.ReadModels("clips"), web.Tag("Account")
+	reads, tag := web.Reads(readmodel.ClipsView), web.Tag("Account")
 	audioTypes, sends := []string{"*/*"}, web.Sends("accept-ranges", "etag", "cache-control")
 	return []web.Route{
-		web.Get("/v1/account/clips", a.list, model, tag, web.Summary("Saved clips, in pages"), web.Returns[clipsResponse]()),
-		web.Get("/v1/account/clip/{clip_id}", a.one, web.Public(), model, tag, web.Summary("A saved clip"),
+		web.Get("/v1/account/clips", a.list, reads, tag, web.Summary("Saved clips, in pages"), web.Returns[clipsResponse]()),
+		web.Get("/v1/account/clip/{clip_id}", a.one, web.Public(), reads, tag, web.Summary("A saved clip"),
 			web.Returns[Clip](), web.Refuses(404)),
-		web.Get("/v1/account/clip/{clip_id}/audio", a.audio, web.Public(), model, tag, web.Summary("The audio of a clip, by its signed address"),
+		web.Get("/v1/account/clip/{clip_id}/audio", a.audio, web.Public(), reads, tag, web.Summary("The audio of a clip, by its signed address"),
 			web.ReturnsMedia(audioTypes, sends), web.ReturnsMedia(audioTypes, web.Status(206), sends, web.Sends("content-range")),
 			web.ReturnsNothing(304, sends), web.Refuses(403, 404, 416)),
 	}
@@ -52,19 +54,22 @@ type Clip struct {
 	Debug     bool    `json:"debug" default:"false"`
 }
 
-// clipColumns are those of clipRow.
-const clipColumns = `clip_id, account_id, voice, saved_at, speed, language, debug, sealed, sealed_for`
+var (
+	fromClips   = ` from ` + readmodel.ClipsView.SQL()
+	clipColumns = readmodel.Columns[clipRow](readmodel.ClipsView, "")
+	clipQuery   = `select ` + clipColumns + fromClips + ` where clip_id = $1`
+)
 
 type clipRow struct {
-	ID        string
-	Account   string
-	Voice     string
-	SavedAt   time.Time
-	Speed     float64
-	Language  string
-	Debug     bool
-	Sealed    []byte
-	SealedFor string
+	ID        string    `col:"clip_id"`
+	Account   string    `col:"account_id"`
+	Voice     string    `col:"voice"`
+	SavedAt   time.Time `col:"saved_at"`
+	Speed     float64   `col:"speed"`
+	Language  string    `col:"language"`
+	Debug     bool      `col:"debug"`
+	Sealed    []byte    `col:"sealed"`
+	SealedFor string    `col:"sealed_for"`
 }
 
 var errNoClip = domain.Refuse(domain.NotFound, "There is no such clip")
@@ -72,7 +77,7 @@ var errNoClip = domain.Refuse(domain.NotFound, "There is no such clip")
 func (a *API) one(call *web.Call, in struct {
 	ID string `path:"clip_id"`
 }) (web.Reply, error) {
-	rows, err := a.Pool.Query(call, `select `+clipColumns+` from read_v1.clips where clip_id = $1`, in.ID)
+	rows, err := a.Pool.Query(call, clipQuery, in.ID)
 	if err != nil {
 		return web.Reply{}, readapi.QueryError(call, "reading a clip", err)
 	}
@@ -101,7 +106,7 @@ func (a *API) show(call *web.Call, row clipRow) (Clip, error) {
 	}, nil
 }
 
-// text is what was said, or nil when its key is gone for ever: the clip can still be played and deleted.
+// text returns what was said, or nil when its key is gone for ever: the clip can still be played and deleted.
 func (a *API) text(ctx context.Context, row clipRow) (*string, error) {
 	plain, err := a.Keys.Open(ctx, row.Account, row.Sealed, row.SealedFor)
 	if keyring.Gone(err) {
@@ -119,7 +124,7 @@ func (a *API) text(ctx context.Context, row clipRow) (*string, error) {
 	return &content.Text, nil
 }
 
-// languageFilter is a language as the engine writes it: pt-br, not pt_BR.
+// languageFilter returns a language as the engine writes it: pt-br, not pt_BR.
 func languageFilter(given *string) string {
 	if given == nil {
 		return ""

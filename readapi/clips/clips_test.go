@@ -17,16 +17,16 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	clipsevents "github.com/recital-tts/recital/commands/clips"
 	"github.com/recital-tts/recital/domain/clip"
 	"github.com/recital-tts/recital/internal/blobs"
 	"github.com/recital-tts/recital/internal/blobs/folder"
-	"github.com/recital-tts/recital/internal/eventlog/catalog"
 	"github.com/recital-tts/recital/internal/feed/feedtest"
 	"github.com/recital-tts/recital/internal/keyring/pgkeys"
+	"github.com/recital-tts/recital/internal/links"
 	"github.com/recital-tts/recital/internal/web"
 	"github.com/recital-tts/recital/internal/web/webtest"
 	"github.com/recital-tts/recital/projections/clips"
-	"github.com/recital-tts/recital/readapi"
 )
 
 func TestMain(m *testing.M) { webtest.Main(m) }
@@ -43,15 +43,15 @@ type shelf struct {
 
 func newShelf(t testing.TB) *shelf {
 	t.Helper()
-	registry, err := catalog.Registry()
-	require.NoError(t, err)
+	registry := feedtest.Registry(t, clipsevents.Events())
 	s := &shelf{World: feedtest.New(t, registry, clips.ReadModels()...), t: t}
 	s.keys = s.openKeys()
+	var err error
 	s.store, err = folder.Open(folder.Config{
 		Dir: t.TempDir(), Key: bytes.Repeat([]byte{2}, 32), Instance: "test", Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, err)
-	s.url = s.serve(readapi.Links{Key: []byte("secret")})
+	s.url = s.serve(links.New("", []byte("secret")))
 	return s
 }
 
@@ -64,8 +64,8 @@ func (s *shelf) openKeys() *pgkeys.Keyring {
 	return keys
 }
 
-func (s *shelf) serve(links readapi.Links) string {
-	api := API{Pool: s.Pool, Keys: s.keys, Blobs: s.store, Links: links}
+func (s *shelf) serve(made links.Links) string {
+	api := API{Pool: s.Pool, Keys: s.keys, Blobs: s.store, Links: made}
 	return webtest.Serve(s.t, web.Config{Routes: api.Routes(), Authenticator: keys{}})
 }
 
@@ -312,7 +312,7 @@ func TestWhatCannotBeReadAnyMoreCanBePlayed(t *testing.T) {
 	// but a keyring that does not answer now is no reason to show less
 	other := s.save("a2", "there")
 	s.keys = s.openKeys() // which has nothing at hand
-	address := s.serve(readapi.Links{}) + "/v1/account/clip/" + other
+	address := s.serve(links.Links{}) + "/v1/account/clip/" + other
 	_, err := s.Pool.Exec(t.Context(), `alter schema keyring rename to keyring_away`)
 	require.NoError(t, err)
 	response, body = s.answer(http.MethodGet, address, "")

@@ -30,9 +30,9 @@ type clipsResponse struct {
 	TotalPages int64  `json:"total_pages" ge:"0"`
 }
 
-// clipsFilter are the clips of an account ($1), in a language with all of its regions or in one region ($2, "" for any),
-// and only those of debug if so said ($3).
-const clipsFilter = ` from read_v1.clips
+// clipsFilter selects the clips of an account ($1), in a language with all of its regions or in one region ($2, "" for
+// any), and only those of debug requests if $3 is true.
+var clipsFilter = fromClips + `
 where account_id = $1 and ($2 = '' or language = $2 or starts_with(language, $2 || '-')) and (debug or not $3)`
 
 // clipOrders are the orders, each of them total: the same clips never come on two pages, and none is left out.
@@ -63,7 +63,7 @@ func (a *API) list(call *web.Call, in clipsRequest) (web.Reply, error) {
 	return web.JSON(response).WithHeader("Cache-Control", "no-store"), nil
 }
 
-// readPage asks for both at once.
+// readPage reads both in one round trip.
 func (a *API) readPage(ctx context.Context, account string, in clipsRequest) (total int64, rows []clipRow, err error) {
 	language := languageFilter(in.Language)
 	var batch pgx.Batch

@@ -1,4 +1,4 @@
-// Package synthesis serves what can be read of a synthesis after its reply.
+// Package synthesis serves what can be read about a synthesis after its reply.
 package synthesis
 
 import (
@@ -8,16 +8,16 @@ import (
 	"time"
 
 	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/internal/links"
 	"github.com/recital-tts/recital/internal/web"
 	"github.com/recital-tts/recital/internal/wordtimes"
-	"github.com/recital-tts/recital/readapi"
 )
 
 // API serves the word times of replies that are audio alone, by the address in their headers. It reads no read model:
 // see package wordtimes.
 type API struct {
 	Shelf *wordtimes.Shelf
-	Links readapi.Links
+	Links links.Links
 	// LongestReply is how long after its headers a reply may still come to its end.
 	LongestReply time.Duration
 	Now          func() time.Time
@@ -32,7 +32,7 @@ func (a *API) Routes() []web.Route {
 	}
 }
 
-// timestampsResponse has the list under both names, so that it is found in either dialect.
+// timestampsResponse has the list under the names of both dialects.
 type timestampsResponse struct {
 	Timestamps []timing `json:"timestamps"`
 	Durations  []timing `json:"durations"`
@@ -44,14 +44,14 @@ type timing struct {
 	Duration float64 `json:"duration"` // seconds
 }
 
-// read looks at the signature first: nobody learns what there is. What is there may hold a caller's text, so that no
-// cache may keep it.
+// read verifies the signature first, so that nobody learns which word times exist. They hold a caller's text, so no cache
+// may keep them.
 func (a *API) read(call *web.Call, in struct {
 	ID        string `path:"id"`
 	Signature string `query:"sig" required:"true"`
 }) (web.Reply, error) {
 	call.SetHeader("Cache-Control", "no-store")
-	if !a.Links.VerifyTimestamps(in.ID, in.Signature) {
+	if !a.Links.Verify(links.WordTimes, in.ID, in.Signature) {
 		return web.Reply{}, domain.Refuse(domain.Denied, "The address is not one that was given out for word times")
 	}
 	times, err := a.Shelf.Find(call, in.ID)
@@ -68,7 +68,8 @@ func (a *API) read(call *web.Call, in struct {
 	return web.JSON(timestampsResponse{Timestamps: list, Durations: list}), nil
 }
 
-// missing says whether it is worth asking again: while the audio may still be under way.
+// missing returns the error for word times that are not there. While the audio may still be under way, the client should
+// try again.
 func (a *API) missing(id string) error {
 	drawn, _ := wordtimes.Drawn(id)
 	if a.Now().Sub(drawn) >= a.LongestReply {

@@ -18,12 +18,12 @@ import (
 
 	"github.com/recital-tts/recital/internal/blobs/folder"
 	"github.com/recital-tts/recital/internal/keyring/pgkeys"
+	"github.com/recital-tts/recital/internal/links"
 	"github.com/recital-tts/recital/internal/postgres/pgtest"
 	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/web"
 	"github.com/recital-tts/recital/internal/web/webtest"
 	"github.com/recital-tts/recital/internal/wordtimes"
-	"github.com/recital-tts/recital/readapi"
 )
 
 func TestMain(m *testing.M) { webtest.Main(m) }
@@ -70,13 +70,13 @@ func TestTimestampsAreReadByTheirAddress(t *testing.T) {
 	var late atomic.Int64
 	now := func() time.Time { return time.Now().Add(time.Duration(late.Load())) }
 	times := wordtimes.NewShelf(openKeys(t, pool), store, now)
-	links := readapi.Links{Key: []byte("secret")}
-	routes := (&API{Shelf: times, Links: links, LongestReply: 11 * time.Minute, Now: now}).Routes()
+	made := links.New("", []byte("secret"))
+	routes := (&API{Shelf: times, Links: made, LongestReply: 11 * time.Minute, Now: now}).Routes()
 	host := strings.TrimPrefix(webtest.Serve(t, web.Config{Routes: routes, Authenticator: nobody{}}), "http://")
 	list := []speech.Timing{{Text: "", Start: 0, Duration: 0.25}, {Text: "Hello", Start: 0.25, Duration: 0.5}, {Text: "", Start: 0.75, Duration: 0}}
 	id, err := times.DrawID()
 	require.NoError(t, err)
-	address := links.Timestamps(host, id)
+	address := made.WordTimes(host, id)
 
 	// while the audio is on its way, then it is worth asking again
 	response, body := get(t, address)
@@ -100,7 +100,7 @@ func TestTimestampsAreReadByTheirAddress(t *testing.T) {
 	require.NoError(t, err)
 	for _, wrong := range []string{
 		forged + "?sig=", forged + "?sig=AAAAAAAAAAAAAAAAAAAAAA", strings.Replace(address, id, other, 1), address + "A",
-		readapi.Links{Key: []byte("another")}.Timestamps(host, id), strings.Replace(links.ClipAudio(host, id), "account/clip/"+id+"/audio", "ai/speech/timestamps/"+id, 1),
+		links.New("", []byte("another")).WordTimes(host, id), strings.Replace(made.ClipAudio(host, id), "account/clip/"+id+"/audio", "ai/speech/timestamps/"+id, 1),
 	} {
 		response, body := get(t, wrong)
 		require.Equal(t, http.StatusForbidden, response.StatusCode, wrong)
@@ -122,8 +122,8 @@ func TestTimestampsAreReadByTheirAddress(t *testing.T) {
 	away := wordtimes.NewShelf(openKeys(t, pool), store, now) // with a keyring that has nothing at hand
 	_, err = pool.Exec(t.Context(), `alter schema keyring rename to keyring_away`)
 	require.NoError(t, err)
-	routes = (&API{Shelf: away, Links: links, LongestReply: 11 * time.Minute, Now: now}).Routes()
+	routes = (&API{Shelf: away, Links: made, LongestReply: 11 * time.Minute, Now: now}).Routes()
 	host = strings.TrimPrefix(webtest.Serve(t, web.Config{Routes: routes, Authenticator: nobody{}}), "http://")
-	response, body = get(t, links.Timestamps(host, id))
+	response, body = get(t, made.WordTimes(host, id))
 	require.Equal(t, http.StatusServiceUnavailable, response.StatusCode, body)
 }

@@ -1,22 +1,29 @@
-// Package voices serves the voices. So far they are the system's; voices of accounts come with cloning.
+// Package voices serves the voices. At present these are the system's; voices of accounts will come with cloning.
 package voices
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"net/url"
 	"slices"
 	"strings"
 
-	"github.com/recital-tts/recital/commands"
+	"github.com/recital-tts/recital/internal/links"
 	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/web/conditional"
 )
 
 // API serves voices.
 type API struct {
-	Previews *commands.Previews
-	Base     string // the public address without a slash at its end; "" takes the host that the client asked, over HTTP
+	Previews Previews
+	Links    links.Links
+}
+
+// Previews makes the previews of voices.
+type Previews interface {
+	// Preview returns the preview of a voice, as MP3.
+	Preview(ctx context.Context, voice speech.Voice) ([]byte, error)
 }
 
 // Routes are the rows for the public route table.
@@ -46,13 +53,9 @@ type voice struct {
 }
 
 func (a *API) show(call *web.Call, v speech.Voice) voice {
-	base := a.Base
-	if base == "" {
-		base = (&url.URL{Scheme: "http", Host: call.Header("Host")}).String()
-	}
 	return voice{
 		ID: v.ID, Name: v.Name, State: "ready", Owner: "system", Type: "intrinsic", Description: v.Description, Gender: v.Gender,
-		Tags: []string{}, PreviewURL: base + "/v1/ai/voice/" + v.ID + "/preview",
+		Tags: []string{}, PreviewURL: a.Links.VoicePreview(call.Header("Host"), v.ID),
 	}
 }
 
@@ -88,7 +91,7 @@ type voiceRequest struct {
 }
 
 func (a *API) get(call *web.Call, in voiceRequest) (web.Reply, error) {
-	v, err := commands.FindVoice(in.ID)
+	v, err := speech.FindVoice(in.ID)
 	if err != nil {
 		return web.Reply{}, err
 	}
@@ -97,7 +100,7 @@ func (a *API) get(call *web.Call, in voiceRequest) (web.Reply, error) {
 
 // preview needs no key: browsers play it from the address alone.
 func (a *API) preview(call *web.Call, in voiceRequest) (web.Reply, error) {
-	v, err := commands.FindVoice(in.ID)
+	v, err := speech.FindVoice(in.ID)
 	if err != nil {
 		return web.Reply{}, err
 	}
@@ -106,11 +109,11 @@ func (a *API) preview(call *web.Call, in voiceRequest) (web.Reply, error) {
 		return web.Reply{}, err
 	}
 	sum := sha256.Sum256(sound)
-	tag := `"` + hex.EncodeToString(sum[:16]) + `"`
-	if call.Header("If-None-Match") == tag {
-		return web.Bytes("", nil).WithStatus(304).WithHeader("ETag", tag), nil
+	content := web.Content{
+		Tag: `"` + hex.EncodeToString(sum[:16]) + `"`, CacheControl: "public, max-age=86400", Size: int64(len(sound)),
+		Body: func(conditional.Part) web.Reply { return web.Bytes("audio/mpeg", sound) },
 	}
-	return web.Bytes("audio/mpeg", sound).WithHeader("ETag", tag).WithHeader("Cache-Control", "public, max-age=86400"), nil
+	return content.Serve(call, conditional.Headers{IfNoneMatch: call.Header("If-None-Match")})
 }
 
 type betaResponse struct {

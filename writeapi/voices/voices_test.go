@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/recital-tts/recital/internal/links"
 	"github.com/recital-tts/recital/internal/web"
 	"github.com/recital-tts/recital/internal/web/webtest"
 )
@@ -38,7 +39,7 @@ func get(t *testing.T, url, key string) (int, string) {
 
 func serve(t *testing.T, base string) string {
 	t.Helper()
-	return webtest.Serve(t, web.Config{Routes: (&API{Base: base}).Routes(), Authenticator: anyKey{}})
+	return webtest.Serve(t, web.Config{Routes: (&API{Links: links.New(base, nil)}).Routes(), Authenticator: anyKey{}})
 }
 
 func TestVoicesAreListed(t *testing.T) {

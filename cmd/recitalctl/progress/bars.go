@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	wholeBar = 10_000 // what a bar counts to
-	barWidth = 40     // in columns, where there are as many
+	wholeBar = 10_000 // maximum of a bar
+	barWidth = 40     // in columns, if there are as many
 )
 
-// refresh is how often bars are drawn.
+// refresh is the interval at which bars are drawn.
 const refresh = 200 * time.Millisecond
 
 // Bars draws a bar for each generation on a terminal.
@@ -26,7 +26,7 @@ type Bars struct {
 	statuses map[string]Status
 }
 
-// NewBars draws on a terminal until Close.
+// NewBars returns Bars that are drawn on a terminal until Close.
 func NewBars(screen *os.File) *Bars {
 	return &Bars{
 		bars:     mpb.New(mpb.WithOutput(screen), mpb.WithRefreshRate(refresh)),
@@ -47,7 +47,7 @@ func (b *Bars) Show(all []Status) {
 			bar = b.add(title)
 			b.byTitle[title] = bar
 		}
-		bar.SetCurrent(min(int64(status.Share*wholeBar), wholeBar-1)) // a bar that is full cannot change any more
+		bar.SetCurrent(min(int64(status.Share*wholeBar), wholeBar-1)) // a full bar cannot change any more
 		switch {
 		case status.Done:
 			bar.SetTotal(wholeBar, true)
@@ -70,13 +70,13 @@ func (b *Bars) add(title string) *mpb.Bar {
 	)
 }
 
-// Note implements Display: the text stands above the bars.
+// Note implements Display: the text is printed above the bars.
 func (b *Bars) Note(text string) { fmt.Fprintln(b.bars, text) }
 
 // Close implements Display.
 func (b *Bars) Close() {
 	for _, bar := range b.byTitle {
-		bar.Abort(false) // no effect on one that is full
+		bar.Abort(false) // no effect on a full one
 	}
 	b.bars.Wait()
 }

@@ -8,39 +8,39 @@ import (
 	"time"
 )
 
-// Status is how a generation stands while it is built. What a server told must be printable already.
+// Status is the state of a generation while it is built. Text from a server must already be printable.
 type Status struct {
 	Name       string
 	Version    int
 	Generation int
 
 	State  string
-	Reason string // why it is stopped
+	Reason string // why it has stopped
 	Live   bool
 	Done   bool // nothing is left to wait for
-	Failed bool // nothing is left to hope for
+	Failed bool // it cannot succeed any more
 
 	Position string
-	Share    float64 // of the log that is behind it, 0 to 1
+	Share    float64 // of the log that has been read, 0 to 1
 	Events   int64
-	Rate     float64       // events a second, 0 when not known
-	Left     time.Duration // negative when not known
+	Rate     float64       // events per second, 0 if unknown
+	Left     time.Duration // negative if unknown
 }
 
-// Title names the generation.
+// Title returns the name of the generation.
 func (s Status) Title() string { return fmt.Sprintf("%s v%d g%d", s.Name, s.Version, s.Generation) }
 
-// Display shows how generations come along.
+// Display displays the progress of generations.
 type Display interface {
-	// Show is told about all generations, again and again, always in the same order.
+	// Show is called with all generations, repeatedly, always in the same order.
 	Show([]Status)
-	// Note says something beside it.
+	// Note displays a message.
 	Note(text string)
-	// Close ends the display and leaves what it showed last.
+	// Close ends the display and leaves its last state on the screen.
 	Close()
 }
 
-// Percent cuts down, so that 100 % is said only of the whole.
+// Percent rounds down, so that 100 % means complete.
 func Percent(share float64) string {
 	return strconv.Itoa(int(math.Floor(max(0, min(share, 1))*100))) + " %"
 }
@@ -60,7 +60,7 @@ func Count(n int64) string {
 	return sign + strings.Join(append([]string{digits}, groups...), ",")
 }
 
-// Span rounds a time to what a person wants to know of it.
+// Span rounds a duration for people.
 func Span(d time.Duration) string {
 	switch {
 	case d <= 0:

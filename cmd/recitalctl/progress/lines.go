@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// every is how long a generation whose state does not change is passed over.
+// every is the interval at which a generation whose state does not change is printed.
 const every = 5 * time.Second
 
-// Lines prints a line for a generation when its state changes, and each few seconds.
+// Lines prints a line for a generation when its state changes, and at intervals.
 type Lines struct {
 	out    io.Writer // of the lines
 	notes  io.Writer
@@ -23,12 +23,12 @@ type shown struct {
 	at     time.Time
 }
 
-// NewLines prints lines for people.
+// NewLines returns Lines for people.
 func NewLines(notes io.Writer) *Lines {
 	return &Lines{out: notes, notes: notes, format: line, shown: map[string]shown{}}
 }
 
-// NewJSON prints lines for programs to out, each of which is a JSON object.
+// NewJSON returns Lines for programs, each of which is a JSON object, on out.
 func NewJSON(out, notes io.Writer) *Lines {
 	return &Lines{out: out, notes: notes, format: object, shown: map[string]shown{}}
 }
@@ -61,7 +61,7 @@ func (l *Lines) Close() {}
 
 func line(s Status, _ time.Time) string { return fmt.Sprintf("%-16s %s", s.Title(), s.details()) }
 
-// details are the figures beside a bar or in a line.
+// details returns the figures next to a bar or in a line.
 func (s Status) details() string {
 	what := fmt.Sprintf("%-8s %5s  %s events", s.State, Percent(s.Share), Count(s.Events))
 	switch {
@@ -107,7 +107,7 @@ func object(s Status, at time.Time) string {
 		told.Left = &seconds
 	}
 	text, err := json.Marshal(told)
-	if err != nil { // a figure that is no number
+	if err != nil { // a figure that is not a number
 		return "{}"
 	}
 	return string(text)

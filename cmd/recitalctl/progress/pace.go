@@ -1,12 +1,12 @@
-// Package progress shows a rebuild while it runs: bars on a terminal, lines elsewhere, JSON for programs.
+// Package progress displays a running rebuild: as bars on a terminal, as lines elsewhere, and as JSON for programs.
 package progress
 
 import "time"
 
-// window is how far back the pace looks: long enough to be calm, short enough to follow a change.
+// window is the length of the window for the pace: long enough to be steady, short enough to follow a change.
 const window = 10 * time.Second
 
-// Pace is how fast a generation is built, over a sliding window of what was seen of it.
+// Pace estimates how fast a generation is built, over a sliding window of observations.
 type Pace struct {
 	seen []sighting
 }
@@ -17,10 +17,10 @@ type sighting struct {
 	share  float64
 }
 
-// See notes how many events were read by now, and what share of the log that is (0 to 1).
+// See records how many events were read by a time, and what share of the log that is (0 to 1).
 func (p *Pace) See(at time.Time, events int64, share float64) {
 	if n := len(p.seen); n > 0 && events < p.seen[n-1].events {
-		p.seen = nil // it was begun again
+		p.seen = nil // it was restarted
 	}
 	p.seen = append(p.seen, sighting{at, events, share})
 	for len(p.seen) > 2 && at.Sub(p.seen[1].at) >= window {
@@ -28,7 +28,7 @@ func (p *Pace) See(at time.Time, events int64, share float64) {
 	}
 }
 
-// Rate is in events a second; 0 as long as it is not known.
+// Rate returns the events per second; 0 while unknown.
 func (p *Pace) Rate() float64 {
 	first, last, ok := p.span()
 	if !ok {
@@ -37,7 +37,7 @@ func (p *Pace) Rate() float64 {
 	return float64(last.events-first.events) / last.at.Sub(first.at).Seconds()
 }
 
-// Left is the time until all is read, as far as the share that was read lately tells it.
+// Left returns the time until everything is read, extrapolated from the recent share.
 func (p *Pace) Left() (left time.Duration, known bool) {
 	first, last, ok := p.span()
 	if !ok || last.share <= first.share {
@@ -50,7 +50,7 @@ func (p *Pace) Left() (left time.Duration, known bool) {
 	return time.Duration(seconds * float64(time.Second)), true
 }
 
-// longestForecast is where a forecast stops to mean anything.
+// longestForecast is the limit beyond which a forecast is meaningless.
 const longestForecast = 100 * 24 * time.Hour
 
 func (p *Pace) span() (first, last sighting, ok bool) {

@@ -17,7 +17,7 @@ func TestThePaceIsThatOfTheLastSeconds(t *testing.T) {
 	var p Pace
 	require.Zero(t, p.Rate())
 
-	// given a first sighting, then nothing is known yet
+	// given a first observation, then nothing is known yet
 	p.See(at(0), 0, 0)
 	_, known := p.Left()
 	require.False(t, known)
@@ -34,18 +34,18 @@ func TestThePaceIsThatOfTheLastSeconds(t *testing.T) {
 	require.InDelta(t, 100, p.Rate(), 1e-9, "what was before the window does not count")
 	left, known := p.Left()
 	require.True(t, known)
-	require.InDelta(t, 78, left.Seconds(), 1e-6) // 0.78 of the log at 0.01 a second
+	require.InDelta(t, 78, left.Seconds(), 1e-6) // 0.78 of the log at 0.01 per second
 
-	// when it begins again, then the pace does, too
+	// when it restarts, then the pace does, too
 	p.See(at(41), 5, 0.001)
 	require.Zero(t, p.Rate())
 
-	// when it stands, then nobody knows how long
+	// when it does not advance, then the remaining time is unknown
 	p.See(at(42), 5, 0.001)
 	_, known = p.Left()
 	require.False(t, known)
 
-	// when it is at the end, nothing is left
+	// when it is at the end, no time is left
 	p.See(at(43), 5, 1)
 	left, known = p.Left()
 	require.True(t, known)

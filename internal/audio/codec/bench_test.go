@@ -15,7 +15,7 @@ import (
 // chunk is 49 ms, as espeak-ng delivers it.
 const chunk = 2 * 1081
 
-// BenchmarkFirstByte is the time from opening a stream to its first encoded byte.
+// BenchmarkFirstByte measures the time from opening a stream to its first encoded byte.
 func BenchmarkFirstByte(b *testing.B) {
 	encoders := audio.NewEncoders(openPool(b, 1, time.Minute))
 	ctx := context.Background()

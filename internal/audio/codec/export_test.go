@@ -1,6 +1,6 @@
 package codec
 
-// PIDs are the ids of the live processes.
+// PIDs returns the ids of the live processes.
 func (p *Pool) PIDs() []int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

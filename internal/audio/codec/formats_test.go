@@ -22,7 +22,7 @@ import (
 
 const engineRate = 22050 // Hz, of espeak-ng
 
-// tone is a sine of 440 Hz whose last 100 ms have 1 kHz, so that a test hears whether the end is there.
+// tone returns a sine of 440 Hz whose last 100 ms have 1 kHz, so that a test can check whether the end is present.
 func tone(rate int, seconds float64) []byte {
 	n := int(seconds * float64(rate))
 	pcm := make([]byte, 0, 2*n)
@@ -37,7 +37,7 @@ func tone(rate int, seconds float64) []byte {
 	return pcm
 }
 
-// encode runs a stream through in chunks and returns its bytes, and how many there were before the last chunk.
+// encode encodes a stream in chunks and returns its bytes, and how many there were before the last chunk.
 func encode(t testing.TB, encoders audio.Encoders, spec audio.Spec, chunks ...[]byte) (encoded []byte, early int) {
 	t.Helper()
 	ctx := context.Background()
@@ -64,7 +64,7 @@ func split(pcm []byte, size int) [][]byte {
 	return chunks
 }
 
-// splitOddly cuts at random places, also within samples.
+// splitOddly splits at random positions, also within samples.
 func splitOddly(pcm []byte, pieces int) [][]byte {
 	random := rand.New(rand.NewPCG(1, 2))
 	var chunks [][]byte
@@ -87,7 +87,7 @@ func everySpec() []audio.Spec {
 
 func name(spec audio.Spec) string { return fmt.Sprintf("%s at %d Hz", spec.Format, spec.SampleRate) }
 
-// decode gives the samples of a file; headerless PCM is read here, everything else by libav.
+// decode returns the samples of a file; headerless PCM is read here, everything else by libav.
 func decode(t testing.TB, spec audio.Spec, encoded []byte) libavtest.Decoded {
 	t.Helper()
 	raw := libavtest.Decoded{Rate: spec.SampleRate, Channels: 1}
@@ -108,7 +108,7 @@ func decode(t testing.TB, spec audio.Spec, encoded []byte) libavtest.Decoded {
 	return decoded
 }
 
-// power is the mean power at a frequency (Goertzel's algorithm).
+// power returns the mean power at a frequency (Goertzel's algorithm).
 func power(samples []float32, rate int, hertz float64) float64 {
 	coefficient := 2 * math.Cos(2*math.Pi*hertz/float64(rate))
 	var s1, s2 float64
@@ -118,7 +118,7 @@ func power(samples []float32, rate int, hertz float64) float64 {
 	return (s1*s1 + s2*s2 - coefficient*s1*s2) / float64(len(samples)*len(samples))
 }
 
-// heard counts the seconds in which each of the two tones is loud, in steps of 10 ms.
+// heard returns the seconds in which each of the two tones is loud, in steps of 10 ms.
 func heard(decoded libavtest.Decoded) (low, high float64) {
 	const loud = 0.01 // the tones have a power of 0.03
 	step := decoded.Rate / 100
@@ -134,7 +134,7 @@ func heard(decoded libavtest.Decoded) (low, high float64) {
 	return low, high
 }
 
-// longestDelay is what encoder and decoder add to the length at most, in seconds.
+// longestDelay returns the maximum that encoder and decoder add to the length, in seconds.
 func longestDelay(spec audio.Spec) float64 {
 	switch spec.Format {
 	case audio.MP3:
@@ -175,7 +175,7 @@ func TestEveryFormatCarriesTheWholeSpeech(t *testing.T) {
 	}
 }
 
-// ffmpegAgrees asks the ffmpeg program to decode without a complaint, where it is installed.
+// ffmpegAgrees checks that the ffmpeg program decodes without errors, if it is installed.
 func ffmpegAgrees(t *testing.T, spec audio.Spec, encoded []byte, options ...string) {
 	t.Helper()
 	ffmpeg, err := exec.LookPath("ffmpeg")

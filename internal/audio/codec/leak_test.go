@@ -16,7 +16,7 @@ import (
 	"github.com/recital-tts/recital/internal/audio"
 )
 
-// residentBytes is the RSS of a process (proc_pid_statm(5)).
+// residentBytes returns the RSS of a process (proc_pid_statm(5)).
 func residentBytes(t *testing.T, pid int) int {
 	t.Helper()
 	statm, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
@@ -65,7 +65,7 @@ func TestMemoryStaysFlatOverManyStreams(t *testing.T) {
 		defer stream.Close()
 		_, err = stream.Encode(context.Background(), append([]byte(nil), speech...))
 		require.NoError(t, err)
-		if i/12%2 == 0 { // the others are given up in the middle
+		if i/12%2 == 0 { // the others are abandoned in the middle
 			_, err = stream.Finish(context.Background())
 			require.NoError(t, err)
 		}

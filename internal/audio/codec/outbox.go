@@ -6,8 +6,8 @@ import (
 	"github.com/recital-tts/recital/internal/workers"
 )
 
-// outbox is the queue of requests to a process. Adding never waits, so that a stream is never held up by a process
-// that reads slowly; it is bounded because a stream has at most one request and one Close in it.
+// outbox is the queue of requests to a process. Adding never blocks, so that a process that reads slowly delays no
+// stream; it is bounded because a stream has at most one request and one Close in it.
 type outbox struct {
 	mu     sync.Mutex
 	filled sync.Cond
@@ -31,7 +31,7 @@ func (o *outbox) add(frame workers.Frame) {
 	o.filled.Signal()
 }
 
-// next waits for a request; false when the outbox is closed.
+// next waits for a request; it returns false when the outbox is closed.
 func (o *outbox) next() (workers.Frame, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -42,7 +42,7 @@ func (o *outbox) next() (workers.Frame, bool) {
 		return workers.Frame{}, false
 	}
 	frame := o.frames[0]
-	o.frames[0] = workers.Frame{} // lets the payload go
+	o.frames[0] = workers.Frame{} // releases the payload
 	o.frames = o.frames[1:]
 	return frame, true
 }

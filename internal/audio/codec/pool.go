@@ -1,5 +1,5 @@
-// Package codec runs the processes that encode with libav, and spreads streams over them. A process that dies or
-// stalls costs the streams that it holds, and is replaced.
+// Package codec runs the processes that encode with libav and distributes streams over them. When a process dies or
+// stalls, its streams fail and it is replaced.
 package codec
 
 import (
@@ -18,24 +18,24 @@ import (
 )
 
 var (
-	// ErrCodecFailed says that a stream was lost: its process died, stalled or could not encode it.
+	// ErrCodecFailed means that a stream was lost: its process died, stalled or could not encode it.
 	ErrCodecFailed = domain.Refuse(domain.Unavailable, "The codec failed")
-	// ErrBusy says that every process holds as many streams as it may.
+	// ErrBusy means that every process has the maximum number of streams.
 	ErrBusy = domain.Refuse(domain.Unavailable, "All codec processes are full")
-	// ErrClosed says that the pool is closed.
+	// ErrClosed means that the pool is closed.
 	ErrClosed = domain.Refuse(domain.Unavailable, "The codecs are shut down")
 )
 
 const (
 	defaultTimeout = 10 * time.Second
-	openAttempts   = 3 // a process may die while a stream opens; nothing is lost by asking another
+	openAttempts   = 3 // a process may die while a stream opens; nothing is lost by trying another
 )
 
-// Config says what the processes are.
+// Config configures a Pool.
 type Config struct {
 	Command workers.Command // speechworker in its mode "codec"
-	Size    int             // processes; 0 stands for one for each processor
-	Timeout time.Duration   // in which a process answers a request before it counts as stalled; 0 stands for 10 s
+	Size    int             // processes; 0 means one per processor
+	Timeout time.Duration   // in which a process must answer a request, or it counts as stalled; 0 means 10 s
 	Logger  *slog.Logger    // nil logs nothing
 }
 
@@ -70,15 +70,15 @@ type Pool struct {
 
 var _ audio.Encoders = (*Pool)(nil)
 
-// Stats is what a pool looks like at one moment.
+// Stats are the figures of a pool at one moment.
 type Stats struct {
-	Size     int    // processes wanted
-	Running  int    // processes that take streams
+	Size     int    // configured number of processes
+	Running  int    // processes that accept streams
 	Streams  int    // open streams
 	Restarts uint64 // processes that were replaced since the pool was opened
 }
 
-// Open starts the processes and proves that each of them can encode. It returns an error when one cannot.
+// Open starts the processes and verifies that each of them can encode. It returns an error if one cannot.
 func Open(config Config) (*Pool, error) {
 	config = config.withDefaults()
 	first := make([]*process, config.Size)
@@ -102,8 +102,8 @@ func Open(config Config) (*Pool, error) {
 	return pool, nil
 }
 
-// Open starts a stream: MP3, AAC or WebM, or PCMS16LE where only the rate shall change. While no process runs it
-// waits for one, as long as ctx and the pool's timeout allow.
+// Open starts a stream: MP3, AAC or WebM, or PCMS16LE if only the rate is to change. While no process is running it
+// waits for one, until ctx ends or for the pool's timeout.
 func (p *Pool) Open(ctx context.Context, spec audio.Spec, inputRate int) (audio.Encoder, error) {
 	opening := protocol.Opening{Format: spec.Format, SampleRate: spec.SampleRate, InputRate: inputRate}
 	if err := opening.Check(); err != nil {
@@ -130,7 +130,7 @@ func (p *Pool) open(ctx context.Context, opening protocol.Opening) (*stream, err
 	return proc.open(ctx, opening)
 }
 
-// leastLoaded gives the live process with the fewest streams.
+// leastLoaded returns the live process with the fewest streams.
 func (p *Pool) leastLoaded(ctx context.Context) (*process, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, p.config.Timeout,
 		fmt.Errorf("no codec process is running: %w", ErrCodecFailed))
@@ -164,10 +164,10 @@ func fewestStreams(procs []*process) *process {
 	return least
 }
 
-// Healthy tells whether streams can be opened without waiting for a process.
+// Healthy reports whether streams can be opened without waiting for a process.
 func (p *Pool) Healthy() bool { return p.Stats().Running > 0 }
 
-// Stats looks at the pool.
+// Stats returns the figures of the pool.
 func (p *Pool) Stats() Stats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -182,7 +182,7 @@ func (p *Pool) Stats() Stats {
 	return stats
 }
 
-// Close ends all processes and waits for them. Streams that are still open get ErrCodecFailed.
+// Close stops all processes and waits for them. Streams that are still open fail with ErrCodecFailed.
 func (p *Pool) Close() {
 	p.mu.Lock()
 	p.closed = true

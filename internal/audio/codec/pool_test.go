@@ -22,7 +22,7 @@ import (
 	"github.com/recital-tts/recital/internal/workers"
 )
 
-const soon = time.Minute // for what must happen, on a slow machine too
+const soon = time.Minute // for what must happen, even on a slow machine
 
 var mp3 = audio.Spec{Format: audio.MP3, SampleRate: 24000}
 
@@ -49,7 +49,7 @@ func requireRestarts(t testing.TB, pool *codec.Pool, restarts uint64) {
 	require.Eventually(t, func() bool { return pool.Stats().Restarts == restarts }, soon, 5*time.Millisecond)
 }
 
-// stopProcess stops a process and waits until each of its threads stands still (proc_pid_stat(5): state T).
+// stopProcess stops a process and waits until each of its threads is stopped (proc_pid_stat(5): state T).
 func stopProcess(t testing.TB, pid int) {
 	t.Helper()
 	require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
@@ -104,7 +104,7 @@ func TestAKilledProcessCostsItsOwnStreams(t *testing.T) {
 	require.NoError(t, syscall.Kill(pool.PIDs()[0], syscall.SIGKILL))
 	requireRestarts(t, pool, 1)
 
-	// then ten streams are lost, with a readable error, and ten end as if nothing had happened
+	// then ten streams fail, with a readable error, and ten end normally
 	lost := 0
 	for i, stream := range streams {
 		part, err := stream.Encode(ctx, input[half:])
@@ -122,7 +122,7 @@ func TestAKilledProcessCostsItsOwnStreams(t *testing.T) {
 	}
 	require.Equal(t, 10, lost)
 
-	// and the pool goes on, at once and soon with two processes again
+	// and the pool continues, at once and soon with two processes again
 	got, _ := encode(t, pool, mp3, input)
 	require.Equal(t, want, got)
 	requireRunning(t, pool, 2)
@@ -145,12 +145,12 @@ func TestOpeningGoesOnWhileProcessesDie(t *testing.T) {
 func TestAStalledProcessIsReplaced(t *testing.T) {
 	// given streams in two processes, of which one stops without dying
 	t.Parallel() // it waits for the timeout
-	pool := openPool(t, 2, 5*time.Second)
+	pool := openPool(t, 2, 2*time.Second)
 	input := tone(engineRate, 0.5)
 	streams := []audio.Encoder{openStream(t, pool), openStream(t, pool), openStream(t, pool), openStream(t, pool)}
 	stopProcess(t, pool.PIDs()[0])
 
-	// when all go on, then those of the stopped process end with an error instead of waiting for ever
+	// when all continue, then those of the stopped process fail instead of waiting for ever
 	failed := 0
 	for _, stream := range streams {
 		if _, err := stream.Encode(context.Background(), input); err != nil {
@@ -165,7 +165,7 @@ func TestAStalledProcessIsReplaced(t *testing.T) {
 
 func TestAStalledProcessIsNoticedWhenItsCallersHaveLeft(t *testing.T) {
 	t.Parallel() // it waits for the timeout
-	pool := openPool(t, 1, 5*time.Second)
+	pool := openPool(t, 1, 2*time.Second)
 	stream := openStream(t, pool)
 	stopProcess(t, pool.PIDs()[0])
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
@@ -284,7 +284,7 @@ func TestAProgramThatIsNoCodecIsNoticedAtTheStart(t *testing.T) {
 }
 
 func TestAPoolWithoutProcessesRecovers(t *testing.T) {
-	// given a pool whose program vanishes from the disk
+	// given a pool whose program disappears from the disk
 	program, err := os.Executable()
 	require.NoError(t, err)
 	link := filepath.Join(t.TempDir(), "codec")
@@ -296,7 +296,7 @@ func TestAPoolWithoutProcessesRecovers(t *testing.T) {
 	t.Cleanup(pool.Close)
 	require.NoError(t, os.Remove(link))
 
-	// when its only process dies, then streams wait for a new one as long as they may
+	// when its only process dies, then streams wait for a new one until their timeout
 	require.NoError(t, syscall.Kill(pool.PIDs()[0], syscall.SIGKILL))
 	requireRunning(t, pool, 0)
 	require.False(t, pool.Healthy())

@@ -13,7 +13,7 @@ import (
 	"github.com/recital-tts/recital/internal/workers"
 )
 
-// closeGrace is how long a process may take to exit after the end of its input.
+// closeGrace is the time that a process has to exit after the end of its input.
 const closeGrace = 2 * time.Second
 
 var errNoRequest = errors.New("the codec process answered what was not asked")
@@ -29,10 +29,10 @@ type process struct {
 	mu      sync.Mutex
 	streams map[uint32]*stream
 	lastID  uint32
-	err     error // why the process ended, or is about to; nil while it runs
+	err     error // the reason why the process ended, or is about to; nil while it runs
 }
 
-// startProcess starts a process and proves that it encodes, which also loads its tables before the first client.
+// startProcess starts a process and verifies that it encodes, which also loads its tables before the first client.
 func startProcess(config Config) (*process, error) {
 	worker, err := workers.Start(config.Command)
 	if err != nil {
@@ -56,7 +56,7 @@ func (p *process) prove() error {
 	const rate = 24000
 	silence := make([]byte, 2*rate/10)
 	for _, format := range []audio.Format{audio.MP3, audio.AAC, audio.WebM} {
-		ctx := context.Background() // every request ends with the process's own timeout
+		ctx := context.Background() // every request is bounded by the process's own timeout
 		st, err := p.open(ctx, protocol.Opening{Format: format, SampleRate: rate, InputRate: rate})
 		if err != nil {
 			return fmt.Errorf("trying %s: %w", format, err)
@@ -98,14 +98,14 @@ func (p *process) newStream() (*stream, error) {
 	}
 	p.lastID++
 	for p.streams[p.lastID] != nil {
-		p.lastID++ // after four billion streams the numbers come round
+		p.lastID++ // after four billion streams the numbers wrap around
 	}
 	st := &stream{process: p, id: p.lastID, replies: make(chan workers.Frame, 1), lost: make(chan struct{})}
 	p.streams[st.id] = st
 	return st, nil
 }
 
-// load is the number of streams, and whether the process takes more.
+// load returns the number of streams, and whether the process accepts more.
 func (p *process) load() (streams int, alive bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -126,7 +126,7 @@ func (p *process) send() {
 	}
 }
 
-// receive hands out replies until the process has exited.
+// receive distributes replies until the process has exited.
 func (p *process) receive() {
 	for {
 		frame, err := p.worker.Out.Read()
@@ -134,7 +134,7 @@ func (p *process) receive() {
 			err = p.deliver(frame)
 		}
 		if errors.Is(err, io.EOF) {
-			err = io.ErrUnexpectedEOF // whoever has a stream would take io.EOF for its good end
+			err = io.ErrUnexpectedEOF // the owner of a stream would take io.EOF for its regular end
 		}
 		if err != nil {
 			p.abandon(fmt.Errorf("reading from the codec process: %w", err))
@@ -162,7 +162,7 @@ func (p *process) deliver(reply workers.Frame) error {
 		return errNoRequest
 	}
 	st.callTimer.stop()
-	st.replies <- reply // never waits: there is room for the reply to the one request in flight
+	st.replies <- reply // never blocks: there is room for the reply to the one request in flight
 	return nil
 }
 
@@ -190,7 +190,7 @@ func (p *process) loseStreams() {
 	clear(p.streams)
 }
 
-// close lets the process exit by itself, kills it when it does not, and waits for it. A nil process is closed.
+// close lets the process exit by itself, kills it if it does not, and waits for it. A nil process is closed.
 func (p *process) close() {
 	if p == nil {
 		return

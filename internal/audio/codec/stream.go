@@ -22,7 +22,7 @@ type stream struct {
 	id      uint32
 	replies chan workers.Frame // at most the one reply to the request in flight
 	lost    chan struct{}      // closed when the process is gone
-	err     error              // set by the calls when no further one is possible
+	err     error              // set by the calls if no further one is possible
 
 	// Guarded by the process's mutex.
 	callTimer, closeTimer timer // run while a request is in flight
@@ -48,7 +48,7 @@ func (s *stream) Encode(ctx context.Context, pcm []byte) ([]byte, error) {
 	return encoded, nil
 }
 
-// join saves the copy when there is only one part, which is the rule.
+// join avoids a copy if there is only one part, which is the usual case.
 func join(encoded, part []byte) []byte {
 	if len(encoded) == 0 {
 		return part
@@ -65,7 +65,7 @@ func (s *stream) Finish(ctx context.Context) ([]byte, error) {
 	return encoded, nil
 }
 
-// call sends a request and waits for its reply. A stream whose call failed, or was given up, can only be closed.
+// call sends a request and waits for its reply. A stream whose call failed, or was cancelled, can only be closed.
 func (s *stream) call(ctx context.Context, kind byte, payload []byte) ([]byte, error) {
 	if s.err == nil {
 		s.err = ctx.Err()
@@ -98,7 +98,7 @@ func (s *stream) request(kind byte, payload []byte) {
 	p.outbox.add(workers.Frame{Kind: kind, Stream: s.id, Payload: payload})
 }
 
-// Close gives the stream up without waiting. Its place in the process is free when the process has confirmed.
+// Close abandons the stream without waiting. Its slot in the process is free when the process has confirmed.
 func (s *stream) Close() {
 	p := s.process
 	p.mu.Lock()

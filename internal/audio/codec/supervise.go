@@ -9,10 +9,10 @@ import (
 	"github.com/recital-tts/recital/internal/supervise"
 )
 
-// replacing says when a process is replaced that ended.
+// replacing is the policy for replacing processes that exited.
 var replacing = supervise.Policy{FirstDelay: 50 * time.Millisecond, LongestDelay: 5 * time.Second, Steady: 10 * time.Second}
 
-// supervise keeps proc, and what replaces it, running until ctx ends.
+// supervise keeps proc, and its replacements, running until ctx ends.
 func (p *Pool) supervise(ctx context.Context, proc *process) {
 	supervise.Child[*process]{
 		Name: "codec", Start: p.replacement, Serve: p.watch, Policy: replacing, Logger: p.config.Logger,
@@ -28,7 +28,7 @@ func (p *Pool) replacement(context.Context) (*process, error) {
 	return proc, nil
 }
 
-// watch removes a process from the pool once it has ended, or ctx.
+// watch removes a process from the pool once it has exited, or ctx has ended.
 func (p *Pool) watch(ctx context.Context, proc *process) (useful bool, err error) {
 	select {
 	case <-ctx.Done():
@@ -54,7 +54,7 @@ func (p *Pool) remove(proc *process) {
 	p.announce()
 }
 
-// announce wakes what waits for a change. It is called with the mutex held.
+// announce wakes those that wait for a change. It is called with the mutex held.
 func (p *Pool) announce() {
 	close(p.changed)
 	p.changed = make(chan struct{})

@@ -1,7 +1,7 @@
 //go:build cgo
 
 // Package libav encodes speech with FFmpeg's libraries (libavcodec, libavformat, libavutil, libswresample 5.1). Only
-// cmd/speechworker links it: recitald talks to that process through internal/audio/codec.
+// cmd/speechworker links it: recitald communicates with that process through internal/audio/codec.
 package libav
 
 // #cgo pkg-config: libavcodec libavformat libavutil libswresample
@@ -56,7 +56,7 @@ func openEncoder(opening protocol.Opening) (*encoder, error) {
 	return &e, nil
 }
 
-// encode takes whole samples and returns the bytes that are ready.
+// encode encodes whole samples and returns the bytes that are ready.
 func (e *encoder) encode(pcm []byte) ([]byte, error) {
 	if len(pcm)%2 != 0 {
 		return nil, errHalfSample
@@ -86,7 +86,7 @@ func (e *encoder) take() []byte {
 	return C.GoBytes(unsafe.Pointer(output), C.int(length))
 }
 
-// close frees the stream; more than once is harmless.
+// close frees the stream; it may be called more than once.
 func (e *encoder) close() {
 	C.recital_encoder_close(e.c)
 	e.c = nil

@@ -14,7 +14,7 @@ import (
 	"github.com/recital-tts/recital/internal/workers"
 )
 
-// FuzzServeBytes: whatever arrives, the process ends in an orderly way when its input does.
+// FuzzServeBytes checks that for any input the process ends in an orderly way when its input does.
 func FuzzServeBytes(f *testing.F) {
 	var conversation bytes.Buffer
 	out := workers.NewWriter(&conversation)
@@ -29,11 +29,11 @@ func FuzzServeBytes(f *testing.F) {
 	f.Add(conversation.Bytes())
 	f.Add([]byte("E\x01\x00\x00\x00\xff\xff\xff\xff"))
 	f.Fuzz(func(t *testing.T, input []byte) {
-		_ = libav.Serve(bytes.NewReader(input), &bytes.Buffer{}) // an error is right, a crash is not
+		_ = libav.Serve(bytes.NewReader(input), &bytes.Buffer{}) // an error is correct, a crash is not
 	})
 }
 
-// FuzzServeRequests: in any order of requests, each one is answered once.
+// FuzzServeRequests checks that in any order of requests each one is answered once.
 func FuzzServeRequests(f *testing.F) {
 	f.Add([]byte("OEEFC"), []byte{0})
 	f.Add([]byte("EOFEFCCO?A"), []byte{1, 2, 3})

@@ -7,12 +7,12 @@ import "C"
 
 import "sync"
 
-// crowd is how many encoders at once make it worth giving their memory back (about 1 MiB each for AAC). Doing so after
-// every stream would cost the next one its first byte's time.
+// crowd is the number of concurrent encoders from which it is worth returning their memory (about 1 MiB each for
+// AAC). Doing so after every stream would delay the first byte of the next one.
 const crowd = 32
 
-// memory watches the open encoders. The C library keeps the memory of a burst of streams; this gives it back when
-// the last of them has closed.
+// memory counts the open encoders. The C library retains the memory of a burst of streams; this releases it when the
+// last of them has closed.
 type memory struct {
 	mu         sync.Mutex
 	open, peak int

@@ -7,19 +7,19 @@ import (
 	"github.com/recital-tts/recital/internal/audio/codec/protocol"
 )
 
-// recipe says how libav makes a format, in libav's own names. No codec means plain PCM.
+// recipe describes how libav encodes a format, in libav's own names. No codec means plain PCM.
 type recipe struct {
 	codec, codecOptions string
 	muxer, muxerOptions string
 	bitRate             int // bits per second
 }
 
-// recipeFor chooses for speech, for the first byte to come early, and for the same bytes at every run.
+// recipeFor returns settings for speech, an early first byte, and the same bytes at every run.
 func recipeFor(o protocol.Opening) recipe {
 	switch o.Format {
 	case audio.MP3:
-		// Without a reservoir every frame decodes alone. The bit rate is constant because players derive the length
-		// from it when there is no Xing header, which cannot be written before the end is known.
+		// Without a reservoir every frame can be decoded alone. The bit rate is constant because players derive the
+		// length from it if there is no Xing header, which cannot be written before the end is known.
 		return recipe{
 			codec: "libmp3lame", codecOptions: "reservoir=0:compression_level=7",
 			muxer: "mp3", muxerOptions: "write_xing=0:id3v2_version=0",
@@ -43,7 +43,7 @@ func recipeFor(o protocol.Opening) recipe {
 	}
 }
 
-// mp3BitRate gives rates of the MPEG-2 and 2.5 Layer III table (ISO/IEC 13818-3) at which speech is transparent.
+// mp3BitRate returns rates of the MPEG-2 and 2.5 Layer III table (ISO/IEC 13818-3) at which speech is transparent.
 func mp3BitRate(sampleRate int) int {
 	switch sampleRate {
 	case 8000:

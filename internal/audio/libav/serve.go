@@ -16,11 +16,11 @@ import (
 	"github.com/recital-tts/recital/internal/workers"
 )
 
-// backlog is how many requests of a stream may wait: the one that runs, and a Close that overtook it.
+// backlog is the number of requests of a stream that may wait: the running one, and a Close that overtook it.
 const backlog = 2
 
-// Serve encodes streams as internal/audio/codec/protocol says, until in ends. A request that cannot be understood or
-// carried out ends its own stream; the error returned is that of in or out.
+// Serve encodes streams as internal/audio/codec/protocol defines, until in ends. A request that is invalid or fails
+// ends its own stream; the error returned is that of in or out.
 func Serve(in io.Reader, out io.Writer) error {
 	C.recital_quiet()
 	s := &server{
@@ -60,7 +60,7 @@ func (s *server) read(in *workers.Reader) error {
 	}
 }
 
-// dispatch hands a request to its stream's goroutine. It never waits, so that no stream holds up another.
+// dispatch passes a request to its stream's goroutine. It never blocks, so that no stream delays another.
 func (s *server) dispatch(frame workers.Frame) {
 	st := s.streams[frame.Stream]
 	switch {

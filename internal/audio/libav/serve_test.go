@@ -33,7 +33,7 @@ func speech(seconds float64) []byte {
 	return pcm
 }
 
-// served talks to a Serve that runs in this process.
+// served is a client of a Serve that runs in this process.
 type served struct {
 	t   testing.TB
 	in  *workers.Writer
@@ -53,7 +53,7 @@ func serve(t testing.TB) *served {
 	return &served{t: t, in: workers.NewWriter(in), out: workers.NewReader(out)}
 }
 
-// ask sends a request and gives the reply that comes next.
+// ask sends a request and returns the next reply.
 func (s *served) ask(kind byte, stream uint32, payload []byte) workers.Frame {
 	s.t.Helper()
 	require.NoError(s.t, s.in.Write(workers.Frame{Kind: kind, Stream: stream, Payload: payload}))
@@ -98,10 +98,10 @@ func TestABadRequestEndsItsStreamAlone(t *testing.T) {
 			s.open(2, audio.MP3, 24000)
 			before := s.encoded(protocol.Encode, 2, speech(0.5))
 
-			// when one asks for nonsense
+			// when one sends an invalid request
 			require.Equal(t, protocol.Failed, s.ask(bad.Kind, 1, bad.Payload).Kind)
 
-			// then it is over, the other goes on, and its number can be used again
+			// then it has ended, the other continues, and its number can be used again
 			require.Equal(t, protocol.Failed, s.ask(protocol.Encode, 1, speech(0.1)).Kind)
 			require.Equal(t, protocol.Failed, s.ask(protocol.Finish, 1, nil).Kind)
 			require.Equal(t, protocol.Closed, s.ask(protocol.Close, 1, nil).Kind)
@@ -152,7 +152,7 @@ func TestInputThatIsNoFramesIsAnError(t *testing.T) {
 	require.NoError(t, libav.Serve(strings.NewReader(""), io.Discard))
 }
 
-// The delays of the codecs bound how early the first byte can come; notes for whoever changes a recipe.
+// The delays of the codecs bound how early the first byte can come; relevant to changes of recipes.
 func TestTheFirstBytesComeEarly(t *testing.T) {
 	const step = 0.02 // seconds
 	for _, c := range []struct {
@@ -180,7 +180,7 @@ func TestTheFirstBytesComeEarly(t *testing.T) {
 	}
 }
 
-// Every frame decodes without those before it, so that a listener may start anywhere.
+// Every frame can be decoded without those before it, so that a listener may start anywhere.
 func TestMP3FramesStandAlone(t *testing.T) {
 	for _, rate := range audio.SampleRates() {
 		s := serve(t)

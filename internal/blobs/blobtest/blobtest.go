@@ -18,7 +18,7 @@ import (
 	"github.com/recital-tts/recital/internal/blobs"
 )
 
-// patience bounds a test on a machine that is busy; nothing is timed.
+// patience bounds a test on a busy machine; nothing is timed.
 const patience = time.Minute
 
 const (
@@ -26,11 +26,11 @@ const (
 	bob   blobs.Owner = "clip-fedcba9876543210"
 )
 
-// absent is an address that nothing was put at.
+// absent is an address without a blob.
 var absent = blobs.NewAddress(alice, strings.Repeat("0", 64))
 
-// Run runs the suite. open gives an empty store; called again in one test it gives the same store anew, as another process
-// would see it.
+// Run runs the suite. open returns an empty store; called again in one test it reopens the same store, as another
+// process would see it.
 func Run(t *testing.T, open func(t *testing.T) blobs.Store) {
 	tests := []struct {
 		name string
@@ -206,7 +206,7 @@ func putEnds(t *testing.T, b *bench) {
 	b.requireNothing(t)
 }
 
-// endless never ends by itself; then is called at each read.
+// endless is a reader without an end; then is called at each read.
 type endless struct{ then func() }
 
 func (e endless) Read(p []byte) (int, error) {

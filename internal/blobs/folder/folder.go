@@ -1,4 +1,4 @@
-// Package folder keeps blobs in a folder of this machine, or of a file system that several instances share.
+// Package folder stores blobs in a folder of this machine, or of a file system that several instances share.
 //
 //	incoming/<instance>-<random>             being written
 //	kept/<kind of owner>/<shard>/<address>   the shard is two digits of a hash of the owner
@@ -26,15 +26,15 @@ const (
 	keptFolder     = "kept"
 	folderMode     = 0o700
 
-	// abandonedAfter is how old a file that another instance was writing must be before it counts as left behind.
+	// abandonedAfter is the age at which an unfinished file of another instance counts as abandoned.
 	abandonedAfter = 24 * time.Hour
 )
 
-// Config is what a Store is made of. All fields are needed.
+// Config configures a Store. All fields are required.
 type Config struct {
 	Dir      string
-	Key      []byte // of the hashes in addresses, at least 32 bytes; another key gives other addresses
-	Instance string // who writes; no two that run at the same time in one folder may have the same
+	Key      []byte // of the hashes in addresses, at least 32 bytes; another key results in other addresses
+	Instance string // name of the writer; no two that run at the same time on one folder may share it
 	Logger   *slog.Logger
 }
 
@@ -46,8 +46,8 @@ type Store struct {
 	log      *slog.Logger
 }
 
-// Open makes the folder if it is missing, removes what this instance was writing when it last ended, and moves blobs that
-// an earlier release kept elsewhere in the folder.
+// Open creates the folder if it is missing, removes unfinished files of this instance's last run, and moves blobs
+// that an earlier release stored elsewhere in the folder.
 func Open(config Config) (*Store, error) {
 	switch {
 	case config.Dir == "" || config.Instance == "" || config.Logger == nil:
@@ -74,7 +74,8 @@ func Open(config Config) (*Store, error) {
 	return s, nil
 }
 
-// removeLeftovers removes the unfinished files of this instance, and those of others that are too old to be written to.
+// removeLeftovers removes the unfinished files of this instance, and those of others that are too old to be still in
+// use.
 func (s *Store) removeLeftovers(now time.Time) error {
 	return eachEntry(context.Background(), filepath.Join(s.dir, incomingFolder), func(entry fs.DirEntry) error {
 		info, err := entry.Info()
@@ -95,12 +96,12 @@ func (s *Store) removeLeftovers(now time.Time) error {
 	})
 }
 
-// path is where a blob lies. Only checked addresses get this far.
+// path returns the path of a blob. It is called only with checked addresses.
 func (s *Store) path(address blobs.Address) string {
 	return filepath.Join(s.shard(address.Owner()), string(address))
 }
 
-// shard is the folder of all blobs of an owner, so that they are found without their hashes.
+// shard returns the folder of all blobs of an owner, so that they are found without their hashes.
 func (s *Store) shard(owner blobs.Owner) string {
 	kind, _, _ := strings.Cut(string(owner), "-")
 	hash := sha256.Sum256([]byte(owner))
@@ -181,7 +182,7 @@ func check(ctx context.Context, address blobs.Address) error {
 	return address.Check()
 }
 
-// failed says what was being done. Paths stay out of the error: they are for the log.
+// failed wraps an error with what was being done. It leaves out paths, which belong in the log.
 func (s *Store) failed(doing string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s: %w", doing, blobs.ErrNotFound)

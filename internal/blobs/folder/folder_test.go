@@ -52,7 +52,7 @@ func put(t testing.TB, store *folder.Store, content string) blobs.Blob {
 	return blob
 }
 
-// files are the paths of all files in a folder.
+// files returns the paths of all files in a folder.
 func files(t testing.TB, dir string) (paths []string) {
 	t.Helper()
 	require.NoError(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
@@ -74,7 +74,7 @@ func TestTheContract(t *testing.T) {
 	})
 }
 
-// dieVariable tells the test binary to be a writer that dies in the middle of a blob.
+// dieVariable makes the test binary a writer that dies in the middle of a blob.
 const dieVariable = "RECITAL_TEST_DIE_WRITING"
 
 func dieWriting(dir string) {
@@ -90,7 +90,7 @@ func dieWriting(dir string) {
 }
 
 func TestACrashLeavesNoHalfBlobAndTheNextStartCleansUp(t *testing.T) {
-	// given a process that was killed while it wrote
+	// given a process that was killed while writing
 	dir := t.TempDir()
 	crash := exec.Command(os.Args[0])
 	crash.Env = append(os.Environ(), dieVariable+"="+dir)
@@ -100,7 +100,7 @@ func TestACrashLeavesNoHalfBlobAndTheNextStartCleansUp(t *testing.T) {
 	require.Equal(t, syscall.SIGKILL, died.Sys().(syscall.WaitStatus).Signal(), "%s", output)
 	require.Len(t, files(t, dir), 1)
 
-	// then another instance, which may run beside it, sees no blob and leaves the file alone
+	// then another instance, which may run at the same time, sees no blob and leaves the file alone
 	other := open(t, dir, "other")
 	for range other.List(t.Context(), "") {
 		require.Fail(t, "half a blob is listed")
@@ -145,7 +145,7 @@ func TestAnAddressTellsNothingWithoutTheKey(t *testing.T) {
 }
 
 func TestBlobsOfEarlierReleasesAreFound(t *testing.T) {
-	// given a blob where earlier releases put it, beside a file that is none
+	// given a blob where earlier releases stored it, next to a file that is not a blob
 	dir := t.TempDir()
 	blob := put(t, open(t, dir, "a"), "one")
 	former := filepath.Join(dir, blob.Address.Hash()[:2])
@@ -193,7 +193,7 @@ func TestFilesThatAreNoBlobsAreLeftAlone(t *testing.T) {
 }
 
 func TestAFullDiskCostsTheBlobAlone(t *testing.T) {
-	// given a disk with room for little
+	// given a disk with little space
 	dir := smallDisk(t)
 	store := open(t, dir, "a")
 	kept := put(t, store, "was there before")
@@ -201,7 +201,7 @@ func TestAFullDiskCostsTheBlobAlone(t *testing.T) {
 	// when a blob does not fit
 	_, err := store.Put(t.Context(), owner, io.LimitReader(zeros{}, 4<<20))
 
-	// then this is the store's trouble, nothing of it stays, and what fits still goes in
+	// then the store fails, nothing of it remains, and what fits can still be stored
 	require.ErrorIs(t, err, syscall.ENOSPC)
 	require.Equal(t, domain.Unavailable, domain.CodeOf(err))
 	require.Len(t, files(t, dir), 1)
@@ -219,7 +219,7 @@ func TestADiskThatFailsIsTheStoresTrouble(t *testing.T) {
 	store := open(t, dir, "a")
 	blob := put(t, store, "one")
 
-	// given a folder in the place of the blob's file: reading it fails
+	// given a folder in place of the blob's file: reading it fails
 	path := files(t, dir)[0]
 	require.Equal(t, string(blob.Address), filepath.Base(path))
 	require.NoError(t, os.Remove(path))
@@ -266,7 +266,7 @@ func TestWhatCannotBeAFolderIsRefused(t *testing.T) {
 	}
 }
 
-// killer ends the process without a chance to clean up.
+// killer ends the process without cleaning up.
 type killer struct{}
 
 func (killer) Read([]byte) (int, error) {

@@ -11,11 +11,11 @@ import (
 	"github.com/recital-tts/recital/internal/blobs"
 )
 
-// formerShard is a folder as earlier releases made them: the first two digits of the hashes of what lies in it.
+// formerShard matches the folders of earlier releases: the first two digits of the hashes of their blobs.
 var formerShard = regexp.MustCompile(`^[0-9a-f]{2}$`)
 
-// adoptFormer moves blobs from where earlier releases put them. Whoever else opens the folder at the same time does the
-// same; a crash leaves each blob in either place, and the next start goes on.
+// adoptFormer moves blobs from where earlier releases stored them. Other instances that open the folder at the same
+// time do the same; a crash leaves each blob in one of the places, and the next start continues.
 func (s *Store) adoptFormer() error {
 	return eachFolder(context.Background(), s.dir, func(path string) error {
 		if !formerShard.MatchString(filepath.Base(path)) {
@@ -24,7 +24,7 @@ func (s *Store) adoptFormer() error {
 		if err := eachEntry(context.Background(), path, func(entry fs.DirEntry) error { return s.adopt(path, entry.Name()) }); err != nil {
 			return err
 		}
-		_ = os.Remove(path) // fails where something of others lies in it
+		_ = os.Remove(path) // fails if other files are in it
 		return nil
 	})
 }

@@ -14,12 +14,12 @@ import (
 	"github.com/recital-tts/recital/internal/blobs"
 )
 
-// entriesAtOnce bounds the memory that listing a folder takes.
+// entriesAtOnce bounds the memory for listing a folder.
 const entriesAtOnce = 256
 
 var errStop = errors.New("no more entries are wanted")
 
-// List implements blobs.Store. What is no blob of this store is left out.
+// List implements blobs.Store. It skips files that are not blobs of this store.
 func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[blobs.Blob, error] {
 	return func(yield func(blobs.Blob, error) bool) {
 		err := s.list(ctx, prefix, yield)
@@ -33,11 +33,11 @@ func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[blobs.Blob, e
 	}
 }
 
-// list reads only folders that may hold what is looked for. The prefix itself never becomes a path, unless it is checked.
+// list reads only folders that may contain matches. The prefix itself never becomes a path, unless it is checked.
 func (s *Store) list(ctx context.Context, prefix string, yield func(blobs.Blob, error) bool) error {
 	if owner, _, whole := strings.Cut(prefix, "."); whole {
 		if blobs.Owner(owner).Check() != nil {
-			return nil // nobody owns anything under this name
+			return nil // there is no such owner
 		}
 		return s.listShard(ctx, s.shard(blobs.Owner(owner)), prefix, yield)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/recital-tts/recital/internal/blobs"
 )
 
-// Put implements blobs.Store: into a file beside, flushed, then renamed into place, then its folder flushed.
+// Put implements blobs.Store: it writes and flushes a temporary file, renames it, and flushes its folder.
 func (s *Store) Put(ctx context.Context, owner blobs.Owner, r io.Reader) (blobs.Blob, error) {
 	if err := owner.Check(); err != nil {
 		return blobs.Blob{}, err
@@ -36,10 +36,10 @@ func (s *Store) Put(ctx context.Context, owner blobs.Owner, r io.Reader) (blobs.
 	return s.Stat(ctx, address)
 }
 
-// fill writes the content, flushed, and finds its address.
+// fill writes and flushes the content, and returns its address.
 func (s *Store) fill(ctx context.Context, file *os.File, owner blobs.Owner, r io.Reader) (blobs.Address, error) {
 	hash := hmac.New(sha256.New, s.key)
-	hash.Write([]byte(owner + "\n")) // an owner holds no line break, so content cannot pass for a part of it
+	hash.Write([]byte(owner + "\n")) // an owner contains no line break, so content cannot be mistaken for a part of it
 	source := &reader{ctx: ctx, r: r}
 	_, err := io.Copy(io.MultiWriter(file, hash), source)
 	switch {
@@ -54,8 +54,7 @@ func (s *Store) fill(ctx context.Context, file *os.File, owner blobs.Owner, r io
 	return blobs.NewAddress(owner, hex.EncodeToString(hash.Sum(nil))), nil
 }
 
-// place closes the file and renames it. Another Put of the same content may have been there first: it is replaced by
-// its like.
+// place closes the file and renames it. If another Put of the same content was first, its identical file is replaced.
 func (s *Store) place(file *os.File, address blobs.Address) error {
 	path := s.path(address)
 	err := file.Close()
@@ -71,7 +70,7 @@ func (s *Store) place(file *os.File, address blobs.Address) error {
 	return syncFolder(filepath.Dir(path))
 }
 
-// makeShard makes the folders that a blob lies in, of its kind of owner and of its shard.
+// makeShard creates the folders of a blob, of its kind of owner and of its shard.
 func makeShard(path string) error {
 	if err := makeFolder(filepath.Dir(path)); err != nil {
 		return err
@@ -79,7 +78,7 @@ func makeShard(path string) error {
 	return makeFolder(path)
 }
 
-// makeFolder makes a folder whose name lasts before anything is put into it.
+// makeFolder creates a folder and makes its name durable before anything is put into it.
 func makeFolder(path string) error {
 	err := os.Mkdir(path, folderMode)
 	if errors.Is(err, os.ErrExist) {
@@ -91,7 +90,7 @@ func makeFolder(path string) error {
 	return syncFolder(filepath.Dir(path))
 }
 
-// syncFolder makes the names in a folder last.
+// syncFolder makes the names in a folder durable.
 func syncFolder(path string) error {
 	folder, err := os.Open(path)
 	if err != nil {
@@ -100,13 +99,13 @@ func syncFolder(path string) error {
 	return errors.Join(folder.Sync(), folder.Close())
 }
 
-// unavailable is failed for calls in which nothing can be missing but the folder itself.
+// unavailable is failed for calls in which only the folder itself can be missing.
 func (s *Store) unavailable(doing string, err error) error {
 	s.log.Error("the blob folder failed", "step", doing, "error", err)
 	return fmt.Errorf("%s: %w: %w", doing, blobs.ErrUnavailable, err)
 }
 
-// reader ends with its context, and remembers its own error, to tell it from the disk's.
+// reader ends with its context, and records its own error, to distinguish it from the disk's.
 type reader struct {
 	ctx context.Context
 	r   io.Reader

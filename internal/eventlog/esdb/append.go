@@ -9,12 +9,12 @@ import (
 	"github.com/recital-tts/recital/internal/eventlog"
 )
 
-// Append is eventlog.Log's. Appending no events does nothing and gives the start position.
+// Append implements eventlog.Log. Appending no events does nothing and returns the start position.
 func (c *Client) Append(ctx context.Context, stream string, expected eventlog.Revision, events []eventlog.Proposed) (eventlog.Appended, error) {
 	if err := ctx.Err(); err != nil {
 		return eventlog.Appended{}, err
 	}
-	if expected < eventlog.NoStream { // the wire's unsigned form of it may mean "any revision"
+	if expected < eventlog.NoStream { // its unsigned form on the wire may mean "any revision"
 		return eventlog.Appended{}, fmt.Errorf("appending to stream %s: %d is no revision to expect", stream, expected)
 	}
 	if len(events) == 0 {
@@ -43,7 +43,7 @@ func (c *Client) append(ctx context.Context, stream string, expected eventlog.Re
 	case isConflict(err):
 		return eventlog.Appended{}, conflict(stream, expected, err)
 	case isRefusal(err) && tries.open && !isTooLarge(err):
-		// This try wrote nothing; of an earlier one we do not know.
+		// This attempt wrote nothing; the outcome of an earlier one is unknown.
 		return eventlog.Appended{}, fmt.Errorf("appending to stream %s: %w: %w", stream, eventlog.ErrUnavailable, refused(err))
 	case isRefusal(err):
 		return eventlog.Appended{}, fmt.Errorf("appending to stream %s: %w", stream, refused(err))
@@ -52,14 +52,14 @@ func (c *Client) append(ctx context.Context, stream string, expected eventlog.Re
 	}
 }
 
-// landed looks whether the conflict of a repeated append is with its own earlier try, whose answer was lost. The
-// event store recognises that itself in most cases. Where other events stand at the revisions, the append has not
-// landed and never will, because it could only land there.
+// landed reports whether the conflict of a repeated append is with its own earlier attempt, whose response was lost.
+// The event store recognises that itself in most cases. If other events are at the revisions, the append was not
+// written and never will be, because it could only be written there.
 func (c *Client) landed(ctx context.Context, stream string, expected eventlog.Revision, events []eventlog.Proposed, reason error) (eventlog.Appended, error) {
 	found := eventlog.Appended{Revision: expected}
 	matched := 0
 	for recorded, err := range c.ReadStream(ctx, stream, uint64(expected+1)) {
-		if err != nil { // also when reading is refused: the outcome stays unknown
+		if err != nil { // even if reading is refused: the outcome remains unknown
 			return eventlog.Appended{}, fmt.Errorf("%w: looking for an append of unknown outcome: %w", eventlog.ErrUnavailable, err)
 		}
 		if recorded.ID != events[matched].ID {
@@ -73,8 +73,8 @@ func (c *Client) landed(ctx context.Context, stream string, expected eventlog.Re
 	return eventlog.Appended{}, conflict(stream, expected, reason)
 }
 
-// tooLarge measures an append as EventStoreDB does: data, metadata and the type in UTF-16. Measuring here spares a
-// server that hangs up in the middle of the request, which looks like a cut connection.
+// tooLarge measures an append as EventStoreDB does: data, metadata and the type in UTF-16. Checking here avoids that
+// a server disconnects in the middle of the request, which looks like a broken connection.
 func (c *Client) tooLarge(events []eventlog.Proposed) bool {
 	size := 0
 	for _, e := range events {

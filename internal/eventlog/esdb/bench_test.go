@@ -17,7 +17,7 @@ import (
 	"github.com/recital-tts/recital/internal/eventnode/nodetest"
 )
 
-// written is an event of the size and with the metadata of most.
+// written is an event of typical size and metadata.
 type written struct {
 	Text string `json:"text"`
 }
@@ -32,7 +32,7 @@ func registry(b *testing.B) *eventlog.Registry {
 func typical(b *testing.B, registry *eventlog.Registry, n int) []eventlog.Proposed {
 	b.Helper()
 	meta := eventlog.Metadata{
-		CorrelationID: uuid.New(),
+		CorrelationID: uuid.NewString(),
 		Actor:         eventlog.Actor{Kind: eventlog.ActorAccount, Account: uuid.NewString(), Key: "rk_abcd****wxyz"},
 		Time:          time.Now(),
 	}
@@ -42,7 +42,7 @@ func typical(b *testing.B, registry *eventlog.Registry, n int) []eventlog.Propos
 	return proposed
 }
 
-// 64 writers with streams of their own, an event at a time: what the client's supervision costs.
+// 64 writers with streams of their own, an event at a time: the cost of the client's supervision.
 func BenchmarkAppend(b *testing.B) {
 	const writers = 64
 	socket := nodetest.Start(b)
@@ -66,7 +66,7 @@ func BenchmarkAppend(b *testing.B) {
 			return err
 		})
 	})
-	b.Run("bare client", func(b *testing.B) {
+	b.Run("bare", func(b *testing.B) {
 		client := nodetest.Client(b, socket)
 		run(b, func(ctx context.Context, stream string, revision int64) error {
 			var expected es.ExpectedRevision = es.NoStream{}
@@ -82,7 +82,7 @@ func BenchmarkAppend(b *testing.B) {
 	})
 }
 
-// One event of a catch-up subscription from the start: delivered, and decoded behind the delivery as a projector does.
+// One event of a catch-up subscription from the start: delivered, and decoded after delivery as a projector does.
 func BenchmarkCatchUp(b *testing.B) {
 	const batch = 1000
 	socket := nodetest.Start(b)
@@ -122,7 +122,7 @@ func BenchmarkCatchUp(b *testing.B) {
 			return err
 		})
 	})
-	b.Run("bare client", func(b *testing.B) {
+	b.Run("bare", func(b *testing.B) {
 		fill(b)
 		client := nodetest.Client(b, socket)
 		subscription, err := client.SubscribeToAll(b.Context(), es.SubscribeToAllOptions{From: es.Start{}})

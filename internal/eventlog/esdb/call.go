@@ -22,7 +22,7 @@ var (
 // operation is one call of the library. It must be repeatable.
 type operation[T any] func(ctx context.Context, client *es.Client) (T, error)
 
-// effect says whether an operation writes. A read that was not answered has done nothing.
+// effect is whether an operation writes. A read that was not answered has had no effect.
 type effect bool
 
 const (
@@ -30,17 +30,17 @@ const (
 	writes effect = true
 )
 
-// tries is what is known of an operation that was tried.
+// tries is what is known about the attempts of an operation.
 type tries struct {
-	failed  bool      // one of them was not answered
-	open    bool      // one of them may have taken effect without our knowing
-	waiting time.Time // since when the probe of another call is waited for; zero: it is not
+	failed  bool      // an attempt was not answered
+	open    bool      // an attempt may have had an unknown effect
+	waiting time.Time // since when the call waits for the probe of another call; zero if it does not
 }
 
-// repeat tries an operation until it is answered, until ctx ends, or until the breaker says that the event store is
-// down, which ends it only while no try may have taken effect. While the breaker lets another call probe, it waits a
-// little. Its error is a refusal of the event store as the library gave it, or wraps eventlog.ErrUnavailable, the
-// context's error, or both.
+// repeat attempts an operation until it is answered, until ctx ends, or until the breaker reports that the event
+// store is down, which ends it only while no attempt may have had an effect. While the breaker lets another call
+// probe, it waits a little. Its error is a refusal of the event store as returned by the library, or wraps
+// eventlog.ErrUnavailable, the context's error, or both.
 func repeat[T any](ctx context.Context, c *Client, does effect, op operation[T]) (T, tries, error) {
 	var none T
 	var t tries
@@ -65,9 +65,9 @@ func repeat[T any](ctx context.Context, c *Client, does effect, op operation[T])
 	}
 }
 
-// isDown tells whether the breaker refuses because of an outage, which the try itself may have made it notice. The probe
-// of another call may be the end of the outage, and so is waited for, but not for long: where nothing answers and
-// nothing refuses, a probe takes the whole time of a try.
+// isDown reports whether the breaker refuses because of an outage, which this very attempt may have made it notice.
+// The probe of another call may succeed, and so is waited for, but not for long: if there is neither an answer nor a
+// refusal, a probe takes the whole time of an attempt.
 func (c *Client) isDown(err error, t *tries) bool {
 	if !errors.Is(err, gobreaker.ErrTooManyRequests) {
 		t.waiting = time.Time{}
@@ -79,8 +79,8 @@ func (c *Client) isDown(err error, t *tries) bool {
 	return time.Since(t.waiting) > c.conf.BreakerPause
 }
 
-// ended is the error of a call whose context ended. It tells an outage from a caller without patience; a write that
-// was not answered by its deadline is an outage, because its outcome is unknown.
+// ended returns the error of a call whose context ended. It distinguishes an outage from a caller's short deadline; a
+// write that was not answered by its deadline is an outage, because its outcome is unknown.
 func ended(ctx context.Context, t tries) error {
 	if t.failed || t.open && errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 		return fmt.Errorf("%w: %w", eventlog.ErrUnavailable, ctx.Err())
@@ -88,7 +88,7 @@ func ended(ctx context.Context, t tries) error {
 	return ctx.Err()
 }
 
-// try is one try, if the breaker lets it through.
+// try makes one attempt, if the breaker permits it.
 func try[T any](ctx context.Context, c *Client, does effect, t *tries, op operation[T]) (T, error) {
 	var none T
 	if err := ctx.Err(); err != nil {
@@ -114,8 +114,8 @@ func try[T any](ctx context.Context, c *Client, does effect, t *tries, op operat
 	return none, err
 }
 
-// call runs an operation once, bounded by ctx and by the time for one try. It runs in a goroutine of its own, because
-// parts of the library do not look at contexts; the goroutine holds one of the slots until it has really ended.
+// call runs an operation once, bounded by ctx and by the time for one attempt. It runs in a goroutine of its own,
+// because parts of the library ignore contexts; the goroutine occupies one of the slots until it has really ended.
 func call[T any](ctx context.Context, c *Client, op operation[T]) (T, error) {
 	var none T
 	ctx, cancel := context.WithTimeoutCause(ctx, c.conf.AttemptTimeout, errNoAnswer)
@@ -153,7 +153,7 @@ func call[T any](ctx context.Context, c *Client, op operation[T]) (T, error) {
 	}
 }
 
-// onConnection runs an operation on a good connection, and retires the connection when it turns out broken.
+// onConnection runs an operation on a good connection, and retires the connection if it turns out to be broken.
 func onConnection[T any](ctx context.Context, c *Client, op operation[T]) (T, error) {
 	var none T
 	conn, err := c.supervisor.begin(ctx)
@@ -173,15 +173,15 @@ func onConnection[T any](ctx context.Context, c *Client, op operation[T]) (T, er
 	return none, err
 }
 
-// echo is a connection's failure that another call has told the breaker: the end of one connection is no outage,
-// however many calls it interrupts.
+// echo is a failure of a connection that another call has already reported to the breaker: the end of one connection
+// is not an outage, however many calls it interrupts.
 type echo struct{ err error }
 
 func (e *echo) Error() string { return e.err.Error() }
 func (e *echo) Unwrap() error { return e.err }
 
-// forLeader asks a node that is not the leader of its cluster to say so, rather than to answer from a copy that may be
-// behind. The library means to send this header, too, but puts it where gRPC has what came in.
+// forLeader requires that a node which is not the leader of its cluster says so, instead of answering from a copy
+// that may be behind. The library is meant to send this header, too, but puts it into gRPC's incoming metadata.
 func (c *Client) forLeader(ctx context.Context) context.Context {
 	if !c.wantsLeader {
 		return ctx
@@ -189,8 +189,8 @@ func (c *Client) forLeader(ctx context.Context) context.Context {
 	return metadata.AppendToOutgoingContext(ctx, "requires-leader", "true")
 }
 
-// recovering takes a panic out of the library: ours at a failure that it is not to hear of, and its own at answers
-// that it does not expect and in calls that waited while it was closed.
+// recovering recovers from panics in the library: ours at a failure that must be hidden from it, and its own at
+// unexpected answers and in calls that waited while it was closed.
 func recovering[T any](ctx context.Context, client *es.Client, op operation[T]) (result T, err error) {
 	defer func() {
 		switch p := recover().(type) {
@@ -213,7 +213,7 @@ func (c *Client) newBackOff() *backoff.ExponentialBackOff {
 	}
 }
 
-// sleep is false when ctx ended first.
+// sleep returns false if ctx ended first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -225,7 +225,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// failuresToOpen in a row mean an outage.
+// failuresToOpen is the number of consecutive failures that mean an outage.
 const failuresToOpen = 5
 
 func newBreaker(conf Config) *gobreaker.TwoStepCircuitBreaker[any] {

@@ -1,6 +1,6 @@
-// Package esdb is the event log in an EventStoreDB or KurrentDB, or in the embedded node, through EventStoreDB's own
-// client library. The library closes itself for good when the node is away for a moment, blocks callers without
-// looking at their contexts and never resumes a subscription; this package stands between it and the callers:
+// Package esdb implements the event log on EventStoreDB, KurrentDB or the embedded node, with EventStoreDB's own
+// client library. The library closes itself permanently when the node is briefly unavailable, blocks callers
+// regardless of their contexts and never resumes a subscription; this package shields callers from that:
 //
 //   - connection: one client of the library, retired at its first failure
 //   - supervisor: dials a new one on demand
@@ -33,7 +33,7 @@ type Client struct {
 
 var _ eventlog.Log = (*Client)(nil)
 
-// Open makes a client. It does not wait for the event store: the first call connects.
+// Open returns a client. It does not wait for the event store: the first call connects.
 func Open(conf Config) (*Client, error) {
 	conf = conf.withDefaults()
 	library, err := conf.forLibrary()

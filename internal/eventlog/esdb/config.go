@@ -9,19 +9,19 @@ import (
 	es "github.com/EventStore/EventStore-Client-Go/v4/esdb"
 )
 
-// Config says which event store to use. One of ConnectionString and Socket is set; zero values of the rest mean the
+// Config configures the event store. One of ConnectionString and Socket is set; zero values of the rest mean the
 // defaults.
 type Config struct {
 	ConnectionString string // esdb://… or esdb+discover://… of an EventStoreDB or KurrentDB
 	Socket           string // path of the embedded node's unix socket
 	Logger           *slog.Logger
 
-	AttemptTimeout time.Duration // for one try of an append or of one page of a read; default 5 s
-	BreakerPause   time.Duration // how long calls are refused at once after repeated failures, until one is tried again; default 500 ms
-	MaxBackOff     time.Duration // the longest pause between two tries; default 1 s
+	AttemptTimeout time.Duration // for one attempt of an append or of one page of a read; default 5 s
+	BreakerPause   time.Duration // how long calls are refused at once after repeated failures, until one is attempted again; default 500 ms
+	MaxBackOff     time.Duration // the longest pause between two attempts; default 1 s
 
 	MaxAppendBytes int // data, metadata and types of one append; default 1 MiB, EventStoreDB's own default
-	MaxInFlight    int // calls under way at once, further ones wait; default 1,024
+	MaxInFlight    int // calls in progress at once, further ones wait; default 1,024
 }
 
 func (c Config) withDefaults() Config {
@@ -36,17 +36,17 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// forLibrary is the library's configuration for one connection.
+// forLibrary returns the library's configuration for one connection.
 func (c Config) forLibrary() (es.Configuration, error) {
 	conf, err := c.address()
 	if err != nil {
 		return es.Configuration{}, err
 	}
-	// One round of discovery per connection: the library's own repetition blocks every caller without looking at
-	// their contexts. The supervisor repeats instead.
+	// One round of discovery per connection: the library's own repetition blocks every caller regardless of their
+	// contexts. The supervisor repeats instead.
 	conf.MaxDiscoverAttempts = 1
 	conf.DiscoveryInterval = 1
-	// A dead peer is noticed after interval plus timeout; gRPC raises the interval to 10 s at least.
+	// A dead peer is detected after interval plus timeout; gRPC raises the interval to at least 10 s.
 	if c.Socket == "" && conf.KeepAliveTimeout == 10*time.Second {
 		conf.KeepAliveTimeout = 5 * time.Second
 	}

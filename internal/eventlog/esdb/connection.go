@@ -12,11 +12,12 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// connection is one client of the library on one gRPC connection. The library (v4.2.0) has defects in all that it does
-// after a failure: it discovers the node anew without closing the connection that failed; when that discovery fails it
-// is dead for good, and callers that were waiting for it hang for ever; and Close panics callers that are about to
-// report a failure. A connection therefore never comes to a second discovery: a call that finds it unavailable leaves
-// the library before it tells it so, and the connection is retired and closed when its last call has ended.
+// connection is one client of the library on one gRPC connection. The library (v4.2.0) has defects in everything that
+// it does after a failure: it discovers the node anew without closing the connection that failed; if that discovery
+// fails, it remains unusable, and callers that were waiting for it hang for ever; and Close panics callers that are
+// about to report a failure. A connection therefore never reaches a second discovery: a call that finds it
+// unavailable leaves the library before reporting it there, and the connection is retired and closed when its last
+// call has ended.
 type connection struct {
 	client     *es.Client
 	redirected func(leader string)
@@ -26,12 +27,12 @@ type connection struct {
 	end     context.CancelFunc
 
 	mu     sync.Mutex
-	calls  int // under way, subscriptions included
+	calls  int // in progress, including subscriptions
 	blamed bool
 	late   *time.Timer // of a retired connection with calls
 }
 
-// dial makes a connection that has found its node. It ends within the library's gossip timeout for each question to
+// dial returns a connection that has discovered its node. It ends within the library's gossip timeout per request to
 // each candidate.
 func dial(conf es.Configuration, grace time.Duration, redirected func(leader string), logger *slog.Logger) (*connection, error) {
 	c := &connection{grace: grace, redirected: redirected}
@@ -43,12 +44,12 @@ func dial(conf es.Configuration, grace time.Duration, redirected func(leader str
 	}
 	c.client = client
 	if _, err := client.GetServerVersion(); err != nil {
-		return nil, err // the library has given up this client and holds nothing of it any more
+		return nil, err // the library has discarded this client and holds no resources of it any more
 	}
 	return c, nil
 }
 
-// begin counts a call in, which ends with done. It is false on a retired connection.
+// begin registers a call, which ends with done. It returns false on a retired connection.
 func (c *connection) begin() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -72,7 +73,7 @@ func (c *connection) done() {
 	c.close()
 }
 
-// retire lets no further call begin.
+// retire prevents further calls.
 func (c *connection) retire() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -84,7 +85,7 @@ func (c *connection) retire() {
 		c.close()
 		return
 	}
-	// All calls are bounded, so one that is left then hangs in the library. Closing panics it, which frees it.
+	// All calls are bounded, so one that is left then hangs in the library. Closing makes it panic, which frees it.
 	c.late = time.AfterFunc(c.grace, c.close)
 }
 
@@ -92,7 +93,7 @@ func (c *connection) close() {
 	_ = c.client.Close() // always nil; repeating it does nothing
 }
 
-// blame is true for the first failure of the connection: many calls find out about the same one.
+// blame returns true for the first failure of the connection: many calls detect the same one.
 func (c *connection) blame() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -101,16 +102,16 @@ func (c *connection) blame() bool {
 	return first
 }
 
-// How the library logs what it is about to do.
+// The formats of the library's log messages before it acts.
 const (
-	failureReport  = "unexpected exception: %v"         // on the caller's goroutine: tell its connection goroutine to discover anew
+	failureReport  = "unexpected exception: %v"         // on the caller's goroutine: makes its connection goroutine discover anew
 	redirectReport = "Connecting to leader node %s ..." // on its connection goroutine
 )
 
-// unreported takes a call out of the library; see recovering.
+// unreported is the panic that takes a call out of the library; see recovering.
 type unreported struct{ err error }
 
-// logTo passes the library's log on, and listens for the moments at which the library must not have its way.
+// logTo passes the library's log on, and watches for the moments at which the library must be stopped.
 func (c *connection) logTo(logger *slog.Logger) es.LoggingFunc {
 	return func(level es.LogLevel, format string, args ...any) {
 		logger.Debug("event store client", "level", level, "message", fmt.Sprintf(format, withoutTexts(args)...))

@@ -71,7 +71,7 @@ func TestAnAppendThatWasLostMeetsTheConflictOfItsRepetition(t *testing.T) {
 	select {
 	case early := <-result:
 		t.Fatalf("ended during the outage: %v", early.err)
-	case <-time.After(300 * time.Millisecond): // the first try has timed out
+	case <-time.After(300 * time.Millisecond): // the first attempt has timed out
 	}
 	n.recover()
 
@@ -123,7 +123,7 @@ func TestASubscriptionOutlivesCutConnections(t *testing.T) {
 	}
 }
 
-// Nothing tells the subscription that its connection is half open; a call on the same connection finds out.
+// Nothing informs the subscription that its connection is half open; a call on the same connection detects it.
 func TestASubscriptionLeavesAHalfOpenConnection(t *testing.T) {
 	n := startNetwork(t, nil)
 	log, direct := impatient(t, n.address()), n.direct()
@@ -145,7 +145,7 @@ func TestASubscriptionLeavesAHalfOpenConnection(t *testing.T) {
 	require.Equal(t, next[0].ID, caught[0].ID)
 }
 
-// However many calls the end of one connection interrupts, none is refused when another connection can be made.
+// However many calls the end of one connection interrupts, none is refused if another connection can be made.
 func TestTheEndOfAConnectionIsNoOutage(t *testing.T) {
 	const callers, ends = 32, 5
 	n := startNetwork(t, nil)

@@ -15,7 +15,8 @@ import (
 	"github.com/recital-tts/recital/internal/eventlog"
 )
 
-// hasCode looks for the library's error in the chain; its own FromError looks at the outermost one only.
+// hasCode reports whether the library's error with a code is in the chain; its own FromError only checks the
+// outermost one.
 func hasCode(err error, wanted ...es.ErrorCode) bool {
 	var e *es.Error
 	if !errors.As(err, &e) {
@@ -31,8 +32,8 @@ func hasCode(err error, wanted ...es.ErrorCode) bool {
 
 func isConflict(err error) bool { return hasCode(err, es.ErrorCodeWrongExpectedVersion) }
 
-// isRefusal tells whether the event store has answered and written nothing. Every other error leaves the outcome
-// open; Aborted too, with which EventStoreDB says that a write was not confirmed in time.
+// isRefusal reports whether the event store has answered and written nothing. Every other error leaves the outcome
+// open, including Aborted, with which EventStoreDB reports that a write was not confirmed in time.
 func isRefusal(err error) bool {
 	if isConflict(err) || isTooLarge(err) || isFull(err) || hasCode(err, es.ErrorCodeStreamDeleted, es.ErrorCodeResourceNotFound) {
 		return true
@@ -46,16 +47,16 @@ func isRefusal(err error) bool {
 	}
 }
 
-// unsentTexts are how gRPC begins the reasons of calls that never got onto a connection: the error of its last dial.
+// unsentTexts are the prefixes of gRPC's reasons for calls that were never sent: the error of its last dial.
 var unsentTexts = []string{
 	"Error while dialing",
 	"authentication handshake failed",
 	"error reading server preface",
 }
 
-// isUnsent tells whether the event store cannot have seen the call, or has sent it on to its leader undone. gRPC gives
-// the error of its last dial also to a call that the server had not begun when the connection went: it repeats only
-// such.
+// isUnsent reports whether the event store cannot have seen the call, or has redirected it to its leader without
+// executing it. gRPC also returns the error of its last dial for a call that the server had not begun when the
+// connection ended: it repeats only such calls.
 func isUnsent(err error) bool {
 	if errors.Is(err, errUnsent) || errors.Is(err, errClosed) || hasCode(err, es.ErrorCodeNotLeader, es.ErrorCodeConnectionClosed) {
 		return true
@@ -65,8 +66,8 @@ func isUnsent(err error) bool {
 	})
 }
 
-// isTooLarge knows EventStoreDB's own limit (RpcExceptions.MaxAppendSizeExceeded) and that of a gRPC server on one
-// message. The trailer that says it exactly is not passed on by the library.
+// isTooLarge recognises EventStoreDB's own limit (RpcExceptions.MaxAppendSizeExceeded) and that of a gRPC server on
+// one message. The library does not pass on the trailer that says it exactly.
 func isTooLarge(err error) bool {
 	switch status.Code(err) {
 	case codes.InvalidArgument:
@@ -78,13 +79,13 @@ func isTooLarge(err error) bool {
 	}
 }
 
-// isFull knows the answer of the embedded node when its disk has no room: nothing was written, and reads go on. What else
-// has this code, a proxy's limit for example, says nothing about the outcome.
+// isFull recognises the response of the embedded node when its disk is full: nothing was written, and reads continue.
+// Other errors with this code, such as a proxy's limit, say nothing about the outcome.
 func isFull(err error) bool {
 	return status.Code(err) == codes.ResourceExhausted && strings.Contains(err.Error(), "nothing was written")
 }
 
-// isBroken tells whether the connection is not to be used any more. The callers' contexts have been looked at before.
+// isBroken reports whether the connection must not be used any more. The callers' contexts have been checked before.
 func isBroken(err error) bool {
 	if hasCode(err, es.ErrorCodeConnectionClosed, es.ErrorCodeNotLeader) || errors.Is(err, errPanicked) {
 		return true
@@ -97,7 +98,7 @@ func isBroken(err error) bool {
 	}
 }
 
-// refused is the error of a refusal. The event store's own text may quote what was sent and stays out.
+// refused returns the error of a refusal. The event store's own text may quote what was sent and is omitted.
 func refused(err error) error {
 	var e *es.Error
 	switch {
@@ -114,12 +115,12 @@ func refused(err error) error {
 	}
 }
 
-// unknownRevision stands for an actual revision that the event store did not tell.
+// unknownRevision is an actual revision that the event store did not report.
 const unknownRevision eventlog.Revision = -2
 
 var actualPattern = regexp.MustCompile(`but got '(no_stream|\d+)'`)
 
-// conflict reads the actual revision from the library's text, the only place where it is.
+// conflict parses the actual revision from the library's text, its only source.
 func conflict(stream string, expected eventlog.Revision, err error) *eventlog.ConflictError {
 	c := &eventlog.ConflictError{Stream: stream, Expected: expected, Actual: unknownRevision}
 	match := actualPattern.FindStringSubmatch(err.Error())

@@ -19,7 +19,7 @@ import (
 	"github.com/recital-tts/recital/internal/eventnode/nodetest"
 )
 
-// Whatever is not known to be an answer leaves the outcome of an append open.
+// Errors that are not known to be answers leave the outcome of an append open.
 func TestOnlyAnswersAreRefusals(t *testing.T) {
 	answer := func(code codes.Code) error { return fmt.Errorf("wrapped: %w", status.Error(code, "text")) }
 	tests := []struct {
@@ -59,7 +59,7 @@ func TestAFullDiskIsAnOutageForWriters(t *testing.T) {
 	require.NotErrorIs(t, refused(status.Error(codes.PermissionDenied, "text")), eventlog.ErrUnavailable)
 }
 
-// Whatever may have been sent may have been written.
+// Calls that may have been sent may have been executed.
 func TestOnlyWhatWasNotSentIsUnsent(t *testing.T) {
 	unavailable := func(text string) error { return fmt.Errorf("wrapped: %w", status.Error(codes.Unavailable, text)) }
 	unsent := []error{
@@ -86,7 +86,8 @@ func TestOnlyWhatWasNotSentIsUnsent(t *testing.T) {
 	}
 }
 
-// A dial that fails is no answer to a call, whatever its code: a stream is not missing because gossip was not found.
+// A dial that fails is not an answer to a call, whatever its code: a stream is not missing because gossip was not
+// found.
 func TestAFailedDialIsNoRefusal(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -120,7 +121,7 @@ func TestAConflictIsReadFromTheLibrarysText(t *testing.T) {
 	}
 }
 
-// A server that does not recognise the repetition answers it with a conflict; the log tells whose events stand there.
+// A server that does not recognise the repetition answers it with a conflict; the log shows whose events are there.
 func TestAConflictWithOurOwnEarlierTryIsSuccess(t *testing.T) {
 	log, err := Open(Config{Socket: nodetest.Start(t)})
 	require.NoError(t, err)

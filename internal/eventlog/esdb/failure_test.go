@@ -18,7 +18,7 @@ import (
 	"github.com/recital-tts/recital/internal/eventlog/logtest"
 )
 
-// connections are the kinds of connection strings, each with the network that it leads through.
+// connections are the kinds of connection strings, each with its network.
 var connections = []struct {
 	name  string
 	start func(t *testing.T) (n *network, connection string)
@@ -50,11 +50,11 @@ var connections = []struct {
 	}},
 }
 
-// failures are what can happen to a network.
+// failures are the kinds of network failures.
 var failures = []struct {
 	name         string
 	strike, heal func(n *network)
-	outage       bool // until heal nothing gets an answer
+	outage       bool // nothing is answered until heal
 }{
 	{"cut", (*network).cut, (*network).join, true},
 	{"reset", func(n *network) { n.afflict("reset_peer", `{"timeout": 0}`) }, (*network).recover, true},
@@ -65,7 +65,7 @@ var failures = []struct {
 	{"restart", (*network).down, (*network).up, true},
 }
 
-// impatient is a client that soon gives up a try.
+// impatient returns a client with a short timeout per attempt.
 func impatient(t *testing.T, connection string) *esdb.Client {
 	return open(t, esdb.Config{
 		ConnectionString: connection + "&gossipTimeout=1",
@@ -95,12 +95,12 @@ func TestTheLogOutlivesItsNetwork(t *testing.T) {
 				}
 				requireCallsEnd(t, log)
 
-				// and when it is over, without a hand, all go on
+				// and when it is over, everything continues without intervention
 				failure.heal(n)
 				load.proceed(ctx)
 				requireService(ctx, t, log)
 
-				// then each append landed once and was delivered once
+				// then each append was written once and delivered once
 				written := load.stop()
 				direct := n.direct()
 				delivered := deliveredBy(t, reader, written)
@@ -119,7 +119,7 @@ func TestTheLogOutlivesItsNetwork(t *testing.T) {
 	}
 }
 
-// Whatever the time for one try: a call ends with its own context, on a connection and while one is made.
+// Whatever the time per attempt: a call ends with its own context, on a connection and while one is being made.
 func TestCallsEndWithTheirContexts(t *testing.T) {
 	for _, connection := range connections {
 		t.Run(connection.name, func(t *testing.T) {
@@ -138,7 +138,7 @@ func TestCallsEndWithTheirContexts(t *testing.T) {
 	}
 }
 
-// A subscription without calls beside it notices by gRPC's keepalive, whose shortest interval is 10 s.
+// A subscription without concurrent calls notices by gRPC's keepalive, whose shortest interval is 10 s.
 func TestASubscriptionAloneLeavesAForgottenConnection(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes 10 s")
@@ -164,7 +164,7 @@ func TestASubscriptionAloneLeavesAForgottenConnection(t *testing.T) {
 	}
 }
 
-// load is writers at work, each on a stream of its own.
+// load is a set of writers, each on a stream of its own.
 type load struct {
 	t       *testing.T
 	cancel  context.CancelFunc
@@ -202,7 +202,7 @@ func (l *load) write(ctx context.Context, log eventlog.Log, stream string) {
 	}
 }
 
-// stubborn is a caller who repeats an append as long as it may not have been written, with little time for each.
+// stubborn is a caller that repeats an append as long as it may not have been written, with a short timeout for each.
 func stubborn(ctx context.Context, log eventlog.Log, stream string, expected eventlog.Revision, events []eventlog.Proposed) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -252,7 +252,7 @@ func requireSame(t *testing.T, want, got []uuid.UUID) {
 	require.Len(t, got, len(want))
 }
 
-// requireOutage waits until the breaker has noticed: then what has no deadline is refused, too.
+// requireOutage waits until the breaker has noticed: then calls without a deadline are refused, too.
 func requireOutage(t *testing.T, log eventlog.Log) {
 	t.Helper()
 	_, err := log.Head(t.Context())

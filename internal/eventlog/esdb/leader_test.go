@@ -25,7 +25,7 @@ import (
 )
 
 // member is a node of a cluster whose store is the node at a socket. As a follower it answers as EventStoreDB does
-// (ClusterVNodeController.HandleAsNonLeader, RpcExceptions.LeaderInfo): what needs the leader is sent there.
+// (ClusterVNodeController.HandleAsNonLeader, RpcExceptions.LeaderInfo): calls that require the leader are redirected.
 type member struct {
 	address string
 	store   *grpc.ClientConn
@@ -66,7 +66,7 @@ func (m *member) serve(_ any, client grpc.ServerStream) error {
 		return m.pass(client)
 	}
 	for message := []byte(nil); client.RecvMsg(&message) == nil; {
-		continue // the library makes an EOF of an answer that comes before it has sent all
+		continue // the library turns an answer that arrives before it has sent everything into an EOF
 	}
 	m.refused.Add(1)
 	host, port, err := net.SplitHostPort(*leader)
@@ -108,7 +108,7 @@ func (m *member) pass(client grpc.ServerStream) error {
 	}
 }
 
-// passing hands encoded messages on as they are.
+// passing passes encoded messages through.
 type passing struct{}
 
 func (passing) Name() string { return "proto" }
@@ -157,7 +157,7 @@ func TestTheLogFollowsTheLeader(t *testing.T) {
 			second.lead()
 			elected()
 
-			// then all goes on there
+			// then everything continues there
 			load.proceed(ctx)
 			require.Positive(t, first.refused.Load())
 			require.Zero(t, second.refused.Load())
@@ -171,9 +171,9 @@ func TestTheLogFollowsTheLeader(t *testing.T) {
 	}
 }
 
-// A leader may be named that does not serve. Then another one is found as soon as there is one.
+// The leader named may not serve. Then another one is found as soon as there is one.
 func TestALeaderThatDoesNotServeIsNotWaitedFor(t *testing.T) {
-	// given a cluster whose leader has resigned, which is all that is known
+	// given a cluster whose leader has resigned, and no other is known
 	socket := nodetest.Start(t)
 	first, second := startMember(t, socket), startMember(t, socket)
 	resigned := startMember(t, socket)

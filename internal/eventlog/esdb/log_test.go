@@ -117,7 +117,7 @@ func TestOpenRefusesWhatItCannotUse(t *testing.T) {
 	}
 }
 
-// What is in events stays out of logs and errors, however the event store fails.
+// The contents of events are not in logs and errors, however the event store fails.
 func TestLogsAndErrorsHoldNoEventData(t *testing.T) {
 	const secret = "jane@example.org"
 	node := startRestartable(t)

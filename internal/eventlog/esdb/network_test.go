@@ -33,7 +33,7 @@ import (
 	"github.com/recital-tts/recital/internal/eventnode/nodetest"
 )
 
-// network is the way from a client to a node: toxiproxy, which fails on demand, and a gate at the node.
+// network connects a client to a node: toxiproxy, which fails on demand, and a gate at the node.
 type network struct {
 	t     *testing.T
 	dir   string
@@ -58,15 +58,15 @@ func startNetwork(t *testing.T, identity *tls.Config) *network {
 	return n
 }
 
-// address is the connection string of the node, without TLS.
+// address returns the connection string of the node, without TLS.
 func (n *network) address() string { return "esdb://" + n.proxy.Listen + "?tls=false" }
 
-// direct is a client beside the network.
+// direct returns a client that bypasses the network.
 func (n *network) direct() *esdb.Client {
 	return open(n.t, esdb.Config{Socket: nodetest.Socket(n.dir)})
 }
 
-// up starts the node with the log that it had; down ends its process, as far as a client can tell.
+// up starts the node with its previous log; down ends its process, as far as a client can see.
 func (n *network) up() {
 	n.node = nodetest.Open(n.t, n.dir)
 	n.gate.open()
@@ -82,7 +82,7 @@ func (n *network) down() {
 func (n *network) cut()  { n.proxy.Stop() }
 func (n *network) join() { require.NoError(n.t, n.proxy.Start()) }
 
-// afflict puts a toxic into some directions, both where none is named. recover takes out all.
+// afflict adds a toxic to the given directions, by default both. recover removes all.
 func (n *network) afflict(kind, attributes string, directions ...string) {
 	if len(directions) == 0 {
 		directions = []string{"upstream", "downstream"}
@@ -96,7 +96,7 @@ func (n *network) afflict(kind, attributes string, directions ...string) {
 
 func (n *network) recover() { n.proxy.Toxics.ResetToxics(context.Background()) }
 
-// gate is the node's TCP address. It ends TLS when it has an identity, and counts its connections.
+// gate is the node's TCP address. It terminates TLS if it has an identity, and counts its connections.
 type gate struct {
 	t        *testing.T
 	address  string // of the listener, the same each time it opens
@@ -173,7 +173,7 @@ func (g *gate) close() {
 	g.running.Wait()
 }
 
-// sever closes the present connections. New ones are as usual.
+// sever closes the current connections. New ones work as usual.
 func (g *gate) sever() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -182,7 +182,7 @@ func (g *gate) sever() {
 	}
 }
 
-// forget lets the present connections lie: nothing passes, nothing is closed. New ones are as usual.
+// forget abandons the current connections: nothing passes, nothing is closed. New ones work as usual.
 func (g *gate) forget() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -224,7 +224,7 @@ func startCluster(t *testing.T, identity *tls.Config, members ...string) *cluste
 	return c
 }
 
-// name tells from now on of these members.
+// name sets the members that are reported from now on.
 func (c *cluster) name(members ...string) { c.members.Store(&members) }
 
 func (c *cluster) Read(context.Context, *shared.Empty) (*gossip.ClusterInfo, error) {
@@ -247,7 +247,7 @@ func (c *cluster) Read(context.Context, *shared.Empty) (*gossip.ClusterInfo, err
 	return info, nil
 }
 
-// newIdentity makes a certificate for 127.0.0.1, and the file with which a client trusts it.
+// newIdentity creates a certificate for 127.0.0.1, and the file with which a client trusts it.
 func newIdentity(t *testing.T) (identity *tls.Config, caFile string) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
@@ -270,7 +270,7 @@ func newIdentity(t *testing.T) (identity *tls.Config, caFile string) {
 	}, caFile
 }
 
-// deadAddress is one that refuses connections.
+// deadAddress returns an address that refuses connections.
 func deadAddress(t *testing.T) string {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

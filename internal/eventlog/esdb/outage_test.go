@@ -19,10 +19,10 @@ import (
 	"github.com/recital-tts/recital/internal/eventnode/nodetest"
 )
 
-// patience bounds what is waited for on a machine that is busy; nothing is timed.
+// patience bounds waits on a busy machine; nothing is timed.
 const patience = time.Minute
 
-// restartable is a node that can go and come back on its socket, with its log.
+// restartable is a node that can stop and restart on its socket, with its log.
 type restartable struct {
 	t    *testing.T
 	dir  string
@@ -78,7 +78,7 @@ func streamIDs(t *testing.T, log eventlog.Log, stream string) []uuid.UUID {
 	return ids
 }
 
-// persistent appends until the log takes it: after ErrUnavailable the identical append again.
+// persistent appends until the log accepts it: after ErrUnavailable it repeats the identical append.
 func persistent(ctx context.Context, log eventlog.Log, stream string, expected eventlog.Revision, events []eventlog.Proposed) error {
 	for {
 		_, err := log.Append(ctx, stream, expected, events)
@@ -111,7 +111,7 @@ func TestRestartsLoseNothingAndRepeatNothing(t *testing.T) {
 			}
 		})
 	}
-	wait.Go(func() { // reads go on too, and give a prefix or an error, never a hole
+	wait.Go(func() { // reads continue, too, and return a prefix or an error, never a gap
 		for total.Load() < writers*each && ctx.Err() == nil {
 			var want uint64
 			for event, err := range log.ReadStream(ctx, names[0], 0) {

@@ -13,21 +13,21 @@ import (
 	"github.com/recital-tts/recital/internal/eventlog"
 )
 
-// A read goes page by page, each page complete before its first event is handed on, so that a page can be repeated
-// after a failure. The first pages are small: many readers want the last event or two.
+// A read is done page by page, each page complete before its first event is yielded, so that a page can be repeated
+// after a failure. The first pages are small: many readers need only the last event or two.
 const (
 	firstPage    = 16
 	largestPage  = 512
 	maxPageBytes = 4 << 20
 )
 
-// page is a bounded stretch of a read.
+// page is a bounded part of a read.
 type page struct {
 	events []eventlog.Recorded
-	last   bool // nothing comes after it
+	last   bool // there is no further page
 }
 
-// ReadStream is eventlog.Log's.
+// ReadStream implements eventlog.Log.
 func (c *Client) ReadStream(ctx context.Context, stream string, from uint64) iter.Seq2[eventlog.Recorded, error] {
 	return c.pages(ctx, stream, func(previous *eventlog.Recorded) (es.ReadStreamOptions, bool) {
 		options := es.ReadStreamOptions{Direction: es.Forwards, From: es.Revision(from)}
@@ -38,7 +38,7 @@ func (c *Client) ReadStream(ctx context.Context, stream string, from uint64) ite
 	})
 }
 
-// ReadStreamBackwards is eventlog.Log's.
+// ReadStreamBackwards implements eventlog.Log.
 func (c *Client) ReadStreamBackwards(ctx context.Context, stream string) iter.Seq2[eventlog.Recorded, error] {
 	return c.pages(ctx, stream, func(previous *eventlog.Recorded) (es.ReadStreamOptions, bool) {
 		options := es.ReadStreamOptions{Direction: es.Backwards, From: es.End{}}
@@ -53,7 +53,7 @@ func (c *Client) ReadStreamBackwards(ctx context.Context, stream string) iter.Se
 	})
 }
 
-// pages yields a stream's events; next says where the page after an event starts, or that there is none.
+// pages yields a stream's events; next returns where the page after an event starts, or that there is none.
 func (c *Client) pages(ctx context.Context, stream string, next func(previous *eventlog.Recorded) (es.ReadStreamOptions, bool)) iter.Seq2[eventlog.Recorded, error] {
 	return func(yield func(eventlog.Recorded, error) bool) {
 		var previous *eventlog.Recorded
@@ -94,7 +94,7 @@ func (c *Client) streamPage(ctx context.Context, stream string, options es.ReadS
 	return p, explained(err)
 }
 
-// Head is eventlog.Log's.
+// Head implements eventlog.Log.
 func (c *Client) Head(ctx context.Context) (eventlog.Position, error) {
 	var from es.AllPosition = es.End{}
 	for size := firstPage; ; size = min(size*4, largestPage) {
@@ -127,7 +127,7 @@ func (c *Client) allPageBackwards(ctx context.Context, from es.AllPosition, size
 	return p, explained(err)
 }
 
-// collect takes a page from the library and releases its gRPC stream.
+// collect reads a page from the library and releases its gRPC stream.
 func collect(stream *es.ReadStream, size int) (page, error) {
 	defer stream.Close()
 	var p page
@@ -147,7 +147,7 @@ func collect(stream *es.ReadStream, size int) (page, error) {
 	return p, nil
 }
 
-// explained keeps the event store's own text out of a refusal.
+// explained omits the event store's own text from a refusal.
 func explained(err error) error {
 	if err != nil && isRefusal(err) {
 		return refused(err)
@@ -155,7 +155,7 @@ func explained(err error) error {
 	return err
 }
 
-// isSystem knows the server's own events: their types begin with "$".
+// isSystem reports whether an event is the server's own: their types begin with "$".
 func isSystem(event eventlog.Recorded) bool { return strings.HasPrefix(event.Type, "$") }
 
 func recorded(event *es.RecordedEvent) eventlog.Recorded {

@@ -12,10 +12,11 @@ import (
 	"github.com/recital-tts/recital/internal/eventlog"
 )
 
-// deliveriesAhead is how many deliveries may wait for a slow reader; gRPC's flow control holds back the rest.
+// deliveriesAhead is the number of deliveries that may wait for a slow reader; gRPC's flow control holds back the
+// rest.
 const deliveriesAhead = 256
 
-// The server looks at so many events for one batch of a filtered subscription, and tells its checkpoint after so many
+// The server examines so many events per batch of a filtered subscription, and sends a checkpoint after so many
 // batches. The library's defaults, 32 and 1, make every 33rd message a checkpoint.
 const (
 	searchWindow      = 512
@@ -23,19 +24,20 @@ const (
 )
 
 // subscription resumes after the last event that it delivered. The event store's checkpoints of a filtered
-// subscription are not used: they only spare it from scanning its own events again, and in some releases they run
+// subscription are not used: they only save it from scanning its own events again, and in some releases they are
 // ahead of an event (KurrentDB issues 4970 and 4975).
 type subscription struct {
 	client      *Client
 	deliveries  chan eventlog.Delivery
 	after       eventlog.Position
-	interrupted bool // said so, and not caught up since
+	interrupted bool // reported as interrupted, and not caught up since
 
 	ended chan struct{}
-	err   error // once ended is closed
+	err   error // valid once ended is closed
 }
 
-// Subscribe is eventlog.Log's. It goes on until ctx ends, the client is closed, or the event store refuses it.
+// Subscribe implements eventlog.Log. The subscription ends when ctx ends, the client is closed, or the event store
+// refuses it.
 func (c *Client) Subscribe(ctx context.Context, after eventlog.Position) eventlog.Subscription {
 	s := &subscription{
 		client:     c,
@@ -49,10 +51,10 @@ func (c *Client) Subscribe(ctx context.Context, after eventlog.Position) eventlo
 	return s
 }
 
-// Deliveries is eventlog.Subscription's.
+// Deliveries implements eventlog.Subscription.
 func (s *subscription) Deliveries() <-chan eventlog.Delivery { return s.deliveries }
 
-// Err is eventlog.Subscription's. It is nil until Deliveries is closed.
+// Err implements eventlog.Subscription. It is nil until Deliveries is closed.
 func (s *subscription) Err() error {
 	select {
 	case <-s.ended:
@@ -106,10 +108,11 @@ func (s *subscription) follow(ctx context.Context) error {
 		return err
 	}
 	defer conn.done()
-	// What another call found out about the connection holds for this one, which may have nothing to notice it by.
+	// If another call detects a failure of the connection, that applies here, too: a subscription may have nothing to
+	// notice it by.
 	defer context.AfterFunc(conn.retired, cancel)()
 
-	// It does not ask for the leader: any node has the events in the same order.
+	// It does not require the leader: any node has the events in the same order.
 	_, err = recovering(stream, conn.client, func(ctx context.Context, client *es.Client) (struct{}, error) {
 		return struct{}{}, s.receive(ctx, client, cancel)
 	})
@@ -132,7 +135,7 @@ func (s *subscription) options() es.SubscribeToAllOptions {
 	return options
 }
 
-// receive opens the library's subscription, in the time for one try, and delivers what comes.
+// receive opens the library's subscription, within the time for one attempt, and delivers its events.
 func (s *subscription) receive(ctx context.Context, client *es.Client, cancel context.CancelFunc) error {
 	opening := time.AfterFunc(s.client.conf.AttemptTimeout, cancel)
 	library, err := client.SubscribeToAll(ctx, s.options())
@@ -156,7 +159,7 @@ func (s *subscription) receive(ctx context.Context, client *es.Client, cancel co
 	return ctx.Err()
 }
 
-// take delivers an event once, and only ours.
+// take delivers an event once, and skips system events.
 func (s *subscription) take(ctx context.Context, event eventlog.Recorded) {
 	if isSystem(event) || event.Position.Compare(s.after) <= 0 {
 		return
@@ -166,7 +169,7 @@ func (s *subscription) take(ctx context.Context, event eventlog.Recorded) {
 	}
 }
 
-// deliver is false when ctx ended first.
+// deliver returns false if ctx ended first.
 func (s *subscription) deliver(ctx context.Context, d eventlog.Delivery) bool {
 	select {
 	case s.deliveries <- d:
@@ -176,7 +179,7 @@ func (s *subscription) deliver(ctx context.Context, d eventlog.Delivery) bool {
 	}
 }
 
-// isForbidden tells what asking again does not change.
+// isForbidden reports whether a retry cannot succeed.
 func isForbidden(err error) bool {
 	switch status.Code(err) {
 	case codes.Unauthenticated, codes.PermissionDenied, codes.Unimplemented, codes.InvalidArgument:

@@ -11,7 +11,8 @@ import (
 	es "github.com/EventStore/EventStore-Client-Go/v4/esdb"
 )
 
-// supervisor keeps one good connection: it dials on demand, once for all who wait, and replaces a retired connection.
+// supervisor maintains one good connection: it dials on demand, once for all waiting calls, and replaces a retired
+// connection.
 type supervisor struct {
 	conf   es.Configuration
 	grace  time.Duration // of a connection
@@ -19,13 +20,13 @@ type supervisor struct {
 
 	mu      sync.Mutex
 	current *dialling
-	leader  string // address that a node named as its leader's; the next dial tries it first
+	leader  string // address of the leader according to a node; the next dial tries it first
 	failure string // of the last dial, as it was logged
 	closed  bool
 	running sync.WaitGroup // dials and calls
 }
 
-// dialling is a dial, under way or done.
+// dialling is a dial, in progress or done.
 type dialling struct {
 	done chan struct{}
 	conn *connection // when done
@@ -50,7 +51,7 @@ func (s *supervisor) begin(ctx context.Context) (*connection, error) {
 			return nil, errUnsent
 		}
 		if d.err != nil {
-			// Its codes are not passed on: they are no answers to the call.
+			// Its codes are not passed on: they are not answers to the call.
 			return nil, fmt.Errorf("%w: %v", errUnsent, d.err)
 		}
 		if d.conn.begin() {
@@ -59,7 +60,7 @@ func (s *supervisor) begin(ctx context.Context) (*connection, error) {
 	}
 }
 
-// dialling gives the current dial, and begins another when it led nowhere or to a connection that is retired.
+// dialling returns the current dial, and begins another if it failed or its connection is retired.
 func (s *supervisor) dialling() (*dialling, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -97,8 +98,8 @@ func (s *supervisor) dial(d *dialling) {
 	}
 }
 
-// connect goes to the leader that a node has named. When that leads nowhere, it asks where the configuration says:
-// another leader may be known there by now.
+// connect connects to the leader that a node has named. If that fails, it uses the configured addresses: another
+// leader may be known there by now.
 func (s *supervisor) connect() (*connection, error) {
 	s.mu.Lock()
 	leader := s.leader
@@ -123,7 +124,7 @@ func (s *supervisor) redirected(leader string) {
 	s.leader = leader
 }
 
-// tell logs why the event store is not reached, once for each reason.
+// tell logs why the event store cannot be reached, once per reason.
 func (s *supervisor) tell(err error) {
 	failure := ""
 	if err != nil {
@@ -135,7 +136,7 @@ func (s *supervisor) tell(err error) {
 	s.failure = failure
 }
 
-// spawn runs f in a goroutine that close waits for. It is false after close.
+// spawn runs f in a goroutine that close waits for. It returns false after close.
 func (s *supervisor) spawn(f func()) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -146,7 +147,7 @@ func (s *supervisor) spawn(f func()) bool {
 	return true
 }
 
-// close refuses further calls. wait waits for those under way, whose contexts the caller has ended.
+// close refuses further calls. wait waits for those in progress, whose contexts the caller has ended.
 func (s *supervisor) close() {
 	s.mu.Lock()
 	s.closed = true

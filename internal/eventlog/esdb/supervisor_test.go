@@ -12,7 +12,7 @@ import (
 	"github.com/recital-tts/recital/internal/eventnode/nodetest"
 )
 
-// A follower may name a leader that cannot be reached. The next connection is made where the configuration says.
+// A follower may name a leader that cannot be reached. The next connection uses the configured addresses.
 func TestALeaderOutOfReachIsTriedOnce(t *testing.T) {
 	dir := nodetest.Dir(t)
 	node, err := eventnode.Open(eventnode.Config{Dir: dir, Socket: nodetest.Socket(dir), Address: "127.0.0.1:0"})

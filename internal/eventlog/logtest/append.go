@@ -106,7 +106,7 @@ func appendRepeatedAtOnce(t *testing.T, log *bench) {
 	}
 }
 
-// Who did not learn the outcome of an append, because the context ended, learns it by repeating it.
+// A caller that did not learn the outcome of an append, because the context ended, learns it by repeating it.
 func appendSettled(t *testing.T, log *bench) {
 	stream := newStream()
 	for revision := eventlog.NoStream; revision < 20; revision++ {

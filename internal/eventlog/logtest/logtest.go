@@ -13,11 +13,12 @@ import (
 	"github.com/recital-tts/recital/internal/eventlog"
 )
 
-// patience bounds a test on a machine that is busy; nothing is timed.
+// patience bounds a test on a busy machine; nothing is timed.
 const patience = time.Minute
 
-// Run runs the suite. open gives a log, which may hold anything and have other writers at the same time: the suite uses
-// streams of its own only, and says nothing about others. In a cluster the log reads what it has written.
+// Run runs the suite. open returns a log, which may contain anything and have other writers at the same time: the
+// suite only uses streams of its own, and makes no assertions about others. In a cluster the log reads its own
+// writes.
 func Run(t *testing.T, open func(t *testing.T) eventlog.Log) {
 	tests := []struct {
 		name string
@@ -70,7 +71,7 @@ type bench struct {
 
 func newStream() string { return "logtest-" + uuid.NewString() }
 
-// events makes events whose data tells them apart.
+// events returns events with distinct data.
 func events(names ...string) []eventlog.Proposed {
 	made := make([]eventlog.Proposed, len(names))
 	for i, name := range names {
@@ -100,7 +101,7 @@ func (b *bench) appended(t *testing.T, stream string, expected eventlog.Revision
 	return result
 }
 
-// fill appends n events in steps and gives them back in order.
+// fill appends n events in steps and returns them in order.
 func (b *bench) fill(t *testing.T, stream string, n int) []eventlog.Proposed {
 	t.Helper()
 	all := numbered(n)

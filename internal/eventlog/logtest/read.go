@@ -44,7 +44,7 @@ func readFrom(t *testing.T, log *bench) {
 }
 
 func readLong(t *testing.T, log *bench) {
-	// The sizes straddle the ends of pages.
+	// The sizes are around the ends of pages.
 	for _, size := range []int{1, 15, 16, 17, 80, 336, 1500} {
 		stream := newStream()
 		ids := proposedIDs(log.fill(t, stream, size))
@@ -169,7 +169,7 @@ func positionsGrow(t *testing.T, log *bench) {
 	}
 }
 
-// Others may write to the log meanwhile, so the head may also be past what we wrote.
+// Others may write to the log meanwhile, so the head may also be after what we wrote.
 func headIsLast(t *testing.T, log *bench) {
 	stream := newStream()
 	last := log.appended(t, stream, eventlog.NoStream, events("a", "b")...)

@@ -11,7 +11,7 @@ import (
 	"github.com/recital-tts/recital/internal/eventlog"
 )
 
-// Reader takes a subscription's deliveries and keeps the events of chosen streams. It fails the test when the log
+// Reader receives a subscription's deliveries and keeps the events of chosen streams. It fails the test if the log
 // goes backwards.
 type Reader struct {
 	eventlog.Subscription
@@ -21,7 +21,7 @@ type Reader struct {
 	last eventlog.Position
 }
 
-// NewReader makes a reader of the events of the streams for which ours is true.
+// NewReader returns a reader of the events of the streams for which ours returns true.
 func NewReader(s eventlog.Subscription, after eventlog.Position, ours func(stream string) bool) *Reader {
 	return &Reader{Subscription: s, ours: ours, last: after}
 }
@@ -30,7 +30,7 @@ func streamIs(stream string) func(string) bool {
 	return func(other string) bool { return other == stream }
 }
 
-// Next gives the next events of the chosen streams.
+// Next returns the next events of the chosen streams.
 func (r *Reader) Next(t testing.TB, n int) []eventlog.Recorded {
 	t.Helper()
 	var got []eventlog.Recorded
@@ -43,7 +43,7 @@ func (r *Reader) Next(t testing.TB, n int) []eventlog.Recorded {
 	return got
 }
 
-// CaughtUp gives the events of the chosen streams up to the next KindCaughtUp.
+// CaughtUp returns the events of the chosen streams up to the next KindCaughtUp.
 func (r *Reader) CaughtUp(t testing.TB) []eventlog.Recorded {
 	t.Helper()
 	var got []eventlog.Recorded
@@ -140,7 +140,7 @@ func subscribeSlowReader(t *testing.T, log *bench) {
 	reader := NewReader(log.Subscribe(log.ctx, before.Position), before.Position, streamIs(stream))
 	reader.CaughtUp(t)
 
-	ids := proposedIDs(log.fill(t, stream, 5000)) // nobody reads meanwhile
+	ids := proposedIDs(log.fill(t, stream, 5000)) // they are not read meanwhile
 
 	require.Equal(t, ids, recordedIDs(reader.Next(t, 5000)))
 }
@@ -191,7 +191,7 @@ func subscribeEnds(t *testing.T, log *bench) {
 			require.NoError(t, subscription.Err(), "while it is open")
 			cancel()
 			for range subscription.Deliveries() {
-				continue // what was under way
+				continue // in flight
 			}
 			require.ErrorIs(t, subscription.Err(), context.Canceled)
 		})

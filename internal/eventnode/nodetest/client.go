@@ -6,8 +6,8 @@ import (
 	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
 )
 
-// Configuration is that of a client of the node at the socket. The connection string refuses socket paths, so the
-// address is set afterwards.
+// Configuration returns the configuration of a client of the node at the socket. The connection string does not
+// support socket paths, so the address is set afterwards.
 func Configuration(t testing.TB, socket string) *esdb.Configuration {
 	t.Helper()
 	configuration, err := esdb.ParseConnectionString("esdb://localhost?tls=false")
@@ -19,7 +19,7 @@ func Configuration(t testing.TB, socket string) *esdb.Configuration {
 	return configuration
 }
 
-// Client is a client of the node at the socket, closed when the test ends.
+// Client returns a client of the node at the socket, closed when the test ends.
 func Client(t testing.TB, socket string) *esdb.Client {
 	t.Helper()
 	client, err := esdb.NewClient(Configuration(t, socket))

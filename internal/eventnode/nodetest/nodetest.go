@@ -43,7 +43,7 @@ func Open(t testing.TB, dir string) *eventnode.Node {
 	return node
 }
 
-// Dir makes a private folder whose path is short enough for a socket, and removes it when the test ends.
+// Dir creates a private folder whose path is short enough for a socket, and removes it when the test ends.
 func Dir(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "node")
@@ -58,5 +58,5 @@ func Dir(t testing.TB) string {
 	return dir
 }
 
-// Socket is where a node opened in dir listens.
+// Socket returns the path of the socket of a node opened in dir.
 func Socket(dir string) string { return filepath.Join(dir, "socket") }

@@ -1,5 +1,5 @@
-// Package feedtest runs projections on a real event log and a real database, for the tests of what writes and reads the
-// rows of read models.
+// Package feedtest runs projections on a real event log and a real database, for tests that write or read the rows of
+// read models.
 package feedtest
 
 import (
@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/internal/eventlog"
@@ -33,6 +34,18 @@ type World struct {
 
 	// Projector is the one that Write and Append wait for: that of the latest call of Project.
 	Projector *feed.Projector
+}
+
+// Registry returns a registry of the event types of slices.
+func Registry(t testing.TB, slices ...[]eventlog.Type) *eventlog.Registry {
+	t.Helper()
+	types := []eventlog.Type{eventlog.LogOpenedType()}
+	for _, s := range slices {
+		types = append(types, s...)
+	}
+	registry, err := eventlog.NewRegistry(types...)
+	require.NoError(t, err)
+	return registry
 }
 
 // New returns a World whose projector feeds the projections, if there are any, and has set up their read models. All of
@@ -64,7 +77,7 @@ func (w *World) Project(t testing.TB, projections ...feed.Projection) (stop func
 	projector, err := feed.NewProjector(feed.Config{
 		Log: w.Log, Registry: w.Registry, Pool: w.Pool, Identity: w.Identity,
 		Projections: projections, Instance: uuid.NewString(),
-		Alert: func(projection, reason string) { t.Errorf("projection %s: %s", projection, reason) },
+		Alert: func(a feed.Alert) { t.Errorf("%s: %s", a.Subject(), a.Detail) },
 	})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -72,14 +85,14 @@ func (w *World) Project(t testing.TB, projections ...feed.Projection) (stop func
 	go func() { ended <- projector.Run(ctx) }()
 	stop = sync.OnceFunc(func() {
 		cancel()
-		require.NoError(t, <-ended)
+		assert.NoError(t, <-ended)
 	})
 	t.Cleanup(stop)
 	select {
 	case <-projector.CaughtUp():
 	case err := <-ended:
-		ended <- err
-		require.FailNow(t, "the projector has ended", err)
+		ended <- nil
+		require.NoError(t, err, "the projector has ended")
 	case <-time.After(patience):
 		require.FailNow(t, "the projector does not catch up")
 	}

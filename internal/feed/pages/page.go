@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/recital-tts/recital/internal/eventlog"
 )
 
@@ -17,6 +19,7 @@ type Page struct {
 
 // Undecodable is an event that ends the reading. Its data is left out.
 type Undecodable struct {
+	ID       uuid.UUID
 	Type     string
 	Stream   string
 	Position eventlog.Position
@@ -128,7 +131,7 @@ func (p *pager) sendFailed(ctx context.Context) {
 	}
 }
 
-// due tells whether the page may be taken: the log is drained, or the page is full or old enough.
+// due reports whether the page may be taken: the log is drained, or the page is full or old enough.
 func (p *pager) due() bool {
 	if len(p.page.Events) == 0 {
 		return false
@@ -152,7 +155,7 @@ func (p *pager) add(delivery eventlog.Delivery) {
 	}
 	decoded, err := p.decode(event)
 	if err != nil {
-		p.page.Failed = &Undecodable{Type: event.Type, Stream: event.Stream, Position: event.Position, Err: err}
+		p.page.Failed = &Undecodable{ID: event.ID, Type: event.Type, Stream: event.Stream, Position: event.Position, Err: err}
 		return
 	}
 	if len(p.page.Events) == 0 {

@@ -1,5 +1,5 @@
-// Package pages delivers the event log as Watermill messages: a message carries a page, which is a run of consecutive
-// events, decoded once.
+// Package pages delivers the event log as Watermill messages. A message carries a page: a run of consecutive events,
+// decoded once.
 package pages
 
 import (
@@ -26,7 +26,7 @@ type Config struct {
 	After  eventlog.Position // where subscriptions start
 	Limits Limits            // of a page; with Events 1 the subscriber is an ordinary one
 
-	// Decode gives the events of a page their Go values. Nil leaves them undecoded.
+	// Decode returns an event with its Go value. Nil leaves events undecoded.
 	Decode func(eventlog.Recorded) (eventlog.Decoded, error)
 
 	// ResendAfter is the pause before a message that was refused (Nack) is sent again; 0 means 10 ms.

@@ -5,106 +5,77 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"reflect"
 	"strconv"
 	"time"
 )
 
-// Key holds the values of a row's key columns, in the order of the table's columns.
-type Key []any
-
 // Rows collects the row operations of a page. Operations on one row coalesce, so that each row is written once. What
 // ends up in the tables is what the same operations would give one by one.
 //
-// A mistake (a value of the wrong type, an unknown column or table) is remembered and fails the event.
+// The first mistake (a value that its column cannot hold, a table of another projection) is kept and fails the event.
 type Rows struct {
 	tables map[*Table]*tableChanges
 	err    error
 }
 
-// NewRows is for the rows of these tables.
+// NewRows returns an empty collection for the rows of these tables.
 func NewRows(tables []*Table) *Rows {
 	r := &Rows{tables: make(map[*Table]*tableChanges, len(tables))}
 	for _, t := range tables {
-		r.tables[t] = &tableChanges{table: t, byKey: map[string]*change{}}
+		r.tables[t] = &tableChanges{table: t, held: reflect.New(t.row).Elem(), byKey: map[string]*change{}}
 	}
 	return r
 }
 
-// Put writes a whole row, its values in the order of the table's columns. It inserts or replaces.
-func (r *Rows) Put(t *Table, values ...any) {
-	changes, ok := r.changes(t)
-	if !ok {
-		return
+// put inserts or replaces the held row.
+func (r *Rows) put(changes *tableChanges) {
+	if values, ok := r.read(changes, len(changes.table.columns)); ok {
+		keys := len(changes.table.keys)
+		c := changes.at(values[:keys:keys])
+		c.kind, c.values, c.patches = putRow, values, nil
 	}
-	if len(values) != len(t.columns) {
-		r.fail(t, fmt.Errorf("a row has %d values, not %d", len(t.columns), len(values)))
-		return
-	}
-	row := make([]any, len(values))
-	for i, v := range values {
-		converted, err := t.columns[i].value(v)
-		if err != nil {
-			r.fail(t, err)
-			return
-		}
-		row[i] = converted
-	}
-	key := make([]any, len(t.keys))
-	for i, k := range t.keys {
-		key[i] = row[k]
-	}
-	c := changes.at(key)
-	c.kind, c.values, c.patches = putRow, row, nil
 }
 
-// Set gives a column of an existing row a value. A row that does not exist stays missing.
-func (r *Rows) Set(t *Table, key Key, column string, value any) {
-	c, i, ok := r.patch(t, key, column)
+// set gives a column of an existing row, that with the key of the held one, a value. A row that does not exist stays
+// missing.
+func (r *Rows) set(changes *tableChanges, column int, value reflect.Value) {
+	c, ok := r.patch(changes)
 	if !ok {
 		return
 	}
-	v, err := t.columns[i].value(value)
+	v, err := changes.table.columns[column].value(value)
 	if err != nil {
-		r.fail(t, err)
+		r.fail(changes.table, err)
 		return
 	}
-	c.set(i, v)
+	c.set(column, v)
 }
 
-// Add adds to a number column of an existing row. A row that does not exist stays missing, a NULL stays NULL.
-func (r *Rows) Add(t *Table, key Key, column string, delta int64) {
-	c, i, ok := r.patch(t, key, column)
+// add adds to a number column of an existing row, that with the key of the held one. A row that does not exist stays
+// missing, a NULL stays NULL.
+func (r *Rows) add(changes *tableChanges, column int, delta int64) {
+	c, ok := r.patch(changes)
 	if !ok {
 		return
 	}
-	if !t.columns[i].number() {
-		r.fail(t, fmt.Errorf("column %s is no number", column))
-		return
-	}
-	if err := c.add(i, delta); err != nil {
-		r.fail(t, fmt.Errorf("column %s: %w", column, err))
+	if err := c.add(column, delta); err != nil {
+		r.fail(changes.table, fmt.Errorf("column %s: %w", changes.table.columns[column].name, err))
 	}
 }
 
-// Delete removes a row, if it exists.
-func (r *Rows) Delete(t *Table, key Key) {
-	changes, ok := r.changes(t)
-	if !ok {
-		return
+// delete removes the row with the key of the held one, if it exists.
+func (r *Rows) delete(changes *tableChanges) {
+	if key, ok := r.read(changes, len(changes.table.keys)); ok {
+		c := changes.at(key)
+		c.kind, c.values, c.patches = deletedRow, nil, nil
 	}
-	converted, err := t.key(key)
-	if err != nil {
-		r.fail(t, err)
-		return
-	}
-	c := changes.at(converted)
-	c.kind, c.values, c.patches = deletedRow, nil, nil
 }
 
-// Err is the first mistake.
+// Err returns the first mistake.
 func (r *Rows) Err() error { return r.err }
 
-// Count is the number of rows that are touched.
+// Count returns the number of rows that are touched.
 func (r *Rows) Count() int {
 	n := 0
 	for _, changes := range r.tables {
@@ -113,11 +84,7 @@ func (r *Rows) Count() int {
 	return n
 }
 
-func (r *Rows) changes(t *Table) (*tableChanges, bool) {
-	if t == nil {
-		r.failWith(errors.New("no table is given"))
-		return nil, false
-	}
+func (r *Rows) of(t *Table) (*tableChanges, bool) {
 	changes, ok := r.tables[t]
 	if !ok {
 		r.fail(t, errors.New("it is not a table of this projection"))
@@ -125,54 +92,41 @@ func (r *Rows) changes(t *Table) (*tableChanges, bool) {
 	return changes, ok
 }
 
-// patch finds the row and the column that Set and Add change. Nothing is to be done for a row that is known to be
-// missing.
-func (r *Rows) patch(t *Table, key Key, column string) (*change, int, bool) {
-	changes, ok := r.changes(t)
-	if !ok {
-		return nil, 0, false
-	}
-	i, known := t.byName[column]
-	if !known || t.columns[i].Key {
-		r.fail(t, fmt.Errorf("column %q is unknown or part of the key", column))
-		return nil, 0, false
-	}
-	converted, err := t.key(key)
-	if err != nil {
-		r.fail(t, err)
-		return nil, 0, false
-	}
-	c := changes.at(converted)
-	return c, i, c.kind != deletedRow
-}
-
-func (r *Rows) fail(t *Table, err error) { r.failWith(fmt.Errorf("table %s: %w", t.name, err)) }
-
-func (r *Rows) failWith(err error) {
-	if r.err == nil {
-		r.err = err
-	}
-}
-
-// key brings the values of a key to the types of its columns.
-func (t *Table) key(given Key) ([]any, error) {
-	if len(given) != len(t.keys) {
-		return nil, fmt.Errorf("a key has %d values, not %d", len(t.keys), len(given))
-	}
-	key := make([]any, len(given))
-	for i, v := range given {
-		converted, err := t.columns[t.keys[i]].value(v)
+// read returns the values of the held row's first n columns.
+func (r *Rows) read(changes *tableChanges, n int) ([]any, bool) {
+	values := make([]any, n)
+	for i := range values {
+		v, err := changes.table.columns[i].value(changes.held.Field(i))
 		if err != nil {
-			return nil, err
+			r.fail(changes.table, err)
+			return nil, false
 		}
-		key[i] = converted
+		values[i] = v
 	}
-	return key, nil
+	return values, true
+}
+
+// patch returns the change of the row that set and add work on. There is nothing to do for a row that is known to be
+// missing.
+func (r *Rows) patch(changes *tableChanges) (*change, bool) {
+	key, ok := r.read(changes, len(changes.table.keys))
+	if !ok {
+		return nil, false
+	}
+	c := changes.at(key)
+	return c, c.kind != deletedRow
+}
+
+func (r *Rows) fail(t *Table, err error) {
+	if r.err == nil {
+		r.err = fmt.Errorf("table %s: %w", t.name, err)
+	}
 }
 
 // tableChanges are the changes of one table in a page, in the order in which the rows were first touched.
 type tableChanges struct {
 	table   *Table
+	held    reflect.Value // the row that is worked on
 	byKey   map[string]*change
 	ordered []*change
 }
@@ -191,7 +145,7 @@ func (tc *tableChanges) at(key []any) *change {
 type changeKind int
 
 const (
-	patchedRow changeKind = iota // whether the row exists is not known; some of its columns change
+	patchedRow changeKind = iota // some columns change, whether or not the row exists
 	putRow
 	deletedRow
 )
@@ -246,7 +200,7 @@ func (c *change) prepare() {
 	}
 }
 
-// touched is a bit for each column that the patches change.
+// touched returns a mask with a bit for each column that the patches change.
 func (c *change) touched() uint64 {
 	var mask uint64
 	for i, p := range c.patches {
@@ -257,7 +211,7 @@ func (c *change) touched() uint64 {
 	return mask
 }
 
-// columnsOf lists the columns of a mask.
+// columnsOf returns the columns of a mask.
 func columnsOf(mask uint64) []int {
 	columns := make([]int, 0, bits.OnesCount64(mask))
 	for ; mask != 0; mask &= mask - 1 {
@@ -266,7 +220,7 @@ func columnsOf(mask uint64) []int {
 	return columns
 }
 
-// keyName is equal for equal keys only. The values have the Go types that Column.value gives.
+// keyName is equal for equal keys only. The values have the Go types that column.value returns.
 func keyName(key []any) string {
 	if len(key) == 1 {
 		if text, ok := key[0].(string); ok {

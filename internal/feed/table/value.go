@@ -10,139 +10,138 @@ import (
 	"time"
 )
 
-// value brings what a projection gives for a column to the one Go type that the column's statements take: string
-// (Text, Jsonb), int64 (Bigint, Integer), bool, time.Time, []byte, or nil. Its errors never quote the value.
-func (c Column) value(given any) (any, error) {
-	if c.missing(given) {
-		if !c.Null {
-			return nil, fmt.Errorf("column %s must have a value", c.Name)
+// kind is the type of a column, and the type that its values have in an unnested array.
+type kind struct{ column, parameter string }
+
+var (
+	text        = kind{"text", "text"}
+	bigint      = kind{"bigint", "bigint"}
+	integer     = kind{"integer", "bigint"}
+	boolean     = kind{"boolean", "boolean"}
+	timestamptz = kind{"timestamptz", "timestamptz"}
+	date        = kind{"date", "date"}
+	jsonb       = kind{"jsonb", "text"}
+	bytea       = kind{"bytea", "bytea"}
+)
+
+// column is a column of a table.
+type column struct {
+	name string
+	kind kind
+	key  bool // part of the primary key
+	null bool // may be NULL
+
+	// convert returns the value of a field as the one Go type that the column's statements take: string (text, jsonb),
+	// int64 (bigint, integer), bool, time.Time or []byte. The field is addressable. Errors never quote the value.
+	convert func(field reflect.Value) (any, error)
+}
+
+func (c column) number() bool { return c.kind == bigint || c.kind == integer }
+
+// value returns what the column's statements take for a field: nil for NULL, otherwise what convert returns.
+func (c *column) value(field reflect.Value) (any, error) {
+	if c.null {
+		switch field.Kind() {
+		case reflect.Pointer:
+			if field.IsNil() {
+				return nil, nil
+			}
+			field = field.Elem()
+		case reflect.Slice, reflect.Map:
+			if field.IsNil() {
+				return nil, nil
+			}
 		}
-		return nil, nil
 	}
-	v, err := c.convert(given)
+	v, err := c.convert(field)
 	if err != nil {
-		return nil, fmt.Errorf("column %s: %w", c.Name, err)
+		return nil, fmt.Errorf("column %s: %w", c.name, err)
 	}
 	return v, nil
 }
 
-// missing tells a nil, a nil pointer and, where NULL is permitted, a nil slice or map, so that optional fields of events
-// can be passed on as they are.
-func (c Column) missing(given any) bool {
-	if given == nil {
-		return true
+var (
+	timeType          = reflect.TypeFor[time.Time]()
+	textMarshalerType = reflect.TypeFor[encoding.TextMarshaler]()
+)
+
+// typed sets what follows from the type of the column's field, and from the format of its tag.
+func (c *column) typed(t reflect.Type, format string) error {
+	if t.Kind() == reflect.Pointer {
+		c.null, t = true, t.Elem()
 	}
-	switch v := reflect.ValueOf(given); v.Kind() {
-	case reflect.Pointer:
-		return v.IsNil()
-	case reflect.Slice, reflect.Map:
-		return c.Null && v.IsNil()
+	switch {
+	case format == "json":
+		c.kind, c.convert = jsonb, jsonValue
+	case format == "date" && t == timeType:
+		c.kind, c.convert = date, dateValue
+	case format != "":
+		return fmt.Errorf("a %s is no %s", t, format)
+	case t == timeType:
+		c.kind, c.convert = timestamptz, timeValue
+	case reflect.PointerTo(t).Implements(textMarshalerType):
+		c.kind, c.convert = text, marshalledText
 	default:
-		return false
+		return c.ofKind(t)
 	}
+	return nil
 }
 
-func (c Column) convert(given any) (any, error) {
-	if v := reflect.ValueOf(given); v.Kind() == reflect.Pointer && c.Type != Jsonb {
-		given = v.Elem().Interface()
-	}
-	switch c.Type {
-	case Text:
-		return textValue(given)
-	case Bigint:
-		return integerValue(given, math.MinInt64, math.MaxInt64)
-	case Integer:
-		return integerValue(given, math.MinInt32, math.MaxInt32)
-	case Bool:
-		return boolValue(given)
-	case Timestamptz:
-		return timeValue(given, func(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) })
-	case Date:
-		return timeValue(given, func(t time.Time) time.Time {
-			return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC)
-		})
-	case Jsonb:
-		return jsonValue(given)
-	case Bytea:
-		return bytesValue(given)
-	default:
-		return nil, errors.New("unknown type")
-	}
-}
-
-func textValue(given any) (any, error) {
-	switch v := given.(type) {
-	case string:
-		return v, nil
-	case encoding.TextMarshaler:
-		text, err := v.MarshalText()
-		if err != nil {
-			return nil, fmt.Errorf("a %T does not marshal to text", given)
+func (c *column) ofKind(t reflect.Type) error {
+	switch t.Kind() {
+	case reflect.String:
+		c.kind, c.convert = text, func(v reflect.Value) (any, error) { return v.String(), nil }
+	case reflect.Bool:
+		c.kind, c.convert = boolean, func(v reflect.Value) (any, error) { return v.Bool(), nil }
+	case reflect.Int32:
+		c.kind, c.convert = integer, func(v reflect.Value) (any, error) { return v.Int(), nil }
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int64:
+		c.kind, c.convert = bigint, func(v reflect.Value) (any, error) { return v.Int(), nil }
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		c.kind, c.convert = bigint, unsignedValue
+	case reflect.Slice:
+		if t.Elem().Kind() != reflect.Uint8 {
+			return fmt.Errorf("there is no column for a %s", t)
 		}
-		return string(text), nil
+		c.kind, c.convert = bytea, bytesValue
+	default:
+		return fmt.Errorf("there is no column for a %s", t)
 	}
-	if v := reflect.ValueOf(given); v.Kind() == reflect.String {
-		return v.String(), nil
-	}
-	return nil, fmt.Errorf("a %T is no text", given)
+	return nil
 }
 
-func integerValue(given any, low, high int64) (any, error) {
-	var n int64
-	switch v := reflect.ValueOf(given); {
-	case v.CanInt():
-		n = v.Int()
-	case v.CanUint() && v.Uint() <= math.MaxInt64:
-		n = int64(v.Uint())
-	default:
-		return nil, fmt.Errorf("a %T is no integer of 64 bits", given)
-	}
-	if n < low || n > high {
+func unsignedValue(v reflect.Value) (any, error) {
+	if v.Uint() > math.MaxInt64 {
 		return nil, errors.New("the integer is out of range")
 	}
-	return n, nil
+	return int64(v.Uint()), nil
 }
 
-func boolValue(given any) (any, error) {
-	if v := reflect.ValueOf(given); v.Kind() == reflect.Bool {
-		return v.Bool(), nil
+func marshalledText(v reflect.Value) (any, error) {
+	marshalled, err := v.Addr().Interface().(encoding.TextMarshaler).MarshalText()
+	if err != nil {
+		return nil, fmt.Errorf("a %s does not marshal to text", v.Type())
 	}
-	return nil, fmt.Errorf("a %T is no bool", given)
+	return string(marshalled), nil
 }
 
-func timeValue(given any, cut func(time.Time) time.Time) (any, error) {
-	t, ok := given.(time.Time)
-	if !ok {
-		return nil, fmt.Errorf("a %T is no time", given)
-	}
-	return cut(t), nil
+func timeValue(v reflect.Value) (any, error) {
+	return v.Addr().Interface().(*time.Time).UTC().Truncate(time.Microsecond), nil
 }
 
-func jsonValue(given any) (any, error) {
-	var raw []byte
-	switch v := given.(type) {
-	case json.RawMessage:
-		raw = v
-	case []byte:
-		raw = v
-	case string:
-		raw = []byte(v)
-	default:
-		marshalled, err := json.Marshal(given)
-		if err != nil {
-			return nil, fmt.Errorf("a %T does not marshal to JSON", given)
-		}
-		return string(marshalled), nil
-	}
-	if !json.Valid(raw) {
-		return nil, errors.New("the JSON is malformed")
-	}
-	return string(raw), nil
+func dateValue(v reflect.Value) (any, error) {
+	year, month, day := v.Addr().Interface().(*time.Time).Date()
+	return time.Date(year, month, day, 0, 0, 0, 0, time.UTC), nil
 }
 
-func bytesValue(given any) (any, error) {
-	if v := reflect.ValueOf(given); v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Uint8 {
-		return append([]byte{}, v.Bytes()...), nil // never nil, which would be NULL
+func jsonValue(v reflect.Value) (any, error) {
+	marshalled, err := json.Marshal(v.Addr().Interface())
+	if err != nil {
+		return nil, fmt.Errorf("a %s does not marshal to JSON", v.Type())
 	}
-	return nil, fmt.Errorf("a %T is no byte slice", given)
+	return string(marshalled), nil
 }
+
+// bytesValue copies, because the event may be changed before the page is written, and a copy is never nil, which would
+// be NULL.
+func bytesValue(v reflect.Value) (any, error) { return append([]byte{}, v.Bytes()...), nil }

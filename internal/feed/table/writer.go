@@ -60,9 +60,9 @@ func (w *Writer) putStatement() string {
 	values := make([]string, len(t.columns))
 	var replaced []string
 	for i, c := range t.columns {
-		all[i], names[i], values[i] = i, quote(c.Name), c.unnested()
-		if !c.Key {
-			replaced = append(replaced, fmt.Sprintf("%s = excluded.%s", quote(c.Name), quote(c.Name)))
+		all[i], names[i], values[i] = i, quote(c.name), c.unnested()
+		if !c.key {
+			replaced = append(replaced, fmt.Sprintf("%s = excluded.%s", quote(c.name), quote(c.name)))
 		}
 	}
 	conflict := "nothing"
@@ -85,9 +85,9 @@ func (w *Writer) update(mask uint64) string {
 	var assignments []string
 	for _, i := range columns {
 		c := w.table.columns[i]
-		name, kind := quote(c.Name), fmt.Sprintf("_%d", i) // no column's name starts like kind
+		name, kind := quote(c.name), fmt.Sprintf("_%d", i) // no column's name starts like kind
 		names = append(names, name, kind)
-		arrays += fmt.Sprintf(", $%d::%s[], $%d::smallint[]", len(names)-1, sqlTypes[c.Type].parameter, len(names))
+		arrays += fmt.Sprintf(", $%d::%s[], $%d::smallint[]", len(names)-1, c.kind.parameter, len(names))
 		added := ""
 		if c.number() {
 			added = fmt.Sprintf(" when %d then t.%s + u.%s", addColumn, name, name)
@@ -105,17 +105,17 @@ func (w *Writer) update(mask uint64) string {
 func (w *Writer) arrays(columns []int) string {
 	parameters := make([]string, len(columns))
 	for n, i := range columns {
-		parameters[n] = fmt.Sprintf("$%d::%s[]", n+1, sqlTypes[w.table.columns[i].Type].parameter)
+		parameters[n] = fmt.Sprintf("$%d::%s[]", n+1, w.table.columns[i].kind.parameter)
 	}
 	return strings.Join(parameters, ", ")
 }
 
 // unnested is the column's value in the unnested row, in the column's type.
-func (c Column) unnested() string {
-	if types := sqlTypes[c.Type]; types.column != types.parameter {
-		return fmt.Sprintf("u.%s::%s", quote(c.Name), types.column)
+func (c column) unnested() string {
+	if c.kind.column != c.kind.parameter {
+		return fmt.Sprintf("u.%s::%s", quote(c.name), c.kind.column)
 	}
-	return "u." + quote(c.Name)
+	return "u." + quote(c.name)
 }
 
 func (w *Writer) sameKey() string {
@@ -146,7 +146,7 @@ func (w *Writer) patchArguments(changes []*change, columns []int) []any {
 	arguments := w.keyArguments(changes)
 	for _, i := range columns {
 		column := w.table.columns[i]
-		column.Null = true // a row that keeps this column has no operand for it
+		column.null = true // a row that keeps this column has no operand for it
 		kinds := make([]int16, len(changes))
 		for n, c := range changes {
 			kinds[n] = int16(c.patches[i])
@@ -157,16 +157,16 @@ func (w *Writer) patchArguments(changes []*change, columns []int) []any {
 }
 
 // array is the column's parameter: a value for each change.
-func (c Column) array(changes []*change, value func(*change) any) any {
-	switch c.Type {
-	case Text, Jsonb:
-		return arrayOf[string](changes, value, c.Null)
-	case Bigint, Integer:
-		return arrayOf[int64](changes, value, c.Null)
-	case Bool:
-		return arrayOf[bool](changes, value, c.Null)
-	case Timestamptz, Date:
-		return arrayOf[time.Time](changes, value, c.Null)
+func (c column) array(changes []*change, value func(*change) any) any {
+	switch c.kind {
+	case text, jsonb:
+		return arrayOf[string](changes, value, c.null)
+	case bigint, integer:
+		return arrayOf[int64](changes, value, c.null)
+	case boolean:
+		return arrayOf[bool](changes, value, c.null)
+	case timestamptz, date:
+		return arrayOf[time.Time](changes, value, c.null)
 	default: // Bytea, where a nil slice is NULL
 		return arrayOf[[]byte](changes, value, false)
 	}

@@ -1,4 +1,5 @@
-// Package pgkeys keeps the keys of the keyring in Postgres, each wrapped by the master key, which Postgres never sees.
+// Package pgkeys stores the keys of the keyring in Postgres, each wrapped with the master key, which is never sent to
+// Postgres.
 package pgkeys
 
 import (
@@ -20,7 +21,7 @@ import (
 )
 
 const (
-	// MasterKeySize is that of AES-256, in bytes.
+	// MasterKeySize is the size of an AES-256 key, in bytes.
 	MasterKeySize = 32
 
 	cachedKeys = 4096
@@ -28,15 +29,15 @@ const (
 	cachedFor = 30 * time.Second
 )
 
-// Config is what a Keyring is made of. Pool, MasterKey and Logger are needed.
+// Config configures a Keyring. Pool, MasterKey and Logger are required.
 type Config struct {
 	Pool      *pgxpool.Pool
 	MasterKey []byte // MasterKeySize random bytes
 	Logger    *slog.Logger
-	Now       func() time.Time // of the cache; time.Now when nil
+	Now       func() time.Time // clock of the cache; nil means time.Now
 }
 
-// Keyring implements keyring.Keyring. An erasure counts at once on the instance that carries it out, and on others
+// Keyring implements keyring.Keyring. An erasure takes effect at once on the instance that executes it, and on others
 // after at most 30 s.
 type Keyring struct {
 	pool     *pgxpool.Pool
@@ -52,7 +53,7 @@ type cached struct {
 	until time.Time
 }
 
-// Open refuses a master key that is not the one which the keys in the database were wrapped with.
+// Open returns a Keyring. It refuses a master key other than the one that wraps the keys in the database.
 func Open(ctx context.Context, config Config) (*Keyring, error) {
 	if config.Pool == nil || config.Logger == nil {
 		return nil, errors.New("opening the keyring: a pool and a logger are needed")
@@ -77,7 +78,7 @@ func Open(ctx context.Context, config Config) (*Keyring, error) {
 	return k, k.checkMaster(ctx)
 }
 
-// identify names a master key without telling anything about it.
+// identify returns an identifier of a master key that reveals nothing about it.
 func identify(master []byte) string {
 	sum := sha256.Sum256(append([]byte("recital master key "), master...))
 	return hex.EncodeToString(sum[:8])
@@ -126,15 +127,16 @@ func (k *Keyring) Open(ctx context.Context, account string, sealed []byte, use s
 	return plaintext, nil
 }
 
-// associated binds a ciphertext to its account and use. Lengths are not needed: an account's id holds no line break.
+// associated binds a ciphertext to its account and purpose. Lengths are not needed: an account's id contains no line
+// break.
 func associated(account, use string) []byte { return []byte(account + "\n" + use) }
 
-// key is an account's, from the cache or from get.
+// key returns an account's key, from the cache or from get.
 func (k *Keyring) key(ctx context.Context, account string, get func(context.Context, string) (tink.AEAD, error)) (tink.AEAD, error) {
 	if found, ok := k.cache.Get(account); ok && k.now().Before(found.until) {
 		return found.key, nil
 	}
-	until := k.now().Add(cachedFor) // from before the look-up: what is erased during it may be cached, but not for longer
+	until := k.now().Add(cachedFor) // from before the lookup: a key that is erased during it may be cached, but not for longer
 	key, err := get(ctx, account)
 	if err != nil {
 		k.cache.Remove(account)
@@ -174,7 +176,7 @@ func (k *Keyring) read(ctx context.Context, account string) (tink.AEAD, error) {
 	return k.unwrap(account, wrapped)
 }
 
-// insert leaves a key or a tombstone that is there as it is.
+// insert does not replace an existing key or tombstone.
 func (k *Keyring) insert(ctx context.Context, account string, wrapped []byte) error {
 	return k.durably(ctx, "writing an account's key",
 		`insert into keyring.account_keys (account_id, wrapped_key, master_key_id) values ($1, $2, $3) on conflict (account_id) do nothing`,
@@ -191,7 +193,8 @@ func (k *Keyring) Erase(ctx context.Context, account string) error {
 	return err
 }
 
-// durably waits for the disk whatever the database's settings say: unlike a read model, a lost key cannot be built again.
+// durably waits for the disk regardless of the database's settings: unlike a read model, a lost key cannot be
+// rebuilt.
 func (k *Keyring) durably(ctx context.Context, doing, statement string, arguments ...any) error {
 	err := pgx.BeginTxFunc(ctx, k.pool, pgx.TxOptions{BeginQuery: "begin; set local synchronous_commit = on"}, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, statement, arguments...)

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var master = bytes.Repeat([]byte{1}, pgkeys.MasterKeySize)
 
-// ring is an instance's view of the keyring in a database.
+// ring returns an instance's keyring on a database.
 func ring(t testing.TB, pool *pgxpool.Pool, change ...func(*pgkeys.Config)) *pgkeys.Keyring {
 	t.Helper()
 	keys, err := pgkeys.Open(t.Context(), config(pool, change...))
@@ -149,7 +149,7 @@ func TestErasedIsErasedForEver(t *testing.T) {
 	require.NoError(t, keys.Erase(t.Context(), "a1"))
 	require.NoError(t, keys.Erase(t.Context(), "a1"))
 
-	// then nothing opens any more, here and on instances that start later, and no other key is made
+	// then nothing can be opened any more, here and on instances that start later, and no other key is created
 	for _, k := range []*pgkeys.Keyring{keys, ring(t, pool)} {
 		_, err := k.Open(t.Context(), "a1", sealed, "x")
 		require.ErrorIs(t, err, keyring.ErrErased)
@@ -161,7 +161,7 @@ func TestErasedIsErasedForEver(t *testing.T) {
 	require.NoError(t, pool.QueryRow(t.Context(), `select count(*) from keyring.account_keys where account_id = 'a1' and wrapped_key is null and erased_at is not null`).Scan(&left))
 	require.Equal(t, 1, left)
 
-	// and others are as before
+	// and others are unaffected
 	opened, err := keys.Open(t.Context(), "a2", other, "x")
 	require.NoError(t, err)
 	require.Equal(t, "stays", string(opened))
@@ -175,7 +175,7 @@ func TestAnAccountThatNeverHadAKeyCanBeErasedToo(t *testing.T) {
 }
 
 func TestAnErasureElsewhereCountsHereSoon(t *testing.T) {
-	// given an instance that has a key at hand
+	// given an instance that has cached a key
 	pool := pgtest.New(t)
 	now := time.Now()
 	here := ring(t, pool, func(c *pgkeys.Config) { c.Now = func() time.Time { return now } })

@@ -9,8 +9,8 @@ import (
 	"github.com/tink-crypto/tink-go/v2/tink"
 )
 
-// draw makes a key for an account, AES-256-GCM, and wraps it. The account is authenticated, so that a key that was moved
-// to another row opens nothing.
+// draw creates a key for an account, AES-256-GCM, and wraps it. The account is authenticated, so that a key that was
+// moved to another row opens nothing.
 func (k *Keyring) draw(account string) ([]byte, error) {
 	handle, err := keyset.NewHandle(aead.AES256GCMKeyTemplate())
 	if err != nil {

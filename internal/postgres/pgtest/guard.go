@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// endCluster waits for the end of its input. Then it ends the server of a cluster, should it still run, and removes
-// the folder that it was given for that.
+// endCluster waits for the end of its input. Then it stops the server of a cluster, if it is still running, and
+// removes the folders in its arguments.
 const endCluster = `
 cluster=$1 remove=$2
 read -r _
@@ -23,8 +23,8 @@ fi
 `
 
 // ClusterDir returns the path of a folder for a private cluster (postgres.StartCluster) that the user of a server may
-// enter, unlike t.TempDir(). A server that still runs there when the test or the whole test binary has ended, however
-// it ended, is ended and the folder removed.
+// enter, unlike t.TempDir(). If a server is still running there when the test or the test binary has ended, in
+// whatever way, it is stopped and the folder removed.
 func ClusterDir(t testing.TB) string {
 	t.Helper()
 	parent, err := os.MkdirTemp("", "recital-cluster-")
@@ -39,8 +39,26 @@ func ClusterDir(t testing.TB) string {
 	return dir
 }
 
-// Guard is ClusterDir for a folder that stays: it ends the server of the private cluster in dir when the test or the
-// test binary has ended. A recitald that was killed leaves its server to the next one; in a test there is none.
+// DataDir returns the path of a recitald's data folder. Its cluster exists and is migrated, which saves the test the
+// longest part of a first start; the folder is removed like that of ClusterDir.
+func DataDir(t testing.TB) string {
+	t.Helper()
+	w, err := opened()
+	if err != nil {
+		t.Fatalf("pgtest: %v", err)
+	}
+	cluster := ClusterDir(t)
+	if err := os.Mkdir(cluster, 0o711); err != nil {
+		t.Fatalf("pgtest: %v", err)
+	}
+	if output, err := exec.Command("cp", "-a", w.data, filepath.Join(cluster, "data")).CombinedOutput(); err != nil {
+		t.Fatalf("pgtest: copying the template: %v: %s", err, output)
+	}
+	return filepath.Dir(cluster)
+}
+
+// Guard is ClusterDir for a folder that is kept: it stops the server of the private cluster in dir when the test or
+// the test binary has ended. A killed recitald leaves its server to the next one; in a test there is none.
 func Guard(t testing.TB, dir string) {
 	t.Helper()
 	guard(t, dir, "")
@@ -59,6 +77,6 @@ func guard(t testing.TB, dir, remove string) {
 	}
 	t.Cleanup(func() {
 		_ = input.Close()
-		_ = shell.Wait() // its exit code tells only whether there was something to do
+		_ = shell.Wait() // its exit code only reports whether there was something to do
 	})
 }

@@ -1,8 +1,8 @@
-// Package pgtest gives each test a migrated database of its own on a real PostgreSQL server.
+// Package pgtest provides each test with a migrated database of its own on a real PostgreSQL server.
 //
-// The server is private to the test binary. It runs on a copy of a template folder that was made and migrated once,
-// so it is there in a fraction of a second, and it ends with the test binary, also with one that was killed: a shell
-// beside it waits for the end of a pipe that the test binary holds.
+// The server is private to the test binary. It runs on a copy of a template folder that is created and migrated once,
+// so that it starts in a fraction of a second. It stops with the test binary, even if that is killed: a shell next to
+// it waits for the end of a pipe that the test binary holds open.
 package pgtest
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/recital-tts/recital/internal/postgres"
 )
 
-// New returns a pool on a database of the test's own that holds all migrations. Both end with the test.
+// New returns a pool on a new database with all migrations. Both end with the test.
 func New(t testing.TB) *pgxpool.Pool {
 	t.Helper()
 	return open(t, URL(t))
@@ -31,8 +31,8 @@ func Empty(t testing.TB) *pgxpool.Pool {
 	return open(t, create(t, "template0"))
 }
 
-// URL returns the address of a database of the test's own that holds all migrations. It is dropped when the test ends,
-// whoever is connected to it.
+// URL returns the URL of a new database with all migrations. It is dropped when the test ends, even if clients are
+// connected to it.
 func URL(t testing.TB) string {
 	t.Helper()
 	return create(t, templateDatabase)
@@ -48,8 +48,11 @@ func open(t testing.TB, url string) *pgxpool.Pool {
 	return pool
 }
 
-// running is the one server of this test binary. It has to outlive every single test, so no test can own it.
+// running is the server of this test binary. It has to outlive every single test, so no test can own it.
 var running = sync.OnceValues(start)
+
+// opened is the template for the copies of all tests of this binary.
+var opened = sync.OnceValues(openWorkshop)
 
 var databases atomic.Int64
 

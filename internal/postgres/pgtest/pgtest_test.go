@@ -19,7 +19,7 @@ import (
 	"github.com/recital-tts/recital/internal/postgres/pgtest"
 )
 
-// playVariable makes this test binary play one whose server is watched from outside.
+// playVariable makes this test binary act as one whose server is watched from outside.
 const playVariable = "RECITAL_TEST_PLAY"
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -28,7 +28,7 @@ func TestEachTestHasADatabaseOfItsOwn(t *testing.T) {
 	// given two databases
 	first, second := pgtest.New(t), pgtest.New(t)
 
-	// when a table is made in one of them
+	// when a table is created in one of them
 	_, err := first.Exec(t.Context(), "create table only_here (id int)")
 	require.NoError(t, err)
 
@@ -97,7 +97,7 @@ func TestNothingStaysBehindATestBinary(t *testing.T) {
 			end(binary, input)
 			_ = binary.Wait()
 
-			// then its server goes, with its folder
+			// then its server stops, and its folder is removed
 			require.Eventually(t, func() bool {
 				_, err := os.Stat(folder)
 				return os.IsNotExist(err)

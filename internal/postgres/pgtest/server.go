@@ -16,7 +16,8 @@ import (
 const startPatience = 2 * time.Minute
 
 // runServer copies a cluster and runs the server on it until its input ends; then it removes everything. The shell is
-// the server's parent, and neither hears the terminal, so nothing stays behind when the test binary is killed.
+// the server's parent, and neither receives signals of the terminal, so nothing is left behind when the test binary
+// is killed.
 const runServer = `
 cluster=$1 folder=$2 postgres=$3; shift 3
 if cp -a "$cluster" "$folder/data"; then
@@ -32,11 +33,11 @@ fi
 rm -rf "$folder"
 `
 
-// server is a PostgreSQL server that lives until it is told to end or this process ends.
+// server is a PostgreSQL server that runs until it is stopped or this process ends.
 type server struct {
-	folder  string // holds data, log and the socket
+	folder  string // contains data, log and the socket
 	shell   *exec.Cmd
-	input   io.WriteCloser // its end is the end of the server; the server lives as long as this is referenced
+	input   io.WriteCloser // its end stops the server; the server runs as long as this is referenced
 	logFile string
 }
 
@@ -93,13 +94,13 @@ func (s *server) awaitReady(ctx context.Context) error {
 	}
 }
 
-// discard ends the server and removes its folder.
+// discard stops the server and removes its folder.
 func (s *server) discard() {
 	_ = s.input.Close()
 	_ = s.shell.Wait()
 }
 
-// keep ends the server with all data on disk and leaves its folder.
+// keep stops the server with all data on disk and keeps its folder.
 func (s *server) keep() error {
 	if _, err := io.WriteString(s.input, "keep\n"); err != nil {
 		return fmt.Errorf("stopping PostgreSQL: %w", err)

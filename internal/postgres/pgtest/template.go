@@ -16,31 +16,46 @@ import (
 	"github.com/recital-tts/recital/migrations"
 )
 
-const (
-	templateDatabase = "recital_template"
-	templateAge      = 24 * time.Hour // older templates of other migrations are removed
-)
+// templateDatabase is the one that recitald expects, so that it can use a copy of the cluster as well.
+const templateDatabase = postgres.Database
 
-// start makes the template when there is none yet for these binaries and migrations, and a server on a copy of it.
+const templateAge = 24 * time.Hour // older templates of other migrations are removed
+
+// workshop is where and with which binaries test clusters are created.
+type workshop struct {
+	binaries postgres.Installation
+	account  postgres.Account
+	home     string
+	data     string // of the template: a stopped cluster with a migrated database
+}
+
+// openWorkshop creates the template if there is none yet for these binaries and migrations.
+func openWorkshop() (w workshop, err error) {
+	ctx := context.Background() // the template is for all tests of the binary
+	if w.binaries, err = postgres.Find(ctx, 0); err != nil {
+		return w, err
+	}
+	if w.account, err = postgres.Unprivileged(); err != nil {
+		return w, err
+	}
+	if w.home, err = makeHome(w.account); err != nil {
+		return w, err
+	}
+	template, err := makeTemplate(ctx, w.binaries, w.account, w.home)
+	if err != nil {
+		return w, fmt.Errorf("making the template of test clusters: %w", err)
+	}
+	w.data = filepath.Join(template, "data")
+	return w, nil
+}
+
+// start starts a server on a copy of the template.
 func start() (*server, error) {
-	ctx := context.Background() // the server is for all tests of the binary
-	binaries, err := postgres.Find(ctx, 0)
+	w, err := opened()
 	if err != nil {
 		return nil, err
 	}
-	account, err := postgres.Unprivileged()
-	if err != nil {
-		return nil, err
-	}
-	home, err := makeHome(account)
-	if err != nil {
-		return nil, err
-	}
-	template, err := makeTemplate(ctx, binaries, account, home)
-	if err != nil {
-		return nil, fmt.Errorf("making the template of test clusters: %w", err)
-	}
-	return launch(ctx, binaries, account, filepath.Join(template, "data"), filepath.Join(home, "run"))
+	return launch(context.Background(), w.binaries, w.account, w.data, filepath.Join(w.home, "run"))
 }
 
 // makeHome returns the folder of templates and running servers. It is never below t.TempDir(), which the account of
@@ -59,7 +74,7 @@ func makeHome(account postgres.Account) (string, error) {
 	return "", fmt.Errorf("user %s can enter no folder for temporary files", account.Name)
 }
 
-// makeTemplate returns a folder whose data holds a stopped cluster with a migrated database.
+// makeTemplate returns a folder whose data is a stopped cluster with a migrated database.
 func makeTemplate(ctx context.Context, binaries postgres.Installation, account postgres.Account, home string) (string, error) {
 	name, err := templateName(binaries)
 	if err != nil {
@@ -73,13 +88,13 @@ func makeTemplate(ctx context.Context, binaries postgres.Installation, account p
 	template := filepath.Join(home, name)
 	if _, err := os.Stat(template); err == nil {
 		now := time.Now()
-		return template, os.Chtimes(template, now, now) // keeps it from being removed as old
+		return template, os.Chtimes(template, now, now) // prevents its removal as an old one
 	}
 	removeOld(home)
 	return template, buildTemplate(ctx, binaries, account, home, template)
 }
 
-// buildTemplate works beside the final place and renames, so that a template is whole or not there.
+// buildTemplate uses a temporary path and renames it, so that a template is complete or absent.
 func buildTemplate(ctx context.Context, binaries postgres.Installation, account postgres.Account, home, template string) error {
 	unfinished, err := os.MkdirTemp(home, "unfinished-")
 	if err != nil {
@@ -135,10 +150,10 @@ func lock(path string) (unlock func(), err error) {
 	}
 }
 
-// templateName changes with whatever the template depends on.
+// templateName depends on everything that the template depends on.
 func templateName(binaries postgres.Installation) (string, error) {
 	hash := sha256.New()
-	fmt.Fprintln(hash, binaries)
+	fmt.Fprintln(hash, binaries, templateDatabase)
 	err := fs.WalkDir(migrations.Files, ".", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err

@@ -1,6 +1,6 @@
 // Package engineproto is the protocol between recitald and a speechworker in mode engine, over frames of package
-// workers. The worker says Hello once; then, one at a time, it takes a Job and answers with any number of Marks and
-// Audio frames and one End, or with Refused. A worker that cannot finish a job exits.
+// workers. The worker sends Hello once; then, one at a time, it receives a Job and answers with any number of Marks
+// and Audio frames and one End, or with Refused. A worker that cannot finish a job exits.
 package engineproto
 
 import (
@@ -21,16 +21,16 @@ const (
 	KindAudio   byte = 'a' // from the worker: samples, signed 16-bit little-endian, one channel
 	KindMarks   byte = 'm' // from the worker: pairs of uint32, code point index (Silence for a pause) and sample
 	KindEnd     byte = 'e' // from the worker: the number of samples sent, uint32
-	KindRefused byte = 'r' // from the worker: why it does not take the job, text that quotes nothing of the job
+	KindRefused byte = 'r' // from the worker: the reason why it refuses the job, text that quotes nothing of the job
 )
 
-// Silence stands in the place of a code point index where the engine falls silent.
+// Silence takes the place of a code point index where the engine falls silent.
 const Silence = 1<<32 - 1
 
 // MaxTextBytes bounds a job's text, so that a job always fits into a pipe's buffer and writing it never blocks.
 const MaxTextBytes = 8 << 10
 
-// SlowestSpeed is the lowest speed that a worker takes: 80 words per minute, the least that espeak-ng can do, of its
+// SlowestSpeed is the lowest speed that a worker accepts: 80 words per minute, the minimum of espeak-ng, of its
 // normal 175. Slower speech is stretched from that.
 const SlowestSpeed = 80.0 / 175
 
@@ -39,7 +39,7 @@ const markSize = 8
 // MaxPhrases bounds the phrases of a job.
 const MaxPhrases = 64
 
-// Job is what a worker needs to know of a speech.Job.
+// Job is the part of a speech.Job that a worker needs.
 type Job struct {
 	Text     string          `json:"text"`
 	Variant  string          `json:"variant"`
@@ -50,8 +50,8 @@ type Job struct {
 	Phrases  []speech.Phrase `json:"phrases,omitempty"`
 }
 
-// EngineSpeed is the speed at which a worker is asked to speak, so that none of the phrases is slower than it can. What
-// is slower is stretched.
+// EngineSpeed returns the speed for the worker, so that no phrase is slower than it supports. Slower speech is
+// stretched.
 func EngineSpeed(job speech.Job) float64 {
 	slowest := 1.0
 	for _, p := range job.Phrases {
@@ -60,9 +60,9 @@ func EngineSpeed(job speech.Job) float64 {
 	return max(job.Speed, SlowestSpeed/slowest)
 }
 
-// Check tells what is wrong with a job's numbers and phrases.
+// Check reports what is wrong with a job's numbers and phrases.
 func (j Job) Check() error {
-	if !(j.Speed >= SlowestSpeed && j.Speed <= speech.MaxSpeed) { // refuses NaN too
+	if !(j.Speed >= SlowestSpeed && j.Speed <= speech.MaxSpeed) { // also refuses NaN
 		return errors.New("the speed is out of range")
 	}
 	if len(j.Text) > MaxTextBytes {
@@ -84,7 +84,7 @@ func (j Job) Check() error {
 	return nil
 }
 
-// JobFrame is the frame that gives a worker a job.
+// JobFrame returns the frame that sends a job to a worker.
 func JobFrame(job speech.Job) (workers.Frame, error) {
 	if len(job.Text) > MaxTextBytes {
 		return workers.Frame{}, fmt.Errorf("a job's text is larger than %d bytes", MaxTextBytes)
@@ -99,7 +99,7 @@ func JobFrame(job speech.Job) (workers.Frame, error) {
 	return workers.Frame{Kind: KindJob, Payload: payload}, nil
 }
 
-// ParseJob reads what JobFrame made.
+// ParseJob parses a frame of JobFrame.
 func ParseJob(frame workers.Frame) (Job, error) {
 	if frame.Kind != KindJob {
 		return Job{}, errors.New("the frame is no job")
@@ -111,12 +111,12 @@ func ParseJob(frame workers.Frame) (Job, error) {
 	return job, nil
 }
 
-// HelloFrame tells the sample rate in Hz.
+// HelloFrame returns a frame with the sample rate in Hz.
 func HelloFrame(sampleRate int) workers.Frame {
 	return workers.Frame{Kind: KindHello, Payload: binary.LittleEndian.AppendUint32(nil, uint32(sampleRate))}
 }
 
-// ParseHello gives the sample rate in Hz.
+// ParseHello returns the sample rate in Hz.
 func ParseHello(frame workers.Frame) (int, error) {
 	if frame.Kind != KindHello || len(frame.Payload) != 4 {
 		return 0, errors.New("the worker's first frame is no hello")
@@ -128,7 +128,7 @@ func ParseHello(frame workers.Frame) (int, error) {
 	return int(rate), nil
 }
 
-// MarksFrame tells marks.
+// MarksFrame returns a frame with marks.
 func MarksFrame(marks []speech.Mark) workers.Frame {
 	payload := make([]byte, 0, len(marks)*markSize)
 	for _, m := range marks {
@@ -142,12 +142,12 @@ func MarksFrame(marks []speech.Mark) workers.Frame {
 	return workers.Frame{Kind: KindMarks, Payload: payload}
 }
 
-// EndFrame tells the number of samples of the job.
+// EndFrame returns a frame with the number of samples of the job.
 func EndFrame(samples int) workers.Frame {
 	return workers.Frame{Kind: KindEnd, Payload: binary.LittleEndian.AppendUint32(nil, uint32(samples))}
 }
 
-// ParseEnd gives the number of samples of the job.
+// ParseEnd returns the number of samples of the job.
 func ParseEnd(frame workers.Frame) (int, error) {
 	if frame.Kind != KindEnd || len(frame.Payload) != 4 {
 		return 0, errors.New("the frame is no end")
@@ -155,7 +155,7 @@ func ParseEnd(frame workers.Frame) (int, error) {
 	return int(binary.LittleEndian.Uint32(frame.Payload)), nil
 }
 
-// ParseMarks gives the marks of a frame.
+// ParseMarks returns the marks of a frame.
 func ParseMarks(frame workers.Frame) ([]speech.Mark, error) {
 	if frame.Kind != KindMarks || len(frame.Payload)%markSize != 0 {
 		return nil, errors.New("the frame holds no marks")

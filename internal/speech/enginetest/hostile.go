@@ -47,7 +47,7 @@ func hostileWord(random *rand.Rand, own *unicode.RangeTable) string {
 	}
 }
 
-// letters are drawn from a table of letters or marks.
+// letters draws letters or marks from a table.
 func letters(random *rand.Rand, table *unicode.RangeTable, count int) string {
 	var out strings.Builder
 	for range count {
@@ -78,7 +78,7 @@ var ascii = &unicode.RangeTable{R16: []unicode.Range16{{Lo: 'a', Hi: 'z', Stride
 
 func pick[T any](random *rand.Rand, values ...T) T { return values[random.IntN(len(values))] }
 
-// PlainText draws a text of these letters as people write, though not of words that exist.
+// PlainText draws an ordinary text of these letters, though not of existing words.
 func PlainText(random *rand.Rand, alphabet *unicode.RangeTable) string {
 	var out strings.Builder
 	for range 1 + random.IntN(40) {

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// The range in which a voice's fundamental frequency is looked for, in Hz.
+// The range in which a voice's fundamental frequency is searched, in Hz.
 const (
 	lowestPitch  = 60
 	highestPitch = 450
@@ -20,7 +20,7 @@ func samplesOf(pcm []byte) []float64 {
 	return out
 }
 
-// loudness is the root mean square.
+// loudness returns the root mean square.
 func loudness(pcm []byte) float64 {
 	sum := 0.0
 	samples := samplesOf(pcm)
@@ -30,7 +30,7 @@ func loudness(pcm []byte) float64 {
 	return math.Sqrt(sum / float64(len(samples)))
 }
 
-// pitches are the fundamental frequencies of the voiced frames in semitones above 1 Hz, by autocorrelation.
+// pitches returns the fundamental frequencies of the voiced frames in semitones above 1 Hz, by autocorrelation.
 func pitches(pcm []byte, rate int) []float64 {
 	samples := samplesOf(pcm)
 	frame, longest, shortest := rate/20, rate/lowestPitch, rate/highestPitch
@@ -64,7 +64,7 @@ func correlation(samples []float64, lag, frame int) float64 {
 	return sum
 }
 
-// quantile of sorted values.
+// quantile returns a quantile of sorted values.
 func quantile(values []float64, q float64) float64 {
 	return values[int(q*float64(len(values)-1))]
 }

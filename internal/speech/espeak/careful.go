@@ -7,22 +7,23 @@ import (
 	"github.com/recital-tts/recital/internal/speech"
 )
 
-// maxRehearsals bounds what a job may cost before it is heard; a rehearsal takes as long as the synthesis, some
+// maxRehearsals bounds the cost of a job before any audio is sent; a rehearsal takes as long as the synthesis, some
 // milliseconds.
 const maxRehearsals = 60
 
-// anyCutRunes is from how many code points on a word may be cut anywhere.
+// anyCutRunes is the number of code points from which a word may be cut anywhere.
 const anyCutRunes = 16
 
-// careful finds out which parts of a job espeak-ng survives, by letting children say them unheard.
+// careful finds out which parts of a job espeak-ng survives, by having children synthesise them and discarding the
+// audio.
 type careful struct {
 	server *server
 	task   task
 	left   int    // rehearsals
-	safe   []part // which espeak-ng survives together
+	safe   []part // that espeak-ng survives together
 }
 
-// makeSafe cuts what espeak-ng dies of out of an order.
+// makeSafe removes from an order what crashes espeak-ng.
 func (s *server) makeSafe(t task, o order) (order, error) {
 	c := &careful{server: s, task: t, left: maxRehearsals}
 	if ok, err := c.add(o.parts...); ok || err != nil {
@@ -36,7 +37,8 @@ func (s *server) makeSafe(t task, o order) (order, error) {
 	return order{parts: c.safe}, nil
 }
 
-// add takes parts if espeak-ng survives them after those that it survived: what it does to its memory may kill it later.
+// add adds parts if espeak-ng survives them after those before: the damage that they do to its memory may crash it
+// later.
 func (c *careful) add(parts ...part) (bool, error) {
 	if c.left == 0 {
 		return false, nil
@@ -51,8 +53,8 @@ func (c *careful) add(parts ...part) (bool, error) {
 	return true, nil
 }
 
-// addPieces halves a part until espeak-ng survives the pieces. It leaves out a word that it does not survive in its
-// language nor in the one of its script.
+// addPieces halves a part until espeak-ng survives the pieces. It omits a word that espeak-ng survives neither in its
+// language nor in that of its script.
 func (c *careful) addPieces(p part) error {
 	if ok, err := c.add(p); ok || err != nil {
 		return err
@@ -76,7 +78,7 @@ func (c *careful) addPieces(p part) error {
 	return c.addPieces(second)
 }
 
-// cut makes two parts of one.
+// cut splits a part into two.
 func (p part) cut(text []rune, at int) (first, second part) {
 	first, second = p, p
 	first.text, second.text = string(text[:at]), string(text[at:])
@@ -94,8 +96,8 @@ func (p part) cut(text []rune, at int) (first, second part) {
 	return first, second
 }
 
-// cutNearMiddle is where a text is best cut in two: before the word that begins nearest to its middle, else where the
-// script changes, else in the middle of a long word. 0: nowhere.
+// cutNearMiddle returns the best position to cut a text in two: before the word that begins nearest to its middle,
+// else at a change of script, else in the middle of a long word. It returns 0 if there is none.
 func cutNearMiddle(text []rune) int {
 	for _, begins := range []func(before, r rune) bool{beginsWord, changesScript} {
 		if at := nearestToMiddle(text, begins); at > 0 {

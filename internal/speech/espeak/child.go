@@ -16,10 +16,10 @@ import (
 	"unsafe"
 )
 
-// exitOffset is what runner_wait adds to an exit code to tell it from a signal.
+// exitOffset is what runner_wait adds to an exit code to distinguish it from a signal.
 const exitOffset = 1000
 
-// open loads espeak-ng and gives its sample rate in Hz.
+// open loads espeak-ng and returns its sample rate in Hz.
 func open() (int, error) {
 	voice := C.CString(languageFiles["en-us"])
 	defer C.free(unsafe.Pointer(voice))
@@ -45,7 +45,7 @@ func fork(out *os.File) (*child, error) {
 	return &child{pid: pid, jobs: os.NewFile(uintptr(jobs), "jobs")}, nil
 }
 
-// give hands the child its job.
+// give sends the child its job.
 func (c *child) give(o order) error {
 	_, err := c.jobs.Write(o.encode())
 	if err := errors.Join(err, c.jobs.Close()); err != nil {
@@ -54,12 +54,12 @@ func (c *child) give(o order) error {
 	return nil
 }
 
-// dismiss closes the child's input and waits until the child has answered its job, if it has one, and ended.
+// dismiss closes the child's input and waits until the child has answered its job, if it has one, and exited.
 func (c *child) dismiss() error {
 	if c == nil {
 		return nil
 	}
-	_ = c.jobs.Close() // again, when it had a job
+	_ = c.jobs.Close() // again, if it had a job
 	status := int(C.runner_wait(c.pid))
 	switch {
 	case status == 0:

@@ -2,13 +2,13 @@ package espeak
 
 import "encoding/binary"
 
-// order is a job in the terms of espeak-ng. Each part is an utterance of its own for it.
+// order is a job as espeak-ng executes it. Each part is an utterance of its own.
 type order struct {
-	rehearsal bool // nobody hears it
+	rehearsal bool // its audio is discarded
 	parts     []part
 }
 
-// part is what struct runner_part says in runner.h.
+// part corresponds to struct runner_part in runner.h.
 type part struct {
 	start    int    // code points of the job's text before it
 	voice    string // such as "gmw/en-US+f2"
@@ -23,7 +23,7 @@ type part struct {
 	breaks   []uint32 // see cleanText
 }
 
-// encode lays the order out as runner.h says.
+// encode encodes the order as runner.h defines it.
 func (o order) encode() []byte {
 	native := binary.NativeEndian
 	out := native.AppendUint32(nil, boolToUint32(o.rehearsal))

@@ -9,7 +9,7 @@ import (
 	"github.com/recital-tts/recital/internal/workers"
 )
 
-// normalRate is speed 1 in words per minute. espeak-ng takes 80 to 450.
+// normalRate is speed 1 in words per minute. espeak-ng accepts 80 to 450.
 const normalRate = 175
 
 // wordGapUnit is espeak-ng's unit of word gaps in seconds.
@@ -26,8 +26,8 @@ type task struct {
 	careful  bool
 }
 
-// prepare checks everything that reaches espeak-ng: SetVoiceByName takes any name, overflows a buffer on long ones
-// and opens whatever file a path leads to.
+// prepare checks everything that is passed to espeak-ng: SetVoiceByName accepts any name, overflows a buffer on long
+// ones and opens any file that a path leads to.
 func prepare(frame workers.Frame) (task, error) {
 	job, err := engineproto.ParseJob(frame)
 	if err != nil {
@@ -52,7 +52,7 @@ func prepare(frame workers.Frame) (task, error) {
 	return t, nil
 }
 
-// order has a part for each phrase.
+// order returns an order with a part for each phrase.
 func (t task) order(sampleRate int) order {
 	var o order
 	at := 0
@@ -85,7 +85,7 @@ func (t task) part(p speech.Phrase, start int, last bool, sampleRate int) part {
 	return out
 }
 
-// pitchValue turns semitones into espeak-ng's scale, on which 50 steps are an octave.
+// pitchValue converts semitones into espeak-ng's scale, on which 50 steps are an octave.
 func pitchValue(semitones float64) int { return int(math.Round(50 + 50*semitones/12)) }
 
 func voiceName(language, variant string) string { return languageFiles[language] + "+" + variant }

@@ -12,9 +12,9 @@ const (
 	plainRepetition = 3
 )
 
-// isRisky tells whether a text is worth a rehearsal. What espeak-ng 1.51 dies of, as far as fuzzing found it, are
-// scripts and letters that are not the language's own (it changes its phoneme table within a clause), very long words,
-// and some combinations in Indic languages. A plain text of the language's own letters is not worth the time.
+// isRisky reports whether a text is worth a rehearsal. What crashes espeak-ng 1.51, as far as fuzzing has shown, are
+// foreign scripts and letters (it changes its phoneme table within a clause), very long words, and some combinations
+// in Indic languages. A plain text of the language's own letters is not worth the time.
 func isRisky(language, text string) bool {
 	letters := lettersOf(language)
 	if letters == nil {
@@ -51,8 +51,8 @@ func isPlain(r rune, letters *unicode.RangeTable) bool {
 	return unicode.Is(letters, r)
 }
 
-// lettersOf are the letters that plain texts of a language consist of, nil where every text is risky: in the abugidas of
-// India and its neighbours, plain words make espeak-ng crash, too.
+// lettersOf returns the letters of plain texts in a language, or nil if every text is risky: in the abugidas of India
+// and its neighbours, plain words crash espeak-ng, too.
 func lettersOf(language string) *unicode.RangeTable {
 	switch language {
 	case "hi", "mr", "ne", "kok", "bn", "as", "bpy", "pa", "gu", "or", "ta", "te", "kn", "ml", "si", "th", "my", "shn":
@@ -88,7 +88,7 @@ func lettersOf(language string) *unicode.RangeTable {
 	}
 }
 
-// letters makes a table of pairs of first and last letters.
+// letters returns a table from pairs of first and last letters.
 func letters(bounds ...uint16) *unicode.RangeTable {
 	table := &unicode.RangeTable{}
 	for pair := range slices.Chunk(bounds, 2) {

@@ -1,4 +1,4 @@
-// Package espeak is the engine process around libespeak-ng: it takes jobs of package engineproto, one at a time.
+// Package espeak is the engine process on top of libespeak-ng. It handles jobs of package engineproto, one at a time.
 // It links a GPL library, so only cmd/speechworker imports it.
 package espeak
 
@@ -14,7 +14,7 @@ import (
 )
 
 // Serve answers jobs until the input ends. An error means that a job could not be finished, or that recitald is gone;
-// the process shall exit then.
+// the process should then exit.
 func Serve(in io.Reader, out *os.File) error {
 	// A child is killed when the thread that forked it ends.
 	runtime.LockOSThread()
@@ -33,14 +33,14 @@ func Serve(in io.Reader, out *os.File) error {
 
 type server struct {
 	reader     *workers.Reader
-	writer     *workers.Writer // only used while no child has a job
+	writer     *workers.Writer // used only while no child has a job
 	out        *os.File
 	sampleRate int
 	ready      *child // waits for a job
 }
 
-// serve keeps a child ready, also while another one has a job, so that no job waits for a fork. The children write the
-// answers.
+// serve always keeps a child ready, even while another one has a job, so that no job waits for a fork. The children
+// write the answers.
 func (s *server) serve() (err error) {
 	if s.ready, err = fork(s.out); err != nil {
 		return err
@@ -69,7 +69,7 @@ func (s *server) answer(t task) error {
 	return errors.Join(s.carryOut(o))
 }
 
-// carryOut gives an order to a child, gets the next child ready meanwhile, and tells whether the first one died.
+// carryOut passes an order to a child, starts the next child meanwhile, and returns the reason if the first one died.
 func (s *server) carryOut(o order) (died, err error) {
 	busy := s.ready
 	s.ready = nil
@@ -78,7 +78,7 @@ func (s *server) carryOut(o order) (died, err error) {
 	return errors.Join(died, busy.dismiss()), err
 }
 
-// nextTask waits for a job and refuses those that espeak-ng must not see.
+// nextTask waits for a job and refuses those that must not reach espeak-ng.
 func (s *server) nextTask() (task, error) {
 	for {
 		frame, err := s.reader.Read()

@@ -5,15 +5,16 @@ import (
 	"unicode"
 )
 
-// Limits of the words that espeak-ng is fed. Its word buffer holds 160 bytes; very long runs without a space are what its
-// crashes have in common.
+// Limits of the words that are passed to espeak-ng. Its word buffer holds 160 bytes; very long runs without a space
+// are common to its crashes.
 const (
 	maxWordRunes = 60
 	maxWordBytes = 120
 )
 
-// cleanText replaces what espeak-ng takes for commands (control characters, its private use characters) by spaces, one
-// for one so that positions stay, and cuts very long words by added spaces, whose code point indices it returns.
+// cleanText replaces what espeak-ng interprets as commands (control characters, its private use characters) with
+// spaces, one for one so that positions remain valid, and cuts very long words with added spaces, whose code point
+// indices it returns.
 func cleanText(text []rune) (cleaned string, breaks []uint32) {
 	var out strings.Builder
 	out.Grow(len(text) + 1)

@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	// flite begins and ends each utterance with a pause of about 0.2 s, of which this much stays, in seconds.
+	// flite begins and ends each utterance with a pause of about 0.2 s, of which this much is kept, in seconds.
 	lead = 0.02
-	// shortestPause is from where on a gap between words is told as a silence, in seconds.
+	// shortestPause is the length from which a gap between words is reported as a silence, in seconds.
 	shortestPause = 0.03
 )
 
-// errEnough stops a synthesis of which no more is wanted.
+// errEnough stops a synthesis whose further output is not needed.
 var errEnough = errors.New("enough")
 
 // performance is the answer to a job.
@@ -26,22 +26,22 @@ type performance struct {
 	writer *workers.Writer
 	rate   int   // of flite in Hz
 	total  int   // samples written
-	err    error // why writing failed
+	err    error // the reason why writing failed
 
-	// Of the phrase that is being spoken:
+	// Of the current phrase:
 	text     []byte
 	start    int // code points of the job's text before it
-	cursor   int // bytes up to the last token that was found
+	cursor   int // bytes up to the last token found
 	gain     float64
 	cutTail  bool
 	words    []heard
 	base     int // samples of the job before it
 	resample *resampler
-	from, to int // samples of flite's that are kept
-	seen     int // samples that flite has given
+	from, to int // flite's samples that are kept
+	seen     int // samples that flite has produced
 }
 
-// heard is where a word is in the phrase.
+// heard is the position of a word in the phrase.
 type heard struct {
 	index      int // of its token's first byte in the phrase's text
 	start, end float64
@@ -89,8 +89,8 @@ func (p *performance) phrase(t task, phrase speech.Phrase, text []byte) error {
 	return p.err
 }
 
-// isSayable tells whether a text has letters or digits. flite makes silence of anything else, or reads the names of
-// symbols aloud.
+// isSayable reports whether a text has letters or digits. flite renders anything else as silence, or reads the names
+// of symbols aloud.
 func isSayable(text []byte) bool {
 	return bytes.ContainsFunc(text, func(r rune) bool {
 		return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || bytes.ContainsRune([]byte("@#$%&*+="), r)
@@ -129,7 +129,7 @@ func (p *performance) samples(pcm []int16) error {
 	return p.err
 }
 
-// begin says where the words are, once all of them are known and before the first samples.
+// begin reports the positions of the words, once all of them are known and before the first samples.
 func (p *performance) begin() bool {
 	if len(p.words) == 0 {
 		return false
@@ -151,7 +151,7 @@ func (p *performance) begin() bool {
 	return true
 }
 
-// sample is where a time of flite's is in the job.
+// sample converts a time of flite's into a sample of the job.
 func (p *performance) sample(seconds float64) int {
 	return p.base + (p.samplesOf(seconds)-p.from)*outputRate/p.rate
 }

@@ -2,7 +2,7 @@ package flite
 
 import "math"
 
-// outputRate is espeak-ng's rate in Hz, so that one stream may hold speech of both engines.
+// outputRate is espeak-ng's rate in Hz, so that one stream may contain speech of both engines.
 const outputRate = 22050
 
 // taps of the filter to each side of a sample. With 16 the images of the upper half of the band are 60 dB down, where
@@ -14,7 +14,7 @@ const taps = 16
 type resampler struct {
 	up, down int         // of the ratio of rates, in lowest terms
 	filters  [][]float64 // for each of the up phases
-	input    []float64   // the last 2*taps and what came since
+	input    []float64   // the last 2*taps and what was added since
 	at       int         // of the next output sample, in 1/up of an input sample from input[0] on
 }
 
@@ -28,7 +28,7 @@ func newResampler(from, to int) *resampler {
 	return r
 }
 
-// sinc is the filter for a place a fraction after a sample; its middle is at index taps-1.
+// sinc returns the filter for a position at a fraction after a sample; its middle is at index taps-1.
 func sinc(fraction float64) []float64 {
 	filter := make([]float64, 2*taps)
 	sum := 0.0
@@ -47,7 +47,7 @@ func sinc(fraction float64) []float64 {
 	return filter
 }
 
-// add takes samples and gives those that are ready.
+// add adds samples and returns those that are ready.
 func (r *resampler) add(samples []float64) []float64 {
 	r.input = append(r.input, samples...)
 	var out []float64
@@ -67,7 +67,7 @@ func (r *resampler) add(samples []float64) []float64 {
 	return out
 }
 
-// finish gives the last samples.
+// finish returns the last samples.
 func (r *resampler) finish() []float64 { return r.add(make([]float64, taps)) }
 
 func gcd(a, b int) int {

@@ -1,6 +1,6 @@
-// Package flite is the engine process around flite, a second engine for American English: statistical voices
-// (CLUSTERGEN, Black, Interspeech 2006), which sound smoother than espeak-ng and cost more. It takes jobs of package
-// engineproto, one at a time. Only cmd/speechworker imports it.
+// Package flite is the engine process on top of flite, a second engine for American English: statistical voices
+// (CLUSTERGEN, Black, Interspeech 2006), which sound smoother than espeak-ng and cost more. It handles jobs of
+// package engineproto, one at a time. Only cmd/speechworker imports it.
 package flite
 
 import (
@@ -13,11 +13,11 @@ import (
 	"github.com/recital-tts/recital/internal/workers"
 )
 
-// language is the one that flite speaks.
+// language is the only language of flite.
 const language = "en-us"
 
 // Serve answers jobs until the input ends. An error means that a job could not be finished, or that recitald is gone;
-// the process shall exit then.
+// the process should then exit.
 func Serve(in io.Reader, out *os.File) error {
 	rate, err := open()
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"unsafe"
 )
 
-// utterance is a phrase in the terms of flite.
+// utterance is a phrase as flite synthesises it.
 type utterance struct {
 	text    string // ASCII
 	voice   voice
@@ -23,15 +23,15 @@ type utterance struct {
 	stretch float64 // a factor on durations
 }
 
-// sink takes what flite makes of an utterance: its words, then its samples.
+// sink receives what flite produces from an utterance: its words, then its samples.
 type sink interface {
-	// word says that a word of the token of this name is heard between two times, in seconds; same: of the token that
-	// the word before belongs to, too.
+	// word reports that a word of the token with this name is spoken between two times, in seconds; same means that
+	// it belongs to the same token as the word before.
 	word(token string, same bool, start, end float64)
 	samples(pcm []int16) error
 }
 
-// open loads the voices and gives their sample rate in Hz.
+// open loads the voices and returns their sample rate in Hz.
 func open() (int, error) {
 	rate := C.synth_open()
 	if rate <= 0 {
@@ -61,7 +61,7 @@ func synthWord(handle C.uintptr_t, token *C.char, same C.int, start, end C.float
 	cgo.Handle(handle).Value().(sink).word(C.GoString(token), same != 0, float64(start), float64(end))
 }
 
-// synthSamples stops the synthesis by a value that is not 0.
+// synthSamples stops the synthesis by returning a value other than 0.
 //
 //export synthSamples
 func synthSamples(handle C.uintptr_t, samples *C.short, count C.int) C.int {

@@ -7,11 +7,11 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// maxWordRunes is how long a word may be for flite, whose time grows with the square of it.
+// maxWordRunes is the longest word that is passed to flite, whose time grows with the square of the length.
 const maxWordRunes = 40
 
-// toASCII turns a text into ASCII, a byte for each code point so that positions stay: letters lose their accents, what
-// has no likeness becomes a space. flite knows no other characters.
+// toASCII converts a text to ASCII, one byte per code point so that positions remain valid: letters lose their
+// accents, and characters without an equivalent become spaces. flite supports no other characters.
 func toASCII(text []rune) []byte {
 	out := make([]byte, len(text))
 	for i, r := range text {
@@ -49,7 +49,8 @@ func asciiOf(r rune) byte {
 	return ' '
 }
 
-// digitOf is the value of a decimal digit of any script: Unicode keeps those of a script together, from 0 to 9.
+// digitOf returns the value of a decimal digit of any script: in Unicode those of a script are contiguous, from 0 to
+// 9.
 func digitOf(r rune) byte {
 	value := 0
 	for value < 9 && unicode.IsDigit(r-rune(value)-1) {
@@ -58,8 +59,8 @@ func digitOf(r rune) byte {
 	return '0' + byte(value%10)
 }
 
-// harmless leaves only letters, digits and simple punctuation, and no long words: what a text is reduced to that flite
-// has died of.
+// harmless keeps only letters, digits and simple punctuation, and no long words: a text that crashed flite is reduced
+// to that.
 func harmless(text []byte) {
 	word := 0
 	for i, b := range text {

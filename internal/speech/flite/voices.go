@@ -7,16 +7,16 @@ const (
 	awb        // a man from Scotland
 )
 
-// voice is a voice of flite and how it is changed. The zero changes are none.
+// voice is a voice of flite and its modifications. The zero value modifies nothing.
 type voice struct {
 	base    int
 	pitch   float64 // a factor on the mean fundamental frequency
 	width   float64 // a factor on its range
 	stretch float64 // a factor on durations
-	warp    float64 // what is added to the all-pass constant, 0.42 (Tokuda et al., ICSLP 1994): above 0 a longer vocal tract
+	warp    float64 // added to the all-pass constant, 0.42 (Tokuda et al., ICSLP 1994): above 0 means a longer vocal tract
 }
 
-// voiceOf makes the system voices, by their variants for espeak-ng, from three of flite.
+// voiceOf returns a system voice, by its variant for espeak-ng, as a modified voice of flite.
 func voiceOf(variant string) (voice, bool) {
 	switch variant {
 	case "f2": // leah

@@ -1,17 +1,17 @@
-// Package stretch makes speech slower or faster without changing its pitch, for speeds that an engine cannot do and for
-// exact lengths. It is WSOLA (Verhelst and Roelands, ICASSP 1993): windows of the input are laid out further apart or
-// closer together, each taken from where it fits best to the one before.
+// Package stretch changes the speed of speech without changing its pitch, for speeds that an engine does not support
+// and for exact lengths. It implements WSOLA (Verhelst and Roelands, ICASSP 1993): windows of the input are placed
+// further apart or closer together, each taken from where it best matches the one before.
 package stretch
 
 import "encoding/binary"
 
-// The window and how far around its place a better fit is looked for.
+// The window, and the distance around its position within which a better fit is searched.
 const (
 	windowMS = 25
 	searchMS = 8
 )
 
-// Coarseness of the search: every lagStep-th place, comparing every sampleStep-th sample.
+// Granularity of the search: every lagStep-th position, comparing every sampleStep-th sample.
 const (
 	lagStep    = 2
 	sampleStep = 4
@@ -23,16 +23,16 @@ type Stretcher struct {
 	window []float64 // a Hann window: halves that overlap add up to 1
 	search int       // samples
 
-	input    []float64 // from sample number `dropped` on
+	input    []float64 // starting with sample number `dropped`
 	dropped  int
-	read     int       // samples taken in all
-	wrote    int       // samples given in all
-	overlap  []float64 // second half of the last window, not given yet
-	previous int       // where the last window was taken
+	read     int       // samples read so far
+	wrote    int       // samples written so far
+	overlap  []float64 // second half of the last window, not written yet
+	previous int       // position of the last window
 	hops     int
 }
 
-// New stretches samples at a rate in Hz by a factor: above 1 they become slower, below 1 faster.
+// New returns a Stretcher of samples at a rate in Hz by a factor: above 1 speech becomes slower, below 1 faster.
 func New(rate int, factor float64) *Stretcher {
 	half := max(rate*windowMS/2000, 8)
 	return &Stretcher{
@@ -40,10 +40,10 @@ func New(rate int, factor float64) *Stretcher {
 	}
 }
 
-// Scale is where a sample of the input stands in the output.
+// Scale converts a position in the input into that in the output.
 func (s *Stretcher) Scale(sample int) int { return int(float64(sample) * s.factor) }
 
-// Stretch takes samples (signed 16-bit little-endian) and gives those that are ready.
+// Stretch adds samples (signed 16-bit little-endian) and returns those that are ready.
 func (s *Stretcher) Stretch(pcm []byte) []byte {
 	for ; len(pcm) >= 2; pcm = pcm[2:] {
 		s.input = append(s.input, float64(int16(binary.LittleEndian.Uint16(pcm))))
@@ -56,12 +56,13 @@ func (s *Stretcher) Stretch(pcm []byte) []byte {
 	return out
 }
 
-// isReady tells whether the input reaches for another hop, and the hop not beyond what the input comes to.
+// isReady reports whether the input is long enough for another hop, and the hop not longer than the output may be.
 func (s *Stretcher) isReady() bool {
 	return s.place()+s.search+2*s.half() <= s.read && s.previous+3*s.half() <= s.read && s.wrote+s.half() <= s.Scale(s.read)
 }
 
-// Finish gives the last samples. All samples given are as many as were taken, times the factor, rounded down.
+// Finish returns the last samples. The number of all samples returned is that of the samples read, times the factor,
+// rounded down.
 func (s *Stretcher) Finish() []byte {
 	total := s.Scale(s.read)
 	s.input = append(s.input, make([]float64, s.search+3*s.half())...)
@@ -74,7 +75,7 @@ func (s *Stretcher) Finish() []byte {
 
 func (s *Stretcher) half() int { return len(s.overlap) }
 
-// place is where the next window would be taken, were it not for the fit.
+// place returns the nominal position of the next window, before the search for a fit.
 func (s *Stretcher) place() int { return int(float64(s.hops*s.half()) / s.factor) }
 
 // hop adds half a window to the output.
@@ -99,7 +100,8 @@ func (s *Stretcher) hop(out []byte) []byte {
 	return out
 }
 
-// bestFit is the place near at where the input is most like the natural continuation of the last window.
+// bestFit returns the position near at where the input is most similar to the natural continuation of the last
+// window.
 func (s *Stretcher) bestFit(at, continuation int) int {
 	natural := s.input[continuation-s.dropped:]
 	best, bestLikeness := at, -1e300
@@ -120,7 +122,7 @@ func (s *Stretcher) bestFit(at, continuation int) int {
 	return best
 }
 
-// drop forgets the input before a sample.
+// drop drops the input before a sample.
 func (s *Stretcher) drop(before int) {
 	if n := before - s.dropped; n > len(s.input)/2 {
 		s.input = append(s.input[:0], s.input[n:]...)

@@ -14,7 +14,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/enginetest"
 )
 
-// BenchmarkFirstAudio measures the time from a request of 20 words to its first samples, by one client.
+// BenchmarkFirstAudio measures the time from a request of 20 words to its first samples, with one client.
 func BenchmarkFirstAudio(b *testing.B) {
 	pool := openPool(b, 1)
 	speaker := speech.NewSpeaker(pool)
@@ -35,7 +35,8 @@ func BenchmarkFirstAudio(b *testing.B) {
 	b.ReportMetric(waits[len(waits)*99/100].Seconds()*1000, "p99-ms")
 }
 
-// BenchmarkThroughput measures how many seconds of audio the workers make in a second, with always enough to do.
+// BenchmarkThroughput measures how many seconds of audio the workers synthesise per second when they are fully
+// loaded.
 func BenchmarkThroughput(b *testing.B) {
 	for _, size := range []int{1, 2} {
 		b.Run(fmt.Sprintf("workers=%d", size), func(b *testing.B) {

@@ -10,13 +10,13 @@ import (
 	"github.com/recital-tts/recital/internal/workers"
 )
 
-// Config of a Pool. Zero values take the defaults.
+// Config configures a Pool. Zero values take the defaults.
 type Config struct {
 	Command workers.Command // starts one engine process: the speechworker binary in mode "engine"
 	Size    int             // engine processes; default: the number of CPUs, at least 2
 
-	// JobTimeout is how long one segment may take from the moment a worker has it; default 15 s. A worker that needs
-	// longer is killed.
+	// JobTimeout bounds the time from when a worker receives a segment; default 15 s. A worker that takes longer is
+	// killed.
 	JobTimeout time.Duration
 	// MaxAudioBytes bounds the samples of one segment, which are held in memory until they are read; default 32 MiB,
 	// 12 minutes at 22,050 Hz.
@@ -28,11 +28,11 @@ type Config struct {
 // How long a process may take for what should take milliseconds, before it is killed.
 const (
 	helloTimeout   = 10 * time.Second       // from its start to its hello
-	abandonTimeout = 250 * time.Millisecond // to finish a job that nobody waits for
+	abandonTimeout = 250 * time.Millisecond // to finish an abandoned job
 	exitTimeout    = time.Second            // to exit once its input is closed
 )
 
-// respawning says when a process is started again that ended without a job; one that died of its job is replaced at once.
+// respawning is the policy for processes that exited without a job; one that died of its job is replaced at once.
 var respawning = supervise.Policy{FirstDelay: 50 * time.Millisecond, LongestDelay: 5 * time.Second, Steady: 10 * time.Second}
 
 func (c Config) withDefaults() (Config, error) {

@@ -11,7 +11,7 @@ import (
 	"github.com/recital-tts/recital/internal/workers"
 )
 
-// engine is a running process that has said hello.
+// engine is a running process that has sent its hello.
 type engine struct {
 	process    *workers.Process
 	sampleRate int
@@ -65,7 +65,7 @@ func (e *engine) waitForHello(ctx context.Context) error {
 	}
 }
 
-// death tells how the process ended, once frames is closed.
+// death returns the reason for the exit of the process, once frames is closed.
 func (e *engine) death() error {
 	if err := e.process.Err(); err != nil {
 		return fmt.Errorf("the process died: %w", err)
@@ -73,7 +73,7 @@ func (e *engine) death() error {
 	return errors.New("the process ended")
 }
 
-// stop lets the process finish and exit, and kills it when it does not.
+// stop lets the process finish and exit, and kills it if it does not.
 func (e *engine) stop() {
 	e.process.CloseInput()
 	timeout := time.AfterFunc(exitTimeout, e.process.Kill)

@@ -26,7 +26,7 @@ import (
 // A text that takes a worker far longer than a test needs to act.
 var longText = strings.Repeat("nine hundred and ninety-nine thousand, ", 200)
 
-// startLongJob returns once the job's audio has begun to come.
+// startLongJob returns when the first audio of the job has arrived.
 func startLongJob(t *testing.T, pool *worker.Pool) speech.Utterance {
 	t.Helper()
 	u, err := pool.Speak(t.Context(), enginetest.Job(longText))
@@ -92,7 +92,7 @@ func TestAWorkerThatIsKilledWhileIdleIsReplaced(t *testing.T) {
 }
 
 func TestAWorkerThatStallsIsKilledAfterTheTimeLimit(t *testing.T) {
-	pool := openConfig(t, worker.Config{Size: 1, JobTimeout: 3 * time.Second})
+	pool := openConfig(t, worker.Config{Size: 1, JobTimeout: time.Second})
 	stalled := engineProcesses(t)
 	signalAll(stalled, syscall.SIGSTOP)
 
@@ -164,7 +164,7 @@ func TestOpenTellsWhatIsWrongWithTheBinary(t *testing.T) {
 	}
 }
 
-// A deployment that goes wrong: the binary is replaced by one that does not work, and later by a good one.
+// A failed deployment: the binary is replaced by one that does not work, and later by a good one.
 func TestABinaryThatBreaksIsStartedAgainWithPauses(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "speechworker")
 	starts := filepath.Join(t.TempDir(), "starts")
@@ -189,7 +189,7 @@ func TestABinaryThatBreaksIsStartedAgainWithPauses(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// install puts a script in place in one step, so that no half-written one is started.
+// install puts a script in place atomically, so that no half-written one is started.
 func install(t *testing.T, path, script string) {
 	t.Helper()
 	require.NoError(t, os.WriteFile(path+".new", []byte(script), 0o755))
@@ -237,7 +237,7 @@ func TestAPoolThatIsClosedAtOnceLeavesNothing(t *testing.T) {
 	}
 }
 
-// What recitald leaves behind when it is killed: the worker's input ends and nobody reads its output.
+// As if recitald had been killed: the worker's input ends and its output is not read.
 func TestAWorkerEndsWithItsParent(t *testing.T) {
 	tests := map[string]string{"idle": "", "in the middle of a job": longText}
 	for name, text := range tests {
@@ -278,7 +278,7 @@ func TestAWorkerEndsWithItsParent(t *testing.T) {
 	}
 }
 
-// startJob gives the worker a job and waits for the first bytes of the answer, which then fills the pipe.
+// startJob sends the worker a job and waits for the first bytes of the answer, which then fills the pipe.
 func startJob(t *testing.T, input io.Writer, output io.Reader, text string) {
 	t.Helper()
 	frame, err := engineproto.JobFrame(enginetest.Job(text))

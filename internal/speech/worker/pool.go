@@ -1,5 +1,5 @@
-// Package worker is the speech engine that runs in processes of its own: a pool of speechworker processes, each with
-// one job at a time. A process that crashes or stalls costs its job and is started again.
+// Package worker implements speech.Engine with a pool of speechworker processes, each handling one job at a time.
+// When a process crashes or stalls, its job fails and it is restarted.
 package worker
 
 import (
@@ -33,18 +33,18 @@ type counts struct {
 	respawns, failed, started atomic.Uint64
 }
 
-// Stats are for readiness and metrics.
+// Stats are figures for readiness and metrics.
 type Stats struct {
-	Size     int    // processes that there should be
-	Alive    int    // processes that run and have said hello
-	Busy     int    // processes that have a job
+	Size     int    // configured number of processes
+	Alive    int    // running processes that have sent their hello
+	Busy     int    // processes with a job
 	Queued   int    // jobs that wait for a process
-	Jobs     uint64 // jobs that a process has taken
+	Jobs     uint64 // jobs that were started
 	Failed   uint64 // jobs that ended with ErrEngineFailed
-	Respawns uint64 // processes started in the place of one that had ended
+	Respawns uint64 // processes started in place of one that had exited
 }
 
-// Open starts the processes and returns when the first one is ready for jobs, or tells why it is not.
+// Open starts the processes and returns when the first one is ready for jobs, or the error if none is.
 func Open(config Config) (*Pool, error) {
 	config, err := config.withDefaults()
 	if err != nil {
@@ -74,7 +74,7 @@ func (p *Pool) SampleRate() int { return p.sampleRate }
 
 // Speak implements speech.Engine.
 func (p *Pool) Speak(ctx context.Context, job speech.Job) (speech.Utterance, error) {
-	if !(job.Speed >= speech.MinSpeed && job.Speed <= speech.MaxSpeed) { // refuses NaN too
+	if !(job.Speed >= speech.MinSpeed && job.Speed <= speech.MaxSpeed) { // also refuses NaN
 		return nil, fmt.Errorf("%w: the speed is out of range", speech.ErrRefused)
 	}
 	if len(job.Text) > engineproto.MaxTextBytes {
@@ -102,10 +102,10 @@ func (p *Pool) Speak(ctx context.Context, job speech.Job) (speech.Utterance, err
 	}
 }
 
-// Healthy tells whether a job would find a process.
+// Healthy reports whether there is a process for a job.
 func (p *Pool) Healthy() bool { return p.ctx.Err() == nil && p.counts.alive.Load() > 0 }
 
-// Stats counts processes and jobs.
+// Stats returns the numbers of processes and jobs.
 func (p *Pool) Stats() Stats {
 	return Stats{
 		Size:     p.config.Size,
@@ -118,7 +118,7 @@ func (p *Pool) Stats() Stats {
 	}
 }
 
-// Close gives all jobs up, ends the processes and waits for them. It may be called more than once.
+// Close cancels all jobs, stops the processes and waits for them. It may be called more than once.
 func (p *Pool) Close() error {
 	p.queue.close()
 	p.close()
@@ -126,7 +126,7 @@ func (p *Pool) Close() error {
 	return nil
 }
 
-// engineFailed wraps why a process could not finish a job.
+// engineFailed wraps the reason why a process could not finish a job.
 func (p *Pool) engineFailed(why error) error {
 	p.counts.failed.Add(1)
 	return errors.Join(speech.ErrEngineFailed, why)

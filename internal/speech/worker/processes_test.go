@@ -16,7 +16,7 @@ import (
 // How long a test waits for what should take milliseconds.
 const patience = 20 * time.Second
 
-// childrenOf are the processes that a process has started and that live, from /proc.
+// childrenOf returns the live children of a process, from /proc.
 func childrenOf(tb testing.TB, pid int) []int {
 	tb.Helper()
 	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
@@ -33,7 +33,7 @@ func childrenOf(tb testing.TB, pid int) []int {
 	return pids
 }
 
-// engineProcesses are the pool's processes; only one pool may be open.
+// engineProcesses returns the pool's processes; only one pool may be open.
 func engineProcesses(tb testing.TB) []int {
 	tb.Helper()
 	return childrenOf(tb, os.Getpid())
@@ -45,7 +45,7 @@ func signalAll(pids []int, signal syscall.Signal) {
 	}
 }
 
-// isAlive is false for a zombie too: an orphan stays one until the machine's init gets to it.
+// isAlive is false for a zombie, too: an orphan remains one until the machine's init reaps it.
 func isAlive(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err == nil && !strings.Contains(string(stat), ") Z ")

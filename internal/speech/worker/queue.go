@@ -11,24 +11,24 @@ import (
 // overtakeLimit is how many first segments may be taken in a row while a later segment waits.
 const overtakeLimit = 4
 
-// task is a job on its way to a process.
+// task is a job that waits for a process.
 type task struct {
 	job       speech.Job
 	utterance *utterance
-	taken     chan error // gets nil once a process has the job, or why none will
+	taken     chan error // receives nil once a process has the job, or the reason why none will
 }
 
-// queue hands tasks to processes: first segments before later ones, oldest first among equals.
+// queue distributes tasks to processes: first segments before later ones, oldest first among equals.
 type queue struct {
 	mu       sync.Mutex
 	closed   bool
 	first    []*task
 	later    []*task
 	overtook int          // first segments taken in a row while a later one waited
-	idle     []chan *task // of processes that wait, longest waiting first; each has room for one task
+	idle     []chan *task // of idle processes, longest waiting first; each has room for one task
 }
 
-// push adds a task, or hands it to a process that waits.
+// push adds a task, or passes it to an idle process.
 func (q *queue) push(t *task) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -72,7 +72,7 @@ func (q *queue) take(ctx context.Context, died <-chan struct{}) (*task, bool) {
 	return nil, false
 }
 
-// leave takes a process off the list of those that wait, and gives away the task that it was handed meanwhile.
+// leave removes a process from the idle ones, and passes on the task that it received meanwhile.
 func (q *queue) leave(turn chan *task) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -111,7 +111,7 @@ func (q *queue) pop() *task {
 	return t
 }
 
-// remove drops a task that nobody waits for any more.
+// remove drops a task that is no longer needed.
 func (q *queue) remove(t *task) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -120,7 +120,7 @@ func (q *queue) remove(t *task) {
 	q.later = slices.DeleteFunc(q.later, same)
 }
 
-// close refuses the tasks that wait and all later ones.
+// close refuses the waiting tasks and all later ones.
 func (q *queue) close() {
 	q.mu.Lock()
 	q.closed = true
@@ -128,7 +128,7 @@ func (q *queue) close() {
 	q.refuse(speech.ErrEngineClosed)
 }
 
-// refuse refuses the tasks that wait.
+// refuse refuses the waiting tasks.
 func (q *queue) refuse(why error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

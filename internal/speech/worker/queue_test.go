@@ -37,8 +37,8 @@ func TestFirstSegmentsOvertakeLaterOnesButNotForEver(t *testing.T) {
 	}, order)
 }
 
-// Whatever comes when: nothing is lost, each kind keeps its order, and a waiting later segment is overtaken by at most
-// overtakeLimit first ones in a row.
+// In any order of arrival, nothing is lost, each kind keeps its order, and a waiting later segment is overtaken by at
+// most overtakeLimit first ones in a row.
 func TestQueueOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var q queue

@@ -14,14 +14,14 @@ import (
 
 var errNoProcess = errors.New("no process runs, and none can be started")
 
-// slot keeps one process running and feeds it.
+// slot keeps one process running and passes jobs to it.
 type slot struct {
 	pool    *Pool
 	started bool // a process was started before: the next one replaces it
 }
 
-// keep returns when the pool is closed. It begins with a running process, or starts one when that is nil. Where none can
-// be kept running, jobs do not wait for better times.
+// keep returns when the pool is closed. It begins with a running process, or starts one if that is nil. If no process
+// can be kept running, jobs are refused and do not wait.
 func (s *slot) keep(running *engine) {
 	child := supervise.Child[*engine]{
 		Name: "speech engine", Start: s.start, Serve: s.feed, Failing: s.refuseJobs, Policy: respawning, Logger: s.pool.config.Logger,
@@ -34,7 +34,7 @@ func (s *slot) keep(running *engine) {
 	child.Keep(s.pool.ctx, running)
 }
 
-// refuseJobs refuses the jobs that wait, unless another slot has a process.
+// refuseJobs refuses the waiting jobs, unless another slot has a process.
 func (s *slot) refuseJobs(error) {
 	if s.pool.counts.alive.Load() == 0 {
 		s.pool.queue.refuse(s.pool.engineFailed(errNoProcess))
@@ -57,7 +57,8 @@ func (s *slot) start(ctx context.Context) (*engine, error) {
 	return e, nil
 }
 
-// feed passes jobs to one process until it or the pool ends. A process that had a job was of use, even if it died of it.
+// feed passes jobs to one process until it or the pool ends. A process that had a job was useful, even if it died of
+// it.
 func (s *slot) feed(ctx context.Context, e *engine) (useful bool, err error) {
 	s.pool.counts.alive.Add(1)
 	defer s.pool.counts.alive.Add(-1)
@@ -80,7 +81,7 @@ func (s *slot) feed(ctx context.Context, e *engine) (useful bool, err error) {
 	}
 }
 
-// serve runs one job. An error means that the process is of no more use.
+// serve runs one job. An error means that the process cannot be used any more.
 func (s *slot) serve(e *engine, t *task) error {
 	s.pool.counts.started.Add(1)
 	s.pool.counts.busy.Add(1)
@@ -102,7 +103,7 @@ func (s *slot) serve(e *engine, t *task) error {
 	return s.pass(e, u)
 }
 
-// pass carries the process's frames to the utterance until the job ends.
+// pass passes the process's frames to the utterance until the job ends.
 func (s *slot) pass(e *engine, u *utterance) error {
 	timeout := time.NewTimer(s.pool.config.JobTimeout)
 	defer timeout.Stop()
@@ -134,7 +135,8 @@ func (s *slot) pass(e *engine, u *utterance) error {
 	}
 }
 
-// take passes one frame on. It tells whether the job has ended, or why the process is of no more use.
+// take handles one frame. It reports whether the job has ended, or the reason why the process cannot be used any
+// more.
 func (s *slot) take(u *utterance, frame workers.Frame) (done bool, err error) {
 	switch frame.Kind {
 	case engineproto.KindAudio:

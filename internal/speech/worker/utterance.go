@@ -11,20 +11,20 @@ import (
 	"github.com/recital-tts/recital/internal/speech/stretch"
 )
 
-// utterance holds the samples of a job between the process that makes them and the reader.
+// utterance buffers the samples of a job between its process and the reader.
 type utterance struct {
-	ctx    context.Context // of the job: the job is given up when it ends
+	ctx    context.Context // of the job, which is cancelled when it ends
 	cancel context.CancelFunc
-	news   chan struct{}      // has room for one: there is something new to look at
+	news   chan struct{}      // of capacity 1: something has changed
 	limit  int                // of size
-	slower *stretch.Stretcher // nil unless the speech is to be slower than the engine can do
+	slower *stretch.Stretcher // nil unless the speech is slower than the engine supports
 
 	mu     sync.Mutex
 	chunks [][]byte
-	came   int // bytes of samples that came from the process
-	size   int // bytes of samples that the reader gets, read ones included
+	came   int // bytes of samples from the process
+	size   int // bytes of samples for the reader, including those already read
 	marks  []speech.Mark
-	end    error // io.EOF or why there is no more; nil while there may be more
+	end    error // io.EOF or the reason why there is no more; nil while there may be more
 }
 
 func newUtterance(ctx context.Context, limit int) *utterance {
@@ -118,7 +118,7 @@ func (u *utterance) addMarks(marks []speech.Mark) {
 	}
 }
 
-// finish says how the utterance ends; what comes after it is ignored. The samples so far stay readable.
+// finish sets the end of the utterance; later output is ignored. The samples so far remain readable.
 func (u *utterance) finish(end error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -128,7 +128,7 @@ func (u *utterance) finish(end error) {
 	u.tell()
 }
 
-// complete ends the utterance well, if all samples have come.
+// complete ends the utterance successfully, if all samples have arrived.
 func (u *utterance) complete(samples int) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()

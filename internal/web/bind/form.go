@@ -40,7 +40,7 @@ func unescapeForm(text string) string {
 	return strings.ReplaceAll(text, "+", " ")
 }
 
-// readMultipart keeps the parts whose name is wanted. Their count is bounded here, their size by the body's limit.
+// readMultipart keeps the parts with a wanted name. Their count is bounded here, their size by the body's limit.
 func readMultipart(contentType string, body []byte, wanted func(string) bool) (form, error) {
 	f := form{texts: map[string][]string{}, files: map[string][]File{}}
 	_, params, err := mime.ParseMediaType(contentType)
@@ -67,7 +67,7 @@ func readMultipart(contentType string, body []byte, wanted func(string) bool) (f
 	}
 }
 
-// startsWith says whether a body is multipart at all: the reader takes one without any boundary for an empty one.
+// startsWith reports whether a body is multipart at all: the reader takes one without any boundary for an empty one.
 func startsWith(body []byte, boundary string) bool {
 	return len(body) == 0 || bytes.Contains(body, []byte("--"+boundary))
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Item is one entry of the `detail` list of a 422, in the form that FastAPI gives to pydantic's errors. The input
+// Item is one entry of the `detail` list of a 422, in FastAPI's form of pydantic's errors. The input
 // itself is left out, because it echoes texts and keys.
 type Item struct {
 	Type string         `json:"type"`

@@ -1,11 +1,11 @@
-// Package bind fills a struct from a request. When that fails it reports what FastAPI with pydantic would: all errors at
-// once, in the order path, query, header, cookie, body.
+// Package bind fills a struct from a request. If that fails, it reports what FastAPI with pydantic would: all errors
+// at once, in the order path, query, header, cookie, body.
 //
-// One tag of a field names the source of its value, and others say what is allowed:
+// A tag of a field names the source of its value, and others constrain it:
 //
 //	query:"speed" path:"clip_id" header:"x-name" cookie:"name" body:"text"   the source and the name there
 //	in:"speed"                  the same, from the source of the Variant
-//	raw:"body"                  the untouched body ([]byte)
+//	raw:"body"                  the unparsed body ([]byte)
 //	alias:"response_format,…"   further names of a query or body field; the first that is present counts
 //	required:"true"             absent is an error ("missing"); path values are always required
 //	default:"1"                 the value when absent, checked like any other at start
@@ -16,7 +16,7 @@
 //	synonyms:"mulaw=ulaw"       further values accepted, and what they stand for
 //	url:"http"                  an absolute http or https URL, normalised as a browser would
 //	null:"absent"               a null in JSON counts as absent
-//	doc  values  nullable  format   for the documentation only; package openapi explains them
+//	doc  values  nullable  format   for the documentation only; see package openapi
 //
 // Types: string, bool, int, int64, float64 (and named types of these kinds), []string, map[string]any, File, []File.
 // A pointer is nullable: nil when the value is absent or null. Embedded structs are flattened.
@@ -25,14 +25,16 @@
 //
 //	for:"get,post"              only these variants have the field
 //	get.default:"2"             replaces the tag default in the variant get; every tag but the source can be replaced
+//	get.after:"text"            moves the field behind another one, in errors and in the documentation
 //
-// This package is the only one that interprets the tags: Plan.Fields and Describe return what they say.
+// Only this package interprets the tags: Plan.Fields and Describe return their meaning.
 package bind
 
 import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/recital-tts/recital/internal/web/jsontree"
@@ -74,6 +76,7 @@ type field struct {
 	nullable     bool // a pointer
 	required     bool
 	nullIsAbsent bool
+	after        string        // the name of the field that comes before, "" for the one in the struct
 	fallback     reflect.Value // invalid when there is no default
 	rules        rules
 	docs         docs
@@ -100,6 +103,7 @@ func (v Variant) Compile(t reflect.Type) (*Plan, error) {
 			wrong = append(wrong, fmt.Errorf("compiling the input %s.%s: %w", t, f.Name, err))
 		}
 	}
+	wrong = append(wrong, plan.reorder())
 	if plan.raw != nil && len(plan.fields[fromBody]) > 0 {
 		wrong = append(wrong, fmt.Errorf("compiling the inputs %s: raw body beside body fields", t))
 	}
@@ -130,6 +134,25 @@ func (p *Plan) add(f reflect.StructField, v Variant) error {
 		return nil
 	}
 	p.fields[compiled.source] = append(p.fields[compiled.source], compiled)
+	return nil
+}
+
+// reorder moves the fields that say what they come after.
+func (p *Plan) reorder() error {
+	for s, fields := range p.fields {
+		for _, f := range slices.Clone(fields) {
+			if f.after == "" {
+				continue
+			}
+			fields = slices.DeleteFunc(fields, func(other *field) bool { return other == f })
+			before := slices.IndexFunc(fields, func(other *field) bool { return other.names[0] == f.after })
+			if before < 0 {
+				return fmt.Errorf("the input %s comes after %q, which there is not", f.names[0], f.after)
+			}
+			fields = slices.Insert(fields, before+1, f)
+		}
+		p.fields[s] = fields
+	}
 	return nil
 }
 

@@ -17,7 +17,7 @@ var (
 	sourceTags = []string{"path", "query", "header", "cookie", "body", "raw", "in", "for"}
 	valueTags  = []string{
 		"alias", "required", "default", "gt", "ge", "lt", "le", "minlen", "maxlen", "pattern", "literal", "enum", "synonyms", "url",
-		"null", "doc", "values", "nullable", "format",
+		"null", "after", "doc", "values", "nullable", "format",
 	}
 )
 
@@ -101,6 +101,7 @@ func (f *field) readSource(tags map[string]string) error {
 		return errors.New("exactly one of path, query, header, cookie, body and raw:\"body\" is needed")
 	}
 	f.names = append(f.names, split(tags["alias"])...)
+	f.after = tags["after"]
 	switch tags["required"] {
 	case "", "false":
 	case "true":

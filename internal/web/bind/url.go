@@ -115,7 +115,7 @@ func isASCII(text string) bool {
 	return !strings.ContainsFunc(text, func(c rune) bool { return c > '\x7f' })
 }
 
-// endsInNumber says whether the WHATWG rules read the host as an IPv4 address.
+// endsInNumber reports whether the WHATWG rules read the host as an IPv4 address.
 func endsInNumber(host string) bool {
 	labels := strings.Split(strings.TrimSuffix(host, "."), ".")
 	last := labels[len(labels)-1]

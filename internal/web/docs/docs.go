@@ -1,5 +1,5 @@
-// Package docs serves the description of a route table for programs, /openapi.json, and for people, /docs: the page of
-// Swagger UI, which is embedded, so that it needs no other host.
+// Package docs serves the description of a route table: /openapi.json for programs, and /docs for people. The latter
+// is Swagger UI, which is embedded, so that no other host is needed.
 package docs
 
 import (
@@ -14,12 +14,12 @@ import (
 //go:embed description.md
 var description string
 
-// Public is what the public interface tells about itself.
+// Public describes the public interface.
 func Public(address string) openapi.Info {
 	return openapi.Info{Title: "Recital", Version: "1.1", Description: description, Server: address}
 }
 
-// Admin is what the operators' interface tells about itself.
+// Admin describes the operators' interface.
 func Admin() openapi.Info {
 	return openapi.Info{Title: "Recital: operators", Version: "1.1", Description: "What recitalctl asks."}
 }

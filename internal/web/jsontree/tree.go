@@ -1,6 +1,6 @@
-// Package jsontree reads JSON into a tree that keeps what encoding/json throws away: strings that are not valid
-// Unicode are marked and not replaced silently, integers and floats stay apart, and syntax errors carry the text
-// and the byte offset that CPython's json module gives, which is what clients of FastAPI servers see.
+// Package jsontree parses JSON into a tree that keeps what encoding/json discards: strings that are not valid Unicode
+// are marked instead of silently replaced, integers and floats are distinct, and syntax errors carry the text and the
+// byte offset of CPython's json module, which clients of FastAPI servers expect.
 package jsontree
 
 import "fmt"

@@ -2,5 +2,5 @@
 
 package netconn
 
-// gone cannot be known here; the next write tells.
+// gone cannot be known here; the next write fails.
 func (c *Conn) gone() bool { return false }

@@ -1,5 +1,5 @@
-// Package netconn wraps a listener so that its connections can be counted, closed when idle, cut, asked whether the
-// peer has gone, and closed so that a peer that is still sending sees the last answer.
+// Package netconn wraps a listener whose connections can be counted, closed when idle, cut, and closed so that a peer
+// that is still sending receives the last reply. It also reports whether the peer has gone.
 package netconn
 
 import (
@@ -23,7 +23,7 @@ const (
 // writePiece is how much a peer must take within one write timeout.
 const writePiece = 64 << 10
 
-// ErrGone is why a call ends whose peer has closed the connection.
+// ErrGone is the cause of a call's end when its peer has closed the connection.
 var ErrGone = errors.New("the client has gone")
 
 // Listener hands out *Conn.
@@ -156,7 +156,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write gives the peer the write timeout anew for each 64 KiB, so that a slow one is served and a stalled one is not.
+// Write starts the write timeout anew for each 64 KiB, so that a slow one is served and a stalled one is not.
 func (c *Conn) Write(p []byte) (int, error) {
 	written := 0
 	for {

@@ -1,63 +1,86 @@
 package openapi
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
+	"reflect"
 	"slices"
 
 	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/web/bind"
 )
 
+// standardHeaders are fields of HTTP. All others are described where they are set.
+type standardHeaders struct {
+	AcceptRanges          string `header:"accept-ranges" doc:"Parts of the body can be asked for."`
+	ContentRange          string `header:"content-range" doc:"Which part of how many bytes the body is."`
+	ContentEncoding       string `header:"content-encoding" doc:"gzip where the client takes it."`
+	ETag                  string `header:"etag" doc:"Changes with the body."`
+	CacheControl          string `header:"cache-control" doc:"How long the reply may be kept."`
+	ContentSecurityPolicy string `header:"content-security-policy" doc:"What the page may load."`
+}
+
+// knownHeaders are those that outcomes may name: of HTTP and of the edge itself.
+func knownHeaders() (map[string]bind.Field, error) {
+	known := map[string]bind.Field{}
+	for _, t := range []reflect.Type{
+		reflect.TypeFor[standardHeaders](), reflect.TypeFor[web.ReplyHeaders](), reflect.TypeFor[web.RefusalHeaders](), reflect.TypeFor[web.WriteHeaders](),
+	} {
+		fields, err := web.Outcome{Headers: []reflect.Type{t}}.HeaderFields()
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range fields {
+			known[f.Name] = f
+		}
+	}
+	return known, nil
+}
+
 // addHeaders adds those that the outcome declares, and those that every reply to a write may have.
-func addHeaders(told *response, r *web.Route, o web.Outcome) error {
+func (w *writer) addHeaders(told *response, r *web.Route, o web.Outcome) error {
+	declared, err := o.HeaderFields()
+	if err != nil {
+		return err
+	}
+	for _, f := range declared {
+		if told.Headers[f.Name], err = w.header(f, !f.Pointer); err != nil {
+			return err
+		}
+	}
 	may := o.MaySend
 	if r.Method != http.MethodGet && len(r.ReadModels) > 0 {
 		may = slices.Concat(may, []string{"x-recital-position", "x-recital-stale"})
 	}
-	for _, name := range slices.Concat([]string{"request-id"}, o.Sends, may) {
-		known, ok := headers()[name]
+	return errors.Join(
+		w.addKnown(told, true, append([]string{"request-id"}, o.Sends...)),
+		w.addKnown(told, false, may),
+	)
+}
+
+func (w *writer) addKnown(told *response, always bool, names []string) (err error) {
+	for _, name := range names {
+		f, ok := w.headers[name]
 		if !ok {
 			return fmt.Errorf("the header %s is not described", name)
 		}
-		known.Required = !slices.Contains(may, name)
-		told.Headers[name] = known
+		if told.Headers[name], err = w.header(f, always); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// headers are all that replies are documented to have.
-func headers() map[string]*header {
-	plain, count := text(""), &jsonSchema{Type: "integer", Minimum: new(0.0)}
-	described := map[string]*header{}
-	for _, h := range []struct {
-		name, means string
-		schema      *jsonSchema
-	}{
-		{"request-id", "Names the request in logs.", plain},
-		{"retry-after", "After how many seconds to ask again.", &jsonSchema{Type: "integer", Minimum: new(1.0)}},
-		{"x-should-retry", "Whether the same request may succeed later.", &jsonSchema{Type: "string", Enum: []any{"true", "false"}}},
-		{"x-recital-position", "The position in the log that the write has reached, for x-recital-min-position.", plain},
-		{"x-recital-stale", "Reads may not show the write yet.", &jsonSchema{Type: "string", Const: "true"}},
-		{"x-generation-id", "Names the synthesis, for feedback.", plain},
-		{"x-model-version", "The model that speaks, with its version.", plain},
-		{"x-seed", "The seed that gives the same audio again.", &jsonSchema{Type: "integer"}},
-		{"x-clip-id", "The clip that the result is saved as, when `debug` was asked for.", plain},
-		{"x-timestamps-url", "Where the word times can be read, for 10 minutes after the audio has ended.", &jsonSchema{Type: "string", Format: "uri"}},
-		{"x-warning", "What of the request could not be done in full.", plain},
-		{"x-character-count", "The characters of the text: Unicode code points.", count},
-		{"x-characters-used", "What the account has used in its period when all of this text is spoken.", count},
-		{"x-characters-limit", "What the plan permits in a period, where that is limited.", count},
-		{"x-characters-remaining", "What is left in the period, where that is limited.", count},
-		{"x-concurrency-current", "How many syntheses of the account run now, where that is limited.", count},
-		{"x-concurrency-limit", "How many may run at once, where that is limited.", count},
-		{"accept-ranges", "Parts of the body can be asked for.", plain},
-		{"content-range", "Which part of how many bytes the body is.", plain},
-		{"content-encoding", "gzip where the client takes it.", plain},
-		{"etag", "Changes with the body.", plain},
-		{"cache-control", "How long the reply may be kept.", plain},
-		{"content-security-policy", "What the page may load.", plain},
-	} {
-		described[h.name] = &header{Description: h.means, Schema: h.schema}
+// header describes a field. A set of one value is a constant.
+func (w *writer) header(f bind.Field, always bool) (*header, error) {
+	s, err := w.components.schemaOf(f.Type)
+	if err != nil {
+		return nil, fmt.Errorf("the header %s: %w", f.Name, err)
 	}
-	return described
+	constrain(s, f)
+	if len(s.Enum) == 1 {
+		s.Const, s.Enum = s.Enum[0], nil
+	}
+	return &header{Description: f.Doc, Required: always, Schema: s}, nil
 }

@@ -1,24 +1,25 @@
-// Package openapi writes the OpenAPI 3.1 description of a route table, so that it cannot differ from what is served:
-// parameters, request bodies and what the server refuses come from the rows, and replies from the Go types that rows
-// declare (web.Returns and its like).
+// Package openapi generates the OpenAPI 3.1 description of a route table, so that it cannot differ from what is
+// served: parameters, request bodies and refusals come from the rows, and replies from the Go types that rows declare
+// (web.Returns and the like).
 //
-// Fields tell more in their tags. Inputs have the tags of package bind; in replies the following count, too:
+// The tags of fields are part of the description. Inputs have the tags of package bind; in replies the following are
+// read as well:
 //
-//	json:"name,omitempty"      the name; what may be omitted is not required
+//	json:"name,omitempty"      the name; a field that may be omitted is not required
 //	doc:"what it is"           a description
 //	gt, ge, lt, le             bounds of a number
 //	minlen, maxlen, pattern    bounds of a string, in Unicode code points
-//	literal:"a,b" enum:"a,b"   all values that there are
+//	literal:"a,b" enum:"a,b"   all possible values
 //	default:"0"                what a client should assume without the field: it is then not required
 //	format:"uri"               a format of JSON Schema
 //
 // And in both:
 //
-//	values:"a,b"               the values to be documented of an input that takes more than one at once
-//	nullable:"true"            may be null, too, and is not required. Pointers are so without the tag, except for those from
-//	                           queries and headers, which cannot say null
+//	values:"a,b"               the values to document for an input that takes more than one at once
+//	nullable:"true"            may also be null, and is not required. Pointers are so without the tag, except for those from
+//	                           queries and headers, which cannot express null
 //
-// Structs become components, named by their types: clipsResponse is ClipsResponse.
+// Structs become components, named after their types: clipsResponse is ClipsResponse.
 package openapi
 
 import (
@@ -31,9 +32,10 @@ import (
 	"strings"
 
 	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/web/bind"
 )
 
-// Info is what no route tells.
+// Info is what does not follow from the routes.
 type Info struct {
 	Title       string
 	Version     string // of the interface
@@ -42,11 +44,15 @@ type Info struct {
 }
 
 // Write describes the routes. The same routes give the same bytes. The error lists all routes that do not declare what they
-// answer, and whatever else the document could not tell truly.
+// answer, and whatever else cannot be described truly.
 func Write(info Info, routes []web.Route) ([]byte, error) {
+	known, err := knownHeaders()
+	if err != nil {
+		return nil, fmt.Errorf("describing the routes: %w", err)
+	}
 	w := &writer{
 		components: &components{types: map[string]typeOfComponent{}, Schemas: map[string]*jsonSchema{}},
-		ids:        map[string]string{},
+		ids:        map[string]string{}, headers: known,
 	}
 	doc := document{
 		OpenAPI: "3.1.0",
@@ -93,4 +99,5 @@ func encode(doc document) ([]byte, error) {
 type writer struct {
 	components *components
 	ids        map[string]string // of operations, and the paths that have them
+	headers    map[string]bind.Field
 }

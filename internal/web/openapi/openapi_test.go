@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/recital-tts/recital/internal/readmodel"
 	"github.com/recital-tts/recital/internal/web"
 	"github.com/recital-tts/recital/internal/web/bind"
 	"github.com/recital-tts/recital/internal/web/openapi"
@@ -51,6 +52,13 @@ type song struct {
 
 type base struct {
 	ID string `json:"id"`
+}
+
+type songHeaders struct {
+	Seed    int64   `header:"x-seed" doc:"Gives the same song again."`
+	Warning *string `header:"x-warning"`
+	Home    *string `header:"x-home" format:"uri"`
+	Left    int64   `header:"x-left" ge:"0"`
 }
 
 type singer struct {
@@ -146,6 +154,18 @@ func TestRepliesAreDescribedByTheirTypes(t *testing.T) {
 		encoded(t, at(t, document, "components", "schemas", "Singer")))
 }
 
+func TestHeadersAreDescribedWhereTheyAreSet(t *testing.T) {
+	document := write(t, web.Get("/v1/song", answer[struct{}], web.Returns[song](web.Sends("etag"), web.SendsHeaders[songHeaders]())))
+	require.JSONEq(t, `{
+		"request-id": {"description": "Names the request in logs.", "required": true, "schema": {"type": "string"}},
+		"etag": {"description": "Changes with the body.", "required": true, "schema": {"type": "string"}},
+		"x-seed": {"description": "Gives the same song again.", "required": true, "schema": {"type": "integer"}},
+		"x-warning": {"schema": {"type": "string"}},
+		"x-home": {"schema": {"type": "string", "format": "uri"}},
+		"x-left": {"required": true, "schema": {"type": "integer", "minimum": 0}}
+	}`, encoded(t, at(t, document, "paths", "/v1/song", "get", "responses", "200", "headers")))
+}
+
 // statuses of an operation, with what is refused by the row alone.
 func TestRefusalsFollowFromTheRow(t *testing.T) {
 	type echo struct {
@@ -159,8 +179,8 @@ func TestRefusalsFollowFromTheRow(t *testing.T) {
 	}
 	document := write(t,
 		web.Get("/open", answer[struct{}], web.Public(), web.ReturnsNothing(204)),
-		web.Get("/closed", answer[struct{}], web.ReadModels("songs"), web.Returns[song](), web.Refuses(402)),
-		web.Delete("/maybe/{id}", answer[named], web.Optional(), web.ReadModels("songs"), web.Returns[singer]()),
+		web.Get("/closed", answer[struct{}], web.ReadModels(readmodel.Model{Name: "songs", Version: 1}), web.Returns[song](), web.Refuses(402)),
+		web.Delete("/maybe/{id}", answer[named], web.Optional(), web.ReadModels(readmodel.Model{Name: "songs", Version: 1}), web.Returns[singer]()),
 		web.Post("/form", answer[form], web.Forms(), web.Returns[singer]()),
 		web.Post("/raw", answer[echo], web.Public(), web.ReturnsMedia([]string{"*/*"})),
 		web.Post("/admin", answer[struct{}], web.Role("operator"), web.Returns[singer]()),
@@ -225,6 +245,9 @@ func TestWhatCannotBeDescribed(t *testing.T) {
 		"a header without a description": {
 			[]web.Route{web.Get("/a", answer[struct{}], web.ReturnsNothing(204, web.Sends("x-new")))}, "the header x-new is not described",
 		},
+		"what is no header": {
+			[]web.Route{web.Get("/a", answer[struct{}], web.ReturnsNothing(204, web.SendsHeaders[songRequest]()))}, "is no header",
+		},
 		"a type that is no JSON": {
 			[]web.Route{web.Get("/a", answer[struct{}], web.Returns[chan int]())}, "chan int has no schema",
 		},
@@ -256,7 +279,7 @@ func other() web.Option {
 
 func TestTheSameRoutesGiveTheSameBytes(t *testing.T) {
 	routes := []web.Route{
-		web.Post("/v1/song/{id}", answer[songRequest], web.Forms(), web.Returns[song](web.Sends("x-seed", "etag"), web.MaySend("x-warning"))),
+		web.Post("/v1/song/{id}", answer[songRequest], web.Forms(), web.Returns[song](web.Sends("etag"), web.SendsHeaders[songHeaders]())),
 		web.Get("/v1/song", answer[struct{}], web.Returns[[]song]()),
 	}
 	first, err := openapi.Write(openapi.Info{Title: "t", Version: "1"}, routes)

@@ -46,10 +46,11 @@ func (w *writer) addResponses(op *operation, r *web.Route, inputs []input) error
 		}
 	}
 	for _, status := range refusals(r, inputs) {
-		w.addRefusal(op, strconv.Itoa(status))
+		if err := w.addRefusal(op, strconv.Itoa(status)); err != nil {
+			return err
+		}
 	}
-	w.addRefusal(op, "default")
-	return nil
+	return w.addRefusal(op, "default")
 }
 
 // operationID is made of method and path: stable as long as these are. GET /v1/account/clip/{clip_id} is getAccountClip.
@@ -134,7 +135,7 @@ func common() map[string]*parameter {
 	}
 }
 
-// waitsForPosition says whether the route reads read models.
+// waitsForPosition reports whether the route reads read models.
 func waitsForPosition(r *web.Route) bool {
 	return r.Method == http.MethodGet && len(r.ReadModels) > 0 && len(r.Roles) == 0
 }

@@ -32,7 +32,7 @@ func (w *writer) addOutcome(op *operation, r *web.Route, o web.Outcome) error {
 	for _, media := range o.Media {
 		told.Content[media] = &mediaType{Schema: &jsonSchema{Type: "string", Format: "binary"}}
 	}
-	return addHeaders(told, r, o)
+	return w.addHeaders(told, r, o)
 }
 
 func (told *response) addJSON(schema *jsonSchema) {

@@ -7,17 +7,20 @@ import (
 )
 
 // addRefusal adds an error. Where a reply of the route's own has the status, too, it is an alternative.
-func (w *writer) addRefusal(op *operation, status string) {
+func (w *writer) addRefusal(op *operation, status string) (err error) {
 	if told := op.Responses[status]; told != nil {
 		told.addJSON(w.refusalSchema(status))
-		return
+		return nil
 	}
 	name := refusalName(status)
 	if w.components.Responses == nil {
 		w.components.Responses = map[string]*response{}
 	}
-	w.components.Responses[name] = w.refusal(status)
+	if w.components.Responses[name], err = w.refusal(status); err != nil {
+		return err
+	}
 	op.Responses[status] = &response{Ref: "#/components/responses/" + name}
+	return nil
 }
 
 // refusalNames are the components of the statuses; other statuses are named by their numbers.
@@ -33,7 +36,7 @@ func refusalName(status string) string {
 	return name
 }
 
-func (w *writer) refusal(status string) *response {
+func (w *writer) refusal(status string) (*response, error) {
 	means, ok := map[string]string{
 		"400":     "The request cannot be understood.",
 		"401":     "The credential is missing or wrong.",
@@ -55,15 +58,8 @@ func (w *writer) refusal(status string) *response {
 		means = http.StatusText(number)
 	}
 	told := &response{Description: means, Headers: map[string]*header{}, Content: map[string]*mediaType{}}
-	names := []string{"request-id", "retry-after", "x-should-retry"}
-	if status == "429" {
-		names = append(names, "x-concurrency-current", "x-concurrency-limit")
-	}
-	for _, name := range names {
-		told.Headers[name] = headers()[name]
-	}
 	told.addJSON(w.refusalSchema(status))
-	return told
+	return told, w.addKnown(told, false, []string{"request-id", "retry-after", "x-should-retry"})
 }
 
 // refusalSchema refers to the shapes of errors, which it makes components.

@@ -1,4 +1,4 @@
-// Package webtest serves routes on a real server for the tests of those who write them.
+// Package webtest serves routes on a real server in the tests of packages that define them.
 package webtest
 
 import (
@@ -30,7 +30,7 @@ func Main(m *testing.M) {
 		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"))
 }
 
-// Serve runs a server until the test ends and gives its URL. It describes itself as recitald does, so all routes have to
+// Serve runs a server until the test ends and returns its URL. It describes itself as recitald does, so all routes have to
 // declare what they answer. Without a logger it logs nothing.
 func Serve(t testing.TB, config web.Config) string {
 	t.Helper()

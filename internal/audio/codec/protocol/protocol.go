@@ -1,7 +1,7 @@
-// Package protocol is what recitald and its codec processes say to each other: frames of internal/workers, one stream
-// id for each encoder. Every request gets exactly one reply, and a stream has one request in flight, so that memory
-// is bounded on both sides and a slow stream holds up no other. Only a Close may overtake the reply to the request
-// before it.
+// Package protocol is the protocol between recitald and its codec processes: frames of internal/workers, with one
+// stream id per encoder. Every request gets exactly one reply, and a stream has one request in flight, so that memory
+// is bounded on both sides and a slow stream does not block the others. Only a Close may overtake the reply to the
+// request before it.
 package protocol
 
 import (
@@ -17,7 +17,7 @@ const (
 	Open   byte = 'O' // payload: Opening
 	Encode byte = 'E' // payload: whole samples, signed 16-bit little-endian, at most MaxEncode bytes
 	Finish byte = 'F' // no payload; the reply holds the last bytes
-	Close  byte = 'C' // no payload; right in every state, and needed once after every Open
+	Close  byte = 'C' // no payload; valid in every state, and required once after every Open
 )
 
 // The replies.
@@ -27,11 +27,11 @@ const (
 	Closed  byte = 'Z' // to Close
 )
 
-// MaxEncode is the largest payload of an Encode in bytes: 1.5 s at 22,050 Hz, so that no stream keeps a processor for
-// long, and that its reply fits a frame when the rate triples.
+// MaxEncode is the largest payload of an Encode in bytes: 1.5 s at 22,050 Hz, so that no stream occupies a processor
+// for long, and that its reply fits a frame when the rate triples.
 const MaxEncode = 64 << 10
 
-// MaxStreams is how many streams a codec process serves at once.
+// MaxStreams is the number of streams that a codec process serves at once.
 const MaxStreams = 256
 
 // The input rates that are accepted, in Hz.
@@ -40,14 +40,14 @@ const (
 	maxInputRate = 48000
 )
 
-// Opening says what a stream shall encode.
+// Opening describes the encoding of a stream.
 type Opening struct {
 	Format     audio.Format `json:"format"`      // MP3, AAC, WebM, or PCMS16LE to change the rate only
 	SampleRate int          `json:"sample_rate"` // Hz, of the output
 	InputRate  int          `json:"input_rate"`  // Hz, 8000 to 48000
 }
 
-// Check returns audio.ErrUnsupported (wrapped) for what a codec process does not make.
+// Check returns audio.ErrUnsupported (wrapped) if codec processes do not support the encoding.
 func (o Opening) Check() error {
 	formats := []audio.Format{audio.MP3, audio.AAC, audio.WebM, audio.PCMS16LE}
 	if !slices.Contains(formats, o.Format) || !slices.Contains(audio.SampleRates(), o.SampleRate) {
@@ -59,7 +59,7 @@ func (o Opening) Check() error {
 	return nil
 }
 
-// Payload is the Opening as it travels.
+// Payload returns the encoded Opening.
 func (o Opening) Payload() ([]byte, error) {
 	payload, err := json.Marshal(o)
 	if err != nil {
@@ -68,7 +68,7 @@ func (o Opening) Payload() ([]byte, error) {
 	return payload, nil
 }
 
-// ParseOpening reads and checks an Opening.
+// ParseOpening parses and checks an Opening.
 func ParseOpening(payload []byte) (Opening, error) {
 	var o Opening
 	if err := json.Unmarshal(payload, &o); err != nil {

@@ -1,6 +1,6 @@
 //go:build cgo
 
-// Package libavtest decodes what the encoders made, for tests. It stops at the first fault that libav notices.
+// Package libavtest decodes the output of the encoders in tests. It stops at the first error that libav detects.
 package libavtest
 
 // #cgo pkg-config: libavcodec libavformat libavutil libswresample
@@ -23,7 +23,7 @@ type Decoded struct {
 	Channels int
 }
 
-// Seconds is the length.
+// Seconds returns the length.
 func (d Decoded) Seconds() float64 { return float64(len(d.Samples)) / float64(d.Rate) }
 
 // Decode decodes a whole file in a compressed or WAV format.

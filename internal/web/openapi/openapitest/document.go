@@ -1,5 +1,5 @@
-// Package openapitest checks replies against the OpenAPI description of what was asked. It is stricter than the description:
-// a key or an x- header that is not described fails, while clients are told that there may be more.
+// Package openapitest checks replies against the OpenAPI description of their routes. It is stricter than the
+// description: a key or an x- header that is not described fails, whereas clients must expect further ones.
 package openapitest
 
 import (

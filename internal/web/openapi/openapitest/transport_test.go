@@ -24,6 +24,14 @@ type song struct {
 	Next  *song    `json:"next"`
 }
 
+type songHeaders struct {
+	Warning *string `header:"x-warning"`
+}
+
+type audioHeaders struct {
+	Seed int64 `header:"x-seed"`
+}
+
 type one struct {
 	ID string `path:"id"`
 }
@@ -34,9 +42,9 @@ func description(t testing.TB) []byte {
 	t.Helper()
 	written, err := openapi.Write(openapi.Info{Title: "Songs", Version: "1"}, []web.Route{
 		web.Get("/songs/list", none[struct{}], web.Public(), web.Returns[[]song]()),
-		web.Get("/songs/{id}", none[one], web.Returns[song](web.MaySend("x-warning"))),
+		web.Get("/songs/{id}", none[one], web.Returns[song](web.SendsHeaders[songHeaders]())),
 		web.Get("/songs/{id}/audio", none[one], web.Public(),
-			web.ReturnsMedia([]string{"audio/mpeg"}, web.Sends("x-seed")), web.ReturnsNothing(304), web.Refuses(404)),
+			web.ReturnsMedia([]string{"audio/mpeg"}, web.SendsHeaders[audioHeaders]()), web.ReturnsNothing(304), web.Refuses(404)),
 	})
 	require.NoError(t, err)
 	return written

@@ -1,0 +1,62 @@
+// Package accounts opens accounts and creates and revokes their API keys.
+package accounts
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/internal/eventlog"
+)
+
+// Accounts carries out the commands on accounts.
+type Accounts struct {
+	journal *journal.Journal
+	now     func() time.Time
+	random  io.Reader // of keys
+}
+
+// New returns an Accounts that takes the time from now.
+func New(j *journal.Journal, now func() time.Time) *Accounts {
+	return &Accounts{journal: j, now: now, random: rand.Reader}
+}
+
+// NewAccountID draws the id of an account.
+func NewAccountID() string {
+	id := uuid.Must(uuid.NewV7())
+	return fmt.Sprintf("%x", id[:])
+}
+
+// State reads an account from its stream, since the last snapshot, and the revision of the last event that the state is
+// folded from.
+func (a *Accounts) State(ctx context.Context, id string) (account.State, eventlog.Revision, error) {
+	state, version, err := journal.Load(ctx, a.journal, stream(id))
+	return state, version.Revision, err
+}
+
+type (
+	accountStream = journal.Stream[account.State, account.Event]
+	command       = journal.Decider[account.State, account.Event]
+)
+
+// stream is that of an account, loaded since its last snapshot: keys that were revoked before it are not known.
+func stream(id string) accountStream {
+	return accountStream{
+		Name: account.Stream(id), Evolve: account.Evolve,
+		Load:     journal.SinceSnapshot[account.State](account.IsSnapshot),
+		Snapshot: func(at time.Time) command { return account.TakeSnapshot{At: at} },
+	}
+}
+
+// wholeStream is that of an account, loaded from its beginning: every key that was ever revoked is known.
+func wholeStream(id string) accountStream {
+	s := stream(id)
+	s.Load = journal.Whole
+	return s
+}

@@ -1,0 +1,70 @@
+package accounts
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/apikey"
+	"github.com/recital-tts/recital/internal/eventlog"
+)
+
+// NewKey is a key that was just created: the only moment at which it is known.
+type NewKey struct {
+	Key      string
+	Masked   string
+	Position eventlog.Position
+}
+
+// CreateKey draws a key and adds it to an account. Errors: domain.NotFound, domain.Denied where there are too many.
+func (a *Accounts) CreateKey(ctx context.Context, id, name string, origin journal.Origin) (NewKey, error) {
+	for {
+		key, err := account.DrawAPIKey(a.random)
+		if err != nil {
+			return NewKey{}, err
+		}
+		at := a.now().UTC()
+		position, err := a.addKey(ctx, stream(id), issue(key, id, at), origin, create(key, name, at))
+		if domain.CodeOf(err) == domain.Conflict && ctx.Err() == nil {
+			continue // another key looks the same when masked
+		}
+		if err != nil {
+			return NewKey{}, err
+		}
+		return NewKey{Key: key, Masked: account.MaskAPIKey(key), Position: position}, nil
+	}
+}
+
+// RevokeKey ends an API key of an account, given in its masked form. Errors: domain.NotFound.
+func (a *Accounts) RevokeKey(ctx context.Context, id, masked string, origin journal.Origin) (eventlog.Position, error) {
+	at := a.now().UTC()
+	_, position, err := journal.Execute(ctx, a.journal, stream(id), account.RevokeAPIKey{Masked: masked, At: at}, origin.Metadata(uuid.New(), at))
+	return position, err
+}
+
+// addKey carries out commands on an account that add a key to it, in one append, once the key is issued to the account.
+// A crash between the two leaves an issued key that is not valid. What the account refuses is refused before anything is
+// written.
+func (a *Accounts) addKey(ctx context.Context, s accountStream, key apikey.Issue, origin journal.Origin, commands ...command) (eventlog.Position, error) {
+	all := journal.Sequence[account.State, account.Event]{Evolve: account.Evolve, Commands: commands}
+	kept := journal.NewCached(a.journal, s)
+	if err := kept.Refresh(ctx); err != nil {
+		return eventlog.Position{}, err
+	}
+	if _, err := all.Decide(kept.State()); err != nil {
+		return eventlog.Position{}, err
+	}
+	if _, err := a.issue(ctx, key, origin.Metadata(uuid.New(), key.At)); err != nil {
+		return eventlog.Position{}, err
+	}
+	_, position, err := kept.Execute(ctx, all, origin.Metadata(uuid.New(), key.At))
+	return position, err
+}
+
+func create(key, name string, at time.Time) account.CreateAPIKey {
+	return account.CreateAPIKey{Hash: account.HashAPIKey(key), Masked: account.MaskAPIKey(key), Name: name, At: at}
+}

@@ -1,0 +1,41 @@
+package accounts
+
+import (
+	"context"
+
+	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/plan"
+	"github.com/recital-tts/recital/internal/eventlog"
+)
+
+// NewAccount is an account that was just opened.
+type NewAccount struct {
+	Account string
+	Key     NewKey
+}
+
+// Open opens an account on a plan with a first key, in one append: there is no account without its key. Errors:
+// domain.Invalid for an unknown plan.
+func (a *Accounts) Open(ctx context.Context, planType string, origin journal.Origin) (NewAccount, error) {
+	id, at := NewAccountID(), a.now().UTC()
+	key, err := account.DrawAPIKey(a.random)
+	if err != nil {
+		return NewAccount{}, err
+	}
+	position, err := a.addKey(ctx, stream(id), issue(key, id, at), origin,
+		account.Open{Account: id, Plan: plan.Type(planType), At: at}, create(key, "", at))
+	if err != nil {
+		return NewAccount{}, err
+	}
+	return NewAccount{Account: id, Key: NewKey{Key: key, Masked: account.MaskAPIKey(key), Position: position}}, nil
+}
+
+// Ensure makes sure that an account with this id, plan and key exists, and changes nothing when it does: whoever keeps
+// the key can repeat it after a crash. A key that an earlier release created is issued. Errors: account.ErrKeyRevoked for
+// a key that was revoked.
+func (a *Accounts) Ensure(ctx context.Context, id, planType, key, keyName string) (eventlog.Position, error) {
+	at := a.now().UTC()
+	return a.addKey(ctx, wholeStream(id), issue(key, id, at), journal.System(),
+		account.Open{Account: id, Plan: plan.Type(planType), At: at}, create(key, keyName, at))
+}

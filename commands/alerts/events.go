@@ -1,0 +1,11 @@
+package alerts
+
+import (
+	"github.com/recital-tts/recital/domain/alert"
+	"github.com/recital-tts/recital/internal/eventlog"
+)
+
+// Events are the event types of alerts.
+func Events() []eventlog.Type {
+	return []eventlog.Type{eventlog.Define[alert.Raised]("alert-raised", 1)}
+}

@@ -1,0 +1,120 @@
+package alerts_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/commands/alerts"
+	"github.com/recital-tts/recital/domain/alert"
+)
+
+func (w *world) stopped(generation string, event uuid.UUID) alerts.Occasion {
+	return alerts.Occasion{
+		Source: "projection/clips", Subject: generation, Reason: alert.Stopped, Cause: event,
+		Detail: "event clip-saved is poison", At: w.Clock.Now(),
+	}
+}
+
+// run appends what is queued until stop is called or the test ends.
+func (w *world) run(q *alerts.Queue) (stop func()) {
+	w.T.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- q.Run(ctx) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		require.NoError(w.T, <-ended)
+	})
+	w.T.Cleanup(stop)
+	return stop
+}
+
+func TestAQueuedAlertDoesNotWaitForTheLog(t *testing.T) {
+	// given a log that takes no alerts
+	w := newWorld(t)
+	w.Log.Break("alerts")
+	queue := alerts.NewQueue(w.instance())
+	w.run(queue)
+
+	// when two alerts are raised, then they are logged and counted at once
+	first := w.stopped("clips_v1_g1", uuid.New())
+	queue.Raise(first)
+	queue.Raise(w.stopped("clips_v1_g2", first.Cause))
+	require.Len(t, w.lines("msg=alert source=projection/clips subject=clips_v1_g1 reason=stopped"), 1)
+	require.Equal(t, 2, w.counted("projection/clips stopped"))
+	require.Eventually(t, func() bool { return len(w.lines("trying again")) > 1 }, patience, tick)
+	require.Empty(t, w.raised())
+
+	// and they are in the log once it takes them, however often they were raised meanwhile
+	queue.Raise(first)
+	w.Log.Break("")
+	queue.Raise(w.stopped("clips_v1_g3", first.Cause))
+	w.awaitSubjects("clips_v1_g1", "clips_v1_g2", "clips_v1_g3")
+	require.Equal(t, alert.Raised{
+		Alert: w.raised()[0].Alert, Source: "projection/clips", Subject: "clips_v1_g1", Reason: alert.Stopped, At: first.At,
+	}, w.raised()[0])
+	require.Equal(t, 4, w.counted("projection/clips stopped"))
+
+	// and raising one again adds none
+	queue.Raise(first)
+	queue.Raise(w.stopped("clips_v1_g4", first.Cause))
+	w.awaitSubjects("clips_v1_g1", "clips_v1_g2", "clips_v1_g3", "clips_v1_g4")
+}
+
+func TestAnAlertThatExceedsTheQueueIsLogged(t *testing.T) {
+	// given a full queue
+	w := newWorld(t)
+	queue := alerts.NewQueue(w.instance())
+	cause := uuid.New()
+	for i := range 1000 {
+		queue.Raise(w.stopped(fmt.Sprint("g", i), cause))
+	}
+	require.Empty(t, w.lines("an alert is not in the log"))
+
+	// when one more is raised, then that one is dropped, and logged
+	queue.Raise(w.stopped("one more", cause))
+	queue.Raise(w.stopped("g7", cause))
+	dropped := w.lines("an alert is not in the log")
+	require.Len(t, dropped, 1)
+	require.Contains(t, dropped[0], `source=projection/clips subject="one more" reason=stopped`)
+}
+
+func TestAnAlertThatCannotBeAppendedHoldsUpNoOther(t *testing.T) {
+	// given a queue with an alert without a subject
+	w := newWorld(t)
+	queue := alerts.NewQueue(w.instance())
+	queue.Raise(w.stopped("", uuid.New()))
+	queue.Raise(w.stopped("clips_v1_g1", uuid.New()))
+	w.run(queue)
+	w.awaitSubjects("clips_v1_g1")
+	require.Len(t, w.lines("an alert is not in the log"), 1)
+}
+
+func TestTheQueueIsAppendedAtItsEnd(t *testing.T) {
+	for name, c := range map[string]struct {
+		broken string
+		want   []string
+		lost   int
+	}{
+		"the log answers":         {"", []string{"clips_v1_g1", "clips_v1_g2"}, 0},
+		"the log does not answer": {"alerts", nil, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.Log.Break(c.broken)
+			queue := alerts.NewQueue(w.instance())
+			queue.Raise(w.stopped("clips_v1_g1", uuid.New()))
+			queue.Raise(w.stopped("clips_v1_g2", uuid.New()))
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			require.NoError(t, queue.Run(ctx))
+			w.awaitSubjects(c.want...)
+			require.Len(t, w.lines("an alert is not in the log"), c.lost)
+		})
+	}
+}

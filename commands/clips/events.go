@@ -1,0 +1,14 @@
+package clips
+
+import (
+	"github.com/recital-tts/recital/domain/clip"
+	"github.com/recital-tts/recital/internal/eventlog"
+)
+
+// Events returns the event types of clips.
+func Events() []eventlog.Type {
+	return []eventlog.Type{
+		eventlog.Define[clip.Saved]("clip-saved", 1),
+		eventlog.Define[clip.Deleted]("clip-deleted", 1),
+	}
+}

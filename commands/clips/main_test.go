@@ -1,0 +1,150 @@
+package clips_test
+
+import (
+	"bytes"
+	"io"
+	"io/fs"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/recital-tts/recital/commands/clips"
+	"github.com/recital-tts/recital/commands/commandstest"
+	"github.com/recital-tts/recital/domain/clip"
+	"github.com/recital-tts/recital/internal/audio"
+	"github.com/recital-tts/recital/internal/blobs"
+	"github.com/recital-tts/recital/internal/blobs/folder"
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/keyring/pgkeys"
+	"github.com/recital-tts/recital/internal/postgres/pgtest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// archive keeps clips in a real folder, with a real keyring.
+type archive struct {
+	*commandstest.World
+	clips *clips.Clips
+	keys  *pgkeys.Keyring
+	store *folder.Store
+	dir   string        // of the store
+	late  time.Duration // how far the clock of the clips is ahead
+
+	mu     sync.Mutex
+	logged bytes.Buffer
+}
+
+func newArchive(t testing.TB) *archive {
+	t.Helper()
+	a := &archive{World: commandstest.New(t), dir: filepath.Join(t.TempDir(), "blobs")}
+	logger := slog.New(slog.NewTextHandler(a, nil))
+	var err error
+	a.keys, err = pgkeys.Open(t.Context(), pgkeys.Config{Pool: pgtest.New(t), MasterKey: bytes.Repeat([]byte{1}, 32), Logger: logger})
+	require.NoError(t, err)
+	a.store, err = folder.Open(folder.Config{Dir: a.dir, Key: bytes.Repeat([]byte{2}, 32), Instance: "test", Logger: logger})
+	require.NoError(t, err)
+	a.clips = clips.New(a.Journal, a.keys, a.store, func() time.Time { return time.Now().Add(a.late) }, logger)
+	return a
+}
+
+// Write is that of the logger.
+func (a *archive) Write(line []byte) (int, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.logged.Write(line)
+}
+
+func (a *archive) log() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.logged.String()
+}
+
+// recording is a result that becomes a clip.
+func recording(account string, format audio.Format) clips.Recording {
+	return clips.Recording{
+		Account: account, Voice: "leah", Language: "en-us", Speed: 1.5, Audio: audio.Spec{Format: format, SampleRate: 24000},
+		Characters: 6, Length: 250 * time.Millisecond, Seed: 7, Debug: true,
+		Settings: clip.Settings{Model: "aurora"}, Content: clip.Content{Text: "Hello."},
+	}
+}
+
+// record hands bytes over to a client, in two parts, and records them. The caller discards what it returns.
+func (a *archive) record(sound string) (id string, kept *clips.Audio, client *bytes.Buffer) {
+	a.T.Helper()
+	id, err := a.clips.DrawID()
+	require.NoError(a.T, err)
+	kept, client = a.clips.Record(a.T.Context(), id), &bytes.Buffer{}
+	to := kept.Beside(client)
+	for _, part := range []string{sound[:len(sound)/2], sound[len(sound)/2:]} {
+		n, err := io.WriteString(to, part)
+		require.NoError(a.T, err)
+		require.Equal(a.T, len(part), n)
+	}
+	return id, kept, client
+}
+
+// save keeps bytes as a clip of an account, and returns its id.
+func (a *archive) save(account, sound string) string {
+	a.T.Helper()
+	id, kept, _ := a.record(sound)
+	defer kept.Discard()
+	_, err := a.clips.Save(a.T.Context(), recording(account, audio.PCMS16LE), kept, commandstest.Operator())
+	require.NoError(a.T, err)
+	return id
+}
+
+// saved returns the event of a clip.
+func (a *archive) saved(id string) clip.Saved {
+	a.T.Helper()
+	events := commandstest.Fold[clip.Event](a.World, clip.Stream(id))
+	require.Len(a.T, events, 1)
+	return events[0].(clip.Saved)
+}
+
+// blobs returns the addresses of all blobs.
+func (a *archive) blobs() (addresses []blobs.Address) {
+	a.T.Helper()
+	for blob, err := range a.store.List(a.T.Context(), "") {
+		require.NoError(a.T, err)
+		addresses = append(addresses, blob.Address)
+	}
+	return addresses
+}
+
+// files returns all files of the store, unfinished ones included.
+func (a *archive) files() (files []string) {
+	a.T.Helper()
+	require.NoError(a.T, filepath.WalkDir(a.dir, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			files = append(files, path)
+		}
+		return err
+	}))
+	return files
+}
+
+func (a *archive) read(address string) string {
+	a.T.Helper()
+	reader, err := a.store.Open(a.T.Context(), blobs.Address(address), 0, 1<<40)
+	require.NoError(a.T, err)
+	defer reader.Close()
+	content, err := io.ReadAll(reader)
+	require.NoError(a.T, err)
+	return string(content)
+}
+
+// lastOf returns the position of a stream's last event.
+func (a *archive) lastOf(stream string) (position eventlog.Position) {
+	a.T.Helper()
+	for recorded, err := range a.World.Log.ReadStream(a.T.Context(), stream, 0) {
+		require.NoError(a.T, err)
+		position = recorded.Position
+	}
+	return position
+}

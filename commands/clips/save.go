@@ -1,0 +1,85 @@
+package clips
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/domain/clip"
+	"github.com/recital-tts/recital/internal/audio"
+	"github.com/recital-tts/recital/internal/blobs"
+	"github.com/recital-tts/recital/internal/eventlog"
+)
+
+// Recording is a result that an account keeps, without its audio.
+type Recording struct {
+	Account    string
+	Voice      string // its id
+	Language   string // that was spoken, as the engine calls it
+	Speed      float64
+	Audio      audio.Spec
+	Characters int64 // of the text, in Unicode code points
+	Length     time.Duration
+	Seed       int64
+	Debug      bool // kept because the request said debug
+	Settings   clip.Settings
+	Content    clip.Content // is stored sealed
+}
+
+// Save seals the content, then finishes the blob, then appends the event: an event always has its blob, and a crash leaves
+// only a blob that Sweep removes. After a failed append the blob stays, because the event may be in the log all the same.
+func (c *Clips) Save(ctx context.Context, r Recording, kept *Audio, origin journal.Origin) (eventlog.Position, error) {
+	sealed, err := c.seal(ctx, r, kept.id)
+	if err != nil {
+		return eventlog.Position{}, err
+	}
+	streamed, err := kept.finish(ctx)
+	if err != nil {
+		return eventlog.Position{}, err
+	}
+	blob, err := c.makeWhole(ctx, r.Audio, streamed)
+	if err != nil {
+		return eventlog.Position{}, err
+	}
+	save := r.save(kept.id, blob, sealed, c.now().UTC())
+	_, position, err := journal.Execute(ctx, c.journal, stream(kept.id), save, origin.Metadata(uuid.New(), save.At))
+	return position, err
+}
+
+func (r Recording) save(id string, blob blobs.Blob, sealed []byte, at time.Time) clip.Save {
+	return clip.Save{
+		Clip:         id,
+		Account:      r.Account,
+		Voice:        r.Voice,
+		Language:     r.Language,
+		Speed:        r.Speed,
+		Format:       string(r.Audio.Format),
+		SampleRate:   r.Audio.SampleRate,
+		MediaType:    r.Audio.Format.ContentType(),
+		Characters:   r.Characters,
+		Milliseconds: r.Length.Milliseconds(),
+		Blob:         string(blob.Address),
+		Bytes:        blob.Size,
+		Seed:         r.Seed,
+		Settings:     r.Settings,
+		Debug:        r.Debug,
+		Sealed:       sealed,
+		At:           at,
+	}
+}
+
+func (c *Clips) seal(ctx context.Context, r Recording, id string) ([]byte, error) {
+	content, err := json.Marshal(r.Content)
+	if err != nil {
+		return nil, fmt.Errorf("encoding a clip's content: %w", err)
+	}
+	sealed, err := c.keys.Seal(ctx, r.Account, content, clip.SealedFor(id))
+	if err != nil {
+		return nil, fmt.Errorf("sealing a clip's content: %w", err)
+	}
+	return sealed, nil
+}

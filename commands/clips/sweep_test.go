@@ -1,0 +1,85 @@
+package clips_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/commands/clips"
+	"github.com/recital-tts/recital/commands/commandstest"
+	"github.com/recital-tts/recital/domain/clip"
+	"github.com/recital-tts/recital/internal/blobs"
+)
+
+// shown is a read model that shows these blobs.
+func shown(addresses ...blobs.Address) clips.ShownBlobs {
+	return func(_ context.Context, _ []blobs.Address) (map[blobs.Address]bool, error) {
+		known := map[blobs.Address]bool{}
+		for _, address := range addresses {
+			known[address] = true
+		}
+		return known, nil
+	}
+}
+
+func TestTheSweepRemovesWhatNoClipRefersTo(t *testing.T) {
+	a := newArchive(t)
+	account := a.Open("indie")
+	put := func(owner, content string) blobs.Address {
+		t.Helper()
+		blob, err := a.store.Put(t.Context(), blobs.Owner(owner), strings.NewReader(content))
+		require.NoError(t, err)
+		return blob.Address
+	}
+	// given a clip, another one that the read model does not show yet, and one that is deleted but whose audio stayed
+	id, unseen, gone := a.save(account, "one"), a.save(account, "two"), a.save(account, sound)
+	_, err := a.clips.Delete(t.Context(), gone, account, commandstest.Operator())
+	require.NoError(t, err)
+	left := put(clip.Stream(gone), sound)
+	// and audio whose clip a crash kept from being saved, audio of a clip that is another one's, and what is no clip's at all
+	orphan := put(clip.Stream(strings.Repeat("1", 32)), "orphan")
+	other := put(clip.Stream(id), "not what the event says")
+	voice := put("voice-0123456789", "a voice")
+	good, hidden := blobs.Address(a.saved(id).Blob), blobs.Address(a.saved(unseen).Blob)
+
+	// when it is swept while a reply could still be on its way, then all stays
+	removed, err := a.clips.Sweep(t.Context(), shown(good))
+	require.NoError(t, err)
+	require.Zero(t, removed)
+	require.Len(t, a.blobs(), 6)
+
+	// when it is swept later, then what no event refers to is gone, and nothing else
+	a.late = 2 * time.Hour
+	removed, err = a.clips.Sweep(t.Context(), shown(good))
+	require.NoError(t, err)
+	require.Equal(t, 3, removed)
+	require.ElementsMatch(t, []blobs.Address{good, hidden, voice}, a.blobs())
+	require.NotContains(t, a.blobs(), left)
+	require.NotContains(t, a.blobs(), orphan)
+	require.NotContains(t, a.blobs(), other)
+
+	// and a read model that shows nothing, because it is being built again, costs no clip
+	removed, err = a.clips.Sweep(t.Context(), shown())
+	require.NoError(t, err)
+	require.Zero(t, removed)
+	require.Len(t, a.blobs(), 3)
+}
+
+func TestASweepThatCannotAskRemovesNothing(t *testing.T) {
+	a := newArchive(t)
+	_, err := a.store.Put(t.Context(), blobs.Owner(clip.Stream(strings.Repeat("1", 32))), strings.NewReader("orphan"))
+	require.NoError(t, err)
+	a.late = 2 * time.Hour
+	away := errors.New("the read models do not answer")
+	_, err = a.clips.Sweep(t.Context(), func(context.Context, []blobs.Address) (map[blobs.Address]bool, error) { return nil, away })
+	require.ErrorIs(t, err, away)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = a.clips.Sweep(ctx, shown())
+	require.ErrorIs(t, err, context.Canceled)
+	require.Len(t, a.blobs(), 1)
+}

@@ -1,0 +1,68 @@
+package commandstest
+
+import (
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/domain/ledger"
+)
+
+// Books are the events of one period, checked for the invariants of any history.
+type Books struct {
+	ledger.State
+	Events    []ledger.Event
+	SettledBy map[string]int64 // by reservation
+	EndedBy   map[string]int   // by reservation: number of ends
+	Snapshots int
+}
+
+// Books reads an account's current period.
+func (w *World) Books(id string) Books {
+	w.T.Helper()
+	return w.BooksOf(w.Stream(id))
+}
+
+// BooksOf reads a period.
+func (w *World) BooksOf(stream string) Books {
+	w.T.Helper()
+	b := Books{SettledBy: map[string]int64{}, EndedBy: map[string]int{}}
+	b.Events = Fold[ledger.Event](w, stream)
+	reserved := map[string]int64{}
+	var total, credit int64
+	var grants []ledger.Credited
+	for _, event := range b.Events {
+		require.False(w.T, b.Over(), "%T after the end of the period", event)
+		switch e := event.(type) {
+		case ledger.Reserved:
+			_, twice := reserved[e.Reservation] // checking this with NotContains is slow if there are many
+			require.False(w.T, twice, "reserved twice")
+			reserved[e.Reservation] = e.Characters
+		case ledger.Settled:
+			require.LessOrEqual(w.T, e.Characters, reserved[e.Reservation])
+			b.SettledBy[e.Reservation] = e.Characters
+			b.EndedBy[e.Reservation]++
+			total += e.Characters
+		case ledger.Expired:
+			b.EndedBy[e.Reservation]++
+		case ledger.SnapshotTaken:
+			b.Snapshots++
+			require.Equal(w.T, b.Settled, e.Characters, "a snapshot is what the events before it come to")
+			require.ElementsMatch(w.T, b.Open, e.Reservations)
+		case ledger.CreditGranted:
+			grants = append(grants, ledger.Credited{Grant: e.Grant, Characters: e.Characters, From: e.From})
+			credit += e.Characters
+		case ledger.CreditSnapshotTaken:
+			require.Equal(w.T, grants, e.Grants)
+		}
+		b.State = ledger.Evolve(b.State, event)
+		if limit := b.Terms.Limit; limit != nil && !b.Terms.Metered {
+			require.LessOrEqual(w.T, b.Settled+b.Reserved, *limit+credit, "a free account is over its limit")
+		}
+	}
+	for reservation, times := range b.EndedBy {
+		require.Equal(w.T, 1, times, "reservation %s has ended more than once", reservation)
+	}
+	require.Equal(w.T, total, b.Settled)
+	require.Equal(w.T, grants, b.Grants)
+	require.Equal(w.T, credit, b.Credit)
+	return b
+}

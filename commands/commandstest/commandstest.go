@@ -1,0 +1,236 @@
+// Package commandstest provides what the tests of commands share: a log in a real event node, a settable clock,
+// accounts, and the books of a period, which it checks for the invariants of any history.
+package commandstest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/commands/accounts"
+	"github.com/recital-tts/recital/commands/alerts"
+	"github.com/recital-tts/recital/commands/clips"
+	"github.com/recital-tts/recital/commands/feedback"
+	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/commands/ledger"
+	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/plan"
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/eventlog/esdb"
+	"github.com/recital-tts/recital/internal/eventnode/nodetest"
+)
+
+// Patience bounds waits on a busy machine; nothing is timed.
+const Patience = time.Minute
+
+// Longest is the lifetime of reservations.
+const Longest = 10 * time.Minute
+
+// StartTime returns the start of the tests' clocks: early in a period.
+func StartTime() time.Time { return time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC) }
+
+// Clock is a settable clock.
+type Clock struct{ nanoseconds atomic.Int64 }
+
+// NewClock returns a clock set to StartTime.
+func NewClock() *Clock {
+	c := &Clock{}
+	c.nanoseconds.Store(StartTime().UnixNano())
+	return c
+}
+
+// Now returns the time of the clock.
+func (c *Clock) Now() time.Time { return time.Unix(0, c.nanoseconds.Load()).UTC() }
+
+// Advance moves the clock.
+func (c *Clock) Advance(d time.Duration) { c.nanoseconds.Add(int64(d)) }
+
+// Log is a real log that counts calls, and that can delay appends.
+type Log struct {
+	eventlog.Log
+	Appends, Conflicts atomic.Int64
+
+	mu     sync.Mutex
+	gate   chan struct{}    // appends wait until it is closed, if there is one
+	Held   chan struct{}    // has room for one: an append waits
+	broken string           // a stream that takes no appends
+	read   map[string]int64 // events, by stream
+}
+
+// Watch returns a Log over a log.
+func Watch(log eventlog.Log) *Log {
+	return &Log{Log: log, Held: make(chan struct{}, 1), read: map[string]int64{}}
+}
+
+// Hold makes appends wait; release ends that.
+func (w *Log) Hold() (release func()) {
+	gate := make(chan struct{})
+	w.mu.Lock()
+	w.gate = gate
+	w.mu.Unlock()
+	return func() {
+		w.mu.Lock()
+		w.gate = nil
+		w.mu.Unlock()
+		close(gate)
+	}
+}
+
+// Break makes a stream refuse appends; "" repairs it.
+func (w *Log) Break(stream string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.broken = stream
+}
+
+// Append implements eventlog.Log.
+func (w *Log) Append(ctx context.Context, stream string, expected eventlog.Revision, events []eventlog.Proposed) (eventlog.Appended, error) {
+	w.mu.Lock()
+	gate, broken := w.gate, w.broken
+	w.mu.Unlock()
+	if stream == broken {
+		return eventlog.Appended{}, eventlog.ErrUnavailable
+	}
+	if gate != nil {
+		select {
+		case w.Held <- struct{}{}:
+		default:
+		}
+		<-gate
+	}
+	w.Appends.Add(1)
+	appended, err := w.Log.Append(ctx, stream, expected, events)
+	if errors.As(err, new(*eventlog.ConflictError)) {
+		w.Conflicts.Add(1)
+	}
+	return appended, err
+}
+
+// ReadStreamBackwards implements eventlog.Log.
+func (w *Log) ReadStreamBackwards(ctx context.Context, stream string) iter.Seq2[eventlog.Recorded, error] {
+	return func(yield func(eventlog.Recorded, error) bool) {
+		for event, err := range w.Log.ReadStreamBackwards(ctx, stream) {
+			w.count(stream)
+			if !yield(event, err) {
+				return
+			}
+		}
+	}
+}
+
+func (w *Log) count(stream string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.read[stream]++
+}
+
+// Read returns how many events of a stream were read backwards so far.
+func (w *Log) Read(stream string) int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.read[stream]
+}
+
+// World is a log in a real node, and what tests do with it.
+type World struct {
+	T        testing.TB
+	Log      *Log
+	Journal  *journal.Journal
+	Accounts *accounts.Accounts
+	Clock    *Clock
+}
+
+// New returns a World on a new node.
+func New(t testing.TB) *World {
+	t.Helper()
+	return NewOn(t, nodetest.Start(t))
+}
+
+// NewOn returns a World on the node behind a socket.
+func NewOn(t testing.TB, socket string) *World {
+	t.Helper()
+	client, err := esdb.Open(esdb.Config{Socket: socket, MaxBackOff: 50 * time.Millisecond, BreakerPause: 50 * time.Millisecond})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, client.Close()) })
+	registry, err := eventlog.NewRegistry(slices.Concat(accounts.Events(), alerts.Events(), clips.Events(), feedback.Events(), ledger.Events())...)
+	require.NoError(t, err)
+	w := &World{T: t, Log: Watch(client), Clock: NewClock()}
+	w.Journal = &journal.Journal{Log: w.Log, Registry: registry}
+	w.Accounts = accounts.New(w.Journal, w.Clock.Now)
+	return w
+}
+
+// Ledger returns the ledger of one instance.
+func (w *World) Ledger() *ledger.Ledger {
+	w.T.Helper()
+	keeper := w.NewLedger()
+	w.T.Cleanup(keeper.Close)
+	return keeper
+}
+
+// NewLedger is Ledger, but the caller closes it.
+func (w *World) NewLedger() *ledger.Ledger {
+	w.T.Helper()
+	keeper, err := ledger.New(w.Journal, w.Accounts, w.Clock.Now, Longest)
+	require.NoError(w.T, err)
+	return keeper
+}
+
+// Operator returns the origin of an operator's commands.
+func Operator() journal.Origin {
+	return journal.Origin{Actor: eventlog.Actor{Kind: eventlog.ActorOperator}}
+}
+
+// Open opens an account on a plan.
+func (w *World) Open(plan string) string {
+	w.T.Helper()
+	opened, err := w.Accounts.Open(w.T.Context(), plan, Operator())
+	require.NoError(w.T, err)
+	return opened.Account
+}
+
+// Stream returns the stream of an account's current period.
+func (w *World) Stream(id string) string {
+	var state account.State
+	for _, event := range Fold[account.Event](w, "account-"+id) {
+		state = account.Evolve(state, event)
+	}
+	begin, _ := plan.MonthlyPeriod(state.OpenedAt, w.Clock.Now())
+	return fmt.Sprintf("usage-%s-%d", id, begin.Unix())
+}
+
+// Fold reads a stream's events.
+func Fold[E any](w *World, stream string) []E {
+	w.T.Helper()
+	ctx, cancel := context.WithTimeout(w.T.Context(), Patience)
+	defer cancel()
+	var events []E
+	for recorded, err := range w.Log.ReadStream(ctx, stream, 0) {
+		require.NoError(w.T, err)
+		decoded, err := w.Journal.Registry.Decode(recorded)
+		require.NoError(w.T, err)
+		events = append(events, decoded.Event.(E))
+	}
+	return events
+}
+
+// Other writes events as another release or instance would, without a Ledger: many at once, so that a test does not
+// need a thousand commands.
+func (w *World) Other(stream string, expected eventlog.Revision, events ...any) eventlog.Revision {
+	w.T.Helper()
+	meta := eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorSystem}, Time: w.Clock.Now()}
+	proposed, err := w.Journal.Registry.Encode(uuid.New(), 0, meta, events...)
+	require.NoError(w.T, err)
+	appended, err := w.Log.Log.Append(w.T.Context(), stream, expected, proposed)
+	require.NoError(w.T, err)
+	return appended.Revision
+}

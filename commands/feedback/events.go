@@ -1,0 +1,11 @@
+package feedback
+
+import (
+	"github.com/recital-tts/recital/domain/feedback"
+	"github.com/recital-tts/recital/internal/eventlog"
+)
+
+// Events are the event types of feedback.
+func Events() []eventlog.Type {
+	return []eventlog.Type{eventlog.Define[feedback.Given]("feedback-given", 1)}
+}

@@ -1,0 +1,53 @@
+// Package feedback records the feedback of accounts on syntheses.
+package feedback
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/domain/feedback"
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/keyring"
+)
+
+// Feedback takes opinions.
+type Feedback struct {
+	journal *journal.Journal
+	keys    keyring.Keyring
+	now     func() time.Time
+}
+
+// New returns a Feedback that takes the time from now.
+func New(j *journal.Journal, keys keyring.Keyring, now func() time.Time) *Feedback {
+	return &Feedback{journal: j, keys: keys, now: now}
+}
+
+// Opinion is what an account thinks of a synthesis, in the words of the client.
+type Opinion struct {
+	About   string // the id that the client gave
+	Rating  string // "thumbsUp" or "thumbsDown"
+	Text    string
+	Context string
+}
+
+// Give keeps an opinion, its words sealed, and returns its position in the log. Errors: domain.Invalid.
+func (f *Feedback) Give(ctx context.Context, account string, o Opinion, origin journal.Origin) (eventlog.Position, error) {
+	content, err := json.Marshal(feedback.Content{About: o.About, Text: o.Text, Context: o.Context})
+	if err != nil {
+		return eventlog.Position{}, fmt.Errorf("encoding feedback: %w", err)
+	}
+	id, at := uuid.NewString(), f.now().UTC()
+	sealed, err := f.keys.Seal(ctx, account, content, feedback.SealedFor(id))
+	if err != nil {
+		return eventlog.Position{}, fmt.Errorf("sealing feedback: %w", err)
+	}
+	give := feedback.Give{Feedback: id, Account: account, Rating: feedback.Rating(o.Rating), Sealed: sealed, At: at}
+	stream := journal.Stream[feedback.State, feedback.Event]{Name: feedback.Stream(id), Evolve: feedback.Evolve}
+	_, position, err := journal.Execute(ctx, f.journal, stream, give, origin.Metadata(uuid.New(), at))
+	return position, err
+}

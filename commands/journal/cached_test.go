@@ -1,0 +1,127 @@
+package journal_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/commands/journal"
+)
+
+func TestAKeptStateNeedsNoRead(t *testing.T) {
+	w := newWorld(t)
+	cached := journal.NewCached(w.Journal, whole("counter-a"))
+	for i := range 10 {
+		appends, reads := w.log.cost(func() {
+			_, position, err := cached.Execute(t.Context(), add{fmt.Sprint(i), 1}, meta())
+			require.NoError(t, err)
+			require.Equal(t, cached.Version().Position, position)
+		})
+		require.EqualValues(t, 1, appends)
+		require.Zero(t, reads)
+	}
+	require.Equal(t, w.folded("counter-a"), cached.State())
+	require.EqualValues(t, 9, cached.Version().Revision)
+}
+
+func TestAStaleStateDecidesOnlyWhatIsAppended(t *testing.T) {
+	for name, c := range map[string]struct {
+		kept      []add // appended through the cache
+		other     []add // appended by another instance
+		when      add
+		reads     int64 // events that are read
+		conflicts int
+		want      error
+		sum       int
+	}{
+		"accepted, after a conflict":             {nil, []add{{"other", 50}}, add{"mine", 10}, 1, 1, nil, 60},
+		"refused, after a conflict":              {nil, []add{{"other", 95}}, add{"mine", 10}, 1, 1, errLimit, 95},
+		"refused, on a state that is up to date": {[]add{{"kept", 95}}, nil, add{"mine", 10}, 0, 0, errLimit, 95},
+		"a refusal that is out of date":          {[]add{{"kept", 95}}, []add{{"other", -50}}, add{"mine", 10}, 1, 0, nil, 55},
+		"nothing to do":                          {[]add{{"mine", 10}}, nil, add{"mine", 10}, 0, 0, nil, 10},
+		"nothing to do, as others know":          {nil, []add{{"mine", 10}}, add{"mine", 10}, 1, 1, nil, 10},
+		"only what is newer is read":             {[]add{{"a", 1}, {"b", 1}, {"c", 1}}, []add{{"d", 1}}, add{"mine", 1}, 1, 1, nil, 5},
+	} {
+		t.Run(name, func(t *testing.T) {
+			// given a kept state, and events of another instance that it lacks
+			w := newWorld(t)
+			cached := journal.NewCached(w.Journal, whole("counter-a"))
+			for _, a := range append([]add{{"first", 0}}, c.kept...) {
+				_, _, err := cached.Execute(t.Context(), a, meta())
+				require.NoError(t, err)
+				<-w.observed
+			}
+			for _, a := range c.other {
+				_, _, err := journal.Execute(t.Context(), w.other(), whole("counter-a"), a, meta())
+				require.NoError(t, err)
+			}
+
+			// when a command is carried out on it, then the answer is that of the log
+			_, reads := w.log.cost(func() {
+				result, _, err := cached.Execute(t.Context(), c.when, meta())
+				require.ErrorIs(t, err, c.want)
+				require.Equal(t, c.sum, result.Sum)
+			})
+			require.Equal(t, c.reads, reads)
+			require.Equal(t, w.folded("counter-a"), cached.State())
+			require.Equal(t, c.conflicts, (<-w.observed).Conflicts)
+		})
+	}
+}
+
+func TestABatchIsOneAppend(t *testing.T) {
+	// given commands of which one is refused
+	w := newWorld(t)
+	cached := journal.NewCached(w.Journal, whole("counter-a"))
+	var refusals []error
+	first, last := meta(), meta()
+	decide := func(s state) *journal.Batch[state, counterEvent] {
+		batch := journal.NewBatch(evolve, s)
+		refusals = []error{
+			batch.Add(add{"one", 60}, first), batch.Add(add{"two", 60}, meta()), batch.Add(add{"three", 40}, last),
+		}
+		require.Equal(t, s.Sum+100, batch.State().Sum)
+		return batch
+	}
+
+	// when they are carried out together, then the others are appended at once, each with its metadata
+	appends, _ := w.log.cost(func() {
+		conflicts, err := cached.Batch(t.Context(), decide)
+		require.NoError(t, err)
+		require.Zero(t, conflicts)
+	})
+	require.EqualValues(t, 1, appends)
+	require.Equal(t, []error{nil, errLimit, nil}, refusals)
+	events := w.recorded("counter-a")
+	require.Len(t, events, 2)
+	require.Equal(t, first.CommandID, events[0].Meta.CommandID)
+	require.Equal(t, last.CommandID, events[1].Meta.CommandID)
+	require.Equal(t, limit, cached.State().Sum)
+}
+
+func TestASequenceIsAllOrNothing(t *testing.T) {
+	type sequence = journal.Sequence[state, counterEvent]
+	w := newWorld(t)
+
+	// when the second command of two is refused, because of the first one, then nothing is appended
+	_, _, err := journal.Execute(t.Context(), w.Journal, whole("counter-a"),
+		sequence{Evolve: evolve, Commands: []command{add{"one", 60}, add{"two", 60}}}, meta())
+	require.ErrorIs(t, err, errLimit)
+	require.Empty(t, w.recorded("counter-a"))
+	require.Equal(t, "journal_test.add", (<-w.observed).Command)
+
+	// when both are accepted, then both are in one append, as one command
+	given := meta()
+	appends, _ := w.log.cost(func() {
+		_, _, err = journal.Execute(t.Context(), w.Journal, whole("counter-a"),
+			sequence{Evolve: evolve, Commands: []command{add{"one", 60}, add{"one", 60}, add{"two", 40}}}, given)
+		require.NoError(t, err)
+	})
+	require.EqualValues(t, 1, appends)
+	events := w.recorded("counter-a")
+	require.Len(t, events, 2)
+	require.Equal(t, journal.EventID(given.CommandID), events[0].ID)
+	require.Equal(t, given.CommandID, events[1].Meta.CommandID)
+	require.Equal(t, limit, w.folded("counter-a").Sum)
+}

@@ -1,0 +1,95 @@
+package journal_test
+
+import (
+	"slices"
+	"time"
+
+	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/domain"
+)
+
+// counterEvent is an event of the aggregate of these tests: a sum that has a limit, and whose terms have names.
+type counterEvent interface{ counterEvent() }
+
+type added struct {
+	Name   string `json:"name"`
+	Number int    `json:"number"`
+}
+
+type snapshotTaken struct {
+	Sum   int      `json:"sum"`
+	Names []string `json:"names"`
+}
+
+// foreign is an event of another aggregate.
+type foreign struct {
+	Text string `json:"text"`
+}
+
+func (added) counterEvent()         {}
+func (snapshotTaken) counterEvent() {}
+
+type state struct {
+	Sum   int
+	Names []string
+	Since int // events since the last snapshot
+}
+
+func evolve(s state, event counterEvent) state {
+	switch e := event.(type) {
+	case added:
+		return state{Sum: s.Sum + e.Number, Names: append(slices.Clone(s.Names), e.Name), Since: s.Since + 1}
+	case snapshotTaken:
+		return state{Sum: e.Sum, Names: e.Names}
+	}
+	return s
+}
+
+const limit = 100
+
+// add adds a number under a name, once.
+type add struct {
+	Name   string
+	Number int
+}
+
+func (c add) Decide(s state) ([]counterEvent, error) {
+	switch {
+	case slices.Contains(s.Names, c.Name):
+		return nil, nil
+	case s.Sum+c.Number > limit:
+		return nil, errLimit
+	}
+	return []counterEvent{added(c)}, nil
+}
+
+var errLimit = domain.Refuse(domain.Invalid, "The sum is over the limit")
+
+// snapshotEvery is after how many events a snapshot is due.
+const snapshotEvery = 5
+
+type takeSnapshot struct{}
+
+func (takeSnapshot) Decide(s state) ([]counterEvent, error) {
+	if s.Since < snapshotEvery {
+		return nil, nil
+	}
+	return []counterEvent{snapshotTaken{Sum: s.Sum, Names: s.Names}}, nil
+}
+
+type (
+	command = journal.Decider[state, counterEvent]
+	stream  = journal.Stream[state, counterEvent]
+)
+
+// whole is a stream without snapshots.
+func whole(name string) stream { return stream{Name: name, Evolve: evolve} }
+
+// withSnapshots is a stream with snapshots.
+func withSnapshots(name string) stream {
+	return stream{
+		Name: name, Evolve: evolve,
+		Load:     journal.SinceSnapshot[state](func(e counterEvent) bool { _, is := e.(snapshotTaken); return is }),
+		Snapshot: func(time.Time) command { return takeSnapshot{} },
+	}
+}

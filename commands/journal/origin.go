@@ -1,0 +1,44 @@
+package journal
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/recital-tts/recital/internal/eventlog"
+)
+
+// Origin describes on whose behalf a command is carried out and what led to it. It is part of each event's metadata.
+type Origin struct {
+	Actor eventlog.Actor
+	// Correlation is shared by everything that belongs to one request. It is the value of the header request-id.
+	Correlation string
+	// Causation is the id of the event or command that led to this command; zero if a request did.
+	Causation uuid.UUID
+}
+
+// System returns the origin of what the service does by itself.
+func System() Origin { return Origin{Actor: eventlog.Actor{Kind: eventlog.ActorSystem}} }
+
+// CausedBy returns the origin of what the service does because of an event or a command, which is the correlation, too.
+func CausedBy(cause uuid.UUID) Origin {
+	o := System()
+	o.Correlation, o.Causation = cause.String(), cause
+	return o
+}
+
+// Metadata returns the metadata of a command.
+func (o Origin) Metadata(command uuid.UUID, at time.Time) eventlog.Metadata {
+	return eventlog.Metadata{
+		CorrelationID: o.Correlation, CausationID: o.Causation, CommandID: command, Actor: o.Actor, Time: at.UTC(),
+	}
+}
+
+// DeriveID returns the id of a command that follows from something with an id or a name. It is the same on every instance
+// and at every repetition: a UUIDv5 (RFC 9562, 5.5).
+func DeriveID(from, what string) uuid.UUID {
+	return uuid.NewSHA1(uuid.NameSpaceOID, []byte(what+" "+from))
+}
+
+// EventID returns the id of a command's first event.
+func EventID(command uuid.UUID) uuid.UUID { return eventlog.EventID(command, 0) }

@@ -1,0 +1,130 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/domain/ledger"
+	"github.com/recital-tts/recital/internal/eventlog"
+)
+
+// CreditProcess is the name of the to-do list of periods that are over and had credit, whose rest is carried to the
+// account's current period.
+const CreditProcess = "credit"
+
+// GrantedCredit is credit that an operator granted.
+type GrantedCredit struct {
+	Grant      string
+	Characters int64
+	Left       int64 // of all credit of the account, in characters
+	Position   eventlog.Position
+}
+
+// GrantCredit grants an account credit in its current period. If the account already has a grant with that id, in
+// this period or the one before, nothing changes; if its characters differ, the error is ledger.ErrOtherGrant. An
+// empty id is replaced by a new one. Further errors: ledger.ErrTooManyGrants, domain.Invalid, domain.NotFound.
+func (l *Ledger) GrantCredit(ctx context.Context, account, grant string, characters int64, origin journal.Origin) (GrantedCredit, error) {
+	now := l.now().UTC()
+	if grant == "" {
+		grant = uuid.NewString()
+	}
+	period, err := l.period(ctx, account, now)
+	if err != nil {
+		return GrantedCredit{}, err
+	}
+	before, err := l.periodBefore(ctx, period, now)
+	if err != nil {
+		return GrantedCredit{}, err
+	}
+	done := before
+	given, again := before.state.GrantOf(grant)
+	switch {
+	case again && given.Characters != characters:
+		return GrantedCredit{}, ledger.ErrOtherGrant
+	case again: // a repetition across the border of periods
+		done, err = l.look(ctx, period.stream, now)
+	default:
+		// A command id of its own, as for settlements: the log must not take the same grant with other characters for
+		// a repetition.
+		done, err = l.submitNow(ctx, period, ledger.Grant{Grant: grant, Characters: characters, At: now}, origin.Metadata(uuid.New(), now))
+	}
+	if err != nil {
+		return GrantedCredit{}, err
+	}
+	return GrantedCredit{
+		Grant: grant, Characters: characters, Left: before.state.CreditLeft() + done.state.CreditLeft(),
+		Position: later(before.position, done.position),
+	}, nil
+}
+
+// periodBefore reads the previous period; its state is empty if there is none.
+func (l *Ledger) periodBefore(ctx context.Context, period accountPeriod, now time.Time) (outcome, error) {
+	before, err := l.periodAt(ctx, period.open.Account, period.open.Start.Add(-1))
+	if err != nil || before.stream == period.stream {
+		return outcome{}, err
+	}
+	return l.look(ctx, before.stream, now)
+}
+
+// look reads a period. Reservations that are due expire.
+func (l *Ledger) look(ctx context.Context, stream string, now time.Time) (outcome, error) {
+	return l.submit(ctx, stream, look{}, journal.System().Metadata(uuid.New(), now))
+}
+
+func later(a, b eventlog.Position) eventlog.Position {
+	if a.Compare(b) > 0 {
+		return a
+	}
+	return b
+}
+
+// CarryCredit ends a period, grants its remaining credit in the account's current period, and returns the position of
+// that. While reservations are open it does nothing: the list shows the period again when they have ended.
+//
+// The two streams cannot be written at once. So the end of the old period records how much is carried where, and the
+// id of the grant in the other one derives from the old period: both can be repeated, and take effect once.
+func (l *Ledger) CarryCredit(ctx context.Context, stream string, cause uuid.UUID) (eventlog.Position, error) {
+	now := l.now().UTC()
+	seen, err := l.look(ctx, stream, now)
+	if err != nil {
+		return eventlog.Position{}, err
+	}
+	if !seen.state.Exists() {
+		return eventlog.Position{}, domain.Refuse(domain.NotFound, "The period does not exist")
+	}
+	next, err := l.period(ctx, seen.state.Terms.Account, now)
+	if err != nil {
+		return eventlog.Position{}, err
+	}
+	ended, err := l.submit(ctx, stream, ledger.Carry{To: next.open.Start, At: now},
+		journal.CausedBy(cause).Metadata(carriage(stream, next.open.Start), now))
+	if err != nil || ended.state.Carried == 0 {
+		return ended.position, err
+	}
+	return l.grantCarried(ctx, ended, now)
+}
+
+// grantCarried grants the credit that was carried out of a period.
+func (l *Ledger) grantCarried(ctx context.Context, ended outcome, now time.Time) (eventlog.Position, error) {
+	from := ended.state.Terms.Start
+	to, err := l.periodAt(ctx, ended.state.Terms.Account, ended.state.CarriedTo)
+	if err != nil {
+		return eventlog.Position{}, err
+	}
+	grant := journal.DeriveID(ended.stream, "carried")
+	cause := journal.EventID(carriage(ended.stream, ended.state.CarriedTo))
+	done, err := l.submitNow(ctx, to, ledger.Grant{Grant: grant.String(), Characters: ended.state.Carried, From: &from, At: now},
+		journal.CausedBy(cause).Metadata(grant, now))
+	return done.position, err
+}
+
+// carriage returns the id of the command that ends a period. Instances that disagree on the target of the credit use
+// different ids, so that one of them conflicts and learns of the other's decision.
+func carriage(stream string, to time.Time) uuid.UUID {
+	return journal.DeriveID(stream, fmt.Sprintf("carried to %d", to.Unix()))
+}

@@ -1,0 +1,33 @@
+package ledger_test
+
+import (
+	"testing"
+	"time"
+
+	commands "github.com/recital-tts/recital/commands/ledger"
+	"github.com/recital-tts/recital/domain/ledger"
+	"github.com/recital-tts/recital/domain/plan"
+	"github.com/recital-tts/recital/internal/eventlog/eventtest"
+)
+
+func TestEventsAreReadForEver(t *testing.T) {
+	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	limit := int64(15_000)
+	terms := ledger.PeriodOpened{Account: "a1", Plan: plan.Free, Limit: &limit, Metered: true, Start: noon, End: noon.AddDate(0, 1, 0)}
+	open := ledger.Reservation{ID: "r2", Characters: 40, ExpiresAt: noon.Add(time.Minute)}
+	eventtest.Golden(t, commands.Events(),
+		eventtest.Of("usage-period-opened", 1, terms),
+		eventtest.Of("usage-reserved", 1, ledger.Reserved{Account: "a1", Reservation: "r1", Characters: 120, At: noon, ExpiresAt: noon.Add(time.Minute)}),
+		eventtest.Of("usage-settled", 1, ledger.Settled{Account: "a1", Reservation: "r1", Characters: 100, Start: noon, At: noon}),
+		eventtest.Of("usage-expired", 1, ledger.Expired{Account: "a1", Reservation: "r1", At: noon}),
+		eventtest.Of("usage-summed", 1, ledger.SnapshotTaken{PeriodOpened: terms, Characters: 100, Reservations: []ledger.Reservation{open}, At: noon}),
+		eventtest.Of("usage-credit-granted", 1, ledger.CreditGranted{
+			Account: "a1", Grant: "spring-2026", Characters: 5_000, Start: noon, End: noon.AddDate(0, 1, 0), From: new(noon.AddDate(0, -1, 0)), At: noon,
+		}),
+		eventtest.Of("usage-credit-carried", 1, ledger.CreditCarried{Account: "a1", Characters: 1_200, Start: noon, To: noon.AddDate(0, 1, 0), At: noon.AddDate(0, 1, 0)}),
+		eventtest.Of("usage-credit-summed", 1, ledger.CreditSnapshotTaken{Account: "a1", At: noon, Grants: []ledger.Credited{
+			{Grant: "spring-2026", Characters: 5_000},
+			{Grant: "c0ffee00-0000-5000-8000-00000000000a", Characters: 1_200, From: new(noon.AddDate(0, -1, 0))},
+		}}),
+	)
+}

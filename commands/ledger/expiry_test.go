@@ -1,0 +1,102 @@
+package ledger_test
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/commands/commandstest"
+	commands "github.com/recital-tts/recital/commands/ledger"
+	"github.com/recital-tts/recital/domain/ledger"
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/todo"
+)
+
+// expiries returns the events of a stream that ended reservations, by reservation.
+func (w *world) expiries(stream string) map[string]eventlog.Decoded {
+	w.T.Helper()
+	found := map[string]eventlog.Decoded{}
+	for recorded, err := range w.Log.ReadStream(w.T.Context(), stream, 0) {
+		require.NoError(w.T, err)
+		decoded, err := w.Journal.Registry.Decode(recorded)
+		require.NoError(w.T, err)
+		if e, ok := decoded.Event.(ledger.Expired); ok {
+			require.NotContains(w.T, found, e.Reservation)
+			found[e.Reservation] = decoded
+		}
+	}
+	return found
+}
+
+// The to-do worker and the next command on a period write the same events, with the same cause.
+func TestAnExpiryNamesItsCauseAndIsTheSameHoweverItComesAbout(t *testing.T) {
+	for name, end := range map[string]func(t *testing.T, keeper *commands.Ledger, w *world, id string){
+		"by the worker": func(t *testing.T, keeper *commands.Ledger, w *world, id string) { expire(t, keeper, w.Stream(id)) },
+		"by the next reservation": func(t *testing.T, keeper *commands.Ledger, _ *world, id string) {
+			commandstest.Reserve(t, keeper, id, 1)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			// given two reservations of an instance that is gone
+			w := newWorld(t)
+			id := w.Open("free")
+			gone := w.Ledger()
+			reservations := []commands.Reservation{commandstest.Reserve(t, gone, id, 10), commandstest.Reserve(t, gone, id, 20)}
+
+			// when their time is over
+			w.Clock.Advance(commandstest.Longest)
+			end(t, w.Ledger(), w, id)
+
+			// then each expires with an id derived from the command that reserved
+			expiries := w.expiries(w.Stream(id))
+			require.Len(t, expiries, len(reservations))
+			for _, r := range reservations {
+				e := expiries[r.ID.String()]
+				require.Equal(t, r.ID, e.Meta.CausationID)
+				require.Equal(t, r.ID.String(), e.Meta.CorrelationID)
+				require.Equal(t, todo.CommandID("expiry", r.ID.String(), r.ID), e.Meta.CommandID)
+				require.Equal(t, eventlog.EventID(e.Meta.CommandID, 0), e.ID)
+				require.Equal(t, eventlog.ActorSystem, e.Meta.Actor.Kind)
+			}
+		})
+	}
+}
+
+func TestInstancesThatExpireTheSameAtOnce(t *testing.T) {
+	// given many due reservations
+	const open = 700
+	w := newWorld(t)
+	id := w.Open("enterprise")
+	gone := w.Ledger()
+	var wait sync.WaitGroup
+	for range open {
+		wait.Go(func() { commandstest.Reserve(t, gone, id, 1) })
+	}
+	wait.Wait()
+	w.Clock.Advance(commandstest.Longest)
+
+	// when three instances expire them, each for many items of the list
+	for range 3 {
+		keeper := w.Ledger()
+		for range 20 {
+			wait.Go(func() { expire(t, keeper, w.Stream(id)) })
+		}
+	}
+	wait.Wait()
+
+	// then each has expired once
+	require.Len(t, w.expiries(w.Stream(id)), open)
+	require.Empty(t, w.Books(id).Open)
+}
+
+func TestAReservationThatNoLedgerMadeExpiresToo(t *testing.T) {
+	w := newWorld(t)
+	id := w.Open("free")
+	keeper := w.Ledger()
+	commandstest.Reserve(t, keeper, id, 1)
+	w.Other(w.Stream(id), 1, ledger.Reserved{Account: id, Reservation: "by hand", Characters: 2, At: w.Clock.Now(), ExpiresAt: w.Clock.Now()})
+	require.NotZero(t, expire(t, keeper, w.Stream(id)))
+	require.NotEqual(t, uuid.Nil, w.expiries(w.Stream(id))["by hand"].Meta.CausationID)
+}

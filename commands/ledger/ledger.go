@@ -1,0 +1,258 @@
+// Package ledger accounts for the characters that accounts use: they are reserved before any audio is sent, and
+// settled with what was delivered. It knows nothing about audio.
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/ledger"
+	"github.com/recital-tts/recital/domain/plan"
+	"github.com/recital-tts/recital/internal/eventlog"
+)
+
+const (
+	// appendTimeout bounds one append of a ledger, including retries, independently of its callers.
+	appendTimeout = 10 * time.Second
+	// cachedPeriods bounds the memory of a Ledger, in states and in accounts: about 1 KiB each.
+	cachedPeriods = 10_000
+)
+
+// Ledger accounts for the characters that accounts use. The commands of one period are queued and share one append,
+// so that an account with many concurrent streams does not conflict with itself.
+type Ledger struct {
+	journal  *journal.Journal
+	accounts Accounts
+	now      func() time.Time
+	longest  time.Duration
+
+	mu      sync.Mutex
+	closed  bool
+	working map[string]*queue                 // by stream: those with tasks, so that each stream has one queue
+	idle    *lru.Cache[string, *queue]        // by stream: the others, cached for their states
+	periods *lru.Cache[string, accountPeriod] // by account: the current one
+	running sync.WaitGroup                    // running queues
+}
+
+// Accounts reads accounts, whose plan and opening time determine their periods.
+type Accounts interface {
+	State(ctx context.Context, id string) (account.State, eventlog.Revision, error)
+}
+
+type accountPeriod struct {
+	stream string
+	open   ledger.OpenPeriod
+}
+
+// Reservation is a number of characters reserved for a reply.
+type Reservation struct {
+	ID         uuid.UUID
+	Account    string
+	Characters int64
+	// Allowance is the account's allowance directly after the reservation, which it includes as reserved. It includes
+	// what other instances did before; it does not include later changes.
+	Allowance Allowance
+	origin    journal.Origin
+	stream    string
+}
+
+// Allowance is what an account may use and has used in a period.
+type Allowance = ledger.Allowance
+
+// New returns a Ledger. A stream lasts at most longest: a reservation that is not settled by then expires.
+func New(j *journal.Journal, accounts Accounts, now func() time.Time, longest time.Duration) (*Ledger, error) {
+	idle, err := lru.New[string, *queue](cachedPeriods)
+	if err != nil {
+		return nil, fmt.Errorf("making the cache of ledgers: %w", err)
+	}
+	periods, err := lru.New[string, accountPeriod](cachedPeriods)
+	if err != nil {
+		return nil, fmt.Errorf("making the cache of periods: %w", err)
+	}
+	return &Ledger{
+		journal: j, accounts: accounts, now: now, longest: longest,
+		working: map[string]*queue{}, idle: idle, periods: periods,
+	}, nil
+}
+
+// LongestReservation returns the time after which a reservation expires.
+func (l *Ledger) LongestReservation() time.Duration { return l.longest }
+
+// Close waits for the appends in progress. Later commands are refused with domain.Unavailable.
+func (l *Ledger) Close() {
+	l.mu.Lock()
+	l.closed = true
+	l.mu.Unlock()
+	l.running.Wait()
+}
+
+// Reserve reserves characters in the account's current period. It refuses with domain.PaymentRequired what exceeds a
+// plan that is not metered and its credit. After an error that is not a refusal, the returned reservation may exist
+// nevertheless, so the caller must give it back.
+func (l *Ledger) Reserve(ctx context.Context, account string, characters int64, origin journal.Origin) (Reservation, error) {
+	now := l.now().UTC()
+	period, err := l.period(ctx, account, now)
+	if err != nil {
+		return Reservation{}, err
+	}
+	r := Reservation{ID: uuid.New(), Account: account, Characters: characters, origin: origin}
+	reserve := ledger.Reserve{Reservation: r.ID.String(), Characters: characters, At: now, ExpiresAt: now.Add(l.longest)}
+	done, err := l.submitNow(ctx, period, reserve, origin.Metadata(r.ID, now))
+	if refused(err) {
+		return Reservation{}, err
+	}
+	r.stream, r.Allowance = done.stream, done.state.Allowance()
+	return r, err
+}
+
+// submitNow executes a command in a period, which it opens if necessary. If another instance, whose clock is ahead,
+// has ended the period, it continues with the next one: the log decides, and not the clock.
+func (l *Ledger) submitNow(ctx context.Context, period accountPeriod, c command, meta eventlog.Metadata) (outcome, error) {
+	for {
+		opened := journal.Sequence[ledger.State, ledger.Event]{Evolve: ledger.Evolve, Commands: []command{period.open, c}}
+		done, err := l.submit(ctx, period.stream, opened, meta)
+		if !errors.Is(err, ledger.ErrOver) {
+			return done, err
+		}
+		if period, err = l.periodAt(ctx, period.open.Account, done.state.CarriedTo); err != nil {
+			return outcome{}, err
+		}
+	}
+}
+
+// refused reports whether an error is the domain's, in which case nothing was written.
+func refused(err error) bool {
+	return err != nil && domain.CodeOf(err) != "" && !errors.Is(err, eventlog.ErrUnavailable)
+}
+
+// Settle ends a reservation with the number of characters that were delivered, and returns its position in the log. A
+// reservation that has already expired remains at zero.
+func (l *Ledger) Settle(ctx context.Context, r Reservation, characters int64) (eventlog.Position, error) {
+	settle, meta := l.settlement(r, characters)
+	done, err := l.submit(ctx, r.stream, settle, meta)
+	return done.position, err
+}
+
+// GiveBack settles a reservation at zero without waiting for it; Close does. If nothing was reserved, it has no
+// effect; if it fails, the reservation expires.
+func (l *Ledger) GiveBack(r Reservation) {
+	if r.stream == "" {
+		return
+	}
+	settle, meta := l.settlement(r, 0)
+	l.enqueue(r.stream, task{
+		ctx:     context.Background(), // the queue bounds it
+		command: settle, meta: meta, done: make(chan outcome, 1),
+	})
+}
+
+// settlement returns the command with an id of its own: if that derived from the reservation, the log would take a
+// second settlement with another number, from an instance that is behind, for a repetition of the first.
+func (l *Ledger) settlement(r Reservation, characters int64) (ledger.Settle, eventlog.Metadata) {
+	now := l.now().UTC()
+	origin := r.origin
+	origin.Causation = r.ID
+	return ledger.Settle{Reservation: r.ID.String(), Characters: characters, At: now}, origin.Metadata(uuid.New(), now)
+}
+
+// period returns the account's current period. It reads the account only if the cached period is over.
+func (l *Ledger) period(ctx context.Context, id string, now time.Time) (accountPeriod, error) {
+	if known, ok := l.periods.Get(id); ok && now.Before(known.open.End) {
+		return known, nil
+	}
+	p, err := l.periodAt(ctx, id, now)
+	if err == nil {
+		l.periods.Add(id, p)
+	}
+	return p, err
+}
+
+// periodAt reads the account and returns its period at a time.
+func (l *Ledger) periodAt(ctx context.Context, id string, at time.Time) (accountPeriod, error) {
+	state, _, err := l.accounts.State(ctx, id)
+	if err != nil {
+		return accountPeriod{}, err
+	}
+	if !state.Exists() {
+		return accountPeriod{}, domain.Refuse(domain.NotFound, "The account does not exist")
+	}
+	terms, err := plan.Lookup(state.Plan)
+	if err != nil {
+		return accountPeriod{}, err
+	}
+	begin, end := plan.MonthlyPeriod(state.OpenedAt, at)
+	return accountPeriod{
+		stream: usageStream(id, begin),
+		open:   ledger.OpenPeriod{Account: id, Plan: terms, Start: begin, End: end},
+	}, nil
+}
+
+func usageStream(account string, start time.Time) string {
+	return fmt.Sprintf("usage-%s-%d", account, start.Unix())
+}
+
+// submit queues a command and waits for its outcome. A command whose ctx ends while it is queued is skipped.
+func (l *Ledger) submit(ctx context.Context, stream string, c command, meta eventlog.Metadata) (outcome, error) {
+	begun := time.Now()
+	done, err := l.await(ctx, stream, task{ctx: ctx, command: c, meta: meta, done: make(chan outcome, 1)})
+	l.journal.Ended(journal.Observation{Command: journal.NameOf(c), Took: time.Since(begun), Conflicts: done.conflicts, Err: err})
+	return done, err
+}
+
+func (l *Ledger) await(ctx context.Context, stream string, t task) (outcome, error) {
+	if !l.enqueue(stream, t) {
+		return outcome{stream: stream}, domain.Refuse(domain.Unavailable, "The server is shutting down")
+	}
+	select {
+	case o := <-t.done:
+		o.stream = stream
+		return o, o.err
+	case <-ctx.Done():
+		return outcome{stream: stream}, fmt.Errorf("waiting for the ledger: %w", ctx.Err())
+	}
+}
+
+func (l *Ledger) enqueue(stream string, t task) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return false
+	}
+	if q, ok := l.working[stream]; ok {
+		q.waiting = append(q.waiting, t)
+		return true
+	}
+	q, ok := l.idle.Get(stream)
+	if !ok {
+		q = newQueue(l, stream)
+	}
+	l.idle.Remove(stream)
+	l.working[stream] = q
+	q.waiting = append(q.waiting, t)
+	l.running.Go(q.work)
+	return true
+}
+
+// next takes tasks from a running queue. A queue without tasks stops.
+func (l *Ledger) next(q *queue) []task {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := min(len(q.waiting), maxBatch)
+	batch := q.waiting[:n:n]
+	q.waiting = q.waiting[n:]
+	if n == 0 {
+		q.waiting = nil
+		delete(l.working, q.stream)
+		l.idle.Add(q.stream, q)
+	}
+	return batch
+}

@@ -1,0 +1,172 @@
+package ledger_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+	"pgregory.net/rapid"
+
+	"github.com/recital-tts/recital/commands/commandstest"
+	commands "github.com/recital-tts/recital/commands/ledger"
+	"github.com/recital-tts/recital/domain"
+)
+
+// customer is the expected state of a free account in its current period.
+type customer struct {
+	id      string
+	open    map[commands.Reservation]time.Time // when it expires
+	settled map[string]int64                   // by reservation
+	credit  int64                              // granted or carried in
+	grants  map[string]int64                   // by operators, by grant, of this period and those before
+}
+
+func (c *customer) expire(now time.Time) {
+	for r, at := range c.open {
+		if !at.After(now) {
+			delete(c.open, r)
+		}
+	}
+}
+
+func (c *customer) used() int64 {
+	var used int64
+	for _, n := range c.settled {
+		used += n
+	}
+	for r := range c.open {
+		used += r.Characters
+	}
+	return used
+}
+
+// nextPeriod ends what is open and keeps the credit that is not spent.
+func (c *customer) nextPeriod() {
+	clear(c.open)
+	c.credit -= min(max(c.used()-commandstest.FreeLimit, 0), c.credit)
+	clear(c.settled)
+}
+
+// Whatever commands two instances execute, one of which is restarted at times, the account equals the result of one
+// list of reservations, settlements and grants: a reservation is made exactly if it fits, and counts once; credit is
+// available until it is spent, from period to period.
+func TestAnyHistoryOfTwoInstances(t *testing.T) {
+	w := newWorld(t)
+	rapid.Check(t, func(r *rapid.T) {
+		c := customer{
+			id: w.Open("free"), open: map[commands.Reservation]time.Time{}, settled: map[string]int64{}, grants: map[string]int64{},
+		}
+		ledgers := []*commands.Ledger{w.NewLedger(), w.NewLedger()}
+		defer func() {
+			for _, l := range ledgers {
+				l.Close()
+			}
+		}()
+		var all []commands.Reservation // including ended ones
+		r.Repeat(map[string]func(*rapid.T){
+			"": func(r *rapid.T) {
+				c.expire(w.Clock.Now())
+				require.LessOrEqual(r, c.used(), commandstest.FreeLimit+c.credit)
+			},
+			"reserve": func(r *rapid.T) {
+				n := rapid.Int64Range(0, 7_000).Draw(r, "characters")
+				made, err := oneOf(r, ledgers).Reserve(context.Background(), c.id, n, commandstest.Operator())
+				if c.used()+n > commandstest.FreeLimit+c.credit {
+					require.Equal(r, domain.PaymentRequired, domain.CodeOf(err), "%v", err)
+					return
+				}
+				require.NoError(r, err)
+				c.open[made] = w.Clock.Now().Add(commandstest.Longest)
+				all = append(all, made)
+				remaining, limited := made.Allowance.Remaining()
+				require.True(r, limited)
+				require.Equal(r, commandstest.FreeLimit+c.credit-c.used(), remaining)
+			},
+			"grant": func(r *rapid.T) {
+				id := fmt.Sprint("g", rapid.IntRange(0, len(c.grants)).Draw(r, "grant"))
+				n, again := c.grants[id]
+				if !again {
+					n = rapid.Int64Range(1, 9_000).Draw(r, "characters")
+				}
+				_, err := oneOf(r, ledgers).GrantCredit(context.Background(), c.id, id, n, commandstest.Operator())
+				require.NoError(r, err)
+				if !again {
+					c.grants[id] = n
+					c.credit += n
+				}
+			},
+			"month": func(r *rapid.T) {
+				old := w.nextPeriod(c.id)
+				c.nextPeriod()
+				for range rapid.IntRange(1, 2).Draw(r, "times") {
+					if len(w.BooksOf(old).Events) > 0 {
+						_, err := oneOf(r, ledgers).CarryCredit(context.Background(), old, uuid.New())
+						require.NoError(r, err)
+					}
+				}
+				for id := range c.grants { // the period after the next would not know them any more
+					if _, found := w.BooksOf(old).GrantOf(id); !found {
+						delete(c.grants, id)
+					}
+				}
+			},
+			"settle": func(r *rapid.T) {
+				if len(all) == 0 {
+					return
+				}
+				which := all[rapid.IntRange(0, len(all)-1).Draw(r, "reservation")]
+				n := rapid.Int64Range(0, which.Characters).Draw(r, "characters")
+				_, err := oneOf(r, ledgers).Settle(context.Background(), which, n)
+				require.NoError(r, err)
+				if _, open := c.open[which]; open {
+					delete(c.open, which)
+					c.settled[which.ID.String()] = n
+				}
+			},
+			"time": func(r *rapid.T) {
+				w.Clock.Advance(time.Duration(rapid.IntRange(1, 300).Draw(r, "seconds")) * time.Second)
+			},
+			"restart": func(r *rapid.T) {
+				i := rapid.IntRange(0, 1).Draw(r, "ledger")
+				ledgers[i].Close()
+				ledgers[i] = w.NewLedger()
+			},
+			"at once": func(r *rapid.T) {
+				// Both instances at once, so that they conflict: of six requests of the same size, as many are
+				// granted as fit.
+				const n = 1500
+				before := c.used()
+				granted := make(chan commands.Reservation, 6)
+				var group errgroup.Group
+				for i := range cap(granted) {
+					group.Go(func() error {
+						made, err := ledgers[i%2].Reserve(context.Background(), c.id, n, commandstest.Operator())
+						if domain.CodeOf(err) == domain.PaymentRequired {
+							return nil
+						}
+						granted <- made
+						return err
+					})
+				}
+				require.NoError(r, group.Wait())
+				close(granted)
+				require.EqualValues(r, min(int64(cap(granted)), (commandstest.FreeLimit+c.credit-before)/n), len(granted))
+				for made := range granted {
+					c.open[made] = w.Clock.Now().Add(commandstest.Longest)
+					all = append(all, made)
+				}
+			},
+		})
+		b := w.Books(c.id)
+		require.Equal(r, c.settled, b.SettledBy)
+		require.Equal(r, c.credit, b.Credit)
+	})
+}
+
+func oneOf(r *rapid.T, ledgers []*commands.Ledger) *commands.Ledger {
+	return ledgers[rapid.IntRange(0, len(ledgers)-1).Draw(r, "ledger")]
+}

@@ -1,0 +1,140 @@
+package ledger
+
+import (
+	"context"
+	"time"
+
+	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/domain/ledger"
+	"github.com/recital-tts/recital/internal/eventlog"
+)
+
+// maxBatch is the number of tasks that share one append, and maxExpired the number of reservations that expire in it:
+// a log accepts appends of at most 1 MiB. An event has about 400 bytes, and a snapshot at most 350 KiB.
+const (
+	maxBatch   = 128
+	maxExpired = 500
+)
+
+type (
+	command = journal.Decider[ledger.State, ledger.Event]
+	batch   = journal.Batch[ledger.State, ledger.Event]
+)
+
+// task is a command on a period. A task without a command only reads the state and expires what is due.
+type task struct {
+	ctx     context.Context
+	meta    eventlog.Metadata
+	command command
+	done    chan outcome // of capacity 1
+}
+
+type outcome struct {
+	stream    string
+	position  eventlog.Position
+	state     ledger.State // directly after the task, before those that shared its append
+	conflicts int
+	err       error
+}
+
+// queue executes the tasks of one stream, in order.
+type queue struct {
+	ledger  *Ledger
+	stream  string
+	waiting []task // guarded by Ledger.mu
+	period  *journal.Cached[ledger.State, ledger.Event]
+}
+
+func newQueue(l *Ledger, stream string) *queue {
+	return &queue{ledger: l, stream: stream, period: journal.NewCached(l.journal, periodStream(stream))}
+}
+
+func periodStream(name string) journal.Stream[ledger.State, ledger.Event] {
+	return journal.Stream[ledger.State, ledger.Event]{
+		Name: name, Evolve: ledger.Evolve,
+		Load:     journal.SinceSnapshot[ledger.State](ledger.IsSnapshot),
+		Snapshot: func(at time.Time) command { return ledger.TakeSnapshot{At: at} },
+	}
+}
+
+// work runs while there are tasks.
+func (q *queue) work() {
+	for {
+		tasks := q.ledger.next(q)
+		if len(tasks) == 0 {
+			return
+		}
+		q.carryOut(tasks)
+	}
+}
+
+func (q *queue) carryOut(tasks []task) {
+	tasks = leaveOutEnded(tasks)
+	if len(tasks) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), appendTimeout)
+	defer cancel()
+	outcomes, conflicts, err := q.write(ctx, tasks)
+	for i, t := range tasks {
+		if err != nil {
+			t.done <- outcome{conflicts: conflicts, err: err}
+			continue
+		}
+		outcomes[i].position, outcomes[i].conflicts = q.period.Version().Position, conflicts
+		t.done <- outcomes[i]
+	}
+}
+
+// write decides the tasks, appends the events, and returns the outcome of each. If too many reservations have expired
+// for one append, the tasks are left for a later one.
+func (q *queue) write(ctx context.Context, tasks []task) (outcomes []outcome, conflicts int, err error) {
+	for more := true; more; {
+		again, err := q.period.Batch(ctx, func(state ledger.State) (decided *batch) {
+			decided, outcomes, more = decide(state, tasks)
+			return decided
+		})
+		conflicts += again
+		if err != nil {
+			return nil, conflicts, err
+		}
+	}
+	return outcomes, conflicts, nil
+}
+
+// decide executes the tasks on the state, after expiring what is due.
+func decide(state ledger.State, tasks []task) (decided *batch, outcomes []outcome, more bool) {
+	decided = journal.NewBatch(ledger.Evolve, state)
+	at := tasks[len(tasks)-1].meta.Time
+	expired, _ := ledger.Expire{At: at}.Decide(state)
+	for i, event := range expired {
+		if i == maxExpired {
+			return decided, nil, true
+		}
+		decided.Append(expiryMetadata(event.(ledger.Expired).Reservation, at), event)
+	}
+	outcomes = make([]outcome, len(tasks))
+	for i, t := range tasks {
+		err := decided.Add(t.command, t.meta)
+		outcomes[i] = outcome{state: decided.State(), err: err}
+	}
+	return decided, outcomes, false
+}
+
+// look is the command of a task that only reads.
+type look struct{}
+
+// Decide implements journal.Decider.
+func (look) Decide(ledger.State) ([]ledger.Event, error) { return nil, nil }
+
+func leaveOutEnded(tasks []task) []task {
+	kept := make([]task, 0, len(tasks))
+	for _, t := range tasks {
+		if err := t.ctx.Err(); err != nil {
+			t.done <- outcome{err: err}
+			continue
+		}
+		kept = append(kept, t)
+	}
+	return kept
+}

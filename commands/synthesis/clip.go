@@ -1,0 +1,103 @@
+package synthesis
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/recital-tts/recital/commands/clips"
+	"github.com/recital-tts/recital/domain/clip"
+	"github.com/recital-tts/recital/internal/audio"
+	"github.com/recital-tts/recital/internal/readmodel"
+	"github.com/recital-tts/recital/internal/speech"
+)
+
+// Keepsake requests that the result of a synthesis is saved as a clip, with content in addition to that of the
+// Synthesis.
+type Keepsake struct {
+	Debug            bool
+	OriginalText     string
+	OriginalLanguage string
+}
+
+// nameClip draws the id of the clip, if one is to be saved: the client may learn it before there is any audio.
+func (r *Reply) nameClip() (err error) {
+	if r.synthesis.Keep == nil || r.synthesiser.Clips == nil {
+		return nil
+	}
+	r.clip, err = r.synthesiser.Clips.DrawID()
+	return err
+}
+
+// recordClip begins to store the audio of the reply, if it is to be saved. A clip that cannot be saved is logged and
+// does not fail the reply: the client has paid for its audio.
+func (r *Reply) recordClip(ctx context.Context) *clips.Audio {
+	if r.clip == "" {
+		return nil
+	}
+	return r.synthesiser.Clips.Record(ctx, r.clip)
+}
+
+// saveClip saves the delivered audio as a clip. It continues if the client disconnects meanwhile.
+func (r *Reply) saveClip(ctx context.Context, kept *clips.Audio) {
+	if kept == nil {
+		return
+	}
+	save, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
+	defer cancel()
+	position, err := r.synthesiser.Clips.Save(save, r.synthesis.recording(r.length()), kept, r.synthesis.Origin)
+	if err != nil {
+		r.synthesiser.Logger.ErrorContext(ctx, "a clip was not saved", "account", r.synthesis.Account, "error", err)
+		return
+	}
+	r.position, r.models = position, append(r.models, readmodel.Clips)
+}
+
+// saveWhole saves audio that is complete as a clip.
+func (r *Reply) saveWhole(ctx context.Context, whole *audio.Sound) {
+	kept := r.recordClip(ctx)
+	defer kept.Discard()
+	_, _ = whole.WriteTo(kept.Beside(io.Discard)) // Discard accepts everything; an error of the store is reported by saveClip
+	r.saveClip(ctx, kept)
+}
+
+// length returns the duration of the audio: samples of 16 bits, one channel.
+func (r *Reply) length() time.Duration {
+	return time.Duration(r.pcm/2) * time.Second / time.Duration(r.stream.SampleRate())
+}
+
+// recording returns the recording of the synthesis for a clip.
+func (s Synthesis) recording(length time.Duration) clips.Recording {
+	return clips.Recording{
+		Account: s.Account, Voice: s.Voice.ID, Language: s.spokenLanguage(), Speed: s.Speed, Audio: s.Audio,
+		Characters: s.characters(), Length: length, Seed: s.Seed, Debug: s.Keep.Debug, Settings: s.settings(),
+		Content: clip.Content{
+			Text: s.Text, OriginalText: s.Keep.OriginalText, OriginalLanguage: s.Keep.OriginalLanguage, Solver: s.Prosody.Solver,
+		},
+	}
+}
+
+func (s Synthesis) settings() clip.Settings {
+	settings := clip.Settings{
+		Model:       s.Model,
+		Temperature: s.Prosody.Temperature,
+		TopK:        s.Prosody.TopK,
+		TopP:        s.Prosody.TopP,
+		Expressive:  s.Prosody.Expressive,
+		Quality:     s.Prosody.Quality,
+	}
+	if s.Prosody.Conversational {
+		settings.Conversational = &s.Prosody.Conversational
+	}
+	if s.Length > 0 {
+		settings.Length = &s.Length
+	}
+	return settings
+}
+
+func (s Synthesis) spokenLanguage() string {
+	if s.Language == speech.AutoLanguage {
+		return speech.DetectLanguage(s.Text)
+	}
+	return s.Language
+}

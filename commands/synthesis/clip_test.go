@@ -1,0 +1,332 @@
+package synthesis_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/recital-tts/recital/commands/clips"
+	"github.com/recital-tts/recital/commands/commandstest"
+	"github.com/recital-tts/recital/commands/synthesis"
+	"github.com/recital-tts/recital/domain/clip"
+	"github.com/recital-tts/recital/internal/audio"
+	"github.com/recital-tts/recital/internal/blobs"
+	"github.com/recital-tts/recital/internal/blobs/folder"
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/keyring/pgkeys"
+	"github.com/recital-tts/recital/internal/postgres/pgtest"
+	"github.com/recital-tts/recital/internal/readmodel"
+)
+
+// archive is a studio that keeps results as clips, in a real folder, with a real keyring.
+type archive struct {
+	*studio
+	pool   *pgxpool.Pool
+	keys   *pgkeys.Keyring
+	dir    string
+	store  *folder.Store
+	clips  *clips.Clips
+	logged *safeBuffer
+	models *shownTo
+	late   time.Duration // how far the clock of the clips is ahead
+}
+
+// safeBuffer is written to by loggers.
+type safeBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *safeBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *safeBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+// shownTo notes which read models were waited for last, and where.
+type shownTo struct {
+	models   []readmodel.Model
+	position eventlog.Position
+}
+
+func (m *shownTo) Wait(_ context.Context, position eventlog.Position, models ...readmodel.Model) error {
+	m.models, m.position = models, position
+	return nil
+}
+
+func newArchive(t testing.TB) *archive {
+	t.Helper()
+	a := &archive{studio: newStudio(t), pool: pgtest.New(t), dir: filepath.Join(t.TempDir(), "blobs"), logged: &safeBuffer{}, models: &shownTo{}}
+	logger := slog.New(slog.NewTextHandler(a.logged, nil))
+	var err error
+	a.keys, err = pgkeys.Open(t.Context(), pgkeys.Config{Pool: a.pool, MasterKey: bytes.Repeat([]byte{1}, 32), Logger: logger})
+	require.NoError(t, err)
+	a.store, err = folder.Open(folder.Config{Dir: a.dir, Key: bytes.Repeat([]byte{2}, 32), Instance: "test", Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	a.clips = clips.New(a.Journal, a.keys, a.store, func() time.Time { return time.Now().Add(a.late) }, logger)
+	a.Synthesiser.Clips, a.Synthesiser.ReadModels, a.Synthesiser.Logger = a.clips, a.models, logger
+	return a
+}
+
+// keep is an order whose result becomes a clip.
+func keep(id, text string, format audio.Format) synthesis.Synthesis {
+	o := order(id, text, format)
+	o.Keep = &synthesis.Keepsake{Debug: true, OriginalText: "Es war einmal.", OriginalLanguage: "de"}
+	return o
+}
+
+// blobs are the addresses of all blobs.
+func (a *archive) blobs() (addresses []blobs.Address) {
+	a.T.Helper()
+	for blob, err := range a.store.List(a.T.Context(), "") {
+		require.NoError(a.T, err)
+		addresses = append(addresses, blob.Address)
+	}
+	return addresses
+}
+
+// files are all files of the store, unfinished ones included.
+func (a *archive) files() (files []string) {
+	a.T.Helper()
+	require.NoError(a.T, filepath.WalkDir(a.dir, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			files = append(files, path)
+		}
+		return err
+	}))
+	return files
+}
+
+func (a *archive) read(address blobs.Address) string {
+	a.T.Helper()
+	reader, err := a.store.Open(a.T.Context(), address, 0, 1<<40)
+	require.NoError(a.T, err)
+	defer reader.Close()
+	content, err := io.ReadAll(reader)
+	require.NoError(a.T, err)
+	return string(content)
+}
+
+// saved is the event of a clip.
+func (a *archive) saved(id string) clip.Saved {
+	a.T.Helper()
+	events := commandstest.Fold[clip.Event](a.World, clip.Stream(id))
+	require.Len(a.T, events, 1)
+	return events[0].(clip.Saved)
+}
+
+// save has a text spoken and kept, and gives the clip's id and the audio.
+func (a *archive) save(account, text string) (id, sound string) {
+	a.T.Helper()
+	reply := a.begin(a.T.Context(), keep(account, text, audio.PCMS16LE))
+	var got bytes.Buffer
+	require.NoError(a.T, reply.Write(a.T.Context(), &got))
+	return reply.Clip(), got.String()
+}
+
+func TestWhatWasHandedOverIsSaved(t *testing.T) {
+	a := newArchive(t)
+	ways := map[string]func(*synthesis.Reply, audio.Spec) string{
+		"streamed": func(reply *synthesis.Reply, spec audio.Spec) string {
+			var got bytes.Buffer
+			require.NoError(t, reply.Write(t.Context(), &got))
+			return string(audio.Whole(spec, got.Bytes())) // a file tells its length, a stream cannot
+		},
+		"whole": func(reply *synthesis.Reply, _ audio.Spec) string {
+			recording, err := reply.Whole(t.Context())
+			require.NoError(t, err)
+			return heard(t, recording)
+		},
+	}
+	for name, take := range ways {
+		for _, format := range []audio.Format{audio.MP3, audio.WAV, audio.ULaw, audio.PCMS16LE} {
+			t.Run(name+" as "+string(format), func(t *testing.T) {
+				// when a reply is taken that shall be kept
+				account := a.Open("indie")
+				o := keep(account, story, format)
+				o.Language, o.Speed, o.Seed, o.Model, o.Length = "auto", 1.5, 7, "aurora", 0
+				o.Prosody.Temperature, o.Prosody.Solver = new(0.5), "any words"
+				reply := a.begin(t.Context(), o)
+				require.True(t, clip.ValidID(reply.Clip()))
+				sound := take(reply, o.Audio)
+
+				// then the event says what it is
+				saved := a.saved(reply.Clip())
+				require.Equal(t, sound, a.read(blobs.Address(saved.Blob)))
+				require.WithinDuration(t, time.Now(), saved.At, commandstest.Patience)
+				require.Positive(t, saved.Milliseconds)
+				if format == audio.PCMS16LE {
+					require.InDelta(t, 1000*len(sound)/2/24000, saved.Milliseconds, 50, "milliseconds of samples")
+				}
+				require.Equal(t, clip.Saved{
+					Clip: reply.Clip(), Account: account, Voice: "leah", Language: "en-us", Speed: 1.5, Format: string(format), SampleRate: 24000,
+					MediaType: format.ContentType(), Characters: int64(utf8.RuneCountInString(story)), Milliseconds: saved.Milliseconds,
+					Blob: saved.Blob, Bytes: int64(len(sound)), Seed: 7, Settings: clip.Settings{Model: "aurora", Temperature: new(0.5)},
+					Debug: true, Sealed: saved.Sealed, At: saved.At,
+				}, saved)
+
+				// and only who has the account's key learns what was said
+				content, err := a.keys.Open(t.Context(), account, saved.Sealed, clip.SealedFor(reply.Clip()))
+				require.NoError(t, err)
+				var c clip.Content
+				require.NoError(t, json.Unmarshal(content, &c))
+				require.Equal(t, clip.Content{Text: story, OriginalText: "Es war einmal.", OriginalLanguage: "de", Solver: "any words"}, c)
+
+				// and the reply has waited until both the characters and the clip are shown
+				require.Equal(t, []readmodel.Model{readmodel.Usage, readmodel.Clips}, a.models.models)
+				require.Equal(t, a.lastOf(clip.Stream(reply.Clip())), a.models.position)
+				require.EqualValues(t, utf8.RuneCountInString(story), a.Books(account).Settled)
+			})
+		}
+	}
+	require.Len(t, a.files(), 4*len(ways), "a clip has one file")
+	require.NotContains(t, a.logged.String(), "Once upon")
+}
+
+// lastOf is the position of a stream's last event.
+func (a *archive) lastOf(stream string) (position eventlog.Position) {
+	a.T.Helper()
+	for recorded, err := range a.world.Log.ReadStream(a.T.Context(), stream, 0) {
+		require.NoError(a.T, err)
+		position = recorded.Position
+	}
+	return position
+}
+
+func TestNothingIsSavedThatWasNotAskedFor(t *testing.T) {
+	a := newArchive(t)
+	reply := a.begin(t.Context(), order(a.Open("indie"), story, audio.MP3))
+	require.Empty(t, reply.Clip())
+	require.NoError(t, reply.Write(t.Context(), io.Discard))
+	require.Equal(t, []readmodel.Model{readmodel.Usage}, a.models.models)
+	require.Empty(t, a.files())
+}
+
+func TestTheSameResultTwiceIsTwoClips(t *testing.T) {
+	a := newArchive(t)
+	account := a.Open("indie")
+	first, sound := a.save(account, "Hello.")
+	second, same := a.save(account, "Hello.")
+	require.Equal(t, sound, same)
+	require.NotEqual(t, a.saved(first).Blob, a.saved(second).Blob)
+
+	// so that deleting one leaves the other
+	address := blobs.Address(a.saved(second).Blob)
+	_, err := a.clips.Delete(t.Context(), first, account, commandstest.Operator())
+	require.NoError(t, err)
+	require.Equal(t, sound, a.read(address))
+}
+
+// Whoever hangs up, whenever, saves nothing, and pays as without a clip.
+func TestRepliesThatAreCutAreNotSaved(t *testing.T) {
+	a := newArchive(t)
+	_, whole := a.save(a.Open("indie"), story)
+	rapid.Check(t, func(rt *rapid.T) {
+		account := a.Open("indie")
+		takes := rapid.Int64Range(0, int64(len(whole))+1000).Draw(rt, "bytes that the client takes")
+		reply := a.begin(t.Context(), keep(account, story, audio.PCMS16LE))
+		c := &client{takes: takes}
+		err := reply.Write(t.Context(), c)
+		events := commandstest.Fold[clip.Event](a.World, clip.Stream(reply.Clip()))
+		if err != nil {
+			require.ErrorIs(rt, err, errHungUp)
+			require.Empty(rt, events)
+			require.Less(rt, c.taken.Len(), len(whole))
+		} else {
+			require.Len(rt, events, 1)
+			require.Equal(rt, whole, c.taken.String())
+		}
+		saved := 0
+		for _, blob := range a.blobs() {
+			if strings.HasPrefix(string(blob), clip.Stream(reply.Clip())+".") {
+				saved++
+			}
+		}
+		require.Equal(rt, len(events), saved, "a blob for each clip, and no other")
+		require.Len(rt, a.files(), len(a.blobs()), "nothing is left of what was being written")
+	})
+}
+
+func TestAReplyThatIsGivenUpBeforeItsFirstByteLeavesNothing(t *testing.T) {
+	a := newArchive(t)
+	account := a.Open("indie")
+	ctx, cancel := context.WithCancel(t.Context())
+	reply := a.begin(ctx, keep(account, story, audio.WAV))
+	cancel()
+	a.requireIdle(account)
+	require.Error(t, reply.Write(ctx, io.Discard))
+	require.Empty(t, a.files())
+}
+
+func TestWhoGoesWhenAllIsHandedOverHasSavedIt(t *testing.T) {
+	a := newArchive(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	reply := a.begin(ctx, keep(a.Open("indie"), "Hello.", audio.WAV))
+	release := a.world.Log.Hold() // the settlement waits
+	ended := make(chan error, 1)
+	go func() { ended <- reply.Write(ctx, io.Discard) }()
+	<-a.world.Log.Held
+	cancel()
+	release()
+	<-ended
+	require.Equal(t, "leah", a.saved(reply.Clip()).Voice)
+}
+
+// The trouble of a store costs the clip, never the audio that was paid for.
+func TestAClipThatCannotBeKeptCostsNoReply(t *testing.T) {
+	for name, breaks := range map[string]func(t *testing.T, a *archive, account string){
+		"no disk": func(t *testing.T, a *archive, _ string) { require.NoError(t, os.RemoveAll(a.dir)) },
+		"no keyring": func(t *testing.T, a *archive, _ string) {
+			_, err := a.pool.Exec(t.Context(), `alter schema keyring rename to keyring_away`)
+			require.NoError(t, err)
+		},
+		"an erased account": func(t *testing.T, a *archive, account string) { require.NoError(t, a.keys.Erase(t.Context(), account)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := newArchive(t)
+			account := a.Open("indie")
+			breaks(t, a, account)
+			for range 2 {
+				reply := a.begin(t.Context(), keep(account, story, audio.WAV))
+				var got bytes.Buffer
+				require.NoError(t, reply.Write(t.Context(), &got))
+				require.Greater(t, got.Len(), 100_000)
+				require.Empty(t, commandstest.Fold[clip.Event](a.World, clip.Stream(reply.Clip())))
+				require.Equal(t, []readmodel.Model{readmodel.Usage}, a.models.models)
+			}
+			recording, err := a.begin(t.Context(), keep(account, story, audio.WAV)).Whole(t.Context())
+			require.NoError(t, err)
+			require.Positive(t, recording.Audio.Size())
+			require.EqualValues(t, 3*utf8.RuneCountInString(story), a.Books(account).Settled)
+			require.Contains(t, a.logged.String(), "a clip was not saved")
+			require.NotContains(t, a.logged.String(), "Once upon")
+			if name != "no disk" {
+				require.Empty(t, a.files())
+			}
+		})
+	}
+}
+
+// showsNothing is a read model that shows no blobs.
+func showsNothing(context.Context, []blobs.Address) (map[blobs.Address]bool, error) { return nil, nil }

@@ -1,0 +1,35 @@
+package synthesis_test
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/commands/commandstest"
+	"github.com/recital-tts/recital/commands/synthesis"
+	"github.com/recital-tts/recital/internal/speech/worker/workertest"
+)
+
+// speechworker is the real binary, built once by TestMain.
+var speechworker string
+
+func TestMain(m *testing.M) { workertest.Main(m, &speechworker) }
+
+// world is a log with the operations of these tests.
+type world struct{ *commandstest.World }
+
+func newWorld(t testing.TB) *world {
+	t.Helper()
+	return &world{commandstest.New(t)}
+}
+
+// heard returns the audio of a recording.
+func heard(t testing.TB, recording synthesis.Recording) string {
+	t.Helper()
+	var all bytes.Buffer
+	n, err := recording.Audio.WriteTo(&all)
+	require.NoError(t, err)
+	require.Equal(t, recording.Audio.Size(), n)
+	return all.String()
+}

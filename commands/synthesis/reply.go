@@ -1,0 +1,257 @@
+package synthesis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/recital-tts/recital/commands/ledger"
+	"github.com/recital-tts/recital/internal/audio"
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/readmodel"
+	"github.com/recital-tts/recital/internal/rendering"
+	"github.com/recital-tts/recital/internal/speech"
+)
+
+var errTaken = errors.New("the reply was carried out or given up before")
+
+// Reply is the audio of a synthesis in progress. It is run by one call of Write or Whole; if neither is called before
+// the context of Begin ends, the reservation and the slot are given back.
+type Reply struct {
+	synthesiser *Synthesiser
+	synthesis   Synthesis
+	clip        string // id of the clip to be saved, "" if none
+	wordTimes   string // id under which the word times are stored, "" if they are not
+	slot        *Slot
+	reservation ledger.Reservation
+	stream      *speech.Stream
+	encoder     audio.Encoder
+	warning     string      // of the stream
+	ahead       *ahead      // read before it is written
+	taken       atomic.Bool // by Write, Whole or abandon
+
+	handed   int64             // characters of the segments that were delivered
+	pcm      int64             // bytes of the samples that were encoded
+	position eventlog.Position // of the settlement, or of the clip after it
+	models   []readmodel.Model // those that contain it
+	stale    bool
+	timings  []speech.Timing
+}
+
+// Begin reserves the characters of the text while the synthesis of its first segment is already running, and returns
+// when the reservation is in the log. Errors: *BusyError if too many syntheses of the account are running, before
+// anything is reserved; domain.PaymentRequired if the characters do not suffice.
+func (s *Synthesiser) Begin(ctx context.Context, synthesis Synthesis) (*Reply, error) {
+	slot, err := s.Slots.Try(synthesis.Account, synthesis.Plan)
+	if err != nil {
+		return nil, fmt.Errorf("beginning a synthesis: %w", err)
+	}
+	reply := &Reply{synthesiser: s, synthesis: synthesis, slot: slot}
+	begun := false
+	defer func() {
+		if !begun { // also after a panic
+			reply.abandon()
+		}
+	}()
+	if err := reply.begin(ctx); err != nil {
+		return nil, fmt.Errorf("beginning a synthesis: %w", err)
+	}
+	begun = true
+	context.AfterFunc(ctx, reply.abandon)
+	return reply, nil
+}
+
+func (r *Reply) begin(ctx context.Context) error {
+	if err := errors.Join(r.nameClip(), r.nameWordTimes()); err != nil {
+		return err
+	}
+	request := r.synthesis.request()
+	request.Text = r.synthesis.Text
+	r.stream = r.synthesiser.Speaker.Speak(ctx, request)
+
+	var begin errgroup.Group
+	begin.Go(func() (err error) {
+		r.reservation, err = r.synthesiser.Ledger.Reserve(ctx, r.synthesis.Account, r.synthesis.characters(), r.synthesis.Origin)
+		return err
+	})
+	begin.Go(func() (err error) {
+		r.encoder, err = r.synthesiser.Encoders.Open(ctx, r.synthesis.Audio, r.stream.SampleRate())
+		return err
+	})
+	begin.Go(func() (err error) {
+		r.warning, err = r.stream.Warning(ctx)
+		return err
+	})
+	return begin.Wait()
+}
+
+// abandon gives back what Begin has reserved, unless the reply is being run: Begin failed, or the client disconnected
+// before the first byte.
+func (r *Reply) abandon() {
+	if !r.taken.CompareAndSwap(false, true) {
+		return
+	}
+	defer r.slot.Release()
+	r.synthesiser.Ledger.GiveBack(r.reservation)
+	r.close()
+}
+
+// take makes the caller the one that runs the reply.
+func (r *Reply) take(ctx context.Context) error {
+	if r.taken.CompareAndSwap(false, true) {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("%w: %w", errTaken, ctx.Err())
+	}
+	return errTaken
+}
+
+// Write writes the audio to w as it becomes available, settles what was delivered, also after an error, and returns
+// when the settlement is visible in the account, at most 2 s after it was made. A segment counts when w has accepted
+// all audio up to its end.
+func (r *Reply) Write(ctx context.Context, w io.Writer) error {
+	if err := r.take(ctx); err != nil {
+		return err
+	}
+	defer r.slot.Release()
+	kept := r.recordClip(ctx)
+	defer kept.Discard()
+	speaking := r.speak(ctx, kept.Beside(w))
+	awaitWordTimes := r.keepWordTimes(ctx)
+	defer awaitWordTimes()
+	if err := r.settle(ctx); err != nil {
+		return errors.Join(speaking, err)
+	}
+	if speaking != nil {
+		return fmt.Errorf("streaming a synthesis: %w", speaking)
+	}
+	r.saveClip(ctx, kept)
+	r.awaitVisible(ctx)
+	return nil
+}
+
+// speak leaves nothing running: what follows it only waits.
+func (r *Reply) speak(ctx context.Context, w io.Writer) error {
+	defer r.close()
+	err := rendering.Render(ctx, r, r.encoder.Encode, func(piece speech.Piece, encoded []byte) error {
+		return r.hand(w, piece, encoded)
+	})
+	if err != nil {
+		return err
+	}
+	encoded, err := r.encoder.Finish(ctx)
+	if err != nil {
+		return err
+	}
+	return write(w, encoded)
+}
+
+// hand counts a segment once w has accepted all audio that came with it.
+func (r *Reply) hand(w io.Writer, piece speech.Piece, encoded []byte) error {
+	r.pcm += int64(len(piece.PCM))
+	if err := write(w, encoded); err != nil {
+		return err
+	}
+	if piece.SegmentEnd {
+		r.handed += int64(piece.Characters)
+		r.timings = append(r.timings, piece.Timings...)
+	}
+	return nil
+}
+
+func write(w io.Writer, encoded []byte) error {
+	if len(encoded) == 0 {
+		return nil
+	}
+	_, err := w.Write(encoded)
+	return err
+}
+
+// settle continues if the client has disconnected: what it received is charged.
+func (r *Reply) settle(ctx context.Context) error {
+	settle, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
+	defer cancel()
+	position, err := r.synthesiser.Ledger.Settle(settle, r.reservation, r.handed)
+	if err != nil {
+		return fmt.Errorf("settling a synthesis: %w", err)
+	}
+	// The other read models are not waited for: that one of them has stopped does not make the reply stale.
+	r.position, r.models = position, []readmodel.Model{readmodel.Usage}
+	return nil
+}
+
+func (r *Reply) awaitVisible(ctx context.Context) {
+	wait, cancel := context.WithTimeout(ctx, visibleTimeout)
+	defer cancel()
+	r.stale = r.synthesiser.ReadModels.Wait(wait, r.position, r.models...) != nil
+}
+
+// Recording is the complete result of a synthesis.
+type Recording struct {
+	Audio    *audio.Sound
+	Timings  []speech.Timing
+	Position eventlog.Position // of the settlement
+	Stale    bool              // the read models did not reach the position in time
+}
+
+// Whole collects the audio, settles and returns it. If the caller's context ends before it is complete, nothing is
+// charged.
+func (r *Reply) Whole(ctx context.Context) (Recording, error) {
+	if err := r.take(ctx); err != nil {
+		return Recording{}, err
+	}
+	defer r.slot.Release()
+	var whole audio.Sound
+	if err := r.speak(ctx, &whole); err != nil {
+		r.handed = 0
+		return Recording{}, errors.Join(fmt.Errorf("recording a synthesis: %w", err), r.settle(ctx))
+	}
+	if err := r.settle(ctx); err != nil {
+		return Recording{}, err
+	}
+	r.saveWhole(ctx, &whole)
+	r.awaitVisible(ctx)
+	whole.Finish(r.synthesis.Audio)
+	return Recording{Audio: &whole, Timings: r.timings, Position: r.position, Stale: r.stale}, nil
+}
+
+// ID returns the id of the synthesis in the log.
+func (r *Reply) ID() string { return r.reservation.ID.String() }
+
+// Clip returns the id of the clip that will be saved when the audio was delivered, or "" if none was requested.
+func (r *Reply) Clip() string { return r.clip }
+
+// WordTimes returns the id under which the word times can be read when the audio was delivered, or "" if they were
+// not requested.
+func (r *Reply) WordTimes() string { return r.wordTimes }
+
+// Concurrency returns the number of syntheses of the account that run here, including this one, and the maximum of
+// its plan; both are 0 if there is no limit.
+func (r *Reply) Concurrency() (current, limit int) { return r.slot.Concurrency() }
+
+// Seed returns the seed that produces the same audio again.
+func (r *Reply) Seed() int64 { return r.synthesis.Seed }
+
+// Warning returns a sentence about what was requested and the audio cannot be, or "" if the audio is as requested.
+func (r *Reply) Warning() string { return r.warning }
+
+// Allowance returns the account's allowance, with this reply's characters among the reserved ones.
+func (r *Reply) Allowance() ledger.Allowance { return r.reservation.Allowance }
+
+// Characters returns the number of reserved characters.
+func (r *Reply) Characters() int64 { return r.reservation.Characters }
+
+// close stops everything that is still running.
+func (r *Reply) close() {
+	if r.stream != nil {
+		r.stream.Close()
+	}
+	if r.encoder != nil {
+		r.encoder.Close()
+	}
+}

@@ -1,0 +1,160 @@
+package synthesis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/internal/audio"
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/readmodel"
+	"github.com/recital-tts/recital/internal/speech"
+)
+
+// Session speaks a text that arrives in pieces. Its methods Add, Flush, Reset and Finish are called by one goroutine,
+// which reads from the client, while another one is in Speak. The audio is a single stream.
+type Session struct {
+	synthesiser *Synthesiser
+	synthesis   Synthesis
+	times       bool
+	script      *script
+
+	// Used only by Speak.
+	to       Listener
+	encoder  audio.Encoder
+	samples  int64             // passed to the encoder
+	quiet    int64             // samples of silence at their end
+	finished bool              // the encoder was finished
+	position eventlog.Position // of the last settlement
+}
+
+// Listener receives the output of a Session, in order. A call returns when its argument has been delivered to the
+// client; an error ends the session.
+type Listener interface {
+	Audio(Chunk) error
+	// Flushed is called when all audio of a flush has been delivered and settled; the nonce is Flush's.
+	Flushed(nonce *int64) error
+	// Cleared is called when the text was dropped; the nonce is Reset's.
+	Cleared(nonce *int64) error
+}
+
+// Chunk is a piece of the audio.
+type Chunk struct {
+	Audio []byte // may be empty while an encoder holds audio back
+	Start int64  // milliseconds into the audio of the session
+	// Timings of the words in this chunk, in seconds from Start; only if requested. Concatenated, the texts of all
+	// chunks are the text of the session.
+	Timings     []speech.Timing
+	BufferEmpty bool // with Timings: all text received so far was spoken
+}
+
+// ErrDrained is returned by Speak when the server drains.
+var ErrDrained = errors.New("the session was drained")
+
+var (
+	errReset   = errors.New("the text was reset")
+	errDawdled = domain.Refuse(domain.Invalid, "The audio was not taken in time")
+)
+
+// Converse opens a session. The text of the synthesis is not used. If times is set, chunks have timings. Once
+// draining is closed, flushed text is still spoken and all other text is dropped.
+func (s *Synthesiser) Converse(synthesis Synthesis, times bool, draining <-chan struct{}) *Session {
+	return &Session{synthesiser: s, synthesis: synthesis, times: times, script: newScript(synthesis.Language, draining)}
+}
+
+// Add appends to the text. It waits while too much text is queued, until ctx ends.
+func (s *Session) Add(ctx context.Context, text string) error {
+	if text == "" {
+		return nil
+	}
+	return s.script.add(ctx, entry{text: text})
+}
+
+// Flush causes all text so far to be spoken, including an incomplete clause.
+func (s *Session) Flush(ctx context.Context, nonce *int64) error {
+	return s.script.add(ctx, entry{mark: markFlush, nonce: nonce})
+}
+
+// Finish causes all text to be spoken and ends the session. Later text is ignored.
+func (s *Session) Finish(ctx context.Context) error {
+	return s.script.add(ctx, entry{mark: markFinish})
+}
+
+// Reset drops the text that was not spoken, and stops audio that was not delivered.
+func (s *Session) Reset(nonce *int64) { s.script.reset(nonce) }
+
+// Speak delivers the audio to a listener as the text arrives. It returns nil after Finish, when the settlement is
+// visible in the account or after 2 s; ErrDrained when the server drains; or an error, such as that of ctx. In every
+// case what was delivered has been settled: a segment counts when all audio that came with it was accepted.
+func (s *Session) Speak(ctx context.Context, to Listener) error {
+	s.to = to
+	defer s.close()
+	for {
+		next, err := s.script.next(ctx)
+		if err != nil {
+			return err
+		}
+		switch next.mark {
+		case markNone:
+			err = s.speakUnit(ctx, next.unit)
+		case markFlush:
+			err = to.Flushed(next.nonce)
+		case markReset:
+			err = s.clear(ctx, next)
+		case markFinish:
+			return s.end(ctx)
+		case markDrain:
+			return errors.Join(s.finishAudio(ctx), ErrDrained)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// clear reports that text was dropped. Flushes that were overtaken are reported as well: they have no audio to come.
+func (s *Session) clear(ctx context.Context, reset step) error {
+	if err := s.dropTail(ctx); err != nil {
+		return err
+	}
+	for _, nonce := range reset.overtaken {
+		if err := s.to.Flushed(nonce); err != nil {
+			return err
+		}
+	}
+	return s.to.Cleared(reset.nonce)
+}
+
+func (s *Session) end(ctx context.Context) error {
+	if err := s.finishAudio(ctx); err != nil {
+		return err
+	}
+	if s.position != (eventlog.Position{}) {
+		wait, cancel := context.WithTimeout(ctx, visibleTimeout)
+		defer cancel()
+		_ = s.synthesiser.ReadModels.Wait(wait, s.position, readmodel.Usage) // the account is updated late, but correctly
+	}
+	return nil
+}
+
+func (s *Session) close() {
+	if s.encoder != nil {
+		s.encoder.Close()
+	}
+}
+
+// longest returns the maximum time for delivering a unit, so that it is settled before its reservation expires.
+func (s *Session) longest() time.Duration { return s.synthesiser.Ledger.LongestReservation() * 9 / 10 }
+
+func (s *Session) openEncoder(ctx context.Context) (err error) {
+	if s.encoder != nil {
+		return nil
+	}
+	s.encoder, err = s.synthesiser.Encoders.Open(ctx, s.synthesis.Audio, s.synthesiser.Speaker.SampleRate())
+	if err != nil {
+		return fmt.Errorf("opening an encoder: %w", err)
+	}
+	return nil
+}

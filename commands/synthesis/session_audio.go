@@ -1,0 +1,45 @@
+package synthesis
+
+import (
+	"context"
+
+	"github.com/recital-tts/recital/internal/audio"
+)
+
+// encode passes samples to the encoder.
+func (s *Session) encode(ctx context.Context, pcm []byte) ([]byte, error) {
+	if len(pcm) == 0 {
+		return nil, nil
+	}
+	s.samples += int64(len(pcm) / 2)
+	if quiet := audio.TrailingSilence(pcm); quiet == len(pcm)/2 {
+		s.quiet += int64(quiet)
+	} else {
+		s.quiet = int64(quiet)
+	}
+	return s.encoder.Encode(ctx, pcm)
+}
+
+// expel makes the encoder release what it holds back, as far as what follows requires it.
+func (s *Session) expel(ctx context.Context, e end) ([]byte, error) {
+	switch {
+	case e.last:
+		s.finished = true
+		return s.encoder.Finish(ctx)
+	case e.flush:
+		missing := int64(s.synthesis.Audio.Lag().Seconds()*float64(s.synthesiser.Speaker.SampleRate())) - s.quiet
+		return s.encode(ctx, make([]byte, 2*max(missing, 0)))
+	}
+	return nil, nil
+}
+
+// now returns the length of the audio so far, in milliseconds.
+func (s *Session) now() int64 { return s.samples * 1000 / int64(s.synthesiser.Speaker.SampleRate()) }
+
+// maxChunk is the largest chunk that clients handle well, in bytes.
+const maxChunk = 64 << 10
+
+// chunkLength returns the duration of a chunk of maxChunk bytes, in milliseconds.
+func chunkLength(spec audio.Spec) int64 {
+	return min(2000, int64(maxChunk*1000/(spec.SampleRate*spec.BytesPerSample())))
+}

@@ -1,0 +1,279 @@
+package synthesis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/recital-tts/recital/commands/ledger"
+	"github.com/recital-tts/recital/internal/audio"
+	"github.com/recital-tts/recital/internal/rendering"
+	"github.com/recital-tts/recital/internal/speech"
+)
+
+// speakUnit reserves, speaks and settles a unit. A reset ends it without an error. If the account's plan limits
+// concurrent syntheses, the unit waits for a slot: an idle session occupies none.
+func (s *Session) speakUnit(ctx context.Context, u unit) error {
+	whole, interrupt := context.WithCancelCause(ctx)
+	defer interrupt(nil)
+	s.script.speaking(interrupt)
+	defer s.script.speaking(nil)
+	slot, err := s.synthesiser.Slots.Take(whole, s.synthesis.Account, s.synthesis.Plan)
+	if err != nil {
+		return unlessReset(err)
+	}
+	defer slot.Release()
+	dawdling := time.AfterFunc(s.longest(), func() { interrupt(errDawdled) })
+	defer dawdling.Stop()
+
+	first := s.start(whole, u.parts[0])
+	reservation, err := s.reserve(ctx, u)
+	if err != nil {
+		first.Close()
+		return err
+	}
+	handed, speaking := s.speakParts(ctx, whole, u, first)
+	if err := s.settle(ctx, reservation, handed); err != nil {
+		return errors.Join(speaking, err)
+	}
+	return unlessReset(speaking)
+}
+
+func unlessReset(err error) error {
+	if errors.Is(err, errReset) {
+		return nil
+	}
+	return err
+}
+
+// start begins the synthesis of a part, which continues until ctx ends.
+func (s *Session) start(ctx context.Context, p part) *speech.Stream {
+	request := s.synthesis.request()
+	request.Language = p.language
+	return s.synthesiser.Speaker.SpeakPart(ctx, request, p.Part)
+}
+
+// reserve reserves the unit's characters while its first part is synthesised.
+func (s *Session) reserve(ctx context.Context, u unit) (ledger.Reservation, error) {
+	var reservation ledger.Reservation
+	var begin errgroup.Group
+	begin.Go(func() (err error) {
+		reservation, err = s.synthesiser.Ledger.Reserve(ctx, s.synthesis.Account, u.characters(), s.synthesis.Origin)
+		return err
+	})
+	begin.Go(func() error { return s.openEncoder(ctx) })
+	if err := begin.Wait(); err != nil {
+		s.synthesiser.Ledger.GiveBack(reservation)
+		return ledger.Reservation{}, fmt.Errorf("beginning to speak: %w", err)
+	}
+	return reservation, nil
+}
+
+// speakParts delivers the parts one after the other, each synthesised while the one before is delivered. It returns
+// the number of characters of those that were accepted. If that takes long, it leaves the rest to the next unit, so
+// that the reservation does not expire meanwhile.
+func (s *Session) speakParts(ctx, whole context.Context, u unit, stream *speech.Stream) (handed int64, err error) {
+	begun := time.Now()
+	var ahead *speech.Stream
+	defer func() {
+		stream.Close()
+		if ahead != nil {
+			ahead.Close()
+		}
+	}()
+	for i, p := range u.parts {
+		rest := u.parts[i+1:]
+		more := func() {
+			if ahead == nil && len(rest) > 0 {
+				ahead = s.start(whole, rest[0])
+			}
+		}
+		ends := len(rest) == 0
+		if err := s.hand(ctx, spoken{whole, stream, p, more}, end{flush: ends && u.flush, last: ends && u.last, empty: ends && u.empty}); err != nil {
+			return handed, err
+		}
+		handed += int64(p.Segment.Characters)
+		if ends {
+			break
+		}
+		if time.Since(begun) > s.longest()/2 {
+			s.script.giveBack(rest)
+			break
+		}
+		more()
+		stream.Close()
+		stream, ahead = ahead, nil
+	}
+	return handed, nil
+}
+
+// spoken is a part that is being synthesised.
+type spoken struct {
+	whole  context.Context // of the unit: a reset ends it, and leaves the encoder consistent
+	stream *speech.Stream
+	part   part
+	more   func() // starts the synthesis of the next part
+}
+
+// Next implements rendering.Source. It is called with the context of the encoder, and waits until that of the unit
+// ends.
+func (p spoken) Next(context.Context) (speech.Piece, error) {
+	piece, err := p.stream.Next(p.whole)
+	switch {
+	case err == nil:
+		p.more()
+	case !errors.Is(err, io.EOF):
+		err = because(p.whole, err)
+	}
+	return piece, err
+}
+
+// end describes what follows a part.
+type end struct {
+	flush bool // no audio may remain in the encoder
+	last  bool // nothing follows
+	empty bool // nothing is queued after the flush
+}
+
+// hand delivers one part.
+func (s *Session) hand(ctx context.Context, p spoken, e end) error {
+	if s.times {
+		return s.handTimed(ctx, p, e)
+	}
+	start := s.now()
+	err := rendering.Render(ctx, p, s.encode, func(_ speech.Piece, encoded []byte) error {
+		err := s.send(Chunk{Audio: encoded, Start: start})
+		start = s.now()
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	encoded, err := s.expel(ctx, e)
+	if err != nil {
+		return err
+	}
+	return s.send(Chunk{Audio: encoded, Start: start})
+}
+
+// handTimed delivers a part in chunks with the times of their words, which are known when the part has been
+// synthesised.
+func (s *Session) handTimed(ctx context.Context, p spoken, e end) error {
+	pcm, timings, err := s.record(p)
+	if err != nil {
+		return err
+	}
+	pieces := speech.CutPassages(pcm, timings, s.synthesiser.Speaker.SampleRate(), chunkLength(s.synthesis.Audio))
+	var held speech.Passage // whose audio the encoder holds back
+	start := s.now()
+	for i, piece := range pieces {
+		if p.whole.Err() != nil {
+			return because(p.whole, p.whole.Err())
+		}
+		encoded, err := s.encode(ctx, piece.PCM)
+		if err != nil {
+			return err
+		}
+		held.Extend(piece)
+		last := i == len(pieces)-1
+		if last {
+			before := s.now()
+			tail, err := s.expel(ctx, e)
+			if err != nil {
+				return err
+			}
+			encoded = append(encoded, tail...)
+			held.Lengthen(s.now() - before)
+		}
+		if len(encoded) == 0 && !last {
+			continue
+		}
+		if err := s.to.Audio(Chunk{Audio: encoded, Start: start, Timings: held.Timings, BufferEmpty: last && e.empty}); err != nil {
+			return err
+		}
+		held, start = speech.Passage{}, s.now()
+	}
+	return nil
+}
+
+// record waits for all of a part. None of it has been sent before, so a worker that dies in the middle costs only a
+// retry.
+func (s *Session) record(p spoken) ([]byte, []speech.Timing, error) {
+	pcm, timings, err := p.collect()
+	if !errors.Is(err, speech.ErrEngineFailed) || p.whole.Err() != nil {
+		return pcm, timings, err
+	}
+	p.stream = s.start(p.whole, p.part)
+	defer p.stream.Close()
+	return p.collect()
+}
+
+func (p spoken) collect() (pcm []byte, timings []speech.Timing, err error) {
+	unchanged := func(_ context.Context, pcm []byte) ([]byte, error) { return pcm, nil }
+	err = rendering.Render(p.whole, p, unchanged, func(piece speech.Piece, samples []byte) error {
+		pcm, timings = append(pcm, samples...), append(timings, piece.Timings...)
+		return nil
+	})
+	return pcm, timings, err
+}
+
+// because returns the reason why a unit was stopped.
+func because(whole context.Context, err error) error {
+	if cause := context.Cause(whole); cause != nil {
+		return cause
+	}
+	return fmt.Errorf("speaking: %w", err)
+}
+
+func (s *Session) send(chunk Chunk) error {
+	if len(chunk.Audio) == 0 {
+		return nil
+	}
+	return s.to.Audio(chunk)
+}
+
+// settle continues if the client has disconnected: what it received is charged.
+func (s *Session) settle(ctx context.Context, r ledger.Reservation, handed int64) error {
+	settle, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
+	defer cancel()
+	position, err := s.synthesiser.Ledger.Settle(settle, r, handed)
+	if err != nil {
+		return fmt.Errorf("settling: %w", err)
+	}
+	s.position = position
+	return nil
+}
+
+// finishAudio delivers what the encoder still holds, if it was ever used.
+func (s *Session) finishAudio(ctx context.Context) error {
+	if s.encoder == nil || s.finished {
+		return nil
+	}
+	start := s.now()
+	encoded, err := s.expel(ctx, end{last: true})
+	if err != nil {
+		return err
+	}
+	if s.times && len(encoded) > 0 {
+		return s.to.Audio(Chunk{Audio: encoded, Start: start, BufferEmpty: true})
+	}
+	return s.send(Chunk{Audio: encoded, Start: start})
+}
+
+// dropTail removes from the encoder what was not delivered when the text was reset. It is only delivered if the
+// container would be invalid without it.
+func (s *Session) dropTail(ctx context.Context) error {
+	if s.encoder == nil || s.finished {
+		return nil
+	}
+	start := s.now()
+	encoded, err := s.expel(ctx, end{flush: true})
+	if err != nil || s.synthesis.Audio.Format != audio.WebM {
+		return err
+	}
+	return s.send(Chunk{Audio: encoded, Start: start})
+}

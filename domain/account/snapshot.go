@@ -1,0 +1,49 @@
+package account
+
+import (
+	"slices"
+	"time"
+
+	"github.com/recital-tts/recital/domain/plan"
+)
+
+// SnapshotEvery is the number of events after which a snapshot is taken. It bounds what a load reads.
+const SnapshotEvery = 100
+
+// SnapshotTaken repeats the state, so that a load need not read what is older. Keys that were revoked are not in it.
+type SnapshotTaken struct {
+	Account  string    `json:"account"`
+	Plan     plan.Type `json:"plan"`
+	OpenedAt time.Time `json:"openedAt"`
+	Keys     []Key     `json:"keys"` // at most MaxKeys
+	At       time.Time `json:"at"`
+}
+
+func (SnapshotTaken) accountEvent() {}
+
+// TakeSnapshot repeats the state when SnapshotEvery events have happened since the last snapshot.
+type TakeSnapshot struct{ At time.Time }
+
+// Decide takes a snapshot when one is due.
+func (c TakeSnapshot) Decide(s State) ([]Event, error) {
+	if s.SinceSnapshot < SnapshotEvery {
+		return nil, nil
+	}
+	return []Event{SnapshotTaken{Account: s.Account, Plan: s.Plan, OpenedAt: s.OpenedAt, Keys: slices.Clone(s.Keys), At: c.At}}, nil
+}
+
+// IsSnapshot reports whether the state can be folded from an event on, without those before it.
+func IsSnapshot(event Event) bool {
+	_, is := event.(SnapshotTaken)
+	return is
+}
+
+// snapshot returns the state of a snapshot. A state that was folded from the events before it knows more: the keys that
+// were revoked.
+func (s State) snapshot(e SnapshotTaken) State {
+	if !s.Exists() {
+		s = State{Account: e.Account, Plan: e.Plan, OpenedAt: e.OpenedAt, Keys: e.Keys}
+	}
+	s.SinceSnapshot = 0
+	return s
+}

@@ -1,0 +1,87 @@
+package account_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/plan"
+	"github.com/recital-tts/recital/domain/spec"
+)
+
+func snapshot(at time.Time, keys ...account.Key) account.Event {
+	return account.SnapshotTaken{Account: "a1", Plan: plan.Free, OpenedAt: noon, Keys: keys, At: at}
+}
+
+// churn is an account with a key that stays and so many other events.
+func churn(others int) events {
+	happened := events{opened(), key("h", "m")}
+	for i := 0; len(happened) < others+2; i++ {
+		happened = append(happened, key(fmt.Sprint("h", i), "m0"), revoked(fmt.Sprint("h", i), "m0"))
+	}
+	return happened
+}
+
+func TestTakeSnapshot(t *testing.T) {
+	due := churn(account.SnapshotEvery - 2)
+	taken := snapshot(noon, account.Key{Hash: "h", Masked: "m"})
+	spec.Run(t, account.Evolve, []row{
+		{Name: "not before there is an account", When: account.TakeSnapshot{At: noon}},
+		{Name: "not before it is due", Given: due[:len(due)-1], When: account.TakeSnapshot{At: noon}},
+		{Name: "when it is due, with the valid keys", Given: due, When: account.TakeSnapshot{At: noon}, Then: events{taken}},
+		{Name: "not again", Given: append(due[:len(due):len(due)], taken), When: account.TakeSnapshot{At: noon}},
+		{Name: "when it is due again", Given: append(append(due[:len(due):len(due)], taken), churn(account.SnapshotEvery)[2:]...),
+			When: account.TakeSnapshot{At: noon}, Then: events{taken}},
+		{Name: "without the events before it, a key is revoked", Given: events{taken}, When: account.RevokeAPIKey{Masked: "m", At: noon},
+			Then: events{revoked("h", "m")}},
+		{Name: "after all events, a revoked key never comes back", Given: append(due[:len(due):len(due)], taken),
+			When: account.CreateAPIKey{Hash: "h1", Masked: "m1", At: noon}, Refused: "denied"},
+	})
+}
+
+// Whatever is decided on an account, a fold from any snapshot on equals the fold of everything.
+func TestASnapshotStandsForWhatIsBeforeIt(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		var state account.State
+		var all events
+		do := func(c interface {
+			Decide(account.State) ([]account.Event, error)
+		}) {
+			decided, _ := c.Decide(state)
+			for _, event := range decided {
+				state = account.Evolve(state, event)
+				all = append(all, event)
+			}
+		}
+		do(account.Open{Account: "a1", Plan: rapid.SampledFrom(plan.All()).Draw(r, "plan").Type, At: noon})
+		for i := range rapid.IntRange(0, 3*account.SnapshotEvery).Draw(r, "commands") {
+			at, look := noon.Add(time.Duration(i)), rapid.StringMatching(`[a-d]`).Draw(r, "masked form")
+			if rapid.Bool().Draw(r, "revoke") {
+				do(account.RevokeAPIKey{Masked: look, At: at})
+			} else {
+				do(account.CreateAPIKey{Hash: fmt.Sprint("h", i), Masked: look, At: at})
+			}
+			do(account.TakeSnapshot{At: at})
+		}
+
+		since := 0
+		for i, event := range all {
+			require.LessOrEqual(r, since, account.SnapshotEvery, "the last snapshot is long ago")
+			since++
+			if !account.IsSnapshot(event) {
+				continue
+			}
+			since = 0
+			later := spec.Fold(account.Evolve, all[i:])
+			require.Equal(r, state.Account, later.Account)
+			require.Equal(r, state.Plan, later.Plan)
+			require.Equal(r, state.OpenedAt, later.OpenedAt)
+			require.Equal(r, state.SinceSnapshot, later.SinceSnapshot)
+			require.ElementsMatch(r, state.Keys, later.Keys)
+		}
+	})
+}

@@ -1,0 +1,37 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	commands "github.com/recital-tts/recital/commands/accounts"
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/readmodel"
+	"github.com/recital-tts/recital/internal/todo"
+	projections "github.com/recital-tts/recital/projections/accounts"
+	readapi "github.com/recital-tts/recital/readapi/accounts"
+	writeapi "github.com/recital-tts/recital/writeapi/accounts"
+)
+
+// accountsSlice is that of accounts and their API keys.
+func accountsSlice() slice {
+	return slice{
+		name:       "accounts",
+		events:     commands.Events(),
+		readModels: projections.ReadModels(),
+		open: func(p *parts) (service, error) {
+			p.accounts = commands.New(p.journal, time.Now)
+			read := readapi.API{Pool: p.pool}
+			write := writeapi.API{Accounts: p.accounts, ReadModels: p.projector}
+			return service{
+				public: append(read.Routes(), write.Routes()...),
+				admin:  write.AdminRoutes(),
+				toDos: []toDo{
+					{commands.IssueProcess, readmodel.ToDoIssueKeysView, func(ctx context.Context, item todo.Item) (eventlog.Position, error) {
+						return p.accounts.IssueCreated(ctx, item.Stream, item.Cause)
+					}},
+				},
+			}, nil
+		},
+	}
+}

@@ -1,0 +1,143 @@
+package app_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/alert"
+	"github.com/recital-tts/recital/internal/app"
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/eventlog/esdb"
+	"github.com/recital-tts/recital/internal/eventnode"
+	"github.com/recital-tts/recital/internal/eventnode/nodetest"
+	"github.com/recital-tts/recital/internal/postgres/pgtest"
+)
+
+// cluster is several instances on one log and one Postgres.
+type cluster struct {
+	t        *testing.T
+	log      *esdb.Client
+	registry *eventlog.Registry
+	shared   app.Config
+}
+
+func newCluster(t *testing.T) *cluster {
+	t.Helper()
+	dir := nodetest.Dir(t)
+	node, err := eventnode.Open(eventnode.Config{
+		Dir: filepath.Join(dir, "log"), Socket: nodetest.Socket(dir), Address: "127.0.0.1:0", Logger: slog.New(slog.DiscardHandler),
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, node.Close()) })
+	c := &cluster{t: t, shared: config(t)}
+	c.log, err = esdb.Open(esdb.Config{Socket: nodetest.Socket(dir)})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, c.log.Close()) })
+	c.registry, err = app.Registry()
+	require.NoError(t, err)
+	c.shared.EventStore = "esdb://" + node.Addr().String() + "?tls=false"
+	c.shared.Postgres = pgtest.URL(t)
+	return c
+}
+
+// instance is a running recitald of a cluster.
+type instance struct {
+	*app.App
+	cfg app.Config
+}
+
+// open starts an instance, which ends with the test unless it is closed before.
+func (c *cluster) open(cfg app.Config) instance {
+	c.t.Helper()
+	a, err := app.Open(c.t.Context(), cfg, io.Discard)
+	require.NoError(c.t, err)
+	c.t.Cleanup(func() { require.NoError(c.t, a.Close()) })
+	return instance{a, cfg}
+}
+
+// member returns the configuration of one more instance, which shares the keys of the first one.
+func (c *cluster) member() app.Config {
+	c.t.Helper()
+	cfg := c.shared
+	cfg.DataDir = pgtest.DataDir(c.t)
+	cfg.MasterKeyFile, cfg.SigningKeyFile = filepath.Join(c.shared.DataDir, "master-key"), filepath.Join(c.shared.DataDir, "signing-key")
+	return cfg
+}
+
+// raised returns the sources of the alerts in the log that an event has caused.
+func (c *cluster) raised(event uuid.UUID) (sources []string) {
+	c.t.Helper()
+	for recorded, err := range c.log.ReadStream(c.t.Context(), alert.Stream, 0) {
+		require.NoError(c.t, err)
+		decoded, err := c.registry.Decode(recorded)
+		require.NoError(c.t, err)
+		require.Equal(c.t, event, decoded.Meta.CausationID)
+		raised := decoded.Event.(alert.Raised)
+		require.Equal(c.t, alert.Stopped, raised.Reason)
+		sources = append(sources, raised.Source)
+	}
+	slices.Sort(sources)
+	return sources
+}
+
+// counted returns how often instances have counted the alert of a projection.
+func (c *cluster) counted(projection string, instances ...instance) (sum int) {
+	c.t.Helper()
+	for _, i := range instances {
+		prefix := fmt.Sprintf(`recital_alerts_total{reason="stopped",source="projection/%s"} `, projection)
+		for _, line := range figures(c.t, i.App, secret(c.t, i.cfg, "operator-token")) {
+			if value, found := strings.CutPrefix(line, prefix); found {
+				var n int
+				require.NoError(c.t, json.Unmarshal([]byte(value), &n))
+				sum += n
+			}
+		}
+	}
+	return sum
+}
+
+func TestAPoisonEventRaisesOneAlertForEachProjection(t *testing.T) {
+	t.Parallel()
+	// given two instances on one log
+	c := newCluster(t)
+	first := c.open(c.shared)
+	second := c.open(c.member())
+
+	// when the log gets an event that nobody can decode
+	meta := eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorSystem}, Time: time.Now()}
+	events, err := c.registry.Encode(uuid.New(), 0, meta, account.Opened{Account: "poison", Plan: "free", At: time.Now()})
+	require.NoError(t, err)
+	events[0].Data = []byte(`{"account": 7}`)
+	_, err = c.log.Append(t.Context(), "account-poison", eventlog.NoStream, events)
+	require.NoError(t, err)
+
+	// then each projection stops before it, and raises an alert
+	var all []string
+	for _, p := range app.ReadModels() {
+		all = append(all, "projection/"+p.Name)
+	}
+	slices.Sort(all)
+	require.Eventually(t, func() bool { return slices.Equal(all, c.raised(events[0].ID)) }, patience, 10*time.Millisecond)
+	require.Positive(t, c.counted("account", first, second))
+
+	// when the one that fed them ends, and the other one, and one starts again, then that one counts it, too
+	require.NoError(t, first.Close())
+	require.NoError(t, second.Close())
+	first = c.open(c.shared)
+	require.Eventually(t, func() bool { return c.counted("account", first) > 0 }, patience, 10*time.Millisecond)
+
+	// and the log holds one alert of each, as before
+	require.NoError(t, first.Close()) // what is queued is appended
+	require.Equal(t, all, c.raised(events[0].ID))
+}

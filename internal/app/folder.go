@@ -1,0 +1,73 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"crypto/hkdf"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+
+	"github.com/recital-tts/recital/internal/datafolder"
+	"github.com/recital-tts/recital/internal/operators"
+)
+
+// secrets are the keys that all instances share.
+type secrets struct {
+	master    []byte // wraps the accounts' keys
+	links     []byte // signs links; derived from the signing key, as the next one
+	addresses []byte // of the blobs
+}
+
+func (a *App) openFolder(context.Context) (err error) {
+	if a.folder, err = datafolder.Open(a.cfg.DataDir); err != nil {
+		return err
+	}
+	a.cfg.DataDir = a.folder.Dir()
+	a.onClose("the data folder", a.folder.Close)
+	return nil
+}
+
+// readTokens reads the tokens of the admin address. It comes before anything is opened that a refusal would leave changed.
+func (a *App) readTokens(context.Context) (err error) {
+	var files []operators.File
+	for _, f := range []struct{ role, configured string }{
+		{operators.Operator, a.cfg.OperatorTokenFile}, {operators.Auditor, a.cfg.AuditorTokenFile},
+	} {
+		text, path, err := a.folder.Secret(f.role+"-token", f.configured)
+		if err != nil {
+			return err
+		}
+		files = append(files, operators.File{Path: path, Role: f.role, Text: text})
+	}
+	a.tokens, err = operators.Parse(files...)
+	return err
+}
+
+// readSecrets reads both keys. It comes before anything is opened that a refusal would leave changed.
+func (a *App) readSecrets(context.Context) (err error) {
+	if a.secrets.master, err = a.folder.Key("master-key", a.cfg.MasterKeyFile); err != nil {
+		return err
+	}
+	signing, err := a.folder.Key("signing-key", a.cfg.SigningKeyFile)
+	if err != nil {
+		return err
+	}
+	if bytes.Equal(a.secrets.master, signing) {
+		return errors.New("the master key and the signing key are the same; each needs a value of its own")
+	}
+	if a.secrets.links, err = derive(signing, "links"); err != nil {
+		return err
+	}
+	a.secrets.addresses, err = derive(signing, "blob addresses")
+	return err
+}
+
+// derive returns a key for one purpose (HKDF-SHA-256, RFC 5869).
+func derive(secret []byte, purpose string) ([]byte, error) {
+	key, err := hkdf.Key(sha256.New, secret, nil, "recital "+purpose, len(secret))
+	if err != nil {
+		return nil, fmt.Errorf("deriving the key for %s: %w", purpose, err)
+	}
+	return key, nil
+}

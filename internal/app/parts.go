@@ -1,0 +1,66 @@
+package app
+
+import (
+	"log/slog"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/recital-tts/recital/commands/accounts"
+	"github.com/recital-tts/recital/commands/alerts"
+	"github.com/recital-tts/recital/commands/clips"
+	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/commands/ledger"
+	"github.com/recital-tts/recital/internal/audio"
+	"github.com/recital-tts/recital/internal/audio/codec"
+	"github.com/recital-tts/recital/internal/blobs/folder"
+	"github.com/recital-tts/recital/internal/credentials"
+	"github.com/recital-tts/recital/internal/datafolder"
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/feed"
+	"github.com/recital-tts/recital/internal/keyring/pgkeys"
+	"github.com/recital-tts/recital/internal/lifecycle"
+	"github.com/recital-tts/recital/internal/links"
+	"github.com/recital-tts/recital/internal/operators"
+	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/speech/worker"
+	"github.com/recital-tts/recital/internal/todo"
+)
+
+// parts are what the slices rest on, in the order in which they are opened.
+type parts struct {
+	cfg     Config
+	log     *slog.Logger
+	running *lifecycle.Group
+
+	folder      *datafolder.Folder
+	tokens      []operators.Token // of the admin address
+	secrets     secrets
+	journal     *journal.Journal
+	identity    eventlog.Identity // of the log
+	pool        *pgxpool.Pool
+	keys        *pgkeys.Keyring
+	blobs       *folder.Store
+	engines     *worker.Pool
+	second      *worker.Pool // the engine of the blizzard models
+	codecs      *codec.Pool
+	speaker     *speech.Speaker
+	encoders    audio.Encoders
+	metrics     *metrics
+	projector   *feed.Projector
+	alertQueue  *alerts.Queue // of the alerts that must not wait for the log
+	moved       todo.Notifier // of the to-do workers, when the read models have advanced
+	credentials *credentials.Watcher
+	ready       func() error // why requests cannot be served, nil when they can
+
+	// The commands that more than one slice uses; each slice sets its own.
+	accounts *accounts.Accounts
+	alerts   *alerts.Alerts
+	ledger   *ledger.Ledger
+	clips    *clips.Clips
+}
+
+func (p *parts) onClose(part string, close func() error) {
+	p.running.Add(lifecycle.Closing(part, close))
+}
+
+func (p *parts) links() links.Links { return links.New(p.cfg.PublicURL, p.secrets.links) }

@@ -1,0 +1,76 @@
+package app_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/app"
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/eventlog/eventtest"
+)
+
+// goldenEvents finds the golden files of all slices, by the name and version of their event.
+func goldenEvents(t testing.TB) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	for _, rooms := range []string{"../../commands/*", "../eventlog"} {
+		files, err := filepath.Glob(filepath.Join(rooms, eventtest.Folder, "*.json"))
+		require.NoError(t, err)
+		for _, file := range files {
+			found[filepath.Base(file)] = file
+		}
+	}
+	return found
+}
+
+// A slice whose events had no golden files could change them without notice.
+func TestEveryEventOfEverySliceHasAGoldenFile(t *testing.T) {
+	registry, err := app.Registry()
+	require.NoError(t, err)
+	found := goldenEvents(t)
+	for _, eventType := range registry.Types() {
+		for version := 1; version <= eventType.Version(); version++ {
+			require.Contains(t, found, filepath.Base(eventtest.Of(eventType.Name(), version, nil).File()))
+		}
+	}
+}
+
+// Without a description of its tables a released read model could change them without notice.
+func TestEveryReadModelOfEverySliceIsDescribed(t *testing.T) {
+	for _, p := range app.ReadModels() {
+		found, err := filepath.Glob(fmt.Sprintf("../../projections/*/testdata/readmodels/%s.v%d.txt", p.Model.Name, p.Model.Version))
+		require.NoError(t, err)
+		require.Len(t, found, 1, "call feedtest.RequireReleased in a test of the projection %s", p.Model)
+	}
+}
+
+// BenchmarkDecode reads events with the metadata of a request.
+func BenchmarkDecode(b *testing.B) {
+	registry, err := app.Registry()
+	require.NoError(b, err)
+	golden := goldenEvents(b)
+	for _, eventType := range registry.Types() {
+		data, err := os.ReadFile(golden[filepath.Base(eventtest.Of(eventType.Name(), eventType.Version(), nil).File())])
+		require.NoError(b, err)
+		metadata, err := json.Marshal(eventlog.Metadata{
+			CorrelationID: "req_NCwcMfUDpDJoBg7QaMnYRk", CommandID: uuid.New(), Version: eventType.Version(),
+			Actor: eventlog.Actor{Kind: eventlog.ActorAccount, Account: uuid.NewString(), Key: "rk_abcd****wxyz"},
+		})
+		require.NoError(b, err)
+		recorded := eventlog.Recorded{ID: uuid.New(), Type: eventType.Name(), Data: data, Metadata: metadata}
+		b.Run(eventType.Name(), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := registry.Decode(recorded); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,45 @@
+package app
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	commands "github.com/recital-tts/recital/commands/synthesis"
+	"github.com/recital-tts/recital/internal/wordtimes"
+	readapi "github.com/recital-tts/recital/readapi/synthesis"
+	writeapi "github.com/recital-tts/recital/writeapi/synthesis"
+)
+
+// wordTimesSweep is how often word times are erased that are older than they may become, which may be those of an
+// instance that crashed.
+const wordTimesSweep = 30 * time.Second
+
+// synthesisSlice is that of speech.
+func synthesisSlice() slice {
+	return slice{
+		name: "synthesis",
+		open: func(p *parts) (service, error) {
+			limits, err := p.cfg.concurrency()
+			if err != nil {
+				return service{}, err
+			}
+			wordTimes := wordtimes.NewShelf(p.keys, p.blobs, time.Now)
+			write := writeapi.API{
+				Synthesiser: &commands.Synthesiser{
+					Ledger: p.ledger, Speaker: p.speaker, Encoders: p.encoders, ReadModels: p.projector, Clips: p.clips,
+					Slots: commands.NewSlots(limits), WordTimes: wordTimes, Logger: p.log,
+				},
+				Links: p.links(),
+			}
+			read := readapi.API{Shelf: wordTimes, Links: p.links(), LongestReply: p.cfg.longestReservation(), Now: time.Now}
+			return service{
+				public: slices.Concat(write.Routes(), read.Routes()),
+				jobs: []job{{name: "the sweep of word times", every: wordTimesSweep, run: func(ctx context.Context) error {
+					_, err := wordTimes.Sweep(ctx)
+					return err
+				}}},
+			}, nil
+		},
+	}
+}

@@ -1,0 +1,6 @@
+package credentials
+
+import "github.com/recital-tts/recital/internal/eventlog"
+
+// Take hands the Watcher a delivery, as its subscription does.
+func (w *Watcher) Take(d eventlog.Delivery) { w.take(d) }

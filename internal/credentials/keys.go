@@ -1,0 +1,50 @@
+package credentials
+
+import (
+	"context"
+	"slices"
+
+	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/apikey"
+)
+
+// FindKey returns the API key with a hash. A key that was revoked more than Config.Lease ago is not found. The key's own
+// stream leads to the account, and the account's stream decides. Errors: ErrUnknownKey; domain.Unavailable when neither
+// the cache may be used nor the log answers; for a key without a stream, those of Config.Unissued.
+func (w *Watcher) FindKey(ctx context.Context, hash string) (Verified, error) {
+	if found, ok := w.cached(ctx, apikey.Stream(hash)); ok {
+		return found, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookUpTimeout)
+	defer cancel()
+	id, err := w.cfg.Accounts.KeyAccount(ctx, hash)
+	if err != nil {
+		return Verified{}, failed("an API key", err)
+	}
+	if id == "" {
+		id, err = w.cfg.Unissued.AccountOf(ctx, hash)
+	}
+	if err != nil {
+		return Verified{}, err
+	}
+	return w.readKey(ctx, id, hash)
+}
+
+// readKey looks for a key in the stream of an account.
+func (w *Watcher) readKey(ctx context.Context, id, hash string) (Verified, error) {
+	stream := account.Stream(id)
+	r := w.begin(stream)
+	state, revision, err := w.cfg.Accounts.State(ctx, id)
+	i := slices.IndexFunc(state.Keys, func(k account.Key) bool { return k.Hash == hash })
+	switch {
+	case err != nil:
+		w.end(r, nil)
+		return Verified{}, failed("an API key", err)
+	case i < 0:
+		w.end(r, nil)
+		return Verified{}, ErrUnknownKey
+	}
+	found := Verified{Credential: Credential{Account: id, Kind: APIKey, Name: state.Keys[i].Masked}, Plan: state.Plan}
+	w.end(r, &entry{Verified: found, key: apikey.Stream(hash), read: []version{{stream, revision}}})
+	return found, nil
+}

@@ -1,6 +1,0 @@
-package revocation
-
-import "github.com/recital-tts/recital/internal/eventlog"
-
-// Take hands the Watcher a delivery, as its subscription does.
-func (w *Watcher) Take(d eventlog.Delivery) { w.take(d) }

@@ -1,0 +1,76 @@
+// Package pglist reads to-do lists from Postgres views, and elects the instance that works each of them.
+package pglist
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/recital-tts/recital/internal/readmodel"
+	"github.com/recital-tts/recital/internal/todo"
+)
+
+// View is a view of a read model that lists what is due. It has the columns readmodel.ToDoColumns; the cause is the text of
+// a UUID. A row is an item, and is deleted when the item has its outcome. View implements todo.List.
+type View struct {
+	pool               *pgxpool.Pool
+	due, next, backlog string
+}
+
+// NewView returns the to-do list of a view.
+func NewView(pool *pgxpool.Pool, view readmodel.View) (*View, error) {
+	if !slices.Equal(view.Columns, readmodel.ToDoColumns()) {
+		return nil, fmt.Errorf("the view %s does not have the columns of a to-do list", view.SQL())
+	}
+	name := view.SQL()
+	return &View{
+		pool: pool,
+		due: `
+			select item, stream, due_at, cause::text as cause from ` + name + ` as list
+			where due_at <= $1 and not exists (
+				select from unnest($2::text[], $3::text[]) as resting (item, cause)
+				where resting.item = list.item and resting.cause = list.cause::text)
+			order by due_at, item limit $4`,
+		next:    `select min(due_at) from ` + name + ` where due_at > $1`,
+		backlog: `select count(*), min(due_at) from ` + name + ` where due_at <= $1`,
+	}, nil
+}
+
+// Due implements todo.List.
+func (v *View) Due(ctx context.Context, by time.Time, except []todo.Item, limit int) ([]todo.Item, error) {
+	ids, causes := make([]string, len(except)), make([]string, len(except))
+	for i, item := range except {
+		ids[i], causes[i] = item.ID, item.Cause.String()
+	}
+	rows, err := v.pool.Query(ctx, v.due, by, ids, causes, limit)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowToStructByPos[todo.Item])
+}
+
+// Next implements todo.List.
+func (v *View) Next(ctx context.Context, after time.Time) (time.Time, bool, error) {
+	var next *time.Time
+	if err := v.pool.QueryRow(ctx, v.next, after).Scan(&next); err != nil || next == nil {
+		return time.Time{}, false, err
+	}
+	return *next, true, nil
+}
+
+// Backlog implements todo.List.
+func (v *View) Backlog(ctx context.Context, by time.Time) (todo.Backlog, error) {
+	var b todo.Backlog
+	var oldest *time.Time
+	if err := v.pool.QueryRow(ctx, v.backlog, by).Scan(&b.Items, &oldest); err != nil {
+		return b, err
+	}
+	if oldest != nil {
+		b.Oldest = *oldest
+	}
+	return b, nil
+}

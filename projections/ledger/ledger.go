@@ -1,0 +1,62 @@
+// Package ledger holds the read model of usage: periods with their credit, and open reservations.
+package ledger
+
+import (
+	"github.com/recital-tts/recital/domain/ledger"
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/feed"
+	"github.com/recital-tts/recital/internal/feed/table"
+	"github.com/recital-tts/recital/internal/readmodel"
+)
+
+// ReadModels returns the read models of this slice.
+func ReadModels() []feed.Projection {
+	return []feed.Projection{newUsage().model()}
+}
+
+// usage is the read model of usage.
+type usage struct {
+	periods      periods
+	reservations table.Typed[reservationRow]
+	credits      table.Typed[creditRow]
+}
+
+func newUsage() usage {
+	return usage{periods: newPeriods(), reservations: newReservations(), credits: newCredits()}
+}
+
+func (u usage) model() feed.Projection {
+	return feed.Projection{
+		Model:  readmodel.Usage,
+		Tables: []*table.Table{u.periods.Table, u.reservations.Table, u.credits.Table},
+		Views: []feed.View{
+			{View: readmodel.UsagePeriodsView, Select: `select account_id, period_start, period_end, plan, character_limit, characters, playground_characters,
+				credit_granted, credit_carried, ` + creditLeft + ` as credit_left from periods`},
+			{View: readmodel.OpenReservationsView, Select: `select reservation_id, stream, account_id, characters, expires_at from reservations`},
+			{View: readmodel.ToDoExpiryView, Select: toDoExpiry},
+			{View: readmodel.ToDoCreditView, Select: toDoCredit},
+		},
+		Handle: u.handle,
+	}
+}
+
+func (u usage) handle(event eventlog.Decoded, rows *table.Rows) error {
+	switch e := event.Event.(type) {
+	case ledger.PeriodOpened:
+		u.periods.Put(rows, periodRow{Account: e.Account, Start: e.Start, End: e.End, Plan: string(e.Plan), Limit: e.Limit})
+	case ledger.Reserved:
+		u.reservations.Put(rows, reservationRow{
+			ID: e.Reservation, Stream: event.Stream, Account: e.Account, Characters: e.Characters, ExpiresAt: e.ExpiresAt,
+		})
+	case ledger.Settled:
+		u.reservations.Delete(rows, reservationRow{ID: e.Reservation})
+		u.periods.characters.Add(rows, periodRow{Account: e.Account, Start: e.Start}, e.Characters)
+	case ledger.Expired:
+		u.reservations.Delete(rows, reservationRow{ID: e.Reservation})
+	case ledger.CreditGranted:
+		u.granted(rows, event, e)
+	case ledger.CreditCarried:
+		u.carried(rows, e)
+	}
+	return nil
+}

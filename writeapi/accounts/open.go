@@ -1,0 +1,45 @@
+// Package accounts serves the routes that change accounts.
+package accounts
+
+import (
+	"github.com/recital-tts/recital/commands/accounts"
+	"github.com/recital-tts/recital/internal/readmodel"
+	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/writeapi"
+)
+
+// API changes accounts.
+type API struct {
+	Accounts   *accounts.Accounts
+	ReadModels writeapi.ReadModels
+}
+
+// AdminRoutes are the rows for the admin route table.
+func (a *API) AdminRoutes() []web.Route {
+	return []web.Route{
+		web.Post("/admin/accounts", a.open, web.Role("operator"), web.ReadModels(readmodel.Account),
+			web.Tag("Operators"), web.Summary("Open an account and give it an API key"),
+			web.Returns[openResponse](web.Sends("cache-control"))),
+	}
+}
+
+type openRequest struct {
+	Plan string `body:"plan" default:"free" literal:"free,indie,pro,premium,enterprise"`
+}
+
+type openResponse struct {
+	AccountID string `json:"account_id"`
+	Plan      string `json:"plan"`
+	APIKey    string `json:"apikey"` // shown here only
+	Masked    string `json:"masked"`
+}
+
+func (a *API) open(call *web.Call, in openRequest) (web.Reply, error) {
+	opened, err := a.Accounts.Open(call, in.Plan, writeapi.Origin(call.Caller))
+	if err != nil {
+		return web.Reply{}, err
+	}
+	writeapi.AwaitVisible(call, a.ReadModels, opened.Key.Position)
+	response := openResponse{AccountID: opened.Account, Plan: in.Plan, APIKey: opened.Key.Key, Masked: opened.Key.Masked}
+	return web.JSON(response).WithHeader("Cache-Control", "no-store"), nil
+}

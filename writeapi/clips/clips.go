@@ -1,0 +1,34 @@
+// Package clips serves the routes that change clips.
+package clips
+
+import (
+	"github.com/recital-tts/recital/commands/clips"
+	"github.com/recital-tts/recital/internal/readmodel"
+	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/writeapi"
+)
+
+// API deletes what accounts have saved.
+type API struct {
+	Clips      *clips.Clips
+	ReadModels writeapi.ReadModels
+}
+
+// Routes are the rows for the public route table.
+func (a *API) Routes() []web.Route {
+	return []web.Route{
+		web.Delete("/v1/account/clip/{clip_id}", a.remove, web.ReadModels(readmodel.Clips), web.Tag("Account"), web.Summary("Delete a saved clip"),
+			web.Returns[writeapi.SuccessResponse](), web.Refuses(404)),
+	}
+}
+
+func (a *API) remove(call *web.Call, in struct {
+	ID string `path:"clip_id"`
+}) (web.Reply, error) {
+	position, err := a.Clips.Delete(call, in.ID, call.Principal.Account, writeapi.Origin(call.Caller))
+	if err != nil {
+		return web.Reply{}, err
+	}
+	writeapi.AwaitVisible(call, a.ReadModels, position)
+	return web.JSON(writeapi.SuccessResponse{Success: true}), nil
+}

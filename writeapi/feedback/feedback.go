@@ -1,0 +1,53 @@
+// Package feedback serves the route that receives feedback.
+package feedback
+
+import (
+	"github.com/recital-tts/recital/commands/feedback"
+	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/writeapi"
+)
+
+// maxBody leaves room for the longest texts in any encoding, so that one that is somewhat too long gets a 422.
+const maxBody = 256 << 10
+
+// API takes feedback.
+type API struct {
+	Feedback *feedback.Feedback
+}
+
+// Routes are the rows for the public route table.
+func (a *API) Routes() []web.Route {
+	return []web.Route{
+		web.Post("/v1/ai/speech/feedback", a.give, web.Forms(), web.MaxBody(maxBody), web.Tag("Speech"),
+			web.Summary("What the client thinks of a synthesis"), web.Returns[feedbackResponse](web.Sends("x-recital-position"))),
+	}
+}
+
+type request struct {
+	ID      string  `body:"id" required:"true" minlen:"1" maxlen:"200"`
+	Rating  string  `body:"rating" required:"true" literal:"thumbsUp,thumbsDown"`
+	Text    *string `body:"text" maxlen:"5000"`
+	Context *string `body:"context" maxlen:"5000"`
+}
+
+type feedbackResponse struct {
+	Success bool `json:"success"`
+}
+
+// give keeps what the client thinks of a synthesis. No read model shows it yet, so nothing is waited for.
+func (a *API) give(call *web.Call, in request) (web.Reply, error) {
+	opinion := feedback.Opinion{About: in.ID, Rating: in.Rating, Text: orEmpty(in.Text), Context: orEmpty(in.Context)}
+	position, err := a.Feedback.Give(call, call.Principal.Account, opinion, writeapi.Origin(call.Caller))
+	if err != nil {
+		return web.Reply{}, err
+	}
+	call.SetPosition(position.String())
+	return web.JSON(feedbackResponse{Success: true}), nil
+}
+
+func orEmpty(text *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
+}

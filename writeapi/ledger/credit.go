@@ -1,0 +1,48 @@
+// Package ledger serves the routes that change the usage and credit of accounts.
+package ledger
+
+import (
+	"github.com/recital-tts/recital/commands/ledger"
+	"github.com/recital-tts/recital/internal/readmodel"
+	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/writeapi"
+)
+
+// API changes ledgers.
+type API struct {
+	Ledger     *ledger.Ledger
+	ReadModels writeapi.ReadModels
+}
+
+// AdminRoutes are the rows for the admin route table.
+func (a *API) AdminRoutes() []web.Route {
+	return []web.Route{
+		web.Post("/admin/accounts/{account_id}/credit", a.credit, web.Role("operator"), web.ReadModels(readmodel.Usage),
+			web.Tag("Operators"), web.Summary("Grant an account characters that are spent after its plan's"),
+			web.Returns[creditResponse](), web.Refuses(400, 404, 409)),
+	}
+}
+
+type creditRequest struct {
+	AccountID  string `path:"account_id" maxlen:"64"`
+	Characters int64  `body:"characters" required:"true" ge:"1" le:"1000000000" doc:"how many characters to grant"`
+	Grant      string `body:"grant" minlen:"1" maxlen:"64" pattern:"^[A-Za-z0-9._-]+$" doc:"an id of the caller's choice: a repetition with it grants nothing more"`
+}
+
+type creditResponse struct {
+	AccountID        string `json:"account_id"`
+	Grant            string `json:"grant"`
+	Characters       int64  `json:"characters"`        // granted
+	CreditCharacters int64  `json:"credit_characters"` // left of all credit
+}
+
+func (a *API) credit(call *web.Call, in creditRequest) (web.Reply, error) {
+	granted, err := a.Ledger.GrantCredit(call, in.AccountID, in.Grant, in.Characters, writeapi.Origin(call.Caller))
+	if err != nil {
+		return web.Reply{}, err
+	}
+	writeapi.AwaitVisible(call, a.ReadModels, granted.Position)
+	return web.JSON(creditResponse{
+		AccountID: in.AccountID, Grant: granted.Grant, Characters: granted.Characters, CreditCharacters: granted.Left,
+	}), nil
+}

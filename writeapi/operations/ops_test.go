@@ -1,0 +1,118 @@
+package operations_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/web/webtest"
+	"github.com/recital-tts/recital/writeapi/operations"
+)
+
+func TestMain(m *testing.M) { webtest.Main(m) }
+
+const maxEcho = 10 << 20
+
+// serve runs the routes on a real server and gives its address.
+func serve(t *testing.T, api *operations.API) string {
+	t.Helper()
+	return webtest.Serve(t, web.Config{Routes: api.Routes()})
+}
+
+func ask(t *testing.T, method, url, contentType string, body []byte) (*http.Response, []byte) {
+	t.Helper()
+	request, err := http.NewRequest(method, url, bytes.NewReader(body))
+	require.NoError(t, err)
+	if contentType != "" {
+		request.Header.Set("Content-Type", contentType)
+	}
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	got, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	return response, got
+}
+
+func TestHealthAndReadiness(t *testing.T) {
+	var wrong error
+	url := serve(t, &operations.API{Ready: func() error { return wrong }})
+
+	response, body := ask(t, "GET", url+"/health_check", "", nil)
+	require.Equal(t, http.StatusOK, response.StatusCode)
+	require.JSONEq(t, `{"status":"ok"}`, string(body))
+	response, body = ask(t, "GET", url+"/ready_check", "", nil)
+	require.Equal(t, http.StatusOK, response.StatusCode)
+	require.JSONEq(t, `{"status":"ready"}`, string(body))
+
+	wrong = errors.New("the password of Postgres is wrong")
+	response, body = ask(t, "GET", url+"/ready_check", "", nil)
+	require.Equal(t, http.StatusServiceUnavailable, response.StatusCode)
+	require.Equal(t, "1", response.Header.Get("Retry-After"))
+	require.JSONEq(t, `{"status":"unavailable"}`, string(body), "the reason is not for everybody")
+
+	wrong = fmt.Errorf("not now: %w", operations.ErrDraining)
+	response, body = ask(t, "GET", url+"/ready_check", "", nil)
+	require.Equal(t, http.StatusServiceUnavailable, response.StatusCode)
+	require.JSONEq(t, `{"status":"draining"}`, string(body))
+	response, _ = ask(t, "GET", url+"/health_check", "", nil)
+	require.Equal(t, http.StatusOK, response.StatusCode, "the process answers all the same")
+}
+
+func TestEchoOfAPayload(t *testing.T) {
+	url := serve(t, &operations.API{}) + "/echo"
+	for name, c := range map[string]struct{ query, contentType, payload string }{
+		"text":             {"", "text/plain; charset=utf-8", "hello"},
+		"JSON":             {"", "application/json", `{"a": 1}`},
+		"no JSON":          {"", "application/json", `{"a"`},
+		"a form":           {"", "application/x-www-form-urlencoded", "length=3&a=b"},
+		"no type":          {"", "", "\x00\xff"},
+		"nothing":          {"", "", ""},
+		"any negative one": {"?length=-7", "text/plain", "hello"},
+		"very much":        {"?length=-1", "application/octet-stream", strings.Repeat("0123456789abcdef", maxEcho/16)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			response, body := ask(t, "POST", url+c.query, c.contentType, []byte(c.payload))
+			require.Equal(t, http.StatusOK, response.StatusCode)
+			require.True(t, bytes.Equal([]byte(c.payload), body))
+			want := c.contentType
+			if want == "" {
+				want = "application/octet-stream"
+			}
+			require.Equal(t, want, response.Header.Get("Content-Type"))
+		})
+	}
+	response, _ := ask(t, "POST", url, "text/plain", make([]byte, maxEcho+1))
+	require.Equal(t, http.StatusRequestEntityTooLarge, response.StatusCode)
+}
+
+func TestEchoOfALength(t *testing.T) {
+	url := serve(t, &operations.API{}) + "/echo"
+	for query, length := range map[string]int{
+		"?length=0": 0, "?length=1": 1, "?length=65536": 65536, "?length=65537": 65537, "?length=10485760": maxEcho,
+	} {
+		t.Run(query, func(t *testing.T) {
+			response, body := ask(t, "POST", url+query, "text/plain", []byte("an upload"))
+			require.Equal(t, http.StatusOK, response.StatusCode)
+			require.Equal(t, "application/octet-stream", response.Header.Get("Content-Type"))
+			require.True(t, bytes.Equal(make([]byte, length), body))
+		})
+	}
+	for query, kind := range map[string]string{
+		"?length=10485761": "less_than_equal", "?length=99999999999999999999": "int_parsing_size", "?length=many": "int_parsing", "?length=1.5": "int_parsing",
+	} {
+		t.Run(query, func(t *testing.T) {
+			response, body := ask(t, "POST", url+query, "", nil)
+			require.Equal(t, http.StatusUnprocessableEntity, response.StatusCode)
+			require.Contains(t, string(body), `"loc":["query","length"]`)
+			require.Contains(t, string(body), kind)
+		})
+	}
+}

@@ -1,0 +1,123 @@
+package operations
+
+import (
+	"context"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/feed"
+	"github.com/recital-tts/recital/internal/web"
+)
+
+// Generations are the generations of the read models and the events that they could not handle. *feed.Projector has
+// them.
+type Generations interface {
+	Overview(ctx context.Context) (feed.Overview, error)
+	Rebuild(ctx context.Context, names []string, promote bool) ([]feed.GenerationID, error)
+	Promote(ctx context.Context, ids []feed.GenerationID) ([]feed.GenerationID, error)
+	Rollback(ctx context.Context, id feed.GenerationID) (feed.GenerationID, error)
+	Retire(ctx context.Context, id feed.GenerationID) error
+
+	// Parked gives at most limit events, and those beside the last one that stand at the same position.
+	Parked(ctx context.Context, after eventlog.Position, limit int) ([]feed.Parked, error)
+	RetryParked(ctx context.Context, id feed.GenerationID, event uuid.UUID) (applied int, err error)
+	SkipParked(ctx context.Context, id feed.GenerationID, event uuid.UUID) error
+}
+
+// Projections is the operators' hand on the read models.
+type Projections struct {
+	Generations Generations
+}
+
+// AdminRoutes are the rows for the admin route table.
+func (p *Projections) AdminRoutes() []web.Route {
+	tag, read, change := web.Tag("Projections"), web.Role("operator", "auditor"), web.Role("operator")
+	generations, refuses := web.Returns[generationsReply](), web.Refuses(400, 404, 409)
+	return []web.Route{
+		web.Get("/admin/projections", p.list, read, tag, web.Summary("The generations of all read models"), web.Returns[overviewReply]()),
+		web.Post("/admin/projections/rebuild", p.rebuild, change, tag,
+			web.Summary("Build new generations beside the live ones, or go on with those being built"), generations, refuses),
+		web.Post("/admin/projections/promote", p.promote, change, tag, web.Summary("Make generations live, all in one step"),
+			web.RawBody("application/json"), generations, refuses),
+		web.Post("/admin/projections/rollback", p.rollback, change, tag, web.Summary("Make the generation live that was so before"),
+			generations, refuses),
+		web.Post("/admin/projections/retire", p.retire, change, tag, web.Summary("Drop a generation, also one that is being built"),
+			web.Returns[success](), refuses),
+		web.Get("/admin/projections/parked", p.parked, read, tag, web.Summary("Events that a generation could not handle"),
+			web.Returns[parkedReply]()),
+		web.Post("/admin/projections/parked/retry", p.retryParked, change, tag,
+			web.Summary("Try a parked event again, with what waits behind it in its stream"), web.Returns[retried](), refuses),
+		web.Post("/admin/projections/parked/skip", p.skipParked, change, tag, web.Summary("Let a generation go on without an event"),
+			web.Returns[success](), refuses),
+	}
+}
+
+func (p *Projections) list(call *web.Call, _ struct{}) (web.Reply, error) {
+	overview, err := p.Generations.Overview(call)
+	if err != nil {
+		return web.Reply{}, err
+	}
+	return web.JSON(overviewOf(overview)), nil
+}
+
+type rebuildRequest struct {
+	Projections []string `body:"projections" doc:"names of read models of this binary"`
+	All         bool     `body:"all" default:"false" doc:"all read models of this binary, instead of names"`
+	Promote     bool     `body:"promote" default:"false" doc:"make the generations live as soon as all of them have caught up"`
+}
+
+func (p *Projections) rebuild(call *web.Call, in rebuildRequest) (web.Reply, error) {
+	if in.All == (len(in.Projections) > 0) {
+		return web.Reply{}, web.Invalid(web.InvalidField("body", "projections", "either name read models or ask for all"))
+	}
+	slices.Sort(in.Projections)
+	ids, err := p.Generations.Rebuild(call, slices.Compact(in.Projections), in.Promote)
+	if err != nil {
+		return web.Reply{}, err
+	}
+	return web.JSON(generationsOf(ids)), nil
+}
+
+// generationRequest names a generation; what is left out is chosen by the operation.
+type generationRequest struct {
+	Name       string `body:"name" required:"true" minlen:"1" maxlen:"63"`
+	Version    int    `body:"version" default:"0" ge:"0" le:"2147483647" doc:"0 is the version of this binary"`
+	Generation int    `body:"generation" default:"0" ge:"0" le:"2147483647" doc:"0 is the one that the operation is for by default"`
+}
+
+func (r generationRequest) id() feed.GenerationID {
+	return feed.GenerationID{Name: r.Name, Version: r.Version, Number: r.Generation}
+}
+
+type rollbackRequest struct {
+	Name    string `body:"name" required:"true" minlen:"1" maxlen:"63"`
+	Version int    `body:"version" default:"0" ge:"0" le:"2147483647" doc:"0 is the version of this binary"`
+}
+
+func (p *Projections) rollback(call *web.Call, in rollbackRequest) (web.Reply, error) {
+	live, err := p.Generations.Rollback(call, feed.GenerationID{Name: in.Name, Version: in.Version})
+	if err != nil {
+		return web.Reply{}, err
+	}
+	return web.JSON(generationsOf([]feed.GenerationID{live})), nil
+}
+
+type retireRequest struct {
+	Name       string `body:"name" required:"true" minlen:"1" maxlen:"63"`
+	Version    int    `body:"version" default:"0" ge:"0" le:"2147483647" doc:"0 is the version of this binary"`
+	Generation int    `body:"generation" required:"true" ge:"1" le:"2147483647"`
+}
+
+func (p *Projections) retire(call *web.Call, in retireRequest) (web.Reply, error) {
+	err := p.Generations.Retire(call, feed.GenerationID{Name: in.Name, Version: in.Version, Number: in.Generation})
+	if err != nil {
+		return web.Reply{}, err
+	}
+	return web.JSON(success{true}), nil
+}
+
+type success struct {
+	Success bool `json:"success"`
+}

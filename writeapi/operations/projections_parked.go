@@ -1,0 +1,67 @@
+package operations
+
+import (
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/web"
+)
+
+type parkedRequest struct {
+	After string `query:"after" default:"0/0" pattern:"^[0-9]{1,20}/[0-9]{1,20}$" doc:"the position in next of the page before"`
+	Limit int    `query:"limit" default:"100" ge:"1" le:"500" doc:"a page ends between two positions, so it may hold more where several generations parked one event"`
+}
+
+func (p *Projections) parked(call *web.Call, in parkedRequest) (web.Reply, error) {
+	after, err := eventlog.ParsePosition(in.After)
+	if err != nil {
+		return web.Reply{}, web.Invalid(web.InvalidField("query", "after", err.Error()))
+	}
+	page, err := p.Generations.Parked(call, after, in.Limit)
+	if err != nil {
+		return web.Reply{}, err
+	}
+	return web.JSON(parkedOf(page, len(page) >= in.Limit)), nil
+}
+
+type parkedEventRequest struct {
+	generationRequest
+	EventID string `body:"event_id" required:"true" pattern:"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"`
+}
+
+func (r parkedEventRequest) event() (uuid.UUID, error) {
+	id, err := uuid.Parse(r.EventID)
+	if err != nil {
+		return uuid.UUID{}, fmt.Errorf("reading the id of the parked event: %w", err)
+	}
+	return id, nil
+}
+
+type retried struct {
+	Applied int `json:"applied"`
+}
+
+func (p *Projections) retryParked(call *web.Call, in parkedEventRequest) (web.Reply, error) {
+	event, err := in.event()
+	if err != nil {
+		return web.Reply{}, err
+	}
+	applied, err := p.Generations.RetryParked(call, in.id(), event)
+	if err != nil {
+		return web.Reply{}, err
+	}
+	return web.JSON(retried{applied}), nil
+}
+
+func (p *Projections) skipParked(call *web.Call, in parkedEventRequest) (web.Reply, error) {
+	event, err := in.event()
+	if err != nil {
+		return web.Reply{}, err
+	}
+	if err := p.Generations.SkipParked(call, in.id(), event); err != nil {
+		return web.Reply{}, err
+	}
+	return web.JSON(success{true}), nil
+}

@@ -1,0 +1,73 @@
+package operations
+
+import (
+	"encoding/json"
+	"reflect"
+
+	"github.com/recital-tts/recital/internal/feed"
+	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/web/bind"
+)
+
+// maxPromoted bounds what is promoted in one transaction.
+const maxPromoted = 100
+
+// promoteRequest holds {"generations": [{"name", "version", "generation"}, …]}. The binder knows no lists of objects, so
+// each entry is bound on its own.
+type promoteRequest struct {
+	Body []byte `raw:"body" required:"true"`
+}
+
+func (p *Projections) promote(call *web.Call, in promoteRequest) (web.Reply, error) {
+	ids, err := in.ids()
+	if err != nil {
+		return web.Reply{}, err
+	}
+	live, err := p.Generations.Promote(call, ids)
+	if err != nil {
+		return web.Reply{}, err
+	}
+	return web.JSON(generationsOf(live)), nil
+}
+
+func (r promoteRequest) ids() ([]feed.GenerationID, error) {
+	entries, err := r.entries()
+	if err != nil {
+		return nil, err
+	}
+	plan, err := bind.Compile(reflect.TypeFor[generationRequest]())
+	if err != nil {
+		return nil, err
+	}
+	var ids []feed.GenerationID
+	var wrong []web.Item
+	for i, entry := range entries {
+		var one generationRequest
+		items, err := plan.Bind(reflect.ValueOf(&one).Elem(), &bind.Request{Body: entry})
+		if err != nil {
+			return nil, err
+		}
+		for _, item := range items { // ("body", "name") is ("body", "generations", 0, "name")
+			item.Loc = append([]any{"body", "generations", i}, item.Loc[1:]...)
+			wrong = append(wrong, item)
+		}
+		ids = append(ids, one.id())
+	}
+	if len(wrong) > 0 {
+		return nil, web.Invalid(wrong...)
+	}
+	return ids, nil
+}
+
+func (r promoteRequest) entries() ([]json.RawMessage, error) {
+	var body struct {
+		Generations []json.RawMessage `json:"generations"`
+	}
+	if err := json.Unmarshal(r.Body, &body); err != nil {
+		return nil, web.Invalid(web.InvalidField("body", "generations", "the body is not an object with a list of generations"))
+	}
+	if n := len(body.Generations); n == 0 || n > maxPromoted {
+		return nil, web.Invalid(web.InvalidField("body", "generations", "1 to 100 generations are needed"))
+	}
+	return body.Generations, nil
+}

@@ -1,0 +1,20 @@
+package synthesis
+
+import (
+	"github.com/recital-tts/recital/internal/audio"
+	"github.com/recital-tts/recital/internal/web"
+)
+
+// returnsAudio declares the headers and the content types of the formats.
+func returnsAudio() web.Option {
+	var types []string
+	for _, format := range audio.Formats() {
+		types = append(types, format.ContentType())
+	}
+	return web.ReturnsMedia(types, web.Means("The audio, sent while it is made"), web.SendsHeaders[headers]())
+}
+
+func returnsRecording() web.Option {
+	return web.Returns[detailedResponse](web.Means("All of the audio"), web.SendsHeaders[headers](),
+		web.Sends("x-recital-position"), web.MaySend("x-recital-stale"))
+}

@@ -1,0 +1,118 @@
+// Package request declares each parameter of a request for speech once, for all the ways in which one comes.
+package request
+
+import (
+	"math/rand/v2"
+
+	"github.com/recital-tts/recital/commands/synthesis"
+	"github.com/recital-tts/recital/internal/audio"
+	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/web/bind"
+)
+
+// Speech is the union of what published clients send; keys that are not listed are ignored.
+type Speech struct {
+	Key              string   `in:"X-API-Key" for:"socket" alias:"x-api-key"`
+	Text             string   `in:"text" for:"post,get,beta" required:"true" minlen:"1" maxlen:"5000"`
+	Voice            string   `in:"voice" required:"true" minlen:"1" maxlen:"64"`
+	Model            *string  `in:"model" for:"post,get,socket" default:"aurora" literal:"aurora,blizzard,blizzard-2.0,blizzard-2.1,blizzard-dialogue"`
+	Language         string   `in:"language" for:"post,get,socket" default:"auto" maxlen:"35" socket.null:"absent"`
+	Format           string   `in:"format" post.alias:"response_format" default:"mp3" beta.default:"wav" literal:"aac,mp3,raw,wav,ulaw,webm,pcm_s16le,pcm_f32le" synonyms:"mulaw=ulaw" get.synonyms:"" socket.null:"absent"`
+	SampleRate       *int     `in:"sample_rate" for:"post,get,socket" enum:"8000,16000,24000"`
+	Speed            float64  `in:"speed" default:"1" ge:"0.25" le:"2" socket.null:"absent"`
+	Seed             *int64   `in:"seed" get.after:"solver"`
+	Conversational   *bool    `in:"conversational" for:"post,get,socket" nullable:"true"`
+	Temperature      *float64 `in:"temperature" for:"post,get,socket" nullable:"true" ge:"0.0001" le:"5"`
+	TopK             *int     `in:"top_k" for:"post,get,socket" nullable:"true" ge:"0"`
+	TopP             *float64 `in:"top_p" for:"post,get,socket" nullable:"true" ge:"0" le:"1"`
+	Length           *float64 `in:"length" for:"post,get,beta" nullable:"true" ge:"0.1" le:"300"`
+	Expressive       *float64 `in:"expressive" for:"post,get,socket" nullable:"true"`
+	Quality          *int     `in:"quality" for:"post,get,socket" nullable:"true"`
+	Solver           *string  `in:"solver" for:"post,get,socket" nullable:"true"`
+	Extras           string   `in:"extras" for:"beta"` // "alignment" asks for the word times
+	SendExtras       *bool    `in:"send_extras" for:"socket" alias:"return_extras"`
+	Debug            *bool    `in:"debug" for:"post,get" default:"false" get.after:"delay_headers"`
+	ReturnDurations  *bool    `in:"return_durations" for:"post" alias:"durations" default:"false"`
+	ReturnTimestamps *bool    `in:"return_timestamps" for:"post,get,socket" default:"false"`
+	DelayHeaders     *bool    `in:"delay_headers" for:"get" default:"false"`
+	OriginalText     *string  `in:"original_text" for:"post,get" nullable:"true"`
+	OriginalLanguage *string  `in:"original_language" for:"post,get" nullable:"true"`
+}
+
+// Post is a body, of JSON or a form.
+func Post() bind.Variant { return variants().Variant("post") }
+
+// Get is a query.
+func Get() bind.Variant { return variants().Variant("get") }
+
+// Beta is the body of clients of version 0, a form.
+func Beta() bind.Variant { return variants().Variant("beta") }
+
+// Socket is the first message of a session.
+func Socket() bind.Variant { return variants().Variant("socket") }
+
+func variants() bind.Variants {
+	return bind.Variants{"post": "body", "get": "query", "beta": "body", "socket": "body"}
+}
+
+// Synthesis returns the command for a valid request.
+func (s Speech) Synthesis() (synthesis.Synthesis, error) {
+	language, known := speech.LookupLanguage(s.Language)
+	if !known {
+		return synthesis.Synthesis{}, web.Invalid(web.InvalidField("body", "language", "the engine does not speak this language"))
+	}
+	voice, err := speech.FindVoice(s.Voice)
+	if err != nil {
+		return synthesis.Synthesis{}, err
+	}
+	spec := audio.Spec{Format: audio.Format(s.Format)}
+	spec.SampleRate = or(s.SampleRate, audio.DefaultSampleRate(spec.Format))
+	return synthesis.Synthesis{
+		Text: s.Text, Voice: voice, Language: language, Speed: s.Speed, Length: or(s.Length, 0), Model: or(s.Model, ""), Prosody: s.prosody(),
+		Seed: or(s.Seed, 0), Audio: spec, Keep: s.keepsake(),
+	}, nil
+}
+
+func (s Speech) prosody() speech.Prosody {
+	return speech.Prosody{
+		Conversational: or(s.Conversational, false),
+		Temperature:    s.Temperature,
+		TopP:           s.TopP,
+		TopK:           s.TopK,
+		Expressive:     s.Expressive,
+		Quality:        s.Quality,
+		Solver:         or(s.Solver, ""),
+	}
+}
+
+// keepsake is what a clip remembers of the request beside what is spoken; nil where the result is not saved.
+func (s Speech) keepsake() *synthesis.Keepsake {
+	if !or(s.Debug, false) {
+		return nil
+	}
+	return &synthesis.Keepsake{Debug: true, OriginalText: or(s.OriginalText, ""), OriginalLanguage: or(s.OriginalLanguage, "")}
+}
+
+// WithSeed is the request with a seed: its own, or a new one that gives the same audio again.
+func (s Speech) WithSeed() Speech {
+	if s.Seed == nil {
+		s.Seed = new(int64(rand.Int32()))
+	}
+	return s
+}
+
+// WantsTimes reports whether the reply has the times of words.
+func (s Speech) WantsTimes() bool {
+	return or(s.ReturnDurations, false) || or(s.ReturnTimestamps, false) || s.Extras != ""
+}
+
+// WantsExtras reports whether a session of version 1.0 has the times of words.
+func (s Speech) WantsExtras() bool { return or(s.SendExtras, false) }
+
+func or[T any](value *T, absent T) T {
+	if value == nil {
+		return absent
+	}
+	return *value
+}

@@ -1,0 +1,91 @@
+package request_test
+
+import (
+	"os"
+	"reflect"
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/web/bind"
+	"github.com/recital-tts/recital/writeapi/synthesis/request"
+)
+
+func names(t *testing.T, variant bind.Variant) (names []string) {
+	t.Helper()
+	plan, err := variant.Compile(reflect.TypeFor[request.Speech]())
+	require.NoError(t, err)
+	for _, f := range plan.Fields() {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+// The first table of the document has a row for each parameter, and no other rows.
+func TestEveryParameterIsDocumented(t *testing.T) {
+	document, err := os.ReadFile("../../../docs/speech-parameters.md")
+	require.NoError(t, err)
+	var rows []string
+	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\| [^|]+ \\| [^|]+ \\| [^|]{20,} \\|$").FindAllSubmatch(document, -1) {
+		rows = append(rows, string(row[1]))
+	}
+	require.ElementsMatch(t, names(t, request.Post()), rows)
+}
+
+// What a body can say, an address can say too, but for one name of old clients.
+func TestEachVariantHasItsParameters(t *testing.T) {
+	both := []string{
+		"text", "voice", "model", "language", "format", "sample_rate", "speed", "conversational", "temperature", "top_k", "top_p", "length",
+		"expressive", "quality", "solver", "seed", "return_timestamps", "debug", "original_text", "original_language",
+	}
+	require.ElementsMatch(t, append([]string{"return_durations"}, both...), names(t, request.Post()))
+	require.ElementsMatch(t, append([]string{"delay_headers"}, both...), names(t, request.Get()))
+	require.ElementsMatch(t, []string{"text", "voice", "format", "speed", "seed", "length", "extras"}, names(t, request.Beta()))
+	require.ElementsMatch(t, []string{
+		"X-API-Key", "voice", "model", "language", "format", "sample_rate", "speed", "seed", "conversational", "temperature", "top_k", "top_p",
+		"expressive", "quality", "solver", "send_extras", "return_timestamps",
+	}, names(t, request.Socket()))
+}
+
+func TestInAFirstMessageNullIsAsGoodAsAbsent(t *testing.T) {
+	decode := web.Decoder[request.Speech](request.Socket())
+	want, err := decode([]byte(`{"voice":"leah"}`))
+	require.NoError(t, err)
+	got, err := decode([]byte(`{"voice":"leah","language":null,"format":null,"speed":null,"sample_rate":null,"seed":null,"top_p":null}`))
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+	_, err = decode([]byte(`{"voice":null}`))
+	require.ErrorContains(t, err, "voice: Input should be a valid string")
+	_, err = web.Decoder[request.Speech](request.Post())([]byte(`{"text":"hi","voice":"leah","speed":null}`))
+	require.ErrorContains(t, err, "speed: Input should be a valid number")
+}
+
+func TestWhatAParameterSaysReachesTheSpeaker(t *testing.T) {
+	in := request.Speech{
+		Text: "hi", Voice: "leah", Language: "en", Format: "mp3", Speed: 1, Model: new("blizzard-2.0"), Seed: new(int64(9)),
+		Length: new(4.5), Conversational: new(true), Temperature: new(2.0), TopP: new(0.5), TopK: new(3), Expressive: new(1.5),
+		Quality: new(1), Solver: new("heun"),
+	}
+	order, err := in.Synthesis()
+	require.NoError(t, err)
+	require.Equal(t, "blizzard-2.0", order.Model)
+	require.EqualValues(t, 9, order.Seed)
+	require.Equal(t, 4.5, order.Length)
+	require.Equal(t, speech.Prosody{
+		Conversational: true, Temperature: new(2.0), TopP: new(0.5), TopK: new(3), Expressive: new(1.5), Quality: new(1), Solver: "heun",
+	}, order.Prosody)
+
+	plain, err := request.Speech{Text: "hi", Voice: "leah", Language: "auto", Format: "mp3", Speed: 1}.Synthesis()
+	require.NoError(t, err)
+	require.Zero(t, plain.Prosody)
+	require.Zero(t, plain.Length)
+}
+
+func TestSeedsAreGivenBack(t *testing.T) {
+	seed := int64(-5)
+	require.Equal(t, seed, *request.Speech{Seed: &seed}.WithSeed().Seed)
+	require.GreaterOrEqual(t, *request.Speech{}.WithSeed().Seed, int64(0))
+}

@@ -1,0 +1,214 @@
+package synthesis
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/web/webtest"
+	"github.com/recital-tts/recital/writeapi/synthesis/request"
+)
+
+func TestMain(m *testing.M) { webtest.Main(m) }
+
+// understood is what a request comes to, short of its synthesis.
+type understood struct {
+	Text, Voice, Variant, Language, Format string
+	SampleRate                             int
+	Speed                                  float64
+	Times                                  bool
+}
+
+func understand(_ *web.Call, in request.Speech) (web.Reply, error) {
+	order, err := in.Synthesis()
+	if err != nil {
+		return web.Reply{}, err
+	}
+	return web.JSON(understood{
+		Text: order.Text, Voice: order.Voice.ID, Variant: order.Voice.Variant, Language: order.Language,
+		Format: string(order.Audio.Format), SampleRate: order.Audio.SampleRate, Speed: order.Speed, Times: in.WantsTimes(),
+	}), nil
+}
+
+type anyKey struct{}
+
+func (anyKey) APIKey(context.Context, string) (web.Principal, error) {
+	return web.Principal{Account: "a1"}, nil
+}
+
+// serve runs the real routes, which refuse here before anything is spoken, and one that tells what it has understood.
+func serve(t *testing.T) string {
+	t.Helper()
+	routes := append((&API{}).Routes(), web.Post("/understand", understand, web.As(request.Post()), web.Forms(), web.MaxBody(maxBody), web.Returns[understood](), web.Refuses(404)))
+	return webtest.Serve(t, web.Config{Routes: routes, Authenticator: anyKey{}})
+}
+
+func post(t *testing.T, url, contentType, body string) (int, []byte) {
+	t.Helper()
+	request, err := http.NewRequest(http.MethodPost, url, strings.NewReader(body))
+	require.NoError(t, err)
+	request.Header.Set("x-api-key", "any")
+	if contentType != "" {
+		request.Header.Set("Content-Type", contentType)
+	}
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	got, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	return response.StatusCode, got
+}
+
+var defaults = understood{Text: "hi", Voice: "leah", Variant: "f2", Language: "auto", Format: "mp3", SampleRate: 24000, Speed: 1}
+
+// with is the defaults but for what change does.
+func with(change func(*understood)) understood {
+	u := defaults
+	change(&u)
+	return u
+}
+
+func TestWhatIsUnderstood(t *testing.T) {
+	url := serve(t) + "/understand"
+	for name, c := range map[string]struct {
+		fields string // beside text and voice
+		want   understood
+	}{
+		"the defaults": {``, defaults},
+		"all of it": {`,"language":"de","format":"wav","sample_rate":8000,"speed":0.25,"return_durations":true`, with(func(u *understood) {
+			u.Language, u.Format, u.SampleRate, u.Speed, u.Times = "de", "wav", 8000, 0.25, true
+		})},
+		"response_format":        {`,"response_format":"wav"`, with(func(u *understood) { u.Format = "wav" })},
+		"format first":           {`,"response_format":"wav","format":"aac"`, with(func(u *understood) { u.Format = "aac" })},
+		"mulaw":                  {`,"format":"mulaw"`, with(func(u *understood) { u.Format, u.SampleRate = "ulaw", 8000 })},
+		"mulaw as an alias":      {`,"response_format":"mulaw","sample_rate":16000`, with(func(u *understood) { u.Format, u.SampleRate = "ulaw", 16000 })},
+		"durations":              {`,"durations":true`, with(func(u *understood) { u.Times = true })},
+		"return_timestamps":      {`,"return_timestamps":true`, with(func(u *understood) { u.Times = true })},
+		"python's True":          {`,"durations":"True"`, with(func(u *understood) { u.Times = true })},
+		"numbers as texts":       {`,"speed":"1.5","sample_rate":"16000","seed":"7","temperature":"0.5"`, with(func(u *understood) { u.Speed, u.SampleRate = 1.5, 16000 })},
+		"a language with region": {`,"language":"pt_BR"`, with(func(u *understood) { u.Language = "pt-br" })},
+		"English":                {`,"language":"EN"`, with(func(u *understood) { u.Language = "en-us" })},
+		"keys that are unknown":  {`,"return_seed":true,"foo":{"bar":[1]},"model":"blizzard-2.1"`, defaults},
+		"nulls":                  {`,"seed":null,"sample_rate":null,"model":null,"debug":null,"return_durations":null`, defaults},
+	} {
+		t.Run(name, func(t *testing.T) {
+			status, body := post(t, url, "application/json", `{"text":"hi","voice":"leah"`+c.fields+`}`)
+			require.Equal(t, http.StatusOK, status, "%s", body)
+			var got understood
+			require.NoError(t, json.Unmarshal(body, &got))
+			require.Equal(t, c.want, got)
+		})
+	}
+}
+
+func TestFormsAreUnderstoodLikeJSON(t *testing.T) {
+	address := serve(t) + "/understand"
+	fields := map[string]string{
+		"text": "“Grüße” & 1+1", "voice": "zeke", "format": "mulaw", "speed": "0.5", "sample_rate": "16000", "return_durations": "True", "seed": "",
+	}
+	want := understood{
+		Text: "“Grüße” & 1+1", Voice: "zeke", Variant: "m3", Language: "auto", Format: "ulaw", SampleRate: 16000, Speed: 0.5, Times: true,
+	}
+	values := url.Values{}
+	var multi bytes.Buffer
+	writer := multipart.NewWriter(&multi)
+	for name, value := range fields {
+		values.Set(name, value)
+		require.NoError(t, writer.WriteField(name, value))
+	}
+	require.NoError(t, writer.Close())
+	for contentType, form := range map[string]string{
+		"application/x-www-form-urlencoded": values.Encode(),
+		writer.FormDataContentType():        multi.String(),
+	} {
+		status, body := post(t, address, contentType, form)
+		require.Equal(t, http.StatusOK, status, "%s", body)
+		var got understood
+		require.NoError(t, json.Unmarshal(body, &got))
+		require.Equal(t, want, got, contentType)
+	}
+}
+
+// Every speech route refuses what it cannot do before anything is reserved or spoken.
+func TestWhatIsRefused(t *testing.T) {
+	address := serve(t)
+	long := strings.Repeat("é", 5001)
+	for name, c := range map[string]struct {
+		body   string
+		status int
+		loc    string // of the only item of a 422
+		kind   string
+	}{
+		"no text":              {`{"voice":"leah"}`, 422, `["body","text"]`, "missing"},
+		"an empty text":        {`{"text":"","voice":"leah"}`, 422, `["body","text"]`, "string_too_short"},
+		"a long text":          {`{"text":"` + long + `","voice":"leah"}`, 422, `["body","text"]`, "string_too_long"},
+		"a text with NUL":      {`{"text":"a\u0000b","voice":"leah"}`, 422, `["body","text"]`, "string_unicode"},
+		"half a character":     {`{"text":"a\ud83d","voice":"leah"}`, 422, `["body","text"]`, "string_unicode"},
+		"no voice":             {`{"text":"hi"}`, 422, `["body","voice"]`, "missing"},
+		"an unknown voice":     {`{"text":"hi","voice":"nobody"}`, 404, "", ""},
+		"a voice as a path":    {`{"text":"hi","voice":"../f2"}`, 404, "", ""},
+		"an engine's variant":  {`{"text":"hi","voice":"f2"}`, 404, "", ""},
+		"an unknown language":  {`{"text":"hi","voice":"leah","language":"tlh"}`, 422, `["body","language"]`, "value_error"},
+		"both are unknown":     {`{"text":"hi","voice":"nobody","language":"tlh"}`, 422, `["body","language"]`, "value_error"},
+		"a long language":      {`{"text":"hi","voice":"leah","language":"` + strings.Repeat("a", 36) + `"}`, 422, `["body","language"]`, "string_too_long"},
+		"an unknown format":    {`{"text":"hi","voice":"leah","format":"ogg"}`, 422, `["body","format"]`, "literal_error"},
+		"an unknown rate":      {`{"text":"hi","voice":"leah","sample_rate":11025}`, 422, `["body","sample_rate"]`, "enum"},
+		"too fast":             {`{"text":"hi","voice":"leah","speed":3}`, 422, `["body","speed"]`, "less_than_equal"},
+		"too slow":             {`{"text":"hi","voice":"leah","speed":0.24}`, 422, `["body","speed"]`, "greater_than_equal"},
+		"a speed that is none": {`{"text":"hi","voice":"leah","speed":"NaN"}`, 422, `["body","speed"]`, ""},
+		"too hot":              {`{"text":"hi","voice":"leah","temperature":5.1}`, 422, `["body","temperature"]`, "less_than_equal"},
+		"top_p":                {`{"text":"hi","voice":"leah","top_p":1.01}`, 422, `["body","top_p"]`, "less_than_equal"},
+		"top_k":                {`{"text":"hi","voice":"leah","top_k":-1}`, 422, `["body","top_k"]`, "greater_than_equal"},
+		"too long":             {`{"text":"hi","voice":"leah","length":301}`, 422, `["body","length"]`, "less_than_equal"},
+		"an unknown model":     {`{"text":"hi","voice":"leah","model":"gale"}`, 422, `["body","model"]`, "literal_error"},
+		"no boolean":           {`{"text":"hi","voice":"leah","debug":"maybe"}`, 422, `["body","debug"]`, "bool_parsing"},
+		"truncated JSON":       {`{"text":"hi","voice"`, 422, "", "json_invalid"},
+		"a list":               {`[]`, 422, `["body"]`, ""},
+		"much too large":       {`{"text":"` + strings.Repeat("a", maxBody) + `"}`, 413, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, path := range []string{"/v1/ai/speech", "/v1/ai/speech/bytes"} {
+				status, body := post(t, address+path, "application/json", c.body)
+				require.Equal(t, c.status, status, "%s", body)
+				require.NotContains(t, string(body), long[:20], "texts are not sent back")
+				if c.status != http.StatusUnprocessableEntity {
+					continue
+				}
+				var refusal struct {
+					Detail []struct {
+						Loc  json.RawMessage
+						Type string
+					}
+				}
+				require.NoError(t, json.Unmarshal(body, &refusal))
+				require.Len(t, refusal.Detail, 1, "%s", body)
+				if c.loc != "" {
+					require.JSONEq(t, c.loc, string(refusal.Detail[0].Loc))
+				}
+				require.Contains(t, refusal.Detail[0].Type, c.kind)
+			}
+		})
+	}
+}
+
+func TestAllErrorsAreToldAtOnce(t *testing.T) {
+	_, body := post(t, serve(t)+"/v1/ai/speech", "application/json", `{"voice":"leah","speed":3,"format":"ogg","top_p":2}`)
+	var refusal struct {
+		Detail []struct{ Loc []string }
+	}
+	require.NoError(t, json.Unmarshal(body, &refusal))
+	var fields []string
+	for _, item := range refusal.Detail {
+		fields = append(fields, item.Loc[1])
+	}
+	require.Equal(t, []string{"text", "format", "speed", "top_p"}, fields)
+}

@@ -1,0 +1,105 @@
+// Package synthesis serves the speech routes.
+package synthesis
+
+import (
+	"context"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/recital-tts/recital/commands/synthesis"
+	"github.com/recital-tts/recital/domain/plan"
+	"github.com/recital-tts/recital/internal/links"
+	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/writeapi"
+	"github.com/recital-tts/recital/writeapi/synthesis/request"
+	"github.com/recital-tts/recital/writeapi/synthesis/stream"
+)
+
+// maxBody leaves room for 5,000 characters in any encoding, twice (text and original_text), so that a text that is
+// somewhat too long is told so.
+const maxBody = 256 << 10
+
+// detailedTimeout is how long the whole of the audio may take. Published clients wait a minute.
+const detailedTimeout = time.Minute
+
+// API serves speech.
+type API struct {
+	Synthesiser *synthesis.Synthesiser
+	Links       links.Links
+}
+
+// Routes are the rows for the public route table.
+func (a *API) Routes() []web.Route {
+	tag, means, refuses := web.Tag("Speech"), web.Meanings(meanings()), web.Refuses(402, 404, 429)
+	sockets := stream.API{Synthesiser: a.Synthesiser}
+	return slices.Concat(sockets.Routes(), []web.Route{
+		web.Post("/v1/ai/speech/bytes", a.bytes, web.As(request.Post()), web.Forms(), web.MaxBody(maxBody), tag, web.Summary("Text to audio, streamed"),
+			means, returnsAudio(), refuses),
+		web.Post("/v1/ai/speech", a.detailed, web.As(request.Post()), web.Forms(), web.MaxBody(maxBody), web.Timeout(detailedTimeout), tag,
+			web.Summary("Text to audio and word times, in JSON"), means, returnsRecording(), refuses),
+		web.Get("/v1/ai/speech", a.bytes, web.As(request.Get()), tag, web.Summary("Text to audio, streamed, all in the address"), web.KeyOnly(),
+			means, returnsAudio(), refuses),
+		web.Post("/speech/beta/synthesize", a.synthesizeBeta, web.As(request.Beta()), web.Forms(), web.MaxBody(maxBody), tag,
+			web.Summary("Text to audio, for clients of version 0"), means, returnsAudio(), refuses),
+	}, betaRest())
+}
+
+// bytes streams the audio while synthesis runs. The head is sent when the reservation is in the log, so that a refusal is
+// a status, or with delay_headers when there is audio, so that a failure until then is one, too.
+func (a *API) bytes(call *web.Call, in request.Speech) (web.Reply, error) {
+	order, err := in.WithSeed().Synthesis()
+	if err != nil {
+		return web.Reply{}, err
+	}
+	order.KeepTimes = in.WantsTimes()
+	reply, err := a.begin(call, order)
+	if err != nil {
+		return web.Reply{}, err
+	}
+	if in.DelayHeaders != nil && *in.DelayHeaders {
+		if err := reply.AwaitAudio(call); err != nil {
+			return web.Reply{}, err
+		}
+	}
+	return web.Stream(order.Audio.Format.ContentType(), func(ctx context.Context, w io.Writer) error {
+		return reply.Write(ctx, w)
+	}), nil
+}
+
+// detailed answers when all of the audio is there.
+func (a *API) detailed(call *web.Call, in request.Speech) (web.Reply, error) {
+	order, err := in.WithSeed().Synthesis()
+	if err != nil {
+		return web.Reply{}, err
+	}
+	reply, err := a.begin(call, order)
+	if err != nil {
+		return web.Reply{}, err
+	}
+	recording, err := reply.Whole(call)
+	if err != nil {
+		return web.Reply{}, err
+	}
+	call.SetPosition(recording.Position.String())
+	if recording.Stale {
+		call.SetStale()
+	}
+	response := detailedResponse{Seed: reply.Seed()}
+	if in.WantsTimes() {
+		response.Durations, response.Timestamps = recording.Timings, recording.Timings
+	}
+	return response.around(recording.Audio)
+}
+
+// begin has the order carried out for the caller, and tells in headers what is known before there is audio.
+func (a *API) begin(call *web.Call, order synthesis.Synthesis) (*synthesis.Reply, error) {
+	order.Account, order.Plan = call.Principal.Account, plan.Type(call.Principal.Plan)
+	order.Origin = writeapi.Origin(call.Caller)
+	reply, err := a.Synthesiser.Begin(call, order)
+	if err != nil {
+		return nil, explainBusy(err)
+	}
+	web.SetHeaders(call, a.headers(call, order, reply))
+	return reply, nil
+}

@@ -1,0 +1,147 @@
+// Package stream serves the WebSocket route of speech: text arrives in pieces, and audio is sent while it is
+// synthesised. It implements the three dialects of the published clients; what they share is a synthesis.Session.
+package stream
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+
+	"github.com/recital-tts/recital/commands/synthesis"
+	"github.com/recital-tts/recital/domain/plan"
+	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/writeapi"
+	"github.com/recital-tts/recital/writeapi/synthesis/request"
+)
+
+// maxMessage is the largest message, in bytes.
+const maxMessage = 256 << 10
+
+// API serves speech over WebSockets.
+type API struct {
+	Synthesiser *synthesis.Synthesiser
+}
+
+// Routes are the rows for the public route table.
+func (a *API) Routes() []web.Route {
+	decode := web.Decoder[request.Speech](request.Socket())
+	serve := func(ctx context.Context, conn *web.Conn) error {
+		f := &frames{conn: conn}
+		return f.end(ctx, a.serve(ctx, f, decode))
+	}
+	return []web.Route{
+		web.Socket("/v1/ai/speech/stream", serve, web.MaxBody(maxMessage), web.Tag("Speech"), web.Summary("Text to audio while the text grows, over WebSocket"),
+			web.Description(protocol)),
+		web.Socket("/speech/beta/synthesize_streaming", serve, web.MaxBody(maxMessage), web.Tag("Speech"), web.Summary("Text to audio while the text grows, for clients of version 0")),
+	}
+}
+
+// serve holds one session. Who talks is known before anything else of the first message is looked at.
+func (a *API) serve(ctx context.Context, f *frames, decode func([]byte) (request.Speech, error)) error {
+	first, err := f.conn.Read()
+	if err != nil {
+		return err
+	}
+	in, invalid := decode(first)
+	var isObject bool
+	if f.dialect, isObject = dialectOf(first); !isObject {
+		return invalid
+	}
+	principal, err := f.conn.Authenticate(in.Key)
+	if err != nil {
+		return err
+	}
+	if invalid != nil {
+		return invalid
+	}
+	order, err := in.Synthesis()
+	if err != nil {
+		return err
+	}
+	order.Account, order.Plan = principal.Account, plan.Type(principal.Plan)
+	order.Origin = writeapi.Origin(f.conn.Caller)
+	f.times = wantsTimes(in, f.dialect)
+	if err := f.ready(); err != nil {
+		return err
+	}
+	return converse(ctx, f, a.Synthesiser.Converse(order, f.times, f.conn.Draining()))
+}
+
+// converse listens and speaks at the same time, until either ends.
+func converse(ctx context.Context, f *frames, session *synthesis.Session) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	var listening sync.WaitGroup
+	defer listening.Wait()
+	defer f.conn.StopReading()
+	defer cancel(nil)
+	listening.Go(func() { cancel(listen(ctx, f.conn, session)) })
+	return session.Speak(ctx, f)
+}
+
+// listen passes on what the client says. It always ends with an error: the client's end is web.ErrClosed.
+func listen(ctx context.Context, conn *web.Conn, session *synthesis.Session) error {
+	var p parser
+	for {
+		raw, err := conn.Read()
+		if err != nil {
+			return err
+		}
+		m, err := p.parse(raw)
+		if err != nil {
+			return err
+		}
+		if err := p.ends(m.action); err != nil {
+			return err
+		}
+		if err := carryOut(ctx, session, m); err != nil {
+			return err
+		}
+	}
+}
+
+func carryOut(ctx context.Context, session *synthesis.Session, m message) error {
+	if err := session.Add(ctx, m.text); err != nil {
+		return err
+	}
+	switch m.action {
+	case flush:
+		return session.Flush(ctx, m.nonce)
+	case reset:
+		session.Reset(m.nonce)
+	case finish:
+		return session.Finish(ctx)
+	}
+	return nil
+}
+
+// end closes the session in its dialect: an error is told before the close frame.
+func (f *frames) end(ctx context.Context, err error) error {
+	switch cause := context.Cause(ctx); {
+	case err == nil, errors.Is(err, web.ErrClosed):
+		return err
+	case errors.Is(err, synthesis.ErrDrained):
+		return web.ErrGoingAway
+	case cause != nil:
+		err = cause
+	}
+	told := web.Explain(err)
+	return &web.CloseError{Code: f.code(err, told.Status), Last: f.failure(told), Err: err}
+}
+
+// code is the close code for an error. The published service closes with 1002 for what it refuses in 1.0.
+func (f *frames) code(err error, status int) int {
+	code := web.CloseCode(err)
+	if code != web.ClosePolicy {
+		return code
+	}
+	switch status {
+	case http.StatusBadRequest, http.StatusNotFound, http.StatusUnprocessableEntity:
+		return web.CloseProtocol
+	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusForbidden:
+		if f.dialect != typed {
+			return web.CloseProtocol
+		}
+	}
+	return code
+}

@@ -1,0 +1,62 @@
+// Package writetest provides what the tests of write routes share: admin routes on a real server, and a stand-in for
+// the read models that records which of them were waited for.
+package writetest
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/operators"
+	"github.com/recital-tts/recital/internal/readmodel"
+	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/web/webtest"
+)
+
+// Models stands for the read models.
+type Models struct {
+	Err   error // of Wait
+	Names []readmodel.Model
+}
+
+// Wait implements writeapi.ReadModels.
+func (m *Models) Wait(_ context.Context, _ eventlog.Position, models ...readmodel.Model) error {
+	m.Names = models
+	return m.Err
+}
+
+// Admin is a server of admin routes. The operators' token is "op", the auditors' "au".
+type Admin struct {
+	Models *Models
+	t      testing.TB
+	url    string
+}
+
+// Serve serves the routes, which wait for the read models that they are made with.
+func Serve(t testing.TB, routes func(*Models) []web.Route) *Admin {
+	t.Helper()
+	a := &Admin{Models: &Models{}, t: t}
+	a.url = webtest.Serve(t, web.Config{
+		Routes: routes(a.Models), Tokens: []operators.Token{operators.Single("operator", "op"), operators.Single("auditor", "au")},
+	})
+	return a
+}
+
+// Post posts JSON with a token and returns the answer and its body.
+func (a *Admin) Post(path, token, body string) (*http.Response, string) {
+	a.t.Helper()
+	request, err := http.NewRequest(http.MethodPost, a.url+path, strings.NewReader(body))
+	require.NoError(a.t, err)
+	request.Header.Set("Authorization", "Bearer "+token)
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(a.t, err)
+	defer response.Body.Close()
+	got, err := io.ReadAll(response.Body)
+	require.NoError(a.t, err)
+	return response, string(got)
+}
