@@ -28,13 +28,26 @@ type books struct {
 	expired  map[string]bool          // by reservation
 }
 
+// node is how a client reaches the embedded node.
+func (s *server) node() esdb.Config {
+	return esdb.Config{Socket: filepath.Join(s.data, "eventnode", "node.sock")}
+}
+
 // readLog folds the log of a running recitald up to its current head.
 func (s *server) readLog() books {
 	s.t.Helper()
-	return foldLog(s.t, esdb.Config{Socket: filepath.Join(s.data, "eventnode", "node.sock")})
+	return foldLog(s.t, s.node())
 }
 
 func foldLog(t *testing.T, config esdb.Config) books {
+	t.Helper()
+	b := books{map[string]account.State{}, map[string]ledger.State{}, map[string]int64{}, map[string]bool{}}
+	eachEvent(t, config, b.fold)
+	return b
+}
+
+// eachEvent calls a function with every event of a log, up to its present head.
+func eachEvent(t *testing.T, config esdb.Config, do func(eventlog.Decoded)) {
 	t.Helper()
 	config.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
 	registry, err := app.Registry()
@@ -43,20 +56,18 @@ func foldLog(t *testing.T, config esdb.Config) books {
 	require.NoError(t, err)
 	defer log.Close()
 
-	b := books{map[string]account.State{}, map[string]ledger.State{}, map[string]int64{}, map[string]bool{}}
 	subscription := log.Subscribe(t.Context(), eventlog.Start())
 	for delivery := range subscription.Deliveries() {
 		switch delivery.Kind {
 		case eventlog.KindCaughtUp:
-			return b
+			return
 		case eventlog.KindEvent:
 			decoded, err := registry.Decode(delivery.Event)
 			require.NoError(t, err)
-			b.fold(decoded)
+			do(decoded)
 		}
 	}
 	require.Fail(t, "the log cannot be read", subscription.Err())
-	return b
 }
 
 func (b books) fold(event eventlog.Decoded) {

@@ -1,8 +1,6 @@
 package main_test
 
 import (
-	"io"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"testing"
@@ -12,9 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/domain/ledger"
-	"github.com/recital-tts/recital/internal/app"
 	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/eventlog/esdb"
 )
 
 func TestLosingPostgresLosesAndRepeatsNothing(t *testing.T) {
@@ -93,30 +89,14 @@ func (s *server) losePostgres() {
 // outcomes returns the ids of the events that ended reservations, by reservation.
 func (s *server) outcomes() map[string][]uuid.UUID {
 	s.t.Helper()
-	registry, err := app.Registry()
-	require.NoError(s.t, err)
-	log, err := esdb.Open(esdb.Config{Socket: filepath.Join(s.data, "eventnode", "node.sock"), Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
-	require.NoError(s.t, err)
-	defer log.Close()
-
 	outcomes := map[string][]uuid.UUID{}
-	subscription := log.Subscribe(s.t.Context(), eventlog.Start())
-	for delivery := range subscription.Deliveries() {
-		if delivery.Kind == eventlog.KindCaughtUp {
-			return outcomes
-		}
-		if delivery.Kind != eventlog.KindEvent {
-			continue
-		}
-		decoded, err := registry.Decode(delivery.Event)
-		require.NoError(s.t, err)
-		switch e := decoded.Event.(type) {
+	eachEvent(s.t, s.node(), func(event eventlog.Decoded) {
+		switch e := event.Event.(type) {
 		case ledger.Settled:
-			outcomes[e.Reservation] = append(outcomes[e.Reservation], decoded.ID)
+			outcomes[e.Reservation] = append(outcomes[e.Reservation], event.ID)
 		case ledger.Expired:
-			outcomes[e.Reservation] = append(outcomes[e.Reservation], decoded.ID)
+			outcomes[e.Reservation] = append(outcomes[e.Reservation], event.ID)
 		}
-	}
-	require.Fail(s.t, "the log cannot be read", subscription.Err())
-	return nil
+	})
+	return outcomes
 }

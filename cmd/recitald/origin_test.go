@@ -3,8 +3,6 @@ package main_test
 import (
 	"crypto/sha256"
 	"fmt"
-	"io"
-	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -13,35 +11,17 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/recital-tts/recital/internal/app"
 	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/eventlog/esdb"
 )
 
 // events reads the whole log of a running recitald, by the correlation of each event.
 func (s *server) events() map[string][]eventlog.Decoded {
 	s.t.Helper()
-	registry, err := app.Registry()
-	require.NoError(s.t, err)
-	log, err := esdb.Open(esdb.Config{Socket: filepath.Join(s.data, "eventnode", "node.sock"), Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
-	require.NoError(s.t, err)
-	defer log.Close()
-
 	events := map[string][]eventlog.Decoded{}
-	subscription := log.Subscribe(s.t.Context(), eventlog.Start())
-	for delivery := range subscription.Deliveries() {
-		if delivery.Kind == eventlog.KindCaughtUp {
-			return events
-		}
-		if delivery.Kind != eventlog.KindEvent {
-			continue
-		}
-		decoded, err := registry.Decode(delivery.Event)
-		require.NoError(s.t, err)
-		events[decoded.Meta.CorrelationID] = append(events[decoded.Meta.CorrelationID], decoded)
-	}
-	require.Fail(s.t, "the log cannot be read", subscription.Err())
-	return nil
+	eachEvent(s.t, s.node(), func(event eventlog.Decoded) {
+		events[event.Meta.CorrelationID] = append(events[event.Meta.CorrelationID], event)
+	})
+	return events
 }
 
 // Whoever reads the log finds who did what, and by which request.
