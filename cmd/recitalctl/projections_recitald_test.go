@@ -297,7 +297,7 @@ func TestAnEventThatNoGenerationCanHandle(t *testing.T) {
 	assert.Regexp(t, `(?m)^account +1 +1 +yes +stopped `, got.out)
 	assert.Regexp(t, `(?m)^generation 1 of account version 1 is stopped: .*account-poison`, got.out)
 
-	// when it is rebuilt, then that stops there, too, and the person is told what to do
+	// when it is rebuilt, then that stops there, too, and the output says what to do
 	got = recitalctl(t, environment, "projections", "rebuild", "account", "--promote")
 	assert.Equal(t, exitFailed, got.code)
 	assert.Empty(t, got.out)

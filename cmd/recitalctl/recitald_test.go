@@ -70,7 +70,7 @@ func TestAgainstARecitald(t *testing.T) {
 			assert.NotContains(t, got.out+got.notes, "not-the-token")
 		})
 	}
-	t.Run("the doctor tells that a token is open to others", func(t *testing.T) {
+	t.Run("the doctor reports that a token is open to others", func(t *testing.T) {
 		open := filepath.Join(t.TempDir(), "token")
 		require.NoError(t, os.WriteFile(open, token, 0o644))
 		got := recitalctl(t, environment, "doctor", "--token-file", open)

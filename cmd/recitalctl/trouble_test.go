@@ -77,7 +77,7 @@ func TestTrouble(t *testing.T) {
 		{"nobody answers", silent(t), []string{"--token-file", token, "--timeout", "50ms"}, 3, "whether it was carried out is not known"},
 		{"the name does not exist", "recital.invalid:8081", []string{"--token-file", token}, 3, "recital.invalid:8081 cannot be reached"},
 		{"it is no recitald", answer(200, "<html>"), []string{"--token-file", token}, 1, "is that the admin address of a recitald?"},
-		{"it tells no key", answer(200, "{}"), []string{"--token-file", token}, 1, "is that the admin address of a recitald?"},
+		{"it gives no key", answer(200, "{}"), []string{"--token-file", token}, 1, "is that the admin address of a recitald?"},
 		{"it sends us elsewhere", answer(307, ""), []string{"--token-file", token}, 1, "it does not say why"},
 		{"it fails", answer(500, `{"error":"Internal Server Error"}`), []string{"--token-file", token}, 1, "Internal Server Error (status 500, request req_1)"},
 		{"it is not ready", answer(503, `{"error":"The event log does not answer"}`), []string{"--token-file", token}, 1, "The event log does not answer"},

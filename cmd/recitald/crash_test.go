@@ -73,7 +73,7 @@ func TestRecitaldGoesOnWhenPostgresIsKilled(t *testing.T) {
 	require.False(t, s.hasEnded())
 	require.NotEqual(t, killed.pid, s.postmaster().pid)
 
-	// and in between no client was told that its key is wrong
+	// and in between no client got a 401 for a valid key
 	require.Subset(t, []int{200, 503}, slices.Collect(maps.Keys(asked)))
 	for _, a := range attempts {
 		require.NotEqual(t, 401, a.status)

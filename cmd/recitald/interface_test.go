@@ -165,7 +165,7 @@ func TestTheDescription(t *testing.T) {
 	d := s.description()
 	t.Run("has the rows of the interface", d.hasTheRows)
 	t.Run("has the records of the interface", d.hasTheRecords)
-	t.Run("tells which credentials are taken", d.tellsCredentials)
+	t.Run("says which credentials are accepted", d.tellsCredentials)
 	t.Run("is what the server checks", s.boundsWhatIsDescribed)
 }
 

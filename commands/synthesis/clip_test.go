@@ -150,7 +150,7 @@ func TestWhatWasHandedOverIsSaved(t *testing.T) {
 		"streamed": func(reply *synthesis.Reply, spec audio.Spec) string {
 			var got bytes.Buffer
 			require.NoError(t, reply.Write(t.Context(), &got))
-			return string(audio.Whole(spec, got.Bytes())) // a file tells its length, a stream cannot
+			return string(audio.Whole(spec, got.Bytes())) // a file states its length, a stream cannot
 		},
 		"whole": func(reply *synthesis.Reply, _ audio.Spec) string {
 			recording, err := reply.Whole(t.Context())

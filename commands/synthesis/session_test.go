@@ -202,7 +202,7 @@ func TestAFlushIsOneReservation(t *testing.T) {
 		talk.say(t, "No clause")
 		require.NoError(t, talk.Flush(talk.ctx, nonce(n)))
 		talk.awaitTold(t, fmt.Sprint("flushed ", n))
-		require.EqualValues(t, 9*(n+1), s.totalOf(id), "it is settled when it is told")
+		require.EqualValues(t, 9*(n+1), s.totalOf(id), "it is settled before the reply")
 	}
 	require.Len(t, s.Books(id).SettledBy, 3)
 	require.NoError(t, talk.Flush(talk.ctx, nonce(7)))

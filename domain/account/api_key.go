@@ -32,7 +32,7 @@ func DrawAPIKey(random io.Reader) (string, error) {
 	return keyPrefix + string(digits) + checksum(string(digits)), nil
 }
 
-// WellFormedAPIKey tells whether a text can be a key at all.
+// WellFormedAPIKey reports whether a text can be a key at all.
 func WellFormedAPIKey(key string) bool {
 	digits, found := strings.CutPrefix(key, keyPrefix)
 	if !found || len(digits) != keyRandom+keyChecksum {

@@ -48,7 +48,7 @@ func openPipeline(b *testing.B) pipeline {
 	return pipeline{speaker: speech.NewSpeaker(engines), encoders: audio.NewEncoders(codecs)}
 }
 
-// speak makes the audio of a text, and tells when its first byte was there and how long it lasts in seconds.
+// speak synthesises a text and returns when its first byte came and the length of the audio in seconds.
 func (p pipeline) speak(ctx context.Context, text string, spec audio.Spec) (firstByte time.Duration, seconds float64, err error) {
 	begun := time.Now()
 	stream := p.speaker.Speak(ctx, speech.Request{Text: text, Voice: speech.Voices()[0], Language: "en-us"})
@@ -129,7 +129,7 @@ func (s speaker) order(text string, spec audio.Spec) string {
 		fmt.Sprintf(`{"text":%q,"voice":"leah","language":"en","format":%q,"sample_rate":%d}`, text, spec.Format, spec.SampleRate))
 }
 
-// asker asks for the sentence once, takes all of it and tells when its first byte came.
+// asker requests the sentence once, reads all of it and returns when its first byte came.
 type asker func() (firstByte time.Duration, err error)
 
 // entryPoints are the ways to ask for speech; each connects a client.
@@ -176,7 +176,7 @@ func connectSocket(b *testing.B, s speaker, client int) asker {
 	}
 }
 
-// hearFlush takes everything up to the acknowledgement and tells when the first audio came.
+// hearFlush reads up to the acknowledgement and returns when the first audio came.
 func hearFlush(ws *websocket.Conn, begun time.Time) (firstByte time.Duration, err error) {
 	for {
 		kind, message, err := ws.ReadMessage()

@@ -23,7 +23,7 @@ import (
 	"github.com/recital-tts/recital/internal/benchtest"
 )
 
-// BenchmarkOpenStreams tells what a stream costs in memory whose client has taken the beginning and reads no further:
+// BenchmarkOpenStreams measures the memory of a stream whose client has taken the beginning and reads no further:
 // recitald's heap and stacks after a collection, its resident memory, and that of its workers. The clients are bare
 // connections in the same process, which adds less than 1 KiB to each.
 func BenchmarkOpenStreams(b *testing.B) {

@@ -104,7 +104,7 @@ func dialAll(b *testing.B, n int, address string) []*client {
 	return clients
 }
 
-// ask sends a request, reads the answer to its end and tells when the first byte of its body came.
+// ask sends a request, reads the answer to its end and returns when the first byte of its body came.
 func (c *client) ask(request string) (firstByte time.Duration, err error) {
 	begun := time.Now()
 	if _, err := io.WriteString(c.conn, request); err != nil {

@@ -13,7 +13,7 @@ func TestConcurrencyLimits(t *testing.T) {
 	setting, _ := reflect.TypeFor[Config]().FieldByName("Concurrency")
 	for set, want := range map[string]map[plan.Type]int{
 		"":                          defaultConcurrency,
-		setting.Tag.Get("default"):  defaultConcurrency, // what --help tells
+		setting.Tag.Get("default"):  defaultConcurrency, // what --help shows
 		"free=0":                    {plan.Free: 0},
 		"indie=10":                  {plan.Free: 4, plan.Indie: 10},
 		" free = 1 , enterprise=2,": {plan.Free: 1, plan.Enterprise: 2},

@@ -104,7 +104,7 @@ func (c Config) checkSockets() error {
 	return nil
 }
 
-// checkMode tells all at once that mode prod misses.
+// checkMode lists everything that mode prod lacks.
 func (c Config) checkMode() error {
 	if c.Mode != modeProd {
 		return nil

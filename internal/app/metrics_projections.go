@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	overviewAge     = 5 * time.Second // how old what a scrape tells may be
+	overviewAge     = 5 * time.Second // the greatest age of what a scrape returns
 	overviewTimeout = time.Second     // how long a scrape waits for Postgres and the log
 )
 

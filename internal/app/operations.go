@@ -2,7 +2,7 @@ package app
 
 import writeapi "github.com/recital-tts/recital/writeapi/operations"
 
-// operationsSlice is that of what tells how the service is: checks for balancers, read models and figures for operators.
+// operationsSlice returns the slice that shows the state of the service: checks for balancers, read models and figures for operators.
 func operationsSlice() slice {
 	return slice{
 		name: "operations",

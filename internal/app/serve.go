@@ -85,7 +85,7 @@ func (a *App) notReady() error {
 	if a.public.server != nil && a.public.server.Draining() {
 		return operations.ErrDraining
 	}
-	// Without the second engine all but the blizzard models' English is served: recital_speech_engines_alive tells, and no
+	// Without the second engine all but the blizzard models' English is served: recital_speech_engines_alive shows it, and no
 	// balancer takes the instance out for it.
 	if !a.engines.Healthy() {
 		return errors.New("no speech engine runs")

@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// Welcome prints what a person needs to begin. In mode prod it tells no secret: the output ends up in logs.
+// Welcome prints what a person needs to begin. In mode prod it prints no secret: the output ends up in logs.
 func (a *App) Welcome(out io.Writer) {
 	if a.cfg.Mode == modeProd {
 		fmt.Fprintf(out, "Recital is running: address http://%s, admin http://%s\n", a.PublicAddr(), a.AdminAddr())

@@ -210,7 +210,7 @@ func TestDecodeReadsEveryVersion(t *testing.T) {
 			decoded, err := lamps(t).Decode(recordedAs("lamp-lit", test.version, test.data))
 			require.NoError(t, err)
 			require.Equal(t, test.want, decoded.Event)
-			require.Equal(t, test.version, decoded.Meta.Version, "the metadata tells what was written")
+			require.Equal(t, test.version, decoded.Meta.Version, "the metadata holds the written version")
 		})
 	}
 }

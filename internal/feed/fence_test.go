@@ -142,7 +142,7 @@ func TestClientsReadTheirOwnWritesOnAnyInstance(t *testing.T) {
 		})
 	}
 
-	// then each finds what it wrote, and is told at once about the one that stands still
+	// then each finds what it wrote, and learns at once of the one that stands still
 	require.NoError(t, clients.Wait())
 	for _, instance := range instances {
 		require.ErrorIs(t, instance.Wait(t.Context(), w.headOf(), modelOf("bad")), ErrStopped)

@@ -82,7 +82,7 @@ func TestAllProjectionsMayStop(t *testing.T) {
 	w.append(counterOpened{ID: "p", Label: poisonous})
 	p := start(t, w.config(picky("one"), picky("two")))
 
-	// then both stop before it, and the projector lives on until it is told to end
+	// then both stop before it, and the projector runs until it is stopped
 	require.Equal(t, before, p.awaitState("one", StateStopped).Position)
 	require.Equal(t, before, p.awaitState("two", StateStopped).Position)
 	<-p.CaughtUp()
@@ -150,7 +150,7 @@ func TestForeignEventsAreLeftOut(t *testing.T) {
 	w.appendRaw(eventlog.Proposed{ID: uuid.New(), Type: "theirs", Data: []byte("{}"), Metadata: []byte("{}")})
 	last := w.append(counterOpened{ID: "after", Label: "new"})
 
-	// when their events are told apart
+	// when their events are distinguished
 	config := w.config(counters("list"))
 	config.Foreign = func(r eventlog.Recorded) bool { return r.Type == "theirs" }
 	p := start(t, config)

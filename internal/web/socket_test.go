@@ -412,7 +412,7 @@ func (r *revocations) end(key string) {
 	revoked()
 }
 
-// isLeftAlone tells whether somebody has watched and nobody does.
+// isLeftAlone reports whether somebody has watched and nobody does.
 func (r *revocations) isLeftAlone() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

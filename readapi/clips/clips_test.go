@@ -390,7 +390,7 @@ func TestTheAudioIsForThoseWhoHaveItsAddressWhileTheClipIsThere(t *testing.T) {
 		require.Equal(t, http.StatusForbidden, response.StatusCode, "nobody learns which clips there are")
 	}
 
-	// when its blob is lost, then that is told
+	// when its blob is lost, then the reply says so
 	blob, err := s.store.Stat(t.Context(), s.blobOf(id))
 	require.NoError(t, err)
 	require.NoError(t, s.store.Delete(t.Context(), blob.Address))

@@ -63,7 +63,7 @@ func TestAKeyIsRevokedByItsMaskedForm(t *testing.T) {
 			require.JSONEq(t, `{"success": true}`, body)
 			require.Equal(t, []readmodel.Model{readmodel.Account}, s.Models.Names)
 
-			// then the log tells of it, and who did it
+			// then the log holds it, and who did it
 			var last eventlog.Recorded
 			for event, err := range s.Log.ReadStream(t.Context(), "account-"+id, 0) {
 				require.NoError(t, err)

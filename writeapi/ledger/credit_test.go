@@ -63,7 +63,7 @@ func TestAnOperatorGrantsCredit(t *testing.T) {
 	id := s.openAccount()
 	response, body := s.grant(id, `{"characters": 500, "grant": "ticket-1.2_3"}`)
 
-	// then the answer tells it when the read models show it
+	// then the answer waits until the read models show it
 	require.Equal(t, http.StatusOK, response.StatusCode, body)
 	require.JSONEq(t, fmt.Sprintf(`{"account_id": %q, "grant": "ticket-1.2_3", "characters": 500, "credit_characters": 500}`, id), body)
 	require.Equal(t, []readmodel.Model{readmodel.Usage}, s.Models.Names)

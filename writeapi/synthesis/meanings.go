@@ -3,15 +3,15 @@ package synthesis
 // meanings says what parameters do, in a line each; docs/speech-parameters.md says more.
 func meanings() map[string]string {
 	return map[string]string{
-		"text":              "What is said: characters are Unicode code points.",
-		"voice":             "Who says it: the id of a voice.",
-		"model":             "How it is said, and by which engine.",
+		"text":              "The text to speak: characters are Unicode code points.",
+		"voice":             "The id of the voice.",
+		"model":             "The model, which chooses engine and delivery.",
 		"language":          "The language of the text: a code such as `en`, `de` or `pt-BR`, or `auto`, which finds it from the script.",
 		"format":            "How the audio is encoded. `ulaw` comes in a WAV container, `webm` holds Opus, `raw` is `pcm_s16le`.",
-		"sample_rate":       "Samples a second. 24000 unless said otherwise, 8000 for `ulaw`.",
+		"sample_rate":       "Samples a second. 24000 by default, 8000 for `ulaw`.",
 		"speed":             "A factor on the voice's own pace.",
 		"length":            "The seconds that the audio lasts, in place of `speed`.",
-		"seed":              "Which of the renderings that other parameters leave open. The reply tells it, and the same gives the same bytes.",
+		"seed":              "Which of the renderings that other parameters leave open. The reply returns it, and the same seed gives the same bytes.",
 		"temperature":       "How far phrases stray from the voice's own way.",
 		"top_p":             "Keeps only the likeliest deviations that together have this probability.",
 		"top_k":             "Keeps only so many of the likeliest deviations; 0 keeps all.",
@@ -21,10 +21,10 @@ func meanings() map[string]string {
 		"solver":            "How a phrase follows the ones before: `euler`, `midpoint`, `heun`, `rk4` or `dopri5`.",
 		"debug":             "Also saves the result as a clip, whose id is in `x-clip-id`.",
 		"return_durations":  "Adds the word times to a reply in JSON.",
-		"return_timestamps": "Adds the word times to a reply in JSON. With audio alone, `x-timestamps-url` tells where they are.",
+		"return_timestamps": "Adds the word times to a reply in JSON. With audio alone, `x-timestamps-url` is their address.",
 		"delay_headers":     "Sends the headers only when there is audio, so that a failure until then is a status.",
 		"original_text":     "Kept with the clip that `debug` saves.",
 		"original_language": "Kept with the clip that `debug` saves.",
-		"extras":            "`alignment` asks for the word times.",
+		"extras":            "`alignment` adds the word times.",
 	}
 }

@@ -45,7 +45,7 @@ func (anyKey) APIKey(context.Context, string) (web.Principal, error) {
 	return web.Principal{Account: "a1"}, nil
 }
 
-// serve runs the real routes, which refuse here before anything is spoken, and one that tells what it has understood.
+// serve runs the real routes, which refuse here before anything is spoken, and one that returns the request as it was bound.
 func serve(t *testing.T) string {
 	t.Helper()
 	routes := append((&API{}).Routes(), web.Post("/understand", understand, web.As(request.Post()), web.Forms(), web.MaxBody(maxBody), web.Returns[understood](), web.Refuses(404)))

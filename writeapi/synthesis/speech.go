@@ -17,7 +17,7 @@ import (
 )
 
 // maxBody leaves room for 5,000 characters in any encoding, twice (text and original_text), so that a text that is
-// somewhat too long is told so.
+// somewhat too long gets a 422 that says so.
 const maxBody = 256 << 10
 
 // detailedTimeout is how long the whole of the audio may take. Published clients wait a minute.
@@ -92,7 +92,7 @@ func (a *API) detailed(call *web.Call, in request.Speech) (web.Reply, error) {
 	return response.around(recording.Audio)
 }
 
-// begin has the order carried out for the caller, and tells in headers what is known before there is audio.
+// begin starts the synthesis for the caller and sets the headers that are known before there is audio.
 func (a *API) begin(call *web.Call, order synthesis.Synthesis) (*synthesis.Reply, error) {
 	order.Account, order.Plan = call.Principal.Account, plan.Type(call.Principal.Plan)
 	order.Origin = writeapi.Origin(call.Caller)

@@ -2,5 +2,5 @@
 
 package pages
 
-// raceDetected tells that everything is many times slower, which the time limits of Watermill's suite do not allow for.
+// raceDetected says that everything is many times slower, which the time limits of Watermill's suite do not allow for.
 const raceDetected = true

@@ -56,7 +56,7 @@ func (p *publisher) Publish(topic string, messages ...*message.Message) error {
 			return nil
 		case errors.As(err, &lost):
 			expected = lost.Actual
-		case !errors.Is(err, eventlog.ErrUnavailable): // else it may have been written: the identical append tells
+		case !errors.Is(err, eventlog.ErrUnavailable): // else it may have been written: the identical append shows which
 			return err
 		}
 	}

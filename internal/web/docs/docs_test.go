@@ -77,7 +77,7 @@ func TestFilesComeInTheEncodingThatTheClientTakes(t *testing.T) {
 		require.Equal(t, http.StatusOK, plain.StatusCode, path)
 		require.Equal(t, mediaType, plain.Header.Get("Content-Type"))
 		require.Empty(t, plain.Header.Get("Content-Encoding"))
-		require.EqualValues(t, len(want), plain.ContentLength, "the length is told")
+		require.EqualValues(t, len(want), plain.ContentLength, "the length is announced")
 		require.Equal(t, "nosniff", plain.Header.Get("X-Content-Type-Options"))
 		for header, zipped := range map[string]bool{
 			"gzip": true, "br, gzip;q=0.5": true, "*": true, "GZIP ; q=1": true, "br": false, "gzip;q=0": false, "gzip;q=0.000": false, "": false,

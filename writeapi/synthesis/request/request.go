@@ -30,7 +30,7 @@ type Speech struct {
 	Expressive       *float64 `in:"expressive" for:"post,get,socket" nullable:"true"`
 	Quality          *int     `in:"quality" for:"post,get,socket" nullable:"true"`
 	Solver           *string  `in:"solver" for:"post,get,socket" nullable:"true"`
-	Extras           string   `in:"extras" for:"beta"` // "alignment" asks for the word times
+	Extras           string   `in:"extras" for:"beta"` // "alignment" adds the word times
 	SendExtras       *bool    `in:"send_extras" for:"socket" alias:"return_extras"`
 	Debug            *bool    `in:"debug" for:"post,get" default:"false" get.after:"delay_headers"`
 	ReturnDurations  *bool    `in:"return_durations" for:"post" alias:"durations" default:"false"`

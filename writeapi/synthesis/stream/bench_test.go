@@ -15,7 +15,7 @@ import (
 	"github.com/recital-tts/recital/internal/web"
 )
 
-// BenchmarkIdleSessions tells what a session costs in memory that has begun and is silent. The clients are bare
+// BenchmarkIdleSessions measures the memory of a session that has begun and is silent. The clients are bare
 // connections in the same process, which adds less than 1 KiB to each.
 func BenchmarkIdleSessions(b *testing.B) {
 	sessions := benchtest.Size(1000, 50)

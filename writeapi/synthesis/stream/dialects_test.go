@@ -182,7 +182,7 @@ func TestDialectCWithoutTimestamps(t *testing.T) {
 	require.NotEmpty(t, sound(frames))
 }
 
-// Every session takes every form; what is told follows the session's own dialect.
+// Every session takes every form; the replies follow the session's own dialect.
 func TestEveryFormIsTakenOnEverySession(t *testing.T) {
 	h := newHouse(t)
 	id, key := h.open("enterprise")

@@ -11,7 +11,7 @@ import (
 	"github.com/recital-tts/recital/internal/web/jsontree"
 )
 
-// action is what a message asks for, beside its text.
+// action is what a message requests, beside its text.
 type action int
 
 const (

@@ -2,7 +2,7 @@ package stream
 
 import _ "embed"
 
-// protocol is told by the description of the interface, which has no words of its own for WebSockets.
+// protocol is part of the description of the interface, because OpenAPI cannot describe WebSockets.
 //
 //go:embed protocol.md
 var protocol string

@@ -18,7 +18,7 @@ import (
 	"github.com/recital-tts/recital/internal/web"
 )
 
-// What is wrong with a first message, and how it is told in 1.0 and in 1.1.
+// What is wrong with a first message, and the errors in 1.0 and in 1.1.
 func TestOpeningsThatAreRefused(t *testing.T) {
 	h := newHouse(t)
 	_, key := h.open("free")

@@ -115,7 +115,7 @@ func carryOut(ctx context.Context, session *synthesis.Session, m message) error 
 	return nil
 }
 
-// end closes the session in its dialect: an error is told before the close frame.
+// end closes the session in its dialect: an error is sent before the close frame.
 func (f *frames) end(ctx context.Context, err error) error {
 	switch cause := context.Cause(ctx); {
 	case err == nil, errors.Is(err, web.ErrClosed):
