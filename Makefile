@@ -2,9 +2,12 @@
 
 GO ?= go
 
-# Folders with goroutines, processes or transactions at work: their tests run under the race detector.
+# Folders with goroutines, processes or transactions at work: their tests run under the race detector, all of them in
+# full by make test-long, and by make test those for which it costs little.
 RACE = commands|internal/(app|audio/codec|blobs|credentials|datafolder|eventlog|eventnode|feed|keyring|lifecycle|postgres|speech|supervise|todo|web|workers)
-in_race = ^$(module)/($(RACE))(/|$$)
+RACE_SHORT = commands/journal|internal/(blobs|credentials|datafolder|keyring|lifecycle|supervise|todo|web)
+packages_in = $$($(GO) list ./... | grep -E '^$(module)/($(1))(/|$$)')
+packages_not_in = $$($(GO) list ./... | grep -vE '^$(module)/($(1))(/|$$)')
 
 # Packages of arithmetic, in which no goroutine starts: the race detector slows it down tenfold and has nothing to find.
 module := $(shell $(GO) list -m 2>/dev/null)
@@ -26,7 +29,7 @@ SHORTENED = rapid\.Check[(]|testing\.Short[(][)]|enginetest\.Run[(]
 folders_with = $$(grep -rlE --include='*_test.go' '$(1)' . | xargs -r -n 1 dirname | sort -u)
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build run test test-plain test-race test-long lint bench bench-smoke soak clients fuzz clean
+.PHONY: help deps build run test test-plain test-race test-long test-long-plain test-long-race lint bench bench-smoke soak clients fuzz clean
 
 # Tests take the binaries that make has built, and benchmarks a regular expression in which nothing is expanded.
 test test-long bench bench-smoke soak clients: export RECITAL_TEST_BINARIES := $(CURDIR)/bin
@@ -45,19 +48,25 @@ build: ## build the three binaries into bin/
 run: deps build ## install, build and start everything on an embedded default; Ctrl-C stops it
 	@exec bin/recitald
 
-test: deps build ## run the tests, those of concurrent packages under the race detector, the longest ones shortened
+test: deps build ## run the tests, the longest ones shortened, some under the race detector
 	@$(MAKE) --no-print-directory --keep-going --jobs 2 test-race test-plain
 
 test-race:
-	@$(TEST) -short -race $(pure) $$($(GO) list ./... | grep -E '$(in_race)')
+	@$(TEST) -short -race $(pure) $(call packages_in,$(RACE_SHORT))
 
 test-plain:
-	@$(TEST) -short $$($(GO) list ./... | grep -vE '$(in_race)')
+	@$(TEST) -short $(call packages_not_in,$(RACE_SHORT))
 
-test-long: deps build ## run in full what make test shortens
+test-long: deps build ## run in full what make test shortens, all that runs concurrently under the race detector
+	@$(MAKE) --no-print-directory --keep-going --jobs 2 test-long-race test-long-plain
+
+test-long-race:
+	@$(TEST) -race $(pure) $(call packages_in,$(RACE))
+
+test-long-plain:
 	@names=$$(find . -name '*_test.go' -exec awk '/^func / {name = ""} /^func Test/ {name = $$2; sub(/[(].*/, "", name)} \
 		name != "" && /$(SHORTENED)/ {print name; name = ""}' {} + | sort -u | paste -s -d '|'); \
-	$(TEST) -race $(pure) -run "^($$names)\$$" $(call folders_with,$(SHORTENED))
+	$(TEST) -run "^($$names)\$$" $(call packages_not_in,$(RACE))
 
 lint: deps ## check the format, go vet, staticcheck
 	@unformatted=$$(gofmt -l .); [ -z "$$unformatted" ] || { echo "not formatted (run gofmt -w):"; echo "$$unformatted"; exit 1; }
