@@ -21,6 +21,8 @@ BENCH ?= .
 BENCH_TIME ?= 1s
 FUZZ_TIME ?= 30s
 SOAK_TIME ?= 10m
+SEED ?= 1
+MINUTES ?= 5
 
 # What -short shortens: the longest scenarios, and properties, which draw a fifth of their cases.
 SHORTENED = rapid\.Check[(]|testing\.Short[(][)]|enginetest\.Run[(]
@@ -29,10 +31,10 @@ SHORTENED = rapid\.Check[(]|testing\.Short[(][)]|enginetest\.Run[(]
 folders_with = $$(grep -rlE --include='*_test.go' '$(1)' . | xargs -r -n 1 dirname | sort -u)
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build run test test-plain test-race test-long test-long-plain test-long-race lint bench bench-smoke soak clients fuzz clean
+.PHONY: help deps build run test test-plain test-race test-long test-long-plain test-long-race lint bench bench-smoke soak storm clients fuzz clean
 
 # Tests take the binaries that make has built, and benchmarks a regular expression in which nothing is expanded.
-test test-long bench bench-smoke soak clients: export RECITAL_TEST_BINARIES := $(CURDIR)/bin
+test test-long bench bench-smoke soak storm clients: export RECITAL_TEST_BINARIES := $(CURDIR)/bin
 bench: export RECITAL_BENCH := $(value BENCH)
 
 help: ## list the targets
@@ -85,6 +87,9 @@ bench-smoke: deps build ## run each benchmark once, in its shortest form
 
 soak: deps build ## run the long tests under load (SOAK_TIME=10m)
 	RECITAL_SOAK=$(SOAK_TIME) $(GO) test -count=1 -p 1 -v -run '^TestSoak' -timeout 0 ./...
+
+storm: deps build ## kill, freeze and slow the parts of a service that is at work (SEED=1 MINUTES=5)
+	RECITAL_STORM=$(MINUTES) RECITAL_STORM_SEED=$(SEED) $(GO) test -count=1 -v -run '^TestStorm$$' -timeout 0 ./cmd/recitald
 
 clients: deps build ## run clients that were published against a real recitald (needs Node and npm's registry)
 	RECITAL_CLIENTS=1 $(GO) test -count=1 -v -run '^TestPublishedClients$$' ./cmd/recitald

@@ -1,22 +1,25 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net/http"
 	"os"
+
+	"github.com/recital-tts/recital/internal/datafolder"
 )
 
 // doctor checks for possible problems one after the other, and continues after one so that all are reported.
 type doctor struct {
-	HTTPAddr string `name:"http-addr" default:"127.0.0.1:8080" env:"RECITAL_HTTP_ADDR" help:"Public address of the recitald."`
+	HTTPAddr string `name:"http-addr" env:"RECITAL_HTTP_ADDR" placeholder:"HOST:PORT" help:"Public address of the recitald; by default that of the one that runs in the data folder, else 127.0.0.1:8080."`
 }
 
 // Validate is called by kong.
 func (d *doctor) Validate() error {
-	if err := checkAddress(d.HTTPAddr); err != nil {
+	if err := checkAddress(d.HTTPAddr); d.HTTPAddr != "" && err != nil {
 		return fmt.Errorf("the public address %q: %w", d.HTTPAddr, err)
 	}
 	return nil
@@ -24,6 +27,7 @@ func (d *doctor) Validate() error {
 
 // Run prints a line for each check. The exit code is that of the first problem.
 func (d *doctor) Run(ctx context.Context, s settings, to terminal) error {
+	d.HTTPAddr = cmp.Or(d.HTTPAddr, datafolder.Find(s.DataDir).Public, "127.0.0.1:8080")
 	var first error
 	for _, check := range []struct {
 		what string

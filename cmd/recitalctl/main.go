@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strconv"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -66,15 +68,25 @@ func run(ctx context.Context, args []string, to terminal) int {
 	}
 	command, err := parser.Parse(args)
 	if err != nil {
-		fmt.Fprintln(to.notes, "recitalctl:", err, "(see recitalctl --help)")
+		fmt.Fprintln(to.notes, "recitalctl:", explainUsage(args, err), "(see recitalctl --help)")
 		return exitUsage
 	}
 	command.BindTo(ctx, (*context.Context)(nil))
-	if err := command.Run(c.settings, to); err != nil {
+	if err := command.Run(c.settings.located(), to); err != nil {
 		fmt.Fprintln(to.notes, "recitalctl:", err)
 		return exitCode(err)
 	}
 	return exitDone
+}
+
+// explainUsage names a negative number, which kong takes for a flag that is not known. No argument may be negative.
+func explainUsage(args []string, err error) error {
+	for _, arg := range args {
+		if _, notANumber := strconv.ParseInt(arg, 10, 64); notANumber == nil && strings.HasPrefix(arg, "-") {
+			return fmt.Errorf("the number must be positive, and not %s", arg)
+		}
+	}
+	return err
 }
 
 // failure is an error with its exit code.

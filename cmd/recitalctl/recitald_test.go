@@ -54,6 +54,15 @@ func TestAgainstARecitald(t *testing.T) {
 		assert.Equal(t, 5, strings.Count(got.out, "ok "), got.out)
 		assert.NotContains(t, got.out+got.notes, strings.TrimSpace(string(token)))
 	})
+	t.Run("a recitald is found by its data folder, and settings win", func(t *testing.T) {
+		folder := "RECITAL_DATA_DIR=" + dataDir
+		got := recitalctl(t, []string{folder}, "doctor")
+		assert.Zero(t, got.code, got.out)
+		assert.Zero(t, recitalctl(t, []string{folder}, "projections", "list").code)
+		for _, setting := range []string{"RECITAL_ADMIN_ADDR=", "RECITAL_HTTP_ADDR="} {
+			assert.Equal(t, 3, recitalctl(t, []string{folder, setting + unused(t)}, "doctor").code)
+		}
+	})
 	t.Run("the auditor's token is not enough", func(t *testing.T) {
 		got := recitalctl(t, environment, "accounts", "create", "--token-file", filepath.Join(dataDir, "auditor-token"))
 		assert.Equal(t, 4, got.code)
@@ -128,6 +137,8 @@ func TestGrantingCredit(t *testing.T) {
 	}{
 		"another number":                {[]string{opened.AccountID, "501", "--grant", "ticket-1"}, 1, "given before, with another number"},
 		"nothing":                       {[]string{opened.AccountID, "0"}, 1, "characters: Input should be greater than or equal to 1"},
+		"less than nothing":             {[]string{opened.AccountID, "-5"}, 2, "the number must be positive, and not -5"},
+		"less than nothing, with an id": {[]string{"--grant", "x", opened.AccountID, "-5"}, 2, "the number must be positive, and not -5"},
 		"too much":                      {[]string{opened.AccountID, "1000000001"}, 1, "characters: Input should be less than or equal to"},
 		"an id that is none":            {[]string{opened.AccountID, "5", "--grant", "a b"}, 1, "grant: String should match pattern"},
 		"an unknown account":            {[]string{"nobody", "5"}, 1, "The account does not exist"},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,19 +10,27 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/recital-tts/recital/internal/datafolder"
 )
 
 // settings are the settings of every command. They have the same names as recitald's.
 type settings struct {
-	AdminAddr string        `default:"127.0.0.1:8081" env:"RECITAL_ADMIN_ADDR" help:"Admin address of the recitald."`
+	AdminAddr string        `env:"RECITAL_ADMIN_ADDR" placeholder:"HOST:PORT" help:"Admin address of the recitald; by default that of the one that runs in the data folder, else 127.0.0.1:8081."`
 	DataDir   string        `default:".recital" env:"RECITAL_DATA_DIR" help:"Its data folder, which holds the operator token."`
 	TokenFile string        `env:"RECITAL_OPERATOR_TOKEN_FILE" placeholder:"PATH" help:"File of your operator token, when it is not in the data folder; its line in recitald's token file is NAME operator and what printf %s \"$TOKEN\" | sha256sum prints first."`
 	Timeout   time.Duration `default:"30s" help:"How long an answer may take."`
 }
 
+// located returns the settings with the admin address of the recitald that works in the data folder, if none is set.
+func (s settings) located() settings {
+	s.AdminAddr = cmp.Or(s.AdminAddr, datafolder.Find(s.DataDir).Admin, "127.0.0.1:8081")
+	return s
+}
+
 // Validate is called by kong; its errors mean wrong usage.
 func (s settings) Validate() error {
-	if err := checkAddress(s.AdminAddr); err != nil {
+	if err := checkAddress(s.AdminAddr); s.AdminAddr != "" && err != nil {
 		return fmt.Errorf("the admin address %q: %w", s.AdminAddr, err)
 	}
 	if s.Timeout <= 0 {

@@ -57,6 +57,16 @@ func TestBadInputIsAnsweredAsDocumentedAndCostsNothing(t *testing.T) {
 		requireTooLarge(t, c, route)
 	}
 
+	for _, address := range []string{
+		"GET /v1/account/clip/%00", "DELETE /v1/account/clip/%00", "GET /v1/account/clip/a%00b/audio?sig=x", "GET /v1/account/clips?language=%00",
+		"GET /v1/ai/voice/%ff", "GET /v1/ai/voice/%00/preview", "GET /v1/ai/speech/timestamps/%00?sig=x", "DELETE /v1/account/api_key/%ed%a0%80",
+	} {
+		method, path, _ := strings.Cut(address, " ")
+		got := do(t, c.request(method, path, nil))
+		require.Equal(t, http.StatusUnprocessableEntity, got.status, "%s: %s", address, got.body)
+		require.Contains(t, string(got.body), unicode, address)
+	}
+
 	// and nothing was billed, not even temporarily, and the server still serves
 	require.Zero(t, c.usage(t))
 	require.Empty(t, s.readLog().periods)

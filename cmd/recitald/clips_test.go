@@ -84,7 +84,7 @@ func TestAClipIsSavedPlayedAndDeleted(t *testing.T) {
 	formats := map[string]audio.Format{}
 	for _, format := range []audio.Format{audio.MP3, audio.WAV, audio.WebM} {
 		spoken := c.post(t, bytesRoute, order{
-			"text": text, "voice": "zeke", "format": format, "speed": 1.25, "seed": 7, "debug": true,
+			"text": text, "voice": "zeke", "format": format, "speed": 1.25, "seed": 7, "debug": true, "language": "en",
 			"original_text": "Zyzzogeton geht am Fluss entlang.", "original_language": "de", "solver": "Zyzzogeton",
 		})
 		require.Equal(t, 200, spoken.status, spoken.text())
@@ -92,7 +92,7 @@ func TestAClipIsSavedPlayedAndDeleted(t *testing.T) {
 		file := audio.Whole(audio.Spec{Format: format, SampleRate: 24000}, spoken.body) // a WAV stream cannot state its length
 		sounds[id], formats[id] = file, format
 	}
-	detailed := c.post(t, detailedRoute, order{"text": text, "voice": "zeke", "speed": 1.25, "debug": "true", "format": "wav"})
+	detailed := c.post(t, detailedRoute, order{"text": text, "voice": "zeke", "speed": 1.25, "debug": "true", "format": "wav", "language": "en"})
 	require.Equal(t, 200, detailed.status)
 	var r recording
 	detailed.decode(t, &r)
@@ -117,7 +117,7 @@ func TestAClipIsSavedPlayedAndDeleted(t *testing.T) {
 		require.Equal(t, text, *shown.Text)
 		require.Equal(t, "zeke", shown.Voice)
 		require.Equal(t, 1.25, *shown.Speed)
-		require.Equal(t, "en-us", *shown.Language)
+		require.Equal(t, "en", *shown.Language, "as it was asked for")
 		require.True(t, shown.Debug)
 		require.True(t, strings.HasPrefix(shown.URL, s.address), shown.URL)
 		s.requirePlays(shown, sounds[shown.id(t)], formats[shown.id(t)])
@@ -318,7 +318,7 @@ func TestClipsThatLostTheirKeysCanStillBePlayedAndDeleted(t *testing.T) {
 	// given a Postgres that was lost, together with the keyring
 	s.kill()
 	s.losePostgres()
-	s = start(t, data)
+	s = start(t, data, s.abandonKeyring())
 	c = c.at(s)
 	s.eventually(func() bool { return c.clips(t).TotalClips == 1 })
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 )
 
@@ -19,14 +20,28 @@ func TestFeedbackIsKeptAndItsWordsAreNotInClear(t *testing.T) {
 		return do(t, request)
 	}
 
-	// when a customer sends feedback
+	synthesised := func(c customer) string {
+		spoken := c.post(t, bytesRoute, order{"text": "Hello.", "voice": "leah"})
+		require.Equal(t, 200, spoken.status)
+		return spoken.header.Get("X-Generation-Id")
+	}
+
+	// when a customer sends feedback on a synthesis
 	const words = "quite-a-nasal-sound"
-	answer := give(url.Values{"id": {"g-" + words}, "rating": {"thumbsDown"}, "text": {words}, "context": {words}})
+	answer := give(url.Values{"id": {synthesised(c)}, "rating": {"thumbsDown"}, "text": {words}, "context": {words}})
 
 	// then it is stored, sealed with the account's key
 	require.Equal(t, 200, answer.status, answer.text())
 	require.JSONEq(t, `{"success":true}`, answer.text())
 	require.NotEmpty(t, answer.header.Get("X-Recital-Position"))
+	s.requireSealed(words, "feedback-given", 1)
+
+	// and feedback on what is none of the account's syntheses is not kept, and is not told from what does not exist
+	for _, id := range []string{synthesised(s.openAccount("free")), uuid.NewString(), "g-1"} {
+		refused := give(url.Values{"id": {id}, "rating": {"thumbsDown"}, "text": {words}})
+		require.Equal(t, 404, refused.status)
+		require.Contains(t, refused.text(), "There is no such synthesis")
+	}
 	s.requireSealed(words, "feedback-given", 1)
 
 	// and meaningless feedback is refused

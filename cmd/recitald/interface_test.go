@@ -216,10 +216,11 @@ func (d description) hasTheRows(t *testing.T) {
 		"POST /echo":                          {map[string]string{"length": "query integer, <= 1.048576e+07, default -1"}, "*/*"},
 		"GET /health_check":                   {none, "Status"},
 		"GET /ready_check":                    {none, "Status"},
+		"POST /drain":                         {none, "Status"},
 	}
 	beside := []string{ // the sockets, which have no such parameters, and routes that the API reference does not list
 		"GET /v1/ai/speech/stream", "GET /speech/beta/synthesize_streaming", "GET /v1/ai/speech/timestamps/{id}",
-		"GET /v1/account/clip/{clip_id}/audio", "GET /openapi.json", "GET /docs", "GET /docs/assets/{name}",
+		"GET /v1/account/clip/{clip_id}/audio", "GET /", "GET /openapi.json", "GET /docs", "GET /docs/assets/{name}",
 	}
 	require.ElementsMatch(t, slices.AppendSeq(beside, maps.Keys(rows)), d.operations(), "a new route needs a row here")
 	for row, c := range rows {

@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"syscall"
 
+	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/alecthomas/kong"
 
 	"github.com/recital-tts/recital/internal/app"
@@ -28,6 +29,7 @@ Exit codes: 0 stopped as asked, 1 could not start or a part failed, 2 wrong usag
 
 func main() {
 	collectLess()
+	limitMemory()
 	os.Exit(run(os.Args[1:]))
 }
 
@@ -38,6 +40,18 @@ const heapGrowth = 400
 func collectLess() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(heapGrowth)
+	}
+}
+
+// memoryShare is the part of the machine's memory, or of the cgroup's, from which on the heap is collected more often. The
+// rest is for the engines, the codecs, the private Postgres and what the system caches.
+const memoryShare = 0.5
+
+// limitMemory sets Go's memory limit, unless GOMEMLIMIT does.
+func limitMemory() {
+	provider := memlimit.ApplyFallback(memlimit.FromCgroup, memlimit.FromSystem)
+	if _, err := memlimit.SetGoMemLimitWithOpts(memlimit.WithRatio(memoryShare), memlimit.WithProvider(provider)); err != nil {
+		fmt.Fprintln(os.Stderr, "recitald: the memory has no limit:", err)
 	}
 }
 

@@ -18,6 +18,9 @@ var recitaldBinary string
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
+	if folder := os.Getenv(stormNodeFolder); folder != "" {
+		return runStormNode(folder)
+	}
 	folder, remove, err := bintest.Folder("recitald", "recitalctl", "speechworker")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -52,7 +52,7 @@ func TestEventsSayWhoDidItAndByWhichRequest(t *testing.T) {
 	c := customer{server: s, id: opened.ID, key: opened.Key}
 	credit := administer("/admin/accounts/"+c.id+"/credit", `{"characters":5}`)
 	speech := c.post(t, bytesRoute, order{"text": "Hello world.", "voice": "leah", "debug": true})
-	opinion := c.post(t, "/v1/ai/speech/feedback", order{"id": "g1", "rating": "thumbsUp"})
+	opinion := c.post(t, "/v1/ai/speech/feedback", order{"id": speech.header.Get("X-Generation-Id"), "rating": "thumbsUp"})
 	revoked := do(t, c.request(http.MethodDelete, "/v1/account/api_key/"+opened.Masked, nil))
 
 	// then each event holds the id that the reply of its request showed, and who asked

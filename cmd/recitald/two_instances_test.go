@@ -32,7 +32,7 @@ func TestTwoInstancesThatStartTogetherServeEachOthersWrites(t *testing.T) {
 	// then both are ready, and neither has created a key, a node or a Postgres of its own
 	for _, s := range []*server{first, second} {
 		s.eventually(func() bool { return s.isReady() })
-		require.ElementsMatch(t, append([]string{"lock"}, on.files()...), s.files())
+		require.ElementsMatch(t, append([]string{"lock", "addresses", "spool"}, on.files()...), s.files())
 		require.NotContains(t, s.said(), "rk_")
 		require.NotRegexp(t, "level=(WARN|ERROR)", read(t, s.log))
 	}
@@ -195,7 +195,7 @@ func (on services) launchTwo(t *testing.T) (first, second *server) {
 	return first, second
 }
 
-func (on services) launchIn(t *testing.T, data string) *server {
+func (on services) launchIn(t *testing.T, data string, more ...string) *server {
 	t.Helper()
 	s := prepare(t, data)
 	flags := []string{
@@ -207,7 +207,7 @@ func (on services) launchIn(t *testing.T, data string) *server {
 		require.NoError(t, os.WriteFile(path, []byte(secret+"\n"), 0o600))
 		flags = append(flags, "--"+name+"-file="+path)
 	}
-	s.launch(flags)
+	s.launch(append(flags, more...))
 	t.Cleanup(s.kill)
 	return s
 }

@@ -7,5 +7,5 @@ import (
 
 // Events are the event types of alerts.
 func Events() []eventlog.Type {
-	return []eventlog.Type{eventlog.Define[alert.Raised]("alert-raised", 1)}
+	return eventlog.In(alert.Stream, eventlog.Define[alert.Raised]("alert-raised", 1))
 }

@@ -7,8 +7,8 @@ import (
 
 // Events returns the event types of clips.
 func Events() []eventlog.Type {
-	return []eventlog.Type{
+	return eventlog.In(clip.StreamPrefix,
 		eventlog.Define[clip.Saved]("clip-saved", 1),
 		eventlog.Define[clip.Deleted]("clip-deleted", 1),
-	}
+	)
 }

@@ -7,5 +7,5 @@ import (
 
 // Events are the event types of feedback.
 func Events() []eventlog.Type {
-	return []eventlog.Type{eventlog.Define[feedback.Given]("feedback-given", 1)}
+	return eventlog.In(feedback.StreamPrefix, eventlog.Define[feedback.Given]("feedback-given", 1))
 }

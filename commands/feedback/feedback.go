@@ -10,8 +10,10 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/feedback"
 	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/generations"
 	"github.com/recital-tts/recital/internal/keyring"
 )
 
@@ -19,25 +21,31 @@ import (
 type Feedback struct {
 	journal *journal.Journal
 	keys    keyring.Keyring
+	ids     generations.IDs
 	now     func() time.Time
 }
 
-// New returns a Feedback that takes the time from now.
-func New(j *journal.Journal, keys keyring.Keyring, now func() time.Time) *Feedback {
-	return &Feedback{journal: j, keys: keys, now: now}
+// New returns a Feedback on the syntheses that ids names, which takes the time from now.
+func New(j *journal.Journal, keys keyring.Keyring, ids generations.IDs, now func() time.Time) *Feedback {
+	return &Feedback{journal: j, keys: keys, ids: ids, now: now}
 }
 
 // Opinion is what an account thinks of a synthesis, in the words of the client.
 type Opinion struct {
-	About   string // the id that the client gave
+	About   string // the id of the synthesis that the client gave
 	Rating  string // "thumbsUp" or "thumbsDown"
 	Text    string
 	Context string
 }
 
-// Give keeps an opinion, its words sealed, and returns its position in the log. Errors: domain.Invalid.
+// Give keeps an opinion, its words sealed, and returns its position in the log. Errors: domain.NotFound for what is not a
+// synthesis of the account; domain.Invalid.
 func (f *Feedback) Give(ctx context.Context, account string, o Opinion, origin journal.Origin) (eventlog.Position, error) {
-	content, err := json.Marshal(feedback.Content{About: o.About, Text: o.Text, Context: o.Context})
+	about, made := f.ids.Read(account, o.About)
+	if !made {
+		return eventlog.Position{}, domain.Refuse(domain.NotFound, "There is no such synthesis")
+	}
+	content, err := json.Marshal(feedback.Content{About: about.String(), Text: o.Text, Context: o.Context})
 	if err != nil {
 		return eventlog.Position{}, fmt.Errorf("encoding feedback: %w", err)
 	}

@@ -25,7 +25,7 @@ func NewCached[S, E any](j *Journal, s Stream[S, E]) *Cached[S, E] {
 		s.Load = Whole[S, E]
 	}
 	c := &Cached[S, E]{journal: j, stream: s}
-	c.version.Revision = eventlog.NoStream
+	c.forget()
 	return c
 }
 
@@ -65,11 +65,21 @@ func (c *Cached[S, E]) Batch(ctx context.Context, decide func(S) *Batch[S, E]) (
 			continue
 		}
 		err := c.append(ctx, batch)
-		if !errors.As(err, new(*eventlog.ConflictError)) {
+		var conflict *eventlog.ConflictError
+		if !errors.As(err, &conflict) {
 			return conflicts, err
 		}
 		conflicts++
+		if conflict.Actual < c.version.Revision { // the log was put back to an earlier state: nothing is newer than ours
+			c.forget()
+		}
 	}
+}
+
+// forget makes the next read begin anew.
+func (c *Cached[S, E]) forget() {
+	c.loaded = loaded[S]{}
+	c.version.Revision = eventlog.NoStream
 }
 
 // Refresh reads what is newer than the state.

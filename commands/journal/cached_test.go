@@ -1,8 +1,10 @@
 package journal_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -66,6 +68,38 @@ func TestAStaleStateDecidesOnlyWhatIsAppended(t *testing.T) {
 			require.Equal(t, c.reads, reads)
 			require.Equal(t, w.folded("counter-a"), cached.State())
 			require.Equal(t, c.conflicts, (<-w.observed).Conflicts)
+		})
+	}
+}
+
+func TestALogThatWasPutBackIsReadAnew(t *testing.T) {
+	for name, kept := range map[string][]add{"to an earlier state": {{"old", 3}}, "to before the stream": nil} {
+		t.Run(name, func(t *testing.T) {
+			// given a kept state, and an earlier copy of the log
+			w, earlier := newWorld(t), newWorld(t)
+			cached := journal.NewCached(w.Journal, whole("counter-a"))
+			for _, a := range kept {
+				_, _, err := journal.Execute(t.Context(), earlier.Journal, whole("counter-a"), a, meta())
+				require.NoError(t, err)
+			}
+			for _, a := range append(kept, add{"lost", 20}, add{"lost, too", 20}) {
+				_, _, err := cached.Execute(t.Context(), a, meta())
+				require.NoError(t, err)
+			}
+
+			// when the copy takes its place, and a command is carried out
+			w.log.Log = earlier.log.Log
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			appends, _ := w.log.cost(func() {
+				_, _, err := cached.Execute(ctx, add{"new", 1}, meta())
+				require.NoError(t, err)
+			})
+
+			// then it is decided on what there is, after one conflict
+			require.EqualValues(t, 2, appends)
+			require.Equal(t, w.folded("counter-a"), cached.State())
+			require.Len(t, w.recorded("counter-a"), len(kept)+1)
 		})
 	}
 }

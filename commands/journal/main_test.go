@@ -34,8 +34,8 @@ func newWorld(t testing.TB) *world {
 	client, err := esdb.Open(esdb.Config{Socket: nodetest.Start(t)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
-	registry, err := eventlog.NewRegistry(eventlog.Define[added]("counter-added", 1),
-		eventlog.Define[snapshotTaken]("counter-snapshot-taken", 1), eventlog.Define[foreign]("foreign-written", 1))
+	registry, err := eventlog.NewRegistry(eventlog.In("counter-", eventlog.Define[added]("counter-added", 1),
+		eventlog.Define[snapshotTaken]("counter-snapshot-taken", 1), eventlog.Define[foreign]("foreign-written", 1))...)
 	require.NoError(t, err)
 	w := &world{t: t, log: &watchedLog{Log: client}, observed: make(chan journal.Observation, 1000)}
 	w.Journal = &journal.Journal{Log: w.log, Registry: registry, Observe: func(o journal.Observation) { w.observed <- o }}

@@ -7,7 +7,7 @@ import (
 
 // Events returns the event types of the ledger. Their streams are named usage.
 func Events() []eventlog.Type {
-	return []eventlog.Type{
+	return eventlog.In(streamPrefix,
 		eventlog.Define[ledger.PeriodOpened]("usage-period-opened", 1),
 		eventlog.Define[ledger.Reserved]("usage-reserved", 1),
 		eventlog.Define[ledger.Settled]("usage-settled", 1),
@@ -16,5 +16,5 @@ func Events() []eventlog.Type {
 		eventlog.Define[ledger.CreditGranted]("usage-credit-granted", 1),
 		eventlog.Define[ledger.CreditCarried]("usage-credit-carried", 1),
 		eventlog.Define[ledger.CreditSnapshotTaken]("usage-credit-summed", 1),
-	}
+	)
 }

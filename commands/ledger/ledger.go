@@ -34,6 +34,7 @@ type Ledger struct {
 	accounts Accounts
 	now      func() time.Time
 	longest  time.Duration
+	draw     func(account string) uuid.UUID // ids of reservations
 
 	mu      sync.Mutex
 	closed  bool
@@ -79,10 +80,13 @@ func New(j *journal.Journal, accounts Accounts, now func() time.Time, longest ti
 		return nil, fmt.Errorf("making the cache of periods: %w", err)
 	}
 	return &Ledger{
-		journal: j, accounts: accounts, now: now, longest: longest,
+		journal: j, accounts: accounts, now: now, longest: longest, draw: func(string) uuid.UUID { return uuid.New() },
 		working: map[string]*queue{}, idle: idle, periods: periods,
 	}, nil
 }
+
+// NameBy sets the source of the ids of reservations, which are random otherwise. It is called before the first one.
+func (l *Ledger) NameBy(draw func(account string) uuid.UUID) { l.draw = draw }
 
 // LongestReservation returns the time after which a reservation expires.
 func (l *Ledger) LongestReservation() time.Duration { return l.longest }
@@ -104,7 +108,7 @@ func (l *Ledger) Reserve(ctx context.Context, account string, characters int64, 
 	if err != nil {
 		return Reservation{}, err
 	}
-	r := Reservation{ID: uuid.New(), Account: account, Characters: characters, origin: origin}
+	r := Reservation{ID: l.draw(account), Account: account, Characters: characters, origin: origin}
 	reserve := ledger.Reserve{Reservation: r.ID.String(), Characters: characters, At: now, ExpiresAt: now.Add(l.longest)}
 	done, err := l.submitNow(ctx, period, reserve, origin.Metadata(r.ID, now))
 	if refused(err) {
@@ -196,8 +200,11 @@ func (l *Ledger) periodAt(ctx context.Context, id string, at time.Time) (account
 	}, nil
 }
 
+// streamPrefix is that of the streams of periods.
+const streamPrefix = "usage-"
+
 func usageStream(account string, start time.Time) string {
-	return fmt.Sprintf("usage-%s-%d", account, start.Unix())
+	return fmt.Sprintf("%s%s-%d", streamPrefix, account, start.Unix())
 }
 
 // submit queues a command and waits for its outcome. A command whose ctx ends while it is queued is skipped.

@@ -73,9 +73,7 @@ func (q *queue) carryOut(tasks []task) {
 	if len(tasks) == 0 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), appendTimeout)
-	defer cancel()
-	outcomes, conflicts, err := q.write(ctx, tasks)
+	outcomes, conflicts, err := q.write(tasks)
 	for i, t := range tasks {
 		if err != nil {
 			t.done <- outcome{conflicts: conflicts, err: err}
@@ -88,12 +86,14 @@ func (q *queue) carryOut(tasks []task) {
 
 // write decides the tasks, appends the events, and returns the outcome of each. If too many reservations have expired
 // for one append, the tasks are left for a later one.
-func (q *queue) write(ctx context.Context, tasks []task) (outcomes []outcome, conflicts int, err error) {
+func (q *queue) write(tasks []task) (outcomes []outcome, conflicts int, err error) {
 	for more := true; more; {
+		ctx, cancel := context.WithTimeout(context.Background(), appendTimeout)
 		again, err := q.period.Batch(ctx, func(state ledger.State) (decided *batch) {
 			decided, outcomes, more = decide(state, tasks)
 			return decided
 		})
+		cancel()
 		conflicts += again
 		if err != nil {
 			return nil, conflicts, err

@@ -2,12 +2,12 @@ package synthesis
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"time"
 
 	"github.com/recital-tts/recital/commands/clips"
 	"github.com/recital-tts/recital/domain/clip"
-	"github.com/recital-tts/recital/internal/audio"
 	"github.com/recital-tts/recital/internal/readmodel"
 	"github.com/recital-tts/recital/internal/speech"
 )
@@ -16,6 +16,7 @@ import (
 // Synthesis.
 type Keepsake struct {
 	Debug            bool
+	Language         string // in the words of the request; "" where it was to be detected
 	OriginalText     string
 	OriginalLanguage string
 }
@@ -43,22 +44,25 @@ func (r *Reply) saveClip(ctx context.Context, kept *clips.Audio) {
 	if kept == nil {
 		return
 	}
-	save, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
+	save, cancel := context.WithTimeout(context.WithoutCancel(ctx), SettleTimeout)
 	defer cancel()
 	position, err := r.synthesiser.Clips.Save(save, r.synthesis.recording(r.length()), kept, r.synthesis.Origin)
 	if err != nil {
 		r.synthesiser.Logger.ErrorContext(ctx, "a clip was not saved", "account", r.synthesis.Account, "error", err)
 		return
 	}
-	r.position, r.models = position, append(r.models, readmodel.Clips)
+	r.saved, r.position, r.models = true, position, append(r.models, readmodel.Clips)
 }
 
 // saveWhole saves audio that is complete as a clip.
-func (r *Reply) saveWhole(ctx context.Context, whole *audio.Sound) {
+func (r *Reply) saveWhole(ctx context.Context) error {
 	kept := r.recordClip(ctx)
 	defer kept.Discard()
-	_, _ = whole.WriteTo(kept.Beside(io.Discard)) // Discard accepts everything; an error of the store is reported by saveClip
+	if _, err := r.whole.WriteTo(kept.Beside(io.Discard)); err != nil { // an error of the store is reported by saveClip
+		return fmt.Errorf("reading a reply: %w", err)
+	}
 	r.saveClip(ctx, kept)
+	return nil
 }
 
 // length returns the duration of the audio: samples of 16 bits, one channel.
@@ -72,7 +76,7 @@ func (s Synthesis) recording(length time.Duration) clips.Recording {
 		Account: s.Account, Voice: s.Voice.ID, Language: s.spokenLanguage(), Speed: s.Speed, Audio: s.Audio,
 		Characters: s.characters(), Length: length, Seed: s.Seed, Debug: s.Keep.Debug, Settings: s.settings(),
 		Content: clip.Content{
-			Text: s.Text, OriginalText: s.Keep.OriginalText, OriginalLanguage: s.Keep.OriginalLanguage, Solver: s.Prosody.Solver,
+			Text: s.Text, Language: s.Keep.Language, OriginalText: s.Keep.OriginalText, OriginalLanguage: s.Keep.OriginalLanguage, Solver: s.Prosody.Solver,
 		},
 	}
 }

@@ -166,9 +166,11 @@ func TestWhatWasHandedOverIsSaved(t *testing.T) {
 				o := keep(account, story, format)
 				o.Language, o.Speed, o.Seed, o.Model, o.Length = "auto", 1.5, 7, "aurora", 0
 				o.Prosody.Temperature, o.Prosody.Solver = new(0.5), "any words"
+				o.Whole = name == "whole"
 				reply := a.begin(t.Context(), o)
-				require.True(t, clip.ValidID(reply.Clip()))
+				require.Equal(t, !o.Whole, reply.Clip() != "", "a client that waits for all of the audio learns whether there is a clip")
 				sound := take(reply, o.Audio)
+				require.True(t, clip.ValidID(reply.Clip()))
 
 				// then the event says what it is
 				saved := a.saved(reply.Clip())
@@ -315,9 +317,11 @@ func TestAClipThatCannotBeKeptCostsNoReply(t *testing.T) {
 				require.Empty(t, commandstest.Fold[clip.Event](a.World, clip.Stream(reply.Clip())))
 				require.Equal(t, []readmodel.Model{readmodel.Usage}, a.models.models)
 			}
-			recording, err := a.begin(t.Context(), keep(account, story, audio.WAV)).Whole(t.Context())
+			reply := a.begin(t.Context(), collected(keep(account, story, audio.WAV)))
+			recording, err := reply.Whole(t.Context())
 			require.NoError(t, err)
 			require.Positive(t, recording.Audio.Size())
+			require.Empty(t, reply.Clip(), "the client does not get the id of a clip that was not saved")
 			require.EqualValues(t, 3*utf8.RuneCountInString(story), a.Books(account).Settled)
 			require.Contains(t, a.logged.String(), "a clip was not saved")
 			require.NotContains(t, a.logged.String(), "Once upon")

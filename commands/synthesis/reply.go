@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -15,18 +16,22 @@ import (
 	"github.com/recital-tts/recital/internal/readmodel"
 	"github.com/recital-tts/recital/internal/rendering"
 	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/spool"
 )
 
 var errTaken = errors.New("the reply was carried out or given up before")
 
-// Reply is the audio of a synthesis in progress. It is run by one call of Write or Whole; if neither is called before
-// the context of Begin ends, the reservation and the slot are given back.
+// Reply is the audio of a synthesis in progress. It is run by one call of Write, or of Whole if the synthesis says so; if
+// neither is called before the context of Begin ends, the reservation and the slot are given back.
 type Reply struct {
 	synthesiser *Synthesiser
 	synthesis   Synthesis
-	clip        string // id of the clip to be saved, "" if none
-	wordTimes   string // id under which the word times are stored, "" if they are not
+	until       time.Time // when the reply is interrupted, so that it is settled before its reservation expires
+	clip        string    // id of the clip to be saved, "" if none
+	saved       bool      // the clip was saved
+	wordTimes   string    // id under which the word times are stored, "" if they are not
 	slot        *Slot
+	whole       *spool.File // of a reply that Whole collects
 	reservation ledger.Reservation
 	stream      *speech.Stream
 	encoder     audio.Encoder
@@ -43,14 +48,15 @@ type Reply struct {
 }
 
 // Begin reserves the characters of the text while the synthesis of its first segment is already running, and returns
-// when the reservation is in the log. Errors: *BusyError if too many syntheses of the account are running, before
-// anything is reserved; domain.PaymentRequired if the characters do not suffice.
+// when the reservation is in the log. Errors, before anything is reserved: *BusyError if too many syntheses of the account
+// are running; ErrNoRoom and ErrNoShare if there is no place for a reply that is collected. Then:
+// domain.PaymentRequired if the characters do not suffice.
 func (s *Synthesiser) Begin(ctx context.Context, synthesis Synthesis) (*Reply, error) {
 	slot, err := s.Slots.Try(synthesis.Account, synthesis.Plan)
 	if err != nil {
 		return nil, fmt.Errorf("beginning a synthesis: %w", err)
 	}
-	reply := &Reply{synthesiser: s, synthesis: synthesis, slot: slot}
+	reply := &Reply{synthesiser: s, synthesis: synthesis, slot: slot, until: time.Now().Add(s.longest())}
 	begun := false
 	defer func() {
 		if !begun { // also after a panic
@@ -66,7 +72,7 @@ func (s *Synthesiser) Begin(ctx context.Context, synthesis Synthesis) (*Reply, e
 }
 
 func (r *Reply) begin(ctx context.Context) error {
-	if err := errors.Join(r.nameClip(), r.nameWordTimes()); err != nil {
+	if err := errors.Join(r.claim(), r.nameClip(), r.nameWordTimes()); err != nil {
 		return err
 	}
 	request := r.synthesis.request()
@@ -95,7 +101,7 @@ func (r *Reply) abandon() {
 	if !r.taken.CompareAndSwap(false, true) {
 		return
 	}
-	defer r.slot.Release()
+	defer r.Release()
 	r.synthesiser.Ledger.GiveBack(r.reservation)
 	r.close()
 }
@@ -113,15 +119,15 @@ func (r *Reply) take(ctx context.Context) error {
 
 // Write writes the audio to w as it becomes available, settles what was delivered, also after an error, and returns
 // when the settlement is visible in the account, at most 2 s after it was made. A segment counts when w has accepted
-// all audio up to its end.
+// all audio up to its end. It ends with an error when the reply has taken Synthesiser.Longest.
 func (r *Reply) Write(ctx context.Context, w io.Writer) error {
 	if err := r.take(ctx); err != nil {
 		return err
 	}
-	defer r.slot.Release()
+	defer r.Release()
 	kept := r.recordClip(ctx)
 	defer kept.Discard()
-	speaking := r.speak(ctx, kept.Beside(w))
+	speaking := r.speakInTime(ctx, kept.Beside(w))
 	awaitWordTimes := r.keepWordTimes(ctx)
 	defer awaitWordTimes()
 	if err := r.settle(ctx); err != nil {
@@ -133,6 +139,13 @@ func (r *Reply) Write(ctx context.Context, w io.Writer) error {
 	r.saveClip(ctx, kept)
 	r.awaitVisible(ctx)
 	return nil
+}
+
+// speakInTime leaves enough time for the settlement.
+func (r *Reply) speakInTime(ctx context.Context, w io.Writer) error {
+	ctx, cancel := context.WithDeadline(ctx, r.until)
+	defer cancel()
+	return r.speak(ctx, w)
 }
 
 // speak leaves nothing running: what follows it only waits.
@@ -174,7 +187,7 @@ func write(w io.Writer, encoded []byte) error {
 
 // settle continues if the client has disconnected: what it received is charged.
 func (r *Reply) settle(ctx context.Context) error {
-	settle, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
+	settle, cancel := context.WithTimeout(context.WithoutCancel(ctx), SettleTimeout)
 	defer cancel()
 	position, err := r.synthesiser.Ledger.Settle(settle, r.reservation, r.handed)
 	if err != nil {
@@ -191,40 +204,17 @@ func (r *Reply) awaitVisible(ctx context.Context) {
 	r.stale = r.synthesiser.ReadModels.Wait(wait, r.position, r.models...) != nil
 }
 
-// Recording is the complete result of a synthesis.
-type Recording struct {
-	Audio    *audio.Sound
-	Timings  []speech.Timing
-	Position eventlog.Position // of the settlement
-	Stale    bool              // the read models did not reach the position in time
-}
-
-// Whole collects the audio, settles and returns it. If the caller's context ends before it is complete, nothing is
-// charged.
-func (r *Reply) Whole(ctx context.Context) (Recording, error) {
-	if err := r.take(ctx); err != nil {
-		return Recording{}, err
-	}
-	defer r.slot.Release()
-	var whole audio.Sound
-	if err := r.speak(ctx, &whole); err != nil {
-		r.handed = 0
-		return Recording{}, errors.Join(fmt.Errorf("recording a synthesis: %w", err), r.settle(ctx))
-	}
-	if err := r.settle(ctx); err != nil {
-		return Recording{}, err
-	}
-	r.saveWhole(ctx, &whole)
-	r.awaitVisible(ctx)
-	whole.Finish(r.synthesis.Audio)
-	return Recording{Audio: &whole, Timings: r.timings, Position: r.position, Stale: r.stale}, nil
-}
-
 // ID returns the id of the synthesis in the log.
 func (r *Reply) ID() string { return r.reservation.ID.String() }
 
-// Clip returns the id of the clip that will be saved when the audio was delivered, or "" if none was requested.
-func (r *Reply) Clip() string { return r.clip }
+// Clip returns the id of the clip that will be saved when the audio was delivered, or "" if none was requested. The clip
+// of a reply that Whole collects is named once it has been saved, and not at all if that failed.
+func (r *Reply) Clip() string {
+	if r.synthesis.Whole && !r.saved {
+		return ""
+	}
+	return r.clip
+}
 
 // WordTimes returns the id under which the word times can be read when the audio was delivered, or "" if they were
 // not requested.

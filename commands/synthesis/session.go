@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/internal/audio"
@@ -27,6 +26,7 @@ type Session struct {
 	samples  int64             // passed to the encoder
 	quiet    int64             // samples of silence at their end
 	finished bool              // the encoder was finished
+	resting  bool              // the encoder was given back
 	position eventlog.Position // of the last settlement
 }
 
@@ -69,21 +69,22 @@ func (s *Session) Add(ctx context.Context, text string) error {
 	if text == "" {
 		return nil
 	}
-	return s.script.add(ctx, entry{text: text})
+	return s.script.add(ctx, text)
 }
 
 // Flush causes all text so far to be spoken, including an incomplete clause.
 func (s *Session) Flush(ctx context.Context, nonce *int64) error {
-	return s.script.add(ctx, entry{mark: markFlush, nonce: nonce})
+	return s.script.flush(ctx, nonce)
 }
 
 // Finish causes all text to be spoken and ends the session. Later text is ignored.
 func (s *Session) Finish(ctx context.Context) error {
-	return s.script.add(ctx, entry{mark: markFinish})
+	return s.script.finish(ctx)
 }
 
-// Reset drops the text that was not spoken, and stops audio that was not delivered.
-func (s *Session) Reset(nonce *int64) { s.script.reset(nonce) }
+// Reset drops the text that was not spoken, and stops audio that was not delivered. It waits while too many resets
+// were not reported, until ctx ends.
+func (s *Session) Reset(ctx context.Context, nonce *int64) error { return s.script.reset(ctx, nonce) }
 
 // Speak delivers the audio to a listener as the text arrives. It returns nil after Finish, when the settlement is
 // visible in the account or after 2 s; ErrDrained when the server drains; or an error, such as that of ctx. In every
@@ -92,7 +93,7 @@ func (s *Session) Speak(ctx context.Context, to Listener) error {
 	s.to = to
 	defer s.close()
 	for {
-		next, err := s.script.next(ctx)
+		next, err := s.script.next(ctx, s.quietAfter())
 		if err != nil {
 			return err
 		}
@@ -102,7 +103,9 @@ func (s *Session) Speak(ctx context.Context, to Listener) error {
 		case markFlush:
 			err = to.Flushed(next.nonce)
 		case markReset:
-			err = s.clear(ctx, next)
+			err = s.clear(ctx, next.reset)
+		case markQuiet:
+			err = s.rest(ctx)
 		case markFinish:
 			return s.end(ctx)
 		case markDrain:
@@ -115,16 +118,16 @@ func (s *Session) Speak(ctx context.Context, to Listener) error {
 }
 
 // clear reports that text was dropped. Flushes that were overtaken are reported as well: they have no audio to come.
-func (s *Session) clear(ctx context.Context, reset step) error {
+func (s *Session) clear(ctx context.Context, r reset) error {
 	if err := s.dropTail(ctx); err != nil {
 		return err
 	}
-	for _, nonce := range reset.overtaken {
+	for _, nonce := range r.overtaken {
 		if err := s.to.Flushed(nonce); err != nil {
 			return err
 		}
 	}
-	return s.to.Cleared(reset.nonce)
+	return s.to.Cleared(r.nonce)
 }
 
 func (s *Session) end(ctx context.Context) error {
@@ -145,12 +148,10 @@ func (s *Session) close() {
 	}
 }
 
-// longest returns the maximum time for delivering a unit, so that it is settled before its reservation expires.
-func (s *Session) longest() time.Duration { return s.synthesiser.Ledger.LongestReservation() * 9 / 10 }
-
 func (s *Session) openEncoder(ctx context.Context) (err error) {
 	if s.encoder != nil {
-		return nil
+		s.resting = false
+		return s.encoder.Wake(ctx)
 	}
 	s.encoder, err = s.synthesiser.Encoders.Open(ctx, s.synthesis.Audio, s.synthesiser.Speaker.SampleRate())
 	if err != nil {

@@ -2,6 +2,7 @@ package synthesis
 
 import (
 	"context"
+	"time"
 
 	"github.com/recital-tts/recital/internal/audio"
 )
@@ -31,6 +32,26 @@ func (s *Session) expel(ctx context.Context, e end) ([]byte, error) {
 		return s.encode(ctx, make([]byte, 2*max(missing, 0)))
 	}
 	return nil, nil
+}
+
+// quietAfter returns after which time without anything to do the encoder is given back, 0 if there is none.
+func (s *Session) quietAfter() time.Duration {
+	switch {
+	case s.encoder == nil || s.resting:
+		return 0
+	case s.synthesiser.QuietEncoder > 0:
+		return s.synthesiser.QuietEncoder
+	}
+	return quietEncoder
+}
+
+// rest gives the encoder back until there is more to speak. What it holds of the last words is delivered before.
+func (s *Session) rest(ctx context.Context) error {
+	if err := s.deliverTail(ctx, end{flush: true}); err != nil {
+		return err
+	}
+	s.resting = true
+	return s.encoder.Rest(ctx)
 }
 
 // now returns the length of the audio so far, in milliseconds.

@@ -2,18 +2,18 @@ package synthesis
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"sync"
+	"time"
 	"unicode/utf8"
 
 	"github.com/recital-tts/recital/internal/speech"
 )
 
 const (
-	// maxWaiting bounds the queued characters: reading from the client pauses until there is room.
+	// maxWaiting bounds what is queued, in characters: reading from the client pauses until there is room.
 	maxWaiting = 32 << 10
-	// markWeight is the weight of a flush in characters, so that flushes without text are bounded, too.
+	// markWeight is the weight of a flush or a reset in characters, so that these are bounded, too.
 	markWeight = 16
 	// maxUnit bounds the characters of a unit, as those of a request are bounded.
 	maxUnit = 5000
@@ -29,23 +29,23 @@ const (
 	markFinish
 	markReset
 	markDrain
+	markQuiet
 )
 
-// entry is text, or a command on the text before it.
-type entry struct {
-	text  string
-	mark  mark
-	nonce *int64
-	// overtaken are the flushes that a reset overtook.
-	overtaken []*int64
+// passage is the text up to a flush, or what has arrived since the last flush.
+type passage struct {
+	text    []byte
+	flushed bool
+	nonce   *int64 // of the flush
 }
 
-func (e entry) weight() int {
-	if e.mark != markNone {
-		return markWeight
-	}
-	return utf8.RuneCountInString(e.text)
+// reset is a reset that was not reported yet. It has dropped the text before it.
+type reset struct {
+	nonce     *int64
+	overtaken []*int64 // the nonces of the flushes that it overtook
 }
+
+func (r reset) weight() int { return markWeight * (1 + len(r.overtaken)) }
 
 // part is a segment with its language.
 type part struct {
@@ -71,65 +71,119 @@ func (u unit) characters() (n int64) {
 
 // step is the next thing to do: a unit, or a mark that was reached.
 type step struct {
-	entry
-	unit unit
+	mark  mark
+	unit  unit
+	nonce *int64 // of a flush
+	reset reset
 }
 
-// script is the text of a session from its arrival until it is spoken.
+// script is the text of a session from its arrival until it is spoken. What comes first is in this order: resets,
+// segments that are ready, the text in the segmenter, the passages, the end.
 type script struct {
 	language string
 	draining <-chan struct{}
 	news     chan struct{} // of capacity 1: there is something to do
 	room     chan struct{} // of capacity 1: something was done
 
-	mu        sync.Mutex
-	entries   []entry
-	segmenter speech.Segmenter
-	ready     []part // segmented, to be spoken
-	waiting   int    // weight of everything queued
-	ended     bool   // nothing more is accepted
-	drained   bool
-	heard     strings.Builder
-	hearing   int               // characters in heard
-	later     bool              // not the first segment since the beginning, a flush or a reset
-	interrupt func(cause error) // stops the unit that is being spoken
+	mu         sync.Mutex
+	resets     []reset // not reported yet
+	unreported int     // their weight
+	ready      []part  // segmented, to be spoken
+	segmenter  speech.Segmenter
+	passages   []passage // only the last one may lack its flush
+	end        mark      // markFinish or markDrain: nothing more is accepted
+	waiting    int       // weight of the text and its flushes
+	heard      strings.Builder
+	hearing    int               // characters in heard
+	later      bool              // not the first segment since the beginning, a flush or a reset
+	interrupt  func(cause error) // stops the unit that is being spoken
 }
 
 func newScript(language string, draining <-chan struct{}) *script {
 	return &script{language: language, draining: draining, news: make(chan struct{}, 1), room: make(chan struct{}, 1)}
 }
 
-// add waits for room.
-func (s *script) add(ctx context.Context, e entry) error {
-	for !s.offer(e) {
+// add waits for room, as flush, finish and reset do. After the end it does nothing.
+func (s *script) add(ctx context.Context, text string) error {
+	return s.accept(ctx, utf8.RuneCountInString(text), func() {
+		last := s.open()
+		last.text = append(last.text, text...)
+	})
+}
+
+func (s *script) flush(ctx context.Context, nonce *int64) error {
+	return s.accept(ctx, markWeight, func() {
+		last := s.open()
+		last.flushed, last.nonce = true, nonce
+	})
+}
+
+func (s *script) finish(ctx context.Context) error {
+	return s.accept(ctx, 0, func() { s.end = markFinish })
+}
+
+// open returns the passage that lacks its flush.
+func (s *script) open() *passage {
+	if n := len(s.passages); n == 0 || s.passages[n-1].flushed {
+		s.passages = append(s.passages, passage{})
+	}
+	return &s.passages[len(s.passages)-1]
+}
+
+func (s *script) accept(ctx context.Context, weight int, put func()) error {
+	return s.whenRoom(ctx, func() bool {
+		if s.end != markNone {
+			return true
+		}
+		if queued := s.waiting + s.unreported; queued > 0 && queued+weight > maxWaiting {
+			return false
+		}
+		s.waiting += weight
+		put()
+		return true
+	})
+}
+
+// reset overtakes everything queued, and the unit that is being spoken. It waits while too many resets are not
+// reported: these have stopped the unit already.
+func (s *script) reset(ctx context.Context, nonce *int64) error {
+	return s.whenRoom(ctx, func() bool {
+		if s.unreported >= maxWaiting {
+			return false
+		}
+		r := reset{nonce: nonce}
+		for _, p := range s.passages {
+			if p.flushed {
+				r.overtaken = append(r.overtaken, p.nonce)
+			}
+		}
+		s.forget()
+		s.resets = append(s.resets, r)
+		s.unreported += r.weight()
+		if s.interrupt != nil {
+			s.interrupt(errReset)
+		}
+		signal(s.room)
+		return true
+	})
+}
+
+// whenRoom calls put until it reports that there was room.
+func (s *script) whenRoom(ctx context.Context, put func() bool) error {
+	locked := func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return put()
+	}
+	for !locked() {
 		select {
 		case <-s.room:
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 	}
-	return nil
-}
-
-func (s *script) offer(e entry) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.ended {
-		return true
-	}
-	weight := e.weight()
-	if s.waiting > 0 && s.waiting+weight > maxWaiting {
-		return false
-	}
-	s.append(e)
-	s.ended = e.mark == markFinish
-	return true
-}
-
-func (s *script) append(e entry) {
-	s.entries = append(s.entries, e)
-	s.waiting += e.weight()
 	signal(s.news)
+	return nil
 }
 
 func signal(c chan struct{}) {
@@ -139,35 +193,9 @@ func signal(c chan struct{}) {
 	}
 }
 
-// reset overtakes everything queued, and the unit that is being spoken.
-func (s *script) reset(nonce *int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	reset := entry{mark: markReset, nonce: nonce}
-	var before, after []entry // resets that were not reported yet, and the end
-	for _, e := range s.entries {
-		switch e.mark {
-		case markFlush:
-			reset.overtaken = append(reset.overtaken, e.nonce)
-		case markReset:
-			before = append(before, e)
-		case markFinish, markDrain:
-			after = append(after, e)
-		}
-	}
-	s.forget()
-	for _, e := range slices.Concat(before, []entry{reset}, after) {
-		s.append(e)
-	}
-	if s.interrupt != nil {
-		s.interrupt(errReset)
-	}
-	signal(s.room)
-}
-
 // forget drops all text.
 func (s *script) forget() {
-	s.entries, s.ready, s.waiting = nil, nil, 0
+	s.passages, s.ready, s.waiting = nil, nil, 0
 	s.segmenter.Reset()
 	s.heard.Reset()
 	s.hearing, s.later = 0, false
@@ -177,30 +205,26 @@ func (s *script) forget() {
 func (s *script) drain() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.drained {
+	if s.end != markNone {
 		return
 	}
-	s.drained = true
-	keep := len(s.entries)
-	for keep > 0 && s.entries[keep-1].mark == markNone {
-		keep--
+	s.end = markDrain
+	if n := len(s.passages); n > 0 && !s.passages[n-1].flushed {
+		s.passages = s.passages[:n-1]
 	}
-	switch {
-	case keep > 0 && s.entries[keep-1].mark == markFinish:
-	case keep > 0:
-		s.entries = s.entries[:keep]
-		s.append(entry{mark: markDrain})
-	default:
+	if len(s.passages) == 0 {
 		s.forget()
-		s.append(entry{mark: markDrain})
 	}
-	s.ended = true
 	signal(s.room)
 }
 
-// next waits for something to do.
-func (s *script) next(ctx context.Context) (step, error) {
+// next waits for something to do. If there is nothing for the time quiet, that is the mark markQuiet; 0 means never.
+func (s *script) next(ctx context.Context, quiet time.Duration) (step, error) {
 	draining := s.draining
+	var silence <-chan time.Time
+	if quiet > 0 {
+		silence = time.After(quiet)
+	}
 	for {
 		if isClosed(draining) {
 			s.drain()
@@ -216,6 +240,8 @@ func (s *script) next(ctx context.Context) (step, error) {
 		select {
 		case <-s.news:
 		case <-draining:
+		case <-silence:
+			return step{mark: markQuiet}, nil
 		case <-ctx.Done():
 		}
 	}
@@ -233,30 +259,46 @@ func isClosed(c <-chan struct{}) bool {
 func (s *script) look() (step, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if len(s.resets) > 0 {
+		return step{mark: markReset, reset: s.takeReset()}, true
+	}
 	s.cut()
-	if len(s.ready) > 0 {
+	switch {
+	case len(s.ready) > 0:
 		return step{unit: s.takeUnit()}, true
+	case s.flushes():
+		return step{mark: markFlush, nonce: s.takeFlush()}, true
 	}
-	if len(s.entries) == 0 {
-		return step{}, false
-	}
-	next := s.entries[0] // cut has taken the text before it
-	s.entries = s.entries[1:]
-	s.waiting -= next.weight()
-	if next.mark == markFlush {
-		s.later = false
-	}
-	return step{entry: next}, true
+	return step{mark: s.end}, s.end != markNone
 }
 
-// cut moves text, up to the next mark, into segments.
+func (s *script) takeReset() reset {
+	first := s.resets[0]
+	s.resets[0] = reset{}
+	s.resets = s.resets[1:]
+	s.unreported -= first.weight()
+	return first
+}
+
+func (s *script) takeFlush() *int64 {
+	nonce := s.passages[0].nonce
+	s.passages = s.passages[1:]
+	s.waiting -= markWeight
+	s.later = false
+	return nonce
+}
+
+// flushes reports whether a flush ends the text in the segmenter and the first passage.
+func (s *script) flushes() bool { return len(s.passages) > 0 && s.passages[0].flushed }
+
+// cut moves text, up to the next flush or the end, into segments.
 func (s *script) cut() {
-	for len(s.entries) > 0 && s.entries[0].mark == markNone {
-		s.segmenter.Add(s.entries[0].text)
-		s.entries = s.entries[1:]
+	if len(s.passages) > 0 {
+		s.segmenter.Add(string(s.passages[0].text))
+		s.passages[0].text = nil
 	}
 	next := s.segmenter.Next
-	if len(s.entries) > 0 {
+	if s.flushes() || s.end != markNone {
 		next = s.segmenter.Flush
 	}
 	for segment, ok := next(); ok; segment, ok = next() {
@@ -286,10 +328,16 @@ func (s *script) takeUnit() unit {
 	u := unit{parts: s.ready[:n:n]}
 	s.ready = s.ready[n:]
 	s.waiting -= characters
-	if len(s.ready) == 0 && len(s.entries) > 0 {
+	if len(s.ready) > 0 {
+		return u
+	}
+	switch {
+	case s.flushes():
 		u.flush = true
-		u.last = s.entries[0].mark == markFinish
-		u.empty = len(s.entries) == 1
+		u.empty = len(s.passages) == 1 && s.end == markNone
+	case s.end != markNone:
+		u.flush, u.empty = true, true
+		u.last = s.end == markFinish
 		u.parts[n-1].Last = u.last
 	}
 	return u
@@ -299,7 +347,7 @@ func (s *script) takeUnit() unit {
 func (s *script) giveBack(parts []part) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.resetWaits() {
+	if len(s.resets) > 0 {
 		return
 	}
 	s.ready = append(parts[:len(parts):len(parts)], s.ready...)
@@ -315,11 +363,7 @@ func (s *script) speaking(interrupt func(cause error)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.interrupt = interrupt
-	if interrupt != nil && s.resetWaits() {
+	if interrupt != nil && len(s.resets) > 0 {
 		interrupt(errReset)
 	}
-}
-
-func (s *script) resetWaits() bool {
-	return slices.ContainsFunc(s.entries, func(e entry) bool { return e.mark == markReset })
 }

@@ -276,8 +276,8 @@ func TestAResetStopsTheAudioAndDropsTheText(t *testing.T) {
 	talk.say(t, strings.Repeat(story+" ", 20))
 	require.NoError(t, talk.Flush(talk.ctx, nonce(1)))
 	<-entered
-	talk.Reset(nonce(2))
-	talk.Reset(nonce(3))
+	require.NoError(t, talk.Reset(talk.ctx, nonce(2)))
+	require.NoError(t, talk.Reset(talk.ctx, nonce(3)))
 	close(release)
 	talk.awaitTold(t, "cleared 3")
 	require.Equal(t, []string{"audio", "flushed 1", "cleared 2", "cleared 3"}, talk.told())
@@ -293,9 +293,9 @@ func TestAResetOfNothingIsTold(t *testing.T) {
 	s := newStudio(t)
 	id := s.Open("free")
 	talk := s.converse(id, audio.WAV, true, &audience{})
-	talk.Reset(nil)
+	require.NoError(t, talk.Reset(talk.ctx, nil))
 	talk.say(t, "Dropped")
-	talk.Reset(nonce(1))
+	require.NoError(t, talk.Reset(talk.ctx, nonce(1)))
 	talk.awaitTold(t, "cleared 1")
 	talk.say(t, "Said.")
 	talk.finish(t)
@@ -357,7 +357,7 @@ func TestASessionThatEndsAtAnyMoment(t *testing.T) {
 			case 0:
 				_ = talk.Flush(talk.ctx, nonce(1))
 			case 1:
-				talk.Reset(nonce(2))
+				require.NoError(t, talk.Reset(talk.ctx, nonce(2)))
 			}
 		}
 		_ = talk.Finish(talk.ctx)
@@ -586,5 +586,60 @@ func TestASlowListenerNeverOutlivesItsReservation(t *testing.T) {
 
 	err := speak(200*time.Millisecond, 400*time.Millisecond)
 	require.Equal(t, domain.Invalid, domain.CodeOf(err), "%v", err)
+	s.requireIdle(id)
+}
+
+// A client that is quiet gives its encoder back, and hears of a clause that it has not flushed what the encoder held.
+// What it hears later is as if the encoder had stayed.
+func TestAQuietSessionGivesItsEncoderBack(t *testing.T) {
+	s := newStudio(t)
+	id := s.Open("enterprise")
+	for _, format := range audio.Formats() {
+		for _, times := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, times %t", format, times), func(t *testing.T) {
+				speak := func(quiet bool) (heard []byte) {
+					s.QuietEncoder = time.Hour
+					if quiet {
+						s.QuietEncoder = time.Millisecond
+					}
+					talk := s.converse(id, format, times, &audience{})
+					for i := range int64(3) {
+						talk.say(t, "Once upon a time.")
+						require.NoError(t, talk.Flush(talk.ctx, nonce(i)))
+						talk.awaitTold(t, fmt.Sprint("flushed ", i))
+						if quiet {
+							require.Eventually(t, func() bool { return s.codecs.Stats().Streams == 0 }, commandstest.Patience, time.Millisecond)
+						}
+					}
+					talk.finish(t)
+					require.Equal(t, format == audio.WAV || format == audio.ULaw, strings.Count(string(talk.audio), "RIFF") == 1)
+					return talk.audio
+				}
+				steady, rested := speak(false), speak(true)
+				require.InDelta(t, len(steady), len(rested), 0.1*float64(len(steady)))
+			})
+		}
+	}
+	s.requireIdle(id)
+}
+
+func TestAQuietSessionHearsWhatTheEncoderHeld(t *testing.T) {
+	s := newStudio(t)
+	s.QuietEncoder = time.Millisecond
+	id := s.Open("free")
+	// given a clause that is spoken without a flush
+	talk := s.converse(id, audio.MP3, false, &audience{})
+	talk.say(t, "Once upon a time there was a café, i")
+	require.Eventually(t, func() bool { return s.totalOf(id) > 0 && s.codecs.Stats().Streams == 0 }, commandstest.Patience, time.Millisecond)
+	before := talk.length()
+	// when the session ends without a further word, then nothing of the clause is left to deliver
+	talk.drain()
+	require.ErrorIs(t, <-talk.done, synthesis.ErrDrained)
+	require.Equal(t, before, talk.length())
+
+	whole := s.begin(t.Context(), order(id, "Once upon a time there was a café, ", audio.MP3))
+	var spoken buffer
+	require.NoError(t, whole.Write(t.Context(), &spoken))
+	require.GreaterOrEqual(t, before, len(spoken)-3*192, "three frames of silence may be missing")
 	s.requireIdle(id)
 }

@@ -22,12 +22,12 @@ func (s *Session) speakUnit(ctx context.Context, u unit) error {
 	defer interrupt(nil)
 	s.script.speaking(interrupt)
 	defer s.script.speaking(nil)
-	slot, err := s.synthesiser.Slots.Take(whole, s.synthesis.Account, s.synthesis.Plan)
+	slot, err := s.synthesiser.takeTurn(whole, s.synthesis.Account, s.synthesis.Plan)
 	if err != nil {
 		return unlessReset(err)
 	}
 	defer slot.Release()
-	dawdling := time.AfterFunc(s.longest(), func() { interrupt(errDawdled) })
+	dawdling := time.AfterFunc(s.synthesiser.longest(), func() { interrupt(errDawdled) })
 	defer dawdling.Stop()
 
 	first := s.start(whole, u.parts[0])
@@ -100,7 +100,7 @@ func (s *Session) speakParts(ctx, whole context.Context, u unit, stream *speech.
 		if ends {
 			break
 		}
-		if time.Since(begun) > s.longest()/2 {
+		if time.Since(begun) > s.synthesiser.longest()/2 {
 			s.script.giveBack(rest)
 			break
 		}
@@ -238,7 +238,7 @@ func (s *Session) send(chunk Chunk) error {
 
 // settle continues if the client has disconnected: what it received is charged.
 func (s *Session) settle(ctx context.Context, r ledger.Reservation, handed int64) error {
-	settle, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
+	settle, cancel := context.WithTimeout(context.WithoutCancel(ctx), SettleTimeout)
 	defer cancel()
 	position, err := s.synthesiser.Ledger.Settle(settle, r, handed)
 	if err != nil {
@@ -253,8 +253,13 @@ func (s *Session) finishAudio(ctx context.Context) error {
 	if s.encoder == nil || s.finished {
 		return nil
 	}
+	return s.deliverTail(ctx, end{last: true})
+}
+
+// deliverTail delivers what the encoder holds, as far as what follows requires it.
+func (s *Session) deliverTail(ctx context.Context, e end) error {
 	start := s.now()
-	encoded, err := s.expel(ctx, end{last: true})
+	encoded, err := s.expel(ctx, e)
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/internal/audio"
+	"github.com/recital-tts/recital/internal/rates"
 )
 
 func requireBusy(t require.TestingT, err error, limit int) {
@@ -192,8 +193,10 @@ func TestAReplyHoldsASlotFromItsReservationToItsEnd(t *testing.T) {
 	require.NoError(t, third.Write(t.Context(), io.Discard))
 	for range 5 {
 		require.NoError(t, s.begin(t.Context(), free(id, "Hello.", audio.MP3)).Write(t.Context(), io.Discard))
-		_, err := s.begin(t.Context(), free(id, "Hello.", audio.MP3)).Whole(t.Context())
+		reply := s.begin(t.Context(), collected(free(id, "Hello.", audio.MP3)))
+		_, err := reply.Whole(t.Context())
 		require.NoError(t, err)
+		reply.Release()
 	}
 	require.NoError(t, first.Write(t.Context(), io.Discard))
 	require.Zero(t, s.Slots.Busy())
@@ -246,7 +249,7 @@ func TestNoEndOfAReplyKeepsItsSlot(t *testing.T) {
 			return s.speakTo(ctx, id, &breaks{after: takes})
 		},
 		"whole": func(ctx context.Context, _ context.CancelFunc, _ int) error {
-			reply, err := s.Begin(ctx, free(id, story, audio.MP3))
+			reply, err := s.Begin(ctx, collected(free(id, story, audio.MP3)))
 			if err == nil {
 				_, err = reply.Whole(ctx)
 			}
@@ -312,6 +315,26 @@ func (s *studio) converseFree(id string, listener *audience) *talk {
 	return s.converseIn(free(id, "", audio.Raw), false, listener)
 }
 
+// Each unit appends to the log for ever, so units count like requests.
+func TestTheUnitsOfASessionHaveTheRateOfTheirAccount(t *testing.T) {
+	s := newStudio(t)
+	var err error
+	s.Rates, err = rates.New(rates.Limits{Accounts: map[string]int{"free": 2}})
+	require.NoError(t, err)
+	id := s.Open("free")
+	session := s.converseFree(id, &audience{})
+	begun := time.Now()
+	const units = 14 // eight at once, then two a second
+	for i := range units {
+		session.say(t, "Hm. ")
+		require.NoError(t, session.Flush(session.ctx, nonce(int64(i))))
+	}
+	require.NoError(t, session.Finish(session.ctx))
+	require.NoError(t, <-session.done)
+	require.GreaterOrEqual(t, time.Since(begun), 3*time.Second)
+	require.Len(t, s.Books(id).SettledBy, units)
+}
+
 func TestSessionsTakeTurnsAndIdleOnesTakeNone(t *testing.T) {
 	s := newStudio(t)
 	s.Slots = synthesis.NewSlots(map[plan.Type]int{plan.Free: 1})
@@ -337,7 +360,7 @@ func TestSessionsTakeTurnsAndIdleOnesTakeNone(t *testing.T) {
 	require.Len(t, s.Books(id).Open, 1)
 
 	// when one of those resets, then it is confirmed at once
-	third.Reset(nonce(3))
+	require.NoError(t, third.Reset(third.ctx, nonce(3)))
 	third.awaitTold(t, "cleared 3")
 	require.Zero(t, third.length())
 

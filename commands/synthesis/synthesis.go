@@ -14,17 +14,22 @@ import (
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/internal/audio"
 	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/rates"
 	"github.com/recital-tts/recital/internal/readmodel"
 	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/spool"
 	"github.com/recital-tts/recital/internal/wordtimes"
 )
 
-const (
-	// settleTimeout bounds how long the end of a reply waits for its settlement to be in the log, visibleTimeout for
-	// it to be in the read models.
-	settleTimeout  = 10 * time.Second
-	visibleTimeout = 2 * time.Second
-)
+// SettleTimeout bounds how long the end of a reply waits for its settlement to be in the log. Reservations last so much
+// longer than replies.
+const SettleTimeout = 10 * time.Second
+
+// visibleTimeout bounds how long the end of a reply waits for its settlement to be in the read models.
+const visibleTimeout = 2 * time.Second
+
+// quietEncoder is the default of Synthesiser.QuietEncoder.
+const quietEncoder = 2 * time.Second
 
 // ReadModels waits until the live read models have reached a position of the log.
 type ReadModels interface {
@@ -39,8 +44,14 @@ type Synthesiser struct {
 	ReadModels ReadModels
 	Clips      *clips.Clips     // nil saves no clips
 	Slots      *Slots           // nil limits nothing
+	Rates      *rates.Limiter   // of the units of sessions; nil limits nothing
 	WordTimes  *wordtimes.Shelf // nil stores no word times
+	Spool      *spool.Spool     // for what is collected
+	Longest    time.Duration    // for a reply, and for a unit of a session; 0 means nine tenths of a reservation's life
 	Logger     *slog.Logger
+
+	// QuietEncoder is how long a Session keeps its encoder while nothing is to be spoken; 0 means 2 s.
+	QuietEncoder time.Duration
 }
 
 // Synthesis is a text to be spoken.
@@ -59,6 +70,25 @@ type Synthesis struct {
 	Audio     audio.Spec
 	Keep      *Keepsake // saves the result as a clip; nil saves nothing
 	KeepTimes bool      // the word times of what Write delivers can be read for a while
+	Whole     bool      // the audio is collected by Reply.Whole, and not written by Reply.Write
+}
+
+// takeTurn waits until the account may speak another unit of a session: by its rate, because each one appends to the log,
+// and by its slots.
+func (s *Synthesiser) takeTurn(ctx context.Context, account string, on plan.Type) (*Slot, error) {
+	if err := s.Rates.WaitAccount(ctx, account, string(on)); err != nil {
+		return nil, err
+	}
+	return s.Slots.Take(ctx, account, on)
+}
+
+// longest returns the maximum time for delivering what was reserved, so that it is settled before its reservation
+// expires.
+func (s *Synthesiser) longest() time.Duration {
+	if s.Longest > 0 {
+		return s.Longest
+	}
+	return s.Ledger.LongestReservation() * 9 / 10
 }
 
 // request returns the request to the speaker, without the text.

@@ -32,6 +32,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/speech/worker"
 	"github.com/recital-tts/recital/internal/speech/worker/workertest"
+	"github.com/recital-tts/recital/internal/spool"
 	"github.com/recital-tts/recital/internal/workers"
 )
 
@@ -84,8 +85,23 @@ func newStudioIn(t testing.TB, w *world) *studio {
 	s := &studio{world: w, engines: engines, codecs: codecs, models: &models{}}
 	s.Synthesiser = synthesis.Synthesiser{
 		Ledger: w.Ledger(), Speaker: speech.NewSpeaker(engines), Encoders: audio.NewEncoders(codecs), ReadModels: s.models,
+		Spool:        openSpool(t, 1<<30, 64<<20),
+		QuietEncoder: time.Hour, // on a slow machine a pause in a test is no quiet client
 	}
 	return s
+}
+
+func openSpool(t testing.TB, budget, most int64) *spool.Spool {
+	t.Helper()
+	s, err := spool.Open(spool.Config{Dir: t.TempDir(), Budget: budget, MaxFile: most})
+	require.NoError(t, err)
+	return s
+}
+
+// collected is an order whose audio is collected by Whole.
+func collected(o synthesis.Synthesis) synthesis.Synthesis {
+	o.Whole = true
+	return o
 }
 
 func order(id, text string, format audio.Format) synthesis.Synthesis {
@@ -142,6 +158,8 @@ func (untouched) Open(context.Context, audio.Spec, int) (audio.Encoder, error) {
 }
 func (untouched) Encode(_ context.Context, pcm []byte) ([]byte, error) { return pcm, nil }
 func (untouched) Finish(context.Context) ([]byte, error)               { return nil, nil }
+func (untouched) Rest(context.Context) error                           { return nil }
+func (untouched) Wake(context.Context) error                           { return nil }
 func (untouched) Close()                                               {}
 
 var errHungUp = errors.New("the client has hung up")
@@ -190,7 +208,7 @@ func TestAReplyIsSettledInFull(t *testing.T) {
 func TestARecordingIsWhole(t *testing.T) {
 	s := newStudio(t)
 	id := s.Open("free")
-	recording, err := s.begin(t.Context(), order(id, story, audio.WAV)).Whole(t.Context())
+	recording, err := s.begin(t.Context(), collected(order(id, story, audio.WAV))).Whole(t.Context())
 	require.NoError(t, err)
 
 	var texts strings.Builder
@@ -207,7 +225,7 @@ func TestARecordingIsWhole(t *testing.T) {
 	require.EqualValues(t, utf8.RuneCountInString(story), s.Books(id).Settled)
 
 	s.models.never = true
-	recording, err = s.begin(t.Context(), order(id, "Again.", audio.WAV)).Whole(t.Context())
+	recording, err = s.begin(t.Context(), collected(order(id, "Again.", audio.WAV))).Whole(t.Context())
 	require.NoError(t, err)
 	require.True(t, recording.Stale)
 	s.requireIdle(id)
@@ -340,7 +358,9 @@ func TestAClientThatGoesAtAnyMoment(t *testing.T) {
 		ctx, leave := context.WithTimeout(context.Background(), time.Duration(rapid.IntRange(0, 12_000).Draw(r, "µs"))*time.Microsecond)
 		defer leave()
 		whole := rapid.Bool().Draw(r, "whole")
-		reply, err := s.Begin(ctx, order(id, story, audio.MP3))
+		o := order(id, story, audio.MP3)
+		o.Whole = whole
+		reply, err := s.Begin(ctx, o)
 		if err != nil {
 			require.ErrorIs(r, err, context.DeadlineExceeded)
 			return
@@ -367,7 +387,7 @@ func TestARecordingThatIsGivenUpCostsNothing(t *testing.T) {
 	id := s.Open("free")
 	ctx, leave := context.WithCancel(t.Context())
 	s.Encoders = leaving{s.Encoders, leave}
-	reply := s.begin(ctx, order(id, story, audio.MP3))
+	reply := s.begin(ctx, collected(order(id, story, audio.MP3)))
 
 	_, err := reply.Whole(ctx)
 	require.ErrorIs(t, err, context.Canceled)
@@ -484,7 +504,7 @@ func TestAnEngineThatFailsSettlesWhatWasSpoken(t *testing.T) {
 	require.ErrorIs(t, reply.Write(t.Context(), io.Discard), speech.ErrEngineFailed)
 	require.Equal(t, reply.Characters()-characters[len(characters)-1], s.Books(id).SettledBy[reply.ID()])
 
-	reply = s.begin(t.Context(), order(id, story, audio.MP3))
+	reply = s.begin(t.Context(), collected(order(id, story, audio.MP3)))
 	_, err := reply.Whole(t.Context())
 	require.ErrorIs(t, err, speech.ErrEngineFailed)
 	require.Zero(t, s.Books(id).SettledBy[reply.ID()], "what nobody got costs nothing")

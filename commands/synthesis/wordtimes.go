@@ -21,7 +21,7 @@ func (r *Reply) keepWordTimes(ctx context.Context) (wait func()) {
 		return func() {}
 	}
 	done := make(chan struct{})
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), SettleTimeout)
 	go func() {
 		defer close(done)
 		defer cancel()

@@ -49,7 +49,7 @@ func TestTheTimesOfAReplyCanBeReadWhenItHasEnded(t *testing.T) {
 	account := a.Open("indie")
 
 	// given the times of a recording
-	recording, err := a.begin(t.Context(), timed(account, story, audio.MP3)).Whole(t.Context())
+	recording, err := a.begin(t.Context(), collected(timed(account, story, audio.MP3))).Whole(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, a.files(), "a recording has its times itself")
 

@@ -24,6 +24,7 @@ const (
 	Outdated  Reason = "outdated"   // a projection stands before an event that a newer release wrote
 	TakenOver Reason = "taken_over" // another instance moved the checkpoint of a projection that this one was feeding
 	NotFed    Reason = "not_fed"    // a generation of a projection has other tables than the release
+	NoAppends Reason = "no_appends" // the log took no events for a while
 )
 
 // Raised is an alert.

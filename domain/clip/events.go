@@ -43,6 +43,7 @@ type Settings struct {
 // Content holds the parts of a request that are free text. It is stored only sealed.
 type Content struct {
 	Text             string `json:"text"`
+	Language         string `json:"language,omitempty"` // in the words of the request; "" where it was to be detected
 	OriginalText     string `json:"originalText,omitempty"`
 	OriginalLanguage string `json:"originalLanguage,omitempty"`
 	Solver           string `json:"solver,omitempty"`

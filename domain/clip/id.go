@@ -32,8 +32,11 @@ func ValidID(id string) bool {
 	return true
 }
 
+// StreamPrefix is that of the streams of clips, followed by the clip's id.
+const StreamPrefix = "clip-"
+
 // Stream returns the name of a clip's stream. It is also the owner of the clip's blob.
-func Stream(id string) string { return "clip-" + id }
+func Stream(id string) string { return StreamPrefix + id }
 
 // SealedFor returns the purpose for which a clip's Content is sealed.
 func SealedFor(id string) string { return "clip/" + id }

@@ -38,8 +38,11 @@ type Content struct {
 	Context string `json:"context,omitempty"`
 }
 
+// StreamPrefix is that of the streams of feedback, followed by its id.
+const StreamPrefix = "feedback-"
+
 // Stream returns the name of the stream of a piece of feedback.
-func Stream(id string) string { return "feedback-" + id }
+func Stream(id string) string { return StreamPrefix + id }
 
 // SealedFor returns the purpose for which the Content of a piece of feedback is sealed.
 func SealedFor(id string) string { return "feedback/" + id }

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/recital-tts/recital/domain"
@@ -29,9 +30,11 @@ func (c Reserve) Decide(s State) ([]Event, error) {
 	if s.Over() {
 		return nil, ErrOver
 	}
-	if limit := s.Terms.Limit; limit != nil && !s.Terms.Metered && s.Settled+s.Reserved+c.Characters > *limit+s.Credit {
-		return nil, domain.Refuse(domain.PaymentRequired,
-			"The characters left in this period do not suffice for the text: upgrade the plan, or wait for the next period")
+	if limit := s.Terms.Limit; limit != nil && !s.Terms.Metered {
+		if left := *limit + s.Credit - s.Settled - s.Reserved; c.Characters > left {
+			return nil, domain.Refuse(domain.PaymentRequired, fmt.Sprintf("The characters left in this period do not suffice for "+
+				"the text: it has %d and %d would fit; upgrade the plan, or wait for the next period", c.Characters, max(left, 0)))
+		}
 	}
 	return []Event{Reserved{Account: s.Terms.Account, Reservation: c.Reservation, Characters: c.Characters, At: c.At, ExpiresAt: c.ExpiresAt}}, nil
 }

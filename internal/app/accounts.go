@@ -21,7 +21,7 @@ func accountsSlice() slice {
 		readModels: projections.ReadModels(),
 		open: func(p *parts) (service, error) {
 			p.accounts = commands.New(p.journal, time.Now)
-			read := readapi.API{Pool: p.pool}
+			read := readapi.API{Models: p.projector}
 			write := writeapi.API{Accounts: p.accounts, ReadModels: p.projector}
 			return service{
 				public: append(read.Routes(), write.Routes()...),

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/recital-tts/recital/internal/lifecycle"
+	"github.com/recital-tts/recital/internal/rates"
 )
 
 // startTimeout bounds what must answer before recitald serves.
@@ -50,6 +51,7 @@ func (a *App) start(ctx context.Context) error {
 		{"opening the event log", a.openLog},
 		{"opening Postgres", a.openPostgres},
 		{"opening the keyring", a.openKeyring},
+		{"preparing the database", a.openDatabase},
 		{"opening the blobs", a.openBlobs},
 		{"starting the speech workers", a.startWorkers},
 		{"opening the alerts", a.openAlerts},
@@ -59,6 +61,7 @@ func (a *App) start(ctx context.Context) error {
 		{"watching credentials", a.watchCredentials},
 		{"starting the to-do workers", a.startToDos},
 		{"starting the jobs", a.startJobs},
+		{"starting the probes", a.probe},
 		{"serving", a.serve},
 	} {
 		if err := step.run(ctx); err != nil {
@@ -68,8 +71,16 @@ func (a *App) start(ctx context.Context) error {
 	return nil
 }
 
-func (a *App) openSlices(context.Context) (err error) {
-	a.ready = a.notReady
+func (a *App) openSlices(context.Context) error {
+	a.missing = a.lacking
+	a.drain = newDrain(a.cfg.drainDelay())
+	limits, err := a.cfg.rates()
+	if err != nil {
+		return err
+	}
+	if a.rates, err = rates.New(limits); err != nil {
+		return err
+	}
 	if a.service, err = openSlices(&a.parts); err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/internal/app"
+	"github.com/recital-tts/recital/internal/postgres/pgtest"
 )
 
 func TestWelcomeTellsWhatAPersonNeeds(t *testing.T) {
@@ -130,8 +131,13 @@ func TestOpenThatFailsSaysWhyAndLeavesNothingRunning(t *testing.T) {
 			[]string{"starting the speech workers"}},
 		{"an address in use", func(t *testing.T, cfg *app.Config) { cfg.HTTPAddr = inUse(t) },
 			[]string{"listening for the public server", "address already in use"}},
-		{"a Postgres that is not there", func(_ *testing.T, cfg *app.Config) { cfg.Postgres = "postgres://me:hidden@127.0.0.1:1/recital" },
-			[]string{"opening Postgres", "connection refused"}},
+		{"a Postgres that refuses", func(t *testing.T, cfg *app.Config) { cfg.Postgres = pgtest.URL(t) + "&dbname=missing" },
+			[]string{"preparing the database", "does not exist"}},
+		{"an event store that is not there", func(_ *testing.T, cfg *app.Config) { cfg.EventStore = "esdb://me:hidden@127.0.0.1:1?tls=false" },
+			[]string{"opening the event log", "connection refused"}},
+		{"an event store of which any node may answer", func(_ *testing.T, cfg *app.Config) {
+			cfg.EventStore = "esdb://me:hidden@127.0.0.1:1?tls=false&nodePreference=random"
+		}, []string{"opening the event log", "nodePreference"}},
 		{"an operator token that is none", func(t *testing.T, cfg *app.Config) {
 			require.NoError(t, os.WriteFile(filepath.Join(cfg.DataDir, "operator-token"), nil, 0o600))
 		}, []string{"operator-token", "delete it"}},

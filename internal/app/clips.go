@@ -18,7 +18,7 @@ func clipsSlice() slice {
 		readModels: projections.ReadModels(),
 		open: func(p *parts) (service, error) {
 			p.clips = commands.New(p.journal, p.keys, p.blobs, time.Now, p.log)
-			read := readapi.API{Pool: p.pool, Keys: p.keys, Blobs: p.blobs, Links: p.links()}
+			read := readapi.API{Models: p.projector, Keys: p.keys, Blobs: p.blobs, Links: p.links()}
 			write := writeapi.API{Clips: p.clips, ReadModels: p.projector}
 			return service{
 				public: append(read.Routes(), write.Routes()...),

@@ -1,12 +1,14 @@
 package app
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"strconv"
 	"strings"
 
 	"github.com/recital-tts/recital/domain/plan"
+	"github.com/recital-tts/recital/internal/rates"
 )
 
 // defaultConcurrency is for free accounts alone: who pays is limited by characters, and who does not should not keep the
@@ -16,23 +18,46 @@ var defaultConcurrency = map[plan.Type]int{plan.Free: 4}
 
 // concurrency is how many syntheses of an account may run at once, by plan; 0 is no limit.
 func (c Config) concurrency() (map[plan.Type]int, error) {
-	limits := maps.Clone(defaultConcurrency)
+	return byPlan("concurrency limit", c.Concurrency, defaultConcurrency)
+}
+
+// defaultRates are far above what people and programs need that use what they get: a free account that spends its
+// characters in sentences makes some 200 requests a month. They bound what an account can write to the log, which stays
+// there for ever.
+var defaultRates = map[plan.Type]int{plan.Free: 50, plan.Indie: 500, plan.Pro: 500, plan.Premium: 500, plan.Enterprise: 500}
+
+// rates are how many requests a second may append to the log.
+func (c Config) rates() (rates.Limits, error) {
+	accounts, err := byPlan("rate", c.AccountRate, defaultRates)
+	if err == nil && c.AddressRate < 0 {
+		err = errors.New("the rate of an address cannot be negative")
+	}
+	limits := rates.Limits{Accounts: map[string]int{}, Address: c.AddressRate}
+	for plan, rate := range accounts {
+		limits.Accounts[string(plan)] = rate
+	}
+	return limits, err
+}
+
+// byPlan reads PLAN=NUMBER,… into a copy of the defaults; 0 is no limit.
+func byPlan(what, setting string, defaults map[plan.Type]int) (map[plan.Type]int, error) {
+	limits := maps.Clone(defaults)
 	named := map[plan.Type]bool{}
-	for entry := range strings.SplitSeq(c.Concurrency, ",") {
+	for entry := range strings.SplitSeq(setting, ",") {
 		if strings.TrimSpace(entry) == "" {
 			continue
 		}
 		name, number, _ := strings.Cut(entry, "=")
 		terms, err := plan.Lookup(plan.Type(strings.TrimSpace(name)))
 		if err != nil {
-			return nil, fmt.Errorf("the concurrency limit %q: %w", entry, err)
+			return nil, fmt.Errorf("the %s %q: %w", what, entry, err)
 		}
 		limit, err := strconv.Atoi(strings.TrimSpace(number))
 		if err != nil || limit < 0 {
-			return nil, fmt.Errorf("the concurrency limit %q is not PLAN=NUMBER, where 0 is no limit", entry)
+			return nil, fmt.Errorf("the %s %q is not PLAN=NUMBER, where 0 is no limit", what, entry)
 		}
 		if named[terms.Type] {
-			return nil, fmt.Errorf("the concurrency limit of plan %s is set twice", terms.Type)
+			return nil, fmt.Errorf("the %s of plan %s is set twice", what, terms.Type)
 		}
 		named[terms.Type], limits[terms.Type] = true, limit
 	}

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/recital-tts/recital/commands/synthesis"
 	"github.com/recital-tts/recital/internal/web"
 )
 
@@ -22,31 +24,43 @@ const (
 
 // Config is all that can be set. Each field is a flag, and an environment variable of the same meaning.
 type Config struct {
-	Mode              string        `enum:"dev,prod" default:"dev" env:"RECITAL_MODE" help:"dev needs loopback addresses and brings along whatever is not configured; prod serves any address and refuses to start without --eventstore, --postgres, --public-url, both token files and both key files (what payments and sign-in need will be demanded with those features)."`
-	HTTPAddr          string        `name:"http-addr" default:"127.0.0.1:8080" env:"RECITAL_HTTP_ADDR" help:"Public address."`
-	AdminAddr         string        `default:"127.0.0.1:8081" env:"RECITAL_ADMIN_ADDR" help:"Admin address: metrics and what recitalctl uses."`
-	PublicURL         string        `name:"public-url" env:"RECITAL_PUBLIC_URL" placeholder:"https://HOST" help:"Where clients reach the public address, for the links in replies; in dev by default the host that they asked, over HTTP."`
-	OperatorTokenFile string        `name:"operator-token-file" env:"RECITAL_OPERATOR_TOKEN_FILE" placeholder:"PATH" help:"File of the operators' token for the admin address, or of a line NAME ROLE HASH for each person (ROLE is operator or auditor, HASH the token's SHA-256 in hex); in dev made in the data folder when not set."`
-	AuditorTokenFile  string        `name:"auditor-token-file" env:"RECITAL_AUDITOR_TOKEN_FILE" placeholder:"PATH" help:"File of the auditors' token for the admin address, or of lines as in the operators' file; in dev made in the data folder when not set."`
-	MasterKeyFile     string        `name:"master-key-file" env:"RECITAL_MASTER_KEY_FILE" placeholder:"PATH" help:"File of the key that wraps the accounts' keys: 64 hex digits, the same for all instances; in dev made in the data folder when not set."`
-	SigningKeyFile    string        `name:"signing-key-file" env:"RECITAL_SIGNING_KEY_FILE" placeholder:"PATH" help:"File of the key that signs links: 64 hex digits, the same for all instances; in dev made in the data folder when not set."`
-	DataDir           string        `default:".recital" env:"RECITAL_DATA_DIR" help:"Folder of the embedded event node, the private Postgres, the blobs and the keys. When the API key in its file dev-api-key was revoked, delete that file, and the next start makes a new key."`
-	Blobs             string        `name:"blobs" env:"RECITAL_BLOBS" placeholder:"/PATH" help:"Folder of the blobs (audio of clips); several instances share one. By default blobs in the data folder."`
-	EventStore        string        `name:"eventstore" env:"RECITAL_EVENTSTORE" placeholder:"esdb://HOST:2113" help:"EventStoreDB to use instead of the embedded node."`
-	EventNodeAddr     string        `name:"eventnode-addr" env:"RECITAL_EVENTNODE_ADDR" placeholder:"127.0.0.1:2113" help:"Opens the embedded node to other clients on loopback, too."`
-	Postgres          string        `env:"RECITAL_POSTGRES" placeholder:"postgres://…" help:"Postgres to use instead of a private cluster."`
-	SpeechWorker      string        `name:"speechworker" env:"RECITAL_SPEECHWORKER" placeholder:"PATH" help:"The speechworker binary; by default the one beside recitald."`
-	Engines           int           `default:"0" env:"RECITAL_ENGINES" help:"Speech engine processes; 0 is one for each CPU, at least 2."`
-	Codecs            int           `default:"0" env:"RECITAL_CODECS" help:"Codec processes; 0 is one for each CPU."`
-	EngineTimeout     time.Duration `default:"15s" env:"RECITAL_ENGINE_TIMEOUT" help:"How long a speech engine may take for one segment before it is killed as stalled; 0 is 15s."`
-	CodecTimeout      time.Duration `default:"10s" env:"RECITAL_CODEC_TIMEOUT" help:"How long a codec may take for one request before it is killed as stalled; 0 is 10s."`
-	LongestStream     time.Duration `default:"10m" env:"RECITAL_LONGEST_STREAM" help:"How long a reply may take; characters that are not settled by then are free again."`
-	Concurrency       string        `default:"free=4" env:"RECITAL_CONCURRENCY" help:"How many syntheses of one account may run at once, as PLAN=NUMBER,… (free, indie, pro, premium, enterprise); 0 is no limit, and plans that are not named keep their defaults. Each instance counts its own."`
-	AccountSockets    int           `default:"100" env:"RECITAL_ACCOUNT_SOCKETS" help:"How many WebSockets of one account may be open at once; 0 is 100. Each instance counts its own."`
-	SocketIdle        time.Duration `default:"5m" env:"RECITAL_SOCKET_IDLE" help:"How long a WebSocket may be open without a message in either direction; 0 is 5m."`
-	SocketLength      time.Duration `default:"1h" env:"RECITAL_SOCKET_LENGTH" help:"How long a WebSocket may be open; 0 is 1h."`
-	LogFormat         string        `enum:"text,json" default:"text" env:"RECITAL_LOG_FORMAT" help:"Form of the log on standard error (text or json)."`
-	LogLevel          string        `enum:"debug,info,warn,error" default:"info" env:"RECITAL_LOG_LEVEL" help:"debug, info, warn or error."`
+	Mode              string         `enum:"dev,prod" default:"dev" env:"RECITAL_MODE" help:"dev needs loopback addresses and brings along whatever is not configured; prod serves any address and refuses to start without --eventstore, --postgres, --public-url, both token files and both key files (what payments and sign-in need will be demanded with those features)."`
+	HTTPAddr          string         `name:"http-addr" default:"127.0.0.1:8080" env:"RECITAL_HTTP_ADDR" help:"Public address."`
+	AdminAddr         string         `default:"127.0.0.1:8081" env:"RECITAL_ADMIN_ADDR" help:"Admin address: metrics and what recitalctl uses."`
+	PublicURL         string         `name:"public-url" env:"RECITAL_PUBLIC_URL" placeholder:"https://HOST" help:"Where clients reach the public address, for the links in replies; in dev by default the host that they asked, over HTTP."`
+	OperatorTokenFile string         `name:"operator-token-file" env:"RECITAL_OPERATOR_TOKEN_FILE" placeholder:"PATH" help:"File of the operators' token for the admin address, or of a line NAME ROLE HASH for each person (ROLE is operator or auditor, HASH the token's SHA-256 in hex); in dev made in the data folder when not set."`
+	AuditorTokenFile  string         `name:"auditor-token-file" env:"RECITAL_AUDITOR_TOKEN_FILE" placeholder:"PATH" help:"File of the auditors' token for the admin address, or of lines as in the operators' file; in dev made in the data folder when not set."`
+	MasterKeyFile     string         `name:"master-key-file" env:"RECITAL_MASTER_KEY_FILE" placeholder:"PATH" help:"File of the key that wraps the accounts' keys: 64 hex digits, the same for all instances; in dev made in the data folder when not set."`
+	SigningKeyFile    string         `name:"signing-key-file" env:"RECITAL_SIGNING_KEY_FILE" placeholder:"PATH" help:"File of the key that signs links: 64 hex digits, the same for all instances; in dev made in the data folder when not set."`
+	AbandonKeyring    string         `name:"abandon-keyring" env:"RECITAL_ABANDON_KEYRING" placeholder:"ID" help:"Gives up the keyring with this id, which the log knows, for the one in Postgres; what it sealed (texts of clips, feedback) is lost for ever. Needed only where recitald refuses to start without it."`
+	DataDir           string         `default:".recital" env:"RECITAL_DATA_DIR" help:"Folder of the embedded event node, the private Postgres, the blobs and the keys. When the API key in its file dev-api-key was revoked, delete that file, and the next start makes a new key."`
+	Blobs             string         `name:"blobs" env:"RECITAL_BLOBS" placeholder:"/PATH" help:"Folder of the blobs (audio of clips); several instances share one. By default blobs in the data folder."`
+	EventStore        string         `name:"eventstore" env:"RECITAL_EVENTSTORE" placeholder:"esdb://HOST:2113" help:"EventStoreDB to use instead of the embedded node."`
+	EventNodeAddr     string         `name:"eventnode-addr" env:"RECITAL_EVENTNODE_ADDR" placeholder:"127.0.0.1:2113" help:"Opens the embedded node to other clients on loopback, too."`
+	Postgres          string         `env:"RECITAL_POSTGRES" placeholder:"postgres://…" help:"Postgres to use instead of a private cluster."`
+	SpeechWorker      string         `name:"speechworker" env:"RECITAL_SPEECHWORKER" placeholder:"PATH" help:"The speechworker binary; by default the one beside recitald."`
+	Engines           int            `default:"0" env:"RECITAL_ENGINES" help:"Speech engine processes; 0 is one for each CPU, at least 2."`
+	Codecs            int            `default:"0" env:"RECITAL_CODECS" help:"Codec processes; 0 is one for each CPU."`
+	EngineTimeout     time.Duration  `default:"15s" env:"RECITAL_ENGINE_TIMEOUT" help:"How long a speech engine may take for one segment before it is killed as stalled; 0 is 15s."`
+	CodecTimeout      time.Duration  `default:"10s" env:"RECITAL_CODEC_TIMEOUT" help:"How long a codec may take for one request before it is killed as stalled; 0 is 10s."`
+	LongestStream     time.Duration  `default:"10m" env:"RECITAL_LONGEST_STREAM" help:"How long a reply may take; it is cut then, and pays for what was delivered."`
+	OutageReads       time.Duration  `default:"15s" env:"RECITAL_OUTAGE_READS" help:"How long reads go on while the event store does not answer, with the API keys that were good when it answered last; 0 is not at all."`
+	Concurrency       string         `default:"free=4" env:"RECITAL_CONCURRENCY" help:"How many syntheses of one account may run at once, as PLAN=NUMBER,… (free, indie, pro, premium, enterprise); 0 is no limit, and plans that are not named keep their defaults. Each instance counts its own."`
+	AccountRate       string         `default:"free=50" env:"RECITAL_ACCOUNT_RATE" help:"How many requests of one account a second may append to the log, after a burst of four times as many: PLAN=NUMBER,… (500 for the plans that are not named); 0 is no limit. Each instance counts its own."`
+	AddressRate       int            `default:"500" env:"RECITAL_ADDRESS_RATE" help:"The same for the requests from one address (of IPv6: a /64); 0 is no limit, which is right behind a proxy, whose clients all have its address."`
+	SpoolBudget       int            `default:"4096" env:"RECITAL_SPOOL_BUDGET" help:"MiB of the data folder's disk that replies in JSON may take until they are sent; 0 is 4096, the least is 256. An account has a quarter of it. Above, requests are answered with 503."`
+	AccountSockets    int            `default:"100" env:"RECITAL_ACCOUNT_SOCKETS" help:"How many WebSockets of one account may be open at once; 0 is 100. Each instance counts its own."`
+	SocketIdle        time.Duration  `default:"5m" env:"RECITAL_SOCKET_IDLE" help:"How long a WebSocket may be open without a message in either direction; 0 is 5m."`
+	SocketLength      time.Duration  `default:"1h" env:"RECITAL_SOCKET_LENGTH" help:"How long a WebSocket may be open; 0 is 1h."`
+	DrainDelay        *time.Duration `env:"RECITAL_DRAIN_DELAY" placeholder:"5s" help:"How long requests are served on once this instance is not ready because it ends or is drained: what a balancer needs to notice. By default 5s in prod and none in dev."`
+	Connections       int            `default:"16384" env:"RECITAL_CONNECTIONS" help:"How many connections to the public address may be open at once; 0 is 16384. Beyond, those that have been idle for the longest are closed; when all are busy, new ones get 503, health checks apart."`
+	AddressConns      int            `name:"address-connections" default:"0" env:"RECITAL_ADDRESS_CONNECTIONS" help:"How many of them one address may have (an IPv6 network of 64 bits counts as one); 0 is three quarters. A balancer in front is one address."`
+	BodyBudget        int            `default:"268435456" env:"RECITAL_BODY_BUDGET" help:"How many bytes of memory the bodies of requests may take at once, as they announce it; 0 is 256 MiB. Beyond, requests get 503."`
+	AddressBodies     int            `default:"0" env:"RECITAL_ADDRESS_BODIES" help:"How many of these bytes one address may have; 0 is a quarter. Beyond, requests get 429. A balancer in front is one address."`
+	MinRate           int            `default:"8192" env:"RECITAL_MIN_RATE" help:"How many bytes a second a client must at least send of a body, after 15 s, and take of a finished reply, after 30 s; 0 is 8192."`
+	QuietEncoder      time.Duration  `default:"2s" env:"RECITAL_QUIET_ENCODER" help:"How long a WebSocket that has nothing to say keeps its encoder; 0 is 2s. Each codec process has room for 256."`
+	LogFormat         string         `enum:"text,json" default:"text" env:"RECITAL_LOG_FORMAT" help:"Form of the log on standard error (text or json)."`
+	LogLevel          string         `enum:"debug,info,warn,error" default:"info" env:"RECITAL_LOG_LEVEL" help:"debug, info, warn or error."`
 }
 
 // Validate refuses what cannot work or is not safe.
@@ -70,14 +84,21 @@ func (c Config) Validate() error {
 	if c.LongestStream < time.Second {
 		return errors.New("the longest stream must be at least a second")
 	}
+	if c.SpoolBudget != 0 && c.SpoolBudget < 256 {
+		return errors.New("the spool's budget must be at least 256 MiB")
+	}
 	if err := c.checkSockets(); err != nil {
 		return err
+	}
+	if min(c.Connections, c.AddressConns, c.BodyBudget, c.AddressBodies, c.MinRate) < 0 {
+		return errors.New("the limits of connections and bodies cannot be negative")
 	}
 	if err := c.checkWorkers(); err != nil {
 		return err
 	}
-	_, err := c.concurrency()
-	return err
+	_, concurrency := c.concurrency()
+	_, rates := c.rates()
+	return errors.Join(concurrency, rates)
 }
 
 func (c Config) checkWorkers() error {
@@ -100,6 +121,9 @@ func (c Config) checkSockets() error {
 		if d != 0 && d < time.Second {
 			return errors.New("the times of WebSockets must be at least a second")
 		}
+	}
+	if c.QuietEncoder < 0 {
+		return errors.New("the time that a quiet WebSocket keeps its encoder cannot be negative")
 	}
 	return nil
 }
@@ -169,12 +193,39 @@ func (c Config) checkListener(address string) error {
 	return nil
 }
 
-// longestReservation leaves a reply some time to wait for its settlement, after its last byte: a minute by default.
-func (c Config) longestReservation() time.Duration { return c.LongestStream + c.LongestStream/10 }
+// longestReservation is more than a reply can take, whatever is set: it is interrupted after LongestStream, then waits
+// for a client that does not read the piece being written, and is settled. So no reservation expires before it is settled.
+func (c Config) longestReservation() time.Duration {
+	return c.LongestStream + c.LongestStream/10 + longestPiece*c.writeTimeout() + synthesis.SettleTimeout
+}
+
+// longestPiece is how many write timeouts a piece of audio can take, which has at most so many times 64 KiB.
+const longestPiece = 2
+
+// writeTimeout is how long a client may take to read 64 KiB.
+func (c Config) writeTimeout() time.Duration { return min(c.LongestStream, 30*time.Second) }
+
+// spoolBudget returns bytes.
+func (c Config) spoolBudget() int64 { return int64(cmp.Or(c.SpoolBudget, 4096)) << 20 }
+
+// defaultDrainDelay is that of mode prod. In dev no balancer is there to notice.
+const defaultDrainDelay = 5 * time.Second
+
+func (c Config) drainDelay() time.Duration {
+	switch {
+	case c.DrainDelay != nil:
+		return max(*c.DrainDelay, 0)
+	case c.Mode == modeProd:
+		return defaultDrainDelay
+	}
+	return 0
+}
 
 func (c Config) limits() web.Limits {
 	return web.Limits{
-		Stream: c.LongestStream, AccountSockets: c.AccountSockets, SocketIdle: c.SocketIdle, SocketLength: c.SocketLength,
+		Connections: c.Connections, AddressConnections: c.AddressConns,
+		Bodies: c.BodyBudget, AddressBodies: c.AddressBodies, Rate: c.MinRate,
+		Stream: c.LongestStream, WriteTimeout: c.writeTimeout(), AccountSockets: c.AccountSockets, SocketIdle: c.SocketIdle, SocketLength: c.SocketLength,
 	}
 }
 

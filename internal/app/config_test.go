@@ -43,7 +43,13 @@ func TestConfigRefusesWhatIsNotSafeOrCannotWork(t *testing.T) {
 		{"fewer than no sockets", func(c *app.Config) { c.AccountSockets = -1 }, "WebSockets cannot be negative"},
 		{"sockets that end at once", func(c *app.Config) { c.SocketIdle = time.Millisecond }, "WebSockets must be at least a second"},
 		{"sockets without a length", func(c *app.Config) { c.SocketLength = -time.Second }, "WebSockets must be at least a second"},
+		{"an encoder given back early", func(c *app.Config) { c.QuietEncoder = -1 }, "keeps its encoder cannot be negative"},
 		{"other sockets", func(c *app.Config) { c.AccountSockets, c.SocketIdle, c.SocketLength = 1, time.Second, 24*time.Hour }, ""},
+		{"fewer than no connections", func(c *app.Config) { c.AddressConns = -1 }, "connections and bodies cannot be negative"},
+		{"bodies of less than nothing", func(c *app.Config) { c.BodyBudget = -1 }, "connections and bodies cannot be negative"},
+		{"other connections and bodies", func(c *app.Config) {
+			c.Connections, c.AddressConns, c.BodyBudget, c.AddressBodies = 10, 10, 1<<30, 1<<30
+		}, ""},
 		{"concurrency", func(c *app.Config) { c.Concurrency = "free=1, indie=20,pro = 0" }, ""},
 		{"no concurrency limit at all", func(c *app.Config) { c.Concurrency = "free=0" }, ""},
 		{"concurrency of no plan", func(c *app.Config) { c.Concurrency = "free=1,gold=3" }, `the concurrency limit "gold=3": Unknown plan: it is one of free, indie, pro, premium or enterprise`},

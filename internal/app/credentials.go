@@ -23,6 +23,7 @@ func (a *App) watchCredentials(ctx context.Context) error {
 	watcher, err := credentials.Open(ctx, credentials.Config{
 		Log: a.journal.Log, Registry: a.journal.Registry, Accounts: a.accounts, Logger: a.log,
 		Unissued: pglookup.Keys{Pool: a.pool, Current: a.showsAccounts(head)},
+		Outage:   a.cfg.OutageReads,
 	})
 	if err != nil {
 		return err
@@ -38,24 +39,27 @@ func (p *parts) showsAccounts(position eventlog.Position) func() bool {
 	return func() bool { return p.projector.Reached(readmodel.Account).Compare(position) >= 0 }
 }
 
-// access lets requests in with what they show, and ends them with it.
-type access struct{ credentials *credentials.Watcher }
+// access lets requests in with what they show.
+type access func(ctx context.Context, hash string) (credentials.Verified, error)
 
 // APIKey implements web.Authenticator. What cannot be a key is refused without a look-up.
-func (a access) APIKey(ctx context.Context, key string) (web.Principal, error) {
+func (find access) APIKey(ctx context.Context, key string) (web.Principal, error) {
 	if !account.WellFormedAPIKey(key) {
 		return web.Principal{}, credentials.ErrUnknownKey
 	}
-	found, err := a.credentials.FindKey(ctx, account.HashAPIKey(key))
+	found, err := find(ctx, account.HashAPIKey(key))
 	if err != nil {
 		return web.Principal{}, err
 	}
 	return web.Principal{Account: found.Account, Key: found.Name, Plan: string(found.Plan)}, nil
 }
 
+// revocations end what a credential has opened.
+type revocations struct{ credentials *credentials.Watcher }
+
 // Watch implements web.Revocations.
-func (a access) Watch(principal web.Principal, revoked func()) (stop func()) {
-	return a.credentials.Watch(credentials.Credential{Account: principal.Account, Kind: credentials.APIKey, Name: principal.Key}, revoked)
+func (r revocations) Watch(principal web.Principal, revoked func()) (stop func()) {
+	return r.credentials.Watch(credentials.Credential{Account: principal.Account, Kind: credentials.APIKey, Name: principal.Key}, revoked)
 }
 
 func credentialMetrics(stats func() credentials.Stats) []prometheus.Collector {

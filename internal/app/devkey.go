@@ -9,6 +9,7 @@ import (
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/feed"
 	"github.com/recital-tts/recital/internal/readmodel"
 )
 
@@ -41,11 +42,19 @@ func (a *App) openOperatorAccount(ctx context.Context) error {
 		return err
 	}
 	a.devKey = key
-	return a.awaitRead(ctx, position)
+	select {
+	case <-a.database:
+		return a.awaitRead(ctx, position)
+	default:
+		return nil
+	}
 }
 
+// awaitRead waits until the read model of accounts shows a position. One that stands still before an event that an
+// operator must look at is no reason not to start.
 func (a *App) awaitRead(ctx context.Context, position eventlog.Position) error {
-	if err := a.projector.Wait(ctx, position, readmodel.Account); err != nil {
+	err := a.projector.Wait(ctx, position, readmodel.Account)
+	if err != nil && !errors.Is(err, feed.ErrStopped) {
 		return fmt.Errorf("waiting for the read model of accounts: %w", err)
 	}
 	return nil

@@ -30,12 +30,16 @@ func (a *App) openLog(ctx context.Context) error {
 		return err
 	}
 	a.onClose("the event log's client", client.Close)
+	a.storeSilence = client.Silence
+	if _, err := client.Head(ctx); err != nil { // what its user may not do is said at once, and not by what follows the log
+		return err
+	}
 	registry, err := Registry()
 	if err != nil {
 		return err
 	}
 	a.metrics = newMetrics(func(ctx context.Context) (feed.Overview, error) { return a.projector.Overview(ctx) })
-	a.journal = &journal.Journal{Log: client, Registry: registry, Observe: a.metrics.observeCommand}
+	a.journal = &journal.Journal{Log: observedLog{client, a.readiness.appended}, Registry: registry, Observe: a.metrics.observeCommand}
 	a.identity, err = eventlog.Identify(ctx, client, registry, uuid.New(), time.Now())
 	return err
 }

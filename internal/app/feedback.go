@@ -13,7 +13,7 @@ func feedbackSlice() slice {
 		name:   "feedback",
 		events: commands.Events(),
 		open: func(p *parts) (service, error) {
-			write := writeapi.API{Feedback: commands.New(p.journal, p.keys, time.Now)}
+			write := writeapi.API{Feedback: commands.New(p.journal, p.keys, p.generations(), time.Now)}
 			return service{public: write.Routes()}, nil
 		},
 	}

@@ -14,9 +14,10 @@ import (
 
 // secrets are the keys that all instances share.
 type secrets struct {
-	master    []byte // wraps the accounts' keys
-	links     []byte // signs links; derived from the signing key, as the next one
-	addresses []byte // of the blobs
+	master      []byte // wraps the accounts' keys
+	links       []byte // signs links; derived from the signing key, as the next ones
+	addresses   []byte // of the blobs
+	generations []byte // signs the ids of syntheses
 }
 
 func (a *App) openFolder(context.Context) (err error) {
@@ -59,7 +60,10 @@ func (a *App) readSecrets(context.Context) (err error) {
 	if a.secrets.links, err = derive(signing, "links"); err != nil {
 		return err
 	}
-	a.secrets.addresses, err = derive(signing, "blob addresses")
+	if a.secrets.addresses, err = derive(signing, "blob addresses"); err != nil {
+		return err
+	}
+	a.secrets.generations, err = derive(signing, "ids of syntheses")
 	return err
 }
 

@@ -23,6 +23,7 @@ func ledgerSlice() slice {
 			if err != nil {
 				return service{}, err
 			}
+			ledger.NameBy(p.generations().Draw) // clients know a reservation's id as that of their synthesis
 			p.ledger = ledger
 			write := writeapi.API{Ledger: ledger, ReadModels: p.projector}
 			return service{

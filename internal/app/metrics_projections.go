@@ -27,7 +27,7 @@ type projectionMetrics struct {
 	overview func(context.Context) (feed.Overview, error)
 	now      func() time.Time
 
-	events             *prometheus.CounterVec // of this instance
+	events, foreign    *prometheus.CounterVec // of this instance
 	lag, state, parked *prometheus.Desc
 
 	counting sync.Mutex
@@ -49,6 +49,8 @@ func newProjectionMetrics(overview func(context.Context) (feed.Overview, error))
 		counted:  map[feed.GenerationID]time.Time{},
 		events: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "recital_projection_events_total", Help: "Events that this instance has read into a generation."}, labels),
+		foreign: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "recital_projection_foreign_events_total", Help: "Events of foreign streams that a generation has skipped in this instance."}, labels),
 		lag:    desc("recital_projection_lag_seconds", "Age of the oldest event that a generation has not read."),
 		state:  desc("recital_projection_state", "1 for the state that a generation is in, 0 for the others.", "state"),
 		parked: desc("recital_projection_parked", "Events of a generation that wait for an operator."),
@@ -65,12 +67,16 @@ func (m *projectionMetrics) observePage(p feed.PageStats) {
 	for _, id := range p.Generations {
 		m.counted[id] = m.now()
 		m.events.WithLabelValues(labelsOf(id.Name, id.Version, id.Number)...).Add(float64(p.Events))
+		if p.Foreign > 0 {
+			m.foreign.WithLabelValues(labelsOf(id.Name, id.Version, id.Number)...).Add(float64(p.Foreign))
+		}
 	}
 }
 
 // Describe implements prometheus.Collector.
 func (m *projectionMetrics) Describe(descs chan<- *prometheus.Desc) {
 	m.events.Describe(descs)
+	m.foreign.Describe(descs)
 	descs <- m.lag
 	descs <- m.state
 	descs <- m.parked
@@ -93,6 +99,7 @@ func (m *projectionMetrics) Collect(figures chan<- prometheus.Metric) {
 		}
 	}
 	m.events.Collect(figures)
+	m.foreign.Collect(figures)
 }
 
 // recent gives the generations as they were a moment ago. What failed is not asked again at once either, so that
@@ -129,6 +136,7 @@ func (m *projectionMetrics) forgetRetired(began time.Time) {
 		if !there[id] && last.Before(began) {
 			delete(m.counted, id)
 			m.events.DeleteLabelValues(labelsOf(id.Name, id.Version, id.Number)...)
+			m.foreign.DeleteLabelValues(labelsOf(id.Name, id.Version, id.Number)...)
 		}
 	}
 }

@@ -7,7 +7,7 @@ func operationsSlice() slice {
 	return slice{
 		name: "operations",
 		open: func(p *parts) (service, error) {
-			checks := writeapi.API{Ready: p.ready}
+			checks := writeapi.API{Missing: p.missing, Service: p.drain}
 			readModels := writeapi.Projections{Generations: p.projector}
 			return service{
 				public:     checks.Routes(),

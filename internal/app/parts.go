@@ -2,6 +2,7 @@ package app
 
 import (
 	"log/slog"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -17,10 +18,12 @@ import (
 	"github.com/recital-tts/recital/internal/datafolder"
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/feed"
+	"github.com/recital-tts/recital/internal/generations"
 	"github.com/recital-tts/recital/internal/keyring/pgkeys"
 	"github.com/recital-tts/recital/internal/lifecycle"
 	"github.com/recital-tts/recital/internal/links"
 	"github.com/recital-tts/recital/internal/operators"
+	"github.com/recital-tts/recital/internal/rates"
 	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/speech/worker"
 	"github.com/recital-tts/recital/internal/todo"
@@ -38,6 +41,7 @@ type parts struct {
 	journal     *journal.Journal
 	identity    eventlog.Identity // of the log
 	pool        *pgxpool.Pool
+	database    chan struct{} // is closed when Postgres has answered, and what is in it fits
 	keys        *pgkeys.Keyring
 	blobs       *folder.Store
 	engines     *worker.Pool
@@ -50,7 +54,12 @@ type parts struct {
 	alertQueue  *alerts.Queue // of the alerts that must not wait for the log
 	moved       todo.Notifier // of the to-do workers, when the read models have advanced
 	credentials *credentials.Watcher
-	ready       func() error // why requests cannot be served, nil when they can
+	rates       *rates.Limiter // of what appends to the log
+	readiness   readiness
+	drain       *drain
+
+	storeSilence func() time.Duration // for how long the event store has answered nothing
+	missing      func() []string      // names what requests lack
 
 	// The commands that more than one slice uses; each slice sets its own.
 	accounts *accounts.Accounts
@@ -64,3 +73,5 @@ func (p *parts) onClose(part string, close func() error) {
 }
 
 func (p *parts) links() links.Links { return links.New(p.cfg.PublicURL, p.secrets.links) }
+
+func (p *parts) generations() generations.IDs { return generations.New(p.secrets.generations) }

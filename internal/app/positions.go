@@ -36,7 +36,20 @@ func (p positions) Wait(ctx context.Context, text string, models []readmodel.Mod
 	if position.Compare(head) > 0 {
 		return web.ErrBadPosition
 	}
-	err = p.projector.Wait(ctx, position, models...)
+	return p.wait(ctx, position, models)
+}
+
+// Current implements web.Positions.
+func (p positions) Current(ctx context.Context, models []readmodel.Model) error {
+	head, err := p.log.Head(ctx)
+	if err != nil {
+		return fmt.Errorf("asking for the head of the log: %w", err)
+	}
+	return p.wait(ctx, head, models)
+}
+
+func (p positions) wait(ctx context.Context, position eventlog.Position, models []readmodel.Model) error {
+	err := p.projector.Wait(ctx, position, models...)
 	if errors.Is(err, feed.ErrStopped) {
 		return errors.Join(web.ErrStandsStill, err)
 	}

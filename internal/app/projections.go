@@ -21,7 +21,7 @@ func (a *App) startProjections(context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	a.running.Add(lifecycle.Background("the projections", a.projector.Run))
+	a.running.Add(lifecycle.Background("the projections", a.withDatabase(a.projector.Run)))
 	return nil
 }
 

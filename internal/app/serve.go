@@ -2,46 +2,71 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
-	"time"
 
+	"github.com/recital-tts/recital/internal/datafolder"
 	"github.com/recital-tts/recital/internal/lifecycle"
 	"github.com/recital-tts/recital/internal/web"
 	"github.com/recital-tts/recital/internal/web/docs"
 	"github.com/recital-tts/recital/internal/web/openapi"
-	"github.com/recital-tts/recital/writeapi/operations"
 )
 
-// shutdownTimeout is how long the replies under way may take to finish when recitald ends.
-const shutdownTimeout = 25 * time.Second
-
 // listener is an address that is served.
-type listener struct {
-	server *web.Server
-	addr   net.Addr
-}
+type listener struct{ addr net.Addr }
 
 func (a *App) serve(ctx context.Context) (err error) {
+	warnOfFiles(a.log, a.cfg.Connections)
 	a.admin, err = a.listen(a.cfg.AdminAddr, docs.Admin(), web.Config{
 		Name: "admin", Routes: a.service.admin, NoCORS: true, Tokens: a.tokens,
-	})
+	}, a.adminPart)
 	if err != nil {
 		return err
 	}
 	a.public, err = a.listen(a.cfg.HTTPAddr, docs.Public(a.links().Base()), web.Config{
-		Name: "public", Routes: a.service.public, Ready: a.notReady,
-		Authenticator: access{a.credentials},
-		Revocations:   access{a.credentials},
+		Name: "public", Routes: a.service.public, Tokens: a.tokens,
+		Authenticator: access(a.credentials.FindKey),
+		Readers:       access(a.credentials.FindKeyToRead),
+		Revocations:   revocations{a.credentials},
+		Rates:         a.rates,
 		Positions:     positions{log: a.journal.Log, projector: a.projector},
 		Limits:        a.cfg.limits(),
-	})
-	return err
+	}, a.publicPart)
+	if err != nil {
+		return err
+	}
+	return a.folder.Announce(datafolder.Addresses{Public: a.PublicAddr(), Admin: a.AdminAddr()})
 }
 
-// listen serves the routes of config, and what describes them.
-func (a *App) listen(address string, info openapi.Info, config web.Config) (listener, error) {
+func (a *App) adminPart(server *web.Server, ln net.Listener) lifecycle.Part {
+	return lifecycle.Part{
+		Run: func(context.Context) error { return server.Serve(ln) },
+		Stop: func() error {
+			ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
+			defer cancel()
+			return server.Shutdown(ctx)
+		},
+	}
+}
+
+// publicPart drains at its stop. An operator may drain it before: recitald then goes on without it, and ends when it is
+// stopped.
+func (a *App) publicPart(server *web.Server, ln net.Listener) lifecycle.Part {
+	a.drain.server = server
+	return lifecycle.Part{
+		Run: func(ctx context.Context) error {
+			err := server.Serve(ln)
+			if a.drain.Leaving() {
+				<-ctx.Done()
+			}
+			return err
+		},
+		Stop: a.drain.finish,
+	}
+}
+
+// listen serves the routes of config, and what describes them, as a part of recitald.
+func (a *App) listen(address string, info openapi.Info, config web.Config, as func(*web.Server, net.Listener) lifecycle.Part) (listener, error) {
 	described, err := docs.Routes(info, config.Routes)
 	if err != nil {
 		return listener{}, err
@@ -57,16 +82,10 @@ func (a *App) listen(address string, info openapi.Info, config web.Config) (list
 	if err != nil {
 		return listener{}, fmt.Errorf("listening for the %s server: %w", config.Name, err)
 	}
-	a.running.Add(lifecycle.Part{
-		Name: "the " + config.Name + " server",
-		Run:  func(context.Context) error { return server.Serve(ln) },
-		Stop: func() error {
-			ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
-			defer cancel()
-			return server.Shutdown(ctx)
-		},
-	})
-	return listener{server: server, addr: ln.Addr()}, nil
+	part := as(server, ln)
+	part.Name = "the " + config.Name + " server"
+	a.running.Add(part)
+	return listener{addr: ln.Addr()}, nil
 }
 
 // PublicAddr is where the interface is served.
@@ -74,29 +93,3 @@ func (a *App) PublicAddr() string { return a.public.addr.String() }
 
 // AdminAddr is where operators are served.
 func (a *App) AdminAddr() string { return a.admin.addr.String() }
-
-// notReady returns why requests cannot be served, nil when they can.
-func (a *App) notReady() error {
-	select {
-	case <-a.projector.CaughtUp():
-	default:
-		return errors.New("the read models are catching up")
-	}
-	if a.public.server != nil && a.public.server.Draining() {
-		return operations.ErrDraining
-	}
-	// Without the second engine all but the blizzard models' English is served: recital_speech_engines_alive shows it, and no
-	// balancer takes the instance out for it.
-	if !a.engines.Healthy() {
-		return errors.New("no speech engine runs")
-	}
-	if !a.codecs.Healthy() {
-		return errors.New("no codec runs")
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	if err := a.pool.Ping(ctx); err != nil {
-		return fmt.Errorf("asking Postgres: %w", err)
-	}
-	return nil
-}

@@ -62,6 +62,7 @@ func allSlices() []slice {
 	return []slice{
 		accountsSlice(),
 		alertsSlice(),
+		keyringSlice(),
 		ledgerSlice(),
 		clipsSlice(),
 		synthesisSlice(),

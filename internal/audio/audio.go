@@ -32,6 +32,11 @@ type Encoder interface {
 	Encode(ctx context.Context, pcm []byte) ([]byte, error)
 	// Finish returns the last bytes.
 	Finish(ctx context.Context) ([]byte, error)
+	// Rest gives the encoder's place in a codec process back; Wake takes another one, as Encode does if it must. What
+	// was encoded must end with Lag of silence, a part of which is lost. Bytes that this completes are returned by the
+	// next call of Encode or Finish.
+	Rest(ctx context.Context) error
+	Wake(ctx context.Context) error
 	// Close releases the encoder's resources; it may be called after Finish and more than once.
 	Close()
 }

@@ -77,6 +77,10 @@ func (c *converter) Finish(ctx context.Context) ([]byte, error) {
 	return c.deliver(encoded), nil
 }
 
+func (c *converter) Rest(ctx context.Context) error { return c.source.Rest(ctx) }
+
+func (c *converter) Wake(ctx context.Context) error { return c.source.Wake(ctx) }
+
 func (c *converter) Close() { c.source.Close() }
 
 // wholeSamples holds a byte back if pcm ends within a sample.
@@ -113,6 +117,10 @@ func (unchanged) Encode(ctx context.Context, pcm []byte) ([]byte, error) {
 }
 
 func (unchanged) Finish(ctx context.Context) ([]byte, error) { return nil, ctx.Err() }
+
+func (unchanged) Rest(ctx context.Context) error { return ctx.Err() }
+
+func (unchanged) Wake(ctx context.Context) error { return ctx.Err() }
 
 func (unchanged) Close() {}
 

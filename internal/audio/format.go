@@ -47,3 +47,6 @@ func (f Format) ContentType() string {
 		return "application/octet-stream"
 	}
 }
+
+// Compressed reports whether a codec library encodes the format, with losses.
+func (f Format) Compressed() bool { return f == MP3 || f == AAC || f == WebM }

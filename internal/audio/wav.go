@@ -71,17 +71,38 @@ func (f Format) headerSize() int {
 // Whole turns an encoder's complete output into a file: a WAV header gets its true sizes, other formats are
 // unchanged. It takes ownership of encoded and may modify it.
 func Whole(spec Spec, encoded []byte) []byte {
-	return append(encoded, FinishHeader(spec, encoded, int64(len(encoded)))...)
+	header := spec.Format.headerSize()
+	if len(encoded) < header {
+		return encoded
+	}
+	return append(encoded, finishHeader(encoded[:header], int64(len(encoded)))...)
 }
 
-// FinishHeader is Whole for a complete output of size bytes in several pieces: it modifies the first piece, and
-// returns what must be appended to the last.
-func FinishHeader(spec Spec, first []byte, size int64) (end []byte) {
-	header := spec.Format.headerSize()
-	if len(first) < header {
+// File is a complete output of an encoder that is kept in pieces or on a disk.
+type File interface {
+	io.ReaderAt
+	io.Writer // appends
+	Size() int64
+	Overwrite(p []byte, offset int64) error
+}
+
+// FinishFile is Whole for a file.
+func FinishFile(spec Spec, file File) error {
+	header := make([]byte, spec.Format.headerSize())
+	if len(header) == 0 || file.Size() < int64(len(header)) {
 		return nil
 	}
-	return finishHeader(first[:header], size)
+	if _, err := file.ReadAt(header, 0); err != nil {
+		return fmt.Errorf("reading the header of a WAV file: %w", err)
+	}
+	end := finishHeader(header, file.Size())
+	if err := file.Overwrite(header, 0); err != nil {
+		return fmt.Errorf("completing the header of a WAV file: %w", err)
+	}
+	if _, err := file.Write(end); err != nil {
+		return fmt.Errorf("completing a WAV file: %w", err)
+	}
+	return nil
 }
 
 // WholeReader is Whole for a complete output of size bytes that is read from a reader.

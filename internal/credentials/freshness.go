@@ -11,8 +11,8 @@ import (
 
 // freshness proves that the subscription is not behind. A subscription that stands still looks like a log in which
 // nothing happens. The proof is that the log's head was read at a known time and the subscription has delivered it since:
-// then nothing from before that time is missing. A proof is made on demand, one at a time for all callers, and none while
-// there are no callers. So a subscription that stalls silently is noticed within the lease, long before keep-alives
+// then nothing from before that time is missing. A proof is made on demand, one at a time for all callers, and one a second
+// while there are no callers. So a subscription that stalls silently is noticed within the lease, long before keep-alives
 // notice it.
 type freshness struct {
 	log   eventlog.Log
@@ -26,6 +26,7 @@ type freshness struct {
 	stalled bool              // the last proof failed
 	reached eventlog.Position // of the subscription
 	proven  time.Time         // nothing is missing from before
+	seen    time.Time         // the last proof, whatever has happened since
 	changed chan struct{}     // closed at the next change of the above; nil while nobody waits
 }
 
@@ -82,13 +83,19 @@ func (f *freshness) nudge() {
 	}
 }
 
+// provenEvery is how often a proof is made while nobody needs one.
+const provenEvery = time.Second
+
 // run makes proofs, until ctx ends.
 func (f *freshness) run(ctx context.Context) {
+	idle := time.NewTicker(provenEvery)
+	defer idle.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-f.ask:
+		case <-idle.C:
 		}
 		begun, err := f.prove(ctx)
 		if ctx.Err() != nil {
@@ -97,7 +104,7 @@ func (f *freshness) run(ctx context.Context) {
 		f.change(func() {
 			f.stalled = err != nil
 			if err == nil {
-				f.proven = begun
+				f.proven, f.seen = begun, begun
 			}
 		})
 	}
@@ -143,6 +150,13 @@ func (f *freshness) waiting() <-chan struct{} {
 		f.changed = make(chan struct{})
 	}
 	return f.changed
+}
+
+// lastSeen returns the time of the last proof.
+func (f *freshness) lastSeen() time.Time {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.seen
 }
 
 func (f *freshness) reach(position eventlog.Position) { f.change(func() { f.reached = position }) }

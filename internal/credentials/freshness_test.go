@@ -2,7 +2,9 @@ package credentials_test
 
 import (
 	"context"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -135,4 +137,96 @@ func TestALogThatWasPutBackProvesNothing(t *testing.T) {
 		return watcher.Stats().Hits == before
 	})
 	require.False(t, watcher.Stats().Live)
+}
+
+// throughTheOutage is config with a watcher that reads everything on the far way.
+func (w *world) throughTheOutage(grace time.Duration) credentials.Config {
+	config := w.config()
+	config.Accounts = accounts.New(&journal.Journal{Log: w.far, Registry: w.registry}, nil)
+	config.Outage, config.Silent = grace, 300*time.Millisecond
+	return config
+}
+
+func TestReadsGoOnWithoutTheLog(t *testing.T) {
+	// given two keys that are in use
+	w := newWorld(t)
+	watcher := w.watcher(w.throughTheOutage(time.Hour))
+	revoked, other := w.open(), w.open()
+	requireCached(t, watcher, revoked)
+	requireCached(t, watcher, other)
+
+	// when the log goes away, and one of them is revoked elsewhere
+	w.cut()
+	eventually(t, func() bool {
+		_, err := watcher.FindKey(t.Context(), other.hash())
+		return domain.CodeOf(err) == domain.Unavailable
+	}, "what appends is refused")
+	w.revoke(revoked)
+
+	// then reads go on, with keys that were in use
+	for range 5 {
+		found, err := watcher.FindKeyToRead(t.Context(), other.hash())
+		require.NoError(t, err)
+		require.Equal(t, other.credential(), found.Credential)
+	}
+	stranger := w.open()
+	_, err := watcher.FindKeyToRead(t.Context(), stranger.hash())
+	require.Equal(t, domain.Unavailable, domain.CodeOf(err), "it was never seen: %v", err)
+
+	// when the log answers again, its word counts
+	w.join()
+	eventually(t, func() bool { return isUnknown(watcher, revoked) })
+	_, err = watcher.FindKeyToRead(t.Context(), revoked.hash())
+	require.ErrorIs(t, err, credentials.ErrUnknownKey)
+	found, err := watcher.FindKeyToRead(t.Context(), other.hash())
+	require.NoError(t, err)
+	require.Equal(t, other.credential(), found.Credential)
+}
+
+func TestReadsGoOnWithoutTheLogForAWhileOnly(t *testing.T) {
+	w := newWorld(t)
+	watcher := w.watcher(w.throughTheOutage(2 * time.Second))
+	k := w.open()
+	requireCached(t, watcher, k)
+	w.cut()
+	eventually(t, func() bool {
+		_, err := watcher.FindKeyToRead(t.Context(), k.hash())
+		return domain.CodeOf(err) == domain.Unavailable
+	})
+}
+
+// frozen is Accounts during whose first answer the process stands still, while the log comes back.
+type frozen struct {
+	credentials.Accounts
+	once  sync.Once
+	still time.Duration
+}
+
+func (f *frozen) KeyAccount(ctx context.Context, hash string) (id string, err error) {
+	f.once.Do(func() {
+		time.Sleep(f.still)
+		err = eventlog.ErrUnavailable
+	})
+	if err != nil {
+		return "", err
+	}
+	return f.Accounts.KeyAccount(ctx, hash)
+}
+
+func TestAProcessThatWasFrozenAsksTheLogAgain(t *testing.T) {
+	// given a key that is kept, and was revoked where the watcher does not see it
+	w := newWorld(t)
+	config := w.throughTheOutage(time.Hour)
+	config.Accounts = w.accounts
+	watcher := w.watcher(config)
+	k := w.open()
+	requireCached(t, watcher, k)
+	w.cut()
+	eventually(t, func() bool { return !watcher.Stats().Live })
+	w.revoke(k)
+
+	// when a look-up fails after the process stood still, then the log's next answer counts
+	watcher.ReadAccountsFrom(&frozen{Accounts: w.accounts, still: 3 * config.Silent})
+	_, err := watcher.FindKeyToRead(t.Context(), k.hash())
+	require.ErrorIs(t, err, credentials.ErrUnknownKey)
 }

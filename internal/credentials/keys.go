@@ -3,6 +3,7 @@ package credentials
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/apikey"
@@ -21,6 +22,7 @@ func (w *Watcher) FindKey(ctx context.Context, hash string) (Verified, error) {
 	if err != nil {
 		return Verified{}, failed("an API key", err)
 	}
+	w.noteSilence(time.Time{}) // it has answered
 	if id == "" {
 		id, err = w.cfg.Unissued.AccountOf(ctx, hash)
 	}

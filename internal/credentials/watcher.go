@@ -10,6 +10,7 @@
 //   - watcher: the events of the log
 //   - freshness: the proof that the subscription is not behind
 //   - keys: the look-up of API keys
+//   - outage: what was good at the last head that was seen, while the log does not answer
 //   - reading: what all look-ups have in common
 //   - cache: the credentials that were used last
 //   - watches: what ends with a credential
@@ -29,7 +30,7 @@ import (
 	"github.com/recital-tts/recital/internal/eventlog"
 )
 
-// Config configures a Watcher. All fields but the last three are needed.
+// Config configures a Watcher. All fields after Logger are optional.
 type Config struct {
 	Log      eventlog.Log
 	Registry *eventlog.Registry
@@ -40,6 +41,9 @@ type Config struct {
 	Size  int           // of the cache, in credentials; default 16,384, some 8 MB
 	Lease time.Duration // how much of the log may be missing where the cache is used; default 100 ms, negative: nothing
 	Wait  time.Duration // for a proof that the subscription is not behind; default 100 ms
+
+	Outage time.Duration // for which reads go on without the log, counted from the last head that was seen; default none
+	Silent time.Duration // after which a log is taken to be silent where reads may go on without it; default 1 s
 }
 
 // Accounts reads from the log what decides on an API key.
@@ -66,6 +70,7 @@ type Watcher struct {
 	readings map[string]map[*reading]struct{} // by stream
 	watches  *watches
 	counts   counts
+	silent   time.Time // when a look-up found the log silent; zero if a later one was answered
 }
 
 // Open returns a Watcher that begins at the log's head: what is older is in the streams that it reads.
@@ -73,6 +78,7 @@ func Open(ctx context.Context, cfg Config) (*Watcher, error) {
 	cfg.Size = cmp.Or(cfg.Size, 16_384)
 	cfg.Lease = max(cmp.Or(cfg.Lease, 100*time.Millisecond), 0)
 	cfg.Wait = cmp.Or(cfg.Wait, 100*time.Millisecond)
+	cfg.Silent = cmp.Or(cfg.Silent, time.Second)
 	head, err := cfg.Log.Head(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("beginning to watch credentials: %w", err)

@@ -66,6 +66,7 @@ func TestANewKeyThatLooksLikeARevokedOneIsAnother(t *testing.T) {
 	w.revoke(old)
 	require.NoError(t, w.write(opened.account, account.APIKeyCreated{Account: opened.account, Hash: "another", Masked: old.masked}))
 	requireUnknown(t, watcher, old)
+	requireCached(t, watcher, w.open()) // what came before has been delivered
 	told, stop := watch(watcher, old)
 	defer stop()
 	require.Zero(t, told.Load())

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // Folder is a data folder that this process has locked.
@@ -27,7 +28,7 @@ func Open(dir string) (*Folder, error) {
 		return nil, fmt.Errorf("making the data folder: %w", err)
 	}
 	f := &Folder{dir: absolute}
-	if f.lock, err = lock(f.Path("lock"), absolute); err != nil {
+	if f.lock, err = lock(f.Path(lockName), absolute); err != nil {
 		return nil, err
 	}
 	if err := f.removeUnfinished(); err != nil {
@@ -44,5 +45,8 @@ func (f *Folder) Path(elements ...string) string {
 	return filepath.Join(append([]string{f.dir}, elements...)...)
 }
 
-// Close unlocks the folder.
-func (f *Folder) Close() error { return f.lock.Close() }
+// Close unlocks the folder. Closing the file is not enough while a child that is being started, not yet at its exec, also
+// has it open.
+func (f *Folder) Close() error {
+	return errors.Join(syscall.Flock(int(f.lock.Fd()), syscall.LOCK_UN), f.lock.Close())
+}

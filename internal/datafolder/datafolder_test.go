@@ -42,6 +42,17 @@ func TestAFolderHasOneUser(t *testing.T) {
 	assert.NoFileExists(t, reopen(t, f).Path(".new-1"))
 }
 
+// A process that starts children has its descriptors duplicated for a moment.
+func TestAClosedFolderIsFreeWhileAChildStarts(t *testing.T) {
+	f, err := datafolder.Open(t.TempDir())
+	require.NoError(t, err)
+	end, err := f.ShareLock()
+	require.NoError(t, err)
+	defer func() { require.NoError(t, end()) }()
+	require.NoError(t, f.Close())
+	open(t, f.Dir())
+}
+
 func TestAFolderThatCannotBeOne(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))

@@ -26,7 +26,7 @@ type LogOpened struct {
 }
 
 // LogOpenedType returns the registry's type of LogOpened.
-func LogOpenedType() Type { return Define[LogOpened]("log-opened", 1) }
+func LogOpenedType() Type { return In(identityStream, Define[LogOpened]("log-opened", 1))[0] }
 
 // Identify returns the log's identity. If it has none, it gets newID as its id. Instances that start at the same time
 // on an empty log all get the same result. The registry must contain LogOpenedType.

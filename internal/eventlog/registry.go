@@ -17,6 +17,7 @@ type Upcast func(json.RawMessage) (json.RawMessage, error)
 // Type is an event type: its name in the log, its newest version and how older ones are decoded.
 type Type struct {
 	name    string
+	streams string // see In
 	version int
 	upcasts []Upcast
 	goType  reflect.Type
@@ -47,14 +48,29 @@ func Define[E any](name string, version int, upcasts ...Upcast) Type {
 	}
 }
 
+// In returns the types as those of streams: of one stream, by its name, or of all streams with a prefix, which ends with
+// a hyphen.
+func In(streams string, types ...Type) []Type {
+	types = slices.Clone(types)
+	for i := range types {
+		types[i].streams = streams
+	}
+	return types
+}
+
 // namePattern is "<aggregate>-<past participle>": lower case words joined by hyphens. A leading "$" is reserved for
 // the server.
 var namePattern = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)+$`)
+
+// streamsPattern is that of streams and of their prefixes. One that is too short would take the streams of others for ours.
+var streamsPattern = regexp.MustCompile(`^[a-z][a-z0-9]+(-[a-z0-9]+)*-?$`)
 
 func (t Type) check() error {
 	switch {
 	case !namePattern.MatchString(t.name):
 		return fmt.Errorf("event type %q: a name is lower case words joined by hyphens", t.name)
+	case !streamsPattern.MatchString(t.streams):
+		return fmt.Errorf("event type %s: %q is neither a stream nor a prefix of streams, see In", t.name, t.streams)
 	case t.version < 1:
 		return fmt.Errorf("event type %s: versions start at 1", t.name)
 	case len(t.upcasts) != t.version-1:
@@ -74,8 +90,9 @@ func (t Type) check() error {
 
 // Registry is the explicit list of the event types that this binary writes and reads. It is safe for concurrent use.
 type Registry struct {
-	byName map[string]Type
-	byGo   map[reflect.Type]Type
+	byName  map[string]Type
+	byGo    map[reflect.Type]Type
+	streams []string // of the types, sorted, each once
 }
 
 // NewRegistry checks the types and refuses two with the same name or Go type.
@@ -93,8 +110,19 @@ func NewRegistry(types ...Type) (*Registry, error) {
 		}
 		r.byName[t.name] = t
 		r.byGo[t.goType] = t
+		r.streams = append(r.streams, t.streams)
 	}
+	slices.Sort(r.streams)
+	r.streams = slices.Compact(r.streams)
 	return r, nil
+}
+
+// Ours reports whether a stream is one of those that the types are in. In a log that is shared with other applications,
+// every other stream is foreign.
+func (r *Registry) Ours(stream string) bool {
+	return slices.ContainsFunc(r.streams, func(ours string) bool {
+		return stream == ours || strings.HasSuffix(ours, "-") && strings.HasPrefix(stream, ours)
+	})
 }
 
 // Types returns the types sorted by name.

@@ -53,10 +53,10 @@ func inTheHall(data json.RawMessage) (json.RawMessage, error) {
 }
 
 func lamps(t require.TestingT) *eventlog.Registry {
-	registry, err := eventlog.NewRegistry(
+	registry, err := eventlog.NewRegistry(eventlog.In("lamp-",
 		eventlog.Define[lampLit]("lamp-lit", 3, brightnessAsNumber, inTheHall),
 		eventlog.Define[lampSold]("lamp-sold", 1),
-	)
+	)...)
 	require.NoError(t, err)
 	return registry
 }
@@ -87,11 +87,30 @@ func TestRegistryRefusesTypesThatCannotBeRead(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			_, err := eventlog.NewRegistry(test.types...)
+			_, err := eventlog.NewRegistry(eventlog.In("lamp-", test.types...)...)
 			require.ErrorContains(t, err, test.want)
 		})
 	}
 	_ = hidden{}.secret
+}
+
+func TestRegistryRefusesTypesWithoutStreamsOfTheirOwn(t *testing.T) {
+	for _, streams := range []string{"", "-", "l", "l-", "$lamp-", "lamp--", "Lamp-", "lamp-*"} {
+		_, err := eventlog.NewRegistry(eventlog.In(streams, eventlog.Define[lampLit]("lamp-lit", 1))...)
+		require.ErrorContains(t, err, "stream", streams)
+	}
+}
+
+func TestOursAreTheStreamsThatTheTypesAreIn(t *testing.T) {
+	registry, err := eventlog.NewRegistry(append(
+		eventlog.In("lamp-", eventlog.Define[lampLit]("lamp-lit", 1)), eventlog.In("sales", eventlog.Define[lampSold]("lamp-sold", 1))...)...)
+	require.NoError(t, err)
+	for stream, ours := range map[string]bool{
+		"lamp-1": true, "lamp-": true, "sales": true,
+		"lamp": false, "lamps-1": false, "a-lamp-1": false, "sales-1": false, "sale": false, "": false, "Lamp-1": false,
+	} {
+		require.Equal(t, ours, registry.Ours(stream), stream)
+	}
 }
 
 func TestEncodeRefusesWhatNobodyCouldExplainLater(t *testing.T) {

@@ -7,13 +7,15 @@ import (
 
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
+	"github.com/google/uuid"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
 
 const (
-	// maxAppendBytes is the default limit of EventStoreDB up to 25.0: the sum of data, metadata and type (at two
-	// bytes per character) of an append.
+	// maxAppendBytes is the documented default limit of EventStoreDB up to 25.0: the sum of data, metadata and type (at
+	// two bytes per character) of an append. Its servers leave out metadata beside data, by mistake; here it counts, so
+	// that what is appended here fits every version.
 	maxAppendBytes = 1 << 20
 	// maxAppendEvents bounds the memory of an append of very small events. EventStoreDB has no such limit.
 	maxAppendEvents = 1 << 16
@@ -200,8 +202,11 @@ func (r *request) add(message []byte) error {
 		return invalidArgument("the append has too many events")
 	}
 	id, err := m.event.id.uuid()
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case id == uuid.Nil:
+		return invalidArgument("the event's id is the nil UUID")
 	}
 	r.bytes += len(m.event.data) + len(m.event.custom) + 2*len(m.event.kind)
 	if r.bytes > maxAppendBytes {

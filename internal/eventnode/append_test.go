@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
 	"github.com/google/uuid"
@@ -103,49 +104,53 @@ func TestAppendPositionsRise(t *testing.T) {
 func TestAppendRepeated(t *testing.T) {
 	socket := nodetest.Start(t)
 	client := nodetest.Client(t, socket)
-	a, b, c, d := event("a"), event("b"), event("c"), event("d")
 	cases := []struct {
 		name     string
 		first    esdb.ExpectedRevision
 		expected esdb.ExpectedRevision
-		events   []esdb.EventData
-		last     int // revision in the response; -1: conflict
-		length   int // of the stream afterwards
+		events   string // names of a, b and c, which are in the stream, and of d
+		last     int    // revision in the response; -1: conflict
+		length   int    // of the stream afterwards
 	}{
-		{"no stream, all events", esdb.NoStream{}, esdb.NoStream{}, []esdb.EventData{a, b, c}, 2, 3},
-		{"no stream, the first events", esdb.NoStream{}, esdb.NoStream{}, []esdb.EventData{a, b}, 1, 3},
-		{"no stream, other events", esdb.NoStream{}, esdb.NoStream{}, []esdb.EventData{d}, -1, 3},
-		{"no stream, an event too many", esdb.NoStream{}, esdb.NoStream{}, []esdb.EventData{a, b, c, d}, -1, 3},
-		{"no stream, another order", esdb.NoStream{}, esdb.NoStream{}, []esdb.EventData{b, a, c}, -1, 3},
-		{"revision, the events after it", esdb.NoStream{}, esdb.Revision(0), []esdb.EventData{b, c}, 2, 3},
-		{"revision, the first event after it", esdb.NoStream{}, esdb.Revision(0), []esdb.EventData{b}, 1, 3},
-		{"revision, events from elsewhere", esdb.NoStream{}, esdb.Revision(0), []esdb.EventData{a}, -1, 3},
-		{"any, all events", esdb.Any{}, esdb.Any{}, []esdb.EventData{a, b, c}, 2, 3},
-		{"any, the last events", esdb.Any{}, esdb.Any{}, []esdb.EventData{b, c}, 2, 3},
-		{"any, a new event after known ones", esdb.Any{}, esdb.Any{}, []esdb.EventData{c, d}, -1, 3},
-		{"any, a new event before known ones", esdb.Any{}, esdb.Any{}, []esdb.EventData{d, c}, 4, 5},
-		{"stream exists, all events", esdb.NoStream{}, esdb.StreamExists{}, []esdb.EventData{a, b, c}, 2, 3},
-		{"the last revision accepts known events", esdb.NoStream{}, esdb.Revision(2), []esdb.EventData{a}, 3, 4},
+		{"no stream, all events", esdb.NoStream{}, esdb.NoStream{}, "abc", 2, 3},
+		{"no stream, the first events", esdb.NoStream{}, esdb.NoStream{}, "ab", 1, 3},
+		{"no stream, other events", esdb.NoStream{}, esdb.NoStream{}, "d", -1, 3},
+		{"no stream, an event too many", esdb.NoStream{}, esdb.NoStream{}, "abcd", -1, 3},
+		{"no stream, another order", esdb.NoStream{}, esdb.NoStream{}, "bac", -1, 3},
+		{"revision, the events after it", esdb.NoStream{}, esdb.Revision(0), "bc", 2, 3},
+		{"revision, the first event after it", esdb.NoStream{}, esdb.Revision(0), "b", 1, 3},
+		{"revision, events from elsewhere", esdb.NoStream{}, esdb.Revision(0), "a", -1, 3},
+		{"any, all events", esdb.Any{}, esdb.Any{}, "abc", 2, 3},
+		{"any, the last events", esdb.Any{}, esdb.Any{}, "bc", 2, 3},
+		{"any, a new event after known ones", esdb.Any{}, esdb.Any{}, "cd", -1, 3},
+		{"any, a new event before known ones", esdb.Any{}, esdb.Any{}, "dc", 4, 5},
+		{"stream exists, all events", esdb.NoStream{}, esdb.StreamExists{}, "abc", 2, 3},
+		{"the last revision accepts known events", esdb.NoStream{}, esdb.Revision(2), "a", 3, 4},
 	}
-	for i, c2 := range cases {
-		t.Run(c2.name, func(t *testing.T) {
+	for i, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
 			stream := fmt.Sprintf("repeated-%d", i)
-			first := appendTo(t, client, stream, c2.first, a, b, c)
+			named := events("a", "b", "c", "d")
+			var list []esdb.EventData
+			for _, name := range c.events {
+				list = append(list, named[name-'a'])
+			}
+			first := appendTo(t, client, stream, c.first, named[:3]...)
 
-			again, err := tryAppend(t, client, stream, c2.expected, c2.events...)
+			again, err := tryAppend(t, client, stream, c.expected, list...)
 
-			if c2.last < 0 {
+			if c.last < 0 {
 				requireCode(t, esdb.ErrorCodeWrongExpectedVersion, err)
 			} else {
 				require.NoError(t, err)
-				require.Equal(t, uint64(c2.last), again.NextExpectedVersion)
+				require.Equal(t, uint64(c.last), again.NextExpectedVersion)
 			}
-			if c2.last == 2 {
+			if c.last == 2 {
 				require.Equal(t, first.CommitPosition, again.CommitPosition)
 			}
 			read, err := readStream(t, client, stream, esdb.ReadStreamOptions{}, everything)
 			require.NoError(t, err)
-			require.Len(t, read, c2.length)
+			require.Len(t, read, c.length)
 		})
 	}
 }
@@ -158,6 +163,71 @@ func TestAppendOfKnownEventsToAnotherStreamIsNew(t *testing.T) {
 	appendTo(t, client, "two", esdb.Any{}, known)
 
 	require.Len(t, readAll(t, client, esdb.ReadAllOptions{}, everything), 2)
+}
+
+// Without an exact revision an event is known by the place where it was first written, as in EventStoreDB.
+func TestAppendRepeatedInItsFirstPlace(t *testing.T) {
+	client := nodetest.Client(t, nodetest.Start(t))
+	for name, expected := range map[string]esdb.ExpectedRevision{"any": esdb.Any{}, "exists": esdb.StreamExists{}} {
+		t.Run(name, func(t *testing.T) {
+			here, there := name+"-here", name+"-there"
+			appendTo(t, client, here, esdb.NoStream{}, event("opening"))
+			appendTo(t, client, there, esdb.NoStream{}, event("opening"))
+			known := event("known")
+			first := appendTo(t, client, here, expected, known)
+			appendTo(t, client, there, expected, known)
+
+			again := appendTo(t, client, here, expected, known)
+			_, mixed := tryAppend(t, client, here, expected, known, event("new"))
+			appendTo(t, client, there, expected, known)
+
+			require.Equal(t, first.NextExpectedVersion, again.NextExpectedVersion)
+			require.Equal(t, first.CommitPosition, again.CommitPosition)
+			requireCode(t, esdb.ErrorCodeWrongExpectedVersion, mixed)
+			read, err := readStream(t, client, here, esdb.ReadStreamOptions{}, everything)
+			require.NoError(t, err)
+			require.Equal(t, []string{"opening", "known"}, kinds(read))
+			read, err = readStream(t, client, there, esdb.ReadStreamOptions{}, everything)
+			require.NoError(t, err)
+			require.Equal(t, []string{"opening", "known", "known"}, kinds(read))
+		})
+	}
+}
+
+// The answer to a repeat has the position of its last event, unless readers no longer see that one.
+func TestAppendRepeatedOfHiddenEvents(t *testing.T) {
+	client := nodetest.Client(t, nodetest.Start(t))
+	hidden := map[string]func(*esdb.StreamMetadata){
+		"$tb":       func(m *esdb.StreamMetadata) { m.SetTruncateBefore(2) },
+		"$maxCount": func(m *esdb.StreamMetadata) { m.SetMaxCount(1) },
+		"$maxAge":   func(m *esdb.StreamMetadata) { m.SetMaxAge(time.Second) },
+	}
+	for stream, hide := range hidden {
+		t.Run(stream, func(t *testing.T) {
+			first, last := event("first"), event("last")
+			appendTo(t, client, stream, esdb.NoStream{}, first, event("second"))
+			written := appendTo(t, client, stream, esdb.Any{}, last)
+			var metadata esdb.StreamMetadata
+			hide(&metadata)
+			_, err := client.SetStreamMetadata(testContext(t), stream, esdb.AppendToStreamOptions{ExpectedRevision: esdb.Any{}}, metadata)
+			require.NoError(t, err)
+			require.Eventually(t, func() bool {
+				read, err := readStream(t, client, stream, esdb.ReadStreamOptions{}, everything)
+				return err == nil && len(read) < 2
+			}, patience, 10*time.Millisecond)
+
+			for _, expected := range []esdb.ExpectedRevision{esdb.NoStream{}, esdb.Any{}} {
+				again := appendTo(t, client, stream, expected, first)
+				require.Zero(t, again.NextExpectedVersion)
+				require.Zero(t, again.CommitPosition)
+			}
+			again := appendTo(t, client, stream, esdb.Revision(1), last)
+			require.Equal(t, uint64(2), again.NextExpectedVersion)
+			if stream != "$maxAge" {
+				require.Equal(t, written.CommitPosition, again.CommitPosition)
+			}
+		})
+	}
 }
 
 func TestAppendWithoutEvents(t *testing.T) {

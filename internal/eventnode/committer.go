@@ -205,7 +205,10 @@ func (c *committer) delete(batch *pebble.Batch, stream string, d decision, creat
 	if err != nil {
 		return d, err
 	}
-	if d.current == noStream && last == noStream {
+	switch {
+	case last == tombstoneRevision: // there is no next revision
+		return decision{verdict: deleted, current: d.current}, nil
+	case d.current == noStream && last == noStream:
 		return decision{verdict: wrongVersion, current: noStream}, nil
 	}
 	err = c.write(batch, name, last+1, []proposed{describe(stream, softDeletion())}, created)

@@ -1,6 +1,7 @@
 package eventnode
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -59,7 +60,7 @@ func writeStore(t fataler, sizes [][]int, flush []bool) *written {
 func (w *written) log(t fataler, c *committer, sizes []int) {
 	t.Helper()
 	before, file := len(w.ids), newest(t, w.fs, ".log")
-	from := logEnd(t, w.fs, file)
+	from := endOfLog(t, w.fs, file)
 	w.append(t, c, sizes)
 	if now := newest(t, w.fs, ".log"); now != file { // Pebble has switched to another file for the append
 		file, from = now, 0
@@ -67,7 +68,7 @@ func (w *written) log(t fataler, c *committer, sizes []int) {
 	if file != w.logFile {
 		w.logFile, w.logged, w.elsewhere = file, nil, before
 	}
-	w.logged = append(w.logged, logged{from: from, to: logEnd(t, w.fs, file), ids: len(w.ids)})
+	w.logged = append(w.logged, logged{from: from, to: endOfLog(t, w.fs, file), ids: len(w.ids)})
 }
 
 func (w *written) append(t fataler, c *committer, sizes []int) {
@@ -95,8 +96,8 @@ func openLogOn(t fataler, fs vfs.FS) (*store, *committer) {
 	return s, c
 }
 
-// logEnd returns the end of the records of a log file; a reused file still has older ones after them.
-func logEnd(t fataler, fs vfs.FS, path string) int {
+// endOfLog returns the end of the records of a log file; a reused file still has older ones after them.
+func endOfLog(t fataler, fs vfs.FS, path string) int {
 	t.Helper()
 	number, _, ok := wal.ParseLogFilename(fs.PathBase(path))
 	require.True(t, ok)
@@ -242,6 +243,8 @@ func TestDamagedLogFile(t *testing.T) {
 			}
 			behind = behind || l.from >= p.to
 		}
+		tails, _ := checkLogFiles(w.fs, "log")
+		size := len(readFile(t, w.fs, w.logFile))
 
 		found, err := contentOf(t, w.fs)
 
@@ -255,7 +258,52 @@ func TestDamagedLogFile(t *testing.T) {
 		if behind {
 			require.Len(t, found, len(w.ids), "appends were left out in silence")
 		}
+		checkTails(t, w, p, tails, size, len(found))
 	})
+}
+
+// checkTails requires that what was dropped is known, and nothing else.
+func checkTails(t *rapid.T, w *written, p part, tails []tail, size, found int) {
+	kept := 0
+	if first := w.logged[0].from; p.from >= first { // behind the record of the format
+		kept = first
+	}
+	for _, l := range w.logged {
+		if l.ids <= found {
+			kept = l.to
+		}
+	}
+	switch {
+	case p.cut && p.from == kept:
+		require.Empty(t, tails)
+	case found < len(w.ids) && len(tails) == 0: // what has no header may be the rest of the file's earlier use
+		require.Less(t, p.from, kept+chunkSyncHeader)
+	case found < len(w.ids):
+		require.Len(t, tails, 1)
+		require.Equal(t, w.fs.PathBase(w.logFile), tails[0].file)
+		require.InDelta(t, kept, tails[0].offset, chunkSyncHeader) // an append may end in the header of the next chunk
+		require.Positive(t, tails[0].bytes)
+		require.LessOrEqual(t, tails[0].bytes, int64(size)-tails[0].offset)
+		require.Positive(t, tails[0].records)
+	}
+}
+
+// What is dropped is said at the start, once; nothing is said of a log that ends as it should.
+func TestTornTailIsReported(t *testing.T) {
+	w := writeStore(t, [][]int{{100}, {100}, {70_000, 100}}, []bool{false, false, false})
+	last := w.logged[2]
+	start := func() string {
+		var output bytes.Buffer
+		s, err := openStore(w.fs, "log", slog.New(slog.NewTextHandler(&output, nil)), func(error) {})
+		require.NoError(t, err)
+		require.NoError(t, s.close())
+		return output.String()
+	}
+	content := readFile(t, w.fs, w.logFile)
+	replaceFile(t, w.fs, w.logFile, append(content[:last.to-50], make([]byte, 1<<20)...)) // as if preallocated
+
+	require.Contains(t, start(), fmt.Sprintf("file=%s offset=%d bytes=%d records=1\n", w.fs.PathBase(w.logFile), last.from, last.to-last.from))
+	require.NotContains(t, start(), "incomplete")
 }
 
 // A store whose tables, or the list of them, were changed or truncated anywhere is refused, unless nothing is

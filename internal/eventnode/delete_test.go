@@ -167,6 +167,63 @@ func TestStreamMetadata(t *testing.T) {
 	require.Equal(t, "second", metadata.CustomProperty("note"))
 }
 
+// Only metadata that is flagged as JSON counts.
+func TestBinaryMetadata(t *testing.T) {
+	dir := nodetest.Dir(t)
+	node := nodetest.Open(t, dir)
+	client := nodetest.Client(t, nodetest.Socket(dir))
+	describe := func(kind esdb.ContentType, data string) {
+		appendTo(t, client, "$$described", esdb.Any{}, esdb.EventData{EventType: "$metadata", ContentType: kind, Data: []byte(data)})
+	}
+	seen := func() []string {
+		read, err := readStream(t, client, "described", esdb.ReadStreamOptions{}, everything)
+		require.NoError(t, err)
+		return kinds(read)
+	}
+	appendTo(t, client, "described", esdb.NoStream{}, events("a", "b", "c")...)
+	describe(esdb.ContentTypeJson, `{"$maxCount":1}`)
+	require.Equal(t, []string{"c"}, seen())
+
+	describe(esdb.ContentTypeBinary, `{"$maxCount":2}`)
+	require.Equal(t, []string{"a", "b", "c"}, seen())
+	describe(esdb.ContentTypeBinary, `{"$tb":9223372036854775807}`)
+	require.Equal(t, []string{"a", "b", "c"}, seen())
+	appendTo(t, client, "described", esdb.StreamExists{}, event("d"))
+	require.Equal(t, []string{"a", "b", "c", "d"}, seen())
+	require.NoError(t, client.Close())
+	require.NoError(t, node.Close())
+
+	client = nodetest.Client(t, nodetest.StartIn(t, dir))
+	require.Equal(t, []string{"a", "b", "c", "d"}, seen())
+}
+
+// Without its metadata stream a stream cannot be soft-deleted; the rest goes on.
+func TestDeleteAfterTombstoneOfMetadata(t *testing.T) {
+	dir := nodetest.Dir(t)
+	node := nodetest.Open(t, dir)
+	client := nodetest.Client(t, nodetest.Socket(dir))
+	for _, stream := range []string{"alive", "soft"} {
+		appendTo(t, client, stream, esdb.NoStream{}, events("a", "b")...)
+	}
+	require.NoError(t, softDelete(t, client, "soft", esdb.Any{}))
+	for _, stream := range []string{"alive", "soft", "never-written"} {
+		require.NoError(t, tombstone(t, client, "$$"+stream, esdb.Any{}))
+
+		requireCode(t, esdb.ErrorCodeStreamDeleted, softDelete(t, client, stream, esdb.Any{}))
+	}
+	for _, stream := range []string{"alive", "soft"} {
+		require.Equal(t, uint64(2), appendTo(t, client, stream, esdb.Revision(1), event("c")).NextExpectedVersion)
+		read, err := readStream(t, client, stream, esdb.ReadStreamOptions{}, everything)
+		require.NoError(t, err)
+		require.Equal(t, []string{"a", "b", "c"}, kinds(read))
+	}
+	require.NoError(t, client.Close())
+	require.NoError(t, node.Close())
+
+	client = nodetest.Client(t, nodetest.StartIn(t, dir)) // the log is verified
+	require.Len(t, readAll(t, client, esdb.ReadAllOptions{}, everything), 10)
+}
+
 // Setting metadata on a soft-deleted stream recreates it, with the events so far hidden.
 func TestMetadataBringsStreamBack(t *testing.T) {
 	client := nodetest.Client(t, nodetest.Start(t))

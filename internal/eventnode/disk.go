@@ -2,6 +2,7 @@ package eventnode
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"sync"
@@ -29,14 +30,16 @@ const (
 )
 
 // disk is the file system under the store. Pebble cannot continue after a failed write: it expects the process to
-// exit, and while switching log files it does exit. So a write that finds no space waits here until there is some,
-// and is then executed; readers continue meanwhile.
+// exit, and while switching log files it crashes it. So a write that finds no space waits here until there is some,
+// and is then executed; readers continue meanwhile. Any other failure is reported, and Pebble does not learn of it:
+// from then on nothing is written, as after a power cut, and the store may only be closed.
 type disk struct {
 	vfs.FS
 	dir     string
 	reserve uint64
 	short   bool // the last result of hasRoom was false
 	logger  *slog.Logger
+	failed  func(error)
 
 	leaving   chan struct{}
 	leaveOnce sync.Once
@@ -44,13 +47,15 @@ type disk struct {
 	lost      vfs.FS      // receives the files that are created after the cut
 
 	mu      sync.Mutex
+	failure error         // the first that was reported
 	waiting int           // writes that have waited for longer than spacePatience
 	full    chan struct{} // closed while there are any
 }
 
-func newDisk(fs vfs.FS, dir string, logger *slog.Logger) *disk {
+// newDisk returns a disk that calls failed when a write fails.
+func newDisk(fs vfs.FS, dir string, logger *slog.Logger, failed func(error)) *disk {
 	return &disk{
-		FS: fs, dir: dir, reserve: spaceReserve, logger: logger,
+		FS: fs, dir: dir, reserve: spaceReserve, logger: logger, failed: failed,
 		leaving: make(chan struct{}), lost: vfs.NewMem(), full: make(chan struct{}),
 	}
 }
@@ -103,6 +108,28 @@ func (d *disk) write(operation func() error) error {
 	return d.await(operation, err)
 }
 
+// must executes a write whose failure Pebble does not survive.
+func (d *disk) must(operation func() error) {
+	err := d.write(operation)
+	if err == nil {
+		return
+	}
+	d.cut.Store(true)
+	d.mu.Lock()
+	if d.failure == nil {
+		d.failure = fmt.Errorf("writing the event store: %w", err)
+	}
+	d.mu.Unlock()
+	d.failed(d.err())
+}
+
+// err returns the failure after which nothing is written, or nil.
+func (d *disk) err() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.failure
+}
+
 // await repeats an operation until it finds space.
 func (d *disk) await(operation func() error, err error) error {
 	d.logger.Error("event node: the disk is full; a write waits for space", "error", err)
@@ -149,19 +176,20 @@ func isFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
+// file returns a new file for writing.
 func (d *disk) file(open func() (vfs.File, error), name string) (vfs.File, error) {
-	var f vfs.File
-	err := d.write(func() (err error) {
-		f, err = open()
+	var opened vfs.File
+	d.must(func() error {
+		f, err := open()
+		if err == nil {
+			opened = f
+		}
 		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	if f == nil { // after the cut
+	if opened == nil { // after the cut
 		return d.lost.Create(d.lost.PathBase(name), vfs.WriteCategoryUnspecified)
 	}
-	return &diskFile{File: f, disk: d}, nil
+	return &diskFile{File: opened, disk: d}, nil
 }
 
 // Create creates log files with their full length: Pebble reserves the space anyway, and syncing a file whose length
@@ -175,7 +203,29 @@ func (d *disk) Create(name string, category vfs.DiskWriteCategory) (vfs.File, er
 }
 
 func (d *disk) OpenReadWrite(name string, category vfs.DiskWriteCategory, options ...vfs.OpenOption) (vfs.File, error) {
-	return d.file(func() (vfs.File, error) { return d.FS.OpenReadWrite(name, category, options...) }, name)
+	f, err := d.FS.OpenReadWrite(name, category, options...)
+	if err != nil {
+		return nil, err
+	}
+	return &diskFile{File: f, disk: d}, nil
+}
+
+func (d *disk) OpenDir(name string) (vfs.File, error) {
+	f, err := d.FS.OpenDir(name)
+	if err != nil {
+		return nil, err
+	}
+	return &diskFile{File: f, disk: d}, nil
+}
+
+// Open also finds the files that were created after the cut, which Pebble may read before it is closed.
+func (d *disk) Open(name string, options ...vfs.OpenOption) (vfs.File, error) {
+	if d.isCut() {
+		if f, err := d.lost.Open(d.lost.PathBase(name), options...); err == nil {
+			return f, nil
+		}
+	}
+	return d.FS.Open(name, options...)
 }
 
 func (d *disk) ReuseForWrite(oldname, newname string, category vfs.DiskWriteCategory) (vfs.File, error) {
@@ -204,8 +254,8 @@ func (d *disk) RemoveAll(name string) error {
 
 func (d *disk) Unwrap() vfs.FS { return d.FS }
 
-// diskFile is a file of a disk. Pebble ignores errors of reserving space, and a sync is not repeated: after a failed
-// one, the system may have forgotten what it did not write.
+// diskFile is a file of a disk. A sync is not repeated: after a failed one, the system may have forgotten what it did
+// not write.
 type diskFile struct {
 	vfs.File
 	disk *disk
@@ -213,25 +263,36 @@ type diskFile struct {
 
 func (f *diskFile) Write(p []byte) (int, error) {
 	written := 0
-	err := f.disk.write(func() error {
+	f.disk.must(func() error {
 		n, err := f.File.Write(p[written:])
 		written += n
 		return err
 	})
-	if err == nil {
-		written = len(p) // also after the cut
-	}
-	return written, err
+	return len(p), nil // also after the cut
 }
 
 func (f *diskFile) WriteAt(p []byte, offset int64) (int, error) {
-	n := 0
-	err := f.disk.write(func() (err error) {
-		n, err = f.File.WriteAt(p, offset)
+	f.disk.must(func() error {
+		_, err := f.File.WriteAt(p, offset)
 		return err
 	})
-	if err == nil {
-		n = len(p)
-	}
-	return n, err
+	return len(p), nil
+}
+
+func (f *diskFile) Sync() error {
+	f.disk.must(f.File.Sync)
+	return nil
+}
+
+func (f *diskFile) SyncData() error {
+	f.disk.must(f.File.SyncData)
+	return nil
+}
+
+func (f *diskFile) SyncTo(length int64) (fullSync bool, err error) {
+	f.disk.must(func() (err error) {
+		fullSync, err = f.File.SyncTo(length)
+		return err
+	})
+	return fullSync, nil
 }

@@ -1,6 +1,8 @@
 package eventnode
 
 import (
+	"time"
+
 	"github.com/google/uuid"
 )
 
@@ -27,7 +29,7 @@ type decision struct {
 	verdict  verdict
 	current  int64  // revision of the stream's last event
 	last     int64  // of repeated: revision of the append's last event
-	position uint64 // of repeated: its position
+	position uint64 // of repeated: its position, 0 if readers no longer see it
 	recreate bool   // of accepted: the stream is soft-deleted and will be recreated
 }
 
@@ -35,10 +37,10 @@ type decision struct {
 type streamView interface {
 	// lastRevision returns the revision of the stream's last event, noStream or tombstoneRevision.
 	lastRevision(stream string) (int64, error)
-	// eventAt returns the id and the position of an event of a stream.
-	eventAt(stream string, revision int64) (id uuid.UUID, position uint64, found bool, err error)
-	// recent returns the location of an event, if it was written recently.
-	recent(id uuid.UUID) (recentEvent, bool)
+	// eventAt returns the event at a revision of a stream.
+	eventAt(stream string, revision int64) (event knownEvent, found bool, err error)
+	// recent returns the first event with the id, if it was written recently.
+	recent(id uuid.UUID) (event knownEvent, found bool)
 	// retention returns the stream's retention, from its metadata.
 	retention(stream string) (retention, error)
 }
@@ -59,18 +61,27 @@ func decide(view streamView, stream string, expected expectation, ids []uuid.UUI
 	d := decision{verdict: accepted, current: current, recreate: visible.softDeleted()}
 	switch expected {
 	case expectStreamExists:
-		return decideExists(view, stream, d, ids)
+		return decideExists(view, stream, d, visible, ids)
 	case expectAny:
-		return decideByRecent(view, stream, d, ids), nil
+		return decideByRecent(view, stream, d, visible, ids), nil
 	case current:
 		return d, nil
 	default:
-		return decideRepeat(view, stream, expected, d, ids)
+		return decideRepeat(view, stream, expected, d, visible, ids)
 	}
 }
 
+// repeat returns the decision for an append that was written before and ended with the event.
+func (d decision) repeat(last knownEvent, visible retention) decision {
+	d.verdict, d.last = repeated, last.revision
+	if visible.shows(last, d.current, time.Now()) {
+		d.position = last.position
+	}
+	return d
+}
+
 // decideExists: a soft-deleted stream does not exist; one without events does if it has metadata.
-func decideExists(view streamView, stream string, d decision, ids []uuid.UUID) (decision, error) {
+func decideExists(view streamView, stream string, d decision, visible retention, ids []uuid.UUID) (decision, error) {
 	if d.recreate {
 		return decision{verdict: deleted, current: d.current}, nil
 	}
@@ -83,12 +94,16 @@ func decideExists(view streamView, stream string, d decision, ids []uuid.UUID) (
 			return decision{verdict: wrongVersion, current: noStream}, nil
 		}
 	}
-	return decideByRecent(view, stream, d, ids), nil
+	return decideByRecent(view, stream, d, visible, ids), nil
 }
 
-// decideByRecent: without an exact revision a repeat is recognised only by recent ids. A first event that is not
-// among them means a new append; a later one means that two appends share events.
-func decideByRecent(view streamView, stream string, d decision, ids []uuid.UUID) decision {
+// decideByRecent: without an exact revision a repeat is recognised only by recent ids, and by the first place of each.
+// A first event that is not among them means a new append; a later one means that two appends share events.
+func decideByRecent(view streamView, stream string, d decision, visible retention, ids []uuid.UUID) decision {
+	if len(ids) == 0 {
+		return d
+	}
+	var last knownEvent
 	for i, id := range ids {
 		known, found := view.recent(id)
 		if !found || known.stream != stream {
@@ -97,35 +112,31 @@ func decideByRecent(view streamView, stream string, d decision, ids []uuid.UUID)
 			}
 			return d
 		}
-		d.last, d.position = known.revision, known.position
+		last = known
 	}
-	if len(ids) > 0 {
-		d.verdict = repeated
-	}
-	return d
+	return d.repeat(last, visible)
 }
 
 // decideRepeat: an append at an earlier revision is a repeat if exactly its events follow there. A soft-deleted
 // stream also counts as one that does not exist.
-func decideRepeat(view streamView, stream string, expected expectation, d decision, ids []uuid.UUID) (decision, error) {
+func decideRepeat(view streamView, stream string, expected expectation, d decision, visible retention, ids []uuid.UUID) (decision, error) {
 	wrong := decision{verdict: wrongVersion, current: d.current}
 	if expected > d.current || len(ids) == 0 {
 		return wrong, nil
 	}
+	var last knownEvent
 	for i, want := range ids {
-		revision := expected + 1 + int64(i)
-		id, position, found, err := view.eventAt(stream, revision)
+		event, found, err := view.eventAt(stream, expected+1+int64(i))
 		switch {
 		case err != nil:
 			return decision{}, err
-		case found && id == want:
-			d.last, d.position = revision, position
+		case found && event.id == want:
+			last = event
 		case i == 0 && expected == noStream && d.recreate:
 			return d, nil
 		default:
 			return wrong, nil
 		}
 	}
-	d.verdict = repeated
-	return d, nil
+	return d.repeat(last, visible), nil
 }

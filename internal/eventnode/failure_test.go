@@ -65,6 +65,8 @@ func failureClient(t *testing.T, socket string) *esdb.Client {
 	require.NoError(t, err)
 	configuration.Address = "unix://" + socket
 	configuration.Logger = esdb.NoopLogging()
+	deadline := failureWait // the client's own is 10 s
+	configuration.DefaultDeadline = &deadline
 	client, err := esdb.NewClient(configuration)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = client.Close() })
@@ -138,6 +140,53 @@ func TestDiskFailure(t *testing.T) {
 	client = failureClient(t, cfg.Socket)
 	require.NoError(t, write(client, "a", esdb.Any{}, someEvent(1)))
 	require.GreaterOrEqual(t, len(eventIDs(t, client, "a")), 11)
+}
+
+// requireEnds appends until the node ends with an error, and closes it.
+func requireEnds(t *testing.T, cfg Config, n *Node, reason error) {
+	t.Helper()
+	client := failureClient(t, cfg.Socket)
+	for i := 0; ; i++ {
+		err := write(client, "large", esdb.Any{}, someEvent(900<<10))
+		if err != nil {
+			var known *esdb.Error
+			require.ErrorAs(t, err, &known)
+			require.Equal(t, esdb.ErrorUnavailable, known.Code(), "%v", err)
+			break
+		}
+		require.Less(t, i, 1000, "the node goes on without its files")
+	}
+	<-n.Done()
+	require.ErrorIs(t, n.Err(), reason)
+	require.NoError(t, client.Close())
+	require.NoError(t, n.Close())
+}
+
+// Once its data folder is deleted, the node ends when it needs a new log file.
+func TestDataFolderIsDeleted(t *testing.T) {
+	cfg := failureConfig(t)
+	n, err := Open(cfg)
+	require.NoError(t, err)
+	require.NoError(t, os.RemoveAll(cfg.Dir))
+	requireEnds(t, cfg, n, os.ErrNotExist)
+}
+
+// The disk fails in one kind of operation only, while log files are switched and tables written.
+func TestOperationsThatFail(t *testing.T) {
+	for name, kinds := range map[string][]errorfs.OpKind{
+		"creating files": {errorfs.OpCreate, errorfs.OpReuseForWrite},
+		"writing":        {errorfs.OpFileWrite, errorfs.OpFileWriteAt},
+		"syncing":        {errorfs.OpFileSync, errorfs.OpFileSyncData, errorfs.OpFileSyncTo},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := failureConfig(t)
+			var broken atomic.Bool
+			n, err := open(cfg, failing(&broken, syscall.EIO, kinds...), verifyPatience)
+			require.NoError(t, err)
+			broken.Store(true)
+			requireEnds(t, cfg, n, syscall.EIO)
+		})
+	}
 }
 
 // usageFS reports a settable amount of free space.

@@ -3,18 +3,21 @@ package eventnode
 import (
 	"encoding/json"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 )
 
-// The metadata of a stream s is the data of the last event of the stream $$s. It determines which events are visible
-// to readers; events are never removed from the log.
+// The metadata of a stream s is the data of the last event of the stream $$s, if that is flagged as JSON. It determines
+// which events are visible to readers; events are never removed from the log.
 const (
 	metadataPrefix  = "$$"
 	kindMetadata    = "$metadata"
 	kindTombstone   = "$streamDeleted"
 	keyTruncate     = "$tb"
 	metadataHistory = 1 // number of visible events of a metadata stream
+	// maxTimeSpan is the longest time that EventStoreDB can represent, in seconds (TimeSpan.MaxValue of .NET).
+	maxTimeSpan = 922_337_203_685
 )
 
 // retention determines which events of a stream are visible. Its zero value hides none.
@@ -40,38 +43,43 @@ func (r retention) keep(now time.Time) filter {
 	if r.maxAge <= 0 {
 		return nil
 	}
-	oldest := now.Add(-r.maxAge)
-	return func(event record) bool { return !event.created().Before(oldest) }
+	return func(event record) bool { return !r.tooOld(event.created(), now) }
 }
 
-// parseRetention parses stream metadata. As in EventStoreDB, invalid metadata is ignored.
+func (r retention) tooOld(created, now time.Time) bool {
+	return r.maxAge > 0 && created.Before(now.Add(-r.maxAge))
+}
+
+// shows reports whether readers see an event of a stream, given the stream's last revision.
+func (r retention) shows(event knownEvent, last int64, now time.Time) bool {
+	return event.revision >= r.first(last) && !r.tooOld(event.created, now)
+}
+
+// parseRetention parses stream metadata as EventStoreDB does: names are case-sensitive, a value that limits nothing is
+// left out, and anything else that is invalid makes all of the metadata count for nothing.
 func parseRetention(data []byte) retention {
-	var metadata struct {
-		TruncateBefore *int64 `json:"$tb"`
-		MaxCount       *int64 `json:"$maxCount"`
-		MaxAge         *int64 `json:"$maxAge"` // seconds
-	}
+	var metadata map[string]json.RawMessage
 	if json.Unmarshal(data, &metadata) != nil {
 		return retention{}
 	}
-	var r retention
-	if metadata.TruncateBefore != nil {
-		r.truncateBefore = *metadata.TruncateBefore
-	}
-	if metadata.MaxCount != nil {
-		r.maxCount = *metadata.MaxCount
-	}
-	if metadata.MaxAge != nil {
-		if *metadata.MaxAge > math.MaxInt64/int64(time.Second) {
+	truncateBefore, maxCount, maxAge := int64(0), int64(0), int64(0)
+	for name, value := range map[string]*int64{keyTruncate: &truncateBefore, "$maxCount": &maxCount, "$maxAge": &maxAge} {
+		raw, given := metadata[name]
+		if !given {
+			continue
+		}
+		number, err := strconv.ParseInt(string(raw), 10, 64)
+		if err != nil {
 			return retention{}
 		}
-		r.maxAge = time.Duration(*metadata.MaxAge) * time.Second
+		*value = max(0, number)
 	}
-	invalid := r.truncateBefore < 0 ||
-		metadata.MaxCount != nil && r.maxCount <= 0 ||
-		metadata.MaxAge != nil && r.maxAge <= 0
-	if invalid {
+	if maxAge > maxTimeSpan {
 		return retention{}
+	}
+	r := retention{truncateBefore: truncateBefore, maxCount: maxCount}
+	if maxAge <= math.MaxInt64/int64(time.Second) { // no event is older than that
+		r.maxAge = time.Duration(maxAge) * time.Second
 	}
 	return r
 }
@@ -126,5 +134,5 @@ func (s *store) metadata(stream string, head uint64) ([]byte, error) {
 	if err != nil || !found {
 		return nil, err
 	}
-	return event.data(), nil
+	return event.metadata(), nil
 }

@@ -9,18 +9,28 @@ import (
 
 func TestParseRetention(t *testing.T) {
 	for data, want := range map[string]retention{
-		`{}`:                          {},
-		`{"$tb":3,"other":true}`:      {truncateBefore: 3},
-		`{"$maxCount":2,"$maxAge":5}`: {maxCount: 2, maxAge: 5 * time.Second},
-		string(softDeletion()):        {truncateBefore: tombstoneRevision},
-		``:                            {},
-		`[]`:                          {},
-		`{"$tb":-1}`:                  {},
-		`{"$tb":1,"$maxCount":0}`:     {},
-		`{"$tb":1,"$maxAge":-5}`:      {},
-		`{"$tb":1.5}`:                 {},
-		`{"$maxAge":9223372036854}`:   {},
-		`{"$tb":"1"}`:                 {},
+		`{}`:                                  {},
+		`{"$tb":3,"other":true}`:              {truncateBefore: 3},
+		`{"$maxCount":2,"$maxAge":5}`:         {maxCount: 2, maxAge: 5 * time.Second},
+		string(softDeletion()):                {truncateBefore: tombstoneRevision},
+		``:                                    {},
+		`[]`:                                  {},
+		`{"$MAXCOUNT":2,"$TB":1,"$maxage":1}`: {},
+		`{"$tb":2,"$Tb":1}`:                   {truncateBefore: 2},
+
+		// A value that limits nothing is left out.
+		`{"$tb":-1,"$maxCount":2}`:          {maxCount: 2},
+		`{"$tb":1,"$maxCount":0}`:           {truncateBefore: 1},
+		`{"$tb":1,"$maxAge":-5}`:            {truncateBefore: 1},
+		`{"$tb":1,"$maxAge":922337203685}`:  {truncateBefore: 1},
+		`{"$tb":1,"$maxAge":-922337203685}`: {truncateBefore: 1},
+
+		// Metadata with a value of another type is ignored as a whole.
+		`{"$tb":1.5,"$maxCount":2}`:          {},
+		`{"$tb":"1"}`:                        {},
+		`{"$tb":1,"$maxCount":null}`:         {},
+		`{"$tb":1,"$maxAge":99922337203685}`: {},
+		`{"$tb":9223372036854775808}`:        {},
 	} {
 		require.Equal(t, want, parseRetention([]byte(data)), data)
 	}

@@ -160,13 +160,16 @@ func (m *logModel) appendSome(t *rapid.T, client *esdb.Client) {
 // checkAll compares the events of this run, which are the last in the log.
 func (m *logModel) checkAll(t *rapid.T, client *esdb.Client, start uint64) {
 	forwards := m.read(t, client, esdb.Forwards, start+uint64(len(m.all)))
-	require.Equal(t, m.all, append([]modelEvent(nil), forwards[start:]...))
+	require.Equal(t, m.all, append([]modelEvent(nil), forwards[min(start, uint64(len(forwards))):]...))
 	backwards := m.read(t, client, esdb.Backwards, uint64(len(m.all)))
 	slices.Reverse(backwards)
 	require.Equal(t, m.all, backwards)
 }
 
 func (m *logModel) read(t *rapid.T, client *esdb.Client, direction esdb.Direction, count uint64) []modelEvent {
+	if count == 0 {
+		return nil
+	}
 	options := esdb.ReadAllOptions{Direction: direction, From: esdb.Start{}}
 	if direction == esdb.Backwards {
 		options.From = esdb.End{}

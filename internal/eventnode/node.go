@@ -204,33 +204,44 @@ func (n *Node) Close() error {
 		n.stopServer()
 		n.store.disk.leave()
 		close(n.stop)
-		n.running.Wait()
-		if n.Err() == nil {
-			n.closeErr = n.store.close()
-		} else {
-			n.closeFailedStore()
-		}
+		n.closeErr = n.closeStore()
 		n.end(nil)
 	})
 	return n.closeErr
 }
 
-// closeFailedStore releases what it can: Pebble may hang or panic when it is closed after a fatal error, which Err
-// already returns.
-func (n *Node) closeFailedStore() {
-	closed := make(chan struct{})
+// closeStore waits for the goroutines and closes the log. If the store failed, it waits only briefly: a goroutine may
+// be stuck in Pebble.
+func (n *Node) closeStore() error {
+	closed := make(chan error, 1)
 	go func() {
-		defer close(closed)
-		defer func() { _ = recover() }()
-		if err := n.store.close(); err != nil {
-			n.logger.Warn("event node: closing the failed event store", "error", err)
-		}
+		n.running.Wait()
+		closed <- n.releaseStore()
 	}()
 	select {
-	case <-closed:
+	case err := <-closed:
+		return err
+	case <-n.done:
+	}
+	select {
+	case err := <-closed:
+		return err
 	case <-time.After(closeGrace):
 		n.logger.Warn("event node: the failed event store does not close")
+		return nil
 	}
+}
+
+// releaseStore closes the log. Pebble may panic when it is closed after a fatal error, which Err already returns.
+func (n *Node) releaseStore() error {
+	if n.Err() == nil {
+		return n.store.close()
+	}
+	defer func() { _ = recover() }()
+	if err := n.store.close(); err != nil {
+		n.logger.Warn("event node: closing the failed event store", "error", err)
+	}
+	return nil
 }
 
 // stopServer waits until appends are answered and subscriptions notified; a client that does not read is

@@ -6,8 +6,6 @@ import (
 
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 )
 
 // streamsService serves event_store.client.streams.Streams; methods that it does not define are Unimplemented.
@@ -28,22 +26,25 @@ type reader struct {
 	call   streams.Streams_ReadServer
 	ctx    context.Context
 	filter filter
+	text   bool // ids are sent as text
 }
 
 func (n *Node) read(options *streams.ReadReq_Options, call streams.Streams_ReadServer) error {
-	if _, text := options.GetUuidOption().GetContent().(*streams.ReadReq_Options_UUIDOption_String_); text {
-		return status.Error(codes.Unimplemented, "event ids are sent in the structured form only")
-	}
 	keep, err := parseFilter(options.GetFilter())
 	if err != nil {
 		return invalidArgument(err.Error())
 	}
-	r := &reader{node: n, store: n.store, call: call, ctx: call.Context(), filter: keep}
+	r := &reader{
+		node: n, store: n.store, call: call, ctx: call.Context(), filter: keep,
+		text: options.GetUuidOption().GetString_() != nil,
+	}
 	backwards := options.GetReadDirection() == streams.ReadReq_Options_Backwards
 	_, subscribe := options.GetCountOption().(*streams.ReadReq_Options_Subscription)
 	switch {
 	case subscribe && backwards, options.GetStream() != nil && keep != nil:
 		return invalidArgument("the combination of stream, direction and filter is invalid")
+	case !subscribe && options.GetCount() == 0:
+		return invalidArgument("the number of events to read must be positive")
 	case options.GetAll() != nil && subscribe && keep != nil:
 		return r.subscribeFiltered(options.GetAll(), options.GetFilter())
 	case options.GetAll() != nil && subscribe:
@@ -178,7 +179,14 @@ func (r *reader) pageLimit(count uint64) int {
 
 func (r *reader) sendEvents(events []record) error {
 	for _, event := range events {
-		if err := r.call.SendMsg(event.frame()); err != nil {
+		message := event.frame()
+		if r.text {
+			var err error
+			if message, err = event.textFrame(); err != nil {
+				return err
+			}
+		}
+		if err := r.call.SendMsg(message); err != nil {
 			return err
 		}
 	}

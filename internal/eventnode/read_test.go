@@ -26,7 +26,6 @@ func TestReadStream(t *testing.T) {
 		{"from the start", esdb.Forwards, esdb.Start{}, everything, []string{"a", "b", "c", "d"}},
 		{"from a revision, which is included", esdb.Forwards, esdb.Revision(2), everything, []string{"c", "d"}},
 		{"a number of events", esdb.Forwards, esdb.Revision(1), 2, []string{"b", "c"}},
-		{"no events", esdb.Forwards, esdb.Start{}, 0, []string{}},
 		{"after the end", esdb.Forwards, esdb.Revision(4), everything, []string{}},
 		{"far after the end", esdb.Forwards, esdb.Revision(math.MaxInt64), everything, []string{}},
 		{"forwards from the end", esdb.Forwards, esdb.End{}, everything, []string{}},
@@ -88,6 +87,17 @@ func TestReadAll(t *testing.T) {
 			require.Equal(t, c.want, kinds(readAll(t, client, esdb.ReadAllOptions{Direction: c.direction, From: c.from}, c.count)))
 		})
 	}
+}
+
+func TestReadOfNoEventsIsRefused(t *testing.T) {
+	client := nodetest.Client(t, nodetest.Start(t))
+	appendTo(t, client, "letters", esdb.NoStream{}, events("a")...)
+	_, err := readStream(t, client, "letters", esdb.ReadStreamOptions{}, 0)
+	require.ErrorContains(t, err, "InvalidArgument")
+	read, err := client.ReadAll(testContext(t), esdb.ReadAllOptions{}, 0)
+	require.NoError(t, err)
+	_, err = drain(read)
+	require.ErrorContains(t, err, "InvalidArgument")
 }
 
 func TestReadAllOfAnEmptyLog(t *testing.T) {

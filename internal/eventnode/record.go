@@ -1,14 +1,18 @@
 package eventnode
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"strconv"
 	"time"
 
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
 	"github.com/google/uuid"
 	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
 )
 
 // A record is a stored event: a fixed header with what the node itself needs, then the ReadResp message exactly as it
@@ -70,11 +74,12 @@ type proposed struct {
 	stream span   // in before
 	kind   span   // event type, in after
 	data   span   // in after
+	json   bool
 }
 
 // propose encodes the parts of an event that do not depend on its position in the log.
 func propose(stream string, id uuid.UUID, kind, contentType string, custom, data []byte) proposed {
-	event := proposed{id: id}
+	event := proposed{id: id, json: contentType == contentTypeJSON}
 
 	structured := make([]byte, 0, 2*(1+binary.MaxVarintLen64))
 	structured = protowire.AppendTag(structured, fieldUUIDMost, protowire.VarintType)
@@ -105,6 +110,14 @@ func propose(stream string, id uuid.UUID, kind, contentType string, custom, data
 	event.data = span{at: len(after) - len(data), length: len(data)}
 	event.after = after
 	return event
+}
+
+// metadata returns the data if it counts as stream metadata.
+func (p *proposed) metadata() []byte {
+	if !p.json {
+		return nil
+	}
+	return p.after[p.data.at:][:p.data.length]
 }
 
 // placed is a proposed event with its position in the log, ready to be written.
@@ -192,6 +205,25 @@ func (r record) stream() []byte     { return r.field(32) }
 func (r record) kind() []byte       { return r.field(40) }
 func (r record) data() []byte       { return r.field(48) }
 func (r record) frame() frame       { return frame(r[recordHeader:]) }
+
+// metadata returns the data if it counts as stream metadata. In the frame the content type follows the event type.
+func (r record) metadata() []byte {
+	behind := binary.BigEndian.Uint32(r[40:]) + binary.BigEndian.Uint32(r[44:])
+	if !bytes.HasPrefix(r.frame()[behind:], appendMapEntry(nil, metadataContentType, contentTypeJSON)) {
+		return nil
+	}
+	return r.data()
+}
+
+// textFrame returns the frame with the event's id as text, for clients that want it so.
+func (r record) textFrame() (frame, error) {
+	var response streams.ReadResp
+	if err := proto.Unmarshal(r.frame(), &response); err != nil {
+		return nil, fmt.Errorf("%w: %w", errRecord, err)
+	}
+	response.GetEvent().GetEvent().Id = &shared.UUID{Value: &shared.UUID_String_{String_: r.id().String()}}
+	return proto.Marshal(&response)
+}
 
 func (r record) field(at int) []byte {
 	offset := binary.BigEndian.Uint32(r[at:])

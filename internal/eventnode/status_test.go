@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/recital-tts/recital/internal/eventnode/nodetest"
 )
@@ -219,6 +220,17 @@ func TestStatuses(t *testing.T) {
 			},
 		}}), codes.InvalidArgument, nil},
 
+		{"append with the nil id", appending(anyRevision("a"), &streams.AppendReq{Content: &streams.AppendReq_ProposedMessage_{
+			ProposedMessage: &streams.AppendReq_ProposedMessage{
+				Id:       &shared.UUID{Value: &shared.UUID_Structured_{Structured: &shared.UUID_Structured{}}},
+				Metadata: map[string]string{"type": "t", "content-type": "x"},
+			},
+		}}), codes.InvalidArgument, nil},
+
+		{"read of no events", reading(&streams.ReadReq_Options{
+			StreamOption: readAllOptions().GetStreamOption(), CountOption: &streams.ReadReq_Options_Count{},
+		}), codes.InvalidArgument, nil},
+		{"read without a count", reading(&streams.ReadReq_Options{StreamOption: readAllOptions().GetStreamOption()}), codes.InvalidArgument, nil},
 		{"read of nothing", reading(&streams.ReadReq_Options{}), codes.InvalidArgument, nil},
 		{"read of a stream without a name", reading(readStreamOptions("")), codes.InvalidArgument, nil},
 		{"filtered read of a stream", reading(filtered(readStreamOptions("living"), typePrefix("a"))), codes.InvalidArgument, nil},
@@ -230,11 +242,6 @@ func TestStatuses(t *testing.T) {
 		{"subscription backwards", reading(subscribing(&streams.ReadReq_Options{
 			StreamOption: readAllOptions().GetStreamOption(), ReadDirection: streams.ReadReq_Options_Backwards,
 		})), codes.InvalidArgument, nil},
-		{"ids as text", reading(&streams.ReadReq_Options{
-			StreamOption: readAllOptions().GetStreamOption(), CountOption: &streams.ReadReq_Options_Count{Count: 1},
-			UuidOption: &streams.ReadReq_Options_UUIDOption{Content: &streams.ReadReq_Options_UUIDOption_String_{String_: &shared.Empty{}}},
-		}), codes.Unimplemented, nil},
-
 		{"batch append", func(t *testing.T) (metadata.MD, error) {
 			call, err := w.BatchAppend(testContext(t))
 			require.NoError(t, err)
@@ -304,6 +311,43 @@ func TestReadsSendKnownMessagesOnly(t *testing.T) {
 			require.NotEmpty(t, properties["type"])
 			require.NotEmpty(t, properties["content-type"])
 			require.Regexp(t, `^\d{17}$`, properties["created"])
+		}
+	}
+}
+
+// Other clients ask for ids as text, in reads and subscriptions.
+func TestReadsWithIDsAsText(t *testing.T) {
+	socket := nodetest.Start(t)
+	given := numbered(3)
+	appendTo(t, nodetest.Client(t, socket), "living", esdb.NoStream{}, given...)
+	w := dialWire(t, socket)
+	asText := func(options *streams.ReadReq_Options) *streams.ReadReq_Options {
+		options.UuidOption = &streams.ReadReq_Options_UUIDOption{Content: &streams.ReadReq_Options_UUIDOption_String_{String_: &shared.Empty{}}}
+		return options
+	}
+	check := func(structured, text *streams.ReadResp, id string) {
+		t.Helper()
+		require.Equal(t, id, text.GetEvent().GetEvent().GetId().GetString_())
+		text.GetEvent().GetEvent().Id = structured.GetEvent().GetEvent().GetId()
+		require.True(t, proto.Equal(structured, text), "the rest is the same: %v", text)
+	}
+	for _, options := range []func() *streams.ReadReq_Options{
+		readAllOptions, func() *streams.ReadReq_Options { return readStreamOptions("living") },
+	} {
+		structured, _, _ := w.read(t, options())
+		responses, _, err := w.read(t, asText(options()))
+		require.ErrorContains(t, err, "EOF")
+		require.Len(t, responses, len(given))
+		call, err := w.Read(testContext(t), &streams.ReadReq{Options: asText(subscribing(options()))})
+		require.NoError(t, err)
+		confirmation, err := call.Recv()
+		require.NoError(t, err)
+		require.NotNil(t, confirmation.GetConfirmation())
+		for i, response := range responses {
+			check(structured[i], response, given[i].EventID.String())
+			live, err := call.Recv()
+			require.NoError(t, err)
+			check(structured[i], live, given[i].EventID.String())
 		}
 	}
 }

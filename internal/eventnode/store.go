@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
@@ -34,8 +33,8 @@ func openStore(fs vfs.FS, dir string, logger *slog.Logger, fatal func(error)) (*
 	if err != nil {
 		return nil, fmt.Errorf("locking the event store %s, is another process using it?: %w", dir, err)
 	}
-	s := &store{lock: lock, disk: newDisk(fs, dir, logger)}
-	if err := s.open(dir, pebbleLogger{logger: logger, fatal: fatal}); err != nil {
+	s := &store{lock: lock, disk: newDisk(fs, dir, logger, fatal)}
+	if err := s.open(dir, logger, fatal); err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
 	if err := s.checkFormat(); err != nil {
@@ -44,14 +43,16 @@ func openStore(fs vfs.FS, dir string, logger *slog.Logger, fatal func(error)) (*
 	return s, nil
 }
 
-func (s *store) open(dir string, logger pebbleLogger) error {
+func (s *store) open(dir string, logger *slog.Logger, fatal func(error)) error {
 	if free, ok := s.disk.available(); ok && free < spaceForOpening {
 		return fmt.Errorf("opening the event store: the disk has %d MiB left; %d MiB are needed",
 			free>>20, spaceForOpening>>20)
 	}
-	if err := checkLogFiles(s.disk, dir); err != nil {
+	tails, err := checkLogFiles(s.disk, dir)
+	if err != nil {
 		return fmt.Errorf("opening the event store: %w", err)
 	}
+	messages := pebbleLogger{logger: logger, fatal: fatal}
 	cache := pebble.NewCache(cacheBytes)
 	defer cache.Unref()
 	options := &pebble.Options{
@@ -60,15 +61,21 @@ func (s *store) open(dir string, logger pebbleLogger) error {
 		Lock:               s.lock,
 		MemTableSize:       memTableSize,
 		FormatMajorVersion: pebble.FormatNewest,
-		Logger:             logger,
-		EventListener:      &pebble.EventListener{DataCorruption: logger.damaged},
+		Logger:             messages,
+		EventListener:      &pebble.EventListener{DataCorruption: messages.damaged},
 	}
 	for i := range options.Levels {
 		options.Levels[i].FilterPolicy = bloom.FilterPolicy(bloomBits)
 	}
-	var err error
 	if s.db, err = pebble.Open(dir, options); err != nil {
-		return fmt.Errorf("opening the event store: %w", err)
+		return fmt.Errorf("opening the event store: %w", errors.Join(s.disk.err(), err))
+	}
+	if err := s.disk.err(); err != nil {
+		return fmt.Errorf("opening the event store: %w", errors.Join(err, s.db.Close()))
+	}
+	for _, t := range tails {
+		logger.Warn("event node: the log ended in an incomplete write, as after a crash; it was dropped",
+			"file", t.file, "offset", t.offset, "bytes", t.bytes, "records", t.records)
 	}
 	return nil
 }
@@ -212,11 +219,11 @@ func (l pebbleLogger) damaged(info pebble.DataCorruptionInfo) {
 	l.fatal(err)
 }
 
-// Fatalf must not return, because Pebble is in an undefined state. It ends the goroutine and not the process, which
-// has other work to finish; the node is done.
+// Fatalf must not return, because Pebble is in an undefined state, and must not end the goroutine, because Pebble would
+// unlock mutexes that are not locked, which ends the process. That has other work to finish; the node is done.
 func (l pebbleLogger) Fatalf(format string, args ...any) {
 	err := fmt.Errorf("the event store failed: "+format, args...)
 	l.logger.Error("pebble: fatal", "error", err)
 	l.fatal(err)
-	runtime.Goexit()
+	select {}
 }

@@ -16,7 +16,7 @@ func (r *reader) subscribeAll(options *streams.ReadReq_Options_AllOptions) error
 	if err := r.sendConfirmation(); err != nil {
 		return err
 	}
-	return r.follow(func(head uint64) (page, error) {
+	return r.follow(func(head uint64, _ bool) (page, error) {
 		p, err := r.store.allForwards(after, head, pageEvents, nil)
 		if err != nil {
 			return page{}, err
@@ -48,7 +48,7 @@ func (r *reader) subscribeFiltered(options *streams.ReadReq_Options_AllOptions, 
 		checkpoint = after
 		return r.sendCheckpoint(checkpoint)
 	}
-	return r.follow(func(head uint64) (page, error) {
+	return r.follow(func(head uint64, _ bool) (page, error) {
 		p, err := r.store.allForwards(after, head, min(pageEvents, interval-considered), r.filter)
 		if err != nil || p.considered == 0 {
 			return p, err
@@ -70,7 +70,8 @@ func (r *reader) subscribeFiltered(options *streams.ReadReq_Options_AllOptions, 
 	})
 }
 
-// subscribeStream sends the events of a stream after the revision; it waits for a stream that does not exist yet.
+// subscribeStream sends the events of a stream after the revision; it waits for a stream that does not exist yet. As in
+// EventStoreDB it catches up with the visible part of the stream, and is sent every event while it is live.
 func (r *reader) subscribeStream(options *streams.ReadReq_Options_StreamOptions) error {
 	stream := string(options.GetStreamIdentifier().GetStreamName())
 	if stream == "" || len(stream) > maxStreamName {
@@ -94,22 +95,28 @@ func (r *reader) subscribeStream(options *streams.ReadReq_Options_StreamOptions)
 	if err := r.sendConfirmation(); err != nil {
 		return err
 	}
-	return r.follow(func(head uint64) (page, error) {
-		part, err := r.store.visible(stream, head)
-		if err != nil {
-			return page{}, err
+	return r.follow(func(head uint64, live bool) (page, error) {
+		part := streamPart{stream: stream, head: head}
+		if !live {
+			if part, err = r.store.visible(stream, head); err != nil {
+				return page{}, err
+			}
 		}
 		p, err := r.store.streamForwards(part, next, pageEvents)
-		if err != nil || p.considered == 0 {
-			return p, err
+		if err != nil {
+			return page{}, err
 		}
 		if err := r.sendEvents(p.events); err != nil {
 			return page{}, err
 		}
-		if int64(p.last) == tombstoneRevision {
+		switch {
+		case p.considered > 0 && int64(p.last) == tombstoneRevision:
 			return page{}, streamDeleted(stream)
+		case p.considered > 0:
+			next = int64(p.last) + 1
+		case p.done && !live:
+			next = max(next, part.last+1) // what is hidden now is not sent later
 		}
-		next = int64(p.last) + 1
 		return p, nil
 	}, r.sendCaughtUp)
 }
@@ -126,16 +133,16 @@ func (r *reader) subscriptionStart(options *streams.ReadReq_Options_AllOptions) 
 	}
 }
 
-// follow calls sendPage until the call ends. caughtUp is called each time that everything has been sent; a live
-// subscription that falls behind by more than a page catches up again.
-func (r *reader) follow(sendPage func(head uint64) (page, error), caughtUp func() error) error {
+// follow calls sendPage until the call ends. caughtUp is called each time that everything has been sent; from then on
+// the subscription is live, until it falls behind by more than a page and catches up again.
+func (r *reader) follow(sendPage func(head uint64, live bool) (page, error), caughtUp func() error) error {
 	live, backlog := false, 0
 	for {
 		if err := r.alive(); err != nil {
 			return err
 		}
 		head, moved := r.node.committer.head.get()
-		p, err := sendPage(head)
+		p, err := sendPage(head, live)
 		if err != nil {
 			return err
 		}

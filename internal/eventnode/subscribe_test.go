@@ -325,7 +325,7 @@ func TestSubscribeToLongStream(t *testing.T) {
 	subscription.expect("new")
 }
 
-// Subscriptions to a stream respect its metadata, as reads do.
+// A subscription catches up with what a read of the stream shows.
 func TestSubscribeToTruncatedStream(t *testing.T) {
 	client := nodetest.Client(t, nodetest.Start(t))
 	appendTo(t, client, "cut", esdb.NoStream{}, events("a", "b", "c", "d")...)
@@ -339,6 +339,52 @@ func TestSubscribeToTruncatedStream(t *testing.T) {
 	subscription.expect("c", "d", "caught up")
 	appendTo(t, client, "cut", esdb.Any{}, event("e"))
 	subscription.expect("e")
+}
+
+// A subscription that has caught up is sent every event, whatever the stream's metadata hides from readers; a new one
+// catches up with what a read shows.
+func TestLiveSubscriptionSeesHiddenEvents(t *testing.T) {
+	client := nodetest.Client(t, nodetest.Start(t))
+	hide := func(stream string, change func(*esdb.StreamMetadata)) {
+		var metadata esdb.StreamMetadata
+		change(&metadata)
+		_, err := client.SetStreamMetadata(testContext(t), stream, esdb.AppendToStreamOptions{ExpectedRevision: esdb.Any{}}, metadata)
+		require.NoError(t, err)
+	}
+	cases := []struct {
+		name   string
+		change func(*esdb.StreamMetadata)
+		before []string // what a read shows of the first events
+		after  []string // and of all
+	}{
+		{"$maxCount", func(m *esdb.StreamMetadata) { m.SetMaxCount(1) }, []string{"b"}, []string{"g"}},
+		{"$tb", func(m *esdb.StreamMetadata) { m.SetTruncateBefore(5) }, nil, []string{"f", "g"}},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			appendTo(t, client, c.name, esdb.NoStream{}, events("a", "b")...)
+			hide(c.name, c.change)
+			live := subscribeStream(t, client, c.name, esdb.Start{})
+			fromEnd := subscribeStream(t, client, c.name, esdb.End{})
+			later := subscribeStream(t, client, c.name, esdb.Revision(2))
+			live.expect(append(c.before, "caught up")...)
+			fromEnd.expect("caught up")
+			later.expect("caught up")
+
+			appendTo(t, client, c.name, esdb.Any{}, events("c", "d", "e", "f", "g")...)
+
+			live.expect("c", "d", "e", "f", "g")
+			fromEnd.expect("c", "d", "e", "f", "g")
+			later.expect("d", "e", "f", "g")
+			subscribeStream(t, client, c.name, esdb.Start{}).expect(append(c.after, "caught up")...)
+		})
+	}
+	t.Run("metadata", func(t *testing.T) {
+		live := subscribeStream(t, client, "$$described", esdb.Start{})
+		live.expect("caught up")
+		appendTo(t, client, "$$described", esdb.NoStream{}, events("a", "b", "c")...)
+		live.expect("a", "b", "c")
+	})
 }
 
 // Subscribers that do not read cost bounded memory, however much is appended; they receive everything when they read.

@@ -3,6 +3,7 @@ package eventnode
 import (
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/hashicorp/golang-lru/v2/simplelru"
@@ -13,11 +14,13 @@ const (
 	cachedIDs       = 64 << 10 // events whose ids are cached to recognise repeats without an exact revision
 )
 
-// recentEvent is the location of an event.
-type recentEvent struct {
+// knownEvent is an event in the log or in the batch.
+type knownEvent struct {
+	id       uuid.UUID
 	stream   string
 	revision int64
 	position uint64
+	created  time.Time
 }
 
 // view is the log as the committer sees it: the store, caches over it, and the current batch. It is used only by the
@@ -26,7 +29,7 @@ type view struct {
 	store      *store
 	revisions  *simplelru.LRU[string, int64]
 	retentions *simplelru.LRU[string, retention]
-	ids        *simplelru.LRU[uuid.UUID, recentEvent]
+	ids        *simplelru.LRU[uuid.UUID, knownEvent] // the first event with the id
 	pending    map[string]*pendingStream
 }
 
@@ -34,13 +37,8 @@ type view struct {
 type pendingStream struct {
 	first  int64 // revision of the first of events
 	last   int64
-	events []pendingEvent
-	data   []byte // of the last event, kept for metadata streams
-}
-
-type pendingEvent struct {
-	id       uuid.UUID
-	position uint64
+	events []knownEvent
+	data   []byte // of the last event if it is JSON, kept for metadata streams
 }
 
 func newView(s *store) (*view, error) {
@@ -52,7 +50,7 @@ func newView(s *store) (*view, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making the cache of stream metadata: %w", err)
 	}
-	ids, err := simplelru.NewLRU[uuid.UUID, recentEvent](cachedIDs, nil)
+	ids, err := simplelru.NewLRU[uuid.UUID, knownEvent](cachedIDs, nil)
 	if err != nil {
 		return nil, fmt.Errorf("making the cache of event ids: %w", err)
 	}
@@ -86,19 +84,18 @@ func (v *view) lastWritten(stream string) (int64, error) {
 	return last, nil
 }
 
-func (v *view) eventAt(stream string, revision int64) (uuid.UUID, uint64, bool, error) {
+func (v *view) eventAt(stream string, revision int64) (knownEvent, bool, error) {
 	if p, found := v.pending[stream]; found && revision >= p.first {
 		if revision-p.first >= int64(len(p.events)) {
-			return uuid.UUID{}, 0, false, nil
+			return knownEvent{}, false, nil
 		}
-		event := p.events[revision-p.first]
-		return event.id, event.position, true, nil
+		return p.events[revision-p.first], true, nil
 	}
 	r, position, found, err := v.store.event(stream, revision)
 	if err != nil || !found {
-		return uuid.UUID{}, 0, false, err
+		return knownEvent{}, false, err
 	}
-	return r.id(), position, true, nil
+	return knownEvent{id: r.id(), stream: stream, revision: revision, position: position, created: r.created()}, true, nil
 }
 
 func (v *view) retention(stream string) (retention, error) {
@@ -127,7 +124,7 @@ func (v *view) metadata(stream string) ([]byte, error) {
 	return v.store.metadata(stream, math.MaxUint64)
 }
 
-func (v *view) recent(id uuid.UUID) (recentEvent, bool) { return v.ids.Get(id) }
+func (v *view) recent(id uuid.UUID) (knownEvent, bool) { return v.ids.Get(id) }
 
 // add records an event of the batch.
 func (v *view) add(stream string, event *placed) {
@@ -138,10 +135,15 @@ func (v *view) add(stream string, event *placed) {
 	}
 	p.last = event.revision
 	if _, describes := describedStream(stream); describes {
-		p.data = event.after[event.data.at:][:event.data.length]
+		p.data = event.metadata()
 	}
-	p.events = append(p.events, pendingEvent{id: event.id, position: event.position})
-	v.ids.Add(event.id, recentEvent{stream: stream, revision: event.revision, position: event.position})
+	known := knownEvent{
+		id: event.id, stream: stream, revision: event.revision, position: event.position, created: timeOf(event.created),
+	}
+	p.events = append(p.events, known)
+	if !v.ids.Contains(event.id) {
+		v.ids.Add(event.id, known)
+	}
 }
 
 // settle moves the batch into the caches, after it was written.

@@ -18,7 +18,7 @@ var errMoved = errors.New("the checkpoint is not where this projector left it")
 var errRetired = errors.New("the generation was retired")
 
 // checkpoints reads and moves the rows of feed.checkpoints on behalf of one run of a projector. All leases end by the
-// clock of Postgres.
+// clock of Postgres, which may jump: one that ends later than any can end by now is from before a jump, and free.
 type checkpoints struct {
 	db       database
 	log      eventlog.Identity
@@ -73,10 +73,10 @@ func (c *checkpoints) read(ctx context.Context, members []*member) ([]checkpoint
 	names, versions, generations := rowKeys(members)
 	rows, err := c.db.Query(ctx, `
 		select c.name, c.version, c.generation, c.commit_position, c.prepare_position, c.holder is not distinct from $4,
-		       c.holder is null or c.lease_until < clock_timestamp()
+		       c.holder is null or c.lease_until not between clock_timestamp() and clock_timestamp() + 2 * $5::interval
 		from feed.checkpoints c
 		join unnest($1::text[], $2::integer[], $3::integer[]) as m(name, version, generation) on `+sameRow,
-		names, versions, generations, c.holder)
+		names, versions, generations, c.holder, c.lease)
 	if err != nil {
 		return nil, err
 	}
@@ -113,33 +113,42 @@ func (c *checkpoints) release(ctx context.Context, members []*member) error {
 	return err
 }
 
-// claim takes the lease of a member's row if it is free, ours, or may be reclaimed after a restart. A row of another
-// log or epoch, or past the log's head, means that the read model is not of this log: it is emptied, to be built again
-// from the start.
-func (c *checkpoints) claim(ctx context.Context, m *member, reclaim bool, head headReader) (claimed checkpoint, rebuilt bool, err error) {
+// origin is what a checkpoint says about where a read model comes from.
+type origin int
+
+const (
+	ofThisLog  origin = iota
+	ofAnother         // another log, or another epoch of this one
+	pastTheEnd        // the position is past the log's head
+)
+
+// claim takes the lease of a member's row if it is free, ours, or may be reclaimed after a restart. A generation that is not
+// of this log is emptied, to be built again from the start, unless it is live: then it is not claimed.
+func (c *checkpoints) claim(ctx context.Context, m *member, reclaim bool, head headReader) (claimed checkpoint, from origin, err error) {
 	err = inTransaction(ctx, c.db, func(tx pgx.Tx) error {
 		var log eventlog.Identity
 		claimed, log, err = c.lock(ctx, tx, m, reclaim)
 		if err != nil || !claimed.free {
 			return err
 		}
-		foreign, err := c.foreign(ctx, claimed.position, log, head)
-		if err != nil {
+		from, err = c.origin(ctx, claimed.position, log, head)
+		switch {
+		case err != nil:
 			return err
-		}
-		if foreign {
-			claimed.position, rebuilt = eventlog.Start(), true
+		case from == ofThisLog:
+		case m.live && claimed.position != eventlog.Start():
+			claimed.free = false
+			return nil
+		default:
+			claimed.position = eventlog.Start()
 			return c.rebuild(ctx, tx, m)
 		}
-		if reclaim { // the first claim of a run
-			err = unblock(ctx, tx, m)
-		}
-		if err != nil {
+		if err := unblock(ctx, tx, m); err != nil {
 			return err
 		}
 		return c.take(ctx, tx, m)
 	})
-	return claimed, rebuilt, err
+	return claimed, from, err
 }
 
 // headReader returns the position of the log's last event.
@@ -147,17 +156,20 @@ type headReader func(context.Context) (eventlog.Position, error)
 
 const headTimeout = 5 * time.Second
 
-func (c *checkpoints) foreign(ctx context.Context, position eventlog.Position, log eventlog.Identity, head headReader) (bool, error) {
-	if position == eventlog.Start() {
-		return log != c.log, nil
-	}
+func (c *checkpoints) origin(ctx context.Context, position eventlog.Position, log eventlog.Identity, head headReader) (origin, error) {
 	if log != c.log {
-		return true, nil
+		return ofAnother, nil
+	}
+	if position == eventlog.Start() {
+		return ofThisLog, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, headTimeout)
 	defer cancel()
 	last, err := head(ctx)
-	return err == nil && position.Compare(last) > 0, err
+	if err == nil && position.Compare(last) > 0 {
+		return pastTheEnd, nil
+	}
+	return ofThisLog, err
 }
 
 func (c *checkpoints) lock(ctx context.Context, tx pgx.Tx, m *member, reclaim bool) (checkpoint, eventlog.Identity, error) {
@@ -168,9 +180,10 @@ func (c *checkpoints) lock(ctx context.Context, tx pgx.Tx, m *member, reclaim bo
 	)
 	err := tx.QueryRow(ctx, `
 		select commit_position, prepare_position, parkings, log_id, epoch,
-		       holder is null or holder = $4 or lease_until < clock_timestamp() or ($5 and instance = $6)
+		       holder is null or holder = $4 or lease_until not between clock_timestamp() and clock_timestamp() + 2 * $7::interval
+		       or ($5 and instance = $6)
 		from feed.checkpoints where name = $1 and version = $2 and generation = $3 for update`,
-		m.projection.Name, m.projection.Version, m.number, c.holder, reclaim && c.instance != "", c.instance,
+		m.projection.Name, m.projection.Version, m.number, c.holder, reclaim && c.instance != "", c.instance, c.lease,
 	).Scan(&commit, &prepare, &m.parkings, &log.LogID, &log.Epoch, &row.free)
 	if errors.Is(err, pgx.ErrNoRows) {
 		err = errRetired

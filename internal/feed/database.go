@@ -42,15 +42,18 @@ func rejected(err error) *pgconn.PgError {
 var permanentClasses = map[string]bool{"21": true, "22": true, "23": true, "42": true, "44": true, "54": true, "0A": true}
 
 // transient reports whether the same work may succeed later: whatever the event's values did not cause, such as a lost
-// connection, a deadlock, a full disk or a server that shuts down.
+// connection, a deadlock, a full disk, a server that shuts down, or privileges that were taken away.
 func transient(err error) bool {
 	var permanent *permanentError
 	if errors.As(err, &permanent) || errors.Is(err, errMoved) || errors.Is(err, errRetired) {
 		return false
 	}
 	answer := rejected(err)
-	return answer == nil || len(answer.Code) < 2 || !permanentClasses[answer.Code[:2]]
+	return answer == nil || len(answer.Code) < 2 || answer.Code == insufficientPrivilege || !permanentClasses[answer.Code[:2]]
 }
+
+// insufficientPrivilege is Postgres' code for what a role may not do.
+const insufficientPrivilege = "42501"
 
 // permanentError is a failure that the event itself causes.
 type permanentError struct{ err error }

@@ -75,7 +75,7 @@ func (g *group) release() { <-g.lock }
 // are at the same one when the members move.
 func (g *group) catchUp(ctx context.Context, page pages.Page) (joined bool, err error) {
 	ahead, position := g.session.nextAhead(g)
-	if ahead == nil || len(page.Events) == 0 || page.Last().Compare(position) < 0 {
+	if ahead == nil || page.Last().Compare(position) < 0 {
 		return false, nil
 	}
 	if err := ahead.acquire(ctx); err != nil {
@@ -102,9 +102,6 @@ func (g *group) advance(ctx context.Context, page pages.Page) error {
 		if err := g.apply(ctx, page.Events); err != nil {
 			return err
 		}
-	}
-	if page.Failed != nil {
-		g.leaveToNewer(ctx, page.Failed)
 	}
 	return nil
 }
@@ -158,6 +155,17 @@ func newPageWrite(members []*member, events []eventlog.Decoded) *pageWrite {
 	return &pageWrite{
 		members: members, events: events, from: members[0].position, to: events[len(events)-1].Position, began: time.Now(),
 	}
+}
+
+// foreign counts the events without a value, which are those of foreign streams.
+func (p *pageWrite) foreign() int {
+	n := 0
+	for _, event := range p.events {
+		if event.Event == nil {
+			n++
+		}
+	}
+	return n
 }
 
 func (p *pageWrite) count() int {
@@ -240,10 +248,15 @@ func (g *group) applyAlone(ctx context.Context, m *member, events []eventlog.Dec
 	return nil
 }
 
-// poisoned parks a poison event, or stops the member before it.
+// poisoned parks a poison event, or stops the member before it. An event that a newer release may have written is not
+// parked: that release, which may run already, goes on from there.
 func (g *group) poisoned(ctx context.Context, m *member, event eventlog.Decoded, cause error) (stopped bool, err error) {
 	e := parkedEvent{event.Recorded, withoutValues(cause)}
 	where := fmt.Sprintf("event %s of stream %s at %s", event.Type, event.Stream, event.Position)
+	if errors.Is(cause, eventlog.ErrUnknownType) || errors.Is(cause, eventlog.ErrNewerVersion) {
+		return true, g.session.stop(ctx, g, m, e, alertAt(m, event.Recorded, alert.Outdated,
+			where+" is not known to this release: a newer release, which wrote it, must go on from here, or else skip it"))
+	}
 	if !m.projection.Park || m.parking.waiting >= maxParked {
 		a := alertAt(m, event.Recorded, alert.Stopped, fmt.Sprintf("%s is poison: %s", where, e.reason))
 		return true, g.session.stop(ctx, g, m, e, a)
@@ -260,15 +273,4 @@ func (g *group) poisoned(ctx context.Context, m *member, event eventlog.Decoded,
 // alertAt returns the alert of an event.
 func alertAt(m *member, event eventlog.Recorded, reason alert.Reason, detail string) Alert {
 	return Alert{Generation: m.id(), Reason: reason, Event: event.ID, Position: event.Position, Detail: detail}
-}
-
-// leaveToNewer stops all members at an event that a newer release wrote: which of them need it cannot be known here.
-func (g *group) leaveToNewer(ctx context.Context, failed *pages.Undecodable) {
-	reason := fmt.Sprintf("event %s of stream %s at %s was written by a newer release, which must go on from here",
-		failed.Type, failed.Stream, failed.Position)
-	for _, m := range slices.Clone(g.members) {
-		g.session.leaveToNewer(ctx, g, m, Alert{
-			Generation: m.id(), Reason: alert.Outdated, Event: failed.ID, Position: failed.Position, Detail: reason,
-		})
-	}
 }

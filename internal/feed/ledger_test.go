@@ -34,13 +34,12 @@ type (
 )
 
 func eventTypes() []eventlog.Type {
-	return []eventlog.Type{
-		eventlog.LogOpenedType(),
+	return append(eventlog.In("counter-",
 		eventlog.Define[counterOpened]("counter-opened", 1),
 		eventlog.Define[counterRaised]("counter-raised", 1),
 		eventlog.Define[counterRenamed]("counter-renamed", 1),
 		eventlog.Define[counterClosed]("counter-closed", 1),
-	}
+	), eventlog.LogOpenedType())
 }
 
 func registry(t testing.TB) *eventlog.Registry {

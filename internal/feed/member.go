@@ -15,11 +15,11 @@ type member struct {
 	number     int  // of the generation
 	live       bool // the views show it
 	promote    bool // is to become live as soon as it has caught up
+	replaced   bool // it is not of this log, and another generation is to take its place
 	writers    []*table.Writer
 	position   eventlog.Position // committed; it changes under the lock of the member's group
 	parking    *parking          // changes like position
 	parkings   int64             // the checkpoint's counter of operations on parked events
-	newer      bool              // left to a newer release
 	progress   *progress
 }
 
@@ -65,8 +65,8 @@ func (m *member) turnedInto(events []eventlog.Decoded) (pageRows, error) {
 
 // handle calls the projection's handler with one event. A panic is an error of the event.
 func (m *member) handle(event eventlog.Decoded, rows *table.Rows) (err error) {
-	if unread, ok := event.Event.(undecodable); ok {
-		return unread.err
+	if event, ok := event.Event.(unreadable); ok {
+		return event.err
 	}
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -84,5 +84,5 @@ func panicked(cause any) error {
 	return errors.New("the handler panicked")
 }
 
-// undecodable stands for the value of an event that is poison to whichever generation does not leave it out.
-type undecodable struct{ err error }
+// unreadable stands for the value of an event that stops whichever generation does not leave it out.
+type unreadable struct{ err error }

@@ -137,7 +137,7 @@ func (p *Projector) readAgain(ctx context.Context, parked Parked) (eventlog.Deco
 		if err != nil {
 			return eventlog.Decoded{}, fmt.Errorf("reading a parked event: %w", err)
 		}
-		return p.decode(recorded)
+		return p.decode(recorded), nil
 	}
 	return eventlog.Decoded{}, fmt.Errorf("reading a parked event: stream %s does not have it", parked.Stream)
 }

@@ -241,6 +241,33 @@ func TestTooManyParkedEventsStopAProjection(t *testing.T) {
 	require.Equal(t, before, p.awaitState("list", StateStopped).Position)
 }
 
+func TestAStandbyOfANewerReleaseGoesOnWhereAnOlderOneCannot(t *testing.T) {
+	// given an instance of a newer release that stands by while one of an older release feeds a read model
+	w := newWorld(t)
+	config := w.config(counters("list"))
+	config.Instance = "older"
+	older := start(t, config)
+	older.await(w.live(20))
+	type counterPainted struct{}
+	var err error
+	config.Instance = "newer"
+	config.Registry, err = eventlog.NewRegistry(append(eventTypes(), eventlog.In("counter-", eventlog.Define[counterPainted]("counter-painted", 1))...)...)
+	require.NoError(t, err)
+	newer := start(t, config)
+	newer.awaitState("list", StateStandby)
+
+	// when an event comes that the older one does not know
+	w.appendRaw(eventlog.Proposed{ID: uuid.New(), Type: "counter-painted", Data: []byte("{}"), Metadata: versioned(1)})
+	last := w.live(20)
+
+	// then the newer one goes on by itself, and the older one serves what it commits
+	newer.await(last)
+	require.Eventually(t, func() bool { return older.Reached().Compare(last) >= 0 }, patience, millisecond)
+	older.awaitState("list", StateStandby)
+	newer.awaitParked(0)
+	require.Empty(t, newer.alerted())
+}
+
 func TestANewerReleaseGoesOnWhereAnOlderOneCannot(t *testing.T) {
 	// given an instance of an older release, that does not know an event type
 	w := newWorld(t)
@@ -256,7 +283,7 @@ func TestANewerReleaseGoesOnWhereAnOlderOneCannot(t *testing.T) {
 	config = w.config(counters("list"))
 	config.Instance = "newer"
 	var err error
-	config.Registry, err = eventlog.NewRegistry(append(eventTypes(), eventlog.Define[counterPainted]("counter-painted", 1))...)
+	config.Registry, err = eventlog.NewRegistry(append(eventTypes(), eventlog.In("counter-", eventlog.Define[counterPainted]("counter-painted", 1))...)...)
 	require.NoError(t, err)
 	newer := start(t, config)
 	last := w.live(20)

@@ -18,10 +18,11 @@ const maxParked = 1000
 // parking is what a generation leaves out: events that an operator skipped, and, where the projection permits it, poison
 // events with all that follows in their streams, so that the order within a stream holds when they are handled later.
 type parking struct {
-	blocked string // why the generation stands still; empty when it does not
-	skipped map[uuid.UUID]bool
-	streams map[string]bool
-	waiting int
+	blocked   string    // why the generation stands still; empty when it does not
+	blockedBy uuid.UUID // the event
+	skipped   map[uuid.UUID]bool
+	streams   map[string]bool
+	waiting   int
 }
 
 func newParking() *parking {
@@ -31,7 +32,7 @@ func newParking() *parking {
 func (p *parking) note(event Parked) {
 	switch event.State {
 	case ParkedBlocking:
-		p.blocked = event.Reason
+		p.blocked, p.blockedBy = event.Reason, event.Event
 	case ParkedSkipped:
 		p.skipped[event.Event] = true
 	case ParkedWaiting:
@@ -76,14 +77,14 @@ func queueParked(batch *pgx.Batch, m *member, events []parkedEvent) {
 	}
 }
 
-// block notes that a generation stands before an event, until an operator retries or skips it, or an instance
-// starts.
+// block notes that a generation stands before an event, until an operator retries or skips it, or an instance that has
+// not tried it does.
 func block(ctx context.Context, db database, m *member, e parkedEvent) error {
 	_, err := db.Exec(ctx, parkStatement, parkArguments(m, e, ParkedBlocking)...)
 	return err
 }
 
-// unblock removes what blocked the generation, for an instance that has started: its release may be another one.
+// unblock removes what blocked the generation, for an instance that tries it.
 func unblock(ctx context.Context, tx pgx.Tx, m *member) error {
 	tag, err := tx.Exec(ctx, `
 		delete from feed.parked where name = $1 and version = $2 and generation = $3 and state = 'blocking'`,

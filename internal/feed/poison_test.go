@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/uuid"
@@ -105,9 +106,9 @@ func TestAnEventThatCannotBeDecoded(t *testing.T) {
 		event  eventlog.Proposed
 		reason string
 	}{
-		{"of a newer version is left to a newer release",
+		{"of a newer version waits for a newer release",
 			eventlog.Proposed{Type: "counter-closed", Data: data, Metadata: versioned(2)}, "newer release"},
-		{"of an unknown type is left to a newer release",
+		{"of an unknown type waits for a newer release",
 			eventlog.Proposed{Type: "counter-painted", Data: data, Metadata: versioned(1)}, "newer release"},
 		{"is poison when it is malformed",
 			eventlog.Proposed{Type: "counter-closed", Data: []byte(`{"ID":17}`), Metadata: versioned(1)}, "cannot be decoded"},
@@ -135,6 +136,19 @@ func TestAnEventThatCannotBeDecoded(t *testing.T) {
 			rows, err := p.checkpoints.read(t.Context(), p.present())
 			require.NoError(t, err)
 			require.True(t, rows[0].free)
+
+			// and operators see the event, and that the generation stands before it
+			blocking := p.awaitParked(1)[0]
+			require.Equal(t, ParkedBlocking, blocking.State)
+			require.Equal(t, test.event.ID, blocking.Event)
+			require.Contains(t, p.generationOf("list", 1, is(GenerationStopped)).Reason, test.reason)
+			require.Len(t, p.alerted(), 1)
+
+			// when an operator skips it, then all that follows is read
+			require.NoError(t, p.SkipParked(t.Context(), GenerationID{Name: "list"}, blocking.Event))
+			p.awaitState("list", StateRunning)
+			p.await(w.append(counterOpened{ID: "after", Label: "new"}))
+			require.Contains(t, shown(t, w.pool, "list"), "after")
 		})
 	}
 }
@@ -143,21 +157,38 @@ func versioned(v int) []byte {
 	return fmt.Appendf(nil, `{"v":%d,"time":"2026-11-21T00:00:00Z","actor":{"kind":"system"}}`, v)
 }
 
-func TestForeignEventsAreLeftOut(t *testing.T) {
-	// given a log that is shared with others
+func TestEventsOfForeignStreamsAreSkipped(t *testing.T) {
+	// given a log that is shared with others, whose events look like anything, ours included
 	w := newWorld(t)
-	w.live(20)
-	w.appendRaw(eventlog.Proposed{ID: uuid.New(), Type: "theirs", Data: []byte("{}"), Metadata: []byte("{}")})
+	theirs := []eventlog.Proposed{
+		{ID: uuid.New(), Type: "theirs", Data: []byte("{}"), Metadata: []byte("{}")},
+		{ID: uuid.New(), Type: "Their Type", Data: []byte{0xff, 0}},
+		{ID: uuid.New(), Type: "counter-opened", Data: []byte(`{"ID":"not ours","Label":"new"}`), Metadata: versioned(1)},
+		{ID: uuid.New(), Type: "counter-opened", Data: []byte(`{"ID":17}`), Metadata: versioned(1)},
+		{ID: uuid.New(), Type: "counter-closed", Data: []byte(`{"ID":"before"}`), Metadata: versioned(7)},
+	}
+	w.append(counterOpened{ID: "before", Label: "new"})
+	_, err := w.log.Append(t.Context(), "counters", eventlog.NoStream, theirs)
+	require.NoError(t, err)
+	config := w.config(counters("list"))
+	var foreign atomic.Int64
+	config.OnPage = func(s PageStats) { foreign.Add(int64(s.Foreign)) }
+	p := start(t, config)
 	last := w.append(counterOpened{ID: "after", Label: "new"})
 
-	// when their events are distinguished
-	config := w.config(counters("list"))
-	config.Foreign = func(r eventlog.Recorded) bool { return r.Type == "theirs" }
-	p := start(t, config)
+	// then ours are read, before and behind them, and theirs are counted
 	p.await(last)
+	require.Equal(t, map[string]counter{"before": {ID: "before", Label: "new"}, "after": {ID: "after", Label: "new"}}, shown(t, w.pool, "list"))
+	require.EqualValues(t, len(theirs), foreign.Load())
+	require.Empty(t, p.alerted())
 
-	// then ours behind them are read
-	require.Contains(t, shown(t, w.pool, "list"), "after")
+	// when the last event is theirs, then nothing is behind
+	_, err = w.log.Append(t.Context(), "theirs", eventlog.NoStream, theirs)
+	require.NoError(t, err)
+	p.await(w.headOf())
+	lag, err := p.Lag(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, lag)
 }
 
 // A failure that is not the event's must never be called poison.
@@ -186,7 +217,7 @@ func TestTransientFailuresAreRepeatedInPlace(t *testing.T) {
 func TestWhatIsTransient(t *testing.T) {
 	tests := map[string]bool{
 		"08006": true, "40001": true, "40P01": true, "57P01": true, "57P03": true, "53300": true, "53100": true, "55P03": true,
-		"25006": true, "58030": true, "XX000": true,
+		"25006": true, "58030": true, "XX000": true, "42501": true,
 		"22003": false, "22021": false, "23505": false, "42P01": false, "54000": false,
 	}
 	for code, want := range tests {

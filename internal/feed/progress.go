@@ -42,9 +42,10 @@ type progress struct {
 	model  readmodel.Model
 	follow func() // has the checkpoint read soon, when another instance may have moved it
 
-	mu      sync.Mutex
-	status  Status
-	waiters waiterHeap
+	mu       sync.Mutex
+	status   Status
+	furthest eventlog.Position // that was ever seen committed; a crash of Postgres may take status.Position back
+	waiters  waiterHeap
 }
 
 func newProgress(p Projection, follow func()) *progress {
@@ -67,8 +68,34 @@ func (p *progress) observe(position eventlog.Position) {
 	p.reach(position)
 }
 
+// see notes that a read has shown a position, which another instance may have committed.
+func (p *progress) see(position eventlog.Position) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if position.Compare(p.status.Position) > 0 {
+		p.reach(position)
+	}
+}
+
+// known returns the furthest position that was seen committed: no read may show less.
+func (p *progress) known() eventlog.Position {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.furthest
+}
+
+// forget forgets what was shown: the read model is built again from another log, or from another past of this one.
+func (p *progress) forget() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.furthest = eventlog.Start()
+}
+
 func (p *progress) reach(position eventlog.Position) {
 	p.status.Position = position
+	if position.Compare(p.furthest) > 0 {
+		p.furthest = position
+	}
 	for len(p.waiters) > 0 && p.waiters[0].position.Compare(position) <= 0 {
 		close(heap.Pop(&p.waiters).(*waiter).done)
 	}

@@ -41,11 +41,6 @@ type Config struct {
 	Lease    time.Duration // until a standby takes over from an instance that died; 0 means 3 s
 	Instance string        // the same after a restart, so that a restarted instance need not wait for its own lease; may be empty
 
-	// Foreign reports whether an event of an unknown type is none of ours, in a log that is shared with others. Such
-	// events are left out; any other event of an unknown type was written by a newer release and stops the projections. Nil means that
-	// all events are ours.
-	Foreign func(eventlog.Recorded) bool
-
 	Logger *slog.Logger            // nil discards
 	Alert  func(Alert)             // is called when a person should look at a generation, must not block; nil discards
 	OnPage func(PageStats)         // is called after each commit, must not block; may be nil
@@ -56,6 +51,7 @@ type Config struct {
 type PageStats struct {
 	Generations []GenerationID
 	Events      int
+	Foreign     int           // of the events: those of foreign streams, which are skipped
 	Rows        int           // written or deleted, of all generations
 	Took        time.Duration // from the page's arrival to its commit
 	Delay       time.Duration // from the last event's record in the log to its commit, by two clocks
@@ -73,9 +69,6 @@ func (c *Config) setDefaults() {
 	}
 	if c.Alert == nil {
 		c.Alert = func(Alert) {}
-	}
-	if c.Foreign == nil {
-		c.Foreign = func(eventlog.Recorded) bool { return false }
 	}
 }
 
@@ -110,8 +103,9 @@ type Projector struct {
 	started     atomic.Bool
 
 	mu      sync.Mutex
-	members []*member               // of the present session, changed as a whole
-	newer   map[GenerationID]string // generations that are left to a newer release, and why
+	members []*member                  // of the present session, changed as a whole
+	stopped map[GenerationID]uuid.UUID // the event that stopped a generation here
+	past    map[GenerationID]time.Time // since when a generation seems to be past the log's head
 }
 
 // NewProjector checks the configuration and the projections.
@@ -129,7 +123,8 @@ func NewProjector(config Config) (*Projector, error) {
 		hasten:    make(chan struct{}, 1),
 		attention: make(chan struct{}, 1),
 		caughtUp:  make(chan struct{}),
-		newer:     map[GenerationID]string{},
+		stopped:   map[GenerationID]uuid.UUID{},
+		past:      map[GenerationID]time.Time{},
 	}
 	for _, projection := range config.Projections {
 		p.models = append(p.models, newProgress(projection, p.followSoon))
@@ -195,7 +190,8 @@ func (p *Projector) runSessions(ctx context.Context) error {
 }
 
 // claim takes the generations that there are and the leases that are to be had. Only the first session reclaims leases
-// of the time before a restart, and tries again what blocked a generation.
+// of the time before a restart. A generation that an event blocked is left alone if the event stopped it here; otherwise
+// it is tried, because this release may be another one than that of the instance where it stopped.
 func (p *Projector) claim(ctx context.Context, first bool) (*session, error) {
 	var c catalogue
 	err := persist(ctx, p.logger, "reading the generations", func() (err error) {
@@ -207,17 +203,18 @@ func (p *Projector) claim(ctx context.Context, first bool) (*session, error) {
 	}
 	s := &session{Projector: p, revision: c.revision}
 	for _, m := range p.take(c) {
-		if m.parking.blocked != "" && !first {
+		if m.parking.blocked != "" && m.parking.blockedBy == p.stoppedAt(m.id()) {
 			m.progress.enter(StateStopped, m.parking.blocked)
 			continue
 		}
-		ours, err := p.claimOne(ctx, m, first)
+		ours, err := s.claimOne(ctx, m, first)
 		switch {
 		case errors.Is(err, errRetired):
 		case err != nil:
 			return nil, fmt.Errorf("claiming read model %s: %w", m.projection.Name, err)
 		case ours:
 			s.claimed = append(s.claimed, m)
+		case m.replaced:
 		default:
 			s.followed = append(s.followed, m)
 		}
@@ -261,37 +258,33 @@ func (p *Projector) present() []*member {
 	return p.members
 }
 
-func (p *Projector) leaveToNewer(id GenerationID, reason string) {
+func (p *Projector) stopAt(id GenerationID, event uuid.UUID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.newer[id] = reason
+	p.stopped[id] = event
 }
 
-func (p *Projector) leftToNewer(id GenerationID) (reason string, left bool) {
+// stoppedAt returns the last event that stopped a generation in this instance.
+func (p *Projector) stoppedAt(id GenerationID) uuid.UUID {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	reason, left = p.newer[id]
-	return reason, left
+	return p.stopped[id]
 }
 
-func (p *Projector) claimOne(ctx context.Context, m *member, first bool) (bool, error) {
-	if reason, left := p.leftToNewer(m.id()); left {
-		m.newer = true
-		m.progress.enter(StateStopped, reason)
-		return false, nil
-	}
+func (s *session) claimOne(ctx context.Context, m *member, first bool) (bool, error) {
 	var row checkpoint
-	var rebuilt bool
-	err := persist(ctx, p.logger, "claiming checkpoints", func() (err error) {
-		row, rebuilt, err = p.checkpoints.claim(ctx, m, first, p.config.Log.Head)
+	var from origin
+	err := persist(ctx, s.logger, "claiming checkpoints", func() (err error) {
+		row, from, err = s.checkpoints.claim(ctx, m, first, s.config.Log.Head)
 		return err
 	})
 	if err != nil {
 		return false, err
 	}
-	if rebuilt {
-		p.logger.WarnContext(ctx, "the read model is not of this log and epoch, building it again", "projection", m.projection.Name)
+	if from != ofThisLog && m.live && row.position != eventlog.Start() {
+		return false, s.replace(ctx, m, from)
 	}
+	s.clearPast(m.id())
 	m.position = row.position
 	m.progress.observe(row.position)
 	if row.free {
@@ -316,19 +309,17 @@ func (p *Projector) giveBack(ctx context.Context, members []*member) {
 	}
 }
 
-// decode returns an event with its Go value, and leaves out foreign ones. What a newer release wrote is an error, which ends the
-// reading; what cannot be read otherwise is poison.
-func (p *Projector) decode(recorded eventlog.Recorded) (eventlog.Decoded, error) {
-	decoded, err := p.config.Registry.Decode(recorded)
-	switch {
-	case errors.Is(err, eventlog.ErrUnknownType) && p.config.Foreign(recorded):
-		return eventlog.Decoded{Recorded: recorded}, nil // without a value no projection knows it
-	case errors.Is(err, eventlog.ErrUnknownType), errors.Is(err, eventlog.ErrNewerVersion):
-		return eventlog.Decoded{}, err
-	case err != nil:
-		return eventlog.Decoded{Recorded: recorded, Event: undecodable{err}}, nil
+// decode returns an event with its Go value. An event of a foreign stream has none, so that no projection knows it; one of
+// ours that cannot be read stops whoever may need it.
+func (p *Projector) decode(recorded eventlog.Recorded) eventlog.Decoded {
+	if !p.config.Registry.Ours(recorded.Stream) {
+		return eventlog.Decoded{Recorded: recorded}
 	}
-	return decoded, nil
+	decoded, err := p.config.Registry.Decode(recorded)
+	if err != nil {
+		return eventlog.Decoded{Recorded: recorded, Event: unreadable{err}}
+	}
+	return decoded
 }
 
 func (p *Projector) fault(step string) error {

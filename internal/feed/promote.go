@@ -54,7 +54,7 @@ func (p *Projector) promote(ctx context.Context, what string, ids []GenerationID
 			}
 			g, err := candidate(ctx, tx, projection, id.Number, choose)
 			if err == nil {
-				err = swap(ctx, tx, projection, g)
+				err = p.swap(ctx, tx, projection, g)
 			}
 			if err != nil {
 				return err
@@ -95,12 +95,12 @@ func candidate(ctx context.Context, tx pgx.Tx, p Projection, number int, choose 
 }
 
 // swap makes a generation live instead of the one that is.
-func swap(ctx context.Context, tx pgx.Tx, p Projection, g generation) error {
+func (projector *Projector) swap(ctx context.Context, tx pgx.Tx, p Projection, g generation) error {
 	live, err := liveGeneration(ctx, tx, p.Name, p.Version)
 	if err != nil || live.number == g.number {
 		return err
 	}
-	if err := hold(ctx, tx, live, g); err != nil {
+	if err := projector.hold(ctx, tx, live, g); err != nil {
 		return err
 	}
 	views := otherViews
@@ -121,12 +121,13 @@ func swap(ctx context.Context, tx pgx.Tx, p Projection, g generation) error {
 	return err
 }
 
-// hold keeps both generations where they are until the end of the transaction, if the candidate is not behind.
-func hold(ctx context.Context, tx pgx.Tx, live, candidate generation) error {
+// hold keeps both generations where they are until the end of the transaction, if the candidate is not behind. A live one
+// that is not of this log is before its start.
+func (p *Projector) hold(ctx context.Context, tx pgx.Tx, live, candidate generation) error {
 	rows, err := tx.Query(ctx, `
 		select generation, commit_position, prepare_position from feed.checkpoints
-		where name = $1 and version = $2 and generation in ($3, $4) order by generation for update`,
-		live.name, live.version, live.number, candidate.number)
+		where name = $1 and version = $2 and generation in ($3, $4) and log_id = $5 and epoch = $6 order by generation for update`,
+		live.name, live.version, live.number, candidate.number, p.config.Identity.LogID, p.config.Identity.Epoch)
 	if err != nil {
 		return err
 	}

@@ -23,10 +23,11 @@ import (
 // checkpoints as they are.
 type session struct {
 	*Projector
-	revision int64     // of the catalogue
-	claimed  []*member // those that this instance feeds
-	followed []*member // those that another instance feeds, as it seems
-	end      context.CancelCauseFunc
+	revision  int64     // of the catalogue
+	claimed   []*member // those that this instance feeds
+	followed  []*member // those that another instance feeds, as it seems
+	lookAgain bool      // a generation seems to be past the log's head
+	end       context.CancelCauseFunc
 
 	mu     sync.Mutex // guards the members and their positions across groups
 	groups []*group
@@ -45,6 +46,7 @@ func (s *session) run(ctx context.Context) error {
 	watching.Go(func() { s.keepLeases(ctx) })
 	watching.Go(func() { s.follow(ctx) })
 	watching.Go(func() { s.watch(ctx) })
+	watching.Go(func() { s.lookAgainSoon(ctx) })
 	defer watching.Wait()
 	if len(s.groups) > 0 {
 		if err := s.route(ctx); err != nil {
@@ -179,6 +181,7 @@ func (s *session) moved(p *pageWrite) {
 	s.config.OnPage(PageStats{
 		Generations: ids,
 		Events:      len(p.events),
+		Foreign:     p.foreign(),
 		Rows:        p.count(),
 		Took:        now.Sub(p.began),
 		Delay:       now.Sub(p.events[len(p.events)-1].Created),
@@ -190,6 +193,7 @@ func (s *session) moved(p *pageWrite) {
 // something about the event.
 func (s *session) stop(ctx context.Context, g *group, m *member, e parkedEvent, a Alert) error {
 	e.reason = a.Detail
+	s.stopAt(m.id(), e.event.ID)
 	// A session that ends meanwhile waits for this, so that the next one sees what stands in the way.
 	noting, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTimeout)
 	defer cancel()
@@ -205,14 +209,6 @@ func (s *session) stop(ctx context.Context, g *group, m *member, e parkedEvent, 
 }
 
 const noteTimeout = 5 * time.Second
-
-// leaveToNewer takes a member out for as long as this projector runs: a newer release goes on with it. The next session
-// follows what that one does.
-func (s *session) leaveToNewer(ctx context.Context, g *group, m *member, a Alert) {
-	s.Projector.leaveToNewer(m.id(), a.Detail)
-	s.leave(ctx, g, m, a)
-	s.end(errChanged)
-}
 
 func (s *session) leave(ctx context.Context, g *group, m *member, a Alert) {
 	s.mu.Lock()
@@ -251,7 +247,7 @@ func (s *session) restart(ctx context.Context, rows []checkpoint, expected event
 	for _, row := range rows {
 		switch {
 		case !row.ours:
-			s.config.Alert(Alert{Generation: row.id, Reason: alert.TakenOver, Position: expected, Detail: "another projector took the read model over"})
+			s.logger.InfoContext(ctx, "another projector took the read model over", "projection", row.id.Name, "at", expected.String())
 		case row.position.Compare(expected) < 0:
 			s.logger.WarnContext(ctx, "Postgres lost commits, reading them again from the log",
 				"projection", row.id.Name, "from", row.position.String(), "to", expected.String())
@@ -339,14 +335,8 @@ func (s *session) look(ctx context.Context) error {
 	for _, row := range rows {
 		m := s.followed[slices.IndexFunc(s.followed, func(m *member) bool { return m.id() == row.id })]
 		m.progress.observe(row.position)
-		switch {
-		case !m.newer && row.free:
+		if row.free {
 			s.end(errors.New("a lease fell free"))
-		case m.newer && !row.free:
-			m.progress.enter(StateStandby, "")
-		case m.newer:
-			reason, _ := s.leftToNewer(m.id())
-			m.progress.enter(StateStopped, reason)
 		}
 	}
 	return nil

@@ -49,7 +49,7 @@ func (s *session) lookAround(ctx context.Context, atLog bool) error {
 }
 
 // compareWithLog ends the session when a read model is past the log's head, which means that the log was put back to an
-// earlier state: the next session builds such a read model again.
+// earlier state, or that the head is that of a node that lags: the next sessions look again.
 func (s *session) compareWithLog(ctx context.Context) error {
 	var furthest eventlog.Position
 	for _, position := range s.positions() {
@@ -89,10 +89,10 @@ func (s *session) promoteReady(ctx context.Context) error {
 }
 
 // goal is how far a generation has to come to be promoted by itself: to where the live one is, or, when that one stopped,
-// to the log's head, because what stopped it may lie ahead of the other one, too.
+// to the log's head, because what stopped it may lie ahead of the other one, too. So it is when the live one is not of this log.
 func (s *session) goal(ctx context.Context, m *member) (eventlog.Position, error) {
 	i := slices.IndexFunc(s.models, func(model *progress) bool { return model.model == m.projection.Model })
-	if live := s.models[i].snapshot(); live.State != StateStopped {
+	if live := s.models[i].snapshot(); live.State == StateRunning || live.State == StateStandby {
 		return live.Position, nil
 	}
 	return s.config.Log.Head(ctx)

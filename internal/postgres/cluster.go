@@ -125,16 +125,25 @@ func (c *Cluster) restart(ctx context.Context) (*server, error) {
 	return server, nil
 }
 
-// watch returns when the server has died, or stops it when life ends. A server that has answered was useful: the next
-// one is started at once.
+// watch returns when the server has died, ends it when it does not answer any more, or stops it when life ends. A
+// server that has answered was useful: the next one is started at once.
 func (c *Cluster) watch(life context.Context, server *server) (useful bool, err error) {
+	probing, stop := context.WithCancel(life)
+	silent := make(chan error, 1)
+	go func() { silent <- c.awaitSilence(probing) }()
 	select {
-	case <-life.Done():
+	case <-server.exited:
+		stop()
+		<-silent
+		return true, fmt.Errorf("the server died; it said last: %s", server.said())
+	case err = <-silent:
+		stop()
+	}
+	if life.Err() != nil {
 		c.closed = server.stop()
 		return true, c.closed
-	case <-server.exited:
-		return true, fmt.Errorf("the server died; it said last: %s", server.said())
 	}
+	return true, errors.Join(fmt.Errorf("the server does not answer: %w", err), server.end(err))
 }
 
 // start starts the first server, and waits for the remains of a killed recitald to go. Recovery after a crash may
@@ -159,34 +168,51 @@ func (c *Cluster) start(ctx context.Context) (*server, error) {
 }
 
 func (c *Cluster) startOnce(ctx context.Context) (*server, error) {
-	server := adopt(c.home)
-	if server != nil && !runsWith(c.home, c.binaries, c.settings) {
-		c.logger.Info("stopping a Postgres that runs with other settings", "pid", server.process.Pid)
-		if err := server.stop(); err != nil {
-			return nil, err
-		}
-		server = nil
+	if server, err := c.takeOver(ctx); server != nil || err != nil {
+		return server, err
 	}
-	if server != nil {
-		c.logger.Info("taking over the Postgres that an earlier recitald left", "pid", server.process.Pid)
-	} else {
-		var err error
-		if server, err = launch(c.binaries, c.home, c.settings, &relay{c.logger}); err != nil {
-			return nil, err
-		}
+	server, err := launch(c.binaries, c.home, c.settings, &relay{c.logger})
+	if err != nil {
+		return nil, err
 	}
 	if err := c.awaitReady(ctx, server); err != nil {
-		return nil, errors.Join(err, server.stop())
+		return nil, errors.Join(err, server.end(err))
 	}
 	return server, nil
 }
 
-// awaitReady returns when the server answers, has exited, or ctx ends.
+// takeOver returns the server that an earlier recitald left, or nil if there is none that can be used.
+func (c *Cluster) takeOver(ctx context.Context) (*server, error) {
+	server := adopt(c.home)
+	if server == nil {
+		return nil, nil
+	}
+	if !runsWith(c.home, c.binaries, c.settings) {
+		c.logger.Info("stopping a Postgres that runs with other settings", "pid", server.process.Pid)
+		return nil, server.stop()
+	}
+	c.logger.Info("taking over the Postgres that an earlier recitald left", "pid", server.process.Pid)
+	err := c.awaitReady(ctx, server)
+	if err == nil {
+		return server, nil
+	}
+	c.logger.Warn("the Postgres that an earlier recitald left cannot be used", "pid", server.process.Pid, "error", err)
+	return nil, errors.Join(ctx.Err(), server.end(err))
+}
+
+// awaitReady returns when the server accepts connections, has exited, has not answered at all for a while, or ctx ends.
 func (c *Cluster) awaitReady(ctx context.Context, server *server) error {
+	heard := time.Now()
 	for {
 		err := c.execute(ctx, "postgres", "select")
 		if err == nil {
 			return nil
+		}
+		if isAnswer(err) {
+			heard = time.Now()
+		}
+		if time.Since(heard) > startPatience {
+			return fmt.Errorf("waiting for Postgres: %w", err)
 		}
 		select {
 		case <-server.exited:

@@ -3,12 +3,14 @@ package postgres_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -22,6 +24,7 @@ import (
 
 	"github.com/recital-tts/recital/internal/postgres"
 	"github.com/recital-tts/recital/internal/postgres/pgtest"
+	"github.com/recital-tts/recital/internal/procfs"
 )
 
 // clusterDirVariable makes the test binary act as a recitald that runs a cluster until its input ends.
@@ -142,6 +145,62 @@ func TestAServerThatDiesIsStartedAgain(t *testing.T) {
 	}
 }
 
+// Neither is noticed by connections that exist.
+func TestAServerThatDoesNotAnswerIsReplaced(t *testing.T) {
+	t.Parallel()
+	cases := map[string]func(t *testing.T, cluster *postgres.Cluster){
+		"its socket is gone": func(t *testing.T, cluster *postgres.Cluster) {
+			require.NoError(t, os.Remove(filepath.Join(cluster.SocketFolder(), ".s.PGSQL.5432")))
+		},
+		"the folder of its socket is gone": func(t *testing.T, cluster *postgres.Cluster) {
+			require.NoError(t, os.RemoveAll(cluster.SocketFolder()))
+		},
+		"its postmaster is stopped": func(t *testing.T, cluster *postgres.Cluster) {
+			require.NoError(t, syscall.Kill(cluster.PID(), syscall.SIGSTOP))
+		},
+		"all of its processes are stopped": func(t *testing.T, cluster *postgres.Cluster) {
+			for _, pid := range append(procfs.Children(cluster.PID()), cluster.PID()) {
+				if err := syscall.Kill(pid, syscall.SIGSTOP); !errors.Is(err, syscall.ESRCH) { // a backend may just have ended
+					require.NoError(t, err)
+				}
+			}
+		},
+	}
+	for name, hurt := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			// given a cluster with a committed row, and a connection
+			cluster := start(t, pgtest.ClusterDir(t))
+			execute(t, cluster, "create table kept (one int)")
+			connection, err := pgx.Connect(t.Context(), cluster.URL())
+			require.NoError(t, err)
+			defer connection.Close(t.Context())
+			_, err = connection.Exec(t.Context(), "insert into kept values (1)")
+			require.NoError(t, err)
+
+			// when it does not answer
+			before := append(procfs.Children(cluster.PID()), cluster.PID())
+			hurt(t, cluster)
+
+			// then another one serves the same data, and nothing is left of the first
+			require.Eventually(t, func() bool {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				return !slices.Contains(before, cluster.PID()) && answers(ctx, cluster, "select 1 / count(*) from kept")
+			}, eventually, 20*time.Millisecond)
+			for _, pid := range before {
+				require.Eventually(t, func() bool { return !isAlive(pid) }, eventually, 20*time.Millisecond)
+			}
+		})
+	}
+}
+
+// isAlive is false for a zombie, too.
+func isAlive(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err == nil && !strings.Contains(string(stat), ") Z ")
+}
+
 // The server's output is logged, so it must not contain values of statements.
 func TestTheLogHoldsNothingOfStatements(t *testing.T) {
 	t.Parallel()
@@ -196,11 +255,13 @@ func TestTheNextStartCopesWithAKilledRecitald(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		killServer bool
+		stopServer bool
 		config     func(*postgres.ClusterConfig)
 		sameServer bool
 	}{
 		"the server lives on and is taken over":              {sameServer: true},
 		"the server was killed too":                          {killServer: true},
+		"the server lives on, but is stopped":                {stopServer: true},
 		"the server lives on, and other settings are wanted": {config: otherSocket},
 	}
 	for name, c := range cases {
@@ -220,6 +281,9 @@ func TestTheNextStartCopesWithAKilledRecitald(t *testing.T) {
 			_ = recitald.Wait()
 			if c.killServer {
 				require.NoError(t, syscall.Kill(server, syscall.SIGKILL))
+			}
+			if c.stopServer {
+				require.NoError(t, syscall.Kill(server, syscall.SIGSTOP))
 			}
 
 			// then the next one has a server, the same one if possible, and supervises it

@@ -3,11 +3,15 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"net"
 	"runtime"
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
@@ -21,6 +25,19 @@ const (
 // Open connects to a database and returns a pool of connections to it. Settings of the URL take precedence over the
 // limits here. The errors do not contain the URL's password.
 func Open(ctx context.Context, url string) (*pgxpool.Pool, error) {
+	pool, err := NewPool(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	if err := pool.Ping(ctx); err != nil {
+		pool.Close()
+		return nil, fmt.Errorf("connecting to Postgres: %w", err)
+	}
+	return pool, nil
+}
+
+// NewPool is Open for a database that need not answer yet: the pool connects when it is used.
+func NewPool(ctx context.Context, url string) (*pgxpool.Pool, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		return nil, fmt.Errorf("reading the address of Postgres: %w", err)
@@ -30,11 +47,26 @@ func Open(ctx context.Context, url string) (*pgxpool.Pool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("preparing connections to Postgres: %w", err)
 	}
-	if err := pool.Ping(ctx); err != nil {
-		pool.Close()
-		return nil, fmt.Errorf("connecting to Postgres: %w", err)
-	}
 	return pool, nil
+}
+
+// classes of SQLSTATE with which a server answers that starts, stops or has no room.
+const (
+	operatorIntervention  = "57"
+	insufficientResources = "53"
+)
+
+// IsAway reports whether an error means that Postgres does not answer now, and may later without anybody's help to
+// recitald. A server that refuses (a wrong password, a missing database) is not away.
+func IsAway(err error) bool {
+	var refused *pgconn.PgError
+	if errors.As(err, &refused) {
+		return strings.HasPrefix(refused.Code, operatorIntervention) || strings.HasPrefix(refused.Code, insufficientResources)
+	}
+	var unconnected *pgconn.ConnectError
+	var network net.Error
+	return errors.As(err, &unconnected) || errors.As(err, &network) || errors.Is(err, context.DeadlineExceeded) ||
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 func limit(config *pgxpool.Config, url string) {

@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -56,4 +57,19 @@ func TestErrorsOfOpenKeepThePassword(t *testing.T) {
 			require.NotContains(t, err.Error(), "hunter2")
 		})
 	}
+}
+
+func TestWhoIsAwayMayComeBack(t *testing.T) {
+	t.Parallel()
+	for address, away := range map[string]bool{
+		"postgres://somebody@127.0.0.1:1/db":  true,
+		"postgres://somebody@/db?host=/none":  true,
+		pgtest.URL(t) + "&dbname=missing":     false,
+		pgtest.URL(t) + "&user=nobody_at_all": false,
+	} {
+		_, err := postgres.Open(t.Context(), address)
+		require.Error(t, err, address)
+		require.Equal(t, away, postgres.IsAway(err), "%v", err)
+	}
+	require.False(t, postgres.IsAway(errors.New("another keyring")))
 }

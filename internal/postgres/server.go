@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/recital-tts/recital/internal/procfs"
 )
 
 const (
@@ -28,6 +30,9 @@ type server struct {
 func launch(binaries Installation, h *home, settings []string, relay *relay) (*server, error) {
 	if err := removeStaleLocks(h); err != nil {
 		return nil, err
+	}
+	if err := h.owner.Own(h.socketDir); err != nil { // again: what clears temporary folders may have removed it
+		return nil, fmt.Errorf("making the folder of the Postgres socket: %w", err)
 	}
 	cmd := h.owner.Command(h.data(), binaries.path("postgres"), settings...)
 	output, input, err := os.Pipe()
@@ -131,20 +136,40 @@ func removeStaleLocks(h *home) error {
 	return nil
 }
 
+// kill ends a postmaster that hangs. Its backends may hang with it, and would keep the next postmaster from starting:
+// PostgreSQL waits until none uses the shared memory.
+func (s *server) kill() error {
+	_ = s.process.Signal(syscall.SIGSTOP) // so that it starts no further ones
+	backends := procfs.Children(s.process.Pid)
+	_ = s.process.Kill()
+	for _, backend := range backends {
+		_ = syscall.Kill(backend, syscall.SIGKILL)
+	}
+	return s.awaitExit(immediateShutdown)
+}
+
+func (s *server) awaitExit(patience time.Duration) error {
+	select {
+	case <-s.exited:
+		return nil
+	case <-time.After(patience):
+		return fmt.Errorf("the Postgres process %d does not end", s.process.Pid)
+	}
+}
+
 // stop stops the server, gracefully first, and waits for it.
-func (s *server) stop() error {
+func (s *server) stop() (err error) {
+	_ = s.process.Signal(syscall.SIGCONT) // it may have been stopped by a signal
 	for _, step := range []struct {
 		signal   syscall.Signal
 		patience time.Duration
 	}{{syscall.SIGINT, fastShutdown}, {syscall.SIGQUIT, immediateShutdown}, {syscall.SIGKILL, immediateShutdown}} {
 		_ = s.process.Signal(step.signal) // fails only if it is gone
-		select {
-		case <-s.exited:
+		if err = s.awaitExit(step.patience); err == nil {
 			return nil
-		case <-time.After(step.patience):
 		}
 	}
-	return fmt.Errorf("the Postgres process %d does not end", s.process.Pid)
+	return err
 }
 
 // said returns the server's last output.

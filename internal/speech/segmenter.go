@@ -6,8 +6,8 @@ import (
 )
 
 // window is the number of bytes of a growing text that are examined for one segment. A segment has at most about
-// 1,300, because its weight bounds its characters; the rest is for looking ahead from a full stop over white space
-// and quotes. If more text is waiting, the position to cut is searched as if the text ended with the window.
+// 1,600, because its weight bounds its characters, and so has the one that may be joined with it; the rest is for
+// looking ahead from a full stop over white space and quotes. If more text is waiting, the position to cut is searched as if the text ended with the window.
 const window = 4 << 10
 
 // Segmenter splits a growing text into segments, much as Split splits a complete one. The cuts depend on the text
@@ -58,37 +58,28 @@ func (s *Segmenter) take(n int) Segment {
 // cut returns the end of the next segment, in bytes, and whether that is certain. Text that cannot be spoken is
 // joined with what follows, if it fits: what precedes it may have been spoken already.
 func (s *Segmenter) cut(ended bool) (n int, certain bool) {
-	for {
-		more, certain := s.cutAfter(n, ended)
-		if !certain {
-			return 0, false
-		}
-		if n > 0 && weightOf(s.text[:n+more]) > MaxSegmentCharacters {
-			return n, true
-		}
-		n += more
-		if isSpeakable(s.text[:n]) || n == len(s.text) {
-			return n, ended || n < len(s.text)
-		}
-	}
-}
-
-// cutAfter returns the end of the segment that begins at byte from.
-func (s *Segmenter) cutAfter(from int, ended bool) (n int, certain bool) {
-	text := s.text[from:]
+	text := s.text
 	if len(text) > window {
 		text, ended = wholeRunes(text[:window]), true
 	}
 	atoms := scanAtoms(text)
-	known := len(atoms)
 	if !ended {
-		known = settled(atoms)
+		atoms = atoms[:settled(atoms)]
 	}
-	count := segmentLength(atoms[:known], !s.begun)
-	if count == 0 || count == known && !ended && !cutsAt(atoms[:known], !s.begun) {
-		return 0, false
+	for weight := 0; ; {
+		count := segmentLength(atoms, !s.begun)
+		if count == 0 || count == len(atoms) && !ended && !cutsAt(atoms, !s.begun) {
+			return 0, false
+		}
+		more := text[n:atoms[count-1].end]
+		if weight += weightOf(more); n > 0 && weight > MaxSegmentCharacters {
+			return n, true
+		}
+		n, atoms = n+len(more), atoms[count:]
+		if isSpeakable(more) || n == len(s.text) {
+			return n, ended || n < len(s.text)
+		}
 	}
-	return atoms[count-1].end, true
 }
 
 // cutsAt reports whether a segment ends with the last of the atoms even if more follow: as the first clause or

@@ -70,10 +70,9 @@ type house struct {
 
 func newHouse(t *testing.T) *house {
 	t.Helper()
-	registry, err := eventlog.NewRegistry(eventlog.LogOpenedType(),
-		eventlog.Define[choreAsked]("chore-asked", 1), eventlog.Define[choreDone]("chore-done", 1),
-		eventlog.Define[alert.Raised]("alert-raised", 1))
-	require.NoError(t, err)
+	registry := feedtest.Registry(t,
+		eventlog.In("chore-", eventlog.Define[choreAsked]("chore-asked", 1), eventlog.Define[choreDone]("chore-done", 1)),
+		eventlog.In(alert.Stream, eventlog.Define[alert.Raised]("alert-raised", 1)))
 	return &house{World: feedtest.New(t, registry), t: t}
 }
 

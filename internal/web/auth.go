@@ -1,10 +1,12 @@
 package web
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -14,20 +16,26 @@ import (
 
 // authenticate sets the Principal or the Role of a call. It runs before the body is looked at: a stranger learns nothing about inputs.
 func (s *Server) authenticate(call *Call, e *endpoint) error {
+	if e.Loopback && call.Loopback() && !call.fromPage() {
+		return nil
+	}
 	if len(e.Roles) > 0 {
 		return s.authenticateToken(call, e)
 	}
 	if e.Access == AccessPublic {
 		return nil
 	}
-	key := call.Header(headerAPIKey)
+	key, err := call.credential(headerAPIKey)
+	if err != nil {
+		return err
+	}
 	if key == "" {
 		if e.Access == AccessOptional {
 			return nil
 		}
 		return domain.Refuse(domain.Unauthenticated, "An API key is needed, in the header x-api-key")
 	}
-	principal, err := s.lookUpKey(call, key)
+	principal, err := lookUpKey(call, s.authenticatorOf(e), key)
 	if err != nil {
 		return err
 	}
@@ -35,9 +43,29 @@ func (s *Server) authenticate(call *Call, e *endpoint) error {
 	return nil
 }
 
+// credential returns the header of a credential. Two that differ are refused: who reads the first and who reads the last
+// would not mean the same caller.
+func (c *Call) credential(name string) (string, error) {
+	lines := c.http.Request.Header.PeekAll(name)
+	for _, line := range lines {
+		if !bytes.Equal(line, lines[0]) {
+			return "", &Error{Status: http.StatusBadRequest, Message: "The header " + name + " was sent twice, with different values"}
+		}
+	}
+	return c.Header(name), nil
+}
+
+// authenticatorOf returns who looks up the keys of a route's callers. A route that only reads views appends nothing.
+func (s *Server) authenticatorOf(e *endpoint) Authenticator {
+	if s.cfg.Readers != nil && e.Method == http.MethodGet && len(e.Views) > 0 {
+		return s.cfg.Readers
+	}
+	return s.cfg.Authenticator
+}
+
 // lookUpKey returns the owner of a key.
-func (s *Server) lookUpKey(ctx context.Context, key string) (Principal, error) {
-	principal, err := s.cfg.Authenticator.APIKey(ctx, key)
+func lookUpKey(ctx context.Context, by Authenticator, key string) (Principal, error) {
+	principal, err := by.APIKey(ctx, key)
 	if domain.CodeOf(err) == domain.Unauthenticated {
 		return Principal{}, domain.Refuse(domain.Unauthenticated, "Invalid API key")
 	}
@@ -49,7 +77,11 @@ func (s *Server) lookUpKey(ctx context.Context, key string) (Principal, error) {
 
 // authenticateToken compares hashes, so that it takes the same time however much of a token is right.
 func (s *Server) authenticateToken(call *Call, e *endpoint) error {
-	scheme, token, _ := strings.Cut(call.Header("authorization"), " ")
+	header, err := call.credential("authorization")
+	if err != nil {
+		return err
+	}
+	scheme, token, _ := strings.Cut(header, " ")
 	token = strings.TrimSpace(token)
 	hash := sha256.Sum256([]byte(token))
 	var found operators.Token

@@ -3,14 +3,17 @@ package web_test
 import (
 	"context"
 	"crypto/sha256"
+	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/internal/operators"
 	"github.com/recital-tts/recital/internal/readmodel"
 	"github.com/recital-tts/recital/internal/web"
@@ -57,6 +60,36 @@ func TestAccess(t *testing.T) {
 	require.Contains(t, s.logs.String(), `"account":"acc-1"`)
 }
 
+// A proxy may read the first of two keys where this server reads the last.
+func TestTwoDifferentCredentialsAreRefused(t *testing.T) {
+	s := start(t, web.Config{
+		Tokens: []operators.Token{operators.Single("operator", "op-token")},
+		Routes: []web.Route{web.Get("/account", ok), web.Get("/admin", ok, web.Role("operator")), web.Get("/public", ok, web.Public())},
+	})
+	for name, c := range map[string]struct {
+		path, header, first, second string
+		status                      int
+	}{
+		"the right key first":   {"/account", "x-api-key", goodKey, "other", 400},
+		"the right key last":    {"/account", "X-API-Key", "other", goodKey, 400},
+		"beside an empty one":   {"/account", "x-api-key", "", goodKey, 400},
+		"the same twice":        {"/account", "x-api-key", goodKey, goodKey, 200},
+		"two tokens":            {"/admin", "Authorization", "Bearer op-token", "Bearer other", 400},
+		"the same token twice":  {"/admin", "authorization", "Bearer op-token", "Bearer op-token", 200},
+		"where nobody looks":    {"/public", "x-api-key", "one", "other", 200},
+		"names of unequal case": {"/account", "x-Api-kEy: other\r\nx-api-key", goodKey, goodKey, 400},
+	} {
+		t.Run(name, func(t *testing.T) {
+			response, body := s.raw(t, fmt.Sprintf("GET %s HTTP/1.1\r\nHost: x\r\n%s: %s\r\n%s: %s\r\n\r\n", c.path, c.header, c.first, c.header, c.second))
+			require.Equal(t, c.status, response.StatusCode)
+			if c.status == 400 {
+				name, _, _ := strings.Cut(strings.ToLower(c.header), ":")
+				require.JSONEq(t, `{"error":"The header `+name+` was sent twice, with different values"}`, body)
+			}
+		})
+	}
+}
+
 func TestAdminTokens(t *testing.T) {
 	role := func(c *web.Call, _ none) (web.Reply, error) { return web.JSON(c.Operator + ", " + c.Role), nil }
 	s := start(t, web.Config{
@@ -100,7 +133,10 @@ func TestAdminTokens(t *testing.T) {
 var stopped = readmodel.Model{Name: "stopped", Version: 1}
 
 // positions reaches "7" at once, and everything above it never.
-type positions struct{ asked atomic.Int64 }
+type positions struct {
+	asked atomic.Int64
+	head  string
+}
 
 func (p *positions) Wait(ctx context.Context, position string, readModels []readmodel.Model) error {
 	p.asked.Add(1)
@@ -115,6 +151,10 @@ func (p *positions) Wait(ctx context.Context, position string, readModels []read
 		return ctx.Err()
 	}
 	return web.ErrBadPosition
+}
+
+func (p *positions) Current(ctx context.Context, readModels []readmodel.Model) error {
+	return p.Wait(ctx, p.head, readModels)
 }
 
 func TestReadsWaitForAPosition(t *testing.T) {
@@ -141,4 +181,44 @@ func TestReadsWaitForAPosition(t *testing.T) {
 	wrote := s.ask("POST", "/rename", "")
 	require.Equal(t, "7", wrote.Header.Get("x-recital-position"))
 	require.Equal(t, "true", wrote.Header.Get("x-recital-stale"))
+}
+
+func TestWhatMayOnlyNotShowYetIsNotMissing(t *testing.T) {
+	view, stopped := readmodel.ClipsView, readmodel.View{Model: stopped, Name: "stopped"}
+	for name, c := range map[string]struct {
+		view   readmodel.View
+		head   string
+		shown  int64 // by the n-th look
+		status int
+		looks  int64
+	}{
+		"it shows at once":                 {view, "7", 1, 200, 1},
+		"it shows at the head":             {view, "7", 2, 200, 2},
+		"it is missing at the head":        {view, "7", 99, 404, 2},
+		"the read model does not come":     {view, "8", 99, 503, 1},
+		"the read model stands still":      {stopped, "7", 99, 503, 1},
+		"the log does not say its head":    {view, "", 99, 503, 1},
+		"no view is read, so nothing lags": {readmodel.View{}, "8", 99, 404, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var looks atomic.Int64
+			option := web.Reads(c.view)
+			if c.view.Name == "" {
+				option = web.Public()
+			}
+			s := start(t, web.Config{
+				Positions: &positions{head: c.head}, Limits: web.Limits{PositionWait: 30 * time.Millisecond},
+				Routes: []web.Route{web.Get("/thing", func(*web.Call, none) (web.Reply, error) {
+					if looks.Add(1) < c.shown {
+						return web.Reply{}, domain.Refuse(domain.NotFound, "There is no such thing")
+					}
+					return web.JSON(nil), nil
+				}, web.Public(), option)},
+			})
+			got := s.ask("GET", "/thing", "")
+			require.Equal(t, c.status, got.StatusCode)
+			require.Equal(t, c.looks, looks.Load())
+			require.Equal(t, c.status == 503, got.Header.Get("Retry-After") == "1")
+		})
+	}
 }

@@ -79,7 +79,10 @@ func (c *Call) Loopback() bool {
 	return true
 }
 
-// SetPosition sends the log position that the write has reached, which the client may send back as x-recital-min-position.
+// fromPage reports whether a page in a browser makes the request.
+func (c *Call) fromPage() bool { return c.Header("Origin") != "" || c.Header("Sec-Fetch-Site") != "" }
+
+// SetPosition sends the log position that the write has reached, or that the read shows, which the client may send back as x-recital-min-position.
 func (c *Call) SetPosition(position string) { SetHeaders(c, WriteHeaders{Position: &position}) }
 
 // SetStale marks the reply: a read model did not reach the write in time.

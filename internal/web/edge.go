@@ -22,6 +22,7 @@ type visitKey struct{}
 type visit struct {
 	*Call
 	path     string    // still escaped
+	body     []byte    // no buffer of fasthttp's, so what is bound may keep parts of it
 	endpoint *endpoint // nil when no route matches
 	life     *lifetime
 	begun    time.Time
@@ -36,12 +37,19 @@ type visit struct {
 
 // serveHTTP wraps all that Fiber does, so that every answer has its request id and its log line.
 func (s *Server) serveHTTP(http *fasthttp.RequestCtx) {
+	conn := connOf(http)
+	conn.SetServing()
 	v := s.open(http)
+	v.body = http.Request.SwapBody(nil) // a copy would need the memory twice
+	conn.ShrinkClaim(cap(v.body))
 	v.path = rawPath(http.Request.Header.RequestURI())
 	v.endpoint = s.table.match(v.Method(), v.path)
-	v.life = begin(connOf(http), DefaultTimeout)
+	v.life = begin(conn, DefaultTimeout)
 	v.Call.Context = v.life
 	http.SetUserValue(visitKey{}, v)
+	if conn.Extra() {
+		http.SetConnectionClose()
+	}
 	s.route(http, v)
 	if v.stream == nil && !v.upgraded {
 		s.close(v, bodySize(http), nil)
@@ -194,9 +202,7 @@ func (s *Server) unreadable(c *fiber.Ctx, err error) error {
 	http := c.Context()
 	v := s.open(http)
 	s.tell(v, unreadableRequest(err))
-	if conn := connOf(http); conn != nil {
-		conn.LingerOnClose()
-	}
+	connOf(http).LingerOnClose()
 	s.close(v, bodySize(http), nil)
 	return nil
 }
@@ -257,7 +263,4 @@ func isContextError(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-func connOf(http *fasthttp.RequestCtx) *netconn.Conn {
-	conn, _ := http.Conn().(*netconn.Conn)
-	return conn
-}
+func connOf(http *fasthttp.RequestCtx) *netconn.Conn { return http.Conn().(*netconn.Conn) }

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/gofiber/fiber/v2"
-	"github.com/valyala/fasthttp"
 
+	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/internal/web/bind"
 )
 
@@ -47,23 +47,25 @@ func (s *Server) answer(v *visit, e *endpoint) (Reply, error) {
 	if err := s.authenticate(v.Call, e); err != nil {
 		return Reply{}, err
 	}
-	if err := checkBody(&v.http.Request, e); err != nil {
+	if err := s.limitRate(v, e); err != nil {
+		return Reply{}, err
+	}
+	if err := checkBody(v, e); err != nil {
 		return Reply{}, err
 	}
 	return s.run(v, e)
 }
 
-// admit counts the request in, unless the server drains or has too many connections.
+// admit counts the request in, unless the server drains or the connection is one too many: then only checks are answered.
 func (s *Server) admit(v *visit, e *endpoint) error {
-	if listener := s.listener.Load(); listener != nil && listener.Open() > s.cfg.Limits.Connections {
-		v.http.SetConnectionClose()
-		return &Error{Status: http.StatusServiceUnavailable, Message: "Too many connections", RetryAfter: time.Second}
-	}
-	if s.Draining() {
+	if s.leaving.Load() || s.Draining() {
 		v.http.SetConnectionClose()
 	}
 	if e.WhileDraining {
 		return nil
+	}
+	if connOf(v.http).Extra() {
+		return errConnections()
 	}
 	// Counted before the flag is read, so that Drain cannot miss a request that was let in.
 	s.busy.Add(1)
@@ -77,23 +79,37 @@ func (s *Server) admit(v *visit, e *endpoint) error {
 
 // checkBody refuses compressed bodies, which would be a cheap way to make the server large, and repeats the limit
 // that headerReceived has set.
-func checkBody(request *fasthttp.Request, e *endpoint) error {
-	if encoding := request.Header.Peek("Content-Encoding"); len(encoding) > 0 && !strings.EqualFold(string(encoding), "identity") {
+func checkBody(v *visit, e *endpoint) error {
+	if encoding := v.Header("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return &Error{Status: http.StatusUnsupportedMediaType, Message: "Compressed request bodies are not supported"}
 	}
-	if e.plan.TakesBody() && len(request.Body()) > e.MaxBody {
-		return &Error{Status: http.StatusRequestEntityTooLarge, Message: tooLarge().message}
+	if e.plan.TakesBody() && len(v.body) > e.MaxBody {
+		return errTooLarge()
 	}
 	return nil
 }
 
-// run binds the inputs and calls the handler.
+// run calls the handler. What it does not find in the views that the route reads is looked for again once their read models
+// show all that was in the log by then: so nothing is missing only because they lag.
 func (s *Server) run(v *visit, e *endpoint) (reply Reply, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			err = panicError(cause)
 		}
 	}()
+	handle := func() (Reply, error) { return s.handleInput(v, e) }
+	reply, err = handle()
+	if !s.mayBeLate(v.Call, err) {
+		return reply, err
+	}
+	if err := s.awaitHead(v.Call); err != nil {
+		return Reply{}, err
+	}
+	return handle()
+}
+
+// handleInput binds the inputs and calls the handler.
+func (s *Server) handleInput(v *visit, e *endpoint) (Reply, error) {
 	return e.handle(v.Call, func(in reflect.Value) error {
 		items, err := e.plan.Bind(in, bindRequest(v, e))
 		if err != nil {
@@ -134,9 +150,24 @@ func bindRequest(v *visit, e *endpoint) *bind.Request {
 	}
 	if e.plan.TakesBody() {
 		r.ContentType = string(request.Header.ContentType())
-		r.Body = append([]byte(nil), request.Body()...)
+		r.Body = v.body
 	}
 	return r
+}
+
+// mayBeLate reports whether a read has not found what the read models may only not show yet.
+func (s *Server) mayBeLate(call *Call, err error) bool {
+	return domain.CodeOf(err) == domain.NotFound && len(call.Route.Views) > 0 && s.cfg.Positions != nil
+}
+
+func (s *Server) awaitHead(call *Call) error {
+	ctx, cancel := context.WithTimeout(call, s.cfg.Limits.PositionWait)
+	defer cancel()
+	err := s.cfg.Positions.Current(ctx, call.Route.ReadModels)
+	if err == nil || call.Err() != nil {
+		return err
+	}
+	return &Error{Status: http.StatusServiceUnavailable, Message: "The read models are behind, what was asked for may not show yet", RetryAfter: time.Second}
 }
 
 // waitForPosition lets a client read its own writes on any instance.

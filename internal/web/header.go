@@ -32,9 +32,9 @@ type RefusalHeaders struct {
 	ShouldRetry *string `header:"x-should-retry" literal:"true,false" doc:"Whether the same request may succeed later."`
 }
 
-// WriteHeaders may be on every reply to a write.
+// WriteHeaders may be on every reply to a write; the position is on replies that show views, too.
 type WriteHeaders struct {
-	Position *string `header:"x-recital-position" doc:"The position in the log that the write has reached, for x-recital-min-position."`
+	Position *string `header:"x-recital-position" doc:"The position in the log that the write has reached, or that the read shows, for x-recital-min-position."`
 	Stale    *string `header:"x-recital-stale" literal:"true" doc:"Reads may not show the write yet."`
 }
 

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"time"
 
@@ -24,10 +25,8 @@ func begin(conn *netconn.Conn, d time.Duration) *lifetime {
 	life.Context, life.cancel = context.WithCancelCause(context.Background())
 	life.deadline.Store(time.Now().Add(d).UnixNano())
 	life.timer = time.AfterFunc(d, func() { life.cancel(context.DeadlineExceeded) })
-	if conn != nil {
-		end := func(cause error) { life.cancel(cause) }
-		conn.OnEnd(&end)
-	}
+	end := func(cause error) { life.cancel(cause) }
+	conn.OnEnd(&end)
 	return life
 }
 
@@ -43,19 +42,22 @@ func (l *lifetime) extend(d time.Duration) {
 // end releases everything. It may be called again.
 func (l *lifetime) end() {
 	l.timer.Stop()
-	if l.conn != nil {
-		l.conn.OnEnd(nil)
-	}
+	l.conn.OnEnd(nil)
 	l.cancel(nil)
 }
 
 // why replaces an error that only says "canceled" by its cause: the deadline, the client or the shutdown. A refusal of the
-// domain stays, even when a context ended beneath it: a log that did not answer in time is 503, not 504.
+// domain stays, even when a context ended beneath it: a log that did not answer in time is 503, not 504. Whatever fails
+// when the client has gone fails for that reason, panics excepted.
 func (l *lifetime) why(err error) error {
+	cause := context.Cause(l.Context)
+	if errors.Is(cause, errClientGone) && !errors.Is(err, errHandlerPanic) {
+		return cause
+	}
 	if domain.CodeOf(err) != "" {
 		return err
 	}
-	if cause := context.Cause(l.Context); cause != nil && isContextError(err) {
+	if cause != nil && isContextError(err) {
 		return cause
 	}
 	return err

@@ -188,29 +188,6 @@ func TestIdleConnectionsAreClosed(t *testing.T) {
 	require.Contains(t, string(all), "200 OK")
 }
 
-func TestTooManyConnectionsAreToldSo(t *testing.T) {
-	s := sized(t, web.Limits{Connections: 2})
-	var open []net.Conn
-	for range 2 {
-		conn, err := net.Dial("tcp", s.addr)
-		require.NoError(t, err)
-		defer conn.Close()
-		_, err = io.WriteString(conn, "GET /ok HTTP/1.1\r\nHost: x\r\n\r\n")
-		require.NoError(t, err)
-		response, err := http.ReadResponse(newReader(conn), nil)
-		require.NoError(t, err)
-		require.Equal(t, 200, response.StatusCode)
-		open = append(open, conn)
-	}
-	response, body := s.raw(t, "GET /ok HTTP/1.1\r\nHost: x\r\n\r\n")
-	require.Equal(t, 503, response.StatusCode)
-	require.Equal(t, "1", response.Header.Get("Retry-After"))
-	require.True(t, response.Close)
-	require.JSONEq(t, `{"error":"Too many connections"}`, body)
-	open[0].Close()
-	require.Eventually(t, func() bool { return s.ask("GET", "/ok", "").StatusCode == 200 }, 10*time.Second, 5*time.Millisecond)
-}
-
 func TestHandlersHaveADeadline(t *testing.T) {
 	wait := func(c *web.Call, _ none) (web.Reply, error) {
 		deadline, ok := c.Deadline()

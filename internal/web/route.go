@@ -13,6 +13,8 @@ import (
 const (
 	DefaultMaxBody = 64 << 10
 	DefaultTimeout = 30 * time.Second
+	// ReadTimeout is for routes that read views: queries of a few rows, and the wait for a position.
+	ReadTimeout = 5 * time.Second
 )
 
 // Route is one row of the route table. Binding, the 422s, defaults, authentication and limits come from it.
@@ -24,6 +26,7 @@ type Route struct {
 
 	Access     Access
 	Roles      []string          // of the admin tokens that may use the route; the route then takes tokens and no API keys
+	Loopback   bool              // callers of this machine need no token
 	ReadModels []readmodel.Model // those that a write waits for, or that a read reads
 	Views      []readmodel.View  // those that a read reads
 	MaxBody    int               // bytes
@@ -31,7 +34,8 @@ type Route struct {
 
 	AnyContentType bool // a body of any content type is read as JSON
 	Forms          bool // multipart and urlencoded bodies are accepted beside JSON
-	WhileDraining  bool // answered while the server drains, too
+	WhileDraining  bool // answered while the server drains, and on connections beyond the limit, too
+	Appends        bool // may append to the log: it counts for the rates of accounts and addresses, and HEAD is refused
 
 	// For the documentation only.
 	Description string            // more than the summary, in Markdown
@@ -70,6 +74,10 @@ func Optional() Option { return func(r *Route) { r.Access = AccessOptional } }
 // Role admits the admin tokens of any of the roles (Config.Tokens), sent as `authorization: Bearer <token>`.
 func Role(roles ...string) Option { return func(r *Route) { r.Roles = roles } }
 
+// OrLoopback admits callers of this machine to a route with Role without a token. A page in a browser of this machine is
+// not such a caller.
+func OrLoopback() Option { return func(r *Route) { r.Loopback = true } }
+
 // MaxBody sets the largest body in bytes; more is answered with 413.
 func MaxBody(bytes int) Option { return func(r *Route) { r.MaxBody = bytes } }
 
@@ -102,10 +110,11 @@ func ReadModels(models ...readmodel.Model) Option {
 	return func(r *Route) { r.ReadModels = models }
 }
 
-// Reads declares the views that a read reads: x-recital-min-position waits for their read models alone.
+// Reads declares the views that a read reads: x-recital-min-position waits for their read models alone. Its deadline is
+// ReadTimeout.
 func Reads(views ...readmodel.View) Option {
 	return func(r *Route) {
-		r.Views = views
+		r.Views, r.Timeout = views, min(r.Timeout, ReadTimeout)
 		for _, view := range views {
 			if !slices.Contains(r.ReadModels, view.Model) {
 				r.ReadModels = append(r.ReadModels, view.Model)
@@ -120,10 +129,18 @@ func AnyContentType() Option { return func(r *Route) { r.AnyContentType = true }
 // Forms accepts multipart and urlencoded bodies beside JSON.
 func Forms() Option { return func(r *Route) { r.Forms = true } }
 
-// WhileDraining marks an operational route, which is answered while the server drains, too.
+// WhileDraining marks an operational route, which is answered while the server drains, and where there are too many
+// connections, too.
 func WhileDraining() Option { return func(r *Route) { r.WhileDraining = true } }
 
-// Get makes a row for GET (and so for HEAD, whose body is dropped; a stream is then never started).
+// Appends marks a GET that may append to the log, so that Config.Rates applies, and HEAD is refused with 405. Rows of
+// other methods are taken for such.
+func Appends() Option { return func(r *Route) { r.Appends = true } }
+
+// AppendsNothing marks a row of another method than GET that never appends to the log.
+func AppendsNothing() Option { return func(r *Route) { r.Appends = false } }
+
+// Get makes a row for GET, and so for HEAD, unless it Appends; the body is then dropped, and a stream never started.
 func Get[In any](path string, handler func(*Call, In) (Reply, error), options ...Option) Route {
 	return row("GET", path, handler, options)
 }
@@ -144,7 +161,9 @@ func Delete[In any](path string, handler func(*Call, In) (Reply, error), options
 }
 
 func row[In any](method, path string, handler func(*Call, In) (Reply, error), options []Option) Route {
-	route := Route{Method: method, Path: path, MaxBody: DefaultMaxBody, Timeout: DefaultTimeout, In: reflect.TypeFor[In]()}
+	route := Route{
+		Method: method, Path: path, MaxBody: DefaultMaxBody, Timeout: DefaultTimeout, Appends: method != "GET", In: reflect.TypeFor[In](),
+	}
 	route.handle = func(call *Call, bindInto func(reflect.Value) error) (Reply, error) {
 		var in In
 		if err := bindInto(reflect.ValueOf(&in).Elem()); err != nil {

@@ -95,6 +95,21 @@ func TestHeadIsGetWithoutABody(t *testing.T) {
 	require.Equal(t, 401, s.ask("HEAD", "/account", "").StatusCode)
 }
 
+func TestHeadIsRefusedWhereGetChangesSomething(t *testing.T) {
+	called := false
+	spend := func(*web.Call, none) (web.Reply, error) { called = true; return web.JSON("spent"), nil }
+	s := start(t, web.Config{Routes: []web.Route{
+		web.Get("/speech", spend, web.Public(), web.Appends()), web.Post("/speech", ok, web.Public()),
+	}})
+	a := s.ask("HEAD", "/speech", "")
+	require.Equal(t, 405, a.StatusCode)
+	require.Equal(t, "GET, POST, OPTIONS", a.Header.Get("Allow"))
+	require.False(t, called)
+	require.Equal(t, "GET, POST, OPTIONS", s.ask("OPTIONS", "/speech", "").Header.Get("Allow"))
+	require.Equal(t, 200, s.ask("GET", "/speech", "").StatusCode)
+	require.True(t, called)
+}
+
 func TestCrossOriginRequests(t *testing.T) {
 	s := start(t, web.Config{Routes: []web.Route{web.Get("/ok", ok, web.Public()), web.Post("/speech", ok)}})
 	a := s.ask("OPTIONS", "/speech", "", "Origin", "https://example.com", "Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "x-api-key, content-type")

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net"
 	"slices"
 	"sync"
@@ -21,6 +22,7 @@ import (
 	"github.com/recital-tts/recital/internal/operators"
 	"github.com/recital-tts/recital/internal/readmodel"
 	"github.com/recital-tts/recital/internal/web/netconn"
+	"github.com/recital-tts/recital/internal/web/quota"
 )
 
 // Config is what a Server is made of. Routes and Logger are needed.
@@ -28,10 +30,11 @@ type Config struct {
 	Name          string // in log lines: "public" or "admin"
 	Routes        []Route
 	Authenticator Authenticator
+	Readers       Authenticator // for routes that only read views; nil means Authenticator
 	Positions     Positions
+	Rates         Rates       // of requests that append; nil limits nothing
 	Revocations   Revocations // ends WebSockets and streams; nil when credentials cannot be revoked
 	Tokens        []operators.Token
-	Ready         func() error
 	Logger        *slog.Logger
 	Observe       func(Observation)
 	Limits        Limits
@@ -43,6 +46,8 @@ type Positions interface {
 	// Wait waits for the read models, or for all that are fed when none is given. Errors: ErrBadPosition for what is
 	// not a position or lies past the log's head; ErrStandsStill when a read model will not get there by itself.
 	Wait(ctx context.Context, position string, models []readmodel.Model) error
+	// Current waits until the read models have reached the log's head as it is now. Errors: ErrStandsStill.
+	Current(ctx context.Context, models []readmodel.Model) error
 }
 
 // Observation is one finished request, for metrics.
@@ -57,9 +62,14 @@ type Observation struct {
 
 // Limits bound what clients can use up. A zero field has the value named.
 type Limits struct {
+	Connections        int // open at once: 16,384; beyond, the quietest make room, else new ones get 503, health checks apart
+	AddressConnections int // of one address, open at once: three quarters of Connections
+	Bodies             int // bytes of request bodies in memory, as announced: 256 MiB
+	AddressBodies      int // of one address: a quarter of Bodies
+	Rate               int // bytes a second: the least that a client must send of a body, and take of a finished answer: 8 KiB
+
 	Header       int           // bytes of request line and headers: 64 KiB, for GET speech with 5,000 characters
-	Connections  int           // open at once: 4,096; above, requests get 503 and their connection is closed
-	ReadTimeout  time.Duration // for a whole request, plus a second for each 256 KiB that its route accepts: 15 s
+	ReadTimeout  time.Duration // for the head of a request, and again for its body, which then must come at Rate: 15 s
 	WriteTimeout time.Duration // for each 64 KiB of an answer: 30 s
 	IdleTimeout  time.Duration // between two requests: 75 s
 	Stream       time.Duration // for a whole stream: 10 min
@@ -73,7 +83,11 @@ type Limits struct {
 
 func (l *Limits) fill() {
 	defaultTo(&l.Header, 64<<10)
-	defaultTo(&l.Connections, 4096)
+	defaultTo(&l.Connections, 16<<10)
+	defaultTo(&l.AddressConnections, max(1, l.Connections*3/4))
+	defaultTo(&l.Bodies, 256<<20)
+	defaultTo(&l.AddressBodies, l.Bodies/4)
+	defaultTo(&l.Rate, 8<<10)
 	defaultTo(&l.ReadTimeout, 15*time.Second)
 	defaultTo(&l.WriteTimeout, 30*time.Second)
 	defaultTo(&l.IdleTimeout, 75*time.Second)
@@ -100,10 +114,12 @@ type Server struct {
 	app       *fiber.App
 	routed    fasthttp.RequestHandler
 	listener  atomic.Pointer[netconn.Listener]
+	leaving   atomic.Bool
 	draining  atomic.Bool
 	drained   chan struct{} // closed when draining begins
 	drainOnce sync.Once
 	busy      atomic.Int64 // calls in progress on routes that drain
+	bodies    *quota.Budget
 
 	sockets       socketCount
 	socketBuffers sync.Pool // for writing
@@ -119,6 +135,7 @@ func NewServer(cfg Config) (*Server, error) {
 		return nil, errors.New("building the server: no logger")
 	}
 	s := &Server{cfg: cfg, log: cfg.Logger, stop: make(chan struct{}), drained: make(chan struct{})}
+	s.bodies = quota.New(int64(cfg.Limits.Bodies), int64(cfg.Limits.AddressBodies))
 	if cfg.Name != "" {
 		s.log = s.log.With("server", cfg.Name)
 	}
@@ -145,7 +162,7 @@ func (s *Server) compile() error {
 		if err := s.table.add(e); err != nil {
 			wrong = append(wrong, fmt.Errorf("%s %s: %w", e.Method, e.Path, err))
 		}
-		wrong = append(wrong, s.checkAccess(e))
+		wrong = append(wrong, s.checkAccess(e), s.checkBodies(e))
 	}
 	return errors.Join(wrong...)
 }
@@ -183,6 +200,14 @@ func (s *Server) checkAccess(e *endpoint) error {
 	return nil
 }
 
+// checkBodies finds routes whose largest bodies could never be sent.
+func (s *Server) checkBodies(e *endpoint) error {
+	if limits := s.cfg.Limits; bodyMemory(bodyLimit(e)) > int64(min(limits.Bodies, limits.AddressBodies)) {
+		return fmt.Errorf("%s %s: a body may need %d bytes, which is more than what an address may have", e.Method, e.Path, bodyMemory(bodyLimit(e)))
+	}
+	return nil
+}
+
 // mount makes the Fiber application and its server.
 func (s *Server) mount() {
 	limits := s.cfg.Limits
@@ -197,29 +222,36 @@ func (s *Server) mount() {
 		IdleTimeout:                  limits.IdleTimeout,
 		// Connections between requests, and WebSockets, keep no read buffer of the size of the largest header.
 		ReduceMemoryUsage: true,
-		// Somewhat above the limit, so that the first ones too many are refused in the documented shape.
-		Concurrency:  limits.Connections + limits.Connections/8 + 16,
-		ErrorHandler: s.unreadable,
+		Concurrency:       math.MaxInt32, // the listener limits connections
+		ErrorHandler:      s.unreadable,
 	})
 	s.app.Use(s.handle)
 	s.routed = s.app.Handler()
 	http := s.app.Server()
 	http.Handler = s.serveHTTP
 	http.HeaderReceived = s.headerReceived
+	http.ExpectHandler = s.beforeBody
 	http.SecureErrorLogMessage = true
 	http.ConnState = func(c net.Conn, state fasthttp.ConnState) {
-		if conn, ok := c.(*netconn.Conn); ok {
-			conn.SetIdle(state == fasthttp.StateIdle)
-			if state == fasthttp.StateHijacked {
-				conn.SetReader()
-			}
+		conn := c.(*netconn.Conn)
+		switch state {
+		case fasthttp.StateActive:
+			conn.SetReceiving()
+		case fasthttp.StateIdle:
+			conn.SetWaiting()
+		case fasthttp.StateHijacked:
+			conn.SetReader()
 		}
 	}
 }
 
 // Serve answers requests until Shutdown. It closes ln.
 func (s *Server) Serve(ln net.Listener) error {
-	listener := netconn.Listen(ln, s.cfg.Limits.WriteTimeout)
+	limits := s.cfg.Limits
+	listener := netconn.Listen(ln, netconn.Limits{
+		Connections: limits.Connections, AddressConnections: limits.AddressConnections,
+		Grace: limits.ReadTimeout, WriteTimeout: limits.WriteTimeout, Rate: limits.Rate,
+	})
 	if !s.listener.CompareAndSwap(nil, listener) {
 		return errors.New("serving: the server has a listener already")
 	}

@@ -17,16 +17,8 @@ const (
 // Draining reports whether Drain has been called.
 func (s *Server) Draining() bool { return s.draining.Load() }
 
-// Ready is nil when requests are served: not draining, and Config.Ready does not object.
-func (s *Server) Ready() error {
-	if s.Draining() {
-		return errShutdown
-	}
-	if s.cfg.Ready == nil {
-		return nil
-	}
-	return s.cfg.Ready()
-}
+// Leave makes clients go elsewhere: requests are served as before, and each reply closes its connection.
+func (s *Server) Leave() { s.leaving.Store(true) }
 
 // StartDraining refuses new requests with 503, except on routes with WhileDraining, closes Conn.Draining, and returns at
 // once.

@@ -11,13 +11,17 @@ import (
 // From then on the socket counts among its account's, and ends when the credential is revoked. Errors: as for requests,
 // and a 429 when the account has too many sockets. It is called once, by the handler's own goroutine.
 func (c *Conn) Authenticate(key string) (Principal, error) {
+	var err error
 	if key == "" {
-		key = c.Header(headerAPIKey)
+		key, err = c.visit.credential(headerAPIKey)
+	}
+	if err != nil {
+		return Principal{}, err
 	}
 	if key == "" {
 		return Principal{}, domain.Refuse(domain.Unauthenticated, "An API key is needed, as X-API-Key in the first message")
 	}
-	principal, err := c.server.lookUpKey(c.visit.life, key)
+	principal, err := lookUpKey(c.visit.life, c.server.cfg.Authenticator, key)
 	if err != nil {
 		return Principal{}, err
 	}

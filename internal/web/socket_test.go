@@ -147,6 +147,16 @@ func TestAMessageMayComeInFragments(t *testing.T) {
 	require.Equal(t, strings.Repeat("x", 900), hear(t, ws))
 }
 
+func TestASocketTakesNoTwoDifferentKeys(t *testing.T) {
+	s := sockets(t, web.Limits{}, authenticated)
+	keys := http.Header{"X-Api-Key": {goodKey, "other"}}
+	ws, _, err := (&websocket.Dialer{HandshakeTimeout: patience}).Dial("ws://"+s.addr+"/socket", keys)
+	require.NoError(t, err)
+	defer ws.Close()
+	say(t, ws, " ") // no key, so the header's counts
+	requireClosed(t, ws, 1008, "The header x-api-key was sent twice, with different values")
+}
+
 func TestBadHandshakesAreRefused(t *testing.T) {
 	s := sockets(t, web.Limits{}, echo)
 	a := s.ask("GET", "/socket", "")

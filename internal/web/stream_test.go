@@ -238,7 +238,6 @@ func TestDrainRefusesNewRequestsAndWaitsForOldOnes(t *testing.T) {
 	entered, release := make(chan struct{}), make(chan struct{})
 	var s *site
 	s = start(t, web.Config{
-		Ready: func() error { return nil },
 		Routes: []web.Route{
 			web.Get("/slow", func(*web.Call, none) (web.Reply, error) {
 				return web.Stream("text/plain", func(_ context.Context, w io.Writer) error {
@@ -250,7 +249,7 @@ func TestDrainRefusesNewRequestsAndWaitsForOldOnes(t *testing.T) {
 			}, web.Public()),
 			web.Get("/ok", ok, web.Public()),
 			web.Get("/ready_check", func(*web.Call, none) (web.Reply, error) {
-				if err := s.Ready(); err != nil {
+				if s.Draining() {
 					return web.JSON(map[string]string{"status": "draining"}).WithStatus(503), nil
 				}
 				return web.JSON(map[string]string{"status": "ready"}), nil

@@ -5,14 +5,9 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/gofiber/fiber/v2"
-	"github.com/valyala/fasthttp"
 )
-
-// bodyRate is the least that a client must send, in bytes a second, beyond Limits.ReadTimeout.
-const bodyRate = 256 << 10
 
 // table finds the endpoint of a request. It is the only matcher: Fiber has one route, which serves what was found here.
 type table struct{ root node }
@@ -69,13 +64,17 @@ func (n *node) child(s segment) *node {
 // match returns the endpoint of a request, or nil. A literal segment goes before a parameter, and a parameter before one
 // that takes the rest.
 func (t *table) match(method, path string) (found *endpoint) {
-	if method == fiber.MethodHead {
+	head := method == fiber.MethodHead
+	if head {
 		method = fiber.MethodGet
 	}
 	t.root.visit(path, func(methods map[string]*endpoint) bool {
 		found = methods[method]
 		return found != nil
 	})
+	if head && found != nil && found.Appends {
+		return nil
+	}
 	return found
 }
 
@@ -83,9 +82,9 @@ func (t *table) match(method, path string) (found *endpoint) {
 func (t *table) allowed(path string) string {
 	var methods []string
 	t.root.visit(path, func(some map[string]*endpoint) bool {
-		for method := range some {
+		for method, e := range some {
 			methods = append(methods, method)
-			if method == fiber.MethodGet {
+			if method == fiber.MethodGet && !e.Appends {
 				methods = append(methods, fiber.MethodHead)
 			}
 		}
@@ -111,16 +110,6 @@ func (n *node) visit(path string, found func(map[string]*endpoint) bool) bool {
 		return true
 	}
 	return n.rest != nil && len(path) > 1 && found(n.rest)
-}
-
-// headerReceived sets the limits of the route before the body is read. Fiber's own limit is one for all routes.
-func (s *Server) headerReceived(header *fasthttp.RequestHeader) fasthttp.RequestConfig {
-	limit := DefaultMaxBody
-	if e := s.table.match(string(header.Method()), rawPath(header.RequestURI())); e != nil && e.plan.TakesBody() {
-		limit = max(1, e.MaxBody)
-	}
-	more := time.Duration(limit) * time.Second / bodyRate
-	return fasthttp.RequestConfig{MaxRequestBodySize: limit, ReadTimeout: s.cfg.Limits.ReadTimeout + more}
 }
 
 // rawPath is the path of a request line, still escaped. It begins with a slash.

@@ -3,10 +3,14 @@ package web_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -22,6 +26,14 @@ import (
 // TestMain looks for goroutines that were left behind. Two of fasthttp are none of ours: the clock for Date headers lives
 // as long as the process, and the cleaner of a stopped worker pool sleeps up to ten seconds before it ends.
 func TestMain(m *testing.M) {
+	if addr := os.Getenv("HOLD_ADDR"); addr != "" {
+		clients, err := strconv.Atoi(os.Getenv("HOLD_CLIENTS"))
+		if err = errors.Join(err, holdClients(addr, os.Getenv("HOLD_REQUEST"), clients)); err != nil {
+			fmt.Fprintln(os.Stderr, "holding clients:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	goleak.VerifyTestMain(m,
 		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"),
 		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"))

@@ -34,7 +34,8 @@ type Process struct {
 	closeInput sync.Once
 }
 
-// Start starts a worker in a process group of its own, so that a Ctrl-C in the terminal only reaches recitald.
+// Start starts a worker in a process group of its own, so that a Ctrl-C in the terminal only reaches recitald. A worker
+// that a signal stops is killed within 3 s.
 func Start(command Command) (*Process, error) {
 	cmd := exec.Command(command.Path, command.Args...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -61,6 +62,7 @@ func Start(command Command) (*Process, error) {
 	}
 	p := &Process{In: NewWriter(stdin), Out: NewReader(&untilEnd{output}), stdin: stdin, cmd: cmd, done: make(chan struct{})}
 	go p.reap()
+	go p.watch(command.Logger)
 	return p, nil
 }
 

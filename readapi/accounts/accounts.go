@@ -3,14 +3,11 @@ package accounts
 
 import (
 	"cmp"
-	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/plan"
@@ -21,7 +18,7 @@ import (
 
 // API serves accounts from their read models.
 type API struct {
-	Pool *pgxpool.Pool
+	Models readapi.Models
 }
 
 // Routes returns the rows for the public route table.
@@ -92,25 +89,32 @@ type periodRow struct {
 }
 
 func (a *API) account(call *web.Call, _ struct{}) (web.Reply, error) {
-	response, err := a.readAccount(call, call.Principal.Account, time.Now())
+	response, err := readAccount(call.Principal.Account, time.Now(), func(q readapi.Query, row func(pgx.CollectableRow) error) error {
+		return readapi.Read(call, a.Models, q, row)
+	})
 	if err != nil {
 		return web.Reply{}, err
 	}
 	return web.JSON(response), nil
 }
 
-func (a *API) readAccount(ctx context.Context, id string, now time.Time) (accountResponse, error) {
+func readAccount(id string, now time.Time, read func(readapi.Query, func(pgx.CollectableRow) error) error) (accountResponse, error) {
 	var (
 		account accountRow
 		periods []periodRow
 		keys    []keyRow
+		found   bool
 	)
-	err := a.Pool.QueryRow(ctx, accountQuery, id, now).Scan(&account.Plan, &account.OpenedAt, &periods, &keys)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return accountResponse{}, domain.Refuse(domain.NotFound, "The account does not exist")
-	}
+	query := readapi.Query{SQL: accountQuery, Arguments: []any{id, now}, Doing: "reading an account"}
+	err := read(query, func(row pgx.CollectableRow) error {
+		found = true
+		return row.Scan(&account.Plan, &account.OpenedAt, &periods, &keys)
+	})
 	if err != nil {
-		return accountResponse{}, readapi.QueryError(ctx, "reading an account", err)
+		return accountResponse{}, err
+	}
+	if !found {
+		return accountResponse{}, domain.Refuse(domain.NotFound, "The account does not exist")
 	}
 	terms, err := plan.Lookup(plan.Type(account.Plan))
 	if err != nil {

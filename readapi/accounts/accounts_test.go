@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
@@ -21,11 +22,12 @@ import (
 	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/internal/feed/feedtest"
-	"github.com/recital-tts/recital/internal/postgres/pgtest"
+	"github.com/recital-tts/recital/internal/readmodel"
 	"github.com/recital-tts/recital/internal/web"
 	"github.com/recital-tts/recital/internal/web/webtest"
 	"github.com/recital-tts/recital/projections/accounts"
 	ledgers "github.com/recital-tts/recital/projections/ledger"
+	"github.com/recital-tts/recital/readapi"
 )
 
 func TestMain(m *testing.M) { webtest.Main(m) }
@@ -40,7 +42,14 @@ func newWorld(t testing.TB) *world {
 	t.Helper()
 	registry := feedtest.Registry(t, accountsevents.Events(), ledgerevents.Events())
 	w := feedtest.New(t, registry, slices.Concat(accounts.ReadModels(), ledgers.ReadModels())...)
-	return &world{World: w, api: &API{Pool: w.Pool}}
+	return &world{World: w, api: &API{Models: w.Projector}}
+}
+
+func (w *world) readAccount(id string, now time.Time) (accountResponse, error) {
+	return readAccount(id, now, func(q readapi.Query, row func(pgx.CollectableRow) error) error {
+		_, err := w.Projector.Read(context.Background(), []readmodel.Model{readmodel.Account, readmodel.Usage}, q.SQL, q.Arguments, row)
+		return err
+	})
 }
 
 func opened(id string, t plan.Type, at time.Time) account.Opened {
@@ -149,7 +158,7 @@ func TestOnlyThePeriodOfNowCounts(t *testing.T) {
 		require.NoError(t, err)
 		end, err := time.Parse(time.RFC3339, c.end)
 		require.NoError(t, err)
-		got, err := w.api.readAccount(t.Context(), "a1", now)
+		got, err := w.readAccount("a1", now)
 		require.NoError(t, err)
 		require.Equal(t, c.characters, got.Usage.Characters, c.now)
 		require.Equal(t, end.Unix(), *got.Usage.PeriodEnd, c.now)
@@ -165,7 +174,7 @@ func TestCreditThatIsLeft(t *testing.T) {
 	limit := int64(15_000)
 	w.Write(t, "account-a1", opened("a1", plan.Free, at))
 	shown := func() int64 {
-		got, err := w.api.readAccount(t.Context(), "a1", now)
+		got, err := w.readAccount("a1", now)
 		require.NoError(t, err)
 		return got.Usage.CreditCharacters
 	}
@@ -198,7 +207,7 @@ func TestCreditThatIsLeft(t *testing.T) {
 	require.EqualValues(t, 370, shown())
 	w.Append(t, "usage-a1-2", 5, use("r4", start, end, 370)...)
 	require.Zero(t, shown())
-	got, err := w.api.readAccount(t.Context(), "a1", now)
+	got, err := w.readAccount("a1", now)
 	require.NoError(t, err)
 	require.EqualValues(t, 15_400, got.Usage.Characters, "all that was used in the period")
 }
@@ -221,7 +230,7 @@ func TestThePeriodsEndIsTheDomains(t *testing.T) {
 		}
 		for _, now := range nows {
 			_, end := plan.MonthlyPeriod(at, now)
-			got, err := w.api.readAccount(context.Background(), id, now)
+			got, err := w.readAccount(id, now)
 			require.NoError(r, err)
 			require.Equal(r, end.Unix(), *got.Usage.PeriodEnd, "opened %s, now %s", at, now)
 		}
@@ -235,10 +244,12 @@ func anyTime(r *rapid.T, label string) time.Time {
 }
 
 func TestWithoutReadModelsThereIsAnError(t *testing.T) {
-	api := &API{Pool: pgtest.New(t)}
-	status, got := api.get(t, "a1")
+	w := newWorld(t)
+	_, err := w.Pool.Exec(t.Context(), `alter schema read_v1 rename to away`)
+	require.NoError(t, err)
+	status, got := w.api.get(t, "a1")
 	require.Equal(t, http.StatusInternalServerError, status)
 	require.NotContains(t, fmt.Sprint(got), "read_v")
-	_, err := api.readAccount(t.Context(), "a1", time.Now())
+	_, err = w.readAccount("a1", time.Now())
 	require.Empty(t, domain.CodeOf(err))
 }

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/internal/blobs"
 	"github.com/recital-tts/recital/internal/links"
@@ -57,20 +55,13 @@ type sound struct {
 // tag returns an entity tag (RFC 9110, 8.8.3): the same for the same bytes.
 func (s sound) tag() string { return `"` + s.Address.Hash()[:32] + `"` }
 
-func (a *API) find(ctx context.Context, id string) (sound, error) {
-	rows, err := a.Pool.Query(ctx, audioQuery, id)
+func (a *API) find(call *web.Call, id string) (sound, error) {
+	row, err := readOne[audioRow](call, a.Models, readapi.Query{SQL: audioQuery, Arguments: []any{id}, Doing: "looking a clip's audio up"})
 	if err != nil {
-		return sound{}, readapi.QueryError(ctx, "looking a clip's audio up", err)
-	}
-	row, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[audioRow])
-	if errors.Is(err, pgx.ErrNoRows) {
-		return sound{}, errNoClip
-	}
-	if err != nil {
-		return sound{}, readapi.QueryError(ctx, "looking a clip's audio up", err)
+		return sound{}, err
 	}
 	s := sound{mediaType: row.MediaType}
-	s.Blob, err = a.Blobs.Stat(ctx, row.Blob)
+	s.Blob, err = a.Blobs.Stat(call, row.Blob)
 	if errors.Is(err, blobs.ErrNotFound) {
 		return s, domain.Refuse(domain.NotFound, "The audio of the clip is not there")
 	}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/internal/blobs"
@@ -23,10 +22,10 @@ import (
 
 // API serves the clips that accounts have saved, and their audio.
 type API struct {
-	Pool  *pgxpool.Pool
-	Keys  keyring.Opener
-	Blobs blobs.Store
-	Links links.Links
+	Models readapi.Models
+	Keys   keyring.Opener
+	Blobs  blobs.Store
+	Links  links.Links
 }
 
 // Routes returns the rows for the public route table. Who knows a clip's id may see it, as the interface has it.
@@ -77,16 +76,9 @@ var errNoClip = domain.Refuse(domain.NotFound, "There is no such clip")
 func (a *API) one(call *web.Call, in struct {
 	ID string `path:"clip_id"`
 }) (web.Reply, error) {
-	rows, err := a.Pool.Query(call, clipQuery, in.ID)
+	row, err := readOne[clipRow](call, a.Models, readapi.Query{SQL: clipQuery, Arguments: []any{in.ID}, Doing: "reading a clip"})
 	if err != nil {
-		return web.Reply{}, readapi.QueryError(call, "reading a clip", err)
-	}
-	row, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[clipRow])
-	if errors.Is(err, pgx.ErrNoRows) {
-		return web.Reply{}, errNoClip
-	}
-	if err != nil {
-		return web.Reply{}, readapi.QueryError(call, "reading a clip", err)
+		return web.Reply{}, err
 	}
 	response, err := a.show(call, row)
 	if err != nil {
@@ -95,33 +87,54 @@ func (a *API) one(call *web.Call, in struct {
 	return web.JSON(response).WithHeader("Cache-Control", "no-store"), nil
 }
 
+// readOne reads the row of a clip. Errors: errNoClip.
+func readOne[R any](call *web.Call, models readapi.Models, q readapi.Query) (clip R, err error) {
+	found := false
+	err = readapi.Read(call, models, q, func(row pgx.CollectableRow) (err error) {
+		found = true
+		clip, err = pgx.RowToStructByPos[R](row)
+		return err
+	})
+	if err == nil && !found {
+		err = errNoClip
+	}
+	return clip, err
+}
+
 func (a *API) show(call *web.Call, row clipRow) (Clip, error) {
-	text, err := a.text(call, row)
+	content, err := a.content(call, row)
 	if err != nil {
 		return Clip{}, err
 	}
+	language := row.Language // that was spoken
+	if content.Language != "" {
+		language = content.Language
+	}
 	return Clip{
 		URL: a.Links.ClipAudio(call.Header("Host"), row.ID), Voice: row.Voice, Timestamp: row.SavedAt.Unix(),
-		Text: text, Speed: row.Speed, Language: row.Language, Debug: row.Debug,
+		Text: content.Text, Speed: row.Speed, Language: language, Debug: row.Debug,
 	}, nil
 }
 
-// text returns what was said, or nil when its key is gone for ever: the clip can still be played and deleted.
-func (a *API) text(ctx context.Context, row clipRow) (*string, error) {
+// content is what was sealed of a request.
+type content struct {
+	Text     *string `json:"text"`     // nil when it cannot be read any more
+	Language string  `json:"language"` // that was asked for; "" where it was to be detected
+}
+
+// content returns nothing when its key is gone for ever: the clip can still be played and deleted.
+func (a *API) content(ctx context.Context, row clipRow) (c content, err error) {
 	plain, err := a.Keys.Open(ctx, row.Account, row.Sealed, row.SealedFor)
 	if keyring.Gone(err) {
-		return nil, nil
+		return content{}, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading a clip: %w", err)
+		return content{}, fmt.Errorf("reading a clip: %w", err)
 	}
-	var content struct {
-		Text string `json:"text"`
+	if json.Unmarshal(plain, &c) != nil || c.Text == nil {
+		return content{}, errors.New("reading a clip: what was sealed is not a clip's content") // the cause might quote it
 	}
-	if json.Unmarshal(plain, &content) != nil {
-		return nil, errors.New("reading a clip: what was sealed is not a clip's content") // the cause might quote it
-	}
-	return &content.Text, nil
+	return c, nil
 }
 
 // languageFilter returns a language as the engine writes it: pt-br, not pt_BR.

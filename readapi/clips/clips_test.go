@@ -65,7 +65,7 @@ func (s *shelf) openKeys() *pgkeys.Keyring {
 }
 
 func (s *shelf) serve(made links.Links) string {
-	api := API{Pool: s.Pool, Keys: s.keys, Blobs: s.store, Links: made}
+	api := API{Models: s.Projector, Keys: s.keys, Blobs: s.store, Links: made}
 	return webtest.Serve(s.t, web.Config{Routes: api.Routes(), Authenticator: keys{}})
 }
 
@@ -84,9 +84,14 @@ const clipSound = "0123456789abcdefghijklmnopqrstuvwxyz"
 // save puts a clip there, with its audio, and gives its id.
 func (s *shelf) save(account, text string, change ...func(*clip.Saved)) string {
 	s.t.Helper()
+	return s.saveContent(account, clip.Content{Text: text, OriginalText: "the original", Solver: "any"}, change...)
+}
+
+func (s *shelf) saveContent(account string, said clip.Content, change ...func(*clip.Saved)) string {
+	s.t.Helper()
 	s.saved++
 	id := fmt.Sprintf("%032x", s.saved)
-	content, err := json.Marshal(clip.Content{Text: text, OriginalText: "the original", Solver: "any"})
+	content, err := json.Marshal(said)
 	require.NoError(s.t, err)
 	sealed, err := s.keys.Seal(s.t.Context(), account, content, clip.SealedFor(id))
 	require.NoError(s.t, err)
@@ -94,7 +99,7 @@ func (s *shelf) save(account, text string, change ...func(*clip.Saved)) string {
 	require.NoError(s.t, err)
 	saved := clip.Saved{
 		Clip: id, Account: account, Voice: "leah", Language: "en-us", Speed: 1, Format: "mp3", SampleRate: 24000, MediaType: "audio/mpeg",
-		Characters: int64(len([]rune(text))), Milliseconds: 1000, Blob: string(blob.Address), Bytes: blob.Size, Debug: true, Sealed: sealed,
+		Characters: int64(len([]rune(said.Text))), Milliseconds: 1000, Blob: string(blob.Address), Bytes: blob.Size, Debug: true, Sealed: sealed,
 		At: noon.Add(time.Duration(s.saved) * time.Minute),
 	}
 	for _, f := range change {
@@ -138,6 +143,17 @@ func texts(page clipsResponse) (texts []string) {
 		texts = append(texts, *c.Text)
 	}
 	return texts
+}
+
+func TestAClipShowsTheLanguageThatWasAskedFor(t *testing.T) {
+	s := newShelf(t)
+	spoken := func(c *clip.Saved) { c.Language = "pt-br" }
+	for _, c := range []struct{ asked, shown string }{{"pt_BR", "pt_BR"}, {"", "pt-br"}} { // "" is that of earlier releases, too
+		id := s.saveContent("a1", clip.Content{Text: "Olá", Language: c.asked}, spoken)
+		_, body := s.answer(http.MethodGet, s.url+"/v1/account/clip/"+id, "")
+		require.Contains(t, body, `"language":"`+c.shown+`"`)
+	}
+	require.Len(t, s.list("a1", "?language=pt-br").Clips, 2, "whatever it was called")
 }
 
 func TestAClipIsShownAsDocumented(t *testing.T) {

@@ -1,7 +1,6 @@
 package clips
 
 import (
-	"context"
 	"math"
 
 	"github.com/jackc/pgx/v5"
@@ -47,9 +46,9 @@ var clipOrders = map[[2]string]string{
 
 func (a *API) list(call *web.Call, in clipsRequest) (web.Reply, error) {
 	in.PageSize = min(in.PageSize, maxPageSize)
-	total, rows, err := a.readPage(call, call.Principal.Account, in)
+	total, rows, err := a.readPage(call, in)
 	if err != nil {
-		return web.Reply{}, readapi.QueryError(call, "reading clips", err)
+		return web.Reply{}, err
 	}
 	response := clipsResponse{
 		Clips: make([]Clip, len(rows)), Page: in.Page, PageSize: in.PageSize, TotalClips: total,
@@ -63,19 +62,14 @@ func (a *API) list(call *web.Call, in clipsRequest) (web.Reply, error) {
 	return web.JSON(response).WithHeader("Cache-Control", "no-store"), nil
 }
 
-// readPage reads both in one round trip.
-func (a *API) readPage(ctx context.Context, account string, in clipsRequest) (total int64, rows []clipRow, err error) {
-	language := languageFilter(in.Language)
-	var batch pgx.Batch
-	batch.Queue(`select count(*)`+clipsFilter, account, language, in.Debug).QueryRow(func(row pgx.Row) error {
-		return row.Scan(&total)
+func (a *API) readPage(call *web.Call, in clipsRequest) (total int64, rows []clipRow, err error) {
+	account, language := call.Principal.Account, languageFilter(in.Language)
+	query := `select (select count(*)` + clipsFilter + `), array(select row(` + clipColumns + `)` + clipsFilter +
+		` order by ` + clipOrders[[2]string{in.SortBy, in.SortOrder}] + ` limit $4 offset $5)`
+	arguments := []any{account, language, in.Debug, in.PageSize, offset(in.Page, in.PageSize)}
+	err = readapi.Read(call, a.Models, readapi.Query{SQL: query, Arguments: arguments, Doing: "reading clips"}, func(row pgx.CollectableRow) error {
+		return row.Scan(&total, &rows)
 	})
-	page := `select ` + clipColumns + clipsFilter + ` order by ` + clipOrders[[2]string{in.SortBy, in.SortOrder}] + ` limit $4 offset $5`
-	batch.Queue(page, account, language, in.Debug, in.PageSize, offset(in.Page, in.PageSize)).Query(func(found pgx.Rows) error {
-		rows, err = pgx.CollectRows(found, pgx.RowToStructByPos[clipRow])
-		return err
-	})
-	err = a.Pool.SendBatch(ctx, &batch).Close()
 	return total, rows, err
 }
 

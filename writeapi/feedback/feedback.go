@@ -19,12 +19,12 @@ type API struct {
 func (a *API) Routes() []web.Route {
 	return []web.Route{
 		web.Post("/v1/ai/speech/feedback", a.give, web.Forms(), web.MaxBody(maxBody), web.Tag("Speech"),
-			web.Summary("What the client thinks of a synthesis"), web.Returns[feedbackResponse](web.Sends("x-recital-position"))),
+			web.Summary("What the client thinks of a synthesis"), web.Returns[feedbackResponse](web.Sends("x-recital-position")), web.Refuses(404)),
 	}
 }
 
 type request struct {
-	ID      string  `body:"id" required:"true" minlen:"1" maxlen:"200"`
+	ID      string  `body:"id" doc:"The x-generation-id of the synthesis." required:"true" minlen:"1" maxlen:"200"`
 	Rating  string  `body:"rating" required:"true" literal:"thumbsUp,thumbsDown"`
 	Text    *string `body:"text" maxlen:"5000"`
 	Context *string `body:"context" maxlen:"5000"`

@@ -3,7 +3,6 @@ package operations
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net/http"
 
@@ -13,12 +12,18 @@ import (
 // maxEcho is the largest body that is echoed or made, in bytes. The tag of echoRequest and the route's limit agree.
 const maxEcho = 10 << 20
 
-// ErrDraining is why an instance is not ready that finishes what it has begun.
-var ErrDraining = errors.New("draining")
-
 // API answers about this instance.
 type API struct {
-	Ready func() error // nil when requests can be served; otherwise why not, which only ErrDraining is shown of
+	// Missing names what requests lack, in words for everybody; nothing when they can be served.
+	Missing func() []string
+	Service Service
+}
+
+// Service is whether balancers should use this instance.
+type Service interface {
+	Leaving() bool
+	// Leave takes the instance out of service and returns at once. It may be called again.
+	Leave()
 }
 
 // Routes are the rows for the public route table.
@@ -29,29 +34,40 @@ func (a *API) Routes() []web.Route {
 			web.Returns[status]()),
 		web.Get("/ready_check", a.ready, web.Public(), web.WhileDraining(), tag, web.Summary("Whether requests can be served"),
 			web.Returns[status](), web.Returns[status](web.Status(503), web.Means("Requests cannot be served now"), web.Sends("retry-after"))),
-		web.Post("/echo", a.echo, web.Public(), web.MaxBody(maxEcho), tag, web.Summary("Test round trip, upload or download"),
+		web.Post("/drain", a.drain, web.Role("operator"), web.OrLoopback(), web.WhileDraining(), web.AppendsNothing(), tag, web.Summary("Take this instance out of service"),
+			web.Description("It is not ready from now on, serves requests until balancers must have noticed, and then accepts no more connections; what it has begun, it "+
+				"finishes. Callers of its own machine, through no proxy, need no token."),
+			web.Returns[status]()),
+		web.Post("/echo", a.echo, web.Public(), web.AppendsNothing(), web.MaxBody(maxEcho), tag, web.Summary("Test round trip, upload or download"),
 			web.ReturnsMedia([]string{"*/*"}, web.Means("The body that was sent, or zero bytes"))),
 	}
 }
 
 type status struct {
-	Status string `json:"status"`
+	Status  string   `json:"status"`
+	Missing []string `json:"missing,omitempty"`
 }
 
 func (a *API) health(*web.Call, struct{}) (web.Reply, error) {
-	return web.JSON(status{"ok"}), nil
+	return web.JSON(status{Status: "ok"}), nil
 }
 
-func (a *API) ready(call *web.Call, _ struct{}) (web.Reply, error) {
-	err := a.Ready()
-	if err == nil {
-		return web.JSON(status{"ready"}), nil
+func (a *API) ready(*web.Call, struct{}) (web.Reply, error) {
+	now := status{Status: "ready"}
+	if a.Service.Leaving() {
+		now.Status = "draining"
+	} else if now.Missing = a.Missing(); len(now.Missing) > 0 {
+		now.Status = "unavailable"
 	}
-	why := status{"unavailable"}
-	if errors.Is(err, ErrDraining) {
-		why = status{"draining"}
+	if now.Status == "ready" {
+		return web.JSON(now), nil
 	}
-	return web.JSON(why).WithStatus(http.StatusServiceUnavailable).WithHeader("Retry-After", "1"), nil
+	return web.JSON(now).WithStatus(http.StatusServiceUnavailable).WithHeader("Retry-After", "1"), nil
+}
+
+func (a *API) drain(*web.Call, struct{}) (web.Reply, error) {
+	a.Service.Leave()
+	return web.JSON(status{Status: "draining"}), nil
 }
 
 type echoRequest struct {

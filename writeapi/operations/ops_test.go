@@ -2,15 +2,16 @@ package operations_test
 
 import (
 	"bytes"
-	"errors"
-	"fmt"
+	"crypto/sha256"
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/recital-tts/recital/internal/operators"
 	"github.com/recital-tts/recital/internal/web"
 	"github.com/recital-tts/recital/internal/web/webtest"
 	"github.com/recital-tts/recital/writeapi/operations"
@@ -23,7 +24,9 @@ const maxEcho = 10 << 20
 // serve runs the routes on a real server and gives its address.
 func serve(t *testing.T, api *operations.API) string {
 	t.Helper()
-	return webtest.Serve(t, web.Config{Routes: api.Routes()})
+	return webtest.Serve(t, web.Config{Routes: api.Routes(), Tokens: []operators.Token{
+		{Hash: sha256.Sum256([]byte("operator")), Role: operators.Operator}, {Hash: sha256.Sum256([]byte("auditor")), Role: operators.Auditor},
+	}})
 }
 
 func ask(t *testing.T, method, url, contentType string, body []byte) (*http.Response, []byte) {
@@ -41,9 +44,16 @@ func ask(t *testing.T, method, url, contentType string, body []byte) (*http.Resp
 	return response, got
 }
 
+// service is one that may leave.
+type service struct{ leaving atomic.Bool }
+
+func (s *service) Leaving() bool { return s.leaving.Load() }
+func (s *service) Leave()        { s.leaving.Store(true) }
+
 func TestHealthAndReadiness(t *testing.T) {
-	var wrong error
-	url := serve(t, &operations.API{Ready: func() error { return wrong }})
+	var missing []string
+	var running service
+	url := serve(t, &operations.API{Missing: func() []string { return missing }, Service: &running})
 
 	response, body := ask(t, "GET", url+"/health_check", "", nil)
 	require.Equal(t, http.StatusOK, response.StatusCode)
@@ -52,18 +62,48 @@ func TestHealthAndReadiness(t *testing.T) {
 	require.Equal(t, http.StatusOK, response.StatusCode)
 	require.JSONEq(t, `{"status":"ready"}`, string(body))
 
-	wrong = errors.New("the password of Postgres is wrong")
+	missing = []string{"event store", "Postgres"}
 	response, body = ask(t, "GET", url+"/ready_check", "", nil)
 	require.Equal(t, http.StatusServiceUnavailable, response.StatusCode)
 	require.Equal(t, "1", response.Header.Get("Retry-After"))
-	require.JSONEq(t, `{"status":"unavailable"}`, string(body), "the reason is not for everybody")
+	require.JSONEq(t, `{"status":"unavailable","missing":["event store","Postgres"]}`, string(body))
 
-	wrong = fmt.Errorf("not now: %w", operations.ErrDraining)
+	running.Leave()
 	response, body = ask(t, "GET", url+"/ready_check", "", nil)
 	require.Equal(t, http.StatusServiceUnavailable, response.StatusCode)
 	require.JSONEq(t, `{"status":"draining"}`, string(body))
 	response, _ = ask(t, "GET", url+"/health_check", "", nil)
 	require.Equal(t, http.StatusOK, response.StatusCode, "the process answers all the same")
+}
+
+func TestWhoMayDrain(t *testing.T) {
+	for name, c := range map[string]struct {
+		headers []string
+		status  int
+	}{
+		"this machine":             {nil, http.StatusOK},
+		"somebody behind a proxy":  {[]string{"X-Forwarded-For", "127.0.0.1"}, http.StatusUnauthorized},
+		"a proxy of another kind":  {[]string{"Forwarded", "for=127.0.0.1"}, http.StatusUnauthorized},
+		"a page in a browser":      {[]string{"Origin", "https://elsewhere.example"}, http.StatusUnauthorized},
+		"a wrong token":            {[]string{"X-Forwarded-For", "10.0.0.1", "Authorization", "Bearer wrong"}, http.StatusUnauthorized},
+		"an auditor":               {[]string{"X-Forwarded-For", "10.0.0.1", "Authorization", "Bearer auditor"}, http.StatusForbidden},
+		"an operator from outside": {[]string{"X-Forwarded-For", "10.0.0.1", "Authorization", "Bearer operator"}, http.StatusOK},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var running service
+			url := serve(t, &operations.API{Missing: func() []string { return nil }, Service: &running})
+			request, err := http.NewRequest(http.MethodPost, url+"/drain", nil)
+			require.NoError(t, err)
+			for i := 0; i < len(c.headers); i += 2 {
+				request.Header.Set(c.headers[i], c.headers[i+1])
+			}
+			response, err := http.DefaultClient.Do(request)
+			require.NoError(t, err)
+			require.NoError(t, response.Body.Close())
+			require.Equal(t, c.status, response.StatusCode)
+			require.Equal(t, c.status == http.StatusOK, running.Leaving())
+		})
+	}
 }
 
 func TestEchoOfAPayload(t *testing.T) {

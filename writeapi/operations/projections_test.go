@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/domain"
@@ -217,6 +218,8 @@ func TestWhoMayDoWhat(t *testing.T) {
 }
 
 func TestRefusalsAndOutages(t *testing.T) {
+	_, noPostgres := pgconn.Connect(t.Context(), "host="+t.TempDir()) // where no server listens
+	require.Error(t, noPostgres)
 	for path, body := range changes {
 		for name, c := range map[string]struct {
 			err    error
@@ -227,6 +230,7 @@ func TestRefusalsAndOutages(t *testing.T) {
 			"in the way":     {domain.Refuse(domain.Conflict, "it is still behind"), 409, "it is still behind"},
 			"another's":      {domain.Refuse(domain.Invalid, "ask another release"), 400, "ask another release"},
 			"no event log":   {fmt.Errorf("asking: %w", eventlog.ErrUnavailable), 503, "The event log does not answer"},
+			"no Postgres":    {fmt.Errorf("asking: %w", noPostgres), 503, "The read models do not answer"},
 			"anything other": {errors.New("password=secret"), 500, "Internal Server Error"},
 		} {
 			t.Run(path+" "+name, func(t *testing.T) {
@@ -238,6 +242,16 @@ func TestRefusalsAndOutages(t *testing.T) {
 				require.NotContains(t, answer, "secret")
 			})
 		}
+	}
+}
+
+func TestReadsWithoutPostgres(t *testing.T) {
+	d := openDesk(t)
+	_, d.generations.err = pgconn.Connect(t.Context(), "host="+t.TempDir())
+	for _, path := range []string{"", "/parked"} {
+		status, answer := d.ask("au", path, "")
+		require.Equal(t, http.StatusServiceUnavailable, status)
+		require.JSONEq(t, `{"error":"The read models do not answer"}`, answer)
 	}
 }
 

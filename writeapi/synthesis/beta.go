@@ -22,7 +22,7 @@ func betaRest() []web.Route {
 	nothing := func(*web.Call, anything) (web.Reply, error) {
 		return web.Reply{}, &web.Error{Status: http.StatusNotFound, Message: "Not Found", Detail: true}
 	}
-	options := []web.Option{web.Public(), web.Tag("Speech"), web.Summary("Nothing: all other addresses of version 0"), web.Refuses(404)}
+	options := []web.Option{web.Public(), web.AppendsNothing(), web.Tag("Speech"), web.Summary("Nothing: all other addresses of version 0"), web.Refuses(404)}
 	const path = "/speech/beta/{path:path}"
 	return []web.Route{
 		web.Get(path, nothing, options...), web.Put(path, nothing, options...),

@@ -8,9 +8,9 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/recital-tts/recital/internal/audio"
 	port "github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/writeapi/synthesis/request"
 )
 
 type detailedResponse struct {
@@ -26,27 +26,70 @@ const audioGoesHere = `{"audio":"`
 // piece is how much is handed over at once, in bytes.
 const piece = 64 << 10
 
-// around writes the response around the audio, so that what may be a hundred megabytes is not held once more in base64, and
-// again in JSON.
-func (r detailedResponse) around(sound *audio.Sound) (web.Reply, error) {
+// MaxAudio is the largest audio of a reply in JSON, in bytes: in base64, and with its word times, that is 256 MiB.
+const MaxAudio = 190 << 20
+
+// detailed answers when all of the audio is there.
+func (a *API) detailed(call *web.Call, in request.Speech) (web.Reply, error) {
+	order, err := in.WithSeed().Synthesis()
+	if err != nil {
+		return web.Reply{}, err
+	}
+	order.Whole = true
+	reply, err := a.begin(call, order)
+	if err != nil {
+		return web.Reply{}, err
+	}
+	recording, err := reply.Whole(call)
+	if err != nil {
+		return web.Reply{}, explain(err)
+	}
+	web.SetHeaders(call, a.headers(call, order, reply)) // which now name the clip, if it was saved
+	call.SetPosition(recording.Position.String())
+	if recording.Stale {
+		call.SetStale()
+	}
+	response := detailedResponse{Seed: reply.Seed()}
+	if in.WantsTimes() {
+		response.Durations, response.Timestamps = recording.Timings, recording.Timings
+	}
+	return response.around(recording.Audio, reply.Release)
+}
+
+// sound is audio that is not in memory as a whole.
+type sound interface {
+	io.WriterTo
+	Size() int64
+}
+
+// around writes the response around the audio. The audio is released when all of it
+// was sent, before the client can see the end of the reply and begin the next one.
+func (r detailedResponse) around(audio sound, release func()) (web.Reply, error) {
 	encoded, err := json.Marshal(r)
 	if err != nil {
 		return web.Reply{}, fmt.Errorf("encoding a response: %w", err)
 	}
 	head, rest := encoded[:len(audioGoesHere)], encoded[len(audioGoesHere):]
-	length := int64(len(encoded) + base64.StdEncoding.EncodedLen(int(sound.Size())))
+	length := int64(len(encoded) + base64.StdEncoding.EncodedLen(int(audio.Size())))
 	return web.Stream("application/json", func(_ context.Context, w io.Writer) error {
-		pieces := bufio.NewWriterSize(w, piece)
-		_, _ = pieces.Write(head) // errors come again with Flush
-		text := base64.NewEncoder(base64.StdEncoding, pieces)
-		if _, err := sound.WriteTo(text); err != nil {
+		if err := writeAudio(w, head, audio); err != nil {
 			return fmt.Errorf("writing audio in JSON: %w", err)
 		}
-		_ = text.Close()
-		_, _ = pieces.Write(rest)
-		if err := pieces.Flush(); err != nil {
+		release()
+		if _, err := w.Write(rest); err != nil {
 			return fmt.Errorf("writing audio in JSON: %w", err)
 		}
 		return nil
 	}).WithLength(length), nil
+}
+
+func writeAudio(w io.Writer, head []byte, audio io.WriterTo) error {
+	pieces := bufio.NewWriterSize(w, piece)
+	_, _ = pieces.Write(head) // errors come again with Flush
+	text := base64.NewEncoder(base64.StdEncoding, pieces)
+	if _, err := audio.WriteTo(text); err != nil {
+		return err
+	}
+	_ = text.Close()
+	return pieces.Flush()
 }

@@ -1,10 +1,6 @@
 package synthesis
 
 import (
-	"errors"
-	"strconv"
-	"time"
-
 	"github.com/recital-tts/recital/commands/synthesis"
 	port "github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/web"
@@ -15,7 +11,7 @@ type headers struct {
 	GenerationID  string  `header:"x-generation-id" doc:"Names the synthesis, for feedback."`
 	ModelVersion  string  `header:"x-model-version" doc:"The model that speaks, with its version."`
 	Seed          int64   `header:"x-seed" doc:"The seed that gives the same audio again."`
-	ClipID        *string `header:"x-clip-id" doc:"The clip that the result is saved as, when \x60debug\x60 was asked for."`
+	ClipID        *string `header:"x-clip-id" doc:"The clip that the result is saved as, when \x60debug\x60 was asked for; a reply in JSON has it only if the clip was saved."`
 	TimestampsURL *string `header:"x-timestamps-url" format:"uri" doc:"Where the word times can be read, for 10 minutes after the audio has ended."`
 	Warning       *string `header:"x-warning" doc:"What of the request could not be done in full."`
 
@@ -64,16 +60,4 @@ func modelVersion(model string) string {
 		return port.ModelBlizzard21
 	}
 	return model
-}
-
-// busyPause is when a client that has too many syntheses at once should ask again: most last shorter.
-const busyPause = time.Second
-
-// explainBusy puts a limit of the plan into terms of HTTP. Other errors stay as they are.
-func explainBusy(err error) error {
-	var busy *synthesis.BusyError
-	if !errors.As(err, &busy) {
-		return err
-	}
-	return web.TooManyRequests("The plan permits "+strconv.Itoa(busy.Limit)+" syntheses at once", busyPause)
 }

@@ -38,7 +38,7 @@ func (a *API) Routes() []web.Route {
 			means, returnsAudio(), refuses),
 		web.Post("/v1/ai/speech", a.detailed, web.As(request.Post()), web.Forms(), web.MaxBody(maxBody), web.Timeout(detailedTimeout), tag,
 			web.Summary("Text to audio and word times, in JSON"), means, returnsRecording(), refuses),
-		web.Get("/v1/ai/speech", a.bytes, web.As(request.Get()), tag, web.Summary("Text to audio, streamed, all in the address"), web.KeyOnly(),
+		web.Get("/v1/ai/speech", a.bytes, web.As(request.Get()), web.Appends(), tag, web.Summary("Text to audio, streamed, all in the address"), web.KeyOnly(),
 			means, returnsAudio(), refuses),
 		web.Post("/speech/beta/synthesize", a.synthesizeBeta, web.As(request.Beta()), web.Forms(), web.MaxBody(maxBody), tag,
 			web.Summary("Text to audio, for clients of version 0"), means, returnsAudio(), refuses),
@@ -67,38 +67,13 @@ func (a *API) bytes(call *web.Call, in request.Speech) (web.Reply, error) {
 	}), nil
 }
 
-// detailed answers when all of the audio is there.
-func (a *API) detailed(call *web.Call, in request.Speech) (web.Reply, error) {
-	order, err := in.WithSeed().Synthesis()
-	if err != nil {
-		return web.Reply{}, err
-	}
-	reply, err := a.begin(call, order)
-	if err != nil {
-		return web.Reply{}, err
-	}
-	recording, err := reply.Whole(call)
-	if err != nil {
-		return web.Reply{}, err
-	}
-	call.SetPosition(recording.Position.String())
-	if recording.Stale {
-		call.SetStale()
-	}
-	response := detailedResponse{Seed: reply.Seed()}
-	if in.WantsTimes() {
-		response.Durations, response.Timestamps = recording.Timings, recording.Timings
-	}
-	return response.around(recording.Audio)
-}
-
 // begin starts the synthesis for the caller and sets the headers that are known before there is audio.
 func (a *API) begin(call *web.Call, order synthesis.Synthesis) (*synthesis.Reply, error) {
 	order.Account, order.Plan = call.Principal.Account, plan.Type(call.Principal.Plan)
 	order.Origin = writeapi.Origin(call.Caller)
 	reply, err := a.Synthesiser.Begin(call, order)
 	if err != nil {
-		return nil, explainBusy(err)
+		return nil, explain(err)
 	}
 	web.SetHeaders(call, a.headers(call, order, reply))
 	return reply, nil

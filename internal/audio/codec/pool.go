@@ -109,8 +109,14 @@ func (p *Pool) Open(ctx context.Context, spec audio.Spec, inputRate int) (audio.
 	if err := opening.Check(); err != nil {
 		return nil, err
 	}
-	var st *stream
-	var err error
+	st, err := p.openStream(ctx, opening)
+	if err != nil {
+		return nil, fmt.Errorf("opening a stream of %s: %w", spec.Format, err)
+	}
+	return &encoder{pool: p, opening: opening, current: st}, nil
+}
+
+func (p *Pool) openStream(ctx context.Context, opening protocol.Opening) (st *stream, err error) {
 	for range openAttempts {
 		if st, err = p.open(ctx, opening); err == nil {
 			return st, nil
@@ -119,7 +125,7 @@ func (p *Pool) Open(ctx context.Context, spec audio.Spec, inputRate int) (audio.
 			break
 		}
 	}
-	return nil, fmt.Errorf("opening a stream of %s: %w", spec.Format, err)
+	return nil, err
 }
 
 func (p *Pool) open(ctx context.Context, opening protocol.Opening) (*stream, error) {

@@ -310,3 +310,16 @@ func TestAPoolWithoutProcessesRecovers(t *testing.T) {
 	encode(t, pool, mp3, tone(engineRate, 0.1))
 	require.True(t, pool.Healthy())
 }
+
+// A stopped process never answers, and here no request's time is limited.
+func TestAFrozenProcessIsReplaced(t *testing.T) {
+	pool := openPool(t, 1, time.Hour)
+	lost := openStream(t, pool)
+	stopProcess(t, pool.PIDs()[0])
+
+	_, err := lost.Encode(context.Background(), tone(engineRate, 0.1))
+	require.ErrorIs(t, err, codec.ErrCodecFailed)
+	requireRestarts(t, pool, 1)
+	encoded, _ := encode(t, pool, mp3, tone(engineRate, 0.1))
+	require.NotEmpty(t, encoded)
+}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/recital-tts/recital/internal/audio"
 	"github.com/recital-tts/recital/internal/audio/codec/protocol"
 	"github.com/recital-tts/recital/internal/workers"
 )
@@ -28,8 +27,6 @@ type stream struct {
 	callTimer, closeTimer timer // run while a request is in flight
 	closed                bool  // Close was requested
 }
-
-var _ audio.Encoder = (*stream)(nil)
 
 func (s *stream) Encode(ctx context.Context, pcm []byte) ([]byte, error) {
 	if len(pcm)%2 != 0 {
@@ -65,6 +62,19 @@ func (s *stream) Finish(ctx context.Context) ([]byte, error) {
 	return encoded, nil
 }
 
+// rest ends the stream so that another one can continue it.
+func (s *stream) rest(ctx context.Context) (end protocol.Continued, encoded []byte, err error) {
+	payload, err := s.call(ctx, protocol.Rest, nil)
+	if err == nil {
+		end, encoded, err = protocol.ParseRested(payload)
+	}
+	if err != nil {
+		return end, nil, fmt.Errorf("resting: %w", err)
+	}
+	s.err = errEnded
+	return end, encoded, nil
+}
+
 // call sends a request and waits for its reply. A stream whose call failed, or was cancelled, can only be closed.
 func (s *stream) call(ctx context.Context, kind byte, payload []byte) ([]byte, error) {
 	if s.err == nil {
@@ -76,7 +86,7 @@ func (s *stream) call(ctx context.Context, kind byte, payload []byte) ([]byte, e
 	s.request(kind, payload)
 	select {
 	case reply := <-s.replies:
-		if reply.Kind == protocol.Encoded {
+		if reply.Kind != protocol.Failed {
 			return reply.Payload, nil
 		}
 		s.err = fmt.Errorf("%w: %s", ErrCodecFailed, reply.Payload)

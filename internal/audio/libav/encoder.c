@@ -24,7 +24,8 @@ struct recital_encoder {
     AVAudioFifo *fifo; // resampled samples that do not fill a frame yet
     AVFrame *frame;
     AVPacket *packet;
-    int64_t next_pts; // in samples
+    int64_t next_pts; // in samples, as the next
+    int64_t muxed;    // the end of the last packet
 
     uint8_t *resampled;
     unsigned int resampled_size;
@@ -129,6 +130,10 @@ static int open_muxer(recital_encoder *e, const recital_recipe *recipe) {
     if (err >= 0)
         err = all_used(options);
     av_dict_free(&options);
+    if (err >= 0 && recipe->continues) { // the stream that this one continues has the header
+        avio_flush(e->io);
+        e->output_length = 0;
+    }
     return err;
 }
 
@@ -137,6 +142,18 @@ static int open_frames(recital_encoder *e) {
     e->frame = av_frame_alloc();
     e->packet = av_packet_alloc();
     return e->fifo && e->frame && e->packet ? 0 : AVERROR(ENOMEM);
+}
+
+static int begin(recital_encoder *e, const recital_recipe *recipe) {
+    e->next_pts = recipe->at;
+    if (recipe->silence == 0)
+        return 0;
+    void *silence = av_calloc(recipe->silence, sizeof(float));
+    if (!silence)
+        return AVERROR(ENOMEM);
+    int written = av_audio_fifo_write(e->fifo, &silence, recipe->silence);
+    av_free(silence);
+    return written < 0 ? written : 0;
 }
 
 // The filter works on floats for every format, so that all of them carry the same audio.
@@ -159,6 +176,8 @@ int recital_encoder_open(recital_encoder **encoder, const recital_recipe *recipe
     int err = 0;
     if (recipe->codec && (err = open_muxer(e, recipe)) >= 0)
         err = open_frames(e);
+    if (recipe->codec && err >= 0)
+        err = begin(e, recipe);
     if (err >= 0)
         err = open_resampler(e, recipe);
     if (err < 0) {
@@ -178,6 +197,7 @@ static int mux_packets(recital_encoder *e) {
         if (err < 0)
             return err;
         e->packet->stream_index = 0;
+        e->muxed = e->packet->pts + e->packet->duration;
         av_packet_rescale_ts(e->packet, e->codec->time_base, e->muxer->streams[0]->time_base);
         err = av_write_frame(e->muxer, e->packet);
         av_packet_unref(e->packet);
@@ -254,6 +274,25 @@ int recital_encoder_finish(recital_encoder *e) {
     if ((err = mux_packets(e)) < 0)
         return err;
     if ((err = av_write_trailer(e->muxer)) < 0)
+        return err;
+    avio_flush(e->io);
+    return e->io->error;
+}
+
+// The first packet of a stream begins initial_padding before its first sample. For the packets to follow each other
+// without a gap, the next stream begins as much after the end of the last packet.
+//
+// An Opus decoder predicts loudness from the frames before, of which a new encoder knows nothing: without a frame of
+// silence, which resets both, the next sound would fade in over 0.1 s.
+int recital_encoder_rest(recital_encoder *e, int64_t *at, int64_t *silence) {
+    if (!e->codec)
+        return resample(e, NULL, 0);
+    *at = e->muxed + e->codec->initial_padding;
+    *silence = e->next_pts + av_audio_fifo_size(e->fifo) - *at;
+    if (e->codec->codec_id == AV_CODEC_ID_OPUS)
+        *silence += e->codec->frame_size;
+    int err = av_write_trailer(e->muxer); // ends a cluster
+    if (err < 0)
         return err;
     avio_flush(e->io);
     return e->io->error;

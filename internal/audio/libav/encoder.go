@@ -41,7 +41,7 @@ func openEncoder(opening protocol.Opening) (*encoder, error) {
 		return p
 	}
 	var e encoder
-	err := failure(C.recital_encoder_open(&e.c, &C.recital_recipe{
+	c := C.recital_recipe{
 		codec:         cString(recipe.codec),
 		codec_options: cString(recipe.codecOptions),
 		muxer:         cString(recipe.muxer),
@@ -49,8 +49,11 @@ func openEncoder(opening protocol.Opening) (*encoder, error) {
 		bit_rate:      C.int64_t(recipe.bitRate),
 		input_rate:    C.int(opening.InputRate),
 		output_rate:   C.int(opening.SampleRate),
-	}))
-	if err != nil {
+	}
+	if before := opening.Continues; before != nil {
+		c.continues, c.at, c.silence = 1, C.int64_t(before.At), C.int(before.Silence)
+	}
+	if err := failure(C.recital_encoder_open(&e.c, &c)); err != nil {
 		return nil, fmt.Errorf("opening a stream of %s: %w", opening.Format, err)
 	}
 	return &e, nil
@@ -78,6 +81,16 @@ func (e *encoder) finish() ([]byte, error) {
 		return nil, fmt.Errorf("finishing a stream: %w", err)
 	}
 	return e.take(), nil
+}
+
+// rest returns the last bytes, without what the codec still holds, and where another stream continues. Nothing may be
+// encoded after it.
+func (e *encoder) rest() (protocol.Continued, []byte, error) {
+	var at, silence C.int64_t
+	if err := failure(C.recital_encoder_rest(e.c, &at, &silence)); err != nil {
+		return protocol.Continued{}, nil, fmt.Errorf("ending a stream that continues: %w", err)
+	}
+	return protocol.Continued{At: int64(at), Silence: int64(silence)}, e.take(), nil
 }
 
 func (e *encoder) take() []byte {

@@ -16,6 +16,9 @@ typedef struct {
     int64_t bit_rate;           // bits per second
     int input_rate;             // Hz
     int output_rate;            // Hz
+    int continues;              // whether it continues another stream: no file header is written
+    int64_t at;                 // where, in samples of the output
+    int silence;                // samples of the output that it begins with
 } recital_recipe;
 
 // All functions that return int give 0 or a libav error code. After an error only close is allowed.
@@ -23,6 +26,9 @@ typedef struct {
 int recital_encoder_open(recital_encoder **encoder, const recital_recipe *recipe);
 int recital_encoder_push(recital_encoder *encoder, const uint8_t *pcm, int samples);
 int recital_encoder_finish(recital_encoder *encoder);
+
+// Ends a stream that another one may continue. The samples that the codec still holds are lost; silence is their number.
+int recital_encoder_rest(recital_encoder *encoder, int64_t *at, int64_t *silence);
 void recital_encoder_close(recital_encoder *encoder);
 
 // The encoded bytes since the last call; they are valid until the next call of any function.

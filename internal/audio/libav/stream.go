@@ -27,37 +27,46 @@ func (st *stream) run() {
 			st.server.reply(protocol.Closed, st.id, nil)
 			return
 		}
-		encoded, err := st.serve(request)
+		kind, payload, err := st.serve(request)
 		if err != nil {
 			st.end()
 			st.server.fail(st.id, err)
 			continue
 		}
-		st.server.reply(protocol.Encoded, st.id, encoded)
+		st.server.reply(kind, st.id, payload)
 	}
 }
 
-func (st *stream) serve(request workers.Frame) ([]byte, error) {
+// serve returns the reply to a request.
+func (st *stream) serve(request workers.Frame) (kind byte, payload []byte, err error) {
 	st.server.processors <- struct{}{}
 	defer func() { <-st.server.processors }()
-	if request.Kind == protocol.Open {
-		return nil, st.open(request.Payload)
-	}
-	if st.encoder == nil {
-		return nil, errors.New("the stream has ended")
-	}
-	switch request.Kind {
-	case protocol.Encode:
-		if len(request.Payload) > protocol.MaxEncode {
-			return nil, fmt.Errorf("%d bytes of audio at once are too many", len(request.Payload))
-		}
-		return st.encoder.encode(request.Payload)
-	case protocol.Finish:
-		defer st.end()
-		return st.encoder.finish()
+	kind = protocol.Encoded
+	switch {
+	case request.Kind == protocol.Open:
+		err = st.open(request.Payload)
+	case st.encoder == nil:
+		err = errors.New("the stream has ended")
+	case request.Kind == protocol.Encode && len(request.Payload) > protocol.MaxEncode:
+		err = fmt.Errorf("%d bytes of audio at once are too many", len(request.Payload))
+	case request.Kind == protocol.Encode:
+		payload, err = st.encoder.encode(request.Payload)
+	case request.Kind == protocol.Finish:
+		payload, err = st.encoder.finish()
+		st.end()
+	case request.Kind == protocol.Rest:
+		kind = protocol.Rested
+		payload, err = st.rest()
 	default:
-		return nil, fmt.Errorf("the request %q is unknown", request.Kind)
+		err = fmt.Errorf("the request %q is unknown", request.Kind)
 	}
+	return kind, payload, err
+}
+
+func (st *stream) rest() ([]byte, error) {
+	defer st.end()
+	end, encoded, err := st.encoder.rest()
+	return protocol.RestedPayload(end, encoded), err
 }
 
 func (st *stream) open(payload []byte) error {

@@ -24,7 +24,7 @@ type written struct {
 
 func registry(b *testing.B) *eventlog.Registry {
 	b.Helper()
-	r, err := eventlog.NewRegistry(eventlog.Define[written]("log-benchmarked", 1))
+	r, err := eventlog.NewRegistry(eventlog.In("bench-", eventlog.Define[written]("log-benchmarked", 1))...)
 	require.NoError(b, err)
 	return r
 }

@@ -32,21 +32,19 @@ const (
 
 // tries is what is known about the attempts of an operation.
 type tries struct {
-	failed  bool      // an attempt was not answered
-	open    bool      // an attempt may have had an unknown effect
-	waiting time.Time // since when the call waits for the probe of another call; zero if it does not
+	failed bool // an attempt was not answered
+	open   bool // an attempt may have had an unknown effect
 }
 
-// repeat attempts an operation until it is answered, until ctx ends, or until the breaker reports that the event
-// store is down, which ends it only while no attempt may have had an effect. While the breaker lets another call
-// probe, it waits a little. Its error is a refusal of the event store as returned by the library, or wraps
-// eventlog.ErrUnavailable, the context's error, or both.
+// repeat attempts an operation until it is answered, until ctx ends, or until the outage has lasted longer than an
+// election takes, which ends it only while no attempt may have had an effect. Its error is a refusal of the event store
+// as returned by the library, or wraps eventlog.ErrUnavailable, the context's error, or both.
 func repeat[T any](ctx context.Context, c *Client, does effect, op operation[T]) (T, tries, error) {
 	var none T
 	var t tries
 	pause := c.newBackOff()
 	for {
-		result, err := try(ctx, c, does, &t, op)
+		result, err := try(ctx, c, does, &t, c.ordinary(), op)
 		switch {
 		case err == nil:
 			return result, t, nil
@@ -56,27 +54,13 @@ func repeat[T any](ctx context.Context, c *Client, does effect, op operation[T])
 			return none, t, ended(ctx, t)
 		case c.closing.Err() != nil:
 			return none, t, fmt.Errorf("%w: %w", eventlog.ErrUnavailable, errClosed)
-		case !t.open && c.isDown(err, &t):
-			return none, t, eventlog.ErrUnavailable
+		case !t.open && c.outage.lasted() > c.conf.Patience:
+			return none, t, c.unavailable()
 		}
 		if !sleep(ctx, pause.NextBackOff()) {
 			return none, t, ended(ctx, t)
 		}
 	}
-}
-
-// isDown reports whether the breaker refuses because of an outage, which this very attempt may have made it notice.
-// The probe of another call may succeed, and so is waited for, but not for long: if there is neither an answer nor a
-// refusal, a probe takes the whole time of an attempt.
-func (c *Client) isDown(err error, t *tries) bool {
-	if !errors.Is(err, gobreaker.ErrTooManyRequests) {
-		t.waiting = time.Time{}
-		return errors.Is(err, gobreaker.ErrOpenState) || c.breaker.State() == gobreaker.StateOpen
-	}
-	if t.waiting.IsZero() {
-		t.waiting = time.Now()
-	}
-	return time.Since(t.waiting) > c.conf.BreakerPause
 }
 
 // ended returns the error of a call whose context ended. It distinguishes an outage from a caller's short deadline; a
@@ -89,7 +73,7 @@ func ended(ctx context.Context, t tries) error {
 }
 
 // try makes one attempt, if the breaker permits it.
-func try[T any](ctx context.Context, c *Client, does effect, t *tries, op operation[T]) (T, error) {
+func try[T any](ctx context.Context, c *Client, does effect, t *tries, a attempt, op operation[T]) (T, error) {
 	var none T
 	if err := ctx.Err(); err != nil {
 		return none, err
@@ -99,9 +83,11 @@ func try[T any](ctx context.Context, c *Client, does effect, t *tries, op operat
 		t.failed = true
 		return none, err
 	}
-	result, err := call(ctx, c, op)
+	began := time.Now()
+	result, err := call(ctx, c, a, op)
 	if err == nil || isRefusal(err) {
 		report(nil)
+		c.outage.end()
 		return result, err
 	}
 	t.open = t.open || does == writes && !isUnsent(err)
@@ -111,14 +97,24 @@ func try[T any](ctx context.Context, c *Client, does effect, t *tries, op operat
 	}
 	t.failed = true
 	report(err)
+	c.outage.begin(min(time.Since(began), a.timeout)) // no longer, even if this process itself stood still
 	return none, err
 }
 
+// attempt is how long one attempt may take, and what becomes of a connection on which it was not answered by then.
+type attempt struct {
+	timeout time.Duration
+	silent  func(*connection)
+}
+
+// ordinary is the attempt of a caller's operation, which may be slow by itself: others on the connection go on.
+func (c *Client) ordinary() attempt { return attempt{c.conf.AttemptTimeout, (*connection).retire} }
+
 // call runs an operation once, bounded by ctx and by the time for one attempt. It runs in a goroutine of its own,
 // because parts of the library ignore contexts; the goroutine occupies one of the slots until it has really ended.
-func call[T any](ctx context.Context, c *Client, op operation[T]) (T, error) {
+func call[T any](ctx context.Context, c *Client, a attempt, op operation[T]) (T, error) {
 	var none T
-	ctx, cancel := context.WithTimeoutCause(ctx, c.conf.AttemptTimeout, errNoAnswer)
+	ctx, cancel := context.WithTimeoutCause(ctx, a.timeout, errNoAnswer)
 	defer cancel()
 	defer context.AfterFunc(c.closing, cancel)()
 	select {
@@ -133,7 +129,7 @@ func call[T any](ctx context.Context, c *Client, op operation[T]) (T, error) {
 	answers := make(chan answer, 1)
 	running := c.supervisor.spawn(func() {
 		defer func() { <-c.slots }()
-		result, err := onConnection(ctx, c, op)
+		result, err := onConnection(ctx, c, a, op)
 		answers <- answer{result, err}
 	})
 	if !running {
@@ -141,32 +137,39 @@ func call[T any](ctx context.Context, c *Client, op operation[T]) (T, error) {
 		return none, errClosed
 	}
 	select {
-	case a := <-answers:
-		return a.result, a.err
+	case got := <-answers:
+		return got.result, got.err
 	case <-ctx.Done():
 	}
 	select {
-	case a := <-answers:
-		return a.result, a.err
+	case got := <-answers:
+		return got.result, got.err
 	default:
 		return none, errNoAnswer
 	}
 }
 
 // onConnection runs an operation on a good connection, and retires the connection if it turns out to be broken.
-func onConnection[T any](ctx context.Context, c *Client, op operation[T]) (T, error) {
+func onConnection[T any](ctx context.Context, c *Client, a attempt, op operation[T]) (T, error) {
 	var none T
 	conn, err := c.supervisor.begin(ctx)
 	if err != nil {
 		return none, err
 	}
 	defer conn.done()
-	result, err := recovering(c.forLeader(ctx), conn.client, op)
+	alive, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(conn.dead, cancel)()
+	result, err := recovering(c.forLeader(alive), conn.client, op)
 	gaveUp := ctx.Err() != nil && context.Cause(ctx) != errNoAnswer
 	if err == nil || !isBroken(err) || gaveUp {
 		return result, err
 	}
-	conn.retire()
+	if ctx.Err() != nil {
+		a.silent(conn)
+	} else {
+		conn.retire()
+	}
 	if !conn.blame() {
 		return none, &echo{err}
 	}

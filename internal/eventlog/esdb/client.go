@@ -4,7 +4,8 @@
 //
 //   - connection: one client of the library, retired at its first failure
 //   - supervisor: dials a new one on demand
-//   - call: bounds every call by its context, repeats it, and refuses quickly during an outage
+//   - call: bounds every call by its context, repeats it, and refuses quickly once an outage has lasted
+//   - outage: knows since when the event store has not answered, by small reads of its own if nobody calls
 //   - append, read, subscribe: the operations of eventlog.Log
 package esdb
 
@@ -12,7 +13,6 @@ import (
 	"context"
 	"fmt"
 
-	es "github.com/EventStore/EventStore-Client-Go/v4/esdb"
 	"github.com/sony/gobreaker/v2"
 
 	"github.com/recital-tts/recital/internal/eventlog"
@@ -24,8 +24,9 @@ type Client struct {
 	supervisor *supervisor
 	breaker    *gobreaker.TwoStepCircuitBreaker[any]
 	slots      chan struct{}
+	outage     outage
 
-	wantsLeader bool
+	wantsLeader bool // one node is the leader of itself and knows nothing of it
 
 	closing context.Context // ends with Close
 	close   context.CancelFunc
@@ -33,7 +34,7 @@ type Client struct {
 
 var _ eventlog.Log = (*Client)(nil)
 
-// Open returns a client. It does not wait for the event store: the first call connects.
+// Open returns a client. It does not wait for the event store.
 func Open(conf Config) (*Client, error) {
 	conf = conf.withDefaults()
 	library, err := conf.forLibrary()
@@ -46,9 +47,10 @@ func Open(conf Config) (*Client, error) {
 		breaker:    newBreaker(conf),
 		slots:      make(chan struct{}, conf.MaxInFlight),
 
-		wantsLeader: conf.Socket == "" && library.NodePreference == es.NodePreferenceLeader,
+		wantsLeader: conf.Socket == "",
 	}
 	c.closing, c.close = context.WithCancel(context.Background())
+	c.supervisor.spawn(c.beat)
 	return c, nil
 }
 

@@ -3,6 +3,7 @@ package esdb
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -17,8 +18,11 @@ type Config struct {
 	Logger           *slog.Logger
 
 	AttemptTimeout time.Duration // for one attempt of an append or of one page of a read; default 5 s
-	BreakerPause   time.Duration // how long calls are refused at once after repeated failures, until one is attempted again; default 500 ms
+	BreakerPause   time.Duration // how long nothing is attempted after repeated failures; default 500 ms
 	MaxBackOff     time.Duration // the longest pause between two attempts; default 1 s
+	Patience       time.Duration // how long an outage may last before calls are refused at once, longer than an election; default 5 s
+	BeatEvery      time.Duration // between two beats, small reads that find out whether the event store answers; default 500 ms
+	BeatTimeout    time.Duration // for one beat, after which all calls leave its connection; default 1.5 s
 
 	MaxAppendBytes int // data, metadata and types of one append; default 1 MiB, EventStoreDB's own default
 	MaxInFlight    int // calls in progress at once, further ones wait; default 1,024
@@ -31,6 +35,9 @@ func (c Config) withDefaults() Config {
 	c.AttemptTimeout = cmp.Or(c.AttemptTimeout, 5*time.Second)
 	c.BreakerPause = cmp.Or(c.BreakerPause, 500*time.Millisecond)
 	c.MaxBackOff = cmp.Or(c.MaxBackOff, time.Second)
+	c.Patience = cmp.Or(c.Patience, 5*time.Second)
+	c.BeatEvery = cmp.Or(c.BeatEvery, 500*time.Millisecond)
+	c.BeatTimeout = cmp.Or(c.BeatTimeout, 1500*time.Millisecond)
 	c.MaxAppendBytes = cmp.Or(c.MaxAppendBytes, 1<<20)
 	c.MaxInFlight = cmp.Or(c.MaxInFlight, 1024)
 	return c
@@ -46,6 +53,10 @@ func (c Config) forLibrary() (es.Configuration, error) {
 	// contexts. The supervisor repeats instead.
 	conf.MaxDiscoverAttempts = 1
 	conf.DiscoveryInterval = 1
+	// A node that hangs must not be waited for longer than the next election takes.
+	if conf.GossipTimeout == 5 {
+		conf.GossipTimeout = 3
+	}
 	// A dead peer is detected after interval plus timeout; gRPC raises the interval to at least 10 s.
 	if c.Socket == "" && conf.KeepAliveTimeout == 10*time.Second {
 		conf.KeepAliveTimeout = 5 * time.Second
@@ -75,6 +86,9 @@ func (c Config) address() (es.Configuration, error) {
 	}
 	if err := conf.Validate(); err != nil {
 		return es.Configuration{}, err
+	}
+	if conf.NodePreference != es.NodePreferenceLeader {
+		return es.Configuration{}, fmt.Errorf("nodePreference=%s is refused: any node but the leader may answer from a copy that is behind; leave it out", conf.NodePreference)
 	}
 	return *conf, nil
 }

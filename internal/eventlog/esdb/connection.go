@@ -25,6 +25,8 @@ type connection struct {
 
 	retired context.Context // ends when the connection is retired
 	end     context.CancelFunc
+	dead    context.Context // ends when the connection is abandoned, and its calls with it
+	kill    context.CancelFunc
 
 	mu     sync.Mutex
 	calls  int // in progress, including subscriptions
@@ -37,6 +39,7 @@ type connection struct {
 func dial(conf es.Configuration, grace time.Duration, redirected func(leader string), logger *slog.Logger) (*connection, error) {
 	c := &connection{grace: grace, redirected: redirected}
 	c.retired, c.end = context.WithCancel(context.Background())
+	c.dead, c.kill = context.WithCancel(context.Background())
 	conf.Logger = c.logTo(logger)
 	client, err := es.NewClient(&conf)
 	if err != nil {
@@ -89,8 +92,15 @@ func (c *connection) retire() {
 	c.late = time.AfterFunc(c.grace, c.close)
 }
 
+// abandon retires a connection on which nothing is answered, and ends the calls on it, to be attempted elsewhere.
+func (c *connection) abandon() {
+	c.retire()
+	c.kill()
+}
+
 func (c *connection) close() {
 	_ = c.client.Close() // always nil; repeating it does nothing
+	c.kill()
 }
 
 // blame returns true for the first failure of the connection: many calls detect the same one.

@@ -108,10 +108,42 @@ func refused(err error) error {
 		return fmt.Errorf("%w: its disk is full", eventlog.ErrUnavailable)
 	case hasCode(err, es.ErrorCodeStreamDeleted):
 		return errors.New("the stream was deleted")
+	case status.Code(err) == codes.Unauthenticated:
+		return errors.New("the event store refused the user name or the password of its connection string")
+	case status.Code(err) == codes.PermissionDenied:
+		return errors.New("the user of the event store's connection string lacks a right")
 	case errors.As(err, &e) && status.Code(err) == codes.Unknown:
 		return fmt.Errorf("the event store refused it (error code %d)", e.Code())
 	default:
 		return fmt.Errorf("the event store refused it (%s)", status.Code(err))
+	}
+}
+
+// refusedAll is refused for reads of $all, which EventStoreDB permits to administrators only unless its metadata says
+// otherwise.
+func refusedAll(err error) error {
+	if status.Code(err) == codes.PermissionDenied {
+		return errors.New("the user of the event store's connection string may not read $all; an administrator grants it with " +
+			`{"$acl":{"$r":["$admins","USER"]}} as the metadata of the stream $all`)
+	}
+	return refused(err)
+}
+
+// undialled says why a dial failed, with the way out where there is one. gRPC's texts are the only source.
+func undialled(err error, plain bool) string {
+	text := err.Error()
+	says := func(part string) bool { return strings.Contains(text, part) }
+	switch {
+	case says("x509:"):
+		_, reason, _ := strings.Cut(text, "x509: ")
+		return "the certificate of the event store is not trusted (" + strings.TrimRight(reason, `"`) +
+			"); name the file of its authority with tlsCaFile= in the connection string"
+	case says("first record does not look like a TLS handshake"):
+		return "the event store does not speak TLS at this address (tls=false is for that)"
+	case plain && (says("error reading server preface") || says("malformed HTTP response")):
+		return "the event store does not answer in plain text; it may want TLS (tls=true)"
+	default:
+		return text
 	}
 }
 

@@ -69,9 +69,11 @@ var failures = []struct {
 func impatient(t *testing.T, connection string) *esdb.Client {
 	return open(t, esdb.Config{
 		ConnectionString: connection + "&gossipTimeout=1",
-		AttemptTimeout:   300 * time.Millisecond,
+		AttemptTimeout:   time.Second,
 		BreakerPause:     20 * time.Millisecond,
 		MaxBackOff:       50 * time.Millisecond,
+		Patience:         200 * time.Millisecond,
+		BeatTimeout:      time.Second,
 	})
 }
 

@@ -193,12 +193,11 @@ func TestALeaderThatDoesNotServeIsNotWaitedFor(t *testing.T) {
 	requireService(within(t, patience), t, log)
 }
 
-func TestANodeThatIsNotAskedForTheLeaderMayFollow(t *testing.T) {
-	socket := nodetest.Start(t)
-	follower := startMember(t, socket)
-	follower.follow(deadAddress(t))
-	log := open(t, esdb.Config{ConnectionString: "esdb://" + follower.address + "?tls=false&nodePreference=follower"})
-	_, err := log.Append(within(t, patience), "s", eventlog.NoStream, event("x"))
-	require.NoError(t, err)
-	require.Zero(t, follower.refused.Load())
+// Whoever does not lead may be behind: a head that steps back, and revocations that come late.
+func TestNoOtherNodeThanTheLeaderIsPreferred(t *testing.T) {
+	for _, preference := range []string{"follower", "random", "readOnlyReplica"} {
+		_, err := esdb.Open(esdb.Config{ConnectionString: "esdb://127.0.0.1:2113?tls=false&nodePreference=" + preference})
+		require.ErrorContains(t, err, "nodePreference")
+	}
+	open(t, esdb.Config{ConnectionString: "esdb://127.0.0.1:2113?tls=false&nodePreference=leader"})
 }

@@ -53,7 +53,7 @@ func (r *restartable) down() {
 }
 
 func (r *restartable) client() *esdb.Client {
-	return open(r.t, esdb.Config{Socket: nodetest.Socket(r.dir), BreakerPause: 50 * time.Millisecond, MaxBackOff: 100 * time.Millisecond})
+	return open(r.t, esdb.Config{Socket: nodetest.Socket(r.dir), BreakerPause: 50 * time.Millisecond, MaxBackOff: 100 * time.Millisecond, Patience: 200 * time.Millisecond})
 }
 
 func event(name string) []eventlog.Proposed {

@@ -124,7 +124,10 @@ func (c *Client) allPageBackwards(ctx context.Context, from es.AllPosition, size
 		}
 		return collect(events, size)
 	})
-	return p, explained(err)
+	if err != nil && isRefusal(err) {
+		return p, refusedAll(err)
+	}
+	return p, err
 }
 
 // collect reads a page from the library and releases its gRPC stream.

@@ -85,7 +85,7 @@ func (s *subscription) run(ctx context.Context) error {
 		case open.Err() != nil:
 			return fmt.Errorf("%w: %w", eventlog.ErrUnavailable, errClosed)
 		case isForbidden(err):
-			return fmt.Errorf("subscribing to the log: %w", refused(err))
+			return fmt.Errorf("subscribing to the log: %w", refusedAll(err))
 		}
 		if !s.interrupted {
 			s.interrupted = true

@@ -128,12 +128,19 @@ func (s *supervisor) redirected(leader string) {
 func (s *supervisor) tell(err error) {
 	failure := ""
 	if err != nil {
-		failure = err.Error()
+		failure = undialled(err, s.conf.DisableTLS)
 	}
 	if failure != "" && failure != s.failure {
-		s.logger.Warn("the event store cannot be reached", "error", err)
+		s.logger.Warn("the event store cannot be reached", "error", failure)
 	}
 	s.failure = failure
+}
+
+// unreachable returns why the last dial failed, "" if it did not.
+func (s *supervisor) unreachable() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failure
 }
 
 // spawn runs f in a goroutine that close waits for. It returns false after close.

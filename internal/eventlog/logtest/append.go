@@ -81,6 +81,19 @@ func appendRepeated(t *testing.T, log *bench) {
 	require.Equal(t, proposedIDs(append(opening, more...)), recordedIDs(log.forwards(t, stream, 0)))
 }
 
+func appendKnownElsewhere(t *testing.T, log *bench) {
+	one, two := newStream(), newStream()
+	known := events("a", "b")
+	first := log.appended(t, one, eventlog.NoStream, known...)
+	second := log.appended(t, two, eventlog.NoStream, known...)
+	require.Positive(t, second.Position.Compare(first.Position))
+	require.Equal(t, first, log.appended(t, one, eventlog.NoStream, known...))
+	require.Equal(t, second, log.appended(t, two, eventlog.NoStream, known...))
+	for _, stream := range []string{one, two} {
+		require.Equal(t, proposedIDs(known), recordedIDs(log.forwards(t, stream, 0)))
+	}
+}
+
 func appendRepeatedAtOnce(t *testing.T, log *bench) {
 	const callers = 16
 	stream := newStream()

@@ -28,6 +28,7 @@ func Run(t *testing.T, open func(t *testing.T) eventlog.Log) {
 		{"append/keeps every byte", appendKeepsBytes},
 		{"append/refuses another revision", appendConflicts},
 		{"append/repeated writes nothing", appendRepeated},
+		{"append/of events of another stream is new", appendKnownElsewhere},
 		{"append/repeated at once is written once", appendRepeatedAtOnce},
 		{"append/of unknown outcome is settled by repeating it", appendSettled},
 		{"append/refuses what is no revision", appendNoRevision},

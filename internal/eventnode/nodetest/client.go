@@ -2,9 +2,13 @@ package nodetest
 
 import (
 	"testing"
+	"time"
 
 	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
 )
+
+// patience bounds a call on a busy machine; nothing is timed.
+const patience = time.Minute
 
 // Configuration returns the configuration of a client of the node at the socket. The connection string does not
 // support socket paths, so the address is set afterwards.
@@ -16,6 +20,8 @@ func Configuration(t testing.TB, socket string) *esdb.Configuration {
 	}
 	configuration.Address = "unix://" + socket
 	configuration.Logger = esdb.NoopLogging()
+	deadline := patience // the client's own is 10 s
+	configuration.DefaultDeadline = &deadline
 	return configuration
 }
 

@@ -44,11 +44,11 @@ type (
 
 func registry(t testing.TB) *eventlog.Registry {
 	t.Helper()
-	r, err := eventlog.NewRegistry(
+	r, err := eventlog.NewRegistry(eventlog.In("counter-",
 		eventlog.Define[opened]("counter-opened", 1),
 		eventlog.Define[raised]("counter-raised", 1),
 		eventlog.Define[closed]("counter-closed", 1),
-	)
+	)...)
 	require.NoError(t, err)
 	return r
 }

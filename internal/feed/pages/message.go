@@ -30,9 +30,6 @@ func From(ctx context.Context) (Page, bool) {
 // data; with plain, the text fields of the event's metadata are among the message's as well.
 func newMessage(ctx context.Context, page Page, plain bool) *message.Message {
 	ctx = context.WithValue(ctx, pageKey{}, page)
-	if len(page.Events) == 0 {
-		return message.NewMessageWithContext(ctx, "", nil)
-	}
 	last := page.Events[len(page.Events)-1].Recorded
 	msg := message.NewMessageWithContext(ctx, last.ID.String(), nil)
 	if len(page.Events) == 1 {

@@ -6,24 +6,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/recital-tts/recital/internal/eventlog"
 )
 
 // Page is a run of consecutive events of the log, decoded once for all projections that take it.
 type Page struct {
 	Events []eventlog.Decoded
-	Failed *Undecodable // the event after Events, where the decoder gave an error
-}
-
-// Undecodable is an event that ends the reading. Its data is left out.
-type Undecodable struct {
-	ID       uuid.UUID
-	Type     string
-	Stream   string
-	Position eventlog.Position
-	Err      error // as the decoder gave it
 }
 
 // Last is the position of the page's last decoded event.
@@ -35,7 +23,7 @@ func (p Page) After(position eventlog.Position) Page {
 	if first < 0 {
 		first = len(p.Events)
 	}
-	return Page{Events: p.Events[first:], Failed: p.Failed}
+	return Page{Events: p.Events[first:]}
 }
 
 // Split cuts the page behind a position.
@@ -85,7 +73,7 @@ func (l Limits) Check() error {
 // pager cuts the deliveries of a subscription into pages.
 type pager struct {
 	limits     Limits
-	decode     func(eventlog.Recorded) (eventlog.Decoded, error)
+	decode     func(eventlog.Recorded) eventlog.Decoded
 	take       func(eventlog.Recorded) bool // nil takes every event
 	deliveries <-chan eventlog.Delivery
 	pages      chan<- Page
@@ -99,7 +87,7 @@ type pager struct {
 // run sends pages until ctx ends or the deliveries do. While nobody takes a page it goes on collecting up to the
 // limits, so the next page is read ahead while one commits, and pages grow with the load. What it holds is one page.
 func (p *pager) run(ctx context.Context) {
-	for p.page.Failed == nil {
+	for {
 		deliveries, pages := p.deliveries, p.pages
 		if !p.due() {
 			pages = nil
@@ -118,16 +106,6 @@ func (p *pager) run(ctx context.Context) {
 			}
 			p.add(delivery)
 		}
-	}
-	p.sendFailed(ctx)
-}
-
-// sendFailed sends the last page. Nothing can be read past an event that does not decode.
-func (p *pager) sendFailed(ctx context.Context) {
-	select {
-	case <-ctx.Done():
-	case p.pages <- p.page:
-		<-ctx.Done()
 	}
 }
 
@@ -153,14 +131,9 @@ func (p *pager) add(delivery eventlog.Delivery) {
 	if p.take != nil && !p.take(event) {
 		return
 	}
-	decoded, err := p.decode(event)
-	if err != nil {
-		p.page.Failed = &Undecodable{ID: event.ID, Type: event.Type, Stream: event.Stream, Position: event.Position, Err: err}
-		return
-	}
 	if len(p.page.Events) == 0 {
 		p.opened = time.Now()
 	}
-	p.page.Events = append(p.page.Events, decoded)
+	p.page.Events = append(p.page.Events, p.decode(event))
 	p.bytes += len(event.Data) + len(event.Metadata)
 }

@@ -2,7 +2,6 @@ package pages
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -17,19 +16,17 @@ func delivered(n uint64) eventlog.Delivery {
 	return eventlog.Delivery{Event: eventlog.Recorded{Position: eventlog.Position{Commit: n, Prepare: n}, Data: []byte("12345678")}}
 }
 
-func undecoded(r eventlog.Recorded) (eventlog.Decoded, error) {
-	return eventlog.Decoded{Recorded: r}, nil
-}
+func undecoded(r eventlog.Recorded) eventlog.Decoded { return eventlog.Decoded{Recorded: r} }
 
 // cut runs a pager over deliveries that are all there, and gives the pages.
-func cut(limits Limits, decode func(eventlog.Recorded) (eventlog.Decoded, error), deliveries ...eventlog.Delivery) []Page {
+func cut(limits Limits, deliveries ...eventlog.Delivery) []Page {
 	source := make(chan eventlog.Delivery, len(deliveries)+1)
 	for _, d := range deliveries {
 		source <- d
 	}
 	out := make(chan Page)
 	ctx, cancel := context.WithCancel(context.Background())
-	p := &pager{limits: limits.withDefaults(), decode: decode, deliveries: source, pages: out}
+	p := &pager{limits: limits.withDefaults(), decode: undecoded, deliveries: source, pages: out}
 	go func() {
 		defer close(out)
 		p.run(ctx)
@@ -38,7 +35,7 @@ func cut(limits Limits, decode func(eventlog.Recorded) (eventlog.Decoded, error)
 	last := deliveries[len(deliveries)-1].Event.Position
 	for page := range out {
 		pages = append(pages, page)
-		if page.Failed != nil || page.Last() == last {
+		if page.Last() == last {
 			cancel()
 		}
 	}
@@ -75,7 +72,7 @@ func TestPagesStayWithinTheirLimits(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			require.Equal(t, test.want, sizes(cut(test.limits, undecoded, many(10)...)))
+			require.Equal(t, test.want, sizes(cut(test.limits, many(10)...)))
 		})
 	}
 }
@@ -103,7 +100,7 @@ func TestPagesTogetherAreTheLog(t *testing.T) {
 		// when they are cut into pages
 		limits := Limits{Events: rapid.IntRange(1, 9).Draw(r, "events"), Bytes: rapid.IntRange(1, 60).Draw(r, "bytes")}
 		var got []uint64
-		for _, page := range cut(limits, undecoded, deliveries...) {
+		for _, page := range cut(limits, deliveries...) {
 			require.LessOrEqual(r, len(page.Events), limits.Events)
 			for _, event := range page.Events {
 				got = append(got, event.Position.Commit)
@@ -115,21 +112,6 @@ func TestPagesTogetherAreTheLog(t *testing.T) {
 		require.Len(r, slices.Compact(slices.Clone(got)), len(got))
 		require.Equal(r, next, got[len(got)-1])
 	})
-}
-
-func TestAPageEndsBeforeAnEventThatDoesNotDecode(t *testing.T) {
-	broken := errors.New("broken")
-	decode := func(r eventlog.Recorded) (eventlog.Decoded, error) {
-		if r.Position.Commit == 4 {
-			return eventlog.Decoded{}, broken
-		}
-		return undecoded(r)
-	}
-	pages := cut(Limits{Age: time.Hour}, decode, many(9)...)
-	require.Len(t, pages, 1)
-	require.Len(t, pages[0].Events, 3)
-	require.Equal(t, uint64(4), pages[0].Failed.Position.Commit)
-	require.ErrorIs(t, pages[0].Failed.Err, broken)
 }
 
 // A page that nobody takes grows with what comes, up to the limits and no further.

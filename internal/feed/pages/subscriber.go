@@ -27,7 +27,7 @@ type Config struct {
 	Limits Limits            // of a page; with Events 1 the subscriber is an ordinary one
 
 	// Decode returns an event with its Go value. Nil leaves events undecoded.
-	Decode func(eventlog.Recorded) (eventlog.Decoded, error)
+	Decode func(eventlog.Recorded) eventlog.Decoded
 
 	// ResendAfter is the pause before a message that was refused (Nack) is sent again; 0 means 10 ms.
 	ResendAfter time.Duration
@@ -43,7 +43,7 @@ const (
 func (c *Config) setDefaults() {
 	c.Limits = c.Limits.withDefaults()
 	if c.Decode == nil {
-		c.Decode = func(r eventlog.Recorded) (eventlog.Decoded, error) { return eventlog.Decoded{Recorded: r}, nil }
+		c.Decode = func(r eventlog.Recorded) eventlog.Decoded { return eventlog.Decoded{Recorded: r} }
 	}
 	if c.ResendAfter == 0 {
 		c.ResendAfter = defaultResendAfter
@@ -169,9 +169,7 @@ func (s *subscription) read(ctx context.Context) error {
 		if err := s.deliver(ctx, page); err != nil {
 			return err
 		}
-		if len(page.Events) > 0 {
-			s.after = page.Last()
-		}
+		s.after = page.Last()
 	}
 	return source.Err()
 }

@@ -165,7 +165,12 @@ func TestAMessageCarriesItsEvents(t *testing.T) {
 	write(t, log, opened{ID: "a", Label: "new"}, raised{ID: "a", By: 2}, closed{ID: "a"})
 
 	subscribe := func(limits Limits) (<-chan *message.Message, func()) {
-		s, err := NewSubscriber(Config{Log: log, Limits: limits, Decode: registry.Decode})
+		decode := func(r eventlog.Recorded) eventlog.Decoded {
+			decoded, err := registry.Decode(r)
+			assert.NoError(t, err)
+			return decoded
+		}
+		s, err := NewSubscriber(Config{Log: log, Limits: limits, Decode: decode})
 		require.NoError(t, err)
 		messages, err := s.Subscribe(t.Context(), TopicAll)
 		require.NoError(t, err)

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -46,6 +47,7 @@ type Keyring struct {
 	log      *slog.Logger
 	now      func() time.Time
 	cache    *lru.Cache[string, cached] // by account
+	admitted atomic.Bool
 }
 
 type cached struct {
@@ -55,6 +57,16 @@ type cached struct {
 
 // Open returns a Keyring. It refuses a master key other than the one that wraps the keys in the database.
 func Open(ctx context.Context, config Config) (*Keyring, error) {
+	k, err := New(config)
+	if err != nil {
+		return nil, err
+	}
+	k.Admit()
+	return k, k.Check(ctx)
+}
+
+// New returns a Keyring on a database that need not answer yet. Until Admit is called, accounts' keys are unavailable.
+func New(config Config) (*Keyring, error) {
 	if config.Pool == nil || config.Logger == nil {
 		return nil, errors.New("opening the keyring: a pool and a logger are needed")
 	}
@@ -75,8 +87,11 @@ func Open(ctx context.Context, config Config) (*Keyring, error) {
 	if k.now == nil {
 		k.now = time.Now
 	}
-	return k, k.checkMaster(ctx)
+	return k, nil
 }
+
+// Admit lets the keyring be used. It comes after Check, and once it is certain that the keyring is the log's.
+func (k *Keyring) Admit() { k.admitted.Store(true) }
 
 // identify returns an identifier of a master key that reveals nothing about it.
 func identify(master []byte) string {
@@ -84,7 +99,8 @@ func identify(master []byte) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-func (k *Keyring) checkMaster(ctx context.Context) error {
+// Check refuses a master key other than the one that wraps the keys in the database.
+func (k *Keyring) Check(ctx context.Context) error {
 	var other bool
 	query := `select exists (select from keyring.account_keys where wrapped_key is not null and master_key_id <> $1)`
 	if err := k.pool.QueryRow(ctx, query, k.masterID).Scan(&other); err != nil {
@@ -136,6 +152,9 @@ func (k *Keyring) key(ctx context.Context, account string, get func(context.Cont
 	if found, ok := k.cache.Get(account); ok && k.now().Before(found.until) {
 		return found.key, nil
 	}
+	if !k.admitted.Load() {
+		return nil, keyring.ErrUnavailable
+	}
 	until := k.now().Add(cachedFor) // from before the lookup: a key that is erased during it may be cached, but not for longer
 	key, err := get(ctx, account)
 	if err != nil {
@@ -185,6 +204,9 @@ func (k *Keyring) insert(ctx context.Context, account string, wrapped []byte) er
 
 // Erase implements keyring.Keyring.
 func (k *Keyring) Erase(ctx context.Context, account string) error {
+	if !k.admitted.Load() {
+		return fmt.Errorf("erasing an account's key: %w", keyring.ErrUnavailable)
+	}
 	err := k.durably(ctx, "erasing an account's key", `
 		insert into keyring.account_keys as k (account_id, wrapped_key, master_key_id, erased_at) values ($1, null, $2, now())
 		on conflict (account_id) do update set wrapped_key = null, erased_at = coalesce(k.erased_at, now())`,

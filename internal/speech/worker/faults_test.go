@@ -104,6 +104,39 @@ func TestAWorkerThatStallsIsKilledAfterTheTimeLimit(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// Stopped processes never end by themselves, and here no job's time is limited.
+func TestAFrozenWorkerIsReplacedAndItsJobRepeated(t *testing.T) {
+	for name, frozen := range map[string]func(testing.TB) []int{
+		"the process":         engineProcesses,
+		"its child for a job": func(t testing.TB) []int { return childrenOf(t, engineProcesses(t)[0]) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			pool := openConfig(t, worker.Config{Size: 1, JobTimeout: time.Hour})
+			var stopped []int
+			require.Eventually(t, func() bool { stopped = frozen(t); return len(stopped) > 0 }, patience, time.Millisecond)
+			signalAll(stopped, syscall.SIGSTOP)
+
+			job := enginetest.Job(enginetest.Sentence)
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			stream := speech.NewSpeaker(pool).Speak(ctx, speech.Request{Text: job.Text, Voice: job.Voice, Language: job.Language})
+			defer stream.Close()
+			samples := 0
+			for {
+				piece, err := stream.Next(ctx)
+				if errors.Is(err, io.EOF) {
+					break
+				}
+				require.NoError(t, err)
+				samples += len(piece.PCM)
+			}
+			require.Positive(t, samples)
+			requireGone(t, stopped)
+			require.EqualValues(t, 1, pool.Stats().Respawns)
+		})
+	}
+}
+
 func TestWorkersThatDieUnderLoadCostTheirJobsOnly(t *testing.T) {
 	pool := openPool(t, 2)
 	want, err := enginetest.Speak(t.Context(), pool, enginetest.Job(enginetest.Sentence))

@@ -137,18 +137,17 @@ func (p *Plan) bindJSON(target reflect.Value, body []byte) ([]Item, error) {
 	return wrong, nil
 }
 
+// bindMember takes the first name that has a value: a null is none.
 func (f *field) bindMember(target reflect.Value, document *jsontree.Value) []Item {
 	for _, name := range f.names {
 		value, ok := document.Get(name)
-		switch {
-		case !ok, f.nullIsAbsent && value.Kind == jsontree.Null:
+		if !ok || value.Kind == jsontree.Null {
 			continue
-		case f.kind != kindFile && f.kind != kindFiles:
-			return f.set(target, value, nil)
-		case f.nullable && value.Kind == jsontree.Null:
-			return nil
 		}
-		return []Item{bytesType().at(f.loc()...)}
+		if f.kind == kindFile || f.kind == kindFiles {
+			return []Item{bytesType().at(f.loc()...)}
+		}
+		return f.set(target, value, nil)
 	}
 	return f.absent(target)
 }

@@ -15,11 +15,11 @@
 //	literal:"a,b"  enum:"a,b"   the values allowed; they differ in the error type (literal_error, enum)
 //	synonyms:"mulaw=ulaw"       further values accepted, and what they stand for
 //	url:"http"                  an absolute http or https URL, normalised as a browser would
-//	null:"absent"               a null in JSON counts as absent
 //	doc  values  nullable  format   for the documentation only; see package openapi
 //
 // Types: string, bool, int, int64, float64 (and named types of these kinds), []string, map[string]any, File, []File.
-// A pointer is nullable: nil when the value is absent or null. Embedded structs are flattened.
+// A pointer is nil when the value is absent. Embedded structs are flattened. A null in a JSON body is no value, whatever
+// the type: the field is absent.
 //
 // A struct that stands for several requests has variants, see Variants:
 //
@@ -68,18 +68,17 @@ type Plan struct {
 }
 
 type field struct {
-	index        []int
-	of           reflect.Type // of the value, without the pointer
-	source       source
-	names        []string // the documented name first
-	kind         kind
-	nullable     bool // a pointer
-	required     bool
-	nullIsAbsent bool
-	after        string        // the name of the field that comes before, "" for the one in the struct
-	fallback     reflect.Value // invalid when there is no default
-	rules        rules
-	docs         docs
+	index    []int
+	of       reflect.Type // of the value, without the pointer
+	source   source
+	names    []string // the documented name first
+	kind     kind
+	nullable bool // a pointer
+	required bool
+	after    string        // the name of the field that comes before, "" for the one in the struct
+	fallback reflect.Value // invalid when there is no default
+	rules    rules
+	docs     docs
 }
 
 // Compile reads the tags of a struct type that has no variants. Every mistake in them is an error.
@@ -171,13 +170,10 @@ func (p *Plan) wantsKey(key string) bool {
 	return false
 }
 
-// set converts value and stores it in the field of the target. In JSON a null is a value like any other.
+// set converts value and stores it in the field of the target.
 func (f *field) set(target reflect.Value, value *jsontree.Value, files []File) []Item {
 	slot := target.FieldByIndex(f.index)
 	if f.nullable {
-		if value != nil && value.Kind == jsontree.Null {
-			return nil
-		}
 		fresh := reflect.New(slot.Type().Elem())
 		wrong := f.convert(fresh.Elem(), value, files)
 		if len(wrong) == 0 {

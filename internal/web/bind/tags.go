@@ -17,7 +17,7 @@ var (
 	sourceTags = []string{"path", "query", "header", "cookie", "body", "raw", "in", "for"}
 	valueTags  = []string{
 		"alias", "required", "default", "gt", "ge", "lt", "le", "minlen", "maxlen", "pattern", "literal", "enum", "synonyms", "url",
-		"null", "after", "doc", "values", "nullable", "format",
+		"after", "doc", "values", "nullable", "format",
 	}
 )
 
@@ -60,9 +60,6 @@ func compileField(f reflect.StructField, tags map[string]string) (*field, error)
 	if compiled.kind, err = kindOf(t); err != nil {
 		return nil, err
 	}
-	if err := compiled.readNull(tags); err != nil {
-		return nil, err
-	}
 	if err := compiled.readRules(tags); err != nil {
 		return nil, err
 	}
@@ -73,17 +70,6 @@ func compileField(f reflect.StructField, tags map[string]string) (*field, error)
 		return nil, err
 	}
 	return compiled, compiled.readDefault(t, tags)
-}
-
-func (f *field) readNull(tags map[string]string) error {
-	switch text, ok := tags["null"]; {
-	case !ok:
-	case text != "absent" || f.source != fromBody || f.nullable:
-		return errors.New(`null:"absent" goes with a field of a body that is no pointer`)
-	default:
-		f.nullIsAbsent = true
-	}
-	return nil
 }
 
 func (f *field) readSource(tags map[string]string) error {

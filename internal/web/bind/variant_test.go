@@ -13,7 +13,7 @@ import (
 type song struct {
 	Title string `in:"title" required:"true"`
 	Mood  string `in:"mood" form.alias:"feeling" default:"glad" form.default:"sad" literal:"glad,sad" synonyms:"happy=glad" address.synonyms:""`
-	Pace  int    `in:"pace" ge:"1" address.after:"verse" form.null:"absent"`
+	Pace  int    `in:"pace" ge:"1" address.after:"verse"`
 	Verse *int   `in:"verse" for:"address,note"`
 	Loud  *bool  `in:"loud" for:"form"`
 	ID    string `path:"id"`
@@ -55,7 +55,7 @@ func TestAVariantHasItsSourceFieldsAndTags(t *testing.T) {
 	_, items = bindSong(t, "address", "mood=happy&pace=0&verse=x")
 	require.Equal(t, []string{"title", "mood", "verse", "pace"}, []string{items[0].Field(), items[1].Field(), items[2].Field(), items[3].Field()})
 	require.Equal(t, []any{"query", "title"}, items[0].Loc)
-	_, items = bindSong(t, "note", `{"pace":null,"verse":"x"}`)
+	_, items = bindSong(t, "note", `{"pace":0,"verse":"x"}`)
 	require.Equal(t, []string{"title", "pace", "verse"}, []string{items[0].Field(), items[1].Field(), items[2].Field()})
 	require.Equal(t, []any{"body", "title"}, items[0].Loc)
 }
@@ -88,9 +88,6 @@ func TestWrongVariants(t *testing.T) {
 		}{},
 		"after nothing": struct {
 			F string `in:"f" after:"g"`
-		}{},
-		"null for a pointer": struct {
-			F *string `in:"f" null:"absent"`
 		}{},
 		"an unknown tag of a variant": struct {
 			F string `in:"f" form.defualt:"x"`

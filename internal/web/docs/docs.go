@@ -5,6 +5,7 @@ package docs
 import (
 	_ "embed"
 	"fmt"
+	"net/http"
 	"slices"
 
 	"github.com/recital-tts/recital/internal/web"
@@ -54,6 +55,7 @@ func (s *site) rows() []web.Route {
 	sends, maySend := web.Sends("etag", "cache-control"), web.MaySend("content-encoding")
 	unchanged := web.ReturnsNothing(304, web.Means("What the client has is still right"), sends)
 	return []web.Route{
+		web.Get("/", home, public, tag, web.Summary("Leads to the description"), web.ReturnsNothing(302, web.Sends("location"))),
 		web.Get("/openapi.json", s.describe, public, tag, web.Summary("This description"),
 			web.Returns[map[string]any](sends, maySend), unchanged),
 		web.Get("/docs", s.page, public, tag, web.Summary("This description as a page"),
@@ -61,6 +63,11 @@ func (s *site) rows() []web.Route {
 		web.Get("/docs/assets/{name}", s.asset, public, tag, web.Summary("A part of that page"),
 			web.ReturnsMedia([]string{"text/javascript", "text/css", "image/png"}, sends, maySend), unchanged, web.Refuses(404)),
 	}
+}
+
+// home is for people who open the address of the service in a browser.
+func home(*web.Call, struct{}) (web.Reply, error) {
+	return web.Redirect(http.StatusFound, "/docs"), nil
 }
 
 // conditions are what the client takes and has.

@@ -54,6 +54,13 @@ var paths = map[string]string{
 	"/docs/assets/favicon-32x32.png":    "image/png",
 }
 
+func TestTheAddressAloneLeadsToThePage(t *testing.T) {
+	response, body := get(t, http.MethodGet, serve(t)+"/")
+	require.Equal(t, http.StatusOK, response.StatusCode)
+	require.Equal(t, "/docs", response.Request.URL.Path)
+	require.Contains(t, string(body), "<html")
+}
+
 func TestTheDescriptionListsTheRoutesAndItself(t *testing.T) {
 	_, body := get(t, http.MethodGet, serve(t)+"/openapi.json")
 	var document struct {

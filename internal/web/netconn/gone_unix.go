@@ -7,16 +7,30 @@ import (
 	"syscall"
 )
 
+// gone reports whether the peer has closed the connection, or its sending side.
 func (c *Conn) gone() bool {
+	n, err := c.peek()
+	waiting := errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.EINTR)
+	return n == 0 && err == nil && c.raw != nil || err != nil && !waiting
+}
+
+// unread reports whether the peer has sent what nobody has read yet.
+func (c *Conn) unread() bool {
+	n, _ := c.peek()
+	return n > 0
+}
+
+// peek looks at the next byte without taking it.
+func (c *Conn) peek() (n int, err error) {
 	if c.raw == nil {
-		return false
+		return 0, nil
 	}
-	gone := false
-	err := c.raw.Control(func(fd uintptr) {
+	failed := c.raw.Control(func(fd uintptr) {
 		var one [1]byte
-		n, _, err := syscall.Recvfrom(int(fd), one[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
-		waiting := errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.EINTR)
-		gone = n == 0 && err == nil || err != nil && !waiting
+		n, _, err = syscall.Recvfrom(int(fd), one[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
 	})
-	return gone || err != nil
+	if failed != nil {
+		return 0, failed
+	}
+	return n, err
 }

@@ -1,15 +1,20 @@
-// Package netconn wraps a listener whose connections can be counted, closed when idle, cut, and closed so that a peer
-// that is still sending receives the last reply. It also reports whether the peer has gone.
+// Package netconn wraps a listener whose connections are limited in number, in all and by address, must send and take at a
+// minimum rate, and can be closed when idle, cut, and closed so that a peer that is still sending receives the last reply.
+// It also reports whether the peer has gone.
 package netconn
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"net"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/recital-tts/recital/internal/web/quota"
 )
 
 // Bounds of the lingering close. A client that sends on after a refusal is read, and ignored, this far: enough for
@@ -23,16 +28,36 @@ const (
 // writePiece is how much a peer must take within one write timeout.
 const writePiece = 64 << 10
 
+// Bounds of the connections beyond the limit. They are enough for health checks, and to refuse others in words.
+const (
+	extraConnections = 64
+	extraShare       = extraConnections / 2
+	extraStall       = time.Second
+)
+
+// requestStall is how long a peer in the middle of a request has to be silent before its connection makes room.
+const requestStall = 5 * time.Second
+
+// acceptPause is what other parts of the process get to close files when there are no more.
+const acceptPause = 10 * time.Millisecond
+
 // ErrGone is the cause of a call's end when its peer has closed the connection.
 var ErrGone = errors.New("the client has gone")
+
+// Limits bound what peers can use up. None may be zero.
+type Limits struct {
+	Connections        int           // open at once
+	AddressConnections int           // of one address, open at once
+	Grace              time.Duration // for a request's body, before Rate counts
+	WriteTimeout       time.Duration // in which a peer must take 64 KiB
+	Rate               int           // in bytes a second: a body that comes slower is ended, and so is a write that is taken slower
+}
 
 // Listener hands out *Conn.
 type Listener struct {
 	net.Listener
-	writeTimeout time.Duration
-
-	mu    sync.Mutex
-	conns map[*Conn]struct{}
+	limits Limits
+	rooms  []*room // the usual one, and a small one beyond the limit
 
 	closeOnce sync.Once
 	closed    error
@@ -44,47 +69,82 @@ func (l *Listener) Close() error {
 	return l.closed
 }
 
-// Listen wraps a listener. A peer that takes no 64 KiB within writeTimeout fails the write.
-func Listen(ln net.Listener, writeTimeout time.Duration) *Listener {
-	return &Listener{Listener: ln, writeTimeout: writeTimeout, conns: map[*Conn]struct{}{}}
+// Listen wraps a listener.
+func Listen(ln net.Listener, limits Limits) *Listener {
+	return &Listener{Listener: ln, limits: limits, rooms: []*room{
+		newRoom(limits.Connections, limits.AddressConnections, 1+limits.AddressConnections/64, requestStall),
+		newRoom(extraConnections, extraShare, 1, extraStall),
+	}}
 }
 
-// Accept waits for the next connection.
+// Accept waits for the next connection. Over a limit the quietest ones make room. Where all are busy, the new one is handed
+// out as Extra, and closed when there are too many of these, too.
 func (l *Listener) Accept() (net.Conn, error) {
-	inner, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err // the server knows a closed listener by this error's text
+	for {
+		inner, err := l.Listener.Accept()
+		switch {
+		case err == nil:
+			if c := l.wrap(inner); l.seat(c) {
+				return c, nil
+			}
+			inner.Close()
+		case outOfFiles(err):
+			l.rooms[0].yield()
+			time.Sleep(acceptPause)
+		default:
+			return nil, err // the server knows a closed listener by this error's text
+		}
 	}
-	c := &Conn{Conn: inner, listener: l}
+}
+
+// outOfFiles reports whether the process or the machine has no file left for a connection (accept(2)), which passes.
+func outOfFiles(err error) bool {
+	for _, passing := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM} {
+		if errors.Is(err, passing) {
+			return true
+		}
+	}
+	return false
+}
+
+func (l *Listener) wrap(inner net.Conn) *Conn {
+	c := &Conn{Conn: inner, listener: l, peer: quota.Peer(inner.RemoteAddr())}
+	c.last.Store(time.Now().UnixNano())
 	if sys, ok := inner.(syscall.Conn); ok {
 		c.raw, _ = sys.SyscallConn()
 	}
-	l.mu.Lock()
-	l.conns[c] = struct{}{}
-	l.mu.Unlock()
-	return c, nil
+	return c
+}
+
+func (l *Listener) seat(c *Conn) bool {
+	for _, r := range l.rooms {
+		c.room = r
+		if r.enter(c) {
+			return true
+		}
+	}
+	return false
 }
 
 // Open counts the connections.
-func (l *Listener) Open() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.conns)
+func (l *Listener) Open() (count int) {
+	for _, r := range l.rooms {
+		count += r.open()
+	}
+	return count
 }
 
 // Each calls f for every open connection; f must not close it.
 func (l *Listener) Each(f func(*Conn)) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for c := range l.conns {
-		f(c)
+	for _, r := range l.rooms {
+		r.each(f)
 	}
 }
 
 // CloseIdle closes the connections that carry no request.
 func (l *Listener) CloseIdle() {
 	l.Each(func(c *Conn) {
-		if c.idle.Load() || !c.used.Load() {
+		if c.phase.Load() == waiting {
 			c.Conn.Close()
 		}
 	})
@@ -93,30 +153,107 @@ func (l *Listener) CloseIdle() {
 // CutAll resets every connection.
 func (l *Listener) CutAll() { l.Each((*Conn).Cut) }
 
-func (l *Listener) forget(c *Conn) {
-	l.mu.Lock()
-	delete(l.conns, c)
-	l.mu.Unlock()
-}
+// The phases of a connection.
+const (
+	waiting   int32 = iota // for the first byte of a request
+	receiving              // a request
+	serving                // a request that has arrived, or a WebSocket
+	evicted                // closed, to make room
+)
 
 // Conn is one connection.
 type Conn struct {
 	net.Conn
 	listener *Listener
+	room     *room
+	peer     netip.Addr
 	raw      syscall.RawConn // nil when the connection is no socket
 	end      atomic.Pointer[func(cause error)]
-	used     atomic.Bool // a byte has been read
-	idle     atomic.Bool // between two requests
+	phase    atomic.Int32
+	last     atomic.Int64 // when the last byte came, or the last request ended: Unix nanoseconds
+	claim    atomic.Pointer[quota.Claim]
+	body     *pace       // of the body that is being read
+	unasked  bool        // the next interim reply was not asked for
 	reader   atomic.Bool // somebody reads all the time
 	linger   atomic.Bool
 	closed   atomic.Bool
 }
 
-// SetIdle notes whether the connection waits for its next request.
-func (c *Conn) SetIdle(idle bool) { c.idle.Store(idle) }
+// pace is how fast a body comes.
+type pace struct {
+	begun time.Time
+	bytes int
+}
+
+// Peer is the address that counts for limits.
+func (c *Conn) Peer() netip.Addr { return c.peer }
+
+// Extra reports whether the connection is beyond the limit: there is room for health checks and refusals only.
+func (c *Conn) Extra() bool { return c.room == c.listener.rooms[1] }
+
+// SetWaiting notes that the connection waits for its next request. What the last one held is given back.
+func (c *Conn) SetWaiting() {
+	c.last.Store(time.Now().UnixNano())
+	c.phase.CompareAndSwap(serving, waiting)
+	c.release()
+}
+
+// SetReceiving notes that a request has begun to arrive.
+func (c *Conn) SetReceiving() { c.phase.CompareAndSwap(waiting, receiving) }
+
+// SetServing notes that a request has arrived.
+func (c *Conn) SetServing() {
+	c.body = nil
+	c.phase.CompareAndSwap(receiving, serving)
+}
 
 // SetReader notes that somebody reads from the connection all the time, and so learns by himself that the peer has gone.
-func (c *Conn) SetReader() { c.reader.Store(true) }
+func (c *Conn) SetReader() {
+	c.reader.Store(true)
+	c.release()
+}
+
+// AwaitBody begins the time in which a body must arrive. The claim is held until its request has been answered. When the
+// peer has not asked for an interim reply (100 Continue), the one that follows is not sent.
+func (c *Conn) AwaitBody(claim *quota.Claim, asked bool) {
+	c.claim.Store(claim)
+	c.body = &pace{begun: time.Now()}
+	c.unasked = !asked
+}
+
+// ShrinkClaim gives back what was claimed beyond the size of the body.
+func (c *Conn) ShrinkClaim(bytes int) {
+	if claim := c.claim.Load(); claim != nil {
+		claim.Shrink(int64(bytes))
+	}
+}
+
+func (c *Conn) release() {
+	if claim := c.claim.Swap(nil); claim != nil {
+		claim.Release()
+	}
+}
+
+// quiet reports whether nothing is lost when the connection is closed, or nothing that the peer works on.
+func (c *Conn) quiet(now time.Time, stall time.Duration) bool {
+	switch c.phase.Load() {
+	case waiting:
+		return true
+	case receiving:
+		return now.UnixNano()-c.last.Load() >= int64(stall)
+	}
+	return false
+}
+
+// evict closes a quiet connection, unless a byte has arrived meanwhile.
+func (c *Conn) evict() bool {
+	phase := c.phase.Load()
+	if phase != waiting && phase != receiving || c.unread() || !c.phase.CompareAndSwap(phase, evicted) {
+		return false
+	}
+	c.Conn.Close()
+	return true
+}
 
 // OnEnd names the function that ends the call in progress, nil for none.
 func (c *Conn) OnEnd(end *func(cause error)) { c.end.Store(end) }
@@ -147,21 +284,53 @@ func (c *Conn) Cut() {
 	c.Conn.Close()
 }
 
-// Read notes that the connection is used.
+// Read fails when a body comes slower than the minimum rate.
 func (c *Conn) Read(p []byte) (int, error) {
+	if c.body != nil {
+		if err := c.Conn.SetReadDeadline(c.listener.limits.bodyEnd(c.body)); err != nil {
+			return 0, err
+		}
+	}
 	n, err := c.Conn.Read(p)
-	if n > 0 && !c.used.Load() {
-		c.used.Store(true)
+	if n == 0 {
+		return n, err
+	}
+	c.SetReceiving()
+	c.last.Store(time.Now().UnixNano())
+	if c.body != nil {
+		c.body.bytes += n
 	}
 	return n, err
 }
 
-// Write starts the write timeout anew for each 64 KiB, so that a slow one is served and a stalled one is not.
+func (l Limits) bodyEnd(p *pace) time.Time { return p.begun.Add(l.Grace + l.timeFor(p.bytes)) }
+
+// timeFor is the longest that so many bytes may take.
+func (l Limits) timeFor(bytes int) time.Duration {
+	return time.Duration(bytes) * time.Second / time.Duration(l.Rate)
+}
+
+// interim is what fasthttp writes before it reads a body that may be refused by its head.
+var interim = []byte("HTTP/1.1 100 Continue\r\n\r\n")
+
+// Write starts the write timeout anew for each 64 KiB, so that a slow peer is served and a stalled one is not, and ends
+// when all of p is taken slower than the minimum rate.
 func (c *Conn) Write(p []byte) (int, error) {
-	written := 0
+	if c.unasked {
+		c.unasked = false
+		if bytes.Equal(p, interim) {
+			return len(p), nil
+		}
+	}
+	limits, written := c.listener.limits, 0
+	end := time.Now().Add(limits.WriteTimeout + limits.timeFor(len(p)))
 	for {
 		piece := p[written:min(len(p), written+writePiece)]
-		if err := c.Conn.SetWriteDeadline(time.Now().Add(c.listener.writeTimeout)); err != nil {
+		deadline := time.Now().Add(limits.WriteTimeout)
+		if end.Before(deadline) {
+			deadline = end
+		}
+		if err := c.Conn.SetWriteDeadline(deadline); err != nil {
 			return written, err
 		}
 		n, err := c.Conn.Write(piece)
@@ -177,9 +346,11 @@ func (c *Conn) Close() error {
 	if c.closed.Swap(true) {
 		return nil
 	}
-	defer c.listener.forget(c)
+	defer c.room.leave(c)
 	c.End(ErrGone) // of a call whose answer could not be written
+	c.release()
 	if c.linger.Load() {
+		c.phase.CompareAndSwap(serving, receiving) // it may make room
 		c.drain()
 	}
 	return c.Conn.Close()

@@ -16,6 +16,7 @@ type standardHeaders struct {
 	AcceptRanges          string `header:"accept-ranges" doc:"Parts of the body can be asked for."`
 	ContentRange          string `header:"content-range" doc:"Which part of how many bytes the body is."`
 	ContentEncoding       string `header:"content-encoding" doc:"gzip where the client takes it."`
+	Location              string `header:"location" doc:"Where it is."`
 	ETag                  string `header:"etag" doc:"Changes with the body."`
 	CacheControl          string `header:"cache-control" doc:"How long the reply may be kept."`
 	ContentSecurityPolicy string `header:"content-security-policy" doc:"What the page may load."`
@@ -38,7 +39,7 @@ func knownHeaders() (map[string]bind.Field, error) {
 	return known, nil
 }
 
-// addHeaders adds those that the outcome declares, and those that every reply to a write may have.
+// addHeaders adds those that the outcome declares, and those that every reply to a write or of a view may have.
 func (w *writer) addHeaders(told *response, r *web.Route, o web.Outcome) error {
 	declared, err := o.HeaderFields()
 	if err != nil {
@@ -50,8 +51,11 @@ func (w *writer) addHeaders(told *response, r *web.Route, o web.Outcome) error {
 		}
 	}
 	may := o.MaySend
-	if r.Method != http.MethodGet && len(r.ReadModels) > 0 {
+	switch {
+	case r.Method != http.MethodGet && len(r.ReadModels) > 0:
 		may = slices.Concat(may, []string{"x-recital-position", "x-recital-stale"})
+	case len(r.Views) > 0:
+		may = slices.Concat(may, []string{"x-recital-position"})
 	}
 	return errors.Join(
 		w.addKnown(told, true, append([]string{"request-id"}, o.Sends...)),

@@ -182,7 +182,7 @@ func TestRefusalsFollowFromTheRow(t *testing.T) {
 		web.Get("/closed", answer[struct{}], web.ReadModels(readmodel.Model{Name: "songs", Version: 1}), web.Returns[song](), web.Refuses(402)),
 		web.Delete("/maybe/{id}", answer[named], web.Optional(), web.ReadModels(readmodel.Model{Name: "songs", Version: 1}), web.Returns[singer]()),
 		web.Post("/form", answer[form], web.Forms(), web.Returns[singer]()),
-		web.Post("/raw", answer[echo], web.Public(), web.ReturnsMedia([]string{"*/*"})),
+		web.Post("/raw", answer[echo], web.Public(), web.AppendsNothing(), web.ReturnsMedia([]string{"*/*"})),
 		web.Post("/admin", answer[struct{}], web.Role("operator"), web.Returns[singer]()),
 		web.Socket("/socket", func(context.Context, *web.Conn) error { return nil }),
 		web.Get("/busy", answer[struct{}], web.Public(), web.Returns[singer](), web.Returns[song](web.Status(503))),
@@ -190,9 +190,9 @@ func TestRefusalsFollowFromTheRow(t *testing.T) {
 	for row, want := range map[[2]string][]string{
 		{"/open", "get"}:          {"204", "503", "default"},
 		{"/closed", "get"}:        {"200", "400", "401", "402", "503", "504", "default"},
-		{"/maybe/{id}", "delete"}: {"200", "401", "409", "422", "503", "default"},
-		{"/form", "post"}:         {"200", "400", "401", "409", "413", "415", "422", "503", "default"},
-		{"/raw", "post"}:          {"200", "413", "415", "422", "503", "default"},
+		{"/maybe/{id}", "delete"}: {"200", "401", "409", "422", "429", "503", "default"},
+		{"/form", "post"}:         {"200", "400", "401", "409", "413", "415", "422", "429", "503", "default"},
+		{"/raw", "post"}:          {"200", "413", "415", "422", "429", "503", "default"},
 		{"/admin", "post"}:        {"200", "401", "403", "409", "503", "default"},
 		{"/busy", "get"}:          {"200", "503", "default"},
 	} {

@@ -80,7 +80,7 @@ func (w *writer) security(r *web.Route) []map[string][]string {
 		names = []string{"ApiKeyHeader", "SessionCookie"}
 	}
 	admitted := []map[string][]string{}
-	if r.Access == web.AccessOptional && len(r.Roles) == 0 {
+	if r.Access == web.AccessOptional && len(r.Roles) == 0 || r.Loopback {
 		admitted = append(admitted, map[string][]string{})
 	}
 	for _, name := range names {

@@ -55,11 +55,12 @@ func refusals(r *web.Route, inputs []input) []int {
 	may(r.Access != web.AccessPublic || len(r.Roles) > 0, http.StatusUnauthorized)
 	may(len(r.Roles) > 0, http.StatusForbidden)
 	may(r.Method != http.MethodGet && r.Access != web.AccessPublic, http.StatusConflict)
-	may(body, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)
+	may(body, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusTooManyRequests)
 	may(len(inputs) > 0, http.StatusUnprocessableEntity)
 	may(r.IsSocket(), http.StatusUpgradeRequired)
 	may(waitsForPosition(r), http.StatusGatewayTimeout)
 	may(true, r.Refusals...)
+	may(r.Appends && len(r.Roles) == 0, http.StatusTooManyRequests)
 	maps.DeleteFunc(found, func(_ int, possible bool) bool { return !possible })
 	return slices.Sorted(maps.Keys(found))
 }

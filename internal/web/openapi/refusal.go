@@ -48,7 +48,7 @@ func (w *writer) refusal(status string) (*response, error) {
 		"415":     "The body is compressed, or of a type that is not read.",
 		"422":     "Inputs are wrong. All that is wrong is listed.",
 		"426":     "The route speaks WebSocket only.",
-		"429":     "Too many at once.",
+		"429":     "Too many at once, or in a short time. Ask again after `retry-after` seconds.",
 		"503":     "The service is busy, starting or stopping. Ask again after `retry-after` seconds.",
 		"504":     "It was not done in time.",
 		"default": "Any other error.",

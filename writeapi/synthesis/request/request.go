@@ -3,6 +3,7 @@ package request
 
 import (
 	"math/rand/v2"
+	"strings"
 
 	"github.com/recital-tts/recital/commands/synthesis"
 	"github.com/recital-tts/recital/internal/audio"
@@ -17,10 +18,10 @@ type Speech struct {
 	Text             string   `in:"text" for:"post,get,beta" required:"true" minlen:"1" maxlen:"5000"`
 	Voice            string   `in:"voice" required:"true" minlen:"1" maxlen:"64"`
 	Model            *string  `in:"model" for:"post,get,socket" default:"aurora" literal:"aurora,blizzard,blizzard-2.0,blizzard-2.1,blizzard-dialogue"`
-	Language         string   `in:"language" for:"post,get,socket" default:"auto" maxlen:"35" socket.null:"absent"`
-	Format           string   `in:"format" post.alias:"response_format" default:"mp3" beta.default:"wav" literal:"aac,mp3,raw,wav,ulaw,webm,pcm_s16le,pcm_f32le" synonyms:"mulaw=ulaw" get.synonyms:"" socket.null:"absent"`
+	Language         string   `in:"language" for:"post,get,socket" default:"auto" maxlen:"35"`
+	Format           string   `in:"format" post.alias:"response_format" default:"mp3" beta.default:"wav" literal:"aac,mp3,raw,wav,ulaw,webm,pcm_s16le,pcm_f32le" synonyms:"mulaw=ulaw" get.synonyms:""`
 	SampleRate       *int     `in:"sample_rate" for:"post,get,socket" enum:"8000,16000,24000"`
-	Speed            float64  `in:"speed" default:"1" ge:"0.25" le:"2" socket.null:"absent"`
+	Speed            float64  `in:"speed" default:"1" ge:"0.25" le:"2"`
 	Seed             *int64   `in:"seed" get.after:"solver"`
 	Conversational   *bool    `in:"conversational" for:"post,get,socket" nullable:"true"`
 	Temperature      *float64 `in:"temperature" for:"post,get,socket" nullable:"true" ge:"0.0001" le:"5"`
@@ -70,7 +71,7 @@ func (s Speech) Synthesis() (synthesis.Synthesis, error) {
 	spec.SampleRate = or(s.SampleRate, audio.DefaultSampleRate(spec.Format))
 	return synthesis.Synthesis{
 		Text: s.Text, Voice: voice, Language: language, Speed: s.Speed, Length: or(s.Length, 0), Model: or(s.Model, ""), Prosody: s.prosody(),
-		Seed: or(s.Seed, 0), Audio: spec, Keep: s.keepsake(),
+		Seed: or(s.Seed, 0), Audio: spec, Keep: s.keepsake(language),
 	}, nil
 }
 
@@ -87,11 +88,15 @@ func (s Speech) prosody() speech.Prosody {
 }
 
 // keepsake is what a clip remembers of the request beside what is spoken; nil where the result is not saved.
-func (s Speech) keepsake() *synthesis.Keepsake {
+func (s Speech) keepsake(language string) *synthesis.Keepsake {
 	if !or(s.Debug, false) {
 		return nil
 	}
-	return &synthesis.Keepsake{Debug: true, OriginalText: or(s.OriginalText, ""), OriginalLanguage: or(s.OriginalLanguage, "")}
+	asked := strings.TrimSpace(s.Language)
+	if language == speech.AutoLanguage {
+		asked = ""
+	}
+	return &synthesis.Keepsake{Debug: true, Language: asked, OriginalText: or(s.OriginalText, ""), OriginalLanguage: or(s.OriginalLanguage, "")}
 }
 
 // WithSeed is the request with a seed: its own, or a new one that gives the same audio again.

@@ -1,6 +1,8 @@
 package request_test
 
 import (
+	"encoding/json"
+	"maps"
 	"os"
 	"reflect"
 	"regexp"
@@ -50,17 +52,34 @@ func TestEachVariantHasItsParameters(t *testing.T) {
 	}, names(t, request.Socket()))
 }
 
-func TestInAFirstMessageNullIsAsGoodAsAbsent(t *testing.T) {
-	decode := web.Decoder[request.Speech](request.Socket())
-	want, err := decode([]byte(`{"voice":"leah"}`))
-	require.NoError(t, err)
-	got, err := decode([]byte(`{"voice":"leah","language":null,"format":null,"speed":null,"sample_rate":null,"seed":null,"top_p":null}`))
-	require.NoError(t, err)
-	require.Equal(t, want, got)
-	_, err = decode([]byte(`{"voice":null}`))
-	require.ErrorContains(t, err, "voice: Input should be a valid string")
-	_, err = web.Decoder[request.Speech](request.Post())([]byte(`{"text":"hi","voice":"leah","speed":null}`))
-	require.ErrorContains(t, err, "speed: Input should be a valid number")
+func TestNullIsAsGoodAsAbsentForEveryParameter(t *testing.T) {
+	for name, variant := range map[string]bind.Variant{"post": request.Post(), "beta": request.Beta(), "socket": request.Socket()} {
+		t.Run(name, func(t *testing.T) {
+			decode := web.Decoder[request.Speech](variant)
+			given := map[string]any{"voice": "leah"}
+			if name != "socket" {
+				given["text"] = "hi"
+			}
+			with := func(parameter string) (request.Speech, error) {
+				all := maps.Clone(given)
+				all[parameter] = nil
+				document, err := json.Marshal(all)
+				require.NoError(t, err)
+				return decode(document)
+			}
+			want, err := with("unknown")
+			require.NoError(t, err)
+			for _, parameter := range names(t, variant) {
+				got, err := with(parameter)
+				if _, needed := given[parameter]; needed {
+					require.ErrorContains(t, err, parameter+": Field required")
+					continue
+				}
+				require.NoError(t, err, parameter)
+				require.Equal(t, want, got, parameter)
+			}
+		})
+	}
 }
 
 func TestWhatAParameterSaysReachesTheSpeaker(t *testing.T) {

@@ -6,8 +6,12 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"runtime"
+	"strconv"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -34,6 +38,49 @@ func BenchmarkIdleSessions(b *testing.B) {
 		}
 	}
 	benchtest.Finish(b)
+}
+
+// BenchmarkQuietSessions measures what sessions occupy in the codec processes after they have spoken: with the encoders
+// given back, beside encoders that are kept.
+func BenchmarkQuietSessions(b *testing.B) {
+	sessions := benchtest.Size(200, 40)
+	var rested, kept int64
+	for b.Loop() {
+		rested += codecMemory(b, sessions, 10*time.Millisecond)
+		kept += codecMemory(b, sessions, time.Hour)
+	}
+	each := float64(b.N * sessions)
+	benchtest.Compare(b, "codec-B/session", float64(rested)/each, float64(kept)/each, benchtest.RatioAtMost(0.5))
+	benchtest.Finish(b)
+}
+
+// codecMemory returns the bytes by which a codec process grows for sessions that have spoken.
+func codecMemory(b *testing.B, sessions int, quiet time.Duration) int64 {
+	b.Helper()
+	h := newHouse(b, func(cfg *web.Config) { cfg.Limits.AccountSockets = sessions })
+	h.synth.QuietEncoder = quiet
+	_, key := h.open("enterprise")
+	pid := childOf(b, "codec")
+	before := resident(b, pid)
+	for range sessions {
+		c := h.begin(b, key, dialectC+`,"format":"mp3"`)
+		c.send(`{"type":"text","text":"So"}`, `{"type":"flush","nonce":1}`)
+		c.until("flush_complete")
+	}
+	if quiet < time.Hour {
+		require.Eventually(b, func() bool { return h.codecs.Stats().Streams == 0 }, patience, time.Millisecond)
+	}
+	return resident(b, pid) - before
+}
+
+// resident returns the resident bytes of a process (proc_pid_statm(5)).
+func resident(b *testing.B, pid int) int64 {
+	b.Helper()
+	statm, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+	require.NoError(b, err)
+	pages, err := strconv.ParseInt(strings.Fields(string(statm))[1], 10, 64)
+	require.NoError(b, err)
+	return pages * int64(os.Getpagesize())
 }
 
 // memory is what the heap and the stacks hold after a collection.

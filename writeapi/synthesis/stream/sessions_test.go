@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -15,6 +13,10 @@ import (
 	"github.com/fasthttp/websocket"
 	"github.com/stretchr/testify/require"
 
+	"github.com/recital-tts/recital/commands/commandstest"
+	"github.com/recital-tts/recital/internal/audio"
+	"github.com/recital-tts/recital/internal/audio/codec/protocol"
+	"github.com/recital-tts/recital/internal/procfs"
 	"github.com/recital-tts/recital/internal/web"
 )
 
@@ -145,6 +147,20 @@ func TestAnAccountWithoutCharacters(t *testing.T) {
 	require.EqualValues(t, 15_000, h.requireIdle(id))
 }
 
+func TestAnAccountWithTooFewCharactersIsToldHowManyWouldFit(t *testing.T) {
+	h := newHouse(t)
+	id, key := h.open("free")
+	held := commandstest.Reserve(t, h.ledger, id, commandstest.FreeLimit-8)
+	for _, dialect := range []string{dialectB, dialectC} {
+		c := h.begin(t, key, dialect)
+		c.send(`{"text":"Ten chars.","flush":true}`)
+		frames, _ := c.rest()
+		require.Contains(t, frames[len(frames)-1].text, "it has 10 and 8 would fit")
+	}
+	commandstest.Settle(t, h.ledger, held, 0)
+	require.Zero(t, h.requireIdle(id))
+}
+
 // A client that leaves pays for the segments that were handed to its connection, and nothing goes on without it.
 func TestAHangUpIsSettled(t *testing.T) {
 	h := newHouse(t)
@@ -264,19 +280,77 @@ func TestAnEngineThatIsKilled(t *testing.T) {
 // killEngine kills one of this process's own engine processes.
 func killEngine(t *testing.T) {
 	t.Helper()
-	children, err := filepath.Glob("/proc/self/task/*/children")
-	require.NoError(t, err)
-	for _, file := range children {
-		list, _ := os.ReadFile(file) // the thread may have ended
-		for _, child := range strings.Fields(string(list)) {
-			line, _ := os.ReadFile(filepath.Join("/proc", child, "cmdline"))
-			if strings.HasSuffix(string(line), "\x00engine\x00") {
-				pid, err := strconv.Atoi(child)
-				require.NoError(t, err)
-				require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
-				return
-			}
+	require.NoError(t, syscall.Kill(childOf(t, "engine"), syscall.SIGKILL))
+}
+
+// childOf returns one of this process's own worker processes of a mode, the one that was started last.
+func childOf(t testing.TB, mode string) (pid int) {
+	t.Helper()
+	for _, child := range procfs.Children(os.Getpid()) {
+		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", child)) // it may have ended
+		if strings.HasSuffix(string(line), "\x00"+mode+"\x00") {
+			pid = max(pid, child)
 		}
 	}
-	t.Fatal("there is no engine process")
+	require.NotZero(t, pid, "there is no %s process", mode)
+	return pid
+}
+
+// Clients that are quiet occupy no encoder: there may be more of them than codec streams, and all of them, and one more,
+// are served.
+func TestQuietSessionsHoldNoEncoder(t *testing.T) {
+	const more = 8
+	h := newHouse(t, func(cfg *web.Config) { cfg.Limits.AccountSockets = protocol.MaxStreams + more + 1 })
+	h.synth.QuietEncoder = 10 * time.Millisecond
+	id, key := h.open("enterprise")
+	var quiet []*talker
+	for range protocol.MaxStreams + more {
+		c := h.begin(t, key, dialectC+`,"format":"mp3"`)
+		c.hear()
+		c.send(`{"type":"text","text":"So"}`, `{"type":"flush","nonce":1}`)
+		require.NotEmpty(t, sound(c.until("flush_complete")))
+		quiet = append(quiet, c)
+	}
+	require.Eventually(t, func() bool { return h.codecs.Stats().Streams == 0 }, patience, time.Millisecond)
+
+	for _, c := range append(quiet, h.begin(t, key, dialectC+`,"format":"mp3"`)) {
+		c.send(`{"type":"text","text":"So"}`, `{"type":"finish"}`)
+		frames, code := c.rest()
+		require.Equal(t, 1000, code)
+		require.NotEmpty(t, sound(frames))
+	}
+	require.EqualValues(t, 2*(2*(protocol.MaxStreams+more)+1), h.requireIdle(id))
+}
+
+// While the codecs are full, a new client is told to come later, and those before are served on.
+func TestFullCodecsRefuseNewSessionsOnly(t *testing.T) {
+	h := newHouse(t)
+	h.synth.QuietEncoder = time.Hour
+	id, key := h.open("free")
+	before := h.begin(t, key, dialectC+`,"format":"mp3"`)
+	before.hear()
+	before.send(`{"type":"text","text":"So"}`, `{"type":"flush","nonce":1}`)
+	before.until("flush_complete")
+	var full []audio.Encoder
+	for range protocol.MaxStreams - 1 {
+		stream, err := h.codecs.Open(t.Context(), audio.Spec{Format: audio.MP3, SampleRate: 24000}, 22050)
+		require.NoError(t, err)
+		full = append(full, stream)
+	}
+
+	late := h.begin(t, key, dialectC+`,"format":"mp3"`)
+	late.hear()
+	late.send(`{"type":"text","text":"So"}`, `{"type":"finish"}`)
+	frames, code := late.rest()
+	require.Equal(t, web.CloseTryLater, code)
+	require.Contains(t, frames[len(frames)-1].text, "All codec processes are full")
+
+	before.send(`{"type":"text","text":"So"}`, `{"type":"finish"}`)
+	frames, code = before.rest()
+	require.Equal(t, 1000, code)
+	require.NotEmpty(t, sound(frames))
+	for _, stream := range full {
+		stream.Close()
+	}
+	require.EqualValues(t, 4, h.requireIdle(id), "who was refused pays nothing")
 }

@@ -108,7 +108,7 @@ func carryOut(ctx context.Context, session *synthesis.Session, m message) error 
 	case flush:
 		return session.Flush(ctx, m.nonce)
 	case reset:
-		session.Reset(m.nonce)
+		return session.Reset(ctx, m.nonce)
 	case finish:
 		return session.Finish(ctx)
 	}

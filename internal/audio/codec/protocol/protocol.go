@@ -5,7 +5,9 @@
 package protocol
 
 import (
+	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -17,13 +19,15 @@ const (
 	Open   byte = 'O' // payload: Opening
 	Encode byte = 'E' // payload: whole samples, signed 16-bit little-endian, at most MaxEncode bytes
 	Finish byte = 'F' // no payload; the reply holds the last bytes
+	Rest   byte = 'R' // no payload; another stream may continue this one, whose last samples are silence
 	Close  byte = 'C' // no payload; valid in every state, and required once after every Open
 )
 
 // The replies.
 const (
 	Encoded byte = 'A' // to Open, Encode and Finish; payload: encoded bytes, which may be none
-	Failed  byte = 'X' // to Open, Encode and Finish; payload: the reason as text; only Close may follow
+	Rested  byte = 'P' // to Rest; payload: RestedPayload
+	Failed  byte = 'X' // to Open, Encode, Finish and Rest; payload: the reason as text; only Close may follow
 	Closed  byte = 'Z' // to Close
 )
 
@@ -45,7 +49,18 @@ type Opening struct {
 	Format     audio.Format `json:"format"`      // MP3, AAC, WebM, or PCMS16LE to change the rate only
 	SampleRate int          `json:"sample_rate"` // Hz, of the output
 	InputRate  int          `json:"input_rate"`  // Hz, 8000 to 48000
+	Continues  *Continued   `json:"continues,omitempty"`
 }
+
+// Continued is where a stream continues another one, whose file header it does not repeat. Both are in samples of the
+// output.
+type Continued struct {
+	At      int64 `json:"at"`      // the position of its first sample
+	Silence int64 `json:"silence"` // that it begins with, because the other stream has not returned it
+}
+
+// maxSilence bounds the silence that a stream begins with: the look-ahead of every codec is shorter.
+const maxSilence = 1 << 14
 
 // Check returns audio.ErrUnsupported (wrapped) if codec processes do not support the encoding.
 func (o Opening) Check() error {
@@ -55,6 +70,9 @@ func (o Opening) Check() error {
 	}
 	if o.InputRate < minInputRate || o.InputRate > maxInputRate {
 		return fmt.Errorf("input at %d Hz: %w", o.InputRate, audio.ErrUnsupported)
+	}
+	if c := o.Continues; c != nil && (c.At < 0 || c.Silence < 0 || c.Silence > maxSilence) {
+		return errors.New("a stream cannot continue there")
 	}
 	return nil
 }
@@ -75,4 +93,22 @@ func ParseOpening(payload []byte) (Opening, error) {
 		return Opening{}, fmt.Errorf("reading a codec opening: %w", err)
 	}
 	return o, o.Check()
+}
+
+// restedHeader is the size of what precedes the encoded bytes in the payload of Rested.
+const restedHeader = 16
+
+// RestedPayload returns the payload of Rested: where another stream may continue, and the last encoded bytes.
+func RestedPayload(c Continued, encoded []byte) []byte {
+	payload := binary.LittleEndian.AppendUint64(make([]byte, 0, restedHeader+len(encoded)), uint64(c.At))
+	return append(binary.LittleEndian.AppendUint64(payload, uint64(c.Silence)), encoded...)
+}
+
+// ParseRested parses a payload of RestedPayload.
+func ParseRested(payload []byte) (Continued, []byte, error) {
+	if len(payload) < restedHeader {
+		return Continued{}, nil, errors.New("the end of a codec stream is not readable")
+	}
+	at, silence := binary.LittleEndian.Uint64(payload), binary.LittleEndian.Uint64(payload[8:])
+	return Continued{At: int64(at), Silence: int64(silence)}, payload[restedHeader:], nil
 }

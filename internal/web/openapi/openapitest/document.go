@@ -97,7 +97,7 @@ func (o operation) parameters() (count int) {
 
 // CheckHead checks status, headers and content type of a reply. The schema is that of its body, nil when it is no JSON.
 func (d *Document) CheckHead(method string, address *url.URL, status int, header http.Header) (*openapi3.Schema, error) {
-	if method == http.MethodOptions {
+	if method == http.MethodOptions || method == http.MethodHead && status == http.StatusMethodNotAllowed {
 		return nil, nil // answered everywhere alike
 	}
 	described, known := d.find(method, address.EscapedPath())

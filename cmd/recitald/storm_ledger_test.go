@@ -1,0 +1,110 @@
+package main_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"syscall"
+)
+
+// speaker promises for the ledger: what was surely spoken is billed, and nothing that was not spoken.
+type speaker struct {
+	visitor
+	c              customer
+	sure, possible int64          // characters of replies that ended cleanly, and of those that were cut
+	outcomes       map[string]int // replies, by status
+}
+
+func newSpeaker(at *server, v visitor) *speaker { return newSpeakerOn("pro", at, v) }
+
+func newSpeakerOn(plan string, at *server, v visitor) *speaker {
+	return &speaker{visitor: v, c: at.openAccount(plan), outcomes: map[string]int{}}
+}
+
+func (p *speaker) work(at *server, r *rand.Rand) error {
+	kinds := []speech{{bytesRoute, "mp3", 600}, {bytesRoute, "pcm_s16le", 300}, {detailedRoute, "wav", 150}}
+	return p.speak(at, kinds[r.IntN(len(kinds))])
+}
+
+func (p *speaker) speak(at *server, s speech) error {
+	a := p.c.at(at).try(p.client, s)
+	switch {
+	case a.clean():
+		p.outcomes["whole"]++
+		p.sure += s.characters
+	case a.status == http.StatusUnauthorized:
+		return fmt.Errorf("the key of %s was refused: %s", p.c.id, a.body)
+	case a.status == 0 && errors.Is(a.err, syscall.ECONNREFUSED):
+		p.outcomes["not connected"]++
+	case a.status == 0 || a.status == http.StatusOK:
+		p.outcomes["cut"]++
+		p.possible += s.characters
+	default: // of a refusal nothing is billed
+		p.outcomes[fmt.Sprint(a.status)]++
+	}
+	return nil
+}
+
+func (p *speaker) settle([]*server, books) error { return nil }
+
+func (p *speaker) check(at *server, b books) error {
+	billed := b.charactersOf(p.c.id)
+	if billed < p.sure || billed > p.sure+p.possible {
+		return fmt.Errorf("%s is billed %d characters; %d were surely and %d possibly spoken", p.c.id, billed, p.sure, p.possible)
+	}
+	shown, err := p.usage(p.c.at(at))
+	if err == nil && shown != billed {
+		err = fmt.Errorf("%s is shown %d characters; %d are billed", p.c.id, shown, billed)
+	}
+	return err
+}
+
+func (p *speaker) customers() []customer { return []customer{p.c} }
+
+func (p *speaker) String() string {
+	return fmt.Sprintf("speaker: %d characters surely and %d possibly spoken; replies %v", p.sure, p.possible, p.outcomes)
+}
+
+// freeCharacters is the quota of a free account.
+const freeCharacters = 15_000
+
+// spender promises for the ledger: a quota is spent to the last character, and not overspent.
+type spender struct{ *speaker }
+
+func newSpender(at *server, v visitor) spender {
+	return spender{newSpeakerOn("free", at, v)}
+}
+
+func (p spender) work(at *server, r *rand.Rand) error {
+	return p.speak(at, speech{bytesRoute, "mp3", int64(10 + r.IntN(200))})
+}
+
+// settle spends what is left, and then no more, on every instance.
+func (p spender) settle(at []*server, b books) error {
+	used := b.charactersOf(p.c.id)
+	for i := 0; used < freeCharacters; i++ {
+		next := speech{bytesRoute, "mp3", min(freeCharacters-used, 4_000)}
+		if a := p.c.at(at[i%len(at)]).try(p.client, next); !a.clean() {
+			return fmt.Errorf("%d of the last %d characters of %s are refused: %d %s %v",
+				next.characters, freeCharacters-used, p.c.id, a.status, a.body, a.err)
+		}
+		p.sure += next.characters
+		used += next.characters
+	}
+	for _, one := range at {
+		if a := p.c.at(one).try(p.client, speech{bytesRoute, "mp3", 1}); a.status != http.StatusPaymentRequired {
+			return fmt.Errorf("%s may overspend: %d", p.c.id, a.status)
+		}
+	}
+	return nil
+}
+
+func (p spender) check(at *server, b books) error {
+	if billed := b.charactersOf(p.c.id); billed != freeCharacters {
+		return fmt.Errorf("%s is billed %d characters of %d", p.c.id, billed, freeCharacters)
+	}
+	return p.speaker.check(at, b)
+}
+
+func (p spender) String() string { return "spender, a " + p.speaker.String() }

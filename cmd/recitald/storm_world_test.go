@@ -1,0 +1,234 @@
+package main_test
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/Shopify/toxiproxy/v2"
+	"github.com/jackc/pgx/v5"
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/eventlog/esdb"
+	"github.com/recital-tts/recital/internal/eventnode"
+	"github.com/recital-tts/recital/internal/postgres/pgtest"
+)
+
+// world is a service with all its parts, and what may happen to them.
+type world struct {
+	t         *testing.T
+	instances []*instance
+	faults    []fault
+	log       func() esdb.Config // how a client reaches the log
+}
+
+// instance is a recitald that is started again after its end, at another address.
+type instance struct {
+	name   string
+	launch func() *server
+
+	mu  sync.Mutex
+	now *server
+}
+
+func (i *instance) server() *server {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.now
+}
+
+// start starts a recitald, also after the end of an earlier one.
+func (i *instance) start() {
+	s := i.launch()
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.now = s
+}
+
+// stormPublicURL is the address that instances in mode prod put into replies.
+const stormPublicURL = "https://recital.example"
+
+// embeddedWorld is one recitald with everything that it brings along.
+func embeddedWorld(t *testing.T) *world {
+	data := dataFolder(t)
+	w := &world{t: t}
+	disk := smallDisk(t, filepath.Join(data, "eventnode"))
+	one := &instance{name: "recitald", launch: func() *server {
+		return start(t, data, "--engines=2", "--codecs=2", "--longest-stream="+stormLongestStream.String())
+	}}
+	one.start()
+	w.instances = []*instance{one}
+	w.log = func() esdb.Config { return one.server().node() }
+	postmaster := func() int { return postmasterIn(data) }
+	w.faults = append(ofRecitald(one), ofPostgres(postmaster)...)
+	w.faults = append(w.faults, killing("Postgres", func(*rand.Rand) []int { return []int{postmaster()} }))
+	w.faults = append(w.faults, disk.faults()...)
+	return w
+}
+
+// sharedWorld is two instances on one event node, which is a process of its own behind a link, and one Postgres.
+func sharedWorld(t *testing.T) *world {
+	node := startStormNode(t)
+	on := services{
+		events:   "esdb://" + node.link.Listen + "?tls=false",
+		postgres: pgtest.Empty(t).Config().ConnString(),
+		blobs:    filepath.Join(node.folder, "blobs"),
+		secrets: map[string]string{
+			"operator-token": strings.Repeat("operator", 8), "auditor-token": strings.Repeat("auditor", 8),
+			"master-key": strings.Repeat("0f", 32), "signing-key": strings.Repeat("f0", 32),
+		},
+	}
+	w := &world{t: t, log: func() esdb.Config { return esdb.Config{ConnectionString: on.events} }}
+	for _, name := range []string{"first recitald", "second recitald"} {
+		data := newFolder(t)
+		i := &instance{name: name, launch: func() *server {
+			s := on.launchIn(t, data, "--engines=2", "--codecs=2", "--longest-stream="+stormLongestStream.String())
+			s.awaitRunning()
+			return s
+		}}
+		i.start()
+		w.instances = append(w.instances, i)
+		w.faults = append(w.faults, ofRecitald(i)...)
+	}
+	postmaster := postmasterOf(t, on.postgres) // nothing kills it
+	w.faults = append(w.faults, ofPostgres(func() int { return postmaster })...)
+	w.faults = append(w.faults, node.faults()...)
+	w.faults = append(w.faults, node.disk.faults()...)
+	return w
+}
+
+// postmasterOf returns the main process of a server, which is the parent of its backends.
+func postmasterOf(t *testing.T, connection string) int {
+	t.Helper()
+	c, err := pgx.Connect(t.Context(), connection)
+	require.NoError(t, err)
+	defer c.Close(t.Context())
+	backend, found := readProcess(int(c.PgConn().PID()))
+	require.True(t, found, "the backend is on this machine")
+	return backend.parent
+}
+
+// stormNode is an event node in a process of its own, behind a link.
+type stormNode struct {
+	t       *testing.T
+	folder  string
+	address string
+	link    *toxiproxy.Proxy
+	disk    *tightDisk
+	process *exec.Cmd
+	input   io.Closer // the node ends with it
+}
+
+// What makes the test binary an event node: its folder and its address.
+const (
+	stormNodeFolder  = "RECITAL_TEST_STORM_NODE"
+	stormNodeAddress = "RECITAL_TEST_STORM_NODE_ADDR"
+	stormNodeServes  = "serving\n"
+)
+
+// runStormNode serves until standard input ends.
+func runStormNode(folder string) int {
+	node, err := eventnode.Open(eventnode.Config{
+		Dir: filepath.Join(folder, "log"), Socket: filepath.Join(folder, "node.sock"), Address: os.Getenv(stormNodeAddress),
+	})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	fmt.Print(stormNodeServes)
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	if err := node.Close(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+func startStormNode(t *testing.T) *stormNode {
+	t.Helper()
+	n := &stormNode{t: t, folder: newFolder(t), address: freeAddress(t)}
+	n.disk = smallDisk(t, filepath.Join(n.folder, "log"))
+	n.start()
+	t.Cleanup(n.kill)
+	zerolog.SetGlobalLevel(zerolog.Disabled) // toxics ignore the proxy's logger
+	n.link = toxiproxy.NewProxy(toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop()), "link", "127.0.0.1:0", n.address)
+	require.NoError(t, n.link.Start())
+	t.Cleanup(n.link.Stop)
+	return n
+}
+
+func (n *stormNode) start() {
+	n.t.Helper()
+	n.process = exec.Command(os.Args[0])
+	n.process.Env = append(os.Environ(), stormNodeFolder+"="+n.folder, stormNodeAddress+"="+n.address)
+	n.process.Stderr = io.Discard
+	var err error
+	n.input, err = n.process.StdinPipe()
+	require.NoError(n.t, err)
+	output, err := n.process.StdoutPipe()
+	require.NoError(n.t, err)
+	require.NoError(n.t, n.process.Start())
+	said, err := bufio.NewReader(output).ReadString('\n')
+	require.NoError(n.t, err, "the event node does not start")
+	require.Equal(n.t, stormNodeServes, said)
+}
+
+func (n *stormNode) kill() {
+	_ = n.process.Process.Kill()
+	_ = n.process.Wait()
+	_ = n.input.Close()
+}
+
+// tightDisk is a small file system, or nil where none can be mounted.
+type tightDisk struct {
+	t      *testing.T
+	folder string
+}
+
+// stormDisk is enough for the log of a storm, and for the 128 MiB that the event node keeps free.
+const stormDisk = "512m"
+
+func smallDisk(t *testing.T, folder string) *tightDisk {
+	t.Helper()
+	require.NoError(t, os.MkdirAll(folder, 0o700))
+	err := syscall.Mount("tmpfs", folder, "tmpfs", 0, "mode=0700,size="+stormDisk)
+	if errors.Is(err, syscall.EPERM) {
+		t.Log("no full disk: mounting one needs root")
+		return nil
+	}
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, syscall.Unmount(folder, syscall.MNT_DETACH)) })
+	return &tightDisk{t: t, folder: folder}
+}
+
+// fill takes all space; empty gives it back.
+func (d *tightDisk) fill() {
+	f, err := os.Create(filepath.Join(d.folder, "others"))
+	require.NoError(d.t, err)
+	defer f.Close()
+	var free syscall.Statfs_t
+	require.NoError(d.t, syscall.Statfs(d.folder, &free))
+	for left := int64(free.Bavail) * free.Bsize; left > 4096; left /= 2 {
+		_ = syscall.Fallocate(int(f.Fd()), 0, 0, sizeOf(f)+left) // what the log takes meanwhile is missing
+	}
+}
+
+func sizeOf(f *os.File) int64 {
+	info, err := f.Stat()
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+func (d *tightDisk) empty() { require.NoError(d.t, os.Remove(filepath.Join(d.folder, "others"))) }

@@ -1,0 +1,14 @@
+package keyring
+
+import (
+	"github.com/recital-tts/recital/domain/keyring"
+	"github.com/recital-tts/recital/internal/eventlog"
+)
+
+// Events are the event types of the stream keyring.
+func Events() []eventlog.Type {
+	return eventlog.In(keyring.Stream,
+		eventlog.Define[keyring.Adopted]("keyring-adopted", 1),
+		eventlog.Define[keyring.Abandoned]("keyring-abandoned", 1),
+	)
+}

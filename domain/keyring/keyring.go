@@ -1,0 +1,75 @@
+// Package keyring is the aggregate of the stream keyring: which keyring belongs to the log. The keys themselves are never
+// in the log, so what they sealed is lost with them; an empty or another keyring must not take their place in silence.
+package keyring
+
+import (
+	"time"
+
+	"github.com/recital-tts/recital/domain"
+)
+
+// Stream is the only stream of its kind.
+const Stream = "keyring"
+
+// Event is one of the events below.
+type Event interface{ keyringEvent() }
+
+// Adopted records the log's first keyring.
+type Adopted struct {
+	Keyring string    `json:"keyring"` // id
+	At      time.Time `json:"at"`
+}
+
+// Abandoned records that a keyring was given up, with all that it sealed. The metadata says who did it.
+type Abandoned struct {
+	Keyring   string    `json:"keyring"`   // id
+	Successor string    `json:"successor"` // id of the keyring from then on
+	At        time.Time `json:"at"`
+}
+
+func (Adopted) keyringEvent()   {}
+func (Abandoned) keyringEvent() {}
+
+// State is the state of the stream.
+type State struct {
+	Keyring string // id of the log's keyring, "" before the first
+}
+
+// Evolve folds an event into the state.
+func Evolve(s State, event Event) State {
+	switch e := event.(type) {
+	case Adopted:
+		s.Keyring = e.Keyring
+	case Abandoned:
+		s.Keyring = e.Successor
+	}
+	return s
+}
+
+// Adopt records the log's first keyring. Adopting it again has no effect.
+type Adopt Adopted
+
+// Decide refuses a keyring other than the log's.
+func (c Adopt) Decide(s State) ([]Event, error) {
+	switch s.Keyring {
+	case "":
+		return []Event{Adopted(c)}, nil
+	case c.Keyring:
+		return nil, nil
+	}
+	return nil, domain.Refuse(domain.Rejected, "The log has another keyring")
+}
+
+// Abandon gives the log's keyring up for another one. Doing so again has no effect.
+type Abandon Abandoned
+
+// Decide refuses to give up a keyring that is not the log's.
+func (c Abandon) Decide(s State) ([]Event, error) {
+	switch s.Keyring {
+	case c.Keyring:
+		return []Event{Abandoned(c)}, nil
+	case c.Successor:
+		return nil, nil
+	}
+	return nil, domain.Refuse(domain.Rejected, "The log has another keyring")
+}

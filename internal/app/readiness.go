@@ -1,0 +1,154 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/recital-tts/recital/commands/alerts"
+	"github.com/recital-tts/recital/domain/alert"
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/feed"
+	"github.com/recital-tts/recital/internal/lifecycle"
+)
+
+const (
+	probeEvery   = 500 * time.Millisecond
+	probeTimeout = time.Second
+	// storeSilence is how long the event store may be silent, failingAppends how long nothing may be appended.
+	storeSilence   = 2 * time.Second
+	failingAppends = time.Second
+	// logSource is the source of alerts about the event log.
+	logSource = "log"
+)
+
+// readiness is what the probes and the appends have found. Asking for it costs nothing, however often balancers do.
+type readiness struct {
+	mu       sync.Mutex
+	postgres time.Time // answered last
+	failing  time.Time // since when no append succeeds; zero while appends do
+}
+
+func (r *readiness) postgresAnswered() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.postgres = time.Now()
+}
+
+func (r *readiness) postgresAnswers() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return time.Since(r.postgres) < probeEvery+probeTimeout
+}
+
+// appended notes the outcome of an append. A conflict says nothing about the next append, and neither does a caller that
+// has gone.
+func (r *readiness) appended(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case err == nil:
+		r.failing = time.Time{}
+	case errors.Is(err, eventlog.ErrUnavailable) && !errors.Is(err, context.Canceled) && r.failing.IsZero():
+		r.failing = time.Now()
+	}
+}
+
+// appendsFail returns since when appends have failed, and whether that is long enough to count.
+func (r *readiness) appendsFail() (since time.Time, fail bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.failing, !r.failing.IsZero() && time.Since(r.failing) > failingAppends
+}
+
+// observedLog passes on what comes of appends.
+type observedLog struct {
+	eventlog.Log
+	appended func(error)
+}
+
+// Append implements eventlog.Log.
+func (l observedLog) Append(ctx context.Context, stream string, expected eventlog.Revision, events []eventlog.Proposed) (eventlog.Appended, error) {
+	done, err := l.Log.Append(ctx, stream, expected, events)
+	if len(events) > 0 {
+		l.appended(err)
+	}
+	return done, err
+}
+
+// lacking names what requests lack, for everybody; nothing when they can be served. Without the second engine all but the
+// blizzard models' English is served: recital_speech_engines_alive shows it, and no balancer takes the instance out for it.
+func (a *App) lacking() (names []string) {
+	lacks := func(name string, lacking bool) {
+		if lacking {
+			names = append(names, name)
+		}
+	}
+	_, failing := a.readiness.appendsFail()
+	lacks("event store", a.storeSilence() > storeSilence)
+	lacks("appends to the event store", failing)
+	lacks("Postgres", !a.readiness.postgresAnswers())
+	select {
+	case <-a.projector.CaughtUp():
+	default:
+		lacks("read models that have caught up", true)
+	}
+	for _, model := range a.projector.Status() {
+		lacks("read model "+model.Name, model.State == feed.StateStopped)
+	}
+	lacks("speech engine", !a.engines.Healthy())
+	lacks("codec", !a.codecs.Healthy())
+	return names
+}
+
+// probe finds out what the traffic alone does not show.
+func (a *App) probe(context.Context) error {
+	a.metrics.expectAlert(logSource, alert.NoAppends)
+	a.running.Add(
+		lifecycle.Background("the probe of Postgres", repeatedly(a.probePostgres)),
+		lifecycle.Background("the probe of the event store", repeatedly(a.probeAppends)),
+	)
+	return nil
+}
+
+func repeatedly(probe func(context.Context)) func(context.Context) error {
+	return func(ctx context.Context) error {
+		ticker := time.NewTicker(probeEvery)
+		defer ticker.Stop()
+		for {
+			probe(ctx)
+			select {
+			case <-ticker.C:
+			case <-ctx.Done():
+				return nil
+			}
+		}
+	}
+}
+
+func (a *App) probePostgres(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	if a.pool.Ping(ctx) == nil {
+		a.readiness.postgresAnswered()
+	}
+}
+
+// probeAppends tries, while appends fail, to append that they do: without it an instance that gets no requests because it
+// is not ready would never find out that the log takes events again. So each time costs one event.
+func (a *App) probeAppends(ctx context.Context) {
+	since, fail := a.readiness.appendsFail()
+	if !fail {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	err := a.alerts.Raise(ctx, alerts.Occasion{
+		Source: logSource, Subject: a.instance() + " at " + since.UTC().Format(time.RFC3339Nano), Reason: alert.NoAppends, At: since,
+		Detail: "the event store takes events again",
+	})
+	if err != nil {
+		a.log.DebugContext(ctx, "the event store takes no events", "since", since, "error", err)
+	}
+}

@@ -1,0 +1,148 @@
+package app_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/app"
+	"github.com/recital-tts/recital/internal/eventlog"
+)
+
+// stranger appends an event that no release of ours wrote to the end of a stream.
+func (c *cluster) stranger(stream, eventType, data string) (id uuid.UUID) {
+	c.t.Helper()
+	revision := eventlog.NoStream
+	for event, err := range c.log.ReadStreamBackwards(c.t.Context(), stream) {
+		require.NoError(c.t, err)
+		revision = eventlog.Revision(event.Revision)
+		break
+	}
+	id = uuid.New()
+	_, err := c.log.Append(c.t.Context(), stream, revision, []eventlog.Proposed{{ID: id, Type: eventType, Data: []byte(data)}})
+	require.NoError(c.t, err)
+	return id
+}
+
+// ask sends a request to the public address with the first instance's key, and returns the status.
+func (i instance) ask(t *testing.T, method, path, body string, headers ...string) *http.Response {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, "http://"+i.PublicAddr()+path, strings.NewReader(body))
+	require.NoError(t, err)
+	request.Header.Set("x-api-key", secret(t, i.cfg, "dev-api-key"))
+	if body != "" {
+		request.Header.Set("content-type", "application/json")
+	}
+	for n := 0; n < len(headers); n += 2 {
+		request.Header.Set(headers[n], headers[n+1])
+	}
+	return do(t, request)
+}
+
+// operate sends a request of the operator to the admin address, and returns the reply.
+func (i instance) operate(t *testing.T, method, path string, body any) (reply []byte) {
+	t.Helper()
+	sent, err := json.Marshal(body)
+	require.NoError(t, err)
+	request, err := http.NewRequestWithContext(t.Context(), method, "http://"+i.AdminAddr()+path, bytes.NewReader(sent))
+	require.NoError(t, err)
+	request.Header.Set("authorization", "Bearer "+secret(t, i.cfg, "operator-token"))
+	request.Header.Set("content-type", "application/json")
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	reply, err = io.ReadAll(response.Body)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, response.StatusCode, string(reply))
+	return reply
+}
+
+const speechOfOneWord = `{"text":"Hello.","voice":"leah"}`
+
+func (i instance) awaitReady(t *testing.T) {
+	t.Helper()
+	require.Eventually(t, func() bool { return i.ask(t, http.MethodGet, "/ready_check", "").StatusCode == http.StatusOK }, patience, 10*time.Millisecond)
+}
+
+func TestOtherApplicationsInTheLogDisturbNothing(t *testing.T) {
+	t.Parallel()
+	// given an event store that another application uses, too
+	c := newCluster(t)
+	strangers := func() {
+		c.stranger("orders-1", "order-placed", `{"amount": 7}`)
+		c.stranger("orders-1", "OrderShipped", `no JSON`)
+		c.stranger("accounting", "account-opened", `{"account": 7}`)
+		c.stranger("usages-1", "usage-reserved", `{}`)
+	}
+	strangers()
+
+	// when recitald starts on it, and the other application goes on
+	one := c.open(c.shared)
+	one.awaitReady(t)
+	for range 3 {
+		strangers()
+		written := one.ask(t, http.MethodPost, "/v1/ai/speech", speechOfOneWord)
+		require.Equal(t, http.StatusOK, written.StatusCode)
+		strangers()
+		head, err := c.log.Head(t.Context())
+		require.NoError(t, err)
+
+		// then requests are served, reads show what was written, and even the others' positions are reached
+		for _, position := range []string{written.Header.Get("x-recital-position"), head.String()} {
+			read := one.ask(t, http.MethodGet, "/v1/account", "", "x-recital-min-position", position)
+			require.Equal(t, http.StatusOK, read.StatusCode)
+		}
+		one.awaitReady(t)
+	}
+	lines := strings.Join(figures(t, one.App, secret(t, one.cfg, "operator-token")), "\n")
+	require.Contains(t, lines, "recital_revocation_live 1")
+	require.NotContains(t, lines, `state="stopped",version="1"} 1`)
+	require.Regexp(t, `recital_projection_foreign_events_total\{generation="1",projection="account",version="1"\} [1-9]`, lines)
+}
+
+func TestAStoreThatHoldsAnUnknownEventOfOursIsStartedOn(t *testing.T) {
+	t.Parallel()
+	// given a stream of ours with an event that nobody knows
+	c := newCluster(t)
+	strange := c.stranger("account-strange", "account-adopted", `{}`)
+
+	// when recitald starts for the first time
+	one := c.open(c.shared)
+
+	// then it serves what needs no read model, and is not ready
+	require.Equal(t, http.StatusOK, one.ask(t, http.MethodPost, "/v1/ai/speech", speechOfOneWord).StatusCode)
+	require.Equal(t, http.StatusServiceUnavailable, one.ask(t, http.MethodGet, "/ready_check", "").StatusCode)
+
+	// and operators see the event that each read model stands before
+	type event struct {
+		Projection string `json:"name"`
+		Event      string `json:"event_id"`
+		State      string `json:"state"`
+	}
+	var list struct{ Parked []event }
+	require.Eventually(t, func() bool {
+		list.Parked = nil
+		require.NoError(t, json.Unmarshal(one.operate(t, http.MethodGet, "/admin/projections/parked", nil), &list))
+		return len(list.Parked) == len(app.ReadModels())
+	}, patience, 10*time.Millisecond)
+	for _, e := range list.Parked {
+		require.Equal(t, event{e.Projection, strange.String(), "blocking"}, e)
+	}
+
+	// when they skip it, then recitald is ready, and reads show what was written
+	for _, e := range list.Parked {
+		one.operate(t, http.MethodPost, "/admin/projections/parked/skip", map[string]any{"name": e.Projection, "event_id": e.Event})
+	}
+	one.awaitReady(t)
+	written := one.ask(t, http.MethodPost, "/v1/ai/speech", speechOfOneWord)
+	require.Equal(t, http.StatusOK, written.StatusCode)
+	read := one.ask(t, http.MethodGet, "/v1/account", "", "x-recital-min-position", written.Header.Get("x-recital-position"))
+	require.Equal(t, http.StatusOK, read.StatusCode)
+}

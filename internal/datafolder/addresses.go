@@ -1,0 +1,84 @@
+package datafolder
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+const (
+	lockName      = "lock"
+	addressesName = "addresses"
+)
+
+// Addresses are where a recitald serves, as HOST:PORT.
+type Addresses struct {
+	Public string `json:"public"`
+	Admin  string `json:"admin"`
+}
+
+// Announce writes into the folder where its recitald serves, for Find.
+func (f *Folder) Announce(a Addresses) error {
+	content, err := json.Marshal(Addresses{Public: reachable(a.Public), Admin: reachable(a.Admin)})
+	if err != nil {
+		return fmt.Errorf("writing the addresses: %w", err)
+	}
+	temporary, err := os.CreateTemp(f.dir, unfinished) // 0600
+	if err != nil {
+		return fmt.Errorf("writing the addresses: %w", err)
+	}
+	defer os.Remove(temporary.Name())
+	_, err = temporary.Write(append(content, '\n'))
+	if err := errors.Join(err, temporary.Close()); err != nil {
+		return fmt.Errorf("writing the addresses: %w", err)
+	}
+	return os.Rename(temporary.Name(), f.Path(addressesName))
+}
+
+// reachable returns an address for clients on this machine.
+func reachable(address string) string {
+	host, port, err := net.SplitHostPort(address)
+	if ip := net.ParseIP(host); err == nil && ip.IsUnspecified() {
+		return net.JoinHostPort("127.0.0.1", port)
+	}
+	return address
+}
+
+// Find returns where the recitald serves that works in a folder, and empty addresses if none works there: what a killed
+// one has announced may be the address of somebody else by now.
+func Find(dir string) Addresses {
+	if !isLocked(filepath.Join(dir, lockName)) {
+		return Addresses{}
+	}
+	content, err := os.ReadFile(filepath.Join(dir, addressesName))
+	var found Addresses
+	if err != nil || json.Unmarshal(content, &found) != nil {
+		return Addresses{}
+	}
+	return found
+}
+
+// isLocked reports whether a process holds the lock of a file, as proc_locks(5) lists it. To try the lock could make a
+// start fail.
+func isLocked(path string) bool {
+	info, err := os.Stat(path)
+	if err != nil {
+		return false
+	}
+	locks, err := os.ReadFile("/proc/locks")
+	if err != nil {
+		return false
+	}
+	inode := fmt.Sprintf(":%d ", info.Sys().(*syscall.Stat_t).Ino)
+	for line := range strings.Lines(string(locks)) {
+		if strings.Contains(line, " FLOCK ") && strings.Contains(line, " WRITE ") && !strings.Contains(line, "->") && strings.Contains(line, inode) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,4 @@
+package rates
+
+// Remembered returns the number of buckets.
+func (l *Limiter) Remembered() int { return l.accounts.Len() + l.addresses.Len() }

@@ -1,0 +1,109 @@
+// Package rates limits how often an account, and an address, may do what appends to the log: token buckets with a
+// burst of four seconds. Each instance counts its own.
+package rates
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+	"golang.org/x/time/rate"
+)
+
+const (
+	// burst is how many seconds' worth may come at once.
+	burst = 4
+	// remembered bounds the accounts and the addresses that are remembered, about 300 bytes each: who is forgotten has
+	// a full bucket.
+	remembered = 1 << 15
+)
+
+// Limits are numbers per second. 0 is no limit.
+type Limits struct {
+	Accounts map[string]int // by plan
+	Address  int            // of an IPv4 address, or an IPv6 network of 64 bits
+}
+
+// Limiter counts what was done. It is safe for concurrent use. A nil Limiter limits nothing.
+type Limiter struct {
+	limits    Limits
+	accounts  *lru.Cache[string, *rate.Limiter]
+	addresses *lru.Cache[netip.Prefix, *rate.Limiter]
+}
+
+// New returns a Limiter.
+func New(limits Limits) (*Limiter, error) {
+	accounts, err := lru.New[string, *rate.Limiter](remembered)
+	if err != nil {
+		return nil, fmt.Errorf("making the rates of accounts: %w", err)
+	}
+	addresses, err := lru.New[netip.Prefix, *rate.Limiter](remembered)
+	if err != nil {
+		return nil, fmt.Errorf("making the rates of addresses: %w", err)
+	}
+	return &Limiter{limits: limits, accounts: accounts, addresses: addresses}, nil
+}
+
+// Account counts one for an account, and reports whether its rate permits it.
+func (l *Limiter) Account(id, plan string) bool {
+	bucket := l.account(id, plan)
+	return bucket == nil || bucket.Allow()
+}
+
+// WaitAccount counts one for an account, and waits until its rate permits it or ctx ends.
+func (l *Limiter) WaitAccount(ctx context.Context, id, plan string) error {
+	bucket := l.account(id, plan)
+	if bucket == nil {
+		return nil
+	}
+	if err := bucket.Wait(ctx); err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return fmt.Errorf("waiting for the account's rate: %w", err)
+	}
+	return nil
+}
+
+// Address counts one for an address, and reports whether its rate permits it. An invalid address has no limit.
+func (l *Limiter) Address(address netip.Addr) bool {
+	if l == nil || l.limits.Address <= 0 || !address.IsValid() {
+		return true
+	}
+	return bucketOf(l.addresses, network(address), l.limits.Address).Allow()
+}
+
+// account returns the bucket of an account, nil if it has no limit.
+func (l *Limiter) account(id, plan string) *rate.Limiter {
+	if l == nil || l.limits.Accounts[plan] <= 0 {
+		return nil
+	}
+	return bucketOf(l.accounts, id, l.limits.Accounts[plan])
+}
+
+func bucketOf[K comparable](buckets *lru.Cache[K, *rate.Limiter], key K, perSecond int) *rate.Limiter {
+	if known, ok := buckets.Get(key); ok {
+		if known.Limit() != rate.Limit(perSecond) { // the account has another plan now
+			known.SetLimit(rate.Limit(perSecond))
+			known.SetBurst(burst * perSecond)
+		}
+		return known
+	}
+	fresh := rate.NewLimiter(rate.Limit(perSecond), burst*perSecond)
+	if known, ok, _ := buckets.PeekOrAdd(key, fresh); ok {
+		return known
+	}
+	return fresh
+}
+
+// network returns what one client has: an IPv4 address, or 64 bits of IPv6.
+func network(address netip.Addr) netip.Prefix {
+	address = address.Unmap().WithZone("")
+	bits := 64
+	if address.Is4() {
+		bits = 32
+	}
+	prefix, _ := address.Prefix(bits) // fails only for lengths that there are not
+	return prefix
+}

@@ -1,0 +1,61 @@
+package netconn
+
+import (
+	"net"
+	"os"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// poor is a listener that sometimes finds no file for a connection.
+type poor struct {
+	net.Listener
+	short int
+}
+
+func (p *poor) Accept() (net.Conn, error) {
+	if p.short > 0 {
+		p.short--
+		return nil, &net.OpError{Op: "accept", Err: os.NewSyscallError("accept4", syscall.EMFILE)}
+	}
+	return p.Listener.Accept()
+}
+
+// When the process has no file left, the quietest connections give theirs, and the server goes on.
+func TestAcceptOutlivesAWantOfFiles(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	inner := &poor{Listener: ln}
+	l := Listen(inner, Limits{Connections: 10, AddressConnections: 10, Grace: time.Second, WriteTimeout: time.Second, Rate: 1})
+	defer l.Close()
+	accept := func() (client, server net.Conn) {
+		client, err := net.Dial("tcp", ln.Addr().String())
+		require.NoError(t, err)
+		t.Cleanup(func() { client.Close() })
+		server, err = l.Accept()
+		require.NoError(t, err)
+		t.Cleanup(func() { server.Close() })
+		return client, server
+	}
+	silent, _ := accept()
+	inner.short = 3
+	accept()
+	require.NoError(t, silent.SetReadDeadline(time.Now().Add(time.Minute)))
+	_, err = silent.Read(make([]byte, 1))
+	require.Error(t, err)
+	require.NotErrorIs(t, err, os.ErrDeadlineExceeded, "it was closed")
+	require.Equal(t, 1, l.Open())
+}
+
+// A body has the grace, and then as long as what has come of it takes at the minimum rate.
+func TestABodyMustComeAtTheMinimumRate(t *testing.T) {
+	begun := time.Now()
+	limits := Limits{Grace: 15 * time.Second, Rate: 32 << 10}
+	for bytes, seconds := range map[int]int{0: 15, 100: 15, 32 << 10: 16, 10 << 20: 15 + 320} {
+		end := limits.bodyEnd(&pace{begun: begun, bytes: bytes})
+		require.Equal(t, seconds, int(end.Sub(begun)/time.Second), bytes)
+	}
+}

@@ -1,0 +1,57 @@
+package quota
+
+import (
+	"net"
+	"net/netip"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var one, two, three = netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2"), netip.MustParseAddr("192.0.2.3")
+
+func TestABudgetIsDividedAmongAddresses(t *testing.T) {
+	b := New(10, 6)
+	first, err := b.Take(one, 6)
+	require.NoError(t, err)
+	_, err = b.Take(one, 1)
+	require.ErrorIs(t, err, ErrShare)
+	_, err = b.Take(two, 4)
+	require.NoError(t, err)
+	_, err = b.Take(three, 1)
+	require.ErrorIs(t, err, ErrFull)
+
+	// when a part is given back, it can be had again
+	first.Shrink(5)
+	first.Shrink(6) // is no way to get more
+	_, err = b.Take(three, 2)
+	require.ErrorIs(t, err, ErrFull)
+	_, err = b.Take(three, 1)
+	require.NoError(t, err)
+
+	// and releasing twice gives back once
+	first.Release()
+	first.Release()
+	_, err = b.Take(three, 5)
+	require.NoError(t, err)
+	_, err = b.Take(two, 1)
+	require.ErrorIs(t, err, ErrFull)
+	require.Len(t, b.held, 2, "who holds nothing is not remembered")
+}
+
+func TestPeers(t *testing.T) {
+	for address, want := range map[string]string{
+		"192.0.2.1":                "192.0.2.1",
+		"::ffff:192.0.2.1":         "192.0.2.1",
+		"2001:db8:1:2:3:4:5:6":     "2001:db8:1:2::",
+		"2001:db8:1:2:ffff::":      "2001:db8:1:2::",
+		"fe80::1%eth0":             "fe80::",
+		"::1":                      "::",
+		"2001:db8:1:3:3:4:5:6%any": "2001:db8:1:3::",
+	} {
+		addr := netip.MustParseAddr(address)
+		got := Peer(&net.TCPAddr{IP: addr.AsSlice(), Zone: addr.Zone()})
+		require.Equal(t, want, got.String(), address)
+	}
+	require.Equal(t, netip.Addr{}, Peer(&net.UnixAddr{Name: "@"}))
+}
