@@ -99,8 +99,8 @@ func (r reading) once(ctx context.Context, db database) (shown []eventlog.Positi
 	return shown, rows.Err()
 }
 
-// sql returns the query with the position of each model, NULL where its live generation is not of this log, and whether there is a row, before its columns. It selects one row
-// where the query selects none.
+// sql returns the query with, before its columns, the position of each model (NULL where its live generation is not of this
+// log) and whether there is a row. It selects one row where the query selects none.
 func (r reading) sql() string {
 	var s strings.Builder
 	s.WriteString("select ")

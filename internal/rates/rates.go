@@ -22,14 +22,14 @@ const (
 // Limits are numbers per second. 0 is no limit.
 type Limits struct {
 	Accounts map[string]int // by plan
-	Address  int            // of an IPv4 address, or an IPv6 network of 64 bits
+	Address  int            // of each
 }
 
 // Limiter counts what was done. It is safe for concurrent use. A nil Limiter limits nothing.
 type Limiter struct {
 	limits    Limits
 	accounts  *lru.Cache[string, *rate.Limiter]
-	addresses *lru.Cache[netip.Prefix, *rate.Limiter]
+	addresses *lru.Cache[netip.Addr, *rate.Limiter]
 }
 
 // New returns a Limiter.
@@ -38,7 +38,7 @@ func New(limits Limits) (*Limiter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making the rates of accounts: %w", err)
 	}
-	addresses, err := lru.New[netip.Prefix, *rate.Limiter](remembered)
+	addresses, err := lru.New[netip.Addr, *rate.Limiter](remembered)
 	if err != nil {
 		return nil, fmt.Errorf("making the rates of addresses: %w", err)
 	}
@@ -66,12 +66,13 @@ func (l *Limiter) WaitAccount(ctx context.Context, id, plan string) error {
 	return nil
 }
 
-// Address counts one for an address, and reports whether its rate permits it. An invalid address has no limit.
+// Address counts one for an address that counts as one client (quota.Peer), and reports whether its rate permits it. An
+// invalid address has no limit.
 func (l *Limiter) Address(address netip.Addr) bool {
 	if l == nil || l.limits.Address <= 0 || !address.IsValid() {
 		return true
 	}
-	return bucketOf(l.addresses, network(address), l.limits.Address).Allow()
+	return bucketOf(l.addresses, address, l.limits.Address).Allow()
 }
 
 // account returns the bucket of an account, nil if it has no limit.
@@ -95,15 +96,4 @@ func bucketOf[K comparable](buckets *lru.Cache[K, *rate.Limiter], key K, perSeco
 		return known
 	}
 	return fresh
-}
-
-// network returns what one client has: an IPv4 address, or 64 bits of IPv6.
-func network(address netip.Addr) netip.Prefix {
-	address = address.Unmap().WithZone("")
-	bits := 64
-	if address.Is4() {
-		bits = 32
-	}
-	prefix, _ := address.Prefix(bits) // fails only for lengths that there are not
-	return prefix
 }

@@ -66,16 +66,13 @@ func TestASessionWaitsForItsTurn(t *testing.T) {
 	})
 }
 
-func TestAnAddressIsWhatOneClientHas(t *testing.T) {
+func TestEachAddressHasARate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := limiter(t, rates.Limits{Address: 5})
 		address := func(text string) func() bool { return func() bool { return l.Address(netip.MustParseAddr(text)) } }
 		require.Equal(t, 20, permitted(address("192.0.2.1")))
-		require.Zero(t, permitted(address("::ffff:192.0.2.1")), "the same written as IPv6")
 		require.Equal(t, 20, permitted(address("192.0.2.2")))
 		require.Equal(t, 20, permitted(address("2001:db8::1")))
-		require.Zero(t, permitted(address("2001:db8::ffff:1:2:3")), "the same network")
-		require.Equal(t, 20, permitted(address("2001:db8:0:1::1")))
 		require.Equal(t, 10_000, permitted(func() bool { return l.Address(netip.Addr{}) }))
 		require.Equal(t, 10_000, permitted(func() bool { return limiter(t, rates.Limits{}).Address(netip.MustParseAddr("192.0.2.1")) }))
 	})
