@@ -35,6 +35,7 @@ folders_with = $$(grep -rlE --include='*_test.go' '$(1)' . | xargs -r -n 1 dirna
 
 # Tests take the binaries that make has built, and benchmarks a regular expression in which nothing is expanded.
 test test-long bench bench-smoke soak storm clients: export RECITAL_TEST_BINARIES := $(CURDIR)/bin
+test test-long bench-smoke: export TMPDIR ?= $(shell deploy/scratch.sh)
 bench: export RECITAL_BENCH := $(value BENCH)
 
 help: ## list the targets

@@ -1,10 +1,13 @@
 package migrations_test
 
 import (
+	"fmt"
 	"io/fs"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
@@ -69,6 +72,43 @@ func TestConcurrentInstancesApplyEachMigrationOnce(t *testing.T) {
 	require.Equal(t, known(t), applied(t, pool))
 	require.NoError(t, migrations.Up(t.Context(), pool))
 	require.Equal(t, known(t), applied(t, pool))
+}
+
+func TestACheckpointFollowsItsGenerationInWhetherItIsLive(t *testing.T) {
+	// given a database of the release before, with a live generation and another one
+	pool := pgtest.Empty(t)
+	db := stdlib.OpenDBFromPool(pool)
+	defer db.Close()
+	before, err := goose.NewProvider(goose.DialectPostgres, db, migrations.Files)
+	require.NoError(t, err)
+	_, err = before.UpTo(t.Context(), 4)
+	require.NoError(t, err)
+	exec := func(sql string) {
+		_, err := pool.Exec(t.Context(), sql)
+		require.NoError(t, err)
+	}
+	exec(`insert into feed.generations (name, version, generation, live, tables_digest, views_digest)
+		values ('list', 1, 1, true, '', ''), ('list', 1, 2, false, '', '')`)
+	begin := `insert into feed.checkpoints (name, version, generation, log_id, epoch) values ('list', 1, %d, gen_random_uuid(), 1)`
+	exec(fmt.Sprintf(begin, 1))
+	exec(fmt.Sprintf(begin, 2))
+	live := func() (number int) {
+		require.NoError(t, pool.QueryRow(t.Context(), "select generation from feed.checkpoints where live").Scan(&number))
+		return number
+	}
+
+	// when it is migrated, then the live one's checkpoint is
+	require.NoError(t, migrations.Up(t.Context(), pool))
+	require.Equal(t, 1, live())
+
+	// and when an instance of the release before, which is still running, promotes the other, then that one's is
+	exec(`update feed.generations set live = false; update feed.generations set live = true where generation = 2`)
+	require.Equal(t, 2, live())
+
+	// and it may begin another one
+	exec(`insert into feed.generations (name, version, generation, live, tables_digest, views_digest) values ('list', 1, 3, false, '', '')`)
+	exec(fmt.Sprintf(begin, 3))
+	require.Equal(t, 2, live())
 }
 
 func TestANewerDatabaseIsRefused(t *testing.T) {

@@ -5,14 +5,10 @@ package readapi
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/internal/readmodel"
 	"github.com/recital-tts/recital/internal/web"
 )
@@ -33,23 +29,19 @@ type Query struct {
 
 // Read calls row with each row of a query, and sends the position that they show.
 func Read(call *web.Call, models Models, q Query, row func(pgx.CollectableRow) error) error {
-	position, err := models.Read(call, call.Route.ReadModels, q.SQL, q.Arguments, row)
+	position, err := Select(call, models, call.Route.ReadModels, q, row)
 	if err != nil {
-		return queryError(call, q.Doing, err)
+		return err
 	}
 	call.SetPosition(position)
 	return nil
 }
 
-var errUnavailable = domain.Refuse(domain.Unavailable, "The read models do not answer")
-
-// queryError wraps the error of a query with what was being done. Without an answer of the database, or when the database
-// is about to stop or start, the client should try again: such an error refuses with domain.Unavailable.
-func queryError(ctx context.Context, doing string, err error) error {
-	answer := new(pgconn.PgError)
-	answered := errors.As(err, &answer) && !strings.HasPrefix(answer.Code, "57P") // operator intervention
-	if answered || ctx.Err() != nil {
-		return fmt.Errorf("%s: %w", doing, err)
+// Select calls row with each row of a query of read models, and returns the position that they show.
+func Select(ctx context.Context, models Models, of []readmodel.Model, q Query, row func(pgx.CollectableRow) error) (string, error) {
+	position, err := models.Read(ctx, of, q.SQL, q.Arguments, row)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", q.Doing, err)
 	}
-	return fmt.Errorf("%s: %w", doing, errors.Join(err, errUnavailable))
+	return position, nil
 }

@@ -62,6 +62,15 @@ func (c *client) post(ctx context.Context, path string, command, result any) (an
 	return got, c.read(got, result)
 }
 
+// remove deletes a resource and decodes what is left.
+func (c *client) remove(ctx context.Context, path string, result any) (answer, error) {
+	got, err := c.do(ctx, http.MethodDelete, path, nil)
+	if err != nil {
+		return answer{}, err
+	}
+	return got, c.read(got, result)
+}
+
 // get requests and decodes a resource.
 func (c *client) get(ctx context.Context, path string, result any) (answer, error) {
 	got, err := c.do(ctx, http.MethodGet, path, nil)

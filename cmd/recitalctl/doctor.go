@@ -3,11 +3,13 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net/http"
 	"os"
+	"strings"
 
 	"github.com/recital-tts/recital/internal/datafolder"
 )
@@ -103,10 +105,25 @@ func (d *doctor) ready(ctx context.Context, s settings) error {
 	}
 	got, err := d.get(ctx, s, "/ready_check")
 	if err == nil && got.status != http.StatusOK {
-		return fail(exitFailed, "recitald runs but cannot serve yet: it starts, drains, or misses Postgres or its speech workers; "+
-			"its log tells which")
+		return fail(exitFailed, "recitald runs but cannot serve: %s", unready(got.body))
 	}
 	return err
+}
+
+// unready returns why a recitald is not ready, from the body of its ready_check.
+func unready(body []byte) string {
+	var told struct {
+		Status  string   `json:"status"`
+		Missing []string `json:"missing"`
+	}
+	err := json.Unmarshal(body, &told)
+	switch {
+	case err == nil && len(told.Missing) > 0:
+		return "it lacks " + printable(strings.Join(told.Missing, ", "))
+	case err == nil && told.Status != "":
+		return "it is " + printable(told.Status)
+	}
+	return explanation(body)
 }
 
 func (d *doctor) get(ctx context.Context, s settings, path string) (answer, error) {

@@ -65,8 +65,8 @@ func (*promoteProjections) Help() string {
   recitalctl projections promote account usage       both in one step, or neither
   recitalctl projections promote account --generation 3
 
-A generation that is still behind the live one is refused. The one that was live is kept for a rollback, and fed, until
-it is retired.`
+A generation that is still behind the live one is refused, or behind the log, where the live one is of another log. The
+one that was live is kept for a rollback, and fed, until it is retired.`
 }
 
 // Validate is called by kong.

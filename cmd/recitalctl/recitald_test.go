@@ -159,6 +159,45 @@ func TestGrantingCredit(t *testing.T) {
 	require.EqualValues(t, 502, accountOf(t, a.PublicAddr(), opened.APIKey).Usage.CreditCharacters)
 }
 
+func TestTheRoleOfAnOperator(t *testing.T) {
+	t.Parallel()
+	a, dataDir := startRecitald(t)
+	environment := []string{"RECITAL_ADMIN_ADDR=" + a.AdminAddr(), "RECITAL_DATA_DIR=" + dataDir}
+	var opened openedAccount
+	require.NoError(t, json.Unmarshal([]byte(recitalctl(t, environment, "accounts", "create", "--format", "json").out), &opened))
+
+	for range 2 { // a repetition changes nothing
+		got := recitalctl(t, environment, "accounts", "grant-operator", opened.AccountID)
+		require.Zero(t, got.code, got.notes)
+		require.Empty(t, got.notes)
+		lines := strings.Split(strings.TrimSpace(got.out), "\n")
+		require.Regexp(t, `^ACCOUNT ID +OPERATOR$`, lines[0])
+		require.Equal(t, []string{opened.AccountID, "true"}, strings.Fields(lines[1]))
+	}
+	got := recitalctl(t, environment, "accounts", "withdraw-operator", opened.AccountID, "--format", "json")
+	require.Zero(t, got.code, got.notes)
+	require.JSONEq(t, `{"account_id":"`+opened.AccountID+`","operator":false}`, got.out)
+
+	for name, c := range map[string]struct {
+		args  []string
+		code  int
+		notes string
+	}{
+		"an unknown account":         {[]string{"nobody"}, 1, "The account does not exist"},
+		"an account that is a path":  {[]string{"../accounts"}, 1, "The account does not exist"},
+		"the auditor's token":        {[]string{opened.AccountID, "--token-file", filepath.Join(dataDir, "auditor-token")}, 4, "is not an operator's"},
+		"an address where nobody is": {[]string{opened.AccountID, "--admin-addr", "127.0.0.1:1"}, 3, "is recitald running?"},
+		"no account":                 {nil, 2, "see recitalctl --help"},
+	} {
+		for _, command := range []string{"grant-operator", "withdraw-operator"} {
+			got := recitalctl(t, environment, append([]string{"accounts", command}, c.args...)...)
+			require.Equal(t, c.code, got.code, "%s: %s: %s", command, name, got.notes)
+			require.Contains(t, got.notes, c.notes, name)
+			require.Empty(t, got.out, name)
+		}
+	}
+}
+
 // shownAccount is a part of what an account's owner sees.
 type shownAccount struct {
 	Plan struct {

@@ -109,21 +109,28 @@ func TestTheDoctorSeesAllFaultsAtOnce(t *testing.T) {
 	assert.Equal(t, 2, strings.Count(got.out, "is recitald running?"), got.out)
 }
 
-func TestTheDoctorTellsThatARecitaldIsNotReady(t *testing.T) {
+func TestTheDoctorSaysWhyARecitaldIsNotReady(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/ready_check" {
-			w.WriteHeader(http.StatusServiceUnavailable)
-		}
-	}))
-	t.Cleanup(server.Close)
-	address := server.Listener.Addr().String()
 	token := filepath.Join(t.TempDir(), "token")
 	require.NoError(t, os.WriteFile(token, []byte("x\n"), 0o600))
-
-	got := recitalctl(t, []string{"RECITAL_ADMIN_ADDR=" + address, "RECITAL_HTTP_ADDR=" + address}, "doctor", "--token-file", token)
-	assert.Equal(t, 1, got.code)
-	assert.Contains(t, got.out, "cannot serve yet")
+	for body, says := range map[string]string{
+		`{"status":"unavailable","missing":["Postgres","read model usage"]}`: "cannot serve: it lacks Postgres, read model usage\n",
+		`{"status":"draining"}`:            "cannot serve: it is draining\n",
+		`{"error":"Too many connections"}`: "cannot serve: Too many connections\n",
+		``:                                 "cannot serve: it does not say why\n",
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/ready_check" {
+				w.WriteHeader(http.StatusServiceUnavailable)
+				_, _ = w.Write([]byte(body))
+			}
+		}))
+		t.Cleanup(server.Close)
+		address := server.Listener.Addr().String()
+		got := recitalctl(t, []string{"RECITAL_ADMIN_ADDR=" + address, "RECITAL_HTTP_ADDR=" + address}, "doctor", "--token-file", token)
+		assert.Equal(t, 1, got.code)
+		assert.Contains(t, got.out, says)
+	}
 }
 
 // unused returns an address on which nothing listens.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/assert"
@@ -26,6 +27,15 @@ type books struct {
 	periods  map[string]ledger.State  // by stream
 	settled  map[string]int64         // characters, by reservation
 	expired  map[string]bool          // by reservation
+
+	playground map[string]int64 // characters that were used by session, by stream
+	days       map[day]int64    // characters
+}
+
+// day is an account's use by one source on a day (UTC).
+type day struct {
+	account, date string
+	source        ledger.Source
 }
 
 // node is how a client reaches the embedded node.
@@ -41,7 +51,7 @@ func (s *server) readLog() books {
 
 func foldLog(t *testing.T, config esdb.Config) books {
 	t.Helper()
-	b := books{map[string]account.State{}, map[string]ledger.State{}, map[string]int64{}, map[string]bool{}}
+	b := books{map[string]account.State{}, map[string]ledger.State{}, map[string]int64{}, map[string]bool{}, map[string]int64{}, map[day]int64{}}
 	eachEvent(t, config, b.fold)
 	return b
 }
@@ -81,6 +91,10 @@ func (b books) fold(event eventlog.Decoded) {
 	switch e := event.Event.(type) {
 	case ledger.Settled:
 		b.settled[e.Reservation] += e.Characters
+		b.days[day{e.Account, e.At.UTC().Format(time.DateOnly), e.Source}] += e.Characters
+		if e.Source == ledger.Playground {
+			b.playground[event.Stream] += e.Characters
+		}
 	case ledger.Expired:
 		b.expired[e.Reservation] = true
 	}
@@ -108,6 +122,9 @@ func (b books) openReservations() (open int) {
 func (b books) rows() []string {
 	var rows []string
 	for id, state := range b.accounts {
+		if state.Closed() {
+			continue
+		}
 		rows = append(rows, fmt.Sprintf("account %s %s %d", id, state.Plan, state.OpenedAt.UnixMicro()))
 		for _, key := range state.Keys {
 			rows = append(rows, fmt.Sprintf("key %s %s %s", key.Hash, id, key.Masked))
@@ -118,10 +135,16 @@ func (b books) rows() []string {
 		if state.Terms.Limit != nil {
 			limit = fmt.Sprint(*state.Terms.Limit)
 		}
-		rows = append(rows, fmt.Sprintf("period %s %d %d %s %s %d %d %d", state.Terms.Account, state.Terms.Start.UnixMicro(),
-			state.Terms.End.UnixMicro(), state.Terms.Plan, limit, state.Settled, state.Credit, state.CreditLeft()))
+		playground := b.playground[stream]
+		rows = append(rows, fmt.Sprintf("period %s %d %d %s %s %d %d %d %d", state.Terms.Account, state.Terms.Start.UnixMicro(),
+			state.Terms.End.UnixMicro(), state.Terms.Plan, limit, state.Settled-playground, playground, state.Credit, state.CreditLeft()))
 		for _, r := range state.Open {
 			rows = append(rows, fmt.Sprintf("reservation %s %s %s %d %d", r.ID, stream, state.Terms.Account, r.Characters, r.ExpiresAt.UnixMicro()))
+		}
+	}
+	for d, characters := range b.days {
+		if characters > 0 {
+			rows = append(rows, fmt.Sprintf("day %s %s %s %d", d.account, d.date, d.source, characters))
 		}
 	}
 	return rows
@@ -129,16 +152,20 @@ func (b books) rows() []string {
 
 // The views, each row in the format of rows. Extracted epochs are exact to the microsecond.
 const viewRows = `
-select format('account %s %s %s', account_id, plan, (extract(epoch from opened_at) * 1000000)::bigint) from read_v1.accounts
+select format('account %s %s %s', account_id, plan, (extract(epoch from opened_at) * 1000000)::bigint) from read_v2.accounts
 union all
-select format('key %s %s %s', key_hash, account_id, masked) from read_v1.api_keys
+select format('key %s %s %s', key_hash, account_id, masked) from read_v2.api_keys
 union all
-select format('period %s %s %s %s %s %s %s %s', account_id, (extract(epoch from period_start) * 1000000)::bigint,
+select format('period %s %s %s %s %s %s %s %s %s', account_id, (extract(epoch from period_start) * 1000000)::bigint,
 	(extract(epoch from period_end) * 1000000)::bigint, plan, coalesce(character_limit::text, 'none'), characters,
-	credit_granted, credit_left) from read_v2.usage_periods
+	playground_characters, credit_granted, credit_left) from read_v3.usage_periods
+union all
+select format('day %s %s %s %s', account_id, day, source, characters)
+	from read_v3.daily_usage, lateral (values ('api', api_characters), ('playground', playground_characters)) as used (source, characters)
+	where characters > 0
 union all
 select format('reservation %s %s %s %s %s', reservation_id, stream, account_id, characters,
-	(extract(epoch from expires_at) * 1000000)::bigint) from read_v2.open_reservations`
+	(extract(epoch from expires_at) * 1000000)::bigint) from read_v3.open_reservations`
 
 // readModels returns the current rows of the views.
 func (s *server) readModels() ([]string, error) {

@@ -8,8 +8,10 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -93,8 +95,18 @@ type message struct {
 	Error  json.RawMessage
 }
 
-// call waits for the response, and records the events of the page meanwhile.
+// call waits for the response, which must not be an error.
 func (b *browser) call(method string, params map[string]any, result any) {
+	b.t.Helper()
+	answer := b.ask(method, params)
+	require.Empty(b.t, answer.Error, "%s: %s", method, answer.Error)
+	if result != nil {
+		require.NoError(b.t, json.Unmarshal(answer.Result, result))
+	}
+}
+
+// ask waits for the response, and records the events of the page meanwhile.
+func (b *browser) ask(method string, params map[string]any) message {
 	b.t.Helper()
 	b.calls++
 	encoded, err := json.Marshal(map[string]any{"id": b.calls, "sessionId": b.session, "method": method, "params": params})
@@ -111,14 +123,9 @@ func (b *browser) call(method string, params map[string]any, result any) {
 		var m message
 		require.NoError(b.t, json.Unmarshal(raw[:len(raw)-1], &m))
 		b.note(m, raw)
-		if m.ID != b.calls {
-			continue
+		if m.ID == b.calls {
+			return m
 		}
-		require.Empty(b.t, m.Error, method)
-		if result != nil {
-			require.NoError(b.t, json.Unmarshal(m.Result, result))
-		}
-		return
 	}
 }
 
@@ -159,6 +166,25 @@ func (b *browser) await(expression string) {
 		look()
 	})`, patience.Milliseconds(), expression, pause.Milliseconds()))
 	require.Equal(b.t, true, came, "never true: %s\n%v\n%s", expression, b.errors, b.evaluate("document.body.innerText"))
+}
+
+// awaitAddress waits until the page's address contains a text. Unlike await it may be called while the page is being left.
+func (b *browser) awaitAddress(text string) {
+	b.t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(pause) {
+		var history struct {
+			CurrentIndex int
+			Entries      []struct{ URL string }
+		}
+		answer := b.ask("Page.getNavigationHistory", nil)
+		if answer.Error == nil {
+			require.NoError(b.t, json.Unmarshal(answer.Result, &history))
+			if strings.Contains(history.Entries[history.CurrentIndex].URL, text) {
+				return
+			}
+		}
+		require.True(b.t, time.Now().Before(end), "the page never came to %s, but to %v (%s)", text, history.Entries, answer.Error)
+	}
 }
 
 // click waits for an element and clicks on it.

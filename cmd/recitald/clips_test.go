@@ -318,7 +318,8 @@ func TestClipsThatLostTheirKeysCanStillBePlayedAndDeleted(t *testing.T) {
 	// given a Postgres that was lost, together with the keyring
 	s.kill()
 	s.losePostgres()
-	s = start(t, data, s.abandonKeyring())
+	s = start(t, data)
+	s.abandonKeyring()
 	c = c.at(s)
 	s.eventually(func() bool { return c.clips(t).TotalClips == 1 })
 

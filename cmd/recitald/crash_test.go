@@ -86,6 +86,9 @@ func TestRecitaldGoesOnWhenPostgresIsKilled(t *testing.T) {
 }
 
 func TestRecitaldGoesOnWhenEnginesAreKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	// given active clients
 	s := start(t, dataFolder(t), "--engines=2")

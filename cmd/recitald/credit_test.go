@@ -16,11 +16,22 @@ import (
 // recitalctl runs the operators' tool against this recitald and returns what it prints.
 func (s *server) recitalctl(args ...string) []byte {
 	s.t.Helper()
-	tool := exec.CommandContext(s.t.Context(), filepath.Join(filepath.Dir(recitaldBinary), "recitalctl"), args...)
-	tool.Env = append(os.Environ(), "RECITAL_ADMIN_ADDR="+strings.TrimPrefix(s.admin, "http://"), "RECITAL_DATA_DIR="+s.data)
-	output, err := tool.Output()
+	output, err := s.tool(args...).Output()
 	require.NoError(s.t, err)
 	return output
+}
+
+// notes returns all that recitalctl prints, whether it succeeds or not.
+func (s *server) notes(args ...string) string {
+	s.t.Helper()
+	output, _ := s.tool(args...).CombinedOutput() // a refusal is an error
+	return string(output)
+}
+
+func (s *server) tool(args ...string) *exec.Cmd {
+	tool := exec.CommandContext(s.t.Context(), filepath.Join(filepath.Dir(recitaldBinary), "recitalctl"), args...)
+	tool.Env = append(os.Environ(), "RECITAL_ADMIN_ADDR="+strings.TrimPrefix(s.admin, "http://"), "RECITAL_DATA_DIR="+s.data)
+	return tool
 }
 
 // creditLeft returns what GET /v1/account shows of an account's credit, in characters.
@@ -84,7 +95,7 @@ func TestAFreeAccountAtItsLimitSpeaksOnWithCredit(t *testing.T) {
 	require.Equal(t, 200, say(500))
 	require.Zero(t, c.creditLeft(t))
 	require.Equal(t, 402, say(2))
-	require.Contains(t, fmt.Sprint(s.requireSettledBooks().rows()), " free 15000 16000 1000 0", "used, granted and left")
+	require.Contains(t, fmt.Sprint(s.requireSettledBooks().rows()), " free 15000 16000 0 1000 0", "used by key and by session, granted and left")
 }
 
 // A paid account spends credit before anything is billed, and one without a limit keeps it.

@@ -24,8 +24,9 @@ func TestThePageOfTheInterface(t *testing.T) {
 	require.EqualValues(t, operations, b.evaluate(`document.querySelectorAll(".opblock").length`), "each operation has its place")
 
 	b.click(".btn.authorize")
-	b.fill(`.modal-ux input[aria-label="auth-api-key-input"], .modal-ux input[type="text"]`, s.key)
-	b.click(".modal-ux .auth-btn-wrapper .authorize")
+	const form = ".modal-ux .auth-container:has(#api_key_value) "
+	b.fill(form+"#api_key_value", s.key)
+	b.click(form + ".authorize")
 	b.click(".modal-ux .btn-done")
 
 	b.try("Account", "getAccount", nil)
@@ -50,6 +51,7 @@ func (b *browser) try(tag, id string, parameters map[string]string) {
 	b.t.Helper()
 	place := fmt.Sprintf("#operations-%s-%s ", tag, id)
 	b.click(place + ".opblock-summary-control")
+	b.await(fmt.Sprintf(`document.querySelector('%s[aria-label="authorization button locked"]')`, place)) // it will send the key
 	b.click(place + ".try-out__btn")
 	for name, value := range parameters {
 		b.fill(fmt.Sprintf(`%str[data-param-name="%s"] input`, place, name), value)

@@ -77,7 +77,8 @@ func TestKeysOfEarlierReleasesKeepWorking(t *testing.T) {
 	late := s.openAccountAsBefore()
 	s.kill()
 	s.losePostgres()
-	s = start(t, data, s.abandonKeyring())
+	s = start(t, data)
+	s.abandonKeyring()
 
 	// then keys work as they did, with one stream each
 	s.eventually(func() bool { return late.at(s).asks(t) == 200 && late.at(s).issues(t) == 1 })

@@ -39,6 +39,9 @@ func everySpec() (specs []audio.Spec) {
 const threeSentences = "The ferry leaves at half past six. Bring a coat, because the deck is cold before sunrise. Have you got your ticket?"
 
 func TestEveryFormatIsHeardWhole(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	s := start(t, dataFolder(t))
 	c := s.operator()
@@ -171,6 +174,9 @@ func play(t *testing.T, spec audio.Spec, encoded []byte) (seconds float64, compl
 }
 
 func TestEveryFormatPlaysBeforeItHasAllArrived(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	if !hasFFmpeg(t) {
 		t.Skip("what ends in the middle is an error to the decoder of the tests")

@@ -1,8 +1,9 @@
 package main_test
 
 import (
+	"encoding/json"
+	"net/http"
 	"path/filepath"
-	"regexp"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -13,56 +14,69 @@ import (
 	"github.com/recital-tts/recital/internal/postgres"
 )
 
-// refuses starts recitald, which must end, and returns what it says.
-func refuses(t *testing.T, data string, flags ...string) string {
-	t.Helper()
-	s := prepare(t, data)
-	s.launch(append([]string{"--http-addr=127.0.0.1:0", "--admin-addr=127.0.0.1:0", "--data-dir=" + data}, flags...))
-	t.Cleanup(s.kill)
-	s.awaitEnd()
-	require.Error(t, s.err)
-	return read(t, s.log)
-}
+// keyringIDs are what recitalctl shows of the keyrings.
+type keyringIDs struct{ Log, Postgres string }
 
-var abandonFlag = regexp.MustCompile(`--abandon-keyring=([0-9a-f-]{36})`)
-
-// abandonKeyring returns the flag that a recitald on the same folder asks for, whose keyring was lost.
-func (s *server) abandonKeyring() string {
+func (s *server) keyring() (ids keyringIDs) {
 	s.t.Helper()
-	flag := abandonFlag.FindString(refuses(s.t, s.data))
-	require.NotEmpty(s.t, flag)
-	return flag
+	require.NoError(s.t, json.Unmarshal(s.recitalctl("keyring", "--format", "json"), &ids))
+	return ids
 }
 
-func TestAKeyringThatIsNotTheLogsIsRefused(t *testing.T) {
+// abandonKeyring does what an operator does whose keyring was lost, and returns when the service is whole again.
+func (s *server) abandonKeyring() {
+	s.t.Helper()
+	s.eventually(s.lacks("the log's keyring"))
+	s.recitalctl("keyring", "abandon", s.keyring().Log)
+	s.eventually(s.isReady)
+}
+
+func TestAPostgresWithoutTheKeyringOfTheLogIsNotUsed(t *testing.T) {
 	t.Parallel()
 	// given a log with clips, and a Postgres that was lost
 	data := dataFolder(t)
 	s := start(t, data)
 	c := s.openAccount("indie")
 	require.Equal(t, 200, c.post(t, bytesRoute, order{"text": prose(50), "voice": "leah", "debug": true}).status)
+	known := s.keyring().Log
+	require.Equal(t, keyringIDs{Log: known, Postgres: known}, s.keyring())
 	s.kill()
 	s.losePostgres()
 
-	// then recitald does not start on an empty one, however often, and says the way out
+	// then recitald is not ready on an empty one, however often it starts, and says why and the way out
 	for range 2 {
-		said := refuses(t, data)
-		require.Contains(t, said, "an empty keyring")
-		require.Contains(t, said, "Restore the schema keyring")
-		require.Regexp(t, abandonFlag, said)
+		s.kill()
+		s = start(t, data)
+		c = c.at(s)
+		require.Contains(t, s.missing(), "the log's keyring")
+		require.Equal(t, keyringIDs{Log: known}, s.keyring())
+		require.Contains(t, read(t, s.log), known)
+		require.Contains(t, read(t, s.log), "recitalctl keyring abandon")
+		require.Contains(t, s.notes("keyring"), "recitalctl keyring abandon "+known)
+		require.Contains(t, s.notes("doctor"), "the log's keyring")
 	}
-	require.Contains(t, refuses(t, data, "--abandon-keyring=00000000-0000-0000-0000-000000000000"), "Restore the schema keyring", "it names another")
 
-	// when the keyring is abandoned, then it starts, and clips are saved and read again
-	flag := s.abandonKeyring()
-	s = start(t, data, flag)
-	c = c.at(s)
+	// and what needs no Postgres is served, while the rest is to be tried again later
+	require.Equal(t, 200, c.post(t, bytesRoute, order{"text": prose(50), "voice": "leah"}).status)
+	for _, path := range []string{"/v1/account", "/v1/account/clips"} {
+		refused := do(t, c.request(http.MethodGet, path, nil))
+		require.Equal(t, 503, refused.status, refused.text())
+		require.NotEmpty(t, refused.header.Get("Retry-After"))
+	}
+
+	// when another keyring is abandoned, then that is refused
+	require.Contains(t, s.notes("keyring", "abandon", "00000000-0000-0000-0000-000000000000"), "The log has another keyring")
+	require.Equal(t, keyringIDs{Log: known}, s.keyring())
+
+	// when the log's is abandoned, then recitald goes on, and clips are saved and read again
+	s.abandonKeyring()
 	require.Equal(t, 200, c.post(t, bytesRoute, order{"text": prose(60), "voice": "leah", "debug": true}).status)
 	s.eventually(func() bool { return c.clips(t).TotalClips == 2 })
 	require.Equal(t, prose(60), *c.clips(t).Clips[0].Text)
 	require.Nil(t, c.clips(t).Clips[1].Text)
 
-	// and the log says what was done, when and by whom
+	// and the log says what was done, when and by whom, once
+	s.recitalctl("keyring", "abandon", known)
 	var abandoned []eventlog.Decoded
 	eachEvent(t, s.node(), func(event eventlog.Decoded) {
 		if _, ok := event.Event.(keyring.Abandoned); ok {
@@ -71,14 +85,42 @@ func TestAKeyringThatIsNotTheLogsIsRefused(t *testing.T) {
 	})
 	require.Len(t, abandoned, 1)
 	require.Equal(t, eventlog.ActorOperator, abandoned[0].Meta.Actor.Kind)
-	require.NotEmpty(t, abandoned[0].Meta.Actor.Name)
 	require.False(t, abandoned[0].Meta.Time.IsZero())
+	require.Equal(t, keyringIDs{Log: s.keyring().Log, Postgres: s.keyring().Log}, s.keyring())
+	require.Contains(t, s.notes("keyring", "abandon", s.keyring().Log), "nothing is to be abandoned")
 
-	// and starts without the flag from then on, and with it
+	// and it is ready from the next start on
 	s.interrupt()
-	s = start(t, data, flag)
-	s.interrupt()
-	start(t, data)
+	s = start(t, data)
+	s.eventually(s.isReady)
+}
+
+// The rows of another installation are never shown.
+func TestAPostgresOfAnotherLogIsNotUsed(t *testing.T) {
+	t.Parallel()
+	// given two logs, each with a Postgres, that have the same master key
+	first, second := outsideServices(t), outsideServices(t)
+	one, other := first.launch(t), second.launch(t)
+	one.awaitRunning()
+	other.awaitRunning()
+	one.eventually(one.isReady)
+	other.eventually(other.isReady)
+	c := one.openAccount("indie")
+	_, err := c.speak(100)
+	require.NoError(t, err)
+
+	// when an instance of the one is started with the Postgres of the other
+	mixed := first
+	mixed.postgres = second.postgres
+	s := mixed.launch(t)
+	s.awaitRunning()
+
+	// then it does not use that, while both others go on
+	s.eventually(s.lacks("the log's keyring"))
+	require.Equal(t, keyringIDs{Log: one.keyring().Log, Postgres: other.keyring().Log}, s.keyring())
+	require.Equal(t, 503, do(t, c.at(s).request(http.MethodGet, "/v1/account", nil)).status)
+	require.EqualValues(t, 100, c.usage(t))
+	require.Empty(t, other.missing())
 }
 
 func TestAKeyringThatWasRestoredFromAnEarlierReleaseIsTheLogs(t *testing.T) {

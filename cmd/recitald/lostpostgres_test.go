@@ -36,7 +36,8 @@ func TestLosingPostgresLosesAndRepeatsNothing(t *testing.T) {
 
 	// when recitald starts on an empty database, then it rebuilds the read models, and expires the remaining
 	// reservations when they are due
-	third := start(t, data, second.abandonKeyring())
+	third := start(t, data)
+	third.abandonKeyring()
 	third.requireReadModelsFollowLog()
 	books := third.requireSettledBooks()
 	for _, stream := range append(expired, open...) {

@@ -25,6 +25,7 @@ const (
 type server struct {
 	t       *testing.T
 	data    string
+	cgroup  memoryCgroup // of its processes, "" for that of the test
 	command *exec.Cmd
 	ended   chan struct{}
 	err     error // of the process; readable after ended is closed
@@ -55,7 +56,7 @@ func start(t *testing.T, data string, flags ...string) *server {
 	said, err := os.MkdirTemp(data, "said-") // it is removed with the folder
 	require.NoError(t, err)
 	s := &server{t: t, data: data, ended: make(chan struct{}), output: filepath.Join(said, "stdout"), log: filepath.Join(said, "stderr")}
-	s.launch(append([]string{"--http-addr=127.0.0.1:0", "--admin-addr=127.0.0.1:0", "--data-dir=" + data}, flags...))
+	s.launch(append([]string{"--http-addr=127.0.0.1:0", "--admin-addr=127.0.0.1:0", "--idp-addr=127.0.0.1:0", "--data-dir=" + data}, flags...))
 	t.Cleanup(s.kill)
 	s.readWelcome()
 	return s
@@ -78,7 +79,7 @@ func (s *server) launch(flags []string) {
 		runtime.LockOSThread() // Pdeathsig kills when the thread ends that started the process
 		defer runtime.UnlockOSThread()
 		defer close(s.ended)
-		err := s.command.Start()
+		err := s.cgroup.run(s.command.Start)
 		started <- err
 		if err == nil {
 			s.err = s.command.Wait()

@@ -24,6 +24,7 @@ type talk struct {
 	sound []byte
 	words []word
 	spent float64 // seconds of audio that the timestamps cover
+	fault string  // type of the error frame, "" before there is one
 }
 
 func (c customer) talk(t *testing.T, settings order) *talk {
@@ -58,7 +59,9 @@ func (k *talk) say(text string, pieces int) {
 }
 
 // take reads the next frame and returns its type, "audio" for a binary one.
-func (k *talk) take() (kind string, err error) {
+func (k *talk) take() (kind string, err error) { return k.takeWithin(patience) }
+
+func (k *talk) takeWithin(patience time.Duration) (kind string, err error) {
 	if err := k.ws.SetReadDeadline(time.Now().Add(patience)); err != nil {
 		return "", err
 	}
@@ -73,10 +76,12 @@ func (k *talk) take() (kind string, err error) {
 	var frame struct {
 		Type       string `json:"type"`
 		Timestamps []word `json:"timestamps"`
+		Error      struct{ Type string }
 	}
 	if err := json.Unmarshal(message, &frame); err != nil {
 		return "", err
 	}
+	k.fault = frame.Error.Type
 	if n := len(frame.Timestamps); n > 0 {
 		for _, w := range frame.Timestamps {
 			w.Start += k.spent

@@ -4,62 +4,131 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/recital-tts/recital/internal/audio"
 )
 
-// collector promises for clips: a clip that was shown stays as it is until it is deleted, and is gone then.
+// collector promises for clips: a clip that a reply has named is there, unless it could not be saved, which never changes; it
+// stays as it is until it is deleted, and is gone then.
 type collector struct {
 	visitor
 	c        customer
 	kept     map[string][]byte // by clip: its audio
-	deleted  []string
-	doubtful map[string]bool // clips whose saving or deletion was not confirmed
+	named    map[string][]byte // by clip that a whole stream has named: its audio, until it is known whether it was saved
+	gone     []string          // deleted, or not saved
+	unsaved  int               // of them
+	doubtful map[string]bool   // clips whose saving or deletion was not confirmed
+	unheard  int               // requests to save a clip without a reply that would name it
 }
 
 func newCollector(at *server, v visitor) *collector {
-	return &collector{visitor: v, c: at.openAccount("pro"), kept: map[string][]byte{}, doubtful: map[string]bool{}}
+	return &collector{
+		visitor: v, c: at.openAccount("pro"), kept: map[string][]byte{}, named: map[string][]byte{}, doubtful: map[string]bool{},
+	}
 }
 
 func (p *collector) work(at *server, r *rand.Rand) error {
-	if len(p.kept) > 3 && r.IntN(3) == 0 {
+	switch do := r.IntN(6); {
+	case len(p.kept) > 3 && do < 2:
 		return p.delete(at, r)
+	case do == 2:
+		return p.saveWhole(at)
+	case do == 3 && len(p.gone) > 0:
+		return p.requireGone(at, p.gone[r.IntN(len(p.gone))])
+	case do == 4 && len(p.kept) > 0:
+		return p.requireKept(at, anyOf(p.kept, r))
+	case len(p.named) > 0:
+		p.learn(at, anyOf(p.named, r))
+		return nil
 	}
-	return p.save(at)
+	p.save(at)
+	return nil
 }
 
-// save has a result saved, and looks whether it is there.
-func (p *collector) save(at *server) error {
+// anyOf returns a key that depends on the seed alone.
+func anyOf(from map[string][]byte, r *rand.Rand) string {
+	ids := slices.Sorted(maps.Keys(from))
+	return ids[r.IntN(len(ids))]
+}
+
+// save has a stream saved. The reply names the clip before it is saved.
+func (p *collector) save(at *server) {
 	o := order{"text": prose(80), "voice": "leah", "format": "mp3", "debug": true}
 	spoken, err := p.ask(p.c.at(at).request(http.MethodPost, bytesRoute, o.encode()))
 	id := spoken.header.Get("X-Clip-Id")
-	if id == "" {
-		return nil
+	switch {
+	case id == "" && err != nil:
+		p.unheard++
+	case id == "":
+	case err != nil:
+		p.doubtful[id] = true
+	default:
+		p.named[id] = audio.Whole(audio.Spec{Format: audio.MP3, SampleRate: 24000}, spoken.body)
+		p.learn(at, id)
 	}
-	p.doubtful[id] = true
-	if err != nil {
-		return nil
-	}
+}
+
+// learn looks whether a clip that was named is there: it is from now on, or never.
+func (p *collector) learn(at *server, id string) {
 	shown, err := p.show(at, id)
-	if err != nil || shown.status != http.StatusOK {
+	switch {
+	case err == nil && shown.status == http.StatusOK:
+		p.kept[id] = p.named[id]
+		delete(p.named, id)
+	case err == nil && shown.status == http.StatusNotFound:
+		p.gone = append(p.gone, id)
+		p.unsaved++
+		delete(p.named, id)
+	}
+}
+
+// saveWhole has a reply in JSON saved, which names the clip only if it was.
+func (p *collector) saveWhole(at *server) error {
+	o := order{"text": prose(60), "voice": "leah", "format": "mp3", "debug": true}
+	spoken, err := p.ask(p.c.at(at).request(http.MethodPost, detailedRoute, o.encode()))
+	id := spoken.header.Get("X-Clip-Id")
+	var whole struct{ Audio []byte }
+	switch {
+	case id == "" && (err != nil || spoken.status >= 500):
+		p.unheard++
+		return nil
+	case id == "":
+		return nil
+	case err != nil || json.Unmarshal(spoken.body, &whole) != nil:
+		p.doubtful[id] = true
 		return nil
 	}
-	delete(p.doubtful, id)
-	p.kept[id] = audio.Whole(audio.Spec{Format: audio.MP3, SampleRate: 24000}, spoken.body)
+	p.kept[id] = whole.Audio
+	return p.requireKept(at, id)
+}
+
+// requireKept complains when a clip that is kept is said not to exist; an instance may not know.
+func (p *collector) requireKept(at *server, id string) error {
+	if shown, err := p.show(at, id); err == nil && shown.status == http.StatusNotFound {
+		return fmt.Errorf("the clip %s is lost: %s", id, shown.text())
+	}
+	return nil
+}
+
+func (p *collector) requireGone(at *server, id string) error {
+	if shown, err := p.show(at, id); err == nil && shown.status == http.StatusOK {
+		return fmt.Errorf("the clip %s, which was deleted or not saved, is there", id)
+	}
 	return nil
 }
 
 func (p *collector) delete(at *server, r *rand.Rand) error {
-	ids := p.ids()
-	id := ids[r.IntN(len(ids))]
+	id := anyOf(p.kept, r)
 	answer, err := p.ask(p.c.at(at).request(http.MethodDelete, "/v1/account/clip/"+id, nil))
 	switch {
 	case err == nil && answer.status == http.StatusOK:
-		p.deleted = append(p.deleted, id)
+		p.gone = append(p.gone, id)
 		delete(p.kept, id)
 	case err == nil && answer.status == http.StatusNotFound:
 		return fmt.Errorf("the clip %s is lost", id)
@@ -70,21 +139,22 @@ func (p *collector) delete(at *server, r *rand.Rand) error {
 	return nil
 }
 
-// ids returns the kept clips in an order that depends on the seed alone.
-func (p *collector) ids() []string {
-	var ids []string
-	for id := range p.kept {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
-	return ids
-}
-
 func (p *collector) show(at *server, id string) (reply, error) {
 	return p.ask(p.c.at(at).request(http.MethodGet, "/v1/account/clip/"+id, nil))
 }
 
-func (p *collector) settle([]*server, books) error { return nil }
+// settle learns of what was named whether it was saved.
+func (p *collector) settle(at []*server, _ books) error {
+	for end := time.Now().Add(calm); len(p.named) > 0; {
+		if time.Now().After(end) {
+			return fmt.Errorf("it is not known whether %d clips of %s were saved", len(p.named), p.c.id)
+		}
+		for id := range p.named {
+			p.learn(at[0], id)
+		}
+	}
+	return nil
+}
 
 func (p *collector) check(at *server, _ books) error {
 	for id, sound := range p.kept {
@@ -92,14 +162,15 @@ func (p *collector) check(at *server, _ books) error {
 			return err
 		}
 	}
-	for _, id := range p.deleted {
+	for _, id := range p.gone {
 		if answer, err := p.show(at, id); err != nil || answer.status != http.StatusNotFound {
-			return fmt.Errorf("the deleted clip %s is answered with %d %v", id, answer.status, err)
+			return fmt.Errorf("the clip %s, which was deleted or not saved, is answered with %d %v", id, answer.status, err)
 		}
 	}
 	listed, err := p.listed(at)
-	if err == nil && (listed < len(p.kept) || listed > len(p.kept)+len(p.doubtful)) {
-		err = fmt.Errorf("%s has %d clips; %d are surely kept and %d possibly", p.c.id, listed, len(p.kept), len(p.doubtful))
+	possible := len(p.doubtful) + p.unheard
+	if err == nil && (listed < len(p.kept) || listed > len(p.kept)+possible) {
+		err = fmt.Errorf("%s has %d clips; %d are surely kept and %d possibly", p.c.id, listed, len(p.kept), possible)
 	}
 	return err
 }
@@ -137,5 +208,5 @@ func (p *collector) listed(at *server) (total int, err error) {
 func (p *collector) customers() []customer { return []customer{p.c} }
 
 func (p *collector) String() string {
-	return fmt.Sprintf("collector: %d clips kept, %d deleted, %d doubtful", len(p.kept), len(p.deleted), len(p.doubtful))
+	return fmt.Sprintf("collector: %d clips kept, %d deleted, %d not saved, %d doubtful, %d unheard", len(p.kept), len(p.gone)-p.unsaved, p.unsaved, len(p.doubtful), p.unheard)
 }

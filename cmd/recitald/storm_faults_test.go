@@ -7,7 +7,9 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"testing"
 
+	"github.com/Shopify/toxiproxy/v2"
 	"github.com/stretchr/testify/require"
 )
 
@@ -100,31 +102,35 @@ func ofPostgres(postmaster func() int) []fault {
 }
 
 func (n *stormNode) faults() []fault {
-	return []fault{
+	return append(slowing(n.t, n.link, "the event node"), []fault{
 		{"the event node is killed", func(*rand.Rand) remedy {
 			n.kill()
 			return remedy{start: n.start}
 		}},
 		freezing("the event node", func(*rand.Rand) []int { return []int{n.process.Process.Pid} }),
-		n.slow("latency", `{"latency": 150, "jitter": 100}`),
-		n.slow("bandwidth", `{"rate": 20}`), // KB/s
-		{"the link to the event node is cut", func(*rand.Rand) remedy {
-			n.link.Stop()
-			return remedy{heal: func() { require.NoError(n.t, n.link.Start()) }}
-		}},
-	}
+	}...)
 }
 
-// slow makes the link slow.
-func (n *stormNode) slow(kind, attributes string) fault {
-	return fault{"the link to the event node is slow: " + kind, func(*rand.Rand) remedy {
-		for _, direction := range []string{"upstream", "downstream"} {
-			toxic := `{"name": "` + kind + direction + `", "type": "` + kind + `", "stream": "` + direction + `", "attributes": ` + attributes + `}`
-			_, err := n.link.Toxics.AddToxicJson(strings.NewReader(toxic))
-			require.NoError(n.t, err)
-		}
-		return remedy{heal: func() { n.link.Toxics.ResetToxics(n.t.Context()) }}
-	}}
+// slowing makes the link to a part slow, or cuts it.
+func slowing(t *testing.T, link *toxiproxy.Proxy, part string) []fault {
+	slow := func(kind, attributes string) fault {
+		return fault{"the link to " + part + " is slow: " + kind, func(*rand.Rand) remedy {
+			for _, direction := range []string{"upstream", "downstream"} {
+				toxic := `{"name": "` + kind + direction + `", "type": "` + kind + `", "stream": "` + direction + `", "attributes": ` + attributes + `}`
+				_, err := link.Toxics.AddToxicJson(strings.NewReader(toxic))
+				require.NoError(t, err)
+			}
+			return remedy{heal: func() { link.Toxics.ResetToxics(t.Context()) }}
+		}}
+	}
+	return []fault{
+		slow("latency", `{"latency": 150, "jitter": 100}`),
+		slow("bandwidth", `{"rate": 20}`), // KB/s
+		{"the link to " + part + " is cut", func(*rand.Rand) remedy {
+			link.Stop()
+			return remedy{heal: func() { require.NoError(t, link.Start()) }}
+		}},
+	}
 }
 
 func (d *tightDisk) faults() []fault {

@@ -34,12 +34,17 @@ type promise interface {
 	String() string
 }
 
-// everyPromise returns the clients at work, whose accounts are opened on an instance.
-func everyPromise(at *server, v visitor) []promise {
+// everyPromise returns the clients at work, whose accounts are opened on the first instance.
+func everyPromise(w *world, v visitor) []promise {
+	at := w.instances[0].server()
 	return []promise{
 		newSpeaker(at, v), newSpeaker(at, v), newSpender(at, v), newSpender(at, v), // ledger
+		newTalker(at, v), newTalker(at, v), // ledger, by sockets
+		newPatron(at, v), newHeirs(w.t, w.log(), v), // credit
+		newWitness(at, v), newWitness(at, v), // reads
 		newCollector(at, v), newCollector(at, v), // clips
 		newLocksmith(at, v), newLocksmith(at, v), // accounts
+		newHost(w.public, v), newHost(w.public, v), // sign-in and sessions
 	}
 }
 
@@ -73,7 +78,7 @@ func runStorm(t *testing.T, open func(*testing.T) *world, seed uint64, length ti
 	s := &storm{world: open(t), visitor: newVisitor(), began: time.Now(), struck: map[string]int{}}
 	defer s.visitor.client.CloseIdleConnections()
 	s.say("seed %d, %s", seed, length)
-	s.promises = everyPromise(s.instances[0].server(), s.visitor)
+	s.promises = everyPromise(s.world, s.visitor)
 	stop := s.startClients(seed)
 	s.rage(rand.New(rand.NewPCG(seed, 0)), length)
 	stop()

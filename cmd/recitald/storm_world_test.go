@@ -2,10 +2,13 @@ package main_test
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,12 +19,14 @@ import (
 
 	"github.com/Shopify/toxiproxy/v2"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/internal/eventlog/esdb"
 	"github.com/recital-tts/recital/internal/eventnode"
 	"github.com/recital-tts/recital/internal/postgres/pgtest"
+	"github.com/recital-tts/recital/internal/signin/devidp"
 )
 
 // world is a service with all its parts, and what may happen to them.
@@ -30,6 +35,7 @@ type world struct {
 	instances []*instance
 	faults    []fault
 	log       func() esdb.Config // how a client reaches the log
+	public    string             // the public URL of the instances; "": the address of each
 }
 
 // instance is a recitald that is started again after its end, at another address.
@@ -64,7 +70,7 @@ func embeddedWorld(t *testing.T) *world {
 	w := &world{t: t}
 	disk := smallDisk(t, filepath.Join(data, "eventnode"))
 	one := &instance{name: "recitald", launch: func() *server {
-		return start(t, data, "--engines=2", "--codecs=2", "--longest-stream="+stormLongestStream.String())
+		return start(t, data, stormFlags()...)
 	}}
 	one.start()
 	w.instances = []*instance{one}
@@ -79,20 +85,22 @@ func embeddedWorld(t *testing.T) *world {
 // sharedWorld is two instances on one event node, which is a process of its own behind a link, and one Postgres.
 func sharedWorld(t *testing.T) *world {
 	node := startStormNode(t)
+	link := linkPostgres(t, pgtest.Empty(t).Config().ConnConfig)
 	on := services{
 		events:   "esdb://" + node.link.Listen + "?tls=false",
-		postgres: pgtest.Empty(t).Config().ConnString(),
+		postgres: link.url,
 		blobs:    filepath.Join(node.folder, "blobs"),
 		secrets: map[string]string{
 			"operator-token": strings.Repeat("operator", 8), "auditor-token": strings.Repeat("auditor", 8),
 			"master-key": strings.Repeat("0f", 32), "signing-key": strings.Repeat("f0", 32),
 		},
 	}
-	w := &world{t: t, log: func() esdb.Config { return esdb.Config{ConnectionString: on.events} }}
+	w := &world{t: t, public: stormPublicURL, log: func() esdb.Config { return esdb.Config{ConnectionString: on.events} }}
+	people := startStormProvider(t, node.folder)
 	for _, name := range []string{"first recitald", "second recitald"} {
 		data := newFolder(t)
 		i := &instance{name: name, launch: func() *server {
-			s := on.launchIn(t, data, "--engines=2", "--codecs=2", "--longest-stream="+stormLongestStream.String())
+			s := on.launchIn(t, data, append(stormFlags(), people)...)
 			s.awaitRunning()
 			return s
 		}}
@@ -102,6 +110,7 @@ func sharedWorld(t *testing.T) *world {
 	}
 	postmaster := postmasterOf(t, on.postgres) // nothing kills it
 	w.faults = append(w.faults, ofPostgres(func() int { return postmaster })...)
+	w.faults = append(w.faults, slowing(t, link.proxy, "Postgres")...)
 	w.faults = append(w.faults, node.faults()...)
 	w.faults = append(w.faults, node.disk.faults()...)
 	return w
@@ -160,11 +169,57 @@ func startStormNode(t *testing.T) *stormNode {
 	n.disk = smallDisk(t, filepath.Join(n.folder, "log"))
 	n.start()
 	t.Cleanup(n.kill)
-	zerolog.SetGlobalLevel(zerolog.Disabled) // toxics ignore the proxy's logger
-	n.link = toxiproxy.NewProxy(toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop()), "link", "127.0.0.1:0", n.address)
-	require.NoError(t, n.link.Start())
-	t.Cleanup(n.link.Stop)
+	n.link = newLink(t, n.address)
 	return n
+}
+
+// newLink returns a link to an address, which may become slow.
+func newLink(t *testing.T, address string) *toxiproxy.Proxy {
+	t.Helper()
+	zerolog.SetGlobalLevel(zerolog.Disabled) // toxics ignore the proxy's logger
+	link := toxiproxy.NewProxy(toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop()), "link", "127.0.0.1:0", address)
+	require.NoError(t, link.Start())
+	t.Cleanup(link.Stop)
+	return link
+}
+
+// postgresLink is a link to a Postgres that has only a unix socket.
+type postgresLink struct {
+	proxy *toxiproxy.Proxy
+	url   string // of the database, through the proxy
+}
+
+func linkPostgres(t *testing.T, to *pgx.ConnConfig) postgresLink {
+	t.Helper()
+	network, socket := pgconn.NetworkAddress(to.Host, to.Port)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		for {
+			near, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			far, err := net.Dial(network, socket)
+			if err != nil {
+				_ = near.Close()
+				continue
+			}
+			go forward(near, far)
+			go forward(far, near)
+		}
+	}()
+	proxy := newLink(t, listener.Addr().String())
+	address := url.URL{Scheme: "postgres", User: url.User(to.User), Host: proxy.Listen, Path: "/" + to.Database, RawQuery: "sslmode=disable"}
+	return postgresLink{proxy: proxy, url: address.String()}
+}
+
+// forward passes on what one sends to the other, until either has ended.
+func forward(to, from net.Conn) {
+	_, _ = io.Copy(to, from)
+	_ = to.Close()
+	_ = from.Close()
 }
 
 func (n *stormNode) start() {
@@ -232,3 +287,26 @@ func sizeOf(f *os.File) int64 {
 }
 
 func (d *tightDisk) empty() { require.NoError(d.t, os.Remove(filepath.Join(d.folder, "others"))) }
+
+// stormFlags are those of every instance. Its clients show wrong credentials on purpose, all from one address.
+func stormFlags() []string {
+	return []string{"--engines=2", "--codecs=2", "--longest-stream=" + stormLongestStream.String(), "--failure-rate=0"}
+}
+
+// startStormProvider starts an identity provider that nothing happens to, and returns the flag that names it.
+func startStormProvider(t *testing.T, folder string) (flag string) {
+	t.Helper()
+	ln, err := devidp.Listen("127.0.0.1:0")
+	require.NoError(t, err)
+	provider, err := devidp.New(ln, []string{"idp_1"}, strings.TrimPrefix(stormPublicURL, "https://"))
+	require.NoError(t, err)
+	ended := make(chan error, 1)
+	go func() { ended <- provider.Run(context.Background()) }()
+	t.Cleanup(func() {
+		require.NoError(t, provider.Close())
+		require.NoError(t, <-ended)
+	})
+	secret := filepath.Join(folder, "people-secret")
+	require.NoError(t, os.WriteFile(secret, []byte(provider.ClientSecret()), 0o600))
+	return fmt.Sprintf("--idp-1=%s %s %s", provider.Issuer("idp_1"), devidp.ClientID, secret)
+}

@@ -201,7 +201,11 @@ func (on services) launchIn(t *testing.T, data string, more ...string) *server {
 	flags := []string{
 		"--mode=prod", "--http-addr=0.0.0.0:0", "--admin-addr=0.0.0.0:0", "--data-dir=" + data,
 		"--eventstore=" + on.events, "--postgres=" + on.postgres, "--blobs=" + on.blobs, "--public-url=https://recital.example",
+		"--redirect-origins=https://app.example",
 	}
+	provider := filepath.Join(filepath.Dir(on.blobs), "idp-1-secret")
+	require.NoError(t, os.WriteFile(provider, []byte("secret\n"), 0o600))
+	flags = append(flags, "--idp-1=https://idp.example recital "+provider)
 	for name, secret := range on.secrets {
 		path := filepath.Join(data, name)
 		require.NoError(t, os.WriteFile(path, []byte(secret+"\n"), 0o600))
@@ -255,7 +259,7 @@ func (on services) lockUsage(t *testing.T) (unlock func()) {
 	t.Cleanup(func() { _ = connection.Close(t.Context()) })
 	transaction, err := connection.Begin(t.Context())
 	require.NoError(t, err)
-	_, err = transaction.Exec(t.Context(), "lock table read_v2.usage_periods, read_v2.open_reservations in share mode")
+	_, err = transaction.Exec(t.Context(), "lock table read_v3.usage_periods, read_v3.open_reservations in share mode")
 	require.NoError(t, err)
 	return func() {
 		t.Helper()

@@ -1,4 +1,5 @@
-// Package accounts opens accounts and creates and revokes their API keys.
+// Package accounts opens and closes accounts, and changes what they have: API keys, a profile, preferences, the role of an
+// operator.
 package accounts
 
 import (
@@ -20,12 +21,24 @@ type Accounts struct {
 	journal *journal.Journal
 	now     func() time.Time
 	random  io.Reader // of keys
+	keys    Keys      // of profiles
+}
+
+// Keys seal and fingerprint personal data with the keys of the keyring.
+type Keys interface {
+	// Seal encrypts data with an account's key; see keyring.Keyring.
+	Seal(ctx context.Context, account string, plaintext []byte, use string) ([]byte, error)
+	// Fingerprint returns an HMAC of data under a key of the keyring's own; see keyring.Fingerprinter.
+	Fingerprint(ctx context.Context, data []byte, use string) ([]byte, error)
 }
 
 // New returns an Accounts that takes the time from now.
 func New(j *journal.Journal, now func() time.Time) *Accounts {
 	return &Accounts{journal: j, now: now, random: rand.Reader}
 }
+
+// SealWith sets the keys that RecordProfile needs. It comes before the first use.
+func (a *Accounts) SealWith(keys Keys) { a.keys = keys }
 
 // NewAccountID draws the id of an account.
 func NewAccountID() string {
@@ -38,6 +51,13 @@ func NewAccountID() string {
 func (a *Accounts) State(ctx context.Context, id string) (account.State, eventlog.Revision, error) {
 	state, version, err := journal.Load(ctx, a.journal, stream(id))
 	return state, version.Revision, err
+}
+
+// execute carries a command out on an open account.
+func (a *Accounts) execute(ctx context.Context, id string, decide func(at time.Time) command, origin journal.Origin) (eventlog.Position, error) {
+	at := a.now().UTC()
+	_, position, err := journal.Execute(ctx, a.journal, stream(id), decide(at), origin.Metadata(uuid.New(), at))
+	return position, err
 }
 
 type (

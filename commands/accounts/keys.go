@@ -39,11 +39,17 @@ func (a *Accounts) CreateKey(ctx context.Context, id, name string, origin journa
 	}
 }
 
+// RenameKey gives an API key of an account, given in its masked form, another name. Errors: domain.Invalid for a name that is
+// not valid, domain.NotFound.
+func (a *Accounts) RenameKey(ctx context.Context, id, masked, name string, origin journal.Origin) (eventlog.Position, error) {
+	return a.execute(ctx, id, func(at time.Time) command {
+		return account.RenameAPIKey{Masked: masked, Name: name, At: at}
+	}, origin)
+}
+
 // RevokeKey ends an API key of an account, given in its masked form. Errors: domain.NotFound.
 func (a *Accounts) RevokeKey(ctx context.Context, id, masked string, origin journal.Origin) (eventlog.Position, error) {
-	at := a.now().UTC()
-	_, position, err := journal.Execute(ctx, a.journal, stream(id), account.RevokeAPIKey{Masked: masked, At: at}, origin.Metadata(uuid.New(), at))
-	return position, err
+	return a.execute(ctx, id, func(at time.Time) command { return account.RevokeAPIKey{Masked: masked, At: at} }, origin)
 }
 
 // addKey carries out commands on an account that add a key to it, in one append, once the key is issued to the account.

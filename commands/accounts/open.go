@@ -2,6 +2,7 @@ package accounts
 
 import (
 	"context"
+	"time"
 
 	"github.com/recital-tts/recital/commands/journal"
 	"github.com/recital-tts/recital/domain/account"
@@ -29,6 +30,15 @@ func (a *Accounts) Open(ctx context.Context, planType string, origin journal.Ori
 		return NewAccount{}, err
 	}
 	return NewAccount{Account: id, Key: NewKey{Key: key, Masked: account.MaskAPIKey(key), Position: position}}, nil
+}
+
+// OpenFor opens the free account of a person who signs in, without an API key. free is what a closed account of the person
+// left. Repeating it has no effect, whatever the account has become. Errors: domain.Conflict where the account is another
+// person's, account.ErrClosed.
+func (a *Accounts) OpenFor(ctx context.Context, id, identity string, free *account.FreePeriod, origin journal.Origin) (eventlog.Position, error) {
+	return a.execute(ctx, id, func(at time.Time) command {
+		return account.Open{Account: id, Plan: plan.Free, Identity: identity, FreePeriod: free, At: at}
+	}, origin)
 }
 
 // Ensure makes sure that an account with this id, plan and key exists, and changes nothing when it does: whoever keeps

@@ -22,7 +22,6 @@ var (
 // Audio is the audio of a reply that is written to the blob store while it is sent to the client. Nothing is buffered, so a
 // slow store slows the reply down. An error of the store prevents the clip, never the reply. A nil Audio stores nothing.
 type Audio struct {
-	id     string
 	pipe   *io.PipeWriter
 	cancel context.CancelFunc // of the store
 	size   int64
@@ -32,15 +31,15 @@ type Audio struct {
 	err    error         // readable after ended
 }
 
-// Record begins a clip with an id from DrawID. It goes on when ctx ends, because a client that hangs up after it has
+// Record begins to store the audio of a clip. It goes on when ctx ends, because a client that hangs up after it has
 // received all audio keeps the clip. Discard must be called afterwards.
-func (c *Clips) Record(ctx context.Context, id string) *Audio {
+func (c *Clips) Record(ctx context.Context, draft Draft) *Audio {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	source, pipe := io.Pipe()
-	a := &Audio{id: id, pipe: pipe, cancel: cancel, ended: make(chan struct{})}
+	a := &Audio{pipe: pipe, cancel: cancel, ended: make(chan struct{})}
 	go func() {
 		defer close(a.ended)
-		a.blob, a.err = c.blobs.Put(ctx, blobs.Owner(clip.Stream(id)), source)
+		a.blob, a.err = c.blobs.Put(ctx, blobs.Owner(clip.Stream(draft.ID)), source)
 		source.CloseWithError(errors.Join(a.err, io.ErrClosedPipe))
 	}()
 	return a

@@ -28,9 +28,6 @@ func New(j *journal.Journal, keys keyring.Keyring, store blobs.Store, now func()
 	return &Clips{journal: j, keys: keys, blobs: store, now: now, random: rand.Reader, log: log}
 }
 
-// DrawID returns the id of a clip that is to be saved: the client may learn it before there is any audio.
-func (c *Clips) DrawID() (string, error) { return clip.DrawID(c.random) }
-
 func stream(id string) journal.Stream[clip.State, clip.Event] {
 	return journal.Stream[clip.State, clip.Event]{Name: clip.Stream(id), Evolve: clip.Evolve}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
@@ -30,6 +31,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type archive struct {
 	*commandstest.World
 	clips *clips.Clips
+	pool  *pgxpool.Pool
 	keys  *pgkeys.Keyring
 	store *folder.Store
 	dir   string        // of the store
@@ -41,10 +43,10 @@ type archive struct {
 
 func newArchive(t testing.TB) *archive {
 	t.Helper()
-	a := &archive{World: commandstest.New(t), dir: filepath.Join(t.TempDir(), "blobs")}
+	a := &archive{World: commandstest.New(t), pool: pgtest.New(t), dir: filepath.Join(t.TempDir(), "blobs")}
 	logger := slog.New(slog.NewTextHandler(a, nil))
 	var err error
-	a.keys, err = pgkeys.Open(t.Context(), pgkeys.Config{Pool: pgtest.New(t), MasterKey: bytes.Repeat([]byte{1}, 32), Logger: logger})
+	a.keys, err = pgkeys.Open(t.Context(), pgkeys.Config{Pool: a.pool, MasterKey: bytes.Repeat([]byte{1}, 32), Logger: logger})
 	require.NoError(t, err)
 	a.store, err = folder.Open(folder.Config{Dir: a.dir, Key: bytes.Repeat([]byte{2}, 32), Instance: "test", Logger: logger})
 	require.NoError(t, err)
@@ -66,37 +68,37 @@ func (a *archive) log() string {
 }
 
 // recording is a result that becomes a clip.
-func recording(account string, format audio.Format) clips.Recording {
+func recording(draft clips.Draft, format audio.Format) clips.Recording {
 	return clips.Recording{
-		Account: account, Voice: "leah", Language: "en-us", Speed: 1.5, Audio: audio.Spec{Format: format, SampleRate: 24000},
+		Draft: draft, Voice: "leah", Language: "en-us", Speed: 1.5, Audio: audio.Spec{Format: format, SampleRate: 24000},
 		Characters: 6, Length: 250 * time.Millisecond, Seed: 7, Debug: true,
-		Settings: clip.Settings{Model: "aurora"}, Content: clip.Content{Text: "Hello."},
+		Settings: clip.Settings{Model: "aurora"},
 	}
 }
 
-// record hands bytes over to a client, in two parts, and records them. The caller discards what it returns.
-func (a *archive) record(sound string) (id string, kept *clips.Audio, client *bytes.Buffer) {
+// record hands bytes over to a client, in two parts, and records them for an account. The caller discards what it returns.
+func (a *archive) record(account, sound string) (draft clips.Draft, kept *clips.Audio, client *bytes.Buffer) {
 	a.T.Helper()
-	id, err := a.clips.DrawID()
+	draft, err := a.clips.Draft(a.T.Context(), account, clip.Content{Text: "Hello."})
 	require.NoError(a.T, err)
-	kept, client = a.clips.Record(a.T.Context(), id), &bytes.Buffer{}
+	kept, client = a.clips.Record(a.T.Context(), draft), &bytes.Buffer{}
 	to := kept.Beside(client)
 	for _, part := range []string{sound[:len(sound)/2], sound[len(sound)/2:]} {
 		n, err := io.WriteString(to, part)
 		require.NoError(a.T, err)
 		require.Equal(a.T, len(part), n)
 	}
-	return id, kept, client
+	return draft, kept, client
 }
 
 // save keeps bytes as a clip of an account, and returns its id.
 func (a *archive) save(account, sound string) string {
 	a.T.Helper()
-	id, kept, _ := a.record(sound)
+	draft, kept, _ := a.record(account, sound)
 	defer kept.Discard()
-	_, err := a.clips.Save(a.T.Context(), recording(account, audio.PCMS16LE), kept, commandstest.Operator())
+	_, err := a.clips.Save(a.T.Context(), recording(draft, audio.PCMS16LE), kept, commandstest.Operator())
 	require.NoError(a.T, err)
-	return id
+	return draft.ID
 }
 
 // saved returns the event of a clip.

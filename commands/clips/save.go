@@ -2,8 +2,6 @@ package clips
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -17,7 +15,7 @@ import (
 
 // Recording is a result that an account keeps, without its audio.
 type Recording struct {
-	Account    string
+	Draft      Draft
 	Voice      string // its id
 	Language   string // that was spoken, as the engine calls it
 	Speed      float64
@@ -27,16 +25,11 @@ type Recording struct {
 	Seed       int64
 	Debug      bool // kept because the request said debug
 	Settings   clip.Settings
-	Content    clip.Content // is stored sealed
 }
 
-// Save seals the content, then finishes the blob, then appends the event: an event always has its blob, and a crash leaves
+// Save finishes the blob, then appends the event: an event always has its blob, and a crash leaves
 // only a blob that Sweep removes. After a failed append the blob stays, because the event may be in the log all the same.
 func (c *Clips) Save(ctx context.Context, r Recording, kept *Audio, origin journal.Origin) (eventlog.Position, error) {
-	sealed, err := c.seal(ctx, r, kept.id)
-	if err != nil {
-		return eventlog.Position{}, err
-	}
 	streamed, err := kept.finish(ctx)
 	if err != nil {
 		return eventlog.Position{}, err
@@ -45,15 +38,15 @@ func (c *Clips) Save(ctx context.Context, r Recording, kept *Audio, origin journ
 	if err != nil {
 		return eventlog.Position{}, err
 	}
-	save := r.save(kept.id, blob, sealed, c.now().UTC())
-	_, position, err := journal.Execute(ctx, c.journal, stream(kept.id), save, origin.Metadata(uuid.New(), save.At))
+	save := r.save(blob, c.now().UTC())
+	_, position, err := journal.Execute(ctx, c.journal, stream(save.Clip), save, origin.Metadata(uuid.New(), save.At))
 	return position, err
 }
 
-func (r Recording) save(id string, blob blobs.Blob, sealed []byte, at time.Time) clip.Save {
+func (r Recording) save(blob blobs.Blob, at time.Time) clip.Save {
 	return clip.Save{
-		Clip:         id,
-		Account:      r.Account,
+		Clip:         r.Draft.ID,
+		Account:      r.Draft.account,
 		Voice:        r.Voice,
 		Language:     r.Language,
 		Speed:        r.Speed,
@@ -67,19 +60,7 @@ func (r Recording) save(id string, blob blobs.Blob, sealed []byte, at time.Time)
 		Seed:         r.Seed,
 		Settings:     r.Settings,
 		Debug:        r.Debug,
-		Sealed:       sealed,
+		Sealed:       r.Draft.sealed,
 		At:           at,
 	}
-}
-
-func (c *Clips) seal(ctx context.Context, r Recording, id string) ([]byte, error) {
-	content, err := json.Marshal(r.Content)
-	if err != nil {
-		return nil, fmt.Errorf("encoding a clip's content: %w", err)
-	}
-	sealed, err := c.keys.Seal(ctx, r.Account, content, clip.SealedFor(id))
-	if err != nil {
-		return nil, fmt.Errorf("sealing a clip's content: %w", err)
-	}
-	return sealed, nil
 }

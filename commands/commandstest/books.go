@@ -32,6 +32,8 @@ func (w *World) BooksOf(stream string) Books {
 	for _, event := range b.Events {
 		require.False(w.T, b.Over(), "%T after the end of the period", event)
 		switch e := event.(type) {
+		case ledger.BroughtIn:
+			total += e.Characters
 		case ledger.Reserved:
 			_, twice := reserved[e.Reservation] // checking this with NotContains is slow if there are many
 			require.False(w.T, twice, "reserved twice")

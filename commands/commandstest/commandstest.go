@@ -22,6 +22,8 @@ import (
 	"github.com/recital-tts/recital/commands/feedback"
 	"github.com/recital-tts/recital/commands/journal"
 	"github.com/recital-tts/recital/commands/ledger"
+	"github.com/recital-tts/recital/commands/sessions"
+	"github.com/recital-tts/recital/commands/signin"
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/internal/eventlog"
@@ -38,8 +40,8 @@ const Longest = 10 * time.Minute
 // StartTime returns the start of the tests' clocks: early in a period.
 func StartTime() time.Time { return time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC) }
 
-// Clock is a settable clock.
-type Clock struct{ nanoseconds atomic.Int64 }
+// Clock is a settable clock, with a time of day and a steady reading.
+type Clock struct{ nanoseconds, jumped atomic.Int64 }
 
 // NewClock returns a clock set to StartTime.
 func NewClock() *Clock {
@@ -48,11 +50,17 @@ func NewClock() *Clock {
 	return c
 }
 
-// Now returns the time of the clock.
-func (c *Clock) Now() time.Time { return time.Unix(0, c.nanoseconds.Load()).UTC() }
+// Now returns the time of day.
+func (c *Clock) Now() time.Time { return time.Unix(0, c.nanoseconds.Load()+c.jumped.Load()).UTC() }
 
-// Advance moves the clock.
+// Elapsed returns the steady reading, in which no jump shows.
+func (c *Clock) Elapsed() time.Duration { return time.Duration(c.nanoseconds.Load()) }
+
+// Advance lets time pass.
 func (c *Clock) Advance(d time.Duration) { c.nanoseconds.Add(int64(d)) }
+
+// Jump sets the time of day forwards, or backwards, while no time passes.
+func (c *Clock) Jump(d time.Duration) { c.jumped.Add(int64(d)) }
 
 // Log is a real log that counts calls, and that can delay appends.
 type Log struct {
@@ -161,7 +169,7 @@ func NewOn(t testing.TB, socket string) *World {
 	client, err := esdb.Open(esdb.Config{Socket: socket, MaxBackOff: 50 * time.Millisecond, BreakerPause: 50 * time.Millisecond})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
-	registry, err := eventlog.NewRegistry(slices.Concat(accounts.Events(), alerts.Events(), clips.Events(), feedback.Events(), ledger.Events())...)
+	registry, err := eventlog.NewRegistry(slices.Concat(accounts.Events(), alerts.Events(), clips.Events(), feedback.Events(), ledger.Events(), sessions.Events(), signin.Events())...)
 	require.NoError(t, err)
 	w := &World{T: t, Log: Watch(client), Clock: NewClock()}
 	w.Journal = &journal.Journal{Log: w.Log, Registry: registry}
@@ -182,6 +190,7 @@ func (w *World) NewLedger() *ledger.Ledger {
 	w.T.Helper()
 	keeper, err := ledger.New(w.Journal, w.Accounts, w.Clock.Now, Longest)
 	require.NoError(w.T, err)
+	keeper.MeasureBy(w.Clock.Elapsed)
 	return keeper
 }
 
@@ -204,7 +213,7 @@ func (w *World) Stream(id string) string {
 	for _, event := range Fold[account.Event](w, "account-"+id) {
 		state = account.Evolve(state, event)
 	}
-	begin, _ := plan.MonthlyPeriod(state.OpenedAt, w.Clock.Now())
+	begin, _ := plan.MonthlyPeriod(state.PeriodsFrom, w.Clock.Now())
 	return fmt.Sprintf("usage-%s-%d", id, begin.Unix())
 }
 

@@ -3,6 +3,7 @@ package keyring
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/recital-tts/recital/commands/journal"
 	"github.com/recital-tts/recital/domain/keyring"
+	"github.com/recital-tts/recital/internal/eventlog"
 )
 
 // Store is a keyring that has an id.
@@ -21,66 +23,70 @@ type Store interface {
 	Identify(ctx context.Context, id string) (string, error)
 }
 
-// Keyring is the log's side of the keyring.
+// Keyring is the log's side of the keyring, beside a store that should hold it.
 type Keyring struct {
 	journal *journal.Journal
+	store   Store
 	log     *slog.Logger
 	now     func() time.Time
 }
 
 // New returns a Keyring that takes the time from now.
-func New(j *journal.Journal, log *slog.Logger, now func() time.Time) *Keyring {
-	return &Keyring{journal: j, log: log, now: now}
+func New(j *journal.Journal, store Store, log *slog.Logger, now func() time.Time) *Keyring {
+	return &Keyring{journal: j, store: store, log: log, now: now}
+}
+
+// IDs are those of the log's keyring and of the store's, each "" where there is none.
+type IDs struct{ Log, Store string }
+
+// IDs returns both ids.
+func (k *Keyring) IDs(ctx context.Context) (IDs, error) {
+	state, _, err := journal.Load(ctx, k.journal, stream())
+	if err != nil {
+		return IDs{}, err
+	}
+	found, _, err := k.store.ID(ctx)
+	return IDs{Log: state.Keyring, Store: found}, err
 }
 
 // OtherError means that a store does not hold the log's keyring.
-type OtherError struct {
-	Known string // id of the log's keyring
-	Found string // id of the store's, "" if it has none
-}
+type OtherError struct{ IDs }
 
 // Error returns both ids.
 func (e *OtherError) Error() string {
-	found := "keyring " + e.Found
-	if e.Found == "" {
+	found := "keyring " + e.Store
+	if e.Store == "" {
 		found = "an empty keyring"
 	}
-	return fmt.Sprintf("the log belongs to keyring %s, and there is %s", e.Known, found)
+	return fmt.Sprintf("the log belongs to keyring %s, and there is %s", e.Log, found)
 }
 
-// Match sees that a store holds the log's keyring. Where both are new, and where the log knows of none yet, the log learns
-// the store's id. Abandoned is the id of a keyring that may be given up for the store's, "" if none may be; by is who says
-// so. Errors: OtherError.
-func (k *Keyring) Match(ctx context.Context, store Store, abandoned string, by journal.Origin) error {
-	known, err := k.known(ctx)
+// Match sees that the store holds the log's keyring. Where both are new, and where the log knows of none yet, the log learns
+// the store's id. Errors: OtherError.
+func (k *Keyring) Match(ctx context.Context) error {
+	state, _, err := journal.Load(ctx, k.journal, stream())
 	if err != nil {
 		return err
 	}
-	found, keys, err := store.ID(ctx)
+	known := state.Keyring
+	found, keys, err := k.store.ID(ctx)
 	switch {
 	case err != nil:
 		return err
 	case found == known && known != "":
 		return nil
 	case known == "":
-		return k.adopt(ctx, store, uuid.NewString())
+		return k.adopt(ctx, uuid.NewString())
 	case found == "" && keys: // it was restored from a time at which keyrings had no ids
 		k.log.WarnContext(ctx, "the keyring is of an earlier release and gets the id that the log knows", "keyring", known)
-		return k.adopt(ctx, store, known)
-	case abandoned != known:
-		return &OtherError{Known: known, Found: found}
+		return k.adopt(ctx, known)
 	}
-	return k.abandon(ctx, store, known, by)
+	return &OtherError{IDs{Log: known, Store: found}}
 }
 
-func (k *Keyring) known(ctx context.Context) (string, error) {
-	state, _, err := journal.Load(ctx, k.journal, stream())
-	return state.Keyring, err
-}
-
-// adopt gives a store an id, unless it has one, and makes it known to the log.
-func (k *Keyring) adopt(ctx context.Context, store Store, id string) error {
-	id, err := store.Identify(ctx, id)
+// adopt gives the store an id, unless it has one, and makes it known to the log.
+func (k *Keyring) adopt(ctx context.Context, id string) error {
+	id, err := k.store.Identify(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -89,18 +95,34 @@ func (k *Keyring) adopt(ctx context.Context, store Store, id string) error {
 	return err
 }
 
-func (k *Keyring) abandon(ctx context.Context, store Store, known string, by journal.Origin) error {
-	successor, err := store.Identify(ctx, uuid.NewString())
+// Abandon gives up the log's keyring, whose id the caller names, for the store's. What it sealed is lost. Doing so again has
+// no effect. It is refused where the log has another keyring, and where the store holds it.
+func (k *Keyring) Abandon(ctx context.Context, id string, by journal.Origin) (eventlog.Position, error) {
+	ids, err := k.matched(ctx)
 	if err != nil {
-		return err
+		return eventlog.Position{}, err
+	}
+	if ids.Store == "" && ids.Log == id { // what is refused leaves the store as it is
+		if ids.Store, err = k.store.Identify(ctx, uuid.NewString()); err != nil {
+			return eventlog.Position{}, err
+		}
 	}
 	at := k.now().UTC()
-	command := keyring.Abandon{Keyring: known, Successor: successor, At: at}
-	if _, _, err = journal.Execute(ctx, k.journal, stream(), command, by.Metadata(uuid.New(), at)); err != nil {
-		return err
+	command := keyring.Abandon{Keyring: id, Successor: ids.Store, At: at}
+	_, position, err := journal.Execute(ctx, k.journal, stream(), command, by.Metadata(uuid.New(), at))
+	if err == nil {
+		k.log.WarnContext(ctx, "a keyring was abandoned; what it sealed is lost", "keyring", id, "successor", ids.Store, "by", by.Actor.Name)
 	}
-	k.log.WarnContext(ctx, "a keyring was abandoned; what it sealed is lost", "keyring", known, "successor", successor, "by", by.Actor.Name)
-	return nil
+	return position, err
+}
+
+// matched returns the ids once the store has the one that it lacks.
+func (k *Keyring) matched(ctx context.Context) (IDs, error) {
+	var other *OtherError
+	if err := k.Match(ctx); err != nil && !errors.As(err, &other) {
+		return IDs{}, err
+	}
+	return k.IDs(ctx)
 }
 
 func stream() journal.Stream[keyring.State, keyring.Event] {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/recital-tts/recital/commands/journal"
 	commands "github.com/recital-tts/recital/commands/keyring"
+	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/eventlog/esdb"
 	"github.com/recital-tts/recital/internal/eventnode/nodetest"
@@ -20,14 +21,17 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func newLog(t *testing.T) *commands.Keyring {
+// newLog returns the keyring of an empty log, beside a store.
+func newLog(t *testing.T) func(commands.Store) *commands.Keyring {
 	t.Helper()
 	client, err := esdb.Open(esdb.Config{Socket: nodetest.Start(t)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
 	registry, err := eventlog.NewRegistry(commands.Events()...)
 	require.NoError(t, err)
-	return commands.New(&journal.Journal{Log: client, Registry: registry}, slog.New(slog.DiscardHandler), time.Now)
+	return func(store commands.Store) *commands.Keyring {
+		return commands.New(&journal.Journal{Log: client, Registry: registry}, store, slog.New(slog.DiscardHandler), time.Now)
+	}
 }
 
 func newStore(t *testing.T) *pgkeys.Keyring {
@@ -47,24 +51,25 @@ func idOf(t *testing.T, store *pgkeys.Keyring) string {
 }
 
 func TestALogAndAKeyringThatAreNewBelongTogether(t *testing.T) {
-	log, store := newLog(t), newStore(t)
+	store := newStore(t)
+	log := newLog(t)(store)
 	outcomes := make(chan error)
 	const instances = 6
 	for range instances { // that start together
-		go func() { outcomes <- log.Match(t.Context(), store, "", journal.System()) }()
+		go func() { outcomes <- log.Match(t.Context()) }()
 	}
 	for range instances {
 		require.NoError(t, <-outcomes)
 	}
 	require.NotEmpty(t, idOf(t, store))
-	require.NoError(t, log.Match(t.Context(), store, "", journal.System()))
+	require.NoError(t, log.Match(t.Context()))
 }
 
 func TestAKeyringOfBeforeKeyringsHadIdsIsTheLogs(t *testing.T) {
-	log, store := newLog(t), newStore(t)
+	store := newStore(t)
 	sealed, err := store.Seal(t.Context(), "a1", []byte("private"), "x")
 	require.NoError(t, err)
-	require.NoError(t, log.Match(t.Context(), store, "", journal.System()))
+	require.NoError(t, newLog(t)(store).Match(t.Context()))
 	require.NotEmpty(t, idOf(t, store))
 	opened, err := store.Open(t.Context(), "a1", sealed, "x")
 	require.NoError(t, err)
@@ -76,29 +81,41 @@ func TestAnotherKeyringIsRefusedUntilTheLogsIsAbandoned(t *testing.T) {
 		"an empty one": newStore,
 		"that of another log": func(t *testing.T) *pgkeys.Keyring {
 			store := newStore(t)
-			require.NoError(t, newLog(t).Match(t.Context(), store, "", journal.System()))
+			require.NoError(t, newLog(t)(store).Match(t.Context()))
 			return store
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			// given a log with its keyring, and another one in its place
-			log, lost, other := newLog(t), newStore(t), another(t)
-			require.NoError(t, log.Match(t.Context(), lost, "", journal.System()))
-			found, known := idOf(t, other), idOf(t, lost)
+			with, lost, other := newLog(t), newStore(t), another(t)
+			require.NoError(t, with(lost).Match(t.Context()))
+			ids := commands.IDs{Log: idOf(t, lost), Store: idOf(t, other)}
+			log := with(other)
 
-			// then it is refused, and stays as it is
+			// then it is refused, whatever else is to be abandoned, and stays as it is
 			var refused *commands.OtherError
-			for _, abandoned := range []string{"", "k0", found} {
-				require.ErrorAs(t, log.Match(t.Context(), other, abandoned, journal.System()), &refused)
-				require.Equal(t, &commands.OtherError{Known: known, Found: found}, refused)
-				require.Equal(t, found, idOf(t, other))
+			for _, id := range []string{"", "k0", ids.Store} {
+				_, err := log.Abandon(t.Context(), id, journal.System())
+				require.Equal(t, domain.Rejected, domain.CodeOf(err))
+				require.ErrorAs(t, log.Match(t.Context()), &refused)
+				require.Equal(t, &commands.OtherError{IDs: ids}, refused)
+				shown, err := log.IDs(t.Context())
+				require.NoError(t, err)
+				require.Equal(t, ids, shown)
 			}
 
 			// when the log's is abandoned, then the other one is the log's, and the first is not
-			require.NoError(t, log.Match(t.Context(), other, known, journal.System()))
-			require.NoError(t, log.Match(t.Context(), other, "", journal.System()))
-			require.NoError(t, log.Match(t.Context(), other, known, journal.System()), "once more")
-			require.ErrorAs(t, log.Match(t.Context(), lost, "", journal.System()), &refused)
+			position, err := log.Abandon(t.Context(), ids.Log, journal.System())
+			require.NoError(t, err)
+			require.NoError(t, log.Match(t.Context()))
+			again, err := log.Abandon(t.Context(), ids.Log, journal.System())
+			require.NoError(t, err)
+			require.Equal(t, position, again, "it is in the log once")
+			require.ErrorAs(t, with(lost).Match(t.Context()), &refused)
+
+			// and one that is there is not abandoned
+			_, err = log.Abandon(t.Context(), idOf(t, other), journal.System())
+			require.Equal(t, domain.Rejected, domain.CodeOf(err))
 		})
 	}
 }

@@ -84,7 +84,8 @@ func later(a, b eventlog.Position) eventlog.Position {
 }
 
 // CarryCredit ends a period, grants its remaining credit in the account's current period, and returns the position of
-// that. While reservations are open it does nothing: the list shows the period again when they have ended.
+// that. While reservations are open it does nothing: the list shows the period again when they have ended. The credit of a
+// closed account ends with the period.
 //
 // The two streams cannot be written at once. So the end of the old period records how much is carried where, and the
 // id of the grant in the other one derives from the old period: both can be repeated, and take effect once.
@@ -97,11 +98,15 @@ func (l *Ledger) CarryCredit(ctx context.Context, stream string, cause uuid.UUID
 	if !seen.state.Exists() {
 		return eventlog.Position{}, domain.Refuse(domain.NotFound, "The period does not exist")
 	}
-	next, err := l.period(ctx, seen.state.Terms.Account, now)
+	owner, err := l.account(ctx, seen.state.Terms.Account)
 	if err != nil {
 		return eventlog.Position{}, err
 	}
-	ended, err := l.submit(ctx, stream, ledger.Carry{To: next.open.Start, At: now},
+	next, err := periodOf(owner, now)
+	if err != nil {
+		return eventlog.Position{}, err
+	}
+	ended, err := l.submit(ctx, stream, ledger.Carry{To: next.open.Start, Forfeit: owner.Closed(), At: now},
 		journal.CausedBy(cause).Metadata(carriage(stream, next.open.Start), now))
 	if err != nil || ended.state.Carried == 0 {
 		return ended.position, err

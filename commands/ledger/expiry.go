@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/todo"
 )
@@ -15,10 +16,33 @@ import (
 // ends them, too; both write the same events.
 const ExpiryProcess = "expiry"
 
-// Expire ends the reservations of a period that are due, and returns the position of the period's last event.
-func (l *Ledger) Expire(ctx context.Context, stream string) (eventlog.Position, error) {
-	done, err := l.look(ctx, stream, l.now().UTC())
-	return done.position, err
+// Expire ends the reservations of a period that have been open for too long, and returns the position of the period's last
+// event. If the given one has not, as far as this instance has seen, the error is a *todo.NotYetError: the list goes by
+// the time of day, which may have jumped, and this instance may have started after the one that has reserved.
+func (l *Ledger) Expire(ctx context.Context, stream, reservation string) (eventlog.Position, error) {
+	now := l.now().UTC()
+	done, err := l.look(ctx, stream, now)
+	if err != nil {
+		return done.position, err
+	}
+	expiry := l.expiry(l.seen.of(stream), now)
+	for _, r := range done.state.Open {
+		if r.ID == reservation {
+			return done.position, &todo.NotYetError{After: expiry.Left(r)}
+		}
+	}
+	return done.position, nil
+}
+
+// Watch looks at a period, whose open reservations then count as seen by this instance: those of an instance that has died
+// expire the sooner.
+func (l *Ledger) Watch(ctx context.Context, stream string) error {
+	_, err := l.look(ctx, stream, l.now().UTC())
+	return err
+}
+
+func (l *Ledger) expiry(seen map[string]time.Duration, at time.Time) ledger.Expire {
+	return ledger.Expire{Seen: seen, Now: l.seen.elapsed(), Longest: l.longest, At: at}
 }
 
 // expiryMetadata returns the metadata of the command that ends a reservation. Its cause is the command that reserved,

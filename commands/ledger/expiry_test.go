@@ -3,6 +3,7 @@ package ledger_test
 import (
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -46,8 +47,10 @@ func TestAnExpiryNamesItsCauseAndIsTheSameHoweverItComesAbout(t *testing.T) {
 			reservations := []commands.Reservation{commandstest.Reserve(t, gone, id, 10), commandstest.Reserve(t, gone, id, 20)}
 
 			// when their time is over
+			keeper := w.Ledger()
+			expire(t, keeper, w.Stream(id))
 			w.Clock.Advance(commandstest.Longest)
-			end(t, w.Ledger(), w, id)
+			end(t, keeper, w, id)
 
 			// then each expires with an id derived from the command that reserved
 			expiries := w.expiries(w.Stream(id))
@@ -75,11 +78,14 @@ func TestInstancesThatExpireTheSameAtOnce(t *testing.T) {
 		wait.Go(func() { commandstest.Reserve(t, gone, id, 1) })
 	}
 	wait.Wait()
+	keepers := []*commands.Ledger{w.Ledger(), w.Ledger(), w.Ledger()}
+	for _, keeper := range keepers {
+		expire(t, keeper, w.Stream(id))
+	}
 	w.Clock.Advance(commandstest.Longest)
 
 	// when three instances expire them, each for many items of the list
-	for range 3 {
-		keeper := w.Ledger()
+	for _, keeper := range keepers {
 		for range 20 {
 			wait.Go(func() { expire(t, keeper, w.Stream(id)) })
 		}
@@ -99,4 +105,49 @@ func TestAReservationThatNoLedgerMadeExpiresToo(t *testing.T) {
 	w.Other(w.Stream(id), 1, ledger.Reserved{Account: id, Reservation: "by hand", Characters: 2, At: w.Clock.Now(), ExpiresAt: w.Clock.Now()})
 	require.NotZero(t, expire(t, keeper, w.Stream(id)))
 	require.NotEqual(t, uuid.Nil, w.expiries(w.Stream(id))["by hand"].Meta.CausationID)
+}
+
+// A clock that jumps ends nothing: a reply that is still running is billed.
+func TestAClockThatJumpsExpiresNothing(t *testing.T) {
+	for name, jump := range map[string]time.Duration{"a day forwards": 24 * time.Hour, "an hour back": -time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			// given a reply in progress, and instances that have seen it, have not, and are restarted
+			w := newWorld(t)
+			id := w.Open("free")
+			serving, witness, restarted := w.Ledger(), w.Ledger(), w.NewLedger()
+			reply := commandstest.Reserve(t, serving, id, 9_000)
+			stream := w.Stream(id)
+			expire(t, witness, stream)
+			expire(t, restarted, stream)
+			restarted.Close()
+			restarted = w.Ledger()
+
+			// when the clock jumps, and the list shows the reservation as due to all of them
+			w.Clock.Advance(time.Minute)
+			w.Clock.Jump(jump)
+			left := map[*commands.Ledger]time.Duration{
+				serving: commandstest.Longest - time.Minute, witness: commandstest.Longest - time.Minute,
+				restarted: commandstest.Longest, w.Ledger(): commandstest.Longest,
+			}
+			for keeper, after := range left {
+				_, err := keeper.Expire(t.Context(), stream, reply.ID.String())
+				var notYet *todo.NotYetError
+				require.ErrorAs(t, err, &notYet)
+				require.Equal(t, after, notYet.After)
+				commandstest.Reserve(t, keeper, id, 1)
+			}
+
+			// then the reply is billed
+			commandstest.Settle(t, serving, reply, 9_000)
+			require.EqualValues(t, 9_000, w.BooksOf(stream).Settled)
+
+			// and what nobody settles expires when it was seen for as long as it lives, and not before
+			w.Clock.Advance(commandstest.Longest - 1)
+			expire(t, serving, stream)
+			require.Len(t, w.BooksOf(stream).Open, len(left))
+			w.Clock.Advance(1)
+			expire(t, serving, stream)
+			require.Empty(t, w.BooksOf(stream).Open)
+		})
+	}
 }

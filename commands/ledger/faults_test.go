@@ -234,10 +234,12 @@ func TestAnyMishapsCountWhatWasHandedOver(t *testing.T) {
 		f.close()
 
 		// then, once the replies of killed instances have expired, the books are right
-		w.Clock.Advance(commandstest.Longest)
 		after := w.NewLedger()
 		defer after.Close()
-		_, err := after.Expire(context.Background(), w.Stream(id))
+		_, err := after.Expire(context.Background(), w.Stream(id), "")
+		require.NoError(r, err)
+		w.Clock.Advance(commandstest.Longest)
+		_, err = after.Expire(context.Background(), w.Stream(id), "")
 		require.NoError(r, err)
 		b := w.Books(id)
 		require.Empty(r, b.Open)

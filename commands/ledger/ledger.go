@@ -35,6 +35,7 @@ type Ledger struct {
 	now      func() time.Time
 	longest  time.Duration
 	draw     func(account string) uuid.UUID // ids of reservations
+	seen     *sightings
 
 	mu      sync.Mutex
 	closed  bool
@@ -79,14 +80,22 @@ func New(j *journal.Journal, accounts Accounts, now func() time.Time, longest ti
 	if err != nil {
 		return nil, fmt.Errorf("making the cache of periods: %w", err)
 	}
+	seen, err := newSightings()
+	if err != nil {
+		return nil, err
+	}
 	return &Ledger{
-		journal: j, accounts: accounts, now: now, longest: longest, draw: func(string) uuid.UUID { return uuid.New() },
+		journal: j, accounts: accounts, now: now, longest: longest, draw: func(string) uuid.UUID { return uuid.New() }, seen: seen,
 		working: map[string]*queue{}, idle: idle, periods: periods,
 	}, nil
 }
 
 // NameBy sets the source of the ids of reservations, which are random otherwise. It is called before the first one.
 func (l *Ledger) NameBy(draw func(account string) uuid.UUID) { l.draw = draw }
+
+// MeasureBy sets the clock by which the ledger measures how long it has seen reservations. It must not jump; the default does
+// not. MeasureBy is called before the first reservation.
+func (l *Ledger) MeasureBy(elapsed func() time.Duration) { l.seen.elapsed = elapsed }
 
 // LongestReservation returns the time after which a reservation expires.
 func (l *Ledger) LongestReservation() time.Duration { return l.longest }
@@ -109,13 +118,23 @@ func (l *Ledger) Reserve(ctx context.Context, account string, characters int64, 
 		return Reservation{}, err
 	}
 	r := Reservation{ID: l.draw(account), Account: account, Characters: characters, origin: origin}
-	reserve := ledger.Reserve{Reservation: r.ID.String(), Characters: characters, At: now, ExpiresAt: now.Add(l.longest)}
+	reserve := ledger.Reserve{
+		Reservation: r.ID.String(), Characters: characters, Source: sourceOf(origin), At: now, ExpiresAt: now.Add(l.longest),
+	}
 	done, err := l.submitNow(ctx, period, reserve, origin.Metadata(r.ID, now))
 	if refused(err) {
 		return Reservation{}, err
 	}
 	r.stream, r.Allowance = done.stream, done.state.Allowance()
 	return r, err
+}
+
+// sourceOf returns the source of what an origin uses: a session is that of a browser.
+func sourceOf(origin journal.Origin) ledger.Source {
+	if origin.Actor.Session != "" {
+		return ledger.Playground
+	}
+	return ledger.API
 }
 
 // submitNow executes a command in a period, which it opens if necessary. If another instance, whose clock is ahead,
@@ -168,40 +187,58 @@ func (l *Ledger) settlement(r Reservation, characters int64) (ledger.Settle, eve
 	return ledger.Settle{Reservation: r.ID.String(), Characters: characters, At: now}, origin.Metadata(uuid.New(), now)
 }
 
-// period returns the account's current period. It reads the account only if the cached period is over.
+// period returns the account's current period. It reads the account only if the cached period is over. It refuses with
+// domain.NotFound for an account that is closed, once that is read.
 func (l *Ledger) period(ctx context.Context, id string, now time.Time) (accountPeriod, error) {
 	if known, ok := l.periods.Get(id); ok && now.Before(known.open.End) {
 		return known, nil
 	}
-	p, err := l.periodAt(ctx, id, now)
+	state, err := l.account(ctx, id)
+	if err != nil {
+		return accountPeriod{}, err
+	}
+	if state.Closed() {
+		return accountPeriod{}, account.ErrNoAccount
+	}
+	p, err := periodOf(state, now)
 	if err == nil {
 		l.periods.Add(id, p)
 	}
 	return p, err
 }
 
-// periodAt reads the account and returns its period at a time.
+// periodAt reads the account, which may be closed, and returns its period at a time.
 func (l *Ledger) periodAt(ctx context.Context, id string, at time.Time) (accountPeriod, error) {
-	state, _, err := l.accounts.State(ctx, id)
+	state, err := l.account(ctx, id)
 	if err != nil {
 		return accountPeriod{}, err
 	}
-	if !state.Exists() {
-		return accountPeriod{}, domain.Refuse(domain.NotFound, "The account does not exist")
+	return periodOf(state, at)
+}
+
+func (l *Ledger) account(ctx context.Context, id string) (account.State, error) {
+	state, _, err := l.accounts.State(ctx, id)
+	if err == nil && !state.Exists() {
+		err = account.ErrNoAccount
 	}
+	return state, err
+}
+
+// periodOf returns the period of an account at a time.
+func periodOf(state account.State, at time.Time) (accountPeriod, error) {
 	terms, err := plan.Lookup(state.Plan)
 	if err != nil {
 		return accountPeriod{}, err
 	}
-	begin, end := plan.MonthlyPeriod(state.OpenedAt, at)
-	return accountPeriod{
-		stream: usageStream(id, begin),
-		open:   ledger.OpenPeriod{Account: id, Plan: terms, Start: begin, End: end},
-	}, nil
+	begin, end := plan.MonthlyPeriod(state.PeriodsFrom, at)
+	open := ledger.OpenPeriod{Account: state.Account, Plan: terms, Start: begin, End: end}
+	if free := state.FreePeriod; free != nil && free.Start.Equal(begin) {
+		open.BroughtIn = free.Used
+	}
+	return accountPeriod{stream: usageStream(state.Account, begin), open: open}, nil
 }
 
-// streamPrefix is that of the streams of periods.
-const streamPrefix = "usage-"
+const streamPrefix = ledger.StreamPrefix
 
 func usageStream(account string, start time.Time) string {
 	return fmt.Sprintf("%s%s-%d", streamPrefix, account, start.Unix())

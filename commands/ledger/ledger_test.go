@@ -21,9 +21,10 @@ import (
 	"github.com/recital-tts/recital/internal/eventnode/nodetest"
 )
 
+// expire ends what a ledger has seen open for too long. What it sees for the first time is young to it.
 func expire(t testing.TB, keeper *commands.Ledger, stream string) eventlog.Position {
 	t.Helper()
-	position, err := keeper.Expire(t.Context(), stream)
+	position, err := keeper.Expire(t.Context(), stream, "")
 	require.NoError(t, err)
 	return position
 }
@@ -190,12 +191,14 @@ func TestAReservationExpires(t *testing.T) {
 	id := w.Open("free")
 	keeper := w.Ledger()
 	r := commandstest.Reserve(t, keeper, id, 10_000)
+	other := w.Ledger()
+	expire(t, other, w.Stream(id))
 	w.Clock.Advance(time.Minute)
 	young := commandstest.Reserve(t, keeper, id, 5_000)
 
 	// when the first one expires, then its characters are available to the next command, on another instance too
 	w.Clock.Advance(commandstest.Longest - time.Minute)
-	next := commandstest.Reserve(t, w.Ledger(), id, 10_000)
+	next := commandstest.Reserve(t, other, id, 10_000)
 
 	// and settling it late changes nothing
 	appends := w.Log.Appends.Load()
@@ -241,8 +244,10 @@ func TestMoreExpiresThanOneAppendTakes(t *testing.T) {
 	}
 
 	// when they have expired, then all of the plan can be reserved
+	keeper := w.Ledger()
+	expire(t, keeper, w.Stream(id))
 	w.Clock.Advance(commandstest.Longest)
-	commandstest.Reserve(t, w.Ledger(), id, commandstest.FreeLimit)
+	commandstest.Reserve(t, keeper, id, commandstest.FreeLimit)
 	b := w.Books(id)
 	require.Len(t, b.EndedBy, open+1)
 	require.Len(t, b.Open, 1)

@@ -19,17 +19,24 @@ import (
 // customer is the expected state of a free account in its current period.
 type customer struct {
 	id      string
-	open    map[commands.Reservation]time.Time // when it expires
-	settled map[string]int64                   // by reservation
-	credit  int64                              // granted or carried in
-	grants  map[string]int64                   // by operators, by grant, of this period and those before
+	open    map[commands.Reservation]*[2]time.Time // when each ledger has it expire
+	settled map[string]int64                       // by reservation
+	credit  int64                                  // granted or carried in
+	grants  map[string]int64                       // by operators, by grant, of this period and those before
 }
 
 func (c *customer) expire(now time.Time) {
-	for r, at := range c.open {
-		if !at.After(now) {
+	for r, due := range c.open {
+		if !due[0].After(now) || !due[1].After(now) {
 			delete(c.open, r)
 		}
+	}
+}
+
+// see has a ledger look at all open reservations, as one that was just started and has not seen any of them.
+func (c *customer) see(ledger int, now time.Time) {
+	for _, due := range c.open {
+		due[ledger] = now.Add(commandstest.Longest)
 	}
 }
 
@@ -53,12 +60,12 @@ func (c *customer) nextPeriod() {
 
 // Whatever commands two instances execute, one of which is restarted at times, the account equals the result of one
 // list of reservations, settlements and grants: a reservation is made exactly if it fits, and counts once; credit is
-// available until it is spent, from period to period.
+// available until it is spent, from period to period. Meanwhile the time of day jumps, which ends no reservation.
 func TestAnyHistoryOfTwoInstances(t *testing.T) {
 	w := newWorld(t)
 	rapid.Check(t, func(r *rapid.T) {
 		c := customer{
-			id: w.Open("free"), open: map[commands.Reservation]time.Time{}, settled: map[string]int64{}, grants: map[string]int64{},
+			id: w.Open("free"), open: map[commands.Reservation]*[2]time.Time{}, settled: map[string]int64{}, grants: map[string]int64{},
 		}
 		ledgers := []*commands.Ledger{w.NewLedger(), w.NewLedger()}
 		defer func() {
@@ -66,10 +73,15 @@ func TestAnyHistoryOfTwoInstances(t *testing.T) {
 				l.Close()
 			}
 		}()
-		var all []commands.Reservation // including ended ones
+		var all []commands.Reservation                                        // including ended ones
+		now := func() time.Time { return time.Time{}.Add(w.Clock.Elapsed()) } // without jumps
 		r.Repeat(map[string]func(*rapid.T){
 			"": func(r *rapid.T) {
-				c.expire(w.Clock.Now())
+				for _, l := range ledgers {
+					_, err := l.Expire(context.Background(), w.Stream(c.id), "")
+					require.NoError(r, err)
+				}
+				c.expire(now())
 				require.LessOrEqual(r, c.used(), commandstest.FreeLimit+c.credit)
 			},
 			"reserve": func(r *rapid.T) {
@@ -80,7 +92,7 @@ func TestAnyHistoryOfTwoInstances(t *testing.T) {
 					return
 				}
 				require.NoError(r, err)
-				c.open[made] = w.Clock.Now().Add(commandstest.Longest)
+				c.open[made] = &[2]time.Time{now().Add(commandstest.Longest), now().Add(commandstest.Longest)}
 				all = append(all, made)
 				remaining, limited := made.Allowance.Remaining()
 				require.True(r, limited)
@@ -134,6 +146,11 @@ func TestAnyHistoryOfTwoInstances(t *testing.T) {
 				i := rapid.IntRange(0, 1).Draw(r, "ledger")
 				ledgers[i].Close()
 				ledgers[i] = w.NewLedger()
+				c.see(i, now())
+			},
+			"jump": func(r *rapid.T) {
+				// Within the period: which one it is, is a matter of the time of day.
+				w.Clock.Jump(time.Duration(rapid.IntRange(0, 60).Draw(r, "minutes")) * time.Minute)
 			},
 			"at once": func(r *rapid.T) {
 				// Both instances at once, so that they conflict: of six requests of the same size, as many are
@@ -156,7 +173,7 @@ func TestAnyHistoryOfTwoInstances(t *testing.T) {
 				close(granted)
 				require.EqualValues(r, min(int64(cap(granted)), (commandstest.FreeLimit+c.credit-before)/n), len(granted))
 				for made := range granted {
-					c.open[made] = w.Clock.Now().Add(commandstest.Longest)
+					c.open[made] = &[2]time.Time{now().Add(commandstest.Longest), now().Add(commandstest.Longest)}
 					all = append(all, made)
 				}
 			},

@@ -90,7 +90,7 @@ func (q *queue) write(tasks []task) (outcomes []outcome, conflicts int, err erro
 	for more := true; more; {
 		ctx, cancel := context.WithTimeout(context.Background(), appendTimeout)
 		again, err := q.period.Batch(ctx, func(state ledger.State) (decided *batch) {
-			decided, outcomes, more = decide(state, tasks)
+			decided, outcomes, more = q.decide(state, tasks)
 			return decided
 		})
 		cancel()
@@ -99,14 +99,15 @@ func (q *queue) write(tasks []task) (outcomes []outcome, conflicts int, err erro
 			return nil, conflicts, err
 		}
 	}
+	q.ledger.seen.note(q.stream, q.period.State().Open)
 	return outcomes, conflicts, nil
 }
 
-// decide executes the tasks on the state, after expiring what is due.
-func decide(state ledger.State, tasks []task) (decided *batch, outcomes []outcome, more bool) {
+// decide executes the tasks on the state, after expiring what has been open for too long.
+func (q *queue) decide(state ledger.State, tasks []task) (decided *batch, outcomes []outcome, more bool) {
 	decided = journal.NewBatch(ledger.Evolve, state)
 	at := tasks[len(tasks)-1].meta.Time
-	expired, _ := ledger.Expire{At: at}.Decide(state)
+	expired, _ := q.ledger.expiry(q.ledger.seen.note(q.stream, state.Open), at).Decide(state)
 	for i, event := range expired {
 		if i == maxExpired {
 			return decided, nil, true

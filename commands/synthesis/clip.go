@@ -12,28 +12,31 @@ import (
 	"github.com/recital-tts/recital/internal/speech"
 )
 
-// Keepsake requests that the result of a synthesis is saved as a clip, with content in addition to that of the
-// Synthesis.
+// Keepsake is what a clip has in addition to what a Synthesis says.
 type Keepsake struct {
-	Debug            bool
+	Debug            bool   // saves the result as a clip; that of a session is saved in any case
 	Language         string // in the words of the request; "" where it was to be detected
 	OriginalText     string
 	OriginalLanguage string
 }
 
-// nameClip draws the id of the clip, if one is to be saved: the client may learn it before there is any audio.
-func (r *Reply) nameClip() (err error) {
-	if r.synthesis.Keep == nil || r.synthesiser.Clips == nil {
+// kept reports whether the result is saved as a clip: its owner finds what was spoken in the browser there.
+func (s Synthesis) kept() bool { return s.Keep.Debug || s.Origin.Actor.Session != "" }
+
+// draftClip prepares the clip, if one is to be saved: the client may learn its id before there is any audio, and nothing is
+// spoken where the clip could not be saved.
+func (r *Reply) draftClip(ctx context.Context) (err error) {
+	if !r.synthesis.kept() || r.synthesiser.Clips == nil {
 		return nil
 	}
-	r.clip, err = r.synthesiser.Clips.DrawID()
+	r.clip, err = r.synthesiser.Clips.Draft(ctx, r.synthesis.Account, r.synthesis.content())
 	return err
 }
 
 // recordClip begins to store the audio of the reply, if it is to be saved. A clip that cannot be saved is logged and
 // does not fail the reply: the client has paid for its audio.
 func (r *Reply) recordClip(ctx context.Context) *clips.Audio {
-	if r.clip == "" {
+	if r.clip.ID == "" {
 		return nil
 	}
 	return r.synthesiser.Clips.Record(ctx, r.clip)
@@ -46,7 +49,7 @@ func (r *Reply) saveClip(ctx context.Context, kept *clips.Audio) {
 	}
 	save, cancel := context.WithTimeout(context.WithoutCancel(ctx), SettleTimeout)
 	defer cancel()
-	position, err := r.synthesiser.Clips.Save(save, r.synthesis.recording(r.length()), kept, r.synthesis.Origin)
+	position, err := r.synthesiser.Clips.Save(save, r.synthesis.recording(r.clip, r.length()), kept, r.synthesis.Origin)
 	if err != nil {
 		r.synthesiser.Logger.ErrorContext(ctx, "a clip was not saved", "account", r.synthesis.Account, "error", err)
 		return
@@ -71,13 +74,16 @@ func (r *Reply) length() time.Duration {
 }
 
 // recording returns the recording of the synthesis for a clip.
-func (s Synthesis) recording(length time.Duration) clips.Recording {
+func (s Synthesis) recording(draft clips.Draft, length time.Duration) clips.Recording {
 	return clips.Recording{
-		Account: s.Account, Voice: s.Voice.ID, Language: s.spokenLanguage(), Speed: s.Speed, Audio: s.Audio,
+		Draft: draft, Voice: s.Voice.ID, Language: s.spokenLanguage(), Speed: s.Speed, Audio: s.Audio,
 		Characters: s.characters(), Length: length, Seed: s.Seed, Debug: s.Keep.Debug, Settings: s.settings(),
-		Content: clip.Content{
-			Text: s.Text, Language: s.Keep.Language, OriginalText: s.Keep.OriginalText, OriginalLanguage: s.Keep.OriginalLanguage, Solver: s.Prosody.Solver,
-		},
+	}
+}
+
+func (s Synthesis) content() clip.Content {
+	return clip.Content{
+		Text: s.Text, Language: s.Keep.Language, OriginalText: s.Keep.OriginalText, OriginalLanguage: s.Keep.OriginalLanguage, Solver: s.Prosody.Solver,
 	}
 }
 

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -22,7 +24,9 @@ import (
 	"github.com/recital-tts/recital/commands/clips"
 	"github.com/recital-tts/recital/commands/commandstest"
 	"github.com/recital-tts/recital/commands/synthesis"
+	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/clip"
+	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/internal/audio"
 	"github.com/recital-tts/recital/internal/blobs"
 	"github.com/recital-tts/recital/internal/blobs/folder"
@@ -91,7 +95,7 @@ func newArchive(t testing.TB) *archive {
 // keep is an order whose result becomes a clip.
 func keep(id, text string, format audio.Format) synthesis.Synthesis {
 	o := order(id, text, format)
-	o.Keep = &synthesis.Keepsake{Debug: true, OriginalText: "Es war einmal.", OriginalLanguage: "de"}
+	o.Keep = synthesis.Keepsake{Debug: true, OriginalText: "Es war einmal.", OriginalLanguage: "de"}
 	return o
 }
 
@@ -224,6 +228,114 @@ func TestNothingIsSavedThatWasNotAskedFor(t *testing.T) {
 	require.Empty(t, a.files())
 }
 
+// What a session speaks is of the playground: it is kept, also without debug, and counted as such.
+func TestWhatASessionSpeaksIsKept(t *testing.T) {
+	a := newArchive(t)
+	account := a.Open("free")
+	spoken := inBrowser(account, audio.MP3)
+	spoken.Text = "Hello."
+	reply := a.begin(t.Context(), spoken)
+	var got bytes.Buffer
+	require.NoError(t, reply.Write(t.Context(), &got))
+	whole := a.begin(t.Context(), collected(spoken))
+	recording, err := whole.Whole(t.Context())
+	require.NoError(t, err)
+	for id, sound := range map[string]string{reply.Clip(): got.String(), whole.Clip(): heard(t, recording)} {
+		saved := a.saved(id)
+		require.False(t, saved.Debug)
+		require.Equal(t, account, saved.Account)
+		require.Equal(t, sound, a.read(blobs.Address(saved.Blob)))
+	}
+	settled := 0
+	for _, event := range a.Books(account).Events {
+		if e, is := event.(ledger.Settled); is {
+			require.Equal(t, ledger.Playground, e.Source)
+			settled++
+		}
+	}
+	require.Equal(t, 2, settled)
+}
+
+// inBrowser is an order with a session.
+func inBrowser(id string, format audio.Format) synthesis.Synthesis {
+	o := order(id, "", format)
+	o.Origin.Actor = eventlog.Actor{Kind: eventlog.ActorAccount, Account: id, Session: "s1"}
+	return o
+}
+
+// only returns the one clip, and what it says.
+func (a *archive) only(account string) (saved clip.Saved, content clip.Content) {
+	a.T.Helper()
+	all := a.blobs()
+	require.Len(a.T, all, 1)
+	id, _, _ := strings.Cut(strings.TrimPrefix(string(all[0]), clip.StreamPrefix), ".")
+	saved = a.saved(id)
+	require.Equal(a.T, account, saved.Account)
+	opened, err := a.keys.Open(a.T.Context(), account, saved.Sealed, clip.SealedFor(id))
+	require.NoError(a.T, err)
+	require.NoError(a.T, json.Unmarshal(opened, &content))
+	return saved, content
+}
+
+// What a WebSocket in the browser has delivered is one clip, whether the client finishes or leaves.
+func TestWhatABrowserSpeaksOverAWebSocketIsKept(t *testing.T) {
+	for _, format := range []audio.Format{audio.MP3, audio.WAV, audio.PCMS16LE} {
+		for _, finishes := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, finishes %t", format, finishes), func(t *testing.T) {
+				a := newArchive(t)
+				account := a.Open("free")
+				heard := &audience{}
+				talk := a.converseIn(inBrowser(account, format), finishes, heard)
+				talk.say(t, "Hello. ", "How are ")
+				require.NoError(t, talk.Flush(talk.ctx, nonce(1)))
+				talk.say(t, "you?")
+				require.NoError(t, talk.Flush(talk.ctx, nonce(2)))
+				if finishes {
+					require.NoError(t, talk.Finish(talk.ctx))
+					require.NoError(t, <-talk.done)
+					require.Equal(t, []readmodel.Model{readmodel.Usage, readmodel.Clips}, a.models.models)
+				} else {
+					require.Eventually(t, func() bool { return slices.Contains(heard.told(), "flushed 2") }, commandstest.Patience, time.Millisecond)
+					talk.leave()
+					require.Error(t, <-talk.done)
+				}
+				saved, content := a.only(account)
+				require.Equal(t, "Hello. How are you?", content.Text)
+				require.EqualValues(t, 19, saved.Characters)
+				require.Equal(t, string(audio.Whole(audio.Spec{Format: format, SampleRate: 24000}, heard.audio)), a.read(blobs.Address(saved.Blob)))
+				require.Equal(t, "en-us", saved.Language)
+				require.Positive(t, saved.Milliseconds)
+				require.False(t, saved.Debug)
+				require.EqualValues(t, 19, a.Books(account).Settled)
+			})
+		}
+	}
+}
+
+func TestOverAWebSocketNothingElseIsKept(t *testing.T) {
+	a := newArchive(t)
+	account := a.Open("free")
+	silent := a.converseIn(inBrowser(account, audio.MP3), false, &audience{})
+	require.NoError(t, silent.Finish(silent.ctx))
+	require.NoError(t, <-silent.done)
+	byKey := a.converseIn(order(account, "", audio.MP3), false, &audience{})
+	byKey.say(t, "Hello.")
+	require.NoError(t, byKey.Finish(byKey.ctx))
+	require.NoError(t, <-byKey.done)
+	require.Empty(t, a.files())
+
+	// and without the keyring nothing is spoken
+	_, err := a.pool.Exec(t.Context(), `alter schema keyring rename to keyring_away`)
+	require.NoError(t, err)
+	before, heard := len(a.Books(account).Events), &audience{}
+	talk := a.converseIn(inBrowser(account, audio.MP3), false, heard)
+	talk.say(t, "Hello.")
+	require.NoError(t, talk.Finish(talk.ctx))
+	require.Equal(t, domain.Unavailable, domain.CodeOf(<-talk.done))
+	require.Empty(t, heard.audio)
+	require.Len(t, a.Books(account).Events, before)
+}
+
 func TestTheSameResultTwiceIsTwoClips(t *testing.T) {
 	a := newArchive(t)
 	account := a.Open("indie")
@@ -297,39 +409,46 @@ func TestWhoGoesWhenAllIsHandedOverHasSavedIt(t *testing.T) {
 
 // The trouble of a store costs the clip, never the audio that was paid for.
 func TestAClipThatCannotBeKeptCostsNoReply(t *testing.T) {
-	for name, breaks := range map[string]func(t *testing.T, a *archive, account string){
-		"no disk": func(t *testing.T, a *archive, _ string) { require.NoError(t, os.RemoveAll(a.dir)) },
-		"no keyring": func(t *testing.T, a *archive, _ string) {
-			_, err := a.pool.Exec(t.Context(), `alter schema keyring rename to keyring_away`)
-			require.NoError(t, err)
-		},
-		"an erased account": func(t *testing.T, a *archive, account string) { require.NoError(t, a.keys.Erase(t.Context(), account)) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			a := newArchive(t)
-			account := a.Open("indie")
-			breaks(t, a, account)
-			for range 2 {
-				reply := a.begin(t.Context(), keep(account, story, audio.WAV))
-				var got bytes.Buffer
-				require.NoError(t, reply.Write(t.Context(), &got))
-				require.Greater(t, got.Len(), 100_000)
-				require.Empty(t, commandstest.Fold[clip.Event](a.World, clip.Stream(reply.Clip())))
-				require.Equal(t, []readmodel.Model{readmodel.Usage}, a.models.models)
-			}
-			reply := a.begin(t.Context(), collected(keep(account, story, audio.WAV)))
-			recording, err := reply.Whole(t.Context())
-			require.NoError(t, err)
-			require.Positive(t, recording.Audio.Size())
-			require.Empty(t, reply.Clip(), "the client does not get the id of a clip that was not saved")
-			require.EqualValues(t, 3*utf8.RuneCountInString(story), a.Books(account).Settled)
-			require.Contains(t, a.logged.String(), "a clip was not saved")
-			require.NotContains(t, a.logged.String(), "Once upon")
-			if name != "no disk" {
-				require.Empty(t, a.files())
-			}
-		})
+	a := newArchive(t)
+	account := a.Open("indie")
+	require.NoError(t, os.RemoveAll(a.dir))
+	for range 2 {
+		reply := a.begin(t.Context(), keep(account, story, audio.WAV))
+		var got bytes.Buffer
+		require.NoError(t, reply.Write(t.Context(), &got))
+		require.Greater(t, got.Len(), 100_000)
+		require.Empty(t, commandstest.Fold[clip.Event](a.World, clip.Stream(reply.Clip())))
+		require.Equal(t, []readmodel.Model{readmodel.Usage}, a.models.models)
 	}
+	reply := a.begin(t.Context(), collected(keep(account, story, audio.WAV)))
+	recording, err := reply.Whole(t.Context())
+	require.NoError(t, err)
+	require.Positive(t, recording.Audio.Size())
+	require.Empty(t, reply.Clip(), "the client does not get the id of a clip that was not saved")
+	require.EqualValues(t, 3*utf8.RuneCountInString(story), a.Books(account).Settled)
+	require.Contains(t, a.logged.String(), "a clip was not saved")
+	require.NotContains(t, a.logged.String(), "Once upon")
+}
+
+// Without the keyring a clip could not be saved: nothing is spoken, nor reserved, and other speech goes on.
+func TestAClipThatCouldNotBeSavedIsRefusedBeforeAnythingIsSpoken(t *testing.T) {
+	a := newArchive(t)
+	account, known := a.Open("indie"), a.Open("indie")
+	a.save(known, "Hello.")
+	_, err := a.pool.Exec(t.Context(), `alter schema keyring rename to keyring_away`)
+	require.NoError(t, err)
+	for _, o := range []synthesis.Synthesis{keep(account, story, audio.WAV), collected(keep(account, story, audio.WAV))} {
+		_, err := a.Begin(t.Context(), o)
+		require.Equal(t, domain.Unavailable, domain.CodeOf(err), "%v", err)
+	}
+	require.Empty(t, a.Books(account).Events)
+	require.Len(t, a.files(), 1)
+
+	reply := a.begin(t.Context(), order(account, "Hello.", audio.WAV))
+	require.NoError(t, reply.Write(t.Context(), io.Discard))
+	id, _ := a.save(known, "Hello again.") // with the key that was read before
+	require.Equal(t, known, a.saved(id).Account)
+	a.requireIdle(account)
 }
 
 // showsNothing is a read model that shows no blobs.

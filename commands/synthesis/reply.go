@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/recital-tts/recital/commands/clips"
 	"github.com/recital-tts/recital/commands/ledger"
 	"github.com/recital-tts/recital/internal/audio"
 	"github.com/recital-tts/recital/internal/eventlog"
@@ -26,10 +27,10 @@ var errTaken = errors.New("the reply was carried out or given up before")
 type Reply struct {
 	synthesiser *Synthesiser
 	synthesis   Synthesis
-	until       time.Time // when the reply is interrupted, so that it is settled before its reservation expires
-	clip        string    // id of the clip to be saved, "" if none
-	saved       bool      // the clip was saved
-	wordTimes   string    // id under which the word times are stored, "" if they are not
+	until       time.Time   // when the reply is interrupted, so that it is settled before its reservation expires
+	clip        clips.Draft // of the clip to be saved; its id is "" if there is none
+	saved       bool        // the clip was saved
+	wordTimes   string      // id under which the word times are stored, "" if they are not
 	slot        *Slot
 	whole       *spool.File // of a reply that Whole collects
 	reservation ledger.Reservation
@@ -72,7 +73,7 @@ func (s *Synthesiser) Begin(ctx context.Context, synthesis Synthesis) (*Reply, e
 }
 
 func (r *Reply) begin(ctx context.Context) error {
-	if err := errors.Join(r.claim(), r.nameClip(), r.nameWordTimes()); err != nil {
+	if err := errors.Join(r.claim(), r.draftClip(ctx), r.nameWordTimes()); err != nil {
 		return err
 	}
 	request := r.synthesis.request()
@@ -213,7 +214,7 @@ func (r *Reply) Clip() string {
 	if r.synthesis.Whole && !r.saved {
 		return ""
 	}
-	return r.clip
+	return r.clip.ID
 }
 
 // WordTimes returns the id under which the word times can be read when the audio was delivered, or "" if they were

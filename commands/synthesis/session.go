@@ -27,7 +27,9 @@ type Session struct {
 	quiet    int64             // samples of silence at their end
 	finished bool              // the encoder was finished
 	resting  bool              // the encoder was given back
-	position eventlog.Position // of the last settlement
+	position eventlog.Position // of the last settlement, or of the clip
+	models   []readmodel.Model // those that contain it
+	keeping  *keeping          // the clip; nil before anything is spoken, and where none is saved
 }
 
 // Listener receives the output of a Session, in order. A call returns when its argument has been delivered to the
@@ -92,6 +94,15 @@ func (s *Session) Reset(ctx context.Context, nonce *int64) error { return s.scri
 func (s *Session) Speak(ctx context.Context, to Listener) error {
 	s.to = to
 	defer s.close()
+	err := s.speak(ctx)
+	s.saveClip(ctx)
+	if err == nil {
+		s.awaitVisible(ctx)
+	}
+	return err
+}
+
+func (s *Session) speak(ctx context.Context) error {
 	for {
 		next, err := s.script.next(ctx, s.quietAfter())
 		if err != nil {
@@ -101,13 +112,13 @@ func (s *Session) Speak(ctx context.Context, to Listener) error {
 		case markNone:
 			err = s.speakUnit(ctx, next.unit)
 		case markFlush:
-			err = to.Flushed(next.nonce)
+			err = s.to.Flushed(next.nonce)
 		case markReset:
 			err = s.clear(ctx, next.reset)
 		case markQuiet:
 			err = s.rest(ctx)
 		case markFinish:
-			return s.end(ctx)
+			return s.finishAudio(ctx)
 		case markDrain:
 			return errors.Join(s.finishAudio(ctx), ErrDrained)
 		}
@@ -130,19 +141,18 @@ func (s *Session) clear(ctx context.Context, r reset) error {
 	return s.to.Cleared(r.nonce)
 }
 
-func (s *Session) end(ctx context.Context) error {
-	if err := s.finishAudio(ctx); err != nil {
-		return err
+// awaitVisible waits until the account shows what was spoken. It is updated late, but correctly, where that takes longer.
+func (s *Session) awaitVisible(ctx context.Context) {
+	if s.position == (eventlog.Position{}) {
+		return
 	}
-	if s.position != (eventlog.Position{}) {
-		wait, cancel := context.WithTimeout(ctx, visibleTimeout)
-		defer cancel()
-		_ = s.synthesiser.ReadModels.Wait(wait, s.position, readmodel.Usage) // the account is updated late, but correctly
-	}
-	return nil
+	wait, cancel := context.WithTimeout(ctx, visibleTimeout)
+	defer cancel()
+	_ = s.synthesiser.ReadModels.Wait(wait, s.position, s.models...)
 }
 
 func (s *Session) close() {
+	s.keeping.discard()
 	if s.encoder != nil {
 		s.encoder.Close()
 	}

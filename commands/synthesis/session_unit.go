@@ -11,6 +11,7 @@ import (
 
 	"github.com/recital-tts/recital/commands/ledger"
 	"github.com/recital-tts/recital/internal/audio"
+	"github.com/recital-tts/recital/internal/readmodel"
 	"github.com/recital-tts/recital/internal/rendering"
 	"github.com/recital-tts/recital/internal/speech"
 )
@@ -30,6 +31,9 @@ func (s *Session) speakUnit(ctx context.Context, u unit) error {
 	dawdling := time.AfterFunc(s.synthesiser.longest(), func() { interrupt(errDawdled) })
 	defer dawdling.Stop()
 
+	if err := s.keep(ctx); err != nil {
+		return err
+	}
 	first := s.start(whole, u.parts[0])
 	reservation, err := s.reserve(ctx, u)
 	if err != nil {
@@ -97,6 +101,7 @@ func (s *Session) speakParts(ctx, whole context.Context, u unit, stream *speech.
 			return handed, err
 		}
 		handed += int64(p.Segment.Characters)
+		s.keeping.said(p.Segment.Text)
 		if ends {
 			break
 		}
@@ -244,7 +249,7 @@ func (s *Session) settle(ctx context.Context, r ledger.Reservation, handed int64
 	if err != nil {
 		return fmt.Errorf("settling: %w", err)
 	}
-	s.position = position
+	s.position, s.models = position, []readmodel.Model{readmodel.Usage}
 	return nil
 }
 

@@ -68,9 +68,9 @@ type Synthesis struct {
 	Seed      int64
 	Length    float64 // seconds; 0 means the natural length
 	Audio     audio.Spec
-	Keep      *Keepsake // saves the result as a clip; nil saves nothing
-	KeepTimes bool      // the word times of what Write delivers can be read for a while
-	Whole     bool      // the audio is collected by Reply.Whole, and not written by Reply.Write
+	Keep      Keepsake
+	KeepTimes bool // the word times of what Write delivers can be read for a while
+	Whole     bool // the audio is collected by Reply.Whole, and not written by Reply.Write
 }
 
 // takeTurn waits until the account may speak another unit of a session: by its rate, because each one appends to the log,

@@ -24,6 +24,7 @@ import (
 const (
 	root  = "../.."                  // the folder of docker-compose.yml
 	blobs = "./deploy/compose/blobs" // the audio of clips
+	data  = "./deploy/compose/data"  // the data folders
 )
 
 // project is the part of docker-compose.yml that the tests check. Merge keys are resolved.
@@ -50,6 +51,7 @@ type service struct {
 	NetworkMode string `yaml:"network_mode"`
 	Secrets     []string
 	Volumes     []string
+	Tmpfs       []string
 	Healthcheck *struct{ Test []string }
 	DependsOn   dependencies `yaml:"depends_on"`
 }
@@ -159,7 +161,7 @@ func TestWhatServicesReferToExists(t *testing.T) {
 		for _, volume := range s.Volumes {
 			source, _, _ := strings.Cut(volume, ":")
 			used[source] = true
-			if source == blobs {
+			if source == blobs || source == data {
 				continue // created by setup.sh
 			}
 			if strings.HasPrefix(source, ".") {
@@ -323,6 +325,35 @@ func TestInstancesShareTheAudioOfClips(t *testing.T) {
 	require.NoError(t, err, "a folder that is not there would be made by Docker, for root")
 	assert.Equal(t, os.ModeDir|0o700, info.Mode())
 	assert.Contains(t, strings.Split(string(read(t, ".gitignore")), "\n"), "/blobs/")
+}
+
+// Replies that wait to be sent are kept in the data folder, so that they do not take memory.
+func TestEachInstanceHasADataFolderOnTheDisk(t *testing.T) {
+	folder, env := setUp(t, "single")
+	seen := map[string]bool{}
+	for name, s := range load(t).instances() {
+		cfg := parse(t, s.Environment, env)
+		assert.Contains(t, s.Volumes, data+":"+filepath.Dir(cfg.DataDir), name)
+		assert.Equal(t, 4096, cfg.SpoolBudget, name)
+		for _, memory := range s.Tmpfs {
+			assert.False(t, strings.HasPrefix(cfg.DataDir+"/", memory+"/"), "%s: %s is memory", name, memory)
+		}
+		seen[cfg.DataDir] = true
+	}
+	assert.Len(t, seen, 2, "two instances do not share one")
+	info, err := os.Stat(filepath.Join(folder, data))
+	require.NoError(t, err, "a folder that is not there would be made by Docker, for root")
+	assert.Equal(t, os.ModeDir|0o700, info.Mode())
+	assert.Contains(t, strings.Split(string(read(t, ".gitignore")), "\n"), "/data/")
+}
+
+// Limits for the balancer's address would be for all clients together.
+func TestTheLimitsOfAddressesAreThoseOfClients(t *testing.T) {
+	_, env := setUp(t, "single")
+	for name, s := range load(t).instances() {
+		assert.NotEmpty(t, parse(t, s.Environment, env).TrustedProxies, name)
+	}
+	assert.Contains(t, string(read(t, "haproxy.cfg")), "http-request set-header x-forwarded-for %[src]")
 }
 
 func TestTheExampleTellsEverySetting(t *testing.T) {

@@ -17,6 +17,7 @@ esac
 here=$(cd "$(dirname "$0")" && pwd)
 secrets=$here/secrets
 blobs=$here/blobs
+data=$here/data
 env=$here/../../.env
 
 if [ -e "$env" ]; then
@@ -34,24 +35,25 @@ secret() {
 	[ -e "$secrets/$1" ] || printf '%s\n' "${2:-$(draw)}" >"$secrets/$1"
 }
 
-mkdir -p "$secrets" "$blobs"
+mkdir -p "$secrets" "$blobs" "$data"
 secret operator-token
 secret auditor-token
 secret master-key
 secret signing-key
+secret idp-1-secret # to be replaced by what the identity provider gives you
 secret minio-password
 secret postgres-password
 secret pgpass "postgres:5432:recital:recital:$(cat "$secrets/postgres-password")"
 secret eventstore-admin-password
 secret eventstore-ops-password
 
-# Recitald runs as whoever owns the secrets and the audio of clips, but not as root.
+# Recitald runs as whoever owns the secrets, the audio of clips and the data folders, but not as root.
 uid=$(id -u)
 gid=$(id -g)
 if [ "$uid" -eq 0 ]; then
 	uid=10001
 	gid=10001
-	chown -R "$uid:$gid" "$secrets" "$blobs"
+	chown -R "$uid:$gid" "$secrets" "$blobs" "$data"
 fi
 
 admin=$(cat "$secrets/eventstore-admin-password")
@@ -66,6 +68,7 @@ COMPOSE_PROFILES=$profile
 RECITAL_EVENTSTORE='$eventstore'
 EVENTSTORE_ADMIN_PASSWORD=$admin
 EVENTSTORE_OPS_PASSWORD=$(cat "$secrets/eventstore-ops-password")
+RECITAL_IDP_1='https://accounts.example.com recital /run/secrets/idp-1-secret'
 RECITAL_UID=$uid
 RECITAL_GID=$gid
 END

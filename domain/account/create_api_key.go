@@ -23,11 +23,14 @@ type CreateAPIKey struct {
 // snapshot does not know all of them.
 var ErrKeyRevoked error = domain.Refuse(domain.Denied, "The API key was revoked")
 
-// Decide refuses when the account does not exist, has too many keys, had the key and revoked it, or has another key of
+// Decide refuses when the name is not valid, or when the account is not open, has too many keys, had the key and revoked it, or has another key of
 // the same masked form: the caller then draws a new one.
 func (c CreateAPIKey) Decide(s State) ([]Event, error) {
-	if !s.Exists() {
-		return nil, domain.Refuse(domain.NotFound, "The account does not exist")
+	if err := s.requireOpen(); err != nil {
+		return nil, err
+	}
+	if c.Name != "" && !ValidKeyName(c.Name) {
+		return nil, errKeyName
 	}
 	if slices.ContainsFunc(s.Keys, func(k Key) bool { return k.Hash == c.Hash }) {
 		return nil, nil

@@ -7,22 +7,31 @@ import (
 	"github.com/recital-tts/recital/domain/plan"
 )
 
-// Open opens an account. Opening it again on the same plan changes nothing.
+// Open opens an account. Opening it again changes nothing.
 type Open struct {
-	Account string
-	Plan    plan.Type
-	At      time.Time
+	Account    string
+	Plan       plan.Type
+	Identity   string      // of the person who signs in; "" where an operator opens the account
+	FreePeriod *FreePeriod // of the person's closed account; nil without one
+	At         time.Time
 }
 
-// Decide refuses an unknown plan, and an account that was opened otherwise.
+// Decide refuses an unknown plan, and an account that was opened otherwise or is closed.
 func (c Open) Decide(s State) ([]Event, error) {
 	if _, err := plan.Lookup(c.Plan); err != nil {
 		return nil, err
 	}
-	if !s.Exists() {
-		return []Event{Opened(c)}, nil
+	if c.FreePeriod != nil && (!c.FreePeriod.Start.Before(c.FreePeriod.End) || c.FreePeriod.Used < 0) {
+		return nil, domain.Refuse(domain.Invalid, "A free period ends after its start, and its use is not negative")
 	}
-	if s.Plan != c.Plan {
+	switch {
+	case !s.Exists():
+		return []Event{Opened(c)}, nil
+	case s.Closed():
+		return nil, ErrClosed
+	case s.Identity != c.Identity:
+		return nil, domain.Refuse(domain.Conflict, "The account is already open, by someone else")
+	case c.Identity == "" && s.Plan != c.Plan: // whoever signs in may have changed the plan since
 		return nil, domain.Refuse(domain.Conflict, "The account is already open, on another plan")
 	}
 	return nil, nil

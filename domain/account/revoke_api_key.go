@@ -1,11 +1,6 @@
 package account
 
-import (
-	"slices"
-	"time"
-
-	"github.com/recital-tts/recital/domain"
-)
+import "time"
 
 // RevokeAPIKey takes a key away for good. Also the last key of an account can be revoked.
 type RevokeAPIKey struct {
@@ -15,9 +10,13 @@ type RevokeAPIKey struct {
 
 // Decide refuses a masked form that none of the account's keys has, be it that it never had or that it was revoked.
 func (c RevokeAPIKey) Decide(s State) ([]Event, error) {
-	i := slices.IndexFunc(s.Keys, func(k Key) bool { return k.Masked == c.Masked })
-	if i < 0 {
-		return nil, domain.Refuse(domain.NotFound, "There is no such API key")
+	key, err := s.key(c.Masked)
+	if err != nil {
+		return nil, err
 	}
-	return []Event{APIKeyRevoked{Account: s.Account, Hash: s.Keys[i].Hash, Masked: c.Masked, At: c.At}}, nil
+	return []Event{revoked(s.Account, key, c.At)}, nil
+}
+
+func revoked(account string, key Key, at time.Time) Event {
+	return APIKeyRevoked{Account: account, Hash: key.Hash, Masked: key.Masked, At: at}
 }

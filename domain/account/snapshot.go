@@ -1,22 +1,14 @@
 package account
 
-import (
-	"slices"
-	"time"
-
-	"github.com/recital-tts/recital/domain/plan"
-)
+import "time"
 
 // SnapshotEvery is the number of events after which a snapshot is taken. It bounds what a load reads.
 const SnapshotEvery = 100
 
 // SnapshotTaken repeats the state, so that a load need not read what is older. Keys that were revoked are not in it.
 type SnapshotTaken struct {
-	Account  string    `json:"account"`
-	Plan     plan.Type `json:"plan"`
-	OpenedAt time.Time `json:"openedAt"`
-	Keys     []Key     `json:"keys"` // at most MaxKeys
-	At       time.Time `json:"at"`
+	Facts
+	At time.Time `json:"at"`
 }
 
 func (SnapshotTaken) accountEvent() {}
@@ -29,7 +21,7 @@ func (c TakeSnapshot) Decide(s State) ([]Event, error) {
 	if s.SinceSnapshot < SnapshotEvery {
 		return nil, nil
 	}
-	return []Event{SnapshotTaken{Account: s.Account, Plan: s.Plan, OpenedAt: s.OpenedAt, Keys: slices.Clone(s.Keys), At: c.At}}, nil
+	return []Event{SnapshotTaken{Facts: s.Facts, At: c.At}}, nil
 }
 
 // IsSnapshot reports whether the state can be folded from an event on, without those before it.
@@ -42,7 +34,7 @@ func IsSnapshot(event Event) bool {
 // were revoked.
 func (s State) snapshot(e SnapshotTaken) State {
 	if !s.Exists() {
-		s = State{Account: e.Account, Plan: e.Plan, OpenedAt: e.OpenedAt, Keys: e.Keys}
+		s.Facts = e.Facts
 	}
 	s.SinceSnapshot = 0
 	return s

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/plan"
 )
 
@@ -15,21 +16,49 @@ func Stream(id string) string { return StreamPrefix + id }
 
 // State is what the decisions on an account need to know. The zero State is an account that was never opened.
 type State struct {
-	Account  string
-	Plan     plan.Type
-	OpenedAt time.Time
-	Keys     []Key
+	Facts
 
 	SinceSnapshot int // events
 
 	revoked *revocation // the last one
 }
 
+// Facts are the part of the state that snapshots repeat.
+type Facts struct {
+	Account    string      `json:"account"`
+	Plan       plan.Type   `json:"plan"`
+	Identity   string      `json:"identity"`
+	FreePeriod *FreePeriod `json:"freePeriod"`
+	OpenedAt   time.Time   `json:"openedAt"`
+	// PeriodsFrom is where the monthly periods of a free account count from: the start of FreePeriod, or OpenedAt.
+	PeriodsFrom       time.Time `json:"periodsFrom"`
+	Keys              []Key     `json:"keys"`          // that were not revoked, at most MaxKeys
+	ProfileDigest     string    `json:"profileDigest"` // "" before there is a profile
+	TermsAccepted     bool      `json:"termsAccepted"`
+	WantsEmail        *bool     `json:"wantsEmail"` // nil before the owner has said it
+	Operator          bool      `json:"operator"`
+	SessionsRevokedAt time.Time `json:"sessionsRevokedAt"` // sessions opened at or before it are not valid
+	Closing           Closing   `json:"closing"`
+	EraseAgainAt      time.Time `json:"eraseAgainAt"` // where Closing is ErasedOnce
+}
+
 // Key is an API key of the account.
 type Key struct {
 	Hash   string `json:"hash"`
 	Masked string `json:"masked"`
+	Name   string `json:"name,omitempty"` // "" also where a snapshot of an earlier release does not say it
 }
+
+// Closing is how far the closing of an account has got.
+type Closing string
+
+// The steps of a closing.
+const (
+	NotClosed    Closing = ""
+	Ending       Closing = "ending"         // closed; what belongs to it is being ended and erased
+	ErasedOnce   Closing = "erased"         // the key is destroyed, too
+	ErasedForAll Closing = "erased-for-all" // nothing can have been left by what was still running
+)
 
 // revocation is a key that was revoked. The list has the newest first and shares its tail with the states before, so that
 // folding a long stream copies nothing.
@@ -49,22 +78,92 @@ func (s State) Revoked(hash string) bool {
 	return false
 }
 
-// Exists reports whether the account was opened.
+// Exists reports whether the account was ever opened.
 func (s State) Exists() bool { return s.Account != "" }
+
+// Closed reports whether the account was closed.
+func (s State) Closed() bool { return s.Closing != NotClosed }
+
+// Refusals of commands on an account.
+var (
+	ErrNoAccount error = domain.Refuse(domain.NotFound, "The account does not exist")
+	// ErrClosed has the code of credentials that are not known: none of a closed account is.
+	ErrClosed error = domain.Refuse(domain.Unauthenticated, "The account is closed")
+)
+
+// requireOpen refuses an account that was never opened or was closed.
+func (s State) requireOpen() error { return s.requireOpenTo(ErrClosed) }
+
+// requireOpenTo is requireOpen with the refusal of an account that was closed.
+func (s State) requireOpenTo(closed error) error {
+	switch {
+	case !s.Exists():
+		return ErrNoAccount
+	case s.Closed():
+		return closed
+	}
+	return nil
+}
+
+// key returns the key of a masked form. It refuses one that the account does not have.
+func (s State) key(masked string) (Key, error) {
+	if s.Closed() {
+		return Key{}, ErrClosed
+	}
+	i := slices.IndexFunc(s.Keys, func(k Key) bool { return k.Masked == masked })
+	if i < 0 {
+		return Key{}, domain.Refuse(domain.NotFound, "There is no such API key")
+	}
+	return s.Keys[i], nil
+}
 
 // Evolve folds an event into the state.
 func Evolve(s State, event Event) State {
 	s.SinceSnapshot++
 	switch e := event.(type) {
 	case Opened:
-		s.Account, s.Plan, s.OpenedAt = e.Account, e.Plan, e.At
+		s.Account, s.Plan, s.Identity, s.FreePeriod = e.Account, e.Plan, e.Identity, e.FreePeriod
+		s.OpenedAt, s.PeriodsFrom = e.At, e.At
+		if e.FreePeriod != nil {
+			s.PeriodsFrom = e.FreePeriod.Start
+		}
 	case APIKeyCreated:
-		s.Keys = append(slices.Clip(s.Keys), Key{Hash: e.Hash, Masked: e.Masked})
+		s.Keys = append(slices.Clip(s.Keys), Key{Hash: e.Hash, Masked: e.Masked, Name: e.Name})
+	case APIKeyRenamed:
+		s.Keys = renamed(s.Keys, e.Hash, e.Name)
 	case APIKeyRevoked:
 		s.Keys = slices.DeleteFunc(slices.Clone(s.Keys), func(k Key) bool { return k.Hash == e.Hash })
 		s.revoked = &revocation{hash: e.Hash, before: s.revoked}
+	case ProfileRecorded:
+		s.ProfileDigest = e.Digest
+	case TermsAccepted:
+		s.TermsAccepted = true
+	case EmailPreferencesSet:
+		s.WantsEmail = &e.WantsEmail
+	case OperatorGranted:
+		s.Operator = true
+	case OperatorWithdrawn:
+		s.Operator = false
+	case SessionsRevoked:
+		s.SessionsRevokedAt = e.At
+	case Closed:
+		s.Closing = Ending
+	case Erased:
+		s.Closing, s.EraseAgainAt = ErasedOnce, e.AgainAt
+	case ErasureRepeated:
+		s.Closing = ErasedForAll
 	case SnapshotTaken:
 		s = s.snapshot(e)
 	}
 	return s
+}
+
+func renamed(keys []Key, hash, name string) []Key {
+	keys = slices.Clone(keys)
+	for i := range keys {
+		if keys[i].Hash == hash {
+			keys[i].Name = name
+		}
+	}
+	return keys
 }

@@ -32,7 +32,8 @@ func (Abandoned) keyringEvent() {}
 
 // State is the state of the stream.
 type State struct {
-	Keyring string // id of the log's keyring, "" before the first
+	Keyring   string // id of the log's keyring, "" before the first
+	Abandoned string // id of the one before it, "" if there was none
 }
 
 // Evolve folds an event into the state.
@@ -41,7 +42,7 @@ func Evolve(s State, event Event) State {
 	case Adopted:
 		s.Keyring = e.Keyring
 	case Abandoned:
-		s.Keyring = e.Successor
+		s.Keyring, s.Abandoned = e.Successor, e.Keyring
 	}
 	return s
 }
@@ -63,13 +64,15 @@ func (c Adopt) Decide(s State) ([]Event, error) {
 // Abandon gives the log's keyring up for another one. Doing so again has no effect.
 type Abandon Abandoned
 
-// Decide refuses to give up a keyring that is not the log's.
+// Decide refuses to give up a keyring that is not the log's, or one that is there.
 func (c Abandon) Decide(s State) ([]Event, error) {
-	switch s.Keyring {
-	case c.Keyring:
-		return []Event{Abandoned(c)}, nil
-	case c.Successor:
+	switch {
+	case c.Successor == s.Keyring && c.Keyring == s.Abandoned:
 		return nil, nil
+	case c.Keyring != s.Keyring:
+		return nil, domain.Refuse(domain.Rejected, "The log has another keyring")
+	case c.Keyring == c.Successor:
+		return nil, domain.Refuse(domain.Rejected, "This keyring is in Postgres, and nothing is to be abandoned")
 	}
-	return nil, domain.Refuse(domain.Rejected, "The log has another keyring")
+	return []Event{Abandoned(c)}, nil
 }

@@ -23,6 +23,8 @@ func TestTheKeyringOfALog(t *testing.T) {
 		{Name: "which is the log's from then on", Given: events{adopted, abandoned}, When: keyring.Adopt{Keyring: "k2", At: noon}},
 		{Name: "and not the first", Given: events{adopted, abandoned}, When: keyring.Adopt(adopted), Refused: domain.Rejected},
 		{Name: "it is abandoned once", Given: events{adopted, abandoned}, When: keyring.Abandon(abandoned)},
+		{Name: "and not for itself", Given: events{adopted}, When: keyring.Abandon{Keyring: "k1", Successor: "k1", At: noon}, Refused: domain.Rejected},
+		{Name: "one that was never the log's cannot be abandoned", Given: events{adopted, abandoned}, When: keyring.Abandon{Keyring: "k0", Successor: "k2", At: noon}, Refused: domain.Rejected},
 		{Name: "only the log's can be abandoned", Given: events{adopted}, When: keyring.Abandon{Keyring: "k0", Successor: "k2", At: noon}, Refused: domain.Rejected},
 	})
 }

@@ -9,10 +9,12 @@ import (
 // ErrOver refuses commands on a period whose credit was carried over: they belong to a later period.
 var ErrOver = domain.Refuse(domain.Conflict, "The period is over")
 
-// Carry ends a period after its end time. Its remaining credit is to be granted in the period that starts at To.
+// Carry ends a period after its end time. Its remaining credit is to be granted in the period that starts at To, unless the
+// account forfeits it.
 type Carry struct {
-	To time.Time
-	At time.Time
+	To      time.Time
+	Forfeit bool
+	At      time.Time
 }
 
 // Decide decides nothing if the period has already ended, or while reservations are open, because settling them may
@@ -28,5 +30,9 @@ func (c Carry) Decide(s State) ([]Event, error) {
 	case len(s.Open) > 0:
 		return nil, nil
 	}
-	return []Event{CreditCarried{Account: s.Terms.Account, Characters: s.CreditLeft(), Start: s.Terms.Start, To: c.To, At: c.At}}, nil
+	rest := s.CreditLeft()
+	if c.Forfeit {
+		rest = 0
+	}
+	return []Event{CreditCarried{Account: s.Terms.Account, Characters: rest, Start: s.Terms.Start, To: c.To, At: c.At}}, nil
 }

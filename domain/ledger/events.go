@@ -10,6 +10,9 @@ import (
 	"github.com/recital-tts/recital/domain/plan"
 )
 
+// StreamPrefix is that of the streams of periods.
+const StreamPrefix = "usage-"
+
 // Event is one of the events below.
 type Event interface{ ledgerEvent() }
 
@@ -23,11 +26,19 @@ type PeriodOpened struct {
 	End     time.Time `json:"end"` // the start of the next period
 }
 
+// BroughtIn counts characters against a new period that an earlier account of the same person has used of it.
+type BroughtIn struct {
+	Account    string    `json:"account"`
+	Characters int64     `json:"characters"`
+	Start      time.Time `json:"start"` // of the period
+}
+
 // Reserved reserves characters for a reply.
 type Reserved struct {
 	Account     string    `json:"account"`
 	Reservation string    `json:"reservation"`
 	Characters  int64     `json:"characters"`
+	Source      Source    `json:"source"`
 	At          time.Time `json:"at"`
 	ExpiresAt   time.Time `json:"expiresAt"`
 }
@@ -37,6 +48,7 @@ type Settled struct {
 	Account     string    `json:"account"`
 	Reservation string    `json:"reservation"`
 	Characters  int64     `json:"characters"`
+	Source      Source    `json:"source"`
 	Start       time.Time `json:"start"` // of the period
 	At          time.Time `json:"at"`
 }
@@ -89,10 +101,22 @@ type CreditSnapshotTaken struct {
 type Reservation struct {
 	ID         string    `json:"id"`
 	Characters int64     `json:"characters"`
+	Source     Source    `json:"source"`
+	At         time.Time `json:"at,omitzero"` // zero in snapshots of version 1
 	ExpiresAt  time.Time `json:"expiresAt"`
 }
 
+// Source is how characters are used.
+type Source string
+
+// The sources. What an account uses by each is counted apart, and against the same limit.
+const (
+	API        Source = "api"        // with an API key
+	Playground Source = "playground" // in a browser, with a session
+)
+
 func (PeriodOpened) ledgerEvent()  {}
+func (BroughtIn) ledgerEvent()     {}
 func (Reserved) ledgerEvent()      {}
 func (Settled) ledgerEvent()       {}
 func (Expired) ledgerEvent()       {}

@@ -64,6 +64,29 @@ func TestReserve(t *testing.T) {
 	})
 }
 
+func TestWhatIsBroughtInCounts(t *testing.T) {
+	p, _ := plan.Lookup(plan.Free)
+	open := ledger.OpenPeriod{Account: "a1", Plan: p, Start: start, End: end, BroughtIn: 9_000}
+	given := events{opened(plan.Free), ledger.BroughtIn{Account: "a1", Characters: 9_000, Start: start}}
+	spec.Run(t, ledger.Evolve, []row{
+		{Name: "it comes with the opening", When: open, Then: given},
+		{Name: "once", Given: given, When: open},
+		{Name: "the rest of the plan can be used", Given: given, When: reserve("r1", 6_000), Then: events{reserved("r1", 6_000)}},
+		{Name: "and no more", Given: given, When: reserve("r1", 6_001), Refused: domain.PaymentRequired},
+	})
+}
+
+// What is settled was used by the source that has reserved it.
+func TestASettlementHasTheSourceOfItsReservation(t *testing.T) {
+	reserve := ledger.Reserve{Reservation: "r1", Characters: 9, Source: ledger.Playground, At: now, ExpiresAt: later}
+	open := events{opened(plan.Free), ledger.Reserved{Account: "a1", Reservation: "r1", Characters: 9, Source: ledger.Playground, At: now, ExpiresAt: later}}
+	spec.Run(t, ledger.Evolve, []row{
+		{Name: "reserved", Given: open[:1], When: reserve, Then: open[1:]},
+		{Name: "settled", Given: open, When: ledger.Settle{Reservation: "r1", Characters: 7, At: now},
+			Then: events{ledger.Settled{Account: "a1", Reservation: "r1", Characters: 7, Source: ledger.Playground, Start: start, At: now}}},
+	})
+}
+
 func TestSettle(t *testing.T) {
 	settle := func(id string, characters int64) ledger.Settle {
 		return ledger.Settle{Reservation: id, Characters: characters, At: now}
@@ -78,11 +101,24 @@ func TestSettle(t *testing.T) {
 	})
 }
 
+// seen expires what was first seen, and is seen now, at these readings of a steady clock.
+func seen(first, now time.Duration) ledger.Expire {
+	return ledger.Expire{Seen: map[string]time.Duration{"r1": first}, Now: now, Longest: time.Hour, At: later}
+}
+
 func TestExpire(t *testing.T) {
 	open := events{opened(plan.Free), reserved("r1", 100), reserved("r2", 5), settled("r2", 5)}
 	spec.Run(t, ledger.Evolve, []row{
-		{Name: "what is due expires", Given: open, When: ledger.Expire{At: later}, Then: events{expired("r1")}},
-		{Name: "what is not due stays", Given: open, When: ledger.Expire{At: later.Add(-1)}},
+		{Name: "what was seen open for long enough expires", Given: open, When: seen(7, 7+10*time.Minute), Then: events{expired("r1")}},
+		{Name: "what was not stays, whatever the time of day", Given: open, When: seen(7, 7+10*time.Minute-1)},
+		{Name: "what is new stays", Given: open, When: ledger.Expire{Now: time.Hour, At: later}},
+	})
+	unknown := events{ledger.SnapshotTaken{
+		PeriodOpened: opened(plan.Free).(ledger.PeriodOpened), Reservations: []ledger.Reservation{{ID: "r1", Characters: 100, ExpiresAt: later}},
+	}}
+	spec.Run(t, ledger.Evolve, []row{
+		{Name: "a life that is not known is the longest", Given: unknown, When: seen(0, time.Hour), Then: events{expired("r1")}},
+		{Name: "and no less", Given: unknown, When: seen(0, time.Hour-1)},
 	})
 }
 

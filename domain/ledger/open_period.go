@@ -11,6 +11,7 @@ type OpenPeriod struct {
 	Account    string
 	Plan       plan.Plan
 	Start, End time.Time
+	BroughtIn  int64 // characters that an earlier account of the same person has used of this period
 }
 
 // Decide opens the period on the plan's current terms.
@@ -22,5 +23,8 @@ func (c OpenPeriod) Decide(s State) ([]Event, error) {
 	if !c.Plan.Unlimited {
 		opened.Limit = &c.Plan.Characters
 	}
-	return []Event{opened}, nil
+	if c.BroughtIn == 0 {
+		return []Event{opened}, nil
+	}
+	return []Event{opened, BroughtIn{Account: c.Account, Characters: c.BroughtIn, Start: c.Start}}, nil
 }

@@ -11,6 +11,7 @@ import (
 type Reserve struct {
 	Reservation string
 	Characters  int64
+	Source      Source
 	At          time.Time
 	ExpiresAt   time.Time
 }
@@ -36,5 +37,7 @@ func (c Reserve) Decide(s State) ([]Event, error) {
 				"the text: it has %d and %d would fit; upgrade the plan, or wait for the next period", c.Characters, max(left, 0)))
 		}
 	}
-	return []Event{Reserved{Account: s.Terms.Account, Reservation: c.Reservation, Characters: c.Characters, At: c.At, ExpiresAt: c.ExpiresAt}}, nil
+	return []Event{Reserved{
+		Account: s.Terms.Account, Reservation: c.Reservation, Characters: c.Characters, Source: c.Source, At: c.At, ExpiresAt: c.ExpiresAt,
+	}}, nil
 }

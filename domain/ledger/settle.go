@@ -19,8 +19,11 @@ func (c Settle) Decide(s State) ([]Event, error) {
 	if i < 0 {
 		return nil, nil
 	}
-	if c.Characters < 0 || c.Characters > s.Open[i].Characters {
+	reserved := s.Open[i]
+	if c.Characters < 0 || c.Characters > reserved.Characters {
 		return nil, domain.Refuse(domain.Invalid, "More characters are settled than were reserved")
 	}
-	return []Event{Settled{Account: s.Terms.Account, Reservation: c.Reservation, Characters: c.Characters, Start: s.Terms.Start, At: c.At}}, nil
+	return []Event{Settled{
+		Account: s.Terms.Account, Reservation: c.Reservation, Characters: c.Characters, Source: reserved.Source, Start: s.Terms.Start, At: c.At,
+	}}, nil
 }

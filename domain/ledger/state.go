@@ -8,7 +8,7 @@ import (
 // State is the state of a period. The zero State is a period that was never opened.
 type State struct {
 	Terms         PeriodOpened
-	Settled       int64         // characters
+	Settled       int64         // characters, including those that were brought in
 	Reserved      int64         // characters of the open reservations
 	Open          []Reservation // in the order of their creation
 	SinceSnapshot int           // events since the last SnapshotTaken, or since the beginning
@@ -32,8 +32,12 @@ func Evolve(s State, event Event) State {
 	switch e := event.(type) {
 	case PeriodOpened:
 		s.Terms = e
+	case BroughtIn:
+		s.Settled += e.Characters
 	case Reserved:
-		s.Open = append(slices.Clip(s.Open), Reservation{ID: e.Reservation, Characters: e.Characters, ExpiresAt: e.ExpiresAt})
+		s.Open = append(slices.Clip(s.Open), Reservation{
+			ID: e.Reservation, Characters: e.Characters, Source: e.Source, At: e.At, ExpiresAt: e.ExpiresAt,
+		})
 		s.Reserved += e.Characters
 	case Settled:
 		s = s.without(e.Reservation)

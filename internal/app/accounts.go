@@ -21,6 +21,7 @@ func accountsSlice() slice {
 		readModels: projections.ReadModels(),
 		open: func(p *parts) (service, error) {
 			p.accounts = commands.New(p.journal, time.Now)
+			p.accounts.SealWith(p.keys)
 			read := readapi.API{Models: p.projector}
 			write := writeapi.API{Accounts: p.accounts, ReadModels: p.projector}
 			return service{
@@ -30,8 +31,21 @@ func accountsSlice() slice {
 					{commands.IssueProcess, readmodel.ToDoIssueKeysView, func(ctx context.Context, item todo.Item) (eventlog.Position, error) {
 						return p.accounts.IssueCreated(ctx, item.Stream, item.Cause)
 					}},
+					{commands.CloseProcess, readmodel.ToDoCloseAccountView, func(ctx context.Context, item todo.Item) (eventlog.Position, error) {
+						return p.accounts.GoOn(ctx, item.ID, item.Cause, commands.Closing{Erase: p.erase, Longest: p.cfg.longestReservation()})
+					}},
 				},
 			}, nil
 		},
 	}
+}
+
+// erase ends and erases what belongs to a closed account, and then destroys the account's key.
+func (p *parts) erase(ctx context.Context, account string) error {
+	for _, step := range p.closings {
+		if err := step(ctx, account); err != nil {
+			return err
+		}
+	}
+	return p.keys.Erase(ctx, account)
 }

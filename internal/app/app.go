@@ -19,10 +19,11 @@ const startTimeout = 60 * time.Second
 // App is a running recitald.
 type App struct {
 	parts
-	service service
-	public  listener
-	admin   listener
-	devKey  string // empty in mode prod, and when it was revoked
+	service  service
+	public   listener
+	admin    listener
+	devKey   string // empty in mode prod, and when it is not valid any more
+	noDevKey string // why it is not, and what a person can do
 }
 
 // Open starts all parts and returns when requests are served. ctx bounds the start. Close must follow, unless an error

@@ -145,6 +145,7 @@ func TestOpenThatFailsSaysWhyAndLeavesNothingRunning(t *testing.T) {
 			cfg.Mode, cfg.EventStore, cfg.Postgres = "prod", "esdb://me:hidden@127.0.0.1:1?tls=false", "postgres://me:hidden@127.0.0.1:1/recital"
 			cfg.OperatorTokenFile, cfg.AuditorTokenFile = filepath.Join(t.TempDir(), "operator"), filepath.Join(t.TempDir(), "auditor")
 			cfg.MasterKeyFile, cfg.SigningKeyFile, cfg.PublicURL = "/run/secrets/master-key", "/run/secrets/signing-key", "https://recital.example"
+			cfg.IDP1, cfg.RedirectOrigins = "https://idp.example recital /run/secrets/idp-1-secret", []string{"https://app.example"}
 		}, []string{"reading the admin tokens", "no such file"}},
 		{"a master key that is none", func(t *testing.T, cfg *app.Config) {
 			require.NoError(t, os.WriteFile(filepath.Join(cfg.DataDir, "master-key"), []byte("hidden\n"), 0o600))

@@ -19,12 +19,18 @@ func serveRow(b *testing.B, pool *pgxpool.Pool) (address string) {
 	bare := fiber.New(fiber.Config{DisableStartupMessage: true})
 	bare.Get("/v1/account", func(c *fiber.Ctx) error {
 		var plan string
-		err := pool.QueryRow(c.Context(), "select plan from read_v1.accounts where account_id = $1", c.Get("x-account")).Scan(&plan)
+		err := pool.QueryRow(c.Context(), "select plan from read_v2.accounts where account_id = $1", c.Get("x-account")).Scan(&plan)
 		if err != nil {
 			return err
 		}
 		return c.JSON(map[string]string{"plan": plan})
 	})
+	return serveBare(b, bare)
+}
+
+// serveBare serves routes until the benchmark ends.
+func serveBare(b *testing.B, bare *fiber.App) (address string) {
+	b.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(b, err)
 	served := make(chan error, 1)

@@ -3,7 +3,6 @@ package app_test
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -15,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/commands/sessions"
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/internal/app"
 	"github.com/recital-tts/recital/internal/benchtest"
@@ -47,17 +47,25 @@ func openPair(b *testing.B) pair {
 	return p
 }
 
-// newKey opens an account on the first instance.
+// newKey is newAccount for its key.
 func (p pair) newKey(b *testing.B, operator *client) string {
+	b.Helper()
+	_, key := p.newAccount(b, operator)
+	return key
+}
+
+// newAccount opens an account with a key on the first instance.
+func (p pair) newAccount(b *testing.B, operator *client) (id, key string) {
 	b.Helper()
 	status, body, err := operator.exchange(post("/admin/accounts", "Authorization: Bearer "+secret(b, p.cfg, "operator-token")+"\r\n", `{"plan":"free"}`))
 	require.NoError(b, err)
 	require.Equal(b, http.StatusOK, status, string(body))
 	var opened struct {
-		Key string `json:"apikey"`
+		Account string `json:"account_id"`
+		Key     string `json:"apikey"`
 	}
 	require.NoError(b, json.Unmarshal(body, &opened))
-	return opened.Key
+	return opened.Account, opened.Key
 }
 
 // exchange sends a request and takes the answer, whatever it is.
@@ -89,12 +97,35 @@ func (c *client) until(status int, request string) error {
 // what is left of it when the revocation has been answered.
 func BenchmarkRevocation(b *testing.B) {
 	p := openPair(b)
-	operator, here, there := dial(b, p.first.AdminAddr()), dial(b, p.first.PublicAddr()), dial(b, p.second.PublicAddr())
+	operator := dial(b, p.first.AdminAddr())
+	p.benchmarkRevocation(b, func() (credential, revoke string) {
+		key := p.newKey(b, operator)
+		credential = "x-api-key: " + key + "\r\n"
+		return credential, "DELETE /v1/account/api_key/" + account.MaskAPIKey(key) + " HTTP/1.1\r\nHost: recital\r\n" + credential + "\r\n"
+	})
+}
+
+// BenchmarkSessionRevocation is BenchmarkRevocation for a session, which is ended by its own browser.
+func BenchmarkSessionRevocation(b *testing.B) {
+	p := openPair(b)
+	operator := dial(b, p.first.AdminAddr())
+	owner, _ := p.newAccount(b, operator)
+	p.benchmarkRevocation(b, func() (credential, revoke string) {
+		opened, err := p.first.Sessions().Open(b.Context(), owner, sessions.Client{Provider: "idp_1"}, journal.System())
+		require.NoError(b, err)
+		credential = "Cookie: svc-session=" + opened.Cookie + "\r\nSec-Fetch-Site: same-origin\r\n"
+		return credential, "DELETE /v1/account/sessions/" + opened.ID + " HTTP/1.1\r\nHost: recital\r\n" + credential + "\r\n"
+	})
+}
+
+// benchmarkRevocation makes credentials, which are headers, and revokes them by requests.
+func (p pair) benchmarkRevocation(b *testing.B, next func() (credential, revoke string)) {
+	here, there := dial(b, p.first.PublicAddr()), dial(b, p.second.PublicAddr())
 	bare := openDelivery(b, p.node)
 	var ours, its, late times
 	for b.Loop() {
-		key := p.newKey(b, operator)
-		get := "GET /v1/account HTTP/1.1\r\nHost: recital\r\nx-api-key: " + key + "\r\n\r\n"
+		credential, revoke := next()
+		get := "GET /v1/account HTTP/1.1\r\nHost: recital\r\n" + credential + "\r\n"
 		require.NoError(b, there.until(http.StatusOK, get))
 		require.NoError(b, there.until(http.StatusOK, get)) // from memory
 		refused := make(chan time.Duration, 1)
@@ -103,8 +134,7 @@ func BenchmarkRevocation(b *testing.B) {
 			assert.NoError(b, there.until(http.StatusUnauthorized, get))
 			refused <- time.Since(begun)
 		}()
-		status, body, err := here.exchange(fmt.Sprintf("DELETE /v1/account/api_key/%s HTTP/1.1\r\nHost: recital\r\nx-api-key: %s\r\n\r\n",
-			account.MaskAPIKey(key), key))
+		status, body, err := here.exchange(revoke)
 		replied := time.Since(begun)
 		took := <-refused
 		require.NoError(b, err)

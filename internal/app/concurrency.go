@@ -32,7 +32,10 @@ func (c Config) rates() (rates.Limits, error) {
 	if err == nil && c.AddressRate < 0 {
 		err = errors.New("the rate of an address cannot be negative")
 	}
-	limits := rates.Limits{Accounts: map[string]int{}, Address: c.AddressRate}
+	if err == nil && c.FailureRate < 0 {
+		err = errors.New("the rate of wrong credentials cannot be negative")
+	}
+	limits := rates.Limits{Accounts: map[string]int{}, Address: c.AddressRate, Failures: c.FailureRate}
 	for plan, rate := range accounts {
 		limits.Accounts[string(plan)] = rate
 	}

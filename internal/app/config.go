@@ -24,7 +24,7 @@ const (
 
 // Config is all that can be set. Each field is a flag, and an environment variable of the same meaning.
 type Config struct {
-	Mode              string         `enum:"dev,prod" default:"dev" env:"RECITAL_MODE" help:"dev needs loopback addresses and brings along whatever is not configured; prod serves any address and refuses to start without --eventstore, --postgres, --public-url, both token files and both key files (what payments and sign-in need will be demanded with those features)."`
+	Mode              string         `enum:"dev,prod" default:"dev" env:"RECITAL_MODE" help:"dev needs loopback addresses and brings along whatever is not configured; prod serves any address and refuses to start without --eventstore, --postgres, --public-url, both token files, both key files, an identity provider and --redirect-origins (what payments need will be demanded with that feature)."`
 	HTTPAddr          string         `name:"http-addr" default:"127.0.0.1:8080" env:"RECITAL_HTTP_ADDR" help:"Public address."`
 	AdminAddr         string         `default:"127.0.0.1:8081" env:"RECITAL_ADMIN_ADDR" help:"Admin address: metrics and what recitalctl uses."`
 	PublicURL         string         `name:"public-url" env:"RECITAL_PUBLIC_URL" placeholder:"https://HOST" help:"Where clients reach the public address, for the links in replies; in dev by default the host that they asked, over HTTP."`
@@ -32,7 +32,6 @@ type Config struct {
 	AuditorTokenFile  string         `name:"auditor-token-file" env:"RECITAL_AUDITOR_TOKEN_FILE" placeholder:"PATH" help:"File of the auditors' token for the admin address, or of lines as in the operators' file; in dev made in the data folder when not set."`
 	MasterKeyFile     string         `name:"master-key-file" env:"RECITAL_MASTER_KEY_FILE" placeholder:"PATH" help:"File of the key that wraps the accounts' keys: 64 hex digits, the same for all instances; in dev made in the data folder when not set."`
 	SigningKeyFile    string         `name:"signing-key-file" env:"RECITAL_SIGNING_KEY_FILE" placeholder:"PATH" help:"File of the key that signs links: 64 hex digits, the same for all instances; in dev made in the data folder when not set."`
-	AbandonKeyring    string         `name:"abandon-keyring" env:"RECITAL_ABANDON_KEYRING" placeholder:"ID" help:"Gives up the keyring with this id, which the log knows, for the one in Postgres; what it sealed (texts of clips, feedback) is lost for ever. Needed only where recitald refuses to start without it."`
 	DataDir           string         `default:".recital" env:"RECITAL_DATA_DIR" help:"Folder of the embedded event node, the private Postgres, the blobs and the keys. When the API key in its file dev-api-key was revoked, delete that file, and the next start makes a new key."`
 	Blobs             string         `name:"blobs" env:"RECITAL_BLOBS" placeholder:"/PATH" help:"Folder of the blobs (audio of clips); several instances share one. By default blobs in the data folder."`
 	EventStore        string         `name:"eventstore" env:"RECITAL_EVENTSTORE" placeholder:"esdb://HOST:2113" help:"EventStoreDB to use instead of the embedded node."`
@@ -52,6 +51,21 @@ type Config struct {
 	AccountSockets    int            `default:"100" env:"RECITAL_ACCOUNT_SOCKETS" help:"How many WebSockets of one account may be open at once; 0 is 100. Each instance counts its own."`
 	SocketIdle        time.Duration  `default:"5m" env:"RECITAL_SOCKET_IDLE" help:"How long a WebSocket may be open without a message in either direction; 0 is 5m."`
 	SocketLength      time.Duration  `default:"1h" env:"RECITAL_SOCKET_LENGTH" help:"How long a WebSocket may be open; 0 is 1h."`
+	FailureRate       int            `default:"10" env:"RECITAL_FAILURE_RATE" help:"How many wrong credentials one address a second may show, after a burst of four times as many, before it gets 429 for them; 0 is no limit. Right ones are admitted all the same."`
+	TrustedProxies    []string       `env:"RECITAL_TRUSTED_PROXIES" placeholder:"10.0.0.0/8,…" help:"Addresses and networks of the proxies in front: the rightmost address in X-Forwarded-For that is none of theirs counts as the client, for all limits by address."`
+	RedirectOrigins   []string       `env:"RECITAL_REDIRECT_ORIGINS" placeholder:"https://HOST,…" help:"Origins of the pages that may use the session of a browser, and where a sign-in may lead."`
+	CountryFile       string         `name:"country-file" env:"RECITAL_COUNTRY_FILE" placeholder:"PATH" help:"A database of countries in MaxMind's format (GeoLite2-Country.mmdb or the like), for the list of sessions."`
+	CountryHeader     string         `name:"country-header" env:"RECITAL_COUNTRY_HEADER" placeholder:"CF-IPCountry" help:"The header in which the trusted proxies say the client's country; it goes before the file."`
+	SessionLength     time.Duration  `default:"720h" env:"RECITAL_SESSION_LENGTH" help:"How long a browser stays signed in, however much it is used; 0 is 720h."`
+	SessionIdle       time.Duration  `default:"168h" env:"RECITAL_SESSION_IDLE" help:"How long a browser stays signed in without a request, to within 5 minutes; 0 is 168h, the least is 10m."`
+	SessionRotation   time.Duration  `default:"24h" env:"RECITAL_SESSION_ROTATION" help:"After how long the secret in a browser's cookie is replaced; 0 is 24h, the least is 10m. The one before is valid for another minute."`
+	AccountSessions   int            `default:"100" env:"RECITAL_ACCOUNT_SESSIONS" help:"How many browsers of one account may be signed in at once; 0 is 100. Beyond, the oldest session ends."`
+	IDP1              string         `name:"idp-1" env:"RECITAL_IDP_1" placeholder:"ISSUER CLIENT_ID SECRET_FILE" help:"The identity provider idp_1: its issuer (OpenID Connect), the id of our client there, and the file of the client's secret. In dev a provider for development stands behind those that are not set."`
+	IDP2              string         `name:"idp-2" env:"RECITAL_IDP_2" placeholder:"ISSUER CLIENT_ID SECRET_FILE" help:"The same for idp_2."`
+	IDP3              string         `name:"idp-3" env:"RECITAL_IDP_3" placeholder:"ISSUER CLIENT_ID SECRET_FILE" help:"The same for idp_3."`
+	IDP4              string         `name:"idp-4" env:"RECITAL_IDP_4" placeholder:"ISSUER CLIENT_ID SECRET_FILE" help:"The same for idp_4."`
+	IDPAddr           string         `name:"idp-addr" default:"127.0.0.1:8082" env:"RECITAL_IDP_ADDR" help:"Address of the identity provider for development, on loopback; where the port is taken, a free one is used. It is part of the issuers, so who signs in at another port is somebody else."`
+	AddressSignIns    int            `name:"address-sign-ins" default:"100" env:"RECITAL_ADDRESS_SIGN_INS" help:"How many sign-ins one address may have begun in the last ten minutes and not ended; 0 is no limit."`
 	DrainDelay        *time.Duration `env:"RECITAL_DRAIN_DELAY" placeholder:"5s" help:"How long requests are served on once this instance is not ready because it ends or is drained: what a balancer needs to notice. By default 5s in prod and none in dev."`
 	Connections       int            `default:"16384" env:"RECITAL_CONNECTIONS" help:"How many connections to the public address may be open at once; 0 is 16384. Beyond, those that have been idle for the longest are closed; when all are busy, new ones get 503, health checks apart."`
 	AddressConns      int            `name:"address-connections" default:"0" env:"RECITAL_ADDRESS_CONNECTIONS" help:"How many of them one address may have (an IPv6 network of 64 bits counts as one); 0 is three quarters. A balancer in front is one address."`
@@ -90,6 +104,12 @@ func (c Config) Validate() error {
 	if err := c.checkSockets(); err != nil {
 		return err
 	}
+	if err := c.checkSessions(); err != nil {
+		return err
+	}
+	if err := c.checkSignIn(); err != nil {
+		return err
+	}
 	if min(c.Connections, c.AddressConns, c.BodyBudget, c.AddressBodies, c.MinRate) < 0 {
 		return errors.New("the limits of connections and bodies cannot be negative")
 	}
@@ -98,7 +118,8 @@ func (c Config) Validate() error {
 	}
 	_, concurrency := c.concurrency()
 	_, rates := c.rates()
-	return errors.Join(concurrency, rates)
+	_, proxies := c.proxies()
+	return errors.Join(concurrency, rates, proxies)
 }
 
 func (c Config) checkWorkers() error {
@@ -142,6 +163,8 @@ func (c Config) checkMode() error {
 		{c.MasterKeyFile, "RECITAL_MASTER_KEY_FILE", "the file of the key that wraps the accounts' keys"},
 		{c.SigningKeyFile, "RECITAL_SIGNING_KEY_FILE", "the file of the key that signs links"},
 		{c.PublicURL, "RECITAL_PUBLIC_URL", "where clients reach the public address"},
+		{cmp.Or(c.IDP1, c.IDP2, c.IDP3, c.IDP4), "RECITAL_IDP_1", "an identity provider, or RECITAL_IDP_2 to _4"},
+		{strings.Join(c.RedirectOrigins, ""), "RECITAL_REDIRECT_ORIGINS", "where a sign-in may lead"},
 	} {
 		if need.value == "" {
 			missing = append(missing, need.name+" ("+need.what+")")

@@ -45,6 +45,21 @@ func TestConfigRefusesWhatIsNotSafeOrCannotWork(t *testing.T) {
 		{"sockets without a length", func(c *app.Config) { c.SocketLength = -time.Second }, "WebSockets must be at least a second"},
 		{"an encoder given back early", func(c *app.Config) { c.QuietEncoder = -1 }, "keeps its encoder cannot be negative"},
 		{"other sockets", func(c *app.Config) { c.AccountSockets, c.SocketIdle, c.SocketLength = 1, time.Second, 24*time.Hour }, ""},
+		{"sessions that end at once", func(c *app.Config) { c.SessionIdle = time.Minute }, "sessions must be at least 10 minutes"},
+		{"secrets that end at once", func(c *app.Config) { c.SessionRotation = -1 }, "sessions must be at least 10 minutes"},
+		{"sessions that end before they are idle", func(c *app.Config) { c.SessionLength = time.Hour }, "for as long as it may be idle"},
+		{"fewer than no sessions", func(c *app.Config) { c.AccountSessions = -1 }, "sessions cannot be negative"},
+		{"other sessions", func(c *app.Config) {
+			c.SessionLength, c.SessionIdle, c.SessionRotation, c.AccountSessions = time.Hour, time.Hour, time.Hour, 1
+		}, ""},
+		{"wrong credentials of less than nothing", func(c *app.Config) { c.FailureRate = -1 }, "wrong credentials cannot be negative"},
+		{"proxies", func(c *app.Config) { c.TrustedProxies = []string{"10.0.0.0/8", "192.0.2.1", "fd00::/8", "::1"} }, ""},
+		{"a proxy by name", func(c *app.Config) { c.TrustedProxies = []string{"proxy.example"} }, `the trusted proxy "proxy.example" is neither`},
+		{"a proxy of too many bits", func(c *app.Config) { c.TrustedProxies = []string{"10.0.0.0/33"} }, `the trusted proxy "10.0.0.0/33" is neither`},
+		{"an origin with a path", func(c *app.Config) { c.RedirectOrigins = []string{"https://app.example/in"} }, `the origin "https://app.example/in" is not`},
+		{"any origin", func(c *app.Config) { c.RedirectOrigins = []string{"*"} }, `the origin "*" is not`},
+		{"an origin without a scheme", func(c *app.Config) { c.RedirectOrigins = []string{"app.example"} }, `the origin "app.example" is not`},
+		{"an origin of another kind", func(c *app.Config) { c.RedirectOrigins = []string{"file://app.example"} }, "is not https://HOST"},
 		{"fewer than no connections", func(c *app.Config) { c.AddressConns = -1 }, "connections and bodies cannot be negative"},
 		{"bodies of less than nothing", func(c *app.Config) { c.BodyBudget = -1 }, "connections and bodies cannot be negative"},
 		{"other connections and bodies", func(c *app.Config) {
@@ -87,10 +102,10 @@ func TestProdServesOthersAndBringsNothingAlong(t *testing.T) {
 		{"names and IPv6", func(c *app.Config) { c.HTTPAddr, c.AdminAddr = "[::]:8080", "recital.internal:8081" }, nil},
 		{"nothing", func(c *app.Config) {
 			c.EventStore, c.Postgres, c.OperatorTokenFile, c.AuditorTokenFile = "", "", "", ""
-			c.MasterKeyFile, c.SigningKeyFile, c.PublicURL = "", "", ""
+			c.MasterKeyFile, c.SigningKeyFile, c.PublicURL, c.IDP1, c.RedirectOrigins = "", "", "", "", nil
 		}, []string{
 			"mode prod", "RECITAL_EVENTSTORE", "RECITAL_POSTGRES", "RECITAL_OPERATOR_TOKEN_FILE", "RECITAL_AUDITOR_TOKEN_FILE",
-			"RECITAL_MASTER_KEY_FILE", "RECITAL_SIGNING_KEY_FILE", "RECITAL_PUBLIC_URL",
+			"RECITAL_MASTER_KEY_FILE", "RECITAL_SIGNING_KEY_FILE", "RECITAL_PUBLIC_URL", "RECITAL_IDP_1", "RECITAL_REDIRECT_ORIGINS",
 		}},
 		{"no event store", func(c *app.Config) { c.EventStore = "" }, []string{"set RECITAL_EVENTSTORE ("}},
 		{"no Postgres", func(c *app.Config) { c.Postgres = "" }, []string{"set RECITAL_POSTGRES ("}},
@@ -99,6 +114,12 @@ func TestProdServesOthersAndBringsNothingAlong(t *testing.T) {
 		{"no master key", func(c *app.Config) { c.MasterKeyFile = "" }, []string{"set RECITAL_MASTER_KEY_FILE ("}},
 		{"no signing key", func(c *app.Config) { c.SigningKeyFile = "" }, []string{"set RECITAL_SIGNING_KEY_FILE ("}},
 		{"no public URL", func(c *app.Config) { c.PublicURL = "" }, []string{"set RECITAL_PUBLIC_URL ("}},
+		{"nobody who signs people in", func(c *app.Config) { c.IDP1 = "" }, []string{"set RECITAL_IDP_1 ("}},
+		{"one provider, whichever", func(c *app.Config) { c.IDP1, c.IDP4 = "", c.IDP1 }, nil},
+		{"half a provider", func(c *app.Config) { c.IDP2 = "https://idp.example recital" }, []string{"idp_2", "ISSUER CLIENT_ID SECRET_FILE"}},
+		{"no redirects", func(c *app.Config) { c.RedirectOrigins = nil }, []string{"set RECITAL_REDIRECT_ORIGINS ("}},
+		{"redirects to anywhere", func(c *app.Config) { c.RedirectOrigins = []string{"*"} }, []string{"the origin \"*\""}},
+		{"no sign-ins at all", func(c *app.Config) { c.AddressSignIns = -1 }, []string{"sign-ins cannot be negative"}},
 		{"an embedded node for others", func(c *app.Config) { c.EventNodeAddr = "127.0.0.1:2113" }, []string{"no embedded event node", "RECITAL_EVENTNODE_ADDR"}},
 		{"no port", func(c *app.Config) { c.HTTPAddr = "0.0.0.0" }, []string{"the public address \"0.0.0.0\": not HOST:PORT"}},
 		{"no time for a stream", func(c *app.Config) { c.LongestStream = 0 }, []string{"at least a second"}},
@@ -109,6 +130,7 @@ func TestProdServesOthersAndBringsNothingAlong(t *testing.T) {
 				EventStore: "esdb://admin:hidden@events:2113", Postgres: "postgres://recital:hidden@postgres/recital",
 				OperatorTokenFile: "/run/secrets/operator-token", AuditorTokenFile: "/run/secrets/auditor-token",
 				MasterKeyFile: "/run/secrets/master-key", SigningKeyFile: "/run/secrets/signing-key", PublicURL: "https://recital.example",
+				IDP1: "https://idp.example recital /run/secrets/idp-1-secret", RedirectOrigins: []string{"https://app.example"},
 			}
 			c.change(&cfg)
 			err := cfg.Validate()

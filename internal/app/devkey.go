@@ -21,7 +21,7 @@ const devKeyFile = "dev-api-key"
 
 // openOperatorAccount makes sure, in dev mode, that the operator account exists with the key of the file. The file comes
 // first: a key that was lost in a crash would open nothing. A key that was revoked stays so; once its file is deleted,
-// the next start makes another one.
+// the next start makes another one. An account that was closed stays so, too.
 func (a *App) openOperatorAccount(ctx context.Context) error {
 	if a.cfg.Mode == modeProd {
 		return nil
@@ -34,12 +34,17 @@ func (a *App) openOperatorAccount(ctx context.Context) error {
 		return fmt.Errorf("%s holds no API key; delete it, and the next start makes a new one", a.folder.Path(devKeyFile))
 	}
 	position, err := a.accounts.Ensure(ctx, operatorAccount, string(plan.Enterprise), key, "first start")
-	if errors.Is(err, account.ErrKeyRevoked) {
-		a.log.Warn("the operator account's API key was revoked; delete its file and start again for a new one", "file", a.folder.Path(devKeyFile))
-		return nil
-	}
-	if err != nil {
+	switch {
+	case errors.Is(err, account.ErrKeyRevoked):
+		a.noDevKey = "was revoked; delete " + a.folder.Path(devKeyFile) + " and start again for a new one"
+	case errors.Is(err, account.ErrClosed):
+		a.noDevKey = "ended when the operator account was closed; recitalctl accounts create opens another account"
+	case err != nil:
 		return err
+	}
+	if a.noDevKey != "" {
+		a.log.Warn("the operator account's API key " + a.noDevKey)
+		return nil
 	}
 	a.devKey = key
 	select {

@@ -2,14 +2,23 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	commands "github.com/recital-tts/recital/commands/ledger"
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/readmodel"
 	"github.com/recital-tts/recital/internal/todo"
+	"github.com/recital-tts/recital/internal/todo/pglist"
 	projections "github.com/recital-tts/recital/projections/ledger"
+	readapi "github.com/recital-tts/recital/readapi/ledger"
 	writeapi "github.com/recital-tts/recital/writeapi/ledger"
+)
+
+// An instance looks at open reservations so many times in the life of one, and at so many of them at once.
+const (
+	looksAtReservations = 12
+	watchedReservations = 1000
 )
 
 // ledgerSlice is that of the characters that accounts use: reservations and their expiry, settlements, credit.
@@ -26,18 +35,45 @@ func ledgerSlice() slice {
 			ledger.NameBy(p.generations().Draw) // clients know a reservation's id as that of their synthesis
 			p.ledger = ledger
 			write := writeapi.API{Ledger: ledger, ReadModels: p.projector}
+			read := readapi.API{Models: p.projector}
 			return service{
-				admin: write.AdminRoutes(),
+				public: read.Routes(),
+				admin:  write.AdminRoutes(),
 				toDos: []toDo{
 					{commands.ExpiryProcess, readmodel.ToDoExpiryView, func(ctx context.Context, item todo.Item) (eventlog.Position, error) {
-						return ledger.Expire(ctx, item.Stream)
+						return ledger.Expire(ctx, item.Stream, item.ID)
 					}},
 					{commands.CreditProcess, readmodel.ToDoCreditView, func(ctx context.Context, item todo.Item) (eventlog.Position, error) {
 						return ledger.CarryCredit(ctx, item.Stream, item.Cause)
 					}},
 				},
+				jobs:  []job{{name: "the watch over open reservations", every: p.cfg.longestReservation() / looksAtReservations, current: true, run: p.watchReservations}},
 				close: func() error { ledger.Close(); return nil },
 			}, nil
 		},
 	}
+}
+
+// watchReservations has the ledger see the reservations that others have made, whose expiry counts from there. It looks at
+// those that are due first: most of the others are settled before they are worth a look.
+func (p *parts) watchReservations(ctx context.Context) error {
+	list, err := pglist.NewView(p.pool, readmodel.ToDoExpiryView)
+	if err != nil {
+		return err
+	}
+	open, err := list.Due(ctx, time.Now().AddDate(1, 0, 0), nil, watchedReservations)
+	if err != nil {
+		return fmt.Errorf("reading the open reservations: %w", err)
+	}
+	seen := map[string]bool{}
+	for _, item := range open {
+		if seen[item.Stream] {
+			continue
+		}
+		seen[item.Stream] = true
+		if err := p.ledger.Watch(ctx, item.Stream); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -72,6 +72,7 @@ func config(t testing.TB) app.Config {
 		Mode:          "dev",
 		HTTPAddr:      "127.0.0.1:0",
 		AdminAddr:     "127.0.0.1:0",
+		IDPAddr:       "127.0.0.1:0",
 		DataDir:       pgtest.DataDir(t),
 		SpeechWorker:  speechworker,
 		LongestStream: time.Minute,

@@ -2,6 +2,7 @@ package app
 
 import (
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -10,7 +11,9 @@ import (
 	"github.com/recital-tts/recital/commands/alerts"
 	"github.com/recital-tts/recital/commands/clips"
 	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/commands/keyring"
 	"github.com/recital-tts/recital/commands/ledger"
+	"github.com/recital-tts/recital/commands/sessions"
 	"github.com/recital-tts/recital/internal/audio"
 	"github.com/recital-tts/recital/internal/audio/codec"
 	"github.com/recital-tts/recital/internal/blobs/folder"
@@ -40,9 +43,12 @@ type parts struct {
 	secrets     secrets
 	journal     *journal.Journal
 	identity    eventlog.Identity // of the log
-	pool        *pgxpool.Pool
-	database    chan struct{} // is closed when Postgres has answered, and what is in it fits
+	entrance    *pgxpool.Pool     // connects before the database is known to fit
+	pool        *pgxpool.Pool     // connects from then on
+	database    chan struct{}     // is closed when Postgres has answered, and what is in it fits
 	keys        *pgkeys.Keyring
+	found       *pgkeys.Keyring  // that in Postgres, even if it is not the log's
+	keyring     *keyring.Keyring // says which one is
 	blobs       *folder.Store
 	engines     *worker.Pool
 	second      *worker.Pool // the engine of the blizzard models
@@ -61,8 +67,14 @@ type parts struct {
 	storeSilence func() time.Duration // for how long the event store has answered nothing
 	missing      func() []string      // names what requests lack
 
+	admitPostgres  func()      // lets pool connect
+	foreignKeyring atomic.Bool // Postgres has another keyring than the log's
+
+	closings []closing // what the slices end, and then erase, for an account that closes
+
 	// The commands that more than one slice uses; each slice sets its own.
 	accounts *accounts.Accounts
+	sessions *sessions.Sessions
 	alerts   *alerts.Alerts
 	ledger   *ledger.Ledger
 	clips    *clips.Clips

@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -17,7 +18,9 @@ import (
 // A route that is in neither list counts for the rates unless it is a GET: a slice cannot forget to say so.
 func TestEveryRouteThatAppendsHasARate(t *testing.T) {
 	appendsNothing := []string{"POST /drain", "POST /echo", "POST /speech/beta/{path:path}", "PUT /speech/beta/{path:path}", "DELETE /speech/beta/{path:path}"}
-	appendsByGet := []string{"GET /v1/ai/speech"}
+	appendsByGet := []string{
+		"GET /v1/ai/speech", "GET /v1/account/new_api_key", "GET /auth/oauth/login", "GET /auth/oauth/{provider}", "GET /auth/oauth/logout",
+	}
 	for _, route := range open(t, config(t)).PublicRoutes() {
 		name := route.Method + " " + route.Path
 		appends := route.Method != http.MethodGet && !slices.Contains(appendsNothing, name) || slices.Contains(appendsByGet, name)
@@ -67,6 +70,9 @@ func TestAnAccountOverItsRateIsRefusedAndAppendsNothing(t *testing.T) {
 	require.GreaterOrEqual(t, spoken, 4)
 	require.Positive(t, statuses[http.StatusTooManyRequests])
 	require.Equal(t, 40, spoken+statuses[http.StatusTooManyRequests])
+
+	require.Contains(t, figures(t, a, secret(t, cfg, "operator-token")),
+		fmt.Sprintf(`recital_http_rates_refused_total{of="account",server="public"} %d`, statuses[http.StatusTooManyRequests]))
 
 	// and costs nothing, and reads go on
 	requireUsage(t, a, key, 2*spoken)

@@ -88,6 +88,7 @@ func (a *App) lacking() (names []string) {
 	_, failing := a.readiness.appendsFail()
 	lacks("event store", a.storeSilence() > storeSilence)
 	lacks("appends to the event store", failing)
+	lacks("the log's keyring", a.foreignKeyring.Load())
 	lacks("Postgres", !a.readiness.postgresAnswers())
 	select {
 	case <-a.projector.CaughtUp():

@@ -7,6 +7,7 @@ import (
 
 	"github.com/recital-tts/recital/internal/datafolder"
 	"github.com/recital-tts/recital/internal/lifecycle"
+	"github.com/recital-tts/recital/internal/signin"
 	"github.com/recital-tts/recital/internal/web"
 	"github.com/recital-tts/recital/internal/web/docs"
 	"github.com/recital-tts/recital/internal/web/openapi"
@@ -23,14 +24,28 @@ func (a *App) serve(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	proxies, err := a.cfg.proxies()
+	if err != nil {
+		return err
+	}
+	origins, err := signin.ParseOrigins(a.cfg.RedirectOrigins)
+	if err != nil {
+		return err
+	}
 	a.public, err = a.listen(a.cfg.HTTPAddr, docs.Public(a.links().Base()), web.Config{
 		Name: "public", Routes: a.service.public, Tokens: a.tokens,
 		Authenticator: access(a.credentials.FindKey),
 		Readers:       access(a.credentials.FindKeyToRead),
+		Sessions:      browsers{a.credentials, a.sessions, a.log},
 		Revocations:   revocations{a.credentials},
 		Rates:         a.rates,
 		Positions:     positions{log: a.journal.Log, projector: a.projector},
 		Limits:        a.cfg.limits(),
+		Origins:       origins.Serialized(),
+		Origin:        a.cfg.ownOrigin(),
+		PlainCookies:  a.cfg.plainCookies(),
+		Proxies:       proxies,
+		CountryHeader: a.cfg.CountryHeader,
 	}, a.publicPart)
 	if err != nil {
 		return err
@@ -74,10 +89,12 @@ func (a *App) listen(address string, info openapi.Info, config web.Config, as fu
 	config.Routes = append(config.Routes, described...)
 	config.Logger = a.log
 	config.Observe = a.metrics.observeRequest(config.Name)
+	config.Rates = a.metrics.countRates(config.Name, config.Rates)
 	server, err := web.NewServer(config)
 	if err != nil {
 		return listener{}, err
 	}
+	a.metrics.observeServer(config.Name, server.Stats)
 	ln, err := net.Listen("tcp", address)
 	if err != nil {
 		return listener{}, fmt.Errorf("listening for the %s server: %w", config.Name, err)

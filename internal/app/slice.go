@@ -61,9 +61,11 @@ type job struct {
 func allSlices() []slice {
 	return []slice{
 		accountsSlice(),
+		sessionsSlice(),
 		alertsSlice(),
 		keyringSlice(),
 		ledgerSlice(),
+		signinSlice(),
 		clipsSlice(),
 		synthesisSlice(),
 		voicesSlice(),
@@ -112,6 +114,7 @@ func openSlices(p *parts) (service, error) {
 		all.ends = append(all.ends, one.ends...)
 		all.erases = append(all.erases, one.erases...)
 	}
+	p.closings = slices.Concat(all.ends, all.erases)
 	return all, requireReadModels(p.projector, all)
 }
 

@@ -46,6 +46,9 @@ func heap() int64 {
 }
 
 func TestSlowReadersOfLargeRepliesHoldNoMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	// given a recitald
 	cfg := config(t)
 	a := open(t, cfg)

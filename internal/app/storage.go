@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	commands "github.com/recital-tts/recital/commands/keyring"
 	"github.com/recital-tts/recital/internal/blobs/folder"
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/keyring/pgkeys"
@@ -26,17 +27,28 @@ func (a *App) openPostgres(ctx context.Context) error {
 		a.onClose("Postgres", cluster.Close)
 		url = cluster.URL()
 	}
-	pool, err := postgres.NewPool(ctx, url)
+	entrance, err := postgres.NewPool(ctx, url)
 	if err != nil {
 		return err
 	}
-	a.pool = pool
+	a.entrance = entrance
+	a.onClose("the first connections to Postgres", func() error { entrance.Close(); return nil })
+	pool, release, err := postgres.NewHeldPool(ctx, url)
+	if err != nil {
+		return err
+	}
+	a.pool, a.admitPostgres = pool, release
 	a.onClose("the connections to Postgres", func() error { pool.Close(); return nil })
 	return nil
 }
 
 func (a *App) openKeyring(context.Context) (err error) {
 	a.keys, err = pgkeys.New(pgkeys.Config{Pool: a.pool, MasterKey: a.secrets.master, Logger: a.log})
+	if err != nil {
+		return err
+	}
+	a.found, err = pgkeys.New(pgkeys.Config{Pool: a.entrance, MasterKey: a.secrets.master, Logger: a.log})
+	a.keyring = commands.New(a.journal, a.found, a.log, time.Now)
 	return err
 }
 
@@ -46,42 +58,44 @@ const (
 	databasePause = 500 * time.Millisecond
 )
 
-// openDatabase brings the database up to date. If Postgres is away, recitald serves what needs none, and waits for it in
-// the background.
+// openDatabase brings the database up to date. If Postgres is away, or has another keyring than the log's, recitald serves
+// what needs none, and waits in the background.
 func (a *App) openDatabase(ctx context.Context) error {
 	a.database = make(chan struct{})
 	err := a.prepareDatabase(ctx)
-	if err == nil || !postgres.IsAway(err) {
+	if err == nil || !mayPass(err) {
 		return err
 	}
-	a.log.Warn("Postgres does not answer; recitald serves what it can without it, and waits", "error", err)
-	a.running.Add(lifecycle.Background("the database", a.awaitDatabase))
+	a.explainWait(err)
+	a.running.Add(lifecycle.Background("the database", func(ctx context.Context) error { return a.awaitDatabase(ctx, err) }))
 	return nil
 }
 
-// prepareDatabase migrates the database and sees that its keyring is the log's.
+// prepareDatabase migrates the database, sees that its keyring is the log's, and lets everybody use it.
 func (a *App) prepareDatabase(ctx context.Context) error {
 	brief, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	if err := a.pool.Ping(brief); err != nil {
+	if err := a.entrance.Ping(brief); err != nil {
 		return fmt.Errorf("connecting to Postgres: %w", err)
 	}
-	if err := migrations.Up(ctx, a.pool); err != nil {
+	if err := migrations.Up(ctx, a.entrance); err != nil {
 		return err
 	}
-	if err := a.keys.Check(ctx); err != nil {
+	if err := a.found.Check(ctx); err != nil {
 		return err
 	}
-	if err := a.matchKeyring(ctx); err != nil {
+	err := a.keyring.Match(ctx)
+	a.foreignKeyring.Store(isForeign(err))
+	if err != nil {
 		return err
 	}
-	a.keys.Admit()
+	a.admitPostgres()
 	close(a.database)
 	return nil
 }
 
-// awaitDatabase returns an error when Postgres answers and recitald cannot go on with it.
-func (a *App) awaitDatabase(ctx context.Context) error {
+// awaitDatabase returns an error when Postgres answers and recitald cannot go on with it. Reason is what it waits for.
+func (a *App) awaitDatabase(ctx context.Context, reason error) error {
 	for {
 		select {
 		case <-time.After(databasePause):
@@ -94,10 +108,26 @@ func (a *App) awaitDatabase(ctx context.Context) error {
 			a.log.Info("Postgres is there")
 			<-ctx.Done()
 			return nil
-		case !postgres.IsAway(err) && !errors.Is(err, eventlog.ErrUnavailable) && ctx.Err() == nil:
+		case ctx.Err() == nil && !mayPass(err):
 			return err
+		case isForeign(err) != isForeign(reason):
+			a.explainWait(err)
+			reason = err
 		}
 	}
+}
+
+// mayPass reports whether recitald may go on later with a Postgres with which it cannot now.
+func mayPass(err error) bool {
+	return postgres.IsAway(err) || isForeign(err) || errors.Is(err, eventlog.ErrUnavailable)
+}
+
+func (a *App) explainWait(err error) {
+	if isForeign(err) {
+		explainForeign(a.log, err)
+		return
+	}
+	a.log.Warn("Postgres does not answer; recitald serves what it can without it, and waits", "error", err)
 }
 
 // withDatabase delays a part until the database is up to date.

@@ -13,13 +13,14 @@ func (a *App) Welcome(out io.Writer) {
 	}
 	key, example := a.devKey+"  (also in "+a.folder.Path(devKeyFile)+")", a.devKey
 	if a.devKey == "" {
-		key, example = "was revoked; delete "+a.folder.Path(devKeyFile)+" and start again for a new one", "$KEY"
+		key, example = a.noDevKey, "$KEY"
 	}
 	fmt.Fprintf(out, `
 Recital is running.
 
   address      http://%[1]s
   try it       http://%[1]s/docs
+  sign in      http://%[1]s/auth/oauth/login?provider=idp_1&redirect=http%%3A%%2F%%2F%[1]s%%2Fdocs
   admin        http://%[2]s  (recitalctl uses it)
   data folder  %[3]s
   API key      %[4]s

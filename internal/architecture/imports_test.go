@@ -45,7 +45,7 @@ var rooms = []struct {
 		folder:    "commands",
 		exactly:   slices.Concat(ports, []string{todo, "internal/wordtimes", "internal/readmodel", "internal/rendering", "internal/generations", "internal/rates", "internal/spool"}),
 		below:     []string{"domain"},
-		libraries: []string{uuid, "github.com/cenkalti/backoff/v5", "github.com/hashicorp/golang-lru/v2", "golang.org/x/sync", "golang.org/x/time"},
+		libraries: []string{uuid, "github.com/cenkalti/backoff/v5", "github.com/hashicorp/golang-lru/v2", "github.com/mileusna/useragent", "golang.org/x/sync", "golang.org/x/time"},
 	},
 	{
 		folder:    "projections",

@@ -5,6 +5,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/session"
 	"github.com/recital-tts/recital/internal/credentials"
 	"github.com/recital-tts/recital/internal/eventlog"
 )
@@ -28,6 +30,37 @@ func BenchmarkFind(b *testing.B) {
 		idle, err := credentials.Open(b.Context(), config) // it does not run, so it reads each time
 		require.NoError(b, err)
 		find(b, idle)
+	})
+}
+
+// BenchmarkFindSession is BenchmarkFind for sessions: two streams are read. bare reads them through the client alone.
+func BenchmarkFindSession(b *testing.B) {
+	w := newWorld(b)
+	config := w.config()
+	config.Log = w.log
+	watcher := w.watcher(config)
+	signedIn := w.signIn(w.open().account)
+	find := func(b *testing.B, watcher *credentials.Watcher) {
+		b.ReportAllocs()
+		for b.Loop() {
+			requireSignedIn(b, watcher, signedIn)
+		}
+	}
+	b.Run("known", func(b *testing.B) { find(b, watcher) })
+	b.Run("read", func(b *testing.B) {
+		idle, err := credentials.Open(b.Context(), config) // it does not run, so it reads each time
+		require.NoError(b, err)
+		find(b, idle)
+	})
+	b.Run("bare", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			for _, stream := range []string{session.Stream(signedIn.cookie.ID), account.Stream(signedIn.account)} {
+				for _, err := range w.log.ReadStream(b.Context(), stream, 0) {
+					require.NoError(b, err)
+				}
+			}
+		}
 	})
 }
 

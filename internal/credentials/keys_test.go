@@ -136,7 +136,7 @@ func TestASnapshotIsNeitherARevocationNorARevival(t *testing.T) {
 
 	// when a snapshot is taken
 	require.NoError(t, w.write(k.account, account.SnapshotTaken{
-		Account: k.account, Plan: "indie", OpenedAt: time.Now(), Keys: []account.Key{{Hash: k.hash(), Masked: k.masked}}, At: time.Now(),
+		Facts: account.Facts{Account: k.account, Plan: "indie", OpenedAt: time.Now(), Keys: []account.Key{{Hash: k.hash(), Masked: k.masked}}}, At: time.Now(),
 	}))
 
 	// then nothing has changed
@@ -177,7 +177,7 @@ func TestALookUpThatBeganBeforeTheRevocationLeavesNothingBehind(t *testing.T) {
 
 	// when the key is revoked, that is seen, and then the look-up ends
 	ended := make(chan struct{})
-	watcher.Watch(k.credential(), func() { close(ended) })
+	watcher.Watch(k.credential(), time.Time{}, func() { close(ended) })
 	w.revoke(k)
 	<-ended
 	close(h.release)
@@ -230,7 +230,7 @@ func TestAnAccountThatCannotBeReadOpensNothing(t *testing.T) {
 			k := w.open()
 			requireCached(t, watcher, k)
 			ended := make(chan struct{})
-			watcher.Watch(k.credential(), func() { close(ended) })
+			watcher.Watch(k.credential(), time.Time{}, func() { close(ended) })
 
 			w.append(k, kind, `{"v": 99, "actor": {"kind": "system"}, "time": "2026-01-01T00:00:00Z"}`)
 			_, err := watcher.FindKey(t.Context(), k.hash())

@@ -17,6 +17,7 @@ import (
 
 	"github.com/recital-tts/recital/commands/accounts"
 	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/commands/sessions"
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/internal/credentials"
@@ -44,6 +45,7 @@ type world struct {
 	far       eventlog.Log // through the proxy
 	proxy     *toxiproxy.Proxy
 	accounts  *accounts.Accounts
+	sessions  *sessions.Sessions
 	readModel *readModel
 }
 
@@ -65,9 +67,13 @@ func newWorld(t testing.TB) *world {
 		ConnectionString: "esdb://" + proxy.Listen + "?tls=false&gossipTimeout=1",
 		AttemptTimeout:   300 * time.Millisecond, BreakerPause: 20 * time.Millisecond, MaxBackOff: 50 * time.Millisecond,
 	})
-	w.registry, err = eventlog.NewRegistry(accounts.Events()...)
+	w.registry, err = eventlog.NewRegistry(append(accounts.Events(), sessions.Events()...)...)
 	require.NoError(t, err)
-	w.accounts = accounts.New(&journal.Journal{Log: w.log, Registry: w.registry}, time.Now)
+	j := &journal.Journal{Log: w.log, Registry: w.registry}
+	w.accounts = accounts.New(j, time.Now)
+	w.sessions = sessions.New(sessions.Config{
+		Journal: j, Accounts: w.accounts, Now: time.Now, Limits: sessions.Limits{Length: time.Hour, Idle: time.Hour, Rotate: time.Hour, Live: 100},
+	})
 	return w
 }
 
@@ -94,7 +100,7 @@ func (w *world) stall() {
 // config is that of a watcher that follows the log on the far way and reads accounts on the other one.
 func (w *world) config() credentials.Config {
 	return credentials.Config{
-		Log: w.far, Registry: w.registry, Accounts: w.accounts, Unissued: w.readModel, Logger: slog.New(slog.DiscardHandler),
+		Log: w.far, Registry: w.registry, Accounts: w.accounts, Sessions: w.sessions, Unissued: w.readModel, Logger: slog.New(slog.DiscardHandler),
 	}
 }
 

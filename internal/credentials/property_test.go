@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -71,7 +72,7 @@ func TestNoLookUpFindsARevokedKey(t *testing.T) {
 func liveAndDie(t *testing.T, w *world, watcher *credentials.Watcher, k key, readers int) {
 	assert.NoError(t, found(watcher, k))
 	ended := make(chan struct{})
-	stop := watcher.Watch(k.credential(), func() { close(ended) })
+	stop := watcher.Watch(k.credential(), time.Time{}, func() { close(ended) })
 	revoked := make(chan struct{})
 	var reading sync.WaitGroup
 	for range readers {

@@ -4,12 +4,13 @@
 // is used only while it is proven that no more than a moment of the log is missing; otherwise the streams are read. The
 // WebSockets and streams that a credential has opened end with it.
 //
-// A credential is an API key. The cache, the proof and the watches know nothing of keys and serve credentials of any kind:
-// a kind has a look-up, which says what streams it has read, and events that the watcher takes for its end.
+// A credential is an API key or the session of a browser. The cache, the proof and the watches serve credentials of any
+// kind: a kind has a look-up, which says what streams it has read, and events that the watcher takes for its end.
 //
 //   - watcher: the events of the log
 //   - freshness: the proof that the subscription is not behind
 //   - keys: the look-up of API keys
+//   - sessions: the look-up of sessions
 //   - outage: what was good at the last head that was seen, while the log does not answer
 //   - reading: what all look-ups have in common
 //   - cache: the credentials that were used last
@@ -27,6 +28,7 @@ import (
 	"time"
 
 	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/session"
 	"github.com/recital-tts/recital/internal/eventlog"
 )
 
@@ -36,6 +38,7 @@ type Config struct {
 	Registry *eventlog.Registry
 	Accounts Accounts
 	Unissued Unissued
+	Sessions Sessions
 	Logger   *slog.Logger
 
 	Size  int           // of the cache, in credentials; default 16,384, some 8 MB
@@ -43,6 +46,7 @@ type Config struct {
 	Wait  time.Duration // for a proof that the subscription is not behind; default 100 ms
 
 	Outage time.Duration // for which reads go on without the log, counted from the last head that was seen; default none
+	Idle   time.Duration // after which a session that is not used is unknown; default 168 h
 	Silent time.Duration // after which a log is taken to be silent where reads may go on without it; default 1 s
 }
 
@@ -57,6 +61,11 @@ type Accounts interface {
 // may be out of date. Errors: ErrUnknownKey where there is no such key, domain.Unavailable where that cannot be known.
 type Unissued interface {
 	AccountOf(ctx context.Context, hash string) (account string, err error)
+}
+
+// Sessions reads sessions from the log.
+type Sessions interface {
+	State(ctx context.Context, id string) (session.State, eventlog.Revision, error)
 }
 
 // Watcher looks credentials up and follows their revocation. Open makes it, and Run must run.
@@ -79,6 +88,7 @@ func Open(ctx context.Context, cfg Config) (*Watcher, error) {
 	cfg.Lease = max(cmp.Or(cfg.Lease, 100*time.Millisecond), 0)
 	cfg.Wait = cmp.Or(cfg.Wait, 100*time.Millisecond)
 	cfg.Silent = cmp.Or(cfg.Silent, time.Second)
+	cfg.Idle = cmp.Or(cfg.Idle, 168*time.Hour)
 	head, err := cfg.Log.Head(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("beginning to watch credentials: %w", err)
@@ -120,10 +130,11 @@ func (w *Watcher) take(d eventlog.Delivery) {
 	}
 }
 
-// note handles an event. Few are of an account, and no other is decoded.
+// note handles an event. Few are of an account or a session, and no other is decoded.
 func (w *Watcher) note(event eventlog.Recorded) {
-	id, found := strings.CutPrefix(event.Stream, account.StreamPrefix)
-	if !found {
+	id, ofAccount := strings.CutPrefix(event.Stream, account.StreamPrefix)
+	if !ofAccount {
+		w.noteSession(event)
 		return
 	}
 	w.outdate(event.Stream, event.Revision)
@@ -133,9 +144,31 @@ func (w *Watcher) note(event eventlog.Recorded) {
 		w.revoke(Credential{Account: id, Kind: APIKey, Name: e.Masked})
 	case account.APIKeyCreated:
 		w.revive(Credential{Account: id, Kind: APIKey, Name: e.Masked})
+	case account.SessionsRevoked:
+		w.revokeSessions(id, e.At)
+	case account.Closed: // its keys were revoked before
+		w.revokeSessions(id, forever)
 	}
-	if err != nil && !errors.Is(err, eventlog.ErrUnknownType) {
+	if unreadable(err) {
 		w.cfg.Logger.Error("an event of an account cannot be read; whatever its credentials have opened is ended", "account", id, "error", err)
 		w.revokeAll(id)
 	}
 }
+
+func (w *Watcher) noteSession(event eventlog.Recorded) {
+	id, ofSession := strings.CutPrefix(event.Stream, session.StreamPrefix)
+	if !ofSession {
+		return
+	}
+	w.outdate(event.Stream, event.Revision)
+	decoded, err := w.cfg.Registry.Decode(event)
+	if e, ended := decoded.Event.(session.Ended); ended {
+		w.revoke(Credential{Account: e.Account, Kind: Session, Name: id})
+	}
+	if unreadable(err) {
+		w.cfg.Logger.Error("an event of a session cannot be read; whatever the session has opened is ended", "session", id, "error", err)
+		w.revokeSession(id)
+	}
+}
+
+func unreadable(err error) bool { return err != nil && !errors.Is(err, eventlog.ErrUnknownType) }

@@ -17,7 +17,7 @@ import (
 // watch counts the calls of a watch.
 func watch(w *credentials.Watcher, k key) (told *atomic.Int64, stop func()) {
 	told = &atomic.Int64{}
-	return told, w.Watch(k.credential(), func() { told.Add(1) })
+	return told, w.Watch(k.credential(), time.Time{}, func() { told.Add(1) })
 }
 
 func TestARevocationEndsWhatTheKeyHasOpened(t *testing.T) {

@@ -58,6 +58,16 @@ func In(streams string, types ...Type) []Type {
 	return types
 }
 
+// Streams are names of streams, and prefixes of streams, which end with a hyphen.
+type Streams []string
+
+// Include reports whether a stream is one of them.
+func (s Streams) Include(stream string) bool {
+	return slices.ContainsFunc(s, func(one string) bool {
+		return stream == one || strings.HasSuffix(one, "-") && strings.HasPrefix(stream, one)
+	})
+}
+
 // namePattern is "<aggregate>-<past participle>": lower case words joined by hyphens. A leading "$" is reserved for
 // the server.
 var namePattern = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)+$`)
@@ -92,7 +102,7 @@ func (t Type) check() error {
 type Registry struct {
 	byName  map[string]Type
 	byGo    map[reflect.Type]Type
-	streams []string // of the types, sorted, each once
+	streams Streams // of the types, sorted, each once
 }
 
 // NewRegistry checks the types and refuses two with the same name or Go type.
@@ -119,10 +129,16 @@ func NewRegistry(types ...Type) (*Registry, error) {
 
 // Ours reports whether a stream is one of those that the types are in. In a log that is shared with other applications,
 // every other stream is foreign.
-func (r *Registry) Ours(stream string) bool {
-	return slices.ContainsFunc(r.streams, func(ours string) bool {
-		return stream == ours || strings.HasSuffix(ours, "-") && strings.HasPrefix(stream, ours)
-	})
+func (r *Registry) Ours(stream string) bool { return r.streams.Include(stream) }
+
+// Requires returns an error when no type is in one of the streams.
+func (r *Registry) Requires(streams Streams) error {
+	for _, one := range streams {
+		if !slices.Contains(r.streams, one) {
+			return fmt.Errorf("no event type is in %q", one)
+		}
+	}
+	return nil
 }
 
 // Types returns the types sorted by name.

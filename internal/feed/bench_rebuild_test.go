@@ -27,9 +27,6 @@ import (
 	"github.com/recital-tts/recital/internal/eventnode/nodetest"
 	"github.com/recital-tts/recital/internal/feed"
 	"github.com/recital-tts/recital/internal/postgres/pgtest"
-	"github.com/recital-tts/recital/projections/accounts"
-	"github.com/recital-tts/recital/projections/clips"
-	usage "github.com/recital-tts/recital/projections/ledger"
 )
 
 // benchSizes are the lengths of the logs that are rebuilt from; RECITAL_BENCH_EVENTS changes them, -short makes it one.
@@ -49,11 +46,6 @@ func benchSizes(b *testing.B) []int {
 		sizes = append(sizes, n)
 	}
 	return sizes
-}
-
-// serviceModels returns all read models of the service.
-func serviceModels() []feed.Projection {
-	return slices.Concat(accounts.ReadModels(), usage.ReadModels(), clips.ReadModels())
 }
 
 // BenchmarkRebuild builds all read models of the service from a log of mixed events, in one pass, beside writing the same
@@ -81,7 +73,7 @@ func benchmarkRebuild(b *testing.B, n int) {
 		read += readOnly(b, log, last)
 		m := &memory{at: n / 10}
 		took += rebuild(b, feed.Config{
-			Log: log, Registry: registry, Pool: pool, Identity: identity, Projections: serviceModels(), OnPage: m.page,
+			Log: log, Registry: registry, Pool: pool, Identity: identity, Projections: app.ReadModels(), OnPage: m.page,
 		}, last)
 		early, late = max(early, m.early), max(late, m.now())
 	}
@@ -171,7 +163,7 @@ func writeBare(b *testing.B, log eventlog.Log, registry *eventlog.Registry, pool
 		require.NoError(b, err)
 		events = append(events, decoded)
 	})
-	took, rows, err := feed.WriteBare(b.Context(), pool, serviceModels(), slices.Collect(slices.Chunk(events, feed.PageEvents)))
+	took, rows, err := feed.WriteBare(b.Context(), pool, app.ReadModels(), slices.Collect(slices.Chunk(events, feed.PageEvents)))
 	require.NoError(b, err)
 	return took, rows
 }

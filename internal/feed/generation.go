@@ -102,8 +102,8 @@ func createGeneration(ctx context.Context, tx pgx.Tx, p Projection, g generation
 		return generation{}, err
 	}
 	_, err := tx.Exec(ctx, `
-		insert into feed.checkpoints (name, version, generation, log_id, epoch)
-		values ($1, $2, $3, $4, $5)`, g.name, g.version, g.number, log.LogID, log.Epoch)
+		insert into feed.checkpoints (name, version, generation, live, log_id, epoch)
+		values ($1, $2, $3, $4, $5, $6)`, g.name, g.version, g.number, g.live, log.LogID, log.Epoch)
 	return g, err
 }
 

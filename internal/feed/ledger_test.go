@@ -109,10 +109,11 @@ func countersIn(t counterTable, name string, version int) Projection {
 		{Name: "id", Type: readmodel.Text}, {Name: "label", Type: readmodel.Text}, {Name: "sum", Type: readmodel.Bigint},
 	}}
 	return Projection{
-		Model:  model,
-		Tables: []*table.Table{t.Table},
-		Views:  []View{{View: list, Select: "select id, label, sum from counters"}},
-		Handle: t.handle,
+		Model:   model,
+		Tables:  []*table.Table{t.Table},
+		Views:   []View{{View: list, Select: "select id, label, sum from counters"}},
+		Streams: eventlog.Streams{"counter-"},
+		Handle:  t.handle,
 	}
 }
 

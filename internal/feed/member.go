@@ -46,6 +46,8 @@ func (m *member) turnedInto(events []eventlog.Decoded) (pageRows, error) {
 	page := pageRows{Rows: table.NewRows(m.projection.Tables)}
 	for _, event := range events {
 		switch {
+		case !m.projection.Streams.Include(event.Stream):
+			continue
 		case m.parking.skipped[event.ID]:
 			continue
 		case m.parking.streams[event.Stream]:

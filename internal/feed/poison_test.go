@@ -99,6 +99,62 @@ func TestAllProjectionsMayStop(t *testing.T) {
 	w.requireFold("two", last)
 }
 
+func TestAnUnknownEventStopsOnlyWhoReadsItsStream(t *testing.T) {
+	type shelfBuilt struct{ ID string }
+	// given a read model of counters, beside one that reads shelves, too
+	w := newWorld(t)
+	registry, err := eventlog.NewRegistry(append(eventTypes(), eventlog.In("shelf-", eventlog.Define[shelfBuilt]("shelf-built", 1))...)...)
+	require.NoError(t, err)
+	shelves := counters("shelves")
+	shelves.Streams = append(shelves.Streams, "shelf-")
+	config := w.config(counters("list"), shelves)
+	config.Registry = registry
+	p := start(t, config)
+	before := w.live(20)
+	p.await(before)
+
+	// when a stream of shelves gets an event that nobody knows
+	_, err = w.log.Append(t.Context(), "shelf-1", eventlog.NoStream,
+		[]eventlog.Proposed{{ID: uuid.New(), Type: "shelf-painted", Data: []byte("{}"), Metadata: versioned(1)}})
+	require.NoError(t, err)
+	last := w.append(counterOpened{ID: "after", Label: "new"})
+
+	// then only the one that reads shelves waits for a release that knows it
+	require.Equal(t, before, p.awaitState("shelves", StateStopped).Position)
+	require.NoError(t, p.Wait(t.Context(), last, modelOf("list")))
+	require.Contains(t, shown(t, w.pool, "list"), "after")
+	require.Len(t, p.alerted(), 1)
+	p.awaitParked(1)
+}
+
+func TestAProjectionSeesItsStreamsAlone(t *testing.T) {
+	type shelfBuilt struct{ ID string }
+	w := newWorld(t)
+	registry, err := eventlog.NewRegistry(append(eventTypes(), eventlog.In("shelf-", eventlog.Define[shelfBuilt]("shelf-built", 1))...)...)
+	require.NoError(t, err)
+	config := w.config(counters("list"))
+	config.Registry = registry
+	p := start(t, config)
+
+	// when an event that it knows comes in a stream that it does not read
+	proposed, err := registry.Encode(uuid.New(), 0, metadata(), counterOpened{ID: "on the shelf", Label: "new"})
+	require.NoError(t, err)
+	_, err = w.log.Append(t.Context(), "shelf-1", eventlog.NoStream, proposed)
+	require.NoError(t, err)
+	p.await(w.append(counterOpened{ID: "c", Label: "new"}))
+
+	// then there is no row of it
+	require.Equal(t, map[string]counter{"c": {ID: "c", Label: "new"}}, shown(t, w.pool, "list"))
+
+	// and streams that no event is in are a mistake
+	config.Projections[0].Streams = eventlog.Streams{"counters-"}
+	_, err = NewProjector(config)
+	require.ErrorContains(t, err, `projection list: no event type is in "counters-"`)
+	config.Projections[0].Streams = nil
+	_, err = NewProjector(config)
+	require.ErrorContains(t, err, "projection list reads no streams")
+}
+
 func TestAnEventThatCannotBeDecoded(t *testing.T) {
 	data := []byte(`{"ID":"x"}`)
 	tests := []struct {

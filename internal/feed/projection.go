@@ -17,6 +17,10 @@ type Projection struct {
 	Tables []*table.Table
 	Views  []View
 
+	// Streams are those whose events Handle is called with. An event of theirs that this release does not know stops the
+	// projection, because it may need it; one of another stream does not.
+	Streams eventlog.Streams
+
 	// Handle turns one event into row operations; it only writes, and ignores the events that it does not know. An error
 	// or a panic makes the event poison: it stops this projection alone. Error texts must not quote the event's data.
 	Handle func(event eventlog.Decoded, rows *table.Rows) error
@@ -43,6 +47,8 @@ func (p Projection) check() error {
 		return fmt.Errorf("projection %s: versions go from 1 to 9999", p.Name)
 	case p.Handle == nil:
 		return fmt.Errorf("projection %s handles no events", p.Name)
+	case len(p.Streams) == 0:
+		return fmt.Errorf("projection %s reads no streams", p.Name)
 	case len(p.Tables) == 0:
 		return fmt.Errorf("projection %s has no table", p.Name)
 	}

@@ -87,6 +87,11 @@ func (c *Config) validate() error {
 	if err := checkAll(c.Projections); err != nil {
 		return fmt.Errorf("projector: %w", err)
 	}
+	for _, p := range c.Projections {
+		if err := c.Registry.Requires(p.Streams); err != nil {
+			return fmt.Errorf("projector: projection %s: %w", p.Name, err)
+		}
+	}
 	return nil
 }
 
@@ -101,6 +106,7 @@ type Projector struct {
 	attention   chan struct{} // this instance has changed the catalogue
 	caughtUp    chan struct{}
 	started     atomic.Bool
+	statements  sync.Map // of the queries that were read
 
 	mu      sync.Mutex
 	members []*member                  // of the present session, changed as a whole
@@ -309,8 +315,8 @@ func (p *Projector) giveBack(ctx context.Context, members []*member) {
 	}
 }
 
-// decode returns an event with its Go value. An event of a foreign stream has none, so that no projection knows it; one of
-// ours that cannot be read stops whoever may need it.
+// decode returns an event with its Go value. An event of a foreign stream has none, because it need not be one of our form;
+// one of ours that cannot be read stops whoever reads its stream.
 func (p *Projector) decode(recorded eventlog.Recorded) eventlog.Decoded {
 	if !p.config.Registry.Ours(recorded.Stream) {
 		return eventlog.Decoded{Recorded: recorded}

@@ -18,8 +18,8 @@ import (
 // from then on, which are at least as far. Number 0 is the newest generation that is not live. The one that was live
 // before is fed on, for Rollback, until it is retired.
 //
-// Errors: ErrNoGeneration; domain.Conflict for one that is still behind the live one; domain.Invalid for one of another
-// version than this binary's.
+// Errors: ErrNoGeneration; domain.Conflict for one that is still behind the live one, or behind the log's head where the live one
+// is not of this log; domain.Invalid for one of another version than this binary's.
 func (p *Projector) Promote(ctx context.Context, ids []GenerationID) ([]GenerationID, error) {
 	return p.promote(ctx, "promoting", ids, byDefault{"not live order by generation desc", "build one first"})
 }
@@ -121,9 +121,12 @@ func (projector *Projector) swap(ctx context.Context, tx pgx.Tx, p Projection, g
 	return err
 }
 
-// hold keeps both generations where they are until the end of the transaction, if the candidate is not behind. A live one
-// that is not of this log is before its start.
+// hold keeps both generations where they are until the end of the transaction, if the candidate is not behind.
 func (p *Projector) hold(ctx context.Context, tx pgx.Tx, live, candidate generation) error {
+	least, err := p.leastForPromotion(ctx, tx, live)
+	if err != nil {
+		return err
+	}
 	rows, err := tx.Query(ctx, `
 		select generation, commit_position, prepare_position from feed.checkpoints
 		where name = $1 and version = $2 and generation in ($3, $4) and log_id = $5 and epoch = $6 order by generation for update`,
@@ -141,9 +144,24 @@ func (p *Projector) hold(ctx context.Context, tx pgx.Tx, live, candidate generat
 	if err != nil {
 		return err
 	}
-	if positions[candidate.number].Compare(positions[live.number]) < 0 {
+	if at := positions[candidate.number]; at.Compare(positions[live.number]) < 0 || at.Compare(least) < 0 {
 		return domain.Refuse(domain.Conflict, fmt.Sprintf(
-			"Generation %d of %s is still behind the live one: wait until it has caught up", candidate.number, live.name))
+			"Generation %d of %s is still behind: wait until it has caught up", candidate.number, live.name))
 	}
 	return nil
+}
+
+// leastForPromotion returns where a candidate must be, wherever the live generation is: at the log's head when the live one
+// is not of this log, because then nothing else says how far reads should be.
+func (p *Projector) leastForPromotion(ctx context.Context, tx pgx.Tx, live generation) (eventlog.Position, error) {
+	var ofThisLog bool
+	err := tx.QueryRow(ctx, `
+		select log_id = $4 and epoch = $5 from feed.checkpoints where `+thisGeneration,
+		live.name, live.version, live.number, p.config.Identity.LogID, p.config.Identity.Epoch).Scan(&ofThisLog)
+	if err != nil || ofThisLog {
+		return eventlog.Start(), err
+	}
+	ctx, cancel := context.WithTimeout(ctx, headTimeout)
+	defer cancel()
+	return p.config.Log.Head(ctx)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/internal/eventlog"
@@ -27,36 +28,72 @@ const (
 
 // Read runs a query of read models, calls row with each row, and returns the position in the log that the rows show, in the
 // form of the header x-recital-position. They show at least what this instance knew to be committed when Read was called:
-// what it has shown, and what Wait has confirmed. It panics if there is no projection of a model.
+// what it has shown, and what Wait has confirmed. The texts of queries are few, with what differs in the arguments: each is
+// prepared once. It panics if there is no projection of a model.
 //
-// Errors: ErrBehind; those of the query and of row.
+// Errors: ErrBehind; domain.Unavailable where Postgres does not answer; those of the query and of row.
 func (p *Projector) Read(ctx context.Context, models []readmodel.Model, query string, arguments []any, row func(pgx.CollectableRow) error) (string, error) {
-	r := reading{models: p.chosen(models), log: p.config.Identity, query: query, arguments: arguments, row: row}
-	for _, model := range r.models {
+	r := reading{statement: p.statement(models, query), arguments: arguments, row: row}
+	for _, model := range r.progress {
 		r.known = append(r.known, model.known())
 	}
 	ctx, cancel := context.WithTimeout(ctx, readPatience)
 	defer cancel()
+	behind := false
 	for {
 		shown, err := r.once(ctx, p.config.Pool)
+		if behind && ctx.Err() != nil {
+			err = ErrBehind
+		}
 		if err != nil {
-			return "", fmt.Errorf("reading views: %w", err)
+			return "", fmt.Errorf("reading views: %w", Answered(err))
 		}
 		if !r.behind(shown) {
 			return slices.MinFunc(shown, eventlog.Position.Compare).String(), nil
 		}
+		behind = true
 		if pause(ctx, readAgain) != nil {
 			return "", fmt.Errorf("reading views: %w", ErrBehind)
 		}
 	}
 }
 
+// statement is a query of read models that also selects their positions.
+type statement struct {
+	models   []readmodel.Model
+	progress []*progress // of the models
+	sql      string
+}
+
+// statement returns the statement of a query.
+func (p *Projector) statement(models []readmodel.Model, query string) *statement {
+	if known, ok := p.statements.Load(query); ok && slices.Equal(known.(*statement).models, models) {
+		return known.(*statement)
+	}
+	s := &statement{models: models, progress: p.chosen(models)}
+	s.sql = withPositions(s.progress, p.config.Identity, query)
+	p.statements.Store(query, s)
+	return s
+}
+
+// withPositions returns the query with, before its columns, the position of each model as commit and prepare (NULL where its
+// live generation is not of this log) and whether there is a row. It selects one row where the query selects none.
+func withPositions(models []*progress, log eventlog.Identity, query string) string {
+	var columns, joins strings.Builder
+	for i, p := range models {
+		fmt.Fprintf(&columns, "c%d.commit_position, c%[1]d.prepare_position, ", i)
+		fmt.Fprintf(&joins, ` left join (select commit_position, prepare_position from feed.checkpoints
+			where live and name = '%s' and version = %d and log_id = '%s' and epoch = %d) c%d on true`,
+			p.model.Name, p.model.Version, log.LogID, log.Epoch, i)
+	}
+	return "select " + columns.String() + "queried.* from (select) one" + joins.String() +
+		" left join (select true as found, query.* from (" + query + ") query) queried on true"
+}
+
 // reading is a call of Read.
 type reading struct {
-	models    []*progress
-	log       eventlog.Identity
+	*statement
 	known     []eventlog.Position // of each model
-	query     string
 	arguments []any
 	row       func(pgx.CollectableRow) error
 }
@@ -76,19 +113,20 @@ var nowhere = eventlog.Position{Commit: math.MaxUint64, Prepare: math.MaxUint64}
 // once runs the query, and returns the positions of the models, which are of the same snapshot. It calls row only where
 // they are not behind.
 func (r reading) once(ctx context.Context, db database) (shown []eventlog.Position, err error) {
-	rows, err := db.Query(ctx, r.sql(), r.arguments...)
+	rows, err := db.Query(ctx, r.sql, r.arguments...)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
+	found := 2 * len(r.progress)
+	rest := queried{rows, found + 1}
 	for rows.Next() {
 		if shown == nil {
 			if shown, err = r.positions(rows); err != nil {
 				return nil, err
 			}
 		}
-		rest := queried{rows, len(r.models) + 1}
-		if r.behind(shown) || rows.RawValues()[len(r.models)] == nil {
+		if r.behind(shown) || rows.RawValues()[found] == nil {
 			break
 		}
 		if err := r.row(rest); err != nil {
@@ -99,39 +137,23 @@ func (r reading) once(ctx context.Context, db database) (shown []eventlog.Positi
 	return shown, rows.Err()
 }
 
-// sql returns the query with, before its columns, the position of each model (NULL where its live generation is not of this
-// log) and whether there is a row. It selects one row where the query selects none.
-func (r reading) sql() string {
-	var s strings.Builder
-	s.WriteString("select ")
-	for _, model := range r.models {
-		fmt.Fprintf(&s, `(select array[c.commit_position, c.prepare_position] from feed.generations g
-			join feed.checkpoints c using (name, version, generation)
-			where g.live and g.name = '%s' and g.version = %d and c.log_id = '%s' and c.epoch = %d), `,
-			model.model.Name, model.model.Version, r.log.LogID, r.log.Epoch)
-	}
-	s.WriteString("queried.* from (select) one left join lateral (select true as found, query.* from (")
-	s.WriteString(r.query)
-	s.WriteString(") query) queried on true")
-	return s.String()
-}
-
 // positions scans the positions of a row, and notes that they were shown.
 func (r reading) positions(rows pgx.Rows) ([]eventlog.Position, error) {
-	pairs := make([][]int64, len(r.models))
+	numbers := make([]pgtype.Int8, 2*len(r.progress))
 	columns := make([]any, len(rows.FieldDescriptions()))
-	for i := range pairs {
-		columns[i] = &pairs[i]
+	for i := range numbers {
+		columns[i] = &numbers[i]
 	}
 	if err := rows.Scan(columns...); err != nil {
 		return nil, err
 	}
-	positions := make([]eventlog.Position, len(pairs))
-	for i, pair := range pairs {
+	positions := make([]eventlog.Position, len(r.progress))
+	for i, model := range r.progress {
+		commit, prepare := numbers[2*i], numbers[2*i+1]
 		positions[i] = nowhere
-		if len(pair) == 2 {
-			positions[i] = eventlog.Position{Commit: uint64(pair[0]), Prepare: uint64(pair[1])}
-			r.models[i].see(positions[i])
+		if commit.Valid {
+			positions[i] = eventlog.Position{Commit: uint64(commit.Int64), Prepare: uint64(prepare.Int64)}
+			model.see(positions[i])
 		}
 	}
 	return positions, nil

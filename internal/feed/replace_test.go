@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/internal/eventlog"
 )
 
@@ -96,6 +97,11 @@ func TestALiveReadModelOfAnotherPastIsReplacedAndNotEmptied(t *testing.T) {
 		t.Fatal("it has not caught up")
 	default:
 	}
+
+	// and it cannot be made live by hand before it has caught up
+	_, err = p.Promote(t.Context(), []GenerationID{{Name: "list"}})
+	require.Equal(t, domain.Conflict, domain.CodeOf(err), err)
+	p.generationOf("list", 1, isLive)
 
 	// when it is built, then it takes the place of the other one by itself
 	release()

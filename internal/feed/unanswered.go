@@ -4,16 +4,26 @@ import (
 	"errors"
 	"io"
 	"net"
-	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/recital-tts/recital/domain"
 )
 
-// Unanswered reports whether an error means that Postgres has not answered, or is about to stop or start: the same may
-// succeed later, and what was asked for is not to blame.
-func Unanswered(err error) bool {
-	if answer := rejected(err); answer != nil {
-		return strings.HasPrefix(answer.Code, "57P") // operator intervention
+var errUnanswered = domain.Refuse(domain.Unavailable, "The read models do not answer")
+
+// Answered returns the error of an operation. It also refuses with domain.Unavailable when Postgres has not answered, or
+// cannot do now what it may do later: what was asked for is not to blame.
+func Answered(err error) error {
+	if unanswered(err) {
+		return errors.Join(err, errUnanswered)
+	}
+	return err
+}
+
+func unanswered(err error) bool {
+	if rejected(err) != nil {
+		return transient(err)
 	}
 	return errors.As(err, new(*pgconn.ConnectError)) || errors.As(err, new(net.Error)) || pgconn.SafeToRetry(err) ||
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)

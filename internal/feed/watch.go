@@ -66,18 +66,16 @@ func (s *session) compareWithLog(ctx context.Context) error {
 
 // promoteReady makes live what was built to become it and has caught up.
 func (s *session) promoteReady(ctx context.Context) error {
-	positions := s.positions()
 	var ready []GenerationID
 	for _, m := range s.claimed {
-		position, running := positions[m]
-		if m.live || !m.promote || !running {
+		if m.live || !m.promote {
 			continue
 		}
 		goal, err := s.goal(ctx, m)
 		if err != nil {
 			return err
 		}
-		if position.Compare(goal) >= 0 {
+		if position, running := s.positions()[m]; running && position.Compare(goal) >= 0 {
 			ready = append(ready, m.id())
 		}
 	}

@@ -32,6 +32,14 @@ type Opener interface {
 	Open(ctx context.Context, account string, sealed []byte, use string) ([]byte, error)
 }
 
+// Fingerprinter derives look-up values from personal data. Who has no access to the keyring cannot find out, by trying
+// what the data may be, which data a fingerprint is that of.
+type Fingerprinter interface {
+	// Fingerprint returns an HMAC-SHA256 of data under a key of the keyring's own, which belongs to no account and is
+	// never erased. Fingerprints for different uses have nothing in common.
+	Fingerprint(ctx context.Context, data []byte, use string) ([]byte, error)
+}
+
 // Errors of a Keyring.
 var (
 	// ErrErased means that the account's key was destroyed.

@@ -130,7 +130,7 @@ func (c *Cluster) restart(ctx context.Context) (*server, error) {
 func (c *Cluster) watch(life context.Context, server *server) (useful bool, err error) {
 	probing, stop := context.WithCancel(life)
 	silent := make(chan error, 1)
-	go func() { silent <- c.awaitSilence(probing) }()
+	go func() { silent <- c.awaitSilence(probing, server) }()
 	select {
 	case <-server.exited:
 		stop()

@@ -145,7 +145,7 @@ func TestAServerThatDiesIsStartedAgain(t *testing.T) {
 	}
 }
 
-// Neither is noticed by connections that exist.
+// New connections do not notice all of them, and neither do those that exist.
 func TestAServerThatDoesNotAnswerIsReplaced(t *testing.T) {
 	t.Parallel()
 	cases := map[string]func(t *testing.T, cluster *postgres.Cluster){
@@ -159,11 +159,10 @@ func TestAServerThatDoesNotAnswerIsReplaced(t *testing.T) {
 			require.NoError(t, syscall.Kill(cluster.PID(), syscall.SIGSTOP))
 		},
 		"all of its processes are stopped": func(t *testing.T, cluster *postgres.Cluster) {
-			for _, pid := range append(procfs.Children(cluster.PID()), cluster.PID()) {
-				if err := syscall.Kill(pid, syscall.SIGSTOP); !errors.Is(err, syscall.ESRCH) { // a backend may just have ended
-					require.NoError(t, err)
-				}
-			}
+			stop(t, append(procfs.Children(cluster.PID()), cluster.PID())...)
+		},
+		"its processes but the postmaster are stopped": func(t *testing.T, cluster *postgres.Cluster) {
+			stop(t, procfs.Children(cluster.PID())...)
 		},
 	}
 	for name, hurt := range cases {
@@ -192,6 +191,15 @@ func TestAServerThatDoesNotAnswerIsReplaced(t *testing.T) {
 				require.Eventually(t, func() bool { return !isAlive(pid) }, eventually, 20*time.Millisecond)
 			}
 		})
+	}
+}
+
+func stop(t *testing.T, pids ...int) {
+	t.Helper()
+	for _, pid := range pids {
+		if err := syscall.Kill(pid, syscall.SIGSTOP); !errors.Is(err, syscall.ESRCH) { // a backend may just have ended
+			require.NoError(t, err)
+		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"net"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -38,11 +39,34 @@ func Open(ctx context.Context, url string) (*pgxpool.Pool, error) {
 
 // NewPool is Open for a database that need not answer yet: the pool connects when it is used.
 func NewPool(ctx context.Context, url string) (*pgxpool.Pool, error) {
+	return newPool(ctx, url, func(*pgxpool.Config) {})
+}
+
+// NewHeldPool is NewPool for a database that is not to be used yet. Until release is called Postgres is away, also for
+// connections that are made with the pool's configuration.
+func NewHeldPool(ctx context.Context, url string) (pool *pgxpool.Pool, release func(), err error) {
+	var released atomic.Bool
+	pool, err = newPool(ctx, url, func(config *pgxpool.Config) {
+		dial := config.ConnConfig.DialFunc
+		config.ConnConfig.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+			if !released.Load() {
+				return nil, errHeld
+			}
+			return dial(ctx, network, address)
+		}
+	})
+	return pool, func() { released.Store(true) }, err
+}
+
+var errHeld = errors.New("this Postgres is not in use yet")
+
+func newPool(ctx context.Context, url string, change func(*pgxpool.Config)) (*pgxpool.Pool, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		return nil, fmt.Errorf("reading the address of Postgres: %w", err)
 	}
 	limit(config, url)
+	change(config)
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("preparing connections to Postgres: %w", err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/internal/postgres"
@@ -57,6 +58,32 @@ func TestErrorsOfOpenKeepThePassword(t *testing.T) {
 			require.NotContains(t, err.Error(), "hunter2")
 		})
 	}
+}
+
+func TestAHeldPoolDoesNotConnectBeforeItIsReleased(t *testing.T) {
+	t.Parallel()
+	// given a Postgres that answers, and a pool that may not use it yet
+	pool, release, err := postgres.NewHeldPool(t.Context(), pgtest.URL(t))
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	connect := func() error { // as who needs a connection outside of the pool does
+		connection, err := pgx.ConnectConfig(t.Context(), pool.Config().ConnConfig)
+		if err != nil {
+			return err
+		}
+		return connection.Close(t.Context())
+	}
+
+	// then it is away for everybody
+	for range 2 {
+		require.True(t, postgres.IsAway(pool.Ping(t.Context())))
+		require.True(t, postgres.IsAway(connect()))
+	}
+
+	// when it is released, then it is there
+	release()
+	require.NoError(t, pool.Ping(t.Context()))
+	require.NoError(t, connect())
 }
 
 func TestWhoIsAwayMayComeBack(t *testing.T) {

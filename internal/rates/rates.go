@@ -1,5 +1,5 @@
-// Package rates limits how often an account, and an address, may do what appends to the log: token buckets with a
-// burst of four seconds. Each instance counts its own.
+// Package rates limits how often an account, and an address, may do what appends to the log, and how often an address may
+// show a wrong credential: token buckets with a burst of four seconds. Each instance counts its own.
 package rates
 
 import (
@@ -23,6 +23,7 @@ const (
 type Limits struct {
 	Accounts map[string]int // by plan
 	Address  int            // of each
+	Failures int            // wrong credentials of each address
 }
 
 // Limiter counts what was done. It is safe for concurrent use. A nil Limiter limits nothing.
@@ -30,6 +31,7 @@ type Limiter struct {
 	limits    Limits
 	accounts  *lru.Cache[string, *rate.Limiter]
 	addresses *lru.Cache[netip.Addr, *rate.Limiter]
+	failures  *lru.Cache[netip.Addr, *rate.Limiter] // by address
 }
 
 // New returns a Limiter.
@@ -42,7 +44,11 @@ func New(limits Limits) (*Limiter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making the rates of addresses: %w", err)
 	}
-	return &Limiter{limits: limits, accounts: accounts, addresses: addresses}, nil
+	failures, err := lru.New[netip.Addr, *rate.Limiter](remembered)
+	if err != nil {
+		return nil, fmt.Errorf("making the rates of failures: %w", err)
+	}
+	return &Limiter{limits: limits, accounts: accounts, addresses: addresses, failures: failures}, nil
 }
 
 // Account counts one for an account, and reports whether its rate permits it.
@@ -73,6 +79,15 @@ func (l *Limiter) Address(address netip.Addr) bool {
 		return true
 	}
 	return bucketOf(l.addresses, address, l.limits.Address).Allow()
+}
+
+// Failure counts a wrong credential from an address that counts as one client, and reports whether its rate permits it. An
+// invalid address has no limit.
+func (l *Limiter) Failure(address netip.Addr) bool {
+	if l == nil || l.limits.Failures <= 0 || !address.IsValid() {
+		return true
+	}
+	return bucketOf(l.failures, address, l.limits.Failures).Allow()
 }
 
 // account returns the bucket of an account, nil if it has no limit.

@@ -1,13 +1,30 @@
 package readmodel
 
-// Account is the read model of accounts and their API keys.
-var Account = Model{Name: "account", Version: 1}
+// Account is the read model of accounts, their API keys and their owners' profiles. Version 2 has preferences, profiles and
+// the free periods that closed accounts left, and shows no closed account.
+var Account = Model{Name: "account", Version: 2}
 
-// AccountsView has a row for each account.
+// AccountsView has a row for each account that was not closed.
 var AccountsView = View{Account, "accounts", []Column{
 	{"account_id", Text},
 	{"plan", Text},
 	{"opened_at", Timestamptz},
+	{"periods_from", Timestamptz},      // where the monthly periods of a free account count from
+	{"free_period_end", Timestamptz},   // of the period that a closed account left, which starts at periods_from; NULL: none did
+	{"free_period_characters", Bigint}, // used in it; NULL: none was left
+	{"accepted_tos", Bool},
+	{"wants_email", Bool}, // NULL: the owner has not said it
+	{"operator", Bool},
+}}
+
+// ProfilesView has a row for each owner of an account that was not closed, as far as an identity provider has described
+// one. What is bytea is sealed with the account's key.
+var ProfilesView = View{Account, "profiles", []Column{
+	{"account_id", Text},
+	{"name", Bytea},    // for account.ForName
+	{"email", Bytea},   // for account.ForEmail
+	{"picture", Bytea}, // for account.ForPicture; NULL: there is none
+	{"email_hash", Text},
 }}
 
 // APIKeysView has a row for each API key that was not revoked.
@@ -24,3 +41,10 @@ var UnissuedKeys = Model{Name: "unissued_keys", Version: 1}
 
 // ToDoIssueKeysView is the to-do list of these keys. An item is the event that created the key, which is the cause, too.
 var ToDoIssueKeysView = View{UnissuedKeys, "todo_issue_keys", ToDoColumns()}
+
+// Closings is the read model of accounts that were closed and have not been erased for good.
+var Closings = Model{Name: "closings", Version: 1}
+
+// ToDoCloseAccountView is the to-do list of these accounts. An item is the account; its cause is the event that closed it
+// or, when it is to be erased again, the event that it was erased.
+var ToDoCloseAccountView = View{Closings, "todo_close_account", ToDoColumns()}

@@ -1,20 +1,29 @@
 package readmodel
 
-// Usage is the read model of periods and of open reservations. Version 2 counts credit.
-var Usage = Model{Name: "usage", Version: 2}
+// Usage is the read model of periods, of days and of open reservations. Version 2 counts credit, version 3 days and the use
+// by session.
+var Usage = Model{Name: "usage", Version: 3}
 
-// UsagePeriodsView has a row for each period, in characters that were settled.
+// UsagePeriodsView has a row for each period with a use or a grant, in characters that were settled.
 var UsagePeriodsView = View{Usage, "usage_periods", []Column{
 	{"account_id", Text},
 	{"period_start", Timestamptz},
 	{"period_end", Timestamptz},
 	{"plan", Text},
-	{"character_limit", Bigint}, // NULL: there is none
-	{"characters", Bigint},
-	{"playground_characters", Bigint},
+	{"character_limit", Bigint},       // NULL: there is none
+	{"characters", Bigint},            // by API key, or brought in from a closed account
+	{"playground_characters", Bigint}, // by session
 	{"credit_granted", Bigint},
 	{"credit_carried", Bigint},
 	{"credit_left", Bigint},
+}}
+
+// DailyUsageView has a row for each account and day (UTC) with a use, in characters that were settled on it.
+var DailyUsageView = View{Usage, "daily_usage", []Column{
+	{"account_id", Text},
+	{"day", Date},
+	{"api_characters", Bigint},
+	{"playground_characters", Bigint},
 }}
 
 // OpenReservationsView has a row for each reservation that is neither settled nor expired.

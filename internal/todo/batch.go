@@ -31,6 +31,7 @@ func (w *Worker) workOff(ctx context.Context, items []Item) error {
 	outcomes := map[key]bool{}
 	var outage error
 	for i, a := range attempts {
+		var notYet *NotYetError
 		switch {
 		case !a.made:
 		case a.err == nil:
@@ -38,6 +39,8 @@ func (w *Worker) workOff(ctx context.Context, items []Item) error {
 			w.advance(a.position)
 		case ctx.Err() != nil, unavailable(a.err):
 			outage = a.err
+		case errors.As(a.err, &notYet):
+			outage = errors.Join(outage, w.failures.postpone(items[i], time.Now().Add(notYet.After)))
 		default:
 			outage = errors.Join(outage, w.failed(ctx, items[i], a.err))
 		}

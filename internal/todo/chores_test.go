@@ -49,7 +49,8 @@ func chores() feed.Projection {
 	chores := table.Of[choreRow]("chores").Index("chores_due", "due_at")
 	return feed.Projection{
 		Model: choresModel, Tables: []*table.Table{chores.Table},
-		Views: []feed.View{{View: choresView, Select: "select item, stream, due_at, cause from chores"}},
+		Views:   []feed.View{{View: choresView, Select: "select item, stream, due_at, cause from chores"}},
+		Streams: eventlog.Streams{"chore-"},
 		Handle: func(event eventlog.Decoded, rows *table.Rows) error {
 			switch e := event.Event.(type) {
 			case choreAsked:

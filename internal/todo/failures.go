@@ -1,13 +1,14 @@
 package todo
 
 import (
+	"fmt"
 	"math"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
 )
 
-// failures remembers the items that failed: how often, and when they are tried again.
+// failures remembers the items that failed or were postponed: how often, and when they are tried again.
 type failures struct {
 	limits Limits
 	items  map[key]*failing
@@ -27,19 +28,38 @@ func newFailures(limits Limits) *failures {
 
 // add counts a failed attempt. It returns nil if too many items fail already to remember one more.
 func (fs *failures) add(item Item, now time.Time) *failing {
-	f, known := fs.items[item.key()]
-	if !known {
-		if len(fs.items) >= fs.limits.MaxFailing {
-			return nil
-		}
-		f = &failing{item: item, pauses: doubling(fs.limits.FirstPause, fs.limits.LongestPause)}
-		fs.items[item.key()] = f
+	f := fs.remember(item)
+	if f == nil {
+		return nil
 	}
 	f.attempts++
 	f.again = now.Add(f.pauses.NextBackOff())
 	if f.givenUp {
 		f.again = now.Add(fs.limits.Rest)
 	}
+	return f
+}
+
+// postpone lets an item rest that has not failed. It returns an error if too many items rest already to remember one more.
+func (fs *failures) postpone(item Item, again time.Time) error {
+	f := fs.remember(item)
+	if f == nil {
+		return fmt.Errorf("%d items rest; one more: item %s", len(fs.items), item.ID)
+	}
+	f.again = again
+	return nil
+}
+
+func (fs *failures) remember(item Item) *failing {
+	f, known := fs.items[item.key()]
+	if known {
+		return f
+	}
+	if len(fs.items) >= fs.limits.MaxFailing {
+		return nil
+	}
+	f = &failing{item: item, pauses: doubling(fs.limits.FirstPause, fs.limits.LongestPause)}
+	fs.items[item.key()] = f
 	return f
 }
 

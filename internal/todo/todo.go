@@ -24,6 +24,7 @@ package todo
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -76,10 +77,16 @@ type Process struct {
 
 	// Do carries an item out and returns the log position of the outcome or, if nothing was left to be done, of the state
 	// that shows so. It may be called again for an item that is done. An error of code domain.Unavailable means that
-	// something all items need does not answer; any other error, a panic, and exceeding Limits.Timeout count as a failed
-	// attempt of the item. Error texts contain no personal data.
+	// something all items need does not answer; with a *NotYetError the item rests; any other error, a panic, and exceeding
+	// Limits.Timeout count as a failed attempt of the item. Error texts contain no personal data.
 	Do func(ctx context.Context, item Item) (eventlog.Position, error)
 }
+
+// NotYetError is Process.Do's answer for an item whose time has not come, whatever the list shows. It is no failure.
+type NotYetError struct{ After time.Duration }
+
+// Error returns how long the item is to rest.
+func (e *NotYetError) Error() string { return fmt.Sprintf("the item is due in %v", e.After) }
 
 // GivenUp is an item that failed too often.
 type GivenUp struct {

@@ -39,6 +39,32 @@ func TestAnItemIsDoneWhenItIsDue(t *testing.T) {
 	}
 }
 
+// An item that is not due yet, whatever the list shows, rests and has not failed.
+func TestAnItemThatIsNotDueYetRests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBoard(t)
+		b.put("early", -time.Hour)
+		b.put("due", time.Second)
+		b.do = func(_ context.Context, n int, id string) error {
+			if id == "early" && n <= 20 {
+				return &todo.NotYetError{After: time.Minute}
+			}
+			return nil
+		}
+		metrics, _ := b.run(todo.Limits{})
+		live(time.Hour)
+		require.Equal(t, []time.Duration{time.Second}, b.triedAt("due"), "it holds up nothing")
+		early := b.triedAt("early")
+		require.Len(t, early, 21)
+		for i, at := range early {
+			require.Equal(t, time.Duration(i)*time.Minute, at)
+		}
+		require.Empty(t, b.left())
+		require.Empty(t, b.alerts())
+		require.Contains(t, figures(t, metrics, "recital_todo_failures_total"), " 0")
+	})
+}
+
 func TestNothingIsDoneBeforeTheReadModelsHaveCaughtUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBoard(t)

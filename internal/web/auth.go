@@ -2,7 +2,6 @@ package web
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"fmt"
@@ -30,17 +29,29 @@ func (s *Server) authenticate(call *Call, e *endpoint) error {
 		return err
 	}
 	if key == "" {
-		if e.Access == AccessOptional {
-			return nil
-		}
-		return domain.Refuse(domain.Unauthenticated, "An API key is needed, in the header x-api-key")
+		return s.authenticateBrowser(call, e)
 	}
-	principal, err := lookUpKey(call, s.authenticatorOf(e), key)
+	principal, err := s.lookUpKey(call, s.authenticatorOf(e), key)
 	if err != nil {
 		return err
 	}
 	call.Principal = principal
 	return nil
+}
+
+// authenticateBrowser looks at the cookie of a call without an API key. A wrong key is never followed by a look at it: what
+// a request means must not depend on which of two callers is known.
+func (s *Server) authenticateBrowser(call *Call, e *endpoint) error {
+	shown, err := s.authenticateSession(call, e)
+	switch {
+	case shown || err != nil:
+		return err
+	case e.Access == AccessOptional:
+		return nil
+	case e.KeyOnly || s.cfg.Sessions == nil:
+		return domain.Refuse(domain.Unauthenticated, "An API key is needed, in the header x-api-key")
+	}
+	return domain.Refuse(domain.Unauthenticated, "An API key is needed, in the header x-api-key, or a session, in the cookie "+sessionCookie)
 }
 
 // credential returns the header of a credential. Two that differ are refused: who reads the first and who reads the last
@@ -57,17 +68,17 @@ func (c *Call) credential(name string) (string, error) {
 
 // authenticatorOf returns who looks up the keys of a route's callers. A route that only reads views appends nothing.
 func (s *Server) authenticatorOf(e *endpoint) Authenticator {
-	if s.cfg.Readers != nil && e.Method == http.MethodGet && len(e.Views) > 0 {
+	if s.cfg.Readers != nil && e.onlyReads() {
 		return s.cfg.Readers
 	}
 	return s.cfg.Authenticator
 }
 
 // lookUpKey returns the owner of a key.
-func lookUpKey(ctx context.Context, by Authenticator, key string) (Principal, error) {
-	principal, err := by.APIKey(ctx, key)
+func (s *Server) lookUpKey(call *Call, by Authenticator, key string) (Principal, error) {
+	principal, err := by.APIKey(call, key)
 	if domain.CodeOf(err) == domain.Unauthenticated {
-		return Principal{}, domain.Refuse(domain.Unauthenticated, "Invalid API key")
+		return Principal{}, s.wrong(call, "Invalid API key")
 	}
 	if err != nil {
 		return Principal{}, fmt.Errorf("authenticating: %w", err)
@@ -93,10 +104,18 @@ func (s *Server) authenticateToken(call *Call, e *endpoint) error {
 	switch {
 	case token == "" || found.Role == "" || !strings.EqualFold(scheme, "bearer"):
 		call.SetHeader("WWW-Authenticate", "Bearer")
-		return domain.Refuse(domain.Unauthenticated, "A valid token is needed, as authorization: Bearer <token>")
+		return s.refuseToken(call, token)
 	case !slices.Contains(e.Roles, found.Role):
 		return domain.Refuse(domain.Denied, "The token's role does not permit this")
 	}
 	call.Role, call.Operator = found.Role, found.Name
 	return nil
+}
+
+func (s *Server) refuseToken(call *Call, shown string) error {
+	const message = "A valid token is needed, as authorization: Bearer <token>"
+	if shown == "" {
+		return domain.Refuse(domain.Unauthenticated, message)
+	}
+	return s.wrong(call, message)
 }

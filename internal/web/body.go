@@ -72,7 +72,7 @@ func (s *Server) admitBody(http *fasthttp.RequestCtx, e *endpoint, framing frami
 	case length > limit:
 		return nil, errTooLarge()
 	}
-	claim, err := s.bodies.Take(conn.Peer(), bodyMemory(length))
+	claim, err := s.bodies.Take(quota.Client(s.clientOf(http)), bodyMemory(length))
 	switch {
 	case errors.Is(err, quota.ErrShare):
 		return nil, TooManyRequests("Too many request bodies of this address are under way", time.Second)

@@ -3,7 +3,9 @@ package web
 import (
 	"context"
 	"net"
+	"net/netip"
 	"strings"
+	"time"
 
 	"github.com/valyala/fasthttp"
 )
@@ -12,8 +14,10 @@ import (
 type Principal struct {
 	Account string
 	Key     string // the API key used, masked
-	Session string
+	Session string // the id of the browser's session, "" where an API key is used
 	Plan    string // the account's, when it was last looked at
+
+	SessionOpened time.Time // when Session was opened
 }
 
 // Anonymous reports whether the principal is nobody.
@@ -43,20 +47,23 @@ type Call struct {
 	Dialect Dialect
 	Route   *Route
 
-	http *fasthttp.RequestCtx
+	http         *fasthttp.RequestCtx
+	client       netip.Addr
+	country      string
+	plainCookies bool // cookies are sent without TLS, too
 }
 
 // SetHeader sets a header of the reply; it counts for refusals too. For a stream it must be called before the handler returns.
 func (c *Call) SetHeader(name, value string) { c.http.Response.Header.Set(name, value) }
+
+// Vary says that the reply depends on a header of the request, beside those that the edge looks at.
+func (c *Call) Vary(header string) { c.http.Response.Header.Add("Vary", header) }
 
 // Header is a copy of a request header, "" when there is none.
 func (c *Call) Header(name string) string { return string(c.http.Request.Header.Peek(name)) }
 
 // Method is the request's method.
 func (c *Call) Method() string { return string(c.http.Method()) }
-
-// RemoteIP is the address of the peer: behind a proxy the proxy's, because proxy headers are not trusted.
-func (c *Call) RemoteIP() string { return c.http.RemoteIP().String() }
 
 // Loopback reports whether the request comes from this machine and through no proxy: a loopback peer (or a unix socket)
 // and none of the headers that proxies add.

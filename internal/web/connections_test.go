@@ -102,12 +102,31 @@ func (p *peer) requireOK(text string) {
 func (c *crowd) occupy(address string, connections int) (peers []*peer) {
 	c.t.Helper()
 	for range connections {
-		p := c.from(address)
-		p.send("GET /busy HTTP/1.1\r\nHost: x\r\n\r\n")
-		<-c.running
-		peers = append(peers, p)
+		peers = append(peers, c.occupyOne(address))
 	}
 	return peers
+}
+
+// occupyOne tries again when it is refused: whose reply has just come may not be known to be idle yet.
+func (c *crowd) occupyOne(address string) *peer {
+	c.t.Helper()
+	for {
+		p := c.from(address)
+		p.send("GET /busy HTTP/1.1\r\nHost: x\r\n\r\n")
+		refused := make(chan error, 1)
+		go func() {
+			_, err := p.reader.Peek(1)
+			refused <- err
+		}()
+		select {
+		case <-c.running:
+			require.NoError(c.t, p.SetReadDeadline(time.Now()))
+			<-refused
+			return p
+		case <-refused:
+			_ = p.Close()
+		}
+	}
 }
 
 func TestABusyServerRefusesWhatIsNewAndHurtsNobody(t *testing.T) {

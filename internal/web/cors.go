@@ -13,11 +13,18 @@ const (
 
 var headerListPattern = regexp.MustCompile(`^[A-Za-z0-9_-]+(\s*,\s*[A-Za-z0-9_-]+)*$`)
 
-// allowOrigin lets scripts of any origin read the answer. No credentials are allowed, so cookies play no part.
+// allowOrigin lets scripts of any origin read the answer. Those of allowed origins may have the browser show its cookie.
 func (s *Server) allowOrigin(http *fasthttp.RequestCtx) {
-	header := &http.Response.Header
+	header, origin := &http.Response.Header, string(http.Request.Header.Peek("Origin"))
 	header.Set("Access-Control-Allow-Origin", "*")
-	if len(http.Request.Header.Peek("Origin")) > 0 {
+	if len(s.cfg.Origins) > 0 {
+		header.Add("Vary", "Origin")
+	}
+	if s.allows(origin) {
+		header.Set("Access-Control-Allow-Origin", origin)
+		header.Set("Access-Control-Allow-Credentials", "true")
+	}
+	if origin != "" {
 		header.Set("Access-Control-Expose-Headers", s.exposed)
 	}
 }
@@ -37,6 +44,6 @@ func preflight(http *fasthttp.RequestCtx) {
 	}
 	header.Set("Access-Control-Allow-Headers", asked)
 	header.Set("Access-Control-Max-Age", preflightHours)
-	header.Set("Vary", "Access-Control-Request-Headers")
+	header.Add("Vary", "Access-Control-Request-Headers")
 	http.SetStatusCode(fasthttp.StatusNoContent)
 }

@@ -66,7 +66,9 @@ func bodySize(http *fasthttp.RequestCtx) int64 {
 // open makes the visit of a request and the headers that every answer has.
 func (s *Server) open(http *fasthttp.RequestCtx) *visit {
 	request, response := &http.Request.Header, &http.Response.Header
-	v := &visit{begun: time.Now(), Call: &Call{Context: context.Background(), http: http}}
+	v := &visit{begun: time.Now(), Call: &Call{
+		Context: context.Background(), http: http, client: s.clientOf(http), country: s.countryOf(http), plainCookies: s.cfg.PlainCookies,
+	}}
 	v.RequestID = newRequestID()
 	v.Dialect = ParseDialect(string(request.Peek(headerDialect)))
 	v.trace = traceID(request.Peek(headerRequestIDToo))

@@ -234,7 +234,7 @@ func (s *Server) startStream(v *visit, reply Reply) error {
 	body := &streamBody{life: v.life, write: reply.stream, limit: s.cfg.Limits.Stream}
 	body.done = func(bytes int64, err error) {
 		stop()
-		if err != nil && !errors.Is(err, errClientGone) && !errors.Is(err, errRevoked) {
+		if err != nil && !errors.Is(err, errClientGone) && !isRevocation(err) {
 			s.logStreamError(v, err)
 		}
 		s.close(v, bytes, err)

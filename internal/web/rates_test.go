@@ -66,6 +66,8 @@ type noAddress struct{ asked atomic.Pointer[netip.Addr] }
 
 func (*noAddress) Account(string, string) bool { return true }
 
+func (*noAddress) Failure(netip.Addr) bool { return true }
+
 func (n *noAddress) Address(address netip.Addr) bool {
 	n.asked.Store(&address)
 	return false

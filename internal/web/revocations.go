@@ -23,23 +23,36 @@ func (s *Server) watchStream(v *visit) (stop func(), err error) {
 	if s.cfg.Revocations == nil || v.Principal.Anonymous() {
 		return func() {}, nil
 	}
-	l := &leash{life: v.life, conn: connOf(v.http)}
+	l := &leash{life: v.life, conn: connOf(v.http), cause: v.Principal.ended()}
 	forget := s.cfg.Revocations.Watch(v.Principal, l.pull)
 	stop = func() {
 		forget()
 		l.loosen()
 	}
-	if errors.Is(context.Cause(v.life), errRevoked) {
+	if ended := context.Cause(v.life); isRevocation(ended) {
 		stop()
-		return nil, errRevoked
+		return nil, ended
 	}
 	return stop, nil
 }
 
+// ended is why what the principal has opened ends when its credential does.
+func (p Principal) ended() error {
+	if p.Session != "" {
+		return errSessionOver
+	}
+	return errRevoked
+}
+
+func isRevocation(err error) bool {
+	return errors.Is(err, errRevoked) || errors.Is(err, errSessionOver)
+}
+
 // leash ends a stream. Once the stream has ended, its connection may serve others, and is left alone.
 type leash struct {
-	life *lifetime
-	conn *netconn.Conn // nil when it is none of netconn's
+	life  *lifetime
+	conn  *netconn.Conn // nil when it is none of netconn's
+	cause error         // of the end
 
 	mu      sync.Mutex
 	loose   bool
@@ -48,7 +61,7 @@ type leash struct {
 
 // pull ends the stream, and cuts its connection when that does not help: the client takes nothing.
 func (l *leash) pull() {
-	l.life.cancel(errRevoked)
+	l.life.cancel(l.cause)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.loose && l.conn != nil {

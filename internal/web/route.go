@@ -35,7 +35,9 @@ type Route struct {
 	AnyContentType bool // a body of any content type is read as JSON
 	Forms          bool // multipart and urlencoded bodies are accepted beside JSON
 	WhileDraining  bool // answered while the server drains, and on connections beyond the limit, too
-	Appends        bool // may append to the log: it counts for the rates of accounts and addresses, and HEAD is refused
+	Appends        bool // may append to the log: it counts for the rates of accounts and addresses
+	ChangesState   bool // changes something: HEAD is refused, and a browser's session admits pages of the service and of allowed origins only
+	KeyOnly        bool // an API key admits, a browser's session does not
 
 	// For the documentation only.
 	Description string            // more than the summary, in Markdown
@@ -43,7 +45,6 @@ type Route struct {
 	RawBody     string            // the content type of a body that the handler takes apart itself
 	Outcomes    []Outcome
 	Refusals    []int // statuses that the handler refuses with
-	KeyOnly     bool  // an API key admits, a browser's session does not
 
 	// In is the type of the handler's input, and Variant the one that the route binds; package bind explains them.
 	In      reflect.Type
@@ -133,14 +134,18 @@ func Forms() Option { return func(r *Route) { r.Forms = true } }
 // connections, too.
 func WhileDraining() Option { return func(r *Route) { r.WhileDraining = true } }
 
-// Appends marks a GET that may append to the log, so that Config.Rates applies, and HEAD is refused with 405. Rows of
-// other methods are taken for such.
-func Appends() Option { return func(r *Route) { r.Appends = true } }
+// Appends marks a GET that may append to the log: Config.Rates applies, and it ChangesState. Rows of other methods are
+// taken for such.
+func Appends() Option { return func(r *Route) { r.Appends, r.ChangesState = true, true } }
+
+// ChangesState marks a GET that changes something: HEAD is refused with 405, and the session of a browser admits only
+// pages of the service itself and of allowed origins. Rows of other methods are taken for such.
+func ChangesState() Option { return func(r *Route) { r.ChangesState = true } }
 
 // AppendsNothing marks a row of another method than GET that never appends to the log.
 func AppendsNothing() Option { return func(r *Route) { r.Appends = false } }
 
-// Get makes a row for GET, and so for HEAD, unless it Appends; the body is then dropped, and a stream never started.
+// Get makes a row for GET, and so for HEAD, unless it ChangesState; the body is then dropped, and a stream never started.
 func Get[In any](path string, handler func(*Call, In) (Reply, error), options ...Option) Route {
 	return row("GET", path, handler, options)
 }
@@ -162,7 +167,7 @@ func Delete[In any](path string, handler func(*Call, In) (Reply, error), options
 
 func row[In any](method, path string, handler func(*Call, In) (Reply, error), options []Option) Route {
 	route := Route{
-		Method: method, Path: path, MaxBody: DefaultMaxBody, Timeout: DefaultTimeout, Appends: method != "GET", In: reflect.TypeFor[In](),
+		Method: method, Path: path, MaxBody: DefaultMaxBody, Timeout: DefaultTimeout, Appends: method != "GET", ChangesState: method != "GET", In: reflect.TypeFor[In](),
 	}
 	route.handle = func(call *Call, bindInto func(reflect.Value) error) (Reply, error) {
 		var in In
@@ -175,6 +180,11 @@ func row[In any](method, path string, handler func(*Call, In) (Reply, error), op
 		option(&route)
 	}
 	return route
+}
+
+// TakesSessions reports whether the session of a browser admits to the route.
+func (r *Route) TakesSessions() bool {
+	return len(r.Roles) == 0 && r.Access != AccessPublic && !r.KeyOnly
 }
 
 // Inputs are the fields that the route binds.
@@ -192,3 +202,6 @@ type endpoint struct {
 	pattern pattern
 	plan    *bind.Plan
 }
+
+// onlyReads reports whether requests read views and do nothing else.
+func (e *endpoint) onlyReads() bool { return !e.ChangesState && len(e.Views) > 0 }

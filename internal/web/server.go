@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"math"
 	"net"
+	"net/netip"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -31,6 +32,7 @@ type Config struct {
 	Routes        []Route
 	Authenticator Authenticator
 	Readers       Authenticator // for routes that only read views; nil means Authenticator
+	Sessions      Sessions      // of browsers; nil means that cookies admit nobody
 	Positions     Positions
 	Rates         Rates       // of requests that append; nil limits nothing
 	Revocations   Revocations // ends WebSockets and streams; nil when credentials cannot be revoked
@@ -39,6 +41,12 @@ type Config struct {
 	Observe       func(Observation)
 	Limits        Limits
 	NoCORS        bool // scripts of other origins may not read the answers
+
+	Origins       []string       // whose pages may use the session of a browser, as browsers write them: https://HOST
+	Origin        string         // of the service's own pages; "" is the host that was asked, over HTTP
+	PlainCookies  bool           // the service is on a loopback address, where browsers speak HTTP: cookies are sent without TLS
+	Proxies       []netip.Prefix // whose X-Forwarded-For is believed
+	CountryHeader string         // in which they say the client's country; "" means that they do not
 }
 
 // Positions waits until the read models have reached a position of the log.
@@ -250,7 +258,7 @@ func (s *Server) Serve(ln net.Listener) error {
 	limits := s.cfg.Limits
 	listener := netconn.Listen(ln, netconn.Limits{
 		Connections: limits.Connections, AddressConnections: limits.AddressConnections,
-		Grace: limits.ReadTimeout, WriteTimeout: limits.WriteTimeout, Rate: limits.Rate,
+		Shared: s.trusts, Grace: limits.ReadTimeout, WriteTimeout: limits.WriteTimeout, Rate: limits.Rate,
 	})
 	if !s.listener.CompareAndSwap(nil, listener) {
 		return errors.New("serving: the server has a listener already")

@@ -21,9 +21,9 @@ import (
 // *CloseError has its own code, for other errors the code follows from Explain. Nothing may use conn after that.
 type SocketHandler func(ctx context.Context, conn *Conn) error
 
-// Socket makes a row for a WebSocket (RFC 6455). The handshake looks at no credential: Conn.Authenticate does, with a
-// key from the first message or the header. Cookies are never looked at, so that any origin may connect: a foreign page
-// has no key to send. MaxBody is the size of the largest message.
+// Socket makes a row for a WebSocket (RFC 6455). The handshake looks at no credential, and any origin may connect:
+// Conn.Authenticate does, at a key from the first message or the header, or at the cookie of a page of the service or of an
+// allowed origin. MaxBody is the size of the largest message.
 func Socket(path string, handler SocketHandler, options ...Option) Route {
 	route := row(http.MethodGet, path, needsUpgrade, append([]Option{Public()}, options...))
 	route.socket = handler
@@ -71,6 +71,7 @@ var (
 	errIdle        = &Error{Status: http.StatusRequestTimeout, Message: "Nothing was sent for too long"}
 	errTooLong     = &Error{Status: http.StatusRequestTimeout, Message: "The session has lasted too long"}
 	errRevoked     = &Error{Status: http.StatusUnauthorized, Message: "The API key was revoked"}
+	errSessionOver = &Error{Status: http.StatusUnauthorized, Message: "The session has ended"}
 	errInvalidText = &Error{Status: http.StatusBadRequest, Message: "Messages must be valid UTF-8"}
 	errBinary      = &Error{Status: http.StatusUnsupportedMediaType, Message: "Messages must be text, not binary"}
 	errMessageSize = &Error{Status: http.StatusRequestEntityTooLarge, Message: "The message is too large"}

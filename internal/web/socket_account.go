@@ -7,7 +7,8 @@ import (
 	"github.com/recital-tts/recital/domain"
 )
 
-// Authenticate looks the caller up, by a key from a message or, where that is empty, the handshake's x-api-key header.
+// Authenticate looks the caller up, by a key from a message or, where that is empty, the handshake's x-api-key header or
+// session cookie.
 // From then on the socket counts among its account's, and ends when the credential is revoked. Errors: as for requests,
 // and a 429 when the account has too many sockets. It is called once, by the handler's own goroutine.
 func (c *Conn) Authenticate(key string) (Principal, error) {
@@ -18,10 +19,7 @@ func (c *Conn) Authenticate(key string) (Principal, error) {
 	if err != nil {
 		return Principal{}, err
 	}
-	if key == "" {
-		return Principal{}, domain.Refuse(domain.Unauthenticated, "An API key is needed, as X-API-Key in the first message")
-	}
-	principal, err := lookUpKey(c.visit.life, c.server.cfg.Authenticator, key)
+	principal, err := c.lookUp(key)
 	if err != nil {
 		return Principal{}, err
 	}
@@ -30,7 +28,7 @@ func (c *Conn) Authenticate(key string) (Principal, error) {
 	}
 	c.release = append(c.release, func() { c.server.sockets.leave(principal.Account) })
 	if revocations := c.server.cfg.Revocations; revocations != nil {
-		c.release = append(c.release, revocations.Watch(principal, func() { c.visit.life.cancel(errRevoked) }))
+		c.release = append(c.release, revocations.Watch(principal, func() { c.visit.life.cancel(principal.ended()) }))
 	}
 	c.Principal, c.visit.Principal = principal, principal
 	c.mu.Lock()
@@ -38,6 +36,24 @@ func (c *Conn) Authenticate(key string) (Principal, error) {
 	c.mu.Unlock()
 	c.active()
 	return principal, nil
+}
+
+// lookUp returns the owner of a key or, where that is empty, of the session that the handshake showed.
+func (c *Conn) lookUp(key string) (Principal, error) {
+	s, call := c.server, c.visit.Call
+	if key != "" {
+		return s.lookUpKey(call, s.cfg.Authenticator, key)
+	}
+	cookie, err := call.cookieOf()
+	switch {
+	case err != nil:
+		return Principal{}, err
+	case cookie == "" || s.cfg.Sessions == nil:
+		return Principal{}, domain.Refuse(domain.Unauthenticated, "An API key is needed, as X-API-Key in the first message")
+	case !s.sameOrigin(call):
+		return Principal{}, errNoProof
+	}
+	return s.lookUpSession(call, cookie, SessionUse{KeepsOld: true})
 }
 
 // socketCount counts open sockets by account.

@@ -72,7 +72,7 @@ func (t *table) match(method, path string) (found *endpoint) {
 		found = methods[method]
 		return found != nil
 	})
-	if head && found != nil && found.Appends {
+	if head && found != nil && found.ChangesState {
 		return nil
 	}
 	return found
@@ -84,7 +84,7 @@ func (t *table) allowed(path string) string {
 	t.root.visit(path, func(some map[string]*endpoint) bool {
 		for method, e := range some {
 			methods = append(methods, method)
-			if method == fiber.MethodGet && !e.Appends {
+			if method == fiber.MethodGet && !e.ChangesState {
 				methods = append(methods, fiber.MethodHead)
 			}
 		}

@@ -13,13 +13,19 @@ import (
 
 // ReadModels returns the read models of this slice.
 func ReadModels() []feed.Projection {
-	return []feed.Projection{accountModel(), unissuedKeysModel()}
+	return []feed.Projection{accountModel(), unissuedKeysModel(), closingsModel()}
 }
 
 type accountRow struct {
-	Account  string    `col:"account_id,key"`
-	Plan     string    `col:"plan"`
-	OpenedAt time.Time `col:"opened_at"`
+	Account        string     `col:"account_id,key"`
+	Plan           string     `col:"plan"`
+	OpenedAt       time.Time  `col:"opened_at"`
+	PeriodsFrom    time.Time  `col:"periods_from"`
+	FreePeriodEnd  *time.Time `col:"free_period_end"`
+	FreePeriodUsed *int64     `col:"free_period_characters"`
+	AcceptedTOS    bool       `col:"accepted_tos"`
+	WantsEmail     *bool      `col:"wants_email"`
+	Operator       bool       `col:"operator"`
 }
 
 type keyRow struct {
@@ -30,28 +36,66 @@ type keyRow struct {
 	CreatedAt time.Time `col:"created_at"`
 }
 
+type profileRow struct {
+	Account   string `col:"account_id,key"`
+	Name      []byte `col:"name"`
+	Email     []byte `col:"email"`
+	Picture   []byte `col:"picture,null"`
+	EmailHash string `col:"email_hash"`
+}
+
 func accountModel() feed.Projection {
 	accounts := table.Of[accountRow]("accounts")
+	accepted := table.FieldOf(accounts, func(r *accountRow) *bool { return &r.AcceptedTOS })
+	wantsEmail := table.FieldOf(accounts, func(r *accountRow) **bool { return &r.WantsEmail })
+	operator := table.FieldOf(accounts, func(r *accountRow) *bool { return &r.Operator })
 	keys := table.Of[keyRow]("api_keys").Index("api_keys_of_account", "account_id", "created_at")
+	name := table.FieldOf(keys, func(r *keyRow) **string { return &r.Name })
+	profiles := table.Of[profileRow]("profiles").Index("profiles_by_email", "email_hash")
 	return feed.Projection{
 		Model:  readmodel.Account,
-		Tables: []*table.Table{accounts.Table, keys.Table},
+		Tables: []*table.Table{accounts.Table, keys.Table, profiles.Table},
 		Views: []feed.View{
-			{View: readmodel.AccountsView, Select: `select account_id, plan, opened_at from accounts`},
+			{View: readmodel.AccountsView, Select: `select account_id, plan, opened_at, periods_from, free_period_end, free_period_characters, accepted_tos, wants_email, operator from accounts`},
 			{View: readmodel.APIKeysView, Select: `select key_hash, account_id, masked, name, created_at from api_keys`},
+			{View: readmodel.ProfilesView, Select: `select account_id, name, email, picture, email_hash from profiles`},
 		},
+		Streams: eventlog.Streams{account.StreamPrefix},
 		Handle: func(event eventlog.Decoded, rows *table.Rows) error {
 			switch e := event.Event.(type) {
 			case account.Opened:
-				accounts.Put(rows, accountRow{Account: e.Account, Plan: string(e.Plan), OpenedAt: e.At})
+				accounts.Put(rows, openedRow(e))
+			case account.TermsAccepted:
+				accepted.Set(rows, accountRow{Account: e.Account}, true)
+			case account.EmailPreferencesSet:
+				wantsEmail.Set(rows, accountRow{Account: e.Account}, &e.WantsEmail)
+			case account.OperatorGranted:
+				operator.Set(rows, accountRow{Account: e.Account}, true)
+			case account.OperatorWithdrawn:
+				operator.Set(rows, accountRow{Account: e.Account}, false)
 			case account.APIKeyCreated:
 				keys.Put(rows, keyRow{Hash: e.Hash, Account: e.Account, Masked: e.Masked, Name: orNull(e.Name), CreatedAt: e.At})
+			case account.APIKeyRenamed:
+				name.Set(rows, keyRow{Hash: e.Hash}, &e.Name)
 			case account.APIKeyRevoked:
 				keys.Delete(rows, keyRow{Hash: e.Hash})
+			case account.ProfileRecorded:
+				profiles.Put(rows, profileRow{Account: e.Account, Name: e.Name, Email: e.Email, Picture: e.Picture, EmailHash: e.EmailHash})
+			case account.Closed: // its keys were revoked
+				accounts.Delete(rows, accountRow{Account: e.Account})
+				profiles.Delete(rows, profileRow{Account: e.Account})
 			}
 			return nil
 		},
 	}
+}
+
+func openedRow(e account.Opened) accountRow {
+	row := accountRow{Account: e.Account, Plan: string(e.Plan), OpenedAt: e.At, PeriodsFrom: e.At}
+	if free := e.FreePeriod; free != nil {
+		row.PeriodsFrom, row.FreePeriodEnd, row.FreePeriodUsed = free.Start, &free.End, &free.Used
+	}
+	return row
 }
 
 // orNull returns what a column holds for a text that may not have been given.

@@ -10,13 +10,20 @@ import (
 
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/plan"
+	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/feed/feedtest"
 )
 
 type accountRow struct {
-	Account  string
-	Plan     string
-	OpenedAt time.Time
+	Account        string
+	Plan           string
+	OpenedAt       time.Time
+	PeriodsFrom    time.Time
+	FreePeriodEnd  *time.Time
+	FreePeriodUsed *int64
+	AcceptedTOS    bool
+	WantsEmail     *bool
+	Operator       bool
 }
 
 type keyRow struct {
@@ -25,10 +32,23 @@ type keyRow struct {
 	CreatedAt             time.Time
 }
 
+type profileRow struct {
+	Account              string
+	Name, Email, Picture []byte
+	EmailHash            string
+}
+
 const (
-	accountsOf = `select account_id, plan, opened_at from read_v1.accounts where account_id = $1`
-	keysOf     = `select key_hash, account_id, masked, name, created_at from read_v1.api_keys where account_id = $1 order by created_at`
+	accountsOf = `select account_id, plan, opened_at, periods_from, free_period_end, free_period_characters, accepted_tos, wants_email, operator
+		from read_v2.accounts where account_id = $1`
+	keysOf     = `select key_hash, account_id, masked, name, created_at from read_v2.api_keys where account_id = $1 order by created_at`
+	profilesOf = `select account_id, name, email, picture, email_hash from read_v2.profiles where account_id = $1`
 )
+
+// plain is the row of an account that has nothing but its opening.
+func plain(id string, on plan.Type) accountRow {
+	return accountRow{Account: id, Plan: string(on), OpenedAt: now, PeriodsFrom: now}
+}
 
 func TestAccountRows(t *testing.T) {
 	w := newWorld(t)
@@ -38,11 +58,67 @@ func TestAccountRows(t *testing.T) {
 		account.APIKeyCreated{Account: "a1", Hash: "h1", Masked: "rk_abcd****wxyz", Name: name, At: now},
 		account.APIKeyCreated{Account: "a1", Hash: "h2", Masked: "rk_efgh****stuv", At: now.Add(time.Second)},
 	)
-	require.Equal(t, []accountRow{{"a1", "indie", now}}, feedtest.Rows[accountRow](t, w, accountsOf, "a1"))
+	require.Equal(t, []accountRow{plain("a1", plan.Indie)}, feedtest.Rows[accountRow](t, w, accountsOf, "a1"))
 	require.Equal(t, []keyRow{
 		{"h1", "a1", "rk_abcd****wxyz", &name, now},
 		{"h2", "a1", "rk_efgh****stuv", nil, now.Add(time.Second)},
 	}, feedtest.Rows[keyRow](t, w, keysOf, "a1"))
+}
+
+func TestAnAccountsRowShowsWhatAClosedOneLeft(t *testing.T) {
+	w := newWorld(t)
+	left := account.FreePeriod{Start: now.AddDate(0, 0, -10), End: now.AddDate(0, 0, 20), Used: 14_000}
+	w.Write(t, "account-a1", account.Opened{Account: "a1", Plan: plan.Free, Identity: "i1", FreePeriod: &left, At: now})
+	row := plain("a1", plan.Free)
+	row.PeriodsFrom, row.FreePeriodEnd, row.FreePeriodUsed = left.Start, &left.End, &left.Used
+	require.Equal(t, []accountRow{row}, feedtest.Rows[accountRow](t, w, accountsOf, "a1"))
+}
+
+func TestWhatAnOwnerHasChosenAndWhoItIs(t *testing.T) {
+	w := newWorld(t)
+	profile := account.ProfileRecorded{Account: "a1", Name: []byte("sealed name"), Email: []byte("sealed email"), EmailHash: "e1", Digest: "d1", At: now}
+	revision := w.Append(t, "account-a1", eventlog.NoStream,
+		account.Opened{Account: "a1", Plan: plan.Free, At: now},
+		account.APIKeyCreated{Account: "a1", Hash: "h1", Masked: "rk_abcd****wxyz", At: now},
+		account.APIKeyRenamed{Account: "a1", Hash: "h1", Masked: "rk_abcd****wxyz", Name: "laptop", At: now},
+		account.TermsAccepted{Account: "a1", At: now},
+		account.EmailPreferencesSet{Account: "a1", WantsEmail: false, At: now},
+		account.OperatorGranted{Account: "a1", At: now},
+		profile)
+	row := plain("a1", plan.Free)
+	row.AcceptedTOS, row.WantsEmail, row.Operator = true, new(false), true
+	require.Equal(t, []accountRow{row}, feedtest.Rows[accountRow](t, w, accountsOf, "a1"))
+	require.Equal(t, []keyRow{{"h1", "a1", "rk_abcd****wxyz", new("laptop"), now}}, feedtest.Rows[keyRow](t, w, keysOf, "a1"))
+	require.Equal(t, []profileRow{{"a1", profile.Name, profile.Email, nil, "e1"}}, feedtest.Rows[profileRow](t, w, profilesOf, "a1"))
+
+	profile.Picture, profile.EmailHash = []byte("sealed picture"), "e2"
+	w.Append(t, "account-a1", revision,
+		account.OperatorWithdrawn{Account: "a1", At: now},
+		account.EmailPreferencesSet{Account: "a1", WantsEmail: true, At: now},
+		profile)
+	row.WantsEmail, row.Operator = new(true), false
+	require.Equal(t, []accountRow{row}, feedtest.Rows[accountRow](t, w, accountsOf, "a1"))
+	require.Equal(t, []profileRow{{"a1", profile.Name, profile.Email, profile.Picture, "e2"}}, feedtest.Rows[profileRow](t, w, profilesOf, "a1"))
+}
+
+func TestAClosedAccountHasNoRows(t *testing.T) {
+	w := newWorld(t)
+	for _, id := range []string{"a1", "a2"} {
+		events := []any{
+			account.Opened{Account: id, Plan: plan.Free, At: now},
+			account.APIKeyCreated{Account: id, Hash: "h-" + id, Masked: "m", At: now},
+			account.ProfileRecorded{Account: id, Name: []byte{1}, Email: []byte{2}, EmailHash: "e", Digest: "d", At: now},
+		}
+		if id == "a1" {
+			events = append(events, account.APIKeyRevoked{Account: id, Hash: "h-" + id, Masked: "m", At: now}, account.Closed{Account: id, At: now})
+		}
+		w.Write(t, "account-"+id, events...)
+	}
+	for id, rows := range map[string]int{"a1": 0, "a2": 1} {
+		require.Len(t, feedtest.Rows[accountRow](t, w, accountsOf, id), rows, id)
+		require.Len(t, feedtest.Rows[keyRow](t, w, keysOf, id), rows, id)
+		require.Len(t, feedtest.Rows[profileRow](t, w, profilesOf, id), rows, id)
+	}
 }
 
 func TestARevokedKeyHasNoRow(t *testing.T) {
@@ -76,11 +152,26 @@ func TestAccountRowsEqualTheFold(t *testing.T) {
 		for range rapid.IntRange(0, 12).Draw(r, "commands") {
 			at = at.Add(time.Second)
 			key := rapid.StringMatching(`[ab]{3}`).Draw(r, "key")
-			switch rapid.IntRange(0, 3).Draw(r, "command") {
-			case 0:
+			yes := rapid.Bool().Draw(r, "yes")
+			switch rapid.IntRange(0, 12).Draw(r, "command") {
+			case 0, 1, 2:
 				do(account.Open{Account: id, Plan: rapid.SampledFrom(plan.All()).Draw(r, "plan").Type, At: at})
-			case 1:
+			case 3, 4:
 				do(account.RevokeAPIKey{Masked: key[:2], At: at})
+			case 5:
+				do(account.RenameAPIKey{Masked: key[:2], Name: key, At: at})
+			case 6:
+				do(account.AcceptTerms{At: at})
+			case 7:
+				do(account.SetEmailPreferences{WantsEmail: yes, At: at})
+			case 8:
+				do(account.GrantOperator{At: at})
+			case 9:
+				if yes {
+					do(account.WithdrawOperator{At: at})
+				} else {
+					do(account.Close{At: at})
+				}
 			default:
 				do(account.CreateAPIKey{Hash: id + key, Masked: key[:2], Name: rapid.StringMatching(`\PC{0,4}`).Draw(r, "name"), At: at})
 			}
@@ -91,12 +182,22 @@ func TestAccountRowsEqualTheFold(t *testing.T) {
 		keys := feedtest.Rows[keyRow](r, w, keysOf, id)
 		require.Len(r, keys, len(state.Keys))
 		for i, key := range state.Keys {
-			require.Equal(r, key, account.Key{Hash: keys[i].Hash, Masked: keys[i].Masked})
+			require.Equal(r, key, account.Key{Hash: keys[i].Hash, Masked: keys[i].Masked, Name: orEmpty(keys[i].Name)})
 		}
-		if !state.Exists() {
+		if !state.Exists() || state.Closed() {
 			require.Empty(r, found)
 			return
 		}
-		require.Equal(r, []accountRow{{id, string(state.Plan), state.OpenedAt}}, found)
+		require.Equal(r, []accountRow{{
+			Account: id, Plan: string(state.Plan), OpenedAt: state.OpenedAt, PeriodsFrom: state.PeriodsFrom,
+			AcceptedTOS: state.TermsAccepted, WantsEmail: state.WantsEmail, Operator: state.Operator,
+		}}, found)
 	})
+}
+
+func orEmpty(text *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
 }

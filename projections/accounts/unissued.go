@@ -27,6 +27,7 @@ func unissuedKeysModel() feed.Projection {
 		Views: []feed.View{
 			{View: readmodel.ToDoIssueKeysView, Select: `select cause as item, stream, created_at as due_at, cause from unissued_keys`},
 		},
+		Streams: eventlog.Streams{account.StreamPrefix, apikey.StreamPrefix},
 		Handle: func(event eventlog.Decoded, rows *table.Rows) error {
 			switch e := event.Event.(type) {
 			case account.APIKeyCreated:

@@ -44,6 +44,7 @@ func clipsModel() feed.Projection {
 		Views: []feed.View{
 			{View: readmodel.ClipsView, Select: `select clip_id, account_id, voice, language, speed::double precision as speed, characters, debug, saved_at, blob, bytes, media_type, sealed, '` + clip.SealedFor("") + `' || clip_id as sealed_for from clips`},
 		},
+		Streams: eventlog.Streams{clip.StreamPrefix},
 		Handle: func(event eventlog.Decoded, rows *table.Rows) error {
 			switch e := event.Event.(type) {
 			case clip.Saved:

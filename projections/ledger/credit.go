@@ -9,7 +9,7 @@ import (
 )
 
 // creditLeft is ledger.State.CreditLeft over the columns of a period. Without a limit none is spent: greatest ignores NULL.
-const creditLeft = `credit_granted - least(greatest(characters - character_limit, 0), credit_granted) - credit_carried`
+const creditLeft = `credit_granted - least(greatest(characters + playground_characters - character_limit, 0), credit_granted) - credit_carried`
 
 // creditRow is a period with credit that has not been carried into another one: a row behind toDoCredit. There are few of
 // them, while there is a period for each account and month.

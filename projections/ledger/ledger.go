@@ -1,4 +1,4 @@
-// Package ledger holds the read model of usage: periods with their credit, and open reservations.
+// Package ledger holds the read model of usage: periods with their credit, days, and open reservations.
 package ledger
 
 import (
@@ -17,26 +17,29 @@ func ReadModels() []feed.Projection {
 // usage is the read model of usage.
 type usage struct {
 	periods      periods
+	days         table.Sums[dayRow]
 	reservations table.Typed[reservationRow]
 	credits      table.Typed[creditRow]
 }
 
 func newUsage() usage {
-	return usage{periods: newPeriods(), reservations: newReservations(), credits: newCredits()}
+	return usage{periods: newPeriods(), days: newDays(), reservations: newReservations(), credits: newCredits()}
 }
 
 func (u usage) model() feed.Projection {
 	return feed.Projection{
 		Model:  readmodel.Usage,
-		Tables: []*table.Table{u.periods.Table, u.reservations.Table, u.credits.Table},
+		Tables: []*table.Table{u.periods.Table, u.days.Table, u.reservations.Table, u.credits.Table},
 		Views: []feed.View{
 			{View: readmodel.UsagePeriodsView, Select: `select account_id, period_start, period_end, plan, character_limit, characters, playground_characters,
 				credit_granted, credit_carried, ` + creditLeft + ` as credit_left from periods`},
+			{View: readmodel.DailyUsageView, Select: `select account_id, day, api_characters, playground_characters from days`},
 			{View: readmodel.OpenReservationsView, Select: `select reservation_id, stream, account_id, characters, expires_at from reservations`},
 			{View: readmodel.ToDoExpiryView, Select: toDoExpiry},
 			{View: readmodel.ToDoCreditView, Select: toDoCredit},
 		},
-		Handle: u.handle,
+		Streams: eventlog.Streams{ledger.StreamPrefix},
+		Handle:  u.handle,
 	}
 }
 
@@ -44,13 +47,14 @@ func (u usage) handle(event eventlog.Decoded, rows *table.Rows) error {
 	switch e := event.Event.(type) {
 	case ledger.PeriodOpened:
 		u.periods.Put(rows, periodRow{Account: e.Account, Start: e.Start, End: e.End, Plan: string(e.Plan), Limit: e.Limit})
+	case ledger.BroughtIn:
+		u.periods.characters.Add(rows, periodRow{Account: e.Account, Start: e.Start}, e.Characters)
 	case ledger.Reserved:
 		u.reservations.Put(rows, reservationRow{
 			ID: e.Reservation, Stream: event.Stream, Account: e.Account, Characters: e.Characters, ExpiresAt: e.ExpiresAt,
 		})
 	case ledger.Settled:
-		u.reservations.Delete(rows, reservationRow{ID: e.Reservation})
-		u.periods.characters.Add(rows, periodRow{Account: e.Account, Start: e.Start}, e.Characters)
+		u.settled(rows, e)
 	case ledger.Expired:
 		u.reservations.Delete(rows, reservationRow{ID: e.Reservation})
 	case ledger.CreditGranted:

@@ -21,7 +21,7 @@ type periodRow struct {
 // periods is the table of periods, with the columns that events add to.
 type periods struct {
 	table.Typed[periodRow]
-	characters, creditGranted, creditCarried table.Number[periodRow]
+	characters, playground, creditGranted, creditCarried table.Number[periodRow]
 }
 
 func newPeriods() periods {
@@ -29,6 +29,7 @@ func newPeriods() periods {
 	return periods{
 		Typed:         t,
 		characters:    table.NumberOf(t, func(r *periodRow) *int64 { return &r.Characters }),
+		playground:    table.NumberOf(t, func(r *periodRow) *int64 { return &r.PlaygroundCharacters }),
 		creditGranted: table.NumberOf(t, func(r *periodRow) *int64 { return &r.CreditGranted }),
 		creditCarried: table.NumberOf(t, func(r *periodRow) *int64 { return &r.CreditCarried }),
 	}

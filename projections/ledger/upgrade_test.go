@@ -34,9 +34,10 @@ func formerUsage() feed.Projection {
 	periods := table.Of[formerPeriodRow]("periods")
 	characters := table.NumberOf(periods, func(r *formerPeriodRow) *int64 { return &r.Characters })
 	return feed.Projection{
-		Model:  model,
-		Tables: []*table.Table{periods.Table},
-		Views:  []feed.View{{View: view, Select: `select account_id, period_start, characters from periods`}},
+		Model:   model,
+		Tables:  []*table.Table{periods.Table},
+		Views:   []feed.View{{View: view, Select: `select account_id, period_start, characters from periods`}},
+		Streams: eventlog.Streams{ledger.StreamPrefix},
 		Handle: func(event eventlog.Decoded, rows *table.Rows) error {
 			switch e := event.Event.(type) {
 			case ledger.PeriodOpened:

@@ -2,6 +2,8 @@ package ledger_test
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -11,6 +13,7 @@ import (
 
 	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/domain/plan"
+	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/feed/feedtest"
 )
 
@@ -26,6 +29,11 @@ type periodRow struct {
 	CreditLeft           int64
 }
 
+type dayRow struct {
+	Day             time.Time
+	API, Playground int64
+}
+
 type reservationRow struct {
 	ID, Stream, Account string
 	Characters          int64
@@ -35,9 +43,10 @@ type reservationRow struct {
 const (
 	periodsOf = `select account_id, period_start, period_end, plan, character_limit, characters, playground_characters,
 		credit_granted, credit_carried, credit_left
-		from read_v2.usage_periods where account_id = $1 order by period_start`
+		from read_v3.usage_periods where account_id = $1 order by period_start`
+	daysOf         = `select day, api_characters, playground_characters from read_v3.daily_usage where account_id = $1 order by day`
 	reservationsOf = `select reservation_id, stream, account_id, characters, expires_at
-		from read_v2.open_reservations where account_id = $1 order by expires_at, reservation_id`
+		from read_v3.open_reservations where account_id = $1 order by expires_at, reservation_id`
 )
 
 // history decides commands on one period.
@@ -54,6 +63,38 @@ func (h *history) do(command interface {
 		h.State = ledger.Evolve(h.State, event)
 		h.events = append(h.events, event)
 	}
+}
+
+// expire ends the reservations that are over at a time.
+func (h *history) expire(at time.Time) {
+	seen := map[string]time.Duration{}
+	for _, r := range h.Open {
+		seen[r.ID] = r.At.Sub(now)
+	}
+	h.do(ledger.Expire{Seen: seen, Now: at.Sub(now), At: at})
+}
+
+// used returns what events have settled by session, and by day.
+func used(events []any) (playground int64, days []dayRow) {
+	byDay := map[time.Time]dayRow{}
+	for _, event := range events {
+		e, is := event.(ledger.Settled)
+		if !is || e.Characters == 0 {
+			continue
+		}
+		date := e.At.Truncate(24 * time.Hour)
+		day := byDay[date]
+		day.Day = date
+		if e.Source == ledger.Playground {
+			playground, day.Playground = playground+e.Characters, day.Playground+e.Characters
+		} else {
+			day.API += e.Characters
+		}
+		byDay[date] = day
+	}
+	days = slices.AppendSeq([]dayRow{}, maps.Values(byDay))
+	slices.SortFunc(days, func(a, b dayRow) int { return a.Day.Compare(b.Day) })
+	return playground, days
 }
 
 // take is what was decided since the last time.
@@ -91,6 +132,50 @@ func TestUsageRows(t *testing.T) {
 	require.Equal(t, []reservationRow{{"open", "usage-u1-1", "u1", 100, expires}}, feedtest.Rows[reservationRow](t, w, reservationsOf, "u1"))
 }
 
+// Use by key and by session are counted apart, in the period and on the day (UTC) of the settlement; credit is spent by both.
+func TestUsageKnowsItsSource(t *testing.T) {
+	w := newWorld(t)
+	late := time.Date(2026, 3, 11, 23, 59, 59, 0, time.FixedZone("west", -3600)) // the 12th
+	var h history
+	use := func(id string, characters int64, source ledger.Source, at time.Time) {
+		h.do(ledger.Reserve{Reservation: id, Characters: 20_000, Source: source, At: at, ExpiresAt: at.Add(time.Minute)})
+		h.do(ledger.Settle{Reservation: id, Characters: characters, At: at})
+	}
+	h.do(openPeriod("u4", plan.Indie, now))
+	h.do(ledger.Grant{Grant: "g", Characters: 50_000, At: now})
+	use("key", 60, ledger.API, now)
+	use("session", 7, ledger.Playground, now)
+	revision := w.Append(t, "usage-u4-1", eventlog.NoStream, h.take()...)
+	use("again", 40, ledger.API, now)
+	use("nothing", 0, ledger.Playground, now.AddDate(0, 0, 1))
+	use("next day", 3, ledger.Playground, late)
+	for i := range 11 {
+		use(fmt.Sprint("more", i), 20_000, ledger.Playground, late)
+	}
+	w.Append(t, "usage-u4-1", revision, h.take()...)
+
+	limit := int64(200_000)
+	require.Equal(t, []periodRow{{"u4", now, now.AddDate(0, 1, 0), "indie", &limit, 100, 220_010, 50_000, 0, 29_890}},
+		feedtest.Rows[periodRow](t, w, periodsOf, "u4"))
+	require.Equal(t, []dayRow{
+		{time.Date(2026, 3, 10, 0, 0, 0, 0, time.UTC), 100, 7},
+		{time.Date(2026, 3, 12, 0, 0, 0, 0, time.UTC), 0, 220_003},
+	}, feedtest.Rows[dayRow](t, w, daysOf, "u4"))
+}
+
+// What a closed account has used of a period counts in the period of the next one, and on no day of it.
+func TestWhatWasBroughtIn(t *testing.T) {
+	w := newWorld(t)
+	terms, _ := plan.Lookup(plan.Free)
+	begin, end := plan.MonthlyPeriod(now, now)
+	var h history
+	h.do(ledger.OpenPeriod{Account: "u5", Plan: terms, Start: begin, End: end, BroughtIn: 9_000})
+	w.Write(t, "usage-u5-1", h.take()...)
+	limit := int64(15_000)
+	require.Equal(t, []periodRow{{"u5", begin, end, "free", &limit, 9_000, 0, 0, 0, 0}}, feedtest.Rows[periodRow](t, w, periodsOf, "u5"))
+	require.Empty(t, feedtest.Rows[dayRow](t, w, daysOf, "u5"))
+}
+
 // Clocks count nanoseconds and Postgres microseconds; a settlement finds its period all the same.
 func TestAPeriodThatStartsBetweenMicroseconds(t *testing.T) {
 	w := newWorld(t)
@@ -116,7 +201,9 @@ func TestUsageRowsEqualTheFold(t *testing.T) {
 		id := uuid.NewString()
 		stream := fmt.Sprintf("usage-%s-%d", id, now.Unix())
 		var h history
-		h.do(openPeriod(id, rapid.SampledFrom(plan.All()).Draw(r, "plan").Type, now))
+		opening := openPeriod(id, rapid.SampledFrom(plan.All()).Draw(r, "plan").Type, now)
+		opening.BroughtIn = rapid.Int64Range(0, 3_000).Draw(r, "brought in")
+		h.do(opening)
 		at := now
 		for i := range rapid.IntRange(0, 40).Draw(r, "commands") {
 			at = at.Add(time.Duration(rapid.IntRange(0, 200).Draw(r, "seconds")) * time.Second)
@@ -124,11 +211,12 @@ func TestUsageRowsEqualTheFold(t *testing.T) {
 			which := fmt.Sprint(id, rapid.IntRange(0, max(1, i)).Draw(r, "reservation"))
 			switch rapid.IntRange(0, 5).Draw(r, "command") {
 			case 0, 1:
-				h.do(ledger.Reserve{Reservation: fmt.Sprint(id, i), Characters: n, At: at, ExpiresAt: at.Add(10 * time.Minute)})
+				source := rapid.SampledFrom([]ledger.Source{ledger.API, ledger.Playground}).Draw(r, "source")
+				h.do(ledger.Reserve{Reservation: fmt.Sprint(id, i), Characters: n, Source: source, At: at, ExpiresAt: at.Add(10 * time.Minute)})
 			case 2:
 				h.do(ledger.Settle{Reservation: which, Characters: n, At: at})
 			case 3:
-				h.do(ledger.Expire{At: at})
+				h.expire(at)
 			case 4:
 				h.SinceSnapshot = ledger.SnapshotEvery
 				h.do(ledger.TakeSnapshot{At: at})
@@ -136,10 +224,15 @@ func TestUsageRowsEqualTheFold(t *testing.T) {
 				h.do(ledger.Grant{Grant: fmt.Sprint(i), Characters: n + 1, At: at})
 			}
 		}
-		w.Write(r, stream, h.events...)
+		events := h.take()
+		w.Write(r, stream, events...)
 
-		want := periodRow{id, h.Terms.Start, h.Terms.End, string(h.Terms.Plan), h.Terms.Limit, h.Settled, 0, h.Credit, 0, h.CreditLeft()}
+		playground, days := used(events)
+		want := periodRow{
+			id, h.Terms.Start, h.Terms.End, string(h.Terms.Plan), h.Terms.Limit, h.Settled - playground, playground, h.Credit, 0, h.CreditLeft(),
+		}
 		require.Equal(r, []periodRow{want}, feedtest.Rows[periodRow](r, w, periodsOf, id))
+		require.Equal(r, days, feedtest.Rows[dayRow](r, w, daysOf, id))
 		var open []reservationRow
 		for _, o := range h.Open {
 			open = append(open, reservationRow{o.ID, stream, id, o.Characters, o.ExpiresAt})

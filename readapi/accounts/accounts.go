@@ -70,8 +70,11 @@ select ` + readmodel.Columns[accountRow](readmodel.AccountsView, "a") + `,
 from ` + readmodel.AccountsView.SQL() + ` a where a.account_id = $1`
 
 type accountRow struct {
-	Plan     string    `col:"plan"`
-	OpenedAt time.Time `col:"opened_at"`
+	Plan           string     `col:"plan"`
+	PeriodsFrom    time.Time  `col:"periods_from"`
+	FreePeriodEnd  *time.Time `col:"free_period_end"`
+	FreePeriodUsed *int64     `col:"free_period_characters"`
+	AcceptedTOS    bool       `col:"accepted_tos"`
 }
 
 type keyRow struct {
@@ -108,7 +111,7 @@ func readAccount(id string, now time.Time, read func(readapi.Query, func(pgx.Col
 	query := readapi.Query{SQL: accountQuery, Arguments: []any{id, now}, Doing: "reading an account"}
 	err := read(query, func(row pgx.CollectableRow) error {
 		found = true
-		return row.Scan(&account.Plan, &account.OpenedAt, &periods, &keys)
+		return row.Scan(&account.Plan, &account.PeriodsFrom, &account.FreePeriodEnd, &account.FreePeriodUsed, &account.AcceptedTOS, &periods, &keys)
 	})
 	if err != nil {
 		return accountResponse{}, err
@@ -121,9 +124,10 @@ func readAccount(id string, now time.Time, read func(readapi.Query, func(pgx.Col
 		return accountResponse{}, fmt.Errorf("reading an account: %w", err)
 	}
 	r := accountResponse{
-		Plan:    planInfo{Type: account.Plan, CommercialUseAllowed: terms.CommercialUse},
-		Usage:   usageOf(periods, account.OpenedAt, now),
-		APIKeys: shownKeys(keys),
+		Plan:        planInfo{Type: account.Plan, CommercialUseAllowed: terms.CommercialUse},
+		Usage:       usageOf(periods, account, now),
+		APIKeys:     shownKeys(keys),
+		AcceptedTOS: account.AcceptedTOS,
 	}
 	if !terms.Unlimited {
 		r.Plan.CharacterLimit = &terms.Characters
@@ -131,14 +135,18 @@ func readAccount(id string, now time.Time, read func(readapi.Query, func(pgx.Col
 	return r, nil
 }
 
-// usageOf returns what was used in the current period, which has no row before its first use.
+// usageOf returns what was used in the current period, which has no row before its first use: until then it shows what a
+// closed account of the same person has used of it.
 //
 // Credit is what is left of it, because that is what its owner can still use; the sum of all grants would not show when
 // it is spent. It is counted over all periods, so that it does not seem lost between the end of a period and the moment
 // when it is carried into the next one.
-func usageOf(periods []periodRow, opened, now time.Time) usageInfo {
+func usageOf(periods []periodRow, account accountRow, now time.Time) usageInfo {
 	var u usageInfo
-	_, end := plan.MonthlyPeriod(opened, now)
+	_, end := plan.MonthlyPeriod(account.PeriodsFrom, now)
+	if account.FreePeriodEnd != nil && account.FreePeriodUsed != nil && end.Equal(*account.FreePeriodEnd) {
+		u.Characters = *account.FreePeriodUsed
+	}
 	for _, p := range periods {
 		u.CreditCharacters += p.CreditLeft
 		if !p.Start.After(now) && p.End.After(now) {

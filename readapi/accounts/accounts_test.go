@@ -97,7 +97,7 @@ func TestGetAccount(t *testing.T) {
 		ledger.Reserved{Account: "a1", Reservation: "r1", Characters: 100, At: at, ExpiresAt: end},
 		ledger.Settled{Account: "a1", Reservation: "r1", Characters: 60, Start: begin, At: at},
 		ledger.Reserved{Account: "a1", Reservation: "r2", Characters: 500, At: at, ExpiresAt: end})
-	w.Write(t, "account-a2", opened("a2", plan.Enterprise, at))
+	w.Write(t, "account-a2", opened("a2", plan.Enterprise, at), account.TermsAccepted{Account: "a2", At: at})
 
 	// then it is shown as documented; what is open does not count
 	status, got := w.api.get(t, "a1")
@@ -122,6 +122,7 @@ func TestGetAccount(t *testing.T) {
 	require.Equal(t, http.StatusOK, status)
 	require.Equal(t, map[string]any{"type": "enterprise", "commercial_use_allowed": true, "character_limit": nil}, got["plan"])
 	require.Equal(t, []any{}, got["apikeys"])
+	require.Equal(t, true, got["accepted_tos"])
 	require.Equal(t, 0.0, got["usage"].(map[string]any)["characters"])
 	require.Equal(t, unix(end), got["usage"].(map[string]any)["period_end"])
 
@@ -163,6 +164,40 @@ func TestOnlyThePeriodOfNowCounts(t *testing.T) {
 		require.Equal(t, c.characters, got.Usage.Characters, c.now)
 		require.Equal(t, end.Unix(), *got.Usage.PeriodEnd, c.now)
 	}
+}
+
+func TestWhatAClosedAccountUsedOfItsPeriodIsNotNew(t *testing.T) {
+	// given an account of a person whose closed account had begun a free period
+	w := newWorld(t)
+	begin := time.Date(2026, 1, 31, 10, 0, 0, 0, time.UTC)
+	_, end := plan.MonthlyPeriod(begin, begin)
+	at := begin.AddDate(0, 0, 10)
+	left := &account.FreePeriod{Start: begin, End: end, Used: 14_000}
+	w.Write(t, "account-a1", account.Opened{Account: "a1", Plan: plan.Free, Identity: "i1", FreePeriod: left, At: at})
+	shown := func(now time.Time) (characters, end int64) {
+		t.Helper()
+		got, err := w.readAccount("a1", now)
+		require.NoError(t, err)
+		return got.Usage.Characters, *got.Usage.PeriodEnd
+	}
+
+	// then its use is shown before anything else was used, and not in the next period
+	characters, until := shown(at)
+	require.EqualValues(t, 14_000, characters)
+	require.Equal(t, end.Unix(), until)
+	_, next := plan.MonthlyPeriod(begin, end)
+	characters, until = shown(end)
+	require.Zero(t, characters)
+	require.Equal(t, next.Unix(), until, "periods count from the first one's start")
+
+	// and what is used then is in the row of the period
+	limit := int64(15_000)
+	w.Write(t, "usage-a1-1",
+		ledger.PeriodOpened{Account: "a1", Plan: plan.Free, Limit: &limit, Start: begin, End: end},
+		ledger.Reserved{Account: "a1", Reservation: "r1", Characters: 10, At: at, ExpiresAt: end},
+		ledger.Settled{Account: "a1", Reservation: "r1", Characters: 10, Start: begin, At: at})
+	characters, _ = shown(at)
+	require.EqualValues(t, 10, characters, "the period's row has what was brought in")
 }
 
 func TestCreditThatIsLeft(t *testing.T) {
@@ -243,9 +278,45 @@ func anyTime(r *rapid.T, label string) time.Time {
 	return time.Unix(rapid.Int64Range(first, last).Draw(r, label), 0).UTC()
 }
 
+func TestWhatPostgresCannotDoNowMayBeAskedAgain(t *testing.T) {
+	// given read models on which Postgres refuses whatever is read
+	w := newWorld(t)
+	exec := func(sql string) {
+		_, err := w.Pool.Exec(t.Context(), sql)
+		require.NoError(t, err)
+	}
+	url := webtest.Serve(t, web.Config{Routes: w.api.Routes(), Authenticator: keys{}})
+	for code, status := range map[string]int{
+		"42501": http.StatusServiceUnavailable, // privileges were taken away
+		"53100": http.StatusServiceUnavailable, // the disk is full
+		"53200": http.StatusServiceUnavailable, // out of memory
+		"53300": http.StatusServiceUnavailable, // too many connections
+		"57014": http.StatusServiceUnavailable, // an operator cancelled the query
+		"57P03": http.StatusServiceUnavailable, // it starts
+		"40P01": http.StatusServiceUnavailable, // a deadlock
+		"22012": http.StatusInternalServerError,
+		"42703": http.StatusInternalServerError,
+	} {
+		exec(`create or replace function refuse() returns text language plpgsql as $$ begin raise sqlstate '` + code + `'; end $$`)
+		exec(`create or replace view read_v2.accounts as select refuse() as account_id, 'free' as plan, now() as opened_at,
+			now() as periods_from, null::timestamptz as free_period_end, null::bigint as free_period_characters,
+			false as accepted_tos, null::boolean as wants_email, false as operator`)
+
+		// when a client reads, then it learns whether trying again may help
+		request, err := http.NewRequest(http.MethodGet, url+"/v1/account", nil)
+		require.NoError(t, err)
+		request.Header.Set("x-api-key", "a1")
+		response, err := http.DefaultClient.Do(request)
+		require.NoError(t, err)
+		require.NoError(t, response.Body.Close())
+		require.Equal(t, status, response.StatusCode, code)
+		require.Equal(t, status == http.StatusServiceUnavailable, response.Header.Get("Retry-After") != "", code)
+	}
+}
+
 func TestWithoutReadModelsThereIsAnError(t *testing.T) {
 	w := newWorld(t)
-	_, err := w.Pool.Exec(t.Context(), `alter schema read_v1 rename to away`)
+	_, err := w.Pool.Exec(t.Context(), `alter schema read_v2 rename to away`)
 	require.NoError(t, err)
 	status, got := w.api.get(t, "a1")
 	require.Equal(t, http.StatusInternalServerError, status)

@@ -1,17 +1,35 @@
 package accounts
 
 import (
-	"github.com/recital-tts/recital/internal/readmodel"
 	"github.com/recital-tts/recital/internal/web"
 	"github.com/recital-tts/recital/writeapi"
 )
 
-// Routes are the rows for the public route table.
-func (a *API) Routes() []web.Route {
-	return []web.Route{
-		web.Delete("/v1/account/api_key/{masked}", a.revokeKey, web.ReadModels(readmodel.Account), web.Tag("Account"), web.Summary("Revoke an API key"),
-			web.Returns[writeapi.SuccessResponse](), web.Refuses(404)),
+type newKeyRequest struct {
+	Type string `query:"type" enum:"integration_1,integration_2,integration_3" doc:"The integration that the key is for: the key gets its name."`
+}
+
+type apiKeyResponse struct {
+	APIKey string `json:"apikey"` // shown here only
+	Masked string `json:"masked"`
+}
+
+func (a *API) newKey(call *web.Call, in newKeyRequest) (web.Reply, error) {
+	made, err := a.Accounts.CreateKey(call, call.Principal.Account, in.Type, writeapi.Origin(call.Caller))
+	if err != nil {
+		return web.Reply{}, err
 	}
+	writeapi.AwaitVisible(call, a.ReadModels, made.Position)
+	return web.JSON(apiKeyResponse{APIKey: made.Key, Masked: made.Masked}).WithHeader("Cache-Control", "no-store"), nil
+}
+
+type renameKeyRequest struct {
+	Masked string `path:"masked"`
+	Name   string `body:"name" required:"true" minlen:"1" maxlen:"100" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f]*$" doc:"Without control characters."`
+}
+
+func (a *API) renameKey(call *web.Call, in renameKeyRequest) (web.Reply, error) {
+	return a.done(call)(a.Accounts.RenameKey(call, call.Principal.Account, in.Masked, in.Name, writeapi.Origin(call.Caller)))
 }
 
 type revokeKeyRequest struct {
@@ -20,10 +38,5 @@ type revokeKeyRequest struct {
 
 // revokeKey may revoke the key that it was asked with.
 func (a *API) revokeKey(call *web.Call, in revokeKeyRequest) (web.Reply, error) {
-	position, err := a.Accounts.RevokeKey(call, call.Principal.Account, in.Masked, writeapi.Origin(call.Caller))
-	if err != nil {
-		return web.Reply{}, err
-	}
-	writeapi.AwaitVisible(call, a.ReadModels, position)
-	return web.JSON(writeapi.SuccessResponse{Success: true}), nil
+	return a.done(call)(a.Accounts.RevokeKey(call, call.Principal.Account, in.Masked, writeapi.Origin(call.Caller)))
 }

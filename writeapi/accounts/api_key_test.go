@@ -5,10 +5,13 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/recital-tts/recital/commands/commandstest"
+	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/readmodel"
 	"github.com/recital-tts/recital/internal/web"
@@ -38,16 +41,21 @@ func (s *site) opened() (id, masked, url string) {
 // remove sends what published clients send: a content type, and no body.
 func remove(t *testing.T, url, key string) (*http.Response, string) {
 	t.Helper()
-	request, err := http.NewRequest(http.MethodDelete, url, nil)
+	return send(t, http.MethodDelete, url, key, "application/json", "")
+}
+
+func send(t *testing.T, method, url, key, contentType, body string) (*http.Response, string) {
+	t.Helper()
+	request, err := http.NewRequest(method, url, strings.NewReader(body))
 	require.NoError(t, err)
-	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Content-Type", contentType)
 	request.Header.Set("X-Api-Key", key)
 	response, err := http.DefaultClient.Do(request)
 	require.NoError(t, err)
 	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
+	got, err := io.ReadAll(response.Body)
 	require.NoError(t, err)
-	return response, string(body)
+	return response, string(got)
 }
 
 func TestAKeyIsRevokedByItsMaskedForm(t *testing.T) {
@@ -109,4 +117,83 @@ func TestOnlyAnAccountItselfRevokesItsKeys(t *testing.T) {
 	}
 	response, body := remove(t, url+"/v1/account/api_key/"+own, "")
 	require.Equal(t, http.StatusUnauthorized, response.StatusCode, body)
+}
+
+func TestAKeyIsCreatedAndShownOnce(t *testing.T) {
+	s := serve(t)
+	id, masked, url := s.opened()
+	for query, name := range map[string]string{"": "", "?type=integration_2": "integration_2"} {
+		response, body := send(t, http.MethodGet, url+"/v1/account/new_api_key"+query, masked, "", "")
+		require.Equal(t, http.StatusOK, response.StatusCode, body)
+		require.Equal(t, "no-store", response.Header.Get("Cache-Control"))
+		require.Equal(t, []readmodel.Model{readmodel.Account}, s.Models.Names)
+		var got map[string]string
+		require.NoError(t, json.Unmarshal([]byte(body), &got))
+		require.Len(t, got, 2)
+		require.True(t, account.WellFormedAPIKey(got["apikey"]))
+
+		state, _, err := s.Accounts.State(t.Context(), id)
+		require.NoError(t, err)
+		require.Equal(t, account.Key{Hash: account.HashAPIKey(got["apikey"]), Masked: got["masked"], Name: name}, state.Keys[len(state.Keys)-1])
+	}
+	for method, want := range map[string]int{http.MethodHead: http.StatusMethodNotAllowed, http.MethodPost: http.StatusMethodNotAllowed} {
+		response, _ := send(t, method, url+"/v1/account/new_api_key", masked, "", "")
+		require.Equal(t, want, response.StatusCode, method)
+	}
+	response, body := send(t, http.MethodGet, url+"/v1/account/new_api_key?type=integration_4", masked, "", "")
+	require.Equal(t, http.StatusUnprocessableEntity, response.StatusCode)
+	require.Contains(t, body, `"type":"enum"`)
+	require.Contains(t, body, "Input should be 'integration_1', 'integration_2' or 'integration_3'")
+	response, _ = send(t, http.MethodGet, url+"/v1/account/new_api_key", "", "", "")
+	require.Equal(t, http.StatusUnauthorized, response.StatusCode)
+}
+
+func TestThereIsRoomForAHundredKeys(t *testing.T) {
+	s := serve(t)
+	id, masked, url := s.opened()
+	for range account.MaxKeys - 1 {
+		_, err := s.Accounts.CreateKey(t.Context(), id, "", commandstest.Operator())
+		require.NoError(t, err)
+	}
+	response, body := send(t, http.MethodGet, url+"/v1/account/new_api_key", masked, "", "")
+	require.Equal(t, http.StatusForbidden, response.StatusCode, body)
+	require.Contains(t, body, "The account has 100 API keys, the most it can have; delete one first")
+	remove(t, url+"/v1/account/api_key/"+masked, masked)
+	response, body = send(t, http.MethodGet, url+"/v1/account/new_api_key", masked, "", "")
+	require.Equal(t, http.StatusOK, response.StatusCode, body)
+}
+
+func TestAKeyIsRenamed(t *testing.T) {
+	s := serve(t)
+	id, masked, url := s.opened()
+	rename := func(key, body string) (*http.Response, string) {
+		t.Helper()
+		return send(t, http.MethodPost, url+"/v1/account/api_key/"+key+"/name", masked, "application/json", body)
+	}
+	longest := strings.Repeat("é", 100)
+	response, body := rename(masked, `{"name":"`+longest+`"}`)
+	require.Equal(t, http.StatusOK, response.StatusCode, body)
+	require.JSONEq(t, `{"success": true}`, body)
+	state, _, err := s.Accounts.State(t.Context(), id)
+	require.NoError(t, err)
+	require.Equal(t, longest, state.Keys[0].Name)
+
+	for body, refused := range map[string]string{
+		`{}`:                          "missing",
+		`{"name":""}`:                 "string_too_short",
+		`{"name":"` + longest + `x"}`: "string_too_long",
+		`{"name":"a\u0000b"}`:         "string_unicode",
+		`{"name":"a\nb"}`:             "string_pattern_mismatch",
+		`{"name":"a\u001bb"}`:         "string_pattern_mismatch",
+		`{"name":"a\u0085b"}`:         "string_pattern_mismatch",
+		`{"name":"\ud800"}`:           "string_unicode",
+		`{"name":7}`:                  "string_type",
+	} {
+		response, got := rename(masked, body)
+		require.Equal(t, http.StatusUnprocessableEntity, response.StatusCode, "%s: %s", body, got)
+		require.Contains(t, got, `"type":"`+refused+`"`, body)
+	}
+	_, others, _ := s.opened()
+	response, body = rename(others, `{"name":"mine"}`)
+	require.Equal(t, http.StatusNotFound, response.StatusCode, body)
 }

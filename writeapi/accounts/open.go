@@ -3,7 +3,6 @@ package accounts
 
 import (
 	"github.com/recital-tts/recital/commands/accounts"
-	"github.com/recital-tts/recital/internal/readmodel"
 	"github.com/recital-tts/recital/internal/web"
 	"github.com/recital-tts/recital/writeapi"
 )
@@ -12,15 +11,6 @@ import (
 type API struct {
 	Accounts   *accounts.Accounts
 	ReadModels writeapi.ReadModels
-}
-
-// AdminRoutes are the rows for the admin route table.
-func (a *API) AdminRoutes() []web.Route {
-	return []web.Route{
-		web.Post("/admin/accounts", a.open, web.Role("operator"), web.ReadModels(readmodel.Account),
-			web.Tag("Operators"), web.Summary("Open an account and give it an API key"),
-			web.Returns[openResponse](web.Sends("cache-control"))),
-	}
 }
 
 type openRequest struct {

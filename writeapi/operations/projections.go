@@ -2,12 +2,10 @@ package operations
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/google/uuid"
 
-	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/feed"
 	"github.com/recital-tts/recital/internal/web"
@@ -56,20 +54,10 @@ func (p *Projections) AdminRoutes() []web.Route {
 	}
 }
 
-var errUnanswered = domain.Refuse(domain.Unavailable, "The read models do not answer")
-
-// answered refuses with domain.Unavailable what Postgres has not answered.
-func answered(err error) error {
-	if feed.Unanswered(err) {
-		return errors.Join(err, errUnanswered)
-	}
-	return err
-}
-
 func (p *Projections) list(call *web.Call, _ struct{}) (web.Reply, error) {
 	overview, err := p.Generations.Overview(call)
 	if err != nil {
-		return web.Reply{}, answered(err)
+		return web.Reply{}, feed.Answered(err)
 	}
 	return web.JSON(overviewOf(overview)), nil
 }
@@ -87,7 +75,7 @@ func (p *Projections) rebuild(call *web.Call, in rebuildRequest) (web.Reply, err
 	slices.Sort(in.Projections)
 	ids, err := p.Generations.Rebuild(call, slices.Compact(in.Projections), in.Promote)
 	if err != nil {
-		return web.Reply{}, answered(err)
+		return web.Reply{}, feed.Answered(err)
 	}
 	return web.JSON(generationsOf(ids)), nil
 }
@@ -111,7 +99,7 @@ type rollbackRequest struct {
 func (p *Projections) rollback(call *web.Call, in rollbackRequest) (web.Reply, error) {
 	live, err := p.Generations.Rollback(call, feed.GenerationID{Name: in.Name, Version: in.Version})
 	if err != nil {
-		return web.Reply{}, answered(err)
+		return web.Reply{}, feed.Answered(err)
 	}
 	return web.JSON(generationsOf([]feed.GenerationID{live})), nil
 }
@@ -125,7 +113,7 @@ type retireRequest struct {
 func (p *Projections) retire(call *web.Call, in retireRequest) (web.Reply, error) {
 	err := p.Generations.Retire(call, feed.GenerationID{Name: in.Name, Version: in.Version, Number: in.Generation})
 	if err != nil {
-		return web.Reply{}, answered(err)
+		return web.Reply{}, feed.Answered(err)
 	}
 	return web.JSON(success{true}), nil
 }

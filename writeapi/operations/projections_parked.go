@@ -6,6 +6,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/feed"
 	"github.com/recital-tts/recital/internal/web"
 )
 
@@ -21,7 +22,7 @@ func (p *Projections) parked(call *web.Call, in parkedRequest) (web.Reply, error
 	}
 	page, err := p.Generations.Parked(call, after, in.Limit)
 	if err != nil {
-		return web.Reply{}, answered(err)
+		return web.Reply{}, feed.Answered(err)
 	}
 	return web.JSON(parkedOf(page, len(page) >= in.Limit)), nil
 }
@@ -50,7 +51,7 @@ func (p *Projections) retryParked(call *web.Call, in parkedEventRequest) (web.Re
 	}
 	applied, err := p.Generations.RetryParked(call, in.id(), event)
 	if err != nil {
-		return web.Reply{}, answered(err)
+		return web.Reply{}, feed.Answered(err)
 	}
 	return web.JSON(retried{applied}), nil
 }
@@ -61,7 +62,7 @@ func (p *Projections) skipParked(call *web.Call, in parkedEventRequest) (web.Rep
 		return web.Reply{}, err
 	}
 	if err := p.Generations.SkipParked(call, in.id(), event); err != nil {
-		return web.Reply{}, answered(err)
+		return web.Reply{}, feed.Answered(err)
 	}
 	return web.JSON(success{true}), nil
 }

@@ -25,7 +25,7 @@ func (p *Projections) promote(call *web.Call, in promoteRequest) (web.Reply, err
 	}
 	live, err := p.Generations.Promote(call, ids)
 	if err != nil {
-		return web.Reply{}, answered(err)
+		return web.Reply{}, feed.Answered(err)
 	}
 	return web.JSON(generationsOf(live)), nil
 }

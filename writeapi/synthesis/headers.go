@@ -11,7 +11,7 @@ type headers struct {
 	GenerationID  string  `header:"x-generation-id" doc:"Names the synthesis, for feedback."`
 	ModelVersion  string  `header:"x-model-version" doc:"The model that speaks, with its version."`
 	Seed          int64   `header:"x-seed" doc:"The seed that gives the same audio again."`
-	ClipID        *string `header:"x-clip-id" doc:"The clip that the result is saved as, when \x60debug\x60 was asked for; a reply in JSON has it only if the clip was saved."`
+	ClipID        *string `header:"x-clip-id" doc:"The clip that the result is saved as, when \x60debug\x60 was asked for, or with a session; a reply in JSON has it only if the clip was saved."`
 	TimestampsURL *string `header:"x-timestamps-url" format:"uri" doc:"Where the word times can be read, for 10 minutes after the audio has ended."`
 	Warning       *string `header:"x-warning" doc:"What of the request could not be done in full."`
 

@@ -19,7 +19,7 @@ func meanings() map[string]string {
 		"conversational":    "As people talk to each other.",
 		"quality":           "How finely delivery varies: 0 by segments, 1 by sentences, 2 by clauses.",
 		"solver":            "How a phrase follows the ones before: `euler`, `midpoint`, `heun`, `rk4` or `dopri5`.",
-		"debug":             "Also saves the result as a clip, whose id is in `x-clip-id`.",
+		"debug":             "Also saves the result as a clip, whose id is in `x-clip-id`. With a session every result is saved.",
 		"return_durations":  "Adds the word times to a reply in JSON.",
 		"return_timestamps": "Adds the word times to a reply in JSON. With audio alone, `x-timestamps-url` is their address.",
 		"delay_headers":     "Sends the headers only when there is audio, so that a failure until then is a status.",

@@ -50,7 +50,13 @@ func Serve(t testing.TB, routes func(*Models) []web.Route) *Admin {
 // Post posts JSON with a token and returns the answer and its body.
 func (a *Admin) Post(path, token, body string) (*http.Response, string) {
 	a.t.Helper()
-	request, err := http.NewRequest(http.MethodPost, a.url+path, strings.NewReader(body))
+	return a.Send(http.MethodPost, path, token, body)
+}
+
+// Send sends JSON with a token and returns the answer and its body.
+func (a *Admin) Send(method, path, token, body string) (*http.Response, string) {
+	a.t.Helper()
+	request, err := http.NewRequest(method, a.url+path, strings.NewReader(body))
 	require.NoError(a.t, err)
 	request.Header.Set("Authorization", "Bearer "+token)
 	response, err := http.DefaultClient.Do(request)

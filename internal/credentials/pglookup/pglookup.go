@@ -8,16 +8,21 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/internal/credentials"
 	"github.com/recital-tts/recital/internal/readmodel"
 )
 
+// Models runs queries of read models; *feed.Projector does.
+type Models interface {
+	// Read calls row with each row of a query, on a state that is never older than one that Current has judged by.
+	Read(ctx context.Context, models []readmodel.Model, query string, arguments []any, row func(pgx.CollectableRow) error) (position string, err error)
+}
+
 // Keys implements credentials.Unissued.
 type Keys struct {
-	Pool *pgxpool.Pool
+	Models Models
 	// Current reports whether the read model shows every key that was created before this instance started.
 	Current func() bool
 }
@@ -35,12 +40,14 @@ var accountOf = "select " + readmodel.Columns[struct {
 // account's stream decides.
 func (k Keys) AccountOf(ctx context.Context, hash string) (account string, err error) {
 	current := k.Current() // before the query: what is current afterwards may not have been when the query ran
-	err = k.Pool.QueryRow(ctx, accountOf, hash).Scan(&account)
+	_, err = k.Models.Read(ctx, []readmodel.Model{readmodel.Account}, accountOf, []any{hash}, func(row pgx.CollectableRow) error {
+		return row.Scan(&account)
+	})
 	switch {
-	case err == nil:
-		return account, nil
-	case !errors.Is(err, pgx.ErrNoRows):
+	case err != nil:
 		return "", fmt.Errorf("looking an API key up: %w", errors.Join(err, errSilent))
+	case account != "":
+		return account, nil
 	case !current:
 		return "", fmt.Errorf("looking an API key up: %w", errBehind)
 	}

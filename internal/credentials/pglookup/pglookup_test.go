@@ -17,6 +17,7 @@ import (
 	"github.com/recital-tts/recital/internal/credentials"
 	"github.com/recital-tts/recital/internal/credentials/pglookup"
 	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/feed"
 	"github.com/recital-tts/recital/internal/feed/feedtest"
 	projections "github.com/recital-tts/recital/projections/accounts"
 )
@@ -27,18 +28,20 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type world struct {
 	*feedtest.World
 	accounts *accounts.Accounts
-	current  bool // what the look-up believes of the read model
+	stop     func() // ends the projector
+	current  bool   // what the look-up believes of the read model
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{World: feedtest.New(t, feedtest.Registry(t, accounts.Events()), projections.ReadModels()...), current: true}
+	w := &world{World: feedtest.New(t, feedtest.Registry(t, accounts.Events())), current: true}
+	w.stop = w.Project(t, projections.ReadModels()...)
 	w.accounts = accounts.New(&journal.Journal{Log: w.Log, Registry: w.Registry}, time.Now)
 	return w
 }
 
 func (w *world) keys() pglookup.Keys {
-	return pglookup.Keys{Pool: w.Pool, Current: func() bool { return w.current }}
+	return pglookup.Keys{Models: w.Projector, Current: func() bool { return w.current }}
 }
 
 func drawKey(t *testing.T) string {
@@ -78,6 +81,32 @@ func TestAKeyThatIsNotShownIsUnknownOnlyToAReadModelThatIsCurrent(t *testing.T) 
 	require.Equal(t, domain.Unavailable, domain.CodeOf(err))
 }
 
+// A crash of Postgres may take back commits that this instance has seen.
+func TestAKeyThatPostgresHasLostIsNotUnknown(t *testing.T) {
+	// given a read model that has reached a key, and nobody who feeds it any more
+	w := newWorld(t)
+	_, err := w.Pool.Exec(t.Context(), "create table place as select name, commit_position, prepare_position from feed.checkpoints")
+	require.NoError(t, err)
+	hash := w.createAsBefore(t, "a1")
+	_, err = w.keys().AccountOf(t.Context(), hash)
+	require.NoError(t, err)
+	w.stop()
+
+	// when it is as it was before
+	_, err = w.Pool.Exec(t.Context(), `
+		begin;
+		delete from read_v2.api_keys;
+		update feed.checkpoints c set commit_position = p.commit_position, prepare_position = p.prepare_position from place p where p.name = c.name;
+		commit`)
+	require.NoError(t, err)
+
+	// then nobody can know, of this key and of all others
+	for _, hash := range []string{hash, "nobody's"} {
+		_, err = w.keys().AccountOf(t.Context(), hash)
+		require.Equal(t, domain.Unavailable, domain.CodeOf(err))
+	}
+}
+
 func TestOnlyKeysWithoutAStreamNeedPostgres(t *testing.T) {
 	// given keys of this release and of an earlier one, and a Postgres that is gone
 	w := newWorld(t)
@@ -87,30 +116,34 @@ func TestOnlyKeysWithoutAStreamNeedPostgres(t *testing.T) {
 	gone, err := pgxpool.NewWithConfig(t.Context(), w.Pool.Config())
 	require.NoError(t, err)
 	gone.Close()
-	find := func(pool *pgxpool.Pool, hash string) (credentials.Verified, error) {
+	silent, err := feed.NewProjector(feed.Config{
+		Log: w.Log, Registry: w.Registry, Pool: gone, Identity: w.Identity, Projections: projections.ReadModels(), Instance: "silent",
+	})
+	require.NoError(t, err)
+	find := func(models pglookup.Models, hash string) (credentials.Verified, error) {
 		t.Helper()
 		watcher, err := credentials.Open(t.Context(), credentials.Config{
 			Log: w.Log, Registry: w.Registry, Accounts: w.accounts, Logger: slog.New(slog.DiscardHandler),
-			Unissued: pglookup.Keys{Pool: pool, Current: func() bool { return true }},
+			Unissued: pglookup.Keys{Models: models, Current: func() bool { return true }},
 		})
 		require.NoError(t, err)
 		return watcher.FindKey(t.Context(), hash)
 	}
 
 	// then those with a stream are found, and nobody can know of the others
-	found, err := find(gone, account.HashAPIKey(opened.Key.Key))
+	found, err := find(silent, account.HashAPIKey(opened.Key.Key))
 	require.NoError(t, err)
 	require.Equal(t, opened.Account, found.Account)
 	for _, hash := range []string{before, account.HashAPIKey(drawKey(t))} {
-		_, err = find(gone, hash)
+		_, err = find(silent, hash)
 		require.Equal(t, domain.Unavailable, domain.CodeOf(err))
 	}
 
 	// when Postgres answers, then one is found and the other one unknown
-	found, err = find(w.Pool, before)
+	found, err = find(w.Projector, before)
 	require.NoError(t, err)
 	require.Equal(t, "a1", found.Account)
-	_, err = find(w.Pool, account.HashAPIKey(drawKey(t)))
+	_, err = find(w.Projector, account.HashAPIKey(drawKey(t)))
 	require.ErrorIs(t, err, credentials.ErrUnknownKey)
 
 	// when the key is issued, then it needs no Postgres either
@@ -121,7 +154,7 @@ func TestOnlyKeysWithoutAStreamNeedPostgres(t *testing.T) {
 	}
 	_, err = w.accounts.IssueCreated(t.Context(), account.Stream("a1"), created.ID)
 	require.NoError(t, err)
-	found, err = find(gone, before)
+	found, err = find(silent, before)
 	require.NoError(t, err)
 	require.Equal(t, "a1", found.Account)
 }

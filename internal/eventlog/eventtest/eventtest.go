@@ -65,7 +65,9 @@ func Golden(t *testing.T, types []eventlog.Type, examples ...Example) {
 		for version := 1; version <= eventType.Version(); version++ {
 			ofVersion := g.of(eventType.Name(), version)
 			require.NotEmpty(t, ofVersion, "add an example of %s version %d, then run this test with -update", eventType.Name(), version)
-			requireEveryField(t, ofVersion)
+			if version == eventType.Version() { // an older one has no value for the fields that came later
+				requireEveryField(t, ofVersion)
+			}
 			for _, e := range ofVersion {
 				t.Run(filepath.Base(e.File()), func(t *testing.T) { g.check(t, e, version == eventType.Version()) })
 			}

@@ -64,7 +64,7 @@ func requireUpgrade(t *testing.T, registry *eventlog.Registry, p feed.Projection
 			return err
 		}
 		_, err := tx.Exec(t.Context(), `
-			insert into feed.checkpoints (name, version, generation, log_id, epoch) values ($1, $2, 1, $3, $4)`,
+			insert into feed.checkpoints (name, version, generation, live, log_id, epoch) values ($1, $2, 1, true, $3, $4)`,
 			p.Name, p.Version, w.Identity.LogID, w.Identity.Epoch)
 		return err
 	}))

@@ -148,6 +148,7 @@ const (
 	patchedRow changeKind = iota // some columns change, whether or not the row exists
 	putRow
 	deletedRow
+	summedRow // values are added to those of the row, which is inserted if it does not exist
 )
 
 type patchKind int16
@@ -163,7 +164,7 @@ type change struct {
 	kind    changeKind
 	key     []any
 	columns int
-	values  []any       // putRow: the row; patchedRow: the operands of its patches
+	values  []any       // putRow, summedRow: the row; patchedRow: the operands of its patches
 	patches []patchKind // patchedRow only
 }
 

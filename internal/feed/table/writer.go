@@ -14,6 +14,7 @@ type Writer struct {
 	table   *Table
 	name    string // qualified
 	put     string
+	sum     string
 	delete  string
 	updates map[uint64]string // by the columns that they touch
 }
@@ -21,7 +22,8 @@ type Writer struct {
 // NewWriter is for a table in a schema.
 func NewWriter(t *Table, schema string) *Writer {
 	w := &Writer{table: t, name: quote(schema, t.name), updates: map[uint64]string{}}
-	w.put = w.putStatement()
+	w.put = w.insertStatement("excluded.%s")
+	w.sum = w.insertStatement("t.%[1]s + excluded.%[1]s")
 	w.delete = fmt.Sprintf("delete from %s as t using unnest(%s) as u(%s) where %s",
 		w.name, w.arrays(t.keys), strings.Join(quoted(t.keyNames()...), ", "), w.sameKey())
 	return w
@@ -29,7 +31,7 @@ func NewWriter(t *Table, schema string) *Writer {
 
 // Queue adds the statements of a page's rows: at most one each for deleted, updated and put rows, whatever their number.
 func (w *Writer) Queue(batch *pgx.Batch, rows *Rows) {
-	var deleted, patched, put []*change
+	var deleted, patched, put, summed []*change
 	var mask uint64
 	for _, c := range rows.tables[w.table].ordered {
 		switch {
@@ -37,6 +39,8 @@ func (w *Writer) Queue(batch *pgx.Batch, rows *Rows) {
 			deleted = append(deleted, c)
 		case c.kind == putRow:
 			put = append(put, c)
+		case c.kind == summedRow:
+			summed = append(summed, c)
 		case c.touched() != 0:
 			patched = append(patched, c)
 			mask |= c.touched()
@@ -51,9 +55,13 @@ func (w *Writer) Queue(batch *pgx.Batch, rows *Rows) {
 	if len(put) > 0 {
 		batch.Queue(w.put, w.rowArguments(put)...)
 	}
+	if len(summed) > 0 {
+		batch.Queue(w.sum, w.rowArguments(summed)...)
+	}
 }
 
-func (w *Writer) putStatement() string {
+// insertStatement inserts rows. In one that exists, each column outside of the key becomes the given expression of its name.
+func (w *Writer) insertStatement(existing string) string {
 	t := w.table
 	all := make([]int, len(t.columns))
 	names := make([]string, len(t.columns))
@@ -62,14 +70,14 @@ func (w *Writer) putStatement() string {
 	for i, c := range t.columns {
 		all[i], names[i], values[i] = i, quote(c.name), c.unnested()
 		if !c.key {
-			replaced = append(replaced, fmt.Sprintf("%s = excluded.%s", quote(c.name), quote(c.name)))
+			replaced = append(replaced, quote(c.name)+" = "+fmt.Sprintf(existing, quote(c.name)))
 		}
 	}
 	conflict := "nothing"
 	if len(replaced) > 0 {
 		conflict = "update set " + strings.Join(replaced, ", ")
 	}
-	return fmt.Sprintf("insert into %s (%s) select %s from unnest(%s) as u(%s) on conflict (%s) do %s",
+	return fmt.Sprintf("insert into %s as t (%s) select %s from unnest(%s) as u(%s) on conflict (%s) do %s",
 		w.name, strings.Join(names, ", "), strings.Join(values, ", "), w.arrays(all), strings.Join(names, ", "),
 		strings.Join(quoted(t.keyNames()...), ", "), conflict)
 }

@@ -15,7 +15,11 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/tink-crypto/tink-go/v2/aead"
 	"github.com/tink-crypto/tink-go/v2/aead/subtle"
+	"github.com/tink-crypto/tink-go/v2/keyset"
+	"github.com/tink-crypto/tink-go/v2/prf"
+	tinkpb "github.com/tink-crypto/tink-go/v2/proto/tink_go_proto"
 	"github.com/tink-crypto/tink-go/v2/tink"
 
 	"github.com/recital-tts/recital/internal/keyring"
@@ -47,7 +51,7 @@ type Keyring struct {
 	log      *slog.Logger
 	now      func() time.Time
 	cache    *lru.Cache[string, cached] // by account
-	admitted atomic.Bool
+	prints   atomic.Pointer[prf.Set]    // the key of fingerprints; nil until it is first used
 }
 
 type cached struct {
@@ -61,11 +65,10 @@ func Open(ctx context.Context, config Config) (*Keyring, error) {
 	if err != nil {
 		return nil, err
 	}
-	k.Admit()
 	return k, k.Check(ctx)
 }
 
-// New returns a Keyring on a database that need not answer yet. Until Admit is called, accounts' keys are unavailable.
+// New returns a Keyring on a database that need not answer yet.
 func New(config Config) (*Keyring, error) {
 	if config.Pool == nil || config.Logger == nil {
 		return nil, errors.New("opening the keyring: a pool and a logger are needed")
@@ -89,9 +92,6 @@ func New(config Config) (*Keyring, error) {
 	}
 	return k, nil
 }
-
-// Admit lets the keyring be used. It comes after Check, and once it is certain that the keyring is the log's.
-func (k *Keyring) Admit() { k.admitted.Store(true) }
 
 // identify returns an identifier of a master key that reveals nothing about it.
 func identify(master []byte) string {
@@ -148,29 +148,34 @@ func (k *Keyring) Open(ctx context.Context, account string, sealed []byte, use s
 func associated(account, use string) []byte { return []byte(account + "\n" + use) }
 
 // key returns an account's key, from the cache or from get.
-func (k *Keyring) key(ctx context.Context, account string, get func(context.Context, string) (tink.AEAD, error)) (tink.AEAD, error) {
+func (k *Keyring) key(ctx context.Context, account string, get func(context.Context, string) (*keyset.Handle, error)) (tink.AEAD, error) {
 	if found, ok := k.cache.Get(account); ok && k.now().Before(found.until) {
 		return found.key, nil
 	}
-	if !k.admitted.Load() {
-		return nil, keyring.ErrUnavailable
-	}
 	until := k.now().Add(cachedFor) // from before the lookup: a key that is erased during it may be cached, but not for longer
-	key, err := get(ctx, account)
+	handle, err := get(ctx, account)
 	if err != nil {
 		k.cache.Remove(account)
 		return nil, err
+	}
+	key, err := aead.New(handle)
+	if err != nil {
+		return nil, fmt.Errorf("unwrapping an account's key: %w", err)
 	}
 	k.cache.Add(account, cached{key: key, until: until})
 	return key, nil
 }
 
-func (k *Keyring) readOrMake(ctx context.Context, account string) (tink.AEAD, error) {
-	key, err := k.read(ctx, account)
+func (k *Keyring) readOrMake(ctx context.Context, account string) (*keyset.Handle, error) {
+	return k.readOrDraw(ctx, account, aead.AES256GCMKeyTemplate())
+}
+
+func (k *Keyring) readOrDraw(ctx context.Context, account string, template *tinkpb.KeyTemplate) (*keyset.Handle, error) {
+	handle, err := k.read(ctx, account)
 	if !errors.Is(err, keyring.ErrNoKey) {
-		return key, err
+		return handle, err
 	}
-	wrapped, err := k.draw(account)
+	wrapped, err := k.draw(account, template)
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +185,7 @@ func (k *Keyring) readOrMake(ctx context.Context, account string) (tink.AEAD, er
 	return k.read(ctx, account) // another instance may have been first
 }
 
-func (k *Keyring) read(ctx context.Context, account string) (tink.AEAD, error) {
+func (k *Keyring) read(ctx context.Context, account string) (*keyset.Handle, error) {
 	var wrapped []byte
 	err := k.pool.QueryRow(ctx, `select wrapped_key from keyring.account_keys where account_id = $1`, account).Scan(&wrapped)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -204,9 +209,6 @@ func (k *Keyring) insert(ctx context.Context, account string, wrapped []byte) er
 
 // Erase implements keyring.Keyring.
 func (k *Keyring) Erase(ctx context.Context, account string) error {
-	if !k.admitted.Load() {
-		return fmt.Errorf("erasing an account's key: %w", keyring.ErrUnavailable)
-	}
 	err := k.durably(ctx, "erasing an account's key", `
 		insert into keyring.account_keys as k (account_id, wrapped_key, master_key_id, erased_at) values ($1, null, $2, now())
 		on conflict (account_id) do update set wrapped_key = null, erased_at = coalesce(k.erased_at, now())`,

@@ -4,15 +4,14 @@ import (
 	"bytes"
 	"fmt"
 
-	"github.com/tink-crypto/tink-go/v2/aead"
 	"github.com/tink-crypto/tink-go/v2/keyset"
-	"github.com/tink-crypto/tink-go/v2/tink"
+	tinkpb "github.com/tink-crypto/tink-go/v2/proto/tink_go_proto"
 )
 
-// draw creates a key for an account, AES-256-GCM, and wraps it. The account is authenticated, so that a key that was
+// draw creates a key for an account and wraps it. The account is authenticated, so that a key that was
 // moved to another row opens nothing.
-func (k *Keyring) draw(account string) ([]byte, error) {
-	handle, err := keyset.NewHandle(aead.AES256GCMKeyTemplate())
+func (k *Keyring) draw(account string, template *tinkpb.KeyTemplate) ([]byte, error) {
+	handle, err := keyset.NewHandle(template)
 	if err != nil {
 		return nil, fmt.Errorf("drawing an account's key: %w", err)
 	}
@@ -23,14 +22,10 @@ func (k *Keyring) draw(account string) ([]byte, error) {
 	return wrapped.Bytes(), nil
 }
 
-func (k *Keyring) unwrap(account string, wrapped []byte) (tink.AEAD, error) {
+func (k *Keyring) unwrap(account string, wrapped []byte) (*keyset.Handle, error) {
 	handle, err := keyset.ReadWithAssociatedData(keyset.NewBinaryReader(bytes.NewReader(wrapped)), k.master, []byte(account))
 	if err != nil {
 		return nil, fmt.Errorf("unwrapping an account's key: the master key does not fit, or the row was altered: %w", err)
 	}
-	key, err := aead.New(handle)
-	if err != nil {
-		return nil, fmt.Errorf("unwrapping an account's key: %w", err)
-	}
-	return key, nil
+	return handle, nil
 }

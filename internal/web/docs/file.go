@@ -91,7 +91,7 @@ func tagOf(content []byte) string {
 // reply answers the file in the encoding that the client takes, or that it is unchanged. Browsers revalidate it each time: a
 // new release must not meet parts of the old one.
 func (f file) reply(call *web.Call, in conditions) (web.Reply, error) {
-	call.SetHeader("Vary", "Accept-Encoding")
+	call.Vary("Accept-Encoding")
 	content := web.Content{Tag: f.tag, CacheControl: "no-cache", Size: f.size, Body: func(conditional.Part) web.Reply { return f.body(in) }}
 	return content.Serve(call, conditional.Headers{IfNoneMatch: in.IfNoneMatch})
 }

@@ -44,13 +44,15 @@ const acceptPause = 10 * time.Millisecond
 // ErrGone is the cause of a call's end when its peer has closed the connection.
 var ErrGone = errors.New("the client has gone")
 
-// Limits bound what peers can use up. None may be zero.
+// Limits bound what peers can use up. None of the numbers may be zero.
 type Limits struct {
 	Connections        int           // open at once
 	AddressConnections int           // of one address, open at once
 	Grace              time.Duration // for a request's body, before Rate counts
 	WriteTimeout       time.Duration // in which a peer must take 64 KiB
-	Rate               int           // in bytes a second: a body that comes slower is ended, and so is a write that is taken slower
+	// Shared reports whether a peer is a proxy, which carries many clients: AddressConnections does not limit it. Nil knows none.
+	Shared func(netip.Addr) bool
+	Rate   int // in bytes a second: a body that comes slower is ended, and so is a write that is taken slower
 }
 
 // Listener hands out *Conn.
@@ -58,6 +60,8 @@ type Listener struct {
 	net.Listener
 	limits Limits
 	rooms  []*room // the usual one, and a small one beyond the limit
+
+	refused atomic.Uint64
 
 	closeOnce sync.Once
 	closed    error
@@ -87,6 +91,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 			if c := l.wrap(inner); l.seat(c) {
 				return c, nil
 			}
+			l.refused.Add(1)
 			inner.Close()
 		case outOfFiles(err):
 			l.rooms[0].yield()
@@ -108,7 +113,8 @@ func outOfFiles(err error) bool {
 }
 
 func (l *Listener) wrap(inner net.Conn) *Conn {
-	c := &Conn{Conn: inner, listener: l, peer: quota.Peer(inner.RemoteAddr())}
+	address := quota.Address(inner.RemoteAddr())
+	c := &Conn{Conn: inner, listener: l, peer: quota.Client(address), shared: l.limits.Shared != nil && l.limits.Shared(address)}
 	c.last.Store(time.Now().UnixNano())
 	if sys, ok := inner.(syscall.Conn); ok {
 		c.raw, _ = sys.SyscallConn()
@@ -133,6 +139,17 @@ func (l *Listener) Open() (count int) {
 	}
 	return count
 }
+
+// Evicted counts the connections that were closed to make room.
+func (l *Listener) Evicted() (count uint64) {
+	for _, r := range l.rooms {
+		count += r.evicted.Load()
+	}
+	return count
+}
+
+// Refused counts the connections for which there was no room, not even beyond the limit.
+func (l *Listener) Refused() uint64 { return l.refused.Load() }
 
 // Each calls f for every open connection; f must not close it.
 func (l *Listener) Each(f func(*Conn)) {
@@ -167,6 +184,7 @@ type Conn struct {
 	listener *Listener
 	room     *room
 	peer     netip.Addr
+	shared   bool            // by many clients
 	raw      syscall.RawConn // nil when the connection is no socket
 	end      atomic.Pointer[func(cause error)]
 	phase    atomic.Int32
@@ -184,9 +202,6 @@ type pace struct {
 	begun time.Time
 	bytes int
 }
-
-// Peer is the address that counts for limits.
-func (c *Conn) Peer() netip.Addr { return c.peer }
 
 // Extra reports whether the connection is beyond the limit: there is room for health checks and refusals only.
 func (c *Conn) Extra() bool { return c.room == c.listener.rooms[1] }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/recital-tts/recital/internal/web/quota"
@@ -18,6 +19,8 @@ type room struct {
 	batch int           // how many make room at once, because finding them takes a while
 	stall time.Duration // how long a peer in the middle of a request has to be silent
 
+	evicted atomic.Uint64
+
 	mu    sync.Mutex
 	conns map[*Conn]*quota.Claim
 	rest  time.Time // no search before
@@ -31,17 +34,24 @@ func newRoom(size, share, batch int, stall time.Duration) *room {
 func (r *room) enter(c *Conn) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	seat, err := r.seats.Take(c.peer, 1)
+	seat, err := r.seat(c)
 	if err != nil {
 		full := errors.Is(err, quota.ErrFull)
 		r.makeRoom(func(other *Conn) bool { return full || other.peer == c.peer })
-		seat, err = r.seats.Take(c.peer, 1)
+		seat, err = r.seat(c)
 	}
 	if err != nil {
 		return false
 	}
 	r.conns[c] = seat
 	return true
+}
+
+func (r *room) seat(c *Conn) (*quota.Claim, error) {
+	if c.shared {
+		return r.seats.TakeShared(1)
+	}
+	return r.seats.Take(c.peer, 1)
 }
 
 func (r *room) leave(c *Conn) {
@@ -84,6 +94,7 @@ func (r *room) makeRoom(of func(*Conn) bool) {
 		}
 		if c.evict() {
 			r.remove(c)
+			r.evicted.Add(1)
 			left--
 		}
 	}

@@ -52,7 +52,7 @@ func (w *writer) addHeaders(told *response, r *web.Route, o web.Outcome) error {
 	}
 	may := o.MaySend
 	switch {
-	case r.Method != http.MethodGet && len(r.ReadModels) > 0:
+	case len(r.ReadModels) > 0 && (r.Appends || r.Method != http.MethodGet):
 		may = slices.Concat(may, []string{"x-recital-position", "x-recital-stale"})
 	case len(r.Views) > 0:
 		may = slices.Concat(may, []string{"x-recital-position"})

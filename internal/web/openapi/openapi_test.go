@@ -180,7 +180,9 @@ func TestRefusalsFollowFromTheRow(t *testing.T) {
 	document := write(t,
 		web.Get("/open", answer[struct{}], web.Public(), web.ReturnsNothing(204)),
 		web.Get("/closed", answer[struct{}], web.ReadModels(readmodel.Model{Name: "songs", Version: 1}), web.Returns[song](), web.Refuses(402)),
+		web.Get("/new", answer[struct{}], web.Appends(), web.ReadModels(readmodel.Model{Name: "songs", Version: 1}), web.Returns[singer]()),
 		web.Delete("/maybe/{id}", answer[named], web.Optional(), web.ReadModels(readmodel.Model{Name: "songs", Version: 1}), web.Returns[singer]()),
+		web.Post("/key", answer[struct{}], web.KeyOnly(), web.Returns[singer]()),
 		web.Post("/form", answer[form], web.Forms(), web.Returns[singer]()),
 		web.Post("/raw", answer[echo], web.Public(), web.AppendsNothing(), web.ReturnsMedia([]string{"*/*"})),
 		web.Post("/admin", answer[struct{}], web.Role("operator"), web.Returns[singer]()),
@@ -189,11 +191,12 @@ func TestRefusalsFollowFromTheRow(t *testing.T) {
 	)
 	for row, want := range map[[2]string][]string{
 		{"/open", "get"}:          {"204", "503", "default"},
-		{"/closed", "get"}:        {"200", "400", "401", "402", "503", "504", "default"},
-		{"/maybe/{id}", "delete"}: {"200", "401", "409", "422", "429", "503", "default"},
-		{"/form", "post"}:         {"200", "400", "401", "409", "413", "415", "422", "429", "503", "default"},
+		{"/closed", "get"}:        {"200", "400", "401", "402", "429", "503", "504", "default"},
+		{"/key", "post"}:          {"200", "400", "401", "409", "429", "503", "default"},
+		{"/maybe/{id}", "delete"}: {"200", "400", "401", "403", "409", "422", "429", "503", "default"},
+		{"/form", "post"}:         {"200", "400", "401", "403", "409", "413", "415", "422", "429", "503", "default"},
 		{"/raw", "post"}:          {"200", "413", "415", "422", "429", "503", "default"},
-		{"/admin", "post"}:        {"200", "401", "403", "409", "503", "default"},
+		{"/admin", "post"}:        {"200", "400", "401", "403", "409", "429", "503", "default"},
 		{"/busy", "get"}:          {"200", "503", "default"},
 	} {
 		var statuses []string
@@ -208,6 +211,7 @@ func TestRefusalsFollowFromTheRow(t *testing.T) {
 	require.JSONEq(t, `[{"AdminToken": []}]`, encoded(t, at(t, document, "paths", "/admin", "post", "security")))
 	require.JSONEq(t, `[{}, {"ApiKeyHeader": []}, {"SessionCookie": []}]`, encoded(t, at(t, document, "paths", "/maybe/{id}", "delete", "security")))
 	require.Contains(t, at(t, document, "paths", "/maybe/{id}", "delete", "responses", "200", "headers"), "x-recital-position", "it is a write")
+	require.Contains(t, at(t, document, "paths", "/new", "get", "responses", "200", "headers"), "x-recital-stale", "it is a write, too")
 	require.JSONEq(t, `{"anyOf": [{"$ref": "#/components/schemas/Song"},
 		{"anyOf": [{"$ref": "#/components/schemas/Error"}, {"$ref": "#/components/schemas/ErrorEnvelope"}]}]}`,
 		encoded(t, at(t, document, "paths", "/busy", "get", "responses", "503", "content", "application/json", "schema")))

@@ -74,10 +74,10 @@ func (w *writer) security(r *web.Route) []map[string][]string {
 	switch {
 	case len(r.Roles) > 0:
 		names = []string{"AdminToken"}
-	case r.Access != web.AccessPublic && r.KeyOnly:
-		names = []string{"ApiKeyHeader"}
-	case r.Access != web.AccessPublic:
+	case r.TakesSessions():
 		names = []string{"ApiKeyHeader", "SessionCookie"}
+	case r.Access != web.AccessPublic:
+		names = []string{"ApiKeyHeader"}
 	}
 	admitted := []map[string][]string{}
 	if r.Access == web.AccessOptional && len(r.Roles) == 0 || r.Loopback {
@@ -96,7 +96,7 @@ func (w *writer) security(r *web.Route) []map[string][]string {
 func schemes() map[string]*securityScheme {
 	return map[string]*securityScheme{
 		"ApiKeyHeader":  {Type: "apiKey", In: "header", Name: "x-api-key", Description: "An API key of the account."},
-		"SessionCookie": {Type: "apiKey", In: "cookie", Name: "svc-session", Description: "The session of a browser, which sign-in opens."},
+		"SessionCookie": {Type: "apiKey", In: "cookie", Name: "svc-session", Description: "The session of a browser, which sign-in opens. What changes something must come from a page of the service, or of an allowed origin."},
 		"AdminToken":    {Type: "http", Scheme: "bearer", Description: "The token of a role: operator or auditor."},
 	}
 }

@@ -52,8 +52,9 @@ func refusals(r *web.Route, inputs []input) []int {
 	}
 	body := slices.ContainsFunc(inputs, func(in input) bool { return in.source == "body" || in.source == "raw" })
 	may(r.Forms || waitsForPosition(r) || r.IsSocket(), http.StatusBadRequest)
-	may(r.Access != web.AccessPublic || len(r.Roles) > 0, http.StatusUnauthorized)
-	may(len(r.Roles) > 0, http.StatusForbidden)
+	// Two credentials that differ are a 400, and many wrong ones a 429.
+	may(r.Access != web.AccessPublic || len(r.Roles) > 0, http.StatusBadRequest, http.StatusUnauthorized, http.StatusTooManyRequests)
+	may(len(r.Roles) > 0 || r.TakesSessions() && r.ChangesState, http.StatusForbidden)
 	may(r.Method != http.MethodGet && r.Access != web.AccessPublic, http.StatusConflict)
 	may(body, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusTooManyRequests)
 	may(len(inputs) > 0, http.StatusUnprocessableEntity)

@@ -41,7 +41,7 @@ func (w *writer) refusal(status string) (*response, error) {
 		"400":     "The request cannot be understood.",
 		"401":     "The credential is missing or wrong.",
 		"402":     "The plan's characters are used up.",
-		"403":     "The credential does not permit this.",
+		"403":     "The credential does not permit this, or the cookie of a session came from a page that may not use it.",
 		"404":     "There is no such thing.",
 		"409":     "It was changed by somebody else at the same time.",
 		"413":     "The body is too large.",

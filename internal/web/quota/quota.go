@@ -19,9 +19,10 @@ var (
 type Budget struct {
 	total, share int64
 
-	mu   sync.Mutex
-	held map[netip.Addr]int64
-	sum  int64
+	mu      sync.Mutex
+	held    map[netip.Addr]int64
+	sum     int64
+	refused uint64
 }
 
 // New makes a budget.
@@ -35,12 +36,33 @@ func (b *Budget) Take(peer netip.Addr, amount int64) (*Claim, error) {
 	defer b.mu.Unlock()
 	switch {
 	case b.held[peer]+amount > b.share:
+		b.refused++
 		return nil, ErrShare
 	case b.sum+amount > b.total:
+		b.refused++
 		return nil, ErrFull
 	}
 	b.add(peer, amount)
 	return &Claim{budget: b, peer: peer, amount: amount}, nil
+}
+
+// TakeShared returns a claim for a peer that has no share of its own, because many use it, or ErrFull.
+func (b *Budget) TakeShared(amount int64) (*Claim, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.sum+amount > b.total {
+		b.refused++
+		return nil, ErrFull
+	}
+	b.sum += amount
+	return &Claim{budget: b, amount: amount, shared: true}, nil
+}
+
+// Refused counts the refusals of Take and TakeShared.
+func (b *Budget) Refused() uint64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.refused
 }
 
 func (b *Budget) add(peer netip.Addr, amount int64) {
@@ -55,29 +77,42 @@ type Claim struct {
 	budget *Budget
 	peer   netip.Addr
 	amount int64
+	shared bool
 }
 
 // Shrink gives back what goes beyond an amount.
 func (c *Claim) Shrink(amount int64) {
 	c.budget.mu.Lock()
 	defer c.budget.mu.Unlock()
-	if amount < c.amount {
+	switch {
+	case amount >= c.amount:
+		return
+	case c.shared:
+		c.budget.sum += amount - c.amount
+	default:
 		c.budget.add(c.peer, amount-c.amount)
-		c.amount = amount
 	}
+	c.amount = amount
 }
 
 // Release gives everything back. It may be called again.
 func (c *Claim) Release() { c.Shrink(0) }
 
-// Peer is the address that counts for a connection: that of an IPv6 peer is its network of 64 bits, all of which one
-// customer has. Peers without an address, as on unix sockets, are one.
-func Peer(address net.Addr) netip.Addr {
-	tcp, ok := address.(*net.TCPAddr)
+// Address returns the address of a peer, the zero one where it has none, as on unix sockets.
+func Address(peer net.Addr) netip.Addr {
+	tcp, ok := peer.(*net.TCPAddr)
 	if !ok {
 		return netip.Addr{}
 	}
-	addr := tcp.AddrPort().Addr().Unmap().WithZone("")
+	return tcp.AddrPort().Addr().Unmap().WithZone("")
+}
+
+// Peer is the address that counts for a connection. Peers without an address are one.
+func Peer(address net.Addr) netip.Addr { return Client(Address(address)) }
+
+// Client is the address that counts for an address: that of an IPv6 address is its network of 64 bits, all of which one
+// customer has.
+func Client(addr netip.Addr) netip.Addr {
 	if !addr.Is6() {
 		return addr
 	}

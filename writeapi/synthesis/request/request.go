@@ -87,16 +87,15 @@ func (s Speech) prosody() speech.Prosody {
 	}
 }
 
-// keepsake is what a clip remembers of the request beside what is spoken; nil where the result is not saved.
-func (s Speech) keepsake(language string) *synthesis.Keepsake {
-	if !or(s.Debug, false) {
-		return nil
-	}
+// keepsake is what a clip remembers of the request beside what is spoken.
+func (s Speech) keepsake(language string) synthesis.Keepsake {
 	asked := strings.TrimSpace(s.Language)
 	if language == speech.AutoLanguage {
 		asked = ""
 	}
-	return &synthesis.Keepsake{Debug: true, Language: asked, OriginalText: or(s.OriginalText, ""), OriginalLanguage: or(s.OriginalLanguage, "")}
+	return synthesis.Keepsake{
+		Debug: or(s.Debug, false), Language: asked, OriginalText: or(s.OriginalText, ""), OriginalLanguage: or(s.OriginalLanguage, ""),
+	}
 }
 
 // WithSeed is the request with a seed: its own, or a new one that gives the same audio again.

@@ -1,0 +1,83 @@
+package main_test
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// emoji is the request for the most audio that so many characters can make.
+func emoji(characters int) order {
+	return order{"text": strings.Repeat("🦑", characters), "voice": "leah", "speed": 0.25, "format": "pcm_f32le"}
+}
+
+// The requests of one free account once had recitald killed: 5,000 characters made a reply of 568 MB, in memory.
+func TestLargeRepliesToSlowReadersLeaveRecitaldAlive(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
+	t.Parallel()
+	// given a machine with 2 GiB, and clients that do not read their streams
+	cgroup := newMemoryCgroup(t, 2<<30)
+	s := prepare(t, dataFolder(t))
+	s.cgroup = cgroup
+	s.launch([]string{"--http-addr=127.0.0.1:0", "--admin-addr=127.0.0.1:0", "--data-dir=" + s.data})
+	t.Cleanup(s.kill)
+	s.readWelcome()
+	slow := s.openAccount("indie")
+	for range 3 {
+		unread(t, slow, bytesRoute, emoji(5000))
+	}
+
+	// when a free account requests the largest replies, then it is refused
+	c := s.openAccount("free")
+	for _, refused := range together(t, c, 5000) {
+		require.Equal(t, 422, refused.StatusCode)
+	}
+	require.Zero(t, c.usage(t))
+
+	// when it requests the largest that are allowed and reads none, then each is there
+	for _, whole := range together(t, c, 1700) {
+		require.Equal(t, 200, whole.StatusCode)
+		require.Greater(t, whole.ContentLength, int64(200<<20))
+	}
+
+	// and others are served; no process was killed
+	_, err := s.operator().speak(1000)
+	require.NoError(t, err)
+	require.EqualValues(t, 3*1700, c.usage(t))
+	require.Zero(t, cgroup.kills(t))
+	require.False(t, s.hasEnded())
+	t.Log("the most memory, with what was cached:", cgroup.most(t))
+}
+
+// together makes three requests at once, and reads the heads of the replies alone.
+func together(t *testing.T, c customer, characters int) []*http.Response {
+	t.Helper()
+	replies := make([]*http.Response, 3)
+	var group sync.WaitGroup
+	for i := range replies {
+		group.Go(func() { replies[i] = unread(t, c, detailedRoute, emoji(characters)) })
+	}
+	group.Wait()
+	require.NotContains(t, replies, (*http.Response)(nil))
+	return replies
+}
+
+// unread returns a reply of which nothing but the head is read, or nil.
+func unread(t *testing.T, c customer, route string, o order) *http.Response {
+	client := slowly()
+	response, err := client.Do(c.request(http.MethodPost, route, o.encode()).WithContext(t.Context()))
+	if !assert.NoError(t, err) {
+		return nil
+	}
+	t.Cleanup(func() {
+		_ = response.Body.Close()
+		client.CloseIdleConnections()
+	})
+	return response
+}

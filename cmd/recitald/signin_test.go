@@ -1,0 +1,232 @@
+package main_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// person is a browser as far as cookies and redirects go, and one recitald at a time.
+type person struct {
+	t      *testing.T
+	server *server
+	client *http.Client
+}
+
+func (s *server) person() *person {
+	s.t.Helper()
+	jar, err := cookiejar.New(nil)
+	require.NoError(s.t, err)
+	stop := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &person{t: s.t, server: s, client: &http.Client{Jar: jar, CheckRedirect: stop}}
+}
+
+// get asks as a page of the service does.
+func (v *person) get(address string) reply {
+	v.t.Helper()
+	return v.do(http.MethodGet, address, nil)
+}
+
+func (v *person) do(method, address string, form url.Values) reply {
+	v.t.Helper()
+	request, err := http.NewRequestWithContext(v.t.Context(), method, address, strings.NewReader(form.Encode()))
+	require.NoError(v.t, err)
+	if form != nil {
+		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	request.Header.Set("Sec-Fetch-Site", "same-origin")
+	response, err := v.client.Do(request)
+	require.NoError(v.t, err)
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	require.NoError(v.t, err)
+	return reply{status: response.StatusCode, header: response.Header, body: body}
+}
+
+// comeBack begins a sign-in, fills in the provider's page, and returns the address to which the provider sends the browser.
+func (v *person) comeBack(email string) string {
+	v.t.Helper()
+	begun := v.get(v.server.address + "/auth/oauth/login?provider=idp_1&redirect=" + url.QueryEscape(v.server.address+"/docs"))
+	require.Equal(v.t, http.StatusFound, begun.status, begun.text())
+	answered := v.do(http.MethodPost, begun.header.Get("Location"), url.Values{"name": {"Ada Lovelace"}, "email": {email}})
+	require.Equal(v.t, http.StatusSeeOther, answered.status, answered.text())
+	return answered.header.Get("Location")
+}
+
+// signIn returns the account that the person has then.
+func (v *person) signIn(email string) string {
+	v.t.Helper()
+	entered := v.get(v.comeBack(email))
+	require.Equal(v.t, http.StatusFound, entered.status, entered.text())
+	require.Equal(v.t, v.server.address+"/docs", entered.header.Get("Location"))
+	require.Empty(v.t, entered.header.Get("x-recital-stale"))
+	return v.account(email)
+}
+
+// account returns the account of the person's session.
+func (v *person) account(email string) string {
+	v.t.Helper()
+	valid := v.get(v.server.address + "/auth/oauth/validate")
+	require.Equal(v.t, http.StatusOK, valid.status, valid.text())
+	var who struct {
+		ID, Name, Email string
+		Picture         *string `json:"profile_picture"`
+	}
+	valid.decode(v.t, &who)
+	require.Equal(v.t, "Ada Lovelace", who.Name)
+	require.Equal(v.t, email, who.Email)
+	require.Nil(v.t, who.Picture)
+	return who.ID
+}
+
+func TestAPersonSignsInAndAnSDKWorksWithTheirKey(t *testing.T) {
+	t.Parallel()
+	s := start(t, dataFolder(t), "--engines=1", "--codecs=1")
+	v := s.person()
+	require.Equal(t, http.StatusUnauthorized, v.get(s.address+"/auth/oauth/validate").status)
+
+	id := v.signIn("ada@example.com")
+
+	// then the person makes a key, and whoever has it speaks
+	made := v.get(s.address + "/v1/account/new_api_key")
+	require.Equal(t, http.StatusOK, made.status, made.text())
+	var key struct{ APIKey string }
+	made.decode(t, &key)
+	c := customer{server: s, id: id, key: key.APIKey}
+	spoken := c.post(t, bytesRoute, order{"text": "Hello.", "voice": "leah"})
+	require.Equal(t, http.StatusOK, spoken.status, spoken.text())
+	require.EqualValues(t, 6, c.usage(t))
+
+	// and signing out ends the session, and not the key
+	old := v.client.Jar.Cookies(mustParse(s.address))
+	out := v.get(s.address + "/auth/oauth/logout")
+	require.Equal(t, http.StatusOK, out.status, out.text())
+	require.Equal(t, http.StatusUnauthorized, v.get(s.address+"/auth/oauth/validate").status)
+	v.client.Jar.SetCookies(mustParse(s.address), old)
+	s.eventually(func() bool { return v.get(s.address+"/auth/oauth/validate").status == http.StatusUnauthorized })
+	require.EqualValues(t, 6, c.usage(t))
+
+	// and signing in again finds the account, in another browser, too
+	require.Equal(t, id, s.person().signIn("ada@example.com"))
+	require.NotEqual(t, id, s.person().signIn("bob@example.com"))
+
+	// and nothing of the person is in recitald's log
+	for _, secret := range []string{"ada@example.com", "Lovelace", key.APIKey} {
+		require.NotContains(t, read(t, s.log), secret)
+	}
+}
+
+func mustParse(address string) *url.URL {
+	u, err := url.Parse(address)
+	if err != nil {
+		panic(err) // the address of a server
+	}
+	return u
+}
+
+// Closing and signing in again gives a new account, and no new characters.
+func TestAFreePeriodSurvivesClosing(t *testing.T) {
+	t.Parallel()
+	s := start(t, dataFolder(t), "--engines=1", "--codecs=1")
+	v := s.person()
+	first := v.signIn("ada@example.com")
+	speech := v.speak(strings.Repeat("word ", 20))
+	require.Equal(t, http.StatusOK, speech.status, speech.text())
+	used, end := v.used()
+	require.EqualValues(t, 100, used)
+
+	closed := v.do(http.MethodDelete, s.address+"/v1/account", nil)
+	require.Equal(t, http.StatusOK, closed.status, closed.text())
+	s.eventually(func() bool { return v.get(s.address+"/v1/account").status == http.StatusUnauthorized })
+
+	again := s.person()
+	second := again.signIn("ada@example.com")
+	require.NotEqual(t, first, second)
+	s.eventually(func() bool {
+		left, sameEnd := again.used()
+		return left == used && sameEnd == end
+	})
+}
+
+// speak speaks in the playground.
+func (v *person) speak(text string) reply {
+	v.t.Helper()
+	encoded, err := json.Marshal(order{"text": text, "voice": "leah"})
+	require.NoError(v.t, err)
+	request, err := http.NewRequestWithContext(v.t.Context(), http.MethodPost, v.server.address+bytesRoute, bytes.NewReader(encoded))
+	require.NoError(v.t, err)
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Sec-Fetch-Site", "same-origin")
+	response, err := v.client.Do(request)
+	require.NoError(v.t, err)
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	require.NoError(v.t, err)
+	return reply{status: response.StatusCode, header: response.Header, body: body}
+}
+
+// used returns the characters used in the current period, of either kind, and the period's end.
+func (v *person) used() (characters, end int64) {
+	v.t.Helper()
+	got := v.get(v.server.address + "/v1/account")
+	require.Equal(v.t, http.StatusOK, got.status, got.text())
+	var account struct {
+		Usage struct {
+			Characters int64 `json:"characters"`
+			Playground int64 `json:"playground_characters"`
+			End        int64 `json:"period_end"`
+		} `json:"usage"`
+	}
+	got.decode(v.t, &account)
+	return account.Usage.Characters + account.Usage.Playground, account.Usage.End
+}
+
+// A person sees, in a real browser, that signing in and out works, and that scripts cannot read the cookie.
+func TestABrowserSignsInAndOut(t *testing.T) {
+	t.Parallel()
+	s := start(t, dataFolder(t), "--engines=1", "--codecs=1")
+	b := openBrowser(t)
+	b.visit(s.address + "/auth/oauth/login?provider=idp_2&redirect=" + url.QueryEscape(s.address+"/docs?signed=in"))
+	b.fill("input[name=name]", "Ada Lovelace")
+	b.fill("input[name=email]", "ada@example.com")
+	b.click("#sign-in")
+	b.awaitAddress("?signed=in")
+	b.errors = nil // the page for development has no icon
+
+	who := `fetch("/auth/oauth/validate").then(async r => r.status + " " + (r.ok ? (await r.json()).email : ""))`
+	require.Equal(t, "200 ada@example.com", b.evaluate(who))
+	require.NotContains(t, b.evaluate("document.cookie"), "svc-session", "it is httpOnly")
+	var jar struct {
+		Cookies []struct {
+			Name, Path, SameSite string
+			HTTPOnly             bool
+		}
+	}
+	b.call("Network.getCookies", map[string]any{}, &jar)
+	found := false
+	for _, c := range jar.Cookies {
+		if c.Name == "svc-session" {
+			found = true
+			require.True(t, c.HTTPOnly)
+			require.Equal(t, "/", c.Path)
+			require.Equal(t, "Lax", c.SameSite)
+		}
+	}
+	require.True(t, found, fmt.Sprint(jar))
+
+	require.Equal(t, "200", fmt.Sprint(b.evaluate(`fetch("/auth/oauth/logout").then(r => r.status)`)))
+	require.Equal(t, "401 ", b.evaluate(who))
+
+	// and who cancels comes back with a reason
+	b.visit(s.address + "/auth/oauth/login?provider=idp_2&redirect=" + url.QueryEscape(s.address+"/docs"))
+	b.click("#cancel")
+	b.awaitAddress("error=access_denied")
+}

@@ -1,0 +1,117 @@
+package main_test
+
+import (
+	"crypto/rand"
+	"fmt"
+	mathrand "math/rand/v2"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/ledger"
+	"github.com/recital-tts/recital/domain/plan"
+	"github.com/recital-tts/recital/internal/app"
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/eventlog/esdb"
+)
+
+// heirs promise for credit that what is left when a period ends is carried into the next one, once. Their periods end one
+// after the other while the storm goes on. They come from an earlier release: their keys have no streams yet.
+type heirs struct {
+	visitor
+	all []customer
+}
+
+const (
+	inheritance  = 500 // characters
+	stormHeirs   = 8
+	betweenHeirs = 3 * time.Second
+)
+
+func newHeirs(t *testing.T, config esdb.Config, v visitor) *heirs {
+	t.Helper()
+	log, err := esdb.Open(config)
+	require.NoError(t, err)
+	defer log.Close()
+	registry, err := app.Registry()
+	require.NoError(t, err)
+	write := func(stream string, events ...any) {
+		t.Helper()
+		meta := eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorSystem}, Time: time.Now()}
+		proposed, err := registry.Encode(uuid.New(), 0, meta, events...)
+		require.NoError(t, err)
+		_, err = log.Append(t.Context(), stream, eventlog.NoStream, proposed)
+		require.NoError(t, err)
+	}
+	h := &heirs{visitor: v}
+	end, limit := time.Now().UTC().Truncate(time.Second), int64(freeCharacters)
+	for range stormHeirs {
+		end = end.Add(betweenHeirs)
+		opened := openedAMonthBefore(end)
+		start, _ := plan.MonthlyPeriod(opened, end.Add(-1))
+		key, err := account.DrawAPIKey(rand.Reader)
+		require.NoError(t, err)
+		id := uuid.NewString()
+		write(account.Stream(id), account.Opened{Account: id, Plan: plan.Free, At: opened},
+			account.APIKeyCreated{Account: id, Hash: account.HashAPIKey(key), Masked: account.MaskAPIKey(key), At: opened})
+		write(fmt.Sprintf("usage-%s-%d", id, start.Unix()),
+			ledger.PeriodOpened{Account: id, Plan: plan.Free, Limit: &limit, Start: start, End: end},
+			ledger.CreditGranted{Account: id, Grant: "g", Characters: inheritance, Start: start, End: end, At: start})
+		h.all = append(h.all, customer{id: id, key: key})
+	}
+	return h
+}
+
+// openedAMonthBefore returns when an account was opened whose period ends then: a month before, or some months if that has
+// no such day.
+func openedAMonthBefore(end time.Time) time.Time {
+	for months := 1; ; months++ {
+		opened := end.AddDate(0, -months, 0)
+		if _, ends := plan.MonthlyPeriod(opened, end.Add(-1)); ends.Equal(end) {
+			return opened
+		}
+	}
+}
+
+// work has an heir speak now and then, which opens the next period, and never costs credit.
+func (h *heirs) work(at *server, r *mathrand.Rand) error {
+	c := h.all[r.IntN(len(h.all))].at(at)
+	if r.IntN(4) == 0 {
+		c.try(h.client, speech{bytesRoute, "mp3", 10})
+	}
+	answer, err := h.ask(c.request(http.MethodGet, "/v1/account", nil))
+	if err == nil && answer.status == http.StatusUnauthorized {
+		return fmt.Errorf("a key of %s that was not revoked is refused: %s", c.id, answer.text())
+	}
+	return nil
+}
+
+func (h *heirs) settle([]*server, books) error { return nil }
+
+func (h *heirs) check(at *server, b books) error {
+	for _, c := range h.all {
+		carried := 0
+		for _, period := range b.periods {
+			for _, grant := range period.Grants {
+				if period.Terms.Account == c.id && grant.From != nil {
+					carried++
+				}
+			}
+		}
+		if carried != 1 {
+			return fmt.Errorf("the credit of %s was carried %d times", c.id, carried)
+		}
+		if err := h.requireCredit(c.at(at), b, inheritance); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (h *heirs) customers() []customer { return h.all }
+
+func (h *heirs) String() string { return fmt.Sprintf("heirs: %d", len(h.all)) }

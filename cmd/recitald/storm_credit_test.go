@@ -1,0 +1,147 @@
+package main_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// patron promises for credit: what was granted counts, once, however often and wherever it was repeated.
+type patron struct {
+	visitor
+	c         customer
+	sure      int64            // characters of the grants that were confirmed
+	confirmed map[string]int64 // by grant
+	doubtful  map[string]int64 // the others
+}
+
+// stormGrants is less than a period may have.
+const stormGrants = 500
+
+func newPatron(at *server, v visitor) *patron {
+	return &patron{visitor: v, c: at.openAccount("free"), confirmed: map[string]int64{}, doubtful: map[string]int64{}}
+}
+
+func (p *patron) work(at *server, r *rand.Rand) error {
+	again := slices.Sorted(maps.Keys(p.confirmed))
+	switch {
+	case len(p.doubtful) > 3:
+		return p.grant(at, slices.Min(slices.Collect(maps.Keys(p.doubtful))))
+	case len(again) == stormGrants, len(again) > 0 && r.IntN(3) == 0:
+		return p.grant(at, again[r.IntN(len(again))])
+	}
+	grant := fmt.Sprintf("grant-%016x", r.Uint64())
+	p.doubtful[grant] = int64(1 + r.IntN(1_000))
+	return p.grant(at, grant)
+}
+
+// grant makes a grant, or repeats it, which grants nothing more.
+func (p *patron) grant(at *server, grant string) error {
+	characters, again := p.confirmed[grant]
+	if !again {
+		characters = p.doubtful[grant]
+	}
+	granted, err := p.request(at, grant, characters)
+	if err != nil || granted.Grant == "" {
+		return err
+	}
+	if !again {
+		delete(p.doubtful, grant)
+		p.confirmed[grant] = characters
+		p.sure += characters
+	}
+	if most := p.sure + p.unconfirmed(); granted.Left < p.sure || granted.Left > most {
+		return fmt.Errorf("%s has %d characters of credit after a grant; %d to %d were granted", p.c.id, granted.Left, p.sure, most)
+	}
+	return nil
+}
+
+func (p *patron) unconfirmed() (characters int64) {
+	for _, one := range p.doubtful {
+		characters += one
+	}
+	return characters
+}
+
+type grantReply struct {
+	Grant string `json:"grant"`
+	Left  int64  `json:"credit_characters"`
+}
+
+// request returns an empty reply where there was none. A grant is refused only by an instance that cannot know.
+func (p *patron) request(at *server, grant string, characters int64) (granted grantReply, err error) {
+	body := fmt.Sprintf(`{"grant":%q,"characters":%d}`, grant, characters)
+	request, err := http.NewRequest(http.MethodPost, at.admin+"/admin/accounts/"+p.c.id+"/credit", strings.NewReader(body))
+	if err != nil {
+		return grantReply{}, err
+	}
+	request.Header.Set("Authorization", "Bearer "+at.secret("operator-token"))
+	request.Header.Set("Content-Type", "application/json")
+	answer, failed := p.ask(request)
+	switch {
+	case failed != nil || answer.status >= 500:
+		return grantReply{}, nil
+	case answer.status != http.StatusOK:
+		return grantReply{}, fmt.Errorf("a grant to %s is answered with %d: %s", p.c.id, answer.status, answer.text())
+	}
+	return granted, json.Unmarshal(answer.body, &granted)
+}
+
+// settle repeats what was not confirmed.
+func (p *patron) settle(at []*server, _ books) error {
+	for end := time.Now().Add(calm); len(p.doubtful) > 0; {
+		if time.Now().After(end) {
+			return fmt.Errorf("grants to %s are not confirmed", p.c.id)
+		}
+		for grant := range p.doubtful {
+			if err := p.grant(at[0], grant); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (p *patron) check(at *server, b books) error {
+	return p.visitor.requireCredit(p.c.at(at), b, p.sure)
+}
+
+// requireCredit complains unless both the log and an instance show that an account has so much credit left.
+func (v visitor) requireCredit(c customer, b books, characters int64) error {
+	left := int64(0)
+	for _, period := range b.periods {
+		if period.Terms.Account == c.id {
+			left += period.CreditLeft()
+		}
+	}
+	if left != characters {
+		return fmt.Errorf("%s has %d characters of credit in the log and not %d", c.id, left, characters)
+	}
+	answer, err := v.ask(c.request(http.MethodGet, "/v1/account", nil))
+	if err != nil || answer.status != http.StatusOK {
+		return fmt.Errorf("the account %s is answered with %d %v", c.id, answer.status, err)
+	}
+	var shown struct {
+		Usage struct {
+			Credit int64 `json:"credit_characters"`
+		} `json:"usage"`
+	}
+	if err := json.Unmarshal(answer.body, &shown); err != nil {
+		return err
+	}
+	if shown.Usage.Credit != characters {
+		return fmt.Errorf("%s is shown %d characters of credit and not %d", c.id, shown.Usage.Credit, characters)
+	}
+	return nil
+}
+
+func (p *patron) customers() []customer { return []customer{p.c} }
+
+func (p *patron) String() string {
+	return fmt.Sprintf("patron: %d grants, %d characters", len(p.confirmed), p.sure)
+}

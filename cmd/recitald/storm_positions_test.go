@@ -1,0 +1,106 @@
+package main_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"syscall"
+
+	"github.com/recital-tts/recital/internal/eventlog"
+)
+
+// witness promises for reads: no instance shows an older state than it has shown, or has promised with the reply to a write;
+// and whoever sends the position of a write sees the write, on any instance.
+type witness struct {
+	*speaker
+	shown    map[*server]sight // by instance, until it is started again
+	position string            // of the last write whose reply has a position, "" before
+	written  int64             // characters that are billed at that position, at least
+	reads    int
+}
+
+// sight is the least that an instance may show.
+type sight struct {
+	position   eventlog.Position
+	characters int64
+}
+
+func newWitness(at *server, v visitor) *witness {
+	return &witness{speaker: newSpeakerOn("pro", at, v), shown: map[*server]sight{}}
+}
+
+func (p *witness) work(at *server, r *rand.Rand) error {
+	switch r.IntN(4) {
+	case 0:
+		return p.write(at, int64(10+r.IntN(50)))
+	case 1:
+		if p.position != "" {
+			return p.read(at, p.position)
+		}
+	}
+	return p.read(at, "")
+}
+
+func (p *witness) write(at *server, characters int64) error {
+	answer, err := p.ask(p.c.at(at).request(http.MethodPost, detailedRoute, speech{detailedRoute, "wav", characters}.order().encode()))
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED) || err == nil && answer.status != http.StatusOK:
+		return nil
+	case err != nil:
+		p.possible += characters
+		return nil
+	}
+	p.sure += characters
+	p.position, p.written = answer.header.Get("X-Recital-Position"), p.sure
+	if answer.header.Get("X-Recital-Stale") == "" {
+		least := p.shown[at]
+		least.characters = max(least.characters, p.sure)
+		p.shown[at] = least
+	}
+	return nil
+}
+
+// read reads the account, with a position that it must show if that is not "".
+func (p *witness) read(at *server, position string) error {
+	var headers []string
+	if position != "" {
+		headers = []string{"X-Recital-Min-Position", position}
+	}
+	least := p.shown[at]
+	answer, err := p.ask(p.c.at(at).request(http.MethodGet, "/v1/account", nil, headers...))
+	switch {
+	case err == nil && answer.status >= 400 && answer.status < 500:
+		return fmt.Errorf("a read of %s is answered with %d: %s", p.c.id, answer.status, answer.text())
+	case err != nil || answer.status != http.StatusOK:
+		return nil
+	}
+	p.reads++
+	if position != "" {
+		least.characters = max(least.characters, p.written)
+	}
+	now, err := sightOf(answer)
+	if err != nil {
+		return fmt.Errorf("a read of %s cannot be understood: %w", p.c.id, err)
+	}
+	if now.position.Compare(least.position) < 0 || now.characters < least.characters {
+		return fmt.Errorf("a read of %s at %s steps back from %v to %v", p.c.id, at.address, least, now)
+	}
+	p.shown[at] = now
+	return nil
+}
+
+func sightOf(answer reply) (now sight, err error) {
+	var account struct{ Usage struct{ Characters int64 } }
+	if err := json.Unmarshal(answer.body, &account); err != nil {
+		return sight{}, err
+	}
+	now.characters = account.Usage.Characters
+	now.position, err = eventlog.ParsePosition(answer.header.Get("X-Recital-Position"))
+	return now, err
+}
+
+func (p *witness) String() string {
+	return fmt.Sprintf("witness: %d reads; %d characters surely and %d possibly written", p.reads, p.sure, p.possible)
+}

@@ -1,0 +1,186 @@
+package main_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// host promises for sign-in and sessions: who has signed in stays so until the session or the account is ended, and the
+// cookie is worth nothing after that. An account that was closed never comes back.
+type host struct {
+	visitor
+	public   string // the public URL of the instances, "" where it is the address of each
+	name     string // of its guests, who are nobody else's
+	here     []guest
+	gone     []goneGuest
+	doubtful int // guests whose leaving was not confirmed
+	closed   map[string]bool
+}
+
+type guest struct{ account, cookie string }
+
+type goneGuest struct {
+	guest
+	since time.Time
+}
+
+func newHost(public string, v visitor) *host {
+	stop := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	client := &http.Client{Transport: v.client.Transport, Timeout: v.client.Timeout, CheckRedirect: stop}
+	return &host{visitor: visitor{client}, public: public, name: uuid.NewString(), closed: map[string]bool{}}
+}
+
+func (p *host) work(at *server, r *rand.Rand) error {
+	switch r.IntN(6) {
+	case 0:
+		if err := p.welcome(at, r); err != nil {
+			return err
+		}
+	case 1:
+		p.sendOff(at, r)
+	}
+	if len(p.here) > 0 {
+		g := p.here[r.IntN(len(p.here))]
+		if answer, err := p.asGuest(at, g, http.MethodGet, "/v1/account"); err == nil && answer.status == http.StatusUnauthorized {
+			return fmt.Errorf("a session of %s that was not ended is refused: %s", g.account, answer.text())
+		}
+	}
+	if len(p.gone) == 0 {
+		return nil
+	}
+	g := p.gone[r.IntN(len(p.gone))]
+	if time.Since(g.since) < revocationTakes {
+		return nil
+	}
+	if answer, err := p.asGuest(at, g.guest, http.MethodGet, "/v1/account"); err == nil && answer.status == http.StatusOK {
+		return fmt.Errorf("the ended session of %s is accepted", g.account)
+	}
+	return nil
+}
+
+// asGuest asks as a page of the service does.
+func (p *host) asGuest(at *server, g guest, method, path string) (reply, error) {
+	request, err := http.NewRequest(method, at.address+path, nil)
+	if err != nil {
+		return reply{}, err
+	}
+	request.Header.Set("Cookie", "svc-session="+g.cookie)
+	request.Header.Set("Sec-Fetch-Site", "same-origin")
+	return p.ask(request)
+}
+
+// welcome signs one of a few people in. Whatever cuts that short, the next sign-in completes it.
+func (p *host) welcome(at *server, r *rand.Rand) error {
+	cookie := p.signIn(at, fmt.Sprintf("%d-%s@example.com", r.IntN(5), p.name))
+	if cookie == "" {
+		return nil
+	}
+	answer, err := p.asGuest(at, guest{cookie: cookie}, http.MethodGet, "/auth/oauth/validate")
+	var who struct{ ID string }
+	if err != nil || answer.status != http.StatusOK || json.Unmarshal(answer.body, &who) != nil {
+		return nil
+	}
+	if p.closed[who.ID] {
+		return fmt.Errorf("somebody has signed in to %s, which is closed", who.ID)
+	}
+	p.here = append(p.here, guest{who.ID, cookie})
+	return nil
+}
+
+// signIn returns the cookie of a session, "" where something has failed on the way.
+func (p *host) signIn(at *server, email string) string {
+	public := cmp.Or(p.public, at.address)
+	begun, browser := p.step(at.address+"/auth/oauth/login?provider=idp_1&redirect="+url.QueryEscape(public+"/docs"), "", nil)
+	answered, _ := p.step(begun, "", url.Values{"name": {"Guest"}, "email": {email}})
+	_, session := p.step(strings.Replace(answered, public, at.address, 1), browser, nil)
+	return strings.TrimPrefix(session, "svc-session=")
+}
+
+// step asks for an address with a cookie, and returns where it leads to and the cookie that it sets.
+func (p *host) step(address, cookie string, form url.Values) (location, set string) {
+	method := http.MethodGet
+	if form != nil {
+		method = http.MethodPost
+	}
+	request, err := http.NewRequest(method, address, strings.NewReader(form.Encode()))
+	if err != nil || address == "" {
+		return "", ""
+	}
+	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	request.Header.Set("Cookie", cookie)
+	answer, err := p.ask(request)
+	if err != nil {
+		return "", ""
+	}
+	set, _, _ = strings.Cut(answer.header.Get("Set-Cookie"), ";")
+	return answer.header.Get("Location"), set
+}
+
+// sendOff ends the session of a guest, all those of the guest's account, or the account.
+func (p *host) sendOff(at *server, r *rand.Rand) {
+	if len(p.here) < 3 {
+		return
+	}
+	g := p.here[r.IntN(len(p.here))]
+	id, _, _ := strings.Cut(g.cookie, ".")
+	method, path, all := http.MethodDelete, "/v1/account/sessions/"+id, false
+	switch r.IntN(6) {
+	case 0:
+		method, path, all = http.MethodPost, "/v1/account/sessions/revoke_all", true
+	case 1:
+		path, all = "/v1/account", true
+	}
+	answer, err := p.asGuest(at, g, method, path)
+	confirmed := err == nil && answer.status == http.StatusOK
+	if confirmed && path == "/v1/account" {
+		p.closed[g.account] = true
+	}
+	var stay []guest
+	for _, one := range p.here {
+		switch leaves := one == g || all && one.account == g.account; {
+		case !leaves:
+			stay = append(stay, one)
+		case confirmed:
+			p.gone = append(p.gone, goneGuest{one, time.Now()})
+		default:
+			p.doubtful++
+		}
+	}
+	p.here = stay
+}
+
+func (p *host) settle([]*server, books) error { return nil }
+
+func (p *host) check(at *server, b books) error {
+	for _, g := range p.here {
+		if answer, err := p.asGuest(at, g, http.MethodGet, "/v1/account"); err != nil || answer.status != http.StatusOK {
+			return fmt.Errorf("the session of %s is refused: %d %v", g.account, answer.status, err)
+		}
+	}
+	for _, g := range p.gone {
+		if answer, err := p.asGuest(at, g.guest, http.MethodGet, "/v1/account"); err != nil || answer.status != http.StatusUnauthorized {
+			return fmt.Errorf("the ended session of %s is answered with %d %v", g.account, answer.status, err)
+		}
+	}
+	for id := range p.closed {
+		if !b.accounts[id].Closed() {
+			return fmt.Errorf("the account %s was closed, and is open in the log", id)
+		}
+	}
+	return nil
+}
+
+// customers are none: guests have no keys.
+func (p *host) customers() []customer { return nil }
+
+func (p *host) String() string {
+	return fmt.Sprintf("host: %d guests here, %d gone, %d doubtful, %d accounts closed", len(p.here), len(p.gone), p.doubtful, len(p.closed))
+}

@@ -1,0 +1,101 @@
+package main_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+
+	"github.com/fasthttp/websocket"
+)
+
+// talker promises for sockets: what a flush acknowledges was spoken and is billed, and nothing that was not sent.
+type talker struct{ *speaker }
+
+func newTalker(at *server, v visitor) talker { return talker{newSpeakerOn("pro", at, v)} }
+
+// work opens a session of a few flushes.
+func (p talker) work(at *server, r *rand.Rand) error {
+	ctx, cancel := context.WithTimeout(context.Background(), stormPatience)
+	defer cancel()
+	ws, _, err := websocket.DefaultDialer.DialContext(ctx, "ws"+strings.TrimPrefix(at.address, "http")+"/v1/ai/speech/stream", nil)
+	if err != nil {
+		p.outcomes["not connected"]++
+		return nil
+	}
+	defer ws.Close()
+	k := &talk{ws: ws}
+	outcome, err := p.converse(k, r)
+	p.outcomes[outcome]++
+	return err
+}
+
+// converse returns how the session has ended. An error is a broken promise.
+func (p talker) converse(k *talk, r *rand.Rand) (outcome string, err error) {
+	if k.ws.WriteJSON(order{"X-API-Key": p.c.key, "lmnt-version": "1.1", "voice": "leah", "format": "pcm_s16le"}) != nil {
+		return "cut", nil
+	}
+	if kind, _ := k.frame(); kind != "ready" {
+		return "not opened", p.requireKeyKept(k)
+	}
+	for range 1 + r.IntN(3) {
+		if !p.flush(k, prose(20+r.IntN(200)), r) {
+			return "cut", p.requireKeyKept(k)
+		}
+		if len(k.sound) == 0 {
+			return "silent", fmt.Errorf("a flush of %s is acknowledged without audio", p.c.id)
+		}
+		k.sound = nil
+	}
+	if k.ws.WriteJSON(order{"type": "finish"}) != nil {
+		return "cut", nil
+	}
+	for {
+		if _, err := k.frame(); websocket.IsCloseError(err, websocket.CloseNormalClosure) {
+			return "whole", nil
+		} else if err != nil {
+			return "cut", nil // after all that was promised
+		}
+	}
+}
+
+// flush has a text spoken that is sent in pieces, and reports whether that was acknowledged. From the first piece on it may
+// be billed.
+func (p talker) flush(k *talk, text string, r *rand.Rand) bool {
+	runes := []rune(text)
+	characters := int64(len(runes))
+	p.possible += characters
+	pieces := 1 + r.IntN(5)
+	for i := range pieces {
+		piece := string(runes[i*len(runes)/pieces : (i+1)*len(runes)/pieces])
+		if k.ws.WriteJSON(order{"type": "text", "text": piece}) != nil {
+			return false
+		}
+	}
+	if k.ws.WriteJSON(order{"type": "flush", "nonce": 1}) != nil {
+		return false
+	}
+	kind := "audio"
+	for kind == "audio" {
+		kind, _ = k.frame()
+	}
+	if kind != "flush_complete" {
+		return false
+	}
+	p.possible -= characters
+	p.sure += characters
+	return true
+}
+
+// frame is take with the patience of a storm.
+func (k *talk) frame() (kind string, err error) { return k.takeWithin(stormPatience) }
+
+// requireKeyKept complains of a session that ends because of its key, which nobody has revoked.
+func (p talker) requireKeyKept(k *talk) error {
+	if k.fault == "authentication_error" {
+		return fmt.Errorf("the key of %s was refused on a socket", p.c.id)
+	}
+	return nil
+}
+
+func (p talker) String() string { return "talker, a " + p.speaker.String() }

@@ -1,0 +1,88 @@
+package accounts_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/commands/commandstest"
+	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/internal/benchtest"
+)
+
+// BenchmarkKeyChurn is a look-up of a key in the log, without any cache, in an account that has created and deleted 10,000
+// keys; beside it the same in an account that has created and deleted 200. Both are as far from their last snapshot. Making
+// a key is compared with the first one of an account.
+func BenchmarkKeyChurn(b *testing.B) {
+	const each = 50
+	w := newWorld(b)
+	churned, few := w.withKey(), w.withKey()
+	w.churn(few, 2*account.SnapshotEvery)
+	w.churn(churned, benchtest.Size(10_000, 500))
+	for w.state(churned).SinceSnapshot != w.state(few).SinceSnapshot {
+		w.churn(churned, 1)
+	}
+
+	var lookUp, make [2]time.Duration
+	for b.Loop() {
+		for range each {
+			lookUp[0] += w.lookUp(churned)
+			lookUp[1] += w.lookUp(few)
+		}
+	}
+	for range each {
+		made := w.withKey()
+		make[1] += w.make(made)
+		make[0] += w.make(churned)
+	}
+	micros := func(d time.Duration, of int) float64 { return float64(d.Microseconds()) / float64(of) }
+	benchtest.Compare(b, "µs/look-up", micros(lookUp[0], each*b.N), micros(lookUp[1], each*b.N), benchtest.RatioAtMost(1.25))
+	benchtest.Compare(b, "µs/key", micros(make[0], each), micros(make[1], each), benchtest.NoTarget())
+	benchtest.Finish(b)
+}
+
+// owned is an account and the hash of its key.
+type owned struct{ account, hash string }
+
+func (w *world) withKey() owned {
+	w.T.Helper()
+	opened, err := w.Accounts.Open(w.T.Context(), "indie", commandstest.Operator())
+	require.NoError(w.T, err)
+	return owned{opened.Account, account.HashAPIKey(opened.Key.Key)}
+}
+
+func (w *world) churn(k owned, times int) {
+	w.T.Helper()
+	for range times {
+		made, err := w.Accounts.CreateKey(w.T.Context(), k.account, "", commandstest.Operator())
+		require.NoError(w.T, err)
+		_, err = w.Accounts.RevokeKey(w.T.Context(), k.account, made.Masked, commandstest.Operator())
+		require.NoError(w.T, err)
+	}
+}
+
+// lookUp is what authentication reads of a key that it has not cached.
+func (w *world) lookUp(k owned) time.Duration {
+	begun := time.Now()
+	id, err := w.Accounts.KeyAccount(w.T.Context(), k.hash)
+	require.NoError(w.T, err)
+	state := w.state(owned{account: id})
+	took := time.Since(begun)
+	require.Equal(w.T, k.hash, state.Keys[0].Hash)
+	return took
+}
+
+func (w *world) make(k owned) time.Duration {
+	begun := time.Now()
+	_, err := w.Accounts.CreateKey(w.T.Context(), k.account, "", commandstest.Operator())
+	require.NoError(w.T, err)
+	return time.Since(begun)
+}
+
+func (w *world) state(k owned) account.State {
+	w.T.Helper()
+	state, _, err := w.Accounts.State(w.T.Context(), k.account)
+	require.NoError(w.T, err)
+	return state
+}

@@ -1,0 +1,55 @@
+package accounts
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/todo"
+)
+
+// CloseProcess is the name of the to-do list of accounts that were closed: what belongs to them is ended and erased.
+const CloseProcess = "close_account"
+
+// Close closes an account for good: its credentials are refused from then on. Closing it again changes nothing. Errors:
+// domain.NotFound.
+func (a *Accounts) Close(ctx context.Context, id string, origin journal.Origin) (eventlog.Position, error) {
+	return a.execute(ctx, id, func(at time.Time) command { return account.Close{At: at} }, origin)
+}
+
+// Closing is how a closing goes on.
+type Closing struct {
+	// Erase ends and erases what belongs to an account, its key last. It is called again after a crash, and once more when
+	// nothing of the account can run any longer.
+	Erase func(ctx context.Context, account string) error
+	// Longest is how long a request of the account may run after the closing, before it ends by itself.
+	Longest time.Duration
+}
+
+// GoOn carries out what is due of the closing of an account because of an event of its stream. It returns the position of
+// the outcome.
+func (a *Accounts) GoOn(ctx context.Context, id string, cause uuid.UUID, with Closing) (eventlog.Position, error) {
+	kept := journal.NewCached(a.journal, stream(id))
+	if err := kept.Refresh(ctx); err != nil {
+		return eventlog.Position{}, err
+	}
+	at := a.now().UTC()
+	var outcome command = account.RecordErasure{At: at, AgainAt: at.Add(with.Longest)}
+	if kept.State().Closing == account.ErasedOnce {
+		outcome = account.RecordRepeatedErasure{At: at}
+	}
+	if due, err := outcome.Decide(kept.State()); err != nil || len(due) == 0 { // what belongs to an open account is never erased
+		return kept.Version().Position, err
+	}
+	if err := with.Erase(ctx, id); err != nil {
+		return eventlog.Position{}, fmt.Errorf("erasing what belongs to a closed account: %w", err)
+	}
+	meta := journal.CausedBy(cause).Metadata(todo.CommandID(CloseProcess, id, cause), at)
+	_, position, err := kept.Execute(ctx, outcome, meta)
+	return position, err
+}

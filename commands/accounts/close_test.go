@@ -1,0 +1,124 @@
+package accounts_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/commands/accounts"
+	"github.com/recital-tts/recital/commands/commandstest"
+	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/plan"
+)
+
+// erasures records what was to be erased, and fails while it is told to.
+type erasures struct {
+	of   []string
+	fail error
+}
+
+func (e *erasures) with() accounts.Closing {
+	return accounts.Closing{Longest: time.Hour, Erase: func(_ context.Context, id string) error {
+		e.of = append(e.of, id)
+		return e.fail
+	}}
+}
+
+// lastID is the id of a stream's last event.
+func (w *world) lastID(stream string) (id uuid.UUID) {
+	w.T.Helper()
+	for event, err := range w.Log.ReadStream(w.T.Context(), stream, 0) {
+		require.NoError(w.T, err)
+		id = event.ID
+	}
+	return id
+}
+
+func TestClosingAnAccount(t *testing.T) {
+	w := newWorld(t)
+	opened, err := w.Accounts.Open(t.Context(), "free", commandstest.Operator())
+	require.NoError(t, err)
+	id, stream := opened.Account, "account-"+opened.Account
+	var erased erasures
+
+	// given an open account, then nothing of it is ever erased
+	_, err = w.Accounts.GoOn(t.Context(), id, uuid.New(), erased.with())
+	require.Equal(t, domain.Rejected, domain.CodeOf(err))
+	require.Empty(t, erased.of)
+
+	// when it is closed, twice
+	for range 2 {
+		_, err = w.Accounts.Close(t.Context(), id, commandstest.Operator())
+		require.NoError(t, err)
+	}
+	state := w.account(id)
+	require.True(t, state.Closed())
+	require.Empty(t, state.Keys)
+	require.True(t, state.Revoked(account.HashAPIKey(opened.Key.Key)))
+	closed := w.lastID(stream)
+
+	// then nothing can be done with it
+	_, err = w.Accounts.CreateKey(t.Context(), id, "", commandstest.Operator())
+	require.ErrorIs(t, err, account.ErrClosed)
+	_, err = w.Accounts.Ensure(t.Context(), id, string(plan.Free), opened.Key.Key, "")
+	require.ErrorIs(t, err, account.ErrClosed)
+
+	// and what fails to be erased is not recorded as erased
+	erased.fail = errors.New("the blobs are away")
+	_, err = w.Accounts.GoOn(t.Context(), id, closed, erased.with())
+	require.ErrorIs(t, err, erased.fail)
+	require.Equal(t, account.Ending, w.account(id).Closing)
+
+	// and a crash before that is recorded has it erased again
+	erased = erasures{}
+	broken := &journal.Journal{Log: &crashing{Log: w.Log}, Registry: w.Journal.Registry}
+	_, err = accounts.New(broken, w.Clock.Now).GoOn(t.Context(), id, closed, erased.with())
+	require.ErrorIs(t, err, errCrash)
+	require.Equal(t, []string{id}, erased.of)
+
+	// and when nothing fails, then it is, once
+	erased = erasures{}
+	for range 2 {
+		_, err = w.Accounts.GoOn(t.Context(), id, closed, erased.with())
+		require.NoError(t, err)
+		require.Equal(t, []string{id}, erased.of, "an item that is carried out again before its time does nothing")
+	}
+	require.Equal(t, account.ErasedOnce, w.account(id).Closing)
+	again := w.lastID(stream)
+
+	// and once more when whatever was running must have ended
+	w.Clock.Advance(time.Hour)
+	for range 2 {
+		_, err = w.Accounts.GoOn(t.Context(), id, again, erased.with())
+		require.NoError(t, err)
+	}
+	require.Equal(t, []string{id, id}, erased.of)
+	require.Equal(t, account.ErasedForAll, w.account(id).Closing)
+	require.Len(t, commandstest.Fold[account.Event](w.World, stream), 6)
+
+	_, err = w.Accounts.Close(t.Context(), "nobody", commandstest.Operator())
+	require.Equal(t, domain.NotFound, domain.CodeOf(err))
+}
+
+func TestTheLastCommandOfAFullAccountIsItsClosing(t *testing.T) {
+	w := newWorld(t)
+	id := w.Open("free")
+	for range account.MaxKeys - 1 {
+		_, err := w.Accounts.CreateKey(t.Context(), id, "", commandstest.Operator())
+		require.NoError(t, err)
+	}
+	_, err := w.Accounts.CreateKey(t.Context(), id, "", commandstest.Operator())
+	require.Equal(t, domain.Denied, domain.CodeOf(err))
+	_, err = w.Accounts.Close(t.Context(), id, commandstest.Operator())
+	require.NoError(t, err)
+	state, _, err := w.Accounts.State(t.Context(), id)
+	require.NoError(t, err)
+	require.Empty(t, state.Keys)
+	require.True(t, state.Closed(), "also for who reads from the snapshot on")
+}

@@ -1,0 +1,178 @@
+package accounts_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/commands/accounts"
+	"github.com/recital-tts/recital/commands/commandstest"
+	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/plan"
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/keyring/pgkeys"
+	"github.com/recital-tts/recital/internal/postgres/pgtest"
+)
+
+func (w *world) keyring() *pgkeys.Keyring {
+	w.T.Helper()
+	keys, err := pgkeys.Open(w.T.Context(), pgkeys.Config{
+		Pool: pgtest.New(w.T), MasterKey: bytes.Repeat([]byte{1}, 32), Logger: slog.New(slog.DiscardHandler),
+	})
+	require.NoError(w.T, err)
+	w.Accounts.SealWith(keys)
+	return keys
+}
+
+func TestAPersonsAccountOpensOnce(t *testing.T) {
+	w := newWorld(t)
+	start := w.Clock.Now().AddDate(0, 0, -3)
+	left := &account.FreePeriod{Start: start, End: start.AddDate(0, 1, 0), Used: 14_000}
+	for range 2 {
+		_, err := w.Accounts.OpenFor(t.Context(), "a1", "i1", left, commandstest.Operator())
+		require.NoError(t, err)
+	}
+	state := w.account("a1")
+	require.Equal(t, plan.Free, state.Plan)
+	require.Equal(t, "i1", state.Identity)
+	require.Equal(t, left, state.FreePeriod)
+	require.Equal(t, start, state.PeriodsFrom)
+	require.Empty(t, state.Keys)
+	require.Len(t, commandstest.Fold[account.Event](w.World, "account-a1"), 1)
+
+	_, err := w.Accounts.OpenFor(t.Context(), "a1", "i2", nil, commandstest.Operator())
+	require.Equal(t, domain.Conflict, domain.CodeOf(err), "another person's account")
+	_, err = w.Accounts.Close(t.Context(), "a1", commandstest.Operator())
+	require.NoError(t, err)
+	_, err = w.Accounts.OpenFor(t.Context(), "a1", "i1", left, commandstest.Operator())
+	require.ErrorIs(t, err, account.ErrClosed)
+}
+
+func TestAProfileIsSealedAndRecordedWhereItHasChanged(t *testing.T) {
+	w := newWorld(t)
+	keys := w.keyring()
+	id, other := w.Open("free"), w.Open("free")
+	ada := accounts.Profile{Name: "Ada Lovelace", Email: "Ada@Example.org", Picture: "https://example.org/ada.png"}
+	record := func(id string, p accounts.Profile) {
+		t.Helper()
+		_, err := w.Accounts.RecordProfile(t.Context(), id, p, commandstest.Operator())
+		require.NoError(t, err)
+	}
+	recorded := func(id string) (all []account.ProfileRecorded) {
+		t.Helper()
+		for _, event := range commandstest.Fold[account.Event](w.World, "account-"+id) {
+			if e, ok := event.(account.ProfileRecorded); ok {
+				all = append(all, e)
+			}
+		}
+		return all
+	}
+	record(id, ada)
+	record(id, ada) // as each sign-in does
+	require.Len(t, recorded(id), 1)
+
+	// then the log has nothing of it in clear, and who has the account's key can read it
+	first := recorded(id)[0]
+	for event, err := range w.Log.ReadStream(t.Context(), "account-"+id, 0) {
+		require.NoError(t, err)
+		for _, clear := range []string{"Ada", "ada@", "example.org"} {
+			require.NotContains(t, string(event.Data)+string(event.Metadata), clear)
+		}
+	}
+	open := func(sealed []byte, use string) string {
+		t.Helper()
+		text, err := keys.Open(t.Context(), id, sealed, use)
+		require.NoError(t, err)
+		return string(text)
+	}
+	require.Equal(t, ada, accounts.Profile{
+		Name: open(first.Name, account.ForName), Email: open(first.Email, account.ForEmail), Picture: open(first.Picture, account.ForPicture),
+	})
+
+	// and what changes is recorded; an e-mail address is found however it is written
+	ada.Picture, ada.Email = "", "ada@example.org"
+	record(id, ada)
+	require.Len(t, recorded(id), 2)
+	require.Empty(t, recorded(id)[1].Picture)
+	require.Equal(t, first.EmailHash, recorded(id)[1].EmailHash)
+	record(other, ada)
+	require.Equal(t, first.EmailHash, recorded(other)[0].EmailHash)
+	require.NotEqual(t, recorded(id)[1].Digest, recorded(other)[0].Digest, "accounts do not show that they have one owner")
+
+	for name, p := range map[string]accounts.Profile{"no name": {Email: "a@example.org"}, "no e-mail": {Name: "Ada"}} {
+		_, err := w.Accounts.RecordProfile(t.Context(), id, p, commandstest.Operator())
+		require.Equal(t, domain.Invalid, domain.CodeOf(err), name)
+	}
+}
+
+func TestPreferencesAndSessionsAndOperators(t *testing.T) {
+	w := newWorld(t)
+	id := w.Open("free")
+	ada := commandstest.Operator()
+	ada.Actor.Name = "ada"
+	for name, do := range map[string]func(context.Context) (eventlog.Position, error){
+		"terms": func(ctx context.Context) (eventlog.Position, error) { return w.Accounts.AcceptTerms(ctx, id, ada) },
+		"e-mail": func(ctx context.Context) (eventlog.Position, error) {
+			return w.Accounts.SetEmailPreferences(ctx, id, true, ada)
+		},
+		"operator": func(ctx context.Context) (eventlog.Position, error) {
+			return w.Accounts.SetOperator(ctx, id, true, ada)
+		},
+	} {
+		first, err := do(t.Context())
+		require.NoError(t, err, name)
+		head, err := w.Log.Head(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, head, first, name)
+		_, err = do(t.Context())
+		require.NoError(t, err, name)
+		again, err := w.Log.Head(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, head, again, "%s: a repetition appends nothing", name)
+	}
+	_, err := w.Accounts.RevokeSessions(t.Context(), id, ada)
+	require.NoError(t, err)
+	state := w.account(id)
+	require.True(t, state.TermsAccepted)
+	require.Equal(t, new(true), state.WantsEmail)
+	require.True(t, state.Operator)
+	require.Equal(t, w.Clock.Now(), state.SessionsRevokedAt)
+	require.Contains(t, commandstest.Fold[account.Event](w.World, "account-"+id), account.OperatorGranted{Account: id, By: "ada", At: w.Clock.Now()})
+
+	_, err = w.Accounts.SetOperator(t.Context(), id, false, ada)
+	require.NoError(t, err)
+	require.False(t, w.account(id).Operator)
+}
+
+func TestAKeyIsRenamed(t *testing.T) {
+	w := newWorld(t)
+	opened, err := w.Accounts.Open(t.Context(), "indie", commandstest.Operator())
+	require.NoError(t, err)
+	_, err = w.Accounts.RenameKey(t.Context(), opened.Account, opened.Key.Masked, "laptop", commandstest.Operator())
+	require.NoError(t, err)
+	require.Equal(t, "laptop", w.account(opened.Account).Keys[0].Name)
+	_, err = w.Accounts.RenameKey(t.Context(), w.Open("free"), opened.Key.Masked, "mine", commandstest.Operator())
+	require.Equal(t, domain.NotFound, domain.CodeOf(err), "another account's")
+}
+
+// Version 1 of a snapshot is what this release finds in the logs of earlier ones.
+func TestASnapshotOfAnEarlierReleaseIsGoneOnFrom(t *testing.T) {
+	w := newWorld(t)
+	id, at := "a1", w.Clock.Now()
+	data, err := json.Marshal(map[string]any{
+		"account": id, "plan": "free", "openedAt": at.AddDate(0, -2, 0), "keys": []map[string]string{{"hash": "h1", "masked": "m1"}}, "at": at,
+	})
+	require.NoError(t, err)
+	w.raw("account-"+id, "account-snapshot-taken", 1, data)
+
+	state, _, err := w.Accounts.State(t.Context(), id)
+	require.NoError(t, err)
+	require.Equal(t, at.AddDate(0, -2, 0), state.PeriodsFrom)
+	require.Equal(t, []account.Key{{Hash: "h1", Masked: "m1"}}, state.Keys)
+	require.False(t, state.Closed())
+}

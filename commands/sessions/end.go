@@ -1,0 +1,43 @@
+package sessions
+
+import (
+	"context"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/domain/session"
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/todo"
+)
+
+// ExpiryProcess is the name of the to-do list of sessions whose time is over.
+const ExpiryProcess = "expire_sessions"
+
+// End ends a session of an account. The id may be any text from a client. Errors: domain.NotFound for what is not a
+// session of the account, or is none any more.
+func (s *Sessions) End(ctx context.Context, account, id string, origin journal.Origin) (eventlog.Position, error) {
+	if !session.ValidID(id) {
+		return eventlog.Position{}, domain.Refuse(domain.NotFound, "There is no such session")
+	}
+	end := session.End{Account: account, Reason: session.Revoked, At: s.Now().UTC()}
+	if origin.Actor.Session == id {
+		end.Reason = session.SignedOut
+	}
+	_, position, err := journal.Execute(ctx, s.Journal, stream(id), end, origin.Metadata(uuid.New(), end.At))
+	return position, err
+}
+
+// Expire ends the session of a stream if its time is over. The cause is the event that opened it.
+func (s *Sessions) Expire(ctx context.Context, stream string, opened uuid.UUID) (eventlog.Position, error) {
+	at := s.Now().UTC()
+	command := todo.CommandID(ExpiryProcess, stream, opened)
+	_, position, err := journal.Execute(ctx, s.Journal, streamOf(stream), session.Expire{At: at}, journal.CausedBy(opened).Metadata(command, at))
+	return position, err
+}
+
+func streamOf(name string) journal.Stream[session.State, session.Event] {
+	return stream(strings.TrimPrefix(name, session.StreamPrefix))
+}

@@ -1,0 +1,4 @@
+package sessions
+
+// DeviceLabel is deviceLabel.
+var DeviceLabel = deviceLabel

@@ -1,0 +1,132 @@
+package sessions
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/session"
+	"github.com/recital-tts/recital/internal/eventlog"
+)
+
+// Client is the browser that signs in.
+type Client struct {
+	UserAgent string
+	Address   string // its IP address
+	Country   string // as a trusted edge has it; "" where none does
+	Provider  string // of the identity
+}
+
+// Opened is a session that was just opened: the only moment at which its cookie is known.
+type Opened struct {
+	Cookie    string
+	ID        string
+	ExpiresAt time.Time
+	Position  eventlog.Position
+}
+
+// Open opens a session of an account. Errors: account.ErrNoAccount, account.ErrClosed.
+func (s *Sessions) Open(ctx context.Context, id string, client Client, origin journal.Origin) (Opened, error) {
+	at, err := s.opening(ctx, id)
+	if err != nil {
+		return Opened{}, err
+	}
+	cookie, err := session.DrawCookie(s.random)
+	if err != nil {
+		return Opened{}, err
+	}
+	open, err := s.describe(ctx, cookie.ID, id, client)
+	if err != nil {
+		return Opened{}, err
+	}
+	open.SecretHash, open.At, open.ExpiresAt = cookie.Hash(), at, at.Add(s.Limits.Length)
+	_, position, err := journal.Execute(ctx, s.Journal, stream(cookie.ID), open, origin.Metadata(uuid.New(), at))
+	if err != nil {
+		return Opened{}, err
+	}
+	s.endSurplus(ctx, id, cookie.ID)
+	return Opened{Cookie: cookie.Value(), ID: cookie.ID, ExpiresAt: open.ExpiresAt, Position: position}, nil
+}
+
+// opening returns the time at which a session of an account opens, in microseconds, as read models have it. It is later
+// than the last time at which the account revoked all sessions, also where an instance did that whose clock is ahead.
+func (s *Sessions) opening(ctx context.Context, id string) (time.Time, error) {
+	state, _, err := s.Accounts.State(ctx, id)
+	switch {
+	case err != nil:
+		return time.Time{}, err
+	case !state.Exists():
+		return time.Time{}, account.ErrNoAccount
+	case state.Closed():
+		return time.Time{}, account.ErrClosed
+	}
+	now, revoked := s.Now().UTC().Truncate(time.Microsecond), state.SessionsRevokedAt.Truncate(time.Microsecond)
+	if now.After(revoked) {
+		return now, nil
+	}
+	return revoked.Add(time.Microsecond), nil
+}
+
+// describe seals what is personal of a client.
+func (s *Sessions) describe(ctx context.Context, id, account string, client Client) (session.Open, error) {
+	open := session.Open{Session: id, Account: account, Country: s.country(client), Provider: client.Provider}
+	for _, personal := range []struct {
+		text, purpose string
+		to            *[]byte
+	}{
+		{deviceLabel(client.UserAgent), session.DeviceSealedFor(id), &open.Device},
+		{client.Address, session.AddressSealedFor(id), &open.Address},
+	} {
+		if personal.text == "" {
+			continue
+		}
+		sealed, err := s.Keys.Seal(ctx, account, []byte(personal.text), personal.purpose)
+		if err != nil {
+			return session.Open{}, fmt.Errorf("sealing a session: %w", err)
+		}
+		*personal.to = sealed
+	}
+	return open, nil
+}
+
+func (s *Sessions) country(client Client) string {
+	if client.Country != "" || s.Countries == nil {
+		return client.Country
+	}
+	return s.Countries(client.Address)
+}
+
+// endSurplus ends the oldest sessions of an account that has too many. What fails is left to the next sign-in.
+func (s *Sessions) endSurplus(ctx context.Context, account, opened string) {
+	if s.Shown == nil {
+		return
+	}
+	ids, err := s.Shown(ctx, account)
+	kept := 1 // the one that was opened
+	for _, id := range ids {
+		if id == opened {
+			continue
+		}
+		if kept++; kept > s.Limits.Live && err == nil {
+			err = s.endAs(ctx, account, id, session.Surplus)
+		}
+	}
+	if err != nil {
+		s.Logger.WarnContext(ctx, "the oldest sessions of an account are left to the next sign-in", "account", account, "error", err)
+	}
+}
+
+func (s *Sessions) endAs(ctx context.Context, account, id string, reason session.Reason) error {
+	at := s.Now().UTC()
+	end := session.End{Account: account, Reason: reason, At: at}
+	_, _, err := journal.Execute(ctx, s.Journal, stream(id), end, journal.System().Metadata(uuid.New(), at))
+	if domain.CodeOf(err) == domain.NotFound { // it has ended, and the read model does not show it yet
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,173 @@
+// Package signin signs people in whom an identity provider knows: it finds or opens the account of the identity, and opens
+// a session.
+package signin
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/identity"
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/keyring"
+	"github.com/recital-tts/recital/internal/signin"
+)
+
+// Accounts are what a sign-in needs of accounts. Each method may be repeated: what was done has no further effect. An
+// account that is closed is account.ErrClosed.
+type Accounts interface {
+	// Open opens the account of an identity. free is what the identity's last account has left, nil for nothing.
+	Open(ctx context.Context, account, identity string, free *identity.FreePeriod, origin journal.Origin) error
+	RecordProfile(ctx context.Context, account string, p signin.Person, origin journal.Origin) error
+	// Identity returns the identity that an account was opened for, "" for none.
+	Identity(ctx context.Context, account string) (string, error)
+}
+
+// Sessions open sessions.
+type Sessions interface {
+	Open(ctx context.Context, account string, client Client, origin journal.Origin) (Session, error)
+}
+
+// FreePeriods tell what accounts have used of their characters.
+type FreePeriods interface {
+	// FreePeriodOf returns the free period that an account is in, nil if it is in none.
+	FreePeriodOf(ctx context.Context, account string) (*identity.FreePeriod, error)
+}
+
+// Client is the browser that a session is opened for.
+type Client struct {
+	UserAgent string
+	Address   string
+	Country   string // of the address, where a trusted header says it
+	Provider  string // by which the person signed in, such as "idp_1"
+}
+
+// Session is a session that was just opened.
+type Session struct {
+	Cookie    string // its value: the only moment at which it is known
+	ExpiresAt time.Time
+	Position  eventlog.Position
+}
+
+// SignIns signs people in.
+type SignIns struct {
+	journal  *journal.Journal
+	prints   keyring.Fingerprinter
+	accounts Accounts
+	sessions Sessions
+	periods  FreePeriods
+	draw     func() string // draws the id of an account
+	now      func() time.Time
+}
+
+// Config is what SignIns rest on.
+type Config struct {
+	Journal     *journal.Journal
+	Keys        keyring.Fingerprinter
+	Accounts    Accounts
+	Sessions    Sessions
+	FreePeriods FreePeriods
+	DrawAccount func() string
+	Now         func() time.Time
+}
+
+// New returns SignIns.
+func New(c Config) *SignIns {
+	return &SignIns{
+		journal: c.Journal, prints: c.Keys, accounts: c.Accounts, sessions: c.Sessions, periods: c.FreePeriods, draw: c.DrawAccount, now: c.Now,
+	}
+}
+
+// Arrival is a person who comes from a provider.
+type Arrival struct {
+	Person    signin.Person
+	UTMSource string
+	Client    Client
+}
+
+// SignIn opens a session for a person. At the first time, and after the person's account was closed, it opens an account,
+// too. Each step is repeated at each sign-in and has no effect where it was done, so a sign-in completes what an earlier
+// one has left undone.
+func (s *SignIns) SignIn(ctx context.Context, a Arrival, origin journal.Origin) (Session, error) {
+	id, err := s.identify(ctx, a.Person)
+	if err != nil {
+		return Session{}, err
+	}
+	for {
+		owner, err := s.claim(ctx, id, a, origin)
+		if err != nil {
+			return Session{}, err
+		}
+		session, err := s.enter(ctx, id, owner, a, origin)
+		if !errors.Is(err, account.ErrClosed) {
+			return session, err
+		}
+		// The closing has not come to the identity yet. The person need not wait for it.
+		if err := s.release(ctx, id, owner.Account); err != nil {
+			return Session{}, err
+		}
+	}
+}
+
+// identify returns the id of a person's identity.
+func (s *SignIns) identify(ctx context.Context, p signin.Person) (string, error) {
+	print, err := s.prints.Fingerprint(ctx, []byte(strconv.Quote(p.Issuer)+strconv.Quote(p.Subject)), "identity")
+	if err != nil {
+		return "", fmt.Errorf("identifying a person: %w", err)
+	}
+	return hex.EncodeToString(print), nil
+}
+
+// claim returns the identity with its account, which is a new one if it has none.
+func (s *SignIns) claim(ctx context.Context, id string, a Arrival, origin journal.Origin) (identity.State, error) {
+	at := s.now().UTC()
+	claim := identity.Claim{Identity: id, Account: s.draw(), Provider: a.Client.Provider, UTMSource: a.UTMSource, At: at}
+	state, _, err := journal.Execute(ctx, s.journal, stream(id), claim, origin.Metadata(uuid.New(), at))
+	return state, err
+}
+
+// enter opens what is missing of the account, and a session.
+func (s *SignIns) enter(ctx context.Context, id string, owner identity.State, a Arrival, origin journal.Origin) (Session, error) {
+	if err := s.accounts.Open(ctx, owner.Account, id, owner.FreePeriod, origin); err != nil {
+		return Session{}, fmt.Errorf("opening the account of an identity: %w", err)
+	}
+	if err := s.accounts.RecordProfile(ctx, owner.Account, a.Person, origin); err != nil {
+		return Session{}, fmt.Errorf("recording the profile of an identity: %w", err)
+	}
+	session, err := s.sessions.Open(ctx, owner.Account, a.Client, origin)
+	if err != nil {
+		return Session{}, fmt.Errorf("opening a session: %w", err)
+	}
+	return session, nil
+}
+
+// Release ends the tie between an account that is closed and the identity that it was opened for. It may be repeated.
+func (s *SignIns) Release(ctx context.Context, account string) error {
+	id, err := s.accounts.Identity(ctx, account)
+	if err != nil || id == "" {
+		return err
+	}
+	return s.release(ctx, id, account)
+}
+
+func (s *SignIns) release(ctx context.Context, id, account string) error {
+	free, err := s.periods.FreePeriodOf(ctx, account)
+	if err != nil {
+		return fmt.Errorf("reading the free period of a closed account: %w", err)
+	}
+	at := s.now().UTC()
+	release := identity.Release{Identity: id, Account: account, FreePeriod: free, At: at}
+	_, _, err = journal.Execute(ctx, s.journal, stream(id), release, journal.System().Metadata(uuid.New(), at))
+	return err
+}
+
+func stream(id string) journal.Stream[identity.State, identity.Event] {
+	return journal.Stream[identity.State, identity.Event]{Name: identity.Stream(id), Evolve: identity.Evolve}
+}

@@ -1,0 +1,327 @@
+package signin_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/recital-tts/recital/commands/accounts"
+	"github.com/recital-tts/recital/commands/commandstest"
+	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/commands/sessions"
+	commands "github.com/recital-tts/recital/commands/signin"
+	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/identity"
+	"github.com/recital-tts/recital/domain/session"
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/keyring/pgkeys"
+	"github.com/recital-tts/recital/internal/postgres/pgtest"
+	"github.com/recital-tts/recital/internal/signin"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var ada = signin.Person{Issuer: "https://idp.example", Subject: "1815", Name: "Ada", Email: "ada@example.com"}
+
+// house signs people in, with real accounts, sessions and keys. The free periods are what a test says.
+type house struct {
+	*commandstest.World
+	*commands.SignIns
+	keys *pgkeys.Keyring
+	all  *accounts.Accounts
+	open *sessions.Sessions
+	free map[string]*identity.FreePeriod // by account
+
+	mu      sync.Mutex
+	broken  string   // the next call of a step of this name fails
+	entered []string // the accounts in which sessions were opened
+}
+
+func newHouse(t testing.TB) *house {
+	t.Helper()
+	h := &house{World: commandstest.New(t), free: map[string]*identity.FreePeriod{}}
+	discard := slog.New(slog.DiscardHandler)
+	var err error
+	h.keys, err = pgkeys.Open(t.Context(), pgkeys.Config{Pool: pgtest.New(t), MasterKey: bytes.Repeat([]byte{1}, 32), Logger: discard})
+	require.NoError(t, err)
+	h.all = accounts.New(h.Journal, h.Clock.Now)
+	h.all.SealWith(h.keys)
+	h.open = sessions.New(sessions.Config{
+		Journal: h.Journal, Keys: h.keys, Accounts: h.all, Now: h.Clock.Now, Logger: discard,
+		Limits: sessions.Limits{Length: time.Hour, Idle: time.Hour, Rotate: time.Hour, Live: 3},
+	})
+	h.SignIns = h.instance()
+	return h
+}
+
+func (h *house) instance() *commands.SignIns {
+	return commands.New(commands.Config{
+		Journal: h.Journal, Keys: h.keys, Accounts: stepsOfAccounts{h}, Sessions: stepsOfSessions{h}, FreePeriods: h,
+		DrawAccount: accounts.NewAccountID, Now: h.Clock.Now,
+	})
+}
+
+// breaks fails once, if the test wants it, as if recitald died at this point.
+func (h *house) breaks(step string) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.broken != step {
+		return nil
+	}
+	h.broken = ""
+	return errDied
+}
+
+var errDied = errors.New("recitald died")
+
+type stepsOfAccounts struct{ *house }
+
+func (h stepsOfAccounts) Open(ctx context.Context, id, person string, free *identity.FreePeriod, origin journal.Origin) error {
+	if err := h.breaks("open"); err != nil {
+		return err
+	}
+	_, err := h.all.OpenFor(ctx, id, person, (*account.FreePeriod)(free), origin)
+	return err
+}
+
+func (h stepsOfAccounts) RecordProfile(ctx context.Context, id string, p signin.Person, origin journal.Origin) error {
+	if err := h.breaks("profile"); err != nil {
+		return err
+	}
+	_, err := h.all.RecordProfile(ctx, id, accounts.Profile{Name: p.Name, Email: p.Email, Picture: p.Picture}, origin)
+	return err
+}
+
+func (h stepsOfAccounts) Identity(ctx context.Context, id string) (string, error) {
+	state, _, err := h.all.State(ctx, id)
+	return state.Identity, err
+}
+
+type stepsOfSessions struct{ *house }
+
+func (h stepsOfSessions) Open(ctx context.Context, id string, client commands.Client, origin journal.Origin) (commands.Session, error) {
+	if err := h.breaks("session"); err != nil {
+		return commands.Session{}, err
+	}
+	opened, err := h.open.Open(ctx, id, sessions.Client(client), origin)
+	if err == nil {
+		h.mu.Lock()
+		h.entered = append(h.entered, id)
+		h.mu.Unlock()
+	}
+	return commands.Session{Cookie: opened.Cookie, ExpiresAt: opened.ExpiresAt, Position: opened.Position}, err
+}
+
+// FreePeriodOf implements commands.FreePeriods.
+func (h *house) FreePeriodOf(_ context.Context, id string) (*identity.FreePeriod, error) {
+	return h.free[id], nil
+}
+
+func arrival(who signin.Person) commands.Arrival {
+	return commands.Arrival{Person: who, UTMSource: "letter", Client: commands.Client{Provider: "idp_1", Address: "192.0.2.1"}}
+}
+
+// enter signs a person in and returns the account.
+func (h *house) enter(who signin.Person) string {
+	h.T.Helper()
+	opened, err := h.SignIn(h.T.Context(), arrival(who), journal.System())
+	require.NoError(h.T, err)
+	require.NotEmpty(h.T, opened.Cookie)
+	return h.entered[len(h.entered)-1]
+}
+
+// close closes an account, without what follows from it.
+func (h *house) close(id string) {
+	h.T.Helper()
+	stream := journal.Stream[account.State, account.Event]{Name: account.Stream(id), Evolve: account.Evolve}
+	_, _, err := journal.Execute(h.T.Context(), h.Journal, stream, account.Close{At: h.Clock.Now()}, journal.System().Metadata(eventlog.EventID([16]byte{1}, 0), h.Clock.Now()))
+	require.NoError(h.T, err)
+}
+
+// everything returns every event of the log.
+func (h *house) everything() (all []eventlog.Recorded) {
+	h.T.Helper()
+	ctx, cancel := context.WithCancel(h.T.Context())
+	subscription := h.Log.Subscribe(ctx, eventlog.Start())
+	for delivery := range subscription.Deliveries() {
+		switch delivery.Kind {
+		case eventlog.KindEvent:
+			all = append(all, delivery.Event)
+		case eventlog.KindCaughtUp:
+			cancel()
+		}
+	}
+	cancel()
+	require.ErrorIs(h.T, subscription.Err(), context.Canceled)
+	return all
+}
+
+// identities returns the events of all identities' streams, with their names.
+func (h *house) identities() map[string][]identity.Event {
+	h.T.Helper()
+	all := map[string][]identity.Event{}
+	for _, recorded := range h.everything() {
+		if strings.HasPrefix(recorded.Stream, identity.StreamPrefix) {
+			all[recorded.Stream] = commandstest.Fold[identity.Event](h.World, recorded.Stream)
+		}
+	}
+	return all
+}
+
+func TestTheFirstSignInOpensAnAccount(t *testing.T) {
+	h := newHouse(t)
+	id := h.enter(ada)
+	state, _, err := h.all.State(t.Context(), id)
+	require.NoError(t, err)
+	require.True(t, state.Exists())
+	require.NotEmpty(t, state.ProfileDigest)
+
+	streams := h.identities()
+	require.Len(t, streams, 1)
+	for name, events := range streams {
+		require.Equal(t, []identity.Event{identity.Claimed{
+			Identity: strings.TrimPrefix(name, identity.StreamPrefix), Account: id, Provider: "idp_1", UTMSource: "letter", At: h.Clock.Now(),
+		}}, events)
+		require.Equal(t, identity.Stream(state.Identity), name)
+	}
+
+	t.Run("and the next one finds it", func(t *testing.T) {
+		require.Equal(t, id, h.enter(ada))
+		renamed := ada
+		renamed.Name, renamed.Email = "Countess", "countess@example.com"
+		require.Equal(t, id, h.enter(renamed), "whatever the person is called now")
+		require.Len(t, h.identities(), 1)
+	})
+	t.Run("and nobody else does", func(t *testing.T) {
+		for name, other := range map[string]signin.Person{
+			"another subject":                             {Issuer: ada.Issuer, Subject: "1816", Name: ada.Name, Email: ada.Email},
+			"the subject of another issuer":               {Issuer: "https://other.example", Subject: ada.Subject, Name: ada.Name, Email: ada.Email},
+			"what looks the same when it is put together": {Issuer: ada.Issuer + "1", Subject: "815", Name: ada.Name, Email: ada.Email},
+		} {
+			require.NotEqual(t, id, h.enter(other), name)
+		}
+	})
+}
+
+func TestTheLogDoesNotRevealWhoSignsIn(t *testing.T) {
+	h := newHouse(t)
+	h.enter(ada)
+	for _, recorded := range h.everything() {
+		for _, secret := range []string{ada.Subject, ada.Name, ada.Email, "192.0.2.1"} {
+			require.NotContains(t, recorded.Stream+string(recorded.Data)+string(recorded.Metadata), secret, recorded.Type)
+		}
+	}
+}
+
+// Between each two appends of a sign-in recitald may die.
+func TestASignInCompletesWhatAnEarlierOneHasLeft(t *testing.T) {
+	for _, step := range []string{"open", "profile", "session"} {
+		t.Run(step, func(t *testing.T) {
+			h := newHouse(t)
+			h.broken = step
+			_, err := h.SignIn(t.Context(), arrival(ada), journal.System())
+			require.ErrorIs(t, err, errDied)
+			require.Empty(t, h.entered)
+
+			id := h.enter(ada)
+			state, _, err := h.all.State(t.Context(), id)
+			require.NoError(t, err)
+			require.NotEmpty(t, state.ProfileDigest)
+			for _, events := range h.identities() {
+				require.Len(t, events, 1, "the account that was claimed first is the one that was opened")
+				require.Equal(t, id, events[0].(identity.Claimed).Account)
+			}
+		})
+	}
+}
+
+func TestSignInsAtOnceOpenOneAccount(t *testing.T) {
+	h := newHouse(t)
+	var all sync.WaitGroup
+	for range 8 {
+		other := h.instance()
+		all.Go(func() {
+			_, err := other.SignIn(t.Context(), arrival(ada), journal.System())
+			assert.NoError(t, err)
+		})
+	}
+	all.Wait()
+	require.Len(t, h.entered, 8)
+	for _, id := range h.entered {
+		require.Equal(t, h.entered[0], id)
+	}
+}
+
+func TestAfterAClosingAnotherAccountOpensAndTheFreePeriodGoesOn(t *testing.T) {
+	for name, release := range map[string]func(*house, string){
+		"once the closing has released the identity":  func(h *house, id string) { require.NoError(h.T, h.Release(h.T.Context(), id)) },
+		"before the closing has come to the identity": func(*house, string) {},
+		"when the closing has been interrupted and repeats": func(h *house, id string) {
+			require.NoError(h.T, h.Release(h.T.Context(), id))
+			require.NoError(h.T, h.Release(h.T.Context(), id))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHouse(t)
+			first := h.enter(ada)
+			free := &identity.FreePeriod{Start: h.Clock.Now(), End: h.Clock.Now().AddDate(0, 1, 0), Used: 14_000}
+			h.free[first] = free
+			h.close(first)
+			release(h, first)
+
+			h.Clock.Advance(time.Hour)
+			second := h.enter(ada)
+			require.NotEqual(t, first, second)
+			events := commandstest.Fold[account.Event](h.World, account.Stream(second))
+			require.Equal(t, (*account.FreePeriod)(free), events[0].(account.Opened).FreePeriod)
+
+			// and the closing, which comes again, leaves the new account alone
+			require.NoError(t, h.Release(t.Context(), first))
+			require.Equal(t, second, h.enter(ada))
+		})
+	}
+}
+
+// The free period is not lost when the second opening is cut short.
+func TestTheFreePeriodSurvivesACrash(t *testing.T) {
+	h := newHouse(t)
+	first := h.enter(ada)
+	h.free[first] = &identity.FreePeriod{Start: h.Clock.Now(), End: h.Clock.Now().AddDate(0, 1, 0), Used: 14_000}
+	h.close(first)
+	h.broken = "open"
+	_, err := h.SignIn(t.Context(), arrival(ada), journal.System())
+	require.ErrorIs(t, err, errDied)
+	h.broken = "session"
+	_, err = h.SignIn(t.Context(), arrival(ada), journal.System())
+	require.ErrorIs(t, err, errDied)
+	second := h.enter(ada)
+	events := commandstest.Fold[account.Event](h.World, account.Stream(second))
+	require.Equal(t, int64(14_000), events[0].(account.Opened).FreePeriod.Used)
+}
+
+func TestAnAccountThatNobodyHasSignedInToIsReleasedFromNothing(t *testing.T) {
+	h := newHouse(t)
+	require.NoError(t, h.Release(t.Context(), h.World.Open("free")))
+	require.NoError(t, h.Release(t.Context(), "nothing"))
+	require.Empty(t, h.identities())
+}
+
+func TestSessionsSayByWhichProvider(t *testing.T) {
+	h := newHouse(t)
+	opened, err := h.SignIn(t.Context(), arrival(ada), journal.System())
+	require.NoError(t, err)
+	cookie, ok := session.ParseCookie(opened.Cookie)
+	require.True(t, ok)
+	event := commandstest.Fold[session.Event](h.World, session.Stream(cookie.ID))[0].(session.Opened)
+	require.Equal(t, "idp_1", event.Provider, fmt.Sprint(event))
+}

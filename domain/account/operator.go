@@ -1,0 +1,38 @@
+package account
+
+import (
+	"time"
+
+	"github.com/recital-tts/recital/domain"
+)
+
+// errClosedForOperators is ErrClosed for people whose own credentials are good.
+var errClosedForOperators = domain.Refuse(domain.Rejected, "The account is closed")
+
+// GrantOperator gives the account the role of an operator. Granting it again changes nothing.
+type GrantOperator struct {
+	By string // the operator's name in the token file
+	At time.Time
+}
+
+// Decide refuses an account that is not open.
+func (c GrantOperator) Decide(s State) ([]Event, error) {
+	if err := s.requireOpenTo(errClosedForOperators); err != nil || s.Operator {
+		return nil, err
+	}
+	return []Event{OperatorGranted{Account: s.Account, By: c.By, At: c.At}}, nil
+}
+
+// WithdrawOperator takes the role of an operator away. Where there is none it changes nothing.
+type WithdrawOperator struct {
+	By string
+	At time.Time
+}
+
+// Decide refuses an account that is not open.
+func (c WithdrawOperator) Decide(s State) ([]Event, error) {
+	if err := s.requireOpenTo(errClosedForOperators); err != nil || !s.Operator {
+		return nil, err
+	}
+	return []Event{OperatorWithdrawn{Account: s.Account, By: c.By, At: c.At}}, nil
+}

@@ -1,0 +1,41 @@
+package account
+
+import (
+	"fmt"
+	"slices"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/recital-tts/recital/domain"
+)
+
+// MaxKeyName is the length of the longest name of a key, in Unicode code points.
+const MaxKeyName = 100
+
+var errKeyName = domain.Refuse(domain.Invalid, fmt.Sprintf("The name of an API key has 1 to %d characters, none of which is a control character", MaxKeyName))
+
+// ValidKeyName reports whether a text can be the name of a key.
+func ValidKeyName(name string) bool {
+	length := utf8.RuneCountInString(name)
+	return length >= 1 && length <= MaxKeyName && utf8.ValidString(name) && !slices.ContainsFunc([]rune(name), unicode.IsControl)
+}
+
+// RenameAPIKey gives a key another name. Names need not be unique.
+type RenameAPIKey struct {
+	Masked string
+	Name   string
+	At     time.Time
+}
+
+// Decide refuses a name that is not valid, and a masked form that none of the account's keys has.
+func (c RenameAPIKey) Decide(s State) ([]Event, error) {
+	if !ValidKeyName(c.Name) {
+		return nil, errKeyName
+	}
+	key, err := s.key(c.Masked)
+	if err != nil || key.Name == c.Name {
+		return nil, err
+	}
+	return []Event{APIKeyRenamed{Account: s.Account, Hash: key.Hash, Masked: c.Masked, Name: c.Name, At: c.At}}, nil
+}

@@ -1,0 +1,33 @@
+package session
+
+import (
+	"time"
+
+	"github.com/recital-tts/recital/domain"
+)
+
+// End ends a session of an account.
+type End struct {
+	Account string
+	Reason  Reason
+	At      time.Time
+}
+
+// Decide refuses a session that the account does not have, or has no more.
+func (c End) Decide(s State) ([]Event, error) {
+	if !s.Exists() || s.Account != c.Account || s.Ended {
+		return nil, domain.Refuse(domain.NotFound, "There is no such session")
+	}
+	return []Event{Ended{Session: s.Session, Account: s.Account, Reason: c.Reason, At: c.At}}, nil
+}
+
+// Expire ends a session whose time is over.
+type Expire struct{ At time.Time }
+
+// Decide changes nothing before that, and after another end.
+func (c Expire) Decide(s State) ([]Event, error) {
+	if !s.Exists() || s.Ended || c.At.Before(s.ExpiresAt) {
+		return nil, nil
+	}
+	return []Event{Ended{Session: s.Session, Account: s.Account, Reason: Expired, At: c.At}}, nil
+}

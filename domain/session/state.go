@@ -1,0 +1,70 @@
+package session
+
+import (
+	"crypto/subtle"
+	"time"
+)
+
+const (
+	// SeenEvery is the least time between two events that say that a session is in use.
+	SeenEvery = 5 * time.Minute
+	// Overlap is how long the secret before the last one is valid: for requests that were on their way.
+	Overlap = time.Minute
+)
+
+// State is what the decisions on a session need to know. The zero State is a session that was never opened.
+type State struct {
+	Session    string
+	Account    string
+	SecretHash string
+	FormerHash string // of the secret before it, "" for the first one
+	OpenedAt   time.Time
+	SeenAt     time.Time
+	RotatedAt  time.Time // when SecretHash became valid
+	ExpiresAt  time.Time
+	Ended      bool
+}
+
+// Exists reports whether the session was opened.
+func (s State) Exists() bool { return s.Session != "" }
+
+// Live reports whether the session has neither ended nor expired, and was used within the time idle.
+func (s State) Live(at time.Time, idle time.Duration) bool {
+	return s.Exists() && !s.Ended && at.Before(s.ExpiresAt) && at.Sub(s.SeenAt) < idle
+}
+
+// Admits reports whether a secret with a hash is that of the session.
+func (s State) Admits(secretHash string, at time.Time) bool {
+	return same(s.SecretHash, secretHash) || same(s.FormerHash, secretHash) && at.Sub(s.RotatedAt) < Overlap
+}
+
+func same(known, given string) bool {
+	return known != "" && subtle.ConstantTimeCompare([]byte(known), []byte(given)) == 1
+}
+
+// Evolve folds an event into the state.
+func Evolve(s State, event Event) State {
+	switch e := event.(type) {
+	case Opened:
+		return State{
+			Session: e.Session, Account: e.Account, SecretHash: e.SecretHash,
+			OpenedAt: e.At, SeenAt: e.At, RotatedAt: e.At, ExpiresAt: e.ExpiresAt,
+		}
+	case Seen:
+		s.SeenAt = e.At
+	case Rotated:
+		return State{
+			Session: e.Session, Account: e.Account, SecretHash: e.SecretHash, FormerHash: e.FormerHash,
+			OpenedAt: e.OpenedAt, SeenAt: e.At, RotatedAt: e.At, ExpiresAt: e.ExpiresAt,
+		}
+	case Ended:
+		s.Ended = true
+	}
+	return s
+}
+
+// IsSnapshot reports whether the state can be folded from an event on, without those before it.
+func IsSnapshot(event Event) bool {
+	_, is := event.(Rotated)
+	return is
+}

@@ -1,0 +1,45 @@
+package session
+
+import (
+	"time"
+
+	"github.com/recital-tts/recital/domain"
+)
+
+// Use records that a session is in use, and gives it another secret when its secret is old. Most uses decide nothing.
+type Use struct {
+	Shown  string        // the hash of the secret that was shown
+	Next   string        // the hash of a secret that was just drawn
+	Rotate time.Duration // the age at which a secret is replaced
+	At     time.Time
+}
+
+// ErrInvalid refuses what is not the secret of a session that lives.
+var ErrInvalid error = domain.Refuse(domain.Unauthenticated, "Invalid session")
+
+// Decide refuses a session that has ended. A former secret rotates nothing: the next one was sent already.
+func (c Use) Decide(s State) ([]Event, error) {
+	if !s.Exists() || s.Ended || !s.Admits(c.Shown, c.At) {
+		return nil, ErrInvalid
+	}
+	if s.mayRotate(c.Shown, c.At, c.Rotate) {
+		return []Event{Rotated{
+			Session: s.Session, Account: s.Account, SecretHash: c.Next, FormerHash: s.SecretHash, OpenedAt: s.OpenedAt, ExpiresAt: s.ExpiresAt, At: c.At,
+		}}, nil
+	}
+	if s.maySee(c.At) {
+		return []Event{Seen{Session: s.Session, Account: s.Account, At: c.At}}, nil
+	}
+	return nil, nil
+}
+
+// Due reports whether a use would decide something: other uses need not be carried out.
+func (s State) Due(shown string, at time.Time, rotate time.Duration) bool {
+	return s.maySee(at) || s.mayRotate(shown, at, rotate)
+}
+
+func (s State) maySee(at time.Time) bool { return at.Sub(s.SeenAt) >= SeenEvery }
+
+func (s State) mayRotate(shown string, at time.Time, after time.Duration) bool {
+	return at.Sub(s.RotatedAt) >= after && same(s.SecretHash, shown)
+}

@@ -1,0 +1,105 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"slices"
+	"time"
+
+	commands "github.com/recital-tts/recital/commands/sessions"
+	"github.com/recital-tts/recital/internal/countries"
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/readmodel"
+	"github.com/recital-tts/recital/internal/signin"
+	"github.com/recital-tts/recital/internal/todo"
+	projections "github.com/recital-tts/recital/projections/sessions"
+	readapi "github.com/recital-tts/recital/readapi/sessions"
+	writeapi "github.com/recital-tts/recital/writeapi/sessions"
+)
+
+// sessionsSlice is that of the sessions of browsers.
+func sessionsSlice() slice {
+	return slice{
+		name:       "sessions",
+		events:     commands.Events(),
+		readModels: projections.ReadModels(),
+		open: func(p *parts) (service, error) {
+			places, err := countries.Open(p.cfg.CountryFile)
+			if err != nil {
+				return service{}, err
+			}
+			read := readapi.API{Models: p.projector, Keys: p.keys, Idle: p.cfg.sessions().Idle}
+			p.sessions = commands.New(commands.Config{
+				Journal: p.journal, Keys: p.keys, Accounts: p.accounts, Limits: p.cfg.sessions(), Now: time.Now, Logger: p.log,
+				Countries: places.Of, Shown: read.Shown,
+			})
+			write := writeapi.API{Sessions: p.sessions, Accounts: p.accounts, ReadModels: p.projector}
+			return service{
+				public: slices.Concat(read.Routes(), write.Routes()),
+				toDos: []toDo{
+					{commands.ExpiryProcess, readmodel.ToDoExpireSessionsView, func(ctx context.Context, item todo.Item) (eventlog.Position, error) {
+						return p.sessions.Expire(ctx, item.Stream, item.Cause)
+					}},
+				},
+				close: places.Close,
+			}, nil
+		},
+	}
+}
+
+// sessions returns the limits of sessions.
+func (c Config) sessions() commands.Limits {
+	const day = 24 * time.Hour
+	return commands.Limits{
+		Length: cmp.Or(c.SessionLength, 30*day), Idle: cmp.Or(c.SessionIdle, 7*day),
+		Rotate: cmp.Or(c.SessionRotation, day), Live: cmp.Or(c.AccountSessions, 100),
+	}
+}
+
+// shortestSession is that of the times of sessions: uses are noted every five minutes.
+const shortestSession = 10 * time.Minute
+
+func (c Config) checkSessions() error {
+	limits := c.sessions()
+	switch {
+	case min(limits.Idle, limits.Rotate) < shortestSession:
+		return errors.New("the times of sessions must be at least 10 minutes")
+	case limits.Length < limits.Idle:
+		return errors.New("a session must be able to last for as long as it may be idle")
+	case limits.Live < 0:
+		return errors.New("the number of an account's sessions cannot be negative")
+	}
+	return nil
+}
+
+// proxies returns the trusted proxies.
+func (c Config) proxies() (trusted []netip.Prefix, err error) {
+	for _, text := range c.TrustedProxies {
+		prefix, err := netip.ParsePrefix(text)
+		if addr, single := netip.ParseAddr(text); single == nil {
+			prefix, err = addr.Unmap().Prefix(addr.Unmap().BitLen())
+		}
+		if err != nil {
+			return nil, fmt.Errorf("the trusted proxy %q is neither an address nor a network, such as 10.0.0.0/8", text)
+		}
+		trusted = append(trusted, prefix.Masked())
+	}
+	return trusted, nil
+}
+
+// ownOrigin returns the origin of the public URL, "" where there is none.
+func (c Config) ownOrigin() string { return signin.SerializedOrigin(c.PublicURL) }
+
+// plainCookies reports whether browsers reach the service over HTTP, on this machine.
+func (c Config) plainCookies() bool {
+	u, err := url.Parse(c.PublicURL)
+	if c.PublicURL == "" || err != nil {
+		return c.Mode != modeProd
+	}
+	ip, isIP := netip.ParseAddr(u.Hostname())
+	return u.Scheme == "http" && (u.Hostname() == "localhost" || isIP == nil && ip.IsLoopback())
+}

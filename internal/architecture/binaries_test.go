@@ -1,0 +1,19 @@
+package architecture_test
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The second identity provider is there for tests alone, and what it brings along does not reach the programs.
+func TestTheProgramsContainNoProviderOfTests(t *testing.T) {
+	linked, err := exec.Command("go", "list", "-deps", module+"cmd/...").Output()
+	require.NoError(t, err)
+	require.Contains(t, string(linked), "github.com/coreos/go-oidc/v3/oidc", "the list is not that of the programs")
+	for _, of := range strings.Fields("github.com/zitadel/ github.com/go-chi/") {
+		require.NotContains(t, string(linked), of)
+	}
+}

@@ -1,0 +1,62 @@
+package credentials
+
+import (
+	"context"
+	"time"
+
+	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/session"
+)
+
+// FindSession returns the session of a cookie. One that was ended more than Config.Lease ago is not found. The session's
+// own stream and that of its account decide. Errors: ErrUnknownSession; domain.Unavailable when neither the cache may be
+// used nor the log answers.
+func (w *Watcher) FindSession(ctx context.Context, shown session.Cookie) (Verified, error) {
+	// What the cache refuses is read: another instance may have replaced the secret a moment ago.
+	if found, ok := w.cached(ctx, session.Stream(shown.ID)); ok && w.admits(found.Session, shown) {
+		return found, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookUpTimeout)
+	defer cancel()
+	found, err := w.readSession(ctx, shown.ID)
+	if err != nil {
+		return Verified{}, err
+	}
+	if !w.admits(found.Session, shown) {
+		return Verified{}, ErrUnknownSession
+	}
+	return found, nil
+}
+
+func (w *Watcher) admits(s session.State, shown session.Cookie) bool {
+	now := time.Now()
+	return s.Live(now, w.cfg.Idle) && s.Admits(shown.Hash(), now)
+}
+
+// readSession looks for a session in its stream and in that of its account.
+func (w *Watcher) readSession(ctx context.Context, id string) (Verified, error) {
+	own := session.Stream(id)
+	r := w.begin(own)
+	var read *entry
+	defer func() { w.end(r, read) }()
+	state, revision, err := w.cfg.Sessions.State(ctx, id)
+	if err != nil {
+		return Verified{}, failed("a session", err)
+	}
+	w.noteSilence(time.Time{}) // it has answered
+	if !state.Live(time.Now(), w.cfg.Idle) {
+		return Verified{}, ErrUnknownSession
+	}
+	of := account.Stream(state.Account)
+	w.add(r, of)
+	owner, ownerRevision, err := w.cfg.Accounts.State(ctx, state.Account)
+	if err != nil {
+		return Verified{}, failed("a session", err)
+	}
+	if !owner.Exists() || owner.Closed() || !state.OpenedAt.After(owner.SessionsRevokedAt) {
+		return Verified{}, ErrUnknownSession
+	}
+	found := Verified{Credential: Credential{Account: state.Account, Kind: Session, Name: id}, Plan: owner.Plan, Session: state}
+	read = &entry{Verified: found, key: own, read: []version{{own, revision}, {of, ownerRevision}}}
+	return found, nil
+}

@@ -1,0 +1,75 @@
+package table
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// tallyRow counts two things for each name and day.
+type tallyRow struct {
+	Name  string    `col:"name,key"`
+	Day   time.Time `col:"day,key,date"`
+	Ones  int64     `col:"ones"`
+	Twos  int64     `col:"twos"`
+	Small int32     `col:"small"`
+}
+
+func TestSumsOfPagesEqualTheSumOfAll(t *testing.T) {
+	tally := SumsOf[tallyRow]("tally")
+	pool := tables(t, tally.Table)
+	writer := NewWriter(tally.Table, "rows")
+	rapid.Check(t, func(r *rapid.T) {
+		_, err := pool.Exec(t.Context(), "truncate rows.tally")
+		require.NoError(r, err)
+		want := map[[2]string]tallyRow{}
+		for range rapid.IntRange(1, 4).Draw(r, "pages") {
+			rows := NewRows([]*Table{tally.Table})
+			for range rapid.IntRange(0, 9).Draw(r, "rows") {
+				row := tallyRow{
+					Name: rapid.SampledFrom([]string{"a", "b"}).Draw(r, "name"),
+					Day:  time.Date(2026, 3, rapid.IntRange(1, 2).Draw(r, "day"), 0, 0, 0, 0, time.UTC),
+					Ones: rapid.Int64Range(-5, 5).Draw(r, "ones"), Twos: rapid.Int64Range(0, 1e12).Draw(r, "twos"), Small: 1,
+				}
+				tally.Add(rows, row)
+				sum := want[[2]string{row.Name, row.Day.String()}]
+				row.Ones, row.Twos, row.Small = row.Ones+sum.Ones, row.Twos+sum.Twos, row.Small+sum.Small
+				want[[2]string{row.Name, row.Day.String()}] = row
+			}
+			require.NoError(r, rows.err)
+			flush(r, t, pool, writer, rows)
+		}
+		stored, err := pool.Query(t.Context(), "select name, day, ones, twos, small from rows.tally")
+		require.NoError(r, err)
+		found, err := pgx.CollectRows(stored, pgx.RowToStructByPos[tallyRow])
+		require.NoError(r, err)
+		got := map[[2]string]tallyRow{}
+		for _, row := range found {
+			got[[2]string{row.Name, row.Day.String()}] = row
+		}
+		require.Equal(r, want, got)
+	})
+}
+
+func TestWhatCannotBeSummed(t *testing.T) {
+	type text struct {
+		Key  string `col:"key,key"`
+		Text string `col:"text"`
+	}
+	type perhaps struct {
+		Key    string `col:"key,key"`
+		Number *int64 `col:"number"`
+	}
+	require.ErrorContains(t, SumsOf[text]("texts").Check(), "column text: a sum is a number and never NULL")
+	require.ErrorContains(t, SumsOf[perhaps]("numbers").Check(), "column number: a sum is a number and never NULL")
+
+	tally := SumsOf[tallyRow]("tally")
+	rows := NewRows([]*Table{tally.Table})
+	tally.Add(rows, tallyRow{Ones: math.MaxInt64})
+	tally.Add(rows, tallyRow{Ones: 1})
+	require.ErrorContains(t, rows.Err(), "table tally: column ones: the sum is out of range")
+}

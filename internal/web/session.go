@@ -1,0 +1,115 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/recital-tts/recital/domain"
+)
+
+// sessionCookie is the name of the cookie of a session.
+const sessionCookie = "svc-session"
+
+// Sessions looks the sessions of browsers up.
+type Sessions interface {
+	// Session returns the session of a cookie, and notes that it is in use. Errors are those of Authenticator.APIKey.
+	Session(ctx context.Context, cookie string, use SessionUse) (Session, error)
+}
+
+// SessionUse is what a session is used for.
+type SessionUse struct {
+	OnlyReads bool // the request reads views, and appends nothing
+	KeepsOld  bool // there is no reply that could carry another cookie
+}
+
+// Session is a session that lives.
+type Session struct {
+	Principal Principal
+	Renewed   string // the cookie that replaces the one of the request, "" mostly
+	Expires   time.Time
+}
+
+// SetSessionCookie signs the browser in: the reply carries the cookie of a session, until it expires.
+func (c *Call) SetSessionCookie(value string, expires time.Time) {
+	c.setCookie(value, func(cookie *fasthttp.Cookie) { cookie.SetExpire(expires) })
+}
+
+// ClearSessionCookie signs the browser out: the reply removes its cookie.
+func (c *Call) ClearSessionCookie() {
+	c.setCookie("", func(cookie *fasthttp.Cookie) { cookie.SetExpire(fasthttp.CookieExpireDelete) })
+}
+
+// setCookie sets the cookie of the session. Lax, because a browser that comes back from the identity provider must show it.
+func (c *Call) setCookie(value string, expire func(*fasthttp.Cookie)) {
+	cookie := fasthttp.AcquireCookie()
+	defer fasthttp.ReleaseCookie(cookie)
+	cookie.SetKey(sessionCookie)
+	cookie.SetValue(value)
+	cookie.SetPath("/")
+	cookie.SetHTTPOnly(true)
+	cookie.SetSecure(!c.plainCookies)
+	cookie.SetSameSite(fasthttp.CookieSameSiteLaxMode)
+	expire(cookie)
+	c.http.Response.Header.SetCookie(cookie)
+	c.SetHeader("Cache-Control", "no-store")
+}
+
+// cookieOf returns the cookie of a session, "" where there is none. Two that differ are refused, as two keys are.
+func (c *Call) cookieOf() (value string, err error) {
+	var first []byte
+	for name, value := range c.http.Request.Header.Cookies() {
+		if string(name) != sessionCookie {
+			continue
+		}
+		if first != nil && !bytes.Equal(first, value) {
+			return "", &Error{Status: http.StatusBadRequest, Message: "The cookie " + sessionCookie + " was sent twice, with different values"}
+		}
+		first = bytes.Clone(value)
+	}
+	return string(first), nil
+}
+
+var errNoProof = domain.Refuse(domain.Denied, "The cookie of a session permits this to pages of the service only: the header Sec-Fetch-Site or Origin must show one")
+
+// lookUpSession returns the owner of a session.
+func (s *Server) lookUpSession(call *Call, cookie string, use SessionUse) (Principal, error) {
+	found, err := s.cfg.Sessions.Session(call, cookie, use)
+	if domain.CodeOf(err) == domain.Unauthenticated {
+		return Principal{}, s.wrong(call, "Invalid session")
+	}
+	if err != nil {
+		return Principal{}, fmt.Errorf("authenticating: %w", err)
+	}
+	if found.Renewed != "" {
+		call.SetSessionCookie(found.Renewed, found.Expires)
+	}
+	return found.Principal, nil
+}
+
+// authenticateSession sets the Principal of a call whose browser shows a session, and reports whether it does.
+func (s *Server) authenticateSession(call *Call, e *endpoint) (shown bool, err error) {
+	if s.cfg.Sessions == nil || e.KeyOnly {
+		return false, nil
+	}
+	cookie, err := call.cookieOf()
+	if cookie == "" || err != nil {
+		return false, err
+	}
+	if e.ChangesState && !s.sameOrigin(call) {
+		return true, errNoProof
+	}
+	principal, err := s.lookUpSession(call, cookie, SessionUse{OnlyReads: e.onlyReads()})
+	if e.Access == AccessOptional && domain.CodeOf(err) == domain.Unauthenticated {
+		return false, nil // a browser shows its cookie for as long as it has it
+	}
+	if err != nil {
+		return true, err
+	}
+	call.Principal = principal
+	return true, nil
+}

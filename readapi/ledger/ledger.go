@@ -1,0 +1,23 @@
+// Package ledger serves the histories of what accounts have used.
+package ledger
+
+import (
+	"github.com/recital-tts/recital/internal/readmodel"
+	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/readapi"
+)
+
+// API serves the histories from the read models.
+type API struct {
+	Models readapi.Models
+}
+
+// Routes returns the rows for the public route table.
+func (a *API) Routes() []web.Route {
+	return []web.Route{
+		web.Get("/v1/account/billing_history", a.periods, web.Reads(readmodel.AccountsView, readmodel.UsagePeriodsView), web.Tag("Account"),
+			web.Summary("What was used in each period, the current one first"), web.Returns[[]usageHistoryItem](), web.Refuses(404)),
+		web.Get("/v1/account/daily_usage_history", a.days, web.Reads(readmodel.DailyUsageView), web.Tag("Account"),
+			web.Summary("What was used on each of the last 366 days (UTC) with a use, the earliest first"), web.Returns[[]dailyUsageHistoryItem]()),
+	}
+}

@@ -1,0 +1,115 @@
+// Package sessions serves the routes that read the sessions of browsers.
+package sessions
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/recital-tts/recital/internal/keyring"
+	"github.com/recital-tts/recital/internal/readmodel"
+	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/readapi"
+)
+
+// API serves sessions from their read model.
+type API struct {
+	Models readapi.Models
+	Keys   keyring.Opener
+	Idle   time.Duration // after which a session that is not used is none any more
+}
+
+// Routes returns the rows for the public route table.
+func (a *API) Routes() []web.Route {
+	return []web.Route{
+		web.Get("/v1/account/sessions", a.list, web.Reads(readmodel.SessionsView), web.Tag("Account"), web.Summary("The browsers that are signed in"),
+			web.Returns[sessionListResponse]()),
+	}
+}
+
+type sessionListResponse struct {
+	Sessions []sessionInfo `json:"sessions"` // the newest first
+}
+
+type sessionInfo struct {
+	ID          string  `json:"id"`
+	DeviceLabel *string `json:"device_label"`
+	Country     *string `json:"country"`
+	CreatedAt   int64   `json:"created_at"`              // Unix seconds
+	UpdatedAt   int64   `json:"updated_at"`              // of its last use, to within five minutes
+	Current     bool    `json:"current" default:"false"` // it is the one of the request
+}
+
+type sessionRow struct {
+	ID        string    `col:"session_id"`
+	Device    []byte    `col:"device"`
+	SealedFor string    `col:"device_sealed_for"`
+	Country   *string   `col:"country"`
+	OpenedAt  time.Time `col:"opened_at"`
+	SeenAt    time.Time `col:"seen_at"`
+}
+
+// liveSessions are those of an account ($1) that have not expired ($2) and were used since a time ($3).
+var liveSessions = `select ` + readmodel.Columns[sessionRow](readmodel.SessionsView, "") + ` from ` + readmodel.SessionsView.SQL() +
+	` where account_id = $1 and expires_at > $2 and seen_at > $3 order by opened_at desc, session_id`
+
+func (a *API) list(call *web.Call, _ struct{}) (web.Reply, error) {
+	var rows []sessionRow
+	query := readapi.Query{SQL: liveSessions, Arguments: a.arguments(call.Principal.Account), Doing: "reading sessions"}
+	err := readapi.Read(call, a.Models, query, collect(&rows))
+	if err != nil {
+		return web.Reply{}, err
+	}
+	response := sessionListResponse{Sessions: make([]sessionInfo, len(rows))}
+	for i, row := range rows {
+		if response.Sessions[i], err = a.show(call, row); err != nil {
+			return web.Reply{}, err
+		}
+	}
+	return web.JSON(response).WithHeader("Cache-Control", "no-store"), nil
+}
+
+func (a *API) arguments(account string) []any {
+	now := time.Now()
+	return []any{account, now, now.Add(-a.Idle)}
+}
+
+func collect(rows *[]sessionRow) func(pgx.CollectableRow) error {
+	return func(row pgx.CollectableRow) error {
+		one, err := pgx.RowToStructByPos[sessionRow](row)
+		*rows = append(*rows, one)
+		return err
+	}
+}
+
+func (a *API) show(call *web.Call, row sessionRow) (sessionInfo, error) {
+	info := sessionInfo{
+		ID: row.ID, Country: row.Country, CreatedAt: row.OpenedAt.Unix(), UpdatedAt: row.SeenAt.Unix(), Current: row.ID == call.Principal.Session,
+	}
+	if row.Device == nil {
+		return info, nil
+	}
+	label, err := a.Keys.Open(call, call.Principal.Account, row.Device, row.SealedFor)
+	switch {
+	case err == nil:
+		info.DeviceLabel = new(string(label))
+	case !keyring.Gone(err):
+		return sessionInfo{}, fmt.Errorf("opening the label of a session: %w", err)
+	}
+	return info, nil
+}
+
+// Shown returns the ids of the sessions of an account that the read model shows, the newest first.
+func (a *API) Shown(ctx context.Context, account string) (ids []string, err error) {
+	var rows []sessionRow
+	_, err = a.Models.Read(ctx, []readmodel.Model{readmodel.Sessions}, liveSessions, a.arguments(account), collect(&rows))
+	if err != nil {
+		return nil, fmt.Errorf("reading sessions: %w", err)
+	}
+	for _, row := range rows {
+		ids = append(ids, row.ID)
+	}
+	return ids, nil
+}

@@ -1,0 +1,115 @@
+package sessions_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	accountsevents "github.com/recital-tts/recital/commands/accounts"
+	sessionsevents "github.com/recital-tts/recital/commands/sessions"
+	"github.com/recital-tts/recital/domain/session"
+	"github.com/recital-tts/recital/internal/feed/feedtest"
+	"github.com/recital-tts/recital/internal/keyring/pgkeys"
+	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/web/webtest"
+	projections "github.com/recital-tts/recital/projections/sessions"
+	"github.com/recital-tts/recital/readapi/sessions"
+)
+
+func TestMain(m *testing.M) { webtest.Main(m) }
+
+const idle = 24 * time.Hour
+
+// keys authenticates every account by its id.
+type keys struct{}
+
+func (keys) APIKey(_ context.Context, key string) (web.Principal, error) {
+	return web.Principal{Account: key, Key: "masked"}, nil
+}
+
+// desk is a log of sessions whose events become rows, and the routes over these.
+type desk struct {
+	*feedtest.World
+	t    *testing.T
+	keys *pgkeys.Keyring
+	api  *sessions.API
+}
+
+func newDesk(t *testing.T) *desk {
+	t.Helper()
+	d := &desk{t: t, World: feedtest.New(t, feedtest.Registry(t, accountsevents.Events(), sessionsevents.Events()), projections.ReadModels()...)}
+	var err error
+	d.keys, err = pgkeys.Open(t.Context(), pgkeys.Config{Pool: d.Pool, MasterKey: bytes.Repeat([]byte{1}, pgkeys.MasterKeySize), Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	d.api = &sessions.API{Models: d.Projector, Keys: d.keys, Idle: idle}
+	return d
+}
+
+// opened writes a session of account a1 that was opened some time ago.
+func (d *desk) opened(n int, ago, expires time.Duration, more ...any) {
+	d.t.Helper()
+	id, now := fmt.Sprint("s", n), time.Now().UTC()
+	device, err := d.keys.Seal(d.t.Context(), "a1", fmt.Appendf(nil, "Browser %d", n), session.DeviceSealedFor(id))
+	require.NoError(d.t, err)
+	d.Write(d.t, session.Stream(id), append([]any{session.Opened{
+		Session: id, Account: "a1", SecretHash: "h", Device: device, Provider: "idp_1", At: now.Add(-ago), ExpiresAt: now.Add(expires),
+	}}, more...)...)
+}
+
+type shown struct {
+	ID    string
+	Label *string `json:"device_label"`
+}
+
+func (d *desk) list(account string) []shown {
+	d.t.Helper()
+	request, err := http.NewRequest(http.MethodGet, webtest.Serve(d.t, web.Config{Routes: d.api.Routes(), Authenticator: keys{}})+"/v1/account/sessions", nil)
+	require.NoError(d.t, err)
+	request.Header.Set("x-api-key", account)
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(d.t, err)
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	require.NoError(d.t, err)
+	require.Equal(d.t, http.StatusOK, response.StatusCode, string(body))
+	var listed struct{ Sessions []shown }
+	require.NoError(d.t, json.Unmarshal(body, &listed))
+	require.NotNil(d.t, listed.Sessions, "an empty list is no null")
+	return listed.Sessions
+}
+
+func TestOnlySessionsThatLiveAreShown(t *testing.T) {
+	d := newDesk(t)
+	d.opened(1, time.Hour, time.Hour)
+	d.opened(2, time.Minute, time.Hour)
+	d.opened(3, time.Hour, -time.Minute)
+	d.opened(4, idle+time.Hour, time.Hour)
+	d.opened(5, idle+time.Hour, time.Hour, session.Seen{Session: "s5", Account: "a1", At: time.Now().Add(-time.Minute)})
+	d.opened(6, time.Hour, time.Hour, session.Ended{Session: "s6", Account: "a1", Reason: session.Revoked, At: time.Now()})
+
+	var ids []string
+	for _, s := range d.list("a1") {
+		ids = append(ids, s.ID)
+		require.Equal(t, "Browser "+s.ID[1:], *s.Label)
+	}
+	require.Equal(t, []string{"s2", "s1", "s5"}, ids)
+	live, err := d.api.Shown(t.Context(), "a1")
+	require.NoError(t, err)
+	require.Equal(t, ids, live)
+	require.Empty(t, d.list("a2"))
+}
+
+func TestALabelThatCannotBeReadAnyMoreIsNull(t *testing.T) {
+	d := newDesk(t)
+	d.opened(1, time.Hour, time.Hour)
+	require.NoError(t, d.keys.Erase(t.Context(), "a1"))
+	require.Equal(t, []shown{{ID: "s1"}}, d.list("a1"))
+}

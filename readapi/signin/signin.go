@@ -1,0 +1,101 @@
+// Package signin serves who is signed in.
+package signin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/internal/keyring"
+	"github.com/recital-tts/recital/internal/readmodel"
+	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/readapi"
+)
+
+// API serves the profiles of accounts' owners from their read model.
+type API struct {
+	Models readapi.Models
+	Keys   keyring.Opener
+}
+
+// Routes returns the rows for the public route table.
+func (a *API) Routes() []web.Route {
+	return []web.Route{
+		web.Get("/auth/oauth/validate", a.validate, web.Reads(readmodel.ProfilesView), web.Tag("Sign-in"), web.Summary("Who is signed in"),
+			web.Returns[OAuthValidateResponse](web.Sends("cache-control")), web.Refuses(404)),
+	}
+}
+
+// OAuthValidateResponse is the record of that name in the interface.
+type OAuthValidateResponse struct {
+	ID      string  `json:"id" doc:"the account's"`
+	Name    string  `json:"name"`
+	Email   string  `json:"email"`
+	Picture *string `json:"profile_picture" format:"uri" minlen:"1" maxlen:"2083"`
+}
+
+var profileQuery = `select ` + readmodel.Columns[profileRow](readmodel.ProfilesView, "") + ` from ` + readmodel.ProfilesView.SQL() + ` where account_id = $1`
+
+type profileRow struct {
+	Name    []byte `col:"name"`
+	Email   []byte `col:"email"`
+	Picture []byte `col:"picture"`
+}
+
+var errNoProfile = domain.Refuse(domain.NotFound, "Nobody has signed in to this account")
+
+func (a *API) validate(call *web.Call, _ struct{}) (web.Reply, error) {
+	account := call.Principal.Account
+	var (
+		row   profileRow
+		found bool
+	)
+	err := readapi.Read(call, a.Models, readapi.Query{SQL: profileQuery, Arguments: []any{account}, Doing: "reading a profile"}, func(r pgx.CollectableRow) (err error) {
+		found = true
+		row, err = pgx.RowToStructByPos[profileRow](r)
+		return err
+	})
+	if err != nil {
+		return web.Reply{}, err
+	}
+	if !found {
+		return web.Reply{}, errNoProfile
+	}
+	shown, err := a.show(call, account, row)
+	if err != nil {
+		return web.Reply{}, err
+	}
+	return web.JSON(shown).WithHeader("Cache-Control", "no-store"), nil
+}
+
+// show opens a profile. Without the account's key there is none: the account was closed just now.
+func (a *API) show(ctx context.Context, account string, row profileRow) (OAuthValidateResponse, error) {
+	shown := OAuthValidateResponse{ID: account}
+	var picture string
+	for _, field := range []struct {
+		sealed []byte
+		use    string
+		to     *string
+	}{
+		{row.Name, "profile/name", &shown.Name}, {row.Email, "profile/email", &shown.Email}, {row.Picture, "profile/picture", &picture},
+	} {
+		if field.sealed == nil {
+			continue
+		}
+		plain, err := a.Keys.Open(ctx, account, field.sealed, field.use)
+		if errors.Is(err, keyring.ErrErased) {
+			return OAuthValidateResponse{}, errNoProfile
+		}
+		if err != nil {
+			return OAuthValidateResponse{}, fmt.Errorf("reading a profile: %w", err)
+		}
+		*field.to = string(plain)
+	}
+	if picture != "" {
+		shown.Picture = &picture
+	}
+	return shown, nil
+}

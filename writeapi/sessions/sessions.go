@@ -1,0 +1,64 @@
+// Package sessions serves the routes that end the sessions of browsers.
+package sessions
+
+import (
+	"context"
+
+	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/commands/sessions"
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/readmodel"
+	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/writeapi"
+)
+
+// API ends sessions.
+type API struct {
+	Sessions   *sessions.Sessions
+	Accounts   Accounts
+	ReadModels writeapi.ReadModels
+}
+
+// Accounts ends all sessions of an account.
+type Accounts interface {
+	RevokeSessions(ctx context.Context, account string, origin journal.Origin) (eventlog.Position, error)
+}
+
+// Routes are the rows for the public route table.
+func (a *API) Routes() []web.Route {
+	shown, tag, returns := web.ReadModels(readmodel.Sessions), web.Tag("Account"), web.Returns[writeapi.SuccessResponse]()
+	return []web.Route{
+		web.Delete("/v1/account/sessions/{session_public_id}", a.revoke, shown, tag, web.Summary("Sign a browser out"), returns, web.Refuses(404)),
+		web.Post("/v1/account/sessions/revoke_all", a.revokeAll, shown, tag, web.Summary("Sign all browsers out, the own one included"), returns),
+	}
+}
+
+type revokeRequest struct {
+	ID string `path:"session_public_id"`
+}
+
+// revoke may end the session that it was asked with.
+func (a *API) revoke(call *web.Call, in revokeRequest) (web.Reply, error) {
+	position, err := a.Sessions.End(call, call.Principal.Account, in.ID, writeapi.Origin(call.Caller))
+	if err != nil {
+		return web.Reply{}, err
+	}
+	return a.ended(call, position, in.ID == call.Principal.Session), nil
+}
+
+func (a *API) revokeAll(call *web.Call, _ struct{}) (web.Reply, error) {
+	position, err := a.Accounts.RevokeSessions(call, call.Principal.Account, writeapi.Origin(call.Caller))
+	if err != nil {
+		return web.Reply{}, err
+	}
+	return a.ended(call, position, call.Principal.Session != ""), nil
+}
+
+// ended answers once nobody sees the session any more. Where it was the caller's own, its cookie goes, too.
+func (a *API) ended(call *web.Call, position eventlog.Position, own bool) web.Reply {
+	if own {
+		call.ClearSessionCookie()
+	}
+	writeapi.AwaitVisible(call, a.ReadModels, position)
+	return web.JSON(writeapi.SuccessResponse{Success: true})
+}

@@ -1,0 +1,241 @@
+package signin_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/commands/accounts"
+	"github.com/recital-tts/recital/commands/commandstest"
+	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/commands/sessions"
+	commands "github.com/recital-tts/recital/commands/signin"
+	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/domain/identity"
+	"github.com/recital-tts/recital/domain/session"
+	"github.com/recital-tts/recital/internal/keyring/pgkeys"
+	"github.com/recital-tts/recital/internal/links"
+	"github.com/recital-tts/recital/internal/postgres/pgtest"
+	"github.com/recital-tts/recital/internal/signin"
+	"github.com/recital-tts/recital/internal/signin/devidp"
+	"github.com/recital-tts/recital/internal/signin/openid"
+	"github.com/recital-tts/recital/internal/signin/pgstates"
+	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/web/webtest"
+	writeapi "github.com/recital-tts/recital/writeapi/signin"
+	"github.com/recital-tts/recital/writeapi/writetest"
+)
+
+func TestMain(m *testing.M) { webtest.Main(m) }
+
+// site is the routes of sign-in on a real server, over a real log, database and provider.
+type site struct {
+	*commandstest.World
+	sessions *sessions.Sessions
+	accounts *accounts.Accounts
+	models   *writetest.Models
+	logged   *record
+	url      string
+}
+
+// record is a log that can be read while it is written.
+type record struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (r *record) Write(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.text.Write(p)
+}
+
+func (r *record) String() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.text.String()
+}
+
+// serve serves the routes at a public URL, "" for the host that is asked.
+func serve(t *testing.T, public string, providers map[string]signin.Provider) *site {
+	t.Helper()
+	s := &site{World: commandstest.New(t), models: &writetest.Models{}, logged: &record{}}
+	log, pool := slog.New(slog.NewTextHandler(s.logged, nil)), pgtest.New(t)
+	keys, err := pgkeys.Open(t.Context(), pgkeys.Config{Pool: pool, MasterKey: bytes.Repeat([]byte{1}, 32), Logger: log})
+	require.NoError(t, err)
+	s.accounts = accounts.New(s.Journal, time.Now)
+	s.accounts.SealWith(keys)
+	s.sessions = sessions.New(sessions.Config{
+		Journal: s.Journal, Keys: keys, Accounts: s.accounts, Now: time.Now, Logger: log,
+		Limits: sessions.Limits{Length: time.Hour, Idle: time.Hour, Rotate: time.Hour, Live: 3},
+	})
+	origins, err := signin.ParseOrigins([]string{"https://app.example.com"})
+	require.NoError(t, err)
+	if providers == nil {
+		providers = development(t)
+	}
+	api := writeapi.API{
+		Flow: &signin.Flow{Providers: providers, States: pgstates.New(pool), Origins: origins, PerAddress: 50, Now: time.Now},
+		SignIns: commands.New(commands.Config{
+			Journal: s.Journal, Keys: keys, Accounts: owners{s.accounts}, Sessions: openings{s.sessions}, FreePeriods: noPeriods{},
+			DrawAccount: accounts.NewAccountID, Now: time.Now,
+		}),
+		Sessions: s.sessions, Links: links.New(public, []byte("key")), ReadModels: s.models, Logger: log,
+	}
+	s.url = webtest.Serve(t, web.Config{Routes: api.Routes(), Authenticator: noKeys{}, Sessions: s, PlainCookies: public == "", Logger: log})
+	return s
+}
+
+func development(t *testing.T) map[string]signin.Provider {
+	t.Helper()
+	ln, err := devidp.Listen("127.0.0.1:0")
+	require.NoError(t, err)
+	names := []string{"idp_1", "idp_2"}
+	server, err := devidp.New(ln, names, "api.example.com")
+	require.NoError(t, err)
+	served := make(chan error, 1)
+	go func() { served <- server.Run(context.Background()) }()
+	t.Cleanup(func() {
+		require.NoError(t, server.Close())
+		require.NoError(t, <-served)
+	})
+	providers := map[string]signin.Provider{}
+	for _, name := range names {
+		provider, err := openid.New(openid.Config{Issuer: server.Issuer(name), ClientID: devidp.ClientID, ClientSecret: server.ClientSecret()})
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, provider.Close()) })
+		providers[name] = provider
+	}
+	return providers
+}
+
+type owners struct{ *accounts.Accounts }
+
+func (o owners) Open(ctx context.Context, id, person string, _ *identity.FreePeriod, origin journal.Origin) error {
+	_, err := o.OpenFor(ctx, id, person, nil, origin)
+	return err
+}
+
+func (o owners) RecordProfile(ctx context.Context, id string, p signin.Person, origin journal.Origin) error {
+	_, err := o.Accounts.RecordProfile(ctx, id, accounts.Profile{Name: p.Name, Email: p.Email, Picture: p.Picture}, origin)
+	return err
+}
+
+func (o owners) Identity(ctx context.Context, id string) (string, error) {
+	state, _, err := o.State(ctx, id)
+	return state.Identity, err
+}
+
+type openings struct{ *sessions.Sessions }
+
+func (o openings) Open(ctx context.Context, id string, client commands.Client, origin journal.Origin) (commands.Session, error) {
+	opened, err := o.Sessions.Open(ctx, id, sessions.Client(client), origin)
+	return commands.Session{Cookie: opened.Cookie, ExpiresAt: opened.ExpiresAt, Position: opened.Position}, err
+}
+
+type noPeriods struct{}
+
+func (noPeriods) FreePeriodOf(context.Context, string) (*identity.FreePeriod, error) { return nil, nil }
+
+// noKeys knows no API key.
+type noKeys struct{}
+
+// APIKey implements web.Authenticator.
+func (noKeys) APIKey(context.Context, string) (web.Principal, error) {
+	return web.Principal{}, domain.Refuse(domain.Unauthenticated, "no key")
+}
+
+// Session implements web.Sessions with the streams of sessions.
+func (s *site) Session(_ context.Context, cookie string, _ web.SessionUse) (web.Session, error) {
+	shown, ok := session.ParseCookie(cookie)
+	if !ok {
+		return web.Session{}, domain.Refuse(domain.Unauthenticated, "no session")
+	}
+	var state session.State
+	for _, event := range commandstest.Fold[session.Event](s.World, session.Stream(shown.ID)) {
+		state = session.Evolve(state, event)
+	}
+	if !state.Exists() || state.Ended || state.SecretHash != shown.Hash() {
+		return web.Session{}, domain.Refuse(domain.Unauthenticated, "no session")
+	}
+	return web.Session{Principal: web.Principal{Account: state.Account, Session: shown.ID}}, nil
+}
+
+// page is what a request is answered with; redirects are not followed.
+type page struct {
+	status  int
+	header  http.Header
+	body    string
+	cookies []*http.Cookie
+}
+
+// get asks for an address with headers, given as names and values.
+func (s *site) get(method, address string, headers ...string) page {
+	s.T.Helper()
+	request, err := http.NewRequest(method, address, nil)
+	require.NoError(s.T, err)
+	for i := 0; i+1 < len(headers); i += 2 {
+		request.Header.Add(headers[i], headers[i+1])
+		if headers[i] == "Host" {
+			request.Host = headers[i+1]
+		}
+	}
+	return s.do(request)
+}
+
+func (s *site) do(request *http.Request) page {
+	s.T.Helper()
+	response, err := http.DefaultTransport.RoundTrip(request)
+	require.NoError(s.T, err)
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	require.NoError(s.T, err)
+	return page{response.StatusCode, response.Header, string(body), response.Cookies()}
+}
+
+// login begins a sign-in.
+func (s *site) login(redirect string, headers ...string) page {
+	s.T.Helper()
+	return s.get("GET", s.url+"/auth/oauth/login?provider=idp_1&utm_source=letter&redirect="+url.QueryEscape(redirect), headers...)
+}
+
+// answer fills in the provider's page, and returns the address to which the provider sends the browser.
+func (s *site) answer(login page, fault string) *url.URL {
+	s.T.Helper()
+	require.Equal(s.T, http.StatusFound, login.status, login.body)
+	form := url.Values{"name": {"Ada Lovelace"}, "email": {"ada@example.com"}, "fault": {fault}}
+	request, err := http.NewRequest("POST", login.header.Get("Location"), strings.NewReader(form.Encode()))
+	require.NoError(s.T, err)
+	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	answered := s.do(request)
+	require.Equal(s.T, http.StatusSeeOther, answered.status, answered.body)
+	back, err := url.Parse(answered.header.Get("Location"))
+	require.NoError(s.T, err)
+	return back
+}
+
+func cookieNamed(p page, name string) *http.Cookie {
+	for _, c := range p.cookies {
+		if c.Name == name {
+			return c
+		}
+	}
+	return nil
+}
+
+func shown(cookies ...*http.Cookie) string {
+	var pairs []string
+	for _, c := range cookies {
+		pairs = append(pairs, c.Name+"="+c.Value)
+	}
+	return strings.Join(pairs, "; ")
+}

@@ -1,0 +1,168 @@
+// Package signin serves the sign-in by identity providers: a browser is sent to one, comes back with an answer, and gets
+// the cookie of a session.
+package signin
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+
+	"github.com/recital-tts/recital/commands/journal"
+	commands "github.com/recital-tts/recital/commands/signin"
+	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/links"
+	"github.com/recital-tts/recital/internal/readmodel"
+	"github.com/recital-tts/recital/internal/signin"
+	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/writeapi"
+)
+
+// API signs browsers in and out.
+type API struct {
+	Flow       *signin.Flow
+	SignIns    *commands.SignIns
+	Sessions   Sessions
+	Links      links.Links
+	ReadModels writeapi.ReadModels
+	Logger     *slog.Logger
+}
+
+// Sessions ends sessions.
+type Sessions interface {
+	// End ends a session of an account. Errors: domain.NotFound.
+	End(ctx context.Context, account, id string, origin journal.Origin) (eventlog.Position, error)
+}
+
+// Routes are the rows for the public route table.
+func (a *API) Routes() []web.Route {
+	tag, goes := web.Tag("Sign-in"), web.Sends("location", "cache-control")
+	return []web.Route{
+		web.Get("/auth/oauth/login", a.login, web.Public(), web.Appends(), tag, web.Summary("Begin to sign in"),
+			web.Description("Sends the browser to the identity provider and from there, in the end, to `redirect`, whose origin must be allowed. After a failure "+
+				"the redirect has the parameters `error` and `error_description`."),
+			web.Meanings(map[string]string{"redirect": "where the browser goes in the end", "utm_source": "where the person comes from; it is kept with the sign-in"}),
+			web.ReturnsNothing(http.StatusFound, goes), web.Refuses(400)),
+		web.Get("/auth/oauth/{provider}", a.callback, web.Public(), web.Appends(), web.ReadModels(readmodel.Account, readmodel.Sessions), tag, web.Summary("Come back from the identity provider"),
+			web.Description("The provider sends the browser here. `code` is needed unless there is an `error`."),
+			web.ReturnsNothing(http.StatusFound, goes, web.MaySend("x-recital-position", "x-recital-stale")), web.Refuses(400)),
+		web.Get("/auth/oauth/logout", a.logout, web.Optional(), web.Appends(), tag, web.Summary("End the session of this browser"),
+			web.Returns[writeapi.SuccessResponse](web.MaySend("x-recital-position")), web.Refuses(403)),
+	}
+}
+
+type loginRequest struct {
+	Provider  string `query:"provider" required:"true" enum:"idp_1,idp_2,idp_3,idp_4"`
+	Redirect  string `query:"redirect" required:"true" url:"http" minlen:"1" maxlen:"2083"`
+	UTMSource string `query:"utm_source" maxlen:"256"`
+}
+
+func (a *API) login(call *web.Call, in loginRequest) (web.Reply, error) {
+	callback, err := a.callbackURL(call, in.Provider)
+	if err != nil {
+		return web.Reply{}, err
+	}
+	kept := browserCookie(callback)
+	begun, err := a.Flow.Begin(call, signin.Beginning{
+		Provider: in.Provider, Redirect: in.Redirect, UTMSource: in.UTMSource, Callback: callback, Browser: kept.read(call), Address: call.RemoteIP(),
+	})
+	switch {
+	case errors.Is(err, signin.ErrRedirect):
+		return web.Reply{}, web.Invalid(web.InvalidField("query", "redirect", "the origin is not allowed"))
+	case errors.Is(err, signin.ErrNoProvider):
+		return web.Reply{}, web.Invalid(web.InvalidField("query", "provider", "the provider is not configured"))
+	case errors.Is(err, signin.ErrTooMany):
+		return web.Reply{}, web.TooManyRequests("Too many sign-ins from this address have begun", signin.Lifetime)
+	case err != nil:
+		return a.fail(call, in.Provider, in.Redirect, err), nil
+	}
+	return leave(begun.Location).WithHeader("Set-Cookie", kept.set(begun.Browser)), nil
+}
+
+// fail sends the browser back with the reason of an error.
+func (a *API) fail(call *web.Call, provider, redirect string, err error) web.Reply {
+	a.Logger.WarnContext(call, "a sign-in failed", "provider", provider, "request_id", call.RequestID, "error", err)
+	return leave(signin.WithReason(redirect, signin.ReasonOf(err)))
+}
+
+type callbackRequest struct {
+	Provider         string  `path:"provider" enum:"idp_1,idp_2,idp_3,idp_4"`
+	Code             *string `query:"code" maxlen:"4096"`
+	State            string  `query:"state" required:"true" maxlen:"256"`
+	Error            string  `query:"error" maxlen:"256"`
+	ErrorDescription string  `query:"error_description" maxlen:"4096" doc:"is not used"`
+	Issuer           string  `query:"iss" maxlen:"2083" doc:"who answers (RFC 9207)"`
+}
+
+func (a *API) callback(call *web.Call, in callbackRequest) (web.Reply, error) {
+	if in.Code == nil && in.Error == "" {
+		return web.Reply{}, web.Invalid(web.Item{Type: "missing", Loc: []any{"query", "code"}, Msg: "Field required"})
+	}
+	callback, err := a.callbackURL(call, in.Provider)
+	if err != nil {
+		return web.Reply{}, err
+	}
+	answer := signin.Answer{Provider: in.Provider, State: in.State, Browser: browserCookie(callback).read(call), Issuer: in.Issuer, Error: in.Error}
+	if in.Code != nil {
+		answer.Code = *in.Code
+	}
+	answered, err := a.Flow.Finish(call, answer)
+	if errors.Is(err, signin.ErrUnusable) {
+		return web.Reply{}, domain.Refuse(domain.Invalid, "This sign-in has ended or expired, or was begun in another browser; begin again")
+	}
+	if answered.Redirect == "" {
+		return web.Reply{}, err
+	}
+	if err == nil {
+		err = a.enter(call, in.Provider, answered)
+	}
+	if err != nil {
+		return a.fail(call, in.Provider, answered.Redirect, err), nil
+	}
+	return leave(answered.Redirect), nil
+}
+
+// enter gives the browser a session of the person's account.
+func (a *API) enter(call *web.Call, provider string, answered signin.Answered) error {
+	session, err := a.SignIns.SignIn(call, commands.Arrival{
+		Person: answered.Person, UTMSource: answered.UTMSource,
+		Client: commands.Client{UserAgent: call.Header("User-Agent"), Address: call.RemoteIP(), Country: call.Country(), Provider: provider},
+	}, writeapi.Origin(call.Caller))
+	if err != nil {
+		return err
+	}
+	call.SetSessionCookie(session.Cookie, session.ExpiresAt)
+	writeapi.AwaitVisible(call, a.ReadModels, session.Position)
+	return nil
+}
+
+// logout succeeds without a session, too: the browser has none in the end.
+func (a *API) logout(call *web.Call, _ struct{}) (web.Reply, error) {
+	if call.Principal.Session != "" {
+		position, err := a.Sessions.End(call, call.Principal.Account, call.Principal.Session, writeapi.Origin(call.Caller))
+		if err != nil && domain.CodeOf(err) != domain.NotFound {
+			return web.Reply{}, err
+		}
+		if err == nil {
+			call.SetPosition(position.String())
+		}
+	}
+	call.ClearSessionCookie()
+	return web.JSON(writeapi.SuccessResponse{Success: true}), nil
+}
+
+// leave sends the browser elsewhere. The address that it leaves holds a code or a state, which concerns nobody there.
+func leave(location string) web.Reply {
+	return web.Redirect(http.StatusFound, location).WithHeader("Cache-Control", "no-store").WithHeader("Referrer-Policy", "no-referrer")
+}
+
+// callbackURL returns where the provider sends the browser back to. Without a public URL that is the host that was asked,
+// which is believed where it is this machine.
+func (a *API) callbackURL(call *web.Call, provider string) (string, error) {
+	host := call.Header("Host")
+	if a.Links.Base() == "" && !signin.IsLoopback(host) {
+		return "", domain.Refuse(domain.Invalid, "Without a public URL (RECITAL_PUBLIC_URL) only browsers on this machine can sign in, at http://127.0.0.1 or http://localhost")
+	}
+	return a.Links.To(host, "/auth/oauth/"+provider), nil
+}

@@ -1,0 +1,263 @@
+package signin_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/commands/commandstest"
+	"github.com/recital-tts/recital/domain/session"
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/readmodel"
+	"github.com/recital-tts/recital/internal/signin"
+	"github.com/recital-tts/recital/internal/signin/openid"
+)
+
+const app = "https://app.example.com/in?from=here"
+
+func TestABrowserSignsInAndOut(t *testing.T) {
+	s := serve(t, "", nil)
+	login := s.login(app, "User-Agent", "curl/8")
+	require.Equal(t, "no-store", login.header.Get("Cache-Control"))
+	binding := cookieNamed(login, "svc-oauth")
+	require.NotNil(t, binding)
+	require.True(t, binding.HttpOnly)
+	require.Equal(t, http.SameSiteLaxMode, binding.SameSite)
+	require.Equal(t, 600, binding.MaxAge)
+
+	back := s.answer(login, "")
+	entered := s.get("GET", back.String(), "Cookie", shown(binding))
+	require.Equal(t, http.StatusFound, entered.status, entered.body)
+	require.Equal(t, app, entered.header.Get("Location"))
+	require.Equal(t, "no-store", entered.header.Get("Cache-Control"))
+	require.Equal(t, "no-referrer", entered.header.Get("Referrer-Policy"), "the address holds a code")
+	require.NotEmpty(t, entered.header.Get("x-recital-position"))
+	require.Equal(t, []readmodel.Model{readmodel.Account, readmodel.Sessions}, s.models.Names)
+	cookie := cookieNamed(entered, "svc-session")
+	require.NotNil(t, cookie)
+	require.True(t, cookie.HttpOnly)
+	require.Equal(t, "/", cookie.Path)
+	require.Empty(t, cookie.Domain)
+
+	// when a page of the service signs out, then the session has ended, and the cookie is gone
+	out := s.get("GET", s.url+"/auth/oauth/logout", "Cookie", shown(cookie), "Sec-Fetch-Site", "same-origin")
+	require.Equal(t, http.StatusOK, out.status, out.body)
+	require.JSONEq(t, `{"success": true}`, out.body)
+	removed := cookieNamed(out, "svc-session")
+	require.NotNil(t, removed)
+	require.Empty(t, removed.Value)
+	require.False(t, removed.Expires.IsZero())
+	parsed, ok := session.ParseCookie(cookie.Value)
+	require.True(t, ok)
+	events := commandstest.Fold[session.Event](s.World, session.Stream(parsed.ID))
+	require.IsType(t, session.Ended{}, events[len(events)-1])
+
+	// and signing out again, or without ever having signed in, succeeds
+	for _, sent := range []string{shown(cookie), "", "svc-session=garbage"} {
+		again := s.get("GET", s.url+"/auth/oauth/logout", "Cookie", sent, "Sec-Fetch-Site", "same-origin")
+		require.Equal(t, http.StatusOK, again.status, "%q: %s", sent, again.body)
+		require.NotNil(t, cookieNamed(again, "svc-session"))
+	}
+}
+
+// Another site cannot sign a person out.
+func TestOnlyPagesOfTheServiceSignOut(t *testing.T) {
+	s := serve(t, "", nil)
+	login := s.login(app)
+	entered := s.get("GET", s.answer(login, "").String(), "Cookie", shown(cookieNamed(login, "svc-oauth")))
+	cookie := cookieNamed(entered, "svc-session")
+	require.NotNil(t, cookie)
+	for _, site := range []string{"cross-site", "same-site", "none", ""} {
+		out := s.get("GET", s.url+"/auth/oauth/logout", "Cookie", shown(cookie), "Sec-Fetch-Site", site)
+		require.Equal(t, http.StatusForbidden, out.status, "%q: %s", site, out.body)
+	}
+	parsed, _ := session.ParseCookie(cookie.Value)
+	require.Len(t, commandstest.Fold[session.Event](s.World, session.Stream(parsed.ID)), 1)
+}
+
+func TestAServiceWithTLSBindsTheBrowserToItsHost(t *testing.T) {
+	s := serve(t, "https://api.example.com", nil)
+	login := s.login(app)
+	binding := cookieNamed(login, "__Host-svc-oauth")
+	require.NotNil(t, binding)
+	require.True(t, binding.Secure)
+	require.Empty(t, binding.Domain)
+	require.Equal(t, "/", binding.Path)
+	asked, err := url.Parse(login.header.Get("Location"))
+	require.NoError(t, err)
+	require.Equal(t, "https://api.example.com/auth/oauth/idp_1", asked.Query().Get("redirect_uri"))
+
+	back := s.answer(login, "")
+	entered := s.get("GET", s.url+back.RequestURI(), "Cookie", shown(binding))
+	require.Equal(t, http.StatusFound, entered.status, entered.body)
+	require.True(t, cookieNamed(entered, "svc-session").Secure)
+
+	own := s.login("https://api.example.com/docs")
+	require.Equal(t, http.StatusFound, own.status, "its own pages are no strangers")
+}
+
+func TestAFailureGoesBackToThePage(t *testing.T) {
+	s := serve(t, "", nil)
+	for fault, reason := range map[string]string{
+		"access_denied": "access_denied", "no_email": "profile_incomplete", "no_name": "profile_incomplete",
+		"email_unverified": "email_unverified", "wrong_nonce": "invalid_answer", "token_error": "temporarily_unavailable",
+	} {
+		login := s.login(app)
+		failed := s.get("GET", s.answer(login, fault).String(), "Cookie", shown(cookieNamed(login, "svc-oauth")))
+		require.Equal(t, http.StatusFound, failed.status, failed.body)
+		at, err := url.Parse(failed.header.Get("Location"))
+		require.NoError(t, err)
+		require.Equal(t, "app.example.com", at.Host)
+		require.Equal(t, reason, at.Query().Get("error"), fault)
+		require.NotEmpty(t, at.Query().Get("error_description"))
+		require.Equal(t, "here", at.Query().Get("from"))
+		require.Nil(t, cookieNamed(failed, "svc-session"))
+	}
+	head, err := s.Log.Head(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, eventlog.Start(), head, "nothing was recorded")
+	require.Contains(t, s.logged.String(), "a sign-in failed")
+	require.NotContains(t, s.logged.String(), "ada@example.com")
+}
+
+func TestAProviderThatIsAwayIsSaidAtOnce(t *testing.T) {
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	provider, err := openid.New(openid.Config{Issuer: gone.URL, ClientID: "recital", ClientSecret: "secret"})
+	require.NoError(t, err)
+	s := serve(t, "", map[string]signin.Provider{"idp_1": provider})
+	login := s.login(app)
+	require.Equal(t, http.StatusFound, login.status, login.body)
+	require.True(t, strings.HasPrefix(login.header.Get("Location"), "https://app.example.com/in?"), login.header.Get("Location"))
+	require.Contains(t, login.header.Get("Location"), "error=temporarily_unavailable")
+
+	other := s.get("GET", s.url+"/auth/oauth/login?provider=idp_3&redirect="+url.QueryEscape(app))
+	require.Equal(t, http.StatusUnprocessableEntity, other.status)
+	require.Contains(t, other.body, "not configured")
+}
+
+func TestAStateThatIsNotThisBrowsers(t *testing.T) {
+	s := serve(t, "", nil)
+	login := s.login(app)
+	back, binding := s.answer(login, ""), cookieNamed(login, "svc-oauth")
+	unusable := func(address string, cookie string) {
+		t.Helper()
+		got := s.get("GET", address, "Cookie", cookie)
+		require.Equal(t, http.StatusBadRequest, got.status, got.body)
+		require.Contains(t, got.body, "begin again")
+		require.Empty(t, got.header.Get("Location"))
+		require.Nil(t, cookieNamed(got, "svc-session"))
+	}
+	unusable(back.String(), "")
+	unusable(back.String(), "svc-oauth=other")
+	unusable(s.url+"/auth/oauth/idp_1?code=c&state=guess", shown(binding))
+	unusable(s.url+"/auth/oauth/idp_1?error=access_denied&state=guess", shown(binding))
+
+	entered := s.get("GET", back.String(), "Cookie", shown(binding))
+	require.Equal(t, http.StatusFound, entered.status, entered.body)
+	unusable(back.String(), shown(binding))
+
+	// and the mix-up of two providers ends the sign-in
+	login = s.login(app)
+	mixed := s.answer(login, "")
+	mixed.Path = "/auth/oauth/idp_2"
+	unusable(mixed.String(), shown(cookieNamed(login, "svc-oauth")))
+}
+
+func TestWhatACallbackNeeds(t *testing.T) {
+	s := serve(t, "", nil)
+	for path, field := range map[string]string{
+		"/auth/oauth/idp_1?state=s":                                                                    `["query","code"]`,
+		"/auth/oauth/idp_1?code=c":                                                                     `["query","state"]`,
+		"/auth/oauth/idp_5?code=c&state=s":                                                             `["path","provider"]`,
+		"/auth/oauth/login?provider=idp_1":                                                             `["query","redirect"]`,
+		"/auth/oauth/login?redirect=" + app:                                                            `["query","provider"]`,
+		"/auth/oauth/login?provider=google&redirect=" + app:                                            `'idp_1', 'idp_2', 'idp_3' or 'idp_4'`,
+		"/auth/oauth/login?provider=idp_1&redirect=" + app + strings.Repeat("a", 2083):                 `["query","redirect"]`,
+		"/auth/oauth/login?provider=idp_1&redirect=/in":                                                `["query","redirect"]`,
+		"/auth/oauth/login?provider=idp_1&redirect=" + app + "&utm_source=" + strings.Repeat("a", 257): `["query","utm_source"]`,
+	} {
+		got := s.get("GET", s.url+path)
+		require.Equal(t, http.StatusUnprocessableEntity, got.status, "%s: %s", path, got.body)
+		require.Contains(t, strings.ReplaceAll(got.body, " ", ""), strings.ReplaceAll(field, " ", ""), path)
+	}
+	// an error needs no code (the definition requires one, and providers omit it)
+	got := s.get("GET", s.url+"/auth/oauth/idp_1?error=access_denied&state=s")
+	require.Equal(t, http.StatusBadRequest, got.status, got.body)
+	for _, path := range []string{"login", "logout", "idp_1"} {
+		require.Equal(t, http.StatusMethodNotAllowed, s.get("HEAD", s.url+"/auth/oauth/"+path).status, "HEAD changes nothing")
+	}
+}
+
+// Without a public URL the host of a request is not believed: a name that leads to this machine may be anybody's.
+func TestOnlyThisMachineSignsInWithoutAPublicURL(t *testing.T) {
+	s := serve(t, "", nil)
+	for host, status := range map[string]int{
+		"localhost:8080": http.StatusFound, "127.0.0.1": http.StatusFound, "[::1]:80": http.StatusFound,
+		"evil.example": http.StatusBadRequest, "127.0.0.1.evil.example": http.StatusBadRequest, "localhost.evil.example:80": http.StatusBadRequest,
+	} {
+		got := s.login(app, "Host", host)
+		require.Equal(t, status, got.status, "%s: %s", host, got.body)
+		got = s.login("http://"+host+"/docs", "Host", host)
+		require.Equal(t, status, got.status, "%s: %s", host, got.body)
+	}
+}
+
+// hostile are redirects that lead elsewhere, as a client sends them: the edge reads them as a browser does, before the
+// origins are compared.
+var hostile = []string{
+	"https://evil.example/", "https://app.example.com.evil.example/", "https://evilapp.example.com/", "https://sub.app.example.com/", "https://example.com/",
+	"http://app.example.com/", "https://app.example.com:8443/", "https://app.example.com:80/", "http://app.example.com:443/", "https://app.example.com./",
+	"//evil.example/", "///evil.example", "/\\evil.example", "\\\\evil.example", "/in", "in", "?a", "#a", "app.example.com", "",
+	"javascript:alert(1)", "javascript://app.example.com/%0aalert(1)", "data:text/html,x", "vbscript:x", "file:///etc/passwd", "ftp://app.example.com/",
+	"blob:https://app.example.com/1", "about:blank", "mailto:a@app.example.com", "https:evil.example", "https:///evil.example", "https:\\\\evil.example",
+	"https://app.example.com@evil.example/", "https://app.example.com:x@evil.example/", "https://user@app.example.com/", "https://user:pass@app.example.com/",
+	"https://evil.example\\@app.example.com/", "https://evil.example\\.app.example.com/", "https://evil.example#@app.example.com/", "https://evil.example?@app.example.com/",
+	"https://evil.example/\\app.example.com", "https://evil.example\t/", "https://evil\n.example/", "\thttps://evil.example/", "https://app.example.com\x00.evil.example/",
+	"https://app.example.com%00.evil.example/", "https://app.example.com%2f.evil.example/", "https://app.example.com%40evil.example/", "https://evil.example%2f@app.example.com/",
+	"https://app。example。com.evil.example/", "https://evil.example／app.example.com/", "https://аpp.example.com/", "https://[::1]/", "https://2130706433/", "https://0x7f.1/",
+	"https://app.example.com:443:443/", "https://app.example.com:99999/", "https://app.example.com\t.evil.example/", "https://app.example.com\r\n.evil.example/",
+}
+
+func TestHostileRedirectsBeginNoSignIn(t *testing.T) {
+	require.Greater(t, len(hostile), 40)
+	s := serve(t, "", nil)
+	for _, redirect := range hostile {
+		got := s.login(redirect)
+		require.Equal(t, http.StatusUnprocessableEntity, got.status, "%q leads to %q", redirect, got.header.Get("Location"))
+		require.Empty(t, got.header.Get("Location"))
+		require.Empty(t, got.cookies)
+	}
+}
+
+// What a browser reads as the allowed origin leads there and nowhere else.
+func TestWhatABrowserReadsAsTheAllowedOriginLeadsThere(t *testing.T) {
+	s := serve(t, "", nil)
+	for redirect, want := range map[string]string{
+		" https://app.example.com/ ":                 "https://app.example.com/",
+		"HTTPS://APP.EXAMPLE.COM":                    "https://app.example.com/",
+		"https:\\\\app.example.com\\in":              "https://app.example.com/in",
+		"https://app.exa\tmple.com/\n":               "https://app.example.com/",
+		"https://app.example.com:443/":               "https://app.example.com:443/",
+		"https:app.example.com/in":                   "https://app.example.com/in",
+		"https://app.example.com/\\..\\evil.example": "https://app.example.com/",
+	} {
+		login := s.login(redirect)
+		entered := s.get("GET", s.answer(login, "").String(), "Cookie", shown(cookieNamed(login, "svc-oauth")))
+		require.True(t, strings.HasPrefix(entered.header.Get("Location"), want), "%q leads to %q", redirect, entered.header.Get("Location"))
+	}
+}
+
+func TestAnAddressThatOnlyBeginsIsStopped(t *testing.T) {
+	s := serve(t, "", nil)
+	for range 50 {
+		require.Equal(t, http.StatusFound, s.login(app).status)
+	}
+	got := s.login(app)
+	require.Equal(t, http.StatusTooManyRequests, got.status, got.body)
+	require.Equal(t, "600", got.header.Get("Retry-After"))
+}
