@@ -34,6 +34,11 @@ func ledgerSlice() slice {
 			}
 			ledger.NameBy(p.generations().Draw) // clients know a reservation's id as that of their synthesis
 			p.ledger = ledger
+			reservations, err := pglist.NewView(p.pool, readmodel.ToDoExpiryView)
+			if err != nil {
+				return service{}, err
+			}
+			watch := func(ctx context.Context) error { return watchReservations(ctx, reservations, ledger) }
 			write := writeapi.API{Ledger: ledger, ReadModels: p.projector}
 			read := readapi.API{Models: p.projector}
 			return service{
@@ -47,7 +52,7 @@ func ledgerSlice() slice {
 						return ledger.CarryCredit(ctx, item.Stream, item.Cause)
 					}},
 				},
-				jobs:  []job{{name: "the watch over open reservations", every: p.cfg.longestReservation() / looksAtReservations, current: true, run: p.watchReservations}},
+				jobs:  []job{{name: "the watch over open reservations", every: p.cfg.longestReservation() / looksAtReservations, current: true, run: watch}},
 				close: func() error { ledger.Close(); return nil },
 			}, nil
 		},
@@ -56,11 +61,7 @@ func ledgerSlice() slice {
 
 // watchReservations has the ledger see the reservations that others have made, whose expiry counts from there. It looks at
 // those that are due first: most of the others are settled before they are worth a look.
-func (p *parts) watchReservations(ctx context.Context) error {
-	list, err := pglist.NewView(p.pool, readmodel.ToDoExpiryView)
-	if err != nil {
-		return err
-	}
+func watchReservations(ctx context.Context, list *pglist.View, ledger *commands.Ledger) error {
 	open, err := list.Due(ctx, time.Now().AddDate(1, 0, 0), nil, watchedReservations)
 	if err != nil {
 		return fmt.Errorf("reading the open reservations: %w", err)
@@ -71,7 +72,7 @@ func (p *parts) watchReservations(ctx context.Context) error {
 			continue
 		}
 		seen[item.Stream] = true
-		if err := p.ledger.Watch(ctx, item.Stream); err != nil {
+		if err := ledger.Watch(ctx, item.Stream); err != nil {
 			return err
 		}
 	}

@@ -46,7 +46,8 @@ func signinSlice() slice {
 			})
 			states := pgstates.New(p.pool)
 			flow := &signin.Flow{Providers: providers, States: states, Origins: origins, PerAddress: p.cfg.AddressSignIns, Now: time.Now}
-			read := readapi.API{Models: p.projector, Keys: p.keys}
+			uses := readapi.Uses{Name: account.ForName, Email: account.ForEmail, Picture: account.ForPicture}
+			read := readapi.API{Models: p.projector, Keys: p.keys, SealedFor: uses}
 			write := writeapi.API{Flow: flow, SignIns: signIns, Sessions: p.sessions, Links: p.links(), ReadModels: p.projector, Logger: p.log}
 			return service{
 				public: slices.Concat(read.Routes(), write.Routes()),

@@ -104,9 +104,9 @@ func (a *API) show(call *web.Call, row sessionRow) (sessionInfo, error) {
 // Shown returns the ids of the sessions of an account that the read model shows, the newest first.
 func (a *API) Shown(ctx context.Context, account string) (ids []string, err error) {
 	var rows []sessionRow
-	_, err = a.Models.Read(ctx, []readmodel.Model{readmodel.Sessions}, liveSessions, a.arguments(account), collect(&rows))
-	if err != nil {
-		return nil, fmt.Errorf("reading sessions: %w", err)
+	query := readapi.Query{SQL: liveSessions, Arguments: a.arguments(account), Doing: "reading sessions"}
+	if _, err = readapi.Select(ctx, a.Models, []readmodel.Model{readmodel.Sessions}, query, collect(&rows)); err != nil {
+		return nil, err
 	}
 	for _, row := range rows {
 		ids = append(ids, row.ID)

@@ -3,7 +3,6 @@ package signin
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
@@ -17,9 +16,13 @@ import (
 
 // API serves the profiles of accounts' owners from their read model.
 type API struct {
-	Models readapi.Models
-	Keys   keyring.Opener
+	Models    readapi.Models
+	Keys      keyring.Opener
+	SealedFor Uses
 }
+
+// Uses are what the fields of a profile are sealed for.
+type Uses struct{ Name, Email, Picture string }
 
 // Routes returns the rows for the public route table.
 func (a *API) Routes() []web.Route {
@@ -48,12 +51,12 @@ type profileRow struct {
 var errNoProfile = domain.Refuse(domain.NotFound, "Nobody has signed in to this account")
 
 func (a *API) validate(call *web.Call, _ struct{}) (web.Reply, error) {
-	account := call.Principal.Account
+	id := call.Principal.Account
 	var (
 		row   profileRow
 		found bool
 	)
-	err := readapi.Read(call, a.Models, readapi.Query{SQL: profileQuery, Arguments: []any{account}, Doing: "reading a profile"}, func(r pgx.CollectableRow) (err error) {
+	err := readapi.Read(call, a.Models, readapi.Query{SQL: profileQuery, Arguments: []any{id}, Doing: "reading a profile"}, func(r pgx.CollectableRow) (err error) {
 		found = true
 		row, err = pgx.RowToStructByPos[profileRow](r)
 		return err
@@ -64,29 +67,30 @@ func (a *API) validate(call *web.Call, _ struct{}) (web.Reply, error) {
 	if !found {
 		return web.Reply{}, errNoProfile
 	}
-	shown, err := a.show(call, account, row)
+	shown, err := a.show(call, id, row)
 	if err != nil {
 		return web.Reply{}, err
 	}
 	return web.JSON(shown).WithHeader("Cache-Control", "no-store"), nil
 }
 
-// show opens a profile. Without the account's key there is none: the account was closed just now.
-func (a *API) show(ctx context.Context, account string, row profileRow) (OAuthValidateResponse, error) {
-	shown := OAuthValidateResponse{ID: account}
+// show opens a profile. Without the key of the account there is none: the account was closed just now, or its keyring
+// abandoned.
+func (a *API) show(ctx context.Context, id string, row profileRow) (OAuthValidateResponse, error) {
+	shown := OAuthValidateResponse{ID: id}
 	var picture string
 	for _, field := range []struct {
 		sealed []byte
 		use    string
 		to     *string
 	}{
-		{row.Name, "profile/name", &shown.Name}, {row.Email, "profile/email", &shown.Email}, {row.Picture, "profile/picture", &picture},
+		{row.Name, a.SealedFor.Name, &shown.Name}, {row.Email, a.SealedFor.Email, &shown.Email}, {row.Picture, a.SealedFor.Picture, &picture},
 	} {
 		if field.sealed == nil {
 			continue
 		}
-		plain, err := a.Keys.Open(ctx, account, field.sealed, field.use)
-		if errors.Is(err, keyring.ErrErased) {
+		plain, err := a.Keys.Open(ctx, id, field.sealed, field.use)
+		if keyring.Gone(err) {
 			return OAuthValidateResponse{}, errNoProfile
 		}
 		if err != nil {

@@ -1,0 +1,95 @@
+package signin_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	commands "github.com/recital-tts/recital/commands/accounts"
+	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/plan"
+	"github.com/recital-tts/recital/internal/feed/feedtest"
+	"github.com/recital-tts/recital/internal/keyring/pgkeys"
+	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/web/webtest"
+	projections "github.com/recital-tts/recital/projections/accounts"
+	"github.com/recital-tts/recital/readapi/signin"
+)
+
+func TestMain(m *testing.M) { webtest.Main(m) }
+
+// keys authenticates every account by its id.
+type keys struct{}
+
+func (keys) APIKey(_ context.Context, key string) (web.Principal, error) {
+	return web.Principal{Account: key, Key: "masked"}, nil
+}
+
+func TestWhoIsSignedIn(t *testing.T) {
+	world := feedtest.New(t, feedtest.Registry(t, commands.Events()), projections.ReadModels()...)
+	sealing := func() *pgkeys.Keyring {
+		keyring, err := pgkeys.Open(t.Context(), pgkeys.Config{Pool: world.Pool, MasterKey: bytes.Repeat([]byte{1}, pgkeys.MasterKeySize), Logger: slog.New(slog.DiscardHandler)})
+		require.NoError(t, err)
+		return keyring
+	}
+	keyring := sealing()
+	owned := func(id, name, email, picture string) {
+		seal := func(plain, use string) []byte {
+			if plain == "" {
+				return nil
+			}
+			sealed, err := keyring.Seal(t.Context(), id, []byte(plain), use)
+			require.NoError(t, err)
+			return sealed
+		}
+		now := time.Now().UTC()
+		world.Write(t, account.Stream(id), account.Opened{Account: id, Plan: plan.Free, At: now}, account.ProfileRecorded{
+			Account: id, Name: seal(name, account.ForName), Email: seal(email, account.ForEmail), Picture: seal(picture, account.ForPicture), At: now,
+		})
+	}
+	owned("a1", "Ada", "ada@example.com", "https://example.com/ada.png")
+	owned("a2", "Bo", "bo@example.com", "")
+	owned("erased", "Cy", "cy@example.com", "")
+	owned("abandoned", "Di", "di@example.com", "")
+	world.Write(t, account.Stream("opened"), account.Opened{Account: "opened", Plan: plan.Free, At: time.Now().UTC()})
+	require.NoError(t, keyring.Erase(t.Context(), "erased"))
+	_, err := world.Pool.Exec(t.Context(), "delete from keyring.account_keys where account_id = 'abandoned'")
+	require.NoError(t, err)
+
+	api := &signin.API{Models: world.Projector, Keys: sealing(), SealedFor: signin.Uses{Name: account.ForName, Email: account.ForEmail, Picture: account.ForPicture}} // one that has no keys in memory
+	address := webtest.Serve(t, web.Config{Routes: api.Routes(), Authenticator: keys{}}) + "/auth/oauth/validate"
+	for _, test := range []struct {
+		account string
+		status  int
+		body    string
+	}{
+		{"a1", 200, `{"id":"a1","name":"Ada","email":"ada@example.com","profile_picture":"https://example.com/ada.png"}`},
+		{"a2", 200, `{"id":"a2","name":"Bo","email":"bo@example.com","profile_picture":null}`},
+		{"opened", 404, `{"error":"Nobody has signed in to this account"}`},
+		{"erased", 404, `{"error":"Nobody has signed in to this account"}`},
+		{"abandoned", 404, `{"error":"Nobody has signed in to this account"}`},
+		{"unknown", 404, `{"error":"Nobody has signed in to this account"}`},
+	} {
+		t.Run(test.account, func(t *testing.T) {
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+			require.NoError(t, err)
+			request.Header.Set("x-api-key", test.account)
+			response, err := http.DefaultClient.Do(request)
+			require.NoError(t, err)
+			defer response.Body.Close()
+			body, err := io.ReadAll(response.Body)
+			require.NoError(t, err)
+			require.Equal(t, test.status, response.StatusCode, string(body))
+			require.JSONEq(t, test.body, string(body))
+			if test.status == 200 {
+				require.Equal(t, "no-store", response.Header.Get("Cache-Control"), "a profile is not cached")
+			}
+		})
+	}
+}
