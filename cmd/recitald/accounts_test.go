@@ -236,6 +236,9 @@ func (s *server) saveLate(c customer) (stream string) {
 }
 
 func TestWhatWasStillSavedWhenAnAccountWasClosedIsErasedLater(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	s := start(t, dataFolder(t), "--longest-stream=1s")
 	for {

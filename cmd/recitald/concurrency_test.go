@@ -90,6 +90,9 @@ func TestAConcurrencyThatIsNoneIsToldAtTheStart(t *testing.T) {
 }
 
 func TestHeadersTellWhatTheAccountHasUsed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	s := start(t, dataFolder(t))
 	free, unlimited := s.openAccount("free"), s.openAccount("enterprise")

@@ -50,6 +50,9 @@ func (c customer) creditLeft(t *testing.T) int64 {
 }
 
 func TestAFreeAccountAtItsLimitSpeaksOnWithCredit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	data := dataFolder(t)
 	s := start(t, data)

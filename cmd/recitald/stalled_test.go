@@ -36,6 +36,9 @@ func (p process) standsStill() bool {
 }
 
 func TestACodecThatStallsCostsItsStreamsAlone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	codecCostsItsStreamsAlone(t, process.stop, "--codec-timeout=2s")
 }
@@ -59,6 +62,9 @@ func TestASocketWhoseCodecDiesDoesNotEndWell(t *testing.T) {
 }
 
 func TestAnEngineThatStallsCostsItsJobAlone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	// given active clients on two engines
 	s := start(t, dataFolder(t), "--engines=2", "--engine-timeout=2s")
