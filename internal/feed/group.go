@@ -241,6 +241,9 @@ func (g *group) applyAlone(ctx context.Context, m *member, events []eventlog.Dec
 		if transient(err) || errors.Is(err, errMoved) {
 			return err
 		}
+		if err := g.session.requireCheckpoint(ctx, m); err != nil {
+			return err
+		}
 		if stopped, err := g.poisoned(ctx, m, event, err); stopped || err != nil {
 			return err
 		}

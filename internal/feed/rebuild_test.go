@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -135,6 +136,45 @@ func TestARebuiltGenerationTakesTheLiveOnesPlace(t *testing.T) {
 	var schema *string
 	require.NoError(t, w.pool.QueryRow(t.Context(), "select to_regnamespace('rm_list_v1_g1')::text").Scan(&schema))
 	require.Nil(t, schema)
+	require.Empty(t, p.alerted())
+}
+
+func TestAGenerationThatIsRetiredWhileAPageIsWrittenIsNoPoison(t *testing.T) {
+	// given a rebuilt read model, whose former generation is retired at the moment when a page of both is written, over a
+	// connection that prepares its statements anew
+	w := newWorld(t)
+	config := w.config(counters("list"))
+	var (
+		other   *Projector
+		retires atomic.Bool
+		retired = make(chan error, 1)
+	)
+	config.fault = func(step string) error {
+		switch {
+		case step == "committed" && retires.Load():
+			w.pool.Reset()
+		case step == "begun" && retires.CompareAndSwap(true, false):
+			retired <- other.Retire(context.Background(), GenerationID{Name: "list", Number: 1})
+		}
+		return nil
+	}
+	p := start(t, config)
+	p.await(w.live(200))
+	_, err := p.Rebuild(t.Context(), []string{"list"}, true)
+	require.NoError(t, err)
+	other, err = NewProjector(w.config(counters("list")))
+	require.NoError(t, err)
+	p.generationOf("list", 2, isLive)
+
+	// when
+	w.pool.Reset()
+	retires.Store(true)
+	last := w.live(50)
+
+	// then the page is written to the other one, and nobody is alarmed
+	require.NoError(t, <-retired)
+	p.await(last)
+	w.requireFold("list", last)
 	require.Empty(t, p.alerted())
 }
 

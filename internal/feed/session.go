@@ -242,6 +242,21 @@ func (s *session) explain(ctx context.Context, p *pageWrite) error {
 	return errMoved
 }
 
+// requireCheckpoint ends the session if the member's generation was retired: it has no tables any more, for which no event
+// is to blame.
+func (s *session) requireCheckpoint(ctx context.Context, m *member) error {
+	var rows []checkpoint
+	err := persist(ctx, s.logger, "reading a checkpoint", func() (err error) {
+		rows, err = s.checkpoints.read(ctx, []*member{m})
+		return err
+	})
+	if err != nil || len(rows) > 0 {
+		return err
+	}
+	s.end(errMoved)
+	return errMoved
+}
+
 // restart ends the session because checkpoints have moved by themselves.
 func (s *session) restart(ctx context.Context, rows []checkpoint, expected eventlog.Position) {
 	for _, row := range rows {

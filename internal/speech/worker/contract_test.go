@@ -18,7 +18,7 @@ func TestEspeakKeepsTheContract(t *testing.T) {
 
 func TestFliteKeepsTheContract(t *testing.T) {
 	if testing.Short() {
-		t.Skip("the contract is kept within this process, too: packages espeak and flite")
+		t.Skip("the longest of the contracts")
 	}
 	enginetest.Run(t, enginetest.Config{
 		Open: func(t *testing.T, workers int) speech.Engine {
