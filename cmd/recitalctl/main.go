@@ -24,6 +24,7 @@ Examples:
                                                            the same once, however often it is repeated
   recitalctl projections list                              how far the read models are
   recitalctl projections rebuild --all --promote           build all of them from the log again and follow it
+  recitalctl sandbox advance 744h                          renew the subscriptions of the payment sandbox
   recitalctl keyring                                       whether Postgres has the keyring of the log
   recitalctl doctor                                        find out why something does not work
   recitalctl doctor --data-dir /srv/recital                the same for a recitald with another data folder
@@ -52,6 +53,7 @@ type commands struct {
 		WithdrawOperator withdrawOperator `cmd:"" help:"Withdraw the role of an operator from an account."`
 	} `cmd:"" help:"Accounts."`
 	Projections projections `cmd:"" help:"Read models: list, rebuild, promote, roll back, retire; events that they could not handle."`
+	Sandbox     sandboxes   `cmd:"" help:"The payment provider for development: its clock, cards, refunds, faults."`
 	Keyring     keyrings    `cmd:"" help:"The keyring that belongs to the log: show it, abandon it when it is lost."`
 	Doctor      doctor      `cmd:"" help:"Check, in words, what recitalctl and recitald need."`
 }

@@ -84,6 +84,18 @@ func authorisation() map[string]grant {
 			return "/v1/account/clip/" + s.clip
 		})},
 
+		"GET /payments/products":                 {},
+		"GET /payments/billing":                  {access: reads},
+		"POST /payments/subscribe":               {access: writes},
+		"POST /payments/change-plan":             {access: writes},
+		"POST /payments/cancel-scheduled-change": {access: writes},
+		"POST /payments/cancel":                  {access: writes},
+		"POST /payments/uncancel":                {access: writes},
+		"POST /payments/setup-intent":            {access: writes},
+		"POST /payments/payment-method/replace":  {access: writes},
+		"POST /payments/webhook":                 {}, // by the provider's signature
+		"POST /payments/webhook/analytics":       {},
+
 		"GET /v1/ai/speech":                     {access: keys},
 		"POST /v1/ai/speech":                    {access: writes},
 		"POST /v1/ai/speech/bytes":              {access: writes},

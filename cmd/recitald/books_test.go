@@ -125,7 +125,7 @@ func (b books) rows() []string {
 		if state.Closed() {
 			continue
 		}
-		rows = append(rows, fmt.Sprintf("account %s %s %d", id, state.Plan, state.OpenedAt.UnixMicro()))
+		rows = append(rows, fmt.Sprintf("account %s %s %d", id, state.Entitlement.Plan, state.OpenedAt.UnixMicro()))
 		for _, key := range state.Keys {
 			rows = append(rows, fmt.Sprintf("key %s %s %s", key.Hash, id, key.Masked))
 		}
@@ -152,20 +152,20 @@ func (b books) rows() []string {
 
 // The views, each row in the format of rows. Extracted epochs are exact to the microsecond.
 const viewRows = `
-select format('account %s %s %s', account_id, plan, (extract(epoch from opened_at) * 1000000)::bigint) from read_v2.accounts
+select format('account %s %s %s', account_id, plan, (extract(epoch from opened_at) * 1000000)::bigint) from read_v3.accounts
 union all
-select format('key %s %s %s', key_hash, account_id, masked) from read_v2.api_keys
+select format('key %s %s %s', key_hash, account_id, masked) from read_v3.api_keys
 union all
 select format('period %s %s %s %s %s %s %s %s %s', account_id, (extract(epoch from period_start) * 1000000)::bigint,
 	(extract(epoch from period_end) * 1000000)::bigint, plan, coalesce(character_limit::text, 'none'), characters,
-	playground_characters, credit_granted, credit_left) from read_v3.usage_periods
+	playground_characters, credit_granted, credit_left) from read_v4.usage_periods
 union all
 select format('day %s %s %s %s', account_id, day, source, characters)
-	from read_v3.daily_usage, lateral (values ('api', api_characters), ('playground', playground_characters)) as used (source, characters)
+	from read_v4.daily_usage, lateral (values ('api', api_characters), ('playground', playground_characters)) as used (source, characters)
 	where characters > 0
 union all
 select format('reservation %s %s %s %s %s', reservation_id, stream, account_id, characters,
-	(extract(epoch from expires_at) * 1000000)::bigint) from read_v3.open_reservations`
+	(extract(epoch from expires_at) * 1000000)::bigint) from read_v4.open_reservations`
 
 // readModels returns the current rows of the views.
 func (s *server) readModels() ([]string, error) {

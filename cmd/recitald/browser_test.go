@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -148,23 +149,39 @@ func (b *browser) visit(address string) {
 // evaluate returns the value of a JavaScript expression, which may be a promise, in the page.
 func (b *browser) evaluate(expression string) any {
 	b.t.Helper()
+	value, left := b.evaluateIn(expression)
+	require.False(b.t, left, "%s: the page was left", expression)
+	return value
+}
+
+// evaluateIn also reports whether the page was left meanwhile, in which case there is no value.
+func (b *browser) evaluateIn(expression string) (value any, left bool) {
+	b.t.Helper()
 	var evaluated struct {
 		Result           struct{ Value any }
 		ExceptionDetails json.RawMessage
 	}
-	b.call("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true}, &evaluated)
+	answer := b.ask("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true})
+	if bytes.Contains(answer.Error, []byte("navigated or closed")) {
+		return nil, true
+	}
+	require.Empty(b.t, answer.Error, "%s: %s", expression, answer.Error)
+	require.NoError(b.t, json.Unmarshal(answer.Result, &evaluated))
 	require.Empty(b.t, evaluated.ExceptionDetails, expression)
-	return evaluated.Result.Value
+	return evaluated.Result.Value, false
 }
 
-// await waits in the page until an expression is true.
+// await waits in the page, or in those that follow it, until an expression is true.
 func (b *browser) await(expression string) {
 	b.t.Helper()
-	came := b.evaluate(fmt.Sprintf(`new Promise(done => {
-		const end = Date.now() + %d
-		const look = () => (%s) ? done(true) : Date.now() > end ? done(false) : setTimeout(look, %d)
-		look()
-	})`, patience.Milliseconds(), expression, pause.Milliseconds()))
+	came, left := any(nil), true
+	for left {
+		came, left = b.evaluateIn(fmt.Sprintf(`new Promise(done => {
+			const end = Date.now() + %d
+			const look = () => (%s) ? done(true) : Date.now() > end ? done(false) : setTimeout(look, %d)
+			look()
+		})`, patience.Milliseconds(), expression, pause.Milliseconds()))
+	}
 	require.Equal(b.t, true, came, "never true: %s\n%v\n%s", expression, b.errors, b.evaluate("document.body.innerText"))
 }
 

@@ -174,6 +174,7 @@ func (d description) hasTheRows(t *testing.T) {
 	const models, formats = "one of aurora blizzard blizzard-2.0 blizzard-2.1 blizzard-dialogue", "one of aac mp3 raw wav ulaw webm pcm_s16le pcm_f32le"
 	id := func(name string) map[string]string { return map[string]string{name: "path string, required"} }
 	none := map[string]string{}
+	repeated, signed := map[string]string{"idempotency-key": "header string, length 1 to 255"}, map[string]string{"stripe-signature": "header string"}
 	rows := map[string]struct {
 		parameters map[string]string
 		reply      string // of a 200: its schema, or its content types
@@ -235,11 +236,22 @@ func (d description) hasTheRows(t *testing.T) {
 			"state": "query string, max length 256, required", "iss": "query string, max length 2083",
 			"error": "query string, max length 256", "error_description": "query string, max length 4096",
 		}, ""},
-		"GET /auth/oauth/logout": {none, "SuccessResponse"},
-		"POST /echo":             {map[string]string{"length": "query integer, <= 1.048576e+07, default -1"}, "*/*"},
-		"GET /health_check":      {none, "Status"},
-		"GET /ready_check":       {none, "Status"},
-		"POST /drain":            {none, "Status"},
+		"GET /auth/oauth/logout":                 {none, "SuccessResponse"},
+		"GET /payments/products":                 {none, "array of Product"},
+		"GET /payments/billing":                  {none, "BillingOverviewResponse"},
+		"POST /payments/subscribe":               {repeated, "SubscribeResponse"},
+		"POST /payments/change-plan":             {repeated, "ChangePlanResponse"},
+		"POST /payments/cancel-scheduled-change": {repeated, "UncancelResponse"},
+		"POST /payments/cancel":                  {repeated, "CancelResponse"},
+		"POST /payments/uncancel":                {repeated, "UncancelResponse"},
+		"POST /payments/setup-intent":            {repeated, "SetupIntentResponse"},
+		"POST /payments/payment-method/replace":  {repeated, "PaymentMethodResponse"},
+		"POST /payments/webhook":                 {signed, "SuccessResponse"},
+		"POST /payments/webhook/analytics":       {signed, "SuccessResponse"},
+		"POST /echo":                             {map[string]string{"length": "query integer, <= 1.048576e+07, default -1"}, "*/*"},
+		"GET /health_check":                      {none, "Status"},
+		"GET /ready_check":                       {none, "Status"},
+		"POST /drain":                            {none, "Status"},
 	}
 	beside := []string{ // the sockets, which have no such parameters, and routes that the API reference does not list
 		"GET /v1/ai/speech/stream", "GET /speech/beta/synthesize_streaming", "GET /v1/ai/speech/timestamps/{id}",
@@ -312,6 +324,32 @@ func (d description) hasTheRecords(t *testing.T) {
 		"SessionInfo": {
 			"id": "string, required", "device_label": "string|null", "country": "string|null",
 			"created_at": "integer, required", "updated_at": "integer, required", "current": "boolean, default false",
+		},
+		"Product": {
+			"name": "string, required", "price_id": "string|null", "monthly_cost": "integer|null, >= 0", "additional_unit_cost": "number|null, >= 0",
+			"char_limit": "integer|null, >= 0", "chars_per_unit": "integer|null, >= 0",
+		},
+		"SubscribeResponse": {
+			"subscription_id": "string, required", "client_secret": "string, required", "amount": "integer, required", "currency": "string, required",
+			"applied_discount": "AppliedDiscount|null",
+		},
+		"AppliedDiscount":       {"name": "string, required", "description": "string, required"},
+		"ChangePlanResponse":    {"kind": "string, one of upgraded downgrade_scheduled, required", "effective_at": "integer, required"},
+		"CancelResponse":        {"cancel_at": "integer, required"},
+		"UncancelResponse":      {"success": "boolean, required"},
+		"SetupIntentResponse":   {"client_secret": "string, required"},
+		"PaymentMethodResponse": {"brand": "string, required", "last4": "string, required"},
+		"BillingOverviewResponse": {
+			"subscription": "SubscriptionResponse, required", "payment_method": "PaymentMethodResponse|null", "invoices": "array of InvoiceItem",
+		},
+		"SubscriptionResponse": {
+			"price_id": "string|null", "status": "string|null", "current_period_end": "integer|null", "cancel_at_period_end": "boolean, default false",
+			"scheduled_change": "ScheduledChange|null",
+		},
+		"ScheduledChange": {"price_id": "string, required", "plan_name": "string|null", "effective_at": "integer, required"},
+		"InvoiceItem": {
+			"id": "string, required", "number": "string|null", "status": "string|null", "amount_paid": "integer, required", "currency": "string, required",
+			"created": "integer, required", "hosted_invoice_url": "string|null", "invoice_pdf": "string|null",
 		},
 		"SuccessResponse": {"success": "boolean, required"}, "FeedbackResponse": {"success": "boolean, required"},
 		"ValidationError": {"loc": "array of string|integer, required", "msg": "string, required", "type": "string, required", "ctx": "object"},

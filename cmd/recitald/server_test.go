@@ -56,7 +56,7 @@ func start(t *testing.T, data string, flags ...string) *server {
 	said, err := os.MkdirTemp(data, "said-") // it is removed with the folder
 	require.NoError(t, err)
 	s := &server{t: t, data: data, ended: make(chan struct{}), output: filepath.Join(said, "stdout"), log: filepath.Join(said, "stderr")}
-	s.launch(append([]string{"--http-addr=127.0.0.1:0", "--admin-addr=127.0.0.1:0", "--idp-addr=127.0.0.1:0", "--data-dir=" + data}, flags...))
+	s.launch(append([]string{"--http-addr=127.0.0.1:0", "--admin-addr=127.0.0.1:0", "--idp-addr=127.0.0.1:0", "--sandbox-addr=127.0.0.1:0", "--data-dir=" + data}, flags...))
 	t.Cleanup(s.kill)
 	s.readWelcome()
 	return s

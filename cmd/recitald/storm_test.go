@@ -45,6 +45,7 @@ func everyPromise(w *world, v visitor) []promise {
 		newCollector(at, v), newCollector(at, v), // clips
 		newLocksmith(at, v), newLocksmith(at, v), // accounts
 		newHost(w.public, v), newHost(w.public, v), // sign-in and sessions
+		newSubscriber(w.till, v), newSubscriber(w.till, v), // billing
 	}
 }
 

@@ -36,6 +36,7 @@ type world struct {
 	faults    []fault
 	log       func() esdb.Config // how a client reaches the log
 	public    string             // the public URL of the instances; "": the address of each
+	till      *till              // the payment provider
 }
 
 // instance is a recitald that is started again after its end, at another address.
@@ -67,10 +68,10 @@ const stormPublicURL = "https://recital.example"
 // embeddedWorld is one recitald with everything that it brings along.
 func embeddedWorld(t *testing.T) *world {
 	data := dataFolder(t)
-	w := &world{t: t}
+	w := &world{t: t, till: openTill(t)}
 	disk := smallDisk(t, filepath.Join(data, "eventnode"))
 	one := &instance{name: "recitald", launch: func() *server {
-		return start(t, data, stormFlags()...)
+		return start(t, data, w.till.flags(stormFlags()...)...)
 	}}
 	one.start()
 	w.instances = []*instance{one}
@@ -97,10 +98,12 @@ func sharedWorld(t *testing.T) *world {
 	}
 	w := &world{t: t, public: stormPublicURL, log: func() esdb.Config { return esdb.Config{ConnectionString: on.events} }}
 	people := startStormProvider(t, node.folder)
+	w.till = openTill(t)
+	w.till.secure(t)
 	for _, name := range []string{"first recitald", "second recitald"} {
 		data := newFolder(t)
 		i := &instance{name: name, launch: func() *server {
-			s := on.launchIn(t, data, append(stormFlags(), people)...)
+			s := on.launchIn(t, data, w.till.flags(append(stormFlags(), people)...)...)
 			s.awaitRunning()
 			return s
 		}}

@@ -206,6 +206,7 @@ func (on services) launchIn(t *testing.T, data string, more ...string) *server {
 	provider := filepath.Join(filepath.Dir(on.blobs), "idp-1-secret")
 	require.NoError(t, os.WriteFile(provider, []byte("secret\n"), 0o600))
 	flags = append(flags, "--idp-1=https://idp.example recital "+provider)
+	flags = append(flags, "--stripe-key=sk_test_nobody", "--stripe-webhook-secret=whsec_nobody", "--stripe-url=https://127.0.0.1:9") // nobody answers
 	for name, secret := range on.secrets {
 		path := filepath.Join(data, name)
 		require.NoError(t, os.WriteFile(path, []byte(secret+"\n"), 0o600))
@@ -259,7 +260,7 @@ func (on services) lockUsage(t *testing.T) (unlock func()) {
 	t.Cleanup(func() { _ = connection.Close(t.Context()) })
 	transaction, err := connection.Begin(t.Context())
 	require.NoError(t, err)
-	_, err = transaction.Exec(t.Context(), "lock table read_v3.usage_periods, read_v3.open_reservations in share mode")
+	_, err = transaction.Exec(t.Context(), "lock table read_v4.usage_periods, read_v4.open_reservations in share mode")
 	require.NoError(t, err)
 	return func() {
 		t.Helper()

@@ -63,7 +63,7 @@ func TestOpenGivesAnAccountAKey(t *testing.T) {
 	require.Equal(t, account.MaskAPIKey(opened.Key.Key), opened.Key.Masked)
 
 	state := w.account(opened.Account)
-	require.EqualValues(t, "indie", state.Plan)
+	require.EqualValues(t, "indie", state.OpenedOn)
 	require.Equal(t, []account.Key{{Hash: account.HashAPIKey(opened.Key.Key), Masked: opened.Key.Masked}}, state.Keys)
 	head, err := w.Log.Head(t.Context())
 	require.NoError(t, err)

@@ -21,11 +21,12 @@ func Events() []eventlog.Type {
 		eventlog.Define[account.EmailPreferencesSet]("account-email-preferences-set", 1),
 		eventlog.Define[account.OperatorGranted]("account-operator-granted", 1),
 		eventlog.Define[account.OperatorWithdrawn]("account-operator-withdrawn", 1),
+		eventlog.Define[account.Entitled]("account-entitled", 1),
 		eventlog.Define[account.SessionsRevoked]("account-sessions-revoked", 1),
 		eventlog.Define[account.Closed]("account-closed", 1),
 		eventlog.Define[account.Erased]("account-erased", 1),
 		eventlog.Define[account.ErasureRepeated]("account-erasure-repeated", 1),
-		eventlog.Define[account.SnapshotTaken]("account-snapshot-taken", 2, periodsFromOpening),
+		eventlog.Define[account.SnapshotTaken]("account-snapshot-taken", 3, periodsFromOpening, entitledAsOpened),
 	), eventlog.In(apikey.StreamPrefix, eventlog.Define[apikey.Issued]("apikey-issued", 1))...)
 }
 
@@ -41,5 +42,19 @@ func periodsFromOpening(data json.RawMessage) (json.RawMessage, error) {
 		return nil, fmt.Errorf("reading a snapshot of version 1: %w", err)
 	}
 	snapshot["periodsFrom"] = snapshot["openedAt"]
+	return json.Marshal(snapshot)
+}
+
+// entitledAsOpened upcasts version 2 of account-snapshot-taken, from before there were subscriptions.
+func entitledAsOpened(data json.RawMessage) (json.RawMessage, error) {
+	var snapshot map[string]json.RawMessage
+	if err := json.Unmarshal(data, &snapshot); err != nil {
+		return nil, fmt.Errorf("reading a snapshot of version 2: %w", err)
+	}
+	entitlement, err := json.Marshal(map[string]json.RawMessage{"plan": snapshot["plan"], "start": snapshot["periodsFrom"]})
+	if err != nil {
+		return nil, fmt.Errorf("reading a snapshot of version 2: %w", err)
+	}
+	snapshot["entitlement"] = entitlement
 	return json.Marshal(snapshot)
 }

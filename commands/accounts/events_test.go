@@ -17,6 +17,7 @@ func TestEventsAreReadForEver(t *testing.T) {
 	created := account.APIKeyCreated{Account: "a1", Hash: "9f86d081", Masked: "rk_abcd****wxyz", Name: "build server", At: noon}
 	issued := created
 	issued.Issued = true
+	bought := plan.Entitlement{Plan: plan.Pro, Start: noon, End: noon.AddDate(0, 1, 0), Next: plan.Indie, Anchor: noon.AddDate(0, -3, 0)}
 	eventtest.Golden(t, accounts.Events(),
 		eventtest.Of("account-opened", 1, account.Opened{Account: "a1", Plan: plan.Free, At: noon}),
 		eventtest.Of("account-opened", 2, account.Opened{Account: "a1", Plan: plan.Free, Identity: "5e884898", FreePeriod: free, At: noon}),
@@ -31,18 +32,28 @@ func TestEventsAreReadForEver(t *testing.T) {
 		eventtest.Of("account-email-preferences-set", 1, account.EmailPreferencesSet{Account: "a1", WantsEmail: true, At: noon}),
 		eventtest.Of("account-operator-granted", 1, account.OperatorGranted{Account: "a1", By: "ada", At: noon}),
 		eventtest.Of("account-operator-withdrawn", 1, account.OperatorWithdrawn{Account: "a1", By: "ada", At: noon}),
+		eventtest.Of("account-entitled", 1, account.Entitled{Account: "a1", Entitlement: bought, Revision: 7, Version: 2, At: noon}),
 		eventtest.Of("account-sessions-revoked", 1, account.SessionsRevoked{Account: "a1", At: noon}),
 		eventtest.Of("account-closed", 1, account.Closed{Account: "a1", At: noon}),
 		eventtest.Of("account-erased", 1, account.Erased{Account: "a1", AgainAt: noon.Add(time.Hour), At: noon}),
 		eventtest.Of("account-erasure-repeated", 1, account.ErasureRepeated{Account: "a1", At: noon}),
 		eventtest.Of("account-snapshot-taken", 1, account.SnapshotTaken{
 			Facts: account.Facts{
-				Account: "a1", Plan: plan.Free, OpenedAt: noon, PeriodsFrom: noon, Keys: []account.Key{{Hash: "9f86d081", Masked: "rk_abcd****wxyz"}},
+				Account: "a1", OpenedOn: plan.Free, OpenedAt: noon, Entitlement: plan.Entitlement{Plan: plan.Free, Start: noon}, Keys: []account.Key{{Hash: "9f86d081", Masked: "rk_abcd****wxyz"}},
 			}, At: noon.AddDate(0, 0, 1),
 		}),
 		eventtest.Of("account-snapshot-taken", 2, account.SnapshotTaken{
 			Facts: account.Facts{
-				Account: "a1", Plan: plan.Free, Identity: "5e884898", FreePeriod: free, OpenedAt: noon, PeriodsFrom: free.Start,
+				Account: "a1", OpenedOn: plan.Free, Identity: "5e884898", FreePeriod: free, OpenedAt: noon,
+				Entitlement: plan.Entitlement{Plan: plan.Free, Start: free.Start},
+				Keys:        []account.Key{{Hash: "9f86d081", Masked: "rk_abcd****wxyz", Name: "laptop"}}, ProfileDigest: "d1ce", TermsAccepted: true,
+				WantsEmail: new(true), Operator: true, SessionsRevokedAt: noon, Closing: account.ErasedOnce, EraseAgainAt: noon,
+			}, At: noon.AddDate(0, 0, 1),
+		}),
+		eventtest.Of("account-snapshot-taken", 3, account.SnapshotTaken{
+			Facts: account.Facts{
+				Account: "a1", OpenedOn: plan.Free, Identity: "5e884898", FreePeriod: free, OpenedAt: noon,
+				Entitlement: bought, Version: 2, Followed: 7, Before: []account.Former{{Period: plan.Period{Plan: plan.Free, Start: free.Start, End: free.End}, Next: noon}},
 				Keys: []account.Key{{Hash: "9f86d081", Masked: "rk_abcd****wxyz", Name: "laptop"}}, ProfileDigest: "d1ce", TermsAccepted: true,
 				WantsEmail: new(true), Operator: true, SessionsRevokedAt: noon, Closing: account.ErasedOnce, EraseAgainAt: noon,
 			}, At: noon.AddDate(0, 0, 1),

@@ -147,7 +147,7 @@ func TestARevokedKeyDoesNotComeBackAfterASnapshot(t *testing.T) {
 	_, err = w.Accounts.RevokeKey(t.Context(), "operator", account.MaskAPIKey(key), commandstest.Operator())
 	require.NoError(t, err)
 	w.Other("account-operator", 2, account.SnapshotTaken{
-		Facts: account.Facts{Account: "operator", Plan: "enterprise", OpenedAt: w.Clock.Now()}, At: w.Clock.Now(),
+		Facts: account.Facts{Account: "operator", OpenedOn: "enterprise", OpenedAt: w.Clock.Now()}, At: w.Clock.Now(),
 	})
 
 	_, err = w.Accounts.Ensure(t.Context(), "operator", "enterprise", key, "dev")

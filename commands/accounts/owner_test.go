@@ -38,10 +38,10 @@ func TestAPersonsAccountOpensOnce(t *testing.T) {
 		require.NoError(t, err)
 	}
 	state := w.account("a1")
-	require.Equal(t, plan.Free, state.Plan)
+	require.Equal(t, plan.Free, state.Entitlement.Plan)
 	require.Equal(t, "i1", state.Identity)
 	require.Equal(t, left, state.FreePeriod)
-	require.Equal(t, start, state.PeriodsFrom)
+	require.Equal(t, start, state.Entitlement.Start)
 	require.Empty(t, state.Keys)
 	require.Len(t, commandstest.Fold[account.Event](w.World, "account-a1"), 1)
 
@@ -172,7 +172,7 @@ func TestASnapshotOfAnEarlierReleaseIsGoneOnFrom(t *testing.T) {
 
 	state, _, err := w.Accounts.State(t.Context(), id)
 	require.NoError(t, err)
-	require.Equal(t, at.AddDate(0, -2, 0), state.PeriodsFrom)
+	require.Equal(t, at.AddDate(0, -2, 0), state.Entitlement.Start)
 	require.Equal(t, []account.Key{{Hash: "h1", Masked: "m1"}}, state.Keys)
 	require.False(t, state.Closed())
 }

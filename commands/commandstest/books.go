@@ -30,7 +30,7 @@ func (w *World) BooksOf(stream string) Books {
 	var total, credit int64
 	var grants []ledger.Credited
 	for _, event := range b.Events {
-		require.False(w.T, b.Over(), "%T after the end of the period", event)
+		requireMayFollow(w.T, b.State, event)
 		switch e := event.(type) {
 		case ledger.BroughtIn:
 			total += e.Characters
@@ -38,6 +38,9 @@ func (w *World) BooksOf(stream string) Books {
 			_, twice := reserved[e.Reservation] // checking this with NotContains is slow if there are many
 			require.False(w.T, twice, "reserved twice")
 			reserved[e.Reservation] = e.Characters
+			if limit := b.Terms.Limit; limit != nil && !b.Terms.Metered && e.Characters > 0 {
+				require.LessOrEqual(w.T, b.Settled+b.Reserved+e.Characters, *limit+credit, "a free account is over its limit")
+			}
 		case ledger.Settled:
 			require.LessOrEqual(w.T, e.Characters, reserved[e.Reservation])
 			b.SettledBy[e.Reservation] = e.Characters
@@ -56,9 +59,6 @@ func (w *World) BooksOf(stream string) Books {
 			require.Equal(w.T, grants, e.Grants)
 		}
 		b.State = ledger.Evolve(b.State, event)
-		if limit := b.Terms.Limit; limit != nil && !b.Terms.Metered {
-			require.LessOrEqual(w.T, b.Settled+b.Reserved, *limit+credit, "a free account is over its limit")
-		}
 	}
 	for reservation, times := range b.EndedBy {
 		require.Equal(w.T, 1, times, "reservation %s has ended more than once", reservation)
@@ -67,4 +67,27 @@ func (w *World) BooksOf(stream string) Books {
 	require.Equal(w.T, grants, b.Grants)
 	require.Equal(w.T, credit, b.Credit)
 	return b
+}
+
+// requireMayFollow checks what happens after the end of a period: what was reserved ends, then the credit is carried out of
+// it, and it is closed.
+func requireMayFollow(t require.TestingT, s ledger.State, event ledger.Event) {
+	if !s.Over() {
+		return
+	}
+	switch event.(type) {
+	case ledger.Settled, ledger.Expired:
+		require.NotEmpty(t, s.Open)
+		require.Zero(t, s.CarriedTo, "settled after the credit was carried")
+		require.False(t, s.Closed(), "settled after the closing")
+	case ledger.CreditCarried:
+		require.Zero(t, s.CarriedTo, "carried twice")
+	case ledger.Closed:
+		require.False(t, s.Closed(), "closed twice")
+	case ledger.OverageBilled:
+		require.True(t, s.Closed())
+		require.False(t, s.Billed, "billed twice")
+	default:
+		require.Fail(t, "what ends does not go on", "%T after the end of the period", event)
+	}
 }

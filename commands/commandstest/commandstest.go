@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/recital-tts/recital/commands/accounts"
 	"github.com/recital-tts/recital/commands/alerts"
+	"github.com/recital-tts/recital/commands/billing"
 	"github.com/recital-tts/recital/commands/clips"
 	"github.com/recital-tts/recital/commands/feedback"
 	"github.com/recital-tts/recital/commands/journal"
@@ -25,7 +27,6 @@ import (
 	"github.com/recital-tts/recital/commands/sessions"
 	"github.com/recital-tts/recital/commands/signin"
 	"github.com/recital-tts/recital/domain/account"
-	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/eventlog/esdb"
 	"github.com/recital-tts/recital/internal/eventnode/nodetest"
@@ -67,16 +68,17 @@ type Log struct {
 	eventlog.Log
 	Appends, Conflicts atomic.Int64
 
-	mu     sync.Mutex
-	gate   chan struct{}    // appends wait until it is closed, if there is one
-	Held   chan struct{}    // has room for one: an append waits
-	broken string           // a stream that takes no appends
-	read   map[string]int64 // events, by stream
+	mu      sync.Mutex
+	gate    chan struct{}    // appends wait until it is closed, if there is one
+	Held    chan struct{}    // has room for one: an append waits
+	broken  string           // a stream that takes no appends
+	read    map[string]int64 // events, by stream
+	written map[string]bool  // streams
 }
 
 // Watch returns a Log over a log.
 func Watch(log eventlog.Log) *Log {
-	return &Log{Log: log, Held: make(chan struct{}, 1), read: map[string]int64{}}
+	return &Log{Log: log, Held: make(chan struct{}, 1), read: map[string]int64{}, written: map[string]bool{}}
 }
 
 // Hold makes appends wait; release ends that.
@@ -104,6 +106,7 @@ func (w *Log) Break(stream string) {
 func (w *Log) Append(ctx context.Context, stream string, expected eventlog.Revision, events []eventlog.Proposed) (eventlog.Appended, error) {
 	w.mu.Lock()
 	gate, broken := w.gate, w.broken
+	w.written[stream] = true
 	w.mu.Unlock()
 	if stream == broken {
 		return eventlog.Appended{}, eventlog.ErrUnavailable
@@ -148,6 +151,20 @@ func (w *Log) Read(stream string) int64 {
 	return w.read[stream]
 }
 
+// Written returns the streams with a prefix to which something was to be appended, in their order.
+func (w *Log) Written(prefix string) []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var found []string
+	for stream := range w.written {
+		if strings.HasPrefix(stream, prefix) {
+			found = append(found, stream)
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
 // World is a log in a real node, and what tests do with it.
 type World struct {
 	T        testing.TB
@@ -169,7 +186,7 @@ func NewOn(t testing.TB, socket string) *World {
 	client, err := esdb.Open(esdb.Config{Socket: socket, MaxBackOff: 50 * time.Millisecond, BreakerPause: 50 * time.Millisecond})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
-	registry, err := eventlog.NewRegistry(slices.Concat(accounts.Events(), alerts.Events(), clips.Events(), feedback.Events(), ledger.Events(), sessions.Events(), signin.Events())...)
+	registry, err := eventlog.NewRegistry(slices.Concat(accounts.Events(), alerts.Events(), billing.Events(), clips.Events(), feedback.Events(), ledger.Events(), sessions.Events(), signin.Events())...)
 	require.NoError(t, err)
 	w := &World{T: t, Log: Watch(client), Clock: NewClock()}
 	w.Journal = &journal.Journal{Log: w.Log, Registry: registry}
@@ -213,8 +230,7 @@ func (w *World) Stream(id string) string {
 	for _, event := range Fold[account.Event](w, "account-"+id) {
 		state = account.Evolve(state, event)
 	}
-	begin, _ := plan.MonthlyPeriod(state.PeriodsFrom, w.Clock.Now())
-	return fmt.Sprintf("usage-%s-%d", id, begin.Unix())
+	return fmt.Sprintf("usage-%s-%d", id, state.Entitlement.At(w.Clock.Now()).Start.Unix())
 }
 
 // Fold reads a stream's events.

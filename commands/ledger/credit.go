@@ -10,6 +10,7 @@ import (
 	"github.com/recital-tts/recital/commands/journal"
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/ledger"
+	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/internal/eventlog"
 )
 
@@ -64,11 +65,15 @@ func (l *Ledger) GrantCredit(ctx context.Context, account, grant string, charact
 
 // periodBefore reads the previous period; its state is empty if there is none.
 func (l *Ledger) periodBefore(ctx context.Context, period accountPeriod, now time.Time) (outcome, error) {
-	before, err := l.periodAt(ctx, period.open.Account, period.open.Start.Add(-1))
-	if err != nil || before.stream == period.stream {
+	state, err := l.account(ctx, period.open.Account)
+	if err != nil {
 		return outcome{}, err
 	}
-	return l.look(ctx, before.stream, now)
+	before, found := state.PeriodBefore(plan.Period{Start: period.open.Start})
+	if !found {
+		return outcome{}, nil
+	}
+	return l.look(ctx, usageStream(state.Account, before.Start), now)
 }
 
 // look reads a period. Reservations that are due expire.
@@ -117,7 +122,7 @@ func (l *Ledger) CarryCredit(ctx context.Context, stream string, cause uuid.UUID
 // grantCarried grants the credit that was carried out of a period.
 func (l *Ledger) grantCarried(ctx context.Context, ended outcome, now time.Time) (eventlog.Position, error) {
 	from := ended.state.Terms.Start
-	to, err := l.periodAt(ctx, ended.state.Terms.Account, ended.state.CarriedTo)
+	to, err := l.periodAfter(ctx, ended.state.Terms.Account, ended.state.CarriedTo)
 	if err != nil {
 		return eventlog.Position{}, err
 	}

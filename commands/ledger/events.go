@@ -12,6 +12,10 @@ import (
 func Events() []eventlog.Type {
 	return eventlog.In(streamPrefix,
 		eventlog.Define[ledger.PeriodOpened]("usage-period-opened", 1),
+		eventlog.Define[ledger.TermsChanged]("usage-period-terms-changed", 1),
+		eventlog.Define[ledger.Ended]("usage-period-ended", 1),
+		eventlog.Define[ledger.Closed]("usage-period-closed", 1),
+		eventlog.Define[ledger.OverageBilled]("usage-overage-billed", 1),
 		eventlog.Define[ledger.BroughtIn]("usage-brought-in", 1),
 		eventlog.Define[ledger.Reserved]("usage-reserved", 2, byAPI),
 		eventlog.Define[ledger.Settled]("usage-settled", 2, byAPI),

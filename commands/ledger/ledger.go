@@ -16,7 +16,6 @@ import (
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/ledger"
-	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/internal/eventlog"
 )
 
@@ -45,14 +44,9 @@ type Ledger struct {
 	running sync.WaitGroup                    // running queues
 }
 
-// Accounts reads accounts, whose plan and opening time determine their periods.
+// Accounts reads accounts, whose entitlements determine their periods.
 type Accounts interface {
 	State(ctx context.Context, id string) (account.State, eventlog.Revision, error)
-}
-
-type accountPeriod struct {
-	stream string
-	open   ledger.OpenPeriod
 }
 
 // Reservation is a number of characters reserved for a reply.
@@ -137,21 +131,6 @@ func sourceOf(origin journal.Origin) ledger.Source {
 	return ledger.API
 }
 
-// submitNow executes a command in a period, which it opens if necessary. If another instance, whose clock is ahead,
-// has ended the period, it continues with the next one: the log decides, and not the clock.
-func (l *Ledger) submitNow(ctx context.Context, period accountPeriod, c command, meta eventlog.Metadata) (outcome, error) {
-	for {
-		opened := journal.Sequence[ledger.State, ledger.Event]{Evolve: ledger.Evolve, Commands: []command{period.open, c}}
-		done, err := l.submit(ctx, period.stream, opened, meta)
-		if !errors.Is(err, ledger.ErrOver) {
-			return done, err
-		}
-		if period, err = l.periodAt(ctx, period.open.Account, done.state.CarriedTo); err != nil {
-			return outcome{}, err
-		}
-	}
-}
-
 // refused reports whether an error is the domain's, in which case nothing was written.
 func refused(err error) bool {
 	return err != nil && domain.CodeOf(err) != "" && !errors.Is(err, eventlog.ErrUnavailable)
@@ -185,63 +164,6 @@ func (l *Ledger) settlement(r Reservation, characters int64) (ledger.Settle, eve
 	origin := r.origin
 	origin.Causation = r.ID
 	return ledger.Settle{Reservation: r.ID.String(), Characters: characters, At: now}, origin.Metadata(uuid.New(), now)
-}
-
-// period returns the account's current period. It reads the account only if the cached period is over. It refuses with
-// domain.NotFound for an account that is closed, once that is read.
-func (l *Ledger) period(ctx context.Context, id string, now time.Time) (accountPeriod, error) {
-	if known, ok := l.periods.Get(id); ok && now.Before(known.open.End) {
-		return known, nil
-	}
-	state, err := l.account(ctx, id)
-	if err != nil {
-		return accountPeriod{}, err
-	}
-	if state.Closed() {
-		return accountPeriod{}, account.ErrNoAccount
-	}
-	p, err := periodOf(state, now)
-	if err == nil {
-		l.periods.Add(id, p)
-	}
-	return p, err
-}
-
-// periodAt reads the account, which may be closed, and returns its period at a time.
-func (l *Ledger) periodAt(ctx context.Context, id string, at time.Time) (accountPeriod, error) {
-	state, err := l.account(ctx, id)
-	if err != nil {
-		return accountPeriod{}, err
-	}
-	return periodOf(state, at)
-}
-
-func (l *Ledger) account(ctx context.Context, id string) (account.State, error) {
-	state, _, err := l.accounts.State(ctx, id)
-	if err == nil && !state.Exists() {
-		err = account.ErrNoAccount
-	}
-	return state, err
-}
-
-// periodOf returns the period of an account at a time.
-func periodOf(state account.State, at time.Time) (accountPeriod, error) {
-	terms, err := plan.Lookup(state.Plan)
-	if err != nil {
-		return accountPeriod{}, err
-	}
-	begin, end := plan.MonthlyPeriod(state.PeriodsFrom, at)
-	open := ledger.OpenPeriod{Account: state.Account, Plan: terms, Start: begin, End: end}
-	if free := state.FreePeriod; free != nil && free.Start.Equal(begin) {
-		open.BroughtIn = free.Used
-	}
-	return accountPeriod{stream: usageStream(state.Account, begin), open: open}, nil
-}
-
-const streamPrefix = ledger.StreamPrefix
-
-func usageStream(account string, start time.Time) string {
-	return fmt.Sprintf("%s%s-%d", streamPrefix, account, start.Unix())
 }
 
 // submit queues a command and waits for its outcome. A command whose ctx ends while it is queued is skipped.

@@ -74,6 +74,7 @@ func (s *Session) reserve(ctx context.Context, u unit) (ledger.Reservation, erro
 		s.synthesiser.Ledger.GiveBack(reservation)
 		return ledger.Reservation{}, fmt.Errorf("beginning to speak: %w", err)
 	}
+	s.synthesis.Plan = reservation.Allowance.Plan // it may have changed since the session was opened
 	return reservation, nil
 }
 

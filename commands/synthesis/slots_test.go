@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
@@ -395,5 +396,35 @@ func TestASessionThatGoesWhileItWaitsForItsTurn(t *testing.T) {
 	require.Zero(t, s.Slots.Waiting(id))
 	require.NoError(t, held.Write(t.Context(), io.Discard))
 	require.Zero(t, s.Slots.Busy())
+	s.requireIdle(id)
+}
+
+func TestASessionFollowsThePlanOfItsAccount(t *testing.T) {
+	// given a free account with an open session
+	s := newStudio(t)
+	s.Slots = synthesis.NewSlots(map[plan.Type]int{plan.Free: 1})
+	id := s.Open("free")
+	speaker := s.converseFree(id, &audience{})
+	say := func(n int64) {
+		speaker.say(t, "One two three. ")
+		require.NoError(t, speaker.Flush(speaker.ctx, nonce(n)))
+		speaker.awaitTold(t, fmt.Sprint("flushed ", n))
+	}
+	say(1)
+
+	// when it buys a plan without a limit of its syntheses
+	now := s.Clock.Now()
+	_, err := s.Accounts.Entitle(t.Context(), id, plan.Entitlement{Plan: plan.Pro, Start: now, End: now.AddDate(0, 1, 0), Next: plan.Pro}, 1, uuid.New())
+	require.NoError(t, err)
+	_, err = s.Ledger.FollowEntitlement(t.Context(), id, uuid.New())
+	require.NoError(t, err)
+	say(2)
+
+	// then the session waits for nobody
+	held := s.begin(t.Context(), free(id, "Hello.", audio.MP3))
+	require.Equal(t, 1, s.Slots.Busy())
+	say(3)
+	require.NoError(t, held.Write(t.Context(), io.Discard))
+	speaker.finish(t)
 	s.requireIdle(id)
 }

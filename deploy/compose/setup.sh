@@ -41,6 +41,8 @@ secret auditor-token
 secret master-key
 secret signing-key
 secret idp-1-secret # to be replaced by what the identity provider gives you
+secret stripe-key            # these two, too, by what Stripe gives you
+secret stripe-webhook-secret
 secret minio-password
 secret postgres-password
 secret pgpass "postgres:5432:recital:recital:$(cat "$secrets/postgres-password")"

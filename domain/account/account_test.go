@@ -52,6 +52,8 @@ func TestOpen(t *testing.T) {
 		{Name: "a free period is not used less than nothing", When: owing, Refused: domain.Invalid},
 		{Name: "an account opens on its plan", When: account.Open{Account: "a1", Plan: plan.Free, At: noon}, Then: events{opened()}},
 		{Name: "opening it again changes nothing", Given: events{opened()}, When: account.Open{Account: "a1", Plan: plan.Free, At: noon.Add(1)}},
+		{Name: "nor does it where a plan was bought since", Given: events{opened(), account.Entitled{Account: "a1", Entitlement: bought(plan.Pro, 1), Version: 1, At: noon}},
+			When: account.Open{Account: "a1", Plan: plan.Free, At: noon}},
 		{Name: "it cannot be opened again on another plan", Given: events{opened()},
 			When: account.Open{Account: "a1", Plan: plan.Pro, At: noon}, Refused: domain.Conflict},
 		{Name: "the plan must be known", When: account.Open{Account: "a1", Plan: "golden", At: noon}, Refused: domain.Invalid},

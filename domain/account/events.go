@@ -120,6 +120,16 @@ type ErasureRepeated struct {
 	At      time.Time `json:"at"`
 }
 
+// Entitled puts the account on a plan, because of its subscription. Start is never before that of the period in which it
+// comes.
+type Entitled struct {
+	Account string `json:"account"`
+	plan.Entitlement
+	Revision int64     `json:"revision"` // of the subscription's event that it follows, in that stream
+	Version  int64     `json:"version"`  // counts the entitlements of the account, from 1
+	At       time.Time `json:"at"`
+}
+
 // What the fields of a profile are sealed for.
 const (
 	ForName    = "profile/name"
@@ -137,6 +147,7 @@ func (EmailPreferencesSet) accountEvent() {}
 func (OperatorGranted) accountEvent()     {}
 func (OperatorWithdrawn) accountEvent()   {}
 func (SessionsRevoked) accountEvent()     {}
+func (Entitled) accountEvent()            {}
 func (Closed) accountEvent()              {}
 func (Erased) accountEvent()              {}
 func (ErasureRepeated) accountEvent()     {}

@@ -31,7 +31,7 @@ func (c Open) Decide(s State) ([]Event, error) {
 		return nil, ErrClosed
 	case s.Identity != c.Identity:
 		return nil, domain.Refuse(domain.Conflict, "The account is already open, by someone else")
-	case c.Identity == "" && s.Plan != c.Plan: // whoever signs in may have changed the plan since
+	case c.Identity == "" && s.OpenedOn != c.Plan:
 		return nil, domain.Refuse(domain.Conflict, "The account is already open, on another plan")
 	}
 	return nil, nil

@@ -14,7 +14,7 @@ import (
 )
 
 func snapshot(at time.Time, keys ...account.Key) account.Event {
-	return account.SnapshotTaken{Facts: account.Facts{Account: "a1", Plan: plan.Free, OpenedAt: noon, PeriodsFrom: noon, Keys: keys}, At: at}
+	return account.SnapshotTaken{Facts: account.Facts{Account: "a1", OpenedOn: plan.Free, OpenedAt: noon, Entitlement: plan.Entitlement{Plan: plan.Free, Start: noon}, Keys: keys}, At: at}
 }
 
 // churn is an account with a key that stays and so many other events.
@@ -102,6 +102,8 @@ func drawCommand(r *rapid.T, i int) command {
 		return account.GrantOperator{At: at}
 	case 9:
 		return account.WithdrawOperator{At: at}
+	case 13, 14:
+		return account.Entitle{Entitlement: plan.Entitlement{Plan: plan.Pro, Start: at, End: at.AddDate(0, 1, 0), Next: plan.Free}, Revision: int64(i), At: at}
 	case 10, 11, 12:
 		return account.RenameAPIKey{Masked: look, Name: look, At: at}
 	}

@@ -26,12 +26,18 @@ type State struct {
 // Facts are the part of the state that snapshots repeat.
 type Facts struct {
 	Account    string      `json:"account"`
-	Plan       plan.Type   `json:"plan"`
+	OpenedOn   plan.Type   `json:"plan"`
 	Identity   string      `json:"identity"`
 	FreePeriod *FreePeriod `json:"freePeriod"`
 	OpenedAt   time.Time   `json:"openedAt"`
-	// PeriodsFrom is where the monthly periods of a free account count from: the start of FreePeriod, or OpenedAt.
-	PeriodsFrom       time.Time `json:"periodsFrom"`
+
+	// Entitlement is the plan of now. Until there is a subscription it is that of the opening, whose months count from the start
+	// of FreePeriod, or from OpenedAt.
+	Entitlement plan.Entitlement `json:"entitlement"`
+	Version     int64            `json:"version"`          // of the entitlement; 0 is that of the opening
+	Followed    int64            `json:"followed"`         // revision of the subscription's event that Entitlement follows, if Version is not 0
+	Before      []Former         `json:"before,omitempty"` // the last ones that Entitlement, and those before it, have cut short or followed
+
 	Keys              []Key     `json:"keys"`          // that were not revoked, at most MaxKeys
 	ProfileDigest     string    `json:"profileDigest"` // "" before there is a profile
 	TermsAccepted     bool      `json:"termsAccepted"`
@@ -40,6 +46,12 @@ type Facts struct {
 	SessionsRevokedAt time.Time `json:"sessionsRevokedAt"` // sessions opened at or before it are not valid
 	Closing           Closing   `json:"closing"`
 	EraseAgainAt      time.Time `json:"eraseAgainAt"` // where Closing is ErasedOnce
+}
+
+// Former is a period that another entitlement, whose first one starts at Next, has cut short or followed.
+type Former struct {
+	plan.Period
+	Next time.Time `json:"next"`
 }
 
 // Key is an API key of the account.
@@ -122,11 +134,8 @@ func Evolve(s State, event Event) State {
 	s.SinceSnapshot++
 	switch e := event.(type) {
 	case Opened:
-		s.Account, s.Plan, s.Identity, s.FreePeriod = e.Account, e.Plan, e.Identity, e.FreePeriod
-		s.OpenedAt, s.PeriodsFrom = e.At, e.At
-		if e.FreePeriod != nil {
-			s.PeriodsFrom = e.FreePeriod.Start
-		}
+		s.Account, s.OpenedOn, s.Identity, s.FreePeriod, s.OpenedAt = e.Account, e.Plan, e.Identity, e.FreePeriod, e.At
+		s.Entitlement = e.Entitlement()
 	case APIKeyCreated:
 		s.Keys = append(slices.Clip(s.Keys), Key{Hash: e.Hash, Masked: e.Masked, Name: e.Name})
 	case APIKeyRenamed:
@@ -144,6 +153,8 @@ func Evolve(s State, event Event) State {
 		s.Operator = true
 	case OperatorWithdrawn:
 		s.Operator = false
+	case Entitled:
+		s = s.entitled(e)
 	case SessionsRevoked:
 		s.SessionsRevokedAt = e.At
 	case Closed:

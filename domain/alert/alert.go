@@ -25,6 +25,7 @@ const (
 	TakenOver Reason = "taken_over" // another instance moved the checkpoint of a projection that this one was feeding
 	NotFed    Reason = "not_fed"    // a generation of a projection has other tables than the release
 	NoAppends Reason = "no_appends" // the log took no events for a while
+	Unpaid    Reason = "unpaid"     // a subscription was not paid until the end of its grace
 )
 
 // Raised is an alert.

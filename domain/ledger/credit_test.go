@@ -163,7 +163,7 @@ func TestASumWithCreditIsOfTwoEvents(t *testing.T) {
 
 	// and no snapshot is taken after the end
 	state.SinceSnapshot = ledger.SnapshotEvery
-	state.Open, state.CarriedTo = nil, end
+	state.Open, state.NextStart = nil, end
 	snapshot, err = ledger.TakeSnapshot{At: later}.Decide(state)
 	require.NoError(t, err)
 	require.Empty(t, snapshot)

@@ -23,7 +23,47 @@ type PeriodOpened struct {
 	Limit   *int64    `json:"limit"` // characters included; null means no limit
 	Metered bool      `json:"metered"`
 	Start   time.Time `json:"start"`
-	End     time.Time `json:"end"` // the start of the next period
+	End     time.Time `json:"end"`               // the start of the next period
+	Version int64     `json:"version,omitempty"` // of the entitlement that these terms follow; earlier releases did not write it
+}
+
+// TermsChanged puts a period on the terms of a newer entitlement.
+type TermsChanged struct {
+	PeriodOpened
+	At time.Time `json:"at"`
+}
+
+// Ended ends a period, before or after its end time, because the account's next period begins at To. What is reserved is
+// still settled here.
+type Ended struct {
+	Account string    `json:"account"`
+	Start   time.Time `json:"start"` // of the period
+	End     time.Time `json:"end"`   // of the period, now
+	To      time.Time `json:"to"`
+	At      time.Time `json:"at"`
+}
+
+// Closed records what was used in a period when nothing more can be: Overage is what exceeds plan and credit, of a plan that
+// bills it.
+type Closed struct {
+	Account string    `json:"account"`
+	Overage int64     `json:"overage"` // characters
+	Start   time.Time `json:"start"`   // of the period
+	To      time.Time `json:"to"`      // start of the account's next period
+	At      time.Time `json:"at"`
+}
+
+// OverageBilled records that the overage of a period is billed: Units whole units, for Amount minor units of the currency,
+// by the provider's Item. There is none where nothing was to be paid.
+type OverageBilled struct {
+	Account    string    `json:"account"`
+	Characters int64     `json:"characters"`
+	Units      int64     `json:"units"`
+	Amount     int64     `json:"amount"`
+	Currency   string    `json:"currency"`
+	Item       string    `json:"item"`
+	Start      time.Time `json:"start"` // of the period
+	At         time.Time `json:"at"`
 }
 
 // BroughtIn counts characters against a new period that an earlier account of the same person has used of it.
@@ -79,8 +119,8 @@ type CreditGranted struct {
 	At         time.Time  `json:"at"`
 }
 
-// CreditCarried ends a period that had credit: the remaining characters are granted in the period that starts at To.
-// With zero characters it only ends the period.
+// CreditCarried ends a period that had credit, if it has not ended: the remaining characters are granted in the period that
+// starts at To.
 type CreditCarried struct {
 	Account    string    `json:"account"`
 	Characters int64     `json:"characters"`
@@ -116,6 +156,10 @@ const (
 )
 
 func (PeriodOpened) ledgerEvent()  {}
+func (TermsChanged) ledgerEvent()  {}
+func (Ended) ledgerEvent()         {}
+func (Closed) ledgerEvent()        {}
+func (OverageBilled) ledgerEvent() {}
 func (BroughtIn) ledgerEvent()     {}
 func (Reserved) ledgerEvent()      {}
 func (Settled) ledgerEvent()       {}

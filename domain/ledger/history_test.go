@@ -66,7 +66,7 @@ func (p *periods) in(month int, command command) (int, error) {
 		if !errors.Is(err, ledger.ErrOver) {
 			return month, err
 		}
-		month = monthOf(p.states[month].CarriedTo)
+		month = monthOf(p.states[month].NextStart)
 	}
 }
 

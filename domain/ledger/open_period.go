@@ -6,22 +6,27 @@ import (
 	"github.com/recital-tts/recital/domain/plan"
 )
 
-// OpenPeriod opens a period. Opening it again has no effect.
+// OpenPeriod opens a period, or puts it on newer terms. Opening it again on the same ones, or on older ones, has no effect.
 type OpenPeriod struct {
 	Account    string
 	Plan       plan.Plan
 	Start, End time.Time
+	Version    int64 // of the entitlement
 	BroughtIn  int64 // characters that an earlier account of the same person has used of this period
+	At         time.Time
 }
 
-// Decide opens the period on the plan's current terms.
+// Decide opens the period on the plan's current terms. A period that is over keeps its terms.
 func (c OpenPeriod) Decide(s State) ([]Event, error) {
-	if s.Exists() {
+	if s.Exists() && (s.Over() || c.Version <= s.Terms.Version) {
 		return nil, nil
 	}
-	opened := PeriodOpened{Account: c.Account, Plan: c.Plan.Type, Metered: c.Plan.Metered, Start: c.Start, End: c.End}
+	opened := PeriodOpened{Account: c.Account, Plan: c.Plan.Type, Metered: c.Plan.Metered, Start: c.Start, End: c.End, Version: c.Version}
 	if !c.Plan.Unlimited {
 		opened.Limit = &c.Plan.Characters
+	}
+	if s.Exists() {
+		return []Event{TermsChanged{PeriodOpened: opened, At: c.At}}, nil
 	}
 	if c.BroughtIn == 0 {
 		return []Event{opened}, nil

@@ -32,9 +32,9 @@ func (c Reserve) Decide(s State) ([]Event, error) {
 		return nil, ErrOver
 	}
 	if limit := s.Terms.Limit; limit != nil && !s.Terms.Metered {
-		if left := *limit + s.Credit - s.Settled - s.Reserved; c.Characters > left {
+		if left := max(0, *limit+s.Credit-s.Settled-s.Reserved); c.Characters > left {
 			return nil, domain.Refuse(domain.PaymentRequired, fmt.Sprintf("The characters left in this period do not suffice for "+
-				"the text: it has %d and %d would fit; upgrade the plan, or wait for the next period", c.Characters, max(left, 0)))
+				"the text: it has %d and %d would fit; upgrade the plan, or wait for the next period", c.Characters, left))
 		}
 	}
 	return []Event{Reserved{

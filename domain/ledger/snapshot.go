@@ -14,7 +14,8 @@ const maxInSnapshot = 2000
 // TakeSnapshot repeats the state if the last snapshot is too far back.
 type TakeSnapshot struct{ At time.Time }
 
-// Decide takes a snapshot after SnapshotEvery events. A period that is over needs none: no event follows its end.
+// Decide takes a snapshot after SnapshotEvery events. A period that is over needs none: only what
+// is still open follows its end.
 func (c TakeSnapshot) Decide(s State) ([]Event, error) {
 	if s.SinceSnapshot < SnapshotEvery || len(s.Open) > maxInSnapshot || s.Over() {
 		return nil, nil

@@ -15,16 +15,24 @@ type State struct {
 
 	Credit    int64      // characters granted in this period, including those carried into it
 	Grants    []Credited // the grants that make up Credit
-	Carried   int64      // characters of the credit that were carried to the period that starts at CarriedTo
-	CarriedTo time.Time  // zero while the period is in use; afterwards it is over, and nothing more happens in it
+	Carried   int64      // characters of the credit that were carried into a later period
+	CarriedTo time.Time  // the start of that period; zero before the credit was carried, which may be none
+
+	NextStart time.Time // of the account's next period; zero while this one is in use
+	ClosedAt  time.Time // zero while something may still be settled
+	Overage   int64     // characters, once the period is closed
+	Billed    bool      // the overage is
 }
 
 // Exists reports whether the period was opened.
 func (s State) Exists() bool { return s.Terms.Account != "" }
 
-// Over reports whether the credit was carried over. From then on the period accepts neither reservations nor grants,
-// so that the amount carried remains correct.
-func (s State) Over() bool { return !s.CarriedTo.IsZero() }
+// Over reports whether the period has ended. From then on it accepts neither reservations nor grants; what is reserved is
+// still settled.
+func (s State) Over() bool { return !s.NextStart.IsZero() }
+
+// Closed reports whether nothing more is settled in the period.
+func (s State) Closed() bool { return !s.ClosedAt.IsZero() }
 
 // Evolve folds an event into the state.
 func Evolve(s State, event Event) State {
@@ -32,6 +40,15 @@ func Evolve(s State, event Event) State {
 	switch e := event.(type) {
 	case PeriodOpened:
 		s.Terms = e
+	case TermsChanged:
+		s.Terms = e.PeriodOpened
+	case Ended:
+		s.Terms.End, s.NextStart = e.End, e.To
+	case Closed:
+		s.Overage, s.ClosedAt = e.Overage, e.At
+		s = s.endedAt(e.To)
+	case OverageBilled:
+		s.Billed = true
 	case BroughtIn:
 		s.Settled += e.Characters
 	case Reserved:
@@ -48,12 +65,21 @@ func Evolve(s State, event Event) State {
 		s = s.with(Credited{Grant: e.Grant, Characters: e.Characters, From: e.From})
 	case CreditCarried:
 		s.Carried, s.CarriedTo = e.Characters, e.To
+		s = s.endedAt(e.To)
 	case SnapshotTaken:
 		s = fromSnapshot(e)
 	case CreditSnapshotTaken:
 		for _, g := range e.Grants {
 			s = s.with(g)
 		}
+	}
+	return s
+}
+
+// endedAt returns the state of a period that is over. Where the account goes on was decided when it ended.
+func (s State) endedAt(next time.Time) State {
+	if !s.Over() {
+		s.NextStart = next
 	}
 	return s
 }

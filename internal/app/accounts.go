@@ -31,6 +31,9 @@ func accountsSlice() slice {
 					{commands.IssueProcess, readmodel.ToDoIssueKeysView, func(ctx context.Context, item todo.Item) (eventlog.Position, error) {
 						return p.accounts.IssueCreated(ctx, item.Stream, item.Cause)
 					}},
+					{commands.EntitleProcess, readmodel.ToDoEntitleView, func(ctx context.Context, item todo.Item) (eventlog.Position, error) {
+						return p.accounts.FollowSubscription(ctx, item.Stream)
+					}},
 					{commands.CloseProcess, readmodel.ToDoCloseAccountView, func(ctx context.Context, item todo.Item) (eventlog.Position, error) {
 						return p.accounts.GoOn(ctx, item.ID, item.Cause, commands.Closing{Erase: p.erase, Longest: p.cfg.longestReservation()})
 					}},

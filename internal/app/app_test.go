@@ -146,6 +146,7 @@ func TestOpenThatFailsSaysWhyAndLeavesNothingRunning(t *testing.T) {
 			cfg.OperatorTokenFile, cfg.AuditorTokenFile = filepath.Join(t.TempDir(), "operator"), filepath.Join(t.TempDir(), "auditor")
 			cfg.MasterKeyFile, cfg.SigningKeyFile, cfg.PublicURL = "/run/secrets/master-key", "/run/secrets/signing-key", "https://recital.example"
 			cfg.IDP1, cfg.RedirectOrigins = "https://idp.example recital /run/secrets/idp-1-secret", []string{"https://app.example"}
+			cfg.StripeKey, cfg.StripeSecret = "sk_live_hidden", []string{"whsec_hidden"}
 		}, []string{"reading the admin tokens", "no such file"}},
 		{"a master key that is none", func(t *testing.T, cfg *app.Config) {
 			require.NoError(t, os.WriteFile(filepath.Join(cfg.DataDir, "master-key"), []byte("hidden\n"), 0o600))

@@ -24,7 +24,7 @@ const (
 
 // Config is all that can be set. Each field is a flag, and an environment variable of the same meaning.
 type Config struct {
-	Mode              string         `enum:"dev,prod" default:"dev" env:"RECITAL_MODE" help:"dev needs loopback addresses and brings along whatever is not configured; prod serves any address and refuses to start without --eventstore, --postgres, --public-url, both token files, both key files, an identity provider and --redirect-origins (what payments need will be demanded with that feature)."`
+	Mode              string         `enum:"dev,prod" default:"dev" env:"RECITAL_MODE" help:"dev needs loopback addresses and brings along whatever is not configured; prod serves any address and refuses to start without --eventstore, --postgres, --public-url, both token files, both key files, an identity provider, --redirect-origins, and the key and webhook secret of Stripe."`
 	HTTPAddr          string         `name:"http-addr" default:"127.0.0.1:8080" env:"RECITAL_HTTP_ADDR" help:"Public address."`
 	AdminAddr         string         `default:"127.0.0.1:8081" env:"RECITAL_ADMIN_ADDR" help:"Admin address: metrics and what recitalctl uses."`
 	PublicURL         string         `name:"public-url" env:"RECITAL_PUBLIC_URL" placeholder:"https://HOST" help:"Where clients reach the public address, for the links in replies; in dev by default the host that they asked, over HTTP."`
@@ -66,6 +66,17 @@ type Config struct {
 	IDP4              string         `name:"idp-4" env:"RECITAL_IDP_4" placeholder:"ISSUER CLIENT_ID SECRET_FILE" help:"The same for idp_4."`
 	IDPAddr           string         `name:"idp-addr" default:"127.0.0.1:8082" env:"RECITAL_IDP_ADDR" help:"Address of the identity provider for development, on loopback; where the port is taken, a free one is used. It is part of the issuers, so who signs in at another port is somebody else."`
 	AddressSignIns    int            `name:"address-sign-ins" default:"100" env:"RECITAL_ADDRESS_SIGN_INS" help:"How many sign-ins one address may have begun in the last ten minutes and not ended; 0 is no limit."`
+	StripeKey         string         `name:"stripe-key" env:"RECITAL_STRIPE_KEY" placeholder:"sk_…" help:"Secret key of the payment provider Stripe. In dev a provider for development (the sandbox) takes its place when it is not set."`
+	StripeKeyFile     string         `name:"stripe-key-file" env:"RECITAL_STRIPE_KEY_FILE" placeholder:"PATH" help:"File of that key, instead."`
+	StripeSecret      []string       `name:"stripe-webhook-secret" env:"RECITAL_STRIPE_WEBHOOK_SECRET" placeholder:"whsec_…,…" help:"Secret that signs the provider's webhooks to /payments/webhook; two while one replaces the other. The endpoint's API version must be of the release train of 2026-02-25.clover."`
+	StripeSecretFile  string         `name:"stripe-webhook-secret-file" env:"RECITAL_STRIPE_WEBHOOK_SECRET_FILE" placeholder:"PATH" help:"File of these secrets, one a line, instead."`
+	AnalyticsSecret   []string       `name:"stripe-analytics-secret" env:"RECITAL_STRIPE_ANALYTICS_SECRET" placeholder:"whsec_…,…" help:"The same for /payments/webhook/analytics; by default those of the other webhooks."`
+	AnalyticsFile     string         `name:"stripe-analytics-secret-file" env:"RECITAL_STRIPE_ANALYTICS_SECRET_FILE" placeholder:"PATH" help:"File of these secrets, one a line, instead."`
+	StripeURL         string         `name:"stripe-url" env:"RECITAL_STRIPE_URL" placeholder:"https://HOST" help:"Another server that speaks Stripe's API: in dev, for a second instance, the sandbox of the first (both have one signing key)."`
+	StripeCoupon      string         `name:"stripe-coupon" env:"RECITAL_STRIPE_COUPON" placeholder:"ID" help:"Coupon for the first subscription of an account."`
+	SandboxAddr       string         `name:"sandbox-addr" default:"127.0.0.1:8083" env:"RECITAL_SANDBOX_ADDR" help:"Address of the payment provider for development, on loopback; where the port is taken, a free one is used."`
+	Dunning           time.Duration  `default:"336h" env:"RECITAL_DUNNING" help:"How long an account keeps its plan while a payment is missing; 0 is 336h."`
+	Reconcile         time.Duration  `default:"1h" env:"RECITAL_RECONCILE" help:"How often what the log knows is compared with the payment provider, beside the start; 0 is 1h."`
 	DrainDelay        *time.Duration `env:"RECITAL_DRAIN_DELAY" placeholder:"5s" help:"How long requests are served on once this instance is not ready because it ends or is drained: what a balancer needs to notice. By default 5s in prod and none in dev."`
 	Connections       int            `default:"16384" env:"RECITAL_CONNECTIONS" help:"How many connections to the public address may be open at once; 0 is 16384. Beyond, those that have been idle for the longest are closed; when all are busy, new ones get 503, health checks apart."`
 	AddressConns      int            `name:"address-connections" default:"0" env:"RECITAL_ADDRESS_CONNECTIONS" help:"How many of them one address may have (an IPv6 network of 64 bits counts as one); 0 is three quarters. A balancer in front is one address."`
@@ -108,6 +119,9 @@ func (c Config) Validate() error {
 		return err
 	}
 	if err := c.checkSignIn(); err != nil {
+		return err
+	}
+	if err := c.checkPayments(); err != nil {
 		return err
 	}
 	if min(c.Connections, c.AddressConns, c.BodyBudget, c.AddressBodies, c.MinRate) < 0 {
@@ -165,6 +179,8 @@ func (c Config) checkMode() error {
 		{c.PublicURL, "RECITAL_PUBLIC_URL", "where clients reach the public address"},
 		{cmp.Or(c.IDP1, c.IDP2, c.IDP3, c.IDP4), "RECITAL_IDP_1", "an identity provider, or RECITAL_IDP_2 to _4"},
 		{strings.Join(c.RedirectOrigins, ""), "RECITAL_REDIRECT_ORIGINS", "where a sign-in may lead"},
+		{cmp.Or(c.StripeKey, c.StripeKeyFile), "RECITAL_STRIPE_KEY", "the key of the payment provider, or RECITAL_STRIPE_KEY_FILE"},
+		{cmp.Or(strings.Join(c.StripeSecret, ""), c.StripeSecretFile), "RECITAL_STRIPE_WEBHOOK_SECRET", "the secret of its webhooks, or RECITAL_STRIPE_WEBHOOK_SECRET_FILE"},
 	} {
 		if need.value == "" {
 			missing = append(missing, need.name+" ("+need.what+")")

@@ -75,6 +75,16 @@ func TestConfigRefusesWhatIsNotSafeOrCannotWork(t *testing.T) {
 		{"engines that fail at once", func(c *app.Config) { c.EngineTimeout = time.Millisecond }, "engines and codecs must be at least a second"},
 		{"codecs without time", func(c *app.Config) { c.CodecTimeout = -time.Second }, "engines and codecs must be at least a second"},
 		{"impatience with workers", func(c *app.Config) { c.EngineTimeout, c.CodecTimeout = time.Second, 2*time.Second }, ""},
+		{"a payment provider", func(c *app.Config) { c.StripeKey, c.StripeSecret = "sk_test_1", []string{"whsec_1", "whsec_2"} }, ""},
+		{"a payment provider whose webhooks nobody can verify", func(c *app.Config) { c.StripeKey = "sk_test_1" }, "needs RECITAL_STRIPE_WEBHOOK_SECRET"},
+		{"webhooks of no payment provider", func(c *app.Config) { c.StripeSecret = []string{"whsec_1"} }, "need RECITAL_STRIPE_KEY"},
+		{"webhooks that anybody signs", func(c *app.Config) { c.StripeKey, c.StripeSecret = "sk_test_1", []string{""} }, "webhooks is empty"},
+		{"the sandbox of another instance", func(c *app.Config) { c.StripeURL = "http://127.0.0.1:8083" }, ""},
+		{"a payment provider in the clear", func(c *app.Config) { c.StripeURL = "http://stripe.example" }, "must begin with https://"},
+		{"a payment provider with a path", func(c *app.Config) { c.StripeURL = "https://stripe.example/v1" }, "must be http(s)://HOST"},
+		{"a sandbox for everybody", func(c *app.Config) { c.SandboxAddr = "0.0.0.0:8083" }, "serves on loopback only"},
+		{"less than no dunning", func(c *app.Config) { c.Dunning = -1 }, "cannot be negative"},
+		{"a storm of reconciliations", func(c *app.Config) { c.Reconcile = time.Millisecond }, "once a second at most"},
 		{"fewer than no codecs", func(c *app.Config) { c.Codecs = -1 }, "cannot be negative"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -103,9 +113,11 @@ func TestProdServesOthersAndBringsNothingAlong(t *testing.T) {
 		{"nothing", func(c *app.Config) {
 			c.EventStore, c.Postgres, c.OperatorTokenFile, c.AuditorTokenFile = "", "", "", ""
 			c.MasterKeyFile, c.SigningKeyFile, c.PublicURL, c.IDP1, c.RedirectOrigins = "", "", "", "", nil
+			c.StripeKey, c.StripeSecret = "", nil
 		}, []string{
 			"mode prod", "RECITAL_EVENTSTORE", "RECITAL_POSTGRES", "RECITAL_OPERATOR_TOKEN_FILE", "RECITAL_AUDITOR_TOKEN_FILE",
 			"RECITAL_MASTER_KEY_FILE", "RECITAL_SIGNING_KEY_FILE", "RECITAL_PUBLIC_URL", "RECITAL_IDP_1", "RECITAL_REDIRECT_ORIGINS",
+			"RECITAL_STRIPE_KEY", "RECITAL_STRIPE_WEBHOOK_SECRET",
 		}},
 		{"no event store", func(c *app.Config) { c.EventStore = "" }, []string{"set RECITAL_EVENTSTORE ("}},
 		{"no Postgres", func(c *app.Config) { c.Postgres = "" }, []string{"set RECITAL_POSTGRES ("}},
@@ -118,6 +130,16 @@ func TestProdServesOthersAndBringsNothingAlong(t *testing.T) {
 		{"one provider, whichever", func(c *app.Config) { c.IDP1, c.IDP4 = "", c.IDP1 }, nil},
 		{"half a provider", func(c *app.Config) { c.IDP2 = "https://idp.example recital" }, []string{"idp_2", "ISSUER CLIENT_ID SECRET_FILE"}},
 		{"no redirects", func(c *app.Config) { c.RedirectOrigins = nil }, []string{"set RECITAL_REDIRECT_ORIGINS ("}},
+		{"no payment provider", func(c *app.Config) { c.StripeKey, c.StripeSecret = "", nil }, []string{"set RECITAL_STRIPE_KEY (", "RECITAL_STRIPE_WEBHOOK_SECRET ("}},
+		{"webhooks that nobody signs", func(c *app.Config) { c.StripeSecret = nil }, []string{"set RECITAL_STRIPE_WEBHOOK_SECRET ("}},
+		{"webhooks that anybody signs", func(c *app.Config) { c.StripeSecret = []string{"whsec_hidden", ""} }, []string{"webhooks is empty"}},
+		{"analytics that anybody signs", func(c *app.Config) { c.AnalyticsSecret = []string{" "} }, []string{"webhooks is empty"}},
+		{"secrets in files", func(c *app.Config) {
+			c.StripeKey, c.StripeSecret, c.StripeKeyFile, c.StripeSecretFile = "", nil, "/run/secrets/stripe-key", "/run/secrets/stripe-webhook-secret"
+		}, nil},
+		{"a key that is set twice", func(c *app.Config) { c.StripeKeyFile = "/run/secrets/stripe-key" }, []string{"set twice"}},
+		{"a sandbox", func(c *app.Config) { c.StripeURL = "http://127.0.0.1:8083" }, []string{"mode prod takes no sandbox"}},
+		{"another way to the payment provider", func(c *app.Config) { c.StripeURL = "https://proxy.example" }, nil},
 		{"redirects to anywhere", func(c *app.Config) { c.RedirectOrigins = []string{"*"} }, []string{"the origin \"*\""}},
 		{"no sign-ins at all", func(c *app.Config) { c.AddressSignIns = -1 }, []string{"sign-ins cannot be negative"}},
 		{"an embedded node for others", func(c *app.Config) { c.EventNodeAddr = "127.0.0.1:2113" }, []string{"no embedded event node", "RECITAL_EVENTNODE_ADDR"}},
@@ -131,6 +153,7 @@ func TestProdServesOthersAndBringsNothingAlong(t *testing.T) {
 				OperatorTokenFile: "/run/secrets/operator-token", AuditorTokenFile: "/run/secrets/auditor-token",
 				MasterKeyFile: "/run/secrets/master-key", SigningKeyFile: "/run/secrets/signing-key", PublicURL: "https://recital.example",
 				IDP1: "https://idp.example recital /run/secrets/idp-1-secret", RedirectOrigins: []string{"https://app.example"},
+				StripeKey: "sk_live_hidden", StripeSecret: []string{"whsec_hidden"},
 			}
 			c.change(&cfg)
 			err := cfg.Validate()

@@ -56,8 +56,11 @@ func (find access) APIKey(ctx context.Context, key string) (web.Principal, error
 	if err != nil {
 		return web.Principal{}, err
 	}
-	return web.Principal{Account: found.Account, Key: found.Name, Plan: string(found.Plan)}, nil
+	return web.Principal{Account: found.Account, Key: found.Name, Plan: planOf(found)}, nil
 }
+
+// planOf returns the plan of now: a cancelled one ends at its time, whether or not an event has said so.
+func planOf(found credentials.Verified) string { return string(found.Entitlement.At(time.Now()).Plan) }
 
 // revocations end what a credential has opened.
 type revocations struct{ credentials *credentials.Watcher }
@@ -97,7 +100,7 @@ func (b browsers) Session(ctx context.Context, cookie string, use web.SessionUse
 		return web.Session{}, err
 	}
 	live := web.Session{Expires: found.Session.ExpiresAt, Principal: web.Principal{
-		Account: found.Account, Session: found.Name, Plan: string(found.Plan), SessionOpened: found.Session.OpenedAt,
+		Account: found.Account, Session: found.Name, Plan: planOf(found), SessionOpened: found.Session.OpenedAt,
 	}}
 	if next := b.use(ctx, found, shown, use); next != shown {
 		live.Renewed = next.Value()

@@ -18,6 +18,7 @@ type secrets struct {
 	links       []byte // signs links; derived from the signing key, as the next ones
 	addresses   []byte // of the blobs
 	generations []byte // signs the ids of syntheses
+	sandbox     []byte // of the payment provider for development
 }
 
 func (a *App) openFolder(context.Context) (err error) {
@@ -63,7 +64,10 @@ func (a *App) readSecrets(context.Context) (err error) {
 	if a.secrets.addresses, err = derive(signing, "blob addresses"); err != nil {
 		return err
 	}
-	a.secrets.generations, err = derive(signing, "ids of syntheses")
+	if a.secrets.generations, err = derive(signing, "ids of syntheses"); err != nil {
+		return err
+	}
+	a.secrets.sandbox, err = derive(signing, "payment sandbox")
 	return err
 }
 

@@ -51,6 +51,13 @@ func ledgerSlice() slice {
 					{commands.CreditProcess, readmodel.ToDoCreditView, func(ctx context.Context, item todo.Item) (eventlog.Position, error) {
 						return ledger.CarryCredit(ctx, item.Stream, item.Cause)
 					}},
+					{commands.FollowProcess, readmodel.ToDoFollowEntitlementView, func(ctx context.Context, item todo.Item) (eventlog.Position, error) {
+						return ledger.FollowEntitlement(ctx, item.ID, item.Cause)
+					}},
+					{commands.CloseProcess, readmodel.ToDoClosePeriodView, func(ctx context.Context, item todo.Item) (eventlog.Position, error) {
+						closed, err := ledger.ClosePeriod(ctx, item.Stream, item.Cause)
+						return closed.Position, err
+					}},
 				},
 				jobs:  []job{{name: "the watch over open reservations", every: p.cfg.longestReservation() / looksAtReservations, current: true, run: watch}},
 				close: func() error { ledger.Close(); return nil },

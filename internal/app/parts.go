@@ -26,6 +26,8 @@ import (
 	"github.com/recital-tts/recital/internal/lifecycle"
 	"github.com/recital-tts/recital/internal/links"
 	"github.com/recital-tts/recital/internal/operators"
+	"github.com/recital-tts/recital/internal/payments"
+	"github.com/recital-tts/recital/internal/payments/sandbox"
 	"github.com/recital-tts/recital/internal/rates"
 	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/speech/worker"
@@ -61,6 +63,9 @@ type parts struct {
 	moved       todo.Notifier // of the to-do workers, when the read models have advanced
 	credentials *credentials.Watcher
 	rates       *rates.Limiter // of what appends to the log
+	payments    payments.Gateway
+	notices     notices
+	sandbox     *sandbox.Sandbox // the payment provider for development; nil where another is used
 	readiness   readiness
 	drain       *drain
 

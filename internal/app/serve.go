@@ -50,6 +50,9 @@ func (a *App) serve(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	if a.sandbox != nil {
+		a.sandbox.SetWebhookURL("http://" + a.PublicAddr() + webhookPath)
+	}
 	return a.folder.Announce(datafolder.Addresses{Public: a.PublicAddr(), Admin: a.AdminAddr()})
 }
 

@@ -65,6 +65,8 @@ func allSlices() []slice {
 		alertsSlice(),
 		keyringSlice(),
 		ledgerSlice(),
+		paymentsSlice(),
+		billingSlice(),
 		signinSlice(),
 		clipsSlice(),
 		synthesisSlice(),

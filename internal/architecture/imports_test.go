@@ -58,7 +58,7 @@ var rooms = []struct {
 		folder:    "readapi",
 		exactly:   []string{"domain", "domain/plan", "internal/blobs", "internal/keyring", "internal/links", "internal/readmodel", "internal/wordtimes"},
 		below:     []string{"internal/web"},
-		libraries: []string{pgx, uuid, fiber},
+		libraries: []string{pgx, uuid, fiber, "golang.org/x/text/currency"},
 	},
 	{
 		folder:    "writeapi",

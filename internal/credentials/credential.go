@@ -25,8 +25,8 @@ type Credential struct {
 // Verified is a valid credential, and what goes with it.
 type Verified struct {
 	Credential
-	Plan    plan.Type     // of the account
-	Session session.State // where it is one
+	Entitlement plan.Entitlement // of the account
+	Session     session.State    // where it is one
 }
 
 // ErrUnknownKey is returned for an API key that never existed or was revoked.

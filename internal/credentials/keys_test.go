@@ -12,6 +12,7 @@ import (
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/apikey"
+	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/internal/credentials"
 	"github.com/recital-tts/recital/internal/eventlog"
 )
@@ -136,7 +137,7 @@ func TestASnapshotIsNeitherARevocationNorARevival(t *testing.T) {
 
 	// when a snapshot is taken
 	require.NoError(t, w.write(k.account, account.SnapshotTaken{
-		Facts: account.Facts{Account: k.account, Plan: "indie", OpenedAt: time.Now(), Keys: []account.Key{{Hash: k.hash(), Masked: k.masked}}}, At: time.Now(),
+		Facts: account.Facts{Account: k.account, OpenedOn: "indie", OpenedAt: time.Now(), Entitlement: plan.Entitlement{Plan: "indie", Start: time.Now()}, Keys: []account.Key{{Hash: k.hash(), Masked: k.masked}}}, At: time.Now(),
 	}))
 
 	// then nothing has changed

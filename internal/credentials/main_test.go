@@ -193,7 +193,8 @@ func (r *readModel) AccountOf(_ context.Context, hash string) (string, error) {
 func requireFound(t require.TestingT, w *credentials.Watcher, k key) {
 	found, err := w.FindKey(context.Background(), k.hash())
 	require.NoError(t, err)
-	require.Equal(t, credentials.Verified{Credential: k.credential(), Plan: "indie"}, found)
+	require.Equal(t, k.credential(), found.Credential)
+	require.EqualValues(t, "indie", found.Entitlement.Plan)
 }
 
 func requireUnknown(t require.TestingT, w *credentials.Watcher, k key) {

@@ -63,7 +63,7 @@ func requireSignedIn(t require.TestingT, w *credentials.Watcher, b browser) {
 	found, err := w.FindSession(context.Background(), b.cookie)
 	require.NoError(t, err)
 	require.Equal(t, b.credential(), found.Credential)
-	require.EqualValues(t, "indie", found.Plan)
+	require.EqualValues(t, "indie", found.Entitlement.Plan)
 }
 
 func requireSignedOut(t require.TestingT, w *credentials.Watcher, b browser) {

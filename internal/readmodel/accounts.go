@@ -1,21 +1,51 @@
 package readmodel
 
 // Account is the read model of accounts, their API keys and their owners' profiles. Version 2 has preferences, profiles and
-// the free periods that closed accounts left, and shows no closed account.
-var Account = Model{Name: "account", Version: 2}
+// the free periods that closed accounts left, and shows no closed account. Version 3 has entitlements and subscriptions.
+var Account = Model{Name: "account", Version: 3}
 
-// AccountsView has a row for each account that was not closed.
+// AccountsView has a row for each account that was not closed. What it is entitled to is as in plan.Entitlement.
 var AccountsView = View{Account, "accounts", []Column{
 	{"account_id", Text},
-	{"plan", Text},
 	{"opened_at", Timestamptz},
-	{"periods_from", Timestamptz},      // where the monthly periods of a free account count from
+	{"opened_on", Text},           // the plan before there was a subscription
+	{"periods_from", Timestamptz}, // where the months of that count from
+	{"plan", Text},
+	{"entitled_from", Timestamptz},
+	{"entitled_until", Timestamptz},    // NULL: it goes on
+	{"next_plan", Text},                // after entitled_until; NULL as that
+	{"anchor", Timestamptz},            // NULL: there is none
+	{"subscribed", Bool},               // there is a row in AccountSubscriptionsView
 	{"free_period_end", Timestamptz},   // of the period that a closed account left, which starts at periods_from; NULL: none did
 	{"free_period_characters", Bigint}, // used in it; NULL: none was left
 	{"accepted_tos", Bool},
 	{"wants_email", Bool}, // NULL: the owner has not said it
 	{"operator", Bool},
 }}
+
+// EntitlementsView has a row for each entitlement of an account after that of its opening, in force until the next one
+// starts. What has changed the running period has taken the place of what was there before.
+var EntitlementsView = View{Account, "entitlements", []Column{
+	{"account_id", Text},
+	{"plan", Text},
+	{"entitled_from", Timestamptz},
+	{"entitled_until", Timestamptz}, // NULL: it goes on
+	{"next_plan", Text},             // after entitled_until; NULL as that
+	{"anchor", Timestamptz},         // NULL: there is none
+}}
+
+// AccountSubscriptionsView has a row for each subscription at the payment provider, also for those that have ended.
+var AccountSubscriptionsView = View{Account, "account_subscriptions", []Column{
+	{"account_id", Text},
+	{"subscription_id", Text},
+	{"status", Text}, // the provider's
+	{"cancel_at_period_end", Bool},
+	{"created_at", Timestamptz},
+}}
+
+// ToDoEntitleView is the to-do list of what subscriptions give their accounts, and the accounts' streams do not say yet. An
+// item is the event of the subscription, which is the cause, too.
+var ToDoEntitleView = View{Account, "todo_entitle", ToDoColumns()}
 
 // ProfilesView has a row for each owner of an account that was not closed, as far as an identity provider has described
 // one. What is bytea is sealed with the account's key.

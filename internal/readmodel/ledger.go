@@ -1,8 +1,8 @@
 package readmodel
 
 // Usage is the read model of periods, of days and of open reservations. Version 2 counts credit, version 3 days and the use
-// by session.
-var Usage = Model{Name: "usage", Version: 3}
+// by session, version 4 entitlements and what is billed.
+var Usage = Model{Name: "usage", Version: 4}
 
 // UsagePeriodsView has a row for each period with a use or a grant, in characters that were settled.
 var UsagePeriodsView = View{Usage, "usage_periods", []Column{
@@ -41,3 +41,15 @@ var ToDoExpiryView = View{Usage, "todo_expiry", ToDoColumns()}
 
 // ToDoCreditView is the to-do list of the periods whose credit is to be carried into the next one.
 var ToDoCreditView = View{Usage, "todo_credit", ToDoColumns()}
+
+// ToDoFollowEntitlementView is the to-do list of the entitlements that no period follows yet. An item is the account; its
+// cause is the event of its stream.
+var ToDoFollowEntitlementView = View{Usage, "todo_follow_entitlement", ToDoColumns()}
+
+// ToDoClosePeriodView is the to-do list of the periods of metered plans, which are closed some time after their end. An item
+// is the period's stream.
+var ToDoClosePeriodView = View{Usage, "todo_close_period", ToDoColumns()}
+
+// ToDoBillOverageView is the to-do list of the closed periods with more use than plan and credit, which is not billed. An
+// item is the period's stream; its cause is the event that has closed it.
+var ToDoBillOverageView = View{Usage, "todo_bill_overage", ToDoColumns()}

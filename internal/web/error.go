@@ -131,8 +131,8 @@ func answerToRefusal(refusal *domain.Error) answer {
 	case domain.Unavailable:
 		told.retryAfter, told.internal = time.Second, true
 	case domain.Conflict:
-		told.retry = new(true)
-	case domain.Rejected:
+		told.retryAfter, told.retry = time.Second, new(true)
+	case domain.Rejected, domain.Invalid:
 		told.retry = new(false)
 	}
 	return told

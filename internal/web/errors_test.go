@@ -31,11 +31,12 @@ func TestErrorsBecomeAnswersInBothDialects(t *testing.T) {
 		message string
 		headers map[string]string
 	}{
-		"invalid":          {refusal(domain.Invalid), 400, "invalid_request_error", "No.", nil},
+		"invalid":          {refusal(domain.Invalid), 400, "invalid_request_error", "No.", map[string]string{"X-Should-Retry": "false"}},
+		"rejected":         {refusal(domain.Rejected), 409, "conflict_error", "No.", map[string]string{"X-Should-Retry": "false"}},
 		"denied":           {refusal(domain.Denied), 403, "permission_error", "No.", nil},
 		"payment required": {refusal(domain.PaymentRequired), 402, "payment_required_error", "No.", nil},
 		"not found":        {refusal(domain.NotFound), 404, "not_found_error", "No.", nil},
-		"conflict":         {refusal(domain.Conflict), 409, "conflict_error", "No.", map[string]string{"X-Should-Retry": "true"}},
+		"conflict":         {refusal(domain.Conflict), 409, "conflict_error", "No.", map[string]string{"X-Should-Retry": "true", "Retry-After": "1"}},
 		"unavailable":      {refusal(domain.Unavailable), 503, "service_unavailable_error", "No.", map[string]string{"Retry-After": "1"}},
 		"too many":         {web.TooManyRequests("Slow down", 7*time.Second), 429, "rate_limit_error", "Slow down", map[string]string{"Retry-After": "7", "X-Should-Retry": "true"}},
 		"deadline":         {context.DeadlineExceeded, 504, "timeout_error", "The request took too long", map[string]string{"Retry-After": "1"}},

@@ -115,3 +115,16 @@ func TestWhatAppendsDoesNotBeginWithoutItsClient(t *testing.T) {
 	require.Empty(t, began)
 	require.NotContains(t, s.logs.String(), `"level":"ERROR"`)
 }
+
+// The provider of payments has much to say at times, and proves who it is.
+func TestWhatIsSignedIsNotHeldUp(t *testing.T) {
+	limiter, err := rates.New(rates.Limits{Address: 1})
+	require.NoError(t, err)
+	s := start(t, web.Config{Rates: limiter, Routes: []web.Route{web.Post("/webhook", ok, web.Signed()), web.Post("/open", ok, web.Public())}})
+	held := false
+	for range 20 {
+		held = held || s.ask("POST", "/open", "").StatusCode == 429
+		require.Equal(t, 200, s.ask("POST", "/webhook", "").StatusCode)
+	}
+	require.True(t, held, "the rate is over")
+}

@@ -145,6 +145,10 @@ func ChangesState() Option { return func(r *Route) { r.ChangesState = true } }
 // AppendsNothing marks a row of another method than GET that never appends to the log.
 func AppendsNothing() Option { return func(r *Route) { r.Appends = false } }
 
+// Signed marks a row whose callers prove by a signature of the body who they are: only they have something appended, and
+// rates would hold up what they have to say.
+func Signed() Option { return func(r *Route) { r.Access, r.Appends = AccessPublic, false } }
+
 // Get makes a row for GET, and so for HEAD, unless it ChangesState; the body is then dropped, and a stream never started.
 func Get[In any](path string, handler func(*Call, In) (Reply, error), options ...Option) Route {
 	return row("GET", path, handler, options)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/subscription"
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/feed"
 	"github.com/recital-tts/recital/internal/feed/table"
@@ -17,10 +18,19 @@ func ReadModels() []feed.Projection {
 }
 
 type accountRow struct {
-	Account        string     `col:"account_id,key"`
-	Plan           string     `col:"plan"`
-	OpenedAt       time.Time  `col:"opened_at"`
-	PeriodsFrom    time.Time  `col:"periods_from"`
+	Account     string    `col:"account_id,key"`
+	OpenedAt    time.Time `col:"opened_at"`
+	OpenedOn    string    `col:"opened_on"`
+	PeriodsFrom time.Time `col:"periods_from"`
+
+	Plan          string     `col:"plan"`
+	EntitledFrom  time.Time  `col:"entitled_from"`
+	EntitledUntil *time.Time `col:"entitled_until"`
+	NextPlan      *string    `col:"next_plan"`
+	Anchor        *time.Time `col:"anchor"`
+	Subscribed    bool       `col:"subscribed"`
+	Followed      int64      `col:"followed"` // revision in the subscription's stream; -1 before there was any
+
 	FreePeriodEnd  *time.Time `col:"free_period_end"`
 	FreePeriodUsed *int64     `col:"free_period_characters"`
 	AcceptedTOS    bool       `col:"accepted_tos"`
@@ -52,19 +62,29 @@ func accountModel() feed.Projection {
 	keys := table.Of[keyRow]("api_keys").Index("api_keys_of_account", "account_id", "created_at")
 	name := table.FieldOf(keys, func(r *keyRow) **string { return &r.Name })
 	profiles := table.Of[profileRow]("profiles").Index("profiles_by_email", "email_hash")
+	entitlements := newEntitlements(accounts)
+	subscriptions := newSubscriptions(accounts)
 	return feed.Projection{
 		Model:  readmodel.Account,
-		Tables: []*table.Table{accounts.Table, keys.Table, profiles.Table},
+		Tables: []*table.Table{accounts.Table, keys.Table, profiles.Table, entitlements.Table, entitlements.due.Table, subscriptions.Table},
 		Views: []feed.View{
-			{View: readmodel.AccountsView, Select: `select account_id, plan, opened_at, periods_from, free_period_end, free_period_characters, accepted_tos, wants_email, operator from accounts`},
+			{View: readmodel.AccountsView, Select: `select account_id, opened_at, opened_on, periods_from, plan, entitled_from, entitled_until, next_plan, anchor, subscribed,
+				free_period_end, free_period_characters, accepted_tos, wants_email, operator from accounts`},
+			{View: readmodel.EntitlementsView, Select: `select account_id, plan, entitled_from, entitled_until, next_plan, anchor from entitlements`},
+			{View: readmodel.AccountSubscriptionsView, Select: `select account_id, subscription_id, status, cancel_at_period_end, created_at from subscriptions`},
+			{View: readmodel.ToDoEntitleView, Select: toDoEntitle},
 			{View: readmodel.APIKeysView, Select: `select key_hash, account_id, masked, name, created_at from api_keys`},
 			{View: readmodel.ProfilesView, Select: `select account_id, name, email, picture, email_hash from profiles`},
 		},
-		Streams: eventlog.Streams{account.StreamPrefix},
+		Streams: eventlog.Streams{account.StreamPrefix, subscription.StreamPrefix},
 		Handle: func(event eventlog.Decoded, rows *table.Rows) error {
 			switch e := event.Event.(type) {
 			case account.Opened:
 				accounts.Put(rows, openedRow(e))
+			case account.Entitled:
+				entitlements.follow(rows, e)
+			case subscription.Entitled:
+				entitlements.listed(rows, event, e)
 			case account.TermsAccepted:
 				accepted.Set(rows, accountRow{Account: e.Account}, true)
 			case account.EmailPreferencesSet:
@@ -84,6 +104,8 @@ func accountModel() feed.Projection {
 			case account.Closed: // its keys were revoked
 				accounts.Delete(rows, accountRow{Account: e.Account})
 				profiles.Delete(rows, profileRow{Account: e.Account})
+			default:
+				subscriptions.handle(rows, event.Event)
 			}
 			return nil
 		},
@@ -91,9 +113,12 @@ func accountModel() feed.Projection {
 }
 
 func openedRow(e account.Opened) accountRow {
-	row := accountRow{Account: e.Account, Plan: string(e.Plan), OpenedAt: e.At, PeriodsFrom: e.At}
+	from := e.Entitlement().Start
+	row := accountRow{
+		Account: e.Account, OpenedAt: e.At, OpenedOn: string(e.Plan), PeriodsFrom: from, Plan: string(e.Plan), EntitledFrom: from, Followed: -1,
+	}
 	if free := e.FreePeriod; free != nil {
-		row.PeriodsFrom, row.FreePeriodEnd, row.FreePeriodUsed = free.Start, &free.End, &free.Used
+		row.FreePeriodEnd, row.FreePeriodUsed = &free.End, &free.Used
 	}
 	return row
 }

@@ -16,9 +16,15 @@ import (
 
 type accountRow struct {
 	Account        string
-	Plan           string
 	OpenedAt       time.Time
+	OpenedOn       string
 	PeriodsFrom    time.Time
+	Plan           string
+	From           time.Time
+	Until          *time.Time
+	Next           *string
+	Anchor         *time.Time
+	Subscribed     bool
 	FreePeriodEnd  *time.Time
 	FreePeriodUsed *int64
 	AcceptedTOS    bool
@@ -39,15 +45,15 @@ type profileRow struct {
 }
 
 const (
-	accountsOf = `select account_id, plan, opened_at, periods_from, free_period_end, free_period_characters, accepted_tos, wants_email, operator
-		from read_v2.accounts where account_id = $1`
-	keysOf     = `select key_hash, account_id, masked, name, created_at from read_v2.api_keys where account_id = $1 order by created_at`
-	profilesOf = `select account_id, name, email, picture, email_hash from read_v2.profiles where account_id = $1`
+	accountsOf = `select account_id, opened_at, opened_on, periods_from, plan, entitled_from, entitled_until, next_plan, anchor, subscribed, free_period_end, free_period_characters, accepted_tos, wants_email, operator
+		from read_v3.accounts where account_id = $1`
+	keysOf     = `select key_hash, account_id, masked, name, created_at from read_v3.api_keys where account_id = $1 order by created_at`
+	profilesOf = `select account_id, name, email, picture, email_hash from read_v3.profiles where account_id = $1`
 )
 
 // plain is the row of an account that has nothing but its opening.
 func plain(id string, on plan.Type) accountRow {
-	return accountRow{Account: id, Plan: string(on), OpenedAt: now, PeriodsFrom: now}
+	return accountRow{Account: id, OpenedAt: now, OpenedOn: string(on), PeriodsFrom: now, Plan: string(on), From: now}
 }
 
 func TestAccountRows(t *testing.T) {
@@ -70,7 +76,7 @@ func TestAnAccountsRowShowsWhatAClosedOneLeft(t *testing.T) {
 	left := account.FreePeriod{Start: now.AddDate(0, 0, -10), End: now.AddDate(0, 0, 20), Used: 14_000}
 	w.Write(t, "account-a1", account.Opened{Account: "a1", Plan: plan.Free, Identity: "i1", FreePeriod: &left, At: now})
 	row := plain("a1", plan.Free)
-	row.PeriodsFrom, row.FreePeriodEnd, row.FreePeriodUsed = left.Start, &left.End, &left.Used
+	row.PeriodsFrom, row.From, row.FreePeriodEnd, row.FreePeriodUsed = left.Start, left.Start, &left.End, &left.Used
 	require.Equal(t, []accountRow{row}, feedtest.Rows[accountRow](t, w, accountsOf, "a1"))
 }
 
@@ -153,7 +159,7 @@ func TestAccountRowsEqualTheFold(t *testing.T) {
 			at = at.Add(time.Second)
 			key := rapid.StringMatching(`[ab]{3}`).Draw(r, "key")
 			yes := rapid.Bool().Draw(r, "yes")
-			switch rapid.IntRange(0, 12).Draw(r, "command") {
+			switch rapid.IntRange(0, 14).Draw(r, "command") {
 			case 0, 1, 2:
 				do(account.Open{Account: id, Plan: rapid.SampledFrom(plan.All()).Draw(r, "plan").Type, At: at})
 			case 3, 4:
@@ -172,6 +178,8 @@ func TestAccountRowsEqualTheFold(t *testing.T) {
 				} else {
 					do(account.Close{At: at})
 				}
+			case 10, 11:
+				do(account.Entitle{Entitlement: drawEntitlement(r, at), Revision: rapid.Int64Range(0, 9).Draw(r, "revision"), At: at})
 			default:
 				do(account.CreateAPIKey{Hash: id + key, Masked: key[:2], Name: rapid.StringMatching(`\PC{0,4}`).Draw(r, "name"), At: at})
 			}
@@ -188,11 +196,26 @@ func TestAccountRowsEqualTheFold(t *testing.T) {
 			require.Empty(r, found)
 			return
 		}
-		require.Equal(r, []accountRow{{
-			Account: id, Plan: string(state.Plan), OpenedAt: state.OpenedAt, PeriodsFrom: state.PeriodsFrom,
+		want := accountRow{
+			Account: id, OpenedAt: state.OpenedAt, OpenedOn: string(state.OpenedOn), PeriodsFrom: state.OpenedAt,
+			Plan: string(state.Entitlement.Plan), From: state.Entitlement.Start,
 			AcceptedTOS: state.TermsAccepted, WantsEmail: state.WantsEmail, Operator: state.Operator,
-		}}, found)
+		}
+		if e := state.Entitlement; !e.End.IsZero() {
+			next := string(e.Next)
+			want.Until, want.Next, want.Anchor = &e.End, &next, &e.Anchor
+		}
+		require.Equal(r, []accountRow{want}, found)
 	})
+}
+
+// drawEntitlement draws one that starts now, or has started a while ago.
+func drawEntitlement(r *rapid.T, at time.Time) plan.Entitlement {
+	start := at.Add(-time.Duration(rapid.IntRange(0, 9).Draw(r, "ago")) * time.Second)
+	if rapid.Bool().Draw(r, "free") {
+		return plan.Entitlement{Plan: plan.Free, Start: start}
+	}
+	return plan.Entitlement{Plan: plan.Pro, Start: start, End: at.AddDate(0, 1, 0), Next: plan.Indie, Anchor: start}
 }
 
 func orEmpty(text *string) string {

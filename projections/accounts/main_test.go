@@ -7,6 +7,7 @@ import (
 	"go.uber.org/goleak"
 
 	accountsevents "github.com/recital-tts/recital/commands/accounts"
+	billingevents "github.com/recital-tts/recital/commands/billing"
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/feed/feedtest"
 	"github.com/recital-tts/recital/projections/accounts"
@@ -18,7 +19,7 @@ var now = time.Date(2026, 3, 10, 12, 30, 15, 123_456_000, time.UTC)
 
 func registry(t testing.TB) *eventlog.Registry {
 	t.Helper()
-	return feedtest.Registry(t, accountsevents.Events())
+	return feedtest.Registry(t, accountsevents.Events(), billingevents.Events())
 }
 
 func newWorld(t testing.TB) *feedtest.World {

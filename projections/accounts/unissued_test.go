@@ -59,7 +59,7 @@ func TestAKeyWithoutAStreamIsOnTheListUntilItHasOneOrIsRevoked(t *testing.T) {
 	revision := w.Append(t, "account-a1", 4, account.APIKeyRevoked{Account: "a1", Hash: "h2", Masked: "m2", At: now})
 	require.Equal(t, []time.Time{now.Add(time.Minute)}, listed())
 	w.Append(t, "account-a1", revision, account.SnapshotTaken{
-		Facts: account.Facts{Account: "a1", Plan: plan.Free, OpenedAt: now, Keys: []account.Key{{Hash: "h3", Masked: "m3"}}}, At: now,
+		Facts: account.Facts{Account: "a1", OpenedOn: plan.Free, OpenedAt: now, Keys: []account.Key{{Hash: "h3", Masked: "m3"}}}, At: now,
 	})
 	require.Equal(t, []time.Time{now.Add(time.Minute)}, listed())
 	require.Equal(t, []accountRow{plain("a1", plan.Indie)}, feedtest.Rows[accountRow](t, w, accountsOf, "a1"))

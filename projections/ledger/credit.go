@@ -17,24 +17,31 @@ type creditRow struct {
 	Account string    `col:"account_id,key"`
 	Start   time.Time `col:"period_start,key"`
 	Stream  string    `col:"stream"`
-	End     time.Time `col:"period_end"`
+	Due     time.Time `col:"due_at"`
 	Cause   string    `col:"cause"`
 }
 
-func newCredits() table.Typed[creditRow] {
-	return table.Of[creditRow]("credit_periods").
-		Index("credit_periods_end", "period_end").
+// credits is the table of periods with credit.
+type credits struct {
+	table.Typed[creditRow]
+	due table.Field[creditRow, time.Time]
+}
+
+func newCredits() credits {
+	t := table.Of[creditRow]("credit_periods").
+		Index("credit_periods_due", "due_at").
 		Index("credit_periods_stream", "stream")
+	return credits{Typed: t, due: table.FieldOf(t, func(r *creditRow) *time.Time { return &r.Due })}
 }
 
 // toDoCredit lists a period once nothing is reserved in it any more: until then nobody knows what will be left. It is
 // done when what was left is granted in another period, or nothing was left.
-const toDoCredit = `select c.stream as item, c.stream, c.period_end as due_at, c.cause from credit_periods c
+const toDoCredit = `select c.stream as item, c.stream, c.due_at, c.cause from credit_periods c
 	where not exists (select from reservations r where r.stream = c.stream)`
 
 func (u usage) granted(rows *table.Rows, event eventlog.Decoded, e ledger.CreditGranted) {
 	u.periods.creditGranted.Add(rows, periodRow{Account: e.Account, Start: e.Start}, e.Characters)
-	u.credits.Put(rows, creditRow{Account: e.Account, Start: e.Start, Stream: event.Stream, End: e.End, Cause: event.ID.String()})
+	u.credits.Put(rows, creditRow{Account: e.Account, Start: e.Start, Stream: event.Stream, Due: e.End, Cause: event.ID.String()})
 	if e.From != nil {
 		u.periods.creditCarried.Add(rows, periodRow{Account: e.Account, Start: *e.From}, e.Characters)
 		u.credits.Delete(rows, creditRow{Account: e.Account, Start: *e.From})

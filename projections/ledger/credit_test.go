@@ -20,7 +20,7 @@ type todoRow struct {
 	Due          time.Time
 }
 
-const creditToDoOf = `select item, stream, due_at from read_v3.todo_credit where stream like 'usage-' || $1 || '-%' order by due_at`
+const creditToDoOf = `select item, stream, due_at from read_v4.todo_credit where stream like 'usage-' || $1 || '-%' order by due_at`
 
 func TestAPeriodWithCreditIsOnTheListUntilItsCreditIsElsewhere(t *testing.T) {
 	w := newWorld(t)
@@ -46,7 +46,7 @@ func TestAPeriodWithCreditIsOnTheListUntilItsCreditIsElsewhere(t *testing.T) {
 	revision = w.Append(t, stream(1), revision, first.take()...)
 	require.Equal(t, []time.Time{next}, listed())
 	var cause string
-	require.NoError(t, w.Pool.QueryRow(t.Context(), "select cause from read_v3.todo_credit where stream = $1", stream(1)).Scan(&cause))
+	require.NoError(t, w.Pool.QueryRow(t.Context(), "select cause from read_v4.todo_credit where stream = $1", stream(1)).Scan(&cause))
 	require.NoError(t, uuid.Validate(cause))
 
 	// while something is reserved, then not yet

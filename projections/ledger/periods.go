@@ -22,6 +22,10 @@ type periodRow struct {
 type periods struct {
 	table.Typed[periodRow]
 	characters, playground, creditGranted, creditCarried table.Number[periodRow]
+
+	plan  table.Field[periodRow, string]
+	limit table.Field[periodRow, *int64]
+	end   table.Field[periodRow, time.Time]
 }
 
 func newPeriods() periods {
@@ -32,5 +36,8 @@ func newPeriods() periods {
 		playground:    table.NumberOf(t, func(r *periodRow) *int64 { return &r.PlaygroundCharacters }),
 		creditGranted: table.NumberOf(t, func(r *periodRow) *int64 { return &r.CreditGranted }),
 		creditCarried: table.NumberOf(t, func(r *periodRow) *int64 { return &r.CreditCarried }),
+		plan:          table.FieldOf(t, func(r *periodRow) *string { return &r.Plan }),
+		limit:         table.FieldOf(t, func(r *periodRow) **int64 { return &r.Limit }),
+		end:           table.FieldOf(t, func(r *periodRow) *time.Time { return &r.End }),
 	}
 }

@@ -43,10 +43,10 @@ type reservationRow struct {
 const (
 	periodsOf = `select account_id, period_start, period_end, plan, character_limit, characters, playground_characters,
 		credit_granted, credit_carried, credit_left
-		from read_v3.usage_periods where account_id = $1 order by period_start`
-	daysOf         = `select day, api_characters, playground_characters from read_v3.daily_usage where account_id = $1 order by day`
+		from read_v4.usage_periods where account_id = $1 order by period_start`
+	daysOf         = `select day, api_characters, playground_characters from read_v4.daily_usage where account_id = $1 order by day`
 	reservationsOf = `select reservation_id, stream, account_id, characters, expires_at
-		from read_v3.open_reservations where account_id = $1 order by expires_at, reservation_id`
+		from read_v4.open_reservations where account_id = $1 order by expires_at, reservation_id`
 )
 
 // history decides commands on one period.

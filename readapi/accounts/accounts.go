@@ -24,7 +24,7 @@ type API struct {
 // Routes returns the rows for the public route table.
 func (a *API) Routes() []web.Route {
 	return []web.Route{
-		web.Get("/v1/account", a.account, web.Reads(readmodel.AccountsView, readmodel.APIKeysView, readmodel.UsagePeriodsView), web.Tag("Account"), web.Summary("Plan, usage and API keys of the account"),
+		web.Get("/v1/account", a.account, web.Reads(readmodel.AccountsView, readmodel.APIKeysView, readmodel.AccountSubscriptionsView, readmodel.UsagePeriodsView), web.Tag("Account"), web.Summary("Plan, usage and API keys of the account"),
 			web.Returns[accountResponse](), web.Refuses(404)),
 	}
 }
@@ -59,22 +59,38 @@ type apiKeyInfo struct {
 	CreatedAt int64   `json:"created_at" nullable:"true"` // Unix seconds
 }
 
-// accountQuery selects the account ($1), its periods that matter now ($2), and its keys. They are joined, added up and
-// sorted here, which is faster than in Postgres.
+// accountQuery selects the account ($1), its periods that matter now ($2), its keys and its subscriptions. They are joined,
+// added up and sorted here, which is faster than in Postgres.
 var accountQuery = `
 select ` + readmodel.Columns[accountRow](readmodel.AccountsView, "a") + `,
        array(select row(` + readmodel.Columns[periodRow](readmodel.UsagePeriodsView, "p") + `)
              from ` + readmodel.UsagePeriodsView.SQL() + ` p where p.account_id = a.account_id and (p.period_end > $2 or p.credit_left <> 0)),
        array(select row(` + readmodel.Columns[keyRow](readmodel.APIKeysView, "k") + `)
-             from ` + readmodel.APIKeysView.SQL() + ` k where k.account_id = a.account_id)
+             from ` + readmodel.APIKeysView.SQL() + ` k where k.account_id = a.account_id),
+       case when a.subscribed then array(select row(` + readmodel.Columns[subscriptionRow](readmodel.AccountSubscriptionsView, "s") + `)
+             from ` + readmodel.AccountSubscriptionsView.SQL() + ` s where s.account_id = a.account_id) end
 from ` + readmodel.AccountsView.SQL() + ` a where a.account_id = $1`
 
 type accountRow struct {
 	Plan           string     `col:"plan"`
+	From           time.Time  `col:"entitled_from"`
+	Until          *time.Time `col:"entitled_until"`
+	Next           *string    `col:"next_plan"`
+	Anchor         *time.Time `col:"anchor"`
 	PeriodsFrom    time.Time  `col:"periods_from"`
-	FreePeriodEnd  *time.Time `col:"free_period_end"`
 	FreePeriodUsed *int64     `col:"free_period_characters"`
 	AcceptedTOS    bool       `col:"accepted_tos"`
+}
+
+// entitlement returns what the account is entitled to.
+func (a accountRow) entitlement() plan.Entitlement {
+	return readapi.Entitlement(a.Plan, a.From, a.Until, a.Next, a.Anchor)
+}
+
+type subscriptionRow struct {
+	Status            string    `col:"status"`
+	CancelAtPeriodEnd bool      `col:"cancel_at_period_end"`
+	CreatedAt         time.Time `col:"created_at"`
 }
 
 type keyRow struct {
@@ -85,7 +101,6 @@ type keyRow struct {
 
 type periodRow struct {
 	Start      time.Time `col:"period_start"`
-	End        time.Time `col:"period_end"`
 	Characters int64     `col:"characters"`
 	Playground int64     `col:"playground_characters"`
 	CreditLeft int64     `col:"credit_left"`
@@ -103,15 +118,17 @@ func (a *API) account(call *web.Call, _ struct{}) (web.Reply, error) {
 
 func readAccount(id string, now time.Time, read func(readapi.Query, func(pgx.CollectableRow) error) error) (accountResponse, error) {
 	var (
-		account accountRow
-		periods []periodRow
-		keys    []keyRow
-		found   bool
+		account       accountRow
+		periods       []periodRow
+		keys          []keyRow
+		subscriptions []subscriptionRow
+		found         bool
 	)
 	query := readapi.Query{SQL: accountQuery, Arguments: []any{id, now}, Doing: "reading an account"}
 	err := read(query, func(row pgx.CollectableRow) error {
 		found = true
-		return row.Scan(&account.Plan, &account.PeriodsFrom, &account.FreePeriodEnd, &account.FreePeriodUsed, &account.AcceptedTOS, &periods, &keys)
+		return row.Scan(&account.Plan, &account.From, &account.Until, &account.Next, &account.Anchor, &account.PeriodsFrom, &account.FreePeriodUsed,
+			&account.AcceptedTOS, &periods, &keys, &subscriptions)
 	})
 	if err != nil {
 		return accountResponse{}, err
@@ -119,20 +136,43 @@ func readAccount(id string, now time.Time, read func(readapi.Query, func(pgx.Col
 	if !found {
 		return accountResponse{}, domain.Refuse(domain.NotFound, "The account does not exist")
 	}
-	terms, err := plan.Lookup(plan.Type(account.Plan))
+	period := account.entitlement().At(now)
+	terms, err := plan.Lookup(period.Plan)
 	if err != nil {
 		return accountResponse{}, fmt.Errorf("reading an account: %w", err)
 	}
 	r := accountResponse{
-		Plan:        planInfo{Type: account.Plan, CommercialUseAllowed: terms.CommercialUse},
-		Usage:       usageOf(periods, account, now),
+		Plan:        planInfo{Type: string(terms.Type), CommercialUseAllowed: terms.CommercialUse},
+		Usage:       usageOf(periods, account, period),
 		APIKeys:     shownKeys(keys),
 		AcceptedTOS: account.AcceptedTOS,
 	}
 	if !terms.Unlimited {
 		r.Plan.CharacterLimit = &terms.Characters
 	}
+	if s, found := current(subscriptions); found {
+		r.SubState, r.CancelAtPeriodEnd = &s.Status, s.CancelAtPeriodEnd
+	}
 	return r, nil
+}
+
+// current returns the newest subscription that runs, or the newest one if none does.
+func current(subscriptions []subscriptionRow) (current subscriptionRow, found bool) {
+	rank := func(s subscriptionRow) int {
+		switch s.Status {
+		case "trialing", "active", "past_due":
+			return 2
+		case "incomplete":
+			return 1
+		}
+		return 0
+	}
+	if len(subscriptions) == 0 {
+		return subscriptionRow{}, false
+	}
+	return slices.MaxFunc(subscriptions, func(a, b subscriptionRow) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), a.CreatedAt.Compare(b.CreatedAt))
+	}), true
 }
 
 // usageOf returns what was used in the current period, which has no row before its first use: until then it shows what a
@@ -141,19 +181,18 @@ func readAccount(id string, now time.Time, read func(readapi.Query, func(pgx.Col
 // Credit is what is left of it, because that is what its owner can still use; the sum of all grants would not show when
 // it is spent. It is counted over all periods, so that it does not seem lost between the end of a period and the moment
 // when it is carried into the next one.
-func usageOf(periods []periodRow, account accountRow, now time.Time) usageInfo {
+func usageOf(periods []periodRow, account accountRow, current plan.Period) usageInfo {
 	var u usageInfo
-	_, end := plan.MonthlyPeriod(account.PeriodsFrom, now)
-	if account.FreePeriodEnd != nil && account.FreePeriodUsed != nil && end.Equal(*account.FreePeriodEnd) {
+	if account.FreePeriodUsed != nil && current.Start.Equal(account.PeriodsFrom) {
 		u.Characters = *account.FreePeriodUsed
 	}
 	for _, p := range periods {
 		u.CreditCharacters += p.CreditLeft
-		if !p.Start.After(now) && p.End.After(now) {
-			u.Characters, u.PlaygroundCharacters, end = p.Characters, p.Playground, p.End
+		if p.Start.Equal(current.Start) {
+			u.Characters, u.PlaygroundCharacters = p.Characters, p.Playground
 		}
 	}
-	seconds := end.Unix()
+	seconds := current.End.Unix()
 	u.PeriodEnd = &seconds
 	return u
 }

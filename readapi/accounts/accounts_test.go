@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	accountsevents "github.com/recital-tts/recital/commands/accounts"
+	billingevents "github.com/recital-tts/recital/commands/billing"
 	ledgerevents "github.com/recital-tts/recital/commands/ledger"
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/account"
@@ -40,7 +41,7 @@ type world struct {
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
-	registry := feedtest.Registry(t, accountsevents.Events(), ledgerevents.Events())
+	registry := feedtest.Registry(t, accountsevents.Events(), billingevents.Events(), ledgerevents.Events())
 	w := feedtest.New(t, registry, slices.Concat(accounts.ReadModels(), ledgers.ReadModels())...)
 	return &world{World: w, api: &API{Models: w.Projector}}
 }
@@ -298,8 +299,9 @@ func TestWhatPostgresCannotDoNowMayBeAskedAgain(t *testing.T) {
 		"42703": http.StatusInternalServerError,
 	} {
 		exec(`create or replace function refuse() returns text language plpgsql as $$ begin raise sqlstate '` + code + `'; end $$`)
-		exec(`create or replace view read_v2.accounts as select refuse() as account_id, 'free' as plan, now() as opened_at,
-			now() as periods_from, null::timestamptz as free_period_end, null::bigint as free_period_characters,
+		exec(`create or replace view read_v3.accounts as select refuse() as account_id, now() as opened_at, 'free' as opened_on, now() as periods_from,
+			'free' as plan, now() as entitled_from, null::timestamptz as entitled_until, null::text as next_plan, null::timestamptz as anchor, false as subscribed,
+			null::timestamptz as free_period_end, null::bigint as free_period_characters,
 			false as accepted_tos, null::boolean as wants_email, false as operator`)
 
 		// when a client reads, then it learns whether trying again may help
@@ -316,7 +318,7 @@ func TestWhatPostgresCannotDoNowMayBeAskedAgain(t *testing.T) {
 
 func TestWithoutReadModelsThereIsAnError(t *testing.T) {
 	w := newWorld(t)
-	_, err := w.Pool.Exec(t.Context(), `alter schema read_v2 rename to away`)
+	_, err := w.Pool.Exec(t.Context(), `alter schema read_v3 rename to away`)
 	require.NoError(t, err)
 	status, got := w.api.get(t, "a1")
 	require.Equal(t, http.StatusInternalServerError, status)

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	accountsevents "github.com/recital-tts/recital/commands/accounts"
+	billingevents "github.com/recital-tts/recital/commands/billing"
 	ledgerevents "github.com/recital-tts/recital/commands/ledger"
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/ledger"
@@ -35,7 +36,7 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	registry := feedtest.Registry(t, accountsevents.Events(), ledgerevents.Events())
+	registry := feedtest.Registry(t, accountsevents.Events(), billingevents.Events(), ledgerevents.Events())
 	w := feedtest.New(t, registry, slices.Concat(accounts.ReadModels(), ledgers.ReadModels())...)
 	api := API{Models: w.Projector}
 	return &world{World: w, url: webtest.Serve(t, web.Config{Routes: api.Routes(), Authenticator: keys{}})}

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	commands "github.com/recital-tts/recital/commands/accounts"
+	"github.com/recital-tts/recital/commands/billing"
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/internal/feed/feedtest"
@@ -32,7 +33,7 @@ func (keys) APIKey(_ context.Context, key string) (web.Principal, error) {
 }
 
 func TestWhoIsSignedIn(t *testing.T) {
-	world := feedtest.New(t, feedtest.Registry(t, commands.Events()), projections.ReadModels()...)
+	world := feedtest.New(t, feedtest.Registry(t, commands.Events(), billing.Events()), projections.ReadModels()...)
 	sealing := func() *pgkeys.Keyring {
 		keyring, err := pgkeys.Open(t.Context(), pgkeys.Config{Pool: world.Pool, MasterKey: bytes.Repeat([]byte{1}, pgkeys.MasterKeySize), Logger: slog.New(slog.DiscardHandler)})
 		require.NoError(t, err)

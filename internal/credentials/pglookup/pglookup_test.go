@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/recital-tts/recital/commands/accounts"
+	"github.com/recital-tts/recital/commands/billing"
 	"github.com/recital-tts/recital/commands/journal"
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/account"
@@ -34,7 +35,7 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{World: feedtest.New(t, feedtest.Registry(t, accounts.Events())), current: true}
+	w := &world{World: feedtest.New(t, feedtest.Registry(t, accounts.Events(), billing.Events())), current: true}
 	w.stop = w.Project(t, projections.ReadModels()...)
 	w.accounts = accounts.New(&journal.Journal{Log: w.Log, Registry: w.Registry}, time.Now)
 	return w
@@ -95,7 +96,7 @@ func TestAKeyThatPostgresHasLostIsNotUnknown(t *testing.T) {
 	// when it is as it was before
 	_, err = w.Pool.Exec(t.Context(), `
 		begin;
-		delete from read_v2.api_keys;
+		delete from read_v3.api_keys;
 		update feed.checkpoints c set commit_position = p.commit_position, prepare_position = p.prepare_position from place p where p.name = c.name;
 		commit`)
 	require.NoError(t, err)

@@ -1,0 +1,158 @@
+package main_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/stripe/stripe-go/v84/webhook"
+
+	"github.com/recital-tts/recital/domain/payment"
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/payments/sandbox"
+)
+
+// signed is a notice with its signature.
+type signed struct{ body, signature string }
+
+// signedAt signs a notice.
+func signedAt(at time.Time, secret, format string, a ...any) signed {
+	made := webhook.GenerateTestSignedPayload(&webhook.UnsignedPayload{Payload: fmt.Appendf(nil, format, a...), Secret: secret, Timestamp: at})
+	return signed{body: string(made.Payload), signature: made.Header}
+}
+
+// event is a notice's body of an event that concerns nobody.
+func event(id, kind string) string {
+	return fmt.Sprintf(`{"id":%q,"object":"event","type":%q,"api_version":%q,"created":%d,"data":{"object":{"id":"obj_1","object":"thing"}}}`,
+		id, kind, sandbox.APIVersion, time.Now().Unix())
+}
+
+func (s *server) notify(path string, n signed) reply {
+	s.t.Helper()
+	request, err := http.NewRequest(http.MethodPost, s.address+path, strings.NewReader(n.body))
+	require.NoError(s.t, err)
+	request.Header.Set("Content-Type", "application/json; charset=utf-8")
+	request.Header.Set("Stripe-Signature", n.signature)
+	return do(s.t, request)
+}
+
+// noticesIn returns the notices in the log: whether they were handled, by stream.
+func (s *server) noticesIn() map[string]bool {
+	s.t.Helper()
+	found := map[string]bool{}
+	eachEvent(s.t, s.node(), func(e eventlog.Decoded) {
+		switch e.Event.(type) {
+		case payment.Received:
+			require.NotContains(s.t, found, e.Stream, "a notice is recorded once")
+			found[e.Stream] = false
+		case payment.Handled:
+			found[e.Stream] = true
+		}
+	})
+	return found
+}
+
+func TestOnlyTheProvidersNoticesAreTaken(t *testing.T) {
+	t.Parallel()
+	b := openTill(t)
+	s := b.serve(dataFolder(t))
+	now, good := time.Now(), event("evt_good", "customer.subscription.updated")
+	whole := signedAt(now, tillSecret, "%s", good)
+	for name, n := range map[string]signed{
+		"no signature":              {good, ""},
+		"a garbage signature":       {good, "t=1,v1=00"},
+		"another's signature":       signedAt(now, "whsec_other", "%s", good),
+		"an empty secret":           signedAt(now, "", "%s", good),
+		"a signature of other text": {good, signedAt(now, tillSecret, "%s", event("evt_other", "invoice.paid")).signature},
+		"a truncated body":          {good[:len(good)-1], whole.signature},
+		"a changed body":            {strings.Replace(good, "evt_good", "evt_evil", 1), whole.signature},
+		"an old one":                signedAt(now.Add(-6*time.Minute), tillSecret, "%s", good),
+		"one of the future":         signedAt(now.Add(6*time.Minute), tillSecret, "%s", good),
+		"nothing":                   {"", signedAt(now, tillSecret, "").signature},
+		"no JSON":                   signedAt(now, tillSecret, "evt"),
+		"no event":                  signedAt(now, tillSecret, `{"id":"../evt","type":"x","api_version":%q}`, sandbox.APIVersion),
+	} {
+		for _, path := range []string{"/payments/webhook", "/payments/webhook/analytics"} {
+			answer := s.notify(path, n)
+			require.Equal(t, 400, answer.status, "%s: %s", name, answer.text())
+			require.Equal(t, "false", answer.header.Get("x-should-retry"), name)
+		}
+	}
+	for stream := range s.noticesIn() {
+		require.NotContains(t, stream, "evil")
+		require.NotContains(t, stream, "evt_good")
+	}
+
+	// a good one is taken, however often it comes, whatever it is about
+	for range 3 {
+		answer := s.notify("/payments/webhook", whole)
+		require.Equal(t, 200, answer.status, answer.text())
+		require.JSONEq(t, `{"success":true}`, answer.text())
+	}
+	require.Equal(t, 200, s.notify("/payments/webhook", signedAt(now, tillSecret, "%s", event("evt_news", "moon.risen"))).status)
+	require.Equal(t, 200, s.notify("/payments/webhook/analytics", whole).status, "which is another list")
+	s.eventually(func() bool {
+		found := s.noticesIn()
+		return found["payment-evt_good"] && found["payment-evt_news"]
+	})
+	require.Contains(t, s.noticesIn(), "payment-analytics-evt_good")
+}
+
+func TestTheSameNoticeManyTimesIsOne(t *testing.T) {
+	t.Parallel()
+	b := openTill(t)
+	s := b.serve(dataFolder(t))
+	n := signedAt(time.Now(), tillSecret, "%s", event("evt_one", "moon.risen"))
+	var wait sync.WaitGroup
+	for range 20 {
+		wait.Go(func() {
+			for range 10 {
+				if answer := s.notify("/payments/webhook", n); answer.status != 200 {
+					t.Errorf("%d %s", answer.status, answer.text())
+				}
+			}
+		})
+	}
+	wait.Wait()
+	s.eventually(func() bool { return s.noticesIn()["payment-evt_one"] })
+}
+
+// A body that is announced as too large is refused before anything of it is read.
+func TestANoticeThatIsTooLargeTakesNoMemory(t *testing.T) {
+	t.Parallel()
+	s := openTill(t).serve(dataFolder(t))
+	for name, announced := range map[string]int{"far too large": 1 << 40, "just too large": 256<<10 + 1} {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(s.address, "http://"))
+		require.NoError(t, err)
+		defer conn.Close()
+		_, err = fmt.Fprintf(conn, "POST /payments/webhook HTTP/1.1\r\nHost: recital\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n", announced)
+		require.NoError(t, err)
+		require.NoError(t, conn.SetReadDeadline(time.Now().Add(patience)))
+		said, err := io.ReadAll(io.LimitReader(conn, 12))
+		require.NoError(t, err, name)
+		require.Equal(t, "HTTP/1.1 413", string(said), name)
+	}
+	answer := s.notify("/payments/webhook", signedAt(time.Now(), tillSecret, "%s", bytes.Repeat([]byte(" "), 256<<10)))
+	require.Equal(t, 400, answer.status, "the largest that is read: %s", answer.text())
+}
+
+// Notices that do not come are found by the reconciliation at the next start.
+func TestNoticesThatAreLostAreMadeUpFor(t *testing.T) {
+	t.Parallel()
+	b, data := openTill(t), dataFolder(t)
+	s := b.serve(data)
+	c := s.openAccount("free")
+	made := c.subscribe(t, "indie")
+	b.SetWebhookURL("http://127.0.0.1:9/nobody")
+	b.pays(made.ClientSecret, "pm_card_visa")
+	s.interrupt()
+	s = start(t, data, b.flags()...)
+	c.at(s).awaitStatus(t, "active")
+}

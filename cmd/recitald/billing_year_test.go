@@ -1,0 +1,237 @@
+package main_test
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/domain/alert"
+	"github.com/recital-tts/recital/domain/ledger"
+	"github.com/recital-tts/recital/domain/plan"
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/payments"
+	"github.com/recital-tts/recital/internal/payments/sandbox"
+)
+
+// afterRenewal is when the invoice of a new period was tried for the first time.
+const afterRenewal = 2 * time.Hour
+
+// untilNext advances the provider's clock into the next period of an account.
+func (b *till) untilNext(account string) {
+	b.t.Helper()
+	require.NoError(b.t, b.Advance(b.billing(account).Subscriptions[0].PeriodEnd.Sub(b.Now())+afterRenewal))
+}
+
+// planOf returns the plan that a subscription at the provider gives.
+func planOf(t *testing.T, has payments.Subscription) plan.Type {
+	t.Helper()
+	switch has.Status {
+	case "active", "trialing", "past_due":
+	default:
+		return plan.Free
+	}
+	for _, of := range []plan.Type{plan.Indie, plan.Pro, plan.Premium} {
+		if has.Price == sandbox.PriceOf(string(of)) {
+			return of
+		}
+	}
+	require.FailNow(t, "an unknown price", has.Price)
+	return ""
+}
+
+// disagreement says where overview, account and history differ from what the provider has. It is empty where they agree.
+func (c customer) disagreement(t *testing.T, has payments.Billing) string {
+	t.Helper()
+	seen, account, is := c.billing(t), c.shownPlan(t), has.Subscriptions[0]
+	differs := func(what string, ours, theirs any) string {
+		if fmt.Sprint(ours) == fmt.Sprint(theirs) {
+			return ""
+		}
+		return fmt.Sprintf("%s: %v here, %v at the provider\n", what, ours, theirs)
+	}
+	said := differs("status", seen.status(), is.Status) +
+		differs("price", *seen.Subscription.PriceID, is.Price) +
+		differs("end of the period", seen.Subscription.CurrentPeriodEnd, is.PeriodEnd.Unix()) +
+		differs("cancellation", seen.Subscription.CancelAtPeriodEnd, is.CancelAtPeriodEnd) +
+		differs("scheduled change", seen.Subscription.ScheduledChange != nil, is.Scheduled != nil) +
+		differs("plan", account.Plan.Type, planOf(t, is)) +
+		differs("state in the account", *account.SubState, is.Status) +
+		differs("cancellation in the account", account.CancelAtPeriodEnd, is.CancelAtPeriodEnd) +
+		differs("invoices", len(seen.Invoices), len(has.Invoices))
+	if account.Plan.Type != plan.Free {
+		said += differs("end of the account's period", account.Usage.PeriodEnd, is.PeriodEnd.Unix())
+	}
+	paid := map[string]string{}
+	for _, i := range has.Invoices {
+		paid[i.ID] = fmt.Sprint(i.Status, i.AmountPaid, i.Currency)
+	}
+	for _, i := range seen.Invoices {
+		said += differs("invoice "+i.ID, fmt.Sprint(i.Status, i.AmountPaid, i.Currency), paid[i.ID])
+	}
+	return said
+}
+
+// agrees waits until what the owner sees is what the provider has.
+func (c customer) agrees(t *testing.T, b *till, when string) payments.Billing {
+	t.Helper()
+	var has payments.Billing
+	var said string
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * pause) {
+		has = b.billing(c.id)
+		if said = c.disagreement(t, has); said == "" {
+			return has
+		}
+	}
+	require.FailNow(t, when, said)
+	return has
+}
+
+// A year of a subscription, with everything that may happen to it. At every step overview, account and provider agree.
+func TestAYearOfASubscription(t *testing.T) {
+	t.Parallel()
+	b := openTill(t)
+	s := b.serve(dataFolder(t), "--longest-stream=1s")
+	c := s.openAccount("free")
+	var answer map[string]any
+	made := c.subscribe(t, "indie")
+	b.pays(made.ClientSecret, "pm_card_visa")
+	has := c.agrees(t, b, "after the first payment")
+	passes := func(when string) payments.Billing {
+		t.Helper()
+		b.untilNext(c.id)
+		return c.agrees(t, b, when)
+	}
+
+	// the second and third month are paid, with a use in between
+	passes("after a renewal")
+	require.Equal(t, 200, c.post(t, bytesRoute, order{"text": "Hello.", "voice": "leah"}).status)
+	require.EqualValues(t, len("Hello."), c.usage(t))
+	has = passes("after another")
+	require.Len(t, has.Invoices, 3)
+	require.Zero(t, c.usage(t), "of a new period")
+
+	// an upgrade, and a downgrade that takes effect at the end of the period
+	c.succeeds(t, "change-plan", order{"price_id": sandbox.PriceOf("premium")}, &answer)
+	require.Equal(t, plan.Premium, planOf(t, c.agrees(t, b, "after an upgrade").Subscriptions[0]))
+	c.succeeds(t, "change-plan", order{"price_id": sandbox.PriceOf("pro")}, &answer)
+	require.Equal(t, plan.Premium, planOf(t, c.agrees(t, b, "after a downgrade").Subscriptions[0]))
+	require.Equal(t, plan.Pro, planOf(t, passes("after a downgrade has taken effect").Subscriptions[0]))
+
+	// a payment fails, and succeeds when it is tried again
+	require.NoError(t, b.FailNextPayment(has.Customer))
+	has = passes("after a failed payment")
+	require.Equal(t, "past_due", has.Subscriptions[0].Status)
+	require.NoError(t, b.Advance(8*24*time.Hour))
+	has = c.agrees(t, b, "after a payment that was tried again")
+	require.Equal(t, "active", has.Subscriptions[0].Status)
+
+	// an invoice is refunded, and another disputed
+	require.NoError(t, b.Refund(has.Invoices[0].ID, 0))
+	c.agrees(t, b, "after a refund")
+	_, err := b.Dispute(has.Invoices[1].ID)
+	require.NoError(t, err)
+	c.agrees(t, b, "after a dispute")
+
+	// a cancellation that is taken back, and one that is not
+	c.succeeds(t, "cancel", order{}, &answer)
+	c.agrees(t, b, "after a cancellation")
+	c.succeeds(t, "uncancel", order{}, &answer)
+	has = passes("after a cancellation that was taken back")
+	require.Equal(t, "active", has.Subscriptions[0].Status)
+	for range 4 {
+		passes("in the course of the year")
+	}
+	c.succeeds(t, "cancel", order{}, &answer)
+	has = passes("at the end")
+	require.Equal(t, "canceled", has.Subscriptions[0].Status)
+	require.Equal(t, plan.Free, c.shownPlan(t).Plan.Type)
+
+	// a new subscription follows
+	b.pays(c.subscribe(t, "pro").ClientSecret, "pm_card_visa")
+	require.Len(t, c.agrees(t, b, "after a new subscription").Subscriptions, 2)
+
+	// and what is rebuilt shows the same
+	s.recitalctl("projections", "rebuild", "--all", "--promote")
+	c.agrees(t, b, "after a rebuild")
+	require.Equal(t, 200, do(t, c.request(http.MethodGet, "/v1/account/billing_history", nil)).status)
+}
+
+// Who does not pay until the grace is over is on the free plan, and an operator is alerted. Who pays later is on the plan
+// again.
+func TestASubscriptionThatNobodyPaysLapses(t *testing.T) {
+	t.Parallel()
+	b := openTill(t)
+	s := b.serve(dataFolder(t), "--dunning=1s")
+	c := s.openAccount("free")
+	b.pays(c.subscribe(t, "indie").ClientSecret, "pm_card_visa")
+	c.awaitPlan(t, plan.Indie)
+	require.NoError(t, b.FailNextPayment(b.customers(c.id)[0]))
+	b.untilNext(c.id)
+	c.awaitStatus(t, "past_due")
+	c.awaitPlan(t, plan.Free)
+	s.eventually(func() bool {
+		raised := 0
+		eachEvent(t, s.node(), func(e eventlog.Decoded) {
+			if a, is := e.Event.(alert.Raised); is && a.Reason == alert.Unpaid {
+				require.Equal(t, c.id, a.Subject)
+				raised++
+			}
+		})
+		return raised == 1
+	})
+
+	require.NoError(t, b.Advance(8*24*time.Hour))
+	c.awaitStatus(t, "active")
+	c.awaitPlan(t, plan.Indie)
+}
+
+// What was used past the plan is on the next invoice, once, in whole units.
+func TestOverageIsBilledOnce(t *testing.T) {
+	if testing.Short() {
+		t.Skip("200,000 characters take a minute to speak")
+	}
+	t.Parallel()
+	b := openTill(t)
+	s := b.serve(dataFolder(t))
+	c := s.openAccount("free")
+	b.pays(c.subscribe(t, "indie").ClientSecret, "pm_card_visa")
+	c.awaitPlan(t, plan.Indie)
+	const text = 4_900
+	for used := int64(0); used < 202_500; used += text {
+		require.Equal(t, 200, c.post(t, bytesRoute, order{"text": prose(text), "voice": "leah", "format": "raw", "sample_rate": 8000}).status)
+	}
+	used := c.usage(t)
+	require.Greater(t, used, int64(202_000))
+
+	// when the period is over
+	b.untilNext(c.id)
+	units := (used - 200_000) / 1000
+	recorded := func() (all []ledger.OverageBilled) {
+		eachEvent(t, s.node(), func(e eventlog.Decoded) {
+			if billed, is := e.Event.(ledger.OverageBilled); is {
+				all = append(all, billed)
+			}
+		})
+		return all
+	}
+	s.eventually(func() bool { return len(recorded()) == 1 })
+	require.Equal(t, units, recorded()[0].Units)
+	require.Equal(t, 5*units, recorded()[0].Amount)
+	require.Zero(t, c.usage(t), "of the new period")
+
+	// then the units past the plan are on the next invoice, and on no other
+	for range 2 {
+		b.untilNext(c.id)
+	}
+	var amounts []int64
+	for _, i := range c.agrees(t, b, "after two more periods").Invoices {
+		if i.AmountDue != 1000 {
+			amounts = append(amounts, i.AmountDue)
+		}
+	}
+	require.Equal(t, []int64{1000 + 5*units}, amounts)
+	require.Len(t, recorded(), 1)
+}

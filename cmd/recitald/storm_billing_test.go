@@ -1,0 +1,216 @@
+package main_test
+
+import (
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/payments/sandbox"
+)
+
+// subscriber promises for billing: a request that is repeated under its key until it is answered is carried out once, and
+// everybody sees what the provider has.
+type subscriber struct {
+	visitor
+	till     *till
+	accounts []*subscribing
+	requests int
+}
+
+// subscribing is an account on its way through storySteps.
+type subscribing struct {
+	customer
+	done    int    // steps that are answered
+	key     string // of the next one
+	secret  string // of the first invoice
+	settled bool   // the first invoice was paid
+}
+
+// storyStep is a request, and what is there once it is answered.
+type storyStep struct {
+	path, price        string
+	on                 string // the plan's price from then on
+	invoices           int
+	cancels, scheduled bool
+}
+
+var storySteps = []storyStep{
+	{path: "subscribe", price: "indie", on: "indie", invoices: 1},
+	{path: "change-plan", price: "pro", on: "pro", invoices: 2},
+	{path: "cancel", on: "pro", invoices: 2, cancels: true},
+	{path: "uncancel", on: "pro", invoices: 2},
+	{path: "change-plan", price: "indie", on: "pro", invoices: 2, scheduled: true},
+	{path: "cancel-scheduled-change", on: "pro", invoices: 2},
+	{path: "change-plan", price: "premium", on: "premium", invoices: 3},
+}
+
+func newSubscriber(till *till, v visitor) *subscriber { return &subscriber{visitor: v, till: till} }
+
+func (p *subscriber) work(at *server, r *rand.Rand) error {
+	p.till.SetWebhookURL(at.address + "/payments/webhook")
+	if len(p.accounts) == 0 || r.IntN(4) == 0 && p.accounts[len(p.accounts)-1].done == len(storySteps) {
+		return p.open(at)
+	}
+	_, err := p.goOn(at, p.accounts[len(p.accounts)-1])
+	return err
+}
+
+// open opens an account; without a reply there is none.
+func (p *subscriber) open(at *server) error {
+	request, err := http.NewRequest(http.MethodPost, at.admin+"/admin/accounts", strings.NewReader(`{"plan":"free"}`))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Authorization", "Bearer "+at.secret("operator-token"))
+	request.Header.Set("Content-Type", "application/json")
+	answer, err := p.ask(request)
+	if err != nil || answer.status != http.StatusOK {
+		return nil
+	}
+	var opened struct {
+		Account string `json:"account_id"`
+		Key     string `json:"apikey"`
+	}
+	if json.Unmarshal(answer.body, &opened) == nil {
+		p.accounts = append(p.accounts, &subscribing{customer: customer{id: opened.Account, key: opened.Key}, key: uuid.NewString()})
+	}
+	return nil
+}
+
+// goOn makes the next request of an account, or the same again if nobody has answered it. It reports whether it is answered.
+func (p *subscriber) goOn(at *server, a *subscribing) (bool, error) {
+	if a.secret != "" && !a.settled {
+		if err := p.till.ConfirmPayment(a.secret, "pm_card_visa"); err != nil {
+			return false, fmt.Errorf("the first invoice of %s cannot be paid: %w", a.id, err)
+		}
+		a.settled = true
+	}
+	if a.done == len(storySteps) {
+		return true, nil
+	}
+	step, body := storySteps[a.done], order{}
+	if step.price != "" {
+		body["price_id"] = sandbox.PriceOf(step.price)
+	}
+	p.requests++
+	answer, err := p.ask(a.at(at).request(http.MethodPost, "/payments/"+step.path, body.encode(), "Idempotency-Key", a.key))
+	switch {
+	case err != nil, answer.status >= 500, answer.status == http.StatusTooManyRequests, answer.header.Get("x-should-retry") == "true":
+		return false, nil
+	case answer.status == http.StatusNotFound && step.path == "subscribe": // the prices are not known yet
+		return false, nil
+	case answer.status != http.StatusOK:
+		return false, fmt.Errorf("%s of %s is answered with %d %s", step.path, a.id, answer.status, answer.text())
+	}
+	var made subscribed
+	if step.path == "subscribe" && json.Unmarshal(answer.body, &made) == nil {
+		a.secret = made.ClientSecret
+	}
+	a.done, a.key = a.done+1, uuid.NewString()
+	return true, nil
+}
+
+func (p *subscriber) settle(at []*server, _ books) error {
+	for _, a := range p.accounts {
+		for end := time.Now().Add(calm); ; time.Sleep(10 * pause) {
+			answered, err := p.goOn(at[0], a)
+			if err != nil {
+				return err
+			}
+			if answered && a.settled {
+				break
+			}
+			if time.Now().After(end) {
+				return fmt.Errorf("nobody answers the request of %s", a.id)
+			}
+		}
+	}
+	return nil
+}
+
+func (p *subscriber) check(at *server, _ books) error {
+	for _, a := range p.accounts {
+		if err := p.checkOne(at, a); err != nil {
+			return fmt.Errorf("the account %s after %d steps: %w", a.id, a.done, err)
+		}
+	}
+	return nil
+}
+
+func (p *subscriber) checkOne(at *server, a *subscribing) error {
+	is := storySteps[a.done-1]
+	customers := p.till.customers(a.id)
+	if len(customers) != 1 {
+		return fmt.Errorf("it is %d customers", len(customers))
+	}
+	has, err := p.till.gateway.Billing(p.till.t.Context(), customers[0])
+	if err != nil {
+		return err
+	}
+	var seen overview
+	var account shownPlan
+	if err := errors.Join(p.read(a.at(at), "/payments/billing", &seen), p.read(a.at(at), "/v1/account", &account)); err != nil {
+		return err
+	}
+	if len(has.Subscriptions) != 1 || len(has.Invoices) != is.invoices || has.Subscriptions[0].Price != sandbox.PriceOf(is.on) {
+		return fmt.Errorf("%+v is to be, %+v is at the provider", is, has)
+	}
+	change := seen.Subscription.ScheduledChange != nil
+	if seen.status() != "active" || len(seen.Invoices) != is.invoices || seen.Subscription.CancelAtPeriodEnd != is.cancels || change != is.scheduled {
+		return fmt.Errorf("%+v is to be, %+v is shown", is, seen)
+	}
+	if string(account.Plan.Type) != is.on || account.Usage.PeriodEnd != has.Subscriptions[0].PeriodEnd.Unix() {
+		return fmt.Errorf("%+v is to be, the account shows %+v", is, account)
+	}
+	return nil
+}
+
+func (p *subscriber) read(c customer, path string, into any) error {
+	answer, err := p.ask(c.request(http.MethodGet, path, nil))
+	if err != nil {
+		return err
+	}
+	if answer.status != http.StatusOK {
+		return fmt.Errorf("%s is answered with %d %s", path, answer.status, answer.text())
+	}
+	return json.Unmarshal(answer.body, into)
+}
+
+func (p *subscriber) customers() (all []customer) {
+	for _, a := range p.accounts {
+		all = append(all, a.customer)
+	}
+	return all
+}
+
+func (p *subscriber) String() string {
+	answered := 0
+	for _, a := range p.accounts {
+		answered += a.done
+	}
+	return fmt.Sprintf("subscriber: %d accounts, %d requests, %d of them answered", len(p.accounts), p.requests, answered)
+}
+
+// secure has the till answer over TLS, as instances in mode prod demand, which trust its certificate by the environment.
+func (b *till) secure(t *testing.T) {
+	t.Helper()
+	front := httptest.NewUnstartedServer(b.front.Config.Handler)
+	front.StartTLS()
+	t.Cleanup(front.Close)
+	file := filepath.Join(t.TempDir(), "till.pem")
+	require.NoError(t, os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: front.Certificate().Raw}), 0o600))
+	t.Setenv("SSL_CERT_FILE", file)
+	b.address = front.URL
+}

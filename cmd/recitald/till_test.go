@@ -1,0 +1,180 @@
+package main_test
+
+import (
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/payments"
+	"github.com/recital-tts/recital/internal/payments/sandbox"
+	"github.com/recital-tts/recital/internal/payments/stripe"
+)
+
+// till is a payment provider in the process of the test, which nothing happens to, and the way there, on which changes may
+// be held up.
+type till struct {
+	*sandbox.Sandbox
+	t       *testing.T
+	gateway *stripe.Gateway
+	front   *httptest.Server
+	address string
+
+	mu   sync.Mutex
+	next *barricade // for the next changes
+}
+
+const (
+	tillKey    = "sk_test_till"
+	tillSecret = "whsec_till"
+)
+
+func openTill(t *testing.T) *till {
+	t.Helper()
+	box, err := sandbox.Open(sandbox.Config{Folder: t.TempDir(), Key: tillKey, WebhookSecret: tillSecret, Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, box.Close()) })
+	gateway, err := stripe.New(stripe.Config{Key: tillKey, URL: box.URL(), Now: box.Now})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, gateway.Close()) })
+	b := &till{Sandbox: box, t: t, gateway: gateway}
+	to, err := url.Parse(box.URL())
+	require.NoError(t, err)
+	proxy := httputil.NewSingleHostReverseProxy(to)
+	proxy.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, 0)
+	b.front = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { b.pass(w, r, proxy) }))
+	t.Cleanup(b.front.Close)
+	b.address = b.front.URL
+	return b
+}
+
+// flags are those of a recitald that uses the till.
+func (b *till) flags(more ...string) []string {
+	return append([]string{"--stripe-key=" + tillKey, "--stripe-webhook-secret=" + tillSecret, "--stripe-url=" + b.address}, more...)
+}
+
+// serve starts a recitald that uses the till, and to which the till sends its notices.
+func (b *till) serve(data string, flags ...string) *server {
+	b.t.Helper()
+	s := start(b.t, data, b.flags(append(flags, "--engines=1", "--codecs=1")...)...)
+	b.SetWebhookURL(s.address + "/payments/webhook")
+	s.eventually(func() bool { return len(s.products()) == 4 })
+	return s
+}
+
+// barricade holds a change of the provider up for good: the nth one from now on, before it has come there, or after it was
+// made.
+type barricade struct {
+	nth     int
+	after   bool
+	reached chan struct{} // is closed when something is held up
+	passed  []string      // the changes, in their order
+}
+
+// hold has the nth change from now on held up; none if nth is 0.
+func (b *till) hold(nth int, after bool) *barricade {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.next = &barricade{nth: nth, after: after, reached: make(chan struct{})}
+	return b.next
+}
+
+// passed returns the changes since a barricade was put up.
+func (b *till) passed(at *barricade) []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return at.passed
+}
+
+func (b *till) pass(w http.ResponseWriter, r *http.Request, to http.Handler) {
+	held := b.count(r)
+	if held == nil {
+		to.ServeHTTP(w, r)
+		return
+	}
+	if held.after {
+		to.ServeHTTP(httptest.NewRecorder(), r)
+	}
+	close(held.reached)
+	_, _ = io.Copy(io.Discard, r.Body)
+	<-r.Context().Done()
+}
+
+// count returns the barricade at which a request is held up, nil if it is not.
+func (b *till) count(r *http.Request) *barricade {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.next == nil || r.Method == http.MethodGet {
+		return nil
+	}
+	b.next.passed = append(b.next.passed, r.Method+" "+r.URL.Path)
+	if len(b.next.passed) != b.next.nth {
+		return nil
+	}
+	return b.next
+}
+
+// customers returns the customers that the provider has for an account.
+func (b *till) customers(account string) (ids []string) {
+	b.t.Helper()
+	request, err := http.NewRequest(http.MethodGet, b.URL()+"/v1/customers?limit=100", nil)
+	require.NoError(b.t, err)
+	request.Header.Set("Authorization", "Bearer "+tillKey)
+	var listed struct {
+		Data []struct {
+			ID       string
+			Metadata map[string]string
+		}
+	}
+	answer := do(b.t, request)
+	require.Equal(b.t, 200, answer.status, answer.text())
+	require.NoError(b.t, json.Unmarshal(answer.body, &listed))
+	for _, one := range listed.Data {
+		if one.Metadata["account"] == account {
+			ids = append(ids, one.ID)
+		}
+	}
+	return ids
+}
+
+// billing returns what the provider has for an account, which is one customer there.
+func (b *till) billing(account string) payments.Billing {
+	b.t.Helper()
+	customers := b.customers(account)
+	require.Len(b.t, customers, 1, "an account is one customer")
+	has, err := b.gateway.Billing(b.t.Context(), customers[0])
+	require.NoError(b.t, err)
+	return has
+}
+
+// pays has the customer pay a first invoice, or register a card, in the browser.
+func (b *till) pays(secret, method string) {
+	b.t.Helper()
+	require.NoError(b.t, b.ConfirmPayment(secret, method))
+}
+
+// registers has the customer register a card in the browser, and returns the payment method.
+func (b *till) registers(secret, method string) string {
+	b.t.Helper()
+	require.NoError(b.t, any(b.Sandbox).(interface {
+		ConfirmSetup(secret, method string) error
+	}).ConfirmSetup(secret, method))
+	id, _, _ := strings.Cut(secret, "_secret_")
+	request, err := http.NewRequest(http.MethodGet, b.URL()+"/v1/setup_intents/"+id, nil)
+	require.NoError(b.t, err)
+	request.Header.Set("Authorization", "Bearer "+tillKey)
+	var made struct {
+		PaymentMethod string `json:"payment_method"`
+	}
+	do(b.t, request).decode(b.t, &made)
+	require.NotEmpty(b.t, made.PaymentMethod)
+	return made.PaymentMethod
+}

@@ -1,0 +1,48 @@
+package accounts
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/plan"
+	"github.com/recital-tts/recital/domain/subscription"
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/todo"
+)
+
+// EntitleProcess is the name of the to-do list of what subscriptions give their accounts, and the accounts' streams do not
+// say yet.
+const EntitleProcess = "entitle"
+
+// Entitle puts an account on the plan that an event of its subscription's stream, of a revision, gives it. What that stream
+// said before the event that was followed last, and a repetition, change nothing. cause is the id of the event. It returns
+// the position of the outcome. Errors: domain.NotFound, domain.Invalid for an unknown plan.
+func (a *Accounts) Entitle(ctx context.Context, id string, e plan.Entitlement, revision int64, cause uuid.UUID) (eventlog.Position, error) {
+	at := a.now().UTC()
+	meta := journal.CausedBy(cause).Metadata(todo.CommandID(EntitleProcess, id, cause), at)
+	_, position, err := journal.Execute(ctx, a.journal, stream(id), command(account.Entitle{Entitlement: e, Revision: revision, At: at}), meta)
+	return position, err
+}
+
+// FollowSubscription entitles an account, given by its stream, to what its subscription's stream says last.
+func (a *Accounts) FollowSubscription(ctx context.Context, accountStream string) (eventlog.Position, error) {
+	id := strings.TrimPrefix(accountStream, account.StreamPrefix)
+	for recorded, err := range a.journal.Log.ReadStreamBackwards(ctx, subscription.Stream(id)) {
+		if err != nil {
+			return eventlog.Position{}, fmt.Errorf("reading the subscription of an account: %w", err)
+		}
+		decoded, err := a.journal.Registry.Decode(recorded)
+		if err != nil {
+			return eventlog.Position{}, fmt.Errorf("reading the subscription of an account: %w", err)
+		}
+		if last, is := decoded.Event.(subscription.Entitled); is {
+			return a.Entitle(ctx, id, last.Entitlement, int64(recorded.Revision), recorded.ID)
+		}
+	}
+	return eventlog.Position{}, nil
+}

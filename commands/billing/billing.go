@@ -1,0 +1,159 @@
+package billing
+
+import (
+	"context"
+	"hash/maphash"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	lru "github.com/hashicorp/golang-lru/v2"
+	"golang.org/x/sync/semaphore"
+
+	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/domain/catalogue"
+	"github.com/recital-tts/recital/domain/plan"
+	"github.com/recital-tts/recital/domain/subscription"
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/keyring"
+	"github.com/recital-tts/recital/internal/payments"
+)
+
+// Names of the to-do lists.
+const (
+	CompleteRequestProcess = "complete_request" // requests that are open for longer than Patience
+	DunningProcess         = "dunning"          // subscriptions whose grace is over
+	PaymentProcess         = "payment"          // notices that were not handled
+	OverageProcess         = "bill_overage"     // periods that are over, with more characters than the plan includes
+)
+
+// Patience is how long a request may be open before it is taken for one that a crash has left behind.
+const Patience = 30 * time.Second
+
+// Config configures Billing. The first group is needed.
+type Config struct {
+	Journal *journal.Journal
+	Gateway payments.Gateway
+	Keys    keyring.Keyring
+	Periods Periods
+	Views   Views
+	Alert   func(ctx context.Context, l Lapse) error
+	Now     func() time.Time
+	Logger  *slog.Logger
+
+	Coupon string        // for the first subscription of an account; "" for none
+	Grace  time.Duration // for which a plan is granted while a payment is missing
+}
+
+// Views are what Billing needs of read models. What they say may be out of date: it is a hint, and the log decides.
+type Views interface {
+	// AccountOf returns the account of a customer, "" if none is shown.
+	AccountOf(ctx context.Context, customer string) (account string, err error)
+	// Overdue returns the accounts of subscriptions that have not ended and whose period was over at a time.
+	Overdue(ctx context.Context, at time.Time) (accounts []string, err error)
+}
+
+// Periods close what accounts have used, for the ledger.
+type Periods interface {
+	// ClosePeriod closes a period for good. It returns a *todo.NotYetError while reservations are open.
+	ClosePeriod(ctx context.Context, stream string, cause uuid.UUID) (Overage, error)
+	// OverageBilled records what was billed of a closed period. Recording it again changes nothing.
+	OverageBilled(ctx context.Context, stream string, b Billed, cause uuid.UUID) (eventlog.Position, error)
+}
+
+// Overage is what a closed period has used past its plan and credit.
+type Overage struct {
+	Account    string
+	Plan       plan.Type
+	Start, End time.Time
+	Characters int64
+	ClosedAt   time.Time
+	Billed     bool              // there is nothing left to be done
+	Position   eventlog.Position // of the last event of the period
+}
+
+// Billed is what was billed of a period. Item is "" if it came to nothing.
+type Billed struct {
+	Units, Amount  int64
+	Currency, Item string
+}
+
+// Lapse is a subscription whose plan was withdrawn, because nobody has paid it.
+type Lapse struct {
+	Account      string
+	Subscription string
+	Cause        uuid.UUID // the event that began the grace
+	At           time.Time
+}
+
+// Billing carries out what concerns money. Errors of its methods, besides those that they name: domain.Unavailable while the
+// provider, the log or the keyring does not answer; domain.PaymentRequired for a payment that was declined.
+type Billing struct {
+	Config
+	refreshed *lru.Cache[string, eventlog.Position] // by account: the log's head when its last look at the provider began
+	looks     turns
+	requests  turns // the provider refuses a request that comes while it carries out the same one
+}
+
+// rememberedLooks bounds the memory of a Billing: about 100 bytes each.
+const rememberedLooks = 10_000
+
+// New returns a Billing.
+func New(config Config) (*Billing, error) {
+	refreshed, err := lru.New[string, eventlog.Position](rememberedLooks)
+	if err != nil {
+		return nil, err
+	}
+	return &Billing{Config: config, refreshed: refreshed, looks: newTurns(), requests: newTurns()}, nil
+}
+
+// turns has what concerns one account done one after the other. Accounts of one hash share a lane.
+type turns struct {
+	lanes [64]*semaphore.Weighted
+	seed  maphash.Seed
+}
+
+func newTurns() turns {
+	t := turns{seed: maphash.MakeSeed()}
+	for i := range t.lanes {
+		t.lanes[i] = semaphore.NewWeighted(1)
+	}
+	return t
+}
+
+// take waits for the turn of an account. release must follow, unless an error is returned.
+func (t *turns) take(ctx context.Context, account string) (release func(), err error) {
+	lane := t.lanes[maphash.String(t.seed, account)%uint64(len(t.lanes))]
+	if err := lane.Acquire(ctx, 1); err != nil {
+		return nil, err
+	}
+	return func() { lane.Release(1) }, nil
+}
+
+// State returns the subscription of an account, from its stream.
+func (b *Billing) State(ctx context.Context, account string) (subscription.State, journal.Version, error) {
+	return journal.Load(ctx, b.Journal, stream(account))
+}
+
+type (
+	subscriptionStream = journal.Stream[subscription.State, subscription.Event]
+	command            = journal.Decider[subscription.State, subscription.Event]
+)
+
+// stream is that of an account's subscription, loaded since its last snapshot.
+func stream(account string) subscriptionStream {
+	return subscriptionStream{
+		Name: subscription.Stream(account), Evolve: subscription.Evolve,
+		Load:     journal.SinceSnapshot[subscription.State](subscription.IsSnapshot),
+		Snapshot: func(at time.Time) command { return subscription.TakeSnapshot{At: at} },
+	}
+}
+
+func accountOfStream(name string) string { return strings.TrimPrefix(name, subscription.StreamPrefix) }
+
+func catalogueStream() journal.Stream[catalogue.State, catalogue.Event] {
+	return journal.Stream[catalogue.State, catalogue.Event]{Name: catalogue.Stream, Evolve: catalogue.Evolve}
+}
+
+func (b *Billing) now() time.Time { return b.Now().UTC() }

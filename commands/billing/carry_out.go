@@ -1,0 +1,129 @@
+package billing
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/domain/subscription"
+	"github.com/recital-tts/recital/internal/payments"
+)
+
+// attempt is how the provider recognises a request.
+func attempt(r subscription.Requested) payments.Attempt {
+	return payments.Attempt{ID: r.Request, First: r.At}
+}
+
+// attemptFor is how the provider recognises a part of a request that concerns one of several objects.
+func attemptFor(r subscription.Requested, object string) payments.Attempt {
+	return payments.Attempt{ID: journal.DeriveID(r.Request, object).String(), First: r.At}
+}
+
+// carryOut has the provider carry out a request. Doing so again has no further effect there.
+func (b *Billing) carryOut(ctx context.Context, s subscription.State, r subscription.Requested, origin journal.Origin) (subscription.Agree, error) {
+	agree := subscription.Agree{Request: r.Request, Object: r.Subscription}
+	var changed payments.Subscription
+	var err error
+	switch r.Kind {
+	case subscription.Subscribe:
+		agree.Object, err = b.subscribe(ctx, s, r, origin)
+	case subscription.SetupCard:
+		agree.Object, err = b.setUp(ctx, s, r, origin)
+	case subscription.ReplaceCard:
+		agree.Object = r.PaymentMethod
+		_, err = b.Gateway.ReplaceCard(ctx, attempt(r), s.Customer, r.PaymentMethod)
+	case subscription.ChangePlan:
+		agree.EffectiveAt, err = b.changePlan(ctx, r)
+	case subscription.DropScheduledChange:
+		_, err = b.Gateway.DropScheduledChange(ctx, attempt(r), r.Subscription)
+	case subscription.Cancel:
+		changed, err = b.Gateway.SetCancelAtPeriodEnd(ctx, attempt(r), r.Subscription, true)
+		agree.EffectiveAt = changed.PeriodEnd.UTC()
+	case subscription.Uncancel:
+		_, err = b.Gateway.SetCancelAtPeriodEnd(ctx, attempt(r), r.Subscription, false)
+	case subscription.End:
+		err = b.endAll(ctx, r, s.Unfinished())
+	}
+	agree.At = b.now()
+	return agree, err
+}
+
+// subscribe returns the subscription at a price that is to be paid, and ends those in its way.
+func (b *Billing) subscribe(ctx context.Context, s subscription.State, r subscription.Requested, origin journal.Origin) (string, error) {
+	if err := b.endAll(ctx, r, s.Leftovers(r.Price)); err != nil {
+		return "", err
+	}
+	if waiting, found := s.Waiting(r.Price); found {
+		return waiting.Subscription, nil
+	}
+	customer, err := b.customer(ctx, s, r, origin)
+	if err != nil {
+		return "", err
+	}
+	coupon, err := b.coupon(ctx, r.Coupon)
+	if err != nil {
+		return "", err
+	}
+	made, err := b.Gateway.Subscribe(ctx, attempt(r), payments.NewSubscription{Customer: customer, Price: r.Price, Coupon: coupon})
+	return made.ID, err
+}
+
+// coupon returns a coupon, or none if it is not valid any more: people can subscribe without.
+func (b *Billing) coupon(ctx context.Context, id string) (string, error) {
+	if id == "" {
+		return "", nil
+	}
+	_, err := b.Gateway.Coupon(ctx, id)
+	if errors.Is(err, payments.ErrNotFound) {
+		b.Logger.WarnContext(ctx, "the coupon for new accounts is not valid at the payment provider", "coupon", id)
+		return "", nil
+	}
+	return id, err
+}
+
+func (b *Billing) setUp(ctx context.Context, s subscription.State, r subscription.Requested, origin journal.Origin) (string, error) {
+	customer, err := b.customer(ctx, s, r, origin)
+	if err != nil {
+		return "", err
+	}
+	return b.Gateway.CreateSetup(ctx, attempt(r), customer)
+}
+
+func (b *Billing) changePlan(ctx context.Context, r subscription.Requested) (effective time.Time, err error) {
+	if !r.Downgrade {
+		_, err := b.Gateway.ChangePrice(ctx, attempt(r), r.Subscription, r.Price)
+		return b.now(), err
+	}
+	changed, err := b.Gateway.ScheduleChange(ctx, attempt(r), r.Subscription, r.Price)
+	if err != nil || changed.Scheduled == nil {
+		return changed.PeriodEnd.UTC(), err
+	}
+	return changed.Scheduled.EffectiveAt.UTC(), nil
+}
+
+func (b *Billing) endAll(ctx context.Context, r subscription.Requested, ids []string) error {
+	for _, id := range ids {
+		if err := b.Gateway.End(ctx, attemptFor(r, "end "+id), id); err != nil && !errors.Is(err, payments.ErrNotFound) {
+			return err
+		}
+	}
+	return nil
+}
+
+// customer returns the customer of an account, which is created if there is none.
+func (b *Billing) customer(ctx context.Context, s subscription.State, r subscription.Requested, origin journal.Origin) (string, error) {
+	if s.Customer != "" {
+		return s.Customer, nil
+	}
+	customer, err := b.Gateway.CreateCustomer(ctx, attemptFor(r, "customer"), r.Account)
+	if err != nil {
+		return "", err
+	}
+	at := b.now()
+	record := subscription.RecordCustomer{Account: r.Account, Customer: customer, At: at}
+	_, _, err = journal.Execute(ctx, b.Journal, stream(r.Account), record, origin.Metadata(uuid.New(), at))
+	return customer, err
+}

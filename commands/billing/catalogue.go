@@ -1,0 +1,73 @@
+package billing
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/google/uuid"
+
+	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/domain/catalogue"
+	"github.com/recital-tts/recital/domain/plan"
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/payments"
+)
+
+// Keys of the metadata of a price, or of its product.
+const (
+	metadataPlan          = "plan"           // that it is a price of
+	metadataOverageMillis = "overage_millis" // thousandths of a minor unit for each full unit past the plan
+	metadataOverageUnit   = "overage_unit"   // characters
+)
+
+// ObserveCatalogue records which prices are on sale now. A price whose metadata names no plan that can be bought is none.
+func (b *Billing) ObserveCatalogue(ctx context.Context) (eventlog.Position, error) {
+	_, position, err := b.observeCatalogue(ctx, journal.System())
+	return position, err
+}
+
+func (b *Billing) observeCatalogue(ctx context.Context, origin journal.Origin) (catalogue.State, eventlog.Position, error) {
+	prepare := func(ctx context.Context, _ catalogue.State) (journal.Decider[catalogue.State, catalogue.Event], error) {
+		offered, err := b.Gateway.Prices(ctx)
+		if err != nil {
+			return nil, unread(err)
+		}
+		seen := catalogue.Observe{At: b.now()}
+		for _, one := range offered {
+			if price, ok := priceOf(one); ok {
+				seen.Prices = append(seen.Prices, price)
+			}
+		}
+		return seen, nil
+	}
+	return journal.ExecutePrepared(ctx, b.Journal, catalogueStream(), prepare, origin.Metadata(uuid.New(), b.now()))
+}
+
+func (b *Billing) catalogue(ctx context.Context) (catalogue.State, error) {
+	state, _, err := journal.Load(ctx, b.Journal, catalogueStream())
+	return state, err
+}
+
+// priceOf returns a price of the provider as one of the catalogue. Without valid metadata characters past the plan cost
+// nothing.
+func priceOf(one payments.Price) (catalogue.Price, bool) {
+	named, err := plan.Lookup(plan.Type(one.Metadata[metadataPlan]))
+	if err != nil || named.Type == plan.Free {
+		return catalogue.Price{}, false
+	}
+	price := catalogue.Price{ID: one.ID, Name: one.Product, Plan: named.Type, Amount: one.Amount, Currency: one.Currency}
+	millis, unit := count(one.Metadata[metadataOverageMillis]), count(one.Metadata[metadataOverageUnit])
+	if millis > 0 && unit > 0 {
+		price.OverageMillis, price.OverageUnit = millis, unit
+	}
+	return price, true
+}
+
+// count returns a number in metadata, 0 for text that is none.
+func count(text string) int64 {
+	n, err := strconv.ParseInt(text, 10, 32)
+	if err != nil {
+		return 0
+	}
+	return n
+}

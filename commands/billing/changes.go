@@ -1,0 +1,134 @@
+package billing
+
+import (
+	"context"
+	"time"
+
+	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/domain/subscription"
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/payments"
+)
+
+// Repetition identifies the repetitions of a request by the client's Idempotency-Key. The zero Repetition is that of a
+// request without a key.
+type Repetition struct {
+	Key     string // hash of the account, the route and the key
+	Content string // hash of the fields
+}
+
+// ErrUnderway refuses a request while another one of the account, or one with the same Idempotency-Key, is under way. The
+// client may try again after a second.
+var ErrUnderway = subscription.ErrUnderway
+
+// ErrKeyReused refuses an Idempotency-Key that came with other fields before.
+var ErrKeyReused = subscription.ErrKeyReused
+
+// NewSubscription is the answer to Subscribe.
+type NewSubscription struct {
+	Subscription string
+	ClientSecret string // to pay the first invoice; "" if nothing is to be paid
+	Amount       int64  // of the first invoice, in minor units
+	Currency     string
+	Discount     *payments.Discount
+	Position     eventlog.Position
+}
+
+// PlanChange is the answer to ChangePlan.
+type PlanChange struct {
+	Downgrade   bool      // scheduled, instead of made
+	EffectiveAt time.Time // at which the plan is the new one
+	Position    eventlog.Position
+}
+
+// Cancellation is the answer to Cancel.
+type Cancellation struct {
+	At       time.Time // at which the subscription ends
+	Position eventlog.Position
+}
+
+// Setup is the answer to CreateSetup.
+type Setup struct {
+	ClientSecret string // to register a card
+	Position     eventlog.Position
+}
+
+// NewCard is the answer to ReplaceCard.
+type NewCard struct {
+	Brand, Last4 string
+	Position     eventlog.Position
+}
+
+// Subscribe subscribes an account at a price. While the first invoice of such a subscription is not paid, it answers that
+// one; one at another price ends. Errors: domain.NotFound and domain.Invalid for a price that is unknown or not on sale,
+// domain.Rejected where there is a subscription, ErrUnderway, ErrKeyReused.
+func (b *Billing) Subscribe(ctx context.Context, account, price string, r Repetition, origin journal.Origin) (NewSubscription, error) {
+	done, err := b.request(ctx, subscription.Request{Account: account, Kind: subscription.Subscribe, Price: price, Coupon: b.Coupon}, r, origin)
+	if err != nil {
+		return NewSubscription{}, err
+	}
+	first, err := b.Gateway.FirstPayment(ctx, done.Object)
+	if err != nil {
+		return NewSubscription{}, refusal(err)
+	}
+	return NewSubscription{
+		Subscription: done.Object, ClientSecret: first.ClientSecret, Amount: first.Amount, Currency: first.Currency, Discount: first.Discount,
+		Position: done.position,
+	}, nil
+}
+
+// ChangePlan changes the price of an account's subscription: now if it is higher, and the difference is charged; at the end
+// of the period if it is lower. Errors: as Subscribe, and domain.Rejected for a price that is the same.
+func (b *Billing) ChangePlan(ctx context.Context, account, price string, r Repetition, origin journal.Origin) (PlanChange, error) {
+	done, err := b.request(ctx, subscription.Request{Account: account, Kind: subscription.ChangePlan, Price: price}, r, origin)
+	return PlanChange{Downgrade: done.Downgrade, EffectiveAt: done.EffectiveAt, Position: done.position}, err
+}
+
+// DropScheduledChange drops a change that is scheduled. Errors: domain.Rejected if there is none, ErrUnderway, ErrKeyReused.
+func (b *Billing) DropScheduledChange(ctx context.Context, account string, r Repetition, origin journal.Origin) (eventlog.Position, error) {
+	done, err := b.request(ctx, subscription.Request{Account: account, Kind: subscription.DropScheduledChange}, r, origin)
+	return done.position, err
+}
+
+// Cancel ends an account's subscription at the end of its period. Errors: domain.Rejected if there is none, or if it is
+// cancelled; ErrUnderway, ErrKeyReused.
+func (b *Billing) Cancel(ctx context.Context, account string, r Repetition, origin journal.Origin) (Cancellation, error) {
+	done, err := b.request(ctx, subscription.Request{Account: account, Kind: subscription.Cancel}, r, origin)
+	return Cancellation{At: done.EffectiveAt, Position: done.position}, err
+}
+
+// Uncancel withdraws a cancellation. Errors: domain.Rejected if there is none, ErrUnderway, ErrKeyReused.
+func (b *Billing) Uncancel(ctx context.Context, account string, r Repetition, origin journal.Origin) (eventlog.Position, error) {
+	done, err := b.request(ctx, subscription.Request{Account: account, Kind: subscription.Uncancel}, r, origin)
+	return done.position, err
+}
+
+// CreateSetup begins the registration of a card. Errors: ErrUnderway, ErrKeyReused.
+func (b *Billing) CreateSetup(ctx context.Context, account string, r Repetition, origin journal.Origin) (Setup, error) {
+	done, err := b.request(ctx, subscription.Request{Account: account, Kind: subscription.SetupCard}, r, origin)
+	if err != nil {
+		return Setup{}, err
+	}
+	secret, err := b.Gateway.SetupSecret(ctx, done.Object)
+	return Setup{ClientSecret: secret, Position: done.position}, refusal(err)
+}
+
+// ReplaceCard makes a payment method that was registered for the account the one that pays. Errors: domain.NotFound for one
+// that was not; domain.Rejected if a repetition comes after yet another card; ErrUnderway, ErrKeyReused.
+func (b *Billing) ReplaceCard(ctx context.Context, account, paymentMethod string, r Repetition, origin journal.Origin) (NewCard, error) {
+	done, err := b.request(ctx, subscription.Request{Account: account, Kind: subscription.ReplaceCard, PaymentMethod: paymentMethod}, r, origin)
+	if err != nil {
+		return NewCard{}, err
+	}
+	known := done.state.Card
+	if known == nil || known.PaymentMethod != paymentMethod {
+		return NewCard{}, domain.Refuse(domain.Rejected, "The card was replaced in the meantime")
+	}
+	brand, err := b.Keys.Open(ctx, account, known.Brand, subscription.SealedForCard)
+	if err != nil {
+		return NewCard{}, err
+	}
+	last4, err := b.Keys.Open(ctx, account, known.Last4, subscription.SealedForCard)
+	return NewCard{Brand: string(brand), Last4: string(last4), Position: done.position}, err
+}

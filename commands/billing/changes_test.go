@@ -1,0 +1,327 @@
+package billing_test
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/commands/accounts"
+	"github.com/recital-tts/recital/commands/billing"
+	"github.com/recital-tts/recital/commands/commandstest"
+	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/domain/plan"
+	"github.com/recital-tts/recital/domain/subscription"
+	"github.com/recital-tts/recital/internal/payments"
+	"github.com/recital-tts/recital/internal/payments/sandbox"
+)
+
+func TestTheLifeOfASubscription(t *testing.T) {
+	s := newShop(t)
+	account := accounts.NewAccountID()
+
+	// a subscription waits for its payment
+	made, err := s.Subscribe(t.Context(), account, pro, none, origin)
+	require.NoError(t, err)
+	require.NotEmpty(t, made.ClientSecret)
+	require.EqualValues(t, 4900, made.Amount)
+	require.Equal(t, "usd", made.Currency)
+	require.Nil(t, s.state(account).Entitled)
+
+	// until it is paid, the same comes again
+	again, err := s.Subscribe(t.Context(), account, pro, none, origin)
+	require.NoError(t, err)
+	require.Equal(t, made.Subscription, again.Subscription)
+	require.Equal(t, made.ClientSecret, again.ClientSecret)
+
+	// it is paid, and the account is entitled to its plan
+	s.pay(made, "pm_card_visa")
+	_, err = s.Refresh(t.Context(), account)
+	require.NoError(t, err)
+	has := s.has(account).Subscriptions[0]
+	require.Equal(t, &plan.Entitlement{Plan: plan.Pro, Start: has.PeriodStart, End: has.PeriodEnd, Next: plan.Pro, Anchor: has.Anchor}, s.state(account).Entitled)
+	_, err = s.Subscribe(t.Context(), account, pro, none, origin)
+	require.Equal(t, domain.Rejected, domain.CodeOf(err))
+
+	// nobody can read its card in the log
+	card := s.state(account).Card
+	require.NotNil(t, card)
+	require.NotContains(t, string(card.Brand), "visa")
+	require.NotContains(t, string(card.Last4), "4242")
+
+	// an upgrade is charged and begins now
+	changed, err := s.ChangePlan(t.Context(), account, premium, none, origin)
+	require.NoError(t, err)
+	require.False(t, changed.Downgrade)
+	require.Equal(t, plan.Premium, s.state(account).Entitled.Plan)
+	require.Len(t, s.has(account).Invoices, 2)
+
+	// a downgrade is scheduled, and can be dropped
+	changed, err = s.ChangePlan(t.Context(), account, indie, none, origin)
+	require.NoError(t, err)
+	require.Equal(t, billing.PlanChange{Downgrade: true, EffectiveAt: has.PeriodEnd, Position: changed.Position}, changed)
+	require.Equal(t, plan.Indie, s.state(account).Entitled.Next)
+	_, err = s.DropScheduledChange(t.Context(), account, none, origin)
+	require.NoError(t, err)
+	require.Equal(t, plan.Premium, s.state(account).Entitled.Next)
+	_, err = s.DropScheduledChange(t.Context(), account, none, origin)
+	require.Equal(t, domain.Rejected, domain.CodeOf(err))
+
+	// it is scheduled again, and takes effect with the next period
+	_, err = s.ChangePlan(t.Context(), account, indie, none, origin)
+	require.NoError(t, err)
+	s.advance(has.PeriodEnd.Sub(s.sandbox.Now())+time.Hour, account)
+	require.Equal(t, plan.Indie, s.state(account).Entitled.Plan)
+	require.True(t, has.PeriodEnd.Equal(s.state(account).Entitled.Start))
+
+	// it is cancelled, goes on after all, is cancelled again, and ends with the period
+	next := s.has(account).Subscriptions[0].PeriodEnd
+	cancelled, err := s.Cancel(t.Context(), account, none, origin)
+	require.NoError(t, err)
+	require.Equal(t, next, cancelled.At)
+	require.Equal(t, plan.Free, s.state(account).Entitled.Next)
+	_, err = s.Cancel(t.Context(), account, none, origin)
+	require.Equal(t, domain.Rejected, domain.CodeOf(err))
+	_, err = s.Uncancel(t.Context(), account, none, origin)
+	require.NoError(t, err)
+	require.Equal(t, plan.Indie, s.state(account).Entitled.Next)
+	_, err = s.Uncancel(t.Context(), account, none, origin)
+	require.Equal(t, domain.Rejected, domain.CodeOf(err))
+	_, err = s.Cancel(t.Context(), account, none, origin)
+	require.NoError(t, err)
+	s.advance(next.Sub(s.sandbox.Now())+time.Hour, account)
+	require.Equal(t, &plan.Entitlement{Plan: plan.Free, Start: next}, s.state(account).Entitled)
+}
+
+func TestACardIsReplaced(t *testing.T) {
+	s := newShop(t)
+	account, other := s.subscribed(pro), s.subscribed(indie)
+	setup, err := s.CreateSetup(t.Context(), account, none, origin)
+	require.NoError(t, err)
+	require.NotEmpty(t, setup.ClientSecret)
+
+	// another account's payment method is nobody's, and so is one that never was
+	for _, method := range []string{s.register(other, "pm_card_mastercard"), "pm_1234"} {
+		_, err = s.ReplaceCard(t.Context(), account, method, none, origin)
+		require.Equal(t, domain.NotFound, domain.CodeOf(err))
+		require.Nil(t, s.state(account).Open)
+	}
+
+	method := s.register(account, "pm_card_mastercard")
+	card, err := s.ReplaceCard(t.Context(), account, method, billing.Repetition{Key: "k", Content: "c"}, origin)
+	require.NoError(t, err)
+	require.Equal(t, "mastercard", card.Brand)
+	require.Equal(t, "4444", card.Last4)
+	require.Equal(t, method, s.state(account).Card.PaymentMethod)
+
+	again, err := s.ReplaceCard(t.Context(), account, method, billing.Repetition{Key: "k", Content: "c"}, origin)
+	require.NoError(t, err)
+	require.Equal(t, card.Last4, again.Last4)
+}
+
+func TestAnUpgradeThatCannotBePaidChangesNothing(t *testing.T) {
+	s := newShop(t)
+	account := s.subscribed(indie)
+	before := s.state(account)
+	require.NoError(t, s.sandbox.FailNextPayment(before.Customer))
+
+	key := billing.Repetition{Key: "k", Content: "c"}
+	for range 2 { // also when it is repeated with its key
+		_, err := s.ChangePlan(t.Context(), account, pro, key, origin)
+		require.Equal(t, domain.PaymentRequired, domain.CodeOf(err))
+	}
+	require.Equal(t, before.Entitled, s.state(account).Entitled)
+	require.Equal(t, indie, s.has(account).Subscriptions[0].Price)
+
+	// another try is another request
+	_, err := s.ChangePlan(t.Context(), account, pro, none, origin)
+	require.NoError(t, err)
+	require.Equal(t, plan.Pro, s.state(account).Entitled.Plan)
+}
+
+func TestANewPriceWhileNothingIsPaidEndsTheOldSubscription(t *testing.T) {
+	s := newShop(t)
+	account := accounts.NewAccountID()
+	first, err := s.Subscribe(t.Context(), account, pro, none, origin)
+	require.NoError(t, err)
+	second, err := s.Subscribe(t.Context(), account, indie, none, origin)
+	require.NoError(t, err)
+	require.NotEqual(t, first.Subscription, second.Subscription)
+	require.EqualValues(t, 1000, second.Amount)
+	require.Error(t, s.sandbox.ConfirmPayment(first.ClientSecret, "pm_card_visa"), "it can not be paid any more")
+	s.pay(second, "pm_card_visa")
+	_, err = s.Refresh(t.Context(), account)
+	require.NoError(t, err)
+	require.Equal(t, plan.Indie, s.state(account).Entitled.Plan)
+}
+
+func TestANewAccountHasADiscountOnce(t *testing.T) {
+	s := newShop(t)
+	generous := s.instance(s.Log, s.Gateway, sandbox.WelcomeCoupon)
+	account := accounts.NewAccountID()
+	made, err := generous.Subscribe(t.Context(), account, pro, none, origin)
+	require.NoError(t, err)
+	require.EqualValues(t, 3920, made.Amount)
+	require.Equal(t, "Welcome", made.Discount.Name)
+
+	s.pay(made, "pm_card_visa")
+	_, err = generous.Cancel(t.Context(), account, none, origin)
+	require.NoError(t, err)
+	s.advance(32*24*time.Hour, account)
+	made, err = generous.Subscribe(t.Context(), account, pro, none, origin)
+	require.NoError(t, err)
+	require.EqualValues(t, 4900, made.Amount)
+	require.Nil(t, made.Discount)
+}
+
+func TestACouponThatIsGoneKeepsNobodyFromSubscribing(t *testing.T) {
+	s := newShop(t)
+	made, err := s.instance(s.Log, s.Gateway, "GONE").Subscribe(t.Context(), accounts.NewAccountID(), pro, none, origin)
+	require.NoError(t, err)
+	require.EqualValues(t, 4900, made.Amount)
+}
+
+func TestACustomerThatTheProviderHasForgotten(t *testing.T) {
+	s := newShop(t)
+	account := s.subscribed(pro)
+	former := s.state(account).Customer
+	_, err := s.api.V1Customers.Delete(t.Context(), former, nil)
+	require.NoError(t, err)
+
+	// the account has nothing any more
+	for range 2 {
+		_, err = s.Refresh(t.Context(), account)
+		require.NoError(t, err)
+		require.Equal(t, plan.Free, s.state(account).Entitled.Plan)
+		require.Nil(t, s.state(account).Card)
+	}
+
+	// and may begin anew
+	made, err := s.Subscribe(t.Context(), account, indie, none, origin)
+	require.NoError(t, err)
+	require.NotEqual(t, former, s.state(account).Customer)
+	s.pay(made, "pm_card_visa")
+	_, err = s.Refresh(t.Context(), account)
+	require.NoError(t, err)
+	require.Equal(t, plan.Indie, s.state(account).Entitled.Plan)
+}
+
+func TestARequestWithAKeyIsCarriedOutOnce(t *testing.T) {
+	s := newShop(t)
+	account := accounts.NewAccountID()
+	key := billing.Repetition{Key: "k", Content: "c"}
+	made, err := s.Subscribe(t.Context(), account, pro, key, origin)
+	require.NoError(t, err)
+	recorded := len(s.events(account))
+
+	again, err := s.Subscribe(t.Context(), account, pro, key, origin)
+	require.NoError(t, err)
+	require.Equal(t, made, again)
+	require.Len(t, s.events(account), recorded, "the answer is derived from what was made")
+
+	_, err = s.Subscribe(t.Context(), account, indie, billing.Repetition{Key: "k", Content: "d"}, origin)
+	require.ErrorIs(t, err, billing.ErrKeyReused)
+	require.Len(t, s.has(account).Subscriptions, 1)
+}
+
+// Two clicks at once, on two instances, with and without a key.
+func TestDoubleClicksChargeOnce(t *testing.T) {
+	s := newShop(t)
+	other := s.instance(s.Log, s.gateway(s.sandbox.URL()), "")
+	for name, r := range map[string]billing.Repetition{"without a key": none, "with a key": {Key: "k", Content: "c"}} {
+		t.Run(name, func(t *testing.T) {
+			account := s.subscribed(indie)
+			var wait sync.WaitGroup
+			for _, b := range []*billing.Billing{s.Billing, other, s.Billing} {
+				wait.Go(func() {
+					_, err := b.ChangePlan(t.Context(), account, premium, r, origin)
+					switch domain.CodeOf(err) {
+					case "", domain.Conflict, domain.Rejected, domain.Unavailable:
+					default:
+						assert.NoError(t, err)
+					}
+				})
+			}
+			wait.Wait()
+			if state := s.state(account); state.Open != nil { // the provider does not serve one key twice at once
+				s.advance(billing.Patience + time.Second)
+				_, err := s.CompleteRequest(t.Context(), subscription.Stream(account), cause())
+				require.NoError(t, err)
+			}
+			require.Equal(t, plan.Premium, s.state(account).Entitled.Plan)
+			require.Len(t, s.has(account).Invoices, 2)
+		})
+	}
+}
+
+// patient is a provider that lets a change wait, and counts.
+type patient struct {
+	busy
+	changes atomic.Int64
+	begun   chan struct{} // is closed when the first change has begun
+	goOn    chan struct{}
+}
+
+func (p *patient) ChangePrice(ctx context.Context, a payments.Attempt, subscription, price string) (payments.Subscription, error) {
+	if p.changes.Add(1) == 1 {
+		close(p.begun)
+		<-p.goOn
+	}
+	return p.Gateway.ChangePrice(ctx, a, subscription, price)
+}
+
+// Who joins a request that somebody else ends does not carry it out again: in the meantime something else may be wanted.
+func TestWhoWaitsForARequestDoesNotRepeatIt(t *testing.T) {
+	s := newShop(t)
+	account := s.subscribed(indie)
+	provider := &patient{busy: busy{Gateway: s.Gateway}, begun: make(chan struct{}), goOn: make(chan struct{})}
+	b := s.instance(s.Log, provider, "")
+	change := func() {
+		_, err := b.ChangePlan(t.Context(), account, pro, none, origin)
+		assert.NoError(t, err)
+	}
+	var wait sync.WaitGroup
+	wait.Go(change)
+	<-provider.begun
+	looks := provider.looks.Load()
+	wait.Go(change)
+	require.Eventually(t, func() bool { return provider.looks.Load() > looks }, commandstest.Patience, time.Millisecond)
+	close(provider.goOn)
+	wait.Wait()
+	require.EqualValues(t, 1, provider.changes.Load())
+	require.Equal(t, plan.Pro, s.state(account).Entitled.Plan)
+}
+
+func TestAClosedAccountHasNothingAtTheProvider(t *testing.T) {
+	s := newShop(t)
+	account := s.subscribed(pro)
+	for range 2 {
+		require.NoError(t, s.EndFor(t.Context(), account))
+		require.Equal(t, "canceled", s.has(account).Subscriptions[0].Status)
+		require.Equal(t, plan.Free, s.state(account).Entitled.Plan)
+	}
+	_, err := s.Subscribe(t.Context(), account, pro, none, origin)
+	require.Equal(t, domain.Unauthenticated, domain.CodeOf(err))
+
+	// a notice that comes after the account's key is gone is handled, and brings nothing back
+	require.NoError(t, s.keys.Erase(t.Context(), account))
+	require.NoError(t, s.EndFor(t.Context(), account))
+	_, err = s.Refresh(t.Context(), account)
+	require.NoError(t, err)
+	_, err = s.Refresh(t.Context(), account)
+	require.NoError(t, err)
+
+	require.NoError(t, s.EndFor(t.Context(), accounts.NewAccountID()), "an account that never had anything")
+}
+
+func TestAPriceIsKnownAndOnSale(t *testing.T) {
+	s := newShop(t)
+	for _, price := range []string{"price_gold", "", "../pro"} {
+		_, err := s.Subscribe(t.Context(), accounts.NewAccountID(), price, none, origin)
+		require.Equal(t, domain.NotFound, domain.CodeOf(err))
+	}
+}

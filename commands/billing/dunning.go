@@ -1,0 +1,48 @@
+package billing
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/domain/subscription"
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/todo"
+)
+
+// Lapse withdraws the plan of a subscription whose grace is over, unless it was paid in the meantime, and raises an alert.
+// The name is that of the subscription's stream, and the cause the event that began the grace. The alert comes first, so that
+// no crash can swallow it: once the plan is withdrawn, nothing is left to be done.
+func (b *Billing) Lapse(ctx context.Context, name string, cause uuid.UUID) (eventlog.Position, error) {
+	account, at := accountOfStream(name), b.now()
+	state, position, err := journal.ExecutePrepared(ctx, b.Journal, stream(account), func(ctx context.Context, s subscription.State) (command, error) {
+		look, err := b.look(ctx, account, s)
+		if err != nil {
+			return nil, err
+		}
+		lapse := together(look, subscription.Lapse{At: at})
+		return lapse, b.alert(ctx, lapse, s, cause)
+	}, journal.CausedBy(cause).Metadata(uuid.New(), at))
+	if err != nil {
+		return eventlog.Position{}, err
+	}
+	if current, found := state.Current(); found && !current.Lapsed && current.GraceEnds.After(at) { // another one than the list shows
+		return eventlog.Position{}, &todo.NotYetError{After: current.GraceEnds.Sub(at)}
+	}
+	return position, nil
+}
+
+// alert raises the alert of a subscription that a command is about to let lapse.
+func (b *Billing) alert(ctx context.Context, lapse command, s subscription.State, cause uuid.UUID) error {
+	events, err := lapse.Decide(s)
+	if err != nil {
+		return err
+	}
+	for _, event := range events {
+		if e, is := event.(subscription.Lapsed); is {
+			return b.Alert(ctx, Lapse{Account: e.Account, Subscription: e.Subscription, Cause: cause, At: e.At})
+		}
+	}
+	return nil
+}

@@ -1,0 +1,274 @@
+package billing_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	api "github.com/stripe/stripe-go/v84"
+	"go.uber.org/goleak"
+
+	"github.com/recital-tts/recital/commands/accounts"
+	"github.com/recital-tts/recital/commands/billing"
+	"github.com/recital-tts/recital/commands/commandstest"
+	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/domain/subscription"
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/keyring/pgkeys"
+	"github.com/recital-tts/recital/internal/payments"
+	"github.com/recital-tts/recital/internal/payments/sandbox"
+	"github.com/recital-tts/recital/internal/payments/stripe"
+	"github.com/recital-tts/recital/internal/postgres/pgtest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	key   = "sk_test_billing"
+	grace = 14 * 24 * time.Hour
+)
+
+var (
+	indie, pro, premium = sandbox.PriceOf("indie"), sandbox.PriceOf("pro"), sandbox.PriceOf("premium")
+
+	none   = billing.Repetition{}
+	origin = journal.Origin{Actor: eventlog.Actor{Kind: eventlog.ActorAccount, Account: "a"}}
+)
+
+// shop is billing on a real log, a real keyring and a real provider. Its clock is the provider's.
+type shop struct {
+	*commandstest.World
+	*billing.Billing // of an instance that nothing befalls
+	sandbox          *sandbox.Sandbox
+	api              *api.Client // past the gateway
+	keys             *pgkeys.Keyring
+	overdue          []string // what the read model lists
+
+	mu     sync.Mutex
+	lapses []billing.Lapse
+	deaf   bool // no alert can be raised
+}
+
+var errDeaf = errors.New("deaf")
+
+func newShop(t testing.TB) *shop {
+	t.Helper()
+	s := &shop{World: commandstest.New(t)}
+	var err error
+	s.keys, err = pgkeys.Open(t.Context(), pgkeys.Config{Pool: pgtest.New(t), MasterKey: bytes.Repeat([]byte{1}, 32), Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	s.sandbox = newProvider(t)
+	address := s.sandbox.URL()
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	t.Cleanup(transport.CloseIdleConnections)
+	s.api = api.NewClient(key, api.WithBackends(api.NewBackendsWithConfig(&api.BackendConfig{
+		URL: &address, HTTPClient: &http.Client{Transport: transport}, LeveledLogger: &api.LeveledLogger{},
+	})))
+	s.Billing = s.instance(s.Log, s.gateway(address), "")
+	_, err = s.ObserveCatalogue(t.Context())
+	require.NoError(t, err)
+	return s
+}
+
+// newProvider returns a provider whose notices get lost.
+func newProvider(t testing.TB) *sandbox.Sandbox {
+	t.Helper()
+	lost := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	t.Cleanup(lost.Close)
+	provider, err := sandbox.Open(sandbox.Config{
+		Folder: t.TempDir(), Key: key, WebhookSecret: "whsec", WebhookURL: lost.URL, Logger: slog.New(slog.DiscardHandler),
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, provider.Close()) })
+	return provider
+}
+
+func (s *shop) gateway(address string) *stripe.Gateway {
+	s.T.Helper()
+	gateway, err := stripe.New(stripe.Config{Key: key, URL: address, Now: s.sandbox.Now})
+	require.NoError(s.T, err)
+	s.T.Cleanup(func() { require.NoError(s.T, gateway.Close()) })
+	return gateway
+}
+
+func (s *shop) instance(log eventlog.Log, gateway payments.Gateway, coupon string) *billing.Billing {
+	s.T.Helper()
+	b, err := billing.New(billing.Config{
+		Journal: &journal.Journal{Log: log, Registry: s.Journal.Registry}, Gateway: gateway, Keys: s.keys, Views: s, Alert: s.alert,
+		Now: s.sandbox.Now, Logger: slog.New(slog.DiscardHandler), Coupon: coupon, Grace: grace,
+	})
+	require.NoError(s.T, err)
+	return b
+}
+
+// AccountOf implements billing.Views: the read model is behind.
+func (s *shop) AccountOf(context.Context, string) (string, error) { return "", nil }
+
+// Overdue implements billing.Views.
+func (s *shop) Overdue(context.Context, time.Time) ([]string, error) { return s.overdue, nil }
+
+func (s *shop) alert(_ context.Context, l billing.Lapse) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.deaf {
+		return errDeaf
+	}
+	s.lapses = append(s.lapses, l)
+	return nil
+}
+
+func (s *shop) alerts() []billing.Lapse {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lapses
+}
+
+func (s *shop) state(account string) subscription.State {
+	s.T.Helper()
+	state, _, err := s.State(s.T.Context(), account)
+	require.NoError(s.T, err)
+	return state
+}
+
+func (s *shop) events(account string) []subscription.Event {
+	return commandstest.Fold[subscription.Event](s.World, subscription.Stream(account))
+}
+
+// has returns what the provider has for an account.
+func (s *shop) has(account string) payments.Billing {
+	s.T.Helper()
+	state := s.state(account)
+	if state.Customer == "" {
+		return payments.Billing{}
+	}
+	has, err := s.Gateway.Billing(s.T.Context(), state.Customer)
+	require.NoError(s.T, err)
+	return has
+}
+
+// pay pays the first invoice of a subscription.
+func (s *shop) pay(made billing.NewSubscription, card string) {
+	s.T.Helper()
+	require.NoError(s.T, s.sandbox.ConfirmPayment(made.ClientSecret, card))
+}
+
+// subscribed returns an account with a subscription that is paid.
+func (s *shop) subscribed(price string) (account string) {
+	s.T.Helper()
+	account = accounts.NewAccountID()
+	made, err := s.Subscribe(s.T.Context(), account, price, none, origin)
+	require.NoError(s.T, err)
+	s.pay(made, "pm_card_visa")
+	_, err = s.Refresh(s.T.Context(), account)
+	require.NoError(s.T, err)
+	return account
+}
+
+// register returns another payment method of an account, as the page for cards makes it.
+func (s *shop) register(account, card string) string {
+	s.T.Helper()
+	method, err := s.api.V1PaymentMethods.Attach(s.T.Context(), card, &api.PaymentMethodAttachParams{Customer: new(s.state(account).Customer)})
+	require.NoError(s.T, err)
+	return method.ID
+}
+
+// advance lets time pass, and has each account looked at, as notices would.
+func (s *shop) advance(d time.Duration, refresh ...string) {
+	s.T.Helper()
+	require.NoError(s.T, s.sandbox.Advance(d))
+	for _, account := range refresh {
+		_, err := s.Refresh(s.T.Context(), account)
+		require.NoError(s.T, err)
+	}
+}
+
+// cause is some event.
+func cause() uuid.UUID { return uuid.New() }
+
+// fuse ends a process in the middle of what it does: at the n-th thing that it changes elsewhere, before or after it is
+// changed.
+type fuse struct {
+	at    int
+	after bool
+	die   context.CancelFunc
+
+	mu    sync.Mutex
+	count int
+}
+
+// pass counts a change, and reports whether the process dies at it.
+func (f *fuse) pass() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.count++
+	return f.count >= f.at
+}
+
+func (f *fuse) blown() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.count >= f.at
+}
+
+// mortal returns an instance that dies by a fuse, with the context of all that it does.
+func (s *shop) mortal(t *testing.T, f *fuse) (*billing.Billing, context.Context) {
+	t.Helper()
+	target, err := url.Parse(s.sandbox.URL())
+	require.NoError(t, err)
+	forward := httputil.NewSingleHostReverseProxy(target)
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	forward.Transport, forward.ErrorLog = transport, slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		dies := r.Method != http.MethodGet && f.pass()
+		if dies && !f.after {
+			f.die()
+			panic(http.ErrAbortHandler)
+		}
+		if !dies {
+			forward.ServeHTTP(w, r)
+			return
+		}
+		forward.ServeHTTP(httptest.NewRecorder(), r.WithContext(context.WithoutCancel(r.Context())))
+		f.die()
+		panic(http.ErrAbortHandler)
+	}))
+	proxy.Config.ErrorLog = forward.ErrorLog
+	t.Cleanup(func() {
+		proxy.Close()
+		transport.CloseIdleConnections()
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	t.Cleanup(cancel)
+	f.die = cancel
+	return s.instance(&mortalLog{Log: s.Log, fuse: f}, s.gateway(proxy.URL), ""), ctx
+}
+
+// mortalLog is the log of an instance that dies by a fuse.
+type mortalLog struct {
+	eventlog.Log
+	fuse *fuse
+}
+
+// Append implements eventlog.Log.
+func (l *mortalLog) Append(ctx context.Context, stream string, expected eventlog.Revision, events []eventlog.Proposed) (eventlog.Appended, error) {
+	if !l.fuse.pass() {
+		return l.Log.Append(ctx, stream, expected, events)
+	}
+	if l.fuse.after {
+		if _, err := l.Log.Append(context.WithoutCancel(ctx), stream, expected, events); err != nil {
+			return eventlog.Appended{}, err
+		}
+	}
+	l.fuse.die()
+	return eventlog.Appended{}, ctx.Err()
+}

@@ -1,0 +1,148 @@
+package billing
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/domain/payment"
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/payments"
+)
+
+type noticeStream = journal.Stream[payment.State, payment.Event]
+
+func notice(name string) noticeStream { return noticeStream{Name: name, Evolve: payment.Evolve} }
+
+// RecordNotice records an event of the provider, whose notice was verified. One that is recorded changes nothing. Errors:
+// domain.Invalid for an id that is none.
+func (b *Billing) RecordNotice(ctx context.Context, e payments.Event, analytics bool) (eventlog.Position, error) {
+	name := payment.Stream(e.ID)
+	if analytics {
+		name = payment.AnalyticsStream(e.ID)
+	}
+	at := b.now()
+	receive := payment.Receive{
+		ID: e.ID, Kind: e.Type, Object: e.Object, Customer: e.Customer, Analytics: analytics, CreatedAt: e.CreatedAt.UTC(), At: at,
+	}
+	kept := journal.NewCached(b.Journal, notice(name))
+	kept.AssumeNew() // most are
+	_, position, err := kept.Execute(ctx, receive, journal.System().Metadata(journal.DeriveID(name, "receive"), at))
+	return position, err
+}
+
+// HandleNotice records what a notice is about as the provider has it now, and ends the notice. The stream is that of the
+// notice, and the cause its event.
+func (b *Billing) HandleNotice(ctx context.Context, name string, cause uuid.UUID) (eventlog.Position, error) {
+	kept := journal.NewCached(b.Journal, notice(name))
+	if err := kept.Refresh(ctx); err != nil {
+		return eventlog.Position{}, err
+	}
+	state, received := kept.State(), kept.Version().Position
+	if state.Handled {
+		return received, nil
+	}
+	account, err := b.follow(ctx, state.Notice, received, journal.CausedBy(cause))
+	if err != nil {
+		return eventlog.Position{}, err
+	}
+	at := b.now()
+	handle := payment.Handle{Account: account, At: at}
+	_, position, err := kept.Execute(ctx, handle, journal.CausedBy(cause).Metadata(journal.DeriveID(name, "handle"), at))
+	return position, err
+}
+
+// follow records what the provider now has where a notice says that something has changed. It returns the account that the
+// notice is about, "" for none.
+func (b *Billing) follow(ctx context.Context, n payment.Received, received eventlog.Position, origin journal.Origin) (string, error) {
+	switch area, _, _ := strings.Cut(n.Kind, "."); area {
+	case "price", "product", "coupon":
+		return "", b.fresh(ctx, catalogueLook, received, func(ctx context.Context) error {
+			_, _, err := b.observeCatalogue(ctx, origin)
+			return err
+		})
+	case "customer", "subscription_schedule", "invoice", "invoiceitem", "payment_method", "setup_intent", "payment_intent", "charge", "refund":
+	default:
+		return "", nil
+	}
+	account, err := b.accountOf(ctx, n)
+	if err != nil || account == "" {
+		return "", err
+	}
+	return account, b.fresh(ctx, account, received, func(ctx context.Context) error {
+		_, _, err := b.observe(ctx, account, origin)
+		return err
+	})
+}
+
+// catalogueLook is what looks at the catalogue are remembered by: no account has this id.
+const catalogueLook = "catalogue"
+
+// fresh looks at the provider, unless a look has begun after a position of the log. So many notices at once cost one look.
+func (b *Billing) fresh(ctx context.Context, of string, since eventlog.Position, look func(context.Context) error) error {
+	release, err := b.looks.take(ctx, of)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if begun, known := b.refreshed.Get(of); known && begun.Compare(since) >= 0 {
+		return nil
+	}
+	head, err := b.Journal.Log.Head(ctx)
+	if err != nil {
+		return err
+	}
+	if err := look(ctx); err != nil {
+		return err
+	}
+	b.refreshed.Add(of, head)
+	return nil
+}
+
+// accountOf returns the account that a notice is about, "" for none. The account's stream has the last word: whatever else
+// names an account, the customer is the one that we created for it.
+func (b *Billing) accountOf(ctx context.Context, n payment.Received) (string, error) {
+	customer := n.Customer
+	if customer == "" {
+		found, err := b.Gateway.CustomerOf(ctx, payments.Event{ID: n.ID, Type: n.Kind, Object: n.Object, CreatedAt: n.CreatedAt})
+		if err != nil || found == "" {
+			return "", unlessNotFound(err)
+		}
+		customer = found
+	}
+	account, err := b.Views.AccountOf(ctx, customer)
+	if err != nil || account != "" {
+		return account, err
+	}
+	account, err = b.Gateway.AccountOf(ctx, customer)
+	if err != nil || account == "" {
+		return "", unlessNotFound(err)
+	}
+	state, _, err := b.State(ctx, account)
+	if err != nil || state.Account == "" || state.Customer != customer && state.Customer != "" {
+		return "", err
+	}
+	return account, nil
+}
+
+// unlessNotFound returns nil for an object that the provider does not know any more.
+func unlessNotFound(err error) error {
+	if errors.Is(err, payments.ErrNotFound) {
+		return nil
+	}
+	return refusal(err)
+}
+
+// Refresh records what the provider has for an account now. Errors: domain.NotFound for an account that never was a
+// customer.
+func (b *Billing) Refresh(ctx context.Context, account string) (eventlog.Position, error) {
+	state, position, err := b.observe(ctx, account, journal.System())
+	if err == nil && state.Account == "" {
+		err = domain.Refuse(domain.NotFound, "The account has no billing")
+	}
+	return position, err
+}

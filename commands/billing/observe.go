@@ -1,0 +1,145 @@
+package billing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/domain/catalogue"
+	"github.com/recital-tts/recital/domain/plan"
+	"github.com/recital-tts/recital/domain/subscription"
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/keyring"
+	"github.com/recital-tts/recital/internal/payments"
+)
+
+// observe records what the provider has for an account now.
+func (b *Billing) observe(ctx context.Context, account string, origin journal.Origin) (subscription.State, eventlog.Position, error) {
+	return journal.ExecutePrepared(ctx, b.Journal, stream(account), func(ctx context.Context, s subscription.State) (command, error) {
+		look, err := b.look(ctx, account, s)
+		return look, err
+	}, origin.Metadata(uuid.New(), b.now()))
+}
+
+// look reads what the provider has for an account. An account that is no customer yet has nothing.
+func (b *Billing) look(ctx context.Context, account string, s subscription.State) (subscription.Observe, error) {
+	seen := subscription.Observe{Grace: b.Grace, At: b.now()}
+	if s.Customer == "" {
+		return seen, nil
+	}
+	has, err := b.Gateway.Billing(ctx, s.Customer)
+	if err != nil {
+		return seen, unread(err)
+	}
+	listed, err := b.listed(ctx, has)
+	if err != nil {
+		return seen, err
+	}
+	seen.Customer, seen.Deleted = s.Customer, has.Deleted
+	for _, one := range has.Subscriptions {
+		seen.Subscriptions = append(seen.Subscriptions, observed(one, listed))
+	}
+	sealer := sealer{ctx: ctx, keys: b.Keys, account: account}
+	seen.Card = sealer.card(has.Card, s.Card)
+	for _, one := range has.Invoices {
+		seen.Invoices = append(seen.Invoices, sealer.invoice(one))
+	}
+	return seen, sealer.err
+}
+
+// unread returns the error of a look that has failed. A provider that does not know what it has made is no answer to anybody,
+// but the wrong provider.
+func unread(err error) error {
+	if errors.Is(err, payments.ErrUnavailable) {
+		return refusal(err)
+	}
+	return fmt.Errorf("reading what the payment provider has: %w", err)
+}
+
+// listed returns the catalogue. If it lacks a price of a subscription that has not ended, it is read from the provider again.
+func (b *Billing) listed(ctx context.Context, has payments.Billing) (catalogue.State, error) {
+	listed, err := b.catalogue(ctx)
+	if err != nil {
+		return listed, err
+	}
+	for _, one := range has.Subscriptions {
+		if _, found := listed.Find(one.Price); !found && one.EndedAt.IsZero() {
+			listed, _, err = b.observeCatalogue(ctx, journal.System())
+			return listed, err
+		}
+	}
+	return listed, nil
+}
+
+func observed(one payments.Subscription, listed catalogue.State) subscription.Observed {
+	seen := subscription.Observed{
+		Terms: subscription.Terms{
+			Subscription: one.ID, Price: one.Price, Plan: planOf(one.Price, listed), Status: one.Status,
+			PeriodStart: one.PeriodStart.UTC(), PeriodEnd: one.PeriodEnd.UTC(), Anchor: one.Anchor.UTC(),
+		},
+		CancelAtPeriodEnd: one.CancelAtPeriodEnd, EndedAt: one.EndedAt.UTC(),
+	}
+	if later := one.Scheduled; later != nil {
+		seen.Scheduled = &subscription.Change{Price: later.Price, Plan: planOf(later.Price, listed), EffectiveAt: later.EffectiveAt.UTC()}
+	}
+	return seen
+}
+
+// planOf returns the plan of a price, "" for a price that never was in the catalogue: it entitles to nothing.
+func planOf(price string, listed catalogue.State) plan.Type {
+	known, _ := listed.Find(price)
+	return known.Plan
+}
+
+// sealer seals what is personal with the key of an account. It keeps the first error. Where the key is destroyed, nothing
+// personal is recorded any more.
+type sealer struct {
+	ctx     context.Context
+	keys    keyring.Keyring
+	account string
+	err     error
+}
+
+func (s *sealer) seal(text, use string) []byte {
+	if text == "" || s.err != nil {
+		return nil
+	}
+	sealed, err := s.keys.Seal(s.ctx, s.account, []byte(text), use)
+	if err != nil && !errors.Is(err, keyring.ErrErased) {
+		s.err = fmt.Errorf("sealing what the payment provider says: %w", err)
+	}
+	return sealed
+}
+
+// card seals a card, unless it is the one that is known: the same text is other bytes at each sealing.
+func (s *sealer) card(now *payments.Card, known *subscription.Card) *subscription.Card {
+	switch {
+	case now == nil:
+		return nil
+	case known != nil && known.PaymentMethod == now.PaymentMethod && s.holds(known.Brand, now.Brand) && s.holds(known.Last4, now.Last4):
+		return known
+	}
+	return &subscription.Card{
+		PaymentMethod: now.PaymentMethod, Brand: s.seal(now.Brand, subscription.SealedForCard), Last4: s.seal(now.Last4, subscription.SealedForCard),
+	}
+}
+
+// holds reports whether a text was sealed. Where the key is destroyed, everything holds what it held.
+func (s *sealer) holds(sealed []byte, text string) bool {
+	opened, err := s.keys.Open(s.ctx, s.account, sealed, subscription.SealedForCard)
+	if err != nil && !keyring.Gone(err) && s.err == nil {
+		s.err = fmt.Errorf("opening what was sealed of a card: %w", err)
+	}
+	return string(opened) == text || errors.Is(err, keyring.ErrErased)
+}
+
+func (s *sealer) invoice(one payments.Invoice) subscription.Billed {
+	return subscription.Billed{
+		ID: one.ID, Subscription: one.Subscription, Number: one.Number, Status: one.Status, AmountDue: one.AmountDue, AmountPaid: one.AmountPaid,
+		Refunded: one.Refunded, Disputed: one.Disputed, Attempts: one.Attempts, Currency: one.Currency, CreatedAt: one.CreatedAt.UTC(),
+		Page: s.seal(one.Page, subscription.SealedForInvoice), PDF: s.seal(one.PDF, subscription.SealedForInvoice),
+	}
+}

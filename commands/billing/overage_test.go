@@ -1,0 +1,156 @@
+package billing_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	api "github.com/stripe/stripe-go/v84"
+
+	"github.com/recital-tts/recital/commands/accounts"
+	"github.com/recital-tts/recital/commands/billing"
+	"github.com/recital-tts/recital/domain/plan"
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/todo"
+)
+
+// books is a period of the ledger that is over.
+type books struct {
+	mu     sync.Mutex
+	over   billing.Overage
+	open   bool // reservations are
+	billed []billing.Billed
+}
+
+func (b *books) ClosePeriod(context.Context, string, uuid.UUID) (billing.Overage, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.open {
+		return billing.Overage{}, &todo.NotYetError{After: time.Minute}
+	}
+	over := b.over
+	over.Billed = len(b.billed) > 0
+	return over, nil
+}
+
+func (b *books) OverageBilled(ctx context.Context, _ string, made billing.Billed, _ uuid.UUID) (eventlog.Position, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if ctx.Err() != nil {
+		return eventlog.Position{}, ctx.Err()
+	}
+	b.billed = append(b.billed, made)
+	return eventlog.Position{Commit: 1}, nil
+}
+
+// items returns what waits for an account's next invoice, or was invoiced.
+func (s *shop) items(account string) (amounts []int64) {
+	for one, err := range s.api.V1InvoiceItems.List(s.T.Context(), &api.InvoiceItemListParams{Customer: new(s.state(account).Customer)}) {
+		require.NoError(s.T, err)
+		if one.Metadata["usage"] != "" {
+			amounts = append(amounts, one.Amount)
+		}
+	}
+	return amounts
+}
+
+func TestOverageIsBilledOnce(t *testing.T) {
+	s := newShop(t)
+	account := s.subscribed(pro)
+	over := billing.Overage{
+		Account: account, Plan: plan.Pro, Start: s.sandbox.Now(), End: s.sandbox.Now(), Characters: 123_456, ClosedAt: s.sandbox.Now(),
+	}
+	const stream = "usage-a-1"
+
+	// while something is reserved, nothing is billed
+	period := &books{over: over, open: true}
+	s.Periods = period
+	var notYet *todo.NotYetError
+	_, err := s.BillOverage(t.Context(), stream, cause())
+	require.ErrorAs(t, err, &notYet)
+	require.Empty(t, s.items(account))
+
+	// then whoever dies at whatever is changed, before or after it, and also if that is completed a day later
+	period.open = false
+	for _, after := range []bool{false, true} {
+		f := &fuse{at: 1, after: after}
+		dying, ctx := s.mortal(t, f)
+		dying.Periods = period
+		_, err = dying.BillOverage(ctx, stream, cause())
+		require.Error(t, err)
+		require.Empty(t, period.billed)
+		s.advance(25 * time.Hour)
+	}
+	for range 2 {
+		_, err = s.BillOverage(t.Context(), stream, cause())
+		require.NoError(t, err)
+	}
+	require.Equal(t, []int64{553}, s.items(account), "123 full units of 4.5 cents")
+	require.Len(t, period.billed, 1)
+	require.NotEmpty(t, period.billed[0].Item)
+	require.Equal(t, billing.Billed{Units: 123, Amount: 553, Currency: "usd", Item: period.billed[0].Item}, period.billed[0])
+
+	// it is on the next invoice
+	s.advance(31*24*time.Hour, account)
+	require.EqualValues(t, 4900+553, s.has(account).Invoices[0].AmountDue)
+}
+
+func TestOverageOfAPlanThatIsLeft(t *testing.T) {
+	s := newShop(t)
+	account := s.subscribed(premium)
+	_, err := s.ChangePlan(t.Context(), account, indie, none, origin)
+	require.NoError(t, err)
+	s.advance(32*24*time.Hour, account)
+	require.Equal(t, plan.Indie, s.state(account).Entitled.Plan)
+
+	// then its characters cost what they did then
+	period := &books{over: billing.Overage{Account: account, Plan: plan.Premium, Characters: 10_000, ClosedAt: s.sandbox.Now()}}
+	s.Periods = period
+	_, err = s.BillOverage(t.Context(), "usage-a-1", cause())
+	require.NoError(t, err)
+	require.Equal(t, []int64{35}, s.items(account))
+}
+
+func TestOverageOfTheLastPeriodIsInvoicedByItself(t *testing.T) {
+	s := newShop(t)
+	account := s.subscribed(pro)
+	_, err := s.ReplaceCard(t.Context(), account, s.register(account, "pm_card_visa"), none, origin)
+	require.NoError(t, err)
+	_, err = s.Cancel(t.Context(), account, none, origin)
+	require.NoError(t, err)
+	s.advance(32*24*time.Hour, account)
+	require.Equal(t, plan.Free, s.state(account).Entitled.Plan)
+
+	s.Periods = &books{over: billing.Overage{Account: account, Plan: plan.Pro, Characters: 10_000, ClosedAt: s.sandbox.Now()}}
+	_, err = s.BillOverage(t.Context(), "usage-a-1", cause())
+	require.NoError(t, err)
+	s.advance(2*time.Hour, account)
+	invoice := s.has(account).Invoices[0]
+	require.EqualValues(t, 45, invoice.AmountPaid)
+	require.Equal(t, "paid", invoice.Status)
+}
+
+func TestOverageThatComesToNothing(t *testing.T) {
+	s := newShop(t)
+	account := s.subscribed(pro)
+	for name, over := range map[string]billing.Overage{
+		"no full unit":                          {Account: account, Plan: plan.Pro, Characters: 999},
+		"nothing":                               {Account: account, Plan: plan.Pro},
+		"a plan that was never bought":          {Account: account, Plan: plan.Premium, Characters: 1_000_000},
+		"an account that never bought anything": {Account: accounts.NewAccountID(), Plan: plan.Pro, Characters: 1_000_000},
+	} {
+		t.Run(name, func(t *testing.T) {
+			period := &books{over: over}
+			s.Periods = period
+			_, err := s.BillOverage(t.Context(), "usage-"+over.Account+"-1", cause())
+			require.NoError(t, err)
+			require.Len(t, period.billed, 1)
+			require.Empty(t, period.billed[0].Item)
+			require.Zero(t, period.billed[0].Amount)
+		})
+	}
+	require.Empty(t, s.items(account))
+}

@@ -1,0 +1,100 @@
+package billing
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/domain/payment"
+	"github.com/recital-tts/recital/internal/payments"
+)
+
+const (
+	// overlap is how far a reconciliation goes back behind the last one: the provider's list may show events late.
+	overlap = time.Hour
+	// overdue is how long after the end of its period a subscription must show what became of it.
+	overdue = time.Hour
+)
+
+// Reconcile records what notices should have said and did not: events that the provider lists and the log lacks, prices, and
+// subscriptions whose period is over without a word.
+func (b *Billing) Reconcile(ctx context.Context) error {
+	_, catalogue := b.ObserveCatalogue(ctx)
+	return errors.Join(catalogue, b.reconcileEvents(ctx), b.reconcileOverdue(ctx))
+}
+
+// reconcileEvents records the provider's events that the log lacks, as their notices would have been.
+func (b *Billing) reconcileEvents(ctx context.Context) error {
+	last, _, err := journal.Load(ctx, b.Journal, reconciliations())
+	if err != nil {
+		return err
+	}
+	done := payment.RecordReconciliation{Through: last.Through}
+	for e, err := range b.Gateway.Events(ctx, sinceOf(last)) {
+		if err != nil {
+			return unread(err)
+		}
+		missed, err := b.recordMissed(ctx, e)
+		if err != nil {
+			return err
+		}
+		done.Missed += missed
+		if e.CreatedAt.After(done.Through) {
+			done.Through = e.CreatedAt.UTC()
+		}
+	}
+	done.At = b.now()
+	_, _, err = journal.Execute(ctx, b.Journal, reconciliations(), done, journal.System().Metadata(uuid.New(), done.At))
+	return err
+}
+
+// sinceOf returns from when on the provider's list is read. Its times are those of the provider's clock.
+func sinceOf(last payment.Reconciliation) time.Time {
+	if last.Through.IsZero() {
+		return time.Time{}
+	}
+	return last.Through.Add(-overlap)
+}
+
+// recordMissed records an event that the log lacks, and counts it. One whose id cannot be recorded is left out, with a line
+// in the service's log.
+func (b *Billing) recordMissed(ctx context.Context, e payments.Event) (int, error) {
+	known, _, err := journal.Load(ctx, b.Journal, notice(payment.Stream(e.ID)))
+	if err != nil || known.Exists() {
+		return 0, err
+	}
+	switch _, err := b.RecordNotice(ctx, e, false); {
+	case domain.CodeOf(err) == domain.Invalid:
+		b.Logger.WarnContext(ctx, "an event of the payment provider has no valid id and is left out", "error", err)
+		return 0, nil
+	case err != nil:
+		return 0, err
+	}
+	return 1, nil
+}
+
+// reconcileOverdue looks at subscriptions whose period is over. One that fails does not keep the others.
+func (b *Billing) reconcileOverdue(ctx context.Context) error {
+	accounts, err := b.Views.Overdue(ctx, b.now().Add(-overdue))
+	if err != nil {
+		return err
+	}
+	var failed error
+	for _, account := range accounts {
+		if _, _, err := b.observe(ctx, account, journal.System()); err != nil {
+			failed = err
+		}
+	}
+	return failed
+}
+
+func reconciliations() journal.Stream[payment.Reconciliation, payment.Event] {
+	return journal.Stream[payment.Reconciliation, payment.Event]{
+		Name: payment.ReconciliationStream, Evolve: payment.EvolveReconciliation,
+		Load: journal.SinceSnapshot[payment.Reconciliation](payment.IsReconciled),
+	}
+}

@@ -1,0 +1,124 @@
+package billing
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/domain/subscription"
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/todo"
+)
+
+// answered is a request that the provider has carried out.
+type answered struct {
+	subscription.Answered
+	state    subscription.State
+	position eventlog.Position
+}
+
+// request carries out what an account's owner wants: it records the request, has the provider carry it out, and records what
+// the provider then has. A crash in between leaves the request open: its repetition, or the to-do process
+// CompleteRequestProcess, goes on with it. The provider recognises the request by its id.
+func (b *Billing) request(ctx context.Context, wanted subscription.Request, r Repetition, origin journal.Origin) (answered, error) {
+	wanted.Request, wanted.Key, wanted.Content, wanted.At = uuid.NewString(), r.Key, r.Content, b.now()
+	state, position, err := b.record(ctx, &wanted, origin)
+	if err != nil {
+		return answered{}, err
+	}
+	id, err := wanted.Repeated(state)
+	if err != nil {
+		return answered{}, err
+	}
+	if state.Open == nil || state.Open.Request != id {
+		return answer(state, position, id)
+	}
+	if r.Key != "" && id != wanted.Request && wanted.At.Sub(state.Open.At) < Patience {
+		return answered{}, ErrUnderway
+	}
+	return b.complete(ctx, *state.Open, origin)
+}
+
+// record appends the request, decided on what the provider has now.
+func (b *Billing) record(ctx context.Context, wanted *subscription.Request, origin journal.Origin) (subscription.State, eventlog.Position, error) {
+	listed, err := b.catalogue(ctx)
+	if err != nil {
+		return subscription.State{}, eventlog.Position{}, err
+	}
+	wanted.Catalogue = listed
+	return journal.ExecutePrepared(ctx, b.Journal, stream(wanted.Account), func(ctx context.Context, s subscription.State) (command, error) {
+		look, err := b.look(ctx, wanted.Account, s)
+		return together(look, *wanted), err
+	}, origin.Metadata(uuid.MustParse(wanted.Request), wanted.At))
+}
+
+// together returns commands as one.
+func together(commands ...command) command {
+	return journal.Sequence[subscription.State, subscription.Event]{Evolve: subscription.Evolve, Commands: commands}
+}
+
+// complete carries out a request that is open, and records its end. If somebody else has ended it in the meantime, it is not
+// carried out again: that might undo what was wanted since.
+func (b *Billing) complete(ctx context.Context, open subscription.Requested, origin journal.Origin) (answered, error) {
+	release, err := b.requests.take(ctx, open.Account)
+	if err != nil {
+		return answered{}, err
+	}
+	defer release()
+	s, version, err := b.State(ctx, open.Account)
+	if err != nil {
+		return answered{}, err
+	}
+	if s.Open == nil || s.Open.Request != open.Request {
+		return answer(s, version.Position, open.Request)
+	}
+	done, err := b.carryOut(ctx, s, open, origin)
+	var end command
+	switch reason := reasonOf(err); {
+	case err == nil:
+		end = done
+	case reason == "":
+		return answered{}, refusal(err)
+	default:
+		end = subscription.Refuse{Request: open.Request, Reason: reason, At: b.now()}
+	}
+	state, position, err := journal.ExecutePrepared(ctx, b.Journal, stream(open.Account), func(ctx context.Context, s subscription.State) (command, error) {
+		look, err := b.look(ctx, open.Account, s)
+		return together(end, look), err
+	}, origin.Metadata(uuid.New(), b.now()))
+	if err != nil {
+		return answered{}, err
+	}
+	return answer(state, position, open.Request)
+}
+
+// answer returns how a request has ended.
+func answer(s subscription.State, position eventlog.Position, request string) (answered, error) {
+	a, found := s.Answer(request)
+	if !found { // so many came after it that it is forgotten
+		return answered{}, ErrUnderway
+	}
+	return answered{Answered: a, state: s, position: position}, refusalOf(a.Reason)
+}
+
+// CompleteRequest goes on with the request in a subscription's stream that was left open, if there is one. The cause is the
+// event that opened it.
+func (b *Billing) CompleteRequest(ctx context.Context, name string, cause uuid.UUID) (eventlog.Position, error) {
+	account, origin := accountOfStream(name), journal.CausedBy(cause)
+	state, position, err := b.observe(ctx, account, origin)
+	switch {
+	case err != nil:
+		return eventlog.Position{}, err
+	case state.Open == nil:
+		return position, nil
+	}
+	if rest := Patience - b.now().Sub(state.Open.At); rest > 0 { // another one than the list shows
+		return eventlog.Position{}, &todo.NotYetError{After: rest}
+	}
+	done, err := b.complete(ctx, *state.Open, origin)
+	if refused(err) {
+		return done.position, nil
+	}
+	return done.position, err
+}

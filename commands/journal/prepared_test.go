@@ -1,0 +1,83 @@
+package journal_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/commands/journal"
+)
+
+// What is read elsewhere is read after the stream, again after each conflict, and never recorded over something newer.
+func TestWhatIsReadElsewhereIsNeverOlderThanTheRevision(t *testing.T) {
+	// given another instance that appends between the reads and the append, once
+	w := newWorld(t)
+	elsewhere, reads := 1, []int{}
+	w.log.before = func() {
+		if elsewhere == 1 {
+			elsewhere = 2
+			_, _, err := journal.Execute(t.Context(), w.other(), whole("counter-a"), add{"other", 10}, meta())
+			require.NoError(t, err)
+		}
+	}
+
+	// when a command is carried out that contains what was read elsewhere
+	result, position, err := journal.ExecutePrepared(t.Context(), w.Journal, whole("counter-a"), func(_ context.Context, s state) (command, error) {
+		reads = append(reads, s.Sum)
+		return add{"mine", elsewhere}, nil
+	}, meta())
+
+	// then it is the newer reading that is recorded
+	require.NoError(t, err)
+	require.Equal(t, []int{0, 10}, reads)
+	require.Equal(t, 12, result.Sum)
+	events := w.recorded("counter-a")
+	require.Equal(t, events[len(events)-1].Position, position)
+	observed := <-w.observed
+	require.Equal(t, journal.Observation{Command: "journal_test.add", Took: observed.Took, Conflicts: 1}, observed)
+}
+
+func TestWhatCannotBeReadElsewhereAppendsNothing(t *testing.T) {
+	w := newWorld(t)
+	away := errors.New("away")
+	_, _, err := journal.ExecutePrepared(t.Context(), w.Journal, whole("counter-a"), func(context.Context, state) (command, error) {
+		return nil, away
+	}, meta())
+	require.Equal(t, away, err, "unchanged")
+	require.Empty(t, w.recorded("counter-a"))
+	require.Empty(t, w.observed, "no command was there to observe")
+
+	_, _, err = journal.ExecutePrepared(t.Context(), w.Journal, whole("counter-a"), func(context.Context, state) (command, error) {
+		return add{"many", limit + 1}, nil
+	}, meta())
+	require.Equal(t, error(errLimit), err, "unchanged")
+	require.Empty(t, w.recorded("counter-a"))
+}
+
+func TestAStreamThatIsTakenForNew(t *testing.T) {
+	fresh := func(w *world) *journal.Cached[state, counterEvent] {
+		cached := journal.NewCached(w.Journal, whole("counter-a"))
+		cached.AssumeNew()
+		return cached
+	}
+	t.Run("costs one append", func(t *testing.T) {
+		w := newWorld(t)
+		appends, reads := w.log.cost(func() {
+			_, _, err := fresh(w).Execute(t.Context(), add{"one", 1}, meta())
+			require.NoError(t, err)
+		})
+		require.EqualValues(t, 1, appends)
+		require.Zero(t, reads)
+	})
+	t.Run("is read where it is not", func(t *testing.T) {
+		w := newWorld(t)
+		_, _, err := journal.Execute(t.Context(), w.other(), whole("counter-a"), add{"one", 1}, meta())
+		require.NoError(t, err)
+		result, _, err := fresh(w).Execute(t.Context(), add{"one", 1}, meta())
+		require.NoError(t, err)
+		require.Equal(t, 1, result.Sum, "decided on what is there")
+		require.Len(t, w.recorded("counter-a"), 1)
+	})
+}

@@ -1,0 +1,227 @@
+package ledger_test
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/commands/commandstest"
+	commands "github.com/recital-tts/recital/commands/ledger"
+	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/domain/ledger"
+	"github.com/recital-tts/recital/domain/plan"
+	"github.com/recital-tts/recital/internal/eventnode/nodetest"
+	"github.com/recital-tts/recital/internal/todo"
+)
+
+// entitle puts an account on a plan. No period has heard of it then.
+func (w *world) entitle(id string, e plan.Entitlement) {
+	w.T.Helper()
+	_, err := w.Accounts.Entitle(w.T.Context(), id, e, w.account(id).Version+1, uuid.New())
+	require.NoError(w.T, err)
+}
+
+func (w *world) follow(keeper *commands.Ledger, id string) {
+	w.T.Helper()
+	_, err := keeper.FollowEntitlement(w.T.Context(), id, uuid.New())
+	require.NoError(w.T, err)
+}
+
+// bought is a plan that was bought now, for a month.
+func (w *world) bought(on plan.Type) plan.Entitlement {
+	now := w.Clock.Now()
+	return plan.Entitlement{Plan: on, Start: now, End: now.AddDate(0, 1, 0), Next: on, Anchor: now}
+}
+
+func TestAnInstanceThatHasNotHeardOfAPlanGoesOnInItsPeriod(t *testing.T) {
+	// given two instances that know a free account at its limit, with credit and a reply in progress
+	w := newWorld(t)
+	id := w.Open("free")
+	one, other := w.Ledger(), w.Ledger()
+	spend(t, one, id, 14_000)
+	grant(t, one, id, "g", 500)
+	running := commandstest.Reserve(t, other, id, 1_500)
+	requireNothingLeft(t, other, id)
+	free := w.Stream(id)
+
+	// when the account buys a plan, and the periods are put on its terms
+	w.Clock.Jump(time.Hour)
+	w.entitle(id, w.bought(plan.Pro))
+	w.follow(one, id)
+
+	// then both reserve in the new period, and what was reserved is settled in the old one
+	for _, keeper := range []*commands.Ledger{other, one} {
+		r := commandstest.Reserve(t, keeper, id, 20_000)
+		require.Equal(t, plan.Pro, r.Allowance.Plan)
+		commandstest.Settle(t, one, r, 20_000)
+	}
+	commandstest.Settle(t, other, running, 1_300)
+	before := w.BooksOf(free)
+	require.EqualValues(t, 15_300, before.Settled)
+	require.Equal(t, w.Clock.Now(), before.Terms.End)
+	require.EqualValues(t, 40_000, w.Books(id).Settled)
+
+	// and credit that is left goes on to the new one at once, and a grant is known there
+	carry(t, one, free)
+	require.EqualValues(t, 200, w.Books(id).CreditLeft())
+	require.EqualValues(t, 200, grant(t, other, id, "g", 500).Left)
+}
+
+// Between the reading of an account and the append to its period there may be a plan that was bought.
+func TestAnInstanceThatIsAboutToOpenAPeriodFindsThatItHasEnded(t *testing.T) {
+	// given an instance that has read the account, and whose first append waits
+	socket := nodetest.Start(t)
+	w, elsewhere := &world{commandstest.NewOn(t, socket)}, &world{commandstest.NewOn(t, socket)}
+	elsewhere.Clock.Advance(time.Hour)
+	id := w.Open("free")
+	slow, fast := w.Ledger(), elsewhere.Ledger()
+	free := w.Stream(id)
+	release := w.Log.Hold()
+	var wait sync.WaitGroup
+	wait.Go(func() { spend(t, slow, id, 100) })
+	<-w.Log.Held
+
+	// when meanwhile a plan is bought and followed, then it reserves in the period of that plan
+	elsewhere.entitle(id, elsewhere.bought(plan.Indie))
+	elsewhere.follow(fast, id)
+	release()
+	wait.Wait()
+	require.EqualValues(t, 100, elsewhere.Books(id).Settled)
+	require.True(t, w.BooksOf(free).Over())
+	require.Zero(t, w.BooksOf(free).Settled)
+	spend(t, fast, id, 7)
+	require.EqualValues(t, 107, elsewhere.Books(id).Settled)
+}
+
+func TestAnUpgradeChangesTheTermsOfTheRunningPeriod(t *testing.T) {
+	w := newWorld(t)
+	id := w.Open("free")
+	one, other := w.Ledger(), w.Ledger()
+	bought := w.bought(plan.Indie)
+	w.entitle(id, bought)
+	w.follow(one, id)
+	spend(t, one, id, 300_000)
+	spend(t, other, id, 1)
+
+	// when it is upgraded, then what was used counts on the new terms, on both instances
+	w.Clock.Advance(24 * time.Hour)
+	bought.Plan, bought.Next = plan.Premium, plan.Premium
+	w.entitle(id, bought)
+	w.follow(one, id)
+	for _, keeper := range []*commands.Ledger{other, one} {
+		r := commandstest.Reserve(t, keeper, id, 0)
+		require.Equal(t, plan.Premium, r.Allowance.Plan)
+		require.EqualValues(t, 300_001, r.Allowance.Settled)
+		commandstest.Settle(t, keeper, r, 0)
+	}
+	w.nextPeriod(id)
+	closed, err := one.ClosePeriod(t.Context(), fmt.Sprintf("usage-%s-%d", id, bought.Start.Unix()), uuid.New())
+	require.NoError(t, err)
+	require.Zero(t, closed.Overage)
+}
+
+func TestAPeriodIsClosedAndItsOverageBilledOnce(t *testing.T) {
+	// given a period with more use than its plan and credit, in which something is reserved
+	w := newWorld(t)
+	id := w.Open("free")
+	keeper, other := w.Ledger(), w.Ledger()
+	bought := w.bought(plan.Indie)
+	w.entitle(id, bought)
+	grant(t, keeper, id, "g", 1_000)
+	spend(t, keeper, id, 212_000)
+	stream := w.Stream(id)
+	_, err := keeper.ClosePeriod(t.Context(), stream, uuid.New())
+	require.Equal(t, domain.Conflict, domain.CodeOf(err), "it is not over")
+	w.Clock.Jump(bought.End.Sub(w.Clock.Now()) - time.Second)
+	running := commandstest.Reserve(t, other, id, 2_000)
+	w.Clock.Jump(2 * time.Second)
+
+	// then it is closed when that has ended, and not before
+	var notYet *todo.NotYetError
+	_, err = keeper.ClosePeriod(t.Context(), stream, uuid.New())
+	require.ErrorAs(t, err, &notYet)
+	commandstest.Settle(t, other, running, 1_345)
+	want := commands.ClosedPeriod{Account: id, Plan: plan.Indie, Start: bought.Start, End: bought.End, Overage: 12_345, ClosedAt: w.Clock.Now()}
+	for _, by := range []*commands.Ledger{keeper, other} {
+		closed, err := by.ClosePeriod(t.Context(), stream, uuid.New())
+		require.NoError(t, err)
+		want.Position = closed.Position
+		require.Equal(t, want, closed)
+	}
+
+	// and it is billed once
+	for _, by := range []*commands.Ledger{keeper, other} {
+		_, err := by.OverageBilled(t.Context(), stream, commands.Bill{Units: 12, Amount: 60, Currency: "usd", Item: "ii_1"}, uuid.New())
+		require.NoError(t, err)
+	}
+	books := w.BooksOf(stream)
+	require.Equal(t, ledger.OverageBilled{
+		Account: id, Characters: 12_345, Units: 12, Amount: 60, Currency: "usd", Item: "ii_1", Start: bought.Start, At: w.Clock.Now(),
+	}, books.Events[len(books.Events)-1])
+	require.True(t, books.Billed)
+
+	// and what does not exist is not closed
+	_, err = keeper.ClosePeriod(t.Context(), "usage-nobody-1", uuid.New())
+	require.Equal(t, domain.NotFound, domain.CodeOf(err))
+	require.False(t, errors.As(err, &notYet))
+}
+
+// A plan that nobody pays is withdrawn; paid after all, it goes on in the period that has begun then.
+func TestAPlanThatIsPaidAfterAll(t *testing.T) {
+	w := newWorld(t)
+	id := w.Open("free")
+	keeper, other := w.Ledger(), w.Ledger()
+	bought := w.bought(plan.Pro)
+	w.entitle(id, bought)
+	w.follow(keeper, id)
+	spend(t, keeper, id, 20_000)
+	spend(t, other, id, 1)
+	w.Clock.Jump(10 * 24 * time.Hour)
+	w.entitle(id, plan.Entitlement{Plan: plan.Free, Start: w.Clock.Now()})
+	w.follow(keeper, id)
+	spend(t, other, id, commandstest.FreeLimit)
+	requireNothingLeft(t, keeper, id)
+
+	w.Clock.Jump(time.Hour)
+	w.entitle(id, bought)
+	w.follow(keeper, id)
+	for _, by := range []*commands.Ledger{other, keeper} {
+		r := commandstest.Reserve(t, by, id, 1)
+		require.Equal(t, plan.Pro, r.Allowance.Plan)
+		require.EqualValues(t, commandstest.FreeLimit, r.Allowance.Settled)
+		commandstest.Settle(t, by, r, 0)
+	}
+}
+
+// A closed account leaves what it has used of the free period that it is in, whatever it was before.
+func TestWhatAnAccountThatPaidLeaves(t *testing.T) {
+	w := newWorld(t)
+	id := w.Open("free")
+	keeper := w.Ledger()
+	spend(t, keeper, id, 9_000)
+	bought := w.bought(plan.Indie)
+	bought.Next = plan.Free
+	w.entitle(id, bought)
+	w.follow(keeper, id)
+	free, err := w.Ledger().FreePeriodOf(t.Context(), id)
+	require.NoError(t, err)
+	require.Nil(t, free, "while it pays")
+
+	// when the plan has ended, though nobody has said so, then free periods count anew from there
+	w.Clock.Jump(bought.End.Sub(w.Clock.Now()) + time.Hour)
+	spend(t, keeper, id, 700)
+	free, err = w.Ledger().FreePeriodOf(t.Context(), id)
+	require.NoError(t, err)
+	require.Equal(t, bought.End, free.Start)
+	require.EqualValues(t, 700, free.Used)
+	w.entitle(id, plan.Entitlement{Plan: plan.Free, Start: bought.End.Add(3 * time.Second)})
+	w.follow(keeper, id)
+	again, err := w.Ledger().FreePeriodOf(t.Context(), id)
+	require.NoError(t, err)
+	require.Equal(t, free, again, "asking for it again gives no new characters")
+}

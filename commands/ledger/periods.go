@@ -1,0 +1,184 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/ledger"
+	"github.com/recital-tts/recital/domain/plan"
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/todo"
+)
+
+// FollowProcess is the name of the to-do list of entitlements that no period follows yet.
+const FollowProcess = "follow_entitlement"
+
+const streamPrefix = ledger.StreamPrefix
+
+// accountPeriod is a period of an account, on the terms of its entitlement.
+type accountPeriod struct {
+	stream string
+	open   ledger.OpenPeriod
+}
+
+// period returns the account's current period. It reads the account only if the cached period is over. It refuses with
+// domain.NotFound for an account that is closed, once that is read.
+func (l *Ledger) period(ctx context.Context, id string, now time.Time) (accountPeriod, error) {
+	if known, ok := l.periods.Get(id); ok && now.Before(known.open.End) {
+		return known, nil
+	}
+	state, err := l.account(ctx, id)
+	if err != nil {
+		return accountPeriod{}, err
+	}
+	if state.Closed() {
+		return accountPeriod{}, account.ErrNoAccount
+	}
+	p, err := periodOf(state, now)
+	if err == nil {
+		l.periods.Add(id, p)
+	}
+	return p, err
+}
+
+// periodAt reads the account, which may be closed, and returns its period at a time.
+func (l *Ledger) periodAt(ctx context.Context, id string, at time.Time) (accountPeriod, error) {
+	state, err := l.account(ctx, id)
+	if err != nil {
+		return accountPeriod{}, err
+	}
+	return periodOf(state, at)
+}
+
+func (l *Ledger) account(ctx context.Context, id string) (account.State, error) {
+	state, _, err := l.accounts.State(ctx, id)
+	if err == nil && !state.Exists() {
+		err = account.ErrNoAccount
+	}
+	return state, err
+}
+
+// periodOf returns the period of an account at a time.
+func periodOf(state account.State, at time.Time) (accountPeriod, error) {
+	return onTerms(state, state.Entitlement.At(at), state.Version)
+}
+
+// onTerms returns a period of an account on the terms of a version of its entitlement.
+func onTerms(state account.State, p plan.Period, version int64) (accountPeriod, error) {
+	terms, err := plan.Lookup(p.Plan)
+	if err != nil {
+		return accountPeriod{}, err
+	}
+	open := ledger.OpenPeriod{Account: state.Account, Plan: terms, Start: p.Start, End: p.End, Version: version}
+	if free := state.FreePeriod; free != nil && free.Start.Equal(p.Start) {
+		open.BroughtIn = free.Used
+	}
+	return accountPeriod{stream: usageStream(state.Account, p.Start), open: open}, nil
+}
+
+func usageStream(account string, start time.Time) string {
+	return fmt.Sprintf("%s%s-%d", streamPrefix, account, start.Unix())
+}
+
+// submitNow executes a command in a period, which it opens if necessary. If the period has ended, because another instance
+// has a clock that is ahead or knows a newer entitlement, it continues with the next one: the log decides, and not the clock
+// or what is cached.
+func (l *Ledger) submitNow(ctx context.Context, period accountPeriod, c command, meta eventlog.Metadata) (outcome, error) {
+	for {
+		open := period.open
+		open.At = meta.Time
+		opened := journal.Sequence[ledger.State, ledger.Event]{Evolve: ledger.Evolve, Commands: []command{open, c}}
+		done, err := l.submit(ctx, period.stream, opened, meta)
+		if !errors.Is(err, ledger.ErrOver) {
+			if done.state.Terms.Version > open.Version {
+				l.periods.Remove(open.Account)
+			}
+			return done, err
+		}
+		if period, err = l.periodAfter(ctx, open.Account, done.state.NextStart); err != nil {
+			return outcome{}, err
+		}
+	}
+}
+
+// periodAfter returns the period in which an account goes on after one that has ended, and that starts when that one says.
+// Whatever the account's entitlement has become since, it is always the same one, so that what was granted there is found.
+func (l *Ledger) periodAfter(ctx context.Context, id string, start time.Time) (accountPeriod, error) {
+	state, err := l.account(ctx, id)
+	if err != nil {
+		return accountPeriod{}, err
+	}
+	l.periods.Remove(id) // what is cached has led here
+	p, version := state.Entitlement.At(start), state.Version
+	if i := slices.IndexFunc(state.Before, func(f account.Former) bool { return f.Start.Equal(start) }); i >= 0 {
+		return onTerms(state, state.Before[i].Period, 0)
+	}
+	switch {
+	case p.Start.Equal(start):
+	case p.Start.After(start): // another entitlement has cut it short, or passed it over
+		p.Start, p.End, version = start, p.Start, 0
+	default: // it has become a part of a longer one
+		p.Start = start
+	}
+	return onTerms(state, p, version)
+}
+
+// FollowEntitlement ends the periods that the entitlement of an account, and those before it, have cut short or followed, and
+// puts the current one on its terms. It returns the position of the latter. Instances that go on with an older entitlement
+// learn of it from these streams.
+func (l *Ledger) FollowEntitlement(ctx context.Context, id string, cause uuid.UUID) (eventlog.Position, error) {
+	now := l.now().UTC()
+	state, err := l.account(ctx, id)
+	if err != nil {
+		return eventlog.Position{}, err
+	}
+	l.periods.Remove(id)
+	for _, before := range state.Before {
+		if err := l.end(ctx, state, before, now, cause); err != nil {
+			return eventlog.Position{}, err
+		}
+	}
+	current, err := periodOf(state, now)
+	if err != nil {
+		return eventlog.Position{}, err
+	}
+	meta := journal.CausedBy(cause).Metadata(todo.CommandID(FollowProcess, current.stream, cause), now)
+	done, err := l.submitNow(ctx, current, use{}, meta)
+	return done.position, err
+}
+
+// end ends a period. One that is cut short is opened for that if it was not: an instance that is about to open it finds that
+// it has ended.
+func (l *Ledger) end(ctx context.Context, state account.State, former account.Former, now time.Time, cause uuid.UUID) error {
+	p, err := onTerms(state, former.Period, 0)
+	if err != nil {
+		return err
+	}
+	if !former.End.After(former.Next) {
+		found, err := l.look(ctx, p.stream, now)
+		if err != nil || !found.state.Exists() {
+			return err
+		}
+	}
+	end := journal.Sequence[ledger.State, ledger.Event]{Evolve: ledger.Evolve, Commands: []command{p.open, ledger.End{To: former.Next, At: now}}}
+	_, err = l.submit(ctx, p.stream, end, journal.CausedBy(cause).Metadata(todo.CommandID(FollowProcess, p.stream, cause), now))
+	return err
+}
+
+// use is the command of someone who goes on with a period.
+type use struct{}
+
+// Decide implements journal.Decider. It refuses a period that is over with ledger.ErrOver.
+func (use) Decide(s ledger.State) ([]ledger.Event, error) {
+	if s.Over() {
+		return nil, ledger.ErrOver
+	}
+	return nil, nil
+}

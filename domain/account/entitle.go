@@ -1,0 +1,73 @@
+package account
+
+import (
+	"slices"
+	"time"
+
+	"github.com/recital-tts/recital/domain/plan"
+)
+
+// Entitle puts the account on the plan that its subscription gives it. What an event before the one that was followed last
+// says, and what a closed account is given, changes nothing.
+type Entitle struct {
+	plan.Entitlement
+	Revision int64 // of the subscription's event, in that stream
+	At       time.Time
+}
+
+// Decide refuses an unknown plan, and an account that does not exist.
+func (c Entitle) Decide(s State) ([]Event, error) {
+	if !s.Exists() {
+		return nil, ErrNoAccount
+	}
+	if s.Closed() || s.Version > 0 && c.Revision <= s.Followed {
+		return nil, nil
+	}
+	if _, err := plan.Lookup(c.Plan); err != nil {
+		return nil, err
+	}
+	if _, err := plan.Lookup(c.Next); err != nil && !c.End.IsZero() {
+		return nil, err
+	}
+	return []Event{Entitled{
+		Account: s.Account, Entitlement: c.After(s.Entitlement, c.At), Revision: c.Revision, Version: s.Version + 1, At: c.At,
+	}}, nil
+}
+
+// maxBefore is how many of the periods that went before a state remembers: more than an account changes its plan before
+// anybody has ended them.
+const maxBefore = 8
+
+// entitled returns the state that is on another plan.
+func (s State) entitled(e Entitled) State {
+	if e.Start.After(s.Entitlement.Start) {
+		until := e.Start.Add(-1)
+		if e.At.Before(until) { // by a clock that is behind the provider's
+			until = e.At
+		}
+		before := append(slices.Clip(s.Before), Former{Period: s.Entitlement.At(until), Next: e.Start})
+		s.Before = before[max(0, len(before)-maxBefore):]
+	}
+	s.Entitlement, s.Version, s.Followed = e.Entitlement, e.Version, e.Revision
+	return s
+}
+
+// Entitlement returns that of an account that was just opened: its plan, in monthly periods that count from the start of
+// FreePeriod, or from the opening.
+func (e Opened) Entitlement() plan.Entitlement {
+	if e.FreePeriod != nil {
+		return plan.Entitlement{Plan: e.Plan, Start: e.FreePeriod.Start}
+	}
+	return plan.Entitlement{Plan: e.Plan, Start: e.At}
+}
+
+// PeriodBefore returns the period that went before one of Entitlement, if there was one.
+func (f Facts) PeriodBefore(p plan.Period) (before plan.Period, found bool) {
+	switch {
+	case p.Start.After(f.Entitlement.Start):
+		before = f.Entitlement.At(p.Start.Add(-1))
+	case len(f.Before) > 0:
+		before = f.Before[len(f.Before)-1].Period
+	}
+	return before, !before.Start.IsZero() && before.Start.Before(p.Start)
+}

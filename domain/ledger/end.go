@@ -1,0 +1,74 @@
+package ledger
+
+import (
+	"time"
+
+	"github.com/recital-tts/recital/domain"
+)
+
+// End ends a period, because the account's next one starts at To. Ending it again has no effect.
+type End struct{ To, At time.Time }
+
+// Decide refuses to end a period that does not start before the next one.
+func (c End) Decide(s State) ([]Event, error) {
+	switch {
+	case !s.Exists():
+		return nil, domain.Refuse(domain.Conflict, "The period is not open")
+	case s.Over():
+		return nil, nil
+	case !s.Terms.Start.Before(c.To):
+		return nil, domain.Refuse(domain.Conflict, "The period is not over yet")
+	}
+	end := s.Terms.End
+	if c.To.Before(end) {
+		end = c.To
+	}
+	return []Event{Ended{Account: s.Terms.Account, Start: s.Terms.Start, End: end, To: c.To, At: c.At}}, nil
+}
+
+// Close closes a period after its end. The account's next one starts at To. Closing it again has no effect.
+type Close struct{ To, At time.Time }
+
+// Decide decides nothing while reservations are open, because settling them may exceed the plan.
+func (c Close) Decide(s State) ([]Event, error) {
+	if err := s.requireEnd(c.To, c.At); err != nil || s.Closed() || len(s.Open) > 0 {
+		return nil, err
+	}
+	closed := Closed{Account: s.Terms.Account, Start: s.Terms.Start, To: c.To, At: c.At}
+	if limit := s.Terms.Limit; limit != nil && s.Terms.Metered {
+		closed.Overage = max(0, s.Settled-*limit-s.Credit)
+	}
+	return []Event{closed}, nil
+}
+
+// requireEnd refuses a period that has not ended, when the account's next one starts at a time.
+func (s State) requireEnd(next, now time.Time) error {
+	switch {
+	case !s.Exists():
+		return domain.Refuse(domain.Conflict, "The period is not open")
+	case !s.Over() && (now.Before(s.Terms.End) || next.Before(s.Terms.End)):
+		return domain.Refuse(domain.Conflict, "The period is not over yet")
+	}
+	return nil
+}
+
+// RecordBilled records that the overage of a closed period is billed. Recording it again has no effect.
+type RecordBilled struct {
+	Units, Amount  int64
+	Currency, Item string
+	At             time.Time
+}
+
+// Decide refuses a period that is not closed.
+func (c RecordBilled) Decide(s State) ([]Event, error) {
+	switch {
+	case !s.Closed():
+		return nil, domain.Refuse(domain.Conflict, "The period is not closed")
+	case s.Billed:
+		return nil, nil
+	}
+	return []Event{OverageBilled{
+		Account: s.Terms.Account, Characters: s.Overage, Units: c.Units, Amount: c.Amount, Currency: c.Currency, Item: c.Item,
+		Start: s.Terms.Start, At: c.At,
+	}}, nil
+}

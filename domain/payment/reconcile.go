@@ -1,0 +1,36 @@
+package payment
+
+import "time"
+
+// Reconciliation is the state of the reconciliation with the provider's list of events.
+type Reconciliation struct {
+	Through time.Time // by the provider's clock; zero before the first one
+}
+
+// EvolveReconciliation folds an event into the state.
+func EvolveReconciliation(s Reconciliation, event Event) Reconciliation {
+	if e, ok := event.(Reconciled); ok {
+		s.Through = e.Through
+	}
+	return s
+}
+
+// IsReconciled reports whether the state can be folded from an event on, without those before it.
+func IsReconciled(event Event) bool {
+	_, is := event.(Reconciled)
+	return is
+}
+
+// RecordReconciliation records how far the provider's list of events is in the log. That never goes back.
+type RecordReconciliation Reconciled
+
+// Decide decides nothing where nothing is new.
+func (c RecordReconciliation) Decide(s Reconciliation) ([]Event, error) {
+	if !c.Through.After(s.Through) {
+		c.Through = s.Through
+		if c.Missed == 0 {
+			return nil, nil
+		}
+	}
+	return []Event{Reconciled(c)}, nil
+}

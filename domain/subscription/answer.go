@@ -1,0 +1,34 @@
+package subscription
+
+import "time"
+
+// Agree ends a request that the provider has carried out. Ending it again changes nothing.
+type Agree struct {
+	Request     string
+	Object      string
+	EffectiveAt time.Time
+	At          time.Time
+}
+
+// Decide refuses nothing.
+func (c Agree) Decide(s State) ([]Event, error) {
+	if s.Open == nil || s.Open.Request != c.Request {
+		return nil, nil
+	}
+	return []Event{Agreed{Account: s.Account, Request: c.Request, Object: c.Object, EffectiveAt: c.EffectiveAt, At: c.At}}, nil
+}
+
+// Refuse ends a request that the provider has refused. Ending it again changes nothing.
+type Refuse struct {
+	Request string
+	Reason  Reason
+	At      time.Time
+}
+
+// Decide refuses nothing.
+func (c Refuse) Decide(s State) ([]Event, error) {
+	if s.Open == nil || s.Open.Request != c.Request {
+		return nil, nil
+	}
+	return []Event{Refused{Account: s.Account, Request: c.Request, Reason: c.Reason, At: c.At}}, nil
+}

@@ -1,0 +1,62 @@
+package subscription
+
+import (
+	"slices"
+	"time"
+)
+
+// Observe records what the provider has for the account at a moment. Every event about subscriptions, cards and invoices
+// comes from it, so that it does not matter what led to the look. Observing the same again decides nothing.
+type Observe struct {
+	Customer      string
+	Deleted       bool       // the provider has forgotten the customer
+	Subscriptions []Observed // newest first
+	Card          *Card      // that pays; nil for none
+	Invoices      []Billed   // newest first
+	Grace         time.Duration
+	At            time.Time
+}
+
+// Observed is a subscription as the provider has it.
+type Observed struct {
+	Terms
+	CancelAtPeriodEnd bool
+	EndedAt           time.Time // zero: it has not ended
+	Scheduled         *Change
+}
+
+// Billed is an invoice as the provider has it. Page and PDF are sealed; empty where there is none.
+type Billed struct {
+	ID           string
+	Subscription string
+	Number       string
+	Status       string
+	AmountDue    int64
+	AmountPaid   int64
+	Refunded     int64
+	Disputed     bool
+	Attempts     int64
+	Currency     string
+	CreatedAt    time.Time
+	Page, PDF    []byte
+}
+
+// Decide decides nothing about another customer than the account's.
+func (c Observe) Decide(s State) ([]Event, error) {
+	if s.Customer == "" || s.Customer != c.Customer {
+		return nil, nil
+	}
+	o := observation{Observe: c, state: s}
+	for _, seen := range slices.Backward(c.Subscriptions) {
+		o.subscription(seen)
+	}
+	if c.Deleted {
+		o.deletion()
+	}
+	o.card()
+	for _, seen := range slices.Backward(c.Invoices) {
+		o.invoice(seen)
+	}
+	o.decide(o.state.entitle(c.At)...)
+	return o.events, nil
+}

@@ -1,0 +1,197 @@
+package subscription
+
+import (
+	"slices"
+	"time"
+
+	"github.com/recital-tts/recital/domain/plan"
+)
+
+// What the state remembers. The provider is read for fewer objects than that, so that what it shows is never forgotten.
+const (
+	maxSubscriptions = 40
+	maxInvoices      = 200
+	maxRequests      = 100
+	rememberRequests = 24 * time.Hour
+)
+
+// State is what the decisions on an account's subscription need to know. The zero State is an account that never wanted
+// anything.
+type State struct {
+	Facts
+
+	SinceSnapshot int // events
+}
+
+// Facts are the part of the state that snapshots repeat.
+type Facts struct {
+	Account  string `json:"account"`
+	Customer string `json:"customer"` // "" before there is one
+	// Open is what the owner wants and the provider has not answered yet.
+	Open *Requested `json:"open"`
+	// Answered are the requests that have ended in the last 24 hours.
+	Answered      []Answered           `json:"answered"`
+	Subscriptions []Subscription       `json:"subscriptions"` // oldest first
+	Card          *Card                `json:"card"`
+	Invoices      []Invoice            `json:"invoices"`   // oldest first
+	Entitled      *plan.Entitlement    `json:"entitled"`   // the last one
+	LastPrices    map[plan.Type]string `json:"lastPrices"` // the price at which each plan was last bought
+	Bought        bool                 `json:"bought"`     // a subscription was paid, ever
+	Ending        bool                 `json:"ending"`     // the account was closed: nothing more is wanted
+}
+
+// Subscription is a subscription in the state.
+type Subscription struct {
+	Terms
+	CancelAt  time.Time `json:"cancelAt,omitzero"`
+	Scheduled *Change   `json:"scheduled"`
+	GraceEnds time.Time `json:"graceEnds,omitzero"` // of one that is past due
+	Lapsed    bool      `json:"lapsed"`
+	EndedAt   time.Time `json:"endedAt,omitzero"`
+	Ran       bool      `json:"ran"` // it entitled to something, once
+}
+
+// Change is a change of the price that takes effect later.
+type Change struct {
+	Price       string    `json:"price"`
+	Plan        plan.Type `json:"plan"`
+	EffectiveAt time.Time `json:"effectiveAt"`
+}
+
+// Card is a card that pays, sealed as in CardChanged.
+type Card struct {
+	PaymentMethod string `json:"paymentMethod"`
+	Brand         []byte `json:"brand"`
+	Last4         []byte `json:"last4"`
+}
+
+// Invoice is an invoice in the state: what is compared with the provider's.
+type Invoice struct {
+	ID           string    `json:"id"`
+	Subscription string    `json:"subscription"`
+	Number       string    `json:"number"`
+	Status       string    `json:"status"`
+	AmountDue    int64     `json:"amountDue"`
+	AmountPaid   int64     `json:"amountPaid"`
+	Currency     string    `json:"currency"`
+	HasPage      bool      `json:"hasPage"`
+	HasPDF       bool      `json:"hasPdf"`
+	CreatedAt    time.Time `json:"createdAt"`
+	Refunded     int64     `json:"refunded"`
+	Disputed     bool      `json:"disputed"`
+	Failures     int64     `json:"failures"` // attempts to collect it, as of the last failure
+}
+
+// Answered is a request that has ended.
+type Answered struct {
+	Requested
+	Object      string    `json:"object"`
+	EffectiveAt time.Time `json:"effectiveAt,omitzero"`
+	Reason      Reason    `json:"reason"` // "" if it was agreed
+	EndedAt     time.Time `json:"endedAt"`
+}
+
+// Answer returns how a request has ended, and whether it is remembered.
+func (s State) Answer(request string) (Answered, bool) {
+	i := slices.IndexFunc(s.Answered, func(a Answered) bool { return a.Request == request })
+	if i < 0 {
+		return Answered{}, false
+	}
+	return s.Answered[i], true
+}
+
+// Find returns a subscription.
+func (s State) Find(id string) (Subscription, bool) {
+	i := s.index(id)
+	if i < 0 {
+		return Subscription{}, false
+	}
+	return s.Subscriptions[i], true
+}
+
+func (s State) index(id string) int {
+	return slices.IndexFunc(s.Subscriptions, func(known Subscription) bool { return known.Subscription == id })
+}
+
+// Current returns the subscription that counts: the newest one that was paid and has not ended.
+func (s State) Current() (Subscription, bool) {
+	for _, known := range slices.Backward(s.Subscriptions) {
+		if entitles(known.Status) {
+			return known, true
+		}
+	}
+	return Subscription{}, false
+}
+
+// Payer returns the subscription whose invoices the account pays, or has paid last; "" if it never had one.
+func (s State) Payer() string {
+	if current, found := s.Current(); found {
+		return current.Subscription
+	}
+	for _, known := range slices.Backward(s.Subscriptions) {
+		if known.Ran {
+			return known.Subscription
+		}
+	}
+	return ""
+}
+
+// Leftovers returns the subscriptions that wait for a payment and that another subscription would come beside: those that
+// were never paid, but for one at the price, and those that nobody pays any more.
+func (s State) Leftovers(price string) (ids []string) {
+	for _, known := range s.Subscriptions {
+		unpaid := phaseOf(known.Status) == waiting && known.Price != price
+		if unpaid || known.Status == "unpaid" || known.Status == "paused" {
+			ids = append(ids, known.Subscription)
+		}
+	}
+	return ids
+}
+
+// Waiting returns the newest subscription at a price that waits for its first payment.
+func (s State) Waiting(price string) (Subscription, bool) {
+	for _, known := range slices.Backward(s.Subscriptions) {
+		if phaseOf(known.Status) == waiting && known.Price == price {
+			return known, true
+		}
+	}
+	return Subscription{}, false
+}
+
+// Unfinished returns the subscriptions that could still take money.
+func (s State) Unfinished() (ids []string) {
+	for _, known := range s.Subscriptions {
+		if known.Status != "canceled" && known.Status != "incomplete_expired" {
+			ids = append(ids, known.Subscription)
+		}
+	}
+	return ids
+}
+
+// phase is what a status means.
+type phase int
+
+const (
+	waiting phase = iota // for the first payment
+	running
+	due  // a payment is missing
+	over // grants nothing any more
+)
+
+func phaseOf(status string) phase {
+	switch status {
+	case "incomplete":
+		return waiting
+	case "active", "trialing":
+		return running
+	case "past_due":
+		return due
+	}
+	return over
+}
+
+// entitles reports whether a subscription of a status grants its plan.
+func entitles(status string) bool { return phaseOf(status) == running || phaseOf(status) == due }
+
+// PriceOf returns the price at which a plan was last bought, "" for a plan that never was.
+func (s State) PriceOf(bought plan.Type) string { return s.LastPrices[bought] }

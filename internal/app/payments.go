@@ -1,0 +1,195 @@
+package app
+
+import (
+	"cmp"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/recital-tts/recital/internal/payments"
+	"github.com/recital-tts/recital/internal/payments/sandbox"
+	"github.com/recital-tts/recital/internal/payments/stripe"
+	"github.com/recital-tts/recital/internal/signin"
+)
+
+// webhookPath is where the payment provider sends its notices.
+const webhookPath = "/payments/webhook"
+
+// notices verify what the payment provider sends.
+type notices struct {
+	payments  payments.Notice
+	analytics payments.Notice
+}
+
+// paymentsSlice is that of the payment provider. In mode dev one of our own takes its place when no key is set, which
+// operators can drive.
+func paymentsSlice() slice {
+	return slice{
+		name: "payments",
+		open: func(p *parts) (service, error) {
+			access, err := p.cfg.provider(p.secrets.sandbox)
+			if err != nil {
+				return service{}, err
+			}
+			if p.notices, err = access.notices(); err != nil {
+				return service{}, err
+			}
+			conf := stripe.Config{Key: access.key, URL: access.url, Now: time.Now, Logger: p.log}
+			if access.url == "" && !p.cfg.hasProvider() {
+				if err := p.openSandbox(access); err != nil {
+					return service{}, err
+				}
+				conf.URL, conf.Now = p.sandbox.URL(), p.sandbox.Now // by which it forgets
+			}
+			gateway, err := stripe.New(conf)
+			if err != nil {
+				return service{}, err
+			}
+			p.payments = gateway
+			return service{admin: p.sandboxRoutes(), close: gateway.Close}, nil
+		},
+	}
+}
+
+// openSandbox runs the payment provider for development. Its webhooks wait until the public address is known.
+func (p *parts) openSandbox(access providerAccess) (err error) {
+	p.sandbox, err = sandbox.Open(sandbox.Config{
+		Folder: p.folder.Path("payment-sandbox"), Address: p.cfg.SandboxAddr, Key: access.key, WebhookSecret: access.secrets[0], Logger: p.log,
+	})
+	if err == nil {
+		p.onClose("the payment provider for development", p.sandbox.Close)
+	}
+	return err
+}
+
+// paymentsAt says where payments go.
+func (p *parts) paymentsAt() string {
+	if p.sandbox == nil {
+		return cmp.Or(p.cfg.StripeURL, "Stripe")
+	}
+	return p.sandbox.URL() + "  (a sandbox: recitalctl sandbox drives it)"
+}
+
+// providerAccess is how the payment provider is reached, and how it signs.
+type providerAccess struct {
+	key       string
+	url       string // "" for Stripe's own
+	secrets   []string
+	analytics []string
+}
+
+func (a providerAccess) notices() (n notices, err error) {
+	if n.payments, err = stripe.NewNotices(a.secrets...); err != nil {
+		return notices{}, err
+	}
+	n.analytics, err = stripe.NewNotices(a.analytics...)
+	return n, err
+}
+
+// hasProvider reports whether a key of the payment provider is set.
+func (c Config) hasProvider() bool { return cmp.Or(c.StripeKey, c.StripeKeyFile) != "" }
+
+// provider returns what is set, or what the sandbox uses: the instances that share a signing key share it, too.
+func (c Config) provider(development []byte) (a providerAccess, err error) {
+	a = providerAccess{key: c.StripeKey, url: c.StripeURL}
+	if !c.hasProvider() {
+		digits := hex.EncodeToString(development)
+		a.key, a.secrets = "sk_test_"+digits[:32], []string{"whsec_" + digits[32:]}
+		a.analytics = a.secrets
+		return a, nil
+	}
+	if c.StripeKeyFile != "" {
+		if a.key, err = readLine(c.StripeKeyFile); err != nil {
+			return a, fmt.Errorf("reading the payment provider's key: %w", err)
+		}
+	}
+	if a.secrets, err = secretsOf(c.StripeSecret, c.StripeSecretFile); err != nil {
+		return a, fmt.Errorf("reading the secret of the payment provider's webhooks: %w", err)
+	}
+	if len(c.AnalyticsSecret) == 0 && c.AnalyticsFile == "" {
+		a.analytics = a.secrets
+		return a, nil
+	}
+	if a.analytics, err = secretsOf(c.AnalyticsSecret, c.AnalyticsFile); err != nil {
+		return a, fmt.Errorf("reading the secret of the analytics webhook: %w", err)
+	}
+	return a, nil
+}
+
+// secretsOf returns secrets as they are set, or those in a file.
+func secretsOf(set []string, file string) ([]string, error) {
+	if file == "" {
+		return set, nil
+	}
+	text, err := os.ReadFile(file)
+	return strings.Fields(string(text)), err
+}
+
+// readLine returns the text of a file that has one line.
+func readLine(file string) (string, error) {
+	text, err := os.ReadFile(file)
+	line := strings.TrimSpace(string(text))
+	if err == nil && (line == "" || strings.ContainsAny(line, " \t\r\n")) {
+		return "", fmt.Errorf("%s holds no key", file)
+	}
+	return line, err
+}
+
+// shortestReconciliation keeps the provider's limits of requests.
+const shortestReconciliation = time.Second
+
+func (c Config) checkPayments() error {
+	switch {
+	case c.StripeKey != "" && c.StripeKeyFile != "", len(c.StripeSecret) > 0 && c.StripeSecretFile != "", len(c.AnalyticsSecret) > 0 && c.AnalyticsFile != "":
+		return errors.New("a secret of the payment provider is set twice: as it is, and as a file")
+	case c.hasProvider() && len(c.StripeSecret) == 0 && c.StripeSecretFile == "":
+		return errors.New("the payment provider needs RECITAL_STRIPE_WEBHOOK_SECRET beside its key: without it nothing that it sends can be believed")
+	case !c.hasProvider() && (len(c.StripeSecret) > 0 || c.StripeSecretFile != "" || len(c.AnalyticsSecret) > 0 || c.AnalyticsFile != ""):
+		return errors.New("the secrets of the payment provider's webhooks need RECITAL_STRIPE_KEY beside them")
+	case c.Dunning < 0:
+		return errors.New("the time in which a missing payment may come cannot be negative")
+	case c.Reconcile != 0 && c.Reconcile < shortestReconciliation:
+		return errors.New("the payment provider may be asked for what was missed once a second at most")
+	}
+	for _, secret := range slices.Concat(c.StripeSecret, c.AnalyticsSecret) {
+		if strings.TrimSpace(secret) == "" {
+			return errors.New("a secret of the payment provider's webhooks is empty, so that anybody could sign with it")
+		}
+	}
+	return errors.Join(c.checkProviderURL(), c.checkSandbox())
+}
+
+// checkProviderURL keeps the key from being sent in the clear, and prod from taking a sandbox's word.
+func (c Config) checkProviderURL() error {
+	if c.StripeURL == "" {
+		return nil
+	}
+	u, err := url.Parse(c.StripeURL)
+	switch {
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || strings.Trim(u.Path, "/") != "":
+		return errors.New("the payment provider's URL must be http(s)://HOST or http(s)://HOST:PORT")
+	case c.Mode == modeProd && u.Scheme != "https":
+		return errors.New("mode prod takes no sandbox for the payment provider: its URL must begin with https://")
+	case u.Scheme != "https" && !signin.IsLoopback(u.Host):
+		return errors.New("the payment provider's URL must begin with https://, unless it is on this machine")
+	}
+	return nil
+}
+
+func (c Config) checkSandbox() error {
+	if c.SandboxAddr == "" || signin.IsLoopback(c.SandboxAddr) {
+		return nil
+	}
+	return errors.New("the payment provider for development serves on loopback only")
+}
+
+// dunning returns how long an account keeps its plan while a payment is missing.
+func (c Config) dunning() time.Duration { return cmp.Or(c.Dunning, 14*24*time.Hour) }
+
+// reconcile returns how often the payment provider is asked for what was missed.
+func (c Config) reconcile() time.Duration { return cmp.Or(c.Reconcile, time.Hour) }

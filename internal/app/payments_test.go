@@ -1,0 +1,168 @@
+package app_test
+
+import (
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/app"
+	"github.com/recital-tts/recital/internal/payments"
+	"github.com/recital-tts/recital/internal/payments/sandbox"
+)
+
+// createCustomer creates a customer of the payment provider.
+func createCustomer(t *testing.T, a *app.App, account string) string {
+	t.Helper()
+	customer, err := a.Payments().CreateCustomer(t.Context(), payments.Attempt{ID: "attempt-of-" + account, First: time.Now()}, account)
+	require.NoError(t, err)
+	return customer
+}
+
+func TestADevRecitaldBringsAPaymentProviderAlong(t *testing.T) {
+	cfg := config(t)
+	a, err := app.Open(t.Context(), cfg, io.Discard)
+	require.NoError(t, err)
+	prices, err := a.Payments().Prices(t.Context())
+	require.NoError(t, err)
+	assert.Len(t, prices, 3)
+	customer := createCustomer(t, a, "mine")
+
+	// Its webhooks come to the public address, and are signed so that they are believed.
+	status, err := a.Sandbox().Status()
+	require.NoError(t, err)
+	assert.Equal(t, "http://"+a.PublicAddr()+"/payments/webhook", status.WebhookURL)
+	var seen int
+	for e, err := range a.Payments().Events(t.Context(), time.Unix(0, 0)) {
+		require.NoError(t, err)
+		body, signature, err := a.Sandbox().Webhook(e.ID)
+		require.NoError(t, err)
+		verified, err := a.Notices().Verify(body, signature, time.Now())
+		require.NoError(t, err)
+		assert.Equal(t, e, verified)
+		seen++
+	}
+	assert.Equal(t, 1, seen)
+	_, err = a.Notices().Verify([]byte("{}"), "", time.Now())
+	require.ErrorIs(t, err, payments.ErrForged)
+
+	// It keeps what it has over a restart, whatever port it gets.
+	require.NoError(t, a.Close())
+	again := open(t, cfg)
+	account, err := again.Payments().AccountOf(t.Context(), customer)
+	require.NoError(t, err)
+	assert.Equal(t, "mine", account)
+}
+
+// Two instances of one service need one provider.
+func TestASecondInstanceUsesTheSandboxOfTheFirst(t *testing.T) {
+	cfg := config(t)
+	first := open(t, cfg)
+	other := config(t)
+	other.SigningKeyFile = filepath.Join(cfg.DataDir, "signing-key")
+	other.StripeURL = first.Sandbox().URL()
+	second := open(t, other)
+	assert.Nil(t, second.Sandbox())
+	account, err := second.Payments().AccountOf(t.Context(), createCustomer(t, first, "shared"))
+	require.NoError(t, err)
+	assert.Equal(t, "shared", account)
+	body, signature, err := first.Sandbox().Webhook(firstEvent(t, first))
+	require.NoError(t, err)
+	_, err = second.Notices().Verify(body, signature, time.Now())
+	require.NoError(t, err, "both believe its webhooks")
+
+	stranger := config(t)
+	stranger.StripeURL = first.Sandbox().URL()
+	_, err = open(t, stranger).Payments().Prices(t.Context())
+	require.ErrorIs(t, err, payments.ErrUnavailable, "another service has another key")
+}
+
+func firstEvent(t *testing.T, a *app.App) string {
+	t.Helper()
+	for e, err := range a.Payments().Events(t.Context(), time.Unix(0, 0)) {
+		require.NoError(t, err)
+		return e.ID
+	}
+	require.Fail(t, "there is no event")
+	return ""
+}
+
+func TestTheProvidersSecretsAreReadFromFiles(t *testing.T) {
+	folder := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(folder, name)
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		return path
+	}
+	s, err := sandbox.Open(sandbox.Config{Folder: t.TempDir(), Key: "sk_test_hidden", WebhookSecret: "whsec_old", Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	cfg := config(t)
+	cfg.StripeURL, cfg.StripeKeyFile = s.URL(), write("key", "sk_test_hidden\n")
+	cfg.StripeSecretFile = write("secrets", "whsec_new\nwhsec_old\n")
+	a := open(t, cfg)
+	assert.Nil(t, a.Sandbox(), "another provider is used")
+	createCustomer(t, a, "mine")
+	body, signature, err := s.Webhook(firstEvent(t, a))
+	require.NoError(t, err)
+	_, err = a.Notices().Verify(body, signature, time.Now())
+	require.NoError(t, err)
+
+	for name, change := range map[string]func(*app.Config){
+		"an empty key":      func(c *app.Config) { c.StripeKeyFile = write("empty", "\n") },
+		"two keys":          func(c *app.Config) { c.StripeKeyFile = write("two", "sk_test_hidden sk_test_2\n") },
+		"no key":            func(c *app.Config) { c.StripeKeyFile = filepath.Join(folder, "nothing") },
+		"no secrets":        func(c *app.Config) { c.StripeSecretFile = write("empty", " \n") },
+		"no secrets' file":  func(c *app.Config) { c.StripeSecretFile = filepath.Join(folder, "nothing") },
+		"no analytics":      func(c *app.Config) { c.AnalyticsFile = write("empty", "") },
+		"a sandbox outside": func(c *app.Config) { c.SandboxAddr = "192.0.2.1:8083" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			wrong := cfg
+			wrong.DataDir = t.TempDir()
+			change(&wrong)
+			_, err := app.Open(t.Context(), wrong, io.Discard)
+			require.Error(t, err)
+			assert.NotContains(t, err.Error(), "hidden")
+		})
+	}
+}
+
+func TestOperatorsDriveTheSandbox(t *testing.T) {
+	cfg := config(t)
+	a := open(t, cfg)
+	ask := func(method, path, body, token string) (int, string) {
+		t.Helper()
+		request, err := http.NewRequestWithContext(t.Context(), method, "http://"+a.AdminAddr()+path, strings.NewReader(body))
+		require.NoError(t, err)
+		request.Header.Set("Authorization", "Bearer "+secret(t, cfg, token))
+		request.Header.Set("Content-Type", "application/json")
+		response, err := http.DefaultClient.Do(request)
+		require.NoError(t, err)
+		defer response.Body.Close()
+		text, err := io.ReadAll(response.Body)
+		require.NoError(t, err)
+		return response.StatusCode, string(text)
+	}
+	customer := createCustomer(t, a, "mine")
+	status, body := ask("POST", "/admin/sandbox/advance", `{"duration":"24h"}`, "operator-token")
+	assert.Equal(t, http.StatusOK, status, body)
+	assert.Greater(t, time.Until(a.Sandbox().Now()), 23*time.Hour)
+	status, body = ask("GET", "/admin/sandbox/customers", "", "operator-token")
+	assert.Equal(t, http.StatusOK, status)
+	assert.Contains(t, body, customer)
+	status, body = ask("POST", "/admin/sandbox/refund", `{"invoice":"in_nothing"}`, "operator-token")
+	assert.Equal(t, http.StatusBadRequest, status)
+	assert.Contains(t, body, "No such invoice: 'in_nothing'")
+	status, _ = ask("POST", "/admin/sandbox/advance", `{"duration":"24h"}`, "auditor-token")
+	assert.Equal(t, http.StatusForbidden, status, "auditors look only")
+	status, _ = ask("POST", "/admin/sandbox/advance", `{"duration":"-24h"}`, "operator-token")
+	assert.Equal(t, http.StatusBadRequest, status)
+}

@@ -1,0 +1,90 @@
+package app_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/ledger"
+	"github.com/recital-tts/recital/domain/plan"
+	"github.com/recital-tts/recital/domain/subscription"
+	"github.com/recital-tts/recital/internal/app"
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/eventlog/esdb"
+)
+
+// What a subscription's stream says becomes the plan of the account and of its periods, without anybody's doing; what a plan
+// does not include is billed.
+func TestAnAccountAndItsPeriodsFollowTheSubscription(t *testing.T) {
+	t.Parallel()
+	// given a running recitald, and a free account that uses its period
+	cfg := config(t)
+	a := open(t, cfg)
+	log, err := esdb.Open(esdb.Config{Socket: filepath.Join(cfg.DataDir, "eventnode", "node.sock")})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, log.Close()) })
+	registry, err := app.Registry()
+	require.NoError(t, err)
+	write := func(stream string, expected eventlog.Revision, events ...any) eventlog.Revision {
+		t.Helper()
+		meta := eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorSystem}, Time: time.Now()}
+		proposed, err := registry.Encode(uuid.New(), 0, meta, events...)
+		require.NoError(t, err)
+		appended, err := log.Append(t.Context(), stream, expected, proposed)
+		require.NoError(t, err)
+		return appended.Revision
+	}
+	last := eventlog.NoStream // event of the period that was read
+	period := func(start time.Time) (s ledger.State) {
+		for recorded, err := range log.ReadStream(t.Context(), fmt.Sprintf("usage-a1-%d", start.Unix()), 0) {
+			require.NoError(t, err)
+			decoded, err := registry.Decode(recorded)
+			require.NoError(t, err)
+			s = ledger.Evolve(s, decoded.Event.(ledger.Event))
+			last = eventlog.Revision(recorded.Revision)
+		}
+		return s
+	}
+	now := time.Now().UTC().Truncate(time.Second)
+	opened, bought, lapsed := now.AddDate(0, 0, -20), now.AddDate(0, 0, -10), now.AddDate(0, 0, -1)
+	_, end := plan.MonthlyPeriod(opened, opened)
+	limit := int64(15_000)
+	write("account-a1", eventlog.NoStream, account.Opened{Account: "a1", Plan: plan.Free, At: opened})
+	write(fmt.Sprintf("usage-a1-%d", opened.Unix()), eventlog.NoStream,
+		ledger.PeriodOpened{Account: "a1", Plan: plan.Free, Limit: &limit, Start: opened, End: end},
+		ledger.CreditGranted{Account: "a1", Grant: "g", Characters: 500, Start: opened, End: end, At: opened})
+
+	// when the subscription gives it a plan, then the free period ends, the next one is on that plan, and credit goes on
+	pro := plan.Entitlement{Plan: plan.Indie, Start: bought, End: bought.AddDate(0, 1, 0), Next: plan.Indie, Anchor: bought}
+	revision := write(subscription.Stream("a1"), eventlog.NoStream, subscription.Entitled{Account: "a1", Entitlement: pro, At: now})
+	require.Eventually(t, func() bool { return period(bought).Credit == 500 }, patience, 10*time.Millisecond)
+	require.Equal(t, plan.Indie, period(bought).Terms.Plan)
+	require.EqualValues(t, 1, period(bought).Terms.Version)
+	require.Equal(t, bought, period(opened).Terms.End)
+	require.EqualValues(t, 500, period(bought).CreditLeft())
+
+	// when it uses more than the plan, and loses it, then what is past the plan is closed, to be billed
+	used := ledger.Reserved{Account: "a1", Reservation: uuid.NewString(), Characters: 212_845, Source: ledger.API, At: bought, ExpiresAt: now.Add(time.Hour)}
+	write(fmt.Sprintf("usage-a1-%d", bought.Unix()), last, used,
+		ledger.Settled{Account: "a1", Reservation: used.Reservation, Characters: 212_845, Source: ledger.API, Start: bought, At: bought})
+	write(subscription.Stream("a1"), revision, subscription.Entitled{Account: "a1", Entitlement: plan.Entitlement{Plan: plan.Free, Start: lapsed}, At: now})
+	require.Eventually(t, func() bool { return period(bought).Billed }, patience, 10*time.Millisecond)
+	require.EqualValues(t, 12_345, period(bought).Overage)
+	require.Equal(t, plan.Free, period(lapsed).Terms.Plan)
+	require.EqualValues(t, 2, period(lapsed).Terms.Version)
+
+	// and nothing of it failed, or is left to be done
+	token := secret(t, cfg, "operator-token")
+	for _, process := range []string{"entitle", "follow_entitlement", "credit", "close_period", "bill_overage"} {
+		require.Eventually(t, func() bool {
+			return slices.Contains(figures(t, a, token), fmt.Sprintf("recital_todo_due_items{process=%q} 0", process))
+		}, patience, 10*time.Millisecond, process)
+		require.Contains(t, figures(t, a, token), fmt.Sprintf("recital_todo_failures_total{process=%q} 0", process))
+	}
+}

@@ -1,0 +1,187 @@
+// Package payments is the port of a payment provider: prices, customers, subscriptions, cards, invoices and the provider's
+// events. Amounts are integers in minor units of a currency (ISO 4217, in lower case), which always stands beside them.
+// Times are UTC. Its adapters are stripe, for the provider's API, and sandbox, a provider for development that speaks
+// that API.
+package payments
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"time"
+)
+
+// Attempt names one change, so that it takes effect once however often it is attempted. The provider remembers ID for a
+// while; a change that was first attempted before that is looked up by its ID before it is made again.
+type Attempt struct {
+	ID    string    // at most 64 letters, digits and hyphens; stands in the object's metadata, too
+	First time.Time // when the change was first attempted
+}
+
+// Gateway is a payment provider. What it returns is what the provider says at that moment. Errors are those below, or
+// ErrUnavailable for all that may succeed later.
+type Gateway interface {
+	// Prices returns the prices that are on sale, with their products: monthly ones only.
+	Prices(ctx context.Context) ([]Price, error)
+	// Coupon returns a coupon, or ErrNotFound.
+	Coupon(ctx context.Context, id string) (Discount, error)
+
+	// CreateCustomer creates the customer of an account, whose id stands in the customer's metadata.
+	CreateCustomer(ctx context.Context, a Attempt, account string) (customer string, err error)
+	// AccountOf returns the account in a customer's metadata, "" if it names none, or ErrNotFound.
+	AccountOf(ctx context.Context, customer string) (account string, err error)
+	// Billing returns what the provider has of a customer.
+	Billing(ctx context.Context, customer string) (Billing, error)
+
+	// Subscribe creates a subscription, which is incomplete until its first invoice is paid.
+	Subscribe(ctx context.Context, a Attempt, s NewSubscription) (Subscription, error)
+	// FirstPayment returns what a client needs to pay the first invoice of a subscription that is incomplete.
+	FirstPayment(ctx context.Context, subscription string) (FirstPayment, error)
+	// ChangePrice changes the price now and charges the difference; if that cannot be paid, nothing changes and the error
+	// is ErrDeclined. A change that was scheduled is dropped.
+	ChangePrice(ctx context.Context, a Attempt, subscription, price string) (Subscription, error)
+	// ScheduleChange changes the price at the end of the period. Another scheduled change is replaced.
+	ScheduleChange(ctx context.Context, a Attempt, subscription, price string) (Subscription, error)
+	// DropScheduledChange drops the scheduled change, if there is one.
+	DropScheduledChange(ctx context.Context, a Attempt, subscription string) (Subscription, error)
+	// SetCancelAtPeriodEnd has the subscription end at the end of its period, or go on. A scheduled change is dropped.
+	SetCancelAtPeriodEnd(ctx context.Context, a Attempt, subscription string, cancel bool) (Subscription, error)
+	// End ends a subscription now. It is not an error if it has ended before.
+	End(ctx context.Context, a Attempt, subscription string) error
+
+	// CreateSetup begins the registration of a card.
+	CreateSetup(ctx context.Context, a Attempt, customer string) (setup string, err error)
+	// SetupSecret returns what a client needs to go on with a registration.
+	SetupSecret(ctx context.Context, setup string) (clientSecret string, err error)
+	// ReplaceCard makes a payment method that was set up for the customer the one that pays from now on. One of another
+	// customer, or of nobody, is ErrNotFound.
+	ReplaceCard(ctx context.Context, a Attempt, customer, paymentMethod string) (Card, error)
+
+	// AddInvoiceItem adds an item to the customer's next invoice.
+	AddInvoiceItem(ctx context.Context, a Attempt, item InvoiceItem) (id string, err error)
+
+	// Events returns the provider's events since a time, oldest first, as far as the provider keeps them.
+	Events(ctx context.Context, since time.Time) iter.Seq2[Event, error]
+	// CustomerOf returns the customer that an object of an event belongs to, or "" if it belongs to none, or ErrNotFound.
+	CustomerOf(ctx context.Context, e Event) (string, error)
+}
+
+// Errors of a gateway. Their messages may be shown to the caller.
+var (
+	ErrNotFound    = errors.New("the payment provider does not know the object")
+	ErrDeclined    = errors.New("the payment was declined")
+	ErrRejected    = errors.New("the payment provider does not permit it")
+	ErrUnavailable = errors.New("the payment provider does not answer")
+)
+
+// Price is a price of a product, by the month.
+type Price struct {
+	ID       string
+	Product  string // its name
+	Amount   int64
+	Currency string
+	Metadata map[string]string // of the price, over that of its product
+}
+
+// NewSubscription is a subscription to create.
+type NewSubscription struct {
+	Customer string
+	Price    string
+	Coupon   string // "" for none
+}
+
+// Discount is a coupon.
+type Discount struct {
+	Name        string
+	Description string // such as "20 % off for 3 months"
+}
+
+// FirstPayment is what a client needs to pay a subscription's first invoice.
+type FirstPayment struct {
+	ClientSecret string
+	Amount       int64
+	Currency     string
+	Discount     *Discount
+}
+
+// Billing is what a provider has of a customer.
+type Billing struct {
+	Customer      string
+	Deleted       bool
+	Subscriptions []Subscription // newest first; those that have ended too, at most 20
+	Card          *Card          // that pays; nil: none
+	Invoices      []Invoice      // newest first, at most 100, no drafts
+}
+
+// Subscription is a subscription of a customer.
+type Subscription struct {
+	ID                string
+	Status            string // incomplete, incomplete_expired, trialing, active, past_due, canceled, unpaid or paused
+	Price             string
+	Attempt           string // that created it
+	PeriodStart       time.Time
+	PeriodEnd         time.Time
+	Anchor            time.Time // from which the periods count by months
+	CancelAtPeriodEnd bool
+	CreatedAt         time.Time
+	EndedAt           time.Time // zero: it has not ended
+	Scheduled         *ScheduledChange
+}
+
+// ScheduledChange is a change of the price at the end of a period.
+type ScheduledChange struct {
+	Price       string
+	EffectiveAt time.Time
+}
+
+// Card is a card as it is shown.
+type Card struct {
+	PaymentMethod string
+	Brand         string // such as "visa"
+	Last4         string
+}
+
+// Invoice is an invoice of a customer.
+type Invoice struct {
+	ID           string
+	Subscription string // "" for none
+	Number       string // "" for none yet
+	Status       string // open, paid, uncollectible or void
+	AmountDue    int64
+	AmountPaid   int64
+	Refunded     int64
+	Disputed     bool
+	Attempts     int64 // to collect it
+	Currency     string
+	CreatedAt    time.Time
+	Page         string // address of a page that shows it; whoever has it sees the invoice. "" for none
+	PDF          string // the same as a file
+}
+
+// InvoiceItem is an amount that is added to an invoice.
+type InvoiceItem struct {
+	Customer     string
+	Subscription string
+	Amount       int64
+	Currency     string
+	Description  string
+	Usage        string // the stream of the period that it bills; stands in the item's metadata
+}
+
+// Event is an event of the provider.
+type Event struct {
+	ID        string
+	Type      string // such as "customer.subscription.updated"
+	Object    string // id of what it is about
+	Customer  string // "" where the event does not say it
+	CreatedAt time.Time
+}
+
+// Notice verifies a notice that claims to come from the provider, and returns its event.
+type Notice interface {
+	// Verify returns the event of a request's raw body, or ErrForged.
+	Verify(body []byte, signature string, now time.Time) (Event, error)
+}
+
+// ErrForged means that a notice was not sent by the provider, or not now.
+var ErrForged = errors.New("the notice is not signed by the payment provider")

@@ -1,0 +1,162 @@
+// Package paymentstest is the contract of payment gateways as tests, and checks requests to Stripe's API against stripe-mock.
+package paymentstest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Mock is a running stripe-mock. It knows the API's description, and nothing else: requests that it refuses would be
+// refused by Stripe; its answers mean nothing.
+type Mock struct {
+	command *exec.Cmd
+	ended   chan struct{}
+	url     string
+	client  *http.Client
+}
+
+// StartMock builds stripe-mock, at the version in deploy/tools.mod, and starts it. It is for TestMain. Stop must follow.
+func StartMock() (*Mock, error) {
+	path, err := build()
+	if err != nil {
+		return nil, err
+	}
+	address, err := freeAddress()
+	if err != nil {
+		return nil, err
+	}
+	// Without an address for HTTPS it listens on a port of its own, to all networks.
+	command := exec.Command(path, "-http-addr", address, "-https-addr", "127.0.0.1:0")
+	m := &Mock{command: command, ended: make(chan struct{}), url: "http://" + address, client: &http.Client{Transport: &http.Transport{}}}
+	var output bytes.Buffer
+	command.Stdout, command.Stderr = &output, &output
+	if err := command.Start(); err != nil {
+		return nil, fmt.Errorf("starting stripe-mock: %w", err)
+	}
+	go func() {
+		_ = command.Wait() // it is killed
+		close(m.ended)
+	}()
+	if err := m.awaitAnswer(); err != nil {
+		m.Stop()
+		return nil, fmt.Errorf("%w: %s", err, output.String())
+	}
+	return m, nil
+}
+
+// build returns the path of stripe-mock, which the go command keeps.
+func build() (string, error) {
+	module, err := exec.Command("go", "env", "GOMOD").Output()
+	if err != nil {
+		return "", fmt.Errorf("finding the module: %w", err)
+	}
+	tools := strings.TrimSuffix(strings.TrimSpace(string(module)), "go.mod") + "deploy/tools.mod"
+	path, err := exec.Command("go", "tool", "-modfile="+tools, "-n", "stripe-mock").Output()
+	if err != nil {
+		var failed *exec.ExitError
+		if errors.As(err, &failed) {
+			return "", fmt.Errorf("building stripe-mock: %w\n%s", err, failed.Stderr)
+		}
+		return "", fmt.Errorf("building stripe-mock: %w", err)
+	}
+	return strings.TrimSpace(string(path)), nil
+}
+
+func freeAddress() (string, error) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return ln.Addr().String(), ln.Close()
+}
+
+func (m *Mock) awaitAnswer() error {
+	deadline := time.Now().Add(time.Minute)
+	for time.Now().Before(deadline) {
+		if _, _, err := m.ask(context.Background(), http.MethodGet, "/v1/customers", http.Header{"Authorization": {"Bearer sk_test_1"}}, nil); err == nil {
+			return nil
+		}
+		select {
+		case <-m.ended:
+			return errors.New("stripe-mock has ended")
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	return errors.New("stripe-mock does not answer")
+}
+
+// URL returns its address.
+func (m *Mock) URL() string { return m.url }
+
+// Stop ends stripe-mock.
+func (m *Mock) Stop() {
+	_ = m.command.Process.Kill() // it has ended
+	<-m.ended
+	m.client.CloseIdleConnections()
+}
+
+// Checked returns the address of a server that answers like the one at url, and has every request checked. The test fails
+// for one that is not a request of the API.
+func (m *Mock) Checked(t testing.TB, url string) string {
+	client := &http.Client{Transport: &http.Transport{}}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			panic(http.ErrAbortHandler) // the client has gone
+		}
+		status, why, err := m.ask(context.WithoutCancel(r.Context()), r.Method, r.URL.RequestURI(), r.Header, body)
+		if err != nil || status >= http.StatusBadRequest {
+			t.Errorf("stripe-mock refuses %s %s\n%s\n%d %s %v", r.Method, r.URL.RequestURI(), body, status, why, err)
+		}
+		forward(w, r, client, url, body)
+	}))
+	t.Cleanup(func() {
+		server.Close()
+		client.CloseIdleConnections()
+	})
+	return server.URL
+}
+
+func (m *Mock) ask(ctx context.Context, method, path string, header http.Header, body []byte) (status int, answer []byte, err error) {
+	request, err := http.NewRequestWithContext(ctx, method, m.url+path, bytes.NewReader(body))
+	if err != nil {
+		return 0, nil, err
+	}
+	request.Header = header.Clone()
+	response, err := m.client.Do(request)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer response.Body.Close()
+	answer, err = io.ReadAll(response.Body)
+	return response.StatusCode, answer, err
+}
+
+// forward answers as the server at url does, and cuts the connection where that does not answer.
+func forward(w http.ResponseWriter, r *http.Request, client *http.Client, url string, body []byte) {
+	request, err := http.NewRequestWithContext(r.Context(), r.Method, url+r.URL.RequestURI(), bytes.NewReader(body))
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	request.Header = r.Header.Clone()
+	response, err := client.Do(request)
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	defer response.Body.Close()
+	for name, values := range response.Header {
+		w.Header()[name] = values
+	}
+	w.WriteHeader(response.StatusCode)
+	_, _ = io.Copy(w, response.Body) // the client has gone
+}

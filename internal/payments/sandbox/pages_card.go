@@ -1,0 +1,151 @@
+package sandbox
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+)
+
+// cardPage is what a person sees who pays, or registers a card.
+type cardPage struct {
+	Title   string
+	Amount  string // "" where a card is registered
+	Action  string // what the button says
+	Waits   bool   // for a card
+	Asks    bool   // for a confirmation
+	Done    bool
+	Refusal string
+	Cards   []shownCard
+}
+
+// shownCard is a test card and what it does.
+type shownCard struct{ Number, Does string }
+
+func cardTemplate() string {
+	return `
+{{if .Amount}}<p>To pay: <strong id="amount">{{.Amount}}</strong></p>{{end}}
+{{if .Refusal}}<p class="refused" id="refusal" role="alert">{{.Refusal}}</p>{{end}}
+{{if .Done}}<p class="done" id="done" role="status">Done. You can close this page.</p>
+{{else if .Asks}}
+<p id="question">Your bank asks whether it is you.</p>
+<form method="post">
+<button id="approve" name="answer" value="approve">It is me</button>
+<button id="refuse" name="answer" value="refuse">It is not</button>
+</form>
+{{else if .Waits}}
+<form method="post">
+<label>Card number <input name="number" id="number" inputmode="numeric" autocomplete="off" autofocus required maxlength="30" placeholder="4242 4242 4242 4242"></label>
+<button id="pay">{{.Action}}</button>
+</form>
+<h2>Cards for tests</h2>
+<table>
+{{range .Cards}}<tr><td>{{.Number}}</td><td>{{.Does}}</td></tr>
+{{end}}</table>
+{{else}}<p id="over" role="status">There is nothing to do here any more.</p>{{end}}
+`
+}
+
+func shownCards() []shownCard {
+	var shown []shownCard
+	for _, c := range testCards() {
+		shown = append(shown, shownCard{Number: inGroups(c.number), Does: c.does()})
+	}
+	return shown
+}
+
+func (c testCard) does() string {
+	switch {
+	case c.decline != "" && c.refused:
+		return "is declined: " + strings.ReplaceAll(c.decline, "_", " ")
+	case c.decline != "":
+		return "can be registered, and is declined"
+	case c.confirm == always:
+		return "pays; asks for a confirmation each time"
+	case c.confirm == unlessSetUp:
+		return "pays; asks for a confirmation the first time"
+	case c.disputed:
+		return "pays; its owner disputes it"
+	}
+	return "pays (" + c.brand + ")"
+}
+
+func inGroups(number string) string {
+	var groups []string
+	for len(number) > 4 {
+		groups, number = append(groups, number[:4]), number[4:]
+	}
+	return strings.Join(append(groups, number), " ")
+}
+
+// cardPage returns the page of a client secret.
+func (w *work) cardPage(secret string) (cardPage, error) {
+	page := cardPage{Title: "Register a card", Action: "Register", Cards: shownCards()}
+	if strings.HasPrefix(secret, "seti_") {
+		i, err := w.setupOf(secret)
+		if err != nil {
+			return page, err
+		}
+		return page.in(i.Status, i.LastSetupError), nil
+	}
+	p, err := w.intentOf(secret)
+	if err != nil {
+		return page, err
+	}
+	page.Title, page.Amount, page.Action = string(p.Description), money(p.Amount, p.Currency), "Pay"
+	return page.in(p.Status, p.LastPaymentError), nil
+}
+
+// in returns the page in a state of what it is for.
+func (p cardPage) in(status string, refused *problem) cardPage {
+	p.Waits, p.Asks, p.Done = status == needsMethod, status == needsAction, status == succeeded
+	if p.Waits && refused != nil {
+		p.Refusal = refused.Message
+	}
+	return p
+}
+
+func (s *Sandbox) showCard(w http.ResponseWriter, r *http.Request) {
+	s.showCardWith(w, http.StatusOK, r.PathValue("secret"), "")
+}
+
+func (s *Sandbox) showCardWith(w http.ResponseWriter, status int, secret, refusal string) {
+	page, ok := view(s, w, func(w *work) (cardPage, error) { return w.cardPage(secret) })
+	if !ok {
+		return
+	}
+	if refusal != "" {
+		page.Refusal = refusal
+	}
+	show(w, status, newPage(cardTemplate()), page)
+}
+
+// takeCard does what a person wants, and shows what came of it.
+func (s *Sandbox) takeCard(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, 64<<10)
+	if err := r.ParseForm(); err != nil {
+		http.Error(w, "The form cannot be read", http.StatusBadRequest)
+		return
+	}
+	secret := r.PathValue("secret")
+	err := s.pay(secret, r.PostForm.Get("number"), r.PostForm.Get("answer"))
+	var refused *problem
+	switch {
+	case err == nil:
+		http.Redirect(w, r, cardPath+secret, http.StatusSeeOther)
+	case errors.As(err, &refused):
+		s.showCardWith(w, http.StatusPaymentRequired, secret, refused.Message)
+	default:
+		s.config.Logger.Error("the payment sandbox cannot take a card", "error", err)
+		http.Error(w, "The sandbox has failed", http.StatusInternalServerError)
+	}
+}
+
+func (s *Sandbox) pay(secret, number, answer string) error {
+	switch {
+	case answer != "":
+		return s.Authenticate(secret, answer == "approve")
+	case strings.HasPrefix(secret, "seti_"):
+		return s.ConfirmSetup(secret, number)
+	}
+	return s.ConfirmPayment(secret, number)
+}

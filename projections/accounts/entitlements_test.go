@@ -1,0 +1,126 @@
+package accounts_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/plan"
+	"github.com/recital-tts/recital/domain/subscription"
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/feed/feedtest"
+)
+
+type toDoRow struct {
+	Item, Stream string
+	Due          time.Time
+	Cause        string
+}
+
+type entitlementRow struct {
+	Plan   string
+	From   time.Time
+	Until  *time.Time
+	Next   *string
+	Anchor *time.Time
+}
+
+type subscriptionRow struct {
+	Subscription, Status string
+	CancelAtPeriodEnd    bool
+	CreatedAt            time.Time
+}
+
+const (
+	toEntitle       = `select item, stream, due_at, cause from read_v3.todo_entitle where stream = 'account-' || $1 order by due_at`
+	entitlementsOf  = `select plan, entitled_from, entitled_until, next_plan, anchor from read_v3.entitlements where account_id = $1 order by entitled_from`
+	subscriptionsOf = `select subscription_id, status, cancel_at_period_end, created_at from read_v3.account_subscriptions where account_id = $1 order by created_at`
+)
+
+func TestWhatASubscriptionGivesIsDueUntilTheAccountFollowsIt(t *testing.T) {
+	w := newWorld(t)
+	listed := func() (due []time.Time) {
+		t.Helper()
+		for _, row := range feedtest.Rows[toDoRow](t, w, toEntitle, "a1") {
+			require.Equal(t, row.Item, row.Cause)
+			due = append(due, row.Due)
+		}
+		return due
+	}
+	given := func(at time.Time) subscription.Entitled {
+		return subscription.Entitled{Account: "a1", Entitlement: plan.Entitlement{Plan: plan.Pro, Start: now, End: now.AddDate(0, 1, 0), Next: plan.Pro, Anchor: now}, At: at}
+	}
+	followed := func(revision, version int64) account.Entitled {
+		return account.Entitled{Account: "a1", Entitlement: given(now).Entitlement, Revision: revision, Version: version, At: now}
+	}
+	one, two, three := now.Add(time.Second), now.Add(2*time.Second), now.Add(3*time.Second)
+	of := w.Append(t, "subscription-a1", eventlog.NoStream, subscription.CustomerCreated{Account: "a1", Customer: "cus_1", At: now}, given(one))
+	require.Empty(t, listed(), "there is no such account")
+	own := w.Append(t, "account-a1", eventlog.NoStream, account.Opened{Account: "a1", Plan: plan.Free, At: now})
+	require.Equal(t, []time.Time{one}, listed())
+
+	// when it gives something else meanwhile, then that is due after the first was followed
+	of = w.Append(t, "subscription-a1", of, given(two))
+	own = w.Append(t, "account-a1", own, followed(1, 1))
+	require.Equal(t, []time.Time{two}, listed())
+
+	// and what was passed over is not due any more
+	of = w.Append(t, "subscription-a1", of, given(three))
+	own = w.Append(t, "account-a1", own, followed(3, 2))
+	require.Empty(t, listed())
+
+	// nor is what a closed account is given
+	w.Append(t, "subscription-a1", of, given(three))
+	require.Equal(t, []time.Time{three}, listed())
+	w.Append(t, "account-a1", own, account.Closed{Account: "a1", At: now})
+	require.Empty(t, listed())
+}
+
+func TestEntitlementsOfAnAccount(t *testing.T) {
+	w := newWorld(t)
+	end, next := now.AddDate(0, 1, 0), "indie"
+	w.Write(t, "account-a1", account.Opened{Account: "a1", Plan: plan.Free, At: now},
+		account.Entitled{Account: "a1", Entitlement: plan.Entitlement{Plan: plan.Pro, Start: now.Add(time.Hour), End: end, Next: plan.Pro}, Revision: 1, Version: 1, At: now},
+		account.Entitled{Account: "a1", Entitlement: plan.Entitlement{Plan: plan.Pro, Start: now.Add(time.Hour), End: end, Next: plan.Indie, Anchor: now}, Revision: 2, Version: 2, At: now},
+		account.Entitled{Account: "a1", Entitlement: plan.Entitlement{Plan: plan.Free, Start: end}, Revision: 3, Version: 3, At: end})
+	require.Equal(t, []entitlementRow{
+		{"pro", now.Add(time.Hour), &end, &next, &now},
+		{"free", end, nil, nil, nil},
+	}, feedtest.Rows[entitlementRow](t, w, entitlementsOf, "a1"))
+	row := plain("a1", plan.Free)
+	row.From = end
+	require.Equal(t, []accountRow{row}, feedtest.Rows[accountRow](t, w, accountsOf, "a1"))
+}
+
+func TestSubscriptionsOfAnAccount(t *testing.T) {
+	w := newWorld(t)
+	terms := func(id, status string) subscription.Terms {
+		return subscription.Terms{Subscription: id, Status: status}
+	}
+	shown := func() []subscriptionRow { return feedtest.Rows[subscriptionRow](t, w, subscriptionsOf, "a1") }
+	then := now.Add(time.Second)
+	w.Write(t, "account-a1", account.Opened{Account: "a1", Plan: plan.Free, At: now})
+	require.False(t, feedtest.Rows[accountRow](t, w, accountsOf, "a1")[0].Subscribed)
+	at := w.Append(t, "subscription-a1", eventlog.NoStream,
+		subscription.Created{Account: "a1", Terms: terms("s1", "incomplete"), At: now},
+		subscription.Ended{Account: "a1", Terms: terms("s1", "incomplete_expired"), At: now},
+		subscription.Created{Account: "a1", Terms: terms("s2", "incomplete"), At: then},
+		subscription.Activated{Account: "a1", Terms: terms("s2", "active"), At: then},
+		subscription.CancellationScheduled{Account: "a1", Subscription: "s2", At: then},
+		subscription.Renewed{Account: "a1", Terms: terms("s2", "trialing"), At: then})
+	require.True(t, feedtest.Rows[accountRow](t, w, accountsOf, "a1")[0].Subscribed)
+	first := subscriptionRow{"s1", "incomplete_expired", false, now}
+	require.Equal(t, []subscriptionRow{first, {"s2", "trialing", true, then}}, shown())
+	at = w.Append(t, "subscription-a1", at,
+		subscription.CancellationWithdrawn{Account: "a1", Subscription: "s2", At: then},
+		subscription.FellDue{Account: "a1", Terms: terms("s2", "past_due"), At: then})
+	require.Equal(t, []subscriptionRow{first, {"s2", "past_due", false, then}}, shown())
+	at = w.Append(t, "subscription-a1", at,
+		subscription.PlanChanged{Account: "a1", Terms: terms("s2", "active"), At: then},
+		subscription.CancellationScheduled{Account: "a1", Subscription: "s2", At: then})
+	require.Equal(t, []subscriptionRow{first, {"s2", "active", true, then}}, shown())
+	w.Append(t, "subscription-a1", at, subscription.Ended{Account: "a1", Terms: terms("s2", "canceled"), At: then})
+	require.Equal(t, []subscriptionRow{first, {"s2", "canceled", false, then}}, shown())
+}

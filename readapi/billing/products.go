@@ -1,0 +1,84 @@
+package billing
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/jackc/pgx/v5"
+	"golang.org/x/text/currency"
+
+	"github.com/recital-tts/recital/domain/plan"
+	"github.com/recital-tts/recital/internal/readmodel"
+	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/readapi"
+)
+
+type product struct {
+	Name               string   `json:"name"`
+	PriceID            *string  `json:"price_id"`
+	MonthlyCost        *int64   `json:"monthly_cost" ge:"0" doc:"in whole units of the currency, such as dollars, rounded up"`
+	AdditionalUnitCost *float64 `json:"additional_unit_cost" ge:"0" doc:"of chars_per_unit characters past char_limit, in units of the currency"`
+	CharLimit          *int64   `json:"char_limit" ge:"0" doc:"characters in a month"`
+	CharsPerUnit       *int64   `json:"chars_per_unit" ge:"0"`
+}
+
+type priceRow struct {
+	Price         string `col:"price_id"`
+	Name          string `col:"name"`
+	Plan          string `col:"plan"`
+	Amount        int64  `col:"amount"`
+	Currency      string `col:"currency"`
+	OverageMillis int64  `col:"overage_millis"`
+	OverageUnit   int64  `col:"overage_unit"`
+}
+
+var pricesQuery = `select ` + readmodel.Columns[priceRow](readmodel.PricesView, "") + ` from ` + readmodel.PricesView.SQL() +
+	` where on_sale order by amount, price_id`
+
+func (a *API) products(call *web.Call, _ struct{}) (web.Reply, error) {
+	all := []product{freeProduct()}
+	err := readapi.Read(call, a.Models, readapi.Query{SQL: pricesQuery, Doing: "reading the prices"}, func(row pgx.CollectableRow) error {
+		price, err := pgx.RowToStructByPos[priceRow](row)
+		if err != nil {
+			return err
+		}
+		one, err := price.product()
+		all = append(all, one)
+		return err
+	})
+	if err != nil {
+		return web.Reply{}, err
+	}
+	return web.JSON(all), nil
+}
+
+// freeProduct is the plan that costs nothing.
+func freeProduct() product {
+	free, _ := plan.Lookup(plan.Free) // which exists
+	return product{Name: "Free", MonthlyCost: new(int64(0)), CharLimit: &free.Characters}
+}
+
+func (r priceRow) product() (product, error) {
+	includes, err := plan.Lookup(plan.Type(r.Plan))
+	if err != nil {
+		return product{}, fmt.Errorf("reading the price %s: %w", r.Price, err)
+	}
+	minor := minorUnits(r.Currency)
+	p := product{Name: r.Name, PriceID: &r.Price, MonthlyCost: new((r.Amount + minor - 1) / minor)}
+	if !includes.Unlimited {
+		p.CharLimit = &includes.Characters
+	}
+	if r.OverageUnit > 0 {
+		p.AdditionalUnitCost, p.CharsPerUnit = new(float64(r.OverageMillis)/float64(1000*minor)), &r.OverageUnit
+	}
+	return p, nil
+}
+
+// minorUnits returns how many minor units a unit of a currency has (ISO 4217): 100 cents of a dollar, 1 of a yen.
+func minorUnits(code string) int64 {
+	scale := 2
+	if unit, err := currency.ParseISO(code); err == nil {
+		scale, _ = currency.Standard.Rounding(unit)
+	}
+	return int64(math.Pow10(scale))
+}

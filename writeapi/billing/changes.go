@@ -1,0 +1,99 @@
+package billing
+
+import (
+	"errors"
+
+	"github.com/recital-tts/recital/commands/billing"
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/writeapi"
+)
+
+func (a *API) subscribe(call *web.Call, in priceRequest) (web.Reply, error) {
+	r, err := repetitionOf(call, in)
+	if err != nil {
+		return web.Reply{}, err
+	}
+	made, err := a.Billing.Subscribe(call, call.Principal.Account, in.PriceID, r, writeapi.Origin(call.Caller))
+	response := subscribeResponse{SubscriptionID: made.Subscription, ClientSecret: made.ClientSecret, Amount: made.Amount, Currency: made.Currency}
+	if made.Discount != nil {
+		response.AppliedDiscount = &appliedDiscount{Name: made.Discount.Name, Description: made.Discount.Description}
+	}
+	return a.answer(call, web.JSON(response), made.Position, err)
+}
+
+func (a *API) changePlan(call *web.Call, in priceRequest) (web.Reply, error) {
+	r, err := repetitionOf(call, in)
+	if err != nil {
+		return web.Reply{}, err
+	}
+	changed, err := a.Billing.ChangePlan(call, call.Principal.Account, in.PriceID, r, writeapi.Origin(call.Caller))
+	response := changePlanResponse{Kind: "upgraded", EffectiveAt: changed.EffectiveAt.Unix()}
+	if changed.Downgrade {
+		response.Kind = "downgrade_scheduled"
+	}
+	return a.answer(call, web.JSON(response), changed.Position, err)
+}
+
+func (a *API) dropScheduledChange(call *web.Call, in plainRequest) (web.Reply, error) {
+	r, err := repetitionOf(call, in)
+	if err != nil {
+		return web.Reply{}, err
+	}
+	position, err := a.Billing.DropScheduledChange(call, call.Principal.Account, r, writeapi.Origin(call.Caller))
+	return a.answer(call, web.JSON(uncancelResponse{Success: true}), position, err)
+}
+
+func (a *API) cancel(call *web.Call, in plainRequest) (web.Reply, error) {
+	r, err := repetitionOf(call, in)
+	if err != nil {
+		return web.Reply{}, err
+	}
+	cancelled, err := a.Billing.Cancel(call, call.Principal.Account, r, writeapi.Origin(call.Caller))
+	return a.answer(call, web.JSON(cancelResponse{CancelAt: cancelled.At.Unix()}), cancelled.Position, err)
+}
+
+func (a *API) uncancel(call *web.Call, in plainRequest) (web.Reply, error) {
+	r, err := repetitionOf(call, in)
+	if err != nil {
+		return web.Reply{}, err
+	}
+	position, err := a.Billing.Uncancel(call, call.Principal.Account, r, writeapi.Origin(call.Caller))
+	return a.answer(call, web.JSON(uncancelResponse{Success: true}), position, err)
+}
+
+func (a *API) createSetup(call *web.Call, in plainRequest) (web.Reply, error) {
+	r, err := repetitionOf(call, in)
+	if err != nil {
+		return web.Reply{}, err
+	}
+	begun, err := a.Billing.CreateSetup(call, call.Principal.Account, r, writeapi.Origin(call.Caller))
+	return a.answer(call, web.JSON(setupIntentResponse{ClientSecret: begun.ClientSecret}), begun.Position, err)
+}
+
+func (a *API) replaceCard(call *web.Call, in cardRequest) (web.Reply, error) {
+	r, err := repetitionOf(call, in)
+	if err != nil {
+		return web.Reply{}, err
+	}
+	card, err := a.Billing.ReplaceCard(call, call.Principal.Account, in.PaymentMethodID, r, writeapi.Origin(call.Caller))
+	return a.answer(call, web.JSON(paymentMethodResponse{Brand: card.Brand, Last4: card.Last4}), card.Position, err)
+}
+
+// repetitionOf returns by what a repetition of a request is known.
+func repetitionOf(call *web.Call, in web.Repeatable) (billing.Repetition, error) {
+	r, err := web.RepetitionOf(call, in)
+	return billing.Repetition{Key: r.Key, Content: r.Content}, err
+}
+
+// answer answers once the read models show what was done.
+func (a *API) answer(call *web.Call, reply web.Reply, position eventlog.Position, err error) (web.Reply, error) {
+	if errors.Is(err, billing.ErrKeyReused) {
+		return web.Reply{}, web.Invalid(web.InvalidField("header", "idempotency-key", "the key was used for a request with other content"))
+	}
+	if err != nil {
+		return web.Reply{}, err
+	}
+	writeapi.AwaitVisible(call, a.ReadModels, position)
+	return reply.WithHeader("Cache-Control", "no-store"), nil
+}

@@ -1,0 +1,41 @@
+package billing
+
+import (
+	"errors"
+	"time"
+
+	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/internal/payments"
+	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/writeapi"
+)
+
+type noticeRequest struct {
+	Body      []byte `raw:"body"`
+	Signature string `header:"stripe-signature"`
+}
+
+func (a *API) notice(call *web.Call, in noticeRequest) (web.Reply, error) {
+	return a.record(call, in, a.Notices, false)
+}
+
+func (a *API) analytics(call *web.Call, in noticeRequest) (web.Reply, error) {
+	return a.record(call, in, a.Analytics, true)
+}
+
+// record answers when the notice is in the log. Nothing of it is looked at before it is verified.
+func (a *API) record(call *web.Call, in noticeRequest, by payments.Notice, analytics bool) (web.Reply, error) {
+	event, err := by.Verify(in.Body, in.Signature, time.Now())
+	if errors.Is(err, payments.ErrForged) {
+		return web.Reply{}, domain.Refuse(domain.Invalid, "The notice is not signed by the payment provider, or not now")
+	}
+	if err != nil {
+		return web.Reply{}, err
+	}
+	position, err := a.Billing.RecordNotice(call, event, analytics)
+	if err != nil {
+		return web.Reply{}, err
+	}
+	call.SetPosition(position.String())
+	return web.JSON(writeapi.SuccessResponse{Success: true}), nil
+}
