@@ -16,7 +16,7 @@ pure = $(foreach package,$(PURE),-gcflags=$(package)=-race=false)
 
 # Many tests wait most of their time, so more of them run at once than there are processors. Lint vets, and nobody debugs what
 # is deleted after the test: a third of all went into both.
-TEST = $(GO) test -count=1 -p 4 -parallel 4 -vet off -ldflags '-s -w' -timeout $(TEST_TIMEOUT)
+TEST = $(GO) test -count=1 -p 6 -parallel 4 -vet off -ldflags '-s -w' -timeout $(TEST_TIMEOUT)
 TEST_TIMEOUT ?= 9m
 BENCH ?= .
 BENCH_TIME ?= 1s

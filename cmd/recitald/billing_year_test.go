@@ -91,6 +91,9 @@ func (c customer) agrees(t *testing.T, b *till, when string) payments.Billing {
 
 // A year of a subscription, with everything that may happen to it. At every step overview, account and provider agree.
 func TestAYearOfASubscription(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	b := openTill(t)
 	s := b.serve(dataFolder(t), "--longest-stream=1s")

@@ -51,6 +51,9 @@ func TestNothingAcknowledgedIsLostWhenRecitaldIsKilled(t *testing.T) {
 }
 
 func TestRecitaldGoesOnWhenPostgresIsKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	// given active clients
 	s := start(t, dataFolder(t))

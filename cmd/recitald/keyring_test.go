@@ -32,6 +32,9 @@ func (s *server) abandonKeyring() {
 }
 
 func TestAPostgresWithoutTheKeyringOfTheLogIsNotUsed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	// given a log with clips, and a Postgres that was lost
 	data := dataFolder(t)

@@ -65,6 +65,9 @@ func TestTwoInstancesThatStartTogetherServeEachOthersWrites(t *testing.T) {
 }
 
 func TestAReadOnOneInstanceWaitsForAWriteOnTheOther(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	on := outsideServices(t)
 	first, second := on.launchTwo(t)
@@ -96,6 +99,9 @@ func TestAReadOnOneInstanceWaitsForAWriteOnTheOther(t *testing.T) {
 }
 
 func TestOneInstanceCarriesOnWhenTheOtherIsKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	on := outsideServices(t)
 	first, second := on.launchTwo(t)
