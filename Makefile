@@ -14,10 +14,10 @@ module := $(shell $(GO) list -m 2>/dev/null)
 PURE = $(module)/internal/speech/stretch $(module)/internal/speech/enginetest github.com/rivo/uniseg
 pure = $(foreach package,$(PURE),-gcflags=$(package)=-race=false)
 
-# Many tests wait most of their time, so more of them run at once than there are processors. Lint vets, and nobody debugs what
-# is deleted after the test: a third of all went into both.
-TEST = $(GO) test -count=1 -p 6 -parallel 4 -vet off -ldflags '-s -w' -timeout $(TEST_TIMEOUT)
-TEST_TIMEOUT ?= 9m
+# Many tests wait most of their time, so more of them run at once than there are processors; of the shortened ones, more
+# packages, too. Lint vets, and nobody debugs what is deleted after the test: a third of all went into both.
+TEST = $(GO) test -count=1 -parallel 4 -vet off -ldflags '-s -w' -timeout $(TEST_TIMEOUT)
+TEST_TIMEOUT ?= 15m
 BENCH ?= .
 BENCH_TIME ?= 1s
 FUZZ_TIME ?= 30s
@@ -56,10 +56,10 @@ test: deps build ## run the tests, the longest ones shortened, some under the ra
 	@$(MAKE) --no-print-directory --keep-going --jobs 2 test-race test-plain
 
 test-race:
-	@$(TEST) -short -race $(pure) $(call packages_in,$(RACE_SHORT))
+	@$(TEST) -p 6 -short -race $(pure) $(call packages_in,$(RACE_SHORT))
 
 test-plain:
-	@$(TEST) -short $(call packages_not_in,$(RACE_SHORT))
+	@$(TEST) -p 6 -short $(call packages_not_in,$(RACE_SHORT))
 
 test-long: deps build ## run in full what make test shortens, all that runs concurrently under the race detector
 	@$(MAKE) --no-print-directory --keep-going --jobs 2 test-long-race test-long-plain
