@@ -78,11 +78,11 @@ func TestSlowReadersOfLargeRepliesHoldNoMemory(t *testing.T) {
 	requireUsage(t, a, key, 3000)
 }
 
-// The order of the limits is the same for the shortest that can be set: a reply is cut, then settled, and only then may its
+// The order of the limits is the same for short ones: a reply is cut, then settled, and only then may its
 // reservation expire.
 func TestAReplyThatIsCutIsSettledBeforeItsReservationExpires(t *testing.T) {
 	cfg := config(t)
-	cfg.LongestStream = time.Second
+	cfg.LongestStream = 5 * time.Second
 	a := open(t, cfg)
 	key := secret(t, cfg, "dev-api-key")
 	response := headOf(t, a.PublicAddr(), key, "/v1/ai/speech/bytes", emoji(3000))
