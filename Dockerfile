@@ -1,6 +1,6 @@
 # syntax=docker/dockerfile:1
 
-# Two stages: one that compiles, and a Debian 12 with the shared libraries that speechworker links and nothing else.
+# Two stages: one that compiles, and a Debian 12 with the shared libraries that speechworker needs and nothing else.
 # deploy/compose holds the test of this file's package lists.
 
 FROM golang:1.26-bookworm AS build
@@ -43,8 +43,9 @@ RUN apt-get update \
 COPY --from=build /out/ /usr/local/bin/
 COPY LICENSE NOTICE /usr/share/doc/recital/
 
-# A library that speechworker links and the list above lacks ends the build here, not the first request.
-RUN ! ldd /usr/local/bin/speechworker | grep "not found"
+# A library that speechworker needs and the list above lacks ends the build here, not the first request.
+RUN ! ldd /usr/local/bin/speechworker | grep "not found" \
+ && speechworker codec </dev/null
 
 # In mode prod recitald says at its start which settings it misses. The admin address stays on loopback: recitalctl runs
 # inside the container (docker exec), and whoever wants metrics over the network sets RECITAL_ADMIN_ADDR.

@@ -1,18 +1,11 @@
 #include "encoder.h"
+#include "libraries.h"
 
 #include <limits.h>
 #include <string.h>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
-
-#include <libavcodec/avcodec.h>
-#include <libavformat/avformat.h>
-#include <libavutil/audio_fifo.h>
-#include <libavutil/channel_layout.h>
-#include <libavutil/mem.h>
-#include <libavutil/opt.h>
-#include <libswresample/swresample.h>
 
 #define IO_BUFFER_SIZE 4096
 
@@ -38,7 +31,7 @@ struct recital_encoder {
 static int append_output(recital_encoder *e, const uint8_t *data, size_t length) {
     if (length > e->output_capacity - e->output_length) {
         size_t capacity = 2 * (e->output_length + length);
-        uint8_t *grown = av_realloc(e->output, capacity);
+        uint8_t *grown = libav.av_realloc(e->output, capacity);
         if (!grown)
             return AVERROR(ENOMEM);
         e->output = grown;
@@ -56,7 +49,7 @@ static int write_to_output(void *opaque, uint8_t *data, int length) {
 
 // Unknown options are errors: a typing mistake must not change the sound silently.
 static int all_used(AVDictionary *options) {
-    return av_dict_count(options) ? AVERROR_OPTION_NOT_FOUND : 0;
+    return libav.av_dict_count(options) ? AVERROR_OPTION_NOT_FOUND : 0;
 }
 
 static enum AVSampleFormat preferred_format(const AVCodec *codec) {
@@ -67,10 +60,10 @@ static enum AVSampleFormat preferred_format(const AVCodec *codec) {
 }
 
 static int open_codec(recital_encoder *e, const recital_recipe *recipe, int global_header) {
-    const AVCodec *codec = avcodec_find_encoder_by_name(recipe->codec);
+    const AVCodec *codec = libav.avcodec_find_encoder_by_name(recipe->codec);
     if (!codec)
         return AVERROR_ENCODER_NOT_FOUND;
-    e->codec = avcodec_alloc_context3(codec);
+    e->codec = libav.avcodec_alloc_context3(codec);
     if (!e->codec)
         return AVERROR(ENOMEM);
     e->codec->sample_fmt = preferred_format(codec);
@@ -84,22 +77,22 @@ static int open_codec(recital_encoder *e, const recital_recipe *recipe, int glob
         e->codec->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
 
     AVDictionary *options = NULL;
-    int err = av_dict_parse_string(&options, recipe->codec_options, "=", ":", 0);
+    int err = libav.av_dict_parse_string(&options, recipe->codec_options, "=", ":", 0);
     if (err >= 0)
-        err = avcodec_open2(e->codec, codec, &options);
+        err = libav.avcodec_open2(e->codec, codec, &options);
     if (err >= 0)
         err = all_used(options);
-    av_dict_free(&options);
+    libav.av_dict_free(&options);
     return err;
 }
 
 static int open_io(recital_encoder *e) {
-    uint8_t *buffer = av_malloc(IO_BUFFER_SIZE);
+    uint8_t *buffer = libav.av_malloc(IO_BUFFER_SIZE);
     if (!buffer)
         return AVERROR(ENOMEM);
-    e->io = avio_alloc_context(buffer, IO_BUFFER_SIZE, 1, e, NULL, write_to_output, NULL);
+    e->io = libav.avio_alloc_context(buffer, IO_BUFFER_SIZE, 1, e, NULL, write_to_output, NULL);
     if (!e->io) {
-        av_free(buffer);
+        libav.av_free(buffer);
         return AVERROR(ENOMEM);
     }
     e->io->seekable = 0;
@@ -108,7 +101,7 @@ static int open_io(recital_encoder *e) {
 }
 
 static int open_muxer(recital_encoder *e, const recital_recipe *recipe) {
-    int err = avformat_alloc_output_context2(&e->muxer, NULL, recipe->muxer, NULL);
+    int err = libav.avformat_alloc_output_context2(&e->muxer, NULL, recipe->muxer, NULL);
     if (err < 0)
         return err;
     e->muxer->flags |= AVFMT_FLAG_CUSTOM_IO | AVFMT_FLAG_BITEXACT;
@@ -116,31 +109,31 @@ static int open_muxer(recital_encoder *e, const recital_recipe *recipe) {
         return err;
     if ((err = open_codec(e, recipe, e->muxer->oformat->flags & AVFMT_GLOBALHEADER)) < 0)
         return err;
-    AVStream *stream = avformat_new_stream(e->muxer, NULL);
+    AVStream *stream = libav.avformat_new_stream(e->muxer, NULL);
     if (!stream)
         return AVERROR(ENOMEM);
     stream->time_base = e->codec->time_base;
-    if ((err = avcodec_parameters_from_context(stream->codecpar, e->codec)) < 0)
+    if ((err = libav.avcodec_parameters_from_context(stream->codecpar, e->codec)) < 0)
         return err;
 
     AVDictionary *options = NULL;
-    err = av_dict_parse_string(&options, recipe->muxer_options, "=", ":", 0);
+    err = libav.av_dict_parse_string(&options, recipe->muxer_options, "=", ":", 0);
     if (err >= 0)
-        err = avformat_write_header(e->muxer, &options);
+        err = libav.avformat_write_header(e->muxer, &options);
     if (err >= 0)
         err = all_used(options);
-    av_dict_free(&options);
+    libav.av_dict_free(&options);
     if (err >= 0 && recipe->continues) { // the stream that this one continues has the header
-        avio_flush(e->io);
+        libav.avio_flush(e->io);
         e->output_length = 0;
     }
     return err;
 }
 
 static int open_frames(recital_encoder *e) {
-    e->fifo = av_audio_fifo_alloc(e->codec->sample_fmt, 1, 2 * e->codec->frame_size);
-    e->frame = av_frame_alloc();
-    e->packet = av_packet_alloc();
+    e->fifo = libav.av_audio_fifo_alloc(e->codec->sample_fmt, 1, 2 * e->codec->frame_size);
+    e->frame = libav.av_frame_alloc();
+    e->packet = libav.av_packet_alloc();
     return e->fifo && e->frame && e->packet ? 0 : AVERROR(ENOMEM);
 }
 
@@ -148,11 +141,11 @@ static int begin(recital_encoder *e, const recital_recipe *recipe) {
     e->next_pts = recipe->at;
     if (recipe->silence == 0)
         return 0;
-    void *silence = av_calloc(recipe->silence, sizeof(float));
+    void *silence = libav.av_calloc(recipe->silence, sizeof(float));
     if (!silence)
         return AVERROR(ENOMEM);
-    int written = av_audio_fifo_write(e->fifo, &silence, recipe->silence);
-    av_free(silence);
+    int written = libav.av_audio_fifo_write(e->fifo, &silence, recipe->silence);
+    libav.av_free(silence);
     return written < 0 ? written : 0;
 }
 
@@ -160,17 +153,17 @@ static int begin(recital_encoder *e, const recital_recipe *recipe) {
 static int open_resampler(recital_encoder *e, const recital_recipe *recipe) {
     AVChannelLayout mono = AV_CHANNEL_LAYOUT_MONO;
     enum AVSampleFormat format = e->codec ? e->codec->sample_fmt : AV_SAMPLE_FMT_S16;
-    int err = swr_alloc_set_opts2(&e->resampler, &mono, format, recipe->output_rate, &mono, AV_SAMPLE_FMT_S16,
+    int err = libav.swr_alloc_set_opts2(&e->resampler, &mono, format, recipe->output_rate, &mono, AV_SAMPLE_FMT_S16,
                                   recipe->input_rate, 0, NULL);
     if (err < 0)
         return err;
-    if ((err = av_opt_set_sample_fmt(e->resampler, "internal_sample_fmt", AV_SAMPLE_FMT_FLTP, 0)) < 0)
+    if ((err = libav.av_opt_set_sample_fmt(e->resampler, "internal_sample_fmt", AV_SAMPLE_FMT_FLTP, 0)) < 0)
         return err;
-    return swr_init(e->resampler);
+    return libav.swr_init(e->resampler);
 }
 
 int recital_encoder_open(recital_encoder **encoder, const recital_recipe *recipe) {
-    recital_encoder *e = av_mallocz(sizeof *e);
+    recital_encoder *e = libav.av_mallocz(sizeof *e);
     if (!e)
         return AVERROR(ENOMEM);
     int err = 0;
@@ -191,16 +184,16 @@ int recital_encoder_open(recital_encoder **encoder, const recital_recipe *recipe
 // Moves finished packets from the codec into the muxer.
 static int mux_packets(recital_encoder *e) {
     for (;;) {
-        int err = avcodec_receive_packet(e->codec, e->packet);
+        int err = libav.avcodec_receive_packet(e->codec, e->packet);
         if (err == AVERROR(EAGAIN) || err == AVERROR_EOF)
             return 0;
         if (err < 0)
             return err;
         e->packet->stream_index = 0;
         e->muxed = e->packet->pts + e->packet->duration;
-        av_packet_rescale_ts(e->packet, e->codec->time_base, e->muxer->streams[0]->time_base);
-        err = av_write_frame(e->muxer, e->packet);
-        av_packet_unref(e->packet);
+        libav.av_packet_rescale_ts(e->packet, e->codec->time_base, e->muxer->streams[0]->time_base);
+        err = libav.av_write_frame(e->muxer, e->packet);
+        libav.av_packet_unref(e->packet);
         if (err < 0)
             return err;
     }
@@ -213,17 +206,17 @@ static int encode_frame(recital_encoder *e, int samples) {
     e->frame->ch_layout = e->codec->ch_layout;
     e->frame->pts = e->next_pts;
     e->next_pts += samples;
-    int err = av_frame_get_buffer(e->frame, 0);
+    int err = libav.av_frame_get_buffer(e->frame, 0);
     if (err >= 0)
-        err = av_audio_fifo_read(e->fifo, (void **)e->frame->data, samples);
+        err = libav.av_audio_fifo_read(e->fifo, (void **)e->frame->data, samples);
     if (err >= 0)
-        err = avcodec_send_frame(e->codec, e->frame);
-    av_frame_unref(e->frame);
+        err = libav.avcodec_send_frame(e->codec, e->frame);
+    libav.av_frame_unref(e->frame);
     return err < 0 ? err : mux_packets(e);
 }
 
 static int encode_full_frames(recital_encoder *e) {
-    while (av_audio_fifo_size(e->fifo) >= e->codec->frame_size) {
+    while (libav.av_audio_fifo_size(e->fifo) >= e->codec->frame_size) {
         int err = encode_frame(e, e->codec->frame_size);
         if (err < 0)
             return err;
@@ -233,20 +226,20 @@ static int encode_full_frames(recital_encoder *e) {
 
 // Resamples into the output or the fifo; no input asks the filter for what it still holds.
 static int resample(recital_encoder *e, const uint8_t *pcm, int samples) {
-    int room = swr_get_out_samples(e->resampler, samples);
+    int room = libav.swr_get_out_samples(e->resampler, samples);
     if (room < 0 || room > INT_MAX / (int)sizeof(float))
         return AVERROR(EINVAL);
     if (room == 0)
         return 0;
-    av_fast_malloc(&e->resampled, &e->resampled_size, room * sizeof(float));
+    libav.av_fast_malloc(&e->resampled, &e->resampled_size, room * sizeof(float));
     if (!e->resampled)
         return AVERROR(ENOMEM);
-    int got = swr_convert(e->resampler, &e->resampled, room, pcm ? &pcm : NULL, samples);
+    int got = libav.swr_convert(e->resampler, &e->resampled, room, pcm ? &pcm : NULL, samples);
     if (got <= 0)
         return got;
     if (!e->codec)
         return append_output(e, e->resampled, got * sizeof(int16_t));
-    int written = av_audio_fifo_write(e->fifo, (void **)&e->resampled, got);
+    int written = libav.av_audio_fifo_write(e->fifo, (void **)&e->resampled, got);
     return written < 0 ? written : 0;
 }
 
@@ -256,7 +249,7 @@ int recital_encoder_push(recital_encoder *e, const uint8_t *pcm, int samples) {
         return err;
     if ((err = encode_full_frames(e)) < 0)
         return err;
-    avio_flush(e->io);
+    libav.avio_flush(e->io);
     return e->io->error;
 }
 
@@ -266,16 +259,16 @@ int recital_encoder_finish(recital_encoder *e) {
         return err;
     if ((err = encode_full_frames(e)) < 0)
         return err;
-    int rest = av_audio_fifo_size(e->fifo);
+    int rest = libav.av_audio_fifo_size(e->fifo);
     if (rest > 0 && (err = encode_frame(e, rest)) < 0)
         return err;
-    if ((err = avcodec_send_frame(e->codec, NULL)) < 0)
+    if ((err = libav.avcodec_send_frame(e->codec, NULL)) < 0)
         return err;
     if ((err = mux_packets(e)) < 0)
         return err;
-    if ((err = av_write_trailer(e->muxer)) < 0)
+    if ((err = libav.av_write_trailer(e->muxer)) < 0)
         return err;
-    avio_flush(e->io);
+    libav.avio_flush(e->io);
     return e->io->error;
 }
 
@@ -288,13 +281,13 @@ int recital_encoder_rest(recital_encoder *e, int64_t *at, int64_t *silence) {
     if (!e->codec)
         return resample(e, NULL, 0);
     *at = e->muxed + e->codec->initial_padding;
-    *silence = e->next_pts + av_audio_fifo_size(e->fifo) - *at;
+    *silence = e->next_pts + libav.av_audio_fifo_size(e->fifo) - *at;
     if (e->codec->codec_id == AV_CODEC_ID_OPUS)
         *silence += e->codec->frame_size;
-    int err = av_write_trailer(e->muxer); // ends a cluster
+    int err = libav.av_write_trailer(e->muxer); // ends a cluster
     if (err < 0)
         return err;
-    avio_flush(e->io);
+    libav.avio_flush(e->io);
     return e->io->error;
 }
 
@@ -307,24 +300,24 @@ const uint8_t *recital_encoder_take(recital_encoder *e, size_t *length) {
 void recital_encoder_close(recital_encoder *e) {
     if (!e)
         return;
-    avformat_free_context(e->muxer); // before the io, to which it may still point
+    libav.avformat_free_context(e->muxer); // before the io, to which it may still point
     if (e->io)
-        av_freep(&e->io->buffer);
-    avio_context_free(&e->io);
-    avcodec_free_context(&e->codec);
+        libav.av_freep(&e->io->buffer);
+    libav.avio_context_free(&e->io);
+    libav.avcodec_free_context(&e->codec);
     if (e->fifo)
-        av_audio_fifo_free(e->fifo);
-    av_frame_free(&e->frame);
-    av_packet_free(&e->packet);
-    swr_free(&e->resampler);
-    av_freep(&e->resampled);
-    av_freep(&e->output);
-    av_free(e);
+        libav.av_audio_fifo_free(e->fifo);
+    libav.av_frame_free(&e->frame);
+    libav.av_packet_free(&e->packet);
+    libav.swr_free(&e->resampler);
+    libav.av_freep(&e->resampled);
+    libav.av_freep(&e->output);
+    libav.av_free(e);
 }
 
-void recital_error_text(int code, char *text, size_t size) { av_strerror(code, text, size); }
+void recital_error_text(int code, char *text, size_t size) { libav.av_strerror(code, text, size); }
 
-void recital_quiet(void) { av_log_set_level(AV_LOG_ERROR); }
+void recital_quiet(void) { libav.av_log_set_level(AV_LOG_ERROR); }
 
 void recital_release_memory(void) {
 #ifdef __GLIBC__

@@ -4,6 +4,7 @@
 // cmd/speechworker links it: recitald communicates with that process through internal/audio/codec.
 package libav
 
+// #cgo LDFLAGS: -Wl,--as-needed
 // #cgo pkg-config: libavcodec libavformat libavutil libswresample
 // #cgo CFLAGS: -O2 -Wall
 // #include <stdlib.h>

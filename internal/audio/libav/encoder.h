@@ -21,6 +21,9 @@ typedef struct {
     int silence;                // samples of the output that it begins with
 } recital_recipe;
 
+// Opens libav's libraries, before anything else is called. Returns NULL, or what is missing.
+const char *recital_open_libraries(void);
+
 // All functions that return int give 0 or a libav error code. After an error only close is allowed.
 
 int recital_encoder_open(recital_encoder **encoder, const recital_recipe *recipe);

@@ -22,6 +22,9 @@ const backlog = 2
 // Serve encodes streams as internal/audio/codec/protocol defines, until in ends. A request that is invalid or fails
 // ends its own stream; the error returned is that of in or out.
 func Serve(in io.Reader, out io.Writer) error {
+	if missing := C.recital_open_libraries(); missing != nil {
+		return fmt.Errorf("opening libav: %s", C.GoString(missing))
+	}
 	C.recital_quiet()
 	s := &server{
 		out:        workers.NewWriter(out),
