@@ -50,8 +50,9 @@ type Config struct {
 type Views interface {
 	// AccountOf returns the account of a customer, "" if none is shown.
 	AccountOf(ctx context.Context, customer string) (account string, err error)
-	// Overdue returns the accounts of subscriptions that have not ended and whose period was over at a time.
-	Overdue(ctx context.Context, at time.Time) (accounts []string, err error)
+	// Overdue returns accounts of subscriptions that have not ended and whose period was over at a time, in their order, from
+	// the one after a given account on; none at the end.
+	Overdue(ctx context.Context, at time.Time, after string) (accounts []string, err error)
 }
 
 // Periods close what accounts have used, for the ledger.

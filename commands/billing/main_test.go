@@ -115,7 +115,14 @@ func (s *shop) instance(log eventlog.Log, gateway payments.Gateway, coupon strin
 func (s *shop) AccountOf(context.Context, string) (string, error) { return "", nil }
 
 // Overdue implements billing.Views.
-func (s *shop) Overdue(context.Context, time.Time) ([]string, error) { return s.overdue, nil }
+func (s *shop) Overdue(_ context.Context, _ time.Time, after string) (next []string, err error) {
+	for _, account := range s.overdue { // one at a time
+		if account > after {
+			return []string{account}, nil
+		}
+	}
+	return nil, nil
+}
 
 func (s *shop) alert(_ context.Context, l billing.Lapse) error {
 	s.mu.Lock()

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"slices"
 	"testing"
 	"time"
 
@@ -275,12 +276,17 @@ func TestReconciliationFindsWhatNoNoticeSaid(t *testing.T) {
 
 func TestReconciliationLooksAtWhatIsOverdue(t *testing.T) {
 	s := newShop(t)
-	account := s.subscribed(pro)
+	s.overdue = []string{s.subscribed(pro), s.subscribed(pro)}
+	slices.Sort(s.overdue)
 	s.advance(40 * 24 * time.Hour)
-	start := s.state(account).Entitled.Start
-	s.overdue = []string{account}
+	starts := map[string]time.Time{}
+	for _, account := range s.overdue {
+		starts[account] = s.state(account).Entitled.Start
+	}
 	require.NoError(t, s.Reconcile(t.Context()))
-	require.True(t, s.state(account).Entitled.Start.After(start))
+	for account, start := range starts {
+		require.True(t, s.state(account).Entitled.Start.After(start))
+	}
 }
 
 func TestAPlanIsWithdrawnWhenNobodyPays(t *testing.T) {

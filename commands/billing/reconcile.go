@@ -79,17 +79,19 @@ func (b *Billing) recordMissed(ctx context.Context, e payments.Event) (int, erro
 
 // reconcileOverdue looks at subscriptions whose period is over. One that fails does not keep the others.
 func (b *Billing) reconcileOverdue(ctx context.Context) error {
-	accounts, err := b.Views.Overdue(ctx, b.now().Add(-overdue))
-	if err != nil {
-		return err
-	}
 	var failed error
-	for _, account := range accounts {
-		if _, _, err := b.observe(ctx, account, journal.System()); err != nil {
-			failed = err
+	for at, after := b.now().Add(-overdue), ""; ; {
+		accounts, err := b.Views.Overdue(ctx, at, after)
+		if err != nil || len(accounts) == 0 {
+			return errors.Join(failed, err)
 		}
+		for _, account := range accounts {
+			if _, _, err := b.observe(ctx, account, journal.System()); err != nil {
+				failed = err
+			}
+		}
+		after = accounts[len(accounts)-1]
 	}
-	return failed
 }
 
 func reconciliations() journal.Stream[payment.Reconciliation, payment.Event] {

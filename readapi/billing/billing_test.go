@@ -217,8 +217,11 @@ func TestHints(t *testing.T) {
 	}
 	end := now.AddDate(0, 1, 0)
 	for at, want := range map[time.Time][]string{end: nil, end.Add(time.Second): {"a1"}} {
-		accounts, err := hints.Overdue(t.Context(), at)
+		accounts, err := hints.Overdue(t.Context(), at, "")
 		require.NoError(t, err)
 		require.Equal(t, want, accounts, "each once, and none whose subscription has ended")
 	}
+	rest, err := hints.Overdue(t.Context(), end.Add(time.Second), "a1")
+	require.NoError(t, err)
+	require.Empty(t, rest)
 }

@@ -20,7 +20,7 @@ type customerRow struct {
 var (
 	accountQuery = `select ` + readmodel.Columns[customerRow](readmodel.CustomersView, "") + ` from ` + readmodel.CustomersView.SQL() + ` where customer_id = $1`
 	overdueQuery = `select distinct ` + readmodel.Columns[customerRow](readmodel.SubscriptionsView, "") + ` from ` + readmodel.SubscriptionsView.SQL() +
-		` where period_end < $1 and ended_at is null and status in ('active', 'trialing', 'past_due') limit 1000`
+		` where period_end < $1 and account_id > $2 and ended_at is null and status in ('active', 'trialing', 'past_due') order by account_id limit 500`
 )
 
 // AccountOf returns the account of a customer, "" if none is shown.
@@ -32,9 +32,10 @@ func (h Hints) AccountOf(ctx context.Context, customer string) (string, error) {
 	return found[0], nil
 }
 
-// Overdue returns accounts with a subscription that runs and whose period was over at a time, at most 1,000.
-func (h Hints) Overdue(ctx context.Context, at time.Time) ([]string, error) {
-	return h.accounts(ctx, readapi.Query{SQL: overdueQuery, Arguments: []any{at}, Doing: "listing the subscriptions that are overdue"})
+// Overdue returns accounts with a subscription that runs and whose period was over at a time, in their order, from the one
+// after a given account on; at most 500.
+func (h Hints) Overdue(ctx context.Context, at time.Time, after string) ([]string, error) {
+	return h.accounts(ctx, readapi.Query{SQL: overdueQuery, Arguments: []any{at, after}, Doing: "listing the subscriptions that are overdue"})
 }
 
 func (h Hints) accounts(ctx context.Context, q readapi.Query) (all []string, err error) {

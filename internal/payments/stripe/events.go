@@ -14,22 +14,40 @@ import (
 	"github.com/recital-tts/recital/internal/payments"
 )
 
-// Events implements payments.Gateway. The provider lists the newest first, so all are read before the first is returned.
+const (
+	// eventsKept is for how long the provider keeps events, and a day.
+	eventsKept = 31 * 24 * time.Hour
+	// eventsAtOnce is the time whose events are in memory at once.
+	eventsAtOnce = 24 * time.Hour
+)
+
+// Events implements payments.Gateway. The provider lists the newest first, so a day of them is read at once.
 func (g *Gateway) Events(ctx context.Context, since time.Time) iter.Seq2[payments.Event, error] {
 	return func(yield func(payments.Event, error) bool) {
-		params := &stripe.EventListParams{CreatedRange: &stripe.RangeQueryParams{GreaterThanOrEqual: since.Unix()}}
-		params.Limit = stripe.Int64(100)
-		newestFirst, err := list(ctx, g, g.api.V1Events.List(ctx, params), func(e *stripe.Event) (payments.Event, bool) { return event(e), true }, nil)
-		if err != nil {
-			yield(payments.Event{}, err)
-			return
+		now := g.now()
+		if oldest := now.Add(-eventsKept); since.Before(oldest) {
+			since = oldest
 		}
-		for _, e := range slices.Backward(newestFirst) {
-			if !yield(e, nil) {
+		for from := since; !from.After(now); from = from.Add(eventsAtOnce) {
+			newestFirst, err := g.eventsBetween(ctx, from, from.Add(eventsAtOnce))
+			if err != nil {
+				yield(payments.Event{}, err)
 				return
+			}
+			for _, e := range slices.Backward(newestFirst) {
+				if !yield(e, nil) {
+					return
+				}
 			}
 		}
 	}
+}
+
+// eventsBetween returns the events from a time on and before another one, newest first, as the provider lists them.
+func (g *Gateway) eventsBetween(ctx context.Context, from, until time.Time) ([]payments.Event, error) {
+	params := &stripe.EventListParams{CreatedRange: &stripe.RangeQueryParams{GreaterThanOrEqual: from.Unix(), LesserThan: until.Unix()}}
+	params.Limit = stripe.Int64(100)
+	return list(ctx, g, g.api.V1Events.List(ctx, params), func(e *stripe.Event) (payments.Event, bool) { return event(e), true }, nil)
 }
 
 func event(e *stripe.Event) payments.Event {
