@@ -1,0 +1,54 @@
+package main_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/domain/plan"
+)
+
+// A socket that was opened on one plan speaks on the next one as soon as the account shows it, without being opened again.
+func TestAnOpenSocketFollowsThePlan(t *testing.T) {
+	t.Parallel()
+	b := openTill(t)
+	s := b.serve(dataFolder(t))
+	c := s.openAccount("free")
+	silent, refused := c.talk(t, order{"format": "pcm_s16le"}), c.talk(t, order{"format": "pcm_s16le"})
+	silent.say("Hello.", 1)
+	silent.send(order{"type": "flush", "nonce": 1})
+	silent.until("flush_complete")
+
+	// given a free account that has used its period, so that an open socket speaks no more
+	for range 3 {
+		require.Equal(t, 200, c.post(t, detailedRoute, order{"text": prose(4990), "voice": "leah", "speed": 2}).status)
+	}
+	refused.say("There is no room for as much as this is.", 1)
+	refused.send(order{"type": "flush", "nonce": 1})
+	refused.end()
+	require.NotEmpty(t, refused.fault)
+
+	// when it has bought a plan
+	b.pays(c.subscribe(t, "indie").ClientSecret, "pm_card_visa")
+	c.awaitPlan(t, plan.Indie)
+
+	// then the other one speaks, in the period of that plan
+	silent.say("There is room for as much as this is, and more.", 1)
+	silent.send(order{"type": "flush", "nonce": 2})
+	silent.until("flush_complete")
+	require.Empty(t, silent.fault)
+	require.Eventually(t, func() bool { return c.shownPlan(t).Usage.Characters == 47 }, patience, pause)
+
+	// and when it has lost the plan, then the free period counts again
+	var cancelled struct {
+		CancelAt int64 `json:"cancel_at"`
+	}
+	c.succeeds(t, "cancel", order{}, &cancelled)
+	require.NoError(t, b.Advance(time.Until(time.Unix(cancelled.CancelAt, 0))+time.Hour))
+	c.awaitPlan(t, plan.Free)
+	silent.say(prose(15_001), 1)
+	silent.send(order{"type": "flush", "nonce": 3})
+	silent.end()
+	require.NotEmpty(t, silent.fault)
+}
