@@ -16,7 +16,7 @@ var paymentsLine = regexp.MustCompile(`(?m)^  payments +(http://\S+)`)
 func TestABrowserPaysOnTheSandboxsPage(t *testing.T) {
 	t.Parallel()
 	b := openBrowser(t)
-	s := start(t, dataFolder(t), "--engines=1", "--codecs=1")
+	s := start(t, dataFolder(t), "--engines=1")
 	s.eventually(func() bool { return len(s.products()) == 4 })
 	c := s.openAccount("free")
 	made := c.subscribe(t, "indie")

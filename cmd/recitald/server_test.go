@@ -50,13 +50,13 @@ func newFolder(t *testing.T) string {
 	return filepath.Dir(pgtest.ClusterDir(t)) // recitald keeps its cluster in <data>/postgres
 }
 
-// start starts recitald and returns when it has printed that it is running.
+// start starts recitald, with one codec unless the flags say more, and returns when it has printed that it is running.
 func start(t *testing.T, data string, flags ...string) *server {
 	t.Helper()
 	said, err := os.MkdirTemp(data, "said-") // it is removed with the folder
 	require.NoError(t, err)
 	s := &server{t: t, data: data, ended: make(chan struct{}), output: filepath.Join(said, "stdout"), log: filepath.Join(said, "stderr")}
-	s.launch(append([]string{"--http-addr=127.0.0.1:0", "--admin-addr=127.0.0.1:0", "--idp-addr=127.0.0.1:0", "--sandbox-addr=127.0.0.1:0", "--data-dir=" + data}, flags...))
+	s.launch(append([]string{"--http-addr=127.0.0.1:0", "--admin-addr=127.0.0.1:0", "--idp-addr=127.0.0.1:0", "--sandbox-addr=127.0.0.1:0", "--data-dir=" + data, "--codecs=1"}, flags...))
 	t.Cleanup(s.kill)
 	s.readWelcome()
 	return s

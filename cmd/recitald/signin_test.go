@@ -89,7 +89,7 @@ func (v *person) account(email string) string {
 
 func TestAPersonSignsInAndAnSDKWorksWithTheirKey(t *testing.T) {
 	t.Parallel()
-	s := start(t, dataFolder(t), "--engines=1", "--codecs=1")
+	s := start(t, dataFolder(t), "--engines=1")
 	v := s.person()
 	require.Equal(t, http.StatusUnauthorized, v.get(s.address+"/auth/oauth/validate").status)
 
@@ -135,7 +135,7 @@ func mustParse(address string) *url.URL {
 // Closing and signing in again gives a new account, and no new characters.
 func TestAFreePeriodSurvivesClosing(t *testing.T) {
 	t.Parallel()
-	s := start(t, dataFolder(t), "--engines=1", "--codecs=1")
+	s := start(t, dataFolder(t), "--engines=1")
 	v := s.person()
 	first := v.signIn("ada@example.com")
 	speech := v.speak(strings.Repeat("word ", 20))
@@ -192,7 +192,7 @@ func (v *person) used() (characters, end int64) {
 // A person sees, in a real browser, that signing in and out works, and that scripts cannot read the cookie.
 func TestABrowserSignsInAndOut(t *testing.T) {
 	t.Parallel()
-	s := start(t, dataFolder(t), "--engines=1", "--codecs=1")
+	s := start(t, dataFolder(t), "--engines=1")
 	b := openBrowser(t)
 	b.visit(s.address + "/auth/oauth/login?provider=idp_2&redirect=" + url.QueryEscape(s.address+"/docs?signed=in"))
 	b.fill("input[name=name]", "Ada Lovelace")

@@ -46,7 +46,7 @@ func TestACodecThatStallsCostsItsStreamsAlone(t *testing.T) {
 func TestASocketWhoseCodecDiesDoesNotEndWell(t *testing.T) {
 	t.Parallel()
 	// given a session in the middle of more audio than the kernel buffers for its client
-	s := start(t, dataFolder(t), "--codecs=1")
+	s := start(t, dataFolder(t))
 	k := s.openAccount("indie").talk(t, order{"format": "pcm_f32le"})
 	k.say(prose(5000), 1)
 	k.send(order{"type": "finish"})

@@ -64,7 +64,7 @@ func (b *till) flags(more ...string) []string {
 // serve starts a recitald that uses the till, and to which the till sends its notices.
 func (b *till) serve(data string, flags ...string) *server {
 	b.t.Helper()
-	s := start(b.t, data, b.flags(append(flags, "--engines=1", "--codecs=1")...)...)
+	s := start(b.t, data, b.flags(append(flags, "--engines=1")...)...)
 	b.SetWebhookURL(s.address + "/payments/webhook")
 	s.eventually(func() bool { return len(s.products()) == 4 })
 	return s
