@@ -53,8 +53,8 @@ type Gateway interface {
 	CreateSetup(ctx context.Context, a Attempt, customer string) (setup string, err error)
 	// SetupSecret returns what a client needs to go on with a registration.
 	SetupSecret(ctx context.Context, setup string) (clientSecret string, err error)
-	// ReplaceCard makes a payment method that was set up for the customer the one that pays from now on. One of another
-	// customer, or of nobody, is ErrNotFound.
+	// ReplaceCard makes a payment method that was set up for the customer the one that pays from now on, and collects what is
+	// owed; if that is declined, it stays owed. One of another customer, or of nobody, is ErrNotFound.
 	ReplaceCard(ctx context.Context, a Attempt, customer, paymentMethod string) (Card, error)
 
 	// AddInvoiceItem adds an item to the customer's next invoice.

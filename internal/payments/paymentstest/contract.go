@@ -58,6 +58,7 @@ func Contract(t *testing.T, open func(t *testing.T) World) {
 		"a bill after the end":             checkBillAfterEnd,
 		"money back":                       checkMoneyBack,
 		"a payment that fails":             checkFailedPayment,
+		"a card for what is owed":          checkCardForDebt,
 		"events":                           checkEvents,
 		"what is not there":                checkNothing,
 	} {
@@ -506,6 +507,32 @@ func checkFailedPayment(s *shop) {
 	assert.Equal(s, []string{"open", "paid"}, []string{b.Invoices[0].Status, b.Invoices[1].Status})
 	assert.EqualValues(s, 1, b.Invoices[0].Attempts)
 	require.NoError(s, s.Advance(7*24*time.Hour), "it is tried again")
+	assert.Equal(s, "active", s.only(customer).Status)
+	assert.Equal(s, 2*s.Cheap.Amount, s.charged(customer))
+}
+
+func checkCardForDebt(s *shop) {
+	customer, _ := s.subscribed(s.Cheap)
+	good := s.billing(customer).Card.PaymentMethod
+	setup, err := s.CreateSetup(s.Context(), s.attempt(), customer)
+	require.NoError(s, err)
+	secret, err := s.SetupSecret(s.Context(), setup)
+	require.NoError(s, err)
+	require.NoError(s, s.ConfirmSetup(secret, s.Declined))
+	replace := func(method string) {
+		twice(s, func(a payments.Attempt) (payments.Card, error) {
+			return s.ReplaceCard(s.Context(), a, customer, method)
+		},
+			func(first, again payments.Card) { assert.Equal(s, first, again) })
+	}
+	bad := s.registered(customer)
+	replace(bad)
+	require.NoError(s, s.Advance(s.only(customer).PeriodEnd.Add(2*time.Hour).Sub(s.Now())))
+	require.Equal(s, "past_due", s.only(customer).Status)
+
+	replace(bad)
+	assert.Equal(s, "past_due", s.only(customer).Status, "a card that does not pay leaves the invoice open")
+	replace(good)
 	assert.Equal(s, "active", s.only(customer).Status)
 	assert.Equal(s, 2*s.Cheap.Amount, s.charged(customer))
 }

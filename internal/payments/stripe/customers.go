@@ -107,7 +107,7 @@ func (g *Gateway) SetupSecret(ctx context.Context, setup string) (clientSecret s
 }
 
 // ReplaceCard implements payments.Gateway. The payment method becomes the one of the customer, and that of each of the
-// subscriptions which go on: they keep the one that has paid first.
+// subscriptions which go on, because they keep the one that has paid first. What they owe is collected at once.
 func (g *Gateway) ReplaceCard(ctx context.Context, a payments.Attempt, customer, paymentMethod string) (payments.Card, error) {
 	method, err := g.paymentMethod(ctx, paymentMethod)
 	if err != nil {
@@ -133,8 +133,44 @@ func (g *Gateway) ReplaceCard(ctx context.Context, a payments.Attempt, customer,
 		if err := g.setCardOfSchedule(ctx, a, s.ID, paymentMethod); err != nil {
 			return payments.Card{}, err
 		}
+		if err := g.collect(ctx, a, s, paymentMethod); err != nil {
+			return payments.Card{}, err
+		}
 	}
 	return *card(method), nil
+}
+
+// collect pays what a subscription owes with a card, because its owner expects that of a new one. If the card does not pay,
+// the invoice stays open, and the provider tries again.
+func (g *Gateway) collect(ctx context.Context, a payments.Attempt, s *stripe.Subscription, paymentMethod string) error {
+	if s.LatestInvoice == nil || s.Status != stripe.SubscriptionStatusPastDue && s.Status != stripe.SubscriptionStatusUnpaid {
+		return nil
+	}
+	err := g.once(ctx, a, change{
+		step: "collect/" + s.LatestInvoice.ID, look: true,
+		made: func() (bool, error) {
+			i, err := g.invoice(ctx, s.LatestInvoice.ID)
+			return err == nil && i.Status != stripe.InvoiceStatusOpen, err
+		},
+		make: func(key string) error {
+			params := &stripe.InvoicePayParams{PaymentMethod: &paymentMethod, OffSession: stripe.Bool(true)}
+			params.IdempotencyKey = &key
+			_, err := g.api.V1Invoices.Pay(ctx, s.LatestInvoice.ID, params)
+			return err
+		},
+	})
+	if errors.Is(err, payments.ErrDeclined) {
+		return nil
+	}
+	return err
+}
+
+func (g *Gateway) invoice(ctx context.Context, id string) (i *stripe.Invoice, err error) {
+	err = g.ask(ctx, func() (err error) {
+		i, err = g.api.V1Invoices.Retrieve(ctx, id, nil)
+		return err
+	})
+	return i, err
 }
 
 func (g *Gateway) paymentMethod(ctx context.Context, id string) (method *stripe.PaymentMethod, err error) {
