@@ -173,7 +173,7 @@ func contentOf(t fataler, fs vfs.FS) ([]uuid.UUID, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.verify(c.last, nil); err != nil {
+	if err := s.verify(c.last, nil, nil); err != nil {
 		return nil, err
 	}
 	found, err := readIDs(s, c.last)
@@ -182,7 +182,7 @@ func contentOf(t fataler, fs vfs.FS) ([]uuid.UUID, error) {
 	}
 	more := &written{ids: append([]uuid.UUID(nil), found...)}
 	more.append(t, c, []int{1, 2})
-	require.NoError(t, s.verify(c.last, nil))
+	require.NoError(t, s.verify(c.last, nil, nil))
 	after, err := readIDs(s, c.last)
 	require.NoError(t, err)
 	require.Equal(t, more.ids, after)

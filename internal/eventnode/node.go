@@ -37,8 +37,11 @@ const (
 	maxMessage = 17 << 20
 	// maxCalls bounds the calls of one connection, and with them memory; the client delays further ones.
 	maxCalls = 1000
-	// verifyPatience is how long Open waits for the verification of the whole log, about a million events.
+	// verifyPatience is how long Open waits for the verification of the whole log, if it is short.
 	verifyPatience = time.Second
+	// shortLog is how many bytes of events Open waits for: a few hundred thousand events. Longer logs are verified in the
+	// background alone, so that they start no later than others.
+	shortLog = 32 << 20
 	// closeGrace is how long Close waits for calls to end by themselves.
 	closeGrace = time.Second
 )
@@ -122,16 +125,20 @@ func (n *Node) openLog(fs vfs.FS, dir string, verify time.Duration) error {
 	return nil
 }
 
-// verifyLog looks for damage in the background. It waits for the result only briefly: a long log is served during the
-// verification, and damage found later stops the node.
+// verifyLog looks for damage in the background. It waits for the result only briefly, and not at all for a long log, which is
+// served during the verification; damage found later stops the node.
 func (n *Node) verifyLog(patience time.Duration) error {
 	last := n.committer.last
-	verified := make(chan error, 1)
-	n.running.Go(func() { verified <- n.store.verify(last, n.closing) })
+	if last > shortLog {
+		patience = 0
+	}
+	verified, served := make(chan error, 1), make(chan struct{})
+	n.running.Go(func() { verified <- n.store.verify(last, n.closing, served) })
 	select {
 	case err := <-verified:
 		return err
 	case <-time.After(patience):
+		close(served)
 	}
 	n.running.Go(func() {
 		if err := <-verified; err != nil {

@@ -4,12 +4,17 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/maphash"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// verifyChunk is the number of entries that are read with one iterator, which holds on to old files while it is open.
-const verifyChunk = 1 << 16
+const (
+	// verifyChunk is the number of entries that are read with one iterator, which holds on to old files while it is open.
+	verifyChunk = 1 << 13
+	// verifyRest is for how many times as long as it has worked a verification rests while the log is served.
+	verifyRest = 4
+)
 
 // verification looks for damage in a log. Pebble checks the blocks of its tables when they are read; it cannot detect
 // that entries are missing altogether.
@@ -17,6 +22,7 @@ type verification struct {
 	store   *store
 	last    uint64 // position up to which events are checked
 	stop    <-chan struct{}
+	served  <-chan struct{} // is closed when the log is served: others need the processors, too
 	seed    maphash.Seed
 	key     []byte
 	stream  []byte // key of the current stream, without the revision
@@ -25,9 +31,10 @@ type verification struct {
 }
 
 // verify reads the whole log up to the event at the position last: no position may be missing, no revision of a
-// stream, and each event must have its index entry. It ends early, without an error, when stop is closed.
-func (s *store) verify(last uint64, stop <-chan struct{}) error {
-	v := &verification{store: s, last: last, stop: stop, seed: maphash.MakeSeed()}
+// stream, and each event must have its index entry. It ends early, without an error, when stop is closed, and works at
+// leisure when served is.
+func (s *store) verify(last uint64, stop, served <-chan struct{}) error {
+	v := &verification{store: s, last: last, stop: stop, served: served, seed: maphash.MakeSeed()}
 	end := uint64(firstPosition)
 	whole, err := v.each(eventKey(0), eventKey(last+1), func(key, value []byte) error {
 		position := eventKeyPosition(key)
@@ -58,11 +65,26 @@ func (v *verification) each(from, until []byte, look func(key, value []byte) err
 			return false, nil
 		default:
 		}
+		began := time.Now()
 		if from, err = v.chunk(from, until, look); err != nil {
 			return false, fmt.Errorf("verifying the event store: %w", err)
 		}
+		v.rest(time.Since(began))
 	}
 	return true, nil
+}
+
+// rest leaves the processors to others after it has worked, if there are others.
+func (v *verification) rest(worked time.Duration) {
+	select {
+	case <-v.served:
+	default:
+		return
+	}
+	select {
+	case <-time.After(verifyRest * worked):
+	case <-v.stop:
+	}
 }
 
 // chunk checks some entries and returns the key to continue with, nil at the end.
