@@ -5,7 +5,7 @@ GO ?= go
 # Folders with goroutines, processes or transactions at work: their tests run under the race detector, all of them in
 # full by make test-long, and by make test those for which it costs little.
 RACE = commands|internal/(app|audio/codec|blobs|credentials|datafolder|eventlog|eventnode|feed|keyring|lifecycle|payments|postgres|speech|supervise|todo|web|workers)
-RACE_SHORT = commands/journal|internal/(blobs|credentials|datafolder|keyring|lifecycle|supervise|todo|web)
+RACE_SHORT = commands/journal|internal/(blobs/(folder|sealed)|credentials|datafolder|keyring|lifecycle|supervise|todo|web)
 packages_in = $$($(GO) list ./... | grep -E '^$(module)/($(1))(/|$$)')
 packages_not_in = $$($(GO) list ./... | grep -vE '^$(module)/($(1))(/|$$)')
 
@@ -32,7 +32,7 @@ SHORTENED = rapid\.Check[(]|testing\.Short[(][)]|enginetest\.Run[(]
 folders_with = $$(grep -rlE --include='*_test.go' '$(1)' . | xargs -r -n 1 dirname | sort -u)
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build run test test-plain test-race test-long test-long-plain test-long-race lint bench bench-smoke soak storm clients fuzz clean
+.PHONY: help deps build run test test-plain test-race test-long test-long-plain test-long-race lint bench bench-smoke align-report soak storm clients fuzz clean
 
 # Tests take the binaries that make has built, and benchmarks a regular expression in which nothing is expanded.
 test test-long bench bench-smoke soak storm clients: export RECITAL_TEST_BINARIES := $(CURDIR)/bin
@@ -40,7 +40,7 @@ test test-long bench-smoke: export TMPDIR ?= $(shell deploy/scratch.sh)
 bench: export RECITAL_BENCH := $(value BENCH)
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 deps: ## install what is missing on this machine, with apt
 	@deploy/deps.sh
@@ -86,6 +86,9 @@ bench: deps build ## run the benchmarks and make a table of them (BENCH=regexp, 
 
 bench-smoke: deps build ## run each benchmark once, in its shortest form
 	@$(BENCHMARKS) -bench . -benchtime 1x -short $(call folders_with,^func Benchmark)
+
+align-report: deps build ## print how far the words that alignment finds are from where they are
+	@$(GO) run ./internal/alignment/accuracytest
 
 soak: deps build ## run the long tests under load (SOAK_TIME=10m)
 	RECITAL_SOAK=$(SOAK_TIME) $(GO) test -count=1 -p 1 -v -run '^TestSoak' -timeout 0 ./...

@@ -40,6 +40,7 @@ func (d *doctor) Run(ctx context.Context, s settings, to terminal) error {
 		{"the admin address answers and accepts the token", d.admin},
 		{"the public address answers", d.public},
 		{"requests can be served", d.ready},
+		{"clips can be saved and played", d.blobs},
 	} {
 		err := check.run(ctx, s)
 		switch {
@@ -108,6 +109,21 @@ func (d *doctor) ready(ctx context.Context, s settings) error {
 		return fail(exitFailed, "recitald runs but cannot serve: %s", unready(got.body))
 	}
 	return err
+}
+
+// blobs finds in the metrics whether the store of the clips' audio has answered when it was asked last, at most a minute ago.
+// Without it recitald is ready all the same.
+func (d *doctor) blobs(ctx context.Context, s settings) error {
+	token, missing := s.token()
+	admin := &client{settings: s, token: token, http: newHTTPClient(s)}
+	got, err := admin.do(ctx, http.MethodGet, "/metrics", nil)
+	if missing != nil || err != nil || admin.refusal(got) != nil {
+		return errSkipped
+	}
+	if strings.Contains(string(got.body), "\nrecital_blob_store_answers 0\n") {
+		return fail(exitFailed, "the blob store does not answer, so clips are neither saved nor played, and all else goes on; recitald's log says why (RECITAL_BLOBS, RECITAL_S3_ACCESS_KEY)")
+	}
+	return nil
 }
 
 // unready returns why a recitald is not ready, from the body of its ready_check.

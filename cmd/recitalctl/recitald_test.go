@@ -51,7 +51,7 @@ func TestAgainstARecitald(t *testing.T) {
 	t.Run("the doctor finds nothing", func(t *testing.T) {
 		got := recitalctl(t, environment, "doctor")
 		assert.Zero(t, got.code, got.out)
-		assert.Equal(t, 5, strings.Count(got.out, "ok "), got.out)
+		assert.Equal(t, 6, strings.Count(got.out, "ok "), got.out)
 		assert.NotContains(t, got.out+got.notes, strings.TrimSpace(string(token)))
 	})
 	t.Run("a recitald is found by its data folder, and settings win", func(t *testing.T) {

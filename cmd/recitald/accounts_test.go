@@ -211,6 +211,9 @@ func TestAnAccountThatIsClosedIsGoneForGood(t *testing.T) {
 	require.Equal(t, 1, stranger.at(s).clips(t).TotalClips)
 	require.Equal(t, text, *stranger.at(s).clips(t).Clips[0].Text)
 	for table, rows := range s.everyRow() {
+		if strings.HasSuffix(table, ".erasures") { // it waits for what is saved late
+			continue
+		}
 		if strings.HasPrefix(table, "rm_account") || strings.HasPrefix(table, "rm_clips") {
 			require.NotContains(t, rows, c.id, table)
 		}
@@ -272,6 +275,9 @@ func TestWhatWasStillSavedWhenAnAccountWasClosedIsErasedLater(t *testing.T) {
 }
 
 func TestTheAccountOfTheFirstStartMayBeClosed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	data := dataFolder(t)
 	s := start(t, data)

@@ -84,6 +84,13 @@ func authorisation() map[string]grant {
 			return "/v1/account/clip/" + s.clip
 		})},
 
+		"POST /v1/account/hosting/projects": {access: writes, foreign: func(s stranger) (string, url.Values) {
+			return "/v1/account/hosting/projects", url.Values{"config_id": {s.config}}
+		}},
+		"POST /v1/account/hosting/env_vars": {access: writes, foreign: func(s stranger) (string, url.Values) {
+			return "/v1/account/hosting/env_vars", url.Values{"config_id": {s.config}, "remove_projects": {"site"}}
+		}},
+
 		"GET /payments/products":                 {},
 		"GET /payments/billing":                  {access: reads},
 		"POST /payments/subscribe":               {access: writes},
@@ -99,6 +106,8 @@ func authorisation() map[string]grant {
 		"GET /v1/ai/speech":                     {access: keys},
 		"POST /v1/ai/speech":                    {access: writes},
 		"POST /v1/ai/speech/bytes":              {access: writes},
+		"POST /v1/ai/speech/kanna":              {}, // limited by address
+		"POST /v1/ai/speech/kanna_improved":     {},
 		"GET /v1/ai/speech/stream":              {access: sockets},
 		"GET /v1/ai/speech/timestamps/{id}":     {}, // by its signed address
 		"POST /speech/beta/synthesize":          {access: writes},
@@ -120,7 +129,7 @@ func authorisation() map[string]grant {
 // stranger is another account, and what it has.
 type stranger struct {
 	customer
-	session, clip, synthesis string
+	session, clip, synthesis, config string
 }
 
 // gate is a recitald, and what opens sessions beside it.
@@ -172,7 +181,7 @@ func (g *gate) expired(id string) string {
 	return cookie.Value()
 }
 
-// newStranger is an account with a key, a session, a clip and a synthesis.
+// newStranger is an account with a key, a session, a clip, a synthesis, and a project at the hosting platform.
 func (g *gate) newStranger() stranger {
 	g.t.Helper()
 	s := stranger{customer: g.openAccount("indie")}
@@ -180,6 +189,10 @@ func (g *gate) newStranger() stranger {
 	spoken := s.post(g.t, bytesRoute, order{"text": "Mine.", "voice": "leah", "debug": true})
 	require.Equal(g.t, 200, spoken.status, spoken.text())
 	s.clip, s.synthesis = spoken.header.Get("x-clip-id"), spoken.header.Get("x-generation-id")
+	var code string
+	s.config, code = g.installs("site")
+	s.hosts(g.t, "projects", url.Values{"config_id": {s.config}, "code": {code}})
+	s.hosts(g.t, "env_vars", url.Values{"config_id": {s.config}, "add_project_names": {"site"}})
 	return s
 }
 

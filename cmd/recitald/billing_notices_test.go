@@ -126,6 +126,9 @@ func TestTheSameNoticeManyTimesIsOne(t *testing.T) {
 
 // A body that is announced as too large is refused before anything of it is read.
 func TestANoticeThatIsTooLargeTakesNoMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	s := openTill(t).serve(dataFolder(t))
 	for name, announced := range map[string]int{"far too large": 1 << 40, "just too large": 256<<10 + 1} {
@@ -145,6 +148,9 @@ func TestANoticeThatIsTooLargeTakesNoMemory(t *testing.T) {
 
 // Notices that do not come are found by the reconciliation at the next start.
 func TestNoticesThatAreLostAreMadeUpFor(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	b, data := openTill(t), dataFolder(t)
 	s := b.serve(data)

@@ -2,7 +2,6 @@ package main_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -39,16 +38,4 @@ func TestAnOpenSocketFollowsThePlan(t *testing.T) {
 	silent.until("flush_complete")
 	require.Empty(t, silent.fault)
 	require.Eventually(t, func() bool { return c.shownPlan(t).Usage.Characters == 47 }, patience, pause)
-
-	// and when it has lost the plan, then the free period counts again
-	var cancelled struct {
-		CancelAt int64 `json:"cancel_at"`
-	}
-	c.succeeds(t, "cancel", order{}, &cancelled)
-	require.NoError(t, b.Advance(time.Until(time.Unix(cancelled.CancelAt, 0))+time.Hour))
-	c.awaitPlan(t, plan.Free)
-	silent.say(prose(15_001), 1)
-	silent.send(order{"type": "flush", "nonce": 3})
-	silent.end()
-	require.NotEmpty(t, silent.fault)
 }

@@ -115,6 +115,9 @@ func TestRecitaldGoesOnWhenEnginesAreKilled(t *testing.T) {
 }
 
 func TestACodecThatIsKilledCostsItsStreamsAlone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	codecCostsItsStreamsAlone(t, process.kill)
 }

@@ -57,6 +57,9 @@ func (c customer) issues(t *testing.T) (count int) {
 }
 
 func TestKeysOfEarlierReleasesKeepWorking(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	// given keys that an earlier release created, one of which was revoked
 	data := dataFolder(t)

@@ -219,6 +219,9 @@ func fewBytes(format audio.Format) int {
 }
 
 func TestTheSameSeedGivesTheSameBytes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	s := start(t, dataFolder(t))
 	c := s.operator()

@@ -190,15 +190,17 @@ func (d description) hasTheRows(t *testing.T) {
 			"delay_headers": "query boolean, default false", "debug": "query boolean, default false",
 			"original_text": "query string|null", "original_language": "query string|null",
 		}, audioTypes},
-		"POST /v1/ai/speech":           {none, "DetailedResponse"},
-		"POST /v1/ai/speech/bytes":     {none, audioTypes},
-		"POST /v1/ai/speech/feedback":  {none, "FeedbackResponse"},
-		"POST /speech/beta/synthesize": {none, audioTypes},
-		"GET /speech/beta/voices":      {none, "BetaResponse"},
-		"GET /speech/beta/{path}":      {id("path"), ""},
-		"PUT /speech/beta/{path}":      {id("path"), ""},
-		"POST /speech/beta/{path}":     {id("path"), ""},
-		"DELETE /speech/beta/{path}":   {id("path"), ""},
+		"POST /v1/ai/speech":                {none, "DetailedResponse"},
+		"POST /v1/ai/speech/bytes":          {none, audioTypes},
+		"POST /v1/ai/speech/feedback":       {none, "FeedbackResponse"},
+		"POST /v1/ai/speech/kanna":          {map[string]string{"text": "query string, length 1 to 10000, required"}, "array of AlignedWord"},
+		"POST /v1/ai/speech/kanna_improved": {none, "array of AlignedWord"},
+		"POST /speech/beta/synthesize":      {none, audioTypes},
+		"GET /speech/beta/voices":           {none, "BetaResponse"},
+		"GET /speech/beta/{path}":           {id("path"), ""},
+		"PUT /speech/beta/{path}":           {id("path"), ""},
+		"POST /speech/beta/{path}":          {id("path"), ""},
+		"DELETE /speech/beta/{path}":        {id("path"), ""},
 		"GET /v1/ai/voice/list": {map[string]string{
 			"starred": "query boolean", "owner": "query string, max length 64, one of system me all, default all",
 		}, "array of Voice"},
@@ -219,6 +221,8 @@ func (d description) hasTheRows(t *testing.T) {
 		"GET /v1/account/new_api_key": {map[string]string{
 			"type": "query string, one of integration_1 integration_2 integration_3",
 		}, "ApiKeyResponse"},
+		"POST /v1/account/hosting/projects":               {none, "HostingProjectResponse"},
+		"POST /v1/account/hosting/env_vars":               {none, "HostingVariablesResponse"},
 		"POST /v1/account/accept_tos":                     {none, "SuccessResponse"},
 		"POST /v1/account/set_email_prefs":                {none, "SuccessResponse"},
 		"DELETE /v1/account/api_key/{masked}":             {id("masked"), "SuccessResponse"},
@@ -460,5 +464,5 @@ func (s *server) refuses(method, path, name, value string) bool {
 	}
 	var told struct{ Detail []struct{ Loc []any } }
 	require.NoError(s.t, json.Unmarshal(got.body, &told))
-	return slices.ContainsFunc(told.Detail, func(item struct{ Loc []any }) bool { return item.Loc[1] == name })
+	return slices.ContainsFunc(told.Detail, func(item struct{ Loc []any }) bool { return slices.Contains(item.Loc, any(name)) })
 }

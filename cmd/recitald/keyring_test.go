@@ -100,6 +100,9 @@ func TestAPostgresWithoutTheKeyringOfTheLogIsNotUsed(t *testing.T) {
 
 // The rows of another installation are never shown.
 func TestAPostgresOfAnotherLogIsNotUsed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	// given two logs, each with a Postgres, that have the same master key
 	first, second := outsideServices(t), outsideServices(t)
@@ -127,6 +130,9 @@ func TestAPostgresOfAnotherLogIsNotUsed(t *testing.T) {
 }
 
 func TestAKeyringThatWasRestoredFromAnEarlierReleaseIsTheLogs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	// given a keyring that was restored from before keyrings had ids
 	data := dataFolder(t)

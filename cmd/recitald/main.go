@@ -5,6 +5,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
+	"log"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -30,6 +32,7 @@ Exit codes: 0 stopped as asked, 1 could not start or a part failed, 2 wrong usag
 func main() {
 	collectLess()
 	limitMemory()
+	log.SetOutput(io.Discard) // in which Go's HTTP client quotes what servers say unasked
 	os.Exit(run(os.Args[1:]))
 }
 

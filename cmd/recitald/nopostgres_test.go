@@ -48,6 +48,9 @@ func (d *detachable) hangUp() {
 
 // An API key opens speech wherever the log is.
 func TestSpeechNeedsNoPostgres(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	// given an account, and a Postgres that goes away
 	pg := outsideServices(t).detachable(t)

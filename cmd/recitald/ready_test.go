@@ -99,6 +99,9 @@ func TestAnInstanceThatWasFrozenAcceptsNoRevokedKey(t *testing.T) {
 
 // The backends of Postgres stand still: whoever asks them waits.
 func TestWhilePostgresHangs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	s := start(t, dataFolder(t))
 	c := s.operator()
@@ -124,6 +127,9 @@ func TestWhilePostgresHangs(t *testing.T) {
 }
 
 func TestAPostgresThatIsAwayIsNamed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	s := start(t, dataFolder(t))
 	s.eventually(func() bool { return len(s.missing()) == 0 })

@@ -60,6 +60,9 @@ func TestAKeyThatIsRevokedOnOneInstanceIsWorthNothingOnTheOther(t *testing.T) {
 }
 
 func TestWhatAKeyHasOpenedOnOneInstanceEndsWhenItIsRevokedOnTheOther(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	// given two sockets and a stream of a key
 	on := outsideServices(t)
@@ -105,6 +108,9 @@ func TestWhatAKeyHasOpenedOnOneInstanceEndsWhenItIsRevokedOnTheOther(t *testing.
 }
 
 func TestARevokedKeyStaysRevokedWhenRecitaldStartsAgain(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	data := dataFolder(t)
 	s := start(t, data)

@@ -27,6 +27,9 @@ import (
 // Between each two appends of a first sign-in recitald is killed. The next sign-in completes what was begun: there is one
 // account, with a profile.
 func TestASignInThatAKillCutsShortIsCompletedByTheNext(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	data := dataFolder(t)
 	node, err := eventnode.Open(eventnode.Config{

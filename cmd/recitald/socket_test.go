@@ -219,6 +219,9 @@ func loudest(samples []float32) (peak float32) {
 }
 
 func TestSocketsAreFinishedWhenRecitaldStops(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	data := dataFolder(t)
 	s := start(t, data)

@@ -91,6 +91,9 @@ func TestAnEngineThatStallsCostsItsJobAlone(t *testing.T) {
 
 // The blizzard models have an engine of their own. Without it everything else is served.
 func TestAnInstanceServesWithoutItsSecondEngine(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	// given a second engine that cannot be restarted
 	data := dataFolder(t)

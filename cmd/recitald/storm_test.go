@@ -46,6 +46,7 @@ func everyPromise(w *world, v visitor) []promise {
 		newLocksmith(at, v), newLocksmith(at, v), // accounts
 		newHost(w.public, v), newHost(w.public, v), // sign-in and sessions
 		newSubscriber(w.till, v), newSubscriber(w.till, v), // billing
+		newWebmaster(w, at, v), // hosting
 	}
 }
 

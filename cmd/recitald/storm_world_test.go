@@ -25,6 +25,7 @@ import (
 
 	"github.com/recital-tts/recital/internal/eventlog/esdb"
 	"github.com/recital-tts/recital/internal/eventnode"
+	"github.com/recital-tts/recital/internal/hosting/standin"
 	"github.com/recital-tts/recital/internal/postgres/pgtest"
 	"github.com/recital-tts/recital/internal/signin/devidp"
 )
@@ -37,6 +38,7 @@ type world struct {
 	log       func() esdb.Config // how a client reaches the log
 	public    string             // the public URL of the instances; "": the address of each
 	till      *till              // the payment provider
+	platform  *standin.Platform  // the hosting platform
 }
 
 // instance is a recitald that is started again after its end, at another address.
@@ -70,8 +72,9 @@ func embeddedWorld(t *testing.T) *world {
 	data := dataFolder(t)
 	w := &world{t: t, till: openTill(t)}
 	disk := smallDisk(t, filepath.Join(data, "eventnode"))
+	hosting := w.host(t, false)
 	one := &instance{name: "recitald", launch: func() *server {
-		return start(t, data, w.till.flags(stormFlags()...)...)
+		return start(t, data, w.till.flags(append(stormFlags(), hosting...)...)...)
 	}}
 	one.start()
 	w.instances = []*instance{one}
@@ -100,10 +103,11 @@ func sharedWorld(t *testing.T) *world {
 	people := startStormProvider(t, node.folder)
 	w.till = openTill(t)
 	w.till.secure(t)
+	hosting := append(w.host(t, true), people)
 	for _, name := range []string{"first recitald", "second recitald"} {
 		data := newFolder(t)
 		i := &instance{name: name, launch: func() *server {
-			s := on.launchIn(t, data, w.till.flags(append(stormFlags(), people)...)...)
+			s := on.launchIn(t, data, w.till.flags(append(stormFlags(), hosting...)...)...)
 			s.awaitRunning()
 			return s
 		}}

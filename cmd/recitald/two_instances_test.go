@@ -31,7 +31,6 @@ func TestTwoInstancesThatStartTogetherServeEachOthersWrites(t *testing.T) {
 
 	// then both are ready, and neither has created a key, a node or a Postgres of its own
 	for _, s := range []*server{first, second} {
-		s.eventually(func() bool { return s.isReady() })
 		require.ElementsMatch(t, append([]string{"lock", "addresses", "spool"}, on.files()...), s.files())
 		require.NotContains(t, s.said(), "rk_")
 		require.NotRegexp(t, "level=(WARN|ERROR)", read(t, s.log))
@@ -196,8 +195,10 @@ func (on services) launch(t *testing.T) *server {
 func (on services) launchTwo(t *testing.T) (first, second *server) {
 	t.Helper()
 	first, second = on.launch(t), on.launch(t)
-	first.awaitRunning()
-	second.awaitRunning()
+	for _, s := range []*server{first, second} {
+		s.awaitRunning()
+		s.eventually(s.isReady)
+	}
 	return first, second
 }
 

@@ -10,6 +10,9 @@ import (
 )
 
 func TestWordTimesFitTheAudio(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	s := start(t, dataFolder(t))
 	c := s.openAccount("indie")

@@ -24,10 +24,13 @@ func modes() []mode {
 		{"engine", "synthesise speech with espeak-ng", espeak.Serve},
 		{"flite", "synthesise American English with flite", flite.Serve},
 		{"codec", "encode audio with libav", serveCodec},
+		{"decode", "decode one upload with libav, confined", serveDecode},
 	}
 }
 
 func serveCodec(in io.Reader, out *os.File) error { return libav.Serve(in, out) }
+
+func serveDecode(in io.Reader, out *os.File) error { return libav.ServeDecode(in, out) }
 
 func main() {
 	os.Exit(run(os.Args[1:]))

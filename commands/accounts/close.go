@@ -25,7 +25,7 @@ func (a *Accounts) Close(ctx context.Context, id string, origin journal.Origin) 
 // Closing is how a closing goes on.
 type Closing struct {
 	// Erase ends and erases what belongs to an account, its key last. It is called again after a crash, and once more when
-	// nothing of the account can run any longer.
+	// nothing of the account can run any longer; with a *todo.NotYetError it is called until it has got to the end.
 	Erase func(ctx context.Context, account string) error
 	// Longest is how long a request of the account may run after the closing, before it ends by itself.
 	Longest time.Duration

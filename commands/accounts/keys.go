@@ -2,6 +2,7 @@ package accounts
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -37,6 +38,26 @@ func (a *Accounts) CreateKey(ctx context.Context, id, name string, origin journa
 		}
 		return NewKey{Key: key, Masked: account.MaskAPIKey(key), Position: position}, nil
 	}
+}
+
+// AddKey adds a key that the caller has drawn to an account. Errors: domain.NotFound, domain.Invalid for a name that is not
+// valid, domain.Denied where there are too many, domain.Conflict where another key looks the same when masked.
+func (a *Accounts) AddKey(ctx context.Context, id, key, name string, origin journal.Origin) error {
+	at := a.now().UTC()
+	_, err := a.addKey(ctx, stream(id), issue(key, id, at), origin, create(key, name, at))
+	return err
+}
+
+// DropKey ends the key with a hash, if the account has it.
+func (a *Accounts) DropKey(ctx context.Context, id, hash string, origin journal.Origin) error {
+	_, err := a.execute(ctx, id, func(at time.Time) command { return account.DropAPIKey{Hash: hash, At: at} }, origin)
+	return err
+}
+
+// HasKey reports whether an account has the key with a hash.
+func (a *Accounts) HasKey(ctx context.Context, id, hash string) (bool, error) {
+	state, _, err := a.State(ctx, id)
+	return slices.ContainsFunc(state.Keys, func(k account.Key) bool { return k.Hash == hash }), err
 }
 
 // RenameKey gives an API key of an account, given in its masked form, another name. Errors: domain.Invalid for a name that is

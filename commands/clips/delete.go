@@ -2,6 +2,7 @@ package clips
 
 import (
 	"context"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -11,6 +12,9 @@ import (
 	"github.com/recital-tts/recital/internal/blobs"
 	"github.com/recital-tts/recital/internal/eventlog"
 )
+
+// removeTimeout bounds how long a request waits for the store to delete a blob.
+const removeTimeout = 5 * time.Second
 
 // Delete deletes a clip of an account, and its audio. The id may be any text from a client. The error has the code
 // domain.NotFound if the account has no such clip. Audio that cannot be removed now is left to Sweep.
@@ -23,8 +27,15 @@ func (c *Clips) Delete(ctx context.Context, id, account string, origin journal.O
 	if err != nil {
 		return eventlog.Position{}, err
 	}
-	if err := c.blobs.Delete(context.WithoutCancel(ctx), blobs.Address(deleted.Blob)); err != nil {
-		c.log.WarnContext(ctx, "a deleted clip's audio is left for the sweep", "error", err)
-	}
+	c.remove(ctx, blobs.Address(deleted.Blob))
 	return position, nil
+}
+
+// remove deletes a blob that no clip refers to any more. One that the store does not delete in time is left to Sweep.
+func (c *Clips) remove(ctx context.Context, address blobs.Address) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeTimeout)
+	defer cancel()
+	if err := c.blobs.Delete(ctx, address); err != nil {
+		c.log.WarnContext(ctx, "a clip's former audio is left for the sweep", "error", err)
+	}
 }

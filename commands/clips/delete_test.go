@@ -30,7 +30,7 @@ func TestDeletingAClip(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, a.lastOf(clip.Stream(id)), position)
 	require.Equal(t, []blobs.Address{blobs.Address(a.saved(kept).Blob)}, a.blobs())
-	require.Equal(t, sound, a.read(a.saved(kept).Blob))
+	require.Equal(t, sound, a.read(account, a.saved(kept).Blob))
 	_, err = a.clips.Delete(t.Context(), id, account, commandstest.Operator())
 	require.Equal(t, domain.NotFound, domain.CodeOf(err))
 }

@@ -9,28 +9,38 @@ import (
 
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/clip"
+	"github.com/recital-tts/recital/internal/blobs"
+	"github.com/recital-tts/recital/internal/blobs/sealed"
 	"github.com/recital-tts/recital/internal/keyring"
 )
 
 // sealTimeout bounds how long the beginning of a synthesis waits for the keyring.
 const sealTimeout = 2 * time.Second
 
-// Draft is a clip whose audio is to come. Its content is sealed, so that saving it needs the blobs and the log, and no
-// Postgres.
+// Draft is a clip whose audio is to come. Its content is sealed, and so is the key of its audio, so that saving it needs the
+// blobs and the log, and no Postgres.
 type Draft struct {
-	ID      string
-	account string
-	sealed  []byte
+	ID       string
+	account  string
+	sealed   []byte
+	envelope sealed.Envelope // of the audio
 }
 
 // Draft draws the id of a clip and seals its content, before anything is spoken: a clip that was asked for is refused where
 // it could not be saved. Errors: keyring.ErrUnavailable; account.ErrClosed.
-func (c *Clips) Draft(ctx context.Context, owner string, content clip.Content) (Draft, error) {
+func (c *Clips) Draft(ctx context.Context, account string, content clip.Content) (Draft, error) {
 	id, err := clip.DrawID(c.random)
 	if err != nil {
 		return Draft{}, err
 	}
-	return c.Redraft(ctx, Draft{ID: id, account: owner}, content)
+	d, err := c.Redraft(ctx, Draft{ID: id, account: account}, content)
+	if err != nil {
+		return Draft{}, err
+	}
+	sealing, cancel := context.WithTimeout(ctx, sealTimeout)
+	defer cancel()
+	d.envelope, err = c.sealed.Envelope(sealing, account, blobs.NewAddress(owner(id)))
+	return d, explainSealing(ctx, sealing, err)
 }
 
 // Redraft returns the draft with other content: of what becomes known only while it is spoken.
@@ -42,13 +52,18 @@ func (c *Clips) Redraft(ctx context.Context, d Draft, content clip.Content) (Dra
 	sealing, cancel := context.WithTimeout(ctx, sealTimeout)
 	defer cancel()
 	d.sealed, err = c.keys.Seal(sealing, d.account, plain, clip.SealedFor(d.ID))
+	return d, explainSealing(ctx, sealing, err)
+}
+
+// explainSealing puts an error of the keyring into terms of clips.
+func explainSealing(ctx, sealing context.Context, err error) error {
 	switch {
+	case err == nil:
+		return nil
 	case errors.Is(err, keyring.ErrErased):
-		return Draft{}, account.ErrClosed
-	case err != nil && sealing.Err() != nil && ctx.Err() == nil:
-		return Draft{}, fmt.Errorf("sealing a clip's content: %w: %w", keyring.ErrUnavailable, err)
-	case err != nil:
-		return Draft{}, fmt.Errorf("sealing a clip's content: %w", err)
+		return account.ErrClosed
+	case sealing.Err() != nil && ctx.Err() == nil:
+		return fmt.Errorf("sealing a clip: %w: %w", keyring.ErrUnavailable, err)
 	}
-	return d, nil
+	return fmt.Errorf("sealing a clip: %w", err)
 }

@@ -3,42 +3,67 @@ package clips
 import (
 	"context"
 	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
 
+	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/recital-tts/recital/commands/journal"
 	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/internal/eventlog"
 )
 
-// erasedAtOnce is how many clips of a closed account are deleted at the same time.
-const erasedAtOnce = 8
+// EraseProcess is the name of the to-do list of closed accounts that have clips.
+const EraseProcess = "erase_clips"
 
-// Owned returns ids of clips of an account in their order, from the one after a given id on; none at the end.
-type Owned func(ctx context.Context, account, after string) ([]string, error)
+const (
+	erasedAtOnce = 8
+	// erasureTurn is how long the clips of one account are deleted before it is the turn of others. It is less than a to-do
+	// worker's time limit, however slowly audio is removed.
+	erasureTurn = 5 * time.Second
+)
 
-// EraseAll deletes the clips of a closed account, and their audio. It may be called again.
-func (c *Clips) EraseAll(ctx context.Context, account string, owned Owned) error {
-	for after := ""; ; {
-		ids, err := owned(ctx, account, after)
-		if err != nil || len(ids) == 0 {
-			return err
-		}
-		deleting, all := errgroup.WithContext(ctx)
-		deleting.SetLimit(erasedAtOnce)
-		for _, id := range ids {
-			deleting.Go(func() error { return c.erase(all, id, account) })
-		}
-		if err := deleting.Wait(); err != nil {
-			return fmt.Errorf("erasing clips: %w", err)
-		}
-		after = ids[len(ids)-1]
-	}
+// Erasure is what a turn has come to.
+type Erasure struct {
+	Deleted  int               // clips; without those that were not there any more
+	Position eventlog.Position // of the last event
 }
 
-func (c *Clips) erase(ctx context.Context, id, account string) error {
-	_, err := c.Delete(ctx, id, account, journal.System())
-	if domain.CodeOf(err) == domain.NotFound { // its owner has deleted it, or an earlier attempt has
-		return nil
+// Erase deletes clips of a closed account, and their audio, because of an event. It ends early when the turn is over. It may be
+// called again.
+func (c *Clips) Erase(ctx context.Context, account string, cause uuid.UUID, ids []string) (Erasure, error) {
+	var done eventlog.Position
+	var mu sync.Mutex
+	var deleted atomic.Int64
+	deleting, all := errgroup.WithContext(ctx)
+	deleting.SetLimit(erasedAtOnce)
+	end := time.Now().Add(erasureTurn)
+	for _, id := range ids {
+		if time.Now().After(end) {
+			break
+		}
+		deleting.Go(func() error {
+			position, err := c.Delete(all, id, account, journal.CausedBy(cause))
+			if domain.CodeOf(err) == domain.NotFound { // its owner has deleted it, or an earlier attempt has
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			deleted.Add(1)
+			mu.Lock()
+			defer mu.Unlock()
+			if position.Compare(done) > 0 {
+				done = position
+			}
+			return nil
+		})
 	}
-	return err
+	err := deleting.Wait()
+	if err != nil {
+		err = fmt.Errorf("erasing clips: %w", err)
+	}
+	return Erasure{Deleted: int(deleted.Load()), Position: done}, err
 }

@@ -1,10 +1,9 @@
 package clips_test
 
 import (
-	"context"
-	"slices"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/commands/commandstest"
@@ -20,20 +19,15 @@ func TestTheClipsOfAClosedAccountAreErased(t *testing.T) {
 	for range 5 {
 		ids = append(ids, a.save(account, sound))
 	}
-	slices.Sort(ids)
 	_, err := a.clips.Delete(t.Context(), ids[1], account, commandstest.Operator()) // a list may be out of date
 	require.NoError(t, err)
-	inPairs := func(_ context.Context, of, after string) ([]string, error) {
-		require.Equal(t, account, of)
-		i, found := slices.BinarySearch(ids, after)
-		if found {
-			i++
-		}
-		return ids[i:min(i+2, len(ids))], nil
-	}
-	for range 2 {
-		require.NoError(t, a.clips.EraseAll(t.Context(), account, inPairs))
-		require.Equal(t, []blobs.Address{blobs.Address(a.saved(kept).Blob)}, a.blobs())
+
+	cause := uuid.New()
+	for round, deleted := range []int{4, 0} {
+		erased, err := a.clips.Erase(t.Context(), account, cause, append(ids, kept))
+		require.NoError(t, err)
+		require.Equal(t, deleted, erased.Deleted, round)
+		require.Equal(t, []blobs.Address{blobs.Address(a.saved(kept).Blob)}, a.blobs(), "another account's stays")
 		for _, id := range ids {
 			require.Len(t, commandstest.Fold[clip.Event](a.World, clip.Stream(id)), 2, "deleted once")
 		}

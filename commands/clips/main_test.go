@@ -20,9 +20,11 @@ import (
 	"github.com/recital-tts/recital/internal/audio"
 	"github.com/recital-tts/recital/internal/blobs"
 	"github.com/recital-tts/recital/internal/blobs/folder"
+	"github.com/recital-tts/recital/internal/blobs/sealed"
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/keyring/pgkeys"
 	"github.com/recital-tts/recital/internal/postgres/pgtest"
+	"github.com/recital-tts/recital/internal/spool"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -34,6 +36,7 @@ type archive struct {
 	pool  *pgxpool.Pool
 	keys  *pgkeys.Keyring
 	store *folder.Store
+	spool *spool.Spool
 	dir   string        // of the store
 	late  time.Duration // how far the clock of the clips is ahead
 
@@ -48,10 +51,20 @@ func newArchive(t testing.TB) *archive {
 	var err error
 	a.keys, err = pgkeys.Open(t.Context(), pgkeys.Config{Pool: a.pool, MasterKey: bytes.Repeat([]byte{1}, 32), Logger: logger})
 	require.NoError(t, err)
-	a.store, err = folder.Open(folder.Config{Dir: a.dir, Key: bytes.Repeat([]byte{2}, 32), Instance: "test", Logger: logger})
+	a.store, err = folder.Open(folder.Config{Dir: a.dir, Instance: "test", Logger: logger})
 	require.NoError(t, err)
-	a.clips = clips.New(a.Journal, a.keys, a.store, func() time.Time { return time.Now().Add(a.late) }, logger)
+	a.spool, err = spool.Open(spool.Config{Dir: t.TempDir(), Budget: 64 << 20, MaxFile: 16 << 20})
+	require.NoError(t, err)
+	a.clips = a.open(a.store, commandstest.Patience)
 	return a
+}
+
+// open returns clips in another store, and with another deadline.
+func (a *archive) open(store blobs.Store, timeout time.Duration) *clips.Clips {
+	return clips.New(clips.Config{
+		Journal: a.Journal, Keys: a.keys, Blobs: store, Spool: a.spool, SaveTimeout: timeout,
+		Now: func() time.Time { return time.Now().Add(a.late) }, Logger: slog.New(slog.NewTextHandler(a, nil)),
+	})
 }
 
 // Write is that of the logger.
@@ -76,12 +89,14 @@ func recording(draft clips.Draft, format audio.Format) clips.Recording {
 	}
 }
 
-// record hands bytes over to a client, in two parts, and records them for an account. The caller discards what it returns.
+// record hands bytes over to a client, in two parts, and records them for an account. The caller closes what it returns.
 func (a *archive) record(account, sound string) (draft clips.Draft, kept *clips.Audio, client *bytes.Buffer) {
 	a.T.Helper()
 	draft, err := a.clips.Draft(a.T.Context(), account, clip.Content{Text: "Hello."})
 	require.NoError(a.T, err)
-	kept, client = a.clips.Record(a.T.Context(), draft), &bytes.Buffer{}
+	kept, err = a.clips.Record(draft, int64(len(sound)))
+	require.NoError(a.T, err)
+	client = &bytes.Buffer{}
 	to := kept.Beside(client)
 	for _, part := range []string{sound[:len(sound)/2], sound[len(sound)/2:]} {
 		n, err := io.WriteString(to, part)
@@ -95,7 +110,7 @@ func (a *archive) record(account, sound string) (draft clips.Draft, kept *clips.
 func (a *archive) save(account, sound string) string {
 	a.T.Helper()
 	draft, kept, _ := a.record(account, sound)
-	defer kept.Discard()
+	defer kept.Close()
 	_, err := a.clips.Save(a.T.Context(), recording(draft, audio.PCMS16LE), kept, commandstest.Operator())
 	require.NoError(a.T, err)
 	return draft.ID
@@ -131,9 +146,10 @@ func (a *archive) files() (files []string) {
 	return files
 }
 
-func (a *archive) read(address string) string {
+// read returns an account's sealed audio.
+func (a *archive) read(account, address string) string {
 	a.T.Helper()
-	reader, err := a.store.Open(a.T.Context(), blobs.Address(address), 0, 1<<40)
+	reader, err := sealed.New(a.store, a.keys).Open(a.T.Context(), account, blobs.Address(address), 0, 1<<40)
 	require.NoError(a.T, err)
 	defer reader.Close()
 	content, err := io.ReadAll(reader)

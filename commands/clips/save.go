@@ -27,14 +27,17 @@ type Recording struct {
 	Settings   clip.Settings
 }
 
-// Save finishes the blob, then appends the event: an event always has its blob, and a crash leaves
-// only a blob that Sweep removes. After a failed append the blob stays, because the event may be in the log all the same.
-func (c *Clips) Save(ctx context.Context, r Recording, kept *Audio, origin journal.Origin) (eventlog.Position, error) {
-	streamed, err := kept.finish(ctx)
+// Save stores the audio, then appends the event: an event always has its blob, and a crash leaves only a blob that Sweep
+// removes. After a failed append the blob stays, because the event may be in the log all the same. Save goes on when ctx
+// ends, because a client that hangs up after it has received all audio keeps the clip, and fails after Config.SaveTimeout.
+func (c *Clips) Save(ctx context.Context, r Recording, collected *Audio, origin journal.Origin) (eventlog.Position, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.timeout)
+	defer cancel()
+	content, err := collected.content(r.Audio)
 	if err != nil {
 		return eventlog.Position{}, err
 	}
-	blob, err := c.makeWhole(ctx, r.Audio, streamed)
+	blob, err := c.put(ctx, r.Draft, content)
 	if err != nil {
 		return eventlog.Position{}, err
 	}
@@ -61,6 +64,7 @@ func (r Recording) save(blob blobs.Blob, at time.Time) clip.Save {
 		Settings:     r.Settings,
 		Debug:        r.Debug,
 		Sealed:       r.Draft.sealed,
+		SealedAudio:  true,
 		At:           at,
 	}
 }

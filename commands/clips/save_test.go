@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"io"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,6 +17,10 @@ import (
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/clip"
 	"github.com/recital-tts/recital/internal/audio"
+	"github.com/recital-tts/recital/internal/blobs"
+	"github.com/recital-tts/recital/internal/blobs/sealed"
+	"github.com/recital-tts/recital/internal/keyring"
+	"github.com/recital-tts/recital/internal/spool"
 )
 
 const sound = "samples of a voice"
@@ -25,7 +32,7 @@ func TestARecordingIsSaved(t *testing.T) {
 			// given audio that a client has taken
 			account := a.Open("indie")
 			draft, kept, client := a.record(account, sound)
-			defer kept.Discard()
+			defer kept.Close()
 			require.Equal(t, sound, client.String())
 
 			// when it is saved
@@ -38,10 +45,10 @@ func TestARecordingIsSaved(t *testing.T) {
 			require.Equal(t, clip.Saved{
 				Clip: draft.ID, Account: account, Voice: "leah", Language: "en-us", Speed: 1.5, Format: string(format), SampleRate: 24000,
 				MediaType: format.ContentType(), Characters: 6, Milliseconds: 250, Blob: saved.Blob, Bytes: saved.Bytes, Seed: 7,
-				Settings: clip.Settings{Model: "aurora"}, Debug: true, Sealed: saved.Sealed, At: saved.At,
+				Settings: clip.Settings{Model: "aurora"}, Debug: true, Sealed: saved.Sealed, SealedAudio: true, At: saved.At,
 			}, saved)
 			require.Equal(t, a.lastOf(clip.Stream(draft.ID)), position)
-			require.Equal(t, sound, a.read(saved.Blob))
+			require.Equal(t, sound, a.read(account, saved.Blob))
 			require.EqualValues(t, len(sound), saved.Bytes)
 
 			// and what was said is sealed
@@ -60,21 +67,24 @@ func TestAFileIsStoredWithItsTrueLength(t *testing.T) {
 	a := newArchive(t)
 	spec := audio.Spec{Format: audio.WAV, SampleRate: 24000}
 	streamed := append([]byte("RIFF"), bytes.Repeat([]byte{0xFF}, 96)...) // without lengths in its header
-	draft, kept, _ := a.record(a.Open("indie"), string(streamed))
-	defer kept.Discard()
+	account := a.Open("indie")
+	draft, kept, _ := a.record(account, string(streamed))
+	defer kept.Close()
 	_, err := a.clips.Save(t.Context(), recording(draft, audio.WAV), kept, commandstest.Operator())
 	require.NoError(t, err)
 	whole := audio.Whole(spec, bytes.Clone(streamed))
 	require.NotEqual(t, streamed, whole)
-	require.Equal(t, string(whole), a.read(a.saved(draft.ID).Blob))
+	require.Equal(t, string(whole), a.read(account, a.saved(draft.ID).Blob))
+	require.EqualValues(t, len(whole), a.saved(draft.ID).Bytes)
 	require.Len(t, a.files(), 1)
 }
 
-func TestWhatIsDiscardedLeavesNothing(t *testing.T) {
+func TestWhatIsClosedLeavesNothing(t *testing.T) {
 	a := newArchive(t)
 	draft, kept, client := a.record(a.Open("indie"), sound)
-	kept.Discard()
+	kept.Close()
 	require.Empty(t, a.files())
+	require.Zero(t, a.spool.Claimed())
 
 	// and cannot be saved any more, while the client goes on
 	_, err := kept.Beside(client).Write([]byte("more"))
@@ -87,19 +97,46 @@ func TestWhatIsDiscardedLeavesNothing(t *testing.T) {
 }
 
 // A client that hangs up when it has all audio has a clip.
-func TestRecordingGoesOnWhenItsContextEnds(t *testing.T) {
+func TestAClipIsSavedAfterItsContextHasEnded(t *testing.T) {
 	a := newArchive(t)
-	draft, err := a.clips.Draft(t.Context(), a.Open("indie"), clip.Content{Text: "Hello."})
-	require.NoError(t, err)
+	account := a.Open("indie")
+	draft, kept, _ := a.record(account, sound)
+	defer kept.Close()
 	ctx, cancel := context.WithCancel(t.Context())
-	kept := a.clips.Record(ctx, draft)
-	defer kept.Discard()
 	cancel()
-	_, err = kept.Beside(t.Output()).Write([]byte(sound))
+	_, err := a.clips.Save(ctx, recording(draft, audio.MP3), kept, commandstest.Operator())
 	require.NoError(t, err)
-	_, err = a.clips.Save(t.Context(), recording(draft, audio.MP3), kept, commandstest.Operator())
+	require.Equal(t, sound, a.read(account, a.saved(draft.ID).Blob))
+}
+
+// Saving needs no keyring: the key of the audio was sealed with the draft.
+func TestAClipIsSavedWhileTheKeyringIsAway(t *testing.T) {
+	a := newArchive(t)
+	account := a.Open("indie")
+	draft, kept, _ := a.record(account, sound)
+	defer kept.Close()
+	keys := a.keys
+	a.keys = nil
+	withoutKeys := a.open(a.store, commandstest.Patience)
+	a.keys = keys
+	_, err := withoutKeys.Save(t.Context(), recording(draft, audio.MP3), kept, commandstest.Operator())
 	require.NoError(t, err)
-	require.Equal(t, sound, a.read(a.saved(draft.ID).Blob))
+	require.Equal(t, sound, a.read(account, a.saved(draft.ID).Blob))
+}
+
+func TestTheAudioIsSealed(t *testing.T) {
+	a := newArchive(t)
+	account := a.Open("indie")
+	id := a.save(account, strings.Repeat(sound, 10_000))
+	for _, path := range a.files() {
+		content, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.NotContains(t, string(content), sound)
+	}
+	require.True(t, a.saved(id).SealedAudio)
+	require.NoError(t, a.keys.Erase(t.Context(), account))
+	_, err := sealed.New(a.store, a.keys).Open(t.Context(), account, blobs.Address(a.saved(id).Blob), 0, 1)
+	require.ErrorIs(t, err, keyring.ErrErased, "where copies remain")
 }
 
 func TestAudioThatCannotBeKeptCostsTheClipAlone(t *testing.T) {
@@ -107,11 +144,86 @@ func TestAudioThatCannotBeKeptCostsTheClipAlone(t *testing.T) {
 	account := a.Open("indie")
 	require.NoError(t, os.RemoveAll(a.dir))
 	draft, kept, client := a.record(account, sound)
-	defer kept.Discard()
+	defer kept.Close()
 	require.Equal(t, sound, client.String(), "the client has its audio")
 	_, err := a.clips.Save(t.Context(), recording(draft, audio.MP3), kept, commandstest.Operator())
 	require.Error(t, err)
 	require.Empty(t, commandstest.Fold[clip.Event](a.World, clip.Stream(draft.ID)))
+}
+
+// stuck is a store that takes nothing, and does not even notice that its caller has gone, until it is released.
+type stuck struct {
+	blobs.Store
+	release chan struct{}
+}
+
+func (s *stuck) Put(context.Context, blobs.Address, io.Reader) (blobs.Blob, error) {
+	<-s.release
+	return blobs.Blob{}, errors.New("too late")
+}
+
+func TestAStoreThatHangsCostsTheClipAlone(t *testing.T) {
+	a := newArchive(t)
+	account := a.Open("indie")
+	store := &stuck{Store: a.store, release: make(chan struct{})}
+	hanging := a.open(store, 10*time.Millisecond)
+	for range 100 { // more than are saved at once
+		draft, kept, client := a.record(account, sound)
+		require.Equal(t, sound, client.String(), "the client has its audio, whatever the store does")
+		_, err := hanging.Save(t.Context(), recording(draft, audio.MP3), kept, commandstest.Operator())
+		require.Error(t, err)
+		require.Empty(t, commandstest.Fold[clip.Event](a.World, clip.Stream(draft.ID)))
+		kept.Close()
+		require.Zero(t, a.spool.Claimed(), "the spool gets its room back")
+	}
+	close(store.release)
+
+	// and when the store is back, clips are saved again
+	require.Equal(t, sound, a.read(account, a.saved(a.save(account, sound)).Blob))
+}
+
+func TestASpoolWhoseDiskFailsCostsTheClipAlone(t *testing.T) {
+	a := newArchive(t)
+	dir := t.TempDir()
+	var err error
+	a.spool, err = spool.Open(spool.Config{Dir: dir, Budget: 64 << 20, MaxFile: 16 << 20})
+	require.NoError(t, err)
+	require.NoError(t, os.RemoveAll(dir))
+	a.clips = a.open(a.store, commandstest.Patience)
+	long := strings.Repeat(sound, 100_000)
+	draft, kept, client := a.record(a.Open("indie"), long) // more than is kept in memory
+	require.Equal(t, long, client.String())
+	_, err = a.clips.Save(t.Context(), recording(draft, audio.MP3), kept, commandstest.Operator())
+	require.ErrorIs(t, err, os.ErrNotExist)
+	require.Empty(t, a.files())
+	kept.Close()
+	require.Zero(t, a.spool.Claimed())
+}
+
+// Without room for its audio a clip is refused before anything is said, and what becomes too large costs the clip alone.
+func TestAFullSpool(t *testing.T) {
+	a := newArchive(t)
+	account := a.Open("indie")
+	draft, err := a.clips.Draft(t.Context(), account, clip.Content{Text: "Hello."})
+	require.NoError(t, err)
+
+	large, err := a.clips.Record(draft, 1)
+	require.NoError(t, err)
+	var client int
+	for range 17 {
+		n, err := large.Beside(io.Discard).Write(make([]byte, 1<<20))
+		require.NoError(t, err)
+		client += n
+	}
+	require.Equal(t, 17<<20, client)
+	_, err = a.clips.Save(t.Context(), recording(draft, audio.MP3), large, commandstest.Operator())
+	require.ErrorIs(t, err, spool.ErrTooLarge)
+
+	_, err = a.clips.Record(draft, 16<<20)
+	require.ErrorIs(t, err, spool.ErrShare)
+	large.Close()
+	require.Empty(t, a.files())
+	require.Zero(t, a.spool.Claimed())
 }
 
 // A clip that could not be saved is refused before anything is said.

@@ -72,6 +72,28 @@ func TestAnInstanceThatHasNotHeardOfAPlanGoesOnInItsPeriod(t *testing.T) {
 	require.EqualValues(t, 200, grant(t, other, id, "g", 500).Left)
 }
 
+// Whoever sees a plan that was bought speaks on it, also in the moment before the periods follow it.
+func TestNobodyIsRefusedByThePlanBefore(t *testing.T) {
+	// given an instance that knows a free account at its limit
+	w := newWorld(t)
+	id := w.Open("free")
+	keeper := w.Ledger()
+	spend(t, keeper, id, 15_000)
+	requireNothingLeft(t, keeper, id)
+	free := w.Stream(id)
+
+	// when the account buys a plan, then it reserves on that, though nothing has followed
+	w.Clock.Jump(time.Hour)
+	w.entitle(id, w.bought(plan.Indie))
+	r := commandstest.Reserve(t, keeper, id, 20_000)
+	require.Equal(t, plan.Indie, r.Allowance.Plan)
+	commandstest.Settle(t, keeper, r, 20_000)
+	w.follow(keeper, id)
+	require.EqualValues(t, 20_000, w.Books(id).Settled)
+	require.EqualValues(t, 15_000, w.BooksOf(free).Settled)
+	require.Equal(t, w.Clock.Now(), w.BooksOf(free).Terms.End)
+}
+
 // Between the reading of an account and the append to its period there may be a plan that was bought.
 func TestAnInstanceThatIsAboutToOpenAPeriodFindsThatItHasEnded(t *testing.T) {
 	// given an instance that has read the account, and whose first append waits

@@ -116,6 +116,9 @@ func (l *Ledger) Reserve(ctx context.Context, account string, characters int64, 
 		Reservation: r.ID.String(), Characters: characters, Source: sourceOf(origin), At: now, ExpiresAt: now.Add(l.longest),
 	}
 	done, err := l.submitNow(ctx, period, reserve, origin.Metadata(r.ID, now))
+	if domain.CodeOf(err) == domain.PaymentRequired {
+		done, err = l.submitFresh(ctx, period, reserve, origin.Metadata(r.ID, now), err)
+	}
 	if refused(err) {
 		return Reservation{}, err
 	}

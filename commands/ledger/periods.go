@@ -48,6 +48,17 @@ func (l *Ledger) period(ctx context.Context, id string, now time.Time) (accountP
 	return p, err
 }
 
+// submitFresh executes a command again that was refused in a period, if the account has become entitled to more since that
+// period was cached: whoever sees a new plan is not refused by the terms of the one before. Otherwise it returns the refusal.
+func (l *Ledger) submitFresh(ctx context.Context, known accountPeriod, c command, meta eventlog.Metadata, refusal error) (outcome, error) {
+	fresh, err := l.periodAt(ctx, known.open.Account, meta.Time)
+	if err != nil || fresh.open.Version <= known.open.Version {
+		return outcome{}, refusal
+	}
+	l.periods.Add(known.open.Account, fresh)
+	return l.submitNow(ctx, fresh, c, meta)
+}
+
 // periodAt reads the account, which may be closed, and returns its period at a time.
 func (l *Ledger) periodAt(ctx context.Context, id string, at time.Time) (accountPeriod, error) {
 	state, err := l.account(ctx, id)

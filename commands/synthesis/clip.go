@@ -2,8 +2,6 @@ package synthesis
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"time"
 
 	"github.com/recital-tts/recital/commands/clips"
@@ -24,48 +22,30 @@ type Keepsake struct {
 func (s Synthesis) kept() bool { return s.Keep.Debug || s.Origin.Actor.Session != "" }
 
 // draftClip prepares the clip, if one is to be saved: the client may learn its id before there is any audio, and nothing is
-// spoken where the clip could not be saved.
+// spoken where the clip could not be saved. What Whole collects is the clip's audio, too.
 func (r *Reply) draftClip(ctx context.Context) (err error) {
 	if !r.synthesis.kept() || r.synthesiser.Clips == nil {
 		return nil
 	}
-	r.clip, err = r.synthesiser.Clips.Draft(ctx, r.synthesis.Account, r.synthesis.content())
+	if r.clip, err = r.synthesiser.Clips.Draft(ctx, r.synthesis.Account, r.synthesis.content()); err != nil || r.synthesis.Whole {
+		return err
+	}
+	r.kept, err = r.synthesiser.Clips.Record(r.clip, r.synthesis.expectedSize())
 	return err
 }
 
-// recordClip begins to store the audio of the reply, if it is to be saved. A clip that cannot be saved is logged and
-// does not fail the reply: the client has paid for its audio.
-func (r *Reply) recordClip(ctx context.Context) *clips.Audio {
-	if r.clip.ID == "" {
-		return nil
-	}
-	return r.synthesiser.Clips.Record(ctx, r.clip)
-}
-
-// saveClip saves the delivered audio as a clip. It continues if the client disconnects meanwhile.
+// saveClip saves the delivered audio as a clip, if one is to be saved. It continues if the client disconnects meanwhile. A
+// clip that cannot be saved is logged and does not fail the reply: the client has paid for its audio.
 func (r *Reply) saveClip(ctx context.Context, kept *clips.Audio) {
-	if kept == nil {
+	if r.clip.ID == "" {
 		return
 	}
-	save, cancel := context.WithTimeout(context.WithoutCancel(ctx), SettleTimeout)
-	defer cancel()
-	position, err := r.synthesiser.Clips.Save(save, r.synthesis.recording(r.clip, r.length()), kept, r.synthesis.Origin)
+	position, err := r.synthesiser.Clips.Save(ctx, r.synthesis.recording(r.clip, r.length()), kept, r.synthesis.Origin)
 	if err != nil {
 		r.synthesiser.Logger.ErrorContext(ctx, "a clip was not saved", "account", r.synthesis.Account, "error", err)
 		return
 	}
 	r.saved, r.position, r.models = true, position, append(r.models, readmodel.Clips)
-}
-
-// saveWhole saves audio that is complete as a clip.
-func (r *Reply) saveWhole(ctx context.Context) error {
-	kept := r.recordClip(ctx)
-	defer kept.Discard()
-	if _, err := r.whole.WriteTo(kept.Beside(io.Discard)); err != nil { // an error of the store is reported by saveClip
-		return fmt.Errorf("reading a reply: %w", err)
-	}
-	r.saveClip(ctx, kept)
-	return nil
 }
 
 // length returns the duration of the audio: samples of 16 bits, one channel.

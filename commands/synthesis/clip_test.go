@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -30,6 +31,7 @@ import (
 	"github.com/recital-tts/recital/internal/audio"
 	"github.com/recital-tts/recital/internal/blobs"
 	"github.com/recital-tts/recital/internal/blobs/folder"
+	"github.com/recital-tts/recital/internal/blobs/sealed"
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/keyring/pgkeys"
 	"github.com/recital-tts/recital/internal/postgres/pgtest"
@@ -85,11 +87,20 @@ func newArchive(t testing.TB) *archive {
 	var err error
 	a.keys, err = pgkeys.Open(t.Context(), pgkeys.Config{Pool: a.pool, MasterKey: bytes.Repeat([]byte{1}, 32), Logger: logger})
 	require.NoError(t, err)
-	a.store, err = folder.Open(folder.Config{Dir: a.dir, Key: bytes.Repeat([]byte{2}, 32), Instance: "test", Logger: slog.New(slog.DiscardHandler)})
+	a.store, err = folder.Open(folder.Config{Dir: a.dir, Instance: "test", Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
-	a.clips = clips.New(a.Journal, a.keys, a.store, func() time.Time { return time.Now().Add(a.late) }, logger)
-	a.Synthesiser.Clips, a.Synthesiser.ReadModels, a.Synthesiser.Logger = a.clips, a.models, logger
+	a.useStore(a.store, commandstest.Patience)
+	a.Synthesiser.ReadModels, a.Synthesiser.Logger = a.models, logger
 	return a
+}
+
+// useStore saves clips in another store, with another deadline.
+func (a *archive) useStore(store blobs.Store, timeout time.Duration) {
+	a.clips = clips.New(clips.Config{
+		Journal: a.Journal, Keys: a.keys, Blobs: store, Spool: a.Synthesiser.Spool, SaveTimeout: timeout,
+		Now: func() time.Time { return time.Now().Add(a.late) }, Logger: slog.New(slog.NewTextHandler(a.logged, nil)),
+	})
+	a.Synthesiser.Clips = a.clips
 }
 
 // keep is an order whose result becomes a clip.
@@ -121,9 +132,10 @@ func (a *archive) files() (files []string) {
 	return files
 }
 
-func (a *archive) read(address blobs.Address) string {
+// read returns the audio of a clip.
+func (a *archive) read(saved clip.Saved) string {
 	a.T.Helper()
-	reader, err := a.store.Open(a.T.Context(), address, 0, 1<<40)
+	reader, err := sealed.New(a.store, a.keys).Open(a.T.Context(), saved.Account, blobs.Address(saved.Blob), 0, 1<<40)
 	require.NoError(a.T, err)
 	defer reader.Close()
 	content, err := io.ReadAll(reader)
@@ -178,7 +190,7 @@ func TestWhatWasHandedOverIsSaved(t *testing.T) {
 
 				// then the event says what it is
 				saved := a.saved(reply.Clip())
-				require.Equal(t, sound, a.read(blobs.Address(saved.Blob)))
+				require.Equal(t, sound, a.read(saved))
 				require.WithinDuration(t, time.Now(), saved.At, commandstest.Patience)
 				require.Positive(t, saved.Milliseconds)
 				if format == audio.PCMS16LE {
@@ -188,7 +200,7 @@ func TestWhatWasHandedOverIsSaved(t *testing.T) {
 					Clip: reply.Clip(), Account: account, Voice: "leah", Language: "en-us", Speed: 1.5, Format: string(format), SampleRate: 24000,
 					MediaType: format.ContentType(), Characters: int64(utf8.RuneCountInString(story)), Milliseconds: saved.Milliseconds,
 					Blob: saved.Blob, Bytes: int64(len(sound)), Seed: 7, Settings: clip.Settings{Model: "aurora", Temperature: new(0.5)},
-					Debug: true, Sealed: saved.Sealed, At: saved.At,
+					Debug: true, Sealed: saved.Sealed, SealedAudio: true, At: saved.At,
 				}, saved)
 
 				// and only who has the account's key learns what was said
@@ -244,7 +256,7 @@ func TestWhatASessionSpeaksIsKept(t *testing.T) {
 		saved := a.saved(id)
 		require.False(t, saved.Debug)
 		require.Equal(t, account, saved.Account)
-		require.Equal(t, sound, a.read(blobs.Address(saved.Blob)))
+		require.Equal(t, sound, a.read(saved))
 	}
 	settled := 0
 	for _, event := range a.Books(account).Events {
@@ -302,7 +314,7 @@ func TestWhatABrowserSpeaksOverAWebSocketIsKept(t *testing.T) {
 				saved, content := a.only(account)
 				require.Equal(t, "Hello. How are you?", content.Text)
 				require.EqualValues(t, 19, saved.Characters)
-				require.Equal(t, string(audio.Whole(audio.Spec{Format: format, SampleRate: 24000}, heard.audio)), a.read(blobs.Address(saved.Blob)))
+				require.Equal(t, string(audio.Whole(audio.Spec{Format: format, SampleRate: 24000}, heard.audio)), a.read(saved))
 				require.Equal(t, "en-us", saved.Language)
 				require.Positive(t, saved.Milliseconds)
 				require.False(t, saved.Debug)
@@ -345,10 +357,10 @@ func TestTheSameResultTwiceIsTwoClips(t *testing.T) {
 	require.NotEqual(t, a.saved(first).Blob, a.saved(second).Blob)
 
 	// so that deleting one leaves the other
-	address := blobs.Address(a.saved(second).Blob)
+	kept := a.saved(second)
 	_, err := a.clips.Delete(t.Context(), first, account, commandstest.Operator())
 	require.NoError(t, err)
-	require.Equal(t, sound, a.read(address))
+	require.Equal(t, sound, a.read(kept))
 }
 
 // Whoever hangs up, whenever, saves nothing, and pays as without a clip.
@@ -428,6 +440,70 @@ func TestAClipThatCannotBeKeptCostsNoReply(t *testing.T) {
 	require.EqualValues(t, 3*utf8.RuneCountInString(story), a.Books(account).Settled)
 	require.Contains(t, a.logged.String(), "a clip was not saved")
 	require.NotContains(t, a.logged.String(), "Once upon")
+}
+
+// stuck is a store that takes nothing, and does not notice that its caller has gone, until it is released.
+type stuck struct {
+	blobs.Store
+	release chan struct{}
+}
+
+func (s *stuck) Put(context.Context, blobs.Address, io.Reader) (blobs.Blob, error) {
+	<-s.release
+	return blobs.Blob{}, errors.New("too late")
+}
+
+// All audio is sent before the store is asked, so a store that hangs delays nothing but the end.
+func TestAStoreThatHangsCostsNoReply(t *testing.T) {
+	a := newArchive(t)
+	account := a.Open("indie")
+	store := &stuck{Store: a.store, release: make(chan struct{})}
+	a.useStore(store, 10*time.Millisecond)
+
+	reply := a.begin(t.Context(), keep(account, story, audio.WAV))
+	var got bytes.Buffer
+	require.NoError(t, reply.Write(t.Context(), &got))
+	require.Greater(t, got.Len(), 100_000)
+	require.Empty(t, commandstest.Fold[clip.Event](a.World, clip.Stream(reply.Clip())))
+
+	whole := a.begin(t.Context(), collected(keep(account, story, audio.WAV)))
+	recording, err := whole.Whole(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, string(audio.Whole(audio.Spec{Format: audio.WAV, SampleRate: 24000}, got.Bytes())), heard(t, recording))
+	require.Empty(t, whole.Clip(), "the client does not get the id of a clip that was not saved")
+	whole.Release()
+
+	listener := &audience{}
+	talk := a.converseIn(inBrowser(account, audio.MP3), true, listener)
+	talk.say(t, "Hello.")
+	require.NoError(t, talk.Finish(talk.ctx))
+	require.NoError(t, <-talk.done)
+	require.NotEmpty(t, listener.audio)
+
+	require.Equal(t, 3, strings.Count(a.logged.String(), "a clip was not saved"))
+	require.Zero(t, a.Synthesiser.Spool.Claimed(), "the spool gets its room back")
+	a.requireIdle(account)
+	close(store.release)
+	require.Empty(t, a.files())
+}
+
+// Without room for its audio a clip could not be saved: nothing is spoken, nor reserved, and other speech goes on.
+func TestAClipWithoutRoomIsRefusedBeforeAnythingIsSpoken(t *testing.T) {
+	a := newArchive(t)
+	account := a.Open("indie")
+	a.Synthesiser.Spool = openSpool(t, 1<<20, 1<<20)
+	a.useStore(a.store, commandstest.Patience)
+	held, err := a.Synthesiser.Spool.Create("another", 1<<20)
+	require.NoError(t, err)
+	_, err = a.Begin(t.Context(), keep(account, story, audio.WAV))
+	require.ErrorIs(t, err, synthesis.ErrNoRoom)
+	require.Empty(t, a.Books(account).Events)
+	require.NoError(t, a.begin(t.Context(), order(account, "Hello.", audio.WAV)).Write(t.Context(), io.Discard))
+
+	held.Close()
+	id, _ := a.save(account, "Hello.")
+	require.Equal(t, account, a.saved(id).Account)
+	a.requireIdle(account)
 }
 
 // Without the keyring a clip could not be saved: nothing is spoken, nor reserved, and other speech goes on.

@@ -27,10 +27,11 @@ var errTaken = errors.New("the reply was carried out or given up before")
 type Reply struct {
 	synthesiser *Synthesiser
 	synthesis   Synthesis
-	until       time.Time   // when the reply is interrupted, so that it is settled before its reservation expires
-	clip        clips.Draft // of the clip to be saved; its id is "" if there is none
-	saved       bool        // the clip was saved
-	wordTimes   string      // id under which the word times are stored, "" if they are not
+	until       time.Time    // when the reply is interrupted, so that it is settled before its reservation expires
+	clip        clips.Draft  // of the clip to be saved; its id is "" if there is none
+	kept        *clips.Audio // of the clip, collected by Write
+	saved       bool         // the clip was saved
+	wordTimes   string       // id under which the word times are stored, "" if they are not
 	slot        *Slot
 	whole       *spool.File // of a reply that Whole collects
 	reservation ledger.Reservation
@@ -126,9 +127,7 @@ func (r *Reply) Write(ctx context.Context, w io.Writer) error {
 		return err
 	}
 	defer r.Release()
-	kept := r.recordClip(ctx)
-	defer kept.Discard()
-	speaking := r.speakInTime(ctx, kept.Beside(w))
+	speaking := r.speakInTime(ctx, r.kept.Beside(w))
 	awaitWordTimes := r.keepWordTimes(ctx)
 	defer awaitWordTimes()
 	if err := r.settle(ctx); err != nil {
@@ -137,7 +136,7 @@ func (r *Reply) Write(ctx context.Context, w io.Writer) error {
 	if speaking != nil {
 		return fmt.Errorf("streaming a synthesis: %w", speaking)
 	}
-	r.saveClip(ctx, kept)
+	r.saveClip(ctx, r.kept)
 	r.awaitVisible(ctx)
 	return nil
 }

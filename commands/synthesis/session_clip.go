@@ -26,7 +26,7 @@ func (k *keeping) Audio(c Chunk) error {
 	if err := k.Listener.Audio(c); err != nil {
 		return err
 	}
-	_, err := k.audio.Beside(io.Discard).Write(c.Audio) // an error of the store is reported by saveClip
+	_, err := k.audio.Beside(io.Discard).Write(c.Audio) // an error of the spool is reported by saveClip
 	return err
 }
 
@@ -38,7 +38,7 @@ func (k *keeping) said(text string) {
 
 func (k *keeping) discard() {
 	if k != nil {
-		k.audio.Discard()
+		k.audio.Close()
 	}
 }
 
@@ -52,7 +52,11 @@ func (s *Session) keep(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.keeping = &keeping{Listener: s.to, draft: draft, audio: store.Record(ctx, draft)}
+	collected, err := store.Record(draft, 0)
+	if err != nil {
+		return err
+	}
+	s.keeping = &keeping{Listener: s.to, draft: draft, audio: collected}
 	s.to = s.keeping
 	return nil
 }
@@ -63,8 +67,7 @@ func (s *Session) saveClip(ctx context.Context) {
 	if s.keeping == nil || s.keeping.text.Len() == 0 {
 		return
 	}
-	save, cancel := context.WithTimeout(context.WithoutCancel(ctx), SettleTimeout)
-	defer cancel()
+	save := context.WithoutCancel(ctx)
 	log := s.synthesiser.Logger.With("account", s.synthesis.Account)
 	if s.keeping.text.Len() > maxClipText {
 		log.WarnContext(ctx, "a clip was not saved: the text of its session is too long")

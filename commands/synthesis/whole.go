@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/recital-tts/recital/commands/clips"
 	"github.com/recital-tts/recital/internal/audio"
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/speech"
@@ -95,13 +96,11 @@ func (r *Reply) collect(ctx context.Context) (Recording, error) {
 	if err := r.settle(ctx); err != nil {
 		return Recording{}, err
 	}
-	if err := r.saveWhole(ctx); err != nil {
-		return Recording{}, err
-	}
-	r.awaitVisible(ctx)
 	if err := audio.FinishFile(r.synthesis.Audio, r.whole); err != nil {
 		return Recording{}, err
 	}
+	r.saveClip(ctx, clips.Collected(r.whole))
+	r.awaitVisible(ctx)
 	r.whole.Finish()
 	return Recording{Audio: r.whole, Timings: r.timings, Position: r.position, Stale: r.stale}, nil
 }
@@ -115,9 +114,10 @@ func (r *Reply) explain(err error) error {
 	}
 }
 
-// Release erases what Whole has returned, and gives the slot back. It may be called again.
+// Release erases what was collected, and gives the slot back. It may be called again.
 func (r *Reply) Release() {
 	r.slot.Release()
+	r.kept.Close()
 	if r.whole != nil {
 		r.whole.Close()
 	}

@@ -19,12 +19,12 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/recital-tts/recital/internal/app"
+	"github.com/recital-tts/recital/internal/blobs/s3"
 )
 
 const (
-	root  = "../.."                  // the folder of docker-compose.yml
-	blobs = "./deploy/compose/blobs" // the audio of clips
-	data  = "./deploy/compose/data"  // the data folders
+	root = "../.."                 // the folder of docker-compose.yml
+	data = "./deploy/compose/data" // the data folders
 )
 
 // project is the part of docker-compose.yml that the tests check. Merge keys are resolved.
@@ -45,6 +45,7 @@ type service struct {
 	ReadOnly    bool   `yaml:"read_only"`
 	GracePeriod string `yaml:"stop_grace_period"`
 	Environment map[string]string
+	Command     []string
 	Ports       []string
 	Profiles    []string
 	Networks    []string
@@ -161,7 +162,7 @@ func TestWhatServicesReferToExists(t *testing.T) {
 		for _, volume := range s.Volumes {
 			source, _, _ := strings.Cut(volume, ":")
 			used[source] = true
-			if source == blobs || source == data {
+			if source == data {
 				continue // created by setup.sh
 			}
 			if strings.HasPrefix(source, ".") {
@@ -316,15 +317,30 @@ func TestSetUpDrawsSecretsThatTheirOwnerAloneCanRead(t *testing.T) {
 	assert.Equal(t, env, readEnv(t, filepath.Join(folder, ".env")))
 }
 
+// The instances share a bucket, which somebody makes before they begin, and no folder.
 func TestInstancesShareTheAudioOfClips(t *testing.T) {
-	folder, _ := setUp(t, "single")
-	for name, s := range load(t).instances() {
-		assert.Contains(t, s.Volumes, blobs+":"+s.Environment["RECITAL_BLOBS"], name)
+	_, env := setUp(t, "single")
+	p := load(t)
+	store, bucket := p.Services["minio"], p.Services["minio-bucket"]
+	for name, s := range p.instances() {
+		cfg := parse(t, s.Environment, env)
+		require.NoError(t, cfg.Validate(), name)
+		location, err := s3.ParseURL(cfg.Blobs)
+		require.NoError(t, err)
+		assert.Equal(t, "minio:9000", location.Host)
+		assert.Equal(t, store.Environment["MINIO_ROOT_USER"], cfg.S3AccessKey)
+		assert.Equal(t, store.Environment["MINIO_ROOT_PASSWORD_FILE"], cfg.S3SecretKeyFile)
+		requireMounted(t, s, cfg.S3SecretKeyFile)
+		assert.Equal(t, "service_completed_successfully", s.DependsOn["minio-bucket"].Condition)
+		require.Len(t, bucket.Command, 1)
+		assert.Contains(t, bucket.Command[0], "mc mb --ignore-existing store/"+location.Bucket)
+		assert.Contains(t, bucket.Command[0], "http://"+location.Host+" "+cfg.S3AccessKey)
+		for _, volume := range s.Volumes {
+			assert.NotContains(t, volume, "blobs")
+		}
 	}
-	info, err := os.Stat(filepath.Join(folder, blobs))
-	require.NoError(t, err, "a folder that is not there would be made by Docker, for root")
-	assert.Equal(t, os.ModeDir|0o700, info.Mode())
-	assert.Contains(t, strings.Split(string(read(t, ".gitignore")), "\n"), "/blobs/")
+	requireMounted(t, bucket, store.Environment["MINIO_ROOT_PASSWORD_FILE"])
+	assert.Equal(t, "service_healthy", bucket.DependsOn["minio"].Condition)
 }
 
 // Replies that wait to be sent are kept in the data folder, so that they do not take memory.

@@ -16,7 +16,6 @@ esac
 
 here=$(cd "$(dirname "$0")" && pwd)
 secrets=$here/secrets
-blobs=$here/blobs
 data=$here/data
 env=$here/../../.env
 
@@ -35,7 +34,7 @@ secret() {
 	[ -e "$secrets/$1" ] || printf '%s\n' "${2:-$(draw)}" >"$secrets/$1"
 }
 
-mkdir -p "$secrets" "$blobs" "$data"
+mkdir -p "$secrets" "$data"
 secret operator-token
 secret auditor-token
 secret master-key
@@ -49,13 +48,13 @@ secret pgpass "postgres:5432:recital:recital:$(cat "$secrets/postgres-password")
 secret eventstore-admin-password
 secret eventstore-ops-password
 
-# Recitald runs as whoever owns the secrets, the audio of clips and the data folders, but not as root.
+# Recitald runs as whoever owns the secrets and the data folders, but not as root.
 uid=$(id -u)
 gid=$(id -g)
 if [ "$uid" -eq 0 ]; then
 	uid=10001
 	gid=10001
-	chown -R "$uid:$gid" "$secrets" "$blobs" "$data"
+	chown -R "$uid:$gid" "$secrets" "$data"
 fi
 
 admin=$(cat "$secrets/eventstore-admin-password")

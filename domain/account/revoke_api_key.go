@@ -1,6 +1,9 @@
 package account
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // RevokeAPIKey takes a key away for good. Also the last key of an account can be revoked.
 type RevokeAPIKey struct {
@@ -15,6 +18,21 @@ func (c RevokeAPIKey) Decide(s State) ([]Event, error) {
 		return nil, err
 	}
 	return []Event{revoked(s.Account, key, c.At)}, nil
+}
+
+// DropAPIKey takes the key with a hash away for good, if the account has it.
+type DropAPIKey struct {
+	Hash string
+	At   time.Time
+}
+
+// Decide decides nothing for a key that the account does not have.
+func (c DropAPIKey) Decide(s State) ([]Event, error) {
+	i := slices.IndexFunc(s.Keys, func(k Key) bool { return k.Hash == c.Hash })
+	if i < 0 {
+		return nil, nil
+	}
+	return []Event{revoked(s.Account, s.Keys[i], c.At)}, nil
 }
 
 func revoked(account string, key Key, at time.Time) Event {

@@ -1,5 +1,5 @@
 // Package clip is the aggregate of the streams clip-<id>: a result of a synthesis that its account has saved. The
-// audio is a blob; the text is sealed with the account's key, so that it is never stored in clear.
+// audio is a blob; audio and text are sealed with the account's key, so that they are never stored in clear.
 package clip
 
 import "time"
@@ -23,8 +23,9 @@ type Saved struct {
 	Bytes        int64     `json:"bytes"`
 	Seed         int64     `json:"seed"`
 	Settings     Settings  `json:"settings"`
-	Debug        bool      `json:"debug"`  // saved because the request set debug
-	Sealed       []byte    `json:"sealed"` // a Content in JSON, sealed for SealedFor
+	Debug        bool      `json:"debug"`       // saved because the request set debug
+	Sealed       []byte    `json:"sealed"`      // a Content in JSON, sealed for SealedFor
+	SealedAudio  bool      `json:"sealedAudio"` // the blob is sealed, too; false for clips of earlier releases
 	At           time.Time `json:"at"`
 }
 
@@ -49,6 +50,17 @@ type Content struct {
 	Solver           string `json:"solver,omitempty"`
 }
 
+// AudioSealed records that the audio of a clip of an earlier release was replaced by a sealed copy. It is written after
+// the copy; the former blob is removed afterwards.
+type AudioSealed struct {
+	Clip    string    `json:"clip"`
+	Account string    `json:"account"`
+	From    string    `json:"from"`  // the address of the former blob
+	To      string    `json:"to"`    // the address of the sealed one
+	Bytes   int64     `json:"bytes"` // of the audio
+	At      time.Time `json:"at"`
+}
+
 // Deleted records that a clip was deleted. Its blob is removed afterwards.
 type Deleted struct {
 	Clip    string    `json:"clip"`
@@ -57,5 +69,6 @@ type Deleted struct {
 	At      time.Time `json:"at"`
 }
 
-func (Saved) clipEvent()   {}
-func (Deleted) clipEvent() {}
+func (Saved) clipEvent()       {}
+func (AudioSealed) clipEvent() {}
+func (Deleted) clipEvent()     {}

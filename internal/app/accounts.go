@@ -43,12 +43,21 @@ func accountsSlice() slice {
 	}
 }
 
-// erase ends and erases what belongs to a closed account, and then destroys the account's key.
+// erase ends and erases what belongs to a closed account, and destroys the account's key. What is left then takes long, and
+// is erased by to-dos: it is awaited, but the key is not kept for it.
 func (p *parts) erase(ctx context.Context, account string) error {
 	for _, step := range p.closings {
 		if err := step(ctx, account); err != nil {
 			return err
 		}
 	}
-	return p.keys.Erase(ctx, account)
+	if err := p.keys.Erase(ctx, account); err != nil {
+		return err
+	}
+	for _, step := range p.awaited {
+		if err := step(ctx, account); err != nil {
+			return err
+		}
+	}
+	return nil
 }

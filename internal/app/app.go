@@ -54,6 +54,7 @@ func (a *App) start(ctx context.Context) error {
 		{"opening the keyring", a.openKeyring},
 		{"preparing the database", a.openDatabase},
 		{"opening the blobs", a.openBlobs},
+		{"opening the spool", a.openSpool},
 		{"starting the speech workers", a.startWorkers},
 		{"opening the alerts", a.openAlerts},
 		{"starting the projections", a.startProjections},

@@ -94,6 +94,9 @@ func do(t *testing.T, request *http.Request) *http.Response {
 }
 
 func TestAFolderWithALongPath(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	cfg := config(t)
 	t.Setenv("TMPDIR", cfg.DataDir) // the sockets go there, and with the test
 	cfg.DataDir = filepath.Join(cfg.DataDir, strings.Repeat("deep/", 30))

@@ -33,13 +33,19 @@ type Config struct {
 	MasterKeyFile     string         `name:"master-key-file" env:"RECITAL_MASTER_KEY_FILE" placeholder:"PATH" help:"File of the key that wraps the accounts' keys: 64 hex digits, the same for all instances; in dev made in the data folder when not set."`
 	SigningKeyFile    string         `name:"signing-key-file" env:"RECITAL_SIGNING_KEY_FILE" placeholder:"PATH" help:"File of the key that signs links: 64 hex digits, the same for all instances; in dev made in the data folder when not set."`
 	DataDir           string         `default:".recital" env:"RECITAL_DATA_DIR" help:"Folder of the embedded event node, the private Postgres, the blobs and the keys. When the API key in its file dev-api-key was revoked, delete that file, and the next start makes a new key."`
-	Blobs             string         `name:"blobs" env:"RECITAL_BLOBS" placeholder:"/PATH" help:"Folder of the blobs (audio of clips); several instances share one. By default blobs in the data folder."`
+	Blobs             string         `name:"blobs" env:"RECITAL_BLOBS" placeholder:"/PATH" help:"Where the blobs (audio of clips) lie; several instances share them. A folder, or s3://BUCKET/PREFIX?endpoint=https://HOST&region=REGION: without an endpoint Amazon's, and plain http for mode dev and loopback, or with tls=false. By default blobs in the data folder."`
+	S3AccessKey       string         `name:"s3-access-key" env:"RECITAL_S3_ACCESS_KEY" placeholder:"ID" help:"Id of the key to the blobs in S3. Without keys they are looked for as AWS's tools do: in the environment (AWS_ACCESS_KEY_ID …), in ~/.aws/credentials, and in the role of the machine."`
+	S3AccessKeyFile   string         `name:"s3-access-key-file" env:"RECITAL_S3_ACCESS_KEY_FILE" placeholder:"PATH" help:"File of that id, instead."`
+	S3SecretKey       string         `name:"s3-secret-key" env:"RECITAL_S3_SECRET_KEY" placeholder:"KEY" help:"The key to the blobs in S3."`
+	S3SecretKeyFile   string         `name:"s3-secret-key-file" env:"RECITAL_S3_SECRET_KEY_FILE" placeholder:"PATH" help:"File of that key, instead."`
 	EventStore        string         `name:"eventstore" env:"RECITAL_EVENTSTORE" placeholder:"esdb://HOST:2113" help:"EventStoreDB to use instead of the embedded node."`
 	EventNodeAddr     string         `name:"eventnode-addr" env:"RECITAL_EVENTNODE_ADDR" placeholder:"127.0.0.1:2113" help:"Opens the embedded node to other clients on loopback, too."`
 	Postgres          string         `env:"RECITAL_POSTGRES" placeholder:"postgres://…" help:"Postgres to use instead of a private cluster."`
 	SpeechWorker      string         `name:"speechworker" env:"RECITAL_SPEECHWORKER" placeholder:"PATH" help:"The speechworker binary; by default the one beside recitald."`
 	Engines           int            `default:"0" env:"RECITAL_ENGINES" help:"Speech engine processes; 0 is one for each CPU, at least 2."`
 	Codecs            int            `default:"0" env:"RECITAL_CODECS" help:"Codec processes; 0 is one for each CPU."`
+	Decoders          int            `default:"0" env:"RECITAL_DECODERS" help:"How many uploads may be decoded at once, each in a process of its own; 0 is one for each CPU. Others wait."`
+	Alignments        int            `default:"2" env:"RECITAL_ALIGNMENTS" help:"How many recordings may be aligned with their text at once, one of each address; 0 is 2. Each takes up to 300 MiB of memory. Beyond, requests get 503, and 429 where the address has one."`
 	EngineTimeout     time.Duration  `default:"15s" env:"RECITAL_ENGINE_TIMEOUT" help:"How long a speech engine may take for one segment before it is killed as stalled; 0 is 15s."`
 	CodecTimeout      time.Duration  `default:"10s" env:"RECITAL_CODEC_TIMEOUT" help:"How long a codec may take for one request before it is killed as stalled; 0 is 10s."`
 	LongestStream     time.Duration  `default:"10m" env:"RECITAL_LONGEST_STREAM" help:"How long a reply may take; it is cut then, and pays for what was delivered."`
@@ -47,7 +53,8 @@ type Config struct {
 	Concurrency       string         `default:"free=4" env:"RECITAL_CONCURRENCY" help:"How many syntheses of one account may run at once, as PLAN=NUMBER,… (free, indie, pro, premium, enterprise); 0 is no limit, and plans that are not named keep their defaults. Each instance counts its own."`
 	AccountRate       string         `default:"free=50" env:"RECITAL_ACCOUNT_RATE" help:"How many requests of one account a second may append to the log, after a burst of four times as many: PLAN=NUMBER,… (500 for the plans that are not named); 0 is no limit. Each instance counts its own."`
 	AddressRate       int            `default:"500" env:"RECITAL_ADDRESS_RATE" help:"The same for the requests from one address (of IPv6: a /64); 0 is no limit, which is right behind a proxy, whose clients all have its address."`
-	SpoolBudget       int            `default:"4096" env:"RECITAL_SPOOL_BUDGET" help:"MiB of the data folder's disk that replies in JSON may take until they are sent; 0 is 4096, the least is 256. An account has a quarter of it. Above, requests are answered with 503."`
+	SpoolBudget       int            `default:"4096" env:"RECITAL_SPOOL_BUDGET" help:"MiB of the data folder's disk that replies in JSON may take until they are sent, and clips until they are saved; 0 is 4096, the least is 256. An account has a quarter of it. Above, requests are answered with 503."`
+	ClipSaveTimeout   time.Duration  `default:"10s" env:"RECITAL_CLIP_SAVE_TIMEOUT" help:"How long the end of a reply waits for its clip to be saved; then the reply ends without the clip. 0 is 10s."`
 	AccountSockets    int            `default:"100" env:"RECITAL_ACCOUNT_SOCKETS" help:"How many WebSockets of one account may be open at once; 0 is 100. Each instance counts its own."`
 	SocketIdle        time.Duration  `default:"5m" env:"RECITAL_SOCKET_IDLE" help:"How long a WebSocket may be open without a message in either direction; 0 is 5m."`
 	SocketLength      time.Duration  `default:"1h" env:"RECITAL_SOCKET_LENGTH" help:"How long a WebSocket may be open; 0 is 1h."`
@@ -75,6 +82,12 @@ type Config struct {
 	StripeURL         string         `name:"stripe-url" env:"RECITAL_STRIPE_URL" placeholder:"https://HOST" help:"Another server that speaks Stripe's API: in dev, for a second instance, the sandbox of the first (both have one signing key)."`
 	StripeCoupon      string         `name:"stripe-coupon" env:"RECITAL_STRIPE_COUPON" placeholder:"ID" help:"Coupon for the first subscription of an account."`
 	SandboxAddr       string         `name:"sandbox-addr" default:"127.0.0.1:8083" env:"RECITAL_SANDBOX_ADDR" help:"Address of the payment provider for development, on loopback; where the port is taken, a free one is used."`
+	HostingClient     string         `name:"hosting-client-id" env:"RECITAL_HOSTING_CLIENT_ID" placeholder:"oac_…" help:"Id of our integration on the hosting platform Vercel. When it is not set, a platform for development takes its place in dev, and prod offers none."`
+	HostingSecret     string         `name:"hosting-client-secret" env:"RECITAL_HOSTING_CLIENT_SECRET" help:"Secret of that integration."`
+	HostingSecretFile string         `name:"hosting-client-secret-file" env:"RECITAL_HOSTING_CLIENT_SECRET_FILE" placeholder:"PATH" help:"File of that secret, instead."`
+	HostingRedirect   string         `name:"hosting-redirect-url" env:"RECITAL_HOSTING_REDIRECT_URL" placeholder:"https://HOST/PATH" help:"The redirect URL of that integration: where the platform sends browsers with a code."`
+	HostingURL        string         `name:"hosting-url" env:"RECITAL_HOSTING_URL" placeholder:"https://HOST" help:"Another server that speaks Vercel's API."`
+	HostingAddr       string         `name:"hosting-addr" default:"127.0.0.1:8084" env:"RECITAL_HOSTING_ADDR" help:"Address of the hosting platform for development, on loopback; where the port is taken, a free one is used."`
 	Dunning           time.Duration  `default:"336h" env:"RECITAL_DUNNING" help:"How long an account keeps its plan while a payment is missing; 0 is 336h."`
 	Reconcile         time.Duration  `default:"1h" env:"RECITAL_RECONCILE" help:"How often what the log knows is compared with the payment provider, beside the start; 0 is 1h."`
 	DrainDelay        *time.Duration `env:"RECITAL_DRAIN_DELAY" placeholder:"5s" help:"How long requests are served on once this instance is not ready because it ends or is drained: what a balancer needs to notice. By default 5s in prod and none in dev."`
@@ -112,6 +125,9 @@ func (c Config) Validate() error {
 	if c.SpoolBudget != 0 && c.SpoolBudget < 256 {
 		return errors.New("the spool's budget must be at least 256 MiB")
 	}
+	if c.ClipSaveTimeout < 0 {
+		return errors.New("the time for saving a clip cannot be negative")
+	}
 	if err := c.checkSockets(); err != nil {
 		return err
 	}
@@ -122,6 +138,9 @@ func (c Config) Validate() error {
 		return err
 	}
 	if err := c.checkPayments(); err != nil {
+		return err
+	}
+	if err := c.checkHosting(); err != nil {
 		return err
 	}
 	if min(c.Connections, c.AddressConns, c.BodyBudget, c.AddressBodies, c.MinRate) < 0 {
@@ -137,7 +156,7 @@ func (c Config) Validate() error {
 }
 
 func (c Config) checkWorkers() error {
-	if c.Engines < 0 || c.Codecs < 0 {
+	if min(c.Engines, c.Codecs, c.Decoders, c.Alignments) < 0 {
 		return errors.New("the numbers of processes cannot be negative")
 	}
 	for _, d := range []time.Duration{c.EngineTimeout, c.CodecTimeout} {
@@ -207,17 +226,6 @@ func (c Config) checkPublicURL() error {
 	return nil
 }
 
-// checkBlobs takes a folder only.
-func (c Config) checkBlobs() error {
-	switch {
-	case strings.HasPrefix(c.Blobs, "s3:"):
-		return errors.New("blobs in S3 are not supported yet: leave RECITAL_BLOBS unset, or set it to a folder, which all instances share")
-	case c.Blobs != "" && !filepath.IsAbs(c.Blobs):
-		return errors.New("RECITAL_BLOBS must be the absolute path of a folder")
-	}
-	return nil
-}
-
 func (c Config) checkListener(address string) error {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -243,6 +251,12 @@ const longestPiece = 2
 
 // writeTimeout is how long a client may take to read 64 KiB.
 func (c Config) writeTimeout() time.Duration { return min(c.LongestStream, 30*time.Second) }
+
+// clipSaveTimeout is how long a store may take for a clip.
+func (c Config) clipSaveTimeout() time.Duration { return cmp.Or(c.ClipSaveTimeout, 10*time.Second) }
+
+// alignments is how many recordings are aligned at once.
+func (c Config) alignments() int { return cmp.Or(c.Alignments, 2) }
 
 // spoolBudget returns bytes.
 func (c Config) spoolBudget() int64 { return int64(cmp.Or(c.SpoolBudget, 4096)) << 20 }

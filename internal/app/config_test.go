@@ -28,6 +28,7 @@ func TestConfigRefusesWhatIsNotSafeOrCannotWork(t *testing.T) {
 		{"no port", func(c *app.Config) { c.HTTPAddr = "127.0.0.1" }, "the public address \"127.0.0.1\": not HOST:PORT"},
 		{"nothing", func(c *app.Config) { c.AdminAddr = "" }, "the admin address \"\": not HOST:PORT"},
 		{"no time for a stream", func(c *app.Config) { c.LongestStream = 0 }, "at least a second"},
+		{"a negative time for clips", func(c *app.Config) { c.ClipSaveTimeout = -1 }, "the time for saving a clip cannot be negative"},
 		{"less than no time", func(c *app.Config) { c.LongestStream = -time.Minute }, "at least a second"},
 		{"milliseconds", func(c *app.Config) { c.LongestStream = 999 * time.Millisecond }, "at least a second"},
 		{"a second", func(c *app.Config) { c.LongestStream = time.Second }, ""},
@@ -38,7 +39,18 @@ func TestConfigRefusesWhatIsNotSafeOrCannotWork(t *testing.T) {
 		{"a public URL that is a host", func(c *app.Config) { c.PublicURL = "recital.example" }, "the public URL must be"},
 		{"a public URL with a password", func(c *app.Config) { c.PublicURL = "https://me:hidden@recital.example" }, "the public URL must be"},
 		{"a folder of blobs", func(c *app.Config) { c.Blobs = "/srv/blobs" }, ""},
-		{"blobs in S3", func(c *app.Config) { c.Blobs = "s3://bucket/blobs" }, "S3 are not supported yet"},
+		{"blobs in Amazon's S3", func(c *app.Config) { c.Blobs = "s3://bucket/blobs?region=eu-west-1" }, ""},
+		{"blobs in another S3", func(c *app.Config) { c.Blobs = "s3://bucket?endpoint=https://s3.example:9000" }, ""},
+		{"blobs in a plain S3", func(c *app.Config) { c.Blobs = "s3://bucket/blobs?endpoint=http://minio:9000" }, ""},
+		{"blobs in S3 nowhere", func(c *app.Config) { c.Blobs = "s3://bucket/blobs" }, "region is needed"},
+		{"blobs in no bucket", func(c *app.Config) { c.Blobs = "s3:///blobs?region=eu-west-1" }, "a bucket's name has"},
+		{"blobs in S3 with a password", func(c *app.Config) { c.Blobs = "s3://me:hidden@bucket/blobs?region=eu-west-1" }, "without credentials"},
+		{"blobs beside others", func(c *app.Config) { c.Blobs = "s3://bucket/../x?region=eu-west-1" }, "the prefix is made of"},
+		{"blobs in S3 with a misspelled setting", func(c *app.Config) { c.Blobs = "s3://bucket?regoin=eu-west-1" }, "nothing else"},
+		{"half a key of S3", func(c *app.Config) { c.Blobs, c.S3AccessKey = "s3://bucket?region=eu-west-1", "id" }, "S3 needs both keys"},
+		{"a key of S3 twice", func(c *app.Config) {
+			c.Blobs, c.S3AccessKey, c.S3SecretKey, c.S3SecretKeyFile = "s3://bucket?region=eu-west-1", "id", "hidden", "/run/secrets/s3"
+		}, "set twice"},
 		{"blobs somewhere", func(c *app.Config) { c.Blobs = "blobs" }, "absolute path"},
 		{"fewer than no sockets", func(c *app.Config) { c.AccountSockets = -1 }, "WebSockets cannot be negative"},
 		{"sockets that end at once", func(c *app.Config) { c.SocketIdle = time.Millisecond }, "WebSockets must be at least a second"},
@@ -83,6 +95,15 @@ func TestConfigRefusesWhatIsNotSafeOrCannotWork(t *testing.T) {
 		{"a payment provider in the clear", func(c *app.Config) { c.StripeURL = "http://stripe.example" }, "must begin with https://"},
 		{"a payment provider with a path", func(c *app.Config) { c.StripeURL = "https://stripe.example/v1" }, "must be http(s)://HOST"},
 		{"a sandbox for everybody", func(c *app.Config) { c.SandboxAddr = "0.0.0.0:8083" }, "serves on loopback only"},
+		{"a hosting platform", func(c *app.Config) { c.HostingClient, c.HostingSecret = "oac_1", "secret" }, ""},
+		{"a hosting platform without a secret", func(c *app.Config) { c.HostingClient = "oac_1" }, "needs both RECITAL_HOSTING_CLIENT_ID and"},
+		{"a secret without a hosting platform", func(c *app.Config) { c.HostingSecretFile = "/run/secrets/hosting" }, "needs both RECITAL_HOSTING_CLIENT_ID and"},
+		{"two secrets for the hosting platform", func(c *app.Config) { c.HostingSecret, c.HostingSecretFile = "secret", "/run/secrets/hosting" }, "is set twice"},
+		{"a hosting platform that does not know us", func(c *app.Config) { c.HostingURL = "https://vercel.example" }, "needs RECITAL_HOSTING_CLIENT_ID beside it"},
+		{"a hosting platform in the clear", hosted("http://vercel.example"), "must begin with https://"},
+		{"a hosting platform on this machine", hosted("http://127.0.0.1:8084"), ""},
+		{"a hosting platform with a path", hosted("https://vercel.example/v1"), "must be http(s)://HOST"},
+		{"a hosting platform for everybody", func(c *app.Config) { c.HostingAddr = "0.0.0.0:8084" }, "serves on loopback only"},
 		{"less than no dunning", func(c *app.Config) { c.Dunning = -1 }, "cannot be negative"},
 		{"a storm of reconciliations", func(c *app.Config) { c.Reconcile = time.Millisecond }, "once a second at most"},
 		{"fewer than no codecs", func(c *app.Config) { c.Codecs = -1 }, "cannot be negative"},
@@ -140,9 +161,14 @@ func TestProdServesOthersAndBringsNothingAlong(t *testing.T) {
 		{"a key that is set twice", func(c *app.Config) { c.StripeKeyFile = "/run/secrets/stripe-key" }, []string{"set twice"}},
 		{"a sandbox", func(c *app.Config) { c.StripeURL = "http://127.0.0.1:8083" }, []string{"mode prod takes no sandbox"}},
 		{"another way to the payment provider", func(c *app.Config) { c.StripeURL = "https://proxy.example" }, nil},
+		{"a hosting platform in the clear", hosted("http://127.0.0.1:8084"), []string{"must begin with https://"}},
 		{"redirects to anywhere", func(c *app.Config) { c.RedirectOrigins = []string{"*"} }, []string{"the origin \"*\""}},
 		{"no sign-ins at all", func(c *app.Config) { c.AddressSignIns = -1 }, []string{"sign-ins cannot be negative"}},
 		{"an embedded node for others", func(c *app.Config) { c.EventNodeAddr = "127.0.0.1:2113" }, []string{"no embedded event node", "RECITAL_EVENTNODE_ADDR"}},
+		{"blobs in S3 over TLS", func(c *app.Config) { c.Blobs = "s3://bucket/blobs?endpoint=https://s3.example" }, nil},
+		{"blobs in S3 in plain", func(c *app.Config) { c.Blobs = "s3://bucket/blobs?endpoint=http://s3.example" }, []string{"travel over TLS", "tls=false"}},
+		{"blobs in S3 in plain that is meant", func(c *app.Config) { c.Blobs = "s3://bucket/blobs?endpoint=http://minio:9000&tls=false" }, nil},
+		{"blobs in S3 on this machine", func(c *app.Config) { c.Blobs = "s3://bucket/blobs?endpoint=http://127.0.0.1:9000" }, nil},
 		{"no port", func(c *app.Config) { c.HTTPAddr = "0.0.0.0" }, []string{"the public address \"0.0.0.0\": not HOST:PORT"}},
 		{"no time for a stream", func(c *app.Config) { c.LongestStream = 0 }, []string{"at least a second"}},
 	} {
@@ -168,4 +194,9 @@ func TestProdServesOthersAndBringsNothingAlong(t *testing.T) {
 			assert.NotContains(t, err.Error(), "hidden", "a password")
 		})
 	}
+}
+
+// hosted sets a hosting platform at an address.
+func hosted(url string) func(*app.Config) {
+	return func(c *app.Config) { c.HostingClient, c.HostingSecret, c.HostingURL = "oac_1", "secret", url }
 }

@@ -16,7 +16,6 @@ import (
 type secrets struct {
 	master      []byte // wraps the accounts' keys
 	links       []byte // signs links; derived from the signing key, as the next ones
-	addresses   []byte // of the blobs
 	generations []byte // signs the ids of syntheses
 	sandbox     []byte // of the payment provider for development
 }
@@ -59,9 +58,6 @@ func (a *App) readSecrets(context.Context) (err error) {
 		return errors.New("the master key and the signing key are the same; each needs a value of its own")
 	}
 	if a.secrets.links, err = derive(signing, "links"); err != nil {
-		return err
-	}
-	if a.secrets.addresses, err = derive(signing, "blob addresses"); err != nil {
 		return err
 	}
 	if a.secrets.generations, err = derive(signing, "ids of syntheses"); err != nil {

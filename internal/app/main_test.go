@@ -74,6 +74,7 @@ func config(t testing.TB) app.Config {
 		AdminAddr:     "127.0.0.1:0",
 		IDPAddr:       "127.0.0.1:0",
 		SandboxAddr:   "127.0.0.1:0",
+		HostingAddr:   "127.0.0.1:0",
 		DataDir:       pgtest.DataDir(t),
 		SpeechWorker:  speechworker,
 		LongestStream: time.Minute,

@@ -44,7 +44,7 @@ func TestWhatIsTurnedAwayAtTheEdgeIsCounted(t *testing.T) {
 	t.Parallel()
 	cfg := config(t)
 	cfg.Connections, cfg.AddressConns = 2, 2
-	cfg.BodyBudget, cfg.AddressBodies = 32<<20, 16<<20
+	cfg.BodyBudget, cfg.AddressBodies = 64<<20, 32<<20
 	a := open(t, cfg)
 	shows := func(figure string, value int) {
 		t.Helper()
@@ -66,7 +66,7 @@ func TestWhatIsTurnedAwayAtTheEdgeIsCounted(t *testing.T) {
 	shows("recital_http_connections_refused_total", 0)
 
 	// and when an address announces more than its share of the bodies, then that is refused
-	const body = "POST /echo HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 10485760\r\n\r\n"
+	const body = "POST /v1/ai/speech/kanna?text=a HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 20971520\r\n\r\n"
 	require.Equal(t, http.StatusContinue, third.send(body))
 	require.Equal(t, http.StatusTooManyRequests, other.send(body))
 	shows("recital_http_bodies_refused_total", 1)

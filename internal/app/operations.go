@@ -1,6 +1,10 @@
 package app
 
-import writeapi "github.com/recital-tts/recital/writeapi/operations"
+import (
+	"time"
+
+	writeapi "github.com/recital-tts/recital/writeapi/operations"
+)
 
 // operationsSlice returns the slice that shows the state of the service: checks for balancers, read models and figures for operators.
 func operationsSlice() slice {
@@ -12,7 +16,8 @@ func operationsSlice() slice {
 			return service{
 				public:     checks.Routes(),
 				admin:      append(readModels.AdminRoutes(), p.metrics.route()),
-				collectors: workerGauges(p),
+				jobs:       append(p.blobJobs, job{name: "the look at the blob store", every: time.Minute, run: p.blobStore.lookAtBlobs}),
+				collectors: append(workerGauges(p), p.blobStore.collectors()...),
 			}, nil
 		},
 	}

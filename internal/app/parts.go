@@ -16,7 +16,8 @@ import (
 	"github.com/recital-tts/recital/commands/sessions"
 	"github.com/recital-tts/recital/internal/audio"
 	"github.com/recital-tts/recital/internal/audio/codec"
-	"github.com/recital-tts/recital/internal/blobs/folder"
+	"github.com/recital-tts/recital/internal/audio/decode"
+	"github.com/recital-tts/recital/internal/blobs"
 	"github.com/recital-tts/recital/internal/credentials"
 	"github.com/recital-tts/recital/internal/datafolder"
 	"github.com/recital-tts/recital/internal/eventlog"
@@ -31,6 +32,7 @@ import (
 	"github.com/recital-tts/recital/internal/rates"
 	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/speech/worker"
+	"github.com/recital-tts/recital/internal/spool"
 	"github.com/recital-tts/recital/internal/todo"
 )
 
@@ -51,12 +53,16 @@ type parts struct {
 	keys        *pgkeys.Keyring
 	found       *pgkeys.Keyring  // that in Postgres, even if it is not the log's
 	keyring     *keyring.Keyring // says which one is
-	blobs       *folder.Store
+	blobs       blobs.Store
+	blobStore   *watchedBlobs
+	blobJobs    []job        // of the store that is configured
+	spool       *spool.Spool // of what is collected
 	engines     *worker.Pool
 	second      *worker.Pool // the engine of the blizzard models
 	codecs      *codec.Pool
 	speaker     *speech.Speaker
 	encoders    audio.Encoders
+	decoder     *decode.Pool // of uploads
 	metrics     *metrics
 	projector   *feed.Projector
 	alertQueue  *alerts.Queue // of the alerts that must not wait for the log
@@ -66,6 +72,7 @@ type parts struct {
 	payments    payments.Gateway
 	notices     notices
 	sandbox     *sandbox.Sandbox // the payment provider for development; nil where another is used
+	hostingAt   string           // URL of the hosting platform for development; "" where another is used, or none
 	readiness   readiness
 	drain       *drain
 
@@ -76,6 +83,7 @@ type parts struct {
 	foreignKeyring atomic.Bool // Postgres has another keyring than the log's
 
 	closings []closing // what the slices end, and then erase, for an account that closes
+	awaited  []closing // what their to-dos erase
 
 	// The commands that more than one slice uses; each slice sets its own.
 	accounts *accounts.Accounts

@@ -95,6 +95,9 @@ func firstEvent(t *testing.T, a *app.App) string {
 }
 
 func TestTheProvidersSecretsAreReadFromFiles(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	folder := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(folder, name)

@@ -35,8 +35,9 @@ type service struct {
 	// collectors are the slice's metrics.
 	collectors []prometheus.Collector
 	close      func() error // ends what open has started; nil where that is nothing
-	// ends and erases are what the slice ends, and then erases, for an account that closes.
-	ends, erases []closing
+	// ends and erases are what the slice ends, and then erases, for an account that closes. awaits are what a to-do of the
+	// slice's own erases: each returns a *todo.NotYetError until it has.
+	ends, erases, awaits []closing
 }
 
 // closing is carried out when an account closes. It may be called again for an account that it has dealt with.
@@ -71,7 +72,9 @@ func allSlices() []slice {
 		clipsSlice(),
 		synthesisSlice(),
 		voicesSlice(),
+		alignmentSlice(),
 		feedbackSlice(),
+		hostingSlice(),
 		operationsSlice(),
 	}
 }
@@ -115,8 +118,9 @@ func openSlices(p *parts) (service, error) {
 		all.collectors = append(all.collectors, one.collectors...)
 		all.ends = append(all.ends, one.ends...)
 		all.erases = append(all.erases, one.erases...)
+		all.awaits = append(all.awaits, one.awaits...)
 	}
-	p.closings = slices.Concat(all.ends, all.erases)
+	p.closings, p.awaited = slices.Concat(all.ends, all.erases), all.awaits
 	return all, requireReadModels(p.projector, all)
 }
 

@@ -81,6 +81,9 @@ func TestSlowReadersOfLargeRepliesHoldNoMemory(t *testing.T) {
 // The order of the limits is the same for short ones: a reply is cut, then settled, and only then may its
 // reservation expire.
 func TestAReplyThatIsCutIsSettledBeforeItsReservationExpires(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	cfg := config(t)
 	cfg.LongestStream = 5 * time.Second
 	a := open(t, cfg)

@@ -4,16 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"time"
 
 	commands "github.com/recital-tts/recital/commands/keyring"
-	"github.com/recital-tts/recital/internal/blobs/folder"
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/keyring/pgkeys"
 	"github.com/recital-tts/recital/internal/lifecycle"
 	"github.com/recital-tts/recital/internal/postgres"
+	"github.com/recital-tts/recital/internal/spool"
 	"github.com/recital-tts/recital/migrations"
+	"github.com/recital-tts/recital/writeapi/synthesis"
 )
 
 // openPostgres prepares connections to Postgres, a private cluster unless one is configured.
@@ -142,14 +142,17 @@ func (a *App) withDatabase(run func(context.Context) error) func(context.Context
 	}
 }
 
-// openBlobs opens the folder of this log's blobs: those of another one, with which recitald may be started by mistake,
-// lie beside and are never swept.
-func (a *App) openBlobs(context.Context) (err error) {
-	dir := a.cfg.Blobs
-	if dir == "" {
-		dir = a.folder.Path("blobs")
+func (a *App) openBlobs(ctx context.Context) error {
+	store, err := a.openStore(ctx)
+	if err != nil {
+		return err
 	}
-	dir = filepath.Join(dir, a.identity.LogID.String())
-	a.blobs, err = folder.Open(folder.Config{Dir: dir, Key: a.secrets.addresses, Instance: a.instance(), Logger: a.log})
+	a.blobs = store
+	return nil
+}
+
+// openSpool opens the folder of what is collected before it is sent or saved.
+func (a *App) openSpool(context.Context) (err error) {
+	a.spool, err = spool.Open(spool.Config{Dir: a.folder.Path("spool"), Budget: a.cfg.spoolBudget(), MaxFile: synthesis.MaxAudio})
 	return err
 }

@@ -151,8 +151,8 @@ func TestAStoreThatHoldsAnUnknownEventOfOursIsStartedOn(t *testing.T) {
 	}
 
 	// and the others go on
-	clips := one.ask(t, http.MethodGet, "/v1/account/clips", "", "x-recital-min-position", c.head().String())
-	require.Equal(t, http.StatusOK, clips.StatusCode)
+	products := one.ask(t, http.MethodGet, "/payments/products", "", "x-recital-min-position", c.head().String())
+	require.Equal(t, http.StatusOK, products.StatusCode)
 
 	// when they skip it, then recitald is ready, and reads show what was written
 	for _, e := range list.Parked {

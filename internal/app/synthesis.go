@@ -27,22 +27,18 @@ func synthesisSlice() slice {
 			if err != nil {
 				return service{}, err
 			}
-			collected, err := spool.Open(spool.Config{Dir: p.folder.Path("spool"), Budget: p.cfg.spoolBudget(), MaxFile: writeapi.MaxAudio})
-			if err != nil {
-				return service{}, err
-			}
 			wordTimes := wordtimes.NewShelf(p.keys, p.blobs, time.Now)
 			write := writeapi.API{
 				Synthesiser: &commands.Synthesiser{
 					Ledger: p.ledger, Speaker: p.speaker, Encoders: p.encoders, ReadModels: p.projector, Clips: p.clips,
-					Slots: commands.NewSlots(limits), Rates: p.rates, WordTimes: wordTimes, Spool: collected, Longest: p.cfg.LongestStream, Logger: p.log,
+					Slots: commands.NewSlots(limits), Rates: p.rates, WordTimes: wordTimes, Spool: p.spool, Longest: p.cfg.LongestStream, Logger: p.log,
 					QuietEncoder: p.cfg.QuietEncoder,
 				},
 				Links: p.links(),
 			}
 			read := readapi.API{Shelf: wordTimes, Links: p.links(), LongestReply: p.cfg.longestReservation(), Now: time.Now}
 			return service{
-				collectors: []prometheus.Collector{spoolGauge(collected)},
+				collectors: []prometheus.Collector{spoolGauge(p.spool)},
 				public:     slices.Concat(write.Routes(), read.Routes()),
 				jobs: []job{{name: "the sweep of word times", every: wordTimesSweep, run: func(ctx context.Context) error {
 					_, err := wordTimes.Sweep(ctx)
@@ -55,6 +51,6 @@ func synthesisSlice() slice {
 
 func spoolGauge(s *spool.Spool) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "recital_spool_bytes", Help: "What replies in JSON that are being made, or wait to be read, claim of the spool's budget.",
+		Name: "recital_spool_bytes", Help: "What clips that are being made, and replies in JSON that are, or wait to be read, claim of the spool's budget.",
 	}, func() float64 { return float64(s.Claimed()) })
 }

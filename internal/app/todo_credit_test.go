@@ -32,6 +32,9 @@ func openedSoThat(t *testing.T, end time.Time) time.Time {
 }
 
 func TestCreditGoesOnWhenAPeriodEnds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	// given a running recitald, and accounts whose period ends in a moment
 	cfg := config(t)

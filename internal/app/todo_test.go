@@ -23,6 +23,9 @@ import (
 const patience = time.Minute
 
 func TestAReservationThatNobodySettlesExpiresWhenItIsDue(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	// given a running recitald
 	cfg := config(t)

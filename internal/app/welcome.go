@@ -23,6 +23,7 @@ Recital is running.
   sign in      http://%[1]s/auth/oauth/login?provider=idp_1&redirect=http%%3A%%2F%%2F%[1]s%%2Fdocs
   admin        http://%[2]s  (recitalctl uses it)
   payments     %[6]s
+  hosting      %[7]s
   data folder  %[3]s
   API key      %[4]s
 
@@ -31,5 +32,5 @@ Make hello.mp3:
   curl -sS http://%[1]s/v1/ai/speech/bytes -H 'x-api-key: %[5]s' -H 'content-type: application/json' -d '{"text": "Hello world. This is Recital.", "voice": "leah"}' -o hello.mp3
 
 Ctrl-C stops everything; the data stays.
-`, a.PublicAddr(), a.AdminAddr(), a.cfg.DataDir, key, example, a.paymentsAt())
+`, a.PublicAddr(), a.AdminAddr(), a.cfg.DataDir, key, example, a.paymentsAt(), a.platformAt())
 }

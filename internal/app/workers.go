@@ -8,6 +8,7 @@ import (
 
 	"github.com/recital-tts/recital/internal/audio"
 	"github.com/recital-tts/recital/internal/audio/codec"
+	"github.com/recital-tts/recital/internal/audio/decode"
 	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/speech/worker"
 	"github.com/recital-tts/recital/internal/workers"
@@ -37,11 +38,12 @@ func (a *App) startWorkers(context.Context) error {
 	a.onClose("the codecs", func() error { a.codecs.Close(); return nil })
 	a.speaker = speech.NewSpeaker(a.engines).WithSecondEngine(a.second)
 	a.encoders = audio.NewEncoders(a.codecs)
+	a.decoder = decode.NewPool(decode.Config{Command: command("decode"), Processes: a.cfg.Decoders, Logger: a.log})
 	return nil
 }
 
 func workerGauges(p *parts) []prometheus.Collector {
-	return slices.Concat(engineGauges("espeak-ng", p.engines), engineGauges("flite", p.second), codecGauges(p.codecs))
+	return slices.Concat(engineGauges("espeak-ng", p.engines), engineGauges("flite", p.second), codecGauges(p.codecs), decoderGauges(p.decoder))
 }
 
 // engineGauges are the same figures for each engine, which is their label.
@@ -67,4 +69,10 @@ func codecGauges(pool *codec.Pool) []prometheus.Collector {
 		gauge("recital_codec_streams", "Open codec streams.", func(s codec.Stats) float64 { return float64(s.Streams) }),
 		gauge("recital_codec_restarts", "Codec processes that were started again.", func(s codec.Stats) float64 { return float64(s.Restarts) }),
 	}
+}
+
+func decoderGauges(pool *decode.Pool) []prometheus.Collector {
+	return []prometheus.Collector{prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "recital_decoders_running", Help: "Uploads that are being decoded, each in a process of its own.",
+	}, func() float64 { return float64(pool.Running()) })}
 }

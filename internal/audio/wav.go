@@ -54,10 +54,6 @@ func riff(size, tag, rate, bytesPerSample int) []byte {
 	return le.AppendUint32(append(header, "data"...), unknownSize)
 }
 
-// HasLength reports whether files of the format state their length in their first bytes. Streams cannot: Whole and
-// WholeReader insert it.
-func (f Format) HasLength() bool { return f.headerSize() > 0 }
-
 func (f Format) headerSize() int {
 	switch f {
 	case WAV:
@@ -103,19 +99,6 @@ func FinishFile(spec Spec, file File) error {
 		return fmt.Errorf("completing a WAV file: %w", err)
 	}
 	return nil
-}
-
-// WholeReader is Whole for a complete output of size bytes that is read from a reader.
-func WholeReader(spec Spec, size int64, encoded io.Reader) (io.Reader, error) {
-	header := make([]byte, min(int64(spec.Format.headerSize()), size))
-	if _, err := io.ReadFull(encoded, header); err != nil {
-		return nil, fmt.Errorf("reading the header of a WAV file: %w", err)
-	}
-	if len(header) < spec.Format.headerSize() {
-		return bytes.NewReader(header), nil
-	}
-	end := finishHeader(header, size)
-	return io.MultiReader(bytes.NewReader(header), encoded, bytes.NewReader(end)), nil
 }
 
 // finishHeader puts the true sizes into the header of a file of size bytes, and returns what the file must end with.

@@ -4,6 +4,8 @@ package blobs
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -15,16 +17,16 @@ import (
 	"github.com/recital-tts/recital/domain"
 )
 
-// Store stores blobs: byte sequences that are written once, as a whole, and never changed. Every call ends with its
+// Store stores blobs: byte sequences that are written as a whole, and never changed. Every call ends with its
 // context.
 //
 // Errors: ErrNotFound if there is no blob at an address; ErrAddress if an address is invalid; the context's error if
 // it ended first; all others are failures of the store and have the code domain.Unavailable.
 type Store interface {
-	// Put reads r to its end and stores it for the owner. The blob is durable when Put returns, and it is stored
-	// completely or not at all, whatever fails. Memory is bounded however long r is. Putting the same content for the
-	// same owner again returns the same address. An error of r is returned wrapped.
-	Put(ctx context.Context, owner Owner, r io.Reader) (Blob, error)
+	// Put reads r to its end and stores it at an address that was drawn for it. The blob is durable when Put returns, and
+	// it is stored completely or not at all, whatever fails. Memory is bounded however long r is. A Put that is repeated
+	// replaces the blob as a whole. An error of r is returned wrapped.
+	Put(ctx context.Context, address Address, r io.Reader) (Blob, error)
 
 	// Stat describes a blob.
 	Stat(ctx context.Context, address Address) (Blob, error)
@@ -53,9 +55,12 @@ type Blob struct {
 // It is part of their addresses: so no two owners ever share a blob, and deleting one's never deletes another's.
 type Owner string
 
-// Address identifies a blob: its owner, and a keyed hash (HMAC-SHA-256) of owner and content. The key prevents
-// readers of the log from guessing texts and comparing their audio.
+// Address identifies a blob: its owner, and a name that was drawn for it, so that it is known before the content is, and
+// reveals nothing about it.
 type Address string
+
+// nameSize is the number of random bytes in an address.
+const nameSize = 32
 
 // Errors of a Store.
 var (
@@ -80,10 +85,14 @@ func (o Owner) Check() error {
 // Prefix returns the prefix of the addresses of the owner's blobs, and of no others.
 func (o Owner) Prefix() string { return string(o) + "." }
 
-// NewAddress returns the address of an owner's blob with this hash, 64 hex digits.
-func NewAddress(owner Owner, hash string) Address { return Address(string(owner) + "." + hash) }
+// NewAddress draws an address for a blob of the owner. No other call returns the same.
+func NewAddress(owner Owner) Address {
+	var name [nameSize]byte
+	_, _ = rand.Read(name[:]) // never fails
+	return Address(owner.Prefix() + hex.EncodeToString(name[:]))
+}
 
-// Check returns an error for an address that NewAddress cannot return. Every adapter calls it before it builds a path
+// Check returns an error for an address that NewAddress cannot return for an owner. Every adapter calls it before it builds a path
 // or a key.
 func (a Address) Check() error {
 	if !addressPattern.MatchString(string(a)) {
@@ -98,8 +107,8 @@ func (a Address) Owner() Owner {
 	return Owner(owner)
 }
 
-// Hash returns the part of the address that depends on the content. The address must have been checked.
-func (a Address) Hash() string {
-	_, hash, _ := strings.Cut(string(a), ".")
-	return hash
+// Name returns the part of the address that was drawn, in hex digits. The address must have been checked.
+func (a Address) Name() string {
+	_, name, _ := strings.Cut(string(a), ".")
+	return name
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/readmodel"
 )
@@ -58,6 +59,15 @@ func TestAReadShowsThePositionOfItsRows(t *testing.T) {
 		require.Equal(t, folded(t, w.log, w.registry, look.at), look.rows)
 		require.True(t, n == 0 || look.at.Compare(looks[n-1].at) >= 0)
 	}
+}
+
+func TestWhatIsNotBuiltYetIsUnavailable(t *testing.T) {
+	w := newWorld(t)
+	p, err := NewProjector(w.config(counters("list")))
+	require.NoError(t, err)
+	reader := &running{Projector: p, t: t}
+	_, _, err = reader.read(t.Context(), "list")
+	require.Equal(t, domain.Unavailable, domain.CodeOf(err), "%v", err)
 }
 
 // putBack puts the read model list back to an earlier state, as a crash of Postgres does that loses commits.

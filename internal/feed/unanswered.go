@@ -21,9 +21,10 @@ func Answered(err error) error {
 	return err
 }
 
+// A view that is not there is that of a read model whose first generation is still to be made.
 func unanswered(err error) bool {
-	if rejected(err) != nil {
-		return transient(err)
+	if answer := rejected(err); answer != nil {
+		return answer.Code == undefinedTable || transient(err)
 	}
 	return errors.As(err, new(*pgconn.ConnectError)) || errors.As(err, new(net.Error)) || pgconn.SafeToRetry(err) ||
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)

@@ -1,7 +1,8 @@
 package readmodel
 
-// Clips is the read model of saved clips. What was said stays sealed.
-var Clips = Model{Name: "clips", Version: 1}
+// Clips is the read model of saved clips. What was said stays sealed. Version 2 counts clips, and knows whose audio is not
+// sealed and whose account was closed.
+var Clips = Model{Name: "clips", Version: 2}
 
 // ClipsView has a row for each clip that was not deleted.
 var ClipsView = View{Clips, "clips", []Column{
@@ -14,8 +15,53 @@ var ClipsView = View{Clips, "clips", []Column{
 	{"debug", Bool},
 	{"saved_at", Timestamptz},
 	{"blob", Text},
+	{"sealed_audio", Bool}, // the blob is sealed
 	{"bytes", Bigint},
 	{"media_type", Text},
 	{"sealed", Bytea},
 	{"sealed_for", Text},
 }}
+
+// ClipsByTimeView, ClipsByLengthView and ClipsByVoiceView have a row for each range of an account's clips in their order
+// (the columns between account_id and language), each language and debug in it. A range begins at the clip that these
+// columns name, which may be deleted, and has at most 4,000 clips.
+var (
+	ClipsByTimeView = View{Clips, "clips_by_time", []Column{
+		{"account_id", Text},
+		{"saved_at", Timestamptz}, // -infinity in the first range
+		{"clip_id", Text},
+		{"language", Text},
+		{"debug", Bool},
+		{"clips", Bigint},
+	}}
+	ClipsByLengthView = View{Clips, "clips_by_length", []Column{
+		{"account_id", Text},
+		{"characters", Bigint},
+		{"saved_at", Timestamptz}, // as in ClipsByTimeView
+		{"clip_id", Text},
+		{"language", Text},
+		{"debug", Bool},
+		{"clips", Bigint},
+	}}
+	ClipsByVoiceView = View{Clips, "clips_by_voice", []Column{
+		{"account_id", Text},
+		{"voice", Text},
+		{"saved_at", Timestamptz}, // as in ClipsByTimeView
+		{"clip_id", Text},
+		{"language", Text},
+		{"debug", Bool},
+		{"clips", Bigint},
+	}}
+)
+
+// UnsealedClipsView has a row for each clip whose audio is not sealed, without those of closed accounts, which are deleted.
+// An index lists them in the order of clip_id.
+var UnsealedClipsView = View{Clips, "unsealed_clips", []Column{
+	{"clip_id", Text},
+	{"account_id", Text},
+	{"blob", Text},
+}}
+
+// ToDoEraseClipsView is the to-do list of the closed accounts that have clips. An item is the account; its cause is the event
+// that closed it.
+var ToDoEraseClipsView = View{Clips, "todo_erase_clips", ToDoColumns()}

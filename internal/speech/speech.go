@@ -13,6 +13,7 @@ type Job struct {
 	Speed    float64 // 1 is the voice's own pace; MinSpeed to MaxSpeed
 	First    bool    // the first segment of a stream: it overtakes later segments of others
 	NoPause  bool    // no pause follows: the stream ends here, or its sentence continues in the next segment
+	Phonemes bool    // Marks has the phonemes, too, of engines that know them
 	Careful  bool    // an engine has died of this job before: find out what it can synthesise first
 
 	// Phrases describe how the parts of the text are spoken, in order; none means all of it in the voice's own way.
@@ -87,11 +88,12 @@ type Utterance interface {
 	Close()
 }
 
-// Mark is the sample at which the engine starts a word of the job's text, or falls silent.
+// Mark is the sample at which the engine starts a word of the job's text, or falls silent, or starts a phoneme.
 type Mark struct {
-	Rune    int  // index of the word's first character in the job's text, in code points, as the engine reports it
-	Sample  int  // samples since the start of the job
-	Silence bool // the word before ends here and a pause begins; Rune is meaningless
+	Rune    int    // index of the word's first character in the job's text, in code points, as the engine reports it
+	Sample  int    // samples since the start of the job
+	Silence bool   // the word before ends here and a pause begins; Rune is meaningless
+	Phoneme string // a phoneme starts here, which the engine names so, and no word; Rune is meaningless
 }
 
 // Timing is one element of the caller's text (a word, white space or punctuation) with its position in the audio. A

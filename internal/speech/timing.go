@@ -70,6 +70,9 @@ func placeMarks(spans []span, marks []Mark, samples int) (silences []int) {
 	current, passed := 0, 0 // the token at a position, and the code points before it
 	now := 0
 	for _, m := range marks {
+		if m.Phoneme != "" {
+			continue
+		}
 		now = min(max(now, m.Sample), samples)
 		if m.Silence {
 			silences = append(silences, now)

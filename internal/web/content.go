@@ -12,8 +12,8 @@ type Content struct {
 	CacheControl string
 	Size         int64 // in bytes
 	Ranges       bool  // parts can be asked for
-	// Body returns the reply with a part of the body: all of it unless Ranges is set.
-	Body func(conditional.Part) Reply
+	// Body returns the reply with a part of the body: all of it unless Ranges is set. An error takes its place.
+	Body func(conditional.Part) (Reply, error)
 }
 
 // Serve replies with what the conditions of the request ask for: the body, a part of it (206), that the client has it
@@ -28,16 +28,16 @@ func (c Content) Serve(call *Call, given conditional.Headers) (Reply, error) {
 		return Reply{}.WithStatus(http.StatusNotModified), nil
 	}
 	if !c.Ranges {
-		return c.Body(conditional.Part{Length: c.Size}), nil
+		return c.Body(conditional.Part{Length: c.Size})
 	}
 	part, partial, err := given.Part(c.Tag, c.Size)
 	if err != nil {
 		call.SetHeader("Content-Range", conditional.Unsatisfied(c.Size))
 		return Reply{}, &Error{Status: http.StatusRequestedRangeNotSatisfiable, Message: "There is no such range"}
 	}
-	reply := c.Body(part)
+	reply, err := c.Body(part)
 	if partial {
 		reply = reply.WithStatus(http.StatusPartialContent).WithHeader("Content-Range", part.ContentRange(c.Size))
 	}
-	return reply, nil
+	return reply, err
 }

@@ -17,11 +17,11 @@ func TestContentIsSentAsFarAsTheClientNeedsIt(t *testing.T) {
 	type in struct{ conditional.Headers }
 	serve := func(ranges bool) func(*web.Call, in) (web.Reply, error) {
 		return func(call *web.Call, in in) (web.Reply, error) {
-			return web.Content{Tag: `"a"`, CacheControl: "no-cache", Size: int64(len(text)), Ranges: ranges, Body: func(p conditional.Part) web.Reply {
+			return web.Content{Tag: `"a"`, CacheControl: "no-cache", Size: int64(len(text)), Ranges: ranges, Body: func(p conditional.Part) (web.Reply, error) {
 				return web.Stream("text/plain", func(_ context.Context, w io.Writer) error {
 					_, err := io.WriteString(w, text[p.Offset:p.Offset+p.Length])
 					return err
-				}).WithLength(p.Length)
+				}).WithLength(p.Length), nil
 			}}.Serve(call, in.Headers)
 		}
 	}

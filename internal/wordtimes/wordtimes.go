@@ -91,7 +91,7 @@ func (s *Shelf) Put(ctx context.Context, account, id string, times []speech.Timi
 	if err != nil {
 		return fmt.Errorf("encoding word times: %w", err)
 	}
-	if _, err := s.blobs.Put(ctx, owner(id), strings.NewReader(string(blob))); err != nil {
+	if _, err := s.blobs.Put(ctx, blobs.NewAddress(owner(id)), strings.NewReader(string(blob))); err != nil {
 		return fmt.Errorf("keeping word times: %w", err)
 	}
 	return nil

@@ -46,7 +46,7 @@ func newRoom(t *testing.T) *room {
 	var err error
 	r.keys, err = pgkeys.Open(t.Context(), pgkeys.Config{Pool: r.pool, MasterKey: bytes.Repeat([]byte{1}, pgkeys.MasterKeySize), Logger: quiet})
 	require.NoError(t, err)
-	r.store, err = folder.Open(folder.Config{Dir: r.dir, Key: bytes.Repeat([]byte{2}, 32), Instance: "test", Logger: quiet})
+	r.store, err = folder.Open(folder.Config{Dir: r.dir, Instance: "test", Logger: quiet})
 	require.NoError(t, err)
 	r.Shelf = wordtimes.NewShelf(r.keys, r.store, r.now)
 	return r
@@ -132,7 +132,7 @@ func TestTimesAreSealed(t *testing.T) {
 func TestTimesAreErasedAfterTenMinutes(t *testing.T) {
 	r := newRoom(t)
 	id := r.put("a1", secret)
-	clip, err := r.store.Put(t.Context(), blobs.Owner("clip-0123456789abcdef"), strings.NewReader("audio"))
+	clip, err := r.store.Put(t.Context(), blobs.NewAddress("clip-0123456789abcdef"), strings.NewReader("audio"))
 	require.NoError(t, err)
 	sweep := func() int {
 		t.Helper()
@@ -167,7 +167,7 @@ func TestTroubleIsTold(t *testing.T) {
 
 	// what another writer stored there is not word times, and its content is not revealed
 	other := r.id()
-	_, err := r.store.Put(t.Context(), blobs.Owner("timestamps-"+other), strings.NewReader(`{"account":"Zyzzogeton"`))
+	_, err := r.store.Put(t.Context(), blobs.NewAddress(blobs.Owner("timestamps-"+other)), strings.NewReader(`{"account":"Zyzzogeton"`))
 	require.NoError(t, err)
 	_, err = r.Find(t.Context(), other)
 	require.Error(t, err)

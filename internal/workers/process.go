@@ -19,7 +19,13 @@ type Command struct {
 	Path   string       // of the speechworker binary
 	Args   []string     // its mode and options; never anything from a client
 	Logger *slog.Logger // counts the worker's output to standard error, and never quotes it; nil discards it
+
+	// Alone keeps recitald's environment from the worker: it may hold secrets, and the worker untrusted data.
+	Alone bool
 }
+
+// libraryPath is the only variable that a worker gets which is Alone.
+const libraryPath = "LD_LIBRARY_PATH"
 
 // Process is a running worker. It exits by itself when its input is closed, even if recitald is killed.
 type Process struct {
@@ -41,6 +47,9 @@ func Start(command Command) (*Process, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if command.Logger != nil {
 		cmd.Stderr = newStderr(command)
+	}
+	if command.Alone {
+		cmd.Env = []string{libraryPath + "=" + os.Getenv(libraryPath)}
 	}
 	cmd.WaitDelay = logDelay
 	stdin, err := cmd.StdinPipe()

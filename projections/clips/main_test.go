@@ -6,6 +6,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/recital-tts/recital/commands/accounts"
 	clipsevents "github.com/recital-tts/recital/commands/clips"
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/feed/feedtest"
@@ -18,7 +19,7 @@ var now = time.Date(2026, 3, 10, 12, 30, 15, 123_456_000, time.UTC)
 
 func registry(t testing.TB) *eventlog.Registry {
 	t.Helper()
-	return feedtest.Registry(t, clipsevents.Events())
+	return feedtest.Registry(t, clipsevents.Events(), accounts.Events())
 }
 
 func newWorld(t testing.TB) *feedtest.World {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/internal/blobs"
+	"github.com/recital-tts/recital/internal/keyring"
 	"github.com/recital-tts/recital/internal/links"
 	"github.com/recital-tts/recital/internal/readmodel"
 	"github.com/recital-tts/recital/internal/web"
@@ -27,65 +28,68 @@ func (a *API) audio(call *web.Call, in audioRequest) (web.Reply, error) {
 	if !a.Links.Verify(links.ClipAudio, in.ID, in.Signature) {
 		return web.Reply{}, domain.Refuse(domain.Denied, "The address is not one that was given out for this clip")
 	}
-	sound, err := a.find(call, in.ID)
-	if err != nil {
-		return web.Reply{}, err
+	reply, err := a.play(call, in)
+	if errors.Is(err, blobs.ErrNotFound) { // the row may be that of a moment before the audio was sealed
+		reply, err = a.play(call, in)
 	}
-	content := web.Content{
-		Tag: sound.tag(), CacheControl: "private, no-cache", // a deleted clip must not be played from a cache
-		Size: sound.Size, Ranges: true,
-		Body: func(part conditional.Part) web.Reply { return a.play(sound, part) },
+	switch {
+	case errors.Is(err, blobs.ErrNotFound):
+		return reply, domain.Refuse(domain.NotFound, "The audio of the clip is not there")
+	case keyring.Gone(err):
+		return reply, domain.Refuse(domain.NotFound, "The audio of the clip cannot be read any more")
 	}
-	return content.Serve(call, in.Headers)
+	return reply, err
 }
 
 var audioQuery = `select ` + readmodel.Columns[audioRow](readmodel.ClipsView, "") + fromClips + ` where clip_id = $1`
 
 type audioRow struct {
+	Account   string        `col:"account_id"`
 	Blob      blobs.Address `col:"blob"`
+	Sealed    bool          `col:"sealed_audio"`
+	Bytes     int64         `col:"bytes"`
 	MediaType string        `col:"media_type"`
 }
 
-// sound is the audio of a clip.
-type sound struct {
-	blobs.Blob
-	mediaType string
-}
-
 // tag returns an entity tag (RFC 9110, 8.8.3): the same for the same bytes.
-func (s sound) tag() string { return `"` + s.Address.Hash()[:32] + `"` }
+func (r audioRow) tag() string { return `"` + r.Blob.Name()[:32] + `"` }
 
-func (a *API) find(call *web.Call, id string) (sound, error) {
-	row, err := readOne[audioRow](call, a.Models, readapi.Query{SQL: audioQuery, Arguments: []any{id}, Doing: "looking a clip's audio up"})
+func (a *API) play(call *web.Call, in audioRequest) (web.Reply, error) {
+	row, err := readOne[audioRow](call, a.Models, readapi.Query{SQL: audioQuery, Arguments: []any{in.ID}, Doing: "looking a clip's audio up"})
 	if err != nil {
-		return sound{}, err
+		return web.Reply{}, err
 	}
-	s := sound{mediaType: row.MediaType}
-	s.Blob, err = a.Blobs.Stat(call, row.Blob)
-	if errors.Is(err, blobs.ErrNotFound) {
-		return s, domain.Refuse(domain.NotFound, "The audio of the clip is not there")
+	content := web.Content{
+		Tag: row.tag(), CacheControl: "private, no-cache", // a deleted clip must not be played from a cache
+		Size: row.Bytes, Ranges: true,
+		Body: func(part conditional.Part) (web.Reply, error) { return a.part(call, row, part) },
 	}
-	if err != nil {
-		return s, fmt.Errorf("looking a clip's audio up: %w", err)
-	}
-	return s, nil
+	return content.Serve(call, in.Headers)
 }
 
-func (a *API) play(s sound, part conditional.Part) web.Reply {
-	return web.Stream(s.mediaType, func(ctx context.Context, w io.Writer) error {
-		return a.send(ctx, w, s.Address, part)
-	}).WithLength(part.Length)
+// part opens the audio before the head of the reply is sent, so that what is wrong with it is the reply.
+func (a *API) part(call *web.Call, row audioRow, part conditional.Part) (web.Reply, error) {
+	reader, err := a.open(call, row, part)
+	if err != nil {
+		return web.Reply{}, fmt.Errorf("playing a clip: %w", err)
+	}
+	context.AfterFunc(call, func() { _ = reader.Close() }) // also where the stream never starts
+	return web.Stream(row.MediaType, func(_ context.Context, w io.Writer) error { return send(w, reader, part) }).WithLength(part.Length), nil
+}
+
+// open goes by the log, and not by what is in the store, on whether the audio is sealed: nothing that is put there in clear
+// is played for a clip that is not.
+func (a *API) open(ctx context.Context, row audioRow, part conditional.Part) (io.ReadCloser, error) {
+	if !row.Sealed {
+		return a.Blobs.Open(ctx, row.Blob, part.Offset, part.Length)
+	}
+	return a.Sealed.Open(ctx, row.Account, row.Blob, part.Offset, part.Length)
 }
 
 // sendPiece is how much of a blob is in memory at once, in bytes.
 const sendPiece = 64 << 10
 
-func (a *API) send(ctx context.Context, w io.Writer, address blobs.Address, part conditional.Part) error {
-	reader, err := a.Blobs.Open(ctx, address, part.Offset, part.Length)
-	if err != nil {
-		return fmt.Errorf("playing a clip: %w", err)
-	}
-	defer reader.Close()
+func send(w io.Writer, reader io.Reader, part conditional.Part) error {
 	piece := make([]byte, min(part.Length, sendPiece))
 	if _, err := io.CopyBuffer(w, struct{ io.Reader }{reader}, piece); err != nil {
 		return fmt.Errorf("playing a clip: %w", err)

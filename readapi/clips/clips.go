@@ -13,6 +13,7 @@ import (
 
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/internal/blobs"
+	"github.com/recital-tts/recital/internal/blobs/sealed"
 	"github.com/recital-tts/recital/internal/keyring"
 	"github.com/recital-tts/recital/internal/links"
 	"github.com/recital-tts/recital/internal/readmodel"
@@ -24,7 +25,8 @@ import (
 type API struct {
 	Models readapi.Models
 	Keys   keyring.Opener
-	Blobs  blobs.Store
+	Blobs  blobs.Store   // of audio that is not sealed
+	Sealed *sealed.Store // of audio that is
 	Links  links.Links
 }
 
@@ -33,7 +35,7 @@ func (a *API) Routes() []web.Route {
 	reads, tag := web.Reads(readmodel.ClipsView), web.Tag("Account")
 	audioTypes, sends := []string{"*/*"}, web.Sends("accept-ranges", "etag", "cache-control")
 	return []web.Route{
-		web.Get("/v1/account/clips", a.list, reads, tag, web.Summary("Saved clips, in pages"), web.Returns[clipsResponse]()),
+		web.Get("/v1/account/clips", a.list, web.Reads(readmodel.ClipsView, readmodel.ClipsByTimeView, readmodel.ClipsByLengthView, readmodel.ClipsByVoiceView), tag, web.Summary("Saved clips, in pages"), web.Returns[clipsResponse]()),
 		web.Get("/v1/account/clip/{clip_id}", a.one, web.Public(), reads, tag, web.Summary("A saved clip"),
 			web.Returns[Clip](), web.Refuses(404)),
 		web.Get("/v1/account/clip/{clip_id}/audio", a.audio, web.Public(), reads, tag, web.Summary("The audio of a clip, by its signed address"),

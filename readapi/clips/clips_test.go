@@ -17,10 +17,12 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/recital-tts/recital/commands/accounts"
 	clipsevents "github.com/recital-tts/recital/commands/clips"
 	"github.com/recital-tts/recital/domain/clip"
 	"github.com/recital-tts/recital/internal/blobs"
 	"github.com/recital-tts/recital/internal/blobs/folder"
+	"github.com/recital-tts/recital/internal/blobs/sealed"
 	"github.com/recital-tts/recital/internal/feed/feedtest"
 	"github.com/recital-tts/recital/internal/keyring/pgkeys"
 	"github.com/recital-tts/recital/internal/links"
@@ -39,16 +41,18 @@ type shelf struct {
 	store *folder.Store
 	url   string
 	saved int
+
+	inClear bool // audio is saved as by releases that did not seal it
 }
 
 func newShelf(t testing.TB) *shelf {
 	t.Helper()
-	registry := feedtest.Registry(t, clipsevents.Events())
+	registry := feedtest.Registry(t, clipsevents.Events(), accounts.Events())
 	s := &shelf{World: feedtest.New(t, registry, clips.ReadModels()...), t: t}
 	s.keys = s.openKeys()
 	var err error
 	s.store, err = folder.Open(folder.Config{
-		Dir: t.TempDir(), Key: bytes.Repeat([]byte{2}, 32), Instance: "test", Logger: slog.New(slog.DiscardHandler),
+		Dir: t.TempDir(), Instance: "test", Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, err)
 	s.url = s.serve(links.New("", []byte("secret")))
@@ -65,7 +69,12 @@ func (s *shelf) openKeys() *pgkeys.Keyring {
 }
 
 func (s *shelf) serve(made links.Links) string {
-	api := API{Models: s.Projector, Keys: s.keys, Blobs: s.store, Links: made}
+	return s.serveWith(made, API{Blobs: s.store, Sealed: sealed.New(s.store, s.keys)})
+}
+
+// serveWith serves with the stores of an API.
+func (s *shelf) serveWith(made links.Links, api API) string {
+	api.Models, api.Keys, api.Links = s.Projector, s.keys, made
 	return webtest.Serve(s.t, web.Config{Routes: api.Routes(), Authenticator: keys{}})
 }
 
@@ -81,6 +90,22 @@ var noon = time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
 // clipSound is the audio of all clips here.
 const clipSound = "0123456789abcdefghijklmnopqrstuvwxyz"
 
+// put stores the audio of a clip.
+func (s *shelf) put(account string, address blobs.Address) blobs.Blob {
+	s.t.Helper()
+	if s.inClear {
+		blob, err := s.store.Put(s.t.Context(), address, strings.NewReader(clipSound))
+		require.NoError(s.t, err)
+		return blob
+	}
+	vault := sealed.New(s.store, s.keys)
+	envelope, err := vault.Envelope(s.t.Context(), account, address)
+	require.NoError(s.t, err)
+	blob, err := vault.Put(s.t.Context(), envelope, strings.NewReader(clipSound))
+	require.NoError(s.t, err)
+	return blob
+}
+
 // save puts a clip there, with its audio, and gives its id.
 func (s *shelf) save(account, text string, change ...func(*clip.Saved)) string {
 	s.t.Helper()
@@ -95,11 +120,10 @@ func (s *shelf) saveContent(account string, said clip.Content, change ...func(*c
 	require.NoError(s.t, err)
 	sealed, err := s.keys.Seal(s.t.Context(), account, content, clip.SealedFor(id))
 	require.NoError(s.t, err)
-	blob, err := s.store.Put(s.t.Context(), blobs.Owner(clip.Stream(id)), strings.NewReader(clipSound))
-	require.NoError(s.t, err)
+	blob := s.put(account, blobs.NewAddress(blobs.Owner(clip.Stream(id))))
 	saved := clip.Saved{
 		Clip: id, Account: account, Voice: "leah", Language: "en-us", Speed: 1, Format: "mp3", SampleRate: 24000, MediaType: "audio/mpeg",
-		Characters: int64(len([]rune(said.Text))), Milliseconds: 1000, Blob: string(blob.Address), Bytes: blob.Size, Debug: true, Sealed: sealed,
+		Characters: int64(len([]rune(said.Text))), Milliseconds: 1000, Blob: string(blob.Address), Bytes: blob.Size, Debug: true, Sealed: sealed, SealedAudio: !s.inClear,
 		At: noon.Add(time.Duration(s.saved) * time.Minute),
 	}
 	for _, f := range change {
@@ -315,28 +339,41 @@ func TestPagesAreBounded(t *testing.T) {
 	require.EqualValues(t, 1, far.TotalClips)
 }
 
-func TestWhatCannotBeReadAnyMoreCanBePlayed(t *testing.T) {
+func TestWhatWasSealedEndsWithItsKey(t *testing.T) {
 	s := newShelf(t)
 	s.save("a1", "erased")
 	require.NoError(t, s.keys.Erase(t.Context(), "a1"))
 	page := s.list("a1", "")
 	require.Nil(t, page.Clips[0].Text)
 	response, body := s.answer(http.MethodGet, page.Clips[0].URL, "")
-	require.Equal(t, http.StatusOK, response.StatusCode)
-	require.Equal(t, clipSound, body)
+	require.Equal(t, http.StatusNotFound, response.StatusCode, body)
 
 	// but a keyring that does not answer now is no reason to show less
 	other := s.save("a2", "there")
 	s.keys = s.openKeys() // which has nothing at hand
-	address := s.serve(links.Links{}) + "/v1/account/clip/" + other
+	made := links.New("", []byte("secret"))
+	server := s.serve(made)
 	_, err := s.Pool.Exec(t.Context(), `alter schema keyring rename to keyring_away`)
 	require.NoError(t, err)
-	response, body = s.answer(http.MethodGet, address, "")
-	require.Equal(t, http.StatusServiceUnavailable, response.StatusCode, body)
+	played := made.ClipAudio("", other)
+	for _, path := range []string{"/v1/account/clip/" + other, played[strings.Index(played, "/v1/"):]} {
+		response, body = s.answer(http.MethodGet, server+path, "")
+		require.Equal(t, http.StatusServiceUnavailable, response.StatusCode, body)
+		require.NotEmpty(t, response.Header.Get("Retry-After"))
+	}
 }
 
 func TestTheAudioIsServedInParts(t *testing.T) {
-	s := newShelf(t)
+	for name, inClear := range map[string]bool{"sealed": false, "of an earlier release": true} {
+		t.Run(name, func(t *testing.T) {
+			s := newShelf(t)
+			s.inClear = inClear
+			s.requireParts(t)
+		})
+	}
+}
+
+func (s *shelf) requireParts(t *testing.T) {
 	s.save("a1", "to be played")
 	address := s.list("a1", "").Clips[0].URL
 	whole, body := s.answer(http.MethodGet, address, "")
@@ -423,6 +460,6 @@ func TestTheAudioIsForThoseWhoHaveItsAddressWhileTheClipIsThere(t *testing.T) {
 
 func (s *shelf) blobOf(id string) (address blobs.Address) {
 	s.t.Helper()
-	require.NoError(s.t, s.Pool.QueryRow(s.t.Context(), `select blob from read_v1.clips where clip_id = $1`, id).Scan(&address))
+	require.NoError(s.t, s.Pool.QueryRow(s.t.Context(), `select blob from read_v2.clips where clip_id = $1`, id).Scan(&address))
 	return address
 }

@@ -2,9 +2,11 @@ package clips
 
 import (
 	"math"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/recital-tts/recital/internal/readmodel"
 	"github.com/recital-tts/recital/internal/web"
 	"github.com/recital-tts/recital/readapi"
 )
@@ -29,20 +31,68 @@ type clipsResponse struct {
 	TotalPages int64  `json:"total_pages" ge:"0"`
 }
 
-// clipsFilter selects the clips of an account ($1), in a language with all of its regions or in one region ($2, "" for
-// any), and only those of debug requests if $3 is true.
-var clipsFilter = fromClips + `
-where account_id = $1 and ($2 = '' or language = $2 or starts_with(language, $2 || '-')) and (debug or not $3)`
-
-// clipOrders are the orders, each of them total: the same clips never come on two pages, and none is left out.
-var clipOrders = map[[2]string]string{
-	{"timestamp", "asc"}:    `saved_at, clip_id`,
-	{"timestamp", "desc"}:   `saved_at desc, clip_id desc`,
-	{"text_length", "asc"}:  `characters, saved_at, clip_id`,
-	{"text_length", "desc"}: `characters desc, saved_at desc, clip_id desc`,
-	{"voice", "asc"}:        `voice, saved_at, clip_id`,
-	{"voice", "desc"}:       `voice desc, saved_at desc, clip_id desc`,
+// clipOrder is an order of clips by columns. It is total: the same clip never comes on two pages, and none is left out.
+type clipOrder struct {
+	ranges readmodel.View
+	by     string
 }
+
+var clipOrders = map[string]clipOrder{
+	"timestamp":   {readmodel.ClipsByTimeView, `saved_at, clip_id`},
+	"text_length": {readmodel.ClipsByLengthView, `characters, saved_at, clip_id`},
+	"voice":       {readmodel.ClipsByVoiceView, `voice, saved_at, clip_id`},
+}
+
+// pageQuery is a query of pages.
+type pageQuery struct {
+	sortBy, sortOrder string
+	filtered          bool // by language or debug
+}
+
+var pageQueries = func() map[pageQuery]string {
+	queries := map[pageQuery]string{}
+	for sortBy, order := range clipOrders {
+		for _, filtered := range []bool{false, true} {
+			queries[pageQuery{sortBy, "asc", filtered}] = order.page(filtered, false)
+			queries[pageQuery{sortBy, "desc", filtered}] = order.page(filtered, true)
+		}
+	}
+	return queries
+}()
+
+// filter selects the clips of an account ($1), in a language with all of its regions or in one region ($2, "" for any),
+// and only those of debug requests if $3 is true.
+const filter = ` where account_id = $1 and ($2::text = '' or language = $2 or starts_with(language, $2 || '-')) and (debug or not $3::boolean)`
+
+// page returns the query of a page of $4 clips after the first $5, and of how many clips there are. The counts of ranges
+// say in which range the page begins, and how many of its clips come before; so no more is read than these, which are at
+// most 4,000, and the page.
+func (o clipOrder) page(filtered, descending bool) string {
+	after := `account_id = $1 and (` + o.by + `) >= (select ` + o.by + ` from start) order by ` + o.by
+	ids := `select clip_id` + fromClips + ` where ` + after + ` offset (select skip from start) limit (select size from page)`
+	if filtered { // the clips of each language and debug have an index in this order
+		ids = `select clip_id from (select distinct language, debug` + o.fromRanges() + `) as facets cross join lateral (
+			select ` + o.by + fromClips + ` where language = facets.language and debug = facets.debug and ` + after + ` limit (select skip + size from start, page)) as found
+			order by ` + o.by + ` offset (select skip from start) limit (select size from page)`
+	}
+	first, direction := `before`, ``
+	if descending { // as far from the other end
+		first, direction = `greatest(after - $4, 0)`, ` desc`
+	}
+	return `with ranges as (select ` + o.by + `, sum(clips)::bigint as clips` + o.fromRanges() + ` group by ` + o.by + `),
+		counted as (select coalesce(sum(clips), 0)::bigint as total from ranges),
+		page as (
+			select ` + first + ` as first, least($4, after) as size
+			from (select least($5, total) as before, greatest(total - $5, 0) as after from counted) as clips),
+		start as (
+			select ` + o.by + `, (select first from page) - before as skip
+			from (select ` + o.by + `, (sum(clips) over (order by ` + o.by + `) - clips)::bigint as before from ranges) as placed
+			where before <= (select first from page) order by before desc, ` + o.by + ` desc limit 1)
+		select (select total from counted), array(select row(` + clipColumns + `)` + fromClips + ` where clip_id = any(array(` + ids + `))
+			order by ` + strings.ReplaceAll(o.by, ",", direction+",") + direction + `)`
+}
+
+func (o clipOrder) fromRanges() string { return ` from ` + o.ranges.SQL() + filter }
 
 func (a *API) list(call *web.Call, in clipsRequest) (web.Reply, error) {
 	in.PageSize = min(in.PageSize, maxPageSize)
@@ -63,10 +113,9 @@ func (a *API) list(call *web.Call, in clipsRequest) (web.Reply, error) {
 }
 
 func (a *API) readPage(call *web.Call, in clipsRequest) (total int64, rows []clipRow, err error) {
-	account, language := call.Principal.Account, languageFilter(in.Language)
-	query := `select (select count(*)` + clipsFilter + `), array(select row(` + clipColumns + `)` + clipsFilter +
-		` order by ` + clipOrders[[2]string{in.SortBy, in.SortOrder}] + ` limit $4 offset $5)`
-	arguments := []any{account, language, in.Debug, in.PageSize, offset(in.Page, in.PageSize)}
+	language := languageFilter(in.Language)
+	query := pageQueries[pageQuery{in.SortBy, in.SortOrder, language != "" || in.Debug}]
+	arguments := []any{call.Principal.Account, language, in.Debug, int64(in.PageSize), offset(in.Page, in.PageSize)}
 	err = readapi.Read(call, a.Models, readapi.Query{SQL: query, Arguments: arguments, Doing: "reading clips"}, func(row pgx.CollectableRow) error {
 		return row.Scan(&total, &rows)
 	})

@@ -1,21 +1,37 @@
 package clips
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/domain/account"
 )
 
 func TestTheClipsThatAnAccountOwns(t *testing.T) {
 	s := newShelf(t)
 	ids := []string{s.save("a1", "one"), s.save("a1", "two"), s.save("a1", "three")}
 	s.save("a2", "of another")
-	slices.Sort(ids)
 	owned := Owned{Models: s.Projector}
-	for after, want := range map[string][]string{"": ids, ids[0]: ids[1:], ids[1]: ids[2:], ids[2]: nil} {
-		got, err := owned.After(t.Context(), "a1", after)
+	for limit, want := range map[int][]string{2: ids[:2], 3: ids, 4: ids} {
+		got, err := owned.First(t.Context(), "a1", limit)
 		require.NoError(t, err)
 		require.Equal(t, want, got)
+	}
+	for of, want := range map[string]int64{"a1": 3, "a2": 1, "a3": 0} {
+		count, err := owned.Count(t.Context(), of)
+		require.NoError(t, err)
+		require.Equal(t, want, count)
+	}
+
+	// when accounts close, then theirs are those to erase
+	erasures := Erasures{Pool: s.Pool}
+	for closed, want := range map[string]int64{"a1": 3, "a3": 3} {
+		s.Write(s.t, account.Stream(closed), account.Closed{Account: closed, At: noon})
+		if closed == "a1" {
+			count, err := erasures.Clips(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, want, count)
+		}
 	}
 }

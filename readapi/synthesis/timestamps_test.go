@@ -40,7 +40,7 @@ func openKeys(t testing.TB, pool *pgxpool.Pool) *pgkeys.Keyring {
 func openStore(t testing.TB) *folder.Store {
 	t.Helper()
 	store, err := folder.Open(folder.Config{
-		Dir: t.TempDir(), Key: bytes.Repeat([]byte{2}, 32), Instance: "test", Logger: slog.New(slog.DiscardHandler),
+		Dir: t.TempDir(), Instance: "test", Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, err)
 	return store

@@ -28,9 +28,9 @@ func explain(err error) error {
 	case errors.As(err, &tooLong):
 		return web.Invalid(web.InvalidField("body", "text", describe(tooLong)))
 	case errors.Is(err, synthesis.ErrNoShare):
-		return web.TooManyRequests("Too many replies in JSON of the account are being made, or wait to be read", spoolPause)
+		return web.TooManyRequests("Too many clips and replies in JSON of the account are being made, or wait to be read", spoolPause)
 	case errors.Is(err, synthesis.ErrNoRoom):
-		return &web.Error{Status: http.StatusServiceUnavailable, Message: "Too many replies in JSON are being made, or wait to be read", RetryAfter: spoolPause}
+		return &web.Error{Status: http.StatusServiceUnavailable, Message: "Too many clips and replies in JSON are being made, or wait to be read", RetryAfter: spoolPause}
 	}
 	return err
 }

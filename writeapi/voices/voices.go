@@ -111,7 +111,7 @@ func (a *API) preview(call *web.Call, in voiceRequest) (web.Reply, error) {
 	sum := sha256.Sum256(sound)
 	content := web.Content{
 		Tag: `"` + hex.EncodeToString(sum[:16]) + `"`, CacheControl: "public, max-age=86400", Size: int64(len(sound)),
-		Body: func(conditional.Part) web.Reply { return web.Bytes("audio/mpeg", sound) },
+		Body: func(conditional.Part) (web.Reply, error) { return web.Bytes("audio/mpeg", sound), nil },
 	}
 	return content.Serve(call, conditional.Headers{IfNoneMatch: call.Header("If-None-Match")})
 }

@@ -52,6 +52,9 @@ func TestMemoryGoesBackAfterACrowd(t *testing.T) {
 }
 
 func TestMemoryStaysFlatOverManyStreams(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	pool := openPool(t, 1, time.Minute)
 	pid := pool.PIDs()[0]
 	speech := tone(engineRate, 0.1)

@@ -18,6 +18,9 @@ import (
 
 // A client hears the same from an encoder that has rested, apart from 20 ms of silence at most.
 func TestARestIsNotHeard(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	pool := openPool(t, 2, time.Minute)
 	encoders := audio.NewEncoders(pool)
 	for _, spec := range everySpec() {

@@ -319,6 +319,8 @@ void recital_error_text(int code, char *text, size_t size) { libav.av_strerror(c
 
 void recital_quiet(void) { libav.av_log_set_level(AV_LOG_ERROR); }
 
+void recital_silence(void) { libav.av_log_set_level(AV_LOG_QUIET); }
+
 void recital_release_memory(void) {
 #ifdef __GLIBC__
     malloc_trim(0);

@@ -43,6 +43,9 @@ void recital_error_text(int code, char *text, size_t size);
 // Keeps libav from writing anything but errors to standard error.
 void recital_quiet(void);
 
+// Keeps libav from writing anything to standard error: what it says of an untrusted file, an error above all, quotes it.
+void recital_silence(void);
+
 // Gives the memory of closed streams back to the system, where the C library would keep it.
 void recital_release_memory(void);
 

@@ -18,9 +18,14 @@
     X(avutil, av_audio_fifo_size) \
     X(avutil, av_audio_fifo_write) \
     X(avutil, av_calloc) \
+    X(avutil, av_channel_layout_compare) \
+    X(avutil, av_channel_layout_copy) \
+    X(avutil, av_channel_layout_default) \
+    X(avutil, av_channel_layout_uninit) \
     X(avutil, av_dict_count) \
     X(avutil, av_dict_free) \
     X(avutil, av_dict_parse_string) \
+    X(avutil, av_dict_set) \
     X(avutil, av_fast_malloc) \
     X(avutil, av_frame_alloc) \
     X(avutil, av_frame_free) \
@@ -44,17 +49,27 @@
     X(avcodec, av_packet_rescale_ts) \
     X(avcodec, av_packet_unref) \
     X(avcodec, avcodec_alloc_context3) \
+    X(avcodec, avcodec_find_decoder) \
     X(avcodec, avcodec_find_encoder_by_name) \
     X(avcodec, avcodec_free_context) \
     X(avcodec, avcodec_open2) \
+    X(avcodec, avcodec_get_name) \
     X(avcodec, avcodec_parameters_from_context) \
+    X(avcodec, avcodec_parameters_to_context) \
+    X(avcodec, avcodec_receive_frame) \
     X(avcodec, avcodec_receive_packet) \
     X(avcodec, avcodec_send_frame) \
+    X(avcodec, avcodec_send_packet) \
+    X(avformat, av_find_input_format) \
+    X(avformat, av_read_frame) \
     X(avformat, av_write_frame) \
     X(avformat, av_write_trailer) \
+    X(avformat, avformat_alloc_context) \
     X(avformat, avformat_alloc_output_context2) \
+    X(avformat, avformat_close_input) \
     X(avformat, avformat_free_context) \
     X(avformat, avformat_new_stream) \
+    X(avformat, avformat_open_input) \
     X(avformat, avformat_write_header) \
     X(avformat, avio_alloc_context) \
     X(avformat, avio_context_free) \

@@ -33,7 +33,6 @@ const (
 // Config configures a Store. All fields are required.
 type Config struct {
 	Dir      string
-	Key      []byte // of the hashes in addresses, at least 32 bytes; another key results in other addresses
 	Instance string // name of the writer; no two that run at the same time on one folder may share it
 	Logger   *slog.Logger
 }
@@ -41,7 +40,6 @@ type Config struct {
 // Store implements blobs.Store.
 type Store struct {
 	dir      string
-	key      []byte
 	instance string
 	log      *slog.Logger
 }
@@ -49,14 +47,11 @@ type Store struct {
 // Open creates the folder if it is missing, removes unfinished files of this instance's last run, and moves blobs
 // that an earlier release stored elsewhere in the folder.
 func Open(config Config) (*Store, error) {
-	switch {
-	case config.Dir == "" || config.Instance == "" || config.Logger == nil:
+	if config.Dir == "" || config.Instance == "" || config.Logger == nil {
 		return nil, errors.New("opening the blob folder: a folder, an instance and a logger are needed")
-	case len(config.Key) < sha256.Size:
-		return nil, fmt.Errorf("opening the blob folder: the key must have at least %d bytes", sha256.Size)
 	}
 	name := sha256.Sum256([]byte(config.Instance))
-	s := &Store{dir: config.Dir, key: config.Key, instance: hex.EncodeToString(name[:8]), log: config.Logger}
+	s := &Store{dir: config.Dir, instance: hex.EncodeToString(name[:8]), log: config.Logger}
 	for _, folder := range []string{incomingFolder, keptFolder} {
 		if err := os.MkdirAll(filepath.Join(s.dir, folder), folderMode); err != nil {
 			return nil, fmt.Errorf("opening the blob folder: %w", err)
@@ -101,7 +96,7 @@ func (s *Store) path(address blobs.Address) string {
 	return filepath.Join(s.shard(address.Owner()), string(address))
 }
 
-// shard returns the folder of all blobs of an owner, so that they are found without their hashes.
+// shard returns the folder of all blobs of an owner, so that they are found without their names.
 func (s *Store) shard(owner blobs.Owner) string {
 	kind, _, _ := strings.Cut(string(owner), "-")
 	hash := sha256.Sum256([]byte(owner))

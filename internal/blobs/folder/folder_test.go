@@ -1,7 +1,6 @@
 package folder_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -29,8 +28,6 @@ import (
 
 const owner blobs.Owner = "clip-0123456789abcdef"
 
-var key = bytes.Repeat([]byte{7}, 32)
-
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(dieVariable); dir != "" {
 		dieWriting(dir)
@@ -40,14 +37,14 @@ func TestMain(m *testing.M) {
 
 func open(t testing.TB, dir, instance string) *folder.Store {
 	t.Helper()
-	store, err := folder.Open(folder.Config{Dir: dir, Key: key, Instance: instance, Logger: slog.New(slog.DiscardHandler)})
+	store, err := folder.Open(folder.Config{Dir: dir, Instance: instance, Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	return store
 }
 
 func put(t testing.TB, store *folder.Store, content string) blobs.Blob {
 	t.Helper()
-	blob, err := store.Put(t.Context(), owner, strings.NewReader(content))
+	blob, err := store.Put(t.Context(), blobs.NewAddress(owner), strings.NewReader(content))
 	require.NoError(t, err)
 	return blob
 }
@@ -78,13 +75,13 @@ func TestTheContract(t *testing.T) {
 const dieVariable = "RECITAL_TEST_DIE_WRITING"
 
 func dieWriting(dir string) {
-	store, err := folder.Open(folder.Config{Dir: dir, Key: key, Instance: "killed", Logger: slog.New(slog.DiscardHandler)})
+	store, err := folder.Open(folder.Config{Dir: dir, Instance: "killed", Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)
 	}
 	source := io.MultiReader(strings.NewReader(strings.Repeat("half ", 100_000)), killer{})
-	_, err = store.Put(context.Background(), owner, source)
+	_, err = store.Put(context.Background(), blobs.NewAddress(owner), source)
 	fmt.Println("still alive", err)
 	os.Exit(1)
 }
@@ -138,17 +135,11 @@ func TestNobodyElseMayReadBlobs(t *testing.T) {
 	}))
 }
 
-func TestAnAddressTellsNothingWithoutTheKey(t *testing.T) {
-	other, err := folder.Open(folder.Config{Dir: t.TempDir(), Key: bytes.Repeat([]byte{8}, 32), Instance: "a", Logger: slog.New(slog.DiscardHandler)})
-	require.NoError(t, err)
-	require.NotEqual(t, put(t, open(t, t.TempDir(), "a"), "a guess").Address, put(t, other, "a guess").Address)
-}
-
 func TestBlobsOfEarlierReleasesAreFound(t *testing.T) {
 	// given a blob where earlier releases stored it, next to a file that is not a blob
 	dir := t.TempDir()
 	blob := put(t, open(t, dir, "a"), "one")
-	former := filepath.Join(dir, blob.Address.Hash()[:2])
+	former := filepath.Join(dir, blob.Address.Name()[:2])
 	require.NoError(t, os.Mkdir(former, 0o700))
 	require.NoError(t, os.Rename(files(t, dir)[0], filepath.Join(former, string(blob.Address))))
 	require.NoError(t, os.WriteFile(filepath.Join(former, "notes.txt"), nil, 0o600))
@@ -157,7 +148,7 @@ func TestBlobsOfEarlierReleasesAreFound(t *testing.T) {
 	var opening sync.WaitGroup
 	for i := range 4 {
 		opening.Go(func() {
-			_, err := folder.Open(folder.Config{Dir: dir, Key: key, Instance: fmt.Sprint(i), Logger: slog.New(slog.DiscardHandler)})
+			_, err := folder.Open(folder.Config{Dir: dir, Instance: fmt.Sprint(i), Logger: slog.New(slog.DiscardHandler)})
 			assert.NoError(t, err)
 		})
 	}
@@ -199,7 +190,7 @@ func TestAFullDiskCostsTheBlobAlone(t *testing.T) {
 	kept := put(t, store, "was there before")
 
 	// when a blob does not fit
-	_, err := store.Put(t.Context(), owner, io.LimitReader(zeros{}, 4<<20))
+	_, err := store.Put(t.Context(), blobs.NewAddress(owner), io.LimitReader(zeros{}, 4<<20))
 
 	// then the store fails, nothing of it remains, and what fits can still be stored
 	require.ErrorIs(t, err, syscall.ENOSPC)
@@ -231,13 +222,13 @@ func TestADiskThatFailsIsTheStoresTrouble(t *testing.T) {
 	require.ErrorIs(t, err, syscall.EISDIR)
 	require.Equal(t, domain.Unavailable, domain.CodeOf(err))
 	require.Equal(t, domain.Unavailable, domain.CodeOf(store.Delete(t.Context(), blob.Address)))
-	_, err = store.Put(t.Context(), owner, strings.NewReader("one"))
+	_, err = store.Put(t.Context(), blob.Address, strings.NewReader("one"))
 	require.Equal(t, domain.Unavailable, domain.CodeOf(err))
 	require.Empty(t, files(t, dir))
 
 	// given no folder at all
 	require.NoError(t, os.RemoveAll(dir))
-	_, err = store.Put(t.Context(), owner, strings.NewReader("two"))
+	_, err = store.Put(t.Context(), blobs.NewAddress(owner), strings.NewReader("two"))
 	require.Equal(t, domain.Unavailable, domain.CodeOf(err))
 	for _, prefix := range []string{"", "clip-", owner.Prefix()} {
 		var last error
@@ -251,13 +242,12 @@ func TestADiskThatFailsIsTheStoresTrouble(t *testing.T) {
 func TestWhatCannotBeAFolderIsRefused(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
-	good := folder.Config{Dir: t.TempDir(), Key: key, Instance: "a", Logger: slog.New(slog.DiscardHandler)}
+	good := folder.Config{Dir: t.TempDir(), Instance: "a", Logger: slog.New(slog.DiscardHandler)}
 	for name, change := range map[string]func(*folder.Config){
 		"a file":      func(c *folder.Config) { c.Dir = file },
 		"no folder":   func(c *folder.Config) { c.Dir = "" },
 		"no instance": func(c *folder.Config) { c.Instance = "" },
 		"no logger":   func(c *folder.Config) { c.Logger = nil },
-		"a short key": func(c *folder.Config) { c.Key = key[:16] },
 	} {
 		config := good
 		change(&config)

@@ -11,7 +11,7 @@ import (
 	"github.com/recital-tts/recital/internal/blobs"
 )
 
-// formerShard matches the folders of earlier releases: the first two digits of the hashes of their blobs.
+// formerShard matches the folders of earlier releases: the first two digits of the names of their blobs.
 var formerShard = regexp.MustCompile(`^[0-9a-f]{2}$`)
 
 // adoptFormer moves blobs from where earlier releases stored them. Other instances that open the folder at the same
@@ -31,7 +31,7 @@ func (s *Store) adoptFormer() error {
 
 func (s *Store) adopt(folder, name string) error {
 	address := blobs.Address(name)
-	if address.Check() != nil || address.Hash()[:2] != filepath.Base(folder) {
+	if address.Check() != nil || address.Name()[:2] != filepath.Base(folder) {
 		return nil
 	}
 	target := s.path(address)

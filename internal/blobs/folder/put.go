@@ -2,9 +2,6 @@ package folder
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -15,19 +12,15 @@ import (
 )
 
 // Put implements blobs.Store: it writes and flushes a temporary file, renames it, and flushes its folder.
-func (s *Store) Put(ctx context.Context, owner blobs.Owner, r io.Reader) (blobs.Blob, error) {
-	if err := owner.Check(); err != nil {
+func (s *Store) Put(ctx context.Context, address blobs.Address, r io.Reader) (blobs.Blob, error) {
+	if err := check(ctx, address); err != nil {
 		return blobs.Blob{}, err
-	}
-	if err := ctx.Err(); err != nil {
-		return blobs.Blob{}, fmt.Errorf("keeping a blob: %w", err)
 	}
 	file, err := os.CreateTemp(filepath.Join(s.dir, incomingFolder), s.instance+"-*") // 0600
 	if err != nil {
 		return blobs.Blob{}, s.unavailable("making a file for a blob", err)
 	}
-	address, err := s.fill(ctx, file, owner, r)
-	if err != nil {
+	if err := s.fill(ctx, file, r); err != nil {
 		return blobs.Blob{}, errors.Join(err, file.Close(), os.Remove(file.Name()))
 	}
 	if err := s.place(file, address); err != nil {
@@ -36,25 +29,23 @@ func (s *Store) Put(ctx context.Context, owner blobs.Owner, r io.Reader) (blobs.
 	return s.Stat(ctx, address)
 }
 
-// fill writes and flushes the content, and returns its address.
-func (s *Store) fill(ctx context.Context, file *os.File, owner blobs.Owner, r io.Reader) (blobs.Address, error) {
-	hash := hmac.New(sha256.New, s.key)
-	hash.Write([]byte(owner + "\n")) // an owner contains no line break, so content cannot be mistaken for a part of it
+// fill writes and flushes the content.
+func (s *Store) fill(ctx context.Context, file *os.File, r io.Reader) error {
 	source := &reader{ctx: ctx, r: r}
-	_, err := io.Copy(io.MultiWriter(file, hash), source)
+	_, err := io.Copy(file, source)
 	switch {
 	case source.err != nil:
-		return "", fmt.Errorf("reading what a blob shall hold: %w", source.err)
+		return fmt.Errorf("reading what a blob shall hold: %w", source.err)
 	case err != nil:
-		return "", s.unavailable("writing a blob", err)
+		return s.unavailable("writing a blob", err)
 	}
 	if err := file.Sync(); err != nil {
-		return "", s.unavailable("flushing a blob", err)
+		return s.unavailable("flushing a blob", err)
 	}
-	return blobs.NewAddress(owner, hex.EncodeToString(hash.Sum(nil))), nil
+	return nil
 }
 
-// place closes the file and renames it. If another Put of the same content was first, its identical file is replaced.
+// place closes the file and renames it.
 func (s *Store) place(file *os.File, address blobs.Address) error {
 	path := s.path(address)
 	err := file.Close()

@@ -19,6 +19,7 @@ type Table struct {
 	keys    []int // indexes of the key columns, which are the first ones
 	byName  map[string]int
 	indexes []index
+	ranked  []Ranking
 	row     reflect.Type // of the rows
 	err     error        // the first mistake in the description
 }

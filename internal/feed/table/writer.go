@@ -2,6 +2,7 @@ package table
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +18,7 @@ type Writer struct {
 	sum     string
 	delete  string
 	updates map[uint64]string // by the columns that they touch
+	ranked  rankedWriter
 }
 
 // NewWriter is for a table in a schema.
@@ -26,11 +28,40 @@ func NewWriter(t *Table, schema string) *Writer {
 	w.sum = w.insertStatement("t.%[1]s + excluded.%[1]s")
 	w.delete = fmt.Sprintf("delete from %s as t using unnest(%s) as u(%s) where %s",
 		w.name, w.arrays(t.keys), strings.Join(quoted(t.keyNames()...), ", "), w.sameKey())
+	if len(t.ranked) > 0 {
+		w.ranked = newRankedWriter(w, schema)
+	}
 	return w
 }
 
-// Queue adds the statements of a page's rows: at most one each for deleted, updated and put rows, whatever their number.
+// Queue adds the statements of a page's rows: at most one each for deleted, updated and put rows, whatever their number,
+// and two where there are rankings: what was counted of these rows before is taken back.
 func (w *Writer) Queue(batch *pgx.Batch, rows *Rows) {
+	counted := w.counted(rows)
+	w.count(batch, counted, -1)
+	w.queue(batch, rows)
+	w.count(batch, counted, 1)
+}
+
+// counted returns the changes of rows that may change what rankings count.
+func (w *Writer) counted(rows *Rows) (counted []*change) {
+	for _, c := range rows.tables[w.table].ordered {
+		if slices.ContainsFunc(w.ranked.rankings, func(r Ranking) bool { return c.kind != patchedRow || r.reads(w.table, c.touched()) }) {
+			counted = append(counted, c)
+		}
+	}
+	return counted
+}
+
+// count counts rows, as they are when it is their turn in the batch.
+func (w *Writer) count(batch *pgx.Batch, rows []*change, times int64) {
+	if len(rows) > 0 {
+		batch.Queue(w.ranked.count, append(w.keyArguments(rows), times)...)
+	}
+}
+
+// queue adds the statements of the table itself.
+func (w *Writer) queue(batch *pgx.Batch, rows *Rows) {
 	var deleted, patched, put, summed []*change
 	var mask uint64
 	for _, c := range rows.tables[w.table].ordered {

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/recital-tts/recital/internal/speech"
@@ -16,12 +17,13 @@ import (
 
 // The kinds of frames.
 const (
-	KindHello   byte = 'h' // from the worker: sample rate, uint32
-	KindJob     byte = 'j' // to the worker: Job in JSON
-	KindAudio   byte = 'a' // from the worker: samples, signed 16-bit little-endian, one channel
-	KindMarks   byte = 'm' // from the worker: pairs of uint32, code point index (Silence for a pause) and sample
-	KindEnd     byte = 'e' // from the worker: the number of samples sent, uint32
-	KindRefused byte = 'r' // from the worker: the reason why it refuses the job, text that quotes nothing of the job
+	KindHello    byte = 'h' // from the worker: sample rate, uint32
+	KindJob      byte = 'j' // to the worker: Job in JSON
+	KindAudio    byte = 'a' // from the worker: samples, signed 16-bit little-endian, one channel
+	KindMarks    byte = 'm' // from the worker: pairs of uint32, code point index (Silence for a pause) and sample
+	KindPhonemes byte = 'p' // from the worker, of a job that asks for them: pairs of a sample, uint32, and a name of 8 bytes
+	KindEnd      byte = 'e' // from the worker: the number of samples sent, uint32
+	KindRefused  byte = 'r' // from the worker: the reason why it refuses the job, text that quotes nothing of the job
 )
 
 // Silence takes the place of a code point index where the engine falls silent.
@@ -47,6 +49,7 @@ type Job struct {
 	Speed    float64         `json:"speed"`
 	NoPause  bool            `json:"no_pause,omitempty"`
 	Careful  bool            `json:"careful,omitempty"`
+	Phonemes bool            `json:"phonemes,omitempty"`
 	Phrases  []speech.Phrase `json:"phrases,omitempty"`
 }
 
@@ -91,7 +94,7 @@ func JobFrame(job speech.Job) (workers.Frame, error) {
 	}
 	payload, err := json.Marshal(Job{
 		Text: job.Text, Variant: job.Voice.Variant, Language: job.Language, Speed: EngineSpeed(job),
-		NoPause: job.NoPause, Careful: job.Careful, Phrases: job.Phrases,
+		NoPause: job.NoPause, Careful: job.Careful, Phonemes: job.Phonemes, Phrases: job.Phrases,
 	})
 	if err != nil {
 		return workers.Frame{}, fmt.Errorf("encoding a job: %w", err)
@@ -168,6 +171,26 @@ func ParseMarks(frame workers.Frame) ([]speech.Mark, error) {
 			mark.Rune, mark.Silence = 0, true
 		}
 		marks = append(marks, mark)
+	}
+	return marks, nil
+}
+
+const (
+	phonemeName = 8 // bytes, filled up with NUL
+	phonemeSize = 4 + phonemeName
+)
+
+// ParsePhonemes returns the phonemes of a frame. A name that is not UTF-8 is left out.
+func ParsePhonemes(frame workers.Frame) ([]speech.Mark, error) {
+	if frame.Kind != KindPhonemes || len(frame.Payload)%phonemeSize != 0 {
+		return nil, errors.New("the frame holds no phonemes")
+	}
+	marks := make([]speech.Mark, 0, len(frame.Payload)/phonemeSize)
+	for rest := frame.Payload; len(rest) > 0; rest = rest[phonemeSize:] {
+		name, _, _ := strings.Cut(string(rest[4:phonemeSize]), "\x00")
+		if name != "" && utf8.ValidString(name) {
+			marks = append(marks, speech.Mark{Phoneme: name, Sample: int(binary.LittleEndian.Uint32(rest))})
+		}
 	}
 	return marks, nil
 }

@@ -5,6 +5,7 @@ import "encoding/binary"
 // order is a job as espeak-ng executes it. Each part is an utterance of its own.
 type order struct {
 	rehearsal bool // its audio is discarded
+	phonemes  bool // are reported
 	parts     []part
 }
 
@@ -27,6 +28,7 @@ type part struct {
 func (o order) encode() []byte {
 	native := binary.NativeEndian
 	out := native.AppendUint32(nil, boolToUint32(o.rehearsal))
+	out = native.AppendUint32(out, boolToUint32(o.phonemes))
 	out = native.AppendUint32(out, uint32(len(o.parts)))
 	for _, p := range o.parts {
 		for _, value := range []int{p.start, p.rate, p.pitch, p.width, p.volume, p.wordGap} {

@@ -24,6 +24,7 @@ type task struct {
 	speed    float64
 	noPause  bool
 	careful  bool
+	phonemes bool
 }
 
 // prepare checks everything that is passed to espeak-ng: SetVoiceByName accepts any name, overflows a buffer on long
@@ -44,7 +45,7 @@ func prepare(frame workers.Frame) (task, error) {
 	}
 	t := task{
 		language: job.Language, variant: job.Variant, text: []rune(job.Text), phrases: job.Phrases, speed: job.Speed,
-		noPause: job.NoPause, careful: job.Careful || isRisky(job.Language, job.Text),
+		noPause: job.NoPause, careful: job.Careful || isRisky(job.Language, job.Text), phonemes: job.Phonemes,
 	}
 	if len(t.phrases) == 0 {
 		t.phrases = []speech.Phrase{speech.OwnPhrase(len(t.text))}

@@ -35,6 +35,9 @@ static int batched;
 static int started; // the first audio frame is out
 static uint32_t marks[MARKS][2];
 static int marked;
+static int wants_phonemes;
+static unsigned char phonemes[MARKS][12]; // a sample, and a name
+static int phonemes_count;
 static int silent_from = NO_SAMPLE; // where the pause began that lasts up to here
 static const struct runner_part *part; // the one that is being said
 static uint32_t *breaks;               // of it, rising
@@ -85,9 +88,17 @@ static void flush_marks(void)
 	marked = 0;
 }
 
+static void flush_phonemes(void)
+{
+	if (phonemes_count > 0)
+		write_frame('p', phonemes, sizeof(phonemes[0]) * (uint32_t)phonemes_count);
+	phonemes_count = 0;
+}
+
 static void flush_audio(void)
 {
 	flush_marks();
+	flush_phonemes();
 	if (batched == 0)
 		return;
 	write_frame('a', batch, (uint32_t)batched * sizeof(batch[0])); // the machines that we run on are little-endian
@@ -103,6 +114,17 @@ static void add_mark(uint32_t index, int sample)
 	marks[marked][0] = index;
 	marks[marked][1] = part_start + (uint32_t)(sample < 0 ? 0 : sample);
 	marked++;
+}
+
+// add_phoneme takes a sample of the part, and a name of at most 8 bytes.
+static void add_phoneme(const char *name, int sample)
+{
+	if (phonemes_count == MARKS)
+		flush_phonemes();
+	unsigned char *to = phonemes[phonemes_count++];
+	put_uint32(to, part_start + (uint32_t)(sample < 0 ? 0 : sample));
+	memset(to + 4, 0, 8);
+	memcpy(to + 4, name, strnlen(name, 8));
 }
 
 // source_index turns a position of espeak-ng, which counts the part's characters from 1, into a code point index of
@@ -132,6 +154,8 @@ static void take_event(const espeak_EVENT *event)
 		add_mark(source_index(event->text_position), event->sample);
 		break;
 	case espeakEVENT_PHONEME:
+		if (wants_phonemes)
+			add_phoneme(event->id.string, event->sample);
 		if (event->id.string[0] != '_') // the phonemes _ _: _! and so on are pauses
 			silent_from = NO_SAMPLE;
 		else if (silent_from == NO_SAMPLE)
@@ -288,6 +312,7 @@ static void serve_one(int in, int out)
 		_exit(0);
 	if (job.parts > MAX_PARTS)
 		_exit(EXIT_BAD_JOB);
+	wants_phonemes = job.phonemes;
 	limit_cpu(job.rehearsal ? REHEARSAL_CPU_SECONDS : CPU_SECONDS);
 	keep_output(out);
 	if (job.rehearsal)

@@ -11,6 +11,7 @@
 // A job on the pipe: this, then its parts.
 struct runner_job {
 	int32_t rehearsal; // 1: synthesise, but write no frames
+	int32_t phonemes;  // 1: write the phonemes, too
 	uint32_t parts;
 };
 

@@ -66,6 +66,7 @@ func (s *server) answer(t task) error {
 		}
 		o = safe
 	}
+	o.phonemes = t.phonemes
 	return errors.Join(s.carryOut(o))
 }
 

@@ -106,6 +106,9 @@ func TestAWorkerThatStallsIsKilledAfterTheTimeLimit(t *testing.T) {
 
 // Stopped processes never end by themselves, and here no job's time is limited.
 func TestAFrozenWorkerIsReplacedAndItsJobRepeated(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	for name, frozen := range map[string]func(testing.TB) []int{
 		"the process":         engineProcesses,
 		"its child for a job": func(t testing.TB) []int { return childrenOf(t, engineProcesses(t)[0]) },

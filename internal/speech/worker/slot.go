@@ -145,6 +145,10 @@ func (s *slot) take(u *utterance, frame workers.Frame) (done bool, err error) {
 		marks, err := engineproto.ParseMarks(frame)
 		u.addMarks(marks)
 		return false, s.fail(u, err)
+	case engineproto.KindPhonemes:
+		phonemes, err := engineproto.ParsePhonemes(frame)
+		u.addMarks(phonemes)
+		return false, s.fail(u, err)
 	case engineproto.KindRefused:
 		u.finish(fmt.Errorf("%w: %s", speech.ErrRefused, frame.Payload))
 		return true, nil

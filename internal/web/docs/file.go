@@ -92,7 +92,7 @@ func tagOf(content []byte) string {
 // new release must not meet parts of the old one.
 func (f file) reply(call *web.Call, in conditions) (web.Reply, error) {
 	call.Vary("Accept-Encoding")
-	content := web.Content{Tag: f.tag, CacheControl: "no-cache", Size: f.size, Body: func(conditional.Part) web.Reply { return f.body(in) }}
+	content := web.Content{Tag: f.tag, CacheControl: "no-cache", Size: f.size, Body: func(conditional.Part) (web.Reply, error) { return f.body(in), nil }}
 	return content.Serve(call, conditional.Headers{IfNoneMatch: in.IfNoneMatch})
 }
 

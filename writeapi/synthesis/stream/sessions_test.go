@@ -245,6 +245,9 @@ func TestADrainFinishesWhatWasFlushed(t *testing.T) {
 
 // A reader that takes nothing stops the synthesis, and is served on when it takes again.
 func TestASlowReaderStopsTheSynthesis(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	h := newHouse(t)
 	id, key := h.open("enterprise")
 	c := h.begin(t, key, `"format":"pcm_f32le"`)
@@ -299,6 +302,9 @@ func childOf(t testing.TB, mode string) (pid int) {
 // Clients that are quiet occupy no encoder: there may be more of them than codec streams, and all of them, and one more,
 // are served.
 func TestQuietSessionsHoldNoEncoder(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	const more = 8
 	h := newHouse(t, func(cfg *web.Config) { cfg.Limits.AccountSockets = protocol.MaxStreams + more + 1 })
 	h.synth.QuietEncoder = 10 * time.Millisecond

@@ -1,0 +1,118 @@
+package main_test
+
+import (
+	"crypto/rand"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/recital-tts/recital/domain/account"
+	clips "github.com/recital-tts/recital/domain/clip"
+	"github.com/recital-tts/recital/internal/eventlog"
+)
+
+// saveMany writes clips of an account whose audio is gone.
+func (s *server) saveMany(c customer, count int) {
+	s.t.Helper()
+	log, registry := s.openLog()
+	defer log.Close()
+	now := time.Now().UTC()
+	meta := eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorSystem}, Time: now}
+	var saving errgroup.Group
+	saving.SetLimit(32)
+	for range count {
+		saving.Go(func() error {
+			id, err := clips.DrawID(rand.Reader)
+			if err != nil {
+				return err
+			}
+			stream := clips.Stream(id)
+			events, err := registry.Encode(uuid.New(), 0, meta, clips.Saved{
+				Clip: id, Account: c.id, Voice: "leah", Speed: 1, MediaType: "audio/mpeg", Blob: stream + "." + strings.Repeat("0", 64), Bytes: 1, Sealed: []byte{1}, At: now,
+			})
+			if err == nil {
+				_, err = log.Append(s.t.Context(), stream, eventlog.NoStream, events)
+			}
+			return err
+		})
+	}
+	require.NoError(s.t, saving.Wait())
+}
+
+// clipsLeft returns how many clips of an account there are.
+func (s *server) clipsLeft(c customer) (left int) {
+	s.t.Helper()
+	database := s.postgres()
+	defer database.Close(s.t.Context())
+	require.NoError(s.t, database.QueryRow(s.t.Context(), `select coalesce(sum(clips), 0) from read_v2.clips_by_time where account_id = $1`, c.id).Scan(&left))
+	return left
+}
+
+// keyErased reports whether the account's key was erased; an account that has sealed nothing has none to erase before.
+func (s *server) keyErased(c customer) (erased bool) {
+	s.t.Helper()
+	database := s.postgres()
+	defer database.Close(s.t.Context())
+	require.NoError(s.t, database.QueryRow(s.t.Context(), `select exists(select from keyring.account_keys where account_id = $1 and wrapped_key is null)`, c.id).Scan(&erased))
+	return erased
+}
+
+// leadErasure takes the part of an instance that leads the deletion of clips and does nothing, until release. The others
+// wait for half a minute before they do it instead.
+func (s *server) leadErasure() (release func()) {
+	s.t.Helper()
+	database := s.postgres()
+	_, err := database.Exec(s.t.Context(), `select pg_advisory_lock(hashtextextended('recital to-do erase_clips', 0))`)
+	require.NoError(s.t, err)
+	return func() { require.NoError(s.t, database.Close(s.t.Context())) }
+}
+
+func TestTheManyClipsOfAClosedAccountHoldUpNoOther(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
+	t.Parallel()
+	data := dataFolder(t)
+	s := start(t, data)
+	const many = 4500
+	for attempt, tooLate := 1, true; tooLate; attempt++ { // all were deleted before another account could be closed: the machine is slow
+		require.LessOrEqual(t, attempt, 3, "a closing waits for another account's clips, or keeps the key for them")
+		// given accounts with thousands of clips, of which one is closed
+		large, other := s.openAccount("indie"), s.openAccount("indie")
+		s.saveMany(large, many)
+		s.eventually(func() bool { return s.clipsLeft(large) == many })
+		s.kill()
+		release := s.leadErasure()
+		s = start(t, data)
+		large, other = large.at(s), other.at(s)
+		require.Equal(t, 200, do(t, large.request(http.MethodDelete, "/v1/account", nil)).status)
+
+		// when another one is closed before its clips are deleted, then it is erased, and both have no key
+		require.Equal(t, 200, do(t, other.request(http.MethodDelete, "/v1/account", nil)).status)
+		s.eventually(func() bool { return s.closing(other) == account.ErasedOnce && s.keyErased(large) })
+		tooLate = s.clipsLeft(large) == 0
+		require.True(t, tooLate || s.closing(large) == account.Ending)
+
+		// when recitald is killed while it deletes them, the next one goes on, until all are gone
+		release()
+		s.eventually(func() bool { return s.clipsLeft(large) < many })
+		s.kill()
+		s = start(t, data)
+		s.eventually(func() bool { return s.closing(large) == account.ErasedOnce })
+		require.Zero(t, s.clipsLeft(large))
+
+		// and each was deleted once
+		deleted := 0
+		eachEvent(t, s.node(), func(event eventlog.Decoded) {
+			if e, ok := event.Event.(clips.Deleted); ok && e.Account == large.id {
+				deleted++
+			}
+		})
+		require.Equal(t, many, deleted)
+	}
+}

@@ -1,0 +1,199 @@
+package main_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/hosting/standin"
+)
+
+var hostingLine = regexp.MustCompile(`(?m)^  hosting +(http://\S+)`)
+
+// installs has the owner of projects install the integration, on the page of the platform that recitald brings along.
+func (s *server) installs(projects ...string) (config, code string) {
+	s.t.Helper()
+	request, err := http.NewRequest(http.MethodPost, s.told(hostingLine)+"/install", strings.NewReader(url.Values{"projects": {strings.Join(projects, ",")}}.Encode()))
+	require.NoError(s.t, err)
+	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	answer := do(s.t, request)
+	require.Equal(s.t, 200, answer.status)
+	var made struct {
+		Config string `json:"configurationId"`
+		Code   string `json:"code"`
+	}
+	require.NoError(s.t, json.Unmarshal(answer.body, &made))
+	return made.Config, made.Code
+}
+
+// tryHosting makes a request of the routes for the hosting platform.
+func (c customer) tryHosting(t *testing.T, what string, form url.Values) reply {
+	t.Helper()
+	return do(t, c.request(http.MethodPost, "/v1/account/hosting/"+what, strings.NewReader(form.Encode()), "Content-Type", "application/x-www-form-urlencoded"))
+}
+
+func (c customer) hosts(t *testing.T, what string, form url.Values) (answer map[string]any) {
+	t.Helper()
+	got := c.tryHosting(t, what, form)
+	require.Equal(t, 200, got.status, got.text())
+	require.NoError(t, json.Unmarshal(got.body, &answer))
+	return answer
+}
+
+func TestKeysForHostedProjects(t *testing.T) {
+	t.Parallel()
+	s := start(t, dataFolder(t))
+	c := s.openAccount("indie")
+	config, code := s.installs("my-site", "my-shop")
+
+	// when an account connects, then it sees the projects; also later, without a code
+	form := url.Values{"config_id": {config}, "code": {code}}
+	for range 2 {
+		require.Equal(t, map[string]any{"complete": true, "projects": []any{
+			map[string]any{"id": "prj_2", "name": "my-site", "has_api_key": false}, map[string]any{"id": "prj_3", "name": "my-shop", "has_api_key": false},
+		}}, c.hosts(t, "projects", form))
+		form.Del("code")
+	}
+
+	// when some get keys, then those are keys of the account, by the names of their projects, and the rest is reported
+	answer := c.hosts(t, "env_vars", url.Values{"config_id": {config}, "add_project_names": {"my-site,../my-shop", `["my-shop"]`}})
+	require.Equal(t, map[string]any{"success": false, "failed": []any{
+		map[string]any{"project": "../my-shop", "message": "The hosting platform does not know the project"},
+	}}, answer)
+	require.ElementsMatch(t, []string{"", "my-site", "my-shop"}, c.keyNames(t))
+
+	// when one is removed, then its key is gone at once
+	require.Equal(t, map[string]any{"success": true, "failed": []any{}}, c.hosts(t, "env_vars", url.Values{"config_id": {config}, "remove_projects": {"my-shop"}}))
+	require.ElementsMatch(t, []string{"", "my-site"}, c.keyNames(t))
+	projects := c.hosts(t, "projects", form)["projects"].([]any)
+	require.Equal(t, true, projects[0].(map[string]any)["has_api_key"])
+	require.Equal(t, false, projects[1].(map[string]any)["has_api_key"])
+
+	// and lists that are too long are refused
+	many := url.Values{"config_id": {config}, "add_project_names": {strings.Repeat("x", 101)}, "remove_projects": strings.Split("p"+strings.Repeat(",p", 100), ",")}
+	for i := range many["remove_projects"] {
+		many["remove_projects"][i] += string(rune('a'+i%26)) + string(rune('a'+i/26))
+	}
+	refused := c.tryHosting(t, "env_vars", many)
+	require.Equal(t, 422, refused.status)
+	require.Contains(t, refused.text(), "a name has at most 100 characters")
+	require.Contains(t, refused.text(), "at most 100 projects")
+}
+
+func (c customer) keyNames(t *testing.T) (names []string) {
+	t.Helper()
+	var account struct {
+		Keys []struct{ Name *string } `json:"apikeys"`
+	}
+	answer := do(t, c.request(http.MethodGet, "/v1/account", nil))
+	require.Equal(t, 200, answer.status, answer.text())
+	require.NoError(t, json.Unmarshal(answer.body, &account))
+	for _, key := range account.Keys {
+		if key.Name == nil {
+			key.Name = new(string)
+		}
+		names = append(names, *key.Name)
+	}
+	return names
+}
+
+// openPlatform returns a hosting platform that outlives recitald, and the flags of one that uses it.
+func openPlatform(t *testing.T) (*standin.Platform, []string) {
+	t.Helper()
+	p, err := standin.Open(standin.Config{ClientID: "oac_1", ClientSecret: "hosted-secret"})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, p.Close()) })
+	secret := filepath.Join(t.TempDir(), "secret")
+	require.NoError(t, os.WriteFile(secret, []byte("hosted-secret\n"), 0o600))
+	return p, []string{"--hosting-client-id=oac_1", "--hosting-client-secret-file=" + secret, "--hosting-url=" + p.URL()}
+}
+
+func TestALimitOfThePlatformReachesTheClient(t *testing.T) {
+	t.Parallel()
+	platform, flags := openPlatform(t)
+	s := start(t, dataFolder(t), flags...)
+	c := s.openAccount("indie")
+	config, code := platform.Install("team_1", "site", "shop")
+	c.hosts(t, "projects", url.Values{"config_id": {config}, "code": {code}})
+	add := url.Values{"config_id": {config}, "add_project_names": {"site,shop"}}
+
+	// a short one is waited for
+	platform.Fail(standin.Fault{Method: "POST", Status: 429, RetryAfter: 1})
+	require.Equal(t, true, c.hosts(t, "env_vars", add)["success"])
+	require.Len(t, platform.Variables(config), 2)
+
+	// a long one is the client's
+	platform.Fail(standin.Fault{Method: "GET", Status: 429, RetryAfter: 100})
+	limited := c.tryHosting(t, "env_vars", url.Values{"config_id": {config}, "remove_projects": {"site"}})
+	require.Equal(t, 429, limited.status, limited.text())
+	require.Equal(t, "100", limited.header.Get("Retry-After"))
+	require.Equal(t, true, c.hosts(t, "env_vars", url.Values{"config_id": {config}, "remove_projects": {"site"}})["success"])
+	require.Len(t, platform.Variables(config), 1)
+
+	// an outage is a 503, and nothing that the platform says, nor a secret, is in the log
+	platform.Fail(standin.Fault{Method: "GET", Status: 500})
+	away := c.tryHosting(t, "env_vars", add)
+	require.Equal(t, 503, away.status, away.text())
+	require.NotEmpty(t, away.header.Get("Retry-After"))
+	platform.Uninstall(config)
+	gone := c.tryHosting(t, "projects", url.Values{"config_id": {config}})
+	require.Equal(t, 409, gone.status, gone.text())
+	logged := read(t, s.log)
+	require.NotContains(t, logged, "hosted-secret")
+	require.NotContains(t, logged, code)
+}
+
+// A recitald that is killed while the platform has its request leaves something half done. Another one completes it; and an
+// account that is closed while the platform is away leaves nothing there once it is back.
+func TestWhatAKillLeavesAtThePlatformIsCompleted(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
+	t.Parallel()
+	platform, flags := openPlatform(t)
+	data := dataFolder(t)
+	s := start(t, data, flags...)
+	c := s.openAccount("indie")
+	config, code := platform.Install("", "site", "shop")
+	c.hosts(t, "projects", url.Values{"config_id": {config}, "code": {code}})
+	c.hosts(t, "env_vars", url.Values{"config_id": {config}, "add_project_names": {"shop"}})
+
+	reached, release := platform.Hold()
+	go func() {
+		answer, err := http.DefaultClient.Do(c.request(http.MethodPost, "/v1/account/hosting/env_vars",
+			strings.NewReader(url.Values{"config_id": {config}, "add_project_names": {"site"}}.Encode()), "Content-Type", "application/x-www-form-urlencoded"))
+		if err == nil {
+			_ = answer.Body.Close()
+		}
+	}()
+	<-reached
+	s.kill()
+	release()
+
+	s = start(t, data, flags...)
+	c = c.at(s)
+	require.Eventually(t, func() bool { return len(c.keyNames(t)) == 3 }, patience, pause, "the key is there, and nobody knows whether the platform has it")
+	require.Eventually(t, func() bool {
+		return c.hosts(t, "env_vars", url.Values{"config_id": {config}, "add_project_names": {"site"}})["success"] == true
+	}, patience, time.Second, "nobody else is at work on it")
+	for _, variables := range platform.Variables(config) {
+		holder := customer{server: s, key: variables[0].Value}
+		require.Len(t, holder.keyNames(t), 3, "each project has a key that is valid")
+	}
+	require.Len(t, platform.Variables(config), 2)
+	require.ElementsMatch(t, []string{"", "shop", "site"}, c.keyNames(t), "one key for each")
+
+	for range 2 {
+		platform.Fail(standin.Fault{Status: 503})
+	}
+	require.Equal(t, 200, do(t, c.request(http.MethodDelete, "/v1/account", nil)).status)
+	require.Eventually(t, func() bool { return len(platform.Variables(config)) == 0 }, patience, time.Second)
+}

@@ -1,0 +1,154 @@
+package main_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/audio"
+	"github.com/recital-tts/recital/internal/blobs/s3test"
+)
+
+// launchOn starts an instance whose blobs are in S3, with a data folder of its own.
+func (on services) launchOn(t *testing.T, store *s3test.Server) *server {
+	t.Helper()
+	s := on.launchIn(t, newFolder(t), "--blobs="+s3test.URL(store.Address(), "clips"),
+		"--s3-access-key="+s3test.AccessKey, "--s3-secret-key="+s3test.SecretKey)
+	s.awaitRunning()
+	s.eventually(func() bool { return s.isReady() })
+	return s
+}
+
+func TestClipsInS3ArePlayedByEveryInstanceAndSpeechOutlivesTheStore(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
+	t.Parallel()
+	store := s3test.Start(t)
+	on := outsideServices(t)
+	first, second := on.launchOn(t, store), on.launchOn(t, store)
+	c := first.openAccount("indie")
+	ask := order{"text": "Zyzzogeton walks by the river, and sings.", "voice": "leah", "format": "wav", "debug": true}
+
+	// given a clip that was saved on one instance, then the other plays it, whole and in parts
+	saved := c.post(t, detailedRoute, ask)
+	require.Equal(t, 200, saved.status, saved.text())
+	require.NotEmpty(t, saved.header.Get("X-Clip-Id"))
+	var r recording
+	saved.decode(t, &r)
+	requirePlayed := func(s *server) {
+		t.Helper()
+		page := c.at(s).clips(t)
+		require.Equal(t, 1, page.TotalClips)
+		shown := page.Clips[0]
+		shown.URL = strings.Replace(shown.URL, "https://recital.example", s.address, 1)
+		s.requirePlays(shown, r.sound(t), audio.WAV)
+	}
+	s3Objects := func() int { return len(filesBelow(t, store.BucketDir()+"/clips")) }
+	require.Equal(t, 1, s3Objects())
+	first.eventually(func() bool { return c.at(second).clips(t).TotalClips == 1 })
+	requirePlayed(second)
+	requirePlayed(first)
+
+	// when the store is gone
+	store.Kill()
+
+	// then speech goes on, and the clip is reported as not saved
+	unsaved := c.post(t, detailedRoute, ask)
+	require.Equal(t, 200, unsaved.status, unsaved.text())
+	require.Empty(t, unsaved.header.Get("X-Clip-Id"))
+	require.True(t, first.isReady())
+	require.Equal(t, "0", first.metric("recital_blob_store_answers"))
+	url := strings.Replace(c.clips(t).Clips[0].URL, "https://recital.example", first.address, 1)
+	away := fetch(t, http.MethodGet, url)
+	require.Equal(t, 503, away.status, away.text())
+	require.NotEmpty(t, away.header.Get("Retry-After"))
+
+	// when it is back, then clips are saved and played again, by both
+	store.Restart(t)
+	first.eventually(func() bool {
+		again := c.post(t, detailedRoute, ask)
+		require.Equal(t, 200, again.status)
+		return again.header.Get("X-Clip-Id") != ""
+	})
+	require.Equal(t, "1", first.metric("recital_blob_store_answers"))
+	first.eventually(func() bool { return c.at(second).clips(t).TotalClips == 2 })
+	for _, shown := range c.at(second).clips(t).Clips {
+		url := strings.Replace(shown.URL, "https://recital.example", second.address, 1)
+		second.eventually(func() bool { return fetch(t, http.MethodGet, url).status == 200 }) // its circuit closes
+	}
+	for _, s := range []*server{first, second} {
+		log := read(t, s.log)
+		for _, secret := range []string{s3test.SecretKey, s3test.AccessKey, "Signature", "Zyzzogeton"} {
+			require.NotContains(t, log, secret)
+		}
+	}
+
+	// when they are deleted, then the store has nothing left of them
+	for _, shown := range c.clips(t).Clips {
+		require.Equal(t, 200, do(t, c.request(http.MethodDelete, "/v1/account/clip/"+shown.id(t), nil)).status)
+	}
+	require.Zero(t, s3Objects())
+}
+
+func TestABucketThatIsNotThereStopsTheStart(t *testing.T) {
+	t.Parallel()
+	store := s3test.Start(t)
+	on := outsideServices(t)
+	s := on.launchIn(t, newFolder(t), "--blobs="+strings.Replace(s3test.URL(store.Address(), "clips"), s3test.Bucket, "nowhere", 1),
+		"--s3-access-key="+s3test.AccessKey, "--s3-secret-key="+s3test.SecretKey)
+	s.awaitEnd()
+	require.Error(t, s.err)
+	require.Contains(t, read(t, s.log), "the bucket nowhere cannot be used: NoSuchBucket (404)")
+}
+
+// filesBelow returns the paths of the files below a folder, none if it is missing.
+func filesBelow(t *testing.T, folder string) (files []string) {
+	t.Helper()
+	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			files = append(files, path)
+		}
+		return err
+	})
+	if !errors.Is(err, fs.ErrNotExist) {
+		require.NoError(t, err)
+	}
+	return files
+}
+
+// Go's HTTP client logs, in a log of its own, what a server says that was not asked.
+func TestWhatAStoreSaysUnaskedReachesNoLog(t *testing.T) {
+	t.Parallel()
+	const said = "zyzzogeton-said-unasked"
+	hungUp := make(chan struct{}, 100)
+	store := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		conn, _, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		const list = "<ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>"
+		fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Type: application/xml\r\nContent-Length: %d\r\n\r\n%s", len(list), list)
+		time.Sleep(100 * time.Millisecond) // the connection is idle then
+		fmt.Fprintf(conn, "%s\r\n", said)
+		_, _ = io.Copy(io.Discard, conn) // until the client hangs up
+		hungUp <- struct{}{}
+	}))
+	defer store.Close()
+	s := outsideServices(t).launchIn(t, newFolder(t), "--blobs="+s3test.URL(strings.TrimPrefix(store.URL, "http://"), "clips"),
+		"--s3-access-key="+s3test.AccessKey, "--s3-secret-key="+s3test.SecretKey)
+	s.awaitRunning()
+	<-hungUp
+	s.interrupt()
+	require.NotContains(t, read(t, s.log), said)
+}

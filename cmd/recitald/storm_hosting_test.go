@@ -1,0 +1,159 @@
+package main_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/internal/hosting/standin"
+)
+
+// webmaster promises for hosting: once all is calm and what was last wanted of each project is answered, exactly the projects
+// that are to have a key have one, in one variable, which is one of the account's, and the account has no other.
+type webmaster struct {
+	visitor
+	platform   *standin.Platform
+	account    customer
+	config     string
+	code       string // until it is exchanged
+	wanted     map[string]bool
+	doubtful   map[string]bool // projects whose last change was not answered
+	changes    int
+	unanswered int
+}
+
+var webmasterSites = []string{"site", "shop", "blog", "docs"}
+
+func newWebmaster(w *world, at *server, v visitor) *webmaster {
+	p := &webmaster{visitor: v, platform: w.platform, account: at.openAccount("indie"), wanted: map[string]bool{}, doubtful: map[string]bool{}}
+	p.config, p.code = w.platform.Install("team_1", webmasterSites...)
+	return p
+}
+
+func (p *webmaster) work(at *server, r *rand.Rand) error {
+	if p.code != "" {
+		return p.connect(at)
+	}
+	site := webmasterSites[r.IntN(len(webmasterSites))]
+	return p.change(at, site, !p.wanted[site])
+}
+
+// connect exchanges a code. One that was spent in vain is replaced, as the owner would.
+func (p *webmaster) connect(at *server) error {
+	answer, err := p.post(at, "projects", url.Values{"config_id": {p.config}, "code": {p.code}})
+	switch {
+	case err != nil:
+	case answer.status == http.StatusOK:
+		p.code = ""
+	case answer.status == http.StatusBadRequest:
+		p.code = p.platform.Reinstall(p.config)
+	}
+	return nil
+}
+
+func (p *webmaster) post(at *server, what string, form url.Values) (reply, error) {
+	return p.ask(p.account.at(at).request(http.MethodPost, "/v1/account/hosting/"+what, strings.NewReader(form.Encode()), "Content-Type", "application/x-www-form-urlencoded"))
+}
+
+func (p *webmaster) change(at *server, site string, has bool) error {
+	field := map[bool]string{true: "add_project_names", false: "remove_projects"}[has]
+	p.wanted[site], p.doubtful[site] = has, true
+	p.changes++
+	answer, err := p.post(at, "env_vars", url.Values{"config_id": {p.config}, field: {site}})
+	var done struct{ Success bool }
+	if err != nil || answer.status != http.StatusOK {
+		p.unanswered++
+		return nil
+	}
+	if err := json.Unmarshal(answer.body, &done); err != nil {
+		return fmt.Errorf("the answer %q: %w", answer.text(), err)
+	}
+	p.doubtful[site] = !done.Success
+	return nil
+}
+
+func (p *webmaster) settle(at []*server, _ books) error {
+	for end := time.Now().Add(calm); ; time.Sleep(100 * pause) {
+		if time.Now().After(end) {
+			return fmt.Errorf("nobody answers what is wanted of %v, connected: %v", p.doubtful, p.code == "")
+		}
+		if p.code != "" {
+			if err := p.connect(at[0]); err != nil {
+				return err
+			}
+			continue
+		}
+		open := 0
+		for _, site := range webmasterSites {
+			if !p.doubtful[site] {
+				continue
+			}
+			if err := p.change(at[0], site, p.wanted[site]); err != nil {
+				return err
+			}
+			open++
+		}
+		if open == 0 {
+			return nil
+		}
+	}
+}
+
+func (p *webmaster) check(at *server, b books) error {
+	onPlatform, ofAccount, wanted := map[string]string{}, map[string]string{}, []string{}
+	for _, site := range webmasterSites {
+		if p.wanted[site] {
+			wanted = append(wanted, site)
+		}
+		for _, v := range p.platform.Variables(p.config)[site] {
+			onPlatform[site] += account.HashAPIKey(v.Value)
+			if answer, err := p.ask(customer{server: at, key: v.Value}.request(http.MethodGet, "/v1/account", nil)); err != nil || answer.status != http.StatusOK {
+				return fmt.Errorf("the key in %s is answered with %d %v", site, answer.status, err)
+			}
+		}
+	}
+	for _, key := range b.accounts[p.account.id].Keys {
+		if key.Name != "" {
+			ofAccount[key.Name] += key.Hash
+		}
+	}
+	slices.Sort(wanted)
+	if has := slices.Sorted(maps.Keys(onPlatform)); !slices.Equal(has, wanted) || !maps.Equal(onPlatform, ofAccount) {
+		return fmt.Errorf("the projects %v have keys, and %v are to have some; of the account %s are those of %v", has, wanted, p.account.id, slices.Sorted(maps.Keys(ofAccount)))
+	}
+	return nil
+}
+
+func (p *webmaster) customers() []customer { return nil } // whose answers differ while its keys change
+
+func (p *webmaster) String() string {
+	return fmt.Sprintf("webmaster: %d changes, %d of them unanswered", p.changes, p.unanswered)
+}
+
+// host has a hosting platform for the storm, over TLS if the instances are to trust it as they trust the till. It returns
+// the flags of an instance that uses it.
+func (w *world) host(t *testing.T, secure bool) []string {
+	t.Helper()
+	platform, flags := openPlatform(t)
+	w.platform = platform
+	if !secure {
+		return flags
+	}
+	to, err := url.Parse(platform.URL())
+	require.NoError(t, err)
+	front := httptest.NewTLSServer(httputil.NewSingleHostReverseProxy(to)) // with the certificate of all such servers
+	t.Cleanup(front.Close)
+	return append(flags, "--hosting-url="+front.URL)
+}

@@ -1,0 +1,142 @@
+package hosting_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	commands "github.com/recital-tts/recital/commands/hosting"
+	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/domain/hosting"
+	platform "github.com/recital-tts/recital/internal/hosting"
+	"github.com/recital-tts/recital/internal/hosting/standin"
+	"github.com/recital-tts/recital/internal/todo"
+)
+
+// Whoever dies while a variable is set or removed, at whatever is changed in the log or at the platform, before or after it is:
+// a worker, or a repetition, leaves one key in one variable, or none.
+func TestACrashAnywhereIsRepaired(t *testing.T) {
+	w := newWorld(t)
+	type change struct{ add, remove []string }
+	for name, c := range map[string]struct{ given, do change }{
+		"set":                    {change{}, change{add: []string{"site"}}},
+		"remove":                 {change{add: []string{"site"}}, change{remove: []string{"site"}}},
+		"remove one and set one": {change{add: []string{"site"}}, change{add: []string{"shop"}, remove: []string{"site"}}},
+	} {
+		for _, repeated := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, repeated: %v", name, repeated), func(t *testing.T) {
+				for at := 1; ; at++ {
+					for _, after := range []bool{false, true} {
+						id, config := w.connected("site", "shop")
+						w.set(id, config, c.given.add, nil)
+						f := &fuse{at: at, after: after}
+						dying, ctx := w.mortal(t.Context(), f)
+						_, _, err := dying.SetVariables(ctx, id, config, c.do.add, c.do.remove, origin)
+						if !f.blown() {
+							require.NoError(t, err)
+							require.Greater(t, at, 4, "the crashes were none")
+							require.NoError(t, w.EndFor(t.Context(), id))
+							return
+						}
+						w.complete(t, id)
+						w.requireAgreement(t, id, config)
+						if repeated {
+							w.set(id, config, c.do.add, c.do.remove)
+							w.requireAgreement(t, id, config)
+							require.Len(t, w.state(id).Variables, len(c.do.add))
+						}
+						require.NoError(t, w.EndFor(t.Context(), id))
+						require.Empty(t, w.platform.Variables(config))
+						w.requireAgreement(t, id, config)
+					}
+				}
+			})
+		}
+	}
+}
+
+// Any sequence of connections, additions, removals, crashes, cuts and refusals ends, once what is due is completed, with the
+// platform, the API keys and the stream in agreement; and with nothing at the platform when the account is closed.
+func TestPlatformKeysAndStreamEndInAgreement(t *testing.T) {
+	w := newWorld(t)
+	sites := []string{"site", "shop", "blog"}
+	rapid.Check(t, func(draw *rapid.T) {
+		w.platform.Mend()
+		id, config := w.connected(sites...)
+		instance, ctx := w.Hosting, t.Context()
+		some := func(label string) []string {
+			return rapid.SliceOfNDistinct(rapid.SampledFrom(sites), 0, 2, rapid.ID[string]).Draw(draw, label)
+		}
+		for range rapid.IntRange(1, 8).Draw(draw, "steps") {
+			switch rapid.SampledFrom([]string{"change", "change", "change", "crash", "fault", "connect", "complete", "wait", "delete"}).Draw(draw, "step") {
+			case "crash": // of the next change
+				f := &fuse{at: rapid.IntRange(1, 9).Draw(draw, "at"), after: rapid.Bool().Draw(draw, "after")}
+				instance, ctx = w.mortal(t.Context(), f)
+				w.change(draw, ctx, instance, id, config, some("add"), some("remove"))
+				instance, ctx = w.Hosting, t.Context()
+			case "fault":
+				status := rapid.SampledFrom([]int{0, 500, 429, 400}).Draw(draw, "status")
+				w.platform.Fail(standin.Fault{
+					Method: rapid.SampledFrom([]string{"GET", "POST", "DELETE"}).Draw(draw, "method"), Status: status, RetryAfter: 60,
+					Done: (status == 0 || status == 500) && rapid.Bool().Draw(draw, "done"), // a refusal is believed
+				})
+			case "connect":
+				_, err := w.Projects(ctx, id, config, w.platform.Reinstall(config), origin)
+				w.permitted(draw, err)
+			case "complete":
+				_, err := w.Complete(ctx, hosting.Stream(id), uuid.New())
+				w.permitted(draw, err)
+			case "wait":
+				w.Clock.Advance(hosting.Patience)
+			case "delete": // a key, by its owner
+				if keys := w.account(id).Keys; len(keys) > 1 {
+					require.NoError(draw, w.Accounts.DropKey(ctx, id, keys[1].Hash, origin))
+				}
+			default:
+				w.change(draw, ctx, instance, id, config, some("add"), some("remove"))
+			}
+		}
+		w.platform.Mend()
+		w.Clock.Advance(hosting.Patience)
+		_, err := w.Projects(ctx, id, config, w.platform.Reinstall(config), origin)
+		require.NoError(draw, err)
+		_, err = w.Complete(ctx, hosting.Stream(id), uuid.New())
+		require.NoError(draw, err)
+		for _, v := range w.state(id).Variables { // a key that its owner has deleted is replaced when its project is added again
+			w.set(id, config, []string{v.Name}, nil)
+		}
+		w.requireAgreement(draw, id, config)
+
+		_, err = w.Accounts.Close(ctx, id, origin)
+		require.NoError(draw, err)
+		require.NoError(draw, w.EndFor(ctx, id))
+		require.Empty(draw, w.platform.Variables(config))
+		require.True(draw, w.state(id).Ended)
+		require.Empty(draw, w.state(id).Variables)
+	})
+}
+
+func (w *world) change(draw *rapid.T, ctx context.Context, h *commands.Hosting, id, config string, add, remove []string) {
+	failed, _, err := h.SetVariables(ctx, id, config, add, remove, origin)
+	if ctx.Err() == nil {
+		w.permitted(draw, err)
+		for _, f := range failed {
+			w.permitted(draw, f.Err)
+		}
+	}
+}
+
+// permitted requires that an error is an answer to a client, or that something waits.
+func (w *world) permitted(draw *rapid.T, err error) {
+	var notYet *todo.NotYetError
+	var limited *platform.LimitedError
+	if err == nil || errors.As(err, &notYet) || errors.As(err, &limited) || domain.CodeOf(err) != "" {
+		return
+	}
+	draw.Fatalf("unexpected: %v", err)
+}

@@ -1,0 +1,215 @@
+package hosting_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/recital-tts/recital/commands/accounts"
+	"github.com/recital-tts/recital/commands/commandstest"
+	commands "github.com/recital-tts/recital/commands/hosting"
+	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/hosting"
+	"github.com/recital-tts/recital/internal/eventlog"
+	platform "github.com/recital-tts/recital/internal/hosting"
+	"github.com/recital-tts/recital/internal/hosting/standin"
+	"github.com/recital-tts/recital/internal/hosting/vercel"
+	"github.com/recital-tts/recital/internal/keyring/pgkeys"
+	"github.com/recital-tts/recital/internal/postgres/pgtest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var origin = journal.Origin{Actor: eventlog.Actor{Kind: eventlog.ActorAccount, Account: "a"}}
+
+// world is hosting on a real log, a real keyring, and a platform that speaks the real API.
+type world struct {
+	*commandstest.World
+	*commands.Hosting // of an instance that nothing befalls
+	platform          *standin.Platform
+	keys              *pgkeys.Keyring
+}
+
+func newWorld(t testing.TB) *world {
+	t.Helper()
+	w := &world{World: commandstest.New(t)}
+	var err error
+	w.keys, err = pgkeys.Open(t.Context(), pgkeys.Config{Pool: pgtest.New(t), MasterKey: bytes.Repeat([]byte{1}, 32), Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	w.platform, err = standin.Open(standin.Config{ClientID: "recital", ClientSecret: "secret"})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, w.platform.Close()) })
+	w.Hosting = w.instance(w.Log, nil)
+	return w
+}
+
+// instance returns an instance on a log, which dies by a fuse if there is one.
+func (w *world) instance(log eventlog.Log, f *fuse) *commands.Hosting {
+	adapter := vercel.New(vercel.Config{ClientID: "recital", ClientSecret: "secret", URL: w.platform.URL(), Pause: time.Nanosecond})
+	w.T.Cleanup(func() { require.NoError(w.T, adapter.Close()) })
+	j := &journal.Journal{Log: log, Registry: w.Journal.Registry}
+	var at platform.Platform = adapter
+	if f != nil {
+		at = mortalPlatform{adapter, f}
+	}
+	return commands.New(commands.Config{Journal: j, Platform: at, Keyring: w.keys, APIKeys: accounts.New(j, w.Clock.Now), Now: w.Clock.Now})
+}
+
+// connected returns an account that is connected to an installation with projects.
+func (w *world) connected(projects ...string) (id, config string) {
+	w.T.Helper()
+	id = w.Open("free")
+	config, code := w.platform.Install("team_1", projects...)
+	_, err := w.Projects(w.T.Context(), id, config, code, origin)
+	require.NoError(w.T, err)
+	return id, config
+}
+
+func (w *world) set(id, config string, add, remove []string) {
+	w.T.Helper()
+	failed, _, err := w.SetVariables(w.T.Context(), id, config, add, remove, origin)
+	require.NoError(w.T, err)
+	require.Empty(w.T, failed)
+}
+
+func (w *world) account(id string) account.State {
+	w.T.Helper()
+	state, _, err := w.Accounts.State(w.T.Context(), id)
+	require.NoError(w.T, err)
+	return state
+}
+
+func (w *world) state(id string) (s hosting.State) {
+	for _, event := range w.events(id) {
+		s = hosting.Evolve(s, event)
+	}
+	return s
+}
+
+func (w *world) events(id string) []hosting.Event {
+	return commandstest.Fold[hosting.Event](w.World, hosting.Stream(id))
+}
+
+// requireAgreement requires that the platform, the account's keys and the stream agree: each variable has a valid key, each
+// key but the account's first is in one variable, and nothing is under way.
+func (w *world) requireAgreement(t require.TestingT, id, config string) {
+	inStream, onPlatform, ofAccount := map[string]string{}, map[string]string{}, map[string]string{}
+	for _, v := range w.state(id).Variables {
+		require.True(t, v.Settled(), "%s is under way", v.Name)
+		inStream[v.Name] = v.Hash
+	}
+	for name, variables := range w.platform.Variables(config) {
+		for _, v := range variables {
+			require.NotContains(t, onPlatform, name, "two variables")
+			require.Equal(t, commands.VariableName, v.Key)
+			onPlatform[name] = account.HashAPIKey(v.Value)
+		}
+	}
+	for _, key := range w.account(id).Keys {
+		if key.Name != "" {
+			require.NotContains(t, ofAccount, key.Name, "two keys")
+			ofAccount[key.Name] = key.Hash
+		}
+	}
+	require.Equal(t, inStream, onPlatform)
+	require.Equal(t, inStream, ofAccount)
+}
+
+// fuse ends a process in the middle of what it does: at the n-th thing that it changes elsewhere, before or after it is
+// changed.
+type fuse struct {
+	at    int
+	after bool
+	die   context.CancelFunc
+
+	mu    sync.Mutex
+	count int
+}
+
+// burn carries a change out, unless the process dies at it.
+func (f *fuse) burn(ctx context.Context, change func(context.Context) error) error {
+	f.mu.Lock()
+	f.count++
+	dies := f.count >= f.at
+	f.mu.Unlock()
+	if !dies {
+		return change(ctx)
+	}
+	if f.after && f.count == f.at {
+		if err := change(context.WithoutCancel(ctx)); err != nil {
+			return err
+		}
+	}
+	f.die()
+	return ctx.Err()
+}
+
+func (f *fuse) blown() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.count >= f.at
+}
+
+// mortal returns an instance that dies by a fuse, with the context of all that it does.
+func (w *world) mortal(ctx context.Context, f *fuse) (*commands.Hosting, context.Context) {
+	ctx, f.die = context.WithCancel(ctx)
+	w.T.Cleanup(f.die)
+	return w.instance(&mortalLog{w.Log, f}, f), ctx
+}
+
+type mortalLog struct {
+	eventlog.Log
+	fuse *fuse
+}
+
+// Append implements eventlog.Log.
+func (l *mortalLog) Append(ctx context.Context, stream string, expected eventlog.Revision, events []eventlog.Proposed) (made eventlog.Appended, err error) {
+	err = l.fuse.burn(ctx, func(ctx context.Context) error {
+		made, err = l.Log.Append(ctx, stream, expected, events)
+		return err
+	})
+	return made, err
+}
+
+type mortalPlatform struct {
+	platform.Platform
+	fuse *fuse
+}
+
+// Exchange implements platform.Platform.
+func (p mortalPlatform) Exchange(ctx context.Context, code string) (a platform.Access, err error) {
+	err = p.fuse.burn(ctx, func(ctx context.Context) error {
+		a, err = p.Platform.Exchange(ctx, code)
+		return err
+	})
+	return a, err
+}
+
+// SetVariable implements platform.Platform.
+func (p mortalPlatform) SetVariable(ctx context.Context, a platform.Access, project string, v platform.NewVariable) (id string, err error) {
+	err = p.fuse.burn(ctx, func(ctx context.Context) error {
+		id, err = p.Platform.SetVariable(ctx, a, project, v)
+		return err
+	})
+	return id, err
+}
+
+// RemoveVariable implements platform.Platform.
+func (p mortalPlatform) RemoveVariable(ctx context.Context, a platform.Access, project, id string) error {
+	return p.fuse.burn(ctx, func(ctx context.Context) error { return p.Platform.RemoveVariable(ctx, a, project, id) })
+}
+
+// complete does what the to-do process does, once nobody can be at work any more.
+func (w *world) complete(t require.TestingT, id string) {
+	w.Clock.Advance(hosting.Patience)
+	_, err := w.Complete(w.T.Context(), hosting.Stream(id), uuid.New())
+	require.NoError(t, err)
+}

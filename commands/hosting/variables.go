@@ -1,0 +1,169 @@
+package hosting
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+
+	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/hosting"
+	"github.com/recital-tts/recital/internal/eventlog"
+	platform "github.com/recital-tts/recital/internal/hosting"
+)
+
+// attempt bounds the work on a variable well below the time after which others may take it over.
+const attempt = hosting.Patience * 2 / 3
+
+// add sets the variable of a project.
+func (h *Hosting) add(ctx context.Context, c connection, name string) (eventlog.Position, error) {
+	project, err := h.Platform.Project(ctx, c.access, name)
+	if err != nil {
+		return eventlog.Position{}, err
+	}
+	return h.set(ctx, c, project)
+}
+
+// set sets the variable of a project, unless the platform has it with a key that is valid. The key is shown to the platform and
+// kept nowhere: so one of which nobody knows whether the platform has it is deleted, and replaced by another.
+func (h *Hosting) set(ctx context.Context, c connection, project platform.Project) (eventlog.Position, error) {
+	ctx, cancel := context.WithTimeout(ctx, attempt)
+	defer cancel()
+	state, _, err := h.load(ctx, c.account)
+	if err != nil {
+		return eventlog.Position{}, err
+	}
+	old, found := state.Variable(c.config, project.ID)
+	if !found {
+		return h.setNew(ctx, c, project, "")
+	}
+	if old.Rest(h.now()) > 0 {
+		return eventlog.Position{}, hosting.ErrUnderway
+	}
+	id, err := h.kept(ctx, c, old)
+	switch {
+	case err == nil && id != "":
+		return h.execute(ctx, c.account, hosting.Set{Hash: old.Hash, Variable: id, At: h.now()}, c.origin)
+	case err != nil && final(err) && !old.Settled():
+		return h.giveUp(ctx, c, old.Hash, err)
+	case err != nil:
+		return eventlog.Position{}, err
+	}
+	if err := h.APIKeys.DropKey(ctx, c.account, old.Hash, c.origin); err != nil {
+		return eventlog.Position{}, err
+	}
+	return h.setNew(ctx, c, project, old.Hash)
+}
+
+// kept returns the platform's id of a variable that has its key, if the key is valid, and "" otherwise.
+func (h *Hosting) kept(ctx context.Context, c connection, v hosting.Variable) (string, error) {
+	if v.Removing {
+		return "", nil
+	}
+	there, err := h.Platform.Variable(ctx, c.access, v.Project, VariableName)
+	if errors.Is(err, platform.ErrNotFound) || err == nil && there.Comment != comment(v.Masked) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	valid, err := h.APIKeys.HasKey(ctx, c.account, v.Hash)
+	if err != nil || !valid {
+		return "", err
+	}
+	return there.ID, nil
+}
+
+// setNew sets the variable of a project to a key that is drawn for it. The key is recorded before it is created, and created
+// before the platform gets it.
+func (h *Hosting) setNew(ctx context.Context, c connection, project platform.Project, instead string) (eventlog.Position, error) {
+	key, err := account.DrawAPIKey(rand.Reader)
+	if err != nil {
+		return eventlog.Position{}, err
+	}
+	begun := hosting.VariableBegun{
+		Account: c.account, Config: c.config, Project: project.ID, Name: project.Name, Hash: account.HashAPIKey(key), Masked: account.MaskAPIKey(key), At: h.now(),
+	}
+	position, err := h.execute(ctx, c.account, hosting.Begin{VariableBegun: begun, Instead: instead}, c.origin)
+	if err != nil {
+		return eventlog.Position{}, err
+	}
+	var id string
+	if err = h.APIKeys.AddKey(ctx, c.account, key, project.Name, c.origin); err == nil {
+		id, err = h.Platform.SetVariable(ctx, c.access, project.ID, platform.NewVariable{Name: VariableName, Value: key, Comment: comment(begun.Masked)})
+	}
+	switch {
+	case err == nil:
+		return h.execute(ctx, c.account, hosting.Set{Hash: begun.Hash, Variable: id, At: h.now()}, c.origin)
+	case final(err), errors.As(err, new(*platform.LimitedError)):
+		return h.giveUp(ctx, c, begun.Hash, err)
+	}
+	return position, err
+}
+
+// giveUp deletes the key of a variable that is not set, for a reason that it returns.
+func (h *Hosting) giveUp(ctx context.Context, c connection, hash string, reason error) (eventlog.Position, error) {
+	if err := h.APIKeys.DropKey(ctx, c.account, hash, c.origin); err != nil {
+		return eventlog.Position{}, err
+	}
+	position, err := h.execute(ctx, c.account, hosting.Remove{Hash: hash, At: h.now()}, c.origin)
+	if err != nil {
+		return eventlog.Position{}, err
+	}
+	return position, reason
+}
+
+// removeNamed removes the variable of a project, if there is one.
+func (h *Hosting) removeNamed(ctx context.Context, c connection, name string) (eventlog.Position, error) {
+	state, version, err := h.load(ctx, c.account)
+	if err != nil {
+		return eventlog.Position{}, err
+	}
+	v, found := state.Variable(c.config, name)
+	if !found {
+		return version.Position, nil
+	}
+	return h.remove(ctx, c, v)
+}
+
+// remove removes a variable, and deletes its key, also where the platform grants no access any more: it then returns errLeft.
+func (h *Hosting) remove(ctx context.Context, c connection, v hosting.Variable) (eventlog.Position, error) {
+	ctx, cancel := context.WithTimeout(ctx, attempt)
+	defer cancel()
+	position, err := h.execute(ctx, c.account, hosting.BeginRemoval{Hash: v.Hash, At: h.now()}, c.origin)
+	if err != nil {
+		return eventlog.Position{}, err
+	}
+	refused := h.takeDown(ctx, c, v)
+	left := errors.Is(refused, platform.ErrDenied)
+	if refused != nil && !left && !errors.Is(refused, platform.ErrNotFound) {
+		return position, refused
+	}
+	if err := h.APIKeys.DropKey(ctx, c.account, v.Hash, c.origin); err != nil {
+		return position, err
+	}
+	position, err = h.execute(ctx, c.account, hosting.Remove{Hash: v.Hash, Left: left, At: h.now()}, c.origin)
+	if err == nil && left {
+		err = errLeft
+	}
+	return position, err
+}
+
+// takeDown removes a variable at the platform, unless somebody has put another in its place.
+func (h *Hosting) takeDown(ctx context.Context, c connection, v hosting.Variable) error {
+	there, err := h.Platform.Variable(ctx, c.access, v.Project, VariableName)
+	if err != nil || there.ID != v.ID && there.Comment != comment(v.Masked) {
+		return err
+	}
+	return h.Platform.RemoveVariable(ctx, c.access, v.Project, there.ID)
+}
+
+// comment is what the platform shows beside a variable: by it we recognise ours.
+func comment(masked string) string { return "Recital API key " + masked }
+
+// final reports whether an error is an outcome: nothing was done, and repeating it would not help.
+func final(err error) bool {
+	code := domain.CodeOf(err)
+	return code != "" && code != domain.Unavailable ||
+		errors.Is(err, platform.ErrDenied) || errors.Is(err, platform.ErrNotFound) || errors.Is(err, platform.ErrRejected)
+}

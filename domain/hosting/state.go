@@ -1,0 +1,86 @@
+package hosting
+
+import (
+	"maps"
+	"slices"
+	"time"
+)
+
+// Patience is how long something may be under way before it is taken for what a crash has left behind.
+const Patience = 30 * time.Second
+
+// State is what an account has at the platform.
+type State struct {
+	Account     string
+	Connections map[string]Connected // by configuration
+	Variables   []Variable
+	Ended       bool
+}
+
+// Variable is an environment variable that holds an API key.
+type Variable struct {
+	VariableBegun
+	ID       string    // the platform's; "" before it is known to have the key
+	Removing bool      // it is about to be removed
+	Since    time.Time // when it has got into this phase
+}
+
+// Settled reports whether nothing is left to be done about the variable.
+func (v Variable) Settled() bool { return v.ID != "" && !v.Removing }
+
+// Rest returns for how long somebody may still be at work on the variable.
+func (v Variable) Rest(now time.Time) time.Duration {
+	if v.Settled() {
+		return 0
+	}
+	return max(0, Patience-now.Sub(v.Since))
+}
+
+// Variable returns the variable in a project, given by its id or name.
+func (s State) Variable(config, project string) (Variable, bool) {
+	return s.find(func(v Variable) bool { return v.Config == config && (v.Project == project || v.Name == project) })
+}
+
+func (s State) byHash(hash string) (Variable, bool) {
+	return s.find(func(v Variable) bool { return v.Hash == hash })
+}
+
+func (s State) find(is func(Variable) bool) (Variable, bool) {
+	if i := slices.IndexFunc(s.Variables, is); i >= 0 {
+		return s.Variables[i], true
+	}
+	return Variable{}, false
+}
+
+// Evolve folds an event into the state.
+func Evolve(s State, event Event) State {
+	switch e := event.(type) {
+	case Connected:
+		s.Account, s.Connections = e.Account, maps.Clone(s.Connections)
+		if s.Connections == nil {
+			s.Connections = map[string]Connected{}
+		}
+		s.Connections[e.Config] = e
+	case VariableBegun:
+		s.Variables = append(slices.Clip(s.Variables), Variable{VariableBegun: e, Since: e.At})
+	case VariableSet:
+		s = s.with(e.Hash, func(v *Variable) { v.ID, v.Since = e.Variable, e.At })
+	case VariableRemovalBegun:
+		s = s.with(e.Hash, func(v *Variable) { v.Removing, v.Since = true, e.At })
+	case VariableRemoved:
+		s.Variables = slices.DeleteFunc(slices.Clone(s.Variables), func(v Variable) bool { return v.Hash == e.Hash })
+	case Ended:
+		s.Ended = true
+	}
+	return s
+}
+
+func (s State) with(hash string, change func(*Variable)) State {
+	s.Variables = slices.Clone(s.Variables)
+	for i := range s.Variables {
+		if s.Variables[i].Hash == hash {
+			change(&s.Variables[i])
+		}
+	}
+	return s
+}

@@ -1,0 +1,225 @@
+package alignment
+
+import "math"
+
+const (
+	// coarsening is how many frames are one in the first pass.
+	coarsening = 8
+	// corridor is how far the second pass may be from the first in frames.
+	corridor = 6 * coarsening
+	// wholeFrames is the number of frames up to which one pass looks at every pair.
+	wholeFrames = 1500
+	// slack is how far the first pass may be from the diagonal, as a part of the length.
+	slack = 0.25
+
+	stretching = 0.1 // the cost of a step that stays in one of the sounds, in multiples of the mean distance
+)
+
+// The silence model, as far as silence can be told from speech in the recording.
+const (
+	silenceCost = 0.5 // of silence against speech, in multiples of the mean distance
+	silentPair  = 0.7 // of the distance of two silences, which differ by their noise alone, that does not count
+)
+
+// path is a warping path: the frames of the recording (a) that belong to each frame of the reference (b).
+type path struct {
+	first, last []int     // frames of a, for each of b
+	cost        []float64 // mean distance, for each of b
+	typical     float64   // mean distance of frames that do not belong together
+}
+
+// align warps b onto a. Long sounds are warped coarsely first, and then within a corridor around that (Salvador and Chan,
+// 2007), so that memory and time grow little more than their length.
+func align(a, b features, method Method) path {
+	if max(a.frames(), b.frames()) <= wholeFrames {
+		return warp(a, b, within{}, method)
+	}
+	rough := warp(a.coarser(), b.coarser(), within{slanted: true}, method)
+	return warp(a, b, within{around: &rough}, method)
+}
+
+// coarser returns the mean of every few frames.
+func (f features) coarser() (rough features) {
+	rough.contrast = f.contrast
+	for from := 0; from < len(f.rows); from += coarsening {
+		group := f.rows[from:min(from+coarsening, len(f.rows))]
+		row := make([]float32, len(group[0]))
+		quiet := 0
+		for i, r := range group {
+			for c, value := range r {
+				row[c] += value / float32(len(group))
+			}
+			if f.silent[from+i] {
+				quiet++
+			}
+		}
+		rough.rows = append(rough.rows, row)
+		rough.silent = append(rough.silent, 2*quiet > len(group))
+	}
+	return rough
+}
+
+// within are the pairs of frames that a warping looks at.
+type within struct {
+	slanted bool  // near the diagonal
+	around  *path // near a coarser path
+}
+
+// columns returns the range of frames of a that are compared with frame j of b.
+func (w within) columns(j, rows, columns int) (from, to int) {
+	switch {
+	case w.around != nil:
+		rough := min(j/coarsening, len(w.around.first)-1)
+		from, to = w.around.first[rough]*coarsening-corridor, (w.around.last[rough]+1)*coarsening+corridor
+	case w.slanted:
+		diagonal, room := j*columns/rows, max(int(slack*float64(columns)), 50)
+		from, to = diagonal-room, diagonal+room
+	default:
+		return 0, columns
+	}
+	return min(max(from, 0), columns-1), min(max(to, 1), columns)
+}
+
+// The steps by which a pair of frames is reached.
+const (
+	both byte = iota // from the frame before in both sounds
+	onlyA
+	onlyB
+)
+
+// warp finds the cheapest path from the first frames to the last.
+func warp(a, b features, pairs within, method Method) path {
+	w := warping{a: a, b: b, method: method, trust: float32(a.clarity())}
+	w.mean = w.meanDistance()
+	rows, columns := b.frames(), a.frames()
+	steps := make([][]byte, rows)
+	froms := make([]int, rows)
+	var before []float32
+	beforeFrom := 0
+	for j := range rows {
+		from, to := pairs.columns(j, rows, columns)
+		if j > 0 {
+			from = max(from, beforeFrom)
+			to = max(to, beforeFrom+len(before))
+			from = min(from, beforeFrom+len(before)-1)
+		}
+		if j == 0 {
+			from = 0
+		}
+		if j == rows-1 {
+			to = columns
+		}
+		costs, taken := w.row(j, from, to, before, beforeFrom)
+		steps[j], froms[j] = taken, from
+		before, beforeFrom = costs, from
+	}
+	return w.trace(steps, froms)
+}
+
+type warping struct {
+	a, b   features
+	method Method
+	mean   float32 // distance
+	trust  float32 // in the silences, 0 to 1
+}
+
+// distance is Euclidean; that of silence from speech has its cost.
+func (w *warping) distance(i, j int) float32 {
+	x, y := w.a.rows[i], w.b.rows[j]
+	sum := float32(0)
+	for c := range x {
+		d := x[c] - y[c]
+		sum += d * d
+	}
+	return float32(math.Sqrt(float64(sum)))
+}
+
+func (w *warping) cost(i, j int) float32 {
+	cost := w.distance(i, j)
+	if w.method != Improved {
+		return cost
+	}
+	switch {
+	case w.a.silent[i] && w.b.silent[j]:
+		return cost * (1 - silentPair*w.trust)
+	case w.a.silent[i] != w.b.silent[j]:
+		return cost + silenceCost*w.mean*w.trust
+	}
+	return cost
+}
+
+// meanDistance is that of frames all over the sounds.
+func (w *warping) meanDistance() float32 {
+	const looks = 500
+	sum := float32(0)
+	for k := range looks {
+		sum += w.distance(k*7919%w.a.frames(), k*104729%w.b.frames())
+	}
+	return sum / looks
+}
+
+func (w *warping) row(j, from, to int, before []float32, beforeFrom int) (costs []float32, steps []byte) {
+	costs, steps = make([]float32, to-from), make([]byte, to-from)
+	extra := stretching * w.mean
+	at := func(i int) float32 { // in the row before
+		if i < beforeFrom || i >= beforeFrom+len(before) {
+			return math.MaxFloat32
+		}
+		return before[i-beforeFrom]
+	}
+	for i := from; i < to; i++ {
+		best, step := at(i-1), both
+		if j == 0 && i == 0 {
+			best = 0
+		}
+		if c := at(i); c < best && c+extra < best {
+			best, step = c+extra, onlyB
+		}
+		if i > from {
+			if c := costs[i-from-1] + w.stay(i, j, extra); c < best {
+				best, step = c, onlyA
+			}
+		}
+		costs[i-from], steps[i-from] = best+w.cost(i, j), step
+	}
+	return costs, steps
+}
+
+// stay is the cost of another frame of the recording for the same one of the reference. Pauses may be of any length.
+func (w *warping) stay(i, j int, extra float32) float32 {
+	if w.method == Improved && w.a.silent[i] && w.b.silent[j] {
+		return extra * (1 - w.trust)
+	}
+	return extra
+}
+
+func (w *warping) trace(steps [][]byte, froms []int) path {
+	rows := len(steps)
+	p := path{first: make([]int, rows), last: make([]int, rows), cost: make([]float64, rows), typical: float64(w.mean)}
+	for j := range p.last {
+		p.last[j] = -1
+	}
+	i, j := w.a.frames()-1, rows-1
+	for {
+		if p.last[j] < 0 {
+			p.last[j] = i
+		}
+		p.first[j] = i
+		p.cost[j] += float64(w.distance(i, j))
+		if i == 0 && j == 0 {
+			break
+		}
+		switch step := steps[j][i-froms[j]]; {
+		case i > 0 && (step == onlyA || j == 0):
+			i--
+		case i == 0 || step == onlyB:
+			j--
+		default:
+			i, j = i-1, j-1
+		}
+	}
+	for j := range p.cost {
+		p.cost[j] /= float64(p.last[j] - p.first[j] + 1)
+	}
+	return p
+}

@@ -1,0 +1,101 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	commands "github.com/recital-tts/recital/commands/hosting"
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/hosting"
+	"github.com/recital-tts/recital/internal/hosting/standin"
+	"github.com/recital-tts/recital/internal/hosting/vercel"
+	"github.com/recital-tts/recital/internal/readmodel"
+	"github.com/recital-tts/recital/internal/signin"
+	"github.com/recital-tts/recital/internal/todo"
+	projections "github.com/recital-tts/recital/projections/hosting"
+	writeapi "github.com/recital-tts/recital/writeapi/hosting"
+)
+
+// hostingSlice is that of the platform on which accounts host their projects.
+func hostingSlice() slice {
+	return slice{
+		name:       "hosting",
+		events:     commands.Events(),
+		readModels: projections.ReadModels(),
+		open: func(p *parts) (service, error) {
+			platform, err := p.openPlatform()
+			if err != nil {
+				return service{}, err
+			}
+			hosting := commands.New(commands.Config{Journal: p.journal, Platform: platform, Keyring: p.keys, APIKeys: p.accounts, Now: time.Now})
+			write := writeapi.API{Hosting: hosting, ReadModels: p.projector}
+			return service{
+				public: write.Routes(),
+				toDos: []toDo{{commands.CompleteProcess, readmodel.ToDoCompleteVariableView, func(ctx context.Context, item todo.Item) (eventlog.Position, error) {
+					return hosting.Complete(ctx, item.Stream, item.Cause)
+				}}},
+				erases: []closing{hosting.EndFor}, // last, because the platform may be away
+			}, nil
+		},
+	}
+}
+
+// openPlatform returns the hosting platform. In mode dev one of our own takes its place when no credentials are set.
+func (p *parts) openPlatform() (hosting.Platform, error) {
+	conf := vercel.Config{ClientID: p.cfg.HostingClient, ClientSecret: p.cfg.HostingSecret, RedirectURL: p.cfg.HostingRedirect, URL: p.cfg.HostingURL, Logger: p.log}
+	switch {
+	case conf.ClientID == "" && p.cfg.Mode == modeProd:
+		return hosting.Off{}, nil
+	case conf.ClientID == "":
+		conf.ClientID, conf.ClientSecret = "recital", rand.Text()
+		platform, err := standin.Open(standin.Config{Address: p.cfg.HostingAddr, ClientID: conf.ClientID, ClientSecret: conf.ClientSecret})
+		if err != nil {
+			return nil, err
+		}
+		p.onClose("the hosting platform for development", platform.Close)
+		conf.URL, p.hostingAt = platform.URL(), platform.URL()
+	case p.cfg.HostingSecretFile != "":
+		secret, err := readLine(p.cfg.HostingSecretFile)
+		if err != nil {
+			return nil, fmt.Errorf("reading the secret of the hosting platform: %w", err)
+		}
+		conf.ClientSecret = secret
+	}
+	platform := vercel.New(conf)
+	p.onClose("the connections to the hosting platform", platform.Close)
+	return platform, nil
+}
+
+// platformAt says where keys for projects go.
+func (p *parts) platformAt() string {
+	if p.hostingAt == "" {
+		return cmp.Or(p.cfg.HostingURL, "Vercel")
+	}
+	return p.hostingAt + "  (a stand-in for development, with a page)"
+}
+
+// checkHosting keeps secrets from being sent in the clear.
+func (c Config) checkHosting() error {
+	u, err := url.Parse(cmp.Or(c.HostingURL, "https://api.vercel.com"))
+	switch {
+	case c.HostingSecret != "" && c.HostingSecretFile != "":
+		return errors.New("the secret of the hosting platform is set twice: as it is, and as a file")
+	case c.HostingURL != "" && c.HostingClient == "":
+		return errors.New("RECITAL_HOSTING_URL needs RECITAL_HOSTING_CLIENT_ID beside it")
+	case (c.HostingClient == "") != (cmp.Or(c.HostingSecret, c.HostingSecretFile) == ""):
+		return errors.New("the hosting platform needs both RECITAL_HOSTING_CLIENT_ID and RECITAL_HOSTING_CLIENT_SECRET, or its file")
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "":
+		return errors.New("the hosting platform's URL must be http(s)://HOST or http(s)://HOST:PORT")
+	case u.Scheme != "https" && (c.Mode == modeProd || !signin.IsLoopback(u.Host)):
+		return errors.New("the hosting platform's URL must begin with https://, unless it is on this machine and the mode is dev")
+	case c.HostingAddr != "" && !signin.IsLoopback(c.HostingAddr):
+		return errors.New("the hosting platform for development serves on loopback only")
+	}
+	return nil
+}

@@ -1,0 +1,62 @@
+// Package hosting is the port of a platform that hosts the projects of accounts, and takes environment variables for them.
+// Its adapters are vercel, for the platform's API, and standin, a platform for development that speaks the part of that API
+// which Recital uses.
+package hosting
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// Platform is a hosting platform. Errors are those below: after ErrUnavailable, a change may or may not have been made; after
+// all others, it was not.
+type Platform interface {
+	// Exchange returns the access that a code stands for. The platform takes a code once.
+	Exchange(ctx context.Context, code string) (Access, error)
+	// Projects returns the projects that can be changed, and whether these are all.
+	Projects(ctx context.Context, a Access) (projects []Project, all bool, err error)
+	// Project returns a project by its id or name.
+	Project(ctx context.Context, a Access, idOrName string) (Project, error)
+	// Variable returns the environment variable of a name, or ErrNotFound.
+	Variable(ctx context.Context, a Access, project, name string) (Variable, error)
+	// SetVariable creates an environment variable, or replaces the one of the same name, and returns its id.
+	SetVariable(ctx context.Context, a Access, project string, v NewVariable) (id string, err error)
+	// RemoveVariable removes an environment variable.
+	RemoveVariable(ctx context.Context, a Access, project, id string) error
+}
+
+// Errors of a platform. Their messages may be shown to the caller.
+var (
+	ErrCode        = errors.New("the hosting platform does not accept the code")
+	ErrDenied      = errors.New("the hosting platform grants no access")
+	ErrNotFound    = errors.New("the hosting platform does not know the object")
+	ErrRejected    = errors.New("the hosting platform does not permit it")
+	ErrUnavailable = errors.New("the hosting platform does not answer")
+)
+
+// LimitedError means that the platform takes no more requests for a while.
+type LimitedError struct{ After time.Duration }
+
+func (e *LimitedError) Error() string {
+	return "the hosting platform takes no more requests for a while"
+}
+
+// Access is what an installation on the platform may do.
+type Access struct {
+	Token        string
+	Installation string
+	Team         string // "" for a person's own projects
+}
+
+// Project is a project on the platform.
+type Project struct{ ID, Name string }
+
+// Variable is an environment variable of a project.
+type Variable struct {
+	ID      string
+	Comment string
+}
+
+// NewVariable is an environment variable to set, for all environments.
+type NewVariable struct{ Name, Value, Comment string }

@@ -1,0 +1,85 @@
+package clips
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/recital-tts/recital/domain/clip"
+	"github.com/recital-tts/recital/internal/eventlog"
+)
+
+// plainPage selects a page in the plain way: it counts all, and skips what comes before.
+const plainPage = `with filtered as (
+	select clip_id, characters, saved_at, voice from read_v2.clips
+	where account_id = 'big' and ($1 = '' or language = $1 or starts_with(language, $1 || '-')) and (debug or not $2))
+select (select count(*) from filtered), array(select clip_id from filtered order by %s limit $3 offset $4)`
+
+func TestPagesOfManyClipsAreThoseOfAPlainQuery(t *testing.T) {
+	// given so many clips that each order has several ranges, a third of which were saved at one instant by one voice, and
+	// of which many were sealed later or deleted
+	s := newShelf(t)
+	n := 0
+	ids := s.fill(12_000, func(c *clip.Saved) {
+		if n++; n%3 == 0 {
+			c.At, c.Voice, c.Characters = noon, "leah", 20
+		}
+		c.SealedAudio = n%2 == 0
+	})
+	var later []any
+	for i, id := range ids {
+		switch {
+		case i%5 == 0, i > 2000 && i < 5000:
+			later = append(later, clip.Deleted{Clip: id, Account: "big", At: noon})
+		case i%4 == 0:
+			later = append(later, clip.AudioSealed{Clip: id, Account: "big", To: "b", Bytes: 1, At: noon})
+		}
+	}
+	for some := range slices.Chunk(later, 500) {
+		require.NoError(t, s.Projector.Wait(t.Context(), s.appendClips(some)))
+	}
+
+	rapid.Check(t, func(rt *rapid.T) {
+		by := rapid.SampledFrom([]string{"timestamp", "text_length", "voice"}).Draw(rt, "sort_by")
+		direction := rapid.SampledFrom([]string{"asc", "desc"}).Draw(rt, "sort_order")
+		language := rapid.SampledFrom([]string{"", "", "en", "en-us", "de", "fr", "e"}).Draw(rt, "language")
+		debug := rapid.Bool().Draw(rt, "debug")
+		size := rapid.SampledFrom([]int{1, 7, 12, 333, 1000}).Draw(rt, "page_size")
+		page := 1 + rapid.IntRange(0, 8000).Draw(rt, "after")/size
+
+		var total int64
+		var want []string
+		sorted := strings.ReplaceAll(clipOrders[by].by, ",", " "+direction+",") + " " + direction
+		require.NoError(rt, s.Pool.QueryRow(t.Context(), fmt.Sprintf(plainPage, sorted), language, debug, size, (page-1)*size).Scan(&total, &want))
+		shown := s.list("big", fmt.Sprintf("?sort_by=%s&sort_order=%s&language=%s&debug=%t&page_size=%d&page=%d", by, direction, language, debug, size, page))
+		require.Equal(rt, total, shown.TotalClips)
+		require.Equal(rt, (total+int64(size)-1)/int64(size), shown.TotalPages)
+		got := make([]string, 0, len(want))
+		for _, c := range shown.Clips {
+			got = append(got, idOf(rt, c))
+		}
+		require.Equal(rt, want, got)
+	})
+
+	// and no page reads far: however alike clips are, ranges are short
+	var longest int64
+	require.NoError(t, s.Pool.QueryRow(t.Context(), `select max(clips)::bigint from (
+		select sum(clips) as clips from read_v2.clips_by_voice group by voice, saved_at, clip_id) as ranges`).Scan(&longest))
+	require.LessOrEqual(t, longest, int64(4000))
+}
+
+// appendClips appends events to a stream of clips, and returns where they are in the log.
+func (s *shelf) appendClips(events []any) eventlog.Position {
+	s.t.Helper()
+	meta := eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorSystem}, Time: noon}
+	proposed, err := s.Registry.Encode(uuid.New(), 0, meta, events...)
+	require.NoError(s.t, err)
+	appended, err := s.Log.Append(s.t.Context(), clip.Stream(uuid.NewString()), eventlog.NoStream, proposed)
+	require.NoError(s.t, err)
+	return appended.Position
+}

@@ -1,0 +1,152 @@
+// Package alignment serves the routes that find the words of a text in a recording of it. They declare no credential and
+// append nothing, so what they cost is limited by address and in all.
+package alignment
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"github.com/recital-tts/recital/internal/alignment"
+	"github.com/recital-tts/recital/internal/audio"
+	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/web/quota"
+)
+
+const (
+	// MaxBody is what ten minutes take as 16-bit samples at 16 kHz, and a little more.
+	MaxBody = 20 << 20
+	// timeout covers the decoding and the comparison of the longest recording on a busy machine.
+	timeout = 2 * time.Minute
+	// again is when another attempt may find room.
+	again = 5 * time.Second
+)
+
+// API aligns recordings.
+type API struct {
+	Aligner alignment.Aligner
+	Places  *quota.Budget // of recordings at once, in all and of each address
+}
+
+// Routes are the rows for the public route table.
+func (a *API) Routes() []web.Route {
+	options := func(summary, description string) []web.Option {
+		return []web.Option{
+			web.Public(), web.AppendsNothing(), web.MaxBody(MaxBody), web.Timeout(timeout), web.Tag("Speech"), web.Summary(summary),
+			web.Description(description + limits), web.Returns[[]alignedWord](), web.Refuses(http.StatusTooManyRequests),
+		}
+	}
+	return []web.Route{
+		web.Post("/v1/ai/speech/kanna", a.plain, options("Where the words of a text are in a recording",
+			"The words of the text in order, each with its place in the recording.")...),
+		web.Post("/v1/ai/speech/kanna_improved", a.improved, append(options("The same, with more precision and less sensitive to noise",
+			"As kanna; voice, pace, pauses and noise of the recording count less."), web.Forms())...),
+	}
+}
+
+const limits = ` The recording (wav, mp3, m4a, mp4, ogg, opus, webm or flac, recognised by its content) lasts at most ten minutes.
+No credential is needed, so work is limited: one recording of each address at once (429), and few in all (503).`
+
+type plainRequest struct {
+	Text string `query:"text" required:"true" minlen:"1" maxlen:"10000" doc:"What is said in the recording."`
+	Body []byte `raw:"body" required:"true"`
+}
+
+func (a *API) plain(call *web.Call, in plainRequest) (web.Reply, error) {
+	return a.align(call, recording{in.Body, []any{"body"}}, text{in.Text, []any{"query", "text"}}, alignment.Plain)
+}
+
+type improvedRequest struct {
+	Text  string   `body:"text" required:"true" minlen:"1" maxlen:"10000" doc:"What is said in the recording."`
+	Audio web.File `body:"audio" required:"true" doc:"The recording."`
+}
+
+func (a *API) improved(call *web.Call, in improvedRequest) (web.Reply, error) {
+	return a.align(call, recording{in.Audio.Content, []any{"body", "audio"}}, text{in.Text, []any{"body", "text"}}, alignment.Improved)
+}
+
+// recording and text are inputs with their places in a 422.
+type recording struct {
+	content []byte
+	place   []any
+}
+
+type text struct {
+	content string
+	place   []any
+}
+
+// alignedWord is an object of the reply. All times are in seconds.
+type alignedWord struct {
+	Text       string    `json:"text"`
+	Start      float64   `json:"start"`
+	Duration   float64   `json:"duration"`
+	Confidence float64   `json:"confidence" doc:"0 to 1: how much the recording resembles the word there."`
+	Phonemes   []phoneme `json:"phonemes,omitempty" doc:"Of kanna_improved alone."`
+}
+
+type phoneme struct {
+	Phoneme  string  `json:"phoneme"`
+	Start    float64 `json:"start"`
+	Duration float64 `json:"duration"`
+}
+
+func (a *API) align(call *web.Call, r recording, t text, method alignment.Method) (web.Reply, error) {
+	address, _ := netip.ParseAddr(call.RemoteIP()) // the zero address where a unix socket has none
+	place, err := a.Places.Take(quota.Client(address), 1)
+	switch {
+	case errors.Is(err, quota.ErrShare):
+		return web.Reply{}, web.TooManyRequests("Another recording of this address is being aligned", again)
+	case err != nil:
+		return web.Reply{}, busy()
+	}
+	defer place.Release()
+	words, err := a.Aligner.Align(call, bytes.NewReader(r.content), t.content, method)
+	if err != nil {
+		return web.Reply{}, explain(err, r, t)
+	}
+	return web.JSON(show(words)), nil
+}
+
+func busy() error {
+	return &web.Error{Status: http.StatusServiceUnavailable, Message: "Too many recordings are being aligned", RetryAfter: again}
+}
+
+// explain turns what is wrong with an input into a 422.
+func explain(err error, r recording, t text) error {
+	var unusable *audio.UnusableError
+	switch {
+	case errors.Is(err, alignment.ErrBusy):
+		return busy()
+	case errors.As(err, &unusable):
+		return invalid(r.place, unusable.Message)
+	case errors.Is(err, alignment.ErrNoSpeech):
+		return invalid(r.place, "The recording holds no speech")
+	case errors.Is(err, alignment.ErrNoWords):
+		return invalid(t.place, "The text has no words that can be spoken")
+	case errors.Is(err, alignment.ErrTooMuchText):
+		return invalid(t.place, "The text takes much longer to speak than a recording may last")
+	}
+	return err
+}
+
+func invalid(place []any, message string) error {
+	return web.Invalid(web.Item{Type: "value_error", Loc: place, Msg: "Value error, " + message, Ctx: map[string]any{"error": message}})
+}
+
+func show(words []alignment.Word) []alignedWord {
+	shown := make([]alignedWord, len(words))
+	for i, w := range words {
+		shown[i] = alignedWord{Text: w.Text, Start: rounded(w.Start), Duration: rounded(w.End - w.Start), Confidence: rounded(w.Confidence)}
+		for _, p := range w.Phonemes {
+			shown[i].Phonemes = append(shown[i].Phonemes, phoneme{Phoneme: p.Name, Start: rounded(p.Start), Duration: rounded(p.End - p.Start)})
+		}
+	}
+	return shown
+}
+
+// rounded returns milliseconds' precision.
+func rounded(value float64) float64 { return math.Round(1000*value) / 1000 }

@@ -1,0 +1,114 @@
+package alignment
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/internal/alignment"
+	"github.com/recital-tts/recital/internal/audio"
+	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/web/quota"
+	"github.com/recital-tts/recital/internal/web/webtest"
+)
+
+func TestMain(m *testing.M) { webtest.Main(m) }
+
+// aligner answers as a test says.
+type aligner func(ctx context.Context) ([]alignment.Word, error)
+
+func (a aligner) Align(ctx context.Context, _ audio.Upload, _ string, _ alignment.Method) ([]alignment.Word, error) {
+	return a(ctx)
+}
+
+func serve(t *testing.T, places *quota.Budget, a aligner) (url string) {
+	t.Helper()
+	return webtest.Serve(t, web.Config{Routes: (&API{Aligner: a, Places: places}).Routes()})
+}
+
+func post(t *testing.T, url string) (*http.Response, string) {
+	t.Helper()
+	response, err := http.Post(url+"/v1/ai/speech/kanna?text=Hello", "application/octet-stream", strings.NewReader("a recording"))
+	require.NoError(t, err)
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	return response, string(body)
+}
+
+func TestWordsAreShown(t *testing.T) {
+	url := serve(t, quota.New(1, 1), func(context.Context) ([]alignment.Word, error) {
+		return []alignment.Word{{Text: "Hello", Start: 0.10049, End: 0.5, Confidence: 0.75}}, nil
+	})
+	response, body := post(t, url)
+	require.Equal(t, 200, response.StatusCode)
+	require.JSONEq(t, `[{"text":"Hello","start":0.1,"duration":0.4,"confidence":0.75}]`, body)
+}
+
+func TestAnAddressHasOneRecordingAtOnce(t *testing.T) {
+	begun, end := make(chan struct{}), make(chan struct{})
+	url := serve(t, quota.New(2, 1), func(context.Context) ([]alignment.Word, error) {
+		begun <- struct{}{}
+		<-end
+		return nil, nil
+	})
+	first := make(chan int, 1)
+	go func() {
+		response, err := http.Post(url+"/v1/ai/speech/kanna?text=Hello", "application/octet-stream", strings.NewReader("a recording"))
+		if err != nil {
+			first <- 0
+			return
+		}
+		response.Body.Close()
+		first <- response.StatusCode
+	}()
+	<-begun
+	response, body := post(t, url)
+	require.Equal(t, http.StatusTooManyRequests, response.StatusCode, body)
+	require.Equal(t, "5", response.Header.Get("Retry-After"))
+	require.Contains(t, body, "Another recording of this address is being aligned")
+	close(end)
+	require.Equal(t, 200, <-first)
+
+	// and afterwards there is room again
+	go func() { <-begun }()
+	response, body = post(t, url)
+	require.Equal(t, 200, response.StatusCode, body)
+}
+
+func TestTheServiceHasSoManyAtOnce(t *testing.T) {
+	full := quota.New(0, 1)
+	never := func(context.Context) ([]alignment.Word, error) { panic("nothing is aligned") }
+	busy := func(context.Context) ([]alignment.Word, error) { return nil, alignment.ErrBusy }
+	for _, url := range []string{serve(t, full, never), serve(t, quota.New(1, 1), busy)} {
+		response, body := post(t, url)
+		require.Equal(t, http.StatusServiceUnavailable, response.StatusCode, body)
+		require.Equal(t, "5", response.Header.Get("Retry-After"))
+	}
+}
+
+func TestErrors(t *testing.T) {
+	for _, c := range []struct {
+		err     error
+		status  int
+		message string
+	}{
+		{&audio.UnusableError{Fault: audio.TooLong, Message: "The audio is longer than 10m0s"}, 422, `"loc":["body"],"msg":"Value error, The audio is longer than 10m0s"`},
+		{alignment.ErrNoSpeech, 422, `"loc":["body"],"msg":"Value error, The recording holds no speech"`},
+		{alignment.ErrNoWords, 422, `"loc":["query","text"]`},
+		{alignment.ErrTooMuchText, 422, `"loc":["query","text"]`},
+		{domain.Refuse(domain.Unavailable, "The decoder of uploads is not available"), 503, "The decoder of uploads is not available"},
+		{errors.New("a secret"), 500, "Internal Server Error"},
+	} {
+		url := serve(t, quota.New(1, 1), func(context.Context) ([]alignment.Word, error) { return nil, c.err })
+		response, body := post(t, url)
+		require.Equal(t, c.status, response.StatusCode, body)
+		require.Contains(t, body, c.message)
+	}
+}

@@ -1,0 +1,159 @@
+// Package hosting serves the routes by which accounts put API keys into their projects at the hosting platform.
+package hosting
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/recital-tts/recital/commands/hosting"
+	"github.com/recital-tts/recital/domain"
+	platform "github.com/recital-tts/recital/internal/hosting"
+	"github.com/recital-tts/recital/internal/readmodel"
+	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/writeapi"
+)
+
+const (
+	maxProjects = 100
+	maxName     = 100
+	// maxBody leaves room for lists that are somewhat too long, so that they get a 422.
+	maxBody = 64 << 10
+	// timeout is that of the longest lists: the platform is asked twice or three times for each project.
+	timeout = 2 * time.Minute
+)
+
+// API serves the hosting platform.
+type API struct {
+	Hosting    *hosting.Hosting
+	ReadModels writeapi.ReadModels
+}
+
+// Routes are the rows for the public route table.
+func (a *API) Routes() []web.Route {
+	tag := web.Tag("Hosting")
+	return []web.Route{
+		web.Post("/v1/account/hosting/projects", a.projects, web.Forms(), web.MaxBody(maxBody), web.Timeout(time.Minute), tag,
+			web.Summary("Connect an account of the hosting platform, and list its projects"),
+			web.Description("The platform hands out the `code` when the integration is installed, and takes it once; later calls go without."),
+			web.Returns[hostingProjectResponse](web.Sends("x-recital-position")), web.Refuses(400, 403, 404, 409, 429)),
+		web.Post("/v1/account/hosting/env_vars", a.setVariables, web.Forms(), web.MaxBody(maxBody), web.Timeout(timeout), web.ReadModels(readmodel.Account), tag,
+			web.Summary("Put API keys into projects at the hosting platform, and take them away"),
+			web.Description("Each project gets a key of its own, named after it, in the environment variable `"+hosting.VariableName+"`. "+
+				"Projects are given by name or id: separated by commas, as a repeated field, or as a JSON array, at most 100 of each. What is set, or removed, already stays so. "+
+				"`success` is false where some projects failed; a repetition goes on with them."),
+			web.Returns[hostingVariablesResponse](), web.Refuses(404, 409, 429)),
+	}
+}
+
+type projectsRequest struct {
+	Config string `body:"config_id" doc:"The platform's id of the configuration." required:"true" minlen:"1" maxlen:"200"`
+	Code   string `body:"code" doc:"What the platform has handed out for it." maxlen:"1000"`
+}
+
+type hostingProjectResponse struct {
+	Projects []hostingProject `json:"projects"`
+	Complete bool             `json:"complete" doc:"there are no other projects"`
+}
+
+type hostingProject struct {
+	Name string `json:"name"`
+	ID   string `json:"id"`
+	Set  bool   `json:"has_api_key" doc:"the account has put an API key into it"`
+}
+
+func (a *API) projects(call *web.Call, in projectsRequest) (web.Reply, error) {
+	found, err := a.Hosting.Projects(call, call.Principal.Account, in.Config, in.Code, writeapi.Origin(call.Caller))
+	if err != nil {
+		return web.Reply{}, refusal(err)
+	}
+	response := hostingProjectResponse{Projects: []hostingProject{}, Complete: found.All}
+	for _, p := range found.Listed {
+		response.Projects = append(response.Projects, hostingProject{Name: p.Name, ID: p.ID, Set: p.Set})
+	}
+	call.SetPosition(found.Position.String())
+	return web.JSON(response), nil
+}
+
+type variablesRequest struct {
+	Config string   `body:"config_id" required:"true" minlen:"1" maxlen:"200"`
+	Add    []string `body:"add_project_names" doc:"Projects that get a key, unless they have one."`
+	Remove []string `body:"remove_projects" doc:"Projects whose key is deleted, and taken away."`
+}
+
+type hostingVariablesResponse struct {
+	Success bool             `json:"success"`
+	Failed  []hostingFailure `json:"failed" doc:"projects that are not as they should be, with the reason"`
+}
+
+type hostingFailure struct {
+	Project string `json:"project"`
+	Message string `json:"message"`
+}
+
+func (a *API) setVariables(call *web.Call, in variablesRequest) (web.Reply, error) {
+	add, wrongAdd := names("add_project_names", in.Add)
+	remove, wrongRemove := names("remove_projects", in.Remove)
+	if wrong := append(wrongAdd, wrongRemove...); len(wrong) > 0 {
+		return web.Reply{}, web.Invalid(wrong...)
+	}
+	failed, position, err := a.Hosting.SetVariables(call, call.Principal.Account, in.Config, add, remove, writeapi.Origin(call.Caller))
+	if err != nil {
+		return web.Reply{}, refusal(err)
+	}
+	response := hostingVariablesResponse{Success: len(failed) == 0, Failed: []hostingFailure{}}
+	for _, f := range failed {
+		response.Failed = append(response.Failed, hostingFailure{Project: f.Project, Message: message(f.Err)})
+	}
+	writeapi.AwaitVisible(call, a.ReadModels, position)
+	return web.JSON(response), nil
+}
+
+// names takes a list of projects apart: each value holds names with commas, or a JSON array of them.
+func names(field string, values []string) (all []string, wrong []web.Item) {
+	for _, value := range values {
+		some := strings.Split(value, ",")
+		if strings.HasPrefix(strings.TrimSpace(value), "[") && json.Unmarshal([]byte(value), &some) != nil {
+			return nil, []web.Item{web.InvalidField("body", field, "the array is not one of names")}
+		}
+		for _, name := range some {
+			if name = strings.TrimSpace(name); name != "" && !slices.Contains(all, name) {
+				all = append(all, name)
+			}
+		}
+	}
+	switch {
+	case len(all) > maxProjects:
+		wrong = append(wrong, web.InvalidField("body", field, fmt.Sprintf("at most %d projects", maxProjects)))
+	case slices.ContainsFunc(all, func(name string) bool { return utf8.RuneCountInString(name) > maxName }):
+		wrong = append(wrong, web.InvalidField("body", field, fmt.Sprintf("a name has at most %d characters", maxName)))
+	}
+	return all, wrong
+}
+
+// tooMany is what a client hears where the platform takes no more requests.
+const tooMany = "The hosting platform takes no more requests for a while"
+
+func refusal(err error) error {
+	var limited *platform.LimitedError
+	if errors.As(err, &limited) {
+		return web.TooManyRequests(tooMany, limited.After)
+	}
+	return err
+}
+
+// message is what a client hears of an error.
+func message(err error) string {
+	var refused *domain.Error
+	switch {
+	case errors.As(err, new(*platform.LimitedError)):
+		return tooMany
+	case errors.As(err, &refused):
+		return refused.Message
+	}
+	return "Internal Server Error"
+}
