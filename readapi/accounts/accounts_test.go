@@ -316,13 +316,13 @@ func TestWhatPostgresCannotDoNowMayBeAskedAgain(t *testing.T) {
 	}
 }
 
-func TestWithoutReadModelsThereIsAnError(t *testing.T) {
+func TestWithoutReadModelsAccountsAreUnavailable(t *testing.T) {
 	w := newWorld(t)
 	_, err := w.Pool.Exec(t.Context(), `alter schema read_v3 rename to away`)
 	require.NoError(t, err)
 	status, got := w.api.get(t, "a1")
-	require.Equal(t, http.StatusInternalServerError, status)
+	require.Equal(t, http.StatusServiceUnavailable, status)
 	require.NotContains(t, fmt.Sprint(got), "read_v")
 	_, err = w.readAccount("a1", time.Now())
-	require.Empty(t, domain.CodeOf(err))
+	require.Equal(t, domain.Unavailable, domain.CodeOf(err))
 }
