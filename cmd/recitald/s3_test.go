@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -130,7 +129,7 @@ func filesBelow(t *testing.T, folder string) (files []string) {
 func TestWhatAStoreSaysUnaskedReachesNoLog(t *testing.T) {
 	t.Parallel()
 	const said = "zyzzogeton-said-unasked"
-	hungUp := make(chan struct{}, 100)
+	running, hungUp := make(chan struct{}), make(chan struct{}, 100)
 	store := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		conn, _, err := w.(http.Hijacker).Hijack()
 		if err != nil {
@@ -139,7 +138,7 @@ func TestWhatAStoreSaysUnaskedReachesNoLog(t *testing.T) {
 		defer conn.Close()
 		const list = "<ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>"
 		fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Type: application/xml\r\nContent-Length: %d\r\n\r\n%s", len(list), list)
-		time.Sleep(100 * time.Millisecond) // the connection is idle then
+		<-running // the connection is idle
 		fmt.Fprintf(conn, "%s\r\n", said)
 		_, _ = io.Copy(io.Discard, conn) // until the client hangs up
 		hungUp <- struct{}{}
@@ -148,6 +147,7 @@ func TestWhatAStoreSaysUnaskedReachesNoLog(t *testing.T) {
 	s := outsideServices(t).launchIn(t, newFolder(t), "--blobs="+s3test.URL(strings.TrimPrefix(store.URL, "http://"), "clips"),
 		"--s3-access-key="+s3test.AccessKey, "--s3-secret-key="+s3test.SecretKey)
 	s.awaitRunning()
+	close(running)
 	<-hungUp
 	s.interrupt()
 	require.NotContains(t, read(t, s.log), said)

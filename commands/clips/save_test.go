@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"os"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"github.com/recital-tts/recital/domain/clip"
 	"github.com/recital-tts/recital/internal/audio"
 	"github.com/recital-tts/recital/internal/blobs"
+	"github.com/recital-tts/recital/internal/blobs/blobtest"
 	"github.com/recital-tts/recital/internal/blobs/sealed"
 	"github.com/recital-tts/recital/internal/keyring"
 	"github.com/recital-tts/recital/internal/spool"
@@ -151,21 +151,10 @@ func TestAudioThatCannotBeKeptCostsTheClipAlone(t *testing.T) {
 	require.Empty(t, commandstest.Fold[clip.Event](a.World, clip.Stream(draft.ID)))
 }
 
-// stuck is a store that takes nothing, and does not even notice that its caller has gone, until it is released.
-type stuck struct {
-	blobs.Store
-	release chan struct{}
-}
-
-func (s *stuck) Put(context.Context, blobs.Address, io.Reader) (blobs.Blob, error) {
-	<-s.release
-	return blobs.Blob{}, errors.New("too late")
-}
-
 func TestAStoreThatHangsCostsTheClipAlone(t *testing.T) {
 	a := newArchive(t)
 	account := a.Open("indie")
-	store := &stuck{Store: a.store, release: make(chan struct{})}
+	store := &blobtest.Stuck{Store: a.store, Release: make(chan struct{})}
 	hanging := a.open(store, 10*time.Millisecond)
 	for range 100 { // more than are saved at once
 		draft, kept, client := a.record(account, sound)
@@ -176,7 +165,7 @@ func TestAStoreThatHangsCostsTheClipAlone(t *testing.T) {
 		kept.Close()
 		require.Zero(t, a.spool.Claimed(), "the spool gets its room back")
 	}
-	close(store.release)
+	close(store.Release)
 
 	// and when the store is back, clips are saved again
 	require.Equal(t, sound, a.read(account, a.saved(a.save(account, sound)).Blob))

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -30,6 +29,7 @@ import (
 	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/internal/audio"
 	"github.com/recital-tts/recital/internal/blobs"
+	"github.com/recital-tts/recital/internal/blobs/blobtest"
 	"github.com/recital-tts/recital/internal/blobs/folder"
 	"github.com/recital-tts/recital/internal/blobs/sealed"
 	"github.com/recital-tts/recital/internal/eventlog"
@@ -442,22 +442,11 @@ func TestAClipThatCannotBeKeptCostsNoReply(t *testing.T) {
 	require.NotContains(t, a.logged.String(), "Once upon")
 }
 
-// stuck is a store that takes nothing, and does not notice that its caller has gone, until it is released.
-type stuck struct {
-	blobs.Store
-	release chan struct{}
-}
-
-func (s *stuck) Put(context.Context, blobs.Address, io.Reader) (blobs.Blob, error) {
-	<-s.release
-	return blobs.Blob{}, errors.New("too late")
-}
-
 // All audio is sent before the store is asked, so a store that hangs delays nothing but the end.
 func TestAStoreThatHangsCostsNoReply(t *testing.T) {
 	a := newArchive(t)
 	account := a.Open("indie")
-	store := &stuck{Store: a.store, release: make(chan struct{})}
+	store := &blobtest.Stuck{Store: a.store, Release: make(chan struct{})}
 	a.useStore(store, 10*time.Millisecond)
 
 	reply := a.begin(t.Context(), keep(account, story, audio.WAV))
@@ -483,7 +472,7 @@ func TestAStoreThatHangsCostsNoReply(t *testing.T) {
 	require.Equal(t, 3, strings.Count(a.logged.String(), "a clip was not saved"))
 	require.Zero(t, a.Synthesiser.Spool.Claimed(), "the spool gets its room back")
 	a.requireIdle(account)
-	close(store.release)
+	close(store.Release)
 	require.Empty(t, a.files())
 }
 

@@ -18,6 +18,18 @@ import (
 	"github.com/recital-tts/recital/internal/blobs"
 )
 
+// Stuck is a store that takes nothing, and does not even notice that its caller has gone, until it is released.
+type Stuck struct {
+	blobs.Store
+	Release chan struct{} // is closed by the test
+}
+
+// Put implements blobs.Store.
+func (s *Stuck) Put(context.Context, blobs.Address, io.Reader) (blobs.Blob, error) {
+	<-s.Release
+	return blobs.Blob{}, errors.New("too late")
+}
+
 // patience bounds a test on a busy machine; nothing is timed.
 const patience = time.Minute
 
