@@ -11,7 +11,7 @@ packages_not_in = $$($(GO) list ./... | grep -vE '^$(module)/($(1))(/|$$)')
 
 # Packages of arithmetic, in which no goroutine starts: the race detector slows it down tenfold and has nothing to find.
 module := $(shell $(GO) list -m 2>/dev/null)
-PURE = $(module)/internal/speech/stretch $(module)/internal/speech/enginetest github.com/rivo/uniseg
+PURE = $(module)/internal/speech/stretch $(module)/internal/speech/mastering $(module)/internal/speech/loudness $(module)/internal/speech/enginetest github.com/rivo/uniseg
 pure = $(foreach package,$(PURE),-gcflags=$(package)=-race=false)
 
 # Many tests wait most of their time, so more of them run at once than there are processors; of the shortened ones, more
@@ -23,6 +23,7 @@ BENCH_TIME ?= 1s
 FUZZ_TIME ?= 30s
 SOAK_TIME ?= 10m
 SEED ?= 1
+ROOT ?= /
 MINUTES ?= 5
 
 # What -short shortens: the longest scenarios, and properties, which draw a fifth of their cases.
@@ -32,7 +33,7 @@ SHORTENED = rapid\.Check[(]|testing\.Short[(][)]|enginetest\.Run[(]
 folders_with = $$(grep -rlE --include='*_test.go' '$(1)' . | xargs -r -n 1 dirname | sort -u)
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build run test test-plain test-race test-long test-long-plain test-long-race lint bench bench-smoke align-report soak storm clients fuzz clean
+.PHONY: help deps build run test test-plain test-race test-long test-long-plain test-long-race lint bench bench-smoke align-report clone-report precheck-report loudness loudness-report soak storm clients fuzz clean
 
 # Tests take the binaries that make has built, and benchmarks a regular expression in which nothing is expanded.
 test test-long bench bench-smoke soak storm clients: export RECITAL_TEST_BINARIES := $(CURDIR)/bin
@@ -40,7 +41,7 @@ test test-long bench-smoke: export TMPDIR ?= $(shell deploy/scratch.sh)
 bench: export RECITAL_BENCH := $(value BENCH)
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 deps: ## install what is missing on this machine, with apt
 	@deploy/deps.sh
@@ -89,6 +90,18 @@ bench-smoke: deps build ## run each benchmark once, in its shortest form
 
 align-report: deps build ## print how far the words that alignment finds are from where they are
 	@$(GO) run ./internal/alignment/accuracytest
+
+clone-report: deps build ## print how far clones are from the voices of their recordings (ROOT=/: where Debian's prompts are)
+	@$(GO) run ./internal/cloning/clonetest -root $(ROOT)
+
+loudness: deps build ## measure how loud the engines are, and write the gains that bring all voices to one loudness
+	@$(GO) run ./internal/speech/loudness/loudnesstest -calibrate internal/speech/gains.go
+
+loudness-report: deps build ## print how loud the voices are, by engine and language
+	@$(GO) run ./internal/speech/loudness/loudnesstest
+
+precheck-report: deps build ## print what the precheck finds in recordings whose noise is known
+	@$(GO) run ./internal/precheck/accuracytest
 
 soak: deps build ## run the long tests under load (SOAK_TIME=10m)
 	RECITAL_SOAK=$(SOAK_TIME) $(GO) test -count=1 -p 1 -v -run '^TestSoak' -timeout 0 ./...

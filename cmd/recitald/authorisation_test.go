@@ -19,6 +19,7 @@ import (
 	"github.com/recital-tts/recital/commands/sessions"
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/session"
+	"github.com/recital-tts/recital/domain/voice"
 	"github.com/recital-tts/recital/internal/app"
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/eventlog/esdb"
@@ -35,6 +36,7 @@ const (
 	operators        // the operator token, and this machine
 	sockets          // keys, and sessions of pages of the service, over WebSocket
 	leavers          // anybody; whoever has a session, from pages of the service
+	listeners        // anybody; whoever shows a key, a good one
 )
 
 // grant is a row of the table of all routes.
@@ -118,8 +120,23 @@ func authorisation() map[string]grant {
 		"POST /speech/beta/{path}":              {},
 		"DELETE /speech/beta/{path}":            {},
 		"GET /v1/ai/voice/list":                 {access: reads},
-		"GET /v1/ai/voice/{id}":                 {access: reads},
-		"GET /v1/ai/voice/{id}/preview":         {},
+		"POST /v1/ai/voice":                     {access: writes},
+		"POST /v1/ai/voice/precheck":            {access: writes},
+		"GET /v1/ai/voice/{id}": {access: reads, foreign: named(func(s stranger) string {
+			return "/v1/ai/voice/" + s.voice
+		})},
+		"PUT /v1/ai/voice/{id}": {access: writes, foreign: named(func(s stranger) string {
+			return "/v1/ai/voice/" + s.voice
+		})},
+		"DELETE /v1/ai/voice/{id}": {access: writes, foreign: named(func(s stranger) string {
+			return "/v1/ai/voice/" + s.voice
+		})},
+		"GET /v1/ai/voice/{id}/preview": {access: listeners, foreign: named(func(s stranger) string {
+			return "/v1/ai/voice/" + s.voice + "/preview"
+		})},
+		"POST /v1/ai/voice/{id}/preview/invalidate": {access: writes, foreign: named(func(s stranger) string {
+			return "/v1/ai/voice/" + s.voice + "/preview/invalidate"
+		})},
 		"POST /v1/ai/speech/feedback": {access: writes, foreign: func(s stranger) (string, url.Values) {
 			return "/v1/ai/speech/feedback", url.Values{"id": {s.synthesis}, "rating": {"thumbsUp"}}
 		}},
@@ -129,7 +146,7 @@ func authorisation() map[string]grant {
 // stranger is another account, and what it has.
 type stranger struct {
 	customer
-	session, clip, synthesis, config string
+	session, clip, synthesis, config, voice string
 }
 
 // gate is a recitald, and what opens sessions beside it.
@@ -181,19 +198,34 @@ func (g *gate) expired(id string) string {
 	return cookie.Value()
 }
 
-// newStranger is an account with a key, a session, a clip, a synthesis, and a project at the hosting platform.
+// newStranger is an account with a key, a session, a clip, a synthesis, a voice, and a project at the hosting platform.
 func (g *gate) newStranger() stranger {
 	g.t.Helper()
 	s := stranger{customer: g.openAccount("indie")}
 	s.session, _, _ = strings.Cut(g.signIn(s.id), ".")
 	spoken := s.post(g.t, bytesRoute, order{"text": "Mine.", "voice": "leah", "debug": true})
 	require.Equal(g.t, 200, spoken.status, spoken.text())
+	s.voice = g.voiceOf(s.id)
 	s.clip, s.synthesis = spoken.header.Get("x-clip-id"), spoken.header.Get("x-generation-id")
 	var code string
 	s.config, code = g.installs("site")
 	s.hosts(g.t, "projects", url.Values{"config_id": {s.config}, "code": {code}})
 	s.hosts(g.t, "env_vars", url.Values{"config_id": {s.config}, "add_project_names": {"site"}})
 	return s
+}
+
+// voiceOf gives an account a voice that is broken, so that nobody is at work on it.
+func (g *gate) voiceOf(id string) string {
+	g.t.Helper()
+	const one = "00000000000000aa"
+	now := time.Now().UTC()
+	proposed, err := g.registry.Encode(uuid.New(), 0, eventlog.Metadata{Actor: journal.System().Actor, Time: now},
+		voice.Created{Voice: one, Account: id, Type: voice.Instant, Sealed: []byte{1}, Recordings: []voice.Recording{{Blob: "none", Bytes: 1, SHA256: "none"}}, At: now},
+		voice.Broken{Voice: one, Account: id, Reason: "silent", Message: "There is no speech", At: now})
+	require.NoError(g.t, err)
+	_, err = g.log.Append(g.t.Context(), voice.Stream(one), eventlog.NoStream, proposed)
+	require.NoError(g.t, err)
+	return one
 }
 
 // Who comes, and with what.
@@ -352,7 +384,7 @@ func (g *gate) in(t *testing.T) *gate {
 
 func (g *gate) requireRefused(a access, status int, v caller, name string) {
 	g.t.Helper()
-	if a == anybody || a == leavers && v.key == "" {
+	if a == anybody || (a == leavers || a == listeners) && v.key == "" {
 		require.NotContains(g.t, []int{401, 403}, status, name)
 		return
 	}

@@ -30,6 +30,8 @@ var publishedClients = []struct {
 		"voices": 9, "voice": "Zeke", "plan": "pro", "whole": "RIFF", "words": "Hello again.",
 		"streamed": {"sound": true, "words": "", "flushes": 1, "named": true},
 		"streamedWithWords": {"sound": true, "words": "This is streamed. And more.", "flushes": 1, "named": true},
+		"ownVoice": {"state": "ready", "owner": "me", "name": "Renamed", "shown": "Renamed", "starred": 1, "all": 10, "said": "RIFF",
+			"streamed": {"sound": true, "words": "", "flushes": 1, "named": true}, "deleted": true, "gone": "NotFoundError 404 not_found_error"},
 		"unknownVoice": "NotFoundError 404 not_found_error"}`,
 		append([]string{"Hello again."}, saidByV2...)},
 	{"@ai-sdk/lmnt@2.0.56 ai@6.0.326", "ai-sdk.mjs", `{"type": "audio/mpeg", "sound": true, "warnings": 0}`, []string{"Hello from another client."}},
@@ -38,15 +40,21 @@ var publishedClients = []struct {
 const (
 	answerOfV1 = `{
 		"voices": 9, "voice": "Zeke", "plan": "pro", "whole": "RIFF", "seed": 7, "words": "Hello from version one.",
+		"ownVoice": {"state": "ready", "owner": "me", "name": "Renamed", "shown": "Renamed", "starred": 1, "all": 10, "said": "RIFF",
+			"streamed": "", "deleted": true, "gone": "[synthesize] There is no such voice"},
 		"streamed": "", "streamedWithWords": "This is streamed. And more.", "unknownVoice": "[synthesize] There is no such voice"}`
 	answerOfV2 = `{
 		"voices": 9, "voice": "Zeke", "plan": "pro", "whole": "RIFF",
+		"ownVoice": {"state": "ready", "owner": "me", "name": "Renamed", "shown": "Renamed", "starred": 1, "all": 10, "said": "RIFF",
+			"streamed": "", "deleted": true, "gone": "NotFoundError 404"},
 		"streamed": "", "streamedWithWords": "This is streamed. And more.", "unknownVoice": "NotFoundError 404"}`
 )
 
 var (
-	saidByV1 = []string{"Hello from version one.", "This is streamed. And more.", "This is streamed. And more."}
-	saidByV2 = []string{"Hello from version two.", "This is streamed. And more.", "This is streamed. And more."}
+	saidByV1 = append([]string{"Hello from version one."}, saidByBoth...)
+	saidByV2 = append([]string{"Hello from version two."}, saidByBoth...)
+	// saidByBoth is streamed without and with words, and by the client's own voice.
+	saidByBoth = []string{"This is streamed. And more.", "This is streamed. And more.", "With my voice.", "This is streamed. And more."}
 )
 
 // TestPublishedClients runs if RECITAL_CLIENTS is set (make clients), because it needs Node and npm's packages.
@@ -55,17 +63,18 @@ func TestPublishedClients(t *testing.T) {
 		t.Skip("make clients runs this: it fetches the clients with npm")
 	}
 	s := start(t, dataFolder(t))
+	recording := s.reference(t, "mp3", 200)
 	for _, client := range publishedClients {
 		t.Run(client.packages, func(t *testing.T) {
 			account := s.openAccount("pro")
-			require.JSONEq(t, client.answer, account.runClient(t, client.packages, client.script))
+			require.JSONEq(t, client.answer, account.runClient(t, client.packages, client.script, recording))
 			account.requireUsage(t, client.said)
 		})
 	}
 }
 
-// runClient installs a client, points it to the server and returns the output of its script.
-func (c customer) runClient(t *testing.T, packages, script string) string {
+// runClient installs a client, points it to the server and returns the output of its script, beside which the recording is.
+func (c customer) runClient(t *testing.T, packages, script string, recording []byte) string {
 	t.Helper()
 	folder := t.TempDir()
 	runProgram(t, folder, "npm", append([]string{"install", "--silent", "--no-audit", "--no-fund"}, strings.Fields(packages)...)...)
@@ -73,6 +82,7 @@ func (c customer) runClient(t *testing.T, packages, script string) string {
 	source, err := os.ReadFile(filepath.Join("testdata", "clients", script))
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(folder, script), source, 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "recording.mp3"), recording, 0o600))
 	return runProgram(t, folder, "node", script, "RECITAL_ADDRESS="+c.server.address, "RECITAL_KEY="+c.key)
 }
 

@@ -204,8 +204,16 @@ func (d description) hasTheRows(t *testing.T) {
 		"GET /v1/ai/voice/list": {map[string]string{
 			"starred": "query boolean", "owner": "query string, max length 64, one of system me all, default all",
 		}, "array of Voice"},
-		"GET /v1/ai/voice/{id}":               {map[string]string{"id": "path string, max length 64, required"}, "Voice"},
-		"GET /v1/ai/voice/{id}/preview":       {map[string]string{"id": "path string, max length 64, required"}, "audio/mpeg"},
+		"GET /v1/ai/voice/{id}":      {map[string]string{"id": "path string, max length 64, required"}, "Voice"},
+		"POST /v1/ai/voice/precheck": {none, "PrecheckCloneResponse"},
+		"POST /v1/ai/voice":          {repeated, "Voice"},
+		"PUT /v1/ai/voice/{id}":      {map[string]string{"id": "path string, max length 64, required"}, "UpdateVoiceResponse"},
+		"DELETE /v1/ai/voice/{id}":   {map[string]string{"id": "path string, max length 64, required"}, "DeleteVoiceResponse"},
+		"GET /v1/ai/voice/{id}/preview": {map[string]string{
+			"id": "path string, max length 64, required", "sig": "query string, max length 64",
+			"range": "header string", "if-range": "header string", "if-none-match": "header string",
+		}, "audio/mpeg"},
+		"POST /v1/ai/voice/{id}/preview/invalidate": {map[string]string{"id": "path string, max length 64, required"}, "SuccessResponse"},
 		"GET /v1/account":                     {none, "AccountResponse"},
 		"GET /v1/account/billing_history":     {none, "array of UsageHistoryItem"},
 		"GET /v1/account/daily_usage_history": {none, "array of DailyUsageHistoryItem"},
@@ -289,7 +297,7 @@ func (d description) hasTheRecords(t *testing.T) {
 			"state": "string, one of preparing pending training ready broken cancelled, required",
 			"owner": "string, one of system me all, required", "type": "string, one of instant professional intrinsic, required",
 			"description": "string|null", "gender": "string|null", "starred": "boolean|null", "tags": "array of string|null",
-			"preview_url": "string|null, min length 1, uri",
+			"preview_url": "string|null, min length 1, uri", "reason": "string",
 		},
 		"OAuthValidateResponse": {
 			"id": "string, required", "name": "string, required", "email": "string, required",
@@ -379,7 +387,7 @@ func (d description) tellsCredentials(t *testing.T) {
 		"POST /v1/ai/speech/bytes":       {key, cookie},
 		"GET /v1/ai/speech":              {key},
 		"GET /v1/account/clip/{clip_id}": {},
-		"GET /v1/ai/voice/{id}/preview":  {},
+		"GET /v1/ai/voice/{id}/preview":  {{}, key, cookie},
 		"POST /echo":                     {},
 	} {
 		require.Equal(t, want, d.operation(t, row).Security, row)

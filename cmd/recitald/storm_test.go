@@ -46,7 +46,8 @@ func everyPromise(w *world, v visitor) []promise {
 		newLocksmith(at, v), newLocksmith(at, v), // accounts
 		newHost(w.public, v), newHost(w.public, v), // sign-in and sessions
 		newSubscriber(w.till, v), newSubscriber(w.till, v), // billing
-		newWebmaster(w, at, v), // hosting
+		newWebmaster(w, at, v),    // hosting
+		newImpresario(w.t, at, v), // voices
 	}
 }
 

@@ -27,6 +27,7 @@ import (
 	"github.com/recital-tts/recital/commands/ledger"
 	"github.com/recital-tts/recital/commands/sessions"
 	"github.com/recital-tts/recital/commands/signin"
+	"github.com/recital-tts/recital/commands/voices"
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/eventlog/esdb"
@@ -187,7 +188,7 @@ func NewOn(t testing.TB, socket string) *World {
 	client, err := esdb.Open(esdb.Config{Socket: socket, MaxBackOff: 50 * time.Millisecond, BreakerPause: 50 * time.Millisecond})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
-	registry, err := eventlog.NewRegistry(slices.Concat(accounts.Events(), alerts.Events(), billing.Events(), clips.Events(), feedback.Events(), hosting.Events(), ledger.Events(), sessions.Events(), signin.Events())...)
+	registry, err := eventlog.NewRegistry(slices.Concat(accounts.Events(), alerts.Events(), billing.Events(), clips.Events(), feedback.Events(), hosting.Events(), ledger.Events(), sessions.Events(), signin.Events(), voices.Events())...)
 	require.NoError(t, err)
 	w := &World{T: t, Log: Watch(client), Clock: NewClock()}
 	w.Journal = &journal.Journal{Log: w.Log, Registry: registry}

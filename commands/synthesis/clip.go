@@ -56,7 +56,7 @@ func (r *Reply) length() time.Duration {
 // recording returns the recording of the synthesis for a clip.
 func (s Synthesis) recording(draft clips.Draft, length time.Duration) clips.Recording {
 	return clips.Recording{
-		Draft: draft, Voice: s.Voice.ID, Language: s.spokenLanguage(), Speed: s.Speed, Audio: s.Audio,
+		Draft: draft, Voice: s.Voice, Language: s.spokenLanguage(), Speed: s.Speed, Audio: s.Audio,
 		Characters: s.characters(), Length: length, Seed: s.Seed, Debug: s.Keep.Debug, Settings: s.settings(),
 	}
 }

@@ -27,6 +27,7 @@ var errTaken = errors.New("the reply was carried out or given up before")
 type Reply struct {
 	synthesiser *Synthesiser
 	synthesis   Synthesis
+	voice       speech.Voice // as it was at the beginning: the reply goes on when it is deleted
 	until       time.Time    // when the reply is interrupted, so that it is settled before its reservation expires
 	clip        clips.Draft  // of the clip to be saved; its id is "" if there is none
 	kept        *clips.Audio // of the clip, collected by Write
@@ -50,15 +51,19 @@ type Reply struct {
 }
 
 // Begin reserves the characters of the text while the synthesis of its first segment is already running, and returns
-// when the reservation is in the log. Errors, before anything is reserved: *BusyError if too many syntheses of the account
-// are running; ErrNoRoom and ErrNoShare if there is no place for a reply that is collected. Then:
+// when the reservation is in the log. Errors, before anything is reserved: those of Voices; *BusyError if too many
+// syntheses of the account are running; ErrNoRoom and ErrNoShare if there is no place for a reply that is collected. Then:
 // domain.PaymentRequired if the characters do not suffice.
 func (s *Synthesiser) Begin(ctx context.Context, synthesis Synthesis) (*Reply, error) {
+	voice, err := s.Voices.Speaking(ctx, synthesis.Account, synthesis.Voice)
+	if err != nil {
+		return nil, fmt.Errorf("beginning a synthesis: %w", err)
+	}
 	slot, err := s.Slots.Try(synthesis.Account, synthesis.Plan)
 	if err != nil {
 		return nil, fmt.Errorf("beginning a synthesis: %w", err)
 	}
-	reply := &Reply{synthesiser: s, synthesis: synthesis, slot: slot, until: time.Now().Add(s.longest())}
+	reply := &Reply{synthesiser: s, synthesis: synthesis, voice: voice, slot: slot, until: time.Now().Add(s.longest())}
 	begun := false
 	defer func() {
 		if !begun { // also after a panic
@@ -77,7 +82,7 @@ func (r *Reply) begin(ctx context.Context) error {
 	if err := errors.Join(r.claim(), r.draftClip(ctx), r.nameWordTimes()); err != nil {
 		return err
 	}
-	request := r.synthesis.request()
+	request := r.synthesis.request(r.voice)
 	request.Text = r.synthesis.Text
 	r.stream = r.synthesiser.Speaker.Speak(ctx, request)
 
@@ -171,10 +176,18 @@ func (r *Reply) hand(w io.Writer, piece speech.Piece, encoded []byte) error {
 		return err
 	}
 	if piece.SegmentEnd {
-		r.handed += int64(piece.Characters)
+		r.handed += spokenCharacters(piece)
 		r.timings = append(r.timings, piece.Timings...)
 	}
 	return nil
+}
+
+// spokenCharacters returns the characters of a segment that count: none if the engine could say nothing of it.
+func spokenCharacters(piece speech.Piece) int64 {
+	if piece.Silent {
+		return 0
+	}
+	return int64(piece.Characters)
 }
 
 func write(w io.Writer, encoded []byte) error {

@@ -22,6 +22,7 @@ type Session struct {
 
 	// Used only by Speak.
 	to       Listener
+	voice    speech.Voice // of the unit: one that is deleted speaks no other
 	encoder  audio.Encoder
 	samples  int64             // passed to the encoder
 	quiet    int64             // samples of silence at their end
@@ -50,6 +51,7 @@ type Chunk struct {
 	// chunks are the text of the session.
 	Timings     []speech.Timing
 	BufferEmpty bool // with Timings: all text received so far was spoken
+	Unspeakable bool // with Timings: the engine could say nothing of their text, which does not count
 }
 
 // ErrDrained is returned by Speak when the server drains.
@@ -61,9 +63,12 @@ var (
 )
 
 // Converse opens a session. The text of the synthesis is not used. If times is set, chunks have timings. Once
-// draining is closed, flushed text is still spoken and all other text is dropped.
-func (s *Synthesiser) Converse(synthesis Synthesis, times bool, draining <-chan struct{}) *Session {
-	return &Session{synthesiser: s, synthesis: synthesis, times: times, script: newScript(synthesis.Language, draining)}
+// draining is closed, flushed text is still spoken and all other text is dropped. Errors: those of Voices.
+func (s *Synthesiser) Converse(ctx context.Context, synthesis Synthesis, times bool, draining <-chan struct{}) (*Session, error) {
+	if _, err := s.Voices.Speaking(ctx, synthesis.Account, synthesis.Voice); err != nil {
+		return nil, fmt.Errorf("opening a session: %w", err)
+	}
+	return &Session{synthesiser: s, synthesis: synthesis, times: times, script: newScript(synthesis.Language, draining)}, nil
 }
 
 // Add appends to the text. It waits while too much text is queued, until ctx ends.

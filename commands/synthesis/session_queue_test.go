@@ -11,6 +11,7 @@ import (
 
 	"github.com/recital-tts/recital/commands/synthesis"
 	"github.com/recital-tts/recital/internal/benchtest"
+	"github.com/recital-tts/recital/internal/speech"
 )
 
 // gate is a Listener that takes nothing until it is open.
@@ -43,7 +44,9 @@ type mute struct {
 func converseMute(t testing.TB) *mute {
 	t.Helper()
 	m := &mute{gate: gate{ctx: t.Context(), open: make(chan struct{})}, done: make(chan error, 1)}
-	m.Session = (&synthesis.Synthesiser{}).Converse(synthesis.Synthesis{Language: "en-us"}, false, nil)
+	var err error
+	m.Session, err = (&synthesis.Synthesiser{Voices: speech.SystemVoices{}}).Converse(t.Context(), synthesis.Synthesis{Voice: "leah", Language: "en-us"}, false, nil)
+	require.NoError(t, err)
 	go func() { m.done <- m.Speak(m.ctx, m.gate) }()
 	return m
 }

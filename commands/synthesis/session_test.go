@@ -92,11 +92,18 @@ func (s *studio) converse(id string, format audio.Format, times bool, listener *
 	return s.converseIn(order(id, "", format), times, listener)
 }
 
+func (s *studio) open(o synthesis.Synthesis, times bool, draining <-chan struct{}) *synthesis.Session {
+	s.T.Helper()
+	session, err := s.Converse(s.T.Context(), o, times, draining)
+	require.NoError(s.T, err)
+	return session
+}
+
 func (s *studio) converseIn(o synthesis.Synthesis, times bool, listener *audience) *talk {
 	s.T.Helper()
 	draining := make(chan struct{})
 	t := &talk{audience: listener, drain: func() { close(draining) }, done: make(chan error, 1)}
-	t.Session = s.Converse(o, times, draining)
+	t.Session = s.open(o, times, draining)
 	t.ctx, t.leave = context.WithCancel(context.Background())
 	go func() { t.done <- t.Speak(t.ctx, listener) }()
 	s.T.Cleanup(func() { t.leave() })
@@ -262,6 +269,35 @@ func TestTimesGoOnOverTheSession(t *testing.T) {
 		require.InDelta(t, len(talk.audio)/bytesPerMillisecond, end, 5, "the times fill the audio")
 	}
 	s.requireIdle(id)
+}
+
+func TestWhatCannotBeSpokenCostsASessionNothing(t *testing.T) {
+	s := newStudio(t)
+	for _, times := range []bool{false, true} {
+		id := s.Open("enterprise")
+		talk := s.converse(id, audio.Raw, times, &audience{})
+		talk.say(t, "Hello.")
+		require.NoError(t, talk.Flush(talk.ctx, nonce(1)))
+		talk.awaitTold(t, "flushed 1")
+		talk.say(t, "… ?!")
+		require.NoError(t, talk.Flush(talk.ctx, nonce(2)))
+		talk.awaitTold(t, "flushed 2")
+		talk.say(t, "Bye.")
+		talk.finish(t)
+		require.EqualValues(t, len("Hello.Bye."), s.totalOf(id))
+		if !times {
+			continue
+		}
+		unspeakable := ""
+		for _, chunk := range talk.chunks {
+			for _, timing := range chunk.Timings {
+				if chunk.Unspeakable {
+					unspeakable += timing.Text
+				}
+			}
+		}
+		require.Equal(t, "… ?!", unspeakable)
+	}
 }
 
 func TestAResetStopsTheAudioAndDropsTheText(t *testing.T) {
@@ -524,7 +560,7 @@ func TestALanguageIsHeardFromTheText(t *testing.T) {
 	s.Speaker = speech.NewSpeaker(heard)
 	o := order(id, "", audio.Raw)
 	o.Language = speech.AutoLanguage
-	session := s.Converse(o, false, nil)
+	session := s.open(o, false, nil)
 	done := make(chan error, 1)
 	go func() { done <- session.Speak(t.Context(), &audience{}) }()
 	require.NoError(t, session.Add(t.Context(), "Это было давно, и никто не знает когда. Yes!"))
@@ -552,7 +588,7 @@ func TestASessionEndsWithItsContext(t *testing.T) {
 	id := s.Open("free")
 	why := errors.New("the session has lasted too long")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	session := s.Converse(order(id, "", audio.MP3), false, nil)
+	session := s.open(order(id, "", audio.MP3), false, nil)
 	done := make(chan error, 1)
 	go func() { done <- session.Speak(ctx, &audience{}) }()
 	cancel(why)

@@ -31,6 +31,9 @@ func (s *Session) speakUnit(ctx context.Context, u unit) error {
 	dawdling := time.AfterFunc(s.synthesiser.longest(), func() { interrupt(errDawdled) })
 	defer dawdling.Stop()
 
+	if s.voice, err = s.synthesiser.Voices.Speaking(whole, s.synthesis.Account, s.synthesis.Voice); err != nil {
+		return unlessReset(because(whole, err))
+	}
 	if err := s.keep(ctx); err != nil {
 		return err
 	}
@@ -56,7 +59,7 @@ func unlessReset(err error) error {
 
 // start begins the synthesis of a part, which continues until ctx ends.
 func (s *Session) start(ctx context.Context, p part) *speech.Stream {
-	request := s.synthesis.request()
+	request := s.synthesis.request(s.voice)
 	request.Language = p.language
 	return s.synthesiser.Speaker.SpeakPart(ctx, request, p.Part)
 }
@@ -98,10 +101,11 @@ func (s *Session) speakParts(ctx, whole context.Context, u unit, stream *speech.
 			}
 		}
 		ends := len(rest) == 0
-		if err := s.hand(ctx, spoken{whole, stream, p, more}, end{flush: ends && u.flush, last: ends && u.last, empty: ends && u.empty}); err != nil {
+		speaking := &spoken{whole: whole, stream: stream, part: p, more: more}
+		if err := s.hand(ctx, speaking, end{flush: ends && u.flush, last: ends && u.last, empty: ends && u.empty}); err != nil {
 			return handed, err
 		}
-		handed += int64(p.Segment.Characters)
+		handed += speaking.said
 		s.keeping.said(p.Segment.Text)
 		if ends {
 			break
@@ -123,14 +127,18 @@ type spoken struct {
 	stream *speech.Stream
 	part   part
 	more   func() // starts the synthesis of the next part
+	said   int64  // characters that count
 }
 
 // Next implements rendering.Source. It is called with the context of the encoder, and waits until that of the unit
 // ends.
-func (p spoken) Next(context.Context) (speech.Piece, error) {
+func (p *spoken) Next(context.Context) (speech.Piece, error) {
 	piece, err := p.stream.Next(p.whole)
 	switch {
 	case err == nil:
+		if piece.SegmentEnd {
+			p.said += spokenCharacters(piece)
+		}
 		p.more()
 	case !errors.Is(err, io.EOF):
 		err = because(p.whole, err)
@@ -146,7 +154,7 @@ type end struct {
 }
 
 // hand delivers one part.
-func (s *Session) hand(ctx context.Context, p spoken, e end) error {
+func (s *Session) hand(ctx context.Context, p *spoken, e end) error {
 	if s.times {
 		return s.handTimed(ctx, p, e)
 	}
@@ -168,7 +176,7 @@ func (s *Session) hand(ctx context.Context, p spoken, e end) error {
 
 // handTimed delivers a part in chunks with the times of their words, which are known when the part has been
 // synthesised.
-func (s *Session) handTimed(ctx context.Context, p spoken, e end) error {
+func (s *Session) handTimed(ctx context.Context, p *spoken, e end) error {
 	pcm, timings, err := s.record(p)
 	if err != nil {
 		return err
@@ -198,7 +206,8 @@ func (s *Session) handTimed(ctx context.Context, p spoken, e end) error {
 		if len(encoded) == 0 && !last {
 			continue
 		}
-		if err := s.to.Audio(Chunk{Audio: encoded, Start: start, Timings: held.Timings, BufferEmpty: last && e.empty}); err != nil {
+		chunk := Chunk{Audio: encoded, Start: start, Timings: held.Timings, BufferEmpty: last && e.empty, Unspeakable: last && p.said == 0}
+		if err := s.to.Audio(chunk); err != nil {
 			return err
 		}
 		held, start = speech.Passage{}, s.now()
@@ -208,7 +217,7 @@ func (s *Session) handTimed(ctx context.Context, p spoken, e end) error {
 
 // record waits for all of a part. None of it has been sent before, so a worker that dies in the middle costs only a
 // retry.
-func (s *Session) record(p spoken) ([]byte, []speech.Timing, error) {
+func (s *Session) record(p *spoken) ([]byte, []speech.Timing, error) {
 	pcm, timings, err := p.collect()
 	if !errors.Is(err, speech.ErrEngineFailed) || p.whole.Err() != nil {
 		return pcm, timings, err
@@ -218,7 +227,7 @@ func (s *Session) record(p spoken) ([]byte, []speech.Timing, error) {
 	return p.collect()
 }
 
-func (p spoken) collect() (pcm []byte, timings []speech.Timing, err error) {
+func (p *spoken) collect() (pcm []byte, timings []speech.Timing, err error) {
 	unchanged := func(_ context.Context, pcm []byte) ([]byte, error) { return pcm, nil }
 	err = rendering.Render(p.whole, p, unchanged, func(piece speech.Piece, samples []byte) error {
 		pcm, timings = append(pcm, samples...), append(timings, piece.Timings...)

@@ -36,9 +36,17 @@ type ReadModels interface {
 	Wait(ctx context.Context, position eventlog.Position, models ...readmodel.Model) error
 }
 
+// Voices are what accounts speak with.
+type Voices interface {
+	// Speaking returns a voice for an account to speak with, as it is now. Errors: domain.NotFound for one that the account
+	// does not have, or no longer; domain.Conflict for one that is not ready yet; domain.Rejected for one that never will be.
+	Speaking(ctx context.Context, account, id string) (speech.Voice, error)
+}
+
 // Synthesiser turns text into audio and accounts for it.
 type Synthesiser struct {
 	Ledger     *ledger.Ledger
+	Voices     Voices
 	Speaker    *speech.Speaker
 	Encoders   audio.Encoders
 	ReadModels ReadModels
@@ -60,7 +68,7 @@ type Synthesis struct {
 	Plan      plan.Type // of the account, for Slots
 	Origin    journal.Origin
 	Text      string
-	Voice     speech.Voice
+	Voice     string // its id
 	Language  string // an engine language, or speech.AutoLanguage
 	Speed     float64
 	Model     string // "" means speech.ModelAurora
@@ -92,9 +100,9 @@ func (s *Synthesiser) longest() time.Duration {
 }
 
 // request returns the request to the speaker, without the text.
-func (s Synthesis) request() speech.Request {
+func (s Synthesis) request(voice speech.Voice) speech.Request {
 	return speech.Request{
-		Voice: s.Voice, Language: s.Language, Speed: s.Speed, Model: s.Model, Prosody: s.Prosody, Seed: s.Seed, Length: s.Length,
+		Voice: voice, Language: s.Language, Speed: s.Speed, Model: s.Model, Prosody: s.Prosody, Seed: s.Seed, Length: s.Length,
 	}
 }
 

@@ -84,7 +84,7 @@ func newStudioIn(t testing.TB, w *world) *studio {
 	t.Cleanup(codecs.Close)
 	s := &studio{world: w, engines: engines, codecs: codecs, models: &models{}}
 	s.Synthesiser = synthesis.Synthesiser{
-		Ledger: w.Ledger(), Speaker: speech.NewSpeaker(engines), Encoders: audio.NewEncoders(codecs), ReadModels: s.models,
+		Ledger: w.Ledger(), Voices: speech.SystemVoices{}, Speaker: speech.NewSpeaker(engines), Encoders: audio.NewEncoders(codecs), ReadModels: s.models,
 		Spool:        openSpool(t, 1<<30, 64<<20),
 		QuietEncoder: time.Hour, // on a slow machine a pause in a test is no quiet client
 	}
@@ -105,9 +105,8 @@ func collected(o synthesis.Synthesis) synthesis.Synthesis {
 }
 
 func order(id, text string, format audio.Format) synthesis.Synthesis {
-	voice, _ := speech.LookupVoice("leah")
 	return synthesis.Synthesis{
-		Account: id, Origin: commandstest.Operator(), Text: text, Voice: voice, Language: "en-us", Speed: 1,
+		Account: id, Origin: commandstest.Operator(), Text: text, Voice: "leah", Language: "en-us", Speed: 1,
 		Audio: audio.Spec{Format: format, SampleRate: 24000},
 	}
 }
@@ -134,7 +133,9 @@ func (s *studio) requireIdle(id string) {
 func (s *studio) segments(text string) (characters, ends []int64) {
 	s.T.Helper()
 	o := order("", text, audio.Raw)
-	stream := s.Speaker.Speak(s.T.Context(), speech.Request{Text: o.Text, Voice: o.Voice, Language: o.Language, Speed: o.Speed})
+	voice, err := speech.FindVoice(o.Voice)
+	require.NoError(s.T, err)
+	stream := s.Speaker.Speak(s.T.Context(), speech.Request{Text: o.Text, Voice: voice, Language: o.Language, Speed: o.Speed})
 	defer stream.Close()
 	var came int64
 	for {
@@ -286,18 +287,36 @@ func TestAHangUpSettlesWhatWasTaken(t *testing.T) {
 	s.requireIdle(id)
 }
 
-func TestATextWithNothingToSayCountsWhenItIsTaken(t *testing.T) {
+// What the engine cannot say is silence in the reply, and costs nothing.
+func TestWhatCannotBeSpokenCostsNothing(t *testing.T) {
 	s := newStudio(t)
 	id := s.Open("free")
-	for _, text := range []string{"…", "?!", " "} {
-		reply := s.begin(t.Context(), order(id, text, audio.Raw))
-		require.ErrorIs(t, reply.Write(t.Context(), &client{}), errHungUp)
-		require.Zero(t, s.Books(id).SettledBy[reply.ID()])
-
-		reply = s.begin(t.Context(), order(id, text, audio.Raw))
-		require.NoError(t, reply.Write(t.Context(), io.Discard))
-		require.EqualValues(t, utf8.RuneCountInString(text), s.Books(id).SettledBy[reply.ID()])
+	for _, text := range []string{"…", "?!", " ", "\u200b\u200d", strings.Repeat("… ", 1500)} {
+		for _, whole := range []bool{false, true} {
+			o := order(id, text, audio.Raw)
+			o.Whole = whole
+			reply := s.begin(t.Context(), o)
+			require.Equal(t, speech.NothingToSay, reply.Warning())
+			if !whole {
+				var heard bytes.Buffer
+				require.NoError(t, reply.Write(t.Context(), &heard))
+				require.Equal(t, make([]byte, heard.Len()), heard.Bytes())
+				require.NotZero(t, heard.Len())
+			} else {
+				recording, err := reply.Whole(t.Context())
+				require.NoError(t, err)
+				require.NotEmpty(t, recording.Timings)
+				reply.Release()
+			}
+			require.Zero(t, s.Books(id).SettledBy[reply.ID()])
+			require.Contains(t, s.Books(id).SettledBy, reply.ID())
+		}
 	}
+	said := s.begin(t.Context(), order(id, "Hello. "+strings.Repeat("… ", 1500)+"Bye now.", audio.Raw))
+	require.Empty(t, said.Warning())
+	require.NoError(t, said.Write(t.Context(), io.Discard))
+	require.Greater(t, s.Books(id).SettledBy[said.ID()], int64(len("Hello. Bye now.")))
+	require.Less(t, s.Books(id).SettledBy[said.ID()], int64(1500), "segments in which nothing is said do not count")
 	s.requireIdle(id)
 }
 

@@ -24,6 +24,8 @@ type Plan struct {
 	Unlimited     bool  // no limit at all
 	Metered       bool  // beyond Characters the account is billed; otherwise it is refused
 	CommercialUse bool
+
+	InstantVoices, ProfessionalVoices int // of the account's own; 0 with Unlimited
 }
 
 // Lookup returns the plan of a type, or domain.Invalid.
@@ -39,10 +41,10 @@ func Lookup(t Type) (Plan, error) {
 // All returns the plans from the smallest to the largest.
 func All() []Plan {
 	return []Plan{
-		{Type: Free, Characters: 15_000},
-		{Type: Indie, Characters: 200_000, Metered: true, CommercialUse: true},
-		{Type: Pro, Characters: 1_250_000, Metered: true, CommercialUse: true},
-		{Type: Premium, Characters: 5_700_000, Metered: true, CommercialUse: true},
+		{Type: Free, Characters: 15_000, InstantVoices: 5},
+		{Type: Indie, Characters: 200_000, Metered: true, CommercialUse: true, InstantVoices: 50, ProfessionalVoices: 1},
+		{Type: Pro, Characters: 1_250_000, Metered: true, CommercialUse: true, InstantVoices: 200, ProfessionalVoices: 5},
+		{Type: Premium, Characters: 5_700_000, Metered: true, CommercialUse: true, InstantVoices: 1000, ProfessionalVoices: 10},
 		{Type: Enterprise, Unlimited: true, CommercialUse: true},
 	}
 }

@@ -5,6 +5,9 @@ package alignment
 
 import (
 	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
 
 	"github.com/recital-tts/recital/internal/audio"
 )
@@ -60,10 +63,12 @@ type Reference struct {
 // Align returns the reference's words with their places in the recording, which are in order and within it.
 func Align(recording Sound, reference Reference, method Method) []Word {
 	a := extract(recording)
-	b := extract(reference.Sound)
-	if a.frames() == 0 || b.frames() == 0 {
+	if a.frames() == 0 || len(reference.Sound.Samples) == 0 {
 		return nil
 	}
+	reference = reference.inSilence()
+	b := extract(reference.Sound)
+	endBeforePauses(reference.Words, b.silent)
 	if method == Improved {
 		a.normalise()
 		b.normalise()
@@ -74,6 +79,60 @@ func Align(recording Sound, reference Reference, method Method) []Word {
 		snap(words, a, reference.Words)
 	}
 	return inOrder(words, recording.Seconds())
+}
+
+// around is the silence before and after a reference, in seconds. It stands for that of the recording, whose words would
+// otherwise begin with it and end after it.
+const around = 0.1
+
+// inSilence returns a copy of the reference with silence around it, as quiet as that of a good recording.
+func (r Reference) inSilence() Reference {
+	pause := int(around * float64(r.Sound.Rate))
+	samples := make([]int16, pause, len(r.Sound.Samples)+2*pause)
+	samples = append(append(samples, r.Sound.Samples...), make([]int16, pause)...)
+	hiss := rand.New(rand.NewPCG(1, 1))
+	for i := range pause {
+		samples[i], samples[len(samples)-1-i] = int16(hiss.IntN(61)-30), int16(hiss.IntN(61)-30)
+	}
+	words := slices.Clone(r.Words)
+	for i := range words {
+		w := &words[i]
+		w.Start, w.End, w.Phonemes = w.Start+around, w.End+around, slices.Clone(w.Phonemes)
+		for j := range w.Phonemes {
+			w.Phonemes[j].Start += around
+			w.Phonemes[j].End += around
+		}
+	}
+	return Reference{Sound: Sound{Samples: samples, Rate: r.Sound.Rate}, Words: words}
+}
+
+// rest is the silence in seconds from which it is a pause, and not a part of a sound.
+const rest = 0.1
+
+// endBeforePauses takes the pauses after words from them.
+func endBeforePauses(words []Word, silent []bool) {
+	for i := range words {
+		w := &words[i]
+		from, to := framesWithin(w.Start, w.End, len(silent))
+		for to > from && silent[to-1] {
+			to--
+		}
+		end := centre(float64(to) - 0.5)
+		if to == from || w.End-end < rest {
+			continue
+		}
+		w.End = end
+		for j := range w.Phonemes {
+			p := &w.Phonemes[j]
+			p.Start, p.End = min(p.Start, end), min(p.End, end)
+		}
+	}
+}
+
+// framesWithin returns the frames that lie between two times, in which nothing of what comes before and after is heard.
+func framesWithin(start, end float64, frames int) (from, to int) {
+	from = min(int(math.Ceil(start/hop)), frames)
+	return from, min(max(int((end-width)/hop)+1, from), frames)
 }
 
 // inOrder makes the times increase, and be within a sound of so many seconds.

@@ -148,3 +148,16 @@ func TestPaceAndSpeech(t *testing.T) {
 		require.Nil(t, alignment.Align(alignment.Sound{Rate: rate, Samples: make([]int16, min(silence, 10))}, quick, alignment.Improved))
 	}
 }
+
+// A rendering begins with its first word, and its words last until the next ones; the recordings of people do neither.
+func TestSilenceBelongsToNoWord(t *testing.T) {
+	all := []spoken{{0, 0.3, 0}, {1, 0.3, 0.3}, {2, 0.4, 0}, {3, 0.3, 0.4}}
+	reference := say(all, 120, 0)
+	reference.Words[1].End = reference.Words[2].Start
+	reference.Words[3].End = reference.Sound.Seconds()
+	all[1].pause, all[3].pause = 0.8, 1
+	recording := say(all, 140, 0.9)
+	for _, method := range methods() {
+		requireNear(t, recording.Words, alignment.Align(recording.Sound, reference, method), 0.06)
+	}
+}

@@ -45,6 +45,9 @@ type Config struct {
 	Engines           int            `default:"0" env:"RECITAL_ENGINES" help:"Speech engine processes; 0 is one for each CPU, at least 2."`
 	Codecs            int            `default:"0" env:"RECITAL_CODECS" help:"Codec processes; 0 is one for each CPU."`
 	Decoders          int            `default:"0" env:"RECITAL_DECODERS" help:"How many uploads may be decoded at once, each in a process of its own; 0 is one for each CPU. Others wait."`
+	Clonings          int            `default:"0" env:"RECITAL_CLONINGS" help:"How many voices may be made at once, and half as many professional ones trained beside, at least one; 0 is one for each CPU. Others wait. While it is made, a voice takes up to twice the size of its largest recording on disk."`
+	VoiceAudio        time.Duration  `name:"voice-audio" default:"3h" env:"RECITAL_VOICE_AUDIO" help:"How much audio a voice may be made of, all its recordings together; 0 is 3h."`
+	AccountVoices     int            `name:"account-voices" default:"10000" env:"RECITAL_ACCOUNT_VOICES" help:"How many voices one account may have, whatever its plan; 0 is 10000."`
 	Alignments        int            `default:"2" env:"RECITAL_ALIGNMENTS" help:"How many recordings may be aligned with their text at once, one of each address; 0 is 2. Each takes up to 300 MiB of memory. Beyond, requests get 503, and 429 where the address has one."`
 	EngineTimeout     time.Duration  `default:"15s" env:"RECITAL_ENGINE_TIMEOUT" help:"How long a speech engine may take for one segment before it is killed as stalled; 0 is 15s."`
 	CodecTimeout      time.Duration  `default:"10s" env:"RECITAL_CODEC_TIMEOUT" help:"How long a codec may take for one request before it is killed as stalled; 0 is 10s."`
@@ -54,6 +57,8 @@ type Config struct {
 	AccountRate       string         `default:"free=50" env:"RECITAL_ACCOUNT_RATE" help:"How many requests of one account a second may append to the log, after a burst of four times as many: PLAN=NUMBER,… (500 for the plans that are not named); 0 is no limit. Each instance counts its own."`
 	AddressRate       int            `default:"500" env:"RECITAL_ADDRESS_RATE" help:"The same for the requests from one address (of IPv6: a /64); 0 is no limit, which is right behind a proxy, whose clients all have its address."`
 	SpoolBudget       int            `default:"4096" env:"RECITAL_SPOOL_BUDGET" help:"MiB of the data folder's disk that replies in JSON may take until they are sent, and clips until they are saved; 0 is 4096, the least is 256. An account has a quarter of it. Above, requests are answered with 503."`
+	UploadSize        int            `default:"250" env:"RECITAL_UPLOAD_SIZE" help:"MiB that a request with recordings may have; 0 is 250."`
+	UploadBudget      int            `default:"2048" env:"RECITAL_UPLOAD_BUDGET" help:"MiB of the data folder's disk that recordings may take while they are received and answered, as they are announced; 0 is 2048, the least is twice the size of an upload. An account has a quarter of it, and an address a half; beyond, requests get 429, or 503 where all is taken."`
 	ClipSaveTimeout   time.Duration  `default:"10s" env:"RECITAL_CLIP_SAVE_TIMEOUT" help:"How long the end of a reply waits for its clip to be saved; then the reply ends without the clip. 0 is 10s."`
 	AccountSockets    int            `default:"100" env:"RECITAL_ACCOUNT_SOCKETS" help:"How many WebSockets of one account may be open at once; 0 is 100. Each instance counts its own."`
 	SocketIdle        time.Duration  `default:"5m" env:"RECITAL_SOCKET_IDLE" help:"How long a WebSocket may be open without a message in either direction; 0 is 5m."`
@@ -125,6 +130,9 @@ func (c Config) Validate() error {
 	if c.SpoolBudget != 0 && c.SpoolBudget < 256 {
 		return errors.New("the spool's budget must be at least 256 MiB")
 	}
+	if c.UploadSize < 0 || c.uploadBudget() < 2*c.uploadSize() {
+		return errors.New("the budget of uploads must be at least twice the size of one")
+	}
 	if c.ClipSaveTimeout < 0 {
 		return errors.New("the time for saving a clip cannot be negative")
 	}
@@ -156,8 +164,11 @@ func (c Config) Validate() error {
 }
 
 func (c Config) checkWorkers() error {
-	if min(c.Engines, c.Codecs, c.Decoders, c.Alignments) < 0 {
+	if min(c.Engines, c.Codecs, c.Decoders, c.Alignments, c.Clonings) < 0 {
 		return errors.New("the numbers of processes cannot be negative")
+	}
+	if c.AccountVoices < 0 || c.VoiceAudio < 0 {
+		return errors.New("the limits of voices cannot be negative")
 	}
 	for _, d := range []time.Duration{c.EngineTimeout, c.CodecTimeout} {
 		if d != 0 && d < time.Second {
@@ -261,6 +272,12 @@ func (c Config) alignments() int { return cmp.Or(c.Alignments, 2) }
 // spoolBudget returns bytes.
 func (c Config) spoolBudget() int64 { return int64(cmp.Or(c.SpoolBudget, 4096)) << 20 }
 
+// uploadSize returns bytes.
+func (c Config) uploadSize() int64 { return int64(cmp.Or(c.UploadSize, 250)) << 20 }
+
+// uploadBudget returns bytes.
+func (c Config) uploadBudget() int64 { return int64(cmp.Or(c.UploadBudget, 2048)) << 20 }
+
 // defaultDrainDelay is that of mode prod. In dev no balancer is there to notice.
 const defaultDrainDelay = 5 * time.Second
 
@@ -277,7 +294,7 @@ func (c Config) drainDelay() time.Duration {
 func (c Config) limits() web.Limits {
 	return web.Limits{
 		Connections: c.Connections, AddressConnections: c.AddressConns,
-		Bodies: c.BodyBudget, AddressBodies: c.AddressBodies, Rate: c.MinRate,
+		Bodies: c.BodyBudget, AddressBodies: c.AddressBodies, Rate: c.MinRate, Uploads: int(c.uploadBudget()),
 		Stream: c.LongestStream, WriteTimeout: c.writeTimeout(), AccountSockets: c.AccountSockets, SocketIdle: c.SocketIdle, SocketLength: c.SocketLength,
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/recital-tts/recital/commands/keyring"
 	"github.com/recital-tts/recital/commands/ledger"
 	"github.com/recital-tts/recital/commands/sessions"
+	"github.com/recital-tts/recital/commands/voices"
 	"github.com/recital-tts/recital/internal/audio"
 	"github.com/recital-tts/recital/internal/audio/codec"
 	"github.com/recital-tts/recital/internal/audio/decode"
@@ -57,6 +58,7 @@ type parts struct {
 	blobStore   *watchedBlobs
 	blobJobs    []job        // of the store that is configured
 	spool       *spool.Spool // of what is collected
+	uploads     *spool.Spool // of what is received
 	engines     *worker.Pool
 	second      *worker.Pool // the engine of the blizzard models
 	codecs      *codec.Pool
@@ -91,6 +93,7 @@ type parts struct {
 	alerts   *alerts.Alerts
 	ledger   *ledger.Ledger
 	clips    *clips.Clips
+	voices   *voices.Voices
 }
 
 func (p *parts) onClose(part string, close func() error) {

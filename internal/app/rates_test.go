@@ -19,7 +19,7 @@ import (
 func TestEveryRouteThatAppendsHasARate(t *testing.T) {
 	appendsNothing := []string{
 		"POST /drain", "POST /echo", "POST /speech/beta/{path:path}", "PUT /speech/beta/{path:path}", "DELETE /speech/beta/{path:path}",
-		"POST /v1/ai/speech/kanna", "POST /v1/ai/speech/kanna_improved",
+		"POST /v1/ai/speech/kanna", "POST /v1/ai/speech/kanna_improved", "POST /v1/ai/voice/precheck",
 	}
 	appendsByGet := []string{
 		"GET /v1/ai/speech", "GET /v1/account/new_api_key", "GET /auth/oauth/login", "GET /auth/oauth/{provider}", "GET /auth/oauth/logout",

@@ -41,6 +41,7 @@ func (a *App) serve(ctx context.Context) (err error) {
 		Rates:         a.rates,
 		Positions:     positions{log: a.journal.Log, projector: a.projector},
 		Limits:        a.cfg.limits(),
+		Uploads:       a.uploads,
 		Origins:       origins.Serialized(),
 		Origin:        a.cfg.ownOrigin(),
 		PlainCookies:  a.cfg.plainCookies(),

@@ -31,6 +31,7 @@ type service struct {
 	public []web.Route
 	admin  []web.Route
 	toDos  []toDo
+	slow   []toDo // those whose items take minutes, so that instances which do not lead take over later
 	jobs   []job
 	// collectors are the slice's metrics.
 	collectors []prometheus.Collector
@@ -70,8 +71,8 @@ func allSlices() []slice {
 		billingSlice(),
 		signinSlice(),
 		clipsSlice(),
-		synthesisSlice(),
 		voicesSlice(),
+		synthesisSlice(),
 		alignmentSlice(),
 		feedbackSlice(),
 		hostingSlice(),
@@ -114,6 +115,7 @@ func openSlices(p *parts) (service, error) {
 		all.public = append(all.public, one.public...)
 		all.admin = append(all.admin, one.admin...)
 		all.toDos = append(all.toDos, one.toDos...)
+		all.slow = append(all.slow, one.slow...)
 		all.jobs = append(all.jobs, one.jobs...)
 		all.collectors = append(all.collectors, one.collectors...)
 		all.ends = append(all.ends, one.ends...)
@@ -133,7 +135,7 @@ func requireReadModels(projector *feed.Projector, all service) error {
 		}
 	}
 	seen := map[string]bool{}
-	for _, t := range all.toDos {
+	for _, t := range slices.Concat(all.toDos, all.slow) {
 		if err := projector.Requires(t.view); err != nil {
 			return fmt.Errorf("to-do list %s: %w", t.process, err)
 		}

@@ -151,8 +151,12 @@ func (a *App) openBlobs(ctx context.Context) error {
 	return nil
 }
 
-// openSpool opens the folder of what is collected before it is sent or saved.
+// openSpool opens the folders of what is collected before it is sent or saved, and of what is received.
 func (a *App) openSpool(context.Context) (err error) {
 	a.spool, err = spool.Open(spool.Config{Dir: a.folder.Path("spool"), Budget: a.cfg.spoolBudget(), MaxFile: synthesis.MaxAudio})
+	if err != nil {
+		return err
+	}
+	a.uploads, err = spool.Open(spool.Config{Dir: a.folder.Path("uploads"), Budget: a.cfg.uploadBudget(), MaxFile: a.cfg.uploadSize()})
 	return err
 }

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"time"
 
 	"github.com/recital-tts/recital/commands/alerts"
 	"github.com/recital-tts/recital/domain/alert"
@@ -18,20 +19,29 @@ func (a *App) startToDos(context.Context) error {
 	metrics := todo.NewMetrics()
 	a.metrics.registry.MustRegister(metrics)
 	for _, t := range a.service.toDos {
-		if err := a.startToDo(t, locks, metrics); err != nil {
+		if err := a.startToDo(t, todo.Limits{}, locks, metrics); err != nil {
+			return err
+		}
+	}
+	for _, t := range a.service.slow {
+		if err := a.startToDo(t, todo.Limits{Takeover: slowTakeover}, locks, metrics); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (a *App) startToDo(t toDo, locks *pglist.LeaderLocks, metrics *todo.Metrics) error {
+// slowTakeover is how long an item that takes minutes may be due before instances that do not lead carry it out, too.
+const slowTakeover = 20 * time.Minute
+
+func (a *App) startToDo(t toDo, limits todo.Limits, locks *pglist.LeaderLocks, metrics *todo.Metrics) error {
 	list, err := pglist.NewView(a.pool, t.view)
 	if err != nil {
 		return err
 	}
 	worker, err := todo.NewWorker(todo.Config{
 		Process: todo.Process{Name: t.process, List: list, Do: t.do},
+		Limits:  limits,
 		Ready:   a.projector.CaughtUp(), // a recitald that was killed may have left events that no row shows yet
 		Shown: func(ctx context.Context, position eventlog.Position) error {
 			return a.projector.Wait(ctx, position, t.view.Model)

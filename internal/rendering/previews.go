@@ -15,8 +15,8 @@ const previewText = "Hello! This is how I sound. I can read your words aloud, wh
 // previewAudio returns a format that a browser plays.
 func previewAudio() audio.Spec { return audio.Spec{Format: audio.MP3, SampleRate: 24000} }
 
-// Previews renders previews of the system voices, which are free. Each is rendered at its first use and cached: there
-// are few voices.
+// Previews renders previews of voices, which are free. Those of the system voices are rendered at their first use and cached:
+// there are few.
 type Previews struct {
 	speaker  *speech.Speaker
 	encoders audio.Encoders
@@ -36,7 +36,7 @@ type preview struct {
 	audio []byte
 }
 
-// Preview returns the preview of a voice, as MP3. After a failure the next call tries again.
+// Preview returns the preview of a system voice, as MP3. After a failure the next call tries again.
 func (p *Previews) Preview(ctx context.Context, voice speech.Voice) ([]byte, error) {
 	one := p.of(voice)
 	select {
@@ -48,7 +48,7 @@ func (p *Previews) Preview(ctx context.Context, voice speech.Voice) ([]byte, err
 	if one.audio != nil {
 		return one.audio, nil
 	}
-	made, err := p.speak(ctx, voice)
+	made, err := p.Render(ctx, voice)
 	if err != nil {
 		return nil, fmt.Errorf("making a preview: %w", err)
 	}
@@ -67,7 +67,8 @@ func (p *Previews) of(voice speech.Voice) *preview {
 	return one
 }
 
-func (p *Previews) speak(ctx context.Context, voice speech.Voice) ([]byte, error) {
+// Render renders the preview of any voice, as MP3, and keeps nothing.
+func (p *Previews) Render(ctx context.Context, voice speech.Voice) ([]byte, error) {
 	stream := p.speaker.Speak(ctx, speech.Request{Text: previewText, Voice: voice, Language: "en-us", Speed: 1})
 	defer stream.Close()
 	encoder, err := p.encoders.Open(ctx, previewAudio(), stream.SampleRate())

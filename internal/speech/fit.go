@@ -19,6 +19,9 @@ const (
 	maxPace = 2.5
 )
 
+// slowestOwn is the slowest speed of the engines' own; slower speech is stretched from that.
+const slowestOwn = 0.5
+
 // fit fits a stream to a requested length. All segments are synthesised once to measure them, then again at the
 // resulting speed, and the small remaining difference is removed by stretching each segment. So audio starts when the
 // whole text has been measured, and its length is exact if the pace is possible.
@@ -62,34 +65,14 @@ func (f *fit) measure() {
 
 // lengthOf returns the number of samples of a segment at speed 1.
 func (f *fit) lengthOf(index int) (int, error) {
-	samples, err := f.countSamples(f.stream.job(index, false))
+	samples, err := f.stream.countSamples(f.stream.ctx, f.stream.job(index, false))
 	if errors.Is(err, ErrEngineFailed) {
-		samples, err = f.countSamples(f.stream.job(index, true))
+		samples, err = f.stream.countSamples(f.stream.ctx, f.stream.job(index, true))
 	}
 	if samples == 0 {
 		samples = int(silenceOfNothing * float64(f.stream.SampleRate()))
 	}
 	return samples, err
-}
-
-func (f *fit) countSamples(job Job) (int, error) {
-	job.Speed = 1
-	utterance, err := f.stream.engine.Speak(f.stream.ctx, job)
-	if err != nil {
-		return 0, err
-	}
-	defer utterance.Close()
-	samples := 0
-	for {
-		pcm, err := utterance.Next(f.stream.ctx)
-		samples += len(pcm) / 2
-		if errors.Is(err, io.EOF) {
-			return samples, nil
-		}
-		if err != nil {
-			return 0, err
-		}
-	}
 }
 
 // speak synthesises a segment with its share of the length.
@@ -102,8 +85,58 @@ func (f *fit) speak(ctx context.Context, job Job, index int) (Utterance, error) 
 	if f.err != nil {
 		return nil, f.err
 	}
-	job.Speed = clamp(f.pace, MinSpeed, MaxSpeed)
-	utterance, err := f.stream.engine.Speak(ctx, job)
+	start := 0
+	if index > 0 {
+		start = f.ends[index-1]
+	}
+	return f.stream.speakFor(ctx, job, f.pace, f.ends[index]-start)
+}
+
+// speakAtSpeed synthesises a segment so that its length is that at speed 1, divided by its speed. The engines' own speeds
+// are up to 30 % off, depending on the text.
+func (st *Stream) speakAtSpeed(ctx context.Context, job Job) (Utterance, error) {
+	samples, err := st.countSamples(ctx, job)
+	if err != nil {
+		return nil, err
+	}
+	return st.speakFor(ctx, job, job.Speed, int(math.Round(float64(samples)/job.Speed)))
+}
+
+// countSamples returns the number of samples of a job at speed 1.
+func (st *Stream) countSamples(ctx context.Context, job Job) (samples int, err error) {
+	job.Speed = 1
+	err = st.hear(ctx, job, func(pcm []byte) bool {
+		samples += len(pcm) / 2
+		return true
+	})
+	return samples, err
+}
+
+// hear synthesises a job whose samples are not part of the stream, as long as more reports that it wants them.
+func (st *Stream) hear(ctx context.Context, job Job, more func(pcm []byte) bool) error {
+	utterance, err := st.engine.Speak(ctx, job)
+	if err != nil {
+		return err
+	}
+	defer utterance.Close()
+	for {
+		pcm, err := utterance.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if !more(pcm) {
+			return nil
+		}
+	}
+}
+
+// speakFor synthesises a job at about a pace, so that it lasts a number of samples.
+func (st *Stream) speakFor(ctx context.Context, job Job, pace float64, samples int) (Utterance, error) {
+	job.Speed = clamp(pace, slowestOwn, MaxSpeed)
+	utterance, err := st.engine.Speak(ctx, job)
 	if err != nil {
 		return nil, err
 	}
@@ -112,11 +145,7 @@ func (f *fit) speak(ctx context.Context, job Job, index int) (Utterance, error) 
 	if err != nil {
 		return nil, err
 	}
-	start := 0
-	if index > 0 {
-		start = f.ends[index-1]
-	}
-	return stretchTo(f.ends[index]-start, pcm, utterance.Marks(), f.stream.SampleRate()), nil
+	return stretchTo(samples, pcm, utterance.Marks(), st.SampleRate()), nil
 }
 
 func readAll(ctx context.Context, utterance Utterance) ([]byte, error) {
@@ -178,17 +207,3 @@ func (r *recorded) Marks() []Mark { return slices.Clone(r.marks) }
 
 // Close implements Utterance.
 func (r *recorded) Close() { r.pcm = nil }
-
-// Warning waits until it is known whether the stream can have the requested length. If it cannot, Warning returns the
-// reason, as a sentence for the client; otherwise, or if no length was requested, it returns "".
-func (st *Stream) Warning(ctx context.Context) (string, error) {
-	if st.fit == nil {
-		return "", nil
-	}
-	select {
-	case <-st.fit.measured:
-		return st.fit.warning, st.fit.err
-	case <-ctx.Done():
-		return "", ctx.Err()
-	}
-}

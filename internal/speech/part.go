@@ -15,10 +15,7 @@ func (s *Speaker) SpeakPart(ctx context.Context, r Request, part Part) *Stream {
 	if r.Speed == 0 {
 		r.Speed = 1
 	}
-	st := &Stream{
-		engine: placed{s.engineFor(r), part}, request: r, manner: newManner(r.Prosody, r.Model), segments: []Segment{part.Segment},
-	}
-	st.ctx, st.cancel = context.WithCancel(ctx)
+	st := s.newStream(ctx, placed{s.engineFor(r), part}, r, []Segment{part.Segment})
 	st.ahead = st.start(0)
 	return st
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"sync"
+
+	"github.com/recital-tts/recital/internal/speech/mastering"
 )
 
 // silenceOfNothing is the length of a segment that cannot be spoken, in seconds.
@@ -29,6 +31,7 @@ type Piece struct {
 	// Of a piece that ends a segment: the code points of the segment, and the positions of its words in the audio of
 	// the whole stream. The stream's timings begin and end with the empty text, those of its segments do not.
 	Characters int
+	Silent     bool // the engine could say nothing of the segment
 	Timings    []Timing
 }
 
@@ -56,21 +59,49 @@ func (s *Speaker) Speak(ctx context.Context, r Request) *Stream {
 	if r.Language == "" || r.Language == AutoLanguage {
 		r.Language = DetectLanguage(r.Text)
 	}
-	st := &Stream{engine: s.engineFor(r), request: r, manner: newManner(r.Prosody, r.Model), segments: Split(r.Text)}
-	st.ctx, st.cancel = context.WithCancel(ctx)
+	st := s.newStream(ctx, s.engineFor(r), r, Split(r.Text))
 	if r.Length > 0 {
 		st.fit = newFit(st)
 		st.jobs.Go(st.fit.measure)
+	}
+	if !isSurelySpoken(r.Text, s.usesSecond(r)) {
+		st.audition = &audition{stream: st, over: make(chan struct{})}
+		st.jobs.Go(st.audition.listen)
 	}
 	st.ahead = st.start(0)
 	return st
 }
 
+func (s *Speaker) newStream(ctx context.Context, engine Engine, r Request, segments []Segment) *Stream {
+	st := &Stream{
+		engine: engine, request: r, manner: newManner(r.Prosody, r.Model), segments: segments,
+		chain: mastering.New(engine.SampleRate(), s.masteringOf(r)),
+	}
+	st.ctx, st.cancel = context.WithCancel(ctx)
+	return st
+}
+
 func (s *Speaker) engineFor(r Request) Engine {
-	if s.second != nil && usesSecondEngine(r.Model, r.Language) {
+	if s.usesSecond(r) {
 		return s.second
 	}
 	return s.engine
+}
+
+func (s *Speaker) usesSecond(r Request) bool {
+	return s.second != nil && r.Voice.Timbre == nil && usesSecondEngine(r.Model, r.Language)
+}
+
+// masteringOf returns the settings with which a voice is as loud as all others.
+func (s *Speaker) masteringOf(r Request) mastering.Settings {
+	switch t := r.Voice.Timbre; {
+	case t != nil:
+		return mastering.Settings{Gain: t.Gain + languageGain(r.Language), Equaliser: t.Equaliser}
+	case s.usesSecond(r):
+		return mastering.Settings{Gain: gainOf(secondEngineGains(), r.Voice)}
+	default:
+		return mastering.Settings{Gain: gainOf(firstEngineGains(r.Language), r.Voice)}
+	}
 }
 
 // Stream is the speech of a text in order. At most one segment is requested ahead of the one that is being read, so a
@@ -80,7 +111,9 @@ type Stream struct {
 	request  Request
 	manner   manner
 	segments []Segment
-	fit      *fit // nil unless a length was requested
+	chain    *mastering.Chain
+	fit      *fit      // nil unless a length was requested
+	audition *audition // nil if the text is surely spoken
 	ctx      context.Context
 	cancel   context.CancelFunc
 	jobs     sync.WaitGroup
@@ -90,6 +123,7 @@ type Stream struct {
 	ahead   *attempt // of the segment that is requested in advance
 	retried bool     // current is the second attempt
 	samples int      // returned of the current segment
+	heard   bool     // the engine has said something of it
 	offset  int      // samples of the segments before
 	err     error    // the reason why reading cannot continue
 }
@@ -111,14 +145,17 @@ func (st *Stream) Next(ctx context.Context) (Piece, error) {
 		pcm, err := st.read(ctx)
 		switch {
 		case err == nil:
-			st.samples += len(pcm) / 2
-			return Piece{PCM: pcm}, nil
+			if pcm = st.master(pcm); len(pcm) > 0 {
+				return Piece{PCM: pcm}, nil
+			}
 		case errors.Is(err, io.EOF):
 			return st.endSegment(), nil
 		case ctx.Err() != nil:
 			return Piece{}, ctx.Err()
 		case errors.Is(err, ErrEngineFailed) && st.samples == 0 && !st.retried:
 			st.current.close()
+			st.chain.Flush()
+			st.heard = false
 			st.current, st.retried = st.attempt(st.index, true), true
 		default:
 			st.err = err
@@ -152,9 +189,18 @@ func (st *Stream) read(ctx context.Context) ([]byte, error) {
 	return utterance.Next(ctx)
 }
 
+// master returns the samples that are ready to be heard.
+func (st *Stream) master(pcm []byte) []byte {
+	st.heard = st.heard || isAudible(pcm)
+	mastered := st.chain.Process(pcm)
+	st.samples += len(mastered) / 2
+	return mastered
+}
+
 func (st *Stream) endSegment() Piece {
 	segment := st.segments[st.index]
-	piece := Piece{SegmentEnd: true, Characters: segment.Characters}
+	piece := Piece{PCM: st.chain.Flush(), SegmentEnd: true, Characters: segment.Characters, Silent: !st.heard}
+	st.samples += len(piece.PCM) / 2
 	if st.samples == 0 {
 		st.samples = int(silenceOfNothing * float64(st.SampleRate()))
 		piece.PCM = make([]byte, st.samples*2)
@@ -162,7 +208,7 @@ func (st *Stream) endSegment() Piece {
 	piece.Timings = st.timings(segment.Text, st.current.utterance.Marks())
 	st.offset += st.samples
 	st.current.close()
-	st.current, st.retried, st.samples = nil, false, 0
+	st.current, st.retried, st.samples, st.heard = nil, false, 0, false
 	st.index++
 	return piece
 }
@@ -198,8 +244,11 @@ func (st *Stream) start(index int) *attempt {
 func (st *Stream) attempt(index int, careful bool) *attempt {
 	job := st.job(index, careful)
 	speak := st.engine.Speak
-	if st.fit != nil {
+	switch {
+	case st.fit != nil:
 		speak = func(ctx context.Context, job Job) (Utterance, error) { return st.fit.speak(ctx, job, index) }
+	case st.request.Speed != 1:
+		speak = st.speakAtSpeed
 	}
 	a := &attempt{done: make(chan struct{})}
 	st.jobs.Go(func() {

@@ -122,7 +122,7 @@ func TestWordTimesFollowTheSpeed(t *testing.T) {
 		r := request(story)
 		r.Speed = speed
 		w := speak(t, pool, r)
-		require.InEpsilon(t, float64(len(normal.pcm))/speed, len(w.pcm), 0.2)
+		require.InEpsilon(t, float64(len(normal.pcm))/speed, len(w.pcm), 0.001)
 		require.Len(t, w.timings, len(normal.timings))
 		length := float64(len(w.pcm)/2) / float64(pool.SampleRate())
 		normalLength := float64(len(normal.pcm)/2) / float64(pool.SampleRate())

@@ -21,6 +21,14 @@ type Job struct {
 	Phrases []Phrase
 }
 
+// Pace returns the job's speed relative to the engine's own.
+func (j Job) Pace() float64 {
+	if j.Voice.Timbre == nil {
+		return j.Speed
+	}
+	return j.Speed * j.Voice.Timbre.Pace
+}
+
 // Phrase is how a part of a job's text is spoken. The engine approximates it as closely as it can.
 type Phrase struct {
 	Runes int     `json:"runes"` // code points of the text

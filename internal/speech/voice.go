@@ -1,18 +1,21 @@
 package speech
 
 import (
+	"context"
 	"slices"
 
 	"github.com/recital-tts/recital/domain"
 )
 
-// Voice is a system voice: an allow-listed variant of the engine.
+// Voice is an allow-listed variant of the engine: a system voice as it is, or the base of a voice that was made from
+// recordings.
 type Voice struct {
 	ID          string // as clients send it, such as "leah"
 	Name        string
 	Gender      string // F, M or U
 	Description string
-	Variant     string // of espeak-ng, such as "f2"; never anything that a client sent
+	Variant     string  // of espeak-ng, such as "f2"; never anything that a client sent
+	Timbre      *Timbre // nil for a system voice
 }
 
 // Voices returns the system voices in the order in which they are listed.
@@ -44,6 +47,12 @@ func LookupVoice(id string) (Voice, bool) {
 func IsVariant(variant string) bool {
 	return slices.ContainsFunc(Voices(), func(v Voice) bool { return v.Variant == variant })
 }
+
+// SystemVoices are the voices that every account may speak with.
+type SystemVoices struct{}
+
+// Speaking is FindVoice: these voices are everybody's.
+func (SystemVoices) Speaking(_ context.Context, _, id string) (Voice, error) { return FindVoice(id) }
 
 // FindVoice is LookupVoice for an id that a client sent. Errors: domain.NotFound.
 func FindVoice(id string) (Voice, error) {

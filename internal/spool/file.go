@@ -6,7 +6,7 @@ import (
 	"os"
 )
 
-// File is a reply that is written once, by one goroutine, and then read. Close may be called at any time; reading
+// File is written once, by one goroutine, and then read. Close may be called at any time; reading
 // fails then.
 type File struct {
 	spool *Spool

@@ -42,8 +42,17 @@ func bodyLimit(e *endpoint) int {
 func (s *Server) beforeBody(http *fasthttp.RequestCtx) int {
 	e, conn, framing := s.endpointOf(&http.Request.Header), connOf(http), readFraming(http.Request.Header.RawHeaders())
 	claim, err := s.admitBody(http, e, framing)
+	asked := framing.expects > 0 && http.Request.Header.IsHTTP11()
 	if err == nil {
-		conn.AwaitBody(claim, framing.expects > 0 && http.Request.Header.IsHTTP11())
+		conn.Hold(claim)
+		if announceUpload(http, e, asked) {
+			conn.DropInterim()
+			return fasthttp.StatusContinue
+		}
+		conn.AwaitBody()
+		if !asked {
+			conn.DropInterim()
+		}
 		return fasthttp.StatusContinue
 	}
 	v := s.open(http)
@@ -67,6 +76,11 @@ func (s *Server) admitBody(http *fasthttp.RequestCtx, e *endpoint, framing frami
 	}
 	limit := bodyLimit(e)
 	switch {
+	case isUpload(&http.Request.Header, e):
+		if int64(length) > e.Uploads {
+			return nil, errTooLarge()
+		}
+		length = limit
 	case length == chunked:
 		length = limit
 	case length > limit:

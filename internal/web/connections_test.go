@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"net"
@@ -86,8 +87,9 @@ func (p *peer) reply() *http.Response {
 		require.NotErrorIs(p.t, err, os.ErrDeadlineExceeded, "there was no reply")
 		return nil
 	}
-	_, err = io.Copy(io.Discard, response.Body)
+	body, err := io.ReadAll(response.Body)
 	require.NoError(p.t, err)
+	response.Body = io.NopCloser(bytes.NewReader(body))
 	return response
 }
 

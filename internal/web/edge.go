@@ -13,6 +13,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 
+	"github.com/recital-tts/recital/internal/web/bind"
 	"github.com/recital-tts/recital/internal/web/netconn"
 )
 
@@ -31,8 +32,10 @@ type visit struct {
 	stream   *streamBody
 	release  func()
 
-	upgraded  bool // to a WebSocket
-	closeCode int  // of a WebSocket that was closed in order
+	form      *bind.Form // of an upload
+	upload    *upload    // that has not been read, nil for none
+	takenOver bool       // the connection, from fasthttp
+	closeCode int        // of a WebSocket that was closed in order
 }
 
 // serveHTTP wraps all that Fiber does, so that every answer has its request id and its log line.
@@ -40,8 +43,11 @@ func (s *Server) serveHTTP(http *fasthttp.RequestCtx) {
 	conn := connOf(http)
 	conn.SetServing()
 	v := s.open(http)
-	v.body = http.Request.SwapBody(nil) // a copy would need the memory twice
-	conn.ShrinkClaim(cap(v.body))
+	v.upload = uploadOf(http)
+	if v.upload == nil {
+		v.body = http.Request.SwapBody(nil) // a copy would need the memory twice
+		conn.ShrinkClaim(cap(v.body))
+	}
 	v.path = rawPath(http.Request.Header.RequestURI())
 	v.endpoint = s.table.match(v.Method(), v.path)
 	v.life = begin(conn, DefaultTimeout)
@@ -51,7 +57,7 @@ func (s *Server) serveHTTP(http *fasthttp.RequestCtx) {
 		http.SetConnectionClose()
 	}
 	s.route(http, v)
-	if v.stream == nil && !v.upgraded {
+	if v.stream == nil && !v.takenOver {
 		s.close(v, bodySize(http), nil)
 	}
 }
@@ -221,10 +227,12 @@ func unreadableRequest(err error) answer {
 	case http.StatusRequestHeaderFieldsTooLarge:
 		return answer{status: known.Code, message: "The request's headers are too large"}
 	case http.StatusRequestTimeout:
-		return answer{status: known.Code, message: "The request did not arrive in time"}
+		return answer{status: known.Code, message: notInTime}
 	}
 	return told
 }
+
+const notInTime = "The request did not arrive in time"
 
 func tooLarge() answer {
 	return answer{status: http.StatusRequestEntityTooLarge, message: "The request's body is too large"}

@@ -33,27 +33,38 @@ func (s *Server) serve(v *visit, e *endpoint) error {
 	if e.IsSocket() {
 		return s.upgrade(v, e)
 	}
-	reply, err := s.answer(v, e)
+	if err := s.check(v, e); err != nil {
+		return err
+	}
+	if v.upload != nil {
+		return s.receive(v, e)
+	}
+	return s.answer(v, e)
+}
+
+func (s *Server) answer(v *visit, e *endpoint) error {
+	reply, err := s.run(v, e)
 	if err != nil {
 		return err
 	}
 	return s.send(v, reply)
 }
 
-func (s *Server) answer(v *visit, e *endpoint) (Reply, error) {
+// check refuses what the head of a request says enough about.
+func (s *Server) check(v *visit, e *endpoint) error {
 	if err := s.admit(v, e); err != nil {
-		return Reply{}, err
+		return err
 	}
 	if err := s.authenticate(v.Call, e); err != nil {
-		return Reply{}, err
+		return err
 	}
 	if err := s.limitRate(v, e); err != nil {
-		return Reply{}, err
+		return err
 	}
-	if err := checkBody(v, e); err != nil {
-		return Reply{}, err
+	if err := checkBody(v, e); err != nil || e.Before == nil {
+		return err
 	}
-	return s.run(v, e)
+	return e.Before(v.Call)
 }
 
 // admit counts the request in, unless the server drains or the connection is one too many: then only checks are answered.
@@ -150,7 +161,7 @@ func bindRequest(v *visit, e *endpoint) *bind.Request {
 	}
 	if e.plan.TakesBody() {
 		r.ContentType = string(request.Header.ContentType())
-		r.Body = v.body
+		r.Body, r.Form = v.body, v.form
 	}
 	return r
 }

@@ -44,6 +44,20 @@ func InvalidField(source, field, message string) Item {
 	return Item{Type: "value_error", Loc: []any{source, field}, Msg: "Value error, " + message, Ctx: map[string]any{"error": message}}
 }
 
+// Within moves what is wrong with a document, as a Decoder says it, to the field of the body that holds the document.
+func Within(err error, field string) error {
+	var invalid *invalidError
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	moved := &invalidError{}
+	for _, item := range invalid.items {
+		item.Loc = append([]any{"body", field}, item.Loc[1:]...)
+		moved.items = append(moved.items, item)
+	}
+	return moved
+}
+
 type invalidError struct{ items []Item }
 
 func (e *invalidError) Error() string {

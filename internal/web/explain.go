@@ -31,10 +31,11 @@ func CloseCode(err error) int {
 			return code
 		}
 	}
-	switch status := answerTo(err).status; {
-	case status == http.StatusTooManyRequests, status == http.StatusServiceUnavailable:
+	switch told := answerTo(err); {
+	case told.status == http.StatusTooManyRequests, told.status == http.StatusServiceUnavailable,
+		told.status == http.StatusConflict && told.retryAfter > 0:
 		return CloseTryLater
-	case status >= http.StatusInternalServerError:
+	case told.status >= http.StatusInternalServerError:
 		return CloseInternal
 	}
 	return ClosePolicy

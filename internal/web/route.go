@@ -30,6 +30,8 @@ type Route struct {
 	ReadModels []readmodel.Model // those that a write waits for, or that a read reads
 	Views      []readmodel.View  // those that a read reads
 	MaxBody    int               // bytes
+	Uploads    int64             // bytes of a multipart body that goes to the disk; 0 where none does
+	Before     func(*Call) error // refuses callers before a body is read that goes to the disk
 	Timeout    time.Duration
 
 	AnyContentType bool // a body of any content type is read as JSON
@@ -81,6 +83,14 @@ func OrLoopback() Option { return func(r *Route) { r.Loopback = true } }
 
 // MaxBody sets the largest body in bytes; more is answered with 413.
 func MaxBody(bytes int) Option { return func(r *Route) { r.MaxBody = bytes } }
+
+// Uploads takes multipart bodies of up to so many bytes, whose files go to the disk (Config.Uploads) once the caller is known.
+// MaxBody then limits the other fields of the form, and bodies whose length is not announced.
+func Uploads(bytes int64) Option { return func(r *Route) { r.Uploads, r.Forms = bytes, true } }
+
+// Before has refuse called once the caller of a route with Uploads is known, and before the body is read. It need not refuse all
+// that the handler would.
+func Before(refuse func(*Call) error) Option { return func(r *Route) { r.Before = refuse } }
 
 // Timeout sets the deadline of the handler. A stream that the handler returns has its own (Limits.Stream).
 func Timeout(d time.Duration) Option { return func(r *Route) { r.Timeout = d } }

@@ -22,6 +22,7 @@ import (
 
 	"github.com/recital-tts/recital/internal/operators"
 	"github.com/recital-tts/recital/internal/readmodel"
+	"github.com/recital-tts/recital/internal/spool"
 	"github.com/recital-tts/recital/internal/web/netconn"
 	"github.com/recital-tts/recital/internal/web/quota"
 )
@@ -41,6 +42,8 @@ type Config struct {
 	Observe       func(Observation)
 	Limits        Limits
 	NoCORS        bool // scripts of other origins may not read the answers
+
+	Uploads *spool.Spool // of routes with Uploads
 
 	Origins       []string       // whose pages may use the session of a browser, as browsers write them: https://HOST
 	Origin        string         // of the service's own pages; "" is the host that was asked, over HTTP
@@ -74,10 +77,13 @@ type Limits struct {
 	AddressConnections int // of one address, open at once: three quarters of Connections
 	Bodies             int // bytes of request bodies in memory, as announced: 256 MiB
 	AddressBodies      int // of one address: a quarter of Bodies
+	Uploads            int // bytes of uploads on disk, as announced: 2 GiB
+	AddressUploads     int // of one address: half of Uploads
 	Rate               int // bytes a second: the least that a client must send of a body, and take of a finished answer: 8 KiB
 
 	Header       int           // bytes of request line and headers: 64 KiB, for GET speech with 5,000 characters
 	ReadTimeout  time.Duration // for the head of a request, and again for its body, which then must come at Rate: 15 s
+	BodyTimeout  time.Duration // for a whole body: 30 min
 	WriteTimeout time.Duration // for each 64 KiB of an answer: 30 s
 	IdleTimeout  time.Duration // between two requests: 75 s
 	Stream       time.Duration // for a whole stream: 10 min
@@ -95,8 +101,11 @@ func (l *Limits) fill() {
 	defaultTo(&l.AddressConnections, max(1, l.Connections*3/4))
 	defaultTo(&l.Bodies, 256<<20)
 	defaultTo(&l.AddressBodies, l.Bodies/4)
+	defaultTo(&l.Uploads, 2<<30)
+	defaultTo(&l.AddressUploads, l.Uploads/2)
 	defaultTo(&l.Rate, 8<<10)
 	defaultTo(&l.ReadTimeout, 15*time.Second)
+	defaultTo(&l.BodyTimeout, 30*time.Minute)
 	defaultTo(&l.WriteTimeout, 30*time.Second)
 	defaultTo(&l.IdleTimeout, 75*time.Second)
 	defaultTo(&l.Stream, 10*time.Minute)
@@ -128,6 +137,7 @@ type Server struct {
 	drainOnce sync.Once
 	busy      atomic.Int64 // calls in progress on routes that drain
 	bodies    *quota.Budget
+	uploads   *quota.Budget
 
 	sockets       socketCount
 	socketBuffers sync.Pool // for writing
@@ -144,6 +154,7 @@ func NewServer(cfg Config) (*Server, error) {
 	}
 	s := &Server{cfg: cfg, log: cfg.Logger, stop: make(chan struct{}), drained: make(chan struct{})}
 	s.bodies = quota.New(int64(cfg.Limits.Bodies), int64(cfg.Limits.AddressBodies))
+	s.uploads = quota.New(int64(cfg.Limits.Uploads), int64(cfg.Limits.AddressUploads))
 	if cfg.Name != "" {
 		s.log = s.log.With("server", cfg.Name)
 	}
@@ -170,7 +181,7 @@ func (s *Server) compile() error {
 		if err := s.table.add(e); err != nil {
 			wrong = append(wrong, fmt.Errorf("%s %s: %w", e.Method, e.Path, err))
 		}
-		wrong = append(wrong, s.checkAccess(e), s.checkBodies(e))
+		wrong = append(wrong, s.checkAccess(e), s.checkBodies(e), s.checkUploads(e))
 	}
 	return errors.Join(wrong...)
 }
@@ -216,6 +227,22 @@ func (s *Server) checkBodies(e *endpoint) error {
 	return nil
 }
 
+// checkUploads finds routes whose largest uploads could never be sent, and those on which anybody could fill the disk.
+func (s *Server) checkUploads(e *endpoint) error {
+	limits := s.cfg.Limits
+	switch {
+	case e.Uploads == 0:
+		return nil
+	case e.Access != AccessAuthenticated:
+		return fmt.Errorf("%s %s: uploads are for callers who are known", e.Method, e.Path)
+	case s.cfg.Uploads == nil:
+		return fmt.Errorf("%s %s: no spool for uploads", e.Method, e.Path)
+	case e.Uploads > int64(min(limits.Uploads, limits.AddressUploads)):
+		return fmt.Errorf("%s %s: an upload may have %d bytes, which is more than what an address may have", e.Method, e.Path, e.Uploads)
+	}
+	return nil
+}
+
 // mount makes the Fiber application and its server.
 func (s *Server) mount() {
 	limits := s.cfg.Limits
@@ -247,8 +274,6 @@ func (s *Server) mount() {
 			conn.SetReceiving()
 		case fasthttp.StateIdle:
 			conn.SetWaiting()
-		case fasthttp.StateHijacked:
-			conn.SetReader()
 		}
 	}
 }
@@ -258,7 +283,7 @@ func (s *Server) Serve(ln net.Listener) error {
 	limits := s.cfg.Limits
 	listener := netconn.Listen(ln, netconn.Limits{
 		Connections: limits.Connections, AddressConnections: limits.AddressConnections,
-		Shared: s.trusts, Grace: limits.ReadTimeout, WriteTimeout: limits.WriteTimeout, Rate: limits.Rate,
+		Shared: s.trusts, Grace: limits.ReadTimeout, Longest: limits.BodyTimeout, WriteTimeout: limits.WriteTimeout, Rate: limits.Rate,
 	})
 	if !s.listener.CompareAndSwap(nil, listener) {
 		return errors.New("serving: the server has a listener already")

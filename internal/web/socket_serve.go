@@ -43,15 +43,21 @@ func (s *Server) upgrade(v *visit, e *endpoint) error {
 		v.SetHeader("Sec-WebSocket-Version", "13")
 		return &Error{Status: status, Message: "The WebSocket handshake failed: " + strings.TrimPrefix(err.Error(), "websocket: ")}
 	}
-	v.upgraded = true
-	// When the client goes before it has its answer, fasthttp never begins the conversation.
-	inTime = context.AfterFunc(v.life, func() { s.close(v, 0, errClientGone) })
+	inTime = s.takeOver(v)
 	return nil
+}
+
+// takeOver leaves the end of a visit to the one who takes its connection over from fasthttp, which does not happen when the
+// client goes before: inTime then answers false.
+func (s *Server) takeOver(v *visit) (inTime func() bool) {
+	v.takenOver = true
+	return context.AfterFunc(v.life, func() { s.close(v, 0, errClientGone) })
 }
 
 // converse serves a socket from its first message to its close frame.
 func (s *Server) converse(v *visit, e *endpoint, ws *websocket.Conn) {
 	c := &Conn{Caller: v.Caller, server: s, visit: v, ws: ws, raw: connOf(v.http), maxSize: int64(e.MaxBody)}
+	c.raw.SetReader()
 	c.start()
 	err := c.run(e.socket)
 	if errors.Is(err, ErrClosed) {

@@ -5,12 +5,12 @@ type Stats struct {
 	Connections   int    // open now
 	Evicted       uint64 // connections that were closed to make room for others
 	Refused       uint64 // connections that were closed unanswered, for want of room
-	RefusedBodies uint64 // requests whose bodies found no room in memory
+	RefusedBodies uint64 // requests whose bodies found no room in memory, or on the disk
 }
 
 // Stats returns the present figures.
 func (s *Server) Stats() Stats {
-	stats := Stats{RefusedBodies: s.bodies.Refused()}
+	stats := Stats{RefusedBodies: s.bodies.Refused() + s.uploads.Refused()}
 	if l := s.listener.Load(); l != nil {
 		stats.Connections, stats.Evicted, stats.Refused = l.Open(), l.Evicted(), l.Refused()
 	}

@@ -24,7 +24,7 @@ type API struct {
 // Routes returns the rows for the public route table.
 func (a *API) Routes() []web.Route {
 	return []web.Route{
-		web.Get("/v1/account", a.account, web.Reads(readmodel.AccountsView, readmodel.APIKeysView, readmodel.AccountSubscriptionsView, readmodel.UsagePeriodsView), web.Tag("Account"), web.Summary("Plan, usage and API keys of the account"),
+		web.Get("/v1/account", a.account, web.Reads(readmodel.AccountsView, readmodel.APIKeysView, readmodel.AccountSubscriptionsView, readmodel.UsagePeriodsView, readmodel.VoiceCountsView), web.Tag("Account"), web.Summary("Plan, usage and API keys of the account"),
 			web.Returns[accountResponse](), web.Refuses(404)),
 	}
 }
@@ -59,10 +59,12 @@ type apiKeyInfo struct {
 	CreatedAt int64   `json:"created_at" nullable:"true"` // Unix seconds
 }
 
-// accountQuery selects the account ($1), its periods that matter now ($2), its keys and its subscriptions. They are joined,
-// added up and sorted here, which is faster than in Postgres.
+// accountQuery selects the account ($1), how many voices it has, its periods that matter now ($2), its keys and its
+// subscriptions. They are joined, added up and sorted here, which is faster than in Postgres.
 var accountQuery = `
 select ` + readmodel.Columns[accountRow](readmodel.AccountsView, "a") + `,
+       array(select row(` + readmodel.Columns[voicesRow](readmodel.VoiceCountsView, "v") + `)
+             from ` + readmodel.VoiceCountsView.SQL() + ` v where v.account_id = a.account_id),
        array(select row(` + readmodel.Columns[periodRow](readmodel.UsagePeriodsView, "p") + `)
              from ` + readmodel.UsagePeriodsView.SQL() + ` p where p.account_id = a.account_id and (p.period_end > $2 or p.credit_left <> 0)),
        array(select row(` + readmodel.Columns[keyRow](readmodel.APIKeysView, "k") + `)
@@ -85,6 +87,11 @@ type accountRow struct {
 // entitlement returns what the account is entitled to.
 func (a accountRow) entitlement() plan.Entitlement {
 	return readapi.Entitlement(a.Plan, a.From, a.Until, a.Next, a.Anchor)
+}
+
+type voicesRow struct {
+	Instant      int64 `col:"instant"`
+	Professional int64 `col:"professional"`
 }
 
 type subscriptionRow struct {
@@ -119,6 +126,7 @@ func (a *API) account(call *web.Call, _ struct{}) (web.Reply, error) {
 func readAccount(id string, now time.Time, read func(readapi.Query, func(pgx.CollectableRow) error) error) (accountResponse, error) {
 	var (
 		account       accountRow
+		voices        []voicesRow // none before the first one
 		periods       []periodRow
 		keys          []keyRow
 		subscriptions []subscriptionRow
@@ -128,7 +136,7 @@ func readAccount(id string, now time.Time, read func(readapi.Query, func(pgx.Col
 	err := read(query, func(row pgx.CollectableRow) error {
 		found = true
 		return row.Scan(&account.Plan, &account.From, &account.Until, &account.Next, &account.Anchor, &account.PeriodsFrom, &account.FreePeriodUsed,
-			&account.AcceptedTOS, &periods, &keys, &subscriptions)
+			&account.AcceptedTOS, &voices, &periods, &keys, &subscriptions)
 	})
 	if err != nil {
 		return accountResponse{}, err
@@ -146,6 +154,9 @@ func readAccount(id string, now time.Time, read func(readapi.Query, func(pgx.Col
 		Usage:       usageOf(periods, account, period),
 		APIKeys:     shownKeys(keys),
 		AcceptedTOS: account.AcceptedTOS,
+	}
+	for _, v := range voices {
+		r.Usage.InstantVoices, r.Usage.ProfessionalVoices = v.Instant, v.Professional
 	}
 	if !terms.Unlimited {
 		r.Plan.CharacterLimit = &terms.Characters

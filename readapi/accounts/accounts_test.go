@@ -18,16 +18,20 @@ import (
 	accountsevents "github.com/recital-tts/recital/commands/accounts"
 	billingevents "github.com/recital-tts/recital/commands/billing"
 	ledgerevents "github.com/recital-tts/recital/commands/ledger"
+	voicesevents "github.com/recital-tts/recital/commands/voices"
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/domain/plan"
+	"github.com/recital-tts/recital/domain/roster"
+	"github.com/recital-tts/recital/domain/voice"
 	"github.com/recital-tts/recital/internal/feed/feedtest"
 	"github.com/recital-tts/recital/internal/readmodel"
 	"github.com/recital-tts/recital/internal/web"
 	"github.com/recital-tts/recital/internal/web/webtest"
 	"github.com/recital-tts/recital/projections/accounts"
 	ledgers "github.com/recital-tts/recital/projections/ledger"
+	"github.com/recital-tts/recital/projections/voices"
 	"github.com/recital-tts/recital/readapi"
 )
 
@@ -41,14 +45,14 @@ type world struct {
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
-	registry := feedtest.Registry(t, accountsevents.Events(), billingevents.Events(), ledgerevents.Events())
-	w := feedtest.New(t, registry, slices.Concat(accounts.ReadModels(), ledgers.ReadModels())...)
+	registry := feedtest.Registry(t, accountsevents.Events(), billingevents.Events(), ledgerevents.Events(), voicesevents.Events())
+	w := feedtest.New(t, registry, slices.Concat(accounts.ReadModels(), ledgers.ReadModels(), voices.ReadModels())...)
 	return &world{World: w, api: &API{Models: w.Projector}}
 }
 
 func (w *world) readAccount(id string, now time.Time) (accountResponse, error) {
 	return readAccount(id, now, func(q readapi.Query, row func(pgx.CollectableRow) error) error {
-		_, err := w.Projector.Read(context.Background(), []readmodel.Model{readmodel.Account, readmodel.Usage}, q.SQL, q.Arguments, row)
+		_, err := w.Projector.Read(context.Background(), []readmodel.Model{readmodel.Account, readmodel.Usage, readmodel.Voices}, q.SQL, q.Arguments, row)
 		return err
 	})
 }
@@ -325,4 +329,25 @@ func TestWithoutReadModelsAccountsAreUnavailable(t *testing.T) {
 	require.NotContains(t, fmt.Sprint(got), "read_v")
 	_, err = w.readAccount("a1", time.Now())
 	require.Equal(t, domain.Unavailable, domain.CodeOf(err))
+}
+
+func TestVoicesCountWhileTheyTakePlacesOfThePlan(t *testing.T) {
+	w := newWorld(t)
+	at := time.Now().UTC().Add(-time.Hour)
+	w.Write(t, "account-a1", opened("a1", plan.Indie, at))
+	w.Write(t, "account-a2", opened("a2", plan.Indie, at))
+	counts := func(id string) []any {
+		_, got := w.api.get(t, id)
+		usage := got["usage"].(map[string]any)
+		return []any{usage["instant_voices"], usage["professional_voices"]}
+	}
+	take := func(id string, of voice.Type) roster.PlaceTaken {
+		return roster.PlaceTaken{Account: "a1", Voice: id, Type: of, At: at}
+	}
+	require.Equal(t, []any{0.0, 0.0}, counts("a1"))
+	w.Write(t, roster.Stream("a1"), take("1", voice.Instant), take("2", voice.Instant), take("3", voice.Professional))
+	require.Equal(t, []any{2.0, 1.0}, counts("a1"))
+	w.Append(t, roster.Stream("a1"), 2, roster.PlaceFreed{Account: "a1", Voice: "1", Type: voice.Instant, At: at})
+	require.Equal(t, []any{1.0, 1.0}, counts("a1"))
+	require.Equal(t, []any{0.0, 0.0}, counts("a2"))
 }

@@ -56,7 +56,7 @@ type plainRequest struct {
 }
 
 func (a *API) plain(call *web.Call, in plainRequest) (web.Reply, error) {
-	return a.align(call, recording{in.Body, []any{"body"}}, text{in.Text, []any{"query", "text"}}, alignment.Plain)
+	return a.align(call, recording{bytes.NewReader(in.Body), []any{"body"}}, text{in.Text, []any{"query", "text"}}, alignment.Plain)
 }
 
 type improvedRequest struct {
@@ -70,7 +70,7 @@ func (a *API) improved(call *web.Call, in improvedRequest) (web.Reply, error) {
 
 // recording and text are inputs with their places in a 422.
 type recording struct {
-	content []byte
+	content audio.Upload
 	place   []any
 }
 
@@ -104,7 +104,7 @@ func (a *API) align(call *web.Call, r recording, t text, method alignment.Method
 		return web.Reply{}, busy()
 	}
 	defer place.Release()
-	words, err := a.Aligner.Align(call, bytes.NewReader(r.content), t.content, method)
+	words, err := a.Aligner.Align(call, r.content, t.content, method)
 	if err != nil {
 		return web.Reply{}, explain(err, r, t)
 	}

@@ -13,6 +13,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/recital-tts/recital/commands/synthesis"
+	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/web"
 	"github.com/recital-tts/recital/internal/web/webtest"
 	"github.com/recital-tts/recital/writeapi/synthesis/request"
@@ -22,10 +25,10 @@ func TestMain(m *testing.M) { webtest.Main(m) }
 
 // understood is what a request comes to, short of its synthesis.
 type understood struct {
-	Text, Voice, Variant, Language, Format string
-	SampleRate                             int
-	Speed                                  float64
-	Times                                  bool
+	Text, Voice, Language, Format string
+	SampleRate                    int
+	Speed                         float64
+	Times                         bool
 }
 
 func understand(_ *web.Call, in request.Speech) (web.Reply, error) {
@@ -34,7 +37,7 @@ func understand(_ *web.Call, in request.Speech) (web.Reply, error) {
 		return web.Reply{}, err
 	}
 	return web.JSON(understood{
-		Text: order.Text, Voice: order.Voice.ID, Variant: order.Voice.Variant, Language: order.Language,
+		Text: order.Text, Voice: order.Voice, Language: order.Language,
 		Format: string(order.Audio.Format), SampleRate: order.Audio.SampleRate, Speed: order.Speed, Times: in.WantsTimes(),
 	}), nil
 }
@@ -45,10 +48,15 @@ func (anyKey) APIKey(context.Context, string) (web.Principal, error) {
 	return web.Principal{Account: "a1"}, nil
 }
 
+// noStudio is the routes where nothing can be spoken.
+func noStudio() *API {
+	return &API{Synthesiser: &synthesis.Synthesiser{Voices: speech.SystemVoices{}}}
+}
+
 // serve runs the real routes, which refuse here before anything is spoken, and one that returns the request as it was bound.
 func serve(t *testing.T) string {
 	t.Helper()
-	routes := append((&API{}).Routes(), web.Post("/understand", understand, web.As(request.Post()), web.Forms(), web.MaxBody(maxBody), web.Returns[understood](), web.Refuses(404)))
+	routes := append(noStudio().Routes(), web.Post("/understand", understand, web.As(request.Post()), web.Forms(), web.MaxBody(maxBody), web.Returns[understood]()))
 	return webtest.Serve(t, web.Config{Routes: routes, Authenticator: anyKey{}})
 }
 
@@ -68,7 +76,7 @@ func post(t *testing.T, url, contentType, body string) (int, []byte) {
 	return response.StatusCode, got
 }
 
-var defaults = understood{Text: "hi", Voice: "leah", Variant: "f2", Language: "auto", Format: "mp3", SampleRate: 24000, Speed: 1}
+var defaults = understood{Text: "hi", Voice: "leah", Language: "auto", Format: "mp3", SampleRate: 24000, Speed: 1}
 
 // with is the defaults but for what change does.
 func with(change func(*understood)) understood {
@@ -116,7 +124,7 @@ func TestFormsAreUnderstoodLikeJSON(t *testing.T) {
 		"text": "“Grüße” & 1+1", "voice": "zeke", "format": "mulaw", "speed": "0.5", "sample_rate": "16000", "return_durations": "True", "seed": "",
 	}
 	want := understood{
-		Text: "“Grüße” & 1+1", Voice: "zeke", Variant: "m3", Language: "auto", Format: "ulaw", SampleRate: 16000, Speed: 0.5, Times: true,
+		Text: "“Grüße” & 1+1", Voice: "zeke", Language: "auto", Format: "ulaw", SampleRate: 16000, Speed: 0.5, Times: true,
 	}
 	values := url.Values{}
 	var multi bytes.Buffer
@@ -211,4 +219,51 @@ func TestAllErrorsAreToldAtOnce(t *testing.T) {
 		fields = append(fields, item.Loc[1])
 	}
 	require.Equal(t, []string{"text", "format", "speed", "top_p"}, fields)
+}
+
+// unready is the voices of which none can speak.
+type unready struct{ err error }
+
+func (u unready) Speaking(context.Context, string, string) (speech.Voice, error) {
+	return speech.Voice{}, u.err
+}
+
+// In each dialect the reply says whether it is worth while to come again: published clients retry a 409 unless they are told.
+func TestAVoiceThatCannotSpeak(t *testing.T) {
+	for name, c := range map[string]struct {
+		err        error
+		retryAfter string
+		retry      string
+	}{
+		"not ready":       {domain.Refuse(domain.Conflict, "The voice is not ready yet"), "1", "true"},
+		"broken for good": {domain.Refuse(domain.Rejected, "The voice is broken"), "", "false"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			api := &API{Synthesiser: &synthesis.Synthesiser{Voices: unready{c.err}}}
+			address := webtest.Serve(t, web.Config{Routes: api.Routes(), Authenticator: anyKey{}})
+			for _, way := range []struct{ method, path, body string }{
+				{http.MethodPost, "/v1/ai/speech", `{"text":"hi","voice":"mine"}`},
+				{http.MethodPost, "/v1/ai/speech/bytes", `{"text":"hi","voice":"mine"}`},
+				{http.MethodPost, "/speech/beta/synthesize", `{"text":"hi","voice":"mine"}`},
+				{http.MethodGet, "/v1/ai/speech?text=hi&voice=mine", ""},
+			} {
+				for version, want := range map[string]string{"1.0": `"error":"` + c.err.Error(), "1.1": `"message":"` + c.err.Error()} {
+					request, err := http.NewRequest(way.method, address+way.path, strings.NewReader(way.body))
+					require.NoError(t, err)
+					request.Header.Set("x-api-key", "any")
+					request.Header.Set("Content-Type", "application/json")
+					request.Header.Set("lmnt-version", version)
+					response, err := http.DefaultClient.Do(request)
+					require.NoError(t, err)
+					body, err := io.ReadAll(response.Body)
+					require.NoError(t, err)
+					require.NoError(t, response.Body.Close())
+					require.Equal(t, http.StatusConflict, response.StatusCode, "%s", body)
+					require.Contains(t, string(body), want, way.path)
+					require.Equal(t, c.retryAfter, response.Header.Get("Retry-After"))
+					require.Equal(t, c.retry, response.Header.Get("x-should-retry"))
+				}
+			}
+		})
+	}
 }

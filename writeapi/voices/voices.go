@@ -1,129 +1,61 @@
-// Package voices serves the voices. At present these are the system's; voices of accounts will come with cloning.
+// Package voices serves the routes that change voices, and their previews.
 package voices
 
 import (
-	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"slices"
-	"strings"
 
+	"github.com/recital-tts/recital/commands/voices"
 	"github.com/recital-tts/recital/internal/links"
-	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/readmodel"
+	shown "github.com/recital-tts/recital/internal/voices"
 	"github.com/recital-tts/recital/internal/web"
-	"github.com/recital-tts/recital/internal/web/conditional"
+	"github.com/recital-tts/recital/writeapi"
 )
 
-// API serves voices.
+// API changes voices, and has them heard.
 type API struct {
-	Previews Previews
-	Links    links.Links
-}
-
-// Previews makes the previews of voices.
-type Previews interface {
-	// Preview returns the preview of a voice, as MP3.
-	Preview(ctx context.Context, voice speech.Voice) ([]byte, error)
+	Voices     *voices.Voices
+	Previews   Previews // of the system voices
+	Shower     shown.Shower
+	Links      links.Links
+	ReadModels writeapi.ReadModels
 }
 
 // Routes are the rows for the public route table.
 func (a *API) Routes() []web.Route {
-	tag := web.Tag("Voices")
+	tag, waits := web.Tag("Voices"), web.ReadModels(readmodel.Voices)
+	sends := web.Sends("accept-ranges", "etag", "cache-control")
+	mp3 := []string{"audio/mpeg"}
 	return []web.Route{
-		web.Get("/v1/ai/voice/list", a.list, tag, web.Summary("The voices that the account can speak with"), web.Returns[[]voice]()),
-		web.Get("/v1/ai/voice/{id}", a.get, tag, web.Summary("One voice"), web.Returns[voice](), web.Refuses(404)),
-		web.Get("/v1/ai/voice/{id}/preview", a.preview, web.Public(), tag, web.Summary("How a voice sounds, MP3"),
-			web.ReturnsMedia([]string{"audio/mpeg"}, web.Sends("etag", "cache-control")), web.ReturnsNothing(304, web.Sends("etag")), web.Refuses(404)),
-		web.Get("/speech/beta/voices", a.beta, tag, web.Summary("The voices by id, for clients of version 0"), web.Returns[betaResponse]()),
+		web.Put("/v1/ai/voice/{id}", a.update, web.AnyContentType(), waits, tag, web.Summary("Change what is said about a voice, or star it"),
+			web.Description("Only what the body names is changed. A system voice can only be starred: a request with `starred` succeeds, and the rest of it is not recorded; one without is a 403."),
+			web.Returns[updateVoiceResponse](), web.Refuses(400, 403, 404)),
+		web.Delete("/v1/ai/voice/{id}", a.remove, waits, tag, web.Summary("Delete a voice, for good"),
+			web.Description("What is being done to make it ends, and its recordings are erased."), web.Returns[deleteVoiceResponse](), web.Refuses(403, 404)),
+		web.Get("/v1/ai/voice/{id}/preview", a.preview, web.Optional(), tag, web.Summary("How a voice sounds, MP3"),
+			web.Description("A system voice is everybody's. That of an account is heard by its owner, and by whoever has its `preview_url`."),
+			web.ReturnsMedia(mp3, sends), web.ReturnsMedia(mp3, web.Status(206), sends, web.Sends("content-range")), web.ReturnsNothing(304, sends), web.Refuses(404, 409, 416)),
+		web.Post("/v1/ai/voice/{id}/preview/invalidate", a.invalidatePreview, waits, tag, web.Summary("Have the preview of a voice rendered again"),
+			web.Returns[writeapi.SuccessResponse](), web.Refuses(403, 404)),
 	}
-}
-
-// voice is the documented Voice.
-type voice struct {
-	ID          string   `json:"id"`
-	Name        string   `json:"name"`
-	State       string   `json:"state" literal:"preparing,pending,training,ready,broken,cancelled"`
-	Owner       string   `json:"owner" literal:"system,me,all"`
-	Type        string   `json:"type" literal:"instant,professional,intrinsic"`
-	Description string   `json:"description" nullable:"true"`
-	Gender      string   `json:"gender" nullable:"true"`
-	Starred     bool     `json:"starred" nullable:"true"`
-	Tags        []string `json:"tags" nullable:"true"`
-	PreviewURL  string   `json:"preview_url" nullable:"true" format:"uri" minlen:"1"`
-}
-
-func (a *API) show(call *web.Call, v speech.Voice) voice {
-	return voice{
-		ID: v.ID, Name: v.Name, State: "ready", Owner: "system", Type: "intrinsic", Description: v.Description, Gender: v.Gender,
-		Tags: []string{}, PreviewURL: a.Links.VoicePreview(call.Header("Host"), v.ID),
-	}
-}
-
-type listRequest struct {
-	Starred *bool  `query:"starred" doc:"only starred voices"`
-	Owner   string `query:"owner" default:"all" maxlen:"64" values:"system,me,all" doc:"whose voices; several with commas, too"`
-}
-
-// list gives the system voices. Nobody has voices of their own or stars yet: so starred=true and owner=me find none.
-// starred=false is no filter, because clients send it by default.
-func (a *API) list(call *web.Call, in listRequest) (web.Reply, error) {
-	owners := strings.Split(in.Owner, ",")
-	for _, owner := range owners {
-		if !slices.Contains([]string{"system", "me", "all"}, owner) {
-			return web.Reply{}, web.Invalid(web.Item{
-				Type: "literal_error", Loc: []any{"query", "owner"}, Msg: "Input should be 'system', 'me' or 'all'",
-				Ctx: map[string]any{"expected": "'system', 'me' or 'all'"},
-			})
-		}
-	}
-	found := []voice{}
-	if in.Starred != nil && *in.Starred || !slices.Contains(owners, "system") && !slices.Contains(owners, "all") {
-		return web.JSON(found), nil
-	}
-	for _, v := range speech.Voices() {
-		found = append(found, a.show(call, v))
-	}
-	return web.JSON(found), nil
 }
 
 type voiceRequest struct {
 	ID string `path:"id" maxlen:"64"`
 }
 
-func (a *API) get(call *web.Call, in voiceRequest) (web.Reply, error) {
-	v, err := speech.FindVoice(in.ID)
-	if err != nil {
-		return web.Reply{}, err
+// show shows a voice of the caller's account, or of the system.
+func (a *API) show(call *web.Call, v voices.Voice) (shown.Voice, error) {
+	host, account := call.Header("Host"), call.Principal.Account
+	if v.State.Phase == "" {
+		var starred []string
+		if v.Starred {
+			starred = []string{v.ID}
+		}
+		system := a.Shower.System(host, starred)
+		return system[slices.IndexFunc(system, func(s shown.Voice) bool { return s.ID == v.ID })], nil
 	}
-	return web.JSON(a.show(call, v)), nil
-}
-
-// preview needs no key: browsers play it from the address alone.
-func (a *API) preview(call *web.Call, in voiceRequest) (web.Reply, error) {
-	v, err := speech.FindVoice(in.ID)
-	if err != nil {
-		return web.Reply{}, err
-	}
-	sound, err := a.Previews.Preview(call, v)
-	if err != nil {
-		return web.Reply{}, err
-	}
-	sum := sha256.Sum256(sound)
-	content := web.Content{
-		Tag: `"` + hex.EncodeToString(sum[:16]) + `"`, CacheControl: "public, max-age=86400", Size: int64(len(sound)),
-		Body: func(conditional.Part) (web.Reply, error) { return web.Bytes("audio/mpeg", sound), nil },
-	}
-	return content.Serve(call, conditional.Headers{IfNoneMatch: call.Header("If-None-Match")})
-}
-
-type betaResponse struct {
-	Voices map[string]voice `json:"voices"`
-}
-
-func (a *API) beta(call *web.Call, _ struct{}) (web.Reply, error) {
-	response := betaResponse{Voices: map[string]voice{}}
-	for _, v := range speech.Voices() {
-		response.Voices[v.ID] = a.show(call, v)
-	}
-	return web.JSON(response), nil
+	return a.Shower.Owned(call, host, shown.Owned{
+		ID: v.ID, Account: account, Type: string(v.State.Type), State: string(v.State.Phase), Reason: v.State.Message, Sealed: v.State.Sealed, Starred: v.Starred,
+	})
 }

@@ -1,5 +1,6 @@
 // Accuracytest prints how far the words that alignment finds are from where they are: sentences that flite speaks, whose times
-// it knows, are aligned with the rendering of another engine, espeak-ng.
+// it knows, are aligned with the rendering of another engine, espeak-ng; and prompts that a person has spoken, several in a
+// row, of which is known where each begins and ends.
 package main
 
 import (
@@ -40,15 +41,36 @@ func sentences() []string {
 // voices are one of each of flite's voices, and a fourth that is made from the first.
 func voices() []string { return []string{"leah", "zeke", "ansel", "elowen"} }
 
+// heldOut are sentences, and otherVoices voices, that were never listened to while the alignment was made.
+func heldOut() []string {
+	return []string{
+		"Our guests arrived late because heavy traffic had blocked the road to the airport.",
+		"Put the eggs into boiling water and take them out again after seven minutes.",
+		"Twenty students from five countries built this robot during their summer holidays.",
+		"I would rather walk home than wait another hour for the bus in this rain.",
+		"Her grandfather repaired watches in a tiny shop behind the central station.",
+		"Although the test was difficult, most of them finished it before the bell rang.",
+		"Keep your ticket until you leave, since an inspector may ask you to show it.",
+		"Scientists think that whales learn their songs from each other on long journeys.",
+		"The mayor thanked everybody who had helped to clean the park last Sunday.",
+		"When the film was over, nobody spoke, and some people wiped their eyes.",
+		"Change the oil, check the brakes, and fill the tank before you drive north.",
+		"A good map, strong shoes and a little patience are all you really need.",
+	}
+}
+
+func otherVoices() []string { return []string{"amy", "morgan", "lily", "curtis"} }
+
 func main() {
 	binary := flag.String("speechworker", "bin/speechworker", "the speechworker binary")
+	root := flag.String("root", "/", "the folder below which Debian's packages of asterisk's prompts are unpacked")
 	flag.Parse()
-	if err := report(context.Background(), *binary); err != nil {
+	if err := report(context.Background(), *binary, *root); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func report(ctx context.Context, binary string) error {
+func report(ctx context.Context, binary, root string) error {
 	engine, err := worker.Open(worker.Config{Command: workers.Command{Path: binary, Args: []string{"engine"}}})
 	if err != nil {
 		return err
@@ -59,11 +81,29 @@ func report(ctx context.Context, binary string) error {
 		return err
 	}
 	defer flite.Close()
-	recordings, err := record(ctx, flite)
-	if err != nil {
-		return err
+	for _, set := range []struct {
+		name              string
+		voices, sentences []string
+	}{{"utterances", voices(), sentences()}, {"held-out utterances", otherVoices(), heldOut()}} {
+		recordings, err := record(ctx, flite, set.voices, set.sentences)
+		if err != nil {
+			return err
+		}
+		if err := printTable(ctx, engine, set.name, recordings); err != nil {
+			return err
+		}
 	}
+	prompts, err := joinedPrompts(ctx, engine, root)
+	if err != nil {
+		fmt.Printf("no prompts of a person: %v\n", err)
+		return nil
+	}
+	return printTable(ctx, engine, "rows of prompts that a person has spoken (the first and last words of each prompt)", prompts)
+}
+
+func printTable(ctx context.Context, engine speech.Engine, name string, recordings []recording) error {
 	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Printf("%d %s; errors in ms, shares in %%\n", len(recordings), name)
 	fmt.Fprintf(table, "noise\tmethod\twords\tstart mean\tmedian\t95 %%\twithin 20\t50\t100\t200\tend median\t95 %%\t\n")
 	for _, noise := range []float64{math.Inf(1), 20, 10} {
 		for _, method := range []alignment.Method{alignment.Plain, alignment.Improved} {
@@ -74,23 +114,25 @@ func report(ctx context.Context, binary string) error {
 			printRow(table, noise, method, starts, ends)
 		}
 	}
-	fmt.Printf("%d utterances; errors in ms, shares in %%\n", len(recordings))
 	return table.Flush()
 }
 
-// recording is an utterance with the true places of its words.
+// recording is an utterance with the true places of its words, as far as they are known.
 type recording struct {
 	text  string
 	truth alignment.Reference
 }
 
-func record(ctx context.Context, flite speech.Engine) (all []recording, err error) {
-	for _, id := range voices() {
+// unknown is a place that nobody knows.
+const unknown = -1
+
+func record(ctx context.Context, flite speech.Engine, voices, sentences []string) (all []recording, err error) {
+	for _, id := range voices {
 		voice, err := speech.FindVoice(id)
 		if err != nil {
 			return nil, err
 		}
-		for _, text := range sentences() {
+		for _, text := range sentences {
 			truth, err := rendered.RenderAs(ctx, flite, speech.Job{Voice: voice, Language: "en-us", Speed: 1}, text)
 			if err != nil {
 				return nil, err
@@ -113,8 +155,12 @@ func errorsOf(ctx context.Context, engine speech.Engine, recordings []recording,
 			return nil, nil, fmt.Errorf("%d words were found in %q, which has %d", len(words), r.text, len(r.truth.Words))
 		}
 		for i, word := range words {
-			starts = append(starts, 1000*math.Abs(word.Start-r.truth.Words[i].Start))
-			ends = append(ends, 1000*math.Abs(word.End-r.truth.Words[i].End))
+			if truth := r.truth.Words[i].Start; truth != unknown {
+				starts = append(starts, 1000*math.Abs(word.Start-truth))
+			}
+			if truth := r.truth.Words[i].End; truth != unknown {
+				ends = append(ends, 1000*math.Abs(word.End-truth))
+			}
 		}
 	}
 	return starts, ends, nil

@@ -45,6 +45,7 @@ const MaxPhrases = 64
 type Job struct {
 	Text     string          `json:"text"`
 	Variant  string          `json:"variant"`
+	Timbre   *speech.Timbre  `json:"timbre,omitempty"`
 	Language string          `json:"language"`
 	Speed    float64         `json:"speed"`
 	NoPause  bool            `json:"no_pause,omitempty"`
@@ -53,14 +54,14 @@ type Job struct {
 	Phrases  []speech.Phrase `json:"phrases,omitempty"`
 }
 
-// EngineSpeed returns the speed for the worker, so that no phrase is slower than it supports. Slower speech is
-// stretched.
+// EngineSpeed returns the speed for the worker, so that no phrase is slower than it supports, and the job not faster. The
+// rest is done by stretching.
 func EngineSpeed(job speech.Job) float64 {
 	slowest := 1.0
 	for _, p := range job.Phrases {
 		slowest = min(slowest, p.Rate)
 	}
-	return max(job.Speed, SlowestSpeed/slowest)
+	return min(max(job.Pace(), SlowestSpeed/slowest), speech.MaxSpeed)
 }
 
 // Check reports what is wrong with a job's numbers and phrases.
@@ -70,6 +71,9 @@ func (j Job) Check() error {
 	}
 	if len(j.Text) > MaxTextBytes {
 		return errors.New("the text is too long")
+	}
+	if j.Timbre != nil && !j.Timbre.Valid() {
+		return errors.New("the timbre is out of range")
 	}
 	if len(j.Phrases) > MaxPhrases {
 		return errors.New("there are too many phrases")
@@ -93,7 +97,7 @@ func JobFrame(job speech.Job) (workers.Frame, error) {
 		return workers.Frame{}, fmt.Errorf("a job's text is larger than %d bytes", MaxTextBytes)
 	}
 	payload, err := json.Marshal(Job{
-		Text: job.Text, Variant: job.Voice.Variant, Language: job.Language, Speed: EngineSpeed(job),
+		Text: job.Text, Variant: job.Voice.Variant, Timbre: job.Voice.Timbre, Language: job.Language, Speed: EngineSpeed(job),
 		NoPause: job.NoPause, Careful: job.Careful, Phonemes: job.Phonemes, Phrases: job.Phrases,
 	})
 	if err != nil {

@@ -68,3 +68,6 @@ func correlation(samples []float64, lag, frame int) float64 {
 func quantile(values []float64, q float64) float64 {
 	return values[int(q*float64(len(values)-1))]
 }
+
+// MedianPitch returns the median of the fundamental frequency in semitones above 1 Hz.
+func MedianPitch(pcm []byte, rate int) float64 { return quantile(pitches(pcm, rate), 0.5) }

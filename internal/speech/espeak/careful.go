@@ -63,7 +63,10 @@ func (c *careful) addPieces(p part) error {
 	at := cutNearMiddle(text)
 	if !slices.ContainsFunc(text, unicode.IsSpace) {
 		foreign := p
-		foreign.voice = voiceName(speech.DetectLanguage(p.text), c.task.variant)
+		var err error
+		if foreign.voice, err = c.task.voice(speech.DetectLanguage(p.text)); err != nil {
+			return err
+		}
 		if ok, err := c.add(foreign); ok || err != nil {
 			return err
 		}

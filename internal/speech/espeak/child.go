@@ -76,3 +76,6 @@ func (c *child) dismiss() error {
 type signalError syscall.Signal
 
 func (s signalError) Error() string { return syscall.Signal(s).String() }
+
+// dataFolder returns the folder of espeak-ng's data.
+func dataFolder() string { return C.GoString(C.runner_data()) }

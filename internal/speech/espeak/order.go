@@ -11,9 +11,9 @@ type order struct {
 
 // part corresponds to struct runner_part in runner.h.
 type part struct {
-	start    int    // code points of the job's text before it
-	voice    string // such as "gmw/en-US+f2"
-	rate     int    // words per minute
+	start    int // code points of the job's text before it
+	voice    voice
+	rate     int // words per minute
 	pitch    int
 	width    int // of the pitch's range
 	volume   int
@@ -35,10 +35,11 @@ func (o order) encode() []byte {
 			out = native.AppendUint32(out, uint32(int32(value)))
 		}
 		out = native.AppendUint32(out, boolToUint32(p.endPause))
-		for _, value := range []int{p.silence, len(p.voice) + 1, len(p.text) + 1, len(p.breaks)} {
+		for _, value := range []int{p.silence, len(p.voice.name) + 1, len(p.voice.lines), len(p.text) + 1, len(p.breaks)} {
 			out = native.AppendUint32(out, uint32(value))
 		}
-		out = append(append(out, p.voice...), 0)
+		out = append(append(out, p.voice.name...), 0)
+		out = append(out, p.voice.lines...)
 		out = append(append(out, p.text...), 0)
 		for _, at := range p.breaks {
 			out = native.AppendUint32(out, at)

@@ -12,6 +12,9 @@ import (
 // normalRate is speed 1 in words per minute. espeak-ng accepts 80 to 450.
 const normalRate = 175
 
+// normalVolume is what is asked for of espeak-ng's own volume, in percent: at its own, loud languages reach full scale.
+const normalVolume = 40
+
 // wordGapUnit is espeak-ng's unit of word gaps in seconds.
 const wordGapUnit = 0.01
 
@@ -19,6 +22,7 @@ const wordGapUnit = 0.01
 type task struct {
 	language string // an engine language
 	variant  string
+	timbre   *speech.Timbre // nil for a system voice
 	text     []rune
 	phrases  []speech.Phrase // at least one
 	speed    float64
@@ -44,7 +48,7 @@ func prepare(frame workers.Frame) (task, error) {
 		return task{}, err
 	}
 	t := task{
-		language: job.Language, variant: job.Variant, text: []rune(job.Text), phrases: job.Phrases, speed: job.Speed,
+		language: job.Language, variant: job.Variant, timbre: job.Timbre, text: []rune(job.Text), phrases: job.Phrases, speed: job.Speed,
 		noPause: job.NoPause, careful: job.Careful || isRisky(job.Language, job.Text), phonemes: job.Phonemes,
 	}
 	if len(t.phrases) == 0 {
@@ -54,25 +58,29 @@ func prepare(frame workers.Frame) (task, error) {
 }
 
 // order returns an order with a part for each phrase.
-func (t task) order(sampleRate int) order {
+func (t task) order(sampleRate int) (order, error) {
+	voice, err := t.voice(t.language)
+	if err != nil {
+		return order{}, err
+	}
 	var o order
 	at := 0
 	for i, p := range t.phrases {
 		last := i == len(t.phrases)-1
-		o.parts = append(o.parts, t.part(p, at, last, sampleRate))
+		o.parts = append(o.parts, t.part(voice, p, at, last, sampleRate))
 		at += p.Runes
 	}
-	return o
+	return o, nil
 }
 
-func (t task) part(p speech.Phrase, start int, last bool, sampleRate int) part {
+func (t task) part(voice voice, p speech.Phrase, start int, last bool, sampleRate int) part {
 	out := part{
 		start:    start,
-		voice:    voiceName(t.language, t.variant),
+		voice:    voice,
 		rate:     int(math.Round(normalRate * t.speed * p.Rate)),
 		pitch:    pitchValue(p.Pitch),
 		width:    int(math.Round(50 * p.Range)),
-		volume:   int(math.Round(100 * math.Pow(10, p.Gain/20))),
+		volume:   int(math.Round(normalVolume * math.Pow(10, p.Gain/20))),
 		wordGap:  int(math.Round(p.Gap / wordGapUnit)),
 		endPause: p.Pause == speech.OwnPause,
 	}
@@ -88,5 +96,3 @@ func (t task) part(p speech.Phrase, start int, last bool, sampleRate int) part {
 
 // pitchValue converts semitones into espeak-ng's scale, on which 50 steps are an octave.
 func pitchValue(semitones float64) int { return int(math.Round(50 + 50*semitones/12)) }
-
-func voiceName(language, variant string) string { return languageFiles[language] + "+" + variant }

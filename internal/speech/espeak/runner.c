@@ -4,8 +4,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -16,6 +18,7 @@
 #define MAX_SIZE (1 << 20)      // of a part's text, bytes
 #define MAX_PARTS (1 << 16)     // of a job
 #define MAX_SILENCE (1 << 20)   // after a part, samples
+#define MAX_LINES (1 << 14)     // of a voice file, bytes
 #define CPU_SECONDS 120         // a last resort: the pool's own time limit is shorter
 #define REHEARSAL_CPU_SECONDS 3 // what takes longer has lost its way
 #define BATCH_SAMPLES 4096 // samples of one audio frame after the first
@@ -42,11 +45,11 @@ static int silent_from = NO_SAMPLE; // where the pause began that lasts up to he
 static const struct runner_part *part; // the one that is being said
 static uint32_t *breaks;               // of it, rising
 
-static void write_all(const void *data, size_t size)
+static void write_all(int to, const void *data, size_t size)
 {
 	const char *at = data;
 	while (size > 0) {
-		ssize_t n = write(output, at, size);
+		ssize_t n = write(to, at, size);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
@@ -72,7 +75,7 @@ static void write_frame(char kind, const void *payload, uint32_t size)
 	put_uint32(frame + 1, 0);
 	put_uint32(frame + 5, size);
 	memcpy(frame + 9, payload, size);
-	write_all(frame, 9 + size);
+	write_all(output, frame, 9 + size);
 }
 
 static void flush_marks(void)
@@ -234,11 +237,29 @@ static void set_parameter(espeak_PARAMETER parameter, int value)
 		_exit(EXIT_SYNTHESIS);
 }
 
-static void say(const char *voice, const char *text)
+// set_voice sets the voice that the lines of a voice file describe. espeak-ng only reads voices from files; this one is
+// in memory and ends with the process.
+static void set_voice(const char *lines)
+{
+	char name[32];
+	int file = memfd_create("voice", 0);
+
+	if (file < 0)
+		_exit(EXIT_NO_VOICE);
+	write_all(file, lines, part->lines_size);
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", file);
+	if (espeak_SetVoiceByFile(name) != EE_OK)
+		_exit(EXIT_NO_VOICE);
+	close(file);
+}
+
+static void say(const char *voice, const char *lines, const char *text)
 {
 	unsigned int flags = espeakCHARS_UTF8 | (part->end_pause ? espeakENDPAUSE : 0);
 
-	if (espeak_SetVoiceByName(voice) != EE_OK)
+	if (part->lines_size > 0)
+		set_voice(lines);
+	else if (espeak_SetVoiceByName(voice) != EE_OK)
 		_exit(EXIT_NO_VOICE);
 	set_parameter(espeakRATE, part->rate);
 	set_parameter(espeakPITCH, part->pitch);
@@ -291,14 +312,16 @@ static void serve_part(int in)
 
 	if (!read_all(in, &next, sizeof(next)))
 		_exit(EXIT_BAD_JOB);
-	if (next.voice_size > 64 || next.text_size > MAX_SIZE || next.breaks_count > MAX_SIZE || next.silence > MAX_SILENCE)
+	if (next.voice_size > 64 || next.lines_size > MAX_LINES || next.text_size > MAX_SIZE || next.breaks_count > MAX_SIZE || next.silence > MAX_SILENCE)
 		_exit(EXIT_BAD_JOB);
 	char *voice = read_block(in, next.voice_size);
+	char *lines = read_block(in, next.lines_size);
 	char *text = read_block(in, next.text_size);
 	breaks = read_block(in, next.breaks_count * sizeof(breaks[0]));
 	part = &next;
-	say(voice, text);
+	say(voice, lines, text);
 	free(voice);
+	free(lines);
 	free(text);
 	free(breaks);
 }
@@ -323,6 +346,13 @@ static void serve_one(int in, int out)
 	put_uint32(count, total);
 	write_frame('e', count, sizeof(count));
 	_exit(0);
+}
+
+const char *runner_data(void)
+{
+	const char *path;
+	espeak_Info(&path);
+	return path;
 }
 
 int runner_open(const char *default_voice)

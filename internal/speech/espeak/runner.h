@@ -15,8 +15,8 @@ struct runner_job {
 	uint32_t parts;
 };
 
-// A part on the pipe: this, then the voice and the text, each with a closing NUL, then the breaks. Each part is an
-// utterance of its own for espeak-ng.
+// A part on the pipe: this, then the voice's name with a closing NUL, its lines, the text with a closing NUL, and the breaks.
+// Each part is an utterance of its own for espeak-ng.
 struct runner_part {
 	uint32_t start;        // code points of the job's text before this part
 	int32_t rate;          // words per minute
@@ -27,12 +27,16 @@ struct runner_part {
 	int32_t end_pause;     // 1: end with the pause that belongs to the last punctuation
 	uint32_t silence;      // samples of silence to add at the end
 	uint32_t voice_size;   // bytes, with the closing NUL
+	uint32_t lines_size;   // bytes of a voice file that describes the voice; 0: it has a name
 	uint32_t text_size;    // bytes, with the closing NUL
 	uint32_t breaks_count; // of uint32_t: indices of the text's code points that are no part of the job's text
 };
 
 // runner_open loads espeak-ng and the default voice. It returns the sample rate, or -1.
 int runner_open(const char *default_voice);
+
+// runner_data returns the folder of espeak-ng's data.
+const char *runner_data(void);
 
 // runner_fork starts a child that waits for one job on a pipe, whose writing end goes to *jobs. The child writes its
 // frames to the file descriptor out. Returns its process id, or -1 with errno. The caller's thread must live as long

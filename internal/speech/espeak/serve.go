@@ -58,7 +58,10 @@ func (s *server) serve() (err error) {
 }
 
 func (s *server) answer(t task) error {
-	o := t.order(s.sampleRate)
+	o, err := t.order(s.sampleRate)
+	if err != nil {
+		return err
+	}
 	if t.careful {
 		safe, err := s.makeSafe(t, o)
 		if err != nil {

@@ -75,18 +75,26 @@ func TestEveryEngineLanguageHasAFile(t *testing.T) {
 
 func FuzzPrepare(f *testing.F) {
 	f.Add([]byte(`{"text":"hi","variant":"f2","language":"en-us","speed":1}`))
+	f.Add([]byte(`{"text":"hi","variant":"f2","language":"en-us","speed":1,"timbre":{"pitch_low":90,"pitch_high":130,"formants":1.1,"pace":1}}`))
 	f.Add([]byte(`{"text":"hi","variant":"../x","language":"en-us+f2","speed":-1}`))
 	f.Add([]byte(`{"text":"hi","variant":"f2","language":"en-us","speed":1,"phrases":[{"runes":2,"range":2,"rate":1.25,"pitch":6,"gain":4,"gap":0.1,"pause":2}]}`))
+	_, err := open() // for the folder of its data
+	require.NoError(f, err)
 	f.Fuzz(func(t *testing.T, payload []byte) {
 		prepared, err := prepare(workers.Frame{Kind: 'j', Payload: payload})
 		if err != nil {
 			return
 		}
-		for _, p := range prepared.order(22050).parts {
-			file, variant, ok := strings.Cut(p.voice, "+")
-			require.True(t, ok)
-			require.True(t, speech.IsVariant(variant))
-			require.Contains(t, languageFiles, strings.ToLower(languageOf(file)))
+		for _, p := range mustOrder(t, prepared).parts {
+			require.True(t, speech.IsVariant(prepared.variant))
+			file, variant, _ := strings.Cut(p.voice.name, "+")
+			if prepared.timbre == nil {
+				require.Equal(t, prepared.variant, variant)
+				require.Contains(t, languageFiles, strings.ToLower(languageOf(file)))
+			} else {
+				require.True(t, prepared.timbre.Valid())
+				require.Empty(t, p.voice.name)
+			}
 			require.True(t, p.rate >= 64 && p.rate <= 450, p.rate)
 			require.True(t, p.pitch >= 0 && p.pitch <= 100 && p.width >= 0 && p.width <= 100 && p.volume >= 0 && p.volume <= 200)
 			require.True(t, p.wordGap >= 0 && p.silence >= 0 && p.silence <= 1<<20)
@@ -102,4 +110,10 @@ func languageOf(file string) string {
 		}
 	}
 	return ""
+}
+
+func mustOrder(t require.TestingT, of task) order {
+	o, err := of.order(22050)
+	require.NoError(t, err)
+	return o
 }

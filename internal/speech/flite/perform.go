@@ -14,6 +14,8 @@ import (
 const (
 	// flite begins and ends each utterance with a pause of about 0.2 s, of which this much is kept, in seconds.
 	lead = 0.02
+	// headroom is a factor on flite's samples, with which the loudest phrases are not clipped.
+	headroom = 0.5
 	// shortestPause is the length from which a gap between words is reported as a silence, in seconds.
 	shortestPause = 0.03
 )
@@ -74,7 +76,7 @@ func (p *performance) phrase(t task, phrase speech.Phrase, text []byte) error {
 	}
 	speed := t.Speed * phrase.Rate
 	p.text, p.cursor, p.words, p.seen, p.from, p.to = text, 0, nil, 0, 0, 0
-	p.gain, p.cutTail = math.Pow(10, phrase.Gain/20), phrase.Pause != speech.OwnPause
+	p.gain, p.cutTail = headroom*math.Pow(10, phrase.Gain/20), phrase.Pause != speech.OwnPause
 	err := utterance{
 		text: string(text), voice: t.voice, pitch: math.Exp2(phrase.Pitch / 12), width: phrase.Range, stretch: 1 / speed,
 	}.speak(p)

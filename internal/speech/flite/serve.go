@@ -72,6 +72,9 @@ func prepare(frame workers.Frame) (task, error) {
 	if !ok {
 		return task{}, errors.New("the voice is not on the list")
 	}
+	if job.Timbre != nil {
+		return task{}, errors.New("the voice is of the other engine")
+	}
 	if err := job.Check(); err != nil {
 		return task{}, err
 	}

@@ -13,11 +13,11 @@ import (
 
 // utterance buffers the samples of a job between its process and the reader.
 type utterance struct {
-	ctx    context.Context // of the job, which is cancelled when it ends
-	cancel context.CancelFunc
-	news   chan struct{}      // of capacity 1: something has changed
-	limit  int                // of size
-	slower *stretch.Stretcher // nil unless the speech is slower than the engine supports
+	ctx       context.Context // of the job, which is cancelled when it ends
+	cancel    context.CancelFunc
+	news      chan struct{}      // of capacity 1: something has changed
+	limit     int                // of size
+	stretcher *stretch.Stretcher // nil unless the engine does not support the speed
 
 	mu     sync.Mutex
 	chunks [][]byte
@@ -88,8 +88,8 @@ func (u *utterance) addAudio(samples []byte) error {
 		return nil
 	}
 	u.came += len(samples)
-	if u.slower != nil {
-		samples = u.slower.Stretch(samples)
+	if u.stretcher != nil {
+		samples = u.stretcher.Stretch(samples)
 	}
 	return u.append(samples)
 }
@@ -111,8 +111,8 @@ func (u *utterance) addMarks(marks []speech.Mark) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for _, m := range marks {
-		if u.slower != nil {
-			m.Sample = u.slower.Scale(m.Sample)
+		if u.stretcher != nil {
+			m.Sample = u.stretcher.Scale(m.Sample)
 		}
 		u.marks = append(u.marks, m)
 	}
@@ -138,8 +138,8 @@ func (u *utterance) complete(samples int) error {
 	if u.came != samples*2 {
 		return fmt.Errorf("%d bytes of samples came where %d samples were made", u.came, samples)
 	}
-	if u.slower != nil {
-		if err := u.append(u.slower.Finish()); err != nil {
+	if u.stretcher != nil {
+		if err := u.append(u.stretcher.Finish()); err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,7 @@
 package bind
 
 import (
+	"bytes"
 	"errors"
 	"reflect"
 	"strings"
@@ -18,8 +19,9 @@ type Request struct {
 	Query          func(name string) []string // all values of a repeated name, in order
 	ContentType    string
 	Body           []byte
-	Forms          bool // multipart and urlencoded bodies are accepted beside JSON
-	AnyContentType bool // a body of another content type is read as JSON
+	Form           *Form // the body, where it was taken apart already
+	Forms          bool  // multipart and urlencoded bodies are accepted beside JSON
+	AnyContentType bool  // a body of another content type is read as JSON
 }
 
 // MalformedError is a body that cannot be taken apart at all: status 400 with Detail.
@@ -84,8 +86,10 @@ func (p *Plan) bindBody(target reflect.Value, r *Request) ([]Item, error) {
 		return nil, nil
 	}
 	switch media := mediaType(r.ContentType); {
-	case r.Forms && media == "multipart/form-data":
-		form, err := readMultipart(r.ContentType, r.Body, p.wantsKey)
+	case r.Form != nil:
+		return p.bindForm(target, r.Form), nil
+	case r.Forms && media == multipartForm:
+		form, err := p.ReadMultipart(r.ContentType, bytes.NewReader(r.Body), len(r.Body), inMemory)
 		if err != nil {
 			return nil, err
 		}
@@ -144,13 +148,18 @@ func (f *field) bindMember(target reflect.Value, document *jsontree.Value) []Ite
 		if !ok || value.Kind == jsontree.Null {
 			continue
 		}
-		if f.kind == kindFile || f.kind == kindFiles {
+		if f.takesFiles() {
 			return []Item{bytesType().at(f.loc()...)}
 		}
 		return f.set(target, value, nil)
 	}
 	return f.absent(target)
 }
+
+const multipartForm = "multipart/form-data"
+
+// IsMultipart reports whether a body of the content type is a multipart form.
+func IsMultipart(contentType string) bool { return mediaType(contentType) == multipartForm }
 
 // mediaType is the content type without its parameters, in lower case.
 func mediaType(contentType string) string {

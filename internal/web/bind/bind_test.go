@@ -2,7 +2,10 @@ package bind_test
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"io"
 	"mime/multipart"
 	"net/url"
 	"reflect"
@@ -235,7 +238,9 @@ func TestMultipart(t *testing.T) {
 	}
 	wav, none := "a.wav", ""
 	file := func(content string) bind.File {
-		return bind.File{Name: "a.wav", ContentType: "application/octet-stream", Content: []byte(content)}
+		hash := sha256.Sum256([]byte(content))
+		kept := io.NewSectionReader(bytes.NewReader([]byte(content)), 0, int64(len(content)))
+		return bind.File{Name: "a.wav", ContentType: "application/octet-stream", Content: kept, SHA256: hex.EncodeToString(hash[:])}
 	}
 	for name, c := range map[string]struct {
 		parts []part

@@ -2,8 +2,12 @@ package bind
 
 import (
 	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"io"
+	"math"
 	"mime"
 	"mime/multipart"
 	"net/url"
@@ -14,15 +18,15 @@ import (
 // maxParts bounds the parts of a multipart body, like Starlette's limit of 1,000 fields and files.
 const maxParts = 1000
 
-// form is a taken-apart form body. Empty texts are left out: an empty form field counts as absent.
-type form struct {
+// Form is a form body that was taken apart. Empty texts are left out: an empty form field counts as absent.
+type Form struct {
 	texts map[string][]string
 	files map[string][]File
 }
 
 // readURLEncoded never fails: what is not an escape stays as it is, as in Python's parse_qsl.
-func readURLEncoded(body []byte) form {
-	f := form{texts: map[string][]string{}}
+func readURLEncoded(body []byte) *Form {
+	f := &Form{texts: map[string][]string{}}
 	for pair := range strings.SplitSeq(string(body), "&") {
 		name, value, _ := strings.Cut(pair, "=")
 		if value = unescapeForm(value); value != "" {
@@ -40,56 +44,156 @@ func unescapeForm(text string) string {
 	return strings.ReplaceAll(text, "+", " ")
 }
 
-// readMultipart keeps the parts with a wanted name. Their count is bounded here, their size by the body's limit.
-func readMultipart(contentType string, body []byte, wanted func(string) bool) (form, error) {
-	f := form{texts: map[string][]string{}, files: map[string][]File{}}
-	_, params, err := mime.ParseMediaType(contentType)
-	if err != nil || params["boundary"] == "" {
-		return form{}, &MalformedError{Detail: "Missing boundary in multipart."}
+// Keep stores the content of a file for as long as the bound struct is used. Its errors are those of content and of the store.
+type Keep func(content io.Reader) (*io.SectionReader, error)
+
+// inMemory is the Keep of bodies that are in memory already.
+func inMemory(content io.Reader) (*io.SectionReader, error) {
+	all, err := io.ReadAll(content)
+	if err != nil {
+		return nil, err
 	}
-	reader := multipart.NewReader(bytes.NewReader(body), params["boundary"])
-	for count := 0; ; count++ {
-		part, err := reader.NextRawPart()
-		if errors.Is(err, io.EOF) && (count > 0 || startsWith(body, params["boundary"])) {
-			return f, nil
-		}
-		if err != nil || count >= maxParts {
-			return form{}, unreadable()
-		}
-		if !wanted(part.FormName()) {
-			continue
-		}
-		content, err := io.ReadAll(part)
-		if err != nil {
-			return form{}, unreadable()
-		}
-		f.add(part, content)
+	return io.NewSectionReader(bytes.NewReader(all), 0, int64(len(all))), nil
+}
+
+// ErrTexts means that the texts of a form are longer than permitted.
+var ErrTexts = errors.New("the fields of a form are too long")
+
+// ReadMultipart takes a multipart body apart that is too large for memory: what the plan's file fields get is kept, and the
+// texts of the others have so many bytes in all. Errors: *MalformedError, ErrTexts, those of body and of keep.
+func (p *Plan) ReadMultipart(contentType string, body io.Reader, texts int, keep Keep) (*Form, error) {
+	boundary, err := boundaryOf(contentType)
+	if err != nil {
+		return nil, err
+	}
+	in := &multipartReader{plan: p, source: &bounded{from: body}, texts: int64(texts), keep: keep, form: &Form{texts: map[string][]string{}, files: map[string][]File{}}}
+	in.parts = multipart.NewReader(in.source, boundary)
+	if err := in.read(); err != nil {
+		return nil, err
+	}
+	return in.form, nil
+}
+
+// maxBoundary is that of RFC 2046, section 5.1.1.
+const maxBoundary = 70
+
+func boundaryOf(contentType string) (string, error) {
+	_, params, err := mime.ParseMediaType(contentType)
+	switch boundary := params["boundary"]; {
+	case err != nil || boundary == "":
+		return "", &MalformedError{Detail: "Missing boundary in multipart."}
+	case len(boundary) > maxBoundary:
+		return "", unreadable()
+	default:
+		return boundary, nil
 	}
 }
 
-// startsWith reports whether a body is multipart at all: the reader takes one without any boundary for an empty one.
-func startsWith(body []byte, boundary string) bool {
-	return len(body) == 0 || bytes.Contains(body, []byte("--"+boundary))
+// maxPartHead bounds what comes before the content of a part: its headers, and for the first what is no part at all. The
+// reader of package mime/multipart would take 10 MiB of them into memory.
+const maxPartHead = 16 << 10
+
+// bounded fails once so many bytes were read.
+type bounded struct {
+	from io.Reader
+	left int64
+	read bool  // anything
+	err  error // that from has failed with
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, unreadable()
+	}
+	n, err := b.from.Read(p[:min(int64(len(p)), b.left)])
+	b.left -= int64(n)
+	b.read = b.read || n > 0
+	if err != nil && err != io.EOF {
+		b.err = err
+	}
+	return n, err
+}
+
+// multipartReader keeps the parts with a wanted name.
+type multipartReader struct {
+	plan   *Plan
+	source *bounded
+	parts  *multipart.Reader
+	texts  int64 // that may still come
+	keep   Keep
+	form   *Form
+}
+
+func (r *multipartReader) read() error {
+	for count := 0; ; count++ {
+		r.source.left = maxPartHead
+		part, err := r.parts.NextRawPart()
+		switch {
+		case r.source.err != nil:
+			return r.source.err
+		case err == io.EOF, errors.Is(err, io.EOF) && (count > 0 || !r.source.read):
+			return nil // what has no boundary at all ends with another error, in which io.EOF is wrapped
+		case err != nil || count >= maxParts:
+			return unreadable()
+		}
+		r.source.left = math.MaxInt64
+		if err := r.take(part); err != nil {
+			return cmp.Or(r.source.err, err)
+		}
+	}
+}
+
+// take reads one part to its end. What has a file name, be it empty, is a file; an empty file without a name is what browsers
+// send for a file field that was left empty.
+func (r *multipartReader) take(part *multipart.Part) error {
+	field := r.plan.bodyField(part.FormName())
+	_, params, _ := mime.ParseMediaType(part.Header.Get("Content-Disposition"))
+	fileName, isFile := params["filename"]
+	switch {
+	case field == nil:
+		_, err := io.Copy(io.Discard, part)
+		return cut(err)
+	case isFile && field.takesFiles():
+		return r.takeFile(part, fileName)
+	}
+	text, err := io.ReadAll(io.LimitReader(part, r.texts+1))
+	if err != nil {
+		return cut(err)
+	}
+	if r.texts -= int64(len(text)); r.texts < 0 {
+		return ErrTexts
+	}
+	if len(text) > 0 {
+		r.form.texts[part.FormName()] = append(r.form.texts[part.FormName()], string(text))
+	}
+	return nil
+}
+
+func (r *multipartReader) takeFile(part *multipart.Part, fileName string) error {
+	hash := sha256.New()
+	content, err := r.keep(io.TeeReader(part, hash))
+	if err != nil {
+		return cut(err)
+	}
+	if fileName == "" && content.Size() == 0 {
+		return nil
+	}
+	file := File{Name: fileName, ContentType: part.Header.Get("Content-Type"), Content: content, SHA256: hex.EncodeToString(hash.Sum(nil))}
+	r.form.files[part.FormName()] = append(r.form.files[part.FormName()], file)
+	return nil
+}
+
+// cut is the error for a part without an end.
+func cut(err error) error {
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return unreadable()
+	}
+	return err
 }
 
 func unreadable() error { return &MalformedError{Detail: "There was an error parsing the body"} }
 
-// add keeps one part. What has a file name, be it empty, is a file; an empty file without a name is what browsers
-// send for a file field that was left empty.
-func (f *form) add(part *multipart.Part, content []byte) {
-	name := part.FormName()
-	_, params, _ := mime.ParseMediaType(part.Header.Get("Content-Disposition"))
-	fileName, isFile := params["filename"]
-	switch {
-	case isFile && (fileName != "" || len(content) > 0):
-		file := File{Name: fileName, ContentType: part.Header.Get("Content-Type"), Content: content}
-		f.files[name] = append(f.files[name], file)
-	case !isFile && len(content) > 0:
-		f.texts[name] = append(f.texts[name], string(content))
-	}
-}
-
-func (p *Plan) bindForm(target reflect.Value, f form) []Item {
+func (p *Plan) bindForm(target reflect.Value, f *Form) []Item {
 	var wrong []Item
 	for _, field := range p.fields[fromBody] {
 		wrong = append(wrong, field.bindPart(target, f)...)
@@ -98,19 +202,16 @@ func (p *Plan) bindForm(target reflect.Value, f form) []Item {
 }
 
 // bindPart collects the values under all names of the field, and then uses all of them, or the last.
-func (f *field) bindPart(target reflect.Value, from form) []Item {
+func (f *field) bindPart(target reflect.Value, from *Form) []Item {
 	var texts []string
 	var files []File
 	for _, name := range f.names {
 		texts = append(texts, from.texts[name]...)
 		files = append(files, from.files[name]...)
 	}
-	wantsFiles := f.kind == kindFile || f.kind == kindFiles
 	switch {
-	case wantsFiles && len(texts)+len(files) > 0:
+	case f.takesFiles() && len(texts)+len(files) > 0:
 		return f.set(target, nil, files)
-	case !wantsFiles && len(texts) == 0 && len(files) > 0:
-		texts = []string{string(files[len(files)-1].Content)}
 	case len(texts) == 0:
 		return f.absent(target)
 	}

@@ -33,6 +33,7 @@ package bind
 import (
 	"errors"
 	"fmt"
+	"io"
 	"reflect"
 	"slices"
 	"strings"
@@ -40,11 +41,12 @@ import (
 	"github.com/recital-tts/recital/internal/web/jsontree"
 )
 
-// File is an uploaded part. Content must not be written to.
+// File is an uploaded part. In JSON it is the hash of its content.
 type File struct {
-	Name        string // as the client gave it: never a path to use
-	ContentType string // as the client gave it: often application/octet-stream
-	Content     []byte
+	Name        string            `json:"-"` // as the client gave it: never a path to use
+	ContentType string            `json:"-"` // as the client gave it: often application/octet-stream
+	Content     *io.SectionReader `json:"-"` // of memory or of the disk, for as long as the request lasts
+	SHA256      string            // of the content, in hexadecimal
 }
 
 type source uint8
@@ -159,16 +161,19 @@ func (p *Plan) reorder() error {
 func (p *Plan) TakesBody() bool { return p.raw != nil || len(p.fields[fromBody]) > 0 }
 
 // wantsKey reports whether a member of a JSON body is bound.
-func (p *Plan) wantsKey(key string) bool {
+func (p *Plan) wantsKey(key string) bool { return p.bodyField(key) != nil }
+
+// bodyField is the field that a member or part of the body is bound to, nil for none.
+func (p *Plan) bodyField(name string) *field {
 	for _, f := range p.fields[fromBody] {
-		for _, name := range f.names {
-			if name == key {
-				return true
-			}
+		if slices.Contains(f.names, name) {
+			return f
 		}
 	}
-	return false
+	return nil
 }
+
+func (f *field) takesFiles() bool { return f.kind == kindFile || f.kind == kindFiles }
 
 // set converts value and stores it in the field of the target.
 func (f *field) set(target reflect.Value, value *jsontree.Value, files []File) []Item {

@@ -20,7 +20,7 @@ import (
 // Bounds of the lingering close. A client that sends on after a refusal is read, and ignored, this far: enough for
 // clients that only read the answer once they have sent their whole request.
 const (
-	lingerBytes = 64 << 20
+	lingerBytes = 256 << 20
 	lingerTotal = 5 * time.Second
 	lingerPause = time.Second
 )
@@ -49,6 +49,7 @@ type Limits struct {
 	Connections        int           // open at once
 	AddressConnections int           // of one address, open at once
 	Grace              time.Duration // for a request's body, before Rate counts
+	Longest            time.Duration // for a whole body
 	WriteTimeout       time.Duration // in which a peer must take 64 KiB
 	// Shared reports whether a peer is a proxy, which carries many clients: AddressConnections does not limit it. Nil knows none.
 	Shared func(netip.Addr) bool
@@ -191,7 +192,7 @@ type Conn struct {
 	last     atomic.Int64 // when the last byte came, or the last request ended: Unix nanoseconds
 	claim    atomic.Pointer[quota.Claim]
 	body     *pace       // of the body that is being read
-	unasked  bool        // the next interim reply was not asked for
+	unasked  bool        // the next interim reply is not sent
 	reader   atomic.Bool // somebody reads all the time
 	linger   atomic.Bool
 	closed   atomic.Bool
@@ -228,12 +229,22 @@ func (c *Conn) SetReader() {
 	c.release()
 }
 
-// AwaitBody begins the time in which a body must arrive. The claim is held until its request has been answered. When the
-// peer has not asked for an interim reply (100 Continue), the one that follows is not sent.
-func (c *Conn) AwaitBody(claim *quota.Claim, asked bool) {
-	c.claim.Store(claim)
+// Hold keeps a claim until the request has been answered.
+func (c *Conn) Hold(claim *quota.Claim) { c.claim.Store(claim) }
+
+// AwaitBody begins the time in which a body must arrive.
+func (c *Conn) AwaitBody() {
 	c.body = &pace{begun: time.Now()}
-	c.unasked = !asked
+	c.phase.CompareAndSwap(serving, receiving)
+}
+
+// DropInterim drops the interim reply (100 Continue) that is written next.
+func (c *Conn) DropInterim() { c.unasked = true }
+
+// Continue sends an interim reply.
+func (c *Conn) Continue() error {
+	_, err := c.Write(interim)
+	return err
 }
 
 // ShrinkClaim gives back what was claimed beyond the size of the body.
@@ -318,7 +329,9 @@ func (c *Conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (l Limits) bodyEnd(p *pace) time.Time { return p.begun.Add(l.Grace + l.timeFor(p.bytes)) }
+func (l Limits) bodyEnd(p *pace) time.Time {
+	return p.begun.Add(min(l.Grace+l.timeFor(p.bytes), l.Longest))
+}
 
 // timeFor is the longest that so many bytes may take.
 func (l Limits) timeFor(bytes int) time.Duration {

@@ -29,7 +29,7 @@ func TestAcceptOutlivesAWantOfFiles(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	inner := &poor{Listener: ln}
-	l := Listen(inner, Limits{Connections: 10, AddressConnections: 10, Grace: time.Second, WriteTimeout: time.Second, Rate: 1})
+	l := Listen(inner, Limits{Connections: 10, AddressConnections: 10, Grace: time.Second, Longest: time.Hour, WriteTimeout: time.Second, Rate: 1})
 	defer l.Close()
 	accept := func() (client, server net.Conn) {
 		client, err := net.Dial("tcp", ln.Addr().String())
@@ -53,8 +53,8 @@ func TestAcceptOutlivesAWantOfFiles(t *testing.T) {
 // A body has the grace, and then as long as what has come of it takes at the minimum rate.
 func TestABodyMustComeAtTheMinimumRate(t *testing.T) {
 	begun := time.Now()
-	limits := Limits{Grace: 15 * time.Second, Rate: 32 << 10}
-	for bytes, seconds := range map[int]int{0: 15, 100: 15, 32 << 10: 16, 10 << 20: 15 + 320} {
+	limits := Limits{Grace: 15 * time.Second, Longest: time.Hour, Rate: 32 << 10}
+	for bytes, seconds := range map[int]int{0: 15, 100: 15, 32 << 10: 16, 10 << 20: 15 + 320, 1 << 30: 3600} {
 		end := limits.bodyEnd(&pace{begun: begun, bytes: bytes})
 		require.Equal(t, seconds, int(end.Sub(begun)/time.Second), bytes)
 	}

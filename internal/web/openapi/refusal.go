@@ -40,7 +40,7 @@ func (w *writer) refusal(status string) (*response, error) {
 	means, ok := map[string]string{
 		"400":     "The request cannot be understood.",
 		"401":     "The credential is missing or wrong.",
-		"402":     "The plan's characters are used up.",
+		"402":     "The plan includes no more of what is asked for: characters, or voices.",
 		"403":     "The credential does not permit this, or the cookie of a session came from a page that may not use it.",
 		"404":     "There is no such thing.",
 		"409":     "It was changed by somebody else at the same time.",

@@ -63,14 +63,10 @@ func (s Speech) Synthesis() (synthesis.Synthesis, error) {
 	if !known {
 		return synthesis.Synthesis{}, web.Invalid(web.InvalidField("body", "language", "the engine does not speak this language"))
 	}
-	voice, err := speech.FindVoice(s.Voice)
-	if err != nil {
-		return synthesis.Synthesis{}, err
-	}
 	spec := audio.Spec{Format: audio.Format(s.Format)}
 	spec.SampleRate = or(s.SampleRate, audio.DefaultSampleRate(spec.Format))
 	return synthesis.Synthesis{
-		Text: s.Text, Voice: voice, Language: language, Speed: s.Speed, Length: or(s.Length, 0), Model: or(s.Model, ""), Prosody: s.prosody(),
+		Text: s.Text, Voice: s.Voice, Language: language, Speed: s.Speed, Length: or(s.Length, 0), Model: or(s.Model, ""), Prosody: s.prosody(),
 		Seed: or(s.Seed, 0), Audio: spec, Keep: s.keepsake(language),
 	}, nil
 }

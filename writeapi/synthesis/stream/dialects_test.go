@@ -99,6 +99,41 @@ func TestDialectAWithExtrasComesInPairs(t *testing.T) {
 	require.EqualValues(t, 2*len(hello+" Bye."), h.requireIdle(id))
 }
 
+// Where there are frames with times, they say what could not be spoken; no other frame is added, which a client would fail on.
+func TestWhatCannotBeSpokenIsSaidBesideTheTimes(t *testing.T) {
+	h := newHouse(t)
+	for _, dialect := range []struct{ opening, plain, times string }{
+		{`"send_extras":true`, `"format":"raw"`, "durations"},
+		{dialectB + `,"send_extras":true`, dialectB, "durations"},
+		{dialectC + `,"return_timestamps":true`, dialectC, "timestamps"},
+	} {
+		id, key := h.open("free")
+		c := h.begin(t, key, dialect.opening)
+		c.send(`{"text":"\u2026 ?!"}`, `{"flush":true}`, `{"text":"Hello."}`, `{"eof":true}`)
+		frames, code := c.rest()
+		require.Equal(t, 1000, code)
+		var warned []string
+		for _, f := range frames {
+			if warning, found := f.fields["warning"]; found {
+				require.JSONEq(t, `"text: there is nothing in it that can be spoken"`, string(warning))
+				for _, timing := range timesOf(t, f, dialect.times) {
+					warned = append(warned, timing.Text)
+				}
+			}
+		}
+		require.Equal(t, "… ?!", strings.Join(warned, ""), dialect.opening)
+		require.EqualValues(t, len("Hello."), h.requireIdle(id))
+
+		id, key = h.open("free")
+		c = h.begin(t, key, dialect.plain)
+		c.send(`{"text":"\u2026 ?!"}`, `{"eof":true}`)
+		frames, code = c.rest()
+		require.Equal(t, 1000, code)
+		require.NotContains(t, fmt.Sprint(texts(frames)), "warning")
+		require.Zero(t, h.requireIdle(id))
+	}
+}
+
 func TestDialectBAcknowledges(t *testing.T) {
 	h := newHouse(t)
 	id, key := h.open("free")

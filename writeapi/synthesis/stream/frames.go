@@ -31,12 +31,14 @@ type frames struct {
 type extras struct {
 	Durations   []speech.Timing `json:"durations,omitempty"`
 	BufferEmpty bool            `json:"buffer_empty"`
+	Warning     string          `json:"warning,omitempty"`
 }
 
 // pairedExtras always have their durations: clients look for that key.
 type pairedExtras struct {
 	Durations   []speech.Timing `json:"durations"`
 	BufferEmpty bool            `json:"buffer_empty"`
+	Warning     string          `json:"warning,omitempty"`
 }
 
 type complete struct {
@@ -48,6 +50,7 @@ type typedFrame struct {
 	Type       string          `json:"type"`
 	RequestID  string          `json:"request_id,omitempty"`
 	Timestamps []speech.Timing `json:"timestamps,omitempty"`
+	Warning    string          `json:"warning,omitempty"`
 	Nonce      *int64          `json:"nonce,omitempty"`
 }
 
@@ -79,10 +82,10 @@ func (f *frames) Audio(c synthesis.Chunk) error {
 		if err := f.binary(c.Audio); err != nil || len(c.Timings) == 0 {
 			return err
 		}
-		return f.text(typedFrame{Type: "timestamps", Timestamps: c.Timings})
+		return f.text(typedFrame{Type: "timestamps", Timestamps: c.Timings, Warning: warning(c)})
 	case f.dialect == commanded:
 		if len(c.Timings) > 0 || c.BufferEmpty {
-			if err := f.text(extras{c.Timings, c.BufferEmpty}); err != nil {
+			if err := f.text(extras{c.Timings, c.BufferEmpty, warning(c)}); err != nil {
 				return err
 			}
 		}
@@ -91,10 +94,18 @@ func (f *frames) Audio(c synthesis.Chunk) error {
 	if c.Timings == nil {
 		c.Timings = []speech.Timing{}
 	}
-	if err := f.text(pairedExtras{c.Timings, c.BufferEmpty}); err != nil {
+	if err := f.text(pairedExtras{c.Timings, c.BufferEmpty, warning(c)}); err != nil {
 		return err
 	}
 	return f.conn.WriteBinary(c.Audio) // one frame, even an empty one: clients take them in pairs
+}
+
+// warning is what a client should know about a chunk. Only frames with times have room for it: clients fail on others.
+func warning(c synthesis.Chunk) string {
+	if c.Unspeakable {
+		return speech.NothingToSay
+	}
+	return ""
 }
 
 // Flushed implements synthesis.Listener.

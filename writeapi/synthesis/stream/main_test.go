@@ -59,6 +59,8 @@ type house struct {
 
 	mu   sync.Mutex
 	keys map[string]string // account by key
+
+	voices synthesis.Voices
 }
 
 // visible is a read model that shows everything at once.
@@ -78,7 +80,7 @@ func (h *house) APIKey(_ context.Context, key string) (web.Principal, error) {
 
 func newHouse(t testing.TB, change ...func(*web.Config)) *house {
 	t.Helper()
-	h := &house{t: t, World: commandstest.New(t), keys: map[string]string{}}
+	h := &house{t: t, World: commandstest.New(t), keys: map[string]string{}, voices: speech.SystemVoices{}}
 	var err error
 	h.ledger, err = ledger.New(h.Journal, h.Accounts, time.Now, 10*time.Minute)
 	require.NoError(t, err)
@@ -90,7 +92,7 @@ func newHouse(t testing.TB, change ...func(*web.Config)) *house {
 	require.NoError(t, err)
 	t.Cleanup(h.codecs.Close)
 	h.synth = &synthesis.Synthesiser{
-		Ledger: h.ledger, Speaker: speech.NewSpeaker(h.engines), Encoders: audio.NewEncoders(h.codecs), ReadModels: visible{},
+		Ledger: h.ledger, Voices: h.voices, Speaker: speech.NewSpeaker(h.engines), Encoders: audio.NewEncoders(h.codecs), ReadModels: visible{},
 	}
 	h.serve(change)
 	return h

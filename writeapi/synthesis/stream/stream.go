@@ -62,10 +62,14 @@ func (a *API) serve(ctx context.Context, f *frames, decode func([]byte) (request
 	order.Account, order.Plan = principal.Account, plan.Type(principal.Plan)
 	order.Origin = writeapi.Origin(f.conn.Caller)
 	f.times = wantsTimes(in, f.dialect)
+	session, err := a.Synthesiser.Converse(ctx, order, f.times, f.conn.Draining())
+	if err != nil {
+		return err
+	}
 	if err := f.ready(); err != nil {
 		return err
 	}
-	return converse(ctx, f, a.Synthesiser.Converse(order, f.times, f.conn.Draining()))
+	return converse(ctx, f, session)
 }
 
 // converse listens and speaks at the same time, until either ends.
@@ -136,7 +140,7 @@ func (f *frames) code(err error, status int) int {
 		return code
 	}
 	switch status {
-	case http.StatusBadRequest, http.StatusNotFound, http.StatusUnprocessableEntity:
+	case http.StatusBadRequest, http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity:
 		return web.CloseProtocol
 	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusForbidden:
 		if f.dialect != typed {

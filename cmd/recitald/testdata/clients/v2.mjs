@@ -1,3 +1,4 @@
+import { createReadStream } from 'node:fs';
 import Lmnt from 'lmnt-node';
 
 const client = new Lmnt({ apiKey: process.env.RECITAL_KEY, baseURL: process.env.RECITAL_ADDRESS });
@@ -18,6 +19,24 @@ async function say(options) {
   return bytes > 1000 ? words : 'silence';
 }
 
+async function haveOwnVoice() {
+  let made = await client.voices.create({
+    files: [createReadStream('recording.mp3')], metadata: JSON.stringify({ name: 'Mine', enhance: false }), name: 'Mine', enhance: false,
+  });
+  while (made.state === 'preparing') { // a slow machine
+    await new Promise((passed) => setTimeout(passed, 100));
+    made = await client.voices.retrieve(made.id);
+  }
+  const changed = await client.voices.update(made.id, { name: 'Renamed', starred: true });
+  const said = Buffer.from(await (await client.speech.generate({ text: 'With my voice.', voice: made.id, format: 'wav' })).arrayBuffer());
+  return {
+    state: made.state, owner: made.owner, name: changed.voice.name, shown: (await client.voices.retrieve(made.id)).name,
+    starred: (await client.voices.list({ starred: true, owner: 'me' })).length, all: (await client.voices.list()).length,
+    said: said.subarray(0, 4).toString(), streamed: await say({ voice: made.id }),
+    deleted: (await client.voices.delete(made.id)).success, gone: await told(() => client.speech.generate({ text: 'x', voice: made.id })),
+  };
+}
+
 const whole = await (await client.speech.generate({ text: 'Hello from version two.', voice: 'leah', format: 'wav' })).arrayBuffer();
 console.log(JSON.stringify({
   voices: (await client.voices.list()).length,
@@ -26,5 +45,6 @@ console.log(JSON.stringify({
   whole: Buffer.from(whole).subarray(0, 4).toString(),
   streamed: await say({}),
   streamedWithWords: await say({ return_extras: true }),
+  ownVoice: await haveOwnVoice(),
   unknownVoice: await told(() => client.speech.generate({ text: 'x', voice: 'nobody' })),
 }));

@@ -1,0 +1,32 @@
+package main_test
+
+import (
+	"net/url"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A text that no engine can say is a reply like any other, with silence, a warning, and nothing to pay.
+func TestATextThatCannotBeSpokenIsFree(t *testing.T) {
+	t.Parallel()
+	s := start(t, dataFolder(t))
+	c := s.operator()
+	const warning = "text: there is nothing in it that can be spoken"
+	for _, text := range []string{"  \n ", "\u200b\u200d", "… — ?!"} {
+		for _, route := range []string{bytesRoute, detailedRoute, "/speech/beta/synthesize"} {
+			answer := c.post(t, route, order{"text": text, "voice": "leah", "format": "wav"})
+			require.Equal(t, 200, answer.status, answer.text())
+			require.Equal(t, warning, answer.header.Get("x-warning"), "%q, %s", text, route)
+			require.NotEmpty(t, answer.body)
+		}
+		answer := do(t, c.request("GET", "/v1/ai/speech?voice=leah&format=wav&text="+url.QueryEscape(text), nil))
+		require.Equal(t, 200, answer.status, answer.text())
+		require.Equal(t, warning, answer.header.Get("x-warning"))
+	}
+	require.Zero(t, c.usage(t))
+
+	answer := c.post(t, bytesRoute, order{"text": "Hello.", "voice": "leah", "format": "wav"})
+	require.Empty(t, answer.header.Get("x-warning"))
+	require.EqualValues(t, len("Hello."), c.usage(t))
+}

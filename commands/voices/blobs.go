@@ -1,0 +1,89 @@
+package voices
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/domain/voice"
+	"github.com/recital-tts/recital/internal/blobs"
+)
+
+// put stores a blob of a voice, sealed.
+func (v *Voices) put(ctx context.Context, account, id string, content io.Reader) (blobs.Blob, error) {
+	envelope, err := v.sealed.Envelope(ctx, account, blobs.NewAddress(owner(id)))
+	if err != nil {
+		return blobs.Blob{}, explainKeys(err)
+	}
+	return v.sealed.Put(ctx, envelope, content)
+}
+
+// read returns a small blob of a voice.
+func (v *Voices) read(ctx context.Context, account, address string, most int64) ([]byte, error) {
+	content, err := v.sealed.Open(ctx, account, blobs.Address(address), 0, most+1)
+	if err != nil {
+		return nil, err
+	}
+	defer content.Close()
+	var whole bytes.Buffer
+	n, err := io.Copy(&whole, content)
+	switch {
+	case err != nil:
+		return nil, err
+	case n > most:
+		return nil, errors.New("a blob is larger than it can be")
+	}
+	return whole.Bytes(), nil
+}
+
+// remove deletes a blob to which no event refers any more. One that the store does not delete in time is left to Sweep.
+func (v *Voices) remove(ctx context.Context, address string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanTimeout)
+	defer cancel()
+	if err := v.Blobs.Delete(ctx, blobs.Address(address)); err != nil {
+		v.Logger.WarnContext(ctx, "a voice's former blob is left for the sweep", "error", err)
+	}
+}
+
+// sweepAge is how old a blob must be before it is considered left behind: until then its event may still be appended.
+const sweepAge = time.Hour
+
+// Sweep removes the blobs that crashes have left, to which no event of their voice refers. It returns the number of blobs
+// that it removed. A voice that was not created an hour after its blobs never is.
+func (v *Voices) Sweep(ctx context.Context) (removed int, err error) {
+	var of voice.State
+	for blob, err := range v.Blobs.List(ctx, voice.StreamPrefix) {
+		if err != nil {
+			return removed, fmt.Errorf("sweeping voices: %w", err)
+		}
+		if v.Now().Sub(blob.Stored) < sweepAge {
+			continue
+		}
+		if id := string(blob.Address.Owner())[len(voice.StreamPrefix):]; of.Voice != id { // stores list a voice's blobs together
+			if of, err = v.created(ctx, id); err != nil {
+				return removed, fmt.Errorf("sweeping voices: %w", err)
+			}
+		}
+		if of.Needs(string(blob.Address)) {
+			continue
+		}
+		if err := v.Blobs.Delete(ctx, blob.Address); err != nil {
+			return removed, fmt.Errorf("sweeping voices: %w", err)
+		}
+		removed++
+	}
+	return removed, nil
+}
+
+// created returns a voice that was created, or, from now on, never will be.
+func (v *Voices) created(ctx context.Context, id string) (voice.State, error) {
+	state, _, err := v.load(ctx, id)
+	if err == nil && state.Phase == "" && !state.Abandoned {
+		state, _, err = v.do(ctx, id, voice.Abandon{Voice: id, At: v.now()}, journal.System())
+	}
+	return state, err
+}

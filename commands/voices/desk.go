@@ -1,0 +1,195 @@
+package voices
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/todo"
+)
+
+const (
+	// attention is how long a to-do watches a voice being made before others have their turn.
+	attention = time.Second
+	// inattention is how long it then rests.
+	inattention = 500 * time.Millisecond
+	// remembered is how long an error is kept for a to-do that may not come again, because the voice was deleted elsewhere.
+	remembered = 10 * time.Minute
+	// longestJob bounds the making of a voice at one go. A training goes on afterwards.
+	longestJob = time.Hour
+)
+
+// desk is where voices are made: a bounded number at once, in the background, so that a voice which takes minutes holds up no
+// to-do list. A to-do looks after each.
+type desk struct {
+	places chan struct{}
+	ctx    context.Context
+	end    context.CancelFunc
+
+	mu     sync.Mutex
+	closed bool
+	jobs   map[string]*job // by voice; also those that have failed until a to-do hears of it
+	run    sync.WaitGroup
+}
+
+// job is the making of a voice.
+type job struct {
+	cancel   context.CancelFunc
+	done     chan struct{}
+	position eventlog.Position
+	err      error
+	ended    time.Time // with an error of which no to-do has heard
+}
+
+type work func(ctx context.Context) (eventlog.Position, error)
+
+func newDesk(atOnce int) *desk {
+	d := &desk{places: make(chan struct{}, atOnce), jobs: map[string]*job{}}
+	d.ctx, d.end = context.WithCancel(context.Background())
+	return d
+}
+
+func (d *desk) busy() int { return len(d.places) }
+
+// attend looks after a voice, whose making it begins if there is room. It returns the outcome, or a *todo.NotYetError as long as
+// there is none.
+func (d *desk) attend(ctx context.Context, id string, do work) (eventlog.Position, error) {
+	j := d.find(id, do)
+	if j == nil {
+		return eventlog.Position{}, &todo.NotYetError{After: inattention}
+	}
+	turn := time.NewTimer(attention)
+	defer turn.Stop()
+	select {
+	case <-j.done:
+		d.forget(id, j)
+		return j.position, j.err
+	case <-turn.C:
+		return eventlog.Position{}, &todo.NotYetError{After: inattention}
+	case <-ctx.Done():
+		return eventlog.Position{}, context.Cause(ctx)
+	}
+}
+
+// find returns the job of a voice, which it begins if there is none and room for it. Otherwise it returns nil.
+func (d *desk) find(id string, do work) *job {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if j, known := d.jobs[id]; known || d.closed {
+		return j
+	}
+	select {
+	case d.places <- struct{}{}:
+	default:
+		return nil
+	}
+	maps.DeleteFunc(d.jobs, func(_ string, j *job) bool { return !j.ended.IsZero() && time.Since(j.ended) > remembered })
+	j := &job{done: make(chan struct{})}
+	ctx, cancel := context.WithTimeout(d.ctx, longestJob)
+	j.cancel = cancel
+	d.jobs[id] = j
+	d.run.Go(func() { d.carryOut(ctx, id, j, do) })
+	return j
+}
+
+func (d *desk) carryOut(ctx context.Context, id string, j *job, do work) {
+	defer func() {
+		j.cancel()
+		if cause := recover(); cause != nil {
+			j.err = panicked(cause)
+		}
+		<-d.places
+		d.ended(id, j)
+		close(j.done)
+	}()
+	j.position, j.err = do(ctx)
+}
+
+// panicked keeps the text of the runtime's own panics only: others may quote what they are about.
+func panicked(cause any) error {
+	if err, ok := cause.(runtime.Error); ok {
+		return fmt.Errorf("making a voice panicked: %w", err)
+	}
+	return errors.New("making a voice panicked")
+}
+
+// ended keeps an error for the to-do. A success shows in the log.
+func (d *desk) ended(id string, j *job) {
+	if j.err == nil {
+		d.forget(id, j)
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	j.ended = time.Now()
+}
+
+func (d *desk) forget(id string, j *job) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.jobs[id] == j {
+		delete(d.jobs, id)
+	}
+}
+
+// cancel ends the making of a voice that is not wanted any more.
+func (d *desk) cancel(id string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if j, known := d.jobs[id]; known {
+		j.cancel()
+		delete(d.jobs, id)
+	}
+}
+
+func (d *desk) close() {
+	d.mu.Lock()
+	d.closed = true
+	d.mu.Unlock()
+	d.end()
+	d.run.Wait()
+}
+
+// bells wake requests that wait for voices.
+type bells struct {
+	mu      sync.Mutex
+	waiting map[string]map[chan struct{}]bool
+}
+
+// listen returns a channel that gets an element when something has happened to a voice.
+func (b *bells) listen(id string) (rung <-chan struct{}, stop func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	bell := make(chan struct{}, 1)
+	if b.waiting == nil {
+		b.waiting = map[string]map[chan struct{}]bool{}
+	}
+	if b.waiting[id] == nil {
+		b.waiting[id] = map[chan struct{}]bool{}
+	}
+	b.waiting[id][bell] = true
+	return bell, func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		delete(b.waiting[id], bell)
+		if len(b.waiting[id]) == 0 {
+			delete(b.waiting, id)
+		}
+	}
+}
+
+func (b *bells) ring(id string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for bell := range b.waiting[id] {
+		select {
+		case bell <- struct{}{}:
+		default:
+		}
+	}
+}

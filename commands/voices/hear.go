@@ -1,0 +1,78 @@
+package voices
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/voice"
+	"github.com/recital-tts/recital/internal/blobs"
+	"github.com/recital-tts/recital/internal/keyring"
+)
+
+const (
+	maxPreview    = 1 << 20 // far more than a preview has, in bytes
+	renderTimeout = 20 * time.Second
+)
+
+// Sound is a preview, as MP3.
+type Sound struct {
+	Audio  []byte
+	SHA256 string // of the audio, in hex
+}
+
+// Preview returns the preview of a voice to whoever is its owner or (listener "") was given its address: the one that is kept
+// or, before there is one, one that is rendered for this once. Requests at the same time share it. Errors: domain.NotFound for a
+// voice that the listener does not have; domain.Conflict for one that is not ready yet; domain.Rejected for one that never will
+// be.
+func (v *Voices) Preview(ctx context.Context, listener, id string) (Sound, error) {
+	if !voice.ValidID(id) {
+		return Sound{}, voice.ErrNotFound
+	}
+	state, _, err := v.load(ctx, id)
+	if err != nil {
+		return Sound{}, err
+	}
+	if listener == "" {
+		listener = state.Account
+	}
+	if err := speaks(state, listener); err != nil {
+		return Sound{}, err
+	}
+	sound, err := v.hear(ctx, state)
+	if errors.Is(err, blobs.ErrNotFound) || keyring.Gone(err) || errors.Is(err, account.ErrClosed) { // it is being deleted
+		return Sound{}, voice.ErrNotFound
+	}
+	return sound, err
+}
+
+func (v *Voices) hear(ctx context.Context, s voice.State) (Sound, error) {
+	if s.Preview.Blob != "" {
+		kept, err := v.read(ctx, s.Account, s.Preview.Blob, maxPreview)
+		if !errors.Is(err, blobs.ErrNotFound) {
+			return Sound{Audio: kept, SHA256: s.Preview.SHA256}, err
+		}
+	}
+	rendered, err, _ := v.hearing.Do(s.Model.Blob, func() (any, error) { return v.render(s) })
+	if err != nil {
+		return Sound{}, err
+	}
+	return rendered.(Sound), nil
+}
+
+// render goes on when the request ends that has begun it: others may wait for it, too.
+func (v *Voices) render(s voice.State) (Sound, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), renderTimeout)
+	defer cancel()
+	opened, err := v.openModel(ctx, s)
+	if err != nil {
+		return Sound{}, err
+	}
+	sound, err := v.Previews.Render(ctx, opened)
+	if err != nil {
+		return Sound{}, fmt.Errorf("rendering the preview of a voice: %w", err)
+	}
+	return Sound{Audio: sound, SHA256: hashOf(sound)}, nil
+}

@@ -1,0 +1,214 @@
+// Package voices makes voices from recordings, changes and deletes them, and opens them to speak.
+//
+// A request stores the recordings, takes a place of the account's plan, and creates the voice; to-dos do all else. Whatever
+// is cut short, at whatever instruction, is completed by a to-do, or given up: a place whose voice does not follow is freed,
+// a voice that is being made goes on where it was, and blobs to which nothing refers are swept.
+package voices
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"log/slog"
+	"runtime"
+	"time"
+
+	"github.com/google/uuid"
+	lru "github.com/hashicorp/golang-lru/v2"
+	"golang.org/x/sync/singleflight"
+
+	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/domain/roster"
+	"github.com/recital-tts/recital/domain/star"
+	"github.com/recital-tts/recital/domain/voice"
+	"github.com/recital-tts/recital/internal/audio"
+	"github.com/recital-tts/recital/internal/blobs"
+	"github.com/recital-tts/recital/internal/blobs/sealed"
+	"github.com/recital-tts/recital/internal/cloning"
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/keyring"
+	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/spool"
+)
+
+// Config configures Voices. All fields are required.
+type Config struct {
+	Journal  *journal.Journal
+	Keys     keyring.Keyring
+	Blobs    blobs.Store
+	Decoder  audio.Decoder
+	Cloner   cloning.Cloner
+	Previews Previews
+	Folder   string // of recordings while they are decoded and analysed; is created if missing, and belongs to this process alone
+	Limits   Limits
+	Now      func() time.Time
+	Logger   *slog.Logger
+}
+
+// Previews render previews.
+type Previews interface {
+	// Render returns the preview of a voice, as MP3.
+	Render(ctx context.Context, voice speech.Voice) ([]byte, error)
+}
+
+// Limits bound what is done at once, and what is kept. A zero field means its default.
+type Limits struct {
+	PerAccount int           // voices, whatever the plan: 10,000
+	AtOnce     int           // voices that are prepared at once, and half as many (at least one) that are trained beside: one for each processor
+	Upload     int64         // bytes of a recording: 250 MiB
+	Longest    time.Duration // of all recordings of a voice: 3 h
+	Wait       time.Duration // for which a request waits until its voice is ready: 30 s
+	Opened     int           // voices that are kept open to speak: 1,000
+	Training   time.Duration // of speech that a professional voice is made of at least: 5 min
+	Stretch    time.Duration // of a recording that is analysed at one go for a professional voice: 2 min
+}
+
+func (l Limits) withDefaults() Limits {
+	if l.PerAccount <= 0 {
+		l.PerAccount = 10_000
+	}
+	if l.AtOnce <= 0 {
+		l.AtOnce = runtime.NumCPU()
+	}
+	if l.Upload <= 0 {
+		l.Upload = 250 << 20
+	}
+	if l.Longest <= 0 {
+		l.Longest = 3 * time.Hour
+	}
+	if l.Wait <= 0 {
+		l.Wait = 30 * time.Second
+	}
+	if l.Opened <= 0 {
+		l.Opened = 1000
+	}
+	if l.Training <= 0 {
+		l.Training = 5 * time.Minute
+	}
+	if l.Stretch <= 0 {
+		l.Stretch = 2 * time.Minute
+	}
+	return l
+}
+
+// trained is how many voices are trained at once.
+func (l Limits) trained() int { return max(1, l.AtOnce/2) }
+
+// Voices executes the commands on voices. It must be closed.
+type Voices struct {
+	Config
+	sealed    *sealed.Store
+	spool     *spool.Spool
+	opened    *lru.Cache[string, *opened]
+	preparing *desk
+	training  *desk
+	bells     bells
+	hearing   singleflight.Group // of previews that are not kept
+	random    io.Reader          // source of ids
+}
+
+// New returns a Voices.
+func New(config Config) (*Voices, error) {
+	config.Limits = config.Limits.withDefaults()
+	limits := config.Limits
+	largest := max(limits.Upload, int64(limits.Longest/time.Second)*decodedRate*2)
+	atOnce := int64(limits.AtOnce + limits.trained())
+	files, err := spool.Open(spool.Config{Dir: config.Folder, MaxFile: largest, Budget: atOnce * filesEach * largest * 3 / 2})
+	if err != nil {
+		return nil, fmt.Errorf("opening the voices: %w", err)
+	}
+	opened, err := lru.New[string, *opened](limits.Opened)
+	if err != nil {
+		return nil, fmt.Errorf("opening the voices: %w", err)
+	}
+	v := &Voices{Config: config, sealed: sealed.New(config.Blobs, config.Keys), spool: files, opened: opened, random: rand.Reader}
+	v.preparing, v.training = newDesk(limits.AtOnce), newDesk(limits.trained())
+	return v, nil
+}
+
+// Close ends what is being made, which another instance, or the next start, goes on with.
+func (v *Voices) Close() error {
+	v.preparing.close()
+	v.training.close()
+	return nil
+}
+
+// Making returns the number of voices that are being prepared and trained by this instance.
+func (v *Voices) Making() int { return v.preparing.busy() + v.training.busy() }
+
+// Voice is a voice as its account sees it. A system voice has a zero State.
+type Voice struct {
+	ID       string
+	State    voice.State
+	Starred  bool
+	Position eventlog.Position // of the last event that it follows from
+}
+
+type (
+	voiceStream = journal.Stream[voice.State, voice.Event]
+	command     = journal.Decider[voice.State, voice.Event]
+
+	rosterStream  = journal.Stream[roster.State, roster.Event]
+	rosterCommand = journal.Decider[roster.State, roster.Event]
+
+	starStream  = journal.Stream[star.State, star.Event]
+	starCommand = journal.Decider[star.State, star.Event]
+)
+
+func streamOf(id string) voiceStream {
+	return voiceStream{
+		Name: voice.Stream(id), Evolve: voice.Evolve, Load: journal.SinceSnapshot[voice.State](voice.IsSnapshot),
+		Snapshot: func(at time.Time) command { return voice.TakeSnapshot{At: at} },
+	}
+}
+
+func rosterOf(account string) rosterStream {
+	return rosterStream{
+		Name: roster.Stream(account), Evolve: roster.Evolve, Load: journal.SinceSnapshot[roster.State](roster.IsSnapshot),
+		Snapshot: func(at time.Time) rosterCommand { return roster.TakeSnapshot{At: at} },
+	}
+}
+
+func starsOf(account string) starStream {
+	return starStream{
+		Name: star.Stream(account), Evolve: star.Evolve, Load: journal.SinceSnapshot[star.State](star.IsSnapshot),
+		Snapshot: func(at time.Time) starCommand { return star.TakeSnapshot{At: at} },
+	}
+}
+
+// load reads a voice.
+func (v *Voices) load(ctx context.Context, id string) (voice.State, eventlog.Position, error) {
+	state, version, err := journal.Load(ctx, v.Journal, streamOf(id))
+	return state, version.Position, err
+}
+
+// do carries a command out on a voice.
+func (v *Voices) do(ctx context.Context, id string, c command, origin journal.Origin) (voice.State, eventlog.Position, error) {
+	return journal.Execute(ctx, v.Journal, streamOf(id), c, origin.Metadata(uuid.New(), v.now()))
+}
+
+// free frees the place of a voice, and withdraws the star that its account has given it.
+func (v *Voices) free(ctx context.Context, account, id string, abandoned bool, origin journal.Origin) (eventlog.Position, error) {
+	at := v.now()
+	unstar := star.Set{Account: account, Voice: id, At: at}
+	_, last, err := journal.Execute(ctx, v.Journal, starsOf(account), starCommand(unstar), origin.Metadata(uuid.New(), at))
+	if err != nil {
+		return eventlog.Position{}, err
+	}
+	free := roster.Free{Voice: id, Abandoned: abandoned, At: at}
+	_, position, err := journal.Execute(ctx, v.Journal, rosterOf(account), rosterCommand(free), origin.Metadata(uuid.New(), at))
+	return later(last, position), err
+}
+
+// owner returns the owner of a voice's blobs.
+func owner(id string) blobs.Owner { return blobs.Owner(voice.Stream(id)) }
+
+func (v *Voices) now() time.Time { return v.Now().UTC() }
+
+func later(a, b eventlog.Position) eventlog.Position {
+	if a.Compare(b) > 0 {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,129 @@
+package roster
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/domain/plan"
+	"github.com/recital-tts/recital/domain/voice"
+)
+
+// Refusals.
+var (
+	ErrKeyReused error = domain.Refuse(domain.Invalid, "The Idempotency-Key was used for another request")
+
+	errEnded   = domain.Refuse(domain.Unauthenticated, "The account is closed")
+	errTooMany = domain.Refuse(domain.Conflict, "Too many voices were created with an Idempotency-Key within 24 hours; create it without one, or later")
+)
+
+// Limits are how many voices an account may have.
+type Limits struct {
+	Plan plan.Plan
+	Most int // of both types, whatever the plan
+}
+
+// Take takes a place for a voice that is about to be created. Taking it again changes nothing.
+type Take struct {
+	Account string
+	Voice   string
+	Type    voice.Type
+	Limits  Limits
+	Key     string // hash of the client's Idempotency-Key; "" without one
+	Content string
+	At      time.Time
+}
+
+// Decide decides nothing if the request is a repetition: Repeated returns the voice then. It refuses what exceeds the limits.
+// A plan that has become smaller takes nothing away.
+func (c Take) Decide(s State) ([]Event, error) {
+	known, err := c.Repeated(s)
+	if err != nil || known != "" {
+		return nil, err
+	}
+	if _, taken := s.Place(c.Voice); taken {
+		return nil, nil
+	}
+	if s.Ended {
+		return nil, errEnded
+	}
+	if err := c.Limits.room(s, c.Type); err != nil {
+		return nil, err
+	}
+	if c.Key != "" && len(s.requestsAt(c.At)) >= MaxRemembered {
+		return nil, errTooMany
+	}
+	return []Event{PlaceTaken{Account: c.Account, Voice: c.Voice, Type: c.Type, Key: c.Key, Content: c.Content, At: c.At}}, nil
+}
+
+// Repeated returns the voice that an earlier request of the same key has created, and "" if there is none. It refuses a
+// request that wants something else.
+func (c Take) Repeated(s State) (string, error) {
+	if c.Key == "" {
+		return "", nil
+	}
+	r, known := s.request(c.Key, c.At)
+	switch {
+	case !known:
+		return "", nil
+	case r.Content != c.Content:
+		return "", ErrKeyReused
+	}
+	return r.Voice, nil
+}
+
+// Room refuses an account that cannot have another voice of either type.
+func (l Limits) Room(s State) error {
+	if s.Ended {
+		return errEnded
+	}
+	err := l.room(s, voice.Instant)
+	if err != nil && l.room(s, voice.Professional) == nil {
+		return nil
+	}
+	return err
+}
+
+func (l Limits) room(s State, of voice.Type) error {
+	limit := l.Plan.InstantVoices
+	if of == voice.Professional {
+		limit = l.Plan.ProfessionalVoices
+	}
+	switch {
+	case len(s.Places) >= l.Most:
+		return domain.Refuse(domain.PaymentRequired, fmt.Sprintf("The account has %d voices, the most it can have", len(s.Places)))
+	case !l.Plan.Unlimited && s.Count(of) >= limit:
+		return domain.Refuse(domain.PaymentRequired, fmt.Sprintf("The plan includes %d %s voices; delete one, or change the plan", limit, of))
+	}
+	return nil
+}
+
+// Free frees the place of a voice that was erased, or never created.
+type Free struct {
+	Voice     string
+	Abandoned bool
+	At        time.Time
+}
+
+// Decide decides nothing for a voice that has no place.
+func (c Free) Decide(s State) ([]Event, error) {
+	place, taken := s.Place(c.Voice)
+	if !taken {
+		return nil, nil
+	}
+	return []Event{PlaceFreed{Account: s.Account, Voice: c.Voice, Type: place.Type, Abandoned: c.Abandoned, At: c.At}}, nil
+}
+
+// End records that the account is closed.
+type End struct {
+	Account string
+	At      time.Time
+}
+
+// Decide ends once.
+func (c End) Decide(s State) ([]Event, error) {
+	if s.Ended {
+		return nil, nil
+	}
+	return []Event{Ended(c)}, nil
+}

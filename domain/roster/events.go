@@ -1,0 +1,48 @@
+// Package roster is the aggregate of the streams voices-<account>: which voices take places of an account's plan, and which
+// of them were made by a request that its client may repeat.
+package roster
+
+import (
+	"time"
+
+	"github.com/recital-tts/recital/domain/voice"
+)
+
+// Event is one of the events below.
+type Event interface{ rosterEvent() }
+
+// PlaceTaken records that a voice takes a place. It comes before the voice's own first event.
+type PlaceTaken struct {
+	Account string     `json:"account"`
+	Voice   string     `json:"voice"`
+	Type    voice.Type `json:"type"`
+	Key     string     `json:"key,omitempty"`     // hash of the client's Idempotency-Key
+	Content string     `json:"content,omitempty"` // hash of all that the request with that key wants
+	At      time.Time  `json:"at"`
+}
+
+// PlaceFreed records that a voice takes no place any more.
+type PlaceFreed struct {
+	Account   string     `json:"account"`
+	Voice     string     `json:"voice"`
+	Type      voice.Type `json:"type"`
+	Abandoned bool       `json:"abandoned"` // the voice was never created, so a repetition of its request creates another
+	At        time.Time  `json:"at"`
+}
+
+// Ended records that the account is closed: no place can be taken any more.
+type Ended struct {
+	Account string    `json:"account"`
+	At      time.Time `json:"at"`
+}
+
+func (PlaceTaken) rosterEvent()    {}
+func (PlaceFreed) rosterEvent()    {}
+func (Ended) rosterEvent()         {}
+func (SnapshotTaken) rosterEvent() {}
+
+// StreamPrefix is that of the streams, followed by the account.
+const StreamPrefix = "voices-"
+
+// Stream returns the name of an account's stream.
+func Stream(account string) string { return StreamPrefix + account }

@@ -1,0 +1,101 @@
+package roster
+
+import (
+	"slices"
+	"time"
+
+	"github.com/recital-tts/recital/domain/voice"
+)
+
+// Remembered is how long a request may be repeated under its key.
+const Remembered = 24 * time.Hour
+
+// Patience is how long a place may be taken before its voice is created. Afterwards that was cut short by a crash.
+const Patience = time.Minute
+
+// MaxRemembered is how many requests with keys are remembered. It bounds the state.
+const MaxRemembered = 2000
+
+// State is what places of an account's plan are taken.
+type State struct {
+	Facts
+
+	SinceSnapshot int // events
+}
+
+// Facts are the part of the state that snapshots repeat.
+type Facts struct {
+	Account  string    `json:"account"`
+	Places   []Place   `json:"places"`
+	Requests []Request `json:"requests"` // the earliest first
+	Ended    bool      `json:"ended"`
+}
+
+// Place is the place of a voice.
+type Place struct {
+	Voice string     `json:"voice"`
+	Type  voice.Type `json:"type"`
+}
+
+// Request is a request that its client may repeat.
+type Request struct {
+	Key     string    `json:"key"`
+	Content string    `json:"content"`
+	Voice   string    `json:"voice"` // that it has created
+	At      time.Time `json:"at"`
+}
+
+// Count returns how many places voices of a type take.
+func (s State) Count(of voice.Type) (n int) {
+	for _, p := range s.Places {
+		if p.Type == of {
+			n++
+		}
+	}
+	return n
+}
+
+// Place returns the place of a voice.
+func (s State) Place(id string) (Place, bool) {
+	i := slices.IndexFunc(s.Places, func(p Place) bool { return p.Voice == id })
+	if i < 0 {
+		return Place{}, false
+	}
+	return s.Places[i], true
+}
+
+// request returns the request with a key that is still remembered.
+func (s State) request(key string, now time.Time) (Request, bool) {
+	i := slices.IndexFunc(s.Requests, func(r Request) bool { return r.Key == key && now.Sub(r.At) < Remembered })
+	if i < 0 {
+		return Request{}, false
+	}
+	return s.Requests[i], true
+}
+
+// Evolve folds an event into the state.
+func Evolve(s State, event Event) State {
+	s.SinceSnapshot++
+	switch e := event.(type) {
+	case PlaceTaken:
+		s.Account, s.Places = e.Account, append(slices.Clip(s.Places), Place{Voice: e.Voice, Type: e.Type})
+		if e.Key != "" {
+			s.Requests = append(s.requestsAt(e.At), Request{Key: e.Key, Content: e.Content, Voice: e.Voice, At: e.At})
+		}
+	case PlaceFreed:
+		s.Places = slices.DeleteFunc(slices.Clone(s.Places), func(p Place) bool { return p.Voice == e.Voice })
+		if e.Abandoned {
+			s.Requests = slices.DeleteFunc(slices.Clone(s.Requests), func(r Request) bool { return r.Voice == e.Voice })
+		}
+	case Ended:
+		s.Account, s.Ended = e.Account, true
+	case SnapshotTaken:
+		s = State{Facts: e.Facts}
+	}
+	return s
+}
+
+// requestsAt returns those that are remembered at a time.
+func (s State) requestsAt(now time.Time) []Request {
+	return slices.DeleteFunc(slices.Clone(s.Requests), func(r Request) bool { return now.Sub(r.At) >= Remembered })
+}

@@ -1,0 +1,112 @@
+// Package star is the aggregate of the streams stars-<account>: which voices an account has starred, of its own and of the
+// system's.
+package star
+
+import (
+	"slices"
+	"time"
+
+	"github.com/recital-tts/recital/domain"
+)
+
+// Event is one of the events below.
+type Event interface{ starEvent() }
+
+// Starred records that an account has starred a voice.
+type Starred struct {
+	Account string    `json:"account"`
+	Voice   string    `json:"voice"`
+	At      time.Time `json:"at"`
+}
+
+// Unstarred records that it has withdrawn the star, or that the voice was deleted.
+type Unstarred struct {
+	Account string    `json:"account"`
+	Voice   string    `json:"voice"`
+	At      time.Time `json:"at"`
+}
+
+// SnapshotTaken repeats the state, so that a load need not read what is older.
+type SnapshotTaken struct {
+	Account string    `json:"account"`
+	Voices  []string  `json:"voices"`
+	At      time.Time `json:"at"`
+}
+
+func (Starred) starEvent()       {}
+func (Unstarred) starEvent()     {}
+func (SnapshotTaken) starEvent() {}
+
+// StreamPrefix is that of the streams, followed by the account.
+const StreamPrefix = "stars-"
+
+// Stream returns the name of an account's stream.
+func Stream(account string) string { return StreamPrefix + account }
+
+// MaxStars is how many voices an account may have starred: more than it may have.
+const MaxStars = 20_000
+
+// State is what an account has starred.
+type State struct {
+	Account       string
+	Voices        []string
+	SinceSnapshot int // events
+}
+
+// Has reports whether a voice is starred.
+func (s State) Has(voice string) bool { return slices.Contains(s.Voices, voice) }
+
+// Evolve folds an event into the state.
+func Evolve(s State, event Event) State {
+	s.SinceSnapshot++
+	switch e := event.(type) {
+	case Starred:
+		s.Account, s.Voices = e.Account, append(slices.Clip(s.Voices), e.Voice)
+	case Unstarred:
+		s.Voices = slices.DeleteFunc(slices.Clone(s.Voices), func(v string) bool { return v == e.Voice })
+	case SnapshotTaken:
+		s = State{Account: e.Account, Voices: e.Voices}
+	}
+	return s
+}
+
+// Set stars a voice, or withdraws its star. What is so already stays so.
+type Set struct {
+	Account string
+	Voice   string
+	Starred bool
+	At      time.Time
+}
+
+// Decide refuses too many stars.
+func (c Set) Decide(s State) ([]Event, error) {
+	switch {
+	case s.Has(c.Voice) == c.Starred:
+		return nil, nil
+	case !c.Starred:
+		return []Event{Unstarred{Account: c.Account, Voice: c.Voice, At: c.At}}, nil
+	case len(s.Voices) >= MaxStars:
+		return nil, domain.Refuse(domain.Denied, "The account has starred 20000 voices, the most it can")
+	}
+	return []Event{Starred{Account: c.Account, Voice: c.Voice, At: c.At}}, nil
+}
+
+// snapshotEvery is the least number of events after which a snapshot is taken.
+const snapshotEvery = 100
+
+// TakeSnapshot repeats the state from time to time: the larger it is, the more rarely.
+type TakeSnapshot struct{ At time.Time }
+
+// Decide takes a snapshot when one is due.
+func (c TakeSnapshot) Decide(s State) ([]Event, error) {
+	if s.SinceSnapshot < max(snapshotEvery, len(s.Voices)/10) {
+		return nil, nil
+	}
+	return []Event{SnapshotTaken{Account: s.Account, Voices: s.Voices, At: c.At}}, nil
+}
+
+// IsSnapshot reports whether the state can be folded from an event on, without those before it.
+func IsSnapshot(event Event) bool {
+	_, is := event.(SnapshotTaken)
+	return is
+}

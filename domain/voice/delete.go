@@ -1,0 +1,32 @@
+package voice
+
+import "time"
+
+// Delete deletes an account's voice, and cancels what is being done to make it.
+type Delete struct {
+	Account string
+	At      time.Time
+}
+
+// Decide refuses a voice that the account does not have.
+func (c Delete) Decide(s State) ([]Event, error) {
+	if err := s.RequireOf(c.Account); err != nil {
+		return nil, err
+	}
+	deleted := Deleted{Voice: s.Voice, Account: s.Account, At: c.At}
+	if s.Unfinished() {
+		return []Event{Cancelled{Voice: s.Voice, Account: s.Account, At: c.At}, deleted}, nil
+	}
+	return []Event{deleted}, nil
+}
+
+// RecordErasure records that nothing of a deleted voice is left.
+type RecordErasure struct{ At time.Time }
+
+// Decide records it once.
+func (c RecordErasure) Decide(s State) ([]Event, error) {
+	if !s.Deleted || s.Erased {
+		return nil, nil
+	}
+	return []Event{Erased{Voice: s.Voice, Account: s.Account, At: c.At}}, nil
+}

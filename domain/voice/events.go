@@ -1,0 +1,179 @@
+// Package voice is the aggregate of the streams voice-<id>: a voice that an account has made from recordings. What the
+// client says about it, the recordings, what was found in them and the model are sealed with the account's key.
+package voice
+
+import "time"
+
+// Event is one of the events below.
+type Event interface{ voiceEvent() }
+
+// Type is how a voice is made.
+type Type string
+
+// The types of the voices of accounts.
+const (
+	Instant      Type = "instant"      // fitted at once
+	Professional Type = "professional" // trained on all of many minutes of speech
+)
+
+// Created records that an account wants a voice. It is written after the blobs of its recordings.
+type Created struct {
+	Voice      string      `json:"voice"`
+	Account    string      `json:"account"`
+	Type       Type        `json:"type"`
+	Sealed     []byte      `json:"sealed"`  // a Profile in JSON, sealed for SealedFor
+	Enhance    bool        `json:"enhance"` // steady noise in the recordings is reduced
+	Filter     bool        `json:"filter"`  // unusable stretches of them are left out
+	Recordings []Recording `json:"recordings"`
+	At         time.Time   `json:"at"`
+}
+
+// Recording is a file that a client has sent, as it came.
+type Recording struct {
+	Blob   string `json:"blob"` // its address; it is sealed
+	Bytes  int64  `json:"bytes"`
+	SHA256 string `json:"sha256"` // in hex
+}
+
+// Profile is what a client says about a voice. It is free text, and stored only sealed.
+type Profile struct {
+	Name        string   `json:"name"`
+	Description string   `json:"description,omitempty"`
+	Gender      string   `json:"gender,omitempty"`
+	Accent      string   `json:"accent,omitempty"`
+	Tags        []string `json:"tags,omitempty"`
+}
+
+// Changed records that a client has changed the profile.
+type Changed struct {
+	Voice   string    `json:"voice"`
+	Account string    `json:"account"`
+	Sealed  []byte    `json:"sealed"` // the whole Profile
+	At      time.Time `json:"at"`
+}
+
+// Queued records that the recordings of a professional voice can be used, and that it waits for its training.
+type Queued struct {
+	Voice   string    `json:"voice"`
+	Account string    `json:"account"`
+	Lengths []int64   `json:"lengths"` // of the recordings, in milliseconds
+	At      time.Time `json:"at"`
+}
+
+// TrainingBegun records that the training of a professional voice has begun.
+type TrainingBegun struct {
+	Voice   string    `json:"voice"`
+	Account string    `json:"account"`
+	At      time.Time `json:"at"`
+}
+
+// Analysed records that a stretch of a recording was analysed: all of it for an instant voice, minutes for a professional
+// one. It is written after its blob.
+type Analysed struct {
+	Voice   string `json:"voice"`
+	Account string `json:"account"`
+	Analysis
+	Done  int       `json:"done"`  // stretches, this one included
+	Total int       `json:"total"` // stretches of all recordings
+	At    time.Time `json:"at"`
+}
+
+// Analysis is what is kept of a stretch.
+type Analysis struct {
+	Recording int    `json:"recording"` // its index
+	From      int64  `json:"from"`      // milliseconds
+	Length    int64  `json:"length"`    // milliseconds
+	Speech    int64  `json:"speech"`    // milliseconds of it that the voice is fitted to
+	Blob      string `json:"blob"`      // its address; it is sealed
+}
+
+// Ready records that the voice can speak. It is written after the blob of its model.
+type Ready struct {
+	Voice   string    `json:"voice"`
+	Account string    `json:"account"`
+	Model   Model     `json:"model"`
+	At      time.Time `json:"at"`
+}
+
+// Model is what an engine speaks by.
+type Model struct {
+	Engine string `json:"engine"` // that has made it, with the version of its models
+	Blob   string `json:"blob"`   // its address; it is sealed
+	SHA256 string `json:"sha256"` // of the model in clear, in hex
+	Bytes  int64  `json:"bytes"`
+}
+
+// Broken records that no voice can be made of the recordings.
+type Broken struct {
+	Voice   string    `json:"voice"`
+	Account string    `json:"account"`
+	Reason  string    `json:"reason"`  // a word for programs, such as "too_long"
+	Message string    `json:"message"` // for the voice's owner; nothing of the recordings
+	At      time.Time `json:"at"`
+}
+
+// Cancelled records that a voice was deleted before it was ready, or broken.
+type Cancelled struct {
+	Voice   string    `json:"voice"`
+	Account string    `json:"account"`
+	At      time.Time `json:"at"`
+}
+
+// Deleted records that a voice was deleted. Its blobs are removed afterwards.
+type Deleted struct {
+	Voice   string    `json:"voice"`
+	Account string    `json:"account"`
+	At      time.Time `json:"at"`
+}
+
+// Erased records that the blobs of a deleted voice are removed, and its place is free.
+type Erased struct {
+	Voice   string    `json:"voice"`
+	Account string    `json:"account"`
+	At      time.Time `json:"at"`
+}
+
+// Abandoned records that the voice was never created: a crash has cut it short. It never will be.
+type Abandoned struct {
+	Voice   string    `json:"voice"`
+	Account string    `json:"account"`
+	At      time.Time `json:"at"`
+}
+
+// PreviewRendered records that there is a preview. It is written after its blob.
+type PreviewRendered struct {
+	Voice   string    `json:"voice"`
+	Account string    `json:"account"`
+	Preview Preview   `json:"preview"`
+	At      time.Time `json:"at"`
+}
+
+// Preview is how a voice sounds, as MP3.
+type Preview struct {
+	Blob   string `json:"blob"`   // its address; it is sealed
+	SHA256 string `json:"sha256"` // of the audio in clear, in hex
+	Bytes  int64  `json:"bytes"`
+}
+
+// PreviewInvalidated records that the preview is to be rendered again. Its blob is removed afterwards.
+type PreviewInvalidated struct {
+	Voice   string    `json:"voice"`
+	Account string    `json:"account"`
+	Blob    string    `json:"blob"`
+	At      time.Time `json:"at"`
+}
+
+func (Created) voiceEvent()            {}
+func (Changed) voiceEvent()            {}
+func (Queued) voiceEvent()             {}
+func (TrainingBegun) voiceEvent()      {}
+func (Analysed) voiceEvent()           {}
+func (Ready) voiceEvent()              {}
+func (Broken) voiceEvent()             {}
+func (Cancelled) voiceEvent()          {}
+func (Deleted) voiceEvent()            {}
+func (Erased) voiceEvent()             {}
+func (Abandoned) voiceEvent()          {}
+func (PreviewRendered) voiceEvent()    {}
+func (PreviewInvalidated) voiceEvent() {}
+func (SnapshotTaken) voiceEvent()      {}

@@ -1,0 +1,158 @@
+// Package acoustics measures recordings of speech while they are read: where the speech is, how far it stands out of the
+// noise, and the statistics of the voice. It looks at blocks of some seconds, so its memory does not depend on the
+// length of a recording. It is pure arithmetic: the same samples give the same figures, however they were cut.
+package acoustics
+
+// Config configures an Analyser.
+type Config struct {
+	Rate    int  // Hz, of the samples: 8000 to 48000
+	Enhance bool // reduces steady noise before the voice is measured
+	Filter  bool // leaves stretches that are no use out of the statistics: clipped, drowned in noise, or no speech
+}
+
+// Report describes a recording.
+type Report struct {
+	Seconds    float64 `json:"seconds"`
+	Speech     float64 `json:"speech"`      // seconds
+	Start      float64 `json:"start"`       // of the first speech in seconds; without speech Start and End are 0
+	End        float64 `json:"end"`         // of the last speech in seconds
+	Level      float64 `json:"level"`       // of the speech in dB of full scale; -100 without speech
+	SNR        float64 `json:"snr"`         // dB, of the speech, as measured, to what is heard in its pauses; -10 to 60
+	Noise      float64 `json:"noise"`       // dB of full scale, as recorded; at least -100
+	NoiseAfter float64 `json:"noise_after"` // the same after Enhance
+	Clipped    float64 `json:"clipped"`     // share of the samples, 0 to 1
+	Bandwidth  float64 `json:"bandwidth"`   // Hz up to which the speech stands out of the noise, at most 8000
+	Dropped    float64 `json:"dropped"`     // seconds of speech that Filter has left out
+}
+
+const (
+	hop    = 0.010 // seconds of a frame
+	margin = 0.050 // seconds around a block that its first and last frames look at
+
+	blockFrames = 2000
+
+	fullScale   = 1 << 15
+	clippedFrom = 32600.0
+)
+
+// Analyser measures one recording. Its methods are called by one goroutine at a time.
+type Analyser struct {
+	config   Config
+	spectra  *spectrograph
+	activity activity
+	pitch    *pitchTracker
+	vowels   *resonator
+
+	half    []byte  // of a sample
+	samples []int16 // from origin on
+	origin  int     // the place of samples[0] in the recording
+	frames  int     // that were measured
+	sums    sums
+}
+
+// New returns an Analyser.
+func New(config Config) *Analyser {
+	spectra := newSpectrograph(config.Rate)
+	return &Analyser{
+		config: config, spectra: spectra, pitch: newPitchTracker(config.Rate), vowels: newResonator(spectra),
+		sums: newSums(spectra),
+	}
+}
+
+// Analyse measures a whole recording.
+func Analyse(samples []int16, config Config) (Report, Statistics) {
+	a := New(config)
+	a.samples = samples
+	a.measureBlocks()
+	return a.Finish()
+}
+
+// Write takes signed 16-bit little-endian samples of one channel, cut anywhere. It never fails.
+func (a *Analyser) Write(pcm []byte) (int, error) {
+	taken := len(pcm)
+	if len(a.half) > 0 && len(pcm) > 0 {
+		a.samples = append(a.samples, sample(a.half[0], pcm[0]))
+		a.half, pcm = a.half[:0], pcm[1:]
+	}
+	for len(pcm) > 1 {
+		piece := pcm[:min(len(pcm)&^1, 1<<16)]
+		for i := 0; i < len(piece); i += 2 {
+			a.samples = append(a.samples, sample(piece[i], piece[i+1]))
+		}
+		pcm = pcm[len(piece):]
+		a.measureBlocks()
+	}
+	a.half = append(a.half, pcm...)
+	return taken, nil
+}
+
+func sample(low, high byte) int16 { return int16(uint16(low) | uint16(high)<<8) }
+
+// Finish returns what was found. Nothing may be written after it.
+func (a *Analyser) Finish() (Report, Statistics) {
+	total, left := a.origin+len(a.samples), 0
+	for a.place(a.frames+left) < total {
+		left++
+	}
+	if left > 0 {
+		a.measure(left)
+	}
+	return a.sums.report(float64(total) / float64(a.config.Rate)), a.sums.statistics
+}
+
+// place returns the first sample of a frame.
+func (a *Analyser) place(frame int) int { return int(float64(frame) * hop * float64(a.config.Rate)) }
+
+func (a *Analyser) margin() int { return int(margin * float64(a.config.Rate)) }
+
+func (a *Analyser) measureBlocks() {
+	for a.origin+len(a.samples) >= a.place(a.frames+blockFrames)+a.margin() {
+		a.measure(blockFrames)
+	}
+}
+
+// measure measures the next frames, and forgets the samples at which no other ones look.
+func (a *Analyser) measure(frames int) {
+	b := a.cut(frames)
+	a.spectra.measure(b)
+	a.activity.find(b, a.spectra.bands)
+	noise := b.noise()
+	a.sums.heard(b, noise)
+	if a.config.Enhance {
+		a.spectra.enhance(b, noise)
+		a.spectra.measure(b)
+		noise = b.noise()
+	}
+	a.pitch.track(b)
+	if a.config.Filter {
+		b.drop(noise)
+	}
+	a.sums.add(b, noise, a.vowels)
+
+	a.frames += frames
+	keep := min(max(a.place(a.frames)-a.margin()-a.origin, 0), len(a.samples))
+	a.samples = append([]int16(nil), a.samples[keep:]...)
+	a.origin += keep
+}
+
+// cut returns the next frames with a margin around them, of silence where the recording has not begun or has ended.
+func (a *Analyser) cut(frames int) *block {
+	from := a.place(a.frames) - a.margin()
+	b := newBlock(a.frames, frames, a.place(a.frames+frames)+a.margin()-from)
+	for i := range b.samples {
+		if at := from + i - a.origin; at >= 0 && at < len(a.samples) {
+			b.samples[i] = float64(a.samples[at]) / fullScale
+		}
+	}
+	for i := range b.frames {
+		f := &b.frames[i]
+		first, next := a.place(a.frames+i)-from, a.place(a.frames+i+1)-from
+		f.centre, f.length = (first+next)/2, next-first
+		for _, s := range b.samples[first:next] {
+			if s >= clippedFrom/fullScale || s <= -clippedFrom/fullScale {
+				f.clipped++
+			}
+		}
+	}
+	return b
+}

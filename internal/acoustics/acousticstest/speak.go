@@ -1,0 +1,78 @@
+package acousticstest
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+
+	"github.com/recital-tts/recital/internal/speech"
+)
+
+// Utterance is a sentence as an engine speaks it, with silence before and after it.
+type Utterance struct {
+	Name       string // of the voice
+	Samples    []int16
+	Rate       int
+	Start, End float64 // seconds
+}
+
+// silence before and after an utterance, in seconds.
+const silence = 0.6
+
+func sentences() []string {
+	return []string{
+		"She sells fresh bread, cheese and honey at the small market near the river every Saturday.",
+		"Turn left after the bridge, drive straight on for two miles, and you will see the house.",
+		"Fish and chips, please.",
+	}
+}
+
+// Speak returns all sentences in some voices.
+func Speak(ctx context.Context, engine speech.Engine, voices []speech.Voice) (all []Utterance, err error) {
+	for _, voice := range voices {
+		for _, text := range sentences() {
+			samples, err := speak(ctx, engine, speech.Job{Text: text, Voice: voice, Language: "en-us", Speed: 1})
+			if err != nil {
+				return nil, err
+			}
+			from, to := Bounds(samples)
+			rate := engine.SampleRate()
+			pause := make([]int16, int(silence*float64(rate)))
+			u := Utterance{Name: voice.ID, Rate: rate, Start: silence, End: silence + float64(to-from)/float64(rate)}
+			u.Samples = append(append(append(u.Samples, pause...), samples[from:to]...), pause...)
+			all = append(all, u)
+		}
+	}
+	return all, nil
+}
+
+func speak(ctx context.Context, engine speech.Engine, job speech.Job) (samples []int16, err error) {
+	utterance, err := engine.Speak(ctx, job)
+	if err != nil {
+		return nil, err
+	}
+	defer utterance.Close()
+	for {
+		pcm, err := utterance.Next(ctx)
+		for i := 0; i+1 < len(pcm); i += 2 {
+			samples = append(samples, int16(binary.LittleEndian.Uint16(pcm[i:])))
+		}
+		if errors.Is(err, io.EOF) {
+			return samples, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// Others returns what the other voices say at the rate of an utterance: the people around.
+func Others(all []Utterance, u Utterance) (others [][]int16) {
+	for _, other := range all {
+		if other.Name != u.Name && other.Rate == u.Rate {
+			others = append(others, other.Samples)
+		}
+	}
+	return others[:min(len(others), 12)]
+}

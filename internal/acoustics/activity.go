@@ -1,0 +1,183 @@
+package acoustics
+
+import (
+	"math"
+	"slices"
+)
+
+// activity finds speech by how far a frame stands out of the noise in all bands together, each measured in how much the
+// noise varies there: so a hiss, a hum and a crowd of voices have thresholds of their own.
+type activity struct {
+	before []frame // of the block before, whose pauses count as well
+}
+
+const (
+	deepest     = 55.0 // dB below the loudest speech, where recordings are taken to be silent
+	guard       = 8    // frames around speech that are not noise
+	fewFrames   = 4    // that can be speech alone
+	manyFrames  = 30   // that are speech even if none of them stands out far
+	gap         = 15   // frames of silence within a word, such as before a plosive
+	quietSpeech = 32.0 // dB that a stretch of speech may be below the loudest
+	quietest    = -65  // dB of full scale, below which nothing is speech
+	leastRange  = 2.5  // dB between noise and the loudest in all bands, if there is speech
+	rounds      = 3
+)
+
+// find marks the frames of a block that are speech, and those that are quiet.
+func (a *activity) find(b *block, bands int) {
+	all := append(slices.Clone(a.before), b.frames...)
+	own := all[len(a.before):]
+	a.before = slices.Clone(b.frames) // noise reduction changes these
+	levels, means := make([]float64, len(all)), make([]float64, len(all))
+	for i := range all {
+		levels[i] = all[i].level
+		for _, level := range all[i].bands[:bands] {
+			means[i] += level / float64(bands)
+		}
+	}
+	levels, means = smooth(levels), smooth(means)
+	loudest := quantile(levels, 0.97)
+	most, least := quantile(means, 0.97), quantile(means, 0.05)
+	if most-least < leastRange || loudest < quietest {
+		mark(all, func(int) bool { return false })
+		copy(b.frames, own)
+		return
+	}
+	mark(all, func(i int) bool { return means[i] > least+min(10, 0.3*(most-least)) })
+	for round := range rounds {
+		scores := smooth(score(all, bands, loudest-deepest))
+		speech := voices(all, scores, levels, loudest)
+		if round > 0 && len(speech) == 0 {
+			break
+		}
+		mark(all, func(i int) bool {
+			return slices.ContainsFunc(speech, func(s span) bool { return i >= s.from && i < s.to })
+		})
+	}
+	copy(b.frames, own)
+}
+
+// voices returns the stretches of speech. If nothing stands out of noise that varies as speech does, it looks for less.
+func voices(frames []frame, scores, levels []float64, loudest float64) (speech []span) {
+	for part := 1.0; len(speech) == 0 && part > 0.1; part /= 2 {
+		low, high := thresholds(frames, scores, part)
+		speech = slices.DeleteFunc(stretches(scores, low, high), func(s span) bool {
+			peak := slices.Max(levels[s.from:s.to])
+			return peak < loudest-quietSpeech || peak < quietest
+		})
+	}
+	return speech
+}
+
+// mark sets which frames are speech, and which are far from it.
+func mark(frames []frame, speech func(i int) bool) {
+	last := math.MinInt / 2
+	for i := range frames {
+		frames[i].speech = speech(i)
+		if frames[i].speech {
+			last = i
+		}
+		frames[i].quiet = i-last > guard
+	}
+	next := math.MaxInt / 2
+	for i := len(frames) - 1; i >= 0; i-- {
+		if frames[i].speech {
+			next = i
+		}
+		frames[i].quiet = frames[i].quiet && next-i > guard
+	}
+}
+
+// quantile returns a quantile of values in any order.
+func quantile(values []float64, part float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	return sorted[int(part*float64(len(sorted)-1))]
+}
+
+// smooth returns means over three frames.
+func smooth(values []float64) []float64 {
+	means := make([]float64, len(values))
+	for i := range values {
+		around := values[max(i-1, 0):min(i+2, len(values))]
+		for _, v := range around {
+			means[i] += v / float64(len(around))
+		}
+	}
+	return means
+}
+
+// score returns how far each frame is above the noise, in deviations of the noise.
+func score(frames []frame, bands int, silence float64) []float64 {
+	scores := make([]float64, len(frames))
+	for band := range bands {
+		mean, deviation := background(frames, band)
+		mean = max(mean, silence-10)
+		for i := range frames {
+			scores[i] += min(max((frames[i].bands[band]-mean)/deviation, -1), 8) / float64(bands)
+		}
+	}
+	return scores
+}
+
+// background returns the middle and the deviation of a band in the quiet frames, or of what it falls to where there are
+// few of these. The deviation is that of the lower values, because some speech may be among the higher ones.
+func background(frames []frame, band int) (mean, deviation float64) {
+	var values []float64
+	for i := range frames {
+		if frames[i].quiet {
+			values = append(values, frames[i].bands[band])
+		}
+	}
+	if len(values) < fewQuiet {
+		values = values[:0]
+		for i := range frames {
+			values = append(values, frames[i].bands[band])
+		}
+		slices.Sort(values)
+		values = values[:max(len(values)/10, 1)]
+	}
+	mean, lower := quantile(values, 0.5), quantile(values, 0.16)
+	return mean, max(mean-lower, 1.5)
+}
+
+// thresholds returns what the score of speech has to reach somewhere, and what it does not fall below; part is how much
+// the variation of the noise counts.
+func thresholds(frames []frame, scores []float64, part float64) (low, high float64) {
+	var values []float64
+	for i := range frames {
+		if frames[i].quiet {
+			values = append(values, scores[i])
+		}
+	}
+	if len(values) < fewQuiet {
+		return 0.8, 1.6
+	}
+	middle, lower := quantile(values, 0.5), quantile(values, 0.05)
+	return max(0.5, middle+part*1.2*(middle-lower)), max(1.2, middle+part*2.4*(middle-lower))
+}
+
+type span struct{ from, to int }
+
+// stretches returns where scores are above high, as far as they stay above low, joined over short gaps.
+func stretches(scores []float64, low, high float64) (all []span) {
+	for i := 0; i < len(scores); i++ {
+		if scores[i] < low {
+			continue
+		}
+		s, peaks := span{from: i}, 0
+		for ; i < len(scores) && scores[i] >= low; i++ {
+			if scores[i] >= high {
+				peaks++
+			}
+		}
+		s.to = i
+		switch last := len(all) - 1; {
+		case peaks < fewFrames && s.to-s.from < manyFrames:
+		case last >= 0 && s.from-all[last].to <= gap:
+			all[last].to = s.to
+		default:
+			all = append(all, s)
+		}
+	}
+	return all
+}

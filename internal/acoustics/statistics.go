@@ -1,0 +1,107 @@
+package acoustics
+
+import "math"
+
+// Statistics are sums over the speech of recordings. Those of several recordings are added.
+type Statistics struct {
+	Speech    float64             `json:"speech"` // seconds
+	Voiced    float64             `json:"voiced"` // seconds
+	Syllables float64             `json:"syllables"`
+	Pitch     Histogram           `json:"pitch"`    // of voiced frames
+	Formants  [formants]Histogram `json:"formants"` // of vowels
+	Spectrum  [Bands]float64      `json:"spectrum"` // power without that of the noise, times seconds
+	Harmonics float64             `json:"harmonics"`
+}
+
+// Add adds the sums of other recordings.
+func (s *Statistics) Add(other Statistics) {
+	s.Speech += other.Speech
+	s.Voiced += other.Voiced
+	s.Syllables += other.Syllables
+	s.Harmonics += other.Harmonics
+	s.Pitch.add(other.Pitch)
+	for i := range s.Formants {
+		s.Formants[i].add(other.Formants[i])
+	}
+	for i := range s.Spectrum {
+		s.Spectrum[i] += other.Spectrum[i]
+	}
+}
+
+// PitchQuantile returns a quantile (0 to 1) of the fundamental frequency in Hz, 0 without voiced speech.
+func (s *Statistics) PitchQuantile(part float64) float64 { return pitchScale.quantile(s.Pitch, part) }
+
+// Formant returns the median of a formant (0 to 2, for F1 to F3) over all vowels in Hz, 0 without any.
+func (s *Statistics) Formant(which int) float64 {
+	return formantScale.quantile(s.Formants[which], 0.5)
+}
+
+// Pace returns syllables in a second of speech, pauses excluded.
+func (s *Statistics) Pace() float64 { return ratio(s.Syllables, s.Speech) }
+
+// Harmonicity returns the mean ratio of what is periodic in the voice to what is not, in dB (Boersma, 1993): breathy voices
+// have less of it, and so has a noisy recording.
+func (s *Statistics) Harmonicity() float64 { return ratio(s.Harmonics, s.Voiced) }
+
+// LongTermSpectrum returns the levels of the bands in dB of their sum, at least -80.
+func (s *Statistics) LongTermSpectrum() (levels [Bands]float64) {
+	sum := 0.0
+	for _, power := range s.Spectrum {
+		sum += power
+	}
+	for i, power := range s.Spectrum {
+		levels[i] = max(10*math.Log10(max(ratio(power, sum), 1e-12)), -80)
+	}
+	return levels
+}
+
+func ratio(a, b float64) float64 {
+	if b <= 0 {
+		return 0
+	}
+	return a / b
+}
+
+// Histogram counts seconds by frequency, on a logarithmic scale.
+type Histogram [160]float64
+
+func (h *Histogram) add(other Histogram) {
+	for i := range h {
+		h[i] += other[i]
+	}
+}
+
+// scale is that of a histogram.
+type scale struct {
+	lowest float64 // Hz
+	steps  float64 // of an octave
+}
+
+var (
+	pitchScale   = scale{lowest: 50, steps: 48}
+	formantScale = scale{lowest: 150, steps: 30}
+)
+
+func (s scale) count(h *Histogram, hertz, seconds float64) {
+	if at := int(s.steps * math.Log2(hertz/s.lowest)); hertz > s.lowest && at < len(h) {
+		h[at] += seconds
+	}
+}
+
+func (s scale) quantile(h Histogram, part float64) float64 {
+	total := 0.0
+	for _, seconds := range h {
+		total += seconds
+	}
+	if total <= 0 {
+		return 0
+	}
+	left := part * total
+	for i, seconds := range h {
+		if seconds > 0 && left <= seconds {
+			return s.lowest * math.Exp2((float64(i)+left/seconds)/s.steps)
+		}
+		left -= seconds
+	}
+	return s.lowest * math.Exp2(float64(len(h))/s.steps)
+}

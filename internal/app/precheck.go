@@ -1,0 +1,33 @@
+package app
+
+import (
+	"cmp"
+	"runtime"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/recital-tts/recital/internal/precheck/classic"
+	"github.com/recital-tts/recital/internal/web/quota"
+	writeapi "github.com/recital-tts/recital/writeapi/voices"
+)
+
+// longestChecked is the longest recording that is checked.
+const longestChecked = time.Hour
+
+// prechecker checks recordings before voices are made from them, as many at once as uploads are decoded.
+func (p *parts) prechecker() (*writeapi.Prechecker, prometheus.Collector) {
+	atOnce := cmp.Or(p.cfg.Decoders, runtime.NumCPU())
+	checker := classic.New(classic.Config{Decoder: p.decoder, Longest: longestChecked, MostOnce: atOnce})
+	running := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "recital_prechecks_running", Help: "Recordings that are being checked.",
+	}, func() float64 { return float64(checker.Running()) })
+	return &writeapi.Prechecker{Checker: checker, Places: quota.New(int64(atOnce), 1), MaxUpload: p.cfg.uploadSize()}, running
+}
+
+// uploadsGauge measures what uploads hold.
+func (p *parts) uploadsGauge() prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "recital_upload_bytes", Help: "What uploads that are being received or answered claim of their budget.",
+	}, func() float64 { return float64(p.uploads.Claimed()) })
+}

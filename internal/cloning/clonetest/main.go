@@ -1,0 +1,158 @@
+// Clonetest prints how far clones, and the system voices that they are made of, are from the voices of the recordings, on
+// sentences that were not among the recordings.
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"os/exec"
+	"text/tabwriter"
+	"time"
+
+	"github.com/recital-tts/recital/internal/cloning"
+	"github.com/recital-tts/recital/internal/cloning/formant"
+	"github.com/recital-tts/recital/internal/cloning/likeness"
+	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/speech/worker"
+	"github.com/recital-tts/recital/internal/workers"
+)
+
+func main() {
+	binary := flag.String("speechworker", "bin/speechworker", "the speechworker binary")
+	root := flag.String("root", "/", "the folder below which Debian's packages of asterisk's prompts are unpacked")
+	flag.Parse()
+	if err := run(context.Background(), *binary, *root); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run(ctx context.Context, binary, root string) error {
+	engine, err := worker.Open(worker.Config{Command: workers.Command{Path: binary, Args: []string{"engine"}}})
+	if err != nil {
+		return err
+	}
+	defer engine.Close()
+	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(table, "reference\tspeech\tbase\tF0 (st) base\tclone\tLTAS (dB) base\tclone\tDTW-MFCC base\tclone\tnearer\tfitted in\t")
+	references, missing := voices(ctx, engine.SampleRate(), root)
+	for _, r := range references {
+		if err := row(ctx, table, engine, r); err != nil {
+			return fmt.Errorf("%s: %w", r.name, err)
+		}
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	for _, name := range missing {
+		fmt.Println("not installed:", name)
+	}
+	return nil
+}
+
+// reference is a voice with what it says: recordings that a clone is made of, and others with their texts.
+type reference struct {
+	name     string
+	language string
+	given    []int16
+	texts    []string
+	heldOut  [][]int16
+}
+
+func row(ctx context.Context, table io.Writer, engine speech.Engine, r reference) error {
+	cloner := formant.New(engine)
+	start := time.Now()
+	analysis, err := cloner.Analyse(ctx, cloning.Recording{PCM: bytes.NewReader(encode(r.given)), Rate: engine.SampleRate()}, cloning.Options{})
+	if err != nil {
+		return err
+	}
+	model, err := cloner.Fit(ctx, []cloning.Analysis{analysis}, cloning.Profile{}, nil)
+	if err != nil {
+		return err
+	}
+	took := time.Since(start)
+	voice, err := cloner.Open(model)
+	if err != nil {
+		return err
+	}
+	clone, err := say(ctx, engine, voice, r)
+	if err != nil {
+		return err
+	}
+	base, err := say(ctx, engine, systemVoice(voice.Variant), r)
+	if err != nil {
+		return err
+	}
+	a, b := likeness.Between(r.heldOut, base, engine.SampleRate()), likeness.Between(r.heldOut, clone, engine.SampleRate())
+	fmt.Fprintf(table, "%s\t%.0f s\t%s\t%.2f\t%.2f\t%.1f\t%.1f\t%.1f\t%.1f\t%t\t%.1f s\t\n", r.name, analysis.Report.SpeechSeconds,
+		systemVoice(voice.Variant).ID, a.Pitch, b.Pitch, a.Spectrum, b.Spectrum, a.Cepstrum, b.Cepstrum, b.Nearer(a), took.Seconds())
+	return nil
+}
+
+func systemVoice(variant string) speech.Voice {
+	for _, v := range speech.Voices() {
+		if v.Variant == variant {
+			return v
+		}
+	}
+	return speech.Voice{}
+}
+
+func say(ctx context.Context, engine speech.Engine, voice speech.Voice, r reference) (all [][]int16, err error) {
+	for _, text := range r.texts {
+		samples, err := speak(ctx, engine, speech.Request{Text: text, Voice: voice, Language: r.language})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, samples)
+	}
+	return all, nil
+}
+
+func speak(ctx context.Context, engine speech.Engine, request speech.Request) (samples []int16, err error) {
+	stream := speech.NewSpeaker(engine).Speak(ctx, request)
+	defer stream.Close()
+	for {
+		piece, err := stream.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			return samples, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		samples = append(samples, decode(piece.PCM)...)
+	}
+}
+
+// convert returns what ffmpeg makes of an input, at a rate in Hz.
+func convert(ctx context.Context, rate int, input ...string) ([]int16, error) {
+	arguments := append([]string{"-v", "error", "-nostdin"}, input...)
+	arguments = append(arguments, "-f", "s16le", "-ar", fmt.Sprint(rate), "-ac", "1", "-")
+	out, err := exec.CommandContext(ctx, "ffmpeg", arguments...).Output()
+	if err != nil {
+		return nil, fmt.Errorf("running ffmpeg: %w", err)
+	}
+	return decode(out), nil
+}
+
+func decode(pcm []byte) []int16 {
+	samples := make([]int16, len(pcm)/2)
+	for i := range samples {
+		samples[i] = int16(binary.LittleEndian.Uint16(pcm[2*i:]))
+	}
+	return samples
+}
+
+func encode(samples []int16) []byte {
+	pcm := make([]byte, 0, 2*len(samples))
+	for _, s := range samples {
+		pcm = binary.LittleEndian.AppendUint16(pcm, uint16(s))
+	}
+	return pcm
+}

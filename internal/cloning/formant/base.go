@@ -1,0 +1,99 @@
+package formant
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/recital-tts/recital/internal/acoustics"
+	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/speech/loudness"
+)
+
+// The variants that clones are made of: those of the synthesiser that neither whisper nor sound like machines.
+func women() []string { return []string{"f1", "f2", "f3", "f4"} }
+func men() []string   { return []string{"m3", "m6", "m7", "m8"} }
+
+func isNatural(variant string) bool {
+	return slices.Contains(women(), variant) || slices.Contains(men(), variant)
+}
+
+// between is the pitch in Hz from which a voice is taken for a woman's, if nobody says what it is.
+const between = 150
+
+// naturalVariants returns those that may be near.
+func naturalVariants(gender string, pitch float64) []string {
+	if gender == "F" || gender != "M" && pitch >= between {
+		return women()
+	}
+	return men()
+}
+
+// neutral returns a timbre with a median pitch of about so many Hz that leaves the rest as the variant has it.
+func neutral(pitch float64) speech.Timbre {
+	return speech.Timbre{
+		PitchLow: inRange(0.8*pitch, speech.MinTimbrePitch, 300), PitchHigh: inRange(1.2*pitch, speech.MinTimbrePitch, speech.MaxTimbrePitch),
+		Formants: 1, Breath: usualBreath, Pace: 1,
+	}
+}
+
+// usualBreath is about that of the variants that have any.
+const usualBreath = 0.4
+
+// sound is what is measured of a rendering.
+type sound struct {
+	acoustics.Statistics
+	loudness float64 // LUFS
+}
+
+// calibration returns what candidates say. None of it is among the sentences by which clones are judged.
+func calibration() []string {
+	return []string{
+		"A thin blue smoke rose above the quiet valley, while the children were chasing their dog around the pond. ",
+		"Every morning she walks to the village shop and buys two loaves of bread. ",
+		"Could you please close the window? ",
+		"My uncle George fixed the engine of his old boat last summer. ",
+		"They have thought about it for years, but nobody knew how to measure the pressure. ",
+		"Just push the large red button twice, and wait. ",
+		"The garden behind our house is full of yellow flowers.",
+	}
+}
+
+// briefly is the number of sentences that suffice to choose a variant.
+const briefly = 2
+
+const calibrationLanguage = "en-us"
+
+// hear renders sentences and measures them.
+func (c *Cloner) hear(ctx context.Context, voice speech.Voice, sentences []string) (sound, error) {
+	stream := c.speaker.Speak(ctx, speech.Request{Text: strings.Join(sentences, ""), Voice: voice, Language: calibrationLanguage})
+	defer stream.Close()
+	analyser := acoustics.New(acoustics.Config{Rate: stream.SampleRate()})
+	meter := loudness.NewMeter(stream.SampleRate())
+	for {
+		piece, err := stream.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			_, statistics := analyser.Finish()
+			return sound{Statistics: statistics, loudness: meter.Loudness()}, nil
+		}
+		if err != nil {
+			return sound{}, fmt.Errorf("speaking as a candidate: %w", err)
+		}
+		_, _ = analyser.Write(piece.PCM) // never fails
+		meter.Add(piece.PCM)
+	}
+}
+
+func inRange(value, least, most float64) float64 { return min(max(value, least), most) }
+
+// semitones returns how far a frequency is above another one.
+func semitones(a, b float64) float64 {
+	if a <= 0 || b <= 0 {
+		return 0
+	}
+	return 12 * math.Log2(a/b)
+}

@@ -1,0 +1,168 @@
+// Package likeness measures how far a voice is from another one that says the same sentences.
+package likeness
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/dsp/fourier"
+	"gonum.org/v1/gonum/dsp/window"
+
+	"github.com/recital-tts/recital/internal/acoustics"
+)
+
+// Distance is how far a voice is from another one.
+type Distance struct {
+	Pitch    float64 // semitones between the medians of the fundamental frequency
+	Spectrum float64 // dB, root mean square over the bands of the long-term average spectrum, levels apart
+	Cepstrum float64 // mean Euclidean distance of mel-frequency cepstra along the best alignment of the sentences
+}
+
+// Nearer reports whether a distance is shorter in all respects.
+func (d Distance) Nearer(than Distance) bool {
+	return d.Pitch < than.Pitch && d.Spectrum < than.Spectrum && d.Cepstrum < than.Cepstrum
+}
+
+// Between compares sentences in one voice with the same sentences in another one, at a rate in Hz.
+func Between(a, b [][]int16, rate int) Distance {
+	all, others := statistics(a, rate), statistics(b, rate)
+	d := Distance{
+		Pitch:    math.Abs(12 * math.Log2(all.PitchQuantile(0.5)/others.PitchQuantile(0.5))),
+		Spectrum: spectral(all.LongTermSpectrum(), others.LongTermSpectrum()),
+	}
+	for i := range a {
+		d.Cepstrum += aligned(cepstra(a[i], rate), cepstra(b[i], rate)) / float64(len(a))
+	}
+	return d
+}
+
+func statistics(sentences [][]int16, rate int) (all acoustics.Statistics) {
+	for _, samples := range sentences {
+		_, one := acoustics.Analyse(samples, acoustics.Config{Rate: rate})
+		all.Add(one)
+	}
+	return all
+}
+
+func spectral(a, b [acoustics.Bands]float64) float64 {
+	mean, squares := 0.0, 0.0
+	for i := range a {
+		mean += (a[i] - b[i]) / acoustics.Bands
+	}
+	for i := range a {
+		squares += (a[i] - b[i] - mean) * (a[i] - b[i] - mean) / acoustics.Bands
+	}
+	return math.Sqrt(squares)
+}
+
+const (
+	hop     = 0.010 // seconds between frames
+	width   = 0.025 // seconds of a frame
+	bands   = 40
+	numbers = 13 // of cepstra, the first of which, the level, does not count
+	quiet   = 40 // dB below the loudest frame, from which frames are silence
+)
+
+// cepstra returns the mel-frequency cepstra (Davis and Mermelstein, 1980) of the frames that are not silent, in dB.
+func cepstra(samples []int16, rate int) (rows [][]float64) {
+	step, size := int(hop*float64(rate)), 1
+	shape := window.Hamming(ones(int(width * float64(rate))))
+	for size < len(shape) {
+		size *= 2
+	}
+	filters := acoustics.MelFilters(bands, 80, 7600, size, rate)
+	fft := fourier.NewFFT(size)
+	var levels []float64
+	loudest := math.Inf(-1)
+	for at := 1; at+len(shape) <= len(samples); at += step {
+		frame := make([]float64, size)
+		for i, w := range shape {
+			frame[i] = w * (float64(samples[at+i]) - 0.97*float64(samples[at+i-1]))
+		}
+		row, level := cepstrum(fft.Coefficients(nil, frame), filters)
+		rows, levels = append(rows, row), append(levels, level)
+		loudest = max(loudest, level)
+	}
+	loud := rows[:0]
+	for i, row := range rows {
+		if levels[i] > loudest-quiet {
+			loud = append(loud, row)
+		}
+	}
+	return loud
+}
+
+func cepstrum(spectrum []complex128, filters [][]acoustics.Weight) (row []float64, level float64) {
+	var logs [bands]float64
+	sum := 0.0
+	for b, filter := range filters {
+		power := 1.0
+		for _, w := range filter {
+			c := spectrum[w.Bin]
+			power += w.Share * (real(c)*real(c) + imag(c)*imag(c))
+		}
+		sum += power
+		logs[b] = 10 * math.Log10(power)
+	}
+	row = make([]float64, numbers-1)
+	for k := range row {
+		for b, level := range logs {
+			row[k] += math.Sqrt(2.0/bands) * level * math.Cos(math.Pi*float64(k+1)*(float64(b)+0.5)/bands)
+		}
+	}
+	return row, 10 * math.Log10(sum)
+}
+
+func ones(n int) []float64 {
+	values := make([]float64, n)
+	for i := range values {
+		values[i] = 1
+	}
+	return values
+}
+
+// aligned returns the mean distance along the path of the least cost (dynamic time warping, Sakoe and Chiba, 1978).
+func aligned(a, b [][]float64) float64 {
+	type cell struct{ cost, steps float64 }
+	before := make([]cell, len(b))
+	for i := range a {
+		now := make([]cell, len(b))
+		for j := range b {
+			d := distance(a[i], b[j])
+			best := cell{math.Inf(1), 0}
+			consider := func(c cell, weight float64) {
+				if cost := c.cost + weight*d; cost < best.cost {
+					best = cell{cost, c.steps + weight}
+				}
+			}
+			switch {
+			case i == 0 && j == 0:
+				best = cell{d, 1}
+			case i > 0 && j > 0:
+				consider(before[j-1], 2)
+				fallthrough
+			default:
+				if i > 0 {
+					consider(before[j], 1)
+				}
+				if j > 0 {
+					consider(now[j-1], 1)
+				}
+			}
+			now[j] = best
+		}
+		before = now
+	}
+	if len(a) == 0 || len(b) == 0 {
+		return math.Inf(1)
+	}
+	last := before[len(b)-1]
+	return last.cost / last.steps
+}
+
+func distance(a, b []float64) float64 {
+	sum := 0.0
+	for i := range a {
+		sum += (a[i] - b[i]) * (a[i] - b[i])
+	}
+	return math.Sqrt(sum)
+}

@@ -1,0 +1,83 @@
+// Package mastering is what happens to an engine's samples before anyone hears them: an equaliser, a gain, and a limiter
+// that looks ahead, so that no sample is clipped.
+package mastering
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+)
+
+// Limits of Settings, in decibels.
+const (
+	MaxGain  = 40.0
+	MaxBoost = 30.0
+)
+
+// Settings are how speech is mastered. The zero value only limits.
+type Settings struct {
+	Gain      float64   `json:"gain,omitempty"`      // decibels; -MaxGain to MaxGain
+	Equaliser []float64 `json:"equaliser,omitempty"` // decibels at Bands, -MaxBoost to MaxBoost; none means a flat response
+}
+
+// Check reports what is wrong with settings.
+func (s Settings) Check() error {
+	if !within(s.Gain, MaxGain) {
+		return fmt.Errorf("a gain of %g dB is out of range", s.Gain)
+	}
+	if len(s.Equaliser) != 0 && len(s.Equaliser) != BandCount {
+		return fmt.Errorf("an equaliser has %d bands, and not %d", BandCount, len(s.Equaliser))
+	}
+	for _, boost := range s.Equaliser {
+		if !within(boost, MaxBoost) {
+			return errors.New("a band of the equaliser is out of range")
+		}
+	}
+	return nil
+}
+
+// within is false for NaN.
+func within(value, most float64) bool { return value >= -most && value <= most }
+
+// Chain masters one stream of speech, utterance by utterance. As many samples come out as go in, in the same places, and
+// how the input is cut does not matter. It is not safe for concurrent use.
+type Chain struct {
+	gain      float64    // a factor
+	equaliser *equaliser // nil if the response is flat
+	limiter   limiter
+	samples   []float64 // of the current call
+}
+
+// New returns a Chain for samples at a rate in Hz. The settings have been checked.
+func New(rate int, settings Settings) *Chain {
+	c := &Chain{gain: math.Pow(10, settings.Gain/20), limiter: newLimiter(rate)}
+	if len(settings.Equaliser) > 0 {
+		c.equaliser = newEqualiser(rate, settings.Equaliser)
+	}
+	return c
+}
+
+// Process adds samples of the utterance (signed 16-bit little-endian, one channel) and returns those that are ready.
+func (c *Chain) Process(pcm []byte) []byte {
+	c.samples = c.samples[:0]
+	for ; len(pcm) >= 2; pcm = pcm[2:] {
+		c.samples = append(c.samples, c.gain*float64(int16(binary.LittleEndian.Uint16(pcm))))
+	}
+	return c.limiter.add(c.equalise(c.samples))
+}
+
+// Flush returns the rest of the utterance. What follows is mastered as if nothing had come before.
+func (c *Chain) Flush() []byte {
+	if c.equaliser == nil {
+		return c.limiter.flush(nil)
+	}
+	return c.limiter.flush(c.equaliser.flush())
+}
+
+func (c *Chain) equalise(samples []float64) []float64 {
+	if c.equaliser == nil {
+		return samples
+	}
+	return c.equaliser.add(samples)
+}

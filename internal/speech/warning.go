@@ -1,0 +1,100 @@
+package speech
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"unicode"
+)
+
+// NothingToSay is the warning about a text that the engine cannot say at all.
+const NothingToSay = "text: there is nothing in it that can be spoken"
+
+// audition finds out whether the engine can say anything of a text, before the stream is read.
+type audition struct {
+	stream *Stream
+	over   chan struct{} // closed when silent is set
+	silent bool
+}
+
+// listen runs once. It ends with the first sound.
+func (a *audition) listen() {
+	defer close(a.over)
+	for i := range a.stream.segments {
+		audible, err := a.stream.sounds(a.stream.job(i, false))
+		if errors.Is(err, ErrEngineFailed) {
+			audible, err = a.stream.sounds(a.stream.job(i, true))
+		}
+		if audible || err != nil { // the stream returns the error
+			return
+		}
+	}
+	a.silent = true
+}
+
+// sounds reports whether there is anything to hear in a job.
+func (st *Stream) sounds(job Job) (bool, error) {
+	audible := false
+	err := st.hear(st.ctx, job, func(pcm []byte) bool {
+		audible = isAudible(pcm)
+		return !audible
+	})
+	return audible, err
+}
+
+// Warning waits until it is known whether the stream can be as requested. If it cannot, Warning returns the reasons, as
+// a sentence for the client; otherwise it returns "".
+func (st *Stream) Warning(ctx context.Context) (string, error) {
+	var warnings []string
+	if st.audition != nil {
+		if err := await(ctx, st.audition.over); err != nil {
+			return "", err
+		}
+		if st.audition.silent {
+			warnings = append(warnings, NothingToSay)
+		}
+	}
+	if st.fit != nil {
+		if err := await(ctx, st.fit.measured); err != nil {
+			return "", err
+		}
+		if st.fit.err != nil {
+			return "", st.fit.err
+		}
+		if st.fit.warning != "" {
+			warnings = append(warnings, st.fit.warning)
+		}
+	}
+	return strings.Join(warnings, "; "), nil
+}
+
+func await(ctx context.Context, done <-chan struct{}) error {
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// isSurelySpoken reports whether an engine says something of a text in any language. It may be wrong about texts
+// without letters: there are engines and languages that say digits and symbols, and others that do not. The second
+// engine only knows the letters of English.
+func isSurelySpoken(text string, bySecond bool) bool {
+	table := scripts()
+	return strings.ContainsFunc(text, func(r rune) bool {
+		if r <= unicode.MaxASCII || bySecond {
+			return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+		}
+		return unicode.IsLetter(r) && !unicode.Is(unicode.Cherokee, r) && isOf(table, r)
+	})
+}
+
+func isOf(table []scriptLanguage, r rune) bool {
+	for _, s := range table {
+		if unicode.Is(s.script, r) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,31 @@
+package voices_test
+
+import (
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	voicesevents "github.com/recital-tts/recital/commands/voices"
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/feed/feedtest"
+	"github.com/recital-tts/recital/projections/voices"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var noon = time.Date(2026, 11, 22, 12, 30, 15, 123_456_000, time.UTC)
+
+func registry(t testing.TB) *eventlog.Registry {
+	t.Helper()
+	return feedtest.Registry(t, voicesevents.Events())
+}
+
+func newWorld(t testing.TB) *feedtest.World {
+	t.Helper()
+	return feedtest.New(t, registry(t), voices.ReadModels()...)
+}
+
+func TestReleasedReadModels(t *testing.T) {
+	feedtest.RequireReleased(t, registry(t), voices.ReadModels()...)
+}

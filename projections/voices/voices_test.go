@@ -1,0 +1,125 @@
+package voices_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/domain/roster"
+	"github.com/recital-tts/recital/domain/star"
+	"github.com/recital-tts/recital/domain/voice"
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/feed/feedtest"
+)
+
+// story is what happens to one voice.
+type story struct {
+	t        *testing.T
+	w        *feedtest.World
+	id       string
+	revision eventlog.Revision
+}
+
+func begin(t *testing.T, w *feedtest.World, id string) *story {
+	return &story{t: t, w: w, id: id, revision: eventlog.NoStream}
+}
+
+func (s *story) happens(events ...any) {
+	s.t.Helper()
+	s.revision = s.w.Append(s.t, voice.Stream(s.id), s.revision, events...)
+}
+
+func (s *story) created(of voice.Type, at time.Time) voice.Created {
+	return voice.Created{
+		Voice: s.id, Account: "a1", Type: of, Sealed: []byte("sealed " + s.id), At: at,
+		Recordings: []voice.Recording{{Blob: "b", Bytes: 1, SHA256: "h"}},
+	}
+}
+
+type row struct {
+	Type, State, Reason, Sealed string
+	Starred                     bool
+	CreatedAt                   time.Time
+}
+
+func (s *story) rows() []row {
+	s.t.Helper()
+	return feedtest.Rows[row](s.t, s.w, `select type, state, reason, convert_from(sealed, 'utf8'), starred, created_at
+		from read_v1.voices where voice_id = $1 and account_id = 'a1'`, s.id)
+}
+
+func TestAVoiceFromItsCreationToItsEnd(t *testing.T) {
+	w := newWorld(t)
+	s := begin(t, w, "0123456789abcdef")
+	requireRow := func(want row) {
+		t.Helper()
+		want.CreatedAt = noon
+		require.Equal(t, []row{want}, s.rows())
+	}
+	want := row{Type: "professional", State: "preparing", Sealed: "sealed " + s.id}
+	s.happens(s.created(voice.Professional, noon))
+	requireRow(want)
+
+	s.happens(voice.Queued{Voice: s.id, Account: "a1", At: noon})
+	want.State = "pending"
+	requireRow(want)
+
+	s.happens(voice.TrainingBegun{Voice: s.id, Account: "a1", At: noon})
+	s.happens(voice.Analysed{Voice: s.id, Account: "a1", Done: 1, Total: 1, At: noon})
+	want.State = "training"
+	requireRow(want)
+
+	s.happens(voice.Ready{Voice: s.id, Account: "a1", At: noon})
+	want.State = "ready"
+	requireRow(want)
+
+	s.happens(voice.PreviewRendered{Voice: s.id, Account: "a1", Preview: voice.Preview{Blob: "p", SHA256: "h", Bytes: 9}, At: noon.Add(time.Second)})
+	requireRow(want)
+
+	s.happens(voice.Changed{Voice: s.id, Account: "a1", Sealed: []byte("other"), At: noon}, voice.PreviewInvalidated{Voice: s.id, Account: "a1", Blob: "p", At: noon.Add(time.Minute)})
+	w.Write(t, star.Stream("a1"), star.Starred{Account: "a1", Voice: s.id, At: noon})
+	want.Sealed, want.Starred = "other", true
+	requireRow(want)
+
+	s.happens(voice.Deleted{Voice: s.id, Account: "a1", At: noon})
+	require.Empty(t, s.rows())
+}
+
+func TestABrokenVoiceSaysWhy(t *testing.T) {
+	s := begin(t, newWorld(t), "0123456789abcdef")
+	s.happens(s.created(voice.Instant, noon), voice.Broken{Voice: s.id, Account: "a1", Reason: "silent", Message: "There is no speech", At: noon})
+	require.Equal(t, []row{{Type: "instant", State: "broken", Reason: "There is no speech", Sealed: "sealed " + s.id, CreatedAt: noon}}, s.rows())
+}
+
+func TestStars(t *testing.T) {
+	w := newWorld(t)
+	type starred struct{ Account, Voice string }
+	list := func() []starred {
+		return feedtest.Rows[starred](t, w, `select account_id, voice_id from read_v1.stars order by account_id, voice_id`)
+	}
+	w.Write(t, star.Stream("a1"), star.Starred{Account: "a1", Voice: "leah", At: noon}, star.Starred{Account: "a1", Voice: "ava", At: noon})
+	w.Write(t, star.Stream("a2"), star.Starred{Account: "a2", Voice: "leah", At: noon})
+	require.Equal(t, []starred{{"a1", "ava"}, {"a1", "leah"}, {"a2", "leah"}}, list())
+	w.Append(t, star.Stream("a1"), 1, star.Unstarred{Account: "a1", Voice: "leah", At: noon})
+	require.Equal(t, []starred{{"a1", "ava"}, {"a2", "leah"}}, list())
+}
+
+func TestPlacesAreCountedByType(t *testing.T) {
+	w := newWorld(t)
+	type count struct {
+		Account               string
+		Instant, Professional int64
+	}
+	take := func(account, id string, of voice.Type) roster.PlaceTaken {
+		return roster.PlaceTaken{Account: account, Voice: id, Type: of, At: noon}
+	}
+	free := func(id string, of voice.Type) roster.PlaceFreed {
+		return roster.PlaceFreed{Account: "a1", Voice: id, Type: of, At: noon}
+	}
+	w.Write(t, roster.Stream("a1"), take("a1", "1", voice.Instant), take("a1", "2", voice.Instant), take("a1", "3", voice.Professional), free("1", voice.Instant))
+	w.Write(t, roster.Stream("a2"), take("a2", "4", voice.Professional))
+	w.Append(t, roster.Stream("a1"), 3, free("3", voice.Professional))
+	require.Equal(t, []count{{"a1", 1, 0}, {"a2", 0, 1}},
+		feedtest.Rows[count](t, w, `select account_id, instant, professional from read_v1.voice_counts order by account_id`))
+}

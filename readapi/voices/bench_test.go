@@ -1,0 +1,107 @@
+package voices
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/benchtest"
+)
+
+// BenchmarkVoiceList lists the voices of accounts that have few and many, over HTTP, beside a bare query of the same rows, which
+// decrypts nothing. A figure is the median. "MiB-heap" is how much larger the heap became while a list was sent to a client that
+// keeps nothing of it.
+func BenchmarkVoiceList(b *testing.B) {
+	defer debug.SetGCPercent(debug.SetGCPercent(10)) // so that the heap is what is held
+	s := newShelf(b)
+	plain := &http.Transport{} // that of tests looks at all that comes
+	defer plain.CloseIdleConnections()
+	for _, n := range []int{10, benchtest.Size(10_000, 1000)} {
+		account := fmt.Sprint("bench", n)
+		s.fill(account, n)
+		b.Run(fmt.Sprintf("voices=%d", n), func(b *testing.B) {
+			var ours, bare, grown []float64
+			for b.Loop() {
+				grows := watchHeap()
+				ours = append(ours, s.timeList(b, plain, account))
+				grown = append(grown, grows())
+				bare = append(bare, s.timeBare(b, account, n))
+			}
+			benchtest.Compare(b, "ms", median(ours), median(bare), benchtest.AtMost(1000))
+			b.ReportMetric(median(grown), "MiB-heap")
+			benchtest.Finish(b)
+		})
+	}
+}
+
+func (s *shelf) timeList(b *testing.B, client *http.Transport, account string) float64 {
+	b.Helper()
+	request, err := http.NewRequestWithContext(b.Context(), http.MethodGet, s.url+"/v1/ai/voice/list?owner=me", nil)
+	require.NoError(b, err)
+	request.Header.Set("x-api-key", account)
+	began := time.Now()
+	response, err := client.RoundTrip(request)
+	require.NoError(b, err)
+	defer response.Body.Close()
+	_, err = io.Copy(io.Discard, response.Body)
+	took := time.Since(began)
+	require.NoError(b, err)
+	require.Equal(b, http.StatusOK, response.StatusCode)
+	return took.Seconds() * 1000
+}
+
+func (s *shelf) timeBare(b *testing.B, account string, n int) float64 {
+	b.Helper()
+	began := time.Now()
+	rows, err := s.Pool.Query(b.Context(), `select `+ownedColumns+fromVoices+` order by v.created_at, v.voice_id`, account)
+	require.NoError(b, err)
+	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[ownedRow])
+	took := time.Since(began)
+	require.NoError(b, err)
+	require.Len(b, found, n)
+	return took.Seconds() * 1000
+}
+
+// watchHeap begins to watch the heap, and returns a function that ends it and returns how much it has grown, in MiB.
+func watchHeap() func() float64 {
+	heap := func() uint64 {
+		var stats runtime.MemStats
+		runtime.ReadMemStats(&stats)
+		return stats.HeapAlloc
+	}
+	runtime.GC()
+	before := heap()
+	var most atomic.Uint64
+	most.Store(before)
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			most.Store(max(most.Load(), heap()))
+			select {
+			case <-done:
+				return
+			case <-time.After(time.Millisecond):
+			}
+		}
+	}()
+	return func() float64 {
+		close(done)
+		<-ended
+		return float64(most.Load()-before) / (1 << 20)
+	}
+}
+
+func median(figures []float64) float64 {
+	slices.Sort(figures)
+	return figures[len(figures)/2]
+}

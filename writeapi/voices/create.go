@@ -1,0 +1,193 @@
+package voices
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	commands "github.com/recital-tts/recital/commands/voices"
+	"github.com/recital-tts/recital/domain/plan"
+	"github.com/recital-tts/recital/domain/voice"
+	"github.com/recital-tts/recital/internal/readmodel"
+	shown "github.com/recital-tts/recital/internal/voices"
+	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/web/bind"
+	"github.com/recital-tts/recital/writeapi"
+)
+
+// Creator creates voices.
+type Creator struct {
+	Voices     *commands.Voices
+	Shower     shown.Shower
+	ReadModels writeapi.ReadModels
+	MaxUpload  int64 // bytes of a request
+}
+
+const (
+	// maxFields is for all fields but the files, and for a request whose length is not announced.
+	maxFields = 1 << 20
+	// createTimeout covers the storing of the recordings, and the time for which an instant voice is waited for.
+	createTimeout = 16 * time.Minute
+
+	maxTags = 100
+	longTag = 64 // characters
+)
+
+// Routes are the rows for the public route table.
+func (c *Creator) Routes() []web.Route {
+	return []web.Route{
+		web.Post("/v1/ai/voice", c.handler(), web.Uploads(c.MaxUpload), web.Before(c.room), web.MaxBody(maxFields), web.Timeout(createTimeout),
+			web.ReadModels(readmodel.Voices), web.Tag("Voices"), web.Summary("A voice made from recordings"), web.Description(description),
+			web.Returns[shown.Voice](web.Sends("x-recital-position"), web.MaySend("x-recital-stale")), web.Refuses(400, 402, 404, 408, 409)),
+	}
+}
+
+const description = `From 1 to 20 recordings of one speaker (wav, mp3, m4a, mp4, ogg, opus, webm or flac, recognised by their content).
+An instant voice is answered when it is ready or broken, after 30 seconds as it is then; a professional one, which needs five
+minutes of speech, at once: its state says how far it is. A request whose length is not announced (chunked) has at most 1 MiB.`
+
+// profile is what a client says of a voice, in fields of the form or in the field metadata.
+type profile struct {
+	Name        *string  `body:"name" maxlen:"200" doc:"what the voice is called"`
+	Type        *string  `body:"type" literal:"instant,professional,intrinsic" doc:"instant by default; intrinsic voices are the system's"`
+	Description *string  `body:"description" maxlen:"5000"`
+	Gender      *string  `body:"gender" maxlen:"64" doc:"U by default"`
+	Tags        []string `body:"tags" alias:"tags[]"`
+	Enhance     *bool    `body:"enhance" doc:"reduce steady noise in the recordings"`
+	Filter      *bool    `body:"filter" doc:"leave out unusable stretches of the recordings"`
+	Accent      *string  `body:"accent" maxlen:"64"`
+}
+
+// over returns the profile with what it does not say taken from another.
+func (p profile) over(other profile) profile {
+	p.Name, p.Type, p.Description = or(p.Name, other.Name), or(p.Type, other.Type), or(p.Description, other.Description)
+	p.Gender, p.Accent = or(p.Gender, other.Gender), or(p.Accent, other.Accent)
+	p.Enhance, p.Filter = or(p.Enhance, other.Enhance), or(p.Filter, other.Filter)
+	if p.Tags == nil {
+		p.Tags = other.Tags
+	}
+	return p
+}
+
+func or[T any](value, otherwise *T) *T {
+	if value != nil {
+		return value
+	}
+	return otherwise
+}
+
+func valueOr[T any](value *T, otherwise T) T { return *or(value, &otherwise) }
+
+// createRequest has the names that clients of all versions give to the recordings.
+type createRequest struct {
+	web.IdempotencyKey
+	File      []web.File `body:"file" doc:"a recording; several fields of one name are several recordings"`
+	Files     []web.File `body:"files" doc:"the same"`
+	Bracketed []web.File `body:"files[]" doc:"the same"`
+	FileField []web.File `body:"file_field" doc:"the same"`
+	Metadata  *string    `body:"metadata" maxlen:"65536" doc:"the other fields as a JSON object, for clients of version 1; what fields of the form say goes before"`
+	profile
+}
+
+// room refuses who cannot have another voice before anything is received. Who repeats a request may have taken the last place
+// with it.
+func (c *Creator) room(call *web.Call) error {
+	if call.Header("Idempotency-Key") != "" {
+		return nil
+	}
+	return c.Voices.Room(call, call.Principal.Account, plan.Type(call.Principal.Plan))
+}
+
+func (c *Creator) handler() func(*web.Call, createRequest) (web.Reply, error) {
+	decode := web.Decoder[profile](bind.Variant{})
+	return func(call *web.Call, in createRequest) (web.Reply, error) {
+		repetition, err := web.RepetitionOf(call, in)
+		if err != nil {
+			return web.Reply{}, err
+		}
+		said := in.profile
+		if in.Metadata != nil {
+			inMetadata, err := decode([]byte(*in.Metadata))
+			if err != nil {
+				return web.Reply{}, web.Within(err, "metadata")
+			}
+			said = said.over(inMetadata)
+		}
+		files := slices.Concat(in.File, in.Files, in.Bracketed, in.FileField)
+		creation, err := creationOf(said, files)
+		if err != nil {
+			return web.Reply{}, err
+		}
+		creation.Account, creation.Plan = call.Principal.Account, plan.Type(call.Principal.Plan)
+		creation.Repetition = commands.Repetition{Key: repetition.Key, Content: repetition.Content}
+		return c.create(call, creation)
+	}
+}
+
+// creationOf checks what no tag can.
+func creationOf(said profile, files []web.File) (commands.Creation, error) {
+	var wrong []web.Item
+	if len(files) == 0 {
+		wrong = append(wrong, web.Item{Type: "missing", Loc: []any{"body", "files"}, Msg: "Field required"})
+	}
+	if len(files) > voice.MaxRecordings {
+		wrong = append(wrong, web.InvalidField("body", "files", fmt.Sprintf("there are at most %d files", voice.MaxRecordings)))
+	}
+	wrong = append(wrong, checkTags(said.Tags)...)
+	creation := commands.Creation{
+		Type: voice.Type(valueOr(said.Type, string(voice.Instant))), Enhance: valueOr(said.Enhance, false), Filter: valueOr(said.Filter, false),
+		Profile: voice.Profile{
+			Name: valueOr(said.Name, ""), Description: valueOr(said.Description, ""), Gender: valueOr(said.Gender, "U"),
+			Accent: valueOr(said.Accent, ""), Tags: said.Tags,
+		},
+	}
+	if creation.Type != voice.Instant && creation.Type != voice.Professional {
+		wrong = append(wrong, web.InvalidField("body", "type", "only the system has intrinsic voices"))
+	}
+	for i, file := range files {
+		if file.Content.Size() == 0 {
+			wrong = append(wrong, web.InvalidField("body", "files", fmt.Sprintf("file %d is empty", i+1)))
+		}
+		creation.Files = append(creation.Files, commands.File{Upload: file.Content, SHA256: file.SHA256})
+	}
+	if len(wrong) > 0 {
+		return commands.Creation{}, web.Invalid(wrong...)
+	}
+	return creation, nil
+}
+
+func checkTags(tags []string) (wrong []web.Item) {
+	if len(tags) > maxTags {
+		wrong = append(wrong, web.InvalidField("body", "tags", fmt.Sprintf("there are at most %d tags", maxTags)))
+	}
+	if slices.ContainsFunc(tags, func(tag string) bool { return utf8.RuneCountInString(tag) > longTag }) {
+		wrong = append(wrong, web.InvalidField("body", "tags", fmt.Sprintf("a tag has at most %d characters", longTag)))
+	}
+	return wrong
+}
+
+func (c *Creator) create(call *web.Call, creation commands.Creation) (web.Reply, error) {
+	made, err := c.Voices.Create(call, creation, writeapi.Origin(call.Caller))
+	if errors.Is(err, commands.ErrKeyReused) {
+		return web.Reply{}, web.Invalid(web.InvalidField("header", "idempotency-key", "the key was used for a request with other content"))
+	}
+	if err != nil {
+		return web.Reply{}, err
+	}
+	reply, err := c.show(call, call.Header("Host"), made)
+	if err != nil {
+		return web.Reply{}, err
+	}
+	writeapi.AwaitVisible(call, c.ReadModels, made.Position)
+	return web.JSON(reply), nil
+}
+
+func (c *Creator) show(ctx context.Context, host string, made commands.Voice) (shown.Voice, error) {
+	s := made.State
+	return c.Shower.Owned(ctx, host, shown.Owned{
+		ID: made.ID, Account: s.Account, Type: string(s.Type), State: string(s.Phase), Reason: s.Message, Sealed: s.Sealed, Starred: made.Starred,
+	})
+}

@@ -1,0 +1,9 @@
+package voices
+
+import (
+	"testing"
+
+	"github.com/recital-tts/recital/internal/web/webtest"
+)
+
+func TestMain(m *testing.M) { webtest.Main(m) }

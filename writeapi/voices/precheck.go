@@ -1,0 +1,74 @@
+package voices
+
+import (
+	"errors"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"github.com/recital-tts/recital/internal/audio"
+	"github.com/recital-tts/recital/internal/precheck"
+	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/web/quota"
+)
+
+// Prechecker checks recordings before a voice is made from them.
+type Prechecker struct {
+	Checker   precheck.Checker
+	Places    *quota.Budget // of recordings at once, of each address
+	MaxUpload int64         // bytes of a request
+}
+
+const (
+	// precheckTimeout covers the decoding of the longest recording on a busy machine.
+	precheckTimeout = 5 * time.Minute
+	// again is when another attempt may find room.
+	again = 5 * time.Second
+)
+
+// Routes are the rows for the public route table.
+func (p *Prechecker) Routes() []web.Route {
+	return []web.Route{
+		web.Post("/v1/ai/voice/precheck", p.check, web.AppendsNothing(), web.Uploads(p.MaxUpload), web.MaxBody(maxFields), web.Timeout(precheckTimeout),
+			web.Tag("Voices"), web.Summary("How good a recording is for making a voice from it"),
+			web.Description("Nothing is kept. `dnsmos` is an estimate of the mean opinion score, 1 to 5; `start_s` and `end_s` are where the speech begins and ends."),
+			web.Returns[precheckCloneResponse](), web.Refuses(http.StatusRequestTimeout, http.StatusTooManyRequests)),
+	}
+}
+
+type precheckRequest struct {
+	File web.File `body:"file" alias:"files,files[],file_field" required:"true" doc:"The recording."`
+}
+
+type precheckCloneResponse struct {
+	DNSMOS float64 `json:"dnsmos" ge:"1" le:"5"`
+	Start  float64 `json:"start_s" ge:"0" doc:"in seconds"`
+	End    float64 `json:"end_s" ge:"0" doc:"in seconds"`
+}
+
+func (p *Prechecker) check(call *web.Call, in precheckRequest) (web.Reply, error) {
+	address, _ := netip.ParseAddr(call.RemoteIP()) // the zero address where a unix socket has none
+	place, err := p.Places.Take(quota.Client(address), 1)
+	switch {
+	case errors.Is(err, quota.ErrShare):
+		return web.Reply{}, web.TooManyRequests("Another recording of this address is being checked", again)
+	case err != nil:
+		return web.Reply{}, busy()
+	}
+	defer place.Release()
+	found, err := p.Checker.Check(call, in.File.Content)
+	var unusable *audio.UnusableError
+	switch {
+	case errors.As(err, &unusable):
+		return web.Reply{}, web.Invalid(web.InvalidField("body", "file", unusable.Message))
+	case errors.Is(err, precheck.ErrBusy):
+		return web.Reply{}, busy()
+	case err != nil:
+		return web.Reply{}, err
+	}
+	return web.JSON(precheckCloneResponse{DNSMOS: found.DNSMOS, Start: found.Start, End: found.End}), nil
+}
+
+func busy() error {
+	return &web.Error{Status: http.StatusServiceUnavailable, Message: "Too many recordings are being checked", RetryAfter: again}
+}

@@ -1,0 +1,42 @@
+package voices
+
+import (
+	"github.com/recital-tts/recital/commands/voices"
+	shown "github.com/recital-tts/recital/internal/voices"
+	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/writeapi"
+)
+
+// updateVoiceRequest says what of a voice is changed: null is nothing, and an empty text clears one.
+type updateVoiceRequest struct {
+	voiceRequest
+	Name        *string  `body:"name" maxlen:"200"`
+	Description *string  `body:"description" maxlen:"5000"`
+	Gender      *string  `body:"gender" maxlen:"64"`
+	Starred     *bool    `body:"starred" doc:"All that can be changed of a system voice."`
+	Tags        []string `body:"tags" nullable:"true" doc:"At most 100, of at most 64 characters each."`
+}
+
+type updateVoiceResponse struct {
+	Voice shown.Voice `json:"voice"`
+}
+
+func (a *API) update(call *web.Call, in updateVoiceRequest) (web.Reply, error) {
+	if wrong := checkTags(in.Tags); len(wrong) > 0 {
+		return web.Reply{}, web.Invalid(wrong...)
+	}
+	change := voices.Change{Name: in.Name, Description: in.Description, Gender: in.Gender, Starred: in.Starred}
+	if in.Tags != nil {
+		change.Tags = &in.Tags
+	}
+	updated, err := a.Voices.Update(call, call.Principal.Account, in.ID, change, writeapi.Origin(call.Caller))
+	if err != nil {
+		return web.Reply{}, err
+	}
+	response := updateVoiceResponse{}
+	if response.Voice, err = a.show(call, updated); err != nil {
+		return web.Reply{}, err
+	}
+	writeapi.AwaitVisible(call, a.ReadModels, updated.Position)
+	return web.JSON(response), nil
+}
