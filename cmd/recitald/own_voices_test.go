@@ -290,6 +290,9 @@ func TestADeletedVoiceSpeaksToItsEndAndNoFurther(t *testing.T) {
 }
 
 func TestWhatNoVoiceCanBeMadeOf(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	s := start(t, dataFolder(t))
 	c := s.openAccount("pro")

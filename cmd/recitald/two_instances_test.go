@@ -31,7 +31,7 @@ func TestTwoInstancesThatStartTogetherServeEachOthersWrites(t *testing.T) {
 
 	// then both are ready, and neither has created a key, a node or a Postgres of its own
 	for _, s := range []*server{first, second} {
-		require.ElementsMatch(t, append([]string{"lock", "addresses", "spool"}, on.files()...), s.files())
+		require.ElementsMatch(t, append([]string{"lock", "addresses", "spool", "uploads", "cloning"}, on.files()...), s.files())
 		require.NotContains(t, s.said(), "rk_")
 		require.NotRegexp(t, "level=(WARN|ERROR)", read(t, s.log))
 	}
