@@ -41,7 +41,7 @@ func TestLargeRepliesToSlowReadersLeaveRecitaldAlive(t *testing.T) {
 	require.Zero(t, c.usage(t))
 
 	// when it requests the largest that are allowed and reads none, then each is there
-	for _, whole := range together(t, c, 1700) {
+	for _, whole := range together(t, c, 1350) {
 		require.Equal(t, 200, whole.StatusCode)
 		require.Greater(t, whole.ContentLength, int64(200<<20))
 	}
@@ -49,7 +49,7 @@ func TestLargeRepliesToSlowReadersLeaveRecitaldAlive(t *testing.T) {
 	// and others are served; no process was killed
 	_, err := s.operator().speak(1000)
 	require.NoError(t, err)
-	require.EqualValues(t, 3*1700, c.usage(t))
+	require.EqualValues(t, 3*1350, c.usage(t))
 	require.Zero(t, cgroup.kills(t))
 	require.False(t, s.hasEnded())
 	t.Log("the most memory, with what was cached:", cgroup.most(t))

@@ -17,6 +17,7 @@ type errand struct {
 	way       string // the kind of request: a body of some kind, a URL, or a socket in one of the dialects
 	order     order  // the request, without the text
 	text      string
+	hostile   bool // parts of the text may be nothing that can be spoken
 	manner    manner
 	patience  time.Duration // after which it disconnects, if it does not wait for a response
 	bytes     int           // after which it disconnects in the middle
@@ -88,7 +89,7 @@ func (s *soak) drawErrand() errand {
 		deletes:   chance(random, 2),
 	}
 	var language string
-	language, e.text = drawText(random)
+	language, e.text, e.hostile = drawText(random)
 	e.order = drawOrder(random, language)
 	switch e.way {
 	case "get", "beta":
@@ -131,24 +132,24 @@ func drawOrder(random *rand.Rand, language string) order {
 	return o
 }
 
-// drawText draws a text and its language. Most are short, some hostile.
-func drawText(random *rand.Rand) (language, text string) {
+// drawText draws a text and its language. Most are short. A hostile one may have segments that cannot be spoken.
+func drawText(random *rand.Rand) (language, text string, hostile bool) {
 	switch random.IntN(12) {
 	case 0, 1, 2:
-		return pick(random, voice.EngineLanguages()...), firstRunes(enginetest.HostileText(random), 1000)
+		return pick(random, voice.EngineLanguages()...), firstRunes(enginetest.HostileText(random), 1000), true
 	case 3:
-		return "auto", strings.Repeat(pick(random, "👩‍👩‍👧‍👦", "😀", "ש", "ק ", "\u0301", "\u200d", "一", "123 "), 1+random.IntN(150))
+		return "auto", strings.Repeat(pick(random, "👩‍👩‍👧‍👦", "😀", "ש", "ק ", "\u0301", "\u200d", "一", "123 "), 1+random.IntN(150)), true
 	case 4, 5:
 		spoken := foreignWords()[random.IntN(len(foreignWords()))]
-		return spoken.language, strings.Repeat(spoken.words+" ", 1+random.IntN(8))
+		return spoken.language, strings.Repeat(spoken.words+" ", 1+random.IntN(8)), false
 	case 6:
-		return "en", prose(500 + random.IntN(1500))
+		return "en", prose(500 + random.IntN(1500)), false
 	case 7:
 		if chance(random, 4) {
-			return "en", prose(5000)
+			return "en", prose(5000), false
 		}
 	}
-	return "en", prose(10 + random.IntN(250))
+	return "en", prose(10 + random.IntN(250)), false
 }
 
 func foreignWords() []struct{ language, words string } {

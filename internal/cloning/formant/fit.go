@@ -143,12 +143,13 @@ func (f *fitting) tune() {
 	t.Pace = inRange(t.Pace*target.Pace()/max(now.Pace(), 1), leastPace, mostPace)
 }
 
-// Limits within which the synthesiser sounds natural.
+// Limits within which the synthesiser sounds natural. Those of the pace are narrow because it is known roughly: how many
+// syllables have a peak of their own depends on the speaker.
 const (
 	leastHalf, mostHalf         = 1.05, 1.45
 	leastBreath, mostBreath     = 0.25, 0.75
 	leastFormants, mostFormants = 0.85, 1.2
-	leastPace, mostPace         = 0.8, 1.25
+	leastPace, mostPace         = 0.85, 1.18
 )
 
 // breathPerDecibel is small: breath changes the ratio of what is periodic to what is not less than recordings vary in it.

@@ -61,9 +61,17 @@ func Score(r acoustics.Report) float64 {
 	if r.Speech == 0 {
 		return 1
 	}
-	clean := 3.8 / (1 + math.Exp((middle-r.SNR)/spread))
-	return 1 + clean*bandwidth(r.Bandwidth)*clipping(r.Clipped)*speech(r)
+	clean := best / (1 + math.Exp((middle-r.SNR)/spread))
+	above := clean*bandwidth(r.Bandwidth)*clipping(r.Clipped)*speech(r) - worst
+	return 1 + max(above, 0)*best/(best-worst)
 }
+
+// Scores reach from 1 to 1 + best. What would be within worst of 1 is 1: in the noise of a crowd, how bad such a recording is
+// cannot be measured, because the crowd is speech, too.
+const (
+	best  = 3.8
+	worst = 0.7
+)
 
 // A recording at middle dB is half as good as one without noise.
 const (
