@@ -229,6 +229,9 @@ func TestAVoiceIsClonedAndSpeaksInEveryWay(t *testing.T) {
 
 // Whoever speaks goes on when the voice is deleted, and nobody begins: not even the next flush of a socket that is open.
 func TestADeletedVoiceSpeaksToItsEndAndNoFurther(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	s := start(t, dataFolder(t))
 	c := s.openAccount("pro")

@@ -20,6 +20,9 @@ import (
 // Whoever dies while a voice is created, made, changed or deleted, at whatever is changed in the log or in the store, before or
 // after it is: the to-dos come to a state in which everything can stay, and to a deletion or an outcome that was answered.
 func TestACrashAnywhereIsRepaired(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	s := newStudio(t)
 	account := s.Open("pro")
 	create := func(of voice.Type, length time.Duration) func(v *voices.Voices, id string) error {

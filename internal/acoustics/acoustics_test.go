@@ -77,6 +77,9 @@ func TestAVoiceIsDescribed(t *testing.T) {
 
 // A recording that lasts longer than a block gives the same, however it is cut.
 func TestTheSameWhereverItIsCut(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	samples := with(say(rate, 130, 110, 2), -50)
 	config := acoustics.Config{Rate: rate, Enhance: true, Filter: true}
 	report, voice := acoustics.Analyse(samples, config)

@@ -124,6 +124,9 @@ func eachCase(visit func(what string, r speech.Request)) {
 // No voice is clipped, in any language and any way of speaking: neither by its engine, nor by what amplifies it, nor by
 // the conversion to another rate.
 func TestNoSampleIsClipped(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	first, second := &level{Engine: openPool(t, 2)}, &level{Engine: openFlite(t, 2)}
 	speaker, encoders := speech.NewSpeaker(first).WithSecondEngine(second), openEncoders(t)
 	for name, setting := range settings() {

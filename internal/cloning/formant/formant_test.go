@@ -139,6 +139,9 @@ func idOf(variant string) string {
 
 // What one instance analyses and another one fits is the same voice, and says the same on a third.
 func TestTheSameRecordingsGiveTheSameVoice(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	flite := open(t, workertest.Flite(workerBinary))
 	zeke, _ := speech.LookupVoice("zeke")
 	recording := bytes.Join(say(t, flite, zeke, given()[:2]...), nil)
