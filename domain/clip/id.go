@@ -1,9 +1,10 @@
 package clip
 
 import (
-	"encoding/hex"
 	"fmt"
 	"io"
+
+	"github.com/recital-tts/recital/domain"
 )
 
 // idSize is the size of an id in bytes. Knowing a clip's id is enough to read it, as the API defines it, so ids are
@@ -12,25 +13,15 @@ const idSize = 16
 
 // DrawID returns an id of 32 hex digits, drawn from a source of random bytes.
 func DrawID(random io.Reader) (string, error) {
-	var id [idSize]byte
-	if _, err := io.ReadFull(random, id[:]); err != nil {
+	id, err := domain.DrawID(random, idSize)
+	if err != nil {
 		return "", fmt.Errorf("drawing the id of a clip: %w", err)
 	}
-	return hex.EncodeToString(id[:]), nil
+	return id, nil
 }
 
 // ValidID reports whether a string has the form of an id.
-func ValidID(id string) bool {
-	if len(id) != 2*idSize {
-		return false
-	}
-	for _, c := range []byte(id) {
-		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return false
-		}
-	}
-	return true
-}
+func ValidID(id string) bool { return domain.ValidID(id, idSize) }
 
 // StreamPrefix is that of the streams of clips, followed by the clip's id.
 const StreamPrefix = "clip-"

@@ -1,9 +1,10 @@
 package voice
 
 import (
-	"encoding/hex"
 	"fmt"
 	"io"
+
+	"github.com/recital-tts/recital/domain"
 )
 
 // idSize is the size of an id in bytes, as published clients know ids.
@@ -11,25 +12,15 @@ const idSize = 8
 
 // DrawID returns an id of 16 hex digits, drawn from a source of random bytes.
 func DrawID(random io.Reader) (string, error) {
-	var id [idSize]byte
-	if _, err := io.ReadFull(random, id[:]); err != nil {
+	id, err := domain.DrawID(random, idSize)
+	if err != nil {
 		return "", fmt.Errorf("drawing the id of a voice: %w", err)
 	}
-	return hex.EncodeToString(id[:]), nil
+	return id, nil
 }
 
 // ValidID reports whether a string has the form of an id.
-func ValidID(id string) bool {
-	if len(id) != 2*idSize {
-		return false
-	}
-	for _, c := range []byte(id) {
-		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return false
-		}
-	}
-	return true
-}
+func ValidID(id string) bool { return domain.ValidID(id, idSize) }
 
 // StreamPrefix is that of the streams of voices, followed by the voice's id.
 const StreamPrefix = "voice-"

@@ -400,6 +400,7 @@ func TestThoseWhoAskAtTheSameTimeShareARendering(t *testing.T) {
 		})
 	}
 	require.Eventually(t, func() bool { return s.previews.count() == 1 }, time.Minute, time.Millisecond)
+	require.Never(t, func() bool { return s.previews.count() > 1 }, 200*time.Millisecond, time.Millisecond)
 	close(s.previews.hold)
 	asking.Wait()
 	close(heard)
