@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	patience = time.Minute // only ends waits that would never end
+	patience = 5 * time.Minute // only ends waits that would never end
 	pause    = 10 * time.Millisecond
 )
 
