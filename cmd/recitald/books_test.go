@@ -30,6 +30,8 @@ type books struct {
 
 	playground map[string]int64 // characters that were used by session, by stream
 	days       map[day]int64    // characters
+
+	head eventlog.Position
 }
 
 // day is an account's use by one source on a day (UTC).
@@ -51,8 +53,14 @@ func (s *server) readLog() books {
 
 func foldLog(t *testing.T, config esdb.Config) books {
 	t.Helper()
-	b := books{map[string]account.State{}, map[string]ledger.State{}, map[string]int64{}, map[string]bool{}, map[string]int64{}, map[day]int64{}}
-	eachEvent(t, config, b.fold)
+	b := books{
+		accounts: map[string]account.State{}, periods: map[string]ledger.State{}, settled: map[string]int64{}, expired: map[string]bool{},
+		playground: map[string]int64{}, days: map[day]int64{},
+	}
+	eachEvent(t, config, func(event eventlog.Decoded) {
+		b.fold(event)
+		b.head = event.Position
+	})
 	return b
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/recital-tts/recital/internal/audio"
+	"github.com/recital-tts/recital/internal/eventlog"
 )
 
 // collector promises for clips: a clip that a reply has named is there, unless it could not be saved, which never changes; it
@@ -25,6 +26,7 @@ type collector struct {
 	unsaved  int               // of them
 	doubtful map[string]bool   // clips whose saving or deletion was not confirmed
 	unheard  int               // requests to save a clip without a reply that would name it
+	known    eventlog.Position // up to which its reads have to know what happened
 }
 
 func newCollector(at *server, v visitor) *collector {
@@ -44,7 +46,7 @@ func (p *collector) work(at *server, r *rand.Rand) error {
 	case do == 4 && len(p.kept) > 0:
 		return p.requireKept(at, anyOf(p.kept, r))
 	case len(p.named) > 0:
-		p.learn(at, anyOf(p.named, r))
+		_, _ = p.learn(at, anyOf(p.named, r)) // who is not answered asks again
 		return nil
 	}
 	p.save(at)
@@ -74,18 +76,14 @@ func (p *collector) save(at *server) {
 	}
 }
 
-// learn looks whether a clip that was named is there: it is from now on, or never.
-func (p *collector) learn(at *server, id string) {
-	shown, err := p.show(at, id)
-	switch {
-	case err == nil && shown.status == http.StatusOK:
+// learn looks whether a clip that was named is there: it is from now on. One that is not may be saved and not shown yet.
+func (p *collector) learn(at *server, id string) (shown reply, err error) {
+	shown, err = p.show(at, id)
+	if err == nil && shown.status == http.StatusOK {
 		p.kept[id] = p.named[id]
 		delete(p.named, id)
-	case err == nil && shown.status == http.StatusNotFound:
-		p.gone = append(p.gone, id)
-		p.unsaved++
-		delete(p.named, id)
 	}
+	return shown, err
 }
 
 // saveWhole has a reply in JSON saved, which names the clip only if it was.
@@ -105,6 +103,7 @@ func (p *collector) saveWhole(at *server) error {
 		return nil
 	}
 	p.kept[id] = whole.Audio
+	p.hear(spoken)
 	return p.requireKept(at, id)
 }
 
@@ -129,6 +128,7 @@ func (p *collector) delete(at *server, r *rand.Rand) error {
 	switch {
 	case err == nil && answer.status == http.StatusOK:
 		p.gone = append(p.gone, id)
+		p.hear(answer)
 		delete(p.kept, id)
 	case err == nil && answer.status == http.StatusNotFound:
 		return fmt.Errorf("the clip %s is lost", id)
@@ -139,18 +139,36 @@ func (p *collector) delete(at *server, r *rand.Rand) error {
 	return nil
 }
 
+// show reads a clip as it was after all that its owner knows of.
 func (p *collector) show(at *server, id string) (reply, error) {
-	return p.ask(p.c.at(at).request(http.MethodGet, "/v1/account/clip/"+id, nil))
+	shown, err := p.ask(p.c.at(at).request(http.MethodGet, "/v1/account/clip/"+id, nil, "X-Recital-Min-Position", p.known.String()))
+	if err == nil {
+		p.hear(shown)
+	}
+	return shown, err
 }
 
-// settle learns of what was named whether it was saved.
-func (p *collector) settle(at []*server, _ books) error {
+// hear remembers the position that a reply names.
+func (p *collector) hear(of reply) {
+	if at, err := eventlog.ParsePosition(of.header.Get("X-Recital-Position")); err == nil && at.Compare(p.known) > 0 {
+		p.known = at
+	}
+}
+
+// settle learns of what was named whether it was saved: what the log has by now, all instances know.
+func (p *collector) settle(at []*server, b books) error {
+	p.known = b.head
 	for end := time.Now().Add(calm); len(p.named) > 0; {
 		if time.Now().After(end) {
 			return fmt.Errorf("it is not known whether %d clips of %s were saved", len(p.named), p.c.id)
 		}
 		for id := range p.named {
-			p.learn(at[0], id)
+			shown, err := p.learn(at[0], id)
+			if err == nil && shown.status == http.StatusNotFound {
+				p.gone = append(p.gone, id)
+				p.unsaved++
+				delete(p.named, id)
+			}
 		}
 	}
 	return nil
