@@ -54,6 +54,9 @@ func (s *server) sendOpen(t *testing.T, path, contentType string, body io.Reader
 }
 
 func TestWordsAreFoundInARecording(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	s := start(t, dataFolder(t))
 	c := s.openAccount("free")
@@ -110,6 +113,9 @@ func (c customer) times(t *testing.T, of order) (words []foundWord) {
 }
 
 func TestWhatCannotBeAlignedIsExplained(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	s := start(t, dataFolder(t))
 	c := s.openAccount("free")

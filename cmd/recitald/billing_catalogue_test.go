@@ -34,6 +34,9 @@ func (s *server) onSale(price string) bool {
 // What is on sale is what the provider sells of our plans. A price that is withdrawn is kept by who has it, and is nobody
 // else's any more.
 func TestTheProductsFollowTheProvider(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	b := openTill(t)
 	s := b.serve(dataFolder(t))

@@ -106,6 +106,9 @@ func TestOnlyTheProvidersNoticesAreTaken(t *testing.T) {
 }
 
 func TestTheSameNoticeManyTimesIsOne(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	b := openTill(t)
 	s := b.serve(dataFolder(t))

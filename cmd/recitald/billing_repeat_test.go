@@ -78,6 +78,9 @@ func TestARequestThatIsUnderWayIsNotBegunAgain(t *testing.T) {
 
 // Whoever clicks twice pays once.
 func TestDoubleClicksChargeOnce(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	b := openTill(t)
 	s := b.serve(dataFolder(t))
@@ -105,6 +108,9 @@ func TestDoubleClicksChargeOnce(t *testing.T) {
 }
 
 func TestADeclinedCardChangesNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	b := openTill(t)
 	s := b.serve(dataFolder(t))

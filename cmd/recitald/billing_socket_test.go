@@ -10,6 +10,9 @@ import (
 
 // A socket that was opened on one plan speaks on the next one as soon as the account shows it, without being opened again.
 func TestAnOpenSocketFollowsThePlan(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	b := openTill(t)
 	s := b.serve(dataFolder(t))

@@ -165,6 +165,9 @@ func TestAYearOfASubscription(t *testing.T) {
 // Who does not pay until the grace is over is on the free plan, and an operator is alerted. Who pays later is on the plan
 // again.
 func TestASubscriptionThatNobodyPaysLapses(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	b := openTill(t)
 	s := b.serve(dataFolder(t), "--dunning=1s")

@@ -14,6 +14,9 @@ var paymentsLine = regexp.MustCompile(`(?m)^  payments +(http://\S+)`)
 
 // A person pays in a real browser, on the page of the sandbox that recitald brings along, and the plan follows.
 func TestABrowserPaysOnTheSandboxsPage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	b := openBrowser(t)
 	s := start(t, dataFolder(t), "--engines=1")

@@ -365,6 +365,9 @@ func TestWhoHangsUpSavesNothing(t *testing.T) {
 }
 
 func TestAKilledRecitaldLeavesNoClipWithoutAudioAndNoHalfAudio(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	data := dataFolder(t)
 	s := start(t, data)
@@ -387,6 +390,9 @@ func TestAKilledRecitaldLeavesNoClipWithoutAudioAndNoHalfAudio(t *testing.T) {
 }
 
 func TestClipsThatLostTheirKeysCanStillBeDeleted(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	data := dataFolder(t)
 	s := start(t, data)

@@ -15,6 +15,9 @@ const screenshotVariable = "RECITAL_TEST_SCREENSHOT"
 
 // A person opens the page, enters a key, looks at the account and listens to a text.
 func TestThePageOfTheInterface(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	b := openBrowser(t)
 	s := start(t, dataFolder(t))
 	b.visit(s.address + "/docs")

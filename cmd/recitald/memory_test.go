@@ -9,6 +9,9 @@ import (
 )
 
 func TestTheHeapLeavesMemoryToTheOtherProcesses(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	const figure = "go_gc_gomemlimit_bytes"
 	there, err := memlimit.ApplyFallback(memlimit.FromCgroup, memlimit.FromSystem)()
 	require.NoError(t, err)

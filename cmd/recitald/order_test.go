@@ -38,6 +38,9 @@ func TestAudioLeavesBeforeTheSynthesisOfALongTextEnds(t *testing.T) {
 }
 
 func TestASlowClientGetsEverythingAndPaysForAll(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	s := start(t, dataFolder(t))
 	c := s.openAccount("free")

@@ -152,6 +152,9 @@ func (c customer) spokenBy(t *testing.T, voice string) []byte {
 }
 
 func TestAVoiceIsClonedAndSpeaksInEveryWay(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	data := dataFolder(t)
 	s := start(t, data)

@@ -7,6 +7,9 @@ import (
 )
 
 func TestAFreeAccountIsRefusedWhatItsQuotaDoesNotHold(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	s := start(t, dataFolder(t))
 	c := s.openAccount("free") // 15,000 characters

@@ -149,6 +149,9 @@ func (s *studio) totalOf(id string) (total int64) {
 }
 
 func TestASessionSoundsTheSameInPiecesAndWhole(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	s := newStudio(t)
 	id := s.Open("enterprise")
 	for _, format := range audio.Formats() {
@@ -405,6 +408,9 @@ func TestASessionThatEndsAtAnyMoment(t *testing.T) {
 }
 
 func TestASlowListenerStopsTheSynthesis(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	s := newStudio(t)
 	id := s.Open("enterprise")
 	jobs := &counting{Engine: s.engines}
@@ -599,6 +605,9 @@ func TestASessionEndsWithItsContext(t *testing.T) {
 // With a slow listener a flush is split into several reservations, so that none expires before it is settled; one
 // that is too slow for a single segment is disconnected.
 func TestASlowListenerNeverOutlivesItsReservation(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	s := newStudio(t)
 	id := s.Open("enterprise")
 	speak := func(longest, pause time.Duration) error {

@@ -108,6 +108,9 @@ func (c *cluster) counted(projection string, instances ...instance) (sum int) {
 }
 
 func TestAPoisonEventRaisesOneAlertForEachProjection(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	// given two instances on one log
 	c := newCluster(t)

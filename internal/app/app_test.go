@@ -40,6 +40,9 @@ func TestWelcomeTellsWhatAPersonNeeds(t *testing.T) {
 }
 
 func TestMinPositionOverHTTP(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	cfg := config(t)
 	a := open(t, cfg)

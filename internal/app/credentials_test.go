@@ -74,6 +74,9 @@ func TestTheOperatorsKeyDoesNotComeBackWithAStart(t *testing.T) {
 }
 
 func TestTheLimitsOfSocketsAreThoseOfTheConfiguration(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	for name, c := range map[string]struct {
 		set  func(*app.Config)

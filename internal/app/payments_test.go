@@ -63,6 +63,9 @@ func TestADevRecitaldBringsAPaymentProviderAlong(t *testing.T) {
 
 // Two instances of one service need one provider.
 func TestASecondInstanceUsesTheSandboxOfTheFirst(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	cfg := config(t)
 	first := open(t, cfg)
 	other := config(t)

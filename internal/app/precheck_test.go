@@ -15,6 +15,9 @@ import (
 
 // A recording of speech is received, decoded and measured; nothing of it is kept.
 func TestARecordingIsPrechecked(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	cfg := config(t)
 	a := open(t, cfg)
 	key := secret(t, cfg, "dev-api-key")

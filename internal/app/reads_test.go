@@ -14,6 +14,9 @@ import (
 )
 
 func TestAClipThatAReplyHasNamedIsNeverMissing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	// given read models that do not advance
 	c := newCluster(t)

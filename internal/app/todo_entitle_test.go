@@ -22,6 +22,9 @@ import (
 // What a subscription's stream says becomes the plan of the account and of its periods, without anybody's doing; what a plan
 // does not include is billed.
 func TestAnAccountAndItsPeriodsFollowTheSubscription(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	// given a running recitald, and a free account that uses its period
 	cfg := config(t)
