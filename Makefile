@@ -73,10 +73,12 @@ test-long-plain:
 		name != "" && /$(SHORTENED)/ {print name; name = ""}' {} + | sort -u | paste -s -d '|'); \
 	$(TEST) -run "^($$names)\$$" $(call packages_not_in,$(RACE))
 
-lint: deps ## check the format, go vet, staticcheck
+lint: deps ## check the format, go vet, staticcheck, and the alert rules
 	@unformatted=$$(gofmt -l .); [ -z "$$unformatted" ] || { echo "not formatted (run gofmt -w):"; echo "$$unformatted"; exit 1; }
 	$(GO) vet ./...
 	$(GO) tool -modfile=deploy/tools.mod staticcheck ./...
+	@deploy/promtool.sh check rules deploy/alerts.yml
+	@deploy/promtool.sh test rules deploy/alerts_test.yml
 
 BENCHMARKS = $(GO) test -run '^$$' -vet off -benchmem
 bench: deps build ## run the benchmarks and make a table of them (BENCH=regexp, BENCH_TIME=1s; BENCH=quick: all, in three minutes)

@@ -90,16 +90,51 @@ func (c *client) read(got answer, result any) error {
 	return nil
 }
 
+// stream requests a body that may be long, and take long. Its head comes within the timeout of an answer; for the body only ctx counts.
+// A failure while it is read is the caller's to explain (unreachable).
+func (c *client) stream(ctx context.Context, path string) (io.ReadCloser, error) {
+	request, err := c.request(ctx, http.MethodGet, path, nil)
+	if err != nil {
+		return nil, err
+	}
+	patient := *c.http
+	patient.Timeout = 0
+	patient.Transport = &http.Transport{Proxy: nil, DisableKeepAlives: true, ResponseHeaderTimeout: c.Timeout, DisableCompression: true}
+	response, err := patient.Do(request)
+	if err != nil {
+		return nil, unreachable(request, err)
+	}
+	if response.StatusCode == http.StatusOK {
+		return response.Body, nil
+	}
+	got, err := whole(request, response)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.refusal(got); err != nil {
+		return nil, err
+	}
+	return nil, c.notUnderstood()
+}
+
 func (c *client) do(ctx context.Context, method, path string, body []byte) (answer, error) {
+	request, err := c.request(ctx, method, path, body)
+	if err != nil {
+		return answer{}, err
+	}
+	return send(c.http, request)
+}
+
+func (c *client) request(ctx context.Context, method, path string, body []byte) (*http.Request, error) {
 	request, err := http.NewRequestWithContext(ctx, method, "http://"+c.AdminAddr+path, bytes.NewReader(body))
 	if err != nil {
-		return answer{}, fail(exitUsage, "the admin address %q is not one", c.AdminAddr)
+		return nil, fail(exitUsage, "the admin address %q is not one", c.AdminAddr)
 	}
 	request.Header.Set("Authorization", "Bearer "+c.token)
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}
-	return send(c.http, request)
+	return request, nil
 }
 
 func send(through *http.Client, request *http.Request) (answer, error) {
@@ -107,6 +142,10 @@ func send(through *http.Client, request *http.Request) (answer, error) {
 	if err != nil {
 		return answer{}, unreachable(request, err)
 	}
+	return whole(request, response)
+}
+
+func whole(request *http.Request, response *http.Response) (answer, error) {
 	defer response.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
 	if err != nil {
@@ -161,7 +200,7 @@ func (c *client) refusal(got answer) error {
 		return failForNow(exitFailed, "recitald failed: %s (status %d, request %s)",
 			explanation(got.body), got.status, printable(got.header.Get("request-id")))
 	}
-	return fail(exitFailed, "recitald refused: %s", explanation(got.body))
+	return &failure{code: exitFailed, status: got.status, err: fmt.Errorf("recitald refused: %s", explanation(got.body))}
 }
 
 // tellsWhy distinguishes a refusal from an unknown path.

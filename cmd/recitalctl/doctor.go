@@ -9,14 +9,27 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/recital-tts/recital/internal/datafolder"
 )
 
 // doctor checks for possible problems one after the other, and continues after one so that all are reported.
 type doctor struct {
-	HTTPAddr string `name:"http-addr" env:"RECITAL_HTTP_ADDR" placeholder:"HOST:PORT" help:"Public address of the recitald; by default that of the one that runs in the data folder, else 127.0.0.1:8080."`
+	HTTPAddr  string        `name:"http-addr" env:"RECITAL_HTTP_ADDR" placeholder:"HOST:PORT" help:"Public address of the recitald; by default that of the one that runs in the data folder, else 127.0.0.1:8080."`
+	Backup    string        `placeholder:"DIR" help:"Folder of the backup, to see how old it is."`
+	BackupAge time.Duration `default:"26h" help:"How old the backup may be."`
+	Format    format        `default:"table" enum:"table,json" help:"Form of the result: table or json."`
+}
+
+// Help is shown below the flags.
+func (*doctor) Help() string {
+	return `What is "ok" is as it should be. A "warning" hurts nobody yet, and a "FAULT" does, or will soon; below either is what to do. What is
+"skipped" cannot be found out before an earlier fault is gone. The exit code is that of the first fault, 0 if there is none.`
 }
 
 // Validate is called by kong.
@@ -27,34 +40,158 @@ func (d *doctor) Validate() error {
 	return nil
 }
 
-// Run prints a line for each check. The exit code is that of the first problem.
+// finding is what was found out about a part of the installation.
+type finding struct {
+	Check  string `json:"check"`
+	State  string `json:"state"`
+	Found  string `json:"found,omitempty"`
+	Advice string `json:"advice,omitempty"`
+}
+
+// States of a finding. The admin API has the first three.
+const (
+	sound     = "ok"
+	warning   = "warning"
+	faulty    = "fault"
+	skippedIt = "skipped"
+)
+
+// examination is the admin API's description of what a recitald finds out about itself.
+type examination struct {
+	Instance string            `json:"instance,omitempty"`
+	Version  string            `json:"version,omitempty"`
+	At       time.Time         `json:"at,omitzero"`
+	Findings []finding         `json:"findings"`
+	Settings []json.RawMessage `json:"settings,omitempty"`
+}
+
+// outerCheck is one that recitalctl makes itself.
+type outerCheck struct {
+	what string
+	run  func(context.Context, settings) error
+}
+
+// Run prints what is found. The exit code is that of the first fault.
 func (d *doctor) Run(ctx context.Context, s settings, to terminal) error {
 	d.HTTPAddr = cmp.Or(d.HTTPAddr, datafolder.Find(s.DataDir).Public, "127.0.0.1:8080")
+	var all examination
 	var first error
-	for _, check := range []struct {
-		what string
-		run  func(context.Context, settings) error
-	}{
+	checks := []outerCheck{
 		{"the operator token can be read", d.token},
 		{"the token is for its owner only", d.tokenMode},
 		{"the admin address answers and accepts the token", d.admin},
 		{"the public address answers", d.public},
 		{"requests can be served", d.ready},
-		{"clips can be saved and played", d.blobs},
-	} {
+	}
+	if d.Backup != "" {
+		checks = append(checks, outerCheck{"the backup is recent", d.backup})
+	}
+	for _, check := range checks {
 		err := check.run(ctx, s)
 		switch {
 		case errors.Is(err, errSkipped):
-			fmt.Fprintf(to.out, "skipped  %s\n", check.what)
+			all.Findings = append(all.Findings, finding{Check: check.what, State: skippedIt})
 		case err != nil:
-			fmt.Fprintf(to.out, "FAULT    %s\n         %v\n", check.what, err)
-			first = errors.Join(first, err)
+			all.Findings = append(all.Findings, finding{Check: check.what, State: faulty, Found: err.Error()})
+			first = cmp.Or(first, err)
 		default:
-			fmt.Fprintf(to.out, "ok       %s\n", check.what)
+			all.Findings = append(all.Findings, finding{Check: check.what, State: sound})
 		}
 	}
-	if first != nil {
-		return fail(exitCode(first), "something is wrong, see above")
+	if err := d.inside(ctx, s, &all); err != nil {
+		first = cmp.Or(first, err)
+	}
+	if err := d.print(to, all); err != nil || first == nil {
+		return err
+	}
+	return fail(exitCode(first), "something is wrong, see above")
+}
+
+// inside adds what recitald finds out. It returns an error if something is wrong.
+func (d *doctor) inside(ctx context.Context, s settings, all *examination) error {
+	admin, err := newClient(s)
+	if err != nil {
+		return nil // there is a finding of the token
+	}
+	begun := time.Now()
+	var inner examination
+	if _, err := admin.get(ctx, "/admin/doctor", &inner); err != nil || inner.Findings == nil {
+		all.Findings = append(all.Findings, finding{Check: "recitald examines itself", State: skippedIt})
+		return nil // there is a finding of the admin address
+	}
+	outer := append(all.Findings, ofClocks(begun, time.Now(), inner.At), ofVersions(inner.Version))
+	*all = inner
+	all.Findings = slices.Concat(outer, inner.Findings)
+	if slices.ContainsFunc(inner.Findings, func(f finding) bool { return f.State == faulty }) {
+		return fail(exitFailed, "recitald has found a fault")
+	}
+	return nil
+}
+
+// clockSkew is how far clocks may be apart.
+const clockSkew = 2 * time.Second
+
+func ofClocks(begun, ended, theirs time.Time) finding {
+	f := finding{Check: "its clock is that of this machine", State: sound}
+	if theirs.Before(begun.Add(-clockSkew)) || theirs.After(ended.Add(clockSkew)) {
+		f.State, f.Found = warning, "it is "+theirs.Sub(ended).Round(time.Second).String()+" apart"
+		f.Advice = "keep the clocks of all machines together (chrony, systemd-timesyncd)"
+	}
+	return f
+}
+
+func ofVersions(theirs string) finding {
+	f := finding{Check: "it is of the release of this recitalctl", State: sound, Found: theirs}
+	info, _ := debug.ReadBuildInfo()
+	for _, setting := range info.Settings {
+		if setting.Key == "vcs.revision" && theirs != "" && setting.Value != theirs {
+			f.State, f.Found = warning, "recitald is "+theirs+", recitalctl "+setting.Value
+			f.Advice = "use the recitalctl of its release: commands that it does not know are refused"
+		}
+	}
+	return f
+}
+
+func (d *doctor) print(to terminal, all examination) error {
+	if d.Format == jsonValue {
+		return d.Format.print(to.out, all, nil, nil)
+	}
+	for _, f := range all.Findings {
+		state := f.State
+		if state == faulty {
+			state = "FAULT"
+		}
+		found := ""
+		if f.Found != "" && f.State == sound {
+			found = ": " + printable(f.Found)
+		}
+		fmt.Fprintf(to.out, "%-8s %s%s\n", state, f.Check, found)
+		if f.State == sound {
+			continue
+		}
+		for _, line := range []string{f.Found, f.Advice} {
+			if line != "" {
+				fmt.Fprintf(to.out, "         %s\n", printable(line))
+			}
+		}
+	}
+	return nil
+}
+
+// backup looks at the manifest of the backup: when its last complete run began.
+func (d *doctor) backup(context.Context, settings) error {
+	content, err := os.ReadFile(filepath.Join(d.Backup, "manifest.json"))
+	if err != nil {
+		return fail(exitFailed, "there is no complete backup in %s: %w; run recitalctl backup", d.Backup, err)
+	}
+	var manifest struct {
+		Begun time.Time `json:"begun"`
+	}
+	if err := json.Unmarshal(content, &manifest); err != nil || manifest.Begun.IsZero() {
+		return fail(exitFailed, "the manifest in %s cannot be read; run recitalctl backup %[1]s --check-only", d.Backup)
+	}
+	if age := time.Since(manifest.Begun); age > d.BackupAge {
+		return fail(exitFailed, "the last complete backup is %s old; see why the later ones failed, and run recitalctl backup", age.Round(time.Minute))
 	}
 	return nil
 }
@@ -109,21 +246,6 @@ func (d *doctor) ready(ctx context.Context, s settings) error {
 		return fail(exitFailed, "recitald runs but cannot serve: %s", unready(got.body))
 	}
 	return err
-}
-
-// blobs finds in the metrics whether the store of the clips' audio has answered when it was asked last, at most a minute ago.
-// Without it recitald is ready all the same.
-func (d *doctor) blobs(ctx context.Context, s settings) error {
-	token, missing := s.token()
-	admin := &client{settings: s, token: token, http: newHTTPClient(s)}
-	got, err := admin.do(ctx, http.MethodGet, "/metrics", nil)
-	if missing != nil || err != nil || admin.refusal(got) != nil {
-		return errSkipped
-	}
-	if strings.Contains(string(got.body), "\nrecital_blob_store_answers 0\n") {
-		return fail(exitFailed, "the blob store does not answer, so clips are neither saved nor played, and all else goes on; recitald's log says why (RECITAL_BLOBS, RECITAL_S3_ACCESS_KEY)")
-	}
-	return nil
 }
 
 // unready returns why a recitald is not ready, from the body of its ready_check.

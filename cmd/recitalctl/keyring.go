@@ -7,6 +7,7 @@ import (
 
 type keyrings struct {
 	Show    showKeyring    `cmd:"" default:"withargs" help:"Show the ids of the log's keyring and of the one in Postgres."`
+	Import  importKeyring  `cmd:"" help:"Import the keyring from a backup, after Postgres was lost while the log stayed."`
 	Abandon abandonKeyring `cmd:"" help:"Give the log's keyring up for the one in Postgres: what it sealed (texts of clips, feedback) is lost for ever."`
 }
 
@@ -44,7 +45,7 @@ func (c *showKeyring) Run(ctx context.Context, s settings, to terminal) error {
 	if err := ids.print(c.Format, to); err != nil || ids.Log == ids.Postgres {
 		return err
 	}
-	fmt.Fprintf(to.notes, "\nThis Postgres is not used. Restore the schema keyring of the one that had %[1]s, or give up for ever what that sealed "+
+	fmt.Fprintf(to.notes, "\nThis Postgres is not used. Import the keyring %[1]s from a backup (recitalctl keyring import DIR), or give up for ever what it sealed "+
 		"(texts of clips, feedback): recitalctl keyring abandon %[1]s\n", printable(ids.Log))
 	return nil
 }

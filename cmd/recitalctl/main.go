@@ -22,10 +22,14 @@ Examples:
   recitalctl accounts credit 0190b0c0 5000                 grant an account 5,000 characters beside its plan
   recitalctl accounts credit 0190b0c0 5000 --grant ticket-1234
                                                            the same once, however often it is repeated
+  recitalctl accounts show 0190b0c0 --as-of 2026-11-01     an account as it was at a time
+  recitalctl audit sessions --account 0190b0c0             who came in, and what was done with the account
   recitalctl projections list                              how far the read models are
   recitalctl projections rebuild --all --promote           build all of them from the log again and follow it
+  recitalctl events --stream alerts --follow               the events of the log, as they are written
   recitalctl sandbox advance 744h                          renew the subscriptions of the payment sandbox
   recitalctl keyring                                       whether Postgres has the keyring of the log
+  recitalctl alerts                                        what is wrong with the service
   recitalctl doctor                                        find out why something does not work
   recitalctl doctor --data-dir /srv/recital                the same for a recitald with another data folder
 
@@ -46,16 +50,25 @@ type commands struct {
 	settings
 
 	Accounts struct {
-		Create createAccount `cmd:"" help:"Open an account on a plan and give it an API key, which is shown this once."`
-		Credit creditAccount `cmd:"" help:"Grant an account characters that are spent after its plan's, before anything is billed."`
+		Create  createAccount `cmd:"" help:"Open an account on a plan and give it an API key, which is shown this once."`
+		Credit  creditAccount `cmd:"" help:"Grant an account characters that are spent after its plan's, before anything is billed."`
+		Show    showAccount   `cmd:"" help:"Show an account as it is, or was at a time."`
+		Erasure erasureOf     `cmd:"" help:"Show what was erased of an account that was closed, and what is left to do."`
+		Find    findAccounts  `cmd:"" help:"Find accounts by the e-mail address of their owner."`
 
 		GrantOperator    grantOperator    `cmd:"" help:"Grant an account the role of an operator."`
 		WithdrawOperator withdrawOperator `cmd:"" help:"Withdraw the role of an operator from an account."`
 	} `cmd:"" help:"Accounts."`
-	Projections projections `cmd:"" help:"Read models: list, rebuild, promote, roll back, retire; events that they could not handle."`
-	Sandbox     sandboxes   `cmd:"" help:"The payment provider for development: its clock, cards, refunds, faults."`
-	Keyring     keyrings    `cmd:"" help:"The keyring that belongs to the log: show it, abandon it when it is lost."`
-	Doctor      doctor      `cmd:"" help:"Check, in words, what recitalctl and recitald need."`
+	Projections projections   `cmd:"" help:"Read models: list, rebuild, promote, roll back, retire; events that they could not handle."`
+	Events      showEvents    `cmd:"" help:"Show the events of the log, and follow it."`
+	Log         logs          `cmd:"" help:"The log as a whole: move it into another event store."`
+	Sandbox     sandboxes     `cmd:"" help:"The payment provider for development: its clock, cards, refunds, faults."`
+	Alerts      alertCommands `cmd:"" help:"What is wrong: list it, clear what somebody has seen to."`
+	Keyring     keyrings      `cmd:"" help:"The keyring that belongs to the log: show it, abandon it when it is lost."`
+	Doctor      doctor        `cmd:"" help:"Check, in words, what recitalctl and recitald need."`
+	Backup      backUp        `cmd:"" help:"Copy the log, the keyring and the blobs of a running recitald into a folder, or what is new there."`
+	Restore     restore       `cmd:"" help:"Restore a backup into a new data folder, or try that out."`
+	Audit       audits        `cmd:"" help:"What auditors ask: who did what, when and from where."`
 }
 
 func main() {
@@ -100,6 +113,7 @@ func explainUsage(args []string, err error) error {
 type failure struct {
 	code    int
 	err     error
+	status  int  // of recitald's refusal, 0 for other errors
 	passing bool // a retry may succeed without a change
 }
 

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -308,9 +309,10 @@ func TestAnEventThatNoGenerationCanHandle(t *testing.T) {
 	require.Zero(t, got.code, got.notes)
 	var page parkedPage
 	require.NoError(t, json.Unmarshal([]byte(got.out), &page))
-	require.Len(t, page.Parked, 2, "one of each generation")
-	require.Equal(t, []string{"blocking", "account-poison", "account-opened"}, []string{page.Parked[0].State, page.Parked[0].Stream, page.Parked[0].Type})
-	event := page.Parked[0].EventID
+	parked := slices.DeleteFunc(page.Parked, func(e parkedEvent) bool { return e.Name != "account" }) // others read this stream, too
+	require.Len(t, parked, 2, "one of each generation")
+	require.Equal(t, []string{"blocking", "account-poison", "account-opened"}, []string{parked[0].State, parked[0].Stream, parked[0].Type})
+	event := parked[0].EventID
 
 	// when it is retried without a fix, then it stops again
 	got = recitalctl(t, environment, "projections", "parked", "retry", "account", "--event", event)

@@ -7,9 +7,16 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/domain/alert"
+	"github.com/recital-tts/recital/internal/app"
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/eventlog/esdb"
 )
 
 func TestAgainstARecitald(t *testing.T) {
@@ -51,8 +58,35 @@ func TestAgainstARecitald(t *testing.T) {
 	t.Run("the doctor finds nothing", func(t *testing.T) {
 		got := recitalctl(t, environment, "doctor")
 		assert.Zero(t, got.code, got.out)
-		assert.Equal(t, 6, strings.Count(got.out, "ok "), got.out)
+		assert.NotContains(t, got.out, "FAULT")
+		assert.NotContains(t, got.out, "skipped")
 		assert.NotContains(t, got.out+got.notes, strings.TrimSpace(string(token)))
+	})
+	t.Run("alerts are listed, and cleared by an operator", func(t *testing.T) {
+		got := recitalctl(t, environment, "alerts")
+		require.Zero(t, got.code, got.notes)
+		assert.Empty(t, got.out)
+		assert.Contains(t, got.notes, "No alert is open")
+		got = recitalctl(t, environment, "alerts", "clear", "none")
+		assert.Equal(t, 1, got.code)
+		assert.Contains(t, got.notes, "No such alert is open")
+
+		id := raiseUnpaid(t, dataDir)
+		require.Eventually(t, func() bool {
+			got = recitalctl(t, environment, "alerts")
+			return got.out != ""
+		}, time.Minute, 10*time.Millisecond)
+		assert.Regexp(t, `^ID +SOURCE +REASON +SINCE +CLEARS ITSELF +ALERT\n`+id+` +todo/dunning +unpaid .* false +Account a1 has lost its plan`, got.out)
+		got = recitalctl(t, environment, "alerts", "list", "--format", "csv")
+		assert.Contains(t, got.out, "\n"+id+",todo/dunning,unpaid,")
+		var listed openAlerts
+		require.NoError(t, json.Unmarshal([]byte(recitalctl(t, environment, "alerts", "--format", "json").out), &listed))
+		assert.Equal(t, id, listed.Alerts[0].ID)
+
+		got = recitalctl(t, environment, "alerts", "clear", id)
+		require.Zero(t, got.code, got.notes)
+		assert.Contains(t, recitalctl(t, environment, "alerts").notes, "No alert is open")
+		assert.Equal(t, 1, recitalctl(t, environment, "alerts", "clear", id).code, "it is not open")
 	})
 	t.Run("a recitald is found by its data folder, and settings win", func(t *testing.T) {
 		folder := "RECITAL_DATA_DIR=" + dataDir
@@ -225,4 +259,20 @@ func accountOf(t *testing.T, address, key string) (account shownAccount) {
 	require.Equal(t, http.StatusOK, response.StatusCode)
 	require.NoError(t, json.NewDecoder(response.Body).Decode(&account))
 	return account
+}
+
+// raiseUnpaid raises an alert that only an operator clears, and returns its id.
+func raiseUnpaid(t *testing.T, dataDir string) string {
+	t.Helper()
+	log, err := esdb.Open(esdb.Config{Socket: filepath.Join(dataDir, "eventnode", "node.sock")})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, log.Close()) })
+	registry, err := app.Registry()
+	require.NoError(t, err)
+	raised := alert.Raised{Alert: uuid.NewString(), Source: "todo/dunning", Subject: "a1", Reason: alert.Unpaid, At: time.Now().UTC()}
+	events, err := registry.Encode(uuid.New(), 0, eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorSystem}, Time: time.Now()}, raised)
+	require.NoError(t, err)
+	_, err = log.Append(t.Context(), alert.Stream, eventlog.NoStream, events)
+	require.NoError(t, err)
+	return raised.Alert
 }

@@ -20,6 +20,8 @@ type settings struct {
 	DataDir   string        `default:".recital" env:"RECITAL_DATA_DIR" help:"Its data folder, which holds the operator token."`
 	TokenFile string        `env:"RECITAL_OPERATOR_TOKEN_FILE" placeholder:"PATH" help:"File of your operator token, when it is not in the data folder; its line in recitald's token file is NAME operator and what printf %s \"$TOKEN\" | sha256sum prints first."`
 	Timeout   time.Duration `default:"30s" help:"How long an answer may take."`
+
+	tokenName string // of the file in the data folder; "" for the operator's
 }
 
 // located returns the settings with the admin address of the recitald that works in the data folder, if none is set.
@@ -53,7 +55,7 @@ func (s settings) tokenPath() string {
 	if s.TokenFile != "" {
 		return s.TokenFile
 	}
-	return filepath.Join(s.DataDir, "operator-token")
+	return filepath.Join(s.DataDir, cmp.Or(s.tokenName, "operator-token"))
 }
 
 // token returns the operator token. No error and no output ever contains it.

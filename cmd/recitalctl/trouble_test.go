@@ -150,19 +150,3 @@ func silent(t *testing.T) string {
 	t.Cleanup(func() { _ = listener.Close() })
 	return listener.Addr().String()
 }
-
-func TestTheDoctorNamesABlobStoreThatDoesNotAnswer(t *testing.T) {
-	t.Parallel()
-	token := filepath.Join(t.TempDir(), "token")
-	require.NoError(t, os.WriteFile(token, []byte("secret\n"), 0o600))
-	for state, code := range map[string]int{"0": 1, "1": 0} {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			_, _ = w.Write([]byte("# TYPE recital_blob_store_answers gauge\nrecital_blob_store_answers " + state + "\n"))
-		}))
-		t.Cleanup(server.Close)
-		admin := server.Listener.Addr().String()
-		got := recitalctl(t, []string{"RECITAL_ADMIN_ADDR=" + admin, "RECITAL_HTTP_ADDR=" + admin}, "doctor", "--token-file", token)
-		assert.Equal(t, code, got.code, got.out)
-		assert.Equal(t, code == 1, strings.Contains(got.out, "the blob store does not answer"), got.out)
-	}
-}

@@ -36,6 +36,7 @@ const (
 	operators        // the operator token, and this machine
 	sockets          // keys, and sessions of pages of the service, over WebSocket
 	leavers          // anybody; whoever has a session, from pages of the service
+	reporters        // keys, and sessions, of accounts with the role of an operator
 	listeners        // anybody; whoever shows a key, a good one
 )
 
@@ -55,6 +56,8 @@ func authorisation() map[string]grant {
 		"GET /": {}, "GET /openapi.json": {}, "GET /docs": {}, "GET /docs/assets/{name}": {},
 		"GET /health_check": {}, "GET /ready_check": {}, "POST /echo": {},
 		"POST /drain": {access: operators},
+
+		"GET /v1/damage_report": {access: reporters},
 
 		"GET /auth/oauth/login":      {},
 		"GET /auth/oauth/{provider}": {}, // by the state that the browser has begun with
@@ -403,16 +406,16 @@ func (g *gate) requireAdmitted(a access, ask func(caller) int) {
 		caller   func(key, cookie string) caller
 		admitted map[access]int // 0: whatever is neither 401 nor 403
 	}{
-		{"a key", func(key, _ string) caller { return caller{key: key} }, map[access]int{operators: 401}},
-		{"a key on a foreign page", func(key, _ string) caller { return caller{key: key, proof: otherPage} }, map[access]int{operators: 401}},
-		{"a key beside a cookie", func(key, cookie string) caller { return caller{key: key, cookie: cookie} }, map[access]int{operators: 401}},
-		{"a key beside a dead cookie", func(key, _ string) caller { return caller{key: key, cookie: "garbage"} }, map[access]int{operators: 401}},
+		{"a key", func(key, _ string) caller { return caller{key: key} }, map[access]int{reporters: 403, operators: 401}},
+		{"a key on a foreign page", func(key, _ string) caller { return caller{key: key, proof: otherPage} }, map[access]int{reporters: 403, operators: 401}},
+		{"a key beside a cookie", func(key, cookie string) caller { return caller{key: key, cookie: cookie} }, map[access]int{reporters: 403, operators: 401}},
+		{"a key beside a dead cookie", func(key, _ string) caller { return caller{key: key, cookie: "garbage"} }, map[access]int{reporters: 403, operators: 401}},
 		{"a cookie on a page of the service", func(_, cookie string) caller { return caller{cookie: cookie, proof: ownPage} },
-			map[access]int{operators: 401, keys: 401}},
+			map[access]int{reporters: 403, operators: 401, keys: 401}},
 		{"a cookie alone", func(_, cookie string) caller { return caller{cookie: cookie} },
-			map[access]int{operators: 401, keys: 401, writes: 403, sockets: 403, leavers: 403}},
+			map[access]int{reporters: 403, operators: 401, keys: 401, writes: 403, sockets: 403, leavers: 403}},
 		{"a cookie on a foreign page", func(_, cookie string) caller { return caller{cookie: cookie, proof: otherPage} },
-			map[access]int{operators: 401, keys: 401, writes: 403, sockets: 403, leavers: 403}},
+			map[access]int{reporters: 403, operators: 401, keys: 401, writes: 403, sockets: 403, leavers: 403}},
 	} {
 		key, cookie := fresh()
 		status := ask(c.caller(key, cookie))
@@ -423,6 +426,26 @@ func (g *gate) requireAdmitted(a access, ask func(caller) int) {
 		require.NotContains(g.t, []int{401, 403}, status, c.name)
 		require.Less(g.t, status, 500, c.name)
 	}
+}
+
+// The role of an operator admits to the damage report, by key and by cookie, from the moment on when it is granted and until it is
+// withdrawn, and to nothing else.
+func TestOperatorsReadTheDamageReport(t *testing.T) {
+	t.Parallel()
+	g := newGate(t)
+	c := g.openAccount("free")
+	callers := map[string]caller{"by key": {key: c.key}, "by cookie": {cookie: g.signIn(c.id)}}
+	admitted := func(want int) {
+		t.Helper()
+		for name, v := range callers {
+			require.Eventually(t, func() bool { return g.visit("GET /v1/damage_report", v) == want }, patience, time.Millisecond, name)
+		}
+	}
+	admitted(403)
+	g.recitalctl("accounts", "grant-operator", c.id)
+	admitted(200)
+	g.recitalctl("accounts", "withdraw-operator", c.id)
+	admitted(403)
 }
 
 // requireForeign asks for what is another account's, by key and by cookie.

@@ -260,6 +260,7 @@ func (d description) hasTheRows(t *testing.T) {
 		"POST /payments/payment-method/replace":  {repeated, "PaymentMethodResponse"},
 		"POST /payments/webhook":                 {signed, "SuccessResponse"},
 		"POST /payments/webhook/analytics":       {signed, "SuccessResponse"},
+		"GET /v1/damage_report":                  {none, "AlertingResponse"},
 		"POST /echo":                             {map[string]string{"length": "query integer, <= 1.048576e+07, default -1"}, "*/*"},
 		"GET /health_check":                      {none, "Status"},
 		"GET /ready_check":                       {none, "Status"},
@@ -311,6 +312,7 @@ func (d description) hasTheRecords(t *testing.T) {
 			"clips": "array of Clip, required", "page": "integer, > 0, required", "page_size": "integer, > 0, required",
 			"total_clips": "integer, >= 0, required", "total_pages": "integer, >= 0, required",
 		},
+		"AlertingResponse": {"red_alerts": "array of string, required"},
 		"AccountResponse": {
 			"plan": "PlanInfo, required", "usage": "UsageInfo, required", "apikeys": "array of ApiKeyInfo|null",
 			"accepted_tos": "boolean|null", "sub_state": "string|null", "cancel_at_period_end": "boolean|null",

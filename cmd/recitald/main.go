@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -25,9 +26,16 @@ Examples:
   recitald --data-dir /srv/recital               keep the data elsewhere
   recitald --http-addr 127.0.0.1:9000            serve on another port
   RECITAL_POSTGRES=postgres://… recitald         use your own Postgres
+  recitald --print-config                        show the settings and what is wrong with them
 
 Ctrl-C (or SIGTERM) finishes the replies under way and stops everything; a second one stops at once.
-Exit codes: 0 stopped as asked, 1 could not start or a part failed, 2 wrong usage.`
+Exit codes: 0 stopped as asked, 1 could not start or a part failed, 2 wrong usage or settings.`
+
+// command is what can be given on the command line.
+type command struct {
+	app.Config
+	PrintConfig printing `name:"print-config" placeholder:"table" help:"Print the settings that recitald would run with, where they are from, and all that is wrong with them, and do nothing else; --print-config=json for programs. Secrets are hidden."`
+}
 
 func main() {
 	collectLess()
@@ -59,19 +67,26 @@ func limitMemory() {
 }
 
 func run(args []string) int {
-	var cfg app.Config
-	parser, err := kong.New(&cfg, kong.Name("recitald"), kong.Description(description))
+	var c command
+	parser, err := kong.New(&c, kong.Name("recitald"), kong.Description(description))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "recitald:", err)
 		return 1
 	}
-	if _, err := parser.Parse(args); err != nil {
-		fmt.Fprintln(os.Stderr, "recitald:", err, "(see recitald --help)")
+	mistakes := app.ReadConfig(parser, &c.Config, args)
+	if c.PrintConfig != "" {
+		mistakes = errors.Join(mistakes, c.PrintConfig.print(os.Stdout, c.Settings()))
+	}
+	if mistakes != nil {
+		fmt.Fprintln(os.Stderr, "recitald:", mistakes)
 		return 2
+	}
+	if c.PrintConfig != "" {
+		return 0
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	if err := serve(ctx, stop, cfg); err != nil {
+	if err := serve(ctx, stop, c.Config); err != nil {
 		fmt.Fprintln(os.Stderr, "recitald:", err)
 		return 1
 	}

@@ -180,6 +180,9 @@ func TestAFullDiskIsNamed(t *testing.T) {
 	require.NoError(t, os.Remove(filler))
 	s.eventually(func() bool { return len(s.missing()) == 0 })
 	require.Contains(t, s.metrics(), `recital_alerts_total{reason="no_appends",source="log"} 1`)
+	s.eventually(func() bool {
+		return strings.Contains(s.metrics(), `recital_alert_open{reason="no_appends",source="log"} 0`)
+	})
 	_, err = c.speak(10)
 	require.NoError(t, err)
 }

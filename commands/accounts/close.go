@@ -22,6 +22,12 @@ func (a *Accounts) Close(ctx context.Context, id string, origin journal.Origin) 
 	return a.execute(ctx, id, func(at time.Time) command { return account.Close{At: at} }, origin)
 }
 
+// Closed reports whether an account was closed.
+func Closed(ctx context.Context, j *journal.Journal, id string) (bool, error) {
+	state, _, err := journal.Load(ctx, j, stream(id))
+	return state.Closed(), err
+}
+
 // Closing is how a closing goes on.
 type Closing struct {
 	// Erase ends and erases what belongs to an account, its key last. It is called again after a crash, and once more when

@@ -58,8 +58,13 @@ func (a *Accounts) seal(ctx context.Context, id string, p Profile) (sealed accou
 	if sealed.Digest, err = a.fingerprint(ctx, whole, "profile"); err != nil {
 		return account.RecordProfile{}, err
 	}
-	sealed.EmailHash, err = a.fingerprint(ctx, []byte(strings.ToLower(p.Email)), "e-mail")
+	sealed.EmailHash, err = a.EmailHash(ctx, p.Email)
 	return sealed, err
+}
+
+// EmailHash returns the HMAC by which the profiles of an e-mail address are found, in hex.
+func (a *Accounts) EmailHash(ctx context.Context, address string) (string, error) {
+	return a.fingerprint(ctx, []byte(strings.ToLower(address)), "e-mail")
 }
 
 func (a *Accounts) fingerprint(ctx context.Context, data []byte, use string) (string, error) {

@@ -1,5 +1,9 @@
-// Package alerts raises alerts: what a person should look at. Each alert is an event in the stream alerts, a log line and
-// a count in the metrics.
+// Package alerts raises and clears alerts: what a person should look at. Each alert is an event, a log line and a count in the
+// metrics.
+//
+//   - Alerts.Raise raises what happens once, and Queue does it for callers that must not wait.
+//   - Conditions raises and clears what lasts. Holds and Over are for parts that know it by themselves; Watch is for what has to
+//     be looked at, with hysteresis.
 package alerts
 
 import (

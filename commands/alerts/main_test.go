@@ -69,7 +69,9 @@ func (w *world) counted(what string) int {
 func (w *world) raised() (raised []alert.Raised) {
 	w.T.Helper()
 	for _, event := range commandstest.Fold[alert.Event](w.World, "alerts") {
-		raised = append(raised, event.(alert.Raised))
+		if one, is := event.(alert.Raised); is {
+			raised = append(raised, one)
+		}
 	}
 	return raised
 }

@@ -3,7 +3,6 @@ package alerts_test
 import (
 	"context"
 	"fmt"
-	"sync"
 	"testing"
 
 	"github.com/google/uuid"
@@ -23,15 +22,7 @@ func (w *world) stopped(generation string, event uuid.UUID) alerts.Occasion {
 // run appends what is queued until stop is called or the test ends.
 func (w *world) run(q *alerts.Queue) (stop func()) {
 	w.T.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- q.Run(ctx) }()
-	stop = sync.OnceFunc(func() {
-		cancel()
-		require.NoError(w.T, <-ended)
-	})
-	w.T.Cleanup(stop)
-	return stop
+	return w.goes(q.Run)
 }
 
 func TestAQueuedAlertDoesNotWaitForTheLog(t *testing.T) {

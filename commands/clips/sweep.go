@@ -57,11 +57,11 @@ func (c *Clips) sweepBatch(ctx context.Context, addresses []blobs.Address, shown
 		if visible[address] {
 			continue
 		}
-		state, _, err := journal.Load(ctx, c.journal, ownerStream(address))
+		account, err := Needed(ctx, c.journal, address)
 		if err != nil {
 			return removed, fmt.Errorf("sweeping clips: %w", err)
 		}
-		if state.Exists() && state.Blob == string(address) {
+		if account != "" {
 			continue
 		}
 		if err := c.blobs.Delete(ctx, address); err != nil {
@@ -70,6 +70,15 @@ func (c *Clips) sweepBatch(ctx context.Context, addresses []blobs.Address, shown
 		removed++
 	}
 	return removed, nil
+}
+
+// Needed returns the account of the clip whose audio a blob is, "" if it is that of no clip, or of a deleted one.
+func Needed(ctx context.Context, j *journal.Journal, address blobs.Address) (account string, err error) {
+	state, _, err := journal.Load(ctx, j, ownerStream(address))
+	if err != nil || !state.Exists() || state.Blob != string(address) {
+		return "", err
+	}
+	return state.Account, nil
 }
 
 // ownerStream returns the clip's stream, under whose name its blob is stored.

@@ -37,7 +37,8 @@ func (c *Cached[S, E]) Version() Version { return c.version }
 
 // Execute carries a command out like the function Execute, on the state that is kept.
 func (c *Cached[S, E]) Execute(ctx context.Context, command Decider[S, E], meta eventlog.Metadata) (S, eventlog.Position, error) {
-	begun := time.Now()
+	begun, name := time.Now(), NameOf(command)
+	ctx, span := Trace(ctx, name)
 	var refusal error
 	conflicts, err := c.Batch(ctx, func(state S) *Batch[S, E] {
 		batch := NewBatch(c.stream.Evolve, state)
@@ -47,7 +48,8 @@ func (c *Cached[S, E]) Execute(ctx context.Context, command Decider[S, E], meta 
 	if err == nil {
 		err = refusal
 	}
-	c.journal.Ended(Observation{Command: NameOf(command), Took: time.Since(begun), Conflicts: conflicts, Err: err})
+	span.End(conflicts, err)
+	c.journal.Ended(Observation{Command: name, Took: time.Since(begun), Conflicts: conflicts, Err: err})
 	return c.state, c.version.Position, err
 }
 

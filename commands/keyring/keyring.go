@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/recital-tts/recital/commands/journal"
 	"github.com/recital-tts/recital/domain/keyring"
 	"github.com/recital-tts/recital/internal/eventlog"
+	keys "github.com/recital-tts/recital/internal/keyring"
 )
 
 // Store is a keyring that has an id.
@@ -21,6 +23,10 @@ type Store interface {
 	ID(ctx context.Context) (id string, keys bool, err error)
 	// Identify gives the keyring an id, unless it has one, and returns the one that it has.
 	Identify(ctx context.Context, id string) (string, error)
+	// Export writes a copy of the keyring as it is at one moment.
+	Export(ctx context.Context, w io.Writer) error
+	// Import takes up all keys of a copy, or none. Those of accounts that are closed are erased.
+	Import(ctx context.Context, copied *keys.CopyReader, closed func(ctx context.Context, account string) (bool, error)) (keys.Imported, error)
 }
 
 // Keyring is the log's side of the keyring, beside a store that should hold it.

@@ -73,7 +73,7 @@ func (l *Ledger) periodBefore(ctx context.Context, period accountPeriod, now tim
 	if !found {
 		return outcome{}, nil
 	}
-	return l.look(ctx, usageStream(state.Account, before.Start), now)
+	return l.look(ctx, ledger.Stream(state.Account, before.Start), now)
 }
 
 // look reads a period. Reservations that are due expire.

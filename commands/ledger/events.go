@@ -10,7 +10,7 @@ import (
 
 // Events returns the event types of the ledger. Their streams are named usage.
 func Events() []eventlog.Type {
-	return eventlog.In(streamPrefix,
+	return eventlog.In(ledger.StreamPrefix,
 		eventlog.Define[ledger.PeriodOpened]("usage-period-opened", 1),
 		eventlog.Define[ledger.TermsChanged]("usage-period-terms-changed", 1),
 		eventlog.Define[ledger.Ended]("usage-period-ended", 1),

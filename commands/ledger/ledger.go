@@ -171,9 +171,11 @@ func (l *Ledger) settlement(r Reservation, characters int64) (ledger.Settle, eve
 
 // submit queues a command and waits for its outcome. A command whose ctx ends while it is queued is skipped.
 func (l *Ledger) submit(ctx context.Context, stream string, c command, meta eventlog.Metadata) (outcome, error) {
-	begun := time.Now()
+	begun, name := time.Now(), journal.NameOf(c)
+	ctx, span := journal.Trace(ctx, name)
 	done, err := l.await(ctx, stream, task{ctx: ctx, command: c, meta: meta, done: make(chan outcome, 1)})
-	l.journal.Ended(journal.Observation{Command: journal.NameOf(c), Took: time.Since(begun), Conflicts: done.conflicts, Err: err})
+	span.End(done.conflicts, err)
+	l.journal.Ended(journal.Observation{Command: name, Took: time.Since(begun), Conflicts: done.conflicts, Err: err})
 	return done, err
 }
 

@@ -3,7 +3,6 @@ package ledger
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -19,8 +18,6 @@ import (
 
 // FollowProcess is the name of the to-do list of entitlements that no period follows yet.
 const FollowProcess = "follow_entitlement"
-
-const streamPrefix = ledger.StreamPrefix
 
 // accountPeriod is a period of an account, on the terms of its entitlement.
 type accountPeriod struct {
@@ -91,11 +88,7 @@ func onTerms(state account.State, p plan.Period, version int64) (accountPeriod, 
 	if free := state.FreePeriod; free != nil && free.Start.Equal(p.Start) {
 		open.BroughtIn = free.Used
 	}
-	return accountPeriod{stream: usageStream(state.Account, p.Start), open: open}, nil
-}
-
-func usageStream(account string, start time.Time) string {
-	return fmt.Sprintf("%s%s-%d", streamPrefix, account, start.Unix())
+	return accountPeriod{stream: ledger.Stream(state.Account, p.Start), open: open}, nil
 }
 
 // submitNow executes a command in a period, which it opens if necessary. If the period has ended, because another instance

@@ -7,6 +7,7 @@ import (
 	"github.com/recital-tts/recital/commands/journal"
 	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/tracing"
 )
 
 // maxBatch is the number of tasks that share one append, and maxExpired the number of reservations that expire in it:
@@ -84,11 +85,11 @@ func (q *queue) carryOut(tasks []task) {
 	}
 }
 
-// write decides the tasks, appends the events, and returns the outcome of each. If too many reservations have expired
+// write decides the tasks, appends the events, in the trace of the first, and returns the outcome of each. If too many reservations have expired
 // for one append, the tasks are left for a later one.
 func (q *queue) write(tasks []task) (outcomes []outcome, conflicts int, err error) {
 	for more := true; more; {
-		ctx, cancel := context.WithTimeout(context.Background(), appendTimeout)
+		ctx, cancel := context.WithTimeout(tracing.Carry(context.Background(), tasks[0].ctx), appendTimeout)
 		again, err := q.period.Batch(ctx, func(state ledger.State) (decided *batch) {
 			decided, outcomes, more = q.decide(state, tasks)
 			return decided

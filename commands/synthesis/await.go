@@ -21,7 +21,9 @@ func (r *Reply) AwaitAudio(ctx context.Context) error {
 	piece, err := r.stream.Next(ctx)
 	r.ahead = &ahead{piece, err}
 	if err != nil && !errors.Is(err, io.EOF) {
-		return fmt.Errorf("waiting for the first audio: %w", err)
+		err = fmt.Errorf("waiting for the first audio: %w", err)
+		r.observe(ctx, err)
+		return err
 	}
 	return nil
 }

@@ -42,6 +42,7 @@ type Reply struct {
 	ahead       *ahead      // read before it is written
 	taken       atomic.Bool // by Write, Whole or abandon
 
+	watch    watch
 	handed   int64             // characters of the segments that were delivered
 	pcm      int64             // bytes of the samples that were encoded
 	position eventlog.Position // of the settlement, or of the clip after it
@@ -55,13 +56,25 @@ type Reply struct {
 // syntheses of the account are running; ErrNoRoom and ErrNoShare if there is no place for a reply that is collected. Then:
 // domain.PaymentRequired if the characters do not suffice.
 func (s *Synthesiser) Begin(ctx context.Context, synthesis Synthesis) (*Reply, error) {
+	begun := time.Now()
+	reply, err := s.tryBegin(ctx, synthesis)
+	if err != nil {
+		s.observe(ctx, synthesis.observation(), watch{}, err)
+		return nil, fmt.Errorf("beginning a synthesis: %w", err)
+	}
+	reply.watch.begun = begun
+	context.AfterFunc(ctx, reply.abandon)
+	return reply, nil
+}
+
+func (s *Synthesiser) tryBegin(ctx context.Context, synthesis Synthesis) (*Reply, error) {
 	voice, err := s.Voices.Speaking(ctx, synthesis.Account, synthesis.Voice)
 	if err != nil {
-		return nil, fmt.Errorf("beginning a synthesis: %w", err)
+		return nil, err
 	}
 	slot, err := s.Slots.Try(synthesis.Account, synthesis.Plan)
 	if err != nil {
-		return nil, fmt.Errorf("beginning a synthesis: %w", err)
+		return nil, err
 	}
 	reply := &Reply{synthesiser: s, synthesis: synthesis, voice: voice, slot: slot, until: time.Now().Add(s.longest())}
 	begun := false
@@ -71,10 +84,9 @@ func (s *Synthesiser) Begin(ctx context.Context, synthesis Synthesis) (*Reply, e
 		}
 	}()
 	if err := reply.begin(ctx); err != nil {
-		return nil, fmt.Errorf("beginning a synthesis: %w", err)
+		return nil, err
 	}
 	begun = true
-	context.AfterFunc(ctx, reply.abandon)
 	return reply, nil
 }
 
@@ -127,11 +139,12 @@ func (r *Reply) take(ctx context.Context) error {
 // Write writes the audio to w as it becomes available, settles what was delivered, also after an error, and returns
 // when the settlement is visible in the account, at most 2 s after it was made. A segment counts when w has accepted
 // all audio up to its end. It ends with an error when the reply has taken Synthesiser.Longest.
-func (r *Reply) Write(ctx context.Context, w io.Writer) error {
+func (r *Reply) Write(ctx context.Context, w io.Writer) (err error) {
 	if err := r.take(ctx); err != nil {
 		return err
 	}
 	defer r.Release()
+	defer func() { r.observe(ctx, err) }()
 	speaking := r.speakInTime(ctx, r.kept.Beside(w))
 	awaitWordTimes := r.keepWordTimes(ctx)
 	defer awaitWordTimes()
@@ -157,7 +170,7 @@ func (r *Reply) speakInTime(ctx context.Context, w io.Writer) error {
 func (r *Reply) speak(ctx context.Context, w io.Writer) error {
 	defer r.close()
 	err := rendering.Render(ctx, r, r.encoder.Encode, func(piece speech.Piece, encoded []byte) error {
-		return r.hand(w, piece, encoded)
+		return r.hand(ctx, w, piece, encoded)
 	})
 	if err != nil {
 		return err
@@ -166,13 +179,13 @@ func (r *Reply) speak(ctx context.Context, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return write(w, encoded)
+	return r.write(ctx, w, encoded)
 }
 
 // hand counts a segment once w has accepted all audio that came with it.
-func (r *Reply) hand(w io.Writer, piece speech.Piece, encoded []byte) error {
+func (r *Reply) hand(ctx context.Context, w io.Writer, piece speech.Piece, encoded []byte) error {
 	r.pcm += int64(len(piece.PCM))
-	if err := write(w, encoded); err != nil {
+	if err := r.write(ctx, w, encoded); err != nil {
 		return err
 	}
 	if piece.SegmentEnd {
@@ -190,12 +203,29 @@ func spokenCharacters(piece speech.Piece) int64 {
 	return int64(piece.Characters)
 }
 
-func write(w io.Writer, encoded []byte) error {
+func (r *Reply) write(ctx context.Context, w io.Writer, encoded []byte) error {
 	if len(encoded) == 0 {
 		return nil
 	}
 	_, err := w.Write(encoded)
+	if !r.synthesis.Whole {
+		r.watch.delivered(ctx, len(encoded), err)
+	}
 	return err
+}
+
+func (s Synthesis) observation() Observation {
+	kind := Streamed
+	if s.Whole {
+		kind = Collected
+	}
+	return Observation{Kind: kind, Format: s.Audio.Format}
+}
+
+func (r *Reply) observe(ctx context.Context, err error) {
+	o := r.synthesis.observation()
+	o.Characters = r.handed
+	r.synthesiser.observe(ctx, o, r.watch, err)
 }
 
 // settle continues if the client has disconnected: what it received is charged.

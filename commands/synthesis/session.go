@@ -22,6 +22,7 @@ type Session struct {
 
 	// Used only by Speak.
 	to       Listener
+	watch    watch        // of the unit
 	voice    speech.Voice // of the unit: one that is deleted speaks no other
 	encoder  audio.Encoder
 	samples  int64             // passed to the encoder
@@ -97,7 +98,7 @@ func (s *Session) Reset(ctx context.Context, nonce *int64) error { return s.scri
 // visible in the account or after 2 s; ErrDrained when the server drains; or an error, such as that of ctx. In every
 // case what was delivered has been settled: a segment counts when all audio that came with it was accepted.
 func (s *Session) Speak(ctx context.Context, to Listener) error {
-	s.to = to
+	s.to = watchedListener{to, ctx, &s.watch}
 	defer s.close()
 	err := s.speak(ctx)
 	s.saveClip(ctx)

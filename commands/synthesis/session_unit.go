@@ -28,26 +28,34 @@ func (s *Session) speakUnit(ctx context.Context, u unit) error {
 		return unlessReset(err)
 	}
 	defer slot.Release()
+	s.watch = watch{begun: time.Now()}
+	handed, err := s.speakInSlot(ctx, whole, interrupt, u)
+	s.synthesiser.observe(ctx, Observation{Kind: Spoken, Format: s.synthesis.Audio.Format, Characters: handed}, s.watch, err)
+	return err
+}
+
+// speakInSlot returns the number of characters that were settled.
+func (s *Session) speakInSlot(ctx, whole context.Context, interrupt context.CancelCauseFunc, u unit) (handed int64, err error) {
 	dawdling := time.AfterFunc(s.synthesiser.longest(), func() { interrupt(errDawdled) })
 	defer dawdling.Stop()
 
 	if s.voice, err = s.synthesiser.Voices.Speaking(whole, s.synthesis.Account, s.synthesis.Voice); err != nil {
-		return unlessReset(because(whole, err))
+		return 0, unlessReset(because(whole, err))
 	}
 	if err := s.keep(ctx); err != nil {
-		return err
+		return 0, err
 	}
 	first := s.start(whole, u.parts[0])
 	reservation, err := s.reserve(ctx, u)
 	if err != nil {
 		first.Close()
-		return err
+		return 0, err
 	}
 	handed, speaking := s.speakParts(ctx, whole, u, first)
 	if err := s.settle(ctx, reservation, handed); err != nil {
-		return errors.Join(speaking, err)
+		return 0, errors.Join(speaking, err)
 	}
-	return unlessReset(speaking)
+	return handed, unlessReset(speaking)
 }
 
 func unlessReset(err error) error {

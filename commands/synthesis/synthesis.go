@@ -60,6 +60,8 @@ type Synthesiser struct {
 
 	// QuietEncoder is how long a Session keeps its encoder while nothing is to be spoken; 0 means 2 s.
 	QuietEncoder time.Duration
+	// Observe is called when a synthesis, or a unit of a session, has ended, and must not block. It may be nil.
+	Observe func(Observation)
 }
 
 // Synthesis is a text to be spoken.

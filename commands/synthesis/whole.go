@@ -80,6 +80,7 @@ func (r *Reply) Whole(ctx context.Context) (Recording, error) {
 		}
 	}()
 	recording, err := r.collect(ctx)
+	r.observe(ctx, err)
 	if err != nil {
 		return Recording{}, err
 	}

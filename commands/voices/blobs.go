@@ -49,6 +49,15 @@ func (v *Voices) remove(ctx context.Context, address string) {
 	}
 }
 
+// Needed returns the account of the voice that a blob belongs to, "" if no event refers to the blob, or the voice was deleted.
+func Needed(ctx context.Context, j *journal.Journal, address blobs.Address) (account string, err error) {
+	state, _, err := journal.Load(ctx, j, streamOf(string(address.Owner())[len(voice.StreamPrefix):]))
+	if err != nil || !state.Needs(string(address)) {
+		return "", err
+	}
+	return state.Account, nil
+}
+
 // sweepAge is how old a blob must be before it is considered left behind: until then its event may still be appended.
 const sweepAge = time.Hour
 

@@ -1,5 +1,8 @@
-// Package alert is the aggregate of the stream alerts: what a person should look at. An alert is raised once, however often
-// its source notices it; its source shows whether it still holds.
+// Package alert holds what a person should look at. There are two aggregates:
+//
+//   - The stream alerts has what has happened once (Raised). Such an alert is raised once, however often its source notices it,
+//     and stays open until its source, or an operator, clears it.
+//   - A stream for each Condition has what begins and ends, again and again. Each time is an alert with an id of its own.
 package alert
 
 import (
@@ -7,7 +10,7 @@ import (
 	"time"
 )
 
-// Stream is where all alerts are kept.
+// Stream is where alerts are kept that are raised once.
 const Stream = "alerts"
 
 // Event is one of the events below.
@@ -26,6 +29,17 @@ const (
 	NotFed    Reason = "not_fed"    // a generation of a projection has other tables than the release
 	NoAppends Reason = "no_appends" // the log took no events for a while
 	Unpaid    Reason = "unpaid"     // a subscription was not paid until the end of its grace
+
+	Behind       Reason = "behind"       // a read model lags behind the log
+	Unreachable  Reason = "unreachable"  // a part or a provider that recitald needs does not answer
+	CrashLoop    Reason = "crash_loop"   // worker processes die one after the other
+	Failing      Reason = "failing"      // too large a share of syntheses fails
+	Refused      Reason = "refused"      // notices of the payment provider are refused
+	DiskFull     Reason = "disk_full"    // a disk is nearly full
+	Unsettled    Reason = "unsettled"    // reservations are open past their expiry
+	Unreconciled Reason = "unreconciled" // what the payment provider has, was not compared with the log for too long
+	ChainBroken  Reason = "chain_broken" // the log is not what a signed head says
+	Expiring     Reason = "expiring"     // a certificate or a key is about to expire
 )
 
 // Raised is an alert.
@@ -37,19 +51,36 @@ type Raised struct {
 	At      time.Time `json:"at"`
 }
 
-func (Raised) alertEvent() {}
+// Cleared ends an alert: what it was raised for is over, or an operator has seen to it. The metadata says who.
+type Cleared struct {
+	Alert string    `json:"alert"`
+	At    time.Time `json:"at"`
+}
 
-// State holds the alerts that were raised, by id.
-type State map[string]bool
+func (Raised) alertEvent()  {}
+func (Cleared) alertEvent() {}
+
+// State holds the alerts that were raised, and those that were cleared, by id.
+type State struct {
+	Raised, Cleared map[string]bool
+}
 
 // Evolve returns the state after an event.
 func Evolve(s State, event Event) State {
-	if raised, ok := event.(Raised); ok {
-		s = maps.Clone(s)
-		if s == nil {
-			s = State{}
-		}
-		s[raised.Alert] = true
+	switch e := event.(type) {
+	case Raised:
+		s.Raised = with(s.Raised, e.Alert)
+	case Cleared:
+		s.Cleared = with(s.Cleared, e.Alert)
 	}
 	return s
+}
+
+func with(ids map[string]bool, id string) map[string]bool {
+	ids = maps.Clone(ids)
+	if ids == nil {
+		ids = map[string]bool{}
+	}
+	ids[id] = true
+	return ids
 }

@@ -20,7 +20,7 @@ func (c Raise) Decide(s State) ([]Event, error) {
 	if c.Alert == "" || c.Source == "" || c.Subject == "" || c.Reason == "" {
 		return nil, domain.Refuse(domain.Invalid, "An alert needs an id, a source, a subject and a reason")
 	}
-	if s[c.Alert] {
+	if s.Raised[c.Alert] {
 		return nil, nil
 	}
 	return []Event{Raised(c)}, nil

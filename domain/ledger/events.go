@@ -5,6 +5,7 @@
 package ledger
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/recital-tts/recital/domain/plan"
@@ -12,6 +13,11 @@ import (
 
 // StreamPrefix is that of the streams of periods.
 const StreamPrefix = "usage-"
+
+// Stream returns the name of the stream of an account's period that starts at a time.
+func Stream(account string, start time.Time) string {
+	return fmt.Sprintf("%s%s-%d", StreamPrefix, account, start.Unix())
+}
 
 // Event is one of the events below.
 type Event interface{ ledgerEvent() }

@@ -186,3 +186,22 @@ func TestAnyBytesAreMeasured(t *testing.T) {
 		require.Less(t, len(encoded), 64<<10)
 	}
 }
+
+// A loud half of a recording decides its long-term spectrum; the mean levels are between those of both halves.
+func TestMeanLevelsAreThoseOfAllMoments(t *testing.T) {
+	describe := func(samples ...[]float64) acoustics.Statistics {
+		_, voice := acoustics.Analyse(with(slices.Concat(samples...), -90), acoustics.Config{Rate: rate})
+		return voice
+	}
+	loud, quiet := say(rate, 20, 130, 0.5), say(rate, 20, 130, 0.5)
+	for i := range quiet {
+		quiet[i] /= 4
+	}
+	all, above, below := describe(loud, quiet), describe(loud), describe(quiet)
+	for band := 4; band < 20; band++ { // what noise does not fill
+		difference := above.MeanLevels()[band] - below.MeanLevels()[band]
+		require.InDelta(t, 12, difference, 3, "band %d", band)
+		require.InDelta(t, below.MeanLevels()[band]+difference/2, all.MeanLevels()[band], 1.5, "band %d", band)
+		require.InDelta(t, above.LongTermSpectrum()[band], all.LongTermSpectrum()[band], 0.5, "band %d", band)
+	}
+}

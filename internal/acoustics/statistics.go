@@ -10,6 +10,7 @@ type Statistics struct {
 	Pitch     Histogram           `json:"pitch"`    // of voiced frames
 	Formants  [formants]Histogram `json:"formants"` // of vowels
 	Spectrum  [Bands]float64      `json:"spectrum"` // power without that of the noise, times seconds
+	Levels    [Bands]float64      `json:"levels"`   // in dB of full scale, times seconds
 	Harmonics float64             `json:"harmonics"`
 }
 
@@ -25,6 +26,7 @@ func (s *Statistics) Add(other Statistics) {
 	}
 	for i := range s.Spectrum {
 		s.Spectrum[i] += other.Spectrum[i]
+		s.Levels[i] += other.Levels[i]
 	}
 }
 
@@ -51,6 +53,15 @@ func (s *Statistics) LongTermSpectrum() (levels [Bands]float64) {
 	}
 	for i, power := range s.Spectrum {
 		levels[i] = max(10*math.Log10(max(ratio(power, sum), 1e-12)), -80)
+	}
+	return levels
+}
+
+// MeanLevels returns the mean levels of the bands in dB of full scale. In them each moment of speech counts the same,
+// and not, as in the long-term spectrum, the loud ones alone. Analyses of earlier versions do not have them: they are 0.
+func (s *Statistics) MeanLevels() (levels [Bands]float64) {
+	for i, level := range s.Levels {
+		levels[i] = ratio(level, s.Speech)
 	}
 	return levels
 }

@@ -78,6 +78,9 @@ func (s *sums) add(b *block, noise []float64, vowels *resonator) {
 		for bin, p := range f.power {
 			own[bin] += hop * float64(p)
 		}
+		for band, level := range f.bands {
+			st.Levels[band] += hop * level
+		}
 		if f.pitch > 0 {
 			st.Voiced += hop
 			st.Harmonics += hop * harmonicity(f.harmonic)

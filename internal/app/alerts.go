@@ -1,13 +1,26 @@
 package app
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
+	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/prometheus/client_golang/prometheus"
+
 	commands "github.com/recital-tts/recital/commands/alerts"
+	"github.com/recital-tts/recital/commands/journal"
 	"github.com/recital-tts/recital/domain/alert"
+	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/feed"
 	"github.com/recital-tts/recital/internal/lifecycle"
+	"github.com/recital-tts/recital/internal/readmodel"
+	projections "github.com/recital-tts/recital/projections/alerts"
+	readapi "github.com/recital-tts/recital/readapi/alerts"
+	writeapi "github.com/recital-tts/recital/writeapi/alerts"
 )
 
 // projectionSource precedes the name of a projection in the source of an alert.
@@ -15,16 +28,115 @@ const projectionSource = "projection/"
 
 // alertsSlice is that of what a person should look at. Its commands are a part that the projections rest on, so they are
 // opened before the slices.
-func alertsSlice() slice { return slice{name: "alerts", events: commands.Events()} }
+func alertsSlice() slice {
+	return slice{
+		name:       "alerts",
+		events:     commands.Events(),
+		readModels: projections.ReadModels(),
+		open: func(p *parts) (service, error) {
+			p.openAlert = &readapi.API{Models: p.projector, Found: p.conditions.Open}
+			write := writeapi.API{Alerts: p.alerts, Recorded: p.openAlert.Recorded, ReadModels: p.projector, Now: time.Now}
+			return service{
+				public:     p.openAlert.Routes(),
+				admin:      append(p.openAlert.AdminRoutes(), write.AdminRoutes()...),
+				watches:    p.partWatches(),
+				collectors: []prometheus.Collector{alertGauge{p.openAlert}},
+			}, nil
+		},
+	}
+}
 
 func (a *App) openAlerts(context.Context) error {
 	a.alerts = commands.New(a.journal, a.log, a.metrics.observeAlert)
 	a.alertQueue = commands.NewQueue(a.alerts)
-	a.running.Add(lifecycle.Background("the queue of alerts", a.alertQueue.Run))
+	a.conditions = commands.NewConditions(a.alerts)
+	a.running.Add(lifecycle.Background("the queue of alerts", a.alertQueue.Run), lifecycle.Background("the conditions", a.conditions.Run))
 	for _, p := range ReadModels() {
 		a.metrics.expectAlert(projectionSource+p.Name, alert.Stopped)
 	}
 	return nil
+}
+
+// startWatches begins to look for what the slices watch, and at the alerts that are open.
+func (a *App) startWatches(context.Context) error {
+	for _, w := range a.service.watches {
+		w.Every = cmp.Or(w.Every, a.cfg.alertEvery())
+		a.running.Add(lifecycle.Background(w.Name, func(ctx context.Context) error { return a.conditions.Watch(ctx, w) }))
+	}
+	a.running.Add(lifecycle.Job{
+		Name: "the look at open alerts", Every: a.cfg.alertEvery(), After: a.projector.CaughtUp(), Do: a.reviewAlerts, Logger: a.log,
+	}.Part())
+	return nil
+}
+
+// reviewAlerts makes known which conditions the log has as open, and clears what was raised once and is over.
+func (a *App) reviewAlerts(ctx context.Context) error {
+	open, err := a.openAlert.Recorded(ctx)
+	if err != nil {
+		return nil // Postgres is away, which is an alert itself
+	}
+	a.conditions.Adopt(open)
+	var failed []error
+	for _, o := range open {
+		over, err := a.isOver(ctx, o)
+		if over {
+			_, err = a.alerts.Clear(ctx, o, time.Now(), journal.System())
+		}
+		failed = append(failed, err)
+	}
+	return errors.Join(failed...)
+}
+
+// isOver reports whether an alert that was raised once can be seen to be over. Of what cannot be seen an operator takes note.
+func (a *App) isOver(ctx context.Context, o alert.Open) (bool, error) {
+	switch {
+	case o.Lasting, o.Reason == alert.TakenOver:
+		return false, nil
+	case o.Reason == alert.GaveUp:
+		return a.isDone(ctx, strings.TrimPrefix(o.Source, commands.ToDoSource("")), o.Subject)
+	case strings.HasPrefix(o.Source, projectionSource):
+		return a.isFedAgain(ctx, o)
+	}
+	return false, nil
+}
+
+// isDone reports whether an item is not on the to-do list of a process any more.
+func (a *App) isDone(ctx context.Context, process, item string) (bool, error) {
+	for _, t := range append(a.service.toDos, a.service.slow...) {
+		if t.process != process {
+			continue
+		}
+		listed := false
+		_, err := a.projector.Read(ctx, []readmodel.Model{t.view.Model}, "select item from "+t.view.SQL()+" where item = $1", []any{item},
+			func(pgx.CollectableRow) error { listed = true; return nil })
+		if err != nil {
+			return false, fmt.Errorf("looking for an item that was given up: %w", err)
+		}
+		return !listed, nil
+	}
+	return false, nil // of a process of another release
+}
+
+// isFedAgain reports whether the generation of an alert is there no more, or goes on and leaves no event out.
+func (a *App) isFedAgain(ctx context.Context, o alert.Open) (bool, error) {
+	overview, err := a.projector.Overview(ctx) // what was known before the alert says nothing
+	if err != nil {
+		return false, fmt.Errorf("looking at a read model that had stopped: %w", feed.Answered(err))
+	}
+	name, at, _ := strings.Cut(o.Subject, " at ")
+	for _, g := range overview.Generations {
+		if feed.GenerationName(g.Name, g.Version, g.Number) == name {
+			return g.Parked == 0 && g.State != feed.GenerationStopped && g.State != feed.GenerationUnfed && isPast(g.Position, at), nil
+		}
+	}
+	return true, nil
+}
+
+// isPast reports whether a position is not before the one of an event, if there is one: another instance that tries the event, too,
+// has not stopped before it meanwhile.
+func isPast(position eventlog.Position, event string) bool {
+	at, err := eventlog.ParsePosition(event)
+	return err != nil || position.Compare(at) >= 0
 }
 
 // projectionAlert raises the alert of a projection, which must not wait for the log.
@@ -33,4 +145,30 @@ func (a *App) projectionAlert(f feed.Alert) {
 		Source: projectionSource + f.Generation.Name, Subject: f.Subject(), Reason: f.Reason, Cause: f.Event,
 		Detail: f.Detail, At: time.Now(),
 	})
+}
+
+// alertGauge counts the alerts that are open.
+type alertGauge struct{ open *readapi.API }
+
+func alertOpenDesc() *prometheus.Desc {
+	return prometheus.NewDesc("recital_alert_open", "Alerts that are open, as this instance knows. Those of the log are the same on every instance.",
+		[]string{"source", "reason"}, nil)
+}
+
+// Describe implements prometheus.Collector.
+func (g alertGauge) Describe(descs chan<- *prometheus.Desc) { descs <- alertOpenDesc() }
+
+// Collect implements prometheus.Collector.
+func (g alertGauge) Collect(figures chan<- prometheus.Metric) {
+	type kind struct {
+		source string
+		reason alert.Reason
+	}
+	counts := map[kind]int{{alert.LogSource, alert.NoAppends}: 0, {alert.LogSource, alert.Unreachable}: 0, {alert.PostgresSource, alert.Unreachable}: 0}
+	for _, o := range g.open.Known() {
+		counts[kind{o.Source, o.Reason}]++
+	}
+	for k, n := range counts {
+		figures <- prometheus.MustNewConstMetric(alertOpenDesc(), prometheus.GaugeValue, float64(n), k.source, string(k.reason))
+	}
 }

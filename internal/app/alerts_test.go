@@ -28,6 +28,8 @@ import (
 type cluster struct {
 	t        *testing.T
 	log      *esdb.Client
+	at       eventnode.Config
+	node     *eventnode.Node // at that place
 	registry *eventlog.Registry
 	shared   app.Config
 }
@@ -35,20 +37,29 @@ type cluster struct {
 func newCluster(t *testing.T) *cluster {
 	t.Helper()
 	dir := nodetest.Dir(t)
-	node, err := eventnode.Open(eventnode.Config{
+	c := &cluster{t: t, shared: config(t), at: eventnode.Config{
 		Dir: filepath.Join(dir, "log"), Socket: nodetest.Socket(dir), Address: "127.0.0.1:0", Logger: slog.New(slog.DiscardHandler),
-	})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, node.Close()) })
-	c := &cluster{t: t, shared: config(t)}
+	}}
+	c.startNode()
+	t.Cleanup(func() { require.NoError(t, c.node.Close()) })
+	var err error
 	c.log, err = esdb.Open(esdb.Config{Socket: nodetest.Socket(dir)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, c.log.Close()) })
 	c.registry, err = app.Registry()
 	require.NoError(t, err)
-	c.shared.EventStore = "esdb://" + node.Addr().String() + "?tls=false"
+	c.shared.EventStore = "esdb://" + c.node.Addr().String() + "?tls=false"
 	c.shared.Postgres = pgtest.URL(t)
 	return c
+}
+
+// startNode starts the event node, at the address that it had before.
+func (c *cluster) startNode() {
+	c.t.Helper()
+	var err error
+	c.node, err = eventnode.Open(c.at)
+	require.NoError(c.t, err)
+	c.at.Address = c.node.Addr().String()
 }
 
 // instance is a running recitald of a cluster.

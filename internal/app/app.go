@@ -11,6 +11,7 @@ import (
 
 	"github.com/recital-tts/recital/internal/lifecycle"
 	"github.com/recital-tts/recital/internal/rates"
+	"github.com/recital-tts/recital/internal/todo/pglist"
 )
 
 // startTimeout bounds what must answer before recitald serves.
@@ -32,6 +33,13 @@ func Open(ctx context.Context, cfg Config, stderr io.Writer) (*App, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
+	if err := cfg.checkFiles(); err != nil {
+		return nil, err
+	}
+	cfg, err := cfg.withAddresses()
+	if err != nil {
+		return nil, err
+	}
 	a := &App{parts: parts{cfg: cfg, log: newLogger(cfg, stderr), running: &lifecycle.Group{}}}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -47,6 +55,7 @@ func (a *App) start(ctx context.Context) error {
 		run  func(context.Context) error
 	}{
 		{"preparing the data folder", a.openFolder},
+		{"opening the traces", a.openTraces},
 		{"reading the admin tokens", a.readTokens},
 		{"reading the keys", a.readSecrets},
 		{"opening the event log", a.openLog},
@@ -63,6 +72,7 @@ func (a *App) start(ctx context.Context) error {
 		{"watching credentials", a.watchCredentials},
 		{"starting the to-do workers", a.startToDos},
 		{"starting the jobs", a.startJobs},
+		{"starting the watches", a.startWatches},
 		{"starting the probes", a.probe},
 		{"serving", a.serve},
 	} {
@@ -83,6 +93,8 @@ func (a *App) openSlices(context.Context) error {
 	if a.rates, err = rates.New(limits); err != nil {
 		return err
 	}
+	a.locks = pglist.NewLeaderLocks(a.pool)
+	a.onClose("the leader locks", a.locks.Close)
 	if a.service, err = openSlices(&a.parts); err != nil {
 		return err
 	}

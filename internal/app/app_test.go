@@ -153,7 +153,7 @@ func TestOpenThatFailsSaysWhyAndLeavesNothingRunning(t *testing.T) {
 			cfg.MasterKeyFile, cfg.SigningKeyFile, cfg.PublicURL = "/run/secrets/master-key", "/run/secrets/signing-key", "https://recital.example"
 			cfg.IDP1, cfg.RedirectOrigins = "https://idp.example recital /run/secrets/idp-1-secret", []string{"https://app.example"}
 			cfg.StripeKey, cfg.StripeSecret = "sk_live_hidden", []string{"whsec_hidden"}
-		}, []string{"reading the admin tokens", "no such file"}},
+		}, []string{"--operator-token-file (RECITAL_OPERATOR_TOKEN_FILE)", "no such file"}},
 		{"a master key that is none", func(t *testing.T, cfg *app.Config) {
 			require.NoError(t, os.WriteFile(filepath.Join(cfg.DataDir, "master-key"), []byte("hidden\n"), 0o600))
 		}, []string{"reading the keys", "master-key holds no key", "openssl rand -hex 32"}},

@@ -81,26 +81,19 @@ func (c Config) s3() (conf s3.Config, err error) {
 	return conf, nil
 }
 
-func (c Config) checkBlobs() error {
+func (c Config) checkBlobs(m *Mistakes) {
 	if !c.blobsInS3() {
-		if c.Blobs != "" && !filepath.IsAbs(c.Blobs) {
-			return errors.New("RECITAL_BLOBS must be the absolute path of a folder, or s3://BUCKET/PREFIX?endpoint=https://HOST&region=REGION")
-		}
-		return nil
+		m.when(c.Blobs != "" && !filepath.IsAbs(c.Blobs), "blobs", "it must be the absolute path of a folder, or s3://BUCKET/PREFIX?endpoint=https://HOST&region=REGION")
+		return
 	}
 	access, secret := c.S3AccessKey != "" || c.S3AccessKeyFile != "", c.S3SecretKey != "" || c.S3SecretKeyFile != ""
-	switch {
-	case c.S3AccessKey != "" && c.S3AccessKeyFile != "", c.S3SecretKey != "" && c.S3SecretKeyFile != "":
-		return errors.New("a key of S3 is set twice: as it is, and as a file")
-	case access != secret:
-		return errors.New("S3 needs both keys, RECITAL_S3_ACCESS_KEY and RECITAL_S3_SECRET_KEY, or neither, and finds them where AWS's tools do")
-	}
+	m.when(access != secret, "s3-secret-key", "S3 needs both keys, RECITAL_S3_ACCESS_KEY and RECITAL_S3_SECRET_KEY, or neither, and finds them where AWS's tools do")
 	location, err := s3.ParseURL(c.Blobs)
 	if err == nil && c.Mode == modeProd && location.Plain && !location.PlainMeant && !location.OnLoopback() {
 		err = errors.New("in mode prod blobs in S3 travel over TLS, except on loopback: give an endpoint that begins with https://, " +
 			"or add tls=false where nobody else is on the network between")
 	}
-	return err
+	m.add("blobs", err)
 }
 
 // watchedBlobs is a store with figures, and with what an operator needs to know: whether it answers.
@@ -109,6 +102,7 @@ type watchedBlobs struct {
 	took    *prometheus.HistogramVec
 	answers prometheus.GaugeFunc
 	silent  atomic.Bool
+	since   atomic.Pointer[time.Time] // it has not answered, or has again
 	log     *slog.Logger
 }
 
@@ -149,11 +143,20 @@ func (w *watchedBlobs) note(operation string, begun time.Time, err error) {
 	if w.silent.Swap(silent) == silent {
 		return
 	}
+	w.since.Store(&begun)
 	if silent {
 		w.log.Warn("the blob store does not answer: clips are neither saved nor played until it does")
 	} else {
 		w.log.Info("the blob store answers again")
 	}
+}
+
+// isSilent returns since when the store does not answer.
+func (w *watchedBlobs) isSilent() (since time.Time, is bool) {
+	if at := w.since.Load(); at != nil {
+		since = *at
+	}
+	return since, w.silent.Load()
 }
 
 // Put implements blobs.Store.

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"strconv"
@@ -29,17 +28,20 @@ var defaultRates = map[plan.Type]int{plan.Free: 50, plan.Indie: 500, plan.Pro: 5
 // rates are how many requests a second may append to the log.
 func (c Config) rates() (rates.Limits, error) {
 	accounts, err := byPlan("rate", c.AccountRate, defaultRates)
-	if err == nil && c.AddressRate < 0 {
-		err = errors.New("the rate of an address cannot be negative")
-	}
-	if err == nil && c.FailureRate < 0 {
-		err = errors.New("the rate of wrong credentials cannot be negative")
-	}
 	limits := rates.Limits{Accounts: map[string]int{}, Address: c.AddressRate, Failures: c.FailureRate}
 	for plan, rate := range accounts {
 		limits.Accounts[string(plan)] = rate
 	}
 	return limits, err
+}
+
+func (c Config) checkRates(m *Mistakes) {
+	_, err := c.concurrency()
+	m.add("concurrency", err)
+	_, err = c.rates()
+	m.add("account-rate", err)
+	m.when(c.AddressRate < 0, "address-rate", "the rate of an address cannot be negative")
+	m.when(c.FailureRate < 0, "failure-rate", "the rate of wrong credentials cannot be negative")
 }
 
 // byPlan reads PLAN=NUMBER,… into a copy of the defaults; 0 is no limit.

@@ -27,6 +27,9 @@ type Config struct {
 	Mode              string         `enum:"dev,prod" default:"dev" env:"RECITAL_MODE" help:"dev needs loopback addresses and brings along whatever is not configured; prod serves any address and refuses to start without --eventstore, --postgres, --public-url, both token files, both key files, an identity provider, --redirect-origins, and the key and webhook secret of Stripe."`
 	HTTPAddr          string         `name:"http-addr" default:"127.0.0.1:8080" env:"RECITAL_HTTP_ADDR" help:"Public address."`
 	AdminAddr         string         `default:"127.0.0.1:8081" env:"RECITAL_ADMIN_ADDR" help:"Admin address: metrics and what recitalctl uses."`
+	AuditKeyFile      string         `name:"audit-key-file" env:"RECITAL_AUDIT_KEY_FILE" placeholder:"PATH" help:"File of the key that signs the heads of the audit chain. In dev it is audit-key in the data folder; in prod it is derived from the signing key when it is not set, so that whoever has that one could sign heads, too."`
+	AuditHeadEvents   int            `name:"audit-head-events" default:"1000" env:"RECITAL_AUDIT_HEAD_EVENTS" help:"After how many events of the log there is a signed head of the audit chain; 0 is 1000. The fewer, the more exactly a change is found."`
+	AuditHeadInterval time.Duration  `name:"audit-head-interval" default:"5m" env:"RECITAL_AUDIT_HEAD_INTERVAL" help:"How often what is new in the log is signed; 0 is 5m. Changes of what is not signed yet are not found."`
 	PublicURL         string         `name:"public-url" env:"RECITAL_PUBLIC_URL" placeholder:"https://HOST" help:"Where clients reach the public address, for the links in replies; in dev by default the host that they asked, over HTTP."`
 	OperatorTokenFile string         `name:"operator-token-file" env:"RECITAL_OPERATOR_TOKEN_FILE" placeholder:"PATH" help:"File of the operators' token for the admin address, or of a line NAME ROLE HASH for each person (ROLE is operator or auditor, HASH the token's SHA-256 in hex); in dev made in the data folder when not set."`
 	AuditorTokenFile  string         `name:"auditor-token-file" env:"RECITAL_AUDITOR_TOKEN_FILE" placeholder:"PATH" help:"File of the auditors' token for the admin address, or of lines as in the operators' file; in dev made in the data folder when not set."`
@@ -34,13 +37,15 @@ type Config struct {
 	SigningKeyFile    string         `name:"signing-key-file" env:"RECITAL_SIGNING_KEY_FILE" placeholder:"PATH" help:"File of the key that signs links: 64 hex digits, the same for all instances; in dev made in the data folder when not set."`
 	DataDir           string         `default:".recital" env:"RECITAL_DATA_DIR" help:"Folder of the embedded event node, the private Postgres, the blobs and the keys. When the API key in its file dev-api-key was revoked, delete that file, and the next start makes a new key."`
 	Blobs             string         `name:"blobs" env:"RECITAL_BLOBS" placeholder:"/PATH" help:"Where the blobs (audio of clips) lie; several instances share them. A folder, or s3://BUCKET/PREFIX?endpoint=https://HOST&region=REGION: without an endpoint Amazon's, and plain http for mode dev and loopback, or with tls=false. By default blobs in the data folder."`
-	S3AccessKey       string         `name:"s3-access-key" env:"RECITAL_S3_ACCESS_KEY" placeholder:"ID" help:"Id of the key to the blobs in S3. Without keys they are looked for as AWS's tools do: in the environment (AWS_ACCESS_KEY_ID …), in ~/.aws/credentials, and in the role of the machine."`
+	S3AccessKey       string         `name:"s3-access-key" secret:"whole" env:"RECITAL_S3_ACCESS_KEY" placeholder:"ID" help:"Id of the key to the blobs in S3. Without keys they are looked for as AWS's tools do: in the environment (AWS_ACCESS_KEY_ID …), in ~/.aws/credentials, and in the role of the machine."`
 	S3AccessKeyFile   string         `name:"s3-access-key-file" env:"RECITAL_S3_ACCESS_KEY_FILE" placeholder:"PATH" help:"File of that id, instead."`
-	S3SecretKey       string         `name:"s3-secret-key" env:"RECITAL_S3_SECRET_KEY" placeholder:"KEY" help:"The key to the blobs in S3."`
+	S3SecretKey       string         `name:"s3-secret-key" secret:"whole" env:"RECITAL_S3_SECRET_KEY" placeholder:"KEY" help:"The key to the blobs in S3."`
 	S3SecretKeyFile   string         `name:"s3-secret-key-file" env:"RECITAL_S3_SECRET_KEY_FILE" placeholder:"PATH" help:"File of that key, instead."`
-	EventStore        string         `name:"eventstore" env:"RECITAL_EVENTSTORE" placeholder:"esdb://HOST:2113" help:"EventStoreDB to use instead of the embedded node."`
+	EventStore        string         `name:"eventstore" secret:"password" env:"RECITAL_EVENTSTORE" placeholder:"esdb://HOST:2113" help:"EventStoreDB to use instead of the embedded node."`
+	EventStoreFile    string         `name:"eventstore-file" env:"RECITAL_EVENTSTORE_FILE" placeholder:"PATH" help:"File of that address, which may hold a password, instead."`
 	EventNodeAddr     string         `name:"eventnode-addr" env:"RECITAL_EVENTNODE_ADDR" placeholder:"127.0.0.1:2113" help:"Opens the embedded node to other clients on loopback, too."`
-	Postgres          string         `env:"RECITAL_POSTGRES" placeholder:"postgres://…" help:"Postgres to use instead of a private cluster."`
+	Postgres          string         `secret:"password" env:"RECITAL_POSTGRES" placeholder:"postgres://…" help:"Postgres to use instead of a private cluster."`
+	PostgresFile      string         `name:"postgres-file" env:"RECITAL_POSTGRES_FILE" placeholder:"PATH" help:"File of that address, which may hold a password, instead."`
 	SpeechWorker      string         `name:"speechworker" env:"RECITAL_SPEECHWORKER" placeholder:"PATH" help:"The speechworker binary; by default the one beside recitald."`
 	Engines           int            `default:"0" env:"RECITAL_ENGINES" help:"Speech engine processes; 0 is one for each CPU, at least 2."`
 	Codecs            int            `default:"0" env:"RECITAL_CODECS" help:"Codec processes; 0 is one for each CPU."`
@@ -78,17 +83,17 @@ type Config struct {
 	IDP4              string         `name:"idp-4" env:"RECITAL_IDP_4" placeholder:"ISSUER CLIENT_ID SECRET_FILE" help:"The same for idp_4."`
 	IDPAddr           string         `name:"idp-addr" default:"127.0.0.1:8082" env:"RECITAL_IDP_ADDR" help:"Address of the identity provider for development, on loopback; where the port is taken, a free one is used. It is part of the issuers, so who signs in at another port is somebody else."`
 	AddressSignIns    int            `name:"address-sign-ins" default:"100" env:"RECITAL_ADDRESS_SIGN_INS" help:"How many sign-ins one address may have begun in the last ten minutes and not ended; 0 is no limit."`
-	StripeKey         string         `name:"stripe-key" env:"RECITAL_STRIPE_KEY" placeholder:"sk_…" help:"Secret key of the payment provider Stripe. In dev a provider for development (the sandbox) takes its place when it is not set."`
+	StripeKey         string         `name:"stripe-key" secret:"whole" env:"RECITAL_STRIPE_KEY" placeholder:"sk_…" help:"Secret key of the payment provider Stripe. In dev a provider for development (the sandbox) takes its place when it is not set."`
 	StripeKeyFile     string         `name:"stripe-key-file" env:"RECITAL_STRIPE_KEY_FILE" placeholder:"PATH" help:"File of that key, instead."`
-	StripeSecret      []string       `name:"stripe-webhook-secret" env:"RECITAL_STRIPE_WEBHOOK_SECRET" placeholder:"whsec_…,…" help:"Secret that signs the provider's webhooks to /payments/webhook; two while one replaces the other. The endpoint's API version must be of the release train of 2026-02-25.clover."`
+	StripeSecret      []string       `name:"stripe-webhook-secret" secret:"whole" env:"RECITAL_STRIPE_WEBHOOK_SECRET" placeholder:"whsec_…,…" help:"Secret that signs the provider's webhooks to /payments/webhook; two while one replaces the other. The endpoint's API version must be of the release train of 2026-02-25.clover."`
 	StripeSecretFile  string         `name:"stripe-webhook-secret-file" env:"RECITAL_STRIPE_WEBHOOK_SECRET_FILE" placeholder:"PATH" help:"File of these secrets, one a line, instead."`
-	AnalyticsSecret   []string       `name:"stripe-analytics-secret" env:"RECITAL_STRIPE_ANALYTICS_SECRET" placeholder:"whsec_…,…" help:"The same for /payments/webhook/analytics; by default those of the other webhooks."`
+	AnalyticsSecret   []string       `name:"stripe-analytics-secret" secret:"whole" env:"RECITAL_STRIPE_ANALYTICS_SECRET" placeholder:"whsec_…,…" help:"The same for /payments/webhook/analytics; by default those of the other webhooks."`
 	AnalyticsFile     string         `name:"stripe-analytics-secret-file" env:"RECITAL_STRIPE_ANALYTICS_SECRET_FILE" placeholder:"PATH" help:"File of these secrets, one a line, instead."`
 	StripeURL         string         `name:"stripe-url" env:"RECITAL_STRIPE_URL" placeholder:"https://HOST" help:"Another server that speaks Stripe's API: in dev, for a second instance, the sandbox of the first (both have one signing key)."`
 	StripeCoupon      string         `name:"stripe-coupon" env:"RECITAL_STRIPE_COUPON" placeholder:"ID" help:"Coupon for the first subscription of an account."`
 	SandboxAddr       string         `name:"sandbox-addr" default:"127.0.0.1:8083" env:"RECITAL_SANDBOX_ADDR" help:"Address of the payment provider for development, on loopback; where the port is taken, a free one is used."`
 	HostingClient     string         `name:"hosting-client-id" env:"RECITAL_HOSTING_CLIENT_ID" placeholder:"oac_…" help:"Id of our integration on the hosting platform Vercel. When it is not set, a platform for development takes its place in dev, and prod offers none."`
-	HostingSecret     string         `name:"hosting-client-secret" env:"RECITAL_HOSTING_CLIENT_SECRET" help:"Secret of that integration."`
+	HostingSecret     string         `name:"hosting-client-secret" secret:"whole" env:"RECITAL_HOSTING_CLIENT_SECRET" help:"Secret of that integration."`
 	HostingSecretFile string         `name:"hosting-client-secret-file" env:"RECITAL_HOSTING_CLIENT_SECRET_FILE" placeholder:"PATH" help:"File of that secret, instead."`
 	HostingRedirect   string         `name:"hosting-redirect-url" env:"RECITAL_HOSTING_REDIRECT_URL" placeholder:"https://HOST/PATH" help:"The redirect URL of that integration: where the platform sends browsers with a code."`
 	HostingURL        string         `name:"hosting-url" env:"RECITAL_HOSTING_URL" placeholder:"https://HOST" help:"Another server that speaks Vercel's API."`
@@ -102,139 +107,190 @@ type Config struct {
 	AddressBodies     int            `default:"0" env:"RECITAL_ADDRESS_BODIES" help:"How many of these bytes one address may have; 0 is a quarter. Beyond, requests get 429. A balancer in front is one address."`
 	MinRate           int            `default:"8192" env:"RECITAL_MIN_RATE" help:"How many bytes a second a client must at least send of a body, after 15 s, and take of a finished reply, after 30 s; 0 is 8192."`
 	QuietEncoder      time.Duration  `default:"2s" env:"RECITAL_QUIET_ENCODER" help:"How long a WebSocket that has nothing to say keeps its encoder; 0 is 2s. Each codec process has room for 256."`
+	AlertEvery        time.Duration  `name:"alert-every" default:"5s" env:"RECITAL_ALERT_EVERY" help:"How often this instance looks for what an operator should know; 0 is 5s. What is found three times in a row raises an alert."`
+	AlertDisk         float64        `name:"alert-disk" default:"95" env:"RECITAL_ALERT_DISK" help:"How full, in per cent, the disk of the data folder or of the blobs may be before an alert is raised; 0 is 95."`
+	AlertLag          time.Duration  `name:"alert-lag" default:"1m" env:"RECITAL_ALERT_LAG" help:"How far a read model may be behind the log before an alert is raised; 0 is 1m."`
+	AlertFailures     float64        `name:"alert-failures" default:"10" env:"RECITAL_ALERT_FAILURES" help:"How many of the last five minutes' pieces of speech, in per cent, may fail before an alert is raised; 0 is 10."`
+	AlertExpiry       time.Duration  `name:"alert-expiry" default:"504h" env:"RECITAL_ALERT_EXPIRY" help:"How long before a certificate ends an alert is raised; 0 is 504h."`
+	TraceEndpoint     string         `name:"otlp-endpoint" env:"RECITAL_OTLP_ENDPOINT,OTEL_EXPORTER_OTLP_ENDPOINT" placeholder:"http://HOST:4318" help:"Where traces are sent, by OTLP over HTTP; by default none are made. Headers, timeouts, the share that is sampled and the service's name are in OpenTelemetry's own variables OTEL_…"`
 	LogFormat         string         `enum:"text,json" default:"text" env:"RECITAL_LOG_FORMAT" help:"Form of the log on standard error (text or json)."`
 	LogLevel          string         `enum:"debug,info,warn,error" default:"info" env:"RECITAL_LOG_LEVEL" help:"debug, info, warn or error."`
+
+	Given map[string]string `kong:"-"` // where the settings that are not defaults are from, by flag
 }
 
-// Validate refuses what cannot work or is not safe.
+// Validate returns everything that cannot work or is not safe, as Mistakes.
 func (c Config) Validate() error {
-	if err := c.checkMode(); err != nil {
-		return err
-	}
-	for _, listener := range []struct{ name, address string }{
-		{"the public address", c.HTTPAddr}, {"the admin address", c.AdminAddr},
+	var m Mistakes
+	c.checkMode(&m)
+	for _, l := range []struct{ flag, name, address string }{
+		{"http-addr", "the public address", c.HTTPAddr}, {"admin-addr", "the admin address", c.AdminAddr},
 	} {
-		if err := c.checkListener(listener.address); err != nil {
-			return fmt.Errorf("%s %q: %w", listener.name, listener.address, err)
+		if err := c.checkListener(l.address); err != nil {
+			m.add(l.flag, fmt.Errorf("%s %q: %w", l.name, l.address, err))
 		}
 	}
-	if err := c.checkPublicURL(); err != nil {
-		return err
-	}
-	if err := c.checkBlobs(); err != nil {
-		return err
-	}
-	if c.LongestStream < time.Second {
-		return errors.New("the longest stream must be at least a second")
-	}
-	if c.SpoolBudget != 0 && c.SpoolBudget < 256 {
-		return errors.New("the spool's budget must be at least 256 MiB")
-	}
-	if c.UploadSize < 0 || c.uploadBudget() < 2*c.uploadSize() {
-		return errors.New("the budget of uploads must be at least twice the size of one")
-	}
-	if c.ClipSaveTimeout < 0 {
-		return errors.New("the time for saving a clip cannot be negative")
-	}
-	if err := c.checkSockets(); err != nil {
-		return err
-	}
-	if err := c.checkSessions(); err != nil {
-		return err
-	}
-	if err := c.checkSignIn(); err != nil {
-		return err
-	}
-	if err := c.checkPayments(); err != nil {
-		return err
-	}
-	if err := c.checkHosting(); err != nil {
-		return err
-	}
-	if min(c.Connections, c.AddressConns, c.BodyBudget, c.AddressBodies, c.MinRate) < 0 {
-		return errors.New("the limits of connections and bodies cannot be negative")
-	}
-	if err := c.checkWorkers(); err != nil {
-		return err
-	}
-	_, concurrency := c.concurrency()
-	_, rates := c.rates()
-	_, proxies := c.proxies()
-	return errors.Join(concurrency, rates, proxies)
+	m.when(c.HTTPAddr == c.AdminAddr && !strings.HasSuffix(c.AdminAddr, ":0"), "admin-addr", "it is the public address, too; each needs its own")
+	c.checkPublicURL(&m)
+	c.checkTwice(&m)
+	c.checkBlobs(&m)
+	c.checkBudgets(&m)
+	c.checkAlerts(&m)
+	c.checkSockets(&m)
+	c.checkSessions(&m)
+	c.checkSignIn(&m)
+	c.checkPayments(&m)
+	c.checkHosting(&m)
+	c.checkConnections(&m)
+	c.checkWorkers(&m)
+	c.checkRates(&m)
+	m.add("otlp-endpoint", c.checkTraces())
+	m.when(c.AuditHeadEvents < 0, "audit-head-events", "it cannot be negative")
+	m.when(c.AuditHeadInterval < 0, "audit-head-interval", "it cannot be negative")
+	return m.all()
 }
 
-func (c Config) checkWorkers() error {
-	if min(c.Engines, c.Codecs, c.Decoders, c.Alignments, c.Clonings) < 0 {
-		return errors.New("the numbers of processes cannot be negative")
-	}
-	if c.AccountVoices < 0 || c.VoiceAudio < 0 {
-		return errors.New("the limits of voices cannot be negative")
-	}
-	for _, d := range []time.Duration{c.EngineTimeout, c.CodecTimeout} {
-		if d != 0 && d < time.Second {
-			return errors.New("the times of engines and codecs must be at least a second")
+// checkFiles returns what is wrong with the files that are set, as Mistakes. Validate looks at no file.
+func (c Config) checkFiles() error {
+	var m Mistakes
+	for _, s := range c.Settings() {
+		if strings.HasSuffix(s.Flag, "-file") && s.Value != "" {
+			m.add(s.Flag, checkFile(s.Value))
 		}
+	}
+	for name, setting := range c.providers() {
+		if _, _, file, err := splitProvider(setting); setting != "" && err == nil {
+			m.add(strings.ReplaceAll(name, "_", "-"), checkFile(file))
+		}
+	}
+	return m.all()
+}
+
+func checkFile(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("its file cannot be read: %w", err)
+	}
+	defer f.Close()
+	if _, err := f.Read(make([]byte, 1)); err != nil {
+		return fmt.Errorf("its file is empty or cannot be read: %w", err)
 	}
 	return nil
 }
 
-func (c Config) checkSockets() error {
-	if c.AccountSockets < 0 {
-		return errors.New("the number of an account's WebSockets cannot be negative")
+func (c Config) checkBudgets(m *Mistakes) {
+	m.when(c.LongestStream < time.Second, "longest-stream", "the longest stream must be at least a second")
+	m.when(c.OutageReads < 0, "outage-reads", "the time in which reads go on cannot be negative")
+	m.when(c.SpoolBudget != 0 && c.SpoolBudget < 256, "spool-budget", "the spool's budget must be at least 256 MiB")
+	m.when(c.UploadSize < 0, "upload-size", "the size of an upload cannot be negative")
+	m.when(c.uploadBudget() < 2*c.uploadSize(), "upload-budget", "the budget of uploads must be at least twice the size of one")
+	m.when(c.ClipSaveTimeout < 0, "clip-save-timeout", "the time for saving a clip cannot be negative")
+}
+
+func (c Config) checkConnections(m *Mistakes) {
+	for flag, value := range map[string]int{
+		"connections": c.Connections, "address-connections": c.AddressConns, "body-budget": c.BodyBudget, "address-bodies": c.AddressBodies, "min-rate": c.MinRate,
+	} {
+		m.when(value < 0, flag, "the limits of connections and bodies cannot be negative")
 	}
-	for _, d := range []time.Duration{c.SocketIdle, c.SocketLength} {
-		if d != 0 && d < time.Second {
-			return errors.New("the times of WebSockets must be at least a second")
-		}
+}
+
+func (c Config) checkWorkers(m *Mistakes) {
+	for flag, value := range map[string]int{
+		"engines": c.Engines, "codecs": c.Codecs, "decoders": c.Decoders, "alignments": c.Alignments, "clonings": c.Clonings,
+	} {
+		m.when(value < 0, flag, "the numbers of processes cannot be negative")
 	}
-	if c.QuietEncoder < 0 {
-		return errors.New("the time that a quiet WebSocket keeps its encoder cannot be negative")
+	m.when(c.AccountVoices < 0, "account-voices", "the limits of voices cannot be negative")
+	m.when(c.VoiceAudio < 0, "voice-audio", "the limits of voices cannot be negative")
+	for flag, d := range map[string]time.Duration{"engine-timeout": c.EngineTimeout, "codec-timeout": c.CodecTimeout} {
+		m.when(d != 0 && d < time.Second, flag, "the times of engines and codecs must be at least a second")
 	}
-	return nil
+}
+
+func (c Config) checkSockets(m *Mistakes) {
+	m.when(c.AccountSockets < 0, "account-sockets", "the number of an account's WebSockets cannot be negative")
+	for flag, d := range map[string]time.Duration{"socket-idle": c.SocketIdle, "socket-length": c.SocketLength} {
+		m.when(d != 0 && d < time.Second, flag, "the times of WebSockets must be at least a second")
+	}
+	m.when(c.QuietEncoder < 0, "quiet-encoder", "the time that a quiet WebSocket keeps its encoder cannot be negative")
 }
 
 // checkMode lists everything that mode prod lacks.
-func (c Config) checkMode() error {
+func (c Config) checkMode(m *Mistakes) {
 	if c.Mode != modeProd {
-		return nil
+		return
 	}
-	var missing []string
-	for _, need := range []struct{ value, name, what string }{
-		{c.EventStore, "RECITAL_EVENTSTORE", "the connection string of an EventStoreDB or KurrentDB"},
-		{c.Postgres, "RECITAL_POSTGRES", "the address of a Postgres"},
-		{c.OperatorTokenFile, "RECITAL_OPERATOR_TOKEN_FILE", "the file of the operators' token"},
-		{c.AuditorTokenFile, "RECITAL_AUDITOR_TOKEN_FILE", "the file of the auditors' token"},
-		{c.MasterKeyFile, "RECITAL_MASTER_KEY_FILE", "the file of the key that wraps the accounts' keys"},
-		{c.SigningKeyFile, "RECITAL_SIGNING_KEY_FILE", "the file of the key that signs links"},
-		{c.PublicURL, "RECITAL_PUBLIC_URL", "where clients reach the public address"},
-		{cmp.Or(c.IDP1, c.IDP2, c.IDP3, c.IDP4), "RECITAL_IDP_1", "an identity provider, or RECITAL_IDP_2 to _4"},
-		{strings.Join(c.RedirectOrigins, ""), "RECITAL_REDIRECT_ORIGINS", "where a sign-in may lead"},
-		{cmp.Or(c.StripeKey, c.StripeKeyFile), "RECITAL_STRIPE_KEY", "the key of the payment provider, or RECITAL_STRIPE_KEY_FILE"},
-		{cmp.Or(strings.Join(c.StripeSecret, ""), c.StripeSecretFile), "RECITAL_STRIPE_WEBHOOK_SECRET", "the secret of its webhooks, or RECITAL_STRIPE_WEBHOOK_SECRET_FILE"},
+	for _, need := range []struct{ value, flag, what string }{
+		{cmp.Or(c.EventStore, c.EventStoreFile), "eventstore", "the connection string of an EventStoreDB or KurrentDB, or its file"},
+		{cmp.Or(c.Postgres, c.PostgresFile), "postgres", "the address of a Postgres, or its file"},
+		{c.OperatorTokenFile, "operator-token-file", "the file of the operators' token"},
+		{c.AuditorTokenFile, "auditor-token-file", "the file of the auditors' token"},
+		{c.MasterKeyFile, "master-key-file", "the file of the key that wraps the accounts' keys"},
+		{c.SigningKeyFile, "signing-key-file", "the file of the key that signs links"},
+		{c.PublicURL, "public-url", "where clients reach the public address"},
+		{cmp.Or(c.IDP1, c.IDP2, c.IDP3, c.IDP4), "idp-1", "an identity provider, here or as RECITAL_IDP_2 to _4"},
+		{strings.Join(c.RedirectOrigins, ""), "redirect-origins", "where a sign-in may lead"},
+		{cmp.Or(c.StripeKey, c.StripeKeyFile), "stripe-key", "the key of the payment provider, or RECITAL_STRIPE_KEY_FILE"},
+		{cmp.Or(strings.Join(c.StripeSecret, ""), c.StripeSecretFile), "stripe-webhook-secret", "the secret of its webhooks, or RECITAL_STRIPE_WEBHOOK_SECRET_FILE"},
 	} {
-		if need.value == "" {
-			missing = append(missing, need.name+" ("+need.what+")")
-		}
+		m.when(need.value == "", need.flag, "mode prod brings nothing along; set "+need.what)
 	}
-	if len(missing) > 0 {
-		return fmt.Errorf("mode prod brings nothing along; set %s", strings.Join(missing, ", "))
+	m.when(c.EventNodeAddr != "", "eventnode-addr", "mode prod runs no embedded event node; leave it unset")
+}
+
+// checkTwice refuses what is set as it is and as a file.
+func (c Config) checkTwice(m *Mistakes) {
+	for _, s := range c.filedSecrets() {
+		m.when(s.value != "" && s.file != "", s.flag, "it is set twice: as it is, and as a file (--"+s.flag+"-file)")
 	}
-	if c.EventNodeAddr != "" {
-		return errors.New("mode prod runs no embedded event node; leave RECITAL_EVENTNODE_ADDR unset")
+}
+
+// filedSecret is a secret that is set as it is, or as a file.
+type filedSecret struct{ flag, value, file string }
+
+func (c Config) filedSecrets() []filedSecret {
+	return []filedSecret{
+		{"eventstore", c.EventStore, c.EventStoreFile},
+		{"postgres", c.Postgres, c.PostgresFile},
+		{"s3-access-key", c.S3AccessKey, c.S3AccessKeyFile},
+		{"s3-secret-key", c.S3SecretKey, c.S3SecretKeyFile},
+		{"stripe-key", c.StripeKey, c.StripeKeyFile},
+		{"stripe-webhook-secret", strings.Join(c.StripeSecret, " "), c.StripeSecretFile},
+		{"stripe-analytics-secret", strings.Join(c.AnalyticsSecret, " "), c.AnalyticsFile},
+		{"hosting-client-secret", c.HostingSecret, c.HostingSecretFile},
 	}
-	return nil
+}
+
+// withAddresses returns the settings with the addresses that are in files.
+func (c Config) withAddresses() (Config, error) {
+	var store, postgres error
+	c.EventStore, store = filed(c.EventStore, c.EventStoreFile)
+	c.Postgres, postgres = filed(c.Postgres, c.PostgresFile)
+	return c, errors.Join(store, postgres)
+}
+
+// filed returns a setting as it is set, or the text of its file.
+func filed(value, file string) (string, error) {
+	if file == "" {
+		return value, nil
+	}
+	content, err := os.ReadFile(file)
+	text := strings.TrimSpace(string(content))
+	if err == nil && (text == "" || strings.ContainsAny(text, "\r\n")) {
+		err = fmt.Errorf("%s does not have one line", file)
+	}
+	return text, err
 }
 
 // checkPublicURL takes an origin only: links are made by adding paths to it.
-func (c Config) checkPublicURL() error {
+func (c Config) checkPublicURL(m *Mistakes) {
 	if c.PublicURL == "" {
-		return nil
+		return
 	}
 	u, err := url.Parse(c.PublicURL)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
-		return errors.New("the public URL must be http(s)://HOST or http(s)://HOST:PORT")
-	}
-	return nil
+	m.when(err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "",
+		"public-url", "the public URL must be http(s)://HOST or http(s)://HOST:PORT")
 }
 
 func (c Config) checkListener(address string) error {
@@ -262,6 +318,22 @@ const longestPiece = 2
 
 // writeTimeout is how long a client may take to read 64 KiB.
 func (c Config) writeTimeout() time.Duration { return min(c.LongestStream, 30*time.Second) }
+
+// The limits of alerts.
+func (c Config) alertEvery() time.Duration  { return cmp.Or(c.AlertEvery, 5*time.Second) }
+func (c Config) diskLimit() float64         { return cmp.Or(c.AlertDisk, 95) }
+func (c Config) lagLimit() time.Duration    { return cmp.Or(c.AlertLag, time.Minute) }
+func (c Config) failureLimit() float64      { return cmp.Or(c.AlertFailures, 10) }
+func (c Config) expiryLimit() time.Duration { return cmp.Or(c.AlertExpiry, 504*time.Hour) }
+
+func (c Config) checkAlerts(m *Mistakes) {
+	for flag, d := range map[string]time.Duration{"alert-every": c.AlertEvery, "alert-lag": c.AlertLag, "alert-expiry": c.AlertExpiry} {
+		m.when(d < 0, flag, "the times of alerts cannot be negative")
+	}
+	for flag, share := range map[string]float64{"alert-disk": c.AlertDisk, "alert-failures": c.AlertFailures} {
+		m.when(share < 0 || share > 100, flag, "the limits of alerts are between 0 and 100 per cent")
+	}
+}
 
 // clipSaveTimeout is how long a store may take for a clip.
 func (c Config) clipSaveTimeout() time.Duration { return cmp.Or(c.ClipSaveTimeout, 10*time.Second) }

@@ -1,6 +1,8 @@
 package app_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -65,6 +67,8 @@ func TestConfigRefusesWhatIsNotSafeOrCannotWork(t *testing.T) {
 			c.SessionLength, c.SessionIdle, c.SessionRotation, c.AccountSessions = time.Hour, time.Hour, time.Hour, 1
 		}, ""},
 		{"wrong credentials of less than nothing", func(c *app.Config) { c.FailureRate = -1 }, "wrong credentials cannot be negative"},
+		{"an address that may do less than nothing", func(c *app.Config) { c.AddressRate = -1 }, "the rate of an address cannot be negative"},
+		{"one address for both servers", func(c *app.Config) { c.AdminAddr = c.HTTPAddr }, "it is the public address, too"},
 		{"proxies", func(c *app.Config) { c.TrustedProxies = []string{"10.0.0.0/8", "192.0.2.1", "fd00::/8", "::1"} }, ""},
 		{"a proxy by name", func(c *app.Config) { c.TrustedProxies = []string{"proxy.example"} }, `the trusted proxy "proxy.example" is neither`},
 		{"a proxy of too many bits", func(c *app.Config) { c.TrustedProxies = []string{"10.0.0.0/33"} }, `the trusted proxy "10.0.0.0/33" is neither`},
@@ -118,6 +122,7 @@ func TestConfigRefusesWhatIsNotSafeOrCannotWork(t *testing.T) {
 			}
 			require.Error(t, err)
 			assert.Contains(t, err.Error(), c.says)
+			requireNamed(t, err)
 		})
 	}
 }
@@ -140,19 +145,19 @@ func TestProdServesOthersAndBringsNothingAlong(t *testing.T) {
 			"RECITAL_MASTER_KEY_FILE", "RECITAL_SIGNING_KEY_FILE", "RECITAL_PUBLIC_URL", "RECITAL_IDP_1", "RECITAL_REDIRECT_ORIGINS",
 			"RECITAL_STRIPE_KEY", "RECITAL_STRIPE_WEBHOOK_SECRET",
 		}},
-		{"no event store", func(c *app.Config) { c.EventStore = "" }, []string{"set RECITAL_EVENTSTORE ("}},
-		{"no Postgres", func(c *app.Config) { c.Postgres = "" }, []string{"set RECITAL_POSTGRES ("}},
-		{"no operators", func(c *app.Config) { c.OperatorTokenFile = "" }, []string{"set RECITAL_OPERATOR_TOKEN_FILE ("}},
-		{"no auditors", func(c *app.Config) { c.AuditorTokenFile = "" }, []string{"set RECITAL_AUDITOR_TOKEN_FILE ("}},
-		{"no master key", func(c *app.Config) { c.MasterKeyFile = "" }, []string{"set RECITAL_MASTER_KEY_FILE ("}},
-		{"no signing key", func(c *app.Config) { c.SigningKeyFile = "" }, []string{"set RECITAL_SIGNING_KEY_FILE ("}},
-		{"no public URL", func(c *app.Config) { c.PublicURL = "" }, []string{"set RECITAL_PUBLIC_URL ("}},
-		{"nobody who signs people in", func(c *app.Config) { c.IDP1 = "" }, []string{"set RECITAL_IDP_1 ("}},
+		{"no event store", func(c *app.Config) { c.EventStore = "" }, []string{"(RECITAL_EVENTSTORE): mode prod"}},
+		{"no Postgres", func(c *app.Config) { c.Postgres = "" }, []string{"(RECITAL_POSTGRES): mode prod"}},
+		{"no operators", func(c *app.Config) { c.OperatorTokenFile = "" }, []string{"(RECITAL_OPERATOR_TOKEN_FILE): mode prod"}},
+		{"no auditors", func(c *app.Config) { c.AuditorTokenFile = "" }, []string{"(RECITAL_AUDITOR_TOKEN_FILE): mode prod"}},
+		{"no master key", func(c *app.Config) { c.MasterKeyFile = "" }, []string{"(RECITAL_MASTER_KEY_FILE): mode prod"}},
+		{"no signing key", func(c *app.Config) { c.SigningKeyFile = "" }, []string{"(RECITAL_SIGNING_KEY_FILE): mode prod"}},
+		{"no public URL", func(c *app.Config) { c.PublicURL = "" }, []string{"(RECITAL_PUBLIC_URL): mode prod"}},
+		{"nobody who signs people in", func(c *app.Config) { c.IDP1 = "" }, []string{"(RECITAL_IDP_1): mode prod"}},
 		{"one provider, whichever", func(c *app.Config) { c.IDP1, c.IDP4 = "", c.IDP1 }, nil},
 		{"half a provider", func(c *app.Config) { c.IDP2 = "https://idp.example recital" }, []string{"idp_2", "ISSUER CLIENT_ID SECRET_FILE"}},
-		{"no redirects", func(c *app.Config) { c.RedirectOrigins = nil }, []string{"set RECITAL_REDIRECT_ORIGINS ("}},
-		{"no payment provider", func(c *app.Config) { c.StripeKey, c.StripeSecret = "", nil }, []string{"set RECITAL_STRIPE_KEY (", "RECITAL_STRIPE_WEBHOOK_SECRET ("}},
-		{"webhooks that nobody signs", func(c *app.Config) { c.StripeSecret = nil }, []string{"set RECITAL_STRIPE_WEBHOOK_SECRET ("}},
+		{"no redirects", func(c *app.Config) { c.RedirectOrigins = nil }, []string{"(RECITAL_REDIRECT_ORIGINS): mode prod"}},
+		{"no payment provider", func(c *app.Config) { c.StripeKey, c.StripeSecret = "", nil }, []string{"(RECITAL_STRIPE_KEY): mode prod", "(RECITAL_STRIPE_WEBHOOK_SECRET): mode prod"}},
+		{"webhooks that nobody signs", func(c *app.Config) { c.StripeSecret = nil }, []string{"(RECITAL_STRIPE_WEBHOOK_SECRET): mode prod"}},
 		{"webhooks that anybody signs", func(c *app.Config) { c.StripeSecret = []string{"whsec_hidden", ""} }, []string{"webhooks is empty"}},
 		{"analytics that anybody signs", func(c *app.Config) { c.AnalyticsSecret = []string{" "} }, []string{"webhooks is empty"}},
 		{"secrets in files", func(c *app.Config) {
@@ -191,8 +196,22 @@ func TestProdServesOthersAndBringsNothingAlong(t *testing.T) {
 			for _, part := range c.says {
 				assert.ErrorContains(t, err, part)
 			}
+			requireNamed(t, err)
 			assert.NotContains(t, err.Error(), "hidden", "a password")
 		})
+	}
+}
+
+// requireNamed checks that a person can find what to change.
+func requireNamed(t *testing.T, err error) {
+	t.Helper()
+	var mistakes app.Mistakes
+	require.ErrorAs(t, err, &mistakes)
+	for _, mistake := range mistakes {
+		named := slices.ContainsFunc(app.Config{}.Settings(), func(s app.Setting) bool {
+			return strings.HasPrefix(mistake.Error(), "--"+s.Flag+" ("+s.Variable+"): ")
+		})
+		require.True(t, named, mistake.Error())
 	}
 }
 

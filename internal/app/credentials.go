@@ -56,7 +56,7 @@ func (find access) APIKey(ctx context.Context, key string) (web.Principal, error
 	if err != nil {
 		return web.Principal{}, err
 	}
-	return web.Principal{Account: found.Account, Key: found.Name, Plan: planOf(found)}, nil
+	return web.Principal{Account: found.Account, Key: found.Name, Plan: planOf(found), Operator: found.Operator}, nil
 }
 
 // planOf returns the plan of now: a cancelled one ends at its time, whether or not an event has said so.
@@ -100,7 +100,7 @@ func (b browsers) Session(ctx context.Context, cookie string, use web.SessionUse
 		return web.Session{}, err
 	}
 	live := web.Session{Expires: found.Session.ExpiresAt, Principal: web.Principal{
-		Account: found.Account, Session: found.Name, Plan: planOf(found), SessionOpened: found.Session.OpenedAt,
+		Account: found.Account, Session: found.Name, Plan: planOf(found), Operator: found.Operator, SessionOpened: found.Session.OpenedAt,
 	}}
 	if next := b.use(ctx, found, shown, use); next != shown {
 		live.Renewed = next.Value()

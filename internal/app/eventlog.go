@@ -19,6 +19,7 @@ import (
 
 // openLog connects to the event log, that of an embedded node unless one is configured, and reads its identity.
 func (a *App) openLog(ctx context.Context) error {
+	a.metrics = newMetrics(func(ctx context.Context) (feed.Overview, error) { return a.projector.Overview(ctx) })
 	config := esdb.Config{ConnectionString: a.cfg.EventStore, Logger: a.log}
 	if a.cfg.EventStore == "" {
 		if err := a.openNode(&config); err != nil {
@@ -31,6 +32,7 @@ func (a *App) openLog(ctx context.Context) error {
 	}
 	a.onClose("the event log's client", client.Close)
 	a.storeSilence = client.Silence
+	a.metrics.observeLog(client.Silence)
 	if _, err := client.Head(ctx); err != nil { // what its user may not do is said at once, and not by what follows the log
 		return err
 	}
@@ -38,8 +40,7 @@ func (a *App) openLog(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.metrics = newMetrics(func(ctx context.Context) (feed.Overview, error) { return a.projector.Overview(ctx) })
-	a.journal = &journal.Journal{Log: observedLog{client, a.readiness.appended}, Registry: registry, Observe: a.metrics.observeCommand}
+	a.journal = &journal.Journal{Log: observedLog{tracedLog{client}, a.appended}, Registry: registry, Observe: a.metrics.observeCommand}
 	a.identity, err = eventlog.Identify(ctx, client, registry, uuid.New(), time.Now())
 	return err
 }
@@ -54,7 +55,7 @@ func (a *App) openNode(config *esdb.Config) error {
 		return err
 	}
 	a.onClose("the event node's socket", remove)
-	node, err := eventnode.Open(eventnode.Config{Dir: folder, Socket: socket, Address: a.cfg.EventNodeAddr, Logger: a.log})
+	node, err := eventnode.Open(eventnode.Config{Dir: folder, Socket: socket, Address: a.cfg.EventNodeAddr, Logger: a.log, Synced: func(took time.Duration) { a.metrics.synced.Observe(took.Seconds()) }})
 	if err != nil {
 		return err
 	}
@@ -62,6 +63,7 @@ func (a *App) openNode(config *esdb.Config) error {
 		<-node.Done()
 		return node.Err()
 	}})
+	a.metrics.observeNode(node.Stats)
 	config.Socket = socket
 	return nil
 }

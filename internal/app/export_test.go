@@ -1,11 +1,19 @@
 package app
 
 import (
+	"context"
+	"log/slog"
+	"time"
+
 	"github.com/recital-tts/recital/commands/accounts"
+	"github.com/recital-tts/recital/commands/alerts"
 	"github.com/recital-tts/recital/commands/sessions"
+	"github.com/recital-tts/recital/domain/alert"
+	"github.com/recital-tts/recital/internal/blobs"
 	"github.com/recital-tts/recital/internal/payments"
 	"github.com/recital-tts/recital/internal/payments/sandbox"
 	"github.com/recital-tts/recital/internal/rates"
+	"github.com/recital-tts/recital/internal/todo/pglist"
 	"github.com/recital-tts/recital/internal/web"
 )
 
@@ -29,3 +37,54 @@ func (a *App) Accounts() *accounts.Accounts { return a.accounts }
 
 // Sessions returns the commands on sessions.
 func (a *App) Sessions() *sessions.Sessions { return a.sessions }
+
+// Reach returns an error unless a server answers.
+func Reach(ctx context.Context, url string) error { return reach(ctx, url) }
+
+// DiskUse returns how full a folder's disk is, in per cent.
+func DiskUse(folder string) (float64, error) { return diskUse(folder) }
+
+// WatchDisk looks how full a disk is.
+func WatchDisk(folder string, limit float64) alerts.Watch {
+	return watchDisk("host", []string{folder}, limit)
+}
+
+// WatchCrashes looks whether workers die.
+func WatchCrashes(c alert.Condition, within time.Duration, stats func() (int, uint64)) alerts.Watch {
+	return watchCrashes(c, within, stats)
+}
+
+// WatchShare looks whether too much fails of all.
+func WatchShare(c alert.Condition, limit float64, count func() (all, bad uint64)) alerts.Watch {
+	return watchShare(c, limit, func() tally {
+		all, bad := count()
+		return tally{all, bad}
+	})
+}
+
+// WatchNotices returns notices that are counted, and the look at what was refused of them.
+func WatchNotices(c alert.Condition, n payments.Notice) (payments.Notice, alerts.Watch) {
+	var counter noticeCounter
+	return talliedNotices{n, &counter}, watchNotices(c, counter.count)
+}
+
+// WatchServerCertificate looks when the certificate of a server ends, and WatchStoreCertificates at those of an event store.
+func WatchServerCertificate(name, host string, limit time.Duration) alerts.Watch {
+	return watchExpiry([]certificate{served(name, host, "443")}, limit)
+}
+
+// WatchStoreCertificates looks when the certificates of an event store end.
+func WatchStoreCertificates(connection string, limit time.Duration) alerts.Watch {
+	return watchExpiry(Config{EventStore: connection}.storeCertificates(), limit)
+}
+
+// WatchBlobs returns the look at a store, and since when it is silent.
+func WatchBlobs(store blobs.Store) (look func(context.Context) error, silent func() (time.Time, bool)) {
+	w := watchBlobs(store, slog.New(slog.DiscardHandler))
+	return w.lookAtBlobs, w.isSilent
+}
+
+// WatchReservations looks for reservations past their expiry.
+func WatchReservations(list *pglist.View, longest time.Duration) alerts.Watch {
+	return watchReservationsPast(list, longest)
+}

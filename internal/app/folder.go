@@ -3,6 +3,7 @@ package app
 import (
 	"bytes"
 	"context"
+	"crypto/ed25519"
 	"crypto/hkdf"
 	"crypto/sha256"
 	"errors"
@@ -14,10 +15,12 @@ import (
 
 // secrets are the keys that all instances share.
 type secrets struct {
-	master      []byte // wraps the accounts' keys
-	links       []byte // signs links; derived from the signing key, as the next ones
-	generations []byte // signs the ids of syntheses
-	sandbox     []byte // of the payment provider for development
+	master      []byte             // wraps the accounts' keys
+	links       []byte             // signs links; derived from the signing key, as the next ones
+	generations []byte             // signs the ids of syntheses
+	sandbox     []byte             // of the payment provider for development
+	addresses   []byte             // marks the addresses that sign in
+	audit       ed25519.PrivateKey // signs the heads of the audit chain
 }
 
 func (a *App) openFolder(context.Context) (err error) {
@@ -45,7 +48,7 @@ func (a *App) readTokens(context.Context) (err error) {
 	return err
 }
 
-// readSecrets reads both keys. It comes before anything is opened that a refusal would leave changed.
+// readSecrets reads the keys. It comes before anything is opened that a refusal would leave changed.
 func (a *App) readSecrets(context.Context) (err error) {
 	if a.secrets.master, err = a.folder.Key("master-key", a.cfg.MasterKeyFile); err != nil {
 		return err
@@ -63,8 +66,29 @@ func (a *App) readSecrets(context.Context) (err error) {
 	if a.secrets.generations, err = derive(signing, "ids of syntheses"); err != nil {
 		return err
 	}
-	a.secrets.sandbox, err = derive(signing, "payment sandbox")
-	return err
+	if a.secrets.sandbox, err = derive(signing, "payment sandbox"); err != nil {
+		return err
+	}
+	if a.secrets.addresses, err = derive(signing, "addresses of sign-ins"); err != nil {
+		return err
+	}
+	seed, err := a.auditSeed(signing)
+	if err != nil {
+		return err
+	}
+	if bytes.Equal(seed, signing) || bytes.Equal(seed, a.secrets.master) {
+		return errors.New("the audit key is the master key or the signing key; each needs a value of its own")
+	}
+	a.secrets.audit = ed25519.NewKeyFromSeed(seed)
+	return nil
+}
+
+// auditSeed returns the audit key. All instances of mode prod need one key, also those that know of none yet.
+func (a *App) auditSeed(signing []byte) ([]byte, error) {
+	if a.cfg.Mode == modeProd && a.cfg.AuditKeyFile == "" {
+		return derive(signing, "audit heads")
+	}
+	return a.folder.Key("audit-key", a.cfg.AuditKeyFile)
 }
 
 // derive returns a key for one purpose (HKDF-SHA-256, RFC 5869).

@@ -36,7 +36,8 @@ func hostingSlice() slice {
 			hosting := commands.New(commands.Config{Journal: p.journal, Platform: platform, Keyring: p.keys, APIKeys: p.accounts, Now: time.Now})
 			write := writeapi.API{Hosting: hosting, ReadModels: p.projector}
 			return service{
-				public: write.Routes(),
+				public:  write.Routes(),
+				watches: p.watchHosting(),
 				toDos: []toDo{{commands.CompleteProcess, readmodel.ToDoCompleteVariableView, func(ctx context.Context, item todo.Item) (eventlog.Position, error) {
 					return hosting.Complete(ctx, item.Stream, item.Cause)
 				}}},
@@ -48,7 +49,8 @@ func hostingSlice() slice {
 
 // openPlatform returns the hosting platform. In mode dev one of our own takes its place when no credentials are set.
 func (p *parts) openPlatform() (hosting.Platform, error) {
-	conf := vercel.Config{ClientID: p.cfg.HostingClient, ClientSecret: p.cfg.HostingSecret, RedirectURL: p.cfg.HostingRedirect, URL: p.cfg.HostingURL, Logger: p.log}
+	conf := vercel.Config{ClientID: p.cfg.HostingClient, ClientSecret: p.cfg.HostingSecret, RedirectURL: p.cfg.HostingRedirect, URL: p.cfg.HostingURL, Logger: p.log,
+		Watch: p.metrics.watchProvider("hosting")}
 	switch {
 	case conf.ClientID == "" && p.cfg.Mode == modeProd:
 		return hosting.Off{}, nil
@@ -81,21 +83,20 @@ func (p *parts) platformAt() string {
 }
 
 // checkHosting keeps secrets from being sent in the clear.
-func (c Config) checkHosting() error {
-	u, err := url.Parse(cmp.Or(c.HostingURL, "https://api.vercel.com"))
+func (c Config) checkHosting(m *Mistakes) {
+	m.when(c.HostingURL != "" && c.HostingClient == "", "hosting-url", "it needs RECITAL_HOSTING_CLIENT_ID beside it")
+	m.when((c.HostingClient == "") != (cmp.Or(c.HostingSecret, c.HostingSecretFile) == ""), "hosting-client-secret", "the hosting platform needs both RECITAL_HOSTING_CLIENT_ID and RECITAL_HOSTING_CLIENT_SECRET, or its file")
+	m.add("hosting-url", c.checkHostingURL())
+	m.when(c.HostingAddr != "" && !signin.IsLoopback(c.HostingAddr), "hosting-addr", "the hosting platform for development serves on loopback only")
+}
+
+func (c Config) checkHostingURL() error {
+	u, err := url.Parse(cmp.Or(c.HostingURL, vercelURL))
 	switch {
-	case c.HostingSecret != "" && c.HostingSecretFile != "":
-		return errors.New("the secret of the hosting platform is set twice: as it is, and as a file")
-	case c.HostingURL != "" && c.HostingClient == "":
-		return errors.New("RECITAL_HOSTING_URL needs RECITAL_HOSTING_CLIENT_ID beside it")
-	case (c.HostingClient == "") != (cmp.Or(c.HostingSecret, c.HostingSecretFile) == ""):
-		return errors.New("the hosting platform needs both RECITAL_HOSTING_CLIENT_ID and RECITAL_HOSTING_CLIENT_SECRET, or its file")
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "":
 		return errors.New("the hosting platform's URL must be http(s)://HOST or http(s)://HOST:PORT")
 	case u.Scheme != "https" && (c.Mode == modeProd || !signin.IsLoopback(u.Host)):
 		return errors.New("the hosting platform's URL must begin with https://, unless it is on this machine and the mode is dev")
-	case c.HostingAddr != "" && !signin.IsLoopback(c.HostingAddr):
-		return errors.New("the hosting platform for development serves on loopback only")
 	}
 	return nil
 }

@@ -1,10 +1,13 @@
 package app
 
 import (
+	"context"
 	"errors"
+	"io"
 	"log/slog"
 
 	commands "github.com/recital-tts/recital/commands/keyring"
+	"github.com/recital-tts/recital/internal/backup"
 	writeapi "github.com/recital-tts/recital/writeapi/keyring"
 )
 
@@ -14,10 +17,26 @@ func keyringSlice() slice {
 		name:   "keyring",
 		events: commands.Events(),
 		open: func(p *parts) (service, error) {
-			write := writeapi.API{Keyring: p.keyring}
+			write := writeapi.API{Keyring: p.keyring, Inbox: p.folder.Incoming("keyring-upload")}
 			return service{admin: write.AdminRoutes()}, nil
 		},
 	}
+}
+
+// errKeyringWaits means that a keyring is to be taken up, which may take longer than a start.
+var errKeyringWaits = errors.New("a copy of the keyring waits in the data folder")
+
+// keyringWaits reports whether a restore has left a copy of the keyring.
+func (a *App) keyringWaits() bool { return a.folder.Incoming(backup.KeyringName).Waits() }
+
+// takeKeyringUp imports the copy of the keyring that recitalctl restore has left in the data folder. It comes before anything is
+// served with Postgres, so that nothing is sealed with keys of another keyring, and nothing opened that was erased.
+func (a *App) takeKeyringUp(ctx context.Context) error {
+	_, err := a.folder.Incoming(backup.KeyringName).Take(func(from io.Reader) error {
+		_, err := a.keyring.Import(ctx, from)
+		return err
+	})
+	return err
 }
 
 // isForeign reports whether an error means that Postgres has another keyring than the log's.
@@ -29,6 +48,6 @@ func isForeign(err error) bool {
 // explainForeign says the ways out.
 func explainForeign(log *slog.Logger, err error) {
 	log.Error("this Postgres is not used, because what was sealed with the log's keyring (texts of clips, feedback) could not be read with the one in it; "+
-		"recitald serves what it can without Postgres. Restore the schema keyring of the Postgres that had it, or connect to that Postgres; "+
+		"recitald serves what it can without Postgres. Import the keyring from a backup (recitalctl keyring import DIR), or connect to the Postgres that has it; "+
 		"or give those texts up for ever: recitalctl keyring abandon ID", "error", err)
 }

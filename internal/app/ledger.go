@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/recital-tts/recital/commands/alerts"
 	commands "github.com/recital-tts/recital/commands/ledger"
+	"github.com/recital-tts/recital/domain/alert"
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/readmodel"
 	"github.com/recital-tts/recital/internal/todo"
@@ -19,6 +21,8 @@ import (
 const (
 	looksAtReservations = 12
 	watchedReservations = 1000
+	// lateExpiry is how late an expiry may be.
+	lateExpiry = time.Minute
 )
 
 // ledgerSlice is that of the characters that accounts use: reservations and their expiry, settlements, credit.
@@ -59,9 +63,28 @@ func ledgerSlice() slice {
 						return closed.Position, err
 					}},
 				},
-				jobs:  []job{{name: "the watch over open reservations", every: p.cfg.longestReservation() / looksAtReservations, current: true, run: watch}},
-				close: func() error { ledger.Close(); return nil },
+				jobs:    []job{{name: "the watch over open reservations", every: p.cfg.longestReservation() / looksAtReservations, current: true, run: watch}},
+				close:   func() error { ledger.Close(); return nil },
+				watches: []alerts.Watch{watchReservationsPast(reservations, p.cfg.longestReservation())},
 			}, nil
+		},
+	}
+}
+
+// watchReservationsPast looks for reservations that should have expired. An instance that has just started lets each live as long
+// as a new one, because it goes by its own clock, so they are late only after as long again.
+func watchReservationsPast(list *pglist.View, longest time.Duration) alerts.Watch {
+	condition := alert.Condition{Source: alert.LedgerSource, Subject: "reservations", Reason: alert.Unsettled}
+	return alerts.Watch{
+		Name: "the look at reservations past their expiry", Of: alerts.One(condition),
+		Look: func(ctx context.Context) ([]alerts.Found, error) {
+			ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+			defer cancel()
+			late, err := list.Backlog(ctx, time.Now().Add(-longest-lateExpiry))
+			if err != nil || late.Items == 0 {
+				return nil, err
+			}
+			return []alerts.Found{{Condition: condition, Detail: fmt.Sprintf("%d are open", late.Items)}}, nil
 		},
 	}
 }

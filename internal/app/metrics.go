@@ -29,6 +29,11 @@ type metrics struct {
 
 	commands  *prometheus.HistogramVec
 	conflicts *prometheus.CounterVec
+	appends   *prometheus.HistogramVec
+	appended  prometheus.Counter
+	synced    prometheus.Histogram
+	speech    *speechMetrics
+	providers *prometheus.HistogramVec
 
 	projections *projectionMetrics
 }
@@ -59,9 +64,14 @@ func newMetrics(overview func(context.Context) (feed.Overview, error)) *metrics 
 		conflicts: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "recital_command_conflicts_total", Help: "Times that a command was decided again because its stream had moved."}, []string{"command"}),
 		projections: newProjectionMetrics(overview),
+		speech:      newSpeechMetrics(),
+		providers:   newProviderMetrics(),
+		synced:      newSyncMetrics(),
 	}
+	m.appends, m.appended = newAppendMetrics()
 	m.registry.MustRegister(m.requests, m.aborted, m.sent, m.pages, m.delay, m.alerts, m.commands, m.conflicts, m.projections,
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+		m.speech.firstAudio, m.speech.ended, m.speech.characters, m.providers,
+		collectors.NewGoCollector(), collectors.NewBuildInfoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 

@@ -11,7 +11,13 @@ import (
 // observeServer shows what a server turns away before a route sees it.
 func (m *metrics) observeServer(name string, stats func() web.Stats) {
 	server := prometheus.Labels{"server": name}
+	gauge := func(figure, help string, value func(web.Stats) float64) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: figure, Help: help, ConstLabels: server},
+			func() float64 { return value(stats()) })
+	}
 	m.registry.MustRegister(
+		gauge("recital_http_bodies_bytes", "Bytes of requests' bodies in memory, as announced.", func(s web.Stats) float64 { return float64(s.Bodies) }),
+		gauge("recital_http_sockets", "WebSockets of known accounts that are open.", func(s web.Stats) float64 { return float64(s.Sockets) }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "recital_http_connections", Help: "Connections that are open.", ConstLabels: server,
 		}, func() float64 { return float64(stats().Connections) }),

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"math"
 	"slices"
 	"strconv"
 	"sync"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/feed"
 )
 
@@ -27,8 +29,8 @@ type projectionMetrics struct {
 	overview func(context.Context) (feed.Overview, error)
 	now      func() time.Time
 
-	events, foreign    *prometheus.CounterVec // of this instance
-	lag, state, parked *prometheus.Desc
+	events, foreign            *prometheus.CounterVec // of this instance
+	lag, behind, state, parked *prometheus.Desc
 
 	counting sync.Mutex
 	counted  map[feed.GenerationID]time.Time // when events of a generation were counted last
@@ -36,6 +38,7 @@ type projectionMetrics struct {
 	asking      sync.Mutex
 	asked       time.Time
 	generations []feed.Generation // nil when they could not be read
+	head        eventlog.Position // of the log at that moment
 }
 
 func newProjectionMetrics(overview func(context.Context) (feed.Overview, error)) *projectionMetrics {
@@ -52,6 +55,7 @@ func newProjectionMetrics(overview func(context.Context) (feed.Overview, error))
 		foreign: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "recital_projection_foreign_events_total", Help: "Events of foreign streams that a generation has skipped in this instance."}, labels),
 		lag:    desc("recital_projection_lag_seconds", "Age of the oldest event that a generation has not read."),
+		behind: desc("recital_projection_lag_events", "Events that a generation has not read, estimated from the bytes of the log."),
 		state:  desc("recital_projection_state", "1 for the state that a generation is in, 0 for the others.", "state"),
 		parked: desc("recital_projection_parked", "Events of a generation that wait for an operator."),
 	}
@@ -78,6 +82,7 @@ func (m *projectionMetrics) Describe(descs chan<- *prometheus.Desc) {
 	m.events.Describe(descs)
 	m.foreign.Describe(descs)
 	descs <- m.lag
+	descs <- m.behind
 	descs <- m.state
 	descs <- m.parked
 }
@@ -87,8 +92,10 @@ func (m *projectionMetrics) Collect(figures chan<- prometheus.Metric) {
 	gauge := func(desc *prometheus.Desc, value float64, labels []string) {
 		figures <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
 	}
-	for _, g := range m.recent() {
+	generations, head := m.recent()
+	for _, g := range generations {
 		gauge(m.lag, g.Lag.Seconds(), labelsOf(g.Name, g.Version, g.Number))
+		gauge(m.behind, unread(g, head), labelsOf(g.Name, g.Version, g.Number))
 		gauge(m.parked, float64(g.Parked), labelsOf(g.Name, g.Version, g.Number))
 		for _, state := range generationStates {
 			value := 0.0
@@ -104,11 +111,11 @@ func (m *projectionMetrics) Collect(figures chan<- prometheus.Metric) {
 
 // recent gives the generations as they were a moment ago. What failed is not asked again at once either, so that
 // scrapes do not queue up before a database that does not answer.
-func (m *projectionMetrics) recent() []feed.Generation {
+func (m *projectionMetrics) recent() ([]feed.Generation, eventlog.Position) {
 	m.asking.Lock()
 	defer m.asking.Unlock()
 	if !m.asked.IsZero() && m.now().Sub(m.asked) < overviewAge {
-		return m.generations
+		return m.generations, m.head
 	}
 	began := m.now()
 	ctx, cancel := context.WithTimeout(context.Background(), overviewTimeout)
@@ -117,10 +124,22 @@ func (m *projectionMetrics) recent() []feed.Generation {
 	m.asked = m.now()
 	m.generations = nil
 	if err == nil {
-		m.generations = overview.Generations
+		m.generations, m.head = overview.Generations, overview.Head
 		m.forgetRetired(began)
 	}
-	return m.generations
+	return m.generations, m.head
+}
+
+// unread estimates how many events a generation has not read: to count them would mean to read them.
+func unread(g feed.Generation, head eventlog.Position) float64 {
+	if g.Lag == 0 || head.Commit <= g.Position.Commit {
+		return 0
+	}
+	if g.Events == 0 {
+		return 1
+	}
+	bytesEach := float64(g.Position.Commit) / float64(g.Events)
+	return math.Ceil(float64(head.Commit-g.Position.Commit) / bytesEach)
 }
 
 // forgetRetired drops the counters of generations that there are no more, so that their number stays that of those

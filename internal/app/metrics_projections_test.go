@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
+	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/feed"
 )
 
@@ -35,11 +36,11 @@ func scrape(t *testing.T, registry *prometheus.Registry) []string {
 }
 
 func TestFiguresOfEachGeneration(t *testing.T) {
-	live := feed.Generation{Name: "account", Version: 1, Number: 1, State: feed.GenerationCurrent, Lag: 250 * time.Millisecond}
-	next := feed.Generation{Name: "account", Version: 1, Number: 2, State: feed.GenerationStopped, Parked: 3}
+	live := feed.Generation{Name: "account", Version: 1, Number: 1, State: feed.GenerationCurrent, Lag: 250 * time.Millisecond, Events: 10, Position: eventlog.Position{Commit: 1000}}
+	next := feed.Generation{Name: "account", Version: 1, Number: 2, State: feed.GenerationStopped, Parked: 3, Events: 12, Position: eventlog.Position{Commit: 1200}}
 	var (
 		asked    int
-		overview = feed.Overview{Generations: []feed.Generation{live, next}}
+		overview = feed.Overview{Generations: []feed.Generation{live, next}, Head: eventlog.Position{Commit: 1250}}
 		failure  error
 		now      = time.Now()
 	)
@@ -55,6 +56,8 @@ func TestFiguresOfEachGeneration(t *testing.T) {
 		"events_total{generation=2,projection=account,version=1} 5",
 	}
 	all := slices.Concat(events, []string{
+		"lag_events{generation=1,projection=account,version=1} 3", // 250 bytes of 100 each
+		"lag_events{generation=2,projection=account,version=1} 0",
 		"lag_seconds{generation=1,projection=account,version=1} 0.25",
 		"lag_seconds{generation=2,projection=account,version=1} 0",
 		"parked{generation=1,projection=account,version=1} 0",

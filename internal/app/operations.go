@@ -1,8 +1,12 @@
 package app
 
 import (
+	"slices"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/recital-tts/recital/internal/web"
 	writeapi "github.com/recital-tts/recital/writeapi/operations"
 )
 
@@ -13,12 +17,26 @@ func operationsSlice() slice {
 		open: func(p *parts) (service, error) {
 			checks := writeapi.API{Missing: p.missing, Service: p.drain}
 			readModels := writeapi.Projections{Generations: p.projector}
+			log := &writeapi.Log{Log: p.journal.Log, Identity: p.identity}
+			doctor := writeapi.Doctor{Examine: p.examine}
 			return service{
 				public:     checks.Routes(),
-				admin:      append(readModels.AdminRoutes(), p.metrics.route()),
+				admin:      slices.Concat(readModels.AdminRoutes(), log.AdminRoutes(), doctor.AdminRoutes(), []web.Route{p.metrics.route()}),
 				jobs:       append(p.blobJobs, job{name: "the look at the blob store", every: time.Minute, run: p.blobStore.lookAtBlobs}),
-				collectors: append(workerGauges(p), p.blobStore.collectors()...),
+				collectors: slices.Concat(workerGauges(p), p.blobStore.collectors(), []prometheus.Collector{readyGauge(p.missing)}),
 			}, nil
 		},
 	}
+}
+
+// readyGauge shows what the readiness check answers.
+func readyGauge(missing func() []string) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "recital_ready", Help: "1 while this instance can serve requests, 0 while it lacks something for them.",
+	}, func() float64 {
+		if len(missing()) > 0 {
+			return 0
+		}
+		return 1
+	})
 }

@@ -35,6 +35,9 @@ import (
 	"github.com/recital-tts/recital/internal/speech/worker"
 	"github.com/recital-tts/recital/internal/spool"
 	"github.com/recital-tts/recital/internal/todo"
+	"github.com/recital-tts/recital/internal/todo/pglist"
+	"github.com/recital-tts/recital/internal/tracing"
+	openalerts "github.com/recital-tts/recital/readapi/alerts"
 )
 
 // parts are what the slices rest on, in the order in which they are opened.
@@ -66,9 +69,14 @@ type parts struct {
 	encoders    audio.Encoders
 	decoder     *decode.Pool // of uploads
 	metrics     *metrics
+	traces      *tracing.Tracer // nil where none are exported
 	projector   *feed.Projector
-	alertQueue  *alerts.Queue // of the alerts that must not wait for the log
-	moved       todo.Notifier // of the to-do workers, when the read models have advanced
+	alertQueue  *alerts.Queue       // of the alerts that must not wait for the log
+	conditions  *alerts.Conditions  // what lasts
+	openAlert   *openalerts.API     // reads what is open
+	noticeCount noticeCounter       // of the payment provider's
+	moved       todo.Notifier       // of the to-do workers, when the read models have advanced
+	locks       *pglist.LeaderLocks // of the to-do workers, and of what else one instance does for all
 	credentials *credentials.Watcher
 	rates       *rates.Limiter // of what appends to the log
 	payments    payments.Gateway

@@ -39,7 +39,9 @@ func paymentsSlice() slice {
 			if p.notices, err = access.notices(); err != nil {
 				return service{}, err
 			}
-			conf := stripe.Config{Key: access.key, URL: access.url, Now: time.Now, Logger: p.log}
+			p.notices = p.metrics.countNotices(p.notices)
+			p.notices.payments = talliedNotices{p.notices.payments, &p.noticeCount}
+			conf := stripe.Config{Key: access.key, URL: access.url, Now: time.Now, Logger: p.log, Watch: p.metrics.watchProvider("payments")}
 			if access.url == "" && !p.cfg.hasProvider() {
 				if err := p.openSandbox(access); err != nil {
 					return service{}, err
@@ -143,26 +145,20 @@ func readLine(file string) (string, error) {
 // shortestReconciliation keeps the provider's limits of requests.
 const shortestReconciliation = time.Second
 
-func (c Config) checkPayments() error {
-	switch {
-	case c.StripeKey != "" && c.StripeKeyFile != "", len(c.StripeSecret) > 0 && c.StripeSecretFile != "", len(c.AnalyticsSecret) > 0 && c.AnalyticsFile != "":
-		return errors.New("a secret of the payment provider is set twice: as it is, and as a file")
-	case c.hasProvider() && len(c.StripeSecret) == 0 && c.StripeSecretFile == "":
-		return errors.New("the payment provider needs RECITAL_STRIPE_WEBHOOK_SECRET beside its key: without it nothing that it sends can be believed")
-	case !c.hasProvider() && (len(c.StripeSecret) > 0 || c.StripeSecretFile != "" || len(c.AnalyticsSecret) > 0 || c.AnalyticsFile != ""):
-		return errors.New("the secrets of the payment provider's webhooks need RECITAL_STRIPE_KEY beside them")
-	case c.Dunning < 0:
-		return errors.New("the time in which a missing payment may come cannot be negative")
-	case c.Reconcile != 0 && c.Reconcile < shortestReconciliation:
-		return errors.New("the payment provider may be asked for what was missed once a second at most")
+func (c Config) checkPayments(m *Mistakes) {
+	noticed := len(c.StripeSecret) > 0 || c.StripeSecretFile != ""
+	m.when(c.Mode != modeProd && c.hasProvider() && !noticed, "stripe-webhook-secret", "the payment provider needs RECITAL_STRIPE_WEBHOOK_SECRET beside its key: without it nothing that it sends can be believed")
+	m.when(!c.hasProvider() && (noticed || len(c.AnalyticsSecret) > 0 || c.AnalyticsFile != ""), "stripe-key", "the secrets of the payment provider's webhooks need RECITAL_STRIPE_KEY beside them")
+	m.when(c.Dunning < 0, "dunning", "the time in which a missing payment may come cannot be negative")
+	m.when(c.Reconcile != 0 && c.Reconcile < shortestReconciliation, "reconcile", "the payment provider may be asked for what was missed once a second at most")
+	for flag, secrets := range map[string][]string{"stripe-webhook-secret": c.StripeSecret, "stripe-analytics-secret": c.AnalyticsSecret} {
+		m.when(slices.ContainsFunc(secrets, blank), flag, "a secret of the payment provider's webhooks is empty, so that anybody could sign with it")
 	}
-	for _, secret := range slices.Concat(c.StripeSecret, c.AnalyticsSecret) {
-		if strings.TrimSpace(secret) == "" {
-			return errors.New("a secret of the payment provider's webhooks is empty, so that anybody could sign with it")
-		}
-	}
-	return errors.Join(c.checkProviderURL(), c.checkSandbox())
+	m.add("stripe-url", c.checkProviderURL())
+	m.when(c.SandboxAddr != "" && !signin.IsLoopback(c.SandboxAddr), "sandbox-addr", "the payment provider for development serves on loopback only")
 }
+
+func blank(text string) bool { return strings.TrimSpace(text) == "" }
 
 // checkProviderURL keeps the key from being sent in the clear, and prod from taking a sandbox's word.
 func (c Config) checkProviderURL() error {
@@ -179,13 +175,6 @@ func (c Config) checkProviderURL() error {
 		return errors.New("the payment provider's URL must begin with https://, unless it is on this machine")
 	}
 	return nil
-}
-
-func (c Config) checkSandbox() error {
-	if c.SandboxAddr == "" || signin.IsLoopback(c.SandboxAddr) {
-		return nil
-	}
-	return errors.New("the payment provider for development serves on loopback only")
 }
 
 // dunning returns how long an account keeps its plan while a payment is missing.

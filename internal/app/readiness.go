@@ -19,8 +19,6 @@ const (
 	// storeSilence is how long the event store may be silent, failingAppends how long nothing may be appended.
 	storeSilence   = 2 * time.Second
 	failingAppends = time.Second
-	// logSource is the source of alerts about the event log.
-	logSource = "log"
 )
 
 // readiness is what the probes and the appends have found. Asking for it costs nothing, however often balancers do.
@@ -37,9 +35,15 @@ func (r *readiness) postgresAnswered() {
 }
 
 func (r *readiness) postgresAnswers() bool {
+	_, silent := r.postgresIsSilent()
+	return !silent
+}
+
+// postgresIsSilent returns since when Postgres has not answered; zero if it never has.
+func (r *readiness) postgresIsSilent() (since time.Time, is bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return time.Since(r.postgres) < probeEvery+probeTimeout
+	return r.postgres, time.Since(r.postgres) >= probeEvery+probeTimeout
 }
 
 // appended notes the outcome of an append. A conflict says nothing about the next append, and neither does a caller that
@@ -60,21 +64,6 @@ func (r *readiness) appendsFail() (since time.Time, fail bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.failing, !r.failing.IsZero() && time.Since(r.failing) > failingAppends
-}
-
-// observedLog passes on what comes of appends.
-type observedLog struct {
-	eventlog.Log
-	appended func(error)
-}
-
-// Append implements eventlog.Log.
-func (l observedLog) Append(ctx context.Context, stream string, expected eventlog.Revision, events []eventlog.Proposed) (eventlog.Appended, error) {
-	done, err := l.Log.Append(ctx, stream, expected, events)
-	if len(events) > 0 {
-		l.appended(err)
-	}
-	return done, err
 }
 
 // lacking names what requests lack, for everybody; nothing when they can be served. Without the second engine all but the
@@ -105,7 +94,7 @@ func (a *App) lacking() (names []string) {
 
 // probe finds out what the traffic alone does not show.
 func (a *App) probe(context.Context) error {
-	a.metrics.expectAlert(logSource, alert.NoAppends)
+	a.metrics.expectAlert(alert.LogSource, alert.NoAppends)
 	a.running.Add(
 		lifecycle.Background("the probe of Postgres", repeatedly(a.probePostgres)),
 		lifecycle.Background("the probe of the event store", repeatedly(a.probeAppends)),
@@ -136,20 +125,13 @@ func (a *App) probePostgres(ctx context.Context) {
 	}
 }
 
-// probeAppends tries, while appends fail, to append that they do: without it an instance that gets no requests because it
-// is not ready would never find out that the log takes events again. So each time costs one event.
-func (a *App) probeAppends(ctx context.Context) {
-	since, fail := a.readiness.appendsFail()
-	if !fail {
+// probeAppends raises an alert while appends fail. That its events are tried until the log takes them is a probe, too: without it
+// an instance that gets no requests because it is not ready would never find out that the log takes events again.
+func (a *App) probeAppends(context.Context) {
+	condition := a.here(alert.LogSource, alert.NoAppends)
+	if since, fail := a.readiness.appendsFail(); fail {
+		a.conditions.Holds(alerts.Found{Condition: condition, Since: since, Detail: "the event store takes no events"})
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
-	defer cancel()
-	err := a.alerts.Raise(ctx, alerts.Occasion{
-		Source: logSource, Subject: a.instance() + " at " + since.UTC().Format(time.RFC3339Nano), Reason: alert.NoAppends, At: since,
-		Detail: "the event store takes events again",
-	})
-	if err != nil {
-		a.log.DebugContext(ctx, "the event store takes no events", "since", since, "error", err)
-	}
+	a.conditions.Over(condition)
 }

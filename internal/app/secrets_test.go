@@ -23,11 +23,12 @@ func TestTheKeysOfADevFolderAreMadeOnce(t *testing.T) {
 	for _, pair := range [][2][]byte{
 		{first.master, other.master}, {first.links, other.links},
 		{first.generations, other.generations}, {first.generations, first.links}, {first.master, first.links},
+		{first.audit.Seed(), other.audit.Seed()}, {first.audit.Seed(), first.links},
 	} {
 		require.Len(t, pair[0], 32)
 		require.NotEqual(t, pair[0], pair[1])
 	}
-	require.ElementsMatch(t, []string{"master-key", "signing-key"}, names(t, dir))
+	require.ElementsMatch(t, []string{"audit-key", "master-key", "signing-key"}, names(t, dir))
 	for _, name := range names(t, dir) {
 		info, err := os.Stat(filepath.Join(dir, name))
 		require.NoError(t, err)
@@ -56,6 +57,8 @@ func TestTheConfiguredKeysAreReadAndNeverWritten(t *testing.T) {
 			a := inFolder(t, t.TempDir())
 			a.cfg.MasterKeyFile = filepath.Join(files, "master-key")
 			a.cfg.SigningKeyFile = filepath.Join(files, "signing-key")
+			a.cfg.AuditKeyFile = filepath.Join(files, "audit-key")
+			write(t, a.cfg.AuditKeyFile, digits("0c"))
 			write(t, a.cfg.MasterKeyFile, c.master)
 			write(t, a.cfg.SigningKeyFile, c.signing)
 			before := names(t, files)
@@ -73,4 +76,22 @@ func TestTheConfiguredKeysAreReadAndNeverWritten(t *testing.T) {
 			assert.NotContains(t, err.Error(), "secret!!")
 		})
 	}
+}
+
+func TestAddressesWithPasswordsMayBeFiles(t *testing.T) {
+	folder := t.TempDir()
+	file := func(name, text string) string {
+		path := filepath.Join(folder, name)
+		write(t, path, text)
+		return path
+	}
+	c := Config{EventStoreFile: file("events", "esdb://me:hidden@a:2113\n"), PostgresFile: file("postgres", "host=db password=hidden\n")}
+	read, err := c.withAddresses()
+	require.NoError(t, err)
+	require.Equal(t, "esdb://me:hidden@a:2113", read.EventStore)
+	require.Equal(t, "host=db password=hidden", read.Postgres)
+
+	_, err = Config{PostgresFile: file("two", "postgres://hidden\npostgres://hidden\n")}.withAddresses()
+	require.ErrorContains(t, err, "does not have one line")
+	require.NotContains(t, err.Error(), "hidden")
 }

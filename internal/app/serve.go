@@ -91,7 +91,7 @@ func (a *App) listen(address string, info openapi.Info, config web.Config, as fu
 		return listener{}, err
 	}
 	config.Routes = append(config.Routes, described...)
-	config.Logger = a.log
+	config.Logger, config.Traces = a.log, a.traces
 	config.Observe = a.metrics.observeRequest(config.Name)
 	config.Rates = a.metrics.countRates(config.Name, config.Rates)
 	server, err := web.NewServer(config)

@@ -3,7 +3,6 @@ package app
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net/netip"
 	"net/url"
@@ -63,17 +62,14 @@ func (c Config) sessions() commands.Limits {
 // shortestSession is that of the times of sessions: uses are noted every five minutes.
 const shortestSession = 10 * time.Minute
 
-func (c Config) checkSessions() error {
+func (c Config) checkSessions(m *Mistakes) {
 	limits := c.sessions()
-	switch {
-	case min(limits.Idle, limits.Rotate) < shortestSession:
-		return errors.New("the times of sessions must be at least 10 minutes")
-	case limits.Length < limits.Idle:
-		return errors.New("a session must be able to last for as long as it may be idle")
-	case limits.Live < 0:
-		return errors.New("the number of an account's sessions cannot be negative")
-	}
-	return nil
+	m.when(limits.Idle < shortestSession, "session-idle", "the times of sessions must be at least 10 minutes")
+	m.when(limits.Rotate < shortestSession, "session-rotation", "the times of sessions must be at least 10 minutes")
+	m.when(limits.Length < limits.Idle, "session-length", "a session must be able to last for as long as it may be idle")
+	m.when(limits.Live < 0, "account-sessions", "the number of an account's sessions cannot be negative")
+	_, err := c.proxies()
+	m.add("trusted-proxies", err)
 }
 
 // proxies returns the trusted proxies.

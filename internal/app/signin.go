@@ -45,7 +45,7 @@ func signinSlice() slice {
 				DrawAccount: accounts.NewAccountID, Now: time.Now,
 			})
 			states := pgstates.New(p.pool)
-			flow := &signin.Flow{Providers: providers, States: states, Origins: origins, PerAddress: p.cfg.AddressSignIns, Now: time.Now}
+			flow := &signin.Flow{Providers: providers, States: states, Origins: origins, PerAddress: p.cfg.AddressSignIns, AddressKey: p.secrets.addresses, Now: time.Now}
 			uses := readapi.Uses{Name: account.ForName, Email: account.ForEmail, Picture: account.ForPicture}
 			read := readapi.API{Models: p.projector, Keys: p.keys, SealedFor: uses}
 			write := writeapi.API{Flow: flow, SignIns: signIns, Sessions: p.sessions, Links: p.links(), ReadModels: p.projector, Logger: p.log}
@@ -54,7 +54,8 @@ func signinSlice() slice {
 				jobs: []job{{name: "the sweep of sign-ins", every: time.Minute, run: func(ctx context.Context) error {
 					return states.Sweep(ctx, time.Now())
 				}}},
-				ends: []closing{signIns.Release},
+				ends:    []closing{signIns.Release},
+				watches: p.watchIssuers(providers),
 			}, nil
 		},
 	}
@@ -93,6 +94,7 @@ func (p *parts) openProviders() (map[string]signin.Provider, error) {
 }
 
 func (p *parts) openProvider(config openid.Config) (*openid.Provider, error) {
+	config.Watch = p.metrics.watchProvider("sign_in")
 	provider, err := openid.New(config)
 	if err == nil {
 		p.onClose("an identity provider", provider.Close)
@@ -146,19 +148,17 @@ func readProvider(setting string) (openid.Config, error) {
 	return openid.Config{Issuer: issuer, ClientID: client, ClientSecret: strings.TrimSpace(string(secret))}, nil
 }
 
-func (c Config) checkSignIn() error {
+func (c Config) checkSignIn(m *Mistakes) {
 	for _, name := range providerNames {
 		if setting := c.providers()[name]; setting != "" {
 			if _, _, _, err := splitProvider(setting); err != nil {
-				return fmt.Errorf("%s: %w", name, err)
+				m.add(strings.ReplaceAll(name, "_", "-"), fmt.Errorf("%s: %w", name, err))
 			}
 		}
 	}
-	if c.AddressSignIns < 0 {
-		return errors.New("the number of an address's sign-ins cannot be negative")
-	}
+	m.when(c.AddressSignIns < 0, "address-sign-ins", "the number of an address's sign-ins cannot be negative")
 	_, err := signin.ParseOrigins(c.RedirectOrigins)
-	return err
+	m.add("redirect-origins", err)
 }
 
 // owners lets sign-ins open accounts.

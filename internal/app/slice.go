@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/recital-tts/recital/commands/alerts"
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/feed"
 	"github.com/recital-tts/recital/internal/readmodel"
@@ -33,6 +34,8 @@ type service struct {
 	toDos  []toDo
 	slow   []toDo // those whose items take minutes, so that instances which do not lead take over later
 	jobs   []job
+	// watches look for what an operator should know while it lasts.
+	watches []alerts.Watch
 	// collectors are the slice's metrics.
 	collectors []prometheus.Collector
 	close      func() error // ends what open has started; nil where that is nothing
@@ -66,6 +69,7 @@ func allSlices() []slice {
 		sessionsSlice(),
 		alertsSlice(),
 		keyringSlice(),
+		backupSlice(),
 		ledgerSlice(),
 		paymentsSlice(),
 		billingSlice(),
@@ -76,6 +80,7 @@ func allSlices() []slice {
 		alignmentSlice(),
 		feedbackSlice(),
 		hostingSlice(),
+		auditSlice(),
 		operationsSlice(),
 	}
 }
@@ -117,6 +122,7 @@ func openSlices(p *parts) (service, error) {
 		all.toDos = append(all.toDos, one.toDos...)
 		all.slow = append(all.slow, one.slow...)
 		all.jobs = append(all.jobs, one.jobs...)
+		all.watches = append(all.watches, one.watches...)
 		all.collectors = append(all.collectors, one.collectors...)
 		all.ends = append(all.ends, one.ends...)
 		all.erases = append(all.erases, one.erases...)

@@ -38,6 +38,7 @@ func (a *App) openPostgres(ctx context.Context) error {
 		return err
 	}
 	a.pool, a.admitPostgres = pool, release
+	a.metrics.observePool(pool)
 	a.onClose("the connections to Postgres", func() error { pool.Close(); return nil })
 	return nil
 }
@@ -62,7 +63,10 @@ const (
 // what needs none, and waits in the background.
 func (a *App) openDatabase(ctx context.Context) error {
 	a.database = make(chan struct{})
-	err := a.prepareDatabase(ctx)
+	err := errKeyringWaits
+	if !a.keyringWaits() {
+		err = a.prepareDatabase(ctx)
+	}
 	if err == nil || !mayPass(err) {
 		return err
 	}
@@ -71,7 +75,8 @@ func (a *App) openDatabase(ctx context.Context) error {
 	return nil
 }
 
-// prepareDatabase migrates the database, sees that its keyring is the log's, and lets everybody use it.
+// prepareDatabase migrates the database, takes up the keyring that a restore has left in the data folder, sees that its keyring is
+// the log's, and lets everybody use it.
 func (a *App) prepareDatabase(ctx context.Context) error {
 	brief, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
@@ -82,6 +87,9 @@ func (a *App) prepareDatabase(ctx context.Context) error {
 		return err
 	}
 	if err := a.found.Check(ctx); err != nil {
+		return err
+	}
+	if err := a.takeKeyringUp(ctx); err != nil {
 		return err
 	}
 	err := a.keyring.Match(ctx)
@@ -119,12 +127,16 @@ func (a *App) awaitDatabase(ctx context.Context, reason error) error {
 
 // mayPass reports whether recitald may go on later with a Postgres with which it cannot now.
 func mayPass(err error) bool {
-	return postgres.IsAway(err) || isForeign(err) || errors.Is(err, eventlog.ErrUnavailable)
+	return postgres.IsAway(err) || isForeign(err) || errors.Is(err, errKeyringWaits) || errors.Is(err, eventlog.ErrUnavailable)
 }
 
 func (a *App) explainWait(err error) {
-	if isForeign(err) {
+	switch {
+	case isForeign(err):
 		explainForeign(a.log, err)
+		return
+	case errors.Is(err, errKeyringWaits):
+		a.log.Info("the keyring of a restored backup is taken up; recitald serves what it can without Postgres until then")
 		return
 	}
 	a.log.Warn("Postgres does not answer; recitald serves what it can without it, and waits", "error", err)

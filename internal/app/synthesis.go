@@ -32,7 +32,7 @@ func synthesisSlice() slice {
 				Synthesiser: &commands.Synthesiser{
 					Ledger: p.ledger, Voices: p.voices, Speaker: p.speaker, Encoders: p.encoders, ReadModels: p.projector, Clips: p.clips,
 					Slots: commands.NewSlots(limits), Rates: p.rates, WordTimes: wordTimes, Spool: p.spool, Longest: p.cfg.LongestStream, Logger: p.log,
-					QuietEncoder: p.cfg.QuietEncoder,
+					QuietEncoder: p.cfg.QuietEncoder, Observe: p.metrics.speech.observe,
 				},
 				Links: p.links(),
 			}

@@ -14,17 +14,15 @@ import (
 
 // startToDos starts the workers of all processes.
 func (a *App) startToDos(context.Context) error {
-	locks := pglist.NewLeaderLocks(a.pool)
-	a.onClose("the leader locks of the to-do workers", locks.Close)
 	metrics := todo.NewMetrics()
 	a.metrics.registry.MustRegister(metrics)
 	for _, t := range a.service.toDos {
-		if err := a.startToDo(t, todo.Limits{}, locks, metrics); err != nil {
+		if err := a.startToDo(t, todo.Limits{}, metrics); err != nil {
 			return err
 		}
 	}
 	for _, t := range a.service.slow {
-		if err := a.startToDo(t, todo.Limits{Takeover: slowTakeover}, locks, metrics); err != nil {
+		if err := a.startToDo(t, todo.Limits{Takeover: slowTakeover}, metrics); err != nil {
 			return err
 		}
 	}
@@ -34,7 +32,7 @@ func (a *App) startToDos(context.Context) error {
 // slowTakeover is how long an item that takes minutes may be due before instances that do not lead carry it out, too.
 const slowTakeover = 20 * time.Minute
 
-func (a *App) startToDo(t toDo, limits todo.Limits, locks *pglist.LeaderLocks, metrics *todo.Metrics) error {
+func (a *App) startToDo(t toDo, limits todo.Limits, metrics *todo.Metrics) error {
 	list, err := pglist.NewView(a.pool, t.view)
 	if err != nil {
 		return err
@@ -47,7 +45,7 @@ func (a *App) startToDo(t toDo, limits todo.Limits, locks *pglist.LeaderLocks, m
 			return a.projector.Wait(ctx, position, t.view.Model)
 		},
 		GiveUp:   a.alerts.GaveUp,
-		IsLeader: func(ctx context.Context) (bool, error) { return locks.TryAcquire(ctx, t.process) },
+		IsLeader: func(ctx context.Context) (bool, error) { return a.locks.TryAcquire(ctx, t.process) },
 		Notifier: &a.moved,
 		Metrics:  metrics,
 		Logger:   a.log,

@@ -48,15 +48,23 @@ func workerGauges(p *parts) []prometheus.Collector {
 
 // engineGauges are the same figures for each engine, which is their label.
 func engineGauges(engine string, pool *worker.Pool) []prometheus.Collector {
+	labels := prometheus.Labels{"engine": engine}
 	gauge := func(name, help string, value func(worker.Stats) float64) prometheus.Collector {
-		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: prometheus.Labels{"engine": engine}},
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels},
 			func() float64 { return value(pool.Stats()) })
 	}
+	counter := func(name, help string, value func(worker.Stats) uint64) prometheus.Collector {
+		return prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help, ConstLabels: labels},
+			func() float64 { return float64(value(pool.Stats())) })
+	}
 	return []prometheus.Collector{
+		gauge("recital_speech_engines_configured", "Engine processes that there should be.", func(s worker.Stats) float64 { return float64(s.Size) }),
 		gauge("recital_speech_engines_alive", "Engine processes that run.", func(s worker.Stats) float64 { return float64(s.Alive) }),
 		gauge("recital_speech_engines_busy", "Engine processes that have a job.", func(s worker.Stats) float64 { return float64(s.Busy) }),
 		gauge("recital_speech_jobs_waiting", "Jobs that wait for an engine.", func(s worker.Stats) float64 { return float64(s.Queued) }),
 		gauge("recital_speech_engine_respawns", "Engine processes that were started again.", func(s worker.Stats) float64 { return float64(s.Respawns) }),
+		counter("recital_speech_jobs_total", "Jobs that engines have begun.", func(s worker.Stats) uint64 { return s.Jobs }),
+		counter("recital_speech_jobs_failed_total", "Jobs whose engine died, or took too long.", func(s worker.Stats) uint64 { return s.Failed }),
 	}
 }
 
@@ -65,6 +73,7 @@ func codecGauges(pool *codec.Pool) []prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return value(pool.Stats()) })
 	}
 	return []prometheus.Collector{
+		gauge("recital_codecs_configured", "Codec processes that there should be.", func(s codec.Stats) float64 { return float64(s.Size) }),
 		gauge("recital_codecs_running", "Codec processes that run.", func(s codec.Stats) float64 { return float64(s.Running) }),
 		gauge("recital_codec_streams", "Open codec streams.", func(s codec.Stats) float64 { return float64(s.Streams) }),
 		gauge("recital_codec_restarts", "Codec processes that were started again.", func(s codec.Stats) float64 { return float64(s.Restarts) }),

@@ -26,6 +26,7 @@ type Credential struct {
 type Verified struct {
 	Credential
 	Entitlement plan.Entitlement // of the account
+	Operator    bool             // the account has the role
 	Session     session.State    // where it is one
 }
 

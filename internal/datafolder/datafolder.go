@@ -31,7 +31,7 @@ func Open(dir string) (*Folder, error) {
 	if f.lock, err = lock(f.Path(lockName), absolute); err != nil {
 		return nil, err
 	}
-	if err := f.removeUnfinished(); err != nil {
+	if err := errors.Join(f.checkRestored(), f.removeUnfinished()); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil

@@ -51,11 +51,7 @@ func (f *Folder) writeOnce(path, text string) error {
 	if err := os.Link(temporary.Name(), path); err != nil {
 		return err
 	}
-	folder, err := os.Open(f.dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(folder.Sync(), folder.Close())
+	return syncFolder(f.dir)
 }
 
 // removeUnfinished removes unfinished files of starts that were killed.

@@ -76,6 +76,7 @@ type Proposed struct {
 	Type     string
 	Data     []byte // JSON
 	Metadata []byte // JSON
+	Binary   bool   // Data is not JSON; only copies of foreign events are such
 }
 
 // Recorded is an event of the log.
@@ -87,6 +88,7 @@ type Recorded struct {
 	Type     string
 	Data     []byte
 	Metadata []byte
+	Binary   bool      // Data is not declared as JSON: the event is foreign
 	Created  time.Time // the log's clock
 }
 

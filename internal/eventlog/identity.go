@@ -31,7 +31,7 @@ func LogOpenedType() Type { return In(identityStream, Define[LogOpened]("log-ope
 // Identify returns the log's identity. If it has none, it gets newID as its id. Instances that start at the same time
 // on an empty log all get the same result. The registry must contain LogOpenedType.
 func Identify(ctx context.Context, log Log, registry *Registry, newID uuid.UUID, now time.Time) (Identity, error) {
-	id, found, err := readIdentity(ctx, log, registry)
+	id, found, err := ReadIdentity(ctx, log, registry)
 	if err != nil || found {
 		return id, err
 	}
@@ -45,14 +45,40 @@ func Identify(ctx context.Context, log Log, registry *Registry, newID uuid.UUID,
 	if err != nil && !errors.As(err, &lost) {
 		return Identity{}, fmt.Errorf("opening the log: %w", err)
 	}
-	id, found, err = readIdentity(ctx, log, registry)
+	id, found, err = ReadIdentity(ctx, log, registry)
 	if err == nil && !found {
 		err = errors.New("the log's identity was written and is not there")
 	}
 	return id, err
 }
 
-func readIdentity(ctx context.Context, log Log, registry *Registry) (Identity, bool, error) {
+// NextEpoch opens the epoch after current, because positions of the log are no longer what they were: it was restored, or copied to
+// another event store. A repetition changes nothing. The registry must contain LogOpenedType.
+func NextEpoch(ctx context.Context, log Log, registry *Registry, current Identity, now time.Time) (Identity, error) {
+	next := Identity{LogID: current.LogID, Epoch: current.Epoch + 1}
+	for last, err := range log.ReadStreamBackwards(ctx, identityStream) {
+		if err != nil {
+			return Identity{}, fmt.Errorf("opening an epoch of the log: %w", err)
+		}
+		if id, _, err := ReadIdentity(ctx, log, registry); err != nil || id == next {
+			return id, err
+		} else if id != current {
+			return Identity{}, fmt.Errorf("opening epoch %d of the log %s: it is the log %s in epoch %d", next.Epoch, next.LogID, id.LogID, id.Epoch)
+		}
+		command := uuid.NewSHA1(next.LogID, fmt.Append(nil, "epoch ", next.Epoch))
+		meta := Metadata{CorrelationID: command.String(), Actor: Actor{Kind: ActorSystem}, Time: now}
+		events, err := registry.Encode(command, 0, meta, LogOpened(next))
+		if err != nil {
+			return Identity{}, fmt.Errorf("opening an epoch of the log: %w", err)
+		}
+		_, err = log.Append(ctx, identityStream, Revision(last.Revision), events)
+		return next, err
+	}
+	return Identity{}, errors.New("opening an epoch of the log: the log has no identity")
+}
+
+// ReadIdentity returns the log's identity, and false if it has none.
+func ReadIdentity(ctx context.Context, log Log, registry *Registry) (Identity, bool, error) {
 	for recorded, err := range log.ReadStreamBackwards(ctx, identityStream) {
 		if err != nil {
 			return Identity{}, false, fmt.Errorf("reading the log's identity: %w", err)

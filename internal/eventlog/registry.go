@@ -131,6 +131,9 @@ func NewRegistry(types ...Type) (*Registry, error) {
 // every other stream is foreign.
 func (r *Registry) Ours(stream string) bool { return r.streams.Include(stream) }
 
+// Streams returns the streams that the types are in, sorted.
+func (r *Registry) Streams() Streams { return slices.Clone(r.streams) }
+
 // Requires returns an error when no type is in one of the streams.
 func (r *Registry) Requires(streams Streams) error {
 	for _, one := range streams {

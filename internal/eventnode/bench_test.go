@@ -4,7 +4,11 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -212,6 +216,92 @@ func BenchmarkCatchUp(b *testing.B) {
 	b.StopTimer()
 
 	report(b, float64(b.N*total)/b.Elapsed().Seconds(), bare)
+}
+
+// BenchmarkStart measures how long a node takes from Open until it has answered a read of the log's end, next to Pebble alone
+// on the same files, which reads its last entry. RECITAL_BENCH_EVENTS=10000,10000000 sets the lengths of the logs. The figure that
+// counts is the ratio of a long log to the first: its length must not show.
+func BenchmarkStart(b *testing.B) {
+	var shortest float64
+	for i, events := range startSizes(b) {
+		dir := nodetest.Dir(b)
+		writeLog(b, dir, events)
+		b.Run(fmt.Sprintf("events=%d", events), func(b *testing.B) {
+			var ours, bare time.Duration
+			for range b.N {
+				bare += startBare(b, filepath.Join(dir, "log"))
+				ours += startNode(b, dir)
+			}
+			b.StopTimer()
+			start := ours.Seconds() * 1000 / float64(b.N)
+			if i == 0 {
+				shortest = start
+			}
+			benchtest.Compare(b, "ms/start", start, bare.Seconds()*1000/float64(b.N), benchtest.NoTarget())
+			b.ReportMetric(start/shortest, "of-the-shortest")
+			benchtest.Finish(b)
+		})
+	}
+}
+
+func startSizes(b *testing.B) []int {
+	b.Helper()
+	text := os.Getenv("RECITAL_BENCH_EVENTS")
+	if text == "" {
+		return slices.Compact([]int{10_000, benchtest.Size(1_000_000, 10_000)})
+	}
+	var sizes []int
+	for field := range strings.SplitSeq(text, ",") {
+		n, err := strconv.Atoi(field)
+		require.NoError(b, err)
+		sizes = append(sizes, n)
+	}
+	return sizes
+}
+
+// writeLog fills a node's log, in streams of 100 events.
+func writeLog(b *testing.B, dir string, events int) {
+	b.Helper()
+	node := nodetest.Open(b, dir)
+	client := nodetest.Client(b, nodetest.Socket(dir))
+	const batch = 100
+	shareWork(16, events/batch, func(_, i int) {
+		_, err := client.AppendToStream(context.Background(), fmt.Sprintf("stream-%d", i),
+			esdb.AppendToStreamOptions{ExpectedRevision: esdb.NoStream{}}, benchEvents(batch)...)
+		if err != nil {
+			b.Error(err)
+		}
+	})
+	require.NoError(b, node.Close())
+}
+
+func startNode(b *testing.B, dir string) time.Duration {
+	b.Helper()
+	begun := time.Now()
+	node := nodetest.Open(b, dir)
+	client := nodetest.Client(b, nodetest.Socket(dir))
+	stream, err := client.ReadAll(context.Background(), esdb.ReadAllOptions{Direction: esdb.Backwards, From: esdb.End{}}, 1)
+	require.NoError(b, err)
+	_, err = stream.Recv()
+	took := time.Since(begun)
+	require.NoError(b, err)
+	stream.Close()
+	require.NoError(b, node.Close())
+	return took
+}
+
+func startBare(b *testing.B, dir string) time.Duration {
+	b.Helper()
+	begun := time.Now()
+	db, err := pebble.Open(dir, &pebble.Options{MemTableSize: 32 << 20, FormatMajorVersion: pebble.FormatNewest, Logger: quiet{}})
+	require.NoError(b, err)
+	iter, err := db.NewIter(nil)
+	require.NoError(b, err)
+	require.True(b, iter.Last())
+	took := time.Since(begun)
+	require.NoError(b, iter.Close())
+	require.NoError(b, db.Close())
+	return took
 }
 
 // scanBare returns the rate at which Pebble alone scans n events.

@@ -57,6 +57,8 @@ type committer struct {
 	queue chan *request
 	last  uint64 // position of the last event
 	next  uint64 // position of the next event
+
+	synced func(took time.Duration) // of Config; may be nil
 }
 
 func newCommitter(s *store) (*committer, error) {
@@ -130,8 +132,12 @@ func (c *committer) commit(group []*request) error {
 		}
 	}
 	if !batch.Empty() {
+		begun := time.Now()
 		if err := batch.Commit(pebble.Sync); err != nil {
 			return fmt.Errorf("writing events: %w", err)
+		}
+		if c.synced != nil {
+			c.synced(time.Since(begun))
 		}
 		if c.store.disk.isCut() {
 			return errDropped

@@ -173,7 +173,7 @@ func contentOf(t fataler, fs vfs.FS) ([]uuid.UUID, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.verify(c.last, nil, nil); err != nil {
+	if err := verifyAll(s); err != nil {
 		return nil, err
 	}
 	found, err := readIDs(s, c.last)
@@ -182,11 +182,19 @@ func contentOf(t fataler, fs vfs.FS) ([]uuid.UUID, error) {
 	}
 	more := &written{ids: append([]uuid.UUID(nil), found...)}
 	more.append(t, c, []int{1, 2})
-	require.NoError(t, s.verify(c.last, nil, nil))
+	require.NoError(t, verifyAll(s))
 	after, err := readIDs(s, c.last)
 	require.NoError(t, err)
 	require.Equal(t, more.ids, after)
 	return found, nil
+}
+
+func verifyAll(s *store) error {
+	v, err := newVerification(s, true)
+	if err != nil {
+		return err
+	}
+	return v.run(slog.New(slog.DiscardHandler), make(chan struct{}), nil, nil)
 }
 
 func readIDs(s *store, head uint64) ([]uuid.UUID, error) {

@@ -23,10 +23,11 @@ import (
 
 // Config configures a node.
 type Config struct {
-	Dir     string       // data folder, created with mode 0700
-	Socket  string       // path of the unix socket, at most 107 bytes; created with mode 0600
-	Address string       // loopback TCP address that is served as well; none if empty
-	Logger  *slog.Logger // nil means slog.Default
+	Dir     string                   // data folder, created with mode 0700
+	Socket  string                   // path of the unix socket, at most 107 bytes; created with mode 0600
+	Address string                   // loopback TCP address that is served as well; none if empty
+	Logger  *slog.Logger             // nil means slog.Default
+	Synced  func(took time.Duration) // is called after each write of events to the disk, must not block; may be nil
 }
 
 const (
@@ -37,10 +38,9 @@ const (
 	maxMessage = 17 << 20
 	// maxCalls bounds the calls of one connection, and with them memory; the client delays further ones.
 	maxCalls = 1000
-	// verifyPatience is how long Open waits for the verification of the whole log, if it is short.
+	// verifyPatience is how long Open waits for the verification: of the whole log if it is short, else of its first part.
 	verifyPatience = time.Second
-	// shortLog is how many bytes of events Open waits for: a few hundred thousand events. Longer logs are verified in the
-	// background alone, so that they start no later than others.
+	// shortLog is how many bytes of events Open waits for: a few tens of thousands of events.
 	shortLog = 32 << 20
 	// closeGrace is how long Close waits for calls to end by themselves.
 	closeGrace = time.Second
@@ -51,8 +51,11 @@ type Node struct {
 	logger    *slog.Logger
 	store     *store
 	committer *committer
-	server    *grpc.Server
-	tcp       net.Listener
+
+	verification *verification
+
+	server *grpc.Server
+	tcp    net.Listener
 
 	running sync.WaitGroup
 	closing chan struct{} // closed when Close begins: calls end, no new ones start
@@ -84,7 +87,7 @@ func open(cfg Config, fs vfs.FS, verify time.Duration) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := n.openLog(fs, cfg.Dir, verify); err != nil {
+	if err := n.openLog(fs, cfg.Dir, verify, cfg.Synced); err != nil {
 		return nil, errors.Join(err, closeAll(listeners))
 	}
 	n.serve(listeners)
@@ -105,7 +108,7 @@ func (n *Node) listen(cfg Config) ([]net.Listener, error) {
 	return []net.Listener{unix, n.tcp}, nil
 }
 
-func (n *Node) openLog(fs vfs.FS, dir string, verify time.Duration) error {
+func (n *Node) openLog(fs vfs.FS, dir string, verify time.Duration, synced func(time.Duration)) error {
 	if dir == "" {
 		return errors.New("the event node needs a data folder")
 	}
@@ -119,27 +122,35 @@ func (n *Node) openLog(fs vfs.FS, dir string, verify time.Duration) error {
 	if n.committer, err = newCommitter(n.store); err != nil {
 		return errors.Join(err, n.store.close())
 	}
+	n.committer.synced = synced
 	if err := n.verifyLog(verify); err != nil {
 		return errors.Join(err, n.store.close())
 	}
 	return nil
 }
 
-// verifyLog looks for damage in the background. It waits for the result only briefly, and not at all for a long log, which is
-// served during the verification; damage found later stops the node.
+// verifyLog looks for damage in the background; damage that is found later stops the node. It waits briefly for the result of a short
+// log, which is read whole at each start. Of a long one it waits for the first part only, the newest events that were not verified before, so
+// that the length of the log does not delay the start.
 func (n *Node) verifyLog(patience time.Duration) error {
-	last := n.committer.last
-	if last > shortLog {
-		patience = 0
+	short := n.committer.last <= shortLog
+	var err error
+	if n.verification, err = newVerification(n.store, short); err != nil {
+		return err
 	}
-	verified, served := make(chan error, 1), make(chan struct{})
-	n.running.Go(func() { verified <- n.store.verify(last, n.closing, served) })
+	verified, begun, served := make(chan error, 1), make(chan struct{}), make(chan struct{})
+	n.running.Go(func() { verified <- n.verification.run(n.logger, begun, n.closing, served) })
+	enough := begun
+	if short {
+		enough = nil
+	}
 	select {
 	case err := <-verified:
 		return err
+	case <-enough:
 	case <-time.After(patience):
-		close(served)
 	}
+	close(served)
 	n.running.Go(func() {
 		if err := <-verified; err != nil {
 			n.logger.Error("event node: the log is damaged", "error", err)

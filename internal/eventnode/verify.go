@@ -3,139 +3,198 @@ package eventnode
 import (
 	"encoding/binary"
 	"fmt"
-	"hash/maphash"
+	"log/slog"
+	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 )
 
 const (
-	// verifyChunk is the number of entries that are read with one iterator, which holds on to old files while it is open.
+	// verifyChunk is the number of events that are read with one iterator, which holds on to old files while it is open.
 	verifyChunk = 1 << 13
 	// verifyRest is for how many times as long as it has worked a verification rests while the log is served.
 	verifyRest = 4
+	// verifyNotes is the time between two records of how far a verification is, and verifyLines between two lines in the log.
+	verifyNotes, verifyLines = 5 * time.Second, time.Minute
 )
 
 // verification looks for damage in a log. Pebble checks the blocks of its tables when they are read; it cannot detect
-// that entries are missing altogether.
+// that entries are missing altogether. So no position may be missing, and each event must have its index entry.
+//
+// What is verified is one range of positions. It grows to the log's end first, and then down to its start; what was
+// found is kept, and the next start goes on there.
 type verification struct {
-	store   *store
-	last    uint64 // position up to which events are checked
-	stop    <-chan struct{}
-	served  <-chan struct{} // is closed when the log is served: others need the processors, too
-	seed    maphash.Seed
-	key     []byte
-	stream  []byte // key of the current stream, without the revision
-	next    int64  // its next revision
-	balance uint64 // sum over the events minus sum over the index: 0 if each event has its entry
+	store *store
+	end   uint64 // position after the last event that is checked
+	sound verified
+	size  atomic.Uint64 // of the range, in bytes
+
+	kept, said time.Time
+	entries    []entry // of the current chunk
 }
 
-// verify reads the whole log up to the event at the position last: no position may be missing, no revision of a
-// stream, and each event must have its index entry. It ends early, without an error, when stop is closed, and works at
-// leisure when served is.
-func (s *store) verify(last uint64, stop, served <-chan struct{}) error {
-	v := &verification{store: s, last: last, stop: stop, served: served, seed: maphash.MakeSeed()}
-	end := uint64(firstPosition)
-	whole, err := v.each(eventKey(0), eventKey(last+1), func(key, value []byte) error {
-		position := eventKeyPosition(key)
-		if position != end {
-			return fmt.Errorf("events are missing between the positions %d and %d", end, position)
-		}
-		end += uint64(len(value))
-		return v.event(record(value), position)
-	})
-	if err != nil || !whole {
-		return err
-	}
-	whole, err = v.each([]byte{streamPrefix}, []byte{streamPrefix + 1}, v.entry)
-	if err != nil || !whole {
-		return err
-	}
-	if v.balance != 0 {
-		return fmt.Errorf("%w: the index does not fit the events", errRecord)
-	}
-	return nil
+// entry is the index entry that an event must have.
+type entry struct {
+	key      []byte
+	position uint64
 }
 
-// each calls look for all entries between two keys; whole is false if it was stopped early.
-func (v *verification) each(from, until []byte, look func(key, value []byte) error) (whole bool, err error) {
-	for from != nil {
+// newVerification returns one of all events that are in the log now. It goes on after an earlier one, unless all has to be
+// read anew.
+func newVerification(s *store, anew bool) (*verification, error) {
+	last, end, err := s.end()
+	if err != nil {
+		return nil, err
+	}
+	v := &verification{store: s, end: end, kept: time.Now(), said: time.Now()}
+	if !anew {
+		v.sound = s.readVerified(time.Now())
+	}
+	if v.sound.To == 0 {
+		v.sound = verified{From: end, To: end, Last: last}
+	}
+	v.size.Store(v.sound.size())
+	return v, nil
+}
+
+// run verifies until all is, or stop is closed. It closes begun after the first chunk, and works at leisure when served is closed: others
+// need the processors, too.
+func (v *verification) run(logger *slog.Logger, begun chan<- struct{}, stop, served <-chan struct{}) error {
+	for first := true; !v.done(); first = false {
 		select {
-		case <-v.stop:
-			return false, nil
+		case <-stop:
+			v.keep(logger)
+			return nil
 		default:
 		}
 		began := time.Now()
-		if from, err = v.chunk(from, until, look); err != nil {
-			return false, fmt.Errorf("verifying the event store: %w", err)
+		if err := v.step(); err != nil {
+			return fmt.Errorf("verifying the event store: %w", err)
 		}
-		v.rest(time.Since(began))
+		if first {
+			close(begun)
+		}
+		v.report(logger)
+		rest(time.Since(began), stop, served)
 	}
-	return true, nil
+	if v.sound.Complete.IsZero() { // what is added later does not make the rest fresher
+		v.sound.Complete = time.Now()
+	}
+	v.keep(logger)
+	return nil
+}
+
+func (v *verification) done() bool { return v.sound.To == v.end && v.sound.From == firstPosition }
+
+// step checks the next events: those after the range, or those before it.
+func (v *verification) step() error {
+	next := v.sound
+	v.entries = v.entries[:0]
+	var err error
+	if next.To < v.end {
+		err = v.each(eventKey(next.To), eventKey(v.end), (*pebble.Iterator).First, (*pebble.Iterator).Next, func(position, after uint64) error {
+			if position != next.To {
+				return missing(next.To, position)
+			}
+			next.To, next.Last = after, position
+			return nil
+		})
+		if err == nil && next.To == v.sound.To {
+			err = missing(next.To, v.end)
+		}
+	} else {
+		err = v.each(eventKey(0), eventKey(next.From), (*pebble.Iterator).Last, (*pebble.Iterator).Prev, func(position, after uint64) error {
+			if after != next.From {
+				return missing(after, next.From)
+			}
+			next.From = position
+			return nil
+		})
+		if err == nil && next.From == v.sound.From {
+			err = missing(firstPosition, next.From)
+		}
+	}
+	if err == nil {
+		err = v.checkIndex()
+	}
+	if err != nil {
+		return err
+	}
+	v.sound = next
+	v.size.Store(next.size())
+	return nil
+}
+
+func missing(from, to uint64) error {
+	return fmt.Errorf("events are missing between the positions %d and %d", from, to)
+}
+
+// each checks at most verifyChunk events between two keys, in one direction, and calls look with the position of each and the one
+// after it.
+func (v *verification) each(from, until []byte, first, next func(*pebble.Iterator) bool, look func(position, after uint64) error) error {
+	iter, err := v.store.db.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: until})
+	if err != nil {
+		return err
+	}
+	for valid := first(iter); valid && len(v.entries) < verifyChunk; valid = next(iter) {
+		position, r := eventKeyPosition(iter.Key()), record(iter.Value())
+		if err := look(position, position+uint64(len(r))); err != nil {
+			return closing(iter, err)
+		}
+		if err := r.check(); err != nil {
+			return closing(iter, fmt.Errorf("%w, at position %d", err, position))
+		}
+		v.entries = append(v.entries, entry{appendStreamKey(nil, string(r.stream()), r.revision()), position})
+	}
+	return iter.Close()
+}
+
+// checkIndex looks the entries of the chunk up, in the order of the index.
+func (v *verification) checkIndex() error {
+	slices.SortFunc(v.entries, func(a, b entry) int { return slices.Compare(a.key, b.key) })
+	iter, err := v.store.db.NewIter(&pebble.IterOptions{LowerBound: []byte{streamPrefix}, UpperBound: []byte{streamPrefix + 1}})
+	if err != nil {
+		return err
+	}
+	for _, e := range v.entries {
+		found := iter.SeekGE(e.key) && slices.Equal(iter.Key(), e.key) && len(iter.Value()) == 8
+		if iter.Error() == nil && (!found || binary.BigEndian.Uint64(iter.Value()) != e.position) {
+			return closing(iter, fmt.Errorf("%w: the index does not fit the event at position %d", errRecord, e.position))
+		}
+	}
+	return iter.Close()
+}
+
+// report keeps and says from time to time how far it is.
+func (v *verification) report(logger *slog.Logger) {
+	if time.Since(v.kept) >= verifyNotes {
+		v.keep(logger)
+	}
+	if time.Since(v.said) >= verifyLines {
+		v.said = time.Now()
+		logger.Info("event node: the log is being verified", "verified_bytes", v.sound.size(), "of_bytes", v.end-firstPosition)
+	}
+}
+
+// keep notes how far it is. Without the note the next start reads more than it needs to, which is no reason to stop.
+func (v *verification) keep(logger *slog.Logger) {
+	v.kept = time.Now()
+	if err := v.store.writeVerified(v.sound); err != nil {
+		logger.Warn("event node: how far the log is verified cannot be noted", "error", err)
+	}
 }
 
 // rest leaves the processors to others after it has worked, if there are others.
-func (v *verification) rest(worked time.Duration) {
+func rest(worked time.Duration, stop, served <-chan struct{}) {
 	select {
-	case <-v.served:
+	case <-served:
 	default:
 		return
 	}
 	select {
 	case <-time.After(verifyRest * worked):
-	case <-v.stop:
+	case <-stop:
 	}
-}
-
-// chunk checks some entries and returns the key to continue with, nil at the end.
-func (v *verification) chunk(from, until []byte, look func(key, value []byte) error) (next []byte, err error) {
-	iter, err := v.store.db.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: until})
-	if err != nil {
-		return nil, err
-	}
-	seen := 0
-	for valid := iter.First(); valid; valid = iter.Next() {
-		if seen == verifyChunk {
-			return append([]byte(nil), iter.Key()...), iter.Close()
-		}
-		seen++
-		if err := look(iter.Key(), iter.Value()); err != nil {
-			return nil, closing(iter, err)
-		}
-	}
-	return nil, iter.Close()
-}
-
-func (v *verification) event(r record, position uint64) error {
-	if err := r.check(); err != nil {
-		return fmt.Errorf("%w, at position %d", err, position)
-	}
-	v.key = appendStreamKey(v.key[:0], string(r.stream()), r.revision())
-	v.balance += v.digest(v.key, position)
-	return nil
-}
-
-// entry checks an index entry. Entries of events that were appended since are skipped.
-func (v *verification) entry(key, value []byte) error {
-	if len(key) < streamKeyLength("") || len(value) != 8 {
-		return fmt.Errorf("%w: an index entry of %d and %d bytes", errRecord, len(key), len(value))
-	}
-	position := binary.BigEndian.Uint64(value)
-	if position > v.last {
-		return nil
-	}
-	v.balance -= v.digest(key, position)
-	stream, revision := key[:len(key)-8], streamKeyRevision(key)
-	if string(stream) != string(v.stream) {
-		v.stream, v.next = append(v.stream[:0], stream...), 0
-	}
-	if revision != v.next && revision != tombstoneRevision {
-		return fmt.Errorf("%w: a stream lacks its revision %d", errRecord, v.next)
-	}
-	v.next = revision + 1
-	return nil
-}
-
-func (v *verification) digest(key []byte, position uint64) uint64 {
-	return maphash.Bytes(v.seed, key) ^ position*0x9e3779b97f4a7c15
 }

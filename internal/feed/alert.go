@@ -18,9 +18,14 @@ type Alert struct {
 	Detail     string            // what happened, without personal data
 }
 
+// GenerationName names a generation in alerts.
+func GenerationName(name string, version, number int) string {
+	return fmt.Sprintf("%s_v%d_g%d", name, version, number)
+}
+
 // Subject identifies the generation and, where it is known, its position. It is the same on every instance.
 func (a Alert) Subject() string {
-	generation := fmt.Sprintf("%s_v%d_g%d", a.Generation.Name, a.Generation.Version, a.Generation.Number)
+	generation := GenerationName(a.Generation.Name, a.Generation.Version, a.Generation.Number)
 	if a.Position == (eventlog.Position{}) {
 		return generation
 	}

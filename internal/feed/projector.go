@@ -27,6 +27,7 @@ import (
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/feed/pages"
 	"github.com/recital-tts/recital/internal/readmodel"
+	"github.com/recital-tts/recital/internal/tracing"
 )
 
 // Config configures a Projector.
@@ -416,6 +417,16 @@ func (p *Projector) chosen(models []readmodel.Model) []*progress {
 // one is stopped it still waits for the others, and then returns ErrStopped. It ends with ctx. It panics if there is no
 // projection of a model.
 func (p *Projector) Wait(ctx context.Context, position eventlog.Position, models ...readmodel.Model) error {
+	ctx, span := tracing.Start(ctx, "wait for read models")
+	if span.Recorded() {
+		span.Set("recital.read_models", fmt.Sprint(models))
+	}
+	err := p.wait(ctx, position, models)
+	span.End(err)
+	return err
+}
+
+func (p *Projector) wait(ctx context.Context, position eventlog.Position, models []readmodel.Model) error {
 	var stopped error
 	for _, model := range p.chosen(models) {
 		err := model.wait(ctx, position)

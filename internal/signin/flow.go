@@ -2,9 +2,11 @@ package signin
 
 import (
 	"context"
+	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"fmt"
 	"time"
 )
@@ -16,7 +18,8 @@ type Flow struct {
 	Providers  map[string]Provider // by their names in the interface
 	States     States
 	Origins    Origins
-	PerAddress int // how many sign-ins an address may have under way; 0 is no limit
+	PerAddress int    // how many sign-ins an address may have under way; 0 is no limit
+	AddressKey []byte // the same on all instances: addresses are kept as HMACs, because what a database held remains on its disks
 	Now        func() time.Time
 }
 
@@ -58,7 +61,7 @@ func (f *Flow) Begin(ctx context.Context, b Beginning) (Begun, error) {
 	}
 	now := f.Now()
 	err = f.States.Keep(ctx, Pending{
-		State: sha256.Sum256([]byte(challenge.State)), Browser: sha256.Sum256([]byte(browser)), Address: b.Address,
+		State: sha256.Sum256([]byte(challenge.State)), Browser: sha256.Sum256([]byte(browser)), Address: f.mark(b.Address),
 		Provider: b.Provider, Callback: b.Callback, Redirect: redirect, UTMSource: b.UTMSource,
 		Nonce: challenge.Nonce, Verifier: challenge.Verifier, ExpiresAt: now.Add(Lifetime),
 	}, f.PerAddress, now)
@@ -66,6 +69,13 @@ func (f *Flow) Begin(ctx context.Context, b Beginning) (Begun, error) {
 		return Begun{}, fmt.Errorf("beginning a sign-in: %w", err)
 	}
 	return Begun{Location: location, Browser: browser}, nil
+}
+
+// mark returns what is kept of an address: enough to count its sign-ins.
+func (f *Flow) mark(address string) string {
+	mac := hmac.New(sha256.New, f.AddressKey)
+	mac.Write([]byte(address))
+	return hex.EncodeToString(mac.Sum(nil))
 }
 
 // Answer is what a browser brings back from a provider.

@@ -164,6 +164,15 @@ func TestACodeBelongsToItsSignIn(t *testing.T) {
 	require.Equal(t, signin.InvalidAnswer, signin.ReasonOf(err))
 }
 
+// What a table held remains on the disk, and in the write-ahead log, after its rows are gone.
+func TestAddressesAreNotKept(t *testing.T) {
+	d := newDesk(t, development(t))
+	d.begin(func(b *signin.Beginning) { b.Address = "203.0.113.177" })
+	var row string
+	require.NoError(t, d.pool.QueryRow(t.Context(), `select s::text from signin.states s`).Scan(&row))
+	require.NotContains(t, row, "203.0.113.177")
+}
+
 func TestAnAddressHasSoManySignInsUnderWay(t *testing.T) {
 	d := newDesk(t, development(t))
 	first := d.begin()

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
@@ -30,6 +31,7 @@ type desk struct {
 	*signin.Flow
 	t       testing.TB
 	browser *http.Client
+	pool    *pgxpool.Pool
 
 	mu  sync.Mutex
 	now time.Time
@@ -40,7 +42,8 @@ func newDesk(t testing.TB, providers map[string]signin.Provider) *desk {
 	origins, err := signin.ParseOrigins([]string{"https://app.example.com"})
 	require.NoError(t, err)
 	d := &desk{t: t, now: time.Now(), browser: newBrowser(t)}
-	d.Flow = &signin.Flow{Providers: providers, States: pgstates.New(pgtest.New(t)), Origins: origins, PerAddress: 3, Now: d.time}
+	d.pool = pgtest.New(t)
+	d.Flow = &signin.Flow{Providers: providers, States: pgstates.New(d.pool), Origins: origins, PerAddress: 3, Now: d.time}
 	return d
 }
 

@@ -14,7 +14,7 @@ const Lifetime = 10 * time.Minute
 type Pending struct {
 	State     [32]byte // SHA-256 of the state that is sent to the provider
 	Browser   [32]byte // SHA-256 of the cookie of the browser that has begun
-	Address   string   // of the client, as it counts for limits
+	Address   string   // HMAC of the client's, as it counts for limits
 	Provider  string
 	Callback  string
 	Redirect  string

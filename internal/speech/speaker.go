@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/recital-tts/recital/internal/speech/mastering"
+	"github.com/recital-tts/recital/internal/tracing"
 )
 
 // silenceOfNothing is the length of a segment that cannot be spoken, in seconds.
@@ -228,6 +229,7 @@ func (st *Stream) timings(text string, marks []Mark) []Timing {
 
 // attempt is the synthesis of one segment, including the wait for a worker.
 type attempt struct {
+	span      tracing.Span
 	done      chan struct{} // closed when the fields below are set
 	utterance Utterance
 	err       error
@@ -250,10 +252,14 @@ func (st *Stream) attempt(index int, careful bool) *attempt {
 	case st.request.Speed != 1:
 		speak = st.speakAtSpeed
 	}
-	a := &attempt{done: make(chan struct{})}
+	ctx, span := tracing.Start(st.ctx, "speech segment")
+	span.Count("recital.segment", index)
+	span.Count("recital.characters", st.segments[index].Characters)
+	a := &attempt{span: span, done: make(chan struct{})}
 	st.jobs.Go(func() {
 		defer close(a.done)
-		a.utterance, a.err = speak(st.ctx, job)
+		a.utterance, a.err = speak(ctx, job)
+		tracing.Note(ctx, "taken by an engine")
 	})
 	return a
 }
@@ -290,4 +296,5 @@ func (a *attempt) close() {
 	if a.utterance != nil {
 		a.utterance.Close()
 	}
+	a.span.End(a.err)
 }

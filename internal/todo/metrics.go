@@ -8,7 +8,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// backlogTimeout bounds how long a collection of metrics waits for one list.
+// backlogTimeout bounds how long a collection of metrics waits for all lists together, so that a database that does not
+// answer delays a scrape once, and not once for each list.
 const backlogTimeout = 2 * time.Second
 
 // Metrics are the metrics of an instance's workers. They implement prometheus.Collector. What is due is counted on
@@ -61,14 +62,14 @@ func (m *Metrics) Collect(figures chan<- prometheus.Metric) {
 	m.mu.Lock()
 	processes := m.processes[:len(m.processes):len(m.processes)]
 	m.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), backlogTimeout)
+	defer cancel()
 	for _, p := range processes {
-		m.collectBacklog(p, figures)
+		m.collectBacklog(ctx, p, figures)
 	}
 }
 
-func (m *Metrics) collectBacklog(p Process, figures chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), backlogTimeout)
-	defer cancel()
+func (m *Metrics) collectBacklog(ctx context.Context, p Process, figures chan<- prometheus.Metric) {
 	now := time.Now()
 	backlog, err := p.List.Backlog(ctx, now)
 	if err != nil {

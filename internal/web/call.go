@@ -17,6 +17,7 @@ type Principal struct {
 	Session string // the id of the browser's session, "" where an API key is used
 	Plan    string // the account's, when it was last looked at
 
+	Operator      bool      // the account has the role, when it was last looked at
 	SessionOpened time.Time // when Session was opened
 }
 

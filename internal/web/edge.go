@@ -13,6 +13,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 
+	"github.com/recital-tts/recital/internal/tracing"
 	"github.com/recital-tts/recital/internal/web/bind"
 	"github.com/recital-tts/recital/internal/web/netconn"
 )
@@ -26,6 +27,7 @@ type visit struct {
 	body     []byte    // no buffer of fasthttp's, so what is bound may keep parts of it
 	endpoint *endpoint // nil when no route matches
 	life     *lifetime
+	span     tracing.Span // of the request
 	begun    time.Time
 	trace    string // the client's own id of the request, for the log
 	status   int    // for log and metrics; the answer's status unless set
@@ -50,7 +52,9 @@ func (s *Server) serveHTTP(http *fasthttp.RequestCtx) {
 	}
 	v.path = rawPath(http.Request.Header.RequestURI())
 	v.endpoint = s.table.match(v.Method(), v.path)
-	v.life = begin(conn, DefaultTimeout)
+	traced, span := s.trace(v)
+	v.span = span
+	v.life = begin(traced, conn, v.RequestID, DefaultTimeout)
 	v.Call.Context = v.life
 	http.SetUserValue(visitKey{}, v)
 	if conn.Extra() {
@@ -133,6 +137,7 @@ func (s *Server) close(v *visit, bytes int64, streamed error) {
 	if errors.Is(streamed, errClientGone) {
 		told.Status = statusClientGone
 	}
+	v.endTrace(told)
 	s.logVisit(v, told)
 	if s.cfg.Observe != nil {
 		s.cfg.Observe(told)

@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -242,10 +243,14 @@ func (s *Server) startStream(v *visit, reply Reply) error {
 	if err != nil {
 		return err
 	}
-	body := &streamBody{life: v.life, write: reply.stream, limit: s.cfg.Limits.Stream}
+	body := &streamBody{life: v.life, write: reply.stream, limit: cmp.Or(v.Call.Route.Stream, s.cfg.Limits.Stream)}
+	if v.Call.Route.Stream > 0 {
+		go s.cutAtDrain(v.life)
+	}
 	body.done = func(bytes int64, err error) {
 		stop()
-		if err != nil && !errors.Is(err, errClientGone) && !isRevocation(err) {
+		resumed := v.Call.Route.Stream > 0 && errors.Is(err, errShutdown)
+		if err != nil && !errors.Is(err, errClientGone) && !isRevocation(err) && !resumed {
 			s.logStreamError(v, err)
 		}
 		s.close(v, bytes, err)
@@ -258,6 +263,14 @@ func (s *Server) startStream(v *visit, reply Reply) error {
 	}
 	v.http.Response.SetBodyStream(body, length)
 	return nil
+}
+
+func (s *Server) cutAtDrain(life *lifetime) {
+	select {
+	case <-s.drained:
+		life.cancel(errShutdown)
+	case <-life.Done():
+	}
 }
 
 func (s *Server) logStreamError(v *visit, err error) {

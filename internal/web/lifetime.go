@@ -18,11 +18,12 @@ type lifetime struct {
 	deadline atomic.Int64 // Unix nanoseconds
 	timer    *time.Timer
 	conn     *netconn.Conn
+	request  string // its id
 }
 
-func begin(conn *netconn.Conn, d time.Duration) *lifetime {
-	life := &lifetime{conn: conn}
-	life.Context, life.cancel = context.WithCancelCause(context.Background())
+func begin(ctx context.Context, conn *netconn.Conn, request string, d time.Duration) *lifetime {
+	life := &lifetime{conn: conn, request: request}
+	life.Context, life.cancel = context.WithCancelCause(ctx)
 	life.deadline.Store(time.Now().Add(d).UnixNano())
 	life.timer = time.AfterFunc(d, func() { life.cancel(context.DeadlineExceeded) })
 	end := func(cause error) { life.cancel(cause) }
@@ -32,6 +33,14 @@ func begin(conn *netconn.Conn, d time.Duration) *lifetime {
 
 // Deadline is the present deadline.
 func (l *lifetime) Deadline() (time.Time, bool) { return time.Unix(0, l.deadline.Load()), true }
+
+// Value has the id of the request beside what the context has.
+func (l *lifetime) Value(key any) any {
+	if key == (requestIDKey{}) {
+		return l.request
+	}
+	return l.Context.Value(key)
+}
 
 // extend sets a new deadline, counted from now, unless the old one has passed.
 func (l *lifetime) extend(d time.Duration) {

@@ -33,6 +33,7 @@ type Route struct {
 	Uploads    int64             // bytes of a multipart body that goes to the disk; 0 where none does
 	Before     func(*Call) error // refuses callers before a body is read that goes to the disk
 	Timeout    time.Duration
+	Stream     time.Duration // of a stream that clients resume; 0 where Limits.Stream applies
 
 	AnyContentType bool // a body of any content type is read as JSON
 	Forms          bool // multipart and urlencoded bodies are accepted beside JSON
@@ -94,6 +95,9 @@ func Before(refuse func(*Call) error) Option { return func(r *Route) { r.Before 
 
 // Timeout sets the deadline of the handler. A stream that the handler returns has its own (Limits.Stream).
 func Timeout(d time.Duration) Option { return func(r *Route) { r.Timeout = d } }
+
+// Resumed sets the longest time of a stream whose clients go on where it was cut: it is also cut when the server drains.
+func Resumed(d time.Duration) Option { return func(r *Route) { r.Stream = d } }
 
 // Summary is a line for the documentation.
 func Summary(text string) Option { return func(r *Route) { r.Summary = text } }

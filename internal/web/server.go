@@ -23,6 +23,7 @@ import (
 	"github.com/recital-tts/recital/internal/operators"
 	"github.com/recital-tts/recital/internal/readmodel"
 	"github.com/recital-tts/recital/internal/spool"
+	"github.com/recital-tts/recital/internal/tracing"
 	"github.com/recital-tts/recital/internal/web/netconn"
 	"github.com/recital-tts/recital/internal/web/quota"
 )
@@ -40,6 +41,7 @@ type Config struct {
 	Tokens        []operators.Token
 	Logger        *slog.Logger
 	Observe       func(Observation)
+	Traces        *tracing.Tracer // nil makes none
 	Limits        Limits
 	NoCORS        bool // scripts of other origins may not read the answers
 

@@ -62,6 +62,15 @@ type socketCount struct {
 	open map[string]int
 }
 
+func (s *socketCount) count() (all int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, open := range s.open {
+		all += open
+	}
+	return all
+}
+
 func (s *socketCount) enter(account string, limit int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

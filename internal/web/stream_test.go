@@ -346,3 +346,27 @@ func TestShutdownCutsWhatRemains(t *testing.T) {
 	require.Error(t, err, "the client sees that the body is not whole")
 	require.NoError(t, s.Shutdown(context.Background()), "a second time is harmless")
 }
+
+// Clients of such a stream go on elsewhere, so the end of the service does not wait for one that has no end.
+func TestAStreamThatIsResumedIsCutByADrain(t *testing.T) {
+	entered := make(chan struct{})
+	s := start(t, web.Config{Routes: []web.Route{
+		web.Get("/follow", func(*web.Call, none) (web.Reply, error) {
+			return web.Stream("text/plain", func(ctx context.Context, w io.Writer) error {
+				_, err := io.WriteString(w, "first")
+				close(entered)
+				<-ctx.Done()
+				return errors.Join(err, ctx.Err())
+			}), nil
+		}, web.Public(), web.Resumed(time.Hour)),
+	}})
+	response, err := s.client.Get(s.url + "/follow")
+	require.NoError(t, err)
+	defer response.Body.Close()
+	<-entered
+	require.NoError(t, s.Drain(t.Context()))
+	body, err := io.ReadAll(response.Body)
+	require.Equal(t, "first", string(body))
+	require.ErrorIs(t, err, io.ErrUnexpectedEOF, "the client sees that it is not whole")
+	require.NotContains(t, s.logs.String(), "stream cut", "that is no failure")
+}

@@ -166,3 +166,6 @@ func (s *Shelf) Sweep(ctx context.Context) (erased int, err error) {
 	}
 	return erased, nil
 }
+
+// Has reports whether a blob holds word times.
+func Has(address blobs.Address) bool { return strings.HasPrefix(string(address), ownerKind) }

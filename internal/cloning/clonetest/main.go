@@ -13,6 +13,7 @@ import (
 	"log"
 	"os"
 	"os/exec"
+	"slices"
 	"text/tabwriter"
 	"time"
 
@@ -27,23 +28,28 @@ import (
 func main() {
 	binary := flag.String("speechworker", "bin/speechworker", "the speechworker binary")
 	root := flag.String("root", "/", "the folder below which Debian's packages of asterisk's prompts are unpacked")
+	accents := flag.Bool("accents", true, "say which accents the speakers have")
 	flag.Parse()
-	if err := run(context.Background(), *binary, *root); err != nil {
+	if err := run(context.Background(), *binary, *root, *accents); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func run(ctx context.Context, binary, root string) error {
+func run(ctx context.Context, binary, root string, accents bool) error {
 	engine, err := worker.Open(worker.Config{Command: workers.Command{Path: binary, Args: []string{"engine"}}})
 	if err != nil {
 		return err
 	}
 	defer engine.Close()
 	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(table, "reference\tspeech\tbase\tF0 (st) base\tclone\tLTAS (dB) base\tclone\tDTW-MFCC base\tclone\tnearer\tfitted in\t")
+	fmt.Fprintln(table, "reference\tspeech\tbase\tF0 (st) recordings\tby chance\tbase\tclone\tLTAS (dB) base\tclone\tDTW-MFCC base\tclone\tnearer\tlength base\tclone\tfitted in\t")
 	references, missing := voices(ctx, engine.SampleRate(), root)
 	for _, r := range references {
-		if err := row(ctx, table, engine, r); err != nil {
+		profile := cloning.Profile{}
+		if accents {
+			profile.Accent = r.accent
+		}
+		if err := row(ctx, table, engine, r, profile); err != nil {
 			return fmt.Errorf("%s: %w", r.name, err)
 		}
 	}
@@ -51,28 +57,28 @@ func run(ctx context.Context, binary, root string) error {
 		return err
 	}
 	for _, name := range missing {
-		fmt.Println("not installed:", name)
+		fmt.Println("not there:", name)
 	}
 	return nil
 }
 
 // reference is a voice with what it says: recordings that a clone is made of, and others with their texts.
 type reference struct {
-	name     string
-	language string
-	given    []int16
-	texts    []string
-	heldOut  [][]int16
+	name    string
+	accent  string // the language that it speaks, and where
+	given   [][]int16
+	texts   []string
+	heldOut [][]int16
 }
 
-func row(ctx context.Context, table io.Writer, engine speech.Engine, r reference) error {
+func row(ctx context.Context, table io.Writer, engine speech.Engine, r reference, profile cloning.Profile) error {
 	cloner := formant.New(engine)
 	start := time.Now()
-	analysis, err := cloner.Analyse(ctx, cloning.Recording{PCM: bytes.NewReader(encode(r.given)), Rate: engine.SampleRate()}, cloning.Options{})
+	analysis, err := cloner.Analyse(ctx, cloning.Recording{PCM: bytes.NewReader(encode(slices.Concat(r.given...))), Rate: engine.SampleRate()}, cloning.Options{})
 	if err != nil {
 		return err
 	}
-	model, err := cloner.Fit(ctx, []cloning.Analysis{analysis}, cloning.Profile{}, nil)
+	model, err := cloner.Fit(ctx, []cloning.Analysis{analysis}, profile, nil)
 	if err != nil {
 		return err
 	}
@@ -90,9 +96,38 @@ func row(ctx context.Context, table io.Writer, engine speech.Engine, r reference
 		return err
 	}
 	a, b := likeness.Between(r.heldOut, base, engine.SampleRate()), likeness.Between(r.heldOut, clone, engine.SampleRate())
-	fmt.Fprintf(table, "%s\t%.0f s\t%s\t%.2f\t%.2f\t%.1f\t%.1f\t%.1f\t%.1f\t%t\t%.1f s\t\n", r.name, analysis.Report.SpeechSeconds,
-		systemVoice(voice.Variant).ID, a.Pitch, b.Pitch, a.Spectrum, b.Spectrum, a.Cepstrum, b.Cepstrum, b.Nearer(a), took.Seconds())
+	own, chance := likeness.Chance(r.given, r.heldOut, engine.SampleRate())
+	fmt.Fprintf(table, "%s\t%.0f s\t%s\t%.2f\t± %.2f\t%.2f\t%.2f\t%.1f\t%.1f\t%.1f\t%.1f\t%s\t%.0f %%\t%.0f %%\t%.1f s\t\n", r.name,
+		analysis.Report.SpeechSeconds, systemVoice(voice.Variant).ID, own, chance, a.Pitch, b.Pitch, a.Spectrum, b.Spectrum, a.Cepstrum, b.Cepstrum,
+		verdict(a, b, chance), 100*length(base)/length(r.heldOut), 100*length(clone)/length(r.heldOut), took.Seconds())
 	return nil
+}
+
+// likely is the number of standard errors that chance seldom exceeds: once in twenty times.
+const likely = 1.96
+
+// verdict returns in which respects a clone is nearer than its base. Pitches that are not farther from each other than
+// chance brings the recordings are not told apart.
+func verdict(base, clone likeness.Distance, chance float64) string {
+	switch {
+	case clone.Nearer(base):
+		return "all three"
+	case clone.Spectrum >= base.Spectrum:
+		return "not LTAS"
+	case clone.Cepstrum >= base.Cepstrum:
+		return "not DTW-MFCC"
+	case clone.Pitch-base.Pitch < likely*chance:
+		return "two, F0 undecided"
+	}
+	return "not F0"
+}
+
+// length returns that of sentences, in samples.
+func length(sentences [][]int16) (samples float64) {
+	for _, s := range sentences {
+		samples += float64(len(s))
+	}
+	return samples
 }
 
 func systemVoice(variant string) speech.Voice {
@@ -105,8 +140,9 @@ func systemVoice(variant string) speech.Voice {
 }
 
 func say(ctx context.Context, engine speech.Engine, voice speech.Voice, r reference) (all [][]int16, err error) {
+	language, _ := speech.LookupLanguage(r.accent)
 	for _, text := range r.texts {
-		samples, err := speak(ctx, engine, speech.Request{Text: text, Voice: voice, Language: r.language})
+		samples, err := speak(ctx, engine, speech.Request{Text: text, Voice: voice, Language: language})
 		if err != nil {
 			return nil, err
 		}

@@ -48,7 +48,7 @@ func voices(ctx context.Context, rate int, root string) (references []reference,
 	for _, language := range []string{"en", "es", "fr", "it", "ru"} {
 		r, err := prompts(ctx, rate, root, language)
 		if err != nil {
-			missing = append(missing, "asterisk-core-sounds-"+language+" and asterisk-core-sounds-"+language+"-g722")
+			missing = append(missing, "asterisk-core-sounds-"+language+" and asterisk-core-sounds-"+language+"-g722: "+err.Error())
 			continue
 		}
 		references = append(references, r)
@@ -57,7 +57,7 @@ func voices(ctx context.Context, rate int, root string) (references []reference,
 }
 
 func fliteVoice(ctx context.Context, rate int, name string) (reference, error) {
-	r := reference{name: "flite " + name, language: "en-us", texts: heldOutSentences()}
+	r := reference{name: "flite " + name, accent: "en-US", texts: heldOutSentences()}
 	say := func(text string) ([]int16, error) {
 		return convert(ctx, rate, "-f", "lavfi", "-i", "flite=voice="+name+":text='"+text+"'")
 	}
@@ -66,7 +66,7 @@ func fliteVoice(ctx context.Context, rate int, name string) (reference, error) {
 		if err != nil {
 			return r, err
 		}
-		r.given = append(r.given, samples...)
+		r.given = append(r.given, samples)
 	}
 	for _, text := range r.texts {
 		samples, err := say(text)
@@ -79,50 +79,63 @@ func fliteVoice(ctx context.Context, rate int, name string) (reference, error) {
 }
 
 // Of asterisk's prompts, which people have spoken, those with so many letters are used. They are in wideband, and their
-// texts in the documentation of their package.
+// texts in the documentation of their package. Prompts that are next to each other are alike, so they are held out and
+// given in turn.
 const (
 	leastLetters, mostLetters = 40, 140
-	heldOutPrompts            = 8
+	heldOutPrompts            = 24
 	givenSeconds              = 45
 )
 
 func prompts(ctx context.Context, rate int, root, language string) (reference, error) {
-	r := reference{language: language}
-	switch language {
-	case "en":
-		r.language = "en-us"
-	case "fr":
-		r.language = "fr-fr"
-	}
-	folders, err := filepath.Glob(filepath.Join(root, "usr/share/asterisk/sounds", language+"_*"))
-	if err != nil || len(folders) == 0 {
-		return r, errors.New("there are no prompts")
+	folder, err := promptFolder(root, language)
+	if err != nil {
+		return reference{}, err
 	}
 	name := "core-sounds-" + language
 	texts, err := readTexts(filepath.Join(root, "usr/share/doc/asterisk-"+name, name+".txt.gz"))
 	if err != nil {
-		return r, err
+		return reference{}, err
 	}
-	r.name = filepath.Base(folders[0])
-	for _, name := range slices.Sorted(maps.Keys(texts)) {
-		text := texts[name]
-		if letters := utf8.RuneCountInString(text); letters < leastLetters || letters > mostLetters || strings.ContainsAny(text, "[(<*#") {
+	r := reference{name: filepath.Base(folder)}
+	r.accent = strings.ReplaceAll(r.name[:len("en_US")], "_", "-")
+	for i, name := range slices.Sorted(maps.Keys(texts)) {
+		toHold, toGive := i%2 == 0 && len(r.texts) < heldOutPrompts, i%2 == 1 && length(r.given) < float64(givenSeconds*rate)
+		if !isUsable(texts[name]) || !toHold && !toGive {
 			continue
 		}
-		samples, err := convert(ctx, rate, "-i", filepath.Join(folders[0], name+".g722"))
+		samples, err := convert(ctx, rate, "-i", filepath.Join(folder, name+wideband))
 		switch {
 		case err != nil:
 			continue // a text without a recording
-		case len(r.texts) < heldOutPrompts:
-			r.texts, r.heldOut = append(r.texts, text), append(r.heldOut, samples)
-		case len(r.given) < givenSeconds*rate:
-			r.given = append(r.given, samples...)
+		case toHold:
+			r.texts, r.heldOut = append(r.texts, texts[name]), append(r.heldOut, samples)
+		case toGive:
+			r.given = append(r.given, samples)
 		}
 	}
-	if len(r.given) < givenSeconds*rate/3 {
+	if len(r.texts) < heldOutPrompts || length(r.given) < float64(givenSeconds*rate) {
 		return r, errors.New("there are too few prompts")
 	}
 	return r, nil
+}
+
+// isUsable reports whether a text is of the length of a sentence, and says what is spoken: a question mark before its end is
+// a letter that was lost.
+func isUsable(text string) bool {
+	letters := utf8.RuneCountInString(text)
+	return letters >= leastLetters && letters <= mostLetters && !strings.ContainsAny(strings.TrimSuffix(text, "?"), "[(<*#?")
+}
+
+const wideband = ".g722"
+
+// promptFolder returns that with the wideband prompts of a language: other packages put theirs beside it.
+func promptFolder(root, language string) (string, error) {
+	files, err := filepath.Glob(filepath.Join(root, "usr/share/asterisk/sounds", language+"_*", "*"+wideband))
+	if err != nil || len(files) == 0 {
+		return "", errors.New("there are no prompts")
+	}
+	return filepath.Dir(files[0]), nil
 }
 
 // readTexts returns the texts of prompts by their names.

@@ -7,7 +7,6 @@ import (
 	"io"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/recital-tts/recital/internal/acoustics"
 	"github.com/recital-tts/recital/internal/speech"
@@ -41,8 +40,8 @@ func neutral(pitch float64) speech.Timbre {
 	}
 }
 
-// usualBreath is about that of the variants that have any.
-const usualBreath = 0.4
+// usualBreath is more than the variants have: it fills the gaps between the harmonics as they are filled in people.
+const usualBreath = 0.6
 
 // sound is what is measured of a rendering.
 type sound struct {
@@ -50,38 +49,30 @@ type sound struct {
 	loudness float64 // LUFS
 }
 
-// calibration returns what candidates say. None of it is among the sentences by which clones are judged.
-func calibration() []string {
-	return []string{
-		"A thin blue smoke rose above the quiet valley, while the children were chasing their dog around the pond. ",
-		"Every morning she walks to the village shop and buys two loaves of bread. ",
-		"Could you please close the window? ",
-		"My uncle George fixed the engine of his old boat last summer. ",
-		"They have thought about it for years, but nobody knew how to measure the pressure. ",
-		"Just push the large red button twice, and wait. ",
-		"The garden behind our house is full of yellow flowers.",
+// hear renders readings and measures them.
+func (c *Cloner) hear(ctx context.Context, voice speech.Voice, readings []reading) (sound, error) {
+	analyser := acoustics.New(acoustics.Config{Rate: c.engine.SampleRate()})
+	meter := loudness.NewMeter(c.engine.SampleRate())
+	for _, r := range readings {
+		stream := speech.NewSpeaker(c.engine).Speak(ctx, speech.Request{Text: r.text, Voice: voice, Language: r.language})
+		err := listen(ctx, stream, analyser, meter)
+		stream.Close()
+		if err != nil {
+			return sound{}, fmt.Errorf("speaking as a candidate: %w", err)
+		}
 	}
+	_, statistics := analyser.Finish()
+	return sound{Statistics: statistics, loudness: meter.Loudness()}, nil
 }
 
-// briefly is the number of sentences that suffice to choose a variant.
-const briefly = 2
-
-const calibrationLanguage = "en-us"
-
-// hear renders sentences and measures them.
-func (c *Cloner) hear(ctx context.Context, voice speech.Voice, sentences []string) (sound, error) {
-	stream := c.speaker.Speak(ctx, speech.Request{Text: strings.Join(sentences, ""), Voice: voice, Language: calibrationLanguage})
-	defer stream.Close()
-	analyser := acoustics.New(acoustics.Config{Rate: stream.SampleRate()})
-	meter := loudness.NewMeter(stream.SampleRate())
+func listen(ctx context.Context, stream *speech.Stream, analyser *acoustics.Analyser, meter *loudness.Meter) error {
 	for {
 		piece, err := stream.Next(ctx)
 		if errors.Is(err, io.EOF) {
-			_, statistics := analyser.Finish()
-			return sound{Statistics: statistics, loudness: meter.Loudness()}, nil
+			return nil
 		}
 		if err != nil {
-			return sound{}, fmt.Errorf("speaking as a candidate: %w", err)
+			return err
 		}
 		_, _ = analyser.Write(piece.PCM) // never fails
 		meter.Add(piece.PCM)

@@ -14,11 +14,12 @@ import (
 )
 
 const (
-	tunings    = 2 // rounds in which pitch, formants, breath and pace are brought nearer
-	equalising = 2 // rounds of the equaliser and the gain
+	tunings    = 2 // rounds in which formants, breath and pace are brought nearer
+	equalising = 2 // rounds of the equaliser and the gain; the pitch is brought nearer in all rounds
 )
 
-// Fit implements cloning.Cloner. The accent has no effect: it is that of the language that is spoken.
+// Fit implements cloning.Cloner. The accent decides in which language candidates are compared with the recordings; the
+// voice speaks with that of the language that is spoken.
 func (c *Cloner) Fit(ctx context.Context, analyses []cloning.Analysis, profile cloning.Profile, progress func(done, total int)) (cloning.Model, error) {
 	target, err := read(analyses)
 	if err != nil {
@@ -28,7 +29,7 @@ func (c *Cloner) Fit(ctx context.Context, analyses []cloning.Analysis, profile c
 		return cloning.Model{}, &cloning.UnusableError{Reason: reason}
 	}
 	variants := naturalVariants(profile.Gender, target.Statistics.PitchQuantile(0.5))
-	f := &fitting{cloner: c, target: target, total: len(variants) + 1 + tunings + equalising, progress: progress}
+	f := &fitting{cloner: c, target: target, calibration: calibrationFor(profile.Accent), total: len(variants) + 1 + tunings + equalising, progress: progress}
 	if err := f.fit(ctx, variants); err != nil {
 		return cloning.Model{}, err
 	}
@@ -52,11 +53,12 @@ func unusable(target measured) string {
 
 // fitting is the search for the timbre that is nearest to a target.
 type fitting struct {
-	cloner   *Cloner
-	target   measured
-	progress func(done, total int)
-	done     int
-	total    int
+	cloner      *Cloner
+	target      measured
+	calibration calibration
+	progress    func(done, total int)
+	done        int
+	total       int
 
 	variant string
 	timbre  speech.Timbre
@@ -67,16 +69,17 @@ func (f *fitting) fit(ctx context.Context, variants []string) error {
 	if err := f.choose(ctx, variants); err != nil {
 		return err
 	}
-	if err := f.listen(ctx, calibration()); err != nil {
+	if err := f.listen(ctx, f.calibration.whole); err != nil {
 		return err
 	}
 	for round := range tunings + equalising {
+		f.pitch()
 		if round < tunings {
 			f.tune()
 		} else {
 			f.equalise()
 		}
-		if err := f.listen(ctx, calibration()); err != nil {
+		if err := f.listen(ctx, f.calibration.whole); err != nil {
 			return err
 		}
 	}
@@ -90,7 +93,7 @@ func (f *fitting) choose(ctx context.Context, variants []string) error {
 	var best fitting
 	for i, variant := range variants {
 		f.variant, f.timbre = variant, start
-		if err := f.listen(ctx, calibration()[:briefly]); err != nil {
+		if err := f.listen(ctx, f.calibration.brief); err != nil {
 			return err
 		}
 		if i == 0 || f.mismatch() < best.mismatch() {
@@ -102,8 +105,8 @@ func (f *fitting) choose(ctx context.Context, variants []string) error {
 }
 
 // listen measures the timbre.
-func (f *fitting) listen(ctx context.Context, sentences []string) error {
-	now, err := f.cloner.hear(ctx, speech.Voice{Variant: f.variant, Timbre: &f.timbre}, sentences)
+func (f *fitting) listen(ctx context.Context, readings []reading) error {
+	now, err := f.cloner.hear(ctx, speech.Voice{Variant: f.variant, Timbre: &f.timbre}, readings)
 	if err != nil {
 		return err
 	}
@@ -127,8 +130,8 @@ func (f *fitting) mismatch() float64 {
 	return math.Sqrt(sum / max(n, 1))
 }
 
-// tune brings pitch, formants, breath and pace nearer by what they are wrong now.
-func (f *fitting) tune() {
+// pitch brings the median and the range of the pitch nearer by what they are wrong now.
+func (f *fitting) pitch() {
 	target, now, t := &f.target.Statistics, &f.now.Statistics, &f.timbre
 	middle := math.Sqrt(t.PitchLow * t.PitchHigh)
 	half := math.Sqrt(t.PitchHigh / t.PitchLow)
@@ -137,17 +140,22 @@ func (f *fitting) tune() {
 	half = inRange(half, leastHalf, mostHalf)
 	t.PitchLow = inRange(middle/half, speech.MinTimbrePitch, speech.MaxTimbrePitch)
 	t.PitchHigh = inRange(middle*half, t.PitchLow, speech.MaxTimbrePitch)
+}
 
+// tune brings formants, breath and pace nearer by what they are wrong now.
+func (f *fitting) tune() {
+	target, now, t := &f.target.Statistics, &f.now.Statistics, &f.timbre
 	t.Formants = inRange(t.Formants*math.Pow(formantRatio(target, now), 0.8), leastFormants, mostFormants)
 	t.Breath = inRange(t.Breath+breathPerDecibel*(now.Harmonicity()-target.Harmonicity()), leastBreath, mostBreath)
 	t.Pace = inRange(t.Pace*target.Pace()/max(now.Pace(), 1), leastPace, mostPace)
 }
 
-// Limits within which the synthesiser sounds natural. Those of the pace are narrow because it is known roughly: how many
+// Limits within which the synthesiser sounds natural. The range of the pitch is at most about that of the natural variants:
+// in a wider one the median depends on the sentence more than on the voice. Those of the pace are narrow because it is known roughly: how many
 // syllables have a peak of their own depends on the speaker.
 const (
-	leastHalf, mostHalf         = 1.05, 1.45
-	leastBreath, mostBreath     = 0.25, 0.75
+	leastHalf, mostHalf         = 1.05, 1.3
+	leastBreath, mostBreath     = 0.5, 0.75
 	leastFormants, mostFormants = 0.85, 1.2
 	leastPace, mostPace         = 0.85, 1.18
 )
@@ -172,10 +180,25 @@ func formantRatio(a, b *acoustics.Statistics) float64 {
 	return math.Exp(sum / max(all, 1))
 }
 
-// differences returns how much louder the target is in each band in dB, the level of all apart.
-func (f *fitting) differences() [acoustics.Bands]float64 {
-	target, now := f.target.Statistics.LongTermSpectrum(), f.now.LongTermSpectrum()
-	var out [acoustics.Bands]float64
+// differences returns how much louder the target is in each band in dB, the level of all apart: half by the long-term
+// spectrum, in which the loud moments count, and half by the mean of all moments, unless noise fills the quiet ones.
+func (f *fitting) differences() (out [acoustics.Bands]float64) {
+	out = f.apart(f.target.Statistics.LongTermSpectrum(), f.now.LongTermSpectrum())
+	means := f.target.Statistics.MeanLevels()
+	if f.target.SNR < cleanSNR || means == [acoustics.Bands]float64{} {
+		return out
+	}
+	for band, difference := range f.apart(means, f.now.MeanLevels()) {
+		out[band] = 0.5*out[band] + 0.5*difference
+	}
+	return out
+}
+
+// cleanSNR is the ratio of speech to noise in dB from which the quiet moments of a recording are those of the voice.
+const cleanSNR = 30
+
+// apart returns the differences of spectra in dB without their mean.
+func (f *fitting) apart(target, now [acoustics.Bands]float64) (out [acoustics.Bands]float64) {
 	sum, n, last := 0.0, 0.0, 0.0
 	for band := range out {
 		if acoustics.BandHertz(band) < f.target.Bandwidth {

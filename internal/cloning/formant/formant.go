@@ -23,12 +23,12 @@ const engineName = "formant/1"
 const leastSpeech = 3.0
 
 // Cloner implements cloning.Cloner.
-type Cloner struct{ speaker *speech.Speaker }
+type Cloner struct{ engine speech.Engine }
 
 var _ cloning.Cloner = (*Cloner)(nil)
 
 // New returns a Cloner whose voices are spoken by the first engine.
-func New(engine speech.Engine) *Cloner { return &Cloner{speaker: speech.NewSpeaker(engine)} }
+func New(engine speech.Engine) *Cloner { return &Cloner{engine: engine} }
 
 // Engine implements cloning.Cloner.
 func (c *Cloner) Engine() string { return engineName }

@@ -40,8 +40,13 @@ func newCloner(t testing.TB) (*formant.Cloner, speech.Engine) {
 
 func say(t testing.TB, engine speech.Engine, voice speech.Voice, texts ...string) (all [][]byte) {
 	t.Helper()
+	return sayIn(t, engine, "en-us", voice, texts...)
+}
+
+func sayIn(t testing.TB, engine speech.Engine, language string, voice speech.Voice, texts ...string) (all [][]byte) {
+	t.Helper()
 	for _, text := range texts {
-		stream := speech.NewSpeaker(engine).Speak(t.Context(), speech.Request{Text: text, Voice: voice, Language: "en-us"})
+		stream := speech.NewSpeaker(engine).Speak(t.Context(), speech.Request{Text: text, Voice: voice, Language: language})
 		var pcm []byte
 		for {
 			piece, err := stream.Next(t.Context())
@@ -135,6 +140,28 @@ func idOf(variant string) string {
 		}
 	}
 	return ""
+}
+
+// A language has its own pitch, even in the same voice: a speaker of Italian is compared with Italian.
+func TestACloneHasThePitchOfTheSpeakerInTheirLanguage(t *testing.T) {
+	cloner, engine := newCloner(t)
+	speaker := speech.Voice{Variant: "m7", Timbre: &speech.Timbre{PitchLow: 90, PitchHigh: 140, Formants: 1, Breath: 0.4, Pace: 1}}
+	recordings := sayIn(t, engine, "it", speaker,
+		"La volpe veloce salta sopra il cane pigro, e sette maghi guardano dal vecchio muro di pietra.",
+		"Per favore richiamami domani mattina, perché la riunione è stata spostata alle nove e mezza.",
+		"Molto tempo fa, in un villaggio in riva al mare, viveva un pescatore con sua figlia.")
+	model, err := cloner.Fit(t.Context(), analyse(t, cloner, bytes.Join(recordings, nil)), cloning.Profile{Accent: "it-IT"}, nil)
+	require.NoError(t, err)
+	clone, err := cloner.Open(model)
+	require.NoError(t, err)
+
+	texts := []string{
+		"Domani il tempo sarà freddo e ventoso, con un po' di pioggia al nord e sole al sud.",
+		"Nessuno sapeva perché le luci si fossero spente, ma la musica continuò fino al mattino.",
+		"I bambini imparano a leggere più facilmente quando qualcuno legge loro ad alta voce.",
+	}
+	want, got := sayIn(t, engine, "it", speaker, texts...), sayIn(t, engine, "it", clone, texts...)
+	require.Less(t, likeness.Between(samples(want), samples(got), rate).Pitch, 0.3, "semitones")
 }
 
 // What one instance analyses and another one fits is the same voice, and says the same on a third.

@@ -3,9 +3,11 @@ package likeness
 
 import (
 	"math"
+	"math/rand/v2"
 
 	"gonum.org/v1/gonum/dsp/fourier"
 	"gonum.org/v1/gonum/dsp/window"
+	"gonum.org/v1/gonum/stat"
 
 	"github.com/recital-tts/recital/internal/acoustics"
 )
@@ -24,23 +26,57 @@ func (d Distance) Nearer(than Distance) bool {
 
 // Between compares sentences in one voice with the same sentences in another one, at a rate in Hz.
 func Between(a, b [][]int16, rate int) Distance {
-	all, others := statistics(a, rate), statistics(b, rate)
-	d := Distance{
-		Pitch:    math.Abs(12 * math.Log2(all.PitchQuantile(0.5)/others.PitchQuantile(0.5))),
-		Spectrum: spectral(all.LongTermSpectrum(), others.LongTermSpectrum()),
-	}
+	all, others := sum(statistics(a, rate)), sum(statistics(b, rate))
+	d := Distance{Pitch: math.Abs(interval(all, others)), Spectrum: spectral(all.LongTermSpectrum(), others.LongTermSpectrum())}
 	for i := range a {
 		d.Cepstrum += aligned(cepstra(a[i], rate), cepstra(b[i], rate)) / float64(len(a))
 	}
 	return d
 }
 
-func statistics(sentences [][]int16, rate int) (all acoustics.Statistics) {
-	for _, samples := range sentences {
-		_, one := acoustics.Analyse(samples, acoustics.Config{Rate: rate})
+// statistics returns those of each sentence.
+func statistics(sentences [][]int16, rate int) []acoustics.Statistics {
+	each := make([]acoustics.Statistics, len(sentences))
+	for i, samples := range sentences {
+		_, each[i] = acoustics.Analyse(samples, acoustics.Config{Rate: rate})
+	}
+	return each
+}
+
+func sum(sentences []acoustics.Statistics) (all acoustics.Statistics) {
+	for _, one := range sentences {
 		all.Add(one)
 	}
 	return all
+}
+
+// interval returns by how many semitones the median pitch of a voice is above that of another one.
+func interval(a, b acoustics.Statistics) float64 {
+	return 12 * math.Log2(a.PitchQuantile(0.5)/b.PitchQuantile(0.5))
+}
+
+// Chance returns how far the pitch of some sentences is from that of others in the same voice, in semitones, and the
+// standard error of that: how far it would be with other sentences of the two kinds. What is made of the first cannot be
+// known to be nearer to the second.
+func Chance(a, b [][]int16, rate int) (pitch, deviation float64) {
+	ours, theirs := statistics(a, rate), statistics(b, rate)
+	random := rand.New(rand.NewPCG(1, 2)) // so that it is the same every time
+	intervals := make([]float64, draws)
+	for i := range intervals {
+		intervals[i] = interval(sum(drawn(ours, random)), sum(drawn(theirs, random)))
+	}
+	return math.Abs(interval(sum(ours), sum(theirs))), stat.StdDev(intervals, nil)
+}
+
+const draws = 200
+
+// drawn returns as many sentences as there are, each drawn from all of them (the bootstrap, Efron 1979).
+func drawn(sentences []acoustics.Statistics, random *rand.Rand) []acoustics.Statistics {
+	sample := make([]acoustics.Statistics, len(sentences))
+	for i := range sample {
+		sample[i] = sentences[random.IntN(len(sentences))]
+	}
+	return sample
 }
 
 func spectral(a, b [acoustics.Bands]float64) float64 {

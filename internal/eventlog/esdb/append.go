@@ -93,10 +93,14 @@ func expectedRevision(expected eventlog.Revision) es.ExpectedRevision {
 func eventData(events []eventlog.Proposed) []es.EventData {
 	data := make([]es.EventData, len(events))
 	for i, e := range events {
+		content := es.ContentTypeJson
+		if e.Binary {
+			content = es.ContentTypeBinary
+		}
 		data[i] = es.EventData{
 			EventID:     e.ID,
 			EventType:   e.Type,
-			ContentType: es.ContentTypeJson,
+			ContentType: content,
 			Data:        e.Data,
 			Metadata:    e.Metadata,
 		}

@@ -161,6 +161,9 @@ func explained(err error) error {
 // isSystem reports whether an event is the server's own: their types begin with "$".
 func isSystem(event eventlog.Recorded) bool { return strings.HasPrefix(event.Type, "$") }
 
+// binaryContent is the protocol's content type of all that is not JSON.
+const binaryContent = "application/octet-stream"
+
 func recorded(event *es.RecordedEvent) eventlog.Recorded {
 	return eventlog.Recorded{
 		ID:       event.EventID,
@@ -170,6 +173,7 @@ func recorded(event *es.RecordedEvent) eventlog.Recorded {
 		Type:     event.EventType,
 		Data:     event.Data,
 		Metadata: event.UserMetadata,
+		Binary:   event.ContentType == binaryContent,
 		Created:  event.CreatedDate,
 	}
 }

@@ -29,6 +29,7 @@ type Config struct {
 	Timeout      time.Duration // of one request; 10 s
 	Pause        time.Duration // for which nothing is asked after an outage was noticed; 5 s
 	Logger       *slog.Logger
+	Watch        func(http.RoundTripper) http.RoundTripper // wraps what carries the requests, to measure it; may be nil
 }
 
 const (
@@ -53,10 +54,13 @@ func New(conf Config) *Platform {
 	if conf.Logger == nil {
 		conf.Logger = slog.New(slog.DiscardHandler)
 	}
+	if conf.Watch == nil {
+		conf.Watch = func(t http.RoundTripper) http.RoundTripper { return t }
+	}
 	return &Platform{conf: conf, breaker: newBreaker(conf), client: &http.Client{
-		Transport: &http.Transport{
+		Transport: conf.Watch(&http.Transport{
 			Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, TLSHandshakeTimeout: 10 * time.Second, MaxIdleConnsPerHost: 16, IdleConnTimeout: 90 * time.Second,
-		},
+		}),
 		Timeout:       cmp.Or(conf.Timeout, 10*time.Second),
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // tokens go nowhere else
 	}}

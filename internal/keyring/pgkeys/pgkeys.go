@@ -85,7 +85,7 @@ func New(config Config) (*Keyring, error) {
 		return nil, fmt.Errorf("opening the keyring: %w", err)
 	}
 	k := &Keyring{
-		pool: config.Pool, master: master, masterID: identify(config.MasterKey), log: config.Logger, now: config.Now, cache: cache,
+		pool: config.Pool, master: master, masterID: MasterKeyID(config.MasterKey), log: config.Logger, now: config.Now, cache: cache,
 	}
 	if k.now == nil {
 		k.now = time.Now
@@ -93,8 +93,8 @@ func New(config Config) (*Keyring, error) {
 	return k, nil
 }
 
-// identify returns an identifier of a master key that reveals nothing about it.
-func identify(master []byte) string {
+// MasterKeyID returns an identifier of a master key that reveals nothing about it.
+func MasterKeyID(master []byte) string {
 	sum := sha256.Sum256(append([]byte("recital master key "), master...))
 	return hex.EncodeToString(sum[:8])
 }
@@ -235,4 +235,19 @@ func failed(ctx context.Context, doing string, err error) error {
 		return fmt.Errorf("%s: %w", doing, err)
 	}
 	return fmt.Errorf("%s: %w: %w", doing, keyring.ErrUnavailable, err)
+}
+
+// ErasedAt returns when an account's key was destroyed; the zero time if it was not.
+func (k *Keyring) ErasedAt(ctx context.Context, account string) (time.Time, error) {
+	var at *time.Time
+	err := k.pool.QueryRow(ctx, `select erased_at from keyring.account_keys where account_id = $1 and wrapped_key is null`, account).Scan(&at)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return time.Time{}, nil
+	case err != nil:
+		return time.Time{}, failed(ctx, "looking at an account's key", err)
+	case at == nil:
+		return time.Time{}, nil
+	}
+	return *at, nil
 }

@@ -26,6 +26,7 @@ type Config struct {
 	Pause   time.Duration    // for which nothing is asked after an outage was noticed; 5 s
 	Now     func() time.Time // by which attempts are old
 	Logger  *slog.Logger
+	Watch   func(http.RoundTripper) http.RoundTripper // wraps what carries the requests, to measure it; may be nil
 }
 
 // retries are those of one request, under the same idempotency key.
@@ -54,13 +55,16 @@ func New(conf Config) (*Gateway, error) {
 	if _, err := url.Parse(address); err != nil {
 		return nil, errors.New("the payment provider's address is not a URL")
 	}
+	if conf.Watch == nil {
+		conf.Watch = func(t http.RoundTripper) http.RoundTripper { return t }
+	}
 	transport := &http.Transport{
 		Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, TLSHandshakeTimeout: 10 * time.Second,
 		MaxIdleConnsPerHost: 16, IdleConnTimeout: 90 * time.Second,
 	}
 	backends := stripe.NewBackendsWithConfig(&stripe.BackendConfig{
 		URL:        &address,
-		HTTPClient: &http.Client{Transport: transport, Timeout: cmp.Or(conf.Timeout, 20*time.Second)},
+		HTTPClient: &http.Client{Transport: conf.Watch(transport), Timeout: cmp.Or(conf.Timeout, 20*time.Second)},
 		// What the library would log contains answers of the provider.
 		LeveledLogger:     &stripe.LeveledLogger{Level: stripe.LevelNull},
 		MaxNetworkRetries: stripe.Int64(retries),

@@ -25,6 +25,7 @@ type Config struct {
 	Issuer       string // a URL; http only on loopback
 	ClientID     string
 	ClientSecret string
+	Watch        func(http.RoundTripper) http.RoundTripper // wraps what carries the requests, to measure it; may be nil
 }
 
 // Provider implements signin.Provider. Its issuer is asked for its endpoints when they are first needed.
@@ -60,7 +61,11 @@ func New(config Config) (*Provider, error) {
 	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || !secure(u) {
 		return nil, errors.New("an issuer must be a URL without a query: https://HOST/PATH, or http:// on loopback")
 	}
-	return &Provider{config: config, client: newClient()}, nil
+	client := newClient()
+	if config.Watch != nil {
+		client.Transport = config.Watch(client.Transport)
+	}
+	return &Provider{config: config, client: client}, nil
 }
 
 // secure reports whether nobody on the way can read or change what is sent to a URL.

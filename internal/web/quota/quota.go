@@ -65,6 +65,13 @@ func (b *Budget) Refused() uint64 {
 	return b.refused
 }
 
+// Held returns what is claimed now.
+func (b *Budget) Held() int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.sum
+}
+
 func (b *Budget) add(peer netip.Addr, amount int64) {
 	b.sum += amount
 	if b.held[peer] += amount; b.held[peer] == 0 {

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestAuditing(t *testing.T) {
+	t.Parallel()
+	a, dataDir := startRecitald(t)
+	environment := []string{"RECITAL_ADMIN_ADDR=" + a.AdminAddr(), "RECITAL_DATA_DIR=" + dataDir, "TZ=UTC"}
+	run := func(args ...string) ran { return recitalctl(t, environment, args...) }
+	var opened openedAccount
+	require.NoError(t, json.Unmarshal([]byte(run("accounts", "create", "--format", "json").out), &opened))
+	require.Zero(t, run("accounts", "credit", opened.AccountID, "500", "--grant", "ticket-1").code)
+
+	t.Run("who did it is in the words of the entry", func(t *testing.T) {
+		got := run("audit", "billing", "--account", opened.AccountID)
+		require.Zero(t, got.code, got.notes)
+		require.Contains(t, got.out, "Account "+opened.AccountID+" was granted 500 characters of credit, as grant ticket-1. Operator or auditor operator did it.")
+	})
+	t.Run("pages are followed, in each format, without a gap", func(t *testing.T) {
+		if testing.Short() {
+			t.Skip("one of the longest scenarios")
+		}
+		const renames = maxAuditPage + 20
+		rename(t, a.PublicAddr(), opened, renames)
+		lines := strings.Split(strings.TrimSpace(run("audit", "sessions", "--kind", "account-api-key-renamed", "--limit", "0", "--format", "json").out), "\n")
+		require.Len(t, lines, renames)
+		seen := map[string]bool{}
+		for _, line := range lines {
+			var e auditEntry
+			require.NoError(t, json.Unmarshal([]byte(line), &e))
+			require.Equal(t, opened.Masked, e.Actor.Key)
+			seen[e.Correlation] = true
+		}
+		require.Len(t, seen, renames, "each is a request of its own")
+
+		rows, err := csv.NewReader(strings.NewReader(run("audit", "sessions", "--account", opened.AccountID, "--limit", "0", "--format", "csv").out)).ReadAll()
+		require.NoError(t, err)
+		require.Len(t, rows, 1+2+renames, "a head, the account, its key, its names")
+		require.Equal(t, "time", rows[0][0])
+
+		some := run("audit", "sessions", "--account", opened.AccountID, "--limit", "510")
+		require.Len(t, strings.Split(strings.TrimSpace(some.out), "\n"), 511)
+		require.Contains(t, some.notes, "There is more")
+	})
+	for name, c := range map[string]struct {
+		args  []string
+		code  int
+		notes string
+	}{
+		"personal data for an operator": {[]string{"audit", "sessions", "--personal", "--reason", "x", "--token-file", filepath.Join(dataDir, "operator-token")}, 4, "personal data is for auditors"},
+		"personal data without reason":  {[]string{"audit", "sessions", "--personal"}, 2, "--reason"},
+		"an address without reason":     {[]string{"audit", "billing", "--email", "ada@example.com"}, 2, "--reason"},
+		"an address as the reason":      {[]string{"accounts", "find", "--email", "ada@example.com", "--reason", "ada@example.com"}, 1, "must not hold an e-mail address"},
+		"a time that is none":           {[]string{"audit", "sessions", "--from", "yesterday"}, 2, "is no time"},
+		"a state that will be":          {[]string{"accounts", "show", opened.AccountID, "--as-of", "2999-01-01"}, 1, "what will be is not known"},
+		"a state before there was one":  {[]string{"accounts", "show", opened.AccountID, "--as-of", "2020-01-01"}, 1, "The account does not exist"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := run(c.args...)
+			require.Equal(t, c.code, got.code, got.notes)
+			require.Empty(t, got.out)
+			require.Contains(t, got.notes, c.notes)
+		})
+	}
+	t.Run("an account is shown as it is", func(t *testing.T) {
+		var now accountThen
+		require.NoError(t, json.Unmarshal([]byte(run("accounts", "show", opened.AccountID, "--format", "json").out), &now))
+		require.Equal(t, "open", now.State)
+		require.EqualValues(t, 500, now.Usage.Credit)
+		require.Equal(t, opened.Masked, now.APIKeys[0])
+		require.Contains(t, run("accounts", "show", opened.AccountID).out, "15000, 0 reserved, 500 of credit left")
+	})
+}
+
+// rename gives an account's key names.
+func rename(t *testing.T, address string, owner openedAccount, times int) {
+	t.Helper()
+	for i := range times {
+		body := strings.NewReader(`{"name": "` + strings.Repeat("x", 1+i%9) + `"}`)
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+"/v1/account/api_key/"+url.PathEscape(owner.Masked)+"/name", body)
+		require.NoError(t, err)
+		request.Header.Set("x-api-key", owner.APIKey)
+		request.Header.Set("content-type", "application/json")
+		response, err := http.DefaultClient.Do(request)
+		require.NoError(t, err)
+		require.NoError(t, response.Body.Close())
+		require.Equal(t, http.StatusOK, response.StatusCode)
+	}
+}

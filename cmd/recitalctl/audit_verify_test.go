@@ -1,0 +1,125 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/domain/audit"
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/logcopy"
+)
+
+// An auditor is convinced by a log that nobody has changed, keeps its heads, and finds out what was changed.
+func TestAuditorsVerifyTheLog(t *testing.T) {
+	t.Parallel()
+	a, dataDir := startRecitald(t)
+	environment := []string{"RECITAL_ADMIN_ADDR=" + a.AdminAddr(), "RECITAL_DATA_DIR=" + dataDir}
+	run := func(code int, args ...string) ran {
+		t.Helper()
+		got := recitalctl(t, environment, append([]string{"audit"}, args...)...)
+		require.Equal(t, code, got.code, got.out+got.notes)
+		return got
+	}
+	key, err := os.Stat(filepath.Join(dataDir, "audit-key"))
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), key.Mode())
+
+	// given the first head, which comes by itself
+	var listed []audit.Head
+	require.Eventually(t, func() bool {
+		require.NoError(t, json.Unmarshal([]byte(run(0, "heads", "--format", "json").out), &listed))
+		return len(listed) > 0
+	}, time.Minute, 50*time.Millisecond)
+
+	// then the log is what it says, as an operator sees it, too
+	said := run(0, "verify").out
+	require.Regexp(t, `(?m)^\d+ events were checked, up to position \S+; 0 of other applications`, said)
+	require.Regexp(t, fmt.Sprintf(`(?m)^Proved: none of the first \d+ events was changed, removed, added or reordered since %d-`, time.Now().UTC().Year()), said)
+	require.Contains(t, said, "The log names the key itself, "+listed[0].Key)
+	run(0, "verify", "--token-file", filepath.Join(dataDir, "operator-token"))
+	require.NotContains(t, run(0, "verify", "--public-key", listed[0].Key).out, "The log names the key itself")
+
+	// and kept heads prove it, again and again
+	kept := filepath.Join(t.TempDir(), "heads.jsonl")
+	require.Contains(t, run(0, "heads", "--export", kept).out, "heads were added to")
+	require.Contains(t, run(0, "heads", "--export", kept).out, "0 heads were added to")
+	state := filepath.Join(t.TempDir(), "state.json")
+	for range 2 {
+		require.Contains(t, run(0, "verify", "--heads", kept, "--state", state).out, "Proved by the exported heads")
+	}
+	require.Contains(t, run(1, "verify", "--state", state).notes, "other exported heads")
+
+	// when the wrong key is expected, or a kept head was altered, or is of another history, then that is said
+	require.Contains(t, run(1, "verify", "--public-key", strings.Repeat("0", 64)).out, "FOUND: A head is not to be trusted")
+	require.Contains(t, run(2, "verify", "--public-key", "abc").notes, "64 hex digits")
+	content, err := os.ReadFile(kept)
+	require.NoError(t, err)
+	count := fmt.Sprintf(`"count":%d`, listed[0].Count)
+	require.Contains(t, string(content), count)
+	require.NoError(t, os.WriteFile(kept, []byte(strings.Replace(string(content), count, count+"0", 1)), 0o600))
+	require.Contains(t, run(1, "verify", "--heads", kept).notes, "its signature is wrong")
+	require.Contains(t, run(1, "heads", "--export", kept).notes, "is not what it was")
+	require.NoError(t, os.WriteFile(kept, append(content, content...), 0o600))
+	require.Contains(t, run(1, "heads", "--export", kept).notes, "its end is gone")
+
+	// and a copy of the log in a backup is checked in the same way
+	backup := t.TempDir()
+	events := copyLog(t, environment, backup, func([]eventlog.Recorded) {})
+	require.Contains(t, run(0, "verify", "--backup", backup).out, "heads of the log fit")
+	copyLog(t, environment, backup, func(events []eventlog.Recorded) { events[1].Data = append(events[1].Data, ' ') })
+	changed := run(1, "verify", "--backup", backup)
+	require.Contains(t, changed.out, "FOUND: An event after the beginning of the log, and at the latest event")
+	require.Contains(t, changed.notes, "the log is not what its signed heads say")
+	require.NotEmpty(t, events)
+	require.Contains(t, run(1, "verify", "--backup", t.TempDir()).notes, "holds no backup")
+}
+
+// copyLog writes the log as a backup has it, after a change.
+func copyLog(t *testing.T, environment []string, dir string, change func([]eventlog.Recorded)) []eventlog.Recorded {
+	t.Helper()
+	settings := settings{Timeout: time.Minute}
+	for _, value := range environment {
+		if address, ok := strings.CutPrefix(value, "RECITAL_ADMIN_ADDR="); ok {
+			settings.AdminAddr = address
+		}
+		if folder, ok := strings.CutPrefix(value, "RECITAL_DATA_DIR="); ok {
+			settings.DataDir = folder
+		}
+	}
+	admin, err := newClient(settings)
+	require.NoError(t, err)
+	body, err := admin.stream(t.Context(), "/admin/log")
+	require.NoError(t, err)
+	defer body.Close()
+	reader, err := logcopy.NewReader(body)
+	require.NoError(t, err)
+	var events []eventlog.Recorded
+	for event, err := range reader.Events() {
+		require.NoError(t, err)
+		events = append(events, event)
+	}
+	change(events)
+
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "log"), 0o700))
+	file, err := os.Create(filepath.Join(dir, "log", "000001.zst"))
+	require.NoError(t, err)
+	packed, err := zstd.NewWriter(file)
+	require.NoError(t, err)
+	writer, err := logcopy.NewWriter(packed, reader.Header())
+	require.NoError(t, err)
+	for _, event := range events {
+		require.NoError(t, writer.Write(event))
+	}
+	require.NoError(t, writer.End())
+	require.NoError(t, packed.Close())
+	require.NoError(t, file.Close())
+	return events
+}

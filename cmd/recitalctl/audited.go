@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"strconv"
+
+	"github.com/recital-tts/recital/domain/audit"
+	"github.com/recital-tts/recital/internal/chain"
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/logcopy"
+)
+
+// audited is a log that is checked: that of a running recitald, or one in a backup.
+type audited interface {
+	// identity returns the log's id, and the key that it names itself, "" where it names none.
+	identity(ctx context.Context) (log, key string, err error)
+	// heads yields the heads in the log, from a revision of their stream on.
+	heads(ctx context.Context, from uint64) iter.Seq2[chain.LoggedHead, error]
+	// events yields the events after a position. until is called when all were yielded: where the reading ended.
+	events(ctx context.Context, after eventlog.Position) (events iter.Seq2[eventlog.Recorded, error], until func() eventlog.Position)
+}
+
+// liveLog is the log of a running recitald.
+type liveLog struct{ *client }
+
+// chainKey is the admin API's description of what signs heads.
+type chainKey struct {
+	Log string `json:"log"`
+	Key string `json:"key"`
+}
+
+func (l liveLog) identity(ctx context.Context) (log, key string, err error) {
+	var said chainKey
+	if _, err := l.get(ctx, "/admin/audit/key", &said); err != nil {
+		return "", "", err
+	}
+	return said.Log, said.Key, nil
+}
+
+// headsPage is the admin API's description of some heads.
+type headsPage struct {
+	Heads []struct {
+		Revision uint64     `json:"revision"`
+		Position string     `json:"position"`
+		Head     audit.Head `json:"head"`
+	} `json:"heads"`
+	Next *uint64 `json:"next"`
+}
+
+func (l liveLog) heads(ctx context.Context, from uint64) iter.Seq2[chain.LoggedHead, error] {
+	return func(yield func(chain.LoggedHead, error) bool) {
+		for next := &from; next != nil; {
+			var page headsPage
+			if _, err := l.get(ctx, "/admin/audit/heads?from="+strconv.FormatUint(*next, 10), &page); err != nil {
+				yield(chain.LoggedHead{}, err)
+				return
+			}
+			for _, one := range page.Heads {
+				position, err := eventlog.ParsePosition(one.Position)
+				if !yield(chain.LoggedHead{Head: one.Head, Revision: one.Revision, Position: position}, err) || err != nil {
+					return
+				}
+			}
+			next = page.Next
+		}
+	}
+}
+
+func (l liveLog) events(ctx context.Context, after eventlog.Position) (iter.Seq2[eventlog.Recorded, error], func() eventlog.Position) {
+	var until eventlog.Position
+	return func(yield func(eventlog.Recorded, error) bool) {
+		body, err := l.stream(ctx, "/admin/log?after="+after.String())
+		if err != nil {
+			yield(eventlog.Recorded{}, err)
+			return
+		}
+		defer body.Close()
+		reader, err := logcopy.NewReader(body)
+		if err != nil {
+			yield(eventlog.Recorded{}, fmt.Errorf("reading the log: %w", err))
+			return
+		}
+		until = reader.Header().Until
+		for event, err := range reader.Events() {
+			if !yield(event, err) || err != nil {
+				return
+			}
+		}
+	}, func() eventlog.Position { return until }
+}
+
+// readHeads yields the heads of an exported file, which has one in each line.
+func readHeads(from io.Reader) iter.Seq2[audit.Head, error] {
+	return func(yield func(audit.Head, error) bool) {
+		decoder := json.NewDecoder(from)
+		for line := 1; ; line++ {
+			var head audit.Head
+			err := decoder.Decode(&head)
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			if err != nil {
+				err = fmt.Errorf("exported head %d cannot be read", line)
+			}
+			if !yield(head, err) || err != nil {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,278 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/recital-tts/recital/cmd/recitalctl/progress"
+	"github.com/recital-tts/recital/internal/backup"
+	"github.com/recital-tts/recital/internal/blobs"
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/logcopy"
+)
+
+type backUp struct {
+	Dir       string        `arg:"" name:"dir" help:"Folder of the backup: an empty one, or that of an earlier backup, which then gets what is new."`
+	CheckOnly bool          `help:"Read the backup and compare it with what was written; recitald is not needed."`
+	Rate      int           `default:"32" help:"MiB a second that are read at most, so that clients are not hurt; 0 is no limit."`
+	Keep      time.Duration `default:"168h" help:"How long a blob stays in the backup that recitald has no more. Together with the time between two backups it must be less than what you promise for erasures."`
+	Format    format        `default:"table" enum:"table,json" help:"Form of the result: table or json."`
+}
+
+// Help is shown below the flags.
+func (*backUp) Help() string {
+	return `Examples:
+  recitalctl backup /mnt/backup/recital
+  recitalctl backup /mnt/backup/recital --check-only
+
+The system goes on meanwhile. What the folder has is as of the beginning of the last complete run; one that is interrupted,
+however, is gone on with by the next, and changes nothing until it is complete. Each file is read again after it was written.
+The keys in the backup are wrapped with the master key. Keep the files of the master key and of the signing key elsewhere:
+they are never in the backup, and without them it is of no use.`
+}
+
+// Validate is called by kong.
+func (c *backUp) Validate() error {
+	if c.Rate < 0 || c.Keep < 0 {
+		return errors.New("the rate and the time cannot be negative")
+	}
+	return nil
+}
+
+// Run copies, or checks.
+func (c *backUp) Run(ctx context.Context, s settings, to terminal) error {
+	if c.CheckOnly {
+		return c.check(ctx, to)
+	}
+	admin, err := newClient(s)
+	if err != nil {
+		return err
+	}
+	folder, err := backup.Open(c.Dir)
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
+	run, err := folder.Begin(time.Now().UTC())
+	if err != nil {
+		return err
+	}
+	copying := &copying{admin: admin, run: run, to: newStage(to), limit: limiter(c.Rate)}
+	defer copying.to.close()
+	for _, step := range []func(context.Context) error{
+		copying.log, copying.keyring, func(ctx context.Context) error { return copying.blobs(ctx, c.Keep) },
+	} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	m, err := run.Commit(time.Now().UTC())
+	if err != nil {
+		return err
+	}
+	copying.to.close()
+	return c.print(m, run.Earlier(), to)
+}
+
+// check reads the backup.
+func (c *backUp) check(ctx context.Context, to terminal) error {
+	folder, m, err := backup.OpenToRead(c.Dir)
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
+	if err := checkBackup(ctx, folder, m, to); err != nil {
+		return err
+	}
+	return c.print(m, m, to)
+}
+
+// checkBackup compares the files of a backup with what was written.
+func checkBackup(ctx context.Context, folder *backup.Folder, m backup.Manifest, to terminal) error {
+	shown := newStage(to)
+	defer shown.close()
+	shown.begin("checking the backup", m.Size())
+	if err := folder.Check(ctx, m, shown.add); err != nil {
+		return fmt.Errorf("the backup is damaged:\n%w", err)
+	}
+	return nil
+}
+
+func (c *backUp) print(m, earlier backup.Manifest, to terminal) error {
+	value := struct {
+		Run       int           `json:"run"`
+		AsOf      time.Time     `json:"as_of"`
+		Log       string        `json:"log"`
+		Epoch     int           `json:"epoch"`
+		Events    uint64        `json:"events"`
+		NewEvents uint64        `json:"new_events"`
+		Stored    backup.Stored `json:"stored"`
+		Took      time.Duration `json:"took_ns"`
+	}{m.Run, m.Begun, m.LogID.String(), m.Epoch, m.Events, m.Events - earlier.Events, m.Stored, m.Ended.Sub(m.Begun)}
+	return c.Format.print(to.out, value, []string{"RUN", "AS OF", "EVENTS", "NEW", "BLOBS", "MIB"}, [][]string{{
+		fmt.Sprint(m.Run), m.Begun.Format(time.RFC3339), progress.Count(int64(m.Events)), progress.Count(int64(value.NewEvents)),
+		progress.Count(int64(m.Stored.Blobs)), progress.Count(m.Stored.Bytes >> 20),
+	}})
+}
+
+// copying is a run of a backup.
+type copying struct {
+	admin *client
+	run   *backup.Run
+	to    *stage
+	limit *rate.Limiter
+}
+
+const (
+	attempts = 10
+	rest     = 2 * time.Second // between two of them
+)
+
+// log copies what is new in the log. A stream that is cut is gone on with, as long as it brings something.
+func (c *copying) log(ctx context.Context) error {
+	for failures := 0; ; failures++ {
+		before, err := c.run.Position()
+		if err != nil {
+			return err
+		}
+		err = c.stream(ctx, before)
+		if err == nil || !passes(err) {
+			return err
+		}
+		if now, _ := c.run.Position(); now != before {
+			failures = 0
+		}
+		if failures == attempts {
+			return err
+		}
+		if err := sleep(ctx, rest); err != nil {
+			return err
+		}
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return fail(exitFailed, "interrupted; the next backup into this folder goes on")
+	}
+}
+
+func (c *copying) stream(ctx context.Context, after eventlog.Position) error {
+	body, err := c.open(ctx, "/admin/log?after="+url.QueryEscape(after.String()))
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	records, err := logcopy.NewReader(body)
+	if err != nil {
+		return explain(ctx, err)
+	}
+	until := records.Header().Until
+	c.to.begin("copying the log", int64(until.Commit))
+	return explain(ctx, c.run.WriteLog(records, func(event eventlog.Recorded) { c.to.set(int64(event.Position.Commit)) }))
+}
+
+// passes reports whether another attempt may succeed.
+func passes(err error) bool {
+	var f *failure
+	return errors.As(err, &f) && f.passing
+}
+
+// explain describes what ended the copying of a stream.
+func explain(ctx context.Context, err error) error {
+	var f *failure
+	switch {
+	case err == nil, errors.As(err, &f):
+		return err
+	case ctx.Err() != nil:
+		return fail(exitFailed, "interrupted; the next backup into this folder goes on")
+	case errors.Is(err, logcopy.ErrCut), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, errStream):
+		return failForNow(exitUnreachable, "recitald cut the copy: %w", err)
+	}
+	return err
+}
+
+func (c *copying) keyring(ctx context.Context) error {
+	c.to.begin("copying the keyring", 0)
+	body, err := c.open(ctx, "/admin/backup/keyring")
+	if err != nil {
+		return fmt.Errorf("copying the keyring: %w", err)
+	}
+	defer body.Close()
+	return explain(ctx, c.run.WriteKeyring(body))
+}
+
+func (c *copying) blobs(ctx context.Context, keep time.Duration) error {
+	c.to.begin("listing the blobs", 0)
+	list, err := c.open(ctx, "/admin/backup/blobs")
+	if err != nil {
+		return fmt.Errorf("listing the blobs: %w", err)
+	}
+	total, err := c.run.Listed(list)
+	if err := errors.Join(err, list.Close()); err != nil {
+		return explain(ctx, err)
+	}
+	c.to.begin("copying the blobs", total.Bytes)
+	fetch := func(address blobs.Address) (io.ReadCloser, error) {
+		body, err := c.open(ctx, "/admin/backup/blob/"+string(address))
+		var refused *failure
+		if errors.As(err, &refused) && refused.status == http.StatusNotFound {
+			return nil, blobs.ErrNotFound
+		}
+		return body, err
+	}
+	return explain(ctx, c.run.WriteBlobs(fetch, keep, func(blob backup.Blob, _ bool) { c.to.add(blob.Size) }))
+}
+
+// open opens a stream that is read no faster than the limit.
+func (c *copying) open(ctx context.Context, path string) (io.ReadCloser, error) {
+	body, err := c.admin.stream(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	return &paced{ctx: ctx, from: body, limit: c.limit}, nil
+}
+
+const paceBurst = 1 << 20 // bytes
+
+func limiter(mib int) *rate.Limiter {
+	if mib == 0 {
+		return rate.NewLimiter(rate.Inf, paceBurst)
+	}
+	return rate.NewLimiter(rate.Limit(mib<<20), paceBurst)
+}
+
+// errStream marks what the network did to a stream.
+var errStream = errors.New("the connection failed")
+
+// paced reads no faster than a limit.
+type paced struct {
+	ctx   context.Context
+	from  io.ReadCloser
+	limit *rate.Limiter
+}
+
+// Read implements io.Reader.
+func (p *paced) Read(b []byte) (int, error) {
+	n, err := p.from.Read(b[:min(len(b), paceBurst)])
+	if waited := p.limit.WaitN(p.ctx, n); waited != nil {
+		return n, waited
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = fmt.Errorf("%w: %w", errStream, err)
+	}
+	return n, err
+}
+
+// Close implements io.Closer.
+func (p *paced) Close() error { return p.from.Close() }

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestTheDoctorExaminesAnInstallation(t *testing.T) {
+	t.Parallel()
+	_, dataDir := startRecitald(t)
+	environment := []string{"RECITAL_DATA_DIR=" + dataDir}
+	examine := func(args ...string) (found examination, code int) {
+		t.Helper()
+		got := recitalctl(t, environment, append([]string{"doctor", "--format", "json"}, args...)...)
+		require.NoError(t, json.Unmarshal([]byte(got.out), &found), got.notes)
+		return found, got.code
+	}
+	state := func(all examination, check string) finding {
+		t.Helper()
+		for _, f := range all.Findings {
+			if strings.Contains(f.Check, check) {
+				return f
+			}
+		}
+		require.Fail(t, "no such check", check)
+		return finding{}
+	}
+
+	// given a sound one
+	all, code := examine()
+	require.Zero(t, code)
+	for _, f := range all.Findings {
+		assert.NotEqual(t, faulty, f.State, "%s: %s", f.Check, f.Found)
+		assert.Equal(t, f.State == sound, f.Advice == "", f.Check)
+	}
+	assert.Contains(t, state(all, "event store").Found, "embedded node")
+	assert.Regexp(t, `^version \d+, `, state(all, "Postgres").Found)
+	assert.NotEmpty(t, all.Settings)
+
+	// when others may read the key that wraps all keys, then that is a warning, and no fault
+	require.NoError(t, os.Chmod(filepath.Join(dataDir, "master-key"), 0o644))
+	all, code = examine()
+	require.Zero(t, code)
+	assert.Equal(t, warning, state(all, "settings").State)
+	assert.Contains(t, state(all, "settings").Found, "master-key")
+
+	// when backups stop, then it says so
+	backup := t.TempDir()
+	all, code = examine("--backup", backup)
+	assert.Equal(t, exitFailed, code)
+	assert.Contains(t, state(all, "backup").Found, "there is no complete backup")
+	for age, want := range map[time.Duration]int{time.Hour: exitDone, 30 * time.Hour: exitFailed} {
+		manifest, err := json.Marshal(map[string]any{"begun": time.Now().Add(-age)})
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(backup, "manifest.json"), manifest, 0o600))
+		_, code = examine("--backup", backup)
+		assert.Equal(t, want, code, age)
+	}
+	_, code = examine("--backup", backup, "--backup-age", "31h")
+	assert.Zero(t, code)
+
+	// when the blobs' disk is gone and an event stops a read model, then both are faults, with what to do
+	stores, err := filepath.Glob(filepath.Join(dataDir, "blobs", "*"))
+	require.NoError(t, err)
+	require.NotEmpty(t, stores)
+	for _, store := range stores {
+		require.NoError(t, os.RemoveAll(store))
+		require.NoError(t, os.WriteFile(store, nil, 0o600))
+	}
+	appendPoison(t, dataDir)
+	require.Eventually(t, func() bool { return listed(t, environment, "account")[1].State == stopped }, patience, pause)
+	require.Eventually(t, func() bool {
+		all, code = examine()
+		return state(all, "alert").State == faulty
+	}, patience, time.Second)
+	assert.Equal(t, exitFailed, code)
+	assert.Equal(t, faulty, state(all, "blobs").State)
+	assert.Contains(t, state(all, "blobs").Advice, "RECITAL_BLOBS")
+	assert.Contains(t, state(all, "read models").Found, "account version 3 generation 1")
+	assert.Contains(t, state(all, "alert").Advice, "recitalctl alerts")
+
+	// and people read the same
+	got := recitalctl(t, environment, "doctor")
+	assert.Equal(t, exitFailed, got.code)
+	assert.Regexp(t, `(?m)^FAULT    the read models are up to date\n         an event stops account version 3 generation 1\n         recitalctl projections list says why`, got.out)
+	assert.Regexp(t, `(?m)^ok       Postgres answers and keeps what it is given: version`, got.out)
+}
+
+func TestTheDoctorComparesClocks(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	assert.Equal(t, sound, ofClocks(now, now.Add(time.Second), now.Add(time.Second)).State)
+	assert.Equal(t, sound, ofClocks(now, now, now.Add(-time.Second)).State)
+	for _, theirs := range []time.Duration{-time.Minute, time.Minute} {
+		found := ofClocks(now, now, now.Add(theirs))
+		assert.Equal(t, warning, found.State)
+		assert.Contains(t, found.Found, theirs.String())
+	}
+}

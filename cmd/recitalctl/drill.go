@@ -1,0 +1,210 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/recital-tts/recital/cmd/recitalctl/progress"
+	"github.com/recital-tts/recital/internal/datafolder"
+)
+
+// drill restores the backup into a temporary folder, and proves that a recitald serves it. The recitald is one for development, without
+// the settings of the live one: it has ports, a Postgres and a sandbox of its own, and asks nobody outside of this machine.
+func (c *restore) drill(ctx context.Context, to terminal) (err error) {
+	dir, err := os.MkdirTemp(c.Scratch, "recital-drill-")
+	if err != nil {
+		return fmt.Errorf("making a folder for the drill: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	if err := os.Chmod(dir, 0o711); err != nil { // for the user of Postgres
+		return fmt.Errorf("making a folder for the drill: %w", err)
+	}
+	if c.To != "" || c.Blobs != "" {
+		return fail(exitUsage, "with --check everything is restored into a temporary folder; leave --to and --blobs out")
+	}
+	data := filepath.Join(dir, "data")
+	done, err := c.into(ctx, data, to)
+	if err != nil {
+		return err
+	}
+	served, err := c.start(ctx, data)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, served.stop()) }()
+	if err := served.awaitReady(ctx); err != nil {
+		return err
+	}
+	played, err := served.play(ctx, done.clips)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(to.out, "ok  the backup is whole, as of %s\nok  %s events are read, and all read models are built\nok  the keyring is that of the log\n",
+		done.asOf.Format(time.RFC3339), progress.Count(int64(done.events)))
+	fmt.Fprintln(to.out, played)
+	fmt.Fprintf(to.out, "ok  %s blobs are restored, %s of what was deleted are left out\n", progress.Count(int64(done.blobs)), progress.Count(int64(done.left)))
+	return nil
+}
+
+// drilled is the recitald of a drill.
+type drilled struct {
+	command *exec.Cmd
+	data    string
+	log     string
+	ended   chan error
+}
+
+// findRecitald returns the path of the binary.
+func (c *restore) findRecitald() (string, error) {
+	if c.Recitald != "" {
+		return c.Recitald, nil
+	}
+	own, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("finding recitald: %w", err)
+	}
+	beside := filepath.Join(filepath.Dir(own), "recitald")
+	if _, err := os.Stat(beside); err == nil {
+		return beside, nil
+	}
+	found, err := exec.LookPath("recitald")
+	if err != nil {
+		return "", fail(exitUsage, "recitald is neither beside recitalctl nor in the PATH; say where it is with --recitald")
+	}
+	return found, nil
+}
+
+func (c *restore) start(ctx context.Context, data string) (*drilled, error) {
+	binary, err := c.findRecitald()
+	if err != nil {
+		return nil, err
+	}
+	key, err := filepath.Abs(c.MasterKeyFile)
+	if err != nil {
+		return nil, fmt.Errorf("finding the master key: %w", err)
+	}
+	d := &drilled{data: data, log: filepath.Join(filepath.Dir(data), "log"), ended: make(chan error, 1)}
+	out, err := os.Create(d.log)
+	if err != nil {
+		return nil, fmt.Errorf("starting recitald: %w", err)
+	}
+	defer out.Close()
+	d.command = exec.Command(binary, "--data-dir="+data, "--master-key-file="+key, "--http-addr=127.0.0.1:0", "--admin-addr=127.0.0.1:0",
+		"--idp-addr=127.0.0.1:0", "--sandbox-addr=127.0.0.1:0", "--hosting-addr=127.0.0.1:0")
+	d.command.Stdout, d.command.Stderr = out, out
+	d.command.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "RECITAL_") })
+	d.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is for recitalctl, which stops it
+	if err := d.command.Start(); err != nil {
+		return nil, fmt.Errorf("starting recitald: %w", err)
+	}
+	go func() { d.ended <- d.command.Wait() }()
+	return d, ctx.Err()
+}
+
+// stopTimeout is how long a recitald may take to stop.
+const stopTimeout = time.Minute
+
+// stop returns when recitald and its Postgres have ended.
+func (d *drilled) stop() error {
+	_ = d.command.Process.Signal(syscall.SIGTERM) // an error means that it has ended
+	select {
+	case <-d.ended:
+		return nil
+	case <-time.After(stopTimeout):
+		_ = d.command.Process.Kill()
+		<-d.ended
+		return errors.New("the recitald of the drill did not stop and was killed")
+	}
+}
+
+// awaitReady returns when recitald has its keyring, and its read models have caught up.
+func (d *drilled) awaitReady(ctx context.Context) error {
+	for {
+		if status, _, err := d.get(ctx, "/ready_check"); err == nil && status == http.StatusOK {
+			return nil
+		}
+		select {
+		case err := <-d.ended:
+			d.ended <- err
+			return fmt.Errorf("the recitald of the drill ended: %w\n%s", cmp.Or(err, errors.New("without a reason")), d.lastLines())
+		case <-ctx.Done():
+			return fail(exitFailed, "interrupted")
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
+// lastLines are the last ones that recitald has logged.
+func (d *drilled) lastLines() string {
+	content, _ := os.ReadFile(d.log)
+	lines := strings.Split(strings.TrimSpace(string(content)), "\n")
+	return strings.Join(lines[max(0, len(lines)-5):], "\n")
+}
+
+// maxPlayed bounds what is read of a clip, in bytes.
+const maxPlayed = 256 << 20
+
+// get requests a path or an address of the recitald.
+func (d *drilled) get(ctx context.Context, path string) (status int, body []byte, err error) {
+	address := datafolder.Find(d.data).Public
+	if address == "" {
+		return 0, nil, errors.New("recitald does not serve yet")
+	}
+	if !strings.HasPrefix(path, "http") {
+		path = "http://" + address + path
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, path, nil)
+	if err != nil {
+		return 0, nil, err
+	}
+	through := &http.Client{Transport: &http.Transport{Proxy: nil, DisableKeepAlives: true}, Timeout: time.Minute}
+	response, err := through.Do(request)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer response.Body.Close()
+	body, err = io.ReadAll(io.LimitReader(response.Body, maxPlayed))
+	return response.StatusCode, body, err
+}
+
+// play opens the text and the audio of the latest clip that is still there: both are sealed with a key of the keyring. A clip that was
+// deleted while the backup was made may have its text only.
+func (d *drilled) play(ctx context.Context, clips []string) (string, error) {
+	var silent error
+	for _, id := range slices.Backward(clips) {
+		status, body, err := d.get(ctx, "/v1/account/clip/"+id)
+		if err != nil {
+			return "", fmt.Errorf("reading a clip: %w", err)
+		}
+		if status == http.StatusNotFound {
+			continue // deleted
+		}
+		var clip struct {
+			Text *string `json:"text"`
+			URL  string  `json:"url"`
+		}
+		if status != http.StatusOK || json.Unmarshal(body, &clip) != nil {
+			return "", fmt.Errorf("clip %s cannot be read: status %d", printable(id), status)
+		}
+		if clip.Text == nil {
+			return "", fmt.Errorf("the text of clip %s cannot be opened with the keyring of the backup", printable(id))
+		}
+		if status, audio, err := d.get(ctx, clip.URL); err == nil && status == http.StatusOK && len(audio) > 0 {
+			return "ok  the latest clip is opened: its text is readable, and its audio plays", nil
+		}
+		silent = fmt.Errorf("the audio of clip %s, and of all before it that were tried, does not play", printable(id))
+	}
+	return "ok  no clip is there to open", silent
+}

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/datafolder"
+	"github.com/recital-tts/recital/internal/eventnode/nodetest"
+	"github.com/recital-tts/recital/internal/postgres/pgtest"
+)
+
+// newReader returns a reader with the settings files of a guide in place. The service of the guide for operators is started
+// by the reader; otherwise it runs.
+func newReader(t *testing.T, name string) *reader {
+	t.Helper()
+	here, data := t.TempDir(), pgtest.DataDir(t)
+	r := &reader{t: t, name: name, guide: readGuide(t, name), here: here, values: map[string]string{"EMAIL": "ada@example.com"}}
+	r.server = &service{t: t, data: data, settings: filepath.Join(here, "etc", "recitald.env"), log: filepath.Join(here, "recitald.log")}
+	r.places = []string{
+		"/var/lib/recital-", data + "/beside-", "/var/lib/recital", data,
+		"/etc/recital", filepath.Join(here, "etc"), "/var/backups/recital", filepath.Join(here, "backups"),
+		"127.0.0.1:8080", "127.0.0.1:0", "127.0.0.1:8081", "127.0.0.1:0",
+	}
+	for _, folder := range []string{"etc", "backups", "bin"} {
+		require.NoError(t, os.Mkdir(filepath.Join(here, folder), 0o755))
+	}
+	require.NoError(t, os.Symlink(os.Args[0], filepath.Join(here, "bin", "recitalctl")))
+	require.NoError(t, os.WriteFile(r.server.settings, []byte(r.place("RECITAL_DATA_DIR=/var/lib/recital\nRECITAL_HTTP_ADDR=127.0.0.1:8080\nRECITAL_ADMIN_ADDR=127.0.0.1:8081\n")), 0o600))
+	for _, f := range r.guide.files {
+		require.NoError(t, os.WriteFile(r.place(f.path), []byte(r.place(f.text)), 0o600))
+	}
+	if name != "operators" {
+		r.start()
+		return r
+	}
+	store := unused(t)
+	r.values["EVENTSTORE"] = connection(store)
+	t.Cleanup(eventStore(t, nodetest.Dir(t), store))
+	return r
+}
+
+// manage does what systemd does.
+func (r *reader) manage(action, at string) {
+	r.t.Helper()
+	switch action {
+	case "start recitald":
+		r.start()
+	case "stop recitald":
+		r.server.stop(syscall.SIGTERM)
+	case "restart recitald":
+		r.server.stop(syscall.SIGTERM)
+		r.start()
+	default:
+		require.Fail(r.t, "systemctl cannot do that here", at)
+	}
+}
+
+// start starts the service, the first time with people who have used it.
+func (r *reader) start() {
+	r.t.Helper()
+	serving := r.server.start()
+	last := len(r.places) - 4
+	r.places = append(r.places[:last], "127.0.0.1:8080", serving.Public, "127.0.0.1:8081", serving.Admin)
+	if r.values["ACCOUNT"] != "" {
+		return
+	}
+	r.values["ACCOUNT"] = visit(r.t, serving.Public, r.values["EMAIL"]).account
+	gone := visit(r.t, serving.Public, "gone@example.com")
+	r.values["CLOSED"] = gone.account
+	gone.do(http.MethodDelete, "/v1/account", nil, http.StatusOK)
+}
+
+// service is a recitald that a service manager runs.
+type service struct {
+	t                   *testing.T
+	data, settings, log string
+	command             *exec.Cmd
+	ended               chan struct{}
+}
+
+// start returns when requests are served.
+func (s *service) start() (serving datafolder.Addresses) {
+	s.t.Helper()
+	log, err := os.OpenFile(s.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	require.NoError(s.t, err)
+	defer log.Close()
+	s.command = exec.Command("bash", "-c", "set -a; . "+s.settings+"; exec "+filepath.Join(filepath.Dir(speechworker), "recitald"))
+	s.command.Env = []string{
+		"PATH=" + os.Getenv("PATH"), "RECITAL_IDP_ADDR=127.0.0.1:0", "RECITAL_SANDBOX_ADDR=127.0.0.1:0", "RECITAL_HOSTING_ADDR=127.0.0.1:0",
+		"RECITAL_ENGINES=1", "RECITAL_CODECS=1", "TMPDIR=" + os.TempDir(),
+	}
+	s.command.Stdout, s.command.Stderr = log, log
+	s.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	s.ended = make(chan struct{})
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread() // Pdeathsig kills when the thread ends that started the process
+		defer runtime.UnlockOSThread()
+		defer close(s.ended)
+		err := s.command.Start()
+		started <- err
+		if err == nil {
+			_ = s.command.Wait()
+		}
+	}()
+	require.NoError(s.t, <-started)
+	s.t.Cleanup(func() { s.stop(syscall.SIGKILL) })
+	require.Eventually(s.t, func() bool { serving = datafolder.Find(s.data); return s.hasEnded() || isReady(serving.Public) }, patience, pause)
+	if s.hasEnded() {
+		said, _ := os.ReadFile(s.log)
+		require.Fail(s.t, "recitald did not start", string(said))
+	}
+	return serving
+}
+
+func isReady(address string) bool {
+	response, err := http.Get("http://" + address + "/ready_check")
+	if err != nil {
+		return false
+	}
+	_ = response.Body.Close()
+	return response.StatusCode == http.StatusOK
+}
+
+func (s *service) hasEnded() bool {
+	select {
+	case <-s.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// stop has no effect on a service that has ended.
+func (s *service) stop(with syscall.Signal) {
+	_ = s.command.Process.Signal(with) // an error means that it has ended
+	<-s.ended
+}
+
+// visitor is a person who has signed in with a browser.
+type visitor struct {
+	t       *testing.T
+	browser *http.Client
+	home    string
+	account string
+}
+
+// visit signs a person in by the identity provider for development.
+func visit(t *testing.T, address, email string) *visitor {
+	t.Helper()
+	jar, err := cookiejar.New(nil)
+	require.NoError(t, err)
+	stop := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	v := &visitor{t: t, browser: &http.Client{Jar: jar, CheckRedirect: stop}, home: "http://" + address}
+	begun := v.do(http.MethodGet, "/auth/oauth/login?provider=idp_1&redirect="+url.QueryEscape(v.home+"/docs"), nil, http.StatusFound)
+	answered := v.do(http.MethodPost, begun.header.Get("Location"), url.Values{"name": {"Ada Lovelace"}, "email": {email}}, http.StatusSeeOther)
+	v.do(http.MethodGet, answered.header.Get("Location"), nil, http.StatusFound)
+	valid := v.do(http.MethodGet, "/auth/oauth/validate", nil, http.StatusOK)
+	var who struct{ ID string }
+	require.NoError(t, json.Unmarshal(valid.body, &who))
+	v.account = who.ID
+	return v
+}
+
+func (v *visitor) do(method, path string, form url.Values, status int) answer {
+	v.t.Helper()
+	if strings.HasPrefix(path, "/") {
+		path = v.home + path
+	}
+	request, err := http.NewRequestWithContext(v.t.Context(), method, path, strings.NewReader(form.Encode()))
+	require.NoError(v.t, err)
+	if form != nil {
+		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	request.Header.Set("Sec-Fetch-Site", "same-origin")
+	response, err := v.browser.Do(request)
+	require.NoError(v.t, err)
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	require.NoError(v.t, err)
+	require.Equal(v.t, status, response.StatusCode, string(body))
+	return answer{status: response.StatusCode, header: response.Header, body: body}
+}

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/eventlog/esdb"
+	"github.com/recital-tts/recital/internal/eventnode"
+	"github.com/recital-tts/recital/internal/logcopy"
+)
+
+type logs struct {
+	Migrate migrateLog `cmd:"" help:"Move the log of the embedded node into an EventStoreDB or KurrentDB."`
+}
+
+type migrateLog struct {
+	To      string `required:"" env:"RECITAL_EVENTSTORE" placeholder:"esdb://…" help:"Connection string of the event store, which is empty or has the first part of the log from an earlier attempt."`
+	Offline bool   `help:"Read the data folder of a recitald that is stopped. Without it, the running recitald is read, and its log goes on."`
+}
+
+// Help is shown below the flags.
+func (*migrateLog) Help() string {
+	return `Examples:
+  recitalctl log migrate --to 'esdb://user:password@db1:2113'              while recitald serves
+  recitalctl log migrate --to 'esdb://user:password@db1:2113' --offline    the rest, when it is stopped
+
+Ids, order, revisions, data and metadata of events stay as they are, byte for byte. What was interrupted goes on when it is
+repeated. At its end it reads both logs and compares them. With --offline it then opens the log in its new place: recitald
+with RECITAL_EVENTSTORE builds its read models again from there. Metadata of streams ($maxCount and the like) is not
+copied; Recital sets none.`
+}
+
+// source is a log that is read from its beginning as often as it takes. until bounds a reading; the start means the head.
+type source func(ctx context.Context, until eventlog.Position) (logcopy.Header, iter.Seq2[eventlog.Recorded, error], error)
+
+// Run copies, compares, and opens the copy.
+func (c *migrateLog) Run(ctx context.Context, s settings, to terminal) error {
+	target, err := esdb.Open(esdb.Config{ConnectionString: c.To})
+	if err != nil {
+		return fail(exitUsage, "--to: %w", err)
+	}
+	defer target.Close()
+	registry, err := eventlog.NewRegistry(eventlog.LogOpenedType())
+	if err != nil {
+		return err
+	}
+	from, done, err := c.source(s, registry, to)
+	if err != nil {
+		return err
+	}
+	defer done()
+	m := migration{from: from, to: target, registry: registry, notes: to.notes}
+	if err := m.run(ctx, c.Offline); err != nil {
+		return fmt.Errorf("migrating the log: %w", err)
+	}
+	return nil
+}
+
+func (c *migrateLog) source(s settings, registry *eventlog.Registry, to terminal) (source, func(), error) {
+	if c.Offline {
+		return offline(filepath.Join(s.DataDir, "eventnode"), registry, to)
+	}
+	admin, err := newClient(s)
+	if err != nil {
+		return nil, nil, err
+	}
+	return admin.wholeLog, func() {}, nil
+}
+
+// wholeLog is the source of a recitald that runs.
+func (c *client) wholeLog(ctx context.Context, until eventlog.Position) (logcopy.Header, iter.Seq2[eventlog.Recorded, error], error) {
+	body, err := c.stream(ctx, "/admin/log?until="+until.String())
+	if err != nil {
+		return logcopy.Header{}, nil, err
+	}
+	context.AfterFunc(ctx, func() { _ = body.Close() }) // it was only read
+	reader, err := logcopy.NewReader(body)
+	if err != nil {
+		return logcopy.Header{}, nil, err
+	}
+	return reader.Header(), reader.Events(), nil
+}
+
+// offline is the source of a folder that no recitald uses.
+func offline(folder string, registry *eventlog.Registry, to terminal) (source, func(), error) {
+	if _, err := os.Stat(folder); err != nil {
+		return nil, nil, fail(exitUsage, "there is no log of an embedded node: %w", err)
+	}
+	place, err := os.MkdirTemp("", "recitalctl-") // short enough for the path of a socket
+	if err != nil {
+		return nil, nil, err
+	}
+	socket := filepath.Join(place, "node.sock")
+	warnings := slog.New(slog.NewTextHandler(to.notes, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	node, err := eventnode.Open(eventnode.Config{Dir: folder, Socket: socket, Logger: warnings})
+	if err != nil {
+		return nil, nil, errors.Join(fail(exitFailed, "%w; --offline needs a recitald that is stopped", err), os.RemoveAll(place))
+	}
+	log, err := esdb.Open(esdb.Config{Socket: socket})
+	if err != nil {
+		return nil, nil, errors.Join(err, node.Close(), os.RemoveAll(place))
+	}
+	read := func(ctx context.Context, until eventlog.Position) (logcopy.Header, iter.Seq2[eventlog.Recorded, error], error) {
+		identity, found, err := eventlog.ReadIdentity(ctx, log, registry)
+		if err == nil && !found {
+			err = errors.New("the log has no identity, and so nothing of Recital in it")
+		}
+		if err == nil && until == eventlog.Start() {
+			until, err = log.Head(ctx)
+		}
+		return logcopy.Header{Identity: identity, Until: until}, logcopy.Read(ctx, log, eventlog.Start(), until), err
+	}
+	return read, func() { _, _, _ = log.Close(), node.Close(), os.RemoveAll(place) }, nil // it was only read
+}
+
+// migration is a copy in progress.
+type migration struct {
+	from     source
+	to       eventlog.Log
+	registry *eventlog.Registry // knows the log's identity, and nothing else
+	notes    io.Writer
+}
+
+func (m *migration) run(ctx context.Context, last bool) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	header, events, err := m.from(ctx, eventlog.Start())
+	if err != nil {
+		return err
+	}
+	there, found, err := eventlog.ReadIdentity(ctx, m.to, m.registry)
+	if err != nil {
+		return err
+	}
+	if found && there.LogID == header.Identity.LogID && there.Epoch > header.Identity.Epoch {
+		return errors.New("the event store was opened as the new place of this log already; it has its own future, and nothing more is copied into it")
+	}
+	if err := logcopy.Append(ctx, m.to, events, m.shown("copied", header.Until)); err != nil {
+		return err
+	}
+	_, events, err = m.from(ctx, header.Until)
+	if err != nil {
+		return err
+	}
+	if err := logcopy.Compare(ctx, m.to, events, m.shown("compared", header.Until)); err != nil {
+		return err
+	}
+	if !last {
+		fmt.Fprintf(m.notes, "The event store has the log up to position %s. It goes on in the embedded node: stop recitald, and repeat with --offline, which copies the rest.\n", header.Until)
+		return nil
+	}
+	if _, err := eventlog.NextEpoch(ctx, m.to, m.registry, header.Identity, time.Now()); err != nil {
+		return err
+	}
+	fmt.Fprintln(m.notes, "The log is in the event store. Set RECITAL_EVENTSTORE (--eventstore) of recitald to its connection string and start it; it builds the read models again.\n"+
+		"Never start it on the embedded node again: that log would have another future. Keep its folder until you are content, then remove it.")
+	return nil
+}
+
+// shown prints how far a copy is, every few seconds, and when it is complete.
+func (m *migration) shown(what string, until eventlog.Position) func(uint64, eventlog.Position) {
+	const pause = 2 * time.Second
+	next := time.Now().Add(pause)
+	return func(count uint64, last eventlog.Position) {
+		if last != until && time.Now().Before(next) {
+			return
+		}
+		next = time.Now().Add(pause)
+		fmt.Fprintf(m.notes, "%s %d events, %d %%\n", what, count, last.Commit*100/until.Commit)
+	}
+}

@@ -1,0 +1,214 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/eventlog/esdb"
+	"github.com/recital-tts/recital/internal/eventnode"
+	"github.com/recital-tts/recital/internal/eventnode/nodetest"
+	"github.com/recital-tts/recital/internal/logcopy"
+	"github.com/recital-tts/recital/internal/postgres/pgtest"
+)
+
+// eventStore runs an event store on a folder. Its address is free before the first time.
+func eventStore(t *testing.T, dir, address string) (stop func()) {
+	t.Helper()
+	node, err := eventnode.Open(eventnode.Config{Dir: filepath.Join(dir, "log"), Socket: nodetest.Socket(dir), Address: address, Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	return func() { require.NoError(t, node.Close()) }
+}
+
+func connection(address string) string { return "esdb://" + address + "?tls=false" }
+
+// logOf returns the events of a log, without what a copy does not keep.
+func logOf(t *testing.T, config esdb.Config) (lines []string) {
+	t.Helper()
+	log, err := esdb.Open(config)
+	require.NoError(t, err)
+	defer log.Close()
+	for e, err := range logcopy.Read(t.Context(), log, eventlog.Start(), eventlog.Start()) {
+		require.NoError(t, err)
+		lines = append(lines, fmt.Sprintf("%s %s %d %s %q %q", e.ID, e.Stream, e.Revision, e.Type, e.Data, e.Metadata))
+	}
+	return lines
+}
+
+func offlineLog(t *testing.T, dataDir string) []string {
+	t.Helper()
+	socket := nodetest.Socket(nodetest.Dir(t))
+	node, err := eventnode.Open(eventnode.Config{Dir: filepath.Join(dataDir, "eventnode"), Socket: socket, Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, node.Close()) }()
+	return logOf(t, esdb.Config{Socket: socket})
+}
+
+func TestALogMovesToAnEventStore(t *testing.T) {
+	t.Parallel()
+	// given a recitald with an account, and an event store
+	dataDir, admin, store := pgtest.DataDir(t), unused(t), unused(t)
+	a := recitaldAt(t, dataDir, admin, "")
+	environment := []string{"RECITAL_ADMIN_ADDR=" + admin, "RECITAL_DATA_DIR=" + dataDir, "RECITAL_EVENTSTORE=" + connection(store)}
+	account := func() (opened openedAccount) {
+		got := recitalctl(t, environment, "accounts", "create", "--plan", "indie", "--format", "json")
+		require.NoError(t, json.Unmarshal([]byte(got.out), &opened), got.notes)
+		return opened
+	}
+	first := account()
+	stop := eventStore(t, nodetest.Dir(t), store)
+	defer stop()
+
+	// when the log is copied while recitald serves
+	got := recitalctl(t, environment, "log", "migrate")
+	require.Zero(t, got.code, got.notes)
+	require.Contains(t, got.notes, "repeat with --offline")
+	second := account()
+
+	// then the folder is not read meanwhile
+	got = recitalctl(t, environment, "log", "migrate", "--offline")
+	require.Equal(t, 1, got.code)
+	require.Contains(t, got.notes, "needs a recitald that is stopped")
+
+	// and the rest follows when it is stopped
+	require.NoError(t, a.Close())
+	got = recitalctl(t, environment, "log", "migrate", "--offline")
+	require.Zero(t, got.code, got.notes)
+	require.Contains(t, got.notes, "Set RECITAL_EVENTSTORE")
+	before := offlineLog(t, dataDir)
+	moved := logOf(t, esdb.Config{ConnectionString: connection(store)})
+	require.Equal(t, before, moved[:len(before)])
+	require.Len(t, moved, len(before)+1)
+	require.Contains(t, moved[len(before)], `log-opened "{\"logId\":`)
+	require.Contains(t, moved[len(before)], `\"epoch\":2}`)
+
+	// and recitald goes on there, with the same accounts, keys and Postgres
+	a = recitaldAt(t, dataDir, admin, connection(store))
+	defer func() { require.NoError(t, a.Close()) }()
+	for _, opened := range []openedAccount{first, second, account()} {
+		require.Eventually(t, func() bool { return isReady(a.PublicAddr()) }, patience, pause)
+		require.Equal(t, "indie", planOf(t, a.PublicAddr(), opened.APIKey))
+	}
+
+	// and nothing more is copied into a log that has its own future
+	got = recitalctl(t, environment, "log", "migrate", "--offline")
+	require.Equal(t, 1, got.code)
+	require.Contains(t, got.notes, "has its own future")
+}
+
+func TestAnEventStoreWithSomethingElseIsRefused(t *testing.T) {
+	t.Parallel()
+	dataDir, store := pgtest.DataDir(t), unused(t)
+	fill(t, dataDir, 3)
+	stop := eventStore(t, nodetest.Dir(t), store)
+	defer stop()
+	log, err := esdb.Open(esdb.Config{ConnectionString: connection(store)})
+	require.NoError(t, err)
+	defer log.Close()
+	_, err = log.Append(t.Context(), "orders-1", eventlog.NoStream, []eventlog.Proposed{{ID: uuid.New(), Type: "ordered", Data: []byte("{}")}})
+	require.NoError(t, err)
+
+	got := recitalctl(t, []string{"RECITAL_DATA_DIR=" + dataDir}, "log", "migrate", "--offline", "--to", connection(store))
+	require.Equal(t, 1, got.code)
+	require.Contains(t, got.notes, `holds event 0 of stream "orders-1"`)
+	require.Len(t, logOf(t, esdb.Config{ConnectionString: connection(store)}), 1, "nothing was written")
+
+	got = recitalctl(t, []string{"RECITAL_DATA_DIR=" + t.TempDir()}, "log", "migrate", "--offline", "--to", connection(store))
+	require.Equal(t, 2, got.code)
+	require.Contains(t, got.notes, "there is no log of an embedded node")
+	got = recitalctl(t, []string{"RECITAL_DATA_DIR=" + dataDir}, "log", "migrate", "--offline", "--to", "esdb://admin:secret@")
+	require.Equal(t, 2, got.code)
+	require.NotContains(t, got.notes, "secret")
+}
+
+// fill writes a log of events that are appended one by one, in streams by turns.
+func fill(t *testing.T, dataDir string, events int) {
+	t.Helper()
+	dir := filepath.Join(dataDir, "eventnode")
+	require.NoError(t, os.MkdirAll(dir, 0o700))
+	socket := nodetest.Socket(nodetest.Dir(t))
+	node, err := eventnode.Open(eventnode.Config{Dir: dir, Socket: socket, Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, node.Close()) }()
+	log, err := esdb.Open(esdb.Config{Socket: socket})
+	require.NoError(t, err)
+	defer log.Close()
+	registry, err := eventlog.NewRegistry(eventlog.LogOpenedType())
+	require.NoError(t, err)
+	_, err = eventlog.Identify(t.Context(), log, registry, uuid.New(), time.Now())
+	require.NoError(t, err)
+	for i := range events {
+		_, err := log.Append(t.Context(), fmt.Sprint("s-", i%7), eventlog.Revision(i/7-1), []eventlog.Proposed{
+			{ID: uuid.New(), Type: "told", Data: fmt.Appendf(nil, `{"i": %d}`, i), Metadata: []byte(`{"v":1}`)},
+		})
+		require.NoError(t, err)
+	}
+}
+
+// Whatever is killed, or stopped, in the middle: a repetition completes the copy.
+func TestAMigrationThatIsInterruptedGoesOn(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
+	t.Parallel()
+	const events = 6000
+	dataDir, store, folder := pgtest.DataDir(t), unused(t), nodetest.Dir(t)
+	fill(t, dataDir, events)
+	before := offlineLog(t, dataDir)
+	stop := eventStore(t, folder, store)
+	target, err := esdb.Open(esdb.Config{ConnectionString: connection(store)})
+	require.NoError(t, err)
+	defer target.Close()
+	migrate := func() *exec.Cmd {
+		tool := exec.CommandContext(t.Context(), os.Args[0], "log", "migrate", "--offline", "--to", connection(store))
+		tool.Env = []string{asTool + "=1", "RECITAL_DATA_DIR=" + dataDir}
+		require.NoError(t, tool.Start())
+		return tool
+	}
+	arrived := func(count int) { // the last event of a stream is as far
+		require.Eventually(t, func() bool {
+			for range target.ReadStream(t.Context(), fmt.Sprint("s-", count%7), uint64(count/7)) {
+				return true
+			}
+			return false
+		}, patience, time.Millisecond)
+	}
+
+	// when the tool is killed
+	tool := migrate()
+	arrived(300)
+	require.NoError(t, tool.Process.Kill())
+	_ = tool.Wait() // it was killed
+
+	// and the event store is stopped under the next one, for a moment
+	tool = migrate()
+	arrived(900)
+	stop()
+	there, err := net.Listen("tcp", store)
+	require.NoError(t, err, "the address is kept")
+	require.NoError(t, there.Close())
+	stop = eventStore(t, folder, store)
+	defer func() { stop() }()
+	_ = tool.Wait() // it may have gone on by itself
+
+	// then a repetition ends with the whole log, each event once
+	tool = migrate()
+	err = tool.Wait()
+	moved := logOf(t, esdb.Config{ConnectionString: connection(store)})
+	require.Equal(t, strings.Join(before, "\n"), strings.Join(moved[:len(moved)-1], "\n"))
+	require.Contains(t, moved[len(moved)-1], "log-opened")
+	if err != nil { // the one before was whole
+		require.Equal(t, 1, tool.ProcessState.ExitCode())
+	}
+}

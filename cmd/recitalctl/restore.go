@@ -1,0 +1,213 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/recital-tts/recital/cmd/recitalctl/progress"
+	"github.com/recital-tts/recital/internal/backup"
+	"github.com/recital-tts/recital/internal/datafolder"
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/keyring"
+	"github.com/recital-tts/recital/internal/keyring/pgkeys"
+	"github.com/recital-tts/recital/internal/logcopy"
+)
+
+type restore struct {
+	Dir           string `arg:"" name:"dir" help:"Folder of the backup."`
+	MasterKeyFile string `name:"master-key-file" required:"" env:"RECITAL_MASTER_KEY_FILE" placeholder:"PATH" help:"File of the master key that the backup was made with. It is compared with the keys in the backup, and never copied."`
+	To            string `placeholder:"esdb://HOST:2113" help:"Event store that gets the log, empty until then; by default the embedded node of the data folder."`
+	Blobs         string `placeholder:"/PATH" help:"Folder that gets the blobs, as RECITAL_BLOBS names it to recitald; by default blobs in the data folder."`
+	Check         bool   `help:"Restore into a temporary folder, start a recitald on it, look whether it serves, and take all of it away."`
+	Scratch       string `placeholder:"DIR" help:"With --check: where the temporary folder is made; by default where the system has them."`
+	Recitald      string `placeholder:"PATH" help:"With --check: the recitald binary; by default the one beside recitalctl, or in the PATH."`
+}
+
+// Help is shown below the flags.
+func (*restore) Help() string {
+	return `Examples:
+  recitalctl restore /mnt/backup/recital --data-dir /srv/recital --master-key-file /etc/recital/master-key
+  recitalctl restore /mnt/backup/recital --to esdb://events:2113 --data-dir /srv/recital --master-key-file /etc/recital/master-key
+  recitalctl restore --check /mnt/backup/recital --master-key-file /etc/recital/master-key
+
+The whole backup is checked first. The data folder must be a new one. A restore that is interrupted is gone on with by the same
+command, and recitald does not start on what is not complete. Afterwards start recitald with that data folder and the same master
+key: it takes the keyring up, erases the keys of closed accounts again, and builds its read models. What was erased stays so.`
+}
+
+// Run restores, or tries it out.
+func (c *restore) Run(ctx context.Context, s settings, to terminal) error {
+	if c.Check {
+		return c.drill(ctx, to)
+	}
+	restored, err := c.into(ctx, s.DataDir, to)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(to.notes, "Restored %s events (log %s, now in epoch %d) and %s blobs, as of %s; %s blobs of what was deleted were left out.\n"+
+		"Start it with: recitald --data-dir %s --master-key-file %s\n",
+		progress.Count(int64(restored.events)), restored.identity.LogID, restored.identity.Epoch, progress.Count(int64(restored.blobs)),
+		restored.asOf.Format(time.RFC3339), progress.Count(int64(restored.left)), s.DataDir, c.MasterKeyFile)
+	if c.To != "" {
+		fmt.Fprintf(to.notes, "and with RECITAL_EVENTSTORE=%s\n", c.To)
+	}
+	if c.Blobs != "" {
+		fmt.Fprintf(to.notes, "and with RECITAL_BLOBS=%s\n", c.Blobs)
+	}
+	return nil
+}
+
+// restored is what a restore came to.
+type restored struct {
+	asOf     time.Time
+	identity eventlog.Identity
+	events   uint64
+	blobs    int
+	left     int      // blobs that nothing needs any more
+	clips    []string // the latest ids
+}
+
+// into restores into a data folder. Each step may be repeated.
+func (c *restore) into(ctx context.Context, dir string, to terminal) (done restored, err error) {
+	from, m, err := backup.OpenToRead(c.Dir)
+	if err != nil {
+		return done, err
+	}
+	defer from.Close()
+	if err := checkBackup(ctx, from, m, to); err != nil {
+		return done, err
+	}
+	if err := c.checkMasterKey(from, m); err != nil {
+		return done, err
+	}
+	folder, err := datafolder.OpenToRestore(dir, strings.Join([]string{m.Blobs.SHA256, m.Keyring.SHA256, cmp.Or(c.To, "embedded")}, " "))
+	if err != nil {
+		return done, err
+	}
+	defer func() { err = errors.Join(err, folder.Close()) }()
+	shown := newStage(to)
+	defer shown.close()
+	r := &restoring{settings: c, from: from, manifest: m, folder: folder, to: shown}
+	for _, step := range []func(context.Context) error{r.openLog, r.log, r.keyring, r.blobs} {
+		if err := step(ctx); err != nil {
+			return done, errors.Join(err, r.close())
+		}
+	}
+	if err := r.close(); err != nil {
+		return done, err
+	}
+	return r.done, folder.EndRestore()
+}
+
+// checkMasterKey sees before anything is written that the keys of the backup can be used.
+func (c *restore) checkMasterKey(from *backup.Folder, m backup.Manifest) error {
+	text, err := os.ReadFile(c.MasterKeyFile)
+	if err != nil {
+		return fmt.Errorf("reading the master key: %w", err)
+	}
+	key, err := hex.DecodeString(strings.TrimSpace(string(text)))
+	if err != nil || len(key) != pgkeys.MasterKeySize { // the error of hex quotes its input
+		return fmt.Errorf("%s holds no master key", c.MasterKeyFile)
+	}
+	content, err := from.Keyring(m)
+	if err != nil {
+		return err
+	}
+	defer content.Close()
+	copied, err := keyring.NewCopyReader(content)
+	if err != nil {
+		return err
+	}
+	for {
+		row, err := copied.Next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		case row.Erased == nil && row.Master != pgkeys.MasterKeyID(key):
+			return fmt.Errorf("%s is not the master key that the backup was made with", c.MasterKeyFile)
+		}
+	}
+}
+
+// restoring is a restore in progress.
+type restoring struct {
+	settings *restore
+	from     *backup.Folder
+	manifest backup.Manifest
+	folder   *datafolder.Folder
+	to       *stage
+	target   eventlog.Log
+	closing  []func() error
+	done     restored
+}
+
+func (r *restoring) close() (err error) {
+	for _, end := range r.closing {
+		err = errors.Join(err, end())
+	}
+	r.closing = nil
+	return err
+}
+
+// log copies the events, and opens the next epoch at their end, so that no read model takes positions of the time before for its own.
+func (r *restoring) log(ctx context.Context) error {
+	registry, err := eventlog.NewRegistry(eventlog.LogOpenedType())
+	if err != nil {
+		return err
+	}
+	r.done.asOf, r.done.events = r.manifest.Begun, r.manifest.Events
+	of := r.manifest.Identity()
+	now, _, err := eventlog.ReadIdentity(ctx, r.target, registry)
+	if err != nil {
+		return err
+	}
+	if now != (eventlog.Identity{LogID: of.LogID, Epoch: of.Epoch + 1}) { // else the log is there, and its end too
+		r.to.begin("writing the log", int64(r.manifest.Events))
+		err := logcopy.Append(ctx, r.target, r.events(), func(copied uint64, _ eventlog.Position) { r.to.set(int64(copied)) })
+		if err != nil {
+			return fmt.Errorf("restoring the log: %w", err)
+		}
+	}
+	r.done.identity, err = eventlog.NextEpoch(ctx, r.target, registry, of, time.Now().UTC())
+	return err
+}
+
+// keyring leaves the copy of the keyring for recitald, which alone knows the master key.
+func (r *restoring) keyring(context.Context) error {
+	from, err := r.from.Keyring(r.manifest)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	return inPieces(from, r.folder.Incoming(backup.KeyringName).Put)
+}
+
+// pieceSize is how much of a copy of the keyring is handed on at once, in bytes.
+const pieceSize = 512 << 10
+
+// inPieces hands on what a reader has.
+func inPieces(from io.Reader, put func(offset int64, piece []byte) error) error {
+	piece := make([]byte, pieceSize)
+	for offset := int64(0); ; {
+		n, err := io.ReadFull(from, piece)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+			return fmt.Errorf("reading the copy of the keyring: %w", err)
+		}
+		if err := put(offset, piece[:n]); err != nil {
+			return err
+		}
+		offset += int64(n)
+	}
+}

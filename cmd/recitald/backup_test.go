@@ -1,0 +1,319 @@
+package main_test
+
+import (
+	"encoding/json"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// backedUp is what recitalctl backup prints.
+type backedUp struct {
+	Run       int    `json:"run"`
+	Events    uint64 `json:"events"`
+	NewEvents uint64 `json:"new_events"`
+	Stored    struct{ Blobs int }
+}
+
+func (s *server) backup(dir string, flags ...string) (b backedUp) {
+	s.t.Helper()
+	output, err := s.tool(append([]string{"backup", dir, "--format", "json"}, flags...)...).CombinedOutput()
+	require.NoError(s.t, err, string(output))
+	_, printed, _ := strings.Cut(string(output), "{")
+	require.NoError(s.t, json.Unmarshal([]byte("{"+printed), &b), string(output))
+	return b
+}
+
+// files returns the sizes of all files below a folder, by their paths.
+func files(t *testing.T, dir string) map[string]int64 {
+	t.Helper()
+	sizes := map[string]int64{}
+	require.NoError(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		info, err := entry.Info()
+		name, _ := filepath.Rel(dir, path)
+		sizes[name] = info.Size()
+		return err
+	}))
+	return sizes
+}
+
+// saveClip speaks a text, and returns the id of the clip.
+func (c customer) saveClip(t *testing.T, text string) string {
+	t.Helper()
+	answer := c.post(t, bytesRoute, order{"text": text, "voice": "leah", "debug": true})
+	require.Equal(t, 200, answer.status, answer.text())
+	return answer.header.Get("x-clip-id")
+}
+
+func (c customer) closeAccount(t *testing.T) {
+	t.Helper()
+	require.Equal(t, 200, do(t, c.request(http.MethodDelete, "/v1/account", nil)).status)
+	c.server.eventually(func() bool { return c.server.keyErased(c) })
+}
+
+// hear returns the text and the audio of a clip.
+func (c customer) hear(t *testing.T, id string) (text string, audio []byte) {
+	t.Helper()
+	answer := do(t, c.request(http.MethodGet, "/v1/account/clip/"+id, nil))
+	require.Equal(t, 200, answer.status, answer.text())
+	var shown clip
+	answer.decode(t, &shown)
+	require.NotNil(t, shown.Text)
+	_, path, _ := strings.Cut(strings.TrimPrefix(shown.URL, "http://"), "/")
+	played := do(t, c.request(http.MethodGet, "/"+path, nil))
+	require.Equal(t, 200, played.status, played.text())
+	return *shown.Text, played.body
+}
+
+func (c customer) lacksClip(t *testing.T, id string) {
+	t.Helper()
+	require.Equal(t, 404, do(t, c.request(http.MethodGet, "/v1/account/clip/"+id, nil)).status)
+}
+
+// owned counts the blobs of a clip in any of the folders.
+func owned(t *testing.T, clip string, dir string) (n int) {
+	t.Helper()
+	for name := range files(t, dir) {
+		if strings.Contains(name, clip) {
+			n++
+		}
+	}
+	return n
+}
+
+func TestABackupBringsTheServiceBack(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
+	t.Parallel()
+	// given customers with clips, one of whom has gone, and others who are busy
+	data, dir := dataFolder(t), filepath.Join(t.TempDir(), "backup")
+	s := start(t, data)
+	c, gone, leaving, busy := s.openAccount("indie"), s.openAccount("indie"), s.openAccount("indie"), s.openAccount("indie")
+	kept, deleted, of, lost := c.saveClip(t, prose(60)), c.saveClip(t, prose(50)), gone.saveClip(t, prose(40)), leaving.saveClip(t, prose(45))
+	gone.closeAccount(t)
+	load := startLoad(t, busy)
+	s.eventually(func() bool { return load.clean() >= enough })
+
+	// when a backup is made under load, again after more has happened, and then everything is lost
+	first := s.backup(dir)
+	require.Equal(t, first.Events, first.NewEvents)
+	before := files(t, dir)
+	require.NotContains(t, s.notes("backup", dir, "--check-only"), "damaged")
+	require.Equal(t, 200, do(t, c.request(http.MethodDelete, "/v1/account/clip/"+deleted, nil)).status)
+	leaving.closeAccount(t)
+	late := c.saveClip(t, prose(70))
+	load.stop()
+	second := s.backup(dir, "--keep=0s")
+	heard, audio := c.hear(t, kept)
+	usage := c.usage(t)
+	s.kill()
+
+	// then the second one has copied what was new
+	require.Equal(t, 2, second.Run)
+	require.Equal(t, second.Events, first.Events+second.NewEvents)
+	require.Less(t, second.NewEvents, first.NewEvents)
+	after := files(t, dir)
+	for name, size := range before {
+		if strings.HasPrefix(name, "log/") {
+			require.Equal(t, size, after[name], name)
+		}
+		require.False(t, strings.HasPrefix(name, "keyring/") && after[name] > 0, "an earlier copy of the keyring is left")
+	}
+	require.Positive(t, owned(t, kept, dir))
+	for _, erased := range []string{deleted, of, lost} {
+		require.Zero(t, owned(t, erased, dir), "a blob that recitald has no more is left")
+	}
+	for _, secret := range []string{"master-key", "signing-key", "operator-token", "dev-api-key"} {
+		requireNowhere(t, dir, s.secret(secret))
+	}
+
+	// and after a restore clients go on, with the clips and the usage that they had
+	another := newFolder(t)
+	key := "--master-key-file=" + filepath.Join(data, "master-key")
+	require.Contains(t, s.notes("restore", dir, "--data-dir", another, "--master-key-file", filepath.Join(data, "signing-key")), "is not the master key")
+	said, err := s.tool("restore", dir, "--data-dir", another, key).CombinedOutput()
+	require.NoError(t, err, string(said))
+	s = start(t, another, key)
+	s.eventually(s.isReady)
+	c, gone, leaving = c.at(s), gone.at(s), leaving.at(s)
+	require.Equal(t, usage, c.usage(t))
+	text, played := c.hear(t, kept)
+	require.Equal(t, heard, text)
+	require.Equal(t, audio, played)
+	text, _ = c.hear(t, late)
+	require.Equal(t, prose(70), text)
+	c.saveClip(t, prose(55))
+
+	// and what was erased stays so
+	for _, erased := range []string{deleted, of, lost} {
+		c.lacksClip(t, erased)
+		require.Zero(t, owned(t, erased, another))
+	}
+	for _, closed := range []customer{gone, leaving} {
+		require.True(t, s.keyErased(closed))
+		require.Equal(t, 401, do(t, closed.request(http.MethodGet, "/v1/account", nil)).status)
+	}
+
+	// and a drill serves it once more, and leaves nothing
+	scratch := newFolder(t)
+	said, err = s.tool("restore", "--check", dir, key, "--scratch", scratch).CombinedOutput()
+	require.NoError(t, err, string(said))
+	require.Contains(t, string(said), "its text is readable, and its audio plays")
+	require.Empty(t, files(t, scratch))
+
+	// and the restored log is another epoch, which does not go into the backup of the time before
+	require.Contains(t, s.notes("backup", dir), "of the time before this one was restored")
+}
+
+// requireNowhere requires that no file below a folder has a text.
+func requireNowhere(t *testing.T, dir, text string) {
+	t.Helper()
+	require.NotEmpty(t, text)
+	for name := range files(t, dir) {
+		content, err := os.ReadFile(filepath.Join(dir, name))
+		require.NoError(t, err)
+		require.NotContains(t, string(content), text, name)
+	}
+}
+
+func TestALostKeyringIsImportedFromTheBackup(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
+	t.Parallel()
+	// given a backup, an account that was closed after it, and a Postgres that was lost
+	data, dir := dataFolder(t), filepath.Join(t.TempDir(), "backup")
+	s := start(t, data)
+	c, leaving := s.openAccount("indie"), s.openAccount("indie")
+	kept, lost := c.saveClip(t, prose(60)), leaving.saveClip(t, prose(40))
+	s.backup(dir)
+	leaving.closeAccount(t)
+	s.kill()
+	s.losePostgres()
+	s = start(t, data)
+	c = c.at(s)
+	s.eventually(s.lacks("the log's keyring"))
+
+	// when the keyring is imported, also while recitald is killed, then it is there as a whole or not at all
+	for n := range 4 {
+		importing := s.tool("keyring", "import", dir)
+		require.NoError(t, importing.Start())
+		time.Sleep(time.Duration(n) * 20 * time.Millisecond) // somewhere
+		s.kill()
+		_ = importing.Wait()
+		s = start(t, data)
+		c = c.at(s)
+		ids := s.keyring()
+		require.Contains(t, []string{"", ids.Log}, ids.Postgres)
+	}
+	for range 2 { // importing again changes nothing
+		require.Contains(t, string(s.recitalctl("keyring", "import", dir)), s.keyring().Log)
+	}
+
+	// then the read models come back by themselves, clips are read again, and who was erased stays so
+	s.eventually(s.isReady)
+	text, _ := c.hear(t, kept)
+	require.Equal(t, prose(60), text)
+	require.True(t, s.keyErased(leaving))
+	c.lacksClip(t, lost)
+}
+
+func TestAKilledBackupOrRestoreLeavesNothingHalf(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
+	t.Parallel()
+	data, dir := dataFolder(t), filepath.Join(t.TempDir(), "backup")
+	s := start(t, data)
+	c := s.openAccount("indie")
+	kept := c.saveClip(t, prose(60))
+	for range 5 {
+		c.saveClip(t, prose(80))
+	}
+	kill := func(n int, args ...string) {
+		t.Helper()
+		tool := s.tool(args...)
+		require.NoError(t, tool.Start())
+		time.Sleep(time.Duration(n) * 15 * time.Millisecond) // somewhere
+		_ = tool.Process.Kill()
+		_ = tool.Wait()
+	}
+	// when backups are killed, then the one of before is whole
+	s.backup(dir)
+	for n := range 10 {
+		c.saveClip(t, prose(30))
+		kill(n, "backup", dir)
+		said, err := s.tool("backup", dir, "--check-only").CombinedOutput()
+		require.NoError(t, err, string(said))
+	}
+	s.backup(dir)
+	for name := range files(t, dir) {
+		require.NotContains(t, name, "unfinished")
+	}
+	s.kill()
+
+	// and when restores are killed, then nothing starts on what they left, and the next one goes on
+	another := newFolder(t)
+	restore := []string{"restore", dir, "--data-dir", another, "--master-key-file=" + filepath.Join(data, "master-key")}
+	for n := range 10 {
+		kill(n, restore...)
+	}
+	said, err := s.tool(restore...).CombinedOutput()
+	if err != nil { // one of them was quicker
+		require.Contains(t, string(said), "is not empty")
+	}
+	for n := range 3 {
+		s = start(t, another, "--master-key-file="+filepath.Join(data, "master-key"))
+		time.Sleep(time.Duration(n) * 100 * time.Millisecond) // somewhere while the keyring is taken up
+		s.kill()
+	}
+	s = start(t, another, "--master-key-file="+filepath.Join(data, "master-key"))
+	s.eventually(s.isReady)
+	text, _ := c.at(s).hear(t, kept)
+	require.Equal(t, prose(60), text)
+	require.EqualValues(t, 16, c.at(s).clips(t).TotalClips)
+}
+
+func TestADamagedBackupIsRefusedByName(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
+	t.Parallel()
+	data, dir := dataFolder(t), filepath.Join(t.TempDir(), "backup")
+	s := start(t, data)
+	s.openAccount("indie").saveClip(t, prose(60))
+	s.backup(dir)
+	another := filepath.Join(t.TempDir(), "data")
+	restore := []string{"restore", dir, "--data-dir", another, "--master-key-file=" + filepath.Join(data, "master-key")}
+	for name, size := range files(t, dir) {
+		if size == 0 || name == "manifest.json" {
+			continue
+		}
+		path := filepath.Join(dir, name)
+		whole, err := os.ReadFile(path)
+		require.NoError(t, err)
+		altered := append([]byte(nil), whole...)
+		altered[len(altered)/2] ^= 1
+		for _, damaged := range [][]byte{altered, whole[:len(whole)-1], nil} {
+			require.NoError(t, os.WriteFile(path, damaged, 0o600))
+			if damaged == nil {
+				require.NoError(t, os.Remove(path))
+			}
+			require.Contains(t, s.notes("backup", dir, "--check-only"), filepath.ToSlash(name))
+			require.Contains(t, s.notes(restore...), filepath.ToSlash(name))
+			require.NoDirExists(t, another)
+		}
+		require.NoError(t, os.WriteFile(path, whole, 0o600))
+	}
+	require.NotContains(t, s.notes("backup", dir, "--check-only"), "damaged")
+}

@@ -1,0 +1,238 @@
+package main_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf16"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/plan"
+)
+
+// forms returns the bytes by which a value would be found in a file: plain, in another case, as UTF-16, hex and base64, and
+// as JSON escapes it.
+func forms(value []byte) (all [][]byte) {
+	all = append(all, value, bytes.ToLower(value), bytes.ToUpper(value))
+	for _, order := range []bool{false, true} {
+		var wide []byte
+		for _, unit := range utf16.Encode([]rune(string(value))) {
+			if order {
+				wide = append(wide, byte(unit>>8), byte(unit))
+			} else {
+				wide = append(wide, byte(unit), byte(unit>>8))
+			}
+		}
+		all = append(all, wide)
+	}
+	digits := hex.EncodeToString(value)
+	all = append(all, []byte(digits), []byte(strings.ToUpper(digits)))
+	for cut := range min(3, len(value)-5) { // base64 depends on the position of the value
+		whole := value[cut:]
+		whole = whole[:len(whole)/3*3]
+		all = append(all, []byte(base64.StdEncoding.EncodeToString(whole)), []byte(base64.URLEncoding.EncodeToString(whole)))
+	}
+	var escaped strings.Builder
+	for _, c := range string(value) {
+		if c > '~' {
+			escaped.WriteString(`\u` + hex.EncodeToString([]byte{byte(c >> 8), byte(c)}))
+		} else {
+			escaped.WriteRune(c)
+		}
+	}
+	return append(all, []byte(escaped.String()))
+}
+
+// remains are values that are looked for, by what they are.
+type remains map[string][][]byte
+
+func (r remains) add(what string, value []byte) { r[what] = forms(value) }
+
+// in returns what is in a text.
+func (r remains) in(text []byte) (found []string) {
+	for what, all := range r {
+		if slices.ContainsFunc(all, func(form []byte) bool { return len(form) > 4 && bytes.Contains(text, form) }) {
+			found = append(found, what)
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+// inFolder returns the files that hold values, with what they hold.
+func (r remains) inFolder(t *testing.T, folder string) map[string][]string {
+	t.Helper()
+	found := map[string][]string{}
+	require.NoError(t, filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		if what := r.in(content); len(what) > 0 {
+			found[path] = what
+		}
+		return err
+	}))
+	return found
+}
+
+// inNode returns what the event node's files hold once they are unpacked: its tables are compressed.
+func (r remains) inNode(t *testing.T, folder string) (found []string) {
+	t.Helper()
+	var store string
+	require.NoError(t, filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && strings.HasPrefix(entry.Name(), "MANIFEST-") {
+			store = filepath.Dir(path)
+		}
+		return err
+	}))
+	require.NotEmpty(t, store)
+	db, err := pebble.Open(store, &pebble.Options{ReadOnly: true, Logger: quiet{}})
+	require.NoError(t, err)
+	defer db.Close()
+	entries, err := db.NewIter(nil)
+	require.NoError(t, err)
+	defer entries.Close()
+	for ok := entries.First(); ok; ok = entries.Next() {
+		value, err := entries.ValueAndErr()
+		require.NoError(t, err)
+		for _, what := range r.in(slices.Concat(entries.Key(), value)) {
+			if !slices.Contains(found, what) {
+				found = append(found, what)
+			}
+		}
+	}
+	require.NoError(t, entries.Error())
+	return found
+}
+
+// quiet is a logger of Pebble's.
+type quiet struct{}
+
+func (quiet) Infof(string, ...any)              {}
+func (quiet) Errorf(string, ...any)             {}
+func (quiet) Fatalf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
+
+// What was personal of an account that was closed is nowhere: not in the log, in Postgres with its write-ahead log, among the
+// blobs, in recitald's own files and logs, or in the metrics. The names of API keys are not sealed (docs/auditors.md).
+func TestNothingPersonalRemainsOfAClosedAccount(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
+	t.Parallel()
+	const (
+		email    = "zyzzo.getön@erasure.example"
+		said     = "Zyzzogetön verschwindet, as if it had never been."
+		opinion  = "Quäkend-nasal-and-Zyzzo"
+		context  = "Umständehalber-context"
+		named    = "Zyzzovoice-Märchen"
+		address  = "203.0.113.177"
+		browser  = "ZyzzoBrowser/77.5 (Erasureland; Gerät)"
+		cardJSON = `"4242"`
+	)
+	b := openTill(t)
+	data := dataFolder(t)
+	s := b.serve(data, "--longest-stream=5s", "--trusted-proxies=127.0.0.1", "--log-level=debug")
+
+	// given a person with everything that an account can have
+	v := s.person()
+	as := func(request *http.Request) *http.Request {
+		request.Header.Set("X-Forwarded-For", address)
+		request.Header.Set("User-Agent", browser)
+		request.Header.Set("Sec-Fetch-Site", "same-origin")
+		return request
+	}
+	v.client.Transport = roundTrip(func(r *http.Request) (*http.Response, error) { return http.DefaultTransport.RoundTrip(as(r)) })
+	id := v.signIn(email)
+	var made struct{ APIKey string }
+	v.get(s.address+"/v1/account/new_api_key").decode(t, &made)
+	c := customer{server: s, id: id, key: made.APIKey}
+	subscribed := c.subscribe(t, "pro")
+	b.pays(subscribed.ClientSecret, "pm_card_visa")
+	c.awaitPlan(t, plan.Pro)
+	s.eventually(func() bool { return c.billing(t).PaymentMethod != nil })
+	spoken := do(t, as(c.request(http.MethodPost, bytesRoute, order{"text": said, "voice": "leah", "debug": true, "format": "wav", "return_timestamps": true}.encode())))
+	require.Equal(t, 200, spoken.status, spoken.text())
+	feedback := url.Values{"id": {spoken.header.Get("X-Generation-Id")}, "rating": {"thumbsDown"}, "text": {opinion}, "context": {context}}
+	given := as(c.request(http.MethodPost, "/v1/ai/speech/feedback", strings.NewReader(feedback.Encode())))
+	given.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	require.Equal(t, 200, do(t, given).status)
+	require.Equal(t, 200, v.speak(said).status)
+	recorded := s.reference(t, "wav", 400)
+	require.Equal(t, named, c.readyVoice(t, recorded, "name", named).Name)
+
+	wanted := remains{}
+	for what, value := range map[string]string{
+		"the e-mail address": email, "the name": "Ada Lovelace", "the text of a clip": said, "feedback": opinion, "the context of feedback": context,
+		"the name of a voice": named, "the address": address, "the browser": browser, "the card's digits": cardJSON,
+		"the key": c.key, "the sound of a clip": string(spoken.body[9000:9048]), "a recording": string(recorded[9000:9048]),
+	} {
+		wanted.add(what, []byte(value))
+	}
+
+	// when it is closed, and erased once more after the longest request
+	require.Equal(t, 200, do(t, as(c.request(http.MethodDelete, "/v1/account", nil))).status)
+	s.eventually(func() bool { return s.closing(c) == account.ErasedForAll })
+
+	// then an operator sees that all is erased
+	report := s.erasure(t, id)
+	require.True(t, report.Complete, report)
+	require.Equal(t, "complete", report.State)
+	require.Len(t, report.Left, 2)
+	for _, left := range report.Left {
+		require.Zero(t, left.Count, left.What)
+	}
+
+	// and nothing of it is in the metrics, in any row, or in any file
+	require.Empty(t, wanted.in([]byte(s.metrics())), "the metrics")
+	for table, rows := range s.everyRow() {
+		require.Empty(t, wanted.in([]byte(rows)), "table %s", table)
+	}
+	s.interrupt()
+	require.Empty(t, wanted.inNode(t, filepath.Join(data, "eventnode")), "the event node's tables")
+	require.Empty(t, wanted.inFolder(t, data))
+
+	// and what is looked for would be found: the account's id is in the log, and a file with a value is one
+	control := remains{}
+	control.add("the account's id", []byte(id))
+	require.NotEmpty(t, control.inNode(t, filepath.Join(data, "eventnode")))
+	require.NotEmpty(t, control.inFolder(t, filepath.Join(data, "postgres")), "the write-ahead log was read")
+	told, err := json.Marshal(named)
+	require.NoError(t, err)
+	require.Equal(t, []string{"the name of a voice"}, wanted.in(told))
+	require.Equal(t, []string{"the e-mail address"}, wanted.in([]byte(base64.StdEncoding.EncodeToString([]byte("x"+email)))))
+}
+
+// roundTrip is a function as a transport.
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// shownErasure is what operators see of a closed account.
+type shownErasure struct {
+	State    string
+	Complete bool
+	Left     []struct {
+		What  string
+		Count int
+	}
+}
+
+func (s *server) erasure(t *testing.T, id string) (shown shownErasure) {
+	t.Helper()
+	require.NoError(t, json.Unmarshal(s.recitalctl("accounts", "erasure", id, "--format", "json"), &shown))
+	return shown
+}

@@ -1,0 +1,318 @@
+package alerts_test
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/commands/alerts"
+	"github.com/recital-tts/recital/commands/commandstest"
+	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/domain/alert"
+	"github.com/recital-tts/recital/internal/eventlog"
+)
+
+var diskFull = alert.Condition{Source: "disk", Subject: "host:/data", Reason: alert.DiskFull}
+
+// conditions runs those of an instance until stop is called or the test ends.
+func (w *world) conditions() (c *alerts.Conditions, stop func()) {
+	w.T.Helper()
+	c = alerts.NewConditions(w.instance())
+	return c, w.goes(c.Run)
+}
+
+func (w *world) goes(run func(context.Context) error) (stop func()) {
+	w.T.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- run(ctx) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		require.NoError(w.T, <-ended)
+	})
+	w.T.Cleanup(stop)
+	return stop
+}
+
+// history returns what the log says about the only condition that it knows.
+func (w *world) history() []alert.ConditionEvent {
+	w.T.Helper()
+	streams := w.Log.Written(alert.ConditionPrefix)
+	if len(streams) == 0 {
+		return nil
+	}
+	require.Len(w.T, streams, 1)
+	return commandstest.Fold[alert.ConditionEvent](w.World, streams[0])
+}
+
+func (w *world) awaitHistory(events int) []alert.ConditionEvent {
+	w.T.Helper()
+	require.Eventually(w.T, func() bool { return len(w.history()) >= events }, patience, tick)
+	require.Len(w.T, w.history(), events)
+	return w.history()
+}
+
+func TestAConditionThatComesAndGoes(t *testing.T) {
+	w := newWorld(t)
+	c, _ := w.conditions()
+	since := commandstest.StartTime()
+
+	// when it begins to hold, however often that is said, then one alert is in the log, the log lines and the figures
+	c.Holds(alerts.Found{Condition: diskFull, Since: since, Detail: "97 % are used"})
+	c.Holds(alerts.Found{Condition: diskFull, Since: since.Add(time.Minute)})
+	raised := w.awaitHistory(1)[0].(alert.ConditionRaised)
+	require.NotEmpty(t, raised.Alert)
+	require.Equal(t, alert.ConditionRaised{Alert: raised.Alert, Source: "disk", Subject: "host:/data", Reason: alert.DiskFull, At: since}, raised)
+	require.Len(t, w.lines(`msg=alert source=disk subject=host:/data reason=disk_full detail="97 % are used"`), 1)
+	require.Equal(t, 1, w.counted("disk disk_full"))
+	require.Equal(t, []alert.Open{{Condition: diskFull, Since: since, Lasting: true}}, c.Open())
+
+	// when it is over, then the alert is cleared, once
+	c.Over(diskFull)
+	c.Over(diskFull)
+	require.Empty(t, c.Open())
+	require.Equal(t, raised.Alert, w.awaitHistory(2)[1].(alert.ConditionCleared).Alert)
+
+	// and the next time is another alert
+	c.Holds(alerts.Found{Condition: diskFull})
+	again := w.awaitHistory(3)[2].(alert.ConditionRaised)
+	require.NotEqual(t, raised.Alert, again.Alert)
+}
+
+func TestAConditionOfWhichTheLogWasNotTold(t *testing.T) {
+	// given a log that takes nothing
+	w := newWorld(t)
+	c, _ := w.conditions()
+	c.Holds(alerts.Found{Condition: diskFull})
+	stream := func() []string { return w.Log.Written(alert.ConditionPrefix) }
+	require.Eventually(t, func() bool { return len(stream()) == 1 }, patience, tick)
+	c.Over(diskFull)
+	w.awaitHistory(2)
+	w.Log.Break(stream()[0])
+
+	// when a condition begins and ends meanwhile, then it is known at once
+	since := time.Now().Add(-time.Hour).UTC().Truncate(time.Microsecond)
+	c.Holds(alerts.Found{Condition: diskFull, Since: since})
+	require.Len(t, c.Open(), 1)
+	c.Over(diskFull)
+	require.Empty(t, c.Open())
+	over := time.Now()
+	c.Adopt([]alert.Open{{Condition: diskFull, Lasting: true}}) // which is what the log still says
+	c.Over(diskFull)
+	require.Len(t, w.lines(`msg="alert is over"`), 2, "each time once")
+
+	// and in the log once that answers, with the times at which it was so
+	w.Log.Break("")
+	events := w.awaitHistory(4)
+	require.Equal(t, since, events[2].(alert.ConditionRaised).At)
+	require.WithinDuration(t, over, events[3].(alert.ConditionCleared).At, time.Minute)
+	require.False(t, events[3].(alert.ConditionCleared).At.After(over))
+}
+
+func TestAConditionIsKnownAfterARestart(t *testing.T) {
+	w := newWorld(t)
+	c, stop := w.conditions()
+	c.Holds(alerts.Found{Condition: diskFull})
+	raised := w.awaitHistory(1)[0].(alert.ConditionRaised)
+	stop()
+
+	// when the next instance finds that it still holds, then the alert is the same
+	c, stop = w.conditions()
+	c.Holds(alerts.Found{Condition: diskFull})
+	stop()
+	w.awaitHistory(1)
+
+	// and when one finds that it does not, having read that it was open, then the alert is cleared
+	c, _ = w.conditions()
+	c.Over(diskFull)
+	c.Adopt([]alert.Open{{Condition: diskFull, Alert: raised.Alert, Lasting: true}})
+	require.Empty(t, c.Open())
+	c.Over(diskFull)
+	require.Equal(t, raised.Alert, w.awaitHistory(2)[1].(alert.ConditionCleared).Alert)
+}
+
+func TestInstancesThatFindTheSameConditionAtOnce(t *testing.T) {
+	w := newWorld(t)
+	var all []*alerts.Conditions
+	for range 3 {
+		c, _ := w.conditions()
+		all = append(all, c)
+	}
+	for _, c := range all {
+		c.Holds(alerts.Found{Condition: diskFull})
+	}
+	w.awaitHistory(1)
+	require.Eventually(t, func() bool { return w.counted("disk disk_full") == 3 }, patience, tick)
+	for _, c := range all {
+		c.Over(diskFull)
+	}
+	w.awaitHistory(2)
+}
+
+func operator(name string) journal.Origin {
+	return journal.Origin{Actor: eventlog.Actor{Kind: eventlog.ActorOperator, Name: name}}
+}
+
+func TestAnOperatorClearsAnAlert(t *testing.T) {
+	// given an alert of something that has happened
+	w := newWorld(t)
+	instance := w.instance()
+	require.NoError(t, instance.Raise(t.Context(), w.stopped("clips_v1_g1", uuid.New())))
+	raised := w.raised()[0]
+	open := alert.Open{Alert: raised.Alert, Condition: alert.Condition{Source: raised.Source, Subject: raised.Subject, Reason: raised.Reason}}
+
+	// when an operator clears it, twice, then that is in the log once, with the name
+	at := w.Clock.Now()
+	for range 2 {
+		_, err := instance.Clear(t.Context(), open, at, operator("ada"))
+		require.NoError(t, err)
+	}
+	events := commandstest.Fold[alert.Event](w.World, alert.Stream)
+	require.Equal(t, alert.Cleared{Alert: raised.Alert, At: at}, events[1])
+	require.Len(t, events, 2)
+	for recorded, err := range w.Log.ReadStreamBackwards(t.Context(), alert.Stream) {
+		require.NoError(t, err)
+		decoded, err := w.Journal.Registry.Decode(recorded)
+		require.NoError(t, err)
+		require.Equal(t, "ada", decoded.Meta.Actor.Name)
+		break
+	}
+	_, err := instance.Clear(t.Context(), alert.Open{}, at, operator("ada"))
+	require.Error(t, err)
+}
+
+func TestAnOperatorClearsTheAlertOfAConditionThatNobodyLooksAtAnyMore(t *testing.T) {
+	w := newWorld(t)
+	c, stop := w.conditions()
+	c.Holds(alerts.Found{Condition: diskFull, Since: commandstest.StartTime()})
+	raised := w.awaitHistory(1)[0].(alert.ConditionRaised)
+	stop()
+	instance, open := w.instance(), alert.Open{Alert: raised.Alert, Condition: diskFull, Lasting: true}
+	for range 2 {
+		_, err := instance.Clear(t.Context(), open, w.Clock.Now(), operator("ada"))
+		require.NoError(t, err)
+	}
+	require.Equal(t, alert.ConditionCleared{Alert: raised.Alert, At: w.Clock.Now()}, w.awaitHistory(2)[1])
+
+	// and an alert of another time is not touched
+	c, _ = w.conditions()
+	c.Holds(alerts.Found{Condition: diskFull})
+	w.awaitHistory(3)
+	_, err := instance.Clear(t.Context(), open, w.Clock.Now(), operator("ada"))
+	require.NoError(t, err)
+	w.awaitHistory(3)
+}
+
+// look is what a watch finds.
+type look struct {
+	holds atomic.Bool
+	blind atomic.Bool
+	looks atomic.Int64
+}
+
+func (l *look) watch() alerts.Watch {
+	return alerts.Watch{Name: "the look at the disk", Every: time.Millisecond, RaiseAfter: 3, ClearAfter: 4, Of: alerts.One(diskFull),
+		Look: func(context.Context) ([]alerts.Found, error) {
+			defer l.looks.Add(1)
+			if l.blind.Load() {
+				return nil, context.DeadlineExceeded
+			}
+			if l.holds.Load() {
+				return []alerts.Found{{Condition: diskFull}}, nil
+			}
+			return nil, nil
+		}}
+}
+
+// more waits for more looks.
+func (l *look) more(t *testing.T, n int64) {
+	t.Helper()
+	until := l.looks.Load() + n
+	require.Eventually(t, func() bool { return l.looks.Load() > until }, patience, tick)
+}
+
+func TestAWatchRaisesWhatLastsAndClearsWhatIsOver(t *testing.T) {
+	w := newWorld(t)
+	c, _ := w.conditions()
+	var l look
+	w.goes(func(ctx context.Context) error { return c.Watch(ctx, l.watch()) })
+	l.more(t, 10)
+	require.Empty(t, c.Open())
+
+	l.holds.Store(true)
+	w.awaitHistory(1)
+	require.Len(t, c.Open(), 1)
+
+	// what cannot be known changes nothing
+	l.blind.Store(true)
+	l.more(t, 20)
+	require.Len(t, c.Open(), 1)
+	l.holds.Store(false)
+	l.blind.Store(false)
+	w.awaitHistory(2)
+	require.Empty(t, c.Open())
+}
+
+func TestAWatchClearsWhatWasOpenBeforeARestart(t *testing.T) {
+	w := newWorld(t)
+	before, stop := w.conditions()
+	before.Holds(alerts.Found{Condition: diskFull})
+	w.awaitHistory(1)
+	stop()
+	c, _ := w.conditions()
+	other := alert.Condition{Source: "disk", Subject: "another host:/data", Reason: alert.DiskFull}
+	c.Adopt([]alert.Open{{Condition: diskFull, Lasting: true}, {Condition: other, Lasting: true}})
+	var l look
+	w.goes(func(ctx context.Context) error { return c.Watch(ctx, l.watch()) })
+	w.awaitHistory(2) // and awaitHistory sees one condition only
+}
+
+// What comes and goes from one look to the next is neither raised nor, once it is raised, cleared.
+func TestAWatchHasHysteresis(t *testing.T) {
+	w := newWorld(t)
+	c, _ := w.conditions()
+	var script []bool // of the looks
+	for range 5 {
+		script = append(script, true, true, false) // never three times
+	}
+	script = append(script, true, true, true) // raised
+	for range 5 {
+		script = append(script, false, false, false, true) // never four times
+	}
+	open := make(chan int, len(script))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	watch := alerts.Watch{Every: time.Millisecond, RaiseAfter: 3, ClearAfter: 4, Of: alerts.One(diskFull), Look: func(context.Context) ([]alerts.Found, error) {
+		open <- len(c.Open())
+		if len(script) == 0 {
+			cancel()
+			return nil, nil
+		}
+		holds := script[0]
+		script = script[1:]
+		if holds {
+			return []alerts.Found{{Condition: diskFull}}, nil
+		}
+		return nil, nil
+	}}
+	open = make(chan int, len(script)+1)
+	require.NoError(t, c.Watch(ctx, watch))
+	close(open)
+	var before []int
+	for n := range open {
+		before = append(before, n)
+	}
+	for i, n := range before {
+		if i < 18 {
+			require.Zero(t, n, "before look %d", i)
+		} else {
+			require.Equal(t, 1, n, "before look %d", i)
+		}
+	}
+	require.Len(t, w.awaitHistory(1), 1)
+}

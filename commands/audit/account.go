@@ -1,0 +1,71 @@
+package audit
+
+import (
+	"context"
+	"time"
+
+	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/ledger"
+	"github.com/recital-tts/recital/domain/roster"
+	"github.com/recital-tts/recital/domain/subscription"
+	"github.com/recital-tts/recital/domain/voice"
+)
+
+// Account is an account as it was at a time, folded from its streams.
+type Account struct {
+	account.Facts
+	Subscription *subscription.Subscription // that counts; nil for none
+	Usage        ledger.State               // of the period; it does not exist where nothing was used
+	Instant      int                        // places of the plan that instant voices take
+	Professional int
+	From         []Seen // what it is folded from
+}
+
+// Account returns an account as of a time. It refuses with domain.NotFound one that had not been opened.
+func (a *Audit) Account(ctx context.Context, id string, at time.Time) (Account, error) {
+	owner, err := history[account.State, account.Event]{account.Stream(id), account.Evolve, account.IsSnapshot, 2 * account.SnapshotEvery}.at(ctx, a.journal, at)
+	if err != nil {
+		return Account{}, err
+	}
+	if !owner.state.Exists() {
+		return Account{}, account.ErrNoAccount
+	}
+	paid, err := history[subscription.State, subscription.Event]{subscription.Stream(id), subscription.Evolve, subscription.IsSnapshot, 256}.at(ctx, a.journal, at)
+	if err != nil {
+		return Account{}, err
+	}
+	used, err := a.usage(ctx, owner.state, at)
+	if err != nil {
+		return Account{}, err
+	}
+	voices, err := history[roster.State, roster.Event]{roster.Stream(id), roster.Evolve, roster.IsSnapshot, 256}.at(ctx, a.journal, at)
+	if err != nil {
+		return Account{}, err
+	}
+	found := Account{
+		Facts: owner.state.Facts, Usage: used.state, Instant: voices.state.Count(voice.Instant), Professional: voices.state.Count(voice.Professional),
+	}
+	for _, seen := range []Seen{owner.Seen, paid.Seen, used.Seen, voices.Seen} {
+		if seen.Revision >= 0 {
+			found.From = append(found.From, seen)
+		}
+	}
+	if current, running := paid.state.Current(); running {
+		found.Subscription = &current
+	}
+	return found, nil
+}
+
+// usage returns the period of an account at a time. A period that had ended says where the account went on.
+func (a *Audit) usage(ctx context.Context, owner account.State, at time.Time) (past[ledger.State], error) {
+	start := owner.Entitlement.At(at).Start
+	for {
+		of := history[ledger.State, ledger.Event]{ledger.Stream(owner.Account, start), ledger.Evolve, ledger.IsSnapshot, 2 * ledger.SnapshotEvery}
+		found, err := of.at(ctx, a.journal, at)
+		next := found.state.NextStart
+		if err != nil || !next.After(start) || next.After(at) {
+			return found, err
+		}
+		start = next
+	}
+}

@@ -1,0 +1,17 @@
+// Package audit records who reads personal data.
+package audit
+
+import (
+	"time"
+
+	"github.com/recital-tts/recital/commands/journal"
+)
+
+// Audit carries out what auditors need.
+type Audit struct {
+	journal *journal.Journal
+	now     func() time.Time
+}
+
+// New returns an Audit.
+func New(j *journal.Journal, now func() time.Time) *Audit { return &Audit{journal: j, now: now} }

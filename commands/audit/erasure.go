@@ -1,0 +1,101 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/roster"
+)
+
+// Erasure is what became of an account that was closed. Times are zero where it has not come to that.
+type Erasure struct {
+	Closed   time.Time
+	Erased   time.Time // what belonged to it
+	AgainAt  time.Time // when it is due once more, because of requests that were still running
+	Repeated time.Time // it was; nothing can have been left since
+	Key      time.Time // when its key was destroyed
+	Left     []Left
+}
+
+// Left is how much there is of something of an account.
+type Left struct {
+	What  string
+	Count int64
+}
+
+// Complete reports whether nothing is left, and nothing can come any more.
+func (e Erasure) Complete() bool {
+	for _, left := range e.Left {
+		if left.Count > 0 {
+			return false
+		}
+	}
+	return !e.Repeated.IsZero() && !e.Key.IsZero()
+}
+
+// Stores say what is there of an account.
+type Stores struct {
+	KeyDestroyed func(ctx context.Context, account string) (time.Time, error) // zero if it was not
+	Left         func(ctx context.Context, account string) ([]Left, error)
+}
+
+// Erasure returns what the log and the stores say about the erasure of an account. It refuses with domain.NotFound one that
+// there never was.
+func (a *Audit) Erasure(ctx context.Context, id string, stores Stores) (Erasure, error) {
+	found, exists, err := a.closing(ctx, id)
+	if err != nil {
+		return Erasure{}, err
+	}
+	if !exists {
+		return Erasure{}, account.ErrNoAccount
+	}
+	if found.Key, err = stores.KeyDestroyed(ctx, id); err != nil {
+		return Erasure{}, err
+	}
+	found.Left, err = stores.Left(ctx, id)
+	return found, err
+}
+
+// closing reads the end of the account's stream: after the closing there is nothing but what it led to.
+func (a *Audit) closing(ctx context.Context, id string) (found Erasure, exists bool, err error) {
+	for recorded, err := range a.journal.Log.ReadStreamBackwards(ctx, account.Stream(id)) {
+		if err != nil {
+			return found, false, err
+		}
+		decoded, err := a.journal.Registry.Decode(recorded)
+		if err != nil {
+			return found, false, fmt.Errorf("reading the end of an account: %w", err)
+		}
+		exists = true
+		switch e := decoded.Event.(type) {
+		case account.ErasureRepeated:
+			found.Repeated = e.At
+		case account.Erased:
+			found.Erased, found.AgainAt = e.At, e.AgainAt
+		case account.Closed:
+			found.Closed = e.At
+			return found, true, nil
+		case account.SnapshotTaken: // of an account that is closed, or of one that is not
+		default:
+			return found, true, nil
+		}
+	}
+	return found, exists, nil
+}
+
+// Voices returns the ids of the voices of an account that its roster still names.
+func (a *Audit) Voices(ctx context.Context, id string) (ids []string, err error) {
+	state, _, err := journal.Load(ctx, a.journal, journal.Stream[roster.State, roster.Event]{
+		Name: roster.Stream(id), Evolve: roster.Evolve, Load: journal.SinceSnapshot[roster.State](roster.IsSnapshot),
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, place := range state.Places {
+		ids = append(ids, place.Voice)
+	}
+	return ids, nil
+}

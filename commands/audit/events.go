@@ -1,0 +1,14 @@
+package audit
+
+import (
+	"github.com/recital-tts/recital/domain/audit"
+	"github.com/recital-tts/recital/internal/eventlog"
+)
+
+// Events are the event types of auditing.
+func Events() []eventlog.Type {
+	return append(
+		eventlog.In(audit.ReadStreamPrefix, eventlog.Define[audit.PersonalDataRead]("personal-data-read", 1)),
+		eventlog.In(audit.HeadStream, eventlog.Define[audit.Head]("audit-head-signed", 1))...,
+	)
+}

@@ -1,0 +1,263 @@
+package audit
+
+import (
+	"context"
+	"crypto/ed25519"
+	"encoding/hex"
+	"fmt"
+	"iter"
+	"log/slog"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/domain/audit"
+	"github.com/recital-tts/recital/internal/chain"
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/logcopy"
+)
+
+const (
+	// checkEvery is how often the newest part of the log is read again and compared with the heads, beside the start.
+	checkEvery = 24 * time.Hour
+	// checkedAge is how old the head is that this part begins with.
+	checkedAge = 24 * time.Hour
+)
+
+// HeadsConfig is what signs heads.
+type HeadsConfig struct {
+	Journal *journal.Journal
+	Log     string // id
+	Key     ed25519.PrivateKey
+	Every   uint64 // events after which there is a head, at the latest; 1 at least
+	Now     func() time.Time
+	Logger  *slog.Logger
+	// Mismatch is called when the log is not what heads say.
+	Mismatch func(context.Context, chain.Finding)
+}
+
+// Heads signs heads of the chain. Of several instances one does so at a time; where two do, one of them gives way. It is not
+// safe for concurrent use.
+type Heads struct {
+	HeadsConfig
+	key     string // public
+	known   bool   // what follows was read
+	head    audit.Head
+	hasher  chain.Hasher
+	after   eventlog.Position // of the last event that was read
+	last    audit.LastEvent   // the last event of ours
+	news    bool              // there was one that is not a head
+	checked time.Time         // when the log was last compared with its heads
+}
+
+// NewHeads returns a Heads that has read nothing.
+func NewHeads(config HeadsConfig) *Heads {
+	return &Heads{HeadsConfig: config, key: hex.EncodeToString(config.Key.Public().(ed25519.PublicKey))}
+}
+
+// PublicKey returns the key that proves the heads, in hex.
+func (h *Heads) PublicKey() string { return h.key }
+
+// Run signs what is new in the log, and compares the log with earlier heads at the first call and then daily. It goes on from
+// the last head that was signed with its key, so an interrupted call costs little, and what it reads in all is the log once.
+// A log without new events gets no head.
+func (h *Heads) Run(ctx context.Context) error {
+	if !h.known {
+		if err := h.resume(ctx); err != nil {
+			return err
+		}
+	}
+	if err := h.sign(ctx); err != nil {
+		return err
+	}
+	if h.checked.IsZero() || h.Now().Sub(h.checked) >= checkEvery {
+		return h.check(ctx)
+	}
+	return nil
+}
+
+// Rest forgets how far the log was read. An instance that leads no longer calls it.
+func (h *Heads) Rest() { h.known = false }
+
+func (h *Heads) resume(ctx context.Context) error {
+	state, _, err := journal.Load(ctx, h.Journal, h.stream())
+	if err != nil {
+		return err
+	}
+	h.head, h.hasher.State, h.after, h.news = state.Last, chain.Start(), eventlog.Start(), false
+	if state.Last.Count > 0 {
+		h.hasher.State, h.after, err = h.at(ctx, state.Last)
+	}
+	h.known = err == nil
+	return err
+}
+
+// at returns the state of the chain at a head, and its place in the log.
+func (h *Heads) at(ctx context.Context, head audit.Head) (chain.State, eventlog.Position, error) {
+	state := chain.State{Count: head.Count}
+	if err := state.Hash.UnmarshalText([]byte(head.Hash)); err != nil {
+		return state, eventlog.Position{}, fmt.Errorf("the hash of the head of %d events: %w", head.Count, err)
+	}
+	for event, err := range h.Journal.Log.ReadStream(ctx, head.Last.Stream, head.Last.Revision) {
+		if err != nil {
+			return state, eventlog.Position{}, err
+		}
+		if event.ID.String() == head.Last.ID && event.Revision == head.Last.Revision {
+			return state, event.Position, nil
+		}
+		break
+	}
+	h.Mismatch(ctx, chain.Finding{Kind: chain.Removed, Events: 1, Head: head.Count, Signed: head.At, Detail: "the last event of that head is not there"})
+	return state, eventlog.Position{}, fmt.Errorf("event %d of %s, the last one of the head of %d events, is not in the log", head.Last.Revision, head.Last.Stream, head.Count)
+}
+
+func (h *Heads) sign(ctx context.Context) error {
+	streams := chain.Streams(chain.Newest)
+	for event, err := range logcopy.Read(ctx, h.Journal.Log, h.after, eventlog.Start()) {
+		if err != nil {
+			return err
+		}
+		h.after = event.Position
+		if !streams.Include(event.Stream) {
+			continue
+		}
+		h.hasher.Add(event)
+		h.last = audit.LastEvent{ID: event.ID.String(), Stream: event.Stream, Revision: event.Revision}
+		h.news = h.news || event.Stream != audit.HeadStream
+		if h.hasher.Count-h.head.Count >= h.Every {
+			if err := h.append(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return h.append(ctx)
+}
+
+// append appends a head of all that was read, if there is anything new.
+func (h *Heads) append(ctx context.Context) error {
+	if !h.news {
+		return nil
+	}
+	at := h.Now().UTC()
+	head := audit.Head{
+		Log: h.Log, Count: h.hasher.Count, Hash: h.hasher.Hash.String(), Streams: chain.Newest, Last: h.last, At: at,
+	}.Sign(h.Key)
+	command := audit.AppendHead{Head: head, After: h.head.Count}
+	_, _, err := journal.Execute(ctx, h.Journal, h.stream(), command, journal.System().Metadata(uuid.New(), at))
+	if domain.CodeOf(err) == domain.Conflict {
+		h.Rest()
+		return fmt.Errorf("signing a head: %w", err)
+	}
+	if err == nil {
+		h.head, h.news = head, false
+	}
+	return err
+}
+
+// stream is that of the heads, read back to the last one of our key: what somebody else has signed, or has written there, is
+// not built upon.
+func (h *Heads) stream() journal.Stream[audit.HeadState, audit.Event] {
+	ours := func(event audit.Event) bool {
+		head, ok := event.(audit.Head)
+		return ok && head.Key == h.key && head.Log == h.Log && head.Signed()
+	}
+	return journal.Stream[audit.HeadState, audit.Event]{
+		Name: audit.HeadStream,
+		Evolve: func(s audit.HeadState, event audit.Event) audit.HeadState {
+			if !ours(event) {
+				return s
+			}
+			return audit.EvolveHeads(s, event)
+		},
+		Load: journal.SinceSnapshot[audit.HeadState](ours),
+	}
+}
+
+// check compares the newest part of the log with the heads of our key: from one that is a day old, or from the first one.
+func (h *Heads) check(ctx context.Context) error {
+	base, found, err := h.base(ctx)
+	if err != nil || !found {
+		return err
+	}
+	state, after, err := h.at(ctx, base.Head)
+	if err != nil {
+		return err
+	}
+	begun := h.Now()
+	verifier, err := chain.NewVerifier(chain.Config{
+		Log: h.Log, Keys: []string{h.key},
+		Heads: func(from uint64) iter.Seq2[chain.LoggedHead, error] { return h.ours(ctx, from) },
+		From: &chain.Checkpoint{
+			Log: h.Log, Keys: []string{h.key}, State: state, NextHead: base.Revision + 1,
+			Logged: chain.Mark{Good: chain.Place{Count: base.Count, Position: after, ID: base.Last.ID, Stream: base.Last.Stream, Revision: base.Last.Revision}},
+		},
+	})
+	if err != nil {
+		return err
+	}
+	defer verifier.Close()
+	for event, err := range logcopy.Read(ctx, h.Journal.Log, after, h.after) {
+		if err == nil {
+			err = verifier.Add(event)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	report, err := verifier.End(h.after)
+	if err != nil {
+		return err
+	}
+	h.checked = begun
+	for _, finding := range report.Findings {
+		h.Logger.ErrorContext(ctx, "the log is not what its signed heads say", "finding", finding.String())
+		h.Mismatch(ctx, finding)
+	}
+	return nil
+}
+
+// base returns the newest head of our key that is old enough for a check to begin with, or the first one.
+func (h *Heads) base(ctx context.Context) (base chain.LoggedHead, found bool, err error) {
+	before := h.Now().Add(-checkedAge)
+	for recorded, err := range h.Journal.Log.ReadStreamBackwards(ctx, audit.HeadStream) {
+		if err != nil {
+			return base, false, err
+		}
+		head := chain.LoggedHeadOf(recorded)
+		if head.Key != h.key || head.Log != h.Log || !head.Signed() {
+			continue
+		}
+		base, found = head, true
+		if head.At.Before(before) {
+			break
+		}
+	}
+	return base, found, nil
+}
+
+// ours yields the heads of our key.
+func (h *Heads) ours(ctx context.Context, from uint64) iter.Seq2[chain.LoggedHead, error] {
+	return func(yield func(chain.LoggedHead, error) bool) {
+		for head, err := range h.From(ctx, from) {
+			if err == nil && head.Key != h.key {
+				continue
+			}
+			if !yield(head, err) {
+				return
+			}
+		}
+	}
+}
+
+// From yields the heads of the log from a revision of their stream on.
+func (h *Heads) From(ctx context.Context, revision uint64) iter.Seq2[chain.LoggedHead, error] {
+	return func(yield func(chain.LoggedHead, error) bool) {
+		for recorded, err := range h.Journal.Log.ReadStream(ctx, audit.HeadStream, revision) {
+			if !yield(chain.LoggedHeadOf(recorded), err) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+	"sort"
+	"time"
+
+	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/internal/eventlog"
+)
+
+// history is a stream that is folded as it was at a time.
+type history[S, E any] struct {
+	stream     string
+	evolve     func(S, E) S
+	isSnapshot func(E) bool // reports whether the state can be folded from an event on
+	window     uint64       // events in which there usually is a snapshot
+}
+
+// past is a state of a stream in the past.
+type past[S any] struct {
+	state S
+	Seen
+}
+
+// Seen is what a state was folded from.
+type Seen struct {
+	Stream   string
+	Revision eventlog.Revision // of the last event
+	At       time.Time         // of that event
+}
+
+// at folds the events of the stream until a time, which the commands' own times say. What comes after an event with a later time
+// is not folded, so the state is one that the stream has had. It costs about one window of events, however long the stream is.
+func (h history[S, E]) at(ctx context.Context, j *journal.Journal, until time.Time) (past[S], error) {
+	end, err := h.end(ctx, j, until)
+	if err != nil {
+		return past[S]{}, fmt.Errorf("reading %s as of a time: %w", h.stream, err)
+	}
+	for window := h.window; ; window *= 4 {
+		from := uint64(0)
+		if end > window {
+			from = end - window
+		}
+		found, whole, err := h.fold(ctx, j, from, end)
+		if err != nil {
+			return past[S]{}, fmt.Errorf("reading %s as of a time: %w", h.stream, err)
+		}
+		if whole || from == 0 {
+			return found, nil
+		}
+	}
+}
+
+// end returns the revision of the first event after a time, by bisection.
+func (h history[S, E]) end(ctx context.Context, j *journal.Journal, until time.Time) (uint64, error) {
+	length := uint64(0)
+	for last, err := range j.Log.ReadStreamBackwards(ctx, h.stream) {
+		if err != nil {
+			return 0, err
+		}
+		length = last.Revision + 1
+		break
+	}
+	var failed error
+	end := sort.Search(int(length), func(revision int) bool {
+		if failed != nil {
+			return true
+		}
+		var later bool
+		later, failed = h.later(ctx, j, uint64(revision), until)
+		return later
+	})
+	return uint64(end), failed
+}
+
+// later reports whether the event of a revision has a time after another one.
+func (h history[S, E]) later(ctx context.Context, j *journal.Journal, revision uint64, than time.Time) (bool, error) {
+	for recorded, err := range j.Log.ReadStream(ctx, h.stream, revision) {
+		if err != nil {
+			return false, err
+		}
+		decoded, err := j.Registry.Decode(recorded)
+		return decoded.Meta.Time.After(than), err
+	}
+	return true, nil
+}
+
+// fold folds the events from a revision on, up to another. Where it does not begin with the first one, it begins with a snapshot;
+// whole is false where there is none.
+func (h history[S, E]) fold(ctx context.Context, j *journal.Journal, from, end uint64) (p past[S], whole bool, err error) {
+	p.Seen = Seen{Stream: h.stream, Revision: eventlog.NoStream}
+	whole = from == 0
+	if from == end {
+		return p, whole, nil
+	}
+	for recorded, err := range j.Log.ReadStream(ctx, h.stream, from) {
+		if err != nil {
+			return p, false, err
+		}
+		decoded, err := j.Registry.Decode(recorded)
+		if err != nil {
+			return p, false, err
+		}
+		event, ok := decoded.Event.(E)
+		if !ok {
+			return p, false, fmt.Errorf("event %d is a %s", recorded.Revision, recorded.Type)
+		}
+		if whole = whole || h.isSnapshot(event); whole {
+			p.state = h.evolve(p.state, event)
+			p.Revision, p.At = eventlog.Revision(recorded.Revision), decoded.Meta.Time
+		}
+		if recorded.Revision+1 == end {
+			break
+		}
+	}
+	return p, whole, nil
+}

@@ -1,0 +1,54 @@
+package keyring
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/domain/account"
+	keys "github.com/recital-tts/recital/internal/keyring"
+)
+
+// Export returns what writes a copy of the log's keyring, in which the keys stay wrapped. It is refused where the store has another one.
+func (k *Keyring) Export(ctx context.Context) (write func(context.Context, io.Writer) error, err error) {
+	ids, err := k.IDs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if ids.Log == "" || ids.Log != ids.Store {
+		return nil, domain.Refuse(domain.Rejected, "Postgres does not hold the log's keyring")
+	}
+	return k.store.Export, nil
+}
+
+// Import takes up the keys of a copy of the log's keyring, all or none. What was erased since the copy was made stays erased:
+// the log says which accounts are closed, and their keys become tombstones before anybody can use them. Importing again
+// changes nothing. Errors: domain.Rejected where the copy is not of the log's keyring or not whole.
+func (k *Keyring) Import(ctx context.Context, from io.Reader) (keys.Imported, error) {
+	copied, err := keys.NewCopyReader(from)
+	if err != nil {
+		return keys.Imported{}, fmt.Errorf("importing the keyring: %w", err)
+	}
+	state, _, err := journal.Load(ctx, k.journal, stream())
+	if err != nil {
+		return keys.Imported{}, err
+	}
+	if state.Keyring != copied.ID {
+		return keys.Imported{}, domain.Refuse(domain.Rejected, fmt.Sprintf("The copy is of keyring %s, and the log belongs to %s", copied.ID, state.Keyring))
+	}
+	done, err := k.store.Import(ctx, copied, k.closed)
+	if err == nil {
+		k.log.WarnContext(ctx, "the keyring was imported from a copy", "keyring", copied.ID, "keys", done.Keys, "erased", done.Erased)
+	}
+	return done, err
+}
+
+// closed reports whether an account was closed. What has a key and is no account never is.
+func (k *Keyring) closed(ctx context.Context, id string) (bool, error) {
+	state, _, err := journal.Load(ctx, k.journal, journal.Stream[account.State, account.Event]{
+		Name: account.Stream(id), Evolve: account.Evolve, Load: journal.SinceSnapshot[account.State](account.IsSnapshot),
+	})
+	return state.Closed(), err
+}

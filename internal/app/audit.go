@@ -1,0 +1,37 @@
+package app
+
+import (
+	"slices"
+	"time"
+
+	commands "github.com/recital-tts/recital/commands/audit"
+	"github.com/recital-tts/recital/domain/audit"
+	"github.com/recital-tts/recital/internal/web"
+	projections "github.com/recital-tts/recital/projections/audit"
+	readapi "github.com/recital-tts/recital/readapi/audit"
+	"github.com/recital-tts/recital/writeapi"
+	writeaudit "github.com/recital-tts/recital/writeapi/audit"
+)
+
+// auditSlice is that of what auditors ask.
+func auditSlice() slice {
+	return slice{
+		name:       "audit",
+		events:     commands.Events(),
+		readModels: projections.ReadModels(),
+		open: func(p *parts) (service, error) {
+			desk := commands.New(p.journal, time.Now)
+			read := readapi.API{
+				Models: p.projector, Keys: p.keys, EmailHash: p.accounts.EmailHash,
+				Record: func(call *web.Call, asked readapi.Query, count int, reason string) error {
+					_, err := desk.RecordRead(call, audit.Query(asked), count, reason, writeapi.Origin(call.Caller))
+					return err
+				},
+			}
+			write := writeaudit.API{Audit: desk, Now: time.Now}
+			heads := p.auditHeads()
+			chain, erasures := writeaudit.Chain{Heads: heads}, writeaudit.Erasures{Audit: desk, Stores: p.erasureStores(desk)}
+			return service{admin: slices.Concat(read.AdminRoutes(), write.AdminRoutes(), chain.AdminRoutes(), erasures.AdminRoutes()), jobs: []job{p.headsJob(heads)}}, nil
+		},
+	}
+}

@@ -1,0 +1,17 @@
+package app
+
+import (
+	"github.com/recital-tts/recital/internal/wordtimes"
+	writeapi "github.com/recital-tts/recital/writeapi/backup"
+)
+
+// backupSlice gives out the blobs for backups. The slices of the log and of the keyring give out theirs.
+func backupSlice() slice {
+	return slice{
+		name: "backup",
+		open: func(p *parts) (service, error) {
+			write := writeapi.API{Blobs: p.blobs, Fleeting: wordtimes.Has}
+			return service{admin: write.AdminRoutes()}, nil
+		},
+	}
+}

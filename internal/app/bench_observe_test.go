@@ -1,0 +1,83 @@
+package app_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/app"
+	"github.com/recital-tts/recital/internal/benchtest"
+	"github.com/recital-tts/recital/internal/postgres/pgtest"
+	"github.com/recital-tts/recital/internal/tracing/tracingtest"
+)
+
+// accountLoad returns what has clients of a recitald ask for an account.
+func accountLoad(b *testing.B, a *app.App, key string, clients int) (ask func(client int) (float64, error)) {
+	b.Helper()
+	conns := dialAll(b, clients, a.PublicAddr())
+	return func(client int) (float64, error) {
+		_, err := conns[client].ask("GET /v1/account HTTP/1.1\r\nHost: recital\r\nx-api-key: " + key + "\r\n\r\n")
+		return 1, err
+	}
+}
+
+// BenchmarkScrape is GET /v1/account under eight clients while /metrics is scraped ten times a second, a hundred times as
+// often as Prometheus does, beside the same without scrapes.
+func BenchmarkScrape(b *testing.B) {
+	const clients, each, pause = 8, 100, 100 * time.Millisecond
+	cfg := config(b)
+	cfg.Postgres = pgtest.URL(b)
+	a := open(b, cfg)
+	ask := accountLoad(b, a, secret(b, cfg, "dev-api-key"), clients)
+	scraper, scrapes := dial(b, a.AdminAddr()), &times{}
+	scrape := "GET /metrics HTTP/1.1\r\nHost: recital\r\nAuthorization: Bearer " + secret(b, cfg, "auditor-token") + "\r\n\r\n"
+
+	var scraped, alone rate
+	for b.Loop() {
+		stop, stopped := make(chan struct{}), make(chan error, 1)
+		go func() {
+			for {
+				took, err := scraper.ask(scrape)
+				scrapes.add(took)
+				if err != nil {
+					stopped <- err
+					return
+				}
+				select {
+				case <-stop:
+					stopped <- nil
+					return
+				case <-time.After(pause):
+				}
+			}
+		}()
+		require.NoError(b, scraped.window(clients, each, ask))
+		close(stop)
+		require.NoError(b, <-stopped)
+		require.NoError(b, alone.window(clients, each, ask))
+	}
+	b.ReportMetric(milliseconds(scrapes.quantile(0.5)), "scrape-p50-ms")
+	b.ReportMetric(milliseconds(scrapes.quantile(0.99)), "scrape-p99-ms")
+	benchtest.Compare(b, "requests/s", scraped.perSecond(), alone.perSecond(), benchtest.RatioAtLeast(0.9))
+	benchtest.Finish(b)
+}
+
+// BenchmarkTraces is GET /v1/account under eight clients with every request traced, beside the same without traces.
+func BenchmarkTraces(b *testing.B) {
+	const clients, each = 8, 100
+	start := func(endpoint string) func(int) (float64, error) {
+		cfg := config(b)
+		cfg.Postgres, cfg.TraceEndpoint = pgtest.URL(b), endpoint
+		return accountLoad(b, open(b, cfg), secret(b, cfg, "dev-api-key"), clients)
+	}
+	askTraced, askBare := start(tracingtest.Open(b).URL), start("")
+
+	var traced, bare rate
+	for b.Loop() {
+		require.NoError(b, traced.window(clients, each, askTraced))
+		require.NoError(b, bare.window(clients, each, askBare))
+	}
+	benchtest.Compare(b, "requests/s", traced.perSecond(), bare.perSecond(), benchtest.NoTarget())
+	benchtest.Finish(b)
+}

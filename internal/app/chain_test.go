@@ -1,0 +1,17 @@
+package app_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/app"
+	"github.com/recital-tts/recital/internal/chain"
+)
+
+// The events of every stream of ours are in the chain. A release with further streams adds a version of the list.
+func TestTheChainHasTheStreamsOfEverySlice(t *testing.T) {
+	registry, err := app.Registry()
+	require.NoError(t, err)
+	require.Equal(t, registry.Streams(), chain.Streams(chain.Newest))
+}

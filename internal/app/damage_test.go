@@ -1,0 +1,335 @@
+package app_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/alert"
+	"github.com/recital-tts/recital/domain/ledger"
+	"github.com/recital-tts/recital/domain/plan"
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/payments/sandbox"
+)
+
+// openAlert is one that the admin address shows.
+type openAlert struct {
+	ID, Source, Subject, Reason, Sentence string
+	Since                                 time.Time
+}
+
+func (i instance) alerts(t *testing.T) []openAlert {
+	t.Helper()
+	var reply struct{ Alerts []openAlert }
+	require.NoError(t, json.Unmarshal(i.operate(t, http.MethodGet, "/admin/alerts", nil), &reply))
+	return reply.Alerts
+}
+
+// isOpen reports whether an alert is shown.
+func (i instance) isOpen(t *testing.T, source string, reason alert.Reason) bool {
+	t.Helper()
+	return slices.ContainsFunc(i.alerts(t), func(a openAlert) bool { return a.Source == source && a.Reason == string(reason) })
+}
+
+func (i instance) awaitAlert(t *testing.T, open bool, source string, reason alert.Reason) {
+	t.Helper()
+	require.Eventually(t, func() bool { return i.isOpen(t, source, reason) == open }, patience, 10*time.Millisecond, "%s %s", source, reason)
+}
+
+// operatorKey returns the API key of a new account with the role of an operator.
+func (i instance) operatorKey(t *testing.T) string {
+	t.Helper()
+	var opened struct {
+		AccountID string `json:"account_id"`
+		APIKey    string `json:"apikey"`
+	}
+	require.NoError(t, json.Unmarshal(i.operate(t, http.MethodPost, "/admin/accounts", map[string]string{"plan": "free"}), &opened))
+	i.operate(t, http.MethodPost, "/admin/accounts/"+opened.AccountID+"/operator", nil)
+	return opened.APIKey
+}
+
+// report returns the damage report that a key is shown.
+func (i instance) report(t *testing.T, key string) []string {
+	t.Helper()
+	request, err := http.NewRequest(http.MethodGet, "http://"+i.PublicAddr()+"/v1/damage_report", nil)
+	require.NoError(t, err)
+	request.Header.Set("x-api-key", key)
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, response.StatusCode, string(body))
+	var shown struct {
+		RedAlerts []string `json:"red_alerts"`
+	}
+	require.NoError(t, json.Unmarshal(body, &shown))
+	return shown.RedAlerts
+}
+
+// events returns all events of streams with a prefix, in the order of the log.
+func (c *cluster) events(prefix string) (all []any) {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(c.t.Context(), patience)
+	defer cancel()
+	subscription := c.log.Subscribe(ctx, eventlog.Start())
+	for delivery := range subscription.Deliveries() {
+		if delivery.Kind == eventlog.KindCaughtUp {
+			return all
+		}
+		if delivery.Kind != eventlog.KindEvent || !strings.HasPrefix(delivery.Event.Stream, prefix) {
+			continue
+		}
+		decoded, err := c.registry.Decode(delivery.Event)
+		require.NoError(c.t, err)
+		all = append(all, decoded.Event)
+	}
+	require.NoError(c.t, subscription.Err())
+	return nil
+}
+
+// told returns what the log says about the conditions of a source.
+func (c *cluster) told(source string) (raised []alert.ConditionRaised, cleared []alert.ConditionCleared) {
+	c.t.Helper()
+	own := map[string]bool{}
+	for _, event := range c.events(alert.ConditionPrefix) {
+		switch e := event.(type) {
+		case alert.ConditionRaised:
+			if own[e.Alert] = e.Source == source; own[e.Alert] {
+				raised = append(raised, e)
+			}
+		case alert.ConditionCleared:
+			if own[e.Alert] {
+				cleared = append(cleared, e)
+			}
+		}
+	}
+	return raised, cleared
+}
+
+// allow has Postgres take connections to the cluster's database, or refuse them and end those that there are.
+func (c *cluster) allow(connections bool) {
+	c.t.Helper()
+	config, err := pgx.ParseConfig(c.shared.Postgres)
+	require.NoError(c.t, err)
+	name := config.Database
+	config.Database = "postgres"
+	connection, err := pgx.ConnectConfig(c.t.Context(), config)
+	require.NoError(c.t, err)
+	defer func() { require.NoError(c.t, connection.Close(context.Background())) }()
+	allow := "false"
+	if connections {
+		allow = "true"
+	}
+	_, err = connection.Exec(c.t.Context(), "alter database "+pgx.Identifier{name}.Sanitize()+" with allow_connections "+allow)
+	require.NoError(c.t, err)
+	if !connections {
+		_, err = connection.Exec(c.t.Context(), "select pg_terminate_backend(pid) from pg_stat_activity where datname = $1", name)
+		require.NoError(c.t, err)
+	}
+}
+
+func TestWhatIsAwayIsInTheDamageReport(t *testing.T) {
+	t.Parallel()
+	// given an instance without anything wrong
+	c := newCluster(t)
+	cfg := c.shared
+	cfg.AlertEvery, cfg.OutageReads = 20*time.Millisecond, time.Hour
+	one := c.open(cfg)
+	one.awaitReady(t)
+	key := one.operatorKey(t)
+	require.Eventually(t, func() bool { return len(one.alerts(t)) == 0 }, patience, 10*time.Millisecond, "nothing is wrong")
+	require.Eventually(t, func() bool { // until the key is known, as that of somebody who looks often
+		return len(one.report(t, key)) == 0 && !slices.Contains(figures(t, one.App, secret(t, cfg, "operator-token")), "recital_api_key_cache_hits_total 0")
+	}, patience, 10*time.Millisecond)
+
+	// when the event store is away, then the report says so, from memory
+	began := time.Now()
+	require.NoError(t, c.node.Close())
+	one.awaitAlert(t, true, "log", alert.Unreachable)
+	require.True(t, slices.ContainsFunc(one.report(t, key), func(s string) bool { return strings.HasPrefix(s, "The event store does not answer") }))
+
+	// and when it is back, then the log has it, with its times
+	back := time.Now()
+	c.startNode()
+	one.awaitAlert(t, false, "log", alert.Unreachable)
+	require.Eventually(t, func() bool { _, cleared := c.told("log"); return len(cleared) > 0 }, patience, 10*time.Millisecond)
+	raised, cleared := c.told("log")
+	i := slices.IndexFunc(raised, func(r alert.ConditionRaised) bool { return r.Reason == alert.Unreachable })
+	require.WithinRange(t, raised[i].At, began.Add(-time.Second), back)
+	j := slices.IndexFunc(cleared, func(c alert.ConditionCleared) bool { return c.Alert == raised[i].Alert })
+	require.True(t, cleared[j].At.After(back))
+
+	// when Postgres is away, then the report says so, without it
+	c.allow(false)
+	one.awaitAlert(t, true, "postgres", alert.Unreachable)
+	require.True(t, slices.ContainsFunc(one.report(t, key), func(s string) bool { return strings.HasPrefix(s, "Postgres does not answer") }))
+	c.allow(true)
+	one.awaitAlert(t, false, "postgres", alert.Unreachable)
+	require.Eventually(t, func() bool { // a busy machine may have seen it come and go
+		raised, cleared := c.told("postgres")
+		return len(raised) > 0 && len(cleared) == len(raised)
+	}, patience, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return len(one.report(t, key)) == 0 }, patience, 10*time.Millisecond)
+}
+
+func TestAReadModelThatStopsIsInTheDamageReportUntilItGoesOn(t *testing.T) {
+	t.Parallel()
+	// given two instances, and an event that nobody can decode
+	c := newCluster(t)
+	c.shared.AlertEvery, c.shared.AlertLag = 20*time.Millisecond, time.Second
+	one := c.open(c.shared)
+	two := c.open(c.member())
+	one.awaitReady(t)
+	meta := eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorSystem}, Time: time.Now()}
+	events, err := c.registry.Encode(uuid.New(), 0, meta, account.Opened{Account: "poison", Plan: "free", At: time.Now()})
+	require.NoError(t, err)
+	events[0].Data = []byte(`{"account": 7}`)
+	_, err = c.log.Append(t.Context(), "account-poison", eventlog.NoStream, events)
+	require.NoError(t, err)
+
+	// then the read models that stop before it, and fall behind, are reported by both
+	const source = "projection/account"
+	for _, i := range []instance{one, two} {
+		i.awaitAlert(t, true, source, alert.Stopped)
+		i.awaitAlert(t, true, source, alert.Behind)
+	}
+	raised, _ := c.told(source)
+	require.Len(t, raised, 1, "as one alert")
+	require.Contains(t, strings.Join(figures(t, one.App, secret(t, one.cfg, "operator-token")), "\n"),
+		`recital_alert_open{reason="stopped",source="projection/account"} 1`)
+
+	// and no more when an operator has had them go on
+	for _, a := range one.alerts(t) {
+		if a.Reason == string(alert.Stopped) {
+			name := strings.TrimPrefix(a.Source, "projection/")
+			c.skip(one, name, events[0].ID)
+		}
+	}
+	for _, i := range []instance{one, two} {
+		require.Eventually(t, func() bool { return len(i.alerts(t)) == 0 }, patience, 10*time.Millisecond)
+	}
+	_, cleared := c.told(source)
+	require.Len(t, cleared, 1)
+	require.Empty(t, alertsOf(c), "the log has no alert that is open")
+}
+
+// skip has a read model go on without an event. While another instance tries the event, it is not in the list.
+func (c *cluster) skip(i instance, name string, event uuid.UUID) {
+	c.t.Helper()
+	body, err := json.Marshal(map[string]any{"name": name, "event_id": event})
+	require.NoError(c.t, err)
+	require.Eventually(c.t, func() bool {
+		request, err := http.NewRequestWithContext(c.t.Context(), http.MethodPost, "http://"+i.AdminAddr()+"/admin/projections/parked/skip", bytes.NewReader(body))
+		require.NoError(c.t, err)
+		request.Header.Set("authorization", "Bearer "+secret(c.t, i.cfg, "operator-token"))
+		request.Header.Set("content-type", "application/json")
+		return do(c.t, request).StatusCode == http.StatusOK
+	}, patience, 50*time.Millisecond)
+}
+
+// alertsOf returns the ids of the alerts in the log that were raised once and not cleared.
+func alertsOf(c *cluster) (open []string) {
+	c.t.Helper()
+	for _, event := range c.events(alert.Stream) {
+		switch e := event.(type) {
+		case alert.Raised:
+			open = append(open, e.Alert)
+		case alert.Cleared:
+			open = slices.DeleteFunc(open, func(id string) bool { return id == e.Alert })
+		}
+	}
+	return open
+}
+
+// earlier appends an alert as an earlier release has, which never cleared one.
+func (c *cluster) earlier(source, subject string, reason alert.Reason) (id string) {
+	c.t.Helper()
+	id = uuid.NewString()
+	meta := eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorSystem}, Time: time.Now()}
+	raised := alert.Raised{Alert: id, Source: source, Subject: subject, Reason: reason, At: time.Now().UTC()}
+	require.Eventually(c.t, func() bool { // others append there, too
+		events, err := c.registry.Encode(uuid.New(), 0, meta, raised)
+		require.NoError(c.t, err)
+		_, err = c.log.Append(c.t.Context(), alert.Stream, c.end(alert.Stream), events)
+		return err == nil
+	}, patience, time.Millisecond)
+	return id
+}
+
+// reservation appends one that is due in an hour.
+func (c *cluster) reservation() (id string) {
+	c.t.Helper()
+	now := time.Now().UTC()
+	id = uuid.NewString()
+	meta := eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorSystem}, Time: now}
+	events, err := c.registry.Encode(uuid.New(), 0, meta,
+		ledger.PeriodOpened{Account: "elsewhere", Plan: plan.Enterprise, Start: now, End: now.Add(time.Hour)},
+		ledger.Reserved{Account: "elsewhere", Reservation: id, Characters: 8, At: now, ExpiresAt: now.Add(time.Hour)})
+	require.NoError(c.t, err)
+	_, err = c.log.Append(c.t.Context(), "usage-elsewhere-1", eventlog.NoStream, events)
+	require.NoError(c.t, err)
+	return id
+}
+
+func TestAlertsOfEarlierReleases(t *testing.T) {
+	t.Parallel()
+	// given alerts that nobody has cleared: of an item that was done since, of a generation that is gone, of an outage that was
+	// over when it was noted, and of what only a person can judge
+	c := newCluster(t)
+	c.shared.AlertEvery = 20 * time.Millisecond
+	c.earlier("todo/expiry", uuid.NewString(), alert.GaveUp)
+	c.earlier("projection/account", "account_v1_g1 at 5/5", alert.Stopped)
+	c.earlier("log", "host:/data at noon", alert.NoAppends)
+	unpaid := c.earlier("todo/dunning", "an account", alert.Unpaid)
+	one := c.open(c.shared)
+	one.awaitReady(t)
+
+	// then those are cleared that are over
+	require.Eventually(t, func() bool { return len(alertsOf(c)) == 2 }, patience, 10*time.Millisecond)
+	open := one.alerts(t)
+	require.Len(t, open, 1)
+	require.Equal(t, unpaid, open[0].ID)
+
+	// and an operator clears the rest
+	one.operate(t, http.MethodPost, "/admin/alerts/"+unpaid+"/clear", nil)
+	require.Empty(t, one.alerts(t))
+	require.NotContains(t, alertsOf(c), unpaid)
+}
+
+func TestAnItemThatStaysOnTheListKeepsItsAlert(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	c.shared.AlertEvery = 20 * time.Millisecond
+	one := c.open(c.shared)
+	one.awaitReady(t)
+	listed, done := c.reservation(), uuid.NewString()
+	c.earlier("todo/expiry", listed, alert.GaveUp)
+	kept := alertsOf(c)
+	c.earlier("todo/expiry", done, alert.GaveUp)
+	require.Eventually(t, func() bool { return len(alertsOf(c)) == 1 }, patience, 10*time.Millisecond)
+	require.Equal(t, kept, alertsOf(c))
+}
+
+func TestAPaymentProviderThatIsDownIsInTheDamageReport(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	c.shared.AlertEvery, c.shared.Reconcile = 20*time.Millisecond, time.Second
+	one := c.open(c.shared)
+	one.awaitReady(t)
+	require.NoError(t, one.Sandbox().Faults(sandbox.Fault{Do: sandbox.FaultFail}))
+	one.awaitAlert(t, true, "payments", alert.Unreconciled)
+	require.NoError(t, one.Sandbox().Faults())
+	one.awaitAlert(t, false, "payments", alert.Unreconciled)
+}

@@ -1,0 +1,136 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/recital-tts/recital/commands/alerts"
+	"github.com/recital-tts/recital/domain/alert"
+	"github.com/recital-tts/recital/internal/feed"
+)
+
+// partWatches look at what recitald rests on.
+func (p *parts) partWatches() []alerts.Watch {
+	return slices.Concat([]alerts.Watch{
+		p.watchPart(alert.LogSource, p.storeIsSilent),
+		p.watchPart(alert.PostgresSource, p.readiness.postgresIsSilent),
+		p.watchPart(alert.BlobsSource, p.blobStore.isSilent),
+		watchDisk(p.instance(), p.cfg.alertFolders(), p.cfg.diskLimit()),
+		watchLag(p.recentGenerations, ReadModels(), p.cfg.lagLimit()),
+	}, p.workerWatches(), []alerts.Watch{watchExpiry(p.certificates(), p.cfg.expiryLimit())})
+}
+
+// recentGenerations returns those of the read models as they were a moment ago, nil when they could not be read.
+func (p *parts) recentGenerations() []feed.Generation {
+	all, _ := p.metrics.projections.recent()
+	return all
+}
+
+// here returns a condition of this instance.
+func (p *parts) here(source string, reason alert.Reason) alert.Condition {
+	return alert.Condition{Source: source, Subject: p.instance(), Reason: reason}
+}
+
+// watchPart looks whether a part answers. silent returns since when it does not; zero if that is not known.
+func (p *parts) watchPart(source string, silent func() (since time.Time, is bool)) alerts.Watch {
+	condition := p.here(source, alert.Unreachable)
+	return alerts.Watch{
+		Name: "the look at whether " + source + " answers", Of: alerts.One(condition),
+		Look: func(context.Context) ([]alerts.Found, error) {
+			since, is := silent()
+			if !is {
+				return nil, nil
+			}
+			return []alerts.Found{{Condition: condition, Since: since, Detail: "it does not answer"}}, nil
+		},
+	}
+}
+
+func (p *parts) storeIsSilent() (time.Time, bool) {
+	silence := p.storeSilence()
+	return time.Now().Add(-silence), silence > storeSilence
+}
+
+// watchDisk looks how full the disks of folders are. limit is in per cent of what an unprivileged user may fill; an alert is over
+// when a disk is one per cent below it.
+func watchDisk(instance string, folders []string, limit float64) alerts.Watch {
+	condition := func(folder string) alert.Condition {
+		return alert.Condition{Source: alert.DiskSource, Subject: instance + ", folder " + folder, Reason: alert.DiskFull}
+	}
+	full := map[string]bool{}
+	return alerts.Watch{
+		Name: "the look at the disk",
+		Of: func(c alert.Condition) bool {
+			return slices.ContainsFunc(folders, func(folder string) bool { return c == condition(folder) })
+		},
+		Look: func(context.Context) (found []alerts.Found, err error) {
+			for _, folder := range folders {
+				used, err := diskUse(folder)
+				if err != nil {
+					return nil, err
+				}
+				full[folder] = used >= limit || full[folder] && used >= limit-1
+				if full[folder] {
+					found = append(found, alerts.Found{Condition: condition(folder), Detail: fmt.Sprintf("%.1f %% are used", used)})
+				}
+			}
+			return found, nil
+		},
+	}
+}
+
+// diskUse returns how full a folder's disk is, in per cent.
+func diskUse(folder string) (float64, error) {
+	var disk unix.Statfs_t
+	if err := unix.Statfs(folder, &disk); err != nil {
+		return 0, fmt.Errorf("looking at the disk of %s: %w", folder, err)
+	}
+	used := disk.Blocks - disk.Bfree
+	return 100 * float64(used) / float64(max(used+disk.Bavail, 1)), nil
+}
+
+// alertFolders are those whose disks recitald fills.
+func (c Config) alertFolders() []string {
+	if c.Blobs == "" || c.blobsInS3() {
+		return []string{c.DataDir}
+	}
+	return []string{c.DataDir, c.Blobs}
+}
+
+var errNoOverview = errors.New("the read models' checkpoints or the log's head cannot be read")
+
+// watchLag looks how far live generations of this release are behind the log.
+func watchLag(generations func() []feed.Generation, of []feed.Projection, limit time.Duration) alerts.Watch {
+	ours := func(g feed.Generation) bool {
+		return g.Live && slices.ContainsFunc(of, func(p feed.Projection) bool { return p.Name == g.Name && p.Version == g.Version })
+	}
+	return alerts.Watch{
+		Name: "the look at the lag of read models",
+		Of: func(c alert.Condition) bool {
+			return c.Reason == alert.Behind && slices.ContainsFunc(of, func(p feed.Projection) bool {
+				return strings.HasPrefix(c.Subject, fmt.Sprintf("%s_v%d_", p.Name, p.Version))
+			})
+		},
+		Look: func(context.Context) (found []alerts.Found, err error) {
+			all := generations()
+			if all == nil {
+				return nil, errNoOverview
+			}
+			for _, g := range all {
+				if ours(g) && g.Lag > limit {
+					found = append(found, alerts.Found{
+						Condition: alert.Condition{Source: projectionSource + g.Name, Subject: feed.GenerationName(g.Name, g.Version, g.Number), Reason: alert.Behind},
+						Since:     time.Now().Add(-g.Lag), Detail: fmt.Sprintf("it is %s behind", g.Lag.Round(time.Second)),
+					})
+				}
+			}
+			return found, nil
+		},
+	}
+}

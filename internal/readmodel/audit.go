@@ -1,0 +1,39 @@
+package readmodel
+
+// Audit is the read model of what auditors ask: who did what, when.
+var Audit = Model{Name: "audit", Version: 1}
+
+// AuditView has a row for each event that auditors look for, by its position in the log.
+var AuditView = View{Audit, "audit_entries", []Column{
+	{"log_commit", Bigint},
+	{"log_prepare", Bigint},
+	{"at", Timestamptz}, // of the command
+	{"area", Text},      // sessions or billing
+	{"kind", Text},      // type of the event
+	{"account_id", Text},
+	{"session_id", Text},
+	{"said", Text}, // what has happened, in words without personal data
+	{"actor_kind", Text},
+	{"actor_name", Text},
+	{"actor_key", Text},
+	{"actor_session", Text},
+	{"correlation", Text},
+	{"causation", Text},
+	{"event_id", Text},
+	{"stream", Text},
+	{"revision", Bigint},
+	{"personal", Jsonb}, // PersonalField, sealed with the account's key; NULL: there is none
+}}
+
+// PersonalField is personal data of an entry, as it is in the event.
+type PersonalField struct {
+	Name   string `json:"name"`
+	Use    string `json:"use"` // what it is sealed for
+	Sealed []byte `json:"sealed"`
+}
+
+// The areas of entries.
+const (
+	AuditSessions = "sessions" // who comes in: sessions, sign-ins, keys, accounts, operators, reads of personal data
+	AuditBilling  = "billing"  // what it costs: subscriptions, payments, periods, credit
+)

@@ -1,0 +1,147 @@
+package audit_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/recital-tts/recital/commands/accounts"
+	auditevents "github.com/recital-tts/recital/commands/audit"
+	"github.com/recital-tts/recital/commands/billing"
+	"github.com/recital-tts/recital/commands/keyring"
+	"github.com/recital-tts/recital/commands/ledger"
+	"github.com/recital-tts/recital/commands/sessions"
+	"github.com/recital-tts/recital/commands/signin"
+	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/session"
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/feed/feedtest"
+	"github.com/recital-tts/recital/projections/audit"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// slicesOf are the slices whose events auditors look for.
+var slicesOf = map[string][]eventlog.Type{
+	"accounts": accounts.Events(), "sessions": sessions.Events(), "signin": signin.Events(), "keyring": keyring.Events(),
+	"billing": billing.Events(), "ledger": ledger.Events(), "audit": auditevents.Events(),
+}
+
+func registry(t testing.TB) *eventlog.Registry {
+	t.Helper()
+	var all [][]eventlog.Type
+	for _, types := range slicesOf {
+		all = append(all, types)
+	}
+	return feedtest.Registry(t, all...)
+}
+
+func TestReleasedReadModels(t *testing.T) {
+	feedtest.RequireReleased(t, registry(t), audit.ReadModels()...)
+}
+
+// unasked are the events of these slices that no auditor looks for: uses, what is between the lines of a bill, and repetitions.
+var unasked = []string{
+	"account-email-preferences-set", "account-entitled", "account-snapshot-taken", "apikey-issued", "price-listed", "price-withdrawn",
+	"session-seen", "subscription-snapshot-taken",
+	"usage-reserved", "usage-settled", "usage-expired", "usage-summed", "usage-credit-summed",
+}
+
+type said struct {
+	Kind, Area, Said string
+	Account          *string
+	Personal         *string
+}
+
+// Every event that was ever released has an entry whose words a person understands, unless it is known that nobody asks for it.
+func TestEveryEventIsInWordsOrKnownToBeUnasked(t *testing.T) {
+	w := feedtest.New(t, registry(t), audit.ReadModels()...)
+	var written []string
+	for slice, types := range slicesOf {
+		for _, one := range types {
+			w.Write(t, account.Stream(one.Name()), example(t, w, slice, one))
+			written = append(written, one.Name())
+		}
+	}
+	var found []string
+	for _, row := range feedtest.Rows[said](t, w, `select kind, area, said, account_id, personal::text from read_v1.audit_entries order by log_commit`) {
+		found = append(found, row.Kind)
+		require.Contains(t, []string{"sessions", "billing"}, row.Area, row.Kind)
+		require.NotContains(t, row.Said, "%!", row.Kind)
+		require.NotRegexp(t, `because $|^\s*$|  |0001-01-01|\.$`, row.Said, row.Kind)
+		if row.Account != nil && row.Kind != "payment-notice-handled" && row.Kind != "personal-data-read" {
+			require.Contains(t, row.Said, *row.Account, row.Kind)
+		}
+	}
+	wanted := slices.DeleteFunc(written, func(kind string) bool { return slices.Contains(unasked, kind) })
+	require.ElementsMatch(t, wanted, found)
+}
+
+// example returns the newest event of a type that a slice has released.
+func example(t *testing.T, w *feedtest.World, slice string, one eventlog.Type) any {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("../../commands", slice, "testdata/events", fmt.Sprintf("%s.v%d.json", one.Name(), one.Version())))
+	require.NoError(t, err)
+	metadata, err := json.Marshal(eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorSystem}, Version: one.Version(), Time: time.Now()})
+	require.NoError(t, err)
+	decoded, err := w.Registry.Decode(eventlog.Recorded{ID: uuid.New(), Type: one.Name(), Data: data, Metadata: metadata})
+	require.NoError(t, err)
+	return decoded.Event
+}
+
+type columns struct {
+	Commit, Prepare                            int64
+	Kind                                       string
+	Session                                    *string
+	Kind2, Name, Key, In, Correlation, Stream2 string
+	EventID                                    string
+	Revision                                   int64
+	Personal                                   *string
+}
+
+func TestAnEntrySaysWhoDidItAndWhereItStands(t *testing.T) {
+	w := feedtest.New(t, registry(t), audit.ReadModels()...)
+	noon := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	command := uuid.New()
+	meta := eventlog.Metadata{
+		CorrelationID: "request-1", CausationID: uuid.New(), Time: noon,
+		Actor: eventlog.Actor{Kind: eventlog.ActorAccount, Account: "a1", Key: "rk_…abc", Session: "s0"},
+	}
+	proposed, err := w.Registry.Encode(command, 0, meta,
+		session.Opened{Session: "s1", Account: "a1", Provider: "idp_1", Address: []byte{1, 2}, At: noon, ExpiresAt: noon.Add(time.Hour)},
+		session.Ended{Session: "s1", Account: "a1", Reason: session.Revoked, At: noon})
+	require.NoError(t, err)
+	appended, err := w.Log.Append(t.Context(), session.Stream("s1"), eventlog.NoStream, proposed)
+	require.NoError(t, err)
+	require.NoError(t, w.Projector.Wait(t.Context(), appended.Position))
+
+	rows := feedtest.Rows[columns](t, w, `select log_commit, log_prepare, kind, session_id, actor_kind, actor_name, actor_key, actor_session, correlation, stream,
+		event_id, revision, personal::text from read_v1.audit_entries order by log_commit, log_prepare`)
+	require.Len(t, rows, 2)
+	s1, sealed := "s1", `[{"use": "session-address/s1", "name": "address", "sealed": "AQI="}]`
+	require.Equal(t, columns{
+		Commit: rows[1].Commit, Prepare: rows[1].Prepare, Kind: "session-ended", Session: &s1, Kind2: "account", Key: "rk_…abc", In: "s0",
+		Correlation: "request-1", Stream2: "session-s1", EventID: eventlog.EventID(command, 1).String(), Revision: 1,
+	}, rows[1])
+	require.Equal(t, &sealed, rows[0].Personal, "personal data stays sealed")
+	require.EqualValues(t, appended.Position.Commit, rows[1].Commit)
+	require.EqualValues(t, appended.Position.Prepare, rows[1].Prepare)
+}
+
+func TestAnEventThatComesAgainAfterARestartIsOneEntry(t *testing.T) {
+	w := feedtest.New(t, registry(t), audit.ReadModels()...)
+	w.Write(t, account.Stream("a1"), account.Opened{Account: "a1", Plan: "free", At: time.Now()})
+	other := w.OnNewDatabase(t)
+	other.Project(t, audit.ReadModels()...)
+	for _, database := range []*feedtest.World{w, other} {
+		require.Len(t, feedtest.Rows[said](t, database, `select kind, area, said, account_id, personal::text from read_v1.audit_entries`), 1)
+	}
+}

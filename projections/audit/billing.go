@@ -1,0 +1,188 @@
+package audit
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/recital-tts/recital/domain/ledger"
+	"github.com/recital-tts/recital/domain/payment"
+	"github.com/recital-tts/recital/domain/subscription"
+	"github.com/recital-tts/recital/internal/readmodel"
+)
+
+// requests say what an account's owner wants.
+var requests = map[subscription.Kind]string{
+	subscription.Subscribe:           "to subscribe",
+	subscription.ChangePlan:          "another plan",
+	subscription.DropScheduledChange: "no change at the end of the period",
+	subscription.Cancel:              "the subscription to end with its period",
+	subscription.Uncancel:            "the subscription to go on",
+	subscription.SetupCard:           "to register a card",
+	subscription.ReplaceCard:         "another card to pay",
+	subscription.End:                 "nothing more, because it is closed",
+}
+
+// refusals say why a request was refused.
+var refusals = map[subscription.Reason]string{
+	subscription.Declined:  "the card was declined",
+	subscription.NotThere:  "the payment provider does not know what it is about",
+	subscription.Forbidden: "the payment provider does not permit it",
+}
+
+func ofSubscription(event any) (entry, bool) {
+	e := entry{area: readmodel.AuditBilling}
+	of := func(account, format string, arguments ...any) {
+		e.account, e.said = account, fmt.Sprintf(format, arguments...)
+	}
+	switch s := event.(type) {
+	case subscription.Requested:
+		of(s.Account, "Account %s wants %s%s (request %s)", s.Account, requests[s.Kind], atPrice(s.Price), s.Request)
+	case subscription.Agreed:
+		of(s.Account, "The payment provider carried out request %s of account %s", s.Request, s.Account)
+	case subscription.Refused:
+		of(s.Account, "Request %s of account %s was refused, because %s", s.Request, s.Account, refusals[s.Reason])
+	case subscription.CustomerCreated:
+		of(s.Account, "Account %s became customer %s of the payment provider", s.Account, s.Customer)
+	case subscription.CustomerDeleted:
+		of(s.Account, "The payment provider has forgotten customer %s, which account %s was", s.Customer, s.Account)
+	case subscription.Created:
+		of(s.Account, "Account %s has subscription %s to plan %s at price %s, which is %s", s.Account, s.Subscription, s.Plan, s.Price, s.Status)
+	case subscription.Activated:
+		of(s.Account, "Subscription %s of account %s to plan %s is paid, until %s", s.Subscription, s.Account, s.Plan, day(s.PeriodEnd))
+	case subscription.Renewed:
+		of(s.Account, "Subscription %s of account %s to plan %s was renewed until %s", s.Subscription, s.Account, s.Plan, day(s.PeriodEnd))
+	case subscription.PlanChanged:
+		of(s.Account, "Subscription %s of account %s changed from plan %s to plan %s", s.Subscription, s.Account, s.From, s.Plan)
+	case subscription.ChangeScheduled:
+		of(s.Account, "Subscription %s of account %s is to change to plan %s on %s", s.Subscription, s.Account, s.Plan, day(s.EffectiveAt))
+	case subscription.ScheduledChangeDropped:
+		of(s.Account, "No change of subscription %s of account %s is scheduled any more", s.Subscription, s.Account)
+	case subscription.CancellationScheduled:
+		of(s.Account, "Subscription %s of account %s is to end on %s", s.Subscription, s.Account, day(s.CancelAt))
+	case subscription.CancellationWithdrawn:
+		of(s.Account, "Subscription %s of account %s goes on", s.Subscription, s.Account)
+	case subscription.FellDue:
+		of(s.Account, "A payment of subscription %s of account %s is missing; its plan %s is granted until %s", s.Subscription, s.Account, s.Plan, day(s.GraceEnds))
+	case subscription.Lapsed:
+		of(s.Account, "Subscription %s of account %s was not paid in time", s.Subscription, s.Account)
+	case subscription.Ended:
+		of(s.Account, "Subscription %s of account %s to plan %s ended: it is %s", s.Subscription, s.Account, s.Plan, s.Status)
+	case subscription.Entitled:
+		of(s.Account, "Account %s is entitled to plan %s from %s%s", s.Account, s.Plan, day(s.Start), until(s.End))
+	default:
+		return entry{}, false
+	}
+	return e, true
+}
+
+func ofInvoice(event any) (entry, bool) {
+	e := entry{area: readmodel.AuditBilling}
+	switch s := event.(type) {
+	case subscription.CardChanged:
+		e.account, e.said = s.Account, fmt.Sprintf("Another card pays for account %s", s.Account)
+		if s.PaymentMethod == "" {
+			e.said = fmt.Sprintf("No card pays for account %s any more", s.Account)
+		}
+		e.personal = []readmodel.PersonalField{
+			{Name: "card_brand", Use: subscription.SealedForCard, Sealed: s.Brand},
+			{Name: "card_last4", Use: subscription.SealedForCard, Sealed: s.Last4},
+		}
+	case subscription.InvoiceRecorded:
+		e.account = s.Account
+		e.said = fmt.Sprintf("Invoice %s of account %s over %s is %s, with %s paid", s.Invoice, s.Account, amount(s.AmountDue, s.Currency), s.Status, amount(s.AmountPaid, s.Currency))
+		e.personal = []readmodel.PersonalField{
+			{Name: "invoice_page", Use: subscription.SealedForInvoice, Sealed: s.Page},
+			{Name: "invoice_pdf", Use: subscription.SealedForInvoice, Sealed: s.PDF},
+		}
+	case subscription.PaymentFailed:
+		e.account, e.said = s.Account, fmt.Sprintf("Invoice %s of account %s could not be collected, at attempt %d", s.Invoice, s.Account, s.Attempts)
+	case subscription.InvoiceRefunded:
+		e.account, e.said = s.Account, fmt.Sprintf("Of invoice %s of account %s %s were paid back, in all", s.Invoice, s.Account, amount(s.Refunded, s.Currency))
+	case subscription.InvoiceDisputed:
+		e.account, e.said = s.Account, fmt.Sprintf("The payment of invoice %s of account %s is disputed", s.Invoice, s.Account)
+		if !s.Disputed {
+			e.said = fmt.Sprintf("The payment of invoice %s of account %s is not disputed any more", s.Invoice, s.Account)
+		}
+	default:
+		return entry{}, false
+	}
+	return e, true
+}
+
+func ofPayment(event any) (entry, bool) {
+	e := entry{area: readmodel.AuditBilling}
+	switch p := event.(type) {
+	case payment.Received:
+		e.said = fmt.Sprintf("The payment provider gave notice %s: %s of %s", p.ID, p.Kind, p.Object)
+	case payment.Handled:
+		e.account, e.said = p.Account, fmt.Sprintf("Notice %s of the payment provider was dealt with", p.ID)
+		if p.Account == "" {
+			e.said += ": it is about no account"
+		}
+	case payment.Reconciled:
+		e.said = fmt.Sprintf("The payment provider's events until %s are in the log; %d had not come as notices", p.Through.UTC().Format(time.DateTime), p.Missed)
+	default:
+		return entry{}, false
+	}
+	return e, true
+}
+
+func ofLedger(event any) (entry, bool) {
+	e := entry{area: readmodel.AuditBilling}
+	of := func(account, format string, arguments ...any) {
+		e.account, e.said = account, fmt.Sprintf(format, arguments...)
+	}
+	switch l := event.(type) {
+	case ledger.PeriodOpened:
+		of(l.Account, "Account %s began the period from %s to %s on plan %s%s", l.Account, day(l.Start), day(l.End), l.Plan, limit(l.Limit))
+	case ledger.TermsChanged:
+		of(l.Account, "The period of account %s from %s goes on until %s on plan %s%s", l.Account, day(l.Start), day(l.End), l.Plan, limit(l.Limit))
+	case ledger.Ended:
+		of(l.Account, "The period of account %s from %s ended on %s", l.Account, day(l.Start), day(l.End))
+	case ledger.Closed:
+		of(l.Account, "The period of account %s from %s was settled: %d characters past plan and credit", l.Account, day(l.Start), l.Overage)
+	case ledger.OverageBilled:
+		of(l.Account, "The %d characters of account %s past its plan, in the period from %s, cost %s", l.Characters, l.Account, day(l.Start), amount(l.Amount, l.Currency))
+	case ledger.BroughtIn:
+		of(l.Account, "Account %s brought %d used characters into the period from %s, from an account that its owner has closed", l.Account, l.Characters, day(l.Start))
+	case ledger.CreditGranted:
+		of(l.Account, "Account %s was granted %d characters of credit, as grant %s", l.Account, l.Characters, l.Grant)
+		if l.From != nil {
+			of(l.Account, "Of grant %[3]s account %[1]s keeps %[2]d characters of credit from the period before", l.Account, l.Characters, l.Grant)
+		}
+	case ledger.CreditCarried:
+		of(l.Account, "Account %s carried %d characters of credit into the period from %s", l.Account, l.Characters, day(l.To))
+	default:
+		return entry{}, false
+	}
+	return e, true
+}
+
+func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
+
+func until(end time.Time) string {
+	if end.IsZero() {
+		return ""
+	}
+	return " until " + day(end)
+}
+
+func atPrice(price string) string {
+	if price == "" {
+		return ""
+	}
+	return " at price " + price
+}
+
+func limit(characters *int64) string {
+	if characters == nil {
+		return ", without a limit"
+	}
+	return ", with " + strconv.FormatInt(*characters, 10) + " characters"
+}
+
+// amount returns an amount of minor units: their number in a unit is a matter of the currency.
+func amount(minor int64, currency string) string {
+	return strconv.FormatInt(minor, 10) + " minor units of " + currency
+}

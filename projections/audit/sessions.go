@@ -1,0 +1,115 @@
+package audit
+
+import (
+	"fmt"
+
+	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/audit"
+	"github.com/recital-tts/recital/domain/identity"
+	"github.com/recital-tts/recital/domain/keyring"
+	"github.com/recital-tts/recital/domain/session"
+	"github.com/recital-tts/recital/internal/readmodel"
+)
+
+// endings say why a session has ended.
+var endings = map[session.Reason]string{
+	session.SignedOut: "it signed out",
+	session.Revoked:   "it was revoked",
+	session.Expired:   "its time was over",
+	session.Surplus:   "the account had too many others",
+}
+
+func ofSession(event any) (entry, bool) {
+	e := entry{area: readmodel.AuditSessions}
+	switch s := event.(type) {
+	case session.Opened:
+		e.account, e.session, e.said = s.Account, s.Session, fmt.Sprintf("Session %s of account %s was opened by a sign-in through %s", s.Session, s.Account, s.Provider)
+		if s.Country != "" {
+			e.said += ", in " + s.Country
+		}
+		e.personal = []readmodel.PersonalField{
+			{Name: "address", Use: session.AddressSealedFor(s.Session), Sealed: s.Address},
+			{Name: "device", Use: session.DeviceSealedFor(s.Session), Sealed: s.Device},
+		}
+	case session.Rotated:
+		e.account, e.session, e.said = s.Account, s.Session, fmt.Sprintf("Session %s of account %s was given another secret", s.Session, s.Account)
+	case session.Ended:
+		e.account, e.session, e.said = s.Account, s.Session, fmt.Sprintf("Session %s of account %s ended, because %s", s.Session, s.Account, endings[s.Reason])
+	case identity.Claimed:
+		e.account, e.said = s.Account, fmt.Sprintf("A person at %s was given account %s (identity %s)", s.Provider, s.Account, s.Identity)
+	case identity.Released:
+		e.account, e.said = s.Account, fmt.Sprintf("Identity %s was released from account %s, which is closed", s.Identity, s.Account)
+	default:
+		return entry{}, false
+	}
+	return e, true
+}
+
+func ofAccount(event any) (entry, bool) {
+	e := entry{area: readmodel.AuditSessions}
+	switch a := event.(type) {
+	case account.Opened:
+		e.account, e.said = a.Account, fmt.Sprintf("Account %s was opened on plan %s", a.Account, a.Plan)
+	case account.APIKeyCreated:
+		e.account, e.said = a.Account, fmt.Sprintf("API key %s of account %s was created", a.Masked, a.Account)
+	case account.APIKeyRenamed:
+		e.account, e.said = a.Account, fmt.Sprintf("API key %s of account %s was renamed", a.Masked, a.Account)
+	case account.APIKeyRevoked:
+		e.account, e.said = a.Account, fmt.Sprintf("API key %s of account %s was revoked", a.Masked, a.Account)
+	case account.ProfileRecorded:
+		e.account, e.said = a.Account, fmt.Sprintf("What the identity provider says about the owner of account %s was recorded", a.Account)
+		e.personal = []readmodel.PersonalField{
+			{Name: "name", Use: account.ForName, Sealed: a.Name},
+			{Name: "email", Use: account.ForEmail, Sealed: a.Email},
+			{Name: "picture", Use: account.ForPicture, Sealed: a.Picture},
+		}
+	case account.TermsAccepted:
+		e.account, e.said = a.Account, fmt.Sprintf("The owner of account %s accepted the terms of service", a.Account)
+	case account.OperatorGranted:
+		e.account, e.said = a.Account, fmt.Sprintf("Account %s was granted the role of an operator", a.Account)
+	case account.OperatorWithdrawn:
+		e.account, e.said = a.Account, fmt.Sprintf("The role of an operator was withdrawn from account %s", a.Account)
+	case account.SessionsRevoked:
+		e.account, e.said = a.Account, fmt.Sprintf("All sessions of account %s were ended", a.Account)
+	case account.Closed:
+		e.account, e.said = a.Account, fmt.Sprintf("Account %s was closed", a.Account)
+	case account.Erased:
+		e.account, e.said = a.Account, fmt.Sprintf("What belonged to account %s was erased, and its key destroyed", a.Account)
+	case account.ErasureRepeated:
+		e.account, e.said = a.Account, fmt.Sprintf("What requests that were still running may have left of account %s was erased", a.Account)
+	default:
+		return entry{}, false
+	}
+	return e, true
+}
+
+// ofService returns what concerns no account in particular.
+func ofService(event any) (entry, bool) {
+	e := entry{area: readmodel.AuditSessions}
+	switch s := event.(type) {
+	case keyring.Adopted:
+		e.said = fmt.Sprintf("Keyring %s became the log's", s.Keyring)
+	case keyring.Abandoned:
+		e.said = fmt.Sprintf("Keyring %s was abandoned: what it sealed is lost", s.Keyring)
+	case audit.PersonalDataRead:
+		e.account, e.session = s.Query.Account, s.Query.Session
+		e.said = fmt.Sprintf("%s %s (%s: %d), with the reason: %s", s.By, done(s.Query), shown[s.Query.Of], s.Count, s.Reason)
+	default:
+		return entry{}, false
+	}
+	return e, true
+}
+
+// shown says what was shown to whoever read personal data.
+var shown = map[string]string{"sessions": "entries on sessions", "billing": "entries on billing", "accounts": "accounts"}
+
+// done says what somebody did to ask.
+func done(q audit.Query) string {
+	switch {
+	case q.EmailHash == "":
+		return "read personal data"
+	case q.Personal:
+		return "looked an e-mail address up and read personal data"
+	}
+	return "looked an e-mail address up"
+}

@@ -1,0 +1,143 @@
+// Package alerts serves the alerts that are open: to operators' accounts as sentences, and at the admin address in full.
+package alerts
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/domain/alert"
+	"github.com/recital-tts/recital/internal/readmodel"
+	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/readapi"
+)
+
+// API serves the read model of alerts, and what this instance has found that is not in it yet. It answers without the read model,
+// too: what is away is among the alerts.
+type API struct {
+	Models readapi.Models
+	Found  func() []alert.Open // by this instance
+
+	mu   sync.Mutex
+	last []alert.Open // that the read model has shown
+}
+
+// Routes returns the rows for the public route table.
+func (a *API) Routes() []web.Route {
+	return []web.Route{
+		web.Get("/v1/damage_report", a.report, web.Reads(readmodel.AlertsView), web.Tag("Operations"), web.Summary("What is wrong with the service"),
+			web.Description("For accounts with the role of an operator. Each alert is a sentence; those that hold for longest come first."),
+			web.Returns[AlertingResponse](), web.Refuses(403)),
+	}
+}
+
+// AdminRoutes returns the rows for the admin route table.
+func (a *API) AdminRoutes() []web.Route {
+	return []web.Route{
+		web.Get("/admin/alerts", a.list, web.Role("operator", "auditor"), web.Tag("Operators"), web.Summary("The alerts that are open"),
+			web.Returns[alertsReply]()),
+	}
+}
+
+var errNoOperator = domain.Refuse(domain.Denied, "The damage report is for accounts with the role of an operator")
+
+// AlertingResponse is the record of that name in the interface.
+type AlertingResponse struct {
+	RedAlerts []string `json:"red_alerts"`
+}
+
+func (a *API) report(call *web.Call, _ struct{}) (web.Reply, error) {
+	if !call.Principal.Operator {
+		return web.Reply{}, errNoOperator
+	}
+	response := AlertingResponse{RedAlerts: []string{}}
+	if _, position, err := a.read(call); err == nil {
+		call.SetPosition(position)
+	}
+	for _, open := range a.Known() {
+		response.RedAlerts = append(response.RedAlerts, open.Sentence())
+	}
+	return web.JSON(response).WithHeader("Cache-Control", "no-store"), nil
+}
+
+type alertsReply struct {
+	Alerts []alertInfo `json:"alerts"` // the oldest first
+}
+
+type alertInfo struct {
+	ID       string    `json:"id"` // "" while the log does not have it
+	Source   string    `json:"source"`
+	Subject  string    `json:"subject"`
+	Reason   string    `json:"reason"`
+	Since    time.Time `json:"since"`
+	Lasting  bool      `json:"lasting"` // it is cleared when it is over
+	Sentence string    `json:"sentence"`
+}
+
+func (a *API) list(call *web.Call, _ struct{}) (web.Reply, error) {
+	reply := alertsReply{Alerts: []alertInfo{}}
+	_, _, _ = a.read(call) // what was read last is shown where it fails
+	for _, o := range a.Known() {
+		reply.Alerts = append(reply.Alerts, alertInfo{
+			ID: o.Alert, Source: o.Source, Subject: o.Subject, Reason: string(o.Reason), Since: o.Since.UTC(), Lasting: o.Lasting, Sentence: o.Sentence(),
+		})
+	}
+	return web.JSON(reply), nil
+}
+
+// Known returns the alerts that the read model has shown last and those that this instance has found, the oldest first.
+func (a *API) Known() []alert.Open {
+	a.mu.Lock()
+	open := slices.Clone(a.last)
+	a.mu.Unlock()
+	recorded := map[alert.Condition]bool{}
+	for _, o := range open {
+		recorded[o.Condition] = recorded[o.Condition] || o.Lasting
+	}
+	for _, found := range a.Found() {
+		if !recorded[found.Condition] {
+			open = append(open, found)
+		}
+	}
+	slices.SortStableFunc(open, func(a, b alert.Open) int { return a.Since.Compare(b.Since) })
+	return open
+}
+
+var openAlerts = `select ` + readmodel.Columns[alertRow](readmodel.AlertsView, "") + ` from ` + readmodel.AlertsView.SQL() + ` order by since, alert_id`
+
+type alertRow struct {
+	Alert   string    `col:"alert_id"`
+	Source  string    `col:"source"`
+	Subject string    `col:"subject"`
+	Reason  string    `col:"reason"`
+	Since   time.Time `col:"since"`
+	Lasting bool      `col:"lasting"`
+}
+
+// Recorded returns the alerts that the read model shows, the oldest first.
+func (a *API) Recorded(ctx context.Context) ([]alert.Open, error) {
+	open, _, err := a.read(ctx)
+	return open, err
+}
+
+func (a *API) read(ctx context.Context) (open []alert.Open, position string, err error) {
+	query := readapi.Query{SQL: openAlerts, Doing: "reading alerts"}
+	position, err = readapi.Select(ctx, a.Models, []readmodel.Model{readmodel.Alerts}, query, func(row pgx.CollectableRow) error {
+		r, err := pgx.RowToStructByPos[alertRow](row)
+		open = append(open, alert.Open{
+			Condition: alert.Condition{Source: r.Source, Subject: r.Subject, Reason: alert.Reason(r.Reason)}, Alert: r.Alert, Since: r.Since, Lasting: r.Lasting,
+		})
+		return err
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.last = slices.Clone(open)
+	return open, position, nil
+}

@@ -1,0 +1,91 @@
+// Package audit serves what auditors and operators ask: who did what, when and from where.
+package audit
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/recital-tts/recital/internal/keyring"
+	"github.com/recital-tts/recital/internal/readmodel"
+	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/readapi"
+)
+
+// API serves the entries of the read model, and accounts by the e-mail addresses of their owners.
+type API struct {
+	Models readapi.Models
+	Keys   keyring.Opener
+
+	// EmailHash returns what ProfilesView has for an e-mail address.
+	EmailHash func(ctx context.Context, address string) (string, error)
+	// Record records that the caller is about to be shown personal data of count rows, for a reason. What it refuses is not shown.
+	Record func(call *web.Call, asked Query, count int, reason string) error
+}
+
+// Query is what was asked, for Record.
+type Query struct {
+	Of        string // what is listed: readmodel.AuditSessions, readmodel.AuditBilling or OfAccounts
+	Account   string
+	EmailHash string
+	Session   string
+	Kind      string
+	From, To  *time.Time
+	Operator  string
+	Page      string
+	Personal  bool // personal data is shown
+}
+
+// auditor is the role of the admin tokens to which personal data is shown.
+const auditor = "auditor"
+
+// OfAccounts is what a Query for accounts lists.
+const OfAccounts = "accounts"
+
+// AdminRoutes are the rows for the admin route table. An auditor may read personal data, an operator may not; of both it is
+// recorded that they looked an e-mail address up.
+func (a *API) AdminRoutes() []web.Route {
+	roles, tag := web.Role("operator", auditor), web.Tag("Auditors")
+	reads := web.Reads(readmodel.AuditView, readmodel.ProfilesView)
+	return []web.Route{
+		web.Get("/admin/audit/sessions", a.sessions, roles, tag, reads, web.ChangesState(), web.Summary("Sessions, sign-ins, keys, accounts, and reads of personal data"),
+			web.Description(described), web.Returns[auditEntries](), web.Refuses(400, 403)),
+		web.Get("/admin/audit/billing", a.billing, roles, tag, reads, web.ChangesState(), web.Summary("Subscriptions, payments, periods and credit"),
+			web.Description(described), web.Returns[auditEntries](), web.Refuses(400, 403)),
+		web.Get("/admin/audit/accounts", a.find, roles, tag, web.Reads(readmodel.ProfilesView, readmodel.AccountsView), web.ChangesState(),
+			web.Summary("Accounts by the e-mail address of their owner"),
+			web.Description("It is recorded who has looked an address up, and for what reason, before the answer is given."),
+			web.Returns[foundAccounts](), web.Refuses(400)),
+	}
+}
+
+const described = "Entries come in the order of their times, as the log had them when the first page was read. Personal data is for auditors. " +
+	"Before it is shown, and before an e-mail address is looked up, it is recorded who asks, and for what reason."
+
+// errReason is the refusal of whoever gives none.
+var errReason = web.Invalid(web.InvalidField("query", "reason", "personal data is only read for a reason, which is recorded"))
+
+// instant parses a time of a query.
+func instant(name, text string) (*time.Time, error) {
+	if text == "" {
+		return nil, nil
+	}
+	t, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil || t.Year() < 1 {
+		return nil, web.Invalid(web.InvalidField("query", name, "a time looks like 2026-11-22T15:04:05Z"))
+	}
+	t = t.UTC()
+	return &t, nil
+}
+
+// hashed returns the hash of an e-mail address, "" of none.
+func (a *API) hashed(ctx context.Context, address string) (string, error) {
+	if address == "" {
+		return "", nil
+	}
+	hash, err := a.EmailHash(ctx, address)
+	if err == nil && hash == "" {
+		err = errors.New("an e-mail address has no hash")
+	}
+	return hash, err
+}

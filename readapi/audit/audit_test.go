@@ -1,0 +1,163 @@
+package audit_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/session"
+	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/readapi/audit"
+)
+
+func TestPersonalDataIsForAuditorsAndRecordedFirst(t *testing.T) {
+	d := newDesk(t)
+	d.opened("a1", "ada@example.org")
+	d.opened("a2", "bob@example.org")
+
+	plain := d.list(t, auditor, "sessions", of("account", "a1"))
+	require.Equal(t, "[account-opened account-profile-recorded session-opened]", kinds(plain))
+	require.Equal(t, "Session session-of-a1 of account a1 was opened by a sign-in through idp_1. The account's owner did it, with API key rk_…abc.", plain.Entries[2].Sentence)
+	for _, e := range plain.Entries {
+		require.Nil(t, e.Personal)
+	}
+	for name, c := range map[string]struct {
+		who    string
+		query  []string
+		status int
+	}{
+		"an operator":                 {operator, []string{"personal", "true", "reason", "Ticket 7"}, http.StatusForbidden},
+		"no reason":                   {auditor, []string{"personal", "true"}, http.StatusUnprocessableEntity},
+		"a reason of nothing":         {auditor, []string{"personal", "true", "reason", "  "}, http.StatusBadRequest},
+		"a reason with an address":    {auditor, []string{"personal", "true", "reason", "Mail of ada@example.org"}, http.StatusBadRequest},
+		"an address without a reason": {operator, []string{"email", "ada@example.org"}, http.StatusUnprocessableEntity},
+	} {
+		status, body := d.ask(t, c.who, "/admin/audit/sessions", of(c.query...))
+		require.Equal(t, c.status, status, name)
+		require.NotContains(t, body, "session-of", name)
+	}
+	require.Empty(t, d.reads(), "nothing was shown")
+
+	shown := d.list(t, auditor, "sessions", of("account", "a1", "personal", "true", "reason", "Ticket 7"))
+	require.Equal(t, map[string]string{"email": "ada@example.org", "name": "Ada"}, shown.Entries[1].Personal)
+	require.Equal(t, map[string]string{"address": "192.0.2.7", "device": "Firefox"}, shown.Entries[2].Personal)
+	reads := d.reads()
+	require.Len(t, reads, 1)
+	require.Equal(t, []any{auditor, "Ticket 7", 3, "sessions", "a1"}, []any{reads[0].By, reads[0].Reason, reads[0].Count, reads[0].Query.Of, reads[0].Query.Account})
+
+	// and what was read is an entry itself, for whoever audits the auditor
+	require.Eventually(t, func() bool {
+		return len(d.list(t, operator, "sessions", of("kind", "personal-data-read")).Entries) == 1
+	}, time.Minute, 10*time.Millisecond)
+	require.Equal(t, "ann read personal data (entries on sessions: 3), with the reason: Ticket 7. Operator or auditor ann did it.",
+		d.list(t, operator, "sessions", of("kind", "personal-data-read")).Entries[0].Sentence)
+}
+
+// Whoever cannot be recorded sees nothing.
+func TestNothingPersonalIsShownWhileTheLogTakesNothing(t *testing.T) {
+	d := newDesk(t)
+	d.opened("a1", "ada@example.org")
+	d.api.Record = func(*web.Call, audit.Query, int, string) error {
+		return domain.Refuse(domain.Unavailable, "The event log does not answer")
+	}
+	for path, query := range map[string][]string{
+		"/admin/audit/sessions": {"personal", "true", "reason", "Ticket 7"}, "/admin/audit/billing": {"email", "ada@example.org", "reason", "Ticket 7"},
+		"/admin/audit/accounts": {"email", "ada@example.org", "reason", "Ticket 7"},
+	} {
+		status, body := d.ask(t, auditor, path, of(query...))
+		require.Equal(t, http.StatusServiceUnavailable, status, path)
+		require.NotContains(t, body, "a1", path)
+	}
+	require.Len(t, d.list(t, auditor, "sessions", of()).Entries, 3, "the rest is read as ever")
+}
+
+func TestAnAddressIsLookedUpWhateverItsCaseAndEachGuessIsRecorded(t *testing.T) {
+	d := newDesk(t)
+	d.opened("a1", "ada@example.org")
+	d.opened("a2", "bob@example.org")
+	d.opened("a3", "ada@example.org")
+
+	status, body := d.ask(t, operator, "/admin/audit/accounts", of("email", "Ada@Example.org", "reason", "Ticket 8"))
+	require.Equal(t, http.StatusOK, status, body)
+	require.Contains(t, body, `"a1"`)
+	require.Contains(t, body, `"a3"`)
+	require.NotContains(t, body, `"a2"`)
+	require.Len(t, d.list(t, operator, "sessions", of("email", "ada@example.org", "reason", "Ticket 8")).Entries, 6)
+	require.Len(t, d.list(t, operator, "sessions", of("email", "ada@example.org", "account", "a3", "reason", "Ticket 8")).Entries, 3)
+	require.Empty(t, d.list(t, operator, "sessions", of("email", "ada@example.org", "account", "a2", "reason", "Ticket 8")).Entries)
+	status, body = d.ask(t, operator, "/admin/audit/accounts", of("email", "eve@example.org", "reason", "Ticket 9"))
+	require.Equal(t, http.StatusOK, status)
+	require.JSONEq(t, `{"accounts": []}`, body)
+	require.Empty(t, d.list(t, operator, "billing", of("email", "eve@example.org", "reason", "Ticket 9")).Entries)
+
+	var counts []int
+	ada, err := d.hash(t.Context(), "ada@example.org")
+	require.NoError(t, err)
+	for i, read := range d.reads() {
+		counts = append(counts, read.Count)
+		require.Equal(t, operator, read.By)
+		require.Equal(t, i < 4, read.Query.EmailHash == ada)
+	}
+	require.Equal(t, []int{2, 6, 3, 0, 0, 0}, counts)
+}
+
+func TestOfAClosedAccountNoPersonalDataIsShown(t *testing.T) {
+	d := newDesk(t)
+	d.opened("a1", "ada@example.org")
+	at := time.Now().UTC()
+	d.write(t, account.Stream("a1"), 1, at, account.Closed{Account: "a1", At: at})
+	require.NoError(t, d.keys.Erase(t.Context(), "a1"))
+	d.write(t, account.Stream("a1"), 2, at, account.Erased{Account: "a1", AgainAt: at, At: at})
+
+	shown := d.list(t, auditor, "sessions", of("account", "a1", "personal", "true", "reason", "Ticket 7"))
+	require.Equal(t, "[account-opened account-profile-recorded session-opened account-closed account-erased]", kinds(shown))
+	for _, e := range shown.Entries {
+		require.Empty(t, e.Personal, e.Kind)
+	}
+	require.Empty(t, d.list(t, auditor, "sessions", of("email", "ada@example.org", "reason", "Ticket 7")).Entries, "the address leads to nobody any more")
+}
+
+func TestWhatIsNoFilterIsRefused(t *testing.T) {
+	d := newDesk(t)
+	for _, query := range [][]string{
+		{"from", "yesterday"}, {"to", "2026-13-01T00:00:00Z"}, {"from", "0000-01-01T00:00:00Z"}, {"limit", "0"}, {"limit", "1001"},
+		{"page_token", "x"}, {"page_token", "MS4yLjMuNC41LjY"}, {"page_token", "OTIyMzM3MjAzNjg1NDc3NTgwNy4xLjEuMS4x"}, {"account", "a\x00b"},
+		{"account", "ada@example.org"}, {"session", "' or true --"}, {"operator", "ada@example.org"},
+	} {
+		status, body := d.ask(t, auditor, "/admin/audit/sessions", of(query...))
+		require.Equal(t, http.StatusUnprocessableEntity, status, "%v %s", query, body)
+	}
+	for _, query := range [][]string{{"account", "nobody"}, {"session", "none"}, {"operator", "nobody"}, {"kind", "session-opened"}, {"from", "9999-12-31T23:59:59Z"}} {
+		require.Empty(t, d.list(t, auditor, "sessions", of(query...)).Entries)
+	}
+}
+
+// An event that arrives while somebody turns pages, with a time that is on a page they have seen, is not lost: it is in none of
+// their pages, and in all that are begun later.
+func TestAllPagesTogetherAreWhatTheLogHadAtTheFirst(t *testing.T) {
+	d := newDesk(t)
+	noon := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	ended := func(id string, at time.Time) {
+		d.write(t, session.Stream(id), -1, at, session.Ended{Session: id, Account: "a1", Reason: session.Expired, At: at})
+	}
+	for i, id := range []string{"s0", "s1", "s2", "s3"} {
+		ended(id, noon.Add(time.Duration(i)*time.Second))
+	}
+	first := d.list(t, auditor, "sessions", of("limit", "2"))
+	ended("early", noon.Add(-time.Hour))
+	ended("late", noon.Add(2500*time.Millisecond))
+	second := d.list(t, auditor, "sessions", of("limit", "2", "page_token", first.Next))
+
+	var seen []string
+	for _, e := range append(first.Entries, second.Entries...) {
+		seen = append(seen, e.Session)
+	}
+	require.Equal(t, []string{"s0", "s1", "s2", "s3"}, seen)
+	require.Empty(t, second.Next)
+	require.Equal(t, first.Position, second.Position)
+	require.Len(t, d.list(t, auditor, "sessions", of()).Entries, 6)
+}

@@ -1,0 +1,106 @@
+package audit_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/domain/session"
+	"github.com/recital-tts/recital/internal/benchtest"
+	"github.com/recital-tts/recital/internal/eventlog"
+)
+
+// BenchmarkAudit reads pages of 100 entries, from the beginning, the middle and the end of what each filter chooses, over HTTP, beside
+// a bare query of as many rows by the primary key. A figure is the median of one page: with ten and a thousand times the entries it
+// is the same. entries/s is how fast events became entries, from the log.
+func BenchmarkAudit(b *testing.B) {
+	for _, n := range []int{benchtest.Size(1000, 1000), benchtest.Size(1_000_000, 3000)} {
+		d := newDesk(b)
+		began := time.Now()
+		d.fill(n)
+		shown := float64(n) / time.Since(began).Seconds()
+		middle, late := noon.Add(time.Duration(n/2)*time.Second).Format(time.RFC3339), noon.Add(time.Duration(n*99/100)*time.Second).Format(time.RFC3339)
+		for name, pages := range map[string][][]string{
+			"all":     {{}, {"from", middle}, {"from", late}},
+			"account": {{"account", "a7"}, {"account", "big", "from", middle}, {"account", "big", "from", late}},
+			"session": {{"session", "s1"}, {"session", fmt.Sprint("s", n/2)}, {"session", fmt.Sprint("s", n-1)}},
+			"kind":    {{"kind", "session-ended"}, {"kind", "session-ended", "from", middle}, {"kind", "session-ended", "account", "a7"}},
+		} {
+			b.Run(fmt.Sprintf("entries=%d/%s", n, name), func(b *testing.B) {
+				var ours, bare []float64
+				for b.Loop() {
+					for _, page := range pages {
+						ours = append(ours, d.timePage(b, page))
+						bare = append(bare, d.timeBare(b))
+					}
+				}
+				benchtest.Compare(b, "ms", median(ours), median(bare), benchtest.AtMost(50))
+				b.ReportMetric(shown, "entries/s")
+				benchtest.Finish(b)
+			})
+		}
+	}
+}
+
+// fill writes sessions that were opened, one of ten ended; half of them are one account's.
+func (d *desk) fill(n int) {
+	d.t.Helper()
+	var last eventlog.Position
+	for done := 0; done < n; {
+		var events []any
+		at := noon.Add(time.Duration(done) * time.Second)
+		for ; len(events) < 500 && done < n; done++ {
+			id, owner := fmt.Sprint("s", done), "big"
+			if done%2 == 0 {
+				owner = fmt.Sprint("a", done%1000+7)
+			}
+			var event any = session.Opened{Session: id, Account: owner, Provider: "idp_1", Address: make([]byte, 60), At: at, ExpiresAt: at}
+			if done%10 == 0 {
+				event = session.Ended{Session: id, Account: owner, Reason: session.Expired, At: at}
+			}
+			events = append(events, event)
+		}
+		meta := eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorAccount, Account: "big"}, Time: at}
+		proposed, err := d.Registry.Encode(uuid.New(), 0, meta, events...)
+		require.NoError(d.t, err)
+		appended, err := d.Log.Append(d.t.Context(), session.Stream(uuid.NewString()), eventlog.NoStream, proposed)
+		require.NoError(d.t, err)
+		last = appended.Position
+	}
+	require.NoError(d.t, d.Projector.Wait(d.t.Context(), last))
+	_, err := d.Pool.Exec(d.t.Context(), "analyze")
+	require.NoError(d.t, err)
+}
+
+func (d *desk) timePage(b *testing.B, filters []string) float64 {
+	b.Helper()
+	began := time.Now()
+	status, body := d.ask(b, auditor, "/admin/audit/sessions", of(filters...))
+	took := time.Since(began)
+	require.Equal(b, http.StatusOK, status, body)
+	return took.Seconds() * 1000
+}
+
+func (d *desk) timeBare(b *testing.B) float64 {
+	b.Helper()
+	began := time.Now()
+	rows, err := d.Pool.Query(b.Context(), `select at, kind, account_id, session_id, said, correlation, event_id, stream, revision, personal::text
+		from read_v1.audit_entries order by log_commit, log_prepare limit 100`)
+	require.NoError(b, err)
+	found, err := pgx.CollectRows(rows, pgx.RowToMap)
+	require.NoError(b, err)
+	took := time.Since(began)
+	require.Len(b, found, 100)
+	return took.Seconds() * 1000
+}
+
+func median(figures []float64) float64 {
+	slices.Sort(figures)
+	return figures[len(figures)/2]
+}

@@ -1,0 +1,187 @@
+package audit
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/internal/keyring"
+	"github.com/recital-tts/recital/internal/readmodel"
+	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/readapi"
+)
+
+// entriesRequest has filters that are recorded as they are, so no e-mail address fits where an id belongs.
+type entriesRequest struct {
+	Account  string `query:"account" maxlen:"64" pattern:"^[A-Za-z0-9._-]*$"`
+	Email    string `query:"email" maxlen:"320" doc:"of the owner of an account that is open"`
+	Session  string `query:"session" maxlen:"64" pattern:"^[A-Za-z0-9._-]*$"`
+	Kind     string `query:"kind" maxlen:"64" pattern:"^[A-Za-z0-9._-]*$" doc:"a type of event, such as session-opened"`
+	Operator string `query:"operator" maxlen:"64" pattern:"^[A-Za-z0-9._-]*$" doc:"the name of the operator or auditor who did it"`
+	From     string `query:"from" maxlen:"40" doc:"the earliest time, as 2026-11-22T15:04:05Z"`
+	To       string `query:"to" maxlen:"40" doc:"the time before which entries are listed"`
+	Limit    int    `query:"limit" default:"100" ge:"1" le:"1000"`
+	Page     string `query:"page_token" maxlen:"200" doc:"next_page_token of the page before, with the same filters"`
+	Personal bool   `query:"personal" default:"false" doc:"with personal data, for auditors"`
+	Reason   string `query:"reason" maxlen:"500" doc:"why personal data is read; it stays in the log"`
+}
+
+type auditEntries struct {
+	Entries  []auditEntry `json:"entries"`
+	Next     *string      `json:"next_page_token"` // null: this is the last page
+	Position string       `json:"position"`        // of the log, up to which all pages together are complete
+}
+
+type auditEntry struct {
+	At          string            `json:"at"` // RFC 3339
+	Kind        string            `json:"kind"`
+	AccountID   *string           `json:"account_id"`
+	SessionID   *string           `json:"session_id"`
+	Sentence    string            `json:"sentence"`
+	Actor       auditActor        `json:"actor"`
+	Correlation string            `json:"correlation"` // request-id of the request, or the id of what led to it
+	Causation   string            `json:"causation"`   // id of the event or command that led to it; "" if a request did
+	EventID     string            `json:"event_id"`
+	Stream      string            `json:"stream"`
+	Revision    int64             `json:"revision"`
+	Position    string            `json:"position"`
+	Personal    map[string]string `json:"personal,omitempty"` // what is left of it
+}
+
+type auditActor struct {
+	Kind    string `json:"kind"` // account, operator or system
+	Name    string `json:"name,omitempty"`
+	Key     string `json:"key,omitempty"`
+	Session string `json:"session,omitempty"`
+}
+
+func (a *API) sessions(call *web.Call, in entriesRequest) (web.Reply, error) {
+	return a.entries(call, readmodel.AuditSessions, in)
+}
+
+func (a *API) billing(call *web.Call, in entriesRequest) (web.Reply, error) {
+	return a.entries(call, readmodel.AuditBilling, in)
+}
+
+// entries answers with a page. Where an e-mail address is looked up, or personal data is shown, that is recorded after the rows
+// were read, so that their number is known, and before anything is shown.
+func (a *API) entries(call *web.Call, area string, in entriesRequest) (web.Reply, error) {
+	if in.Personal && call.Role != auditor {
+		return web.Reply{}, domain.Refuse(domain.Denied, "Personal data is for auditors")
+	}
+	recorded := in.Personal || in.Email != ""
+	if recorded && in.Reason == "" {
+		return web.Reply{}, errReason
+	}
+	asked, f, err := a.asked(call, area, in)
+	if err != nil {
+		return web.Reply{}, err
+	}
+	page, err := a.page(call, f)
+	if err != nil {
+		return web.Reply{}, err
+	}
+	if recorded {
+		if err := a.Record(call, asked, len(page.rows), in.Reason); err != nil {
+			return web.Reply{}, err
+		}
+	}
+	response := auditEntries{Entries: make([]auditEntry, len(page.rows)), Next: page.next, Position: page.position}
+	for i, row := range page.rows {
+		response.Entries[i] = row.response()
+		if in.Personal {
+			if response.Entries[i].Personal, err = a.open(call, row); err != nil {
+				return web.Reply{}, err
+			}
+		}
+	}
+	call.SetPosition(page.position)
+	return web.JSON(response).WithHeader("Cache-Control", "no-store"), nil
+}
+
+// asked returns what is asked, as it is recorded and as it is read.
+func (a *API) asked(call *web.Call, area string, in entriesRequest) (asked Query, f filter, err error) {
+	asked = Query{Of: area, Account: in.Account, Session: in.Session, Kind: in.Kind, Operator: in.Operator, Page: in.Page, Personal: in.Personal}
+	if asked.From, err = instant("from", in.From); err != nil {
+		return asked, f, err
+	}
+	if asked.To, err = instant("to", in.To); err != nil {
+		return asked, f, err
+	}
+	f = filter{area: area, session: in.Session, kind: in.Kind, operator: in.Operator, from: asked.From, to: asked.To, limit: in.Limit}
+	if f.after, err = parsePage(in.Page); err != nil {
+		return asked, f, err
+	}
+	if in.Account != "" {
+		f.accounts = []string{in.Account}
+	}
+	if asked.EmailHash, err = a.hashed(call, in.Email); err != nil || in.Email == "" {
+		return asked, f, err
+	}
+	owned, err := a.owned(call, asked.EmailHash)
+	if in.Account != "" {
+		owned = slices.DeleteFunc(owned, func(id string) bool { return id != in.Account })
+	}
+	f.accounts, f.nobody = owned, len(owned) == 0
+	return asked, f, err
+}
+
+// ownedQuery selects the accounts whose owner has an e-mail address of a hash ($1).
+var ownedQuery = `select account_id from ` + readmodel.ProfilesView.SQL() + ` where email_hash = $1 order by account_id`
+
+func (a *API) owned(call *web.Call, hash string) (ids []string, err error) {
+	query := readapi.Query{SQL: ownedQuery, Arguments: []any{hash}, Doing: "looking an e-mail address up"}
+	_, err = readapi.Select(call, a.Models, []readmodel.Model{readmodel.Account}, query, func(row pgx.CollectableRow) error {
+		var id string
+		err := row.Scan(&id)
+		ids = append(ids, id)
+		return err
+	})
+	return ids, err
+}
+
+// open opens the personal data of an entry. What was erased is left out.
+func (a *API) open(call *web.Call, row entryRow) (map[string]string, error) {
+	opened := map[string]string{}
+	for _, field := range row.Personal {
+		if row.Account == nil {
+			continue
+		}
+		plain, err := a.Keys.Open(call, *row.Account, field.Sealed, field.Use)
+		switch {
+		case err == nil:
+			opened[field.Name] = string(plain)
+		case !keyring.Gone(err):
+			return nil, fmt.Errorf("opening the personal data of an entry: %w", err)
+		}
+	}
+	return opened, nil
+}
+
+func (r entryRow) response() auditEntry {
+	return auditEntry{
+		At: r.At.UTC().Format(time.RFC3339Nano), Kind: r.Kind, AccountID: r.Account, SessionID: r.Session, Sentence: r.Said + ". " + r.by(),
+		Actor:       auditActor{Kind: r.ActorKind, Name: r.ActorName, Key: r.ActorKey, Session: r.ActorSession},
+		Correlation: r.Correlation, Causation: r.Causation, EventID: r.EventID, Stream: r.Stream, Revision: r.Revision, Position: r.position(),
+	}
+}
+
+// by says who did it.
+func (r entryRow) by() string {
+	switch {
+	case r.ActorKind == "operator" && r.ActorName == "":
+		return "An operator did it."
+	case r.ActorKind == "operator":
+		return "Operator or auditor " + r.ActorName + " did it."
+	case r.ActorKind == "system":
+		return "Recital did it by itself."
+	case r.ActorSession != "":
+		return "The account's owner did it, in session " + r.ActorSession + "."
+	case r.ActorKey != "":
+		return "The account's owner did it, with API key " + r.ActorKey + "."
+	}
+	return "Whoever signed in did it."
+}

@@ -1,0 +1,125 @@
+package audit_test
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/ledger"
+	"github.com/recital-tts/recital/domain/session"
+	"github.com/recital-tts/recital/domain/subscription"
+	"github.com/recital-tts/recital/internal/eventlog"
+)
+
+// happened is an event that an auditor looks for, as the test remembers it.
+type happened struct {
+	area, kind, account, session string
+	by                           string // the operator who did it
+	at                           time.Time
+	position                     eventlog.Position
+}
+
+var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+
+// drawEvent draws an event of a time, and what is to be remembered of it: nothing, where no auditor asks for it.
+func drawEvent(r *rapid.T) (stream string, event any, at time.Time, asked *happened) {
+	at = noon.Add(time.Duration(rapid.IntRange(0, 5).Draw(r, "second")) * time.Second)
+	a := rapid.SampledFrom([]string{"a1", "a2", "a3"}).Draw(r, "account")
+	s := rapid.SampledFrom([]string{"s1", "s2"}).Draw(r, "session")
+	id := uuid.NewString() // each event has a stream of its own
+	switch rapid.IntRange(0, 6).Draw(r, "event") {
+	case 0:
+		return session.Stream(id), session.Rotated{Session: s, Account: a, At: at}, at, &happened{"sessions", "session-rotated", a, s, "", at, eventlog.Position{}}
+	case 1:
+		return session.Stream(id), session.Ended{Session: s, Account: a, Reason: session.Expired, At: at}, at, &happened{"sessions", "session-ended", a, s, "", at, eventlog.Position{}}
+	case 2:
+		return session.Stream(id), session.Seen{Session: s, Account: a, At: at}, at, nil
+	case 3:
+		return account.Stream(id), account.TermsAccepted{Account: a, At: at}, at, &happened{"sessions", "account-terms-accepted", a, "", "", at, eventlog.Position{}}
+	case 4:
+		return subscription.Stream(id), subscription.Agreed{Account: a, Request: id, At: at}, at, &happened{"billing", "subscription-change-agreed", a, "", "", at, eventlog.Position{}}
+	case 5:
+		return ledger.Stream(id, at), ledger.Closed{Account: a, Start: at, To: at, At: at}, at, &happened{"billing", "usage-period-closed", a, "", "", at, eventlog.Position{}}
+	}
+	return ledger.Stream(id, at), ledger.Settled{Account: a, At: at}, at, nil
+}
+
+// drawFilter draws what is asked.
+func drawFilter(r *rapid.T) (area string, query url.Values, fits func(happened) bool) {
+	area, query = rapid.SampledFrom([]string{"sessions", "billing"}).Draw(r, "area"), url.Values{}
+	draw := func(name string, values ...string) string {
+		value := rapid.SampledFrom(append(values, "", "")).Draw(r, name)
+		if value != "" {
+			query.Set(name, value)
+		}
+		return value
+	}
+	ofAccount, ofSession := draw("account", "a1", "a2", "nobody"), draw("session", "s1", "s2")
+	ofKind := draw("kind", "session-ended", "usage-period-closed", "account-terms-accepted", "session-seen")
+	by := draw("operator", "ada")
+	from, to := draw("from", "2026-11-22T12:00:02Z"), draw("to", "2026-11-22T13:00:04+01:00")
+	return area, query, func(h happened) bool {
+		return h.area == area && (ofAccount == "" || h.account == ofAccount) && (ofSession == "" || h.session == ofSession) && (ofKind == "" || h.kind == ofKind) && (by == "" || h.by == by) &&
+			(from == "" || !h.at.Before(noon.Add(2*time.Second))) && (to == "" || h.at.Before(noon.Add(4*time.Second)))
+	}
+}
+
+// Whatever is in the log, in whatever order its times are, and whatever arrives while pages are turned: what is listed is a fold of
+// the log up to the position that the first page says, each entry once and in order.
+func TestWhatIsListedIsAFoldOfTheLog(t *testing.T) {
+	d := newDesk(t)
+	var log []happened
+	write := func(r *rapid.T) {
+		stream, event, at, asked := drawEvent(r)
+		actor := eventlog.Actor{Kind: eventlog.ActorSystem}
+		if by := rapid.SampledFrom([]string{"", "ada", "bob"}).Draw(r, "by"); by != "" {
+			actor = eventlog.Actor{Kind: eventlog.ActorOperator, Name: by}
+		}
+		position := d.writeAs(r, actor, stream, eventlog.NoStream, at, event)
+		if asked != nil {
+			asked.position, asked.by = position, actor.Name
+			log = append(log, *asked)
+		}
+	}
+	rapid.Check(t, func(r *rapid.T) {
+		for range rapid.IntRange(0, 6).Draw(r, "events") {
+			write(r)
+		}
+		area, query, fits := drawFilter(r)
+		query.Set("limit", fmt.Sprint(rapid.IntRange(1, 7).Draw(r, "limit")))
+		var got []happened
+		var until string
+		for {
+			page := d.list(r, auditor, area, query)
+			for _, e := range page.Entries {
+				position, err := eventlog.ParsePosition(e.Position)
+				require.NoError(r, err)
+				got = append(got, happened{area, e.Kind, e.Account, e.Session, e.Actor.Name, e.At, position})
+			}
+			until = page.Position
+			if page.Next == "" {
+				break
+			}
+			query.Set("page_token", page.Next)
+			if rapid.Bool().Draw(r, "arrives") {
+				write(r)
+			}
+		}
+		last, err := eventlog.ParsePosition(until)
+		require.NoError(r, err)
+		want := slices.DeleteFunc(slices.Clone(log), func(h happened) bool { return !fits(h) || h.position.Compare(last) > 0 })
+		slices.SortFunc(want, func(a, b happened) int { return cmp.Or(a.at.Compare(b.at), a.position.Compare(b.position)) })
+		require.Equal(r, len(want), len(got))
+		for i := range want {
+			require.Equal(r, want[i], got[i])
+		}
+	})
+}

@@ -1,0 +1,54 @@
+// Package alerts serves the operators' hand on alerts.
+package alerts
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/recital-tts/recital/commands/alerts"
+	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/domain/alert"
+	"github.com/recital-tts/recital/internal/readmodel"
+	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/writeapi"
+)
+
+// API clears alerts.
+type API struct {
+	Alerts     *alerts.Alerts
+	Recorded   func(ctx context.Context) ([]alert.Open, error) // the alerts that are open
+	ReadModels writeapi.ReadModels
+	Now        func() time.Time
+}
+
+// AdminRoutes returns the rows for the admin route table.
+func (a *API) AdminRoutes() []web.Route {
+	return []web.Route{
+		web.Post("/admin/alerts/{alert_id}/clear", a.clear, web.Role("operator"), web.ReadModels(readmodel.Alerts), web.Tag("Operators"),
+			web.Summary("Clear an alert that somebody has seen to"),
+			web.Description("The log records who did it. The alert of a condition that still holds comes back, with another id."),
+			web.Returns[writeapi.SuccessResponse](), web.Refuses(404)),
+	}
+}
+
+type clearRequest struct {
+	Alert string `path:"alert_id" maxlen:"64"`
+}
+
+func (a *API) clear(call *web.Call, in clearRequest) (web.Reply, error) {
+	open, err := a.Recorded(call)
+	if err != nil {
+		return web.Reply{}, err
+	}
+	i := slices.IndexFunc(open, func(o alert.Open) bool { return o.Alert == in.Alert })
+	if i < 0 {
+		return web.Reply{}, domain.Refuse(domain.NotFound, "No such alert is open")
+	}
+	position, err := a.Alerts.Clear(call, open[i], a.Now(), writeapi.Origin(call.Caller))
+	if err != nil {
+		return web.Reply{}, err
+	}
+	writeapi.AwaitVisible(call, a.ReadModels, position)
+	return web.JSON(writeapi.SuccessResponse{Success: true}), nil
+}

@@ -1,0 +1,190 @@
+package operations
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/logcopy"
+	"github.com/recital-tts/recital/internal/web"
+)
+
+const (
+	longestLogStream = 24 * time.Hour
+	logStreams       = 8 // at once
+	logIdle          = 5 * time.Second
+	logBuffer        = 64 << 10
+)
+
+// Log lets operators and auditors read the events of the log as they are: what is sealed stays sealed.
+type Log struct {
+	Log      eventlog.Log
+	Identity eventlog.Identity
+
+	streams atomic.Int64
+}
+
+// AdminRoutes are the rows for the admin route table.
+func (l *Log) AdminRoutes() []web.Route {
+	return []web.Route{
+		web.Get("/admin/log", l.read, web.Role("operator", "auditor"), web.Tag("Log"), web.Resumed(longestLogStream),
+			web.Summary("The events of the log, as a stream of records"),
+			web.Description("Each record is an event in the event store's own protocol, preceded by its length; the first and the last one frame the stream, so that a cut is noticed. "+
+				"A stream that was cut goes on with `after`, the position of the last event."),
+			web.ReturnsMedia([]string{logcopy.ContentType}), web.Refuses(http.StatusServiceUnavailable)),
+	}
+}
+
+type logRequest struct {
+	After   string `query:"after" default:"0/0" pattern:"^[0-9]{1,20}/[0-9]{1,20}$" doc:"only events after this position"`
+	Until   string `query:"until" default:"0/0" pattern:"^[0-9]{1,20}/[0-9]{1,20}$" doc:"only events up to this position; 0/0 is the last one as the request arrives"`
+	Stream  string `query:"stream" default:"" doc:"only events of this stream; of all streams whose names begin so, if it ends with *"`
+	Type    string `query:"type" default:"" doc:"only events of this type"`
+	Account string `query:"account" default:"" doc:"only events that name this id in their stream, data or metadata"`
+	Follow  bool   `query:"follow" default:"false" doc:"go on with what is written later; until is then not looked at"`
+}
+
+func (l *Log) read(call *web.Call, in logRequest) (web.Reply, error) {
+	after, until, err := in.bounds()
+	if err != nil {
+		return web.Reply{}, err
+	}
+	head, err := l.Log.Head(call)
+	if err != nil {
+		return web.Reply{}, err
+	}
+	if until == eventlog.Start() || until.Compare(head) > 0 || in.Follow {
+		until = head
+	}
+	if l.streams.Add(1) > logStreams {
+		l.streams.Add(-1)
+		return web.Reply{}, &web.Error{Status: http.StatusServiceUnavailable, Message: "Too many copies of the log are being read", RetryAfter: 10 * time.Second}
+	}
+	context.AfterFunc(call, func() { l.streams.Add(-1) })
+	reading := reading{log: l.Log, wanted: in, header: logcopy.Header{Identity: l.Identity, After: after, Until: until}}
+	return web.Stream(logcopy.ContentType, reading.write), nil
+}
+
+func (in logRequest) bounds() (after, until eventlog.Position, err error) {
+	if after, err = eventlog.ParsePosition(in.After); err != nil {
+		return after, until, web.Invalid(web.InvalidField("query", "after", err.Error()))
+	}
+	if until, err = eventlog.ParsePosition(in.Until); err != nil {
+		return after, until, web.Invalid(web.InvalidField("query", "until", err.Error()))
+	}
+	return after, until, nil
+}
+
+// reading is one reply.
+type reading struct {
+	log    eventlog.Log
+	wanted logRequest
+	header logcopy.Header
+	out    *bufio.Writer
+	events *logcopy.Writer
+}
+
+func (r *reading) write(ctx context.Context, w io.Writer) (err error) {
+	r.out = bufio.NewWriterSize(w, logBuffer)
+	if r.events, err = logcopy.NewWriter(r.out, r.header); err != nil {
+		return err
+	}
+	if err := r.past(ctx); err != nil {
+		return err
+	}
+	if r.wanted.Follow {
+		return r.follow(ctx)
+	}
+	if err := r.events.End(); err != nil {
+		return err
+	}
+	return r.out.Flush()
+}
+
+// past writes the events up to the end of the range. Those of one stream are read from that stream.
+func (r *reading) past(ctx context.Context) error {
+	after, until := r.header.After, r.header.Until
+	events := logcopy.Read(ctx, r.log, after, until)
+	if stream := r.wanted.Stream; stream != "" && !strings.HasSuffix(stream, "*") {
+		events = r.log.ReadStream(ctx, stream, 0)
+	}
+	for event, err := range events {
+		if err != nil {
+			return err
+		}
+		if event.Position.Compare(until) > 0 {
+			return nil
+		}
+		if event.Position.Compare(after) <= 0 || !r.wanted.includes(event) {
+			continue
+		}
+		if err := r.events.Write(event); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// follow writes what is appended later, until the stream is cut.
+func (r *reading) follow(ctx context.Context) error {
+	subscription := r.log.Subscribe(ctx, later(r.header.After, r.header.Until))
+	idle := time.NewTicker(logIdle)
+	defer idle.Stop()
+	for {
+		if err := r.out.Flush(); err != nil {
+			return err
+		}
+		select {
+		case delivery, open := <-subscription.Deliveries():
+			if !open {
+				return fmt.Errorf("following the log: %w", subscription.Err())
+			}
+			if err := r.deliver(subscription, delivery); err != nil {
+				return err
+			}
+		case <-idle.C:
+			if err := r.events.Idle(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// deliver writes a delivery and those that are waiting behind it.
+func (r *reading) deliver(subscription eventlog.Subscription, delivery eventlog.Delivery) error {
+	for open := true; open; {
+		if delivery.Kind == eventlog.KindEvent && r.wanted.includes(delivery.Event) {
+			if err := r.events.Write(delivery.Event); err != nil {
+				return err
+			}
+		}
+		select {
+		case delivery, open = <-subscription.Deliveries():
+		default:
+			return nil
+		}
+	}
+	return fmt.Errorf("following the log: %w", subscription.Err())
+}
+
+func (in logRequest) includes(event eventlog.Recorded) bool {
+	prefix, isPrefix := strings.CutSuffix(in.Stream, "*")
+	named := func(where []byte) bool { return bytes.Contains(where, []byte(in.Account)) }
+	return (in.Stream == "" || event.Stream == in.Stream || isPrefix && strings.HasPrefix(event.Stream, prefix)) &&
+		(in.Type == "" || event.Type == in.Type) &&
+		(in.Account == "" || strings.Contains(event.Stream, in.Account) || named(event.Data) || named(event.Metadata))
+}
+
+func later(a, b eventlog.Position) eventlog.Position {
+	if a.Compare(b) > 0 {
+		return a
+	}
+	return b
+}
