@@ -89,7 +89,7 @@ func TestTheDoctorExaminesAnInstallation(t *testing.T) {
 	// and people read the same
 	got := recitalctl(t, environment, "doctor")
 	assert.Equal(t, exitFailed, got.code)
-	assert.Regexp(t, `(?m)^FAULT    the read models are up to date\n         an event stops account version 3 generation 1\n         recitalctl projections list says why`, got.out)
+	assert.Regexp(t, `(?m)^FAULT    the read models are up to date\n         an event stops account version 3 generation 1, audit version 1 generation 1\n         recitalctl projections list says why`, got.out)
 	assert.Regexp(t, `(?m)^ok       Postgres answers and keeps what it is given: version`, got.out)
 }
 

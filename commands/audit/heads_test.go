@@ -256,6 +256,9 @@ func TestWhateverIsChangedInTheLogIsFound(t *testing.T) {
 			changed = slices.Insert(changed, at, more)
 			kinds = []chain.Kind{chain.Added}
 		case "repeat":
+			if at == end {
+				r.Skip("what follows the last head is not signed yet")
+			}
 			changed = slices.Insert(changed, at, changed[at])
 			kinds = []chain.Kind{chain.Added, chain.Altered} // before a head's last event the head is met early
 		case "swap":

@@ -185,10 +185,13 @@ func TestWhatIsAwayIsInTheDamageReport(t *testing.T) {
 }
 
 func TestAReadModelThatStopsIsInTheDamageReportUntilItGoesOn(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	// given two instances, and an event that nobody can decode
 	c := newCluster(t)
-	c.shared.AlertEvery, c.shared.AlertLag = 20*time.Millisecond, time.Second
+	c.shared.AlertEvery, c.shared.AlertLag = 2*time.Second, time.Second // three looks have to see more than one overview
 	one := c.open(c.shared)
 	two := c.open(c.member())
 	one.awaitReady(t)

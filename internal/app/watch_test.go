@@ -99,7 +99,7 @@ func TestAFolderThatIsGoneIsNotAFullDisk(t *testing.T) {
 func engines(t *testing.T) (pool *worker.Pool, kill func()) {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "engine")
-	require.NoError(t, os.Link(speechworker, binary))
+	require.NoError(t, os.Symlink(speechworker, binary))
 	pool, err := worker.Open(worker.Config{Command: workertest.Command(binary), Size: 1, Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, pool.Close()) })
