@@ -131,6 +131,9 @@ func (l *load) fail(what string) {
 }
 
 func TestRebuildPromoteRollBackAndRetireUnderLoad(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	// given a recitald with active clients
 	a, dataDir := startRecitald(t)

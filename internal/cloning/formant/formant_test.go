@@ -144,6 +144,9 @@ func idOf(variant string) string {
 
 // A language has its own pitch, even in the same voice: a speaker of Italian is compared with Italian.
 func TestACloneHasThePitchOfTheSpeakerInTheirLanguage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	cloner, engine := newCloner(t)
 	speaker := speech.Voice{Variant: "m7", Timbre: &speech.Timbre{PitchLow: 90, PitchHigh: 140, Formants: 1, Breath: 0.4, Pace: 1}}
 	recordings := sayIn(t, engine, "it", speaker,
