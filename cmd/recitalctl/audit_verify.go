@@ -45,14 +45,10 @@ func (c *auditVerify) Run(ctx context.Context, s settings, to terminal) error {
 	if err != nil {
 		return err
 	}
-	check, err := c.begin(ctx, log)
+	defer log.Close()
+	check, report, err := c.check(ctx, log, to)
 	if err != nil {
 		return err
-	}
-	defer check.verifier.Close()
-	report, err := check.run(ctx, log, to)
-	if err != nil {
-		return fmt.Errorf("checking the log: %w", err)
 	}
 	if err := c.print(to, check, report); err != nil {
 		return err
@@ -63,9 +59,22 @@ func (c *auditVerify) Run(ctx context.Context, s settings, to terminal) error {
 	return nil
 }
 
+func (c *auditVerify) check(ctx context.Context, log audited, to terminal) (*check, chain.Report, error) {
+	begun, err := c.begin(ctx, log)
+	if err != nil {
+		return nil, chain.Report{}, err
+	}
+	defer begun.verifier.Close()
+	report, err := begun.run(ctx, log, to)
+	if err != nil {
+		return nil, chain.Report{}, fmt.Errorf("checking the log: %w", err)
+	}
+	return begun, report, nil
+}
+
 func (c *auditVerify) log(s settings) (audited, error) {
 	if c.Backup != "" {
-		return savedLog{c.Backup}, nil
+		return openSaved(c.Backup)
 	}
 	admin, err := newClient(s.asAuditor())
 	return liveLog{admin}, err
@@ -80,14 +89,20 @@ type check struct {
 	from     eventlog.Position
 }
 
+// errNoHeads means that a log names no key, because it has no heads.
+var errNoHeads = errors.New("the log holds no heads, so nothing can be proved by it alone")
+
 func (c *auditVerify) begin(ctx context.Context, log audited) (*check, error) {
-	id, own, err := log.identity(ctx)
+	id, err := log.id(ctx)
+	begun := &check{state: c.State, keys: c.PublicKey, named: len(c.PublicKey) == 0}
+	if err == nil && begun.named {
+		begun.keys, err = log.keys(ctx)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("reading whose log it is: %w", err)
 	}
-	begun := &check{state: c.State, keys: c.PublicKey, named: len(c.PublicKey) == 0}
-	if begun.named {
-		begun.keys = []string{own}
+	if len(begun.keys) == 0 {
+		return nil, errNoHeads
 	}
 	for i, key := range begun.keys {
 		begun.keys[i] = strings.ToLower(strings.TrimSpace(key))

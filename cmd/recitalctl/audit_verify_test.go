@@ -9,12 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/domain/audit"
+	"github.com/recital-tts/recital/internal/backup/backuptest"
 	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/logcopy"
 )
 
 // An auditor is convinced by a log that nobody has changed, keeps its heads, and finds out what was changed.
@@ -70,56 +69,24 @@ func TestAuditorsVerifyTheLog(t *testing.T) {
 	require.NoError(t, os.WriteFile(kept, append(content, content...), 0o600))
 	require.Contains(t, run(1, "heads", "--export", kept).notes, "its end is gone")
 
-	// and a copy of the log in a backup is checked in the same way
-	backup := t.TempDir()
-	events := copyLog(t, environment, backup, func([]eventlog.Recorded) {})
-	require.Contains(t, run(0, "verify", "--backup", backup).out, "heads of the log fit")
-	copyLog(t, environment, backup, func(events []eventlog.Recorded) { events[1].Data = append(events[1].Data, ' ') })
-	changed := run(1, "verify", "--backup", backup)
-	require.Contains(t, changed.out, "FOUND: An event after the beginning of the log, and at the latest event")
+	// and the log in a backup is checked in the same way, whatever lies beside it
+	saved := filepath.Join(t.TempDir(), "backup")
+	made := recitalctl(t, environment, "backup", saved)
+	require.Zero(t, made.code, made.notes)
+	require.NoError(t, os.WriteFile(filepath.Join(saved, "log", "999999.zst"), []byte("left by a crash"), 0o600))
+	require.Contains(t, run(0, "verify", "--backup", saved).out, "heads of the log fit")
+	require.NoError(t, os.WriteFile(kept, content, 0o600))
+	require.Contains(t, run(0, "verify", "--backup", saved, "--heads", kept, "--public-key", listed[0].Key).out, "Proved by the exported heads")
+	forged := backuptest.Forge(t, saved, func(event *eventlog.Recorded) bool {
+		if event.ID.String() != listed[0].Last.ID {
+			return false
+		}
+		event.Data = append(event.Data, ' ')
+		return true
+	})
+	require.Contains(t, recitalctl(t, environment, "backup", forged, "--check-only").out, "RUN")
+	changed := run(1, "verify", "--backup", forged)
+	require.Contains(t, changed.out, fmt.Sprintf("FOUND: An event after the beginning of the log, and at the latest event %d (", listed[0].Count))
 	require.Contains(t, changed.notes, "the log is not what its signed heads say")
-	require.NotEmpty(t, events)
-	require.Contains(t, run(1, "verify", "--backup", t.TempDir()).notes, "holds no backup")
-}
-
-// copyLog writes the log as a backup has it, after a change.
-func copyLog(t *testing.T, environment []string, dir string, change func([]eventlog.Recorded)) []eventlog.Recorded {
-	t.Helper()
-	settings := settings{Timeout: time.Minute}
-	for _, value := range environment {
-		if address, ok := strings.CutPrefix(value, "RECITAL_ADMIN_ADDR="); ok {
-			settings.AdminAddr = address
-		}
-		if folder, ok := strings.CutPrefix(value, "RECITAL_DATA_DIR="); ok {
-			settings.DataDir = folder
-		}
-	}
-	admin, err := newClient(settings)
-	require.NoError(t, err)
-	body, err := admin.stream(t.Context(), "/admin/log")
-	require.NoError(t, err)
-	defer body.Close()
-	reader, err := logcopy.NewReader(body)
-	require.NoError(t, err)
-	var events []eventlog.Recorded
-	for event, err := range reader.Events() {
-		require.NoError(t, err)
-		events = append(events, event)
-	}
-	change(events)
-
-	require.NoError(t, os.MkdirAll(filepath.Join(dir, "log"), 0o700))
-	file, err := os.Create(filepath.Join(dir, "log", "000001.zst"))
-	require.NoError(t, err)
-	packed, err := zstd.NewWriter(file)
-	require.NoError(t, err)
-	writer, err := logcopy.NewWriter(packed, reader.Header())
-	require.NoError(t, err)
-	for _, event := range events {
-		require.NoError(t, writer.Write(event))
-	}
-	require.NoError(t, writer.End())
-	require.NoError(t, packed.Close())
-	require.NoError(t, file.Close())
-	return events
+	require.Contains(t, run(1, "verify", "--backup", t.TempDir()).notes, "holds no complete backup")
 }

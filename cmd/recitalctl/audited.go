@@ -17,8 +17,10 @@ import (
 
 // audited is a log that is checked: that of a running recitald, or one in a backup.
 type audited interface {
-	// identity returns the log's id, and the key that it names itself, "" where it names none.
-	identity(ctx context.Context) (log, key string, err error)
+	io.Closer
+	id(ctx context.Context) (string, error)
+	// keys returns the public keys that the log names itself, in hex.
+	keys(ctx context.Context) ([]string, error)
 	// heads yields the heads in the log, from a revision of their stream on.
 	heads(ctx context.Context, from uint64) iter.Seq2[chain.LoggedHead, error]
 	// events yields the events after a position. until is called when all were yielded: where the reading ended.
@@ -34,12 +36,22 @@ type chainKey struct {
 	Key string `json:"key"`
 }
 
-func (l liveLog) identity(ctx context.Context) (log, key string, err error) {
-	var said chainKey
-	if _, err := l.get(ctx, "/admin/audit/key", &said); err != nil {
-		return "", "", err
-	}
-	return said.Log, said.Key, nil
+// Close implements io.Closer.
+func (liveLog) Close() error { return nil }
+
+func (l liveLog) key(ctx context.Context) (said chainKey, err error) {
+	_, err = l.get(ctx, "/admin/audit/key", &said)
+	return said, err
+}
+
+func (l liveLog) id(ctx context.Context) (string, error) {
+	said, err := l.key(ctx)
+	return said.Log, err
+}
+
+func (l liveLog) keys(ctx context.Context) ([]string, error) {
+	said, err := l.key(ctx)
+	return []string{said.Key}, err
 }
 
 // headsPage is the admin API's description of some heads.

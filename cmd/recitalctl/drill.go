@@ -39,6 +39,10 @@ func (c *restore) drill(ctx context.Context, to terminal) (err error) {
 	if err != nil {
 		return err
 	}
+	proved, err := c.prove(ctx, to)
+	if err != nil {
+		return err
+	}
 	served, err := c.start(ctx, data)
 	if err != nil {
 		return err
@@ -53,9 +57,32 @@ func (c *restore) drill(ctx context.Context, to terminal) (err error) {
 	}
 	fmt.Fprintf(to.out, "ok  the backup is whole, as of %s\nok  %s events are read, and all read models are built\nok  the keyring is that of the log\n",
 		done.asOf.Format(time.RFC3339), progress.Count(int64(done.events)))
+	fmt.Fprintln(to.out, proved)
 	fmt.Fprintln(to.out, played)
 	fmt.Fprintf(to.out, "ok  %s blobs are restored, %s of what was deleted are left out\n", progress.Count(int64(done.blobs)), progress.Count(int64(done.left)))
 	return nil
+}
+
+// prove compares the log in the backup with the signed heads in it. A young log has none.
+func (c *restore) prove(ctx context.Context, to terminal) (string, error) {
+	log, err := openSaved(c.Dir)
+	if err != nil {
+		return "", err
+	}
+	defer log.Close()
+	var verify auditVerify
+	_, report, err := verify.check(ctx, log, to)
+	if errors.Is(err, errNoHeads) {
+		return "ok  no signed heads are there to compare the log with", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	if !report.Intact() {
+		return "", fail(exitFailed, "%s; see recitalctl audit verify --backup %s", verdict(report), c.Dir)
+	}
+	return fmt.Sprintf("ok  the log is what its %s signed heads say; the last %s events are not signed yet",
+		progress.Count(int64(report.Heads)), progress.Count(int64(report.Uncovered))), nil
 }
 
 // drilled is the recitald of a drill.

@@ -5,12 +5,19 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/domain/audit"
+	"github.com/recital-tts/recital/internal/backup/backuptest"
+	"github.com/recital-tts/recital/internal/chain"
+	"github.com/recital-tts/recital/internal/eventlog"
 )
 
 // backedUp is what recitalctl backup prints.
@@ -97,7 +104,7 @@ func TestABackupBringsTheServiceBack(t *testing.T) {
 	t.Parallel()
 	// given customers with clips, one of whom has gone, and others who are busy
 	data, dir := dataFolder(t), filepath.Join(t.TempDir(), "backup")
-	s := start(t, data)
+	s := start(t, data, "--audit-head-interval=1s")
 	c, gone, leaving, busy := s.openAccount("indie"), s.openAccount("indie"), s.openAccount("indie"), s.openAccount("indie")
 	kept, deleted, of, lost := c.saveClip(t, prose(60)), c.saveClip(t, prose(50)), gone.saveClip(t, prose(40)), leaving.saveClip(t, prose(45))
 	gone.closeAccount(t)
@@ -113,6 +120,7 @@ func TestABackupBringsTheServiceBack(t *testing.T) {
 	leaving.closeAccount(t)
 	late := c.saveClip(t, prose(70))
 	load.stop()
+	proof := s.exportHeads()
 	second := s.backup(dir, "--keep=0s")
 	heard, audio := c.hear(t, kept)
 	usage := c.usage(t)
@@ -137,14 +145,37 @@ func TestABackupBringsTheServiceBack(t *testing.T) {
 		requireNowhere(t, dir, s.secret(secret))
 	}
 
+	// and auditors find what they know in it, and what somebody has changed in a copy
+	verify := slices.Clip(append([]string{"audit", "verify"}, proof...))
+	require.Contains(t, string(s.recitalctl(append(verify, "--backup", dir)...)), "Proved by the exported heads")
+	var changed eventlog.Position
+	forged := backuptest.Forge(t, dir, func(event *eventlog.Recorded) bool {
+		if event.Type != "clip-saved" || event.Stream != "clip-"+kept {
+			return false
+		}
+		changed, event.Data = event.Position, append(event.Data, ' ')
+		return true
+	})
+	require.NotContains(t, s.notes("backup", forged, "--check-only"), "damaged")
+	printed, err := s.tool(append(verify, "--backup", forged, "--format", "json")...).Output()
+	requireExit(t, 1, err)
+	var report chain.Report
+	require.NoError(t, json.Unmarshal(printed, &report))
+	require.Len(t, report.Findings, 1)
+	found := report.Findings[0]
+	require.Equal(t, chain.Altered, found.Kind)
+	require.Negative(t, found.After.Position.Compare(changed))
+	require.GreaterOrEqual(t, found.Until.Position.Compare(changed), 0)
+
 	// and after a restore clients go on, with the clips and the usage that they had
 	another := newFolder(t)
 	key := "--master-key-file=" + filepath.Join(data, "master-key")
 	require.Contains(t, s.notes("restore", dir, "--data-dir", another, "--master-key-file", filepath.Join(data, "signing-key")), "is not the master key")
 	said, err := s.tool("restore", dir, "--data-dir", another, key).CombinedOutput()
 	require.NoError(t, err, string(said))
-	s = start(t, another, key)
+	s = start(t, another, key, "--audit-key-file="+filepath.Join(data, "audit-key"))
 	s.eventually(s.isReady)
+	require.Contains(t, string(s.recitalctl(verify...)), "Proved by the exported heads")
 	c, gone, leaving = c.at(s), gone.at(s), leaving.at(s)
 	require.Equal(t, usage, c.usage(t))
 	text, played := c.hear(t, kept)
@@ -169,10 +200,38 @@ func TestABackupBringsTheServiceBack(t *testing.T) {
 	said, err = s.tool("restore", "--check", dir, key, "--scratch", scratch).CombinedOutput()
 	require.NoError(t, err, string(said))
 	require.Contains(t, string(said), "its text is readable, and its audio plays")
+	require.Regexp(t, `(?m)^ok  the log is what its \d+ signed heads say`, string(said))
+	require.Empty(t, files(t, scratch))
+	said, err = s.tool("restore", "--check", forged, key, "--scratch", scratch).CombinedOutput()
+	requireExit(t, 1, err)
+	require.Contains(t, string(said), "the log is not what its signed heads say; see recitalctl audit verify --backup "+forged)
 	require.Empty(t, files(t, scratch))
 
 	// and the restored log is another epoch, which does not go into the backup of the time before
 	require.Contains(t, s.notes("backup", dir), "of the time before this one was restored")
+}
+
+// exportHeads exports signed heads that speak of all that has happened, and returns the flags that have a log checked against them.
+func (s *server) exportHeads() (flags []string) {
+	s.t.Helper()
+	var now chain.Report
+	require.NoError(s.t, json.Unmarshal(s.recitalctl("audit", "verify", "--format", "json"), &now))
+	var newest []audit.Head
+	s.eventually(func() bool {
+		newest = nil
+		require.NoError(s.t, json.Unmarshal(s.recitalctl("audit", "heads", "--format", "json", "--last", "1"), &newest))
+		return len(newest) == 1 && newest[0].Count >= now.Events
+	})
+	path := filepath.Join(s.t.TempDir(), "heads.jsonl")
+	s.recitalctl("audit", "heads", "--export", path)
+	return []string{"--heads", path, "--public-key", newest[0].Key}
+}
+
+func requireExit(t *testing.T, code int, err error) {
+	t.Helper()
+	var exited *exec.ExitError
+	require.ErrorAs(t, err, &exited)
+	require.Equal(t, code, exited.ExitCode(), string(exited.Stderr))
 }
 
 // requireNowhere requires that no file below a folder has a text.

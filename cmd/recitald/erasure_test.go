@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/http"
 	"net/url"
@@ -17,6 +18,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/domain/account"
@@ -119,6 +121,48 @@ func (r remains) inNode(t *testing.T, folder string) (found []string) {
 	return found
 }
 
+// inBackup returns the files of a backup that hold values once they are unpacked: its log, its keyring and its lists are compressed.
+func (r remains) inBackup(t *testing.T, dir string) map[string][]string {
+	t.Helper()
+	found := map[string][]string{}
+	for name := range files(t, dir) {
+		if filepath.Ext(name) != ".zst" {
+			continue
+		}
+		packed, err := os.ReadFile(filepath.Join(dir, name))
+		require.NoError(t, err)
+		reader, err := zstd.NewReader(bytes.NewReader(packed))
+		require.NoError(t, err)
+		content, err := io.ReadAll(reader)
+		reader.Close()
+		require.NoError(t, err, name)
+		if what := r.in(content); len(what) > 0 {
+			found[name] = what
+		}
+	}
+	return found
+}
+
+// blobsIn counts the blobs of a backup.
+func blobsIn(t *testing.T, dir string) (count int) {
+	t.Helper()
+	for name := range files(t, dir) {
+		if strings.HasPrefix(name, "blobs/") && filepath.Ext(name) != ".zst" {
+			count++
+		}
+	}
+	return count
+}
+
+func (s *server) wrappedKey(account string) (key []byte) {
+	s.t.Helper()
+	database := s.postgres()
+	defer database.Close(s.t.Context())
+	require.NoError(s.t, database.QueryRow(s.t.Context(), `select wrapped_key from keyring.account_keys where account_id = $1`, account).Scan(&key))
+	require.NotEmpty(s.t, key)
+	return key
+}
+
 // quiet is a logger of Pebble's.
 type quiet struct{}
 
@@ -127,7 +171,7 @@ func (quiet) Errorf(string, ...any)             {}
 func (quiet) Fatalf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
 
 // What was personal of an account that was closed is nowhere: not in the log, in Postgres with its write-ahead log, among the
-// blobs, in recitald's own files and logs, or in the metrics. The names of API keys are not sealed (docs/auditors.md).
+// blobs, in recitald's own files and logs, in the metrics, or in a backup that goes on from one before. The names of API keys are not sealed (docs/auditors.md).
 func TestNothingPersonalRemainsOfAClosedAccount(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
@@ -183,6 +227,15 @@ func TestNothingPersonalRemainsOfAClosedAccount(t *testing.T) {
 		wanted.add(what, []byte(value))
 	}
 
+	// and a backup of then
+	backup := filepath.Join(t.TempDir(), "backup")
+	s.backup(backup)
+	key := remains{} // Postgres' write-ahead log may still have it (docs/auditors.md)
+	key.add("its wrapped key", s.wrappedKey(id))
+	require.Len(t, key.inBackup(t, backup), 1)
+	require.Empty(t, wanted.inBackup(t, backup))
+	require.Positive(t, blobsIn(t, backup))
+
 	// when it is closed, and erased once more after the longest request
 	require.Equal(t, 200, do(t, as(c.request(http.MethodDelete, "/v1/account", nil))).status)
 	s.eventually(func() bool { return s.closing(c) == account.ErasedForAll })
@@ -201,6 +254,13 @@ func TestNothingPersonalRemainsOfAClosedAccount(t *testing.T) {
 	for table, rows := range s.everyRow() {
 		require.Empty(t, wanted.in([]byte(rows)), "table %s", table)
 	}
+
+	// and, once --keep has passed, the next backup leaves nothing of it in its folder: neither the key nor the blobs that it opened
+	s.backup(backup, "--keep=0s")
+	require.Zero(t, blobsIn(t, backup))
+	require.Empty(t, wanted.inFolder(t, backup))
+	require.Empty(t, wanted.inBackup(t, backup))
+	require.Empty(t, key.inBackup(t, backup))
 	s.interrupt()
 	require.Empty(t, wanted.inNode(t, filepath.Join(data, "eventnode")), "the event node's tables")
 	require.Empty(t, wanted.inFolder(t, data))
@@ -208,6 +268,7 @@ func TestNothingPersonalRemainsOfAClosedAccount(t *testing.T) {
 	// and what is looked for would be found: the account's id is in the log, and a file with a value is one
 	control := remains{}
 	control.add("the account's id", []byte(id))
+	require.NotEmpty(t, control.inBackup(t, backup))
 	require.NotEmpty(t, control.inNode(t, filepath.Join(data, "eventnode")))
 	require.NotEmpty(t, control.inFolder(t, filepath.Join(data, "postgres")), "the write-ahead log was read")
 	told, err := json.Marshal(named)

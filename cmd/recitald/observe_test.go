@@ -157,7 +157,7 @@ func (s *server) allFigures() (text string) {
 	s.t.Helper()
 	s.eventually(func() bool {
 		text = s.metrics()
-		for _, late := range []string{"recital_projection_lag_seconds{", "recital_todo_due_items{", "recital_clips_to_erase "} {
+		for _, late := range []string{"recital_projection_lag_seconds{", "recital_todo_due_items{", "recital_clips_to_erase ", "recital_audit_head_events "} {
 			if !strings.Contains(text, late) {
 				return false
 			}

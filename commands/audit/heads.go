@@ -38,8 +38,8 @@ type HeadsConfig struct {
 	Mismatch func(context.Context, chain.Finding)
 }
 
-// Heads signs heads of the chain. Of several instances one does so at a time; where two do, one of them gives way. It is not
-// safe for concurrent use.
+// Heads signs heads of the chain. Of several instances one does so at a time; where two do, one of them gives way. Unsigned and
+// From aside, it is not safe for concurrent use.
 type Heads struct {
 	HeadsConfig
 	key     string // public
@@ -100,17 +100,66 @@ func (h *Heads) at(ctx context.Context, head audit.Head) (chain.State, eventlog.
 	if err := state.Hash.UnmarshalText([]byte(head.Hash)); err != nil {
 		return state, eventlog.Position{}, fmt.Errorf("the hash of the head of %d events: %w", head.Count, err)
 	}
-	for event, err := range h.Journal.Log.ReadStream(ctx, head.Last.Stream, head.Last.Revision) {
-		if err != nil {
-			return state, eventlog.Position{}, err
-		}
-		if event.ID.String() == head.Last.ID && event.Revision == head.Last.Revision {
-			return state, event.Position, nil
-		}
-		break
+	position, found, err := h.position(ctx, head.Last)
+	if err != nil || found {
+		return state, position, err
 	}
 	h.Mismatch(ctx, chain.Finding{Kind: chain.Removed, Events: 1, Head: head.Count, Signed: head.At, Detail: "the last event of that head is not there"})
-	return state, eventlog.Position{}, fmt.Errorf("event %d of %s, the last one of the head of %d events, is not in the log", head.Last.Revision, head.Last.Stream, head.Count)
+	return state, eventlog.Position{}, lastIsGone(head)
+}
+
+// position returns where an event is in the log.
+func (h *Heads) position(ctx context.Context, last audit.LastEvent) (at eventlog.Position, found bool, err error) {
+	for event, err := range h.Journal.Log.ReadStream(ctx, last.Stream, last.Revision) {
+		if err != nil {
+			return eventlog.Position{}, false, err
+		}
+		return event.Position, event.ID.String() == last.ID && event.Revision == last.Revision, nil
+	}
+	return eventlog.Position{}, false, nil
+}
+
+func lastIsGone(head audit.Head) error {
+	return fmt.Errorf("event %d of %s, the last one of the head of %d events, is not in the log", head.Last.Revision, head.Last.Stream, head.Count)
+}
+
+// Unsigned is what the last head does not speak of.
+type Unsigned struct {
+	Head   audit.Head // the last one of our key; zero before the first
+	Events int        // after it, without heads
+	Oldest time.Time  // when the first of them was written; zero if there is none
+}
+
+// Unsigned returns what no head of our key speaks of. It counts up to a limit. It may be called on any instance, at any time.
+func (h *Heads) Unsigned(ctx context.Context, limit int) (u Unsigned, err error) {
+	state, _, err := journal.Load(ctx, h.Journal, h.stream())
+	if err != nil {
+		return u, err
+	}
+	u.Head = state.Last
+	after := eventlog.Start()
+	if u.Head.Count > 0 {
+		var found bool
+		if after, found, err = h.position(ctx, u.Head.Last); err == nil && !found {
+			err = lastIsGone(u.Head)
+		}
+		if err != nil {
+			return u, err
+		}
+	}
+	streams := chain.Streams(chain.Newest)
+	for event, err := range logcopy.Read(ctx, h.Journal.Log, after, eventlog.Start()) {
+		if err != nil || u.Events == limit {
+			return u, err
+		}
+		if event.Stream == audit.HeadStream || !streams.Include(event.Stream) {
+			continue
+		}
+		if u.Events++; u.Events == 1 {
+			u.Oldest = event.Created
+		}
+	}
+	return u, nil
 }
 
 func (h *Heads) sign(ctx context.Context) error {

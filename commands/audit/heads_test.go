@@ -357,6 +357,39 @@ func TestAHeadOfAnotherKeyIsNotBelieved(t *testing.T) {
 	require.Contains(t, report.Findings[0].String(), "another key has signed it")
 }
 
+// What no head speaks of is counted on every instance, also on one that signs nothing.
+func TestWhatIsNotSignedIsCounted(t *testing.T) {
+	c := newChained(t)
+	other := c.instance()
+	unsigned := func(limit int) commands.Unsigned {
+		t.Helper()
+		u, err := other.Unsigned(t.Context(), limit)
+		require.NoError(t, err)
+		return u
+	}
+	require.Zero(t, unsigned(100), "an empty log")
+
+	c.happen(15) // three of them are another application's
+	u := unsigned(100)
+	require.Zero(t, u.Head)
+	require.Equal(t, 12, u.Events)
+	require.Equal(t, c.events()[0].Created, u.Oldest)
+	require.Equal(t, 5, unsigned(5).Events)
+
+	require.NoError(t, c.instance().Run(t.Context()))
+	u = unsigned(100)
+	require.EqualValues(t, 12, u.Head.Count)
+	require.Zero(t, u.Events)
+	require.Zero(t, u.Oldest)
+
+	c.happen(5)
+	events := c.events()
+	u = unsigned(100)
+	require.Equal(t, 4, u.Events)
+	require.Equal(t, events[len(events)-5].Created, u.Oldest)
+	require.Equal(t, u.Oldest, unsigned(1).Oldest)
+}
+
 // An instance that finds a log which is not what was signed says so.
 func TestAnInstanceComparesTheLogWithItsHeads(t *testing.T) {
 	c := newChained(t)

@@ -29,9 +29,10 @@ func auditSlice() slice {
 				},
 			}
 			write := writeaudit.API{Audit: desk, Now: time.Now}
-			heads := p.auditHeads()
-			chain, erasures := writeaudit.Chain{Heads: heads}, writeaudit.Erasures{Audit: desk, Stores: p.erasureStores(desk)}
-			return service{admin: slices.Concat(read.AdminRoutes(), write.AdminRoutes(), chain.AdminRoutes(), erasures.AdminRoutes()), jobs: []job{p.headsJob(heads)}}, nil
+			p.heads = p.auditHeads()
+			p.metrics.registry.MustRegister(newHeadsGauge(p.heads.Unsigned))
+			chain, erasures := writeaudit.Chain{Heads: p.heads}, writeaudit.Erasures{Audit: desk, Stores: p.erasureStores(desk)}
+			return service{admin: slices.Concat(read.AdminRoutes(), write.AdminRoutes(), chain.AdminRoutes(), erasures.AdminRoutes()), jobs: []job{p.headsJob(p.heads)}}, nil
 		},
 	}
 }

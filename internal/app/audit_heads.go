@@ -3,13 +3,18 @@ package app
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"strconv"
+	"sync"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/recital-tts/recital/commands/alerts"
 	commands "github.com/recital-tts/recital/commands/audit"
 	"github.com/recital-tts/recital/domain/alert"
 	"github.com/recital-tts/recital/internal/chain"
+	writeapi "github.com/recital-tts/recital/writeapi/operations"
 )
 
 // chainSource is the source of alerts about the audit chain, and the name of its leader lock.
@@ -29,10 +34,13 @@ func (p *parts) auditHeads() *commands.Heads {
 	})
 }
 
+// headInterval returns the time between two heads.
+func (c Config) headInterval() time.Duration { return cmp.Or(c.AuditHeadInterval, 5*time.Minute) }
+
 // headsJob has one instance sign heads.
 func (p *parts) headsJob(heads *commands.Heads) job {
 	return job{
-		name: "the heads of the audit chain", every: cmp.Or(p.cfg.AuditHeadInterval, 5*time.Minute),
+		name: "the heads of the audit chain", every: p.cfg.headInterval(),
 		run: func(ctx context.Context) error {
 			select {
 			case <-p.database:
@@ -47,4 +55,102 @@ func (p *parts) headsJob(heads *commands.Heads) job {
 			return heads.Run(ctx)
 		},
 	}
+}
+
+// unsignedCounted is up to how many events without a head the doctor counts.
+const unsignedCounted = 10_000
+
+// examineHeads looks at what no head speaks of yet: a head comes soon after an event.
+func (p *parts) examineHeads(ctx context.Context) diagnosis {
+	u, err := p.heads.Unsigned(ctx, unsignedCounted)
+	if err != nil {
+		return fault(err.Error(), "see to the event store first; if it answers, recitalctl audit verify says what was changed in the log")
+	}
+	return ofHeads(u, p.cfg.headInterval(), time.Now())
+}
+
+func ofHeads(u commands.Unsigned, interval time.Duration, now time.Time) diagnosis {
+	d := sound("there is no head yet")
+	if u.Head.Count > 0 {
+		d = sound("the last head is %s old and speaks of %d events", now.Sub(u.Head.At).Round(time.Second), u.Head.Count)
+	}
+	if u.Events == 0 {
+		return d
+	}
+	count := strconv.Itoa(u.Events)
+	if u.Events == unsignedCounted {
+		count += " or more"
+	}
+	age := now.Sub(u.Oldest)
+	d.found += fmt.Sprintf("; events since: %s, the oldest %s old", count, age.Round(time.Second))
+	if age > 2*interval+time.Minute {
+		return d.but(writeapi.Warning, "one instance signs, once Postgres answers; if events since do not become fewer, its log says why (the heads of the audit chain). "+
+			"What is not signed is not protected: recitalctl audit verify checks the rest")
+	}
+	return d
+}
+
+// headsGauge are figures of the last head, the same on every instance. They are left out if the log does not answer.
+type headsGauge struct {
+	unsigned             func(ctx context.Context, limit int) (commands.Unsigned, error)
+	age, events, waiting *prometheus.Desc
+
+	asking sync.Mutex
+	asked  time.Time
+	last   commands.Unsigned
+	known  bool
+}
+
+func newHeadsGauge(unsigned func(context.Context, int) (commands.Unsigned, error)) *headsGauge {
+	desc := func(name, help string) *prometheus.Desc { return prometheus.NewDesc(name, help, nil, nil) }
+	return &headsGauge{
+		unsigned: unsigned,
+		age:      desc("recital_audit_head_age_seconds", "Age of the last signed head of the audit chain; 0 before the first."),
+		events:   desc("recital_audit_head_events", "Events that the last signed head of the audit chain speaks of; 0 before the first."),
+		waiting:  desc("recital_audit_unsigned_age_seconds", "Age of the oldest event that no signed head of the audit chain speaks of; 0 if there is none."),
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (g *headsGauge) Describe(descs chan<- *prometheus.Desc) {
+	for _, desc := range []*prometheus.Desc{g.age, g.events, g.waiting} {
+		descs <- desc
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (g *headsGauge) Collect(figures chan<- prometheus.Metric) {
+	u, known := g.recent()
+	if !known {
+		return
+	}
+	gauge := func(desc *prometheus.Desc, value float64) {
+		figures <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value)
+	}
+	gauge(g.events, float64(u.Head.Count))
+	gauge(g.age, ageOf(u.Head.At))
+	gauge(g.waiting, ageOf(u.Oldest))
+}
+
+// ageOf returns the seconds since a time, 0 for none. Clocks may differ.
+func ageOf(at time.Time) float64 {
+	if at.IsZero() {
+		return 0
+	}
+	return max(0, time.Since(at).Seconds())
+}
+
+// recent returns what was there a moment ago, and whether that is known.
+func (g *headsGauge) recent() (commands.Unsigned, bool) {
+	g.asking.Lock()
+	defer g.asking.Unlock()
+	if !g.asked.IsZero() && time.Since(g.asked) < overviewAge {
+		return g.last, g.known
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), overviewTimeout)
+	defer cancel()
+	var err error
+	g.last, err = g.unsigned(ctx, 1)
+	g.asked, g.known = time.Now(), err == nil
+	return g.last, g.known
 }

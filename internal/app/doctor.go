@@ -57,6 +57,8 @@ func (p *parts) examine(ctx context.Context) writeapi.Examination {
 		{"there are enough file descriptors", p.examineFiles},
 		{"the disks have room", p.examineDisks},
 		{"the event store answers and takes events", p.examineLog},
+		{"the embedded node's log is without damage", p.examineNode},
+		{"the audit chain is signed", p.examineHeads},
 		{"Postgres answers and keeps what it is given", p.examinePostgres},
 		{"the keyring is that of the log", p.examineKeyring},
 		{"blobs can be written, read and deleted", p.examineBlobs},
@@ -168,6 +170,20 @@ func (p *parts) examineLog(ctx context.Context) diagnosis {
 		kind = "the embedded node"
 	}
 	return sound("%s; the head is %s, read in %s", kind, head, time.Since(begun).Round(100*time.Microsecond))
+}
+
+// examineNode shows how far the node's verification is. Damage that it finds ends the node, so nothing but progress is seen here.
+func (p *parts) examineNode(context.Context) diagnosis {
+	if p.nodeStats == nil {
+		return sound("none is embedded")
+	}
+	const mib = 1 << 20
+	s := p.nodeStats()
+	if s.Verified < s.ToVerify {
+		d := sound("%d of %d MiB are verified", s.Verified/mib, s.ToVerify/mib)
+		return d.but(writeapi.Warning, "wait: the rest is read beside requests, slowly. Until then keep the last backup as it is; damage ends recitald, whose log says where it is")
+	}
+	return sound("all that was there at the start is verified, %d MiB", s.ToVerify/mib)
 }
 
 func (p *parts) examinePostgres(ctx context.Context) diagnosis {

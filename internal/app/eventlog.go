@@ -63,6 +63,7 @@ func (a *App) openNode(config *esdb.Config) error {
 		<-node.Done()
 		return node.Err()
 	}})
+	a.nodeStats = node.Stats
 	a.metrics.observeNode(node.Stats)
 	config.Socket = socket
 	return nil

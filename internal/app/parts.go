@@ -9,6 +9,7 @@ import (
 
 	"github.com/recital-tts/recital/commands/accounts"
 	"github.com/recital-tts/recital/commands/alerts"
+	"github.com/recital-tts/recital/commands/audit"
 	"github.com/recital-tts/recital/commands/clips"
 	"github.com/recital-tts/recital/commands/journal"
 	"github.com/recital-tts/recital/commands/keyring"
@@ -22,6 +23,7 @@ import (
 	"github.com/recital-tts/recital/internal/credentials"
 	"github.com/recital-tts/recital/internal/datafolder"
 	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/eventnode"
 	"github.com/recital-tts/recital/internal/feed"
 	"github.com/recital-tts/recital/internal/generations"
 	"github.com/recital-tts/recital/internal/keyring/pgkeys"
@@ -86,8 +88,10 @@ type parts struct {
 	readiness   readiness
 	drain       *drain
 
-	storeSilence func() time.Duration // for how long the event store has answered nothing
-	missing      func() []string      // names what requests lack
+	nodeStats    func() eventnode.Stats // nil where no event node is embedded
+	heads        *audit.Heads           // of the audit chain
+	storeSilence func() time.Duration   // for how long the event store has answered nothing
+	missing      func() []string        // names what requests lack
 
 	admitPostgres  func()      // lets pool connect
 	foreignKeyring atomic.Bool // Postgres has another keyring than the log's

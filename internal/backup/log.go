@@ -16,6 +16,9 @@ import (
 // partSize is the size at which a part of the log ends, in bytes.
 const partSize = 64 << 20
 
+// maxWindow bounds the memory that reading a part takes, in bytes: who wrote it need not be ours.
+const maxWindow = 64 << 20
+
 // WriteLog writes the events that a stream of records has into parts of the log, and notes each part in the draft as soon as it is
 // complete, so that what follows a crash, or a stream that was cut, goes on after it. after is called with each event.
 func (r *Run) WriteLog(from *logcopy.Reader, after func(eventlog.Recorded)) error {
@@ -133,7 +136,7 @@ func (f *Folder) partEvents(m Manifest, part Part, after eventlog.Position) iter
 			return
 		}
 		defer from.Close()
-		packed, err := zstd.NewReader(from, zstd.WithDecoderConcurrency(1))
+		packed, err := zstd.NewReader(from, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxWindow))
 		if err != nil {
 			yield(eventlog.Recorded{}, err)
 			return

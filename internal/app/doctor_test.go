@@ -1,0 +1,55 @@
+package app
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	commands "github.com/recital-tts/recital/commands/audit"
+	"github.com/recital-tts/recital/domain/audit"
+	"github.com/recital-tts/recital/internal/eventnode"
+	writeapi "github.com/recital-tts/recital/writeapi/operations"
+)
+
+func TestTheDoctorWarnsOfEventsThatNobodySigns(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 23, 1, 0, 0, 0, time.UTC)
+	head := audit.Head{Count: 70, At: now.Add(-48 * time.Hour)}
+	for name, c := range map[string]struct {
+		unsigned commands.Unsigned
+		state    string
+		found    string
+	}{
+		"an empty log":                   {commands.Unsigned{}, writeapi.Sound, "there is no head yet"},
+		"a log in which nothing goes on": {commands.Unsigned{Head: head}, writeapi.Sound, "the last head is 48h0m0s old and speaks of 70 events"},
+		"events since a moment": {
+			commands.Unsigned{Head: head, Events: 3, Oldest: now.Add(-11 * time.Minute)}, writeapi.Sound,
+			"the last head is 48h0m0s old and speaks of 70 events; events since: 3, the oldest 11m0s old"},
+		"events for longer than two heads": {
+			commands.Unsigned{Head: head, Events: unsignedCounted, Oldest: now.Add(-12 * time.Minute)}, writeapi.Warning,
+			"the last head is 48h0m0s old and speaks of 70 events; events since: 10000 or more, the oldest 12m0s old"},
+		"no head at all": {
+			commands.Unsigned{Events: 9, Oldest: now.Add(-time.Hour)}, writeapi.Warning,
+			"there is no head yet; events since: 9, the oldest 1h0m0s old"},
+	} {
+		got := ofHeads(c.unsigned, 5*time.Minute, now)
+		require.Equal(t, c.state, got.state, name)
+		require.Equal(t, c.found, got.found, name)
+		require.Equal(t, c.state == writeapi.Sound, got.advice == "", name)
+	}
+}
+
+func TestTheDoctorShowsHowFarTheNodesVerificationIs(t *testing.T) {
+	t.Parallel()
+	p := &parts{}
+	require.Equal(t, sound("none is embedded"), p.examineNode(t.Context()))
+	stats := eventnode.Stats{LogBytes: 9 << 30, ToVerify: 8 << 30, Verified: 2 << 30}
+	p.nodeStats = func() eventnode.Stats { return stats }
+	got := p.examineNode(t.Context())
+	require.Equal(t, writeapi.Warning, got.state)
+	require.Equal(t, "2048 of 8192 MiB are verified", got.found)
+	require.NotEmpty(t, got.advice)
+	stats.Verified = stats.ToVerify
+	require.Equal(t, sound("all that was there at the start is verified, 8192 MiB"), p.examineNode(t.Context()))
+}
