@@ -10,7 +10,7 @@ import (
 type reading struct{ language, text string }
 
 // calibration is in the language of the speaker, where that is known: pitch, pace, vowels and spectrum of a voice are not
-// those of another language. Otherwise it is in all languages that there are sentences of, so that none is far off. None
+// those of another language. Otherwise it is in several languages, so that none is far off. None
 // of the sentences is among those by which clones are judged.
 type calibration struct {
 	brief []reading // suffices to choose a variant
@@ -19,7 +19,8 @@ type calibration struct {
 
 const (
 	briefly   = 2 // sentences of a language
-	brieflyIn = 4 // languages
+	brieflyIn = 3 // languages
+	unknownIn = 5 // languages for a speaker whose own is not known
 )
 
 // calibrationFor returns the calibration for a speaker with an accent, as the client calls it: a code of a language, with
@@ -31,7 +32,7 @@ func calibrationFor(accent string) calibration {
 		}
 	}
 	var all calibration
-	for i, s := range scripts() {
+	for i, s := range scripts()[:unknownIn] {
 		all.whole = append(all.whole, reading{s.language, s.texts[i%len(s.texts)]})
 	}
 	all.brief = all.whole[:brieflyIn]

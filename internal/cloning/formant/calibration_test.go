@@ -21,14 +21,14 @@ func TestTheAccentSaysWhichLanguageIsCompared(t *testing.T) {
 	}
 }
 
-// Without a language that there are sentences of, all others have the same weight.
-func TestAnUnknownAccentIsComparedWithAllLanguages(t *testing.T) {
+// Without a language that there are sentences of, several others have the same weight.
+func TestAnUnknownAccentIsComparedWithSeveralLanguages(t *testing.T) {
 	for _, accent := range []string{"", "posh", "sw", "auto", "\xff", "x-y-z"} {
 		languages := map[string]bool{}
 		for _, r := range calibrationFor(accent).whole {
 			languages[r.language] = true
 		}
-		require.Len(t, languages, len(scripts()), accent)
+		require.Len(t, languages, unknownIn, accent)
 	}
 }
 
