@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
@@ -159,14 +161,16 @@ func slowDialer() *net.Dialer {
 	}}
 }
 
-// prose returns a text of so many characters, some of them longer than a byte.
+// prose returns a text of so many characters, some of them longer than a byte. It has no full stop that stands alone, which would
+// cost nothing.
 func prose(characters int) string {
-	if characters == 1 {
-		return "I" // a full stop alone would cost nothing
-	}
 	var text []rune
 	for i := 1; len(text) < characters; i++ {
 		text = append(text, []rune(fmt.Sprintf("The quick brown fox number %d jumps over the café. ", i))...)
 	}
-	return string(text[:characters-1]) + "."
+	said := string(text[:characters-1])
+	if last, _ := utf8.DecodeLastRuneInString(said); !unicode.IsLetter(last) && !unicode.IsNumber(last) {
+		return said + "I"
+	}
+	return said + "."
 }
