@@ -260,7 +260,7 @@ func TestWhateverIsChangedInTheLogIsFound(t *testing.T) {
 				r.Skip("what follows the last head is not signed yet")
 			}
 			changed = slices.Insert(changed, at, changed[at])
-			kinds = []chain.Kind{chain.Added, chain.Altered} // before a head's last event the head is met early
+			kinds = []chain.Kind{chain.Added, chain.Altered, chain.Forged} // before a head's last event the head is met early; a head twice is no head
 		case "swap":
 			other := rapid.IntRange(0, end).Filter(func(i int) bool { return i != at && chain.Streams(1).Include(events[i].Stream) }).Draw(r, "other")
 			changed[at], changed[other] = changed[other], changed[at]
