@@ -65,7 +65,7 @@ func WatchShare(c alert.Condition, limit float64, count func() (all, bad uint64)
 // WatchNotices returns notices that are counted, and the look at what was refused of them.
 func WatchNotices(c alert.Condition, n payments.Notice) (payments.Notice, alerts.Watch) {
 	var counter noticeCounter
-	return talliedNotices{n, &counter}, watchNotices(c, counter.count)
+	return countedNotices{n, &counter}, watchNotices(c, counter.count)
 }
 
 // WatchServerCertificate looks when the certificate of a server ends, and WatchStoreCertificates at those of an event store.

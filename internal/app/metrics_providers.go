@@ -57,31 +57,13 @@ func (w watchedProvider) CloseIdleConnections() {
 	}
 }
 
-// countedNotices counts what the payment provider sends.
-type countedNotices struct {
-	payments.Notice
-	genuine, forged prometheus.Counter
-}
-
-// countNotices counts the notices of each endpoint by whether the provider has signed them.
-func (m *metrics) countNotices(n notices) notices {
-	received := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "recital_payment_notices_total", Help: "Notices of the payment provider, by endpoint and by whether it has signed them, just now.",
-	}, []string{"endpoint", "signature"})
-	m.registry.MustRegister(received)
-	counted := func(endpoint string, notice payments.Notice) payments.Notice {
-		return countedNotices{notice, received.WithLabelValues(endpoint, "genuine"), received.WithLabelValues(endpoint, "forged")}
+// countNotices returns the notices of an endpoint, which counter counts, and shows how many the provider has signed.
+func (m *metrics) countNotices(endpoint string, counter *noticeCounter, n payments.Notice) payments.Notice {
+	for signature, count := range map[string]func() uint64{"genuine": counter.genuine, "forged": counter.refused.Load} {
+		m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "recital_payment_notices_total", Help: "Notices of the payment provider, by endpoint and by whether it has signed them, just now.",
+			ConstLabels: prometheus.Labels{"endpoint": endpoint, "signature": signature},
+		}, func() float64 { return float64(count()) }))
 	}
-	return notices{payments: counted("payments", n.payments), analytics: counted("analytics", n.analytics)}
-}
-
-// Verify implements payments.Notice.
-func (n countedNotices) Verify(body []byte, signature string, now time.Time) (payments.Event, error) {
-	event, err := n.Notice.Verify(body, signature, now)
-	if err != nil {
-		n.forged.Inc()
-	} else {
-		n.genuine.Inc()
-	}
-	return event, err
+	return countedNotices{n, counter}
 }

@@ -39,8 +39,8 @@ func paymentsSlice() slice {
 			if p.notices, err = access.notices(); err != nil {
 				return service{}, err
 			}
-			p.notices = p.metrics.countNotices(p.notices)
-			p.notices.payments = talliedNotices{p.notices.payments, &p.noticeCount}
+			p.notices.payments = p.metrics.countNotices("payments", &p.noticeCount, p.notices.payments)
+			p.notices.analytics = p.metrics.countNotices("analytics", &noticeCounter{}, p.notices.analytics)
 			conf := stripe.Config{Key: access.key, URL: access.url, Now: time.Now, Logger: p.log, Watch: p.metrics.watchProvider("payments")}
 			if access.url == "" && !p.cfg.hasProvider() {
 				if err := p.openSandbox(access); err != nil {

@@ -113,16 +113,22 @@ func (n *noticeCounter) note(err error) {
 	}
 }
 
+// genuine returns how many were not refused.
+func (n *noticeCounter) genuine() uint64 {
+	refused := n.refused.Load() // first, because each was noted in all before
+	return n.all.Load() - refused
+}
+
 func (n *noticeCounter) count() tally { return tally{all: n.all.Load(), bad: n.refused.Load()} }
 
-// talliedNotices counts the notices that come, and those that are refused.
-type talliedNotices struct {
+// countedNotices counts the notices that come, and those that are refused.
+type countedNotices struct {
 	payments.Notice
 	counter *noticeCounter
 }
 
 // Verify implements payments.Notice.
-func (n talliedNotices) Verify(body []byte, signature string, now time.Time) (payments.Event, error) {
+func (n countedNotices) Verify(body []byte, signature string, now time.Time) (payments.Event, error) {
 	event, err := n.Notice.Verify(body, signature, now)
 	n.counter.note(err)
 	return event, err
