@@ -5,7 +5,7 @@ GO ?= go
 # Folders with goroutines, processes or transactions at work: their tests run under the race detector, all of them in
 # full by make test-long, and by make test those for which it costs little.
 RACE = commands|internal/(app|audio/(codec|decode)|blobs|credentials|datafolder|eventlog|eventnode|feed|hosting|keyring|lifecycle|payments|postgres|speech|supervise|todo|web|workers)
-RACE_SHORT = commands/journal|internal/(blobs/(folder|sealed)|credentials|datafolder|keyring|lifecycle|supervise|todo|web)
+RACE_SHORT = commands/journal|internal/(blobs/(folder|sealed)|credentials|datafolder|keyring|lifecycle|supervise)
 packages_in = $$($(GO) list ./... | grep -E '^$(module)/($(1))(/|$$)')
 packages_not_in = $$($(GO) list ./... | grep -vE '^$(module)/($(1))(/|$$)')
 

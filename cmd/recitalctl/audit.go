@@ -20,6 +20,8 @@ type audits struct {
 	Billing  auditBilling  `cmd:"" help:"What it costs: subscriptions, payments, periods, credit."`
 	Verify   auditVerify   `cmd:"" help:"Check that nobody has changed, removed, added or reordered an event, by the signed heads of the log."`
 	Heads    auditHeads    `cmd:"" help:"List the signed heads of the log, or keep them in a file elsewhere, as proof."`
+
+	DeriveKey auditDeriveKey `cmd:"" help:"Write the audit key that an earlier release derived from the signing key into a file."`
 }
 
 // auditFilters are what entries are chosen by.

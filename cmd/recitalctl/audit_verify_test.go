@@ -5,15 +5,18 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/domain/audit"
 	"github.com/recital-tts/recital/internal/backup/backuptest"
 	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/logdiff"
 )
 
 // An auditor is convinced by a log that nobody has changed, keeps its heads, and finds out what was changed.
@@ -42,9 +45,9 @@ func TestAuditorsVerifyTheLog(t *testing.T) {
 	said := run(0, "verify").out
 	require.Regexp(t, `(?m)^\d+ events were checked, up to position \S+; 0 of other applications`, said)
 	require.Regexp(t, fmt.Sprintf(`(?m)^Proved: none of the first \d+ events was changed, removed, added or reordered since %d-`, time.Now().UTC().Year()), said)
-	require.Contains(t, said, "The log names the key itself, "+listed[0].Key)
+	require.Contains(t, said, "recitald names the key itself, "+listed[0].Key)
 	run(0, "verify", "--token-file", filepath.Join(dataDir, "operator-token"))
-	require.NotContains(t, run(0, "verify", "--public-key", listed[0].Key).out, "The log names the key itself")
+	require.NotContains(t, run(0, "verify", "--public-key", listed[0].Key).out, "names the key itself")
 
 	// and kept heads prove it, again and again
 	kept := filepath.Join(t.TempDir(), "heads.jsonl")
@@ -74,9 +77,13 @@ func TestAuditorsVerifyTheLog(t *testing.T) {
 	made := recitalctl(t, environment, "backup", saved)
 	require.Zero(t, made.code, made.notes)
 	require.NoError(t, os.WriteFile(filepath.Join(saved, "log", "999999.zst"), []byte("left by a crash"), 0o600))
-	require.Contains(t, run(0, "verify", "--backup", saved).out, "heads of the log fit")
+	unconfirmed := run(exitUnconfirmed, "verify", "--backup", saved)
+	require.Contains(t, unconfirmed.out, "heads of the log fit")
+	require.Contains(t, unconfirmed.out, "NOT CONFIRMED: the heads in the backup name their own key, "+listed[0].Key)
+	require.Contains(t, run(exitUnconfirmed, "verify", "--backup", saved, "--format", "json").out, `"signer": "unconfirmed"`)
 	require.NoError(t, os.WriteFile(kept, content, 0o600))
 	require.Contains(t, run(0, "verify", "--backup", saved, "--heads", kept, "--public-key", listed[0].Key).out, "Proved by the exported heads")
+	require.NotContains(t, run(0, "verify", "--backup", saved, "--heads", kept).out, "names")
 	forged := backuptest.Forge(t, saved, func(event *eventlog.Recorded) bool {
 		if event.ID.String() != listed[0].Last.ID {
 			return false
@@ -89,4 +96,67 @@ func TestAuditorsVerifyTheLog(t *testing.T) {
 	require.Contains(t, changed.out, fmt.Sprintf("FOUND: An event after the beginning of the log, and at the latest event %d (", listed[0].Count))
 	require.Contains(t, changed.notes, "the log is not what its signed heads say")
 	require.Contains(t, run(1, "verify", "--backup", t.TempDir()).notes, "holds no complete backup")
+
+	// and a backup says which event it was, whatever was done
+	requireNamed(t, saved, listed[0].Key, run)
+}
+
+// requireNamed requires that a comparison with a backup names what somebody has done to single events of the log.
+func requireNamed(t *testing.T, saved, key string, run func(code int, args ...string) ran) {
+	t.Helper()
+	compared := func(code int, log ...string) (found outcome, out string) {
+		t.Helper()
+		args := append([]string{"verify", "--against", saved, "--public-key", key}, log...)
+		require.NoError(t, json.Unmarshal([]byte(run(code, append(args, "--format", "json")...).out), &found))
+		return found, run(code, args...).out
+	}
+	running, out := compared(0)
+	require.True(t, running.Against.Same())
+	require.Positive(t, running.Against.Compared)
+	require.Contains(t, out, "events were compared with the backup; the log has")
+
+	var events []eventlog.Recorded
+	changed := func(change func([]eventlog.Recorded) []eventlog.Recorded) logdiff.Difference {
+		t.Helper()
+		log := backuptest.Rewrite(t, saved, func(all []eventlog.Recorded) []eventlog.Recorded {
+			events = slices.Clone(all)
+			return change(all)
+		})
+		found, out := compared(1, "--backup", log)
+		require.False(t, found.Intact)
+		require.Len(t, found.Against.Differences, 1, out)
+		d := found.Against.Differences[0]
+		require.Contains(t, out, "FOUND: "+d.String())
+		return d
+	}
+	d := changed(func(all []eventlog.Recorded) []eventlog.Recorded {
+		all[2].Data = append(all[2].Data, ' ')
+		return all
+	})
+	require.Equal(t, fmt.Sprintf("Event %s (revision %d of %s, type %s) was changed: position %[5]s of the copy, %[5]s of the log; another data",
+		events[2].ID, events[2].Revision, events[2].Stream, events[2].Type, events[2].Position), d.String())
+	d = changed(func(all []eventlog.Recorded) []eventlog.Recorded { return slices.Delete(all, 2, 3) })
+	require.Equal(t, logdiff.Removed, d.Kind)
+	require.Equal(t, events[2].Position, d.Copy.Position)
+	d = changed(func(all []eventlog.Recorded) []eventlog.Recorded {
+		forged := all[2]
+		forged.ID, forged.Stream = uuid.New(), "account-forged"
+		return slices.Insert(all, 3, forged)
+	})
+	require.Equal(t, logdiff.Added, d.Kind)
+	require.Equal(t, "account-forged", d.Log.Stream)
+	d = changed(func(all []eventlog.Recorded) []eventlog.Recorded {
+		all[1], all[2] = all[2], all[1]
+		return all
+	})
+	require.Equal(t, logdiff.Moved, d.Kind)
+	require.Equal(t, events[1].ID, d.Copy.ID)
+
+	// and it goes on where it was, also with a state that knows of no backup
+	state := filepath.Join(t.TempDir(), "state.json")
+	run(0, "verify", "--public-key", key, "--state", state)
+	for range 2 {
+		again, _ := compared(0, "--state", state)
+		require.Equal(t, running.Against.Compared, again.Against.Compared)
+	}
 }

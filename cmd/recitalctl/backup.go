@@ -100,7 +100,7 @@ func checkBackup(ctx context.Context, folder *backup.Folder, m backup.Manifest, 
 	defer shown.close()
 	shown.begin("checking the backup", m.Size())
 	if err := folder.Check(ctx, m, shown.add); err != nil {
-		return fmt.Errorf("the backup is damaged:\n%w", err)
+		return fmt.Errorf("the backup is damaged, and later runs do not repair it; begin another in an empty folder, and keep this one until that is complete:\n%w", err)
 	}
 	return nil
 }

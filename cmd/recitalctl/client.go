@@ -162,7 +162,8 @@ func unreachable(request *http.Request, err error) error {
 	case errors.Is(err, context.Canceled):
 		return fail(exitFailed, "interrupted%s", unknownOutcome(request))
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return failForNow(exitUnreachable, "nothing listens on %s; is recitald running? Start it with make run", address)
+		return failForNow(exitUnreachable, "nothing listens on %s; is recitald running? If it is a service, systemctl status recitald says why it is not; "+
+			"if it serves elsewhere, give its data folder (--data-dir) or its address", address)
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return failForNow(exitUnreachable, "%s did not answer in time%s", address, unknownOutcome(request))
 	}

@@ -85,13 +85,13 @@ func TestTheDoctorExaminesAnInstallation(t *testing.T) {
 	assert.Equal(t, exitFailed, code)
 	assert.Equal(t, faulty, state(all, "blobs").State)
 	assert.Contains(t, state(all, "blobs").Advice, "RECITAL_BLOBS")
-	assert.Contains(t, state(all, "read models").Found, "account version 3 generation 1")
+	assert.Contains(t, state(all, "read models").Found, "account version 4 generation 1")
 	assert.Contains(t, state(all, "alert").Advice, "recitalctl alerts")
 
 	// and people read the same
 	got := recitalctl(t, environment, "doctor")
 	assert.Equal(t, exitFailed, got.code)
-	assert.Regexp(t, `(?m)^FAULT    the read models are up to date\n         an event stops account version 3 generation 1.*\n         recitalctl projections list says why`, got.out)
+	assert.Regexp(t, `(?m)^FAULT    the read models are up to date\n         an event stops account version 4 generation 1.*\n         recitalctl projections list says why`, got.out)
 	assert.Regexp(t, `(?m)^ok       Postgres answers and keeps what it is given: version`, got.out)
 }
 

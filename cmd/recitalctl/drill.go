@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -23,18 +24,15 @@ import (
 // drill restores the backup into a temporary folder, and proves that a recitald serves it. The recitald is one for development, without
 // the settings of the live one: it has ports, a Postgres and a sandbox of its own, and asks nobody outside of this machine.
 func (c *restore) drill(ctx context.Context, to terminal) (err error) {
-	dir, err := os.MkdirTemp(c.Scratch, "recital-drill-")
-	if err != nil {
-		return fmt.Errorf("making a folder for the drill: %w", err)
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	if err := os.Chmod(dir, 0o711); err != nil { // for the user of Postgres
-		return fmt.Errorf("making a folder for the drill: %w", err)
-	}
 	if c.To != "" || c.Blobs != "" {
 		return fail(exitUsage, "with --check everything is restored into a temporary folder; leave --to and --blobs out")
 	}
-	data := filepath.Join(dir, "data")
+	place, err := makeScratch(c.Scratch, func(text string) { fmt.Fprintln(to.notes, printable(text)) })
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, place.remove()) }()
+	data := place.data()
 	done, err := c.into(ctx, data, to)
 	if err != nil {
 		return err
@@ -70,19 +68,23 @@ func (c *restore) prove(ctx context.Context, to terminal) (string, error) {
 		return "", err
 	}
 	defer log.Close()
-	var verify auditVerify
-	_, report, err := verify.check(ctx, log, to)
+	verify := auditVerify{Backup: c.Dir, PublicKey: c.PublicKey}
+	report, err := verify.check(ctx, log, to)
 	if errors.Is(err, errNoHeads) {
 		return "ok  no signed heads are there to compare the log with", nil
 	}
 	if err != nil {
 		return "", err
 	}
-	if !report.Intact() {
-		return "", fail(exitFailed, "%s; see recitalctl audit verify --backup %s", verdict(report), c.Dir)
+	if !report.Intact {
+		return "", fail(exitFailed, "%s; see recitalctl audit verify --backup %s", report.verdict(), c.Dir)
 	}
-	return fmt.Sprintf("ok  the log is what its %s signed heads say; the last %s events are not signed yet",
-		progress.Count(int64(report.Heads)), progress.Count(int64(report.Uncovered))), nil
+	said := fmt.Sprintf("ok  the log is what its %s signed heads say; the last %s events are not signed yet",
+		progress.Count(int64(report.Heads)), progress.Count(int64(report.Uncovered)))
+	if report.Signer == signerUnconfirmed {
+		said += "\n??  nobody has confirmed their key, " + strings.Join(report.Keys, ", ") + ": say --public-key"
+	}
+	return said, nil
 }
 
 // drilled is the recitald of a drill.
@@ -123,7 +125,7 @@ func (c *restore) start(ctx context.Context, data string) (*drilled, error) {
 		return nil, fmt.Errorf("finding the master key: %w", err)
 	}
 	d := &drilled{data: data, log: filepath.Join(filepath.Dir(data), "log"), ended: make(chan error, 1)}
-	out, err := os.Create(d.log)
+	out, err := os.OpenFile(d.log, os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("starting recitald: %w", err)
 	}
@@ -132,12 +134,27 @@ func (c *restore) start(ctx context.Context, data string) (*drilled, error) {
 		"--idp-addr=127.0.0.1:0", "--sandbox-addr=127.0.0.1:0", "--hosting-addr=127.0.0.1:0")
 	d.command.Stdout, d.command.Stderr = out, out
 	d.command.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "RECITAL_") })
-	d.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is for recitalctl, which stops it
-	if err := d.command.Start(); err != nil {
+	// Ctrl-C is for recitalctl, which stops it. If recitalctl is killed, recitald stops, too.
+	d.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
+	if err := d.run(); err != nil {
 		return nil, fmt.Errorf("starting recitald: %w", err)
 	}
-	go func() { d.ended <- d.command.Wait() }()
 	return d, ctx.Err()
+}
+
+// run starts the recitald and waits for it beside, on a thread of its own: the signal comes when the thread ends that started it.
+func (d *drilled) run() error {
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := d.command.Start()
+		started <- err
+		if err == nil {
+			d.ended <- d.command.Wait()
+		}
+	}()
+	return <-started
 }
 
 // stopTimeout is how long a recitald may take to stop.

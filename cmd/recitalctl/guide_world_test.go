@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
@@ -30,6 +31,7 @@ func newReader(t *testing.T, name string) *reader {
 	r.server = &service{t: t, data: data, settings: filepath.Join(here, "etc", "recitald.env"), log: filepath.Join(here, "recitald.log")}
 	r.places = []string{
 		"/var/lib/recital-", data + "/beside-", "/var/lib/recital", data,
+		" -o recital -g recital", "", "recital:recital", fmt.Sprintf("%d:%d", os.Getuid(), os.Getgid()), // the user that recitald is here
 		"/etc/recital", filepath.Join(here, "etc"), "/var/backups/recital", filepath.Join(here, "backups"),
 		"127.0.0.1:8080", "127.0.0.1:0", "127.0.0.1:8081", "127.0.0.1:0",
 	}

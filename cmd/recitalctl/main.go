@@ -34,7 +34,8 @@ Examples:
   recitalctl doctor --data-dir /srv/recital                the same for a recitald with another data folder
 
 Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 recitald does not answer, 4 the operator token is missing or
-not accepted, 5 interrupted while it followed a rebuild, which goes on.`
+not accepted, 5 interrupted while it followed a rebuild, which goes on, 6 a backup fits its heads, whose key nobody has
+confirmed.`
 
 // The documented exit codes.
 const (
@@ -44,6 +45,7 @@ const (
 	exitUnreachable
 	exitToken
 	exitInterrupted
+	exitUnconfirmed
 )
 
 type commands struct {

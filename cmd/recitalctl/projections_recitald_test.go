@@ -146,7 +146,7 @@ func TestRebuildPromoteRollBackAndRetireUnderLoad(t *testing.T) {
 	require.Zero(t, got.code, got.notes)
 	assert.Regexp(t, `(?m)^account +\d+ +2 +yes +`, got.out)
 	assert.Regexp(t, `(?m)^usage +\d+ +2 +yes +`, got.out)
-	assert.Contains(t, got.notes, "account v3 g2 ")
+	assert.Contains(t, got.notes, "account v4 g2 ")
 	assert.Contains(t, got.notes, "Live now.")
 	more := load.opened.Load() + 20
 	require.Eventually(t, func() bool { return load.opened.Load() >= more }, patience, pause)
@@ -175,7 +175,7 @@ func TestRebuildPromoteRollBackAndRetireUnderLoad(t *testing.T) {
 	// when the other is promoted again, and then retired after being declined once
 	got = recitalctl(t, environment, "projections", "promote", "account", "--generation", "2", "--format", "csv")
 	require.Zero(t, got.code, got.notes)
-	assert.Equal(t, "name,version,generation\naccount,3,2\n", got.out)
+	assert.Equal(t, "name,version,generation\naccount,4,2\n", got.out)
 	got = recitalctl(t, environment, "projections", "retire", "account", "--generation", "2", "--yes")
 	assert.Equal(t, exitFailed, got.code)
 	assert.Contains(t, got.notes, "is live")
@@ -189,13 +189,16 @@ func TestRebuildPromoteRollBackAndRetireUnderLoad(t *testing.T) {
 	assert.Equal(t, exitFailed, got.code)
 	assert.Contains(t, got.notes, "none was live before")
 
-	// and the metrics show the same
-	figures := metrics(t, a.AdminAddr(), dataDir)
+	// and the metrics show the same, once they look at the catalogue again
+	var figures string
+	require.Eventually(t, func() bool {
+		figures = metrics(t, a.AdminAddr(), dataDir)
+		return strings.Contains(figures, `recital_projection_state{generation="2",projection="account",state="current",version="4"} 1`)
+	}, time.Minute, 100*time.Millisecond)
 	for _, figure := range []string{
-		`recital_projection_state{generation="2",projection="account",state="current",version="3"} 1`,
-		`recital_projection_parked{generation="2",projection="account",version="3"} 0`,
-		`recital_projection_lag_seconds{generation="2",projection="account",version="3"} `,
-		`recital_projection_events_total{generation="2",projection="account",version="3"} `,
+		`recital_projection_parked{generation="2",projection="account",version="4"} 0`,
+		`recital_projection_lag_seconds{generation="2",projection="account",version="4"} `,
+		`recital_projection_events_total{generation="2",projection="account",version="4"} `,
 	} {
 		assert.Contains(t, figures, figure)
 	}
@@ -233,7 +236,7 @@ func TestAPersonAtATerminal(t *testing.T) {
 	t.Run("sees a bar", func(t *testing.T) {
 		code, screen := onTerminal(t, environment, "projections", "rebuild", "--all").ends()
 		require.Zero(t, code, screen)
-		for _, part := range []string{"account v3 g2        [", "usage v4 g2          [", "=", "100 %", "done", "\x1b["} {
+		for _, part := range []string{"account v4 g2        [", "usage v4 g2          [", "=", "100 %", "done", "\x1b["} {
 			assert.Contains(t, screen, part)
 		}
 		assert.Regexp(t, `recitalctl projections promote account( \w+)* clips`, screen)
@@ -299,13 +302,13 @@ func TestAnEventThatNoGenerationCanHandle(t *testing.T) {
 	got := recitalctl(t, environment, "projections", "list")
 	require.Zero(t, got.code, got.notes)
 	assert.Regexp(t, `(?m)^account +\d+ +1 +yes +stopped `, got.out)
-	assert.Regexp(t, `(?m)^generation 1 of account version 3 is stopped: .*account-poison`, got.out)
+	assert.Regexp(t, `(?m)^generation 1 of account version 4 is stopped: .*account-poison`, got.out)
 
 	// when it is rebuilt, then that stops there, too, and the output says what to do
 	got = recitalctl(t, environment, "projections", "rebuild", "account", "--promote")
 	assert.Equal(t, exitFailed, got.code)
 	assert.Empty(t, got.out)
-	assert.Contains(t, got.notes, "generation 2 of account version 3 stopped: ")
+	assert.Contains(t, got.notes, "generation 2 of account version 4 stopped: ")
 	assert.Contains(t, got.notes, "recitalctl projections parked skip account --generation 2 --event ID")
 
 	got = recitalctl(t, environment, "projections", "parked", "list", "--format", "json")

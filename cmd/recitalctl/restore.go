@@ -3,16 +3,15 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/recital-tts/recital/cmd/recitalctl/progress"
 	"github.com/recital-tts/recital/internal/backup"
+	"github.com/recital-tts/recital/internal/blobs"
 	"github.com/recital-tts/recital/internal/datafolder"
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/keyring"
@@ -21,13 +20,15 @@ import (
 )
 
 type restore struct {
-	Dir           string `arg:"" name:"dir" help:"Folder of the backup."`
-	MasterKeyFile string `name:"master-key-file" required:"" env:"RECITAL_MASTER_KEY_FILE" placeholder:"PATH" help:"File of the master key that the backup was made with. It is compared with the keys in the backup, and never copied."`
-	To            string `placeholder:"esdb://HOST:2113" help:"Event store that gets the log, empty until then; by default the embedded node of the data folder."`
-	Blobs         string `placeholder:"/PATH" help:"Folder that gets the blobs, as RECITAL_BLOBS names it to recitald; by default blobs in the data folder."`
-	Check         bool   `help:"Restore into a temporary folder, start a recitald on it, look whether it serves, and take all of it away."`
-	Scratch       string `placeholder:"DIR" help:"With --check: where the temporary folder is made; by default where the system has them."`
-	Recitald      string `placeholder:"PATH" help:"With --check: the recitald binary; by default the one beside recitalctl, or in the PATH."`
+	Dir           string   `arg:"" name:"dir" help:"Folder of the backup."`
+	MasterKeyFile string   `name:"master-key-file" required:"" env:"RECITAL_MASTER_KEY_FILE" placeholder:"PATH" help:"File of the master key that the backup was made with. It is compared with the keys in the backup, and never copied."`
+	To            string   `placeholder:"esdb://HOST:2113" help:"Event store that gets the log, empty until then; by default the embedded node of the data folder."`
+	Blobs         string   `placeholder:"/PATH" help:"Folder that gets the blobs, or s3://BUCKET/PREFIX?endpoint=https://HOST, as RECITAL_BLOBS names it to recitald; by default blobs in the data folder."`
+	S3            s3Keys   `embed:"" prefix:"s3-"`
+	Check         bool     `help:"Restore into a temporary folder, start a recitald on it, look whether it serves, and take all of it away."`
+	Scratch       string   `placeholder:"DIR" help:"With --check: where the temporary folder is made; by default where the system has them."`
+	PublicKey     []string `placeholder:"HEX" help:"With --check: the public key of the audit chain that you know to be right; may be repeated."`
+	Recitald      string   `placeholder:"PATH" help:"With --check: the recitald binary; by default the one beside recitalctl, or in the PATH."`
 }
 
 // Help is shown below the flags.
@@ -35,6 +36,7 @@ func (*restore) Help() string {
 	return `Examples:
   recitalctl restore /mnt/backup/recital --data-dir /srv/recital --master-key-file /etc/recital/master-key
   recitalctl restore /mnt/backup/recital --to esdb://events:2113 --data-dir /srv/recital --master-key-file /etc/recital/master-key
+  recitalctl restore /mnt/backup/recital --to esdb://events:2113 --blobs 's3://clips/recital?region=eu-central-1' …
   recitalctl restore --check /mnt/backup/recital --master-key-file /etc/recital/master-key
 
 The whole backup is checked first. The data folder must be a new one. A restore that is interrupted is gone on with by the same
@@ -95,7 +97,7 @@ func (c *restore) into(ctx context.Context, dir string, to terminal) (done resto
 	shown := newStage(to)
 	defer shown.close()
 	r := &restoring{settings: c, from: from, manifest: m, folder: folder, to: shown}
-	for _, step := range []func(context.Context) error{r.openLog, r.log, r.keyring, r.blobs} {
+	for _, step := range []func(context.Context) error{r.openStore, r.openLog, r.log, r.keyring, r.blobs} {
 		if err := step(ctx); err != nil {
 			return done, errors.Join(err, r.close())
 		}
@@ -108,13 +110,9 @@ func (c *restore) into(ctx context.Context, dir string, to terminal) (done resto
 
 // checkMasterKey sees before anything is written that the keys of the backup can be used.
 func (c *restore) checkMasterKey(from *backup.Folder, m backup.Manifest) error {
-	text, err := os.ReadFile(c.MasterKeyFile)
+	key, err := datafolder.ReadKey("master key", c.MasterKeyFile)
 	if err != nil {
-		return fmt.Errorf("reading the master key: %w", err)
-	}
-	key, err := hex.DecodeString(strings.TrimSpace(string(text)))
-	if err != nil || len(key) != pgkeys.MasterKeySize { // the error of hex quotes its input
-		return fmt.Errorf("%s holds no master key", c.MasterKeyFile)
+		return err
 	}
 	content, err := from.Keyring(m)
 	if err != nil {
@@ -146,6 +144,7 @@ type restoring struct {
 	folder   *datafolder.Folder
 	to       *stage
 	target   eventlog.Log
+	store    blobs.Store
 	closing  []func() error
 	done     restored
 }

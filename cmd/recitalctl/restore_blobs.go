@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,19 +19,70 @@ import (
 	"github.com/recital-tts/recital/internal/backup"
 	"github.com/recital-tts/recital/internal/blobs"
 	"github.com/recital-tts/recital/internal/blobs/folder"
+	"github.com/recital-tts/recital/internal/blobs/s3"
 	"github.com/recital-tts/recital/internal/eventlog"
 )
+
+// s3Keys are the keys to blobs in S3, as recitald takes them.
+type s3Keys struct {
+	AccessKey     string `env:"RECITAL_S3_ACCESS_KEY" placeholder:"ID" help:"Id of the key to blobs in S3. Without keys they are looked for as AWS's tools do."`
+	AccessKeyFile string `env:"RECITAL_S3_ACCESS_KEY_FILE" placeholder:"PATH" help:"File of that id, instead."`
+	SecretKey     string `env:"RECITAL_S3_SECRET_KEY" placeholder:"KEY" help:"The key to blobs in S3."`
+	SecretKeyFile string `env:"RECITAL_S3_SECRET_KEY_FILE" placeholder:"PATH" help:"File of that key, instead."`
+}
+
+// read returns the keys.
+func (k s3Keys) read() (access, secret string, err error) {
+	access, err = valueOr(k.AccessKey, k.AccessKeyFile)
+	if err == nil {
+		secret, err = valueOr(k.SecretKey, k.SecretKeyFile)
+	}
+	if err == nil && (access == "") != (secret == "") {
+		err = fail(exitUsage, "S3 needs both keys, --s3-access-key and --s3-secret-key, or neither, and finds them where AWS's tools do")
+	}
+	return access, secret, err
+}
+
+// valueOr returns a value, or the text of its file.
+func valueOr(value, file string) (string, error) {
+	if value != "" || file == "" {
+		return value, nil
+	}
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return "", fmt.Errorf("reading a key to S3: %w", err)
+	}
+	return strings.TrimSpace(string(content)), nil
+}
+
+// openStore opens what gets the blobs. It comes before anything is written.
+func (r *restoring) openStore(ctx context.Context) (err error) {
+	to, log, silent := r.settings.Blobs, r.manifest.LogID.String(), slog.New(slog.DiscardHandler)
+	if !strings.HasPrefix(to, s3.Scheme) {
+		r.store, err = folder.Open(folder.Config{
+			Dir: filepath.Join(cmp.Or(to, r.folder.Path("blobs")), log), Instance: "recitalctl restore", Logger: silent,
+		})
+		return err
+	}
+	config := s3.Config{Folder: log, Logger: silent}
+	if config.Location, err = s3.ParseURL(to); err != nil {
+		return fail(exitUsage, "%w", err)
+	}
+	if config.AccessKey, config.SecretKey, err = r.settings.S3.read(); err != nil {
+		return err
+	}
+	store, err := s3.Open(ctx, config)
+	if err != nil {
+		return err
+	}
+	r.store = store
+	r.closing = append(r.closing, store.Close)
+	return nil
+}
 
 // blobs copies the blobs that the restored log still needs. Those of deleted clips and voices, and of closed accounts, are not
 // brought back.
 func (r *restoring) blobs(ctx context.Context) error {
-	store, err := folder.Open(folder.Config{
-		Dir:      filepath.Join(cmp.Or(r.settings.Blobs, r.folder.Path("blobs")), r.done.identity.LogID.String()),
-		Instance: "recitalctl restore", Logger: slog.New(slog.DiscardHandler),
-	})
-	if err != nil {
-		return err
-	}
 	registry, err := eventlog.NewRegistry(slices.Concat(accounts.Events(), clips.Events(), voices.Events())...)
 	if err != nil {
 		return err
@@ -49,7 +101,7 @@ func (r *restoring) blobs(ctx context.Context) error {
 			r.done.left++
 			continue
 		}
-		if err := r.copyBlob(ctx, store, blob); err != nil {
+		if err := r.copyBlob(ctx, blob); err != nil {
 			return err
 		}
 		r.done.blobs++
@@ -58,8 +110,8 @@ func (r *restoring) blobs(ctx context.Context) error {
 	return nil
 }
 
-func (r *restoring) copyBlob(ctx context.Context, store blobs.Store, blob backup.Blob) error {
-	if there, err := store.Stat(ctx, blob.Address); err == nil && there.Size == blob.Size {
+func (r *restoring) copyBlob(ctx context.Context, blob backup.Blob) error {
+	if there, err := r.store.Stat(ctx, blob.Address); err == nil && there.Size == blob.Size {
 		return nil
 	}
 	from, err := r.from.OpenBlob(blob)
@@ -67,7 +119,7 @@ func (r *restoring) copyBlob(ctx context.Context, store blobs.Store, blob backup
 		return fmt.Errorf("copying a blob: %w", err)
 	}
 	defer from.Close()
-	_, err = store.Put(ctx, blob.Address, from)
+	_, err = r.store.Put(ctx, blob.Address, from)
 	return err
 }
 

@@ -64,8 +64,8 @@ func (s settings) token() (string, error) {
 	content, err := os.ReadFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "", fail(exitToken, "there is no operator token at %s; recitald makes it at its first start (make run). "+
-			"Give its data folder with --data-dir, or the file with --token-file", path)
+		return "", fail(exitToken, "there is no operator token at %s; in mode dev recitald makes it at its first start, in its data folder: give that with --data-dir. "+
+			"In mode prod it is in a file of your own: give that with --token-file", path)
 	case errors.Is(err, fs.ErrPermission):
 		return "", fail(exitToken, "the operator token at %s may not be read by this user; run recitalctl as the user of recitald", path)
 	case err != nil:
@@ -73,7 +73,7 @@ func (s settings) token() (string, error) {
 	}
 	token := strings.TrimSpace(string(content))
 	if token == "" || strings.ContainsFunc(token, unfitForHeader) {
-		return "", fail(exitToken, "%s does not hold an operator token", path)
+		return "", fail(exitToken, "%s does not hold an operator token; the list of operators, with a line for each, is recitald's: give the file of your own token with --token-file", path)
 	}
 	return token, nil
 }

@@ -73,7 +73,7 @@ func TestTrouble(t *testing.T) {
 		code    int
 		says    string
 	}{
-		{"nothing listens", unused(t), []string{"--token-file", token}, 3, "is recitald running? Start it with make run"},
+		{"nothing listens", unused(t), []string{"--token-file", token}, 3, "is recitald running? If it is a service, systemctl status recitald says why it is not; if it serves elsewhere, give its data folder"},
 		{"nobody answers", silent(t), []string{"--token-file", token, "--timeout", "50ms"}, 3, "whether it was carried out is not known"},
 		{"the name does not exist", "recital.invalid:8081", []string{"--token-file", token}, 3, "recital.invalid:8081 cannot be reached"},
 		{"it is no recitald", answer(200, "<html>"), []string{"--token-file", token}, 1, "is that the admin address of a recitald?"},
@@ -83,10 +83,12 @@ func TestTrouble(t *testing.T) {
 		{"it is not ready", answer(503, `{"error":"The event log does not answer"}`), []string{"--token-file", token}, 1, "The event log does not answer"},
 		{"it refuses in detail", answer(422, `{"detail":[{"loc":["body","plan"],"msg":"a"},{"loc":["body","name"],"msg":"b"}]}`),
 			[]string{"--token-file", token}, 1, "plan: a; name: b"},
-		{"no token file", answer(200, "{}"), []string{"--token-file", filepath.Join(folder, "none")}, 4, "there is no operator token at"},
+		{"no token file", answer(200, "{}"), []string{"--token-file", filepath.Join(folder, "none")}, 4, "In mode prod it is in a file of your own: give that with --token-file"},
 		{"no data folder", answer(200, "{}"), nil, 4, filepath.Join(".recital", "operator-token")},
 		{"an empty token file", answer(200, "{}"), []string{"--token-file", file("empty", "\n")}, 4, "does not hold an operator token"},
 		{"two lines", answer(200, "{}"), []string{"--token-file", file("lines", secret+"\n"+secret)}, 4, "does not hold an operator token"},
+		{"recitald's list of operators", answer(200, "{}"), []string{"--token-file", file("operators", "ada operator "+strings.Repeat("0f", 32)+"\n")}, 4,
+			"the list of operators, with a line for each, is recitald's: give the file of your own token with --token-file"},
 		{"a folder as token", answer(200, "{}"), []string{"--token-file", folder}, 4, "reading the operator token"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"io/fs"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +19,7 @@ import (
 	"github.com/recital-tts/recital/domain/audit"
 	"github.com/recital-tts/recital/internal/backup/backuptest"
 	"github.com/recital-tts/recital/internal/chain"
+	"github.com/recital-tts/recital/internal/datafolder"
 	"github.com/recital-tts/recital/internal/eventlog"
 )
 
@@ -75,8 +78,9 @@ func (c customer) hear(t *testing.T, id string) (text string, audio []byte) {
 	var shown clip
 	answer.decode(t, &shown)
 	require.NotNil(t, shown.Text)
-	_, path, _ := strings.Cut(strings.TrimPrefix(shown.URL, "http://"), "/")
-	played := do(t, c.request(http.MethodGet, "/"+path, nil))
+	link, err := url.Parse(shown.URL) // of the public address, which is not the instance's in mode prod
+	require.NoError(t, err)
+	played := do(t, c.request(http.MethodGet, link.RequestURI(), nil))
 	require.Equal(t, 200, played.status, played.text())
 	return *shown.Text, played.body
 }
@@ -201,6 +205,10 @@ func TestABackupBringsTheServiceBack(t *testing.T) {
 	require.NoError(t, err, string(said))
 	require.Contains(t, string(said), "its text is readable, and its audio plays")
 	require.Regexp(t, `(?m)^ok  the log is what its \d+ signed heads say`, string(said))
+	require.Contains(t, string(said), "nobody has confirmed their key, "+proof[3])
+	said, err = s.tool("restore", "--check", dir, key, "--scratch", scratch, proof[2], proof[3]).CombinedOutput()
+	require.NoError(t, err, string(said))
+	require.NotContains(t, string(said), "confirmed")
 	require.Empty(t, files(t, scratch))
 	said, err = s.tool("restore", "--check", forged, key, "--scratch", scratch).CombinedOutput()
 	requireExit(t, 1, err)
@@ -375,4 +383,81 @@ func TestADamagedBackupIsRefusedByName(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, whole, 0o600))
 	}
 	require.NotContains(t, s.notes("backup", dir, "--check-only"), "damaged")
+}
+
+func TestWhatAKilledDrillHasLeftIsTakenAwayByTheNext(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
+	t.Parallel()
+	data, dir, scratch := dataFolder(t), filepath.Join(t.TempDir(), "backup"), newFolder(t)
+	s := start(t, data)
+	s.openAccount("indie").saveClip(t, prose(60))
+	s.backup(dir)
+	drill := []string{"restore", "--check", dir, "--master-key-file=" + filepath.Join(data, "master-key"), "--scratch", scratch}
+	left := func() []string {
+		folders, err := filepath.Glob(filepath.Join(scratch, "*", "data"))
+		require.NoError(t, err)
+		return folders
+	}
+	serves := func() bool { return len(left()) == 1 && datafolder.Find(left()[0]).Public != "" }
+	kill := func(when func() bool, alsoRecitald bool) {
+		t.Helper()
+		tool := s.tool(drill...)
+		require.NoError(t, tool.Start())
+		s.eventually(when)
+		if alsoRecitald {
+			for _, p := range processesAt(t, filepath.Join(scratch, "recital-drill-")) {
+				if filepath.Base(p.args[0]) == "recitald" {
+					p.kill(t)
+				}
+			}
+		}
+		require.NoError(t, tool.Process.Kill())
+		_ = tool.Wait()
+		require.Len(t, left(), 1)
+	}
+	succeeds := func() {
+		t.Helper()
+		said, err := s.tool(drill...).CombinedOutput()
+		require.NoError(t, err, string(said))
+		require.Empty(t, left())
+		require.Empty(t, processesAt(t, filepath.Join(scratch, "recital-drill-")))
+	}
+
+	// when a drill is killed while it restores, then the next one takes its folder away
+	kill(func() bool { return len(left()) == 1 }, false)
+	succeeds()
+
+	// when it is killed while its recitald serves, then that one ends by itself
+	kill(serves, false)
+	s.eventually(func() bool { return len(processesAt(t, filepath.Join(scratch, "recital-drill-"))) == 0 })
+	succeeds()
+
+	// and when its recitald is killed, too, then the next one stops the Postgres that is left
+	kill(serves, true)
+	succeeds()
+
+	// and two at once leave each other alone
+	beside := s.tool(drill...)
+	require.NoError(t, beside.Start())
+	s.eventually(serves)
+	said, err := s.tool(drill...).CombinedOutput()
+	require.NoError(t, err, string(said))
+	require.NoError(t, beside.Wait())
+	require.Empty(t, left())
+}
+
+// processesAt returns the processes whose arguments name something below a path, but for recitalctl.
+func processesAt(t *testing.T, path string) (found []process) {
+	t.Helper()
+	folders, err := filepath.Glob("/proc/[0-9]*")
+	require.NoError(t, err)
+	for _, of := range folders {
+		pid, _ := strconv.Atoi(filepath.Base(of))
+		if p, lives := readProcess(pid); lives && strings.Contains(strings.Join(p.args, " "), path) && filepath.Base(p.args[0]) != "recitalctl" {
+			found = append(found, p)
+		}
+	}
+	return found
 }

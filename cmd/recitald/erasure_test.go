@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf16"
@@ -171,7 +172,7 @@ func (quiet) Errorf(string, ...any)             {}
 func (quiet) Fatalf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
 
 // What was personal of an account that was closed is nowhere: not in the log, in Postgres with its write-ahead log, among the
-// blobs, in recitald's own files and logs, in the metrics, or in a backup that goes on from one before. The names of API keys are not sealed (docs/auditors.md).
+// blobs, in recitald's own files and logs, in the metrics, or in a backup that goes on from one before.
 func TestNothingPersonalRemainsOfAClosedAccount(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
@@ -183,7 +184,13 @@ func TestNothingPersonalRemainsOfAClosedAccount(t *testing.T) {
 		opinion  = "Quäkend-nasal-and-Zyzzo"
 		context  = "Umständehalber-context"
 		named    = "Zyzzovoice-Märchen"
-		address  = "203.0.113.177"
+		describe = "Quokkaflüstern-description"
+		tagged   = "Schnurrbart-tag"
+		picture  = "https://pictures.example/zyzzo-portrait-4711.png"
+		source   = "Flaschenpost-utm"
+		project  = "zyzzo-quetzal-site"
+		keyName  = "Zyzzos-Gürteltier-key"
+		renamed  = "Zyzzos-Nacktmull-key"
 		browser  = "ZyzzoBrowser/77.5 (Erasureland; Gerät)"
 		cardJSON = `"4242"`
 	)
@@ -192,14 +199,17 @@ func TestNothingPersonalRemainsOfAClosedAccount(t *testing.T) {
 	s := b.serve(data, "--longest-stream=5s", "--trusted-proxies=127.0.0.1", "--log-level=debug")
 
 	// given a person with everything that an account can have
-	v := s.person()
-	as := func(request *http.Request) *http.Request {
+	v, wanted := s.person(), remains{}
+	as := func(request *http.Request) *http.Request { // from another address each time
+		address := fmt.Sprintf("203.0.113.%d", 100+len(wanted))
+		wanted.add("the address "+address, []byte(address))
 		request.Header.Set("X-Forwarded-For", address)
 		request.Header.Set("User-Agent", browser)
 		request.Header.Set("Sec-Fetch-Site", "same-origin")
 		return request
 	}
 	v.client.Transport = roundTrip(func(r *http.Request) (*http.Response, error) { return http.DefaultTransport.RoundTrip(as(r)) })
+	v.source, v.picture = source, picture
 	id := v.signIn(email)
 	var made struct{ APIKey string }
 	v.get(s.address+"/v1/account/new_api_key").decode(t, &made)
@@ -215,16 +225,32 @@ func TestNothingPersonalRemainsOfAClosedAccount(t *testing.T) {
 	given.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	require.Equal(t, 200, do(t, given).status)
 	require.Equal(t, 200, v.speak(said).status)
+	require.Equal(t, 200, do(t, c.request(http.MethodGet, strings.TrimPrefix(spoken.header.Get("X-Timestamps-Url"), s.address), nil)).status, "word times are kept")
 	recorded := s.reference(t, "wav", 400)
-	require.Equal(t, named, c.readyVoice(t, recorded, "name", named).Name)
+	about, err := json.Marshal(map[string]any{"description": describe, "tags": []string{tagged}})
+	require.NoError(t, err)
+	require.Equal(t, named, c.readyVoice(t, recorded, "name", named, "metadata", string(about)).Name)
+	for _, name := range []string{keyName, renamed} {
+		body := strings.NewReader(`{"name":` + strconv.Quote(name) + `}`)
+		require.Equal(t, 200, do(t, as(c.request(http.MethodPost, "/v1/account/api_key/"+account.MaskAPIKey(c.key)+"/name", body))).status)
+	}
+	config, code := s.installs(project)
+	c.hosts(t, "projects", url.Values{"config_id": {config}, "code": {code}})
+	require.Equal(t, true, c.hosts(t, "env_vars", url.Values{"config_id": {config}, "add_project_names": {project}})["success"])
+	require.ElementsMatch(t, []string{renamed, project}, c.keyNames(t))
 
-	wanted := remains{}
 	for what, value := range map[string]string{
 		"the e-mail address": email, "the name": "Ada Lovelace", "the text of a clip": said, "feedback": opinion, "the context of feedback": context,
-		"the name of a voice": named, "the address": address, "the browser": browser, "the card's digits": cardJSON,
+		"the name of a voice": named, "the description of a voice": describe, "the tag of a voice": tagged,
+		"the picture": picture, "where the person came from": source, "a project": project, "the name of a key": keyName, "its next name": renamed, "the browser": browser, "the card's digits": cardJSON,
 		"the key": c.key, "the sound of a clip": string(spoken.body[9000:9048]), "a recording": string(recorded[9000:9048]),
 	} {
 		wanted.add(what, []byte(value))
+	}
+
+	// and as long as it is open, all of it is there
+	for _, left := range s.erasure(t, id).Left {
+		require.Positive(t, left.Count, left.What)
 	}
 
 	// and a backup of then
@@ -244,9 +270,16 @@ func TestNothingPersonalRemainsOfAClosedAccount(t *testing.T) {
 	report := s.erasure(t, id)
 	require.True(t, report.Complete, report)
 	require.Equal(t, "complete", report.State)
-	require.Len(t, report.Left, 2)
+	require.Len(t, report.Left, 4)
 	for _, left := range report.Left {
 		require.Zero(t, left.Count, left.What)
+	}
+
+	// and an auditor finds what was done, and no more from where
+	for _, area := range []string{"sessions", "billing"} {
+		entries := string(s.recitalctl("audit", area, "--account", id, "--personal", "--reason", "Ticket 7", "--format", "json"))
+		require.Contains(t, entries, "The account's owner did it")
+		require.NotContains(t, entries, "203.0.113.")
 	}
 
 	// and nothing of it is in the metrics, in any row, or in any file

@@ -15,6 +15,8 @@ import (
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/alecthomas/kong"
+	"github.com/coreos/go-systemd/v22/daemon"
+	"github.com/coreos/go-systemd/v22/journal"
 
 	"github.com/recital-tts/recital/internal/app"
 )
@@ -28,7 +30,7 @@ Examples:
   RECITAL_POSTGRES=postgres://… recitald         use your own Postgres
   recitald --print-config                        show the settings and what is wrong with them
 
-Ctrl-C (or SIGTERM) finishes the replies under way and stops everything; a second one stops at once.
+Ctrl-C (or SIGTERM) finishes the replies under way and stops everything; a second Ctrl-C stops at once.
 Exit codes: 0 stopped as asked, 1 could not start or a part failed, 2 wrong usage or settings.`
 
 // command is what can be given on the command line.
@@ -84,7 +86,9 @@ func run(args []string) int {
 	if c.PrintConfig != "" {
 		return 0
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	terminated, forget := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer forget()
+	ctx, stop := signal.NotifyContext(terminated, syscall.SIGINT)
 	defer stop()
 	if err := serve(ctx, stop, c.Config); err != nil {
 		fmt.Fprintln(os.Stderr, "recitald:", err)
@@ -98,9 +102,12 @@ func serve(ctx context.Context, stop func(), cfg app.Config) error {
 	if err != nil {
 		return err
 	}
-	a.Welcome(os.Stdout)
+	isJournal, _ := journal.StdoutIsJournalStream() // an error means that nobody knows, as in a terminal
+	a.Welcome(os.Stdout, !isJournal)
+	notify(daemon.SdNotifyReady)
 	err = a.Run(ctx)
-	stop() // from here on a second signal ends the process at once
+	stop() // from here on a second Ctrl-C ends the process at once; SIGTERM may come repeatedly, from a dying parent once for each thread
+	notify(daemon.SdNotifyStopping)
 	if ctx.Err() != nil {
 		fmt.Fprintln(os.Stdout, "Stopping; replies under way are finished first.")
 	}
@@ -108,4 +115,11 @@ func serve(ctx context.Context, stop func(), cfg app.Config) error {
 		err = closing
 	}
 	return err
+}
+
+// notify lets systemd know the state of a service of Type=notify. Without systemd nothing happens.
+func notify(state string) {
+	if _, err := daemon.SdNotify(false, state); err != nil {
+		fmt.Fprintln(os.Stderr, "recitald: systemd cannot be notified:", err)
+	}
 }

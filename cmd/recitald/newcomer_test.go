@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"os/exec"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -49,11 +51,22 @@ func TestANewcomerHearsSpeechStopsAndFindsAllDataAgain(t *testing.T) {
 	require.Equal(t, first.key, second.key)
 	require.Equal(t, used, second.operator().usage(t))
 	second.requireSettledBooks()
+
+	// when SIGTERM comes twice, then everything ends as cleanly
+	children = second.children()
+	require.NoError(t, second.command.Process.Signal(syscall.SIGTERM))
+	second.eventually(func() bool { return strings.Contains(second.said(), "Stopping; ") })
+	require.NoError(t, second.command.Process.Signal(syscall.SIGTERM))
+	second.awaitEnd()
+	require.NoError(t, second.err, "the exit code")
+	for _, child := range children {
+		require.False(t, child.lives(), "%v was left behind", child.args)
+	}
 }
 
 func requireAnswers(t *testing.T, s *server) {
 	t.Helper()
-	for path, want := range map[string]string{"/health_check": `{"status":"ok"}`, "/ready_check": `{"status":"ready"}`} {
+	for path, want := range map[string]string{"/health_check": `{"status":"ok"}`, "/ready_check": `{"status":"ready"}`, "/v1/damage_report": `{"red_alerts":[]}`} {
 		answer := do(t, s.operator().request(http.MethodGet, path, nil))
 		require.Equal(t, 200, answer.status)
 		require.JSONEq(t, want, answer.text())

@@ -1,11 +1,16 @@
 package main_test
 
 import (
+	"bytes"
 	"crypto/sha256"
+	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -82,5 +87,101 @@ func TestEventsSayWhoDidItAndByWhichRequest(t *testing.T) {
 			}
 		}
 		require.Equal(t, want.types, types)
+	}
+}
+
+// addressed gives each request that passes through it another address, and remembers which by the id of the request.
+type addressed struct {
+	last int
+	of   map[string]string
+}
+
+func (a *addressed) RoundTrip(r *http.Request) (*http.Response, error) {
+	a.last++
+	address := fmt.Sprintf("203.0.113.%d", a.last)
+	r = r.Clone(r.Context())
+	r.Header.Set("X-Forwarded-For", address)
+	response, err := http.DefaultTransport.RoundTrip(r)
+	if err == nil {
+		a.of[response.Header.Get("Request-Id")] = address
+	}
+	return response, err
+}
+
+// spoken are the events of syntheses, of which there are too many to say where each came from.
+var spoken = []string{"usage-period-opened", "usage-reserved", "usage-settled", "clip-saved"}
+
+// An auditor finds out from where each command of a client came, and nobody else does: in the log the addresses are sealed.
+func TestEachCommandOfAClientSaysWhereItCameFrom(t *testing.T) {
+	t.Parallel()
+	s := start(t, dataFolder(t), "--trusted-proxies=127.0.0.1")
+	v, from := s.person(), &addressed{of: map[string]string{}}
+	v.client.Transport = from
+	send := func(request *http.Request) reply {
+		response, err := (&http.Client{Transport: from}).Do(request.WithContext(t.Context()))
+		require.NoError(t, err)
+		defer response.Body.Close()
+		body, err := io.ReadAll(response.Body)
+		require.NoError(t, err)
+		require.Equal(t, 200, response.StatusCode, "%s: %s", request.URL.Path, body)
+		return reply{response.StatusCode, response.Header, body}
+	}
+	form := []string{"Content-Type", "application/x-www-form-urlencoded"}
+
+	// given a person who signs in and does this and that, each time from another address
+	c := customer{server: s, id: v.signIn("ada@example.org")}
+	var made struct{ APIKey, Masked string }
+	v.get(s.address+"/v1/account/new_api_key").decode(t, &made)
+	c.key = made.APIKey
+	send(c.request(http.MethodPost, "/v1/account/api_key/"+made.Masked+"/name", order{"name": "home"}.encode()))
+	send(c.request(http.MethodPost, "/v1/account/accept_tos", nil))
+	send(c.request(http.MethodPost, "/v1/account/set_email_prefs", strings.NewReader("wants_email=true"), form...))
+	send(c.request(http.MethodPut, "/v1/ai/voice/leah", order{"starred": true}.encode()))
+	send(c.request(http.MethodPost, "/payments/setup-intent", order{}.encode()))
+	speech := send(c.request(http.MethodPost, bytesRoute, order{"text": "Hello world.", "voice": "leah", "debug": true}.encode()))
+	send(c.request(http.MethodPost, "/v1/ai/speech/feedback", order{"id": speech.header.Get("X-Generation-Id"), "rating": "thumbsUp"}.encode()))
+	s.eventually(func() bool { return len(c.clips(t).Clips) == 1 })
+	send(c.request(http.MethodDelete, "/v1/account/clip/"+c.clips(t).Clips[0].id(t), nil))
+	config, code := s.installs("site")
+	send(c.request(http.MethodPost, "/v1/account/hosting/projects", strings.NewReader(url.Values{"config_id": {config}, "code": {code}}.Encode()), form...))
+	send(c.request(http.MethodPost, "/v1/account/hosting/env_vars", strings.NewReader(url.Values{"config_id": {config}, "add_project_names": {"site"}}.Encode()), form...))
+	require.Equal(t, 200, v.get(s.address+"/auth/oauth/logout").status)
+	send(c.request(http.MethodPost, "/v1/account/sessions/revoke_all", nil))
+	send(c.request(http.MethodDelete, "/v1/account/api_key/"+made.Masked, nil))
+
+	// then each event of it has an address that nobody can read, but those of speech, which have none
+	var sealed []string
+	eachEvent(t, s.node(), func(event eventlog.Decoded) {
+		require.NotContains(t, string(event.Metadata)+string(event.Data)+string(event.Meta.From), "203.0.113.", event.Type)
+		asked := from.of[event.Meta.CorrelationID] != "" && event.Meta.Actor.Kind == eventlog.ActorAccount
+		require.Equal(t, asked && !slices.Contains(spoken, event.Type), len(event.Meta.From) > 0, event.Type)
+		if len(event.Meta.From) > 0 {
+			sealed = append(sealed, event.Type)
+		}
+	})
+	require.Subset(t, sealed, []string{
+		"identity-claimed", "account-opened", "account-profile-recorded", "session-opened", "apikey-issued", "account-api-key-created", "account-api-key-renamed",
+		"account-terms-accepted", "account-email-preferences-set", "voice-starred", "subscription-change-requested", "subscription-change-agreed", "feedback-given",
+		"clip-deleted", "hosting-connected", "hosting-variable-begun", "hosting-variable-set", "session-ended", "account-sessions-revoked", "account-api-key-revoked",
+	})
+
+	// and an auditor reads it
+	for area, atLeast := range map[string]int{"sessions": 12, "billing": 2} {
+		shown := map[string]bool{}
+		entries := json.NewDecoder(bytes.NewReader(s.recitalctl("audit", area, "--account", c.id, "--personal", "--reason", "Ticket 7", "--format", "json")))
+		for entries.More() {
+			var entry struct {
+				Sentence, Correlation string
+				Actor                 struct{ Kind string }
+				Personal              map[string]string
+			}
+			require.NoError(t, entries.Decode(&entry))
+			if address := from.of[entry.Correlation]; entry.Actor.Kind == "account" && !strings.Contains(entry.Sentence, "began the period") {
+				shown[entry.Sentence] = true
+				require.Equal(t, address, entry.Personal["address"], entry.Sentence)
+				require.Contains(t, entry.Sentence, ", from "+address+".")
+			}
+		}
+		require.GreaterOrEqual(t, len(shown), atLeast, area)
 	}
 }

@@ -99,6 +99,49 @@ func TestClipsInS3ArePlayedByEveryInstanceAndSpeechOutlivesTheStore(t *testing.T
 	require.Zero(t, s3Objects())
 }
 
+func TestABackupIsRestoredIntoS3(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
+	t.Parallel()
+	// given a clip in S3, and one that was deleted after the backup
+	store, dir := s3test.Start(t), filepath.Join(t.TempDir(), "backup")
+	first := outsideServices(t).launchOn(t, store)
+	c := first.openAccount("indie")
+	kept, deleted := c.saveClip(t, prose(60)), c.saveClip(t, prose(40))
+	require.Equal(t, 200, do(t, c.request(http.MethodDelete, "/v1/account/clip/"+deleted, nil)).status)
+	require.Equal(t, 1, first.backup(dir, "--keep=0s").Stored.Blobs)
+	heard, audio := c.hear(t, kept)
+	first.kill()
+
+	// when it is restored into another store, event log and Postgres
+	another, on, data := s3test.Start(t), outsideServices(t), filepath.Join(newFolder(t), "data")
+	restore := func(blobs string) ([]byte, error) {
+		return first.tool("restore", dir, "--data-dir", data, "--to", on.events, "--master-key-file", filepath.Join(first.data, "master-key"),
+			"--blobs", blobs, "--s3-access-key", s3test.AccessKey, "--s3-secret-key", s3test.SecretKey).CombinedOutput()
+	}
+	to := s3test.URL(another.Address(), "clips")
+	said, err := restore(strings.Replace(to, s3test.Bucket, "nowhere", 1))
+	require.Error(t, err)
+	require.Contains(t, string(said), "the bucket nowhere cannot be used: NoSuchBucket (404)")
+	said, err = restore(to)
+	require.NoError(t, err, string(said))
+	require.Contains(t, string(said), "and 1 blobs")
+	require.NotContains(t, string(said), s3test.SecretKey)
+
+	// then the clip plays from there
+	require.Len(t, filesBelow(t, another.BucketDir()+"/clips"), 1)
+	require.NoDirExists(t, filepath.Join(data, "blobs"))
+	store.Kill()
+	second := on.launchIn(t, data, "--blobs="+to, "--s3-access-key="+s3test.AccessKey, "--s3-secret-key="+s3test.SecretKey)
+	second.awaitRunning()
+	second.eventually(second.isReady)
+	text, played := c.at(second).hear(t, kept)
+	require.Equal(t, heard, text)
+	require.Equal(t, audio, played)
+	c.at(second).lacksClip(t, deleted)
+}
+
 func TestABucketThatIsNotThereStopsTheStart(t *testing.T) {
 	t.Parallel()
 	store := s3test.Start(t)

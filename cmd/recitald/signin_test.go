@@ -19,6 +19,8 @@ type person struct {
 	t      *testing.T
 	server *server
 	client *http.Client
+
+	source, picture string // from where the person comes, and what the provider shows; "" for none
 }
 
 func (s *server) person() *person {
@@ -54,9 +56,9 @@ func (v *person) do(method, address string, form url.Values) reply {
 // comeBack begins a sign-in, fills in the provider's page, and returns the address to which the provider sends the browser.
 func (v *person) comeBack(email string) string {
 	v.t.Helper()
-	begun := v.get(v.server.address + "/auth/oauth/login?provider=idp_1&redirect=" + url.QueryEscape(v.server.address+"/docs"))
+	begun := v.get(v.server.address + "/auth/oauth/login?provider=idp_1&redirect=" + url.QueryEscape(v.server.address+"/docs") + "&utm_source=" + url.QueryEscape(v.source))
 	require.Equal(v.t, http.StatusFound, begun.status, begun.text())
-	answered := v.do(http.MethodPost, begun.header.Get("Location"), url.Values{"name": {"Ada Lovelace"}, "email": {email}})
+	answered := v.do(http.MethodPost, begun.header.Get("Location"), url.Values{"name": {"Ada Lovelace"}, "email": {email}, "picture": {v.picture}})
 	require.Equal(v.t, http.StatusSeeOther, answered.status, answered.text())
 	return answered.header.Get("Location")
 }
@@ -83,7 +85,11 @@ func (v *person) account(email string) string {
 	valid.decode(v.t, &who)
 	require.Equal(v.t, "Ada Lovelace", who.Name)
 	require.Equal(v.t, email, who.Email)
-	require.Nil(v.t, who.Picture)
+	if v.picture == "" {
+		require.Nil(v.t, who.Picture)
+		return who.ID
+	}
+	require.Equal(v.t, &v.picture, who.Picture)
 	return who.ID
 }
 

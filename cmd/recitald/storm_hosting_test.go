@@ -3,7 +3,6 @@ package main_test
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -112,26 +111,28 @@ func (p *webmaster) settle(at []*server, _ books) error {
 }
 
 func (p *webmaster) check(at *server, b books) error {
-	onPlatform, ofAccount, wanted := map[string]string{}, map[string]string{}, []string{}
+	var has, onPlatform, ofAccount, wanted []string
 	for _, site := range webmasterSites {
 		if p.wanted[site] {
 			wanted = append(wanted, site)
 		}
 		for _, v := range p.platform.Variables(p.config)[site] {
-			onPlatform[site] += account.HashAPIKey(v.Value)
+			has, onPlatform = append(has, site), append(onPlatform, account.HashAPIKey(v.Value))
 			if answer, err := p.ask(customer{server: at, key: v.Value}.request(http.MethodGet, "/v1/account", nil)); err != nil || answer.status != http.StatusOK {
 				return fmt.Errorf("the key in %s is answered with %d %v", site, answer.status, err)
 			}
 		}
 	}
 	for _, key := range b.accounts[p.account.id].Keys {
-		if key.Name != "" {
-			ofAccount[key.Name] += key.Hash
+		if len(key.SealedName) > 0 { // that of its project
+			ofAccount = append(ofAccount, key.Hash)
 		}
 	}
-	slices.Sort(wanted)
-	if has := slices.Sorted(maps.Keys(onPlatform)); !slices.Equal(has, wanted) || !maps.Equal(onPlatform, ofAccount) {
-		return fmt.Errorf("the projects %v have keys, and %v are to have some; of the account %s are those of %v", has, wanted, p.account.id, slices.Sorted(maps.Keys(ofAccount)))
+	for _, list := range [][]string{wanted, has, onPlatform, ofAccount} {
+		slices.Sort(list)
+	}
+	if !slices.Equal(has, wanted) || !slices.Equal(onPlatform, ofAccount) {
+		return fmt.Errorf("the projects %v have keys, and %v are to have some; the account %s has %d for them", has, wanted, p.account.id, len(ofAccount))
 	}
 	return nil
 }

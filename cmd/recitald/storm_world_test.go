@@ -94,10 +94,7 @@ func sharedWorld(t *testing.T) *world {
 		events:   "esdb://" + node.link.Listen + "?tls=false",
 		postgres: link.url,
 		blobs:    filepath.Join(node.folder, "blobs"),
-		secrets: map[string]string{
-			"operator-token": strings.Repeat("operator", 8), "auditor-token": strings.Repeat("auditor", 8),
-			"master-key": strings.Repeat("0f", 32), "signing-key": strings.Repeat("f0", 32),
-		},
+		secrets:  sharedSecrets(),
 	}
 	w := &world{t: t, public: stormPublicURL, log: func() esdb.Config { return esdb.Config{ConnectionString: on.events} }}
 	people := startStormProvider(t, node.folder)

@@ -178,10 +178,15 @@ func outsideServices(t *testing.T) services {
 		events:   "esdb://" + node.Addr().String() + "?tls=false",
 		postgres: pgtest.Empty(t).Config().ConnString(),
 		blobs:    filepath.Join(folder, "blobs"),
-		secrets: map[string]string{
-			"operator-token": strings.Repeat("operator", 8), "auditor-token": strings.Repeat("auditor", 8),
-			"master-key": strings.Repeat("0f", 32), "signing-key": strings.Repeat("f0", 32),
-		},
+		secrets:  sharedSecrets(),
+	}
+}
+
+// sharedSecrets are the contents of the files that instances in mode prod have in common.
+func sharedSecrets() map[string]string {
+	return map[string]string{
+		"operator-token": strings.Repeat("operator", 8), "auditor-token": strings.Repeat("auditor", 8),
+		"master-key": strings.Repeat("0f", 32), "signing-key": strings.Repeat("f0", 32), "audit-key": strings.Repeat("3c", 32),
 	}
 }
 

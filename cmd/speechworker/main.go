@@ -4,6 +4,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"github.com/recital-tts/recital/internal/audio/libav"
 	"github.com/recital-tts/recital/internal/speech/espeak"
 	"github.com/recital-tts/recital/internal/speech/flite"
+	"github.com/recital-tts/recital/internal/workers"
 )
 
 type mode struct {
@@ -58,6 +60,9 @@ func run(args []string) int {
 func serve(m mode) int {
 	if err := m.serve(os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintf(os.Stderr, "speechworker %s: %v\n", m.name, err)
+		if errors.Is(err, libav.ErrNotLoaded) {
+			return workers.NotLoaded
+		}
 		return 1
 	}
 	return 0

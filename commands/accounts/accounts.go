@@ -14,6 +14,7 @@ import (
 	"github.com/recital-tts/recital/commands/journal"
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/keyring"
 )
 
 // Accounts carries out the commands on accounts.
@@ -21,15 +22,15 @@ type Accounts struct {
 	journal *journal.Journal
 	now     func() time.Time
 	random  io.Reader // of keys
-	keys    Keys      // of profiles
+	keys    Keys      // of profiles and names
 }
 
-// Keys seal and fingerprint personal data with the keys of the keyring.
+// Keys seal, open and fingerprint personal data with the keys of the keyring.
 type Keys interface {
+	keyring.Opener
+	keyring.Fingerprinter
 	// Seal encrypts data with an account's key; see keyring.Keyring.
 	Seal(ctx context.Context, account string, plaintext []byte, use string) ([]byte, error)
-	// Fingerprint returns an HMAC of data under a key of the keyring's own; see keyring.Fingerprinter.
-	Fingerprint(ctx context.Context, data []byte, use string) ([]byte, error)
 }
 
 // New returns an Accounts that takes the time from now.
@@ -37,7 +38,7 @@ func New(j *journal.Journal, now func() time.Time) *Accounts {
 	return &Accounts{journal: j, now: now, random: rand.Reader}
 }
 
-// SealWith sets the keys that RecordProfile needs. It comes before the first use.
+// SealWith sets the keys of the keyring, without which no profile and no name can be recorded. It comes before the first use.
 func (a *Accounts) SealWith(keys Keys) { a.keys = keys }
 
 // NewAccountID draws the id of an account.

@@ -132,16 +132,16 @@ func TestAKeyThatLooksLikeAnotherIsDrawnAgain(t *testing.T) {
 func TestEnsureChangesNothingTheSecondTime(t *testing.T) {
 	w := newWorld(t)
 	key := drawKey(t, 1)
-	made, err := w.Accounts.Ensure(t.Context(), "operator", "enterprise", key, "dev")
+	made, err := w.Accounts.Ensure(t.Context(), "operator", "enterprise", key)
 	require.NoError(t, err)
 	appends := w.Log.Appends.Load()
 
-	again, err := w.Accounts.Ensure(t.Context(), "operator", "enterprise", key, "dev")
+	again, err := w.Accounts.Ensure(t.Context(), "operator", "enterprise", key)
 	require.NoError(t, err)
 	require.Equal(t, made, again, "the position of what is there")
 	require.Equal(t, appends, w.Log.Appends.Load())
 
-	_, err = w.Accounts.Ensure(t.Context(), "operator", "free", key, "dev")
+	_, err = w.Accounts.Ensure(t.Context(), "operator", "free", key)
 	require.Equal(t, domain.Conflict, domain.CodeOf(err))
 }
 
@@ -151,15 +151,15 @@ func TestEnsureCompletesWhatACrashCutShort(t *testing.T) {
 		// given an Ensure that ended in a crash after so many appends
 		w := newWorld(t)
 		broken := &journal.Journal{Log: &crashing{Log: w.Log, left: written}, Registry: w.Journal.Registry}
-		_, err := accounts.New(broken, w.Clock.Now).Ensure(t.Context(), "operator", "enterprise", key, "dev")
+		_, err := accounts.New(broken, w.Clock.Now).Ensure(t.Context(), "operator", "enterprise", key)
 		require.ErrorIs(t, err, errCrash)
 		require.Len(t, commandstest.Fold[apikey.Event](w.World, keyStream(key)), min(written, 1), "the key comes first")
-		require.Len(t, commandstest.Fold[account.Event](w.World, "account-operator"), 2*(written/2))
+		require.Len(t, commandstest.Fold[account.Event](w.World, "account-operator"), 3*(written/2))
 
 		// when it is repeated, then all is there, once
-		_, err = w.Accounts.Ensure(t.Context(), "operator", "enterprise", key, "dev")
+		_, err = w.Accounts.Ensure(t.Context(), "operator", "enterprise", key)
 		require.NoError(t, err)
-		require.Len(t, commandstest.Fold[account.Event](w.World, "account-operator"), 2)
+		require.Len(t, commandstest.Fold[account.Event](w.World, "account-operator"), 3)
 		require.Len(t, w.account("operator").Keys, 1)
 		require.Len(t, commandstest.Fold[apikey.Event](w.World, keyStream(key)), 1)
 	}

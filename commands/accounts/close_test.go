@@ -66,7 +66,7 @@ func TestClosingAnAccount(t *testing.T) {
 	// then nothing can be done with it
 	_, err = w.Accounts.CreateKey(t.Context(), id, "", commandstest.Operator())
 	require.ErrorIs(t, err, account.ErrClosed)
-	_, err = w.Accounts.Ensure(t.Context(), id, string(plan.Free), opened.Key.Key, "")
+	_, err = w.Accounts.Ensure(t.Context(), id, string(plan.Free), opened.Key.Key)
 	require.ErrorIs(t, err, account.ErrClosed)
 
 	// and what fails to be erased is not recorded as erased

@@ -17,14 +17,18 @@ func TestEventsAreReadForEver(t *testing.T) {
 	created := account.APIKeyCreated{Account: "a1", Hash: "9f86d081", Masked: "rk_abcd****wxyz", Name: "build server", At: noon}
 	issued := created
 	issued.Issued = true
+	sealed := issued
+	sealed.Name, sealed.SealedName = "", []byte("\x01name")
 	bought := plan.Entitlement{Plan: plan.Pro, Start: noon, End: noon.AddDate(0, 1, 0), Next: plan.Indie, Anchor: noon.AddDate(0, -3, 0)}
 	eventtest.Golden(t, accounts.Events(),
 		eventtest.Of("account-opened", 1, account.Opened{Account: "a1", Plan: plan.Free, At: noon}),
 		eventtest.Of("account-opened", 2, account.Opened{Account: "a1", Plan: plan.Free, Identity: "5e884898", FreePeriod: free, At: noon}),
 		eventtest.Of("account-api-key-created", 1, created),
 		eventtest.Of("account-api-key-created", 1, issued).As("issued"),
+		eventtest.Of("account-api-key-created", 1, sealed).As("sealed"),
 		eventtest.Of("account-api-key-revoked", 1, account.APIKeyRevoked{Account: "a1", Hash: "9f86d081", Masked: "rk_abcd****wxyz", At: noon}),
 		eventtest.Of("account-api-key-renamed", 1, account.APIKeyRenamed{Account: "a1", Hash: "9f86d081", Masked: "rk_abcd****wxyz", Name: "laptop", At: noon}),
+		eventtest.Of("account-api-key-renamed", 1, account.APIKeyRenamed{Account: "a1", Hash: "9f86d081", Masked: "rk_abcd****wxyz", SealedName: []byte("\x01name"), At: noon}).As("sealed"),
 		eventtest.Of("account-profile-recorded", 1, account.ProfileRecorded{
 			Account: "a1", Name: []byte("\x01name"), Email: []byte("\x01email"), Picture: []byte("\x01picture"), EmailHash: "c0ffee", Digest: "d1ce", At: noon,
 		}),
@@ -58,6 +62,12 @@ func TestEventsAreReadForEver(t *testing.T) {
 				WantsEmail: new(true), Operator: true, SessionsRevokedAt: noon, Closing: account.ErasedOnce, EraseAgainAt: noon,
 			}, At: noon.AddDate(0, 0, 1),
 		}),
+		eventtest.Of("account-snapshot-taken", 3, account.SnapshotTaken{
+			Facts: account.Facts{
+				Account: "a1", OpenedOn: plan.Free, OpenedAt: noon, Entitlement: plan.Entitlement{Plan: plan.Free, Start: noon},
+				Keys: []account.Key{{Hash: "9f86d081", Masked: "rk_abcd****wxyz", SealedName: []byte("\x01name")}},
+			}, At: noon.AddDate(0, 0, 1),
+		}).As("sealed"),
 		eventtest.Of("apikey-issued", 1, apikey.Issued{Hash: "9f86d081", Account: "a1", At: noon}),
 	)
 }

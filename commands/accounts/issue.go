@@ -43,7 +43,7 @@ func (a *Accounts) IssueCreated(ctx context.Context, accountStream string, creat
 	return a.issue(ctx, key, journal.CausedBy(created).Metadata(command, key.At))
 }
 
-func (a *Accounts) issue(ctx context.Context, key apikey.Issue, meta eventlog.Metadata) (eventlog.Position, error) {
+func (a *Accounts) issue(ctx context.Context, key apikey.Issue, meta journal.Metadata) (eventlog.Position, error) {
 	_, position, err := journal.Execute(ctx, a.journal, keyStream(key.Hash), key, meta)
 	return position, err
 }

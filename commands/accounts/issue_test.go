@@ -41,7 +41,7 @@ func TestAKeyLeadsToItsAccount(t *testing.T) {
 	made, err := w.Accounts.CreateKey(t.Context(), opened.Account, "", commandstest.Operator())
 	require.NoError(t, err)
 	dev := drawKey(t, 1)
-	_, err = w.Accounts.Ensure(t.Context(), "operator", "enterprise", dev, "dev")
+	_, err = w.Accounts.Ensure(t.Context(), "operator", "enterprise", dev)
 	require.NoError(t, err)
 
 	w.requireIssued(opened.Key.Key, opened.Account)
@@ -115,7 +115,7 @@ func TestEnsureIssuesTheKeyOfAnEarlierRelease(t *testing.T) {
 	w.Other("account-operator", eventlog.NoStream,
 		account.Opened{Account: "operator", Plan: "enterprise", At: w.Clock.Now()},
 		account.APIKeyCreated{Account: "operator", Hash: account.HashAPIKey(key), Masked: account.MaskAPIKey(key), At: w.Clock.Now()})
-	_, err := w.Accounts.Ensure(t.Context(), "operator", "enterprise", key, "dev")
+	_, err := w.Accounts.Ensure(t.Context(), "operator", "enterprise", key)
 	require.NoError(t, err)
 	w.requireIssued(key, "operator")
 	require.Len(t, commandstest.Fold[account.Event](w.World, "account-operator"), 2)

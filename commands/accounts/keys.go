@@ -2,6 +2,8 @@ package accounts
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -12,6 +14,7 @@ import (
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/apikey"
 	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/keyring"
 )
 
 // NewKey is a key that was just created: the only moment at which it is known.
@@ -21,15 +24,15 @@ type NewKey struct {
 	Position eventlog.Position
 }
 
-// CreateKey draws a key and adds it to an account. Errors: domain.NotFound, domain.Denied where there are too many.
+// CreateKey draws a key and adds it to an account. Errors: domain.NotFound, domain.Denied where there are too many, those of
+// the keyring.
 func (a *Accounts) CreateKey(ctx context.Context, id, name string, origin journal.Origin) (NewKey, error) {
 	for {
 		key, err := account.DrawAPIKey(a.random)
 		if err != nil {
 			return NewKey{}, err
 		}
-		at := a.now().UTC()
-		position, err := a.addKey(ctx, stream(id), issue(key, id, at), origin, create(key, name, at))
+		position, err := a.addNamed(ctx, id, key, name, origin)
 		if domain.CodeOf(err) == domain.Conflict && ctx.Err() == nil {
 			continue // another key looks the same when masked
 		}
@@ -41,10 +44,10 @@ func (a *Accounts) CreateKey(ctx context.Context, id, name string, origin journa
 }
 
 // AddKey adds a key that the caller has drawn to an account. Errors: domain.NotFound, domain.Invalid for a name that is not
-// valid, domain.Denied where there are too many, domain.Conflict where another key looks the same when masked.
+// valid, domain.Denied where there are too many, domain.Conflict where another key looks the same when masked, those of the
+// keyring.
 func (a *Accounts) AddKey(ctx context.Context, id, key, name string, origin journal.Origin) error {
-	at := a.now().UTC()
-	_, err := a.addKey(ctx, stream(id), issue(key, id, at), origin, create(key, name, at))
+	_, err := a.addNamed(ctx, id, key, name, origin)
 	return err
 }
 
@@ -61,16 +64,62 @@ func (a *Accounts) HasKey(ctx context.Context, id, hash string) (bool, error) {
 }
 
 // RenameKey gives an API key of an account, given in its masked form, another name. Errors: domain.Invalid for a name that is
-// not valid, domain.NotFound.
+// not valid, domain.NotFound, those of the keyring.
 func (a *Accounts) RenameKey(ctx context.Context, id, masked, name string, origin journal.Origin) (eventlog.Position, error) {
-	return a.execute(ctx, id, func(at time.Time) command {
-		return account.RenameAPIKey{Masked: masked, Name: name, At: at}
-	}, origin)
+	rename := account.RenameAPIKey{Masked: masked, Name: name, At: a.now().UTC()}
+	kept := journal.NewCached(a.journal, stream(id))
+	if err := kept.Refresh(ctx); err != nil {
+		return eventlog.Position{}, err
+	}
+	key, err := kept.State().Key(masked)
+	if err != nil {
+		return eventlog.Position{}, err
+	}
+	if rename.SealedName, err = a.sealKeyName(ctx, id, key, name); err != nil {
+		return eventlog.Position{}, err
+	}
+	_, position, err := kept.Execute(ctx, rename, origin.Metadata(uuid.New(), rename.At))
+	return position, err
+}
+
+// sealKeyName seals a name for a key. The name that the key has already is returned as it was sealed, so that nothing changes.
+func (a *Accounts) sealKeyName(ctx context.Context, id string, key account.Key, name string) ([]byte, error) {
+	use := account.ForKeyName(key.Hash)
+	if len(key.SealedName) > 0 {
+		current, err := a.keys.Open(ctx, id, key.SealedName, use)
+		if err != nil && !keyring.Gone(err) {
+			return nil, fmt.Errorf("opening the name of an API key: %w", err)
+		}
+		if err == nil && string(current) == name {
+			return key.SealedName, nil
+		}
+	}
+	sealed, err := a.keys.Seal(ctx, id, []byte(name), use)
+	if errors.Is(err, keyring.ErrErased) {
+		return nil, account.ErrClosed
+	}
+	if err != nil {
+		return nil, fmt.Errorf("sealing the name of an API key: %w", err)
+	}
+	return sealed, nil
 }
 
 // RevokeKey ends an API key of an account, given in its masked form. Errors: domain.NotFound.
 func (a *Accounts) RevokeKey(ctx context.Context, id, masked string, origin journal.Origin) (eventlog.Position, error) {
 	return a.execute(ctx, id, func(at time.Time) command { return account.RevokeAPIKey{Masked: masked, At: at} }, origin)
+}
+
+// addNamed adds a key with a name to an account; name is "" for none.
+func (a *Accounts) addNamed(ctx context.Context, id, key, name string, origin journal.Origin) (eventlog.Position, error) {
+	add := create(key, a.now().UTC())
+	add.Name = name
+	if name != "" {
+		var err error
+		if add.SealedName, err = a.sealKeyName(ctx, id, account.Key{Hash: add.Hash}, name); err != nil {
+			return eventlog.Position{}, err
+		}
+	}
+	return a.addKey(ctx, stream(id), issue(key, id, add.At), origin, add)
 }
 
 // addKey carries out commands on an account that add a key to it, in one append, once the key is issued to the account.
@@ -92,6 +141,6 @@ func (a *Accounts) addKey(ctx context.Context, s accountStream, key apikey.Issue
 	return position, err
 }
 
-func create(key, name string, at time.Time) account.CreateAPIKey {
-	return account.CreateAPIKey{Hash: account.HashAPIKey(key), Masked: account.MaskAPIKey(key), Name: name, At: at}
+func create(key string, at time.Time) account.CreateAPIKey {
+	return account.CreateAPIKey{Hash: account.HashAPIKey(key), Masked: account.MaskAPIKey(key), At: at}
 }

@@ -71,19 +71,19 @@ func TestOfManyWhoRevokeAKeyOneDoes(t *testing.T) {
 func TestEnsureDoesNotBringARevokedKeyBack(t *testing.T) {
 	w := newWorld(t)
 	key := drawKey(t, 1)
-	_, err := w.Accounts.Ensure(t.Context(), "operator", "enterprise", key, "dev")
+	_, err := w.Accounts.Ensure(t.Context(), "operator", "enterprise", key)
 	require.NoError(t, err)
 	_, err = w.Accounts.RevokeKey(t.Context(), "operator", account.MaskAPIKey(key), commandstest.Operator())
 	require.NoError(t, err)
 
 	for range 2 {
-		_, err = w.Accounts.Ensure(t.Context(), "operator", "enterprise", key, "dev")
+		_, err = w.Accounts.Ensure(t.Context(), "operator", "enterprise", key)
 		require.ErrorIs(t, err, account.ErrKeyRevoked)
 		require.Empty(t, w.account("operator").Keys)
 	}
 
 	// when another key takes its place, then that one lives
-	_, err = w.Accounts.Ensure(t.Context(), "operator", "enterprise", drawKey(t, 2), "dev")
+	_, err = w.Accounts.Ensure(t.Context(), "operator", "enterprise", drawKey(t, 2))
 	require.NoError(t, err)
 	require.Len(t, w.account("operator").Keys, 1)
 }
@@ -142,15 +142,15 @@ func TestALookUpReadsNoMoreHoweverManyKeysThereWere(t *testing.T) {
 func TestARevokedKeyDoesNotComeBackAfterASnapshot(t *testing.T) {
 	w := newWorld(t)
 	key := drawKey(t, 1)
-	_, err := w.Accounts.Ensure(t.Context(), "operator", "enterprise", key, "dev")
+	_, err := w.Accounts.Ensure(t.Context(), "operator", "enterprise", key)
 	require.NoError(t, err)
 	_, err = w.Accounts.RevokeKey(t.Context(), "operator", account.MaskAPIKey(key), commandstest.Operator())
 	require.NoError(t, err)
-	w.Other("account-operator", 2, account.SnapshotTaken{
+	w.Other("account-operator", 3, account.SnapshotTaken{
 		Facts: account.Facts{Account: "operator", OpenedOn: "enterprise", OpenedAt: w.Clock.Now()}, At: w.Clock.Now(),
 	})
 
-	_, err = w.Accounts.Ensure(t.Context(), "operator", "enterprise", key, "dev")
+	_, err = w.Accounts.Ensure(t.Context(), "operator", "enterprise", key)
 	require.ErrorIs(t, err, account.ErrKeyRevoked)
 	require.Empty(t, w.account("operator").Keys)
 }

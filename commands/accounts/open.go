@@ -25,7 +25,7 @@ func (a *Accounts) Open(ctx context.Context, planType string, origin journal.Ori
 		return NewAccount{}, err
 	}
 	position, err := a.addKey(ctx, stream(id), issue(key, id, at), origin,
-		account.Open{Account: id, Plan: plan.Type(planType), At: at}, create(key, "", at))
+		account.Open{Account: id, Plan: plan.Type(planType), At: at}, create(key, at))
 	if err != nil {
 		return NewAccount{}, err
 	}
@@ -41,11 +41,11 @@ func (a *Accounts) OpenFor(ctx context.Context, id, identity string, free *accou
 	}, origin)
 }
 
-// Ensure makes sure that an account with this id, plan and key exists, and changes nothing when it does: whoever keeps
-// the key can repeat it after a crash. A key that an earlier release created is issued. Errors: account.ErrKeyRevoked for
-// a key that was revoked.
-func (a *Accounts) Ensure(ctx context.Context, id, planType, key, keyName string) (eventlog.Position, error) {
+// Ensure makes sure that an account with this id, plan and key exists, an operator's when it is opened, and changes nothing when
+// it does: whoever keeps the key can repeat it after a crash. A key that an earlier release created is issued. Errors:
+// account.ErrKeyRevoked for a key that was revoked.
+func (a *Accounts) Ensure(ctx context.Context, id, planType, key string) (eventlog.Position, error) {
 	at := a.now().UTC()
-	return a.addKey(ctx, wholeStream(id), issue(key, id, at), journal.System(),
-		account.Open{Account: id, Plan: plan.Type(planType), At: at}, create(key, keyName, at))
+	open := account.OpenOperator{Open: account.Open{Account: id, Plan: plan.Type(planType), At: at}, By: "recitald"}
+	return a.addKey(ctx, wholeStream(id), issue(key, id, at), journal.System(), open, create(key, at))
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -151,13 +152,94 @@ func TestPreferencesAndSessionsAndOperators(t *testing.T) {
 
 func TestAKeyIsRenamed(t *testing.T) {
 	w := newWorld(t)
+	keys := w.keyring()
 	opened, err := w.Accounts.Open(t.Context(), "indie", commandstest.Operator())
 	require.NoError(t, err)
-	_, err = w.Accounts.RenameKey(t.Context(), opened.Account, opened.Key.Masked, "laptop", commandstest.Operator())
-	require.NoError(t, err)
-	require.Equal(t, "laptop", w.account(opened.Account).Keys[0].Name)
+	rename := func(name string) {
+		t.Helper()
+		_, err := w.Accounts.RenameKey(t.Context(), opened.Account, opened.Key.Masked, name, commandstest.Operator())
+		require.NoError(t, err)
+	}
+	named := func() string {
+		t.Helper()
+		key := w.account(opened.Account).Keys[0]
+		name, err := keys.Open(t.Context(), opened.Account, key.SealedName, account.ForKeyName(key.Hash))
+		require.NoError(t, err)
+		return string(name)
+	}
+	rename("Ada's laptop")
+	require.Equal(t, "Ada's laptop", named())
+	rename("Ada's laptop")
+	require.Len(t, commandstest.Fold[account.Event](w.World, "account-"+opened.Account), 3, "the same name changes nothing")
+	rename("Ada's desktop")
+	require.Equal(t, "Ada's desktop", named())
+	w.requireClear(opened.Account, "Ada")
+
+	_, err = w.Accounts.RenameKey(t.Context(), opened.Account, opened.Key.Masked, "", commandstest.Operator())
+	require.Equal(t, domain.Invalid, domain.CodeOf(err))
 	_, err = w.Accounts.RenameKey(t.Context(), w.Open("free"), opened.Key.Masked, "mine", commandstest.Operator())
 	require.Equal(t, domain.NotFound, domain.CodeOf(err), "another account's")
+}
+
+func TestTheNameOfANewKeyIsSealed(t *testing.T) {
+	w := newWorld(t)
+	keys := w.keyring()
+	id := w.Open("indie")
+	made, err := w.Accounts.CreateKey(t.Context(), id, "Ada's laptop", commandstest.Operator())
+	require.NoError(t, err)
+	key, err := w.account(id).Key(made.Masked)
+	require.NoError(t, err)
+	name, err := keys.Open(t.Context(), id, key.SealedName, account.ForKeyName(key.Hash))
+	require.NoError(t, err)
+	require.Equal(t, "Ada's laptop", string(name))
+	w.requireClear(id, "Ada")
+
+	_, err = w.Accounts.CreateKey(t.Context(), id, "a\nb", commandstest.Operator())
+	require.Equal(t, domain.Invalid, domain.CodeOf(err))
+	_, err = w.Accounts.Close(t.Context(), id, commandstest.Operator())
+	require.NoError(t, err)
+	require.NoError(t, keys.Erase(t.Context(), id))
+	_, err = w.Accounts.CreateKey(t.Context(), id, "too late", commandstest.Operator())
+	require.ErrorIs(t, err, account.ErrClosed)
+}
+
+// What an earlier release has written in clear stays where it is, and is repeated nowhere.
+func TestANameInClearIsNotRepeated(t *testing.T) {
+	for name, earlier := range map[string][]any{
+		"of a key":      {account.Opened{Account: "a1", Plan: plan.Free}, account.APIKeyCreated{Account: "a1", Hash: "h1", Masked: "m1", Name: "Ada's laptop"}},
+		"in a snapshot": {account.SnapshotTaken{Facts: account.Facts{Account: "a1", Keys: []account.Key{{Hash: "h1", Masked: "m1", Name: "Ada's laptop"}}}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			keys := w.keyring()
+			w.Other("account-a1", eventlog.NoStream, earlier...)
+			for i := range account.SnapshotEvery {
+				_, err := w.Accounts.SetEmailPreferences(t.Context(), "a1", i%2 == 0, commandstest.Operator())
+				require.NoError(t, err)
+			}
+			events := commandstest.Fold[account.Event](w.World, "account-a1")
+			later := events[len(earlier):]
+			taken := slices.IndexFunc(later, account.IsSnapshot)
+			require.Positive(t, taken, "a snapshot was taken")
+			require.Equal(t, []account.Key{{Hash: "h1", Masked: "m1"}}, later[taken].(account.SnapshotTaken).Keys)
+
+			// and giving it again seals it
+			_, err := w.Accounts.RenameKey(t.Context(), "a1", "m1", "Ada's laptop", commandstest.Operator())
+			require.NoError(t, err)
+			sealed, err := keys.Open(t.Context(), "a1", w.account("a1").Keys[0].SealedName, account.ForKeyName("h1"))
+			require.NoError(t, err)
+			require.Equal(t, "Ada's laptop", string(sealed))
+		})
+	}
+}
+
+// requireClear requires that no event of an account holds a text.
+func (w *world) requireClear(id, text string) {
+	w.T.Helper()
+	for event, err := range w.Log.ReadStream(w.T.Context(), account.Stream(id), 0) {
+		require.NoError(w.T, err)
+		require.NotContains(w.T, string(event.Data)+string(event.Metadata), text)
+	}
 }
 
 // Version 1 of a snapshot is what this release finds in the logs of earlier ones.

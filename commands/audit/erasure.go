@@ -7,6 +7,7 @@ import (
 
 	"github.com/recital-tts/recital/commands/journal"
 	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/hosting"
 	"github.com/recital-tts/recital/domain/roster"
 )
 
@@ -39,7 +40,8 @@ func (e Erasure) Complete() bool {
 // Stores say what is there of an account.
 type Stores struct {
 	KeyDestroyed func(ctx context.Context, account string) (time.Time, error) // zero if it was not
-	Left         func(ctx context.Context, account string) ([]Left, error)
+	// Left returns what is there of an account. What is newer than a time cannot be the account's; the zero time is no bound.
+	Left func(ctx context.Context, account string, until time.Time) ([]Left, error)
 }
 
 // Erasure returns what the log and the stores say about the erasure of an account. It refuses with domain.NotFound one that
@@ -55,7 +57,7 @@ func (a *Audit) Erasure(ctx context.Context, id string, stores Stores) (Erasure,
 	if found.Key, err = stores.KeyDestroyed(ctx, id); err != nil {
 		return Erasure{}, err
 	}
-	found.Left, err = stores.Left(ctx, id)
+	found.Left, err = stores.Left(ctx, id, found.Repeated)
 	return found, err
 }
 
@@ -98,4 +100,10 @@ func (a *Audit) Voices(ctx context.Context, id string) (ids []string, err error)
 		ids = append(ids, place.Voice)
 	}
 	return ids, nil
+}
+
+// Variables returns how many API keys of an account are at the hosting platform, or are being set or removed there.
+func (a *Audit) Variables(ctx context.Context, id string) (int64, error) {
+	state, _, err := journal.Load(ctx, a.journal, journal.Stream[hosting.State, hosting.Event]{Name: hosting.Stream(id), Evolve: hosting.Evolve})
+	return int64(len(state.Variables)), err
 }

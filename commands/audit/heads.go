@@ -47,6 +47,7 @@ type Heads struct {
 	head    audit.Head
 	hasher  chain.Hasher
 	after   eventlog.Position // of the last event that was read
+	signed  eventlog.Position // up to which there may be heads of other keys
 	last    audit.LastEvent   // the last event of ours
 	news    bool              // there was one that is not a head
 	checked time.Time         // when the log was last compared with its heads
@@ -90,8 +91,20 @@ func (h *Heads) resume(ctx context.Context) error {
 	if state.Last.Count > 0 {
 		h.hasher.State, h.after, err = h.at(ctx, state.Last)
 	}
+	if err == nil {
+		h.signed, err = h.lastOfAnyKey(ctx)
+	}
 	h.known = err == nil
 	return err
+}
+
+// lastOfAnyKey returns the position of the last head. Where a key was replaced, or taken back, no head is signed that speaks of less
+// than those before it: counts grow along the stream.
+func (h *Heads) lastOfAnyKey(ctx context.Context) (eventlog.Position, error) {
+	for event, err := range h.Journal.Log.ReadStreamBackwards(ctx, audit.HeadStream) {
+		return event.Position, err
+	}
+	return eventlog.Start(), nil
 }
 
 // at returns the state of the chain at a head, and its place in the log.
@@ -175,7 +188,7 @@ func (h *Heads) sign(ctx context.Context) error {
 		h.hasher.Add(event)
 		h.last = audit.LastEvent{ID: event.ID.String(), Stream: event.Stream, Revision: event.Revision}
 		h.news = h.news || event.Stream != audit.HeadStream
-		if h.hasher.Count-h.head.Count >= h.Every {
+		if h.hasher.Count-h.head.Count >= h.Every && h.after.Compare(h.signed) >= 0 {
 			if err := h.append(ctx); err != nil {
 				return err
 			}

@@ -357,6 +357,47 @@ func TestAHeadOfAnotherKeyIsNotBelieved(t *testing.T) {
 	require.Contains(t, report.Findings[0].String(), "another key has signed it")
 }
 
+// A key is replaced, and taken back: whoever knows both finds the log intact, and what was changed in it.
+func TestTheKeyIsReplaced(t *testing.T) {
+	c := newChained(t)
+	former, next := c.key, ed25519.NewKeyFromSeed(bytes.Repeat([]byte{2}, ed25519.SeedSize))
+	for _, key := range []ed25519.PrivateKey{former, next, former} {
+		c.key = key
+		c.happen(43)
+		require.NoError(t, c.instance().Run(t.Context()))
+	}
+	check := func(events []eventlog.Recorded) chain.Report {
+		t.Helper()
+		config := c.config(events, nil, nil)
+		config.Keys = nil
+		for _, key := range []ed25519.PrivateKey{former, next} {
+			config.Keys = append(config.Keys, hex.EncodeToString(key.Public().(ed25519.PublicKey)))
+		}
+		verifier, err := chain.NewVerifier(config)
+		require.NoError(t, err)
+		defer verifier.Close()
+		for _, event := range events {
+			require.NoError(t, verifier.Add(event))
+		}
+		report, err := verifier.End(events[len(events)-1].Position)
+		require.NoError(t, err)
+		return report
+	}
+	events := c.events()
+	report := check(events)
+	require.Empty(t, report.Findings)
+	require.EqualValues(t, len(headsOf(events)), report.Heads)
+	require.Empty(t, c.found)
+
+	for i, event := range events {
+		if event.Stream == "account-a1" {
+			events[i].Data = []byte(`{"n":-1}`)
+			require.NotEmpty(t, check(events).Findings, "event %d", i)
+			events[i] = event
+		}
+	}
+}
+
 // What no head speaks of is counted on every instance, also on one that signs nothing.
 func TestWhatIsNotSignedIsCounted(t *testing.T) {
 	c := newChained(t)

@@ -108,7 +108,7 @@ func TestPlatformKeysAndStreamEndInAgreement(t *testing.T) {
 		_, err = w.Complete(ctx, hosting.Stream(id), uuid.New())
 		require.NoError(draw, err)
 		for _, v := range w.state(id).Variables { // a key that its owner has deleted is replaced when its project is added again
-			w.set(id, config, []string{v.Name}, nil)
+			w.set(id, config, []string{w.open(draw, id, v.SealedName, hosting.SealedForName(v.Hash))}, nil)
 		}
 		w.requireAgreement(draw, id, config)
 

@@ -241,7 +241,11 @@ func (h *Hosting) Complete(ctx context.Context, name string, cause uuid.UUID) (e
 		case v.Removing:
 			return h.remove(ctx, c, v)
 		}
-		return h.set(ctx, c, platform.Project{ID: v.Project, Name: v.Name})
+		name, err := h.projectOf(ctx, id, v)
+		if err != nil {
+			return eventlog.Position{}, err
+		}
+		return h.set(ctx, c, platform.Project{ID: v.Project, Name: name})
 	})
 	return position, err
 }

@@ -60,7 +60,9 @@ func (w *world) instance(log eventlog.Log, f *fuse) *commands.Hosting {
 	if f != nil {
 		at = mortalPlatform{adapter, f}
 	}
-	return commands.New(commands.Config{Journal: j, Platform: at, Keyring: w.keys, APIKeys: accounts.New(j, w.Clock.Now), Now: w.Clock.Now})
+	keysOfAccounts := accounts.New(j, w.Clock.Now)
+	keysOfAccounts.SealWith(w.keys)
+	return commands.New(commands.Config{Journal: j, Platform: at, Keyring: w.keys, APIKeys: keysOfAccounts, Now: w.Clock.Now})
 }
 
 // connected returns an account that is connected to an installation with projects.
@@ -98,13 +100,33 @@ func (w *world) events(id string) []hosting.Event {
 	return commandstest.Fold[hosting.Event](w.World, hosting.Stream(id))
 }
 
+func (w *world) seal(id, text, use string) []byte {
+	w.T.Helper()
+	sealed, err := w.keys.Seal(w.T.Context(), id, []byte(text), use)
+	require.NoError(w.T, err)
+	return sealed
+}
+
+// append appends an event to the stream of an account, whatever was decided.
+func (w *world) append(id string, event hosting.Event) {
+	w.T.Helper()
+	w.Other(hosting.Stream(id), eventlog.Revision(len(w.events(id)))-1, event)
+}
+
+func (w *world) open(t require.TestingT, id string, sealed []byte, use string) string {
+	plain, err := w.keys.Open(w.T.Context(), id, sealed, use)
+	require.NoError(t, err)
+	return string(plain)
+}
+
 // requireAgreement requires that the platform, the account's keys and the stream agree: each variable has a valid key, each
 // key but the account's first is in one variable, and nothing is under way.
 func (w *world) requireAgreement(t require.TestingT, id, config string) {
 	inStream, onPlatform, ofAccount := map[string]string{}, map[string]string{}, map[string]string{}
 	for _, v := range w.state(id).Variables {
-		require.True(t, v.Settled(), "%s is under way", v.Name)
-		inStream[v.Name] = v.Hash
+		name := w.open(t, id, v.SealedName, hosting.SealedForName(v.Hash))
+		require.True(t, v.Settled(), "%s is under way", name)
+		inStream[name] = v.Hash
 	}
 	for name, variables := range w.platform.Variables(config) {
 		for _, v := range variables {
@@ -114,9 +136,10 @@ func (w *world) requireAgreement(t require.TestingT, id, config string) {
 		}
 	}
 	for _, key := range w.account(id).Keys {
-		if key.Name != "" {
-			require.NotContains(t, ofAccount, key.Name, "two keys")
-			ofAccount[key.Name] = key.Hash
+		if len(key.SealedName) > 0 {
+			name := w.open(t, id, key.SealedName, account.ForKeyName(key.Hash))
+			require.NotContains(t, ofAccount, name, "two keys")
+			ofAccount[name] = key.Hash
 		}
 	}
 	require.Equal(t, inStream, onPlatform)

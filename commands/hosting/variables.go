@@ -4,12 +4,14 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/hosting"
 	"github.com/recital-tts/recital/internal/eventlog"
 	platform "github.com/recital-tts/recital/internal/hosting"
+	"github.com/recital-tts/recital/internal/keyring"
 )
 
 // attempt bounds the work on a variable well below the time after which others may take it over.
@@ -82,7 +84,10 @@ func (h *Hosting) setNew(ctx context.Context, c connection, project platform.Pro
 		return eventlog.Position{}, err
 	}
 	begun := hosting.VariableBegun{
-		Account: c.account, Config: c.config, Project: project.ID, Name: project.Name, Hash: account.HashAPIKey(key), Masked: account.MaskAPIKey(key), At: h.now(),
+		Account: c.account, Config: c.config, Project: project.ID, Hash: account.HashAPIKey(key), Masked: account.MaskAPIKey(key), At: h.now(),
+	}
+	if begun.SealedName, err = h.Keyring.Seal(ctx, c.account, []byte(project.Name), hosting.SealedForName(begun.Hash)); err != nil {
+		return eventlog.Position{}, fmt.Errorf("sealing the name of a project: %w", err)
 	}
 	position, err := h.execute(ctx, c.account, hosting.Begin{VariableBegun: begun, Instead: instead}, c.origin)
 	if err != nil {
@@ -119,11 +124,39 @@ func (h *Hosting) removeNamed(ctx context.Context, c connection, name string) (e
 	if err != nil {
 		return eventlog.Position{}, err
 	}
-	v, found := state.Variable(c.config, name)
-	if !found {
-		return version.Position, nil
+	v, found, err := h.variable(ctx, state, c.config, name)
+	if err != nil || !found {
+		return version.Position, err
 	}
 	return h.remove(ctx, c, v)
+}
+
+// variable returns the variable in a project, given by its id or name.
+func (h *Hosting) variable(ctx context.Context, s hosting.State, config, project string) (hosting.Variable, bool, error) {
+	if v, found := s.Variable(config, project); found {
+		return v, true, nil
+	}
+	for _, v := range s.Variables {
+		if v.Config != config {
+			continue
+		}
+		if name, err := h.projectOf(ctx, s.Account, v); err != nil || name == project {
+			return v, err == nil, err
+		}
+	}
+	return hosting.Variable{}, false, nil
+}
+
+// projectOf returns the name of a variable's project, "" where nobody can open it any more.
+func (h *Hosting) projectOf(ctx context.Context, id string, v hosting.Variable) (string, error) {
+	if len(v.SealedName) == 0 {
+		return v.Name, nil
+	}
+	name, err := h.Keyring.Open(ctx, id, v.SealedName, hosting.SealedForName(v.Hash))
+	if err != nil && !keyring.Gone(err) {
+		return "", fmt.Errorf("opening the name of a project: %w", err)
+	}
+	return string(name), nil
 }
 
 // remove removes a variable, and deletes its key, also where the platform grants no access any more: it then returns errLeft.

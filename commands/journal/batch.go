@@ -1,7 +1,5 @@
 package journal
 
-import "github.com/recital-tts/recital/internal/eventlog"
-
 // Batch collects the events of several commands on one stream, each decided on the state after the ones before, for one
 // append.
 type Batch[S, E any] struct {
@@ -13,7 +11,7 @@ type Batch[S, E any] struct {
 
 // write is what one command has decided.
 type write[E any] struct {
-	meta   eventlog.Metadata
+	meta   Metadata
 	events []E
 }
 
@@ -27,7 +25,7 @@ func (b *Batch[S, E]) State() S { return b.state }
 
 // Add adds the events that a command decides on State. It returns the command's refusal. A refusal, and a decision without
 // events, are valid only on a state that was just read: Cached.Batch reads the state and decides again if it was not.
-func (b *Batch[S, E]) Add(command Decider[S, E], meta eventlog.Metadata) error {
+func (b *Batch[S, E]) Add(command Decider[S, E], meta Metadata) error {
 	events, err := command.Decide(b.state)
 	if err != nil || len(events) == 0 {
 		b.needsFresh = true
@@ -38,7 +36,7 @@ func (b *Batch[S, E]) Add(command Decider[S, E], meta eventlog.Metadata) error {
 }
 
 // Append adds events that were decided on State.
-func (b *Batch[S, E]) Append(meta eventlog.Metadata, events ...E) {
+func (b *Batch[S, E]) Append(meta Metadata, events ...E) {
 	for _, event := range events {
 		b.state = b.evolve(b.state, event)
 	}

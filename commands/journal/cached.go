@@ -36,7 +36,7 @@ func (c *Cached[S, E]) State() S { return c.state }
 func (c *Cached[S, E]) Version() Version { return c.version }
 
 // Execute carries a command out like the function Execute, on the state that is kept.
-func (c *Cached[S, E]) Execute(ctx context.Context, command Decider[S, E], meta eventlog.Metadata) (S, eventlog.Position, error) {
+func (c *Cached[S, E]) Execute(ctx context.Context, command Decider[S, E], meta Metadata) (S, eventlog.Position, error) {
 	begun, name := time.Now(), NameOf(command)
 	ctx, span := Trace(ctx, name)
 	var refusal error
@@ -99,7 +99,7 @@ func (c *Cached[S, E]) append(ctx context.Context, batch *Batch[S, E]) error {
 	}
 	var proposed []eventlog.Proposed
 	for _, w := range batch.writes {
-		encoded, err := encode(c.journal.Registry, w.meta, w.events)
+		encoded, err := encode(c.journal.Registry, c.journal.sealed(ctx, w.meta), w.events)
 		if err != nil {
 			return err
 		}

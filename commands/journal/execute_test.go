@@ -73,12 +73,12 @@ func TestARefusedCommandAppendsNothing(t *testing.T) {
 }
 
 func TestACommandIsRepeatedAfterAnUnknownOutcome(t *testing.T) {
-	for name, repeat := range map[string]func(w *world, meta eventlog.Metadata, cached *journal.Cached[state, counterEvent]) (state, error){
-		"on a state that was kept": func(w *world, meta eventlog.Metadata, cached *journal.Cached[state, counterEvent]) (state, error) {
+	for name, repeat := range map[string]func(w *world, meta journal.Metadata, cached *journal.Cached[state, counterEvent]) (state, error){
+		"on a state that was kept": func(w *world, meta journal.Metadata, cached *journal.Cached[state, counterEvent]) (state, error) {
 			result, _, err := cached.Execute(w.t.Context(), add{"one", 1}, meta)
 			return result, err
 		},
-		"on a fresh state": func(w *world, meta eventlog.Metadata, _ *journal.Cached[state, counterEvent]) (state, error) {
+		"on a fresh state": func(w *world, meta journal.Metadata, _ *journal.Cached[state, counterEvent]) (state, error) {
 			result, _, err := journal.Execute(w.t.Context(), w.Journal, withSnapshots("counter-a"), add{"one", 1}, meta)
 			return result, err
 		},
@@ -205,7 +205,7 @@ func TestExecuteEndsWithItsContext(t *testing.T) {
 func TestAnEventOfAnotherAggregateIsAnError(t *testing.T) {
 	w := newWorld(t)
 	given := meta()
-	proposed, err := w.Registry.Encode(given.CommandID, 0, given, foreign{"secret"})
+	proposed, err := w.Registry.Encode(given.CommandID, 0, given.Metadata, foreign{"secret"})
 	require.NoError(t, err)
 	_, err = w.log.Append(t.Context(), "counter-a", eventlog.NoStream, proposed)
 	require.NoError(t, err)

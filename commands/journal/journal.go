@@ -19,8 +19,17 @@ import (
 type Journal struct {
 	Log      eventlog.Log
 	Registry *eventlog.Registry
+	// Keys seal the addresses of clients for the metadata. Without them none are recorded.
+	Keys Sealer
 	// Observe is called when a command has ended, and must not block. It may be nil.
 	Observe func(Observation)
+	// Unsealed is called when an address could not be sealed, so that the command's events lack it. It may be nil.
+	Unsealed func(error)
+}
+
+// Sealer is the part of a keyring.Keyring that a Journal needs.
+type Sealer interface {
+	Seal(ctx context.Context, account string, plaintext []byte, use string) ([]byte, error)
 }
 
 // Ended passes an observation to Observe. Execute calls it; a caller of Cached.Batch calls it for each command.
@@ -48,7 +57,7 @@ type Decider[S, E any] interface {
 // the stream. Errors are those of Decide, unchanged, and those of the log.
 //
 // The event ids derive from the metadata's command id, so that repeating the same append has no effect.
-func Execute[S, E any](ctx context.Context, j *Journal, s Stream[S, E], command Decider[S, E], meta eventlog.Metadata) (S, eventlog.Position, error) {
+func Execute[S, E any](ctx context.Context, j *Journal, s Stream[S, E], command Decider[S, E], meta Metadata) (S, eventlog.Position, error) {
 	return NewCached(j, s).Execute(ctx, command, meta)
 }
 

@@ -115,4 +115,4 @@ func (l *watchedLog) cost(do func()) (appends, reads int64) {
 }
 
 // meta returns the metadata of a new command.
-func meta() eventlog.Metadata { return journal.System().Metadata(uuid.New(), noon) }
+func meta() journal.Metadata { return journal.System().Metadata(uuid.New(), noon) }

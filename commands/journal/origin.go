@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"net/netip"
 	"time"
 
 	"github.com/google/uuid"
@@ -15,6 +16,20 @@ type Origin struct {
 	Correlation string
 	// Causation is the id of the event or command that led to this command; zero if a request did.
 	Causation uuid.UUID
+	// Client is the address of the client that asked; zero if none did, or if it is not to be recorded.
+	Client netip.Addr
+}
+
+// WithoutClient returns the origin of what is done so often that the client's address is not recorded: synthesis.
+func (o Origin) WithoutClient() Origin {
+	o.Client = netip.Addr{}
+	return o
+}
+
+// As returns the origin of what is done for an account by a client whose account it turns out to be.
+func (o Origin) As(account string) Origin {
+	o.Actor.Account = account
+	return o
 }
 
 // System returns the origin of what the service does by itself.
@@ -28,10 +43,14 @@ func CausedBy(cause uuid.UUID) Origin {
 }
 
 // Metadata returns the metadata of a command.
-func (o Origin) Metadata(command uuid.UUID, at time.Time) eventlog.Metadata {
-	return eventlog.Metadata{
+func (o Origin) Metadata(command uuid.UUID, at time.Time) Metadata {
+	m := Metadata{Metadata: eventlog.Metadata{
 		CorrelationID: o.Correlation, CausationID: o.Causation, CommandID: command, Actor: o.Actor, Time: at.UTC(),
+	}}
+	if o.Client.IsValid() && o.Actor.Kind == eventlog.ActorAccount && o.Actor.Account != "" {
+		m.client = &client{address: o.Client}
 	}
+	return m
 }
 
 // DeriveID returns the id of a command that follows from something with an id or a name. It is the same on every instance

@@ -15,7 +15,7 @@ import (
 // The events differ from one call to the next, so the command's id is drawn: with a derived one the log would take what
 // was read later for a repetition.
 func ExecutePrepared[S, E any](
-	ctx context.Context, j *Journal, s Stream[S, E], prepare func(ctx context.Context, state S) (Decider[S, E], error), meta eventlog.Metadata,
+	ctx context.Context, j *Journal, s Stream[S, E], prepare func(ctx context.Context, state S) (Decider[S, E], error), meta Metadata,
 ) (S, eventlog.Position, error) {
 	begun := time.Now()
 	cached := NewCached(j, s)

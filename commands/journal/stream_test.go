@@ -114,7 +114,7 @@ func TestOnlyEventReadsBackToTheEventOfACommand(t *testing.T) {
 	// given a stream without an end, on which a command was carried out
 	w := newWorld(t)
 	command := meta()
-	endless := func(command eventlog.Metadata) stream {
+	endless := func(command journal.Metadata) stream {
 		s := whole("counters")
 		s.Load = journal.OnlyEvent[state, counterEvent](journal.EventID(command.CommandID))
 		return s

@@ -47,7 +47,7 @@ func (l *Ledger) expiry(seen map[string]time.Duration, at time.Time) ledger.Expi
 
 // expiryMetadata returns the metadata of the command that ends a reservation. Its cause is the command that reserved,
 // whose id is that of the reservation.
-func expiryMetadata(reservation string, at time.Time) eventlog.Metadata {
+func expiryMetadata(reservation string, at time.Time) journal.Metadata {
 	cause, err := uuid.Parse(reservation)
 	if err != nil { // no ledger creates such an id; its expiry is derived all the same
 		cause = journal.DeriveID("", reservation)

@@ -162,7 +162,7 @@ func (l *Ledger) GiveBack(r Reservation) {
 
 // settlement returns the command with an id of its own: if that derived from the reservation, the log would take a
 // second settlement with another number, from an instance that is behind, for a repetition of the first.
-func (l *Ledger) settlement(r Reservation, characters int64) (ledger.Settle, eventlog.Metadata) {
+func (l *Ledger) settlement(r Reservation, characters int64) (ledger.Settle, journal.Metadata) {
 	now := l.now().UTC()
 	origin := r.origin
 	origin.Causation = r.ID
@@ -170,7 +170,7 @@ func (l *Ledger) settlement(r Reservation, characters int64) (ledger.Settle, eve
 }
 
 // submit queues a command and waits for its outcome. A command whose ctx ends while it is queued is skipped.
-func (l *Ledger) submit(ctx context.Context, stream string, c command, meta eventlog.Metadata) (outcome, error) {
+func (l *Ledger) submit(ctx context.Context, stream string, c command, meta journal.Metadata) (outcome, error) {
 	begun, name := time.Now(), journal.NameOf(c)
 	ctx, span := journal.Trace(ctx, name)
 	done, err := l.await(ctx, stream, task{ctx: ctx, command: c, meta: meta, done: make(chan outcome, 1)})

@@ -47,7 +47,7 @@ func (l *Ledger) period(ctx context.Context, id string, now time.Time) (accountP
 
 // submitFresh executes a command again that was refused in a period, if the account has become entitled to more since that
 // period was cached: whoever sees a new plan is not refused by the terms of the one before. Otherwise it returns the refusal.
-func (l *Ledger) submitFresh(ctx context.Context, known accountPeriod, c command, meta eventlog.Metadata, refusal error) (outcome, error) {
+func (l *Ledger) submitFresh(ctx context.Context, known accountPeriod, c command, meta journal.Metadata, refusal error) (outcome, error) {
 	fresh, err := l.periodAt(ctx, known.open.Account, meta.Time)
 	if err != nil || fresh.open.Version <= known.open.Version {
 		return outcome{}, refusal
@@ -94,7 +94,7 @@ func onTerms(state account.State, p plan.Period, version int64) (accountPeriod, 
 // submitNow executes a command in a period, which it opens if necessary. If the period has ended, because another instance
 // has a clock that is ahead or knows a newer entitlement, it continues with the next one: the log decides, and not the clock
 // or what is cached.
-func (l *Ledger) submitNow(ctx context.Context, period accountPeriod, c command, meta eventlog.Metadata) (outcome, error) {
+func (l *Ledger) submitNow(ctx context.Context, period accountPeriod, c command, meta journal.Metadata) (outcome, error) {
 	for {
 		open := period.open
 		open.At = meta.Time

@@ -25,7 +25,7 @@ type (
 // task is a command on a period. A task without a command only reads the state and expires what is due.
 type task struct {
 	ctx     context.Context
-	meta    eventlog.Metadata
+	meta    journal.Metadata
 	command command
 	done    chan outcome // of capacity 1
 }

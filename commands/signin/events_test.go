@@ -17,6 +17,8 @@ func TestEventsAreReadForEver(t *testing.T) {
 			Name: "identity-claimed", Version: 1,
 			Event: identity.Claimed{Identity: "1a2b", Account: "a1", Provider: "idp_1", UTMSource: "letter", At: noon},
 		},
+		eventtest.Of("identity-claimed", 1,
+			identity.Claimed{Identity: "1a2b", Account: "a1", Provider: "idp_1", SealedUTMSource: []byte("\x01letter"), At: noon}).As("sealed"),
 		eventtest.Example{
 			Name: "identity-released", Version: 1,
 			Event: identity.Released{Identity: "1a2b", Account: "a1", FreePeriod: free, At: noon},

@@ -41,6 +41,13 @@ type FreePeriods interface {
 	FreePeriodOf(ctx context.Context, account string) (*identity.FreePeriod, error)
 }
 
+// Keys are the part of the keyring that a sign-in needs.
+type Keys interface {
+	keyring.Fingerprinter
+	// Seal encrypts data with an account's key; see keyring.Keyring.
+	Seal(ctx context.Context, account string, plaintext []byte, use string) ([]byte, error)
+}
+
 // Client is the browser that a session is opened for.
 type Client struct {
 	UserAgent string
@@ -59,7 +66,7 @@ type Session struct {
 // SignIns signs people in.
 type SignIns struct {
 	journal  *journal.Journal
-	prints   keyring.Fingerprinter
+	keys     Keys
 	accounts Accounts
 	sessions Sessions
 	periods  FreePeriods
@@ -70,7 +77,7 @@ type SignIns struct {
 // Config is what SignIns rest on.
 type Config struct {
 	Journal     *journal.Journal
-	Keys        keyring.Fingerprinter
+	Keys        Keys
 	Accounts    Accounts
 	Sessions    Sessions
 	FreePeriods FreePeriods
@@ -81,7 +88,7 @@ type Config struct {
 // New returns SignIns.
 func New(c Config) *SignIns {
 	return &SignIns{
-		journal: c.Journal, prints: c.Keys, accounts: c.Accounts, sessions: c.Sessions, periods: c.FreePeriods, draw: c.DrawAccount, now: c.Now,
+		journal: c.Journal, keys: c.Keys, accounts: c.Accounts, sessions: c.Sessions, periods: c.FreePeriods, draw: c.DrawAccount, now: c.Now,
 	}
 }
 
@@ -118,7 +125,7 @@ func (s *SignIns) SignIn(ctx context.Context, a Arrival, origin journal.Origin) 
 
 // identify returns the id of a person's identity.
 func (s *SignIns) identify(ctx context.Context, p signin.Person) (string, error) {
-	print, err := s.prints.Fingerprint(ctx, []byte(strconv.Quote(p.Issuer)+strconv.Quote(p.Subject)), "identity")
+	print, err := s.keys.Fingerprint(ctx, []byte(strconv.Quote(p.Issuer)+strconv.Quote(p.Subject)), "identity")
 	if err != nil {
 		return "", fmt.Errorf("identifying a person: %w", err)
 	}
@@ -128,13 +135,24 @@ func (s *SignIns) identify(ctx context.Context, p signin.Person) (string, error)
 // claim returns the identity with its account, which is a new one if it has none.
 func (s *SignIns) claim(ctx context.Context, id string, a Arrival, origin journal.Origin) (identity.State, error) {
 	at := s.now().UTC()
-	claim := identity.Claim{Identity: id, Account: s.draw(), Provider: a.Client.Provider, UTMSource: a.UTMSource, At: at}
-	state, _, err := journal.Execute(ctx, s.journal, stream(id), claim, origin.Metadata(uuid.New(), at))
+	claim := identity.Claim{Identity: id, Account: s.draw(), Provider: a.Client.Provider, At: at}
+	kept := journal.NewCached(s.journal, stream(id))
+	if err := kept.Refresh(ctx); err != nil {
+		return identity.State{}, err
+	}
+	if kept.State().Account == "" && a.UTMSource != "" { // sealing makes the account a key
+		var err error
+		if claim.SealedUTMSource, err = s.keys.Seal(ctx, claim.Account, []byte(a.UTMSource), identity.SealedForUTMSource); err != nil {
+			return identity.State{}, fmt.Errorf("sealing where a person came from: %w", err)
+		}
+	}
+	state, _, err := kept.Execute(ctx, claim, origin.As(claim.Account).Metadata(uuid.New(), at))
 	return state, err
 }
 
 // enter opens what is missing of the account, and a session.
 func (s *SignIns) enter(ctx context.Context, id string, owner identity.State, a Arrival, origin journal.Origin) (Session, error) {
+	origin = origin.As(owner.Account)
 	if err := s.accounts.Open(ctx, owner.Account, id, owner.FreePeriod, origin); err != nil {
 		return Session{}, fmt.Errorf("opening the account of an identity: %w", err)
 	}

@@ -189,9 +189,14 @@ func TestTheFirstSignInOpensAnAccount(t *testing.T) {
 	streams := h.identities()
 	require.Len(t, streams, 1)
 	for name, events := range streams {
-		require.Equal(t, []identity.Event{identity.Claimed{
-			Identity: strings.TrimPrefix(name, identity.StreamPrefix), Account: id, Provider: "idp_1", UTMSource: "letter", At: h.Clock.Now(),
-		}}, events)
+		require.Len(t, events, 1)
+		claimed := events[0].(identity.Claimed)
+		source, err := h.keys.Open(t.Context(), id, claimed.SealedUTMSource, identity.SealedForUTMSource)
+		require.NoError(t, err)
+		require.Equal(t, "letter", string(source))
+		require.Equal(t, identity.Claimed{
+			Identity: strings.TrimPrefix(name, identity.StreamPrefix), Account: id, Provider: "idp_1", SealedUTMSource: claimed.SealedUTMSource, At: h.Clock.Now(),
+		}, claimed, "in clear it is nowhere")
 		require.Equal(t, identity.Stream(state.Identity), name)
 	}
 

@@ -272,7 +272,9 @@ func TestNoEndOfAReplyKeepsItsSlot(t *testing.T) {
 		},
 		"no characters": func(ctx context.Context, _ context.CancelFunc, _ int) error {
 			_, err := s.Begin(ctx, free(poor, story, audio.MP3))
-			require.Equal(t, domain.PaymentRequired, domain.CodeOf(err))
+			if !errors.As(err, new(*synthesis.BusyError)) { // of four at once
+				require.Equal(t, domain.PaymentRequired, domain.CodeOf(err))
+			}
 			return err
 		},
 		"no engine": func(ctx context.Context, leave context.CancelFunc, _ int) error {

@@ -254,6 +254,6 @@ func (v *Voices) SettlePlace(ctx context.Context, account, id string, cause uuid
 	if err != nil || !state.Abandoned {
 		return position, err
 	}
-	freed, err := v.free(ctx, account, id, true, origin)
+	freed, err := v.free(ctx, account, []string{id}, true, origin)
 	return later(position, freed), err
 }

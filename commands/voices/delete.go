@@ -9,10 +9,10 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/recital-tts/recital/commands/journal"
-	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/roster"
 	"github.com/recital-tts/recital/domain/voice"
 	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/todo"
 )
 
@@ -29,7 +29,7 @@ func (v *Voices) Delete(ctx context.Context, account, id string, origin journal.
 	if err != nil {
 		return eventlog.Position{}, err
 	}
-	freed, err := v.free(ctx, account, id, false, origin)
+	freed, err := v.free(ctx, account, []string{id}, false, origin)
 	if err != nil { // the to-do frees it
 		v.Logger.WarnContext(ctx, "the place of a deleted voice is left to the to-do", "voice", id, "error", err)
 		return position, nil
@@ -42,10 +42,15 @@ func (v *Voices) delete(ctx context.Context, account, id string, origin journal.
 	if err != nil {
 		return eventlog.Position{}, err
 	}
+	v.stopMaking(id)
+	return position, nil
+}
+
+// stopMaking ends what this instance does to make a voice that is deleted.
+func (v *Voices) stopMaking(id string) {
 	v.preparing.cancel(id)
 	v.training.cancel(id)
 	v.bells.ring(id)
-	return position, nil
 }
 
 // Erase removes the blobs of a deleted voice, frees its place, and withdraws its star. It may be repeated. What somebody who did
@@ -56,19 +61,26 @@ func (v *Voices) Erase(ctx context.Context, id string, cause uuid.UUID) (eventlo
 	if err != nil || !state.Deleted || state.Erased {
 		return position, err
 	}
+	if err := v.removeBlobs(ctx, id); err != nil {
+		return eventlog.Position{}, err
+	}
+	if _, err := v.free(ctx, state.Account, []string{id}, false, origin); err != nil {
+		return eventlog.Position{}, err
+	}
+	_, position, err = v.do(ctx, id, voice.RecordErasure{At: v.now()}, origin)
+	return position, err
+}
+
+func (v *Voices) removeBlobs(ctx context.Context, id string) error {
 	for blob, err := range v.Blobs.List(ctx, owner(id).Prefix()) {
 		if err == nil {
 			err = v.Blobs.Delete(ctx, blob.Address)
 		}
 		if err != nil {
-			return eventlog.Position{}, fmt.Errorf("erasing a voice: %w", err)
+			return fmt.Errorf("erasing a voice: %w", err)
 		}
 	}
-	if _, err := v.free(ctx, state.Account, id, false, origin); err != nil {
-		return eventlog.Position{}, err
-	}
-	_, position, err = v.do(ctx, id, voice.RecordErasure{At: v.now()}, origin)
-	return position, err
+	return nil
 }
 
 // EndFor sees to it that an account which is closed gets no further voice. It may be repeated.
@@ -81,44 +93,66 @@ func (v *Voices) EndFor(ctx context.Context, account string) error {
 
 const (
 	erasedAtOnce = 8
-	// erasureTurn is how long the voices of one account are erased before it is the turn of others.
-	erasureTurn = 5 * time.Second
+	// erasedInTurn and erasureTurn are how many voices of one account are erased before it is the turn of others, and for how
+	// long at most. The places of a turn are freed in one append, which a snapshot of 10,000 places may be part of: an account's own
+	// streams are not read for each voice.
+	erasedInTurn = 100
+	erasureTurn  = 5 * time.Second
 )
 
-// EraseFor deletes and erases the voices of an account that is closed, after EndFor. It returns a *todo.NotYetError as long as
-// some are left.
+// EraseFor deletes and erases the voices of an account that is closed, and withdraws its stars, after EndFor. It returns a
+// *todo.NotYetError as long as some are left.
 func (v *Voices) EraseFor(ctx context.Context, account string) error {
 	state, _, err := journal.Load(ctx, v.Journal, rosterOf(account))
 	if err != nil {
 		return err
 	}
-	erasing, all := errgroup.WithContext(ctx)
-	erasing.SetLimit(erasedAtOnce)
-	end := time.Now().Add(erasureTurn)
-	left := false
-	for _, place := range state.Places {
-		if left = time.Now().After(end); left {
-			break
-		}
-		erasing.Go(func() error { return v.eraseOne(all, account, place.Voice) })
+	erased, err := v.eraseSome(ctx, account, state.Places[:min(erasedInTurn, len(state.Places))])
+	if err != nil {
+		return err
 	}
-	if err := erasing.Wait(); err != nil {
-		return fmt.Errorf("erasing voices: %w", err)
+	if _, err := v.free(ctx, account, append(erased, systemVoices()...), false, journal.System()); err != nil {
+		return err
 	}
-	if left {
+	if len(erased) < len(state.Places) {
 		return &todo.NotYetError{}
 	}
 	return nil
 }
 
+func systemVoices() (ids []string) {
+	for _, v := range speech.Voices() {
+		ids = append(ids, v.ID)
+	}
+	return ids
+}
+
+// eraseSome brings voices to their end until the turn is over, and returns which.
+func (v *Voices) eraseSome(ctx context.Context, account string, places []roster.Place) (ids []string, err error) {
+	erasing, all := errgroup.WithContext(ctx)
+	erasing.SetLimit(erasedAtOnce)
+	end := time.Now().Add(erasureTurn)
+	for _, place := range places {
+		if time.Now().After(end) {
+			break
+		}
+		ids = append(ids, place.Voice)
+		erasing.Go(func() error { return v.eraseOne(all, account, place.Voice) })
+	}
+	if err := erasing.Wait(); err != nil {
+		return nil, fmt.Errorf("erasing voices: %w", err)
+	}
+	return ids, nil
+}
+
+// eraseOne records the end of a voice in one append, so that it never is on the list of EraseProcess, which would free its place
+// by itself.
 func (v *Voices) eraseOne(ctx context.Context, account, id string) error {
-	cause := journal.DeriveID(id, "closing")
-	if _, err := v.delete(ctx, account, id, journal.CausedBy(cause)); err != nil && domain.CodeOf(err) != domain.NotFound {
+	v.stopMaking(id)
+	if err := v.removeBlobs(ctx, id); err != nil {
 		return err
 	}
-	if _, err := v.SettlePlace(ctx, account, id, cause); err != nil { // it may never have been created
-		return err
-	}
-	_, err := v.Erase(ctx, id, cause)
+	end := voice.End{Voice: id, Account: account, At: v.now()}
+	_, _, err := v.do(ctx, id, end, journal.CausedBy(journal.DeriveID(id, "closing")))
 	return err
 }

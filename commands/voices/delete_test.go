@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/recital-tts/recital/commands/commandstest"
 	"github.com/recital-tts/recital/commands/voices"
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/plan"
@@ -117,6 +118,37 @@ func TestALongMakingHoldsUpNoOther(t *testing.T) {
 	s.carryOut(t, one, trained, (*voices.Voices).Train)
 	require.Equal(t, voice.Speaking, s.state(trained).Phase)
 	require.Zero(t, one.Making())
+}
+
+func TestAnAccountWithManyVoicesLeavesRoomForOthers(t *testing.T) {
+	s := newStudio(t)
+	limits := s.limits
+	limits.AtOnce = 2
+	one := s.instance(s.Log, s.store, limits)
+	account, other := s.Open("pro"), s.Open("pro")
+	many := []string{s.create(wish(account, voice.Instant, sound(short, 440))), s.create(wish(account, voice.Instant, sound(short, 220)))}
+	theirs := s.create(wish(other, voice.Instant, sound(short, 330)))
+	release := s.cloner.wait()
+	defer release()
+	for _, id := range many {
+		_, err := one.Prepare(t.Context(), id, uuid.New())
+		require.ErrorAs(t, err, new(*todo.NotYetError))
+	}
+
+	// given an account with a voice that is being made and another that waits, then there is room for others' voices
+	require.Eventually(t, func() bool { return s.cloner.count() == 1 && one.Making() == 1 }, commandstest.Patience, time.Millisecond)
+	_, err := one.Prepare(t.Context(), theirs, uuid.New())
+	require.ErrorAs(t, err, new(*todo.NotYetError))
+	require.Eventually(t, func() bool { return s.cloner.count() == 2 }, commandstest.Patience, time.Millisecond)
+	release()
+	s.carryOut(t, one, theirs, (*voices.Voices).Prepare)
+	require.Equal(t, voice.Speaking, s.state(theirs).Phase)
+
+	// and whoever has waited is next
+	for _, id := range many {
+		s.carryOut(t, one, id, (*voices.Voices).Prepare)
+		require.Equal(t, voice.Speaking, s.state(id).Phase)
+	}
 }
 
 func TestTheVoicesOfAClosedAccountAreErased(t *testing.T) {

@@ -18,6 +18,8 @@ const (
 	attention = time.Second
 	// inattention is how long it then rests.
 	inattention = 500 * time.Millisecond
+	// overShare is how long a voice rests whose account has its share of the places.
+	overShare = time.Second
 	// remembered is how long an error is kept for a to-do that may not come again, because the voice was deleted elsewhere.
 	remembered = 10 * time.Minute
 	// longestJob bounds the making of a voice at one go. A training goes on afterwards.
@@ -34,6 +36,7 @@ type desk struct {
 	mu     sync.Mutex
 	closed bool
 	jobs   map[string]*job // by voice; also those that have failed until a to-do hears of it
+	held   map[string]int  // places, by account
 	run    sync.WaitGroup
 }
 
@@ -49,7 +52,7 @@ type job struct {
 type work func(ctx context.Context) (eventlog.Position, error)
 
 func newDesk(atOnce int) *desk {
-	d := &desk{places: make(chan struct{}, atOnce), jobs: map[string]*job{}}
+	d := &desk{places: make(chan struct{}, atOnce), jobs: map[string]*job{}, held: map[string]int{}}
 	d.ctx, d.end = context.WithCancel(context.Background())
 	return d
 }
@@ -108,6 +111,34 @@ func (d *desk) carryOut(ctx context.Context, id string, j *job, do work) {
 		close(j.done)
 	}()
 	j.position, j.err = do(ctx)
+}
+
+// within does the work for an account unless that has its share: half of the places, so that one with many voices leaves room for
+// others.
+func (d *desk) within(account string, do func() error) error {
+	if !d.hold(account) {
+		return &todo.NotYetError{After: overShare}
+	}
+	defer d.release(account)
+	return do()
+}
+
+func (d *desk) hold(account string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.held[account] >= max(1, cap(d.places)/2) {
+		return false
+	}
+	d.held[account]++
+	return true
+}
+
+func (d *desk) release(account string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.held[account]--; d.held[account] == 0 {
+		delete(d.held, account)
+	}
 }
 
 // panicked keeps the text of the runtime's own panics only: others may quote what they are about.

@@ -46,10 +46,13 @@ func (v *Voices) Prepare(ctx context.Context, id string, cause uuid.UUID) (event
 		if err != nil || m.state.Phase != voice.Preparing || m.state.Deleted {
 			return m.position, err
 		}
-		if m.state.Type == voice.Professional {
-			return m.position, m.queue(ctx)
-		}
-		return m.position, m.make(ctx, 0)
+		err = v.preparing.within(m.state.Account, func() error {
+			if m.state.Type == voice.Professional {
+				return m.queue(ctx)
+			}
+			return m.make(ctx, 0)
+		})
+		return m.position, err
 	})
 }
 
@@ -64,7 +67,8 @@ func (v *Voices) Train(ctx context.Context, id string, cause uuid.UUID) (eventlo
 		if err := m.do(ctx, voice.BeginTraining{At: v.now()}); err != nil || m.state.Phase != voice.Training || m.state.Deleted {
 			return m.position, err
 		}
-		return m.position, m.make(ctx, v.Limits.Training)
+		err = v.training.within(m.state.Account, func() error { return m.make(ctx, v.Limits.Training) })
+		return m.position, err
 	})
 }
 

@@ -188,15 +188,15 @@ func (v *Voices) do(ctx context.Context, id string, c command, origin journal.Or
 	return journal.Execute(ctx, v.Journal, streamOf(id), c, origin.Metadata(uuid.New(), v.now()))
 }
 
-// free frees the place of a voice, and withdraws the star that its account has given it.
-func (v *Voices) free(ctx context.Context, account, id string, abandoned bool, origin journal.Origin) (eventlog.Position, error) {
+// free frees the places of voices of an account, and withdraws the stars that it has given them.
+func (v *Voices) free(ctx context.Context, account string, ids []string, abandoned bool, origin journal.Origin) (eventlog.Position, error) {
 	at := v.now()
-	unstar := star.Set{Account: account, Voice: id, At: at}
+	unstar := star.Withdraw{Voices: ids, At: at}
 	_, last, err := journal.Execute(ctx, v.Journal, starsOf(account), starCommand(unstar), origin.Metadata(uuid.New(), at))
 	if err != nil {
 		return eventlog.Position{}, err
 	}
-	free := roster.Free{Voice: id, Abandoned: abandoned, At: at}
+	free := roster.Free{Voices: ids, Abandoned: abandoned, At: at}
 	_, position, err := journal.Execute(ctx, v.Journal, rosterOf(account), rosterCommand(free), origin.Metadata(uuid.New(), at))
 	return later(last, position), err
 }

@@ -39,6 +39,7 @@ secret operator-token
 secret auditor-token
 secret master-key
 secret signing-key
+secret audit-key
 secret idp-1-secret # to be replaced by what the identity provider gives you
 secret stripe-key            # these two, too, by what Stripe gives you
 secret stripe-webhook-secret

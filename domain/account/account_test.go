@@ -40,6 +40,7 @@ func TestOpen(t *testing.T) {
 	byPerson := account.Open{Account: "a1", Plan: plan.Free, Identity: "i1", FreePeriod: free, At: noon}
 	backwards := byPerson
 	backwards.FreePeriod = &account.FreePeriod{Start: noon, End: noon}
+	operators := account.OpenOperator{Open: account.Open{Account: "a1", Plan: plan.Free, At: noon}, By: "recitald"}
 	owing := byPerson
 	owing.FreePeriod = &account.FreePeriod{Start: noon, End: noon.Add(1), Used: -1}
 	spec.Run(t, account.Evolve, []row{
@@ -57,6 +58,10 @@ func TestOpen(t *testing.T) {
 		{Name: "it cannot be opened again on another plan", Given: events{opened()},
 			When: account.Open{Account: "a1", Plan: plan.Pro, At: noon}, Refused: domain.Conflict},
 		{Name: "the plan must be known", When: account.Open{Account: "a1", Plan: "golden", At: noon}, Refused: domain.Invalid},
+		{Name: "an operator's has the role from its beginning", When: operators, Then: events{opened(), account.OperatorGranted{Account: "a1", By: "recitald", At: noon}}},
+		{Name: "opening it again does not give the role back", When: operators,
+			Given: events{opened(), account.OperatorGranted{Account: "a1", At: noon}, account.OperatorWithdrawn{Account: "a1", At: noon}}},
+		{Name: "nor does it open an operator's account anew", Given: events{opened(), closed()}, When: operators, Refused: domain.Unauthenticated},
 	})
 }
 
@@ -99,16 +104,16 @@ func TestRevokeAPIKey(t *testing.T) {
 
 func TestRenameAPIKey(t *testing.T) {
 	one := events{opened(), key("h1", "m1")}
-	named := account.APIKeyRenamed{Account: "a1", Hash: "h1", Masked: "m1", Name: "laptop", At: noon}
+	named := account.APIKeyRenamed{Account: "a1", Hash: "h1", Masked: "m1", SealedName: []byte("laptop"), At: noon}
 	rename := func(masked, name string) account.RenameAPIKey {
-		return account.RenameAPIKey{Masked: masked, Name: name, At: noon}
+		return account.RenameAPIKey{Masked: masked, Name: name, SealedName: []byte(name), At: noon}
 	}
 	longest := strings.Repeat("é", account.MaxKeyName)
 	spec.Run(t, account.Evolve, []row{
 		{Name: "a key gets a name", Given: one, When: rename("m1", "laptop"), Then: events{named}},
 		{Name: "the same name changes nothing", Given: append(one[:2:2], named), When: rename("m1", "laptop")},
 		{Name: "a name may be long", Given: one, When: rename("m1", longest),
-			Then: events{account.APIKeyRenamed{Account: "a1", Hash: "h1", Masked: "m1", Name: longest, At: noon}}},
+			Then: events{account.APIKeyRenamed{Account: "a1", Hash: "h1", Masked: "m1", SealedName: []byte(longest), At: noon}}},
 		{Name: "not longer", Given: one, When: rename("m1", longest+"x"), Refused: domain.Invalid},
 		{Name: "not empty", Given: one, When: rename("m1", ""), Refused: domain.Invalid},
 		{Name: "not with a control character", Given: one, When: rename("m1", "a\u0085"), Refused: domain.Invalid},

@@ -13,10 +13,11 @@ const MaxKeys = 100
 // CreateAPIKey adds a key that the caller has drawn and issued to the account (see package apikey). Adding the same key
 // again changes nothing.
 type CreateAPIKey struct {
-	Hash   string
-	Masked string
-	Name   string
-	At     time.Time
+	Hash       string
+	Masked     string
+	Name       string // "" for none
+	SealedName []byte // see APIKeyCreated
+	At         time.Time
 }
 
 // ErrKeyRevoked is CreateAPIKey's answer to a key that was revoked: it never comes back. A state that was loaded from a
@@ -44,5 +45,5 @@ func (c CreateAPIKey) Decide(s State) ([]Event, error) {
 	if len(s.Keys) >= MaxKeys {
 		return nil, domain.Refuse(domain.Denied, "The account has 100 API keys, the most it can have; delete one first")
 	}
-	return []Event{APIKeyCreated{Account: s.Account, Hash: c.Hash, Masked: c.Masked, Name: c.Name, Issued: true, At: c.At}}, nil
+	return []Event{APIKeyCreated{Account: s.Account, Hash: c.Hash, Masked: c.Masked, SealedName: c.SealedName, Issued: true, At: c.At}}, nil
 }

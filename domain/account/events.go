@@ -30,12 +30,13 @@ type FreePeriod struct {
 
 // APIKeyCreated gives an account a key. The key itself is nowhere: only its hash is kept.
 type APIKeyCreated struct {
-	Account string    `json:"account"`
-	Hash    string    `json:"hash"`   // SHA-256 of the key, in hex
-	Masked  string    `json:"masked"` // unique among the account's keys; the key is addressed by it
-	Name    string    `json:"name,omitempty"`
-	Issued  bool      `json:"issued,omitempty"` // the stream of the key names the account; earlier releases did not write it
-	At      time.Time `json:"at"`
+	Account    string    `json:"account"`
+	Hash       string    `json:"hash"`                 // SHA-256 of the key, in hex
+	Masked     string    `json:"masked"`               // unique among the account's keys; the key is addressed by it
+	SealedName []byte    `json:"sealedName,omitempty"` // for ForKeyName; empty where none was given
+	Name       string    `json:"name,omitempty"`       // in clear, by earlier releases alone
+	Issued     bool      `json:"issued,omitempty"`     // the stream of the key names the account; earlier releases did not write it
+	At         time.Time `json:"at"`
 }
 
 // APIKeyRevoked ends a key for good.
@@ -48,11 +49,12 @@ type APIKeyRevoked struct {
 
 // APIKeyRenamed gives a key another name.
 type APIKeyRenamed struct {
-	Account string    `json:"account"`
-	Hash    string    `json:"hash"`
-	Masked  string    `json:"masked"`
-	Name    string    `json:"name"`
-	At      time.Time `json:"at"`
+	Account    string    `json:"account"`
+	Hash       string    `json:"hash"`
+	Masked     string    `json:"masked"`
+	SealedName []byte    `json:"sealedName,omitempty"` // for ForKeyName
+	Name       string    `json:"name,omitempty"`       // in clear, by earlier releases alone
+	At         time.Time `json:"at"`
 }
 
 // ProfileRecorded holds what the identity provider says about the account's owner. Each field is sealed with the account's
@@ -136,6 +138,9 @@ const (
 	ForEmail   = "profile/email"
 	ForPicture = "profile/picture"
 )
+
+// ForKeyName returns what the name of an API key, given by its hash, is sealed for.
+func ForKeyName(hash string) string { return "api-key/" + hash + "/name" }
 
 func (Opened) accountEvent()              {}
 func (APIKeyCreated) accountEvent()       {}

@@ -9,6 +9,22 @@ import (
 // errClosedForOperators is ErrClosed for people whose own credentials are good.
 var errClosedForOperators = domain.Refuse(domain.Rejected, "The account is closed")
 
+// OpenOperator opens an account that has the role of an operator from its beginning. Opening it again changes nothing, also
+// if the role was withdrawn since.
+type OpenOperator struct {
+	Open
+	By string
+}
+
+// Decide refuses what Open refuses.
+func (c OpenOperator) Decide(s State) ([]Event, error) {
+	events, err := c.Open.Decide(s)
+	if err != nil || len(events) == 0 {
+		return nil, err
+	}
+	return append(events, OperatorGranted{Account: c.Account, By: c.By, At: c.At}), nil
+}
+
 // GrantOperator gives the account the role of an operator. Granting it again changes nothing.
 type GrantOperator struct {
 	By string // the operator's name in the token file

@@ -1,6 +1,7 @@
 package account
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"time"
@@ -23,9 +24,10 @@ func ValidKeyName(name string) bool {
 
 // RenameAPIKey gives a key another name. Names need not be unique.
 type RenameAPIKey struct {
-	Masked string
-	Name   string
-	At     time.Time
+	Masked     string
+	Name       string
+	SealedName []byte // see APIKeyRenamed; as in the state where the key has this name
+	At         time.Time
 }
 
 // Decide refuses a name that is not valid, and a masked form that none of the account's keys has.
@@ -33,9 +35,9 @@ func (c RenameAPIKey) Decide(s State) ([]Event, error) {
 	if !ValidKeyName(c.Name) {
 		return nil, errKeyName
 	}
-	key, err := s.key(c.Masked)
-	if err != nil || key.Name == c.Name {
+	key, err := s.Key(c.Masked)
+	if err != nil || bytes.Equal(key.SealedName, c.SealedName) {
 		return nil, err
 	}
-	return []Event{APIKeyRenamed{Account: s.Account, Hash: key.Hash, Masked: c.Masked, Name: c.Name, At: c.At}}, nil
+	return []Event{APIKeyRenamed{Account: s.Account, Hash: key.Hash, Masked: c.Masked, SealedName: c.SealedName, At: c.At}}, nil
 }

@@ -13,7 +13,7 @@ type RevokeAPIKey struct {
 
 // Decide refuses a masked form that none of the account's keys has, be it that it never had or that it was revoked.
 func (c RevokeAPIKey) Decide(s State) ([]Event, error) {
-	key, err := s.key(c.Masked)
+	key, err := s.Key(c.Masked)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,9 @@
 package account
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // SnapshotEvery is the number of events after which a snapshot is taken. It bounds what a load reads.
 const SnapshotEvery = 100
@@ -35,7 +38,17 @@ func IsSnapshot(event Event) bool {
 func (s State) snapshot(e SnapshotTaken) State {
 	if !s.Exists() {
 		s.Facts = e.Facts
+		s.Keys = withoutClearNames(e.Keys)
 	}
 	s.SinceSnapshot = 0
 	return s
+}
+
+// withoutClearNames keeps the next snapshot from repeating what an earlier release has written in clear.
+func withoutClearNames(keys []Key) []Key {
+	keys = slices.Clone(keys)
+	for i := range keys {
+		keys[i].Name = ""
+	}
+	return keys
 }

@@ -56,9 +56,10 @@ type Former struct {
 
 // Key is an API key of the account.
 type Key struct {
-	Hash   string `json:"hash"`
-	Masked string `json:"masked"`
-	Name   string `json:"name,omitempty"` // "" also where a snapshot of an earlier release does not say it
+	Hash       string `json:"hash"`
+	Masked     string `json:"masked"`
+	SealedName []byte `json:"sealedName,omitempty"` // empty also where an earlier release has given the name
+	Name       string `json:"name,omitempty"`       // in snapshots of earlier releases alone: the state does not repeat it
 }
 
 // Closing is how far the closing of an account has got.
@@ -117,8 +118,8 @@ func (s State) requireOpenTo(closed error) error {
 	return nil
 }
 
-// key returns the key of a masked form. It refuses one that the account does not have.
-func (s State) key(masked string) (Key, error) {
+// Key returns the key of a masked form. It refuses one that the account does not have.
+func (s State) Key(masked string) (Key, error) {
 	if s.Closed() {
 		return Key{}, ErrClosed
 	}
@@ -137,9 +138,9 @@ func Evolve(s State, event Event) State {
 		s.Account, s.OpenedOn, s.Identity, s.FreePeriod, s.OpenedAt = e.Account, e.Plan, e.Identity, e.FreePeriod, e.At
 		s.Entitlement = e.Entitlement()
 	case APIKeyCreated:
-		s.Keys = append(slices.Clip(s.Keys), Key{Hash: e.Hash, Masked: e.Masked, Name: e.Name})
+		s.Keys = append(slices.Clip(s.Keys), Key{Hash: e.Hash, Masked: e.Masked, SealedName: e.SealedName})
 	case APIKeyRenamed:
-		s.Keys = renamed(s.Keys, e.Hash, e.Name)
+		s.Keys = renamed(s.Keys, e.Hash, e.SealedName)
 	case APIKeyRevoked:
 		s.Keys = slices.DeleteFunc(slices.Clone(s.Keys), func(k Key) bool { return k.Hash == e.Hash })
 		s.revoked = &revocation{hash: e.Hash, before: s.revoked}
@@ -169,11 +170,11 @@ func Evolve(s State, event Event) State {
 	return s
 }
 
-func renamed(keys []Key, hash, name string) []Key {
+func renamed(keys []Key, hash string, sealed []byte) []Key {
 	keys = slices.Clone(keys)
 	for i := range keys {
 		if keys[i].Hash == hash {
-			keys[i].Name = name
+			keys[i].SealedName = sealed
 		}
 	}
 	return keys

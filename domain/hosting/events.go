@@ -22,13 +22,14 @@ type Connected struct {
 
 // VariableBegun records a key that is about to be created, and set in a project.
 type VariableBegun struct {
-	Account string    `json:"account"`
-	Config  string    `json:"config"`
-	Project string    `json:"project"` // the platform's id
-	Name    string    `json:"name"`    // of the project
-	Hash    string    `json:"hash"`    // of the key
-	Masked  string    `json:"masked"`  // form of the key
-	At      time.Time `json:"at"`
+	Account    string    `json:"account"`
+	Config     string    `json:"config"`
+	Project    string    `json:"project"`              // the platform's id
+	SealedName []byte    `json:"sealedName,omitempty"` // of the project, for SealedForName
+	Name       string    `json:"name,omitempty"`       // of the project, in version 1 alone
+	Hash       string    `json:"hash"`                 // of the key
+	Masked     string    `json:"masked"`               // form of the key
+	At         time.Time `json:"at"`
 }
 
 // VariableSet records that the platform has the key.
@@ -75,3 +76,6 @@ func Stream(account string) string { return StreamPrefix + account }
 
 // SealedForToken returns the purpose for which the token of a configuration is sealed.
 func SealedForToken(config string) string { return "hosting/" + config }
+
+// SealedForName returns the purpose for which the name of the project is sealed whose variable has the key with a hash.
+func SealedForName(hash string) string { return "hosting-project/" + hash }

@@ -36,9 +36,9 @@ func (v Variable) Rest(now time.Time) time.Duration {
 	return max(0, Patience-now.Sub(v.Since))
 }
 
-// Variable returns the variable in a project, given by its id or name.
+// Variable returns the variable in a project, given by its id.
 func (s State) Variable(config, project string) (Variable, bool) {
-	return s.find(func(v Variable) bool { return v.Config == config && (v.Project == project || v.Name == project) })
+	return s.find(func(v Variable) bool { return v.Config == config && v.Project == project })
 }
 
 func (s State) byHash(hash string) (Variable, bool) {

@@ -17,11 +17,12 @@ type Event interface{ identityEvent() }
 // Claimed records that an account became the identity's. It is written before the account is opened: the next sign-in
 // completes an opening that was cut short.
 type Claimed struct {
-	Identity  string    `json:"identity"`
-	Account   string    `json:"account"`
-	Provider  string    `json:"provider"`            // the name of the provider in the interface, such as "idp_1"
-	UTMSource string    `json:"utmSource,omitempty"` // where the person came from, in the words of the link
-	At        time.Time `json:"at"`
+	Identity        string    `json:"identity"`
+	Account         string    `json:"account"`
+	Provider        string    `json:"provider"`                  // the name of the provider in the interface, such as "idp_1"
+	SealedUTMSource []byte    `json:"sealedUtmSource,omitempty"` // where the person came from, in the words of the link, for SealedForUTMSource
+	UTMSource       string    `json:"utmSource,omitempty"`       // in clear, by earlier releases alone
+	At              time.Time `json:"at"`
 }
 
 // Released records that the identity's account was closed. Another one can be claimed.
@@ -39,6 +40,9 @@ type FreePeriod struct {
 	End   time.Time `json:"end"`
 	Used  int64     `json:"used"` // characters
 }
+
+// SealedForUTMSource is what the words of a link are sealed for.
+const SealedForUTMSource = "identity/utm-source"
 
 func (Claimed) identityEvent()  {}
 func (Released) identityEvent() {}

@@ -14,7 +14,7 @@ var (
 	ErrKeyReused error = domain.Refuse(domain.Invalid, "The Idempotency-Key was used for another request")
 
 	errEnded   = domain.Refuse(domain.Unauthenticated, "The account is closed")
-	errTooMany = domain.Refuse(domain.Conflict, "Too many voices were created with an Idempotency-Key within 24 hours; create it without one, or later")
+	errTooMany = domain.Refuse(domain.Rejected, "Too many voices were created with an Idempotency-Key within 24 hours; create it without one, or later")
 )
 
 // Limits are how many voices an account may have.
@@ -98,20 +98,21 @@ func (l Limits) room(s State, of voice.Type) error {
 	return nil
 }
 
-// Free frees the place of a voice that was erased, or never created.
+// Free frees the places of voices that were erased, or never created.
 type Free struct {
-	Voice     string
+	Voices    []string
 	Abandoned bool
 	At        time.Time
 }
 
-// Decide decides nothing for a voice that has no place.
-func (c Free) Decide(s State) ([]Event, error) {
-	place, taken := s.Place(c.Voice)
-	if !taken {
-		return nil, nil
+// Decide decides nothing for voices that have no place.
+func (c Free) Decide(s State) (events []Event, err error) {
+	for _, id := range c.Voices {
+		if place, taken := s.Place(id); taken {
+			events = append(events, PlaceFreed{Account: s.Account, Voice: id, Type: place.Type, Abandoned: c.Abandoned, At: c.At})
+		}
 	}
-	return []Event{PlaceFreed{Account: s.Account, Voice: c.Voice, Type: place.Type, Abandoned: c.Abandoned, At: c.At}}, nil
+	return events, nil
 }
 
 // End records that the account is closed.

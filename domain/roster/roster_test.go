@@ -43,7 +43,7 @@ func TestPlaces(t *testing.T) {
 	take := func(of voice.Type, on plan.Type, most int) roster.Take {
 		return roster.Take{Account: "a1", Voice: "v", Type: of, Limits: limits(t, on, most), At: noon}
 	}
-	free := roster.Free{Voice: "v0", At: noon}
+	free := roster.Free{Voices: []string{"v0"}, At: noon}
 	freed := roster.PlaceFreed{Account: "a1", Voice: "v0", Type: voice.Instant, At: noon}
 	instant, professional := taken("v", voice.Instant, ""), taken("v", voice.Professional, "")
 	spec.Run(t, roster.Evolve, []row{
@@ -59,6 +59,8 @@ func TestPlaces(t *testing.T) {
 
 		{Name: "are freed", Given: many(1, voice.Instant), When: free, Then: events{freed}},
 		{Name: "once", Given: append(many(1, voice.Instant), freed), When: free},
+		{Name: "many at once", Given: many(2, voice.Instant), When: roster.Free{Voices: []string{"v0", "w", "v1"}, At: noon},
+			Then: events{freed, roster.PlaceFreed{Account: "a1", Voice: "v1", Type: voice.Instant, At: noon}}},
 		{Name: "and taken again", Given: append(many(5, voice.Instant), freed), When: take(voice.Instant, plan.Free, 10), Then: events{instant}},
 		{Name: "of a closed account, too", Given: append(many(1, voice.Instant), roster.Ended{Account: "a1"}), When: free, Then: events{freed}},
 		{Name: "end", When: roster.End{Account: "a1", At: noon}, Then: events{roster.Ended{Account: "a1", At: noon}}},
@@ -87,7 +89,7 @@ func TestRepetitions(t *testing.T) {
 		{Name: "are forgotten", Given: known, When: take("k", "k", again.At), Then: events{again}},
 		{Name: "are known after the voice", Given: append(known, deleted), When: take("k", "k", noon)},
 		{Name: "of what was never created create", Given: append(known, abandoned), When: take("k", "k", noon), Then: events{taken("w", voice.Instant, "k")}},
-		{Name: "are bounded", Given: full, When: take("k", "k", noon), Refused: domain.Conflict},
+		{Name: "are bounded", Given: full, When: take("k", "k", noon), Refused: domain.Rejected},
 		{Name: "for those with a key", Given: full, When: take("", "", noon), Then: events{taken("w", voice.Instant, "")}},
 		{Name: "and a day", Given: full, When: take("k", "k", again.At), Then: events{again}},
 	})

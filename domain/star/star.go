@@ -91,6 +91,22 @@ func (c Set) Decide(s State) ([]Event, error) {
 	return []Event{Starred{Account: c.Account, Voice: c.Voice, At: c.At}}, nil
 }
 
+// Withdraw withdraws the stars of voices that are gone.
+type Withdraw struct {
+	Voices []string
+	At     time.Time
+}
+
+// Decide decides nothing for voices without a star.
+func (c Withdraw) Decide(s State) (events []Event, err error) {
+	for _, id := range c.Voices {
+		if s.Has(id) {
+			events = append(events, Unstarred{Account: s.Account, Voice: id, At: c.At})
+		}
+	}
+	return events, nil
+}
+
 // snapshotEvery is the least number of events after which a snapshot is taken.
 const snapshotEvery = 100
 

@@ -27,6 +27,7 @@ func TestStars(t *testing.T) {
 		{Name: "once", Given: []star.Event{starred, unstarred}, When: set(false)},
 		{Name: "are given again", Given: []star.Event{starred, unstarred}, When: set(true), Then: []star.Event{starred}},
 		{Name: "are not without end", Given: full, When: set(true), Refused: domain.Denied},
+		{Name: "are withdrawn with their voices", Given: []star.Event{starred}, When: star.Withdraw{Voices: []string{"v", "leah"}, At: noon}, Then: []star.Event{unstarred}},
 		{Name: "outlive a snapshot", Given: []star.Event{star.SnapshotTaken{Account: "a1", Voices: []string{"leah"}}}, When: set(true)},
 	})
 }

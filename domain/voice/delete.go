@@ -30,3 +30,28 @@ func (c RecordErasure) Decide(s State) ([]Event, error) {
 	}
 	return []Event{Erased{Voice: s.Voice, Account: s.Account, At: c.At}}, nil
 }
+
+// End brings a voice of a closed account, whose blobs are removed, to its end at once, whatever it was.
+type End struct {
+	Voice   string
+	Account string
+	At      time.Time
+}
+
+// Decide decides nothing for a voice that has ended.
+func (c End) Decide(s State) ([]Event, error) {
+	if s.Phase == "" {
+		return Abandon(c).Decide(s)
+	}
+	var ended []Event
+	if s.Exists() {
+		var err error
+		if ended, err = (Delete{Account: c.Account, At: c.At}).Decide(s); err != nil {
+			return nil, err
+		}
+	}
+	if s.Erased {
+		return nil, nil
+	}
+	return append(ended, Erased{Voice: s.Voice, Account: s.Account, At: c.At}), nil
+}

@@ -168,6 +168,18 @@ func TestDeleting(t *testing.T) {
 	})
 }
 
+func TestTheEndWithItsAccount(t *testing.T) {
+	end := voice.End{Voice: id, Account: "a1", At: noon}
+	spec.Run(t, voice.Evolve, []row{
+		{Name: "of a voice", Given: events{instant(), ready}, When: end, Then: events{deleted, erased}},
+		{Name: "of one that is preparing", Given: events{instant()}, When: end, Then: events{cancelled, deleted, erased}},
+		{Name: "of one that was deleted before", Given: events{instant(), ready, deleted}, When: end, Then: events{erased}},
+		{Name: "of one that was erased before", Given: events{instant(), ready, deleted, erased}, When: end},
+		{Name: "of one that was never created", When: end, Then: events{abandoned}},
+		{Name: "of one that was given up before", Given: events{abandoned}, When: end},
+	})
+}
+
 func TestASnapshotIsTheWholeState(t *testing.T) {
 	for _, all := range []events{
 		{professional(), queued, begun, analysed(0, 1, 2), analysed(120_000, 2, 2), ready, rendered, deleted, erased},

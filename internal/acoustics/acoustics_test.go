@@ -75,6 +75,18 @@ func TestAVoiceIsDescribed(t *testing.T) {
 	}
 }
 
+// Within a vowel the level of a voice goes up and down, most of all where it creaks or rolls an r: that is no syllable more.
+func TestATremblingVoiceHasNoMoreSyllables(t *testing.T) {
+	for _, tremor := range []float64{11, 14, 18, 25} {
+		samples := say(rate, 20, 130, 1)
+		for i := range samples {
+			samples[i] *= 1 - 0.25*(1+math.Sin(2*math.Pi*tremor*float64(i)/rate)) // 6 dB
+		}
+		_, voice := acoustics.Analyse(with(samples, -70), acoustics.Config{Rate: rate})
+		require.InDelta(t, 20, voice.Syllables, 1, "a tremor of %v Hz", tremor)
+	}
+}
+
 // A recording that lasts longer than a block gives the same, however it is cut.
 func TestTheSameWhereverItIsCut(t *testing.T) {
 	if testing.Short() {

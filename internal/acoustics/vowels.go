@@ -107,10 +107,12 @@ func predict(auto [order + 1]float64) (filter [order + 1]float64, ok bool) {
 	return filter, true
 }
 
-// Syllables, by the peaks of the level between 300 and 3300 Hz in voiced speech (de Jong and Wempe, 2009).
+// Syllables, by the peaks of the level between 300 and 3300 Hz in voiced speech (de Jong and Wempe, 2009). The level is
+// smoothed, so that what trembles within a vowel is no peak.
 const (
-	dip   = 2.0  // dB between two
-	faint = 25.0 // dB below the loudest
+	dip        = 3.0  // dB between two
+	faint      = 25.0 // dB below the loudest
+	smoothings = 4    // over three frames each
 )
 
 // syllables counts the nuclei of the syllables of the speech that is used.
@@ -127,7 +129,9 @@ func (b *block) syllables(s *spectrograph) (count int) {
 		levels[i] = decibels(sum)
 		loudest = max(loudest, levels[i])
 	}
-	levels = smooth(smooth(levels))
+	for range smoothings {
+		levels = smooth(levels)
+	}
 	lowest, peak := math.Inf(1), -1 // the lowest since the last nucleus, and the highest since that
 	for i, level := range levels {
 		switch {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	commands "github.com/recital-tts/recital/commands/accounts"
+	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/readmodel"
 	"github.com/recital-tts/recital/internal/todo"
@@ -22,7 +23,7 @@ func accountsSlice() slice {
 		open: func(p *parts) (service, error) {
 			p.accounts = commands.New(p.journal, time.Now)
 			p.accounts.SealWith(p.keys)
-			read := readapi.API{Models: p.projector}
+			read := readapi.API{Models: p.projector, Keys: p.keys, SealedForName: account.ForKeyName}
 			write := writeapi.API{Accounts: p.accounts, ReadModels: p.projector}
 			return service{
 				public: append(read.Routes(), write.Routes()...),
@@ -45,17 +46,17 @@ func accountsSlice() slice {
 
 // erase ends and erases what belongs to a closed account, and destroys the account's key. What is left then takes long, and
 // is erased by to-dos: it is awaited, but the key is not kept for it.
-func (p *parts) erase(ctx context.Context, account string) error {
+func (p *parts) erase(ctx context.Context, id string) error {
 	for _, step := range p.closings {
-		if err := step(ctx, account); err != nil {
+		if err := step(ctx, id); err != nil {
 			return err
 		}
 	}
-	if err := p.keys.Erase(ctx, account); err != nil {
+	if err := p.keys.Erase(ctx, id); err != nil {
 		return err
 	}
 	for _, step := range p.awaited {
-		if err := step(ctx, account); err != nil {
+		if err := step(ctx, id); err != nil {
 			return err
 		}
 	}

@@ -22,7 +22,7 @@ func TestWelcomeTellsWhatAPersonNeeds(t *testing.T) {
 	var log, welcome bytes.Buffer
 	a, err := app.Open(t.Context(), cfg, &log)
 	require.NoError(t, err)
-	a.Welcome(&welcome)
+	a.Welcome(&welcome, true)
 	assert.NotEmpty(t, processesIn(t, cfg.DataDir), "the private Postgres")
 	require.NoError(t, a.Close())
 	assert.Empty(t, processesIn(t, cfg.DataDir))
@@ -151,6 +151,7 @@ func TestOpenThatFailsSaysWhyAndLeavesNothingRunning(t *testing.T) {
 			cfg.Mode, cfg.EventStore, cfg.Postgres = "prod", "esdb://me:hidden@127.0.0.1:1?tls=false", "postgres://me:hidden@127.0.0.1:1/recital"
 			cfg.OperatorTokenFile, cfg.AuditorTokenFile = filepath.Join(t.TempDir(), "operator"), filepath.Join(t.TempDir(), "auditor")
 			cfg.MasterKeyFile, cfg.SigningKeyFile, cfg.PublicURL = "/run/secrets/master-key", "/run/secrets/signing-key", "https://recital.example"
+			cfg.AuditKeyFile = "/run/secrets/audit-key"
 			cfg.IDP1, cfg.RedirectOrigins = "https://idp.example recital /run/secrets/idp-1-secret", []string{"https://app.example"}
 			cfg.StripeKey, cfg.StripeSecret = "sk_live_hidden", []string{"whsec_hidden"}
 		}, []string{"--operator-token-file (RECITAL_OPERATOR_TOKEN_FILE)", "no such file"}},

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"time"
 
 	commands "github.com/recital-tts/recital/commands/audit"
 	"github.com/recital-tts/recital/domain/voice"
@@ -14,7 +15,7 @@ import (
 func (p *parts) erasureStores(desk *commands.Audit) commands.Stores {
 	return commands.Stores{
 		KeyDestroyed: p.keys.ErasedAt,
-		Left: func(ctx context.Context, account string) ([]commands.Left, error) {
+		Left: func(ctx context.Context, account string, until time.Time) ([]commands.Left, error) {
 			saved, err := clips.Owned{Models: p.projector}.Count(ctx, account)
 			if err != nil {
 				return nil, err
@@ -31,7 +32,18 @@ func (p *parts) erasureStores(desk *commands.Audit) commands.Stores {
 				}
 				left += count
 			}
-			return []commands.Left{{What: "its clips", Count: saved}, {What: "recordings and models of its voices", Count: left}}, nil
+			times, err := p.wordTimes.Count(ctx, account, until)
+			if err != nil {
+				return nil, err
+			}
+			variables, err := desk.Variables(ctx, account)
+			if err != nil {
+				return nil, err
+			}
+			return []commands.Left{
+				{What: "its clips", Count: saved}, {What: "recordings and models of its voices", Count: left},
+				{What: "word times of its replies", Count: times}, {What: "its API keys at the hosting platform", Count: variables},
+			}, nil
 		},
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -92,19 +91,14 @@ func ofHeads(u commands.Unsigned, interval time.Duration, now time.Time) diagnos
 
 // headsGauge are figures of the last head, the same on every instance. They are left out if the log does not answer.
 type headsGauge struct {
-	unsigned             func(ctx context.Context, limit int) (commands.Unsigned, error)
+	unsigned             *recent[commands.Unsigned]
 	age, events, waiting *prometheus.Desc
-
-	asking sync.Mutex
-	asked  time.Time
-	last   commands.Unsigned
-	known  bool
 }
 
 func newHeadsGauge(unsigned func(context.Context, int) (commands.Unsigned, error)) *headsGauge {
 	desc := func(name, help string) *prometheus.Desc { return prometheus.NewDesc(name, help, nil, nil) }
 	return &headsGauge{
-		unsigned: unsigned,
+		unsigned: newRecent(func(ctx context.Context) (commands.Unsigned, error) { return unsigned(ctx, 1) }),
 		age:      desc("recital_audit_head_age_seconds", "Age of the last signed head of the audit chain; 0 before the first."),
 		events:   desc("recital_audit_head_events", "Events that the last signed head of the audit chain speaks of; 0 before the first."),
 		waiting:  desc("recital_audit_unsigned_age_seconds", "Age of the oldest event that no signed head of the audit chain speaks of; 0 if there is none."),
@@ -120,7 +114,7 @@ func (g *headsGauge) Describe(descs chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (g *headsGauge) Collect(figures chan<- prometheus.Metric) {
-	u, known := g.recent()
+	u, known := g.unsigned.get()
 	if !known {
 		return
 	}
@@ -138,19 +132,4 @@ func ageOf(at time.Time) float64 {
 		return 0
 	}
 	return max(0, time.Since(at).Seconds())
-}
-
-// recent returns what was there a moment ago, and whether that is known.
-func (g *headsGauge) recent() (commands.Unsigned, bool) {
-	g.asking.Lock()
-	defer g.asking.Unlock()
-	if !g.asked.IsZero() && time.Since(g.asked) < overviewAge {
-		return g.last, g.known
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), overviewTimeout)
-	defer cancel()
-	var err error
-	g.last, err = g.unsigned(ctx, 1)
-	g.asked, g.known = time.Now(), err == nil
-	return g.last, g.known
 }

@@ -102,7 +102,7 @@ func benchmarkLedger(b *testing.B) {
 	writers := make([]bareWriter, commandClients)
 	for i := range ids {
 		ids[i] = accounts.NewAccountID()
-		_, err := members.Ensure(b.Context(), ids[i], "enterprise", drawKey(b), "")
+		_, err := members.Ensure(b.Context(), ids[i], "enterprise", drawKey(b))
 		require.NoError(b, err)
 		writers[i] = bareWriter{journal: log, stream: "bench-" + ids[i], revision: eventlog.NoStream}
 	}

@@ -113,14 +113,14 @@ func (p *parts) awaitErasedClips(ctx context.Context, account string) error {
 func (p *parts) clipsToErase() prometheus.Collector {
 	return clipsGauge{
 		desc:  prometheus.NewDesc("recital_clips_to_erase", "Clips of closed accounts, which are being deleted.", nil, nil),
-		count: readapi.Erasures{Pool: p.pool}.Clips,
+		clips: newRecent(readapi.Erasures{Pool: p.pool}.Clips),
 	}
 }
 
 // clipsGauge is a number of clips in the read model.
 type clipsGauge struct {
 	desc  *prometheus.Desc
-	count func(context.Context) (int64, error)
+	clips *recent[int64]
 }
 
 // Describe implements prometheus.Collector.
@@ -128,9 +128,7 @@ func (g clipsGauge) Describe(descriptions chan<- *prometheus.Desc) { description
 
 // Collect implements prometheus.Collector.
 func (g clipsGauge) Collect(figures chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
-	defer cancel()
-	if clips, err := g.count(ctx); err == nil {
+	if clips, known := g.clips.get(); known {
 		figures <- prometheus.MustNewConstMetric(g.desc, prometheus.GaugeValue, float64(clips))
 	}
 }

@@ -24,10 +24,10 @@ const (
 
 // Config is all that can be set. Each field is a flag, and an environment variable of the same meaning.
 type Config struct {
-	Mode              string         `enum:"dev,prod" default:"dev" env:"RECITAL_MODE" help:"dev needs loopback addresses and brings along whatever is not configured; prod serves any address and refuses to start without --eventstore, --postgres, --public-url, both token files, both key files, an identity provider, --redirect-origins, and the key and webhook secret of Stripe."`
+	Mode              string         `enum:"dev,prod" default:"dev" env:"RECITAL_MODE" help:"dev needs loopback addresses and brings along whatever is not configured; prod serves any address and refuses to start without --eventstore, --postgres, --public-url, both token files, the three key files, an identity provider, --redirect-origins, and the key and webhook secret of Stripe."`
 	HTTPAddr          string         `name:"http-addr" default:"127.0.0.1:8080" env:"RECITAL_HTTP_ADDR" help:"Public address."`
 	AdminAddr         string         `default:"127.0.0.1:8081" env:"RECITAL_ADMIN_ADDR" help:"Admin address: metrics and what recitalctl uses."`
-	AuditKeyFile      string         `name:"audit-key-file" env:"RECITAL_AUDIT_KEY_FILE" placeholder:"PATH" help:"File of the key that signs the heads of the audit chain. In dev it is audit-key in the data folder; in prod it is derived from the signing key when it is not set, so that whoever has that one could sign heads, too."`
+	AuditKeyFile      string         `name:"audit-key-file" env:"RECITAL_AUDIT_KEY_FILE" placeholder:"PATH" help:"File of the key that signs the heads of the audit chain: 64 hex digits, the same for all instances; in dev made in the data folder when not set. recitalctl audit derive-key writes the one that earlier releases derived in prod."`
 	AuditHeadEvents   int            `name:"audit-head-events" default:"1000" env:"RECITAL_AUDIT_HEAD_EVENTS" help:"After how many events of the log there is a signed head of the audit chain; 0 is 1000. The fewer, the more exactly a change is found."`
 	AuditHeadInterval time.Duration  `name:"audit-head-interval" default:"5m" env:"RECITAL_AUDIT_HEAD_INTERVAL" help:"How often what is new in the log is signed; 0 is 5m. Changes of what is not signed yet are not found."`
 	PublicURL         string         `name:"public-url" env:"RECITAL_PUBLIC_URL" placeholder:"https://HOST" help:"Where clients reach the public address, for the links in replies; in dev by default the host that they asked, over HTTP."`
@@ -50,7 +50,7 @@ type Config struct {
 	Engines           int            `default:"0" env:"RECITAL_ENGINES" help:"Speech engine processes; 0 is one for each CPU, at least 2."`
 	Codecs            int            `default:"0" env:"RECITAL_CODECS" help:"Codec processes; 0 is one for each CPU."`
 	Decoders          int            `default:"0" env:"RECITAL_DECODERS" help:"How many uploads may be decoded at once, each in a process of its own; 0 is one for each CPU. Others wait."`
-	Clonings          int            `default:"0" env:"RECITAL_CLONINGS" help:"How many voices may be made at once, and half as many professional ones trained beside, at least one; 0 is one for each CPU. Others wait. While it is made, a voice takes up to twice the size of its largest recording on disk."`
+	Clonings          int            `default:"0" env:"RECITAL_CLONINGS" help:"How many voices may be made at once, and half as many professional ones trained beside, at least one; 0 is one for each CPU. Others wait; one account has half of the places at most. While it is made, a voice takes up to twice the size of its largest recording on disk."`
 	VoiceAudio        time.Duration  `name:"voice-audio" default:"3h" env:"RECITAL_VOICE_AUDIO" help:"How much audio a voice may be made of, all its recordings together; 0 is 3h."`
 	AccountVoices     int            `name:"account-voices" default:"10000" env:"RECITAL_ACCOUNT_VOICES" help:"How many voices one account may have, whatever its plan; 0 is 10000."`
 	Alignments        int            `default:"2" env:"RECITAL_ALIGNMENTS" help:"How many recordings may be aligned with their text at once, one of each address; 0 is 2. Each takes up to 300 MiB of memory. Beyond, requests get 503, and 429 where the address has one."`
@@ -103,7 +103,7 @@ type Config struct {
 	DrainDelay        *time.Duration `env:"RECITAL_DRAIN_DELAY" placeholder:"5s" help:"How long requests are served on once this instance is not ready because it ends or is drained: what a balancer needs to notice. By default 5s in prod and none in dev."`
 	Connections       int            `default:"16384" env:"RECITAL_CONNECTIONS" help:"How many connections to the public address may be open at once; 0 is 16384. Beyond, those that have been idle for the longest are closed; when all are busy, new ones get 503, health checks apart."`
 	AddressConns      int            `name:"address-connections" default:"0" env:"RECITAL_ADDRESS_CONNECTIONS" help:"How many of them one address may have (an IPv6 network of 64 bits counts as one); 0 is three quarters. A balancer in front is one address."`
-	BodyBudget        int            `default:"268435456" env:"RECITAL_BODY_BUDGET" help:"How many bytes of memory the bodies of requests may take at once, as they announce it; 0 is 256 MiB. Beyond, requests get 503."`
+	BodyBudget        int            `default:"268435456" env:"RECITAL_BODY_BUDGET" help:"How many bytes of memory the bodies of requests may take at once, as they announce it; 0 is 256 MiB. Beyond, requests get 503. Bodies above 256 KiB have half of it."`
 	AddressBodies     int            `default:"0" env:"RECITAL_ADDRESS_BODIES" help:"How many of these bytes one address may have; 0 is a quarter. Beyond, requests get 429. A balancer in front is one address."`
 	MinRate           int            `default:"8192" env:"RECITAL_MIN_RATE" help:"How many bytes a second a client must at least send of a body, after 15 s, and take of a finished reply, after 30 s; 0 is 8192."`
 	QuietEncoder      time.Duration  `default:"2s" env:"RECITAL_QUIET_ENCODER" help:"How long a WebSocket that has nothing to say keeps its encoder; 0 is 2s. Each codec process has room for 256."`
@@ -228,6 +228,7 @@ func (c Config) checkMode(m *Mistakes) {
 		{c.AuditorTokenFile, "auditor-token-file", "the file of the auditors' token"},
 		{c.MasterKeyFile, "master-key-file", "the file of the key that wraps the accounts' keys"},
 		{c.SigningKeyFile, "signing-key-file", "the file of the key that signs links"},
+		{c.AuditKeyFile, "audit-key-file", "the file of the key that signs the audit chain (of an installation without one: recitalctl audit derive-key)"},
 		{c.PublicURL, "public-url", "where clients reach the public address"},
 		{cmp.Or(c.IDP1, c.IDP2, c.IDP3, c.IDP4), "idp-1", "an identity provider, here or as RECITAL_IDP_2 to _4"},
 		{strings.Join(c.RedirectOrigins, ""), "redirect-origins", "where a sign-in may lead"},

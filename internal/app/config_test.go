@@ -138,7 +138,7 @@ func TestProdServesOthersAndBringsNothingAlong(t *testing.T) {
 		{"names and IPv6", func(c *app.Config) { c.HTTPAddr, c.AdminAddr = "[::]:8080", "recital.internal:8081" }, nil},
 		{"nothing", func(c *app.Config) {
 			c.EventStore, c.Postgres, c.OperatorTokenFile, c.AuditorTokenFile = "", "", "", ""
-			c.MasterKeyFile, c.SigningKeyFile, c.PublicURL, c.IDP1, c.RedirectOrigins = "", "", "", "", nil
+			c.MasterKeyFile, c.SigningKeyFile, c.AuditKeyFile, c.PublicURL, c.IDP1, c.RedirectOrigins = "", "", "", "", "", nil
 			c.StripeKey, c.StripeSecret = "", nil
 		}, []string{
 			"mode prod", "RECITAL_EVENTSTORE", "RECITAL_POSTGRES", "RECITAL_OPERATOR_TOKEN_FILE", "RECITAL_AUDITOR_TOKEN_FILE",
@@ -150,6 +150,7 @@ func TestProdServesOthersAndBringsNothingAlong(t *testing.T) {
 		{"no operators", func(c *app.Config) { c.OperatorTokenFile = "" }, []string{"(RECITAL_OPERATOR_TOKEN_FILE): mode prod"}},
 		{"no auditors", func(c *app.Config) { c.AuditorTokenFile = "" }, []string{"(RECITAL_AUDITOR_TOKEN_FILE): mode prod"}},
 		{"no master key", func(c *app.Config) { c.MasterKeyFile = "" }, []string{"(RECITAL_MASTER_KEY_FILE): mode prod"}},
+		{"no audit key", func(c *app.Config) { c.AuditKeyFile = "" }, []string{"(RECITAL_AUDIT_KEY_FILE): mode prod", "recitalctl audit derive-key"}},
 		{"no signing key", func(c *app.Config) { c.SigningKeyFile = "" }, []string{"(RECITAL_SIGNING_KEY_FILE): mode prod"}},
 		{"no public URL", func(c *app.Config) { c.PublicURL = "" }, []string{"(RECITAL_PUBLIC_URL): mode prod"}},
 		{"nobody who signs people in", func(c *app.Config) { c.IDP1 = "" }, []string{"(RECITAL_IDP_1): mode prod"}},
@@ -182,7 +183,7 @@ func TestProdServesOthersAndBringsNothingAlong(t *testing.T) {
 				Mode: "prod", HTTPAddr: "0.0.0.0:8080", AdminAddr: "127.0.0.1:8081", LongestStream: 10 * time.Minute,
 				EventStore: "esdb://admin:hidden@events:2113", Postgres: "postgres://recital:hidden@postgres/recital",
 				OperatorTokenFile: "/run/secrets/operator-token", AuditorTokenFile: "/run/secrets/auditor-token",
-				MasterKeyFile: "/run/secrets/master-key", SigningKeyFile: "/run/secrets/signing-key", PublicURL: "https://recital.example",
+				MasterKeyFile: "/run/secrets/master-key", SigningKeyFile: "/run/secrets/signing-key", AuditKeyFile: "/run/secrets/audit-key", PublicURL: "https://recital.example",
 				IDP1: "https://idp.example recital /run/secrets/idp-1-secret", RedirectOrigins: []string{"https://app.example"},
 				StripeKey: "sk_live_hidden", StripeSecret: []string{"whsec_hidden"},
 			}

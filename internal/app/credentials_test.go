@@ -32,12 +32,14 @@ func TestAKeyThatIsUsedAgainIsKnownByHeart(t *testing.T) {
 	cfg := config(t)
 	a := open(t, cfg)
 	key, token := secret(t, cfg, "dev-api-key"), secret(t, cfg, "operator-token")
+	var lines []string
 	require.Eventually(t, func() bool {
 		require.Equal(t, http.StatusOK, status(t, a, http.MethodGet, "/v1/account", key))
-		return !slices.Contains(figures(t, a, token), "recital_api_key_cache_hits_total 0")
+		lines = figures(t, a, token)
+		live := slices.Contains(lines, "recital_revocation_live 1") // it is not for moments, on a machine that is busy
+		return live && !slices.Contains(lines, "recital_api_key_cache_hits_total 0")
 	}, patience, time.Millisecond)
-	lines := figures(t, a, token)
-	require.Subset(t, lines, []string{"recital_api_key_cache_keys 1", "recital_revocation_live 1", "recital_revocation_watches 0"})
+	require.Subset(t, lines, []string{"recital_api_key_cache_keys 1", "recital_revocation_watches 0"})
 	text := strings.Join(lines, "\n")
 	require.False(t, strings.Contains(text, key[:7]) || strings.Contains(text, account.HashAPIKey(key)), "the key is in the metrics")
 }
@@ -57,7 +59,7 @@ func TestTheOperatorsKeyDoesNotComeBackWithAStart(t *testing.T) {
 	var log, welcome bytes.Buffer
 	second, err := app.Open(t.Context(), cfg, &log)
 	require.NoError(t, err)
-	second.Welcome(&welcome)
+	second.Welcome(&welcome, true)
 	require.Equal(t, http.StatusUnauthorized, status(t, second, http.MethodGet, "/v1/account", key))
 	require.NoError(t, second.Close())
 	file := filepath.Join(cfg.DataDir, "dev-api-key")

@@ -301,9 +301,8 @@ func TestAlertsOfEarlierReleases(t *testing.T) {
 
 	// then those are cleared that are over
 	require.Eventually(t, func() bool { return len(alertsOf(c)) == 2 }, patience, 10*time.Millisecond)
-	open := one.alerts(t)
-	require.Len(t, open, 1)
-	require.Equal(t, unpaid, open[0].ID)
+	require.Eventually(t, func() bool { return len(one.alerts(t)) == 1 }, patience, 10*time.Millisecond, "the read model follows the log")
+	require.Equal(t, unpaid, one.alerts(t)[0].ID)
 
 	// and an operator clears the rest
 	one.operate(t, http.MethodPost, "/admin/alerts/"+unpaid+"/clear", nil)

@@ -33,7 +33,7 @@ func (a *App) openOperatorAccount(ctx context.Context) error {
 	if !account.WellFormedAPIKey(key) {
 		return fmt.Errorf("%s holds no API key; delete it, and the next start makes a new one", a.folder.Path(devKeyFile))
 	}
-	position, err := a.accounts.Ensure(ctx, operatorAccount, string(plan.Enterprise), key, "first start")
+	position, err := a.accounts.Ensure(ctx, operatorAccount, string(plan.Enterprise), key)
 	switch {
 	case errors.Is(err, account.ErrKeyRevoked):
 		a.noDevKey = "was revoked; delete " + a.folder.Path(devKeyFile) + " and start again for a new one"

@@ -72,7 +72,7 @@ func (a *App) readSecrets(context.Context) (err error) {
 	if a.secrets.addresses, err = derive(signing, "addresses of sign-ins"); err != nil {
 		return err
 	}
-	seed, err := a.auditSeed(signing)
+	seed, err := a.folder.Key("audit-key", a.cfg.AuditKeyFile)
 	if err != nil {
 		return err
 	}
@@ -81,14 +81,6 @@ func (a *App) readSecrets(context.Context) (err error) {
 	}
 	a.secrets.audit = ed25519.NewKeyFromSeed(seed)
 	return nil
-}
-
-// auditSeed returns the audit key. All instances of mode prod need one key, also those that know of none yet.
-func (a *App) auditSeed(signing []byte) ([]byte, error) {
-	if a.cfg.Mode == modeProd && a.cfg.AuditKeyFile == "" {
-		return derive(signing, "audit heads")
-	}
-	return a.folder.Key("audit-key", a.cfg.AuditKeyFile)
 }
 
 // derive returns a key for one purpose (HKDF-SHA-256, RFC 5869).

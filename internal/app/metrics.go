@@ -29,6 +29,7 @@ type metrics struct {
 
 	commands  *prometheus.HistogramVec
 	conflicts *prometheus.CounterVec
+	unsealed  prometheus.Counter
 	appends   *prometheus.HistogramVec
 	appended  prometheus.Counter
 	synced    prometheus.Histogram
@@ -63,13 +64,15 @@ func newMetrics(overview func(context.Context) (feed.Overview, error)) *metrics 
 			Buckets: prometheus.ExponentialBuckets(0.0005, 2, 14)}, []string{"command", "outcome"}),
 		conflicts: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "recital_command_conflicts_total", Help: "Times that a command was decided again because its stream had moved."}, []string{"command"}),
+		unsealed: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "recital_command_addresses_lost_total", Help: "Commands whose client's address is not in the log, because the keyring did not answer."}),
 		projections: newProjectionMetrics(overview),
 		speech:      newSpeechMetrics(),
 		providers:   newProviderMetrics(),
 		synced:      newSyncMetrics(),
 	}
 	m.appends, m.appended = newAppendMetrics()
-	m.registry.MustRegister(m.requests, m.aborted, m.sent, m.pages, m.delay, m.alerts, m.commands, m.conflicts, m.projections,
+	m.registry.MustRegister(m.requests, m.aborted, m.sent, m.pages, m.delay, m.alerts, m.commands, m.conflicts, m.unsealed, m.projections,
 		m.speech.firstAudio, m.speech.ended, m.speech.characters, m.providers,
 		collectors.NewGoCollector(), collectors.NewBuildInfoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m

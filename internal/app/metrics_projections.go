@@ -14,11 +14,6 @@ import (
 	"github.com/recital-tts/recital/internal/feed"
 )
 
-const (
-	overviewAge     = 5 * time.Second // the greatest age of what a scrape returns
-	overviewTimeout = time.Second     // how long a scrape waits for Postgres and the log
-)
-
 var generationStates = []feed.GenerationState{
 	feed.GenerationBuilding, feed.GenerationCurrent, feed.GenerationStopped, feed.GenerationUnfed,
 }
@@ -26,19 +21,13 @@ var generationStates = []feed.GenerationState{
 // projectionMetrics are the figures of each generation of a read model. Those that come from the database are the same
 // on every instance. While it does not answer they are absent, and the scrape goes on without them.
 type projectionMetrics struct {
-	overview func(context.Context) (feed.Overview, error)
-	now      func() time.Time
+	overview *recent[feed.Overview]
 
 	events, foreign            *prometheus.CounterVec // of this instance
 	lag, behind, state, parked *prometheus.Desc
 
 	counting sync.Mutex
 	counted  map[feed.GenerationID]time.Time // when events of a generation were counted last
-
-	asking      sync.Mutex
-	asked       time.Time
-	generations []feed.Generation // nil when they could not be read
-	head        eventlog.Position // of the log at that moment
 }
 
 func newProjectionMetrics(overview func(context.Context) (feed.Overview, error)) *projectionMetrics {
@@ -46,10 +35,8 @@ func newProjectionMetrics(overview func(context.Context) (feed.Overview, error))
 	desc := func(name, help string, more ...string) *prometheus.Desc {
 		return prometheus.NewDesc(name, help, append(slices.Clone(labels), more...), nil)
 	}
-	return &projectionMetrics{
-		overview: overview,
-		now:      time.Now,
-		counted:  map[feed.GenerationID]time.Time{},
+	m := &projectionMetrics{
+		counted: map[feed.GenerationID]time.Time{},
 		events: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "recital_projection_events_total", Help: "Events that this instance has read into a generation."}, labels),
 		foreign: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -59,6 +46,15 @@ func newProjectionMetrics(overview func(context.Context) (feed.Overview, error))
 		state:  desc("recital_projection_state", "1 for the state that a generation is in, 0 for the others.", "state"),
 		parked: desc("recital_projection_parked", "Events of a generation that wait for an operator."),
 	}
+	m.overview = newRecent(func(ctx context.Context) (feed.Overview, error) {
+		began := time.Now()
+		seen, err := overview(ctx)
+		if err == nil {
+			m.forgetRetired(seen.Generations, began)
+		}
+		return seen, err
+	})
+	return m
 }
 
 func labelsOf(name string, version, number int, more ...string) []string {
@@ -69,7 +65,7 @@ func (m *projectionMetrics) observePage(p feed.PageStats) {
 	m.counting.Lock()
 	defer m.counting.Unlock()
 	for _, id := range p.Generations {
-		m.counted[id] = m.now()
+		m.counted[id] = time.Now()
 		m.events.WithLabelValues(labelsOf(id.Name, id.Version, id.Number)...).Add(float64(p.Events))
 		if p.Foreign > 0 {
 			m.foreign.WithLabelValues(labelsOf(id.Name, id.Version, id.Number)...).Add(float64(p.Foreign))
@@ -92,10 +88,10 @@ func (m *projectionMetrics) Collect(figures chan<- prometheus.Metric) {
 	gauge := func(desc *prometheus.Desc, value float64, labels []string) {
 		figures <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
 	}
-	generations, head := m.recent()
-	for _, g := range generations {
+	overview, _ := m.overview.get()
+	for _, g := range overview.Generations {
 		gauge(m.lag, g.Lag.Seconds(), labelsOf(g.Name, g.Version, g.Number))
-		gauge(m.behind, unread(g, head), labelsOf(g.Name, g.Version, g.Number))
+		gauge(m.behind, unread(g, overview.Head), labelsOf(g.Name, g.Version, g.Number))
 		gauge(m.parked, float64(g.Parked), labelsOf(g.Name, g.Version, g.Number))
 		for _, state := range generationStates {
 			value := 0.0
@@ -107,27 +103,6 @@ func (m *projectionMetrics) Collect(figures chan<- prometheus.Metric) {
 	}
 	m.events.Collect(figures)
 	m.foreign.Collect(figures)
-}
-
-// recent gives the generations as they were a moment ago. What failed is not asked again at once either, so that
-// scrapes do not queue up before a database that does not answer.
-func (m *projectionMetrics) recent() ([]feed.Generation, eventlog.Position) {
-	m.asking.Lock()
-	defer m.asking.Unlock()
-	if !m.asked.IsZero() && m.now().Sub(m.asked) < overviewAge {
-		return m.generations, m.head
-	}
-	began := m.now()
-	ctx, cancel := context.WithTimeout(context.Background(), overviewTimeout)
-	defer cancel()
-	overview, err := m.overview(ctx)
-	m.asked = m.now()
-	m.generations = nil
-	if err == nil {
-		m.generations, m.head = overview.Generations, overview.Head
-		m.forgetRetired(began)
-	}
-	return m.generations, m.head
 }
 
 // unread estimates how many events a generation has not read: to count them would mean to read them.
@@ -144,9 +119,9 @@ func unread(g feed.Generation, head eventlog.Position) float64 {
 
 // forgetRetired drops the counters of generations that there are no more, so that their number stays that of those
 // which there are. One that was fed after the question began is perhaps younger than the answer.
-func (m *projectionMetrics) forgetRetired(began time.Time) {
+func (m *projectionMetrics) forgetRetired(generations []feed.Generation, began time.Time) {
 	there := map[feed.GenerationID]bool{}
-	for _, g := range m.generations {
+	for _, g := range generations {
 		there[feed.GenerationID{Name: g.Name, Version: g.Version, Number: g.Number}] = true
 	}
 	m.counting.Lock()

@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/recital-tts/recital/internal/payments"
+	"github.com/recital-tts/recital/internal/signin"
 	"github.com/recital-tts/recital/internal/tracing"
 )
 
@@ -15,6 +16,22 @@ func newProviderMetrics() *prometheus.HistogramVec {
 	return prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: "recital_provider_request_seconds", Help: "Duration of requests to a provider, by the class of the reply's status, or none.",
 		Buckets: prometheus.ExponentialBuckets(0.005, 2, 13)}, []string{"provider", "status"})
+}
+
+// countFailedSignIns returns a function that counts sign-ins that have failed, and shows each reason at zero.
+func (m *metrics) countFailedSignIns() func(provider string, reason signin.Reason) {
+	failed := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "recital_sign_ins_failed_total", Help: "Sign-ins that failed, by the identity provider and the reason."}, []string{"provider", "reason"})
+	m.registry.MustRegister(failed)
+	count := func(provider string, reason signin.Reason) prometheus.Counter {
+		return failed.WithLabelValues(provider, string(reason))
+	}
+	for _, provider := range providerNames {
+		for _, reason := range signin.Reasons() {
+			count(provider, reason)
+		}
+	}
+	return func(provider string, reason signin.Reason) { count(provider, reason).Inc() }
 }
 
 // watchedProvider measures the requests to a provider. What is asked, and of whom, stays out of it.

@@ -39,6 +39,7 @@ import (
 	"github.com/recital-tts/recital/internal/todo"
 	"github.com/recital-tts/recital/internal/todo/pglist"
 	"github.com/recital-tts/recital/internal/tracing"
+	"github.com/recital-tts/recital/internal/wordtimes"
 	openalerts "github.com/recital-tts/recital/readapi/alerts"
 )
 
@@ -64,6 +65,7 @@ type parts struct {
 	blobJobs    []job        // of the store that is configured
 	spool       *spool.Spool // of what is collected
 	uploads     *spool.Spool // of what is received
+	wordTimes   *wordtimes.Shelf
 	engines     *worker.Pool
 	second      *worker.Pool // the engine of the blizzard models
 	codecs      *codec.Pool

@@ -48,7 +48,7 @@ func signinSlice() slice {
 			flow := &signin.Flow{Providers: providers, States: states, Origins: origins, PerAddress: p.cfg.AddressSignIns, AddressKey: p.secrets.addresses, Now: time.Now}
 			uses := readapi.Uses{Name: account.ForName, Email: account.ForEmail, Picture: account.ForPicture}
 			read := readapi.API{Models: p.projector, Keys: p.keys, SealedFor: uses}
-			write := writeapi.API{Flow: flow, SignIns: signIns, Sessions: p.sessions, Links: p.links(), ReadModels: p.projector, Logger: p.log}
+			write := writeapi.API{Flow: flow, SignIns: signIns, Sessions: p.sessions, Links: p.links(), ReadModels: p.projector, Logger: p.log, Failed: p.metrics.countFailedSignIns()}
 			return service{
 				public: slices.Concat(read.Routes(), write.Routes()),
 				jobs: []job{{name: "the sweep of sign-ins", every: time.Minute, run: func(ctx context.Context) error {

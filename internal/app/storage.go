@@ -48,9 +48,16 @@ func (a *App) openKeyring(context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	a.journal.Keys, a.journal.Unsealed = a.keys, a.unsealed
 	a.found, err = pgkeys.New(pgkeys.Config{Pool: a.entrance, MasterKey: a.secrets.master, Logger: a.log})
 	a.keyring = commands.New(a.journal, a.found, a.log, time.Now)
 	return err
+}
+
+// unsealed notes that the address of a command's client could not be sealed.
+func (a *App) unsealed(err error) {
+	a.metrics.unsealed.Inc()
+	a.log.Warn("a command was carried out, and the address that it came from is not recorded", "error", err)
 }
 
 const (

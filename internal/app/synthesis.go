@@ -27,21 +27,22 @@ func synthesisSlice() slice {
 			if err != nil {
 				return service{}, err
 			}
-			wordTimes := wordtimes.NewShelf(p.keys, p.blobs, time.Now)
+			p.wordTimes = wordtimes.NewShelf(p.keys, p.blobs, time.Now)
 			write := writeapi.API{
 				Synthesiser: &commands.Synthesiser{
 					Ledger: p.ledger, Voices: p.voices, Speaker: p.speaker, Encoders: p.encoders, ReadModels: p.projector, Clips: p.clips,
-					Slots: commands.NewSlots(limits), Rates: p.rates, WordTimes: wordTimes, Spool: p.spool, Longest: p.cfg.LongestStream, Logger: p.log,
+					Slots: commands.NewSlots(limits), Rates: p.rates, WordTimes: p.wordTimes, Spool: p.spool, Longest: p.cfg.LongestStream, Logger: p.log,
 					QuietEncoder: p.cfg.QuietEncoder, Observe: p.metrics.speech.observe,
 				},
 				Links: p.links(),
 			}
-			read := readapi.API{Shelf: wordTimes, Links: p.links(), LongestReply: p.cfg.longestReservation(), Now: time.Now}
+			read := readapi.API{Shelf: p.wordTimes, Links: p.links(), LongestReply: p.cfg.longestReservation(), Now: time.Now}
 			return service{
 				collectors: []prometheus.Collector{spoolGauge(p.spool)},
 				public:     slices.Concat(write.Routes(), read.Routes()),
+				erases:     []closing{p.wordTimes.EraseFor},
 				jobs: []job{{name: "the sweep of word times", every: wordTimesSweep, run: func(ctx context.Context) error {
-					_, err := wordTimes.Sweep(ctx)
+					_, err := p.wordTimes.Sweep(ctx)
 					return err
 				}}},
 			}, nil

@@ -15,28 +15,35 @@ import (
 // startToDos starts the workers of all processes.
 func (a *App) startToDos(context.Context) error {
 	metrics := todo.NewMetrics()
-	a.metrics.registry.MustRegister(metrics)
-	for _, t := range a.service.toDos {
-		if err := a.startToDo(t, todo.Limits{}, metrics); err != nil {
-			return err
+	var processes []string
+	var lists []*pglist.View
+	start := func(all []toDo, limits todo.Limits) error {
+		for _, t := range all {
+			list, err := pglist.NewView(a.pool, t.view)
+			if err != nil {
+				return err
+			}
+			if err := a.startToDo(t, list, limits, metrics); err != nil {
+				return err
+			}
+			processes, lists = append(processes, t.process), append(lists, list)
 		}
+		return nil
 	}
-	for _, t := range a.service.slow {
-		if err := a.startToDo(t, todo.Limits{Takeover: slowTakeover}, metrics); err != nil {
-			return err
-		}
+	if err := start(a.service.toDos, todo.Limits{}); err != nil {
+		return err
 	}
+	if err := start(a.service.slow, todo.Limits{Takeover: slowTakeover}); err != nil {
+		return err
+	}
+	a.metrics.registry.MustRegister(metrics, newBacklogMetrics(processes, lists))
 	return nil
 }
 
 // slowTakeover is how long an item that takes minutes may be due before instances that do not lead carry it out, too.
 const slowTakeover = 20 * time.Minute
 
-func (a *App) startToDo(t toDo, limits todo.Limits, metrics *todo.Metrics) error {
-	list, err := pglist.NewView(a.pool, t.view)
-	if err != nil {
-		return err
-	}
+func (a *App) startToDo(t toDo, list todo.List, limits todo.Limits, metrics *todo.Metrics) error {
 	worker, err := todo.NewWorker(todo.Config{
 		Process: todo.Process{Name: t.process, List: list, Do: t.do},
 		Limits:  limits,

@@ -28,8 +28,8 @@ func (p *parts) partWatches() []alerts.Watch {
 
 // recentGenerations returns those of the read models as they were a moment ago, nil when they could not be read.
 func (p *parts) recentGenerations() []feed.Generation {
-	all, _ := p.metrics.projections.recent()
-	return all
+	overview, _ := p.metrics.projections.overview.get()
+	return overview.Generations
 }
 
 // here returns a condition of this instance.

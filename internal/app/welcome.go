@@ -5,15 +5,18 @@ import (
 	"io"
 )
 
-// Welcome prints what a person needs to begin. In mode prod it prints no secret: the output ends up in logs.
-func (a *App) Welcome(out io.Writer) {
+// Welcome prints what a person needs to begin. Without secrets, and in mode prod, it prints none: the output ends up in logs.
+func (a *App) Welcome(out io.Writer, secrets bool) {
 	if a.cfg.Mode == modeProd {
 		fmt.Fprintf(out, "Recital is running: address http://%s, admin http://%s\n", a.PublicAddr(), a.AdminAddr())
 		return
 	}
 	key, example := a.devKey+"  (also in "+a.folder.Path(devKeyFile)+")", a.devKey
-	if a.devKey == "" {
+	switch {
+	case a.devKey == "":
 		key, example = a.noDevKey, "$KEY"
+	case !secrets:
+		key, example = "in "+a.folder.Path(devKeyFile), "$KEY"
 	}
 	fmt.Fprintf(out, `
 Recital is running.

@@ -2,6 +2,7 @@ package backup
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -81,9 +82,10 @@ func (l *listing) add(blob Blob) error {
 	return encodeLine(json.NewEncoder(l.outs[shard]), Blob{Address: blob.Address, Size: blob.Size})
 }
 
+// close returns one error for all files: what fails one, such as a full disk, fails the others.
 func (l *listing) close() (err error) {
 	for shard, file := range l.files {
-		err = errors.Join(err, l.outs[shard].Flush(), file.Close())
+		err = cmp.Or(err, l.outs[shard].Flush(), file.Close())
 	}
 	return err
 }

@@ -17,6 +17,19 @@ func (f *Folder) Key(name, configured string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	return parseKey(text, path)
+}
+
+// ReadKey returns the key in a file, as hex digits. The name says in errors what it is.
+func ReadKey(name, path string) ([]byte, error) {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading the %s: %w", name, err)
+	}
+	return parseKey(string(content), path)
+}
+
+func parseKey(text, path string) ([]byte, error) {
 	key, err := hex.DecodeString(strings.TrimSpace(text))
 	if err != nil || len(key) != secretSize { // the error of hex quotes its input
 		return nil, fmt.Errorf("%s holds no key: %d hex digits are needed, such as those that openssl rand -hex %d prints", path, 2*secretSize, secretSize)

@@ -2,6 +2,7 @@ package eventlog
 
 import (
 	"bytes"
+	"encoding/base64"
 	"time"
 
 	"github.com/google/uuid"
@@ -27,6 +28,9 @@ func parseCanonical(raw []byte) (Metadata, bool) {
 	m.Version = r.number()
 	r.take(`,"time":`)
 	m.Time = r.moment()
+	if r.has(`,"from":`) {
+		m.From = r.bytes()
+	}
 	r.take(`}`)
 	return m, !r.failed && len(r.rest) == 0
 }
@@ -92,6 +96,13 @@ func (r *canonicalReader) id(name string, to *uuid.UUID) {
 	r.failed = r.failed || err != nil || len(text) != length
 	r.take(`,`)
 	*to = id
+}
+
+// bytes reads bytes in base64, of which there is at least one.
+func (r *canonicalReader) bytes() []byte {
+	decoded, err := base64.StdEncoding.AppendDecode(nil, r.text())
+	r.failed = r.failed || err != nil || len(decoded) == 0
+	return decoded
 }
 
 // number reads an unsigned integer other than 0.

@@ -18,6 +18,8 @@ var writtenMetadata = Metadata{
 	Time:          time.Date(2026, 1, 2, 12, 0, 0, 5, time.UTC),
 }
 
+var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
 // What Encode writes is parsed without encoding/json; otherwise the fast path would be useless.
 func TestMetadataAsItIsWrittenIsCanonical(t *testing.T) {
 	system := Metadata{CommandID: writtenMetadata.CommandID, Actor: Actor{Kind: ActorSystem}, Version: 1, Time: writtenMetadata.Time}
@@ -27,7 +29,9 @@ func TestMetadataAsItIsWrittenIsCanonical(t *testing.T) {
 	operator.Actor = Actor{Kind: ActorOperator, Name: "alice"}
 	request := writtenMetadata
 	request.CorrelationID = "req_NCwcMfUDpDJoBg7QaMnYRk"
-	for _, meta := range []Metadata{writtenMetadata, system, foreign, operator, request} {
+	sealed := writtenMetadata
+	sealed.From = []byte("\x01\xff\xfe sealed")
+	for _, meta := range []Metadata{writtenMetadata, system, foreign, operator, request, sealed} {
 		raw, err := json.Marshal(meta)
 		require.NoError(t, err)
 		read, ok := parseCanonical(raw)
@@ -50,6 +54,8 @@ func TestOtherMetadataIsReadByEncodingJSON(t *testing.T) {
 		"broken UTF-8":      {"{\"actor\":{\"kind\":\"system\",\"account\":\"\xff\"},\"v\":3}", Metadata{Version: 3, Actor: Actor{Kind: ActorSystem, Account: "\ufffd"}}},
 		"an id in braces":   {`{"commandId":"{0190b0c0-0000-7000-8000-000000000003}","v":3}`, Metadata{Version: 3, CommandID: writtenMetadata.CommandID}},
 		"an id that's null": {`{"commandId":null,"v":3}`, Metadata{Version: 3}},
+		"from nowhere":      {`{"actor":{"kind":"system"},"v":3,"time":"2026-01-02T12:00:00Z","from":""}`, Metadata{Version: 3, Actor: Actor{Kind: ActorSystem}, Time: noon}},
+		"from null":         {`{"actor":{"kind":"system"},"v":3,"time":"2026-01-02T12:00:00Z","from":null}`, Metadata{Version: 3, Actor: Actor{Kind: ActorSystem}, Time: noon}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -59,6 +65,17 @@ func TestOtherMetadataIsReadByEncodingJSON(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, test.want, read)
 		})
+	}
+}
+
+// What is not base64 is no ciphertext: the event is poison on both ways.
+func TestAnAddressThatIsNoBase64IsRefused(t *testing.T) {
+	for _, from := range []string{`"AQ"`, `"A Q="`, `"AQ==="`, `"_w=="`, `7`} {
+		raw := `{"actor":{"kind":"system"},"v":3,"time":"2026-01-02T12:00:00Z","from":` + from + `}`
+		_, ok := parseCanonical([]byte(raw))
+		require.False(t, ok, raw)
+		_, err := parseMetadata([]byte(raw))
+		require.Error(t, err, raw)
 	}
 }
 
@@ -73,6 +90,9 @@ func FuzzCanonicalMetadata(f *testing.F) {
 	f.Add(`{"actor":{"kind":"system"},"v":01,"time":"2026-01-02T12:00:00Z"}`)
 	f.Add(`{"commandId":"0190B0C0-0000-7000-8000-000000000003","actor":{"kind":""},"v":999999999,"time":"2026-01-02T12:00:00.000Z"}`)
 	f.Add(`{"actor":{"kind":"system"},"v":1,"time":"2026-01-02T12:00:00,5Z"}`)
+	f.Add(`{"actor":{"kind":"account","account":"a1"},"v":1,"time":"2026-01-02T12:00:00Z","from":"AQIDBA=="}`)
+	f.Add(`{"actor":{"kind":"system"},"v":1,"time":"2026-01-02T12:00:00Z","from":"AR=="}`)
+	f.Add(`{"actor":{"kind":"system"},"v":1,"time":"2026-01-02T12:00:00Z","from":""}`)
 	f.Fuzz(func(t *testing.T, metadata string) {
 		read, ok := parseCanonical([]byte(metadata))
 		if !ok {

@@ -39,6 +39,8 @@ func FuzzMetadata(f *testing.F) {
 	f.Add(`{"v":1,"actor":{"kind":"system"},"time":"2026-01-02T12:00:00Z","commandId":"0190b0c0-0000-7000-8000-000000000001"}`)
 	f.Add(`{"v":1,"actor":{"kind":"account","account":"a","key":"k"},"time":"2026-01-02T12:00:00+01:00","$causationId":"0190b0c0-0000-7000-8000-000000000001"}`)
 	f.Add(`{"v":1,"$correlationId":null,"time":"0001-01-01T00:00:00Z"}`)
+	f.Add(`{"v":1,"actor":{"kind":"account","account":"a"},"time":"2026-01-02T12:00:00Z","commandId":"0190b0c0-0000-7000-8000-000000000001","from":"AQI="}`)
+	f.Add(`{"v":1,"actor":{"kind":"system"},"time":"2026-01-02T12:00:00Z","commandId":"0190b0c0-0000-7000-8000-000000000001","from":""}`)
 	registry := lamps(f)
 	f.Fuzz(func(t *testing.T, metadata string) {
 		decoded, err := registry.Decode(eventlog.Recorded{Type: "lamp-sold", Data: []byte(`{}`), Metadata: []byte(metadata)})

@@ -14,9 +14,13 @@ type Metadata struct {
 	CausationID   uuid.UUID `json:"$causationId,omitzero"`    // the event or message that led to the command
 	CommandID     uuid.UUID `json:"commandId,omitzero"`       // set by Encode
 	Actor         Actor     `json:"actor"`
-	Version       int       `json:"v"`    // schema version of the event's data, from 1; set by Encode
-	Time          time.Time `json:"time"` // the command's time, UTC
+	Version       int       `json:"v"`              // schema version of the event's data, from 1; set by Encode
+	Time          time.Time `json:"time"`           // the command's time, UTC
+	From          []byte    `json:"from,omitempty"` // the address of the client whose command it is, sealed with the key of the actor's account for FromUse
 }
+
+// FromUse returns what the address of a command's client is sealed for.
+func FromUse(command uuid.UUID) string { return "command-from/" + command.String() }
 
 // Actor identifies who issued the command.
 type Actor struct {
@@ -79,5 +83,8 @@ func parseAnyMetadata(raw []byte) (Metadata, error) {
 		return Metadata{}, fmt.Errorf("the schema version is missing")
 	}
 	m.Time = m.Time.UTC()
+	if len(m.From) == 0 {
+		m.From = nil
+	}
 	return m, nil
 }

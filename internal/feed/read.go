@@ -140,12 +140,11 @@ func (r reading) once(ctx context.Context, db database) (shown []eventlog.Positi
 // positions scans the positions of a row, and notes that they were shown.
 func (r reading) positions(rows pgx.Rows) ([]eventlog.Position, error) {
 	numbers := make([]pgtype.Int8, 2*len(r.progress))
-	columns := make([]any, len(rows.FieldDescriptions()))
+	types, columns, values := rows.Conn().TypeMap(), rows.FieldDescriptions(), rows.RawValues()
 	for i := range numbers {
-		columns[i] = &numbers[i]
-	}
-	if err := rows.Scan(columns...); err != nil {
-		return nil, err
+		if err := types.Scan(columns[i].DataTypeOID, columns[i].Format, values[i], &numbers[i]); err != nil {
+			return nil, err
+		}
 	}
 	positions := make([]eventlog.Position, len(r.progress))
 	for i, model := range r.progress {

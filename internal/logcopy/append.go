@@ -70,7 +70,7 @@ func (c *copying) compare(present func() (eventlog.Recorded, error, bool), wante
 	if err != nil || !more {
 		return false, err
 	}
-	if !same(found, wanted) {
+	if !Same(found, wanted) {
 		return false, &ForeignError{Found: found, Wanted: &wanted}
 	}
 	c.known(1, wanted.Position)
@@ -115,8 +115,8 @@ func (c *copying) known(count uint64, last eventlog.Position) {
 	}
 }
 
-// same compares all that a copy keeps.
-func same(a, b eventlog.Recorded) bool {
+// Same compares all that a copy keeps.
+func Same(a, b eventlog.Recorded) bool {
 	return a.ID == b.ID && a.Stream == b.Stream && a.Revision == b.Revision && a.Type == b.Type && a.Binary == b.Binary &&
 		bytes.Equal(a.Data, b.Data) && bytes.Equal(a.Metadata, b.Metadata)
 }

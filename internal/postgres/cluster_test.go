@@ -504,3 +504,24 @@ func TestACtrlCInTheTerminalDoesNotReachTheServer(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEqual(t, syscall.Getpgrp(), group)
 }
+
+func TestAClusterIsRemovedWithTheServerThatAKilledRecitaldLeft(t *testing.T) {
+	t.Parallel()
+	// given a recitald that runs a cluster, which is then not removed
+	dir := pgtest.ClusterDir(t)
+	recitald := startProcess(t, dir)
+	server := serverOf(t, dir)
+	require.ErrorIs(t, postgres.RemoveCluster(dir), postgres.ErrInUse)
+	require.DirExists(t, filepath.Join(dir, "data"))
+
+	// when it is killed, and the cluster is removed
+	require.NoError(t, recitald.Process.Kill())
+	_ = recitald.Wait()
+	require.NoError(t, postgres.RemoveCluster(dir))
+
+	// then nothing of it is left, also the second time
+	require.NoDirExists(t, dir)
+	_, err := os.Stat(fmt.Sprintf("/proc/%d/cwd", server))
+	require.Error(t, err, "its server still runs")
+	require.NoError(t, postgres.RemoveCluster(dir))
+}

@@ -1,8 +1,9 @@
 package readmodel
 
 // Account is the read model of accounts, their API keys and their owners' profiles. Version 2 has preferences, profiles and
-// the free periods that closed accounts left, and shows no closed account. Version 3 has entitlements and subscriptions.
-var Account = Model{Name: "account", Version: 3}
+// the free periods that closed accounts left, and shows no closed account. Version 3 has entitlements and subscriptions. Version 4
+// has sealed names of API keys.
+var Account = Model{Name: "account", Version: 4}
 
 // AccountsView has a row for each account that was not closed. What it is entitled to is as in plan.Entitlement.
 var AccountsView = View{Account, "accounts", []Column{
@@ -62,7 +63,8 @@ var APIKeysView = View{Account, "api_keys", []Column{
 	{"key_hash", Text},
 	{"account_id", Text},
 	{"masked", Text},
-	{"name", Text}, // NULL: none was given
+	{"sealed_name", Bytea}, // for account.ForKeyName; NULL: none was given, or by an earlier release
+	{"name", Text},         // as an earlier release has given it; NULL: none was given, or by this one
 	{"created_at", Timestamptz},
 }}
 

@@ -1,7 +1,7 @@
 package readmodel
 
-// Audit is the read model of what auditors ask: who did what, when.
-var Audit = Model{Name: "audit", Version: 1}
+// Audit is the read model of what auditors ask: who did what, when and, from version 2 on, from where.
+var Audit = Model{Name: "audit", Version: 2}
 
 // AuditView has a row for each event that auditors look for, by its position in the log.
 var AuditView = View{Audit, "audit_entries", []Column{
@@ -22,15 +22,19 @@ var AuditView = View{Audit, "audit_entries", []Column{
 	{"event_id", Text},
 	{"stream", Text},
 	{"revision", Bigint},
-	{"personal", Jsonb}, // PersonalField, sealed with the account's key; NULL: there is none
+	{"personal", Jsonb}, // PersonalField; NULL: there is none
 }}
 
 // PersonalField is personal data of an entry, as it is in the event.
 type PersonalField struct {
-	Name   string `json:"name"`
-	Use    string `json:"use"` // what it is sealed for
-	Sealed []byte `json:"sealed"`
+	Name    string `json:"name"`
+	Account string `json:"account"` // whose key it is sealed with
+	Use     string `json:"use"`     // what it is sealed for
+	Sealed  []byte `json:"sealed"`
 }
+
+// AuditAddress is the name of the PersonalField that says where a command came from.
+const AuditAddress = "address"
 
 // The areas of entries.
 const (

@@ -3,7 +3,9 @@ package signin
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
+	"slices"
 
 	"github.com/recital-tts/recital/domain"
 )
@@ -19,7 +21,11 @@ const (
 	InvalidAnswer   Reason = "invalid_answer"          // what the provider sent does not belong to this sign-in, or is not authentic
 	NoProfile       Reason = "profile_incomplete"      // the provider gives no name or no e-mail address
 	EmailUnverified Reason = "email_unverified"        // the provider has not verified the e-mail address
+	NotUnderWay     Reason = "not_under_way"           // ErrUnusable; no redirect is known that could say so
 )
+
+// Reasons returns all reasons, sorted.
+func Reasons() []Reason { return slices.Sorted(maps.Keys(texts)) }
 
 // texts are what a page can show.
 var texts = map[Reason]string{
@@ -29,6 +35,7 @@ var texts = map[Reason]string{
 	InvalidAnswer:   "The answer of the identity provider is not valid; begin again",
 	NoProfile:       "The identity provider gives no name or no e-mail address",
 	EmailUnverified: "The e-mail address is not verified at the identity provider",
+	NotUnderWay:     "This sign-in has ended or expired, or was begun in another browser; begin again",
 }
 
 // Failure is a sign-in that has failed for a reason that the person may know. What holds no secrets and no personal data
@@ -50,11 +57,16 @@ func ReasonOf(err error) Reason {
 	switch {
 	case errors.As(err, &failure):
 		return failure.Reason
+	case errors.Is(err, ErrUnusable):
+		return NotUnderWay
 	case domain.CodeOf(err) == domain.Unavailable:
 		return Unavailable
 	}
 	return ServerError
 }
+
+// Text returns what a page can show.
+func (r Reason) Text() string { return texts[r] }
 
 // WithReason returns a redirect that carries the reason why its sign-in has failed, as error and error_description.
 func WithReason(redirect string, reason Reason) string {
@@ -64,7 +76,7 @@ func WithReason(redirect string, reason Reason) string {
 	}
 	query := u.Query()
 	query.Set("error", string(reason))
-	query.Set("error_description", texts[reason])
+	query.Set("error_description", reason.Text())
 	u.RawQuery = query.Encode()
 	return u.String()
 }

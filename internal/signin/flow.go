@@ -2,6 +2,9 @@ package signin
 
 import (
 	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
@@ -59,10 +62,14 @@ func (f *Flow) Begin(ctx context.Context, b Beginning) (Begun, error) {
 	if err != nil {
 		return Begun{}, fmt.Errorf("beginning a sign-in: %w", err)
 	}
+	source, err := veil(challenge.State, b.UTMSource)
+	if err != nil {
+		return Begun{}, fmt.Errorf("beginning a sign-in: %w", err)
+	}
 	now := f.Now()
 	err = f.States.Keep(ctx, Pending{
 		State: sha256.Sum256([]byte(challenge.State)), Browser: sha256.Sum256([]byte(browser)), Address: f.mark(b.Address),
-		Provider: b.Provider, Callback: b.Callback, Redirect: redirect, UTMSource: b.UTMSource,
+		Provider: b.Provider, Callback: b.Callback, Redirect: redirect, UTMSource: source,
 		Nonce: challenge.Nonce, Verifier: challenge.Verifier, ExpiresAt: now.Add(Lifetime),
 	}, f.PerAddress, now)
 	if err != nil {
@@ -76,6 +83,44 @@ func (f *Flow) mark(address string) string {
 	mac := hmac.New(sha256.New, f.AddressKey)
 	mac.Write([]byte(address))
 	return hex.EncodeToString(mac.Sum(nil))
+}
+
+// veil encrypts a text with a state, which the browser and the provider have, and no database.
+func veil(state, text string) (string, error) {
+	if text == "" {
+		return "", nil
+	}
+	cipher, err := veilOf(state)
+	if err != nil {
+		return "", err
+	}
+	return base64.StdEncoding.EncodeToString(cipher.Seal(nil, nil, []byte(text), nil)), nil
+}
+
+// unveil returns the text of veil, "" for anything else, such as what an earlier release has kept.
+func unveil(state, veiled string) string {
+	cipher, err := veilOf(state)
+	if err != nil {
+		return ""
+	}
+	sealed, err := base64.StdEncoding.DecodeString(veiled)
+	if err != nil {
+		return ""
+	}
+	text, _ := cipher.Open(nil, nil, sealed, nil) // nil where it is another's
+	return string(text)
+}
+
+func veilOf(state string) (cipher.AEAD, error) {
+	key, err := hkdf.Key(sha256.New, []byte(state), nil, "recital sign-in utm source", 32)
+	if err != nil {
+		return nil, fmt.Errorf("deriving a key from a state: %w", err)
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, fmt.Errorf("deriving a key from a state: %w", err)
+	}
+	return cipher.NewGCMWithRandomNonce(block)
 }
 
 // Answer is what a browser brings back from a provider.
@@ -106,7 +151,7 @@ func (f *Flow) Finish(ctx context.Context, a Answer) (Answered, error) {
 	if provider == nil || pending.Provider != a.Provider {
 		return Answered{}, fmt.Errorf("ending a sign-in: it was begun at another provider: %w", ErrUnusable)
 	}
-	answered := Answered{Redirect: pending.Redirect, UTMSource: pending.UTMSource}
+	answered := Answered{Redirect: pending.Redirect, UTMSource: unveil(a.State, pending.UTMSource)}
 	switch {
 	case a.Issuer != "" && a.Issuer != provider.Issuer():
 		return answered, Fail(InvalidAnswer, "another issuer has answered")

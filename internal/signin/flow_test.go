@@ -165,12 +165,13 @@ func TestACodeBelongsToItsSignIn(t *testing.T) {
 }
 
 // What a table held remains on the disk, and in the write-ahead log, after its rows are gone.
-func TestAddressesAreNotKept(t *testing.T) {
+func TestAddressesAndWhatLinksSayAreNotKept(t *testing.T) {
 	d := newDesk(t, development(t))
-	d.begin(func(b *signin.Beginning) { b.Address = "203.0.113.177" })
+	d.begin(func(b *signin.Beginning) { b.Address, b.UTMSource = "203.0.113.177", "zyzzo-letter" })
 	var row string
 	require.NoError(t, d.pool.QueryRow(t.Context(), `select s::text from signin.states s`).Scan(&row))
 	require.NotContains(t, row, "203.0.113.177")
+	require.NotContains(t, row, "zyzzo")
 }
 
 func TestAnAddressHasSoManySignInsUnderWay(t *testing.T) {

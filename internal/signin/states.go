@@ -18,7 +18,7 @@ type Pending struct {
 	Provider  string
 	Callback  string
 	Redirect  string
-	UTMSource string
+	UTMSource string // encrypted with the state
 	Nonce     string
 	Verifier  string
 	ExpiresAt time.Time

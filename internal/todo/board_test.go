@@ -109,22 +109,6 @@ func (b *board) Next(_ context.Context, after time.Time) (next time.Time, found 
 	return next, found, b.outage
 }
 
-func (b *board) Backlog(_ context.Context, by time.Time) (todo.Backlog, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	var backlog todo.Backlog
-	for _, item := range b.items {
-		if item.Due.After(by) {
-			continue
-		}
-		backlog.Items++
-		if backlog.Oldest.IsZero() || item.Due.Before(backlog.Oldest) {
-			backlog.Oldest = item.Due
-		}
-	}
-	return backlog, b.outage
-}
-
 func (b *board) carryOut(ctx context.Context, item todo.Item) (eventlog.Position, error) {
 	b.mu.Lock()
 	b.tries = append(b.tries, try{item.ID, time.Since(epoch)})

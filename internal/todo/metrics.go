@@ -1,28 +1,12 @@
 package todo
 
-import (
-	"context"
-	"sync"
-	"time"
+import "github.com/prometheus/client_golang/prometheus"
 
-	"github.com/prometheus/client_golang/prometheus"
-)
-
-// backlogTimeout bounds how long a collection of metrics waits for all lists together, so that a database that does not
-// answer delays a scrape once, and not once for each list.
-const backlogTimeout = 2 * time.Second
-
-// Metrics are the metrics of an instance's workers. They implement prometheus.Collector. What is due is counted on
-// collection, and is left out if the list does not answer.
+// Metrics are the metrics of an instance's workers. They implement prometheus.Collector.
 type Metrics struct {
 	attempts *prometheus.CounterVec
 	failures *prometheus.CounterVec
 	givenUp  *prometheus.GaugeVec
-	due      *prometheus.Desc
-	oldest   *prometheus.Desc
-
-	mu        sync.Mutex
-	processes []Process
 }
 
 // NewMetrics returns the metrics of no workers yet.
@@ -36,8 +20,6 @@ func NewMetrics() *Metrics {
 		failures: counter("recital_todo_failures_total", "Attempts that failed, without outages."),
 		givenUp: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "recital_todo_given_up_items", Help: "Items that were given up and are not done."}, process),
-		due:    prometheus.NewDesc("recital_todo_due_items", "Items that are due, those that were given up included.", process, nil),
-		oldest: prometheus.NewDesc("recital_todo_oldest_due_age_seconds", "How long the oldest due item has been due.", process, nil),
 	}
 }
 
@@ -50,8 +32,6 @@ func (m *Metrics) Describe(descriptions chan<- *prometheus.Desc) {
 	for _, vector := range m.vectors() {
 		vector.Describe(descriptions)
 	}
-	descriptions <- m.due
-	descriptions <- m.oldest
 }
 
 // Collect implements prometheus.Collector.
@@ -59,37 +39,11 @@ func (m *Metrics) Collect(figures chan<- prometheus.Metric) {
 	for _, vector := range m.vectors() {
 		vector.Collect(figures)
 	}
-	m.mu.Lock()
-	processes := m.processes[:len(m.processes):len(m.processes)]
-	m.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.Background(), backlogTimeout)
-	defer cancel()
-	for _, p := range processes {
-		m.collectBacklog(ctx, p, figures)
-	}
 }
 
-func (m *Metrics) collectBacklog(ctx context.Context, p Process, figures chan<- prometheus.Metric) {
-	now := time.Now()
-	backlog, err := p.List.Backlog(ctx, now)
-	if err != nil {
-		return
-	}
-	age := 0.0
-	if backlog.Items > 0 {
-		age = max(0, now.Sub(backlog.Oldest).Seconds())
-	}
-	figures <- prometheus.MustNewConstMetric(m.due, prometheus.GaugeValue, float64(backlog.Items), p.Name)
-	figures <- prometheus.MustNewConstMetric(m.oldest, prometheus.GaugeValue, age, p.Name)
-}
-
-// watch adds a process, with its counters at zero.
+// watch shows the figures of a process at zero.
 func (m *Metrics) watch(p Process) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.processes = append(m.processes, p)
-	for _, counter := range []*prometheus.CounterVec{m.attempts, m.failures} {
-		counter.WithLabelValues(p.Name)
-	}
+	m.attempts.WithLabelValues(p.Name)
+	m.failures.WithLabelValues(p.Name)
 	m.givenUp.WithLabelValues(p.Name)
 }

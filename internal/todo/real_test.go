@@ -220,6 +220,7 @@ func TestAnotherInstanceTakesOver(t *testing.T) {
 	h.requireDoneOnce(numbered(50)...)
 	require.EqualValues(t, 50, byFirst.Load())
 	require.Zero(t, bySecond.Load())
+	require.Eventually(t, func() bool { return h.listed() == 0 }, patience, 10*time.Millisecond, "the list shows what is done")
 
 	// when its connection ends with it, then the second one goes on
 	end()

@@ -60,14 +60,6 @@ type List interface {
 	Due(ctx context.Context, by time.Time, except []Item, limit int) ([]Item, error)
 	// Next returns when the first item after a time will be due, and whether there is one.
 	Next(ctx context.Context, after time.Time) (due time.Time, found bool, err error)
-	// Backlog counts the items that are due by a time, for metrics.
-	Backlog(ctx context.Context, by time.Time) (Backlog, error)
-}
-
-// Backlog is how much is due.
-type Backlog struct {
-	Items  int
-	Oldest time.Time // when the oldest became due; zero if there is none
 }
 
 // Process is a kind of item.

@@ -165,8 +165,6 @@ func TestAnItemIsGivenUp(t *testing.T) {
 		require.Equal(t, 3, b.alerts()[0].Attempts)
 		require.ErrorIs(t, b.alerts()[0].Err, errBroken)
 		require.Equal(t, "recital_todo_given_up_items 1", figures(t, metrics, "recital_todo_given_up_items"))
-		require.Equal(t, "recital_todo_due_items 1", figures(t, metrics, "recital_todo_due_items"))
-		require.Equal(t, "recital_todo_oldest_due_age_seconds 1800", figures(t, metrics, "recital_todo_oldest_due_age_seconds"))
 
 		// and it is tried once an hour, without another alert
 		live(3 * time.Hour)
@@ -455,16 +453,6 @@ func TestRunEndsWithItsContextAndLeavesNothingBehind(t *testing.T) {
 		require.True(t, ended)
 		require.Len(t, b.tried(), 1)
 		require.Equal(t, "recital_todo_failures_total 0", figures(t, metrics, "recital_todo_failures_total"))
-	})
-}
-
-func TestMetricsLeaveOutAListThatDoesNotAnswer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBoard(t)
-		b.outage = errBroken
-		metrics, _ := b.run(todo.Limits{})
-		require.Empty(t, figures(t, metrics, "recital_todo_due_items"))
-		require.Equal(t, "recital_todo_attempts_total 0", figures(t, metrics, "recital_todo_attempts_total"))
 	})
 }
 

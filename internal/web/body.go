@@ -86,7 +86,8 @@ func (s *Server) admitBody(http *fasthttp.RequestCtx, e *endpoint, framing frami
 	case length > limit:
 		return nil, errTooLarge()
 	}
-	claim, err := s.bodies.Take(quota.Client(s.clientOf(http)), bodyMemory(length))
+	memory := bodyMemory(length)
+	claim, err := s.bodies.TakeWithin(quota.Client(s.clientOf(http)), memory, s.cfg.Limits.partFor(memory))
 	switch {
 	case errors.Is(err, quota.ErrShare):
 		return nil, TooManyRequests("Too many request bodies of this address are under way", time.Second)
@@ -102,6 +103,18 @@ func bodyMemory(length int) int64 {
 		return 0
 	}
 	return 1 << bits.Len(uint(length-1))
+}
+
+// ordinaryBody is what the largest body of most routes needs.
+const ordinaryBody = 256 << 10
+
+// partFor returns the part of the budget within which a body must fit. Larger ones than most have half of it: they cost a client
+// little to announce and long to send, on some routes without a credential, and must leave room for those who speak.
+func (l Limits) partFor(memory int64) int64 {
+	if memory > ordinaryBody {
+		return int64(l.Bodies / 2)
+	}
+	return int64(l.Bodies)
 }
 
 func errTooLarge() error {

@@ -88,17 +88,42 @@ func TestAnnouncedBodiesCannotUseUpTheMemory(t *testing.T) {
 }
 
 func TestBodiesOfAllAddressesHaveOneBudget(t *testing.T) {
-	s := uploads(t, web.Limits{Bodies: 32 << 20, AddressBodies: 16 << 20})
+	const ordinary = 256 << 10
+	s := start(t, web.Config{Limits: web.Limits{Bodies: 2 * ordinary, AddressBodies: ordinary}, Routes: []web.Route{
+		web.Post("/echo", size, web.Public(), web.MaxBody(ordinary)),
+		web.Get("/check", ok, web.Public(), web.WhileDraining()),
+	}})
 	for _, address := range []string{"127.0.0.1", "127.0.0.2"} {
-		asking := s.from(address).ask(strings.Replace(announce(maxUpload), "Host", "Expect: 100-continue\r\nHost", 1))
-		require.NotNil(t, asking)
-		require.Equal(t, 100, asking.StatusCode)
+		s.from(address).requireRoomFor(ordinary)
 	}
-	response := s.from("127.0.0.3").ask("POST /small HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\nx")
-	require.NotNil(t, response)
-	require.Equal(t, http.StatusServiceUnavailable, response.StatusCode)
-	require.Equal(t, "1", response.Header.Get("Retry-After"))
+	s.from("127.0.0.3").requireNoRoomFor(1)
 	s.from("127.0.0.3").requireOK(askCheck)
+}
+
+// Whoever announces large bodies, on routes that ask for no credential, takes nothing from those who have something to say.
+func TestLargeBodiesLeaveRoomForOrdinaryOnes(t *testing.T) {
+	s := uploads(t, web.Limits{Bodies: 64 << 20, AddressBodies: 32 << 20})
+	for _, address := range []string{"127.0.0.1", "127.0.0.2"} {
+		s.from(address).requireRoomFor(maxUpload)
+	}
+	s.from("127.0.0.3").requireNoRoomFor(maxUpload)
+	s.from("127.0.0.3").requireOK("POST /small HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\nx")
+}
+
+// requireRoomFor announces a body, which may come.
+func (p *peer) requireRoomFor(length int) {
+	p.t.Helper()
+	asking := p.ask(strings.Replace(announce(length), "Host", "Expect: 100-continue\r\nHost", 1))
+	require.NotNil(p.t, asking)
+	require.Equal(p.t, 100, asking.StatusCode)
+}
+
+func (p *peer) requireNoRoomFor(length int) {
+	p.t.Helper()
+	response := p.ask(announce(length))
+	require.NotNil(p.t, response)
+	require.Equal(p.t, http.StatusServiceUnavailable, response.StatusCode)
+	require.Equal(p.t, "1", response.Header.Get("Retry-After"))
 }
 
 // TestABodyCountsUntilItsReplyIsRead has a client read nothing of what is sent back.

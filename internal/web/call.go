@@ -30,6 +30,9 @@ type Caller struct {
 	Principal Principal
 	Role      string // of the admin token, on routes with Role
 	Operator  string // the name of the admin token's holder, "" when its file has none
+
+	// Client is the address of the client: of the peer, unless that is a trusted proxy; zero where a unix socket has none.
+	Client netip.Addr
 }
 
 // Authenticator looks credentials up.
@@ -49,7 +52,6 @@ type Call struct {
 	Route   *Route
 
 	http         *fasthttp.RequestCtx
-	client       netip.Addr
 	country      string
 	plainCookies bool // cookies are sent without TLS, too
 }

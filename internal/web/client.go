@@ -48,8 +48,8 @@ func (s *Server) trusts(addr netip.Addr) bool {
 	return slices.ContainsFunc(s.cfg.Proxies, func(p netip.Prefix) bool { return p.Contains(addr) })
 }
 
-// RemoteIP is the address of the client: of the peer, unless that is a trusted proxy.
-func (c *Call) RemoteIP() string { return c.client.String() }
+// RemoteIP is Client as text.
+func (c *Call) RemoteIP() string { return c.Client.String() }
 
 // Country is the client's country as the edge in front has it (Config.CountryHeader): ISO 3166-1 alpha-2, "" where it is not
 // known, or where the peer is no trusted proxy.

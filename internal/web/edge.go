@@ -77,9 +77,9 @@ func bodySize(http *fasthttp.RequestCtx) int64 {
 func (s *Server) open(http *fasthttp.RequestCtx) *visit {
 	request, response := &http.Request.Header, &http.Response.Header
 	v := &visit{begun: time.Now(), Call: &Call{
-		Context: context.Background(), http: http, client: s.clientOf(http), country: s.countryOf(http), plainCookies: s.cfg.PlainCookies,
+		Context: context.Background(), http: http, country: s.countryOf(http), plainCookies: s.cfg.PlainCookies,
+		Caller: Caller{RequestID: newRequestID(), Client: s.clientOf(http)},
 	}}
-	v.RequestID = newRequestID()
 	v.Dialect = ParseDialect(string(request.Peek(headerDialect)))
 	v.trace = traceID(request.Peek(headerRequestIDToo))
 	response.Set(headerRequestID, v.RequestID)

@@ -36,7 +36,7 @@ func (s *Server) limitRate(v *visit, e *endpoint) error {
 	if s.cfg.Rates == nil {
 		return nil
 	}
-	if !s.cfg.Rates.Address(quota.Client(v.client)) {
+	if !s.cfg.Rates.Address(quota.Client(v.Client)) {
 		return TooManyRequests("Too many requests from this address", ratePause)
 	}
 	if v.Principal.Account != "" && !s.cfg.Rates.Account(v.Principal.Account, v.Principal.Plan) {
@@ -48,7 +48,7 @@ func (s *Server) limitRate(v *visit, e *endpoint) error {
 // wrong refuses a wrong credential. An address that shows many is asked to wait, and has to connect again for each one. A
 // right one is admitted all the same: nobody is locked out by who shares an address with somebody else.
 func (s *Server) wrong(call *Call, message string) error {
-	if s.cfg.Rates == nil || s.cfg.Rates.Failure(quota.Client(call.client)) {
+	if s.cfg.Rates == nil || s.cfg.Rates.Failure(quota.Client(call.Client)) {
 		return domain.Refuse(domain.Unauthenticated, message)
 	}
 	call.http.SetConnectionClose()

@@ -223,8 +223,9 @@ func (s *Server) checkAccess(e *endpoint) error {
 
 // checkBodies finds routes whose largest bodies could never be sent.
 func (s *Server) checkBodies(e *endpoint) error {
-	if limits := s.cfg.Limits; bodyMemory(bodyLimit(e)) > int64(min(limits.Bodies, limits.AddressBodies)) {
-		return fmt.Errorf("%s %s: a body may need %d bytes, which is more than what an address may have", e.Method, e.Path, bodyMemory(bodyLimit(e)))
+	limits, largest := s.cfg.Limits, bodyMemory(bodyLimit(e))
+	if largest > min(limits.partFor(largest), int64(limits.AddressBodies)) {
+		return fmt.Errorf("%s %s: a body may need %d bytes, which is more than what an address may have", e.Method, e.Path, largest)
 	}
 	return nil
 }

@@ -59,7 +59,7 @@ func uploadOf(http *fasthttp.RequestCtx) *upload {
 
 // receive makes room for an upload, and reads and answers it on a connection that fasthttp has let go.
 func (s *Server) receive(v *visit, e *endpoint) error {
-	claim, err := s.uploads.Take(quota.Client(v.client), int64(v.upload.length))
+	claim, err := s.uploads.Take(quota.Client(v.Client), int64(v.upload.length))
 	switch {
 	case errors.Is(err, quota.ErrShare):
 		return TooManyRequests("Too many uploads of this address are under way", uploadPause)

@@ -14,7 +14,10 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/recital-tts/recital/internal/blobs"
 	"github.com/recital-tts/recital/internal/keyring"
@@ -28,6 +31,7 @@ const (
 	ownerKind = "timestamps-"
 	idSize    = 16      // bytes: 4 of the time, 12 random
 	maxSize   = 8 << 20 // bytes of a blob: several times the size for 5,000 characters
+	readers   = 16      // blobs that are read at once to find those of an account
 )
 
 // Errors of a Shelf, besides those of its store and keyring.
@@ -125,18 +129,9 @@ func (s *Shelf) Find(ctx context.Context, id string) ([]speech.Timing, error) {
 func (s *Shelf) over(blob blobs.Blob) bool { return s.now().Sub(blob.Stored) >= Kept }
 
 func (s *Shelf) open(ctx context.Context, id string, blob blobs.Blob) ([]speech.Timing, error) {
-	reader, err := s.blobs.Open(ctx, blob.Address, 0, maxSize)
+	found, err := s.read(ctx, blob.Address)
 	if err != nil {
 		return nil, err
-	}
-	defer reader.Close()
-	content, err := io.ReadAll(reader)
-	if err != nil {
-		return nil, err
-	}
-	var found kept
-	if json.Unmarshal(content, &found) != nil {
-		return nil, errBroken
 	}
 	plain, err := s.keys.Open(ctx, found.Account, found.Sealed, sealedFor(id))
 	if err != nil {
@@ -147,6 +142,66 @@ func (s *Shelf) open(ctx context.Context, id string, blob blobs.Blob) ([]speech.
 		return nil, errBroken // the cause might quote the text
 	}
 	return times, nil
+}
+
+func (s *Shelf) read(ctx context.Context, address blobs.Address) (found kept, err error) {
+	reader, err := s.blobs.Open(ctx, address, 0, maxSize)
+	if err != nil {
+		return kept{}, err
+	}
+	defer reader.Close()
+	content, err := io.ReadAll(reader)
+	if err != nil {
+		return kept{}, err
+	}
+	if json.Unmarshal(content, &found) != nil {
+		return kept{}, errBroken
+	}
+	return found, nil
+}
+
+// EraseFor erases the times of an account, which need not have expired.
+func (s *Shelf) EraseFor(ctx context.Context, account string) error {
+	return s.each(ctx, account, time.Time{}, s.blobs.Delete)
+}
+
+// Count returns how many times of an account there are. None can have been stored after until; the zero time is no bound.
+func (s *Shelf) Count(ctx context.Context, account string, until time.Time) (int64, error) {
+	var count atomic.Int64
+	err := s.each(ctx, account, until, func(context.Context, blobs.Address) error {
+		count.Add(1)
+		return nil
+	})
+	return count.Load(), err
+}
+
+// each calls do for each blob of an account, several at once. The blobs themselves say whose they are, so those of all accounts
+// are read that are old enough: at most what Kept has left of them.
+func (s *Shelf) each(ctx context.Context, account string, until time.Time, do func(context.Context, blobs.Address) error) error {
+	reading, ctx := errgroup.WithContext(ctx)
+	reading.SetLimit(readers)
+	for blob, err := range s.blobs.List(ctx, ownerKind) {
+		if err != nil {
+			return errors.Join(fmt.Errorf("looking for an account's word times: %w", err), reading.Wait())
+		}
+		if !until.IsZero() && blob.Stored.After(until.Add(Kept)) { // by less do the clocks of stores differ
+			continue
+		}
+		reading.Go(func() error {
+			found, err := s.read(ctx, blob.Address)
+			switch {
+			case errors.Is(err, blobs.ErrNotFound), errors.Is(err, errBroken):
+				return nil
+			case err == nil && found.Account == account:
+				err = do(ctx, blob.Address)
+			}
+			if err != nil {
+				return fmt.Errorf("looking at an account's word times: %w", err)
+			}
+			return nil
+		})
+	}
+	return reading.Wait()
 }
 
 // Sweep erases the expired times, and returns their number. Those that a crash left are erased by any instance's next

@@ -129,6 +129,33 @@ func TestTimesAreSealed(t *testing.T) {
 	require.Len(t, r.files(), 1)
 }
 
+func TestTheTimesOfAnAccountAreErasedWithIt(t *testing.T) {
+	r := newRoom(t)
+	for range 3 {
+		r.put("a1", secret)
+	}
+	other := r.put("a2", secret)
+	_, err := r.store.Put(t.Context(), blobs.NewAddress(blobs.Owner("timestamps-"+r.id())), strings.NewReader("broken"))
+	require.NoError(t, err)
+	count := func(account string, until time.Time) int64 {
+		t.Helper()
+		n, err := r.Count(t.Context(), account, until)
+		require.NoError(t, err)
+		return n
+	}
+	require.EqualValues(t, 3, count("a1", time.Time{}))
+	require.EqualValues(t, 3, count("a1", r.now()))
+	require.Zero(t, count("a1", r.now().Add(-time.Hour)), "stored when it could not be the account's any more")
+
+	require.NoError(t, r.EraseFor(t.Context(), "a1"))
+	require.NoError(t, r.EraseFor(t.Context(), "a1"))
+	require.Zero(t, count("a1", time.Time{}))
+	require.EqualValues(t, 1, count("a2", time.Time{}))
+	found, err := r.Find(t.Context(), other)
+	require.NoError(t, err)
+	require.Equal(t, secret, found)
+}
+
 func TestTimesAreErasedAfterTenMinutes(t *testing.T) {
 	r := newRoom(t)
 	id := r.put("a1", secret)

@@ -18,7 +18,7 @@ const logDelay = time.Second
 type Command struct {
 	Path   string       // of the speechworker binary
 	Args   []string     // its mode and options; never anything from a client
-	Logger *slog.Logger // counts the worker's output to standard error, and never quotes it; nil discards it
+	Logger *slog.Logger // counts the worker's output to standard error, and quotes it only if it lacks a library; nil discards it
 
 	// Alone keeps recitald's environment from the worker: it may hold secrets, and the worker untrusted data.
 	Alone bool
@@ -32,10 +32,11 @@ type Process struct {
 	In  *Writer
 	Out *Reader // its output remains readable to the end after the exit
 
-	stdin io.Closer
-	cmd   *exec.Cmd
-	done  chan struct{}
-	err   error // of Wait; readable after done is closed
+	stdin   io.Closer
+	cmd     *exec.Cmd
+	printed *stderr // nil without a logger
+	done    chan struct{}
+	err     error // of Wait; readable after done is closed
 
 	closeInput sync.Once
 }
@@ -45,8 +46,10 @@ type Process struct {
 func Start(command Command) (*Process, error) {
 	cmd := exec.Command(command.Path, command.Args...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	var printed *stderr
 	if command.Logger != nil {
-		cmd.Stderr = newStderr(command)
+		printed = newStderr(command)
+		cmd.Stderr = printed
 	}
 	if command.Alone {
 		cmd.Env = []string{libraryPath + "=" + os.Getenv(libraryPath)}
@@ -69,7 +72,7 @@ func Start(command Command) (*Process, error) {
 		_ = output.Close()
 		return nil, fmt.Errorf("starting a worker: %w", err)
 	}
-	p := &Process{In: NewWriter(stdin), Out: NewReader(&untilEnd{output}), stdin: stdin, cmd: cmd, done: make(chan struct{})}
+	p := &Process{In: NewWriter(stdin), Out: NewReader(&untilEnd{output}), stdin: stdin, cmd: cmd, printed: printed, done: make(chan struct{})}
 	go p.reap()
 	go p.watch(command.Logger)
 	return p, nil
@@ -77,7 +80,7 @@ func Start(command Command) (*Process, error) {
 
 // reap waits for the exit, whether the output is read or not, so that no zombie remains. It ends with the worker.
 func (p *Process) reap() {
-	p.err = p.cmd.Wait()
+	p.err = p.printed.explain(p.cmd.Wait())
 	p.CloseInput()
 	close(p.done)
 }

@@ -29,9 +29,13 @@ const soon = time.Minute // for what must happen, even on a slow machine
 // roles are the roles of this test binary when it is started as a worker.
 func roles() map[string]func() int {
 	return map[string]func() int{
-		"echo":   echo,
-		"stuck":  stuck,
-		"fails":  func() int { fmt.Fprintln(os.Stderr, "something is wrong"); return 3 },
+		"echo":  echo,
+		"stuck": stuck,
+		"fails": func() int { fmt.Fprintln(os.Stderr, "something is wrong"); return 3 },
+		"unloaded": func() int {
+			fmt.Fprintln(os.Stderr, "speechworker: error while loading shared libraries: libflite.so.1")
+			return 127
+		},
 		"torn":   func() int { _, _ = os.Stdout.Write([]byte{1, 0, 0, 0, 0, 9, 0, 0, 0, 'x'}); return 0 },
 		"talks":  talks,
 		"parent": parent,
@@ -157,6 +161,16 @@ func TestWhatAWorkerPrintsIsCountedAndNeverQuoted(t *testing.T) {
 	log.out.Reset()
 	awaitExit(t, start(t, command))
 	require.Empty(t, log.String(), "C libraries print in ordinary life, too")
+}
+
+// A release in which a library is missing does not start, and the error names the library: nothing else would.
+func TestAWorkerThatLacksALibrarySaysWhich(t *testing.T) {
+	command := worker("unloaded")
+	command.Logger = slog.New(slog.DiscardHandler)
+	p := start(t, command)
+	awaitExit(t, p)
+	require.ErrorContains(t, p.Err(), "exit status 127")
+	require.ErrorContains(t, p.Err(), "error while loading shared libraries: libflite.so.1")
 }
 
 // lockedBuffer is a log that may be read at any time.

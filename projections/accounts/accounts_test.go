@@ -34,6 +34,7 @@ type accountRow struct {
 
 type keyRow struct {
 	Hash, Account, Masked string
+	SealedName            []byte
 	Name                  *string
 	CreatedAt             time.Time
 }
@@ -46,9 +47,9 @@ type profileRow struct {
 
 const (
 	accountsOf = `select account_id, opened_at, opened_on, periods_from, plan, entitled_from, entitled_until, next_plan, anchor, subscribed, free_period_end, free_period_characters, accepted_tos, wants_email, operator
-		from read_v3.accounts where account_id = $1`
-	keysOf     = `select key_hash, account_id, masked, name, created_at from read_v3.api_keys where account_id = $1 order by created_at`
-	profilesOf = `select account_id, name, email, picture, email_hash from read_v3.profiles where account_id = $1`
+		from read_v4.accounts where account_id = $1`
+	keysOf     = `select key_hash, account_id, masked, sealed_name, name, created_at from read_v4.api_keys where account_id = $1 order by created_at`
+	profilesOf = `select account_id, name, email, picture, email_hash from read_v4.profiles where account_id = $1`
 )
 
 // plain is the row of an account that has nothing but its opening.
@@ -58,16 +59,17 @@ func plain(id string, on plan.Type) accountRow {
 
 func TestAccountRows(t *testing.T) {
 	w := newWorld(t)
-	name := "build server"
 	w.Write(t, "account-a1",
 		account.Opened{Account: "a1", Plan: plan.Indie, At: now},
-		account.APIKeyCreated{Account: "a1", Hash: "h1", Masked: "rk_abcd****wxyz", Name: name, At: now},
+		account.APIKeyCreated{Account: "a1", Hash: "h1", Masked: "rk_abcd****wxyz", Name: "build server", At: now},
 		account.APIKeyCreated{Account: "a1", Hash: "h2", Masked: "rk_efgh****stuv", At: now.Add(time.Second)},
+		account.APIKeyCreated{Account: "a1", Hash: "h3", Masked: "rk_ijkl****opqr", SealedName: []byte("sealed"), At: now.Add(2 * time.Second)},
 	)
 	require.Equal(t, []accountRow{plain("a1", plan.Indie)}, feedtest.Rows[accountRow](t, w, accountsOf, "a1"))
 	require.Equal(t, []keyRow{
-		{"h1", "a1", "rk_abcd****wxyz", &name, now},
-		{"h2", "a1", "rk_efgh****stuv", nil, now.Add(time.Second)},
+		{"h1", "a1", "rk_abcd****wxyz", nil, new("build server"), now},
+		{"h2", "a1", "rk_efgh****stuv", nil, nil, now.Add(time.Second)},
+		{"h3", "a1", "rk_ijkl****opqr", []byte("sealed"), nil, now.Add(2 * time.Second)},
 	}, feedtest.Rows[keyRow](t, w, keysOf, "a1"))
 }
 
@@ -86,7 +88,8 @@ func TestWhatAnOwnerHasChosenAndWhoItIs(t *testing.T) {
 	revision := w.Append(t, "account-a1", eventlog.NoStream,
 		account.Opened{Account: "a1", Plan: plan.Free, At: now},
 		account.APIKeyCreated{Account: "a1", Hash: "h1", Masked: "rk_abcd****wxyz", At: now},
-		account.APIKeyRenamed{Account: "a1", Hash: "h1", Masked: "rk_abcd****wxyz", Name: "laptop", At: now},
+		account.APIKeyRenamed{Account: "a1", Hash: "h1", Masked: "rk_abcd****wxyz", Name: "laptop", At: now}, // by an earlier release
+		account.APIKeyRenamed{Account: "a1", Hash: "h1", Masked: "rk_abcd****wxyz", SealedName: []byte("sealed name"), At: now},
 		account.TermsAccepted{Account: "a1", At: now},
 		account.EmailPreferencesSet{Account: "a1", WantsEmail: false, At: now},
 		account.OperatorGranted{Account: "a1", At: now},
@@ -94,7 +97,7 @@ func TestWhatAnOwnerHasChosenAndWhoItIs(t *testing.T) {
 	row := plain("a1", plan.Free)
 	row.AcceptedTOS, row.WantsEmail, row.Operator = true, new(false), true
 	require.Equal(t, []accountRow{row}, feedtest.Rows[accountRow](t, w, accountsOf, "a1"))
-	require.Equal(t, []keyRow{{"h1", "a1", "rk_abcd****wxyz", new("laptop"), now}}, feedtest.Rows[keyRow](t, w, keysOf, "a1"))
+	require.Equal(t, []keyRow{{"h1", "a1", "rk_abcd****wxyz", []byte("sealed name"), nil, now}}, feedtest.Rows[keyRow](t, w, keysOf, "a1"))
 	require.Equal(t, []profileRow{{"a1", profile.Name, profile.Email, nil, "e1"}}, feedtest.Rows[profileRow](t, w, profilesOf, "a1"))
 
 	profile.Picture, profile.EmailHash = []byte("sealed picture"), "e2"
@@ -135,7 +138,7 @@ func TestARevokedKeyHasNoRow(t *testing.T) {
 		account.APIKeyCreated{Account: "a1", Hash: "h2", Masked: "rk_efgh****stuv", At: now},
 		account.APIKeyRevoked{Account: "a1", Hash: "h1", Masked: "rk_abcd****wxyz", At: now},
 	)
-	require.Equal(t, []keyRow{{"h2", "a1", "rk_efgh****stuv", nil, now}}, feedtest.Rows[keyRow](t, w, keysOf, "a1"))
+	require.Equal(t, []keyRow{{"h2", "a1", "rk_efgh****stuv", nil, nil, now}}, feedtest.Rows[keyRow](t, w, keysOf, "a1"))
 }
 
 // Whatever is decided on an account, its rows show the state that the events fold to.
@@ -165,7 +168,7 @@ func TestAccountRowsEqualTheFold(t *testing.T) {
 			case 3, 4:
 				do(account.RevokeAPIKey{Masked: key[:2], At: at})
 			case 5:
-				do(account.RenameAPIKey{Masked: key[:2], Name: key, At: at})
+				do(account.RenameAPIKey{Masked: key[:2], Name: key, SealedName: []byte(key), At: at})
 			case 6:
 				do(account.AcceptTerms{At: at})
 			case 7:
@@ -181,7 +184,8 @@ func TestAccountRowsEqualTheFold(t *testing.T) {
 			case 10, 11:
 				do(account.Entitle{Entitlement: drawEntitlement(r, at), Revision: rapid.Int64Range(0, 9).Draw(r, "revision"), At: at})
 			default:
-				do(account.CreateAPIKey{Hash: id + key, Masked: key[:2], Name: rapid.StringMatching(`\PC{0,4}`).Draw(r, "name"), At: at})
+				name := rapid.StringMatching(`\PC{0,4}`).Draw(r, "name")
+				do(account.CreateAPIKey{Hash: id + key, Masked: key[:2], Name: name, SealedName: append([]byte(nil), name...), At: at})
 			}
 		}
 		w.Write(r, "account-"+id, events...)
@@ -190,7 +194,7 @@ func TestAccountRowsEqualTheFold(t *testing.T) {
 		keys := feedtest.Rows[keyRow](r, w, keysOf, id)
 		require.Len(r, keys, len(state.Keys))
 		for i, key := range state.Keys {
-			require.Equal(r, key, account.Key{Hash: keys[i].Hash, Masked: keys[i].Masked, Name: orEmpty(keys[i].Name)})
+			require.Equal(r, key, account.Key{Hash: keys[i].Hash, Masked: keys[i].Masked, SealedName: keys[i].SealedName})
 		}
 		if !state.Exists() || state.Closed() {
 			require.Empty(r, found)
@@ -216,11 +220,4 @@ func drawEntitlement(r *rapid.T, at time.Time) plan.Entitlement {
 		return plan.Entitlement{Plan: plan.Free, Start: start}
 	}
 	return plan.Entitlement{Plan: plan.Pro, Start: start, End: at.AddDate(0, 1, 0), Next: plan.Indie, Anchor: start}
-}
-
-func orEmpty(text *string) string {
-	if text == nil {
-		return ""
-	}
-	return *text
 }

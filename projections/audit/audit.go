@@ -96,15 +96,29 @@ func rowOf(event eventlog.Decoded, e entry) entryRow {
 		Area: e.area, Kind: event.Type, Account: orNull(e.account), Session: orNull(e.session), Said: e.said,
 		ActorKind: string(event.Meta.Actor.Kind), ActorName: event.Meta.Actor.Name, ActorKey: event.Meta.Actor.Key, ActorSession: event.Meta.Actor.Session,
 		Correlation: event.Meta.CorrelationID, EventID: event.ID.String(), Stream: event.Stream, Revision: event.Revision,
-		Personal: slices.DeleteFunc(e.personal, func(f readmodel.PersonalField) bool { return len(f.Sealed) == 0 }),
-	}
-	if len(row.Personal) == 0 {
-		row.Personal = nil
+		Personal: personalOf(event.Meta, e),
 	}
 	if event.Meta.CausationID != uuid.Nil {
 		row.Causation = event.Meta.CausationID.String()
 	}
 	return row
+}
+
+// personalOf returns the personal data of an entry. The address of a sign-in is in its event, too, and in that of earlier
+// releases alone.
+func personalOf(meta eventlog.Metadata, e entry) (fields []readmodel.PersonalField) {
+	add := func(f readmodel.PersonalField) {
+		twice := slices.ContainsFunc(fields, func(other readmodel.PersonalField) bool { return other.Name == f.Name })
+		if len(f.Sealed) > 0 && !twice {
+			fields = append(fields, f)
+		}
+	}
+	for _, f := range e.personal {
+		f.Account = e.account
+		add(f)
+	}
+	add(readmodel.PersonalField{Name: readmodel.AuditAddress, Account: meta.Actor.Account, Use: eventlog.FromUse(meta.CommandID), Sealed: meta.From})
+	return fields
 }
 
 // orNull returns what a column holds for a text that may not have been given.

@@ -28,7 +28,7 @@ func ofSession(event any) (entry, bool) {
 			e.said += ", in " + s.Country
 		}
 		e.personal = []readmodel.PersonalField{
-			{Name: "address", Use: session.AddressSealedFor(s.Session), Sealed: s.Address},
+			{Name: readmodel.AuditAddress, Use: session.AddressSealedFor(s.Session), Sealed: s.Address},
 			{Name: "device", Use: session.DeviceSealedFor(s.Session), Sealed: s.Device},
 		}
 	case session.Rotated:
@@ -37,6 +37,7 @@ func ofSession(event any) (entry, bool) {
 		e.account, e.session, e.said = s.Account, s.Session, fmt.Sprintf("Session %s of account %s ended, because %s", s.Session, s.Account, endings[s.Reason])
 	case identity.Claimed:
 		e.account, e.said = s.Account, fmt.Sprintf("A person at %s was given account %s (identity %s)", s.Provider, s.Account, s.Identity)
+		e.personal = []readmodel.PersonalField{{Name: "utm_source", Use: identity.SealedForUTMSource, Sealed: s.SealedUTMSource}}
 	case identity.Released:
 		e.account, e.said = s.Account, fmt.Sprintf("Identity %s was released from account %s, which is closed", s.Identity, s.Account)
 	default:
@@ -52,8 +53,10 @@ func ofAccount(event any) (entry, bool) {
 		e.account, e.said = a.Account, fmt.Sprintf("Account %s was opened on plan %s", a.Account, a.Plan)
 	case account.APIKeyCreated:
 		e.account, e.said = a.Account, fmt.Sprintf("API key %s of account %s was created", a.Masked, a.Account)
+		e.personal = nameOf(a.Hash, a.SealedName)
 	case account.APIKeyRenamed:
 		e.account, e.said = a.Account, fmt.Sprintf("API key %s of account %s was renamed", a.Masked, a.Account)
+		e.personal = nameOf(a.Hash, a.SealedName)
 	case account.APIKeyRevoked:
 		e.account, e.said = a.Account, fmt.Sprintf("API key %s of account %s was revoked", a.Masked, a.Account)
 	case account.ProfileRecorded:
@@ -65,6 +68,8 @@ func ofAccount(event any) (entry, bool) {
 		}
 	case account.TermsAccepted:
 		e.account, e.said = a.Account, fmt.Sprintf("The owner of account %s accepted the terms of service", a.Account)
+	case account.EmailPreferencesSet:
+		e.account, e.said = a.Account, fmt.Sprintf("The owner of account %s wants %s", a.Account, wanted[a.WantsEmail])
 	case account.OperatorGranted:
 		e.account, e.said = a.Account, fmt.Sprintf("Account %s was granted the role of an operator", a.Account)
 	case account.OperatorWithdrawn:
@@ -81,6 +86,14 @@ func ofAccount(event any) (entry, bool) {
 		return entry{}, false
 	}
 	return e, true
+}
+
+// wanted says whether an owner wants mail.
+var wanted = map[bool]string{true: "e-mail about the service", false: "no e-mail about the service"}
+
+// nameOf returns the name of an API key.
+func nameOf(hash string, sealed []byte) []readmodel.PersonalField {
+	return []readmodel.PersonalField{{Name: "key_name", Use: account.ForKeyName(hash), Sealed: sealed}}
 }
 
 // ofService returns what concerns no account in particular.

@@ -3,6 +3,7 @@ package accounts
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/plan"
+	"github.com/recital-tts/recital/internal/keyring"
 	"github.com/recital-tts/recital/internal/readmodel"
 	"github.com/recital-tts/recital/internal/web"
 	"github.com/recital-tts/recital/readapi"
@@ -18,7 +20,9 @@ import (
 
 // API serves accounts from their read models.
 type API struct {
-	Models readapi.Models
+	Models        readapi.Models
+	Keys          keyring.Opener
+	SealedForName func(keyHash string) string // what the name of an API key is sealed for
 }
 
 // Routes returns the rows for the public route table.
@@ -101,9 +105,11 @@ type subscriptionRow struct {
 }
 
 type keyRow struct {
-	Masked    string    `col:"masked"`
-	Name      *string   `col:"name"`
-	CreatedAt time.Time `col:"created_at"`
+	Hash       string    `col:"key_hash"`
+	Masked     string    `col:"masked"`
+	SealedName []byte    `col:"sealed_name"`
+	Name       *string   `col:"name"`
+	CreatedAt  time.Time `col:"created_at"`
 }
 
 type periodRow struct {
@@ -114,7 +120,7 @@ type periodRow struct {
 }
 
 func (a *API) account(call *web.Call, _ struct{}) (web.Reply, error) {
-	response, err := readAccount(call.Principal.Account, time.Now(), func(q readapi.Query, row func(pgx.CollectableRow) error) error {
+	response, err := a.readAccount(call, call.Principal.Account, time.Now(), func(q readapi.Query, row func(pgx.CollectableRow) error) error {
 		return readapi.Read(call, a.Models, q, row)
 	})
 	if err != nil {
@@ -123,7 +129,7 @@ func (a *API) account(call *web.Call, _ struct{}) (web.Reply, error) {
 	return web.JSON(response), nil
 }
 
-func readAccount(id string, now time.Time, read func(readapi.Query, func(pgx.CollectableRow) error) error) (accountResponse, error) {
+func (a *API) readAccount(ctx context.Context, id string, now time.Time, read func(readapi.Query, func(pgx.CollectableRow) error) error) (accountResponse, error) {
 	var (
 		account       accountRow
 		voices        []voicesRow // none before the first one
@@ -149,10 +155,14 @@ func readAccount(id string, now time.Time, read func(readapi.Query, func(pgx.Col
 	if err != nil {
 		return accountResponse{}, fmt.Errorf("reading an account: %w", err)
 	}
+	shown, err := a.shownKeys(ctx, id, keys)
+	if err != nil {
+		return accountResponse{}, err
+	}
 	r := accountResponse{
 		Plan:        planInfo{Type: string(terms.Type), CommercialUseAllowed: terms.CommercialUse},
 		Usage:       usageOf(periods, account, period),
-		APIKeys:     shownKeys(keys),
+		APIKeys:     shown,
 		AcceptedTOS: account.AcceptedTOS,
 	}
 	for _, v := range voices {
@@ -209,13 +219,32 @@ func usageOf(periods []periodRow, account accountRow, current plan.Period) usage
 }
 
 // shownKeys returns the keys in the order of their creation.
-func shownKeys(keys []keyRow) []apiKeyInfo {
+func (a *API) shownKeys(ctx context.Context, account string, keys []keyRow) ([]apiKeyInfo, error) {
 	slices.SortFunc(keys, func(a, b keyRow) int {
 		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.Masked, b.Masked))
 	})
 	shown := make([]apiKeyInfo, len(keys))
 	for i, k := range keys {
-		shown[i] = apiKeyInfo{Masked: k.Masked, Name: k.Name, CreatedAt: k.CreatedAt.Unix()}
+		name, err := a.nameOf(ctx, account, k)
+		if err != nil {
+			return nil, err
+		}
+		shown[i] = apiKeyInfo{Masked: k.Masked, Name: name, CreatedAt: k.CreatedAt.Unix()}
 	}
-	return shown
+	return shown, nil
+}
+
+// nameOf returns the name of a key, nil for none and for one that nobody can open any more.
+func (a *API) nameOf(ctx context.Context, account string, k keyRow) (*string, error) {
+	if k.SealedName == nil {
+		return k.Name, nil
+	}
+	name, err := a.Keys.Open(ctx, account, k.SealedName, a.SealedForName(k.Hash))
+	switch {
+	case keyring.Gone(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("opening the name of an API key: %w", err)
+	}
+	return new(string(name)), nil
 }

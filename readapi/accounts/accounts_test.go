@@ -1,10 +1,12 @@
 package accounts
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"slices"
 	"testing"
@@ -26,6 +28,8 @@ import (
 	"github.com/recital-tts/recital/domain/roster"
 	"github.com/recital-tts/recital/domain/voice"
 	"github.com/recital-tts/recital/internal/feed/feedtest"
+	"github.com/recital-tts/recital/internal/keyring"
+	"github.com/recital-tts/recital/internal/keyring/pgkeys"
 	"github.com/recital-tts/recital/internal/readmodel"
 	"github.com/recital-tts/recital/internal/web"
 	"github.com/recital-tts/recital/internal/web/webtest"
@@ -40,18 +44,21 @@ func TestMain(m *testing.M) { webtest.Main(m) }
 // world is a log whose events become rows, and the API over these.
 type world struct {
 	*feedtest.World
-	api *API
+	keys keyring.Keyring
+	api  *API
 }
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
 	registry := feedtest.Registry(t, accountsevents.Events(), billingevents.Events(), ledgerevents.Events(), voicesevents.Events())
 	w := feedtest.New(t, registry, slices.Concat(accounts.ReadModels(), ledgers.ReadModels(), voices.ReadModels())...)
-	return &world{World: w, api: &API{Models: w.Projector}}
+	keys, err := pgkeys.Open(t.Context(), pgkeys.Config{Pool: w.Pool, MasterKey: bytes.Repeat([]byte{1}, pgkeys.MasterKeySize), Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	return &world{World: w, keys: keys, api: &API{Models: w.Projector, Keys: keys, SealedForName: account.ForKeyName}}
 }
 
 func (w *world) readAccount(id string, now time.Time) (accountResponse, error) {
-	return readAccount(id, now, func(q readapi.Query, row func(pgx.CollectableRow) error) error {
+	return w.api.readAccount(context.Background(), id, now, func(q readapi.Query, row func(pgx.CollectableRow) error) error {
 		_, err := w.Projector.Read(context.Background(), []readmodel.Model{readmodel.Account, readmodel.Usage, readmodel.Voices}, q.SQL, q.Arguments, row)
 		return err
 	})
@@ -135,6 +142,29 @@ func TestGetAccount(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, status)
 	status, _ = w.api.get(t, "")
 	require.Equal(t, http.StatusUnauthorized, status)
+}
+
+// Names are sealed, but for those that an earlier release has written. One that nobody can open any more is shown as none.
+func TestNamesOfAPIKeys(t *testing.T) {
+	w := newWorld(t)
+	at := time.Now().UTC().Add(-time.Hour)
+	sealed, err := w.keys.Seal(t.Context(), "a1", []byte("Ada's laptop"), account.ForKeyName("h2"))
+	require.NoError(t, err)
+	w.Write(t, "account-a1", opened("a1", plan.Free, at),
+		account.APIKeyCreated{Account: "a1", Hash: "h1", Masked: "rk_aaaa****1111", Name: "in clear", At: at},
+		account.APIKeyCreated{Account: "a1", Hash: "h2", Masked: "rk_bbbb****2222", SealedName: sealed, At: at.Add(time.Second)},
+		account.APIKeyCreated{Account: "a1", Hash: "h3", Masked: "rk_cccc****3333", SealedName: sealed, At: at.Add(2 * time.Second)})
+	names := func() (names []any) {
+		status, got := w.api.get(t, "a1")
+		require.Equal(t, http.StatusOK, status)
+		for _, key := range got["apikeys"].([]any) {
+			names = append(names, key.(map[string]any)["name"])
+		}
+		return names
+	}
+	require.Equal(t, []any{"in clear", "Ada's laptop", nil}, names(), "the last one was sealed for another key")
+	require.NoError(t, w.keys.Erase(t.Context(), "a1"))
+	require.Equal(t, []any{"in clear", nil, nil}, names())
 }
 
 func TestOnlyThePeriodOfNowCounts(t *testing.T) {
@@ -303,7 +333,7 @@ func TestWhatPostgresCannotDoNowMayBeAskedAgain(t *testing.T) {
 		"42703": http.StatusInternalServerError,
 	} {
 		exec(`create or replace function refuse() returns text language plpgsql as $$ begin raise sqlstate '` + code + `'; end $$`)
-		exec(`create or replace view read_v3.accounts as select refuse() as account_id, now() as opened_at, 'free' as opened_on, now() as periods_from,
+		exec(`create or replace view read_v4.accounts as select refuse() as account_id, now() as opened_at, 'free' as opened_on, now() as periods_from,
 			'free' as plan, now() as entitled_from, null::timestamptz as entitled_until, null::text as next_plan, null::timestamptz as anchor, false as subscribed,
 			null::timestamptz as free_period_end, null::bigint as free_period_characters,
 			false as accepted_tos, null::boolean as wants_email, false as operator`)
@@ -322,7 +352,7 @@ func TestWhatPostgresCannotDoNowMayBeAskedAgain(t *testing.T) {
 
 func TestWithoutReadModelsAccountsAreUnavailable(t *testing.T) {
 	w := newWorld(t)
-	_, err := w.Pool.Exec(t.Context(), `alter schema read_v3 rename to away`)
+	_, err := w.Pool.Exec(t.Context(), `alter schema read_v4 rename to away`)
 	require.NoError(t, err)
 	status, got := w.api.get(t, "a1")
 	require.Equal(t, http.StatusServiceUnavailable, status)

@@ -2,14 +2,18 @@ package audit_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/session"
+	"github.com/recital-tts/recital/domain/subscription"
+	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/web"
 	"github.com/recital-tts/recital/readapi/audit"
 )
@@ -55,6 +59,49 @@ func TestPersonalDataIsForAuditorsAndRecordedFirst(t *testing.T) {
 	}, time.Minute, 10*time.Millisecond)
 	require.Equal(t, "ann read personal data (entries on sessions: 3), with the reason: Ticket 7. Operator or auditor ann did it.",
 		d.list(t, operator, "sessions", of("kind", "personal-data-read")).Entries[0].Sentence)
+}
+
+// An auditor reads where each command came from, of sign-ins of earlier releases, too; an account's key opens what is its own.
+func TestEachCommandSaysWhereItCameFrom(t *testing.T) {
+	d := newDesk(t)
+	by := eventlog.Actor{Kind: eventlog.ActorAccount, Account: "a1", Session: "s0"}
+	sealed := func(address, account string) ([]byte, uuid.UUID) {
+		command := uuid.New()
+		return d.seal(account, address, eventlog.FromUse(command)), command
+	}
+	d.opened("a1", "ada@example.org") // without one in the metadata
+	at := time.Now().UTC()
+	from, command := sealed("203.0.113.7", "a1")
+	d.writeFrom(t, from, command, by, account.Stream("a1"), 1, at, account.APIKeyCreated{Account: "a1", Masked: "rk_…xyz", At: at})
+	from, command = sealed("2001:db8::7", "a1")
+	d.writeFrom(t, from, command, by, subscription.Stream("a1"), -1, at, subscription.Requested{Account: "a1", Request: "r1", Kind: subscription.Cancel, At: at})
+	from, command = sealed("198.51.100.9", "a2") // somebody else's, put into the log
+	d.writeFrom(t, from, command, by, account.Stream("a1"), 2, at, account.TermsAccepted{Account: "a1", At: at})
+
+	said := func(who, area string, query ...string) (all []string) {
+		for _, e := range d.list(t, who, area, of(query...)).Entries {
+			all = append(all, e.Sentence[strings.Index(e.Sentence, ". ")+2:]+" "+e.Personal["address"])
+		}
+		return all
+	}
+	personal := []string{"personal", "true", "reason", "Ticket 7"}
+	require.Equal(t, []string{
+		"The account's owner did it, with API key rk_…abc. ",
+		"The account's owner did it, with API key rk_…abc. ",
+		"The account's owner did it, with API key rk_…abc, from 192.0.2.7. 192.0.2.7",
+		"The account's owner did it, in session s0, from 203.0.113.7. 203.0.113.7",
+		"The account's owner did it, in session s0. ",
+	}, said(auditor, "sessions", personal...))
+	require.Equal(t, []string{"The account's owner did it, in session s0, from 2001:db8::7. 2001:db8::7"}, said(auditor, "billing", personal...))
+	require.Equal(t, []string{"The account's owner did it, in session s0. "}, said(auditor, "billing"), "without a reason nobody is shown an address")
+	require.Equal(t, []string{"The account's owner did it, in session s0. "}, said(operator, "billing"))
+
+	require.NoError(t, d.keys.Erase(t.Context(), "a1"))
+	for _, area := range []string{"sessions", "billing"} {
+		for _, one := range said(auditor, area, append(personal, "account", "a1")...) {
+			require.NotContains(t, one, "from")
+		}
+	}
 }
 
 // Whoever cannot be recorded sees nothing.

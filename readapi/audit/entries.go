@@ -91,12 +91,13 @@ func (a *API) entries(call *web.Call, area string, in entriesRequest) (web.Reply
 	}
 	response := auditEntries{Entries: make([]auditEntry, len(page.rows)), Next: page.next, Position: page.position}
 	for i, row := range page.rows {
-		response.Entries[i] = row.response()
+		var personal map[string]string
 		if in.Personal {
-			if response.Entries[i].Personal, err = a.open(call, row); err != nil {
+			if personal, err = a.open(call, row); err != nil {
 				return web.Reply{}, err
 			}
 		}
+		response.Entries[i] = row.response(personal)
 	}
 	call.SetPosition(page.position)
 	return web.JSON(response).WithHeader("Cache-Control", "no-store"), nil
@@ -147,10 +148,7 @@ func (a *API) owned(call *web.Call, hash string) (ids []string, err error) {
 func (a *API) open(call *web.Call, row entryRow) (map[string]string, error) {
 	opened := map[string]string{}
 	for _, field := range row.Personal {
-		if row.Account == nil {
-			continue
-		}
-		plain, err := a.Keys.Open(call, *row.Account, field.Sealed, field.Use)
+		plain, err := a.Keys.Open(call, field.Account, field.Sealed, field.Use)
 		switch {
 		case err == nil:
 			opened[field.Name] = string(plain)
@@ -161,27 +159,35 @@ func (a *API) open(call *web.Call, row entryRow) (map[string]string, error) {
 	return opened, nil
 }
 
-func (r entryRow) response() auditEntry {
+func (r entryRow) response(personal map[string]string) auditEntry {
 	return auditEntry{
-		At: r.At.UTC().Format(time.RFC3339Nano), Kind: r.Kind, AccountID: r.Account, SessionID: r.Session, Sentence: r.Said + ". " + r.by(),
+		At: r.At.UTC().Format(time.RFC3339Nano), Kind: r.Kind, AccountID: r.Account, SessionID: r.Session, Sentence: r.Said + ". " + r.by() + from(personal) + ".",
 		Actor:       auditActor{Kind: r.ActorKind, Name: r.ActorName, Key: r.ActorKey, Session: r.ActorSession},
-		Correlation: r.Correlation, Causation: r.Causation, EventID: r.EventID, Stream: r.Stream, Revision: r.Revision, Position: r.position(),
+		Correlation: r.Correlation, Causation: r.Causation, EventID: r.EventID, Stream: r.Stream, Revision: r.Revision, Position: r.position(), Personal: personal,
 	}
+}
+
+// from says where a command came from, as far as that is shown.
+func from(personal map[string]string) string {
+	if address := personal[readmodel.AuditAddress]; address != "" {
+		return ", from " + address
+	}
+	return ""
 }
 
 // by says who did it.
 func (r entryRow) by() string {
 	switch {
 	case r.ActorKind == "operator" && r.ActorName == "":
-		return "An operator did it."
+		return "An operator did it"
 	case r.ActorKind == "operator":
-		return "Operator or auditor " + r.ActorName + " did it."
+		return "Operator or auditor " + r.ActorName + " did it"
 	case r.ActorKind == "system":
-		return "Recital did it by itself."
+		return "Recital did it by itself"
 	case r.ActorSession != "":
-		return "The account's owner did it, in session " + r.ActorSession + "."
+		return "The account's owner did it, in session " + r.ActorSession
 	case r.ActorKey != "":
-		return "The account's owner did it, with API key " + r.ActorKey + "."
+		return "The account's owner did it, with API key " + r.ActorKey
 	}
-	return "Whoever signed in did it."
+	return "Whoever signed in did it"
 }

@@ -90,8 +90,13 @@ func (d *desk) hash(ctx context.Context, address string) (string, error) {
 
 // writeAs appends events of a command of a time after a revision, waits until they are entries, and returns the position of the last one.
 func (d *desk) writeAs(t require.TestingT, actor eventlog.Actor, stream string, expected eventlog.Revision, at time.Time, events ...any) eventlog.Position {
-	meta := eventlog.Metadata{CorrelationID: "request-1", Actor: actor, Time: at}
-	proposed, err := d.Registry.Encode(uuid.New(), 0, meta, events...)
+	return d.writeFrom(t, nil, uuid.New(), actor, stream, expected, at, events...)
+}
+
+// writeFrom does it as a command that says where it comes from.
+func (d *desk) writeFrom(t require.TestingT, from []byte, command uuid.UUID, actor eventlog.Actor, stream string, expected eventlog.Revision, at time.Time, events ...any) eventlog.Position {
+	meta := eventlog.Metadata{CorrelationID: "request-1", Actor: actor, Time: at, From: from}
+	proposed, err := d.Registry.Encode(command, 0, meta, events...)
 	require.NoError(t, err)
 	appended, err := d.Log.Append(d.t.Context(), stream, expected, proposed)
 	require.NoError(t, err)

@@ -99,8 +99,9 @@ func (r entryRow) position() string { return position{r.Commit, r.Prepare}.Strin
 var selectEntries = `select ` + readmodel.Columns[entryRow](readmodel.AuditView, "") + ` from ` + readmodel.AuditView.SQL() + ` where `
 
 // query returns the query of a page. Its text is one of few, by which filters there are. Of session, account, operator and kind, the first
-// that is given chooses the index, which is in the order of the page. The others are written so that no index fits them: the
-// planner, which does not know how much one account has, might read most of an index for a page.
+// that is given chooses the index, which is in the order of the page. The others are written so that no index fits them, and
+// that the planner takes them for frequent: it does not know how much one account has, and might read most of an index for a
+// page, or sort a page out of all entries.
 func (f filter) query() (sql string, arguments []any) {
 	argument := func(value any) string {
 		arguments = append(arguments, value)
@@ -108,10 +109,11 @@ func (f filter) query() (sql string, arguments []any) {
 	}
 	conditions, chosen := []string{`area = ` + argument(f.area)}, false
 	equals := func(column, value string) {
+		condition := column + ` = ` + value
 		if chosen {
-			column += ` || ''`
+			condition = `case when ` + condition + ` then true else false end`
 		}
-		conditions, chosen = append(conditions, column+` = `+value), true
+		conditions, chosen = append(conditions, condition), true
 	}
 	if f.session != "" {
 		equals("session_id", argument(f.session))

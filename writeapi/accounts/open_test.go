@@ -1,8 +1,10 @@
 package accounts_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"log/slog"
 	"net/http"
 	"testing"
 
@@ -11,6 +13,8 @@ import (
 	"github.com/recital-tts/recital/commands/commandstest"
 	domain "github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/keyring/pgkeys"
+	"github.com/recital-tts/recital/internal/postgres/pgtest"
 	"github.com/recital-tts/recital/internal/readmodel"
 	"github.com/recital-tts/recital/internal/web"
 	"github.com/recital-tts/recital/internal/web/webtest"
@@ -24,16 +28,32 @@ func TestMain(m *testing.M) { webtest.Main(m) }
 type site struct {
 	*commandstest.World
 	*writetest.Admin
+	keys *pgkeys.Keyring
 }
 
 func serve(t *testing.T) *site {
 	t.Helper()
 	s := &site{World: commandstest.New(t)}
+	var err error
+	s.keys, err = pgkeys.Open(t.Context(), pgkeys.Config{Pool: pgtest.New(t), MasterKey: bytes.Repeat([]byte{1}, 32), Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	s.Accounts.SealWith(s.keys)
 	s.Admin = writetest.Serve(t, func(models *writetest.Models) []web.Route {
 		api := accounts.API{Accounts: s.Accounts, ReadModels: models}
 		return api.AdminRoutes()
 	})
 	return s
+}
+
+// nameOf returns the name of an account's key, "" for none.
+func (s *site) nameOf(id string, key domain.Key) string {
+	s.T.Helper()
+	if len(key.SealedName) == 0 {
+		return ""
+	}
+	name, err := s.keys.Open(s.T.Context(), id, key.SealedName, domain.ForKeyName(key.Hash))
+	require.NoError(s.T, err)
+	return string(name)
 }
 
 func (s *site) post(token, body string) (*http.Response, string) {

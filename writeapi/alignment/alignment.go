@@ -7,7 +7,6 @@ import (
 	"errors"
 	"math"
 	"net/http"
-	"net/netip"
 	"time"
 
 	"github.com/recital-tts/recital/internal/alignment"
@@ -95,8 +94,7 @@ type phoneme struct {
 }
 
 func (a *API) align(call *web.Call, r recording, t text, method alignment.Method) (web.Reply, error) {
-	address, _ := netip.ParseAddr(call.RemoteIP()) // the zero address where a unix socket has none
-	place, err := a.Places.Take(quota.Client(address), 1)
+	place, err := a.Places.Take(quota.Client(call.Client), 1)
 	switch {
 	case errors.Is(err, quota.ErrShare):
 		return web.Reply{}, web.TooManyRequests("Another recording of this address is being aligned", again)

@@ -7,8 +7,10 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -44,6 +46,7 @@ type site struct {
 	accounts *accounts.Accounts
 	models   *writetest.Models
 	logged   *record
+	failed   sync.Map // provider and reason of a sign-in that has failed: *atomic.Int64
 	url      string
 }
 
@@ -65,6 +68,24 @@ func (r *record) String() string {
 	return r.text.String()
 }
 
+func (s *site) count(provider string, reason signin.Reason) {
+	count, _ := s.failed.LoadOrStore(provider+" "+string(reason), &atomic.Int64{})
+	count.(*atomic.Int64).Add(1)
+}
+
+// failures returns how many sign-ins have failed, by provider and reason.
+func (s *site) failures() map[string]int64 {
+	all := map[string]int64{}
+	s.failed.Range(func(of, count any) bool {
+		all[of.(string)] = count.(*atomic.Int64).Load()
+		return true
+	})
+	return all
+}
+
+// failedLine is the line of a sign-in that has failed. It names neither the person nor an address.
+var failedLine = regexp.MustCompile(`(?m)^time=\S+ level=WARN msg="a sign-in failed" provider=idp_[12] reason=[a-z_]+ request_id=req_\w+ error=".*"$`)
+
 // serve serves the routes at a public URL, "" for the host that is asked.
 func serve(t *testing.T, public string, providers map[string]signin.Provider) *site {
 	t.Helper()
@@ -84,7 +105,8 @@ func serve(t *testing.T, public string, providers map[string]signin.Provider) *s
 		providers = development(t)
 	}
 	api := writeapi.API{
-		Flow: &signin.Flow{Providers: providers, States: pgstates.New(pool), Origins: origins, PerAddress: 50, Now: time.Now},
+		Failed: s.count,
+		Flow:   &signin.Flow{Providers: providers, States: pgstates.New(pool), Origins: origins, PerAddress: 50, Now: time.Now},
 		SignIns: commands.New(commands.Config{
 			Journal: s.Journal, Keys: keys, Accounts: owners{s.accounts}, Sessions: openings{s.sessions}, FreePeriods: noPeriods{},
 			DrawAccount: accounts.NewAccountID, Now: time.Now,

@@ -27,6 +27,9 @@ type API struct {
 	Links      links.Links
 	ReadModels writeapi.ReadModels
 	Logger     *slog.Logger
+
+	// Failed is called when a sign-in has failed: no event records it, because a stranger could fill the log with them.
+	Failed func(provider string, reason signin.Reason)
 }
 
 // Sessions ends sessions.
@@ -82,8 +85,15 @@ func (a *API) login(call *web.Call, in loginRequest) (web.Reply, error) {
 
 // fail sends the browser back with the reason of an error.
 func (a *API) fail(call *web.Call, provider, redirect string, err error) web.Reply {
-	a.Logger.WarnContext(call, "a sign-in failed", "provider", provider, "request_id", call.RequestID, "error", err)
-	return leave(signin.WithReason(redirect, signin.ReasonOf(err)))
+	return leave(signin.WithReason(redirect, a.failed(call, provider, err)))
+}
+
+// failed notes that a sign-in has failed, and returns the reason.
+func (a *API) failed(call *web.Call, provider string, err error) signin.Reason {
+	reason := signin.ReasonOf(err)
+	a.Failed(provider, reason)
+	a.Logger.WarnContext(call, "a sign-in failed", "provider", provider, "reason", reason, "request_id", call.RequestID, "error", err)
+	return reason
 }
 
 type callbackRequest struct {
@@ -109,7 +119,7 @@ func (a *API) callback(call *web.Call, in callbackRequest) (web.Reply, error) {
 	}
 	answered, err := a.Flow.Finish(call, answer)
 	if errors.Is(err, signin.ErrUnusable) {
-		return web.Reply{}, domain.Refuse(domain.Invalid, "This sign-in has ended or expired, or was begun in another browser; begin again")
+		return web.Reply{}, domain.Refuse(domain.Invalid, a.failed(call, in.Provider, err).Text())
 	}
 	if answered.Redirect == "" {
 		return web.Reply{}, err

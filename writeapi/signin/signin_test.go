@@ -120,7 +120,10 @@ func TestAFailureGoesBackToThePage(t *testing.T) {
 	head, err := s.Log.Head(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, eventlog.Start(), head, "nothing was recorded")
-	require.Contains(t, s.logged.String(), "a sign-in failed")
+	require.Equal(t, map[string]int64{
+		"idp_1 access_denied": 1, "idp_1 profile_incomplete": 2, "idp_1 email_unverified": 1, "idp_1 invalid_answer": 1, "idp_1 temporarily_unavailable": 1,
+	}, s.failures(), "what no event records is counted")
+	require.Len(t, failedLine.FindAllString(s.logged.String(), -1), 6, s.logged.String())
 	require.NotContains(t, s.logged.String(), "ada@example.com")
 }
 
@@ -166,6 +169,9 @@ func TestAStateThatIsNotThisBrowsers(t *testing.T) {
 	mixed := s.answer(login, "")
 	mixed.Path = "/auth/oauth/idp_2"
 	unusable(mixed.String(), shown(cookieNamed(login, "svc-oauth")))
+
+	require.Equal(t, map[string]int64{"idp_1 not_under_way": 5, "idp_2 not_under_way": 1}, s.failures())
+	require.Len(t, failedLine.FindAllString(s.logged.String(), -1), 6, s.logged.String())
 }
 
 func TestWhatACallbackNeeds(t *testing.T) {

@@ -70,7 +70,7 @@ func (a *API) bytes(call *web.Call, in request.Speech) (web.Reply, error) {
 // begin starts the synthesis for the caller and sets the headers that are known before there is audio.
 func (a *API) begin(call *web.Call, order synthesis.Synthesis) (*synthesis.Reply, error) {
 	order.Account, order.Plan = call.Principal.Account, plan.Type(call.Principal.Plan)
-	order.Origin = writeapi.Origin(call.Caller)
+	order.Origin = writeapi.Origin(call.Caller).WithoutClient()
 	reply, err := a.Synthesiser.Begin(call, order)
 	if err != nil {
 		return nil, explain(err)

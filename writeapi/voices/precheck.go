@@ -3,7 +3,6 @@ package voices
 import (
 	"errors"
 	"net/http"
-	"net/netip"
 	"time"
 
 	"github.com/recital-tts/recital/internal/audio"
@@ -47,8 +46,7 @@ type precheckCloneResponse struct {
 }
 
 func (p *Prechecker) check(call *web.Call, in precheckRequest) (web.Reply, error) {
-	address, _ := netip.ParseAddr(call.RemoteIP()) // the zero address where a unix socket has none
-	place, err := p.Places.Take(quota.Client(address), 1)
+	place, err := p.Places.Take(quota.Client(call.Client), 1)
 	switch {
 	case errors.Is(err, quota.ErrShare):
 		return web.Reply{}, web.TooManyRequests("Another recording of this address is being checked", again)

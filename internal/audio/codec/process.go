@@ -46,7 +46,7 @@ func startProcess(config Config) (*process, error) {
 	p.running.Go(p.receive)
 	if err := p.prove(); err != nil {
 		p.close()
-		return nil, err
+		return nil, fmt.Errorf("%w (exit: %v)", err, worker.Err())
 	}
 	return p, nil
 }

@@ -21,7 +21,7 @@ import (
 var (
 	// errUnavailable means that decoding itself does not work.
 	errUnavailable = domain.Refuse(domain.Unavailable, "The decoder of uploads is not available")
-	// errTimeout means that the machine was too slow, or the reader of the samples.
+	// errTimeout means that the machine was too slow, or the process was stopped: one that only works ends with its processor time.
 	errTimeout = domain.Refuse(domain.Unavailable, "Decoding the upload took too long")
 )
 
@@ -29,7 +29,7 @@ var (
 type Config struct {
 	Command   workers.Command // speechworker in its mode "decode"
 	Processes int             // at once; 0 means one per processor
-	Timeout   time.Duration   // of an upload, once its process has started; 0 means 2 min
+	Timeout   time.Duration   // for which a process may neither read nor write; 0 means 2 min
 	Logger    *slog.Logger    // nil logs nothing
 }
 
@@ -79,8 +79,6 @@ func (p *Pool) Decode(ctx context.Context, upload audio.Upload, pcm io.Writer, l
 		return audio.Decoded{}, fmt.Errorf("waiting for a decoder: %w", context.Cause(ctx))
 	}
 	defer func() { <-p.places }()
-	ctx, cancel := context.WithTimeoutCause(ctx, p.config.Timeout, errTimeout)
-	defer cancel()
 	return p.decode(ctx, upload, pcm, limits, container)
 }
 
@@ -109,8 +107,13 @@ func (p *Pool) decode(ctx context.Context, upload audio.Upload, pcm io.Writer, l
 		worker.Kill()
 		<-worker.Done()
 	}()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	stalled := time.AfterFunc(p.config.Timeout, func() { cancel(errTimeout) })
+	defer stalled.Stop()
 	defer context.AfterFunc(ctx, worker.Kill)()
 	job := &job{worker: worker, upload: upload, pcm: pcm, unread: readingBudget(upload.Size()), decoded: audio.Decoded{Container: container}}
+	job.alive = func() { stalled.Reset(p.config.Timeout) }
 	err = job.run(opening(upload, limits, container))
 	var unusable *audio.UnusableError
 	switch {

@@ -146,6 +146,34 @@ func TestAnUploadHasATimeout(t *testing.T) {
 	require.Equal(t, domain.Unavailable, domain.CodeOf(err), "%v", err)
 }
 
+// slowly is an upload that is read slowly.
+type slowly struct {
+	*bytes.Reader
+	begun time.Time
+	reads int
+	pause time.Duration
+}
+
+func (s *slowly) ReadAt(p []byte, offset int64) (int, error) {
+	s.reads++
+	time.Sleep(time.Until(s.begun.Add(time.Duration(s.reads) * s.pause)))
+	return s.Reader.ReadAt(p, offset)
+}
+
+// Whoever makes a file that takes long to decode must not get an answer that says to try again, for ever: the processor time is
+// what ends it.
+func TestAProcessThatWorksHasTheTimeThatItNeeds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
+	const timeout = 5 * time.Second
+	working := &slowly{Reader: bytes.NewReader(tone(t, kinds()[0].encoder, 4, 48000, 1)), begun: time.Now(), pause: timeout / 10}
+	pool := decode.NewPool(decode.Config{Command: command(), Timeout: timeout})
+	_, err := pool.Decode(t.Context(), working, &bytes.Buffer{}, limits())
+	require.Greater(t, time.Since(working.begun), timeout)
+	require.NoError(t, err)
+}
+
 func TestUploadsWaitForAProcess(t *testing.T) {
 	pool := decode.NewPool(decode.Config{Command: command(), Processes: 1})
 	file := tone(t, kinds()[0].encoder, 1, 48000, 1)

@@ -23,7 +23,8 @@ type job struct {
 	worker  *workers.Process
 	upload  audio.Upload
 	pcm     io.Writer
-	unread  int64 // bytes that the process may still read
+	alive   func() // is called with each frame
+	unread  int64  // bytes that the process may still read
 	decoded audio.Decoded
 	written int64 // bytes of samples
 }
@@ -41,6 +42,7 @@ func (j *job) run(opening protocol.Opening) error {
 		if err != nil {
 			return errLost
 		}
+		j.alive()
 		if ended, err := j.take(frame, opening); ended || err != nil {
 			return err
 		}

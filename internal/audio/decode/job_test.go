@@ -43,7 +43,7 @@ func FuzzAProcessThatLies(f *testing.F) {
 		var pcm bytes.Buffer
 		upload := bytes.NewReader(make([]byte, 10))
 		process := &workers.Process{In: workers.NewWriter(io.Discard), Out: workers.NewReader(bytes.NewReader(output))}
-		j := &job{worker: process, upload: upload, pcm: &pcm, unread: readingBudget(upload.Size())}
+		j := &job{worker: process, upload: upload, pcm: &pcm, unread: readingBudget(upload.Size()), alive: func() {}}
 		err := j.run(protocol.Opening{MaxSamples: most})
 		require.LessOrEqual(t, pcm.Len(), 2*most)
 		if err == nil {
@@ -59,7 +59,7 @@ func FuzzAProcessThatLies(f *testing.F) {
 func TestAProcessReadsAnUploadOnlySoOften(t *testing.T) {
 	upload := bytes.NewReader(make([]byte, 10))
 	process := &workers.Process{In: workers.NewWriter(io.Discard)}
-	j := &job{worker: process, upload: upload, unread: readingBudget(upload.Size())}
+	j := &job{worker: process, upload: upload, unread: readingBudget(upload.Size()), alive: func() {}}
 	reading := workers.Frame{Kind: protocol.Read, Payload: protocol.Place{Length: protocol.MaxRead}.Payload()}
 	var err error
 	reads := 0

@@ -28,7 +28,7 @@ const decodingMemory = 256 << 20
 // process gives up whatever it does not need. The error returned is that of in or out.
 func ServeDecode(in io.Reader, out io.Writer) error {
 	if missing := C.recital_open_libraries(); missing != nil {
-		return fmt.Errorf("opening libav: %s", C.GoString(missing))
+		return fmt.Errorf("%w: %s", ErrNotLoaded, C.GoString(missing))
 	}
 	C.recital_silence()
 	C.recital_end_at_limit()

@@ -19,11 +19,14 @@ import (
 // backlog is the number of requests of a stream that may wait: the running one, and a Close that overtook it.
 const backlog = 2
 
+// ErrNotLoaded means that a library of libav is missing, or of another version. Nothing has been read then.
+var ErrNotLoaded = errors.New("opening libav")
+
 // Serve encodes streams as internal/audio/codec/protocol defines, until in ends. A request that is invalid or fails
 // ends its own stream; the error returned is that of in or out.
 func Serve(in io.Reader, out io.Writer) error {
 	if missing := C.recital_open_libraries(); missing != nil {
-		return fmt.Errorf("opening libav: %s", C.GoString(missing))
+		return fmt.Errorf("%w: %s", ErrNotLoaded, C.GoString(missing))
 	}
 	C.recital_quiet()
 	s := &server{

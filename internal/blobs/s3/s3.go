@@ -110,8 +110,10 @@ func newBreaker(config Config) *gobreaker.TwoStepCircuitBreaker[struct{}] {
 		Timeout:     cmp.Or(config.Pause, 5*time.Second),
 		ReadyToTrip: func(counts gobreaker.Counts) bool { return counts.ConsecutiveFailures >= failuresToOpen },
 		IsExcluded:  func(err error) bool { return errors.Is(err, context.Canceled) },
-		OnStateChange: func(_ string, _, to gobreaker.State) {
-			config.Logger.Warn("the circuit to the blob store changed", "state", to.String())
+		OnStateChange: func(_ string, from, to gobreaker.State) {
+			if from == gobreaker.StateClosed || to == gobreaker.StateClosed { // and not each try in between
+				config.Logger.Warn("the circuit to the blob store changed", "state", to.String())
+			}
 		},
 	})
 }

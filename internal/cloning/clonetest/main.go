@@ -15,7 +15,6 @@ import (
 	"os/exec"
 	"slices"
 	"text/tabwriter"
-	"time"
 
 	"github.com/recital-tts/recital/internal/cloning"
 	"github.com/recital-tts/recital/internal/cloning/formant"
@@ -28,28 +27,23 @@ import (
 func main() {
 	binary := flag.String("speechworker", "bin/speechworker", "the speechworker binary")
 	root := flag.String("root", "/", "the folder below which Debian's packages of asterisk's prompts are unpacked")
-	accents := flag.Bool("accents", true, "say which accents the speakers have")
 	flag.Parse()
-	if err := run(context.Background(), *binary, *root, *accents); err != nil {
+	if err := run(context.Background(), *binary, *root); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func run(ctx context.Context, binary, root string, accents bool) error {
+func run(ctx context.Context, binary, root string) error {
 	engine, err := worker.Open(worker.Config{Command: workers.Command{Path: binary, Args: []string{"engine"}}})
 	if err != nil {
 		return err
 	}
 	defer engine.Close()
 	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(table, "reference\tspeech\tbase\tF0 (st) recordings\tby chance\tbase\tclone\tLTAS (dB) base\tclone\tDTW-MFCC base\tclone\tnearer\tlength base\tclone\tfitted in\t")
+	fmt.Fprintln(table, "reference\taccent\tspeech\tbase\tF0 (st) recordings\tby chance\tbase\tclone\tLTAS (dB) base\tclone\tDTW-MFCC base\tclone\tnearer\tpace needed\tfitted\t")
 	references, missing := voices(ctx, engine.SampleRate(), root)
 	for _, r := range references {
-		profile := cloning.Profile{}
-		if accents {
-			profile.Accent = r.accent
-		}
-		if err := row(ctx, table, engine, r, profile); err != nil {
+		if err := rows(ctx, table, engine, r); err != nil {
 			return fmt.Errorf("%s: %w", r.name, err)
 		}
 	}
@@ -71,36 +65,51 @@ type reference struct {
 	heldOut [][]int16
 }
 
-func row(ctx context.Context, table io.Writer, engine speech.Engine, r reference, profile cloning.Profile) error {
+// rows compares a reference with its clones: one of a speaker whose accent is known, one of a speaker whose is not.
+func rows(ctx context.Context, table io.Writer, engine speech.Engine, r reference) error {
 	cloner := formant.New(engine)
-	start := time.Now()
-	analysis, err := cloner.Analyse(ctx, cloning.Recording{PCM: bytes.NewReader(encode(slices.Concat(r.given...))), Rate: engine.SampleRate()}, cloning.Options{})
+	analysis, err := cloner.Analyse(ctx, cloning.Recording{PCM: bytes.NewReader(encode(slices.Concat(paused(r.given, engine.SampleRate())...))), Rate: engine.SampleRate()}, cloning.Options{})
 	if err != nil {
 		return err
 	}
-	model, err := cloner.Fit(ctx, []cloning.Analysis{analysis}, profile, nil)
-	if err != nil {
-		return err
+	heldOut := likeness.Measure(r.heldOut, engine.SampleRate())
+	own, chance := likeness.Chance(likeness.Measure(r.given, engine.SampleRate()), heldOut)
+	bases := map[string]likeness.Voice{}
+	for _, accent := range []string{r.accent, ""} {
+		model, err := cloner.Fit(ctx, []cloning.Analysis{analysis}, cloning.Profile{Accent: accent}, nil)
+		if err != nil {
+			return err
+		}
+		voice, err := cloner.Open(model)
+		if err != nil {
+			return err
+		}
+		clone, err := say(ctx, engine, voice, r)
+		if err != nil {
+			return err
+		}
+		base, known := bases[voice.Variant]
+		if !known {
+			if base, err = say(ctx, engine, systemVoice(voice.Variant), r); err != nil {
+				return err
+			}
+			bases[voice.Variant] = base
+		}
+		a, b := likeness.Between(heldOut, base), likeness.Between(heldOut, clone)
+		fmt.Fprintf(table, "%s\t%s\t%.0f s\t%s\t%.2f\t± %.2f\t%.2f\t%.2f\t%.1f\t%.1f\t%.1f\t%.1f\t%s\t%.2f\t%.2f\t\n",
+			r.name, accent, analysis.Report.SpeechSeconds, systemVoice(voice.Variant).ID, own, chance, a.Pitch, b.Pitch, a.Spectrum, b.Spectrum,
+			a.Cepstrum, b.Cepstrum, verdict(a, b, chance), base.Seconds()/heldOut.Seconds(), base.Seconds()/clone.Seconds())
 	}
-	took := time.Since(start)
-	voice, err := cloner.Open(model)
-	if err != nil {
-		return err
-	}
-	clone, err := say(ctx, engine, voice, r)
-	if err != nil {
-		return err
-	}
-	base, err := say(ctx, engine, systemVoice(voice.Variant), r)
-	if err != nil {
-		return err
-	}
-	a, b := likeness.Between(r.heldOut, base, engine.SampleRate()), likeness.Between(r.heldOut, clone, engine.SampleRate())
-	own, chance := likeness.Chance(r.given, r.heldOut, engine.SampleRate())
-	fmt.Fprintf(table, "%s\t%.0f s\t%s\t%.2f\t± %.2f\t%.2f\t%.2f\t%.1f\t%.1f\t%.1f\t%.1f\t%s\t%.0f %%\t%.0f %%\t%.1f s\t\n", r.name,
-		analysis.Report.SpeechSeconds, systemVoice(voice.Variant).ID, own, chance, a.Pitch, b.Pitch, a.Spectrum, b.Spectrum, a.Cepstrum, b.Cepstrum,
-		verdict(a, b, chance), 100*length(base)/length(r.heldOut), 100*length(clone)/length(r.heldOut), took.Seconds())
 	return nil
+}
+
+// paused returns sentences with half a second of silence after each, as those who record them pause: prompts are cut where
+// they end.
+func paused(sentences [][]int16, rate int) (all [][]int16) {
+	for _, s := range sentences {
+		all = append(all, s, make([]int16, rate/2))
+	}
+	return all
 }
 
 // likely is the number of standard errors that chance seldom exceeds: once in twenty times.
@@ -122,14 +131,6 @@ func verdict(base, clone likeness.Distance, chance float64) string {
 	return "not F0"
 }
 
-// length returns that of sentences, in samples.
-func length(sentences [][]int16) (samples float64) {
-	for _, s := range sentences {
-		samples += float64(len(s))
-	}
-	return samples
-}
-
 func systemVoice(variant string) speech.Voice {
 	for _, v := range speech.Voices() {
 		if v.Variant == variant {
@@ -139,16 +140,18 @@ func systemVoice(variant string) speech.Voice {
 	return speech.Voice{}
 }
 
-func say(ctx context.Context, engine speech.Engine, voice speech.Voice, r reference) (all [][]int16, err error) {
+// say measures a voice that says what the reference says.
+func say(ctx context.Context, engine speech.Engine, voice speech.Voice, r reference) (likeness.Voice, error) {
 	language, _ := speech.LookupLanguage(r.accent)
+	var all [][]int16
 	for _, text := range r.texts {
 		samples, err := speak(ctx, engine, speech.Request{Text: text, Voice: voice, Language: language})
 		if err != nil {
-			return nil, err
+			return likeness.Voice{}, err
 		}
 		all = append(all, samples)
 	}
-	return all, nil
+	return likeness.Measure(all, engine.SampleRate()), nil
 }
 
 func speak(ctx context.Context, engine speech.Engine, request speech.Request) (samples []int16, err error) {

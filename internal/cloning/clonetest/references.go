@@ -78,13 +78,12 @@ func fliteVoice(ctx context.Context, rate int, name string) (reference, error) {
 	return r, nil
 }
 
-// Of asterisk's prompts, which people have spoken, those with so many letters are used. They are in wideband, and their
-// texts in the documentation of their package. Prompts that are next to each other are alike, so they are held out and
-// given in turn.
+// Of asterisk's prompts, which people have spoken, all those are used that have so many letters: what is shorter is a word.
+// They are in wideband, and their texts in the documentation of their package. Prompts that are next to each other are
+// alike, so they are held out and given in turn.
 const (
-	leastLetters, mostLetters = 40, 140
-	heldOutPrompts            = 24
-	givenSeconds              = 45
+	leastLetters, mostLetters = 20, 140
+	leastPrompts              = 24
 )
 
 func prompts(ctx context.Context, rate int, root, language string) (reference, error) {
@@ -99,28 +98,28 @@ func prompts(ctx context.Context, rate int, root, language string) (reference, e
 	}
 	r := reference{name: filepath.Base(folder)}
 	r.accent = strings.ReplaceAll(r.name[:len("en_US")], "_", "-")
-	for i, name := range slices.Sorted(maps.Keys(texts)) {
-		toHold, toGive := i%2 == 0 && len(r.texts) < heldOutPrompts, i%2 == 1 && length(r.given) < float64(givenSeconds*rate)
-		if !isUsable(texts[name]) || !toHold && !toGive {
+	toHold := false
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		if !isUsable(texts[name]) {
 			continue
 		}
 		samples, err := convert(ctx, rate, "-i", filepath.Join(folder, name+wideband))
-		switch {
-		case err != nil:
+		if err != nil {
 			continue // a text without a recording
-		case toHold:
+		}
+		if toHold = !toHold; toHold {
 			r.texts, r.heldOut = append(r.texts, texts[name]), append(r.heldOut, samples)
-		case toGive:
+		} else {
 			r.given = append(r.given, samples)
 		}
 	}
-	if len(r.texts) < heldOutPrompts || length(r.given) < float64(givenSeconds*rate) {
+	if len(r.texts) < leastPrompts {
 		return r, errors.New("there are too few prompts")
 	}
 	return r, nil
 }
 
-// isUsable reports whether a text is of the length of a sentence, and says what is spoken: a question mark before its end is
+// isUsable reports whether a text is a phrase or a sentence, and says what is spoken: a question mark before its end is
 // a letter that was lost.
 func isUsable(text string) bool {
 	letters := utf8.RuneCountInString(text)

@@ -151,13 +151,13 @@ func (f *fitting) tune() {
 }
 
 // Limits within which the synthesiser sounds natural. The range of the pitch is at most about that of the natural variants:
-// in a wider one the median depends on the sentence more than on the voice. Those of the pace are narrow because it is known roughly: how many
-// syllables have a peak of their own depends on the speaker.
+// in a wider one the median depends on the sentence more than on the voice. The pace is kept near the synthesiser's,
+// because it is known to a tenth: how many syllables have a peak of their own depends on the speaker.
 const (
 	leastHalf, mostHalf         = 1.05, 1.3
 	leastBreath, mostBreath     = 0.5, 0.75
 	leastFormants, mostFormants = 0.85, 1.2
-	leastPace, mostPace         = 0.85, 1.18
+	leastPace, mostPace         = 0.8, 1.25
 )
 
 // breathPerDecibel is small: breath changes the ratio of what is periodic to what is not less than recordings vary in it.

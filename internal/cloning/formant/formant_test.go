@@ -80,7 +80,8 @@ func heldOut() []string {
 	}
 }
 
-func samples(pieces [][]byte) (all [][]int16) {
+func measure(pieces [][]byte) likeness.Voice {
+	var all [][]int16
 	for _, pcm := range pieces {
 		one := make([]int16, len(pcm)/2)
 		for i := range one {
@@ -88,7 +89,7 @@ func samples(pieces [][]byte) (all [][]int16) {
 		}
 		all = append(all, one)
 	}
-	return all
+	return likeness.Measure(all, rate)
 }
 
 func analyse(t testing.TB, cloner cloning.Cloner, recordings ...[]byte) (all []cloning.Analysis) {
@@ -125,9 +126,9 @@ func TestACloneIsNearerThanWhatItIsMadeOf(t *testing.T) {
 		clone, err := cloner.Open(model)
 		require.NoError(t, err)
 
-		want, spoken := samples(say(t, flite, original, heldOut()...)), say(t, engine, clone, heldOut()...)
-		near := likeness.Between(want, samples(spoken), rate)
-		far := likeness.Between(want, samples(say(t, engine, speech.Voice{ID: idOf(clone.Variant), Variant: clone.Variant}, heldOut()...)), rate)
+		want, spoken := measure(say(t, flite, original, heldOut()...)), say(t, engine, clone, heldOut()...)
+		near := likeness.Between(want, measure(spoken))
+		far := likeness.Between(want, measure(say(t, engine, speech.Voice{ID: idOf(clone.Variant), Variant: clone.Variant}, heldOut()...)))
 		require.True(t, near.Nearer(far), "%s: the clone is at %+v, what it is made of at %+v", id, near, far)
 		require.InDelta(t, loudness.Target, loudness.Of(bytes.Join(spoken, nil), rate), 1, id)
 	}
@@ -164,7 +165,24 @@ func TestACloneHasThePitchOfTheSpeakerInTheirLanguage(t *testing.T) {
 		"I bambini imparano a leggere più facilmente quando qualcuno legge loro ad alta voce.",
 	}
 	want, got := sayIn(t, engine, "it", speaker, texts...), sayIn(t, engine, "it", clone, texts...)
-	require.Less(t, likeness.Between(samples(want), samples(got), rate).Pitch, 0.3, "semitones")
+	require.Less(t, likeness.Between(measure(want), measure(got)).Pitch, 0.3, "semitones")
+}
+
+// Speakers who are slower or faster than the synthesiser have clones that take as long as they do.
+func TestACloneHasThePaceOfTheSpeaker(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
+	cloner, engine := newCloner(t)
+	for _, pace := range []float64{0.8, 1.2} {
+		speaker := speech.Voice{Variant: "m7", Timbre: &speech.Timbre{PitchLow: 90, PitchHigh: 140, Formants: 1, Breath: 0.4, Pace: pace}}
+		model, err := cloner.Fit(t.Context(), analyse(t, cloner, say(t, engine, speaker, given()...)...), cloning.Profile{Accent: "en-US"}, nil)
+		require.NoError(t, err)
+		clone, err := cloner.Open(model)
+		require.NoError(t, err)
+		want, got := measure(say(t, engine, speaker, heldOut()...)).Seconds(), measure(say(t, engine, clone, heldOut()...)).Seconds()
+		require.InDelta(t, 1, got/want, 0.05, "of a speaker at pace %v", pace)
+	}
 }
 
 // What one instance analyses and another one fits is the same voice, and says the same on a third.

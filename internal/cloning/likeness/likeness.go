@@ -24,23 +24,38 @@ func (d Distance) Nearer(than Distance) bool {
 	return d.Pitch < than.Pitch && d.Spectrum < than.Spectrum && d.Cepstrum < than.Cepstrum
 }
 
-// Between compares sentences in one voice with the same sentences in another one, at a rate in Hz.
-func Between(a, b [][]int16, rate int) Distance {
-	all, others := sum(statistics(a, rate)), sum(statistics(b, rate))
-	d := Distance{Pitch: math.Abs(interval(all, others)), Spectrum: spectral(all.LongTermSpectrum(), others.LongTermSpectrum())}
-	for i := range a {
-		d.Cepstrum += aligned(cepstra(a[i], rate), cepstra(b[i], rate)) / float64(len(a))
-	}
-	return d
+// Voice is what a voice is measured to be in some sentences.
+type Voice struct {
+	each    []acoustics.Statistics // of the sentences
+	cepstra [][][]float64          // of the sentences, frame by frame
 }
 
-// statistics returns those of each sentence.
-func statistics(sentences [][]int16, rate int) []acoustics.Statistics {
-	each := make([]acoustics.Statistics, len(sentences))
-	for i, samples := range sentences {
-		_, each[i] = acoustics.Analyse(samples, acoustics.Config{Rate: rate})
+// Measure returns a voice that has said sentences, at a rate in Hz.
+func Measure(sentences [][]int16, rate int) Voice {
+	var v Voice
+	for _, samples := range sentences {
+		_, one := acoustics.Analyse(samples, acoustics.Config{Rate: rate})
+		v.each, v.cepstra = append(v.each, one), append(v.cepstra, cepstra(samples, rate))
 	}
-	return each
+	return v
+}
+
+// Seconds returns how long the voice has spoken, pauses apart.
+func (v Voice) Seconds() (seconds float64) {
+	for _, frames := range v.cepstra {
+		seconds += hop * float64(len(frames))
+	}
+	return seconds
+}
+
+// Between compares voices that have said the same sentences.
+func Between(a, b Voice) Distance {
+	all, others := sum(a.each), sum(b.each)
+	d := Distance{Pitch: math.Abs(interval(all, others)), Spectrum: spectral(all.LongTermSpectrum(), others.LongTermSpectrum())}
+	for i := range a.cepstra {
+		d.Cepstrum += aligned(a.cepstra[i], b.cepstra[i]) / float64(len(a.cepstra))
+	}
+	return d
 }
 
 func sum(sentences []acoustics.Statistics) (all acoustics.Statistics) {
@@ -58,14 +73,13 @@ func interval(a, b acoustics.Statistics) float64 {
 // Chance returns how far the pitch of some sentences is from that of others in the same voice, in semitones, and the
 // standard error of that: how far it would be with other sentences of the two kinds. What is made of the first cannot be
 // known to be nearer to the second.
-func Chance(a, b [][]int16, rate int) (pitch, deviation float64) {
-	ours, theirs := statistics(a, rate), statistics(b, rate)
+func Chance(a, b Voice) (pitch, deviation float64) {
 	random := rand.New(rand.NewPCG(1, 2)) // so that it is the same every time
 	intervals := make([]float64, draws)
 	for i := range intervals {
-		intervals[i] = interval(sum(drawn(ours, random)), sum(drawn(theirs, random)))
+		intervals[i] = interval(sum(drawn(a.each, random)), sum(drawn(b.each, random)))
 	}
-	return math.Abs(interval(sum(ours), sum(theirs))), stat.StdDev(intervals, nil)
+	return math.Abs(interval(sum(a.each), sum(b.each))), stat.StdDev(intervals, nil)
 }
 
 const draws = 200

@@ -96,7 +96,7 @@ func TestAKeyThatPostgresHasLostIsNotUnknown(t *testing.T) {
 	// when it is as it was before
 	_, err = w.Pool.Exec(t.Context(), `
 		begin;
-		delete from read_v3.api_keys;
+		delete from read_v4.api_keys;
 		update feed.checkpoints c set commit_position = p.commit_position, prepare_position = p.prepare_position from place p where p.name = c.name;
 		commit`)
 	require.NoError(t, err)

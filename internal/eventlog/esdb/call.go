@@ -242,8 +242,10 @@ func newBreaker(conf Config) *gobreaker.TwoStepCircuitBreaker[any] {
 			return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) ||
 				errors.Is(err, errClosed) || errors.As(err, &again)
 		},
-		OnStateChange: func(_ string, _, to gobreaker.State) {
-			conf.Logger.Warn("the circuit to the event store changed", "state", to.String())
+		OnStateChange: func(_ string, from, to gobreaker.State) {
+			if from == gobreaker.StateClosed || to == gobreaker.StateClosed { // and not each try in between
+				conf.Logger.Warn("the circuit to the event store changed", "state", to.String())
+			}
 		},
 	})
 }

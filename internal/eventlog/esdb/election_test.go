@@ -27,10 +27,12 @@ func (l *lines) Write(p []byte) (int, error) {
 	return l.text.Write(p)
 }
 
-func (l *lines) say(part string) bool {
+func (l *lines) say(part string) bool { return l.count(part) > 0 }
+
+func (l *lines) count(part string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return strings.Contains(l.text.String(), part)
+	return strings.Count(l.text.String(), part)
 }
 
 // An election takes 2 to 3 s, in which nobody leads.

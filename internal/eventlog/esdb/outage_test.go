@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -86,6 +87,33 @@ func persistent(ctx context.Context, log eventlog.Log, stream string, expected e
 			return err
 		}
 	}
+}
+
+// Whoever reads the log in an outage finds its beginning and its end, and not each try in between.
+func TestAnOutageIsTwoLinesOfTheLog(t *testing.T) {
+	node := startRestartable(t)
+	var said lines
+	log := open(t, esdb.Config{
+		Socket: nodetest.Socket(node.dir), BreakerPause: 10 * time.Millisecond, MaxBackOff: 20 * time.Millisecond, Patience: 50 * time.Millisecond,
+		Logger: slog.New(slog.NewTextHandler(&said, nil)),
+	})
+	_, err := log.Head(within(t, patience))
+	require.NoError(t, err)
+
+	node.down()
+	for range 20 {
+		_, err := log.Head(within(t, patience))
+		require.ErrorIs(t, err, eventlog.ErrUnavailable)
+	}
+	node.up()
+	require.Eventually(t, func() bool {
+		_, err := log.Head(within(t, patience))
+		return err == nil
+	}, patience, 5*time.Millisecond)
+
+	require.Equal(t, 2, said.count("the circuit to the event store changed"))
+	require.Equal(t, 1, said.count("state=open"))
+	require.Equal(t, 1, said.count("state=closed"))
 }
 
 func TestRestartsLoseNothingAndRepeatNothing(t *testing.T) {

@@ -92,8 +92,10 @@ func newBreaker(conf Config) *gobreaker.TwoStepCircuitBreaker[struct{}] {
 		Timeout:     cmp.Or(conf.Pause, 5*time.Second),
 		ReadyToTrip: func(counts gobreaker.Counts) bool { return counts.ConsecutiveFailures >= failuresToOpen },
 		IsExcluded:  func(err error) bool { return errors.Is(err, context.Canceled) },
-		OnStateChange: func(_ string, _, to gobreaker.State) {
-			conf.Logger.Warn("the circuit to the payment provider changed", "state", to.String())
+		OnStateChange: func(_ string, from, to gobreaker.State) {
+			if from == gobreaker.StateClosed || to == gobreaker.StateClosed { // and not each try in between
+				conf.Logger.Warn("the circuit to the payment provider changed", "state", to.String())
+			}
 		},
 	})
 }

@@ -114,6 +114,9 @@ func (s *Server) userInfo(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	claims := reply{"sub": g.person.subject(), "name": g.person.Name, "email": g.person.Email, "email_verified": g.fault != emailUnverified}
+	if g.person.Picture != "" {
+		claims["picture"] = g.person.Picture
+	}
 	switch g.fault {
 	case noName:
 		delete(claims, "name")

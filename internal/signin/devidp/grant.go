@@ -58,7 +58,7 @@ var faults = []struct {
 }
 
 // person is who signs in.
-type person struct{ Name, Email string }
+type person struct{ Name, Email, Picture string }
 
 // subject is the same for the same e-mail address.
 func (p person) subject() string {

@@ -29,6 +29,7 @@ button { font: inherit; padding: .4rem 1rem }
 <form method="post">
 <label>Name <input name="name" value="Ada Lovelace" autocomplete="off" autofocus></label>
 <label>E-mail address <input name="email" value="ada@example.com" autocomplete="off"></label>
+<label>Address of a picture <input name="picture" placeholder="none" autocomplete="off"></label>
 <label>What goes wrong <select name="fault">{{range .Faults}}<option value="{{.Fault}}">{{.Says}}</option>{{end}}</select></label>
 <button id="sign-in">Sign in</button>
 <button id="cancel" name="fault" value="access_denied">Cancel</button>
@@ -97,7 +98,7 @@ func (s *Server) answerPage(w http.ResponseWriter, r *http.Request) {
 	}
 	back := *in.redirect
 	answer := back.Query()
-	for name, values := range s.answer(in, person{r.PostForm.Get("name"), r.PostForm.Get("email")}, fault(lastOf(r.PostForm["fault"]))) {
+	for name, values := range s.answer(in, person{r.PostForm.Get("name"), r.PostForm.Get("email"), r.PostForm.Get("picture")}, fault(lastOf(r.PostForm["fault"]))) {
 		answer[name] = values
 	}
 	back.RawQuery = answer.Encode()

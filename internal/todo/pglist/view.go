@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -17,8 +18,9 @@ import (
 // View is a view of a read model that lists what is due. It has the columns readmodel.ToDoColumns; the cause is the text of
 // a UUID. A row is an item, and is deleted when the item has its outcome. View implements todo.List.
 type View struct {
-	pool               *pgxpool.Pool
-	due, next, backlog string
+	pool      *pgxpool.Pool
+	name      string
+	due, next string
 }
 
 // NewView returns the to-do list of a view.
@@ -29,14 +31,14 @@ func NewView(pool *pgxpool.Pool, view readmodel.View) (*View, error) {
 	name := view.SQL()
 	return &View{
 		pool: pool,
+		name: name,
 		due: `
 			select item, stream, due_at, cause::text as cause from ` + name + ` as list
 			where due_at <= $1 and not exists (
 				select from unnest($2::text[], $3::text[]) as resting (item, cause)
 				where resting.item = list.item and resting.cause = list.cause::text)
 			order by due_at, item limit $4`,
-		next:    `select min(due_at) from ` + name + ` where due_at > $1`,
-		backlog: `select count(*), min(due_at) from ` + name + ` where due_at <= $1`,
+		next: `select min(due_at) from ` + name + ` where due_at > $1`,
 	}, nil
 }
 
@@ -62,15 +64,43 @@ func (v *View) Next(ctx context.Context, after time.Time) (time.Time, bool, erro
 	return *next, true, nil
 }
 
-// Backlog implements todo.List.
-func (v *View) Backlog(ctx context.Context, by time.Time) (todo.Backlog, error) {
-	var b todo.Backlog
+// Backlog is how much is due.
+type Backlog struct {
+	Items  int
+	Oldest time.Time // when the oldest became due; zero if there is none
+}
+
+// Backlog counts the items that are due by a time.
+func (v *View) Backlog(ctx context.Context, by time.Time) (Backlog, error) {
+	all, err := Backlogs(ctx, []*View{v}, by)
+	if err != nil {
+		return Backlog{}, err
+	}
+	return all[0], nil
+}
+
+// Backlogs counts the items of several lists of one database that are due by a time, in one query.
+func Backlogs(ctx context.Context, lists []*View, by time.Time) ([]Backlog, error) {
+	if len(lists) == 0 {
+		return nil, nil
+	}
+	counts := make([]string, len(lists))
+	for i, list := range lists {
+		counts[i] = fmt.Sprintf("select %d, count(*), min(due_at) from %s where due_at <= $1", i, list.name)
+	}
+	rows, err := lists[0].pool.Query(ctx, strings.Join(counts, " union all "), by)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Backlog, len(lists))
+	var list, items int
 	var oldest *time.Time
-	if err := v.pool.QueryRow(ctx, v.backlog, by).Scan(&b.Items, &oldest); err != nil {
-		return b, err
-	}
-	if oldest != nil {
-		b.Oldest = *oldest
-	}
-	return b, nil
+	_, err = pgx.ForEachRow(rows, []any{&list, &items, &oldest}, func() error {
+		all[list].Items = items
+		if oldest != nil {
+			all[list].Oldest = *oldest
+		}
+		return nil
+	})
+	return all, err
 }

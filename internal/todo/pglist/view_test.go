@@ -100,6 +100,31 @@ func TestNextAndBacklog(t *testing.T) {
 	require.Error(t, err)
 }
 
+func TestBacklogsOfSeveralLists(t *testing.T) {
+	chores, pool, all := list(t, 10, "text")
+	_, err := pool.Exec(t.Context(), `create view read_v1.todo_late as select item, stream, due_at - interval '1 hour' as due_at, cause from rows where item <> 'item0';
+		create view read_v1.todo_none as select item, stream, due_at, cause from rows where false`)
+	require.NoError(t, err)
+	lists := []*pglist.View{chores}
+	for _, name := range []string{"todo_none", "todo_late"} {
+		list, err := pglist.NewView(pool, readmodel.View{Model: readmodel.Model{Name: "chores", Version: 1}, Name: name, Columns: readmodel.ToDoColumns()})
+		require.NoError(t, err)
+		lists = append(lists, list)
+	}
+	before := pool.Stat().AcquireCount()
+	backlogs, err := pglist.Backlogs(t.Context(), lists, all[2].Due)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, pool.Stat().AcquireCount()-before)
+	for i := range backlogs {
+		backlogs[i].Oldest = backlogs[i].Oldest.UTC()
+	}
+	require.Equal(t, []pglist.Backlog{{Items: 3, Oldest: noon}, {}, {Items: 9, Oldest: all[1].Due.Add(-time.Hour)}}, backlogs)
+
+	none, err := pglist.Backlogs(t.Context(), nil, noon)
+	require.NoError(t, err)
+	require.Empty(t, none)
+}
+
 func TestAViewHasTheColumnsOfAToDoList(t *testing.T) {
 	for _, view := range []readmodel.View{{}, readmodel.ClipsView, readmodel.OpenReservationsView} {
 		_, err := pglist.NewView(nil, view)

@@ -8,18 +8,19 @@ import (
 // EachHeader calls set with the name and the text of each field of a struct that is tagged as a header, except for nil
 // pointers. It is the reverse of binding, for replies.
 func EachHeader(from reflect.Value, set func(name, text string)) {
-	for _, f := range reflect.VisibleFields(from.Type()) {
-		name := f.Tag.Get("header")
-		if name == "" {
-			continue
-		}
-		value := from.FieldByIndex(f.Index)
+	for field, value := range from.Fields() {
+		name := field.Tag.Get("header")
 		if value.Kind() == reflect.Pointer {
-			if value.IsNil() {
-				continue
-			}
-			value = value.Elem()
+			value = value.Elem() // not valid for nil
 		}
-		set(name, fmt.Sprint(value.Interface()))
+		switch {
+		case field.Anonymous:
+			EachHeader(value, set)
+		case name == "" || !value.IsValid():
+		case value.Kind() == reflect.String:
+			set(name, value.String())
+		default:
+			set(name, fmt.Sprint(value.Interface()))
+		}
 	}
 }

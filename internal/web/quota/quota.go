@@ -32,13 +32,18 @@ func New(total, share int64) *Budget {
 
 // Take returns a claim to an amount for an address, or ErrShare or ErrFull.
 func (b *Budget) Take(peer netip.Addr, amount int64) (*Claim, error) {
+	return b.TakeWithin(peer, amount, b.total)
+}
+
+// TakeWithin is Take for what may only have a part of the budget, with all that is claimed already.
+func (b *Budget) TakeWithin(peer netip.Addr, amount, part int64) (*Claim, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {
 	case b.held[peer]+amount > b.share:
 		b.refused++
 		return nil, ErrShare
-	case b.sum+amount > b.total:
+	case b.sum+amount > min(part, b.total):
 		b.refused++
 		return nil, ErrFull
 	}

@@ -60,7 +60,7 @@ func (a *API) serve(ctx context.Context, f *frames, decode func([]byte) (request
 		return err
 	}
 	order.Account, order.Plan = principal.Account, plan.Type(principal.Plan)
-	order.Origin = writeapi.Origin(f.conn.Caller)
+	order.Origin = writeapi.Origin(f.conn.Caller).WithoutClient()
 	f.times = wantsTimes(in, f.dialect)
 	session, err := a.Synthesiser.Converse(ctx, order, f.times, f.conn.Draining())
 	if err != nil {

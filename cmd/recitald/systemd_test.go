@@ -1,0 +1,66 @@
+package main_test
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/datafolder"
+)
+
+// Who runs systemctl start and then the doctor finds a service that serves: systemd waits until recitald says so. The journal,
+// which keeps for long what others may read, does not get the API key of the first start.
+func TestSystemdWaitsUntilRequestsAreServed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
+	folder, err := os.MkdirTemp("", "systemd-") // short: the path of a socket has 107 bytes at most
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(folder)) })
+	systemd, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(folder, "notify"), Net: "unixgram"})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, systemd.Close()) })
+	require.NoError(t, systemd.SetReadDeadline(time.Now().Add(patience)))
+	s := &server{t: t, data: dataFolder(t), ended: make(chan struct{}), output: filepath.Join(folder, "journal"), log: filepath.Join(folder, "stderr")}
+
+	// given a service whose standard output is the journal
+	require.NoError(t, os.WriteFile(s.output, nil, 0o600))
+	var journal syscall.Stat_t
+	require.NoError(t, syscall.Stat(s.output, &journal))
+	t.Setenv("JOURNAL_STREAM", fmt.Sprintf("%d:%d", journal.Dev, journal.Ino))
+	t.Setenv("NOTIFY_SOCKET", filepath.Join(folder, "notify"))
+
+	// when systemd starts it
+	s.launch([]string{"--http-addr=127.0.0.1:0", "--admin-addr=127.0.0.1:0", "--idp-addr=127.0.0.1:0", "--sandbox-addr=127.0.0.1:0", "--hosting-addr=127.0.0.1:0", "--data-dir=" + s.data, "--codecs=1"})
+	t.Cleanup(s.kill)
+	require.Equal(t, "READY=1", nextState(t, systemd))
+
+	// then requests are served at once
+	response, err := http.Get("http://" + datafolder.Find(s.data).Public + "/health_check")
+	require.NoError(t, err)
+	require.NoError(t, response.Body.Close())
+	require.Equal(t, http.StatusOK, response.StatusCode)
+
+	// and the journal says where the key is, and not the key
+	require.Contains(t, s.said(), filepath.Join(s.data, "dev-api-key"))
+	require.NotContains(t, s.said(), s.secret("dev-api-key"))
+
+	// and systemd knows why it ends
+	s.interrupt()
+	require.Equal(t, "STOPPING=1", nextState(t, systemd))
+}
+
+func nextState(t *testing.T, systemd *net.UnixConn) string {
+	t.Helper()
+	text := make([]byte, 100)
+	n, err := systemd.Read(text)
+	require.NoError(t, err)
+	return string(text[:n])
+}

@@ -1,0 +1,54 @@
+package app
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/postgres/pgtest"
+	"github.com/recital-tts/recital/internal/readmodel"
+	"github.com/recital-tts/recital/internal/todo/pglist"
+)
+
+func TestWhatIsDueIsShownAndScrapesCostOneQuery(t *testing.T) {
+	t.Parallel()
+	// given two lists, in one of which two items are due and one is not
+	pool := pgtest.Empty(t)
+	_, err := pool.Exec(t.Context(), `create schema read_v1;
+		create view read_v1.todo_chores as select 'item' || n as item, 'chore-' || n as stream, now() - n * interval '30 minutes' as due_at, '' as cause
+			from generate_series(-1, 2) as n where n <> 0;
+		create view read_v1.todo_idle as select item, stream, due_at, cause from read_v1.todo_chores where false`)
+	require.NoError(t, err)
+	var lists []*pglist.View
+	for _, name := range []string{"todo_chores", "todo_idle"} {
+		list, err := pglist.NewView(pool, readmodel.View{Model: readmodel.Model{Name: "chores", Version: 1}, Name: name, Columns: readmodel.ToDoColumns()})
+		require.NoError(t, err)
+		lists = append(lists, list)
+	}
+	m := newBacklogMetrics([]string{"chores", "idle"}, lists)
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(m)
+
+	// when it is scraped again and again, then Postgres was asked once
+	before := pool.Stat().AcquireCount()
+	for range 10 {
+		lines := scrape(t, registry)
+		m.backlogs.asked = time.Now() // however slow the machine is
+		require.Subset(t, lines, []string{
+			"recital_todo_due_items{process=chores} 2", "recital_todo_due_items{process=idle} 0", "recital_todo_oldest_due_age_seconds{process=idle} 0"})
+		require.Len(t, lines, 4)
+		var age float64
+		_, err := fmt.Sscanf(lines[2], "recital_todo_oldest_due_age_seconds{process=chores} %g", &age)
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, age, 3600.0)
+	}
+	require.EqualValues(t, 1, pool.Stat().AcquireCount()-before)
+
+	// and a Postgres that does not answer leaves it out
+	pool.Close()
+	m.backlogs.asked = time.Time{}
+	require.Empty(t, scrape(t, registry))
+}
