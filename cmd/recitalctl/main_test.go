@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -61,14 +60,14 @@ func recitalctl(t *testing.T, environment []string, args ...string) ran {
 	return ran{code: tool.ProcessState.ExitCode(), out: out.String(), notes: notes.String()}
 }
 
-// startRecitald starts a real recitald in a data folder of its own.
+// startRecitald starts a real recitald in a data folder of its own. Its log is shown where the test fails.
 func startRecitald(t *testing.T) (a *app.App, dataDir string) {
 	t.Helper()
 	dataDir = pgtest.DataDir(t)
 	a, err := app.Open(t.Context(), app.Config{
 		Mode: "dev", HTTPAddr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", IDPAddr: "127.0.0.1:0", SandboxAddr: "127.0.0.1:0", HostingAddr: "127.0.0.1:0", DataDir: dataDir,
 		SpeechWorker: speechworker, LongestStream: time.Minute, Engines: 1, Codecs: 1,
-	}, io.Discard)
+	}, t.Output())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, a.Close()) })
 	return a, dataDir

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -115,10 +116,18 @@ const (
 	otherViews viewChange = true  // of other columns: made anew
 )
 
-// putViews points the views of the projection's version to a generation. The lock's wait is shorter than the time after
-// which Postgres looks for deadlocks (1 s), so that this transaction fails rather than a reader, and readers do not
-// queue behind it for long.
+// putViews points the views of the projection's version to a generation.
 func putViews(ctx context.Context, tx pgx.Tx, p Projection, number int, change viewChange) error {
+	if err := noteViews(ctx, tx, p, number); err != nil {
+		return err
+	}
+	return execTogether(ctx, tx, viewStatements(p, number, change))
+}
+
+// viewStatements returns the statements that point the views of the projection's version to a generation. The lock's wait is
+// shorter than the time after which Postgres looks for deadlocks (1 s), so that this transaction fails rather than a reader,
+// and readers do not queue behind it for long.
+func viewStatements(p Projection, number int, change viewChange) []string {
 	views := readmodel.Schema(p.Version)
 	statements := []string{
 		"create schema if not exists " + quote(views),
@@ -132,9 +141,11 @@ func putViews(ctx context.Context, tx pgx.Tx, p Projection, number int, change v
 		}
 		statements = append(statements, "create or replace view "+name+" as "+v.Select)
 	}
-	if err := execAll(ctx, tx, statements...); err != nil {
-		return err
-	}
+	return statements
+}
+
+// noteViews notes which views a generation has.
+func noteViews(ctx context.Context, tx pgx.Tx, p Projection, number int) error {
 	_, err := tx.Exec(ctx, `
 		update feed.generations set views_digest = $4
 		where name = $1 and version = $2 and generation = $3`, p.Name, p.Version, number, viewsDigest(p, number))
@@ -165,6 +176,12 @@ func execAll(ctx context.Context, tx pgx.Tx, statements ...string) error {
 		}
 	}
 	return nil
+}
+
+// execTogether executes statements in one round trip, so that no lock waits for this process while it is held.
+func execTogether(ctx context.Context, tx pgx.Tx, statements []string) error {
+	_, err := tx.Exec(ctx, strings.Join(statements, ";\n"))
+	return err
 }
 
 // tablesDigest is what earlier releases compare. They feed a generation only if its DDL is literally theirs.

@@ -47,21 +47,24 @@ func (p *Projector) promote(ctx context.Context, what string, ids []GenerationID
 	var promoted []GenerationID
 	err := p.operate(ctx, what, func(tx pgx.Tx) error {
 		promoted = nil
+		var views []string
 		for _, id := range ids {
 			projection, err := p.ours(id)
 			if err != nil {
 				return err
 			}
 			g, err := candidate(ctx, tx, projection, id.Number, choose)
-			if err == nil {
-				err = p.swap(ctx, tx, projection, g)
-			}
 			if err != nil {
 				return err
 			}
+			statements, err := p.swap(ctx, tx, projection, g)
+			if err != nil {
+				return err
+			}
+			views = append(views, statements...)
 			promoted = append(promoted, GenerationID{Name: g.name, Version: g.version, Number: g.number})
 		}
-		return nil
+		return execTogether(ctx, tx, views) // last: readers wait from here on
 	})
 	return promoted, err
 }
@@ -94,31 +97,30 @@ func candidate(ctx context.Context, tx pgx.Tx, p Projection, number int, choose 
 	return g, err
 }
 
-// swap makes a generation live instead of the one that is.
-func (projector *Projector) swap(ctx context.Context, tx pgx.Tx, p Projection, g generation) error {
-	live, err := liveGeneration(ctx, tx, p.Name, p.Version)
+// swap makes a generation live instead of the one that is, and returns the statements that point the views to it.
+func (p *Projector) swap(ctx context.Context, tx pgx.Tx, projection Projection, g generation) (views []string, err error) {
+	live, err := liveGeneration(ctx, tx, projection.Name, projection.Version)
 	if err != nil || live.number == g.number {
-		return err
+		return nil, err
 	}
-	if err := projector.hold(ctx, tx, live, g); err != nil {
-		return err
-	}
-	views := otherViews
-	if bytes.Equal(live.viewsDigest, viewsDigest(p, live.number)) {
-		views = sameViews
-	}
-	if err := putViews(ctx, tx, p, g.number, views); err != nil {
-		return err
+	if err := p.hold(ctx, tx, live, g); err != nil {
+		return nil, err
 	}
 	if _, err := tx.Exec(ctx, `
 		update feed.generations set live = false, was_live_until = now()
-		where name = $1 and version = $2 and live`, p.Name, p.Version); err != nil {
-		return err
+		where name = $1 and version = $2 and live`, projection.Name, projection.Version); err != nil {
+		return nil, err
 	}
-	_, err = tx.Exec(ctx, `
+	if _, err := tx.Exec(ctx, `
 		update feed.generations set live = true, promote = false, live_since = now()
-		where name = $1 and version = $2 and generation = $3`, p.Name, p.Version, g.number)
-	return err
+		where name = $1 and version = $2 and generation = $3`, projection.Name, projection.Version, g.number); err != nil {
+		return nil, err
+	}
+	change := otherViews
+	if bytes.Equal(live.viewsDigest, viewsDigest(projection, live.number)) {
+		change = sameViews
+	}
+	return viewStatements(projection, g.number, change), noteViews(ctx, tx, projection, g.number)
 }
 
 // hold keeps both generations where they are until the end of the transaction, if the candidate is not behind.
