@@ -115,7 +115,7 @@ func TestPlatformKeysAndStreamEndInAgreement(t *testing.T) {
 		_, err = w.Accounts.Close(ctx, id, origin)
 		require.NoError(draw, err)
 		require.NoError(draw, w.EndFor(ctx, id))
-		require.Empty(draw, w.platform.Variables(config))
+		require.Empty(draw, w.kept(id, config))
 		require.True(draw, w.state(id).Ended)
 		require.Empty(draw, w.state(id).Variables)
 	})
