@@ -18,6 +18,7 @@ import (
 type audits struct {
 	Sessions auditSessions `cmd:"" help:"Who came in: sessions, sign-ins, keys, accounts, operators, reads of personal data."`
 	Billing  auditBilling  `cmd:"" help:"What it costs: subscriptions, payments, periods, credit."`
+	Activity auditActivity `cmd:"" help:"What is made and removed: voices, stars, clips, feedback, variables at the hosting platform."`
 	Verify   auditVerify   `cmd:"" help:"Check that nobody has changed, removed, added or reordered an event, by the signed heads of the log."`
 	Heads    auditHeads    `cmd:"" help:"List the signed heads of the log, or keep them in a file elsewhere, as proof."`
 
@@ -43,6 +44,8 @@ type auditSessions struct{ auditFilters }
 
 type auditBilling struct{ auditFilters }
 
+type auditActivity struct{ auditFilters }
+
 // Help is shown below the flags.
 func (*auditSessions) Help() string {
 	return `Examples:
@@ -63,6 +66,11 @@ func (c *auditSessions) Run(ctx context.Context, s settings, to terminal) error 
 // Run lists the entries.
 func (c *auditBilling) Run(ctx context.Context, s settings, to terminal) error {
 	return c.list(ctx, s.asAuditor(), to, "billing")
+}
+
+// Run lists the entries.
+func (c *auditActivity) Run(ctx context.Context, s settings, to terminal) error {
+	return c.list(ctx, s.asAuditor(), to, "activity")
 }
 
 // Validate is called by kong.

@@ -78,7 +78,9 @@ func (r *reader) start() {
 	if r.values["ACCOUNT"] != "" {
 		return
 	}
-	r.values["ACCOUNT"] = visit(r.t, serving.Public, r.values["EMAIL"]).account
+	person := visit(r.t, serving.Public, r.values["EMAIL"])
+	person.send(http.MethodPut, "/v1/ai/voice/leah", "application/json", `{"starred":true}`, http.StatusOK)
+	r.values["ACCOUNT"] = person.account
 	gone := visit(r.t, serving.Public, "gone@example.com")
 	r.values["CLOSED"] = gone.account
 	gone.do(http.MethodDelete, "/v1/account", nil, http.StatusOK)
@@ -178,20 +180,23 @@ func visit(t *testing.T, address, email string) *visitor {
 
 func (v *visitor) do(method, path string, form url.Values, status int) answer {
 	v.t.Helper()
+	return v.send(method, path, "application/x-www-form-urlencoded", form.Encode(), status)
+}
+
+func (v *visitor) send(method, path, mediaType, body string, status int) answer {
+	v.t.Helper()
 	if strings.HasPrefix(path, "/") {
 		path = v.home + path
 	}
-	request, err := http.NewRequestWithContext(v.t.Context(), method, path, strings.NewReader(form.Encode()))
+	request, err := http.NewRequestWithContext(v.t.Context(), method, path, strings.NewReader(body))
 	require.NoError(v.t, err)
-	if form != nil {
-		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	}
+	request.Header.Set("Content-Type", mediaType)
 	request.Header.Set("Sec-Fetch-Site", "same-origin")
 	response, err := v.browser.Do(request)
 	require.NoError(v.t, err)
 	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
+	answered, err := io.ReadAll(response.Body)
 	require.NoError(v.t, err)
-	require.Equal(v.t, status, response.StatusCode, string(body))
-	return answer{status: response.StatusCode, header: response.Header, body: body}
+	require.Equal(v.t, status, response.StatusCode, string(answered))
+	return answer{status: response.StatusCode, header: response.Header, body: answered}
 }

@@ -31,7 +31,7 @@ type PersonalDataRead struct {
 
 // Query is what was asked. Fields are empty where nothing was said.
 type Query struct {
-	Of        string     `json:"of"` // what was listed: sessions, billing, accounts
+	Of        string     `json:"of"` // what was listed: sessions, billing, activity, accounts
 	Account   string     `json:"account,omitempty"`
 	EmailHash string     `json:"emailHash,omitempty"` // HMAC of the address that was looked up, in hex, as in profiles
 	Session   string     `json:"session,omitempty"`

@@ -8,7 +8,7 @@ var AuditView = View{Audit, "audit_entries", []Column{
 	{"log_commit", Bigint},
 	{"log_prepare", Bigint},
 	{"at", Timestamptz}, // of the command
-	{"area", Text},      // sessions or billing
+	{"area", Text},      // one of those below
 	{"kind", Text},      // type of the event
 	{"account_id", Text},
 	{"session_id", Text},
@@ -40,4 +40,5 @@ const AuditAddress = "address"
 const (
 	AuditSessions = "sessions" // who comes in: sessions, sign-ins, keys, accounts, operators, reads of personal data
 	AuditBilling  = "billing"  // what it costs: subscriptions, payments, periods, credit
+	AuditActivity = "activity" // what is made and removed: voices, stars, clips, feedback, variables at the hosting platform
 )

@@ -9,12 +9,17 @@ import (
 
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/audit"
+	"github.com/recital-tts/recital/domain/clip"
+	"github.com/recital-tts/recital/domain/feedback"
+	"github.com/recital-tts/recital/domain/hosting"
 	"github.com/recital-tts/recital/domain/identity"
 	"github.com/recital-tts/recital/domain/keyring"
 	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/domain/payment"
 	"github.com/recital-tts/recital/domain/session"
+	"github.com/recital-tts/recital/domain/star"
 	"github.com/recital-tts/recital/domain/subscription"
+	"github.com/recital-tts/recital/domain/voice"
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/feed"
 	"github.com/recital-tts/recital/internal/feed/table"
@@ -60,12 +65,14 @@ func model() feed.Projection {
 		Streams: eventlog.Streams{
 			account.StreamPrefix, session.StreamPrefix, identity.StreamPrefix, keyring.Stream, audit.ReadStreamPrefix,
 			subscription.StreamPrefix, payment.StreamPrefix, ledger.StreamPrefix,
+			voice.StreamPrefix, star.StreamPrefix, clip.StreamPrefix, feedback.StreamPrefix, hosting.StreamPrefix,
 		},
 		Tables: []*table.Table{entries.Table},
 		Views: []feed.View{{View: readmodel.AuditView, Select: `select log_commit, log_prepare, at, area, kind, account_id, session_id, said,
 			actor_kind, actor_name, actor_key, actor_session, correlation, causation, event_id, stream, revision, personal from entries`}},
 		Handle: func(event eventlog.Decoded, rows *table.Rows) error {
-			if what, asked := entryOf(event.Event); asked {
+			what, asked := entryOf(event.Event)
+			if asked && !(what.routine && event.Meta.Actor.Kind == eventlog.ActorSystem) {
 				entries.Put(rows, rowOf(event, what))
 			}
 			return nil
@@ -78,11 +85,12 @@ type entry struct {
 	area, account, session string
 	said                   string // without personal data: it is kept as it is when the account is erased
 	personal               []readmodel.PersonalField
+	routine                bool // no entry where recitald does it by itself, which may be many times a second
 }
 
 // entryOf returns the entry of an event; asked is false for one that auditors do not look for.
 func entryOf(event any) (e entry, asked bool) {
-	for _, of := range []func(any) (entry, bool){ofLedger, ofSession, ofAccount, ofService, ofSubscription, ofInvoice, ofPayment} {
+	for _, of := range []func(any) (entry, bool){ofLedger, ofSession, ofAccount, ofService, ofSubscription, ofInvoice, ofPayment, ofVoice, ofClip, ofFeedback, ofHosting} {
 		if e, asked = of(event); asked {
 			return e, true
 		}

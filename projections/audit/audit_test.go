@@ -16,13 +16,21 @@ import (
 	"github.com/recital-tts/recital/commands/accounts"
 	auditevents "github.com/recital-tts/recital/commands/audit"
 	"github.com/recital-tts/recital/commands/billing"
+	"github.com/recital-tts/recital/commands/clips"
+	"github.com/recital-tts/recital/commands/feedback"
+	"github.com/recital-tts/recital/commands/hosting"
 	"github.com/recital-tts/recital/commands/keyring"
 	"github.com/recital-tts/recital/commands/ledger"
 	"github.com/recital-tts/recital/commands/sessions"
 	"github.com/recital-tts/recital/commands/signin"
+	"github.com/recital-tts/recital/commands/voices"
 	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/clip"
+	hostingevents "github.com/recital-tts/recital/domain/hosting"
 	"github.com/recital-tts/recital/domain/identity"
 	"github.com/recital-tts/recital/domain/session"
+	"github.com/recital-tts/recital/domain/star"
+	"github.com/recital-tts/recital/domain/voice"
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/feed/feedtest"
 	"github.com/recital-tts/recital/projections/audit"
@@ -34,6 +42,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 var slicesOf = map[string][]eventlog.Type{
 	"accounts": accounts.Events(), "sessions": sessions.Events(), "signin": signin.Events(), "keyring": keyring.Events(),
 	"billing": billing.Events(), "ledger": ledger.Events(), "audit": auditevents.Events(),
+	"voices": voices.Events(), "clips": clips.Events(), "feedback": feedback.Events(), "hosting": hosting.Events(),
 }
 
 func registry(t testing.TB) *eventlog.Registry {
@@ -49,11 +58,15 @@ func TestReleasedReadModels(t *testing.T) {
 	feedtest.RequireReleased(t, registry(t), audit.ReadModels()...)
 }
 
-// unasked are the events of these slices that no auditor looks for: uses, what is between the lines of a bill, and repetitions.
+// unasked are the events of these slices that no auditor looks for: uses, what is between the lines of a bill, how far a voice is,
+// and repetitions.
 var unasked = []string{
 	"account-entitled", "account-snapshot-taken", "apikey-issued", "price-listed", "price-withdrawn",
 	"audit-head-signed", "session-seen", "subscription-snapshot-taken",
 	"usage-reserved", "usage-settled", "usage-expired", "usage-summed", "usage-credit-summed",
+	"voice-queued", "voice-training-begun", "voice-analysed", "voice-preview-rendered", "voice-snapshot-taken",
+	"voice-place-taken", "voice-place-freed", "voices-ended", "voices-snapshot-taken", "stars-snapshot-taken",
+	"clip-saved", "clip-audio-sealed",
 }
 
 type said struct {
@@ -68,14 +81,14 @@ func TestEveryEventIsInWordsOrKnownToBeUnasked(t *testing.T) {
 	var written []string
 	for slice, types := range slicesOf {
 		for _, one := range types {
-			w.Write(t, account.Stream(one.Name()), example(t, w, slice, one))
+			writeAs(t, w, owner, uuid.New(), account.Stream(one.Name()), example(t, w, slice, one))
 			written = append(written, one.Name())
 		}
 	}
 	var found []string
 	for _, row := range feedtest.Rows[said](t, w, `select kind, area, said, account_id, personal::text from read_v2.audit_entries order by log_commit`) {
 		found = append(found, row.Kind)
-		require.Contains(t, []string{"sessions", "billing"}, row.Area, row.Kind)
+		require.Contains(t, []string{"sessions", "billing", "activity"}, row.Area, row.Kind)
 		require.NotContains(t, row.Said, "%!", row.Kind)
 		require.NotRegexp(t, `because $|^\s*$|  |0001-01-01|\.$`, row.Said, row.Kind)
 		if row.Account != nil && row.Kind != "payment-notice-handled" && row.Kind != "personal-data-read" {
@@ -110,19 +123,10 @@ type columns struct {
 
 func TestAnEntrySaysWhoDidItAndWhereItStands(t *testing.T) {
 	w := feedtest.New(t, registry(t), audit.ReadModels()...)
-	noon := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	command := uuid.New()
-	meta := eventlog.Metadata{
-		CorrelationID: "request-1", CausationID: uuid.New(), Time: noon,
-		Actor: eventlog.Actor{Kind: eventlog.ActorAccount, Account: "a1", Key: "rk_…abc", Session: "s0"}, From: []byte{3, 4},
-	}
-	proposed, err := w.Registry.Encode(command, 0, meta,
+	at := writeAs(t, w, owner, command, session.Stream("s1"),
 		session.Opened{Session: "s1", Account: "a1", Provider: "idp_1", Address: []byte{1, 2}, At: noon, ExpiresAt: noon.Add(time.Hour)},
 		session.Ended{Session: "s1", Account: "a1", Reason: session.Revoked, At: noon})
-	require.NoError(t, err)
-	appended, err := w.Log.Append(t.Context(), session.Stream("s1"), eventlog.NoStream, proposed)
-	require.NoError(t, err)
-	require.NoError(t, w.Projector.Wait(t.Context(), appended.Position))
 
 	rows := feedtest.Rows[columns](t, w, `select log_commit, log_prepare, kind, session_id, actor_kind, actor_name, actor_key, actor_session, correlation, stream,
 		event_id, revision, personal::text from read_v2.audit_entries order by log_commit, log_prepare`)
@@ -134,21 +138,60 @@ func TestAnEntrySaysWhoDidItAndWhereItStands(t *testing.T) {
 		Correlation: "request-1", Stream2: "session-s1", EventID: eventlog.EventID(command, 1).String(), Revision: 1, Personal: &from,
 	}, rows[1])
 	require.Equal(t, &sealed, rows[0].Personal, "personal data stays sealed; where the event has the address, the metadata's adds nothing")
-	require.EqualValues(t, appended.Position.Commit, rows[1].Commit)
-	require.EqualValues(t, appended.Position.Prepare, rows[1].Prepare)
+	require.EqualValues(t, at.Commit, rows[1].Commit)
+	require.EqualValues(t, at.Prepare, rows[1].Prepare)
+}
+
+var (
+	noon  = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	owner = eventlog.Actor{Kind: eventlog.ActorAccount, Account: "a1", Key: "rk_…abc", Session: "s0"}
+)
+
+// writeAs writes events of a command, from somewhere, and returns the position of the last one when they are rows.
+func writeAs(t *testing.T, w *feedtest.World, by eventlog.Actor, command uuid.UUID, stream string, events ...any) eventlog.Position {
+	t.Helper()
+	meta := eventlog.Metadata{CorrelationID: "request-1", CausationID: uuid.New(), Time: noon, Actor: by, From: []byte{3, 4}}
+	proposed, err := w.Registry.Encode(command, 0, meta, events...)
+	require.NoError(t, err)
+	appended, err := w.Log.Append(t.Context(), stream, eventlog.NoStream, proposed)
+	require.NoError(t, err)
+	require.NoError(t, w.Projector.Wait(t.Context(), appended.Position))
+	return appended.Position
+}
+
+// What recitald clears away by itself, perhaps thousands of times a day, is no entry; what somebody removes is.
+func TestWhatIsClearedAwayByItselfIsNoEntry(t *testing.T) {
+	w := feedtest.New(t, registry(t), audit.ReadModels()...)
+	system := eventlog.Actor{Kind: eventlog.ActorSystem}
+	writeAs(t, w, system, uuid.New(), "clip-c1", clip.Deleted{Clip: "c1", Account: "a1"})
+	writeAs(t, w, system, uuid.New(), "stars-a1", star.Unstarred{Voice: "v1", Account: "a1"})
+	writeAs(t, w, system, uuid.New(), "voice-v1", voice.Erased{Voice: "v1", Account: "a1"})
+	writeAs(t, w, owner, uuid.New(), "clip-c2", clip.Deleted{Clip: "c2", Account: "a1"})
+	writeAs(t, w, owner, uuid.New(), "stars-a2", star.Unstarred{Voice: "v2", Account: "a1"})
+	var found []string
+	for _, row := range feedtest.Rows[said](t, w, `select kind, area, said, account_id, personal::text from read_v2.audit_entries order by log_commit`) {
+		found = append(found, row.Said)
+	}
+	require.Equal(t, []string{
+		"The recordings of voice v1 of account a1, and what was made of them, were erased", "Clip c2 of account a1 was deleted", "Account a1 has voice v2 starred no more",
+	}, found)
 }
 
 // Names that people gave are for auditors who say why, and in no sentence.
-func TestNamesOfKeysAndLinksStaySealed(t *testing.T) {
+func TestNamesThatPeopleGaveStaySealed(t *testing.T) {
 	w := feedtest.New(t, registry(t), audit.ReadModels()...)
 	w.Write(t, "account-a1",
 		account.APIKeyCreated{Account: "a1", Hash: "h1", Masked: "m1", SealedName: []byte{1}},
 		account.APIKeyRenamed{Account: "a1", Hash: "h1", Masked: "m1", SealedName: []byte{2}},
 		account.APIKeyCreated{Account: "a1", Hash: "h2", Masked: "m2", Name: "in clear"})
 	w.Write(t, "identity-i1", identity.Claimed{Identity: "i1", Account: "a1", Provider: "idp_1", SealedUTMSource: []byte{3}})
+	w.Write(t, "voice-v1", voice.Created{Voice: "v1", Account: "a1", Type: voice.Instant, Sealed: []byte{4}})
+	w.Write(t, "hosting-a1", hostingevents.VariableBegun{Account: "a1", Hash: "h1", Masked: "m1", SealedName: []byte{5}, Name: "in clear"})
 	require.Equal(t, []*string{
 		new(`[{"use": "api-key/h1/name", "name": "key_name", "sealed": "AQ==", "account": "a1"}]`), new(`[{"use": "api-key/h1/name", "name": "key_name", "sealed": "Ag==", "account": "a1"}]`), nil,
 		new(`[{"use": "identity/utm-source", "name": "utm_source", "sealed": "Aw==", "account": "a1"}]`),
+		new(`[{"use": "voice/v1", "name": "voice", "sealed": "BA==", "account": "a1"}]`),
+		new(`[{"use": "hosting-project/h1", "name": "project", "sealed": "BQ==", "account": "a1"}]`),
 	}, personalOf(t, w))
 }
 

@@ -114,7 +114,7 @@ func ofService(event any) (entry, bool) {
 }
 
 // shown says what was shown to whoever read personal data.
-var shown = map[string]string{"sessions": "entries on sessions", "billing": "entries on billing", "accounts": "accounts"}
+var shown = map[string]string{"sessions": "entries on sessions", "billing": "entries on billing", "activity": "entries on activity", "accounts": "accounts"}
 
 // done says what somebody did to ask.
 func done(q audit.Query) string {

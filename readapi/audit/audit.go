@@ -25,7 +25,7 @@ type API struct {
 
 // Query is what was asked, for Record.
 type Query struct {
-	Of        string // what is listed: readmodel.AuditSessions, readmodel.AuditBilling or OfAccounts
+	Of        string // what is listed: an area of readmodel, or OfAccounts
 	Account   string
 	EmailHash string
 	Session   string
@@ -51,6 +51,8 @@ func (a *API) AdminRoutes() []web.Route {
 		web.Get("/admin/audit/sessions", a.sessions, roles, tag, reads, web.ChangesState(), web.Summary("Sessions, sign-ins, keys, accounts, and reads of personal data"),
 			web.Description(described), web.Returns[auditEntries](), web.Refuses(400, 403)),
 		web.Get("/admin/audit/billing", a.billing, roles, tag, reads, web.ChangesState(), web.Summary("Subscriptions, payments, periods and credit"),
+			web.Description(described), web.Returns[auditEntries](), web.Refuses(400, 403)),
+		web.Get("/admin/audit/activity", a.activity, roles, tag, reads, web.ChangesState(), web.Summary("Voices, stars, clips, feedback, and variables at the hosting platform"),
 			web.Description(described), web.Returns[auditEntries](), web.Refuses(400, 403)),
 		web.Get("/admin/audit/accounts", a.find, roles, tag, web.Reads(readmodel.ProfilesView, readmodel.AccountsView), web.ChangesState(),
 			web.Summary("Accounts by the e-mail address of their owner"),

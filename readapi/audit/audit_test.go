@@ -13,6 +13,7 @@ import (
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/session"
 	"github.com/recital-tts/recital/domain/subscription"
+	"github.com/recital-tts/recital/domain/voice"
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/web"
 	"github.com/recital-tts/recital/readapi/audit"
@@ -75,6 +76,10 @@ func TestEachCommandSaysWhereItCameFrom(t *testing.T) {
 	d.writeFrom(t, from, command, by, account.Stream("a1"), 1, at, account.APIKeyCreated{Account: "a1", Masked: "rk_…xyz", At: at})
 	from, command = sealed("2001:db8::7", "a1")
 	d.writeFrom(t, from, command, by, subscription.Stream("a1"), -1, at, subscription.Requested{Account: "a1", Request: "r1", Kind: subscription.Cancel, At: at})
+	from, command = sealed("203.0.113.8", "a1")
+	d.writeFrom(t, from, command, by, voice.Stream("v1"), -1, at, voice.Created{
+		Voice: "v1", Account: "a1", Type: voice.Instant, Recordings: make([]voice.Recording, 2), Sealed: d.seal("a1", `{"name":"Grandmother"}`, voice.SealedFor("v1")), At: at,
+	})
 	from, command = sealed("198.51.100.9", "a2") // somebody else's, put into the log
 	d.writeFrom(t, from, command, by, account.Stream("a1"), 2, at, account.TermsAccepted{Account: "a1", At: at})
 
@@ -95,11 +100,14 @@ func TestEachCommandSaysWhereItCameFrom(t *testing.T) {
 	require.Equal(t, []string{"The account's owner did it, in session s0, from 2001:db8::7. 2001:db8::7"}, said(auditor, "billing", personal...))
 	require.Equal(t, []string{"The account's owner did it, in session s0. "}, said(auditor, "billing"), "without a reason nobody is shown an address")
 	require.Equal(t, []string{"The account's owner did it, in session s0. "}, said(operator, "billing"))
+	require.Equal(t, []string{"The account's owner did it, in session s0, from 203.0.113.8. 203.0.113.8"}, said(auditor, "activity", personal...))
+	require.Equal(t, `{"name":"Grandmother"}`, d.list(t, auditor, "activity", of(personal...)).Entries[0].Personal["voice"])
+	require.Equal(t, "Account a1 wants a voice of type instant, v1, of 2 recordings. The account's owner did it, in session s0.", d.list(t, operator, "activity", of()).Entries[0].Sentence)
 
 	require.NoError(t, d.keys.Erase(t.Context(), "a1"))
-	for _, area := range []string{"sessions", "billing"} {
+	for _, area := range []string{"sessions", "billing", "activity"} {
 		for _, one := range said(auditor, area, append(personal, "account", "a1")...) {
-			require.NotContains(t, one, "from")
+			require.NotContains(t, one, ", from")
 		}
 	}
 }

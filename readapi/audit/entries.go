@@ -66,6 +66,10 @@ func (a *API) billing(call *web.Call, in entriesRequest) (web.Reply, error) {
 	return a.entries(call, readmodel.AuditBilling, in)
 }
 
+func (a *API) activity(call *web.Call, in entriesRequest) (web.Reply, error) {
+	return a.entries(call, readmodel.AuditActivity, in)
+}
+
 // entries answers with a page. Where an e-mail address is looked up, or personal data is shown, that is recorded after the rows
 // were read, so that their number is known, and before anything is shown.
 func (a *API) entries(call *web.Call, area string, in entriesRequest) (web.Reply, error) {

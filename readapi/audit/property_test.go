@@ -16,6 +16,7 @@ import (
 	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/domain/session"
 	"github.com/recital-tts/recital/domain/subscription"
+	"github.com/recital-tts/recital/domain/voice"
 	"github.com/recital-tts/recital/internal/eventlog"
 )
 
@@ -35,7 +36,7 @@ func drawEvent(r *rapid.T) (stream string, event any, at time.Time, asked *happe
 	a := rapid.SampledFrom([]string{"a1", "a2", "a3"}).Draw(r, "account")
 	s := rapid.SampledFrom([]string{"s1", "s2"}).Draw(r, "session")
 	id := uuid.NewString() // each event has a stream of its own
-	switch rapid.IntRange(0, 6).Draw(r, "event") {
+	switch rapid.IntRange(0, 7).Draw(r, "event") {
 	case 0:
 		return session.Stream(id), session.Rotated{Session: s, Account: a, At: at}, at, &happened{"sessions", "session-rotated", a, s, "", at, eventlog.Position{}}
 	case 1:
@@ -48,13 +49,15 @@ func drawEvent(r *rapid.T) (stream string, event any, at time.Time, asked *happe
 		return subscription.Stream(id), subscription.Agreed{Account: a, Request: id, At: at}, at, &happened{"billing", "subscription-change-agreed", a, "", "", at, eventlog.Position{}}
 	case 5:
 		return ledger.Stream(id, at), ledger.Closed{Account: a, Start: at, To: at, At: at}, at, &happened{"billing", "usage-period-closed", a, "", "", at, eventlog.Position{}}
+	case 6:
+		return voice.Stream(id), voice.Deleted{Voice: id, Account: a, At: at}, at, &happened{"activity", "voice-deleted", a, "", "", at, eventlog.Position{}}
 	}
 	return ledger.Stream(id, at), ledger.Settled{Account: a, At: at}, at, nil
 }
 
 // drawFilter draws what is asked.
 func drawFilter(r *rapid.T) (area string, query url.Values, fits func(happened) bool) {
-	area, query = rapid.SampledFrom([]string{"sessions", "billing"}).Draw(r, "area"), url.Values{}
+	area, query = rapid.SampledFrom([]string{"sessions", "billing", "activity"}).Draw(r, "area"), url.Values{}
 	draw := func(name string, values ...string) string {
 		value := rapid.SampledFrom(append(values, "", "")).Draw(r, name)
 		if value != "" {

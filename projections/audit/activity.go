@@ -1,0 +1,108 @@
+package audit
+
+import (
+	"fmt"
+
+	"github.com/recital-tts/recital/domain/clip"
+	"github.com/recital-tts/recital/domain/feedback"
+	"github.com/recital-tts/recital/domain/hosting"
+	"github.com/recital-tts/recital/domain/star"
+	"github.com/recital-tts/recital/domain/voice"
+	"github.com/recital-tts/recital/internal/readmodel"
+)
+
+func ofVoice(event any) (entry, bool) {
+	e := entry{area: readmodel.AuditActivity}
+	of := func(account, format string, arguments ...any) {
+		e.account, e.said = account, fmt.Sprintf(format, arguments...)
+	}
+	switch v := event.(type) {
+	case voice.Created:
+		of(v.Account, "Account %s wants a voice of type %s, %s, of %d recordings", v.Account, v.Type, v.Voice, len(v.Recordings))
+		e.personal = profileOf(v.Voice, v.Sealed)
+	case voice.Changed:
+		of(v.Account, "What account %s says about its voice %s was changed", v.Account, v.Voice)
+		e.personal = profileOf(v.Voice, v.Sealed)
+	case voice.Ready:
+		of(v.Account, "Voice %s of account %s can speak", v.Voice, v.Account)
+	case voice.Broken:
+		of(v.Account, "No voice could be made of the recordings of voice %s of account %s: %s", v.Voice, v.Account, v.Reason)
+	case voice.Cancelled:
+		of(v.Account, "Voice %s of account %s was deleted before it could speak", v.Voice, v.Account)
+	case voice.Deleted:
+		of(v.Account, "Voice %s of account %s was deleted", v.Voice, v.Account)
+	case voice.Erased:
+		of(v.Account, "The recordings of voice %s of account %s, and what was made of them, were erased", v.Voice, v.Account)
+	case voice.Abandoned:
+		of(v.Account, "Voice %s of account %s was never made, because its request was cut short", v.Voice, v.Account)
+	case voice.PreviewInvalidated:
+		of(v.Account, "The preview of voice %s of account %s is to be rendered again", v.Voice, v.Account)
+	case star.Starred:
+		of(v.Account, "Account %s starred voice %s", v.Account, v.Voice)
+	case star.Unstarred:
+		of(v.Account, "Account %s has voice %s starred no more", v.Account, v.Voice)
+		e.routine = true // of voices that are gone
+	default:
+		return entry{}, false
+	}
+	return e, true
+}
+
+// profileOf returns what a client says about a voice, in JSON.
+func profileOf(id string, sealed []byte) []readmodel.PersonalField {
+	return []readmodel.PersonalField{{Name: "voice", Use: voice.SealedFor(id), Sealed: sealed}}
+}
+
+// ofClip leaves out that clips are saved: that is a part of speaking, as the use of characters is.
+func ofClip(event any) (entry, bool) {
+	c, deleted := event.(clip.Deleted)
+	if !deleted {
+		return entry{}, false
+	}
+	return entry{
+		area: readmodel.AuditActivity, account: c.Account, said: fmt.Sprintf("Clip %s of account %s was deleted", c.Clip, c.Account),
+		routine: true, // of clips that are old
+	}, true
+}
+
+// verdicts say what feedback is.
+var verdicts = map[feedback.Rating]string{feedback.ThumbsUp: "good", feedback.ThumbsDown: "bad"}
+
+func ofFeedback(event any) (entry, bool) {
+	f, given := event.(feedback.Given)
+	if !given {
+		return entry{}, false
+	}
+	return entry{
+		area: readmodel.AuditActivity, account: f.Account,
+		said: fmt.Sprintf("Account %s called a synthesis %s (feedback %s)", f.Account, verdicts[f.Rating], f.Feedback),
+	}, true
+}
+
+func ofHosting(event any) (entry, bool) {
+	e := entry{area: readmodel.AuditActivity}
+	of := func(account, format string, arguments ...any) {
+		e.account, e.said = account, fmt.Sprintf(format, arguments...)
+	}
+	switch h := event.(type) {
+	case hosting.Connected:
+		of(h.Account, "Account %s gave access to installation %s at the hosting platform", h.Account, h.Installation)
+	case hosting.VariableBegun:
+		of(h.Account, "API key %s of account %s is to be set in project %s at the hosting platform", h.Masked, h.Account, h.Project)
+		e.personal = []readmodel.PersonalField{{Name: "project", Use: hosting.SealedForName(h.Hash), Sealed: h.SealedName}}
+	case hosting.VariableSet:
+		of(h.Account, "The hosting platform has variable %s of account %s", h.Variable, h.Account)
+	case hosting.VariableRemovalBegun:
+		of(h.Account, "A variable of account %s is to be removed from the hosting platform, and its API key deleted", h.Account)
+	case hosting.VariableRemoved:
+		of(h.Account, "A variable of account %s was removed from the hosting platform, and its API key deleted", h.Account)
+		if h.Left {
+			of(h.Account, "The API key of a variable of account %s was deleted; the hosting platform, which grants no access any more, may have the variable still", h.Account)
+		}
+	case hosting.Ended:
+		of(h.Account, "Nothing of account %s is left at the hosting platform, because it is closed", h.Account)
+	default:
+		return entry{}, false
+	}
+	return e, true
+}
