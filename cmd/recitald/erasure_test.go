@@ -196,7 +196,10 @@ func TestNothingPersonalRemainsOfAClosedAccount(t *testing.T) {
 	)
 	b := openTill(t)
 	data := dataFolder(t)
-	s := b.serve(data, "--longest-stream=5s", "--trusted-proxies=127.0.0.1", "--log-level=debug")
+	earlier := b.serve(data)
+	recorded := earlier.reference(t, "wav", 400)
+	earlier.interrupt()
+	s := b.serve(data, "--longest-stream=10s", "--trusted-proxies=127.0.0.1", "--log-level=debug")
 
 	// given a person with everything that an account can have
 	v, wanted := s.person(), remains{}
@@ -226,7 +229,6 @@ func TestNothingPersonalRemainsOfAClosedAccount(t *testing.T) {
 	require.Equal(t, 200, do(t, given).status)
 	require.Equal(t, 200, v.speak(said).status)
 	require.Equal(t, 200, do(t, c.request(http.MethodGet, strings.TrimPrefix(spoken.header.Get("X-Timestamps-Url"), s.address), nil)).status, "word times are kept")
-	recorded := s.reference(t, "wav", 400)
 	about, err := json.Marshal(map[string]any{"description": describe, "tags": []string{tagged}})
 	require.NoError(t, err)
 	require.Equal(t, named, c.readyVoice(t, recorded, "name", named, "metadata", string(about)).Name)
@@ -276,7 +278,7 @@ func TestNothingPersonalRemainsOfAClosedAccount(t *testing.T) {
 	}
 
 	// and an auditor finds what was done, and no more from where
-	for _, area := range []string{"sessions", "billing"} {
+	for _, area := range []string{"sessions", "billing", "activity"} {
 		entries := string(s.recitalctl("audit", area, "--account", id, "--personal", "--reason", "Ticket 7", "--format", "json"))
 		require.Contains(t, entries, "The account's owner did it")
 		require.NotContains(t, entries, "203.0.113.")

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -86,7 +87,19 @@ func (s *server) launch(flags []string) {
 		}
 	}()
 	require.NoError(s.t, <-started)
+	s.t.Cleanup(s.explain)
 }
+
+// explain shows the end of recitald's log where the test has failed, without the requests that were answered.
+func (s *server) explain() {
+	if !s.t.Failed() {
+		return
+	}
+	lines := slices.DeleteFunc(strings.Split(read(s.t, s.log), "\n"), answeredLine.MatchString)
+	s.t.Logf("the end of the log of recitald:\n%s", strings.Join(lines[max(0, len(lines)-60):], "\n"))
+}
+
+var answeredLine = regexp.MustCompile(`\bmsg"?[=:]"?request\b.*\bstatus"?[=:][23]`)
 
 var (
 	addressLine = regexp.MustCompile(`(?m)^  address +(http://\S+)$`)
