@@ -18,7 +18,7 @@ func ofVoice(event any) (entry, bool) {
 	}
 	switch v := event.(type) {
 	case voice.Created:
-		of(v.Account, "Account %s wants a voice of type %s, %s, of %d recordings", v.Account, v.Type, v.Voice, len(v.Recordings))
+		of(v.Account, "Account %s wants voice %s of type %s (recordings: %d)", v.Account, v.Voice, v.Type, len(v.Recordings))
 		e.personal = profileOf(v.Voice, v.Sealed)
 	case voice.Changed:
 		of(v.Account, "What account %s says about its voice %s was changed", v.Account, v.Voice)

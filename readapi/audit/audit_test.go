@@ -102,7 +102,7 @@ func TestEachCommandSaysWhereItCameFrom(t *testing.T) {
 	require.Equal(t, []string{"The account's owner did it, in session s0. "}, said(operator, "billing"))
 	require.Equal(t, []string{"The account's owner did it, in session s0, from 203.0.113.8. 203.0.113.8"}, said(auditor, "activity", personal...))
 	require.Equal(t, `{"name":"Grandmother"}`, d.list(t, auditor, "activity", of(personal...)).Entries[0].Personal["voice"])
-	require.Equal(t, "Account a1 wants a voice of type instant, v1, of 2 recordings. The account's owner did it, in session s0.", d.list(t, operator, "activity", of()).Entries[0].Sentence)
+	require.Equal(t, "Account a1 wants voice v1 of type instant (recordings: 2). The account's owner did it, in session s0.", d.list(t, operator, "activity", of()).Entries[0].Sentence)
 
 	require.NoError(t, d.keys.Erase(t.Context(), "a1"))
 	for _, area := range []string{"sessions", "billing", "activity"} {
