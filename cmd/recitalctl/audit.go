@@ -18,7 +18,7 @@ import (
 type audits struct {
 	Sessions auditSessions `cmd:"" help:"Who came in: sessions, sign-ins, keys, accounts, operators, reads of personal data."`
 	Billing  auditBilling  `cmd:"" help:"What it costs: subscriptions, payments, periods, credit."`
-	Activity auditActivity `cmd:"" help:"What is made and removed: voices, stars, clips, feedback, variables at the hosting platform."`
+	Activity auditActivity `cmd:"" help:"What is made and removed: voices, stars, clips, variables at the hosting platform."`
 	Verify   auditVerify   `cmd:"" help:"Check that nobody has changed, removed, added or reordered an event, by the signed heads of the log."`
 	Heads    auditHeads    `cmd:"" help:"List the signed heads of the log, or keep them in a file elsewhere, as proof."`
 

@@ -40,5 +40,5 @@ const AuditAddress = "address"
 const (
 	AuditSessions = "sessions" // who comes in: sessions, sign-ins, keys, accounts, operators, reads of personal data
 	AuditBilling  = "billing"  // what it costs: subscriptions, payments, periods, credit
-	AuditActivity = "activity" // what is made and removed: voices, stars, clips, feedback, variables at the hosting platform
+	AuditActivity = "activity" // what is made and removed: voices, stars, clips, variables at the hosting platform
 )

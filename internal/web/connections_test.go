@@ -168,15 +168,13 @@ func TestABusyServerRefusesWhatIsNewAndHurtsNobody(t *testing.T) {
 
 func TestTheIdlestConnectionMakesRoom(t *testing.T) {
 	c := crowded(t, web.Limits{Connections: 3, AddressConnections: 3})
-	first, second := c.from("127.0.0.1"), c.from("127.0.0.1")
-	first.requireOK(askOK)
-	second.requireOK(askOK)
-	first.requireOK(askOK) // so that the second is the idlest
+	idlest, idle := c.from("127.0.0.1"), c.from("127.0.0.1") // accepted in this order
+	idle.requireOK(askOK)
 	busy := c.occupy("127.0.0.1", 1)[0]
 
 	c.from("127.0.0.1").requireOK(askOK)
-	require.Nil(t, second.ask(askOK))
-	first.requireOK(askOK)
+	require.Nil(t, idlest.ask(askOK))
+	idle.requireOK(askOK)
 	close(c.letGo)
 	require.NotNil(t, busy.reply())
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/recital-tts/recital/domain/clip"
-	"github.com/recital-tts/recital/domain/feedback"
 	"github.com/recital-tts/recital/domain/hosting"
 	"github.com/recital-tts/recital/domain/star"
 	"github.com/recital-tts/recital/domain/voice"
@@ -62,20 +61,6 @@ func ofClip(event any) (entry, bool) {
 	return entry{
 		area: readmodel.AuditActivity, account: c.Account, said: fmt.Sprintf("Clip %s of account %s was deleted", c.Clip, c.Account),
 		routine: true, // of clips that are old
-	}, true
-}
-
-// verdicts say what feedback is.
-var verdicts = map[feedback.Rating]string{feedback.ThumbsUp: "good", feedback.ThumbsDown: "bad"}
-
-func ofFeedback(event any) (entry, bool) {
-	f, given := event.(feedback.Given)
-	if !given {
-		return entry{}, false
-	}
-	return entry{
-		area: readmodel.AuditActivity, account: f.Account,
-		said: fmt.Sprintf("Account %s called a synthesis %s (feedback %s)", f.Account, verdicts[f.Rating], f.Feedback),
 	}, true
 }
 

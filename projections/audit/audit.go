@@ -10,7 +10,6 @@ import (
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/audit"
 	"github.com/recital-tts/recital/domain/clip"
-	"github.com/recital-tts/recital/domain/feedback"
 	"github.com/recital-tts/recital/domain/hosting"
 	"github.com/recital-tts/recital/domain/identity"
 	"github.com/recital-tts/recital/domain/keyring"
@@ -65,7 +64,7 @@ func model() feed.Projection {
 		Streams: eventlog.Streams{
 			account.StreamPrefix, session.StreamPrefix, identity.StreamPrefix, keyring.Stream, audit.ReadStreamPrefix,
 			subscription.StreamPrefix, payment.StreamPrefix, ledger.StreamPrefix,
-			voice.StreamPrefix, star.StreamPrefix, clip.StreamPrefix, feedback.StreamPrefix, hosting.StreamPrefix,
+			voice.StreamPrefix, star.StreamPrefix, clip.StreamPrefix, hosting.StreamPrefix,
 		},
 		Tables: []*table.Table{entries.Table},
 		Views: []feed.View{{View: readmodel.AuditView, Select: `select log_commit, log_prepare, at, area, kind, account_id, session_id, said,
@@ -90,7 +89,7 @@ type entry struct {
 
 // entryOf returns the entry of an event; asked is false for one that auditors do not look for.
 func entryOf(event any) (e entry, asked bool) {
-	for _, of := range []func(any) (entry, bool){ofLedger, ofSession, ofAccount, ofService, ofSubscription, ofInvoice, ofPayment, ofVoice, ofClip, ofFeedback, ofHosting} {
+	for _, of := range []func(any) (entry, bool){ofLedger, ofSession, ofAccount, ofService, ofSubscription, ofInvoice, ofPayment, ofVoice, ofClip, ofHosting} {
 		if e, asked = of(event); asked {
 			return e, true
 		}

@@ -17,7 +17,6 @@ import (
 	auditevents "github.com/recital-tts/recital/commands/audit"
 	"github.com/recital-tts/recital/commands/billing"
 	"github.com/recital-tts/recital/commands/clips"
-	"github.com/recital-tts/recital/commands/feedback"
 	"github.com/recital-tts/recital/commands/hosting"
 	"github.com/recital-tts/recital/commands/keyring"
 	"github.com/recital-tts/recital/commands/ledger"
@@ -42,7 +41,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 var slicesOf = map[string][]eventlog.Type{
 	"accounts": accounts.Events(), "sessions": sessions.Events(), "signin": signin.Events(), "keyring": keyring.Events(),
 	"billing": billing.Events(), "ledger": ledger.Events(), "audit": auditevents.Events(),
-	"voices": voices.Events(), "clips": clips.Events(), "feedback": feedback.Events(), "hosting": hosting.Events(),
+	"voices": voices.Events(), "clips": clips.Events(), "hosting": hosting.Events(),
 }
 
 func registry(t testing.TB) *eventlog.Registry {

@@ -52,7 +52,7 @@ func (a *API) AdminRoutes() []web.Route {
 			web.Description(described), web.Returns[auditEntries](), web.Refuses(400, 403)),
 		web.Get("/admin/audit/billing", a.billing, roles, tag, reads, web.ChangesState(), web.Summary("Subscriptions, payments, periods and credit"),
 			web.Description(described), web.Returns[auditEntries](), web.Refuses(400, 403)),
-		web.Get("/admin/audit/activity", a.activity, roles, tag, reads, web.ChangesState(), web.Summary("Voices, stars, clips, feedback, and variables at the hosting platform"),
+		web.Get("/admin/audit/activity", a.activity, roles, tag, reads, web.ChangesState(), web.Summary("Voices, stars, deleted clips, and variables at the hosting platform"),
 			web.Description(described), web.Returns[auditEntries](), web.Refuses(400, 403)),
 		web.Get("/admin/audit/accounts", a.find, roles, tag, web.Reads(readmodel.ProfilesView, readmodel.AccountsView), web.ChangesState(),
 			web.Summary("Accounts by the e-mail address of their owner"),

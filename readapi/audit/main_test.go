@@ -22,7 +22,6 @@ import (
 	commands "github.com/recital-tts/recital/commands/audit"
 	"github.com/recital-tts/recital/commands/billing"
 	"github.com/recital-tts/recital/commands/clips"
-	"github.com/recital-tts/recital/commands/feedback"
 	"github.com/recital-tts/recital/commands/hosting"
 	"github.com/recital-tts/recital/commands/journal"
 	"github.com/recital-tts/recital/commands/keyring"
@@ -66,7 +65,7 @@ type desk struct {
 
 func newDesk(t testing.TB) *desk {
 	t.Helper()
-	registry := feedtest.Registry(t, accountsevents.Events(), sessions.Events(), signin.Events(), keyring.Events(), billing.Events(), ledger.Events(), commands.Events(), voices.Events(), clips.Events(), feedback.Events(), hosting.Events())
+	registry := feedtest.Registry(t, accountsevents.Events(), sessions.Events(), signin.Events(), keyring.Events(), billing.Events(), ledger.Events(), commands.Events(), voices.Events(), clips.Events(), hosting.Events())
 	d := &desk{t: t, World: feedtest.New(t, registry, append(projections.ReadModels(), accountsmodel.ReadModels()...)...)}
 	var err error
 	d.keys, err = pgkeys.Open(t.Context(), pgkeys.Config{Pool: d.Pool, MasterKey: bytes.Repeat([]byte{1}, pgkeys.MasterKeySize), Logger: slog.New(slog.DiscardHandler)})
