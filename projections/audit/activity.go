@@ -12,34 +12,31 @@ import (
 
 func ofVoice(event any) (entry, bool) {
 	e := entry{area: readmodel.AuditActivity}
-	of := func(account, format string, arguments ...any) {
-		e.account, e.said = account, fmt.Sprintf(format, arguments...)
-	}
 	switch v := event.(type) {
 	case voice.Created:
-		of(v.Account, "Account %s wants voice %s of type %s (recordings: %d)", v.Account, v.Voice, v.Type, len(v.Recordings))
+		e.of(v.Account, "Account %s wants voice %s of type %s (recordings: %d)", v.Account, v.Voice, v.Type, len(v.Recordings))
 		e.personal = profileOf(v.Voice, v.Sealed)
 	case voice.Changed:
-		of(v.Account, "What account %s says about its voice %s was changed", v.Account, v.Voice)
+		e.of(v.Account, "What account %s says about its voice %s was changed", v.Account, v.Voice)
 		e.personal = profileOf(v.Voice, v.Sealed)
 	case voice.Ready:
-		of(v.Account, "Voice %s of account %s can speak", v.Voice, v.Account)
+		e.of(v.Account, "Voice %s of account %s can speak", v.Voice, v.Account)
 	case voice.Broken:
-		of(v.Account, "No voice could be made of the recordings of voice %s of account %s: %s", v.Voice, v.Account, v.Reason)
+		e.of(v.Account, "No voice could be made of the recordings of voice %s of account %s: %s", v.Voice, v.Account, v.Reason)
 	case voice.Cancelled:
-		of(v.Account, "Voice %s of account %s was deleted before it could speak", v.Voice, v.Account)
+		e.of(v.Account, "Voice %s of account %s was deleted before it could speak", v.Voice, v.Account)
 	case voice.Deleted:
-		of(v.Account, "Voice %s of account %s was deleted", v.Voice, v.Account)
+		e.of(v.Account, "Voice %s of account %s was deleted", v.Voice, v.Account)
 	case voice.Erased:
-		of(v.Account, "The recordings of voice %s of account %s, and what was made of them, were erased", v.Voice, v.Account)
+		e.of(v.Account, "The recordings of voice %s of account %s, and what was made of them, were erased", v.Voice, v.Account)
 	case voice.Abandoned:
-		of(v.Account, "Voice %s of account %s was never made, because its request was cut short", v.Voice, v.Account)
+		e.of(v.Account, "Voice %s of account %s was never made, because its request was cut short", v.Voice, v.Account)
 	case voice.PreviewInvalidated:
-		of(v.Account, "The preview of voice %s of account %s is to be rendered again", v.Voice, v.Account)
+		e.of(v.Account, "The preview of voice %s of account %s is to be rendered again", v.Voice, v.Account)
 	case star.Starred:
-		of(v.Account, "Account %s starred voice %s", v.Account, v.Voice)
+		e.of(v.Account, "Account %s starred voice %s", v.Account, v.Voice)
 	case star.Unstarred:
-		of(v.Account, "Account %s has voice %s starred no more", v.Account, v.Voice)
+		e.of(v.Account, "Account %s has voice %s starred no more", v.Account, v.Voice)
 		e.routine = true // of voices that are gone
 	default:
 		return entry{}, false
@@ -66,26 +63,23 @@ func ofClip(event any) (entry, bool) {
 
 func ofHosting(event any) (entry, bool) {
 	e := entry{area: readmodel.AuditActivity}
-	of := func(account, format string, arguments ...any) {
-		e.account, e.said = account, fmt.Sprintf(format, arguments...)
-	}
 	switch h := event.(type) {
 	case hosting.Connected:
-		of(h.Account, "Account %s gave access to installation %s at the hosting platform", h.Account, h.Installation)
+		e.of(h.Account, "Account %s gave access to installation %s at the hosting platform", h.Account, h.Installation)
 	case hosting.VariableBegun:
-		of(h.Account, "API key %s of account %s is to be set in project %s at the hosting platform", h.Masked, h.Account, h.Project)
+		e.of(h.Account, "API key %s of account %s is to be set in project %s at the hosting platform", h.Masked, h.Account, h.Project)
 		e.personal = []readmodel.PersonalField{{Name: "project", Use: hosting.SealedForName(h.Hash), Sealed: h.SealedName}}
 	case hosting.VariableSet:
-		of(h.Account, "The hosting platform has variable %s of account %s", h.Variable, h.Account)
+		e.of(h.Account, "The hosting platform has variable %s of account %s", h.Variable, h.Account)
 	case hosting.VariableRemovalBegun:
-		of(h.Account, "A variable of account %s is to be removed from the hosting platform, and its API key deleted", h.Account)
+		e.of(h.Account, "A variable of account %s is to be removed from the hosting platform, and its API key deleted", h.Account)
 	case hosting.VariableRemoved:
-		of(h.Account, "A variable of account %s was removed from the hosting platform, and its API key deleted", h.Account)
+		e.of(h.Account, "A variable of account %s was removed from the hosting platform, and its API key deleted", h.Account)
 		if h.Left {
-			of(h.Account, "The API key of a variable of account %s was deleted; the hosting platform, which grants no access any more, may have the variable still", h.Account)
+			e.of(h.Account, "The API key of a variable of account %s was deleted; the hosting platform, which grants no access any more, may have the variable still", h.Account)
 		}
 	case hosting.Ended:
-		of(h.Account, "Nothing of account %s is left at the hosting platform, because it is closed", h.Account)
+		e.of(h.Account, "Nothing of account %s is left at the hosting platform, because it is closed", h.Account)
 	default:
 		return entry{}, false
 	}

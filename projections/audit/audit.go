@@ -2,6 +2,7 @@
 package audit
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -85,6 +86,11 @@ type entry struct {
 	said                   string // without personal data: it is kept as it is when the account is erased
 	personal               []readmodel.PersonalField
 	routine                bool // no entry where recitald does it by itself, which may be many times a second
+}
+
+// of says what has happened to an account.
+func (e *entry) of(account, format string, arguments ...any) {
+	e.account, e.said = account, fmt.Sprintf(format, arguments...)
 }
 
 // entryOf returns the entry of an event; asked is false for one that auditors do not look for.

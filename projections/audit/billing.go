@@ -32,44 +32,41 @@ var refusals = map[subscription.Reason]string{
 
 func ofSubscription(event any) (entry, bool) {
 	e := entry{area: readmodel.AuditBilling}
-	of := func(account, format string, arguments ...any) {
-		e.account, e.said = account, fmt.Sprintf(format, arguments...)
-	}
 	switch s := event.(type) {
 	case subscription.Requested:
-		of(s.Account, "Account %s wants %s%s (request %s)", s.Account, requests[s.Kind], atPrice(s.Price), s.Request)
+		e.of(s.Account, "Account %s wants %s%s (request %s)", s.Account, requests[s.Kind], atPrice(s.Price), s.Request)
 	case subscription.Agreed:
-		of(s.Account, "The payment provider carried out request %s of account %s", s.Request, s.Account)
+		e.of(s.Account, "The payment provider carried out request %s of account %s", s.Request, s.Account)
 	case subscription.Refused:
-		of(s.Account, "Request %s of account %s was refused, because %s", s.Request, s.Account, refusals[s.Reason])
+		e.of(s.Account, "Request %s of account %s was refused, because %s", s.Request, s.Account, refusals[s.Reason])
 	case subscription.CustomerCreated:
-		of(s.Account, "Account %s became customer %s of the payment provider", s.Account, s.Customer)
+		e.of(s.Account, "Account %s became customer %s of the payment provider", s.Account, s.Customer)
 	case subscription.CustomerDeleted:
-		of(s.Account, "The payment provider has forgotten customer %s, which account %s was", s.Customer, s.Account)
+		e.of(s.Account, "The payment provider has forgotten customer %s, which account %s was", s.Customer, s.Account)
 	case subscription.Created:
-		of(s.Account, "Account %s has subscription %s to plan %s at price %s, which is %s", s.Account, s.Subscription, s.Plan, s.Price, s.Status)
+		e.of(s.Account, "Account %s has subscription %s to plan %s at price %s, which is %s", s.Account, s.Subscription, s.Plan, s.Price, s.Status)
 	case subscription.Activated:
-		of(s.Account, "Subscription %s of account %s to plan %s is paid, until %s", s.Subscription, s.Account, s.Plan, day(s.PeriodEnd))
+		e.of(s.Account, "Subscription %s of account %s to plan %s is paid, until %s", s.Subscription, s.Account, s.Plan, day(s.PeriodEnd))
 	case subscription.Renewed:
-		of(s.Account, "Subscription %s of account %s to plan %s was renewed until %s", s.Subscription, s.Account, s.Plan, day(s.PeriodEnd))
+		e.of(s.Account, "Subscription %s of account %s to plan %s was renewed until %s", s.Subscription, s.Account, s.Plan, day(s.PeriodEnd))
 	case subscription.PlanChanged:
-		of(s.Account, "Subscription %s of account %s changed from plan %s to plan %s", s.Subscription, s.Account, s.From, s.Plan)
+		e.of(s.Account, "Subscription %s of account %s changed from plan %s to plan %s", s.Subscription, s.Account, s.From, s.Plan)
 	case subscription.ChangeScheduled:
-		of(s.Account, "Subscription %s of account %s is to change to plan %s on %s", s.Subscription, s.Account, s.Plan, day(s.EffectiveAt))
+		e.of(s.Account, "Subscription %s of account %s is to change to plan %s on %s", s.Subscription, s.Account, s.Plan, day(s.EffectiveAt))
 	case subscription.ScheduledChangeDropped:
-		of(s.Account, "No change of subscription %s of account %s is scheduled any more", s.Subscription, s.Account)
+		e.of(s.Account, "No change of subscription %s of account %s is scheduled any more", s.Subscription, s.Account)
 	case subscription.CancellationScheduled:
-		of(s.Account, "Subscription %s of account %s is to end on %s", s.Subscription, s.Account, day(s.CancelAt))
+		e.of(s.Account, "Subscription %s of account %s is to end on %s", s.Subscription, s.Account, day(s.CancelAt))
 	case subscription.CancellationWithdrawn:
-		of(s.Account, "Subscription %s of account %s goes on", s.Subscription, s.Account)
+		e.of(s.Account, "Subscription %s of account %s goes on", s.Subscription, s.Account)
 	case subscription.FellDue:
-		of(s.Account, "A payment of subscription %s of account %s is missing; its plan %s is granted until %s", s.Subscription, s.Account, s.Plan, day(s.GraceEnds))
+		e.of(s.Account, "A payment of subscription %s of account %s is missing; its plan %s is granted until %s", s.Subscription, s.Account, s.Plan, day(s.GraceEnds))
 	case subscription.Lapsed:
-		of(s.Account, "Subscription %s of account %s was not paid in time", s.Subscription, s.Account)
+		e.of(s.Account, "Subscription %s of account %s was not paid in time", s.Subscription, s.Account)
 	case subscription.Ended:
-		of(s.Account, "Subscription %s of account %s to plan %s ended: it is %s", s.Subscription, s.Account, s.Plan, s.Status)
+		e.of(s.Account, "Subscription %s of account %s to plan %s ended: it is %s", s.Subscription, s.Account, s.Plan, s.Status)
 	case subscription.Entitled:
-		of(s.Account, "Account %s is entitled to plan %s from %s%s", s.Account, s.Plan, day(s.Start), until(s.End))
+		e.of(s.Account, "Account %s is entitled to plan %s from %s%s", s.Account, s.Plan, day(s.Start), until(s.End))
 	default:
 		return entry{}, false
 	}
@@ -80,7 +77,7 @@ func ofInvoice(event any) (entry, bool) {
 	e := entry{area: readmodel.AuditBilling}
 	switch s := event.(type) {
 	case subscription.CardChanged:
-		e.account, e.said = s.Account, fmt.Sprintf("Another card pays for account %s", s.Account)
+		e.of(s.Account, "Another card pays for account %s", s.Account)
 		if s.PaymentMethod == "" {
 			e.said = fmt.Sprintf("No card pays for account %s any more", s.Account)
 		}
@@ -96,11 +93,11 @@ func ofInvoice(event any) (entry, bool) {
 			{Name: "invoice_pdf", Use: subscription.SealedForInvoice, Sealed: s.PDF},
 		}
 	case subscription.PaymentFailed:
-		e.account, e.said = s.Account, fmt.Sprintf("Invoice %s of account %s could not be collected, at attempt %d", s.Invoice, s.Account, s.Attempts)
+		e.of(s.Account, "Invoice %s of account %s could not be collected, at attempt %d", s.Invoice, s.Account, s.Attempts)
 	case subscription.InvoiceRefunded:
-		e.account, e.said = s.Account, fmt.Sprintf("Of invoice %s of account %s %s were paid back, in all", s.Invoice, s.Account, amount(s.Refunded, s.Currency))
+		e.of(s.Account, "Of invoice %s of account %s %s were paid back, in all", s.Invoice, s.Account, amount(s.Refunded, s.Currency))
 	case subscription.InvoiceDisputed:
-		e.account, e.said = s.Account, fmt.Sprintf("The payment of invoice %s of account %s is disputed", s.Invoice, s.Account)
+		e.of(s.Account, "The payment of invoice %s of account %s is disputed", s.Invoice, s.Account)
 		if !s.Disputed {
 			e.said = fmt.Sprintf("The payment of invoice %s of account %s is not disputed any more", s.Invoice, s.Account)
 		}
@@ -116,7 +113,7 @@ func ofPayment(event any) (entry, bool) {
 	case payment.Received:
 		e.said = fmt.Sprintf("The payment provider gave notice %s: %s of %s", p.ID, p.Kind, p.Object)
 	case payment.Handled:
-		e.account, e.said = p.Account, fmt.Sprintf("Notice %s of the payment provider was dealt with", p.ID)
+		e.of(p.Account, "Notice %s of the payment provider was dealt with", p.ID)
 		if p.Account == "" {
 			e.said += ": it is about no account"
 		}
@@ -130,29 +127,26 @@ func ofPayment(event any) (entry, bool) {
 
 func ofLedger(event any) (entry, bool) {
 	e := entry{area: readmodel.AuditBilling}
-	of := func(account, format string, arguments ...any) {
-		e.account, e.said = account, fmt.Sprintf(format, arguments...)
-	}
 	switch l := event.(type) {
 	case ledger.PeriodOpened:
-		of(l.Account, "Account %s began the period from %s to %s on plan %s%s", l.Account, day(l.Start), day(l.End), l.Plan, limit(l.Limit))
+		e.of(l.Account, "Account %s began the period from %s to %s on plan %s%s", l.Account, day(l.Start), day(l.End), l.Plan, limit(l.Limit))
 	case ledger.TermsChanged:
-		of(l.Account, "The period of account %s from %s goes on until %s on plan %s%s", l.Account, day(l.Start), day(l.End), l.Plan, limit(l.Limit))
+		e.of(l.Account, "The period of account %s from %s goes on until %s on plan %s%s", l.Account, day(l.Start), day(l.End), l.Plan, limit(l.Limit))
 	case ledger.Ended:
-		of(l.Account, "The period of account %s from %s ended on %s", l.Account, day(l.Start), day(l.End))
+		e.of(l.Account, "The period of account %s from %s ended on %s", l.Account, day(l.Start), day(l.End))
 	case ledger.Closed:
-		of(l.Account, "The period of account %s from %s was settled: %d characters past plan and credit", l.Account, day(l.Start), l.Overage)
+		e.of(l.Account, "The period of account %s from %s was settled: %d characters past plan and credit", l.Account, day(l.Start), l.Overage)
 	case ledger.OverageBilled:
-		of(l.Account, "The %d characters of account %s past its plan, in the period from %s, cost %s", l.Characters, l.Account, day(l.Start), amount(l.Amount, l.Currency))
+		e.of(l.Account, "The %d characters of account %s past its plan, in the period from %s, cost %s", l.Characters, l.Account, day(l.Start), amount(l.Amount, l.Currency))
 	case ledger.BroughtIn:
-		of(l.Account, "Account %s brought %d used characters into the period from %s, from an account that its owner has closed", l.Account, l.Characters, day(l.Start))
+		e.of(l.Account, "Account %s brought %d used characters into the period from %s, from an account that its owner has closed", l.Account, l.Characters, day(l.Start))
 	case ledger.CreditGranted:
-		of(l.Account, "Account %s was granted %d characters of credit, as grant %s", l.Account, l.Characters, l.Grant)
+		e.of(l.Account, "Account %s was granted %d characters of credit, as grant %s", l.Account, l.Characters, l.Grant)
 		if l.From != nil {
-			of(l.Account, "Of grant %[3]s account %[1]s keeps %[2]d characters of credit from the period before", l.Account, l.Characters, l.Grant)
+			e.of(l.Account, "Of grant %[3]s account %[1]s keeps %[2]d characters of credit from the period before", l.Account, l.Characters, l.Grant)
 		}
 	case ledger.CreditCarried:
-		of(l.Account, "Account %s carried %d characters of credit into the period from %s", l.Account, l.Characters, day(l.To))
+		e.of(l.Account, "Account %s carried %d characters of credit into the period from %s", l.Account, l.Characters, day(l.To))
 	default:
 		return entry{}, false
 	}

@@ -36,10 +36,10 @@ func ofSession(event any) (entry, bool) {
 	case session.Ended:
 		e.account, e.session, e.said = s.Account, s.Session, fmt.Sprintf("Session %s of account %s ended, because %s", s.Session, s.Account, endings[s.Reason])
 	case identity.Claimed:
-		e.account, e.said = s.Account, fmt.Sprintf("A person at %s was given account %s (identity %s)", s.Provider, s.Account, s.Identity)
+		e.of(s.Account, "A person at %s was given account %s (identity %s)", s.Provider, s.Account, s.Identity)
 		e.personal = []readmodel.PersonalField{{Name: "utm_source", Use: identity.SealedForUTMSource, Sealed: s.SealedUTMSource}}
 	case identity.Released:
-		e.account, e.said = s.Account, fmt.Sprintf("Identity %s was released from account %s, which is closed", s.Identity, s.Account)
+		e.of(s.Account, "Identity %s was released from account %s, which is closed", s.Identity, s.Account)
 	default:
 		return entry{}, false
 	}
@@ -50,38 +50,38 @@ func ofAccount(event any) (entry, bool) {
 	e := entry{area: readmodel.AuditSessions}
 	switch a := event.(type) {
 	case account.Opened:
-		e.account, e.said = a.Account, fmt.Sprintf("Account %s was opened on plan %s", a.Account, a.Plan)
+		e.of(a.Account, "Account %s was opened on plan %s", a.Account, a.Plan)
 	case account.APIKeyCreated:
-		e.account, e.said = a.Account, fmt.Sprintf("API key %s of account %s was created", a.Masked, a.Account)
+		e.of(a.Account, "API key %s of account %s was created", a.Masked, a.Account)
 		e.personal = nameOf(a.Hash, a.SealedName)
 	case account.APIKeyRenamed:
-		e.account, e.said = a.Account, fmt.Sprintf("API key %s of account %s was renamed", a.Masked, a.Account)
+		e.of(a.Account, "API key %s of account %s was renamed", a.Masked, a.Account)
 		e.personal = nameOf(a.Hash, a.SealedName)
 	case account.APIKeyRevoked:
-		e.account, e.said = a.Account, fmt.Sprintf("API key %s of account %s was revoked", a.Masked, a.Account)
+		e.of(a.Account, "API key %s of account %s was revoked", a.Masked, a.Account)
 	case account.ProfileRecorded:
-		e.account, e.said = a.Account, fmt.Sprintf("What the identity provider says about the owner of account %s was recorded", a.Account)
+		e.of(a.Account, "What the identity provider says about the owner of account %s was recorded", a.Account)
 		e.personal = []readmodel.PersonalField{
 			{Name: "name", Use: account.ForName, Sealed: a.Name},
 			{Name: "email", Use: account.ForEmail, Sealed: a.Email},
 			{Name: "picture", Use: account.ForPicture, Sealed: a.Picture},
 		}
 	case account.TermsAccepted:
-		e.account, e.said = a.Account, fmt.Sprintf("The owner of account %s accepted the terms of service", a.Account)
+		e.of(a.Account, "The owner of account %s accepted the terms of service", a.Account)
 	case account.EmailPreferencesSet:
-		e.account, e.said = a.Account, fmt.Sprintf("The owner of account %s wants %s", a.Account, wanted[a.WantsEmail])
+		e.of(a.Account, "The owner of account %s wants %s", a.Account, wanted[a.WantsEmail])
 	case account.OperatorGranted:
-		e.account, e.said = a.Account, fmt.Sprintf("Account %s was granted the role of an operator", a.Account)
+		e.of(a.Account, "Account %s was granted the role of an operator", a.Account)
 	case account.OperatorWithdrawn:
-		e.account, e.said = a.Account, fmt.Sprintf("The role of an operator was withdrawn from account %s", a.Account)
+		e.of(a.Account, "The role of an operator was withdrawn from account %s", a.Account)
 	case account.SessionsRevoked:
-		e.account, e.said = a.Account, fmt.Sprintf("All sessions of account %s were ended", a.Account)
+		e.of(a.Account, "All sessions of account %s were ended", a.Account)
 	case account.Closed:
-		e.account, e.said = a.Account, fmt.Sprintf("Account %s was closed", a.Account)
+		e.of(a.Account, "Account %s was closed", a.Account)
 	case account.Erased:
-		e.account, e.said = a.Account, fmt.Sprintf("What belonged to account %s was erased, and its key destroyed", a.Account)
+		e.of(a.Account, "What belonged to account %s was erased, and its key destroyed", a.Account)
 	case account.ErasureRepeated:
-		e.account, e.said = a.Account, fmt.Sprintf("What requests that were still running may have left of account %s was erased", a.Account)
+		e.of(a.Account, "What requests that were still running may have left of account %s was erased", a.Account)
 	default:
 		return entry{}, false
 	}
