@@ -66,18 +66,11 @@ type (
 	command       = journal.Decider[account.State, account.Event]
 )
 
-// stream is that of an account, loaded since its last snapshot: keys that were revoked before it are not known.
+// stream is that of an account, loaded since its last snapshot.
 func stream(id string) accountStream {
 	return accountStream{
 		Name: account.Stream(id), Evolve: account.Evolve,
 		Load:     journal.SinceSnapshot[account.State](account.IsSnapshot),
 		Snapshot: func(at time.Time) command { return account.TakeSnapshot{At: at} },
 	}
-}
-
-// wholeStream is that of an account, loaded from its beginning: every key that was ever revoked is known.
-func wholeStream(id string) accountStream {
-	s := stream(id)
-	s.Load = journal.Whole
-	return s
 }

@@ -60,7 +60,6 @@ func TestClosingAnAccount(t *testing.T) {
 	state := w.account(id)
 	require.True(t, state.Closed())
 	require.Empty(t, state.Keys)
-	require.True(t, state.Revoked(account.HashAPIKey(opened.Key.Key)))
 	closed := w.lastID(stream)
 
 	// then nothing can be done with it

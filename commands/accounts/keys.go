@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -60,7 +59,7 @@ func (a *Accounts) DropKey(ctx context.Context, id, hash string, origin journal.
 // HasKey reports whether an account has the key with a hash.
 func (a *Accounts) HasKey(ctx context.Context, id, hash string) (bool, error) {
 	state, _, err := a.State(ctx, id)
-	return slices.ContainsFunc(state.Keys, func(k account.Key) bool { return k.Hash == hash }), err
+	return state.HasKey(hash), err
 }
 
 // RenameKey gives an API key of an account, given in its masked form, another name. Errors: domain.Invalid for a name that is

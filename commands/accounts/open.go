@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/internal/eventlog"
@@ -41,11 +42,35 @@ func (a *Accounts) OpenFor(ctx context.Context, id, identity string, free *accou
 	}, origin)
 }
 
+// ErrKeyRevoked is Ensure's answer to a key that was revoked: it never comes back.
+var ErrKeyRevoked error = domain.Refuse(domain.Denied, "The API key was revoked")
+
 // Ensure makes sure that an account with this id, plan and key exists, an operator's when it is opened, and changes nothing when
-// it does: whoever keeps the key can repeat it after a crash. A key that an earlier release created is issued. Errors:
-// account.ErrKeyRevoked for a key that was revoked.
+// it does: a caller that keeps the key can repeat it after a crash. Errors: ErrKeyRevoked, account.ErrClosed.
 func (a *Accounts) Ensure(ctx context.Context, id, planType, key string) (eventlog.Position, error) {
-	at := a.now().UTC()
+	at, hash := a.now().UTC(), account.HashAPIKey(key)
+	state, _, err := a.State(ctx, id)
+	if err != nil {
+		return eventlog.Position{}, err
+	}
+	if !state.Closed() && !state.HasKey(hash) {
+		revoked, _, err := journal.Load(ctx, a.journal, revocation(id, hash))
+		if err != nil {
+			return eventlog.Position{}, err
+		}
+		if revoked {
+			return eventlog.Position{}, ErrKeyRevoked
+		}
+	}
 	open := account.OpenOperator{Open: account.Open{Account: id, Plan: plan.Type(planType), At: at}, By: "recitald"}
-	return a.addKey(ctx, wholeStream(id), issue(key, id, at), journal.System(), open, create(key, at))
+	return a.addKey(ctx, stream(id), issue(key, id, at), journal.System(), open, create(key, at))
+}
+
+// revocation is the whole stream of an account, folded into whether it has revoked a key. The state of an account does not
+// remember that, and need not: only a key that its caller keeps can come again.
+func revocation(id, hash string) journal.Stream[bool, account.Event] {
+	return journal.Stream[bool, account.Event]{Name: account.Stream(id), Evolve: func(revoked bool, event account.Event) bool {
+		e, is := event.(account.APIKeyRevoked)
+		return revoked || is && e.Hash == hash
+	}}
 }

@@ -2,6 +2,7 @@ package journal_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/uuid"
@@ -148,13 +149,51 @@ func TestOnlyEventReadsBackToTheEventOfACommand(t *testing.T) {
 
 // onceExecute returns a function that carries a command out when it is called first.
 func onceExecute(t *testing.T, j *journal.Journal, s stream, c command) func() {
-	done := false
-	return func() {
-		if done {
-			return
-		}
-		done = true
+	return onceFor(func() {
 		_, _, err := journal.Execute(t.Context(), j, s, c, meta())
 		require.NoError(t, err)
+	})
+}
+
+// onceFor returns a function that calls f when it is called first.
+func onceFor(f func()) func() {
+	done := false
+	return func() {
+		if !done {
+			done = true
+			f()
+		}
+	}
+}
+
+// Whatever another instance writes between a load and its append, snapshots included, a command is decided on all of it.
+func TestAnotherWriterBetweenLoadAndAppend(t *testing.T) {
+	w := newWorld(t)
+	for name, as := range map[string]func(string) stream{"whole": whole, "with snapshots": withSnapshots} {
+		for others := range 3 * snapshotEvery {
+			t.Run(fmt.Sprint(name, " ", others), func(t *testing.T) {
+				// given a state that is kept
+				s := as(fmt.Sprintf("counter-%s-%d", strings.ReplaceAll(name, " ", "-"), others))
+				kept := journal.NewCached(w.Journal, s)
+				_, _, err := kept.Execute(t.Context(), add{"first", 1}, meta())
+				require.NoError(t, err)
+
+				// when another instance writes, and with its last command reaches the limit
+				w.log.before = onceFor(func() {
+					for i := range others {
+						_, _, err := journal.Execute(t.Context(), w.other(), withSnapshots(s.Name), add{fmt.Sprint(i), 1}, meta())
+						require.NoError(t, err)
+					}
+					_, _, err := journal.Execute(t.Context(), w.other(), withSnapshots(s.Name), add{"last", limit - 1 - others}, meta())
+					require.NoError(t, err)
+				})
+				_, _, err = kept.Execute(t.Context(), add{"one too many", 1}, meta())
+
+				// then nothing exceeds it, and nothing that was written is forgotten
+				require.ErrorIs(t, err, errLimit)
+				require.Equal(t, w.folded(s.Name), kept.State())
+				require.Equal(t, limit, kept.State().Sum)
+			})
+		}
 	}
 }

@@ -20,12 +20,9 @@ type CreateAPIKey struct {
 	At         time.Time
 }
 
-// ErrKeyRevoked is CreateAPIKey's answer to a key that was revoked: it never comes back. A state that was loaded from a
-// snapshot does not know all of them.
-var ErrKeyRevoked error = domain.Refuse(domain.Denied, "The API key was revoked")
-
-// Decide refuses when the name is not valid, or when the account is not open, has too many keys, had the key and revoked it, or has another key of
-// the same masked form: the caller then draws a new one.
+// Decide refuses when the name is not valid, or when the account is not open, has too many keys, or has another key of the
+// same masked form: the caller then draws a new one. A caller that might add a key again must know that it was not revoked
+// meanwhile.
 func (c CreateAPIKey) Decide(s State) ([]Event, error) {
 	if err := s.requireOpen(); err != nil {
 		return nil, err
@@ -33,11 +30,8 @@ func (c CreateAPIKey) Decide(s State) ([]Event, error) {
 	if c.Name != "" && !ValidKeyName(c.Name) {
 		return nil, errKeyName
 	}
-	if slices.ContainsFunc(s.Keys, func(k Key) bool { return k.Hash == c.Hash }) {
+	if s.HasKey(c.Hash) {
 		return nil, nil
-	}
-	if s.Revoked(c.Hash) {
-		return nil, ErrKeyRevoked
 	}
 	if slices.ContainsFunc(s.Keys, func(k Key) bool { return k.Masked == c.Masked }) {
 		return nil, domain.Refuse(domain.Conflict, "Another key of the account looks the same when masked")

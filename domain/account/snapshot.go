@@ -33,17 +33,6 @@ func IsSnapshot(event Event) bool {
 	return is
 }
 
-// snapshot returns the state of a snapshot. A state that was folded from the events before it knows more: the keys that
-// were revoked.
-func (s State) snapshot(e SnapshotTaken) State {
-	if !s.Exists() {
-		s.Facts = e.Facts
-		s.Keys = withoutClearNames(e.Keys)
-	}
-	s.SinceSnapshot = 0
-	return s
-}
-
 // withoutClearNames keeps the next snapshot from repeating what an earlier release has written in clear.
 func withoutClearNames(keys []Key) []Key {
 	keys = slices.Clone(keys)

@@ -19,8 +19,6 @@ type State struct {
 	Facts
 
 	SinceSnapshot int // events
-
-	revoked *revocation // the last one
 }
 
 // Facts are the part of the state that snapshots repeat.
@@ -73,24 +71,6 @@ const (
 	ErasedForAll Closing = "erased-for-all" // nothing can have been left by what was still running
 )
 
-// revocation is a key that was revoked. The list has the newest first and shares its tail with the states before, so that
-// folding a long stream copies nothing.
-type revocation struct {
-	hash   string
-	before *revocation
-}
-
-// Revoked reports whether the account had a key of this hash and it was revoked. Only a state that was folded from the
-// whole stream knows every key that was ever revoked.
-func (s State) Revoked(hash string) bool {
-	for r := s.revoked; r != nil; r = r.before {
-		if r.hash == hash {
-			return true
-		}
-	}
-	return false
-}
-
 // Exists reports whether the account was ever opened.
 func (s State) Exists() bool { return s.Account != "" }
 
@@ -130,6 +110,11 @@ func (s State) Key(masked string) (Key, error) {
 	return s.Keys[i], nil
 }
 
+// HasKey reports whether the account has the key with a hash.
+func (s State) HasKey(hash string) bool {
+	return slices.ContainsFunc(s.Keys, func(k Key) bool { return k.Hash == hash })
+}
+
 // Evolve folds an event into the state.
 func Evolve(s State, event Event) State {
 	s.SinceSnapshot++
@@ -143,7 +128,6 @@ func Evolve(s State, event Event) State {
 		s.Keys = renamed(s.Keys, e.Hash, e.SealedName)
 	case APIKeyRevoked:
 		s.Keys = slices.DeleteFunc(slices.Clone(s.Keys), func(k Key) bool { return k.Hash == e.Hash })
-		s.revoked = &revocation{hash: e.Hash, before: s.revoked}
 	case ProfileRecorded:
 		s.ProfileDigest = e.Digest
 	case TermsAccepted:
@@ -165,7 +149,8 @@ func Evolve(s State, event Event) State {
 	case ErasureRepeated:
 		s.Closing = ErasedForAll
 	case SnapshotTaken:
-		s = s.snapshot(e)
+		s = State{Facts: e.Facts}
+		s.Keys = withoutClearNames(e.Keys)
 	}
 	return s
 }

@@ -136,7 +136,7 @@ func (p *periods) requireSnapshotEqualsFold(month int, at time.Time) {
 	due.SinceSnapshot = ledger.SnapshotEvery
 	snapshot, err := ledger.TakeSnapshot{At: at}.Decide(due)
 	require.NoError(p.t, err)
-	again := spec.Fold(ledger.Evolve, snapshot)
+	again := spec.FromSnapshot(p.t, ledger.Evolve, snapshot, state, p.states[month-1])
 	again.SinceSnapshot, state.SinceSnapshot = 0, 0
 	if len(state.Open) == 0 {
 		again.Open, state.Open = nil, nil

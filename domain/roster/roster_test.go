@@ -102,7 +102,7 @@ func TestASnapshotIsTheWholeState(t *testing.T) {
 	all := events{taken("v", voice.Instant, "k"), taken("w", voice.Professional, ""), roster.PlaceFreed{Voice: "v"}, roster.Ended{Account: "a1"}}
 	for n := range len(all) + 1 {
 		before := spec.Fold(roster.Evolve, all[:n])
-		after := roster.Evolve(roster.State{}, roster.SnapshotTaken{Facts: before.Facts})
+		after := spec.FromSnapshot(t, roster.Evolve, events{roster.SnapshotTaken{Facts: before.Facts}}, before, spec.Fold(roster.Evolve, all))
 		for _, event := range all[n:] {
 			after = roster.Evolve(after, event)
 		}

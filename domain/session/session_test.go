@@ -143,6 +143,7 @@ func TestAReplacementStandsForWhatIsBeforeIt(t *testing.T) {
 		ended(session.Revoked, noon.Add(3*day))}
 	for i, event := range all {
 		if session.IsSnapshot(event) {
+			spec.FromSnapshot(t, session.Evolve, events{event}, spec.Fold(session.Evolve, all[:i]), spec.Fold(session.Evolve, all))
 			for end := i + 1; end <= len(all); end++ {
 				require.Equal(t, spec.Fold(session.Evolve, all[:end]), spec.Fold(session.Evolve, all[i:end]))
 			}

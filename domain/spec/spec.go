@@ -2,6 +2,7 @@
 package spec
 
 import (
+	"encoding/json"
 	"errors"
 	"reflect"
 	"testing"
@@ -41,4 +42,45 @@ func Fold[S, E any](evolve func(S, E) S, events []E) S {
 		state = evolve(state, event)
 	}
 	return state
+}
+
+// TB is the part of testing.TB that FromSnapshot needs; a *rapid.T has it, too.
+type TB interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
+// FromSnapshot returns the state that a snapshot results in, decoded as from the log. It fails unless the snapshot results
+// in the same state whatever was known before: a snapshot replaces the state. Each aggregate with snapshots calls it.
+func FromSnapshot[S, E any](t TB, evolve func(S, E) S, snapshot []E, known ...S) S {
+	t.Helper()
+	decoded := make([]E, len(snapshot))
+	for i, event := range snapshot {
+		decoded[i] = recoded(t, event)
+	}
+	alone := Fold(evolve, decoded)
+	for _, state := range known {
+		for _, event := range decoded {
+			state = evolve(state, event)
+		}
+		if !reflect.DeepEqual(state, alone) {
+			t.Fatalf("a snapshot results in\n%#v\nwhere more was known, and alone in\n%#v", state, alone)
+		}
+	}
+	return alone
+}
+
+// recoded returns an event as it is read from the log.
+func recoded[E any](t TB, event E) E {
+	t.Helper()
+	data, err := json.Marshal(event)
+	if err != nil {
+		t.Fatalf("encoding %T: %v", event, err)
+	}
+	read := reflect.New(reflect.TypeOf(event))
+	if err := json.Unmarshal(data, read.Interface()); err != nil {
+		t.Fatalf("decoding %T: %v", event, err)
+	}
+	decoded, _ := read.Elem().Interface().(E)
+	return decoded
 }

@@ -192,11 +192,16 @@ func granted(s subscription.State) plan.Type {
 	return s.Entitled.Plan
 }
 
-// requireSnapshots requires that a snapshot at any place comes to the same state.
+// requireSnapshots requires that a snapshot at any place comes to the same state, whatever was known before.
 func requireSnapshots(t *rapid.T, o *observer) {
 	at := rapid.IntRange(0, len(o.events)).Draw(t, "snapshot")
 	before := spec.Fold(subscription.Evolve, o.events[:at])
-	state := subscription.Evolve(subscription.State{}, subscription.SnapshotTaken{Facts: before.Facts, At: noon})
+	before.SinceSnapshot = subscription.SnapshotEvery
+	taken, err := subscription.TakeSnapshot{At: noon}.Decide(before)
+	require.NoError(t, err)
+	state := spec.FromSnapshot(t, subscription.Evolve, taken, before, o.state)
+	before.SinceSnapshot = 0
+	require.Equal(t, before, state)
 	for _, event := range o.events[at:] {
 		state = subscription.Evolve(state, event)
 	}

@@ -187,7 +187,7 @@ func TestASnapshotIsTheWholeState(t *testing.T) {
 	} {
 		for n := range len(all) + 1 {
 			before := spec.Fold(voice.Evolve, all[:n])
-			after := voice.Evolve(voice.State{}, voice.SnapshotTaken{Facts: before.Facts, At: noon})
+			after := spec.FromSnapshot(t, voice.Evolve, events{voice.SnapshotTaken{Facts: before.Facts, At: noon}}, before, spec.Fold(voice.Evolve, all))
 			for _, event := range all[n:] {
 				after = voice.Evolve(after, event)
 			}

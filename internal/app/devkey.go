@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/recital-tts/recital/commands/accounts"
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/internal/eventlog"
@@ -35,7 +36,7 @@ func (a *App) openOperatorAccount(ctx context.Context) error {
 	}
 	position, err := a.accounts.Ensure(ctx, operatorAccount, string(plan.Enterprise), key)
 	switch {
-	case errors.Is(err, account.ErrKeyRevoked):
+	case errors.Is(err, accounts.ErrKeyRevoked):
 		a.noDevKey = "was revoked; delete " + a.folder.Path(devKeyFile) + " and start again for a new one"
 	case errors.Is(err, account.ErrClosed):
 		a.noDevKey = "ended when the operator account was closed; recitalctl accounts create opens another account"

@@ -1,0 +1,30 @@
+package architecture_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A snapshot replaces the state that it is folded into: each aggregate that has snapshots checks it.
+func TestEachAggregateWithSnapshotsChecksTheirLaw(t *testing.T) {
+	var with, checked []string
+	files, err := filepath.Glob("../../domain/*/*.go")
+	require.NoError(t, err)
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		require.NoError(t, err)
+		aggregate := filepath.Base(filepath.Dir(file))
+		if strings.Contains(string(source), "\nfunc IsSnapshot(") {
+			with = append(with, aggregate)
+		}
+		if strings.HasSuffix(file, "_test.go") && strings.Contains(string(source), "spec.FromSnapshot(") {
+			checked = append(checked, aggregate)
+		}
+	}
+	require.GreaterOrEqual(t, len(with), 6)
+	require.Subset(t, checked, with)
+}
