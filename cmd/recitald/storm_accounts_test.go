@@ -55,25 +55,33 @@ func (p *locksmith) work(at *server, r *rand.Rand) error {
 
 func (k revokedKey) on(s *server) customer { return k.customer.at(s) }
 
-// open opens an account with a key; without a reply there is none to keep a promise for.
+// open opens an account; without a reply there is none to keep a promise for.
 func (p *locksmith) open(at *server) {
+	if c, opened := p.openAccount(at); opened {
+		p.good = append(p.good, c)
+	}
+}
+
+// openAccount opens an account with a key.
+func (v visitor) openAccount(at *server) (c customer, ok bool) {
 	request, err := http.NewRequest(http.MethodPost, at.admin+"/admin/accounts", strings.NewReader(`{"plan":"indie"}`))
 	if err != nil {
 		panic(err) // the address is invalid
 	}
 	request.Header.Set("Authorization", "Bearer "+at.secret("operator-token"))
 	request.Header.Set("Content-Type", "application/json")
-	answer, err := p.ask(request)
+	answer, err := v.ask(request)
 	if err != nil || answer.status != http.StatusOK {
-		return
+		return customer{}, false
 	}
 	var opened struct {
 		Account string `json:"account_id"`
 		Key     string `json:"apikey"`
 	}
-	if json.Unmarshal(answer.body, &opened) == nil {
-		p.good = append(p.good, customer{id: opened.Account, key: opened.Key})
+	if json.Unmarshal(answer.body, &opened) != nil {
+		return customer{}, false
 	}
+	return customer{server: at, id: opened.Account, key: opened.Key}, true
 }
 
 func (p *locksmith) revoke(at *server, r *rand.Rand) {

@@ -44,6 +44,7 @@ func everyPromise(w *world, v visitor) []promise {
 		newWitness(at, v), newWitness(at, v), // reads
 		newCollector(at, v), newCollector(at, v), // clips
 		newLocksmith(at, v), newLocksmith(at, v), // accounts
+		newLeaver(v), newLeaver(v), // accounts that close
 		newHost(w.public, v), newHost(w.public, v), // sign-in and sessions
 		newSubscriber(w.till, v), newSubscriber(w.till, v), // billing
 		newWebmaster(w, at, v),    // hosting

@@ -49,7 +49,7 @@ func (s *Sessions) Open(ctx context.Context, id string, client Client, origin jo
 	if err != nil {
 		return Opened{}, err
 	}
-	s.endSurplus(ctx, id, cookie.ID)
+	s.endSurplus(ctx, id, cookie.ID, position)
 	return Opened{Cookie: cookie.Value(), ID: cookie.ID, ExpiresAt: open.ExpiresAt, Position: position}, nil
 }
 
@@ -101,12 +101,13 @@ func (s *Sessions) country(client Client) string {
 	return s.Countries(client.Address)
 }
 
-// endSurplus ends the oldest sessions of an account that has too many. What fails is left to the next sign-in.
-func (s *Sessions) endSurplus(ctx context.Context, account, opened string) {
+// endSurplus ends the oldest sessions of an account that has too many. What fails is left to the next sign-in. Of sign-ins
+// at the same time the last one in the log sees all others, so their number settles at the limit.
+func (s *Sessions) endSurplus(ctx context.Context, account, opened string, at eventlog.Position) {
 	if s.Shown == nil {
 		return
 	}
-	ids, err := s.Shown(ctx, account)
+	ids, err := s.Shown(ctx, account, at)
 	kept := 1 // the one that was opened
 	for _, id := range ids {
 		if id == opened {

@@ -26,8 +26,9 @@ type Config struct {
 
 	// Countries returns the country of an IP address, "" where it is not known. Nil knows none.
 	Countries func(address string) string
-	// Shown returns the ids of the sessions of an account that the read model shows, the newest first.
-	Shown func(ctx context.Context, account string) (ids []string, err error)
+	// Shown returns the ids of the sessions of an account that the read model shows when it has reached a position, the
+	// newest first.
+	Shown func(ctx context.Context, account string, at eventlog.Position) (ids []string, err error)
 }
 
 // Accounts reads accounts.

@@ -51,7 +51,7 @@ func newHouse(t testing.TB) *house {
 	h.Sessions = sessions.New(sessions.Config{
 		Journal: h.Journal, Keys: h.keys, Accounts: h.World.Accounts, Limits: limits, Now: h.Clock.Now, Logger: slog.New(slog.DiscardHandler),
 		Countries: func(address string) string { return map[string]string{"192.0.2.7": "NL"}[address] },
-		Shown: func(context.Context, string) ([]string, error) {
+		Shown: func(context.Context, string, eventlog.Position) ([]string, error) {
 			newestFirst := slices.Clone(h.opened)
 			slices.Reverse(newestFirst)
 			return newestFirst, nil

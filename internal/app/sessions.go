@@ -34,7 +34,15 @@ func sessionsSlice() slice {
 			read := readapi.API{Models: p.projector, Keys: p.keys, Idle: p.cfg.sessions().Idle}
 			p.sessions = commands.New(commands.Config{
 				Journal: p.journal, Keys: p.keys, Accounts: p.accounts, Limits: p.cfg.sessions(), Now: time.Now, Logger: p.log,
-				Countries: places.Of, Shown: read.Shown,
+				Countries: places.Of,
+				Shown: func(ctx context.Context, account string, at eventlog.Position) ([]string, error) {
+					ctx, cancel := context.WithTimeout(ctx, surplusPatience)
+					defer cancel()
+					if err := p.projector.Wait(ctx, at, readmodel.Sessions); err != nil {
+						return nil, err
+					}
+					return read.Shown(ctx, account)
+				},
 			})
 			write := writeapi.API{Sessions: p.sessions, Accounts: p.accounts, ReadModels: p.projector}
 			return service{
@@ -49,6 +57,9 @@ func sessionsSlice() slice {
 		},
 	}
 }
+
+// surplusPatience is how long a sign-in waits for the read model before it looks for surplus sessions.
+const surplusPatience = 2 * time.Second
 
 // sessions returns the limits of sessions.
 func (c Config) sessions() commands.Limits {

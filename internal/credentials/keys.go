@@ -42,7 +42,7 @@ func (w *Watcher) readKey(ctx context.Context, id, hash string) (Verified, error
 	case err != nil:
 		w.end(r, nil)
 		return Verified{}, failed("an API key", err)
-	case i < 0:
+	case i < 0 || state.Closed():
 		w.end(r, nil)
 		return Verified{}, ErrUnknownKey
 	}

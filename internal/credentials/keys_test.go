@@ -41,6 +41,21 @@ func TestAKeyThatWasRevokedBeforeTheStartIsUnknown(t *testing.T) {
 	requireFound(t, watcher, other)
 }
 
+func TestAKeyOfAClosedAccountIsUnknown(t *testing.T) {
+	// given a closed account that has a key all the same
+	w := newWorld(t)
+	watcher := w.watcher(w.strictly())
+	k := w.open()
+	requireCached(t, watcher, k)
+	late := w.add(k.account)
+	require.NoError(t, w.write(k.account, account.Closed{Account: k.account, At: time.Now()}))
+
+	// then neither it nor one that was known before admits anybody
+	requireUnknown(t, watcher, late)
+	requireUnknown(t, watcher, k)
+	require.Zero(t, watcher.Stats().Cached)
+}
+
 func TestAnUnknownKeyIsAskedForEachTime(t *testing.T) {
 	w := newWorld(t)
 	watcher := w.watcher(w.strictly())

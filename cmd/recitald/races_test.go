@@ -1,0 +1,145 @@
+package main_test
+
+import (
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// atOnce runs n functions side by side and waits for them.
+func atOnce(n int, f func(i int)) {
+	var running sync.WaitGroup
+	for i := range n {
+		running.Go(func() { f(i) })
+	}
+	running.Wait()
+}
+
+// tryNewKey creates a key if it is permitted.
+func (c customer) tryNewKey(t *testing.T) (key customer, status int) {
+	t.Helper()
+	answer := do(t, c.request(http.MethodGet, "/v1/account/new_api_key", nil))
+	if answer.status != http.StatusOK {
+		return customer{}, answer.status
+	}
+	var made struct{ APIKey string }
+	answer.decode(t, &made)
+	return customer{server: c.server, id: c.id, key: made.APIKey}, answer.status
+}
+
+// No key outlives its account, whichever of a closing and the creation of keys is first.
+func TestClosingBesideTheCreationOfKeys(t *testing.T) {
+	t.Parallel()
+	s := start(t, dataFolder(t), "--address-rate=0", "--account-rate=free=0", "--failure-rate=0")
+	for range 4 {
+		// given an account with many keys
+		c := s.openAccount("free")
+		var lock sync.Mutex
+		all := []customer{c}
+		create := func(int) {
+			key, status := c.tryNewKey(t)
+			require.Contains(t, []int{200, 401, 403}, status)
+			if status == 200 {
+				lock.Lock()
+				defer lock.Unlock()
+				all = append(all, key)
+			}
+		}
+		atOnce(60, create)
+
+		// when it is closed while more are created
+		atOnce(31, func(i int) {
+			if i > 0 {
+				create(i)
+				return
+			}
+			require.Equal(t, 200, do(t, c.request(http.MethodDelete, "/v1/account", nil)).status)
+		})
+
+		// then none of them is accepted, and the log has none
+		require.GreaterOrEqual(t, len(all), 61)
+		for _, key := range all {
+			require.Equal(t, 401, key.asks(t))
+		}
+		require.Empty(t, s.readLog().accounts[c.id].Keys)
+	}
+}
+
+func TestLimitsBesideParallelCreations(t *testing.T) {
+	t.Parallel()
+	s := start(t, dataFolder(t), "--address-rate=0", "--account-rate=free=0", "--failure-rate=0", "--account-sessions=10")
+
+	t.Run("keys", func(t *testing.T) {
+		c := s.openAccount("free")
+		var made atomic.Int64
+		made.Add(1)
+		atOnce(8, func(int) {
+			for range 16 {
+				if _, status := c.tryNewKey(t); status == http.StatusOK {
+					made.Add(1)
+				}
+			}
+		})
+		require.EqualValues(t, 100, made.Load())
+		require.Len(t, c.owner(t).APIKeys, 100)
+	})
+
+	t.Run("sessions", func(t *testing.T) {
+		first := s.person()
+		first.signIn("crowd@example.org")
+		people := make([]*person, 40)
+		atOnce(8, func(i int) {
+			for j := i; j < len(people); j += 8 {
+				people[j] = s.person()
+				people[j].signIn("crowd@example.org")
+			}
+		})
+		live := 0
+		for _, v := range append(people, first) {
+			if v.get(s.address+"/auth/oauth/validate").status == http.StatusOK {
+				live++
+			}
+		}
+		require.Equal(t, 10, live)
+	})
+}
+
+// What was opened before all sessions are ended is refused, whatever is opened beside.
+func TestRevokingAllSessionsBesideSignIns(t *testing.T) {
+	t.Parallel()
+	s := start(t, dataFolder(t), "--address-rate=0", "--account-rate=free=0", "--failure-rate=0")
+	const email = "crowd@example.org"
+	before := make([]*person, 8)
+	atOnce(len(before), func(i int) {
+		before[i] = s.person()
+		before[i].signIn(email)
+	})
+	beside := make([]*person, 8)
+	atOnce(1+len(beside), func(i int) {
+		if i == 0 {
+			require.Equal(t, 200, before[0].do(http.MethodPost, s.address+"/v1/account/sessions/revoke_all", nil).status)
+			return
+		}
+		beside[i-1] = s.person()
+		beside[i-1].get(beside[i-1].comeBack(email))
+	})
+	for _, v := range before {
+		require.Equal(t, 401, v.get(s.address+"/auth/oauth/validate").status)
+	}
+
+	// and those that were opened beside are either listed or refused
+	live := 0
+	for _, v := range beside {
+		if v.get(s.address+"/auth/oauth/validate").status == http.StatusOK {
+			live++
+		}
+	}
+	last := s.person()
+	last.signIn(email)
+	var listed struct{ Sessions []struct{ ID string } }
+	last.get(s.address+"/v1/account/sessions").decode(t, &listed)
+	require.Len(t, listed.Sessions, live+1)
+}
