@@ -60,6 +60,29 @@ func TestACrashAnywhereIsRepaired(t *testing.T) {
 	}
 }
 
+// What was half done when an account is closed is taken down at the platform, too, whichever of the two that are due comes
+// first.
+func TestAHalfDoneVariableOfAClosedAccountIsTakenDown(t *testing.T) {
+	w := newWorld(t)
+	for at := 1; ; at++ {
+		for _, after := range []bool{false, true} {
+			id, config := w.connected("site")
+			f := &fuse{at: at, after: after}
+			dying, ctx := w.mortal(t.Context(), f)
+			_, _, _ = dying.SetVariables(ctx, id, config, []string{"site"}, nil, origin)
+			if !f.blown() {
+				require.Greater(t, at, 4, "the crashes were none")
+				return
+			}
+			_, err := w.Accounts.Close(t.Context(), id, origin)
+			require.NoError(t, err)
+			w.complete(t, id)
+			require.NoError(t, w.EndFor(t.Context(), id))
+			require.Empty(t, w.platform.Variables(config), "a crash at change %d, after it: %v", at, after)
+		}
+	}
+}
+
 // Any sequence of connections, additions, removals, crashes, cuts and refusals ends, once what is due is completed, with the
 // platform, the API keys and the stream in agreement; and with nothing at the platform when the account is closed.
 func TestPlatformKeysAndStreamEndInAgreement(t *testing.T) {

@@ -56,12 +56,14 @@ func New(config Config) *Hosting { return &Hosting{config} }
 
 // Refusals of the platform.
 var (
-	errCode      = domain.Refuse(domain.Invalid, "The hosting platform does not accept the code")
-	errNoAccess  = domain.Refuse(domain.Rejected, "The hosting platform grants no access any more; connect it again with a code")
-	errNoProject = domain.Refuse(domain.NotFound, "The hosting platform does not know the project")
-	errRejected  = domain.Refuse(domain.Rejected, "The hosting platform does not permit it")
-	errLeft      = domain.Refuse(domain.Rejected, "The API key is deleted; its variable is left, because the hosting platform grants no access any more")
-	errAway      = domain.Refuse(domain.Unavailable, "The hosting platform does not answer")
+	errCode = domain.Refuse(domain.Invalid, "The hosting platform does not accept the code")
+	// errOtherConfig refuses a code that came with another configuration than the one it is shown for.
+	errOtherConfig = domain.Refuse(domain.Invalid, "The code belongs to another configuration")
+	errNoAccess    = domain.Refuse(domain.Rejected, "The hosting platform grants no access any more; connect it again with a code")
+	errNoProject   = domain.Refuse(domain.NotFound, "The hosting platform does not know the project")
+	errRejected    = domain.Refuse(domain.Rejected, "The hosting platform does not permit it")
+	errLeft        = domain.Refuse(domain.Rejected, "The API key is deleted; its variable is left, because the hosting platform grants no access any more")
+	errAway        = domain.Refuse(domain.Unavailable, "The hosting platform does not answer")
 )
 
 // refusal returns what a client gets for an error.
@@ -100,6 +102,9 @@ func (h *Hosting) connect(ctx context.Context, id, config, code string, origin j
 	access, err := h.Platform.Exchange(ctx, code)
 	if err != nil {
 		return eventlog.Position{}, refusal(err)
+	}
+	if access.Installation != config {
+		return eventlog.Position{}, errOtherConfig
 	}
 	connect.Installation, connect.Team = access.Installation, access.Team
 	if connect.Token, err = h.Keyring.Seal(ctx, id, []byte(access.Token), hosting.SealedForToken(config)); err != nil {

@@ -49,6 +49,12 @@ func TestACodeIsExchangedOnce(t *testing.T) {
 	_, err = w.Projects(t.Context(), other, config, "", origin)
 	require.ErrorIs(t, err, hosting.ErrNotConnected)
 	require.Empty(t, w.events(other))
+
+	// and a code connects no other configuration than its own
+	_, code = w.platform.Install("team_1", "site")
+	_, err = w.Projects(t.Context(), other, config, code, origin)
+	require.Equal(t, domain.Invalid, domain.CodeOf(err))
+	require.Empty(t, w.events(other))
 }
 
 func TestAProjectGetsAKeyOfItsOwn(t *testing.T) {

@@ -43,18 +43,31 @@ func (h *Hosting) set(ctx context.Context, c connection, project platform.Projec
 		return eventlog.Position{}, hosting.ErrUnderway
 	}
 	id, err := h.kept(ctx, c, old)
-	switch {
-	case err == nil && id != "":
+	if err == nil && id != "" {
 		return h.execute(ctx, c.account, hosting.Set{Hash: old.Hash, Variable: id, At: h.now()}, c.origin)
-	case err != nil && final(err) && !old.Settled():
-		return h.giveUp(ctx, c, old.Hash, err)
-	case err != nil:
-		return eventlog.Position{}, err
 	}
+	if err == nil {
+		err = h.clear(ctx, c, old)
+	}
+	switch {
+	case err == nil:
+		return h.setNew(ctx, c, project, old.Hash)
+	case final(err) && !old.Settled():
+		return h.giveUp(ctx, c, old.Hash, errors.Is(err, platform.ErrDenied), err)
+	}
+	return eventlog.Position{}, err
+}
+
+// clear deletes the key of a variable, and the variable at the platform, before another takes its place: what fails
+// afterwards leaves nothing there that the stream does not name.
+func (h *Hosting) clear(ctx context.Context, c connection, old hosting.Variable) error {
 	if err := h.APIKeys.DropKey(ctx, c.account, old.Hash, c.origin); err != nil {
-		return eventlog.Position{}, err
+		return err
 	}
-	return h.setNew(ctx, c, project, old.Hash)
+	if err := h.takeDown(ctx, c, old); err != nil && !errors.Is(err, platform.ErrNotFound) {
+		return err
+	}
+	return nil
 }
 
 // kept returns the platform's id of a variable that has its key, if the key is valid, and "" otherwise.
@@ -101,17 +114,17 @@ func (h *Hosting) setNew(ctx context.Context, c connection, project platform.Pro
 	case err == nil:
 		return h.execute(ctx, c.account, hosting.Set{Hash: begun.Hash, Variable: id, At: h.now()}, c.origin)
 	case final(err), errors.As(err, new(*platform.LimitedError)):
-		return h.giveUp(ctx, c, begun.Hash, err)
+		return h.giveUp(ctx, c, begun.Hash, false, err)
 	}
 	return position, err
 }
 
-// giveUp deletes the key of a variable that is not set, for a reason that it returns.
-func (h *Hosting) giveUp(ctx context.Context, c connection, hash string, reason error) (eventlog.Position, error) {
+// giveUp deletes the key of a variable that is not set, or that may be left at the platform, for a reason that it returns.
+func (h *Hosting) giveUp(ctx context.Context, c connection, hash string, left bool, reason error) (eventlog.Position, error) {
 	if err := h.APIKeys.DropKey(ctx, c.account, hash, c.origin); err != nil {
 		return eventlog.Position{}, err
 	}
-	position, err := h.execute(ctx, c.account, hosting.Remove{Hash: hash, At: h.now()}, c.origin)
+	position, err := h.execute(ctx, c.account, hosting.Remove{Hash: hash, Left: left, At: h.now()}, c.origin)
 	if err != nil {
 		return eventlog.Position{}, err
 	}
