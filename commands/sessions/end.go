@@ -30,6 +30,11 @@ func (s *Sessions) End(ctx context.Context, account, id string, origin journal.O
 	return position, err
 }
 
+// EndReplayed ends a session one of whose replaced secrets was shown after its overlap.
+func (s *Sessions) EndReplayed(ctx context.Context, account, id string) error {
+	return s.endAs(ctx, account, id, session.Replayed)
+}
+
 // Expire ends the session of a stream if its time is over. The cause is the event that opened it.
 func (s *Sessions) Expire(ctx context.Context, stream string, opened uuid.UUID) (eventlog.Position, error) {
 	at := s.Now().UTC()

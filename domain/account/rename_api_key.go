@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -14,12 +15,19 @@ import (
 // MaxKeyName is the length of the longest name of a key, in Unicode code points.
 const MaxKeyName = 100
 
-var errKeyName = domain.Refuse(domain.Invalid, fmt.Sprintf("The name of an API key has 1 to %d characters, none of which is a control character", MaxKeyName))
+// visible reports whether something of a text can be seen: not only blanks, and characters without a width of their own.
+func visible(text string) bool {
+	return strings.ContainsFunc(text, func(r rune) bool {
+		return unicode.IsPrint(r) && !unicode.In(r, unicode.White_Space, unicode.Mn, unicode.Me, unicode.Other_Default_Ignorable_Code_Point)
+	})
+}
+
+var errKeyName = domain.Refuse(domain.Invalid, fmt.Sprintf("The name of an API key has 1 to %d characters, none of which is a control character and one of which can be seen", MaxKeyName))
 
 // ValidKeyName reports whether a text can be the name of a key.
 func ValidKeyName(name string) bool {
 	length := utf8.RuneCountInString(name)
-	return length >= 1 && length <= MaxKeyName && utf8.ValidString(name) && !slices.ContainsFunc([]rune(name), unicode.IsControl)
+	return length >= 1 && length <= MaxKeyName && utf8.ValidString(name) && visible(name) && !slices.ContainsFunc([]rune(name), unicode.IsControl)
 }
 
 // RenameAPIKey gives a key another name. Names need not be unique.

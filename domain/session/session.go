@@ -73,4 +73,5 @@ const (
 	Revoked   Reason = "revoked"    // by another credential of the account
 	Expired   Reason = "expired"    // at its ExpiresAt
 	Surplus   Reason = "surplus"    // the account had opened too many others
+	Replayed  Reason = "replayed"   // a secret that was replaced long ago was shown: two clients have its cookie
 )

@@ -38,6 +38,9 @@ func (s State) Admits(secretHash string, at time.Time) bool {
 	return same(s.SecretHash, secretHash) || same(s.FormerHash, secretHash) && at.Sub(s.RotatedAt) < Overlap
 }
 
+// Replaced reports whether a secret with a hash is the one that was replaced last.
+func (s State) Replaced(secretHash string) bool { return same(s.FormerHash, secretHash) }
+
 func same(known, given string) bool {
 	return known != "" && subtle.ConstantTimeCompare([]byte(known), []byte(given)) == 1
 }

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -96,6 +97,9 @@ func (b browsers) Session(ctx context.Context, cookie string, use web.SessionUse
 		find = b.credentials.FindSessionToRead
 	}
 	found, err := find(ctx, shown)
+	if replayed := new(credentials.ReplayedError); errors.As(err, &replayed) {
+		b.endReplayed(ctx, replayed)
+	}
 	if err != nil {
 		return web.Session{}, err
 	}
@@ -106,6 +110,14 @@ func (b browsers) Session(ctx context.Context, cookie string, use web.SessionUse
 		live.Renewed = next.Value()
 	}
 	return live, nil
+}
+
+// endReplayed ends a session whose cookie two clients have had. What fails is left to the next time that it is shown.
+func (b browsers) endReplayed(ctx context.Context, replayed *credentials.ReplayedError) {
+	ctx, cancel := context.WithTimeout(ctx, useTimeout)
+	defer cancel()
+	err := b.sessions.EndReplayed(ctx, replayed.Account, replayed.Session)
+	b.log.WarnContext(ctx, "a secret of a session was shown that had been replaced; the session ends", "session", replayed.Session, "error", err)
 }
 
 // use notes that a session is in use, and returns the cookie that the browser should show from now on.

@@ -247,6 +247,35 @@ func TestAnOldSecretIsReplacedAndUseIsNotedOnce(t *testing.T) {
 	require.Equal(t, []string{"session-opened", "session-rotated"}, c.types(t, session.Stream(old.id)))
 }
 
+// Two clients have had the cookie of a session if a secret is shown after its overlap: one of them has stolen it.
+func TestAReplacedSecretThatIsShownLaterEndsTheSession(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	here := c.open(c.shared)
+	old := c.opened(t, here.newAccount(t), 30*time.Hour, time.Hour)
+	shown, _ := session.ParseCookie(old.cookie)
+	next, err := shown.Renewed(strings.NewReader(uuid.NewString() + uuid.NewString()))
+	require.NoError(t, err)
+	at := time.Now().UTC().Add(-session.Overlap)
+	proposed, err := c.registry.Encode(uuid.New(), 0, eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorSystem}, Time: at}, session.Rotated{
+		Session: old.id, Account: old.account, SecretHash: next.Hash(), FormerHash: shown.Hash(), OpenedAt: at.Add(-time.Hour), ExpiresAt: at.Add(time.Hour), At: at,
+	})
+	require.NoError(t, err)
+	_, err = c.log.Append(t.Context(), session.Stream(old.id), 0, proposed)
+	require.NoError(t, err)
+	renewed := old
+	renewed.cookie = next.Value()
+	require.Equal(t, http.StatusOK, renewed.ask(here, http.MethodGet, "/v1/account").StatusCode)
+
+	// when it is shown, then it is refused, its cookie goes, and the session ends
+	got := old.ask(here, http.MethodGet, "/v1/account")
+	require.Equal(t, http.StatusUnauthorized, got.StatusCode)
+	require.Len(t, got.Cookies(), 1)
+	require.Empty(t, got.Cookies()[0].Value)
+	require.Equal(t, []string{"session-opened", "session-rotated", "session-ended"}, c.types(t, session.Stream(old.id)))
+	require.Eventually(t, renewed.isSignedOut(here), patience, time.Millisecond)
+}
+
 func TestASessionWhoseTimeIsOverIsEnded(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)

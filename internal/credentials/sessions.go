@@ -9,7 +9,7 @@ import (
 )
 
 // FindSession returns the session of a cookie. One that was ended more than Config.Lease ago is not found. The session's
-// own stream and that of its account decide. Errors: ErrUnknownSession; domain.Unavailable when neither the cache may be
+// own stream and that of its account decide. Errors: ErrUnknownSession, one of them *ReplayedError; domain.Unavailable when neither the cache may be
 // used nor the log answers.
 func (w *Watcher) FindSession(ctx context.Context, shown session.Cookie) (Verified, error) {
 	// What the cache refuses is read: another instance may have replaced the secret a moment ago.
@@ -22,11 +22,24 @@ func (w *Watcher) FindSession(ctx context.Context, shown session.Cookie) (Verifi
 	if err != nil {
 		return Verified{}, err
 	}
-	if !w.admits(found.Session, shown) {
-		return Verified{}, ErrUnknownSession
+	switch {
+	case w.admits(found.Session, shown):
+		return found, nil
+	case found.Session.Replaced(shown.Hash()):
+		return Verified{}, &ReplayedError{Account: found.Account, Session: found.Name}
 	}
-	return found, nil
+	return Verified{}, ErrUnknownSession
 }
+
+// ReplayedError refuses a secret of a live session that was replaced, and whose overlap is over: two clients have had the
+// session's cookie. It is an ErrUnknownSession.
+type ReplayedError struct{ Account, Session string }
+
+// Error implements error.
+func (e *ReplayedError) Error() string { return ErrUnknownSession.Error() }
+
+// Unwrap returns ErrUnknownSession.
+func (e *ReplayedError) Unwrap() error { return ErrUnknownSession }
 
 func (w *Watcher) admits(s session.State, shown session.Cookie) bool {
 	now := time.Now()

@@ -15,6 +15,9 @@ import (
 
 // authenticate sets the Principal or the Role of a call. It runs before the body is looked at: a stranger learns nothing about inputs.
 func (s *Server) authenticate(call *Call, e *endpoint) error {
+	if _, err := call.single("origin"); err != nil {
+		return err
+	}
 	if e.Loopback && call.Loopback() && !call.fromPage() {
 		return nil
 	}
@@ -24,7 +27,7 @@ func (s *Server) authenticate(call *Call, e *endpoint) error {
 	if e.Access == AccessPublic {
 		return nil
 	}
-	key, err := call.credential(headerAPIKey)
+	key, err := call.single(headerAPIKey)
 	if err != nil {
 		return err
 	}
@@ -54,9 +57,9 @@ func (s *Server) authenticateBrowser(call *Call, e *endpoint) error {
 	return domain.Refuse(domain.Unauthenticated, "An API key is needed, in the header x-api-key, or a session, in the cookie "+sessionCookie)
 }
 
-// credential returns the header of a credential. Two that differ are refused: who reads the first and who reads the last
-// would not mean the same caller.
-func (c *Call) credential(name string) (string, error) {
+// single returns a header that says who calls, or from which page. Two that differ are refused: who reads the first and who
+// reads the last would not mean the same caller.
+func (c *Call) single(name string) (string, error) {
 	lines := c.http.Request.Header.PeekAll(name)
 	for _, line := range lines {
 		if !bytes.Equal(line, lines[0]) {
@@ -88,7 +91,7 @@ func (s *Server) lookUpKey(call *Call, by Authenticator, key string) (Principal,
 
 // authenticateToken compares hashes, so that it takes the same time however much of a token is right.
 func (s *Server) authenticateToken(call *Call, e *endpoint) error {
-	header, err := call.credential("authorization")
+	header, err := call.single("authorization")
 	if err != nil {
 		return err
 	}

@@ -77,6 +77,8 @@ func TestTwoDifferentCredentialsAreRefused(t *testing.T) {
 		"two tokens":            {"/admin", "Authorization", "Bearer op-token", "Bearer other", 400},
 		"the same token twice":  {"/admin", "authorization", "Bearer op-token", "Bearer op-token", 200},
 		"where nobody looks":    {"/public", "x-api-key", "one", "other", 200},
+		"two origins":           {"/public", "Origin", "https://a.example", "https://b.example", 400},
+		"the same origin twice": {"/public", "Origin", "https://a.example", "https://a.example", 200},
 		"names of unequal case": {"/account", "x-Api-kEy: other\r\nx-api-key", goodKey, goodKey, 400},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -59,6 +60,17 @@ func (c *Call) setCookie(value string, expire func(*fasthttp.Cookie)) {
 	c.SetHeader("Cache-Control", "no-store")
 }
 
+// SessionShown returns the id of the session whose cookie came along, "" for none; it may be dead. The caller may be known by
+// a key all the same.
+func (c *Call) SessionShown() string {
+	value, err := c.cookieOf()
+	id, _, _ := strings.Cut(value, ".")
+	if err != nil {
+		return ""
+	}
+	return id
+}
+
 // cookieOf returns the cookie of a session, "" where there is none. Two that differ are refused, as two keys are.
 func (c *Call) cookieOf() (value string, err error) {
 	var first []byte
@@ -80,6 +92,9 @@ var errNoProof = domain.Refuse(domain.Denied, "The cookie of a session permits t
 func (s *Server) lookUpSession(call *Call, cookie string, use SessionUse) (Principal, error) {
 	found, err := s.cfg.Sessions.Session(call, cookie, use)
 	if domain.CodeOf(err) == domain.Unauthenticated {
+		if !use.KeepsOld {
+			call.ClearSessionCookie()
+		}
 		return Principal{}, s.wrong(call, "Invalid session")
 	}
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 func (c *Conn) Authenticate(key string) (Principal, error) {
 	var err error
 	if key == "" {
-		key, err = c.visit.credential(headerAPIKey)
+		key, err = c.visit.single(headerAPIKey)
 	}
 	if err != nil {
 		return Principal{}, err

@@ -17,6 +17,7 @@ var endings = map[session.Reason]string{
 	session.Revoked:   "it was revoked",
 	session.Expired:   "its time was over",
 	session.Surplus:   "the account had too many others",
+	session.Replayed:  "a secret was shown that had been replaced: its cookie was stolen, or kept",
 }
 
 func ofSession(event any) (entry, bool) {

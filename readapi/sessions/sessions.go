@@ -86,7 +86,7 @@ func collect(rows *[]sessionRow) func(pgx.CollectableRow) error {
 
 func (a *API) show(call *web.Call, row sessionRow) (sessionInfo, error) {
 	info := sessionInfo{
-		ID: row.ID, Country: row.Country, CreatedAt: row.OpenedAt.Unix(), UpdatedAt: row.SeenAt.Unix(), Current: row.ID == call.Principal.Session,
+		ID: row.ID, Country: row.Country, CreatedAt: row.OpenedAt.Unix(), UpdatedAt: row.SeenAt.Unix(), Current: row.ID == call.SessionShown(),
 	}
 	if row.Device == nil {
 		return info, nil

@@ -65,15 +65,20 @@ func (d *desk) opened(n int, ago, expires time.Duration, more ...any) {
 }
 
 type shown struct {
-	ID    string
-	Label *string `json:"device_label"`
+	ID      string
+	Label   *string `json:"device_label"`
+	Current bool
 }
 
-func (d *desk) list(account string) []shown {
+func (d *desk) list(account string) []shown { return d.listBeside(account, "") }
+
+// listBeside lists the sessions with the key of an account, beside which a cookie comes along.
+func (d *desk) listBeside(account, cookie string) []shown {
 	d.t.Helper()
 	request, err := http.NewRequest(http.MethodGet, webtest.Serve(d.t, web.Config{Routes: d.api.Routes(), Authenticator: keys{}})+"/v1/account/sessions", nil)
 	require.NoError(d.t, err)
 	request.Header.Set("x-api-key", account)
+	request.Header.Set("Cookie", cookie)
 	response, err := http.DefaultClient.Do(request)
 	require.NoError(d.t, err)
 	defer response.Body.Close()
@@ -105,6 +110,17 @@ func TestOnlySessionsThatLiveAreShown(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, ids, live)
 	require.Empty(t, d.list("a2"))
+}
+
+func TestTheCurrentSessionIsThatOfTheCookie(t *testing.T) {
+	d := newDesk(t)
+	d.opened(1, time.Hour, time.Hour)
+	d.opened(2, time.Minute, time.Hour)
+	for cookie, current := range map[string][]bool{"": {false, false}, "svc-session=s1.x": {false, true}, "svc-session=s3.x": {false, false}} {
+		listed := d.listBeside("a1", cookie)
+		require.Len(t, listed, 2)
+		require.Equal(t, current, []bool{listed[0].Current, listed[1].Current}, cookie)
+	}
 }
 
 func TestALabelThatCannotBeReadAnyMoreIsNull(t *testing.T) {

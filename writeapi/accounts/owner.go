@@ -10,7 +10,11 @@ type nothing = struct{}
 
 // close closes the account: the credential that it is asked with is refused from then on.
 func (a *API) close(call *web.Call, _ nothing) (web.Reply, error) {
-	return a.done(call)(a.Accounts.Close(call, call.Principal.Account, writeapi.Origin(call.Caller)))
+	reply, err := a.done(call)(a.Accounts.Close(call, call.Principal.Account, writeapi.Origin(call.Caller)))
+	if err == nil && call.Principal.Session != "" {
+		call.ClearSessionCookie()
+	}
+	return reply, err
 }
 
 func (a *API) acceptTerms(call *web.Call, _ nothing) (web.Reply, error) {

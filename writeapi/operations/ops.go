@@ -4,6 +4,7 @@ package operations
 import (
 	"context"
 	"io"
+	"mime"
 	"net/http"
 
 	"github.com/recital-tts/recital/internal/web"
@@ -77,15 +78,21 @@ type echoRequest struct {
 
 func (a *API) echo(call *web.Call, in echoRequest) (web.Reply, error) {
 	if in.Length < 0 {
-		contentType := call.Header("Content-Type")
-		if contentType == "" {
-			contentType = "application/octet-stream"
-		}
-		return web.Bytes(contentType, in.Payload), nil
+		return echoed(call.Header("Content-Type"), in.Payload), nil
 	}
 	return web.Stream("application/octet-stream", func(_ context.Context, w io.Writer) error {
 		return writeZeros(w, in.Length)
 	}), nil
+}
+
+// echoed returns a payload as JSON or plain text where it came as that, and else as a file that no browser opens: it is
+// somebody else's page on the service's origin.
+func echoed(contentType string, payload []byte) web.Reply {
+	media, _, err := mime.ParseMediaType(contentType)
+	if err == nil && (media == "application/json" || media == "text/plain") {
+		return web.Bytes(contentType, payload)
+	}
+	return web.Bytes("application/octet-stream", payload).WithHeader("Content-Disposition", "attachment")
 }
 
 // writeZeros does it in pieces, so that many large downloads cost little memory.

@@ -113,6 +113,8 @@ func TestEchoOfAPayload(t *testing.T) {
 		"JSON":             {"", "application/json", `{"a": 1}`},
 		"no JSON":          {"", "application/json", `{"a"`},
 		"a form":           {"", "application/x-www-form-urlencoded", "length=3&a=b"},
+		"a page":           {"", "text/html", "<script>alert(1)</script>"},
+		"a bad type":       {"", "text/plain; charset", "hello"},
 		"no type":          {"", "", "\x00\xff"},
 		"nothing":          {"", "", ""},
 		"any negative one": {"?length=-7", "text/plain", "hello"},
@@ -122,11 +124,13 @@ func TestEchoOfAPayload(t *testing.T) {
 			response, body := ask(t, "POST", url+c.query, c.contentType, []byte(c.payload))
 			require.Equal(t, http.StatusOK, response.StatusCode)
 			require.True(t, bytes.Equal([]byte(c.payload), body))
-			want := c.contentType
-			if want == "" {
-				want = "application/octet-stream"
+			if name != "a bad type" && (strings.HasPrefix(c.contentType, "text/plain") || c.contentType == "application/json") {
+				require.Equal(t, c.contentType, response.Header.Get("Content-Type"))
+				require.Empty(t, response.Header.Get("Content-Disposition"))
+				return
 			}
-			require.Equal(t, want, response.Header.Get("Content-Type"))
+			require.Equal(t, "application/octet-stream", response.Header.Get("Content-Type"))
+			require.Equal(t, "attachment", response.Header.Get("Content-Disposition"))
 		})
 	}
 	response, _ := ask(t, "POST", url, "text/plain", make([]byte, maxEcho+1))
