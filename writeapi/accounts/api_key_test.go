@@ -184,7 +184,7 @@ func TestAKeyIsRenamed(t *testing.T) {
 		`{}`:                          "missing",
 		`{"name":""}`:                 "string_too_short",
 		`{"name":"` + longest + `x"}`: "string_too_long",
-		`{"name":"a\u0000b"}`:         "string_unicode",
+		`{"name":"a\u0000b"}`:         "value_error",
 		`{"name":"a\nb"}`:             "string_pattern_mismatch",
 		`{"name":"a\u001bb"}`:         "string_pattern_mismatch",
 		`{"name":"a\u0085b"}`:         "string_pattern_mismatch",

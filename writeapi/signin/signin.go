@@ -72,9 +72,9 @@ func (a *API) login(call *web.Call, in loginRequest) (web.Reply, error) {
 	})
 	switch {
 	case errors.Is(err, signin.ErrRedirect):
-		return web.Reply{}, web.Invalid(web.InvalidField("query", "redirect", "the origin is not allowed"))
+		return web.Reply{}, call.Invalid("redirect", "the origin is not allowed")
 	case errors.Is(err, signin.ErrNoProvider):
-		return web.Reply{}, web.Invalid(web.InvalidField("query", "provider", "the provider is not configured"))
+		return web.Reply{}, call.Invalid("provider", "the provider is not configured")
 	case errors.Is(err, signin.ErrTooMany):
 		return web.Reply{}, web.TooManyRequests("Too many sign-ins from this address have begun", signin.Lifetime)
 	case err != nil:
@@ -97,27 +97,22 @@ func (a *API) failed(call *web.Call, provider string, err error) signin.Reason {
 }
 
 type callbackRequest struct {
-	Provider         string  `path:"provider" enum:"idp_1,idp_2,idp_3,idp_4"`
-	Code             *string `query:"code" maxlen:"4096"`
-	State            string  `query:"state" required:"true" maxlen:"256"`
-	Error            string  `query:"error" maxlen:"256"`
-	ErrorDescription string  `query:"error_description" maxlen:"4096" doc:"is not used"`
-	Issuer           string  `query:"iss" maxlen:"2083" doc:"who answers (RFC 9207)"`
+	Provider         string `path:"provider" enum:"idp_1,idp_2,idp_3,idp_4"`
+	Code             string `query:"code" required:"true" unless:"error" maxlen:"4096"`
+	State            string `query:"state" required:"true" maxlen:"256"`
+	Error            string `query:"error" maxlen:"256"`
+	ErrorDescription string `query:"error_description" maxlen:"4096" doc:"is not used"`
+	Issuer           string `query:"iss" maxlen:"2083" doc:"who answers (RFC 9207)"`
 }
 
 func (a *API) callback(call *web.Call, in callbackRequest) (web.Reply, error) {
-	if in.Code == nil && in.Error == "" {
-		return web.Reply{}, web.Invalid(web.Item{Type: "missing", Loc: []any{"query", "code"}, Msg: "Field required"})
-	}
 	callback, err := a.callbackURL(call, in.Provider)
 	if err != nil {
 		return web.Reply{}, err
 	}
-	answer := signin.Answer{Provider: in.Provider, State: in.State, Browser: browserCookie(callback).read(call), Issuer: in.Issuer, Error: in.Error}
-	if in.Code != nil {
-		answer.Code = *in.Code
-	}
-	answered, err := a.Flow.Finish(call, answer)
+	answered, err := a.Flow.Finish(call, signin.Answer{
+		Provider: in.Provider, State: in.State, Code: in.Code, Browser: browserCookie(callback).read(call), Issuer: in.Issuer, Error: in.Error,
+	})
 	if errors.Is(err, signin.ErrUnusable) {
 		return web.Reply{}, domain.Refuse(domain.Invalid, a.failed(call, in.Provider, err).Text())
 	}

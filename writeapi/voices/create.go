@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"time"
-	"unicode/utf8"
 
 	commands "github.com/recital-tts/recital/commands/voices"
 	"github.com/recital-tts/recital/domain/plan"
@@ -31,9 +30,6 @@ const (
 	maxFields = 1 << 20
 	// createTimeout covers the storing of the recordings, and the time for which an instant voice is waited for.
 	createTimeout = 16 * time.Minute
-
-	maxTags = 100
-	longTag = 64 // characters
 )
 
 // Routes are the rows for the public route table.
@@ -55,7 +51,7 @@ type profile struct {
 	Type        *string  `body:"type" literal:"instant,professional,intrinsic" doc:"instant by default; intrinsic voices are the system's"`
 	Description *string  `body:"description" maxlen:"5000"`
 	Gender      *string  `body:"gender" maxlen:"64" doc:"U by default"`
-	Tags        []string `body:"tags" alias:"tags[]"`
+	Tags        []string `body:"tags" alias:"tags[]" maxitems:"100" maxlen:"64"`
 	Enhance     *bool    `body:"enhance" doc:"reduce steady noise in the recordings"`
 	Filter      *bool    `body:"filter" doc:"leave out unusable stretches of the recordings"`
 	Accent      *string  `body:"accent" maxlen:"64"`
@@ -117,7 +113,7 @@ func (c *Creator) handler() func(*web.Call, createRequest) (web.Reply, error) {
 			said = said.over(inMetadata)
 		}
 		files := slices.Concat(in.File, in.Files, in.Bracketed, in.FileField)
-		creation, err := creationOf(said, files)
+		creation, err := creationOf(call, said, files)
 		if err != nil {
 			return web.Reply{}, err
 		}
@@ -128,15 +124,14 @@ func (c *Creator) handler() func(*web.Call, createRequest) (web.Reply, error) {
 }
 
 // creationOf checks what no tag can.
-func creationOf(said profile, files []web.File) (commands.Creation, error) {
+func creationOf(call *web.Call, said profile, files []web.File) (commands.Creation, error) {
 	var wrong []web.Item
 	if len(files) == 0 {
 		wrong = append(wrong, web.Item{Type: "missing", Loc: []any{"body", "files"}, Msg: "Field required"})
 	}
 	if len(files) > voice.MaxRecordings {
-		wrong = append(wrong, web.InvalidField("body", "files", fmt.Sprintf("there are at most %d files", voice.MaxRecordings)))
+		wrong = append(wrong, call.Wrong("files", fmt.Sprintf("there are at most %d files", voice.MaxRecordings)))
 	}
-	wrong = append(wrong, checkTags(said.Tags)...)
 	creation := commands.Creation{
 		Type: voice.Type(valueOr(said.Type, string(voice.Instant))), Enhance: valueOr(said.Enhance, false), Filter: valueOr(said.Filter, false),
 		Profile: voice.Profile{
@@ -145,11 +140,11 @@ func creationOf(said profile, files []web.File) (commands.Creation, error) {
 		},
 	}
 	if creation.Type != voice.Instant && creation.Type != voice.Professional {
-		wrong = append(wrong, web.InvalidField("body", "type", "only the system has intrinsic voices"))
+		wrong = append(wrong, call.Wrong("type", "only the system has intrinsic voices"))
 	}
 	for i, file := range files {
 		if file.Content.Size() == 0 {
-			wrong = append(wrong, web.InvalidField("body", "files", fmt.Sprintf("file %d is empty", i+1)))
+			wrong = append(wrong, call.Wrong("files", fmt.Sprintf("file %d is empty", i+1)))
 		}
 		creation.Files = append(creation.Files, commands.File{Upload: file.Content, SHA256: file.SHA256})
 	}
@@ -159,20 +154,10 @@ func creationOf(said profile, files []web.File) (commands.Creation, error) {
 	return creation, nil
 }
 
-func checkTags(tags []string) (wrong []web.Item) {
-	if len(tags) > maxTags {
-		wrong = append(wrong, web.InvalidField("body", "tags", fmt.Sprintf("there are at most %d tags", maxTags)))
-	}
-	if slices.ContainsFunc(tags, func(tag string) bool { return utf8.RuneCountInString(tag) > longTag }) {
-		wrong = append(wrong, web.InvalidField("body", "tags", fmt.Sprintf("a tag has at most %d characters", longTag)))
-	}
-	return wrong
-}
-
 func (c *Creator) create(call *web.Call, creation commands.Creation) (web.Reply, error) {
 	made, err := c.Voices.Create(call, creation, writeapi.Origin(call.Caller))
 	if errors.Is(err, commands.ErrKeyReused) {
-		return web.Reply{}, web.Invalid(web.InvalidField("header", "idempotency-key", "the key was used for a request with other content"))
+		return web.Reply{}, call.Invalid("idempotency-key", "the key was used for a request with other content")
 	}
 	if err != nil {
 		return web.Reply{}, err
