@@ -12,7 +12,7 @@ import (
 )
 
 // MaxKeyName is the length of the longest name of a key, in Unicode code points.
-const MaxKeyName = 100
+const MaxKeyName = 200
 
 var errKeyName = domain.Refuse(domain.Invalid, fmt.Sprintf("The name of an API key has 1 to %d characters, none of which is a control character", MaxKeyName))
 

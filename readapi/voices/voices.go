@@ -77,7 +77,7 @@ func (r ownedRow) of(account string) voices.Owned {
 }
 
 func (a *API) one(call *web.Call, in struct {
-	ID string `path:"id" maxlen:"64"`
+	ID string `path:"id"`
 }) (web.Reply, error) {
 	var starred []string
 	var owned []ownedRow

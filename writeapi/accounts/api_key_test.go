@@ -172,7 +172,7 @@ func TestAKeyIsRenamed(t *testing.T) {
 		t.Helper()
 		return send(t, http.MethodPost, url+"/v1/account/api_key/"+key+"/name", masked, "application/json", body)
 	}
-	longest := strings.Repeat("é", 100)
+	longest := strings.Repeat("é", 200)
 	response, body := rename(masked, `{"name":"`+longest+`"}`)
 	require.Equal(t, http.StatusOK, response.StatusCode, body)
 	require.JSONEq(t, `{"success": true}`, body)

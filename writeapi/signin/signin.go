@@ -58,7 +58,18 @@ func (a *API) Routes() []web.Route {
 type loginRequest struct {
 	Provider  string `query:"provider" required:"true" enum:"idp_1,idp_2,idp_3,idp_4"`
 	Redirect  string `query:"redirect" required:"true" url:"http" minlen:"1" maxlen:"2083"`
-	UTMSource string `query:"utm_source" maxlen:"256"`
+	UTMSource source `query:"utm_source"`
+}
+
+// source is where a person comes from, in at most 256 characters: the rest is cut off.
+type source string
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *source) UnmarshalText(text []byte) error {
+	const longest = 256
+	characters := []rune(string(text))
+	*s = source(characters[:min(longest, len(characters))])
+	return nil
 }
 
 func (a *API) login(call *web.Call, in loginRequest) (web.Reply, error) {
@@ -68,7 +79,7 @@ func (a *API) login(call *web.Call, in loginRequest) (web.Reply, error) {
 	}
 	kept := browserCookie(callback)
 	begun, err := a.Flow.Begin(call, signin.Beginning{
-		Provider: in.Provider, Redirect: in.Redirect, UTMSource: in.UTMSource, Callback: callback, Browser: kept.read(call), Address: call.RemoteIP(),
+		Provider: in.Provider, Redirect: in.Redirect, UTMSource: string(in.UTMSource), Callback: callback, Browser: kept.read(call), Address: call.RemoteIP(),
 	})
 	switch {
 	case errors.Is(err, signin.ErrRedirect):
@@ -98,11 +109,11 @@ func (a *API) failed(call *web.Call, provider string, err error) signin.Reason {
 
 type callbackRequest struct {
 	Provider         string `path:"provider" enum:"idp_1,idp_2,idp_3,idp_4"`
-	Code             string `query:"code" required:"true" unless:"error" maxlen:"4096"`
-	State            string `query:"state" required:"true" maxlen:"256"`
-	Error            string `query:"error" maxlen:"256"`
-	ErrorDescription string `query:"error_description" maxlen:"4096" doc:"is not used"`
-	Issuer           string `query:"iss" maxlen:"2083" doc:"who answers (RFC 9207)"`
+	Code             string `query:"code" required:"true" unless:"error"`
+	State            string `query:"state" required:"true"`
+	Error            string `query:"error"`
+	ErrorDescription string `query:"error_description" doc:"is not used"`
+	Issuer           string `query:"iss" doc:"who answers (RFC 9207)"`
 }
 
 func (a *API) callback(call *web.Call, in callbackRequest) (web.Reply, error) {
