@@ -72,6 +72,22 @@ func TestBadInputIsAnsweredAsDocumentedAndCostsNothing(t *testing.T) {
 		require.Contains(t, string(got.body), message, address)
 	}
 
+	long := "/v1/ai/voice/" + strings.Repeat("a", 2000)
+	for _, address := range []string{"GET " + long, "PUT " + long, "DELETE " + long, "GET " + long + "/preview?sig=" + long, "POST " + long + "/preview/invalidate"} {
+		method, path, _ := strings.Cut(address, " ")
+		got := do(t, c.request(method, path, strings.NewReader("{}")))
+		require.Equal(t, http.StatusNotFound, got.status, "%s: %s", address, got.body)
+	}
+	for _, address := range []string{"GET /nowhere", "PATCH /v1/account", "POST /v1/account/set_email_prefs"} {
+		method, path, _ := strings.Cut(address, " ")
+		got := do(t, c.request(method, path, strings.NewReader("--x"), "Content-Type", "multipart/form-data"))
+		var told struct{ Detail, Error, Message string }
+		got.decode(t, &told)
+		require.NotEmpty(t, told.Detail, address)
+		require.Equal(t, told.Detail, told.Error, address)
+		require.Equal(t, told.Detail, told.Message, address)
+	}
+
 	// and nothing was billed, not even temporarily, and the server still serves
 	require.Zero(t, c.usage(t))
 	require.Empty(t, s.readLog().periods)
