@@ -33,7 +33,7 @@ SHORTENED = rapid\.Check[(]|testing\.Short[(][)]|enginetest\.Run[(]
 folders_with = $$(grep -rlE --include='*_test.go' '$(1)' . | xargs -r -n 1 dirname | sort -u)
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build run test test-plain test-race test-long test-long-plain test-long-race lint bench bench-smoke align-report clone-report precheck-report loudness loudness-report soak storm clients fuzz clean
+.PHONY: help deps build run test test-plain test-race test-long test-long-plain test-long-race lint bench bench-smoke align-report clone-report precheck-report loudness loudness-report soak storm clients pydantic fuzz clean
 
 # Tests take the binaries that make has built, and benchmarks a regular expression in which nothing is expanded.
 test test-long bench bench-smoke soak storm clients: export RECITAL_TEST_BINARIES := $(CURDIR)/bin
@@ -113,6 +113,12 @@ storm: deps build ## kill, freeze and slow the parts of a service that is at wor
 
 clients: deps build ## run clients that were published against a real recitald (needs Node and npm's registry)
 	RECITAL_CLIENTS=1 $(GO) test -count=1 -v -run '^TestPublishedClients$$' ./cmd/recitald
+
+pydantic: ## ask pydantic and FastAPI what the binder's tests expect of them, and compare (needs Python and PyPI)
+	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && vectors=$(CURDIR)/internal/web/bind/testdata && \
+	version() { sed -n '1s/.*"'$$1'": "\([^"]*\)".*/\1/p' "$$vectors/$$1.json"; } && python3 -m venv "$$folder/venv" && \
+	"$$folder/venv/bin/pip" install --quiet "pydantic==$$(version pydantic)" "fastapi==$$(version fastapi)" python-multipart httpx && \
+	cd "$$folder" && venv/bin/python -W ignore "$$vectors/generate.py" && diff pydantic.json "$$vectors" && diff fastapi.json "$$vectors" && echo "the same answers"
 
 fuzz: deps ## run each fuzz target for a while (FUZZ_TIME=30s)
 	@grep -rlE --include='*_test.go' '^func Fuzz' . | xargs -r -n 1 dirname | sort -u | while read -r package; do \

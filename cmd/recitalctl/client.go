@@ -204,12 +204,13 @@ func (c *client) refusal(got answer) error {
 	return &failure{code: exitFailed, status: got.status, err: fmt.Errorf("recitald refused: %s", explanation(got.body))}
 }
 
-// tellsWhy distinguishes a refusal from an unknown path.
+// tellsWhy distinguishes a refusal from an unknown path, which has a detail beside the error.
 func tellsWhy(body []byte) bool {
 	var told struct {
-		Error string `json:"error"`
+		Error  string          `json:"error"`
+		Detail json.RawMessage `json:"detail"`
 	}
-	return json.Unmarshal(body, &told) == nil && told.Error != ""
+	return json.Unmarshal(body, &told) == nil && told.Error != "" && told.Detail == nil
 }
 
 // explanation returns the text of an error body: that for single inputs, or else that for the whole request.
@@ -233,10 +234,6 @@ func words(body []byte) string {
 			lines[i] = inputName(input.Loc) + input.Msg
 		}
 		return strings.Join(lines, "; ")
-	}
-	var detail string
-	if told.Error == "" && json.Unmarshal(told.Detail, &detail) == nil {
-		return detail
 	}
 	return told.Error
 }

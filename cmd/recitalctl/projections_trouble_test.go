@@ -246,8 +246,8 @@ func TestWhatCannotBeUndoneIsNotDoneUnasked(t *testing.T) {
 func TestARefusalWithItsReasonIsNoWrongAddress(t *testing.T) {
 	t.Parallel()
 	for body, says := range map[string]string{
-		`{"error":"There is no such read model or generation"}`: "recitald refused: There is no such read model or generation",
-		`{"detail":"Not Found"}`:                                "is it the admin address of a recitald of this version?",
+		`{"error":"There is no such read model or generation"}`:            "recitald refused: There is no such read model or generation",
+		`{"detail":"Not Found","error":"Not Found","message":"Not Found"}`: "is it the admin address of a recitald of this version?",
 	} {
 		environment := impostor(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusNotFound)

@@ -200,7 +200,7 @@ func TestAnAccountThatIsClosedIsGoneForGood(t *testing.T) {
 	require.False(t, s.hasKey(c))
 	require.True(t, s.hasKey(stranger))
 	require.Equal(t, 401, c.at(s).asks(t))
-	require.Equal(t, 404, fetch(t, http.MethodGet, s.address+"/v1/account/clip/"+shown.id(t)).status)
+	require.Equal(t, 404, fetch(t, http.MethodGet, s.address+"/v1/account/clip/"+shown.ID).status)
 	require.Equal(t, 1, stranger.at(s).clips(t).TotalClips)
 	require.Equal(t, text, *stranger.at(s).clips(t).Clips[0].Text)
 

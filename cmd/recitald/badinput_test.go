@@ -17,6 +17,7 @@ func TestBadInputIsAnsweredAsDocumentedAndCostsNothing(t *testing.T) {
 	const (
 		unicode  = "Input should be a valid string, unable to parse raw data as a unicode string"
 		formats  = "Input should be 'aac', 'mp3', 'raw', 'wav', 'ulaw', 'webm', 'pcm_s16le' or 'pcm_f32le'"
+		nul      = "Value error, a text must not contain the character NUL (U+0000)"
 		noObject = "Input should be a valid dictionary or object to extract fields from"
 	)
 	for name, bad := range map[string]struct {
@@ -33,7 +34,7 @@ func TestBadInputIsAnsweredAsDocumentedAndCostsNothing(t *testing.T) {
 		"no body":                 {``, "", "missing", "body", "Field required"},
 		"a wrong content type":    {"hello", "application/octet-stream", "model_attributes_type", "body", noObject},
 		"a list":                  {`["a"]`, "", "model_attributes_type", "body", noObject},
-		"an escaped NUL":          {`{"text":"a\u0000b","voice":"leah"}`, "", "string_unicode", "text", unicode},
+		"an escaped NUL":          {`{"text":"a\u0000b","voice":"leah"}`, "", "value_error", "text", nul},
 		"a NUL byte":              {"{\"text\":\"a\x00b\",\"voice\":\"leah\"}", "", "json_invalid", "body", "JSON decode error"},
 		"a lone high surrogate":   {`{"text":"a\ud800b","voice":"leah"}`, "", "string_unicode", "text", unicode},
 		"a lone low surrogate":    {`{"text":"a\udc00","voice":"leah"}`, "", "string_unicode", "text", unicode},
@@ -64,7 +65,27 @@ func TestBadInputIsAnsweredAsDocumentedAndCostsNothing(t *testing.T) {
 		method, path, _ := strings.Cut(address, " ")
 		got := do(t, c.request(method, path, nil))
 		require.Equal(t, http.StatusUnprocessableEntity, got.status, "%s: %s", address, got.body)
-		require.Contains(t, string(got.body), unicode, address)
+		message := unicode
+		if strings.Contains(path, "%00") {
+			message = nul
+		}
+		require.Contains(t, string(got.body), message, address)
+	}
+
+	long := "/v1/ai/voice/" + strings.Repeat("a", 2000)
+	for _, address := range []string{"GET " + long, "PUT " + long, "DELETE " + long, "GET " + long + "/preview?sig=" + long, "POST " + long + "/preview/invalidate"} {
+		method, path, _ := strings.Cut(address, " ")
+		got := do(t, c.request(method, path, strings.NewReader("{}")))
+		require.Equal(t, http.StatusNotFound, got.status, "%s: %s", address, got.body)
+	}
+	for _, address := range []string{"GET /nowhere", "PATCH /v1/account", "POST /v1/account/set_email_prefs"} {
+		method, path, _ := strings.Cut(address, " ")
+		got := do(t, c.request(method, path, strings.NewReader("--x"), "Content-Type", "multipart/form-data"))
+		var told struct{ Detail, Error, Message string }
+		got.decode(t, &told)
+		require.NotEmpty(t, told.Detail, address)
+		require.Equal(t, told.Detail, told.Error, address)
+		require.Equal(t, told.Detail, told.Message, address)
 	}
 
 	// and nothing was billed, not even temporarily, and the server still serves

@@ -7,9 +7,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"os"
-	"path"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -31,6 +29,7 @@ import (
 
 // clip is a saved result as the API shows it.
 type clip struct {
+	ID        string   `json:"id"`
 	URL       string   `json:"url"`
 	Voice     string   `json:"voice"`
 	Timestamp int64    `json:"timestamp"`
@@ -38,14 +37,9 @@ type clip struct {
 	Speed     *float64 `json:"speed"`
 	Language  *string  `json:"language"`
 	Debug     bool     `json:"debug"`
-}
 
-// id returns the id from the URL: the API has no field for it.
-func (c clip) id(t *testing.T) string {
-	t.Helper()
-	address, err := url.Parse(c.URL)
-	require.NoError(t, err)
-	return path.Base(path.Dir(address.Path))
+	OriginalText     string `json:"original_text"`
+	OriginalLanguage string `json:"original_language"`
 }
 
 type clipPage struct {
@@ -124,11 +118,15 @@ func TestAClipIsSavedPlayedAndDeleted(t *testing.T) {
 		require.Equal(t, 1.25, *shown.Speed)
 		require.Equal(t, "en", *shown.Language, "as it was asked for")
 		require.True(t, shown.Debug)
+		if shown.ID != detailed.header.Get("X-Clip-Id") {
+			require.Equal(t, "Zyzzogeton geht am Fluss entlang.", shown.OriginalText)
+			require.Equal(t, "de", shown.OriginalLanguage)
+		}
 		require.True(t, strings.HasPrefix(shown.URL, s.address), shown.URL)
-		s.requirePlays(shown, sounds[shown.id(t)], formats[shown.id(t)])
+		s.requirePlays(shown, sounds[shown.ID], formats[shown.ID])
 
 		// anyone who knows the id may see it
-		one := fetch(t, http.MethodGet, s.address+"/v1/account/clip/"+shown.id(t))
+		one := fetch(t, http.MethodGet, s.address+"/v1/account/clip/"+shown.ID)
 		require.Equal(t, 200, one.status, one.text())
 		var same clip
 		one.decode(t, &same)
@@ -140,20 +138,20 @@ func TestAClipIsSavedPlayedAndDeleted(t *testing.T) {
 
 	// when others delete them, then they remain
 	for _, shown := range page.Clips {
-		refused := do(t, stranger.request(http.MethodDelete, "/v1/account/clip/"+shown.id(t), nil))
+		refused := do(t, stranger.request(http.MethodDelete, "/v1/account/clip/"+shown.ID, nil))
 		require.Equal(t, 404, refused.status, refused.text())
 	}
 	require.Equal(t, 4, c.clips(t).TotalClips)
 
 	// when they are deleted, then they are gone, with their audio
 	for i, shown := range page.Clips {
-		deleted := do(t, c.request(http.MethodDelete, "/v1/account/clip/"+shown.id(t), nil))
+		deleted := do(t, c.request(http.MethodDelete, "/v1/account/clip/"+shown.ID, nil))
 		require.Equal(t, 200, deleted.status, deleted.text())
 		require.JSONEq(t, `{"success":true}`, deleted.text())
 		require.Equal(t, 3-i, c.clips(t).TotalClips)
 		require.Equal(t, 404, fetch(t, http.MethodGet, shown.URL).status)
-		require.Equal(t, 404, fetch(t, http.MethodGet, s.address+"/v1/account/clip/"+shown.id(t)).status)
-		again := do(t, c.request(http.MethodDelete, "/v1/account/clip/"+shown.id(t), nil))
+		require.Equal(t, 404, fetch(t, http.MethodGet, s.address+"/v1/account/clip/"+shown.ID).status)
+		again := do(t, c.request(http.MethodDelete, "/v1/account/clip/"+shown.ID, nil))
 		require.Equal(t, 404, again.status)
 		require.Len(t, s.blobFiles(), 3-i)
 	}
@@ -412,7 +410,7 @@ func TestClipsThatLostTheirKeysCanStillBeDeleted(t *testing.T) {
 	lost := c.clips(t).Clips[0]
 	require.Nil(t, lost.Text)
 	require.Equal(t, 404, fetch(t, http.MethodGet, lost.URL).status)
-	require.Equal(t, 200, do(t, c.request(http.MethodDelete, "/v1/account/clip/"+lost.id(t), nil)).status)
+	require.Equal(t, 200, do(t, c.request(http.MethodDelete, "/v1/account/clip/"+lost.ID, nil)).status)
 	require.Empty(t, s.blobFiles())
 
 	// and clips saved from then on can be read

@@ -180,8 +180,8 @@ func (d description) hasTheRows(t *testing.T) {
 		reply      string // of a 200: its schema, or its content types
 	}{
 		"GET /v1/ai/speech": {map[string]string{
-			"text": "query string, length 1 to 5000, required", "voice": "query string, length 1 to 64, required",
-			"model": "query string, " + models + ", default aurora", "language": "query string, max length 35, default auto",
+			"text": "query string, length 1 to 5000, required", "voice": "query string, required",
+			"model": "query string, " + models + ", default aurora", "language": "query string, default auto",
 			"format": "query string, " + formats + ", default mp3", "sample_rate": "query integer, one of 8000 16000 24000",
 			"speed": "query number, 0.25 to 2, default 1", "conversational": "query boolean|null",
 			"temperature": "query number|null, 0.0001 to 5", "top_k": "query integer|null, >= 0", "top_p": "query number|null, 0 to 1",
@@ -202,24 +202,24 @@ func (d description) hasTheRows(t *testing.T) {
 		"POST /speech/beta/{path}":          {id("path"), ""},
 		"DELETE /speech/beta/{path}":        {id("path"), ""},
 		"GET /v1/ai/voice/list": {map[string]string{
-			"starred": "query boolean", "owner": "query string, max length 64, one of system me all, default all",
+			"starred": "query boolean", "owner": "query string, one of system me all, default all",
 		}, "array of Voice"},
-		"GET /v1/ai/voice/{id}":      {map[string]string{"id": "path string, max length 64, required"}, "Voice"},
+		"GET /v1/ai/voice/{id}":      {map[string]string{"id": "path string, required"}, "Voice"},
 		"POST /v1/ai/voice/precheck": {none, "PrecheckCloneResponse"},
 		"POST /v1/ai/voice":          {repeated, "Voice"},
-		"PUT /v1/ai/voice/{id}":      {map[string]string{"id": "path string, max length 64, required"}, "UpdateVoiceResponse"},
-		"DELETE /v1/ai/voice/{id}":   {map[string]string{"id": "path string, max length 64, required"}, "DeleteVoiceResponse"},
+		"PUT /v1/ai/voice/{id}":      {map[string]string{"id": "path string, required"}, "UpdateVoiceResponse"},
+		"DELETE /v1/ai/voice/{id}":   {map[string]string{"id": "path string, required"}, "DeleteVoiceResponse"},
 		"GET /v1/ai/voice/{id}/preview": {map[string]string{
-			"id": "path string, max length 64, required", "sig": "query string, max length 64",
+			"id": "path string, required", "sig": "query string",
 			"range": "header string", "if-range": "header string", "if-none-match": "header string",
 		}, "audio/mpeg"},
-		"POST /v1/ai/voice/{id}/preview/invalidate": {map[string]string{"id": "path string, max length 64, required"}, "SuccessResponse"},
+		"POST /v1/ai/voice/{id}/preview/invalidate": {map[string]string{"id": "path string, required"}, "SuccessResponse"},
 		"GET /v1/account":                     {none, "AccountResponse"},
 		"GET /v1/account/billing_history":     {none, "array of UsageHistoryItem"},
 		"GET /v1/account/daily_usage_history": {none, "array of DailyUsageHistoryItem"},
 		"GET /v1/account/clips": {map[string]string{
 			"page": "query integer, > 0, default 1", "page_size": "query integer, > 0, default 12",
-			"language": "query string, max length 35", "debug": "query boolean, default false",
+			"language": "query string", "debug": "query boolean, default false",
 			"sort_by":    "query string, one of timestamp text_length voice, default timestamp",
 			"sort_order": "query string, one of asc desc, default desc",
 		}, "ClipsResponse"},
@@ -241,12 +241,12 @@ func (d description) hasTheRows(t *testing.T) {
 		"GET /auth/oauth/validate":                        {none, "OAuthValidateResponse"},
 		"GET /auth/oauth/login": {map[string]string{
 			"provider": "query string, one of idp_1 idp_2 idp_3 idp_4, required", "redirect": "query string, length 1 to 2083, uri, required",
-			"utm_source": "query string, max length 256",
+			"utm_source": "query string",
 		}, ""},
 		"GET /auth/oauth/{provider}": {map[string]string{
-			"provider": "path string, one of idp_1 idp_2 idp_3 idp_4, required", "code": "query string, max length 4096",
-			"state": "query string, max length 256, required", "iss": "query string, max length 2083",
-			"error": "query string, max length 256", "error_description": "query string, max length 4096",
+			"provider": "path string, one of idp_1 idp_2 idp_3 idp_4, required", "code": "query string, required",
+			"state": "query string, required", "iss": "query string",
+			"error": "query string", "error_description": "query string",
 		}, ""},
 		"GET /auth/oauth/logout":                 {none, "SuccessResponse"},
 		"GET /payments/products":                 {none, "array of Product"},
@@ -305,6 +305,7 @@ func (d description) hasTheRecords(t *testing.T) {
 			"profile_picture": "string|null, length 1 to 2083, uri",
 		},
 		"Clip": {
+			"id": "string, required", "original_text": "string|null", "original_language": "string|null",
 			"url": "string, length 1 to 2083, uri, required", "voice": "string, required", "timestamp": "integer, required",
 			"text": "string|null", "speed": "number|null, 0.25 to 2", "language": "string|null", "debug": "boolean, default false",
 		},
@@ -315,7 +316,7 @@ func (d description) hasTheRecords(t *testing.T) {
 		"AlertingResponse": {"red_alerts": "array of string, required"},
 		"AccountResponse": {
 			"plan": "PlanInfo, required", "usage": "UsageInfo, required", "apikeys": "array of ApiKeyInfo|null",
-			"accepted_tos": "boolean|null", "sub_state": "string|null", "cancel_at_period_end": "boolean|null",
+			"accepted_tos": "boolean|null", "wants_email": "boolean|null", "sub_state": "string|null", "cancel_at_period_end": "boolean|null",
 		},
 		"PlanInfo": {
 			"type": "string, required", "commercial_use_allowed": "boolean, required", "character_limit": "integer|null, >= 0",
@@ -375,7 +376,7 @@ func (d description) hasTheRecords(t *testing.T) {
 	require.True(t, feedback.Required)
 	require.Contains(t, feedback.Content, "application/x-www-form-urlencoded")
 	require.Equal(t, map[string]string{
-		"id": "string, length 1 to 200, required", "rating": "string, one of thumbsUp thumbsDown, required",
+		"id": "string, required", "rating": "string, one of thumbsUp thumbsDown, required",
 		"text": "string|null, max length 5000", "context": "string|null, max length 5000",
 	}, d.fields(d.Components.Schemas["PostSpeechFeedbackRequest"]))
 }

@@ -141,7 +141,7 @@ func TestEachCommandOfAClientSaysWhereItCameFrom(t *testing.T) {
 	speech := send(c.request(http.MethodPost, bytesRoute, order{"text": "Hello world.", "voice": "leah", "debug": true}.encode()))
 	send(c.request(http.MethodPost, "/v1/ai/speech/feedback", order{"id": speech.header.Get("X-Generation-Id"), "rating": "thumbsUp"}.encode()))
 	s.eventually(func() bool { return len(c.clips(t).Clips) == 1 })
-	send(c.request(http.MethodDelete, "/v1/account/clip/"+c.clips(t).Clips[0].id(t), nil))
+	send(c.request(http.MethodDelete, "/v1/account/clip/"+c.clips(t).Clips[0].ID, nil))
 	config, code := s.installs("site")
 	send(c.request(http.MethodPost, "/v1/account/hosting/projects", strings.NewReader(url.Values{"config_id": {config}, "code": {code}}.Encode()), form...))
 	send(c.request(http.MethodPost, "/v1/account/hosting/env_vars", strings.NewReader(url.Values{"config_id": {config}, "add_project_names": {"site"}}.Encode()), form...))

@@ -94,7 +94,7 @@ func TestClipsInS3ArePlayedByEveryInstanceAndSpeechOutlivesTheStore(t *testing.T
 
 	// when they are deleted, then the store has nothing left of them
 	for _, shown := range c.clips(t).Clips {
-		require.Equal(t, 200, do(t, c.request(http.MethodDelete, "/v1/account/clip/"+shown.id(t), nil)).status)
+		require.Equal(t, 200, do(t, c.request(http.MethodDelete, "/v1/account/clip/"+shown.ID, nil)).status)
 	}
 	require.Zero(t, s3Objects())
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // MaxKeyName is the length of the longest name of a key, in Unicode code points.
-const MaxKeyName = 100
+const MaxKeyName = 200
 
 // visible reports whether something of a text can be seen: not only blanks, and characters without a width of their own.
 func visible(text string) bool {

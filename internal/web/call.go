@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+
+	"github.com/recital-tts/recital/internal/web/bind"
 )
 
 // Principal is the owner of a credential. The zero value is nobody.
@@ -51,10 +53,18 @@ type Call struct {
 	Dialect Dialect
 	Route   *Route
 
+	plan         *bind.Plan
 	http         *fasthttp.RequestCtx
 	country      string
 	plainCookies bool // cookies are sent without TLS, too
 }
+
+// Wrong is what a handler finds wrong with an input of the route, by its name there, in the words of pydantic's value_error.
+// The binder knows its place; "" is a raw body.
+func (c *Call) Wrong(input, why string) Item { return c.plan.Wrong(input, why) }
+
+// Invalid is the 422 for one input that is Wrong.
+func (c *Call) Invalid(input, why string) error { return Invalid(c.Wrong(input, why)) }
 
 // SetHeader sets a header of the reply; it counts for refusals too. For a stream it must be called before the handler returns.
 func (c *Call) SetHeader(name, value string) { c.http.Response.Header.Set(name, value) }

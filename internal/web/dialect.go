@@ -100,7 +100,7 @@ func (a answer) body(dialect Dialect, requestID string) any {
 	case a.status == http.StatusUnauthorized:
 		return flat{Detail: detail, Error: message, Message: message, Status: a.status}
 	case a.detail:
-		return flat{Detail: detail}
+		return flat{Detail: detail, Error: message, Message: message}
 	}
 	return flat{Detail: detail, Error: message}
 }

@@ -22,7 +22,7 @@ import (
 // handle is Fiber's only handler: the endpoint of the request is known.
 func (s *Server) handle(c *fiber.Ctx) error {
 	v := c.Context().UserValue(visitKey{}).(*visit)
-	v.Call.Route = v.endpoint.Route
+	v.Call.Route, v.Call.plan = v.endpoint.Route, v.endpoint.plan
 	v.life.extend(v.endpoint.Timeout)
 	if err := s.serve(v, v.endpoint); err != nil {
 		s.refuse(v, err)

@@ -30,7 +30,7 @@ func TooManyRequests(message string, after time.Duration) error {
 	return &Error{Status: http.StatusTooManyRequests, Message: message, RetryAfter: after, Retry: &again}
 }
 
-// Invalid is a 422 for what only a handler can check.
+// Invalid is a 422 for what only a handler can check: see Call.Wrong.
 func Invalid(items ...Item) error { return &invalidError{items: items} }
 
 // Item is one entry of a 422's detail.
@@ -38,11 +38,6 @@ type Item = bind.Item
 
 // File is an uploaded part of a form.
 type File = bind.File
-
-// InvalidField is an Item in the words of pydantic's value_error.
-func InvalidField(source, field, message string) Item {
-	return Item{Type: "value_error", Loc: []any{source, field}, Msg: "Value error, " + message, Ctx: map[string]any{"error": message}}
-}
 
 // Within moves what is wrong with a document, as a Decoder says it, to the field of the body that holds the document.
 func Within(err error, field string) error {

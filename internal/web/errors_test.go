@@ -92,11 +92,18 @@ func TestInvalidInputInBothDialects(t *testing.T) {
 }
 
 func TestHandlersCanRefuseInputs(t *testing.T) {
-	s := failing(t, web.Invalid(web.InvalidField("body", "text", "nothing to say")))
+	type in struct {
+		Text string `query:"text"`
+	}
+	s := start(t, web.Config{Routes: []web.Route{
+		web.Get("/fail", func(call *web.Call, _ in) (web.Reply, error) {
+			return web.Reply{}, call.Invalid("text", "nothing to say")
+		}, web.Public()),
+	}})
 	a := s.ask("GET", "/fail", "")
 	require.Equal(t, 422, a.StatusCode)
 	require.JSONEq(t, `{"error":"text: Value error, nothing to say","detail":[
-		{"type":"value_error","loc":["body","text"],"msg":"Value error, nothing to say","ctx":{"error":"nothing to say"}}]}`, a.body)
+		{"type":"value_error","loc":["query","text"],"msg":"Value error, nothing to say","ctx":{"error":"nothing to say"}}]}`, a.body)
 }
 
 func TestMalformedFormIs400(t *testing.T) {
@@ -108,7 +115,7 @@ func TestMalformedFormIs400(t *testing.T) {
 	}})
 	a := s.ask("POST", "/form", "--x", "Content-Type", "multipart/form-data")
 	require.Equal(t, 400, a.StatusCode)
-	require.JSONEq(t, `{"detail":"Missing boundary in multipart."}`, a.body)
+	require.JSONEq(t, `{"detail":"Missing boundary in multipart.","error":"Missing boundary in multipart.","message":"Missing boundary in multipart."}`, a.body)
 }
 
 func TestInternalErrorsAreLoggedAndNotTold(t *testing.T) {
@@ -142,14 +149,14 @@ func TestUnknownRoutesAndMethods(t *testing.T) {
 	}})
 	a := s.ask("GET", "/nowhere<script>", "")
 	require.Equal(t, 404, a.StatusCode)
-	require.JSONEq(t, `{"detail":"Not Found"}`, a.body)
+	require.JSONEq(t, `{"detail":"Not Found","error":"Not Found","message":"Not Found"}`, a.body)
 	a = s.ask("GET", "/nowhere", "", "lmnt-version", "1.1")
 	require.Equal(t, "Not Found", a.json(t)["detail"])
 	require.Equal(t, map[string]any{"type": "not_found_error", "message": "Not Found"}, a.json(t)["error"])
 	for _, method := range []string{"POST", "DELETE", "PATCH", "TRACE", "BREW"} {
 		a = s.ask(method, "/v1/ai/voice/x", "")
 		require.Equal(t, 405, a.StatusCode, method)
-		require.JSONEq(t, `{"detail":"Method Not Allowed"}`, a.body)
+		require.JSONEq(t, `{"detail":"Method Not Allowed","error":"Method Not Allowed","message":"Method Not Allowed"}`, a.body)
 		require.Equal(t, "GET, HEAD, PUT, OPTIONS", a.Header.Get("Allow"))
 		require.Regexp(t, requestID, a.Header.Get("request-id"))
 	}

@@ -245,8 +245,8 @@ func TestObservationsAndLogLinesNameTheRouteAndNothingElse(t *testing.T) {
 	defer mu.Unlock()
 	require.Equal(t, []web.Observation{
 		{Route: "/clip/{id}", Method: "GET", Status: 201, Bytes: 6},
-		{Route: "", Method: "GET", Status: 404, Bytes: 22},
-		{Route: "", Method: "other", Status: 405, Bytes: 31},
+		{Route: "", Method: "GET", Status: 404, Bytes: 64},
+		{Route: "", Method: "other", Status: 405, Bytes: 91},
 	}, seen)
 	require.NotContains(t, s.logs.String(), "secret")
 	require.Contains(t, s.logs.String(), `"route":"/clip/{id}","status":201,"bytes":6`)

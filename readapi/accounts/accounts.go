@@ -38,6 +38,7 @@ type accountResponse struct {
 	Usage             usageInfo    `json:"usage"`
 	APIKeys           []apiKeyInfo `json:"apikeys" nullable:"true"`
 	AcceptedTOS       bool         `json:"accepted_tos" nullable:"true"`
+	WantsEmail        *bool        `json:"wants_email" doc:"null before the owner has said it; see set_email_prefs"`
 	SubState          *string      `json:"sub_state"`
 	CancelAtPeriodEnd bool         `json:"cancel_at_period_end" nullable:"true"`
 }
@@ -86,6 +87,7 @@ type accountRow struct {
 	PeriodsFrom    time.Time  `col:"periods_from"`
 	FreePeriodUsed *int64     `col:"free_period_characters"`
 	AcceptedTOS    bool       `col:"accepted_tos"`
+	WantsEmail     *bool      `col:"wants_email"`
 }
 
 // entitlement returns what the account is entitled to.
@@ -142,7 +144,7 @@ func (a *API) readAccount(ctx context.Context, id string, now time.Time, read fu
 	err := read(query, func(row pgx.CollectableRow) error {
 		found = true
 		return row.Scan(&account.Plan, &account.From, &account.Until, &account.Next, &account.Anchor, &account.PeriodsFrom, &account.FreePeriodUsed,
-			&account.AcceptedTOS, &voices, &periods, &keys, &subscriptions)
+			&account.AcceptedTOS, &account.WantsEmail, &voices, &periods, &keys, &subscriptions)
 	})
 	if err != nil {
 		return accountResponse{}, err
@@ -163,7 +165,7 @@ func (a *API) readAccount(ctx context.Context, id string, now time.Time, read fu
 		Plan:        planInfo{Type: string(terms.Type), CommercialUseAllowed: terms.CommercialUse},
 		Usage:       usageOf(periods, account, period),
 		APIKeys:     shown,
-		AcceptedTOS: account.AcceptedTOS,
+		AcceptedTOS: account.AcceptedTOS, WantsEmail: account.WantsEmail,
 	}
 	for _, v := range voices {
 		r.Usage.InstantVoices, r.Usage.ProfessionalVoices = v.Instant, v.Professional

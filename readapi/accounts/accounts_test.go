@@ -109,7 +109,8 @@ func TestGetAccount(t *testing.T) {
 		ledger.Reserved{Account: "a1", Reservation: "r1", Characters: 100, At: at, ExpiresAt: end},
 		ledger.Settled{Account: "a1", Reservation: "r1", Characters: 60, Start: begin, At: at},
 		ledger.Reserved{Account: "a1", Reservation: "r2", Characters: 500, At: at, ExpiresAt: end})
-	w.Write(t, "account-a2", opened("a2", plan.Enterprise, at), account.TermsAccepted{Account: "a2", At: at})
+	w.Write(t, "account-a2", opened("a2", plan.Enterprise, at), account.TermsAccepted{Account: "a2", At: at},
+		account.EmailPreferencesSet{Account: "a2", WantsEmail: true, At: at})
 
 	// then it is shown as documented; what is open does not count
 	status, got := w.api.get(t, "a1")
@@ -126,7 +127,7 @@ func TestGetAccount(t *testing.T) {
 			map[string]any{"masked": "rk_bbbb****2222", "name": "laptop <1>", "created_at": unix(at.Add(time.Second))},
 			map[string]any{"masked": "rk_cccc****3333", "name": nil, "created_at": unix(at.Add(time.Second))},
 		},
-		"accepted_tos": false, "sub_state": nil, "cancel_at_period_end": false,
+		"accepted_tos": false, "wants_email": nil, "sub_state": nil, "cancel_at_period_end": false,
 	}, got)
 
 	// and so is one without limit, keys or use
@@ -135,6 +136,7 @@ func TestGetAccount(t *testing.T) {
 	require.Equal(t, map[string]any{"type": "enterprise", "commercial_use_allowed": true, "character_limit": nil}, got["plan"])
 	require.Equal(t, []any{}, got["apikeys"])
 	require.Equal(t, true, got["accepted_tos"])
+	require.Equal(t, true, got["wants_email"])
 	require.Equal(t, 0.0, got["usage"].(map[string]any)["characters"])
 	require.Equal(t, unix(end), got["usage"].(map[string]any)["period_end"])
 

@@ -38,7 +38,7 @@ var foundQuery = `select ` + readmodel.Columns[accountRow](readmodel.AccountsVie
 // find answers with the accounts of an e-mail address, after it was recorded who asks.
 func (a *API) find(call *web.Call, in accountsRequest) (web.Reply, error) {
 	if in.Reason == "" {
-		return web.Reply{}, errReason
+		return web.Reply{}, needsReason(call)
 	}
 	hash, err := a.hashed(call, in.Email)
 	if err != nil {

@@ -64,20 +64,9 @@ func (a *API) AdminRoutes() []web.Route {
 const described = "Entries come in the order of their times, as the log had them when the first page was read. Personal data is for auditors. " +
 	"Before it is shown, and before an e-mail address is looked up, it is recorded who asks, and for what reason."
 
-// errReason is the refusal of whoever gives none.
-var errReason = web.Invalid(web.InvalidField("query", "reason", "personal data is only read for a reason, which is recorded"))
-
-// instant parses a time of a query.
-func instant(name, text string) (*time.Time, error) {
-	if text == "" {
-		return nil, nil
-	}
-	t, err := time.Parse(time.RFC3339Nano, text)
-	if err != nil || t.Year() < 1 {
-		return nil, web.Invalid(web.InvalidField("query", name, "a time looks like 2026-11-22T15:04:05Z"))
-	}
-	t = t.UTC()
-	return &t, nil
+// needsReason is the refusal of a call without one.
+func needsReason(call *web.Call) error {
+	return call.Invalid("reason", "personal data is only read for a reason, which is recorded")
 }
 
 // hashed returns the hash of an e-mail address, "" of none.

@@ -16,17 +16,17 @@ import (
 
 // entriesRequest has filters that are recorded as they are, so no e-mail address fits where an id belongs.
 type entriesRequest struct {
-	Account  string `query:"account" maxlen:"64" pattern:"^[A-Za-z0-9._-]*$"`
-	Email    string `query:"email" maxlen:"320" doc:"of the owner of an account that is open"`
-	Session  string `query:"session" maxlen:"64" pattern:"^[A-Za-z0-9._-]*$"`
-	Kind     string `query:"kind" maxlen:"64" pattern:"^[A-Za-z0-9._-]*$" doc:"a type of event, such as session-opened"`
-	Operator string `query:"operator" maxlen:"64" pattern:"^[A-Za-z0-9._-]*$" doc:"the name of the operator or auditor who did it"`
-	From     string `query:"from" maxlen:"40" doc:"the earliest time, as 2026-11-22T15:04:05Z"`
-	To       string `query:"to" maxlen:"40" doc:"the time before which entries are listed"`
-	Limit    int    `query:"limit" default:"100" ge:"1" le:"1000"`
-	Page     string `query:"page_token" maxlen:"200" doc:"next_page_token of the page before, with the same filters"`
-	Personal bool   `query:"personal" default:"false" doc:"with personal data, for auditors"`
-	Reason   string `query:"reason" maxlen:"500" doc:"why personal data is read; it stays in the log"`
+	Account  string       `query:"account" maxlen:"64" pattern:"^[A-Za-z0-9._-]*$"`
+	Email    string       `query:"email" maxlen:"320" doc:"of the owner of an account that is open"`
+	Session  string       `query:"session" maxlen:"64" pattern:"^[A-Za-z0-9._-]*$"`
+	Kind     string       `query:"kind" maxlen:"64" pattern:"^[A-Za-z0-9._-]*$" doc:"a type of event, such as session-opened"`
+	Operator string       `query:"operator" maxlen:"64" pattern:"^[A-Za-z0-9._-]*$" doc:"the name of the operator or auditor who did it"`
+	From     *web.Instant `query:"from" maxlen:"40" doc:"the earliest time, as 2026-11-22T15:04:05Z"`
+	To       *web.Instant `query:"to" maxlen:"40" doc:"the time before which entries are listed"`
+	Limit    int          `query:"limit" default:"100" ge:"1" le:"1000"`
+	Page     place        `query:"page_token" maxlen:"200" doc:"next_page_token of the page before, with the same filters"`
+	Personal bool         `query:"personal" default:"false" doc:"with personal data, for auditors"`
+	Reason   string       `query:"reason" maxlen:"500" doc:"why personal data is read; it stays in the log"`
 }
 
 type auditEntries struct {
@@ -78,7 +78,7 @@ func (a *API) entries(call *web.Call, area string, in entriesRequest) (web.Reply
 	}
 	recorded := in.Personal || in.Email != ""
 	if recorded && in.Reason == "" {
-		return web.Reply{}, errReason
+		return web.Reply{}, needsReason(call)
 	}
 	asked, f, err := a.asked(call, area, in)
 	if err != nil {
@@ -109,17 +109,9 @@ func (a *API) entries(call *web.Call, area string, in entriesRequest) (web.Reply
 
 // asked returns what is asked, as it is recorded and as it is read.
 func (a *API) asked(call *web.Call, area string, in entriesRequest) (asked Query, f filter, err error) {
-	asked = Query{Of: area, Account: in.Account, Session: in.Session, Kind: in.Kind, Operator: in.Operator, Page: in.Page, Personal: in.Personal}
-	if asked.From, err = instant("from", in.From); err != nil {
-		return asked, f, err
-	}
-	if asked.To, err = instant("to", in.To); err != nil {
-		return asked, f, err
-	}
-	f = filter{area: area, session: in.Session, kind: in.Kind, operator: in.Operator, from: asked.From, to: asked.To, limit: in.Limit}
-	if f.after, err = parsePage(in.Page); err != nil {
-		return asked, f, err
-	}
+	asked = Query{Of: area, Account: in.Account, Session: in.Session, Kind: in.Kind, Operator: in.Operator, Page: in.Page.String(), Personal: in.Personal}
+	asked.From, asked.To = (*time.Time)(in.From), (*time.Time)(in.To)
+	f = filter{area: area, session: in.Session, kind: in.Kind, operator: in.Operator, from: asked.From, to: asked.To, limit: in.Limit, after: in.Page}
 	if in.Account != "" {
 		f.accounts = []string{in.Account}
 	}

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -45,32 +46,35 @@ func parsePosition(text string) (position, error) {
 	return p, err
 }
 
-// String returns the token of the place.
+// String returns the token of the place, "" for the beginning.
 func (p place) String() string {
+	if p == (place{}) {
+		return ""
+	}
 	return base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%d.%d.%d.%d.%d", p.at, p.commit, p.prepare, p.until.commit, p.until.prepare))
 }
 
-// parsePage parses a token; "" is the beginning.
-func parsePage(token string) (p place, err error) {
-	if token == "" {
-		return place{}, nil
+// UnmarshalText reads a token; "" is the beginning.
+func (p *place) UnmarshalText(token []byte) error {
+	if len(token) == 0 {
+		return nil
 	}
-	wrong := web.Invalid(web.InvalidField("query", "page_token", "it is not one that an answer had"))
-	text, err := base64.RawURLEncoding.DecodeString(token)
+	wrong := errors.New("it is not one that an answer had")
+	text, err := base64.RawURLEncoding.DecodeString(string(token))
 	parts := strings.Split(string(text), ".")
 	numbers := []*int64{&p.at, &p.commit, &p.prepare, &p.until.commit, &p.until.prepare}
 	if err != nil || len(parts) != len(numbers) {
-		return place{}, wrong
+		return wrong
 	}
 	for i, part := range parts {
 		if *numbers[i], err = strconv.ParseInt(part, 10, 64); err != nil {
-			return place{}, wrong
+			return wrong
 		}
 	}
 	if year := time.UnixMicro(p.at).UTC().Year(); year < 1 || year > 9999 { // Postgres holds what clocks show
-		return place{}, wrong
+		return wrong
 	}
-	return p, nil
+	return nil
 }
 
 // entryRow is a row of the view.

@@ -46,6 +46,7 @@ func (a *API) Routes() []web.Route {
 
 // Clip is the record of that name in the interface.
 type Clip struct {
+	ID        string  `json:"id"`
 	URL       string  `json:"url" format:"uri" minlen:"1" maxlen:"2083" doc:"where the audio can be played"`
 	Voice     string  `json:"voice"`
 	Timestamp int64   `json:"timestamp"` // Unix seconds
@@ -53,6 +54,9 @@ type Clip struct {
 	Speed     float64 `json:"speed" nullable:"true" ge:"0.25" le:"2"`
 	Language  string  `json:"language" nullable:"true"`
 	Debug     bool    `json:"debug" default:"false"`
+
+	OriginalText     *string `json:"original_text,omitempty" doc:"what the request said the text is a translation of"`
+	OriginalLanguage *string `json:"original_language,omitempty" doc:"what the request said the original is in"`
 }
 
 var (
@@ -113,8 +117,9 @@ func (a *API) show(call *web.Call, row clipRow) (Clip, error) {
 		language = content.Language
 	}
 	return Clip{
-		URL: a.Links.ClipAudio(call.Header("Host"), row.ID), Voice: row.Voice, Timestamp: row.SavedAt.Unix(),
+		ID: row.ID, URL: a.Links.ClipAudio(call.Header("Host"), row.ID), Voice: row.Voice, Timestamp: row.SavedAt.Unix(),
 		Text: content.Text, Speed: row.Speed, Language: language, Debug: row.Debug,
+		OriginalText: content.OriginalText, OriginalLanguage: content.OriginalLanguage,
 	}, nil
 }
 
@@ -122,6 +127,9 @@ func (a *API) show(call *web.Call, row clipRow) (Clip, error) {
 type content struct {
 	Text     *string `json:"text"`     // nil when it cannot be read any more
 	Language string  `json:"language"` // that was asked for; "" where it was to be detected
+
+	OriginalText     *string `json:"originalText"` // nil where the request had none
+	OriginalLanguage *string `json:"originalLanguage"`
 }
 
 // content returns nothing when its key is gone for ever: the clip can still be played and deleted.

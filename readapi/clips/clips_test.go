@@ -185,8 +185,8 @@ func TestAClipIsShownAsDocumented(t *testing.T) {
 	id := s.save("a1", "“Grüße” <1>", func(c *clip.Saved) { c.Speed, c.Language, c.Voice = 0.25, "pt-br", "zeke" })
 
 	want := map[string]any{
-		"url": s.url + "/v1/account/clip/" + id + "/audio?sig=", "voice": "zeke", "timestamp": float64(noon.Add(time.Minute).Unix()),
-		"text": "“Grüße” <1>", "speed": 0.25, "language": "pt-br", "debug": true,
+		"id": id, "url": s.url + "/v1/account/clip/" + id + "/audio?sig=", "voice": "zeke", "timestamp": float64(noon.Add(time.Minute).Unix()),
+		"text": "“Grüße” <1>", "speed": 0.25, "language": "pt-br", "debug": true, "original_text": "the original",
 	}
 	requireShown := func(got map[string]any) {
 		t.Helper()

@@ -17,7 +17,7 @@ const maxPageSize = 1000
 type clipsRequest struct {
 	Page      int     `query:"page" default:"1" gt:"0"`
 	PageSize  int     `query:"page_size" default:"12" gt:"0"`
-	Language  *string `query:"language" maxlen:"35" doc:"only clips in this language, or this region of it"`
+	Language  *string `query:"language" doc:"only clips in this language, or this region of it"`
 	SortBy    string  `query:"sort_by" default:"timestamp" literal:"timestamp,text_length,voice"`
 	SortOrder string  `query:"sort_order" default:"desc" literal:"asc,desc"`
 	Debug     bool    `query:"debug" default:"false" doc:"only clips that a request saved by debug"`

@@ -25,7 +25,7 @@ func (a *API) newKey(call *web.Call, in newKeyRequest) (web.Reply, error) {
 
 type renameKeyRequest struct {
 	Masked string `path:"masked"`
-	Name   string `body:"name" required:"true" minlen:"1" maxlen:"100" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f]*$" doc:"Without control characters."`
+	Name   string `body:"name" required:"true" minlen:"1" maxlen:"200" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f]*$" doc:"Without control characters."`
 }
 
 func (a *API) renameKey(call *web.Call, in renameKeyRequest) (web.Reply, error) {

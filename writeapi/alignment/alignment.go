@@ -55,7 +55,7 @@ type plainRequest struct {
 }
 
 func (a *API) plain(call *web.Call, in plainRequest) (web.Reply, error) {
-	return a.align(call, recording{bytes.NewReader(in.Body), []any{"body"}}, text{in.Text, []any{"query", "text"}}, alignment.Plain)
+	return a.align(call, recording{bytes.NewReader(in.Body), ""}, in.Text, alignment.Plain)
 }
 
 type improvedRequest struct {
@@ -64,18 +64,13 @@ type improvedRequest struct {
 }
 
 func (a *API) improved(call *web.Call, in improvedRequest) (web.Reply, error) {
-	return a.align(call, recording{in.Audio.Content, []any{"body", "audio"}}, text{in.Text, []any{"body", "text"}}, alignment.Improved)
+	return a.align(call, recording{in.Audio.Content, "audio"}, in.Text, alignment.Improved)
 }
 
-// recording and text are inputs with their places in a 422.
+// recording is an input of the name, "" for a raw body.
 type recording struct {
 	content audio.Upload
-	place   []any
-}
-
-type text struct {
-	content string
-	place   []any
+	name    string
 }
 
 // alignedWord is an object of the reply. All times are in seconds.
@@ -93,7 +88,7 @@ type phoneme struct {
 	Duration float64 `json:"duration"`
 }
 
-func (a *API) align(call *web.Call, r recording, t text, method alignment.Method) (web.Reply, error) {
+func (a *API) align(call *web.Call, r recording, text string, method alignment.Method) (web.Reply, error) {
 	place, err := a.Places.Take(quota.Client(call.Client), 1)
 	switch {
 	case errors.Is(err, quota.ErrShare):
@@ -102,9 +97,9 @@ func (a *API) align(call *web.Call, r recording, t text, method alignment.Method
 		return web.Reply{}, busy()
 	}
 	defer place.Release()
-	words, err := a.Aligner.Align(call, r.content, t.content, method)
+	words, err := a.Aligner.Align(call, r.content, text, method)
 	if err != nil {
-		return web.Reply{}, explain(err, r, t)
+		return web.Reply{}, explain(call, err, r.name)
 	}
 	return web.JSON(show(words)), nil
 }
@@ -114,25 +109,21 @@ func busy() error {
 }
 
 // explain turns what is wrong with an input into a 422.
-func explain(err error, r recording, t text) error {
+func explain(call *web.Call, err error, recording string) error {
 	var unusable *audio.UnusableError
 	switch {
 	case errors.Is(err, alignment.ErrBusy):
 		return busy()
 	case errors.As(err, &unusable):
-		return invalid(r.place, unusable.Message)
+		return call.Invalid(recording, unusable.Message)
 	case errors.Is(err, alignment.ErrNoSpeech):
-		return invalid(r.place, "The recording holds no speech")
+		return call.Invalid(recording, "The recording holds no speech")
 	case errors.Is(err, alignment.ErrNoWords):
-		return invalid(t.place, "The text has no words that can be spoken")
+		return call.Invalid("text", "The text has no words that can be spoken")
 	case errors.Is(err, alignment.ErrTooMuchText):
-		return invalid(t.place, "The text takes much longer to speak than a recording may last")
+		return call.Invalid("text", "The text takes much longer to speak than a recording may last")
 	}
 	return err
-}
-
-func invalid(place []any, message string) error {
-	return web.Invalid(web.Item{Type: "value_error", Loc: place, Msg: "Value error, " + message, Ctx: map[string]any{"error": message}})
 }
 
 func show(words []alignment.Word) []alignedWord {

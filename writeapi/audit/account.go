@@ -24,8 +24,8 @@ func (a *API) AdminRoutes() []web.Route {
 }
 
 type accountRequest struct {
-	AccountID string `path:"account_id" maxlen:"64"`
-	AsOf      string `query:"as_of" maxlen:"40" doc:"the time, as 2026-11-22T15:04:05Z; now where it is left out"`
+	AccountID string       `path:"account_id" maxlen:"64"`
+	AsOf      *web.Instant `query:"as_of" maxlen:"40" doc:"the time, as 2026-11-22T15:04:05Z; now where it is left out"`
 }
 
 type accountAsOf struct {
@@ -75,15 +75,12 @@ type foldedStream struct {
 
 func (a *API) show(call *web.Call, in accountRequest) (web.Reply, error) {
 	at := a.Now().UTC()
-	if in.AsOf != "" {
-		asked, err := time.Parse(time.RFC3339Nano, in.AsOf)
-		switch {
-		case err != nil:
-			return web.Reply{}, web.Invalid(web.InvalidField("query", "as_of", "a time looks like 2026-11-22T15:04:05Z"))
-		case asked.After(at):
-			return web.Reply{}, web.Invalid(web.InvalidField("query", "as_of", "what will be is not known"))
+	if in.AsOf != nil {
+		asked := time.Time(*in.AsOf)
+		if asked.After(at) {
+			return web.Reply{}, call.Invalid("as_of", "what will be is not known")
 		}
-		at = asked.UTC()
+		at = asked
 	}
 	found, err := a.Audit.Account(call, in.AccountID, at)
 	if err != nil {

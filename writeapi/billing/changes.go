@@ -89,7 +89,7 @@ func repetitionOf(call *web.Call, in web.Repeatable) (billing.Repetition, error)
 // answer answers once the read models show what was done.
 func (a *API) answer(call *web.Call, reply web.Reply, position eventlog.Position, err error) (web.Reply, error) {
 	if errors.Is(err, billing.ErrKeyReused) {
-		return web.Reply{}, web.Invalid(web.InvalidField("header", "idempotency-key", "the key was used for a request with other content"))
+		return web.Reply{}, call.Invalid("idempotency-key", "the key was used for a request with other content")
 	}
 	if err != nil {
 		return web.Reply{}, err

@@ -24,7 +24,7 @@ func (a *API) Routes() []web.Route {
 }
 
 type request struct {
-	ID      string  `body:"id" doc:"The x-generation-id of the synthesis." required:"true" minlen:"1" maxlen:"200"`
+	ID      string  `body:"id" doc:"The x-generation-id of the synthesis." required:"true"`
 	Rating  string  `body:"rating" required:"true" literal:"thumbsUp,thumbsDown"`
 	Text    *string `body:"text" maxlen:"5000"`
 	Context *string `body:"context" maxlen:"5000"`

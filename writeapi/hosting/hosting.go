@@ -96,9 +96,16 @@ type hostingFailure struct {
 }
 
 func (a *API) setVariables(call *web.Call, in variablesRequest) (web.Reply, error) {
-	add, wrongAdd := names("add_project_names", in.Add)
-	remove, wrongRemove := names("remove_projects", in.Remove)
-	if wrong := append(wrongAdd, wrongRemove...); len(wrong) > 0 {
+	var wrong []web.Item
+	given := func(input string, values []string) []string {
+		all, err := names(values)
+		if err != nil {
+			wrong = append(wrong, call.Wrong(input, err.Error()))
+		}
+		return all
+	}
+	add, remove := given("add_project_names", in.Add), given("remove_projects", in.Remove)
+	if len(wrong) > 0 {
 		return web.Reply{}, web.Invalid(wrong...)
 	}
 	failed, position, err := a.Hosting.SetVariables(call, call.Principal.Account, in.Config, add, remove, writeapi.Origin(call.Caller))
@@ -114,11 +121,11 @@ func (a *API) setVariables(call *web.Call, in variablesRequest) (web.Reply, erro
 }
 
 // names takes a list of projects apart: each value holds names with commas, or a JSON array of them.
-func names(field string, values []string) (all []string, wrong []web.Item) {
+func names(values []string) (all []string, err error) {
 	for _, value := range values {
 		some := strings.Split(value, ",")
 		if strings.HasPrefix(strings.TrimSpace(value), "[") && json.Unmarshal([]byte(value), &some) != nil {
-			return nil, []web.Item{web.InvalidField("body", field, "the array is not one of names")}
+			return nil, errors.New("the array is not one of names")
 		}
 		for _, name := range some {
 			if name = strings.TrimSpace(name); name != "" && !slices.Contains(all, name) {
@@ -128,11 +135,11 @@ func names(field string, values []string) (all []string, wrong []web.Item) {
 	}
 	switch {
 	case len(all) > maxProjects:
-		wrong = append(wrong, web.InvalidField("body", field, fmt.Sprintf("at most %d projects", maxProjects)))
+		return nil, fmt.Errorf("at most %d projects", maxProjects)
 	case slices.ContainsFunc(all, func(name string) bool { return utf8.RuneCountInString(name) > maxName }):
-		wrong = append(wrong, web.InvalidField("body", field, fmt.Sprintf("a name has at most %d characters", maxName)))
+		return nil, fmt.Errorf("a name has at most %d characters", maxName)
 	}
-	return all, wrong
+	return all, nil
 }
 
 // tooMany is what a client hears where the platform takes no more requests.

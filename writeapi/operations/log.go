@@ -43,19 +43,16 @@ func (l *Log) AdminRoutes() []web.Route {
 }
 
 type logRequest struct {
-	After   string `query:"after" default:"0/0" pattern:"^[0-9]{1,20}/[0-9]{1,20}$" doc:"only events after this position"`
-	Until   string `query:"until" default:"0/0" pattern:"^[0-9]{1,20}/[0-9]{1,20}$" doc:"only events up to this position; 0/0 is the last one as the request arrives"`
-	Stream  string `query:"stream" default:"" doc:"only events of this stream; of all streams whose names begin so, if it ends with *"`
-	Type    string `query:"type" default:"" doc:"only events of this type"`
-	Account string `query:"account" default:"" doc:"only events that name this id in their stream, data or metadata"`
-	Follow  bool   `query:"follow" default:"false" doc:"go on with what is written later; until is then not looked at"`
+	After   position `query:"after" default:"0/0" pattern:"^[0-9]{1,20}/[0-9]{1,20}$" doc:"only events after this position"`
+	Until   position `query:"until" default:"0/0" pattern:"^[0-9]{1,20}/[0-9]{1,20}$" doc:"only events up to this position; 0/0 is the last one as the request arrives"`
+	Stream  string   `query:"stream" default:"" doc:"only events of this stream; of all streams whose names begin so, if it ends with *"`
+	Type    string   `query:"type" default:"" doc:"only events of this type"`
+	Account string   `query:"account" default:"" doc:"only events that name this id in their stream, data or metadata"`
+	Follow  bool     `query:"follow" default:"false" doc:"go on with what is written later; until is then not looked at"`
 }
 
 func (l *Log) read(call *web.Call, in logRequest) (web.Reply, error) {
-	after, until, err := in.bounds()
-	if err != nil {
-		return web.Reply{}, err
-	}
+	after, until := in.After.Position, in.Until.Position
 	head, err := l.Log.Head(call)
 	if err != nil {
 		return web.Reply{}, err
@@ -72,14 +69,13 @@ func (l *Log) read(call *web.Call, in logRequest) (web.Reply, error) {
 	return web.Stream(logcopy.ContentType, reading.write), nil
 }
 
-func (in logRequest) bounds() (after, until eventlog.Position, err error) {
-	if after, err = eventlog.ParsePosition(in.After); err != nil {
-		return after, until, web.Invalid(web.InvalidField("query", "after", err.Error()))
-	}
-	if until, err = eventlog.ParsePosition(in.Until); err != nil {
-		return after, until, web.Invalid(web.InvalidField("query", "until", err.Error()))
-	}
-	return after, until, nil
+// position is one of the log in an address.
+type position struct{ eventlog.Position }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (p *position) UnmarshalText(text []byte) (err error) {
+	p.Position, err = eventlog.ParsePosition(string(text))
+	return err
 }
 
 // reading is one reply.

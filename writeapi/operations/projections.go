@@ -70,7 +70,7 @@ type rebuildRequest struct {
 
 func (p *Projections) rebuild(call *web.Call, in rebuildRequest) (web.Reply, error) {
 	if in.All == (len(in.Projections) > 0) {
-		return web.Reply{}, web.Invalid(web.InvalidField("body", "projections", "either name read models or ask for all"))
+		return web.Reply{}, call.Invalid("projections", "either name read models or ask for all")
 	}
 	slices.Sort(in.Projections)
 	ids, err := p.Generations.Rebuild(call, slices.Compact(in.Projections), in.Promote)

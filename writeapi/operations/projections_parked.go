@@ -5,22 +5,17 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/feed"
 	"github.com/recital-tts/recital/internal/web"
 )
 
 type parkedRequest struct {
-	After string `query:"after" default:"0/0" pattern:"^[0-9]{1,20}/[0-9]{1,20}$" doc:"the position in next of the page before"`
-	Limit int    `query:"limit" default:"100" ge:"1" le:"500" doc:"a page ends between two positions, so it may hold more where several generations parked one event"`
+	After position `query:"after" default:"0/0" pattern:"^[0-9]{1,20}/[0-9]{1,20}$" doc:"the position in next of the page before"`
+	Limit int      `query:"limit" default:"100" ge:"1" le:"500" doc:"a page ends between two positions, so it may hold more where several generations parked one event"`
 }
 
 func (p *Projections) parked(call *web.Call, in parkedRequest) (web.Reply, error) {
-	after, err := eventlog.ParsePosition(in.After)
-	if err != nil {
-		return web.Reply{}, web.Invalid(web.InvalidField("query", "after", err.Error()))
-	}
-	page, err := p.Generations.Parked(call, after, in.Limit)
+	page, err := p.Generations.Parked(call, in.After.Position, in.Limit)
 	if err != nil {
 		return web.Reply{}, feed.Answered(err)
 	}

@@ -19,7 +19,7 @@ type promoteRequest struct {
 }
 
 func (p *Projections) promote(call *web.Call, in promoteRequest) (web.Reply, error) {
-	ids, err := in.ids()
+	ids, err := in.ids(call)
 	if err != nil {
 		return web.Reply{}, err
 	}
@@ -30,8 +30,8 @@ func (p *Projections) promote(call *web.Call, in promoteRequest) (web.Reply, err
 	return web.JSON(generationsOf(live)), nil
 }
 
-func (r promoteRequest) ids() ([]feed.GenerationID, error) {
-	entries, err := r.entries()
+func (r promoteRequest) ids(call *web.Call) ([]feed.GenerationID, error) {
+	entries, err := r.entries(call)
 	if err != nil {
 		return nil, err
 	}
@@ -59,15 +59,21 @@ func (r promoteRequest) ids() ([]feed.GenerationID, error) {
 	return ids, nil
 }
 
-func (r promoteRequest) entries() ([]json.RawMessage, error) {
+func (r promoteRequest) entries(call *web.Call) ([]json.RawMessage, error) {
 	var body struct {
 		Generations []json.RawMessage `json:"generations"`
 	}
 	if err := json.Unmarshal(r.Body, &body); err != nil {
-		return nil, web.Invalid(web.InvalidField("body", "generations", "the body is not an object with a list of generations"))
+		return nil, wrongGenerations(call, "the body is not an object with a list of generations")
 	}
 	if n := len(body.Generations); n == 0 || n > maxPromoted {
-		return nil, web.Invalid(web.InvalidField("body", "generations", "1 to 100 generations are needed"))
+		return nil, wrongGenerations(call, "1 to 100 generations are needed")
 	}
 	return body.Generations, nil
+}
+
+func wrongGenerations(call *web.Call, why string) error {
+	wrong := call.Wrong("", why)
+	wrong.Loc = append(wrong.Loc, "generations")
+	return web.Invalid(wrong)
 }

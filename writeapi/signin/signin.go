@@ -58,7 +58,18 @@ func (a *API) Routes() []web.Route {
 type loginRequest struct {
 	Provider  string `query:"provider" required:"true" enum:"idp_1,idp_2,idp_3,idp_4"`
 	Redirect  string `query:"redirect" required:"true" url:"http" minlen:"1" maxlen:"2083"`
-	UTMSource string `query:"utm_source" maxlen:"256"`
+	UTMSource source `query:"utm_source"`
+}
+
+// source is where a person comes from, in at most 256 characters: the rest is cut off.
+type source string
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *source) UnmarshalText(text []byte) error {
+	const longest = 256
+	characters := []rune(string(text))
+	*s = source(characters[:min(longest, len(characters))])
+	return nil
 }
 
 func (a *API) login(call *web.Call, in loginRequest) (web.Reply, error) {
@@ -68,13 +79,13 @@ func (a *API) login(call *web.Call, in loginRequest) (web.Reply, error) {
 	}
 	kept := browserCookie(callback)
 	begun, err := a.Flow.Begin(call, signin.Beginning{
-		Provider: in.Provider, Redirect: in.Redirect, UTMSource: in.UTMSource, Callback: callback, Browser: kept.read(call), Address: call.RemoteIP(),
+		Provider: in.Provider, Redirect: in.Redirect, UTMSource: string(in.UTMSource), Callback: callback, Browser: kept.read(call), Address: call.RemoteIP(),
 	})
 	switch {
 	case errors.Is(err, signin.ErrRedirect):
-		return web.Reply{}, web.Invalid(web.InvalidField("query", "redirect", "the origin is not allowed"))
+		return web.Reply{}, call.Invalid("redirect", "the origin is not allowed")
 	case errors.Is(err, signin.ErrNoProvider):
-		return web.Reply{}, web.Invalid(web.InvalidField("query", "provider", "the provider is not configured"))
+		return web.Reply{}, call.Invalid("provider", "the provider is not configured")
 	case errors.Is(err, signin.ErrTooMany):
 		return web.Reply{}, web.TooManyRequests("Too many sign-ins from this address have begun", signin.Lifetime)
 	case err != nil:
@@ -97,27 +108,22 @@ func (a *API) failed(call *web.Call, provider string, err error) signin.Reason {
 }
 
 type callbackRequest struct {
-	Provider         string  `path:"provider" enum:"idp_1,idp_2,idp_3,idp_4"`
-	Code             *string `query:"code" maxlen:"4096"`
-	State            string  `query:"state" required:"true" maxlen:"256"`
-	Error            string  `query:"error" maxlen:"256"`
-	ErrorDescription string  `query:"error_description" maxlen:"4096" doc:"is not used"`
-	Issuer           string  `query:"iss" maxlen:"2083" doc:"who answers (RFC 9207)"`
+	Provider         string `path:"provider" enum:"idp_1,idp_2,idp_3,idp_4"`
+	Code             string `query:"code" required:"true" unless:"error"`
+	State            string `query:"state" required:"true"`
+	Error            string `query:"error"`
+	ErrorDescription string `query:"error_description" doc:"is not used"`
+	Issuer           string `query:"iss" doc:"who answers (RFC 9207)"`
 }
 
 func (a *API) callback(call *web.Call, in callbackRequest) (web.Reply, error) {
-	if in.Code == nil && in.Error == "" {
-		return web.Reply{}, web.Invalid(web.Item{Type: "missing", Loc: []any{"query", "code"}, Msg: "Field required"})
-	}
 	callback, err := a.callbackURL(call, in.Provider)
 	if err != nil {
 		return web.Reply{}, err
 	}
-	answer := signin.Answer{Provider: in.Provider, State: in.State, Browser: browserCookie(callback).read(call), Issuer: in.Issuer, Error: in.Error}
-	if in.Code != nil {
-		answer.Code = *in.Code
-	}
-	answered, err := a.Flow.Finish(call, answer)
+	answered, err := a.Flow.Finish(call, signin.Answer{
+		Provider: in.Provider, State: in.State, Code: in.Code, Browser: browserCookie(callback).read(call), Issuer: in.Issuer, Error: in.Error,
+	})
 	if errors.Is(err, signin.ErrUnusable) {
 		return web.Reply{}, domain.Refuse(domain.Invalid, a.failed(call, in.Provider, err).Text())
 	}

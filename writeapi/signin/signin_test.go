@@ -177,22 +177,25 @@ func TestAStateThatIsNotThisBrowsers(t *testing.T) {
 func TestWhatACallbackNeeds(t *testing.T) {
 	s := serve(t, "", nil)
 	for path, field := range map[string]string{
-		"/auth/oauth/idp_1?state=s":                                                                    `["query","code"]`,
-		"/auth/oauth/idp_1?code=c":                                                                     `["query","state"]`,
-		"/auth/oauth/idp_5?code=c&state=s":                                                             `["path","provider"]`,
-		"/auth/oauth/login?provider=idp_1":                                                             `["query","redirect"]`,
-		"/auth/oauth/login?redirect=" + app:                                                            `["query","provider"]`,
-		"/auth/oauth/login?provider=google&redirect=" + app:                                            `'idp_1', 'idp_2', 'idp_3' or 'idp_4'`,
-		"/auth/oauth/login?provider=idp_1&redirect=" + app + strings.Repeat("a", 2083):                 `["query","redirect"]`,
-		"/auth/oauth/login?provider=idp_1&redirect=/in":                                                `["query","redirect"]`,
-		"/auth/oauth/login?provider=idp_1&redirect=" + app + "&utm_source=" + strings.Repeat("a", 257): `["query","utm_source"]`,
+		"/auth/oauth/idp_1?state=s":                         `["query","code"]`,
+		"/auth/oauth/idp_1":                                 `"loc":["query","code"],"msg":"Fieldrequired"},{"type":"missing","loc":["query","state"]`,
+		"/auth/oauth/idp_1?code=c":                          `["query","state"]`,
+		"/auth/oauth/idp_5?code=c&state=s":                  `["path","provider"]`,
+		"/auth/oauth/login?provider=idp_1":                  `["query","redirect"]`,
+		"/auth/oauth/login?redirect=" + app:                 `["query","provider"]`,
+		"/auth/oauth/login?provider=google&redirect=" + app: `'idp_1', 'idp_2', 'idp_3' or 'idp_4'`,
+		"/auth/oauth/login?provider=idp_1&redirect=" + app + strings.Repeat("a", 2083): `["query","redirect"]`,
+		"/auth/oauth/login?provider=idp_1&redirect=/in":                                `["query","redirect"]`,
 	} {
 		got := s.get("GET", s.url+path)
 		require.Equal(t, http.StatusUnprocessableEntity, got.status, "%s: %s", path, got.body)
 		require.Contains(t, strings.ReplaceAll(got.body, " ", ""), strings.ReplaceAll(field, " ", ""), path)
 	}
+	// where a person comes from is cut, not refused
+	got := s.get("GET", s.url+"/auth/oauth/login?provider=idp_1&redirect="+app+"&utm_source="+strings.Repeat("a", 10_000))
+	require.Equal(t, http.StatusFound, got.status, got.body)
 	// an error needs no code (the definition requires one, and providers omit it)
-	got := s.get("GET", s.url+"/auth/oauth/idp_1?error=access_denied&state=s")
+	got = s.get("GET", s.url+"/auth/oauth/idp_1?error=access_denied&state=s")
 	require.Equal(t, http.StatusBadRequest, got.status, got.body)
 	for _, path := range []string{"login", "logout", "idp_1"} {
 		require.Equal(t, http.StatusMethodNotAllowed, s.get("HEAD", s.url+"/auth/oauth/"+path).status, "HEAD changes nothing")

@@ -10,7 +10,7 @@ import (
 
 // synthesizeBeta answers the audio, WAV unless the client says otherwise.
 func (a *API) synthesizeBeta(call *web.Call, in request.Speech) (web.Reply, error) {
-	in.Language = speech.AutoLanguage
+	in.Language = request.Language{Engine: speech.AutoLanguage}
 	return a.bytes(call, in)
 }
 

@@ -31,10 +31,7 @@ const MaxAudio = 190 << 20
 
 // detailed answers when all of the audio is there.
 func (a *API) detailed(call *web.Call, in request.Speech) (web.Reply, error) {
-	order, err := in.WithSeed().Synthesis()
-	if err != nil {
-		return web.Reply{}, err
-	}
+	order := in.WithSeed().Synthesis()
 	order.Whole = true
 	reply, err := a.begin(call, order)
 	if err != nil {
@@ -42,7 +39,7 @@ func (a *API) detailed(call *web.Call, in request.Speech) (web.Reply, error) {
 	}
 	recording, err := reply.Whole(call)
 	if err != nil {
-		return web.Reply{}, explain(err)
+		return web.Reply{}, explain(call, err)
 	}
 	web.SetHeaders(call, a.headers(call, order, reply)) // which now name the clip, if it was saved
 	call.SetPosition(recording.Position.String())

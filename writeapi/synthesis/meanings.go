@@ -23,8 +23,8 @@ func meanings() map[string]string {
 		"return_durations":  "Adds the word times to a reply in JSON.",
 		"return_timestamps": "Adds the word times to a reply in JSON. With audio alone, `x-timestamps-url` is their address.",
 		"delay_headers":     "Sends the headers only when there is audio, so that a failure until then is a status.",
-		"original_text":     "Kept with the clip that `debug` saves.",
-		"original_language": "Kept with the clip that `debug` saves.",
+		"original_text":     "What `text` is a translation of: shown with the clip that `debug` saves.",
+		"original_language": "The language of `original_text`: shown with the clip that `debug` saves.",
 		"extras":            "`alignment` adds the word times.",
 	}
 }

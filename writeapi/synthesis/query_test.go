@@ -44,6 +44,10 @@ func TestAnAddressSaysTheSameAsABody(t *testing.T) {
 		status, got := ask(t, http.MethodGet, server+"/v1/ai/speech?"+bad)
 		require.Equal(t, 422, status, "%s: %s", bad, got)
 	}
+	status, got = ask(t, http.MethodGet, server+"/v1/ai/speech?text=hi&voice=leah&speed=3&language=xx")
+	require.Equal(t, 422, status)
+	require.Contains(t, got, `["query","language"]`)
+	require.Contains(t, got, `["query","speed"]`, "all that is wrong is listed")
 	status, _ = ask(t, http.MethodGet, server+"/v1/ai/speech?text=hi&voice=nobody")
 	require.Equal(t, 404, status)
 }
@@ -64,6 +68,6 @@ func TestClientsOfVersion0(t *testing.T) {
 	for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodPost, http.MethodDelete} {
 		status, got := ask(t, method, server+"/speech/beta/anything/else")
 		require.Equal(t, 404, status)
-		require.JSONEq(t, `{"detail":"Not Found"}`, got)
+		require.JSONEq(t, `{"detail":"Not Found","error":"Not Found","message":"Not Found"}`, got)
 	}
 }

@@ -19,14 +19,14 @@ const (
 )
 
 // explain puts what synthesis refuses into terms of HTTP. Other errors stay as they are.
-func explain(err error) error {
+func explain(call *web.Call, err error) error {
 	var busy *synthesis.BusyError
 	var tooLong *synthesis.TooLongError
 	switch {
 	case errors.As(err, &busy):
 		return web.TooManyRequests("The plan permits "+strconv.Itoa(busy.Limit)+" syntheses at once", busyPause)
 	case errors.As(err, &tooLong):
-		return web.Invalid(web.InvalidField("body", "text", describe(tooLong)))
+		return call.Invalid("text", describe(tooLong))
 	case errors.Is(err, synthesis.ErrNoShare):
 		return web.TooManyRequests("Too many clips and replies in JSON of the account are being made, or wait to be read", spoolPause)
 	case errors.Is(err, synthesis.ErrNoRoom):

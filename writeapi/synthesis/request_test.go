@@ -32,10 +32,7 @@ type understood struct {
 }
 
 func understand(_ *web.Call, in request.Speech) (web.Reply, error) {
-	order, err := in.Synthesis()
-	if err != nil {
-		return web.Reply{}, err
-	}
+	order := in.Synthesis()
 	return web.JSON(understood{
 		Text: order.Text, Voice: order.Voice, Language: order.Language,
 		Format: string(order.Audio.Format), SampleRate: order.Audio.SampleRate, Speed: order.Speed, Times: in.WantsTimes(),
@@ -159,15 +156,18 @@ func TestWhatIsRefused(t *testing.T) {
 		"no text":              {`{"voice":"leah"}`, 422, `["body","text"]`, "missing"},
 		"an empty text":        {`{"text":"","voice":"leah"}`, 422, `["body","text"]`, "string_too_short"},
 		"a long text":          {`{"text":"` + long + `","voice":"leah"}`, 422, `["body","text"]`, "string_too_long"},
-		"a text with NUL":      {`{"text":"a\u0000b","voice":"leah"}`, 422, `["body","text"]`, "string_unicode"},
+		"a text with NUL":      {`{"text":"a\u0000b","voice":"leah"}`, 422, `["body","text"]`, "value_error"},
 		"half a character":     {`{"text":"a\ud83d","voice":"leah"}`, 422, `["body","text"]`, "string_unicode"},
 		"no voice":             {`{"text":"hi"}`, 422, `["body","voice"]`, "missing"},
 		"an unknown voice":     {`{"text":"hi","voice":"nobody"}`, 404, "", ""},
+		"an empty voice":       {`{"text":"hi","voice":""}`, 404, "", ""},
+		"a long voice":         {`{"text":"hi","voice":"` + strings.Repeat("a", 5000) + `"}`, 404, "", ""},
+		"a null for a voice":   {`{"text":"hi","voice":null}`, 422, `["body","voice"]`, "string_type"},
 		"a voice as a path":    {`{"text":"hi","voice":"../f2"}`, 404, "", ""},
 		"an engine's variant":  {`{"text":"hi","voice":"f2"}`, 404, "", ""},
 		"an unknown language":  {`{"text":"hi","voice":"leah","language":"tlh"}`, 422, `["body","language"]`, "value_error"},
 		"both are unknown":     {`{"text":"hi","voice":"nobody","language":"tlh"}`, 422, `["body","language"]`, "value_error"},
-		"a long language":      {`{"text":"hi","voice":"leah","language":"` + strings.Repeat("a", 36) + `"}`, 422, `["body","language"]`, "string_too_long"},
+		"a long language":      {`{"text":"hi","voice":"leah","language":"` + strings.Repeat("a", 36) + `"}`, 422, `["body","language"]`, "value_error"},
 		"an unknown format":    {`{"text":"hi","voice":"leah","format":"ogg"}`, 422, `["body","format"]`, "literal_error"},
 		"an unknown rate":      {`{"text":"hi","voice":"leah","sample_rate":11025}`, 422, `["body","sample_rate"]`, "enum"},
 		"too fast":             {`{"text":"hi","voice":"leah","speed":3}`, 422, `["body","speed"]`, "less_than_equal"},

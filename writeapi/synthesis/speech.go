@@ -48,10 +48,7 @@ func (a *API) Routes() []web.Route {
 // bytes streams the audio while synthesis runs. The head is sent when the reservation is in the log, so that a refusal is
 // a status, or with delay_headers when there is audio, so that a failure until then is one, too.
 func (a *API) bytes(call *web.Call, in request.Speech) (web.Reply, error) {
-	order, err := in.WithSeed().Synthesis()
-	if err != nil {
-		return web.Reply{}, err
-	}
+	order := in.WithSeed().Synthesis()
 	order.KeepTimes = in.WantsTimes()
 	reply, err := a.begin(call, order)
 	if err != nil {
@@ -73,7 +70,7 @@ func (a *API) begin(call *web.Call, order synthesis.Synthesis) (*synthesis.Reply
 	order.Origin = writeapi.Origin(call.Caller).WithoutClient()
 	reply, err := a.Synthesiser.Begin(call, order)
 	if err != nil {
-		return nil, explain(err)
+		return nil, explain(call, err)
 	}
 	web.SetHeaders(call, a.headers(call, order, reply))
 	return reply, nil

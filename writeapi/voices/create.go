@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
-	"unicode/utf8"
 
 	commands "github.com/recital-tts/recital/commands/voices"
 	"github.com/recital-tts/recital/domain/plan"
@@ -31,9 +29,6 @@ const (
 	maxFields = 1 << 20
 	// createTimeout covers the storing of the recordings, and the time for which an instant voice is waited for.
 	createTimeout = 16 * time.Minute
-
-	maxTags = 100
-	longTag = 64 // characters
 )
 
 // Routes are the rows for the public route table.
@@ -52,13 +47,24 @@ minutes of speech, at once: its state says how far it is. A request whose length
 // profile is what a client says of a voice, in fields of the form or in the field metadata.
 type profile struct {
 	Name        *string  `body:"name" maxlen:"200" doc:"what the voice is called"`
-	Type        *string  `body:"type" literal:"instant,professional,intrinsic" doc:"instant by default; intrinsic voices are the system's"`
+	Type        *kind    `body:"type" literal:"instant,professional,intrinsic" doc:"instant by default; intrinsic voices are the system's"`
 	Description *string  `body:"description" maxlen:"5000"`
 	Gender      *string  `body:"gender" maxlen:"64" doc:"U by default"`
-	Tags        []string `body:"tags" alias:"tags[]"`
+	Tags        []string `body:"tags" alias:"tags[]" maxitems:"100" maxlen:"64"`
 	Enhance     *bool    `body:"enhance" doc:"reduce steady noise in the recordings"`
 	Filter      *bool    `body:"filter" doc:"leave out unusable stretches of the recordings"`
 	Accent      *string  `body:"accent" maxlen:"64"`
+}
+
+// kind is a type of voices that can be made.
+type kind string
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (k *kind) UnmarshalText(text []byte) error {
+	if *k = kind(text); *k != kind(voice.Instant) && *k != kind(voice.Professional) {
+		return errors.New("only the system has intrinsic voices")
+	}
+	return nil
 }
 
 // over returns the profile with what it does not say taken from another.
@@ -116,9 +122,8 @@ func (c *Creator) handler() func(*web.Call, createRequest) (web.Reply, error) {
 			}
 			said = said.over(inMetadata)
 		}
-		files := slices.Concat(in.File, in.Files, in.Bracketed, in.FileField)
-		creation, err := creationOf(said, files)
-		if err != nil {
+		creation := creationOf(said)
+		if creation.Files, err = in.files(call); err != nil {
 			return web.Reply{}, err
 		}
 		creation.Account, creation.Plan = call.Principal.Account, plan.Type(call.Principal.Plan)
@@ -127,52 +132,46 @@ func (c *Creator) handler() func(*web.Call, createRequest) (web.Reply, error) {
 	}
 }
 
-// creationOf checks what no tag can.
-func creationOf(said profile, files []web.File) (commands.Creation, error) {
+// files returns the recordings of all names, after the checks that no tag can do.
+func (r createRequest) files(call *web.Call) (files []commands.File, err error) {
 	var wrong []web.Item
+	for _, sent := range []struct {
+		name  string
+		files []web.File
+	}{{"file", r.File}, {"files", r.Files}, {"files[]", r.Bracketed}, {"file_field", r.FileField}} {
+		for i, file := range sent.files {
+			if file.Content.Size() == 0 {
+				wrong = append(wrong, call.Wrong(sent.name, fmt.Sprintf("file %d is empty", i+1)))
+			}
+			files = append(files, commands.File{Upload: file.Content, SHA256: file.SHA256})
+		}
+	}
 	if len(files) == 0 {
 		wrong = append(wrong, web.Item{Type: "missing", Loc: []any{"body", "files"}, Msg: "Field required"})
 	}
 	if len(files) > voice.MaxRecordings {
-		wrong = append(wrong, web.InvalidField("body", "files", fmt.Sprintf("there are at most %d files", voice.MaxRecordings)))
+		wrong = append(wrong, call.Wrong("files", fmt.Sprintf("there are at most %d files", voice.MaxRecordings)))
 	}
-	wrong = append(wrong, checkTags(said.Tags)...)
-	creation := commands.Creation{
-		Type: voice.Type(valueOr(said.Type, string(voice.Instant))), Enhance: valueOr(said.Enhance, false), Filter: valueOr(said.Filter, false),
+	if len(wrong) > 0 {
+		return nil, web.Invalid(wrong...)
+	}
+	return files, nil
+}
+
+func creationOf(said profile) commands.Creation {
+	return commands.Creation{
+		Type: voice.Type(valueOr(said.Type, kind(voice.Instant))), Enhance: valueOr(said.Enhance, false), Filter: valueOr(said.Filter, false),
 		Profile: voice.Profile{
 			Name: valueOr(said.Name, ""), Description: valueOr(said.Description, ""), Gender: valueOr(said.Gender, "U"),
 			Accent: valueOr(said.Accent, ""), Tags: said.Tags,
 		},
 	}
-	if creation.Type != voice.Instant && creation.Type != voice.Professional {
-		wrong = append(wrong, web.InvalidField("body", "type", "only the system has intrinsic voices"))
-	}
-	for i, file := range files {
-		if file.Content.Size() == 0 {
-			wrong = append(wrong, web.InvalidField("body", "files", fmt.Sprintf("file %d is empty", i+1)))
-		}
-		creation.Files = append(creation.Files, commands.File{Upload: file.Content, SHA256: file.SHA256})
-	}
-	if len(wrong) > 0 {
-		return commands.Creation{}, web.Invalid(wrong...)
-	}
-	return creation, nil
-}
-
-func checkTags(tags []string) (wrong []web.Item) {
-	if len(tags) > maxTags {
-		wrong = append(wrong, web.InvalidField("body", "tags", fmt.Sprintf("there are at most %d tags", maxTags)))
-	}
-	if slices.ContainsFunc(tags, func(tag string) bool { return utf8.RuneCountInString(tag) > longTag }) {
-		wrong = append(wrong, web.InvalidField("body", "tags", fmt.Sprintf("a tag has at most %d characters", longTag)))
-	}
-	return wrong
 }
 
 func (c *Creator) create(call *web.Call, creation commands.Creation) (web.Reply, error) {
 	made, err := c.Voices.Create(call, creation, writeapi.Origin(call.Caller))
 	if errors.Is(err, commands.ErrKeyReused) {
-		return web.Reply{}, web.Invalid(web.InvalidField("header", "idempotency-key", "the key was used for a request with other content"))
+		return web.Reply{}, call.Invalid("idempotency-key", "the key was used for a request with other content")
 	}
 	if err != nil {
 		return web.Reply{}, err

@@ -184,15 +184,17 @@ func TestWhatMakesNoVoice(t *testing.T) {
 		"no files":                  {[]part{field("name", "Ann")}, []any{[]any{"body", "files"}}},
 		"21 files":                  {many, []any{[]any{"body", "files"}}},
 		"21 files of all names":     {append([]part{file("file", "x"), file("files[]", "y"), file("file_field", "z")}, many[:18]...), []any{[]any{"body", "files"}}},
-		"an empty file":             {[]part{file("file", "")}, []any{[]any{"body", "files"}}},
+		"an empty file":             {[]part{file("file", "")}, []any{[]any{"body", "file"}}},
 		"a text for a file":         {[]part{field("file", "RIFF")}, []any{[]any{"body", "file"}}},
 		"a type of the system's":    {[]part{file("file", "1"), field("type", "intrinsic")}, []any{[]any{"body", "type"}}},
+		"the same in metadata":      {[]part{file("file", "1"), field("metadata", `{"type":"intrinsic"}`)}, []any{[]any{"body", "metadata", "type"}}},
 		"an unknown type":           {[]part{file("file", "1"), field("type", "best")}, []any{[]any{"body", "type"}}},
 		"a name that is too long":   {[]part{file("file", "1"), field("name", strings.Repeat("x", 201))}, []any{[]any{"body", "name"}}},
 		"metadata that is no JSON":  {[]part{file("file", "1"), field("metadata", `{"name"`)}, []any{[]any{"body", "metadata", 7.0}}},
 		"metadata that is no map":   {[]part{file("file", "1"), field("metadata", `[]`)}, []any{[]any{"body", "metadata"}}},
 		"metadata with wrong types": {[]part{file("file", "1"), field("metadata", `{"name":1,"enhance":"perhaps"}`)}, []any{[]any{"body", "metadata", "name"}, []any{"body", "metadata", "enhance"}}},
-		"all at once":               {[]part{field("type", "intrinsic"), file("file", "")}, []any{[]any{"body", "type"}, []any{"body", "files"}}},
+		"all inputs at once":        {[]part{field("type", "intrinsic"), file("file", "1"), field("accent", strings.Repeat("x", 65))}, []any{[]any{"body", "type"}, []any{"body", "accent"}}},
+		"all files at once":         {[]part{file("file", ""), file("files", "1"), file("files[]", "")}, []any{[]any{"body", "file"}, []any{"body", "files[]"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			response, got := s.post("account-1", c.parts)

@@ -58,7 +58,7 @@ func (p *Prechecker) check(call *web.Call, in precheckRequest) (web.Reply, error
 	var unusable *audio.UnusableError
 	switch {
 	case errors.As(err, &unusable):
-		return web.Reply{}, web.Invalid(web.InvalidField("body", "file", unusable.Message))
+		return web.Reply{}, call.Invalid("file", unusable.Message)
 	case errors.Is(err, precheck.ErrBusy):
 		return web.Reply{}, busy()
 	case err != nil:

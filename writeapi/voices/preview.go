@@ -20,7 +20,7 @@ type Previews interface {
 
 type previewRequest struct {
 	voiceRequest
-	Signature string `query:"sig" maxlen:"64" doc:"As in preview_url."`
+	Signature string `query:"sig" doc:"As in preview_url."`
 	conditional.Headers
 }
 

@@ -14,7 +14,7 @@ type updateVoiceRequest struct {
 	Description *string  `body:"description" maxlen:"5000"`
 	Gender      *string  `body:"gender" maxlen:"64"`
 	Starred     *bool    `body:"starred" doc:"All that can be changed of a system voice."`
-	Tags        []string `body:"tags" nullable:"true" doc:"At most 100, of at most 64 characters each."`
+	Tags        []string `body:"tags" maxitems:"100" maxlen:"64" nullable:"true" doc:"At most 100, of at most 64 characters each."`
 }
 
 type updateVoiceResponse struct {
@@ -22,9 +22,6 @@ type updateVoiceResponse struct {
 }
 
 func (a *API) update(call *web.Call, in updateVoiceRequest) (web.Reply, error) {
-	if wrong := checkTags(in.Tags); len(wrong) > 0 {
-		return web.Reply{}, web.Invalid(wrong...)
-	}
 	change := voices.Change{Name: in.Name, Description: in.Description, Gender: in.Gender, Starred: in.Starred}
 	if in.Tags != nil {
 		change.Tags = &in.Tags

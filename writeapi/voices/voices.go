@@ -41,7 +41,7 @@ func (a *API) Routes() []web.Route {
 }
 
 type voiceRequest struct {
-	ID string `path:"id" maxlen:"64"`
+	ID string `path:"id"`
 }
 
 // show shows a voice of the caller's account, or of the system.

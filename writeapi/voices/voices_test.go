@@ -262,7 +262,7 @@ func TestWhatAChangeRefuses(t *testing.T) {
 	s.create(mine, id)
 	for body, wrong := range map[string]string{
 		`{"name": 1}`: "string_type", `{"name": "` + strings.Repeat("x", 201) + `"}`: "string_too_long", `{"tags": "calm"}`: "list_type",
-		`{"starred": "perhaps"}`: "bool_parsing", `{"tags": [` + strings.Repeat(`"x",`, 100) + `"x"]}`: "at most 100 tags",
+		`{"starred": "perhaps"}`: "bool_parsing", `{"tags": [` + strings.Repeat(`"x",`, 100) + `"x"]}`: "at most 100 items",
 		`{"tags": ["` + strings.Repeat("x", 65) + `"]}`: "at most 64 characters", `{`: "json_invalid", `[]`: "model_attributes_type",
 	} {
 		response, got := s.send(http.MethodPut, path(id), mine, body)

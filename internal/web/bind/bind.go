@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -69,13 +70,15 @@ func (f *field) bindRepeated(target reflect.Value, get func(string) []string) []
 		}
 		return f.set(target, textOf(texts[len(texts)-1]), nil)
 	}
+	if f.unless != "" && slices.ContainsFunc(get(f.unless), func(text string) bool { return text != "" }) {
+		return nil
+	}
 	return f.absent(target)
 }
 
 // textOf is a string that came outside JSON, where text can only be wrong by its bytes.
 func textOf(text string) *jsontree.Value {
-	bad := !utf8.ValidString(text) || strings.IndexByte(text, 0) >= 0
-	return &jsontree.Value{Kind: jsontree.String, Text: text, BadText: bad}
+	return &jsontree.Value{Kind: jsontree.String, Text: text, BadText: !utf8.ValidString(text)}
 }
 
 func (p *Plan) bindBody(target reflect.Value, r *Request) ([]Item, error) {
@@ -96,6 +99,8 @@ func (p *Plan) bindBody(target reflect.Value, r *Request) ([]Item, error) {
 		return p.bindForm(target, form), nil
 	case r.Forms && media == "application/x-www-form-urlencoded":
 		return p.bindForm(target, readURLEncoded(r.Body)), nil
+	case len(r.Body) == 0 && r.Forms && !isJSON(media):
+		return p.bindForm(target, &Form{}), nil
 	case len(r.Body) == 0:
 		return p.bindNothing(target), nil
 	case media == "" || r.AnyContentType || isJSON(media):
@@ -127,11 +132,7 @@ func (p *Plan) bindJSON(target reflect.Value, body []byte) ([]Item, error) {
 	if syntax := (*jsontree.SyntaxError)(nil); errors.As(err, &syntax) {
 		return []Item{jsonInvalid(syntax.Msg).at("body", syntax.Offset)}, nil
 	}
-	switch document.Kind {
-	case jsontree.Object:
-	case jsontree.Null:
-		return p.bindNothing(target), nil
-	default:
+	if document.Kind != jsontree.Object {
 		return []Item{notAnObject().at("body")}, nil
 	}
 	var wrong []Item
@@ -141,19 +142,35 @@ func (p *Plan) bindJSON(target reflect.Value, body []byte) ([]Item, error) {
 	return wrong, nil
 }
 
-// bindMember takes the first name that has a value: a null is none.
+// bindMember takes the first name that has a value. A null is none, except where a value is required: then it is of the
+// wrong type.
 func (f *field) bindMember(target reflect.Value, document *jsontree.Value) []Item {
+	var null *jsontree.Value
 	for _, name := range f.names {
 		value, ok := document.Get(name)
-		if !ok || value.Kind == jsontree.Null {
+		switch {
+		case !ok:
+			continue
+		case value.Kind == jsontree.Null:
+			null = value
 			continue
 		}
-		if f.takesFiles() {
-			return []Item{bytesType().at(f.loc()...)}
-		}
-		return f.set(target, value, nil)
+		return f.setMember(target, value)
 	}
-	return f.absent(target)
+	switch {
+	case null == nil || !f.required:
+		return f.absent(target)
+	case f.nullable:
+		return nil
+	}
+	return f.setMember(target, null)
+}
+
+func (f *field) setMember(target reflect.Value, value *jsontree.Value) []Item {
+	if f.takesFiles() {
+		return []Item{bytesType().at(f.loc()...)}
+	}
+	return f.set(target, value, nil)
 }
 
 const multipartForm = "multipart/form-data"

@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"mime/multipart"
 	"net/url"
@@ -110,7 +112,7 @@ func TestQueries(t *testing.T) {
 		"given an unknown name, then it is ignored":           {"colour=red", inputs{Page: 1}, nil},
 		"given page 0, then its bound":                        {"page=0", inputs{}, []string{`greater_than ["query","page"]`}},
 		"given bytes that are not UTF-8, then string_unicode": {"language=%ff", inputs{Page: 1}, []string{`string_unicode ["query","language"]`}},
-		"given a NUL, then string_unicode":                    {"language=a%00", inputs{Page: 1}, []string{`string_unicode ["query","language"]`}},
+		"given a NUL, then what is wrong":                     {"language=a%00", inputs{Page: 1}, []string{`value_error ["query","language"]`}},
 		"given a bad item of a list, then its place":          {"owner=me&owner=%ff", inputs{Page: 1}, []string{`string_unicode ["query","owner",1]`}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -147,40 +149,41 @@ func TestBodies(t *testing.T) {
 		want              speech
 		wrong             []string
 	}{
-		"given JSON":                                         {json, `{"text":"hello"}`, hello, nil},
-		"given JSON of a vendor":                             {"application/vnd.x+json; charset=utf-8", `{"text":"hello"}`, hello, nil},
-		"given no content type, then JSON":                   {"", `{"text":"hello"}`, hello, nil},
-		"given text/plain, then no object":                   {"text/plain", `{"text":"hello"}`, speech{}, []string{`model_attributes_type ["body"]`}},
-		"given a list, then no object":                       {json, `["text"]`, speech{}, []string{`model_attributes_type ["body"]`}},
-		"given a string, then no object":                     {json, `"text"`, speech{}, []string{`model_attributes_type ["body"]`}},
-		"given nothing, then one error for the body":         {json, ``, speech{}, []string{`missing ["body"]`}},
-		"given null, then one error for the body":            {json, `null`, speech{}, []string{`missing ["body"]`}},
-		"given truncated JSON, then the offset":              {json, `{"text":"hello"`, speech{}, []string{`json_invalid ["body",15]`}},
-		"given a missing field":                              {json, `{}`, speech{}, []string{`missing ["body","text"]`}},
-		"given null for a required text, then it is missing": {json, `{"text":null}`, speech{}, []string{`missing ["body","text"]`}},
-		"given null, then the field is absent":               {json, `{"text":"hello","sample_rate":null,"speed":null,"format":null,"debug":null,"tags":null}`, hello, nil},
-		"given null and an alias, then the alias":            {json, `{"text":"hello","format":null,"response_format":"wav"}`, with(func(s *speech) { s.Format = "wav" }), nil},
-		"given a number in a string":                         {json, `{"text":"hello","sample_rate":"8000"}`, with(func(s *speech) { s.Rate = &rate }), nil},
-		"given an unknown key, then it is ignored":           {json, `{"text":"hello","colour":{"a":[]}}`, hello, nil},
-		"given equal keys, then the last":                    {json, `{"text":1,"text":"hello"}`, hello, nil},
-		"given an alias":                                     {json, `{"text":"hello","response_format":"wav"}`, with(func(s *speech) { s.Format = "wav" }), nil},
-		"given a name and its alias, then the name":          {json, `{"text":"hello","response_format":"wav","format":"ulaw"}`, with(func(s *speech) { s.Format = "ulaw" }), nil},
-		"given a synonym, then what it stands for":           {json, `{"text":"hello","format":"mulaw"}`, with(func(s *speech) { s.Format = "ulaw" }), nil},
-		"given a format that is none":                        {json, `{"text":"hello","format":"ogg"}`, speech{}, []string{`literal_error ["body","format"]`}},
-		"given ten emojis, then they fit":                    {json, `{"text":"🎉🎉🎉🎉🎉🎉🎉🎉🎉🎉"}`, with(func(s *speech) { s.Text = strings.Repeat("🎉", 10) }), nil},
-		"given eleven characters, then too long":             {json, `{"text":"elevencharl"}`, speech{}, []string{`string_too_long ["body","text"]`}},
-		"given an empty text, then too short":                {json, `{"text":""}`, speech{}, []string{`string_too_short ["body","text"]`}},
-		"given a lone surrogate":                             {json, `{"text":"\ud800"}`, speech{}, []string{`string_unicode ["body","text"]`}},
-		"given bytes that are not UTF-8":                     {json, "{\"text\":\"\xff\"}", speech{}, []string{`string_unicode ["body","text"]`}},
-		"given a NUL":                                        {json, `{"text":"a\u0000"}`, speech{}, []string{`string_unicode ["body","text"]`}},
-		"given NaN with bounds":                              {json, `{"text":"hello","speed":NaN}`, speech{}, []string{`less_than_equal ["body","speed"]`}},
-		"given a wrong list and a wrong item":                {json, `{"text":"hello","tags":["a",1]}`, speech{}, []string{`string_type ["body","tags",1]`}},
-		"given a form":                                       {form, "text=hello&speed=0.5&debug=True&tags=a&tags%5B%5D=b+c", with(func(s *speech) { s.Speed, s.Debug, s.Tags = 0.5, true, []string{"a", "b c"} }), nil},
-		"given empty form fields, then absent":               {form, "text=hello&speed=&sample_rate=", hello, nil},
-		"given an empty required form field, then missing":   {form, "text=", speech{}, []string{`missing ["body","text"]`}},
-		"given an empty form, then each missing field":       {form, "", speech{}, []string{`missing ["body","text"]`}},
-		"given a NUL in a form":                              {form, "text=%00", speech{}, []string{`string_unicode ["body","text"]`}},
-		"given a broken escape in a form, then as it is":     {form, "text=5%25+%zz", with(func(s *speech) { s.Text = "5%25 %zz" }), nil},
+		"given JSON":                                       {json, `{"text":"hello"}`, hello, nil},
+		"given JSON of a vendor":                           {"application/vnd.x+json; charset=utf-8", `{"text":"hello"}`, hello, nil},
+		"given no content type, then JSON":                 {"", `{"text":"hello"}`, hello, nil},
+		"given text/plain, then no object":                 {"text/plain", `{"text":"hello"}`, speech{}, []string{`model_attributes_type ["body"]`}},
+		"given a list, then no object":                     {json, `["text"]`, speech{}, []string{`model_attributes_type ["body"]`}},
+		"given a string, then no object":                   {json, `"text"`, speech{}, []string{`model_attributes_type ["body"]`}},
+		"given no JSON, then one error for the body":       {json, ``, speech{}, []string{`missing ["body"]`}},
+		"given no body, then each missing field":           {"", ``, speech{}, []string{`missing ["body","text"]`}},
+		"given null, then no object":                       {json, `null`, speech{}, []string{`model_attributes_type ["body"]`}},
+		"given truncated JSON, then the offset":            {json, `{"text":"hello"`, speech{}, []string{`json_invalid ["body",15]`}},
+		"given a missing field":                            {json, `{}`, speech{}, []string{`missing ["body","text"]`}},
+		"given null for a required text, then no text":     {json, `{"text":null}`, speech{}, []string{`string_type ["body","text"]`}},
+		"given null, then the field is absent":             {json, `{"text":"hello","sample_rate":null,"speed":null,"format":null,"debug":null,"tags":null}`, hello, nil},
+		"given null and an alias, then the alias":          {json, `{"text":"hello","format":null,"response_format":"wav"}`, with(func(s *speech) { s.Format = "wav" }), nil},
+		"given a number in a string":                       {json, `{"text":"hello","sample_rate":"8000"}`, with(func(s *speech) { s.Rate = &rate }), nil},
+		"given an unknown key, then it is ignored":         {json, `{"text":"hello","colour":{"a":[]}}`, hello, nil},
+		"given equal keys, then the last":                  {json, `{"text":1,"text":"hello"}`, hello, nil},
+		"given an alias":                                   {json, `{"text":"hello","response_format":"wav"}`, with(func(s *speech) { s.Format = "wav" }), nil},
+		"given a name and its alias, then the name":        {json, `{"text":"hello","response_format":"wav","format":"ulaw"}`, with(func(s *speech) { s.Format = "ulaw" }), nil},
+		"given a synonym, then what it stands for":         {json, `{"text":"hello","format":"mulaw"}`, with(func(s *speech) { s.Format = "ulaw" }), nil},
+		"given a format that is none":                      {json, `{"text":"hello","format":"ogg"}`, speech{}, []string{`literal_error ["body","format"]`}},
+		"given ten emojis, then they fit":                  {json, `{"text":"🎉🎉🎉🎉🎉🎉🎉🎉🎉🎉"}`, with(func(s *speech) { s.Text = strings.Repeat("🎉", 10) }), nil},
+		"given eleven characters, then too long":           {json, `{"text":"elevencharl"}`, speech{}, []string{`string_too_long ["body","text"]`}},
+		"given an empty text, then too short":              {json, `{"text":""}`, speech{}, []string{`string_too_short ["body","text"]`}},
+		"given a lone surrogate":                           {json, `{"text":"\ud800"}`, speech{}, []string{`string_unicode ["body","text"]`}},
+		"given bytes that are not UTF-8":                   {json, "{\"text\":\"\xff\"}", speech{}, []string{`string_unicode ["body","text"]`}},
+		"given a NUL":                                      {json, `{"text":"a\u0000"}`, speech{}, []string{`value_error ["body","text"]`}},
+		"given NaN with bounds":                            {json, `{"text":"hello","speed":NaN}`, speech{}, []string{`less_than_equal ["body","speed"]`}},
+		"given a wrong list and a wrong item":              {json, `{"text":"hello","tags":["a",1]}`, speech{}, []string{`string_type ["body","tags",1]`}},
+		"given a form":                                     {form, "text=hello&speed=0.5&debug=True&tags=a&tags%5B%5D=b+c", with(func(s *speech) { s.Speed, s.Debug, s.Tags = 0.5, true, []string{"a", "b c"} }), nil},
+		"given empty form fields, then absent":             {form, "text=hello&speed=&sample_rate=", hello, nil},
+		"given an empty required form field, then missing": {form, "text=", speech{}, []string{`missing ["body","text"]`}},
+		"given an empty form, then each missing field":     {form, "", speech{}, []string{`missing ["body","text"]`}},
+		"given a NUL in a form":                            {form, "text=%00", speech{}, []string{`value_error ["body","text"]`}},
+		"given a broken escape in a form, then as it is":   {form, "text=5%25+%zz", with(func(s *speech) { s.Text = "5%25 %zz" }), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got speech
@@ -351,6 +354,102 @@ func TestURLsAreNormalisedAsABrowserReadsThem(t *testing.T) {
 		require.Empty(t, items, text)
 		require.Equal(t, want, in.Redirect)
 	}
+}
+
+// size is read from its text.
+type size struct{ Width, Height int }
+
+func (s *size) UnmarshalText(text []byte) error {
+	if _, err := fmt.Sscanf(string(text), "%dx%d", &s.Width, &s.Height); err != nil {
+		return errors.New("a size looks like 3x4")
+	}
+	return nil
+}
+
+func TestTypesThatReadThemselvesFromTexts(t *testing.T) {
+	type inputs struct {
+		Size  size  `query:"size" default:"1x1" maxlen:"6"`
+		Other *size `body:"other"`
+	}
+	for name, c := range map[string]struct {
+		query, body string
+		want        inputs
+		wrong       []string
+	}{
+		"given none, then the default":   {"", `{}`, inputs{Size: size{1, 1}}, nil},
+		"given texts":                    {"size=3x4", `{"other":"5x6"}`, inputs{Size: size{3, 4}, Other: &size{5, 6}}, nil},
+		"given other texts":              {"size=3", `{"other":"x"}`, inputs{}, []string{`value_error ["query","size"]`, `value_error ["body","other"]`}},
+		"given a text that is too long":  {"size=1000x1000", `{}`, inputs{}, []string{`string_too_long ["query","size"]`}},
+		"given a number, then no string": {"", `{"other":3}`, inputs{}, []string{`string_type ["body","other"]`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			query, err := url.ParseQuery(c.query)
+			require.NoError(t, err)
+			var got inputs
+			items, err := request{query: query, body: c.body}.bind(t, &got)
+			require.NoError(t, err)
+			require.Equal(t, c.wrong, places(items))
+			if c.wrong == nil {
+				require.Equal(t, c.want, got)
+			}
+		})
+	}
+}
+
+func TestSeveralValuesOfASet(t *testing.T) {
+	type inputs struct {
+		Owner string `query:"owner" default:"all" literal:"system,me,all" several:"true"`
+	}
+	for text, wrong := range map[string][]string{
+		"owner=me": nil, "owner=system,me": nil, "owner=": {`literal_error ["query","owner"]`}, "owner=me,you": {`literal_error ["query","owner"]`},
+	} {
+		query, err := url.ParseQuery(text)
+		require.NoError(t, err)
+		items, err := request{query: query}.bind(t, &inputs{})
+		require.NoError(t, err)
+		require.Equal(t, wrong, places(items), text)
+	}
+}
+
+func TestAnInputIsRequiredUnlessAnotherIsThere(t *testing.T) {
+	type inputs struct {
+		Code  string `query:"code" required:"true" unless:"error"`
+		State string `query:"state" required:"true"`
+		Error string `query:"error"`
+	}
+	for text, wrong := range map[string][]string{
+		"":                {`missing ["query","code"]`, `missing ["query","state"]`},
+		"state=s":         {`missing ["query","code"]`},
+		"state=s&error=":  {`missing ["query","code"]`},
+		"error=e":         {`missing ["query","state"]`},
+		"state=s&error=e": nil,
+		"state=s&code=c":  nil,
+	} {
+		query, err := url.ParseQuery(text)
+		require.NoError(t, err)
+		items, err := request{query: query}.bind(t, &inputs{})
+		require.NoError(t, err)
+		require.Equal(t, wrong, places(items), text)
+	}
+}
+
+func TestALateCheckNamesTheSourceOfItsInput(t *testing.T) {
+	type request struct {
+		Text string `in:"text"`
+		Mark string `header:"x-mark"`
+	}
+	variants := bind.Variants{"post": "body", "get": "query"}
+	for variant, source := range variants {
+		plan, err := variants.Variant(variant).Compile(reflect.TypeFor[request]())
+		require.NoError(t, err)
+		require.Equal(t, []any{source, "text"}, plan.Wrong("text", "it is").Loc)
+		require.Equal(t, []any{"header", "x-mark"}, plan.Wrong("x-mark", "it is").Loc)
+	}
+	plan, err := bind.Compile(reflect.TypeFor[struct {
+		Audio []byte `raw:"body"`
+	}]())
+	require.NoError(t, err)
+	require.Equal(t, []any{"body"}, plan.Wrong("", "it is").Loc)
 }
 
 func TestWrongTagsAreErrorsAtStart(t *testing.T) {

@@ -1,8 +1,10 @@
 package bind
 
 import (
+	"encoding"
 	"fmt"
 	"reflect"
+	"strings"
 
 	"github.com/recital-tts/recital/internal/web/jsontree"
 )
@@ -28,7 +30,12 @@ var (
 	stringsType = reflect.TypeFor[[]string]()
 	mapType     = reflect.TypeFor[map[string]any]()
 	rawType     = reflect.TypeFor[[]byte]()
+
+	unmarshalerType = reflect.TypeFor[encoding.TextUnmarshaler]()
 )
+
+// isParsed reports whether a type reads its values from their texts.
+func isParsed(t reflect.Type) bool { return reflect.PointerTo(t).Implements(unmarshalerType) }
 
 func kindOf(t reflect.Type) (kind, error) {
 	switch t {
@@ -42,6 +49,9 @@ func kindOf(t reflect.Type) (kind, error) {
 		return kindDict, nil
 	case rawType:
 		return kindRaw, nil
+	}
+	if isParsed(t) {
+		return kindText, nil
 	}
 	switch t.Kind() {
 	case reflect.String:
@@ -77,7 +87,7 @@ func (f *field) convertOne(slot reflect.Value, value *jsontree.Value) *fault {
 		if wrong != nil {
 			return wrong
 		}
-		slot.SetString(text)
+		return setText(slot, text)
 	case kindInteger:
 		n, wrong := integer(value)
 		if wrong == nil {
@@ -113,6 +123,18 @@ func (f *field) convertOne(slot reflect.Value, value *jsontree.Value) *fault {
 	return nil
 }
 
+func setText(slot reflect.Value, text string) *fault {
+	parsed, ok := slot.Addr().Interface().(encoding.TextUnmarshaler)
+	if !ok {
+		slot.SetString(text)
+		return nil
+	}
+	if err := parsed.UnmarshalText([]byte(text)); err != nil {
+		return valueError(err.Error())
+	}
+	return nil
+}
+
 func (f *field) text(value *jsontree.Value) (string, *fault) {
 	if value.Kind != jsontree.String {
 		switch {
@@ -126,12 +148,18 @@ func (f *field) text(value *jsontree.Value) (string, *fault) {
 	if value.BadText {
 		return "", stringUnicode()
 	}
+	if strings.IndexByte(value.Text, 0) >= 0 {
+		return "", valueError("a text must not contain the character NUL (U+0000)")
+	}
 	return f.rules.text(value.Text)
 }
 
 func (f *field) convertList(slot reflect.Value, value *jsontree.Value) []Item {
 	if value.Kind != jsontree.Array {
 		return []Item{listType().at(f.loc()...)}
+	}
+	if limit := f.rules.maxItems; limit != nil && len(value.Items) > *limit {
+		return []Item{tooMany(*limit, len(value.Items)).at(f.loc()...)}
 	}
 	list := make([]string, len(value.Items))
 	var wrong []Item

@@ -23,7 +23,8 @@ type Field struct {
 // Rules are what the value of a field must be like. An absent bound is nil.
 type Rules struct {
 	GT, GE, LT, LE *float64
-	MinLen, MaxLen *int // code points
+	MinLen, MaxLen *int // code points, of a list those of its items
+	MaxItems       *int
 	Pattern        string
 	Values         []any // all that there are, nil where the set is open
 	Synonyms       []Synonym
@@ -36,12 +37,13 @@ type Synonym struct{ Word, For string }
 // docs are the tags that are for the documentation only.
 type docs struct {
 	doc, format string
+	fallback    string // the tag default
 	values      []string
 	nullable    bool
 }
 
 func (d *docs) read(tags map[string]string) error {
-	d.doc, d.format, d.values = tags["doc"], tags["format"], split(tags["values"])
+	d.doc, d.format, d.fallback, d.values = tags["doc"], tags["format"], tags["default"], split(tags["values"])
 	switch tags["nullable"] {
 	case "":
 	case "true":
@@ -71,7 +73,7 @@ func (f *field) describe(source string) Field {
 	described := Field{
 		Source: source, Type: f.of, Pointer: f.nullable, Required: f.required, Doc: f.docs.doc, Nullable: f.docs.nullable, Format: f.docs.format,
 		Rules: Rules{
-			GT: r.gt, GE: r.ge, LT: r.lt, LE: r.le, MinLen: r.minLen, MaxLen: r.maxLen, Values: f.values(), Synonyms: r.synonyms,
+			GT: r.gt, GE: r.ge, LT: r.lt, LE: r.le, MinLen: r.minLen, MaxLen: r.maxLen, MaxItems: r.maxItems, Values: f.values(), Synonyms: r.synonyms,
 		},
 	}
 	if len(f.names) > 0 {
@@ -85,6 +87,12 @@ func (f *field) describe(source string) Field {
 	}
 	if f.fallback.IsValid() {
 		described.Default = f.fallback.Interface()
+	}
+	if source != "" && isParsed(f.of) { // it comes as a text
+		described.Type = reflect.TypeFor[string]()
+		if f.fallback.IsValid() {
+			described.Default = f.docs.fallback
+		}
 	}
 	return described
 }

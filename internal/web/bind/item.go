@@ -1,6 +1,7 @@
 package bind
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 )
@@ -88,8 +89,19 @@ func notAnObject() *fault {
 }
 
 func notAFile() *fault {
-	const why = "Expected UploadFile, received: <class 'str'>"
+	return valueError("Expected UploadFile, received: <class 'str'>")
+}
+
+// valueError is the fault of a check that pydantic leaves to others.
+func valueError(why string) *fault {
 	return &fault{kind: "value_error", msg: "Value error, " + why, ctx: map[string]any{"error": why}}
+}
+
+func tooMany(limit, items int) *fault {
+	return &fault{
+		kind: "too_long", msg: fmt.Sprintf("List should have at most %d items after validation, not %d", limit, items),
+		ctx: map[string]any{"field_type": "List", "max_length": limit, "actual_length": items},
+	}
 }
 
 func jsonInvalid(why string) *fault {

@@ -10,16 +10,20 @@
 //	required:"true"             absent is an error ("missing"); path values are always required
 //	default:"1"                 the value when absent, checked like any other at start
 //	gt, ge, lt, le              bounds of a number
+//	unless:"error"              a required query field may be absent where this one of the query has a value
 //	minlen, maxlen              bounds of a string, in Unicode code points
 //	pattern:"^a+$"              of a string
+//	maxitems:"100"              of a list; minlen, maxlen and pattern are those of its items
 //	literal:"a,b"  enum:"a,b"   the values allowed; they differ in the error type (literal_error, enum)
 //	synonyms:"mulaw=ulaw"       further values accepted, and what they stand for
+//	several:"true"              several of the values, with commas
 //	url:"http"                  an absolute http or https URL, normalised as a browser would
 //	doc  values  nullable  format   for the documentation only; see package openapi
 //
-// Types: string, bool, int, int64, float64 (and named types of these kinds), []string, map[string]any, File, []File.
-// A pointer is nil when the value is absent. Embedded structs are flattened. A null in a JSON body is no value, whatever
-// the type: the field is absent.
+// Types: string, bool, int, int64, float64 (and named types of these kinds), []string, map[string]any, File, []File, and
+// those that implement encoding.TextUnmarshaler, whose errors are answered to clients. A pointer is nil when the value is
+// absent. Embedded structs are flattened. A null in a JSON body means that the field is absent, whatever the type, unless
+// a value is required.
 //
 // A struct that stands for several requests has variants, see Variants:
 //
@@ -77,6 +81,7 @@ type field struct {
 	kind     kind
 	nullable bool // a pointer
 	required bool
+	unless   string        // the name of the field that makes it optional, "" for none
 	after    string        // the name of the field that comes before, "" for the one in the struct
 	fallback reflect.Value // invalid when there is no default
 	rules    rules
@@ -205,6 +210,21 @@ func (f *field) absent(target reflect.Value) []Item {
 		slot.Set(f.fallback)
 	}
 	return nil
+}
+
+// Wrong is what a check after binding says of an input. Its place is that of the field with the name, "" for a raw body.
+func (p *Plan) Wrong(name, why string) Item {
+	if p.raw != nil && name == "" {
+		return valueError(why).at("body")
+	}
+	for _, fields := range p.fields {
+		for _, f := range fields {
+			if slices.Contains(f.names, name) {
+				return valueError(why).at(f.loc()...)
+			}
+		}
+	}
+	panic(fmt.Sprintf("there is no input %q that could be wrong", name))
 }
 
 func (f *field) loc(more ...any) []any {

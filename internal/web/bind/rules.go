@@ -4,6 +4,7 @@ import (
 	"math"
 	"regexp"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -11,6 +12,7 @@ import (
 type rules struct {
 	gt, ge, lt, le *float64
 	minLen, maxLen *int // code points
+	maxItems       *int
 	pattern        *regexp.Regexp
 	url            bool
 
@@ -19,9 +21,18 @@ type rules struct {
 	numbers  []int64
 	expected string
 	synonyms []Synonym // accepted beside the set
+	several  bool      // of the set, with commas
 }
 
 func (r *rules) text(s string) (string, *fault) {
+	if r.several {
+		for one := range strings.SplitSeq(s, ",") {
+			if _, wrong := r.member(one); wrong != nil {
+				return "", wrong
+			}
+		}
+		return s, nil
+	}
 	if r.setKind != "" {
 		return r.member(s)
 	}

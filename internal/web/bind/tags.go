@@ -17,7 +17,7 @@ var (
 	sourceTags = []string{"path", "query", "header", "cookie", "body", "raw", "in", "for"}
 	valueTags  = []string{
 		"alias", "required", "default", "gt", "ge", "lt", "le", "minlen", "maxlen", "pattern", "literal", "enum", "synonyms", "url",
-		"after", "doc", "values", "nullable", "format",
+		"maxitems", "several", "unless", "after", "doc", "values", "nullable", "format",
 	}
 )
 
@@ -87,7 +87,7 @@ func (f *field) readSource(tags map[string]string) error {
 		return errors.New("exactly one of path, query, header, cookie, body and raw:\"body\" is needed")
 	}
 	f.names = append(f.names, split(tags["alias"])...)
-	f.after = tags["after"]
+	f.after, f.unless = tags["after"], tags["unless"]
 	switch tags["required"] {
 	case "", "false":
 	case "true":
@@ -110,18 +110,18 @@ func (f *field) readRules(tags map[string]string) error {
 			*slot = &n
 		}
 	}
-	for key, slot := range map[string]**int{"minlen": &r.minLen, "maxlen": &r.maxLen} {
+	for key, slot := range map[string]**int{"minlen": &r.minLen, "maxlen": &r.maxLen, "maxitems": &r.maxItems} {
 		if text, ok := tags[key]; ok {
 			n, err := strconv.Atoi(text)
-			if err != nil || n < 0 || f.kind != kindText {
-				return fmt.Errorf("%s:%q needs a count and a string field", key, text)
+			if err != nil || n < 0 || f.kind != kindList && (f.kind != kindText || key == "maxitems") {
+				return fmt.Errorf("%s:%q needs a count and a field of strings", key, text)
 			}
 			*slot = &n
 		}
 	}
 	if text, ok := tags["pattern"]; ok {
 		pattern, err := regexp.Compile(text)
-		if err != nil || f.kind != kindText {
+		if err != nil || f.kind != kindText && f.kind != kindList {
 			return fmt.Errorf("pattern %q needs a regular expression and a string field: %v", text, err)
 		}
 		r.pattern = pattern
@@ -158,6 +158,9 @@ func (f *field) readSet(tags map[string]string) error {
 		}
 		r.setKind, r.words, r.expected = kind, choices, alternatives(choices, quote)
 	}
+	if _, r.several = tags["several"]; r.several && (r.words == nil || f.kind != kindText) {
+		return errors.New("several needs a set of strings")
+	}
 	return f.readSynonyms(tags["synonyms"])
 }
 
@@ -185,6 +188,8 @@ func (f *field) checkShape(tags map[string]string) error {
 		return errors.New("files and maps come from bodies only")
 	case f.kind == kindList && f.source != fromBody && f.source != fromQuery:
 		return errors.New("lists come from queries and bodies only")
+	case f.unless != "" && (f.source != fromQuery || !f.required):
+		return errors.New("unless needs a required query field")
 	case len(f.names) > 1 && f.source != fromBody && f.source != fromQuery:
 		return errors.New("only query and body fields have an alias")
 	}

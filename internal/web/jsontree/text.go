@@ -82,7 +82,7 @@ func decode(raw []byte, escaped bool) Value {
 		}
 		out.Write(raw[:backslash])
 		char, size := unescape(raw[backslash:])
-		if char < 0 || char == 0 {
+		if char < 0 {
 			value.BadText = true
 			char = utf8.RuneError
 		}

@@ -23,7 +23,7 @@ const (
 type Value struct {
 	Kind    Kind
 	Bool    bool     // of a Bool
-	BadText bool     // a String with invalid UTF-8, a lone surrogate or a NUL; Text then holds replacements
+	BadText bool     // a String with invalid UTF-8 or a lone surrogate; Text then holds replacements
 	Text    string   // of a String, decoded; of a number, its literal (NaN, Infinity and -Infinity included)
 	Items   []Value  // of an Array
 	Members []Member // of an Object, in the order of the document

@@ -13,7 +13,11 @@ func constrain(s *jsonSchema, f bind.Field) {
 	}
 	s.Minimum, s.ExclusiveMinimum = cmp.Or(f.GE, s.Minimum), f.GT
 	s.Maximum, s.ExclusiveMaximum = f.LE, f.LT
-	s.MinLength, s.MaxLength, s.Pattern = f.MinLen, f.MaxLen, f.Pattern
+	text := s
+	if s.Items != nil {
+		text, s.MaxItems = s.Items, f.MaxItems
+	}
+	text.MinLength, text.MaxLength, text.Pattern = f.MinLen, f.MaxLen, f.Pattern
 	s.Format = cmp.Or(f.Format, s.Format)
 	s.Enum, s.Default = f.Values, f.Default
 }

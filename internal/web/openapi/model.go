@@ -108,6 +108,7 @@ type jsonSchema struct {
 	MaxLength            *int                   `json:"maxLength,omitempty"`
 	Pattern              string                 `json:"pattern,omitempty"`
 	Items                *jsonSchema            `json:"items,omitempty"`
+	MaxItems             *int                   `json:"maxItems,omitempty"`
 	Properties           map[string]*jsonSchema `json:"properties,omitempty"`
 	Required             []string               `json:"required,omitempty"`
 	AdditionalProperties *jsonSchema            `json:"additionalProperties,omitempty"`

@@ -84,9 +84,9 @@ func flatSchema() *jsonSchema {
 		Type: "object", Description: "An error in version 1.0.",
 		Properties: map[string]*jsonSchema{
 			"error":   text("What is wrong, for people."),
-			"message": text("The same, with a 401."),
+			"message": text("The same, with a 401 and where there is a `detail`."),
 			"status":  {Type: "integer", Description: "The status, with a 401."},
-			"detail":  text("Instead of `error` where no route was found, or the body cannot be taken apart."),
+			"detail":  text("The same, where no route was found, or the body cannot be taken apart."),
 		},
 	}
 }

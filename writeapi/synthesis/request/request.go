@@ -2,13 +2,13 @@
 package request
 
 import (
+	"errors"
 	"math/rand/v2"
 	"strings"
 
 	"github.com/recital-tts/recital/commands/synthesis"
 	"github.com/recital-tts/recital/internal/audio"
 	"github.com/recital-tts/recital/internal/speech"
-	"github.com/recital-tts/recital/internal/web"
 	"github.com/recital-tts/recital/internal/web/bind"
 )
 
@@ -16,9 +16,9 @@ import (
 type Speech struct {
 	Key              string   `in:"X-API-Key" for:"socket" alias:"x-api-key"`
 	Text             string   `in:"text" for:"post,get,beta" required:"true" minlen:"1" maxlen:"5000"`
-	Voice            string   `in:"voice" required:"true" minlen:"1" maxlen:"64"`
+	Voice            string   `in:"voice" required:"true"`
 	Model            *string  `in:"model" for:"post,get,socket" default:"aurora" literal:"aurora,blizzard,blizzard-2.0,blizzard-2.1,blizzard-dialogue"`
-	Language         string   `in:"language" for:"post,get,socket" default:"auto" maxlen:"35"`
+	Language         Language `in:"language" for:"post,get,socket" default:"auto"`
 	Format           string   `in:"format" post.alias:"response_format" default:"mp3" beta.default:"wav" literal:"aac,mp3,raw,wav,ulaw,webm,pcm_s16le,pcm_f32le" synonyms:"mulaw=ulaw" get.synonyms:""`
 	SampleRate       *int     `in:"sample_rate" for:"post,get,socket" enum:"8000,16000,24000"`
 	Speed            float64  `in:"speed" default:"1" ge:"0.25" le:"2"`
@@ -57,18 +57,33 @@ func variants() bind.Variants {
 	return bind.Variants{"post": "body", "get": "query", "beta": "body", "socket": "body"}
 }
 
-// Synthesis returns the command for a valid request.
-func (s Speech) Synthesis() (synthesis.Synthesis, error) {
-	language, known := speech.LookupLanguage(s.Language)
+// Language is one that the engine speaks.
+type Language struct {
+	Asked  string // as the client calls it, "" for auto
+	Engine string // as the engine calls it
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (l *Language) UnmarshalText(text []byte) error {
+	engine, known := speech.LookupLanguage(string(text))
 	if !known {
-		return synthesis.Synthesis{}, web.Invalid(web.InvalidField("body", "language", "the engine does not speak this language"))
+		return errors.New("the engine does not speak this language")
 	}
+	l.Engine = engine
+	if engine != speech.AutoLanguage {
+		l.Asked = strings.TrimSpace(string(text))
+	}
+	return nil
+}
+
+// Synthesis returns the command for the request.
+func (s Speech) Synthesis() synthesis.Synthesis {
 	spec := audio.Spec{Format: audio.Format(s.Format)}
 	spec.SampleRate = or(s.SampleRate, audio.DefaultSampleRate(spec.Format))
 	return synthesis.Synthesis{
-		Text: s.Text, Voice: s.Voice, Language: language, Speed: s.Speed, Length: or(s.Length, 0), Model: or(s.Model, ""), Prosody: s.prosody(),
-		Seed: or(s.Seed, 0), Audio: spec, Keep: s.keepsake(language),
-	}, nil
+		Text: s.Text, Voice: s.Voice, Language: s.Language.Engine, Speed: s.Speed, Length: or(s.Length, 0), Model: or(s.Model, ""), Prosody: s.prosody(),
+		Seed: or(s.Seed, 0), Audio: spec, Keep: s.keepsake(),
+	}
 }
 
 func (s Speech) prosody() speech.Prosody {
@@ -84,13 +99,9 @@ func (s Speech) prosody() speech.Prosody {
 }
 
 // keepsake is what a clip remembers of the request beside what is spoken.
-func (s Speech) keepsake(language string) synthesis.Keepsake {
-	asked := strings.TrimSpace(s.Language)
-	if language == speech.AutoLanguage {
-		asked = ""
-	}
+func (s Speech) keepsake() synthesis.Keepsake {
 	return synthesis.Keepsake{
-		Debug: or(s.Debug, false), Language: asked, OriginalText: or(s.OriginalText, ""), OriginalLanguage: or(s.OriginalLanguage, ""),
+		Debug: or(s.Debug, false), Language: s.Language.Asked, OriginalText: or(s.OriginalText, ""), OriginalLanguage: or(s.OriginalLanguage, ""),
 	}
 }
 

@@ -94,6 +94,8 @@ func readText(document *jsontree.Value, m *message) (found bool, err error) {
 		return true, refuse("text", "Input should be a valid string")
 	case value.BadText:
 		return true, refuse("text", "Input should be a valid string, unable to parse raw data as a unicode string")
+	case strings.Contains(value.Text, "\x00"):
+		return true, refuse("text", "Value error, a text must not contain the character NUL (U+0000)")
 	}
 	m.text = value.Text
 	return true, nil

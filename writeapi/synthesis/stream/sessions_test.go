@@ -86,7 +86,7 @@ func TestMessagesThatAreRefused(t *testing.T) {
 		"a list":             {`[1]`, "message: Input should be a valid dictionary", 1002},
 		"nothing known":      {`{"txt":"a"}`, "message: Input should hold text, flush, reset or an end", 1002},
 		"a number as text":   {`{"text":1}`, "text: Input should be a valid string", 1002},
-		"a NUL":              {`{"text":"a\u0000"}`, "text: Input should be a valid string, unable to parse raw data as a unicode string", 1002},
+		"a NUL":              {`{"text":"a\u0000"}`, "text: Value error, a text must not contain the character NUL (U+0000)", 1002},
 		"a lone surrogate":   {`{"text":"a\ude00b"}`, "text: Input should be a valid string, unable to parse raw data as a unicode string", 1002},
 		"half a character":   {`{"text":"a\ud83d","flush":true}`, "text: The text ends within a character", 1002},
 		"an unknown type":    {`{"type":"sing"}`, "type: Input should be 'text', 'flush', 'reset', 'eof' or 'finish'", 1002},

@@ -55,10 +55,7 @@ func (a *API) serve(ctx context.Context, f *frames, decode func([]byte) (request
 	if invalid != nil {
 		return invalid
 	}
-	order, err := in.Synthesis()
-	if err != nil {
-		return err
-	}
+	order := in.Synthesis()
 	order.Account, order.Plan = principal.Account, plan.Type(principal.Plan)
 	order.Origin = writeapi.Origin(f.conn.Caller).WithoutClient()
 	f.times = wantsTimes(in, f.dialect)

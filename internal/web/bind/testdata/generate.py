@@ -1,14 +1,16 @@
-"""Writes pydantic.json: what pydantic answers to a table of fields and values.
-
-Run with the pydantic version named in the output; the Go tests compare the binder with the file.
+"""Writes pydantic.json: what pydantic answers to a table of fields and values, and fastapi.json: what FastAPI answers to
+requests. The Go tests compare the binder with both files. `make pydantic` runs this with the versions named in them.
 """
 
 import enum
 import json
 from typing import Annotated, Literal, Optional
 
+import fastapi
 import pydantic
-from pydantic import Field, HttpUrl
+from fastapi import FastAPI, File, Form, UploadFile
+from fastapi.testclient import TestClient
+from pydantic import BaseModel, Field, HttpUrl
 
 
 class Rate(enum.IntEnum):
@@ -96,3 +98,75 @@ lines = [
 ]
 with open("pydantic.json", "w") as out:
     out.write('{"pydantic": "%s", "cases": [\n%s\n]}\n' % (pydantic.VERSION, ",\n".join(lines)))
+
+app = FastAPI()
+
+
+@app.post("/form")
+def form(id: Annotated[str, Form()], rating: Annotated[Literal["up", "down"], Form()], n: Annotated[int, Form()] = 1):
+    return {}
+
+
+@app.post("/upload")
+def upload(text: Annotated[str, Form(min_length=2)], audio: Annotated[UploadFile, File()]):
+    return {}
+
+
+class Document(BaseModel):
+    text: str
+    model: Literal["a", "b"] = "a"
+    tags: Annotated[list[Annotated[str, Field(min_length=1, max_length=3)]], Field(max_length=2)] = []
+    n: Optional[int] = None
+
+
+@app.post("/json")
+def document(body: Document):
+    return {}
+
+
+@app.get("/query")
+def query(code: str, state: str, provider: Provider, page: Annotated[int, Field(gt=0)] = 1):
+    return {}
+
+
+URLENCODED, MULTIPART, JSON = "application/x-www-form-urlencoded", "multipart/form-data; boundary=b", "application/json"
+
+
+def parts(*all):
+    return "".join("--b\r\nContent-Disposition: form-data; %s\r\n\r\n%s\r\n" % part for part in all) + "--b--\r\n"
+
+
+REQUESTS = (
+    [("form", None, "")]
+    + [("form", URLENCODED, body) for body in ("", "id=", "id=x", "id=x&rating=up", "rating=left", "id=x&rating=up&n=a", "n=1.5", "id=x&id=&rating=up", "colour=red")]
+    + [("form", MULTIPART, body) for body in ("", parts(), parts(('name="id"', "x")), parts(('name="id"', ""), ('name="rating"', "up")), "nonsense")]
+    + [("form", "multipart/form-data", "")]
+    + [("upload", kind, "") for kind in (None, URLENCODED, MULTIPART)]
+    + [("upload", URLENCODED, "text=a&audio=b")]
+    + [("upload", MULTIPART, body) for body in (parts(), parts(('name="text"', "hi")), parts(('name="text"', "h"), ('name="audio"', "x")), parts(('name="text"', "hi"), ('name="audio"; filename="a.wav"', "x")))]
+    + [("json", JSON, body) for body in (
+        "", "null", "{}", "[]", "1", '{"text":', '{"text":null}', '{"text":1}', '{"text":"a","n":null}', '{"text":"a","n":"x"}', '{"text":"a","model":"c","tags":["a",1,"long"]}',
+        '{"text":"a","tags":["a","b"]}', '{"text":"a","tags":["a","b","c"]}', '{"text":"a","tags":["","b","long"]}', '{"text":"a","tags":"a"}', '{"text":"a","colour":"red"}',
+    )]
+    + [("json", "application/octet-stream", '{"text":"a"}')]
+    + [("query", None, text) for text in ("", "code=a", "state=a", "code=&state=&provider=", "code=a&state=b&provider=idp_1", "code=a&state=b&provider=idp_1&page=0", "page=x", "code=a&state=b&provider=idp_1&page=1&page=0")]
+)
+
+
+def ask(route, kind, body):
+    client = TestClient(app)
+    if route == "query":
+        response = client.get("/query?" + body)
+    else:
+        response = client.post("/" + route, content=body, headers={"content-type": kind} if kind else {})
+    answer = {"status": response.status_code}
+    if response.status_code == 422:
+        answer["errors"] = [{key: e[key] for key in ("type", "loc", "msg", "ctx") if key in e} for e in response.json()["detail"]]
+    elif response.status_code != 200:
+        answer["detail"] = response.json()["detail"]
+    return {"route": route, "content_type": kind or "", "body": body, **answer}
+
+
+lines = [json.dumps(ask(*request)) for request in REQUESTS]
+with open("fastapi.json", "w") as out:
+    out.write('{"fastapi": "%s", "cases": [\n%s\n]}\n' % (fastapi.__version__, ",\n".join(lines)))
