@@ -7,3 +7,5 @@ func (c *Conn) gone() bool { return false }
 
 // unread cannot be known here.
 func (c *Conn) unread() bool { return false }
+
+func (c *Conn) queued() int { return 0 }

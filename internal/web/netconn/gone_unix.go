@@ -5,6 +5,8 @@ package netconn
 import (
 	"errors"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // gone reports whether the peer has closed the connection, or its sending side.
@@ -33,4 +35,20 @@ func (c *Conn) peek() (n int, err error) {
 		return 0, failed
 	}
 	return n, err
+}
+
+// queued returns how many bytes the peer has not acknowledged yet (tcp(7), SIOCOUTQ); 0 where that is not known.
+func (c *Conn) queued() (bytes int) {
+	if c.raw == nil {
+		return 0
+	}
+	err := c.raw.Control(func(fd uintptr) {
+		if n, failed := unix.IoctlGetInt(int(fd), unix.TIOCOUTQ); failed == nil {
+			bytes = n
+		}
+	})
+	if err != nil {
+		return 0
+	}
+	return bytes
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"os"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -25,7 +26,7 @@ const (
 	lingerPause = time.Second
 )
 
-// writePiece is how much a peer must take within one write timeout.
+// writePiece is how much a peer must take within one write timeout. It is looked after once in each half of it.
 const writePiece = 64 << 10
 
 // Bounds of the connections beyond the limit. They are enough for health checks, and to refuse others in words.
@@ -341,8 +342,8 @@ func (l Limits) timeFor(bytes int) time.Duration {
 // interim is what fasthttp writes before it reads a body that may be refused by its head.
 var interim = []byte("HTTP/1.1 100 Continue\r\n\r\n")
 
-// Write starts the write timeout anew for each 64 KiB, so that a slow peer is served and a stalled one is not, and ends
-// when all of p is taken slower than the minimum rate.
+// Write serves a slow peer and ends for a stalled one: for one that takes less than 64 KiB within the write timeout, and when
+// all of p is taken slower than the minimum rate.
 func (c *Conn) Write(p []byte) (int, error) {
 	if c.unasked {
 		c.unasked = false
@@ -353,19 +354,36 @@ func (c *Conn) Write(p []byte) (int, error) {
 	limits, written := c.listener.limits, 0
 	end := time.Now().Add(limits.WriteTimeout + limits.timeFor(len(p)))
 	for {
-		piece := p[written:min(len(p), written+writePiece)]
-		deadline := time.Now().Add(limits.WriteTimeout)
+		n, err := c.writePiece(p[written:min(len(p), written+writePiece)], end)
+		written += n
+		if err != nil || written == len(p) {
+			return written, err
+		}
+	}
+}
+
+// writePiece writes a piece until an end, while the peer takes bytes. The kernel wakes a writer only when a large part of a full
+// buffer was taken, which may last longer than the write timeout: so the bytes that wait in it are counted.
+func (c *Conn) writePiece(piece []byte, end time.Time) (written int, err error) {
+	half := c.listener.limits.WriteTimeout / 2
+	for before, looked := 0, false; ; looked = true {
+		deadline := time.Now().Add(half)
 		if end.Before(deadline) {
 			deadline = end
 		}
 		if err := c.Conn.SetWriteDeadline(deadline); err != nil {
 			return written, err
 		}
-		n, err := c.Conn.Write(piece)
+		n, err := c.Conn.Write(piece[written:])
 		written += n
-		if err != nil || written == len(p) {
+		if !errors.Is(err, os.ErrDeadlineExceeded) || deadline.Equal(end) {
 			return written, err
 		}
+		waiting := c.queued()
+		if taken := before + n - waiting; looked && taken < writePiece/2 {
+			return written, err
+		}
+		before = waiting
 	}
 }
 

@@ -1,6 +1,8 @@
 package netconn
 
 import (
+	"errors"
+	"io"
 	"net"
 	"os"
 	"syscall"
@@ -57,5 +59,53 @@ func TestABodyMustComeAtTheMinimumRate(t *testing.T) {
 	for bytes, seconds := range map[int]int{0: 15, 100: 15, 32 << 10: 16, 10 << 20: 15 + 320, 1 << 30: 3600} {
 		end := limits.bodyEnd(&pace{begun: begun, bytes: bytes})
 		require.Equal(t, seconds, int(end.Sub(begun)/time.Second), bytes)
+	}
+}
+
+// A peer that takes four times what it must is served, although the kernel wakes the writer only when a large part of a full
+// buffer was taken; one that takes nothing is not.
+func TestASlowPeerIsServedAndAStalledOneIsNot(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it reads slowly for ten seconds")
+	}
+	t.Parallel()
+	const timeout, size = 2 * time.Second, 12 << 20
+	for name, slowly := range map[string]func(client net.Conn){
+		"slow": func(client net.Conn) {
+			const each = 4 * writePiece / 8
+			for range 8 * 5 {
+				_, err := io.CopyN(io.Discard, client, each)
+				require.NoError(t, err)
+				time.Sleep(timeout / 8)
+			}
+			_, err := io.CopyN(io.Discard, client, size-8*5*each)
+			require.NoError(t, err)
+		},
+		"stalled": nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ln, err := net.Listen("tcp", "127.0.0.1:0")
+			require.NoError(t, err)
+			l := Listen(ln, Limits{Connections: 10, AddressConnections: 10, Grace: time.Second, Longest: time.Hour, WriteTimeout: timeout, Rate: 8192})
+			defer l.Close()
+			client, err := net.Dial("tcp", ln.Addr().String())
+			require.NoError(t, err)
+			defer client.Close()
+			server, err := l.Accept()
+			require.NoError(t, err)
+			defer server.Close()
+			written := make(chan error, 1)
+			go func() {
+				_, err := server.Write(make([]byte, size))
+				written <- errors.Join(err, server.Close())
+			}()
+			if slowly == nil {
+				require.ErrorIs(t, <-written, os.ErrDeadlineExceeded)
+				return
+			}
+			slowly(client)
+			require.NoError(t, <-written)
+		})
 	}
 }
