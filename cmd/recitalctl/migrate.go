@@ -57,7 +57,7 @@ func (c *migrateLog) Run(ctx context.Context, s settings, to terminal) error {
 		return err
 	}
 	defer done()
-	m := migration{from: from, to: target, registry: registry, notes: to.notes}
+	m := migration{from: from, to: target, registry: registry, notes: to.notes, seal: func() error { return eventnode.Seal(filepath.Join(s.DataDir, "eventnode")) }}
 	if err := m.run(ctx, c.Offline); err != nil {
 		return fmt.Errorf("migrating the log: %w", err)
 	}
@@ -127,6 +127,7 @@ type migration struct {
 	to       eventlog.Log
 	registry *eventlog.Registry // knows the log's identity, and nothing else
 	notes    io.Writer
+	seal     func() error // keeps recitald from starting on the log from which it is moved
 }
 
 func (m *migration) run(ctx context.Context, last bool) error {
@@ -157,11 +158,14 @@ func (m *migration) run(ctx context.Context, last bool) error {
 		fmt.Fprintf(m.notes, "The event store has the log up to position %s. It goes on in the embedded node: stop recitald, and repeat with --offline, which copies the rest.\n", header.Until)
 		return nil
 	}
+	if err := m.seal(); err != nil { // before the log has a future in its new place
+		return err
+	}
 	if _, err := eventlog.NextEpoch(ctx, m.to, m.registry, header.Identity, time.Now()); err != nil {
 		return err
 	}
 	fmt.Fprintln(m.notes, "The log is in the event store. Set RECITAL_EVENTSTORE (--eventstore) of recitald to its connection string and start it; it builds the read models again.\n"+
-		"Never start it on the embedded node again: that log would have another future. Keep its folder until you are content, then remove it.")
+		"On the embedded node it starts no more: that log would have another future. Keep its folder until you are content, then remove it.")
 	return nil
 }
 

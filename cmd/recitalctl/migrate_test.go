@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/recital-tts/recital/internal/app"
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/eventlog/esdb"
 	"github.com/recital-tts/recital/internal/eventnode"
@@ -92,6 +94,12 @@ func TestALogMovesToAnEventStore(t *testing.T) {
 	require.Len(t, moved, len(before)+1)
 	require.Contains(t, moved[len(before)], `log-opened "{\"logId\":`)
 	require.Contains(t, moved[len(before)], `\"epoch\":2}`)
+
+	// and it starts no more where it was
+	config := app.Config{Mode: "dev", HTTPAddr: "127.0.0.1:0", AdminAddr: admin, DataDir: dataDir, SpeechWorker: speechworker}
+	_, err := app.Open(t.Context(), config, io.Discard)
+	require.ErrorIs(t, err, eventnode.ErrSealed)
+	require.ErrorContains(t, err, "--eventnode-unseal")
 
 	// and recitald goes on there, with the same accounts, keys and Postgres
 	a = recitaldAt(t, dataDir, admin, connection(store))

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/recital-tts/recital/commands/synthesis"
+	"github.com/recital-tts/recital/internal/eventnode"
 	"github.com/recital-tts/recital/internal/web"
 )
 
@@ -43,6 +44,7 @@ type Config struct {
 	S3SecretKeyFile   string         `name:"s3-secret-key-file" env:"RECITAL_S3_SECRET_KEY_FILE" placeholder:"PATH" help:"File of that key, instead."`
 	EventStore        string         `name:"eventstore" secret:"password" env:"RECITAL_EVENTSTORE" placeholder:"esdb://HOST:2113" help:"EventStoreDB to use instead of the embedded node."`
 	EventStoreFile    string         `name:"eventstore-file" env:"RECITAL_EVENTSTORE_FILE" placeholder:"PATH" help:"File of that address, which may hold a password, instead."`
+	Unseal            bool           `name:"eventnode-unseal" env:"RECITAL_EVENTNODE_UNSEAL" help:"Goes on in the log of the embedded node although recitalctl log migrate --offline has moved it: from here on there are two logs."`
 	EventNodeAddr     string         `name:"eventnode-addr" env:"RECITAL_EVENTNODE_ADDR" placeholder:"127.0.0.1:2113" help:"Opens the embedded node to other clients on loopback, too."`
 	Postgres          string         `secret:"password" env:"RECITAL_POSTGRES" placeholder:"postgres://…" help:"Postgres to use instead of a private cluster."`
 	PostgresFile      string         `name:"postgres-file" env:"RECITAL_POSTGRES_FILE" placeholder:"PATH" help:"File of that address, which may hold a password, instead."`
@@ -321,8 +323,17 @@ const longestPiece = 2
 func (c Config) writeTimeout() time.Duration { return min(c.LongestStream, 30*time.Second) }
 
 // The limits of alerts.
-func (c Config) alertEvery() time.Duration  { return cmp.Or(c.AlertEvery, 5*time.Second) }
-func (c Config) diskLimit() float64         { return cmp.Or(c.AlertDisk, 95) }
+func (c Config) alertEvery() time.Duration { return cmp.Or(c.AlertEvery, 5*time.Second) }
+
+// diskLimit returns how full a disk may be. The floor is twice the embedded node's: an alert comes before a write fails.
+func (c Config) diskLimit() diskLimit {
+	limit := diskLimit{percent: cmp.Or(c.AlertDisk, 95)}
+	if c.EventStore == "" {
+		limit.floor = 2 * eventnode.SpaceReserve
+	}
+	return limit
+}
+
 func (c Config) lagLimit() time.Duration    { return cmp.Or(c.AlertLag, time.Minute) }
 func (c Config) failureLimit() float64      { return cmp.Or(c.AlertFailures, 10) }
 func (c Config) expiryLimit() time.Duration { return cmp.Or(c.AlertExpiry, 504*time.Hour) }

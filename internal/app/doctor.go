@@ -14,7 +14,6 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
 
 	"github.com/google/uuid"
 
@@ -137,17 +136,15 @@ func (p *parts) examineFiles(context.Context) diagnosis {
 func (p *parts) examineDisks(context.Context) diagnosis {
 	worst := sound("")
 	for _, folder := range p.cfg.alertFolders() {
-		used, err := diskUse(folder)
+		use, err := diskUseOf(folder)
 		if err != nil {
 			return fault(err.Error(), "see whether the disk is mounted and readable")
 		}
-		var disk unix.Statfs_t
-		_ = unix.Statfs(folder, &disk) // diskUse has just done it
-		worst.found += fmt.Sprintf("%s: %.0f %% are used, %.1f GiB are free; ", folder, used, float64(disk.Bavail)*float64(disk.Bsize)/(1<<30))
+		worst.found += fmt.Sprintf("%s: %s; ", folder, use)
 		switch {
-		case used >= p.cfg.diskLimit():
+		case p.cfg.diskLimit().reached(use):
 			worst = worst.but(writeapi.Fault, "make room or enlarge the disk now: on a full disk nothing is taken any more, and nothing is lost")
-		case used >= nearlyFull && worst.state == writeapi.Sound:
+		case use.percent() >= nearlyFull && worst.state == writeapi.Sound:
 			worst = worst.but(writeapi.Warning, "enlarge the disk soon; recitalctl projections retire drops generations of read models that nobody needs")
 		}
 	}

@@ -40,6 +40,17 @@ func TestTheDoctorWarnsOfEventsThatNobodySigns(t *testing.T) {
 	}
 }
 
+// The embedded node takes no events when its disk is too full, which shows before anybody writes.
+func TestADiskThatIsTooFullForAppendsIsLacking(t *testing.T) {
+	t.Parallel()
+	a := &App{parts: parts{}}
+	for free, lacks := range map[uint64]bool{0: false, eventnode.SpaceReserve - 1: true, eventnode.SpaceReserve: false} {
+		a.nodeStats = func() eventnode.Stats { return eventnode.Stats{FreeBytes: free} }
+		a.probeRoom()
+		require.Equal(t, lacks, a.readiness.noRoom.Load(), free)
+	}
+}
+
 func TestTheDoctorShowsHowFarTheNodesVerificationIs(t *testing.T) {
 	t.Parallel()
 	p := &parts{}

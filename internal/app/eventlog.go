@@ -50,6 +50,9 @@ func (a *App) openNode(config *esdb.Config) error {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return err
 	}
+	if err := a.requireUnsealed(folder); err != nil {
+		return err
+	}
 	socket, remove, err := socketPath(folder)
 	if err != nil {
 		return err
@@ -67,6 +70,19 @@ func (a *App) openNode(config *esdb.Config) error {
 	a.metrics.observeNode(node.Stats)
 	config.Socket = socket
 	return nil
+}
+
+// requireUnsealed refuses a log that was moved: appended to, it would have another future than the one in its new place.
+func (a *App) requireUnsealed(folder string) error {
+	err := eventnode.RequireUnsealed(folder)
+	if err == nil {
+		return nil
+	}
+	if a.cfg.Unseal {
+		a.log.Warn("the log of the embedded node was moved to another event store, and goes on here all the same", "folder", folder)
+		return eventnode.Unseal(folder)
+	}
+	return fmt.Errorf("%w; set --eventstore (RECITAL_EVENTSTORE) to its address, or, to go on with two logs, --eventnode-unseal", err)
 }
 
 // maxSocketPath is what fits into a sockaddr_un on Linux, in bytes.

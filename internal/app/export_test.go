@@ -42,11 +42,14 @@ func (a *App) Sessions() *sessions.Sessions { return a.sessions }
 func Reach(ctx context.Context, url string) error { return reach(ctx, url) }
 
 // DiskUse returns how full a folder's disk is, in per cent.
-func DiskUse(folder string) (float64, error) { return diskUse(folder) }
+func DiskUse(folder string) (float64, error) {
+	use, err := diskUseOf(folder)
+	return use.percent(), err
+}
 
-// WatchDisk looks how full a disk is.
-func WatchDisk(folder string, limit float64) alerts.Watch {
-	return watchDisk("host", []string{folder}, limit)
+// WatchDisk looks how full a disk is: limits are in per cent, and in bytes that are left free.
+func WatchDisk(folder string, percent, floor float64) alerts.Watch {
+	return watchDisk("host", []string{folder}, diskLimit{percent, floor})
 }
 
 // WatchCrashes looks whether workers die.

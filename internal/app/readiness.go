@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/recital-tts/recital/commands/alerts"
 	"github.com/recital-tts/recital/domain/alert"
 	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/eventnode"
 	"github.com/recital-tts/recital/internal/feed"
 	"github.com/recital-tts/recital/internal/lifecycle"
 )
@@ -26,6 +28,8 @@ type readiness struct {
 	mu       sync.Mutex
 	postgres time.Time // answered last
 	failing  time.Time // since when no append succeeds; zero while appends do
+
+	noRoom atomic.Bool // the embedded node's disk is too full for any append
 }
 
 func (r *readiness) postgresAnswered() {
@@ -76,7 +80,7 @@ func (a *App) lacking() (names []string) {
 	}
 	_, failing := a.readiness.appendsFail()
 	lacks("event store", a.storeSilence() > storeSilence)
-	lacks("appends to the event store", failing)
+	lacks("appends to the event store", failing || a.readiness.noRoom.Load())
 	lacks("the log's keyring", a.foreignKeyring.Load())
 	lacks("Postgres", !a.readiness.postgresAnswers())
 	select {
@@ -128,10 +132,19 @@ func (a *App) probePostgres(ctx context.Context) {
 // probeAppends raises an alert while appends fail. That its events are tried until the log takes them is a probe, too: without it
 // an instance that gets no requests because it is not ready would never find out that the log takes events again.
 func (a *App) probeAppends(context.Context) {
+	a.probeRoom()
 	condition := a.here(alert.LogSource, alert.NoAppends)
 	if since, fail := a.readiness.appendsFail(); fail {
 		a.conditions.Holds(alerts.Found{Condition: condition, Since: since, Detail: "the event store takes no events"})
 		return
 	}
 	a.conditions.Over(condition)
+}
+
+// probeRoom looks whether the embedded node's disk has room for any append.
+func (a *App) probeRoom() {
+	if a.nodeStats != nil {
+		free := a.nodeStats().FreeBytes
+		a.readiness.noRoom.Store(free > 0 && free < eventnode.SpaceReserve)
+	}
 }

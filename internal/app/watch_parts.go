@@ -57,9 +57,8 @@ func (p *parts) storeIsSilent() (time.Time, bool) {
 	return time.Now().Add(-silence), silence > storeSilence
 }
 
-// watchDisk looks how full the disks of folders are. limit is in per cent of what an unprivileged user may fill; an alert is over
-// when a disk is one per cent below it.
-func watchDisk(instance string, folders []string, limit float64) alerts.Watch {
+// watchDisk looks how full the disks of folders are. An alert is over when a disk is one per cent below the limit.
+func watchDisk(instance string, folders []string, limit diskLimit) alerts.Watch {
 	condition := func(folder string) alert.Condition {
 		return alert.Condition{Source: alert.DiskSource, Subject: instance + ", folder " + folder, Reason: alert.DiskFull}
 	}
@@ -71,13 +70,13 @@ func watchDisk(instance string, folders []string, limit float64) alerts.Watch {
 		},
 		Look: func(context.Context) (found []alerts.Found, err error) {
 			for _, folder := range folders {
-				used, err := diskUse(folder)
+				use, err := diskUseOf(folder)
 				if err != nil {
 					return nil, err
 				}
-				full[folder] = used >= limit || full[folder] && used >= limit-1
+				full[folder] = limit.reached(use) || full[folder] && limit.reached(use.with(0.01))
 				if full[folder] {
-					found = append(found, alerts.Found{Condition: condition(folder), Detail: fmt.Sprintf("%.1f %% are used", used)})
+					found = append(found, alerts.Found{Condition: condition(folder), Detail: use.String()})
 				}
 			}
 			return found, nil
@@ -85,15 +84,35 @@ func watchDisk(instance string, folders []string, limit float64) alerts.Watch {
 	}
 }
 
-// diskUse returns how full a folder's disk is, in per cent.
-func diskUse(folder string) (float64, error) {
+// diskUse is how full a disk is: what an unprivileged user may fill, in bytes, and what is left of it.
+type diskUse struct{ size, free float64 }
+
+func diskUseOf(folder string) (diskUse, error) {
 	var disk unix.Statfs_t
 	if err := unix.Statfs(folder, &disk); err != nil {
-		return 0, fmt.Errorf("looking at the disk of %s: %w", folder, err)
+		return diskUse{}, fmt.Errorf("looking at the disk of %s: %w", folder, err)
 	}
-	used := disk.Blocks - disk.Bfree
-	return 100 * float64(used) / float64(max(used+disk.Bavail, 1)), nil
+	block := float64(disk.Bsize)
+	return diskUse{size: float64(disk.Blocks-disk.Bfree+disk.Bavail) * block, free: float64(disk.Bavail) * block}, nil
 }
+
+func (u diskUse) percent() float64 { return 100 * (1 - u.free/max(u.size, 1)) }
+
+// with returns the use with another share of the disk filled.
+func (u diskUse) with(share float64) diskUse { return diskUse{u.size, u.free - share*u.size} }
+
+// String returns the use for people.
+func (u diskUse) String() string {
+	return fmt.Sprintf("%.1f %% are used, %.2f GiB are free", u.percent(), u.free/(1<<30))
+}
+
+// diskLimit is how full a disk may be.
+type diskLimit struct {
+	percent float64
+	floor   float64 // bytes that are left free; the embedded node takes no events below half of them
+}
+
+func (l diskLimit) reached(u diskUse) bool { return u.percent() >= l.percent || u.free < l.floor }
 
 // alertFolders are those whose disks recitald fills.
 func (c Config) alertFolders() []string {

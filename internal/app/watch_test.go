@@ -69,7 +69,7 @@ func TestADiskThatIsNearlyFullIsFound(t *testing.T) {
 		t.Skipf("a file system of one's own is needed: %v", err)
 	}
 	t.Cleanup(func() { require.NoError(t, syscall.Unmount(disk, syscall.MNT_DETACH)) })
-	w := app.WatchDisk(disk, 90)
+	w := app.WatchDisk(disk, 90, 0)
 	fill := func(kib int) {
 		require.NoError(t, os.WriteFile(filepath.Join(disk, "filler"), make([]byte, kib<<10), 0o600))
 	}
@@ -88,10 +88,14 @@ func TestADiskThatIsNearlyFullIsFound(t *testing.T) {
 	require.Empty(t, finds(t, w))
 	fill(3660)
 	require.Empty(t, finds(t, w), "nor for one to be raised")
+
+	// and what must be left free counts, too
+	require.Len(t, finds(t, app.WatchDisk(disk, 95, 1<<20)), 1)
+	require.Empty(t, finds(t, app.WatchDisk(disk, 95, 100<<10)))
 }
 
 func TestAFolderThatIsGoneIsNotAFullDisk(t *testing.T) {
-	_, err := app.WatchDisk(filepath.Join(t.TempDir(), "gone"), 90).Look(t.Context())
+	_, err := app.WatchDisk(filepath.Join(t.TempDir(), "gone"), 90, 0).Look(t.Context())
 	require.Error(t, err, "nothing is known")
 }
 

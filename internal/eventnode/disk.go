@@ -13,12 +13,13 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
+// SpaceReserve is the disk space that appends leave free, in bytes: Pebble needs room to move appended data from its log
+// into tables.
+const SpaceReserve = 4 * memTableSize
+
 const (
-	// spaceReserve is the disk space that appends leave free, in bytes: Pebble needs room to move appended data from
-	// its log into tables.
-	spaceReserve = 4 * memTableSize
 	// spaceForOpening is the space needed to open the store, in bytes.
-	spaceForOpening = spaceReserve / 2
+	spaceForOpening = SpaceReserve / 2
 	// spacePause is the pause before a write that found no space is retried.
 	spacePause = 100 * time.Millisecond
 	// spacePatience is how long a write waits before appends are refused because the disk is full.
@@ -55,7 +56,7 @@ type disk struct {
 // newDisk returns a disk that calls failed when a write fails.
 func newDisk(fs vfs.FS, dir string, logger *slog.Logger, failed func(error)) *disk {
 	return &disk{
-		FS: fs, dir: dir, reserve: spaceReserve, logger: logger, failed: failed,
+		FS: fs, dir: dir, reserve: SpaceReserve, logger: logger, failed: failed,
 		leaving: make(chan struct{}), lost: vfs.NewMem(), full: make(chan struct{}),
 	}
 }

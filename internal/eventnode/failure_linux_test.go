@@ -69,7 +69,7 @@ func TestRealFullDisk(t *testing.T) {
 		reserve uint64
 		refusal codes.Code
 	}{
-		"with the reserve":    {spaceReserve, codes.ResourceExhausted},
+		"with the reserve":    {SpaceReserve, codes.ResourceExhausted},
 		"without the reserve": {0, codes.Aborted},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -212,7 +212,7 @@ func TestLittleSpace(t *testing.T) {
 	first, second := someEvent(10), someEvent(10)
 	require.NoError(t, write(client, "a", esdb.NoStream{}, first))
 
-	free.Store(spaceReserve - 1)
+	free.Store(SpaceReserve - 1)
 
 	err = write(client, "a", esdb.Revision(0), second)
 	require.Equal(t, codes.ResourceExhausted, status.Code(err))
@@ -225,7 +225,7 @@ func TestLittleSpace(t *testing.T) {
 	require.Equal(t, esdb.ErrorCodeWrongExpectedVersion, known.Code())
 	require.Equal(t, []uuid.UUID{first.EventID}, eventIDs(t, client, "a"))
 
-	free.Store(spaceReserve)
+	free.Store(SpaceReserve)
 
 	require.NoError(t, write(client, "a", esdb.Revision(0), second))
 	require.Equal(t, []uuid.UUID{first.EventID, second.EventID}, eventIDs(t, client, "a"))

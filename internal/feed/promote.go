@@ -15,13 +15,15 @@ import (
 )
 
 // Promote makes the generations live, all in one transaction: readers see the old ones until it commits and the new ones
-// from then on, which are at least as far. Number 0 is the newest generation that is not live. The one that was live
+// from then on, which are at least as far. Number 0 is the newest generation, if it is newer than the live one. The one that was live
 // before is fed on, for Rollback, until it is retired.
 //
 // Errors: ErrNoGeneration; domain.Conflict for one that is still behind the live one, or behind the log's head where the live one
 // is not of this log; domain.Invalid for one of another version than this binary's.
 func (p *Projector) Promote(ctx context.Context, ids []GenerationID) ([]GenerationID, error) {
-	return p.promote(ctx, "promoting", ids, byDefault{"not live order by generation desc", "build one first"})
+	return p.promote(ctx, "promoting", ids, byDefault{
+		`not live and generation > coalesce((select generation from feed.generations live
+			where live.name = $1 and live.version = $2 and live.live), 0) order by generation desc`, "build one first"})
 }
 
 // Rollback makes live again the generation that was so before the last promotion.

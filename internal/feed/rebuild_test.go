@@ -108,6 +108,10 @@ func TestARebuiltGenerationTakesTheLiveOnesPlace(t *testing.T) {
 	promoted, err := p.Promote(t.Context(), []GenerationID{{Name: "list"}})
 	require.NoError(t, err)
 	require.Equal(t, building, promoted)
+
+	// and promoting again does not bring the old one back
+	_, err = p.Promote(t.Context(), []GenerationID{{Name: "list"}})
+	require.Equal(t, domain.NotFound, domain.CodeOf(err))
 	last := stop()
 	p.await(last)
 	w.requireFold("list", last)
