@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/recital-tts/recital/commands/accounts"
+	"github.com/recital-tts/recital/commands/alerts"
 	auditevents "github.com/recital-tts/recital/commands/audit"
 	"github.com/recital-tts/recital/commands/billing"
 	"github.com/recital-tts/recital/commands/clips"
@@ -41,7 +42,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 var slicesOf = map[string][]eventlog.Type{
 	"accounts": accounts.Events(), "sessions": sessions.Events(), "signin": signin.Events(), "keyring": keyring.Events(),
 	"billing": billing.Events(), "ledger": ledger.Events(), "audit": auditevents.Events(),
-	"voices": voices.Events(), "clips": clips.Events(), "hosting": hosting.Events(),
+	"voices": voices.Events(), "clips": clips.Events(), "hosting": hosting.Events(), "alerts": alerts.Events(),
 }
 
 func registry(t testing.TB) *eventlog.Registry {
@@ -65,7 +66,7 @@ var unasked = []string{
 	"usage-reserved", "usage-settled", "usage-expired", "usage-summed", "usage-credit-summed",
 	"voice-queued", "voice-training-begun", "voice-analysed", "voice-preview-rendered", "voice-snapshot-taken",
 	"voice-place-taken", "voice-place-freed", "voices-ended", "voices-snapshot-taken", "stars-snapshot-taken",
-	"clip-saved", "clip-audio-sealed",
+	"clip-saved", "clip-audio-sealed", "alert-raised", "condition-raised",
 }
 
 type said struct {
@@ -87,7 +88,7 @@ func TestEveryEventIsInWordsOrKnownToBeUnasked(t *testing.T) {
 	var found []string
 	for _, row := range feedtest.Rows[said](t, w, `select kind, area, said, account_id, personal::text from read_v2.audit_entries order by log_commit`) {
 		found = append(found, row.Kind)
-		require.Contains(t, []string{"sessions", "billing", "activity"}, row.Area, row.Kind)
+		require.Contains(t, []string{"sessions", "billing", "activity", "operators"}, row.Area, row.Kind)
 		require.NotContains(t, row.Said, "%!", row.Kind)
 		require.NotRegexp(t, `because $|^\s*$|  |0001-01-01|\.$`, row.Said, row.Kind)
 		if row.Account != nil && row.Kind != "payment-notice-handled" && row.Kind != "personal-data-read" {
