@@ -154,7 +154,7 @@ func ofVersions(theirs string) finding {
 
 func (d *doctor) print(to terminal, all examination) error {
 	if d.Format == jsonValue {
-		return d.Format.print(to.out, all, nil, nil)
+		return d.Format.print(to, all, nil, nil)
 	}
 	for _, f := range all.Findings {
 		state := f.State

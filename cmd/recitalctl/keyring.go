@@ -18,7 +18,7 @@ type keyringIDs struct {
 }
 
 func (ids keyringIDs) print(f format, to terminal) error {
-	return f.print(to.out, ids, []string{"OF THE LOG", "IN POSTGRES"}, [][]string{{orNone(ids.Log), orNone(ids.Postgres)}})
+	return f.print(to, ids, []string{"OF THE LOG", "IN POSTGRES"}, [][]string{{orNone(ids.Log), orNone(ids.Postgres)}})
 }
 
 func orNone(id string) string {

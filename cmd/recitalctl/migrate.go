@@ -57,7 +57,7 @@ func (c *migrateLog) Run(ctx context.Context, s settings, to terminal) error {
 		return err
 	}
 	defer done()
-	m := migration{from: from, to: target, registry: registry, notes: to.notes}
+	m := migration{from: from, to: target, registry: registry, by: s.offline(), notes: to.notes}
 	if err := m.run(ctx, c.Offline); err != nil {
 		return fmt.Errorf("migrating the log: %w", err)
 	}
@@ -126,6 +126,7 @@ type migration struct {
 	from     source
 	to       eventlog.Log
 	registry *eventlog.Registry // knows the log's identity, and nothing else
+	by       eventlog.Actor
 	notes    io.Writer
 }
 
@@ -157,7 +158,7 @@ func (m *migration) run(ctx context.Context, last bool) error {
 		fmt.Fprintf(m.notes, "The event store has the log up to position %s. It goes on in the embedded node: stop recitald, and repeat with --offline, which copies the rest.\n", header.Until)
 		return nil
 	}
-	if _, err := eventlog.NextEpoch(ctx, m.to, m.registry, header.Identity, time.Now()); err != nil {
+	if _, err := eventlog.NextEpoch(ctx, m.to, m.registry, header.Identity, m.by, time.Now()); err != nil {
 		return err
 	}
 	fmt.Fprintln(m.notes, "The log is in the event store. Set RECITAL_EVENTSTORE (--eventstore) of recitald to its connection string and start it; it builds the read models again.\n"+

@@ -54,7 +54,7 @@ func Identify(ctx context.Context, log Log, registry *Registry, newID uuid.UUID,
 
 // NextEpoch opens the epoch after current, because positions of the log are no longer what they were: it was restored, or copied to
 // another event store. A repetition changes nothing. The registry must contain LogOpenedType.
-func NextEpoch(ctx context.Context, log Log, registry *Registry, current Identity, now time.Time) (Identity, error) {
+func NextEpoch(ctx context.Context, log Log, registry *Registry, current Identity, by Actor, now time.Time) (Identity, error) {
 	next := Identity{LogID: current.LogID, Epoch: current.Epoch + 1}
 	for last, err := range log.ReadStreamBackwards(ctx, IdentityStream) {
 		if err != nil {
@@ -66,7 +66,7 @@ func NextEpoch(ctx context.Context, log Log, registry *Registry, current Identit
 			return Identity{}, fmt.Errorf("opening epoch %d of the log %s: it is the log %s in epoch %d", next.Epoch, next.LogID, id.LogID, id.Epoch)
 		}
 		command := uuid.NewSHA1(next.LogID, fmt.Append(nil, "epoch ", next.Epoch))
-		meta := Metadata{CorrelationID: command.String(), Actor: Actor{Kind: ActorSystem}, Time: now}
+		meta := Metadata{CorrelationID: command.String(), Actor: by, Time: now}
 		events, err := registry.Encode(command, 0, meta, LogOpened(next))
 		if err != nil {
 			return Identity{}, fmt.Errorf("opening an epoch of the log: %w", err)

@@ -225,7 +225,7 @@ func (r entryRow) by() string {
 
 // byOperator says which operator or auditor did it, from where, and why.
 func (r entryRow) byOperator() string {
-	who := map[string]string{"operator": "Operator ", "auditor": "Auditor "}[r.ActorRole]
+	who := map[string]string{"operator": "Operator ", "auditor": "Auditor ", "offline": "System user "}[r.ActorRole]
 	if who == "" {
 		who = "Operator or auditor "
 	}
