@@ -201,16 +201,20 @@ func TestTheRoleOfAnOperator(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(recitalctl(t, environment, "accounts", "create", "--format", "json").out), &opened))
 
 	for range 2 { // a repetition changes nothing
-		got := recitalctl(t, environment, "accounts", "grant-operator", opened.AccountID)
+		got := recitalctl(t, environment, "accounts", "grant-operator", opened.AccountID, "--reason", "Ticket 7")
 		require.Zero(t, got.code, got.notes)
 		require.Empty(t, got.notes)
 		lines := strings.Split(strings.TrimSpace(got.out), "\n")
 		require.Regexp(t, `^ACCOUNT ID +OPERATOR$`, lines[0])
 		require.Equal(t, []string{opened.AccountID, "true"}, strings.Fields(lines[1]))
 	}
-	got := recitalctl(t, environment, "accounts", "withdraw-operator", opened.AccountID, "--format", "json")
+	got := recitalctl(t, environment, "accounts", "withdraw-operator", opened.AccountID, "--reason", "Ticket 7", "--format", "json")
 	require.Zero(t, got.code, got.notes)
 	require.JSONEq(t, `{"account_id":"`+opened.AccountID+`","operator":false}`, got.out)
+
+	unexplained := recitalctl(t, environment, "accounts", "grant-operator", opened.AccountID)
+	require.Equal(t, 1, unexplained.code)
+	require.Contains(t, unexplained.notes, "this needs a reason, which is recorded (recitalctl: --reason TEXT)")
 
 	for name, c := range map[string]struct {
 		args  []string
@@ -224,7 +228,7 @@ func TestTheRoleOfAnOperator(t *testing.T) {
 		"no account":                 {nil, 2, "see recitalctl --help"},
 	} {
 		for _, command := range []string{"grant-operator", "withdraw-operator"} {
-			got := recitalctl(t, environment, append([]string{"accounts", command}, c.args...)...)
+			got := recitalctl(t, environment, append([]string{"accounts", command, "--reason", "Ticket 7"}, c.args...)...)
 			require.Equal(t, c.code, got.code, "%s: %s: %s", command, name, got.notes)
 			require.Contains(t, got.notes, c.notes, name)
 			require.Empty(t, got.out, name)
