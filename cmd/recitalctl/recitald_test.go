@@ -73,7 +73,7 @@ func TestAgainstARecitald(t *testing.T) {
 
 		id := raiseUnpaid(t, dataDir)
 		require.Eventually(t, func() bool {
-			got = recitalctl(t, environment, "alerts")
+			got = recitalctl(t, environment, "alerts", "--wide")
 			return got.out != ""
 		}, time.Minute, 10*time.Millisecond)
 		assert.Regexp(t, `^ID +SOURCE +REASON +SINCE +CLEARS ITSELF +ALERT\n`+id+` +todo/dunning +unpaid .* false +Account a1 has lost its plan`, got.out)
