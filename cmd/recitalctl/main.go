@@ -57,6 +57,7 @@ type commands struct {
 	settings
 
 	Accounts struct {
+		List    listAccounts  `cmd:"" help:"List the accounts that are open, page by page."`
 		Create  createAccount `cmd:"" help:"Open an account on a plan and give it an API key, which is shown this once."`
 		Credit  creditAccount `cmd:"" help:"Grant an account characters that are spent after its plan's, before anything is billed."`
 		Show    showAccount   `cmd:"" help:"Show an account as it is, or was at a time."`

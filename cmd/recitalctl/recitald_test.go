@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -211,6 +212,27 @@ func TestTheRoleOfAnOperator(t *testing.T) {
 	got := recitalctl(t, environment, "accounts", "withdraw-operator", opened.AccountID, "--reason", "Ticket 7", "--format", "json")
 	require.Zero(t, got.code, got.notes)
 	require.JSONEq(t, `{"account_id":"`+opened.AccountID+`","operator":false}`, got.out)
+
+	// accounts are listed page by page, and programs are told where to go on
+	recitalctl(t, environment, "accounts", "create")
+	page := func(args ...string) (listed accountsPage) {
+		got := recitalctl(t, environment, append([]string{"accounts", "list", "--format", "json"}, args...)...)
+		require.Zero(t, got.code, got.notes)
+		require.NoError(t, json.Unmarshal([]byte(got.out), &listed))
+		return listed
+	}
+	whole := page("--limit", "0")
+	require.Len(t, whole.Accounts, 3, "with that of the operator in mode dev")
+	require.Nil(t, whole.Next)
+	require.True(t, slices.ContainsFunc(whole.Accounts, func(a listedAccount) bool { return a.AccountID == opened.AccountID && a.Plan == "free" && !a.Operator }))
+	var turned []listedAccount
+	for next := new(""); next != nil; {
+		part := page("--limit", "1", "--after", *next)
+		turned, next = append(turned, part.Accounts...), part.Next
+	}
+	require.Equal(t, whole.Accounts, turned)
+	shortened := recitalctl(t, environment, "accounts", "list", "--limit", "2")
+	require.Contains(t, shortened.notes, "There are more: --after "+whole.Accounts[1].AccountID)
 
 	unexplained := recitalctl(t, environment, "accounts", "grant-operator", opened.AccountID)
 	require.Equal(t, 1, unexplained.code)
