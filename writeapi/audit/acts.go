@@ -39,19 +39,21 @@ func (a *Acts) Record(call *web.Call, act web.Act, subject string) error {
 	if a.known(of, act.Within) {
 		return nil
 	}
-	if !act.Anyway {
-		_, err := a.Audit.RecordAct(call, act.Kind, subject, origin)
-		return err
+	ctx, cancel := context.Context(call), context.CancelFunc(func() {})
+	if act.Anyway {
+		ctx, cancel = context.WithTimeout(call, actTimeout)
 	}
-	ctx, cancel := context.WithTimeout(call, actTimeout)
 	defer cancel()
-	if _, err := a.Audit.RecordAct(ctx, act.Kind, subject, origin); err != nil {
+	_, err := a.Audit.RecordAct(ctx, act.Kind, subject, origin)
+	switch {
+	case err == nil:
+		a.remember(of, act.Within)
+	case act.Anyway:
 		a.Log.Warn("an operator's act could not be recorded in the log, and is carried out all the same",
 			"act", act.Kind, "operator", of.actor.Name, "role", of.actor.Role, "address", of.actor.Address, "request_id", call.RequestID, "error", err)
 		return nil
 	}
-	a.remember(of, act.Within)
-	return nil
+	return err
 }
 
 func (a *Acts) known(of repeatable, within time.Duration) bool {
