@@ -36,9 +36,17 @@ func AwaitVisible(call *web.Call, models ReadModels, position eventlog.Position)
 func Origin(c web.Caller) journal.Origin {
 	actor := eventlog.Actor{Kind: eventlog.ActorAccount, Account: c.Principal.Account, Key: c.Principal.Key, Session: c.Principal.Session}
 	if c.Role != "" {
-		actor = eventlog.Actor{Kind: eventlog.ActorOperator, Name: c.Operator}
+		return journal.Origin{Actor: operator(c), Correlation: c.RequestID}
 	}
 	return journal.Origin{Actor: actor, Correlation: c.RequestID, Client: c.Client}
+}
+
+func operator(c web.Caller) eventlog.Actor {
+	actor := eventlog.Actor{Kind: eventlog.ActorOperator, Name: c.Operator, Role: c.Role, Reason: c.Reason}
+	if c.Client.IsValid() {
+		actor.Address = c.Client.String()
+	}
+	return actor
 }
 
 // SuccessResponse is the reply of routes that have nothing else to say.

@@ -17,8 +17,8 @@ type showAccount struct {
 // Help is shown below the flags.
 func (*showAccount) Help() string {
 	return `Examples:
-  recitalctl accounts show 0190b0c0-1111-7222-8333-444455556666
-  recitalctl accounts show 0190b0c0-1111-7222-8333-444455556666 --as-of "2026-11-01 12:00"
+  recitalctl accounts show 0190b0c0111172228333444455556666
+  recitalctl accounts show 0190b0c0111172228333444455556666 --as-of "2026-11-01 12:00"
 
 What is shown is folded from the account's streams of the log, as far as their events are not later than the time.`
 }
@@ -80,7 +80,7 @@ func (c *showAccount) Run(ctx context.Context, s settings, to terminal) error {
 	if shown.AccountID == "" {
 		return admin.notUnderstood()
 	}
-	return c.Format.print(to.out, shown, []string{"ACCOUNT", shown.AccountID}, shown.rows())
+	return c.Format.print(to, shown, []string{"ACCOUNT", shown.AccountID}, shown.rows())
 }
 
 // rows has a line for each thing that there is to say.
@@ -138,12 +138,14 @@ func yesOrNo(yes bool) string {
 
 type findAccounts struct {
 	Email  string `required:"" placeholder:"ADDRESS" help:"E-mail address of the owner."`
-	Reason string `required:"" help:"Why the address is looked up. The log keeps it, with your name, for good."`
 	Format format `default:"table" enum:"table,json,csv" help:"Form of the result: table, json or csv."`
 }
 
 // Run finds open accounts.
 func (c *findAccounts) Run(ctx context.Context, s settings, to terminal) error {
+	if err := s.needsReason(); err != nil {
+		return err
+	}
 	admin, err := newClient(s.asAuditor())
 	if err != nil {
 		return err
@@ -156,7 +158,7 @@ func (c *findAccounts) Run(ctx context.Context, s settings, to terminal) error {
 	var found struct {
 		Accounts []account `json:"accounts"`
 	}
-	query := url.Values{"email": {c.Email}, "reason": {c.Reason}}
+	query := url.Values{"email": {c.Email}, "reason": {s.Reason}}
 	if _, err := admin.get(ctx, "/admin/audit/accounts?"+query.Encode(), &found); err != nil {
 		return fmt.Errorf("looking the address up: %w", err)
 	}
@@ -168,5 +170,5 @@ func (c *findAccounts) Run(ctx context.Context, s settings, to terminal) error {
 		{name: "opened_at", people: func(a account) string { return a.OpenedAt }},
 		{name: "plan", people: func(a account) string { return a.Plan }},
 	}
-	return printColumns(c.Format, to.out, found, columns, found.Accounts)
+	return printColumns(c.Format, to, found, columns, found.Accounts)
 }

@@ -32,7 +32,7 @@ func (c *createAccount) Run(ctx context.Context, s settings, to terminal) error 
 	if opened.APIKey == "" {
 		return admin.notUnderstood()
 	}
-	err = c.Format.print(to.out, opened, []string{"ACCOUNT ID", "PLAN", "API KEY"}, [][]string{{opened.AccountID, opened.Plan, opened.APIKey}})
+	err = c.Format.print(to, opened, []string{"ACCOUNT ID", "PLAN", "API KEY"}, [][]string{{opened.AccountID, opened.Plan, opened.APIKey}})
 	if err != nil {
 		return err
 	}

@@ -49,14 +49,7 @@ func (c *listAlerts) Run(ctx context.Context, s settings, to terminal) error {
 		fmt.Fprintln(to.notes, "No alert is open.")
 		return nil
 	}
-	return printColumns(c.Format, to.out, open, []column[openAlert]{
-		{name: "id", people: func(a openAlert) string { return orNone(a.ID) }, raw: func(a openAlert) string { return a.ID }},
-		{name: "source", people: func(a openAlert) string { return a.Source }},
-		{name: "reason", people: func(a openAlert) string { return a.Reason }},
-		{name: "since", people: func(a openAlert) string { return a.Since.Format(time.RFC3339) }},
-		{name: "clears_itself", people: func(a openAlert) string { return strconv.FormatBool(a.Lasting) }},
-		{name: "alert", people: func(a openAlert) string { return a.Sentence }},
-	}, open.Alerts)
+	return printColumns(c.Format, to, open, alertColumns(), open.Alerts)
 }
 
 type clearAlert struct {
@@ -80,4 +73,15 @@ func (c *clearAlert) Run(ctx context.Context, s settings, to terminal) error {
 	}
 	fmt.Fprintln(to.notes, "The alert is cleared.")
 	return nil
+}
+
+func alertColumns() []column[openAlert] {
+	return []column[openAlert]{
+		{name: "id", people: func(a openAlert) string { return orNone(a.ID) }, raw: func(a openAlert) string { return a.ID }},
+		{name: "source", people: func(a openAlert) string { return a.Source }, wide: true},
+		{name: "reason", people: func(a openAlert) string { return a.Reason }, wide: true},
+		{name: "since", people: func(a openAlert) string { return a.Since.Format(time.RFC3339) }},
+		{name: "clears_itself", people: func(a openAlert) string { return strconv.FormatBool(a.Lasting) }, wide: true},
+		{name: "alert", people: func(a openAlert) string { return a.Sentence }},
+	}
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"net/url"
 	"slices"
@@ -16,11 +15,12 @@ import (
 
 // audits are the commands of auditors.
 type audits struct {
-	Sessions auditSessions `cmd:"" help:"Who came in: sessions, sign-ins, keys, accounts, operators, reads of personal data."`
-	Billing  auditBilling  `cmd:"" help:"What it costs: subscriptions, payments, periods, credit."`
-	Activity auditActivity `cmd:"" help:"What is made and removed: voices, stars, clips, variables at the hosting platform."`
-	Verify   auditVerify   `cmd:"" help:"Check that nobody has changed, removed, added or reordered an event, by the signed heads of the log."`
-	Heads    auditHeads    `cmd:"" help:"List the signed heads of the log, or keep them in a file elsewhere, as proof."`
+	Sessions  auditSessions  `cmd:"" help:"Who came in: sessions, sign-ins, keys, accounts, operators, reads of personal data."`
+	Billing   auditBilling   `cmd:"" help:"What it costs: subscriptions, payments, periods, credit."`
+	Operators auditOperators `cmd:"" help:"What operators and auditors did, in all areas: also what they changed and copied of the service itself."`
+	Activity  auditActivity  `cmd:"" help:"What is made and removed: voices, stars, clips, variables at the hosting platform."`
+	Verify    auditVerify    `cmd:"" help:"Check that nobody has changed, removed, added or reordered an event, by the signed heads of the log."`
+	Heads     auditHeads     `cmd:"" help:"List the signed heads of the log, or keep them in a file elsewhere, as proof."`
 
 	DeriveKey auditDeriveKey `cmd:"" help:"Write the audit key that an earlier release derived from the signing key into a file."`
 }
@@ -36,7 +36,6 @@ type auditFilters struct {
 	To       moment `placeholder:"TIME" help:"The time before which entries are listed."`
 	Limit    int    `default:"1000" help:"How many at most; 0: all."`
 	Personal bool   `help:"With personal data (address, device, name, e-mail), for auditors. Needs --reason."`
-	Reason   string `help:"Why personal data is read. The log keeps it, with your name, for good."`
 	Format   format `default:"table" enum:"table,json,csv" help:"Form of the result: table, json (a line for each entry) or csv."`
 }
 
@@ -46,10 +45,12 @@ type auditBilling struct{ auditFilters }
 
 type auditActivity struct{ auditFilters }
 
+type auditOperators struct{ auditFilters }
+
 // Help is shown below the flags.
 func (*auditSessions) Help() string {
 	return `Examples:
-  recitalctl audit sessions --account 0190b0c0-1111-7222-8333-444455556666
+  recitalctl audit sessions --account 0190b0c0111172228333444455556666
   recitalctl audit sessions --kind session-opened --from 2026-11-01 --to 2026-12-01 --format csv --limit 0
   recitalctl audit sessions --operator ada
   recitalctl audit sessions --email jane@example.org --personal --reason "Ticket 7"
@@ -73,13 +74,15 @@ func (c *auditActivity) Run(ctx context.Context, s settings, to terminal) error 
 	return c.list(ctx, s.asAuditor(), to, "activity")
 }
 
+// Run lists the entries.
+func (c *auditOperators) Run(ctx context.Context, s settings, to terminal) error {
+	return c.list(ctx, s.asAuditor(), to, "operators")
+}
+
 // Validate is called by kong.
 func (c *auditFilters) Validate() error {
-	switch {
-	case c.Limit < 0:
+	if c.Limit < 0 {
 		return fmt.Errorf("--limit is 0 or more")
-	case (c.Personal || c.Email != "") && strings.TrimSpace(c.Reason) == "":
-		return fmt.Errorf("personal data is only read with --reason, which the log keeps")
 	}
 	return nil
 }
@@ -94,6 +97,9 @@ type auditEntry struct {
 	Actor     struct {
 		Kind    string `json:"kind"`
 		Name    string `json:"name,omitempty"`
+		Role    string `json:"role,omitempty"`
+		Address string `json:"address,omitempty"`
+		Reason  string `json:"reason,omitempty"`
 		Key     string `json:"key,omitempty"`
 		Session string `json:"session,omitempty"`
 	} `json:"actor"`
@@ -116,11 +122,16 @@ const maxAuditPage = 500
 
 // list prints page by page, so that a long list needs no more memory than a short one.
 func (c *auditFilters) list(ctx context.Context, s settings, to terminal, area string) error {
+	if c.Personal || c.Email != "" {
+		if err := s.needsReason(); err != nil {
+			return err
+		}
+	}
 	admin, err := newClient(s)
 	if err != nil {
 		return err
 	}
-	out, left, query := newEntryPrinter(c.Format, to.out, c.Personal), c.Limit, c.query()
+	out, left, query := newEntryPrinter(c.Format, to, c.Personal), c.Limit, c.query(s)
 	for {
 		size := maxAuditPage
 		if c.Limit > 0 {
@@ -156,10 +167,10 @@ func (c *auditFilters) failed(area string, err error) error {
 	return fmt.Errorf("listing %s: %w", area, err)
 }
 
-func (c *auditFilters) query() url.Values {
+func (c *auditFilters) query(s settings) url.Values {
 	query := url.Values{}
 	for name, value := range map[string]string{
-		"account": c.Account, "email": c.Email, "session": c.Session, "kind": c.Kind, "operator": c.Operator, "from": c.From.String(), "to": c.To.String(), "reason": c.Reason,
+		"account": c.Account, "email": c.Email, "session": c.Session, "kind": c.Kind, "operator": c.Operator, "from": c.From.String(), "to": c.To.String(), "reason": s.Reason,
 	} {
 		if value != "" {
 			query.Set(name, value)
@@ -174,81 +185,67 @@ func (c *auditFilters) query() url.Values {
 // entryPrinter prints pages of entries one after another.
 type entryPrinter struct {
 	format  format
-	out     io.Writer
+	to      terminal
 	columns []column[auditEntry]
 	begun   bool
 }
 
-func newEntryPrinter(f format, out io.Writer, personal bool) *entryPrinter {
+func newEntryPrinter(f format, to terminal, personal bool) *entryPrinter {
 	text := func(name string, of func(auditEntry) string) column[auditEntry] {
 		return column[auditEntry]{name: name, people: of}
 	}
 	columns := []column[auditEntry]{
-		{"time", func(e auditEntry) string { return e.localTime() }, func(e auditEntry) string { return e.At }},
+		{name: "time", people: func(e auditEntry) string { return e.localTime() }, raw: func(e auditEntry) string { return e.At }},
 		text("kind", func(e auditEntry) string { return e.Kind }),
 		text("what", func(e auditEntry) string { return e.Sentence }),
 	}
 	if personal {
 		columns = append(columns, text("personal", auditEntry.personal))
 	}
-	if f == csvRows {
-		columns = append(columns,
-			text("account_id", func(e auditEntry) string { return orNothing(e.AccountID) }),
-			text("session_id", func(e auditEntry) string { return orNothing(e.SessionID) }),
-			text("actor", func(e auditEntry) string { return e.Actor.Kind }),
-			text("actor_name", func(e auditEntry) string { return e.Actor.Name }),
-			text("actor_key", func(e auditEntry) string { return e.Actor.Key }),
-			text("actor_session", func(e auditEntry) string { return e.Actor.Session }),
-			text("stream", func(e auditEntry) string { return e.Stream }),
-			text("revision", func(e auditEntry) string { return strconv.FormatInt(e.Revision, 10) }),
-			text("position", func(e auditEntry) string { return e.Position }),
-			text("event_id", func(e auditEntry) string { return e.EventID }),
-		)
-	}
-	return &entryPrinter{format: f, out: out, columns: append(columns,
+	shown := len(columns)
+	columns = append(columns,
+		text("account_id", func(e auditEntry) string { return orNothing(e.AccountID) }),
+		text("session_id", func(e auditEntry) string { return orNothing(e.SessionID) }),
+		text("actor", func(e auditEntry) string { return e.Actor.Kind }),
+		text("actor_name", func(e auditEntry) string { return e.Actor.Name }),
+		text("actor_role", func(e auditEntry) string { return e.Actor.Role }),
+		text("actor_address", func(e auditEntry) string { return e.Actor.Address }),
+		text("actor_reason", func(e auditEntry) string { return e.Actor.Reason }),
+		text("actor_key", func(e auditEntry) string { return e.Actor.Key }),
+		text("actor_session", func(e auditEntry) string { return e.Actor.Session }),
+		text("stream", func(e auditEntry) string { return e.Stream }),
+		text("revision", func(e auditEntry) string { return strconv.FormatInt(e.Revision, 10) }),
+		text("position", func(e auditEntry) string { return e.Position }),
+		text("event_id", func(e auditEntry) string { return e.EventID }),
 		text("correlation", func(e auditEntry) string { return e.Correlation }),
-		text("causation", func(e auditEntry) string { return e.Causation }))}
+		text("causation", func(e auditEntry) string { return e.Causation }))
+	for i := range columns[shown:] {
+		columns[shown+i].wide = true
+	}
+	return &entryPrinter{format: f, to: to, columns: columns}
 }
 
 // print prints a page. Only the first has a head; the columns of a table are aligned within a page.
 func (p *entryPrinter) print(entries []auditEntry) error {
 	first := !p.begun
 	p.begun = true
-	switch {
-	case p.format == jsonValue:
-		lines := json.NewEncoder(p.out)
+	if p.format == jsonValue {
+		lines := json.NewEncoder(p.to.out)
 		for _, entry := range entries {
 			if err := lines.Encode(entry); err != nil {
 				return err
 			}
 		}
 		return nil
+	}
+	head, rows := cellsOf(p.format, p.to, p.columns, entries)
+	switch rows = inOneLine(rows); {
 	case first:
-		return printColumns(p.format, p.out, entries, p.columns, entries)
+		return p.format.print(p.to, nil, head, rows)
 	case p.format == csvRows:
-		return csv.NewWriter(p.out).WriteAll(p.rows(entries))
+		return csv.NewWriter(p.to.out).WriteAll(rows)
 	}
-	for _, row := range p.rows(entries) {
-		if _, err := fmt.Fprintln(p.out, strings.Join(row, "  ")); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (p *entryPrinter) rows(entries []auditEntry) (rows [][]string) {
-	for _, entry := range entries {
-		var row []string
-		for _, c := range p.columns {
-			form := c.people
-			if p.format == csvRows && c.raw != nil {
-				form = c.raw
-			}
-			row = append(row, printable(form(entry)))
-		}
-		rows = append(rows, row)
-	}
-	return rows
+	return printTable(p.to, rows)
 }
 
 func (e auditEntry) localTime() string {

@@ -53,12 +53,7 @@ func (c *auditHeads) Run(ctx context.Context, s settings, to terminal) error {
 			newest = newest[1:]
 		}
 	}
-	return printColumns(c.Format, to.out, newest, []column[chain.LoggedHead]{
-		{"events", func(h chain.LoggedHead) string { return strconv.FormatUint(h.Count, 10) }, nil},
-		{"signed", func(h chain.LoggedHead) string { return h.At.UTC().Format(time.RFC3339) }, nil},
-		{"hash", func(h chain.LoggedHead) string { return h.Hash }, nil},
-		{"key", func(h chain.LoggedHead) string { return h.Key }, nil},
-	}, newest)
+	return printColumns(c.Format, to, newest, headColumns(), newest)
 }
 
 // exportHeads adds heads to a file. What is in it is never changed: where the log has other heads, that is an error, since
@@ -127,4 +122,13 @@ func addHeads(out io.Writer, kept []audit.Head, heads iter.Seq2[chain.LoggedHead
 		return added, fail(exitFailed, "the log lacks %d heads that are in the file, the first of %d events: its end is gone", len(kept), kept[0].Count)
 	}
 	return added, nil
+}
+
+func headColumns() []column[chain.LoggedHead] {
+	return []column[chain.LoggedHead]{
+		{name: "events", people: func(h chain.LoggedHead) string { return strconv.FormatUint(h.Count, 10) }},
+		{name: "signed", people: func(h chain.LoggedHead) string { return h.At.UTC().Format(time.RFC3339) }},
+		{name: "hash", people: func(h chain.LoggedHead) string { return h.Hash }},
+		{name: "key", people: func(h chain.LoggedHead) string { return h.Key }, wide: true},
+	}
 }

@@ -22,9 +22,9 @@ func TestAuditing(t *testing.T) {
 	require.Zero(t, run("accounts", "credit", opened.AccountID, "500", "--grant", "ticket-1").code)
 
 	t.Run("who did it is in the words of the entry", func(t *testing.T) {
-		got := run("audit", "billing", "--account", opened.AccountID)
+		got := run("audit", "billing", "--account", opened.AccountID, "--wide")
 		require.Zero(t, got.code, got.notes)
-		require.Contains(t, got.out, "Account "+opened.AccountID+" was granted 500 characters of credit, as grant ticket-1. Operator or auditor operator did it.")
+		require.Contains(t, got.out, "Account "+opened.AccountID+" was granted 500 characters of credit, as grant ticket-1. Operator operator did it, from 127.0.0.1.")
 	})
 	t.Run("pages are followed, in each format, without a gap", func(t *testing.T) {
 		if testing.Short() {
@@ -48,7 +48,7 @@ func TestAuditing(t *testing.T) {
 		require.Len(t, rows, 1+2+renames, "a head, the account, its key, its names")
 		require.Equal(t, "time", rows[0][0])
 
-		some := run("audit", "sessions", "--account", opened.AccountID, "--limit", "510")
+		some := run("audit", "sessions", "--account", opened.AccountID, "--limit", "510", "--wide")
 		require.Len(t, strings.Split(strings.TrimSpace(some.out), "\n"), 511)
 		require.Contains(t, some.notes, "There is more")
 	})
@@ -60,7 +60,8 @@ func TestAuditing(t *testing.T) {
 		"personal data for an operator": {[]string{"audit", "sessions", "--personal", "--reason", "x", "--token-file", filepath.Join(dataDir, "operator-token")}, 4, "personal data is for auditors"},
 		"personal data without reason":  {[]string{"audit", "sessions", "--personal"}, 2, "--reason"},
 		"an address without reason":     {[]string{"audit", "billing", "--email", "ada@example.com"}, 2, "--reason"},
-		"an address as the reason":      {[]string{"accounts", "find", "--email", "ada@example.com", "--reason", "ada@example.com"}, 1, "must not hold an e-mail address"},
+		"an address as the reason":      {[]string{"accounts", "find", "--email", "ada@example.com", "--reason", "ada@example.com"}, 2, "must not hold an e-mail address"},
+		"a kind that no event has":      {[]string{"audit", "sessions", "--kind", "session-opend"}, 1, "no event is of the kind session-opend; there are session-ended, session-opened"},
 		"a time that is none":           {[]string{"audit", "sessions", "--from", "yesterday"}, 2, "is no time"},
 		"a state that will be":          {[]string{"accounts", "show", opened.AccountID, "--as-of", "2999-01-01"}, 1, "what will be is not known"},
 		"a state before there was one":  {[]string{"accounts", "show", opened.AccountID, "--as-of", "2020-01-01"}, 1, "The account does not exist"},

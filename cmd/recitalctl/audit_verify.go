@@ -89,7 +89,7 @@ type outcome struct {
 
 func (c *auditVerify) print(to terminal, found outcome) error {
 	if c.Format == jsonValue {
-		return c.Format.print(to.out, found, nil, nil)
+		return c.Format.print(to, found, nil, nil)
 	}
 	fmt.Fprintf(to.out, "%d events were checked, up to position %s; %d of other applications are not part of the chain\n", found.Events, found.Position, found.Foreign)
 	fmt.Fprintf(to.out, "%d heads of the log fit, and %d exported ones\n", found.Heads, found.Exported)

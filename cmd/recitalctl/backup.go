@@ -116,7 +116,7 @@ func (c *backUp) print(m, earlier backup.Manifest, to terminal) error {
 		Stored    backup.Stored `json:"stored"`
 		Took      time.Duration `json:"took_ns"`
 	}{m.Run, m.Begun, m.LogID.String(), m.Epoch, m.Events, m.Events - earlier.Events, m.Stored, m.Ended.Sub(m.Begun)}
-	return c.Format.print(to.out, value, []string{"RUN", "AS OF", "EVENTS", "NEW", "BLOBS", "MIB"}, [][]string{{
+	return c.Format.print(to, value, []string{"RUN", "AS OF", "EVENTS", "NEW", "BLOBS", "MIB"}, [][]string{{
 		fmt.Sprint(m.Run), m.Begun.Format(time.RFC3339), progress.Count(int64(m.Events)), progress.Count(int64(value.NewEvents)),
 		progress.Count(int64(m.Stored.Blobs)), progress.Count(m.Stored.Bytes >> 20),
 	}})

@@ -131,6 +131,9 @@ func (c *client) request(ctx context.Context, method, path string, body []byte) 
 		return nil, fail(exitUsage, "the admin address %q is not one", c.AdminAddr)
 	}
 	request.Header.Set("Authorization", "Bearer "+c.token)
+	if c.Reason != "" {
+		request.Header.Set("x-recital-reason", c.Reason)
+	}
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}

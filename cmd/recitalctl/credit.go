@@ -44,7 +44,7 @@ func (c *creditAccount) Run(ctx context.Context, s settings, to terminal) error 
 	if granted.Grant == "" {
 		return admin.notUnderstood()
 	}
-	err = c.Format.print(to.out, granted, []string{"ACCOUNT ID", "GRANT", "CHARACTERS", "CREDIT LEFT"}, [][]string{{
+	err = c.Format.print(to, granted, []string{"ACCOUNT ID", "GRANT", "CHARACTERS", "CREDIT LEFT"}, [][]string{{
 		granted.AccountID, granted.Grant, strconv.FormatInt(granted.Characters, 10), strconv.FormatInt(granted.CreditCharacters, 10),
 	}})
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -20,10 +21,13 @@ import (
 
 // doctor checks for possible problems one after the other, and continues after one so that all are reported.
 type doctor struct {
-	HTTPAddr  string        `name:"http-addr" env:"RECITAL_HTTP_ADDR" placeholder:"HOST:PORT" help:"Public address of the recitald; by default that of the one that runs in the data folder, else 127.0.0.1:8080."`
+	HTTPAddr  string        `name:"http-addr" env:"RECITAL_HTTP_ADDR" placeholder:"HOST:PORT" help:"Public address of the recitald; by default that of the one that runs in the data folder, else the one that the admin address names."`
 	Backup    string        `placeholder:"DIR" help:"Folder of the backup, to see how old it is."`
 	BackupAge time.Duration `default:"26h" help:"How old the backup may be."`
 	Format    format        `default:"table" enum:"table,json" help:"Form of the result: table or json."`
+
+	inner        examination // by recitald itself; without findings if it could not be asked
+	begun, ended time.Time   // when it was asked
 }
 
 // Help is shown below the flags.
@@ -73,7 +77,8 @@ type outerCheck struct {
 
 // Run prints what is found. The exit code is that of the first fault.
 func (d *doctor) Run(ctx context.Context, s settings, to terminal) error {
-	d.HTTPAddr = cmp.Or(d.HTTPAddr, datafolder.Find(s.DataDir).Public, "127.0.0.1:8080")
+	d.ask(ctx, s)
+	d.HTTPAddr = cmp.Or(d.HTTPAddr, d.publicAddr(s))
 	var all examination
 	var first error
 	checks := []outerCheck{
@@ -90,7 +95,8 @@ func (d *doctor) Run(ctx context.Context, s settings, to terminal) error {
 		err := check.run(ctx, s)
 		switch {
 		case errors.Is(err, errSkipped):
-			all.Findings = append(all.Findings, finding{Check: check.what, State: skippedIt})
+			found, _ := strings.CutPrefix(err.Error(), errSkipped.Error()) // and why, if there is anything to say
+			all.Findings = append(all.Findings, finding{Check: check.what, State: skippedIt, Found: strings.TrimPrefix(found, ": ")})
 		case err != nil:
 			all.Findings = append(all.Findings, finding{Check: check.what, State: faulty, Found: err.Error()})
 			first = cmp.Or(first, err)
@@ -98,7 +104,7 @@ func (d *doctor) Run(ctx context.Context, s settings, to terminal) error {
 			all.Findings = append(all.Findings, finding{Check: check.what, State: sound})
 		}
 	}
-	if err := d.inside(ctx, s, &all); err != nil {
+	if err := d.inside(s, &all); err != nil {
 		first = cmp.Or(first, err)
 	}
 	if err := d.print(to, all); err != nil || first == nil {
@@ -107,22 +113,53 @@ func (d *doctor) Run(ctx context.Context, s settings, to terminal) error {
 	return fail(exitCode(first), "something is wrong, see above")
 }
 
-// inside adds what recitald finds out. It returns an error if something is wrong.
-func (d *doctor) inside(ctx context.Context, s settings, all *examination) error {
+// ask has recitald examine itself.
+func (d *doctor) ask(ctx context.Context, s settings) {
 	admin, err := newClient(s)
 	if err != nil {
+		return // there is a finding of the token
+	}
+	d.begun = time.Now()
+	_, _ = admin.get(ctx, "/admin/doctor", &d.inner) // there is a finding of the admin address
+	d.ended = time.Now()
+}
+
+// publicAddr returns the public address of the recitald behind the admin address, "" if that is not known: another recitald may
+// serve on the default one.
+func (d *doctor) publicAddr(s settings) string {
+	if there := datafolder.Find(s.DataDir); there.Admin == s.AdminAddr {
+		return there.Public
+	}
+	for _, raw := range d.inner.Settings {
+		var setting struct{ Flag, Value string }
+		if json.Unmarshal(raw, &setting) != nil || strings.TrimLeft(setting.Flag, "-") != "http-addr" {
+			continue
+		}
+		host, port, err := net.SplitHostPort(setting.Value)
+		if err != nil || port == "0" {
+			return ""
+		}
+		if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+			host, _, _ = net.SplitHostPort(s.AdminAddr)
+		}
+		return net.JoinHostPort(host, port)
+	}
+	return ""
+}
+
+// inside adds what recitald has found out. It returns an error if something is wrong.
+func (d *doctor) inside(s settings, all *examination) error {
+	if _, err := s.token(); err != nil {
 		return nil // there is a finding of the token
 	}
-	begun := time.Now()
-	var inner examination
-	if _, err := admin.get(ctx, "/admin/doctor", &inner); err != nil || inner.Findings == nil {
+	if d.inner.Findings == nil {
 		all.Findings = append(all.Findings, finding{Check: "recitald examines itself", State: skippedIt})
 		return nil // there is a finding of the admin address
 	}
-	outer := append(all.Findings, ofClocks(begun, time.Now(), inner.At), ofVersions(inner.Version))
-	*all = inner
-	all.Findings = slices.Concat(outer, inner.Findings)
-	if slices.ContainsFunc(inner.Findings, func(f finding) bool { return f.State == faulty }) {
+	outer := append(all.Findings, ofClocks(d.begun, d.ended, d.inner.At), ofVersions(d.inner.Version))
+	*all = d.inner
+	all.Findings = slices.Concat(outer, d.inner.Findings)
+	if slices.ContainsFunc(d.inner.Findings, func(f finding) bool { return f.State == faulty }) {
 		return fail(exitFailed, "recitald has found a fault")
 	}
 	return nil
@@ -154,7 +191,7 @@ func ofVersions(theirs string) finding {
 
 func (d *doctor) print(to terminal, all examination) error {
 	if d.Format == jsonValue {
-		return d.Format.print(to.out, all, nil, nil)
+		return d.Format.print(to, all, nil, nil)
 	}
 	for _, f := range all.Findings {
 		state := f.State
@@ -230,6 +267,9 @@ func (d *doctor) admin(ctx context.Context, s settings) error {
 }
 
 func (d *doctor) public(ctx context.Context, s settings) error {
+	if d.HTTPAddr == "" {
+		return fmt.Errorf("%w: the public address of the recitald on %s is not known; give it with --http-addr", errSkipped, s.AdminAddr)
+	}
 	got, err := d.get(ctx, s, "/health_check")
 	if err == nil && got.status != http.StatusOK {
 		return fail(exitFailed, "%s is not the public address of a recitald; give it with --http-addr", d.HTTPAddr)

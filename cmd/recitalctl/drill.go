@@ -19,11 +19,12 @@ import (
 
 	"github.com/recital-tts/recital/cmd/recitalctl/progress"
 	"github.com/recital-tts/recital/internal/datafolder"
+	"github.com/recital-tts/recital/internal/eventlog"
 )
 
 // drill restores the backup into a temporary folder, and proves that a recitald serves it. The recitald is one for development, without
 // the settings of the live one: it has ports, a Postgres and a sandbox of its own, and asks nobody outside of this machine.
-func (c *restore) drill(ctx context.Context, to terminal) (err error) {
+func (c *restore) drill(ctx context.Context, by eventlog.Actor, to terminal) (err error) {
 	if c.To != "" || c.Blobs != "" {
 		return fail(exitUsage, "with --check everything is restored into a temporary folder; leave --to and --blobs out")
 	}
@@ -33,7 +34,7 @@ func (c *restore) drill(ctx context.Context, to terminal) (err error) {
 	}
 	defer func() { err = errors.Join(err, place.remove()) }()
 	data := place.data()
-	done, err := c.into(ctx, data, to)
+	done, err := c.into(ctx, data, by, to)
 	if err != nil {
 		return err
 	}

@@ -47,7 +47,7 @@ func (c *erasureOf) Run(ctx context.Context, s settings, to terminal) error {
 	for _, left := range found.Left {
 		rows = append(rows, []string{left.What, strconv.FormatInt(left.Count, 10) + " left", "-"})
 	}
-	return c.Format.print(to.out, found, []string{"WHAT", "STATE", "SINCE"}, rows)
+	return c.Format.print(to, found, []string{"WHAT", "STATE", "SINCE"}, rows)
 }
 
 func done(at *string, yes, no string) string {

@@ -29,11 +29,11 @@ type showEvents struct {
 // Help is shown below the flags.
 func (*showEvents) Help() string {
 	return `Examples:
-  recitalctl events --account 0190b0c0
+  recitalctl events --account 0190b0c0111172228333444455556666
   recitalctl events --stream alerts --follow
   recitalctl events --type account-closed --format json
 
-Events are shown as they are in the log: what is sealed stays sealed.`
+Events are shown as they are in the log: what is sealed stays sealed. --wide shows their data, too.`
 }
 
 // Validate is called by kong.
@@ -61,7 +61,7 @@ func (c *showEvents) Run(ctx context.Context, s settings, to terminal) error {
 	if err != nil {
 		return err
 	}
-	show := newEventPrinter(c.Format, to.out)
+	show := newEventPrinter(c.Format, to)
 	after, err := admin.events(ctx, c.query(c.After), show)
 	if !c.Follow {
 		if errors.Is(err, logcopy.ErrCut) {
@@ -183,10 +183,10 @@ type eventObject struct {
 	Metadata json.RawMessage `json:"metadata"`
 }
 
-func newEventPrinter(f format, out io.Writer) func(eventlog.Recorded) error {
+func newEventPrinter(f format, to terminal) func(eventlog.Recorded) error {
 	switch f {
 	case jsonValue:
-		encoder := json.NewEncoder(out)
+		encoder := json.NewEncoder(to.out)
 		encoder.SetEscapeHTML(false)
 		return func(e eventlog.Recorded) error {
 			return encoder.Encode(eventObject{
@@ -194,7 +194,7 @@ func newEventPrinter(f format, out io.Writer) func(eventlog.Recorded) error {
 			})
 		}
 	case csvRows:
-		rows := csv.NewWriter(out)
+		rows := csv.NewWriter(to.out)
 		head := []string{"position", "id", "stream", "revision", "type", "created", "data", "metadata"}
 		return func(e eventlog.Recorded) error {
 			if head != nil {
@@ -207,17 +207,29 @@ func newEventPrinter(f format, out io.Writer) func(eventlog.Recorded) error {
 			return rows.Error()
 		}
 	default:
-		const row = "%-19s  %-19s  %-28s  %-44s  %8s  %s\n"
-		first := true
-		return func(e eventlog.Recorded) error {
-			if first {
-				fmt.Fprintf(out, row, "POSITION", "TIME", "TYPE", "STREAM", "REVISION", "DATA")
-				first = false
-			}
-			_, err := fmt.Fprintf(out, row, e.Position, e.Created.Local().Format(time.DateTime), printable(e.Type), printable(e.Stream),
-				strconv.FormatUint(e.Revision, 10), printable(string(rawOr64(e.Data))))
-			return err
+		return newEventTable(to)
+	}
+}
+
+// newEventTable prints events as they come, so the columns have fixed widths.
+func newEventTable(to terminal) func(eventlog.Recorded) error {
+	widths, first := []int{19, 19, 28, 48}, true
+	print := func(cells ...string) error {
+		if !to.wide {
+			return printRow(to, cells[:len(widths)], widths)
 		}
+		_, err := fmt.Fprintf(to.out, "%-19s  %-19s  %-28s  %-48s  %8s  %s\n", cells[0], cells[1], cells[2], cells[3], cells[4], cells[5])
+		return err
+	}
+	return func(e eventlog.Recorded) error {
+		if first {
+			first = false
+			if err := print("POSITION", "TIME", "TYPE", "STREAM", "REVISION", "DATA"); err != nil {
+				return err
+			}
+		}
+		return print(e.Position.String(), e.Created.Local().Format(time.DateTime), printable(e.Type), printable(e.Stream),
+			strconv.FormatUint(e.Revision, 10), printable(string(rawOr64(e.Data))))
 	}
 }
 

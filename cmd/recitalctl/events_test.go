@@ -42,7 +42,7 @@ func TestTheEventsOfTheLog(t *testing.T) {
 	mine, other := open(), open()
 
 	// then a table shows those of one
-	got := recitalctl(t, environment, "events", "--account", mine)
+	got := recitalctl(t, environment, "events", "--account", mine, "--wide")
 	require.Zero(t, got.code, got.notes)
 	require.Regexp(t, `^POSITION +TIME +TYPE +STREAM +REVISION +DATA\n`, got.out)
 	require.Regexp(t, `account-opened +account-`+mine+` +0 +\{`, got.out)

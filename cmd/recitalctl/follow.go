@@ -87,7 +87,7 @@ func (f following) follow(ctx context.Context, admin *client, ids []generationID
 	if err != nil || f.Format == jsonValue {
 		return err
 	}
-	if err := printColumns(table, to.out, nil, generationColumns(), built); err != nil {
+	if err := printColumns(table, to, nil, generationColumns(), built); err != nil {
 		return err
 	}
 	fmt.Fprintln(to.notes, "\n"+whatNow(built))

@@ -4,9 +4,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
-	"io"
 	"strings"
-	"text/tabwriter"
 )
 
 // format is the output format: a table for people, JSON and CSV for programs.
@@ -19,21 +17,17 @@ const (
 )
 
 // print writes value as JSON, or the rows below head as a table or as CSV.
-func (f format) print(out io.Writer, value any, head []string, rows [][]string) error {
+func (f format) print(to terminal, value any, head []string, rows [][]string) error {
 	var err error
 	switch f {
 	case jsonValue:
-		encoder := json.NewEncoder(out)
+		encoder := json.NewEncoder(to.out)
 		encoder.SetIndent("", "  ")
 		err = encoder.Encode(value)
 	case csvRows:
-		err = csv.NewWriter(out).WriteAll(inOneLine(head, rows))
+		err = csv.NewWriter(to.out).WriteAll(append([][]string{head}, inOneLine(rows)...))
 	default:
-		aligned := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-		for _, row := range inOneLine(head, rows) {
-			fmt.Fprintln(aligned, strings.Join(row, "\t"))
-		}
-		err = aligned.Flush()
+		err = printTable(to, append([][]string{head}, inOneLine(rows)...))
 	}
 	if err != nil {
 		return fmt.Errorf("printing: %w", err)
@@ -42,14 +36,12 @@ func (f format) print(out io.Writer, value any, head []string, rows [][]string) 
 }
 
 // inOneLine prevents text from the server from breaking rows and columns.
-func inOneLine(head []string, rows [][]string) [][]string {
-	all := [][]string{head}
-	for _, row := range rows {
-		cells := make([]string, len(row))
-		for i, cell := range row {
-			cells[i] = printable(cell)
+func inOneLine(rows [][]string) [][]string {
+	all := make([][]string, len(rows))
+	for i, row := range rows {
+		for _, cell := range row {
+			all[i] = append(all[i], printable(cell))
 		}
-		all = append(all, cells)
 	}
 	return all
 }
@@ -59,26 +51,31 @@ type column[T any] struct {
 	name   string
 	people func(T) string
 	raw    func(T) string // nil if it is the same
+	wide   bool           // tables have it with --wide only
 }
 
 // printColumns prints values in the format.
-func printColumns[T any](f format, out io.Writer, value any, columns []column[T], values []T) error {
-	head := make([]string, len(columns))
-	for i, c := range columns {
-		head[i] = c.name
-		if f == table {
-			head[i] = strings.ToUpper(strings.ReplaceAll(c.name, "_", " "))
+func printColumns[T any](f format, to terminal, value any, columns []column[T], values []T) error {
+	head, rows := cellsOf(f, to, columns, values)
+	return f.print(to, value, head, rows)
+}
+
+func cellsOf[T any](f format, to terminal, columns []column[T], values []T) (head []string, rows [][]string) {
+	rows = make([][]string, len(values))
+	for _, c := range columns {
+		if c.wide && f == table && !to.wide {
+			continue
 		}
-	}
-	rows := make([][]string, len(values))
-	for i, value := range values {
-		for _, c := range columns {
-			form := c.people
-			if f == csvRows && c.raw != nil {
-				form = c.raw
-			}
+		name, form := c.name, c.people
+		if f == table {
+			name = strings.ToUpper(strings.ReplaceAll(name, "_", " "))
+		} else if c.raw != nil {
+			form = c.raw
+		}
+		head = append(head, name)
+		for i, value := range values {
 			rows[i] = append(rows[i], form(value))
 		}
 	}
-	return f.print(out, value, head, rows)
+	return head, rows
 }

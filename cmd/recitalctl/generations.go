@@ -98,14 +98,14 @@ func generationColumns() []column[generation] {
 		columns = append(columns, column[generation]{name: c.name, people: func(g generation) string { return c.people(g.generationID) }})
 	}
 	return append(columns,
-		column[generation]{"live", liveOrNot, func(g generation) string { return strconv.FormatBool(g.Live) }},
-		column[generation]{"state", stateAndShare, func(g generation) string { return g.State }},
-		column[generation]{"position", func(g generation) string { return g.Position }, nil},
-		column[generation]{"lag", func(g generation) string { return progress.Span(time.Duration(g.Lag * float64(time.Second))) },
-			func(g generation) string { return strconv.FormatFloat(g.Lag, 'f', -1, 64) }},
-		column[generation]{"rows", func(g generation) string { return progress.Count(g.Rows) }, func(g generation) string { return strconv.FormatInt(g.Rows, 10) }},
-		column[generation]{"size", func(g generation) string { return inBytes(g.Size) }, func(g generation) string { return strconv.FormatInt(g.Size, 10) }},
-		column[generation]{"parked", func(g generation) string { return strconv.Itoa(g.Parked) }, nil},
+		column[generation]{name: "live", people: liveOrNot, raw: func(g generation) string { return strconv.FormatBool(g.Live) }},
+		column[generation]{name: "state", people: stateAndShare, raw: func(g generation) string { return g.State }},
+		column[generation]{name: "position", people: func(g generation) string { return g.Position }, wide: true},
+		column[generation]{name: "lag", people: func(g generation) string { return progress.Span(time.Duration(g.Lag * float64(time.Second))) },
+			raw: func(g generation) string { return strconv.FormatFloat(g.Lag, 'f', -1, 64) }},
+		column[generation]{name: "rows", people: func(g generation) string { return progress.Count(g.Rows) }, raw: func(g generation) string { return strconv.FormatInt(g.Rows, 10) }},
+		column[generation]{name: "size", people: func(g generation) string { return inBytes(g.Size) }, raw: func(g generation) string { return strconv.FormatInt(g.Size, 10) }},
+		column[generation]{name: "parked", people: func(g generation) string { return strconv.Itoa(g.Parked) }},
 	)
 }
 

@@ -18,7 +18,7 @@ type keyringIDs struct {
 }
 
 func (ids keyringIDs) print(f format, to terminal) error {
-	return f.print(to.out, ids, []string{"OF THE LOG", "IN POSTGRES"}, [][]string{{orNone(ids.Log), orNone(ids.Postgres)}})
+	return f.print(to, ids, []string{"OF THE LOG", "IN POSTGRES"}, [][]string{{orNone(ids.Log), orNone(ids.Postgres)}})
 }
 
 func orNone(id string) string {
@@ -46,7 +46,7 @@ func (c *showKeyring) Run(ctx context.Context, s settings, to terminal) error {
 		return err
 	}
 	fmt.Fprintf(to.notes, "\nThis Postgres is not used. Import the keyring %[1]s from a backup (recitalctl keyring import DIR), or give up for ever what it sealed "+
-		"(texts of clips, feedback): recitalctl keyring abandon %[1]s\n", printable(ids.Log))
+		"(texts of clips, feedback): recitalctl keyring abandon %[1]s --reason TEXT\n", printable(ids.Log))
 	return nil
 }
 

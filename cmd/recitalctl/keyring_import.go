@@ -65,5 +65,5 @@ func (c *importKeyring) Run(ctx context.Context, s settings, to terminal) error 
 	if _, err := admin.post(ctx, "/admin/keyring/import", struct{}{}, &done); err != nil {
 		return fmt.Errorf("importing the keyring: %w", err)
 	}
-	return c.Format.print(to.out, done, []string{"KEYRING", "KEYS", "ERASED AGAIN"}, [][]string{{done.Keyring, strconv.Itoa(done.Keys), strconv.Itoa(done.Erased)}})
+	return c.Format.print(to, done, []string{"KEYRING", "KEYS", "ERASED AGAIN"}, [][]string{{done.Keyring, strconv.Itoa(done.Keys), strconv.Itoa(done.Erased)}})
 }

@@ -19,11 +19,16 @@ const description = `The operators' tool of Recital. It talks to the admin addre
 Examples:
   recitalctl accounts create --plan free                   open an account and show its API key, once
   recitalctl accounts create --plan indie --format json    the same for programs
-  recitalctl accounts credit 0190b0c0 5000                 grant an account 5,000 characters beside its plan
-  recitalctl accounts credit 0190b0c0 5000 --grant ticket-1234
+  recitalctl accounts list                                 all accounts, the oldest first
+  recitalctl accounts credit 0190b0c0111172228333444455556666 5000 --reason "Ticket 7"
+                                                           grant an account 5,000 characters beside its plan
+  recitalctl accounts credit 0190b0c0111172228333444455556666 5000 --grant ticket-1234
                                                            the same once, however often it is repeated
-  recitalctl accounts show 0190b0c0 --as-of 2026-11-01     an account as it was at a time
-  recitalctl audit sessions --account 0190b0c0             who came in, and what was done with the account
+  recitalctl accounts show 0190b0c0111172228333444455556666 --as-of 2026-11-01
+                                                           an account as it was at a time
+  recitalctl audit sessions --account 0190b0c0111172228333444455556666
+                                                           who came in, and what was done with the account
+  recitalctl audit operators --operator ada                what an operator did, and why
   recitalctl projections list                              how far the read models are
   recitalctl projections rebuild --all --promote           build all of them from the log again and follow it
   recitalctl events --stream alerts --follow               the events of the log, as they are written
@@ -52,6 +57,7 @@ type commands struct {
 	settings
 
 	Accounts struct {
+		List    listAccounts  `cmd:"" help:"List the accounts that are open, page by page."`
 		Create  createAccount `cmd:"" help:"Open an account on a plan and give it an API key, which is shown this once."`
 		Credit  creditAccount `cmd:"" help:"Grant an account characters that are spent after its plan's, before anything is billed."`
 		Show    showAccount   `cmd:"" help:"Show an account as it is, or was at a time."`
@@ -94,6 +100,7 @@ func run(ctx context.Context, args []string, to terminal) int {
 		return exitUsage
 	}
 	command.BindTo(ctx, (*context.Context)(nil))
+	to.wide = c.settings.Wide
 	if err := command.Run(c.settings.located(), to); err != nil {
 		fmt.Fprintln(to.notes, "recitalctl:", err)
 		return exitCode(err)

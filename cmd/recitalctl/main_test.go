@@ -57,6 +57,7 @@ func recitalctl(t *testing.T, environment []string, args ...string) ran {
 	if exit := new(exec.ExitError); !errors.As(err, &exit) {
 		require.NoError(t, err)
 	}
+	requireNarrow(t, args, out.String())
 	return ran{code: tool.ProcessState.ExitCode(), out: out.String(), notes: notes.String()}
 }
 

@@ -57,7 +57,10 @@ func (c *migrateLog) Run(ctx context.Context, s settings, to terminal) error {
 		return err
 	}
 	defer done()
-	m := migration{from: from, to: target, registry: registry, notes: to.notes, seal: func() error { return eventnode.Seal(filepath.Join(s.DataDir, "eventnode")) }}
+	m := migration{
+		from: from, to: target, registry: registry, by: s.offline(), notes: to.notes,
+		seal: func() error { return eventnode.Seal(filepath.Join(s.DataDir, "eventnode")) },
+	}
 	if err := m.run(ctx, c.Offline); err != nil {
 		return fmt.Errorf("migrating the log: %w", err)
 	}
@@ -126,6 +129,7 @@ type migration struct {
 	from     source
 	to       eventlog.Log
 	registry *eventlog.Registry // knows the log's identity, and nothing else
+	by       eventlog.Actor
 	notes    io.Writer
 	seal     func() error // keeps recitald from starting on the log from which it is moved
 }
@@ -161,7 +165,7 @@ func (m *migration) run(ctx context.Context, last bool) error {
 	if err := m.seal(); err != nil { // before the log has a future in its new place
 		return err
 	}
-	if _, err := eventlog.NextEpoch(ctx, m.to, m.registry, header.Identity, time.Now()); err != nil {
+	if _, err := eventlog.NextEpoch(ctx, m.to, m.registry, header.Identity, m.by, time.Now()); err != nil {
 		return err
 	}
 	fmt.Fprintln(m.notes, "The log is in the event store. Set RECITAL_EVENTSTORE (--eventstore) of recitald to its connection string and start it; it builds the read models again.\n"+

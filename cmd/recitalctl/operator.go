@@ -50,7 +50,7 @@ func (c *roleOfOperator) change(s settings, to terminal, doing string, send func
 	if state.AccountID == "" {
 		return admin.notUnderstood()
 	}
-	err = c.Format.print(to.out, state, []string{"ACCOUNT ID", "OPERATOR"}, [][]string{{state.AccountID, strconv.FormatBool(state.Operator)}})
+	err = c.Format.print(to, state, []string{"ACCOUNT ID", "OPERATOR"}, [][]string{{state.AccountID, strconv.FormatBool(state.Operator)}})
 	if err == nil && got.header.Get("x-recital-stale") == "true" {
 		fmt.Fprintln(to.notes, "The read models are behind: it may take a moment until the account shows it.")
 	}

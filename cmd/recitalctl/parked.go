@@ -74,7 +74,7 @@ func (c *listParked) Run(ctx context.Context, s settings, to terminal) error {
 		}
 		all.Parked, all.Next = append(all.Parked, page.Parked...), page.Next
 	}
-	if err := printColumns(c.Format, to.out, all, parkedColumns(), all.Parked); err != nil {
+	if err := printColumns(c.Format, to, all, parkedColumns(), all.Parked); err != nil {
 		return err
 	}
 	if c.Format == table && all.Next != nil {
@@ -99,7 +99,7 @@ func (c *client) parked(ctx context.Context, after string, limit int) (parkedPag
 func parkedColumns() []column[parkedEvent] {
 	var columns []column[parkedEvent]
 	for _, c := range idColumns {
-		columns = append(columns, column[parkedEvent]{name: c.name, people: func(e parkedEvent) string { return c.people(e.generationID) }})
+		columns = append(columns, column[parkedEvent]{name: c.name, people: func(e parkedEvent) string { return c.people(e.generationID) }, wide: c.name != "name"})
 	}
 	text := func(name string, of func(parkedEvent) string) column[parkedEvent] {
 		return column[parkedEvent]{name: name, people: of}
@@ -107,11 +107,11 @@ func parkedColumns() []column[parkedEvent] {
 	return append(columns,
 		text("state", func(e parkedEvent) string { return e.State }),
 		text("event_id", func(e parkedEvent) string { return e.EventID }),
-		text("type", func(e parkedEvent) string { return e.Type }),
-		text("stream", func(e parkedEvent) string { return e.Stream }),
-		text("revision", func(e parkedEvent) string { return strconv.FormatUint(e.Revision, 10) }),
-		text("position", func(e parkedEvent) string { return e.Position }),
-		column[parkedEvent]{"parked_at", func(e parkedEvent) string { return localTime(e.ParkedAt) }, func(e parkedEvent) string { return unixTime(e.ParkedAt) }},
+		column[parkedEvent]{name: "type", people: func(e parkedEvent) string { return e.Type }, wide: true},
+		column[parkedEvent]{name: "stream", people: func(e parkedEvent) string { return e.Stream }, wide: true},
+		column[parkedEvent]{name: "revision", people: func(e parkedEvent) string { return strconv.FormatUint(e.Revision, 10) }, wide: true},
+		column[parkedEvent]{name: "position", people: func(e parkedEvent) string { return e.Position }, wide: true},
+		column[parkedEvent]{name: "parked_at", people: func(e parkedEvent) string { return localTime(e.ParkedAt) }, raw: func(e parkedEvent) string { return unixTime(e.ParkedAt) }, wide: true},
 		text("reason", func(e parkedEvent) string { return e.Reason }),
 	)
 }

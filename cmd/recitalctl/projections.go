@@ -41,7 +41,7 @@ func (c *listProjections) Run(ctx context.Context, s settings, to terminal) erro
 	if err != nil {
 		return fmt.Errorf("listing the projections: %w", err)
 	}
-	if err := printColumns(c.Format, to.out, all, generationColumns(), all.Projections); err != nil {
+	if err := printColumns(c.Format, to, all, generationColumns(), all.Projections); err != nil {
 		return err
 	}
 	for _, g := range all.Projections {
@@ -122,7 +122,7 @@ func (c *rollbackProjection) Run(ctx context.Context, s settings, to terminal) e
 }
 
 func tellLive(f format, to terminal, live []generationID) error {
-	if err := printColumns(f, to.out, generationsAnswer{live}, idColumns, live); err != nil {
+	if err := printColumns(f, to, generationsAnswer{live}, idColumns, live); err != nil {
 		return err
 	}
 	if f == table {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -73,7 +74,7 @@ func TestAgainstARecitald(t *testing.T) {
 
 		id := raiseUnpaid(t, dataDir)
 		require.Eventually(t, func() bool {
-			got = recitalctl(t, environment, "alerts")
+			got = recitalctl(t, environment, "alerts", "--wide")
 			return got.out != ""
 		}, time.Minute, 10*time.Millisecond)
 		assert.Regexp(t, `^ID +SOURCE +REASON +SINCE +CLEARS ITSELF +ALERT\n`+id+` +todo/dunning +unpaid .* false +Account a1 has lost its plan`, got.out)
@@ -201,16 +202,41 @@ func TestTheRoleOfAnOperator(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(recitalctl(t, environment, "accounts", "create", "--format", "json").out), &opened))
 
 	for range 2 { // a repetition changes nothing
-		got := recitalctl(t, environment, "accounts", "grant-operator", opened.AccountID)
+		got := recitalctl(t, environment, "accounts", "grant-operator", opened.AccountID, "--reason", "Ticket 7")
 		require.Zero(t, got.code, got.notes)
 		require.Empty(t, got.notes)
 		lines := strings.Split(strings.TrimSpace(got.out), "\n")
 		require.Regexp(t, `^ACCOUNT ID +OPERATOR$`, lines[0])
 		require.Equal(t, []string{opened.AccountID, "true"}, strings.Fields(lines[1]))
 	}
-	got := recitalctl(t, environment, "accounts", "withdraw-operator", opened.AccountID, "--format", "json")
+	got := recitalctl(t, environment, "accounts", "withdraw-operator", opened.AccountID, "--reason", "Ticket 7", "--format", "json")
 	require.Zero(t, got.code, got.notes)
 	require.JSONEq(t, `{"account_id":"`+opened.AccountID+`","operator":false}`, got.out)
+
+	// accounts are listed page by page, and programs are told where to go on
+	recitalctl(t, environment, "accounts", "create")
+	page := func(args ...string) (listed accountsPage) {
+		got := recitalctl(t, environment, append([]string{"accounts", "list", "--format", "json"}, args...)...)
+		require.Zero(t, got.code, got.notes)
+		require.NoError(t, json.Unmarshal([]byte(got.out), &listed))
+		return listed
+	}
+	whole := page("--limit", "0")
+	require.Len(t, whole.Accounts, 3, "with that of the operator in mode dev")
+	require.Nil(t, whole.Next)
+	require.True(t, slices.ContainsFunc(whole.Accounts, func(a listedAccount) bool { return a.AccountID == opened.AccountID && a.Plan == "free" && !a.Operator }))
+	var turned []listedAccount
+	for next := new(""); next != nil; {
+		part := page("--limit", "1", "--after", *next)
+		turned, next = append(turned, part.Accounts...), part.Next
+	}
+	require.Equal(t, whole.Accounts, turned)
+	shortened := recitalctl(t, environment, "accounts", "list", "--limit", "2")
+	require.Contains(t, shortened.notes, "There are more: --after "+whole.Accounts[1].AccountID)
+
+	unexplained := recitalctl(t, environment, "accounts", "grant-operator", opened.AccountID)
+	require.Equal(t, 1, unexplained.code)
+	require.Contains(t, unexplained.notes, "this needs a reason, which is recorded (recitalctl: --reason TEXT)")
 
 	for name, c := range map[string]struct {
 		args  []string
@@ -224,7 +250,7 @@ func TestTheRoleOfAnOperator(t *testing.T) {
 		"no account":                 {nil, 2, "see recitalctl --help"},
 	} {
 		for _, command := range []string{"grant-operator", "withdraw-operator"} {
-			got := recitalctl(t, environment, append([]string{"accounts", command}, c.args...)...)
+			got := recitalctl(t, environment, append([]string{"accounts", command, "--reason", "Ticket 7"}, c.args...)...)
 			require.Equal(t, c.code, got.code, "%s: %s: %s", command, name, got.notes)
 			require.Contains(t, got.notes, c.notes, name)
 			require.Empty(t, got.out, name)

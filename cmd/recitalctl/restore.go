@@ -47,9 +47,9 @@ key: it takes the keyring up, erases the keys of closed accounts again, and buil
 // Run restores, or tries it out.
 func (c *restore) Run(ctx context.Context, s settings, to terminal) error {
 	if c.Check {
-		return c.drill(ctx, to)
+		return c.drill(ctx, s.offline(), to)
 	}
-	restored, err := c.into(ctx, s.DataDir, to)
+	restored, err := c.into(ctx, s.DataDir, s.offline(), to)
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ type restored struct {
 }
 
 // into restores into a data folder. Each step may be repeated.
-func (c *restore) into(ctx context.Context, dir string, to terminal) (done restored, err error) {
+func (c *restore) into(ctx context.Context, dir string, by eventlog.Actor, to terminal) (done restored, err error) {
 	from, m, err := backup.OpenToRead(c.Dir)
 	if err != nil {
 		return done, err
@@ -96,7 +96,7 @@ func (c *restore) into(ctx context.Context, dir string, to terminal) (done resto
 	defer func() { err = errors.Join(err, folder.Close()) }()
 	shown := newStage(to)
 	defer shown.close()
-	r := &restoring{settings: c, from: from, manifest: m, folder: folder, to: shown}
+	r := &restoring{settings: c, from: from, manifest: m, folder: folder, by: by, to: shown}
 	for _, step := range []func(context.Context) error{r.openStore, r.openLog, r.log, r.keyring, r.blobs} {
 		if err := step(ctx); err != nil {
 			return done, errors.Join(err, r.close())
@@ -142,6 +142,7 @@ type restoring struct {
 	from     *backup.Folder
 	manifest backup.Manifest
 	folder   *datafolder.Folder
+	by       eventlog.Actor
 	to       *stage
 	target   eventlog.Log
 	store    blobs.Store
@@ -176,7 +177,7 @@ func (r *restoring) log(ctx context.Context) error {
 			return fmt.Errorf("restoring the log: %w", err)
 		}
 	}
-	r.done.identity, err = eventlog.NextEpoch(ctx, r.target, registry, of, time.Now().UTC())
+	r.done.identity, err = eventlog.NextEpoch(ctx, r.target, registry, of, r.by, time.Now().UTC())
 	return err
 }
 

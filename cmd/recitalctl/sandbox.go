@@ -53,7 +53,7 @@ type sandboxState struct {
 }
 
 func (state sandboxState) print(f format, to terminal) error {
-	return f.print(to.out, state, []string{"CLOCK", "AHEAD", "CUSTOMERS", "SUBSCRIPTIONS", "WEBHOOKS WAITING", "FAULTS", "PAGES"}, [][]string{{
+	return f.print(to, state, []string{"CLOCK", "AHEAD", "CUSTOMERS", "SUBSCRIPTIONS", "WEBHOOKS WAITING", "FAULTS", "PAGES"}, [][]string{{
 		state.Now.Format(time.RFC3339), state.Ahead, strconv.Itoa(state.Customers), strconv.Itoa(state.Subscriptions),
 		strconv.Itoa(state.PendingWebhooks), strconv.Itoa(state.Faults), state.URL + "/pages/",
 	}})
@@ -119,16 +119,7 @@ func (c *sandboxCustomers) Run(ctx context.Context, s settings, to terminal) err
 	if _, err := admin.get(ctx, "/admin/sandbox/customers", &customers); err != nil {
 		return fmt.Errorf("looking at the payment sandbox: %w", err)
 	}
-	return printColumns(c.Format, to.out, customers, []column[sandboxCustomer]{
-		{name: "customer", people: func(c sandboxCustomer) string { return c.Customer }},
-		{name: "account", people: func(c sandboxCustomer) string { return c.Account }},
-		{name: "subscription", people: func(c sandboxCustomer) string { return c.Subscription }},
-		{name: "price", people: func(c sandboxCustomer) string { return c.Price }},
-		{name: "status", people: func(c sandboxCustomer) string { return c.Status }},
-		{name: "invoice", people: func(c sandboxCustomer) string { return c.Invoice }},
-		{name: "invoice_status", people: func(c sandboxCustomer) string { return c.InvoiceStatus }},
-		{name: "card_page", people: func(c sandboxCustomer) string { return c.CardPage }},
-	}, customers)
+	return printColumns(c.Format, to, customers, customerColumns(), customers)
 }
 
 type sandboxAdvance struct {
@@ -250,4 +241,17 @@ func (c *sandboxWebhooks) Run(ctx context.Context, s settings, to terminal) erro
 	return c.order(ctx, s, to, "webhooks", map[string]any{
 		"hold": c.Hold, "lose": c.Lose, "duplicate": c.Duplicate, "shuffle": c.Shuffle, "delay": c.Delay.String(),
 	})
+}
+
+func customerColumns() []column[sandboxCustomer] {
+	return []column[sandboxCustomer]{
+		{name: "customer", people: func(c sandboxCustomer) string { return c.Customer }},
+		{name: "account", people: func(c sandboxCustomer) string { return c.Account }, wide: true},
+		{name: "subscription", people: func(c sandboxCustomer) string { return c.Subscription }, wide: true},
+		{name: "price", people: func(c sandboxCustomer) string { return c.Price }, wide: true},
+		{name: "status", people: func(c sandboxCustomer) string { return c.Status }},
+		{name: "invoice", people: func(c sandboxCustomer) string { return c.Invoice }},
+		{name: "invoice_status", people: func(c sandboxCustomer) string { return c.InvoiceStatus }, wide: true},
+		{name: "card_page", people: func(c sandboxCustomer) string { return c.CardPage }},
+	}
 }

@@ -48,7 +48,7 @@ func TestDrivingTheSandbox(t *testing.T) {
 		state(t, "webhooks")
 	})
 	t.Run("there is no customer yet", func(t *testing.T) {
-		got := recitalctl(t, environment, "sandbox", "customers")
+		got := recitalctl(t, environment, "sandbox", "customers", "--wide")
 		require.Zero(t, got.code, got.notes)
 		assert.Regexp(t, `^CUSTOMER +ACCOUNT +SUBSCRIPTION +PRICE +STATUS +INVOICE +INVOICE STATUS +CARD PAGE\n$`, got.out)
 	})

@@ -7,11 +7,15 @@ import (
 	"io/fs"
 	"net"
 	"os"
+	"os/user"
 	"path/filepath"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/recital-tts/recital/internal/datafolder"
+	"github.com/recital-tts/recital/internal/eventlog"
 )
 
 // settings are the settings of every command. They have the same names as recitald's.
@@ -20,6 +24,8 @@ type settings struct {
 	DataDir   string        `default:".recital" env:"RECITAL_DATA_DIR" help:"Its data folder, which holds the operator token."`
 	TokenFile string        `env:"RECITAL_OPERATOR_TOKEN_FILE" placeholder:"PATH" help:"File of your operator token, when it is not in the data folder; its line in recitald's token file is NAME operator and what printf %s \"$TOKEN\" | sha256sum prints first."`
 	Timeout   time.Duration `default:"30s" help:"How long an answer may take."`
+	Reason    string        `placeholder:"TEXT" help:"Why you do it. The log keeps it for good, with your name, role and address, where you change or copy something."`
+	Wide      bool          `help:"Print all columns of tables, however long their lines are."`
 
 	tokenName string // of the file in the data folder; "" for the operator's
 }
@@ -35,10 +41,33 @@ func (s settings) Validate() error {
 	if err := checkAddress(s.AdminAddr); s.AdminAddr != "" && err != nil {
 		return fmt.Errorf("the admin address %q: %w", s.AdminAddr, err)
 	}
+	switch {
+	case strings.ContainsFunc(s.Reason, unicode.IsControl) || !utf8.ValidString(s.Reason) || utf8.RuneCountInString(s.Reason) > 500:
+		return errors.New("a reason is one line of at most 500 characters")
+	case strings.Contains(s.Reason, "@"):
+		return errors.New("a reason stays in the log for good, so it must not hold an e-mail address")
+	}
 	if s.Timeout <= 0 {
 		return errors.New("the timeout must be above zero")
 	}
 	return nil
+}
+
+// needsReason refuses to read personal data without a reason.
+func (s settings) needsReason() error {
+	if strings.TrimSpace(s.Reason) == "" {
+		return fail(exitUsage, "personal data is only read with --reason, which the log keeps")
+	}
+	return nil
+}
+
+// offline returns who acts where no recitald looks at a token: the user of this machine.
+func (s settings) offline() eventlog.Actor {
+	name := os.Getenv("SUDO_USER")
+	if known, err := user.Current(); err == nil && name == "" {
+		name = known.Username
+	}
+	return eventlog.Actor{Kind: eventlog.ActorOperator, Name: cmp.Or(name, "LOCAL"), Role: "offline", Reason: strings.TrimSpace(s.Reason)}
 }
 
 func checkAddress(address string) error {

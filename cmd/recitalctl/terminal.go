@@ -19,6 +19,7 @@ type terminal struct {
 	out, notes io.Writer
 	screen     *os.File  // the terminal that notes is printed on, if any
 	answers    io.Reader // nil if nobody is there to answer
+	wide       bool      // tables have all columns, however long their lines are
 }
 
 func newTerminal(in, out, notes *os.File) terminal {

@@ -113,9 +113,9 @@ func TestOperatorsGrantTheirRole(t *testing.T) {
 	t.Parallel()
 	s := start(t, dataFolder(t))
 	c := s.openAccount("free")
-	s.recitalctl("accounts", "grant-operator", c.id)
+	s.recitalctl("accounts", "grant-operator", c.id, "--reason", "Ticket 7")
 	require.True(t, s.readLog().accounts[c.id].Operator)
-	require.Contains(t, string(s.recitalctl("accounts", "withdraw-operator", c.id, "--format", "json")), `"operator":`)
+	require.Contains(t, string(s.recitalctl("accounts", "withdraw-operator", c.id, "--reason", "Ticket 7", "--format", "json")), `"operator":`)
 	require.False(t, s.readLog().accounts[c.id].Operator)
 }
 

@@ -442,9 +442,9 @@ func TestOperatorsReadTheDamageReport(t *testing.T) {
 		}
 	}
 	admitted(403)
-	g.recitalctl("accounts", "grant-operator", c.id)
+	g.recitalctl("accounts", "grant-operator", c.id, "--reason", "Ticket 7")
 	admitted(200)
-	g.recitalctl("accounts", "withdraw-operator", c.id)
+	g.recitalctl("accounts", "withdraw-operator", c.id, "--reason", "Ticket 7")
 	admitted(403)
 }
 

@@ -27,7 +27,7 @@ func (s *server) keyring() (ids keyringIDs) {
 func (s *server) abandonKeyring() {
 	s.t.Helper()
 	s.eventually(s.lacks("the log's keyring"))
-	s.recitalctl("keyring", "abandon", s.keyring().Log)
+	s.recitalctl("keyring", "abandon", s.keyring().Log, "--reason", "The backup is lost")
 	s.eventually(s.isReady)
 }
 
@@ -68,7 +68,7 @@ func TestAPostgresWithoutTheKeyringOfTheLogIsNotUsed(t *testing.T) {
 	}
 
 	// when another keyring is abandoned, then that is refused
-	require.Contains(t, s.notes("keyring", "abandon", "00000000-0000-0000-0000-000000000000"), "The log has another keyring")
+	require.Contains(t, s.notes("keyring", "abandon", "00000000-0000-0000-0000-000000000000", "--reason", "The backup is lost"), "The log has another keyring")
 	require.Equal(t, keyringIDs{Log: known}, s.keyring())
 
 	// when the log's is abandoned, then recitald goes on, and clips are saved and read again
@@ -79,7 +79,7 @@ func TestAPostgresWithoutTheKeyringOfTheLogIsNotUsed(t *testing.T) {
 	require.Nil(t, c.clips(t).Clips[1].Text)
 
 	// and the log says what was done, when and by whom, once
-	s.recitalctl("keyring", "abandon", known)
+	s.recitalctl("keyring", "abandon", known, "--reason", "The backup is lost")
 	var abandoned []eventlog.Decoded
 	eachEvent(t, s.node(), func(event eventlog.Decoded) {
 		if _, ok := event.Event.(keyring.Abandoned); ok {
@@ -87,10 +87,10 @@ func TestAPostgresWithoutTheKeyringOfTheLogIsNotUsed(t *testing.T) {
 		}
 	})
 	require.Len(t, abandoned, 1)
-	require.Equal(t, eventlog.ActorOperator, abandoned[0].Meta.Actor.Kind)
+	require.Equal(t, eventlog.Actor{Kind: eventlog.ActorOperator, Name: "operator", Role: "operator", Address: "127.0.0.1", Reason: "The backup is lost"}, abandoned[0].Meta.Actor)
 	require.False(t, abandoned[0].Meta.Time.IsZero())
 	require.Equal(t, keyringIDs{Log: s.keyring().Log, Postgres: s.keyring().Log}, s.keyring())
-	require.Contains(t, s.notes("keyring", "abandon", s.keyring().Log), "nothing is to be abandoned")
+	require.Contains(t, s.notes("keyring", "abandon", s.keyring().Log, "--reason", "The backup is lost"), "nothing is to be abandoned")
 
 	// and it is ready from the next start on
 	s.interrupt()

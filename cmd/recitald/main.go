@@ -30,7 +30,7 @@ Examples:
   RECITAL_POSTGRES=postgres://… recitald         use your own Postgres
   recitald --print-config                        show the settings and what is wrong with them
 
-Ctrl-C (or SIGTERM) finishes the replies under way and stops everything; a second Ctrl-C stops at once.
+Ctrl-C (or SIGTERM, SIGHUP) finishes the replies under way and stops everything; a second Ctrl-C stops at once.
 Exit codes: 0 stopped as asked, 1 could not start or a part failed, 2 wrong usage or settings.`
 
 // command is what can be given on the command line.
@@ -86,7 +86,7 @@ func run(args []string) int {
 	if c.PrintConfig != "" {
 		return 0
 	}
-	terminated, forget := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	terminated, forget := signal.NotifyContext(context.Background(), ends()...)
 	defer forget()
 	ctx, stop := signal.NotifyContext(terminated, syscall.SIGINT)
 	defer stop()
@@ -95,6 +95,14 @@ func run(args []string) int {
 		return 1
 	}
 	return 0
+}
+
+// ends returns the signals that end recitald in order: SIGHUP comes when its terminal goes, unless nohup started it.
+func ends() []os.Signal {
+	if signal.Ignored(syscall.SIGHUP) {
+		return []os.Signal{syscall.SIGTERM}
+	}
+	return []os.Signal{syscall.SIGTERM, syscall.SIGHUP}
 }
 
 func serve(ctx context.Context, stop func(), cfg app.Config) error {
@@ -106,7 +114,7 @@ func serve(ctx context.Context, stop func(), cfg app.Config) error {
 	a.Welcome(os.Stdout, !isJournal)
 	notify(daemon.SdNotifyReady)
 	err = a.Run(ctx)
-	stop() // from here on a second Ctrl-C ends the process at once; SIGTERM may come repeatedly, from a dying parent once for each thread
+	stop() // from here on a second Ctrl-C ends the process at once; SIGTERM and SIGHUP may come repeatedly, from a dying parent once for each thread
 	notify(daemon.SdNotifyStopping)
 	if ctx.Err() != nil {
 		fmt.Fprintln(os.Stdout, "Stopping; replies under way are finished first.")

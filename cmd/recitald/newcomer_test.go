@@ -52,15 +52,22 @@ func TestANewcomerHearsSpeechStopsAndFindsAllDataAgain(t *testing.T) {
 	require.Equal(t, used, second.operator().usage(t))
 	second.requireSettledBooks()
 
-	// when SIGTERM comes twice, then everything ends as cleanly
-	children = second.children()
-	require.NoError(t, second.command.Process.Signal(syscall.SIGTERM))
-	second.eventually(func() bool { return strings.Contains(second.said(), "Stopping; ") })
-	require.NoError(t, second.command.Process.Signal(syscall.SIGTERM))
-	second.awaitEnd()
-	require.NoError(t, second.err, "the exit code")
+	// when SIGTERM comes twice, or the terminal goes, then everything ends as cleanly
+	second.requireEndsBy(syscall.SIGTERM)
+	start(t, data).requireEndsBy(syscall.SIGHUP)
+}
+
+// requireEndsBy sends a signal twice, and requires that nothing is left behind.
+func (s *server) requireEndsBy(signal syscall.Signal) {
+	s.t.Helper()
+	children := s.children()
+	require.NoError(s.t, s.command.Process.Signal(signal))
+	s.eventually(func() bool { return strings.Contains(s.said(), "Stopping; ") })
+	require.NoError(s.t, s.command.Process.Signal(signal))
+	s.awaitEnd()
+	require.NoError(s.t, s.err, "the exit code")
 	for _, child := range children {
-		require.False(t, child.lives(), "%v was left behind", child.args)
+		require.False(s.t, child.lives(), "%v was left behind", child.args)
 	}
 }
 
@@ -86,4 +93,14 @@ func (s *server) runCurlLine() string {
 	output, err := shell.CombinedOutput()
 	require.NoError(s.t, err, string(output))
 	return read(s.t, filepath.Join(folder, "hello.mp3"))
+}
+
+// With too few files a part would fail later, in words that name none.
+func TestTooFewFilesAreRefusedWithTheNumberThatIsNeeded(t *testing.T) {
+	t.Parallel()
+	started := exec.Command("sh", "-c", `ulimit -n 100; exec "$@"`, "sh", recitaldBinary, "--data-dir="+t.TempDir(), "--connections=5000")
+	said, err := started.CombinedOutput()
+	require.Error(t, err)
+	require.Equal(t, 1, started.ProcessState.ExitCode(), "%s", said)
+	require.Contains(t, string(said), "the limit of open files is 100: at least 256 are needed, and 6024 for RECITAL_CONNECTIONS=5000")
 }

@@ -61,7 +61,7 @@ func TestEventsSayWhoDidItAndByWhichRequest(t *testing.T) {
 	revoked := do(t, c.request(http.MethodDelete, "/v1/account/api_key/"+opened.Masked, nil))
 
 	// then each event holds the id that the reply of its request showed, and who asked
-	alice := eventlog.Actor{Kind: eventlog.ActorOperator, Name: "alice"}
+	alice := eventlog.Actor{Kind: eventlog.ActorOperator, Name: "alice", Role: "operator", Address: "127.0.0.1"}
 	account := eventlog.Actor{Kind: eventlog.ActorAccount, Account: c.id, Key: opened.Masked}
 	events := s.events()
 	for _, want := range []struct {

@@ -33,6 +33,10 @@ type Found struct {
 // Conditions are what lasts: one that begins to hold is raised, one that does not any more is cleared, and each time is an alert
 // with an id of its own. What holds is known at once, whatever the log does; Run appends it, with the times at which it was found.
 type Conditions struct {
+	// Own reports whether a condition is of this instance alone, so that it is over when that stops in order; nil means that none
+	// is. It is set before Run.
+	Own func(alert.Condition) bool
+
 	alerts  *Alerts
 	changed chan struct{} // holds a value while there may be changes that Run has not seen
 
@@ -149,8 +153,8 @@ func (c *Conditions) known() (known []alert.Condition) {
 	return known
 }
 
-// Run appends what changes until ctx ends, and repeats what the log does not take. Then it tries the rest once more and returns
-// nil.
+// Run appends what changes until ctx ends, and repeats what the log does not take. Then it clears what is of this instance alone,
+// tries the rest once more and returns nil.
 func (c *Conditions) Run(ctx context.Context) error {
 	retry, assert := time.NewTicker(recordEvery), time.NewTicker(assertEvery)
 	defer retry.Stop()
@@ -184,7 +188,20 @@ func (c *Conditions) waits(condition alert.Condition) bool {
 	return slices.ContainsFunc(c.changes, func(one change) bool { return one.condition == condition })
 }
 
+// end clears what no other instance would see the end of.
+func (c *Conditions) end() {
+	if c.Own == nil {
+		return
+	}
+	for _, condition := range c.known() {
+		if c.Own(condition) {
+			c.Over(condition)
+		}
+	}
+}
+
 func (c *Conditions) recordLast(ctx context.Context) error {
+	c.end()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastTimeout)
 	defer cancel()
 	c.record(ctx)

@@ -136,6 +136,33 @@ func TestAConditionIsKnownAfterARestart(t *testing.T) {
 	require.Equal(t, raised.Alert, w.awaitHistory(2)[1].(alert.ConditionCleared).Alert)
 }
 
+// Nobody else looks at the disk of an instance that was taken away for good.
+func TestWhatIsOfOneInstanceIsOverWhenThatStopsInOrder(t *testing.T) {
+	w := newWorld(t)
+	shared := alert.Condition{Source: "ledger", Subject: "reservations", Reason: alert.Unsettled}
+	c := alerts.NewConditions(w.instance())
+	c.Own = func(one alert.Condition) bool { return one == diskFull }
+	stop := w.goes(c.Run)
+	c.Holds(alerts.Found{Condition: diskFull})
+	c.Holds(alerts.Found{Condition: shared})
+	open := func() (sources []string) { // in the log
+		for _, stream := range w.Log.Written(alert.ConditionPrefix) {
+			events := commandstest.Fold[alert.ConditionEvent](w.World, stream)
+			if len(events) == 0 {
+				continue
+			}
+			if raised, is := events[len(events)-1].(alert.ConditionRaised); is {
+				sources = append(sources, raised.Source)
+			}
+		}
+		return sources
+	}
+	require.Eventually(t, func() bool { return len(open()) == 2 }, patience, tick)
+
+	stop()
+	require.Equal(t, []string{"ledger"}, open())
+}
+
 func TestInstancesThatFindTheSameConditionAtOnce(t *testing.T) {
 	w := newWorld(t)
 	var all []*alerts.Conditions

@@ -22,6 +22,9 @@ func TestEventsAreReadForEver(t *testing.T) {
 			},
 		},
 	}, eventtest.Example{
+		Name: "operator-acted", Version: 1,
+		Event: audit.OperatorActed{Act: "o1", Kind: "projections-rebuild", Subject: "account, usage", At: noon},
+	}, eventtest.Example{
 		Name: "audit-head-signed", Version: 1,
 		Event: audit.Head{
 			Log: "l1", Count: 7, Hash: "00ff", Streams: 1, Last: audit.LastEvent{ID: "e1", Stream: "account-a1", Revision: 4}, At: noon, Key: "01", Signature: "02",

@@ -11,10 +11,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/commands/commandstest"
+	"github.com/recital-tts/recital/commands/journal"
 	commands "github.com/recital-tts/recital/commands/ledger"
 	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/domain/plan"
+	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/eventnode/nodetest"
 	"github.com/recital-tts/recital/internal/todo"
 )
@@ -70,6 +73,53 @@ func TestAnInstanceThatHasNotHeardOfAPlanGoesOnInItsPeriod(t *testing.T) {
 	carry(t, one, free)
 	require.EqualValues(t, 200, w.Books(id).CreditLeft())
 	require.EqualValues(t, 200, grant(t, other, id, "g", 500).Left)
+}
+
+// A plan that waits for its period is no act of whoever comes by first: the entitlement has changed it.
+func TestNewTermsAreCausedByTheEntitlementAndNotByWhoComesBy(t *testing.T) {
+	// given a period, and a greater plan that no period has heard of
+	w := newWorld(t)
+	id := w.Open("free")
+	keeper := w.Ledger()
+	pro := w.bought(plan.Pro)
+	w.entitle(id, pro)
+	w.follow(keeper, id)
+	w.Clock.Jump(time.Hour)
+	pro.Plan, pro.Next = plan.Premium, plan.Premium
+	w.entitle(id, pro)
+	entitled := w.last(account.Stream(id))
+
+	// when an operator grants credit
+	_, err := w.Ledger().GrantCredit(t.Context(), id, "g", 5, journal.Origin{Actor: eventlog.Actor{Kind: eventlog.ActorOperator, Name: "ada"}})
+	require.NoError(t, err)
+
+	// then the operator did that, and nothing else
+	require.Equal(t, plan.Premium, w.Books(id).Terms.Plan)
+	var changed, granted eventlog.Decoded
+	for recorded, err := range w.Journal.Log.ReadStream(t.Context(), w.Stream(id), 0) {
+		require.NoError(t, err)
+		event, err := w.Journal.Registry.Decode(recorded)
+		require.NoError(t, err)
+		switch event.Event.(type) {
+		case ledger.TermsChanged:
+			changed = event
+		case ledger.CreditGranted:
+			granted = event
+		}
+	}
+	require.Equal(t, "ada", granted.Meta.Actor.Name)
+	require.Equal(t, eventlog.Actor{Kind: eventlog.ActorSystem}, changed.Meta.Actor)
+	require.Equal(t, entitled.ID, changed.Meta.CausationID)
+}
+
+// last returns the last event of a stream.
+func (w *world) last(stream string) eventlog.Recorded {
+	w.T.Helper()
+	for recorded, err := range w.Journal.Log.ReadStreamBackwards(w.T.Context(), stream) {
+		require.NoError(w.T, err)
+		return recorded
+	}
+	return eventlog.Recorded{}
 }
 
 // Whoever sees a plan that was bought speaks on it, also in the moment before the periods follow it.

@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -93,13 +94,20 @@ func onTerms(state account.State, p plan.Period, version int64) (accountPeriod, 
 
 // submitNow executes a command in a period, which it opens if necessary. If the period has ended, because another instance
 // has a clock that is ahead or knows a newer entitlement, it continues with the next one: the log decides, and not the clock
-// or what is cached.
+// or what is cached. Terms of an entitlement that the period does not follow yet come first, as a command of their own: the
+// entitlement has caused them, and not who comes by.
 func (l *Ledger) submitNow(ctx context.Context, period accountPeriod, c command, meta journal.Metadata) (outcome, error) {
 	for {
 		open := period.open
 		open.At = meta.Time
-		opened := journal.Sequence[ledger.State, ledger.Event]{Evolve: ledger.Evolve, Commands: []command{open, c}}
+		opened := journal.Sequence[ledger.State, ledger.Event]{Evolve: ledger.Evolve, Commands: []command{known{open}, c}}
 		done, err := l.submit(ctx, period.stream, opened, meta)
+		if errors.Is(err, errNewTerms) {
+			if err := l.followTerms(ctx, period.stream, open); err != nil {
+				return outcome{}, err
+			}
+			continue
+		}
 		if !errors.Is(err, ledger.ErrOver) {
 			if done.state.Terms.Version > open.Version {
 				l.periods.Remove(open.Account)
@@ -110,6 +118,47 @@ func (l *Ledger) submitNow(ctx context.Context, period accountPeriod, c command,
 			return outcome{}, err
 		}
 	}
+}
+
+// errNewTerms means that a period is to follow a newer entitlement first.
+var errNewTerms = errors.New("the period follows an older entitlement")
+
+// known opens a period that no entitlement has caused, and otherwise requires that it was opened.
+type known struct{ ledger.OpenPeriod }
+
+// Decide implements journal.Decider.
+func (c known) Decide(s ledger.State) ([]ledger.Event, error) {
+	if !s.Over() && c.Version > s.Terms.Version {
+		return nil, errNewTerms
+	}
+	return c.OpenPeriod.Decide(s)
+}
+
+// followTerms puts a period on the terms of an entitlement.
+func (l *Ledger) followTerms(ctx context.Context, stream string, open ledger.OpenPeriod) error {
+	cause, err := l.entitled(ctx, open.Account, open.Version)
+	if err != nil {
+		return err
+	}
+	_, err = l.submit(ctx, stream, open, journal.CausedBy(cause).Metadata(todo.CommandID(FollowProcess, stream, cause), open.At))
+	return err
+}
+
+// entitled returns the id of the event that gave an account a version of its entitlement.
+func (l *Ledger) entitled(ctx context.Context, id string, version int64) (uuid.UUID, error) {
+	for recorded, err := range l.journal.Log.ReadStreamBackwards(ctx, account.Stream(id)) {
+		if err != nil {
+			return uuid.UUID{}, fmt.Errorf("reading the entitlement of an account: %w", err)
+		}
+		decoded, err := l.journal.Registry.Decode(recorded)
+		if err != nil {
+			continue // another release wrote it
+		}
+		if given, is := decoded.Event.(account.Entitled); is && given.Version == version {
+			return recorded.ID, nil
+		}
+	}
+	return uuid.UUID{}, fmt.Errorf("account %s has no version %d of its entitlement", id, version)
 }
 
 // periodAfter returns the period in which an account goes on after one that has ended, and that starts when that one says.

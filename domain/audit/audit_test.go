@@ -29,3 +29,13 @@ func TestRecordRead(t *testing.T) {
 		{Name: "a reason with an address", When: read("ada", "mail of jane@example.org"), Refused: domain.Invalid},
 	})
 }
+
+func TestRecordAct(t *testing.T) {
+	type events = []audit.Event
+	act := audit.RecordAct{Act: "o1", Kind: audit.ActRebuild, Subject: "usage", At: time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)}
+	spec.Run(t, audit.EvolveAct, []spec.Case[audit.ActState, audit.Event]{
+		{Name: "an act is recorded", When: act, Then: events{audit.OperatorActed(act)}},
+		{Name: "recording it again changes nothing", Given: events{audit.OperatorActed(act)}, When: act},
+		{Name: "an act of no kind", When: audit.RecordAct{Act: "o1"}, Refused: domain.Invalid},
+	})
+}

@@ -27,7 +27,7 @@ func accountsSlice() slice {
 			write := writeapi.API{Accounts: p.accounts, ReadModels: p.projector}
 			return service{
 				public: append(read.Routes(), write.Routes()...),
-				admin:  write.AdminRoutes(),
+				admin:  append(write.AdminRoutes(), read.AdminRoutes()...),
 				toDos: []toDo{
 					{commands.IssueProcess, readmodel.ToDoIssueKeysView, func(ctx context.Context, item todo.Item) (eventlog.Position, error) {
 						return p.accounts.IssueCreated(ctx, item.Stream, item.Cause)

@@ -50,6 +50,9 @@ func (a *App) openAlerts(context.Context) error {
 	a.alerts = commands.New(a.journal, a.log, a.metrics.observeAlert)
 	a.alertQueue = commands.NewQueue(a.alerts)
 	a.conditions = commands.NewConditions(a.alerts)
+	a.conditions.Own = func(c alert.Condition) bool {
+		return c.Subject == a.instance() || strings.HasPrefix(c.Subject, a.instance()+",")
+	}
 	a.running.Add(lifecycle.Background("the queue of alerts", a.alertQueue.Run), lifecycle.Background("the conditions", a.conditions.Run))
 	for _, p := range ReadModels() {
 		a.metrics.expectAlert(projectionSource+p.Name, alert.Stopped)

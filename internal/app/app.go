@@ -40,6 +40,9 @@ func Open(ctx context.Context, cfg Config, stderr io.Writer) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := requireFiles(cfg.Connections); err != nil {
+		return nil, err
+	}
 	a := &App{parts: parts{cfg: cfg, log: newLogger(cfg, stderr), running: &lifecycle.Group{}}}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()

@@ -21,13 +21,18 @@ func auditSlice() slice {
 		readModels: projections.ReadModels(),
 		open: func(p *parts) (service, error) {
 			desk := commands.New(p.journal, time.Now)
+			var kinds []string
+			for _, one := range p.journal.Registry.Types() {
+				kinds = append(kinds, one.Name())
+			}
 			read := readapi.API{
-				Models: p.projector, Keys: p.keys, EmailHash: p.accounts.EmailHash,
+				Models: p.projector, Keys: p.keys, EmailHash: p.accounts.EmailHash, Kinds: kinds,
 				Record: func(call *web.Call, asked readapi.Query, count int, reason string) error {
 					_, err := desk.RecordRead(call, audit.Query(asked), count, reason, writeapi.Origin(call.Caller))
 					return err
 				},
 			}
+			p.acts = &writeaudit.Acts{Audit: desk, Log: p.log, Now: time.Now}
 			write := writeaudit.API{Audit: desk, Now: time.Now}
 			p.heads = p.auditHeads()
 			p.metrics.registry.MustRegister(newHeadsGauge(p.heads.Unsigned))

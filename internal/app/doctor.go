@@ -14,7 +14,6 @@ import (
 	"syscall"
 	"time"
 
-
 	"github.com/google/uuid"
 
 	"github.com/recital-tts/recital/internal/blobs"
@@ -128,7 +127,7 @@ func (p *parts) examineFiles(context.Context) diagnosis {
 	}
 	d := sound("%d for %d connections", limit.Cur, p.cfg.Connections)
 	if limit.Cur < uint64(p.cfg.Connections+ownFiles) {
-		return d.but(writeapi.Warning, "raise the limit (LimitNOFILE, ulimit -n), or lower RECITAL_CONNECTIONS")
+		return d.but(writeapi.Warning, fmt.Sprintf("raise the limit to %d (LimitNOFILE, ulimit -n), or lower RECITAL_CONNECTIONS", p.cfg.Connections+ownFiles))
 	}
 	return d
 }

@@ -20,6 +20,9 @@ import (
 // PublicRoutes returns the rows of all slices for the public address.
 func (a *App) PublicRoutes() []web.Route { return a.service.public }
 
+// AdminRoutes returns the rows of all slices for the admin address.
+func (a *App) AdminRoutes() []web.Route { return a.service.admin }
+
 // Rates returns the rates that the configuration sets.
 func (c Config) Rates() (rates.Limits, error) { return c.rates() }
 

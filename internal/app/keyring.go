@@ -49,5 +49,5 @@ func isForeign(err error) bool {
 func explainForeign(log *slog.Logger, err error) {
 	log.Error("this Postgres is not used, because what was sealed with the log's keyring (texts of clips, feedback) could not be read with the one in it; "+
 		"recitald serves what it can without Postgres. Import the keyring from a backup (recitalctl keyring import DIR), or connect to the Postgres that has it; "+
-		"or give those texts up for ever: recitalctl keyring abandon ID", "error", err)
+		"or give those texts up for ever: recitalctl keyring abandon ID --reason TEXT", "error", err)
 }

@@ -41,6 +41,7 @@ import (
 	"github.com/recital-tts/recital/internal/tracing"
 	"github.com/recital-tts/recital/internal/wordtimes"
 	openalerts "github.com/recital-tts/recital/readapi/alerts"
+	writeaudit "github.com/recital-tts/recital/writeapi/audit"
 )
 
 // parts are what the slices rest on, in the order in which they are opened.
@@ -103,6 +104,7 @@ type parts struct {
 
 	// The commands that more than one slice uses; each slice sets its own.
 	accounts *accounts.Accounts
+	acts     *writeaudit.Acts // of operators and auditors
 	sessions *sessions.Sessions
 	alerts   *alerts.Alerts
 	ledger   *ledger.Ledger

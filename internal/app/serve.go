@@ -19,7 +19,7 @@ type listener struct{ addr net.Addr }
 func (a *App) serve(ctx context.Context) (err error) {
 	warnOfFiles(a.log, a.cfg.Connections)
 	a.admin, err = a.listen(a.cfg.AdminAddr, docs.Admin(), web.Config{
-		Name: "admin", Routes: a.service.admin, NoCORS: true, Tokens: a.tokens,
+		Name: "admin", Routes: a.service.admin, NoCORS: true, Tokens: a.tokens, Record: a.acts.Record,
 	}, a.adminPart)
 	if err != nil {
 		return err
@@ -33,7 +33,7 @@ func (a *App) serve(ctx context.Context) (err error) {
 		return err
 	}
 	a.public, err = a.listen(a.cfg.HTTPAddr, docs.Public(a.links().Base()), web.Config{
-		Name: "public", Routes: a.service.public, Tokens: a.tokens,
+		Name: "public", Routes: a.service.public, Tokens: a.tokens, Record: a.acts.Record,
 		Authenticator: access(a.credentials.FindKey),
 		Readers:       access(a.credentials.FindKeyToRead),
 		Sessions:      browsers{a.credentials, a.sessions, a.log},

@@ -66,6 +66,7 @@ func (i instance) operate(t *testing.T, method, path string, body any) (reply []
 	require.NoError(t, err)
 	request.Header.Set("authorization", "Bearer "+secret(t, i.cfg, "operator-token"))
 	request.Header.Set("content-type", "application/json")
+	request.Header.Set("x-recital-reason", "Ticket 7")
 	response, err := http.DefaultClient.Do(request)
 	require.NoError(t, err)
 	defer response.Body.Close()

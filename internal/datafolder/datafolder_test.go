@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -58,4 +59,14 @@ func TestAFolderThatCannotBeOne(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	_, err := datafolder.Open(file)
 	require.ErrorContains(t, err, "not a directory")
+}
+
+// The system takes a moment to tear a killed recitald down: a restart straight after that waits for the lock.
+func TestAStartWaitsForTheLockOfOneThatEnds(t *testing.T) {
+	f, err := datafolder.Open(t.TempDir())
+	require.NoError(t, err)
+	ended := make(chan error, 1)
+	time.AfterFunc(300*time.Millisecond, func() { ended <- f.Close() })
+	open(t, f.Dir())
+	require.NoError(t, <-ended)
 }

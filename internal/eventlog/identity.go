@@ -16,8 +16,8 @@ type Identity struct {
 	Epoch int
 }
 
-// identityStream is the stream of the log's LogOpened events; the last one counts.
-const identityStream = "log-identity"
+// IdentityStream is the stream of the log's LogOpened events; the last one counts.
+const IdentityStream = "log-identity"
 
 // LogOpened sets the identity of the log at first use. A restore appends it again: the same log, the next epoch.
 type LogOpened struct {
@@ -26,7 +26,7 @@ type LogOpened struct {
 }
 
 // LogOpenedType returns the registry's type of LogOpened.
-func LogOpenedType() Type { return In(identityStream, Define[LogOpened]("log-opened", 1))[0] }
+func LogOpenedType() Type { return In(IdentityStream, Define[LogOpened]("log-opened", 1))[0] }
 
 // Identify returns the log's identity. If it has none, it gets newID as its id. Instances that start at the same time
 // on an empty log all get the same result. The registry must contain LogOpenedType.
@@ -40,7 +40,7 @@ func Identify(ctx context.Context, log Log, registry *Registry, newID uuid.UUID,
 	if err != nil {
 		return Identity{}, fmt.Errorf("opening the log: %w", err)
 	}
-	_, err = log.Append(ctx, identityStream, NoStream, events)
+	_, err = log.Append(ctx, IdentityStream, NoStream, events)
 	var lost *ConflictError
 	if err != nil && !errors.As(err, &lost) {
 		return Identity{}, fmt.Errorf("opening the log: %w", err)
@@ -54,9 +54,9 @@ func Identify(ctx context.Context, log Log, registry *Registry, newID uuid.UUID,
 
 // NextEpoch opens the epoch after current, because positions of the log are no longer what they were: it was restored, or copied to
 // another event store. A repetition changes nothing. The registry must contain LogOpenedType.
-func NextEpoch(ctx context.Context, log Log, registry *Registry, current Identity, now time.Time) (Identity, error) {
+func NextEpoch(ctx context.Context, log Log, registry *Registry, current Identity, by Actor, now time.Time) (Identity, error) {
 	next := Identity{LogID: current.LogID, Epoch: current.Epoch + 1}
-	for last, err := range log.ReadStreamBackwards(ctx, identityStream) {
+	for last, err := range log.ReadStreamBackwards(ctx, IdentityStream) {
 		if err != nil {
 			return Identity{}, fmt.Errorf("opening an epoch of the log: %w", err)
 		}
@@ -66,12 +66,12 @@ func NextEpoch(ctx context.Context, log Log, registry *Registry, current Identit
 			return Identity{}, fmt.Errorf("opening epoch %d of the log %s: it is the log %s in epoch %d", next.Epoch, next.LogID, id.LogID, id.Epoch)
 		}
 		command := uuid.NewSHA1(next.LogID, fmt.Append(nil, "epoch ", next.Epoch))
-		meta := Metadata{CorrelationID: command.String(), Actor: Actor{Kind: ActorSystem}, Time: now}
+		meta := Metadata{CorrelationID: command.String(), Actor: by, Time: now}
 		events, err := registry.Encode(command, 0, meta, LogOpened(next))
 		if err != nil {
 			return Identity{}, fmt.Errorf("opening an epoch of the log: %w", err)
 		}
-		_, err = log.Append(ctx, identityStream, Revision(last.Revision), events)
+		_, err = log.Append(ctx, IdentityStream, Revision(last.Revision), events)
 		return next, err
 	}
 	return Identity{}, errors.New("opening an epoch of the log: the log has no identity")
@@ -79,7 +79,7 @@ func NextEpoch(ctx context.Context, log Log, registry *Registry, current Identit
 
 // ReadIdentity returns the log's identity, and false if it has none.
 func ReadIdentity(ctx context.Context, log Log, registry *Registry) (Identity, bool, error) {
-	for recorded, err := range log.ReadStreamBackwards(ctx, identityStream) {
+	for recorded, err := range log.ReadStreamBackwards(ctx, IdentityStream) {
 		if err != nil {
 			return Identity{}, false, fmt.Errorf("reading the log's identity: %w", err)
 		}

@@ -25,7 +25,10 @@ func FromUse(command uuid.UUID) string { return "command-from/" + command.String
 // Actor identifies who issued the command.
 type Actor struct {
 	Kind    ActorKind `json:"kind"`
-	Name    string    `json:"name,omitempty"`    // of the operator
+	Name    string    `json:"name,omitempty"`    // of the operator or auditor
+	Role    string    `json:"role,omitempty"`    // of an operator's token: operator or auditor; offline where none was shown, because recitald was stopped
+	Address string    `json:"address,omitempty"` // of the operator's machine
+	Reason  string    `json:"reason,omitempty"`  // of the operator, in their words
 	Account string    `json:"account,omitempty"` // account id
 	Key     string    `json:"key,omitempty"`     // masked form of the API key
 	Session string    `json:"session,omitempty"` // public id of the session

@@ -15,6 +15,9 @@ var AuditView = View{Audit, "audit_entries", []Column{
 	{"said", Text}, // what has happened, in words without personal data
 	{"actor_kind", Text},
 	{"actor_name", Text},
+	{"actor_role", Text},
+	{"actor_address", Text}, // of an operator's machine
+	{"actor_reason", Text},
 	{"actor_key", Text},
 	{"actor_session", Text},
 	{"correlation", Text},
@@ -41,4 +44,8 @@ const (
 	AuditSessions = "sessions" // who comes in: sessions, sign-ins, keys, accounts, operators, reads of personal data
 	AuditBilling  = "billing"  // what it costs: subscriptions, payments, periods, credit
 	AuditActivity = "activity" // what is made and removed: voices, stars, clips, variables at the hosting platform
+
+	// AuditOperators is that of the service itself: what operators changed and copied. Listed with it is whatever operators and
+	// auditors did, in all areas.
+	AuditOperators = "operators"
 )

@@ -32,6 +32,7 @@ type Caller struct {
 	Principal Principal
 	Role      string // of the admin token, on routes with Role
 	Operator  string // the name of the admin token's holder, "" when its file has none
+	Reason    string // of an operator's act, from the header x-recital-reason
 
 	// Client is the address of the client: of the peer, unless that is a trusted proxy; zero where a unix socket has none.
 	Client netip.Addr

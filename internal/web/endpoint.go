@@ -130,6 +130,9 @@ func (s *Server) handleInput(v *visit, e *endpoint) (Reply, error) {
 		if len(items) > 0 {
 			return &invalidError{items: items}
 		}
+		if err := s.recordAct(v.Call, e, in.Interface()); err != nil {
+			return err
+		}
 		return s.waitForPosition(v.Call)
 	})
 }

@@ -32,6 +32,7 @@ type Route struct {
 	MaxBody    int               // bytes
 	Uploads    int64             // bytes of a multipart body that goes to the disk; 0 where none does
 	Before     func(*Call) error // refuses callers before a body is read that goes to the disk
+	Act        *Act              // of an operator or auditor; nil where nothing is changed or copied
 	Timeout    time.Duration
 	Stream     time.Duration // of a stream that clients resume; 0 where Limits.Stream applies
 

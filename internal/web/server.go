@@ -43,7 +43,8 @@ type Config struct {
 	Observe       func(Observation)
 	Traces        *tracing.Tracer // nil makes none
 	Limits        Limits
-	NoCORS        bool // scripts of other origins may not read the answers
+	Record        RecordAct // of routes with Acts; needed where there are any
+	NoCORS        bool      // scripts of other origins may not read the answers
 
 	Uploads *spool.Spool // of routes with Uploads
 
@@ -217,6 +218,9 @@ func (s *Server) checkAccess(e *endpoint) error {
 	}
 	if len(e.Roles) == 0 && e.Access != AccessPublic && s.cfg.Authenticator == nil {
 		return fmt.Errorf("%s %s: no authenticator", e.Method, e.Path)
+	}
+	if e.Act != nil && !e.Act.Own && s.cfg.Record == nil {
+		return fmt.Errorf("%s %s: the acts of operators are not recorded", e.Method, e.Path)
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/alert"
 	"github.com/recital-tts/recital/domain/audit"
 	"github.com/recital-tts/recital/domain/clip"
 	"github.com/recital-tts/recital/domain/hosting"
@@ -41,6 +42,9 @@ type entryRow struct {
 	Said         string                    `col:"said"`
 	ActorKind    string                    `col:"actor_kind"`
 	ActorName    string                    `col:"actor_name"`
+	ActorRole    string                    `col:"actor_role"`
+	ActorAddress string                    `col:"actor_address"`
+	ActorReason  string                    `col:"actor_reason"`
 	ActorKey     string                    `col:"actor_key"`
 	ActorSession string                    `col:"actor_session"`
 	Correlation  string                    `col:"correlation"`
@@ -65,11 +69,12 @@ func model() feed.Projection {
 		Streams: eventlog.Streams{
 			account.StreamPrefix, session.StreamPrefix, identity.StreamPrefix, keyring.Stream, audit.ReadStreamPrefix,
 			subscription.StreamPrefix, payment.StreamPrefix, ledger.StreamPrefix,
+			audit.ActStreamPrefix, alert.Stream, alert.ConditionPrefix, eventlog.IdentityStream,
 			voice.StreamPrefix, star.StreamPrefix, clip.StreamPrefix, hosting.StreamPrefix,
 		},
 		Tables: []*table.Table{entries.Table},
 		Views: []feed.View{{View: readmodel.AuditView, Select: `select log_commit, log_prepare, at, area, kind, account_id, session_id, said,
-			actor_kind, actor_name, actor_key, actor_session, correlation, causation, event_id, stream, revision, personal from entries`}},
+			actor_kind, actor_name, actor_role, actor_address, actor_reason, actor_key, actor_session, correlation, causation, event_id, stream, revision, personal from entries`}},
 		Handle: func(event eventlog.Decoded, rows *table.Rows) error {
 			what, asked := entryOf(event.Event)
 			if asked && !(what.routine && event.Meta.Actor.Kind == eventlog.ActorSystem) {
@@ -95,7 +100,7 @@ func (e *entry) of(account, format string, arguments ...any) {
 
 // entryOf returns the entry of an event; asked is false for one that auditors do not look for.
 func entryOf(event any) (e entry, asked bool) {
-	for _, of := range []func(any) (entry, bool){ofLedger, ofSession, ofAccount, ofService, ofSubscription, ofInvoice, ofPayment, ofVoice, ofClip, ofHosting} {
+	for _, of := range []func(any) (entry, bool){ofLedger, ofSession, ofAccount, ofService, ofOperators, ofSubscription, ofInvoice, ofPayment, ofVoice, ofClip, ofHosting} {
 		if e, asked = of(event); asked {
 			return e, true
 		}
@@ -107,7 +112,8 @@ func rowOf(event eventlog.Decoded, e entry) entryRow {
 	row := entryRow{
 		Commit: event.Position.Commit, Prepare: event.Position.Prepare, At: event.Meta.Time,
 		Area: e.area, Kind: event.Type, Account: orNull(e.account), Session: orNull(e.session), Said: e.said,
-		ActorKind: string(event.Meta.Actor.Kind), ActorName: event.Meta.Actor.Name, ActorKey: event.Meta.Actor.Key, ActorSession: event.Meta.Actor.Session,
+		ActorKind: string(event.Meta.Actor.Kind), ActorName: event.Meta.Actor.Name, ActorRole: event.Meta.Actor.Role,
+		ActorAddress: event.Meta.Actor.Address, ActorReason: event.Meta.Actor.Reason, ActorKey: event.Meta.Actor.Key, ActorSession: event.Meta.Actor.Session,
 		Correlation: event.Meta.CorrelationID, EventID: event.ID.String(), Stream: event.Stream, Revision: event.Revision,
 		Personal: personalOf(event.Meta, e),
 	}

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/recital-tts/recital/commands/accounts"
+	"github.com/recital-tts/recital/commands/alerts"
 	auditevents "github.com/recital-tts/recital/commands/audit"
 	"github.com/recital-tts/recital/commands/billing"
 	"github.com/recital-tts/recital/commands/clips"
@@ -24,6 +25,8 @@ import (
 	"github.com/recital-tts/recital/commands/signin"
 	"github.com/recital-tts/recital/commands/voices"
 	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/alert"
+	auditdomain "github.com/recital-tts/recital/domain/audit"
 	"github.com/recital-tts/recital/domain/clip"
 	hostingevents "github.com/recital-tts/recital/domain/hosting"
 	"github.com/recital-tts/recital/domain/identity"
@@ -41,7 +44,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 var slicesOf = map[string][]eventlog.Type{
 	"accounts": accounts.Events(), "sessions": sessions.Events(), "signin": signin.Events(), "keyring": keyring.Events(),
 	"billing": billing.Events(), "ledger": ledger.Events(), "audit": auditevents.Events(),
-	"voices": voices.Events(), "clips": clips.Events(), "hosting": hosting.Events(),
+	"voices": voices.Events(), "clips": clips.Events(), "hosting": hosting.Events(), "alerts": alerts.Events(),
 }
 
 func registry(t testing.TB) *eventlog.Registry {
@@ -65,7 +68,7 @@ var unasked = []string{
 	"usage-reserved", "usage-settled", "usage-expired", "usage-summed", "usage-credit-summed",
 	"voice-queued", "voice-training-begun", "voice-analysed", "voice-preview-rendered", "voice-snapshot-taken",
 	"voice-place-taken", "voice-place-freed", "voices-ended", "voices-snapshot-taken", "stars-snapshot-taken",
-	"clip-saved", "clip-audio-sealed",
+	"clip-saved", "clip-audio-sealed", "alert-raised", "condition-raised",
 }
 
 type said struct {
@@ -87,7 +90,7 @@ func TestEveryEventIsInWordsOrKnownToBeUnasked(t *testing.T) {
 	var found []string
 	for _, row := range feedtest.Rows[said](t, w, `select kind, area, said, account_id, personal::text from read_v2.audit_entries order by log_commit`) {
 		found = append(found, row.Kind)
-		require.Contains(t, []string{"sessions", "billing", "activity"}, row.Area, row.Kind)
+		require.Contains(t, []string{"sessions", "billing", "activity", "operators"}, row.Area, row.Kind)
 		require.NotContains(t, row.Said, "%!", row.Kind)
 		require.NotRegexp(t, `because $|^\s*$|  |0001-01-01|\.$`, row.Said, row.Kind)
 		if row.Account != nil && row.Kind != "payment-notice-handled" && row.Kind != "personal-data-read" {
@@ -209,4 +212,26 @@ func TestAnEventThatComesAgainAfterARestartIsOneEntry(t *testing.T) {
 	for _, database := range []*feedtest.World{w, other} {
 		require.Len(t, feedtest.Rows[said](t, database, `select kind, area, said, account_id, personal::text from read_v2.audit_entries`), 1)
 	}
+}
+
+// A restore and a clearing are entries where somebody did them, and not where recitald opened its log, or a condition ended.
+func TestWhatOperatorsDoToTheServiceIsAnEntry(t *testing.T) {
+	w := feedtest.New(t, registry(t), audit.ReadModels()...)
+	operator := eventlog.Actor{Kind: eventlog.ActorOperator, Name: "root", Role: "offline", Reason: "Ticket 7"}
+	id := uuid.New()
+	_, err := eventlog.NextEpoch(t.Context(), w.Log, w.Registry, w.Identity, operator, noon)
+	require.NoError(t, err)
+	writeAs(t, w, eventlog.Actor{Kind: eventlog.ActorSystem}, uuid.New(), "condition-1", alert.ConditionCleared{Alert: "c1", At: noon})
+	writeAs(t, w, operator, uuid.New(), alert.Stream, alert.Cleared{Alert: "c2", At: noon})
+	writeAs(t, w, operator, id, auditdomain.ActStream("o1"), auditdomain.OperatorActed{Act: "o1", Kind: "a kind of a later release", Subject: "usage", At: noon})
+
+	var found []string
+	for _, row := range feedtest.Rows[struct{ Said, Role, Reason string }](t, w, `select said, actor_role, actor_reason from read_v2.audit_entries order by log_commit`) {
+		require.Equal(t, "offline", row.Role)
+		require.Equal(t, "Ticket 7", row.Reason)
+		found = append(found, row.Said)
+	}
+	require.Equal(t, []string{
+		fmt.Sprintf("Epoch 2 of log %s was opened: it was restored or moved", w.Identity.LogID), "Alert c2 was cleared", "a kind of a later release: usage",
+	}, found)
 }

@@ -16,6 +16,7 @@ import (
 type API struct {
 	Models readapi.Models
 	Keys   keyring.Opener
+	Kinds  []string // the types of events
 
 	// EmailHash returns what ProfilesView has for an e-mail address.
 	EmailHash func(ctx context.Context, address string) (string, error)
@@ -45,16 +46,19 @@ const OfAccounts = "accounts"
 // AdminRoutes are the rows for the admin route table. An auditor may read personal data, an operator may not; of both it is
 // recorded that they looked an e-mail address up.
 func (a *API) AdminRoutes() []web.Route {
-	roles, tag := web.Role("operator", auditor), web.Tag("Auditors")
+	roles, tag, recorded := web.Role("operator", auditor), web.Tag("Auditors"), web.Acts(web.Act{Own: true})
 	reads := web.Reads(readmodel.AuditView, readmodel.ProfilesView)
 	return []web.Route{
-		web.Get("/admin/audit/sessions", a.sessions, roles, tag, reads, web.ChangesState(), web.Summary("Sessions, sign-ins, keys, accounts, and reads of personal data"),
+		web.Get("/admin/audit/sessions", a.sessions, roles, tag, reads, web.ChangesState(), recorded, web.Summary("Sessions, sign-ins, keys, accounts, and reads of personal data"),
 			web.Description(described), web.Returns[auditEntries](), web.Refuses(400, 403)),
-		web.Get("/admin/audit/billing", a.billing, roles, tag, reads, web.ChangesState(), web.Summary("Subscriptions, payments, periods and credit"),
+		web.Get("/admin/audit/billing", a.billing, roles, tag, reads, web.ChangesState(), recorded, web.Summary("Subscriptions, payments, periods and credit"),
 			web.Description(described), web.Returns[auditEntries](), web.Refuses(400, 403)),
-		web.Get("/admin/audit/activity", a.activity, roles, tag, reads, web.ChangesState(), web.Summary("Voices, stars, deleted clips, and variables at the hosting platform"),
+		web.Get("/admin/audit/activity", a.activity, roles, tag, reads, web.ChangesState(), recorded, web.Summary("Voices, stars, deleted clips, and variables at the hosting platform"),
 			web.Description(described), web.Returns[auditEntries](), web.Refuses(400, 403)),
-		web.Get("/admin/audit/accounts", a.find, roles, tag, web.Reads(readmodel.ProfilesView, readmodel.AccountsView), web.ChangesState(),
+		web.Get("/admin/audit/operators", a.operators, roles, tag, reads, web.ChangesState(), recorded,
+			web.Summary("What operators and auditors did, in all areas: also what they changed and copied of the service itself"),
+			web.Description(described), web.Returns[auditEntries](), web.Refuses(400, 403)),
+		web.Get("/admin/audit/accounts", a.find, roles, tag, web.Reads(readmodel.ProfilesView, readmodel.AccountsView), web.ChangesState(), recorded,
 			web.Summary("Accounts by the e-mail address of their owner"),
 			web.Description("It is recorded who has looked an address up, and for what reason, before the answer is given."),
 			web.Returns[foundAccounts](), web.Refuses(400)),

@@ -11,6 +11,7 @@ import (
 
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/account"
+	domainaudit "github.com/recital-tts/recital/domain/audit"
 	"github.com/recital-tts/recital/domain/session"
 	"github.com/recital-tts/recital/domain/subscription"
 	"github.com/recital-tts/recital/domain/voice"
@@ -58,8 +59,45 @@ func TestPersonalDataIsForAuditorsAndRecordedFirst(t *testing.T) {
 	require.Eventually(t, func() bool {
 		return len(d.list(t, operator, "sessions", of("kind", "personal-data-read")).Entries) == 1
 	}, time.Minute, 10*time.Millisecond)
-	require.Equal(t, "ann read personal data (entries on sessions: 3), with the reason: Ticket 7. Operator or auditor ann did it.",
+	require.Equal(t, "ann read personal data (entries on sessions: 3), with the reason: Ticket 7. Auditor ann did it, from 127.0.0.1.",
 		d.list(t, operator, "sessions", of("kind", "personal-data-read")).Entries[0].Sentence)
+}
+
+// What operators do is listed with who did it, from where and why, whatever it was.
+func TestWhatOperatorsDidIsListedWithTheirReasons(t *testing.T) {
+	d := newDesk(t)
+	d.opened("a1", "ada@example.org")
+	otto := eventlog.Actor{Kind: eventlog.ActorOperator, Name: "otto", Role: "operator", Address: "192.0.2.9", Reason: "Ticket 8."}
+	d.writeAs(t, otto, domainaudit.ActStream("o1"), eventlog.NoStream, noon, domainaudit.OperatorActed{
+		Act: "o1", Kind: domainaudit.ActRebuild, Subject: "account, usage", At: noon,
+	})
+	d.writeAs(t, otto, account.Stream("a2"), eventlog.NoStream, noon.Add(time.Second), account.Opened{Account: "a2", Plan: "free", At: noon})
+	d.writeAs(t, eventlog.Actor{Kind: eventlog.ActorOperator, Name: "olga"}, domainaudit.ActStream("o2"), eventlog.NoStream, noon.Add(2*time.Second),
+		domainaudit.OperatorActed{Act: "o2", Kind: domainaudit.ActCopyKeyring, At: noon})
+
+	list := func(query ...string) (sentences []string) {
+		for _, e := range d.list(t, auditor, "operators", of(query...)).Entries {
+			sentences = append(sentences, e.Sentence)
+		}
+		return sentences
+	}
+	by := "Operator otto did it, from 192.0.2.9, with the reason: Ticket 8."
+	require.Equal(t, []string{
+		"Read models are to be built again: account, usage. " + by,
+		"Account a2 was opened on plan free. " + by,
+		"The keyring is copied. Operator or auditor olga did it.",
+	}, list())
+	require.Len(t, list("operator", "otto"), 2)
+	require.Len(t, list("operator", "otto", "kind", "operator-acted"), 1)
+}
+
+// A kind that no event has is a mistake of whoever asks, and no empty list.
+func TestAKindThatNoEventHasIsRefused(t *testing.T) {
+	d := newDesk(t)
+	status, body := d.ask(t, auditor, "/admin/audit/sessions", of("kind", "session-opend"))
+	require.Equal(t, http.StatusUnprocessableEntity, status)
+	require.Contains(t, body, "no event is of the kind session-opend")
+	require.Contains(t, body, "session-opened", "what may have been meant")
 }
 
 // An auditor reads where each command came from, of sign-ins of earlier releases, too; an account's key opens what is its own.

@@ -3,6 +3,7 @@ package audit
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -54,6 +55,9 @@ type auditEntry struct {
 type auditActor struct {
 	Kind    string `json:"kind"` // account, operator or system
 	Name    string `json:"name,omitempty"`
+	Role    string `json:"role,omitempty"`
+	Address string `json:"address,omitempty"` // of an operator's machine
+	Reason  string `json:"reason,omitempty"`  // of an operator
 	Key     string `json:"key,omitempty"`
 	Session string `json:"session,omitempty"`
 }
@@ -68,6 +72,10 @@ func (a *API) billing(call *web.Call, in entriesRequest) (web.Reply, error) {
 
 func (a *API) activity(call *web.Call, in entriesRequest) (web.Reply, error) {
 	return a.entries(call, readmodel.AuditActivity, in)
+}
+
+func (a *API) operators(call *web.Call, in entriesRequest) (web.Reply, error) {
+	return a.entries(call, readmodel.AuditOperators, in)
 }
 
 // entries answers with a page. Where an e-mail address is looked up, or personal data is shown, that is recorded after the rows
@@ -109,6 +117,9 @@ func (a *API) entries(call *web.Call, area string, in entriesRequest) (web.Reply
 
 // asked returns what is asked, as it is recorded and as it is read.
 func (a *API) asked(call *web.Call, area string, in entriesRequest) (asked Query, f filter, err error) {
+	if err := a.knows(call, in.Kind); err != nil {
+		return asked, f, err
+	}
 	asked = Query{Of: area, Account: in.Account, Session: in.Session, Kind: in.Kind, Operator: in.Operator, Page: in.Page.String(), Personal: in.Personal}
 	asked.From, asked.To = (*time.Time)(in.From), (*time.Time)(in.To)
 	f = filter{area: area, session: in.Session, kind: in.Kind, operator: in.Operator, from: asked.From, to: asked.To, limit: in.Limit, after: in.Page}
@@ -124,6 +135,20 @@ func (a *API) asked(call *web.Call, area string, in entriesRequest) (asked Query
 	}
 	f.accounts, f.nobody = owned, len(owned) == 0
 	return asked, f, err
+}
+
+// knows refuses a kind that no event has, and names those that begin alike.
+func (a *API) knows(call *web.Call, kind string) error {
+	if kind == "" || slices.Contains(a.Kinds, kind) {
+		return nil
+	}
+	begin, _, _ := strings.Cut(kind, "-")
+	alike := slices.DeleteFunc(slices.Sorted(slices.Values(a.Kinds)), func(known string) bool { return !strings.HasPrefix(known, begin+"-") })
+	message := "no event is of the kind " + kind
+	if len(alike) > 0 {
+		message += "; there are " + strings.Join(alike, ", ")
+	}
+	return call.Invalid("kind", message)
 }
 
 // ownedQuery selects the accounts whose owner has an e-mail address of a hash ($1).
@@ -158,7 +183,9 @@ func (a *API) open(call *web.Call, row entryRow) (map[string]string, error) {
 func (r entryRow) response(personal map[string]string) auditEntry {
 	return auditEntry{
 		At: r.At.UTC().Format(time.RFC3339Nano), Kind: r.Kind, AccountID: r.Account, SessionID: r.Session, Sentence: r.Said + ". " + r.by() + from(personal) + ".",
-		Actor:       auditActor{Kind: r.ActorKind, Name: r.ActorName, Key: r.ActorKey, Session: r.ActorSession},
+		Actor: auditActor{
+			Kind: r.ActorKind, Name: r.ActorName, Role: r.ActorRole, Address: r.ActorAddress, Reason: r.ActorReason, Key: r.ActorKey, Session: r.ActorSession,
+		},
 		Correlation: r.Correlation, Causation: r.Causation, EventID: r.EventID, Stream: r.Stream, Revision: r.Revision, Position: r.position(), Personal: personal,
 	}
 }
@@ -177,7 +204,7 @@ func (r entryRow) by() string {
 	case r.ActorKind == "operator" && r.ActorName == "":
 		return "An operator did it"
 	case r.ActorKind == "operator":
-		return "Operator or auditor " + r.ActorName + " did it"
+		return r.byOperator()
 	case r.ActorKind == "system":
 		return "Recital did it by itself"
 	case r.ActorSession != "":
@@ -186,4 +213,20 @@ func (r entryRow) by() string {
 		return "The account's owner did it, with API key " + r.ActorKey
 	}
 	return "Whoever signed in did it"
+}
+
+// byOperator says which operator or auditor did it, from where, and why.
+func (r entryRow) byOperator() string {
+	who := map[string]string{"operator": "Operator ", "auditor": "Auditor ", "offline": "System user "}[r.ActorRole]
+	if who == "" {
+		who = "Operator or auditor "
+	}
+	who += r.ActorName + " did it"
+	if r.ActorAddress != "" {
+		who += ", from " + r.ActorAddress
+	}
+	if r.ActorReason != "" {
+		who += ", with the reason: " + strings.TrimSuffix(r.ActorReason, ".")
+	}
+	return who
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	accountsevents "github.com/recital-tts/recital/commands/accounts"
+	"github.com/recital-tts/recital/commands/alerts"
 	commands "github.com/recital-tts/recital/commands/audit"
 	"github.com/recital-tts/recital/commands/billing"
 	"github.com/recital-tts/recital/commands/clips"
@@ -65,14 +66,18 @@ type desk struct {
 
 func newDesk(t testing.TB) *desk {
 	t.Helper()
-	registry := feedtest.Registry(t, accountsevents.Events(), sessions.Events(), signin.Events(), keyring.Events(), billing.Events(), ledger.Events(), commands.Events(), voices.Events(), clips.Events(), hosting.Events())
+	registry := feedtest.Registry(t, accountsevents.Events(), alerts.Events(), sessions.Events(), signin.Events(), keyring.Events(), billing.Events(), ledger.Events(), commands.Events(), voices.Events(), clips.Events(), hosting.Events())
 	d := &desk{t: t, World: feedtest.New(t, registry, append(projections.ReadModels(), accountsmodel.ReadModels()...)...)}
 	var err error
 	d.keys, err = pgkeys.Open(t.Context(), pgkeys.Config{Pool: d.Pool, MasterKey: bytes.Repeat([]byte{1}, pgkeys.MasterKeySize), Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	recorder := commands.New(&journal.Journal{Log: d.Log, Registry: registry}, time.Now)
+	var kinds []string
+	for _, one := range registry.Types() {
+		kinds = append(kinds, one.Name())
+	}
 	d.api = &audit.API{
-		Models: d.Projector, Keys: d.keys, EmailHash: d.hash,
+		Models: d.Projector, Keys: d.keys, EmailHash: d.hash, Kinds: kinds,
 		Record: func(call *web.Call, asked audit.Query, count int, reason string) error {
 			_, err := recorder.RecordRead(call, domainaudit.Query(asked), count, reason, writeapi.Origin(call.Caller))
 			return err

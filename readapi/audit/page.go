@@ -88,6 +88,9 @@ type entryRow struct {
 	Said         string                    `col:"said"`
 	ActorKind    string                    `col:"actor_kind"`
 	ActorName    string                    `col:"actor_name"`
+	ActorRole    string                    `col:"actor_role"`
+	ActorAddress string                    `col:"actor_address"`
+	ActorReason  string                    `col:"actor_reason"`
 	ActorKey     string                    `col:"actor_key"`
 	ActorSession string                    `col:"actor_session"`
 	Correlation  string                    `col:"correlation"`
@@ -111,7 +114,10 @@ func (f filter) query() (sql string, arguments []any) {
 		arguments = append(arguments, value)
 		return "$" + strconv.Itoa(len(arguments))
 	}
-	conditions, chosen := []string{`area = ` + argument(f.area)}, false
+	conditions, chosen := []string{`actor_name > ''`}, false
+	if f.area != readmodel.AuditOperators {
+		conditions[0] = `area = ` + argument(f.area)
+	}
 	equals := func(column, value string) {
 		condition := column + ` = ` + value
 		if chosen {

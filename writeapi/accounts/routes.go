@@ -25,11 +25,11 @@ func (a *API) Routes() []web.Route {
 func (a *API) AdminRoutes() []web.Route {
 	operators, tag, shown := web.Role("operator"), web.Tag("Operators"), web.ReadModels(readmodel.Account)
 	return []web.Route{
-		web.Post("/admin/accounts", a.open, operators, shown, tag, web.Summary("Open an account and give it an API key"),
+		web.Post("/admin/accounts", a.open, operators, shown, tag, web.Acts(web.Act{Own: true}), web.Summary("Open an account and give it an API key"),
 			web.Returns[openResponse](web.Sends("cache-control"))),
-		web.Post("/admin/accounts/{account_id}/operator", a.grantOperator, operators, shown, tag, web.Summary("Grant an account the role of an operator"),
+		web.Post("/admin/accounts/{account_id}/operator", a.grantOperator, operators, shown, tag, web.Acts(web.Act{Own: true, Reasoned: true}), web.Summary("Grant an account the role of an operator"),
 			web.Returns[operatorResponse](), web.Refuses(404, 409)),
-		web.Delete("/admin/accounts/{account_id}/operator", a.withdrawOperator, operators, shown, tag, web.Summary("Withdraw the role of an operator from an account"),
+		web.Delete("/admin/accounts/{account_id}/operator", a.withdrawOperator, operators, shown, tag, web.Acts(web.Act{Own: true, Reasoned: true}), web.Summary("Withdraw the role of an operator from an account"),
 			web.Returns[operatorResponse](), web.Refuses(404, 409)),
 	}
 }

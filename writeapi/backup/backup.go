@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/domain/audit"
 	"github.com/recital-tts/recital/internal/blobs"
 	"github.com/recital-tts/recital/internal/web"
 )
@@ -35,11 +36,12 @@ const piece = 64 << 10
 // AdminRoutes are the rows for the admin route table.
 func (a *API) AdminRoutes() []web.Route {
 	operator, tag := web.Role("operator"), web.Tag("Operators")
+	acts := web.Acts(web.Act{Kind: audit.ActCopyBlobs, Anyway: true, Within: time.Hour})
 	return []web.Route{
-		web.Get("/admin/backup/blobs", a.list, operator, tag, web.Resumed(longest), web.Summary("All blobs, as JSON lines"),
+		web.Get("/admin/backup/blobs", a.list, operator, tag, acts, web.Resumed(longest), web.Summary("All blobs, as JSON lines"),
 			web.Description("In no particular order. The last line has their number; a list without it was cut off."),
 			web.ReturnsMedia([]string{listType})),
-		web.Get("/admin/backup/blob/{address}", a.read, operator, tag, web.Resumed(longest), web.Summary("A blob as it is in the store"),
+		web.Get("/admin/backup/blob/{address}", a.read, operator, tag, acts, web.Resumed(longest), web.Summary("A blob as it is in the store"),
 			web.ReturnsMedia([]string{blobType}), web.Refuses(404)),
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/recital-tts/recital/domain/audit"
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/logcopy"
 	"github.com/recital-tts/recital/internal/web"
@@ -35,6 +36,7 @@ type Log struct {
 func (l *Log) AdminRoutes() []web.Route {
 	return []web.Route{
 		web.Get("/admin/log", l.read, web.Role("operator", "auditor"), web.Tag("Log"), web.Resumed(longestLogStream),
+			web.Acts(web.Act{Kind: audit.ActCopyLog, Anyway: true, Within: time.Hour}),
 			web.Summary("The events of the log, as a stream of records"),
 			web.Description("Each record is an event in the event store's own protocol, preceded by its length; the first and the last one frame the stream, so that a cut is noticed. "+
 				"A stream that was cut goes on with `after`, the position of the last event."),

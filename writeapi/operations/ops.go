@@ -6,7 +6,9 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"time"
 
+	"github.com/recital-tts/recital/domain/audit"
 	"github.com/recital-tts/recital/internal/web"
 )
 
@@ -35,7 +37,8 @@ func (a *API) Routes() []web.Route {
 			web.Returns[status]()),
 		web.Get("/ready_check", a.ready, web.Public(), web.WhileDraining(), tag, web.Summary("Whether requests can be served"),
 			web.Returns[status](), web.Returns[status](web.Status(503), web.Means("Requests cannot be served now"), web.Sends("retry-after"))),
-		web.Post("/drain", a.drain, web.Role("operator"), web.OrLoopback(), web.WhileDraining(), web.AppendsNothing(), tag, web.Summary("Take this instance out of service"),
+		web.Post("/drain", a.drain, web.Role("operator"), web.OrLoopback(), web.WhileDraining(), web.AppendsNothing(), tag,
+			web.Acts(web.Act{Kind: audit.ActDrain, Anyway: true, Within: time.Hour}), web.Summary("Take this instance out of service"),
 			web.Description("It is not ready from now on, serves requests until balancers must have noticed, and then accepts no more connections; what it has begun, it "+
 				"finishes. Callers of its own machine, through no proxy, need no token."),
 			web.Returns[status]()),

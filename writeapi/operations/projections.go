@@ -3,9 +3,12 @@ package operations
 import (
 	"context"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/google/uuid"
 
+	"github.com/recital-tts/recital/domain/audit"
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/feed"
 	"github.com/recital-tts/recital/internal/web"
@@ -34,22 +37,23 @@ type Projections struct {
 // AdminRoutes are the rows for the admin route table.
 func (p *Projections) AdminRoutes() []web.Route {
 	tag, read, change := web.Tag("Projections"), web.Role("operator", "auditor"), web.Role("operator")
+	acts := func(kind string) web.Option { return web.Acts(web.Act{Kind: kind}) }
 	generations, refuses := web.Returns[generationsReply](), web.Refuses(400, 404, 409)
 	return []web.Route{
 		web.Get("/admin/projections", p.list, read, tag, web.Summary("The generations of all read models"), web.Returns[overviewReply]()),
-		web.Post("/admin/projections/rebuild", p.rebuild, change, tag,
+		web.Post("/admin/projections/rebuild", p.rebuild, change, tag, acts(audit.ActRebuild),
 			web.Summary("Build new generations beside the live ones, or go on with those being built"), generations, refuses),
-		web.Post("/admin/projections/promote", p.promote, change, tag, web.Summary("Make generations live, all in one step"),
+		web.Post("/admin/projections/promote", p.promote, change, tag, acts(audit.ActPromote), web.Summary("Make generations live, all in one step"),
 			web.RawBody("application/json"), generations, refuses),
-		web.Post("/admin/projections/rollback", p.rollback, change, tag, web.Summary("Make the generation live that was so before"),
+		web.Post("/admin/projections/rollback", p.rollback, change, tag, acts(audit.ActRollback), web.Summary("Make the generation live that was so before"),
 			generations, refuses),
-		web.Post("/admin/projections/retire", p.retire, change, tag, web.Summary("Drop a generation, also one that is being built"),
+		web.Post("/admin/projections/retire", p.retire, change, tag, acts(audit.ActRetire), web.Summary("Drop a generation, also one that is being built"),
 			web.Returns[success](), refuses),
 		web.Get("/admin/projections/parked", p.parked, read, tag, web.Summary("Events that a generation could not handle"),
 			web.Returns[parkedReply]()),
-		web.Post("/admin/projections/parked/retry", p.retryParked, change, tag,
+		web.Post("/admin/projections/parked/retry", p.retryParked, change, tag, acts(audit.ActRetry),
 			web.Summary("Try a parked event again, with what waits behind it in its stream"), web.Returns[retried](), refuses),
-		web.Post("/admin/projections/parked/skip", p.skipParked, change, tag, web.Summary("Let a generation go on without an event"),
+		web.Post("/admin/projections/parked/skip", p.skipParked, change, tag, web.Acts(web.Act{Own: true}), web.Summary("Let a generation go on without an event"),
 			web.Returns[success](), refuses),
 	}
 }
@@ -66,6 +70,14 @@ type rebuildRequest struct {
 	Projections []string `body:"projections" doc:"names of read models of this binary"`
 	All         bool     `body:"all" default:"false" doc:"all read models of this binary, instead of names"`
 	Promote     bool     `body:"promote" default:"false" doc:"make the generations live as soon as all of them have caught up"`
+}
+
+// Subject names the read models.
+func (r rebuildRequest) Subject() string {
+	if r.All {
+		return "all"
+	}
+	return strings.Join(r.Projections, ", ")
 }
 
 func (p *Projections) rebuild(call *web.Call, in rebuildRequest) (web.Reply, error) {
@@ -87,6 +99,18 @@ type generationRequest struct {
 	Generation int    `body:"generation" default:"0" ge:"0" le:"2147483647" doc:"0 is the one that the operation is for by default"`
 }
 
+// Subject names the generation.
+func (r generationRequest) Subject() string {
+	subject := r.Name
+	if r.Version > 0 {
+		subject += " version " + strconv.Itoa(r.Version)
+	}
+	if r.Generation > 0 {
+		subject += " generation " + strconv.Itoa(r.Generation)
+	}
+	return subject
+}
+
 func (r generationRequest) id() feed.GenerationID {
 	return feed.GenerationID{Name: r.Name, Version: r.Version, Number: r.Generation}
 }
@@ -94,6 +118,11 @@ func (r generationRequest) id() feed.GenerationID {
 type rollbackRequest struct {
 	Name    string `body:"name" required:"true" minlen:"1" maxlen:"63"`
 	Version int    `body:"version" default:"0" ge:"0" le:"2147483647" doc:"0 is the version of this binary"`
+}
+
+// Subject names the read model.
+func (r rollbackRequest) Subject() string {
+	return generationRequest{Name: r.Name, Version: r.Version}.Subject()
 }
 
 func (p *Projections) rollback(call *web.Call, in rollbackRequest) (web.Reply, error) {
@@ -109,6 +138,9 @@ type retireRequest struct {
 	Version    int    `body:"version" default:"0" ge:"0" le:"2147483647" doc:"0 is the version of this binary"`
 	Generation int    `body:"generation" required:"true" ge:"1" le:"2147483647"`
 }
+
+// Subject names the generation.
+func (r retireRequest) Subject() string { return generationRequest(r).Subject() }
 
 func (p *Projections) retire(call *web.Call, in retireRequest) (web.Reply, error) {
 	err := p.Generations.Retire(call, feed.GenerationID{Name: in.Name, Version: in.Version, Number: in.Generation})

@@ -27,6 +27,11 @@ type parkedEventRequest struct {
 	EventID string `body:"event_id" required:"true" pattern:"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"`
 }
 
+// Subject names the event and the generation.
+func (r parkedEventRequest) Subject() string {
+	return r.EventID + " in " + r.generationRequest.Subject()
+}
+
 func (r parkedEventRequest) event() (uuid.UUID, error) {
 	id, err := uuid.Parse(r.EventID)
 	if err != nil {

@@ -3,6 +3,7 @@ package operations
 import (
 	"encoding/json"
 	"reflect"
+	"strings"
 
 	"github.com/recital-tts/recital/internal/feed"
 	"github.com/recital-tts/recital/internal/web"
@@ -16,6 +17,19 @@ const maxPromoted = 100
 // each entry is bound on its own.
 type promoteRequest struct {
 	Body []byte `raw:"body" required:"true"`
+}
+
+// Subject names the generations.
+func (r promoteRequest) Subject() string {
+	ids, err := r.ids()
+	if err != nil {
+		return "" // refused by the handler
+	}
+	names := make([]string, len(ids))
+	for i, id := range ids {
+		names[i] = generationRequest{id.Name, id.Version, id.Number}.Subject()
+	}
+	return strings.Join(names, ", ")
 }
 
 func (p *Projections) promote(call *web.Call, in promoteRequest) (web.Reply, error) {

@@ -85,16 +85,17 @@ func TestInstancesThatStartTogetherAgreeOnTheIdentity(t *testing.T) {
 
 	t.Run("a restore opens the next epoch", func(t *testing.T) {
 		log := open(t, esdb.Config{Socket: socket})
+		system := eventlog.Actor{Kind: eventlog.ActorSystem}
 		second := eventlog.Identity{LogID: found[0].LogID, Epoch: 2}
 		for range 2 { // a repetition changes nothing
-			next, err := eventlog.NextEpoch(within(t, patience), log, registry, found[0], time.Now())
+			next, err := eventlog.NextEpoch(within(t, patience), log, registry, found[0], system, time.Now())
 			require.NoError(t, err)
 			require.Equal(t, second, next)
 		}
 		identity, err := eventlog.Identify(within(t, patience), log, registry, uuid.New(), time.Now())
 		require.NoError(t, err)
 		require.Equal(t, second, identity)
-		_, err = eventlog.NextEpoch(within(t, patience), log, registry, eventlog.Identity{LogID: uuid.New(), Epoch: 1}, time.Now())
+		_, err = eventlog.NextEpoch(within(t, patience), log, registry, eventlog.Identity{LogID: uuid.New(), Epoch: 1}, system, time.Now())
 		require.Error(t, err, "it is another log")
 	})
 }

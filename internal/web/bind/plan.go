@@ -212,6 +212,9 @@ func (f *field) absent(target reflect.Value) []Item {
 	return nil
 }
 
+// WrongHeader is what is wrong with a header that many routes have and none names as an input.
+func WrongHeader(name, why string) Item { return valueError(why).at("header", name) }
+
 // Wrong is what a check after binding says of an input. Its place is that of the field with the name, "" for a raw body.
 func (p *Plan) Wrong(name, why string) Item {
 	if p.raw != nil && name == "" {

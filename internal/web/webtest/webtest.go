@@ -43,6 +43,9 @@ func ServeAs(t testing.TB, info openapi.Info, config web.Config) string {
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
+	if config.Record == nil {
+		config.Record = func(*web.Call, web.Act, string) error { return nil }
+	}
 	described, err := docs.Routes(info, config.Routes)
 	require.NoError(t, err)
 	config.Routes = slices.Concat(config.Routes, described)
