@@ -17,7 +17,7 @@ func (a *API) Routes() []web.Route {
 		web.Post("/v1/account/api_key/{masked}/name", a.renameKey, shown, tag, success, web.Summary("Rename an API key"), web.Refuses(404)),
 		web.Delete("/v1/account/api_key/{masked}", a.revokeKey, shown, tag, success, web.Summary("Revoke an API key"), web.Refuses(404)),
 		web.Post("/v1/account/accept_tos", a.acceptTerms, shown, tag, success, web.Summary("Accept the terms of service")),
-		web.Post("/v1/account/set_email_prefs", a.setEmailPreferences, shown, tag, success, web.Forms(), web.Summary("Set whether the owner wants e-mail")),
+		web.Post("/v1/account/set_email_prefs", a.setEmailPreferences, shown, tag, success, web.FormBody(), web.Summary("Set whether the owner wants e-mail")),
 	}
 }
 

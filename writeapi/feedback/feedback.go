@@ -18,7 +18,7 @@ type API struct {
 // Routes are the rows for the public route table.
 func (a *API) Routes() []web.Route {
 	return []web.Route{
-		web.Post("/v1/ai/speech/feedback", a.give, web.Forms(), web.MaxBody(maxBody), web.Tag("Speech"),
+		web.Post("/v1/ai/speech/feedback", a.give, web.FormBody(), web.MaxBody(maxBody), web.Tag("Speech"),
 			web.Summary("What the client thinks of a synthesis"), web.Returns[feedbackResponse](web.Sends("x-recital-position")), web.Refuses(404)),
 	}
 }

@@ -37,11 +37,11 @@ type API struct {
 func (a *API) Routes() []web.Route {
 	tag := web.Tag("Hosting")
 	return []web.Route{
-		web.Post("/v1/account/hosting/projects", a.projects, web.Forms(), web.MaxBody(maxBody), web.Timeout(time.Minute), tag,
+		web.Post("/v1/account/hosting/projects", a.projects, web.FormBody(), web.MaxBody(maxBody), web.Timeout(time.Minute), tag,
 			web.Summary("Connect an account of the hosting platform, and list its projects"),
 			web.Description("The platform hands out the `code` when the integration is installed, and takes it once; later calls go without."),
 			web.Returns[hostingProjectResponse](web.Sends("x-recital-position")), web.Refuses(400, 403, 404, 409, 429)),
-		web.Post("/v1/account/hosting/env_vars", a.setVariables, web.Forms(), web.MaxBody(maxBody), web.Timeout(timeout), web.ReadModels(readmodel.Account), tag,
+		web.Post("/v1/account/hosting/env_vars", a.setVariables, web.FormBody(), web.MaxBody(maxBody), web.Timeout(timeout), web.ReadModels(readmodel.Account), tag,
 			web.Summary("Put API keys into projects at the hosting platform, and take them away"),
 			web.Description("Each project gets a key of its own, named after it, in the environment variable `"+hosting.VariableName+"`. "+
 				"Projects are given by name or id: separated by commas, as a repeated field, or as a JSON array, at most 100 of each. What is set, or removed, already stays so. "+

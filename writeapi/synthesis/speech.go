@@ -9,6 +9,7 @@ import (
 
 	"github.com/recital-tts/recital/commands/synthesis"
 	"github.com/recital-tts/recital/domain/plan"
+	"github.com/recital-tts/recital/internal/audio"
 	"github.com/recital-tts/recital/internal/links"
 	"github.com/recital-tts/recital/internal/web"
 	"github.com/recital-tts/recital/writeapi"
@@ -35,13 +36,13 @@ func (a *API) Routes() []web.Route {
 	sockets := stream.API{Synthesiser: a.Synthesiser}
 	return slices.Concat(sockets.Routes(), []web.Route{
 		web.Post("/v1/ai/speech/bytes", a.bytes, web.As(request.Post()), web.Forms(), web.MaxBody(maxBody), tag, web.Summary("Text to audio, streamed"),
-			means, returnsAudio(), refuses),
+			means, returnsAudio(audio.MP3), refuses),
 		web.Post("/v1/ai/speech", a.detailed, web.As(request.Post()), web.Forms(), web.MaxBody(maxBody), web.Timeout(detailedTimeout), tag,
 			web.Summary("Text to audio and word times, in JSON"), means, returnsRecording(), refuses),
 		web.Get("/v1/ai/speech", a.bytes, web.As(request.Get()), web.Appends(), tag, web.Summary("Text to audio, streamed, all in the address"), web.KeyOnly(),
-			means, returnsAudio(), refuses),
-		web.Post("/speech/beta/synthesize", a.synthesizeBeta, web.As(request.Beta()), web.Forms(), web.MaxBody(maxBody), tag,
-			web.Summary("Text to audio, for clients of version 0"), means, returnsAudio(), refuses),
+			means, returnsAudio(audio.MP3), refuses),
+		web.Post("/speech/beta/synthesize", a.synthesizeBeta, web.As(request.Beta()), web.FormBody(), web.MaxBody(maxBody), tag,
+			web.Summary("Text to audio, for clients of version 0"), means, returnsAudio(audio.WAV), refuses),
 	}, betaRest())
 }
 

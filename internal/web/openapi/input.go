@@ -60,7 +60,7 @@ func (w *writer) input(r *web.Route, f bind.Field) (input, error) {
 		return input{}, err
 	}
 	constrain(s, f)
-	if f.Nullable || f.Pointer && f.Source == "body" {
+	if f.Nullable || f.Pointer && f.Source == "body" && r.Uploads == 0 { // a form has no null
 		s = orNull(s)
 	}
 	s.Description = describe(f, cmp.Or(f.Doc, r.Meanings[f.Name]))
@@ -129,9 +129,9 @@ func (w *writer) bodyOf(r *web.Route, id string, inputs []input) *requestBody {
 	}
 	name := exported(id) + "Request"
 	w.components.Schemas[name] = object
-	body := &requestBody{Required: len(object.Required) > 0, Content: map[string]*mediaType{}}
+	body := &requestBody{Required: len(object.Required) > 0}
 	for _, media := range mediaTypes(r, files) {
-		body.Content[media] = &mediaType{Schema: &jsonSchema{Ref: "#/components/schemas/" + name}}
+		body.Content.at(media).Schema = &jsonSchema{Ref: "#/components/schemas/" + name}
 	}
 	return body
 }
@@ -142,18 +142,20 @@ func rawBody(r *web.Route, in input) *requestBody {
 	if strings.HasSuffix(media, "json") {
 		schema = &jsonSchema{Type: "object"}
 	}
-	return &requestBody{Required: in.required, Content: map[string]*mediaType{media: {Schema: schema}}}
+	return &requestBody{Required: in.required, Content: content{{name: media, Schema: schema}}}
 }
 
 func isFile(s *jsonSchema) bool {
 	return s.Format == "binary" || s.Items != nil && s.Items.Format == "binary"
 }
 
-// mediaTypes are what a body may be sent as. JSON cannot carry files.
+// mediaTypes are what a body may be sent as, the most natural first. JSON cannot carry files.
 func mediaTypes(r *web.Route, files bool) []string {
 	switch {
 	case files:
 		return []string{"multipart/form-data"}
+	case r.FormFirst:
+		return []string{"application/x-www-form-urlencoded", "multipart/form-data", "application/json"}
 	case r.Forms:
 		return []string{"application/json", "application/x-www-form-urlencoded", "multipart/form-data"}
 	}

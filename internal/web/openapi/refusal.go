@@ -57,7 +57,7 @@ func (w *writer) refusal(status string) (*response, error) {
 		number, _ := strconv.Atoi(status)
 		means = http.StatusText(number)
 	}
-	told := &response{Description: means, Headers: map[string]*header{}, Content: map[string]*mediaType{}}
+	told := &response{Description: means, Headers: map[string]*header{}}
 	told.addJSON(w.refusalSchema(status))
 	return told, w.addKnown(told, false, []string{"request-id", "retry-after", "x-should-retry"})
 }
