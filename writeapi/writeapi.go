@@ -43,5 +43,5 @@ func Origin(c web.Caller) journal.Origin {
 
 // SuccessResponse is the reply of routes that have nothing else to say.
 type SuccessResponse struct {
-	Success bool `json:"success"`
+	Success bool `json:"success" doc:"Always true."`
 }

@@ -174,6 +174,7 @@ func typeOf(s schema) string {
 func TestTheDescription(t *testing.T) {
 	s := start(t, dataFolder(t))
 	t.Run("is the published interface", s.description().isTheInterface)
+	t.Run("has words for everything", s.everythingIsDescribed)
 	t.Run("is what the server checks", s.boundsWhatIsDescribed)
 }
 

@@ -17,8 +17,8 @@ import (
 )
 
 type audioRequest struct {
-	ID        string `path:"clip_id"`
-	Signature string `query:"sig" required:"true"`
+	ID        string `path:"clip_id" doc:"The id of the clip."`
+	Signature string `query:"sig" required:"true" doc:"The signature, as in the url of the clip."`
 	conditional.Headers
 }
 

@@ -80,17 +80,17 @@ type text struct {
 
 // alignedWord is an object of the reply. All times are in seconds.
 type alignedWord struct {
-	Text       string    `json:"text"`
-	Start      float64   `json:"start"`
-	Duration   float64   `json:"duration"`
+	Text       string    `json:"text" doc:"The word."`
+	Start      float64   `json:"start" doc:"Seconds from the start of the recording."`
+	Duration   float64   `json:"duration" doc:"Seconds that the word lasts."`
 	Confidence float64   `json:"confidence" doc:"0 to 1: how much the recording resembles the word there."`
 	Phonemes   []phoneme `json:"phonemes,omitempty" doc:"Of kanna_improved alone."`
 }
 
 type phoneme struct {
-	Phoneme  string  `json:"phoneme"`
-	Start    float64 `json:"start"`
-	Duration float64 `json:"duration"`
+	Phoneme  string  `json:"phoneme" doc:"The phoneme, in the notation of the engine."`
+	Start    float64 `json:"start" doc:"Seconds from the start of the recording."`
+	Duration float64 `json:"duration" doc:"Seconds that the phoneme lasts."`
 }
 
 func (a *API) align(call *web.Call, r recording, t text, method alignment.Method) (web.Reply, error) {

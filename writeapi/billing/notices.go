@@ -12,7 +12,7 @@ import (
 
 type noticeRequest struct {
 	Body      []byte `raw:"body"`
-	Signature string `header:"stripe-signature"`
+	Signature string `header:"stripe-signature" doc:"The signature of the notice, in the form of Stripe: t=…,v1=…."`
 }
 
 func (a *API) notice(call *web.Call, in noticeRequest) (web.Reply, error) {

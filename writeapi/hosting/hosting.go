@@ -56,13 +56,13 @@ type projectsRequest struct {
 }
 
 type hostingProjectResponse struct {
-	Projects []hostingProject `json:"projects"`
+	Projects []hostingProject `json:"projects" doc:"The projects of the account at the hosting platform."`
 	Complete bool             `json:"complete" doc:"there are no other projects"`
 }
 
 type hostingProject struct {
-	Name string `json:"name"`
-	ID   string `json:"id"`
+	Name string `json:"name" doc:"The name of the project."`
+	ID   string `json:"id" doc:"The id of the project at the platform."`
 	Set  bool   `json:"has_api_key" doc:"the account has put an API key into it"`
 }
 
@@ -80,19 +80,19 @@ func (a *API) projects(call *web.Call, in projectsRequest) (web.Reply, error) {
 }
 
 type variablesRequest struct {
-	Config string   `body:"config_id" required:"true" minlen:"1" maxlen:"200"`
+	Config string   `body:"config_id" required:"true" minlen:"1" maxlen:"200" doc:"The platform's id of the configuration."`
 	Add    []string `body:"add_project_names" doc:"Projects that get a key, unless they have one."`
 	Remove []string `body:"remove_projects" doc:"Projects whose key is deleted, and taken away."`
 }
 
 type hostingVariablesResponse struct {
-	Success bool             `json:"success"`
+	Success bool             `json:"success" doc:"Whether all projects are as they should be."`
 	Failed  []hostingFailure `json:"failed" doc:"projects that are not as they should be, with the reason"`
 }
 
 type hostingFailure struct {
-	Project string `json:"project"`
-	Message string `json:"message"`
+	Project string `json:"project" doc:"The project, as it was given."`
+	Message string `json:"message" doc:"What went wrong."`
 }
 
 func (a *API) setVariables(call *web.Call, in variablesRequest) (web.Reply, error) {

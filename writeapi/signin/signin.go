@@ -51,14 +51,15 @@ func (a *API) Routes() []web.Route {
 			web.Description("The provider sends the browser here. `code` is needed unless there is an `error`."),
 			web.ReturnsNothing(http.StatusFound, goes, web.MaySend("x-recital-position", "x-recital-stale")), web.Refuses(400)),
 		web.Get("/auth/oauth/logout", a.logout, web.Optional(), web.Appends(), tag, web.Summary("End the session of this browser"),
+			web.Description("The cookie is cleared and the session is revoked. Without a session the reply is the same."),
 			web.Returns[writeapi.SuccessResponse](web.MaySend("x-recital-position")), web.Refuses(403)),
 	}
 }
 
 type loginRequest struct {
-	Provider  string `query:"provider" required:"true" enum:"idp_1,idp_2,idp_3,idp_4"`
-	Redirect  string `query:"redirect" required:"true" url:"http" minlen:"1" maxlen:"2083"`
-	UTMSource string `query:"utm_source" maxlen:"256"`
+	Provider  string `query:"provider" required:"true" enum:"idp_1,idp_2,idp_3,idp_4" doc:"The identity provider."`
+	Redirect  string `query:"redirect" required:"true" url:"http" minlen:"1" maxlen:"2083" doc:"Where the browser goes after the sign-in. Its origin must be allowed."`
+	UTMSource string `query:"utm_source" maxlen:"256" doc:"Where the visitor came from, for statistics."`
 }
 
 func (a *API) login(call *web.Call, in loginRequest) (web.Reply, error) {
@@ -97,10 +98,10 @@ func (a *API) failed(call *web.Call, provider string, err error) signin.Reason {
 }
 
 type callbackRequest struct {
-	Provider         string  `path:"provider" enum:"idp_1,idp_2,idp_3,idp_4"`
-	Code             *string `query:"code" maxlen:"4096"`
-	State            string  `query:"state" required:"true" maxlen:"256"`
-	Error            string  `query:"error" maxlen:"256"`
+	Provider         string  `path:"provider" enum:"idp_1,idp_2,idp_3,idp_4" doc:"The identity provider."`
+	Code             *string `query:"code" maxlen:"4096" doc:"What the provider has handed out for the sign-in. Absent with error."`
+	State            string  `query:"state" required:"true" maxlen:"256" doc:"What the sign-in began with."`
+	Error            string  `query:"error" maxlen:"256" doc:"Why the provider refused, in a word, such as access_denied."`
 	ErrorDescription string  `query:"error_description" maxlen:"4096" doc:"is not used"`
 	Issuer           string  `query:"iss" maxlen:"2083" doc:"who answers (RFC 9207)"`
 }

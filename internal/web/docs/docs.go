@@ -55,12 +55,16 @@ func (s *site) rows() []web.Route {
 	sends, maySend := web.Sends("etag", "cache-control"), web.MaySend("content-encoding")
 	unchanged := web.ReturnsNothing(304, web.Means("What the client has is still right"), sends)
 	return []web.Route{
-		web.Get("/", home, public, tag, web.Summary("Leads to the description"), web.ReturnsNothing(302, web.Sends("location"))),
+		web.Get("/", home, public, tag, web.Summary("Leads to the description"),
+			web.Description("Redirects people to `/docs`."), web.ReturnsNothing(302, web.Sends("location"))),
 		web.Get("/openapi.json", s.describe, public, tag, web.Summary("This description"),
+			web.Description("An OpenAPI 3.1 document in JSON."),
 			web.Returns[map[string]any](sends, maySend), unchanged),
 		web.Get("/docs", s.page, public, tag, web.Summary("This description as a page"),
+			web.Description("A page from which each operation can be tried."),
 			web.ReturnsMedia([]string{"text/html"}, sends, maySend, web.Sends("content-security-policy")), unchanged),
 		web.Get("/docs/assets/{name}", s.asset, public, tag, web.Summary("A part of that page"),
+			web.Description("Scripts and styles of `/docs`."),
 			web.ReturnsMedia([]string{"text/javascript", "text/css", "image/png"}, sends, maySend), unchanged, web.Refuses(404)),
 	}
 }
@@ -73,7 +77,7 @@ func home(*web.Call, struct{}) (web.Reply, error) {
 // conditions are what the client takes and has.
 type conditions struct {
 	Encodings   string `header:"accept-encoding" doc:"gzip is used"`
-	IfNoneMatch string `header:"if-none-match"`
+	IfNoneMatch string `header:"if-none-match" doc:"The etag of what the client has: if it is still right, the reply is a 304."`
 }
 
 func (s *site) describe(call *web.Call, in conditions) (web.Reply, error) {
@@ -88,7 +92,7 @@ func (s *site) page(call *web.Call, in conditions) (web.Reply, error) {
 
 type assetRequest struct {
 	conditions
-	Name string `path:"name"`
+	Name string `path:"name" doc:"The name of the file."`
 }
 
 func (s *site) asset(call *web.Call, in assetRequest) (web.Reply, error) {
