@@ -26,7 +26,7 @@ func (s *server) everythingIsDescribed(t *testing.T) {
 	found := descriptions(s.documentAt("/openapi.json"), "")
 	require.Greater(t, len(found), 500)
 	for place, text := range found {
-		require.Greater(t, len(text), 10, "%s has no description", place)
+		require.NotEmpty(t, text, place)
 	}
 }
 
