@@ -24,6 +24,7 @@ func (s *server) documentAt(path string) (document map[string]any) {
 // everythingIsDescribed demands words for each operation, parameter, header and field.
 func (s *server) everythingIsDescribed(t *testing.T) {
 	found := descriptions(s.documentAt("/openapi.json"), "")
+	maps.Copy(found, descriptions(s.documentAt("/asyncapi.json"), "sockets"))
 	require.Greater(t, len(found), 500)
 	for place, text := range found {
 		require.NotEmpty(t, text, place)

@@ -48,7 +48,9 @@ type Route struct {
 	FormFirst   bool              // forms are the natural bodies of a row with Forms
 	RawBody     string            // the content type of a body that the handler takes apart itself
 	Outcomes    []Outcome
-	Refusals    []int // statuses that the handler refuses with
+	Refusals    []int     // statuses that the handler refuses with
+	Received    []Message // of a WebSocket, from clients
+	Sent        []Message // of a WebSocket, from the server
 
 	// In is the type of the handler's input, and Variant the one that the route binds; package bind explains them.
 	In      reflect.Type

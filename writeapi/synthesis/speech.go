@@ -32,7 +32,7 @@ type API struct {
 
 // Routes are the rows for the public route table.
 func (a *API) Routes() []web.Route {
-	tag, means, refuses := web.Tag("Speech"), web.Meanings(meanings()), web.Refuses(402, 404, 409, 429)
+	tag, means, refuses := web.Tag("Speech"), web.Meanings(request.Meanings()), web.Refuses(402, 404, 409, 429)
 	sockets := stream.API{Synthesiser: a.Synthesiser}
 	return slices.Concat(sockets.Routes(), []web.Route{
 		web.Post("/v1/ai/speech/bytes", a.bytes, web.As(request.Post()), web.Forms(), web.MaxBody(maxBody), tag, web.Summary("Text to audio, streamed"),
