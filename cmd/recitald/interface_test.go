@@ -40,6 +40,7 @@ type parameter struct {
 	Name, In string
 	Required bool
 	Schema   schema
+	Example  any
 }
 
 type response struct {
@@ -51,8 +52,9 @@ type response struct {
 type content []media
 
 type media struct {
-	name   string
-	Schema schema
+	name    string
+	Schema  schema
+	Example any
 }
 
 func (c *content) UnmarshalJSON(document []byte) error {
@@ -172,10 +174,11 @@ func typeOf(s schema) string {
 }
 
 func TestTheDescription(t *testing.T) {
-	s := start(t, dataFolder(t))
+	s := start(t, dataFolder(t), "--redirect-origins=http://localhost:3000")
 	t.Run("is the published interface", s.description().isTheInterface)
 	t.Run("has words for everything", s.everythingIsDescribed)
 	t.Run("is what the server checks", s.boundsWhatIsDescribed)
+	t.Run("has examples that are answered", s.examplesAreAnswered)
 }
 
 // Whatever limits are described, the server refuses values beyond them, and none within.

@@ -79,7 +79,7 @@ type clipRow struct {
 var errNoClip = domain.Refuse(domain.NotFound, "There is no such clip")
 
 func (a *API) one(call *web.Call, in struct {
-	ID string `path:"clip_id" doc:"The id of the clip."`
+	ID string `path:"clip_id" doc:"The id of the clip." example:"01JB2K9V3N8QWX4T6Z0Y5R7M1C"`
 }) (web.Reply, error) {
 	row, err := readOne[clipRow](call, a.Models, readapi.Query{SQL: clipQuery, Arguments: []any{in.ID}, Doing: "reading a clip"})
 	if err != nil {

@@ -15,11 +15,11 @@ import (
 const maxPageSize = 1000
 
 type clipsRequest struct {
-	Page      int     `query:"page" default:"1" gt:"0" doc:"The page, counted from 1."`
-	PageSize  int     `query:"page_size" default:"12" gt:"0" doc:"How many clips a page has. More than 1000 are taken as 1000."`
+	Page      int     `query:"page" default:"1" gt:"0" doc:"The page, counted from 1." example:"1"`
+	PageSize  int     `query:"page_size" default:"12" gt:"0" doc:"How many clips a page has. More than 1000 are taken as 1000." example:"12"`
 	Language  *string `query:"language" maxlen:"35" doc:"only clips in this language, or this region of it"`
-	SortBy    string  `query:"sort_by" default:"timestamp" literal:"timestamp,text_length,voice" doc:"What the clips are sorted by: the time at which they were made, the length of their text, or the id of their voice."`
-	SortOrder string  `query:"sort_order" default:"desc" literal:"asc,desc" doc:"Ascending or descending."`
+	SortBy    string  `query:"sort_by" default:"timestamp" literal:"timestamp,text_length,voice" doc:"What the clips are sorted by: the time at which they were made, the length of their text, or the id of their voice." example:"timestamp"`
+	SortOrder string  `query:"sort_order" default:"desc" literal:"asc,desc" doc:"Ascending or descending." example:"desc"`
 	Debug     bool    `query:"debug" default:"false" doc:"only clips that a request saved by debug"`
 }
 

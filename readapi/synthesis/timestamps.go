@@ -48,8 +48,8 @@ type timing struct {
 // read verifies the signature first, so that nobody learns which word times exist. They hold a caller's text, so no cache
 // may keep them.
 func (a *API) read(call *web.Call, in struct {
-	ID        string `path:"id" doc:"The id of the speech, as in the address."`
-	Signature string `query:"sig" required:"true" doc:"The signature, as in the address."`
+	ID        string `path:"id" doc:"The id of the speech, as in the address." example:"01JB2K9V3N8QWX4T6Z0Y5R7M1C"`
+	Signature string `query:"sig" required:"true" doc:"The signature, as in the address." example:"c2lnbmF0dXJl"`
 }) (web.Reply, error) {
 	call.SetHeader("Cache-Control", "no-store")
 	if !a.Links.Verify(links.WordTimes, in.ID, in.Signature) {

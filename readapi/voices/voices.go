@@ -87,7 +87,7 @@ func (r ownedRow) of(account string) voices.Owned {
 }
 
 func (a *API) one(call *web.Call, in struct {
-	ID string `path:"id" maxlen:"64" doc:"The id of the voice."`
+	ID string `path:"id" maxlen:"64" doc:"The id of the voice." example:"leah"`
 }) (web.Reply, error) {
 	var starred []string
 	var owned []ownedRow

@@ -24,8 +24,8 @@ func (a *API) newKey(call *web.Call, in newKeyRequest) (web.Reply, error) {
 }
 
 type renameKeyRequest struct {
-	Masked string `path:"masked" doc:"The masked form of the key, as GET /v1/account lists it."`
-	Name   string `body:"name" required:"true" minlen:"1" maxlen:"100" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f]*$" doc:"Without control characters."`
+	Masked string `path:"masked" doc:"The masked form of the key, as GET /v1/account lists it." example:"ak_...4fG7"`
+	Name   string `body:"name" required:"true" minlen:"1" maxlen:"100" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f]*$" doc:"Without control characters." example:"Website"`
 }
 
 func (a *API) renameKey(call *web.Call, in renameKeyRequest) (web.Reply, error) {
@@ -33,7 +33,7 @@ func (a *API) renameKey(call *web.Call, in renameKeyRequest) (web.Reply, error) 
 }
 
 type revokeKeyRequest struct {
-	Masked string `path:"masked" doc:"The masked form of the key, as GET /v1/account lists it."`
+	Masked string `path:"masked" doc:"The masked form of the key, as GET /v1/account lists it." example:"ak_...4fG7"`
 }
 
 // revokeKey may revoke the key that it was asked with.

@@ -54,14 +54,14 @@ func (a *API) Routes() []web.Route {
 
 type priceRequest struct {
 	web.IdempotencyKey
-	PriceID string `body:"price_id" required:"true" minlen:"1" maxlen:"255" doc:"The price of the plan, as GET /payments/products lists it."`
+	PriceID string `body:"price_id" required:"true" minlen:"1" maxlen:"255" doc:"The price of the plan, as GET /payments/products lists it." example:"price_indie"`
 }
 
 type plainRequest struct{ web.IdempotencyKey }
 
 type cardRequest struct {
 	web.IdempotencyKey
-	PaymentMethodID string `body:"payment_method_id" required:"true" minlen:"1" maxlen:"255" doc:"The id of the card at the payment provider, which its form returns."`
+	PaymentMethodID string `body:"payment_method_id" required:"true" minlen:"1" maxlen:"255" doc:"The id of the card at the payment provider, which its form returns." example:"pm_1234567890"`
 }
 
 type subscribeResponse struct {

@@ -24,7 +24,7 @@ func (a *API) Routes() []web.Route {
 }
 
 func (a *API) remove(call *web.Call, in struct {
-	ID string `path:"clip_id" doc:"The id of the clip."`
+	ID string `path:"clip_id" doc:"The id of the clip." example:"01JB2K9V3N8QWX4T6Z0Y5R7M1C"`
 }) (web.Reply, error) {
 	position, err := a.Clips.Delete(call, in.ID, call.Principal.Account, writeapi.Origin(call.Caller))
 	if err != nil {

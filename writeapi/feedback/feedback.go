@@ -25,9 +25,9 @@ func (a *API) Routes() []web.Route {
 }
 
 type request struct {
-	ID      string  `body:"id" doc:"The x-generation-id of the synthesis." required:"true" minlen:"1" maxlen:"200"`
-	Rating  string  `body:"rating" required:"true" literal:"thumbsUp,thumbsDown" doc:"Whether the result was good."`
-	Text    *string `body:"text" maxlen:"5000" doc:"What the client says about it."`
+	ID      string  `body:"id" doc:"The x-generation-id of the synthesis." required:"true" minlen:"1" maxlen:"200" example:"req_NCwcMfUDpDJoBg7QaMnYRk"`
+	Rating  string  `body:"rating" required:"true" literal:"thumbsUp,thumbsDown" doc:"Whether the result was good." example:"thumbsUp"`
+	Text    *string `body:"text" maxlen:"5000" doc:"What the client says about it." example:"A clear voice."`
 	Context *string `body:"context" maxlen:"5000" doc:"Where the result was used."`
 }
 

@@ -51,7 +51,7 @@ func (a *API) Routes() []web.Route {
 }
 
 type projectsRequest struct {
-	Config string `body:"config_id" doc:"The platform's id of the configuration." required:"true" minlen:"1" maxlen:"200"`
+	Config string `body:"config_id" doc:"The platform's id of the configuration." required:"true" minlen:"1" maxlen:"200" example:"icfg_1a2b3c"`
 	Code   string `body:"code" doc:"What the platform has handed out for it." maxlen:"1000"`
 }
 
@@ -80,8 +80,8 @@ func (a *API) projects(call *web.Call, in projectsRequest) (web.Reply, error) {
 }
 
 type variablesRequest struct {
-	Config string   `body:"config_id" required:"true" minlen:"1" maxlen:"200" doc:"The platform's id of the configuration."`
-	Add    []string `body:"add_project_names" doc:"Projects that get a key, unless they have one."`
+	Config string   `body:"config_id" required:"true" minlen:"1" maxlen:"200" doc:"The platform's id of the configuration." example:"icfg_1a2b3c"`
+	Add    []string `body:"add_project_names" doc:"Projects that get a key, unless they have one." example:"website"`
 	Remove []string `body:"remove_projects" doc:"Projects whose key is deleted, and taken away."`
 }
 

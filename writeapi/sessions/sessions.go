@@ -36,7 +36,7 @@ func (a *API) Routes() []web.Route {
 }
 
 type revokeRequest struct {
-	ID string `path:"session_public_id" doc:"The public id of the session, as GET /v1/account/sessions lists it."`
+	ID string `path:"session_public_id" doc:"The public id of the session, as GET /v1/account/sessions lists it." example:"ses_8c1f0e2d"`
 }
 
 // revoke may end the session that it was asked with.

@@ -57,8 +57,8 @@ func (a *API) Routes() []web.Route {
 }
 
 type loginRequest struct {
-	Provider  string `query:"provider" required:"true" enum:"idp_1,idp_2,idp_3,idp_4" doc:"The identity provider."`
-	Redirect  string `query:"redirect" required:"true" url:"http" minlen:"1" maxlen:"2083" doc:"Where the browser goes after the sign-in. Its origin must be allowed."`
+	Provider  string `query:"provider" required:"true" enum:"idp_1,idp_2,idp_3,idp_4" doc:"The identity provider." example:"idp_1"`
+	Redirect  string `query:"redirect" required:"true" url:"http" minlen:"1" maxlen:"2083" doc:"Where the browser goes after the sign-in. Its origin must be allowed." example:"http://localhost:3000/welcome"`
 	UTMSource string `query:"utm_source" maxlen:"256" doc:"Where the visitor came from, for statistics."`
 }
 
@@ -98,9 +98,9 @@ func (a *API) failed(call *web.Call, provider string, err error) signin.Reason {
 }
 
 type callbackRequest struct {
-	Provider         string  `path:"provider" enum:"idp_1,idp_2,idp_3,idp_4" doc:"The identity provider."`
-	Code             *string `query:"code" maxlen:"4096" doc:"What the provider has handed out for the sign-in. Absent with error."`
-	State            string  `query:"state" required:"true" maxlen:"256" doc:"What the sign-in began with."`
+	Provider         string  `path:"provider" enum:"idp_1,idp_2,idp_3,idp_4" doc:"The identity provider." example:"idp_1"`
+	Code             *string `query:"code" maxlen:"4096" doc:"What the provider has handed out for the sign-in. Absent with error." example:"4a6b8c"`
+	State            string  `query:"state" required:"true" maxlen:"256" doc:"What the sign-in began with." example:"Zm9v"`
 	Error            string  `query:"error" maxlen:"256" doc:"Why the provider refused, in a word, such as access_denied."`
 	ErrorDescription string  `query:"error_description" maxlen:"4096" doc:"is not used"`
 	Issuer           string  `query:"iss" maxlen:"2083" doc:"who answers (RFC 9207)"`

@@ -17,7 +17,7 @@ func (a *API) synthesizeBeta(call *web.Call, in request.Speech) (web.Reply, erro
 // betaRest are all other addresses of the beta area. Nothing is known of what was there.
 func betaRest() []web.Route {
 	type anything struct {
-		Path string `path:"path" doc:"The rest of the address."`
+		Path string `path:"path" doc:"The rest of the address." example:"models"`
 	}
 	nothing := func(*web.Call, anything) (web.Reply, error) {
 		return web.Reply{}, &web.Error{Status: http.StatusNotFound, Message: "Not Found", Detail: true}

@@ -51,10 +51,10 @@ minutes of speech, at once: its state says how far it is. A request whose length
 
 // profile is what a client says of a voice, in fields of the form or in the field metadata.
 type profile struct {
-	Name        *string  `body:"name" maxlen:"200" doc:"what the voice is called"`
+	Name        *string  `body:"name" maxlen:"200" doc:"what the voice is called" example:"My voice"`
 	Type        *string  `body:"type" literal:"instant,professional,intrinsic" doc:"instant by default; intrinsic voices are the system's"`
 	Description *string  `body:"description" maxlen:"5000" doc:"What the voice is for, in words."`
-	Gender      *string  `body:"gender" maxlen:"64" doc:"The gender of the voice, such as F, M or U. U by default."`
+	Gender      *string  `body:"gender" maxlen:"64" doc:"The gender of the voice, such as F, M or U. U by default." example:"F"`
 	Tags        []string `body:"tags" alias:"tags[]" doc:"Words by which the voice can be found."`
 	Enhance     *bool    `body:"enhance" doc:"reduce steady noise in the recordings"`
 	Filter      *bool    `body:"filter" doc:"leave out unusable stretches of the recordings"`
@@ -84,7 +84,7 @@ func valueOr[T any](value *T, otherwise T) T { return *or(value, &otherwise) }
 // createRequest has the names that clients of all versions give to the recordings.
 type createRequest struct {
 	web.IdempotencyKey
-	File      []web.File `body:"file" doc:"a recording; several fields of one name are several recordings"`
+	File      []web.File `body:"file" doc:"a recording; several fields of one name are several recordings" example:"the bytes of recording.wav"`
 	Files     []web.File `body:"files" doc:"Recordings, as in file."`
 	Bracketed []web.File `body:"files[]" doc:"Recordings, as in file."`
 	FileField []web.File `body:"file_field" doc:"Recordings, as in file."`

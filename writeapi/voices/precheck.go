@@ -36,7 +36,7 @@ func (p *Prechecker) Routes() []web.Route {
 }
 
 type precheckRequest struct {
-	File web.File `body:"file" alias:"files,files[],file_field" required:"true" doc:"The recording."`
+	File web.File `body:"file" alias:"files,files[],file_field" required:"true" doc:"The recording." example:"the bytes of recording.wav"`
 }
 
 type precheckCloneResponse struct {

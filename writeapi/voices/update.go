@@ -13,7 +13,7 @@ type updateVoiceRequest struct {
 	Name        *string  `body:"name" maxlen:"200" doc:"The new name."`
 	Description *string  `body:"description" maxlen:"5000" doc:"The new description."`
 	Gender      *string  `body:"gender" maxlen:"64" doc:"The new gender."`
-	Starred     *bool    `body:"starred" doc:"All that can be changed of a system voice."`
+	Starred     *bool    `body:"starred" doc:"All that can be changed of a system voice." example:"true"`
 	Tags        []string `body:"tags" nullable:"true" doc:"At most 100, of at most 64 characters each."`
 }
 

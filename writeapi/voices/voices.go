@@ -42,7 +42,7 @@ func (a *API) Routes() []web.Route {
 }
 
 type voiceRequest struct {
-	ID string `path:"id" maxlen:"64" doc:"The id of the voice."`
+	ID string `path:"id" maxlen:"64" doc:"The id of the voice." example:"leah"`
 }
 
 // show shows a voice of the caller's account, or of the system.

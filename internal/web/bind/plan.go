@@ -15,7 +15,7 @@
 //	literal:"a,b"  enum:"a,b"   the values allowed; they differ in the error type (literal_error, enum)
 //	synonyms:"mulaw=ulaw"       further values accepted, and what they stand for
 //	url:"http"                  an absolute http or https URL, normalised as a browser would
-//	doc  values  nullable  format   for the documentation only; see package openapi
+//	doc  example  values  nullable  format   for the documentation only; see package openapi
 //
 // Types: string, bool, int, int64, float64 (and named types of these kinds), []string, map[string]any, File, []File.
 // A pointer is nil when the value is absent. Embedded structs are flattened. A null in a JSON body is no value, whatever

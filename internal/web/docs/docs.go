@@ -109,7 +109,7 @@ func (s *site) page(call *web.Call, in conditions) (web.Reply, error) {
 
 type assetRequest struct {
 	conditions
-	Name string `path:"name" doc:"The name of the file."`
+	Name string `path:"name" doc:"The name of the file." example:"start.js"`
 }
 
 func (s *site) asset(call *web.Call, in assetRequest) (web.Reply, error) {

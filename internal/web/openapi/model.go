@@ -55,6 +55,7 @@ type parameter struct {
 	Description string      `json:"description,omitempty"`
 	Required    bool        `json:"required,omitempty"`
 	Schema      *jsonSchema `json:"schema,omitempty"`
+	Example     any         `json:"example,omitempty"`
 }
 
 type requestBody struct {
@@ -100,8 +101,10 @@ func (c content) MarshalJSON() ([]byte, error) {
 }
 
 type mediaType struct {
-	name   string
-	Schema *jsonSchema `json:"schema,omitempty"`
+	name string
+
+	Schema  *jsonSchema `json:"schema,omitempty"`
+	Example any         `json:"example,omitempty"`
 }
 
 type response struct {

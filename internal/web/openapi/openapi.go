@@ -14,6 +14,10 @@
 //	default:"0"                what a client should assume without the field: it is then not required
 //	format:"uri"               a format of JSON Schema
 //
+// In inputs only:
+//
+//	example:"leah"             a value as in a query, with which examples of requests are made
+//
 // And in both:
 //
 //	values:"a,b"               the values to document for an input that takes more than one at once
