@@ -51,5 +51,5 @@ func operator(c web.Caller) eventlog.Actor {
 
 // SuccessResponse is the reply of routes that have nothing else to say.
 type SuccessResponse struct {
-	Success bool `json:"success"`
+	Success bool `json:"success" doc:"Always true."`
 }

@@ -53,7 +53,7 @@ func authorisation() map[string]grant {
 		return func(s stranger) (string, url.Values) { return of(s), nil }
 	}
 	return map[string]grant{
-		"GET /": {}, "GET /openapi.json": {}, "GET /docs": {}, "GET /docs/assets/{name}": {},
+		"GET /": {}, "GET /openapi.json": {}, "GET /asyncapi.json": {}, "GET /docs": {}, "GET /docs/assets/{name}": {},
 		"GET /health_check": {}, "GET /ready_check": {}, "POST /echo": {},
 		"POST /drain": {access: operators},
 

@@ -108,7 +108,7 @@ type Mark struct {
 // list of timings begins and ends with the empty text, which stands for silence; the concatenated texts are the
 // input.
 type Timing struct {
-	Text     string  `json:"text"`
-	Start    float64 `json:"start"`    // seconds
-	Duration float64 `json:"duration"` // seconds
+	Text     string  `json:"text" doc:"A word, white space or punctuation; empty for the silence at the start and the end."`
+	Start    float64 `json:"start" doc:"Seconds from the start of the audio."`
+	Duration float64 `json:"duration" doc:"Seconds that it lasts."`
 }

@@ -16,15 +16,15 @@ import (
 
 // Voice is the record of that name in the interface.
 type Voice struct {
-	ID          string   `json:"id"`
-	Name        string   `json:"name"`
-	State       string   `json:"state" literal:"preparing,pending,training,ready,broken,cancelled"`
-	Owner       string   `json:"owner" literal:"system,me,all"`
-	Type        string   `json:"type" literal:"instant,professional,intrinsic"`
-	Description *string  `json:"description"`
-	Gender      string   `json:"gender" nullable:"true"`
-	Starred     bool     `json:"starred" nullable:"true"`
-	Tags        []string `json:"tags" nullable:"true"`
+	ID          string   `json:"id" doc:"The id of the voice, for the parameter voice."`
+	Name        string   `json:"name" doc:"The name of the voice."`
+	State       string   `json:"state" literal:"preparing,pending,training,ready,broken,cancelled" doc:"How far the voice is. A voice that is ready can speak."`
+	Owner       string   `json:"owner" literal:"system,me,all" doc:"Whose voice it is: of the system, or of the account."`
+	Type        string   `json:"type" literal:"instant,professional,intrinsic" doc:"How the voice was made. Intrinsic voices come with the service."`
+	Description *string  `json:"description" doc:"What the voice is for, in words."`
+	Gender      string   `json:"gender" nullable:"true" doc:"The gender of the voice, such as F, M or U."`
+	Starred     bool     `json:"starred" nullable:"true" doc:"Whether the account has starred the voice."`
+	Tags        []string `json:"tags" nullable:"true" doc:"Words by which the voice can be found."`
 	PreviewURL  *string  `json:"preview_url" format:"uri" minlen:"1" doc:"where the voice can be heard, once it is ready"`
 	Reason      string   `json:"reason,omitempty" doc:"why the voice is broken"`
 }

@@ -46,9 +46,12 @@ type Route struct {
 	// For the documentation only.
 	Description string            // more than the summary, in Markdown
 	Meanings    map[string]string // of inputs, by their names
+	FormFirst   bool              // forms are the natural bodies of a row with Forms
 	RawBody     string            // the content type of a body that the handler takes apart itself
 	Outcomes    []Outcome
-	Refusals    []int // statuses that the handler refuses with
+	Refusals    []int     // statuses that the handler refuses with
+	Received    []Message // of a WebSocket, from clients
+	Sent        []Message // of a WebSocket, from the server
 
 	// In is the type of the handler's input, and Variant the one that the route binds; package bind explains them.
 	In      reflect.Type
@@ -144,6 +147,9 @@ func AnyContentType() Option { return func(r *Route) { r.AnyContentType = true }
 
 // Forms accepts multipart and urlencoded bodies beside JSON.
 func Forms() Option { return func(r *Route) { r.Forms = true } }
+
+// FormBody accepts what Forms does, and documents forms before JSON.
+func FormBody() Option { return func(r *Route) { r.Forms, r.FormFirst = true, true } }
 
 // WhileDraining marks an operational route, which is answered while the server drains, and where there are too many
 // connections, too.

@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"reflect"
 	"sync"
 	"time"
 	"unicode/utf8"
 
 	"github.com/fasthttp/websocket"
 
+	"github.com/recital-tts/recital/internal/web/bind"
 	"github.com/recital-tts/recital/internal/web/netconn"
 )
 
@@ -29,6 +31,33 @@ func Socket(path string, handler SocketHandler, options ...Option) Route {
 	route.socket = handler
 	return route
 }
+
+// Message is a kind of message of a WebSocket, for its documentation.
+type Message struct {
+	Name    string
+	Summary string
+	Of      reflect.Type // of its JSON; nil for binary messages, which are audio
+	// Of an input, which is bound as that of a route.
+	Input    bool
+	Variant  bind.Variant
+	Meanings map[string]string
+}
+
+// JSONMessage describes a message that encoding/json makes from a T, or into one.
+func JSONMessage[T any](name, summary string) Message {
+	return Message{Name: name, Summary: summary, Of: reflect.TypeFor[T]()}
+}
+
+// InputMessage describes a message that is bound as a body. The meanings are as for routes.
+func InputMessage[In any](name, summary string, variant bind.Variant, meanings map[string]string) Message {
+	return Message{Name: name, Summary: summary, Of: reflect.TypeFor[In](), Input: true, Variant: variant, Meanings: meanings}
+}
+
+// ReceivesMessages declares the messages of the clients of a WebSocket, the first one first.
+func ReceivesMessages(messages ...Message) Option { return func(r *Route) { r.Received = messages } }
+
+// SendsMessages declares the messages of the server of a WebSocket.
+func SendsMessages(messages ...Message) Option { return func(r *Route) { r.Sent = messages } }
 
 func needsUpgrade(call *Call, _ struct{}) (Reply, error) {
 	call.SetHeader("Upgrade", "websocket")

@@ -29,39 +29,40 @@ type API struct {
 func (a *API) Routes() []web.Route {
 	return []web.Route{
 		web.Get("/v1/account", a.account, web.Reads(readmodel.AccountsView, readmodel.APIKeysView, readmodel.AccountSubscriptionsView, readmodel.UsagePeriodsView, readmodel.VoiceCountsView), web.Tag("Account"), web.Summary("Plan, usage and API keys of the account"),
+			web.Description("The account of the credential. Usage is that of the current period."),
 			web.Returns[accountResponse](), web.Refuses(404)),
 	}
 }
 
 type accountResponse struct {
-	Plan              planInfo     `json:"plan"`
-	Usage             usageInfo    `json:"usage"`
-	APIKeys           []apiKeyInfo `json:"apikeys" nullable:"true"`
-	AcceptedTOS       bool         `json:"accepted_tos" nullable:"true"`
+	Plan              planInfo     `json:"plan" doc:"The plan and what it permits."`
+	Usage             usageInfo    `json:"usage" doc:"What was used in the current period."`
+	APIKeys           []apiKeyInfo `json:"apikeys" nullable:"true" doc:"The API keys, in their masked form."`
+	AcceptedTOS       bool         `json:"accepted_tos" nullable:"true" doc:"Whether the terms of service were accepted."`
 	WantsEmail        *bool        `json:"wants_email" doc:"null before the owner has said it; see set_email_prefs"`
-	SubState          *string      `json:"sub_state"`
-	CancelAtPeriodEnd bool         `json:"cancel_at_period_end" nullable:"true"`
+	SubState          *string      `json:"sub_state" doc:"The status of the subscription, such as active; null where there is none."`
+	CancelAtPeriodEnd bool         `json:"cancel_at_period_end" nullable:"true" doc:"Whether the subscription ends with its period."`
 }
 
 type planInfo struct {
-	Type                 string `json:"type"`
-	CommercialUseAllowed bool   `json:"commercial_use_allowed"`
-	CharacterLimit       *int64 `json:"character_limit" ge:"0"`
+	Type                 string `json:"type" doc:"The plan: free, indie, pro, premium or enterprise."`
+	CommercialUseAllowed bool   `json:"commercial_use_allowed" doc:"Whether the audio may be used commercially."`
+	CharacterLimit       *int64 `json:"character_limit" ge:"0" doc:"Characters included in a period; null where they are unlimited."`
 }
 
 type usageInfo struct {
-	Characters           int64  `json:"characters" ge:"0" default:"0"`
-	PlaygroundCharacters int64  `json:"playground_characters" ge:"0" default:"0"`
-	CreditCharacters     int64  `json:"credit_characters" ge:"0" default:"0"`
-	InstantVoices        int64  `json:"instant_voices" ge:"0" default:"0" nullable:"true"`
-	ProfessionalVoices   int64  `json:"professional_voices" ge:"0" default:"0" nullable:"true"`
-	PeriodEnd            *int64 `json:"period_end"` // Unix seconds
+	Characters           int64  `json:"characters" ge:"0" default:"0" doc:"Characters spoken through API keys in the current period."`
+	PlaygroundCharacters int64  `json:"playground_characters" ge:"0" default:"0" doc:"Characters spoken in browsers in the current period."`
+	CreditCharacters     int64  `json:"credit_characters" ge:"0" default:"0" doc:"Granted characters that are left."`
+	InstantVoices        int64  `json:"instant_voices" ge:"0" default:"0" nullable:"true" doc:"How many instant voices the account has."`
+	ProfessionalVoices   int64  `json:"professional_voices" ge:"0" default:"0" nullable:"true" doc:"How many professional voices the account has."`
+	PeriodEnd            *int64 `json:"period_end" doc:"When the current period ends, in Unix seconds."`
 }
 
 type apiKeyInfo struct {
-	Masked    string  `json:"masked"`
-	Name      *string `json:"name"`
-	CreatedAt int64   `json:"created_at" nullable:"true"` // Unix seconds
+	Masked    string  `json:"masked" doc:"The masked form of the key, by which it is renamed and revoked."`
+	Name      *string `json:"name" doc:"The name of the key."`
+	CreatedAt int64   `json:"created_at" nullable:"true" doc:"When the key was created, in Unix seconds."`
 }
 
 // accountQuery selects the account ($1), how many voices it has, its periods that matter now ($2), its keys and its

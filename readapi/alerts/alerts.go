@@ -47,7 +47,7 @@ var errNoOperator = domain.Refuse(domain.Denied, "The damage report is for accou
 
 // AlertingResponse is the record of that name in the interface.
 type AlertingResponse struct {
-	RedAlerts []string `json:"red_alerts"`
+	RedAlerts []string `json:"red_alerts" doc:"A sentence for each open alert, the oldest first."`
 }
 
 func (a *API) report(call *web.Call, _ struct{}) (web.Reply, error) {

@@ -14,39 +14,39 @@ import (
 )
 
 type billingOverviewResponse struct {
-	Subscription  subscriptionResponse   `json:"subscription"`
-	PaymentMethod *paymentMethodResponse `json:"payment_method"`
-	Invoices      []invoiceItem          `json:"invoices,omitzero"` // never nil: it is always there
+	Subscription  subscriptionResponse   `json:"subscription" doc:"The subscription, with empty fields where there is none."`
+	PaymentMethod *paymentMethodResponse `json:"payment_method" doc:"The card that is charged; null where there is none."`
+	Invoices      []invoiceItem          `json:"invoices,omitzero" doc:"The invoices, the newest first."` // never nil: it is always there
 }
 
 type subscriptionResponse struct {
-	PriceID           *string          `json:"price_id"`
-	Status            *string          `json:"status"`
-	CurrentPeriodEnd  *int64           `json:"current_period_end"` // Unix seconds
-	CancelAtPeriodEnd bool             `json:"cancel_at_period_end" default:"false"`
-	ScheduledChange   *scheduledChange `json:"scheduled_change"`
+	PriceID           *string          `json:"price_id" doc:"The price of the current plan."`
+	Status            *string          `json:"status" doc:"The status at the payment provider, such as active or past_due."`
+	CurrentPeriodEnd  *int64           `json:"current_period_end" doc:"When the period that is paid for ends, in Unix seconds."`
+	CancelAtPeriodEnd bool             `json:"cancel_at_period_end" default:"false" doc:"Whether the subscription ends with its period."`
+	ScheduledChange   *scheduledChange `json:"scheduled_change" doc:"The change of plan that is due; null where there is none."`
 }
 
 type scheduledChange struct {
-	PriceID     string  `json:"price_id"`
-	PlanName    *string `json:"plan_name"`
-	EffectiveAt int64   `json:"effective_at"` // Unix seconds
+	PriceID     string  `json:"price_id" doc:"The price of the next plan."`
+	PlanName    *string `json:"plan_name" doc:"The name of the next plan, for people."`
+	EffectiveAt int64   `json:"effective_at" doc:"When the plan changes, in Unix seconds."`
 }
 
 type paymentMethodResponse struct {
-	Brand string `json:"brand"`
-	Last4 string `json:"last4"`
+	Brand string `json:"brand" doc:"The brand of the card, such as visa."`
+	Last4 string `json:"last4" doc:"The last four digits of the card."`
 }
 
 type invoiceItem struct {
-	ID               string  `json:"id"`
-	Number           *string `json:"number"`
-	Status           *string `json:"status"`
+	ID               string  `json:"id" doc:"The id of the invoice at the payment provider."`
+	Number           *string `json:"number" doc:"The number on the invoice."`
+	Status           *string `json:"status" doc:"The status at the payment provider, such as paid or open."`
 	AmountPaid       int64   `json:"amount_paid" doc:"in minor units of the currency"`
-	Currency         string  `json:"currency"`
-	Created          int64   `json:"created"` // Unix seconds
-	HostedInvoiceURL *string `json:"hosted_invoice_url"`
-	InvoicePDF       *string `json:"invoice_pdf"`
+	Currency         string  `json:"currency" doc:"The currency, in the three letters of ISO 4217, in lower case."`
+	Created          int64   `json:"created" doc:"When the invoice was made, in Unix seconds."`
+	HostedInvoiceURL *string `json:"hosted_invoice_url" doc:"The page of the invoice at the payment provider."`
+	InvoicePDF       *string `json:"invoice_pdf" doc:"The address of the invoice as PDF."`
 }
 
 type subscriptionRow struct {

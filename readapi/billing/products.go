@@ -14,12 +14,12 @@ import (
 )
 
 type product struct {
-	Name               string   `json:"name"`
-	PriceID            *string  `json:"price_id"`
+	Name               string   `json:"name" doc:"The name of the plan, for people."`
+	PriceID            *string  `json:"price_id" doc:"The id to subscribe with."`
 	MonthlyCost        *int64   `json:"monthly_cost" ge:"0" doc:"in whole units of the currency, such as dollars, rounded up"`
 	AdditionalUnitCost *float64 `json:"additional_unit_cost" ge:"0" doc:"of chars_per_unit characters past char_limit, in units of the currency"`
 	CharLimit          *int64   `json:"char_limit" ge:"0" doc:"characters in a month"`
-	CharsPerUnit       *int64   `json:"chars_per_unit" ge:"0"`
+	CharsPerUnit       *int64   `json:"chars_per_unit" ge:"0" doc:"How many characters additional_unit_cost pays for."`
 }
 
 type priceRow struct {

@@ -17,8 +17,8 @@ import (
 )
 
 type audioRequest struct {
-	ID        string `path:"clip_id"`
-	Signature string `query:"sig" required:"true"`
+	ID        string `path:"clip_id" doc:"The id of the clip." example:"01JB2K9V3N8QWX4T6Z0Y5R7M1C"`
+	Signature string `query:"sig" required:"true" doc:"The signature, as in the url of the clip." example:"c2lnbmF0dXJl"`
 	conditional.Headers
 }
 

@@ -15,20 +15,20 @@ import (
 const maxPageSize = 1000
 
 type clipsRequest struct {
-	Page      int     `query:"page" default:"1" gt:"0"`
-	PageSize  int     `query:"page_size" default:"12" gt:"0"`
+	Page      int     `query:"page" default:"1" gt:"0" doc:"The page, counted from 1." example:"1"`
+	PageSize  int     `query:"page_size" default:"12" gt:"0" doc:"How many clips a page has. More than 1000 are taken as 1000." example:"12"`
 	Language  *string `query:"language" doc:"only clips in this language, or this region of it"`
-	SortBy    string  `query:"sort_by" default:"timestamp" literal:"timestamp,text_length,voice"`
-	SortOrder string  `query:"sort_order" default:"desc" literal:"asc,desc"`
+	SortBy    string  `query:"sort_by" default:"timestamp" literal:"timestamp,text_length,voice" doc:"What the clips are sorted by: the time at which they were made, the length of their text, or the id of their voice." example:"timestamp"`
+	SortOrder string  `query:"sort_order" default:"desc" literal:"asc,desc" doc:"Ascending or descending." example:"desc"`
 	Debug     bool    `query:"debug" default:"false" doc:"only clips that a request saved by debug"`
 }
 
 type clipsResponse struct {
-	Clips      []Clip `json:"clips"`
-	Page       int    `json:"page" gt:"0"`
-	PageSize   int    `json:"page_size" gt:"0"`
-	TotalClips int64  `json:"total_clips" ge:"0"`
-	TotalPages int64  `json:"total_pages" ge:"0"`
+	Clips      []Clip `json:"clips" doc:"The clips of the page."`
+	Page       int    `json:"page" gt:"0" doc:"The page, counted from 1."`
+	PageSize   int    `json:"page_size" gt:"0" doc:"How many clips a page has."`
+	TotalClips int64  `json:"total_clips" ge:"0" doc:"How many clips there are on all pages."`
+	TotalPages int64  `json:"total_pages" ge:"0" doc:"How many pages there are."`
 }
 
 // clipOrder is an order of clips by columns. It is total: the same clip never comes on two pages, and none is left out.

@@ -16,9 +16,9 @@ import (
 const shownDays = 366
 
 type dailyUsageHistoryItem struct {
-	APICharsUsed        int64  `json:"api_chars_used" ge:"0"`
-	PlaygroundCharsUsed int64  `json:"playground_chars_used" ge:"0"`
-	Day                 string `json:"day" format:"date"`
+	APICharsUsed        int64  `json:"api_chars_used" ge:"0" doc:"Characters spoken through API keys on this day."`
+	PlaygroundCharsUsed int64  `json:"playground_chars_used" ge:"0" doc:"Characters spoken in browsers on this day."`
+	Day                 string `json:"day" format:"date" doc:"The day in UTC."`
 }
 
 // daysQuery selects the days of an account ($1) from a day on ($2).

@@ -14,10 +14,10 @@ import (
 )
 
 type usageHistoryItem struct {
-	Plan                string `json:"plan"`
-	PeriodEnd           int64  `json:"period_end"` // Unix seconds
-	CharsUsed           int64  `json:"chars_used" ge:"0"`
-	PlaygroundCharsUsed int64  `json:"playground_chars_used" ge:"0" default:"0"`
+	Plan                string `json:"plan" doc:"The plan of the period, such as free."`
+	PeriodEnd           int64  `json:"period_end" doc:"When the period ends or ended, in Unix seconds."`
+	CharsUsed           int64  `json:"chars_used" ge:"0" doc:"Characters spoken through API keys in the period."`
+	PlaygroundCharsUsed int64  `json:"playground_chars_used" ge:"0" default:"0" doc:"Characters spoken in browsers in the period."`
 }
 
 // periodsQuery selects the account ($1), its entitlements, and its periods with a use or a grant.

@@ -25,21 +25,22 @@ type API struct {
 func (a *API) Routes() []web.Route {
 	return []web.Route{
 		web.Get("/v1/account/sessions", a.list, web.Reads(readmodel.SessionsView), web.Tag("Account"), web.Summary("The browsers that are signed in"),
+			web.Description("One element for each session. IP addresses are not shown."),
 			web.Returns[sessionListResponse]()),
 	}
 }
 
 type sessionListResponse struct {
-	Sessions []sessionInfo `json:"sessions"` // the newest first
+	Sessions []sessionInfo `json:"sessions" doc:"The sessions, the newest first."`
 }
 
 type sessionInfo struct {
-	ID          string  `json:"id"`
-	DeviceLabel *string `json:"device_label"`
-	Country     *string `json:"country"`
-	CreatedAt   int64   `json:"created_at"`              // Unix seconds
-	UpdatedAt   int64   `json:"updated_at"`              // of its last use, to within five minutes
-	Current     bool    `json:"current" default:"false"` // it is the one of the request
+	ID          string  `json:"id" doc:"The public id of the session, which revokes it and opens nothing."`
+	DeviceLabel *string `json:"device_label" doc:"The browser and system, in words."`
+	Country     *string `json:"country" doc:"The country in which the session began, in the two letters of ISO 3166."`
+	CreatedAt   int64   `json:"created_at" doc:"When the session began, in Unix seconds."`
+	UpdatedAt   int64   `json:"updated_at" doc:"When the session was last used, in Unix seconds, to within five minutes."`
+	Current     bool    `json:"current" default:"false" doc:"Whether it is the session of this request."`
 }
 
 type sessionRow struct {

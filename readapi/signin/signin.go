@@ -28,16 +28,17 @@ type Uses struct{ Name, Email, Picture string }
 func (a *API) Routes() []web.Route {
 	return []web.Route{
 		web.Get("/auth/oauth/validate", a.validate, web.Reads(readmodel.ProfilesView), web.Tag("Sign-in"), web.Summary("Who is signed in"),
+			web.Description("The account of the session, as the identity provider described its owner at the last sign-in."),
 			web.Returns[OAuthValidateResponse](web.Sends("cache-control")), web.Refuses(404)),
 	}
 }
 
 // OAuthValidateResponse is the record of that name in the interface.
 type OAuthValidateResponse struct {
-	ID      string  `json:"id" doc:"the account's"`
-	Name    string  `json:"name"`
-	Email   string  `json:"email"`
-	Picture *string `json:"profile_picture" format:"uri" minlen:"1" maxlen:"2083"`
+	ID      string  `json:"id" doc:"The id of the account."`
+	Name    string  `json:"name" doc:"The name of the person, as the identity provider has it."`
+	Email   string  `json:"email" doc:"The e-mail address of the person."`
+	Picture *string `json:"profile_picture" format:"uri" minlen:"1" maxlen:"2083" doc:"The address of a picture of the person."`
 }
 
 var profileQuery = `select ` + readmodel.Columns[profileRow](readmodel.ProfilesView, "") + ` from ` + readmodel.ProfilesView.SQL() + ` where account_id = $1`

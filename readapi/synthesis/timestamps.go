@@ -28,27 +28,28 @@ func (a *API) Routes() []web.Route {
 	return []web.Route{
 		web.Get("/v1/ai/speech/timestamps/{id}", a.read, web.Public(), web.Tag("Speech"),
 			web.Summary("The word times of a reply, by the address in its header x-timestamps-url"),
+			web.Description("The signature in the address admits, so no credential is needed. Until the audio has ended, and 10 minutes after it, the reply is a 404."),
 			web.Returns[timestampsResponse](web.Sends("cache-control")), web.Refuses(403, 404)),
 	}
 }
 
 // timestampsResponse has the list under the names of both dialects.
 type timestampsResponse struct {
-	Timestamps []timing `json:"timestamps"`
-	Durations  []timing `json:"durations"`
+	Timestamps []timing `json:"timestamps" doc:"The word times."`
+	Durations  []timing `json:"durations" doc:"The same list, under the name of version 1.0."`
 }
 
 type timing struct {
-	Text     string  `json:"text"`
-	Start    float64 `json:"start"`    // seconds
-	Duration float64 `json:"duration"` // seconds
+	Text     string  `json:"text" doc:"A word, white space or punctuation; empty for the silence at the start and the end."`
+	Start    float64 `json:"start" doc:"Seconds from the start of the audio."`
+	Duration float64 `json:"duration" doc:"Seconds that it lasts."`
 }
 
 // read verifies the signature first, so that nobody learns which word times exist. They hold a caller's text, so no cache
 // may keep them.
 func (a *API) read(call *web.Call, in struct {
-	ID        string `path:"id"`
-	Signature string `query:"sig" required:"true"`
+	ID        string `path:"id" doc:"The id of the speech, as in the address." example:"01JB2K9V3N8QWX4T6Z0Y5R7M1C"`
+	Signature string `query:"sig" required:"true" doc:"The signature, as in the address." example:"c2lnbmF0dXJl"`
 }) (web.Reply, error) {
 	call.SetHeader("Cache-Control", "no-store")
 	if !a.Links.Verify(links.WordTimes, in.ID, in.Signature) {

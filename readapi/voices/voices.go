@@ -27,8 +27,10 @@ func (a *API) Routes() []web.Route {
 	return []web.Route{
 		web.Get("/v1/ai/voice/list", a.list, reads, tag, web.Summary("The voices that the account can speak with"),
 			web.Description("The system's voices, then the account's own, the oldest first."), web.Returns[[]voices.Voice]()),
-		web.Get("/v1/ai/voice/{id}", a.one, reads, tag, web.Summary("One voice"), web.Returns[voices.Voice](), web.Refuses(404)),
-		web.Get("/speech/beta/voices", a.beta, reads, tag, web.Summary("The voices by id, for clients of version 0"), web.Returns[betaResponse]()),
+		web.Get("/v1/ai/voice/{id}", a.one, reads, tag, web.Summary("One voice"),
+			web.Description("A voice of the system, or of the account."), web.Returns[voices.Voice](), web.Refuses(404)),
+		web.Get("/speech/beta/voices", a.beta, reads, tag, web.Summary("The voices by id, for clients of version 0"),
+			web.Description("The same voices as in `GET /v1/ai/voice/list`, as an object."), web.Returns[betaResponse]()),
 	}
 }
 
@@ -48,7 +50,7 @@ func (a *API) list(call *web.Call, in listRequest) (web.Reply, error) {
 
 // betaResponse is what beta writes, for the documentation.
 type betaResponse struct {
-	Voices map[string]voices.Voice `json:"voices"`
+	Voices map[string]voices.Voice `json:"voices" doc:"The voices by their ids."`
 }
 
 func (a *API) beta(call *web.Call, _ struct{}) (web.Reply, error) {
@@ -77,7 +79,7 @@ func (r ownedRow) of(account string) voices.Owned {
 }
 
 func (a *API) one(call *web.Call, in struct {
-	ID string `path:"id"`
+	ID string `path:"id" doc:"The id of the voice." example:"leah"`
 }) (web.Reply, error) {
 	var starred []string
 	var owned []ownedRow

@@ -10,8 +10,8 @@ type newKeyRequest struct {
 }
 
 type apiKeyResponse struct {
-	APIKey string `json:"apikey"` // shown here only
-	Masked string `json:"masked"`
+	APIKey string `json:"apikey" doc:"The API key. It is shown in this reply only."`
+	Masked string `json:"masked" doc:"The masked form, by which the key is listed, renamed and revoked."`
 }
 
 func (a *API) newKey(call *web.Call, in newKeyRequest) (web.Reply, error) {
@@ -24,8 +24,8 @@ func (a *API) newKey(call *web.Call, in newKeyRequest) (web.Reply, error) {
 }
 
 type renameKeyRequest struct {
-	Masked string `path:"masked"`
-	Name   string `body:"name" required:"true" minlen:"1" maxlen:"200" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f]*$" doc:"Without control characters."`
+	Masked string `path:"masked" doc:"The masked form of the key, as GET /v1/account lists it." example:"ak_...4fG7"`
+	Name   string `body:"name" required:"true" minlen:"1" maxlen:"200" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f]*$" doc:"Without control characters." example:"Website"`
 }
 
 func (a *API) renameKey(call *web.Call, in renameKeyRequest) (web.Reply, error) {
@@ -33,7 +33,7 @@ func (a *API) renameKey(call *web.Call, in renameKeyRequest) (web.Reply, error) 
 }
 
 type revokeKeyRequest struct {
-	Masked string `path:"masked"`
+	Masked string `path:"masked" doc:"The masked form of the key, as GET /v1/account lists it." example:"ak_...4fG7"`
 }
 
 // revokeKey may revoke the key that it was asked with.

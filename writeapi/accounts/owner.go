@@ -22,7 +22,7 @@ func (a *API) acceptTerms(call *web.Call, _ nothing) (web.Reply, error) {
 }
 
 type emailPreferencesRequest struct {
-	WantsEmail bool `body:"wants_email" required:"true"`
+	WantsEmail bool `body:"wants_email" required:"true" doc:"Whether the owner wants e-mail." example:"true"`
 }
 
 func (a *API) setEmailPreferences(call *web.Call, in emailPreferencesRequest) (web.Reply, error) {

@@ -13,11 +13,16 @@ func (a *API) Routes() []web.Route {
 		web.Delete("/v1/account", a.close, shown, tag, success, web.Summary("Close the account for good"),
 			web.Description("Its API keys and sessions end at once, what they have opened included. Clips are deleted, and all personal data becomes unreadable.")),
 		web.Get("/v1/account/new_api_key", a.newKey, shown, tag, web.Appends(), web.Summary("Create an API key, which is shown in this reply only"),
+			web.Description("Store the key: later replies have its masked form only."),
 			web.Returns[apiKeyResponse](web.Sends("cache-control")), web.Refuses(403)),
-		web.Post("/v1/account/api_key/{masked}/name", a.renameKey, shown, tag, success, web.Summary("Rename an API key"), web.Refuses(404)),
-		web.Delete("/v1/account/api_key/{masked}", a.revokeKey, shown, tag, success, web.Summary("Revoke an API key"), web.Refuses(404)),
-		web.Post("/v1/account/accept_tos", a.acceptTerms, shown, tag, success, web.Summary("Accept the terms of service")),
-		web.Post("/v1/account/set_email_prefs", a.setEmailPreferences, shown, tag, success, web.Forms(), web.Summary("Set whether the owner wants e-mail")),
+		web.Post("/v1/account/api_key/{masked}/name", a.renameKey, shown, tag, success, web.Summary("Rename an API key"),
+			web.Description("Names are for people and need not be unique."), web.Refuses(404)),
+		web.Delete("/v1/account/api_key/{masked}", a.revokeKey, shown, tag, success, web.Summary("Revoke an API key"),
+			web.Description("The key admits no request from then on, and open streams that it began end. It cannot be undone."), web.Refuses(404)),
+		web.Post("/v1/account/accept_tos", a.acceptTerms, shown, tag, success, web.Summary("Accept the terms of service"),
+			web.Description("Records that the owner accepted the terms. A repetition changes nothing.")),
+		web.Post("/v1/account/set_email_prefs", a.setEmailPreferences, shown, tag, success, web.FormBody(), web.Summary("Set whether the owner wants e-mail"),
+			web.Description("The latest choice counts.")),
 	}
 }
 

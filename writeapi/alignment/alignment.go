@@ -50,7 +50,7 @@ const limits = ` The recording (wav, mp3, m4a, mp4, ogg, opus, webm or flac, rec
 No credential is needed, so work is limited: one recording of each address at once (429), and few in all (503).`
 
 type plainRequest struct {
-	Text string `query:"text" required:"true" minlen:"1" maxlen:"10000" doc:"What is said in the recording."`
+	Text string `query:"text" required:"true" minlen:"1" maxlen:"10000" doc:"What is said in the recording." example:"Hello, how are you today?"`
 	Body []byte `raw:"body" required:"true"`
 }
 
@@ -59,8 +59,8 @@ func (a *API) plain(call *web.Call, in plainRequest) (web.Reply, error) {
 }
 
 type improvedRequest struct {
-	Text  string   `body:"text" required:"true" minlen:"1" maxlen:"10000" doc:"What is said in the recording."`
-	Audio web.File `body:"audio" required:"true" doc:"The recording."`
+	Text  string   `body:"text" required:"true" minlen:"1" maxlen:"10000" doc:"What is said in the recording." example:"Hello, how are you today?"`
+	Audio web.File `body:"audio" required:"true" doc:"The recording." example:"the bytes of recording.wav"`
 }
 
 func (a *API) improved(call *web.Call, in improvedRequest) (web.Reply, error) {
@@ -75,17 +75,17 @@ type recording struct {
 
 // alignedWord is an object of the reply. All times are in seconds.
 type alignedWord struct {
-	Text       string    `json:"text"`
-	Start      float64   `json:"start"`
-	Duration   float64   `json:"duration"`
+	Text       string    `json:"text" doc:"The word."`
+	Start      float64   `json:"start" doc:"Seconds from the start of the recording."`
+	Duration   float64   `json:"duration" doc:"Seconds that the word lasts."`
 	Confidence float64   `json:"confidence" doc:"0 to 1: how much the recording resembles the word there."`
 	Phonemes   []phoneme `json:"phonemes,omitempty" doc:"Of kanna_improved alone."`
 }
 
 type phoneme struct {
-	Phoneme  string  `json:"phoneme"`
-	Start    float64 `json:"start"`
-	Duration float64 `json:"duration"`
+	Phoneme  string  `json:"phoneme" doc:"The phoneme, in the notation of the engine."`
+	Start    float64 `json:"start" doc:"Seconds from the start of the recording."`
+	Duration float64 `json:"duration" doc:"Seconds that the phoneme lasts."`
 }
 
 func (a *API) align(call *web.Call, r recording, text string, method alignment.Method) (web.Reply, error) {

@@ -34,60 +34,67 @@ func (a *API) Routes() []web.Route {
 		web.Post("/payments/change-plan", a.changePlan, shown, tag, web.Summary("Change the plan"),
 			web.Description("A dearer plan is charged proportionately and begins now; a cheaper one begins with the next period."),
 			web.Returns[changePlanResponse](noStore), web.Refuses(400, 402, 404)),
-		web.Post("/payments/cancel-scheduled-change", a.dropScheduledChange, shown, tag, done, web.Summary("Keep the plan, in place of a change that is scheduled"), web.Refuses(400)),
-		web.Post("/payments/cancel", a.cancel, shown, tag, web.Summary("End the subscription with its period"), web.Returns[cancelResponse](noStore), web.Refuses(400)),
-		web.Post("/payments/uncancel", a.uncancel, shown, tag, done, web.Summary("Go on with a subscription that was to end"), web.Refuses(400)),
-		web.Post("/payments/setup-intent", a.createSetup, shown, tag, web.Summary("Begin to register a card"), web.Returns[setupIntentResponse](noStore), web.Refuses(400)),
+		web.Post("/payments/cancel-scheduled-change", a.dropScheduledChange, shown, tag, done, web.Summary("Keep the plan, in place of a change that is scheduled"),
+			web.Description("Drops the change of plan that the billing overview shows as `scheduled_change`."), web.Refuses(400)),
+		web.Post("/payments/cancel", a.cancel, shown, tag, web.Summary("End the subscription with its period"),
+			web.Description("The plan stays until the end of the period that is paid for, and `uncancel` reverses it until then."), web.Returns[cancelResponse](noStore), web.Refuses(400)),
+		web.Post("/payments/uncancel", a.uncancel, shown, tag, done, web.Summary("Go on with a subscription that was to end"),
+			web.Description("Reverses a cancellation that has not taken effect yet."), web.Refuses(400)),
+		web.Post("/payments/setup-intent", a.createSetup, shown, tag, web.Summary("Begin to register a card"),
+			web.Description("The `client_secret` goes to the payment provider's form, which takes the card and returns its `payment_method_id`."), web.Returns[setupIntentResponse](noStore), web.Refuses(400)),
 		web.Post("/payments/payment-method/replace", a.replaceCard, shown, tag, web.Summary("Pay with another card from now on"),
+			web.Description("The card must have been registered with a setup intent. Subscriptions are charged to it from then on."),
 			web.Returns[paymentMethodResponse](noStore), web.Refuses(400, 402, 404)),
-		web.Post("/payments/webhook", a.notice, append(notice, web.Summary("Notices of the payment provider"))...),
-		web.Post("/payments/webhook/analytics", a.analytics, append(notice, web.Summary("Notices of the payment provider's analytics"))...),
+		web.Post("/payments/webhook", a.notice, append(notice, web.Summary("Notices of the payment provider"),
+			web.Description("The payment provider sends its events here, signed. A repeated event has no further effect, and an event of another kind is acknowledged and ignored."))...),
+		web.Post("/payments/webhook/analytics", a.analytics, append(notice, web.Summary("Notices of the payment provider's analytics"),
+			web.Description("The payment provider's analytics sends its events here, signed. They are recorded and have no effect on accounts."))...),
 	}
 }
 
 type priceRequest struct {
 	web.IdempotencyKey
-	PriceID string `body:"price_id" required:"true" minlen:"1" maxlen:"255"`
+	PriceID string `body:"price_id" required:"true" minlen:"1" maxlen:"255" doc:"The price of the plan, as GET /payments/products lists it." example:"price_indie"`
 }
 
 type plainRequest struct{ web.IdempotencyKey }
 
 type cardRequest struct {
 	web.IdempotencyKey
-	PaymentMethodID string `body:"payment_method_id" required:"true" minlen:"1" maxlen:"255"`
+	PaymentMethodID string `body:"payment_method_id" required:"true" minlen:"1" maxlen:"255" doc:"The id of the card at the payment provider, which its form returns." example:"pm_1234567890"`
 }
 
 type subscribeResponse struct {
-	SubscriptionID  string           `json:"subscription_id"`
-	ClientSecret    string           `json:"client_secret"`
+	SubscriptionID  string           `json:"subscription_id" doc:"The id of the subscription at the payment provider."`
+	ClientSecret    string           `json:"client_secret" doc:"Confirms the first payment in the form of the payment provider. Empty where there is nothing to pay."`
 	Amount          int64            `json:"amount" doc:"of the first invoice, in minor units of the currency"`
-	Currency        string           `json:"currency"`
-	AppliedDiscount *appliedDiscount `json:"applied_discount"`
+	Currency        string           `json:"currency" doc:"The currency, in the three letters of ISO 4217, in lower case."`
+	AppliedDiscount *appliedDiscount `json:"applied_discount" doc:"The discount on the first payment; null where there is none."`
 }
 
 type appliedDiscount struct {
-	Name        string `json:"name"`
-	Description string `json:"description"`
+	Name        string `json:"name" doc:"The name of the discount."`
+	Description string `json:"description" doc:"What the discount gives, in words."`
 }
 
 type changePlanResponse struct {
-	Kind        string `json:"kind" literal:"upgraded,downgrade_scheduled"`
-	EffectiveAt int64  `json:"effective_at"` // Unix seconds
+	Kind        string `json:"kind" literal:"upgraded,downgrade_scheduled" doc:"upgraded at once, or downgrade_scheduled for the end of the period."`
+	EffectiveAt int64  `json:"effective_at" doc:"When the plan changes, in Unix seconds."`
 }
 
 type cancelResponse struct {
-	CancelAt int64 `json:"cancel_at"` // Unix seconds
+	CancelAt int64 `json:"cancel_at" doc:"When the subscription ends, in Unix seconds."`
 }
 
 type uncancelResponse struct {
-	Success bool `json:"success"`
+	Success bool `json:"success" doc:"Always true."`
 }
 
 type setupIntentResponse struct {
-	ClientSecret string `json:"client_secret"`
+	ClientSecret string `json:"client_secret" doc:"Registers a card in the form of the payment provider."`
 }
 
 type paymentMethodResponse struct {
-	Brand string `json:"brand"`
-	Last4 string `json:"last4"`
+	Brand string `json:"brand" doc:"The brand of the card, such as visa."`
+	Last4 string `json:"last4" doc:"The last four digits of the card."`
 }

@@ -11,8 +11,8 @@ import (
 )
 
 type noticeRequest struct {
-	Body      []byte `raw:"body"`
-	Signature string `header:"stripe-signature"`
+	Body      []byte `raw:"body" example:"{\"id\": \"evt_1\", \"type\": \"invoice.paid\"}"`
+	Signature string `header:"stripe-signature" doc:"The signature of the notice, in the form of Stripe: t=…,v1=…." example:"t=1732000000,v1=5257a869e7ecebeda32affa62cdca3fa51cad7e77a0e56ff536d0ce8e108d8bd"`
 }
 
 func (a *API) notice(call *web.Call, in noticeRequest) (web.Reply, error) {

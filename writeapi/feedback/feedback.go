@@ -18,20 +18,21 @@ type API struct {
 // Routes are the rows for the public route table.
 func (a *API) Routes() []web.Route {
 	return []web.Route{
-		web.Post("/v1/ai/speech/feedback", a.give, web.Forms(), web.MaxBody(maxBody), web.Tag("Speech"),
-			web.Summary("What the client thinks of a synthesis"), web.Returns[feedbackResponse](web.Sends("x-recital-position")), web.Refuses(404)),
+		web.Post("/v1/ai/speech/feedback", a.give, web.FormBody(), web.MaxBody(maxBody), web.Tag("Speech"),
+			web.Summary("What the client thinks of a synthesis"),
+			web.Description("The feedback is kept with the account. It does not change the voice."), web.Returns[feedbackResponse](web.Sends("x-recital-position")), web.Refuses(404)),
 	}
 }
 
 type request struct {
-	ID      string  `body:"id" doc:"The x-generation-id of the synthesis." required:"true"`
-	Rating  string  `body:"rating" required:"true" literal:"thumbsUp,thumbsDown"`
-	Text    *string `body:"text" maxlen:"5000"`
-	Context *string `body:"context" maxlen:"5000"`
+	ID      string  `body:"id" doc:"The x-generation-id of the synthesis." required:"true" example:"req_NCwcMfUDpDJoBg7QaMnYRk"`
+	Rating  string  `body:"rating" required:"true" literal:"thumbsUp,thumbsDown" doc:"Whether the result was good." example:"thumbsUp"`
+	Text    *string `body:"text" maxlen:"5000" doc:"What the client says about it." example:"A clear voice."`
+	Context *string `body:"context" maxlen:"5000" doc:"Where the result was used."`
 }
 
 type feedbackResponse struct {
-	Success bool `json:"success"`
+	Success bool `json:"success" doc:"Always true."`
 }
 
 // give keeps what the client thinks of a synthesis. No read model shows it yet, so nothing is waited for.

@@ -37,11 +37,11 @@ type API struct {
 func (a *API) Routes() []web.Route {
 	tag := web.Tag("Hosting")
 	return []web.Route{
-		web.Post("/v1/account/hosting/projects", a.projects, web.Forms(), web.MaxBody(maxBody), web.Timeout(time.Minute), tag,
+		web.Post("/v1/account/hosting/projects", a.projects, web.FormBody(), web.MaxBody(maxBody), web.Timeout(time.Minute), tag,
 			web.Summary("Connect an account of the hosting platform, and list its projects"),
 			web.Description("The platform hands out the `code` when the integration is installed, and takes it once; later calls go without."),
 			web.Returns[hostingProjectResponse](web.Sends("x-recital-position")), web.Refuses(400, 403, 404, 409, 429)),
-		web.Post("/v1/account/hosting/env_vars", a.setVariables, web.Forms(), web.MaxBody(maxBody), web.Timeout(timeout), web.ReadModels(readmodel.Account), tag,
+		web.Post("/v1/account/hosting/env_vars", a.setVariables, web.FormBody(), web.MaxBody(maxBody), web.Timeout(timeout), web.ReadModels(readmodel.Account), tag,
 			web.Summary("Put API keys into projects at the hosting platform, and take them away"),
 			web.Description("Each project gets a key of its own, named after it, in the environment variable `"+hosting.VariableName+"`. "+
 				"Projects are given by name or id: separated by commas, as a repeated field, or as a JSON array, at most 100 of each. What is set, or removed, already stays so. "+
@@ -51,18 +51,18 @@ func (a *API) Routes() []web.Route {
 }
 
 type projectsRequest struct {
-	Config string `body:"config_id" doc:"The platform's id of the configuration." required:"true" minlen:"1" maxlen:"200"`
+	Config string `body:"config_id" doc:"The platform's id of the configuration." required:"true" minlen:"1" maxlen:"200" example:"icfg_1a2b3c"`
 	Code   string `body:"code" doc:"What the platform has handed out for it." maxlen:"1000"`
 }
 
 type hostingProjectResponse struct {
-	Projects []hostingProject `json:"projects"`
+	Projects []hostingProject `json:"projects" doc:"The projects of the account at the hosting platform."`
 	Complete bool             `json:"complete" doc:"there are no other projects"`
 }
 
 type hostingProject struct {
-	Name string `json:"name"`
-	ID   string `json:"id"`
+	Name string `json:"name" doc:"The name of the project."`
+	ID   string `json:"id" doc:"The id of the project at the platform."`
 	Set  bool   `json:"has_api_key" doc:"the account has put an API key into it"`
 }
 
@@ -80,19 +80,19 @@ func (a *API) projects(call *web.Call, in projectsRequest) (web.Reply, error) {
 }
 
 type variablesRequest struct {
-	Config string   `body:"config_id" required:"true" minlen:"1" maxlen:"200"`
-	Add    []string `body:"add_project_names" doc:"Projects that get a key, unless they have one."`
+	Config string   `body:"config_id" required:"true" minlen:"1" maxlen:"200" doc:"The platform's id of the configuration." example:"icfg_1a2b3c"`
+	Add    []string `body:"add_project_names" doc:"Projects that get a key, unless they have one." example:"website"`
 	Remove []string `body:"remove_projects" doc:"Projects whose key is deleted, and taken away."`
 }
 
 type hostingVariablesResponse struct {
-	Success bool             `json:"success"`
+	Success bool             `json:"success" doc:"Whether all projects are as they should be."`
 	Failed  []hostingFailure `json:"failed" doc:"projects that are not as they should be, with the reason"`
 }
 
 type hostingFailure struct {
-	Project string `json:"project"`
-	Message string `json:"message"`
+	Project string `json:"project" doc:"The project, as it was given."`
+	Message string `json:"message" doc:"What went wrong."`
 }
 
 func (a *API) setVariables(call *web.Call, in variablesRequest) (web.Reply, error) {

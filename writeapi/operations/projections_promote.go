@@ -21,13 +21,13 @@ type promoteRequest struct {
 
 // Subject names the generations.
 func (r promoteRequest) Subject() string {
-	ids, err := r.ids()
-	if err != nil {
+	var body struct{ Generations []generationRequest }
+	if json.Unmarshal(r.Body, &body) != nil {
 		return "" // refused by the handler
 	}
-	names := make([]string, len(ids))
-	for i, id := range ids {
-		names[i] = generationRequest{id.Name, id.Version, id.Number}.Subject()
+	var names []string
+	for _, g := range body.Generations {
+		names = append(names, g.Subject())
 	}
 	return strings.Join(names, ", ")
 }

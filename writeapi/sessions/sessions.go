@@ -28,13 +28,15 @@ type Accounts interface {
 func (a *API) Routes() []web.Route {
 	shown, tag, returns := web.ReadModels(readmodel.Sessions), web.Tag("Account"), web.Returns[writeapi.SuccessResponse]()
 	return []web.Route{
-		web.Delete("/v1/account/sessions/{session_public_id}", a.revoke, shown, tag, web.Summary("Sign a browser out"), returns, web.Refuses(404)),
-		web.Post("/v1/account/sessions/revoke_all", a.revokeAll, shown, tag, web.Summary("Sign all browsers out, the own one included"), returns),
+		web.Delete("/v1/account/sessions/{session_public_id}", a.revoke, shown, tag, web.Summary("Sign a browser out"),
+			web.Description("The session ends immediately. API keys stay valid."), returns, web.Refuses(404)),
+		web.Post("/v1/account/sessions/revoke_all", a.revokeAll, shown, tag, web.Summary("Sign all browsers out, the own one included"),
+			web.Description("API keys stay valid."), returns),
 	}
 }
 
 type revokeRequest struct {
-	ID string `path:"session_public_id"`
+	ID string `path:"session_public_id" doc:"The public id of the session, as GET /v1/account/sessions lists it." example:"ses_8c1f0e2d"`
 }
 
 // revoke may end the session that it was asked with.

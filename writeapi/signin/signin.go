@@ -51,14 +51,15 @@ func (a *API) Routes() []web.Route {
 			web.Description("The provider sends the browser here. `code` is needed unless there is an `error`."),
 			web.ReturnsNothing(http.StatusFound, goes, web.MaySend("x-recital-position", "x-recital-stale")), web.Refuses(400)),
 		web.Get("/auth/oauth/logout", a.logout, web.Optional(), web.Appends(), tag, web.Summary("End the session of this browser"),
+			web.Description("The cookie is cleared and the session is revoked. Without a session the reply is the same."),
 			web.Returns[writeapi.SuccessResponse](web.MaySend("x-recital-position")), web.Refuses(403)),
 	}
 }
 
 type loginRequest struct {
-	Provider  string `query:"provider" required:"true" enum:"idp_1,idp_2,idp_3,idp_4"`
-	Redirect  string `query:"redirect" required:"true" url:"http" minlen:"1" maxlen:"2083"`
-	UTMSource source `query:"utm_source"`
+	Provider  string `query:"provider" required:"true" enum:"idp_1,idp_2,idp_3,idp_4" doc:"The identity provider." example:"idp_1"`
+	Redirect  string `query:"redirect" required:"true" url:"http" minlen:"1" maxlen:"2083" doc:"Where the browser goes after the sign-in. Its origin must be allowed." example:"http://localhost:3000/welcome"`
+	UTMSource source `query:"utm_source" doc:"Where the visitor came from, for statistics."`
 }
 
 // source is where a person comes from, in at most 256 characters: the rest is cut off.
@@ -108,10 +109,10 @@ func (a *API) failed(call *web.Call, provider string, err error) signin.Reason {
 }
 
 type callbackRequest struct {
-	Provider         string `path:"provider" enum:"idp_1,idp_2,idp_3,idp_4"`
-	Code             string `query:"code" required:"true" unless:"error"`
-	State            string `query:"state" required:"true"`
-	Error            string `query:"error"`
+	Provider         string `path:"provider" enum:"idp_1,idp_2,idp_3,idp_4" doc:"The identity provider." example:"idp_1"`
+	Code             string `query:"code" required:"true" unless:"error" doc:"What the provider has handed out for the sign-in. Absent with error." example:"4a6b8c"`
+	State            string `query:"state" required:"true" doc:"What the sign-in began with." example:"Zm9v"`
+	Error            string `query:"error" doc:"Why the provider refused, in a word, such as access_denied."`
 	ErrorDescription string `query:"error_description" doc:"is not used"`
 	Issuer           string `query:"iss" doc:"who answers (RFC 9207)"`
 }

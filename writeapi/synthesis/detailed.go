@@ -14,10 +14,10 @@ import (
 )
 
 type detailedResponse struct {
-	Audio      string        `json:"audio" doc:"in base64"`
-	Seed       int64         `json:"seed"`
-	Durations  []port.Timing `json:"durations,omitempty"`  // dialect 1.0
-	Timestamps []port.Timing `json:"timestamps,omitempty"` // dialect 1.1: the same list
+	Audio      string        `json:"audio" doc:"The audio, in base64."`
+	Seed       int64         `json:"seed" doc:"The seed that gives the same audio again."`
+	Durations  []port.Timing `json:"durations,omitempty" doc:"The word times, if they were asked for, under the name of version 1.0."`
+	Timestamps []port.Timing `json:"timestamps,omitempty" doc:"The same list, under the name of version 1.1."`
 }
 
 // audioGoesHere is how the encoded response begins.

@@ -5,9 +5,9 @@ import (
 	"github.com/recital-tts/recital/internal/web"
 )
 
-// returnsAudio declares the headers and the content types of the formats.
-func returnsAudio() web.Option {
-	var types []string
+// returnsAudio declares the headers and the content types of the formats, that of the default first.
+func returnsAudio(byDefault audio.Format) web.Option {
+	types := []string{byDefault.ContentType()}
 	for _, format := range audio.Formats() {
 		types = append(types, format.ContentType())
 	}

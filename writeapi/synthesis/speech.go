@@ -9,6 +9,7 @@ import (
 
 	"github.com/recital-tts/recital/commands/synthesis"
 	"github.com/recital-tts/recital/domain/plan"
+	"github.com/recital-tts/recital/internal/audio"
 	"github.com/recital-tts/recital/internal/links"
 	"github.com/recital-tts/recital/internal/web"
 	"github.com/recital-tts/recital/writeapi"
@@ -31,17 +32,21 @@ type API struct {
 
 // Routes are the rows for the public route table.
 func (a *API) Routes() []web.Route {
-	tag, means, refuses := web.Tag("Speech"), web.Meanings(meanings()), web.Refuses(402, 404, 409, 429)
+	tag, means, refuses := web.Tag("Speech"), web.Meanings(request.Meanings()), web.Refuses(402, 404, 409, 429)
 	sockets := stream.API{Synthesiser: a.Synthesiser}
 	return slices.Concat(sockets.Routes(), []web.Route{
 		web.Post("/v1/ai/speech/bytes", a.bytes, web.As(request.Post()), web.Forms(), web.MaxBody(maxBody), tag, web.Summary("Text to audio, streamed"),
-			means, returnsAudio(), refuses),
+			web.Description("The reply is the audio itself. It starts before all of the text is synthesised."),
+			means, returnsAudio(audio.MP3), refuses),
 		web.Post("/v1/ai/speech", a.detailed, web.As(request.Post()), web.Forms(), web.MaxBody(maxBody), web.Timeout(detailedTimeout), tag,
-			web.Summary("Text to audio and word times, in JSON"), means, returnsRecording(), refuses),
-		web.Get("/v1/ai/speech", a.bytes, web.As(request.Get()), web.Appends(), tag, web.Summary("Text to audio, streamed, all in the address"), web.KeyOnly(),
-			means, returnsAudio(), refuses),
-		web.Post("/speech/beta/synthesize", a.synthesizeBeta, web.As(request.Beta()), web.Forms(), web.MaxBody(maxBody), tag,
-			web.Summary("Text to audio, for clients of version 0"), means, returnsAudio(), refuses),
+			web.Summary("Text to audio and word times, in JSON"),
+			web.Description("The reply comes when all of the audio is made. It holds the audio in base64 and, on request, the times of the words."), means, returnsRecording(), refuses),
+		web.Get("/v1/ai/speech", a.bytes, web.As(request.Get()), web.Appends(), tag, web.Summary("Text to audio, streamed, all in the address"),
+			web.Description("As `POST /v1/ai/speech/bytes`, for players that can only request an address. A session of a browser is not accepted, because any page could use it."), web.KeyOnly(),
+			means, returnsAudio(audio.MP3), refuses),
+		web.Post("/speech/beta/synthesize", a.synthesizeBeta, web.As(request.Beta()), web.FormBody(), web.MaxBody(maxBody), tag,
+			web.Summary("Text to audio, for clients of version 0"),
+			web.Description("As `POST /v1/ai/speech/bytes`, with the parameters of version 0 and WAV as default."), means, returnsAudio(audio.WAV), refuses),
 	}, betaRest())
 }
 

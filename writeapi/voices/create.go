@@ -46,14 +46,14 @@ minutes of speech, at once: its state says how far it is. A request whose length
 
 // profile is what a client says of a voice, in fields of the form or in the field metadata.
 type profile struct {
-	Name        *string  `body:"name" maxlen:"200" doc:"what the voice is called"`
+	Name        *string  `body:"name" maxlen:"200" doc:"what the voice is called" example:"My voice"`
 	Type        *kind    `body:"type" literal:"instant,professional,intrinsic" doc:"instant by default; intrinsic voices are the system's"`
-	Description *string  `body:"description" maxlen:"5000"`
-	Gender      *string  `body:"gender" maxlen:"64" doc:"U by default"`
-	Tags        []string `body:"tags" alias:"tags[]" maxitems:"100" maxlen:"64"`
+	Description *string  `body:"description" maxlen:"5000" doc:"What the voice is for, in words."`
+	Gender      *string  `body:"gender" maxlen:"64" doc:"The gender of the voice, such as F, M or U. U by default." example:"F"`
+	Tags        []string `body:"tags" alias:"tags[]" maxitems:"100" maxlen:"64" doc:"Words by which the voice can be found."`
 	Enhance     *bool    `body:"enhance" doc:"reduce steady noise in the recordings"`
 	Filter      *bool    `body:"filter" doc:"leave out unusable stretches of the recordings"`
-	Accent      *string  `body:"accent" maxlen:"64"`
+	Accent      *string  `body:"accent" maxlen:"64" doc:"The accent of the voice, in words."`
 }
 
 // kind is a type of voices that can be made.
@@ -90,10 +90,10 @@ func valueOr[T any](value *T, otherwise T) T { return *or(value, &otherwise) }
 // createRequest has the names that clients of all versions give to the recordings.
 type createRequest struct {
 	web.IdempotencyKey
-	File      []web.File `body:"file" doc:"a recording; several fields of one name are several recordings"`
-	Files     []web.File `body:"files" doc:"the same"`
-	Bracketed []web.File `body:"files[]" doc:"the same"`
-	FileField []web.File `body:"file_field" doc:"the same"`
+	File      []web.File `body:"file" doc:"a recording; several fields of one name are several recordings" example:"the bytes of recording.wav"`
+	Files     []web.File `body:"files" doc:"Recordings, as in file."`
+	Bracketed []web.File `body:"files[]" doc:"Recordings, as in file."`
+	FileField []web.File `body:"file_field" doc:"Recordings, as in file."`
 	Metadata  *string    `body:"metadata" maxlen:"65536" doc:"the other fields as a JSON object, for clients of version 1; what fields of the form say goes before"`
 	profile
 }

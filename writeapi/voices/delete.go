@@ -6,7 +6,7 @@ import (
 )
 
 type deleteVoiceResponse struct {
-	Success bool `json:"success"`
+	Success bool `json:"success" doc:"Always true."`
 }
 
 func (a *API) remove(call *web.Call, in voiceRequest) (web.Reply, error) {

@@ -36,13 +36,13 @@ func (p *Prechecker) Routes() []web.Route {
 }
 
 type precheckRequest struct {
-	File web.File `body:"file" alias:"files,files[],file_field" required:"true" doc:"The recording."`
+	File web.File `body:"file" alias:"files,files[],file_field" required:"true" doc:"The recording." example:"the bytes of recording.wav"`
 }
 
 type precheckCloneResponse struct {
-	DNSMOS float64 `json:"dnsmos" ge:"1" le:"5"`
-	Start  float64 `json:"start_s" ge:"0" doc:"in seconds"`
-	End    float64 `json:"end_s" ge:"0" doc:"in seconds"`
+	DNSMOS float64 `json:"dnsmos" ge:"1" le:"5" doc:"The quality of the speech, estimated as a mean opinion score: 1 is bad, 5 is excellent."`
+	Start  float64 `json:"start_s" ge:"0" doc:"Where the speech begins, in seconds from the start of the recording."`
+	End    float64 `json:"end_s" ge:"0" doc:"Where the speech ends, in seconds from the start of the recording."`
 }
 
 func (p *Prechecker) check(call *web.Call, in precheckRequest) (web.Reply, error) {

@@ -10,15 +10,15 @@ import (
 // updateVoiceRequest says what of a voice is changed: null is nothing, and an empty text clears one.
 type updateVoiceRequest struct {
 	voiceRequest
-	Name        *string  `body:"name" maxlen:"200"`
-	Description *string  `body:"description" maxlen:"5000"`
-	Gender      *string  `body:"gender" maxlen:"64"`
-	Starred     *bool    `body:"starred" doc:"All that can be changed of a system voice."`
+	Name        *string  `body:"name" maxlen:"200" doc:"The new name."`
+	Description *string  `body:"description" maxlen:"5000" doc:"The new description."`
+	Gender      *string  `body:"gender" maxlen:"64" doc:"The new gender."`
+	Starred     *bool    `body:"starred" doc:"All that can be changed of a system voice." example:"true"`
 	Tags        []string `body:"tags" maxitems:"100" maxlen:"64" nullable:"true" doc:"At most 100, of at most 64 characters each."`
 }
 
 type updateVoiceResponse struct {
-	Voice shown.Voice `json:"voice"`
+	Voice shown.Voice `json:"voice" doc:"The voice after the change."`
 }
 
 func (a *API) update(call *web.Call, in updateVoiceRequest) (web.Reply, error) {

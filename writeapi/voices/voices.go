@@ -36,12 +36,13 @@ func (a *API) Routes() []web.Route {
 			web.Description("A system voice is everybody's. That of an account is heard by its owner, and by whoever has its `preview_url`."),
 			web.ReturnsMedia(mp3, sends), web.ReturnsMedia(mp3, web.Status(206), sends, web.Sends("content-range")), web.ReturnsNothing(304, sends), web.Refuses(404, 409, 416)),
 		web.Post("/v1/ai/voice/{id}/preview/invalidate", a.invalidatePreview, waits, tag, web.Summary("Have the preview of a voice rendered again"),
+			web.Description("The stored preview is dropped, and rendered anew."),
 			web.Returns[writeapi.SuccessResponse](), web.Refuses(403, 404)),
 	}
 }
 
 type voiceRequest struct {
-	ID string `path:"id"`
+	ID string `path:"id" doc:"The id of the voice." example:"leah"`
 }
 
 // show shows a voice of the caller's account, or of the system.

@@ -18,6 +18,7 @@ type Field struct {
 	Doc      string
 	Nullable bool   // the tag says so
 	Format   string // of JSON Schema
+	Example  string // as in a query
 }
 
 // Rules are what the value of a field must be like. An absent bound is nil.
@@ -36,14 +37,15 @@ type Synonym struct{ Word, For string }
 
 // docs are the tags that are for the documentation only.
 type docs struct {
-	doc, format string
-	fallback    string // the tag default
-	values      []string
-	nullable    bool
+	doc, format, example string
+	fallback             string // the tag default
+	values               []string
+	nullable             bool
 }
 
 func (d *docs) read(tags map[string]string) error {
-	d.doc, d.format, d.fallback, d.values = tags["doc"], tags["format"], tags["default"], split(tags["values"])
+	d.doc, d.format, d.example, d.values = tags["doc"], tags["format"], tags["example"], split(tags["values"])
+	d.fallback = tags["default"]
 	switch tags["nullable"] {
 	case "":
 	case "true":
@@ -71,7 +73,7 @@ func (p *Plan) Fields() []Field {
 func (f *field) describe(source string) Field {
 	r := &f.rules
 	described := Field{
-		Source: source, Type: f.of, Pointer: f.nullable, Required: f.required, Doc: f.docs.doc, Nullable: f.docs.nullable, Format: f.docs.format,
+		Source: source, Type: f.of, Pointer: f.nullable, Required: f.required, Doc: f.docs.doc, Nullable: f.docs.nullable, Format: f.docs.format, Example: f.docs.example,
 		Rules: Rules{
 			GT: r.gt, GE: r.ge, LT: r.lt, LE: r.le, MinLen: r.minLen, MaxLen: r.maxLen, MaxItems: r.maxItems, Values: f.values(), Synonyms: r.synonyms,
 		},

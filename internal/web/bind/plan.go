@@ -18,7 +18,7 @@
 //	synonyms:"mulaw=ulaw"       further values accepted, and what they stand for
 //	several:"true"              several of the values, with commas
 //	url:"http"                  an absolute http or https URL, normalised as a browser would
-//	doc  values  nullable  format   for the documentation only; see package openapi
+//	doc  example  values  nullable  format   for the documentation only; see package openapi
 //
 // Types: string, bool, int, int64, float64 (and named types of these kinds), []string, map[string]any, File, []File, and
 // those that implement encoding.TextUnmarshaler, whose errors are answered to clients. A pointer is nil when the value is

@@ -17,7 +17,7 @@ var (
 	sourceTags = []string{"path", "query", "header", "cookie", "body", "raw", "in", "for"}
 	valueTags  = []string{
 		"alias", "required", "default", "gt", "ge", "lt", "le", "minlen", "maxlen", "pattern", "literal", "enum", "synonyms", "url",
-		"maxitems", "several", "unless", "after", "doc", "values", "nullable", "format",
+		"maxitems", "several", "unless", "after", "doc", "values", "nullable", "format", "example",
 	}
 )
 

@@ -6,9 +6,9 @@ import "strings"
 // Headers are the fields of a request, embedded in the inputs of routes that read all of them. A field that came on several
 // lines is joined with commas.
 type Headers struct {
-	Range       string `header:"range"`
-	IfRange     string `header:"if-range"`
-	IfNoneMatch string `header:"if-none-match"`
+	Range       string `header:"range" doc:"The part of the body that is wanted, such as bytes=0-1023."`
+	IfRange     string `header:"if-range" doc:"The etag for which range counts: for another body all of it is sent."`
+	IfNoneMatch string `header:"if-none-match" doc:"The etag of what the client has: if it is still right, the reply is a 304."`
 }
 
 // Matches reports whether the client has the representation with the entity tag: it names the tag in If-None-Match, or "*".

@@ -2,6 +2,7 @@ package openapi
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -19,6 +20,7 @@ type input struct {
 	source, name string
 	required     bool
 	schema       *jsonSchema
+	example      any // nil for none
 }
 
 // inputs are all fields of a route's input, in the order of sources.
@@ -60,11 +62,29 @@ func (w *writer) input(r *web.Route, f bind.Field) (input, error) {
 		return input{}, err
 	}
 	constrain(s, f)
-	if f.Nullable || f.Pointer && f.Source == "body" {
+	if f.Nullable || f.Pointer && f.Source == "body" && r.Uploads == 0 { // a form has no null
 		s = orNull(s)
 	}
 	s.Description = describe(f, cmp.Or(f.Doc, r.Meanings[f.Name]))
-	return input{source: f.Source, name: f.Name, required: f.Required, schema: s}, nil
+	example, err := exampleOf(f)
+	if err != nil {
+		return input{}, fmt.Errorf("the example %q: %w", f.Example, err)
+	}
+	return input{source: f.Source, name: f.Name, required: f.Required, schema: s, example: example}, nil
+}
+
+// exampleOf returns the example of a field as JSON has it.
+func exampleOf(f bind.Field) (value any, err error) {
+	if f.Example == "" {
+		return nil, nil
+	}
+	switch kind := f.Type.Kind(); {
+	case f.Type == reflect.TypeFor[[]string](), f.Type == reflect.TypeFor[[]web.File]():
+		return strings.Split(f.Example, ","), nil
+	case kind == reflect.String, f.Type == reflect.TypeFor[web.File]():
+		return f.Example, nil
+	}
+	return value, json.Unmarshal([]byte(f.Example), &value) // a number, a boolean, or a raw body
 }
 
 func (w *writer) inputSchema(t reflect.Type) (*jsonSchema, error) {
@@ -101,7 +121,7 @@ func parametersOf(inputs []input) []*parameter {
 		if in.source == "body" || in.source == "raw" {
 			continue
 		}
-		p := &parameter{Name: in.name, In: in.source, Description: in.schema.Description, Required: in.required, Schema: in.schema}
+		p := &parameter{Name: in.name, In: in.source, Description: in.schema.Description, Required: in.required, Schema: in.schema, Example: in.example}
 		p.Schema.Description = ""
 		parameters = append(parameters, p)
 	}
@@ -111,7 +131,7 @@ func parametersOf(inputs []input) []*parameter {
 // bodyOf is nil for routes that take none. The schema of its fields is a component, because several content types share it.
 func (w *writer) bodyOf(r *web.Route, id string, inputs []input) *requestBody {
 	object := &jsonSchema{Type: "object", Properties: map[string]*jsonSchema{}}
-	files := false
+	files, example := false, map[string]any{}
 	for _, in := range inputs {
 		switch in.source {
 		case "raw":
@@ -119,6 +139,9 @@ func (w *writer) bodyOf(r *web.Route, id string, inputs []input) *requestBody {
 		case "body":
 			object.Properties[in.name] = in.schema
 			files = files || isFile(in.schema)
+			if in.example != nil {
+				example[in.name] = in.example
+			}
 			if in.required {
 				object.Required = append(object.Required, in.name)
 			}
@@ -129,9 +152,13 @@ func (w *writer) bodyOf(r *web.Route, id string, inputs []input) *requestBody {
 	}
 	name := exported(id) + "Request"
 	w.components.Schemas[name] = object
-	body := &requestBody{Required: len(object.Required) > 0, Content: map[string]*mediaType{}}
+	body := &requestBody{Required: len(object.Required) > 0}
 	for _, media := range mediaTypes(r, files) {
-		body.Content[media] = &mediaType{Schema: &jsonSchema{Ref: "#/components/schemas/" + name}}
+		m := body.Content.at(media)
+		m.Schema = &jsonSchema{Ref: "#/components/schemas/" + name}
+		if len(example) > 0 {
+			m.Example = example
+		}
 	}
 	return body
 }
@@ -142,18 +169,20 @@ func rawBody(r *web.Route, in input) *requestBody {
 	if strings.HasSuffix(media, "json") {
 		schema = &jsonSchema{Type: "object"}
 	}
-	return &requestBody{Required: in.required, Content: map[string]*mediaType{media: {Schema: schema}}}
+	return &requestBody{Required: in.required, Content: content{{name: media, Schema: schema, Example: in.example}}}
 }
 
 func isFile(s *jsonSchema) bool {
 	return s.Format == "binary" || s.Items != nil && s.Items.Format == "binary"
 }
 
-// mediaTypes are what a body may be sent as. JSON cannot carry files.
+// mediaTypes are what a body may be sent as, the most natural first. JSON cannot carry files.
 func mediaTypes(r *web.Route, files bool) []string {
 	switch {
 	case files:
 		return []string{"multipart/form-data"}
+	case r.FormFirst:
+		return []string{"application/x-www-form-urlencoded", "multipart/form-data", "application/json"}
 	case r.Forms:
 		return []string{"application/json", "application/x-www-form-urlencoded", "multipart/form-data"}
 	}

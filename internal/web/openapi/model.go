@@ -1,5 +1,10 @@
 package openapi
 
+import (
+	"bytes"
+	"encoding/json"
+)
+
 // The types have the field names of the specification (OpenAPI 3.1.0) and what of it is used here.
 
 type document struct {
@@ -50,22 +55,63 @@ type parameter struct {
 	Description string      `json:"description,omitempty"`
 	Required    bool        `json:"required,omitempty"`
 	Schema      *jsonSchema `json:"schema,omitempty"`
+	Example     any         `json:"example,omitempty"`
 }
 
 type requestBody struct {
-	Required bool                  `json:"required,omitempty"`
-	Content  map[string]*mediaType `json:"content"`
+	Required bool    `json:"required,omitempty"`
+	Content  content `json:"content"`
+}
+
+// content holds the media types of a body, the most natural one first. It is an object in the document, whose order pages
+// and generators follow.
+type content []*mediaType
+
+// at returns the media type of a name, which is added where there is none.
+func (c *content) at(name string) *mediaType {
+	for _, known := range *c {
+		if known.name == name {
+			return known
+		}
+	}
+	fresh := &mediaType{name: name}
+	*c = append(*c, fresh)
+	return fresh
+}
+
+// MarshalJSON writes an object in the order of the list.
+func (c content) MarshalJSON() ([]byte, error) {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	separator := "{"
+	for _, media := range c {
+		out.WriteString(separator)
+		if err := encoder.Encode(media.name); err != nil {
+			return nil, err
+		}
+		out.WriteString(":")
+		if err := encoder.Encode(media); err != nil {
+			return nil, err
+		}
+		separator = ","
+	}
+	out.WriteString("}")
+	return out.Bytes(), nil
 }
 
 type mediaType struct {
-	Schema *jsonSchema `json:"schema,omitempty"`
+	name string
+
+	Schema  *jsonSchema `json:"schema,omitempty"`
+	Example any         `json:"example,omitempty"`
 }
 
 type response struct {
-	Ref         string                `json:"$ref,omitempty"`
-	Description string                `json:"description,omitempty"`
-	Headers     map[string]*header    `json:"headers,omitempty"`
-	Content     map[string]*mediaType `json:"content,omitempty"`
+	Ref         string             `json:"$ref,omitempty"`
+	Description string             `json:"description,omitempty"`
+	Headers     map[string]*header `json:"headers,omitempty"`
+	Content     content            `json:"content,omitempty"`
 }
 
 type header struct {

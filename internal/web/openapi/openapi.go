@@ -1,6 +1,7 @@
 // Package openapi generates the OpenAPI 3.1 description of a route table, so that it cannot differ from what is
 // served: parameters, request bodies and refusals come from the rows, and replies from the Go types that rows declare
-// (web.Returns and the like).
+// (web.Returns and the like). WriteSockets describes the WebSockets among the routes in AsyncAPI 3.0, from the types of their
+// messages.
 //
 // The tags of fields are part of the description. Inputs have the tags of package bind; in replies the following are
 // read as well:
@@ -12,6 +13,10 @@
 //	literal:"a,b" enum:"a,b"   all possible values
 //	default:"0"                what a client should assume without the field: it is then not required
 //	format:"uri"               a format of JSON Schema
+//
+// In inputs only:
+//
+//	example:"leah"             a value as in a query, with which examples of requests are made
 //
 // And in both:
 //
@@ -50,10 +55,8 @@ func Write(info Info, routes []web.Route) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("describing the routes: %w", err)
 	}
-	w := &writer{
-		components: &components{types: map[string]typeOfComponent{}, Schemas: map[string]*jsonSchema{}},
-		ids:        map[string]string{}, headers: known,
-	}
+	w := newWriter()
+	w.headers = known
 	doc := document{
 		OpenAPI: "3.1.0",
 		Info:    infoObject{Title: info.Title, Version: info.Version, Description: info.Description, License: license{"Apache 2.0", "Apache-2.0"}},
@@ -85,7 +88,7 @@ func Write(info Info, routes []web.Route) ([]byte, error) {
 }
 
 // encode leaves < and > as they are, which descriptions have.
-func encode(doc document) ([]byte, error) {
+func encode(doc any) ([]byte, error) {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)
@@ -94,6 +97,12 @@ func encode(doc document) ([]byte, error) {
 		return nil, fmt.Errorf("encoding the description of the routes: %w", err)
 	}
 	return out.Bytes(), nil
+}
+
+func newWriter() *writer {
+	return &writer{
+		components: &components{types: map[string]typeOfComponent{}, Schemas: map[string]*jsonSchema{}}, ids: map[string]string{},
+	}
 }
 
 type writer struct {

@@ -16,7 +16,7 @@ func (w *writer) addOutcome(op *operation, r *web.Route, o web.Outcome) error {
 	status := strconv.Itoa(o.Status)
 	told := op.Responses[status]
 	if told == nil {
-		told = &response{Description: cmp.Or(o.Means, http.StatusText(o.Status)), Headers: map[string]*header{}, Content: map[string]*mediaType{}}
+		told = &response{Description: cmp.Or(o.Means, http.StatusText(o.Status)), Headers: map[string]*header{}}
 		op.Responses[status] = told
 	}
 	if told.Description == "" {
@@ -30,16 +30,17 @@ func (w *writer) addOutcome(op *operation, r *web.Route, o web.Outcome) error {
 		told.addJSON(schema)
 	}
 	for _, media := range o.Media {
-		told.Content[media] = &mediaType{Schema: &jsonSchema{Type: "string", Format: "binary"}}
+		told.Content.at(media).Schema = &jsonSchema{Type: "string", Format: "binary"}
 	}
 	return w.addHeaders(told, r, o)
 }
 
 func (told *response) addJSON(schema *jsonSchema) {
-	if before := told.Content["application/json"]; before != nil {
-		schema = &jsonSchema{AnyOf: []*jsonSchema{before.Schema, schema}}
+	json := told.Content.at("application/json")
+	if before := json.Schema; before != nil {
+		schema = &jsonSchema{AnyOf: []*jsonSchema{before, schema}}
 	}
-	told.Content["application/json"] = &mediaType{Schema: schema}
+	json.Schema = schema
 }
 
 // refusals are the statuses, beside those of the outcomes, that the row makes possible.

@@ -57,7 +57,7 @@ func (w *writer) refusal(status string) (*response, error) {
 		number, _ := strconv.Atoi(status)
 		means = http.StatusText(number)
 	}
-	told := &response{Description: means, Headers: map[string]*header{}, Content: map[string]*mediaType{}}
+	told := &response{Description: means, Headers: map[string]*header{}}
 	told.addJSON(w.refusalSchema(status))
 	return told, w.addKnown(told, false, []string{"request-id", "retry-after", "x-should-retry"})
 }
@@ -95,8 +95,8 @@ func envelopeSchema() *jsonSchema {
 	return &jsonSchema{
 		Type: "object", Description: "An error from version 1.1 on.", Required: []string{"type", "error", "request_id"},
 		Properties: map[string]*jsonSchema{
-			"type": {Type: "string", Const: "error"},
-			"error": {Type: "object", Required: []string{"type", "message"}, Properties: map[string]*jsonSchema{
+			"type": {Type: "string", Const: "error", Description: "Always `error`."},
+			"error": {Type: "object", Description: "What is wrong.", Required: []string{"type", "message"}, Properties: map[string]*jsonSchema{
 				"type":    text("The kind of error, such as `not_found_error`."),
 				"message": text("What is wrong, for people."),
 			}},
@@ -113,7 +113,7 @@ func validationSchemas() map[string]*jsonSchema {
 		"HTTPValidationError": {
 			Type: "object", Required: []string{"detail"}, Description: "Everything that is wrong with the inputs.",
 			Properties: map[string]*jsonSchema{
-				"detail": {Type: "array", Items: &jsonSchema{Ref: "#/components/schemas/ValidationError"}},
+				"detail": {Type: "array", Description: "One element for each input that is wrong.", Items: &jsonSchema{Ref: "#/components/schemas/ValidationError"}},
 				"error": {
 					AnyOf: []*jsonSchema{error, envelope["error"]}, Description: "The first of it: a text in version 1.0, an object from 1.1 on.",
 				},
@@ -124,9 +124,10 @@ func validationSchemas() map[string]*jsonSchema {
 		"ValidationError": {
 			Type: "object", Required: []string{"loc", "msg", "type"},
 			Properties: map[string]*jsonSchema{
-				"loc": {Type: "array", Description: "Where: the source, and the name in it.", Items: &jsonSchema{AnyOf: []*jsonSchema{text(""), {Type: "integer"}}}},
-				"msg": text(""), "type": text(""),
-				"ctx": {Type: "object", Description: "What the message is made of."},
+				"loc":  {Type: "array", Description: "Where: the source, and the name in it.", Items: &jsonSchema{AnyOf: []*jsonSchema{text(""), {Type: "integer"}}}},
+				"msg":  text("What is wrong, for people."),
+				"type": text("The kind of error, such as `missing`."),
+				"ctx":  {Type: "object", Description: "What the message is made of."},
 			},
 		},
 	}

@@ -15,8 +15,8 @@ import (
 // Speech is the union of what published clients send; keys that are not listed are ignored.
 type Speech struct {
 	Key              string   `in:"X-API-Key" for:"socket" alias:"x-api-key"`
-	Text             string   `in:"text" for:"post,get,beta" required:"true" minlen:"1" maxlen:"5000"`
-	Voice            string   `in:"voice" required:"true"`
+	Text             string   `in:"text" for:"post,get,beta" required:"true" minlen:"1" maxlen:"5000" example:"Hello, how are you today?"`
+	Voice            string   `in:"voice" required:"true" example:"leah"`
 	Model            *string  `in:"model" for:"post,get,socket" default:"aurora" literal:"aurora,blizzard,blizzard-2.0,blizzard-2.1,blizzard-dialogue"`
 	Language         Language `in:"language" for:"post,get,socket" default:"auto"`
 	Format           string   `in:"format" post.alias:"response_format" default:"mp3" beta.default:"wav" literal:"aac,mp3,raw,wav,ulaw,webm,pcm_s16le,pcm_f32le" synonyms:"mulaw=ulaw" get.synonyms:""`

@@ -29,40 +29,52 @@ type frames struct {
 }
 
 type extras struct {
-	Durations   []speech.Timing `json:"durations,omitempty"`
-	BufferEmpty bool            `json:"buffer_empty"`
-	Warning     string          `json:"warning,omitempty"`
+	Durations   []speech.Timing `json:"durations,omitempty" doc:"The word times, counted from the start of the audio that follows."`
+	BufferEmpty bool            `json:"buffer_empty" doc:"Whether all text so far is spoken with this audio."`
+	Warning     string          `json:"warning,omitempty" doc:"What could not be spoken."`
 }
 
 // pairedExtras always have their durations: clients look for that key.
 type pairedExtras struct {
-	Durations   []speech.Timing `json:"durations"`
-	BufferEmpty bool            `json:"buffer_empty"`
-	Warning     string          `json:"warning,omitempty"`
+	Durations   []speech.Timing `json:"durations" doc:"The word times, counted from the start of the audio that follows."`
+	BufferEmpty bool            `json:"buffer_empty" doc:"Whether all text so far is spoken with this audio."`
+	Warning     string          `json:"warning,omitempty" doc:"What could not be spoken."`
 }
 
 type complete struct {
-	Complete string `json:"complete"`
-	Nonce    int64  `json:"nonce"`
+	Complete string `json:"complete" literal:"flush,reset" doc:"What is done."`
+	Nonce    int64  `json:"nonce" doc:"The number that came with the command."`
 }
 
-type typedFrame struct {
-	Type       string          `json:"type"`
-	RequestID  string          `json:"request_id,omitempty"`
-	Timestamps []speech.Timing `json:"timestamps,omitempty"`
-	Warning    string          `json:"warning,omitempty"`
-	Nonce      *int64          `json:"nonce,omitempty"`
+type ready struct {
+	Type      string `json:"type" literal:"ready" doc:"Always ready."`
+	RequestID string `json:"request_id" doc:"The id of the session, for support."`
+}
+
+type timestamps struct {
+	Type       string          `json:"type" literal:"timestamps" doc:"Always timestamps."`
+	Timestamps []speech.Timing `json:"timestamps" doc:"The word times, counted from the start of the audio before."`
+	Warning    string          `json:"warning,omitempty" doc:"What could not be spoken."`
+}
+
+type acknowledged struct {
+	Type  string `json:"type" literal:"flush_complete,reset_complete" doc:"What is done."`
+	Nonce int64  `json:"nonce" doc:"The number that came with the message, or 0."`
 }
 
 type typedError struct {
-	Type      string     `json:"type"`
-	Error     errorWords `json:"error"`
-	RequestID string     `json:"request_id"`
+	Type      string     `json:"type" literal:"error" doc:"Always error."`
+	Error     errorWords `json:"error" doc:"What is wrong."`
+	RequestID string     `json:"request_id" doc:"The id of the session, for support."`
 }
 
 type errorWords struct {
-	Type    string `json:"type"`
-	Message string `json:"message"`
+	Type    string `json:"type" doc:"The kind of error, such as authentication_error."`
+	Message string `json:"message" doc:"What is wrong, for people."`
+}
+
+type plainError struct {
+	Error string `json:"error" doc:"What is wrong, for people."`
 }
 
 // ready answers a good opening.
@@ -70,7 +82,7 @@ func (f *frames) ready() error {
 	if f.dialect != typed {
 		return nil
 	}
-	return f.text(typedFrame{Type: "ready", RequestID: f.conn.RequestID})
+	return f.text(ready{Type: "ready", RequestID: f.conn.RequestID})
 }
 
 // Audio implements synthesis.Listener. Times count from the start of their chunk, in every dialect.
@@ -82,7 +94,7 @@ func (f *frames) Audio(c synthesis.Chunk) error {
 		if err := f.binary(c.Audio); err != nil || len(c.Timings) == 0 {
 			return err
 		}
-		return f.text(typedFrame{Type: "timestamps", Timestamps: c.Timings, Warning: warning(c)})
+		return f.text(timestamps{Type: "timestamps", Timestamps: c.Timings, Warning: warning(c)})
 	case f.dialect == commanded:
 		if len(c.Timings) > 0 || c.BufferEmpty {
 			if err := f.text(extras{c.Timings, c.BufferEmpty, warning(c)}); err != nil {
@@ -117,11 +129,10 @@ func (f *frames) Cleared(nonce *int64) error { return f.acknowledge("reset", non
 func (f *frames) acknowledge(what string, nonce *int64) error {
 	switch {
 	case f.dialect == typed:
-		zero := int64(0)
 		if nonce == nil {
-			nonce = &zero
+			nonce = new(int64)
 		}
-		return f.text(typedFrame{Type: what + "_complete", Nonce: nonce})
+		return f.text(acknowledged{Type: what + "_complete", Nonce: *nonce})
 	case f.dialect == commanded && nonce != nil:
 		return f.text(complete{what, *nonce})
 	}
@@ -149,7 +160,7 @@ func (f *frames) text(value any) error {
 
 // failure is the last frame of a session that an error ends.
 func (f *frames) failure(told web.Explanation) []byte {
-	var frame any = map[string]string{"error": told.Message}
+	var frame any = plainError{told.Message}
 	if f.dialect == typed {
 		frame = typedError{Type: "error", Error: errorWords{told.Type, told.Message}, RequestID: f.conn.RequestID}
 	}

@@ -181,8 +181,10 @@ func (h *house) requireIdle(id string) (settled int64) {
 
 // talker is a client.
 type talker struct {
-	t  testing.TB
-	ws *websocket.Conn
+	t    testing.TB
+	ws   *websocket.Conn
+	told *described
+	odd  error // of the first message that the document does not have; the server must refuse it
 }
 
 // frame is a message of the server.
@@ -199,7 +201,9 @@ func (h *house) dialAt(t testing.TB, path string) *talker {
 	ws, _, err := websocket.DefaultDialer.Dial("ws://"+h.addr+path, nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { ws.Close() })
-	return &talker{t, ws}
+	told, err := theDocument()
+	require.NoError(t, err)
+	return &talker{t: t, ws: ws, told: told}
 }
 
 // begin opens a session: {"X-API-Key": key, "voice": "leah"} and more, which is JSON without braces.
@@ -216,6 +220,9 @@ func (h *house) begin(t testing.TB, key, more string) *talker {
 func (c *talker) send(messages ...string) {
 	c.t.Helper()
 	for _, message := range messages {
+		if err := c.told.check("receive", message); err != nil && c.odd == nil {
+			c.odd = err
+		}
 		require.NoError(c.t, c.ws.WriteMessage(websocket.TextMessage, []byte(message)))
 	}
 }
@@ -231,6 +238,9 @@ func (c *talker) next() (frame, error) {
 	}
 	if kind == websocket.BinaryMessage {
 		return frame{binary: message}, nil
+	}
+	if err := c.told.check("send", string(message)); err != nil {
+		return frame{}, err
 	}
 	f := frame{text: string(message)}
 	return f, json.Unmarshal(message, &f.fields)
@@ -262,6 +272,7 @@ func (c *talker) rest() (frames []frame, code int) {
 		f, err := c.next()
 		var closed *websocket.CloseError
 		if errors.As(err, &closed) {
+			require.False(c.t, closed.Code == websocket.CloseNormalClosure && c.odd != nil, "accepted, but not described: %v", c.odd)
 			return frames, closed.Code
 		}
 		require.NoError(c.t, err)

@@ -32,8 +32,9 @@ func (a *API) Routes() []web.Route {
 	}
 	return []web.Route{
 		web.Socket("/v1/ai/speech/stream", serve, web.MaxBody(maxMessage), web.Tag("Speech"), web.Summary("Text to audio while the text grows, over WebSocket"),
-			web.Description(protocol)),
-		web.Socket("/speech/beta/synthesize_streaming", serve, web.MaxBody(maxMessage), web.Tag("Speech"), web.Summary("Text to audio while the text grows, for clients of version 0")),
+			web.Description(protocol), messages),
+		web.Socket("/speech/beta/synthesize_streaming", serve, web.MaxBody(maxMessage), web.Tag("Speech"), web.Summary("Text to audio while the text grows, for clients of version 0"),
+			web.Description("As `/v1/ai/speech/stream`, for clients that know this address."), messages),
 	}
 }
 

@@ -1,7 +1,7 @@
-package synthesis
+package request
 
-// meanings says what parameters do, in a line each; docs/speech-parameters.md says more.
-func meanings() map[string]string {
+// Meanings returns what parameters do, in a line each; docs/speech-parameters.md says more.
+func Meanings() map[string]string {
 	return map[string]string{
 		"text":              "The text to speak: characters are Unicode code points.",
 		"voice":             "The id of the voice.",
@@ -25,6 +25,8 @@ func meanings() map[string]string {
 		"delay_headers":     "Sends the headers only when there is audio, so that a failure until then is a status.",
 		"original_text":     "What `text` is a translation of: shown with the clip that `debug` saves.",
 		"original_language": "The language of `original_text`: shown with the clip that `debug` saves.",
+		"X-API-Key":         "The API key. Without one, the header `x-api-key` or the cookie of the handshake counts.",
+		"send_extras":       "Adds the word times, in version 1.0.",
 		"extras":            "`alignment` adds the word times.",
 	}
 }

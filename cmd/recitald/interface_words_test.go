@@ -1,0 +1,60 @@
+package main_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// documentAt returns a JSON document that the server serves.
+func (s *server) documentAt(path string) (document map[string]any) {
+	s.t.Helper()
+	request, err := http.NewRequest(http.MethodGet, s.address+path, nil)
+	require.NoError(s.t, err)
+	got := do(s.t, request)
+	require.Equal(s.t, 200, got.status)
+	require.NoError(s.t, json.Unmarshal(got.body, &document))
+	return document
+}
+
+// everythingIsDescribed demands words for each operation, parameter, header and field.
+func (s *server) everythingIsDescribed(t *testing.T) {
+	found := descriptions(s.documentAt("/openapi.json"), "")
+	maps.Copy(found, descriptions(s.documentAt("/asyncapi.json"), "sockets"))
+	require.Greater(t, len(found), 500)
+	for place, text := range found {
+		require.NotEmpty(t, text, place)
+	}
+}
+
+// descriptions returns the descriptions of what needs one by their places: "" where there is none.
+func descriptions(value any, place string) map[string]string {
+	all := map[string]string{}
+	add := func(one any, place string) {
+		text := one.(map[string]any)["description"]
+		all[place], _ = text.(string)
+	}
+	switch v := value.(type) {
+	case []any:
+		for i, one := range v {
+			maps.Copy(all, descriptions(one, fmt.Sprintf("%s/%d", place, i)))
+		}
+	case map[string]any:
+		if v["operationId"] != nil || v["in"] != nil {
+			add(v, place)
+		}
+		for key, inner := range v {
+			maps.Copy(all, descriptions(inner, place+"/"+key))
+			if members, ok := inner.(map[string]any); ok && (key == "properties" || key == "headers") {
+				for name, one := range members {
+					add(one, place+"/"+key+"/"+name)
+				}
+			}
+		}
+	}
+	return all
+}
