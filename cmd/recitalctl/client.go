@@ -20,8 +20,9 @@ const maxAnswer = 8 << 20
 // client calls the admin API.
 type client struct {
 	settings
-	token string
-	http  *http.Client
+	token  string
+	reason string // of an act of an operator
+	http   *http.Client
 }
 
 func newClient(s settings) (*client, error) {
@@ -133,6 +134,9 @@ func (c *client) request(ctx context.Context, method, path string, body []byte) 
 	request.Header.Set("Authorization", "Bearer "+c.token)
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")
+	}
+	if c.reason != "" {
+		request.Header.Set("x-recital-reason", c.reason)
 	}
 	return request, nil
 }

@@ -22,10 +22,9 @@ func (a *Accounts) Close(ctx context.Context, id string, origin journal.Origin) 
 	return a.execute(ctx, id, func(at time.Time) command { return account.Close{At: at} }, origin)
 }
 
-// Closed reports whether an account was closed.
+// Closed reports whether an account was closed, whether or not the other events of its stream can be decoded.
 func Closed(ctx context.Context, j *journal.Journal, id string) (bool, error) {
-	state, _, err := journal.Load(ctx, j, stream(id))
-	return state.Closed(), err
+	return journal.Happened[account.Event](ctx, j, account.Stream(id), account.Closed{}, account.ClosedInSnapshot)
 }
 
 // Closing is how a closing goes on.

@@ -33,6 +33,12 @@ func IsSnapshot(event Event) bool {
 	return is
 }
 
+// ClosedInSnapshot reports what a snapshot says of the closing of the account; is is false for any other event.
+func ClosedInSnapshot(event Event) (closed, is bool) {
+	snapshot, is := event.(SnapshotTaken)
+	return snapshot.Closing != NotClosed, is
+}
+
 // snapshot returns the state of a snapshot. A state that was folded from the events before it knows more: the keys that
 // were revoked.
 func (s State) snapshot(e SnapshotTaken) State {

@@ -41,6 +41,10 @@ type Config struct {
 	Sessions Sessions
 	Logger   *slog.Logger
 
+	// Unconfirmed reports whether an event of a stream is skipped that may have revoked a credential. None is admitted until
+	// an operator has confirmed that it did not. After a change of the answer Recheck is called. Nil means never.
+	Unconfirmed func(stream string) bool
+
 	Size  int           // of the cache, in credentials; default 16,384, some 8 MB
 	Lease time.Duration // how much of the log may be missing where the cache is used; default 100 ms, negative: nothing
 	Wait  time.Duration // for a proof that the subscription is not behind; default 100 ms
@@ -76,6 +80,7 @@ type Watcher struct {
 
 	mu       sync.Mutex
 	cache    *cache
+	skips    int                              // the version of what is skipped, of which the cache is
 	readings map[string]map[*reading]struct{} // by stream
 	watches  *watches
 	counts   counts
@@ -89,6 +94,9 @@ func Open(ctx context.Context, cfg Config) (*Watcher, error) {
 	cfg.Wait = cmp.Or(cfg.Wait, 100*time.Millisecond)
 	cfg.Silent = cmp.Or(cfg.Silent, time.Second)
 	cfg.Idle = cmp.Or(cfg.Idle, 168*time.Hour)
+	if cfg.Unconfirmed == nil {
+		cfg.Unconfirmed = func(string) bool { return false }
+	}
 	head, err := cfg.Log.Head(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("beginning to watch credentials: %w", err)

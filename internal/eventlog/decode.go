@@ -29,6 +29,12 @@ type DecodeError struct {
 	Reason   string
 }
 
+// IsUndecodable reports whether an error means that an event cannot be decoded by this binary.
+func IsUndecodable(err error) bool {
+	var poison *DecodeError
+	return errors.As(err, &poison) || errors.Is(err, ErrUnknownType) || errors.Is(err, ErrNewerVersion)
+}
+
 // Error returns the event and the reason.
 func (e *DecodeError) Error() string {
 	return fmt.Sprintf("event %d of stream %s (%s) cannot be decoded: %s", e.Revision, e.Stream, e.Type, e.Reason)
