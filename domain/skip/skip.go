@@ -132,10 +132,10 @@ func (c Confirm) Decide(s State) ([]Event, error) {
 	return decided(c.Why, SkipConfirmed(c))
 }
 
-// decided returns an event that has a reason.
+// decided returns an event that has a reason, which stays in the log for good.
 func decided(why string, event Event) ([]Event, error) {
-	if strings.TrimSpace(why) == "" {
-		return nil, domain.Refuse(domain.Invalid, "The reason is missing (header x-recital-reason)")
+	if strings.TrimSpace(why) == "" || strings.Contains(why, "@") {
+		return nil, domain.Refuse(domain.Invalid, "Give a reason (header x-recital-reason), without an e-mail address")
 	}
 	return []Event{event}, nil
 }

@@ -23,6 +23,8 @@ func TestSkip(t *testing.T) {
 	unskipped := skip.EventUnskipped{Event: "x", By: "jo", Role: "operator", Why: "upgraded", At: noon}
 	unreasoned := x
 	unreasoned.Why = " "
+	personal := x
+	personal.Why = "for jo@example.com"
 	var full events
 	for i := range skip.Max {
 		full = append(full, of(strconv.Itoa(i), "clip-1"))
@@ -31,6 +33,7 @@ func TestSkip(t *testing.T) {
 		{Name: "an event is skipped", When: skip.SkipEvent(x), Then: events{x}},
 		{Name: "skipping it again changes nothing", Given: events{x}, When: skip.SkipEvent(x)},
 		{Name: "a reason is needed", When: skip.SkipEvent(unreasoned), Refused: domain.Invalid},
+		{Name: "without personal data", When: skip.SkipEvent(personal), Refused: domain.Invalid},
 		{Name: "there is a bound", Given: full, When: skip.SkipEvent(x), Refused: domain.Rejected},
 		{Name: "it is confirmed", Given: events{x}, When: skip.Confirm(confirmed), Then: events{confirmed}},
 		{Name: "confirming it again changes nothing", Given: events{x, confirmed}, When: skip.Confirm(confirmed)},
