@@ -82,7 +82,9 @@ func TestEventsThatCannotBeDecodedDoNotEndRecovery(t *testing.T) {
 	s = start(t, data)
 
 	// then it serves operators, who skip each event with one command, and see what it may hide
-	s.eventually(func() bool { return len(regexp.MustCompile(strange.String()).FindAllString(s.notes("projections", "parked", "list"), -1)) == 1 })
+	s.eventually(func() bool {
+		return len(regexp.MustCompile(strange.String()).FindAllString(s.notes("projections", "parked", "list"), -1)) == 1
+	})
 	require.Contains(t, s.skip(strange), "account "+c.id)
 	require.Contains(t, s.skip(broken), "account "+gone.id)
 	require.Contains(t, s.skip(ofClip), "missing from now on")

@@ -27,6 +27,8 @@ const followEvery = 500 * time.Millisecond
 // ErrNoEvent is returned for an event that the log does not have where it is said to be.
 var ErrNoEvent = domain.Refuse(domain.NotFound, "The log does not have this event")
 
+var errReadable = domain.Refuse(domain.Rejected, "This release can read the event, and no read model has stopped at it")
+
 // Skips are the skipped events of a log. Their journal's registry always knows them.
 type Skips struct {
 	journal *journal.Journal
@@ -161,16 +163,28 @@ type By struct {
 	Why  string
 }
 
-// Skip skips the event of a stream with a revision, whose id the caller names. Skipping it again has no effect. Errors:
-// ErrNoEvent, those of the decision.
-func (s *Skips) Skip(ctx context.Context, event uuid.UUID, stream string, revision uint64, by By) (skip.Skip, error) {
-	recorded, err := s.read(ctx, stream, revision)
-	if err == nil && recorded.ID != event {
+// Place is where an event is that is to be skipped.
+type Place struct {
+	Event    uuid.UUID
+	Stream   string
+	Revision uint64
+	Stops    bool // a read model has stopped at it
+}
+
+// Skip skips an event that stops a read model or cannot be decoded. Skipping it again has no effect. Errors: ErrNoEvent;
+// domain.Rejected for an event that nothing has stopped at; those of the decision.
+func (s *Skips) Skip(ctx context.Context, at Place, by By) (skip.Skip, error) {
+	recorded, err := s.read(ctx, at.Stream, at.Revision)
+	if err == nil && (recorded.ID != at.Event || !s.journal.Registry.Ours(at.Stream)) {
 		err = ErrNoEvent
 	}
 	if err != nil {
 		return skip.Skip{}, err
 	}
+	if _, err := s.journal.Registry.Decode(recorded); err == nil && !at.Stops && !s.journal.Registry.IsSkipped(at.Event) {
+		return skip.Skip{}, errReadable
+	}
+	event, stream, revision := at.Event, at.Stream, at.Revision
 	return s.execute(ctx, event.String(), by, func(at time.Time) journal.Decider[skip.State, skip.Event] {
 		return skip.SkipEvent{Event: event.String(), Stream: stream, Revision: revision, Type: recorded.Type,
 			By: by.Actor.Name, Role: by.Role, Why: by.Why, At: at}
@@ -180,7 +194,7 @@ func (s *Skips) Skip(ctx context.Context, event uuid.UUID, stream string, revisi
 // Unskip makes a skipped event count again, and returns it with its position in the log. Errors: skip.ErrNotSkipped, those
 // of the decision.
 func (s *Skips) Unskip(ctx context.Context, event uuid.UUID, by By) (skip.Skip, eventlog.Position, error) {
-	known, err := s.known(event)
+	known, err := s.known(ctx, event)
 	if err != nil {
 		return skip.Skip{}, eventlog.Position{}, err
 	}
@@ -197,7 +211,7 @@ func (s *Skips) Unskip(ctx context.Context, event uuid.UUID, by By) (skip.Skip, 
 // Confirm confirms that a skipped event revokes no credential, so that its account's are admitted again. Errors:
 // skip.ErrNotSkipped; domain.Rejected for an event whose type says that it does.
 func (s *Skips) Confirm(ctx context.Context, event uuid.UUID, by By) (skip.Skip, error) {
-	known, err := s.known(event)
+	known, err := s.known(ctx, event)
 	if err != nil {
 		return skip.Skip{}, err
 	}
@@ -209,7 +223,11 @@ func (s *Skips) Confirm(ctx context.Context, event uuid.UUID, by By) (skip.Skip,
 	})
 }
 
-func (s *Skips) known(event uuid.UUID) (skip.Skip, error) {
+// known returns an event that is skipped, also if another instance has just skipped it.
+func (s *Skips) known(ctx context.Context, event uuid.UUID) (skip.Skip, error) {
+	if err := s.Refresh(ctx); err != nil {
+		return skip.Skip{}, err
+	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	known, is := s.state.Skipped[event.String()]

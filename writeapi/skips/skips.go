@@ -17,7 +17,7 @@ import (
 // Skips are the skipped events. *skips.Skips has them.
 type Skips interface {
 	List() []skip.Skip
-	Skip(ctx context.Context, event uuid.UUID, stream string, revision uint64, by skips.By) (skip.Skip, error)
+	Skip(ctx context.Context, at skips.Place, by skips.By) (skip.Skip, error)
 	Unskip(ctx context.Context, event uuid.UUID, by skips.By) (skip.Skip, eventlog.Position, error)
 	Confirm(ctx context.Context, event uuid.UUID, by skips.By) (skip.Skip, error)
 }
@@ -100,15 +100,15 @@ func (a *API) skip(call *web.Call, in skipRequest) (web.Reply, error) {
 	if err != nil {
 		return web.Reply{}, err
 	}
-	stream, revision := in.Stream, uint64(in.Revision)
-	if stream == "" {
+	at := skips.Place{Event: event, Stream: in.Stream, Revision: uint64(in.Revision)}
+	if in.Stream == "" {
 		parked, err := a.Generations.FindParked(call, event)
 		if err != nil {
 			return web.Reply{}, feed.Answered(err)
 		}
-		stream, revision = parked.Stream, parked.Revision
+		at = skips.Place{Event: event, Stream: parked.Stream, Revision: parked.Revision, Stops: true}
 	}
-	skipped, err := a.Skips.Skip(call, event, stream, revision, in.by(call))
+	skipped, err := a.Skips.Skip(call, at, in.by(call))
 	if err != nil {
 		return web.Reply{}, err
 	}
