@@ -83,11 +83,11 @@ func (e skippedEvent) hides() string {
 	switch kind, id, _ := strings.Cut(e.Stream, "-"); {
 	case e.Unconfirmed && kind == "session":
 		return fmt.Sprintf("It may hide that session %s has ended. The session is refused until you have seen that it does not:\n"+
-			"  recitalctl projections parked confirm %s --reason …", printable(id), e.EventID)
+			"  recitalctl projections parked confirm %s --reason …", printable(id), printable(e.EventID))
 	case e.Unconfirmed:
 		return fmt.Sprintf("It may hide that an API key or all sessions of account %s were revoked, or that it was closed. Its credentials are refused\n"+
 			"until you have seen that it does not: recitalctl projections parked confirm %s --reason …\n"+
-			"To close it instead: recitalctl accounts close %[1]s", printable(id), e.EventID)
+			"To close it instead: recitalctl accounts close %[1]s", printable(id), printable(e.EventID))
 	case kind == "usage" || kind == "subscription" || kind == "payment":
 		return "It may hide use, credit or a payment: compare the account with the payment provider."
 	}
