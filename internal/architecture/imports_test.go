@@ -71,7 +71,7 @@ var rooms = []struct {
 		folder:    "writeapi",
 		exactly:   slices.Concat(ports, []string{"internal/links", "internal/logcopy", "internal/readmodel", "internal/voices"}),
 		below:     []string{"internal/web", "commands", "domain"},
-		besides:   map[string]string{"writeapi/operations": "internal/feed"}, // operators manage the read models
+		besides:   map[string]string{"writeapi/operations": "internal/feed", "writeapi/skips": "internal/feed"}, // operators manage the read models
 		libraries: []string{uuid, fiber, "golang.org/x/sync"},
 	},
 	{
