@@ -25,7 +25,7 @@ create table feed.parked (
     revision         bigint not null,
     commit_position  bigint not null,
     prepare_position bigint not null,
-    state            text not null check (state in ('blocking', 'parked', 'skipped')),
+    state            text not null check (state in ('blocking', 'parked')),
     reason           text not null,
     parked_at        timestamptz not null default now(),
     primary key (name, version, generation, event_id),

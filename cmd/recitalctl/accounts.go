@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"net/url"
 )
 
 type createAccount struct {
@@ -42,5 +43,32 @@ func (c *createAccount) Run(ctx context.Context, s settings, to terminal) error 
 	if got.header.Get("x-recital-stale") == "true" {
 		fmt.Fprintln(to.notes, "The read models are behind: it may take a moment until the key is accepted.")
 	}
+	return nil
+}
+
+type closeAccount struct {
+	Account string `arg:"" help:"Id of the account."`
+	Yes     bool   `help:"Do not ask."`
+}
+
+// Help is shown below the flags.
+func (*closeAccount) Help() string {
+	return `Examples:
+  recitalctl accounts close 0190b0c0111172228333444455556666 --reason "Ticket 7"`
+}
+
+// Run asks for confirmation and closes the account.
+func (c *closeAccount) Run(ctx context.Context, s settings, to terminal) error {
+	admin, err := newClient(s)
+	if err != nil {
+		return err
+	}
+	if err := to.confirm(ctx, c.Yes, fmt.Sprintf("Close account %s and erase what belongs to it, for good?", printable(c.Account))); err != nil {
+		return err
+	}
+	if _, err := admin.remove(ctx, "/admin/accounts/"+url.PathEscape(c.Account), &struct{}{}); err != nil {
+		return fmt.Errorf("closing an account: %w", err)
+	}
+	fmt.Fprintln(to.notes, "Closed; recitalctl accounts erasure shows what is erased.")
 	return nil
 }

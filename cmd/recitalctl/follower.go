@@ -145,7 +145,7 @@ func stoppedError(g generation) error {
 	const hints = `%s stopped: %s
   see the event:    recitalctl projections parked list
   once it is fixed: recitalctl projections parked retry %[3]s --generation %[4]d --event ID
-  go on without:    recitalctl projections parked skip %[3]s --generation %[4]d --event ID
+  go on without:    recitalctl projections parked skip ID --reason TEXT
   give up:          recitalctl projections retire %[3]s --generation %[4]d`
 	return fail(exitFailed, hints, g, printable(g.Reason), printable(g.Name), g.Generation)
 }

@@ -61,6 +61,7 @@ type commands struct {
 		Create  createAccount `cmd:"" help:"Open an account on a plan and give it an API key, which is shown this once."`
 		Credit  creditAccount `cmd:"" help:"Grant an account characters that are spent after its plan's, before anything is billed."`
 		Show    showAccount   `cmd:"" help:"Show an account as it is, or was at a time."`
+		Close   closeAccount  `cmd:"" help:"Close an account for good: its API keys and sessions end, what belongs to it is erased."`
 		Erasure erasureOf     `cmd:"" help:"Show what was erased of an account that was closed, and what is left to do."`
 		Find    findAccounts  `cmd:"" help:"Find accounts by the e-mail address of their owner."`
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -12,10 +13,14 @@ import (
 type parkedSubcommands struct {
 	List  listParked  `cmd:"" help:"List them in log order."`
 	Retry retryParked `cmd:"" help:"Try one again, with what waits behind it in its stream."`
-	Skip  skipParked  `cmd:"" help:"Let the generation go on without one, for good."`
+
+	Skip    skipEvent   `cmd:"" help:"Skip one, for all read models and commands."`
+	Skipped skippedList `cmd:"" help:"List the events that are skipped."`
+	Confirm confirmSkip `cmd:"" help:"Confirm that a skipped event revokes no credential."`
+	Unskip  unskipEvent `cmd:"" help:"Let a skipped event count again."`
 }
 
-// parkedEvent is the admin API's description of a parked event.
+// parkedEvent is the admin API's description of an event that a generation could not handle.
 type parkedEvent struct {
 	generationID
 	EventID  string   `json:"event_id"`
@@ -45,8 +50,8 @@ func (*listParked) Help() string {
   recitalctl projections parked list
   recitalctl projections parked list --limit 1000 --format csv
 
-State: blocking (the generation stopped before it), parked (the generation went on without it and without what follows
-in its stream), skipped (an operator decided so).`
+An event is one row of the table, with the read models that could not handle it. State: blocking (they stopped before it),
+parked (they went on without it and without what follows in its stream).`
 }
 
 // Validate is called by kong.
@@ -74,7 +79,11 @@ func (c *listParked) Run(ctx context.Context, s settings, to terminal) error {
 		}
 		all.Parked, all.Next = append(all.Parked, page.Parked...), page.Next
 	}
-	if err := printColumns(c.Format, to, all, parkedColumns(), all.Parked); err != nil {
+	rows := all.Parked
+	if c.Format == table {
+		rows = byEvent(rows)
+	}
+	if err := printColumns(c.Format, to, all, parkedColumns(c.Format), rows); err != nil {
 		return err
 	}
 	if c.Format == table && all.Next != nil {
@@ -96,15 +105,31 @@ func (c *client) parked(ctx context.Context, after string, limit int) (parkedPag
 	return page, err
 }
 
-func parkedColumns() []column[parkedEvent] {
+// byEvent returns a row for each event, with the names of all read models that could not handle it.
+func byEvent(parked []parkedEvent) (rows []parkedEvent) {
+	for _, e := range parked {
+		e.Name = fmt.Sprintf("%s (%d)", e.Name, e.Generation)
+		i := slices.IndexFunc(rows, func(row parkedEvent) bool { return row.EventID == e.EventID && row.State == e.State })
+		if i < 0 {
+			rows = append(rows, e)
+			continue
+		}
+		rows[i].Name += ", " + e.Name
+	}
+	return rows
+}
+
+func parkedColumns(f format) []column[parkedEvent] {
 	var columns []column[parkedEvent]
 	for _, c := range idColumns {
-		columns = append(columns, column[parkedEvent]{name: c.name, people: func(e parkedEvent) string { return c.people(e.generationID) }, wide: c.name != "name"})
+		if f != table {
+			columns = append(columns, column[parkedEvent]{name: c.name, people: func(e parkedEvent) string { return c.people(e.generationID) }})
+		}
 	}
 	text := func(name string, of func(parkedEvent) string) column[parkedEvent] {
 		return column[parkedEvent]{name: name, people: of}
 	}
-	return append(columns,
+	columns = append(columns,
 		text("state", func(e parkedEvent) string { return e.State }),
 		text("event_id", func(e parkedEvent) string { return e.EventID }),
 		column[parkedEvent]{name: "type", people: func(e parkedEvent) string { return e.Type }, wide: true},
@@ -114,6 +139,10 @@ func parkedColumns() []column[parkedEvent] {
 		column[parkedEvent]{name: "parked_at", people: func(e parkedEvent) string { return localTime(e.ParkedAt) }, raw: func(e parkedEvent) string { return unixTime(e.ParkedAt) }, wide: true},
 		text("reason", func(e parkedEvent) string { return e.Reason }),
 	)
+	if f == table {
+		columns = append(columns, text("read_models", func(e parkedEvent) string { return e.Name }))
+	}
+	return columns
 }
 
 func localTime(unix *float64) string {
@@ -130,28 +159,17 @@ func unixTime(unix *float64) string {
 	return strconv.FormatFloat(*unix, 'f', -1, 64)
 }
 
-// parkedChoice identifies a parked event.
-type parkedChoice struct {
-	Name       string `arg:"" help:"Read model."`
+type retryParked struct {
+	Name       string `arg:"" optional:"" help:"Read model; by default each live one that could not handle the event."`
 	Event      string `required:"" placeholder:"ID" help:"Id of the event, as parked list shows it."`
 	Generation int    `placeholder:"N" help:"Which generation; by default the live one."`
 	Version    int    `placeholder:"N" help:"Of which version; by default that of the recitald."`
 }
 
-func (c parkedChoice) command() any {
-	return struct {
-		generationID
-		EventID string `json:"event_id"`
-	}{generationID{Name: c.Name, Version: c.Version, Generation: c.Generation}, c.Event}
-}
-
-type retryParked struct {
-	parkedChoice
-}
-
 // Help is shown below the flags.
 func (*retryParked) Help() string {
 	return `Examples:
+  recitalctl projections parked retry --event 0190a5f0-1111-7222-8333-444455556666
   recitalctl projections parked retry account --event 0190a5f0-1111-7222-8333-444455556666
   recitalctl projections parked retry account --generation 2 --event 0190a5f0-1111-7222-8333-444455556666
 
@@ -164,50 +182,61 @@ func (c *retryParked) Run(ctx context.Context, s settings, to terminal) error {
 	if err != nil {
 		return err
 	}
+	of := []generationID{{Name: c.Name, Version: c.Version, Generation: c.Generation}}
+	if c.Name == "" {
+		if of, err = c.stoppedBy(ctx, admin); err != nil {
+			return fmt.Errorf("trying again: %w", err)
+		}
+	}
+	applied := 0
+	for _, g := range of {
+		handled, err := c.retry(ctx, admin, g)
+		if err != nil {
+			return fmt.Errorf("trying again: %w", err)
+		}
+		applied += handled
+	}
+	if applied > 0 {
+		fmt.Fprintf(to.notes, "Handled now: %d.\n", applied)
+		return nil
+	}
+	fmt.Fprintln(to.notes, "Read models that had stopped start again before the event; recitalctl projections list shows whether they get past it.")
+	return nil
+}
+
+// stoppedBy returns the generations that could not handle the event.
+func (c *retryParked) stoppedBy(ctx context.Context, admin *client) (of []generationID, err error) {
+	for next := new(string); next != nil; {
+		page, err := admin.parked(ctx, *next, maxParkedPage)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range page.Parked {
+			if e.EventID == c.Event {
+				of = append(of, e.generationID)
+			}
+		}
+		next = page.Next
+	}
+	if len(of) == 0 {
+		err = fail(exitFailed, "no read model has stopped at this event")
+	}
+	return of, err
+}
+
+func (c *retryParked) retry(ctx context.Context, admin *client, of generationID) (applied int, err error) {
 	var done struct {
 		Applied *int `json:"applied"`
 	}
-	if _, err := admin.post(ctx, "/admin/projections/parked/retry", c.command(), &done); err != nil {
-		return fmt.Errorf("trying again: %w", err)
+	command := struct {
+		generationID
+		EventID string `json:"event_id"`
+	}{of, c.Event}
+	if _, err := admin.post(ctx, "/admin/projections/parked/retry", command, &done); err != nil {
+		return 0, err
 	}
-	switch {
-	case done.Applied == nil:
-		return admin.notUnderstood()
-	case *done.Applied == 0:
-		fmt.Fprintln(to.notes, "The generation starts again before the event; recitalctl projections list shows whether it gets past it.")
-	default:
-		fmt.Fprintf(to.notes, "Handled now: %d.\n", *done.Applied)
+	if done.Applied == nil {
+		return 0, admin.notUnderstood()
 	}
-	return nil
-}
-
-type skipParked struct {
-	parkedChoice
-	Yes bool `help:"Do not ask."`
-}
-
-// Help is shown below the flags.
-func (*skipParked) Help() string {
-	return `Examples:
-  recitalctl projections parked skip account --event 0190a5f0-1111-7222-8333-444455556666           asks first
-  recitalctl projections parked skip account --event 0190a5f0-1111-7222-8333-444455556666 --yes     for scripts
-
-The log keeps the event, and the next rebuild meets it again. What waits behind it in its stream can then be tried.`
-}
-
-// Run asks for confirmation and skips the event.
-func (c *skipParked) Run(ctx context.Context, s settings, to terminal) error {
-	admin, err := newClient(s)
-	if err != nil {
-		return err
-	}
-	question := fmt.Sprintf("Let %s go on without event %s, for good?", printable(c.Name), printable(c.Event))
-	if err := to.confirm(ctx, c.Yes, question); err != nil {
-		return err
-	}
-	if _, err := admin.post(ctx, "/admin/projections/parked/skip", c.command(), &struct{}{}); err != nil {
-		return fmt.Errorf("skipping: %w", err)
-	}
-	fmt.Fprintln(to.notes, "Skipped.")
-	return nil
+	return *done.Applied, nil
 }

@@ -189,7 +189,8 @@ func TestNothingThatAServerTellsReachesTheTerminal(t *testing.T) {
 		_, _ = io.WriteString(w, `{"generations":[{`+one+`}],"head":"`+hostile+`","projections":[{`+one+`,"state":"stopped","reason":"`+hostile+
 			`","position":"`+hostile+`"}],"parked":[{`+one+`,"event_id":"`+hostile+`","type":"`+hostile+`","stream":"`+hostile+
 			`","position":"`+hostile+`","state":"`+hostile+`","reason":"`+hostile+`"}],"next":"`+hostile+
-			`","account_id":"`+hostile+`","plan":"`+hostile+`","apikey":"`+hostile+`","applied":1,"success":true}`)
+			`","account_id":"`+hostile+`","plan":"`+hostile+`","apikey":"`+hostile+`","applied":1,"success":true,"stream":"account-`+hostile+`","unconfirmed":true,"event_id":"`+hostile+`","rebuild":["`+hostile+
+			`"],"skips":[{"event_id":"`+hostile+`","stream":"`+hostile+`","type":"`+hostile+`","by":"`+hostile+`","reason":"`+hostile+`"}]}`)
 	})
 	for _, environment := range [][]string{refusing, telling} {
 		for _, command := range []string{
@@ -197,7 +198,7 @@ func TestNothingThatAServerTellsReachesTheTerminal(t *testing.T) {
 			"projections list", "projections list --format json", "projections list --format csv",
 			"projections rebuild account --max-outage 1ms", "projections rebuild account --max-outage 1ms --format json", "projections promote account", "projections rollback account",
 			"projections retire account --generation 2 --yes", "projections parked list --limit 1", "projections parked list --limit 1 --format csv",
-			"projections parked retry account --event x", "projections parked skip account --event x --yes",
+			"projections parked retry account --event x", "projections parked skip x --reason y --yes", "projections parked skipped", "projections parked unskip x --reason y",
 		} {
 			t.Run(command, func(t *testing.T) {
 				got := recitalctl(t, environment, strings.Fields(command)...)
@@ -222,7 +223,7 @@ func TestProjectionsRefuseWrongUsage(t *testing.T) {
 		"projections", "projections rebuild", "projections rebuild account --all", "projections rebuild account --max-outage=-1s",
 		"projections rebuild account --format csv", "projections follow --max-outage=-1s", "projections promote", "projections promote account usage --generation 2",
 		"projections rollback", "projections rollback account usage", "projections retire account", "projections list --format xml",
-		"projections parked", "projections parked list --limit 0", "projections parked retry account", "projections parked skip account",
+		"projections parked", "projections parked list --limit 0", "projections parked retry account", "projections parked skip x", "projections parked confirm x", "projections parked unskip x",
 	} {
 		t.Run(command, func(t *testing.T) {
 			got := recitalctl(t, nil, strings.Fields(command)...)
@@ -236,7 +237,7 @@ func TestProjectionsRefuseWrongUsage(t *testing.T) {
 func TestWhatCannotBeUndoneIsNotDoneUnasked(t *testing.T) {
 	t.Parallel()
 	environment := impostor(t, func(http.ResponseWriter, *http.Request) { t.Error("the server was asked") })
-	for _, command := range []string{"projections retire account --generation 2", "projections parked skip account --event x"} {
+	for _, command := range []string{"projections retire account --generation 2", "projections parked skip x --reason y", "accounts close x"} {
 		got := recitalctl(t, environment, strings.Fields(command)...)
 		assert.Equal(t, exitUsage, got.code)
 		assert.Contains(t, got.notes, "say --yes")

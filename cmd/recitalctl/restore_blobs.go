@@ -13,6 +13,7 @@ import (
 	"github.com/recital-tts/recital/commands/accounts"
 	"github.com/recital-tts/recital/commands/clips"
 	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/commands/skips"
 	"github.com/recital-tts/recital/commands/voices"
 	"github.com/recital-tts/recital/domain/clip"
 	"github.com/recital-tts/recital/domain/voice"
@@ -83,11 +84,14 @@ func (r *restoring) openStore(ctx context.Context) (err error) {
 // blobs copies the blobs that the restored log still needs. Those of deleted clips and voices, and of closed accounts, are not
 // brought back.
 func (r *restoring) blobs(ctx context.Context) error {
-	registry, err := eventlog.NewRegistry(slices.Concat(accounts.Events(), clips.Events(), voices.Events())...)
+	registry, err := eventlog.NewRegistry(slices.Concat(accounts.Events(), clips.Events(), voices.Events(), skips.Events())...)
 	if err != nil {
 		return err
 	}
 	needs := &needs{journal: &journal.Journal{Log: r.target, Registry: registry}}
+	if err := skips.Load(ctx, needs.journal); err != nil {
+		return err
+	}
 	r.to.begin("copying the blobs", r.manifest.Stored.Bytes)
 	for blob, err := range r.from.Blobs(r.manifest) {
 		if err != nil {
@@ -126,8 +130,12 @@ func (r *restoring) copyBlob(ctx context.Context, blob backup.Blob) error {
 // needs finds out what the log still needs.
 type needs struct{ journal *journal.Journal }
 
+// blob reports whether a blob is needed, as it may be where an event of its owner cannot be decoded.
 func (n *needs) blob(ctx context.Context, address blobs.Address) (bool, error) {
 	account, err := n.owner(ctx, address)
+	if eventlog.IsUndecodable(err) {
+		return true, nil
+	}
 	if err != nil || account == "" {
 		return false, err
 	}

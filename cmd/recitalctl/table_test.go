@@ -49,7 +49,7 @@ func TestEveryTableFitsALineAndWideShowsAllColumns(t *testing.T) {
 			}})
 		}, []string{read.Name}, []string{"POSITION"}},
 		"projections parked list": {func(to terminal) error {
-			return printColumns(table, to, nil, parkedColumns(), []parkedEvent{{
+			return printColumns(table, to, nil, parkedColumns(table), []parkedEvent{{
 				generationID: read, EventID: id, Type: "subscription-scheduled-change-dropped", Stream: "subscription-" + account, Position: position, State: "blocking",
 				Reason: long, ParkedAt: &unix,
 			}})

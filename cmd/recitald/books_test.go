@@ -13,6 +13,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/commands/skips"
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/internal/app"
@@ -73,6 +75,7 @@ func eachEvent(t *testing.T, config esdb.Config, do func(eventlog.Decoded)) {
 	log, err := esdb.Open(config)
 	require.NoError(t, err)
 	defer log.Close()
+	require.NoError(t, skips.Load(t.Context(), &journal.Journal{Log: log, Registry: registry}))
 
 	subscription := log.Subscribe(t.Context(), eventlog.Start())
 	for delivery := range subscription.Deliveries() {

@@ -49,6 +49,7 @@ func everyPromise(w *world, v visitor) []promise {
 		newSubscriber(w.till, v), newSubscriber(w.till, v), // billing
 		newWebmaster(w, at, v),    // hosting
 		newImpresario(w.t, at, v), // voices
+		newSkipper(w, at, v),      // skips
 	}
 }
 

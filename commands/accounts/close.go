@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/todo"
@@ -17,15 +18,20 @@ import (
 const CloseProcess = "close_account"
 
 // Close closes an account for good: its credentials are refused from then on. Closing it again changes nothing. Errors:
-// domain.NotFound.
+// domain.NotFound; domain.Unavailable where an event of the account cannot be decoded.
 func (a *Accounts) Close(ctx context.Context, id string, origin journal.Origin) (eventlog.Position, error) {
-	return a.execute(ctx, id, func(at time.Time) command { return account.Close{At: at} }, origin)
+	position, err := a.execute(ctx, id, func(at time.Time) command { return account.Close{At: at} }, origin)
+	if eventlog.IsUndecodable(err) {
+		err = fmt.Errorf("%w: %w", errUnreadable, err)
+	}
+	return position, err
 }
 
-// Closed reports whether an account was closed.
+var errUnreadable = domain.Refuse(domain.Unavailable, "An event of this account cannot be read by this release; an operator can skip it (recitalctl projections parked)")
+
+// Closed reports whether an account was closed, whether or not the other events of its stream can be decoded.
 func Closed(ctx context.Context, j *journal.Journal, id string) (bool, error) {
-	state, _, err := journal.Load(ctx, j, stream(id))
-	return state.Closed(), err
+	return journal.Happened[account.Event](ctx, j, account.Stream(id), account.Closed{}, account.ClosedInSnapshot)
 }
 
 // Closing is how a closing goes on.

@@ -9,6 +9,7 @@ import (
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/hosting"
 	"github.com/recital-tts/recital/domain/roster"
+	"github.com/recital-tts/recital/internal/eventlog"
 )
 
 // Erasure is what became of an account that was closed. Times are zero where it has not come to that.
@@ -69,7 +70,7 @@ func (a *Audit) closing(ctx context.Context, id string) (found Erasure, exists b
 		}
 		decoded, err := a.journal.Registry.Decode(recorded)
 		if err != nil {
-			return found, false, fmt.Errorf("reading the end of an account: %w", err)
+			return found, false, fmt.Errorf("reading the end of an account: %w", unreadable(err))
 		}
 		exists = true
 		switch e := decoded.Event.(type) {
@@ -80,7 +81,7 @@ func (a *Audit) closing(ctx context.Context, id string) (found Erasure, exists b
 		case account.Closed:
 			found.Closed = e.At
 			return found, true, nil
-		case account.SnapshotTaken: // of an account that is closed, or of one that is not
+		case account.SnapshotTaken, eventlog.Skipped: // of an account that is closed, or of one that is not
 		default:
 			return found, true, nil
 		}

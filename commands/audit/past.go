@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/internal/eventlog"
 )
 
@@ -82,7 +83,10 @@ func (h history[S, E]) later(ctx context.Context, j *journal.Journal, revision u
 			return false, err
 		}
 		decoded, err := j.Registry.Decode(recorded)
-		return decoded.Meta.Time.After(than), err
+		if isSkipped(decoded) {
+			continue // it has no time; the next one has
+		}
+		return decoded.Meta.Time.After(than), unreadable(err)
 	}
 	return true, nil
 }
@@ -101,13 +105,13 @@ func (h history[S, E]) fold(ctx context.Context, j *journal.Journal, from, end u
 		}
 		decoded, err := j.Registry.Decode(recorded)
 		if err != nil {
-			return p, false, err
+			return p, false, unreadable(err)
 		}
 		event, ok := decoded.Event.(E)
-		if !ok {
+		if !ok && !isSkipped(decoded) {
 			return p, false, fmt.Errorf("event %d is a %s", recorded.Revision, recorded.Type)
 		}
-		if whole = whole || h.isSnapshot(event); whole {
+		if whole = whole || ok && h.isSnapshot(event); whole && ok {
 			p.state = h.evolve(p.state, event)
 			p.Revision, p.At = eventlog.Revision(recorded.Revision), decoded.Meta.Time
 		}
@@ -117,3 +121,19 @@ func (h history[S, E]) fold(ctx context.Context, j *journal.Journal, from, end u
 	}
 	return p, whole, nil
 }
+
+func isSkipped(event eventlog.Decoded) bool {
+	_, skipped := event.Event.(eventlog.Skipped)
+	return skipped
+}
+
+// unreadable returns the refusal of a history with an event that this release cannot decode.
+func unreadable(err error) error {
+	if !eventlog.IsUndecodable(err) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", errUnreadable, err)
+}
+
+var errUnreadable = domain.Refuse(domain.Unavailable,
+	"An event of this account cannot be read by this release; recitalctl projections parked list shows it, and parked skip goes on without it")

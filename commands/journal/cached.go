@@ -16,6 +16,7 @@ import (
 type Cached[S, E any] struct {
 	journal *Journal
 	stream  Stream[S, E]
+	skips   int // the version of what is skipped, for which the state was folded
 	loaded[S]
 }
 
@@ -24,9 +25,20 @@ func NewCached[S, E any](j *Journal, s Stream[S, E]) *Cached[S, E] {
 	if s.Load == nil {
 		s.Load = Whole[S, E]
 	}
+	s.Evolve = withoutSkipped(s.Evolve)
 	c := &Cached[S, E]{journal: j, stream: s}
 	c.forget()
 	return c
+}
+
+// withoutSkipped leaves the state as it is at an event that an operator has skipped.
+func withoutSkipped[S, E any](evolve func(S, E) S) func(S, E) S {
+	return func(state S, event E) S {
+		if any(event) == nil {
+			return state
+		}
+		return evolve(state, event)
+	}
 }
 
 // State returns the state that was last read or written.
@@ -56,7 +68,7 @@ func (c *Cached[S, E]) Execute(ctx context.Context, command Decider[S, E], meta 
 // Batch appends what decide puts together, in one append. decide is called again, on a state that was just read, after a
 // conflict and if its batch is valid only on such a state. Batch returns the number of conflicts.
 func (c *Cached[S, E]) Batch(ctx context.Context, decide func(S) *Batch[S, E]) (conflicts int, err error) {
-	for read := !c.known; ; read = true {
+	for read := !c.known || c.skips != c.journal.Registry.SkipsVersion(); ; read = true {
 		if read {
 			if err := c.Refresh(ctx); err != nil {
 				return conflicts, err
@@ -84,8 +96,12 @@ func (c *Cached[S, E]) forget() {
 	c.version.Revision = eventlog.NoStream
 }
 
-// Refresh reads what is newer than the state.
+// Refresh reads what is newer than the state, or all of it anew once operators have changed which events are skipped.
 func (c *Cached[S, E]) Refresh(ctx context.Context) error {
+	if skips := c.journal.Registry.SkipsVersion(); c.skips != skips {
+		c.forget()
+		c.skips = skips
+	}
 	return c.stream.Load(ctx, c.journal, c.stream, &c.loaded)
 }
 
@@ -113,10 +129,11 @@ func (c *Cached[S, E]) append(ctx context.Context, batch *Batch[S, E]) error {
 	return nil
 }
 
-// addSnapshot adds the snapshot that the batch makes due, if any. Its id derives from the version that the batch was
+// addSnapshot adds the snapshot that the batch makes due, if any. There is none while an event of the stream is skipped: it
+// would lack the event after that one is not skipped any more. Its id derives from the version that the batch was
 // decided on, so that a repeated append is identical.
 func (c *Cached[S, E]) addSnapshot(batch *Batch[S, E]) error {
-	if c.stream.Snapshot == nil {
+	if c.stream.Snapshot == nil || c.journal.Registry.SkipsIn(c.stream.Name) {
 		return nil
 	}
 	at := batch.writes[len(batch.writes)-1].meta.Time

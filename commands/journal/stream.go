@@ -116,11 +116,15 @@ func versionOf(recorded eventlog.Recorded) Version {
 	return Version{Revision: eventlog.Revision(recorded.Revision), Position: recorded.Position}
 }
 
+// decode returns an event, or the zero E for one that an operator has skipped.
 func decode[E any](registry *eventlog.Registry, recorded eventlog.Recorded) (E, error) {
 	var none E
 	decoded, err := registry.Decode(recorded)
 	if err != nil {
 		return none, fmt.Errorf("decoding event %d of %s: %w", recorded.Revision, recorded.Stream, err)
+	}
+	if _, skipped := decoded.Event.(eventlog.Skipped); skipped {
+		return none, nil
 	}
 	event, ok := decoded.Event.(E)
 	if !ok {

@@ -47,8 +47,5 @@ func (k *Keyring) Import(ctx context.Context, from io.Reader) (keys.Imported, er
 
 // closed reports whether an account was closed. What has a key and is no account never is.
 func (k *Keyring) closed(ctx context.Context, id string) (bool, error) {
-	state, _, err := journal.Load(ctx, k.journal, journal.Stream[account.State, account.Event]{
-		Name: account.Stream(id), Evolve: account.Evolve, Load: journal.SinceSnapshot[account.State](account.IsSnapshot),
-	})
-	return state.Closed(), err
+	return journal.Happened[account.Event](ctx, k.journal, account.Stream(id), account.Closed{}, account.ClosedInSnapshot)
 }

@@ -33,6 +33,12 @@ func IsSnapshot(event Event) bool {
 	return is
 }
 
+// ClosedInSnapshot reports what a snapshot says of the closing of the account; is is false for any other event.
+func ClosedInSnapshot(event Event) (closed, is bool) {
+	snapshot, is := event.(SnapshotTaken)
+	return snapshot.Closing != NotClosed, is
+}
+
 // withoutClearNames keeps the next snapshot from repeating what an earlier release has written in clear.
 func withoutClearNames(keys []Key) []Key {
 	keys = slices.Clone(keys)

@@ -45,7 +45,7 @@ const (
 // Raised is an alert.
 type Raised struct {
 	Alert   string    `json:"alert"`   // the same for the same occasion
-	Source  string    `json:"source"`  // part that noticed it: todo/<process>, projection/<name>
+	Source  string    `json:"source"`  // part that noticed it: todo/<process>, projection/<name>, event
 	Subject string    `json:"subject"` // id of what it is about, never personal data
 	Reason  Reason    `json:"reason"`
 	At      time.Time `json:"at"`

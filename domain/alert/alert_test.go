@@ -66,7 +66,7 @@ func TestAConditionIsRaisedAndClearedAgainAndAgain(t *testing.T) {
 func TestEachReasonHasASentence(t *testing.T) {
 	for reason, want := range map[alert.Open]string{
 		{Condition: alert.Condition{Source: "todo/expiry", Subject: "r1", Reason: alert.GaveUp}}:                        "Item r1 of the to-do list expiry has failed too often, and is tried only hourly, at 2026-11-21 12:00:00 UTC",
-		{Condition: alert.Condition{Source: "projection/clips", Subject: "clips_v1_g1 at 7/7", Reason: alert.Stopped}}:  "Read model clips has stopped before an event that it cannot handle (clips_v1_g1 at 7/7), at 2026-11-21 12:00:00 UTC",
+		{Condition: alert.Condition{Source: "event", Subject: "e1 at 7/7", Reason: alert.Stopped}}:                      "Read models have stopped before an event that they cannot handle (e1 at 7/7), at 2026-11-21 12:00:00 UTC",
 		{Condition: alert.Condition{Source: "postgres", Subject: "host", Reason: alert.Unreachable}, Lasting: true}:     "Postgres does not answer (found by host), since 2026-11-21 12:00:00 UTC",
 		{Condition: alert.Condition{Source: "idp/idp_1", Subject: "host", Reason: alert.Unreachable}, Lasting: true}:    "The identity provider idp_1 does not answer (found by host), since 2026-11-21 12:00:00 UTC",
 		{Condition: alert.Condition{Source: "moon", Subject: "tonight", Reason: "blue"}, Lasting: true}:                 "moon: blue (tonight), since 2026-11-21 12:00:00 UTC",

@@ -9,6 +9,7 @@ import (
 // The sources of which there is one. Others have a name after a slash: todo/<process>, projection/<name>, workers/<kind>,
 // idp/<provider>.
 const (
+	EventSource    = "event"
 	LogSource      = "log"
 	PostgresSource = "postgres"
 	BlobsSource    = "blobs"
@@ -33,9 +34,9 @@ func (o Open) Sentence() string {
 // sentences say what has happened; SOURCE is the name of the source.
 var sentences = map[Reason]string{
 	GaveUp:       "Item SUBJECT of the to-do list SOURCE has failed too often, and is tried only hourly",
-	Stopped:      "Read model SOURCE has stopped before an event that it cannot handle (SUBJECT)",
-	Parked:       "Read model SOURCE goes on without an event that it cannot handle (SUBJECT)",
-	Outdated:     "Read model SOURCE waits for a release that knows an event (SUBJECT)",
+	Stopped:      "Read models have stopped before an event that they cannot handle (SUBJECT)",
+	Parked:       "Read models go on without an event that they cannot handle (SUBJECT)",
+	Outdated:     "Read models wait for a release that knows an event (SUBJECT)",
 	TakenOver:    "Another instance has moved the checkpoint of read model SOURCE while this one was feeding it (SUBJECT)",
 	NotFed:       "Read model SOURCE has other tables than the release, and is not fed (SUBJECT)",
 	NoAppends:    "SOURCE takes no events (found by SUBJECT)",

@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -54,9 +56,8 @@ func (a *App) openAlerts(context.Context) error {
 		return c.Subject == a.instance() || strings.HasPrefix(c.Subject, a.instance()+",")
 	}
 	a.running.Add(lifecycle.Background("the queue of alerts", a.alertQueue.Run), lifecycle.Background("the conditions", a.conditions.Run))
-	for _, p := range ReadModels() {
-		a.metrics.expectAlert(projectionSource+p.Name, alert.Stopped)
-	}
+	a.metrics.expectAlert(alert.EventSource, alert.Stopped)
+	a.metrics.expectAlert(alert.EventSource, alert.Outdated)
 	return nil
 }
 
@@ -97,6 +98,8 @@ func (a *App) isOver(ctx context.Context, o alert.Open) (bool, error) {
 		return false, nil
 	case o.Reason == alert.GaveUp:
 		return a.isDone(ctx, strings.TrimPrefix(o.Source, commands.ToDoSource("")), o.Subject)
+	case o.Source == alert.EventSource:
+		return a.isPassed(ctx, o.Subject)
 	case strings.HasPrefix(o.Source, projectionSource):
 		return a.isFedAgain(ctx, o)
 	}
@@ -118,6 +121,26 @@ func (a *App) isDone(ctx context.Context, process, item string) (bool, error) {
 		return !listed, nil
 	}
 	return false, nil // of a process of another release
+}
+
+// isPassed reports whether no generation leaves the event of an alert out, and the live ones are past it: one that tries the
+// event again has not stopped before it yet.
+func (a *App) isPassed(ctx context.Context, subject string) (bool, error) {
+	id, at, _ := strings.Cut(subject, " at ")
+	event, err := uuid.Parse(id)
+	if err != nil {
+		return false, err
+	}
+	if _, err := a.projector.FindParked(ctx, event); !errors.Is(err, feed.ErrNotParked) {
+		return false, feed.Answered(err)
+	}
+	overview, err := a.projector.Overview(ctx)
+	if err != nil {
+		return false, fmt.Errorf("looking at the read models that had stopped: %w", feed.Answered(err))
+	}
+	return !slices.ContainsFunc(overview.Generations, func(g feed.Generation) bool {
+		return g.Live && g.State != feed.GenerationUnfed && !isPast(g.Position, at)
+	}), nil
 }
 
 // isFedAgain reports whether the generation of an alert is there no more, or goes on and leaves no event out.
@@ -142,12 +165,34 @@ func isPast(position eventlog.Position, event string) bool {
 	return err != nil || position.Compare(at) >= 0
 }
 
-// projectionAlert raises the alert of a projection, which must not wait for the log.
+// projectionAlert raises the alert of a projection, which must not wait for the log. However many projections an event stops,
+// it raises one.
 func (a *App) projectionAlert(f feed.Alert) {
-	a.alertQueue.Raise(commands.Occasion{
+	o := commands.Occasion{
 		Source: projectionSource + f.Generation.Name, Subject: f.Subject(), Reason: f.Reason, Cause: f.Event,
 		Detail: f.Detail, At: time.Now(),
-	})
+	}
+	if f.Event != uuid.Nil {
+		o.Source, o.Subject = alert.EventSource, f.Event.String()+" at "+f.Position.String()
+		if !a.firstStop(f.Event) {
+			return
+		}
+	}
+	a.alertQueue.Raise(o)
+}
+
+// againAfter is after how long an event that stops projections again is worth another line in the log.
+const againAfter = time.Minute
+
+// firstStop reports whether an event has not stopped another projection a moment ago.
+func (a *App) firstStop(event uuid.UUID) bool {
+	a.stopping.Lock()
+	defer a.stopping.Unlock()
+	if event == a.stoppedBy && time.Since(a.stoppedAt) < againAfter {
+		return false
+	}
+	a.stoppedBy, a.stoppedAt = event, time.Now()
+	return true
 }
 
 // alertGauge counts the alerts that are open.

@@ -7,7 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/recital-tts/recital/internal/lifecycle"
 	"github.com/recital-tts/recital/internal/rates"
@@ -25,6 +28,10 @@ type App struct {
 	admin    listener
 	devKey   string // empty in mode prod, and when it is not valid any more
 	noDevKey string // why it is not, and what a person can do
+
+	stopping  sync.Mutex
+	stoppedBy uuid.UUID // the event that stopped a projection last
+	stoppedAt time.Time
 }
 
 // Open starts all parts and returns when requests are served. ctx bounds the start. Close must follow, unless an error
@@ -71,13 +78,13 @@ func (a *App) start(ctx context.Context) error {
 		{"opening the alerts", a.openAlerts},
 		{"starting the projections", a.startProjections},
 		{"opening the slices", a.openSlices},
-		{"opening the operator account", a.openOperatorAccount},
 		{"watching credentials", a.watchCredentials},
 		{"starting the to-do workers", a.startToDos},
 		{"starting the jobs", a.startJobs},
 		{"starting the watches", a.startWatches},
 		{"starting the probes", a.probe},
 		{"serving", a.serve},
+		{"opening the operator account", a.openOperatorAccount}, // waits for a read model, which an operator may have to help on
 	} {
 		if err := step.run(ctx); err != nil {
 			return fmt.Errorf("%s: %w", step.name, err)

@@ -28,13 +28,15 @@ func (a *App) watchCredentials(ctx context.Context) error {
 	}
 	watcher, err := credentials.Open(ctx, credentials.Config{
 		Log: a.journal.Log, Registry: a.journal.Registry, Accounts: a.accounts, Sessions: a.sessions, Logger: a.log,
-		Unissued: pglookup.Keys{Models: a.projector, Current: a.showsAccounts(head)},
-		Outage:   a.cfg.OutageReads, Idle: a.cfg.sessions().Idle,
+		Unconfirmed: a.skips.Unconfirmed,
+		Unissued:    pglookup.Keys{Models: a.projector, Current: a.showsAccounts(head)},
+		Outage:      a.cfg.OutageReads, Idle: a.cfg.sessions().Idle,
 	})
 	if err != nil {
 		return err
 	}
 	a.credentials = watcher
+	a.skips.OnChange(watcher.Recheck)
 	a.metrics.registry.MustRegister(credentialMetrics(watcher.Stats)...)
 	a.running.Add(lifecycle.Background("the watch for revocations", watcher.Run))
 	return nil

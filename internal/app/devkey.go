@@ -5,12 +5,12 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/recital-tts/recital/commands/accounts"
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/feed"
 	"github.com/recital-tts/recital/internal/readmodel"
 )
 
@@ -40,6 +40,8 @@ func (a *App) openOperatorAccount(ctx context.Context) error {
 		a.noDevKey = "was revoked; delete " + a.folder.Path(devKeyFile) + " and start again for a new one"
 	case errors.Is(err, account.ErrClosed):
 		a.noDevKey = "ended when the operator account was closed; recitalctl accounts create opens another account"
+	case eventlog.IsUndecodable(err):
+		a.noDevKey = "cannot be used, because an event of the operator account cannot be read; recitalctl projections parked list shows it"
 	case err != nil:
 		return err
 	}
@@ -56,12 +58,16 @@ func (a *App) openOperatorAccount(ctx context.Context) error {
 	}
 }
 
-// awaitRead waits until the read model of accounts shows a position. One that stands still before an event that an
-// operator must look at is no reason not to start.
+// readTimeout is how long a start waits for the read model of accounts, so that the API key that it prints can be used.
+const readTimeout = 10 * time.Second
+
+// awaitRead waits until the read model of accounts shows a position. One that is being built, or stands still before an event
+// that an operator must look at, is no reason not to start.
 func (a *App) awaitRead(ctx context.Context, position eventlog.Position) error {
-	err := a.projector.Wait(ctx, position, readmodel.Account)
-	if err != nil && !errors.Is(err, feed.ErrStopped) {
-		return fmt.Errorf("waiting for the read model of accounts: %w", err)
+	brief, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	if err := a.projector.Wait(brief, position, readmodel.Account); err != nil && ctx.Err() == nil {
+		a.log.WarnContext(ctx, "the read model of accounts is behind; recitalctl projections list shows how far it has come", "error", err)
 	}
-	return nil
+	return ctx.Err()
 }

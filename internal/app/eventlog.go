@@ -41,6 +41,9 @@ func (a *App) openLog(ctx context.Context) error {
 		return err
 	}
 	a.journal = &journal.Journal{Log: observedLog{tracedLog{client}, a.appended}, Registry: registry, Observe: a.metrics.observeCommand}
+	if err := a.openSkips(ctx); err != nil {
+		return err
+	}
 	a.identity, err = eventlog.Identify(ctx, client, registry, uuid.New(), time.Now())
 	return err
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/recital-tts/recital/commands/keyring"
 	"github.com/recital-tts/recital/commands/ledger"
 	"github.com/recital-tts/recital/commands/sessions"
+	"github.com/recital-tts/recital/commands/skips"
 	"github.com/recital-tts/recital/commands/voices"
 	"github.com/recital-tts/recital/internal/audio"
 	"github.com/recital-tts/recital/internal/audio/codec"
@@ -54,6 +55,7 @@ type parts struct {
 	tokens      []operators.Token // of the admin address
 	secrets     secrets
 	journal     *journal.Journal
+	skips       *skips.Skips      // the events that operators skip
 	identity    eventlog.Identity // of the log
 	entrance    *pgxpool.Pool     // connects before the database is known to fit
 	pool        *pgxpool.Pool     // connects from then on

@@ -21,6 +21,7 @@ func (a *App) startProjections(context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	a.skips.OnChange(a.projector.Attend)
 	a.running.Add(lifecycle.Background("the projections", a.withDatabase(a.projector.Run)))
 	return nil
 }

@@ -81,6 +81,7 @@ func allSlices() []slice {
 		feedbackSlice(),
 		hostingSlice(),
 		auditSlice(),
+		skipsSlice(),
 		operationsSlice(),
 	}
 }

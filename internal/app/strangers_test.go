@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/recital-tts/recital/domain/alert"
 	"github.com/recital-tts/recital/internal/app"
 	"github.com/recital-tts/recital/internal/eventlog"
 )
@@ -159,10 +160,13 @@ func TestAStoreThatHoldsAnUnknownEventOfOursIsStartedOn(t *testing.T) {
 	products := one.ask(t, http.MethodGet, "/payments/products", "", "x-recital-min-position", c.head().String())
 	require.Equal(t, http.StatusOK, products.StatusCode)
 
-	// when they skip it, then recitald is ready, and reads show what was written
-	for _, e := range list.Parked {
-		one.operate(t, http.MethodPost, "/admin/projections/parked/skip", map[string]any{"name": e.Projection, "event_id": e.Event})
-	}
+	// and it is one alert
+	require.Equal(t, []string{alert.EventSource}, c.raised(strange))
+	require.Contains(t, strings.Join(figures(t, one.App, secret(t, one.cfg, "operator-token")), "\n"),
+		`recital_alerts_total{reason="outdated",source="event"} 1`)
+
+	// when they skip it, once, then recitald is ready, and reads show what was written
+	c.skip(one, strange)
 	one.awaitReady(t)
 	written := one.ask(t, http.MethodPost, "/v1/ai/speech", speechOfOneWord)
 	require.Equal(t, http.StatusOK, written.StatusCode)

@@ -71,7 +71,7 @@ var rooms = []struct {
 		folder:    "writeapi",
 		exactly:   slices.Concat(ports, []string{"internal/links", "internal/logcopy", "internal/readmodel", "internal/voices"}),
 		below:     []string{"internal/web", "commands", "domain"},
-		besides:   map[string]string{"writeapi/operations": "internal/feed"}, // operators manage the read models
+		besides:   map[string]string{"writeapi/operations": "internal/feed", "writeapi/skips": "internal/feed"}, // operators manage the read models
 		libraries: []string{uuid, fiber, "golang.org/x/sync"},
 	},
 	{
@@ -221,7 +221,7 @@ func TestOnlyCommandsAndTheAppKnowOfToDoWorkers(t *testing.T) {
 // It asks recitald for everything, but for logs that no recitald serves: it copies them, and a restore looks up there what is still
 // needed.
 func TestTheOperatorsToolIsAClientOfTheAdminAPI(t *testing.T) {
-	restores := []string{"commands/accounts", "commands/clips", "commands/journal", "commands/voices"}
+	restores := []string{"commands/accounts", "commands/clips", "commands/journal", "commands/skips", "commands/voices"}
 	for _, p := range packages(t) {
 		if !within(p.path(), "cmd/recitalctl") {
 			continue

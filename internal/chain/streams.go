@@ -13,7 +13,7 @@ func Streams(version int) eventlog.Streams {
 	case 1:
 		return eventlog.Streams{
 			"account-", "alerts", "apikey-", "audit-acts-", "audit-heads", "audit-reads-", "catalogue", "clip-", "condition-", "feedback-", "hosting-", "identity-", "keyring",
-			"log-identity", "payment-", "session-", "stars-", "subscription-", "usage-", "voice-", "voices-",
+			"log-identity", "payment-", "session-", "skips", "stars-", "subscription-", "usage-", "voice-", "voices-",
 		}
 	default:
 		return nil

@@ -42,6 +42,9 @@ func (w *Watcher) readKey(ctx context.Context, id, hash string) (Verified, error
 	case err != nil:
 		w.end(r, nil)
 		return Verified{}, failed("an API key", err)
+	case w.cfg.Unconfirmed(stream):
+		w.end(r, nil)
+		return Verified{}, errUnconfirmed
 	case i < 0 || state.Closed():
 		w.end(r, nil)
 		return Verified{}, ErrUnknownKey

@@ -3,6 +3,7 @@ package credentials_test
 import (
 	"context"
 	"crypto/rand"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -260,4 +261,53 @@ func TestAnAccountThatCannotBeReadOpensNothing(t *testing.T) {
 			<-ended
 		})
 	}
+}
+
+func TestASkippedEventMayHaveRevokedAKey(t *testing.T) {
+	// given a key that is in use, and the event with which it is revoked
+	w := newWorld(t)
+	var unconfirmed atomic.Bool
+	config := w.strictly()
+	config.Unconfirmed = func(string) bool { return unconfirmed.Load() }
+	watcher := w.watcher(config)
+	k := w.open()
+	requireCached(t, watcher, k)
+	w.revoke(k)
+	find := func() domain.Code {
+		_, err := watcher.FindKey(t.Context(), k.hash())
+		return domain.CodeOf(err)
+	}
+	require.Equal(t, domain.Unauthenticated, find())
+	var revocation eventlog.Recorded
+	for revocation = range w.log.ReadStreamBackwards(t.Context(), "account-"+k.account) {
+		break
+	}
+
+	// when that is skipped, then the key is refused until an operator has confirmed it
+	unconfirmed.Store(true)
+	w.registry.Skip(map[uuid.UUID]string{revocation.ID: revocation.Stream})
+	require.Equal(t, domain.Unavailable, find())
+	unconfirmed.Store(false)
+	requireCached(t, watcher, k)
+
+	// when one is skipped while the key has opened something, then that ends, and what it opens a moment later
+	ended := make(chan struct{}, 2)
+	stop := watcher.Watch(k.another().credential(), time.Time{}, func() { ended <- struct{}{} })
+	defer stop()
+	unconfirmed.Store(true)
+	watcher.Recheck()
+	<-ended
+	watcher.Watch(k.another().credential(), time.Time{}, func() { ended <- struct{}{} })
+	<-ended
+	unconfirmed.Store(false)
+
+	// and when the revocation counts again, then no memory of the time without it admits the key
+	w.registry.Skip(nil)
+	require.Equal(t, domain.Unauthenticated, find())
+}
+
+// another returns a key of the same account that was never revoked.
+func (k key) another() key {
+	k.masked = "another"
+	return k
 }

@@ -57,7 +57,7 @@ func (w *Watcher) kept(key string) (Verified, bool) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	e, ok := w.cache.get(key)
+	e, ok := w.entry(key)
 	return e.Verified, ok
 }
 

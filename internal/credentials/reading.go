@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/session"
 	"github.com/recital-tts/recital/internal/eventlog"
 )
 
@@ -14,7 +16,10 @@ import (
 // silently costs some seconds and no error.
 const lookUpTimeout = 7 * time.Second
 
-var errUnreadable = domain.Refuse(domain.Unavailable, "The account cannot be read")
+var (
+	errUnreadable  = domain.Refuse(domain.Unavailable, "The account cannot be read")
+	errUnconfirmed = domain.Refuse(domain.Unavailable, "An operator has to confirm that this account's credentials are valid")
+)
 
 // cached looks a credential up in the cache. An entry is used if it is still there once the cache is known to be fresh.
 func (w *Watcher) cached(ctx context.Context, key string) (Verified, bool) {
@@ -24,10 +29,29 @@ func (w *Watcher) cached(ctx context.Context, key string) (Verified, bool) {
 	var e entry
 	var found bool
 	if fresh {
-		e, found = w.cache.get(key)
+		e, found = w.entry(key)
 	}
 	w.counts.count(found)
 	return e.Verified, found
+}
+
+// entry returns what the cache has and may be admitted. The caller holds mu.
+func (w *Watcher) entry(key string) (entry, bool) {
+	w.outdateSkips()
+	e, found := w.cache.get(key)
+	return e, found && !w.unconfirmed(e.Credential)
+}
+
+// outdateSkips empties the cache once operators have changed which events are skipped. The caller holds mu.
+func (w *Watcher) outdateSkips() {
+	if skips := w.cfg.Registry.SkipsVersion(); skips != w.skips {
+		w.cache, w.skips = newCache(w.cfg.Size), skips
+	}
+}
+
+// unconfirmed reports whether a skipped event may have revoked a credential.
+func (w *Watcher) unconfirmed(c Credential) bool {
+	return w.cfg.Unconfirmed(account.Stream(c.Account)) || c.Kind == Session && w.cfg.Unconfirmed(session.Stream(c.Name))
 }
 
 func (w *Watcher) holds(key string) bool {
@@ -39,11 +63,12 @@ func (w *Watcher) holds(key string) bool {
 // reading is a look-up that reads streams. Events that arrive meanwhile may be missing in what it reads.
 type reading struct {
 	arrived map[string]eventlog.Revision // the latest, by stream that is read
+	skips   int                          // the version of what was skipped when it began
 }
 
 // begin begins a reading. The streams that decide on the credential must be added before they are read.
 func (w *Watcher) begin(streams ...string) *reading {
-	r := &reading{arrived: map[string]eventlog.Revision{}}
+	r := &reading{arrived: map[string]eventlog.Revision{}, skips: w.cfg.Registry.SkipsVersion()}
 	w.add(r, streams...)
 	return r
 }
@@ -74,7 +99,8 @@ func (w *Watcher) end(r *reading, read *entry) {
 			read = nil
 		}
 	}
-	if read != nil {
+	w.outdateSkips()
+	if read != nil && r.skips == w.skips {
 		w.cache.put(*read)
 	}
 }

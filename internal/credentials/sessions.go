@@ -57,6 +57,9 @@ func (w *Watcher) readSession(ctx context.Context, id string) (Verified, error) 
 		return Verified{}, failed("a session", err)
 	}
 	w.noteSilence(time.Time{}) // it has answered
+	if w.cfg.Unconfirmed(own) {
+		return Verified{}, errUnconfirmed
+	}
 	if !state.Live(time.Now(), w.cfg.Idle) {
 		return Verified{}, ErrUnknownSession
 	}
@@ -65,6 +68,9 @@ func (w *Watcher) readSession(ctx context.Context, id string) (Verified, error) 
 	owner, ownerRevision, err := w.cfg.Accounts.State(ctx, state.Account)
 	if err != nil {
 		return Verified{}, failed("a session", err)
+	}
+	if w.cfg.Unconfirmed(of) {
+		return Verified{}, errUnconfirmed
 	}
 	if !owner.Exists() || owner.Closed() || !state.OpenedAt.After(owner.SessionsRevokedAt) {
 		return Verified{}, ErrUnknownSession

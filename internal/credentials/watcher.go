@@ -41,6 +41,10 @@ type Config struct {
 	Sessions Sessions
 	Logger   *slog.Logger
 
+	// Unconfirmed reports whether an event of a stream is skipped that may have revoked a credential. None is admitted until
+	// an operator has confirmed that it did not. After a change of the answer Recheck is called. Nil means never.
+	Unconfirmed func(stream string) bool
+
 	Size  int           // of the cache, in credentials; default 16,384, some 8 MB
 	Lease time.Duration // how much of the log may be missing where the cache is used; default 100 ms, negative: nothing
 	Wait  time.Duration // for a proof that the subscription is not behind; default 100 ms
@@ -76,6 +80,7 @@ type Watcher struct {
 
 	mu       sync.Mutex
 	cache    *cache
+	skips    int                              // the version of what is skipped, of which the cache is
 	readings map[string]map[*reading]struct{} // by stream
 	watches  *watches
 	counts   counts
@@ -89,6 +94,9 @@ func Open(ctx context.Context, cfg Config) (*Watcher, error) {
 	cfg.Wait = cmp.Or(cfg.Wait, 100*time.Millisecond)
 	cfg.Silent = cmp.Or(cfg.Silent, time.Second)
 	cfg.Idle = cmp.Or(cfg.Idle, 168*time.Hour)
+	if cfg.Unconfirmed == nil {
+		cfg.Unconfirmed = func(string) bool { return false }
+	}
 	head, err := cfg.Log.Head(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("beginning to watch credentials: %w", err)
@@ -146,8 +154,9 @@ func (w *Watcher) note(event eventlog.Recorded) {
 		w.revive(Credential{Account: id, Kind: APIKey, Name: e.Masked})
 	case account.SessionsRevoked:
 		w.revokeSessions(id, e.At)
-	case account.Closed: // its keys were revoked before
+	case account.Closed:
 		w.revokeSessions(id, forever)
+		w.revokeAll(id) // its keys, too: one that was created beside the closing may not be among those that it revoked
 	}
 	if unreadable(err) {
 		w.cfg.Logger.Error("an event of an account cannot be read; whatever its credentials have opened is ended", "account", id, "error", err)

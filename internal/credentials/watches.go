@@ -43,7 +43,7 @@ func newWatches() *watches {
 func (w *Watcher) Watch(c Credential, opened time.Time, revoked func()) (stop func()) {
 	watching := &watch{credential: c, opened: opened, revoked: revoked}
 	w.mu.Lock()
-	already := w.watches.ended(watching)
+	already := w.watches.ended(watching) || w.unconfirmed(c)
 	if !already {
 		w.watches.add(watching)
 	}
@@ -72,6 +72,17 @@ func (w *Watcher) revoke(c Credential) {
 func (w *Watcher) revokeAll(account string) {
 	w.mu.Lock()
 	ended := w.watches.take(account, func(*watch) bool { return true })
+	w.mu.Unlock()
+	notify(ended)
+}
+
+// Recheck ends what credentials have opened that a skipped event may have revoked.
+func (w *Watcher) Recheck() {
+	w.mu.Lock()
+	var ended []*watch
+	for account := range w.watches.of {
+		ended = append(ended, w.watches.take(account, func(of *watch) bool { return w.unconfirmed(of.credential) })...)
+	}
 	w.mu.Unlock()
 	notify(ended)
 }

@@ -29,6 +29,12 @@ type DecodeError struct {
 	Reason   string
 }
 
+// IsUndecodable reports whether an error means that an event cannot be decoded by this binary.
+func IsUndecodable(err error) bool {
+	var poison *DecodeError
+	return errors.As(err, &poison) || errors.Is(err, ErrUnknownType) || errors.Is(err, ErrNewerVersion)
+}
+
 // Error returns the event and the reason.
 func (e *DecodeError) Error() string {
 	return fmt.Sprintf("event %d of stream %s (%s) cannot be decoded: %s", e.Revision, e.Stream, e.Type, e.Reason)
@@ -36,8 +42,20 @@ func (e *DecodeError) Error() string {
 
 // Decode decodes a recorded event into its current Go value. Errors: ErrUnknownType; ErrNewerVersion, which means
 // that a newer release wrote it and is not an error of the event; a DecodeError otherwise. The value is complete or
-// absent. Unknown JSON fields are ignored, so that an older release can read next to a newer one.
+// absent. Unknown JSON fields are ignored, so that an older release can read next to a newer one. An event that an operator
+// has skipped is Skipped, without metadata, whether or not it could be decoded.
 func (r *Registry) Decode(rec Recorded) (Decoded, error) {
+	if r.IsSkipped(rec.ID) {
+		return Decoded{Recorded: rec, Event: Skipped{}}, nil
+	}
+	decoded, err := r.decode(rec)
+	if err != nil && rec.Stream == SkipsStream {
+		return Decoded{Recorded: rec, Event: Skipped{}}, nil
+	}
+	return decoded, err
+}
+
+func (r *Registry) decode(rec Recorded) (Decoded, error) {
 	t, known := r.byName[rec.Type]
 	if !known {
 		return Decoded{}, fmt.Errorf("event %d of stream %s (%q): %w", rec.Revision, rec.Stream, rec.Type, ErrUnknownType)

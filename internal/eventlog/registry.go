@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/google/uuid"
 )
@@ -103,11 +104,13 @@ type Registry struct {
 	byName  map[string]Type
 	byGo    map[reflect.Type]Type
 	streams Streams // of the types, sorted, each once
+	skips   atomic.Pointer[skips]
 }
 
 // NewRegistry checks the types and refuses two with the same name or Go type.
 func NewRegistry(types ...Type) (*Registry, error) {
 	r := &Registry{byName: map[string]Type{}, byGo: map[reflect.Type]Type{}}
+	r.skips.Store(&skips{})
 	for _, t := range types {
 		if err := t.check(); err != nil {
 			return nil, err

@@ -45,10 +45,9 @@ type pageRows struct {
 func (m *member) turnedInto(events []eventlog.Decoded) (pageRows, error) {
 	page := pageRows{Rows: table.NewRows(m.projection.Tables)}
 	for _, event := range events {
+		_, skipped := event.Event.(eventlog.Skipped)
 		switch {
-		case !m.projection.Streams.Include(event.Stream):
-			continue
-		case m.parking.skipped[event.ID]:
+		case skipped, !m.projection.Streams.Include(event.Stream):
 			continue
 		case m.parking.streams[event.Stream]:
 			page.parked = append(page.parked, parkedEvent{event.Recorded, behind(event.Stream)})

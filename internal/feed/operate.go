@@ -64,7 +64,6 @@ type ParkedState string
 const (
 	ParkedBlocking ParkedState = "blocking" // the generation stopped before it
 	ParkedWaiting  ParkedState = "parked"   // the generation went on without it and without what follows in its stream
-	ParkedSkipped  ParkedState = "skipped"  // an operator decided that the generation goes without it
 )
 
 // Parked is an event that a generation could not handle.
@@ -112,7 +111,7 @@ func (p *Projector) operate(ctx context.Context, what string, do func(pgx.Tx) er
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
-	p.attend()
+	p.Attend()
 	return nil
 }
 

@@ -33,22 +33,45 @@ func scanParked(row pgx.CollectableRow) (Parked, error) {
 	return p, err
 }
 
-// SkipParked lets a generation go without an event, for good. What waits behind it in its stream goes on waiting, until
-// it is tried again. Number 0 is the live generation.
-//
-// Errors: ErrNotParked.
-func (p *Projector) SkipParked(ctx context.Context, id GenerationID, event uuid.UUID) error {
-	parked, err := p.parked(ctx, id, event)
-	if err != nil {
-		return err
-	}
+// Skipped makes every generation go on without an event that the registry now knows as skipped. What waits behind it in its
+// stream goes on waiting, until it is tried again.
+func (p *Projector) Skipped(ctx context.Context, event uuid.UUID) error {
 	return p.operate(ctx, "skipping an event", func(tx pgx.Tx) error {
-		if err := holdParkings(ctx, tx, parked.GenerationID); err != nil {
-			return err
-		}
-		_, err = tx.Exec(ctx, "update feed.parked set state = 'skipped' where "+thisParked, parkedKey(parked)...)
+		_, err := tx.Exec(ctx, `
+			with skipped as (delete from feed.parked where event_id = $1 returning name, version, generation)
+			update feed.checkpoints c set parkings = parkings + 1 from skipped s
+			where (c.name, c.version, c.generation) = (s.name, s.version, s.generation)`, event)
 		return err
 	})
+}
+
+// FindParked returns where the log has an event that generations could not handle. Errors: ErrNotParked.
+func (p *Projector) FindParked(ctx context.Context, event uuid.UUID) (Parked, error) {
+	found, err := p.listParked(ctx, "event_id = $1 limit 1", event)
+	if err == nil && len(found) == 0 {
+		err = ErrNotParked
+	}
+	if err != nil {
+		return Parked{}, err
+	}
+	return found[0], nil
+}
+
+// Past returns the generations that are past an event of a stream. They lack the event if it was skipped when they passed it.
+func (p *Projector) Past(ctx context.Context, stream string, at eventlog.Position) ([]GenerationID, error) {
+	overview, err := p.Overview(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var past []GenerationID
+	for _, g := range overview.Generations {
+		id := GenerationID{Name: g.Name, Version: g.Version, Number: g.Number}
+		projection, err := p.ours(id)
+		if reads := err != nil || projection.Streams.Include(stream); reads && g.Position.Compare(at) >= 0 {
+			past = append(past, id)
+		}
+	}
+	return past, nil
 }
 
 // RetryParked handles a parked event, with all that waits in its stream, in the stream's order, and returns how many it
@@ -66,8 +89,6 @@ func (p *Projector) RetryParked(ctx context.Context, id GenerationID, event uuid
 	switch {
 	case err != nil:
 		return 0, err
-	case parked.State == ParkedSkipped:
-		return 0, ErrNotParked
 	case parked.State == ParkedBlocking:
 		return 0, p.operate(ctx, "trying again what blocked a generation", func(tx pgx.Tx) error {
 			_, err := forget(ctx, tx, parked)
@@ -191,7 +212,7 @@ func (p *Projector) listParked(ctx context.Context, condition string, arguments 
 
 // forget ends the parking of an event.
 func forget(ctx context.Context, tx pgx.Tx, parked Parked) (found bool, err error) {
-	tag, err := tx.Exec(ctx, "delete from feed.parked where state <> 'skipped' and "+thisParked, parkedKey(parked)...)
+	tag, err := tx.Exec(ctx, "delete from feed.parked where "+thisParked, parkedKey(parked)...)
 	return tag.RowsAffected() > 0, err
 }
 

@@ -15,26 +15,23 @@ import (
 // handler rather than with an event, and the generation stops.
 const maxParked = 1000
 
-// parking is what a generation leaves out: events that an operator skipped, and, where the projection permits it, poison
-// events with all that follows in their streams, so that the order within a stream holds when they are handled later.
+// parking is what a generation leaves out where the projection permits it: poison events with all that follows in their
+// streams, so that the order within a stream holds when they are handled later.
 type parking struct {
 	blocked   string    // why the generation stands still; empty when it does not
 	blockedBy uuid.UUID // the event
-	skipped   map[uuid.UUID]bool
 	streams   map[string]bool
 	waiting   int
 }
 
 func newParking() *parking {
-	return &parking{skipped: map[uuid.UUID]bool{}, streams: map[string]bool{}}
+	return &parking{streams: map[string]bool{}}
 }
 
 func (p *parking) note(event Parked) {
 	switch event.State {
 	case ParkedBlocking:
 		p.blocked, p.blockedBy = event.Reason, event.Event
-	case ParkedSkipped:
-		p.skipped[event.Event] = true
 	case ParkedWaiting:
 		p.streams[event.Stream] = true
 		p.waiting++
@@ -52,7 +49,7 @@ func (p *parking) with(events []parkedEvent) *parking {
 	if len(events) == 0 {
 		return p
 	}
-	after := &parking{skipped: p.skipped, streams: maps.Clone(p.streams), waiting: p.waiting + len(events)}
+	after := &parking{streams: maps.Clone(p.streams), waiting: p.waiting + len(events)}
 	for _, e := range events {
 		after.streams[e.event.Stream] = true
 	}

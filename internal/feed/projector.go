@@ -201,6 +201,7 @@ func (p *Projector) runSessions(ctx context.Context) error {
 // it is tried, because this release may be another one than that of the instance where it stopped.
 func (p *Projector) claim(ctx context.Context, first bool) (*session, error) {
 	var c catalogue
+	skips := p.config.Registry.SkipsVersion()
 	err := persist(ctx, p.logger, "reading the generations", func() (err error) {
 		c, err = readCatalogue(ctx, p.config.Pool, p.config.Projections)
 		return err
@@ -208,9 +209,10 @@ func (p *Projector) claim(ctx context.Context, first bool) (*session, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the generations: %w", err)
 	}
-	s := &session{Projector: p, revision: c.revision}
+	s := &session{Projector: p, revision: c.revision, skips: skips}
 	for _, m := range p.take(c) {
-		if m.parking.blocked != "" && m.parking.blockedBy == p.stoppedAt(m.id()) {
+		skipped := p.config.Registry.IsSkipped(m.parking.blockedBy)
+		if m.parking.blocked != "" && m.parking.blockedBy == p.stoppedAt(m.id()) && !skipped {
 			m.progress.enter(StateStopped, m.parking.blocked)
 			continue
 		}
@@ -336,8 +338,8 @@ func (p *Projector) fault(step string) error {
 	return p.config.fault(step)
 }
 
-// attend makes this instance read the catalogue at once.
-func (p *Projector) attend() {
+// Attend makes this instance read at once which generations there are, and go on where an event was skipped.
+func (p *Projector) Attend() {
 	select {
 	case p.attention <- struct{}{}:
 	default:

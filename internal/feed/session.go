@@ -24,6 +24,7 @@ import (
 type session struct {
 	*Projector
 	revision  int64     // of the catalogue
+	skips     int       // the version of what is skipped
 	claimed   []*member // those that this instance feeds
 	followed  []*member // those that another instance feeds, as it seems
 	lookAgain bool      // a generation seems to be past the log's head

@@ -36,7 +36,7 @@ func (s *session) lookAround(ctx context.Context, atLog bool) error {
 	if err != nil {
 		return err
 	}
-	if revision != s.revision {
+	if revision != s.revision || s.config.Registry.SkipsVersion() != s.skips {
 		s.end(errChanged)
 		return nil
 	}

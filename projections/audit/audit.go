@@ -67,7 +67,7 @@ func model() feed.Projection {
 	return feed.Projection{
 		Model: readmodel.Audit,
 		Streams: eventlog.Streams{
-			account.StreamPrefix, session.StreamPrefix, identity.StreamPrefix, keyring.Stream, audit.ReadStreamPrefix,
+			account.StreamPrefix, session.StreamPrefix, identity.StreamPrefix, keyring.Stream, eventlog.SkipsStream, audit.ReadStreamPrefix,
 			subscription.StreamPrefix, payment.StreamPrefix, ledger.StreamPrefix,
 			audit.ActStreamPrefix, alert.Stream, alert.ConditionPrefix, eventlog.IdentityStream,
 			voice.StreamPrefix, star.StreamPrefix, clip.StreamPrefix, hosting.StreamPrefix,

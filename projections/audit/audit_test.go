@@ -23,6 +23,7 @@ import (
 	"github.com/recital-tts/recital/commands/ledger"
 	"github.com/recital-tts/recital/commands/sessions"
 	"github.com/recital-tts/recital/commands/signin"
+	"github.com/recital-tts/recital/commands/skips"
 	"github.com/recital-tts/recital/commands/voices"
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/alert"
@@ -44,7 +45,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 var slicesOf = map[string][]eventlog.Type{
 	"accounts": accounts.Events(), "sessions": sessions.Events(), "signin": signin.Events(), "keyring": keyring.Events(),
 	"billing": billing.Events(), "ledger": ledger.Events(), "audit": auditevents.Events(),
-	"voices": voices.Events(), "clips": clips.Events(), "hosting": hosting.Events(), "alerts": alerts.Events(),
+	"voices": voices.Events(), "clips": clips.Events(), "hosting": hosting.Events(), "alerts": alerts.Events(), "skips": skips.Events(),
 }
 
 func registry(t testing.TB) *eventlog.Registry {

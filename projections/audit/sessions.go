@@ -2,12 +2,14 @@ package audit
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/audit"
 	"github.com/recital-tts/recital/domain/identity"
 	"github.com/recital-tts/recital/domain/keyring"
 	"github.com/recital-tts/recital/domain/session"
+	"github.com/recital-tts/recital/domain/skip"
 	"github.com/recital-tts/recital/internal/readmodel"
 )
 
@@ -105,6 +107,13 @@ func ofService(event any) (entry, bool) {
 		e.said = fmt.Sprintf("Keyring %s became the log's", s.Keyring)
 	case keyring.Abandoned:
 		e.said = fmt.Sprintf("Keyring %s was abandoned: what it sealed is lost", s.Keyring)
+	case skip.EventSkipped:
+		e.account = accountOf(s.Stream)
+		e.said = fmt.Sprintf("%s (%s) skipped event %d of stream %s (%s), with the reason: %s", s.By, s.Role, s.Revision, s.Stream, s.Event, s.Why)
+	case skip.EventUnskipped:
+		e.said = fmt.Sprintf("%s (%s) let skipped event %s count again, with the reason: %s", s.By, s.Role, s.Event, s.Why)
+	case skip.SkipConfirmed:
+		e.said = fmt.Sprintf("%s (%s) confirmed that skipped event %s revokes no credential, with the reason: %s", s.By, s.Role, s.Event, s.Why)
 	case audit.PersonalDataRead:
 		e.account, e.session = s.Query.Account, s.Query.Session
 		e.said = fmt.Sprintf("%s %s (%s: %d), with the reason: %s", s.By, done(s.Query), shown[s.Query.Of], s.Count, s.Reason)
@@ -112,6 +121,15 @@ func ofService(event any) (entry, bool) {
 		return entry{}, false
 	}
 	return e, true
+}
+
+// accountOf returns the account of a stream, "" where its name does not say.
+func accountOf(stream string) string {
+	id, ofAccount := strings.CutPrefix(stream, account.StreamPrefix)
+	if !ofAccount {
+		return ""
+	}
+	return id
 }
 
 // shown says what was shown to whoever read personal data.

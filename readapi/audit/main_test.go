@@ -29,6 +29,7 @@ import (
 	"github.com/recital-tts/recital/commands/ledger"
 	"github.com/recital-tts/recital/commands/sessions"
 	"github.com/recital-tts/recital/commands/signin"
+	"github.com/recital-tts/recital/commands/skips"
 	"github.com/recital-tts/recital/commands/voices"
 	"github.com/recital-tts/recital/domain/account"
 	domainaudit "github.com/recital-tts/recital/domain/audit"
@@ -66,7 +67,7 @@ type desk struct {
 
 func newDesk(t testing.TB) *desk {
 	t.Helper()
-	registry := feedtest.Registry(t, accountsevents.Events(), alerts.Events(), sessions.Events(), signin.Events(), keyring.Events(), billing.Events(), ledger.Events(), commands.Events(), voices.Events(), clips.Events(), hosting.Events())
+	registry := feedtest.Registry(t, accountsevents.Events(), alerts.Events(), sessions.Events(), signin.Events(), keyring.Events(), billing.Events(), ledger.Events(), commands.Events(), voices.Events(), clips.Events(), hosting.Events(), skips.Events())
 	d := &desk{t: t, World: feedtest.New(t, registry, append(projections.ReadModels(), accountsmodel.ReadModels()...)...)}
 	var err error
 	d.keys, err = pgkeys.Open(t.Context(), pgkeys.Config{Pool: d.Pool, MasterKey: bytes.Repeat([]byte{1}, pgkeys.MasterKeySize), Logger: slog.New(slog.DiscardHandler)})

@@ -14,6 +14,11 @@ type operatorResponse struct {
 	Operator  bool   `json:"operator"`
 }
 
+// closeOther closes an account on the word of an operator, also one that admits no credential.
+func (a *API) closeOther(call *web.Call, in operatorRequest) (web.Reply, error) {
+	return a.done(call)(a.Accounts.Close(call, in.AccountID, writeapi.Origin(call.Caller)))
+}
+
 func (a *API) grantOperator(call *web.Call, in operatorRequest) (web.Reply, error) {
 	return a.setOperator(call, in, true)
 }

@@ -32,6 +32,8 @@ func (a *API) AdminRoutes() []web.Route {
 	return []web.Route{
 		web.Post("/admin/accounts", a.open, operators, shown, tag, web.Acts(web.Act{Own: true}), web.Summary("Open an account and give it an API key"),
 			web.Returns[openResponse](web.Sends("cache-control"))),
+		web.Delete("/admin/accounts/{account_id}", a.closeOther, operators, shown, tag, web.Acts(web.Act{Own: true, Reasoned: true}),
+			web.Summary("Close an account for good"), web.Returns[writeapi.SuccessResponse](), web.Refuses(404)),
 		web.Post("/admin/accounts/{account_id}/operator", a.grantOperator, operators, shown, tag, web.Acts(web.Act{Own: true, Reasoned: true}), web.Summary("Grant an account the role of an operator"),
 			web.Returns[operatorResponse](), web.Refuses(404, 409)),
 		web.Delete("/admin/accounts/{account_id}/operator", a.withdrawOperator, operators, shown, tag, web.Acts(web.Act{Own: true, Reasoned: true}), web.Summary("Withdraw the role of an operator from an account"),

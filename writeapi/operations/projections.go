@@ -26,7 +26,6 @@ type Generations interface {
 	// Parked gives at most limit events, and those beside the last one that stand at the same position.
 	Parked(ctx context.Context, after eventlog.Position, limit int) ([]feed.Parked, error)
 	RetryParked(ctx context.Context, id feed.GenerationID, event uuid.UUID) (applied int, err error)
-	SkipParked(ctx context.Context, id feed.GenerationID, event uuid.UUID) error
 }
 
 // Projections is the operators' hand on the read models.
@@ -53,8 +52,6 @@ func (p *Projections) AdminRoutes() []web.Route {
 			web.Returns[parkedReply]()),
 		web.Post("/admin/projections/parked/retry", p.retryParked, change, tag, acts(audit.ActRetry),
 			web.Summary("Try a parked event again, with what waits behind it in its stream"), web.Returns[retried](), refuses),
-		web.Post("/admin/projections/parked/skip", p.skipParked, change, tag, web.Acts(web.Act{Own: true}), web.Summary("Let a generation go on without an event"),
-			web.Returns[success](), refuses),
 	}
 }
 

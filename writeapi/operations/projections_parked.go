@@ -55,14 +55,3 @@ func (p *Projections) retryParked(call *web.Call, in parkedEventRequest) (web.Re
 	}
 	return web.JSON(retried{applied}), nil
 }
-
-func (p *Projections) skipParked(call *web.Call, in parkedEventRequest) (web.Reply, error) {
-	event, err := in.event()
-	if err != nil {
-		return web.Reply{}, err
-	}
-	if err := p.Generations.SkipParked(call, in.id(), event); err != nil {
-		return web.Reply{}, feed.Answered(err)
-	}
-	return web.JSON(success{true}), nil
-}

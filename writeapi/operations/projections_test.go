@@ -70,11 +70,6 @@ func (g *generations) RetryParked(_ context.Context, id feed.GenerationID, event
 	return 3, g.err
 }
 
-func (g *generations) SkipParked(_ context.Context, id feed.GenerationID, event uuid.UUID) error {
-	g.note("skip %v %s", id, event)
-	return g.err
-}
-
 // desk is the routes on a real server.
 type desk struct {
 	t           *testing.T
@@ -116,7 +111,6 @@ var changes = map[string]string{
 	"/rollback":     `{"name":"account"}`,
 	"/retire":       `{"name":"account","generation":2}`,
 	"/parked/retry": `{"name":"account","event_id":"` + event + `"}`,
-	"/parked/skip":  `{"name":"account","event_id":"` + event + `"}`,
 }
 
 func TestTheListOfGenerations(t *testing.T) {
@@ -163,7 +157,6 @@ func TestWhatTheProjectorIsAsked(t *testing.T) {
 		{"/retire", `{"name":"account","generation":3}`, `retire {account 0 3}`, `{"success":true}`},
 		{"/parked/retry", `{"name":"account","version":1,"generation":2,"event_id":"` + event + `"}`,
 			`retry {account 1 2} ` + event, `{"applied":3}`},
-		{"/parked/skip", `{"name":"account","event_id":"` + strings.ToUpper(event) + `"}`, `skip {account 0 0} ` + event, `{"success":true}`},
 	} {
 		t.Run(c.path, func(t *testing.T) {
 			d := openDesk(t)
@@ -282,7 +275,7 @@ func TestInputsThatAreWrong(t *testing.T) {
 		{"/retire", `{"name":"account","generation":0}`, `["body","generation"]`},
 		{"/parked/retry", `{"name":"account"}`, `["body","event_id"]`},
 		{"/parked/retry", `{"name":"account","event_id":"urn:uuid:` + event + `"}`, `["body","event_id"]`},
-		{"/parked/skip", `{"name":"account","event_id":"1"}`, `["body","event_id"]`},
+		{"/parked/retry", `{"name":"account","event_id":"1"}`, `["body","event_id"]`},
 		{"/parked?limit=0", "", `["query","limit"]`},
 		{"/parked?limit=501", "", `["query","limit"]`},
 		{"/parked?after=9", "", `["query","after"]`},

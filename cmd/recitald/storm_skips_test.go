@@ -1,0 +1,158 @@
+package main_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/eventlog/esdb"
+)
+
+// skipper promises for skips: once an event is skipped that may have revoked a key, the key is refused until an operator has
+// confirmed that it did not, and everything goes on without the event.
+type skipper struct {
+	visitor
+	c         customer
+	log       func() esdb.Config
+	event     uuid.UUID
+	revision  *uint64   // of the event in the account's stream; nil until the log has it
+	since     time.Time // when the skip was acknowledged
+	refused   int       // how often the key was refused since
+	confirm   bool      // the confirmation was sent
+	confirmed bool      // and acknowledged
+}
+
+// refusedOften is how many refusals are enough before the skip is confirmed.
+const refusedOften = 20
+
+func newSkipper(w *world, at *server, v visitor) *skipper {
+	return &skipper{visitor: v, c: at.openAccount("indie"), log: w.log, event: uuid.New()}
+}
+
+func (p *skipper) work(at *server, r *rand.Rand) error {
+	switch {
+	case p.revision == nil:
+		if r.IntN(100) == 0 {
+			p.spoil()
+		}
+		return nil
+	case p.since.IsZero():
+		return p.skip(at)
+	case p.refused >= refusedOften && !p.confirmed:
+		return p.confirmSkip(at)
+	}
+	asked := time.Now()
+	answer, err := p.ask(p.c.at(at).request(http.MethodGet, "/v1/account", nil))
+	switch {
+	case err != nil:
+	case answer.status == http.StatusUnauthorized:
+		return fmt.Errorf("%s, whose key was not revoked, is answered with 401", p.c.id)
+	case answer.status == http.StatusOK && !p.confirm && asked.Sub(p.since) > revocationTakes:
+		return fmt.Errorf("%s is admitted, though a skipped event may have revoked its key", p.c.id)
+	case answer.status == http.StatusServiceUnavailable:
+		p.refused++
+	}
+	return nil
+}
+
+// spoil appends an event of a type that is not known, and remembers its revision once the log has it.
+func (p *skipper) spoil() {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	log, err := esdb.Open(p.log())
+	if err != nil {
+		return
+	}
+	defer log.Close()
+	stream, end := "account-"+p.c.id, eventlog.NoStream
+	for event, err := range log.ReadStream(ctx, stream, 0) {
+		if err != nil {
+			return
+		}
+		if event.ID == p.event {
+			p.revision = &event.Revision
+			return
+		}
+		end = eventlog.Revision(event.Revision)
+	}
+	event := eventlog.Proposed{ID: p.event, Type: "account-adopted", Data: []byte(`{}`), Metadata: []byte(ofANewerRelease)}
+	if appended, err := log.Append(ctx, stream, end, []eventlog.Proposed{event}); err == nil {
+		revision := uint64(appended.Revision)
+		p.revision = &revision
+	}
+}
+
+// act sends a command of an operator with a reason. done is false where there was no answer, or none that says so.
+func (p *skipper) act(at *server, path string, body any) (done bool, err error) {
+	sent, _ := json.Marshal(body)
+	request, err := http.NewRequest(http.MethodPost, at.admin+path, bytes.NewReader(sent))
+	if err != nil {
+		return false, err
+	}
+	request.Header.Set("Authorization", "Bearer "+at.secret("operator-token"))
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("x-recital-reason", "a storm")
+	answer, failed := p.ask(request)
+	switch {
+	case failed != nil || answer.status >= 500:
+		return false, nil
+	case answer.status != http.StatusOK:
+		return false, fmt.Errorf("%s is answered with %d: %s", path, answer.status, answer.text())
+	}
+	return true, nil
+}
+
+func (p *skipper) skip(at *server) error {
+	body := map[string]any{"event_id": p.event, "stream": "account-" + p.c.id, "revision": *p.revision}
+	done, err := p.act(at, "/admin/skips", body)
+	if done {
+		p.since = time.Now()
+	}
+	return err
+}
+
+// confirmSkip may reach an instance that has not heard of the skip yet, because the log is slow there.
+func (p *skipper) confirmSkip(at *server) (err error) {
+	p.confirm = true
+	p.confirmed, err = p.act(at, "/admin/skips/"+p.event.String()+"/confirm", struct{}{})
+	return err
+}
+
+func (p *skipper) settle(at []*server, _ books) error {
+	if p.revision == nil {
+		p.spoil()
+	}
+	if p.revision == nil {
+		return fmt.Errorf("the stream of %s takes no event", p.c.id)
+	}
+	for _, do := range []func(*server) error{p.skip, p.confirmSkip} {
+		if err := do(at[0]); err != nil {
+			return err
+		}
+	}
+	if p.since.IsZero() || !p.confirmed {
+		return fmt.Errorf("event %s of %s is not skipped and confirmed", p.event, p.c.id)
+	}
+	return nil
+}
+
+func (p *skipper) check(at *server, _ books) error {
+	answer, err := p.ask(p.c.at(at).request(http.MethodGet, "/v1/account", nil))
+	if err != nil || answer.status != http.StatusOK {
+		return fmt.Errorf("%s, whose skipped event is confirmed, is answered with %d %v", p.c.id, answer.status, err)
+	}
+	return nil
+}
+
+func (p *skipper) customers() []customer { return nil }
+
+func (p *skipper) String() string {
+	return fmt.Sprintf("an event was skipped, and its account refused %d times", p.refused)
+}

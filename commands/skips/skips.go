@@ -1,0 +1,263 @@
+// Package skips skips events that cannot be handled, on the word of an operator, and makes the skips of the log known to
+// whatever decodes its events.
+package skips
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/skip"
+	"github.com/recital-tts/recital/internal/eventlog"
+)
+
+// followEvery is how often the stream is read, which costs little: there is hardly ever anything new in it.
+const followEvery = 500 * time.Millisecond
+
+// ErrNoEvent is returned for an event that the log does not have where it is said to be.
+var ErrNoEvent = domain.Refuse(domain.NotFound, "The log does not have this event")
+
+var errReadable = domain.Refuse(domain.Rejected, "This release can read the event, and no read model has stopped at it")
+
+// Skips are the skipped events of a log. Their journal's registry always knows them.
+type Skips struct {
+	journal *journal.Journal
+	log     *slog.Logger
+	now     func() time.Time
+
+	reading sync.Mutex // one at a time; guards stream and changed
+	stream  *journal.Cached[skip.State, skip.Event]
+	changed []func()
+
+	mu    sync.RWMutex
+	state skip.State
+}
+
+// Load makes the skips of a log known to the journal's registry, once.
+func Load(ctx context.Context, j *journal.Journal) error {
+	_, err := Open(ctx, j, slog.New(slog.DiscardHandler), time.Now)
+	return err
+}
+
+// Open returns the skips of a log, which the journal's registry knows from then on. It comes before anything else is decoded.
+func Open(ctx context.Context, j *journal.Journal, log *slog.Logger, now func() time.Time) (*Skips, error) {
+	s := &Skips{journal: j, log: log, now: now}
+	s.stream = journal.NewCached(j, journal.Stream[skip.State, skip.Event]{Name: eventlog.SkipsStream, Evolve: skip.Evolve})
+	return s, s.Refresh(ctx)
+}
+
+// OnChange has a function called after each change of what is skipped or confirmed. It must not block.
+func (s *Skips) OnChange(changed func()) {
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	s.changed = append(s.changed, changed)
+}
+
+// Follow refreshes the skips until ctx ends, because other instances change them, too.
+func (s *Skips) Follow(ctx context.Context) error {
+	ticker := time.NewTicker(followEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return nil
+		}
+		if err := s.Refresh(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, eventlog.ErrUnavailable) {
+			s.log.WarnContext(ctx, "the skipped events cannot be read, trying again", "error", err)
+		}
+	}
+}
+
+// Refresh reads what is new in the stream.
+func (s *Skips) Refresh(ctx context.Context) error {
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	before := s.stream.Version()
+	if err := s.stream.Refresh(ctx); err != nil {
+		return fmt.Errorf("reading the skipped events: %w", err)
+	}
+	if s.stream.Version() != before {
+		s.publish()
+	}
+	return nil
+}
+
+// publish makes the state known. What is unconfirmed is known first: a state that was folded without an event never
+// admits a credential that the event may have revoked.
+func (s *Skips) publish() {
+	state := s.stream.State()
+	s.mu.Lock()
+	former := s.state
+	s.state = state
+	s.mu.Unlock()
+	events := map[uuid.UUID]string{}
+	for id, skipped := range state.Skipped {
+		if event, err := uuid.Parse(id); err == nil {
+			events[event] = skipped.Stream
+		}
+	}
+	if !sameEvents(former, state) {
+		s.journal.Registry.Skip(events)
+	}
+	for _, changed := range s.changed {
+		changed()
+	}
+}
+
+func sameEvents(a, b skip.State) bool {
+	if len(a.Skipped) != len(b.Skipped) {
+		return false
+	}
+	for id := range a.Skipped {
+		if _, is := b.Skipped[id]; !is {
+			return false
+		}
+	}
+	return true
+}
+
+// List returns the skipped events, in the order of the skips.
+func (s *Skips) List() []skip.Skip {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	all := make([]skip.Skip, 0, len(s.state.Skipped))
+	for _, one := range s.state.Skipped {
+		all = append(all, one)
+	}
+	slices.SortFunc(all, func(a, b skip.Skip) int {
+		if c := a.At.Compare(b.At); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Event, b.Event)
+	})
+	return all
+}
+
+// Unconfirmed reports whether an event of a stream is skipped that may have revoked a credential.
+func (s *Skips) Unconfirmed(stream string) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for _, one := range s.state.Skipped {
+		if one.Stream == stream && one.Unconfirmed() {
+			return true
+		}
+	}
+	return false
+}
+
+// By is who changes what is skipped, and why.
+type By struct {
+	journal.Origin
+	Role string
+	Why  string
+}
+
+// Place is where an event is that is to be skipped.
+type Place struct {
+	Event    uuid.UUID
+	Stream   string
+	Revision uint64
+	Stops    bool // a read model has stopped at it
+}
+
+// Skip skips an event that stops a read model or cannot be decoded. Skipping it again has no effect. Errors: ErrNoEvent;
+// domain.Rejected for an event that nothing has stopped at; those of the decision.
+func (s *Skips) Skip(ctx context.Context, at Place, by By) (skip.Skip, error) {
+	recorded, err := s.read(ctx, at.Stream, at.Revision)
+	if err == nil && (recorded.ID != at.Event || !s.journal.Registry.Ours(at.Stream)) {
+		err = ErrNoEvent
+	}
+	if err != nil {
+		return skip.Skip{}, err
+	}
+	if _, err := s.journal.Registry.Decode(recorded); err == nil && !at.Stops && !s.journal.Registry.IsSkipped(at.Event) {
+		return skip.Skip{}, errReadable
+	}
+	event, stream, revision := at.Event, at.Stream, at.Revision
+	return s.execute(ctx, event.String(), by, func(at time.Time) journal.Decider[skip.State, skip.Event] {
+		return skip.SkipEvent{Event: event.String(), Stream: stream, Revision: revision, Type: recorded.Type,
+			By: by.Actor.Name, Role: by.Role, Why: by.Why, At: at}
+	})
+}
+
+// Unskip makes a skipped event count again, and returns it with its position in the log. Errors: skip.ErrNotSkipped, those
+// of the decision.
+func (s *Skips) Unskip(ctx context.Context, event uuid.UUID, by By) (skip.Skip, eventlog.Position, error) {
+	known, err := s.known(ctx, event)
+	if err != nil {
+		return skip.Skip{}, eventlog.Position{}, err
+	}
+	recorded, err := s.read(ctx, known.Stream, known.Revision)
+	if err != nil {
+		return skip.Skip{}, eventlog.Position{}, err
+	}
+	_, err = s.execute(ctx, event.String(), by, func(at time.Time) journal.Decider[skip.State, skip.Event] {
+		return skip.UnskipEvent{Event: event.String(), By: by.Actor.Name, Role: by.Role, Why: by.Why, At: at}
+	})
+	return known, recorded.Position, err
+}
+
+// Confirm confirms that a skipped event revokes no credential, so that its account's are admitted again. Errors:
+// skip.ErrNotSkipped; domain.Rejected for an event whose type says that it does.
+func (s *Skips) Confirm(ctx context.Context, event uuid.UUID, by By) (skip.Skip, error) {
+	known, err := s.known(ctx, event)
+	if err != nil {
+		return skip.Skip{}, err
+	}
+	if known.Type == s.journal.Registry.NameOf(account.Closed{}) {
+		return skip.Skip{}, domain.Refuse(domain.Rejected, "The event closes the account, so it revokes all credentials")
+	}
+	return s.execute(ctx, event.String(), by, func(at time.Time) journal.Decider[skip.State, skip.Event] {
+		return skip.Confirm{Event: event.String(), By: by.Actor.Name, Role: by.Role, Why: by.Why, At: at}
+	})
+}
+
+// known returns an event that is skipped, also if another instance has just skipped it.
+func (s *Skips) known(ctx context.Context, event uuid.UUID) (skip.Skip, error) {
+	if err := s.Refresh(ctx); err != nil {
+		return skip.Skip{}, err
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	known, is := s.state.Skipped[event.String()]
+	if !is {
+		return skip.Skip{}, skip.ErrNotSkipped
+	}
+	return known, nil
+}
+
+// execute carries a command out and makes its outcome known in this instance at once. It returns the event as it is skipped
+// then.
+func (s *Skips) execute(ctx context.Context, event string, by By, command func(time.Time) journal.Decider[skip.State, skip.Event],
+) (skip.Skip, error) {
+	at := s.now().UTC()
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	before := s.stream.Version()
+	state, _, err := s.stream.Execute(ctx, command(at), by.Metadata(uuid.New(), at))
+	if s.stream.Version() != before {
+		s.publish()
+	}
+	return state.Skipped[event], err
+}
+
+func (s *Skips) read(ctx context.Context, stream string, revision uint64) (eventlog.Recorded, error) {
+	for recorded, err := range s.journal.Log.ReadStream(ctx, stream, revision) {
+		if err != nil {
+			return eventlog.Recorded{}, fmt.Errorf("reading an event: %w", err)
+		}
+		return recorded, nil
+	}
+	return eventlog.Recorded{}, ErrNoEvent
+}

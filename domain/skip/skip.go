@@ -1,0 +1,141 @@
+// Package skip is the aggregate of the events that operators have skipped, because they cannot be handled. There is one
+// stream of them, which is read before anything else of the log is decoded.
+package skip
+
+import (
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/recital-tts/recital/domain"
+)
+
+// Max is the largest number of events that are skipped at one time. With more of them something is wrong with the release
+// rather than with events.
+const Max = 1000
+
+// Event is one of the events below.
+type Event interface{ skipEvent() }
+
+// EventSkipped records that an event is left out of every state and read model.
+type EventSkipped struct {
+	Event    string    `json:"event"` // id
+	Stream   string    `json:"stream"`
+	Revision uint64    `json:"revision"`
+	Type     string    `json:"type"`
+	By       string    `json:"by"` // the name of the operator's token
+	Role     string    `json:"role"`
+	Why      string    `json:"why"`
+	At       time.Time `json:"at"`
+}
+
+// EventUnskipped records that a skipped event counts again.
+type EventUnskipped struct {
+	Event string    `json:"event"`
+	By    string    `json:"by"`
+	Role  string    `json:"role"`
+	Why   string    `json:"why"`
+	At    time.Time `json:"at"`
+}
+
+// SkipConfirmed records that a skipped event revokes no credential, on the word of an operator.
+type SkipConfirmed struct {
+	Event string    `json:"event"`
+	By    string    `json:"by"`
+	Role  string    `json:"role"`
+	Why   string    `json:"why"`
+	At    time.Time `json:"at"`
+}
+
+func (EventSkipped) skipEvent()   {}
+func (EventUnskipped) skipEvent() {}
+func (SkipConfirmed) skipEvent()  {}
+
+// State holds the events that are skipped, by id.
+type State struct{ Skipped map[string]Skip }
+
+// Skip is an event that is skipped.
+type Skip struct {
+	EventSkipped
+	Confirmed bool // an operator has confirmed that it revokes no credential
+}
+
+// Unconfirmed reports whether the event may have revoked a credential: it is in the stream of an account or of a session, and
+// no operator has confirmed that it did not.
+func (s Skip) Unconfirmed() bool { return !s.Confirmed && MayRevoke(s.Stream) }
+
+// MayRevoke reports whether events of a stream may revoke credentials.
+func MayRevoke(stream string) bool {
+	return strings.HasPrefix(stream, "account-") || strings.HasPrefix(stream, "session-")
+}
+
+// Evolve returns the state after an event.
+func Evolve(s State, event Event) State {
+	skipped := maps.Clone(s.Skipped)
+	if skipped == nil {
+		skipped = map[string]Skip{}
+	}
+	switch e := event.(type) {
+	case EventSkipped:
+		skipped[e.Event] = Skip{EventSkipped: e}
+	case EventUnskipped:
+		delete(skipped, e.Event)
+	case SkipConfirmed:
+		if known, ok := skipped[e.Event]; ok {
+			known.Confirmed = true
+			skipped[e.Event] = known
+		}
+	}
+	return State{Skipped: skipped}
+}
+
+// ErrNotSkipped is returned for an event that is not skipped.
+var ErrNotSkipped = domain.Refuse(domain.NotFound, "This event is not skipped")
+
+// SkipEvent skips an event. Skipping it again has no effect.
+type SkipEvent EventSkipped
+
+// Decide refuses a skip without a reason, and more than Max at one time.
+func (c SkipEvent) Decide(s State) ([]Event, error) {
+	if _, is := s.Skipped[c.Event]; is {
+		return nil, nil
+	}
+	if len(s.Skipped) >= Max {
+		return nil, domain.Refuse(domain.Rejected, "Too many events are skipped; see what is wrong with this release")
+	}
+	return decided(c.Why, EventSkipped(c))
+}
+
+// UnskipEvent makes a skipped event count again.
+type UnskipEvent EventUnskipped
+
+// Decide refuses an event that is not skipped.
+func (c UnskipEvent) Decide(s State) ([]Event, error) {
+	if _, is := s.Skipped[c.Event]; !is {
+		return nil, ErrNotSkipped
+	}
+	return decided(c.Why, EventUnskipped(c))
+}
+
+// Confirm confirms that a skipped event revokes no credential. Confirming it again has no effect.
+type Confirm SkipConfirmed
+
+// Decide refuses an event that is not skipped.
+func (c Confirm) Decide(s State) ([]Event, error) {
+	known, is := s.Skipped[c.Event]
+	switch {
+	case !is:
+		return nil, ErrNotSkipped
+	case !known.Unconfirmed():
+		return nil, nil
+	}
+	return decided(c.Why, SkipConfirmed(c))
+}
+
+// decided returns an event that has a reason, which stays in the log for good.
+func decided(why string, event Event) ([]Event, error) {
+	if strings.TrimSpace(why) == "" || strings.Contains(why, "@") {
+		return nil, domain.Refuse(domain.Invalid, "Give a reason (header x-recital-reason), without an e-mail address")
+	}
+	return []Event{event}, nil
+}

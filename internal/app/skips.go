@@ -1,0 +1,33 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	commands "github.com/recital-tts/recital/commands/skips"
+	"github.com/recital-tts/recital/internal/lifecycle"
+	writeapi "github.com/recital-tts/recital/writeapi/skips"
+)
+
+// skipsSlice is that of the events that operators skip. Its commands are a part that whatever decodes events rests on, so they
+// are opened with the log.
+func skipsSlice() slice {
+	return slice{
+		name:   "skips",
+		events: commands.Events(),
+		open: func(p *parts) (service, error) {
+			write := writeapi.API{Skips: p.skips, Generations: p.projector}
+			return service{admin: write.AdminRoutes()}, nil
+		},
+	}
+}
+
+// openSkips makes known which events are skipped, before any is decoded.
+func (a *App) openSkips(ctx context.Context) (err error) {
+	a.skips, err = commands.Open(ctx, a.journal, a.log, time.Now)
+	if err != nil {
+		return err
+	}
+	a.running.Add(lifecycle.Background("the skipped events", a.skips.Follow))
+	return nil
+}
