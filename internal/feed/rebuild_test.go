@@ -116,7 +116,7 @@ func TestARebuiltGenerationTakesTheLiveOnesPlace(t *testing.T) {
 	p.await(last)
 	w.requireFold("list", last)
 	w.requireFold("other", last)
-	require.Equal(t, 2, p.awaitState("list", StateRunning).Generation)
+	require.Eventually(t, func() bool { return p.awaitState("list", StateRunning).Generation == 2 }, patience, 5*time.Millisecond)
 
 	// when it is rolled back
 	_, err = p.Rollback(t.Context(), GenerationID{Name: "list"})
