@@ -19,12 +19,16 @@ import (
 // recitaldAt runs a real recitald on a data folder, at an admin address that a later one may have.
 func recitaldAt(t *testing.T, dataDir, admin, eventStore string) *app.App {
 	t.Helper()
-	a, err := app.Open(t.Context(), app.Config{
-		Mode: "dev", HTTPAddr: "127.0.0.1:0", AdminAddr: admin, IDPAddr: "127.0.0.1:0", SandboxAddr: "127.0.0.1:0", HostingAddr: "127.0.0.1:0",
-		DataDir: dataDir, SpeechWorker: speechworker, Engines: 1, Codecs: 1, EventStore: eventStore, LongestStream: time.Minute,
-	}, io.Discard)
+	a, err := app.Open(t.Context(), devConfig(dataDir, admin, eventStore), io.Discard)
 	require.NoError(t, err)
 	return a
+}
+
+func devConfig(dataDir, admin, eventStore string) app.Config {
+	return app.Config{
+		Mode: "dev", HTTPAddr: "127.0.0.1:0", AdminAddr: admin, IDPAddr: "127.0.0.1:0", SandboxAddr: "127.0.0.1:0", HostingAddr: "127.0.0.1:0",
+		DataDir: dataDir, SpeechWorker: speechworker, Engines: 1, Codecs: 1, EventStore: eventStore, LongestStream: time.Minute,
+	}
 }
 
 func TestTheEventsOfTheLog(t *testing.T) {

@@ -96,8 +96,7 @@ func TestALogMovesToAnEventStore(t *testing.T) {
 	require.Contains(t, moved[len(before)], `\"epoch\":2}`)
 
 	// and it starts no more where it was
-	config := app.Config{Mode: "dev", HTTPAddr: "127.0.0.1:0", AdminAddr: admin, DataDir: dataDir, SpeechWorker: speechworker}
-	_, err := app.Open(t.Context(), config, io.Discard)
+	_, err := app.Open(t.Context(), devConfig(dataDir, admin, ""), io.Discard)
 	require.ErrorIs(t, err, eventnode.ErrSealed)
 	require.ErrorContains(t, err, "--eventnode-unseal")
 

@@ -223,7 +223,7 @@ func TestProjectionsRefuseWrongUsage(t *testing.T) {
 		"projections", "projections rebuild", "projections rebuild account --all", "projections rebuild account --max-outage=-1s",
 		"projections rebuild account --format csv", "projections follow --max-outage=-1s", "projections promote", "projections promote account usage --generation 2",
 		"projections rollback", "projections rollback account usage", "projections retire account", "projections list --format xml",
-		"projections parked", "projections parked list --limit 0", "projections parked retry account", "projections parked skip x", "projections parked confirm x", "projections parked unskip x",
+		"projections parked", "projections parked list --limit 0", "projections parked retry account", "projections parked skip", "projections parked confirm", "projections parked unskip",
 	} {
 		t.Run(command, func(t *testing.T) {
 			got := recitalctl(t, nil, strings.Fields(command)...)

@@ -53,7 +53,7 @@ func TestEveryTableFitsALineAndWideShowsAllColumns(t *testing.T) {
 				generationID: read, EventID: id, Type: "subscription-scheduled-change-dropped", Stream: "subscription-" + account, Position: position, State: "blocking",
 				Reason: long, ParkedAt: &unix,
 			}})
-		}, []string{id, read.Name}, []string{"VERSION", "GENERATION", "TYPE", "STREAM", "REVISION", "POSITION", "PARKED AT"}},
+		}, []string{id, read.Name}, []string{"TYPE", "STREAM", "REVISION", "POSITION", "PARKED AT"}},
 		"alerts": {func(to terminal) error {
 			return printColumns(table, to, nil, alertColumns(), []openAlert{{
 				ID: id, Source: "projection/" + read.Name, Subject: account, Reason: "reservations_past_expiry", Since: time.Now(), Sentence: long,
