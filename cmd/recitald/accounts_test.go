@@ -74,7 +74,7 @@ func TestOwnersMakeNameAndDeleteKeys(t *testing.T) {
 	require.Equal(t, 200, rename(first, second.key, "<laptop> 2"))
 	require.Equal(t, "<laptop> 2", *first.owner(t).APIKeys[1].Name)
 	require.Equal(t, 422, rename(first, second.key, "two\nlines"))
-	require.Equal(t, 422, rename(first, second.key, strings.Repeat("x", 101)))
+	require.Equal(t, 422, rename(first, second.key, strings.Repeat("x", account.MaxKeyName+1)))
 
 	// and others can neither name nor delete it
 	require.Equal(t, 404, rename(stranger, second.key, "mine"))

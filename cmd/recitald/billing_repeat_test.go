@@ -140,7 +140,7 @@ func TestInputsOfBillingAreChecked(t *testing.T) {
 	at := b.hold(0, false)
 	for path, field := range map[string]string{"subscribe": "price_id", "change-plan": "price_id", "payment-method/replace": "payment_method_id"} {
 		for body, kind := range map[string]string{
-			`{}`: "missing", `{"` + field + `":null}`: "missing", `{"` + field + `":7}`: "string_type", `{"` + field + `":""}`: "string_too_short", `[]`: "model_attributes_type", `{`: "json_invalid",
+			`{}`: "missing", `{"` + field + `":null}`: "string_type", `{"` + field + `":7}`: "string_type", `{"` + field + `":""}`: "string_too_short", `[]`: "model_attributes_type", `{`: "json_invalid",
 		} {
 			answer := do(t, c.request(http.MethodPost, "/payments/"+path, strings.NewReader(body)))
 			require.Equal(t, 422, answer.status, "%s %s: %s", path, body, answer.text())

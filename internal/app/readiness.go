@@ -134,7 +134,11 @@ func (a *App) probePostgres(ctx context.Context) {
 func (a *App) probeAppends(context.Context) {
 	a.probeRoom()
 	condition := a.here(alert.LogSource, alert.NoAppends)
-	if since, fail := a.readiness.appendsFail(); fail {
+	since, fail := a.readiness.appendsFail()
+	if !fail && a.readiness.noRoom.Load() {
+		since, fail = time.Now(), true
+	}
+	if fail {
 		a.conditions.Holds(alerts.Found{Condition: condition, Since: since, Detail: "the event store takes no events"})
 		return
 	}

@@ -49,7 +49,7 @@ func (a *API) Routes() []web.Route {
 
 // Clip is the record of that name in the interface.
 type Clip struct {
-	ID        string  `json:"id"`
+	ID        string  `json:"id" doc:"The id by which the clip is read and deleted."`
 	URL       string  `json:"url" format:"uri" minlen:"1" maxlen:"2083" doc:"where the audio can be played"`
 	Voice     string  `json:"voice" doc:"The id of the voice that speaks."`
 	Timestamp int64   `json:"timestamp" doc:"When the clip was made, in Unix seconds."`                // Unix seconds
