@@ -248,7 +248,7 @@ func (d description) hasTheRows(t *testing.T) {
 			"state": "query string, required", "iss": "query string",
 			"error": "query string", "error_description": "query string",
 		}, ""},
-		"GET /auth/oauth/logout":                 {none, "SuccessResponse"},
+		"GET /auth/oauth/logout":                 {map[string]string{"redirect": "query string"}, "SuccessResponse"},
 		"GET /payments/products":                 {none, "array of Product"},
 		"GET /payments/billing":                  {none, "BillingOverviewResponse"},
 		"POST /payments/subscribe":               {repeated, "SubscribeResponse"},

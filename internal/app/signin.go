@@ -159,6 +159,12 @@ func (c Config) checkSignIn(m *Mistakes) {
 	m.when(c.AddressSignIns < 0, "address-sign-ins", "the number of an address's sign-ins cannot be negative")
 	_, err := signin.ParseOrigins(c.RedirectOrigins)
 	m.add("redirect-origins", err)
+	if own := c.ownOrigin(); strings.HasPrefix(own, "http:") && !c.plainCookies() {
+		for _, origin := range c.RedirectOrigins {
+			m.when(!signin.SameSite(origin, own), "redirect-origins", fmt.Sprintf("the origin %q is on another site than the public URL, "+
+				"whose cookies browsers show there over https only", origin))
+		}
+	}
 }
 
 // owners lets sign-ins open accounts.

@@ -80,6 +80,7 @@ func (s *Server) open(http *fasthttp.RequestCtx) *visit {
 		Context: context.Background(), http: http, country: s.countryOf(http), plainCookies: s.cfg.PlainCookies,
 		Caller: Caller{RequestID: newRequestID(), Client: s.clientOf(http)},
 	}}
+	v.elsewhere = s.isElsewhere(v.Call)
 	v.Dialect = ParseDialect(string(request.Peek(headerDialect)))
 	v.trace = traceID(request.Peek(headerRequestIDToo))
 	response.Set(headerRequestID, v.RequestID)

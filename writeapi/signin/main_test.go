@@ -99,7 +99,7 @@ func serve(t *testing.T, public string, providers map[string]signin.Provider) *s
 		Journal: s.Journal, Keys: keys, Accounts: s.accounts, Now: time.Now, Logger: log,
 		Limits: sessions.Limits{Length: time.Hour, Idle: time.Hour, Rotate: time.Hour, Live: 3},
 	})
-	origins, err := signin.ParseOrigins([]string{"https://app.example.com"})
+	origins, err := signin.ParseOrigins([]string{"https://app.example.com", "https://app.example.org"})
 	require.NoError(t, err)
 	if providers == nil {
 		providers = development(t)
@@ -113,7 +113,7 @@ func serve(t *testing.T, public string, providers map[string]signin.Provider) *s
 		}),
 		Sessions: s.sessions, Links: links.New(public, []byte("key")), ReadModels: s.models, Logger: log,
 	}
-	s.url = webtest.Serve(t, web.Config{Routes: api.Routes(), Authenticator: noKeys{}, Sessions: s, PlainCookies: public == "", Logger: log})
+	s.url = webtest.Serve(t, web.Config{Routes: api.Routes(), Authenticator: noKeys{}, Sessions: s, Origins: origins.Serialized(), PlainCookies: public == "", Logger: log})
 	return s
 }
 
@@ -260,4 +260,14 @@ func shown(cookies ...*http.Cookie) string {
 		pairs = append(pairs, c.Name+"="+c.Value)
 	}
 	return strings.Join(pairs, "; ")
+}
+
+// binding is the cookie that binds a sign-in to its browser.
+func binding(login page) *http.Cookie {
+	for _, c := range login.cookies {
+		if strings.Contains(c.Name, "svc-oauth") && c.Value != "" {
+			return c
+		}
+	}
+	return nil
 }

@@ -50,8 +50,12 @@ func (a *API) Routes() []web.Route {
 		web.Get("/auth/oauth/{provider}", a.callback, web.Public(), web.Appends(), web.ReadModels(readmodel.Account, readmodel.Sessions), tag, web.Summary("Come back from the identity provider"),
 			web.Description("The provider sends the browser here. `code` is needed unless there is an `error`."),
 			web.ReturnsNothing(http.StatusFound, goes, web.MaySend("x-recital-position", "x-recital-stale")), web.Refuses(400)),
-		web.Get("/auth/oauth/logout", a.logout, web.Optional(), web.Appends(), tag, web.Summary("End the session of this browser"),
-			web.Returns[writeapi.SuccessResponse](web.MaySend("x-recital-position")), web.Refuses(403)),
+		web.Get("/auth/oauth/logout", a.logout, web.Optional(), web.Appends(), web.Navigable(), tag, web.Summary("End the session of this browser"),
+			web.Description("A link or a typed address signs out, and so does a page of the service or of an allowed origin. A page of another origin must have the browser "+
+				"show the cookie (`credentials: \"include\"`): without one the answer is 401. With `redirect`, whose origin must be allowed, the browser goes there."),
+			web.Meanings(map[string]string{"redirect": "where the browser goes in the end"}),
+			web.Returns[writeapi.SuccessResponse](web.MaySend("x-recital-position")),
+			web.ReturnsNothing(http.StatusFound, goes, web.MaySend("x-recital-position")), web.Refuses(400, 401, 403)),
 	}
 }
 
@@ -131,7 +135,7 @@ func (a *API) callback(call *web.Call, in callbackRequest) (web.Reply, error) {
 		return web.Reply{}, err
 	}
 	if err == nil {
-		err = a.enter(call, in.Provider, answered)
+		err = a.enter(call, in.Provider, answered, !signin.SameSite(answered.Redirect, callback))
 	}
 	if err != nil {
 		return a.fail(call, in.Provider, answered.Redirect, err), nil
@@ -140,21 +144,36 @@ func (a *API) callback(call *web.Call, in callbackRequest) (web.Reply, error) {
 }
 
 // enter gives the browser a session of the person's account.
-func (a *API) enter(call *web.Call, provider string, answered signin.Answered) error {
+func (a *API) enter(call *web.Call, provider string, answered signin.Answered, crossSite bool) error {
 	session, err := a.SignIns.SignIn(call, commands.Arrival{
 		Person: answered.Person, UTMSource: answered.UTMSource,
-		Client: commands.Client{UserAgent: call.Header("User-Agent"), Address: call.RemoteIP(), Country: call.Country(), Provider: provider},
+		Client: commands.Client{UserAgent: call.Header("User-Agent"), Address: call.RemoteIP(), Country: call.Country(), Provider: provider, CrossSite: crossSite},
 	}, writeapi.Origin(call.Caller))
 	if err != nil {
 		return err
 	}
-	call.SetSessionCookie(session.Cookie, session.ExpiresAt)
+	call.SetSessionCookie(session.Cookie, session.ExpiresAt, crossSite)
 	writeapi.AwaitVisible(call, a.ReadModels, session.Position)
 	return nil
 }
 
-// logout succeeds without a session, too: the browser has none in the end.
-func (a *API) logout(call *web.Call, _ struct{}) (web.Reply, error) {
+type logoutRequest struct {
+	Redirect string `query:"redirect" url:"http" minlen:"1" maxlen:"2083"`
+}
+
+// errNoSession refuses a page that would hear of a success while the session lives on.
+var errNoSession = domain.Refuse(domain.Unauthenticated,
+	"The browser has shown no session, and it may have one: browsers show cookies to pages of another origin only if asked to, and block those of other sites")
+
+// logout succeeds without a session, too, where the browser would have shown the one that it has.
+func (a *API) logout(call *web.Call, in logoutRequest) (web.Reply, error) {
+	reply, err := a.loggedOut(call, in.Redirect)
+	switch {
+	case err != nil:
+		return web.Reply{}, err
+	case call.SessionShown() == "" && call.LoadedElsewhere():
+		return web.Reply{}, errNoSession
+	}
 	if call.Principal.Session != "" {
 		position, err := a.Sessions.End(call, call.Principal.Account, call.Principal.Session, writeapi.Origin(call.Caller))
 		if err != nil && domain.CodeOf(err) != domain.NotFound {
@@ -165,7 +184,23 @@ func (a *API) logout(call *web.Call, _ struct{}) (web.Reply, error) {
 		}
 	}
 	call.ClearSessionCookie()
-	return web.JSON(writeapi.SuccessResponse{Success: true}), nil
+	return reply, nil
+}
+
+// loggedOut returns what a browser gets that is signed out.
+func (a *API) loggedOut(call *web.Call, redirect string) (web.Reply, error) {
+	if redirect == "" {
+		return web.JSON(writeapi.SuccessResponse{Success: true}), nil
+	}
+	home, err := a.callbackURL(call, "logout")
+	if err != nil {
+		return web.Reply{}, err
+	}
+	admitted, ok := a.Flow.Origins.Admit(redirect, home)
+	if !ok {
+		return web.Reply{}, call.Invalid("redirect", "the origin is not allowed")
+	}
+	return leave(admitted), nil
 }
 
 // leave sends the browser elsewhere. The address that it leaves holds a code or a state, which concerns nobody there.

@@ -64,19 +64,119 @@ func TestABrowserSignsInAndOut(t *testing.T) {
 	}
 }
 
-// Another site cannot sign a person out.
-func TestOnlyPagesOfTheServiceSignOut(t *testing.T) {
-	s := serve(t, "", nil)
-	login := s.login(app)
-	entered := s.get("GET", s.answer(login, "").String(), "Cookie", shown(cookieNamed(login, "svc-oauth")))
+// enter signs a browser in, and returns the cookie of its session.
+func (s *site) enter(redirect string) *http.Cookie {
+	s.T.Helper()
+	login := s.login(redirect)
+	entered := s.get("GET", s.answer(login, "").String(), "Cookie", shown(binding(login)))
+	require.Equal(s.T, http.StatusFound, entered.status, entered.body)
 	cookie := cookieNamed(entered, "svc-session")
-	require.NotNil(t, cookie)
-	for _, site := range []string{"cross-site", "same-site", "none", ""} {
-		out := s.get("GET", s.url+"/auth/oauth/logout", "Cookie", shown(cookie), "Sec-Fetch-Site", site)
-		require.Equal(t, http.StatusForbidden, out.status, "%q: %s", site, out.body)
+	require.NotNil(s.T, cookie)
+	return cookie
+}
+
+// lives reports whether the session of a cookie was not ended.
+func (s *site) lives(cookie *http.Cookie) bool {
+	parsed, ok := session.ParseCookie(cookie.Value)
+	require.True(s.T, ok)
+	events := commandstest.Fold[session.Event](s.World, session.Stream(parsed.ID))
+	_, ended := events[len(events)-1].(session.Ended)
+	return !ended
+}
+
+// Pages of the service sign a person out, and so does whoever follows a link or types the address. What another page loads
+// does not.
+func TestWhoSignsOut(t *testing.T) {
+	s := serve(t, "", nil)
+	for name, asked := range map[string]struct {
+		site, mode, dest, purpose string
+		status                    int
+	}{
+		"a page's script":         {"same-origin", "cors", "empty", "", http.StatusOK},
+		"a typed address":         {"none", "navigate", "document", "", http.StatusOK},
+		"a link of another site":  {"cross-site", "navigate", "document", "", http.StatusOK},
+		"a link that is prepared": {"same-origin", "navigate", "document", "prefetch;prerender", http.StatusForbidden},
+		"a frame":                 {"cross-site", "navigate", "iframe", "", http.StatusForbidden},
+		"an own page's frame":     {"same-origin", "navigate", "iframe", "", http.StatusForbidden},
+		"a picture":               {"cross-site", "no-cors", "image", "", http.StatusForbidden},
+		"a subdomain's script":    {"same-site", "cors", "empty", "", http.StatusForbidden},
+		"who says nothing":        {"", "", "", "", http.StatusForbidden},
+	} {
+		cookie := s.enter(app)
+		var headers []string
+		for header, value := range map[string]string{
+			"Sec-Fetch-Site": asked.site, "Sec-Fetch-Mode": asked.mode, "Sec-Fetch-Dest": asked.dest, "Sec-Purpose": asked.purpose,
+		} {
+			if value != "" {
+				headers = append(headers, header, value)
+			}
+		}
+		out := s.get("GET", s.url+"/auth/oauth/logout", append(headers, "Cookie", shown(cookie))...)
+		require.Equal(t, asked.status, out.status, "%s: %s", name, out.body)
+		require.Equal(t, asked.status != http.StatusOK, s.lives(cookie), name)
 	}
-	parsed, _ := session.ParseCookie(cookie.Value)
-	require.Len(t, commandstest.Fold[session.Event](s.World, session.Stream(parsed.ID)), 1)
+}
+
+// A browser that blocks third-party cookies shows none: the session lives on, and the page must not hear that it has ended.
+func TestAnotherSitesScriptThatShowsNoSessionSignsNobodyOut(t *testing.T) {
+	s := serve(t, "", nil)
+	for _, headers := range [][]string{
+		{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "cors"}, {"Sec-Fetch-Site", "same-site", "Sec-Fetch-Mode", "cors"},
+		{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "iframe"}, {"Origin", "https://app.example.com"},
+	} {
+		out := s.get("GET", s.url+"/auth/oauth/logout", headers...)
+		require.Equal(t, http.StatusUnauthorized, out.status, "%q: %s", headers, out.body)
+		require.Contains(t, out.body, "no session")
+	}
+}
+
+func TestALogoutLeadsToAnAllowedPageOnly(t *testing.T) {
+	s := serve(t, "", nil)
+	logout := func(redirect string, cookie *http.Cookie) page {
+		return s.get("GET", s.url+"/auth/oauth/logout?redirect="+url.QueryEscape(redirect), "Cookie", shown(cookie),
+			"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document")
+	}
+	cookie := s.enter(app)
+	for _, redirect := range hostile {
+		if redirect != "" {
+			require.Equal(t, http.StatusUnprocessableEntity, logout(redirect, cookie).status, redirect)
+		}
+	}
+	require.True(t, s.lives(cookie))
+	for _, redirect := range []string{app, s.url + "/docs"} {
+		cookie := s.enter(app)
+		out := logout(redirect, cookie)
+		require.Equal(t, http.StatusFound, out.status, out.body)
+		require.Equal(t, redirect, out.header.Get("Location"))
+		require.False(t, s.lives(cookie))
+	}
+}
+
+// A page on another site has its browser show the cookie only if that is SameSite=None, and then it must be Secure.
+func TestACookieFitsTheSiteOfThePage(t *testing.T) {
+	for public, pages := range map[string]map[string]http.SameSite{
+		"":                        {app: http.SameSiteNoneMode, "HOME/docs": http.SameSiteLaxMode},
+		"https://api.example.com": {
+			app: http.SameSiteLaxMode, "https://api.example.com/docs": http.SameSiteLaxMode, "https://app.example.org/": http.SameSiteNoneMode,
+		},
+	} {
+		s := serve(t, public, nil)
+		for redirect, want := range pages {
+			login := s.login(strings.ReplaceAll(redirect, "HOME", s.url))
+			entered := s.get("GET", s.url+s.answer(login, "").RequestURI(), "Cookie", shown(binding(login)))
+			cookie := cookieNamed(entered, "svc-session")
+			require.NotNil(t, cookie, entered.body)
+			require.Equal(t, want, cookie.SameSite, "%s from %s", redirect, public)
+			require.Equal(t, want == http.SameSiteNoneMode || public != "", cookie.Secure, "%s from %s", redirect, public)
+		}
+	}
+	// and a page on another site gets rid of it
+	s := serve(t, "", nil)
+	out := s.get("GET", s.url+"/auth/oauth/logout", "Cookie", "svc-session=dead", "Sec-Fetch-Site", "cross-site", "Origin", "https://app.example.com")
+	removed := cookieNamed(out, "svc-session")
+	require.NotNil(t, removed, out.body)
+	require.Equal(t, http.SameSiteNoneMode, removed.SameSite)
+	require.True(t, removed.Secure)
 }
 
 func TestAServiceWithTLSBindsTheBrowserToItsHost(t *testing.T) {
