@@ -175,7 +175,6 @@ func TestProdServesOthersAndBringsNothingAlong(t *testing.T) {
 			c.PublicURL, c.RedirectOrigins = "http://api.recital.example", []string{"http://app.recital.example:8080"}
 		}, nil},
 		{"a front end on another site of this machine", func(c *app.Config) { c.PublicURL = "http://127.0.0.1:8080" }, nil},
-		{"no sign-ins at all", func(c *app.Config) { c.AddressSignIns = -1 }, []string{"sign-ins cannot be negative"}},
 		{"an embedded node for others", func(c *app.Config) { c.EventNodeAddr = "127.0.0.1:2113" }, []string{"no embedded event node", "RECITAL_EVENTNODE_ADDR"}},
 		{"blobs in S3 over TLS", func(c *app.Config) { c.Blobs = "s3://bucket/blobs?endpoint=https://s3.example" }, nil},
 		{"blobs in S3 in plain", func(c *app.Config) { c.Blobs = "s3://bucket/blobs?endpoint=http://s3.example" }, []string{"travel over TLS", "tls=false"}},

@@ -78,7 +78,8 @@ func (o Origins) Admit(redirect, home string) (admitted string, ok bool) {
 	if err != nil || !o[origin] && !isAt(home, origin) {
 		return "", false
 	}
-	return u.String(), true
+	admitted = u.String() // in which some characters take more room
+	return admitted, len(admitted) <= MaxRedirect
 }
 
 // isAt reports whether a URL has an origin.

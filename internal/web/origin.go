@@ -16,14 +16,14 @@ func (s *Server) sameOrigin(call *Call) bool {
 // it, or, where the route permits, the browser's window goes there.
 func (s *Server) proves(call *Call, e *endpoint) bool {
 	if e.Navigable && call.Header("Sec-Fetch-Mode") == "navigate" {
-		return !call.loaded()
+		return !call.Loaded()
 	}
 	return s.sameOrigin(call)
 }
 
-// loaded reports whether a page, or the browser ahead of its user, loads what is asked for, instead of the window's going
+// Loaded reports whether a page, or the browser ahead of its user, loads what is asked for, instead of the window's going
 // there. It is false where the browser does not say (Fetch Metadata).
-func (c *Call) loaded() bool {
+func (c *Call) Loaded() bool {
 	mode, dest := c.Header("Sec-Fetch-Mode"), c.Header("Sec-Fetch-Dest")
 	return mode != "" && mode != "navigate" || dest != "" && dest != "document" || c.Header("Sec-Purpose") != ""
 }
@@ -31,7 +31,7 @@ func (c *Call) loaded() bool {
 // LoadedElsewhere reports whether a page of another origin loads what is asked for, for which browsers show no cookie
 // unless they are told to, and many not even then.
 func (c *Call) LoadedElsewhere() bool {
-	return c.elsewhere && (c.loaded() || c.Header("Sec-Fetch-Mode") == "")
+	return c.elsewhere && (c.Loaded() || c.Header("Sec-Fetch-Mode") == "")
 }
 
 // isElsewhere reports whether a page of another origin makes a request, as far as its browser says.

@@ -30,7 +30,6 @@ import (
 	"github.com/recital-tts/recital/internal/signin"
 	"github.com/recital-tts/recital/internal/signin/devidp"
 	"github.com/recital-tts/recital/internal/signin/openid"
-	"github.com/recital-tts/recital/internal/signin/pgstates"
 	"github.com/recital-tts/recital/internal/web"
 	"github.com/recital-tts/recital/internal/web/webtest"
 	writeapi "github.com/recital-tts/recital/writeapi/signin"
@@ -106,7 +105,7 @@ func serve(t *testing.T, public string, providers map[string]signin.Provider) *s
 	}
 	api := writeapi.API{
 		Failed: s.count,
-		Flow:   &signin.Flow{Providers: providers, States: pgstates.New(pool), Origins: origins, PerAddress: 50, Now: time.Now},
+		Flow:   &signin.Flow{Providers: providers, Origins: origins, Key: bytes.Repeat([]byte{2}, 32), Now: time.Now},
 		SignIns: commands.New(commands.Config{
 			Journal: s.Journal, Keys: keys, Accounts: owners{s.accounts}, Sessions: openings{s.sessions}, FreePeriods: noPeriods{},
 			DrawAccount: accounts.NewAccountID, Now: time.Now,
@@ -262,8 +261,8 @@ func shown(cookies ...*http.Cookie) string {
 	return strings.Join(pairs, "; ")
 }
 
-// binding is the cookie that binds a sign-in to its browser.
-func binding(login page) *http.Cookie {
+// keptBy is the cookie of the sign-in that a browser has begun.
+func keptBy(login page) *http.Cookie {
 	for _, c := range login.cookies {
 		if strings.Contains(c.Name, "svc-oauth") && c.Value != "" {
 			return c

@@ -46,7 +46,7 @@ func (a *API) Routes() []web.Route {
 			web.Description("Sends the browser to the identity provider and from there, in the end, to `redirect`, whose origin must be allowed. After a failure "+
 				"the redirect has the parameters `error` and `error_description`."),
 			web.Meanings(map[string]string{"redirect": "where the browser goes in the end", "utm_source": "where the person comes from; it is kept with the sign-in"}),
-			web.ReturnsNothing(http.StatusFound, goes), web.Refuses(400)),
+			web.ReturnsNothing(http.StatusFound, goes), web.Refuses(400, 403)),
 		web.Get("/auth/oauth/{provider}", a.callback, web.Public(), web.Appends(), web.ReadModels(readmodel.Account, readmodel.Sessions), tag, web.Summary("Come back from the identity provider"),
 			web.Description("The provider sends the browser here. `code` is needed unless there is an `error`."),
 			web.ReturnsNothing(http.StatusFound, goes, web.MaySend("x-recital-position", "x-recital-stale")), web.Refuses(400)),
@@ -76,26 +76,31 @@ func (s *source) UnmarshalText(text []byte) error {
 	return nil
 }
 
+var errNotAWindow = domain.Refuse(domain.Denied, "A sign-in begins when the browser's window goes here: it cannot be loaded by a page, or ahead of its user")
+
 func (a *API) login(call *web.Call, in loginRequest) (web.Reply, error) {
+	if call.Loaded() {
+		return web.Reply{}, errNotAWindow
+	}
 	callback, err := a.callbackURL(call, in.Provider)
 	if err != nil {
 		return web.Reply{}, err
 	}
-	kept := browserCookie(callback)
-	begun, err := a.Flow.Begin(call, signin.Beginning{
-		Provider: in.Provider, Redirect: in.Redirect, UTMSource: string(in.UTMSource), Callback: callback, Browser: kept.read(call), Address: call.RemoteIP(),
-	})
+	begun, err := a.Flow.Begin(call, signin.Beginning{Provider: in.Provider, Redirect: in.Redirect, UTMSource: string(in.UTMSource), Callback: callback})
 	switch {
 	case errors.Is(err, signin.ErrRedirect):
-		return web.Reply{}, call.Invalid("redirect", "the origin is not allowed")
+		return web.Reply{}, call.Invalid("redirect", "the origin is not allowed, or it is too long")
 	case errors.Is(err, signin.ErrNoProvider):
 		return web.Reply{}, call.Invalid("provider", "the provider is not configured")
-	case errors.Is(err, signin.ErrTooMany):
-		return web.Reply{}, web.TooManyRequests("Too many sign-ins from this address have begun", signin.Lifetime)
 	case err != nil:
 		return a.fail(call, in.Provider, in.Redirect, err), nil
 	}
-	return leave(begun.Location).WithHeader("Set-Cookie", kept.set(begun.Browser)), nil
+	cookies := cookiesOf(callback)
+	reply := leave(begun.Location).WithHeader("Set-Cookie", cookies.set(cookies.name(begun.State), begun.Kept))
+	for _, name := range a.Flow.Surplus(cookies.read(call), begun.Kept) {
+		reply = reply.WithHeader("Set-Cookie", cookies.set(name, ""))
+	}
+	return reply, nil
 }
 
 // fail sends the browser back with the reason of an error.
@@ -125,8 +130,14 @@ func (a *API) callback(call *web.Call, in callbackRequest) (web.Reply, error) {
 	if err != nil {
 		return web.Reply{}, err
 	}
+	cookies := cookiesOf(callback)
+	name := cookies.name(in.State)
+	kept := cookies.read(call)[name]
+	if kept != "" {
+		call.SetHeader("Set-Cookie", cookies.set(name, "")) // a sign-in ends once, however it ends
+	}
 	answered, err := a.Flow.Finish(call, signin.Answer{
-		Provider: in.Provider, State: in.State, Code: in.Code, Browser: browserCookie(callback).read(call), Issuer: in.Issuer, Error: in.Error,
+		Provider: in.Provider, Callback: callback, State: in.State, Kept: kept, Code: in.Code, Issuer: in.Issuer, Error: in.Error,
 	})
 	if errors.Is(err, signin.ErrUnusable) {
 		return web.Reply{}, domain.Refuse(domain.Invalid, a.failed(call, in.Provider, err).Text())
