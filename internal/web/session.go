@@ -69,12 +69,17 @@ func (c *Call) setCookie(value string, crossSite bool, expire func(*fasthttp.Coo
 // SessionShown returns the id of the session whose cookie came along, "" for none; it may be dead. The caller may be known by
 // a key all the same.
 func (c *Call) SessionShown() string {
+	id, _, _ := strings.Cut(c.SessionCookie(), ".")
+	return id
+}
+
+// SessionCookie returns the cookie of a session that came along, "" for none.
+func (c *Call) SessionCookie() string {
 	value, err := c.cookieOf()
-	id, _, _ := strings.Cut(value, ".")
 	if err != nil {
 		return ""
 	}
-	return id
+	return value
 }
 
 // cookieOf returns the cookie of a session, "" where there is none. Two that differ are refused, as two keys are.

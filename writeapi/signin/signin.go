@@ -36,6 +36,8 @@ type API struct {
 type Sessions interface {
 	// End ends a session of an account. Errors: domain.NotFound.
 	End(ctx context.Context, account, id string, origin journal.Origin) (eventlog.Position, error)
+	// EndShown ends the session of a cookie, if it is one that lives.
+	EndShown(ctx context.Context, cookie string, origin journal.Origin) error
 }
 
 // Routes are the rows for the public route table.
@@ -154,13 +156,16 @@ func (a *API) callback(call *web.Call, in callbackRequest) (web.Reply, error) {
 	return leave(answered.Redirect), nil
 }
 
-// enter gives the browser a session of the person's account.
+// enter gives the browser a session of the person's account, instead of the one that it has.
 func (a *API) enter(call *web.Call, provider string, answered signin.Answered, crossSite bool) error {
 	session, err := a.SignIns.SignIn(call, commands.Arrival{
 		Person: answered.Person, UTMSource: answered.UTMSource,
 		Client: commands.Client{UserAgent: call.Header("User-Agent"), Address: call.RemoteIP(), Country: call.Country(), Provider: provider, CrossSite: crossSite},
 	}, writeapi.Origin(call.Caller))
 	if err != nil {
+		return err
+	}
+	if err := a.Sessions.EndShown(call, call.SessionCookie(), writeapi.Origin(call.Caller)); err != nil {
 		return err
 	}
 	call.SetSessionCookie(session.Cookie, session.ExpiresAt, crossSite)

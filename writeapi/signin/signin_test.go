@@ -433,3 +433,28 @@ func TestABrowserKeepsFiveSignIns(t *testing.T) {
 		require.LessOrEqual(t, len(c.Name)+len(c.Value), 4096, "browsers keep no more")
 	}
 }
+
+// Signing in again ends the session that this browser had, and no other one.
+func TestSigningInAgainEndsTheSessionOfThisBrowser(t *testing.T) {
+	s := serve(t, "", nil)
+	old, others := s.enter(app), s.enter(app)
+	again := func(cookie string) *http.Cookie {
+		login := s.login(app)
+		entered := s.get("GET", s.answer(login, "").String(), "Cookie", shown(keptBy(login))+"; svc-session="+cookie)
+		require.Equal(t, http.StatusFound, entered.status, entered.body)
+		require.Equal(t, app, entered.header.Get("Location"))
+		return cookieNamed(entered, "svc-session")
+	}
+	second := again(old.Value)
+	require.False(t, s.lives(old))
+	require.True(t, s.lives(second))
+	require.True(t, s.lives(others))
+
+	// and who knows the id of a session and not its secret ends nothing, nor does what has ended stop anybody
+	id, _, _ := strings.Cut(second.Value, ".")
+	_, secret, _ := strings.Cut(others.Value, ".")
+	for _, cookie := range []string{id + "." + secret, old.Value, "garbage"} {
+		require.True(t, s.lives(again(cookie)), cookie)
+		require.True(t, s.lives(second))
+	}
+}
