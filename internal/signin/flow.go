@@ -75,7 +75,7 @@ type Answer struct {
 	Callback string // its URL, the same as at the beginning
 	State    string
 	Kept     string // what the browser keeps of the sign-in with this state
-	Issuer   string // who answers (RFC 9207), "" where the provider does not say
+	Issuer   string // who answers (RFC 9207), "" where the answer does not say
 	Error    string // the provider's refusal, "" for none
 	Code     string
 }
@@ -96,10 +96,10 @@ func (f *Flow) Finish(ctx context.Context, a Answer) (Answered, error) {
 		return Answered{}, fmt.Errorf("ending a sign-in: %w", ErrUnusable)
 	}
 	answered := Answered{Redirect: begun.Redirect, UTMSource: begun.UTMSource}
-	switch {
-	case a.Issuer != "" && a.Issuer != provider.Issuer():
-		return answered, Fail(InvalidAnswer, "another issuer has answered")
-	case a.Error != "":
+	if err := provider.CheckIssuer(ctx, a.Issuer); err != nil {
+		return answered, err
+	}
+	if a.Error != "" {
 		return answered, Fail(reasonOfProvider(a.Error), "the provider has refused")
 	}
 	var err error

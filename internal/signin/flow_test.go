@@ -171,6 +171,19 @@ func TestTheAnswerComesFromTheProviderThatWasAsked(t *testing.T) {
 	require.ErrorIs(t, err, signin.ErrUnusable)
 }
 
+// A provider that says in each answer who it is (RFC 9207) says so in refusals, too; without that another one may have answered.
+func TestAnAnswerSaysWhoseItIsWhereThatWasAnnounced(t *testing.T) {
+	d := newDesk(t, development(t))
+	for _, fault := range []string{"", "access_denied"} {
+		answer := d.visit(d.begin(), fault)
+		require.NotEmpty(t, answer.Issuer)
+		answer.Issuer = ""
+		answered, err := d.Finish(t.Context(), answer)
+		require.Equal(t, signin.InvalidAnswer, signin.ReasonOf(err), "%q: %v", fault, err)
+		require.Equal(t, "https://app.example.com/in?from=here", answered.Redirect)
+	}
+}
+
 // A code that was stolen is worth nothing without the verifier of its sign-in.
 func TestACodeBelongsToItsSignIn(t *testing.T) {
 	d := newDesk(t, development(t))
