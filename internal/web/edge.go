@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -86,6 +87,10 @@ func (s *Server) open(http *fasthttp.RequestCtx) *visit {
 	response.Set(headerRequestID, v.RequestID)
 	response.Set(headerRequestIDToo, v.RequestID)
 	response.Set("X-Content-Type-Options", "nosniff")
+	response.Set("Content-Security-Policy", "frame-ancestors 'none'")
+	if strings.HasPrefix(s.cfg.Origin, "https:") {
+		response.Set("Strict-Transport-Security", "max-age=31536000") // a year, of this host alone: others of its domain are not ours
+	}
 	if !s.cfg.NoCORS {
 		s.allowOrigin(http)
 	}

@@ -347,3 +347,15 @@ func TestAProxyMayHaveMoreConnectionsThanAnAddress(t *testing.T) {
 		busy.Wait()
 	}
 }
+
+// Nobody frames what the service answers, and browsers that have come over TLS come over TLS from then on.
+func TestWhatBrowsersMayDoWithAnyReply(t *testing.T) {
+	for origin, transport := range map[string]string{"https://recital.example": "max-age=31536000", "http://127.0.0.1:8080": "", "": ""} {
+		s := start(t, web.Config{Sessions: &browsers{}, Origin: origin, Routes: everyWay()})
+		for _, path := range []string{"/public", "/read", "/nowhere"} {
+			a := s.ask("GET", path, "")
+			require.Equal(t, "frame-ancestors 'none'", a.Header.Get("Content-Security-Policy"), path)
+			require.Equal(t, transport, a.Header.Get("Strict-Transport-Security"), "%s of %s", path, origin)
+		}
+	}
+}
