@@ -33,7 +33,7 @@ SHORTENED = rapid\.Check[(]|testing\.Short[(][)]|enginetest\.Run[(]
 folders_with = $$(grep -rlE --include='*_test.go' '$(1)' . | xargs -r -n 1 dirname | sort -u)
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build run test test-plain test-race test-long test-long-plain test-long-race lint bench bench-smoke align-report clone-report precheck-report loudness loudness-report soak storm clients pydantic fuzz clean
+.PHONY: help deps deps-long build run test test-plain test-race test-long test-long-plain test-long-race lint bench bench-smoke align-report clone-report precheck-report loudness loudness-report soak storm clients pydantic fuzz clean
 
 # Tests take the binaries that make has built, and benchmarks a regular expression in which nothing is expanded.
 test test-long bench bench-smoke soak storm clients: export RECITAL_TEST_BINARIES := $(CURDIR)/bin
@@ -45,6 +45,9 @@ help: ## list the targets
 
 deps: ## install what is missing on this machine, with apt
 	@deploy/deps.sh
+
+deps-long: ## install what the longest tests need beside
+	@deploy/deps.sh long
 
 build: ## build the three binaries into bin/
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/ ./cmd/recitald ./cmd/recitalctl
@@ -62,7 +65,7 @@ test-race:
 test-plain:
 	@$(TEST) -p 6 -short $(call packages_not_in,$(RACE_SHORT))
 
-test-long: deps build ## run in full what make test shortens, all that runs concurrently under the race detector
+test-long: deps-long build ## run in full what make test shortens, all that runs concurrently under the race detector
 	@$(MAKE) --no-print-directory --keep-going --jobs 2 test-long-race test-long-plain
 
 test-long-race:

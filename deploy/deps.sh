@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs what Recital needs and this machine lacks, with apt. It says what and why first. When everything is there it
-# changes nothing and needs no network.
+# changes nothing and needs no network. With the argument "long" it also installs what the longest tests drive.
 set -eu
 
 packages=""
@@ -34,6 +34,10 @@ has_library() {
 	pkg-config --exists "$1" || has_package "$2"
 }
 
+has_browser() {
+	command -v chromium || command -v chromium-browser || command -v google-chrome
+}
+
 has_package() {
 	[ "$(dpkg-query --show --showformat='${db:Status-Status}' "$1")" = installed ]
 }
@@ -61,6 +65,10 @@ for library in libavcodec libavformat libavutil libswresample; do
 	need "$library-dev" "compressed audio formats" has_library "$library" "$library-dev"
 done
 need postgresql "read models live in it; recitald starts a private server on a unix socket" has_postgres
+
+if [ "${1:-}" = long ]; then
+	need chromium "a browser, in which the longest tests sign in and out" has_browser
+fi
 
 if [ -z "$packages" ]; then
 	exit 0

@@ -407,7 +407,8 @@ func (g *gate) requireAdmitted(a access, ask func(caller) int) {
 		admitted map[access]int // 0: whatever is neither 401 nor 403
 	}{
 		{"a key", func(key, _ string) caller { return caller{key: key} }, map[access]int{reporters: 403, operators: 401}},
-		{"a key on a foreign page", func(key, _ string) caller { return caller{key: key, proof: otherPage} }, map[access]int{reporters: 403, operators: 401}},
+		{"a key on a foreign page", func(key, _ string) caller { return caller{key: key, proof: otherPage} },
+			map[access]int{reporters: 403, operators: 401, leavers: 401}}, // which has no session to end
 		{"a key beside a cookie", func(key, cookie string) caller { return caller{key: key, cookie: cookie} }, map[access]int{reporters: 403, operators: 401}},
 		{"a key beside a dead cookie", func(key, _ string) caller { return caller{key: key, cookie: "garbage"} }, map[access]int{reporters: 403, operators: 401}},
 		{"a cookie on a page of the service", func(_, cookie string) caller { return caller{cookie: cookie, proof: ownPage} },

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -33,6 +34,12 @@ type browser struct {
 // openBrowser skips the test on a machine without Chromium.
 func openBrowser(t *testing.T) *browser {
 	t.Helper()
+	return openBrowserWith(t, "{}")
+}
+
+// openBrowserWith opens a browser whose profile has preferences, in JSON.
+func openBrowserWith(t *testing.T, preferences string) *browser {
+	t.Helper()
 	var program string
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if path, err := exec.LookPath(name); err == nil {
@@ -48,6 +55,8 @@ func openBrowser(t *testing.T) *browser {
 	require.NoError(t, err)
 	folder, err := os.MkdirTemp("", "recital-browser-")
 	require.NoError(t, err)
+	require.NoError(t, os.Mkdir(filepath.Join(folder, "Default"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "Default", "Preferences"), []byte(preferences), 0o600))
 	ctx, cancel := context.WithTimeout(context.Background(), 5*patience)
 	command := exec.CommandContext(ctx, program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
 		"--disable-background-networking", "--autoplay-policy=no-user-gesture-required", "--window-size=1400,1600",

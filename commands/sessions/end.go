@@ -30,6 +30,23 @@ func (s *Sessions) End(ctx context.Context, account, id string, origin journal.O
 	return position, err
 }
 
+// EndShown ends the session of a cookie, if it is one that lives: its browser has another one.
+func (s *Sessions) EndShown(ctx context.Context, cookie string, origin journal.Origin) error {
+	shown, ok := session.ParseCookie(cookie)
+	if !ok {
+		return nil
+	}
+	state, _, err := s.State(ctx, shown.ID)
+	if err != nil || !state.Admits(shown.Hash(), s.Now()) {
+		return err
+	}
+	origin.Actor.Session = shown.ID
+	if _, err = s.End(ctx, state.Account, shown.ID, origin.As(state.Account)); domain.CodeOf(err) == domain.NotFound { // it has ended
+		return nil
+	}
+	return err
+}
+
 // EndReplayed ends a session one of whose replaced secrets was shown after its overlap.
 func (s *Sessions) EndReplayed(ctx context.Context, account, id string) error {
 	return s.endAs(ctx, account, id, session.Replayed)

@@ -18,11 +18,11 @@ func TestEventsAreReadForEver(t *testing.T) {
 	eventtest.Golden(t, sessions.Events(),
 		eventtest.Of("session-opened", 1, session.Opened{
 			Session: id, Account: "a1", SecretHash: hash, Device: []byte("\x01device"), Address: []byte("\x01address"),
-			Country: "DE", Provider: "idp_1", ExpiresAt: noon.AddDate(0, 1, 0), At: noon,
+			Country: "DE", Provider: "idp_1", CrossSite: true, ExpiresAt: noon.AddDate(0, 1, 0), At: noon,
 		}),
 		eventtest.Of("session-seen", 1, session.Seen{Session: id, Account: "a1", At: noon}),
 		eventtest.Of("session-rotated", 1, session.Rotated{
-			Session: id, Account: "a1", SecretHash: hash, FormerHash: hash, OpenedAt: noon, ExpiresAt: noon.AddDate(0, 1, 0), At: noon,
+			Session: id, Account: "a1", SecretHash: hash, FormerHash: hash, CrossSite: true, OpenedAt: noon, ExpiresAt: noon.AddDate(0, 1, 0), At: noon,
 		}),
 		eventtest.Of("session-ended", 1, session.Ended{Session: id, Account: "a1", Reason: session.Revoked, At: noon}),
 	)

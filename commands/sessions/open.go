@@ -20,6 +20,7 @@ type Client struct {
 	Address   string // its IP address
 	Country   string // as a trusted edge has it; "" where none does
 	Provider  string // of the identity
+	CrossSite bool   // the page that the session is for is on another site than the service
 }
 
 // Opened is a session that was just opened: the only moment at which its cookie is known.
@@ -74,7 +75,7 @@ func (s *Sessions) opening(ctx context.Context, id string) (time.Time, error) {
 
 // describe seals what is personal of a client.
 func (s *Sessions) describe(ctx context.Context, id, account string, client Client) (session.Open, error) {
-	open := session.Open{Session: id, Account: account, Country: s.country(client), Provider: client.Provider}
+	open := session.Open{Session: id, Account: account, Country: s.country(client), Provider: client.Provider, CrossSite: client.CrossSite}
 	for _, personal := range []struct {
 		text, purpose string
 		to            *[]byte

@@ -54,6 +54,7 @@ type Client struct {
 	Address   string
 	Country   string // of the address, where a trusted header says it
 	Provider  string // by which the person signed in, such as "idp_1"
+	CrossSite bool   // the page that the person goes to is on another site than the service
 }
 
 // Session is a session that was just opened.

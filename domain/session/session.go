@@ -23,12 +23,13 @@ type Event interface{ sessionEvent() }
 type Opened struct {
 	Session    string    `json:"session"`
 	Account    string    `json:"account"`
-	SecretHash string    `json:"secretHash"`        // as Cookie.Hash returns it
-	Device     []byte    `json:"device,omitempty"`  // the label of the client's device, sealed for DeviceSealedFor
-	Address    []byte    `json:"address,omitempty"` // the client's IP address, sealed for AddressSealedFor; for auditors
-	Country    string    `json:"country,omitempty"` // ISO 3166-1 alpha-2
-	Provider   string    `json:"provider"`          // of the identity
-	ExpiresAt  time.Time `json:"expiresAt"`         // however much the session is used
+	SecretHash string    `json:"secretHash"`          // as Cookie.Hash returns it
+	Device     []byte    `json:"device,omitempty"`    // the label of the client's device, sealed for DeviceSealedFor
+	Address    []byte    `json:"address,omitempty"`   // the client's IP address, sealed for AddressSealedFor; for auditors
+	Country    string    `json:"country,omitempty"`   // ISO 3166-1 alpha-2
+	Provider   string    `json:"provider"`            // of the identity
+	CrossSite  bool      `json:"crossSite,omitempty"` // the page that it is for is on another site than the service, and so its cookie is SameSite=None
+	ExpiresAt  time.Time `json:"expiresAt"`           // however much the session is used
 	At         time.Time `json:"at"`
 }
 
@@ -46,6 +47,7 @@ type Rotated struct {
 	Account    string    `json:"account"`
 	SecretHash string    `json:"secretHash"`
 	FormerHash string    `json:"formerHash"`
+	CrossSite  bool      `json:"crossSite,omitempty"`
 	OpenedAt   time.Time `json:"openedAt"`
 	ExpiresAt  time.Time `json:"expiresAt"`
 	At         time.Time `json:"at"`

@@ -23,12 +23,12 @@ const day = 24 * time.Hour
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
 func opened() session.Event {
-	return session.Opened{Session: "s1", Account: "a1", SecretHash: "h1", Provider: "idp_1", ExpiresAt: noon.Add(30 * day), At: noon}
+	return session.Opened{Session: "s1", Account: "a1", SecretHash: "h1", Provider: "idp_1", CrossSite: true, ExpiresAt: noon.Add(30 * day), At: noon}
 }
 
 func rotated(former, hash string, at time.Time) session.Event {
 	return session.Rotated{
-		Session: "s1", Account: "a1", SecretHash: hash, FormerHash: former, OpenedAt: noon, ExpiresAt: noon.Add(30 * day), At: at,
+		Session: "s1", Account: "a1", SecretHash: hash, FormerHash: former, CrossSite: true, OpenedAt: noon, ExpiresAt: noon.Add(30 * day), At: at,
 	}
 }
 

@@ -18,6 +18,7 @@ type State struct {
 	Account    string
 	SecretHash string
 	FormerHash string // of the secret before it, "" for the first one
+	CrossSite  bool   // the page that it is for is on another site than the service
 	OpenedAt   time.Time
 	SeenAt     time.Time
 	RotatedAt  time.Time // when SecretHash became valid
@@ -50,14 +51,14 @@ func Evolve(s State, event Event) State {
 	switch e := event.(type) {
 	case Opened:
 		return State{
-			Session: e.Session, Account: e.Account, SecretHash: e.SecretHash,
+			Session: e.Session, Account: e.Account, SecretHash: e.SecretHash, CrossSite: e.CrossSite,
 			OpenedAt: e.At, SeenAt: e.At, RotatedAt: e.At, ExpiresAt: e.ExpiresAt,
 		}
 	case Seen:
 		s.SeenAt = e.At
 	case Rotated:
 		return State{
-			Session: e.Session, Account: e.Account, SecretHash: e.SecretHash, FormerHash: e.FormerHash,
+			Session: e.Session, Account: e.Account, SecretHash: e.SecretHash, FormerHash: e.FormerHash, CrossSite: e.CrossSite,
 			OpenedAt: e.OpenedAt, SeenAt: e.At, RotatedAt: e.At, ExpiresAt: e.ExpiresAt,
 		}
 	case Ended:

@@ -24,7 +24,8 @@ func (c Use) Decide(s State) ([]Event, error) {
 	}
 	if s.mayRotate(c.Shown, c.At, c.Rotate) {
 		return []Event{Rotated{
-			Session: s.Session, Account: s.Account, SecretHash: c.Next, FormerHash: s.SecretHash, OpenedAt: s.OpenedAt, ExpiresAt: s.ExpiresAt, At: c.At,
+			Session: s.Session, Account: s.Account, SecretHash: c.Next, FormerHash: s.SecretHash,
+			CrossSite: s.CrossSite, OpenedAt: s.OpenedAt, ExpiresAt: s.ExpiresAt, At: c.At,
 		}}, nil
 	}
 	if s.maySee(c.At) {

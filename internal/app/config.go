@@ -84,7 +84,6 @@ type Config struct {
 	IDP3              string         `name:"idp-3" env:"RECITAL_IDP_3" placeholder:"ISSUER CLIENT_ID SECRET_FILE" help:"The same for idp_3."`
 	IDP4              string         `name:"idp-4" env:"RECITAL_IDP_4" placeholder:"ISSUER CLIENT_ID SECRET_FILE" help:"The same for idp_4."`
 	IDPAddr           string         `name:"idp-addr" default:"127.0.0.1:8082" env:"RECITAL_IDP_ADDR" help:"Address of the identity provider for development, on loopback; where the port is taken, a free one is used. It is part of the issuers, so who signs in at another port is somebody else."`
-	AddressSignIns    int            `name:"address-sign-ins" default:"100" env:"RECITAL_ADDRESS_SIGN_INS" help:"How many sign-ins one address may have begun in the last ten minutes and not ended; 0 is no limit."`
 	StripeKey         string         `name:"stripe-key" secret:"whole" env:"RECITAL_STRIPE_KEY" placeholder:"sk_…" help:"Secret key of the payment provider Stripe. In dev a provider for development (the sandbox) takes its place when it is not set."`
 	StripeKeyFile     string         `name:"stripe-key-file" env:"RECITAL_STRIPE_KEY_FILE" placeholder:"PATH" help:"File of that key, instead."`
 	StripeSecret      []string       `name:"stripe-webhook-secret" secret:"whole" env:"RECITAL_STRIPE_WEBHOOK_SECRET" placeholder:"whsec_…,…" help:"Secret that signs the provider's webhooks to /payments/webhook; two while one replaces the other. The endpoint's API version must be of the release train of 2026-02-25.clover."`

@@ -169,7 +169,12 @@ func TestProdServesOthersAndBringsNothingAlong(t *testing.T) {
 		{"another way to the payment provider", func(c *app.Config) { c.StripeURL = "https://proxy.example" }, nil},
 		{"a hosting platform in the clear", hosted("http://127.0.0.1:8084"), []string{"must begin with https://"}},
 		{"redirects to anywhere", func(c *app.Config) { c.RedirectOrigins = []string{"*"} }, []string{"the origin \"*\""}},
-		{"no sign-ins at all", func(c *app.Config) { c.AddressSignIns = -1 }, []string{"sign-ins cannot be negative"}},
+		{"a front end on another site without TLS", func(c *app.Config) { c.PublicURL = "http://recital.example" },
+			[]string{"(RECITAL_REDIRECT_ORIGINS): the origin \"https://app.example\" is on another site"}},
+		{"a front end on the same site without TLS", func(c *app.Config) {
+			c.PublicURL, c.RedirectOrigins = "http://api.recital.example", []string{"http://app.recital.example:8080"}
+		}, nil},
+		{"a front end on another site of this machine", func(c *app.Config) { c.PublicURL = "http://127.0.0.1:8080" }, nil},
 		{"an embedded node for others", func(c *app.Config) { c.EventNodeAddr = "127.0.0.1:2113" }, []string{"no embedded event node", "RECITAL_EVENTNODE_ADDR"}},
 		{"blobs in S3 over TLS", func(c *app.Config) { c.Blobs = "s3://bucket/blobs?endpoint=https://s3.example" }, nil},
 		{"blobs in S3 in plain", func(c *app.Config) { c.Blobs = "s3://bucket/blobs?endpoint=http://s3.example" }, []string{"travel over TLS", "tls=false"}},

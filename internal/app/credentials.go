@@ -105,7 +105,7 @@ func (b browsers) Session(ctx context.Context, cookie string, use web.SessionUse
 	if err != nil {
 		return web.Session{}, err
 	}
-	live := web.Session{Expires: found.Session.ExpiresAt, Principal: web.Principal{
+	live := web.Session{Expires: found.Session.ExpiresAt, CrossSite: found.Session.CrossSite, Principal: web.Principal{
 		Account: found.Account, Session: found.Name, Plan: planOf(found), Operator: found.Operator, SessionOpened: found.Session.OpenedAt,
 	}}
 	if next := b.use(ctx, found, shown, use); next != shown {

@@ -19,7 +19,7 @@ type secrets struct {
 	links       []byte             // signs links; derived from the signing key, as the next ones
 	generations []byte             // signs the ids of syntheses
 	sandbox     []byte             // of the payment provider for development
-	addresses   []byte             // marks the addresses that sign in
+	signIns     []byte             // seals what browsers keep of sign-ins
 	audit       ed25519.PrivateKey // signs the heads of the audit chain
 }
 
@@ -69,7 +69,7 @@ func (a *App) readSecrets(context.Context) (err error) {
 	if a.secrets.sandbox, err = derive(signing, "payment sandbox"); err != nil {
 		return err
 	}
-	if a.secrets.addresses, err = derive(signing, "addresses of sign-ins"); err != nil {
+	if a.secrets.signIns, err = derive(signing, "sign-ins that have begun"); err != nil {
 		return err
 	}
 	seed, err := a.folder.Key("audit-key", a.cfg.AuditKeyFile)

@@ -21,7 +21,6 @@ import (
 	"github.com/recital-tts/recital/internal/signin"
 	"github.com/recital-tts/recital/internal/signin/devidp"
 	"github.com/recital-tts/recital/internal/signin/openid"
-	"github.com/recital-tts/recital/internal/signin/pgstates"
 	readapi "github.com/recital-tts/recital/readapi/signin"
 	writeapi "github.com/recital-tts/recital/writeapi/signin"
 )
@@ -44,16 +43,12 @@ func signinSlice() slice {
 				Journal: p.journal, Keys: p.keys, Accounts: owners{p.accounts}, Sessions: openings{p.sessions}, FreePeriods: freePeriods{p.ledger},
 				DrawAccount: accounts.NewAccountID, Now: time.Now,
 			})
-			states := pgstates.New(p.pool)
-			flow := &signin.Flow{Providers: providers, States: states, Origins: origins, PerAddress: p.cfg.AddressSignIns, AddressKey: p.secrets.addresses, Now: time.Now}
+			flow := &signin.Flow{Providers: providers, Origins: origins, Key: p.secrets.signIns, Now: time.Now}
 			uses := readapi.Uses{Name: account.ForName, Email: account.ForEmail, Picture: account.ForPicture}
 			read := readapi.API{Models: p.projector, Keys: p.keys, SealedFor: uses}
 			write := writeapi.API{Flow: flow, SignIns: signIns, Sessions: p.sessions, Links: p.links(), ReadModels: p.projector, Logger: p.log, Failed: p.metrics.countFailedSignIns()}
 			return service{
-				public: slices.Concat(read.Routes(), write.Routes()),
-				jobs: []job{{name: "the sweep of sign-ins", every: time.Minute, run: func(ctx context.Context) error {
-					return states.Sweep(ctx, time.Now())
-				}}},
+				public:  slices.Concat(read.Routes(), write.Routes()),
 				ends:    []closing{signIns.Release},
 				watches: p.watchIssuers(providers),
 			}, nil
@@ -156,9 +151,14 @@ func (c Config) checkSignIn(m *Mistakes) {
 			}
 		}
 	}
-	m.when(c.AddressSignIns < 0, "address-sign-ins", "the number of an address's sign-ins cannot be negative")
 	_, err := signin.ParseOrigins(c.RedirectOrigins)
 	m.add("redirect-origins", err)
+	if own := c.ownOrigin(); strings.HasPrefix(own, "http:") && !c.plainCookies() {
+		for _, origin := range c.RedirectOrigins {
+			m.when(!signin.SameSite(origin, own), "redirect-origins", fmt.Sprintf("the origin %q is on another site than the public URL, "+
+				"whose cookies browsers show there over https only", origin))
+		}
+	}
 }
 
 // owners lets sign-ins open accounts.

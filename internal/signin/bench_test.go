@@ -17,7 +17,6 @@ const exchanges = 3
 // BenchmarkSignIn is a sign-in at the provider for development, from its begin to the person, beside as many bare requests.
 func BenchmarkSignIn(b *testing.B) {
 	d := newDesk(b, development(b))
-	d.PerAddress = 0
 	bare := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("{}")) }))
 	b.Cleanup(bare.Close)
 	var ours, its time.Duration

@@ -2,28 +2,31 @@ package signin
 
 import (
 	"context"
-	"crypto/aes"
-	"crypto/cipher"
-	"crypto/hkdf"
-	"crypto/hmac"
 	"crypto/rand"
-	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
+	"errors"
 	"fmt"
 	"time"
 )
 
-// Flow is the authorization code flow of OpenID Connect, from the side of the relying party: with PKCE, a state of one
-// use that is bound to the browser, a nonce, and the check that the answer comes from the provider that was asked (RFC
-// 9700, 2.1 and 4.4).
+// Errors of Flow.
+var (
+	// ErrUnusable means that a state is not that of a sign-in of this browser, at this provider, that can still end.
+	ErrUnusable = errors.New("the state is not that of a sign-in under way")
+	// ErrNoProvider means that there is no provider of a name.
+	ErrNoProvider = errors.New("there is no such provider")
+	// ErrRedirect means that a redirect is to an origin that is not allowed, or too long to be kept.
+	ErrRedirect = errors.New("the redirect is to an origin that is not allowed, or too long")
+)
+
+// Flow is the authorization code flow of OpenID Connect, from the side of the relying party: with PKCE, a state that is bound
+// to the browser, a nonce, and the check that the answer comes from the provider that was asked (RFC 9700, 2.1 and 4.4).
+// What was begun is kept by the browser alone, sealed. So nothing here counts or stores what strangers begin.
 type Flow struct {
-	Providers  map[string]Provider // by their names in the interface
-	States     States
-	Origins    Origins
-	PerAddress int    // how many sign-ins an address may have under way; 0 is no limit
-	AddressKey []byte // the same on all instances: addresses are kept as HMACs, because what a database held remains on its disks
-	Now        func() time.Time
+	Providers map[string]Provider // by their names in the interface
+	Origins   Origins
+	Key       []byte // of 32 bytes, the same on all instances: it seals what browsers keep
+	Now       func() time.Time
 }
 
 // Beginning is what a browser begins a sign-in with.
@@ -32,18 +35,16 @@ type Beginning struct {
 	Redirect  string // where the browser goes in the end: to an origin of Flow.Origins or to that of Callback
 	UTMSource string
 	Callback  string // where the provider sends the browser back to, which is ours
-	Browser   string // the value of the browser's cookie, "" for none
-	Address   string // of the client
 }
 
 // Begun is a sign-in that has begun.
 type Begun struct {
 	Location string // where the browser goes now, which is the provider
-	Browser  string // the value that the browser's cookie is to have for Lifetime
+	State    string // with which the browser comes back
+	Kept     string // what the browser keeps for Lifetime: nobody but Flow can read or make it
 }
 
-// Begin begins a sign-in. Errors: ErrNoProvider, ErrRedirect, ErrTooMany; every other one belongs to the redirect, and is a
-// Failure or an error of States.
+// Begin begins a sign-in. Errors: ErrNoProvider, ErrRedirect; every other one belongs to the redirect, and is a Failure.
 func (f *Flow) Begin(ctx context.Context, b Beginning) (Begun, error) {
 	redirect, ok := f.Origins.Admit(b.Redirect, b.Callback)
 	if !ok {
@@ -53,82 +54,28 @@ func (f *Flow) Begin(ctx context.Context, b Beginning) (Begun, error) {
 	if !ok {
 		return Begun{}, ErrNoProvider
 	}
-	browser := b.Browser
-	if !isToken(browser) {
-		browser = drawToken()
-	}
 	challenge := Challenge{Callback: b.Callback, State: drawToken(), Nonce: drawToken(), Verifier: drawToken()}
 	location, err := provider.Address(ctx, challenge)
 	if err != nil {
 		return Begun{}, fmt.Errorf("beginning a sign-in: %w", err)
 	}
-	source, err := veil(challenge.State, b.UTMSource)
+	kept, err := f.seal(pending{
+		State: challenge.State, Nonce: challenge.Nonce, Verifier: challenge.Verifier,
+		Provider: b.Provider, Redirect: redirect, UTMSource: b.UTMSource, Until: f.Now().Add(Lifetime),
+	})
 	if err != nil {
-		return Begun{}, fmt.Errorf("beginning a sign-in: %w", err)
+		return Begun{}, err
 	}
-	now := f.Now()
-	err = f.States.Keep(ctx, Pending{
-		State: sha256.Sum256([]byte(challenge.State)), Browser: sha256.Sum256([]byte(browser)), Address: f.mark(b.Address),
-		Provider: b.Provider, Callback: b.Callback, Redirect: redirect, UTMSource: source,
-		Nonce: challenge.Nonce, Verifier: challenge.Verifier, ExpiresAt: now.Add(Lifetime),
-	}, f.PerAddress, now)
-	if err != nil {
-		return Begun{}, fmt.Errorf("beginning a sign-in: %w", err)
-	}
-	return Begun{Location: location, Browser: browser}, nil
-}
-
-// mark returns what is kept of an address: enough to count its sign-ins.
-func (f *Flow) mark(address string) string {
-	mac := hmac.New(sha256.New, f.AddressKey)
-	mac.Write([]byte(address))
-	return hex.EncodeToString(mac.Sum(nil))
-}
-
-// veil encrypts a text with a state, which the browser and the provider have, and no database.
-func veil(state, text string) (string, error) {
-	if text == "" {
-		return "", nil
-	}
-	cipher, err := veilOf(state)
-	if err != nil {
-		return "", err
-	}
-	return base64.StdEncoding.EncodeToString(cipher.Seal(nil, nil, []byte(text), nil)), nil
-}
-
-// unveil returns the text of veil, "" for anything else, such as what an earlier release has kept.
-func unveil(state, veiled string) string {
-	cipher, err := veilOf(state)
-	if err != nil {
-		return ""
-	}
-	sealed, err := base64.StdEncoding.DecodeString(veiled)
-	if err != nil {
-		return ""
-	}
-	text, _ := cipher.Open(nil, nil, sealed, nil) // nil where it is another's
-	return string(text)
-}
-
-func veilOf(state string) (cipher.AEAD, error) {
-	key, err := hkdf.Key(sha256.New, []byte(state), nil, "recital sign-in utm source", 32)
-	if err != nil {
-		return nil, fmt.Errorf("deriving a key from a state: %w", err)
-	}
-	block, err := aes.NewCipher(key)
-	if err != nil {
-		return nil, fmt.Errorf("deriving a key from a state: %w", err)
-	}
-	return cipher.NewGCMWithRandomNonce(block)
+	return Begun{Location: location, State: challenge.State, Kept: kept}, nil
 }
 
 // Answer is what a browser brings back from a provider.
 type Answer struct {
 	Provider string // whose callback it is
+	Callback string // its URL, the same as at the beginning
 	State    string
-	Browser  string // the value of the browser's cookie
-	Issuer   string // who answers (RFC 9207), "" where the provider does not say
+	Kept     string // what the browser keeps of the sign-in with this state
+	Issuer   string // who answers (RFC 9207), "" where the answer does not say
 	Error    string // the provider's refusal, "" for none
 	Code     string
 }
@@ -140,25 +87,23 @@ type Answered struct {
 	Person    Person // unless there is an error
 }
 
-// Finish takes an answer, and uses its state up unless another browser has brought it. Errors: ErrUnusable; every other one belongs to the
-// Redirect, which is returned with it, and is a Failure or an error of States.
+// Finish takes an answer. The browser is to forget the sign-in then; a provider takes a code once. Errors: ErrUnusable; every
+// other one belongs to the Redirect, which is returned with it, and is a Failure.
 func (f *Flow) Finish(ctx context.Context, a Answer) (Answered, error) {
-	pending, err := f.States.Take(ctx, sha256.Sum256([]byte(a.State)), sha256.Sum256([]byte(a.Browser)), f.Now())
-	if err != nil {
-		return Answered{}, fmt.Errorf("ending a sign-in: %w", err)
-	}
+	begun, ok := f.open(a.Kept)
 	provider := f.Providers[a.Provider]
-	if provider == nil || pending.Provider != a.Provider {
-		return Answered{}, fmt.Errorf("ending a sign-in: it was begun at another provider: %w", ErrUnusable)
+	if !ok || begun.State != a.State || begun.Provider != a.Provider || provider == nil {
+		return Answered{}, fmt.Errorf("ending a sign-in: %w", ErrUnusable)
 	}
-	answered := Answered{Redirect: pending.Redirect, UTMSource: unveil(a.State, pending.UTMSource)}
-	switch {
-	case a.Issuer != "" && a.Issuer != provider.Issuer():
-		return answered, Fail(InvalidAnswer, "another issuer has answered")
-	case a.Error != "":
+	answered := Answered{Redirect: begun.Redirect, UTMSource: begun.UTMSource}
+	if err := provider.CheckIssuer(ctx, a.Issuer); err != nil {
+		return answered, err
+	}
+	if a.Error != "" {
 		return answered, Fail(reasonOfProvider(a.Error), "the provider has refused")
 	}
-	answered.Person, err = provider.Redeem(ctx, a.Code, Challenge{Callback: pending.Callback, Nonce: pending.Nonce, Verifier: pending.Verifier})
+	var err error
+	answered.Person, err = provider.Redeem(ctx, a.Code, Challenge{Callback: a.Callback, Nonce: begun.Nonce, Verifier: begun.Verifier})
 	return answered, err
 }
 
@@ -173,18 +118,9 @@ func reasonOfProvider(code string) Reason {
 	return ServerError
 }
 
-// tokenSize is the size of what nobody may guess, in bytes.
-const tokenSize = 32
-
 // drawToken draws 256 random bits, in base64url. So it can be a PKCE verifier, too (RFC 7636, 4.1).
 func drawToken() string {
-	var token [tokenSize]byte
+	var token [32]byte
 	_, _ = rand.Read(token[:]) // never fails
 	return base64.RawURLEncoding.EncodeToString(token[:])
-}
-
-// isToken reports whether a string has the form of a drawn token.
-func isToken(text string) bool {
-	decoded, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	return err == nil && len(decoded) == tokenSize && len(text) == base64.RawURLEncoding.EncodedLen(tokenSize) // line breaks are skipped
 }

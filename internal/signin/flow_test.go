@@ -1,6 +1,8 @@
 package signin_test
 
 import (
+	"bytes"
+	"encoding/base64"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -95,17 +97,6 @@ func TestTheWordsOfAProviderAreNotRepeated(t *testing.T) {
 	require.NotContains(t, signin.WithReason(answered.Redirect, signin.ReasonOf(err))+err.Error(), "alert")
 }
 
-func TestAStateIsUsedOnce(t *testing.T) {
-	d := newDesk(t, development(t))
-	for _, fault := range []string{"", "access_denied", "wrong_nonce"} {
-		answer := d.visit(d.begin(), fault)
-		_, first := d.Finish(t.Context(), answer)
-		require.NotErrorIs(t, first, signin.ErrUnusable)
-		_, err := d.Finish(t.Context(), answer)
-		require.ErrorIs(t, err, signin.ErrUnusable, "after %q", fault)
-	}
-}
-
 func TestAStateExpires(t *testing.T) {
 	d := newDesk(t, development(t))
 	inTime, late := d.visit(d.begin(), ""), d.visit(d.begin(), "")
@@ -121,28 +112,54 @@ func TestAStateExpires(t *testing.T) {
 func TestAStateBelongsToTheBrowserThatHasBegun(t *testing.T) {
 	d := newDesk(t, development(t))
 	answer := d.visit(d.begin(), "")
-	own := answer.Browser
-	for name, browser := range map[string]string{"of another browser": d.begin().Browser, "none": "", "garbage": "x"} {
-		answer.Browser = browser
+	own := answer.Kept
+	for name, kept := range map[string]string{
+		"of another sign-in": d.begin().Kept, "none": "", "garbage": "x", "changed": "A" + own[1:], "half": own[:len(own)/2],
+	} {
+		answer.Kept = kept
 		_, err := d.Finish(t.Context(), answer)
-		require.ErrorIs(t, err, signin.ErrUnusable, "a cookie %s", name)
+		require.ErrorIs(t, err, signin.ErrUnusable, name)
 	}
-	answer.Browser = own
+	answer.Kept = own
 	_, err := d.Finish(t.Context(), answer)
-	require.NoError(t, err, "the attempts of others have not used it up")
+	require.NoError(t, err)
+	_, err = d.Finish(t.Context(), answer)
+	require.Equal(t, signin.InvalidAnswer, signin.ReasonOf(err), "a provider takes a code once")
 }
 
-func TestOneBrowserMayBeginInTwoTabs(t *testing.T) {
+// Another instance has the same key; whoever has another one can neither read nor make what browsers keep.
+func TestWhatABrowserKeepsIsSealed(t *testing.T) {
 	d := newDesk(t, development(t))
-	first := d.begin()
-	second := d.begin(func(b *signin.Beginning) { b.Browser = first.Browser })
-	require.Equal(t, first.Browser, second.Browser)
-	for _, begun := range []signin.Begun{second, first} {
-		_, err := d.Finish(t.Context(), d.visit(begun, ""))
-		require.NoError(t, err)
+	answer := d.visit(d.begin(), "")
+	stranger := *d.Flow
+	stranger.Key = bytes.Repeat([]byte{9}, 32)
+	_, err := stranger.Finish(t.Context(), answer)
+	require.ErrorIs(t, err, signin.ErrUnusable)
+	plain, err := base64.RawURLEncoding.DecodeString(answer.Kept)
+	require.NoError(t, err)
+	for _, told := range []string{"letter", "app.example.com", answer.State} {
+		require.NotContains(t, string(plain), told)
 	}
-	third := d.begin(func(b *signin.Beginning) { b.Browser = "chosen by somebody" })
-	require.NotEqual(t, "chosen by somebody", third.Browser)
+	another := *d.Flow
+	_, err = another.Finish(t.Context(), answer)
+	require.NoError(t, err)
+}
+
+// Browsers drop cookies of more than 4096 bytes.
+func TestTheLongestRedirectIsKept(t *testing.T) {
+	d := newDesk(t, development(t))
+	longest := "https://app.example.com/in?q=" + strings.Repeat("&", signin.MaxRedirect-len("https://app.example.com/in?q="))
+	begun := d.begin(func(b *signin.Beginning) { b.Redirect, b.UTMSource = longest, strings.Repeat("\U0001F600", 256) })
+	require.Less(t, len(begun.Kept), 4000)
+	answered, err := d.Finish(t.Context(), d.visit(begun, ""))
+	require.NoError(t, err)
+	require.Equal(t, longest, answered.Redirect)
+	require.Empty(t, answered.UTMSource, "there was no room for it")
+
+	b := beginning()
+	b.Redirect = "https://app.example.com/" + strings.Repeat("ü", 1000) // which takes 6 bytes each where the browser is sent
+	_, err = d.Begin(t.Context(), b)
+	require.ErrorIs(t, err, signin.ErrRedirect)
 }
 
 // One provider's answer is not taken for another's (RFC 9700, 4.4).
@@ -154,6 +171,19 @@ func TestTheAnswerComesFromTheProviderThatWasAsked(t *testing.T) {
 	require.ErrorIs(t, err, signin.ErrUnusable)
 }
 
+// A provider that says in each answer who it is (RFC 9207) says so in refusals, too; without that another one may have answered.
+func TestAnAnswerSaysWhoseItIsWhereThatWasAnnounced(t *testing.T) {
+	d := newDesk(t, development(t))
+	for _, fault := range []string{"", "access_denied"} {
+		answer := d.visit(d.begin(), fault)
+		require.NotEmpty(t, answer.Issuer)
+		answer.Issuer = ""
+		answered, err := d.Finish(t.Context(), answer)
+		require.Equal(t, signin.InvalidAnswer, signin.ReasonOf(err), "%q: %v", fault, err)
+		require.Equal(t, "https://app.example.com/in?from=here", answered.Redirect)
+	}
+}
+
 // A code that was stolen is worth nothing without the verifier of its sign-in.
 func TestACodeBelongsToItsSignIn(t *testing.T) {
 	d := newDesk(t, development(t))
@@ -162,35 +192,6 @@ func TestACodeBelongsToItsSignIn(t *testing.T) {
 	own.Code = stolen
 	_, err := d.Finish(t.Context(), own)
 	require.Equal(t, signin.InvalidAnswer, signin.ReasonOf(err))
-}
-
-// What a table held remains on the disk, and in the write-ahead log, after its rows are gone.
-func TestAddressesAndWhatLinksSayAreNotKept(t *testing.T) {
-	d := newDesk(t, development(t))
-	d.begin(func(b *signin.Beginning) { b.Address, b.UTMSource = "203.0.113.177", "zyzzo-letter" })
-	var row string
-	require.NoError(t, d.pool.QueryRow(t.Context(), `select s::text from signin.states s`).Scan(&row))
-	require.NotContains(t, row, "203.0.113.177")
-	require.NotContains(t, row, "zyzzo")
-}
-
-func TestAnAddressHasSoManySignInsUnderWay(t *testing.T) {
-	d := newDesk(t, development(t))
-	first := d.begin()
-	d.begin()
-	d.begin()
-	_, err := d.Begin(t.Context(), beginning())
-	require.ErrorIs(t, err, signin.ErrTooMany)
-	d.begin(func(b *signin.Beginning) { b.Address = "192.0.2.2" })
-
-	_, err = d.Finish(t.Context(), d.visit(first, ""))
-	require.NoError(t, err)
-	d.begin() // what has ended makes room
-
-	d.advance(signin.Lifetime)
-	d.begin() // what has expired does, too
-	require.NoError(t, d.States.Sweep(t.Context(), d.time()))
-	d.begin()
 }
 
 func TestAProviderThatIsAway(t *testing.T) {
@@ -231,7 +232,7 @@ func TestTheProviderForDevelopmentKnowsItsClient(t *testing.T) {
 		"PKCE in clear":     func(q url.Values) { q.Set("code_challenge_method", "plain") },
 		"the implicit flow": func(q url.Values) { q.Set("response_type", "token") },
 	} {
-		page, err := url.Parse(d.begin(func(b *signin.Beginning) { b.Address = name }).Location)
+		page, err := url.Parse(d.begin().Location)
 		require.NoError(t, err)
 		query := page.Query()
 		change(query)

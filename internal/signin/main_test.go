@@ -1,6 +1,7 @@
 package signin_test
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"net/http"
@@ -10,15 +11,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/recital-tts/recital/internal/postgres/pgtest"
 	"github.com/recital-tts/recital/internal/signin"
 	"github.com/recital-tts/recital/internal/signin/devidp"
 	"github.com/recital-tts/recital/internal/signin/openid"
-	"github.com/recital-tts/recital/internal/signin/pgstates"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -26,12 +24,11 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // client is where the tests' relying party is: providers take a callback on loopback, which need not answer.
 const client = "http://127.0.0.1:1"
 
-// desk is a flow against real providers, with its states in a real database.
+// desk is a flow against real providers.
 type desk struct {
 	*signin.Flow
 	t       testing.TB
 	browser *http.Client
-	pool    *pgxpool.Pool
 
 	mu  sync.Mutex
 	now time.Time
@@ -42,8 +39,7 @@ func newDesk(t testing.TB, providers map[string]signin.Provider) *desk {
 	origins, err := signin.ParseOrigins([]string{"https://app.example.com"})
 	require.NoError(t, err)
 	d := &desk{t: t, now: time.Now(), browser: newBrowser(t)}
-	d.pool = pgtest.New(t)
-	d.Flow = &signin.Flow{Providers: providers, States: pgstates.New(d.pool), Origins: origins, PerAddress: 3, Now: d.time}
+	d.Flow = &signin.Flow{Providers: providers, Origins: origins, Key: bytes.Repeat([]byte{1}, 32), Now: d.time}
 	return d
 }
 
@@ -105,7 +101,7 @@ func relyingParty(t testing.TB, config openid.Config) *openid.Provider {
 
 func beginning() signin.Beginning {
 	return signin.Beginning{
-		Provider: "idp_1", Redirect: "https://app.example.com/in?from=here", UTMSource: "letter", Callback: client + "/auth/oauth/idp_1", Address: "192.0.2.1",
+		Provider: "idp_1", Redirect: "https://app.example.com/in?from=here", UTMSource: "letter", Callback: client + "/auth/oauth/idp_1",
 	}
 }
 
@@ -139,7 +135,7 @@ func (d *desk) post(begun signin.Begun, page string, form url.Values) signin.Ans
 	require.Equal(d.t, client+"/auth/oauth/idp_1", back.Scheme+"://"+back.Host+back.Path)
 	query := back.Query()
 	return signin.Answer{
-		Provider: "idp_1", State: query.Get("state"), Browser: begun.Browser,
+		Provider: "idp_1", Callback: client + "/auth/oauth/idp_1", State: query.Get("state"), Kept: begun.Kept,
 		Issuer: query.Get("iss"), Error: query.Get("error"), Code: query.Get("code"),
 	}
 }

@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
 
 	"golang.org/x/net/idna"
+	"golang.org/x/net/publicsuffix"
 )
 
 // MaxRedirect is the longest redirect in bytes.
@@ -76,7 +78,8 @@ func (o Origins) Admit(redirect, home string) (admitted string, ok bool) {
 	if err != nil || !o[origin] && !isAt(home, origin) {
 		return "", false
 	}
-	return u.String(), true
+	admitted = u.String() // in which some characters take more room
+	return admitted, len(admitted) <= MaxRedirect
 }
 
 // isAt reports whether a URL has an origin.
@@ -87,6 +90,35 @@ func isAt(home, origin string) bool {
 	}
 	at, err := originOf(u)
 	return err == nil && at == origin
+}
+
+// SameSite reports whether two URLs are of one site, as browsers take it: one scheme and one registrable domain. An IP
+// address, or a name without a registrable domain, such as localhost, is a site by itself. Ports do not count.
+func SameSite(one, other string) bool {
+	site := siteOf(one)
+	return site != "" && site == siteOf(other)
+}
+
+// siteOf returns the site of a URL, "" where it has none.
+func siteOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	origin, err := originOf(u)
+	if err != nil {
+		return ""
+	}
+	place, _, _ := strings.Cut(origin, " ")
+	scheme, host, _ := strings.Cut(place, "://")
+	if _, err := netip.ParseAddr(host); err == nil {
+		return place
+	}
+	domain, err := publicsuffix.EffectiveTLDPlusOne(host)
+	if err != nil {
+		return place
+	}
+	return scheme + "://" + domain
 }
 
 // ambiguous reports whether readers of URLs disagree about a character: some drop it, some take it for a slash.

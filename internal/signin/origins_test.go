@@ -123,3 +123,20 @@ func TestOriginsAreComparedAsBrowsersWriteThem(t *testing.T) {
 	require.Equal(t, "https://api.example", signin.SerializedOrigin("https://api.example/path"))
 	require.Empty(t, signin.SerializedOrigin("api.example"))
 }
+
+func TestPagesOfOneSite(t *testing.T) {
+	const api = "https://api.example.co.uk/auth/oauth/idp_1"
+	for other, same := range map[string]bool{
+		"https://app.example.co.uk:8443/in": true, "https://example.co.uk": true, "HTTPS://APP.Example.co.uk./": false,
+		"http://app.example.co.uk": false, "https://other.co.uk": false, "https://co.uk": false, "https://notexample.co.uk": false, "": false, "about:blank": false,
+	} {
+		require.Equal(t, same, signin.SameSite(api, other), other)
+	}
+	for _, pair := range [][2]string{
+		{"http://127.0.0.1:8080", "http://localhost:8080"}, {"http://127.0.0.1", "http://127.0.0.2"}, {"http://10.0.0.1", "http://9.0.0.1"},
+		{"http://[::1]", "http://127.0.0.1"}, {"https://a.github.io", "https://b.github.io"}, {"", ""},
+	} {
+		require.False(t, signin.SameSite(pair[0], pair[1]), pair)
+		require.Equal(t, pair[0] != "", signin.SameSite(pair[0], pair[0]+"/x"), pair)
+	}
+}

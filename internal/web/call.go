@@ -58,6 +58,7 @@ type Call struct {
 	http         *fasthttp.RequestCtx
 	country      string
 	plainCookies bool // cookies are sent without TLS, too
+	elsewhere    bool // a page of another origin makes the request
 }
 
 // Wrong is what a handler finds wrong with an input of the route, by its name there, in the words of pydantic's value_error.

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -80,11 +81,16 @@ func (s *Server) open(http *fasthttp.RequestCtx) *visit {
 		Context: context.Background(), http: http, country: s.countryOf(http), plainCookies: s.cfg.PlainCookies,
 		Caller: Caller{RequestID: newRequestID(), Client: s.clientOf(http)},
 	}}
+	v.elsewhere = s.isElsewhere(v.Call)
 	v.Dialect = ParseDialect(string(request.Peek(headerDialect)))
 	v.trace = traceID(request.Peek(headerRequestIDToo))
 	response.Set(headerRequestID, v.RequestID)
 	response.Set(headerRequestIDToo, v.RequestID)
 	response.Set("X-Content-Type-Options", "nosniff")
+	response.Set("Content-Security-Policy", "frame-ancestors 'none'")
+	if strings.HasPrefix(s.cfg.Origin, "https:") {
+		response.Set("Strict-Transport-Security", "max-age=31536000") // a year, of this host alone: others of its domain are not ours
+	}
 	if !s.cfg.NoCORS {
 		s.allowOrigin(http)
 	}

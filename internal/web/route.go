@@ -41,6 +41,7 @@ type Route struct {
 	WhileDraining  bool // answered while the server drains, and on connections beyond the limit, too
 	Appends        bool // may append to the log: it counts for the rates of accounts and addresses
 	ChangesState   bool // changes something: HEAD is refused, and a browser's session admits pages of the service and of allowed origins only
+	Navigable      bool // a browser's window may go there, too: of what ChangesState, that proves that its user wants it
 	KeyOnly        bool // an API key admits, a browser's session does not
 
 	// For the documentation only.
@@ -162,6 +163,10 @@ func Appends() Option { return func(r *Route) { r.Appends, r.ChangesState = true
 // ChangesState marks a GET that changes something: HEAD is refused with 405, and the session of a browser admits only
 // pages of the service itself and of allowed origins. Rows of other methods are taken for such.
 func ChangesState() Option { return func(r *Route) { r.ChangesState = true } }
+
+// Navigable lets the session of a browser in whose window goes to a route that ChangesState: by a link, or by an address
+// that was typed. What a page loads, in a frame, too, or the browser ahead of its user, is not that.
+func Navigable() Option { return func(r *Route) { r.Navigable = true } }
 
 // AppendsNothing marks a row of another method than GET that never appends to the log.
 func AppendsNothing() Option { return func(r *Route) { r.Appends = false } }

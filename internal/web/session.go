@@ -33,20 +33,23 @@ type Session struct {
 	Principal Principal
 	Renewed   string // the cookie that replaces the one of the request, "" mostly
 	Expires   time.Time
+	CrossSite bool // the page that it is for is on another site than the service
 }
 
-// SetSessionCookie signs the browser in: the reply carries the cookie of a session, until it expires.
-func (c *Call) SetSessionCookie(value string, expires time.Time) {
-	c.setCookie(value, func(cookie *fasthttp.Cookie) { cookie.SetExpire(expires) })
+// SetSessionCookie signs the browser in: the reply carries the cookie of a session, until it expires. crossSite says that
+// the page that it is for is on another site than the service.
+func (c *Call) SetSessionCookie(value string, expires time.Time, crossSite bool) {
+	c.setCookie(value, crossSite, func(cookie *fasthttp.Cookie) { cookie.SetExpire(expires) })
 }
 
 // ClearSessionCookie signs the browser out: the reply removes its cookie.
 func (c *Call) ClearSessionCookie() {
-	c.setCookie("", func(cookie *fasthttp.Cookie) { cookie.SetExpire(fasthttp.CookieExpireDelete) })
+	c.setCookie("", c.elsewhere, func(cookie *fasthttp.Cookie) { cookie.SetExpire(fasthttp.CookieExpireDelete) })
 }
 
 // setCookie sets the cookie of the session. Lax, because a browser that comes back from the identity provider must show it.
-func (c *Call) setCookie(value string, expire func(*fasthttp.Cookie)) {
+// From pages of another site browsers take and show only what is SameSite=None, and so Secure.
+func (c *Call) setCookie(value string, crossSite bool, expire func(*fasthttp.Cookie)) {
 	cookie := fasthttp.AcquireCookie()
 	defer fasthttp.ReleaseCookie(cookie)
 	cookie.SetKey(sessionCookie)
@@ -55,6 +58,9 @@ func (c *Call) setCookie(value string, expire func(*fasthttp.Cookie)) {
 	cookie.SetHTTPOnly(true)
 	cookie.SetSecure(!c.plainCookies)
 	cookie.SetSameSite(fasthttp.CookieSameSiteLaxMode)
+	if crossSite {
+		cookie.SetSameSite(fasthttp.CookieSameSiteNoneMode) // which makes it Secure
+	}
 	expire(cookie)
 	c.http.Response.Header.SetCookie(cookie)
 	c.SetHeader("Cache-Control", "no-store")
@@ -63,12 +69,17 @@ func (c *Call) setCookie(value string, expire func(*fasthttp.Cookie)) {
 // SessionShown returns the id of the session whose cookie came along, "" for none; it may be dead. The caller may be known by
 // a key all the same.
 func (c *Call) SessionShown() string {
+	id, _, _ := strings.Cut(c.SessionCookie(), ".")
+	return id
+}
+
+// SessionCookie returns the cookie of a session that came along, "" for none.
+func (c *Call) SessionCookie() string {
 	value, err := c.cookieOf()
-	id, _, _ := strings.Cut(value, ".")
 	if err != nil {
 		return ""
 	}
-	return id
+	return value
 }
 
 // cookieOf returns the cookie of a session, "" where there is none. Two that differ are refused, as two keys are.
@@ -101,7 +112,7 @@ func (s *Server) lookUpSession(call *Call, cookie string, use SessionUse) (Princ
 		return Principal{}, fmt.Errorf("authenticating: %w", err)
 	}
 	if found.Renewed != "" {
-		call.SetSessionCookie(found.Renewed, found.Expires)
+		call.SetSessionCookie(found.Renewed, found.Expires, found.CrossSite)
 	}
 	return found.Principal, nil
 }
@@ -115,7 +126,7 @@ func (s *Server) authenticateSession(call *Call, e *endpoint) (shown bool, err e
 	if cookie == "" || err != nil {
 		return false, err
 	}
-	if e.ChangesState && !s.sameOrigin(call) {
+	if e.ChangesState && !s.proves(call, e) {
 		return true, errNoProof
 	}
 	principal, err := s.lookUpSession(call, cookie, SessionUse{OnlyReads: e.onlyReads()})

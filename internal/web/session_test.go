@@ -18,10 +18,12 @@ import (
 	"github.com/recital-tts/recital/internal/web"
 )
 
-// goodCookie and oldCookie are those of the only session; the old one is to be replaced.
+// goodCookie and the others are those of the only session; the others are to be replaced, the foreign one as that of a
+// page on another site.
 const (
-	goodCookie = "s-1.secret"
-	oldCookie  = "s-1.former"
+	goodCookie    = "s-1.secret"
+	oldCookie     = "s-1.former"
+	foreignCookie = "s-1.foreign"
 )
 
 var midnight = time.Date(2030, 1, 2, 0, 0, 0, 0, time.UTC)
@@ -40,8 +42,8 @@ func (b *browsers) Session(_ context.Context, cookie string, use web.SessionUse)
 	switch cookie {
 	case goodCookie:
 		return found, nil
-	case oldCookie:
-		found.Renewed, found.Expires = goodCookie, midnight
+	case oldCookie, foreignCookie:
+		found.Renewed, found.Expires, found.CrossSite = goodCookie, midnight, cookie == foreignCookie
 		return found, nil
 	case "s-1.down":
 		return web.Session{}, domain.Refuse(domain.Unavailable, "The event store does not answer")
@@ -181,6 +183,9 @@ func TestAnOldCookieIsReplaced(t *testing.T) {
 			Name: "svc-session", Value: goodCookie, Path: "/", Expires: midnight, RawExpires: c.RawExpires, Raw: c.Raw,
 			HttpOnly: true, Secure: secure, SameSite: http.SameSiteLaxMode,
 		}, *c)
+
+		c = s.ask("GET", "/read", "", "Cookie", "svc-session="+foreignCookie).Cookies()[0]
+		require.Equal(t, [3]any{goodCookie, http.SameSiteNoneMode, true}, [3]any{c.Value, c.SameSite, c.Secure})
 
 		c = s.ask("GET", "/out", "").Cookies()[0]
 		require.Empty(t, c.Value)
@@ -340,5 +345,17 @@ func TestAProxyMayHaveMoreConnectionsThanAnAddress(t *testing.T) {
 		require.Equal(t, refused, s.ask("GET", "/ok", "").StatusCode == 503)
 		close(release)
 		busy.Wait()
+	}
+}
+
+// Nobody frames what the service answers, and browsers that have come over TLS come over TLS from then on.
+func TestWhatBrowsersMayDoWithAnyReply(t *testing.T) {
+	for origin, transport := range map[string]string{"https://recital.example": "max-age=31536000", "http://127.0.0.1:8080": "", "": ""} {
+		s := start(t, web.Config{Sessions: &browsers{}, Origin: origin, Routes: everyWay()})
+		for _, path := range []string{"/public", "/read", "/nowhere"} {
+			a := s.ask("GET", path, "")
+			require.Equal(t, "frame-ancestors 'none'", a.Header.Get("Content-Security-Policy"), path)
+			require.Equal(t, transport, a.Header.Get("Strict-Transport-Security"), "%s of %s", path, origin)
+		}
 	}
 }

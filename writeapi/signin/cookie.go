@@ -3,40 +3,50 @@ package signin
 import (
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/recital-tts/recital/internal/signin"
 	"github.com/recital-tts/recital/internal/web"
 )
 
-// cookie binds sign-ins to the browser that has begun them. Where the service has TLS, other hosts of its domain cannot
-// set it (RFC 6265bis, 4.1.3.2).
-type cookie struct {
-	name   string
+// cookies keep the sign-ins that a browser has begun, each in a cookie of its own: tabs that begin at once do not replace
+// each other's. Where the service has TLS, other hosts of its domain cannot set them (RFC 6265bis, 4.1.3.2).
+type cookies struct {
+	prefix string // of their names
 	secure bool
 }
 
-// browserCookie returns the cookie of a service whose callback has a URL.
-func browserCookie(callback string) cookie {
+// cookiesOf returns the cookies of a service whose callback has a URL.
+func cookiesOf(callback string) cookies {
 	u, err := url.Parse(callback)
 	if err == nil && u.Scheme == "http" && signin.IsLoopback(u.Host) { // browsers keep no secure cookies of such a service
-		return cookie{name: "svc-oauth"}
+		return cookies{prefix: "svc-oauth-"}
 	}
-	return cookie{name: "__Host-svc-oauth", secure: true}
+	return cookies{prefix: "__Host-svc-oauth-", secure: true}
 }
 
-// read returns the value that a browser has sent, "" for none.
-func (c cookie) read(call *web.Call) string {
+// name returns the name of the cookie of a sign-in with a state.
+func (c cookies) name(state string) string { return c.prefix + state[:min(8, len(state))] }
+
+// read returns the values that a browser has sent, by the names of their cookies.
+func (c cookies) read(call *web.Call) map[string]string {
 	request := http.Request{Header: http.Header{"Cookie": {call.Header("Cookie")}}}
-	sent, err := request.Cookie(c.name)
-	if err != nil {
-		return ""
+	values := map[string]string{}
+	for _, sent := range request.Cookies() {
+		if strings.HasPrefix(sent.Name, c.prefix) {
+			values[sent.Name] = sent.Value
+		}
 	}
-	return sent.Value
+	return values
 }
 
 // set returns a header Set-Cookie. Lax, because the browser comes back from the provider's site.
-func (c cookie) set(value string) string {
-	return (&http.Cookie{
-		Name: c.name, Value: value, Path: "/", MaxAge: int(signin.Lifetime.Seconds()), HttpOnly: true, Secure: c.secure, SameSite: http.SameSiteLaxMode,
-	}).String()
+func (c cookies) set(name, value string) string {
+	cookie := http.Cookie{
+		Name: name, Value: value, Path: "/", MaxAge: int(signin.Lifetime.Seconds()), HttpOnly: true, Secure: c.secure, SameSite: http.SameSiteLaxMode,
+	}
+	if value == "" {
+		cookie.MaxAge = -1 // it is removed
+	}
+	return cookie.String()
 }

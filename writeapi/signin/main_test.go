@@ -30,7 +30,6 @@ import (
 	"github.com/recital-tts/recital/internal/signin"
 	"github.com/recital-tts/recital/internal/signin/devidp"
 	"github.com/recital-tts/recital/internal/signin/openid"
-	"github.com/recital-tts/recital/internal/signin/pgstates"
 	"github.com/recital-tts/recital/internal/web"
 	"github.com/recital-tts/recital/internal/web/webtest"
 	writeapi "github.com/recital-tts/recital/writeapi/signin"
@@ -99,21 +98,21 @@ func serve(t *testing.T, public string, providers map[string]signin.Provider) *s
 		Journal: s.Journal, Keys: keys, Accounts: s.accounts, Now: time.Now, Logger: log,
 		Limits: sessions.Limits{Length: time.Hour, Idle: time.Hour, Rotate: time.Hour, Live: 3},
 	})
-	origins, err := signin.ParseOrigins([]string{"https://app.example.com"})
+	origins, err := signin.ParseOrigins([]string{"https://app.example.com", "https://app.example.org"})
 	require.NoError(t, err)
 	if providers == nil {
 		providers = development(t)
 	}
 	api := writeapi.API{
 		Failed: s.count,
-		Flow:   &signin.Flow{Providers: providers, States: pgstates.New(pool), Origins: origins, PerAddress: 50, Now: time.Now},
+		Flow:   &signin.Flow{Providers: providers, Origins: origins, Key: bytes.Repeat([]byte{2}, 32), Now: time.Now},
 		SignIns: commands.New(commands.Config{
 			Journal: s.Journal, Keys: keys, Accounts: owners{s.accounts}, Sessions: openings{s.sessions}, FreePeriods: noPeriods{},
 			DrawAccount: accounts.NewAccountID, Now: time.Now,
 		}),
 		Sessions: s.sessions, Links: links.New(public, []byte("key")), ReadModels: s.models, Logger: log,
 	}
-	s.url = webtest.Serve(t, web.Config{Routes: api.Routes(), Authenticator: noKeys{}, Sessions: s, PlainCookies: public == "", Logger: log})
+	s.url = webtest.Serve(t, web.Config{Routes: api.Routes(), Authenticator: noKeys{}, Sessions: s, Origins: origins.Serialized(), PlainCookies: public == "", Logger: log})
 	return s
 }
 
@@ -260,4 +259,14 @@ func shown(cookies ...*http.Cookie) string {
 		pairs = append(pairs, c.Name+"="+c.Value)
 	}
 	return strings.Join(pairs, "; ")
+}
+
+// keptBy is the cookie of the sign-in that a browser has begun.
+func keptBy(login page) *http.Cookie {
+	for _, c := range login.cookies {
+		if strings.Contains(c.Name, "svc-oauth") && c.Value != "" {
+			return c
+		}
+	}
+	return nil
 }

@@ -36,6 +36,8 @@ type API struct {
 type Sessions interface {
 	// End ends a session of an account. Errors: domain.NotFound.
 	End(ctx context.Context, account, id string, origin journal.Origin) (eventlog.Position, error)
+	// EndShown ends the session of a cookie, if it is one that lives.
+	EndShown(ctx context.Context, cookie string, origin journal.Origin) error
 }
 
 // Routes are the rows for the public route table.
@@ -46,13 +48,16 @@ func (a *API) Routes() []web.Route {
 			web.Description("Sends the browser to the identity provider and from there, in the end, to `redirect`, whose origin must be allowed. After a failure "+
 				"the redirect has the parameters `error` and `error_description`."),
 			web.Meanings(map[string]string{"redirect": "where the browser goes in the end", "utm_source": "where the person comes from; it is kept with the sign-in"}),
-			web.ReturnsNothing(http.StatusFound, goes), web.Refuses(400)),
+			web.ReturnsNothing(http.StatusFound, goes), web.Refuses(400, 403)),
 		web.Get("/auth/oauth/{provider}", a.callback, web.Public(), web.Appends(), web.ReadModels(readmodel.Account, readmodel.Sessions), tag, web.Summary("Come back from the identity provider"),
 			web.Description("The provider sends the browser here. `code` is needed unless there is an `error`."),
 			web.ReturnsNothing(http.StatusFound, goes, web.MaySend("x-recital-position", "x-recital-stale")), web.Refuses(400)),
-		web.Get("/auth/oauth/logout", a.logout, web.Optional(), web.Appends(), tag, web.Summary("End the session of this browser"),
-			web.Description("The cookie is cleared and the session is revoked. Without a session the reply is the same."),
-			web.Returns[writeapi.SuccessResponse](web.MaySend("x-recital-position")), web.Refuses(403)),
+		web.Get("/auth/oauth/logout", a.logout, web.Optional(), web.Appends(), web.Navigable(), tag, web.Summary("End the session of this browser"),
+			web.Description("A link or a typed address signs out, and so does a page of the service or of an allowed origin. A page of another origin must have the browser "+
+				"show the cookie (`credentials: \"include\"`): without one the answer is 401. With `redirect`, whose origin must be allowed, the browser goes there."),
+			web.Meanings(map[string]string{"redirect": "where the browser goes in the end"}),
+			web.Returns[writeapi.SuccessResponse](web.MaySend("x-recital-position")),
+			web.ReturnsNothing(http.StatusFound, goes, web.MaySend("x-recital-position")), web.Refuses(400, 401, 403)),
 	}
 }
 
@@ -73,26 +78,31 @@ func (s *source) UnmarshalText(text []byte) error {
 	return nil
 }
 
+var errNotAWindow = domain.Refuse(domain.Denied, "A sign-in begins when the browser's window goes here: it cannot be loaded by a page, or ahead of its user")
+
 func (a *API) login(call *web.Call, in loginRequest) (web.Reply, error) {
+	if call.Loaded() {
+		return web.Reply{}, errNotAWindow
+	}
 	callback, err := a.callbackURL(call, in.Provider)
 	if err != nil {
 		return web.Reply{}, err
 	}
-	kept := browserCookie(callback)
-	begun, err := a.Flow.Begin(call, signin.Beginning{
-		Provider: in.Provider, Redirect: in.Redirect, UTMSource: string(in.UTMSource), Callback: callback, Browser: kept.read(call), Address: call.RemoteIP(),
-	})
+	begun, err := a.Flow.Begin(call, signin.Beginning{Provider: in.Provider, Redirect: in.Redirect, UTMSource: string(in.UTMSource), Callback: callback})
 	switch {
 	case errors.Is(err, signin.ErrRedirect):
-		return web.Reply{}, call.Invalid("redirect", "the origin is not allowed")
+		return web.Reply{}, call.Invalid("redirect", "the origin is not allowed, or it is too long")
 	case errors.Is(err, signin.ErrNoProvider):
 		return web.Reply{}, call.Invalid("provider", "the provider is not configured")
-	case errors.Is(err, signin.ErrTooMany):
-		return web.Reply{}, web.TooManyRequests("Too many sign-ins from this address have begun", signin.Lifetime)
 	case err != nil:
 		return a.fail(call, in.Provider, in.Redirect, err), nil
 	}
-	return leave(begun.Location).WithHeader("Set-Cookie", kept.set(begun.Browser)), nil
+	cookies := cookiesOf(callback)
+	reply := leave(begun.Location).WithHeader("Set-Cookie", cookies.set(cookies.name(begun.State), begun.Kept))
+	for _, name := range a.Flow.Surplus(cookies.read(call), begun.Kept) {
+		reply = reply.WithHeader("Set-Cookie", cookies.set(name, ""))
+	}
+	return reply, nil
 }
 
 // fail sends the browser back with the reason of an error.
@@ -122,8 +132,14 @@ func (a *API) callback(call *web.Call, in callbackRequest) (web.Reply, error) {
 	if err != nil {
 		return web.Reply{}, err
 	}
+	cookies := cookiesOf(callback)
+	name := cookies.name(in.State)
+	kept := cookies.read(call)[name]
+	if kept != "" {
+		call.SetHeader("Set-Cookie", cookies.set(name, "")) // a sign-in ends once, however it ends
+	}
 	answered, err := a.Flow.Finish(call, signin.Answer{
-		Provider: in.Provider, State: in.State, Code: in.Code, Browser: browserCookie(callback).read(call), Issuer: in.Issuer, Error: in.Error,
+		Provider: in.Provider, Callback: callback, State: in.State, Kept: kept, Code: in.Code, Issuer: in.Issuer, Error: in.Error,
 	})
 	if errors.Is(err, signin.ErrUnusable) {
 		return web.Reply{}, domain.Refuse(domain.Invalid, a.failed(call, in.Provider, err).Text())
@@ -132,7 +148,7 @@ func (a *API) callback(call *web.Call, in callbackRequest) (web.Reply, error) {
 		return web.Reply{}, err
 	}
 	if err == nil {
-		err = a.enter(call, in.Provider, answered)
+		err = a.enter(call, in.Provider, answered, !signin.SameSite(answered.Redirect, callback))
 	}
 	if err != nil {
 		return a.fail(call, in.Provider, answered.Redirect, err), nil
@@ -140,22 +156,40 @@ func (a *API) callback(call *web.Call, in callbackRequest) (web.Reply, error) {
 	return leave(answered.Redirect), nil
 }
 
-// enter gives the browser a session of the person's account.
-func (a *API) enter(call *web.Call, provider string, answered signin.Answered) error {
+// enter gives the browser a session of the person's account, instead of the one that it has.
+func (a *API) enter(call *web.Call, provider string, answered signin.Answered, crossSite bool) error {
 	session, err := a.SignIns.SignIn(call, commands.Arrival{
 		Person: answered.Person, UTMSource: answered.UTMSource,
-		Client: commands.Client{UserAgent: call.Header("User-Agent"), Address: call.RemoteIP(), Country: call.Country(), Provider: provider},
+		Client: commands.Client{UserAgent: call.Header("User-Agent"), Address: call.RemoteIP(), Country: call.Country(), Provider: provider, CrossSite: crossSite},
 	}, writeapi.Origin(call.Caller))
 	if err != nil {
 		return err
 	}
-	call.SetSessionCookie(session.Cookie, session.ExpiresAt)
+	if err := a.Sessions.EndShown(call, call.SessionCookie(), writeapi.Origin(call.Caller)); err != nil {
+		return err
+	}
+	call.SetSessionCookie(session.Cookie, session.ExpiresAt, crossSite)
 	writeapi.AwaitVisible(call, a.ReadModels, session.Position)
 	return nil
 }
 
-// logout succeeds without a session, too: the browser has none in the end.
-func (a *API) logout(call *web.Call, _ struct{}) (web.Reply, error) {
+type logoutRequest struct {
+	Redirect string `query:"redirect" url:"http" minlen:"1" maxlen:"2083" doc:"Where the browser goes then. Its origin must be allowed."`
+}
+
+// errNoSession refuses a page that would hear of a success while the session lives on.
+var errNoSession = domain.Refuse(domain.Unauthenticated,
+	"The browser has shown no session, and it may have one: browsers show cookies to pages of another origin only if asked to, and block those of other sites")
+
+// logout succeeds without a session, too, where the browser would have shown the one that it has.
+func (a *API) logout(call *web.Call, in logoutRequest) (web.Reply, error) {
+	reply, err := a.loggedOut(call, in.Redirect)
+	switch {
+	case err != nil:
+		return web.Reply{}, err
+	case call.SessionShown() == "" && call.LoadedElsewhere():
+		return web.Reply{}, errNoSession
+	}
 	if call.Principal.Session != "" {
 		position, err := a.Sessions.End(call, call.Principal.Account, call.Principal.Session, writeapi.Origin(call.Caller))
 		if err != nil && domain.CodeOf(err) != domain.NotFound {
@@ -166,7 +200,23 @@ func (a *API) logout(call *web.Call, _ struct{}) (web.Reply, error) {
 		}
 	}
 	call.ClearSessionCookie()
-	return web.JSON(writeapi.SuccessResponse{Success: true}), nil
+	return reply, nil
+}
+
+// loggedOut returns what a browser gets that is signed out.
+func (a *API) loggedOut(call *web.Call, redirect string) (web.Reply, error) {
+	if redirect == "" {
+		return web.JSON(writeapi.SuccessResponse{Success: true}), nil
+	}
+	home, err := a.callbackURL(call, "logout")
+	if err != nil {
+		return web.Reply{}, err
+	}
+	admitted, ok := a.Flow.Origins.Admit(redirect, home)
+	if !ok {
+		return web.Reply{}, call.Invalid("redirect", "the origin is not allowed")
+	}
+	return leave(admitted), nil
 }
 
 // leave sends the browser elsewhere. The address that it leaves holds a code or a state, which concerns nobody there.

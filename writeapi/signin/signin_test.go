@@ -1,9 +1,11 @@
 package signin_test
 
 import (
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,7 +25,7 @@ func TestABrowserSignsInAndOut(t *testing.T) {
 	s := serve(t, "", nil)
 	login := s.login(app, "User-Agent", "curl/8")
 	require.Equal(t, "no-store", login.header.Get("Cache-Control"))
-	binding := cookieNamed(login, "svc-oauth")
+	binding := keptBy(login)
 	require.NotNil(t, binding)
 	require.True(t, binding.HttpOnly)
 	require.Equal(t, http.SameSiteLaxMode, binding.SameSite)
@@ -64,26 +66,127 @@ func TestABrowserSignsInAndOut(t *testing.T) {
 	}
 }
 
-// Another site cannot sign a person out.
-func TestOnlyPagesOfTheServiceSignOut(t *testing.T) {
-	s := serve(t, "", nil)
-	login := s.login(app)
-	entered := s.get("GET", s.answer(login, "").String(), "Cookie", shown(cookieNamed(login, "svc-oauth")))
+// enter signs a browser in, and returns the cookie of its session.
+func (s *site) enter(redirect string) *http.Cookie {
+	s.T.Helper()
+	login := s.login(redirect)
+	entered := s.get("GET", s.answer(login, "").String(), "Cookie", shown(keptBy(login)))
+	require.Equal(s.T, http.StatusFound, entered.status, entered.body)
 	cookie := cookieNamed(entered, "svc-session")
-	require.NotNil(t, cookie)
-	for _, site := range []string{"cross-site", "same-site", "none", ""} {
-		out := s.get("GET", s.url+"/auth/oauth/logout", "Cookie", shown(cookie), "Sec-Fetch-Site", site)
-		require.Equal(t, http.StatusForbidden, out.status, "%q: %s", site, out.body)
+	require.NotNil(s.T, cookie)
+	return cookie
+}
+
+// lives reports whether the session of a cookie was not ended.
+func (s *site) lives(cookie *http.Cookie) bool {
+	parsed, ok := session.ParseCookie(cookie.Value)
+	require.True(s.T, ok)
+	events := commandstest.Fold[session.Event](s.World, session.Stream(parsed.ID))
+	_, ended := events[len(events)-1].(session.Ended)
+	return !ended
+}
+
+// Pages of the service sign a person out, and so does whoever follows a link or types the address. What another page loads
+// does not.
+func TestWhoSignsOut(t *testing.T) {
+	s := serve(t, "", nil)
+	for name, asked := range map[string]struct {
+		site, mode, dest, purpose string
+		status                    int
+	}{
+		"a page's script":         {"same-origin", "cors", "empty", "", http.StatusOK},
+		"a typed address":         {"none", "navigate", "document", "", http.StatusOK},
+		"a link of another site":  {"cross-site", "navigate", "document", "", http.StatusOK},
+		"a link that is prepared": {"same-origin", "navigate", "document", "prefetch;prerender", http.StatusForbidden},
+		"a frame":                 {"cross-site", "navigate", "iframe", "", http.StatusForbidden},
+		"an own page's frame":     {"same-origin", "navigate", "iframe", "", http.StatusForbidden},
+		"a picture":               {"cross-site", "no-cors", "image", "", http.StatusForbidden},
+		"a subdomain's script":    {"same-site", "cors", "empty", "", http.StatusForbidden},
+		"who says nothing":        {"", "", "", "", http.StatusForbidden},
+	} {
+		cookie := s.enter(app)
+		var headers []string
+		for header, value := range map[string]string{
+			"Sec-Fetch-Site": asked.site, "Sec-Fetch-Mode": asked.mode, "Sec-Fetch-Dest": asked.dest, "Sec-Purpose": asked.purpose,
+		} {
+			if value != "" {
+				headers = append(headers, header, value)
+			}
+		}
+		out := s.get("GET", s.url+"/auth/oauth/logout", append(headers, "Cookie", shown(cookie))...)
+		require.Equal(t, asked.status, out.status, "%s: %s", name, out.body)
+		require.Equal(t, asked.status != http.StatusOK, s.lives(cookie), name)
 	}
-	parsed, _ := session.ParseCookie(cookie.Value)
-	require.Len(t, commandstest.Fold[session.Event](s.World, session.Stream(parsed.ID)), 1)
+}
+
+// A browser that blocks third-party cookies shows none: the session lives on, and the page must not hear that it has ended.
+func TestAnotherSitesScriptThatShowsNoSessionSignsNobodyOut(t *testing.T) {
+	s := serve(t, "", nil)
+	for _, headers := range [][]string{
+		{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "cors"}, {"Sec-Fetch-Site", "same-site", "Sec-Fetch-Mode", "cors"},
+		{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "iframe"}, {"Origin", "https://app.example.com"},
+	} {
+		out := s.get("GET", s.url+"/auth/oauth/logout", headers...)
+		require.Equal(t, http.StatusUnauthorized, out.status, "%q: %s", headers, out.body)
+		require.Contains(t, out.body, "no session")
+	}
+}
+
+func TestALogoutLeadsToAnAllowedPageOnly(t *testing.T) {
+	s := serve(t, "", nil)
+	logout := func(redirect string, cookie *http.Cookie) page {
+		return s.get("GET", s.url+"/auth/oauth/logout?redirect="+url.QueryEscape(redirect), "Cookie", shown(cookie),
+			"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document")
+	}
+	cookie := s.enter(app)
+	for _, redirect := range hostile {
+		if redirect != "" {
+			require.Equal(t, http.StatusUnprocessableEntity, logout(redirect, cookie).status, redirect)
+		}
+	}
+	require.True(t, s.lives(cookie))
+	for _, redirect := range []string{app, s.url + "/docs"} {
+		cookie := s.enter(app)
+		out := logout(redirect, cookie)
+		require.Equal(t, http.StatusFound, out.status, out.body)
+		require.Equal(t, redirect, out.header.Get("Location"))
+		require.False(t, s.lives(cookie))
+	}
+}
+
+// A page on another site has its browser show the cookie only if that is SameSite=None, and then it must be Secure.
+func TestACookieFitsTheSiteOfThePage(t *testing.T) {
+	for public, pages := range map[string]map[string]http.SameSite{
+		"": {app: http.SameSiteNoneMode, "HOME/docs": http.SameSiteLaxMode},
+		"https://api.example.com": {
+			app: http.SameSiteLaxMode, "https://api.example.com/docs": http.SameSiteLaxMode, "https://app.example.org/": http.SameSiteNoneMode,
+		},
+	} {
+		s := serve(t, public, nil)
+		for redirect, want := range pages {
+			login := s.login(strings.ReplaceAll(redirect, "HOME", s.url))
+			entered := s.get("GET", s.url+s.answer(login, "").RequestURI(), "Cookie", shown(keptBy(login)))
+			cookie := cookieNamed(entered, "svc-session")
+			require.NotNil(t, cookie, entered.body)
+			require.Equal(t, want, cookie.SameSite, "%s from %s", redirect, public)
+			require.Equal(t, want == http.SameSiteNoneMode || public != "", cookie.Secure, "%s from %s", redirect, public)
+		}
+	}
+	// and a page on another site gets rid of it
+	s := serve(t, "", nil)
+	out := s.get("GET", s.url+"/auth/oauth/logout", "Cookie", "svc-session=dead", "Sec-Fetch-Site", "cross-site", "Origin", "https://app.example.com")
+	removed := cookieNamed(out, "svc-session")
+	require.NotNil(t, removed, out.body)
+	require.Equal(t, http.SameSiteNoneMode, removed.SameSite)
+	require.True(t, removed.Secure)
 }
 
 func TestAServiceWithTLSBindsTheBrowserToItsHost(t *testing.T) {
 	s := serve(t, "https://api.example.com", nil)
 	login := s.login(app)
-	binding := cookieNamed(login, "__Host-svc-oauth")
+	binding := keptBy(login)
 	require.NotNil(t, binding)
+	require.True(t, strings.HasPrefix(binding.Name, "__Host-"), "no other host of the domain can set it")
 	require.True(t, binding.Secure)
 	require.Empty(t, binding.Domain)
 	require.Equal(t, "/", binding.Path)
@@ -107,7 +210,7 @@ func TestAFailureGoesBackToThePage(t *testing.T) {
 		"email_unverified": "email_unverified", "wrong_nonce": "invalid_answer", "token_error": "temporarily_unavailable",
 	} {
 		login := s.login(app)
-		failed := s.get("GET", s.answer(login, fault).String(), "Cookie", shown(cookieNamed(login, "svc-oauth")))
+		failed := s.get("GET", s.answer(login, fault).String(), "Cookie", shown(keptBy(login)))
 		require.Equal(t, http.StatusFound, failed.status, failed.body)
 		at, err := url.Parse(failed.header.Get("Location"))
 		require.NoError(t, err)
@@ -146,7 +249,7 @@ func TestAProviderThatIsAwayIsSaidAtOnce(t *testing.T) {
 func TestAStateThatIsNotThisBrowsers(t *testing.T) {
 	s := serve(t, "", nil)
 	login := s.login(app)
-	back, binding := s.answer(login, ""), cookieNamed(login, "svc-oauth")
+	back, binding := s.answer(login, ""), keptBy(login)
 	unusable := func(address string, cookie string) {
 		t.Helper()
 		got := s.get("GET", address, "Cookie", cookie)
@@ -156,22 +259,22 @@ func TestAStateThatIsNotThisBrowsers(t *testing.T) {
 		require.Nil(t, cookieNamed(got, "svc-session"))
 	}
 	unusable(back.String(), "")
-	unusable(back.String(), "svc-oauth=other")
+	unusable(back.String(), binding.Name+"=other")
 	unusable(s.url+"/auth/oauth/idp_1?code=c&state=guess", shown(binding))
 	unusable(s.url+"/auth/oauth/idp_1?error=access_denied&state=guess", shown(binding))
 
 	entered := s.get("GET", back.String(), "Cookie", shown(binding))
 	require.Equal(t, http.StatusFound, entered.status, entered.body)
-	unusable(back.String(), shown(binding))
+	require.Negative(t, cookieNamed(entered, binding.Name).MaxAge, "it goes")
 
 	// and the mix-up of two providers ends the sign-in
 	login = s.login(app)
 	mixed := s.answer(login, "")
 	mixed.Path = "/auth/oauth/idp_2"
-	unusable(mixed.String(), shown(cookieNamed(login, "svc-oauth")))
+	unusable(mixed.String(), shown(keptBy(login)))
 
-	require.Equal(t, map[string]int64{"idp_1 not_under_way": 5, "idp_2 not_under_way": 1}, s.failures())
-	require.Len(t, failedLine.FindAllString(s.logged.String(), -1), 6, s.logged.String())
+	require.Equal(t, map[string]int64{"idp_1 not_under_way": 4, "idp_2 not_under_way": 1}, s.failures())
+	require.Len(t, failedLine.FindAllString(s.logged.String(), -1), 5, s.logged.String())
 }
 
 func TestWhatACallbackNeeds(t *testing.T) {
@@ -256,17 +359,102 @@ func TestWhatABrowserReadsAsTheAllowedOriginLeadsThere(t *testing.T) {
 		"https://app.example.com/\\..\\evil.example": "https://app.example.com/",
 	} {
 		login := s.login(redirect)
-		entered := s.get("GET", s.answer(login, "").String(), "Cookie", shown(cookieNamed(login, "svc-oauth")))
+		entered := s.get("GET", s.answer(login, "").String(), "Cookie", shown(keptBy(login)))
 		require.True(t, strings.HasPrefix(entered.header.Get("Location"), want), "%q leads to %q", redirect, entered.header.Get("Location"))
 	}
 }
 
-func TestAnAddressThatOnlyBeginsIsStopped(t *testing.T) {
+// Many people have one address, and nothing is kept here of what they begin.
+func TestAnAddressBeginsAsManySignInsAsItLikes(t *testing.T) {
 	s := serve(t, "", nil)
-	for range 50 {
+	for range 120 {
 		require.Equal(t, http.StatusFound, s.login(app).status)
 	}
-	got := s.login(app)
-	require.Equal(t, http.StatusTooManyRequests, got.status, got.body)
-	require.Equal(t, "600", got.header.Get("Retry-After"))
+}
+
+// A picture of a foreign page, or a browser that looks ahead, begins nothing.
+func TestOnlyAWindowBeginsASignIn(t *testing.T) {
+	s := serve(t, "", nil)
+	for name, c := range map[string]struct {
+		headers []string
+		status  int
+	}{
+		"a window":         {[]string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"}, http.StatusFound},
+		"an old browser's": {nil, http.StatusFound},
+		"a picture":        {[]string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "no-cors", "Sec-Fetch-Dest", "image"}, http.StatusForbidden},
+		"a frame":          {[]string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "iframe"}, http.StatusForbidden},
+		"a script":         {[]string{"Sec-Fetch-Site", "same-origin", "Sec-Fetch-Mode", "cors", "Sec-Fetch-Dest", "empty"}, http.StatusForbidden},
+		"a look ahead":     {[]string{"Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document", "Sec-Purpose", "prefetch"}, http.StatusForbidden},
+	} {
+		got := s.login(app, c.headers...)
+		require.Equal(t, c.status, got.status, "%s: %s", name, got.body)
+		require.Equal(t, c.status == http.StatusFound, len(got.cookies) == 1, name)
+	}
+}
+
+// What a browser has begun is with the browser alone: five at most, in a size that every proxy takes.
+func TestABrowserKeepsFiveSignIns(t *testing.T) {
+	s := serve(t, "", nil)
+	held := map[string]*http.Cookie{}
+	keep := func(p page) {
+		for _, c := range p.cookies {
+			delete(held, c.Name)
+			if c.MaxAge > 0 {
+				held[c.Name] = c
+			}
+		}
+	}
+	show := func() string { return shown(slices.Collect(maps.Values(held))...) }
+	var begun []page
+	for range 7 {
+		begun = append(begun, s.login(app, "Cookie", show()))
+		keep(begun[len(begun)-1])
+	}
+	require.Len(t, held, 5)
+	for i, login := range begun {
+		entered := s.get("GET", s.answer(login, "").String(), "Cookie", show())
+		want := http.StatusFound
+		if i < 2 {
+			want = http.StatusBadRequest
+		}
+		require.Equal(t, want, entered.status, "the sign-in %d: %s", i, entered.body)
+		delete(held, "svc-session")
+		keep(entered)
+		delete(held, "svc-session")
+	}
+	require.Empty(t, held, "each callback clears its own")
+
+	for range 5 {
+		keep(s.login(app+strings.Repeat("x", 2000), "Cookie", show()))
+	}
+	require.NotEmpty(t, held)
+	require.Less(t, len(show()), 10_000)
+	for _, c := range held {
+		require.LessOrEqual(t, len(c.Name)+len(c.Value), 4096, "browsers keep no more")
+	}
+}
+
+// Signing in again ends the session that this browser had, and no other one.
+func TestSigningInAgainEndsTheSessionOfThisBrowser(t *testing.T) {
+	s := serve(t, "", nil)
+	old, others := s.enter(app), s.enter(app)
+	again := func(cookie string) *http.Cookie {
+		login := s.login(app)
+		entered := s.get("GET", s.answer(login, "").String(), "Cookie", shown(keptBy(login))+"; svc-session="+cookie)
+		require.Equal(t, http.StatusFound, entered.status, entered.body)
+		require.Equal(t, app, entered.header.Get("Location"))
+		return cookieNamed(entered, "svc-session")
+	}
+	second := again(old.Value)
+	require.False(t, s.lives(old))
+	require.True(t, s.lives(second))
+	require.True(t, s.lives(others))
+
+	// and who knows the id of a session and not its secret ends nothing, nor does what has ended stop anybody
+	id, _, _ := strings.Cut(second.Value, ".")
+	_, secret, _ := strings.Cut(others.Value, ".")
+	for _, cookie := range []string{id + "." + secret, old.Value, "garbage"} {
+		require.True(t, s.lives(again(cookie)), cookie)
+		require.True(t, s.lives(second))
+	}
 }

@@ -51,6 +51,7 @@ func (p *Provider) ask(ctx context.Context) (*discovery, error) {
 		UserInfo string   `json:"userinfo_endpoint"`
 		Keys     string   `json:"jwks_uri"`
 		Methods  []string `json:"token_endpoint_auth_methods_supported"`
+		Names    bool     `json:"authorization_response_iss_parameter_supported"`
 	}
 	if err := provider.Claims(&document); err != nil {
 		return nil, signin.Fail(signin.Unavailable, "the issuer's discovery document cannot be read")
@@ -67,6 +68,7 @@ func (p *Provider) ask(ctx context.Context) (*discovery, error) {
 		provider: provider,
 		verifier: provider.Verifier(&oidc.Config{ClientID: p.config.ClientID}),
 		style:    styleOf(document.Methods),
+		names:    document.Names,
 		until:    time.Now().Add(rediscovery),
 	}, nil
 }

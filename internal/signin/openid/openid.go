@@ -41,6 +41,7 @@ type discovery struct {
 	provider *oidc.Provider
 	verifier *oidc.IDTokenVerifier
 	style    oauth2.AuthStyle
+	names    bool      // each answer names the issuer (RFC 9207)
 	until    time.Time // it is asked again after
 }
 
@@ -89,6 +90,20 @@ func (p *Provider) Address(ctx context.Context, c signin.Challenge) (string, err
 		return "", err
 	}
 	return p.oauth(d, c.Callback).AuthCodeURL(c.State, oidc.Nonce(c.Nonce), oauth2.S256ChallengeOption(c.Verifier)), nil
+}
+
+// CheckIssuer implements signin.Provider.
+func (p *Provider) CheckIssuer(ctx context.Context, issuer string) error {
+	d, err := p.discover(ctx)
+	switch {
+	case err != nil:
+		return err
+	case issuer == "" && d.names:
+		return signin.Fail(signin.InvalidAnswer, "the answer does not name its issuer, which the provider has announced")
+	case issuer != "" && issuer != p.config.Issuer:
+		return signin.Fail(signin.InvalidAnswer, "another issuer has answered")
+	}
+	return nil
 }
 
 // Redeem implements signin.Provider.

@@ -1,0 +1,102 @@
+package signin
+
+import (
+	"bytes"
+	"crypto/aes"
+	"crypto/cipher"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+const (
+	// Lifetime is how long a sign-in may take.
+	Lifetime = 10 * time.Minute
+	// MaxBegun is how many sign-ins a browser may have under way.
+	MaxBegun = 5
+	// maxKept is the longest that a browser keeps of one sign-in, in bytes: browsers drop cookies of more than 4096.
+	maxKept = 3900
+	// maxKeptInAll is what a browser keeps of all. Whoever sends it to long redirects must not fill its headers, of which
+	// proxies take 16 KiB.
+	maxKeptInAll = 8 << 10
+)
+
+// pending is a sign-in that has begun.
+type pending struct {
+	State, Nonce, Verifier string
+	Provider               string
+	Redirect               string
+	UTMSource              string `json:",omitempty"`
+	Until                  time.Time
+}
+
+// seal returns what a browser keeps of a sign-in. Where a person comes from is left out if there is no room for it.
+func (f *Flow) seal(p pending) (string, error) {
+	aead, err := f.aead()
+	if err != nil {
+		return "", err
+	}
+	var plain bytes.Buffer
+	encoder := json.NewEncoder(&plain)
+	encoder.SetEscapeHTML(false) // which would make a query longer
+	if err := encoder.Encode(p); err != nil {
+		return "", fmt.Errorf("encoding a sign-in: %w", err)
+	}
+	kept := base64.RawURLEncoding.EncodeToString(aead.Seal(nil, nil, plain.Bytes(), nil))
+	switch {
+	case len(kept) <= maxKept:
+		return kept, nil
+	case p.UTMSource == "":
+		return "", ErrRedirect
+	}
+	p.UTMSource = ""
+	return f.seal(p)
+}
+
+// open returns the sign-in that a browser has kept. ok is false for what was not sealed here, or is over.
+func (f *Flow) open(kept string) (p pending, ok bool) {
+	aead, err := f.aead()
+	if err != nil {
+		return pending{}, false
+	}
+	sealed, err := base64.RawURLEncoding.DecodeString(kept)
+	if err != nil {
+		return pending{}, false
+	}
+	plain, err := aead.Open(nil, nil, sealed, nil)
+	if err != nil || json.Unmarshal(plain, &p) != nil {
+		return pending{}, false
+	}
+	return p, f.Now().Before(p.Until)
+}
+
+func (f *Flow) aead() (cipher.AEAD, error) {
+	block, err := aes.NewCipher(f.Key)
+	if err != nil {
+		return nil, fmt.Errorf("preparing the key of sign-ins: %w", err)
+	}
+	return cipher.NewGCMWithRandomNonce(block)
+}
+
+// Surplus returns the names of those that a browser is to forget when it begins one more: all that are over, and the oldest
+// of too many. kept is what it keeps, by name.
+func (f *Flow) Surplus(kept map[string]string, more string) (names []string) {
+	until := map[string]time.Time{} // zero for what cannot be opened
+	for name, sealed := range kept {
+		if p, ok := f.open(sealed); ok {
+			until[name] = p.Until
+		}
+	}
+	newestFirst := slices.SortedFunc(maps.Keys(kept), func(a, b string) int { return until[b].Compare(until[a]) })
+	number, size := 1, len(more)
+	for _, name := range newestFirst {
+		number, size = number+1, size+len(kept[name])
+		if until[name].IsZero() || number > MaxBegun || size > maxKeptInAll {
+			names = append(names, name)
+		}
+	}
+	return names
+}
