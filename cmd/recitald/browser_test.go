@@ -31,7 +31,7 @@ type browser struct {
 	errors []string // its errors on the console
 }
 
-// openBrowser skips the test on a machine without Chromium.
+// openBrowser skips the test on a machine without Chromium, unless RECITAL_TEST_BROWSER is set.
 func openBrowser(t *testing.T) *browser {
 	t.Helper()
 	return openBrowserWith(t, "{}")
@@ -47,6 +47,7 @@ func openBrowserWith(t *testing.T, preferences string) *browser {
 		}
 	}
 	if program == "" {
+		require.Empty(t, os.Getenv("RECITAL_TEST_BROWSER"), "there is no Chromium here")
 		t.Skip("there is no Chromium here: apt-get install chromium")
 	}
 	in, commands, err := os.Pipe()

@@ -30,21 +30,23 @@ func (s *Sessions) End(ctx context.Context, account, id string, origin journal.O
 	return position, err
 }
 
-// EndShown ends the session of a cookie, if it is one that lives: its browser has another one.
-func (s *Sessions) EndShown(ctx context.Context, cookie string, origin journal.Origin) error {
+// EndShown signs the browser out that shows a cookie: its session ends, if it lives, whoever calls. The position is zero
+// where none has ended.
+func (s *Sessions) EndShown(ctx context.Context, cookie string, origin journal.Origin) (eventlog.Position, error) {
 	shown, ok := session.ParseCookie(cookie)
 	if !ok {
-		return nil
+		return eventlog.Position{}, nil
 	}
 	state, _, err := s.State(ctx, shown.ID)
 	if err != nil || !state.Admits(shown.Hash(), s.Now()) {
-		return err
+		return eventlog.Position{}, err
 	}
-	origin.Actor.Session = shown.ID
-	if _, err = s.End(ctx, state.Account, shown.ID, origin.As(state.Account)); domain.CodeOf(err) == domain.NotFound { // it has ended
-		return nil
+	origin.Actor = eventlog.Actor{Kind: eventlog.ActorAccount, Account: state.Account, Session: shown.ID}
+	position, err := s.End(ctx, state.Account, shown.ID, origin)
+	if domain.CodeOf(err) == domain.NotFound { // it has ended meanwhile
+		return eventlog.Position{}, nil
 	}
-	return err
+	return position, err
 }
 
 // EndReplayed ends a session one of whose replaced secrets was shown after its overlap.

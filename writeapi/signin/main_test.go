@@ -112,7 +112,7 @@ func serve(t *testing.T, public string, providers map[string]signin.Provider) *s
 		}),
 		Sessions: s.sessions, Links: links.New(public, []byte("key")), ReadModels: s.models, Logger: log,
 	}
-	s.url = webtest.Serve(t, web.Config{Routes: api.Routes(), Authenticator: noKeys{}, Sessions: s, Origins: origins.Serialized(), PlainCookies: public == "", Logger: log})
+	s.url = webtest.Serve(t, web.Config{Routes: api.Routes(), Authenticator: oneKey("rk_one"), Sessions: s, Origins: origins.Serialized(), PlainCookies: public == "", Logger: log})
 	return s
 }
 
@@ -167,11 +167,14 @@ type noPeriods struct{}
 
 func (noPeriods) FreePeriodOf(context.Context, string) (*identity.FreePeriod, error) { return nil, nil }
 
-// noKeys knows no API key.
-type noKeys struct{}
+// oneKey is the only API key, of an account of its own.
+type oneKey string
 
 // APIKey implements web.Authenticator.
-func (noKeys) APIKey(context.Context, string) (web.Principal, error) {
+func (k oneKey) APIKey(_ context.Context, key string) (web.Principal, error) {
+	if key == string(k) {
+		return web.Principal{Account: "other", Key: "rk_…one"}, nil
+	}
 	return web.Principal{}, domain.Refuse(domain.Unauthenticated, "no key")
 }
 

@@ -34,10 +34,8 @@ type API struct {
 
 // Sessions ends sessions.
 type Sessions interface {
-	// End ends a session of an account. Errors: domain.NotFound.
-	End(ctx context.Context, account, id string, origin journal.Origin) (eventlog.Position, error)
-	// EndShown ends the session of a cookie, if it is one that lives.
-	EndShown(ctx context.Context, cookie string, origin journal.Origin) error
+	// EndShown ends the session of a cookie, if it is one that lives. The position is zero where none has ended.
+	EndShown(ctx context.Context, cookie string, origin journal.Origin) (eventlog.Position, error)
 }
 
 // Routes are the rows for the public route table.
@@ -165,11 +163,16 @@ func (a *API) enter(call *web.Call, provider string, answered signin.Answered, c
 	if err != nil {
 		return err
 	}
-	if err := a.Sessions.EndShown(call, call.SessionCookie(), writeapi.Origin(call.Caller)); err != nil {
+	ended, err := a.Sessions.EndShown(call, call.SessionCookie(), writeapi.Origin(call.Caller))
+	if err != nil {
 		return err
 	}
+	position := session.Position
+	if ended.Compare(position) > 0 {
+		position = ended
+	}
 	call.SetSessionCookie(session.Cookie, session.ExpiresAt, crossSite)
-	writeapi.AwaitVisible(call, a.ReadModels, session.Position)
+	writeapi.AwaitVisible(call, a.ReadModels, position)
 	return nil
 }
 
@@ -190,14 +193,12 @@ func (a *API) logout(call *web.Call, in logoutRequest) (web.Reply, error) {
 	case call.SessionShown() == "" && call.LoadedElsewhere():
 		return web.Reply{}, errNoSession
 	}
-	if call.Principal.Session != "" {
-		position, err := a.Sessions.End(call, call.Principal.Account, call.Principal.Session, writeapi.Origin(call.Caller))
-		if err != nil && domain.CodeOf(err) != domain.NotFound {
-			return web.Reply{}, err
-		}
-		if err == nil {
-			call.SetPosition(position.String())
-		}
+	position, err := a.Sessions.EndShown(call, call.SessionCookie(), writeapi.Origin(call.Caller))
+	if err != nil {
+		return web.Reply{}, err
+	}
+	if position != (eventlog.Position{}) {
+		call.SetPosition(position.String())
 	}
 	call.ClearSessionCookie()
 	return reply, nil

@@ -77,6 +77,16 @@ func (s *site) enter(redirect string) *http.Cookie {
 	return cookie
 }
 
+// A key says who calls. The session that is signed out is the browser's all the same.
+func TestSigningOutBesideAKeyEndsTheSessionOfTheCookie(t *testing.T) {
+	s := serve(t, "", nil)
+	cookie := s.enter(app)
+	out := s.get("GET", s.url+"/auth/oauth/logout", "Cookie", shown(cookie), "X-Api-Key", "rk_one", "Sec-Fetch-Site", "same-origin")
+	require.Equal(t, http.StatusOK, out.status, out.body)
+	require.NotNil(t, cookieNamed(out, "svc-session"))
+	require.False(t, s.lives(cookie), "no success is told while it lives")
+}
+
 // lives reports whether the session of a cookie was not ended.
 func (s *site) lives(cookie *http.Cookie) bool {
 	parsed, ok := session.ParseCookie(cookie.Value)

@@ -21,6 +21,9 @@ func (p *Provider) discover(ctx context.Context) (*discovery, error) {
 		return known, nil
 	}
 	asked := p.flight.DoChan("", func() (any, error) {
+		if p.found.Load() != known { // another call has asked meanwhile
+			return nil, nil
+		}
 		found, err := p.ask(context.WithoutCancel(ctx))
 		if err == nil {
 			p.found.Store(found)
