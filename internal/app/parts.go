@@ -2,6 +2,7 @@ package app
 
 import (
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -99,6 +100,9 @@ type parts struct {
 	missing      func() []string        // names what requests lack
 
 	admitPostgres  func()      // lets pool connect
+	holdPostgres   func()      // ends that
+	knownKeyring   string      // id of the keyring in Postgres, once that was admitted
+	prepared       sync.Once   // closes database
 	foreignKeyring atomic.Bool // Postgres has another keyring than the log's
 
 	closings []closing // what the slices end, and then erase, for an account that closes

@@ -33,11 +33,11 @@ func (a *App) openPostgres(ctx context.Context) error {
 	}
 	a.entrance = entrance
 	a.onClose("the first connections to Postgres", func() error { entrance.Close(); return nil })
-	pool, release, err := postgres.NewHeldPool(ctx, url)
+	pool, release, hold, err := postgres.NewHeldPool(ctx, url)
 	if err != nil {
 		return err
 	}
-	a.pool, a.admitPostgres = pool, release
+	a.pool, a.admitPostgres, a.holdPostgres = pool, release, hold
 	a.metrics.observePool(pool)
 	a.onClose("the connections to Postgres", func() error { pool.Close(); return nil })
 	return nil
@@ -74,12 +74,52 @@ func (a *App) openDatabase(ctx context.Context) error {
 	if !a.keyringWaits() {
 		err = a.prepareDatabase(ctx)
 	}
-	if err == nil || !mayPass(err) {
+	if err != nil && !mayPass(err) {
 		return err
 	}
-	a.explainWait(err)
-	a.running.Add(lifecycle.Background("the database", func(ctx context.Context) error { return a.awaitDatabase(ctx, err) }))
+	if err != nil {
+		a.explainWait(err)
+	}
+	a.running.Add(lifecycle.Background("the database", func(ctx context.Context) error { return a.watchDatabase(ctx, err) }))
 	return nil
+}
+
+// watchDatabase waits until the database can be used, and goes on to see that it is the same: one that was emptied, or
+// replaced, is used again only when it has the log's keyring. Reason is what it waits for, nil where it need not.
+func (a *App) watchDatabase(ctx context.Context, reason error) error {
+	for {
+		if reason != nil {
+			if err := a.awaitDatabase(ctx, reason); err != nil || ctx.Err() != nil {
+				return err
+			}
+		}
+		if reason = a.awaitReplacement(ctx); reason == nil {
+			return nil
+		}
+		a.foreignKeyring.Store(true)
+		a.holdPostgres()
+		a.log.Error("the database was emptied or replaced; it gets its tables again, and is used once it has the log's keyring", "error", reason)
+	}
+}
+
+// awaitReplacement returns why the database is not the one any more that was prepared, nil when ctx ends first.
+func (a *App) awaitReplacement(ctx context.Context) error {
+	for {
+		select {
+		case <-time.After(databasePause):
+		case <-ctx.Done():
+			return nil
+		}
+		brief, cancel := context.WithTimeout(ctx, answerTimeout)
+		id, _, err := a.found.ID(brief)
+		cancel()
+		switch {
+		case postgres.IsMissing(err):
+			return err
+		case err == nil && id != a.knownKeyring:
+			return fmt.Errorf("its keyring is %q, and the log's is %s", id, a.knownKeyring)
+		}
+	}
 }
 
 // prepareDatabase migrates the database, takes up the keyring that a restore has left in the data folder, sees that its keyring is
@@ -104,8 +144,11 @@ func (a *App) prepareDatabase(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if a.knownKeyring, _, err = a.found.ID(ctx); err != nil {
+		return err
+	}
 	a.admitPostgres()
-	close(a.database)
+	a.prepared.Do(func() { close(a.database) })
 	return nil
 }
 
@@ -121,8 +164,8 @@ func (a *App) awaitDatabase(ctx context.Context, reason error) error {
 		switch {
 		case err == nil:
 			a.log.Info("Postgres is there")
-			<-ctx.Done()
 			return nil
+		case postgres.IsMissing(err) && a.knownKeyring != "": // somebody is about to create it again
 		case ctx.Err() == nil && !mayPass(err):
 			return err
 		case isForeign(err) != isForeign(reason):

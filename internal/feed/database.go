@@ -70,6 +70,7 @@ const (
 func persist(ctx context.Context, logger *slog.Logger, what string, operation func() error) error {
 	pauses := backoff.NewExponentialBackOff()
 	pauses.InitialInterval, pauses.MaxInterval = firstRetry, lastRetry
+	level := slog.LevelWarn // of the first failure; others are for who looks for them
 	_, err := backoff.Retry(ctx, func() (struct{}, error) {
 		err := operation()
 		if err != nil && !transient(err) {
@@ -77,7 +78,8 @@ func persist(ctx context.Context, logger *slog.Logger, what string, operation fu
 		}
 		return struct{}{}, err
 	}, backoff.WithBackOff(pauses), backoff.WithMaxElapsedTime(0), backoff.WithNotify(func(err error, after time.Duration) {
-		logger.WarnContext(ctx, "trying again", "step", what, "after", after, "error", withoutValues(err))
+		logger.Log(ctx, level, "trying again", "step", what, "after", after, "error", withoutValues(err))
+		level = slog.LevelDebug
 	}))
 	if err != nil && ctx.Err() != nil {
 		return ctx.Err()

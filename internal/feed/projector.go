@@ -209,6 +209,12 @@ func (p *Projector) claim(ctx context.Context, first bool) (*session, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the generations: %w", err)
 	}
+	if p.lacksGenerations(c) { // the database was emptied
+		if err := p.setUp(ctx); err != nil {
+			return nil, err
+		}
+		return p.claim(ctx, first)
+	}
 	s := &session{Projector: p, revision: c.revision, skips: skips}
 	for _, m := range p.take(c) {
 		skipped := p.config.Registry.IsSkipped(m.parking.blockedBy)
@@ -229,6 +235,13 @@ func (p *Projector) claim(ctx context.Context, first bool) (*session, error) {
 		}
 	}
 	return s, nil
+}
+
+// lacksGenerations reports whether a read model has no generation.
+func (p *Projector) lacksGenerations(c catalogue) bool {
+	return slices.ContainsFunc(p.config.Projections, func(projection Projection) bool {
+		return !slices.ContainsFunc(c.generations, func(g generation) bool { return g.name == projection.Name && g.version == projection.Version })
+	})
 }
 
 // take makes members of the generations whose tables this binary knows.

@@ -3,6 +3,7 @@ package feed
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -16,9 +17,15 @@ const logLooks = 10
 func (s *session) watch(ctx context.Context) {
 	tick := time.NewTicker(s.checkpoints.lease / 3)
 	defer tick.Stop()
+	level := slog.LevelWarn // of the first failure; others are for who looks for them
 	for n := 1; ; n++ {
-		if err := s.lookAround(ctx, n%logLooks == 0); err != nil && ctx.Err() == nil {
-			s.logger.WarnContext(ctx, "looking at the generations failed, trying again", "error", withoutValues(err))
+		err := s.lookAround(ctx, n%logLooks == 0)
+		switch {
+		case err == nil:
+			level = slog.LevelWarn
+		case ctx.Err() == nil:
+			s.logger.Log(ctx, level, "looking at the generations failed, trying again", "error", withoutValues(err))
+			level = slog.LevelDebug
 		}
 		select {
 		case <-ctx.Done():

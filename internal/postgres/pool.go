@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -42,9 +43,9 @@ func NewPool(ctx context.Context, url string) (*pgxpool.Pool, error) {
 	return newPool(ctx, url, func(*pgxpool.Config) {})
 }
 
-// NewHeldPool is NewPool for a database that is not to be used yet. Until release is called Postgres is away, also for
-// connections that are made with the pool's configuration.
-func NewHeldPool(ctx context.Context, url string) (pool *pgxpool.Pool, release func(), err error) {
+// NewHeldPool is NewPool for a database that is not to be used yet. Until release is called, and after hold, Postgres is away,
+// also for connections that are made with the pool's configuration.
+func NewHeldPool(ctx context.Context, url string) (pool *pgxpool.Pool, release, hold func(), err error) {
 	var released atomic.Bool
 	pool, err = newPool(ctx, url, func(config *pgxpool.Config) {
 		dial := config.ConnConfig.DialFunc
@@ -55,7 +56,18 @@ func NewHeldPool(ctx context.Context, url string) (pool *pgxpool.Pool, release f
 			return dial(ctx, network, address)
 		}
 	})
-	return pool, func() { released.Store(true) }, err
+	release = func() { released.Store(true) }
+	hold = func() {
+		released.Store(false)
+		pool.Reset()
+	}
+	return pool, release, hold, err
+}
+
+// IsMissing reports whether an error means that a database, a schema or a table is not there.
+func IsMissing(err error) bool {
+	var refused *pgconn.PgError
+	return errors.As(err, &refused) && slices.Contains([]string{"3D000", "3F000", "42P01"}, refused.Code)
 }
 
 var errHeld = errors.New("this Postgres is not in use yet")

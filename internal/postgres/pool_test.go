@@ -63,7 +63,7 @@ func TestErrorsOfOpenKeepThePassword(t *testing.T) {
 func TestAHeldPoolDoesNotConnectBeforeItIsReleased(t *testing.T) {
 	t.Parallel()
 	// given a Postgres that answers, and a pool that may not use it yet
-	pool, release, err := postgres.NewHeldPool(t.Context(), pgtest.URL(t))
+	pool, release, hold, err := postgres.NewHeldPool(t.Context(), pgtest.URL(t))
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
 	connect := func() error { // as who needs a connection outside of the pool does
@@ -84,6 +84,10 @@ func TestAHeldPoolDoesNotConnectBeforeItIsReleased(t *testing.T) {
 	release()
 	require.NoError(t, pool.Ping(t.Context()))
 	require.NoError(t, connect())
+
+	// and when it is held again, then it is away for those that are connected, too
+	hold()
+	require.True(t, postgres.IsAway(pool.Ping(t.Context())))
 }
 
 func TestWhoIsAwayMayComeBack(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync/atomic"
 	"time"
 
@@ -23,6 +24,7 @@ type Worker struct {
 	started  atomic.Bool
 
 	outage   *backoff.ExponentialBackOff // pauses of the whole process
+	paused   bool                        // for an outage, which is logged once
 	failures *failures
 	done     map[key]bool      // the items of the last batch that have an outcome
 	lastDone eventlog.Position // where in the log the last outcome is
@@ -59,6 +61,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		wait, err := w.round(ctx)
 		if err == nil {
 			w.outage.Reset()
+			w.paused = false
 			w.sleep(ctx, wait)
 			continue
 		}
@@ -156,9 +159,18 @@ func (w *Worker) pause(ctx context.Context, cause error) {
 		return
 	}
 	wait := w.outage.NextBackOff()
-	w.config.Logger.WarnContext(ctx, "a to-do list cannot be worked off now, trying again",
+	w.config.Logger.Log(ctx, levelOf(w.paused), "a to-do list cannot be worked off now, trying again",
 		"process", w.config.Process.Name, "after", wait, "error", cause)
+	w.paused = true
 	pause(ctx, wait)
+}
+
+// levelOf returns the level at which a failure is logged: that of what was logged before is for who looks for it.
+func levelOf(again bool) slog.Level {
+	if again {
+		return slog.LevelDebug
+	}
+	return slog.LevelWarn
 }
 
 // pause reports whether it ended before ctx did.

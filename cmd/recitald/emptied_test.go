@@ -1,0 +1,75 @@
+package main_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/postgres"
+)
+
+// emptyPostgres drops the database of a running recitald, and creates it again.
+func (s *server) emptyPostgres() {
+	s.t.Helper()
+	beside, err := pgx.Connect(s.t.Context(), postgres.SocketURL(filepath.Join(s.data, "postgres", "run"), "postgres"))
+	require.NoError(s.t, err)
+	defer beside.Close(s.t.Context())
+	name := pgx.Identifier{postgres.Database}.Sanitize()
+	for _, statement := range []string{"drop database " + name + " with (force)", "create database " + name} {
+		_, err = beside.Exec(s.t.Context(), statement)
+		require.NoError(s.t, err)
+	}
+}
+
+// A Postgres that is emptied under a running recitald is used again once it has the log's keyring, without a restart.
+func TestAPostgresThatIsEmptiedIsUsedAgainOnceItHasTheKeyring(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
+	t.Parallel()
+	// given an account with a clip, and a backup
+	s := start(t, dataFolder(t))
+	c := s.openAccount("indie")
+	clip := c.saveClip(t, "Zyzzogeton sings.")
+	spoken := c.usage(t)
+	dir := filepath.Join(t.TempDir(), "backup")
+	s.backup(dir)
+	before := read(t, s.log)
+
+	// when the database is emptied, then the instance is not ready and says why, and speaks all the same
+	s.emptyPostgres()
+	s.eventually(s.lacks("the log's keyring"))
+	require.Equal(t, 200, c.post(t, bytesRoute, order{"text": "Hello.", "voice": "leah"}).status)
+	s.eventually(func() bool {
+		return strings.Contains(s.metrics(), `recital_alert_open{reason="unreachable",source="postgres"} 1`)
+	})
+
+	// and its log does not fill up
+	lines := map[string]int{}
+	for line := range strings.Lines(strings.TrimPrefix(read(t, s.log), before)) {
+		if _, message, found := strings.Cut(line, " msg="); found && !strings.HasPrefix(message, "request") {
+			message, _, _ = strings.Cut(message, " after=")
+			message, _, _ = strings.Cut(message, " error=")
+			lines[message]++
+		}
+	}
+	for line, count := range lines {
+		require.LessOrEqual(t, count, 5, line)
+	}
+
+	// when the keyring of the backup is imported, then all is there again, without a restart
+	require.Contains(t, string(s.recitalctl("keyring", "import", dir)), s.keyring().Log)
+	s.eventually(s.isReady)
+	require.GreaterOrEqual(t, c.usage(t), spoken+6)
+	shown := c.clips(t)
+	require.Equal(t, 1, shown.TotalClips)
+	require.Contains(t, shown.Clips[0].URL, clip)
+	require.Equal(t, "Zyzzogeton sings.", *shown.Clips[0].Text)
+	s.eventually(func() bool {
+		return strings.Contains(s.metrics(), `recital_alert_open{reason="unreachable",source="postgres"} 0`)
+	})
+	require.Equal(t, 200, c.post(t, bytesRoute, order{"text": "Hello.", "voice": "leah", "debug": true}).status)
+}
