@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	"github.com/recital-tts/recital/internal/lifecycle"
@@ -21,6 +22,8 @@ const startTimeout = 60 * time.Second
 type App struct {
 	parts
 	service  service
+	seenMu   sync.Mutex
+	seen     seen
 	public   listener
 	admin    listener
 	devKey   string // empty in mode prod, and when it is not valid any more
@@ -59,6 +62,7 @@ func (a *App) start(ctx context.Context) error {
 		{"reading the admin tokens", a.readTokens},
 		{"reading the keys", a.readSecrets},
 		{"opening the event log", a.openLog},
+		{"comparing the event log with what was seen of it", a.compareWithFolder},
 		{"opening Postgres", a.openPostgres},
 		{"opening the keyring", a.openKeyring},
 		{"preparing the database", a.openDatabase},
@@ -66,6 +70,7 @@ func (a *App) start(ctx context.Context) error {
 		{"opening the spool", a.openSpool},
 		{"starting the speech workers", a.startWorkers},
 		{"opening the alerts", a.openAlerts},
+		{"noting how far the log is seen", a.keepSeen},
 		{"starting the projections", a.startProjections},
 		{"opening the slices", a.openSlices},
 		{"opening the operator account", a.openOperatorAccount},

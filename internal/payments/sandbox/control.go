@@ -65,6 +65,8 @@ type Status struct {
 	Faults          int       `json:"faults"`
 	Customers       int       `json:"customers"`
 	Subscriptions   int       `json:"subscriptions"` // that have not ended
+	// PaymentMethod is the id of the card that a confirmation has registered or paid with, "" after any other order.
+	PaymentMethod string `json:"payment_method_id,omitempty"`
 }
 
 // Status returns what the sandbox is doing.
