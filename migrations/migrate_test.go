@@ -39,8 +39,9 @@ func known(t *testing.T) []int64 {
 	files, err := fs.Glob(migrations.Files, "*.sql")
 	require.NoError(t, err)
 	versions := make([]int64, len(files))
-	for i := range files {
-		versions[i] = int64(i + 1) // they are numbered without gaps
+	for i, file := range files {
+		_, err := fmt.Sscanf(file, "%d_", &versions[i])
+		require.NoError(t, err)
 	}
 	return versions
 }
@@ -109,6 +110,28 @@ func TestACheckpointFollowsItsGenerationInWhetherItIsLive(t *testing.T) {
 	exec(`insert into feed.generations (name, version, generation, live, tables_digest, views_digest) values ('list', 1, 3, false, '', '')`)
 	exec(fmt.Sprintf(begin, 3))
 	require.Equal(t, 2, live())
+}
+
+func TestADatabaseWithAMigrationThatIsNoneAnyMoreIsMigrated(t *testing.T) {
+	// given a database that had migration 6
+	pool := pgtest.Empty(t)
+	db := stdlib.OpenDBFromPool(pool)
+	defer db.Close()
+	before, err := goose.NewProvider(goose.DialectPostgres, db, migrations.Files)
+	require.NoError(t, err)
+	_, err = before.UpTo(t.Context(), 5)
+	require.NoError(t, err)
+	_, err = pool.Exec(t.Context(), `create schema signin; create table signin.states (state bytea);
+		insert into goose_db_version (version_id, is_applied) values (6, true)`)
+	require.NoError(t, err)
+
+	// when it is migrated, then what it made is gone, and what came after it is there
+	require.NoError(t, migrations.Up(t.Context(), pool))
+	var gone, there bool
+	require.NoError(t, pool.QueryRow(t.Context(),
+		"select to_regclass('signin.states') is null, to_regclass('feed.log_seen') is not null").Scan(&gone, &there))
+	require.True(t, gone)
+	require.True(t, there)
 }
 
 func TestANewerDatabaseIsRefused(t *testing.T) {

@@ -50,9 +50,13 @@ type sandboxState struct {
 	Faults          int       `json:"faults"`
 	Customers       int       `json:"customers"`
 	Subscriptions   int       `json:"subscriptions"`
+	PaymentMethod   string    `json:"payment_method_id,omitempty"`
 }
 
 func (state sandboxState) print(f format, to terminal) error {
+	if state.PaymentMethod != "" && f != jsonValue {
+		fmt.Fprintln(to.notes, "Registered; payment_method_id:", state.PaymentMethod)
+	}
 	return f.print(to, state, []string{"CLOCK", "AHEAD", "CUSTOMERS", "SUBSCRIPTIONS", "WEBHOOKS WAITING", "FAULTS", "PAGES"}, [][]string{{
 		state.Now.Format(time.RFC3339), state.Ahead, strconv.Itoa(state.Customers), strconv.Itoa(state.Subscriptions),
 		strconv.Itoa(state.PendingWebhooks), strconv.Itoa(state.Faults), state.URL + "/pages/",

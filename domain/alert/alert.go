@@ -39,6 +39,7 @@ const (
 	Unsettled    Reason = "unsettled"    // reservations are open past their expiry
 	Unreconciled Reason = "unreconciled" // what the payment provider has, was not compared with the log for too long
 	ChainBroken  Reason = "chain_broken" // the log is not what a signed head says
+	PutBack      Reason = "put_back"     // the log has less than was seen of it
 	Expiring     Reason = "expiring"     // a certificate or a key is about to expire
 )
 

@@ -24,6 +24,8 @@ const startTimeout = 60 * time.Second
 type App struct {
 	parts
 	service  service
+	seenMu   sync.Mutex
+	seen     seen
 	public   listener
 	admin    listener
 	devKey   string // empty in mode prod, and when it is not valid any more
@@ -69,6 +71,7 @@ func (a *App) start(ctx context.Context) error {
 		{"reading the admin tokens", a.readTokens},
 		{"reading the keys", a.readSecrets},
 		{"opening the event log", a.openLog},
+		{"comparing the event log with what was seen of it", a.compareWithFolder},
 		{"opening Postgres", a.openPostgres},
 		{"opening the keyring", a.openKeyring},
 		{"preparing the database", a.openDatabase},
@@ -76,6 +79,7 @@ func (a *App) start(ctx context.Context) error {
 		{"opening the spool", a.openSpool},
 		{"starting the speech workers", a.startWorkers},
 		{"opening the alerts", a.openAlerts},
+		{"noting how far the log is seen", a.keepSeen},
 		{"starting the projections", a.startProjections},
 		{"opening the slices", a.openSlices},
 		{"watching credentials", a.watchCredentials},

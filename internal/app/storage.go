@@ -133,6 +133,9 @@ func (a *App) prepareDatabase(ctx context.Context) error {
 	if err := migrations.Up(ctx, a.entrance); err != nil {
 		return err
 	}
+	if err := a.compareWithTable(ctx); err != nil {
+		return err
+	}
 	if err := a.found.Check(ctx); err != nil {
 		return err
 	}

@@ -28,16 +28,21 @@ func (f *Folder) Announce(a Addresses) error {
 	if err != nil {
 		return fmt.Errorf("writing the addresses: %w", err)
 	}
+	return f.Replace(addressesName, append(content, '\n'))
+}
+
+// Replace writes a file of the folder anew, whole or not at all.
+func (f *Folder) Replace(name string, content []byte) error {
 	temporary, err := os.CreateTemp(f.dir, unfinished) // 0600
 	if err != nil {
-		return fmt.Errorf("writing the addresses: %w", err)
+		return fmt.Errorf("writing the file %s: %w", name, err)
 	}
 	defer os.Remove(temporary.Name())
-	_, err = temporary.Write(append(content, '\n'))
-	if err := errors.Join(err, temporary.Close()); err != nil {
-		return fmt.Errorf("writing the addresses: %w", err)
+	_, err = temporary.Write(content)
+	if err := errors.Join(err, temporary.Sync(), temporary.Close()); err != nil {
+		return fmt.Errorf("writing the file %s: %w", name, err)
 	}
-	return os.Rename(temporary.Name(), f.Path(addressesName))
+	return os.Rename(temporary.Name(), f.Path(name))
 }
 
 // reachable returns an address for clients on this machine.

@@ -234,6 +234,9 @@ func (p *Projector) claim(ctx context.Context, first bool) (*session, error) {
 			s.followed = append(s.followed, m)
 		}
 	}
+	if len(s.foreign) > 0 {
+		p.logger.WarnContext(ctx, "read models are not of this log and epoch, building other generations", "projections", s.foreign)
+	}
 	return s, nil
 }
 

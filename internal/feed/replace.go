@@ -23,32 +23,39 @@ func (s *session) replace(ctx context.Context, m *member, from origin) error {
 		m.progress.enter(StateStarting, "")
 		return nil
 	}
-	s.logger.WarnContext(ctx, "the read model is not of this log and epoch, building another generation", "projection", m.projection.Name)
 	m.progress.forget()
 	m.progress.observe(eventlog.Start())
 	m.progress.enter(StateStarting, "")
-	return persist(ctx, s.logger, "beginning another generation", func() error {
-		return inSetUp(ctx, s.config.Pool, func(tx pgx.Tx) error { return s.beginReplacement(ctx, tx, m) })
+	var began bool
+	err := persist(ctx, s.logger, "beginning another generation", func() error {
+		return inSetUp(ctx, s.config.Pool, func(tx pgx.Tx) (err error) {
+			began, err = s.beginReplacement(ctx, tx, m)
+			return err
+		})
 	})
+	if began {
+		s.foreign = append(s.foreign, m.projection.Name)
+	}
+	return err
 }
 
 // beginReplacement disowns the checkpoint, so that no other instance takes its position for one of this log, and begins a
-// generation, unless both was done before.
-func (s *session) beginReplacement(ctx context.Context, tx pgx.Tx, m *member) error {
+// generation, unless both was done before. It reports whether it did.
+func (s *session) beginReplacement(ctx context.Context, tx pgx.Tx, m *member) (began bool, err error) {
 	disowned, err := tx.Exec(ctx, `
 		update feed.checkpoints set epoch = $4, holder = null, lease_until = '-infinity'
 		where `+thisGeneration+` and epoch <> $4`, m.projection.Name, m.projection.Version, m.number, nobodysEpoch)
 	if err != nil {
-		return err
+		return false, err
 	}
 	_, err = oneGeneration(ctx, tx, "name = $1 and version = $2 and promote and not live", m.projection.Name, m.projection.Version)
 	if disowned.RowsAffected() == 0 && !errors.Is(err, pgx.ErrNoRows) {
-		return err
+		return false, err
 	}
 	if _, err := s.begin(ctx, tx, m.projection, true); err != nil {
-		return err
+		return false, err
 	}
-	return changeCatalogue(ctx, tx)
+	return true, changeCatalogue(ctx, tx)
 }
 
 // longPast reports whether a generation has been past the log's head for a lease.

@@ -27,6 +27,7 @@ type session struct {
 	skips     int       // the version of what is skipped
 	claimed   []*member // those that this instance feeds
 	followed  []*member // those that another instance feeds, as it seems
+	foreign   []string  // read models that are not of this log, for which a generation was begun
 	lookAgain bool      // a generation seems to be past the log's head
 	end       context.CancelCauseFunc
 

@@ -65,6 +65,8 @@ type Status struct {
 	Faults          int       `json:"faults"`
 	Customers       int       `json:"customers"`
 	Subscriptions   int       `json:"subscriptions"` // that have not ended
+	// PaymentMethod is the id of the card that the order has registered; "" after any other.
+	PaymentMethod string `json:"payment_method_id,omitempty"`
 }
 
 // Status returns what the sandbox is doing.
@@ -144,15 +146,30 @@ func (s *Sandbox) controlled(do func(*http.Request, order) error) http.Handler {
 				return
 			}
 		}
-		respond(w, s.outcome(do(r, o)))
+		respond(w, s.outcome(do(r, o), o.ClientSecret))
 	})
 }
 
+// registeredCard returns the id of the payment method that a setup intent has registered, "" before it has.
+func (s *Sandbox) registeredCard(clientSecret string) (id string, err error) {
+	err = s.store.Update(func(tx *store.Tx) error {
+		i, err := s.work(tx).setupOf(clientSecret)
+		if err == nil && i.Status == succeeded {
+			id = string(i.PaymentMethod)
+		}
+		return err
+	})
+	return id, err
+}
+
 // outcome returns the reply to an order.
-func (s *Sandbox) outcome(err error) reply {
+func (s *Sandbox) outcome(err error, clientSecret string) reply {
 	var status Status
 	if err == nil {
 		status, err = s.Status()
+	}
+	if err == nil && isSetup(clientSecret) {
+		status.PaymentMethod, err = s.registeredCard(clientSecret)
 	}
 	var refused *problem
 	if err != nil && !errors.As(err, &refused) {

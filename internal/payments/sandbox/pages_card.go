@@ -14,6 +14,7 @@ type cardPage struct {
 	Waits   bool   // for a card
 	Asks    bool   // for a confirmation
 	Done    bool
+	Method  string // id of the card that was registered, for POST /payments/payment-method/replace
 	Refusal string
 	Cards   []shownCard
 }
@@ -26,6 +27,7 @@ func cardTemplate() string {
 {{if .Amount}}<p>To pay: <strong id="amount">{{.Amount}}</strong></p>{{end}}
 {{if .Refusal}}<p class="refused" id="refusal" role="alert">{{.Refusal}}</p>{{end}}
 {{if .Done}}<p class="done" id="done" role="status">Done. You can close this page.</p>
+{{if .Method}}<p>Its <code>payment_method_id</code>: <code id="payment-method">{{.Method}}</code></p>{{end}}
 {{else if .Asks}}
 <p id="question">Your bank asks whether it is you.</p>
 <form method="post">
@@ -85,7 +87,11 @@ func (w *work) cardPage(secret string) (cardPage, error) {
 		if err != nil {
 			return page, err
 		}
-		return page.in(i.Status, i.LastSetupError), nil
+		page = page.in(i.Status, i.LastSetupError)
+		if page.Done {
+			page.Method = string(i.PaymentMethod)
+		}
+		return page, nil
 	}
 	p, err := w.intentOf(secret)
 	if err != nil {

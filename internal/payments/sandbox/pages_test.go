@@ -160,6 +160,7 @@ func TestAPersonRegistersACardOnAPage(t *testing.T) {
 	setup, err = s.api.V1SetupIntents.Retrieve(t.Context(), setup.ID, nil)
 	require.NoError(t, err)
 	assert.Equal(t, stripe.SetupIntentStatusSucceeded, setup.Status)
+	assert.Equal(t, setup.PaymentMethod.ID, p.get(page).text("payment-method"))
 }
 
 func TestAPersonReadsAnInvoice(t *testing.T) {

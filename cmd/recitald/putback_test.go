@@ -1,0 +1,54 @@
+package main_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Events that were acknowledged are missed at the next start, by what is left of Postgres or of the data folder.
+func TestALogThatWasPutBackIsNoticed(t *testing.T) {
+	t.Parallel()
+	// given a copy of a log
+	data := dataFolder(t)
+	log, older := filepath.Join(data, "eventnode"), filepath.Join(t.TempDir(), "eventnode")
+	first := start(t, data, "--engines=1")
+	first.openAccount("free")
+	first.interrupt()
+	require.NoError(t, os.CopyFS(older, os.DirFS(log)))
+
+	for _, lost := range []string{"nothing else", "seen.json", "postgres"} {
+		// that took more events, and was put back
+		more := start(t, data, "--engines=1")
+		require.NotContains(t, read(t, more.log), "put_back")
+		more.openAccount("free")
+		more.interrupt()
+		require.NoError(t, os.RemoveAll(log))
+		require.NoError(t, os.CopyFS(log, os.DirFS(older)))
+		require.NoError(t, os.RemoveAll(filepath.Join(data, lost)))
+
+		// when recitald starts, then one line says what is missing, and it serves
+		again := start(t, data, "--engines=1")
+		if lost == "postgres" {
+			again.abandonKeyring()
+		}
+		again.eventually(func() bool { return strings.Contains(read(t, again.log), "reason=put_back") })
+		require.Regexp(t, `reason=put_back detail="\d+ bytes .* are missing`, read(t, again.log), "without %s", lost)
+		again.eventually(func() bool {
+			return strings.Contains(string(again.recitalctl("alerts", "--format", "json")), `"put_back"`)
+		})
+		again.openAccount("free")
+		require.Equal(t, 1, strings.Count(read(t, again.log), "put_back"))
+		require.LessOrEqual(t, strings.Count(read(t, again.log), "not of this log"), 1)
+		again.interrupt()
+
+		// and the next start goes on from there
+		next := start(t, data, "--engines=1")
+		next.openAccount("free")
+		next.interrupt()
+		require.NotContains(t, read(t, next.log), "put_back")
+	}
+}
