@@ -13,6 +13,7 @@ import (
 	"github.com/recital-tts/recital/internal/eventnode"
 	"github.com/recital-tts/recital/internal/feed"
 	"github.com/recital-tts/recital/internal/lifecycle"
+	"github.com/recital-tts/recital/internal/postgres"
 )
 
 const (
@@ -30,6 +31,7 @@ type readiness struct {
 	failing  time.Time // since when no append succeeds; zero while appends do
 
 	noRoom atomic.Bool // the embedded node's disk is too full for any append
+	behind atomic.Bool // reads show less than they have shown, or nothing
 }
 
 func (r *readiness) postgresAnswered() {
@@ -85,6 +87,7 @@ func (a *App) lacking() (names []string) {
 	lacks("Postgres", !a.readiness.postgresAnswers())
 	select {
 	case <-a.projector.CaughtUp():
+		lacks("read models that have caught up", a.readiness.behind.Load())
 	default:
 		lacks("read models that have caught up", true)
 	}
@@ -101,6 +104,7 @@ func (a *App) probe(context.Context) error {
 	a.metrics.expectAlert(alert.LogSource, alert.NoAppends)
 	a.running.Add(
 		lifecycle.Background("the probe of Postgres", repeatedly(a.probePostgres)),
+		lifecycle.Background("the probe of the read models", repeatedly(a.probeReads)),
 		lifecycle.Background("the probe of the event store", repeatedly(a.probeAppends)),
 	)
 	return nil
@@ -126,6 +130,18 @@ func (a *App) probePostgres(ctx context.Context) {
 	defer cancel()
 	if a.pool.Ping(ctx) == nil {
 		a.readiness.postgresAnswered()
+	}
+}
+
+// probeReads looks whether the database has what reads need. While Postgres is away that is as it was.
+func (a *App) probeReads(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	switch err := a.projector.Shows(ctx); {
+	case err == nil:
+		a.readiness.behind.Store(false)
+	case errors.Is(err, feed.ErrBehind), postgres.IsMissing(err):
+		a.readiness.behind.Store(true)
 	}
 }
 

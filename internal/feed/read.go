@@ -58,6 +58,16 @@ func (p *Projector) Read(ctx context.Context, models []readmodel.Model, query st
 	}
 }
 
+// Shows returns nil when reads of every read model show what they have shown before, and otherwise what Read returns.
+func (p *Projector) Shows(ctx context.Context) error {
+	var models []readmodel.Model
+	for _, progress := range p.models {
+		models = append(models, progress.model)
+	}
+	_, err := p.Read(ctx, models, "select where false", nil, nil)
+	return err
+}
+
 // statement is a query of read models that also selects their positions.
 type statement struct {
 	models   []readmodel.Model
