@@ -86,7 +86,13 @@ func (b *browser) openPage() {
 	b.call("Target.createTarget", map[string]any{"url": "about:blank"}, &target)
 	var attached struct{ SessionID string }
 	b.call("Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}, &attached)
-	b.session = attached.SessionID
+	b.enter(attached.SessionID)
+}
+
+// enter goes on in another page.
+func (b *browser) enter(session string) {
+	b.t.Helper()
+	b.session = session
 	for _, domain := range []string{"Network", "Log", "Runtime", "Page"} {
 		b.call(domain+".enable", nil, nil)
 	}
@@ -154,6 +160,31 @@ func (b *browser) note(m message, raw []byte) {
 func (b *browser) visit(address string) {
 	b.t.Helper()
 	b.call("Page.navigate", map[string]any{"url": address}, nil)
+}
+
+// inWindow opens an address in a window whose opener is the page, and does something there.
+func (b *browser) inWindow(address string, do func()) {
+	b.t.Helper()
+	page := b.session
+	b.call("Runtime.evaluate", map[string]any{"expression": fmt.Sprintf("void open(%q)", address), "userGesture": true}, nil)
+	var window string
+	require.Eventually(b.t, func() bool {
+		var targets struct {
+			TargetInfos []struct{ TargetID, URL string }
+		}
+		b.call("Target.getTargets", nil, &targets)
+		for _, target := range targets.TargetInfos {
+			if target.URL == address {
+				window = target.TargetID
+			}
+		}
+		return window != ""
+	}, patience, pause)
+	var attached struct{ SessionID string }
+	b.call("Target.attachToTarget", map[string]any{"targetId": window, "flatten": true}, &attached)
+	b.enter(attached.SessionID)
+	do()
+	b.session = page
 }
 
 // evaluate returns the value of a JavaScript expression, which may be a promise, in the page.

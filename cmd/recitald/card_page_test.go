@@ -1,6 +1,9 @@
 package main_test
 
 import (
+	"encoding/json"
+	"fmt"
+	"net/url"
 	"regexp"
 	"strings"
 	"testing"
@@ -42,4 +45,58 @@ func TestABrowserPaysOnTheSandboxsPage(t *testing.T) {
 	for _, address := range b.asked {
 		require.True(t, strings.HasPrefix(address, s.told(paymentsLine)), "%s is elsewhere", address)
 	}
+}
+
+// A front end opens the page on which a card is registered, gets its id from there, as from Stripe.js, and pays with it from
+// then on.
+func TestABrowserReplacesACardFromAPageThatOpensTheSandboxs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
+	t.Parallel()
+	b := openBrowser(t)
+	app := frontEnd(t)
+	s := start(t, dataFolder(t), "--engines=1")
+	s.eventually(func() bool { return len(s.products()) == 4 })
+	c := s.openAccount("free")
+	made := c.subscribe(t, "indie")
+	require.Contains(t, string(s.recitalctl("sandbox", "confirm", made.ClientSecret)), "CLOCK")
+	c.awaitPlan(t, plan.Indie)
+	setup := func() (secret string) {
+		var made struct {
+			ClientSecret string `json:"client_secret"`
+		}
+		c.succeeds(t, "setup-intent", order{}, &made)
+		return made.ClientSecret
+	}
+	replace := func(method string) (last4 string) {
+		var card struct{ Last4 string }
+		c.succeeds(t, "payment-method/replace", order{"payment_method_id": method}, &card)
+		require.Equal(t, card.Last4, c.billing(t).PaymentMethod.Last4)
+		return card.Last4
+	}
+
+	// when a page of the front end opens the page of a card, then it is told what was registered there
+	b.visit(app)
+	b.await(`document.title == "front end"`)
+	b.evaluate(`(addEventListener("message", said => { window.origin_ = said.origin; window.said = said.data }), true)`)
+	b.inWindow(s.told(paymentsLine)+"/pages/cards/"+setup()+"?opener="+url.QueryEscape(app), func() {
+		b.fill("#number", "4000 0000 0000 0002")
+		b.click("#pay")
+		b.await(`document.querySelector("#refusal")?.innerText == "Your card was declined."`)
+		b.fill("#number", "5555 5555 5555 4444")
+		b.click("#pay")
+		b.await(`!!document.querySelector("#done")`)
+	})
+	b.await("!!window.said")
+	require.Equal(t, s.told(paymentsLine), b.evaluate("window.origin_"))
+	require.Equal(t, "succeeded", b.evaluate("said.setupIntent.status"))
+	require.Equal(t, "4444", replace(fmt.Sprint(b.evaluate("said.setupIntent.payment_method"))))
+
+	// and who works without a browser reads the id in the terminal
+	var confirmed struct {
+		Method string `json:"payment_method_id"`
+	}
+	require.NoError(t, json.Unmarshal(s.recitalctl("sandbox", "confirm", setup(), "--format", "json"), &confirmed))
+	require.Equal(t, "4242", replace(confirmed.Method))
 }

@@ -1,8 +1,11 @@
 package sandbox
 
 import (
+	"encoding/json"
 	"errors"
+	"html/template"
 	"net/http"
+	"net/url"
 	"strings"
 )
 
@@ -15,6 +18,9 @@ type cardPage struct {
 	Asks    bool   // for a confirmation
 	Done    bool
 	Method  string // id of the card that was registered, for POST /payments/payment-method/replace
+	Result  string // JSON that the page's opener gets when it is done
+	Opener  string // origin of the page that opened this one; "" where it told none
+	Script  template.JS
 	Refusal string
 	Cards   []shownCard
 }
@@ -26,7 +32,8 @@ func cardTemplate() string {
 	return `
 {{if .Amount}}<p>To pay: <strong id="amount">{{.Amount}}</strong></p>{{end}}
 {{if .Refusal}}<p class="refused" id="refusal" role="alert">{{.Refusal}}</p>{{end}}
-{{if .Done}}<p class="done" id="done" role="status">Done. You can close this page.</p>
+{{if .Done}}<p class="done" id="done" role="status"{{if .Opener}} data-opener="{{.Opener}}" data-result="{{.Result}}"{{end}}>Done. You can close this page.</p>
+{{if .Opener}}<script>{{.Script}}</script>{{end}}
 {{if .Method}}<p>Its <code>payment_method_id</code>: <code id="payment-method">{{.Method}}</code></p>{{end}}
 {{else if .Asks}}
 <p id="question">Your bank asks whether it is you.</p>
@@ -45,6 +52,17 @@ func cardTemplate() string {
 {{end}}</table>
 {{else}}<p id="over" role="status">There is nothing to do here any more.</p>{{end}}
 `
+}
+
+// tellOpener is the script of a page that is done: it tells its opener what came of it, as Stripe.js does.
+const tellOpener = `const done = document.getElementById("done").dataset
+window.opener?.postMessage(JSON.parse(done.result), done.opener)`
+
+// result is what Stripe.js returns of a payment or of a card that was registered, as far as Recital needs it.
+type result struct {
+	ID            string `json:"id"`
+	Status        string `json:"status"`
+	PaymentMethod string `json:"payment_method"`
 }
 
 func shownCards() []shownCard {
@@ -91,14 +109,20 @@ func (w *work) cardPage(secret string) (cardPage, error) {
 		if page.Done {
 			page.Method = string(i.PaymentMethod)
 		}
-		return page, nil
+		return page.tells("setupIntent", result{i.ID, i.Status, string(i.PaymentMethod)})
 	}
 	p, err := w.intentOf(secret)
 	if err != nil {
 		return page, err
 	}
 	page.Title, page.Amount, page.Action = string(p.Description), money(p.Amount, p.Currency), "Pay"
-	return page.in(p.Status, p.LastPaymentError), nil
+	return page.in(p.Status, p.LastPaymentError).tells("paymentIntent", result{p.ID, p.Status, string(p.PaymentMethod)})
+}
+
+func (p cardPage) tells(kind string, r result) (cardPage, error) {
+	encoded, err := json.Marshal(map[string]result{kind: r})
+	p.Result = string(encoded)
+	return p, err
 }
 
 // in returns the page in a state of what it is for.
@@ -111,18 +135,28 @@ func (p cardPage) in(status string, refused *problem) cardPage {
 }
 
 func (s *Sandbox) showCard(w http.ResponseWriter, r *http.Request) {
-	s.showCardWith(w, http.StatusOK, r.PathValue("secret"), "")
+	s.showCardWith(w, r, http.StatusOK, "")
 }
 
-func (s *Sandbox) showCardWith(w http.ResponseWriter, status int, secret, refusal string) {
-	page, ok := view(s, w, func(w *work) (cardPage, error) { return w.cardPage(secret) })
+func (s *Sandbox) showCardWith(w http.ResponseWriter, r *http.Request, status int, refusal string) {
+	page, ok := view(s, w, func(w *work) (cardPage, error) { return w.cardPage(r.PathValue("secret")) })
 	if !ok {
 		return
 	}
+	page.Opener, page.Script = openerOf(r), tellOpener
 	if refusal != "" {
 		page.Refusal = refusal
 	}
 	show(w, status, newPage(cardTemplate()), page)
+}
+
+// openerOf returns the origin that the query names, "" if it names none.
+func openerOf(r *http.Request) string {
+	opener, err := url.Parse(r.URL.Query().Get("opener"))
+	if err != nil || opener.Scheme != "http" && opener.Scheme != "https" || opener.Host == "" {
+		return ""
+	}
+	return opener.Scheme + "://" + opener.Host
 }
 
 // takeCard does what a person wants, and shows what came of it.
@@ -137,9 +171,10 @@ func (s *Sandbox) takeCard(w http.ResponseWriter, r *http.Request) {
 	var refused *problem
 	switch {
 	case err == nil:
-		http.Redirect(w, r, cardPath+secret, http.StatusSeeOther)
+		page := url.URL{Path: cardPath + secret, RawQuery: r.URL.RawQuery}
+		http.Redirect(w, r, page.String(), http.StatusSeeOther)
 	case errors.As(err, &refused):
-		s.showCardWith(w, http.StatusPaymentRequired, secret, refused.Message)
+		s.showCardWith(w, r, http.StatusPaymentRequired, refused.Message)
 	default:
 		s.config.Logger.Error("the payment sandbox cannot take a card", "error", err)
 		http.Error(w, "The sandbox has failed", http.StatusInternalServerError)

@@ -105,7 +105,7 @@ func TestAPersonPaysOnAPage(t *testing.T) {
 	assert.True(t, first.says("number"))
 	assert.Contains(t, first.body, "4242 4242 4242 4242", "it says which cards there are")
 	policy := first.header.Get("Content-Security-Policy")
-	assert.Contains(t, policy, "default-src 'none'", "no script, from nowhere")
+	assert.Contains(t, policy, "default-src 'none'", "nothing from elsewhere")
 	assert.Contains(t, policy, "frame-ancestors 'none'")
 	assert.NotContains(t, first.body, "<script")
 	assert.Equal(t, "no-store", first.header.Get("Cache-Control"))
@@ -160,7 +160,13 @@ func TestAPersonRegistersACardOnAPage(t *testing.T) {
 	setup, err = s.api.V1SetupIntents.Retrieve(t.Context(), setup.ID, nil)
 	require.NoError(t, err)
 	assert.Equal(t, stripe.SetupIntentStatusSucceeded, setup.Status)
-	assert.Equal(t, setup.PaymentMethod.ID, p.get(page).text("payment-method"))
+	done := p.get(page)
+	assert.Equal(t, setup.PaymentMethod.ID, done.text("payment-method"))
+	assert.NotContains(t, done.body, "<script", "it tells nobody")
+	assert.NotContains(t, p.get(page+"?opener=javascript:alert(1)").body, "<script")
+	told := p.get(page + "?opener=" + url.QueryEscape("https://app.example/cards?a=b")).body
+	assert.Contains(t, told, ` data-opener="https://app.example" `)
+	assert.Contains(t, html.UnescapeString(told), `"payment_method":"`+setup.PaymentMethod.ID+`"`)
 }
 
 func TestAPersonReadsAnInvoice(t *testing.T) {
