@@ -160,7 +160,7 @@ func TestRebuildPromoteRollBackAndRetireUnderLoad(t *testing.T) {
 	require.True(t, accounts[2].Live)
 	require.False(t, accounts[1].Live)
 
-	got = recitalctl(t, environment, "projections", "list")
+	got = recitalctl(t, environment, "projections", "list", "--wide")
 	require.Zero(t, got.code, got.notes)
 	assert.Regexp(t, `(?m)^NAME +VERSION +GENERATION +LIVE +STATE +POSITION +LAG +ROWS +SIZE +PARKED$`, got.out)
 	assert.Regexp(t, `(?m)^account +\d+ +1 +no +current +\d+/\d+ +\S+ +[\d,]+ +\d+\.\d KiB +0$`, got.out)
