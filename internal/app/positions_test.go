@@ -12,6 +12,7 @@ import (
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/eventlog/esdb"
 	"github.com/recital-tts/recital/internal/eventnode/nodetest"
+	"github.com/recital-tts/recital/internal/feed"
 	"github.com/recital-tts/recital/internal/readmodel"
 	"github.com/recital-tts/recital/internal/web"
 )
@@ -102,4 +103,16 @@ type impatient struct {
 func (i impatient) Wait(ctx context.Context, position eventlog.Position, models ...readmodel.Model) error {
 	i.leave()
 	return i.standing.Wait(ctx, position, models...)
+}
+
+func TestNobodyWaitsForAPostgresThatIsAway(t *testing.T) {
+	t.Parallel()
+	position := eventlog.Position{Commit: 1, Prepare: 1}
+	var ready readiness
+	reads := promptReads{standing{position}, &ready}
+	require.ErrorIs(t, reads.Wait(t.Context(), position), feed.ErrBehind, "it has never answered")
+	ready.postgresAnswered()
+	require.NoError(t, reads.Wait(t.Context(), position))
+	ready.behind.Store(true)
+	require.ErrorIs(t, reads.Wait(t.Context(), position), feed.ErrBehind)
 }

@@ -8,12 +8,14 @@ import (
 	"time"
 
 	"github.com/recital-tts/recital/commands/alerts"
+	"github.com/recital-tts/recital/commands/synthesis"
 	"github.com/recital-tts/recital/domain/alert"
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/eventnode"
 	"github.com/recital-tts/recital/internal/feed"
 	"github.com/recital-tts/recital/internal/lifecycle"
 	"github.com/recital-tts/recital/internal/postgres"
+	"github.com/recital-tts/recital/internal/readmodel"
 )
 
 const (
@@ -97,6 +99,20 @@ func (a *App) lacking() (names []string) {
 	lacks("speech engine", !a.engines.Healthy())
 	lacks("codec", !a.codecs.Healthy())
 	return names
+}
+
+// promptReads are the read models of who would rather not wait than wait for a Postgres that is away.
+type promptReads struct {
+	synthesis.ReadModels
+	readiness *readiness
+}
+
+// Wait is that of the projector. It also returns feed.ErrBehind, at once, while Postgres is away or lacks what was shown.
+func (r promptReads) Wait(ctx context.Context, position eventlog.Position, models ...readmodel.Model) error {
+	if !r.readiness.postgresAnswers() || r.readiness.behind.Load() {
+		return feed.ErrBehind
+	}
+	return r.ReadModels.Wait(ctx, position, models...)
 }
 
 // probe finds out what the traffic alone does not show.

@@ -30,7 +30,7 @@ func synthesisSlice() slice {
 			p.wordTimes = wordtimes.NewShelf(p.keys, p.blobs, time.Now)
 			write := writeapi.API{
 				Synthesiser: &commands.Synthesiser{
-					Ledger: p.ledger, Voices: p.voices, Speaker: p.speaker, Encoders: p.encoders, ReadModels: p.projector, Clips: p.clips,
+					Ledger: p.ledger, Voices: p.voices, Speaker: p.speaker, Encoders: p.encoders, ReadModels: promptReads{p.projector, &p.readiness}, Clips: p.clips,
 					Slots: commands.NewSlots(limits), Rates: p.rates, WordTimes: p.wordTimes, Spool: p.spool, Longest: p.cfg.LongestStream, Logger: p.log,
 					QuietEncoder: p.cfg.QuietEncoder, Observe: p.metrics.speech.observe,
 				},
