@@ -39,14 +39,18 @@ func printRow(to terminal, row []string, widths []int) error {
 	return nil
 }
 
-// columnWidths returns the widths of columns in characters.
+// columnWidths returns the widths of columns in characters. Words, such as ids, are broken only where nothing else fits.
 func columnWidths(rows [][]string, wide bool) (widths []int) {
+	var words []int // the longest word of each column
 	for _, row := range rows {
 		for i, cell := range row {
 			if i == len(widths) {
-				widths = append(widths, 1)
+				widths, words = append(widths, 1), append(words, 1)
 			}
 			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+			for word := range strings.SplitSeq(cell, " ") {
+				words[i] = max(words[i], utf8.RuneCountInString(word))
+			}
 		}
 	}
 	total := columnGap * (len(widths) - 1)
@@ -54,9 +58,23 @@ func columnWidths(rows [][]string, wide bool) (widths []int) {
 		total += width
 	}
 	for ; total > lineWidth && !wide; total-- {
-		widths[slices.Index(widths, slices.Max(widths))]--
+		widths[widestWithRoom(widths, words)]--
 	}
 	return widths
+}
+
+// widestWithRoom returns the widest column that is wider than its longest word, or the widest one if none is.
+func widestWithRoom(widths, words []int) int {
+	room := make([]int, len(widths))
+	for i := range widths {
+		if widths[i] > words[i] {
+			room[i] = widths[i]
+		}
+	}
+	if slices.Max(room) == 0 {
+		room = widths
+	}
+	return slices.Index(room, slices.Max(room))
 }
 
 // wrap breaks a text between words where that is possible. Every part has at most width characters.

@@ -51,9 +51,9 @@ func TestEveryTableFitsALineAndWideShowsAllColumns(t *testing.T) {
 		"projections parked list": {func(to terminal) error {
 			return printColumns(table, to, nil, parkedColumns(table), []parkedEvent{{
 				generationID: read, EventID: id, Type: "subscription-scheduled-change-dropped", Stream: "subscription-" + account, Position: position, State: "blocking",
-				Reason: long, ParkedAt: &unix,
-			}})
-		}, []string{id, read.Name}, []string{"TYPE", "STREAM", "REVISION", "POSITION", "PARKED AT"}},
+				Reason: "event account-adopted of stream account-" + account + " is not known", ParkedAt: &unix,
+			}, {generationID: generationID{Name: "unissued_keys (1), sessions (1), closings (1), account (2)"}, EventID: id, State: "blocking", Reason: long, ParkedAt: &unix}})
+		}, []string{id, read.Name, "account-" + account}, []string{"TYPE", "STREAM", "REVISION", "POSITION", "PARKED AT"}},
 		"alerts": {func(to terminal) error {
 			return printColumns(table, to, nil, alertColumns(), []openAlert{{
 				ID: id, Source: "projection/" + read.Name, Subject: account, Reason: "reservations_past_expiry", Since: time.Now(), Sentence: long,
