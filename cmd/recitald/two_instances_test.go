@@ -31,7 +31,9 @@ func TestTwoInstancesThatStartTogetherServeEachOthersWrites(t *testing.T) {
 
 	// then both are ready, and neither has created a key, a node or a Postgres of its own
 	for _, s := range []*server{first, second} {
-		require.ElementsMatch(t, append([]string{"lock", "addresses", "spool", "uploads", "cloning"}, on.files()...), s.files())
+		require.EventuallyWithT(t, func(c *assert.CollectT) {
+			assert.ElementsMatch(c, append([]string{"lock", "addresses", "spool", "uploads", "cloning", "seen.json"}, on.files()...), s.files())
+		}, patience, pause)
 		require.NotContains(t, s.said(), "rk_")
 		require.NotRegexp(t, "level=(WARN|ERROR)", read(t, s.log))
 	}
