@@ -3,9 +3,11 @@ package main_test
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 )
 
@@ -51,4 +53,22 @@ func TestALogThatWasPutBackIsNoticed(t *testing.T) {
 		next.interrupt()
 		require.NotContains(t, read(t, next.log), "put_back")
 	}
+}
+
+// A log that was put back and has grown past where it was lacks what was signed there.
+func TestALogWithoutTheEventThatWasSignedIsNoticed(t *testing.T) {
+	t.Parallel()
+	data := dataFolder(t)
+	first := start(t, data, "--engines=1")
+	first.openAccount("free")
+	first.interrupt()
+	seen, last := filepath.Join(data, "seen.json"), regexp.MustCompile(`("last":{"id":")[^"]*`)
+	noted := read(t, seen)
+	require.Regexp(t, last, noted)
+	require.NoError(t, os.WriteFile(seen, []byte(last.ReplaceAllString(noted, "${1}"+uuid.NewString())), 0o600))
+
+	again := start(t, data, "--engines=1")
+	again.eventually(func() bool { return strings.Contains(read(t, again.log), "reason=put_back") })
+	require.Regexp(t, `reason=put_back detail="the last event of the signed head of \d+ events`, read(t, again.log))
+	again.openAccount("free")
 }

@@ -104,6 +104,31 @@ func TestLimitsBesideParallelCreations(t *testing.T) {
 		require.LessOrEqual(t, live, 10)
 		require.Positive(t, live)
 	})
+
+	t.Run("voices", func(t *testing.T) {
+		if testing.Short() {
+			t.Skip("voices take long to make")
+		}
+		c, recording := s.openAccount("free"), s.reference(t, "mp3", 150)
+		var made, refused atomic.Int64
+		try := func(int) {
+			switch answer := do(t, c.upload([][]byte{recording}, "name", "Mine")); answer.status {
+			case http.StatusOK:
+				made.Add(1)
+			case http.StatusPaymentRequired, http.StatusForbidden, http.StatusConflict:
+				refused.Add(1)
+			default: // there are not so many places to make voices in
+				require.Contains(t, []int{429, 503}, answer.status, answer.text())
+			}
+		}
+		atOnce(12, try)
+		for refused.Load() == 0 {
+			try(0)
+		}
+		require.EqualValues(t, 5, made.Load())
+		instant, _ := c.voiceUsage(t)
+		require.Equal(t, 5, instant)
+	})
 }
 
 // What was opened before all sessions are ended is refused, whatever is opened beside.
