@@ -149,8 +149,14 @@ func (a *App) probePostgres(ctx context.Context) {
 	}
 }
 
-// probeReads looks whether the database has what reads need. While Postgres is away that is as it was.
+// probeReads looks whether the database has what reads need. While Postgres is away that is as it was. Until the read models
+// have caught up nobody asks.
 func (a *App) probeReads(ctx context.Context) {
+	select {
+	case <-a.projector.CaughtUp():
+	default:
+		return
+	}
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	switch err := a.projector.Shows(ctx); {
