@@ -1,4 +1,4 @@
-// Package commandstest provides what the tests of commands share: a log in a real event node, a settable clock,
+// Package commandstest provides what the tests of commands share: a log in memory, a settable clock,
 // accounts, and the books of a period, which it checks for the invariants of any history.
 package commandstest
 
@@ -31,7 +31,7 @@ import (
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/internal/eventlog"
 	"github.com/recital-tts/recital/internal/eventlog/esdb"
-	"github.com/recital-tts/recital/internal/eventnode/nodetest"
+	"github.com/recital-tts/recital/internal/eventlog/memlog"
 )
 
 // Patience bounds waits on a busy machine; nothing is timed.
@@ -65,7 +65,7 @@ func (c *Clock) Advance(d time.Duration) { c.nanoseconds.Add(int64(d)) }
 // Jump sets the time of day forwards, or backwards, while no time passes.
 func (c *Clock) Jump(d time.Duration) { c.jumped.Add(int64(d)) }
 
-// Log is a real log that counts calls, and that can delay appends.
+// Log is a log that counts calls, and that can delay appends.
 type Log struct {
 	eventlog.Log
 	Appends, Conflicts atomic.Int64
@@ -167,7 +167,7 @@ func (w *Log) Written(prefix string) []string {
 	return found
 }
 
-// World is a log in a real node, and what tests do with it.
+// World is a log, and what tests do with it.
 type World struct {
 	T        testing.TB
 	Log      *Log
@@ -176,21 +176,26 @@ type World struct {
 	Clock    *Clock
 }
 
-// New returns a World on a new node.
+// New returns a World on a log in memory.
 func New(t testing.TB) *World {
 	t.Helper()
-	return NewOn(t, nodetest.Start(t))
+	return on(t, memlog.New())
 }
 
-// NewOn returns a World on the node behind a socket.
+// NewOn returns a World on the node behind a socket, for what an outage of the log does.
 func NewOn(t testing.TB, socket string) *World {
 	t.Helper()
 	client, err := esdb.Open(esdb.Config{Socket: socket, MaxBackOff: 50 * time.Millisecond, BreakerPause: 50 * time.Millisecond})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
+	return on(t, client)
+}
+
+func on(t testing.TB, log eventlog.Log) *World {
+	t.Helper()
 	registry, err := eventlog.NewRegistry(slices.Concat(accounts.Events(), alerts.Events(), billing.Events(), clips.Events(), feedback.Events(), hosting.Events(), ledger.Events(), sessions.Events(), signin.Events(), voices.Events())...)
 	require.NoError(t, err)
-	w := &World{T: t, Log: Watch(client), Clock: NewClock()}
+	w := &World{T: t, Log: Watch(log), Clock: NewClock()}
 	w.Journal = &journal.Journal{Log: w.Log, Registry: registry}
 	w.Accounts = accounts.New(w.Journal, w.Clock.Now)
 	return w
