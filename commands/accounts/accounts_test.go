@@ -85,17 +85,24 @@ func TestAConflictIsDecidedAnew(t *testing.T) {
 	id := w.Open("free")
 	const keys = 24
 	var wait sync.WaitGroup
+	release := w.Log.Hold()
 	for range keys {
 		wait.Go(func() {
 			_, err := w.Accounts.CreateKey(t.Context(), id, "", commandstest.Operator())
 			assert.NoError(t, err)
 		})
 	}
+
+	// when another one is faster than one who has decided
+	<-w.Log.Held
+	w.Other("account-"+id, 1, account.TermsAccepted{At: w.Clock.Now()})
+	release()
 	wait.Wait()
 
 	// then there were conflicts, and every change is there once
 	require.Positive(t, w.Log.Conflicts.Load())
 	require.Len(t, w.account(id).Keys, keys+1)
+	require.True(t, w.account(id).TermsAccepted)
 }
 
 func TestAnAccountTakesNoMoreKeysThanItMay(t *testing.T) {

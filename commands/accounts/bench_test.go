@@ -9,6 +9,7 @@ import (
 	"github.com/recital-tts/recital/commands/commandstest"
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/internal/benchtest"
+	"github.com/recital-tts/recital/internal/eventnode/nodetest"
 )
 
 // BenchmarkKeyChurn is a look-up of a key in the log, without any cache, in an account that has created and deleted 10,000
@@ -16,7 +17,7 @@ import (
 // a key is compared with the first one of an account.
 func BenchmarkKeyChurn(b *testing.B) {
 	const each = 50
-	w := newWorld(b)
+	w := &world{commandstest.NewOn(b, nodetest.Start(b))}
 	churned, few := w.withKey(), w.withKey()
 	w.churn(few, 2*account.SnapshotEvery)
 	w.churn(churned, benchtest.Size(10_000, 500))

@@ -1,10 +1,8 @@
 package accounts_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"log/slog"
 	"slices"
 	"testing"
 
@@ -16,16 +14,12 @@ import (
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/keyring/pgkeys"
-	"github.com/recital-tts/recital/internal/postgres/pgtest"
+	"github.com/recital-tts/recital/internal/keyring/memkeys"
 )
 
-func (w *world) keyring() *pgkeys.Keyring {
+func (w *world) keyring() *memkeys.Keyring {
 	w.T.Helper()
-	keys, err := pgkeys.Open(w.T.Context(), pgkeys.Config{
-		Pool: pgtest.New(w.T), MasterKey: bytes.Repeat([]byte{1}, 32), Logger: slog.New(slog.DiscardHandler),
-	})
-	require.NoError(w.T, err)
+	keys := memkeys.New()
 	w.Accounts.SealWith(keys)
 	return keys
 }

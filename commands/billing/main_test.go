@@ -1,7 +1,6 @@
 package billing_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"log/slog"
@@ -24,11 +23,10 @@ import (
 	"github.com/recital-tts/recital/commands/journal"
 	"github.com/recital-tts/recital/domain/subscription"
 	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/keyring/pgkeys"
+	"github.com/recital-tts/recital/internal/keyring/memkeys"
 	"github.com/recital-tts/recital/internal/payments"
 	"github.com/recital-tts/recital/internal/payments/sandbox"
 	"github.com/recital-tts/recital/internal/payments/stripe"
-	"github.com/recital-tts/recital/internal/postgres/pgtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -51,7 +49,7 @@ type shop struct {
 	*billing.Billing // of an instance that nothing befalls
 	sandbox          *sandbox.Sandbox
 	api              *api.Client // past the gateway
-	keys             *pgkeys.Keyring
+	keys             *memkeys.Keyring
 	overdue          []string // what the read model lists
 
 	mu     sync.Mutex
@@ -64,9 +62,7 @@ var errDeaf = errors.New("deaf")
 func newShop(t testing.TB) *shop {
 	t.Helper()
 	s := &shop{World: commandstest.New(t)}
-	var err error
-	s.keys, err = pgkeys.Open(t.Context(), pgkeys.Config{Pool: pgtest.New(t), MasterKey: bytes.Repeat([]byte{1}, 32), Logger: slog.New(slog.DiscardHandler)})
-	require.NoError(t, err)
+	s.keys = memkeys.New()
 	s.sandbox = newProvider(t)
 	address := s.sandbox.URL()
 	transport := http.DefaultTransport.(*http.Transport).Clone()
@@ -75,7 +71,7 @@ func newShop(t testing.TB) *shop {
 		URL: &address, HTTPClient: &http.Client{Transport: transport}, LeveledLogger: &api.LeveledLogger{},
 	})))
 	s.Billing = s.instance(s.Log, s.gateway(address), "")
-	_, err = s.ObserveCatalogue(t.Context())
+	_, err := s.ObserveCatalogue(t.Context())
 	require.NoError(t, err)
 	return s
 }

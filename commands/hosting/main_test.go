@@ -1,9 +1,7 @@
 package hosting_test
 
 import (
-	"bytes"
 	"context"
-	"log/slog"
 	"slices"
 	"sync"
 	"testing"
@@ -23,8 +21,7 @@ import (
 	platform "github.com/recital-tts/recital/internal/hosting"
 	"github.com/recital-tts/recital/internal/hosting/standin"
 	"github.com/recital-tts/recital/internal/hosting/vercel"
-	"github.com/recital-tts/recital/internal/keyring/pgkeys"
-	"github.com/recital-tts/recital/internal/postgres/pgtest"
+	"github.com/recital-tts/recital/internal/keyring/memkeys"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -36,15 +33,14 @@ type world struct {
 	*commandstest.World
 	*commands.Hosting // of an instance that nothing befalls
 	platform          *standin.Platform
-	keys              *pgkeys.Keyring
+	keys              *memkeys.Keyring
 }
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
 	w := &world{World: commandstest.New(t)}
 	var err error
-	w.keys, err = pgkeys.Open(t.Context(), pgkeys.Config{Pool: pgtest.New(t), MasterKey: bytes.Repeat([]byte{1}, 32), Logger: slog.New(slog.DiscardHandler)})
-	require.NoError(t, err)
+	w.keys = memkeys.New()
 	w.platform, err = standin.Open(standin.Config{ClientID: "recital", ClientSecret: "secret"})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, w.platform.Close()) })

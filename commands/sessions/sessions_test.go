@@ -1,7 +1,6 @@
 package sessions_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
@@ -21,8 +20,7 @@ import (
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/session"
 	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/keyring/pgkeys"
-	"github.com/recital-tts/recital/internal/postgres/pgtest"
+	"github.com/recital-tts/recital/internal/keyring/memkeys"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -37,7 +35,7 @@ const chrome = "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/537.
 type house struct {
 	*commandstest.World
 	*sessions.Sessions
-	keys    *pgkeys.Keyring
+	keys    *memkeys.Keyring
 	account string
 	opened  []string
 }
@@ -45,9 +43,7 @@ type house struct {
 func newHouse(t testing.TB) *house {
 	t.Helper()
 	h := &house{World: commandstest.New(t)}
-	var err error
-	h.keys, err = pgkeys.Open(t.Context(), pgkeys.Config{Pool: pgtest.New(t), MasterKey: bytes.Repeat([]byte{1}, 32), Logger: slog.New(slog.DiscardHandler)})
-	require.NoError(t, err)
+	h.keys = memkeys.New()
 	h.Sessions = sessions.New(sessions.Config{
 		Journal: h.Journal, Keys: h.keys, Accounts: h.World.Accounts, Limits: limits, Now: h.Clock.Now, Logger: slog.New(slog.DiscardHandler),
 		Countries: func(address string) string { return map[string]string{"192.0.2.7": "NL"}[address] },

@@ -1,7 +1,6 @@
 package signin_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -24,8 +23,7 @@ import (
 	"github.com/recital-tts/recital/domain/identity"
 	"github.com/recital-tts/recital/domain/session"
 	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/keyring/pgkeys"
-	"github.com/recital-tts/recital/internal/postgres/pgtest"
+	"github.com/recital-tts/recital/internal/keyring/memkeys"
 	"github.com/recital-tts/recital/internal/signin"
 )
 
@@ -37,7 +35,7 @@ var ada = signin.Person{Issuer: "https://idp.example", Subject: "1815", Name: "A
 type house struct {
 	*commandstest.World
 	*commands.SignIns
-	keys *pgkeys.Keyring
+	keys *memkeys.Keyring
 	all  *accounts.Accounts
 	open *sessions.Sessions
 	free map[string]*identity.FreePeriod // by account
@@ -51,9 +49,7 @@ func newHouse(t testing.TB) *house {
 	t.Helper()
 	h := &house{World: commandstest.New(t), free: map[string]*identity.FreePeriod{}}
 	discard := slog.New(slog.DiscardHandler)
-	var err error
-	h.keys, err = pgkeys.Open(t.Context(), pgkeys.Config{Pool: pgtest.New(t), MasterKey: bytes.Repeat([]byte{1}, 32), Logger: discard})
-	require.NoError(t, err)
+	h.keys = memkeys.New()
 	h.all = accounts.New(h.Journal, h.Clock.Now)
 	h.all.SealWith(h.keys)
 	h.open = sessions.New(sessions.Config{

@@ -32,8 +32,7 @@ import (
 	"github.com/recital-tts/recital/internal/blobs/folder"
 	"github.com/recital-tts/recital/internal/cloning"
 	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/keyring/pgkeys"
-	"github.com/recital-tts/recital/internal/postgres/pgtest"
+	"github.com/recital-tts/recital/internal/keyring/memkeys"
 	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/speech/worker/workertest"
 	"github.com/recital-tts/recital/internal/todo"
@@ -52,7 +51,7 @@ var origin = journal.Origin{Actor: eventlog.Actor{Kind: eventlog.ActorAccount, A
 type studio struct {
 	*commandstest.World
 	*voices.Voices // of an instance that nothing befalls
-	keys           *pgkeys.Keyring
+	keys           *memkeys.Keyring
 	store          *folder.Store
 	decoder        *decode.Pool
 	cloner         *cloner
@@ -67,9 +66,8 @@ type studio struct {
 func newStudio(t testing.TB) *studio {
 	t.Helper()
 	s := &studio{World: commandstest.New(t), cloner: &cloner{}, gone: map[string]bool{}}
+	s.keys = memkeys.New()
 	var err error
-	s.keys, err = pgkeys.Open(t.Context(), pgkeys.Config{Pool: pgtest.New(t), MasterKey: bytes.Repeat([]byte{1}, 32), Logger: slog.New(slog.DiscardHandler)})
-	require.NoError(t, err)
 	s.store, err = folder.Open(folder.Config{Dir: t.TempDir(), Instance: "test", Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	s.decoder = decode.NewPool(decode.Config{Command: workers.Command{Path: speechworker, Args: []string{"decode"}}})

@@ -1,10 +1,8 @@
 package accounts_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"log/slog"
 	"net/http"
 	"testing"
 
@@ -13,8 +11,7 @@ import (
 	"github.com/recital-tts/recital/commands/commandstest"
 	domain "github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/keyring/pgkeys"
-	"github.com/recital-tts/recital/internal/postgres/pgtest"
+	"github.com/recital-tts/recital/internal/keyring/memkeys"
 	"github.com/recital-tts/recital/internal/readmodel"
 	"github.com/recital-tts/recital/internal/web"
 	"github.com/recital-tts/recital/internal/web/webtest"
@@ -28,15 +25,13 @@ func TestMain(m *testing.M) { webtest.Main(m) }
 type site struct {
 	*commandstest.World
 	*writetest.Admin
-	keys *pgkeys.Keyring
+	keys *memkeys.Keyring
 }
 
 func serve(t *testing.T) *site {
 	t.Helper()
 	s := &site{World: commandstest.New(t)}
-	var err error
-	s.keys, err = pgkeys.Open(t.Context(), pgkeys.Config{Pool: pgtest.New(t), MasterKey: bytes.Repeat([]byte{1}, 32), Logger: slog.New(slog.DiscardHandler)})
-	require.NoError(t, err)
+	s.keys = memkeys.New()
 	s.Accounts.SealWith(s.keys)
 	s.Admin = writetest.Serve(t, func(models *writetest.Models) []web.Route {
 		api := accounts.API{Accounts: s.Accounts, ReadModels: models}

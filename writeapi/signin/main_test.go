@@ -24,9 +24,8 @@ import (
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/identity"
 	"github.com/recital-tts/recital/domain/session"
-	"github.com/recital-tts/recital/internal/keyring/pgkeys"
+	"github.com/recital-tts/recital/internal/keyring/memkeys"
 	"github.com/recital-tts/recital/internal/links"
-	"github.com/recital-tts/recital/internal/postgres/pgtest"
 	"github.com/recital-tts/recital/internal/signin"
 	"github.com/recital-tts/recital/internal/signin/devidp"
 	"github.com/recital-tts/recital/internal/signin/openid"
@@ -89,9 +88,8 @@ var failedLine = regexp.MustCompile(`(?m)^time=\S+ level=WARN msg="a sign-in fai
 func serve(t *testing.T, public string, providers map[string]signin.Provider) *site {
 	t.Helper()
 	s := &site{World: commandstest.New(t), models: &writetest.Models{}, logged: &record{}}
-	log, pool := slog.New(slog.NewTextHandler(s.logged, nil)), pgtest.New(t)
-	keys, err := pgkeys.Open(t.Context(), pgkeys.Config{Pool: pool, MasterKey: bytes.Repeat([]byte{1}, 32), Logger: log})
-	require.NoError(t, err)
+	log := slog.New(slog.NewTextHandler(s.logged, nil))
+	keys := memkeys.New()
 	s.accounts = accounts.New(s.Journal, time.Now)
 	s.accounts.SealWith(keys)
 	s.sessions = sessions.New(sessions.Config{

@@ -23,9 +23,8 @@ import (
 	"github.com/recital-tts/recital/domain/voice"
 	"github.com/recital-tts/recital/internal/blobs/folder"
 	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/keyring/pgkeys"
+	"github.com/recital-tts/recital/internal/keyring/memkeys"
 	"github.com/recital-tts/recital/internal/links"
-	"github.com/recital-tts/recital/internal/postgres/pgtest"
 	"github.com/recital-tts/recital/internal/readmodel"
 	"github.com/recital-tts/recital/internal/spool"
 	"github.com/recital-tts/recital/internal/voices"
@@ -61,8 +60,8 @@ type studio struct {
 func newStudio(t testing.TB) *studio {
 	s := &studio{World: commandstest.New(t), models: &writetest.Models{}}
 	logger := slog.New(slog.DiscardHandler)
-	ring, err := pgkeys.Open(t.Context(), pgkeys.Config{Pool: pgtest.New(t), MasterKey: bytes.Repeat([]byte{1}, 32), Logger: logger})
-	require.NoError(t, err)
+	ring := memkeys.New()
+	var err error
 	s.blobs, err = folder.Open(folder.Config{Dir: t.TempDir(), Instance: "test", Logger: logger})
 	require.NoError(t, err)
 	registry, err := eventlog.NewRegistry(commands.Events()...)

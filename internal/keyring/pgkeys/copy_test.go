@@ -10,6 +10,7 @@ import (
 
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/internal/keyring"
+	"github.com/recital-tts/recital/internal/keyring/keyringtest"
 	"github.com/recital-tts/recital/internal/keyring/pgkeys"
 	"github.com/recital-tts/recital/internal/postgres/pgtest"
 )
@@ -38,7 +39,7 @@ func copied(t *testing.T) (whole []byte, sealed map[string][]byte, print []byte)
 	require.NoError(t, err)
 	sealed = map[string][]byte{}
 	for _, account := range []string{"open", "closed", "erased"} {
-		sealed[account] = seal(t, from, account, "text of "+account, "x")
+		sealed[account] = keyringtest.Seal(t, from, account, "text of "+account, "x")
 	}
 	print, err = from.Fingerprint(t.Context(), []byte("a@example.com"), "email")
 	require.NoError(t, err)
@@ -132,7 +133,7 @@ func TestACopyOfAnotherKeyringIsRefused(t *testing.T) {
 	to := ring(t, pgtest.New(t))
 	_, err := to.Identify(t.Context(), "k2")
 	require.NoError(t, err)
-	sealed := seal(t, to, "open", "mine", "x")
+	sealed := keyringtest.Seal(t, to, "open", "mine", "x")
 	_, err = load(t, to, whole, nobody)
 	require.Equal(t, domain.Rejected, domain.CodeOf(err))
 	opened, err := to.Open(t.Context(), "open", sealed, "x")

@@ -2,8 +2,6 @@ package pgkeys_test
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"log/slog"
 	"strings"
 	"sync"
@@ -14,10 +12,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
-	"pgregory.net/rapid"
 
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/internal/keyring"
+	"github.com/recital-tts/recital/internal/keyring/keyringtest"
 	"github.com/recital-tts/recital/internal/keyring/pgkeys"
 	"github.com/recital-tts/recital/internal/postgres/pgtest"
 )
@@ -42,62 +40,8 @@ func config(pool *pgxpool.Pool, change ...func(*pgkeys.Config)) pgkeys.Config {
 	return c
 }
 
-func seal(t testing.TB, keys keyring.Keyring, account, text, use string) []byte {
-	t.Helper()
-	sealed, err := keys.Seal(t.Context(), account, []byte(text), use)
-	require.NoError(t, err)
-	return sealed
-}
-
-func TestWhatIsSealedIsOpenedByEveryInstance(t *testing.T) {
-	pool := pgtest.New(t)
-	first, second := ring(t, pool), ring(t, pool)
-	rapid.Check(t, func(rt *rapid.T) {
-		account := rapid.StringMatching(`[a-z0-9]{1,8}`).Draw(rt, "account")
-		text := rapid.SliceOf(rapid.Byte()).Draw(rt, "text")
-		use := rapid.String().Draw(rt, "use")
-		sealed, err := first.Seal(t.Context(), account, text, use)
-		require.NoError(rt, err)
-		if len(text) > 3 {
-			require.False(rt, bytes.Contains(sealed, text), "the text is in clear")
-		}
-		opened, err := second.Open(t.Context(), account, sealed, use)
-		require.NoError(rt, err)
-		require.True(rt, bytes.Equal(text, opened))
-	})
-}
-
-func TestWhatDoesNotBelongIsNotOpened(t *testing.T) {
-	keys := ring(t, pgtest.New(t))
-	sealed := seal(t, keys, "a1", "private", "clip/1")
-	seal(t, keys, "a2", "other", "clip/1")
-	altered := bytes.Clone(sealed)
-	altered[len(altered)-1] ^= 1
-	for name, c := range map[string]struct {
-		account, use string
-		sealed       []byte
-		want         error
-	}{
-		"another account":      {"a2", "clip/1", sealed, keyring.ErrUnreadable},
-		"another use":          {"a1", "clip/2", sealed, keyring.ErrUnreadable},
-		"altered":              {"a1", "clip/1", altered, keyring.ErrUnreadable},
-		"cut":                  {"a1", "clip/1", sealed[:4], keyring.ErrUnreadable},
-		"nothing":              {"a1", "clip/1", nil, keyring.ErrUnreadable},
-		"an account of no key": {"a3", "clip/1", sealed, keyring.ErrNoKey},
-		"a shifted use":        {"a1\nclip", "/1", sealed, keyring.ErrNoKey},
-	} {
-		t.Run(name, func(t *testing.T) {
-			_, err := keys.Open(t.Context(), c.account, c.sealed, c.use)
-			require.ErrorIs(t, err, c.want)
-			require.True(t, keyring.Gone(err))
-			require.NotContains(t, err.Error(), "private")
-		})
-	}
-}
-
-func TestSealingTheSameTwiceLooksDifferent(t *testing.T) {
-	keys := ring(t, pgtest.New(t))
-	require.NotEqual(t, seal(t, keys, "a1", "hello", "x"), seal(t, keys, "a1", "hello", "x"))
+func TestContract(t *testing.T) {
+	keyringtest.Run(t, func(t *testing.T) keyringtest.Keyring { return ring(t, pgtest.New(t)) })
 }
 
 func TestInstancesThatNeedAnAccountsFirstKeyAtOnceGetTheSame(t *testing.T) {
@@ -123,7 +67,7 @@ func TestInstancesThatNeedAnAccountsFirstKeyAtOnceGetTheSame(t *testing.T) {
 
 func TestTheKeyIsInTheDatabaseBeforeAnythingIsSealedWithIt(t *testing.T) {
 	pool := pgtest.New(t)
-	sealed := seal(t, ring(t, pool), "a1", "hello", "x")
+	sealed := keyringtest.Seal(t, ring(t, pool), "a1", "hello", "x")
 	opened, err := ring(t, pool).Open(t.Context(), "a1", sealed, "x") // as after a crash
 	require.NoError(t, err)
 	require.Equal(t, "hello", string(opened))
@@ -139,39 +83,18 @@ func TestTheKeyIsInTheDatabaseBeforeAnythingIsSealedWithIt(t *testing.T) {
 	require.Error(t, err, "a key that was moved to another account opens")
 }
 
-func TestErasedIsErasedForEver(t *testing.T) {
+func TestErasedIsErasedOnInstancesThatStartLater(t *testing.T) {
 	pool := pgtest.New(t)
-	keys := ring(t, pool)
-	sealed := seal(t, keys, "a1", "private", "x")
-	other := seal(t, keys, "a2", "stays", "x")
-
-	// when an account's key is erased, twice
-	require.NoError(t, keys.Erase(t.Context(), "a1"))
-	require.NoError(t, keys.Erase(t.Context(), "a1"))
-
-	// then nothing can be opened any more, here and on instances that start later, and no other key is created
-	for _, k := range []*pgkeys.Keyring{keys, ring(t, pool)} {
-		_, err := k.Open(t.Context(), "a1", sealed, "x")
-		require.ErrorIs(t, err, keyring.ErrErased)
-		require.True(t, keyring.Gone(err))
-		_, err = k.Seal(t.Context(), "a1", []byte("more"), "x")
-		require.ErrorIs(t, err, keyring.ErrErased)
-	}
+	sealed := keyringtest.Seal(t, ring(t, pool), "a1", "private", "x")
+	require.NoError(t, ring(t, pool).Erase(t.Context(), "a1"))
+	later := ring(t, pool)
+	_, err := later.Open(t.Context(), "a1", sealed, "x")
+	require.ErrorIs(t, err, keyring.ErrErased)
+	_, err = later.Seal(t.Context(), "a1", []byte("more"), "x")
+	require.ErrorIs(t, err, keyring.ErrErased)
 	var left int
 	require.NoError(t, pool.QueryRow(t.Context(), `select count(*) from keyring.account_keys where account_id = 'a1' and wrapped_key is null and erased_at is not null`).Scan(&left))
 	require.Equal(t, 1, left)
-
-	// and others are unaffected
-	opened, err := keys.Open(t.Context(), "a2", other, "x")
-	require.NoError(t, err)
-	require.Equal(t, "stays", string(opened))
-}
-
-func TestAnAccountThatNeverHadAKeyCanBeErasedToo(t *testing.T) {
-	keys := ring(t, pgtest.New(t))
-	require.NoError(t, keys.Erase(t.Context(), "a1"))
-	_, err := keys.Seal(t.Context(), "a1", []byte("late"), "x")
-	require.ErrorIs(t, err, keyring.ErrErased)
 }
 
 func TestAnErasureElsewhereCountsHereSoon(t *testing.T) {
@@ -179,7 +102,7 @@ func TestAnErasureElsewhereCountsHereSoon(t *testing.T) {
 	pool := pgtest.New(t)
 	now := time.Now()
 	here := ring(t, pool, func(c *pgkeys.Config) { c.Now = func() time.Time { return now } })
-	sealed := seal(t, here, "a1", "private", "x")
+	sealed := keyringtest.Seal(t, here, "a1", "private", "x")
 
 	// when another one erases it, then it is gone here after half a minute
 	require.NoError(t, ring(t, pool).Erase(t.Context(), "a1"))
@@ -191,7 +114,7 @@ func TestAnErasureElsewhereCountsHereSoon(t *testing.T) {
 func TestReadingManySealedTextsOfAnAccountAsksOnce(t *testing.T) {
 	pool := pgtest.New(t)
 	keys := ring(t, pool)
-	sealed := seal(t, keys, "a1", "hello", "x")
+	sealed := keyringtest.Seal(t, keys, "a1", "hello", "x")
 	_, err := pool.Exec(t.Context(), `alter schema keyring rename to keyring_away`)
 	require.NoError(t, err)
 	for range 100 {
@@ -206,7 +129,7 @@ func TestAnotherMasterKeyIsRefusedAtTheStart(t *testing.T) {
 	pool := pgtest.New(t)
 	other := func(c *pgkeys.Config) { c.MasterKey = bytes.Repeat([]byte{2}, pgkeys.MasterKeySize) }
 	ring(t, pool, other) // nothing is wrapped yet
-	seal(t, ring(t, pool), "a1", "hello", "x")
+	keyringtest.Seal(t, ring(t, pool), "a1", "hello", "x")
 	_, err := pgkeys.Open(t.Context(), config(pool, other))
 	require.ErrorContains(t, err, "RECITAL_MASTER_KEY_FILE")
 	ring(t, pool)
@@ -227,21 +150,11 @@ func TestWhatItNeeds(t *testing.T) {
 	}
 }
 
-func TestCallsEndWithTheirContext(t *testing.T) {
-	keys := ring(t, pgtest.New(t))
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, err := keys.Seal(ctx, "a1", []byte("x"), "x")
-	require.True(t, errors.Is(err, context.Canceled), err)
-	require.NotEqual(t, domain.Unavailable, domain.CodeOf(err))
-	require.ErrorIs(t, keys.Erase(ctx, "a1"), context.Canceled)
-}
-
 func TestNothingPrivateIsLogged(t *testing.T) {
 	var log strings.Builder
 	pool := pgtest.New(t)
 	keys := ring(t, pool, func(c *pgkeys.Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
-	sealed := seal(t, keys, "a1", "private", "clip/secret-use")
+	sealed := keyringtest.Seal(t, keys, "a1", "private", "clip/secret-use")
 	_, err := keys.Open(t.Context(), "a1", sealed, "clip/2")
 	require.Error(t, err)
 	_, err = keys.Open(t.Context(), "a2", sealed, "clip/2")
