@@ -4,8 +4,8 @@ GO ?= go
 
 # Folders with goroutines, processes or transactions at work: their tests run under the race detector, all of them in
 # full by make test-long, and by make test those for which it costs little.
-RACE = commands|internal/(app|audio/(codec|decode)|blobs|credentials|datafolder|eventlog|eventnode|feed|hosting|keyring|lifecycle|payments|postgres|speech|supervise|todo|web|workers)
-RACE_SHORT = commands/journal|internal/(blobs/(folder|sealed)|credentials|datafolder|keyring|lifecycle|supervise)
+RACE = commands|internal/(access|app|events/(eventlog|eventnode|feed|todo)|http/web|process/(datafolder|lifecycle|postgres|supervise|workers)|providers/(blobs|hosting|payments)|speech/(audio/(codec|decode)|engineproto|enginetest|espeak|flite|loudness|mastering|stretch|worker)|speech$$)
+RACE_SHORT = commands/journal|internal/(access/(credentials|keyring)|process/(datafolder|lifecycle|supervise)|providers/blobs/(folder|sealed))
 packages_in = $$($(GO) list ./... | grep -E '^$(module)/($(1))(/|$$)')
 packages_not_in = $$($(GO) list ./... | grep -vE '^$(module)/($(1))(/|$$)')
 
@@ -88,16 +88,16 @@ bench: deps build ## run the benchmarks and make a table of them (BENCH=regexp, 
 	@echo "load average: $$(cut -d ' ' -f 1-3 /proc/loadavg) on $$(nproc) cores"
 	@set -- -p 1 -bench "$$RECITAL_BENCH" -benchtime $(BENCH_TIME) -timeout 60m; \
 	[ "$$RECITAL_BENCH" != quick ] || set -- -p 1 -bench . -benchtime 100ms -short; \
-	$(GO) run ./internal/benchtest/table $(BENCHMARKS) "$$@" $(call folders_with,^func Benchmark)
+	$(GO) run ./internal/testing/benchtest/table $(BENCHMARKS) "$$@" $(call folders_with,^func Benchmark)
 
 bench-smoke: deps build ## run each benchmark once, in its shortest form
 	@$(BENCHMARKS) -bench . -benchtime 1x -short $(call folders_with,^func Benchmark)
 
 align-report: deps build ## print how far the words that alignment finds are from where they are
-	@$(GO) run ./internal/alignment/accuracytest
+	@$(GO) run ./internal/speech/alignment/accuracytest
 
 clone-report: deps build ## print how far clones are from the voices of their recordings (ROOT=/: where Debian's prompts are)
-	@$(GO) run ./internal/cloning/clonetest -root $(ROOT)
+	@$(GO) run ./internal/speech/cloning/clonetest -root $(ROOT)
 
 loudness: deps build ## measure how loud the engines are, and write the gains that bring all voices to one loudness
 	@$(GO) run ./internal/speech/loudness/loudnesstest -calibrate internal/speech/gains.go
@@ -106,7 +106,7 @@ loudness-report: deps build ## print how loud the voices are, by engine and lang
 	@$(GO) run ./internal/speech/loudness/loudnesstest
 
 precheck-report: deps build ## print what the precheck finds in recordings whose noise is known
-	@$(GO) run ./internal/precheck/accuracytest
+	@$(GO) run ./internal/speech/precheck/accuracytest
 
 soak: deps build ## run the long tests under load (SOAK_TIME=10m)
 	RECITAL_SOAK=$(SOAK_TIME) $(GO) test -count=1 -p 1 -v -run '^TestSoak' -timeout 0 ./...
@@ -118,7 +118,7 @@ clients: deps build ## run clients that were published against a real recitald (
 	RECITAL_CLIENTS=1 $(GO) test -count=1 -v -run '^TestPublishedClients$$' ./cmd/recitald
 
 pydantic: ## ask pydantic and FastAPI what the binder's tests expect of them, and compare (needs Python and PyPI)
-	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && vectors=$(CURDIR)/internal/web/bind/testdata && \
+	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && vectors=$(CURDIR)/internal/http/web/bind/testdata && \
 	version() { sed -n '1s/.*"'$$1'": "\([^"]*\)".*/\1/p' "$$vectors/$$1.json"; } && python3 -m venv "$$folder/venv" && \
 	"$$folder/venv/bin/pip" install --quiet "pydantic==$$(version pydantic)" "fastapi==$$(version fastapi)" python-multipart httpx && \
 	cd "$$folder" && venv/bin/python -W ignore "$$vectors/generate.py" && diff pydantic.json "$$vectors" && diff fastapi.json "$$vectors" && echo "the same answers"

@@ -18,7 +18,7 @@ need() {
   $package: $why"
 }
 
-# The places are those in which internal/postgres looks.
+# The places are those in which internal/process/postgres looks.
 has_postgres() {
 	for bin in "$(pg_config --bindir 2>/dev/null)" "$(dirname "$(readlink -f "$(command -v postgres)")")" \
 		/usr/lib/postgresql/*/bin /usr/pgsql-*/bin; do

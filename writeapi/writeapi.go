@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/recital-tts/recital/commands/journal"
-	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/readmodel"
-	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/readmodel"
+	"github.com/recital-tts/recital/internal/http/web"
 )
 
 // visibleTimeout is how long a write waits for the read models that its route names.

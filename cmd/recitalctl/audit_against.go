@@ -7,8 +7,8 @@ import (
 	"io"
 	"iter"
 
-	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/logdiff"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/logdiff"
 )
 
 // against is a comparison with a backup.

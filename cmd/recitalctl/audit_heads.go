@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/recital-tts/recital/domain/audit"
-	"github.com/recital-tts/recital/internal/chain"
+	"github.com/recital-tts/recital/internal/events/chain"
 )
 
 type auditHeads struct {

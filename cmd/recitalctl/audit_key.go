@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/recital-tts/recital/internal/chain"
-	"github.com/recital-tts/recital/internal/datafolder"
+	"github.com/recital-tts/recital/internal/events/chain"
+	"github.com/recital-tts/recital/internal/process/datafolder"
 )
 
 type auditDeriveKey struct {

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/recital-tts/recital/internal/chain"
-	"github.com/recital-tts/recital/internal/logdiff"
+	"github.com/recital-tts/recital/internal/events/chain"
+	"github.com/recital-tts/recital/internal/events/logdiff"
 )
 
 type auditVerify struct {

@@ -14,9 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/domain/audit"
-	"github.com/recital-tts/recital/internal/backup/backuptest"
-	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/logdiff"
+	"github.com/recital-tts/recital/internal/events/backup/backuptest"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/logdiff"
 )
 
 // An auditor is convinced by a log that nobody has changed, keeps its heads, and finds out what was changed.

@@ -10,9 +10,9 @@ import (
 	"strconv"
 
 	"github.com/recital-tts/recital/domain/audit"
-	"github.com/recital-tts/recital/internal/chain"
-	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/logcopy"
+	"github.com/recital-tts/recital/internal/events/chain"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/logcopy"
 )
 
 // audited is a log that is checked: that of a running recitald, or one in a backup.

@@ -7,9 +7,9 @@ import (
 	"slices"
 
 	"github.com/recital-tts/recital/domain/audit"
-	"github.com/recital-tts/recital/internal/backup"
-	"github.com/recital-tts/recital/internal/chain"
-	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/events/backup"
+	"github.com/recital-tts/recital/internal/events/chain"
+	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
 // savedLog is the log in a backup.

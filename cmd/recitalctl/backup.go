@@ -12,10 +12,10 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/recital-tts/recital/cmd/recitalctl/progress"
-	"github.com/recital-tts/recital/internal/backup"
-	"github.com/recital-tts/recital/internal/blobs"
-	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/logcopy"
+	"github.com/recital-tts/recital/internal/events/backup"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/logcopy"
+	"github.com/recital-tts/recital/internal/providers/blobs"
 )
 
 type backUp struct {

@@ -16,7 +16,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/recital-tts/recital/internal/datafolder"
+	"github.com/recital-tts/recital/internal/process/datafolder"
 )
 
 // doctor checks for possible problems one after the other, and continues after one so that all are reported.

@@ -18,8 +18,8 @@ import (
 	"time"
 
 	"github.com/recital-tts/recital/cmd/recitalctl/progress"
-	"github.com/recital-tts/recital/internal/datafolder"
-	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/process/datafolder"
 )
 
 // drill restores the backup into a temporary folder, and proves that a recitald serves it. The recitald is one for development, without

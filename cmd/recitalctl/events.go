@@ -11,8 +11,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/logcopy"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/logcopy"
 )
 
 type showEvents struct {

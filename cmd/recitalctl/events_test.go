@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/internal/app"
-	"github.com/recital-tts/recital/internal/postgres/pgtest"
+	"github.com/recital-tts/recital/internal/process/postgres/pgtest"
 )
 
 // recitaldAt runs a real recitald on a data folder, at an admin address that a later one may have.

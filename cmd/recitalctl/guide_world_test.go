@@ -17,9 +17,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/recital-tts/recital/internal/datafolder"
-	"github.com/recital-tts/recital/internal/eventnode/nodetest"
-	"github.com/recital-tts/recital/internal/postgres/pgtest"
+	"github.com/recital-tts/recital/internal/events/eventnode/nodetest"
+	"github.com/recital-tts/recital/internal/process/datafolder"
+	"github.com/recital-tts/recital/internal/process/postgres/pgtest"
 )
 
 // newReader returns a reader with the settings files of a guide in place. The service of the guide for operators is started

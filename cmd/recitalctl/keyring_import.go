@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/recital-tts/recital/internal/backup"
+	"github.com/recital-tts/recital/internal/events/backup"
 )
 
 type importKeyring struct {

@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/internal/app"
-	"github.com/recital-tts/recital/internal/bintest"
-	"github.com/recital-tts/recital/internal/postgres/pgtest"
-	"github.com/recital-tts/recital/internal/web/openapi/openapitest"
+	"github.com/recital-tts/recital/internal/http/web/openapi/openapitest"
+	"github.com/recital-tts/recital/internal/process/postgres/pgtest"
+	"github.com/recital-tts/recital/internal/testing/bintest"
 )
 
 // asTool in the environment makes this test binary recitalctl.

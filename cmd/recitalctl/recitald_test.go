@@ -16,8 +16,8 @@ import (
 
 	"github.com/recital-tts/recital/domain/alert"
 	"github.com/recital-tts/recital/internal/app"
-	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/eventlog/esdb"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
 )
 
 func TestAgainstARecitald(t *testing.T) {

@@ -17,11 +17,11 @@ import (
 	"github.com/recital-tts/recital/commands/voices"
 	"github.com/recital-tts/recital/domain/clip"
 	"github.com/recital-tts/recital/domain/voice"
-	"github.com/recital-tts/recital/internal/backup"
-	"github.com/recital-tts/recital/internal/blobs"
-	"github.com/recital-tts/recital/internal/blobs/folder"
-	"github.com/recital-tts/recital/internal/blobs/s3"
-	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/events/backup"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/providers/blobs"
+	"github.com/recital-tts/recital/internal/providers/blobs/folder"
+	"github.com/recital-tts/recital/internal/providers/blobs/s3"
 )
 
 // s3Keys are the keys to blobs in S3, as recitald takes them.

@@ -10,9 +10,9 @@ import (
 	"strings"
 
 	"github.com/recital-tts/recital/domain/clip"
-	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/eventlog/esdb"
-	"github.com/recital-tts/recital/internal/eventnode"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
+	"github.com/recital-tts/recital/internal/events/eventnode"
 )
 
 // openLog opens the log that is restored into: the event store that is named, or a node on the data folder that runs for the restore

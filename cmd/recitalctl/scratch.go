@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/recital-tts/recital/internal/postgres"
+	"github.com/recital-tts/recital/internal/process/postgres"
 )
 
 // scratchPrefix begins the names of the folders of drills.

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/domain/audit"
-	"github.com/recital-tts/recital/internal/chain"
+	"github.com/recital-tts/recital/internal/events/chain"
 )
 
 // tableHead matches a table that begins with its head.

@@ -18,8 +18,8 @@ import (
 
 	"github.com/recital-tts/recital/domain/account"
 	clips "github.com/recital-tts/recital/domain/clip"
-	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/postgres"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/process/postgres"
 )
 
 // newKey creates another key of the account, as its owner does.

@@ -21,8 +21,8 @@ import (
 	"github.com/recital-tts/recital/domain/session"
 	"github.com/recital-tts/recital/domain/voice"
 	"github.com/recital-tts/recital/internal/app"
-	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/eventlog/esdb"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
 )
 
 // access is who may use a route.

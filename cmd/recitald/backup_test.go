@@ -17,10 +17,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/domain/audit"
-	"github.com/recital-tts/recital/internal/backup/backuptest"
-	"github.com/recital-tts/recital/internal/chain"
-	"github.com/recital-tts/recital/internal/datafolder"
-	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/events/backup/backuptest"
+	"github.com/recital-tts/recital/internal/events/chain"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/process/datafolder"
 )
 
 // backedUp is what recitalctl backup prints.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/recital-tts/recital/internal/payments"
-	"github.com/recital-tts/recital/internal/payments/sandbox"
+	"github.com/recital-tts/recital/internal/providers/payments"
+	"github.com/recital-tts/recital/internal/providers/payments/sandbox"
 )
 
 // payday is a request of billing that a kill may cut short.

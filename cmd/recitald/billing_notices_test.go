@@ -15,8 +15,8 @@ import (
 	"github.com/stripe/stripe-go/v84/webhook"
 
 	"github.com/recital-tts/recital/domain/payment"
-	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/payments/sandbox"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/providers/payments/sandbox"
 )
 
 // signed is a notice with its signature.

@@ -17,7 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/recital-tts/recital/internal/web/openapi/openapitest"
+	"github.com/recital-tts/recital/internal/http/web/openapi/openapitest"
 )
 
 const (

@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
-	"github.com/recital-tts/recital/internal/postgres"
+	"github.com/recital-tts/recital/internal/process/postgres"
 )
 
 // emptyPostgres drops the database of a running recitald, and creates it again.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/recital-tts/recital/domain/account"
 	clips "github.com/recital-tts/recital/domain/clip"
-	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
 // saveMany writes clips of an account whose audio is gone.

@@ -14,8 +14,8 @@ import (
 	"github.com/fasthttp/websocket"
 	"github.com/stretchr/testify/require"
 
-	"github.com/recital-tts/recital/internal/audio"
-	"github.com/recital-tts/recital/internal/audio/libav/libavtest"
+	"github.com/recital-tts/recital/internal/speech/audio"
+	"github.com/recital-tts/recital/internal/speech/audio/libav/libavtest"
 )
 
 // contentTypes are those of the published service (its API, measured replies).

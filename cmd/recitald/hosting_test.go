@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/recital-tts/recital/internal/hosting/standin"
+	"github.com/recital-tts/recital/internal/providers/hosting/standin"
 )
 
 var hostingLine = regexp.MustCompile(`(?m)^  hosting +(http://\S+)`)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/recital-tts/recital/internal/web/openapi/openapitest"
+	"github.com/recital-tts/recital/internal/http/web/openapi/openapitest"
 )
 
 // speech is the request that the clients of a load repeat.

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/recital-tts/recital/internal/bintest"
-	"github.com/recital-tts/recital/internal/web/openapi/openapitest"
+	"github.com/recital-tts/recital/internal/http/web/openapi/openapitest"
+	"github.com/recital-tts/recital/internal/testing/bintest"
 )
 
 // recitaldBinary is in the same folder as recitalctl and speechworker.

@@ -20,8 +20,8 @@ import (
 	otlp "go.opentelemetry.io/proto/otlp/trace/v1"
 	"go.yaml.in/yaml/v3"
 
-	"github.com/recital-tts/recital/internal/payments/sandbox"
-	"github.com/recital-tts/recital/internal/tracing/tracingtest"
+	"github.com/recital-tts/recital/internal/process/tracing/tracingtest"
+	"github.com/recital-tts/recital/internal/providers/payments/sandbox"
 )
 
 // private is in everything that people say in a mixed run.

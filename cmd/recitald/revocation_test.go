@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/domain/account"
-	"github.com/recital-tts/recital/internal/eventlog/esdb"
+	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
 )
 
 // revokeKey revokes a key as clients do: here with the key itself.

@@ -13,8 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/recital-tts/recital/internal/audio"
-	"github.com/recital-tts/recital/internal/blobs/s3test"
+	"github.com/recital-tts/recital/internal/providers/blobs/s3test"
+	"github.com/recital-tts/recital/internal/speech/audio"
 )
 
 // launchOn starts an instance whose blobs are in S3, with a data folder of its own.

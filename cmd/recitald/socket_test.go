@@ -13,8 +13,8 @@ import (
 	"github.com/fasthttp/websocket"
 	"github.com/stretchr/testify/require"
 
-	"github.com/recital-tts/recital/internal/audio"
-	"github.com/recital-tts/recital/internal/audio/libav/libavtest"
+	"github.com/recital-tts/recital/internal/speech/audio"
+	"github.com/recital-tts/recital/internal/speech/audio/libav/libavtest"
 )
 
 // talk is a client of the socket route, in dialect 1.1 with timestamps.

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/recital-tts/recital/internal/audio"
-	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/speech/audio"
 )
 
 // collector promises for clips: a clip that a reply has named is there, unless it could not be saved, which never changes; it

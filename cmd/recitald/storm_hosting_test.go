@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/domain/account"
-	"github.com/recital-tts/recital/internal/hosting/standin"
+	"github.com/recital-tts/recital/internal/providers/hosting/standin"
 )
 
 // webmaster promises for hosting: once all is calm and what was last wanted of each project is answered, exactly the projects

@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"syscall"
 
-	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
 // witness promises for reads: no instance shows an older state than it has shown, or has promised with the reply to a write;

@@ -23,11 +23,11 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 
-	"github.com/recital-tts/recital/internal/eventlog/esdb"
-	"github.com/recital-tts/recital/internal/eventnode"
-	"github.com/recital-tts/recital/internal/hosting/standin"
-	"github.com/recital-tts/recital/internal/postgres/pgtest"
-	"github.com/recital-tts/recital/internal/signin/devidp"
+	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
+	"github.com/recital-tts/recital/internal/events/eventnode"
+	"github.com/recital-tts/recital/internal/process/postgres/pgtest"
+	"github.com/recital-tts/recital/internal/providers/hosting/standin"
+	"github.com/recital-tts/recital/internal/providers/signin/devidp"
 )
 
 // world is a service with all its parts, and what may happen to them.

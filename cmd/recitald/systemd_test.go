@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/recital-tts/recital/internal/datafolder"
+	"github.com/recital-tts/recital/internal/process/datafolder"
 )
 
 // Who runs systemctl start and then the doctor finds a service that serves: systemd waits until recitald says so. The journal,

@@ -14,9 +14,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/recital-tts/recital/internal/payments"
-	"github.com/recital-tts/recital/internal/payments/sandbox"
-	"github.com/recital-tts/recital/internal/payments/stripe"
+	"github.com/recital-tts/recital/internal/providers/payments"
+	"github.com/recital-tts/recital/internal/providers/payments/sandbox"
+	"github.com/recital-tts/recital/internal/providers/payments/stripe"
 )
 
 // till is a payment provider in the process of the test, which nothing happens to, and the way there, on which changes may

@@ -11,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/recital-tts/recital/internal/audio"
-	"github.com/recital-tts/recital/internal/audio/libav/libavtest"
+	"github.com/recital-tts/recital/internal/speech/audio"
+	"github.com/recital-tts/recital/internal/speech/audio/libav/libavtest"
 )
 
 func TestBinaryRepliesTellWhereTheirTimesAre(t *testing.T) {

@@ -19,8 +19,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/recital-tts/recital/internal/eventnode"
-	"github.com/recital-tts/recital/internal/postgres/pgtest"
+	"github.com/recital-tts/recital/internal/events/eventnode"
+	"github.com/recital-tts/recital/internal/process/postgres/pgtest"
 )
 
 func TestTwoInstancesThatStartTogetherServeEachOthersWrites(t *testing.T) {

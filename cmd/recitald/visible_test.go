@@ -7,7 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
-	"github.com/recital-tts/recital/internal/postgres"
+	"github.com/recital-tts/recital/internal/process/postgres"
 )
 
 func TestAReplyWaitsForItsUsageToBeVisibleOrSaysThatItIsNot(t *testing.T) {

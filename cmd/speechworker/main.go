@@ -9,10 +9,10 @@ import (
 	"io"
 	"os"
 
-	"github.com/recital-tts/recital/internal/audio/libav"
+	"github.com/recital-tts/recital/internal/process/workers"
+	"github.com/recital-tts/recital/internal/speech/audio/libav"
 	"github.com/recital-tts/recital/internal/speech/espeak"
 	"github.com/recital-tts/recital/internal/speech/flite"
-	"github.com/recital-tts/recital/internal/workers"
 )
 
 type mode struct {

@@ -8,8 +8,8 @@ import (
 
 	"github.com/recital-tts/recital/commands/commandstest"
 	"github.com/recital-tts/recital/domain/account"
-	"github.com/recital-tts/recital/internal/benchtest"
-	"github.com/recital-tts/recital/internal/eventnode/nodetest"
+	"github.com/recital-tts/recital/internal/events/eventnode/nodetest"
+	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 
 // BenchmarkKeyChurn is a look-up of a key in the log, without any cache, in an account that has created and deleted 10,000

@@ -8,7 +8,7 @@ import (
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/apikey"
 	"github.com/recital-tts/recital/domain/plan"
-	"github.com/recital-tts/recital/internal/eventlog/eventtest"
+	"github.com/recital-tts/recital/internal/events/eventlog/eventtest"
 )
 
 func TestEventsAreReadForEver(t *testing.T) {

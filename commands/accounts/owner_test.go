@@ -13,8 +13,8 @@ import (
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/plan"
-	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/keyring/memkeys"
+	"github.com/recital-tts/recital/internal/access/keyring/memkeys"
+	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
 func (w *world) keyring() *memkeys.Keyring {

@@ -14,7 +14,7 @@ import (
 	"github.com/recital-tts/recital/commands/commandstest"
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/alert"
-	"github.com/recital-tts/recital/internal/todo"
+	"github.com/recital-tts/recital/internal/events/todo"
 )
 
 func (w *world) givenUp(process, item string, cause uuid.UUID) todo.GivenUp {

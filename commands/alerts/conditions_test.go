@@ -14,7 +14,7 @@ import (
 	"github.com/recital-tts/recital/commands/commandstest"
 	"github.com/recital-tts/recital/commands/journal"
 	"github.com/recital-tts/recital/domain/alert"
-	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
 var diskFull = alert.Condition{Source: "disk", Subject: "host:/data", Reason: alert.DiskFull}

@@ -9,7 +9,7 @@ import (
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/hosting"
 	"github.com/recital-tts/recital/domain/roster"
-	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
 // Erasure is what became of an account that was closed. Times are zero where it has not come to that.

@@ -14,9 +14,9 @@ import (
 	"github.com/recital-tts/recital/commands/journal"
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/audit"
-	"github.com/recital-tts/recital/internal/chain"
-	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/logcopy"
+	"github.com/recital-tts/recital/internal/events/chain"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/logcopy"
 )
 
 const (

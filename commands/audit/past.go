@@ -8,7 +8,7 @@ import (
 
 	"github.com/recital-tts/recital/commands/journal"
 	"github.com/recital-tts/recital/domain"
-	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
 // history is a stream that is folded as it was at a time.

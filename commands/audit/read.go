@@ -7,7 +7,7 @@ import (
 
 	"github.com/recital-tts/recital/commands/journal"
 	"github.com/recital-tts/recital/domain/audit"
-	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
 // RecordRead records that the origin's actor is about to be shown personal data of count rows, for a reason. The data must

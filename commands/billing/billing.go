@@ -15,9 +15,9 @@ import (
 	"github.com/recital-tts/recital/domain/catalogue"
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/domain/subscription"
-	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/keyring"
-	"github.com/recital-tts/recital/internal/payments"
+	"github.com/recital-tts/recital/internal/access/keyring"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/providers/payments"
 )
 
 // Names of the to-do lists.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/recital-tts/recital/commands/journal"
 	"github.com/recital-tts/recital/domain/subscription"
-	"github.com/recital-tts/recital/internal/payments"
+	"github.com/recital-tts/recital/internal/providers/payments"
 )
 
 // attempt is how the provider recognises a request.

@@ -7,8 +7,8 @@ import (
 	"github.com/recital-tts/recital/commands/journal"
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/subscription"
-	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/payments"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/providers/payments"
 )
 
 // Repetition identifies the repetitions of a request by the client's Idempotency-Key. The zero Repetition is that of a

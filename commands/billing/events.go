@@ -8,7 +8,7 @@ import (
 	"github.com/recital-tts/recital/domain/catalogue"
 	"github.com/recital-tts/recital/domain/payment"
 	"github.com/recital-tts/recital/domain/subscription"
-	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
 // Events returns the event types of subscriptions, notices and the catalogue.

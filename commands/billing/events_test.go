@@ -9,7 +9,7 @@ import (
 	"github.com/recital-tts/recital/domain/payment"
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/domain/subscription"
-	"github.com/recital-tts/recital/internal/eventlog/eventtest"
+	"github.com/recital-tts/recital/internal/events/eventlog/eventtest"
 )
 
 func TestEventsAreReadForEver(t *testing.T) {

@@ -22,8 +22,8 @@ import (
 	"github.com/recital-tts/recital/domain/payment"
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/domain/spec"
-	"github.com/recital-tts/recital/internal/payments"
-	"github.com/recital-tts/recital/internal/todo"
+	"github.com/recital-tts/recital/internal/events/todo"
+	"github.com/recital-tts/recital/internal/providers/payments"
 )
 
 // busy is a provider that is asked often: it counts looks.

@@ -16,8 +16,8 @@ import (
 	"github.com/recital-tts/recital/domain/payment"
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/domain/subscription"
-	"github.com/recital-tts/recital/internal/payments"
-	"github.com/recital-tts/recital/internal/todo"
+	"github.com/recital-tts/recital/internal/events/todo"
+	"github.com/recital-tts/recital/internal/providers/payments"
 )
 
 // customer is an account whose owner does this and that, while the provider's notices come as they like.

@@ -10,7 +10,7 @@ import (
 	"github.com/recital-tts/recital/commands/journal"
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/payment"
-	"github.com/recital-tts/recital/internal/payments"
+	"github.com/recital-tts/recital/internal/providers/payments"
 )
 
 const (

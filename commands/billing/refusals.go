@@ -6,7 +6,7 @@ import (
 
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/subscription"
-	"github.com/recital-tts/recital/internal/payments"
+	"github.com/recital-tts/recital/internal/providers/payments"
 )
 
 // refused reports whether the provider has refused a request, which has ended with that.

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/recital-tts/recital/internal/audio"
-	"github.com/recital-tts/recital/internal/blobs"
-	"github.com/recital-tts/recital/internal/spool"
+	"github.com/recital-tts/recital/internal/http/spool"
+	"github.com/recital-tts/recital/internal/providers/blobs"
+	"github.com/recital-tts/recital/internal/speech/audio"
 )
 
 // savedAtOnce bounds what a store that hangs holds: clips beyond wait, and are then not saved.

@@ -9,10 +9,10 @@ import (
 
 	"github.com/recital-tts/recital/commands/journal"
 	"github.com/recital-tts/recital/domain/clip"
-	"github.com/recital-tts/recital/internal/blobs"
-	"github.com/recital-tts/recital/internal/blobs/sealed"
-	"github.com/recital-tts/recital/internal/keyring"
-	"github.com/recital-tts/recital/internal/spool"
+	"github.com/recital-tts/recital/internal/access/keyring"
+	"github.com/recital-tts/recital/internal/http/spool"
+	"github.com/recital-tts/recital/internal/providers/blobs"
+	"github.com/recital-tts/recital/internal/providers/blobs/sealed"
 )
 
 // Config configures Clips. All fields are required.

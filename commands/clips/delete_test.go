@@ -9,7 +9,7 @@ import (
 	"github.com/recital-tts/recital/commands/commandstest"
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/clip"
-	"github.com/recital-tts/recital/internal/blobs"
+	"github.com/recital-tts/recital/internal/providers/blobs"
 )
 
 func TestDeletingAClip(t *testing.T) {

@@ -9,9 +9,9 @@ import (
 
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/clip"
-	"github.com/recital-tts/recital/internal/blobs"
-	"github.com/recital-tts/recital/internal/blobs/sealed"
-	"github.com/recital-tts/recital/internal/keyring"
+	"github.com/recital-tts/recital/internal/access/keyring"
+	"github.com/recital-tts/recital/internal/providers/blobs"
+	"github.com/recital-tts/recital/internal/providers/blobs/sealed"
 )
 
 // sealTimeout bounds how long the beginning of a synthesis waits for the keyring.

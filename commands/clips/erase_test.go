@@ -8,7 +8,7 @@ import (
 
 	"github.com/recital-tts/recital/commands/commandstest"
 	"github.com/recital-tts/recital/domain/clip"
-	"github.com/recital-tts/recital/internal/blobs"
+	"github.com/recital-tts/recital/internal/providers/blobs"
 )
 
 func TestTheClipsOfAClosedAccountAreErased(t *testing.T) {

@@ -17,14 +17,14 @@ import (
 	"github.com/recital-tts/recital/commands/clips"
 	"github.com/recital-tts/recital/commands/commandstest"
 	"github.com/recital-tts/recital/domain/clip"
-	"github.com/recital-tts/recital/internal/audio"
-	"github.com/recital-tts/recital/internal/blobs"
-	"github.com/recital-tts/recital/internal/blobs/folder"
-	"github.com/recital-tts/recital/internal/blobs/sealed"
-	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/keyring/pgkeys"
-	"github.com/recital-tts/recital/internal/postgres/pgtest"
-	"github.com/recital-tts/recital/internal/spool"
+	"github.com/recital-tts/recital/internal/access/keyring/pgkeys"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/http/spool"
+	"github.com/recital-tts/recital/internal/process/postgres/pgtest"
+	"github.com/recital-tts/recital/internal/providers/blobs"
+	"github.com/recital-tts/recital/internal/providers/blobs/folder"
+	"github.com/recital-tts/recital/internal/providers/blobs/sealed"
+	"github.com/recital-tts/recital/internal/speech/audio"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -8,9 +8,9 @@ import (
 
 	"github.com/recital-tts/recital/commands/journal"
 	"github.com/recital-tts/recital/domain/clip"
-	"github.com/recital-tts/recital/internal/audio"
-	"github.com/recital-tts/recital/internal/blobs"
-	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/providers/blobs"
+	"github.com/recital-tts/recital/internal/speech/audio"
 )
 
 // Recording is a result that an account keeps, without its audio.

@@ -15,12 +15,12 @@ import (
 	"github.com/recital-tts/recital/commands/commandstest"
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/clip"
-	"github.com/recital-tts/recital/internal/audio"
-	"github.com/recital-tts/recital/internal/blobs"
-	"github.com/recital-tts/recital/internal/blobs/blobtest"
-	"github.com/recital-tts/recital/internal/blobs/sealed"
-	"github.com/recital-tts/recital/internal/keyring"
-	"github.com/recital-tts/recital/internal/spool"
+	"github.com/recital-tts/recital/internal/access/keyring"
+	"github.com/recital-tts/recital/internal/http/spool"
+	"github.com/recital-tts/recital/internal/providers/blobs"
+	"github.com/recital-tts/recital/internal/providers/blobs/blobtest"
+	"github.com/recital-tts/recital/internal/providers/blobs/sealed"
+	"github.com/recital-tts/recital/internal/speech/audio"
 )
 
 const sound = "samples of a voice"

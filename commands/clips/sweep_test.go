@@ -12,7 +12,7 @@ import (
 	"github.com/recital-tts/recital/commands/clips"
 	"github.com/recital-tts/recital/commands/commandstest"
 	"github.com/recital-tts/recital/domain/clip"
-	"github.com/recital-tts/recital/internal/blobs"
+	"github.com/recital-tts/recital/internal/providers/blobs"
 )
 
 // shown is a read model that shows these blobs.

@@ -29,9 +29,9 @@ import (
 	"github.com/recital-tts/recital/commands/signin"
 	"github.com/recital-tts/recital/commands/voices"
 	"github.com/recital-tts/recital/domain/account"
-	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/eventlog/esdb"
-	"github.com/recital-tts/recital/internal/eventlog/memlog"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
+	"github.com/recital-tts/recital/internal/events/eventlog/memlog"
 )
 
 // Patience bounds waits on a busy machine; nothing is timed.

@@ -2,7 +2,7 @@ package feedback
 
 import (
 	"github.com/recital-tts/recital/domain/feedback"
-	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
 // Events are the event types of feedback.

@@ -13,9 +13,9 @@ import (
 	commands "github.com/recital-tts/recital/commands/hosting"
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/hosting"
-	platform "github.com/recital-tts/recital/internal/hosting"
-	"github.com/recital-tts/recital/internal/hosting/standin"
-	"github.com/recital-tts/recital/internal/todo"
+	"github.com/recital-tts/recital/internal/events/todo"
+	platform "github.com/recital-tts/recital/internal/providers/hosting"
+	"github.com/recital-tts/recital/internal/providers/hosting/standin"
 )
 
 // Whoever dies while a variable is set or removed, at whatever is changed in the log or at the platform, before or after it is:

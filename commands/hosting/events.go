@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/recital-tts/recital/domain/hosting"
-	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
 // Events returns the event types of what accounts have at the hosting platform.

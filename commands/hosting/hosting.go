@@ -15,10 +15,10 @@ import (
 	"github.com/recital-tts/recital/commands/journal"
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/hosting"
-	"github.com/recital-tts/recital/internal/eventlog"
-	platform "github.com/recital-tts/recital/internal/hosting"
-	"github.com/recital-tts/recital/internal/keyring"
-	"github.com/recital-tts/recital/internal/todo"
+	"github.com/recital-tts/recital/internal/access/keyring"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/todo"
+	platform "github.com/recital-tts/recital/internal/providers/hosting"
 )
 
 // CompleteProcess is the name of the to-do list of variables that a crash, or an outage, has left half done.

@@ -11,8 +11,8 @@ import (
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/hosting"
-	"github.com/recital-tts/recital/internal/hosting/standin"
-	"github.com/recital-tts/recital/internal/todo"
+	"github.com/recital-tts/recital/internal/events/todo"
+	"github.com/recital-tts/recital/internal/providers/hosting/standin"
 )
 
 func TestACodeIsExchangedOnce(t *testing.T) {

@@ -17,11 +17,11 @@ import (
 	"github.com/recital-tts/recital/commands/journal"
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/hosting"
-	"github.com/recital-tts/recital/internal/eventlog"
-	platform "github.com/recital-tts/recital/internal/hosting"
-	"github.com/recital-tts/recital/internal/hosting/standin"
-	"github.com/recital-tts/recital/internal/hosting/vercel"
-	"github.com/recital-tts/recital/internal/keyring/memkeys"
+	"github.com/recital-tts/recital/internal/access/keyring/memkeys"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	platform "github.com/recital-tts/recital/internal/providers/hosting"
+	"github.com/recital-tts/recital/internal/providers/hosting/standin"
+	"github.com/recital-tts/recital/internal/providers/hosting/vercel"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -9,9 +9,9 @@ import (
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/hosting"
-	"github.com/recital-tts/recital/internal/eventlog"
-	platform "github.com/recital-tts/recital/internal/hosting"
-	"github.com/recital-tts/recital/internal/keyring"
+	"github.com/recital-tts/recital/internal/access/keyring"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	platform "github.com/recital-tts/recital/internal/providers/hosting"
 )
 
 // attempt bounds the work on a variable well below the time after which others may take it over.

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/commands/journal"
-	"github.com/recital-tts/recital/internal/benchtest"
+	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 
 // BenchmarkOrigin carries out commands that say where they came from, beside the same ones that do not: the time and the

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
 // Cached keeps the state of a stream between commands, so that a command usually costs one append and no read. The state

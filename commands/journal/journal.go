@@ -12,7 +12,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
 // Journal is the log that commands read and write, with the event types that it may hold.

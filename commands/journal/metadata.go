@@ -6,8 +6,8 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/keyring"
+	"github.com/recital-tts/recital/internal/access/keyring"
+	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
 // sealTimeout bounds how long a command waits for its account's key.

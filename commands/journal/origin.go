@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
 // Origin describes on whose behalf a command is carried out and what led to it. It is part of each event's metadata.

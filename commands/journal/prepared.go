@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
 // ExecutePrepared is Execute for a command that contains what was read elsewhere, from a provider say. prepare is called

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/recital-tts/recital/commands/journal"
-	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
 func TestAStreamThatWasNeverWritten(t *testing.T) {

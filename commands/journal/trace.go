@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/recital-tts/recital/domain"
-	"github.com/recital-tts/recital/internal/tracing"
+	"github.com/recital-tts/recital/internal/process/tracing"
 )
 
 // Span is a command in the trace of a request. It is the zero Span where there is no trace.

@@ -8,7 +8,7 @@ import (
 	"github.com/recital-tts/recital/commands/journal"
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/account"
-	keys "github.com/recital-tts/recital/internal/keyring"
+	keys "github.com/recital-tts/recital/internal/access/keyring"
 )
 
 // Export returns what writes a copy of the log's keyring, in which the keys stay wrapped. It is refused where the store has another one.

@@ -2,7 +2,7 @@ package keyring
 
 import (
 	"github.com/recital-tts/recital/domain/keyring"
-	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
 // Events are the event types of the stream keyring.

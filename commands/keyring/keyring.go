@@ -13,8 +13,8 @@ import (
 
 	"github.com/recital-tts/recital/commands/journal"
 	"github.com/recital-tts/recital/domain/keyring"
-	"github.com/recital-tts/recital/internal/eventlog"
-	keys "github.com/recital-tts/recital/internal/keyring"
+	keys "github.com/recital-tts/recital/internal/access/keyring"
+	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
 // Store is a keyring that has an id.

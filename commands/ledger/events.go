@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/recital-tts/recital/domain/ledger"
-	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
 // Events returns the event types of the ledger. Their streams are named usage.

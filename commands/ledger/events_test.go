@@ -7,7 +7,7 @@ import (
 	commands "github.com/recital-tts/recital/commands/ledger"
 	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/domain/plan"
-	"github.com/recital-tts/recital/internal/eventlog/eventtest"
+	"github.com/recital-tts/recital/internal/events/eventlog/eventtest"
 )
 
 func TestEventsAreReadForEver(t *testing.T) {

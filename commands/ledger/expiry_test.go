@@ -11,8 +11,8 @@ import (
 	"github.com/recital-tts/recital/commands/commandstest"
 	commands "github.com/recital-tts/recital/commands/ledger"
 	"github.com/recital-tts/recital/domain/ledger"
-	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/todo"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/todo"
 )
 
 // expiries returns the events of a stream that ended reservations, by reservation.

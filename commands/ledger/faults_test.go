@@ -15,7 +15,7 @@ import (
 	"github.com/recital-tts/recital/commands/journal"
 	commands "github.com/recital-tts/recital/commands/ledger"
 	"github.com/recital-tts/recital/domain"
-	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
 // mishap is a fault of an append.

@@ -2,7 +2,7 @@ package sessions
 
 import (
 	"github.com/recital-tts/recital/domain/session"
-	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
 // Events are the event types of sessions.

@@ -19,8 +19,8 @@ import (
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/session"
-	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/keyring/memkeys"
+	"github.com/recital-tts/recital/internal/access/keyring/memkeys"
+	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -2,7 +2,7 @@ package signin
 
 import (
 	"github.com/recital-tts/recital/domain/identity"
-	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
 // Events returns the event types of identities.

@@ -6,7 +6,7 @@ import (
 
 	commands "github.com/recital-tts/recital/commands/signin"
 	"github.com/recital-tts/recital/domain/identity"
-	"github.com/recital-tts/recital/internal/eventlog/eventtest"
+	"github.com/recital-tts/recital/internal/events/eventlog/eventtest"
 )
 
 func TestEventsAreReadForEver(t *testing.T) {

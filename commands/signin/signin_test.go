@@ -22,9 +22,9 @@ import (
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/identity"
 	"github.com/recital-tts/recital/domain/session"
-	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/keyring/memkeys"
-	"github.com/recital-tts/recital/internal/signin"
+	"github.com/recital-tts/recital/internal/access/keyring/memkeys"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/providers/signin"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -2,7 +2,7 @@ package skips
 
 import (
 	"github.com/recital-tts/recital/domain/skip"
-	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
 // Events returns the event types of skips.

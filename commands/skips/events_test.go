@@ -6,7 +6,7 @@ import (
 
 	"github.com/recital-tts/recital/commands/skips"
 	"github.com/recital-tts/recital/domain/skip"
-	"github.com/recital-tts/recital/internal/eventlog/eventtest"
+	"github.com/recital-tts/recital/internal/events/eventlog/eventtest"
 )
 
 func TestEventsAreReadForEver(t *testing.T) {

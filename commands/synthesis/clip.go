@@ -6,7 +6,7 @@ import (
 
 	"github.com/recital-tts/recital/commands/clips"
 	"github.com/recital-tts/recital/domain/clip"
-	"github.com/recital-tts/recital/internal/readmodel"
+	"github.com/recital-tts/recital/internal/events/readmodel"
 	"github.com/recital-tts/recital/internal/speech"
 )
 

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/recital-tts/recital/domain"
-	"github.com/recital-tts/recital/internal/audio"
-	"github.com/recital-tts/recital/internal/tracing"
+	"github.com/recital-tts/recital/internal/process/tracing"
+	"github.com/recital-tts/recital/internal/speech/audio"
 )
 
 // Kind is how the audio of a synthesis is delivered.

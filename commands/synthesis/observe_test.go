@@ -10,8 +10,8 @@ import (
 
 	"github.com/recital-tts/recital/commands/commandstest"
 	"github.com/recital-tts/recital/commands/synthesis"
-	"github.com/recital-tts/recital/internal/audio"
 	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/speech/audio"
 )
 
 // observed collects what becomes of syntheses.

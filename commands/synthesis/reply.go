@@ -12,12 +12,12 @@ import (
 
 	"github.com/recital-tts/recital/commands/clips"
 	"github.com/recital-tts/recital/commands/ledger"
-	"github.com/recital-tts/recital/internal/audio"
-	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/readmodel"
-	"github.com/recital-tts/recital/internal/rendering"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/readmodel"
+	"github.com/recital-tts/recital/internal/http/spool"
 	"github.com/recital-tts/recital/internal/speech"
-	"github.com/recital-tts/recital/internal/spool"
+	"github.com/recital-tts/recital/internal/speech/audio"
+	"github.com/recital-tts/recital/internal/speech/rendering"
 )
 
 var errTaken = errors.New("the reply was carried out or given up before")

@@ -6,10 +6,10 @@ import (
 	"fmt"
 
 	"github.com/recital-tts/recital/domain"
-	"github.com/recital-tts/recital/internal/audio"
-	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/readmodel"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/readmodel"
 	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/speech/audio"
 )
 
 // Session speaks a text that arrives in pieces. Its methods Add, Flush, Reset and Finish are called by one goroutine,

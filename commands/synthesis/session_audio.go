@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/recital-tts/recital/internal/audio"
+	"github.com/recital-tts/recital/internal/speech/audio"
 )
 
 // encode passes samples to the encoder.

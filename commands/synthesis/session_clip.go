@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/recital-tts/recital/commands/clips"
-	"github.com/recital-tts/recital/internal/readmodel"
+	"github.com/recital-tts/recital/internal/events/readmodel"
 )
 
 // maxClipText bounds the text of a clip, which is in one event, in bytes.

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/commands/synthesis"
-	"github.com/recital-tts/recital/internal/benchtest"
 	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 
 // gate is a Listener that takes nothing until it is open.

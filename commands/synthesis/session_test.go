@@ -18,9 +18,9 @@ import (
 	"github.com/recital-tts/recital/commands/ledger"
 	"github.com/recital-tts/recital/commands/synthesis"
 	"github.com/recital-tts/recital/domain"
-	"github.com/recital-tts/recital/internal/audio"
-	"github.com/recital-tts/recital/internal/audio/codec"
 	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/speech/audio"
+	"github.com/recital-tts/recital/internal/speech/audio/codec"
 )
 
 // audience is a Listener that records everything.

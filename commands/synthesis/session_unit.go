@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/recital-tts/recital/commands/ledger"
-	"github.com/recital-tts/recital/internal/audio"
-	"github.com/recital-tts/recital/internal/readmodel"
-	"github.com/recital-tts/recital/internal/rendering"
+	"github.com/recital-tts/recital/internal/events/readmodel"
 	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/speech/audio"
+	"github.com/recital-tts/recital/internal/speech/rendering"
 )
 
 // speakUnit reserves, speaks and settles a unit. A reset ends it without an error. If the account's plan limits

@@ -18,8 +18,8 @@ import (
 	"github.com/recital-tts/recital/commands/synthesis"
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/plan"
-	"github.com/recital-tts/recital/internal/audio"
-	"github.com/recital-tts/recital/internal/rates"
+	"github.com/recital-tts/recital/internal/http/rates"
+	"github.com/recital-tts/recital/internal/speech/audio"
 )
 
 func requireBusy(t require.TestingT, err error, limit int) {

@@ -12,13 +12,13 @@ import (
 	"github.com/recital-tts/recital/commands/journal"
 	"github.com/recital-tts/recital/commands/ledger"
 	"github.com/recital-tts/recital/domain/plan"
-	"github.com/recital-tts/recital/internal/audio"
-	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/rates"
-	"github.com/recital-tts/recital/internal/readmodel"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/readmodel"
+	"github.com/recital-tts/recital/internal/http/rates"
+	"github.com/recital-tts/recital/internal/http/spool"
 	"github.com/recital-tts/recital/internal/speech"
-	"github.com/recital-tts/recital/internal/spool"
-	"github.com/recital-tts/recital/internal/wordtimes"
+	"github.com/recital-tts/recital/internal/speech/audio"
+	"github.com/recital-tts/recital/internal/speech/wordtimes"
 )
 
 // SettleTimeout bounds how long the end of a reply waits for its settlement to be in the log. Reservations last so much

@@ -6,10 +6,10 @@ import (
 	"fmt"
 
 	"github.com/recital-tts/recital/commands/clips"
-	"github.com/recital-tts/recital/internal/audio"
-	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/http/spool"
 	"github.com/recital-tts/recital/internal/speech"
-	"github.com/recital-tts/recital/internal/spool"
+	"github.com/recital-tts/recital/internal/speech/audio"
 )
 
 // What Begin refuses when there is no place for a reply that is collected.

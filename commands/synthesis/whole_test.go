@@ -11,8 +11,8 @@ import (
 	"github.com/recital-tts/recital/commands/commandstest"
 	"github.com/recital-tts/recital/commands/synthesis"
 	"github.com/recital-tts/recital/domain/plan"
-	"github.com/recital-tts/recital/internal/audio"
-	"github.com/recital-tts/recital/internal/spool"
+	"github.com/recital-tts/recital/internal/http/spool"
+	"github.com/recital-tts/recital/internal/speech/audio"
 )
 
 func TestARecordingHoldsItsSlotAndItsPlaceUntilItWasSent(t *testing.T) {

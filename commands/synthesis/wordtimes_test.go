@@ -15,10 +15,10 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/recital-tts/recital/commands/synthesis"
-	"github.com/recital-tts/recital/internal/audio"
-	"github.com/recital-tts/recital/internal/readmodel"
+	"github.com/recital-tts/recital/internal/events/readmodel"
 	"github.com/recital-tts/recital/internal/speech"
-	"github.com/recital-tts/recital/internal/wordtimes"
+	"github.com/recital-tts/recital/internal/speech/audio"
+	"github.com/recital-tts/recital/internal/speech/wordtimes"
 )
 
 // keepTimes makes the archive store word times, too.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/recital-tts/recital/commands/journal"
 	"github.com/recital-tts/recital/domain/voice"
-	"github.com/recital-tts/recital/internal/blobs"
+	"github.com/recital-tts/recital/internal/providers/blobs"
 )
 
 // put stores a blob of a voice, sealed.

@@ -14,7 +14,7 @@ import (
 	"github.com/recital-tts/recital/commands/voices"
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/voice"
-	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
 // Whoever dies while a voice is created, made, changed or deleted, at whatever is changed in the log or in the store, before or

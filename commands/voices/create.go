@@ -17,9 +17,9 @@ import (
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/domain/roster"
 	"github.com/recital-tts/recital/domain/voice"
-	"github.com/recital-tts/recital/internal/audio"
-	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/keyring"
+	"github.com/recital-tts/recital/internal/access/keyring"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/speech/audio"
 )
 
 // Creation is a request for a voice.

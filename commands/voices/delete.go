@@ -11,9 +11,9 @@ import (
 	"github.com/recital-tts/recital/commands/journal"
 	"github.com/recital-tts/recital/domain/roster"
 	"github.com/recital-tts/recital/domain/voice"
-	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/todo"
 	"github.com/recital-tts/recital/internal/speech"
-	"github.com/recital-tts/recital/internal/todo"
 )
 
 // EraseProcess is the name of the to-do list of deleted voices of which something is left.

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/todo"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/todo"
 )
 
 const (

@@ -8,8 +8,8 @@ import (
 	"github.com/recital-tts/recital/commands/journal"
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/voice"
-	"github.com/recital-tts/recital/internal/cloning"
 	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/speech/cloning"
 )
 
 // Refusals of voices that do not speak.

@@ -19,7 +19,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/recital-tts/recital/internal/app"
-	"github.com/recital-tts/recital/internal/blobs/s3"
+	"github.com/recital-tts/recital/internal/providers/blobs/s3"
 )
 
 const (

@@ -6,9 +6,9 @@ import (
 
 	commands "github.com/recital-tts/recital/commands/accounts"
 	"github.com/recital-tts/recital/domain/account"
-	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/readmodel"
-	"github.com/recital-tts/recital/internal/todo"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/readmodel"
+	"github.com/recital-tts/recital/internal/events/todo"
 	projections "github.com/recital-tts/recital/projections/accounts"
 	readapi "github.com/recital-tts/recital/readapi/accounts"
 	writeapi "github.com/recital-tts/recital/writeapi/accounts"

@@ -5,8 +5,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/recital-tts/recital/internal/alignment/rendered"
-	"github.com/recital-tts/recital/internal/web/quota"
+	"github.com/recital-tts/recital/internal/http/web/quota"
+	"github.com/recital-tts/recital/internal/speech/alignment/rendered"
 	writeapi "github.com/recital-tts/recital/writeapi/alignment"
 )
 

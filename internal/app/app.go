@@ -12,9 +12,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/recital-tts/recital/internal/lifecycle"
-	"github.com/recital-tts/recital/internal/rates"
-	"github.com/recital-tts/recital/internal/todo/pglist"
+	"github.com/recital-tts/recital/internal/events/todo/pglist"
+	"github.com/recital-tts/recital/internal/http/rates"
+	"github.com/recital-tts/recital/internal/process/lifecycle"
 )
 
 // startTimeout bounds what must answer before recitald serves.

@@ -6,7 +6,7 @@ import (
 
 	commands "github.com/recital-tts/recital/commands/audit"
 	"github.com/recital-tts/recital/domain/audit"
-	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/http/web"
 	projections "github.com/recital-tts/recital/projections/audit"
 	readapi "github.com/recital-tts/recital/readapi/audit"
 	"github.com/recital-tts/recital/writeapi"

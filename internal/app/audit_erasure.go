@@ -7,7 +7,7 @@ import (
 
 	commands "github.com/recital-tts/recital/commands/audit"
 	"github.com/recital-tts/recital/domain/voice"
-	"github.com/recital-tts/recital/internal/blobs"
+	"github.com/recital-tts/recital/internal/providers/blobs"
 	"github.com/recital-tts/recital/readapi/clips"
 )
 

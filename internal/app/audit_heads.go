@@ -12,7 +12,7 @@ import (
 	"github.com/recital-tts/recital/commands/alerts"
 	commands "github.com/recital-tts/recital/commands/audit"
 	"github.com/recital-tts/recital/domain/alert"
-	"github.com/recital-tts/recital/internal/chain"
+	"github.com/recital-tts/recital/internal/events/chain"
 	writeapi "github.com/recital-tts/recital/writeapi/operations"
 )
 

@@ -1,7 +1,7 @@
 package app
 
 import (
-	"github.com/recital-tts/recital/internal/wordtimes"
+	"github.com/recital-tts/recital/internal/speech/wordtimes"
 	writeapi "github.com/recital-tts/recital/writeapi/backup"
 )
 

@@ -9,9 +9,9 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
-	"github.com/recital-tts/recital/internal/benchtest"
-	"github.com/recital-tts/recital/internal/postgres"
-	"github.com/recital-tts/recital/internal/postgres/pgtest"
+	"github.com/recital-tts/recital/internal/process/postgres"
+	"github.com/recital-tts/recital/internal/process/postgres/pgtest"
+	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 
 // serveRow is a bare Fiber route that reads one row of the same database by its key.

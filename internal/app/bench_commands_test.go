@@ -19,9 +19,9 @@ import (
 	"github.com/recital-tts/recital/domain/feedback"
 	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/internal/app"
-	"github.com/recital-tts/recital/internal/benchtest"
-	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/eventlog/esdb"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
+	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 
 // joinLog gives a client of its own on the event node of a running recitald, whose projections go on meanwhile.

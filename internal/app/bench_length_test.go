@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/recital-tts/recital/internal/benchtest"
+	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 
 // BenchmarkCostPerCharacter is how long a character takes, from the request to the end of its audio, as the text grows,

@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/internal/app"
-	"github.com/recital-tts/recital/internal/benchtest"
-	"github.com/recital-tts/recital/internal/postgres/pgtest"
-	"github.com/recital-tts/recital/internal/tracing/tracingtest"
+	"github.com/recital-tts/recital/internal/process/postgres/pgtest"
+	"github.com/recital-tts/recital/internal/process/tracing/tracingtest"
+	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 
 // accountLoad returns what has clients of a recitald ask for an account.

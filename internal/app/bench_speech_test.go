@@ -16,13 +16,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/internal/app"
-	"github.com/recital-tts/recital/internal/audio"
-	"github.com/recital-tts/recital/internal/audio/codec"
-	"github.com/recital-tts/recital/internal/benchtest"
+	"github.com/recital-tts/recital/internal/process/workers"
 	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/speech/audio"
+	"github.com/recital-tts/recital/internal/speech/audio/codec"
 	"github.com/recital-tts/recital/internal/speech/enginetest"
 	"github.com/recital-tts/recital/internal/speech/worker"
-	"github.com/recital-tts/recital/internal/workers"
+	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 
 // mp3 is what a request gets that asks for nothing else.

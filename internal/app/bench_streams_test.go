@@ -19,8 +19,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/recital-tts/recital/internal/audio"
-	"github.com/recital-tts/recital/internal/benchtest"
+	"github.com/recital-tts/recital/internal/speech/audio"
+	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 
 // BenchmarkOpenStreams measures the memory of a stream whose client has taken the beginning and reads no further:

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/recital-tts/recital/internal/benchtest"
+	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 
 // The benchmarks measure a recitald beside the bare thing, in turns in the same run, so that what else the machine does

@@ -15,9 +15,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/recital-tts/recital/domain"
-	"github.com/recital-tts/recital/internal/blobs"
-	"github.com/recital-tts/recital/internal/blobs/folder"
-	"github.com/recital-tts/recital/internal/blobs/s3"
+	"github.com/recital-tts/recital/internal/providers/blobs"
+	"github.com/recital-tts/recital/internal/providers/blobs/folder"
+	"github.com/recital-tts/recital/internal/providers/blobs/s3"
 )
 
 // openStore opens the blobs of this log, in S3 or in a folder: those of another one, with which recitald may be started by

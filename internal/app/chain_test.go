@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/internal/app"
-	"github.com/recital-tts/recital/internal/chain"
+	"github.com/recital-tts/recital/internal/events/chain"
 )
 
 // The events of every stream of ours are in the chain. A release with further streams adds a version of the list.

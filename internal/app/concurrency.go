@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/recital-tts/recital/domain/plan"
-	"github.com/recital-tts/recital/internal/rates"
+	"github.com/recital-tts/recital/internal/http/rates"
 )
 
 // defaultConcurrency is for free accounts alone: who pays is limited by characters, and who does not should not keep the

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/recital-tts/recital/commands/synthesis"
-	"github.com/recital-tts/recital/internal/eventnode"
-	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/events/eventnode"
+	"github.com/recital-tts/recital/internal/http/web"
 )
 
 // The modes. Dev serves this machine alone and brings along whatever is not configured; prod serves others, and brings

@@ -12,12 +12,12 @@ import (
 	"github.com/recital-tts/recital/commands/sessions"
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/session"
-	"github.com/recital-tts/recital/internal/credentials"
-	"github.com/recital-tts/recital/internal/credentials/pglookup"
-	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/lifecycle"
-	"github.com/recital-tts/recital/internal/readmodel"
-	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/access/credentials"
+	"github.com/recital-tts/recital/internal/access/credentials/pglookup"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/readmodel"
+	"github.com/recital-tts/recital/internal/http/web"
+	"github.com/recital-tts/recital/internal/process/lifecycle"
 )
 
 // watchCredentials begins to follow the log for revoked credentials. It comes before anything is served.

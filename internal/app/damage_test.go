@@ -18,8 +18,8 @@ import (
 	"github.com/recital-tts/recital/domain/alert"
 	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/domain/plan"
-	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/payments/sandbox"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/providers/payments/sandbox"
 )
 
 // openAlert is one that the admin address shows.

@@ -10,8 +10,8 @@ import (
 	"github.com/recital-tts/recital/commands/accounts"
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/plan"
-	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/readmodel"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/readmodel"
 )
 
 // operatorAccount is the account that the first start in dev mode opens. Its id is fixed, so that a start that was cut

@@ -16,8 +16,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/recital-tts/recital/internal/blobs"
-	"github.com/recital-tts/recital/internal/feed"
+	"github.com/recital-tts/recital/internal/events/feed"
+	"github.com/recital-tts/recital/internal/providers/blobs"
 	writeapi "github.com/recital-tts/recital/writeapi/operations"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	commands "github.com/recital-tts/recital/commands/audit"
 	"github.com/recital-tts/recital/domain/audit"
-	"github.com/recital-tts/recital/internal/eventnode"
+	"github.com/recital-tts/recital/internal/events/eventnode"
 	writeapi "github.com/recital-tts/recital/writeapi/operations"
 )
 

@@ -9,12 +9,12 @@ import (
 	"github.com/recital-tts/recital/commands/alerts"
 	"github.com/recital-tts/recital/commands/sessions"
 	"github.com/recital-tts/recital/domain/alert"
-	"github.com/recital-tts/recital/internal/blobs"
-	"github.com/recital-tts/recital/internal/payments"
-	"github.com/recital-tts/recital/internal/payments/sandbox"
-	"github.com/recital-tts/recital/internal/rates"
-	"github.com/recital-tts/recital/internal/todo/pglist"
-	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/events/todo/pglist"
+	"github.com/recital-tts/recital/internal/http/rates"
+	"github.com/recital-tts/recital/internal/http/web"
+	"github.com/recital-tts/recital/internal/providers/blobs"
+	"github.com/recital-tts/recital/internal/providers/payments"
+	"github.com/recital-tts/recital/internal/providers/payments/sandbox"
 )
 
 // PublicRoutes returns the rows of all slices for the public address.

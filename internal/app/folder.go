@@ -9,8 +9,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/recital-tts/recital/internal/datafolder"
-	"github.com/recital-tts/recital/internal/operators"
+	"github.com/recital-tts/recital/internal/access/operators"
+	"github.com/recital-tts/recital/internal/process/datafolder"
 )
 
 // secrets are the keys that all instances share.

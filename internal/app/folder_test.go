@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/recital-tts/recital/internal/lifecycle"
+	"github.com/recital-tts/recital/internal/process/lifecycle"
 )
 
 // inFolder is an App that has only opened its data folder.

@@ -7,7 +7,7 @@ import (
 	"log/slog"
 
 	commands "github.com/recital-tts/recital/commands/keyring"
-	"github.com/recital-tts/recital/internal/backup"
+	"github.com/recital-tts/recital/internal/events/backup"
 	writeapi "github.com/recital-tts/recital/writeapi/keyring"
 )
 

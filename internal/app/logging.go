@@ -5,7 +5,7 @@ import (
 	"io"
 	"log/slog"
 
-	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/http/web"
 )
 
 func newLogger(cfg Config, out io.Writer) *slog.Logger {

@@ -13,9 +13,9 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/recital-tts/recital/internal/app"
-	"github.com/recital-tts/recital/internal/postgres/pgtest"
+	"github.com/recital-tts/recital/internal/http/web/openapi/openapitest"
+	"github.com/recital-tts/recital/internal/process/postgres/pgtest"
 	"github.com/recital-tts/recital/internal/speech/worker/workertest"
-	"github.com/recital-tts/recital/internal/web/openapi/openapitest"
 )
 
 // speechworker is the real binary, built once by TestMain.

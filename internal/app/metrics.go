@@ -13,8 +13,8 @@ import (
 	"github.com/recital-tts/recital/commands/journal"
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/alert"
-	"github.com/recital-tts/recital/internal/feed"
-	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/events/feed"
+	"github.com/recital-tts/recital/internal/http/web"
 )
 
 // metrics are the figures of this instance. No label holds anything that a client sent.

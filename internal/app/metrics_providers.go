@@ -7,9 +7,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/recital-tts/recital/internal/payments"
-	"github.com/recital-tts/recital/internal/signin"
-	"github.com/recital-tts/recital/internal/tracing"
+	"github.com/recital-tts/recital/internal/process/tracing"
+	"github.com/recital-tts/recital/internal/providers/payments"
+	"github.com/recital-tts/recital/internal/providers/signin"
 )
 
 func newProviderMetrics() *prometheus.HistogramVec {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/recital-tts/recital/internal/todo/pglist"
+	"github.com/recital-tts/recital/internal/events/todo/pglist"
 )
 
 // backlogMetrics are what is due on each to-do list, the same on every instance. They are left out if Postgres does not

@@ -8,9 +8,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
-	"github.com/recital-tts/recital/internal/postgres/pgtest"
-	"github.com/recital-tts/recital/internal/readmodel"
-	"github.com/recital-tts/recital/internal/todo/pglist"
+	"github.com/recital-tts/recital/internal/events/readmodel"
+	"github.com/recital-tts/recital/internal/events/todo/pglist"
+	"github.com/recital-tts/recital/internal/process/postgres/pgtest"
 )
 
 func TestWhatIsDueIsShownAndScrapesCostOneQuery(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/http/web"
 	writeapi "github.com/recital-tts/recital/writeapi/operations"
 )
 

@@ -11,10 +11,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/recital-tts/recital/internal/payments"
-	"github.com/recital-tts/recital/internal/payments/sandbox"
-	"github.com/recital-tts/recital/internal/payments/stripe"
-	"github.com/recital-tts/recital/internal/signin"
+	"github.com/recital-tts/recital/internal/providers/payments"
+	"github.com/recital-tts/recital/internal/providers/payments/sandbox"
+	"github.com/recital-tts/recital/internal/providers/payments/stripe"
+	"github.com/recital-tts/recital/internal/providers/signin"
 )
 
 // webhookPath is where the payment provider sends its notices.

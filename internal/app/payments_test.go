@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/internal/app"
-	"github.com/recital-tts/recital/internal/payments"
-	"github.com/recital-tts/recital/internal/payments/sandbox"
+	"github.com/recital-tts/recital/internal/providers/payments"
+	"github.com/recital-tts/recital/internal/providers/payments/sandbox"
 )
 
 // createCustomer creates a customer of the payment provider.

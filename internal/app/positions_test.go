@@ -9,12 +9,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/domain"
-	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/eventlog/esdb"
-	"github.com/recital-tts/recital/internal/eventnode/nodetest"
-	"github.com/recital-tts/recital/internal/feed"
-	"github.com/recital-tts/recital/internal/readmodel"
-	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
+	"github.com/recital-tts/recital/internal/events/eventnode/nodetest"
+	"github.com/recital-tts/recital/internal/events/feed"
+	"github.com/recital-tts/recital/internal/events/readmodel"
+	"github.com/recital-tts/recital/internal/http/web"
 )
 
 // standing is a projector that does not move.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/recital-tts/recital/internal/precheck/classic"
-	"github.com/recital-tts/recital/internal/web/quota"
+	"github.com/recital-tts/recital/internal/http/web/quota"
+	"github.com/recital-tts/recital/internal/speech/precheck/classic"
 	writeapi "github.com/recital-tts/recital/writeapi/voices"
 )
 

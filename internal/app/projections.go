@@ -4,8 +4,8 @@ import (
 	"context"
 	"os"
 
-	"github.com/recital-tts/recital/internal/feed"
-	"github.com/recital-tts/recital/internal/lifecycle"
+	"github.com/recital-tts/recital/internal/events/feed"
+	"github.com/recital-tts/recital/internal/process/lifecycle"
 )
 
 // startProjections begins to feed the read models of all slices.

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/internal/app"
-	"github.com/recital-tts/recital/internal/rates"
+	"github.com/recital-tts/recital/internal/http/rates"
 )
 
 // A route that is in neither list counts for the rates unless it is a GET: a slice cannot forget to say so.

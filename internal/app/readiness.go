@@ -10,12 +10,12 @@ import (
 	"github.com/recital-tts/recital/commands/alerts"
 	"github.com/recital-tts/recital/commands/synthesis"
 	"github.com/recital-tts/recital/domain/alert"
-	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/eventnode"
-	"github.com/recital-tts/recital/internal/feed"
-	"github.com/recital-tts/recital/internal/lifecycle"
-	"github.com/recital-tts/recital/internal/postgres"
-	"github.com/recital-tts/recital/internal/readmodel"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/eventnode"
+	"github.com/recital-tts/recital/internal/events/feed"
+	"github.com/recital-tts/recital/internal/events/readmodel"
+	"github.com/recital-tts/recital/internal/process/lifecycle"
+	"github.com/recital-tts/recital/internal/process/postgres"
 )
 
 const (

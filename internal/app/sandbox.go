@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/recital-tts/recital/domain"
-	"github.com/recital-tts/recital/internal/payments/sandbox"
-	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/http/web"
+	"github.com/recital-tts/recital/internal/providers/payments/sandbox"
 )
 
 // sandboxRoutes are what operators drive the payment provider for development with.

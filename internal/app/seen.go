@@ -13,8 +13,8 @@ import (
 	"github.com/recital-tts/recital/commands/alerts"
 	"github.com/recital-tts/recital/domain/alert"
 	"github.com/recital-tts/recital/domain/audit"
-	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/lifecycle"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/process/lifecycle"
 )
 
 const (

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"net"
 
-	"github.com/recital-tts/recital/internal/datafolder"
-	"github.com/recital-tts/recital/internal/lifecycle"
-	"github.com/recital-tts/recital/internal/signin"
-	"github.com/recital-tts/recital/internal/web"
-	"github.com/recital-tts/recital/internal/web/docs"
-	"github.com/recital-tts/recital/internal/web/openapi"
+	"github.com/recital-tts/recital/internal/http/web"
+	"github.com/recital-tts/recital/internal/http/web/docs"
+	"github.com/recital-tts/recital/internal/http/web/openapi"
+	"github.com/recital-tts/recital/internal/process/datafolder"
+	"github.com/recital-tts/recital/internal/process/lifecycle"
+	"github.com/recital-tts/recital/internal/providers/signin"
 )
 
 // listener is an address that is served.

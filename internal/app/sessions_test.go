@@ -16,7 +16,7 @@ import (
 	"github.com/recital-tts/recital/commands/journal"
 	"github.com/recital-tts/recital/commands/sessions"
 	"github.com/recital-tts/recital/domain/session"
-	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
 // browser is a client that is signed in.

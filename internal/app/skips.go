@@ -5,7 +5,7 @@ import (
 	"time"
 
 	commands "github.com/recital-tts/recital/commands/skips"
-	"github.com/recital-tts/recital/internal/lifecycle"
+	"github.com/recital-tts/recital/internal/process/lifecycle"
 	writeapi "github.com/recital-tts/recital/writeapi/skips"
 )
 

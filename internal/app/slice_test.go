@@ -11,15 +11,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/internal/app"
-	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/eventlog/eventtest"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/eventlog/eventtest"
 )
 
 // goldenEvents finds the golden files of all slices, by the name and version of their event.
 func goldenEvents(t testing.TB) map[string]string {
 	t.Helper()
 	found := map[string]string{}
-	for _, rooms := range []string{"../../commands/*", "../eventlog"} {
+	for _, rooms := range []string{"../../commands/*", "../events/eventlog"} {
 		files, err := filepath.Glob(filepath.Join(rooms, eventtest.Folder, "*.json"))
 		require.NoError(t, err)
 		for _, file := range files {

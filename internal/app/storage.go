@@ -7,11 +7,11 @@ import (
 	"time"
 
 	commands "github.com/recital-tts/recital/commands/keyring"
-	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/keyring/pgkeys"
-	"github.com/recital-tts/recital/internal/lifecycle"
-	"github.com/recital-tts/recital/internal/postgres"
-	"github.com/recital-tts/recital/internal/spool"
+	"github.com/recital-tts/recital/internal/access/keyring/pgkeys"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/http/spool"
+	"github.com/recital-tts/recital/internal/process/lifecycle"
+	"github.com/recital-tts/recital/internal/process/postgres"
 	"github.com/recital-tts/recital/migrations"
 	"github.com/recital-tts/recital/writeapi/synthesis"
 )

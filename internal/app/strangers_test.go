@@ -14,7 +14,7 @@ import (
 
 	"github.com/recital-tts/recital/domain/alert"
 	"github.com/recital-tts/recital/internal/app"
-	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
 // stranger appends an event that no release of ours wrote to the end of a stream.

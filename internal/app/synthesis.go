@@ -8,8 +8,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	commands "github.com/recital-tts/recital/commands/synthesis"
-	"github.com/recital-tts/recital/internal/spool"
-	"github.com/recital-tts/recital/internal/wordtimes"
+	"github.com/recital-tts/recital/internal/http/spool"
+	"github.com/recital-tts/recital/internal/speech/wordtimes"
 	readapi "github.com/recital-tts/recital/readapi/synthesis"
 	writeapi "github.com/recital-tts/recital/writeapi/synthesis"
 )

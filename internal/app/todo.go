@@ -6,10 +6,10 @@ import (
 
 	"github.com/recital-tts/recital/commands/alerts"
 	"github.com/recital-tts/recital/domain/alert"
-	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/lifecycle"
-	"github.com/recital-tts/recital/internal/todo"
-	"github.com/recital-tts/recital/internal/todo/pglist"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/todo"
+	"github.com/recital-tts/recital/internal/events/todo/pglist"
+	"github.com/recital-tts/recital/internal/process/lifecycle"
 )
 
 // startToDos starts the workers of all processes.

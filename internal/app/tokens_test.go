@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/recital-tts/recital/internal/operators"
+	"github.com/recital-tts/recital/internal/access/operators"
 )
 
 func TestATokenThatCannotBeOneIsRefused(t *testing.T) {

@@ -4,9 +4,9 @@ import (
 	"context"
 	"strings"
 
-	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/tracing"
-	"github.com/recital-tts/recital/internal/tracing/otlp"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/process/tracing"
+	"github.com/recital-tts/recital/internal/process/tracing/otlp"
 )
 
 // openTraces exports traces where an endpoint for them is set. Otherwise there is no tracer, and nothing is recorded.

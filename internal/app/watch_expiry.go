@@ -15,7 +15,7 @@ import (
 
 	"github.com/recital-tts/recital/commands/alerts"
 	"github.com/recital-tts/recital/domain/alert"
-	"github.com/recital-tts/recital/internal/postgres"
+	"github.com/recital-tts/recital/internal/process/postgres"
 )
 
 const (

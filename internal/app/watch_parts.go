@@ -12,7 +12,7 @@ import (
 
 	"github.com/recital-tts/recital/commands/alerts"
 	"github.com/recital-tts/recital/domain/alert"
-	"github.com/recital-tts/recital/internal/feed"
+	"github.com/recital-tts/recital/internal/events/feed"
 )
 
 // partWatches look at what recitald rests on.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/recital-tts/recital/commands/alerts"
 	"github.com/recital-tts/recital/domain/alert"
-	"github.com/recital-tts/recital/internal/payments"
-	"github.com/recital-tts/recital/internal/signin"
+	"github.com/recital-tts/recital/internal/providers/payments"
+	"github.com/recital-tts/recital/internal/providers/signin"
 )
 
 const (

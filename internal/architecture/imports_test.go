@@ -19,22 +19,26 @@ const (
 
 // ports are the folders of ports; their subpackages are adapters.
 var ports = []string{
-	"internal/eventlog", "internal/speech", "internal/audio", "internal/cloning", "internal/alignment",
-	"internal/signin", "internal/payments", "internal/hosting", "internal/blobs", "internal/keyring", "internal/precheck",
+	"internal/access/keyring", "internal/events/eventlog",
+	"internal/providers/blobs", "internal/providers/hosting", "internal/providers/payments", "internal/providers/signin",
+	"internal/speech", "internal/speech/alignment", "internal/speech/audio", "internal/speech/cloning", "internal/speech/precheck",
 }
 
 // todo is the machinery of to-do lists, known only to the code that executes to-dos; its subpackages are adapters,
 // too.
-const todo = "internal/todo"
+const todo = "internal/events/todo"
 
 // sealed is a layer over any store of blobs, and no adapter.
-const sealed = "internal/blobs/sealed"
+const sealed = "internal/providers/blobs/sealed"
 
-// arithmetic is below a port, and no adapter.
-var arithmetic = []string{"internal/speech/mastering", "internal/speech/loudness"}
+// noEngines are the packages of the district of speech that are not adapters of the port of engines.
+var noEngines = []string{
+	"internal/speech/acoustics", "internal/speech/generations", "internal/speech/loudness", "internal/speech/mastering",
+	"internal/speech/rendering", "internal/speech/voices", "internal/speech/wordtimes",
+}
 
 // credentials is the room of API keys and whatever else lets somebody in; its subpackage is an adapter.
-const credentials = "internal/credentials"
+const credentials = "internal/access/credentials"
 
 // rooms are the folders with a rule. The packages of a room may always import each other.
 var rooms = []struct {
@@ -49,35 +53,35 @@ var rooms = []struct {
 	},
 	{
 		folder:    "commands",
-		exactly:   slices.Concat(ports, []string{todo, sealed, "internal/wordtimes", "internal/readmodel", "internal/rendering", "internal/generations", "internal/rates", "internal/spool", "internal/tracing", "internal/chain", "internal/logcopy"}),
+		exactly:   slices.Concat(ports, []string{todo, sealed, "internal/speech/wordtimes", "internal/events/readmodel", "internal/speech/rendering", "internal/speech/generations", "internal/http/rates", "internal/http/spool", "internal/process/tracing", "internal/events/chain", "internal/events/logcopy"}),
 		below:     []string{"domain"},
 		libraries: []string{uuid, "github.com/cenkalti/backoff/v5", "github.com/hashicorp/golang-lru/v2", "github.com/mileusna/useragent", "golang.org/x/sync", "golang.org/x/time"},
 	},
 	{
 		folder:    "projections",
-		exactly:   []string{"internal/feed", "internal/feed/table", "internal/readmodel", "internal/eventlog"},
+		exactly:   []string{"internal/events/feed", "internal/events/feed/table", "internal/events/readmodel", "internal/events/eventlog"},
 		below:     []string{"domain"},
 		libraries: []string{pgx, uuid},
 	},
 	{
 		// The plans are a table of constants, and the errors are shared; decisions stay out.
 		folder:    "readapi",
-		exactly:   []string{"domain", "domain/plan", "internal/blobs", sealed, "internal/keyring", "internal/links", "internal/readmodel", "internal/voices", "internal/wordtimes"},
-		below:     []string{"internal/web"},
+		exactly:   []string{"domain", "domain/plan", "internal/providers/blobs", sealed, "internal/access/keyring", "internal/http/links", "internal/events/readmodel", "internal/speech/voices", "internal/speech/wordtimes"},
+		below:     []string{"internal/http/web"},
 		libraries: []string{pgx, uuid, fiber, "golang.org/x/text/currency"},
 		besides:   map[string]string{"readapi/alerts": "domain/alert"}, // which has a sentence for each reason
 	},
 	{
 		folder:    "writeapi",
-		exactly:   slices.Concat(ports, []string{"internal/links", "internal/logcopy", "internal/readmodel", "internal/voices"}),
-		below:     []string{"internal/web", "commands", "domain"},
-		besides:   map[string]string{"writeapi/operations": "internal/feed", "writeapi/skips": "internal/feed"}, // operators manage the read models
+		exactly:   slices.Concat(ports, []string{"internal/http/links", "internal/events/logcopy", "internal/events/readmodel", "internal/speech/voices"}),
+		below:     []string{"internal/http/web", "commands", "domain"},
+		besides:   map[string]string{"writeapi/operations": "internal/events/feed", "writeapi/skips": "internal/events/feed"}, // operators manage the read models
 		libraries: []string{uuid, fiber, "golang.org/x/sync"},
 	},
 	{
 		// Who asks, and over what, is for the app to translate.
 		folder:    credentials,
-		exactly:   []string{"internal/eventlog", "internal/readmodel"},
+		exactly:   []string{"internal/events/eventlog", "internal/events/readmodel"},
 		below:     []string{"domain"},
 		libraries: []string{pgx, "github.com/hashicorp/golang-lru/v2"},
 	},
@@ -227,7 +231,7 @@ func TestTheOperatorsToolIsAClientOfTheAdminAPI(t *testing.T) {
 			continue
 		}
 		for _, imported := range p.ours() {
-			barred := within(imported, "commands", "projections", "readapi", "writeapi", "internal/app", "internal/feed")
+			barred := within(imported, "commands", "projections", "readapi", "writeapi", "internal/app", "internal/events/feed")
 			assert.False(t, barred && !slices.Contains(restores, imported),
 				"%s imports %s", p.path(), imported)
 		}
@@ -284,8 +288,12 @@ func TestNoFolderHasANameThatSaysNothing(t *testing.T) {
 
 // portOf returns the port that a package is an adapter of.
 func portOf(path string) (string, bool) {
-	for _, port := range append([]string{todo, credentials}, ports...) {
-		if path != port && path != sealed && within(path, port) && !slices.Contains(arithmetic, path) {
+	all := append([]string{todo, credentials}, ports...)
+	if path == sealed || slices.Contains(all, path) || within(path, noEngines...) {
+		return "", false
+	}
+	for _, port := range all {
+		if within(path, port) {
 			return port, true
 		}
 	}

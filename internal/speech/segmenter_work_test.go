@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/recital-tts/recital/internal/benchtest"
 	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 
 // A text that cannot be spoken costs about as much as one that can, in whatever pieces it arrives. The work is counted

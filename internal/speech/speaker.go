@@ -6,8 +6,8 @@ import (
 	"io"
 	"sync"
 
+	"github.com/recital-tts/recital/internal/process/tracing"
 	"github.com/recital-tts/recital/internal/speech/mastering"
-	"github.com/recital-tts/recital/internal/tracing"
 )
 
 // silenceOfNothing is the length of a segment that cannot be spoken, in seconds.

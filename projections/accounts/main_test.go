@@ -8,8 +8,8 @@ import (
 
 	accountsevents "github.com/recital-tts/recital/commands/accounts"
 	billingevents "github.com/recital-tts/recital/commands/billing"
-	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/feed/feedtest"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/feed/feedtest"
 	"github.com/recital-tts/recital/projections/accounts"
 )
 

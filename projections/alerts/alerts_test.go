@@ -9,8 +9,8 @@ import (
 
 	commands "github.com/recital-tts/recital/commands/alerts"
 	"github.com/recital-tts/recital/domain/alert"
-	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/feed/feedtest"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/feed/feedtest"
 	projections "github.com/recital-tts/recital/projections/alerts"
 )
 

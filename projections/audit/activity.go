@@ -7,7 +7,7 @@ import (
 	"github.com/recital-tts/recital/domain/hosting"
 	"github.com/recital-tts/recital/domain/star"
 	"github.com/recital-tts/recital/domain/voice"
-	"github.com/recital-tts/recital/internal/readmodel"
+	"github.com/recital-tts/recital/internal/events/readmodel"
 )
 
 func ofVoice(event any) (entry, bool) {

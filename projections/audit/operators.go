@@ -5,8 +5,8 @@ import (
 
 	"github.com/recital-tts/recital/domain/alert"
 	"github.com/recital-tts/recital/domain/audit"
-	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/readmodel"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/readmodel"
 )
 
 // acts say what operators and auditors are about to do.

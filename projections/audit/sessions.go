@@ -10,7 +10,7 @@ import (
 	"github.com/recital-tts/recital/domain/keyring"
 	"github.com/recital-tts/recital/domain/session"
 	"github.com/recital-tts/recital/domain/skip"
-	"github.com/recital-tts/recital/internal/readmodel"
+	"github.com/recital-tts/recital/internal/events/readmodel"
 )
 
 // endings say why a session has ended.

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/recital-tts/recital/domain/subscription"
-	"github.com/recital-tts/recital/internal/feed/table"
+	"github.com/recital-tts/recital/internal/events/feed/table"
 )
 
 type customerRow struct {

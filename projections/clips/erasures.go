@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"github.com/recital-tts/recital/domain/account"
-	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/feed/table"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/feed/table"
 )
 
 // erasureRow is an account that was closed, as long as clips of it may be saved: a row behind toDoEraseClips. There are few.

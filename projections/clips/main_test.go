@@ -8,8 +8,8 @@ import (
 
 	"github.com/recital-tts/recital/commands/accounts"
 	clipsevents "github.com/recital-tts/recital/commands/clips"
-	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/feed/feedtest"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/feed/feedtest"
 	"github.com/recital-tts/recital/projections/clips"
 )
 

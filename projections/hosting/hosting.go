@@ -5,10 +5,10 @@ import (
 	"time"
 
 	"github.com/recital-tts/recital/domain/hosting"
-	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/feed"
-	"github.com/recital-tts/recital/internal/feed/table"
-	"github.com/recital-tts/recital/internal/readmodel"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/feed"
+	"github.com/recital-tts/recital/internal/events/feed/table"
+	"github.com/recital-tts/recital/internal/events/readmodel"
 )
 
 type variableRow struct {

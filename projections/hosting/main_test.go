@@ -9,8 +9,8 @@ import (
 
 	hostingevents "github.com/recital-tts/recital/commands/hosting"
 	"github.com/recital-tts/recital/domain/hosting"
-	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/feed/feedtest"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/feed/feedtest"
 	projections "github.com/recital-tts/recital/projections/hosting"
 )
 

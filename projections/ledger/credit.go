@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"github.com/recital-tts/recital/domain/ledger"
-	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/feed/table"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/feed/table"
 )
 
 // creditLeft is ledger.State.CreditLeft over the columns of a period. Without a limit none is spent: greatest ignores NULL.

@@ -5,10 +5,10 @@ package ledger
 import (
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/ledger"
-	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/feed"
-	"github.com/recital-tts/recital/internal/feed/table"
-	"github.com/recital-tts/recital/internal/readmodel"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/feed"
+	"github.com/recital-tts/recital/internal/events/feed/table"
+	"github.com/recital-tts/recital/internal/events/readmodel"
 )
 
 // ReadModels returns the read models of this slice.

@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"github.com/recital-tts/recital/domain/ledger"
-	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/feed/table"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/feed/table"
 )
 
 // closeAfter is how long after its end a period is closed that nothing has ended. By then the payment provider has said, or

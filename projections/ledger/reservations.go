@@ -3,7 +3,7 @@ package ledger
 import (
 	"time"
 
-	"github.com/recital-tts/recital/internal/feed/table"
+	"github.com/recital-tts/recital/internal/events/feed/table"
 )
 
 type reservationRow struct {

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/recital-tts/recital/domain/ledger"
-	"github.com/recital-tts/recital/internal/feed/table"
+	"github.com/recital-tts/recital/internal/events/feed/table"
 )
 
 // dayRow is what an account has used on a day (UTC). There is one for each account and day, and not for each synthesis.

@@ -8,11 +8,11 @@ import (
 
 	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/domain/plan"
-	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/feed"
-	"github.com/recital-tts/recital/internal/feed/feedtest"
-	"github.com/recital-tts/recital/internal/feed/table"
-	"github.com/recital-tts/recital/internal/readmodel"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/feed"
+	"github.com/recital-tts/recital/internal/events/feed/feedtest"
+	"github.com/recital-tts/recital/internal/events/feed/table"
+	"github.com/recital-tts/recital/internal/events/readmodel"
 	projection "github.com/recital-tts/recital/projections/ledger"
 )
 

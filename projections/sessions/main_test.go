@@ -8,8 +8,8 @@ import (
 
 	accountsevents "github.com/recital-tts/recital/commands/accounts"
 	sessionsevents "github.com/recital-tts/recital/commands/sessions"
-	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/feed/feedtest"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/feed/feedtest"
 	"github.com/recital-tts/recital/projections/sessions"
 )
 

@@ -7,8 +7,8 @@ import (
 	"go.uber.org/goleak"
 
 	voicesevents "github.com/recital-tts/recital/commands/voices"
-	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/feed/feedtest"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/feed/feedtest"
 	"github.com/recital-tts/recital/projections/voices"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/recital-tts/recital/domain/roster"
 	"github.com/recital-tts/recital/domain/voice"
-	"github.com/recital-tts/recital/internal/feed/feedtest"
+	"github.com/recital-tts/recital/internal/events/feed/feedtest"
 )
 
 // next returns which to-do lists have the voice, with the stream that the cause is in and when it is due after noon.

@@ -9,8 +9,8 @@ import (
 	"github.com/recital-tts/recital/domain/roster"
 	"github.com/recital-tts/recital/domain/star"
 	"github.com/recital-tts/recital/domain/voice"
-	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/feed/feedtest"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/feed/feedtest"
 )
 
 // story is what happens to one voice.

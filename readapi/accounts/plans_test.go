@@ -11,7 +11,7 @@ import (
 	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/domain/subscription"
-	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
 func TestAnAccountIsShownOnThePlanThatItIsEntitledTo(t *testing.T) {

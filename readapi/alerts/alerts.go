@@ -11,8 +11,8 @@ import (
 
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/alert"
-	"github.com/recital-tts/recital/internal/readmodel"
-	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/events/readmodel"
+	"github.com/recital-tts/recital/internal/http/web"
 	"github.com/recital-tts/recital/readapi"
 )
 

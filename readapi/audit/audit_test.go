@@ -15,8 +15,8 @@ import (
 	"github.com/recital-tts/recital/domain/session"
 	"github.com/recital-tts/recital/domain/subscription"
 	"github.com/recital-tts/recital/domain/voice"
-	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/http/web"
 	"github.com/recital-tts/recital/readapi/audit"
 )
 

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/domain/session"
-	"github.com/recital-tts/recital/internal/benchtest"
-	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 
 // BenchmarkAudit reads pages of 100 entries, from the beginning, the middle and the end of what each filter chooses, over HTTP, beside

@@ -17,7 +17,7 @@ import (
 	"github.com/recital-tts/recital/domain/session"
 	"github.com/recital-tts/recital/domain/subscription"
 	"github.com/recital-tts/recital/domain/voice"
-	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
 // happened is an event that an auditor looks for, as the test remembers it.

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/text/currency"
 
 	"github.com/recital-tts/recital/domain/plan"
-	"github.com/recital-tts/recital/internal/readmodel"
-	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/events/readmodel"
+	"github.com/recital-tts/recital/internal/http/web"
 	"github.com/recital-tts/recital/readapi"
 )
 

@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/domain/clip"
-	"github.com/recital-tts/recital/internal/blobs"
-	"github.com/recital-tts/recital/internal/blobs/sealed"
-	"github.com/recital-tts/recital/internal/links"
+	"github.com/recital-tts/recital/internal/http/links"
+	"github.com/recital-tts/recital/internal/providers/blobs"
+	"github.com/recital-tts/recital/internal/providers/blobs/sealed"
 )
 
 // Whoever can write to the store has nothing else played: whether audio is sealed is in the log.

@@ -7,8 +7,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/recital-tts/recital/internal/blobs"
-	"github.com/recital-tts/recital/internal/readmodel"
+	"github.com/recital-tts/recital/internal/events/readmodel"
+	"github.com/recital-tts/recital/internal/providers/blobs"
 )
 
 // Blobs finds which blobs belong to clips.

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/recital-tts/recital/domain/clip"
-	"github.com/recital-tts/recital/internal/eventlog"
+	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
 // plainPage selects a page in the plain way: it counts all, and skips what comes before.

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/recital-tts/recital/domain"
-	"github.com/recital-tts/recital/internal/links"
-	"github.com/recital-tts/recital/internal/web"
-	"github.com/recital-tts/recital/internal/wordtimes"
+	"github.com/recital-tts/recital/internal/http/links"
+	"github.com/recital-tts/recital/internal/http/web"
+	"github.com/recital-tts/recital/internal/speech/wordtimes"
 )
 
 // API serves the word times of replies that are audio alone, by the address in their headers. It reads no read model:

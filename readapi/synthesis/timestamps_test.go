@@ -16,14 +16,14 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
-	"github.com/recital-tts/recital/internal/blobs/folder"
-	"github.com/recital-tts/recital/internal/keyring/pgkeys"
-	"github.com/recital-tts/recital/internal/links"
-	"github.com/recital-tts/recital/internal/postgres/pgtest"
+	"github.com/recital-tts/recital/internal/access/keyring/pgkeys"
+	"github.com/recital-tts/recital/internal/http/links"
+	"github.com/recital-tts/recital/internal/http/web"
+	"github.com/recital-tts/recital/internal/http/web/webtest"
+	"github.com/recital-tts/recital/internal/process/postgres/pgtest"
+	"github.com/recital-tts/recital/internal/providers/blobs/folder"
 	"github.com/recital-tts/recital/internal/speech"
-	"github.com/recital-tts/recital/internal/web"
-	"github.com/recital-tts/recital/internal/web/webtest"
-	"github.com/recital-tts/recital/internal/wordtimes"
+	"github.com/recital-tts/recital/internal/speech/wordtimes"
 )
 
 func TestMain(m *testing.M) { webtest.Main(m) }

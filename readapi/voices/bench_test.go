@@ -14,7 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
-	"github.com/recital-tts/recital/internal/benchtest"
+	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 
 // BenchmarkVoiceList lists the voices of accounts that have few and many, over HTTP, beside a bare query of the same rows, which

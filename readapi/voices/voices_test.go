@@ -14,9 +14,9 @@ import (
 
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/voice"
-	"github.com/recital-tts/recital/internal/links"
-	"github.com/recital-tts/recital/internal/readmodel"
-	"github.com/recital-tts/recital/internal/voices"
+	"github.com/recital-tts/recital/internal/events/readmodel"
+	"github.com/recital-tts/recital/internal/http/links"
+	"github.com/recital-tts/recital/internal/speech/voices"
 	"github.com/recital-tts/recital/readapi"
 )
 

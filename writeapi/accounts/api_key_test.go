@@ -12,10 +12,10 @@ import (
 
 	"github.com/recital-tts/recital/commands/commandstest"
 	"github.com/recital-tts/recital/domain/account"
-	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/readmodel"
-	"github.com/recital-tts/recital/internal/web"
-	"github.com/recital-tts/recital/internal/web/webtest"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/readmodel"
+	"github.com/recital-tts/recital/internal/http/web"
+	"github.com/recital-tts/recital/internal/http/web/webtest"
 	"github.com/recital-tts/recital/writeapi/accounts"
 )
 

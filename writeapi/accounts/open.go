@@ -3,7 +3,7 @@ package accounts
 
 import (
 	"github.com/recital-tts/recital/commands/accounts"
-	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/http/web"
 	"github.com/recital-tts/recital/writeapi"
 )
 

@@ -9,8 +9,8 @@ import (
 	"github.com/recital-tts/recital/commands/alerts"
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/alert"
-	"github.com/recital-tts/recital/internal/readmodel"
-	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/events/readmodel"
+	"github.com/recital-tts/recital/internal/http/web"
 	"github.com/recital-tts/recital/writeapi"
 )
 

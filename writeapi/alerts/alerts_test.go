@@ -12,9 +12,9 @@ import (
 	"github.com/recital-tts/recital/commands/commandstest"
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/alert"
-	"github.com/recital-tts/recital/internal/readmodel"
-	"github.com/recital-tts/recital/internal/web"
-	"github.com/recital-tts/recital/internal/web/webtest"
+	"github.com/recital-tts/recital/internal/events/readmodel"
+	"github.com/recital-tts/recital/internal/http/web"
+	"github.com/recital-tts/recital/internal/http/web/webtest"
 	writeapi "github.com/recital-tts/recital/writeapi/alerts"
 	"github.com/recital-tts/recital/writeapi/writetest"
 )

@@ -9,10 +9,10 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/recital-tts/recital/internal/alignment"
-	"github.com/recital-tts/recital/internal/audio"
-	"github.com/recital-tts/recital/internal/web"
-	"github.com/recital-tts/recital/internal/web/quota"
+	"github.com/recital-tts/recital/internal/http/web"
+	"github.com/recital-tts/recital/internal/http/web/quota"
+	"github.com/recital-tts/recital/internal/speech/alignment"
+	"github.com/recital-tts/recital/internal/speech/audio"
 )
 
 const (

@@ -11,11 +11,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/domain"
-	"github.com/recital-tts/recital/internal/alignment"
-	"github.com/recital-tts/recital/internal/audio"
-	"github.com/recital-tts/recital/internal/web"
-	"github.com/recital-tts/recital/internal/web/quota"
-	"github.com/recital-tts/recital/internal/web/webtest"
+	"github.com/recital-tts/recital/internal/http/web"
+	"github.com/recital-tts/recital/internal/http/web/quota"
+	"github.com/recital-tts/recital/internal/http/web/webtest"
+	"github.com/recital-tts/recital/internal/speech/alignment"
+	"github.com/recital-tts/recital/internal/speech/audio"
 )
 
 func TestMain(m *testing.M) { webtest.Main(m) }

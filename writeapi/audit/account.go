@@ -6,7 +6,7 @@ import (
 
 	"github.com/recital-tts/recital/commands/audit"
 	"github.com/recital-tts/recital/domain/account"
-	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/http/web"
 )
 
 // API shows accounts as they were.

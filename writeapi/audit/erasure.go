@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/recital-tts/recital/commands/audit"
-	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/http/web"
 )
 
 // Erasures shows what became of accounts that were closed.

@@ -3,7 +3,7 @@ package audit
 import (
 	"github.com/recital-tts/recital/commands/audit"
 	events "github.com/recital-tts/recital/domain/audit"
-	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/http/web"
 )
 
 // maxHeads is how many heads are in one reply.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/audit"
-	"github.com/recital-tts/recital/internal/blobs"
-	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/http/web"
+	"github.com/recital-tts/recital/internal/providers/blobs"
 )
 
 // API lists and reads blobs as they are in the store: sealed, but for those of earlier releases.

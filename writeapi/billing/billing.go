@@ -4,9 +4,9 @@ package billing
 
 import (
 	"github.com/recital-tts/recital/commands/billing"
-	"github.com/recital-tts/recital/internal/payments"
-	"github.com/recital-tts/recital/internal/readmodel"
-	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/events/readmodel"
+	"github.com/recital-tts/recital/internal/http/web"
+	"github.com/recital-tts/recital/internal/providers/payments"
 	"github.com/recital-tts/recital/writeapi"
 )
 

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/recital-tts/recital/domain"
-	"github.com/recital-tts/recital/internal/payments"
-	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/http/web"
+	"github.com/recital-tts/recital/internal/providers/payments"
 	"github.com/recital-tts/recital/writeapi"
 )
 

@@ -3,7 +3,7 @@ package feedback
 
 import (
 	"github.com/recital-tts/recital/commands/feedback"
-	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/http/web"
 	"github.com/recital-tts/recital/writeapi"
 )
 

@@ -12,9 +12,9 @@ import (
 
 	"github.com/recital-tts/recital/commands/hosting"
 	"github.com/recital-tts/recital/domain"
-	platform "github.com/recital-tts/recital/internal/hosting"
-	"github.com/recital-tts/recital/internal/readmodel"
-	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/events/readmodel"
+	"github.com/recital-tts/recital/internal/http/web"
+	platform "github.com/recital-tts/recital/internal/providers/hosting"
 	"github.com/recital-tts/recital/writeapi"
 )
 

@@ -9,8 +9,8 @@ import (
 	"net/http"
 
 	"github.com/recital-tts/recital/domain"
-	keys "github.com/recital-tts/recital/internal/keyring"
-	"github.com/recital-tts/recital/internal/web"
+	keys "github.com/recital-tts/recital/internal/access/keyring"
+	"github.com/recital-tts/recital/internal/http/web"
 )
 
 // copyType is the content type of a copy of the keyring.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/recital-tts/recital/commands/keyring"
 	"github.com/recital-tts/recital/domain/audit"
-	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/http/web"
 	"github.com/recital-tts/recital/writeapi"
 )
 

@@ -3,8 +3,8 @@ package ledger
 
 import (
 	"github.com/recital-tts/recital/commands/ledger"
-	"github.com/recital-tts/recital/internal/readmodel"
-	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/events/readmodel"
+	"github.com/recital-tts/recital/internal/http/web"
 	"github.com/recital-tts/recital/writeapi"
 )
 

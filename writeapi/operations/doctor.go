@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/http/web"
 )
 
 // States of a finding.

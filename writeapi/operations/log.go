@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/recital-tts/recital/domain/audit"
-	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/logcopy"
-	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/logcopy"
+	"github.com/recital-tts/recital/internal/http/web"
 )
 
 const (

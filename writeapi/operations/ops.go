@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/recital-tts/recital/domain/audit"
-	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/http/web"
 )
 
 // maxEcho is the largest body that is echoed or made, in bytes. The tag of echoRequest and the route's limit agree.

@@ -9,9 +9,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/recital-tts/recital/domain/audit"
-	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/feed"
-	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/feed"
+	"github.com/recital-tts/recital/internal/http/web"
 )
 
 // Generations are the generations of the read models and the events that they could not handle. *feed.Projector has

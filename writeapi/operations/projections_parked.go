@@ -5,8 +5,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/recital-tts/recital/internal/feed"
-	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/events/feed"
+	"github.com/recital-tts/recital/internal/http/web"
 )
 
 type parkedRequest struct {

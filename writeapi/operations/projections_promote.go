@@ -5,9 +5,9 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/recital-tts/recital/internal/feed"
-	"github.com/recital-tts/recital/internal/web"
-	"github.com/recital-tts/recital/internal/web/bind"
+	"github.com/recital-tts/recital/internal/events/feed"
+	"github.com/recital-tts/recital/internal/http/web"
+	"github.com/recital-tts/recital/internal/http/web/bind"
 )
 
 // maxPromoted bounds what is promoted in one transaction.

@@ -3,8 +3,8 @@ package operations
 import (
 	"time"
 
-	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/feed"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/feed"
 )
 
 // generationID names a generation in replies.

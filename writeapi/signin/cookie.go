@@ -5,8 +5,8 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/recital-tts/recital/internal/signin"
-	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/http/web"
+	"github.com/recital-tts/recital/internal/providers/signin"
 )
 
 // cookies keep the sign-ins that a browser has begun, each in a cookie of its own: tabs that begin at once do not replace

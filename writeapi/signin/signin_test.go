@@ -13,10 +13,10 @@ import (
 
 	"github.com/recital-tts/recital/commands/commandstest"
 	"github.com/recital-tts/recital/domain/session"
-	"github.com/recital-tts/recital/internal/eventlog"
-	"github.com/recital-tts/recital/internal/readmodel"
-	"github.com/recital-tts/recital/internal/signin"
-	"github.com/recital-tts/recital/internal/signin/openid"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/readmodel"
+	"github.com/recital-tts/recital/internal/providers/signin"
+	"github.com/recital-tts/recital/internal/providers/signin/openid"
 )
 
 const app = "https://app.example.com/in?from=here"

@@ -3,8 +3,8 @@ package synthesis
 import (
 	"net/http"
 
+	"github.com/recital-tts/recital/internal/http/web"
 	"github.com/recital-tts/recital/internal/speech"
-	"github.com/recital-tts/recital/internal/web"
 	"github.com/recital-tts/recital/writeapi/synthesis/request"
 )
 

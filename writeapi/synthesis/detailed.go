@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/recital-tts/recital/internal/http/web"
 	port "github.com/recital-tts/recital/internal/speech"
-	"github.com/recital-tts/recital/internal/web"
 	"github.com/recital-tts/recital/writeapi/synthesis/request"
 )
 

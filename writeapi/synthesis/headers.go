@@ -2,8 +2,8 @@ package synthesis
 
 import (
 	"github.com/recital-tts/recital/commands/synthesis"
+	"github.com/recital-tts/recital/internal/http/web"
 	port "github.com/recital-tts/recital/internal/speech"
-	"github.com/recital-tts/recital/internal/web"
 )
 
 // headers are what is known of a reply before there is audio.

@@ -1,8 +1,8 @@
 package synthesis
 
 import (
-	"github.com/recital-tts/recital/internal/audio"
-	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/http/web"
+	"github.com/recital-tts/recital/internal/speech/audio"
 )
 
 // returnsAudio declares the headers and the content types of the formats, that of the default first.

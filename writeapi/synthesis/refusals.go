@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/recital-tts/recital/commands/synthesis"
-	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/http/web"
 )
 
 const (

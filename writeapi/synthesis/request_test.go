@@ -15,9 +15,9 @@ import (
 
 	"github.com/recital-tts/recital/commands/synthesis"
 	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/internal/http/web"
+	"github.com/recital-tts/recital/internal/http/web/webtest"
 	"github.com/recital-tts/recital/internal/speech"
-	"github.com/recital-tts/recital/internal/web"
-	"github.com/recital-tts/recital/internal/web/webtest"
 	"github.com/recital-tts/recital/writeapi/synthesis/request"
 )
 

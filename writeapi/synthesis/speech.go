@@ -9,9 +9,9 @@ import (
 
 	"github.com/recital-tts/recital/commands/synthesis"
 	"github.com/recital-tts/recital/domain/plan"
-	"github.com/recital-tts/recital/internal/audio"
-	"github.com/recital-tts/recital/internal/links"
-	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/http/links"
+	"github.com/recital-tts/recital/internal/http/web"
+	"github.com/recital-tts/recital/internal/speech/audio"
 	"github.com/recital-tts/recital/writeapi"
 	"github.com/recital-tts/recital/writeapi/synthesis/request"
 	"github.com/recital-tts/recital/writeapi/synthesis/stream"

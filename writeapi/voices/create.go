@@ -9,10 +9,10 @@ import (
 	commands "github.com/recital-tts/recital/commands/voices"
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/domain/voice"
-	"github.com/recital-tts/recital/internal/readmodel"
-	shown "github.com/recital-tts/recital/internal/voices"
-	"github.com/recital-tts/recital/internal/web"
-	"github.com/recital-tts/recital/internal/web/bind"
+	"github.com/recital-tts/recital/internal/events/readmodel"
+	"github.com/recital-tts/recital/internal/http/web"
+	"github.com/recital-tts/recital/internal/http/web/bind"
+	shown "github.com/recital-tts/recital/internal/speech/voices"
 	"github.com/recital-tts/recital/writeapi"
 )
 

@@ -10,12 +10,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/recital-tts/recital/internal/audio"
-	"github.com/recital-tts/recital/internal/precheck"
-	"github.com/recital-tts/recital/internal/spool"
-	"github.com/recital-tts/recital/internal/web"
-	"github.com/recital-tts/recital/internal/web/quota"
-	"github.com/recital-tts/recital/internal/web/webtest"
+	"github.com/recital-tts/recital/internal/http/spool"
+	"github.com/recital-tts/recital/internal/http/web"
+	"github.com/recital-tts/recital/internal/http/web/quota"
+	"github.com/recital-tts/recital/internal/http/web/webtest"
+	"github.com/recital-tts/recital/internal/speech/audio"
+	"github.com/recital-tts/recital/internal/speech/precheck"
 )
 
 // checker answers as a test says.

@@ -5,10 +5,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 
-	"github.com/recital-tts/recital/internal/links"
+	"github.com/recital-tts/recital/internal/http/links"
+	"github.com/recital-tts/recital/internal/http/web"
+	"github.com/recital-tts/recital/internal/http/web/conditional"
 	"github.com/recital-tts/recital/internal/speech"
-	"github.com/recital-tts/recital/internal/web"
-	"github.com/recital-tts/recital/internal/web/conditional"
 	"github.com/recital-tts/recital/writeapi"
 )
 

@@ -2,8 +2,8 @@ package voices
 
 import (
 	"github.com/recital-tts/recital/commands/voices"
-	shown "github.com/recital-tts/recital/internal/voices"
-	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/http/web"
+	shown "github.com/recital-tts/recital/internal/speech/voices"
 	"github.com/recital-tts/recital/writeapi"
 )
 

@@ -5,10 +5,10 @@ import (
 	"slices"
 
 	"github.com/recital-tts/recital/commands/voices"
-	"github.com/recital-tts/recital/internal/links"
-	"github.com/recital-tts/recital/internal/readmodel"
-	shown "github.com/recital-tts/recital/internal/voices"
-	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/events/readmodel"
+	"github.com/recital-tts/recital/internal/http/links"
+	"github.com/recital-tts/recital/internal/http/web"
+	shown "github.com/recital-tts/recital/internal/speech/voices"
 	"github.com/recital-tts/recital/writeapi"
 )
 

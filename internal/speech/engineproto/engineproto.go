@@ -11,8 +11,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/recital-tts/recital/internal/process/workers"
 	"github.com/recital-tts/recital/internal/speech"
-	"github.com/recital-tts/recital/internal/workers"
 )
 
 // The kinds of frames.

@@ -4,9 +4,9 @@ import (
 	"errors"
 	"math"
 
+	"github.com/recital-tts/recital/internal/process/workers"
 	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/speech/engineproto"
-	"github.com/recital-tts/recital/internal/workers"
 )
 
 // normalRate is speed 1 in words per minute. espeak-ng accepts 80 to 450.

@@ -9,8 +9,8 @@ import (
 	"os"
 	"runtime"
 
+	"github.com/recital-tts/recital/internal/process/workers"
 	"github.com/recital-tts/recital/internal/speech/engineproto"
-	"github.com/recital-tts/recital/internal/workers"
 )
 
 // Serve answers jobs until the input ends. An error means that a job could not be finished, or that recitald is gone;

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/recital-tts/recital/internal/process/workers"
 	"github.com/recital-tts/recital/internal/speech"
-	"github.com/recital-tts/recital/internal/workers"
 )
 
 func TestCleanText(t *testing.T) {

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"math"
 
+	"github.com/recital-tts/recital/internal/process/workers"
 	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/speech/engineproto"
-	"github.com/recital-tts/recital/internal/workers"
 )
 
 const (

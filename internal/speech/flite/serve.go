@@ -9,8 +9,8 @@ import (
 	"io"
 	"os"
 
+	"github.com/recital-tts/recital/internal/process/workers"
 	"github.com/recital-tts/recital/internal/speech/engineproto"
-	"github.com/recital-tts/recital/internal/workers"
 )
 
 // language is the only language of flite.

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/recital-tts/recital/internal/process/workers"
 	"github.com/recital-tts/recital/internal/speech"
-	"github.com/recital-tts/recital/internal/workers"
 )
 
 func TestToASCII(t *testing.T) {

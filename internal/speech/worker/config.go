@@ -6,8 +6,8 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/recital-tts/recital/internal/supervise"
-	"github.com/recital-tts/recital/internal/workers"
+	"github.com/recital-tts/recital/internal/process/supervise"
+	"github.com/recital-tts/recital/internal/process/workers"
 )
 
 // Config configures a Pool. Zero values take the defaults.

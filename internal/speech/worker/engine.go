@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/recital-tts/recital/internal/process/workers"
 	"github.com/recital-tts/recital/internal/speech/engineproto"
-	"github.com/recital-tts/recital/internal/workers"
 )
 
 // engine is a running process that has sent its hello.

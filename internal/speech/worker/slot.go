@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/recital-tts/recital/internal/process/supervise"
+	"github.com/recital-tts/recital/internal/process/workers"
 	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/speech/engineproto"
-	"github.com/recital-tts/recital/internal/supervise"
-	"github.com/recital-tts/recital/internal/workers"
 )
 
 var errNoProcess = errors.New("no process runs, and none can be started")

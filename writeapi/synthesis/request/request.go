@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/recital-tts/recital/commands/synthesis"
-	"github.com/recital-tts/recital/internal/audio"
+	"github.com/recital-tts/recital/internal/http/web/bind"
 	"github.com/recital-tts/recital/internal/speech"
-	"github.com/recital-tts/recital/internal/web/bind"
+	"github.com/recital-tts/recital/internal/speech/audio"
 )
 
 // Speech is the union of what published clients send; keys that are not listed are ignored.

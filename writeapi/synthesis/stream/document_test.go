@@ -14,7 +14,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
 
-	"github.com/recital-tts/recital/internal/web/openapi"
+	"github.com/recital-tts/recital/internal/http/web/openapi"
 	"github.com/recital-tts/recital/writeapi/synthesis/stream"
 )
 

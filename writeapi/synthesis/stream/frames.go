@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/recital-tts/recital/commands/synthesis"
+	"github.com/recital-tts/recital/internal/http/web"
 	"github.com/recital-tts/recital/internal/speech"
-	"github.com/recital-tts/recital/internal/web"
 )
 
 // dialect is a form of the protocol. Clients of every published version speak one of the three.

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/recital-tts/recital/internal/web"
-	"github.com/recital-tts/recital/internal/web/jsontree"
+	"github.com/recital-tts/recital/internal/http/web"
+	"github.com/recital-tts/recital/internal/http/web/jsontree"
 )
 
 // action is what a message requests, beside its text.

@@ -3,8 +3,8 @@ package stream
 import (
 	"strconv"
 
-	"github.com/recital-tts/recital/internal/web"
-	"github.com/recital-tts/recital/internal/web/jsontree"
+	"github.com/recital-tts/recital/internal/http/web"
+	"github.com/recital-tts/recital/internal/http/web/jsontree"
 	"github.com/recital-tts/recital/writeapi/synthesis/request"
 )
 

@@ -3,7 +3,7 @@ package stream
 import (
 	_ "embed"
 
-	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/http/web"
 	"github.com/recital-tts/recital/writeapi/synthesis/request"
 )
 

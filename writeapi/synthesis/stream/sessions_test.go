@@ -14,10 +14,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/commands/commandstest"
-	"github.com/recital-tts/recital/internal/audio"
-	"github.com/recital-tts/recital/internal/audio/codec/protocol"
-	"github.com/recital-tts/recital/internal/procfs"
-	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/http/web"
+	"github.com/recital-tts/recital/internal/process/procfs"
+	"github.com/recital-tts/recital/internal/speech/audio"
+	"github.com/recital-tts/recital/internal/speech/audio/codec/protocol"
 )
 
 // What is wrong with a first message, and the errors in 1.0 and in 1.1.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/recital-tts/recital/commands/synthesis"
 	"github.com/recital-tts/recital/domain/plan"
-	"github.com/recital-tts/recital/internal/web"
+	"github.com/recital-tts/recital/internal/http/web"
 	"github.com/recital-tts/recital/writeapi"
 	"github.com/recital-tts/recital/writeapi/synthesis/request"
 )

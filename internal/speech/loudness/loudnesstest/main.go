@@ -15,10 +15,10 @@ import (
 	"slices"
 	"text/tabwriter"
 
+	"github.com/recital-tts/recital/internal/process/workers"
 	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/speech/loudness"
 	"github.com/recital-tts/recital/internal/speech/worker"
-	"github.com/recital-tts/recital/internal/workers"
 )
 
 func main() {

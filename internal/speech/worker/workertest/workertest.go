@@ -8,8 +8,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/recital-tts/recital/internal/bintest"
-	"github.com/recital-tts/recital/internal/workers"
+	"github.com/recital-tts/recital/internal/process/workers"
+	"github.com/recital-tts/recital/internal/testing/bintest"
 )
 
 // Build returns the path of speechworker, for TestMain. remove deletes what was built for this test binary.

@@ -1,0 +1,183 @@
+// Package credentials looks credentials up and makes sure that a revoked one is refused at once, on every instance. A
+// Watcher follows the log with one subscription. It caches the credentials that are used, so that most requests read
+// neither the log nor Postgres, and drops what it cached when anything happens in a stream that decides on it. The cache
+// is used only while it is proven that no more than a moment of the log is missing; otherwise the streams are read. The
+// WebSockets and streams that a credential has opened end with it.
+//
+// A credential is an API key or the session of a browser. The cache, the proof and the watches serve credentials of any
+// kind: a kind has a look-up, which says what streams it has read, and events that the watcher takes for its end.
+//
+//   - watcher: the events of the log
+//   - freshness: the proof that the subscription is not behind
+//   - keys: the look-up of API keys
+//   - sessions: the look-up of sessions
+//   - outage: what was good at the last head that was seen, while the log does not answer
+//   - reading: what all look-ups have in common
+//   - cache: the credentials that were used last
+//   - watches: what ends with a credential
+package credentials
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/session"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+)
+
+// Config configures a Watcher. All fields after Logger are optional.
+type Config struct {
+	Log      eventlog.Log
+	Registry *eventlog.Registry
+	Accounts Accounts
+	Unissued Unissued
+	Sessions Sessions
+	Logger   *slog.Logger
+
+	// Unconfirmed reports whether an event of a stream is skipped that may have revoked a credential. None is admitted until
+	// an operator has confirmed that it did not. After a change of the answer Recheck is called. Nil means never.
+	Unconfirmed func(stream string) bool
+
+	Size  int           // of the cache, in credentials; default 16,384, some 8 MB
+	Lease time.Duration // how much of the log may be missing where the cache is used; default 100 ms, negative: nothing
+	Wait  time.Duration // for a proof that the subscription is not behind; default 100 ms
+
+	Outage time.Duration // for which reads go on without the log, counted from the last head that was seen; default none
+	Idle   time.Duration // after which a session that is not used is unknown; default 168 h
+	Silent time.Duration // after which a log is taken to be silent where reads may go on without it; default 1 s
+}
+
+// Accounts reads from the log what decides on an API key.
+type Accounts interface {
+	// KeyAccount returns the account that a key's own stream names, "" where the key has no stream.
+	KeyAccount(ctx context.Context, hash string) (account string, err error)
+	State(ctx context.Context, account string) (account.State, eventlog.Revision, error)
+}
+
+// Unissued finds the account of a key that an earlier release created and that has no stream of its own yet. The answer
+// may be out of date. Errors: ErrUnknownKey where there is no such key, domain.Unavailable where that cannot be known.
+type Unissued interface {
+	AccountOf(ctx context.Context, hash string) (account string, err error)
+}
+
+// Sessions reads sessions from the log.
+type Sessions interface {
+	State(ctx context.Context, id string) (session.State, eventlog.Revision, error)
+}
+
+// Watcher looks credentials up and follows their revocation. Open makes it, and Run must run.
+type Watcher struct {
+	cfg   Config
+	after eventlog.Position // where the subscription begins
+	fresh *freshness
+
+	mu       sync.Mutex
+	cache    *cache
+	skips    int                              // the version of what is skipped, of which the cache is
+	readings map[string]map[*reading]struct{} // by stream
+	watches  *watches
+	counts   counts
+	silent   time.Time // when a look-up found the log silent; zero if a later one was answered
+}
+
+// Open returns a Watcher that begins at the log's head: what is older is in the streams that it reads.
+func Open(ctx context.Context, cfg Config) (*Watcher, error) {
+	cfg.Size = cmp.Or(cfg.Size, 16_384)
+	cfg.Lease = max(cmp.Or(cfg.Lease, 100*time.Millisecond), 0)
+	cfg.Wait = cmp.Or(cfg.Wait, 100*time.Millisecond)
+	cfg.Silent = cmp.Or(cfg.Silent, time.Second)
+	cfg.Idle = cmp.Or(cfg.Idle, 168*time.Hour)
+	if cfg.Unconfirmed == nil {
+		cfg.Unconfirmed = func(string) bool { return false }
+	}
+	head, err := cfg.Log.Head(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("beginning to watch credentials: %w", err)
+	}
+	return &Watcher{
+		cfg: cfg, after: head, fresh: newFreshness(cfg.Log, head, cfg.Lease, cfg.Wait),
+		cache: newCache(cfg.Size), readings: map[string]map[*reading]struct{}{}, watches: newWatches(),
+	}, nil
+}
+
+// Run follows the log until ctx ends, or until the log refuses to be followed.
+func (w *Watcher) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var proving sync.WaitGroup
+	defer proving.Wait()
+	defer cancel()
+	defer w.fresh.interrupt()
+	proving.Go(func() { w.fresh.run(ctx) })
+
+	subscription := w.cfg.Log.Subscribe(ctx, w.after)
+	for delivery := range subscription.Deliveries() {
+		w.take(delivery)
+	}
+	if ctx.Err() != nil {
+		return nil
+	}
+	return fmt.Errorf("watching credentials: %w", subscription.Err())
+}
+
+func (w *Watcher) take(d eventlog.Delivery) {
+	switch d.Kind {
+	case eventlog.KindEvent:
+		w.note(d.Event)
+		w.fresh.reach(d.Event.Position)
+	case eventlog.KindCaughtUp:
+		w.fresh.catchUp()
+	case eventlog.KindInterrupted:
+		w.fresh.interrupt()
+	}
+}
+
+// note handles an event. Few are of an account or a session, and no other is decoded.
+func (w *Watcher) note(event eventlog.Recorded) {
+	id, ofAccount := strings.CutPrefix(event.Stream, account.StreamPrefix)
+	if !ofAccount {
+		w.noteSession(event)
+		return
+	}
+	w.outdate(event.Stream, event.Revision)
+	decoded, err := w.cfg.Registry.Decode(event)
+	switch e := decoded.Event.(type) {
+	case account.APIKeyRevoked:
+		w.revoke(Credential{Account: id, Kind: APIKey, Name: e.Masked})
+	case account.APIKeyCreated:
+		w.revive(Credential{Account: id, Kind: APIKey, Name: e.Masked})
+	case account.SessionsRevoked:
+		w.revokeSessions(id, e.At)
+	case account.Closed:
+		w.revokeSessions(id, forever)
+		w.revokeAll(id) // its keys, too: one that was created beside the closing may not be among those that it revoked
+	}
+	if unreadable(err) {
+		w.cfg.Logger.Error("an event of an account cannot be read; whatever its credentials have opened is ended", "account", id, "error", err)
+		w.revokeAll(id)
+	}
+}
+
+func (w *Watcher) noteSession(event eventlog.Recorded) {
+	id, ofSession := strings.CutPrefix(event.Stream, session.StreamPrefix)
+	if !ofSession {
+		return
+	}
+	w.outdate(event.Stream, event.Revision)
+	decoded, err := w.cfg.Registry.Decode(event)
+	if e, ended := decoded.Event.(session.Ended); ended {
+		w.revoke(Credential{Account: e.Account, Kind: Session, Name: id})
+	}
+	if unreadable(err) {
+		w.cfg.Logger.Error("an event of a session cannot be read; whatever the session has opened is ended", "session", id, "error", err)
+		w.revokeSession(id)
+	}
+}
+
+func unreadable(err error) bool { return err != nil && !errors.Is(err, eventlog.ErrUnknownType) }

@@ -1,0 +1,294 @@
+package backup
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/recital-tts/recital/internal/providers/blobs"
+)
+
+// Blob is a line of the list of blobs.
+type Blob struct {
+	Address blobs.Address `json:"address"`
+	Size    int64         `json:"size"` // bytes
+	SHA256  string        `json:"sha256,omitempty"`
+	Gone    *time.Time    `json:"gone,omitempty"` // when a run found that the store has it no more
+}
+
+func (b Blob) part() Part {
+	return Part{File: "blobs/" + shardOf(b.Address) + "/" + string(b.Address), SHA256: b.SHA256, Bytes: b.Size}
+}
+
+// Fetch opens a blob of the store. Errors: blobs.ErrNotFound.
+type Fetch func(address blobs.Address) (io.ReadCloser, error)
+
+// WriteBlobs copies the blobs that were listed and are not in the backup. One that the store has no more is kept in the backup for a
+// while, in case it was lost there, and then removed. after is called with each blob that was looked at.
+func (r *Run) WriteBlobs(fetch Fetch, keep time.Duration, after func(blob Blob, copied bool)) error {
+	out, err := r.folder.create(fmt.Sprintf("blobs/%06d.zst", r.draft.Run))
+	if err != nil {
+		return err
+	}
+	defer out.discard()
+	packed, err := zstd.NewWriter(out, zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		return fmt.Errorf("writing the list of blobs: %w", err)
+	}
+	defer packed.Close()
+	former, stop := iter.Pull2(r.folder.Blobs(r.former))
+	defer stop()
+	s := &sweep{run: r, fetch: fetch, keep: keep, after: after, to: json.NewEncoder(packed), former: former}
+	for n := range shards {
+		if err := s.shard(shardName(n)); err != nil {
+			return err
+		}
+	}
+	if err := packed.Close(); err != nil {
+		return fmt.Errorf("writing the list of blobs: %w", err)
+	}
+	r.draft.Stored = s.total
+	r.draft.Blobs, err = out.finish()
+	return err
+}
+
+// sweep goes over the shards in order, beside the former list.
+type sweep struct {
+	run    *Run
+	fetch  Fetch
+	keep   time.Duration
+	after  func(Blob, bool)
+	to     *json.Encoder
+	former func() (Blob, error, bool)
+	ahead  *Blob // of the former list, of a later shard
+	total  Stored
+}
+
+func (s *sweep) shard(name string) error {
+	known, err := s.known(name)
+	if err != nil {
+		return err
+	}
+	listed, err := s.run.listed(name)
+	if err != nil {
+		return err
+	}
+	if err := s.removeLeftovers(name, known, listed); err != nil {
+		return err
+	}
+	for _, blob := range listed {
+		if err := s.present(blob, known); err != nil {
+			return err
+		}
+		delete(known, blob.Address)
+	}
+	for _, blob := range known {
+		if err := s.absent(blob); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// known returns what the former list has of a shard.
+func (s *sweep) known(shard string) (map[blobs.Address]Blob, error) {
+	known := map[blobs.Address]Blob{}
+	for {
+		if s.ahead == nil {
+			blob, err, more := s.former()
+			if err != nil || !more {
+				return known, err
+			}
+			s.ahead = &blob
+		}
+		if shardOf(s.ahead.Address) != shard {
+			return known, nil
+		}
+		known[s.ahead.Address] = *s.ahead
+		s.ahead = nil
+	}
+}
+
+// removeLeftovers removes what a killed run was writing. What it had finished is taken over by present.
+func (s *sweep) removeLeftovers(shard string, known map[blobs.Address]Blob, listed []Blob) error {
+	entries, err := os.ReadDir(s.run.folder.path("blobs/" + shard))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("cleaning the backup up: %w", err)
+	}
+	wanted := make(map[blobs.Address]bool, len(listed))
+	for _, blob := range listed {
+		wanted[blob.Address] = true
+	}
+	for _, entry := range entries {
+		address := blobs.Address(strings.TrimSuffix(entry.Name(), unfinished))
+		_, kept := known[address]
+		if !isUnfinished(entry.Name()) && (kept || wanted[address]) {
+			continue
+		}
+		if err := os.Remove(s.run.folder.path("blobs/" + shard + "/" + entry.Name())); err != nil {
+			return fmt.Errorf("cleaning the backup up: %w", err)
+		}
+	}
+	return nil
+}
+
+// present sees that the backup has a blob that the store has. Blobs never change.
+func (s *sweep) present(blob Blob, known map[blobs.Address]Blob) error {
+	if had, ok := known[blob.Address]; ok && had.Size == blob.Size {
+		had.Gone = nil
+		return s.keepIn(had, false)
+	}
+	part, err := s.run.folder.store(blob, s.fetch)
+	if errors.Is(err, blobs.ErrNotFound) {
+		return nil // it was deleted since it was listed
+	}
+	if err != nil {
+		return err
+	}
+	blob.SHA256, blob.Size = part.SHA256, part.Bytes
+	return s.keepIn(blob, true)
+}
+
+func (s *sweep) absent(blob Blob) error {
+	if blob.Gone == nil {
+		blob.Gone = &s.run.now
+	}
+	if s.run.now.Sub(*blob.Gone) >= s.keep {
+		s.run.gone = append(s.run.gone, blob.part().File)
+		return nil
+	}
+	return s.keepIn(blob, false)
+}
+
+func (s *sweep) keepIn(blob Blob, copied bool) error {
+	s.total.Blobs++
+	s.total.Bytes += blob.Size
+	s.after(blob, copied)
+	return encodeLine(s.to, blob)
+}
+
+// store copies a blob, unless a run that was killed has done so.
+func (f *Folder) store(blob Blob, fetch Fetch) (Part, error) {
+	name := blob.part().File
+	if found, err := f.found(name, blob.Size); err == nil {
+		return found, nil
+	}
+	from, err := fetch(blob.Address)
+	if err != nil {
+		return Part{}, err
+	}
+	defer from.Close()
+	out, err := f.create(name)
+	if err != nil {
+		return Part{}, err
+	}
+	defer out.discard()
+	if _, err := io.CopyBuffer(struct{ io.Writer }{out}, from, make([]byte, 256<<10)); err != nil {
+		return Part{}, fmt.Errorf("copying a blob: %w", err)
+	}
+	if out.size != blob.Size {
+		return Part{}, fmt.Errorf("copying a blob: %d bytes came instead of %d", out.size, blob.Size)
+	}
+	return out.finish()
+}
+
+var errOther = errors.New("the file has another size")
+
+// found describes a file that has its name, and so is complete.
+func (f *Folder) found(name string, size int64) (Part, error) {
+	file, err := os.Open(f.path(name))
+	if err != nil {
+		return Part{}, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil || info.Size() != size {
+		return Part{}, errors.Join(errOther, err)
+	}
+	return measure(file, name)
+}
+
+// Blobs yields the list of blobs of a backup.
+func (f *Folder) Blobs(m Manifest) iter.Seq2[Blob, error] {
+	return func(yield func(Blob, error) bool) {
+		if m.Blobs.File == "" {
+			return
+		}
+		if err := f.list(m, yield); err != nil {
+			yield(Blob{}, fmt.Errorf("%s: %w", m.Blobs.File, err))
+		}
+	}
+}
+
+func (f *Folder) list(m Manifest, yield func(Blob, error) bool) error {
+	from, err := os.Open(f.path(m.Blobs.File))
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	packed, err := zstd.NewReader(from, zstd.WithDecoderConcurrency(1))
+	if err != nil {
+		return err
+	}
+	defer packed.Close()
+	for lines := json.NewDecoder(bufio.NewReader(packed)); ; {
+		var blob Blob
+		err := lines.Decode(&blob)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil {
+			err = blob.Address.Check() // it becomes a path
+		}
+		if err != nil || !yield(blob, nil) {
+			return err
+		}
+	}
+}
+
+// OpenBlob opens a blob of the backup.
+func (f *Folder) OpenBlob(blob Blob) (io.ReadCloser, error) { return os.Open(f.path(blob.part().File)) }
+
+// maxNamed is how many damaged files are named.
+const maxNamed = 20
+
+// Check reads the whole backup and compares it with what was written. The error names what is damaged. after is called with the
+// number of bytes that were read.
+func (f *Folder) Check(ctx context.Context, m Manifest, after func(bytes int64)) error {
+	var damaged []error
+	look := func(part Part) {
+		if ctx.Err() != nil {
+			return
+		}
+		if err := f.check(part); err != nil && len(damaged) < maxNamed {
+			damaged = append(damaged, err)
+		}
+		after(part.Bytes)
+	}
+	for _, part := range slices.Concat(m.Log, []Part{m.Keyring, m.Blobs}) {
+		look(part)
+	}
+	if f.check(m.Blobs) == nil {
+		for blob, err := range f.Blobs(m) {
+			if err != nil {
+				damaged = append(damaged, err)
+				break
+			}
+			look(blob.part())
+		}
+	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("checking the backup: %w", ctx.Err())
+	}
+	return errors.Join(damaged...)
+}

@@ -1,0 +1,138 @@
+package backup
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/recital-tts/recital/internal/access/keyring"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+)
+
+// Run is one run of a backup: first the log, then the keyring, then the blobs. The order is what makes the backup consistent:
+// a key is stored before anything is sealed with it, and a blob before the event that names it, so both copies have whatever the
+// copy of the log needs. Until Commit the folder is the backup of the run before.
+type Run struct {
+	folder *Folder
+	former Manifest // of the last complete run; zero before the first
+	draft  Manifest
+	now    time.Time
+	gone   []string // files to remove after the commit
+}
+
+// Begin begins a run, or goes on with one that was cut short.
+func (f *Folder) Begin(now time.Time) (*Run, error) {
+	former, err := f.Manifest()
+	if err != nil && !errors.Is(err, ErrNone) {
+		return nil, err
+	}
+	draft, err := f.read(draftName)
+	if err != nil && !errors.Is(err, ErrNone) {
+		return nil, err
+	}
+	if errors.Is(err, ErrNone) || draft.Run != former.Run+1 {
+		draft = former
+		draft.Format, draft.Run = format, former.Run+1
+		draft.Log = append([]Part(nil), former.Log...)
+	}
+	draft.Begun = now
+	return &Run{folder: f, former: former, draft: draft, now: now}, nil
+}
+
+// Position is that of the last event that the backup has.
+func (r *Run) Position() (eventlog.Position, error) { return r.draft.Position() }
+
+// Earlier returns what the run before had, for a comparison.
+func (r *Run) Earlier() Manifest { return r.former }
+
+// Fresh reports whether the folder has had no event yet.
+func (r *Run) Fresh() bool { return len(r.draft.Log) == 0 }
+
+// WriteKeyring writes a copy of the keyring, which has to be whole.
+func (r *Run) WriteKeyring(from io.Reader) error {
+	out, err := r.folder.create(fmt.Sprintf("keyring/%06d.zst", r.draft.Run))
+	if err != nil {
+		return err
+	}
+	defer out.discard()
+	packed, err := zstd.NewWriter(out, zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		return fmt.Errorf("copying the keyring: %w", err)
+	}
+	defer packed.Close()
+	copied, err := keyring.NewCopyReader(io.TeeReader(from, packed))
+	for err == nil {
+		_, err = copied.Next()
+	}
+	if !errors.Is(err, io.EOF) {
+		return err
+	}
+	if err := packed.Close(); err != nil {
+		return fmt.Errorf("copying the keyring: %w", err)
+	}
+	r.draft.Keyring, err = out.finish()
+	return err
+}
+
+// Keyring opens the copy of the keyring.
+func (f *Folder) Keyring(m Manifest) (io.ReadCloser, error) {
+	from, err := os.Open(f.path(m.Keyring.File))
+	if err != nil {
+		return nil, fmt.Errorf("opening the copy of the keyring: %w", err)
+	}
+	packed, err := zstd.NewReader(from, zstd.WithDecoderConcurrency(1))
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("opening the copy of the keyring: %w", err), from.Close())
+	}
+	return unpacked{packed, from}, nil
+}
+
+type unpacked struct {
+	*zstd.Decoder
+	from *os.File
+}
+
+func (u unpacked) Close() error { u.Decoder.Close(); return u.from.Close() }
+
+// Commit makes the run the backup, in one step, and removes what is no part of it any more: earlier copies of the keyring above all, because
+// they hold the keys of those who were erased since.
+func (r *Run) Commit(ended time.Time) (Manifest, error) {
+	if r.draft.Keyring == r.former.Keyring || r.draft.Blobs.File == "" {
+		return Manifest{}, errors.New("the run is not complete")
+	}
+	r.draft.Ended = ended
+	if err := r.folder.write(manifestName, r.draft); err != nil {
+		return Manifest{}, err
+	}
+	return r.draft, r.clean()
+}
+
+func (r *Run) clean() error {
+	for _, name := range append(r.gone, draftName) {
+		if err := os.Remove(r.folder.path(name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("cleaning the backup up: %w", err)
+		}
+	}
+	return errors.Join(
+		r.folder.removeAllBut("log", r.draft.Log...),
+		r.folder.removeAllBut("keyring", r.draft.Keyring),
+		r.folder.removeAllBut("blobs", r.draft.Blobs),
+		os.RemoveAll(r.folder.path(sortedName)),
+	)
+}
+
+// encodeLine encodes a line of a list.
+func encodeLine(to *json.Encoder, line Blob) error {
+	if err := to.Encode(line); err != nil {
+		return fmt.Errorf("writing the list of blobs: %w", err)
+	}
+	return nil
+}
+
+// CheckKeyring compares the copy of the keyring with what was written.
+func (f *Folder) CheckKeyring(m Manifest) error { return f.check(m.Keyring) }

@@ -1,0 +1,109 @@
+package esdb
+
+import (
+	"context"
+	"fmt"
+
+	es "github.com/EventStore/EventStore-Client-Go/v4/esdb"
+
+	"github.com/recital-tts/recital/internal/events/eventlog"
+)
+
+// Append implements eventlog.Log. Appending no events does nothing and returns the start position.
+func (c *Client) Append(ctx context.Context, stream string, expected eventlog.Revision, events []eventlog.Proposed) (eventlog.Appended, error) {
+	if err := ctx.Err(); err != nil {
+		return eventlog.Appended{}, err
+	}
+	if expected < eventlog.NoStream { // its unsigned form on the wire may mean "any revision"
+		return eventlog.Appended{}, fmt.Errorf("appending to stream %s: %d is no revision to expect", stream, expected)
+	}
+	if len(events) == 0 {
+		return eventlog.Appended{Revision: expected}, nil
+	}
+	if c.tooLarge(events) {
+		return eventlog.Appended{}, fmt.Errorf("appending to stream %s: %w", stream, eventlog.ErrTooLarge)
+	}
+	return c.append(ctx, stream, expected, events)
+}
+
+func (c *Client) append(ctx context.Context, stream string, expected eventlog.Revision, events []eventlog.Proposed) (eventlog.Appended, error) {
+	options := es.AppendToStreamOptions{ExpectedRevision: expectedRevision(expected)}
+	data := eventData(events)
+	result, tries, err := repeat(ctx, c, writes, func(ctx context.Context, client *es.Client) (*es.WriteResult, error) {
+		return client.AppendToStream(ctx, stream, options, data...)
+	})
+	switch {
+	case err == nil:
+		return eventlog.Appended{
+			Revision: eventlog.Revision(result.NextExpectedVersion),
+			Position: eventlog.Position{Commit: result.CommitPosition, Prepare: result.PreparePosition},
+		}, nil
+	case isConflict(err) && tries.open:
+		return c.landed(ctx, stream, expected, events, err)
+	case isConflict(err):
+		return eventlog.Appended{}, conflict(stream, expected, err)
+	case isRefusal(err) && tries.open && !isTooLarge(err):
+		// This attempt wrote nothing; the outcome of an earlier one is unknown.
+		return eventlog.Appended{}, fmt.Errorf("appending to stream %s: %w: %w", stream, eventlog.ErrUnavailable, refused(err))
+	case isRefusal(err):
+		return eventlog.Appended{}, fmt.Errorf("appending to stream %s: %w", stream, refused(err))
+	default:
+		return eventlog.Appended{}, fmt.Errorf("appending to stream %s: %w", stream, err)
+	}
+}
+
+// landed reports whether the conflict of a repeated append is with its own earlier attempt, whose response was lost.
+// The event store recognises that itself in most cases. If other events are at the revisions, the append was not
+// written and never will be, because it could only be written there.
+func (c *Client) landed(ctx context.Context, stream string, expected eventlog.Revision, events []eventlog.Proposed, reason error) (eventlog.Appended, error) {
+	found := eventlog.Appended{Revision: expected}
+	matched := 0
+	for recorded, err := range c.ReadStream(ctx, stream, uint64(expected+1)) {
+		if err != nil { // even if reading is refused: the outcome remains unknown
+			return eventlog.Appended{}, fmt.Errorf("%w: looking for an append of unknown outcome: %w", eventlog.ErrUnavailable, err)
+		}
+		if recorded.ID != events[matched].ID {
+			break
+		}
+		found = eventlog.Appended{Revision: eventlog.Revision(recorded.Revision), Position: recorded.Position}
+		if matched++; matched == len(events) {
+			return found, nil
+		}
+	}
+	return eventlog.Appended{}, conflict(stream, expected, reason)
+}
+
+// tooLarge measures an append as EventStoreDB does: data, metadata and the type in UTF-16. Checking here avoids that
+// a server disconnects in the middle of the request, which looks like a broken connection.
+func (c *Client) tooLarge(events []eventlog.Proposed) bool {
+	size := 0
+	for _, e := range events {
+		size += len(e.Data) + len(e.Metadata) + 2*len(e.Type)
+	}
+	return size > c.conf.MaxAppendBytes
+}
+
+func expectedRevision(expected eventlog.Revision) es.ExpectedRevision {
+	if expected == eventlog.NoStream {
+		return es.NoStream{}
+	}
+	return es.Revision(uint64(expected))
+}
+
+func eventData(events []eventlog.Proposed) []es.EventData {
+	data := make([]es.EventData, len(events))
+	for i, e := range events {
+		content := es.ContentTypeJson
+		if e.Binary {
+			content = es.ContentTypeBinary
+		}
+		data[i] = es.EventData{
+			EventID:     e.ID,
+			EventType:   e.Type,
+			ContentType: content,
+			Data:        e.Data,
+			Metadata:    e.Metadata,
+		}
+	}
+	return data
+}

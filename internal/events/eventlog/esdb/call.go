@@ -1,0 +1,251 @@
+package esdb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	es "github.com/EventStore/EventStore-Client-Go/v4/esdb"
+	"github.com/cenkalti/backoff/v5"
+	"github.com/sony/gobreaker/v2"
+	"google.golang.org/grpc/metadata"
+
+	"github.com/recital-tts/recital/internal/events/eventlog"
+)
+
+var (
+	errPanicked = errors.New("the event store's client panicked")
+	errNoAnswer = errors.New("no answer in time")
+)
+
+// operation is one call of the library. It must be repeatable.
+type operation[T any] func(ctx context.Context, client *es.Client) (T, error)
+
+// effect is whether an operation writes. A read that was not answered has had no effect.
+type effect bool
+
+const (
+	reads  effect = false
+	writes effect = true
+)
+
+// tries is what is known about the attempts of an operation.
+type tries struct {
+	failed bool // an attempt was not answered
+	open   bool // an attempt may have had an unknown effect
+}
+
+// repeat attempts an operation until it is answered, until ctx ends, or until the outage has lasted longer than an
+// election takes, which ends it only while no attempt may have had an effect. Its error is a refusal of the event store
+// as returned by the library, or wraps eventlog.ErrUnavailable, the context's error, or both.
+func repeat[T any](ctx context.Context, c *Client, does effect, op operation[T]) (T, tries, error) {
+	var none T
+	var t tries
+	pause := c.newBackOff()
+	for {
+		result, err := try(ctx, c, does, &t, c.ordinary(), op)
+		switch {
+		case err == nil:
+			return result, t, nil
+		case isRefusal(err):
+			return none, t, err
+		case ctx.Err() != nil:
+			return none, t, ended(ctx, t)
+		case c.closing.Err() != nil:
+			return none, t, fmt.Errorf("%w: %w", eventlog.ErrUnavailable, errClosed)
+		case !t.open && c.outage.lasted() > c.conf.Patience:
+			return none, t, c.unavailable()
+		}
+		if !sleep(ctx, pause.NextBackOff()) {
+			return none, t, ended(ctx, t)
+		}
+	}
+}
+
+// ended returns the error of a call whose context ended. It distinguishes an outage from a caller's short deadline; a
+// write that was not answered by its deadline is an outage, because its outcome is unknown.
+func ended(ctx context.Context, t tries) error {
+	if t.failed || t.open && errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+		return fmt.Errorf("%w: %w", eventlog.ErrUnavailable, ctx.Err())
+	}
+	return ctx.Err()
+}
+
+// try makes one attempt, if the breaker permits it.
+func try[T any](ctx context.Context, c *Client, does effect, t *tries, a attempt, op operation[T]) (T, error) {
+	var none T
+	if err := ctx.Err(); err != nil {
+		return none, err
+	}
+	report, err := c.breaker.Allow()
+	if err != nil {
+		t.failed = true
+		return none, err
+	}
+	began := time.Now()
+	result, err := call(ctx, c, a, op)
+	if err == nil || isRefusal(err) {
+		report(nil)
+		c.outage.end()
+		return result, err
+	}
+	t.open = t.open || does == writes && !isUnsent(err)
+	if ctx.Err() != nil { // a caller that gave up says nothing about the event store
+		report(ctx.Err())
+		return none, ctx.Err()
+	}
+	t.failed = true
+	report(err)
+	c.outage.begin(min(time.Since(began), a.timeout)) // no longer, even if this process itself stood still
+	return none, err
+}
+
+// attempt is how long one attempt may take, and what becomes of a connection on which it was not answered by then.
+type attempt struct {
+	timeout time.Duration
+	silent  func(*connection)
+}
+
+// ordinary is the attempt of a caller's operation, which may be slow by itself: others on the connection go on.
+func (c *Client) ordinary() attempt { return attempt{c.conf.AttemptTimeout, (*connection).retire} }
+
+// call runs an operation once, bounded by ctx and by the time for one attempt. It runs in a goroutine of its own,
+// because parts of the library ignore contexts; the goroutine occupies one of the slots until it has really ended.
+func call[T any](ctx context.Context, c *Client, a attempt, op operation[T]) (T, error) {
+	var none T
+	ctx, cancel := context.WithTimeoutCause(ctx, a.timeout, errNoAnswer)
+	defer cancel()
+	defer context.AfterFunc(c.closing, cancel)()
+	select {
+	case c.slots <- struct{}{}:
+	case <-ctx.Done():
+		return none, errUnsent
+	}
+	type answer struct {
+		result T
+		err    error
+	}
+	answers := make(chan answer, 1)
+	running := c.supervisor.spawn(func() {
+		defer func() { <-c.slots }()
+		result, err := onConnection(ctx, c, a, op)
+		answers <- answer{result, err}
+	})
+	if !running {
+		<-c.slots
+		return none, errClosed
+	}
+	select {
+	case got := <-answers:
+		return got.result, got.err
+	case <-ctx.Done():
+	}
+	select {
+	case got := <-answers:
+		return got.result, got.err
+	default:
+		return none, errNoAnswer
+	}
+}
+
+// onConnection runs an operation on a good connection, and retires the connection if it turns out to be broken.
+func onConnection[T any](ctx context.Context, c *Client, a attempt, op operation[T]) (T, error) {
+	var none T
+	conn, err := c.supervisor.begin(ctx)
+	if err != nil {
+		return none, err
+	}
+	defer conn.done()
+	alive, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(conn.dead, cancel)()
+	result, err := recovering(c.forLeader(alive), conn.client, op)
+	gaveUp := ctx.Err() != nil && context.Cause(ctx) != errNoAnswer
+	if err == nil || !isBroken(err) || gaveUp {
+		return result, err
+	}
+	if ctx.Err() != nil {
+		a.silent(conn)
+	} else {
+		conn.retire()
+	}
+	if !conn.blame() {
+		return none, &echo{err}
+	}
+	return none, err
+}
+
+// echo is a failure of a connection that another call has already reported to the breaker: the end of one connection
+// is not an outage, however many calls it interrupts.
+type echo struct{ err error }
+
+func (e *echo) Error() string { return e.err.Error() }
+func (e *echo) Unwrap() error { return e.err }
+
+// forLeader requires that a node which is not the leader of its cluster says so, instead of answering from a copy
+// that may be behind. The library is meant to send this header, too, but puts it into gRPC's incoming metadata.
+func (c *Client) forLeader(ctx context.Context) context.Context {
+	if !c.wantsLeader {
+		return ctx
+	}
+	return metadata.AppendToOutgoingContext(ctx, "requires-leader", "true")
+}
+
+// recovering recovers from panics in the library: ours at a failure that must be hidden from it, and its own at
+// unexpected answers and in calls that waited while it was closed.
+func recovering[T any](ctx context.Context, client *es.Client, op operation[T]) (result T, err error) {
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case unreported:
+			err = p.err
+		default:
+			err = fmt.Errorf("%w: %v", errPanicked, p)
+		}
+	}()
+	return op(ctx, client)
+}
+
+func (c *Client) newBackOff() *backoff.ExponentialBackOff {
+	return &backoff.ExponentialBackOff{
+		InitialInterval:     min(20*time.Millisecond, c.conf.MaxBackOff),
+		RandomizationFactor: 0.5,
+		Multiplier:          2,
+		MaxInterval:         c.conf.MaxBackOff,
+	}
+}
+
+// sleep returns false if ctx ended first.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// failuresToOpen is the number of consecutive failures that mean an outage.
+const failuresToOpen = 5
+
+func newBreaker(conf Config) *gobreaker.TwoStepCircuitBreaker[any] {
+	return gobreaker.NewTwoStepCircuitBreaker[any](gobreaker.Settings{
+		Name:        "event store",
+		MaxRequests: 1,
+		Timeout:     conf.BreakerPause,
+		ReadyToTrip: func(counts gobreaker.Counts) bool { return counts.ConsecutiveFailures >= failuresToOpen },
+		IsExcluded: func(err error) bool {
+			var again *echo
+			return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) ||
+				errors.Is(err, errClosed) || errors.As(err, &again)
+		},
+		OnStateChange: func(_ string, from, to gobreaker.State) {
+			if from == gobreaker.StateClosed || to == gobreaker.StateClosed { // and not each try in between
+				conf.Logger.Warn("the circuit to the event store changed", "state", to.String())
+			}
+		},
+	})
+}

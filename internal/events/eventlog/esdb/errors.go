@@ -1,0 +1,169 @@
+package esdb
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	es "github.com/EventStore/EventStore-Client-Go/v4/esdb"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/recital-tts/recital/internal/events/eventlog"
+)
+
+// hasCode reports whether the library's error with a code is in the chain; its own FromError only checks the
+// outermost one.
+func hasCode(err error, wanted ...es.ErrorCode) bool {
+	var e *es.Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	for _, code := range wanted {
+		if e.Code() == code {
+			return true
+		}
+	}
+	return false
+}
+
+func isConflict(err error) bool { return hasCode(err, es.ErrorCodeWrongExpectedVersion) }
+
+// isRefusal reports whether the event store has answered and written nothing. Every other error leaves the outcome
+// open, including Aborted, with which EventStoreDB reports that a write was not confirmed in time.
+func isRefusal(err error) bool {
+	if isConflict(err) || isTooLarge(err) || isFull(err) || hasCode(err, es.ErrorCodeStreamDeleted, es.ErrorCodeResourceNotFound) {
+		return true
+	}
+	switch status.Code(err) {
+	case codes.InvalidArgument, codes.Unauthenticated, codes.PermissionDenied, codes.Unimplemented,
+		codes.FailedPrecondition, codes.OutOfRange, codes.NotFound, codes.AlreadyExists:
+		return true
+	default:
+		return false
+	}
+}
+
+// unsentTexts are the prefixes of gRPC's reasons for calls that were never sent: the error of its last dial.
+var unsentTexts = []string{
+	"Error while dialing",
+	"authentication handshake failed",
+	"error reading server preface",
+}
+
+// isUnsent reports whether the event store cannot have seen the call, or has redirected it to its leader without
+// executing it. gRPC also returns the error of its last dial for a call that the server had not begun when the
+// connection ended: it repeats only such calls.
+func isUnsent(err error) bool {
+	if errors.Is(err, errUnsent) || errors.Is(err, errClosed) || hasCode(err, es.ErrorCodeNotLeader, es.ErrorCodeConnectionClosed) {
+		return true
+	}
+	return status.Code(err) == codes.Unavailable && slices.ContainsFunc(unsentTexts, func(text string) bool {
+		return strings.Contains(err.Error(), text)
+	})
+}
+
+// isTooLarge recognises EventStoreDB's own limit (RpcExceptions.MaxAppendSizeExceeded) and that of a gRPC server on
+// one message. The library does not pass on the trailer that says it exactly.
+func isTooLarge(err error) bool {
+	switch status.Code(err) {
+	case codes.InvalidArgument:
+		return strings.Contains(strings.ToLower(err.Error()), "maximum append size")
+	case codes.ResourceExhausted:
+		return strings.Contains(err.Error(), "larger than max")
+	default:
+		return false
+	}
+}
+
+// isFull recognises the response of the embedded node when its disk is full: nothing was written, and reads continue.
+// Other errors with this code, such as a proxy's limit, say nothing about the outcome.
+func isFull(err error) bool {
+	return status.Code(err) == codes.ResourceExhausted && strings.Contains(err.Error(), "nothing was written")
+}
+
+// isBroken reports whether the connection must not be used any more. The callers' contexts have been checked before.
+func isBroken(err error) bool {
+	if hasCode(err, es.ErrorCodeConnectionClosed, es.ErrorCodeNotLeader) || errors.Is(err, errPanicked) {
+		return true
+	}
+	switch status.Code(err) {
+	case codes.Unavailable, codes.DeadlineExceeded, codes.Canceled:
+		return true
+	default:
+		return false
+	}
+}
+
+// refused returns the error of a refusal. The event store's own text may quote what was sent and is omitted.
+func refused(err error) error {
+	var e *es.Error
+	switch {
+	case isTooLarge(err):
+		return eventlog.ErrTooLarge
+	case isFull(err):
+		return fmt.Errorf("%w: its disk is full", eventlog.ErrUnavailable)
+	case hasCode(err, es.ErrorCodeStreamDeleted):
+		return errors.New("the stream was deleted")
+	case status.Code(err) == codes.Unauthenticated:
+		return errors.New("the event store refused the user name or the password of its connection string")
+	case status.Code(err) == codes.PermissionDenied:
+		return errors.New("the user of the event store's connection string lacks a right")
+	case errors.As(err, &e) && status.Code(err) == codes.Unknown:
+		return fmt.Errorf("the event store refused it (error code %d)", e.Code())
+	default:
+		return fmt.Errorf("the event store refused it (%s)", status.Code(err))
+	}
+}
+
+// refusedAll is refused for reads of $all, which EventStoreDB permits to administrators only unless its metadata says
+// otherwise.
+func refusedAll(err error) error {
+	if status.Code(err) == codes.PermissionDenied {
+		return errors.New("the user of the event store's connection string may not read $all; an administrator grants it with " +
+			`{"$acl":{"$r":["$admins","USER"]}} as the metadata of the stream $all`)
+	}
+	return refused(err)
+}
+
+// undialled says why a dial failed, with the way out where there is one. gRPC's texts are the only source.
+func undialled(err error, plain bool) string {
+	text := err.Error()
+	says := func(part string) bool { return strings.Contains(text, part) }
+	switch {
+	case says("x509:"):
+		_, reason, _ := strings.Cut(text, "x509: ")
+		return "the certificate of the event store is not trusted (" + strings.TrimRight(reason, `"`) +
+			"); name the file of its authority with tlsCaFile= in the connection string"
+	case says("first record does not look like a TLS handshake"):
+		return "the event store does not speak TLS at this address (tls=false is for that)"
+	case plain && (says("error reading server preface") || says("malformed HTTP response")):
+		return "the event store does not answer in plain text; it may want TLS (tls=true)"
+	default:
+		return text
+	}
+}
+
+// unknownRevision is an actual revision that the event store did not report.
+const unknownRevision eventlog.Revision = -2
+
+var actualPattern = regexp.MustCompile(`but got '(no_stream|\d+)'`)
+
+// conflict parses the actual revision from the library's text, its only source.
+func conflict(stream string, expected eventlog.Revision, err error) *eventlog.ConflictError {
+	c := &eventlog.ConflictError{Stream: stream, Expected: expected, Actual: unknownRevision}
+	match := actualPattern.FindStringSubmatch(err.Error())
+	switch {
+	case match == nil:
+	case match[1] == "no_stream":
+		c.Actual = eventlog.NoStream
+	default:
+		if revision, err := strconv.ParseInt(match[1], 10, 64); err == nil {
+			c.Actual = eventlog.Revision(revision)
+		}
+	}
+	return c
+}

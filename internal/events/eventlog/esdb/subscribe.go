@@ -1,0 +1,190 @@
+package esdb
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	es "github.com/EventStore/EventStore-Client-Go/v4/esdb"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/recital-tts/recital/internal/events/eventlog"
+)
+
+// deliveriesAhead is the number of deliveries that may wait for a slow reader; gRPC's flow control holds back the
+// rest.
+const deliveriesAhead = 256
+
+// The server examines so many events per batch of a filtered subscription, and sends a checkpoint after so many
+// batches. The library's defaults, 32 and 1, make every 33rd message a checkpoint.
+const (
+	searchWindow      = 512
+	windowsPerMessage = 64
+)
+
+// subscription resumes after the last event that it delivered. The event store's checkpoints of a filtered
+// subscription are not used: they only save it from scanning its own events again, and in some releases they are
+// ahead of an event (KurrentDB issues 4970 and 4975).
+type subscription struct {
+	client      *Client
+	deliveries  chan eventlog.Delivery
+	after       eventlog.Position
+	interrupted bool // reported as interrupted, and not caught up since
+
+	ended chan struct{}
+	err   error // valid once ended is closed
+}
+
+// Subscribe implements eventlog.Log. The subscription ends when ctx ends, the client is closed, or the event store
+// refuses it.
+func (c *Client) Subscribe(ctx context.Context, after eventlog.Position) eventlog.Subscription {
+	s := &subscription{
+		client:     c,
+		deliveries: make(chan eventlog.Delivery, deliveriesAhead),
+		after:      after,
+		ended:      make(chan struct{}),
+	}
+	if !c.supervisor.spawn(func() { s.end(s.run(ctx)) }) {
+		s.end(fmt.Errorf("%w: %w", eventlog.ErrUnavailable, errClosed))
+	}
+	return s
+}
+
+// Deliveries implements eventlog.Subscription.
+func (s *subscription) Deliveries() <-chan eventlog.Delivery { return s.deliveries }
+
+// Err implements eventlog.Subscription. It is nil until Deliveries is closed.
+func (s *subscription) Err() error {
+	select {
+	case <-s.ended:
+		return s.err
+	default:
+		return nil
+	}
+}
+
+func (s *subscription) end(err error) {
+	s.err = err
+	close(s.ended)
+	close(s.deliveries)
+}
+
+// run follows the log through outages, until ctx ends.
+func (s *subscription) run(ctx context.Context) error {
+	open, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(s.client.closing, cancel)()
+	pause := s.client.newBackOff()
+	for {
+		before := s.after
+		err := s.follow(open)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case open.Err() != nil:
+			return fmt.Errorf("%w: %w", eventlog.ErrUnavailable, errClosed)
+		case isForbidden(err):
+			return fmt.Errorf("subscribing to the log: %w", refusedAll(err))
+		}
+		if !s.interrupted {
+			s.interrupted = true
+			s.client.conf.Logger.Warn("the subscription to the log was interrupted", "code", status.Code(err).String())
+			s.deliver(open, eventlog.Delivery{Kind: eventlog.KindInterrupted})
+		}
+		if s.after != before {
+			pause.Reset()
+		}
+		sleep(open, pause.NextBackOff())
+	}
+}
+
+// follow delivers events over one connection, until that fails.
+func (s *subscription) follow(ctx context.Context) error {
+	stream, cancel := context.WithCancel(ctx)
+	defer cancel()
+	conn, err := s.client.supervisor.begin(stream)
+	if err != nil {
+		return err
+	}
+	defer conn.done()
+	// If another call detects a failure of the connection, that applies here, too: a subscription may have nothing to
+	// notice it by.
+	defer context.AfterFunc(conn.retired, cancel)()
+
+	// It does not require the leader: any node has the events in the same order.
+	_, err = recovering(stream, conn.client, func(ctx context.Context, client *es.Client) (struct{}, error) {
+		return struct{}{}, s.receive(ctx, client, cancel)
+	})
+	if isBroken(err) && ctx.Err() == nil {
+		conn.retire()
+	}
+	return err
+}
+
+func (s *subscription) options() es.SubscribeToAllOptions {
+	options := es.SubscribeToAllOptions{
+		From:               es.Start{},
+		Filter:             es.ExcludeSystemEventsFilter(),
+		MaxSearchWindow:    searchWindow,
+		CheckpointInterval: windowsPerMessage,
+	}
+	if s.after != eventlog.Start() {
+		options.From = es.Position{Commit: s.after.Commit, Prepare: s.after.Prepare} // exclusive
+	}
+	return options
+}
+
+// receive opens the library's subscription, within the time for one attempt, and delivers its events.
+func (s *subscription) receive(ctx context.Context, client *es.Client, cancel context.CancelFunc) error {
+	opening := time.AfterFunc(s.client.conf.AttemptTimeout, cancel)
+	library, err := client.SubscribeToAll(ctx, s.options())
+	opening.Stop()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = library.Close() }() // always nil
+	for ctx.Err() == nil {
+		message := library.Recv()
+		switch {
+		case message.SubscriptionDropped != nil:
+			return message.SubscriptionDropped.Error
+		case message.EventAppeared != nil:
+			s.take(ctx, recorded(message.EventAppeared.Event))
+		case message.CaughtUp != nil:
+			s.interrupted = false
+			s.deliver(ctx, eventlog.Delivery{Kind: eventlog.KindCaughtUp})
+		}
+	}
+	return ctx.Err()
+}
+
+// take delivers an event once, and skips system events.
+func (s *subscription) take(ctx context.Context, event eventlog.Recorded) {
+	if isSystem(event) || event.Position.Compare(s.after) <= 0 {
+		return
+	}
+	if s.deliver(ctx, eventlog.Delivery{Kind: eventlog.KindEvent, Event: event}) {
+		s.after = event.Position
+	}
+}
+
+// deliver returns false if ctx ended first.
+func (s *subscription) deliver(ctx context.Context, d eventlog.Delivery) bool {
+	select {
+	case s.deliveries <- d:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// isForbidden reports whether a retry cannot succeed.
+func isForbidden(err error) bool {
+	switch status.Code(err) {
+	case codes.Unauthenticated, codes.PermissionDenied, codes.Unimplemented, codes.InvalidArgument:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,62 @@
+// Package nodetest starts event nodes for tests.
+package nodetest
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/recital-tts/recital/internal/events/eventnode"
+)
+
+// Start runs a node with an empty log until the test ends, and returns the path of its unix socket.
+func Start(t testing.TB) string {
+	t.Helper()
+	dir := Dir(t)
+	return StartIn(t, dir)
+}
+
+// StartIn runs a node on the log in dir until the test ends, and returns the path of its unix socket.
+func StartIn(t testing.TB, dir string) string {
+	t.Helper()
+	node := Open(t, dir)
+	t.Cleanup(func() {
+		if err := node.Close(); err != nil {
+			t.Errorf("closing the event node: %v", err)
+		}
+	})
+	return Socket(dir)
+}
+
+// Open opens a node on the log in dir; the caller closes it. Its socket is Socket(dir).
+func Open(t testing.TB, dir string) *eventnode.Node {
+	t.Helper()
+	node, err := eventnode.Open(eventnode.Config{
+		Dir:    filepath.Join(dir, "log"),
+		Socket: Socket(dir),
+		Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatalf("opening the event node: %v", err)
+	}
+	return node
+}
+
+// Dir creates a private folder whose path is short enough for a socket, and removes it when the test ends.
+func Dir(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "node")
+	if err != nil {
+		t.Fatalf("making a folder for the event node: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Errorf("removing the event node's folder: %v", err)
+		}
+	})
+	return dir
+}
+
+// Socket returns the path of the socket of a node opened in dir.
+func Socket(dir string) string { return filepath.Join(dir, "socket") }

@@ -1,0 +1,169 @@
+package feed
+
+import (
+	"log/slog"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/eventnode/nodetest"
+	"github.com/recital-tts/recital/internal/process/postgres"
+	"github.com/recital-tts/recital/internal/process/postgres/pgtest"
+	"github.com/recital-tts/recital/migrations"
+)
+
+// steps are the fault points of the loop that handles a page.
+var steps = []string{"begun", "written", "committed", "published"}
+
+func TestACrashAtAnyStepLosesAndRepeatsNothing(t *testing.T) {
+	for _, step := range steps {
+		t.Run(step, func(t *testing.T) {
+			// given a projector that crashes there in its third page
+			w := newWorld(t)
+			last := w.live(60)
+			config := w.config(counters("list"))
+			crash(t, config, step, 3, last)
+
+			// when it starts again
+			p := start(t, config)
+			p.await(last)
+
+			// then the read model is what the log says
+			w.requireFold("list", last)
+		})
+	}
+}
+
+func TestAnyRowOfCrashesLosesAndRepeatsNothing(t *testing.T) {
+	w := newWorld(t)
+	projections := []Projection{counters("a"), counters("b")}
+	rapid.Check(t, func(r *rapid.T) {
+		// given a projector that crashes again and again while events are written
+		config := w.config(projections...)
+		config.Limits.Events = rapid.IntRange(1, 20).Draw(r, "page size")
+		last := w.live(rapid.IntRange(1, 40).Draw(r, "events before"))
+		for range rapid.IntRange(1, 4).Draw(r, "crashes") {
+			step := rapid.SampledFrom(steps).Draw(r, "step")
+			visit := rapid.IntRange(1, 6).Draw(r, "visit")
+			crash(t, config, step, visit, last)
+			last = w.live(rapid.IntRange(1, 20).Draw(r, "events between"))
+		}
+
+		// when it comes to the end of the log
+		p := start(t, config)
+		p.await(last)
+		p.stop()
+
+		// then both read models are what the log says
+		want := folded(t, w.log, w.registry, last)
+		for _, projection := range projections {
+			require.Equal(r, want, shown(t, w.pool, projection.Name))
+		}
+	})
+}
+
+func TestPostgresBreaksConnections(t *testing.T) {
+	// given a projector at work
+	w := newWorld(t)
+	p := start(t, w.config(counters("list")))
+	last := w.live(100)
+	own, err := w.pool.Acquire(t.Context()) // the one that is spared each time
+	require.NoError(t, err)
+	defer own.Release()
+
+	// when Postgres ends all its connections now and then
+	for range 10 {
+		_, err := own.Exec(t.Context(), `
+			select pg_terminate_backend(pid) from pg_stat_activity
+			where datname = current_database() and pid <> pg_backend_pid()`)
+		require.NoError(t, err)
+		last = w.live(50)
+	}
+	p.await(last)
+	w.pool.Reset() // the test's own reads shall not meet a connection that was ended
+
+	// then the projector has gone on by itself
+	w.requireFold("list", last)
+	require.Empty(t, p.alerted())
+}
+
+// A killed Postgres also loses its last commits, because a page's commit does not wait for the disk.
+func TestPostgresIsKilledUnderLoad(t *testing.T) {
+	// given a projector at work on a cluster that is started again when it dies
+	cluster, err := postgres.StartCluster(t.Context(),
+		postgres.ClusterConfig{Dir: pgtest.ClusterDir(t), Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, cluster.Close()) })
+	w := &world{t: t, registry: registry(t), random: newRandom()}
+	w.open(nodetest.Start(t))
+	w.pool, err = postgres.Open(t.Context(), cluster.URL())
+	require.NoError(t, err)
+	t.Cleanup(w.pool.Close)
+	require.NoError(t, migrations.Up(t.Context(), w.pool))
+	p := start(t, w.config(counters("list"), counters("other")))
+
+	var last eventlog.Position
+	for range 3 {
+		// when it is killed while events are written and read
+		written := w.live(300)
+		p.await(written)
+		last = w.live(500)
+		var file string
+		w.pool.Reset() // the test's own query shall not meet a connection of the Postgres that was killed before
+		require.NoError(t, w.pool.QueryRow(t.Context(), "select pg_read_file('postmaster.pid')").Scan(&file))
+		pid, err := strconv.Atoi(strings.Split(file, "\n")[0])
+		require.NoError(t, err)
+		require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+	}
+
+	// then the projector goes on by itself, and the read models are what the log says
+	require.Eventually(t, func() bool { return p.committed(w) == last }, patience, millisecond)
+	w.requireFold("list", last)
+	w.requireFold("other", last)
+	require.Empty(t, p.alerted())
+}
+
+// The same, made certain: the database is put back to an earlier state.
+func TestPostgresLosesCommits(t *testing.T) {
+	tests := []struct {
+		name    string
+		written int // after the crash
+	}{
+		{"and the log is quiet", 0},
+		{"and more is written", 30},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			// given a projector whose database is put back to an earlier state under it
+			w := newWorld(t)
+			p := start(t, w.config(counters("list")))
+			p.await(w.live(100))
+			w.exec("create table saved as select * from rm_list_v1_g1.counters")
+			w.exec("create table place as select commit_position, prepare_position from feed.checkpoints")
+			last := w.live(100)
+			p.await(last)
+			w.exec(`
+				begin;
+				delete from rm_list_v1_g1.counters;
+				insert into rm_list_v1_g1.counters select * from saved;
+				update feed.checkpoints c
+				set commit_position = p.commit_position, prepare_position = p.prepare_position from place p;
+				commit`)
+
+			// when time goes on
+			if test.written > 0 {
+				last = w.live(test.written)
+			}
+
+			// then the projector reads again what was lost
+			require.Eventually(t, func() bool { return p.committed(w) == last }, patience, millisecond)
+			w.requireFold("list", last)
+			require.Empty(t, p.alerted())
+		})
+	}
+}

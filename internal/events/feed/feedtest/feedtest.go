@@ -1,0 +1,140 @@
+// Package feedtest runs projections on a real event log and a real database, for tests that write or read the rows of
+// read models.
+package feedtest
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
+	"github.com/recital-tts/recital/internal/events/eventnode/nodetest"
+	"github.com/recital-tts/recital/internal/events/feed"
+	"github.com/recital-tts/recital/internal/process/postgres/pgtest"
+)
+
+// patience bounds each wait on a busy machine; nothing is timed.
+const patience = time.Minute
+
+// World is an empty log in a node of its own, a database of its own, and the projectors between them.
+type World struct {
+	Log      eventlog.Log
+	Registry *eventlog.Registry
+	Identity eventlog.Identity // of the log
+	Pool     *pgxpool.Pool
+
+	// Projector is the one that Write and Append wait for: that of the latest call of Project.
+	Projector *feed.Projector
+}
+
+// Registry returns a registry of the event types of slices.
+func Registry(t testing.TB, slices ...[]eventlog.Type) *eventlog.Registry {
+	t.Helper()
+	types := []eventlog.Type{eventlog.LogOpenedType()}
+	for _, s := range slices {
+		types = append(types, s...)
+	}
+	registry, err := eventlog.NewRegistry(types...)
+	require.NoError(t, err)
+	return registry
+}
+
+// New returns a World whose projector feeds the projections, if there are any, and has set up their read models. All of
+// it ends with the test.
+func New(t testing.TB, registry *eventlog.Registry, projections ...feed.Projection) *World {
+	t.Helper()
+	client, err := esdb.Open(esdb.Config{Socket: nodetest.Start(t)})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, client.Close()) })
+	identity, err := eventlog.Identify(t.Context(), client, registry, uuid.New(), time.Now())
+	require.NoError(t, err)
+	w := &World{Log: client, Registry: registry, Identity: identity, Pool: pgtest.New(t)}
+	if len(projections) > 0 {
+		w.Project(t, projections...)
+	}
+	return w
+}
+
+// OnNewDatabase returns a World with the same log and an empty database, which no projector feeds yet.
+func (w *World) OnNewDatabase(t testing.TB) *World {
+	t.Helper()
+	return &World{Log: w.Log, Registry: w.Registry, Identity: w.Identity, Pool: pgtest.New(t)}
+}
+
+// Project starts another projector, which runs until stop is called or the test ends, and waits until it has caught up
+// with the log. An alert of it fails the test.
+func (w *World) Project(t testing.TB, projections ...feed.Projection) (stop func()) {
+	t.Helper()
+	projector, err := feed.NewProjector(feed.Config{
+		Log: w.Log, Registry: w.Registry, Pool: w.Pool, Identity: w.Identity,
+		Projections: projections, Instance: uuid.NewString(),
+		Alert: func(a feed.Alert) { t.Errorf("%s: %s", a.Subject(), a.Detail) },
+	})
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- projector.Run(ctx) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		assert.NoError(t, <-ended)
+	})
+	t.Cleanup(stop)
+	select {
+	case <-projector.CaughtUp():
+	case err := <-ended:
+		ended <- nil
+		require.NoError(t, err, "the projector has ended")
+	case <-time.After(patience):
+		require.FailNow(t, "the projector does not catch up")
+	}
+	w.Projector = projector
+	return stop
+}
+
+// Write appends events to an empty stream and waits until they are rows.
+func (w *World) Write(t require.TestingT, stream string, events ...any) {
+	if len(events) > 0 {
+		w.Append(t, stream, eventlog.NoStream, events...)
+	}
+}
+
+// Append appends events after a revision, waits until they are rows, and returns the revision of the last one.
+func (w *World) Append(t require.TestingT, stream string, expected eventlog.Revision, events ...any) eventlog.Revision {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	meta := eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorSystem}, Time: time.Now()}
+	proposed, err := w.Registry.Encode(uuid.New(), 0, meta, events...)
+	require.NoError(t, err)
+	appended, err := w.Log.Append(ctx, stream, expected, proposed)
+	require.NoError(t, err)
+	require.NoError(t, w.Projector.Wait(ctx, appended.Position))
+	return appended.Revision
+}
+
+// Rows returns what a query selects, each row as a T by the position of its columns. Times are in UTC.
+func Rows[T any](t require.TestingT, w *World, sql string, arguments ...any) []T {
+	ctx := context.Background()
+	var list []T
+	err := w.Pool.AcquireFunc(ctx, func(connection *pgxpool.Conn) error {
+		connection.Conn().TypeMap().RegisterType(&pgtype.Type{
+			Name: "timestamptz", OID: pgtype.TimestamptzOID, Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC},
+		})
+		rows, err := connection.Query(ctx, sql, arguments...)
+		if err != nil {
+			return err
+		}
+		list, err = pgx.CollectRows(rows, pgx.RowToStructByPos[T])
+		return err
+	})
+	require.NoError(t, err)
+	return list
+}

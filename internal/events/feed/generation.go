@@ -1,0 +1,205 @@
+package feed
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/readmodel"
+)
+
+// setUpLock keeps two instances from changing the same schemas at once. The number only has to be the same everywhere.
+const setUpLock = 7_368_201
+
+// generation is a generation of a read model, as the database has it.
+type generation struct {
+	name        string
+	version     int
+	number      int
+	live        bool
+	promote     bool // becomes live as soon as it has caught up
+	viewsDigest []byte
+}
+
+const generationColumns = "name, version, generation, live, promote, views_digest"
+
+func scanGeneration(row pgx.CollectableRow) (generation, error) {
+	var g generation
+	err := row.Scan(&g.name, &g.version, &g.number, &g.live, &g.promote, &g.viewsDigest)
+	return g, err
+}
+
+// inSetUp runs a transaction that may change schemas. Others of its kind wait.
+func inSetUp(ctx context.Context, db database, do func(pgx.Tx) error) error {
+	return inTransaction(ctx, db, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, "select pg_advisory_xact_lock($1)", setUpLock); err != nil {
+			return err
+		}
+		return do(tx)
+	})
+}
+
+// setUp makes sure that the projection has a live generation with its tables, its checkpoint and its views, as the
+// projection declares them.
+func setUp(ctx context.Context, db database, p Projection, log eventlog.Identity) error {
+	err := inSetUp(ctx, db, func(tx pgx.Tx) error {
+		live, err := liveGeneration(ctx, tx, p.Name, p.Version)
+		if errors.Is(err, pgx.ErrNoRows) {
+			live, err = createGeneration(ctx, tx, p, generation{number: 1, live: true}, log)
+		}
+		if err != nil {
+			return err
+		}
+		if err := checkTables(ctx, tx, p, live.number); err != nil {
+			return err
+		}
+		if !bytes.Equal(live.viewsDigest, viewsDigest(p, live.number)) {
+			if err := putViews(ctx, tx, p, live.number, otherViews); err != nil {
+				return err
+			}
+		}
+		return checkViews(ctx, tx, p)
+	})
+	if err != nil {
+		return fmt.Errorf("setting up read model %s: %w", p.Name, err)
+	}
+	return nil
+}
+
+func liveGeneration(ctx context.Context, tx pgx.Tx, name string, version int) (generation, error) {
+	return oneGeneration(ctx, tx, "name = $1 and version = $2 and live", name, version)
+}
+
+// oneGeneration returns the first generation of a condition. Errors: pgx.ErrNoRows.
+func oneGeneration(ctx context.Context, tx pgx.Tx, condition string, arguments ...any) (generation, error) {
+	rows, err := tx.Query(ctx, "select "+generationColumns+" from feed.generations where "+condition+" limit 1", arguments...)
+	if err != nil {
+		return generation{}, err
+	}
+	return pgx.CollectExactlyOneRow(rows, scanGeneration)
+}
+
+// createGeneration creates an empty generation: its schema with the tables, and its checkpoint at the log's start.
+func createGeneration(ctx context.Context, tx pgx.Tx, p Projection, g generation, log eventlog.Identity) (generation, error) {
+	schema := tableSchema(p.Name, p.Version, g.number)
+	statements := []string{"create schema " + quote(schema)}
+	for _, t := range p.Tables {
+		statements = append(statements, t.DDL(schema)...)
+	}
+	if err := execAll(ctx, tx, statements...); err != nil {
+		return generation{}, err
+	}
+	g.name, g.version, g.viewsDigest = p.Name, p.Version, []byte{}
+	if _, err := tx.Exec(ctx, `
+		insert into feed.generations (`+generationColumns+`, tables_digest, live_since)
+		values ($1, $2, $3, $4, $5, $6, $7, case when $4 then now() end)`,
+		g.name, g.version, g.number, g.live, g.promote, g.viewsDigest, tablesDigest(p)); err != nil {
+		return generation{}, err
+	}
+	_, err := tx.Exec(ctx, `
+		insert into feed.checkpoints (name, version, generation, live, log_id, epoch)
+		values ($1, $2, $3, $4, $5, $6)`, g.name, g.version, g.number, g.live, log.LogID, log.Epoch)
+	return g, err
+}
+
+// viewChange is how views are put in place.
+type viewChange bool
+
+const (
+	sameViews  viewChange = false // of the same columns: replaced in place, which readers do not notice
+	otherViews viewChange = true  // of other columns: made anew
+)
+
+// putViews points the views of the projection's version to a generation.
+func putViews(ctx context.Context, tx pgx.Tx, p Projection, number int, change viewChange) error {
+	if err := noteViews(ctx, tx, p, number); err != nil {
+		return err
+	}
+	return execTogether(ctx, tx, viewStatements(p, number, change))
+}
+
+// viewStatements returns the statements that point the views of the projection's version to a generation. The lock's wait is
+// shorter than the time after which Postgres looks for deadlocks (1 s), so that this transaction fails rather than a reader,
+// and readers do not queue behind it for long.
+func viewStatements(p Projection, number int, change viewChange) []string {
+	views := readmodel.Schema(p.Version)
+	statements := []string{
+		"create schema if not exists " + quote(views),
+		giveWay,
+		"set local search_path = " + quote(tableSchema(p.Name, p.Version, number)),
+	}
+	for _, v := range p.Views {
+		name := quote(views, v.Name)
+		if change == otherViews {
+			statements = append(statements, "drop view if exists "+name)
+		}
+		statements = append(statements, "create or replace view "+name+" as "+v.Select)
+	}
+	return statements
+}
+
+// noteViews notes which views a generation has.
+func noteViews(ctx context.Context, tx pgx.Tx, p Projection, number int) error {
+	_, err := tx.Exec(ctx, `
+		update feed.generations set views_digest = $4
+		where name = $1 and version = $2 and generation = $3`, p.Name, p.Version, number, viewsDigest(p, number))
+	return err
+}
+
+// giveWay makes a transaction fail rather than make others queue behind it.
+const giveWay = "set local lock_timeout = '200ms'"
+
+// quote makes a qualified SQL name.
+func quote(parts ...string) string { return pgx.Identifier(parts).Sanitize() }
+
+// emptyTables empties a generation's tables, for a rebuild in place.
+func emptyTables(ctx context.Context, tx pgx.Tx, p Projection, number int) error {
+	schema := tableSchema(p.Name, p.Version, number)
+	for _, t := range p.Tables {
+		if _, err := tx.Exec(ctx, "truncate "+quote(schema, t.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func execAll(ctx context.Context, tx pgx.Tx, statements ...string) error {
+	for _, statement := range statements {
+		if _, err := tx.Exec(ctx, statement); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// execTogether executes statements in one round trip, so that no lock waits for this process while it is held.
+func execTogether(ctx context.Context, tx pgx.Tx, statements []string) error {
+	_, err := tx.Exec(ctx, strings.Join(statements, ";\n"))
+	return err
+}
+
+// tablesDigest is what earlier releases compare. They feed a generation only if its DDL is literally theirs.
+func tablesDigest(p Projection) []byte {
+	h := sha256.New()
+	for _, t := range p.Tables {
+		for _, statement := range t.DDL("") {
+			fmt.Fprintln(h, statement)
+		}
+	}
+	return h.Sum(nil)
+}
+
+func viewsDigest(p Projection, number int) []byte {
+	h := sha256.New()
+	fmt.Fprintln(h, number)
+	for _, v := range p.Views {
+		fmt.Fprintln(h, v.Name, v.Select)
+	}
+	return h.Sum(nil)
+}

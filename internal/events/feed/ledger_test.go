@@ -1,0 +1,206 @@
+package feed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/feed/table"
+	"github.com/recital-tts/recital/internal/events/readmodel"
+)
+
+// The tests' own domain: counters that are opened, raised, renamed and closed.
+type (
+	counterOpened struct {
+		ID    string
+		Label string
+	}
+	counterRaised struct {
+		ID string
+		By int64
+	}
+	counterRenamed struct {
+		ID    string
+		Label string
+	}
+	counterClosed struct{ ID string }
+)
+
+func eventTypes() []eventlog.Type {
+	return append(eventlog.In("counter-",
+		eventlog.Define[counterOpened]("counter-opened", 1),
+		eventlog.Define[counterRaised]("counter-raised", 1),
+		eventlog.Define[counterRenamed]("counter-renamed", 1),
+		eventlog.Define[counterClosed]("counter-closed", 1),
+	), eventlog.LogOpenedType())
+}
+
+func registry(t testing.TB) *eventlog.Registry {
+	t.Helper()
+	r, err := eventlog.NewRegistry(eventTypes()...)
+	require.NoError(t, err)
+	return r
+}
+
+// counter is a row of the counters' read model.
+type counter struct {
+	ID, Label string
+	Sum       int64
+}
+
+var errPoison = errors.New("the test's handler refuses this event")
+
+// poisonous refuses counters that are opened with this label.
+const poisonous = "poison"
+
+type counterRow struct {
+	ID     string    `col:"id,key"`
+	Label  string    `col:"label"`
+	Sum    int64     `col:"sum"`
+	Opened time.Time `col:"opened"`
+}
+
+// counterTable is the table of the counters.
+type counterTable struct {
+	table.Typed[counterRow]
+	label table.Field[counterRow, string]
+	sum   table.Number[counterRow]
+}
+
+func newCounterTable() counterTable {
+	t := table.Of[counterRow]("counters").Index("by_label", "label")
+	return counterTable{
+		Typed: t,
+		label: table.FieldOf(t, func(r *counterRow) *string { return &r.Label }),
+		sum:   table.NumberOf(t, func(r *counterRow) *int64 { return &r.Sum }),
+	}
+}
+
+func (t counterTable) handle(event eventlog.Decoded, rows *table.Rows) error {
+	switch e := event.Event.(type) {
+	case counterOpened:
+		t.Put(rows, counterRow{ID: e.ID, Label: e.Label, Opened: event.Meta.Time})
+	case counterRaised:
+		t.sum.Add(rows, counterRow{ID: e.ID}, e.By)
+	case counterRenamed:
+		t.label.Set(rows, counterRow{ID: e.ID}, e.Label)
+	case counterClosed:
+		t.Delete(rows, counterRow{ID: e.ID})
+	}
+	return nil
+}
+
+// counters is a projection with every kind of row operation.
+func counters(name string) Projection { return countersIn(newCounterTable(), name, 1) }
+
+// modelOf returns the read model of counters.
+func modelOf(name string) readmodel.Model { return readmodel.Model{Name: name, Version: 1} }
+
+func countersIn(t counterTable, name string, version int) Projection {
+	model := readmodel.Model{Name: name, Version: version}
+	list := readmodel.View{Model: model, Name: name + "_list", Columns: []readmodel.Column{
+		{Name: "id", Type: readmodel.Text}, {Name: "label", Type: readmodel.Text}, {Name: "sum", Type: readmodel.Bigint},
+	}}
+	return Projection{
+		Model:   model,
+		Tables:  []*table.Table{t.Table},
+		Views:   []View{{View: list, Select: "select id, label, sum from counters"}},
+		Streams: eventlog.Streams{"counter-"},
+		Handle:  t.handle,
+	}
+}
+
+// picky is counters, but stops at a counter that is opened as poisonous.
+func picky(name string) Projection {
+	p := counters(name)
+	handle := p.Handle
+	p.Handle = func(event eventlog.Decoded, rows *table.Rows) error {
+		if opened, ok := event.Event.(counterOpened); ok && opened.Label == poisonous {
+			return errPoison
+		}
+		return handle(event, rows)
+	}
+	return p
+}
+
+// folded is what the log says the counters are.
+func folded(t testing.TB, log eventlog.Log, r *eventlog.Registry, upTo eventlog.Position) map[string]counter {
+	t.Helper()
+	all := map[string]counter{}
+	for _, event := range read(t, log, upTo) {
+		decoded, err := r.Decode(event)
+		require.NoError(t, err)
+		switch e := decoded.Event.(type) {
+		case counterOpened:
+			all[e.ID] = counter{ID: e.ID, Label: e.Label}
+		case counterRaised:
+			amend(all, e.ID, func(c *counter) { c.Sum += e.By })
+		case counterRenamed:
+			amend(all, e.ID, func(c *counter) { c.Label = e.Label })
+		case counterClosed:
+			delete(all, e.ID)
+		}
+	}
+	return all
+}
+
+func amend(all map[string]counter, id string, do func(*counter)) {
+	if c, ok := all[id]; ok {
+		do(&c)
+		all[id] = c
+	}
+}
+
+// read gives the events of the log up to a position.
+func read(t testing.TB, log eventlog.Log, upTo eventlog.Position) []eventlog.Recorded {
+	t.Helper()
+	if upTo == eventlog.Start() {
+		return nil
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var events []eventlog.Recorded
+	subscription := log.Subscribe(ctx, eventlog.Start())
+	for delivery := range subscription.Deliveries() {
+		if delivery.Kind != eventlog.KindEvent {
+			continue
+		}
+		if delivery.Event.Position.Compare(upTo) > 0 {
+			break
+		}
+		events = append(events, delivery.Event)
+		if delivery.Event.Position == upTo {
+			break
+		}
+	}
+	cancel()
+	for range subscription.Deliveries() {
+	}
+	return events
+}
+
+// shown is what the read model's view says.
+func shown(t testing.TB, pool *pgxpool.Pool, name string) map[string]counter {
+	t.Helper()
+	rows, err := pool.Query(t.Context(), fmt.Sprintf("select id, label, sum from read_v1.%s_list", name))
+	require.NoError(t, err)
+	list, err := pgx.CollectRows(rows, pgx.RowToStructByPos[counter])
+	require.NoError(t, err)
+	all := map[string]counter{}
+	for _, c := range list {
+		all[c.ID] = c
+	}
+	return all
+}
+
+// metadata is that of a test's events.
+func metadata() eventlog.Metadata {
+	return eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorSystem}, Time: time.Unix(1_790_000_000, 0)}
+}

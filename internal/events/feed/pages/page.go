@@ -1,0 +1,139 @@
+package pages
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/recital-tts/recital/internal/events/eventlog"
+)
+
+// Page is a run of consecutive events of the log, decoded once for all projections that take it.
+type Page struct {
+	Events []eventlog.Decoded
+}
+
+// Last is the position of the page's last decoded event.
+func (p Page) Last() eventlog.Position { return p.Events[len(p.Events)-1].Position }
+
+// After is the page without the events up to a position.
+func (p Page) After(position eventlog.Position) Page {
+	first := slices.IndexFunc(p.Events, func(e eventlog.Decoded) bool { return e.Position.Compare(position) > 0 })
+	if first < 0 {
+		first = len(p.Events)
+	}
+	return Page{Events: p.Events[first:]}
+}
+
+// Split cuts the page behind a position.
+func (p Page) Split(position eventlog.Position) (upTo, after Page) {
+	after = p.After(position)
+	return Page{Events: p.Events[:len(p.Events)-len(after.Events)]}, after
+}
+
+// Limits bound a page. A page also ends as soon as the log is drained, so that a live page is often one event.
+type Limits struct {
+	Events int           // 1 to 2,000; 0 means 1,000
+	Bytes  int           // of data and metadata; 0 means 8 MiB. One event may be larger
+	Age    time.Duration // since the page's first event; 0 means 50 ms
+}
+
+// DefaultEvents is how many events a page has at most, unless its limits say otherwise.
+const DefaultEvents = 1000
+
+const (
+	maxPageEvents    = 2000
+	defaultPageBytes = 8 << 20
+	defaultPageAge   = 50 * time.Millisecond
+)
+
+func (l Limits) withDefaults() Limits {
+	if l.Events == 0 {
+		l.Events = DefaultEvents
+	}
+	if l.Bytes == 0 {
+		l.Bytes = defaultPageBytes
+	}
+	if l.Age == 0 {
+		l.Age = defaultPageAge
+	}
+	return l
+}
+
+// Check refuses what no page can keep to.
+func (l Limits) Check() error {
+	l = l.withDefaults()
+	if l.Events < 1 || l.Events > maxPageEvents || l.Bytes < 1 || l.Age < 0 {
+		return fmt.Errorf("page limits: 1 to %d events, at least one byte, no negative age", maxPageEvents)
+	}
+	return nil
+}
+
+// pager cuts the deliveries of a subscription into pages.
+type pager struct {
+	limits     Limits
+	decode     func(eventlog.Recorded) eventlog.Decoded
+	take       func(eventlog.Recorded) bool // nil takes every event
+	deliveries <-chan eventlog.Delivery
+	pages      chan<- Page
+
+	after  eventlog.Position // of the last event taken or left out
+	page   Page
+	bytes  int
+	opened time.Time
+}
+
+// run sends pages until ctx ends or the deliveries do. While nobody takes a page it goes on collecting up to the
+// limits, so the next page is read ahead while one commits, and pages grow with the load. What it holds is one page.
+func (p *pager) run(ctx context.Context) {
+	for {
+		deliveries, pages := p.deliveries, p.pages
+		if !p.due() {
+			pages = nil
+		}
+		if p.full() {
+			deliveries = nil
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case pages <- p.page:
+			p.page, p.bytes = Page{}, 0
+		case delivery, open := <-deliveries:
+			if !open {
+				return
+			}
+			p.add(delivery)
+		}
+	}
+}
+
+// due reports whether the page may be taken: the log is drained, or the page is full or old enough.
+func (p *pager) due() bool {
+	if len(p.page.Events) == 0 {
+		return false
+	}
+	return p.full() || len(p.deliveries) == 0 || time.Since(p.opened) >= p.limits.Age
+}
+
+func (p *pager) full() bool {
+	return len(p.page.Events) >= p.limits.Events || p.bytes >= p.limits.Bytes
+}
+
+func (p *pager) add(delivery eventlog.Delivery) {
+	// A subscription that resumed may deliver an event again.
+	if delivery.Kind != eventlog.KindEvent || delivery.Event.Position.Compare(p.after) <= 0 {
+		return
+	}
+	event := delivery.Event
+	p.after = event.Position
+	if p.take != nil && !p.take(event) {
+		return
+	}
+	if len(p.page.Events) == 0 {
+		p.opened = time.Now()
+	}
+	p.page.Events = append(p.page.Events, p.decode(event))
+	p.bytes += len(event.Data) + len(event.Metadata)
+}

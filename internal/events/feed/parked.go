@@ -1,0 +1,224 @@
+package feed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+)
+
+const parkedColumns = `name, version, generation, event_id, event_type, stream, revision,
+	commit_position, prepare_position, state, reason, parked_at`
+
+// Parked lists the events after a position that generations could not handle, in log order: at most limit of
+// them, and those at the same position as the last one.
+func (p *Projector) Parked(ctx context.Context, after eventlog.Position, limit int) ([]Parked, error) {
+	return p.listParked(ctx, `(commit_position, prepare_position) > ($1, $2)
+		order by commit_position, prepare_position fetch first $3 rows with ties`, int64(after.Commit), int64(after.Prepare), limit)
+}
+
+func scanParked(row pgx.CollectableRow) (Parked, error) {
+	var (
+		p                         Parked
+		revision, commit, prepare int64
+	)
+	err := row.Scan(&p.Name, &p.Version, &p.Number, &p.Event, &p.Type, &p.Stream, &revision, &commit, &prepare, &p.State, &p.Reason, &p.At)
+	p.Revision = uint64(revision)
+	p.Position = eventlog.Position{Commit: uint64(commit), Prepare: uint64(prepare)}
+	return p, err
+}
+
+// Skipped makes every generation go on without an event that the registry now knows as skipped. What waits behind it in its
+// stream goes on waiting, until it is tried again.
+func (p *Projector) Skipped(ctx context.Context, event uuid.UUID) error {
+	return p.operate(ctx, "skipping an event", func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, `
+			with skipped as (delete from feed.parked where event_id = $1 returning name, version, generation)
+			update feed.checkpoints c set parkings = parkings + 1 from skipped s
+			where (c.name, c.version, c.generation) = (s.name, s.version, s.generation)`, event)
+		return err
+	})
+}
+
+// FindParked returns where the log has an event that generations could not handle. Errors: ErrNotParked.
+func (p *Projector) FindParked(ctx context.Context, event uuid.UUID) (Parked, error) {
+	found, err := p.listParked(ctx, "event_id = $1 limit 1", event)
+	if err == nil && len(found) == 0 {
+		err = ErrNotParked
+	}
+	if err != nil {
+		return Parked{}, err
+	}
+	return found[0], nil
+}
+
+// Past returns the generations that are past an event of a stream. They lack the event if it was skipped when they passed it.
+func (p *Projector) Past(ctx context.Context, stream string, at eventlog.Position) ([]GenerationID, error) {
+	overview, err := p.Overview(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var past []GenerationID
+	for _, g := range overview.Generations {
+		id := GenerationID{Name: g.Name, Version: g.Version, Number: g.Number}
+		projection, err := p.ours(id)
+		if reads := err != nil || projection.Streams.Include(stream); reads && g.Position.Compare(at) >= 0 {
+			past = append(past, id)
+		}
+	}
+	return past, nil
+}
+
+// RetryParked handles a parked event, with all that waits in its stream, in the stream's order, and returns how many it
+// handled. It ends at the first one that still fails. A generation that stands before the event starts again. Number 0
+// is the live generation.
+//
+// Errors: ErrNotParked; domain.Conflict where an event still fails; domain.Invalid for a generation of another version
+// than this binary's.
+func (p *Projector) RetryParked(ctx context.Context, id GenerationID, event uuid.UUID) (int, error) {
+	projection, err := p.ours(id)
+	if err != nil {
+		return 0, err
+	}
+	parked, err := p.parked(ctx, id, event)
+	switch {
+	case err != nil:
+		return 0, err
+	case parked.State == ParkedBlocking:
+		return 0, p.operate(ctx, "trying again what blocked a generation", func(tx pgx.Tx) error {
+			_, err := forget(ctx, tx, parked)
+			return err
+		})
+	}
+	handled, err := p.retryStream(ctx, projection, parked)
+	if handled > 0 {
+		// Until they hear of it, instances park what follows in the stream.
+		err = errors.Join(err, p.operate(ctx, "telling of events that are handled", func(pgx.Tx) error { return nil }))
+	}
+	return handled, err
+}
+
+func (p *Projector) retryStream(ctx context.Context, projection Projection, first Parked) (handled int, err error) {
+	m := newMember(projection, generation{number: first.Number}, newParking(), nil)
+	for {
+		waiting, err := p.waiting(ctx, first)
+		if err != nil || len(waiting) == 0 {
+			return handled, err
+		}
+		for _, parked := range waiting {
+			if err := p.retry(ctx, m, parked); err != nil {
+				return handled, err
+			}
+			handled++
+		}
+	}
+}
+
+// retry handles one event. Its rows are written in the transaction that ends its parking, and the generation's
+// checkpoint is held meanwhile, so that no page is written in between.
+func (p *Projector) retry(ctx context.Context, m *member, parked Parked) error {
+	event, err := p.readAgain(ctx, parked)
+	if err != nil {
+		return err
+	}
+	page, err := m.turnedInto([]eventlog.Decoded{event})
+	if err == nil {
+		err = persist(ctx, p.logger, "trying a parked event again", func() error {
+			return inTransaction(ctx, p.config.Pool, func(tx pgx.Tx) error { return unpark(ctx, tx, m, parked, page) })
+		})
+	}
+	if err != nil && !transient(err) {
+		return domain.Refuse(domain.Conflict, fmt.Sprintf("Event %s of stream %s still fails: %s", parked.Type, parked.Stream, withoutValues(err)))
+	}
+	return err
+}
+
+func unpark(ctx context.Context, tx pgx.Tx, m *member, parked Parked, page pageRows) error {
+	if err := holdParkings(ctx, tx, parked.GenerationID); err != nil {
+		return err
+	}
+	found, err := forget(ctx, tx, parked)
+	if err != nil || !found {
+		return err // another operator was faster
+	}
+	batch := &pgx.Batch{}
+	for _, w := range m.writers {
+		w.Queue(batch, page.Rows)
+	}
+	return tx.SendBatch(ctx, batch).Close()
+}
+
+func (p *Projector) readAgain(ctx context.Context, parked Parked) (eventlog.Decoded, error) {
+	for recorded, err := range p.config.Log.ReadStream(ctx, parked.Stream, parked.Revision) {
+		if err != nil {
+			return eventlog.Decoded{}, fmt.Errorf("reading a parked event: %w", err)
+		}
+		return p.decode(recorded), nil
+	}
+	return eventlog.Decoded{}, fmt.Errorf("reading a parked event: stream %s does not have it", parked.Stream)
+}
+
+const (
+	thisGeneration = "name = $1 and version = $2 and generation = $3"
+	thisParked     = thisGeneration + " and event_id = $4"
+)
+
+func parkedKey(p Parked) []any { return []any{p.Name, p.Version, p.Number, p.Event} }
+
+// parked finds a parked event. Errors: ErrNotParked.
+func (p *Projector) parked(ctx context.Context, id GenerationID, event uuid.UUID) (Parked, error) {
+	if id.Version == 0 {
+		projection, err := p.ours(id)
+		if err != nil {
+			return Parked{}, err
+		}
+		id.Version = projection.Version
+	}
+	found, err := p.listParked(ctx, `
+		name = $1 and version = $2 and event_id = $4 and generation = case when $3 > 0 then $3 else (
+			select generation from feed.generations g where g.name = $1 and g.version = $2 and g.live) end`,
+		id.Name, id.Version, id.Number, event)
+	if err == nil && len(found) == 0 {
+		err = ErrNotParked
+	}
+	if err != nil {
+		return Parked{}, err
+	}
+	return found[0], nil
+}
+
+// waiting lists what waits in the stream of a parked event.
+func (p *Projector) waiting(ctx context.Context, of Parked) ([]Parked, error) {
+	return p.listParked(ctx, thisGeneration+" and stream = $4 and state = 'parked' order by commit_position, prepare_position",
+		of.Name, of.Version, of.Number, of.Stream)
+}
+
+func (p *Projector) listParked(ctx context.Context, condition string, arguments ...any) ([]Parked, error) {
+	rows, err := p.config.Pool.Query(ctx, "select "+parkedColumns+" from feed.parked where "+condition, arguments...)
+	if err != nil {
+		return nil, fmt.Errorf("listing parked events: %w", err)
+	}
+	parked, err := pgx.CollectRows(rows, scanParked)
+	if err != nil {
+		return nil, fmt.Errorf("listing parked events: %w", err)
+	}
+	return parked, nil
+}
+
+// forget ends the parking of an event.
+func forget(ctx context.Context, tx pgx.Tx, parked Parked) (found bool, err error) {
+	tag, err := tx.Exec(ctx, "delete from feed.parked where "+thisParked, parkedKey(parked)...)
+	return tag.RowsAffected() > 0, err
+}
+
+// holdParkings keeps pages from being committed until the end of the transaction, and those for good that were made with
+// what was parked before.
+func holdParkings(ctx context.Context, tx pgx.Tx, id GenerationID) error {
+	_, err := tx.Exec(ctx, "update feed.checkpoints set parkings = parkings + 1 where "+thisGeneration, id.Name, id.Version, id.Number)
+	return err
+}

@@ -1,0 +1,379 @@
+package feed
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/eventnode/nodetest"
+	"github.com/recital-tts/recital/internal/events/feed/table"
+)
+
+// moody is picky until it is cured.
+func moody(name string) (p Projection, cured *atomic.Bool) {
+	cured = &atomic.Bool{}
+	ill, well := picky(name), counters(name)
+	ill.Handle = func(event eventlog.Decoded, rows *table.Rows) error {
+		if opened, ok := event.Event.(counterOpened); ok && opened.Label == poisonous && !cured.Load() {
+			return errPoison
+		}
+		return well.Handle(event, rows)
+	}
+	ill.Tables = well.Tables
+	return ill, cured
+}
+
+// inStream appends events to one stream of theirs, and gives the positions.
+func (w *world) inStream(events ...any) []eventlog.Position {
+	w.t.Helper()
+	stream, revision := "counter-"+uuid.NewString(), eventlog.NoStream
+	var positions []eventlog.Position
+	for _, event := range events {
+		proposed, err := w.registry.Encode(uuid.New(), 0, metadata(), event)
+		require.NoError(w.t, err)
+		appended, err := w.log.Append(w.t.Context(), stream, revision, proposed)
+		require.NoError(w.t, err)
+		revision = appended.Revision
+		positions = append(positions, appended.Position)
+	}
+	return positions
+}
+
+// awaitParked waits until so many events are parked.
+func (r *running) awaitParked(n int) []Parked {
+	r.t.Helper()
+	var parked []Parked
+	require.Eventually(r.t, func() (ok bool) {
+		var err error
+		parked, err = r.Parked(r.t.Context(), eventlog.Start(), 100)
+		require.NoError(r.t, err)
+		return len(parked) == n
+	}, patience, millisecond)
+	return parked
+}
+
+// skip skips an event, as an operator does.
+func (r *running) skip(event uuid.UUID) error {
+	r.config.Registry.Skip(map[uuid.UUID]string{event: "its stream"})
+	return r.Skipped(context.Background(), event)
+}
+
+func TestAParkingProjectionGoesOnWithoutAStream(t *testing.T) {
+	// given a projection that may park, and a stream that begins with an event that it refuses
+	w := newWorld(t)
+	projection, cured := moody("list")
+	projection.Park = true
+	p := start(t, w.config(projection))
+	positions := w.inStream(counterOpened{ID: "x", Label: poisonous}, counterRaised{ID: "x", By: 1}, counterRaised{ID: "x", By: 2})
+	last := w.live(50)
+	p.await(last)
+
+	// then it goes on, and what follows in that stream waits in order
+	parked := p.awaitParked(3)
+	for i, event := range parked {
+		require.Equal(t, positions[i], event.Position)
+		require.Equal(t, ParkedWaiting, event.State)
+		require.EqualValues(t, i, event.Revision)
+	}
+	require.Contains(t, parked[0].Reason, errPoison.Error())
+	require.NotContains(t, shown(t, w.pool, "list"), "x")
+	require.Len(t, p.alerted(), 1)
+	require.Equal(t, 3, p.generationOf("list", 1, isLive).Parked)
+
+	// when it is tried again before the cure
+	id := GenerationID{Name: "list"}
+	handled, err := p.RetryParked(t.Context(), id, parked[0].Event)
+
+	// then it fails and waits on
+	require.Equal(t, domain.Conflict, domain.CodeOf(err))
+	require.Zero(t, handled)
+	p.awaitParked(3)
+
+	// when it is tried again after the cure, while more is written
+	cured.Store(true)
+	stop := w.writing()
+	handled, err = p.RetryParked(t.Context(), id, parked[2].Event)
+	require.NoError(t, err)
+	require.Equal(t, 3, handled)
+	p.awaitParked(0)
+	last = stop()
+
+	// then all is as if nothing had happened
+	p.await(last)
+	w.requireFold("list", last)
+	_, err = p.RetryParked(t.Context(), id, parked[0].Event)
+	require.ErrorIs(t, err, ErrNotParked)
+}
+
+func TestAParkedEventIsSkipped(t *testing.T) {
+	// given a parked event with another one behind it
+	w := newWorld(t)
+	projection := picky("list")
+	projection.Park = true
+	p := start(t, w.config(projection))
+	w.inStream(counterOpened{ID: "x", Label: poisonous}, counterOpened{ID: "y", Label: "good"})
+	parked := p.awaitParked(2)
+
+	// when it is skipped, and the rest tried again
+	require.NoError(t, p.skip(parked[0].Event))
+	handled, err := p.RetryParked(t.Context(), GenerationID{Name: "list"}, parked[1].Event)
+	require.NoError(t, err)
+
+	// then the generation goes without it, for good
+	require.Equal(t, 1, handled)
+	all := shown(t, w.pool, "list")
+	require.Contains(t, all, "y")
+	require.NotContains(t, all, "x")
+	p.awaitParked(0)
+	require.Zero(t, p.generationOf("list", 1, isLive).Parked)
+}
+
+func TestAParkedStreamStaysParkedOverARestart(t *testing.T) {
+	// given a parked event
+	w := newWorld(t)
+	projection, _ := moody("list")
+	projection.Park = true
+	config := w.config(projection)
+	p := start(t, config)
+	p.await(w.inStream(counterOpened{ID: "x", Label: poisonous})[0])
+	stream := p.awaitParked(1)[0].Stream
+	p.stop()
+
+	// when its stream goes on after a restart
+	p = start(t, config)
+	proposed, err := w.registry.Encode(uuid.New(), 0, metadata(), counterRaised{ID: "x", By: 1})
+	require.NoError(t, err)
+	_, err = w.log.Append(t.Context(), stream, 0, proposed)
+	require.NoError(t, err)
+
+	// then that waits, too
+	p.awaitParked(2)
+}
+
+func TestAStoppedProjectionRejoinsWithoutARestart(t *testing.T) {
+	ways := map[string]func(p *running, cured *atomic.Bool, event uuid.UUID) error{
+		"when the event is tried again": func(p *running, cured *atomic.Bool, event uuid.UUID) error {
+			cured.Store(true)
+			_, err := p.RetryParked(context.Background(), GenerationID{Name: "bad"}, event)
+			return err
+		},
+		"when the event is skipped": func(p *running, _ *atomic.Bool, event uuid.UUID) error {
+			return p.skip(event)
+		},
+	}
+	for name, way := range ways {
+		t.Run(name, func(t *testing.T) {
+			// given two instances, and a projection that an event stopped
+			w := newWorld(t)
+			projection, cured := moody("bad")
+			config := w.config(counters("good"), projection)
+			p := start(t, config)
+			config.Instance = "other"
+			other := start(t, config)
+			before := w.live(30)
+			other.await(before)
+			w.append(counterOpened{ID: "x", Label: poisonous})
+			last := w.live(30)
+			p.awaitState("bad", StateStopped)
+			blocking := p.awaitParked(1)[0]
+			require.Equal(t, ParkedBlocking, blocking.State)
+			require.NoError(t, p.Wait(t.Context(), last, modelOf("good")))
+			w.requireFold("bad", before)
+			g := p.generationOf("bad", 1, is(GenerationStopped))
+			require.Contains(t, g.Reason, errPoison.Error())
+
+			// when an operator does something about it, through the other instance
+			require.NoError(t, way(other, cured, blocking.Event))
+
+			// then it goes on and rejoins the others, whoever feeds it now
+			p.generationOf("bad", 1, is(GenerationCurrent))
+			last = w.live(30)
+			for _, instance := range []*running{p, other} {
+				require.Eventually(t, func() bool { return instance.Status()[1].State != StateStopped }, patience, millisecond)
+				instance.await(last)
+			}
+			w.registry.Skip(nil) // the one that had handled it before the skip still has it
+			w.requireFold("good", last)
+			all := shown(t, w.pool, "bad")
+			delete(all, "x")
+			want := folded(t, w.log, w.registry, last)
+			delete(want, "x")
+			require.Equal(t, want, all)
+		})
+	}
+}
+
+func TestAMalformedEventIsSkipped(t *testing.T) {
+	// given an event that cannot be decoded
+	w := newWorld(t)
+	p := start(t, w.config(counters("list")))
+	event := eventlog.Proposed{ID: uuid.New(), Type: "counter-closed", Data: []byte(`{"ID":17}`), Metadata: versioned(1)}
+	w.appendRaw(event)
+	p.awaitState("list", StateStopped)
+
+	// when it is skipped
+	require.NoError(t, p.skip(event.ID))
+
+	// then what follows is read
+	p.awaitState("list", StateRunning)
+	last := w.append(counterOpened{ID: "after", Label: "new"})
+	p.await(last)
+	require.Contains(t, shown(t, w.pool, "list"), "after")
+
+	// and a rebuild does without it, too
+	_, err := p.Rebuild(t.Context(), nil, true)
+	require.NoError(t, err)
+	p.generationOf("list", 2, isLive)
+	require.Contains(t, shown(t, w.pool, "list"), "after")
+
+	// when it is skipped no more, then the read models that lack it are known, and a rebuild meets it again
+	past, err := p.Past(t.Context(), "counter-"+event.ID.String(), last)
+	require.NoError(t, err)
+	require.Contains(t, past, GenerationID{Name: "list", Version: 1, Number: 2})
+	w.registry.Skip(nil)
+	_, err = p.Rebuild(t.Context(), nil, true)
+	require.NoError(t, err)
+	p.generationOf("list", 3, is(GenerationStopped))
+}
+
+func TestTooManyParkedEventsStopAProjection(t *testing.T) {
+	// given a projection that may park, at its limit
+	w := newWorld(t)
+	projection := picky("list")
+	projection.Park = true
+	p := start(t, w.config(projection))
+	before := w.inStream(counterOpened{ID: "x", Label: poisonous})[0]
+	p.await(before)
+	p.stop()
+	w.exec(`insert into feed.parked select name, version, generation, gen_random_uuid(), 'counter-opened', 'filler', 0, 1, 1, 'parked', 'filler'
+		from feed.generations, generate_series(2, 1000)`)
+
+	// when another stream goes wrong
+	p = start(t, w.config(projection))
+	w.append(counterOpened{ID: "y", Label: poisonous})
+
+	// then it stops
+	require.Equal(t, before, p.awaitState("list", StateStopped).Position)
+}
+
+func TestAStandbyOfANewerReleaseGoesOnWhereAnOlderOneCannot(t *testing.T) {
+	// given an instance of a newer release that stands by while one of an older release feeds a read model
+	w := newWorld(t)
+	config := w.config(counters("list"))
+	config.Instance = "older"
+	older := start(t, config)
+	older.await(w.live(20))
+	type counterPainted struct{}
+	var err error
+	config.Instance = "newer"
+	config.Registry, err = eventlog.NewRegistry(append(eventTypes(), eventlog.In("counter-", eventlog.Define[counterPainted]("counter-painted", 1))...)...)
+	require.NoError(t, err)
+	newer := start(t, config)
+	newer.awaitState("list", StateStandby)
+
+	// when an event comes that the older one does not know
+	w.appendRaw(eventlog.Proposed{ID: uuid.New(), Type: "counter-painted", Data: []byte("{}"), Metadata: versioned(1)})
+	last := w.live(20)
+
+	// then the newer one goes on by itself, and the older one serves what it commits
+	newer.await(last)
+	require.Eventually(t, func() bool { return older.Reached().Compare(last) >= 0 }, patience, millisecond)
+	older.awaitState("list", StateStandby)
+	newer.awaitParked(0)
+	require.Empty(t, newer.alerted())
+}
+
+func TestANewerReleaseGoesOnWhereAnOlderOneCannot(t *testing.T) {
+	// given an instance of an older release, that does not know an event type
+	w := newWorld(t)
+	config := w.config(counters("list"))
+	config.Instance = "older"
+	older := start(t, config)
+	older.await(w.live(20))
+	w.appendRaw(eventlog.Proposed{ID: uuid.New(), Type: "counter-painted", Data: []byte("{}"), Metadata: versioned(1)})
+	older.awaitState("list", StateStopped)
+
+	// when a newer release comes beside it
+	type counterPainted struct{}
+	config = w.config(counters("list"))
+	config.Instance = "newer"
+	var err error
+	config.Registry, err = eventlog.NewRegistry(append(eventTypes(), eventlog.In("counter-", eventlog.Define[counterPainted]("counter-painted", 1))...)...)
+	require.NoError(t, err)
+	newer := start(t, config)
+	last := w.live(20)
+	newer.await(last)
+
+	// then the older one stands by and knows what the newer one commits
+	older.awaitState("list", StateStandby)
+	last = w.live(20)
+	older.await(last)
+	newer.awaitState("list", StateRunning)
+	require.Empty(t, newer.alerted())
+}
+
+func TestALogIsPutBackUnderARunningProjector(t *testing.T) {
+	// given a read model of a log of which there is an earlier copy
+	w := &world{t: t, registry: registry(t), random: newRandom()}
+	dir := nodetest.Dir(t)
+	node := nodetest.Open(t, dir)
+	w.connect(nodetest.Socket(dir))
+	earlier := w.live(30)
+	require.NoError(t, node.Close())
+	copied := filepath.Join(dir, "copy")
+	require.NoError(t, os.CopyFS(copied, os.DirFS(filepath.Join(dir, "log"))))
+	node = nodetest.Open(t, dir)
+	p := start(t, w.config(counters("list")))
+	p.await(w.live(30))
+
+	// when the copy takes its place
+	require.NoError(t, node.Close())
+	require.NoError(t, os.RemoveAll(filepath.Join(dir, "log")))
+	require.NoError(t, os.Rename(copied, filepath.Join(dir, "log")))
+	node = nodetest.Open(t, dir)
+	t.Cleanup(func() { require.NoError(t, node.Close()) })
+
+	// then the read model is built again from what there is, and goes on with it
+	require.Eventually(t, func() bool { return p.committed(w) == earlier }, patience, millisecond)
+	w.requireFold("list", earlier)
+	last := w.live(5)
+	p.await(last)
+	w.requireFold("list", last)
+}
+
+func TestARebuildIsNotPromotedBesideAStoppedOneBeforeItPassesTheEvent(t *testing.T) {
+	// given a read model that an event stopped
+	w := newWorld(t)
+	projection, cured := moody("list")
+	p := start(t, w.config(projection))
+	w.live(5)
+	w.append(counterOpened{ID: "x", Label: poisonous})
+	p.awaitState("list", StateStopped)
+
+	// when it is built anew, to become live, without a cure
+	_, err := p.Rebuild(t.Context(), nil, true)
+	require.NoError(t, err)
+
+	// then that stops there, too, and does not take its place
+	p.generationOf("list", 2, is(GenerationStopped))
+	require.True(t, p.generationOf("list", 1, is(GenerationStopped)).Live)
+
+	// when there is a cure
+	cured.Store(true)
+	_, err = p.RetryParked(t.Context(), GenerationID{Name: "list", Number: 2}, p.awaitParked(2)[0].Event)
+	require.NoError(t, err)
+
+	// then it goes on and does
+	p.generationOf("list", 2, isLive)
+	last := w.live(5)
+	p.awaitState("list", StateRunning)
+	p.await(last)
+	w.requireFold("list", last)
+}

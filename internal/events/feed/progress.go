@@ -1,0 +1,220 @@
+package feed
+
+import (
+	"container/heap"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/readmodel"
+)
+
+// ErrStopped is the answer for a projection that stopped before the position that is waited for.
+var ErrStopped = errors.New("the projection is stopped")
+
+// State is what a projection does in this instance.
+type State string
+
+// The states of a projection.
+const (
+	StateStarting State = "starting" // its read model is being set up
+	StateRunning  State = "running"  // this instance feeds it
+	StateStandby  State = "standby"  // another instance feeds it
+	StateStopped  State = "stopped"  // it met an event that it cannot handle, see Status.Reason
+)
+
+// Status is the state of a projection.
+type Status struct {
+	Name       string
+	Version    int
+	Generation int
+	State      State
+	Reason     string            // why it stopped
+	Position   eventlog.Position // of the last event whose rows are committed, as far as this instance knows
+	Committed  time.Time         // when this instance committed last; zero before
+}
+
+// progress is how far a projection has come, and who waits for it.
+type progress struct {
+	model  readmodel.Model
+	follow func() // has the checkpoint read soon, when another instance may have moved it
+
+	mu       sync.Mutex
+	status   Status
+	furthest eventlog.Position // that was ever seen committed; a crash of Postgres may take status.Position back
+	waiters  waiterHeap
+}
+
+func newProgress(p Projection, follow func()) *progress {
+	return &progress{model: p.Model, follow: follow, status: Status{Name: p.Name, Version: p.Version, State: StateStarting}}
+}
+
+// advance notes a committed position and wakes those who waited for it.
+func (p *progress) advance(position eventlog.Position, at time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.status.Committed = at
+	p.reach(position)
+}
+
+// observe notes the position that the checkpoint has, moved by whomever. It may be lower than before: commits that
+// Postgres lost in a crash, or a rebuild.
+func (p *progress) observe(position eventlog.Position) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.reach(position)
+}
+
+// see notes that a read has shown a position, which another instance may have committed.
+func (p *progress) see(position eventlog.Position) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if position.Compare(p.status.Position) > 0 {
+		p.reach(position)
+	}
+}
+
+// known returns the furthest position that was seen committed: no read may show less.
+func (p *progress) known() eventlog.Position {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.furthest
+}
+
+// forget forgets what was shown: the read model is built again from another log, or from another past of this one.
+func (p *progress) forget() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.furthest = eventlog.Start()
+}
+
+func (p *progress) reach(position eventlog.Position) {
+	p.status.Position = position
+	if position.Compare(p.furthest) > 0 {
+		p.furthest = position
+	}
+	for len(p.waiters) > 0 && p.waiters[0].position.Compare(position) <= 0 {
+		close(heap.Pop(&p.waiters).(*waiter).done)
+	}
+}
+
+// enter notes what this instance does with the projection from now on.
+func (p *progress) enter(state State, reason string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.status.State, p.status.Reason = state, reason
+	if state != StateStopped {
+		return
+	}
+	for _, w := range p.waiters {
+		close(w.done)
+	}
+	p.waiters = nil
+}
+
+func (p *progress) generation(number int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.status.Generation = number
+}
+
+func (p *progress) snapshot() Status {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.status
+}
+
+func (p *progress) waitedFor() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.waiters) > 0
+}
+
+// wait returns when the position is committed. Errors: ErrStopped, or the context's.
+func (p *progress) wait(ctx context.Context, position eventlog.Position) error {
+	w, err := p.join(position)
+	if w == nil {
+		return err
+	}
+	select {
+	case <-w.done:
+		return p.outcome(position)
+	case <-ctx.Done():
+		p.leave(w)
+		return fmt.Errorf("waiting for read model %s: %w", p.model.Name, ctx.Err())
+	}
+}
+
+func (p *progress) join(position eventlog.Position) (*waiter, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.status.Position.Compare(position) >= 0 {
+		return nil, nil
+	}
+	if p.status.State == StateStopped {
+		return nil, p.stopped()
+	}
+	w := &waiter{position: position, done: make(chan struct{})}
+	heap.Push(&p.waiters, w)
+	if p.status.State == StateStandby {
+		p.follow()
+	}
+	return w, nil
+}
+
+// outcome returns why a waiter was woken: its position was reached, unless the projection stopped.
+func (p *progress) outcome(position eventlog.Position) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.status.State == StateStopped && p.status.Position.Compare(position) < 0 {
+		return p.stopped()
+	}
+	return nil
+}
+
+func (p *progress) stopped() error { return fmt.Errorf("read model %s: %w", p.model.Name, ErrStopped) }
+
+func (p *progress) leave(w *waiter) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if w.index >= 0 && w.index < len(p.waiters) && p.waiters[w.index] == w {
+		heap.Remove(&p.waiters, w.index)
+	}
+}
+
+// waiter waits for a position.
+type waiter struct {
+	position eventlog.Position
+	done     chan struct{}
+	index    int
+}
+
+// waiterHeap has the waiter for the lowest position on top, so that a commit looks only at those it wakes.
+type waiterHeap []*waiter
+
+func (h waiterHeap) Len() int           { return len(h) }
+func (h waiterHeap) Less(i, j int) bool { return h[i].position.Compare(h[j].position) < 0 }
+
+func (h waiterHeap) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].index, h[j].index = i, j
+}
+
+// Push and Pop are for container/heap.
+func (h *waiterHeap) Push(x any) {
+	w := x.(*waiter)
+	w.index = len(*h)
+	*h = append(*h, w)
+}
+
+func (h *waiterHeap) Pop() any {
+	old := *h
+	w := old[len(old)-1]
+	old[len(old)-1] = nil
+	*h = old[:len(old)-1]
+	w.index = -1
+	return w
+}

@@ -1,0 +1,248 @@
+package feed
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/eventnode/nodetest"
+	"github.com/recital-tts/recital/internal/events/readmodel"
+)
+
+func TestReadModelsEqualAFoldOfTheLog(t *testing.T) {
+	// given a log, and projections that read it from the start
+	w := newWorld(t)
+	w.live(500)
+	p := start(t, w.config(counters("first"), counters("second")))
+
+	// when more is written while they read
+	last := w.live(500)
+	p.await(last)
+
+	// then both show what the log says, and are ready
+	w.requireFold("first", last)
+	w.requireFold("second", last)
+	<-p.CaughtUp()
+	require.Equal(t, last, p.Reached())
+	require.Empty(t, p.alerted())
+}
+
+func TestARestartGoesOnFromTheCheckpoint(t *testing.T) {
+	w := newWorld(t)
+	for range 5 {
+		// given a projector that was stopped somewhere
+		last := w.live(100)
+		p := start(t, w.config(counters("list")))
+		require.Eventually(t, func() bool { return p.Reached() != eventlog.Start() }, patience, time.Millisecond)
+		p.stop()
+
+		// when it starts again
+		p = start(t, w.config(counters("list")))
+		p.await(last)
+
+		// then nothing is missing and nothing counted twice
+		w.requireFold("list", last)
+		p.stop()
+	}
+}
+
+func TestAProjectionThatIsBehindCatchesUpAndJoins(t *testing.T) {
+	// given a projection that has read the log
+	w := newWorld(t)
+	p := start(t, w.config(counters("old")))
+	p.await(w.live(300))
+	p.stop()
+
+	// when another one is added, and more is written
+	w.live(50)
+	var shared []PageStats
+	config := w.config(counters("old"), counters("added"))
+	pages := make(chan PageStats, 10_000)
+	config.OnPage = func(s PageStats) { pages <- s }
+	p = start(t, config)
+	<-p.CaughtUp()
+	last := w.live(50)
+	p.await(last)
+	p.stop()
+
+	// then both are right, and share their pages in the end
+	w.requireFold("old", last)
+	w.requireFold("added", last)
+	close(pages)
+	for page := range pages {
+		shared = append(shared, page)
+	}
+	require.Len(t, shared[0].Generations, 1)
+	require.Len(t, shared[len(shared)-1].Generations, 2)
+}
+
+func TestProjectionsAtManyPositionsAllJoin(t *testing.T) {
+	// given projections that were added one after the other
+	w := newWorld(t)
+	var projections []Projection
+	for i := range 4 {
+		projections = append(projections, counters(fmt.Sprintf("list%d", i)))
+		p := start(t, w.config(projections...))
+		p.await(w.live(60))
+		p.stop()
+		_, err := w.pool.Exec(t.Context(), `update feed.checkpoints set instance = ''`)
+		require.NoError(t, err)
+	}
+	// and three of which lost their place
+	for i := range 3 {
+		w.rewind(projections[i])
+	}
+
+	// when they run
+	p := start(t, w.config(projections...))
+	last := w.live(60)
+	p.await(last)
+
+	// then they all are right
+	for _, projection := range projections {
+		w.requireFold(projection.Name, last)
+	}
+}
+
+// rewind puts a projection back to the start, as if it were new.
+func (w *world) rewind(p Projection) {
+	w.t.Helper()
+	_, err := w.pool.Exec(w.t.Context(), fmt.Sprintf("truncate rm_%s_v1_g1.counters", p.Name))
+	require.NoError(w.t, err)
+	_, err = w.pool.Exec(w.t.Context(),
+		"update feed.checkpoints set commit_position = 0, prepare_position = 0 where name = $1", p.Name)
+	require.NoError(w.t, err)
+}
+
+func TestAReadModelOfAnotherLogIsBuiltAgain(t *testing.T) {
+	tests := []struct {
+		name string
+		// happens makes the checkpoint useless for the log that the configuration names
+		happens func(w *world, config *Config)
+	}{
+		{"a restore opened another epoch", func(_ *world, config *Config) { config.Identity.Epoch++ }},
+		{"the log is another one", func(_ *world, config *Config) { config.Identity.LogID = uuid.New() }},
+		{"the position is past the head", func(w *world, _ *Config) {
+			_, err := w.pool.Exec(w.t.Context(), "update feed.checkpoints set commit_position = commit_position + 1000000")
+			require.NoError(w.t, err)
+		}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			// given a read model with a row that is in no event of the log
+			w := newWorld(t)
+			config := w.config(counters("list"))
+			p := start(t, config)
+			last := w.live(50)
+			p.await(last)
+			p.stop()
+			_, err := w.pool.Exec(t.Context(), "insert into rm_list_v1_g1.counters values ('stray', 'x', 1, now())")
+			require.NoError(t, err)
+
+			// when the projector meets a log that its checkpoint does not belong to
+			test.happens(w, &config)
+			p = start(t, config)
+			<-p.CaughtUp()
+
+			// then the read model is what this log says
+			w.requireFold("list", last)
+			require.Equal(t, last, p.Reached())
+		})
+	}
+}
+
+func TestTheLogGoesAwayForAWhile(t *testing.T) {
+	// given a projector on a node
+	w := &world{t: t, registry: registry(t), random: newRandom()}
+	dir := nodetest.Dir(t)
+	node := nodetest.Open(t, dir)
+	w.connect(nodetest.Socket(dir))
+	p := start(t, w.config(counters("list")))
+	p.await(w.live(200))
+
+	// when the node is restarted, twice
+	for range 2 {
+		require.NoError(t, node.Close())
+		node = nodetest.Open(t, dir)
+		last := w.live(200)
+		p.await(last)
+
+		// then the projector has gone on by itself
+		w.requireFold("list", last)
+	}
+	p.stop()
+	require.NoError(t, w.log.Close())
+	require.NoError(t, node.Close())
+}
+
+func TestWaiting(t *testing.T) {
+	w := newWorld(t)
+	first := w.live(20)
+
+	t.Run("for a position that was committed before the start", func(t *testing.T) {
+		p := start(t, w.config(counters("list")))
+		p.await(first)
+		p.stop()
+		again := start(t, w.config(counters("list")))
+		again.await(first)
+		require.NoError(t, again.Wait(t.Context(), first, modelOf("list")))
+	})
+	t.Run("ends with its context", func(t *testing.T) {
+		p := start(t, w.config(counters("list")))
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		defer cancel()
+		err := p.Wait(ctx, eventlog.Position{Commit: 1 << 40, Prepare: 1 << 40})
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+	})
+	t.Run("for an unknown read model panics", func(t *testing.T) {
+		p := start(t, w.config(counters("list")))
+		p.await(first)
+		for _, unknown := range []readmodel.Model{modelOf("nothing"), {Name: "list", Version: 2}} {
+			require.PanicsWithValue(t, "feed: no projection has the read model "+unknown.String(),
+				func() { _ = p.Wait(t.Context(), first, modelOf("list"), unknown) })
+			require.Panics(t, func() { p.Reached(unknown) })
+		}
+	})
+	t.Run("is over when the projection stops, and does not hold back the others", func(t *testing.T) {
+		p := start(t, w.config(counters("list"), picky("picky")))
+		p.await(first)
+		last := w.append(counterOpened{ID: "p", Label: poisonous})
+		require.ErrorIs(t, p.Wait(t.Context(), last), ErrStopped)
+		require.ErrorIs(t, p.Wait(t.Context(), last, modelOf("picky")), ErrStopped)
+		require.NoError(t, p.Wait(t.Context(), last, modelOf("list")))
+	})
+}
+
+func TestLag(t *testing.T) {
+	// given a projector that has caught up
+	w := newWorld(t)
+	p := start(t, w.config(counters("list")))
+	p.await(w.live(20))
+
+	// then there is no lag
+	lag, err := p.Lag(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, lag)
+
+	// when it stops reading and something is written
+	p.stop()
+	w.live(20)
+
+	// then the lag is the age of what was written
+	lag, err = p.Lag(t.Context())
+	require.NoError(t, err)
+	require.Positive(t, lag)
+	require.Less(t, lag, patience)
+}
+
+func TestAProjectorStartsOnce(t *testing.T) {
+	w := newWorld(t)
+	p := start(t, w.config(counters("list")))
+	<-p.CaughtUp()
+	require.Error(t, p.Run(t.Context()))
+}

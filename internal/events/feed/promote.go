@@ -1,0 +1,171 @@
+package feed
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+)
+
+// Promote makes the generations live, all in one transaction: readers see the old ones until it commits and the new ones
+// from then on, which are at least as far. Number 0 is the newest generation, if it is newer than the live one. The one that was live
+// before is fed on, for Rollback, until it is retired.
+//
+// Errors: ErrNoGeneration; domain.Conflict for one that is still behind the live one, or behind the log's head where the live one
+// is not of this log; domain.Invalid for one of another version than this binary's.
+func (p *Projector) Promote(ctx context.Context, ids []GenerationID) ([]GenerationID, error) {
+	return p.promote(ctx, "promoting", ids, byDefault{
+		`not live and generation > coalesce((select generation from feed.generations live
+			where live.name = $1 and live.version = $2 and live.live), 0) order by generation desc`, "build one first"})
+}
+
+// Rollback makes live again the generation that was so before the last promotion.
+//
+// Errors: those of Promote.
+func (p *Projector) Rollback(ctx context.Context, id GenerationID) (GenerationID, error) {
+	ids, err := p.promote(ctx, "rolling back", []GenerationID{id},
+		byDefault{"not live and was_live_until is not null order by was_live_until desc", "none was live before"})
+	if err != nil {
+		return GenerationID{}, err
+	}
+	return ids[0], nil
+}
+
+// byDefault chooses the generation that an operation is for when it is not named.
+type byDefault struct {
+	condition string
+	otherwise string // why there may be none
+}
+
+func (p *Projector) promote(ctx context.Context, what string, ids []GenerationID, choose byDefault) ([]GenerationID, error) {
+	ids = slices.SortedFunc(slices.Values(ids), func(a, b GenerationID) int { return cmp.Compare(a.Name, b.Name) })
+	var promoted []GenerationID
+	err := p.operate(ctx, what, func(tx pgx.Tx) error {
+		promoted = nil
+		var views []string
+		for _, id := range ids {
+			projection, err := p.ours(id)
+			if err != nil {
+				return err
+			}
+			g, err := candidate(ctx, tx, projection, id.Number, choose)
+			if err != nil {
+				return err
+			}
+			statements, err := p.swap(ctx, tx, projection, g)
+			if err != nil {
+				return err
+			}
+			views = append(views, statements...)
+			promoted = append(promoted, GenerationID{Name: g.name, Version: g.version, Number: g.number})
+		}
+		return execTogether(ctx, tx, views) // last: readers wait from here on
+	})
+	return promoted, err
+}
+
+// ours returns the projection of a generation of this binary's version.
+func (p *Projector) ours(id GenerationID) (Projection, error) {
+	found, err := p.named([]string{id.Name})
+	if err != nil {
+		return Projection{}, err
+	}
+	if id.Version != 0 && id.Version != found[0].Version {
+		return Projection{}, domain.Refuse(domain.Invalid, fmt.Sprintf(
+			"This release feeds version %d of %s: ask a release of version %d", found[0].Version, id.Name, id.Version))
+	}
+	return found[0], nil
+}
+
+func candidate(ctx context.Context, tx pgx.Tx, p Projection, number int, choose byDefault) (generation, error) {
+	condition, arguments := "name = $1 and version = $2 and "+choose.condition, []any{p.Name, p.Version}
+	if number > 0 {
+		condition, arguments = "name = $1 and version = $2 and generation = $3", append(arguments, number)
+	}
+	g, err := oneGeneration(ctx, tx, condition, arguments...)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows) && number > 0:
+		return generation{}, ErrNoGeneration
+	case errors.Is(err, pgx.ErrNoRows):
+		return generation{}, domain.Refuse(domain.NotFound, fmt.Sprintf("The read model %s has no generation for that: %s", p.Name, choose.otherwise))
+	}
+	return g, err
+}
+
+// swap makes a generation live instead of the one that is, and returns the statements that point the views to it.
+func (p *Projector) swap(ctx context.Context, tx pgx.Tx, projection Projection, g generation) (views []string, err error) {
+	live, err := liveGeneration(ctx, tx, projection.Name, projection.Version)
+	if err != nil || live.number == g.number {
+		return nil, err
+	}
+	if err := p.hold(ctx, tx, live, g); err != nil {
+		return nil, err
+	}
+	if _, err := tx.Exec(ctx, `
+		update feed.generations set live = false, was_live_until = now()
+		where name = $1 and version = $2 and live`, projection.Name, projection.Version); err != nil {
+		return nil, err
+	}
+	if _, err := tx.Exec(ctx, `
+		update feed.generations set live = true, promote = false, live_since = now()
+		where name = $1 and version = $2 and generation = $3`, projection.Name, projection.Version, g.number); err != nil {
+		return nil, err
+	}
+	change := otherViews
+	if bytes.Equal(live.viewsDigest, viewsDigest(projection, live.number)) {
+		change = sameViews
+	}
+	return viewStatements(projection, g.number, change), noteViews(ctx, tx, projection, g.number)
+}
+
+// hold keeps both generations where they are until the end of the transaction, if the candidate is not behind.
+func (p *Projector) hold(ctx context.Context, tx pgx.Tx, live, candidate generation) error {
+	least, err := p.leastForPromotion(ctx, tx, live)
+	if err != nil {
+		return err
+	}
+	rows, err := tx.Query(ctx, `
+		select generation, commit_position, prepare_position from feed.checkpoints
+		where name = $1 and version = $2 and generation in ($3, $4) and log_id = $5 and epoch = $6 order by generation for update`,
+		live.name, live.version, live.number, candidate.number, p.config.Identity.LogID, p.config.Identity.Epoch)
+	if err != nil {
+		return err
+	}
+	positions := map[int]eventlog.Position{}
+	var number int
+	var commit, prepare int64
+	_, err = pgx.ForEachRow(rows, []any{&number, &commit, &prepare}, func() error {
+		positions[number] = eventlog.Position{Commit: uint64(commit), Prepare: uint64(prepare)}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if at := positions[candidate.number]; at.Compare(positions[live.number]) < 0 || at.Compare(least) < 0 {
+		return domain.Refuse(domain.Conflict, fmt.Sprintf(
+			"Generation %d of %s is still behind: wait until it has caught up", candidate.number, live.name))
+	}
+	return nil
+}
+
+// leastForPromotion returns where a candidate must be, wherever the live generation is: at the log's head when the live one
+// is not of this log, because then nothing else says how far reads should be.
+func (p *Projector) leastForPromotion(ctx context.Context, tx pgx.Tx, live generation) (eventlog.Position, error) {
+	var ofThisLog bool
+	err := tx.QueryRow(ctx, `
+		select log_id = $4 and epoch = $5 from feed.checkpoints where `+thisGeneration,
+		live.name, live.version, live.number, p.config.Identity.LogID, p.config.Identity.Epoch).Scan(&ofThisLog)
+	if err != nil || ofThisLog {
+		return eventlog.Start(), err
+	}
+	ctx, cancel := context.WithTimeout(ctx, headTimeout)
+	defer cancel()
+	return p.config.Log.Head(ctx)
+}

@@ -1,0 +1,194 @@
+package feed
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/readmodel"
+)
+
+// ErrBehind is returned for read models that show less than they have shown before: Postgres has lost its last commits, which
+// are read again from the log, or the read model is built again because it is of another log or epoch.
+var ErrBehind = domain.Refuse(domain.Unavailable, "The read models are behind what they have shown before")
+
+const (
+	readPatience = 2 * time.Second // how long a read may take, waiting for what was shown before included
+	readAgain    = 20 * time.Millisecond
+)
+
+// Read runs a query of read models, calls row with each row, and returns the position in the log that the rows show, in the
+// form of the header x-recital-position. They show at least what this instance knew to be committed when Read was called:
+// what it has shown, and what Wait has confirmed. The texts of queries are few, with what differs in the arguments: each is
+// prepared once. It panics if there is no projection of a model.
+//
+// Errors: ErrBehind; domain.Unavailable where Postgres does not answer; those of the query and of row.
+func (p *Projector) Read(ctx context.Context, models []readmodel.Model, query string, arguments []any, row func(pgx.CollectableRow) error) (string, error) {
+	r := reading{statement: p.statement(models, query), arguments: arguments, row: row}
+	for _, model := range r.progress {
+		r.known = append(r.known, model.known())
+	}
+	ctx, cancel := context.WithTimeout(ctx, readPatience)
+	defer cancel()
+	behind := false
+	for {
+		shown, err := r.once(ctx, p.config.Pool)
+		if behind && ctx.Err() != nil {
+			err = ErrBehind
+		}
+		if err != nil {
+			return "", fmt.Errorf("reading views: %w", Answered(err))
+		}
+		if !r.behind(shown) {
+			return slices.MinFunc(shown, eventlog.Position.Compare).String(), nil
+		}
+		behind = true
+		if pause(ctx, readAgain) != nil {
+			return "", fmt.Errorf("reading views: %w", ErrBehind)
+		}
+	}
+}
+
+// Shows returns nil when reads of every read model show what they have shown before, and otherwise what Read returns.
+func (p *Projector) Shows(ctx context.Context) error {
+	var models []readmodel.Model
+	for _, progress := range p.models {
+		models = append(models, progress.model)
+	}
+	_, err := p.Read(ctx, models, "select where false", nil, nil)
+	return err
+}
+
+// statement is a query of read models that also selects their positions.
+type statement struct {
+	models   []readmodel.Model
+	progress []*progress // of the models
+	sql      string
+}
+
+// statement returns the statement of a query.
+func (p *Projector) statement(models []readmodel.Model, query string) *statement {
+	if known, ok := p.statements.Load(query); ok && slices.Equal(known.(*statement).models, models) {
+		return known.(*statement)
+	}
+	s := &statement{models: models, progress: p.chosen(models)}
+	s.sql = withPositions(s.progress, p.config.Identity, query)
+	p.statements.Store(query, s)
+	return s
+}
+
+// withPositions returns the query with, before its columns, the position of each model as commit and prepare (NULL where its
+// live generation is not of this log) and whether there is a row. It selects one row where the query selects none.
+func withPositions(models []*progress, log eventlog.Identity, query string) string {
+	var columns, joins strings.Builder
+	for i, p := range models {
+		fmt.Fprintf(&columns, "c%d.commit_position, c%[1]d.prepare_position, ", i)
+		fmt.Fprintf(&joins, ` left join (select commit_position, prepare_position from feed.checkpoints
+			where live and name = '%s' and version = %d and log_id = '%s' and epoch = %d) c%d on true`,
+			p.model.Name, p.model.Version, log.LogID, log.Epoch, i)
+	}
+	return "select " + columns.String() + "queried.* from (select) one" + joins.String() +
+		" left join (select true as found, query.* from (" + query + ") query) queried on true"
+}
+
+// reading is a call of Read.
+type reading struct {
+	*statement
+	known     []eventlog.Position // of each model
+	arguments []any
+	row       func(pgx.CollectableRow) error
+}
+
+func (r reading) behind(shown []eventlog.Position) bool {
+	for i, position := range shown {
+		if position == nowhere || position.Compare(r.known[i]) < 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// nowhere is the position of a read model that is not of this log.
+var nowhere = eventlog.Position{Commit: math.MaxUint64, Prepare: math.MaxUint64}
+
+// once runs the query, and returns the positions of the models, which are of the same snapshot. It calls row only where
+// they are not behind.
+func (r reading) once(ctx context.Context, db database) (shown []eventlog.Position, err error) {
+	rows, err := db.Query(ctx, r.sql, r.arguments...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	found := 2 * len(r.progress)
+	rest := queried{rows, found + 1}
+	for rows.Next() {
+		if shown == nil {
+			if shown, err = r.positions(rows); err != nil {
+				return nil, err
+			}
+		}
+		if r.behind(shown) || rows.RawValues()[found] == nil {
+			break
+		}
+		if err := r.row(rest); err != nil {
+			return nil, err
+		}
+	}
+	rows.Close()
+	return shown, rows.Err()
+}
+
+// positions scans the positions of a row, and notes that they were shown.
+func (r reading) positions(rows pgx.Rows) ([]eventlog.Position, error) {
+	numbers := make([]pgtype.Int8, 2*len(r.progress))
+	types, columns, values := rows.Conn().TypeMap(), rows.FieldDescriptions(), rows.RawValues()
+	for i := range numbers {
+		if err := types.Scan(columns[i].DataTypeOID, columns[i].Format, values[i], &numbers[i]); err != nil {
+			return nil, err
+		}
+	}
+	positions := make([]eventlog.Position, len(r.progress))
+	for i, model := range r.progress {
+		commit, prepare := numbers[2*i], numbers[2*i+1]
+		positions[i] = nowhere
+		if commit.Valid {
+			positions[i] = eventlog.Position{Commit: uint64(commit.Int64), Prepare: uint64(prepare.Int64)}
+			model.see(positions[i])
+		}
+	}
+	return positions, nil
+}
+
+// queried is a row without its first columns.
+type queried struct {
+	pgx.CollectableRow
+	skip int
+}
+
+// FieldDescriptions implements pgx.CollectableRow.
+func (q queried) FieldDescriptions() []pgconn.FieldDescription {
+	return q.CollectableRow.FieldDescriptions()[q.skip:]
+}
+
+// Scan implements pgx.CollectableRow.
+func (q queried) Scan(columns ...any) error {
+	return q.CollectableRow.Scan(append(make([]any, q.skip), columns...)...)
+}
+
+// Values implements pgx.CollectableRow.
+func (q queried) Values() ([]any, error) {
+	values, err := q.CollectableRow.Values()
+	return values[min(q.skip, len(values)):], err
+}
+
+// RawValues implements pgx.CollectableRow.
+func (q queried) RawValues() [][]byte { return q.CollectableRow.RawValues()[q.skip:] }

@@ -1,0 +1,140 @@
+package feed
+
+import (
+	"context"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/readmodel"
+)
+
+// read returns the counters that a read of a view shows, and its position.
+func (r *running) read(ctx context.Context, name string) (map[string]counter, eventlog.Position, error) {
+	r.t.Helper()
+	all := map[string]counter{}
+	text, err := r.Read(ctx, []readmodel.Model{modelOf(name)}, "select id, label, sum from read_v1."+name+"_list", nil, func(row pgx.CollectableRow) error {
+		c, err := pgx.RowToStructByPos[counter](row)
+		all[c.ID] = c
+		return err
+	})
+	if err != nil {
+		return nil, eventlog.Start(), err
+	}
+	position, err := eventlog.ParsePosition(text)
+	return all, position, err
+}
+
+func TestAReadShowsThePositionOfItsRows(t *testing.T) {
+	// given two instances, and events that are written all the time
+	w := newWorld(t)
+	config := w.config(counters("list"), counters("other"))
+	config.Instance = "one"
+	instances := []*running{start(t, config)}
+	config.Instance = "two"
+	instances = append(instances, start(t, config))
+	for _, instance := range instances {
+		<-instance.CaughtUp()
+	}
+	stop := w.writing()
+
+	// when a client reads, through one and the other, until the rows have moved
+	type look struct {
+		rows map[string]counter
+		at   eventlog.Position
+	}
+	var looks []look
+	for n := 0; n < 60 || looks[0].at == looks[n-1].at; n++ {
+		rows, at, err := instances[n%2].read(t.Context(), "list")
+		require.NoError(t, err)
+		looks = append(looks, look{rows, at})
+	}
+	stop()
+
+	// then each read shows exactly what the log says at its position, and none is before the last one
+	for n, look := range looks {
+		require.Equal(t, folded(t, w.log, w.registry, look.at), look.rows)
+		require.True(t, n == 0 || look.at.Compare(looks[n-1].at) >= 0)
+	}
+}
+
+func TestWhatIsNotBuiltYetIsUnavailable(t *testing.T) {
+	w := newWorld(t)
+	p, err := NewProjector(w.config(counters("list")))
+	require.NoError(t, err)
+	reader := &running{Projector: p, t: t}
+	_, _, err = reader.read(t.Context(), "list")
+	require.Equal(t, domain.Unavailable, domain.CodeOf(err), "%v", err)
+}
+
+// putBack puts the read model list back to an earlier state, as a crash of Postgres does that loses commits.
+func (w *world) putBack(between func()) {
+	w.t.Helper()
+	w.exec("create table saved as select * from rm_list_v1_g1.counters")
+	w.exec("create table place as select commit_position, prepare_position from feed.checkpoints")
+	between()
+	w.exec(`
+		begin;
+		delete from rm_list_v1_g1.counters;
+		insert into rm_list_v1_g1.counters select * from saved;
+		update feed.checkpoints c set commit_position = p.commit_position, prepare_position = p.prepare_position from place p;
+		commit`)
+}
+
+func TestNoReadStepsBackBehindWhatWasShownOrPromised(t *testing.T) {
+	for name, known := range map[string]func(t *testing.T, p *running, position eventlog.Position){
+		"what a read has shown": func(t *testing.T, p *running, position eventlog.Position) {
+			require.Eventually(t, func() bool {
+				_, shown, err := p.read(t.Context(), "list")
+				return err == nil && shown == position
+			}, patience, millisecond)
+		},
+		"what a reply has promised": func(_ *testing.T, p *running, position eventlog.Position) { p.await(position) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			// given an instance that knows what is written
+			w := newWorld(t)
+			config := w.config(counters("list"))
+			p := start(t, config)
+			p.await(w.live(50))
+			var last eventlog.Position
+			w.putBack(func() {
+				last = w.live(50)
+				known(t, p, last)
+			})
+
+			// when Postgres has lost its last commits, then a read waits until they were read again from the log
+			rows, shown, err := p.read(t.Context(), "list")
+			require.NoError(t, err)
+			require.Equal(t, last, shown)
+			require.Equal(t, folded(t, w.log, w.registry, last), rows)
+		})
+	}
+}
+
+func TestAReadIsRefusedWhileLessIsThereThanWasShown(t *testing.T) {
+	// given an instance whose database has lost commits, which nobody reads again
+	w := newWorld(t)
+	p := start(t, w.config(counters("list")))
+	p.await(w.live(50))
+	w.putBack(func() {
+		p.await(w.live(50))
+		p.stop()
+	})
+
+	// then it says so rather than show them
+	_, _, err := p.read(t.Context(), "list")
+	require.ErrorIs(t, err, ErrBehind)
+
+	// and an instance that has shown nothing yet shows what there is
+	another := &running{t: t}
+	var failed error
+	another.Projector, failed = NewProjector(w.config(counters("list")))
+	require.NoError(t, failed)
+	rows, shown, err := another.read(t.Context(), "list")
+	require.NoError(t, err)
+	require.Equal(t, folded(t, w.log, w.registry, shown), rows)
+}

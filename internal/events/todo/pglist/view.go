@@ -1,0 +1,106 @@
+// Package pglist reads to-do lists from Postgres views, and elects the instance that works each of them.
+package pglist
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/recital-tts/recital/internal/events/readmodel"
+	"github.com/recital-tts/recital/internal/events/todo"
+)
+
+// View is a view of a read model that lists what is due. It has the columns readmodel.ToDoColumns; the cause is the text of
+// a UUID. A row is an item, and is deleted when the item has its outcome. View implements todo.List.
+type View struct {
+	pool      *pgxpool.Pool
+	name      string
+	due, next string
+}
+
+// NewView returns the to-do list of a view.
+func NewView(pool *pgxpool.Pool, view readmodel.View) (*View, error) {
+	if !slices.Equal(view.Columns, readmodel.ToDoColumns()) {
+		return nil, fmt.Errorf("the view %s does not have the columns of a to-do list", view.SQL())
+	}
+	name := view.SQL()
+	return &View{
+		pool: pool,
+		name: name,
+		due: `
+			select item, stream, due_at, cause::text as cause from ` + name + ` as list
+			where due_at <= $1 and not exists (
+				select from unnest($2::text[], $3::text[]) as resting (item, cause)
+				where resting.item = list.item and resting.cause = list.cause::text)
+			order by due_at, item limit $4`,
+		next: `select min(due_at) from ` + name + ` where due_at > $1`,
+	}, nil
+}
+
+// Due implements todo.List.
+func (v *View) Due(ctx context.Context, by time.Time, except []todo.Item, limit int) ([]todo.Item, error) {
+	ids, causes := make([]string, len(except)), make([]string, len(except))
+	for i, item := range except {
+		ids[i], causes[i] = item.ID, item.Cause.String()
+	}
+	rows, err := v.pool.Query(ctx, v.due, by, ids, causes, limit)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowToStructByPos[todo.Item])
+}
+
+// Next implements todo.List.
+func (v *View) Next(ctx context.Context, after time.Time) (time.Time, bool, error) {
+	var next *time.Time
+	if err := v.pool.QueryRow(ctx, v.next, after).Scan(&next); err != nil || next == nil {
+		return time.Time{}, false, err
+	}
+	return *next, true, nil
+}
+
+// Backlog is how much is due.
+type Backlog struct {
+	Items  int
+	Oldest time.Time // when the oldest became due; zero if there is none
+}
+
+// Backlog counts the items that are due by a time.
+func (v *View) Backlog(ctx context.Context, by time.Time) (Backlog, error) {
+	all, err := Backlogs(ctx, []*View{v}, by)
+	if err != nil {
+		return Backlog{}, err
+	}
+	return all[0], nil
+}
+
+// Backlogs counts the items of several lists of one database that are due by a time, in one query.
+func Backlogs(ctx context.Context, lists []*View, by time.Time) ([]Backlog, error) {
+	if len(lists) == 0 {
+		return nil, nil
+	}
+	counts := make([]string, len(lists))
+	for i, list := range lists {
+		counts[i] = fmt.Sprintf("select %d, count(*), min(due_at) from %s where due_at <= $1", i, list.name)
+	}
+	rows, err := lists[0].pool.Query(ctx, strings.Join(counts, " union all "), by)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Backlog, len(lists))
+	var list, items int
+	var oldest *time.Time
+	_, err = pgx.ForEachRow(rows, []any{&list, &items, &oldest}, func() error {
+		all[list].Items = items
+		if oldest != nil {
+			all[list].Oldest = *oldest
+		}
+		return nil
+	})
+	return all, err
+}

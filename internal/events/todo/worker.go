@@ -1,0 +1,186 @@
+package todo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+
+	"github.com/recital-tts/recital/internal/events/eventlog"
+)
+
+// minSleep keeps a worker that is notified all the time from reading its list all the time.
+const minSleep = 50 * time.Millisecond
+
+// Worker carries out the items of one process.
+type Worker struct {
+	config   Config
+	limits   Limits
+	notified <-chan struct{}
+	started  atomic.Bool
+
+	outage   *backoff.ExponentialBackOff // pauses of the whole process
+	paused   bool                        // for an outage, which is logged once
+	failures *failures
+	done     map[key]bool      // the items of the last batch that have an outcome
+	lastDone eventlog.Position // where in the log the last outcome is
+	unshown  bool              // the list may not show lastDone yet
+}
+
+// NewWorker returns a worker, or an error if the configuration is not valid.
+func NewWorker(config Config) (*Worker, error) {
+	if err := config.validate(); err != nil {
+		return nil, err
+	}
+	config.setDefaults()
+	config.Metrics.watch(config.Process)
+	return &Worker{
+		config:   config,
+		limits:   config.Limits,
+		notified: config.Notifier.listen(),
+		outage:   doubling(config.Limits.FirstPause, config.Limits.OutagePause),
+		failures: newFailures(config.Limits),
+	}, nil
+}
+
+// Run works until ctx ends, through outages, and then returns nil. It waits for the items that are being carried out,
+// whose context ends, too. It can be called once.
+func (w *Worker) Run(ctx context.Context) error {
+	if w.started.Swap(true) {
+		return errors.New("the to-do worker has been started before")
+	}
+	select {
+	case <-w.config.Ready:
+	case <-ctx.Done():
+	}
+	for ctx.Err() == nil {
+		wait, err := w.round(ctx)
+		if err == nil {
+			w.outage.Reset()
+			w.paused = false
+			w.sleep(ctx, wait)
+			continue
+		}
+		w.pause(ctx, err)
+	}
+	return nil
+}
+
+// round carries out what is due, and returns how long there is nothing to do.
+func (w *Worker) round(ctx context.Context) (time.Duration, error) {
+	leads, err := w.config.IsLeader(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("finding the leader: %w", err)
+	}
+	overdue := time.Duration(0)
+	if !leads {
+		overdue = w.limits.Takeover
+	}
+	for {
+		items, err := w.due(ctx, overdue)
+		if err != nil {
+			return 0, err
+		}
+		if len(items) == 0 {
+			w.done = nil
+			return w.untilNext(ctx, overdue)
+		}
+		if err := w.workOff(ctx, items); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// due returns the items that have been due for a while, once the list shows all outcomes.
+func (w *Worker) due(ctx context.Context, overdue time.Duration) ([]Item, error) {
+	if err := w.awaitList(ctx); err != nil {
+		return nil, err
+	}
+	now := time.Now()
+	by := now.Add(-overdue)
+	items, err := w.config.Process.List.Due(ctx, by, w.failures.resting(now), w.limits.Batch)
+	if err != nil {
+		return nil, fmt.Errorf("reading what is due: %w", err)
+	}
+	w.failures.forgetDone(items, by, now, len(items) == w.limits.Batch)
+	w.config.Metrics.givenUp.WithLabelValues(w.config.Process.Name).Set(float64(w.failures.givenUp()))
+	return items, nil
+}
+
+// awaitList waits until the list shows the last outcome.
+func (w *Worker) awaitList(ctx context.Context) error {
+	if !w.unshown {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, w.limits.Timeout)
+	defer cancel()
+	if err := w.config.Shown(ctx, w.lastDone); err != nil {
+		return fmt.Errorf("waiting for the to-do list: %w", err)
+	}
+	w.unshown = false
+	return nil
+}
+
+func (w *Worker) untilNext(ctx context.Context, overdue time.Duration) (time.Duration, error) {
+	now := time.Now()
+	by := now.Add(-overdue)
+	wait := min(w.limits.Poll, w.failures.wait(by, now))
+	next, found, err := w.config.Process.List.Next(ctx, by)
+	if err != nil {
+		return 0, fmt.Errorf("reading what is due next: %w", err)
+	}
+	if found {
+		wait = min(wait, next.Sub(by))
+	}
+	return wait, nil
+}
+
+// sleep ends early when the worker is notified.
+func (w *Worker) sleep(ctx context.Context, wait time.Duration) {
+	timer := time.NewTimer(max(wait, minSleep))
+	defer timer.Stop()
+	if !pause(ctx, minSleep) {
+		return
+	}
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	case <-w.notified:
+	}
+}
+
+// pause waits for the end of an outage.
+func (w *Worker) pause(ctx context.Context, cause error) {
+	if ctx.Err() != nil {
+		return
+	}
+	wait := w.outage.NextBackOff()
+	w.config.Logger.Log(ctx, levelOf(w.paused), "a to-do list cannot be worked off now, trying again",
+		"process", w.config.Process.Name, "after", wait, "error", cause)
+	w.paused = true
+	pause(ctx, wait)
+}
+
+// levelOf returns the level at which a failure is logged: that of what was logged before is for who looks for it.
+func levelOf(again bool) slog.Level {
+	if again {
+		return slog.LevelDebug
+	}
+	return slog.LevelWarn
+}
+
+// pause reports whether it ended before ctx did.
+func pause(ctx context.Context, wait time.Duration) bool {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}

@@ -1,0 +1,189 @@
+package bind
+
+import (
+	"bytes"
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/recital-tts/recital/internal/http/web/jsontree"
+)
+
+// Request is what a struct is filled from. The functions answer false when there is no such value; the strings and
+// the body must stay valid as long as the bound struct is used, so the caller copies what it reuses.
+type Request struct {
+	Path           func(name string) (string, bool)
+	Header         func(name string) (string, bool)
+	Cookie         func(name string) (string, bool)
+	Query          func(name string) []string // all values of a repeated name, in order
+	ContentType    string
+	Body           []byte
+	Form           *Form // the body, where it was taken apart already
+	Forms          bool  // multipart and urlencoded bodies are accepted beside JSON
+	AnyContentType bool  // a body of another content type is read as JSON
+}
+
+// MalformedError is a body that cannot be taken apart at all: status 400 with Detail.
+type MalformedError struct{ Detail string }
+
+func (e *MalformedError) Error() string { return e.Detail }
+
+// Bind fills target, an addressable struct of the plan's type. The items are all that is wrong with the request;
+// target is then incomplete. The error is a *MalformedError.
+func (p *Plan) Bind(target reflect.Value, r *Request) ([]Item, error) {
+	var wrong []Item
+	for _, f := range p.fields[fromPath] {
+		wrong = append(wrong, f.bindOne(target, r.Path)...)
+	}
+	for _, f := range p.fields[fromQuery] {
+		wrong = append(wrong, f.bindRepeated(target, r.Query)...)
+	}
+	for _, f := range p.fields[fromHeader] {
+		wrong = append(wrong, f.bindOne(target, r.Header)...)
+	}
+	for _, f := range p.fields[fromCookie] {
+		wrong = append(wrong, f.bindOne(target, r.Cookie)...)
+	}
+	inBody, err := p.bindBody(target, r)
+	return append(wrong, inBody...), err
+}
+
+func (f *field) bindOne(target reflect.Value, get func(string) (string, bool)) []Item {
+	text, ok := get(f.names[0])
+	if !ok {
+		return f.absent(target)
+	}
+	return f.set(target, textOf(text), nil)
+}
+
+// bindRepeated takes all values for a list, else the last.
+func (f *field) bindRepeated(target reflect.Value, get func(string) []string) []Item {
+	for _, name := range f.names {
+		texts := get(name)
+		switch {
+		case len(texts) == 0:
+			continue
+		case f.kind == kindList:
+			return f.set(target, listOf(texts), nil)
+		}
+		return f.set(target, textOf(texts[len(texts)-1]), nil)
+	}
+	if f.unless != "" && slices.ContainsFunc(get(f.unless), func(text string) bool { return text != "" }) {
+		return nil
+	}
+	return f.absent(target)
+}
+
+// textOf is a string that came outside JSON, where text can only be wrong by its bytes.
+func textOf(text string) *jsontree.Value {
+	return &jsontree.Value{Kind: jsontree.String, Text: text, BadText: !utf8.ValidString(text)}
+}
+
+func (p *Plan) bindBody(target reflect.Value, r *Request) ([]Item, error) {
+	switch {
+	case p.raw != nil:
+		return p.bindRaw(target, r.Body), nil
+	case len(p.fields[fromBody]) == 0:
+		return nil, nil
+	}
+	switch media := mediaType(r.ContentType); {
+	case r.Form != nil:
+		return p.bindForm(target, r.Form), nil
+	case r.Forms && media == multipartForm:
+		form, err := p.ReadMultipart(r.ContentType, bytes.NewReader(r.Body), len(r.Body), inMemory)
+		if err != nil {
+			return nil, err
+		}
+		return p.bindForm(target, form), nil
+	case r.Forms && media == "application/x-www-form-urlencoded":
+		return p.bindForm(target, readURLEncoded(r.Body)), nil
+	case len(r.Body) == 0 && r.Forms && !isJSON(media):
+		return p.bindForm(target, &Form{}), nil
+	case len(r.Body) == 0:
+		return p.bindNothing(target), nil
+	case media == "" || r.AnyContentType || isJSON(media):
+		return p.bindJSON(target, r.Body)
+	}
+	return []Item{notAnObject().at("body")}, nil
+}
+
+func (p *Plan) bindRaw(target reflect.Value, body []byte) []Item {
+	if len(body) == 0 && p.raw.required {
+		return []Item{missing().at("body")}
+	}
+	target.FieldByIndex(p.raw.index).SetBytes(body)
+	return nil
+}
+
+// bindNothing handles an empty body: one error for the whole body when something in it is required.
+func (p *Plan) bindNothing(target reflect.Value) []Item {
+	for _, f := range p.fields[fromBody] {
+		if len(f.absent(target)) > 0 {
+			return []Item{missing().at("body")}
+		}
+	}
+	return nil
+}
+
+func (p *Plan) bindJSON(target reflect.Value, body []byte) ([]Item, error) {
+	document, err := jsontree.Parse(body, p.wantsKey)
+	if syntax := (*jsontree.SyntaxError)(nil); errors.As(err, &syntax) {
+		return []Item{jsonInvalid(syntax.Msg).at("body", syntax.Offset)}, nil
+	}
+	if document.Kind != jsontree.Object {
+		return []Item{notAnObject().at("body")}, nil
+	}
+	var wrong []Item
+	for _, f := range p.fields[fromBody] {
+		wrong = append(wrong, f.bindMember(target, &document)...)
+	}
+	return wrong, nil
+}
+
+// bindMember takes the first name that has a value. A null is none, except where a value is required: then it is of the
+// wrong type.
+func (f *field) bindMember(target reflect.Value, document *jsontree.Value) []Item {
+	var null *jsontree.Value
+	for _, name := range f.names {
+		value, ok := document.Get(name)
+		switch {
+		case !ok:
+			continue
+		case value.Kind == jsontree.Null:
+			null = value
+			continue
+		}
+		return f.setMember(target, value)
+	}
+	switch {
+	case null == nil || !f.required:
+		return f.absent(target)
+	case f.nullable:
+		return nil
+	}
+	return f.setMember(target, null)
+}
+
+func (f *field) setMember(target reflect.Value, value *jsontree.Value) []Item {
+	if f.takesFiles() {
+		return []Item{bytesType().at(f.loc()...)}
+	}
+	return f.set(target, value, nil)
+}
+
+const multipartForm = "multipart/form-data"
+
+// IsMultipart reports whether a body of the content type is a multipart form.
+func IsMultipart(contentType string) bool { return mediaType(contentType) == multipartForm }
+
+// mediaType is the content type without its parameters, in lower case.
+func mediaType(contentType string) string {
+	media, _, _ := strings.Cut(contentType, ";")
+	return strings.ToLower(strings.TrimSpace(media))
+}
+
+func isJSON(media string) bool {
+	return media == "application/json" || strings.HasPrefix(media, "application/") && strings.HasSuffix(media, "+json")
+}

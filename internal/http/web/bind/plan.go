@@ -1,0 +1,243 @@
+// Package bind fills a struct from a request. If that fails, it reports what FastAPI with pydantic would: all errors
+// at once, in the order path, query, header, cookie, body.
+//
+// A tag of a field names the source of its value, and others constrain it:
+//
+//	query:"speed" path:"clip_id" header:"x-name" cookie:"name" body:"text"   the source and the name there
+//	in:"speed"                  the same, from the source of the Variant
+//	raw:"body"                  the unparsed body ([]byte)
+//	alias:"response_format,…"   further names of a query or body field; the first that is present counts
+//	required:"true"             absent is an error ("missing"); path values are always required
+//	default:"1"                 the value when absent, checked like any other at start
+//	gt, ge, lt, le              bounds of a number
+//	unless:"error"              a required query field may be absent where this one of the query has a value
+//	minlen, maxlen              bounds of a string, in Unicode code points
+//	pattern:"^a+$"              of a string
+//	maxitems:"100"              of a list; minlen, maxlen and pattern are those of its items
+//	literal:"a,b"  enum:"a,b"   the values allowed; they differ in the error type (literal_error, enum)
+//	synonyms:"mulaw=ulaw"       further values accepted, and what they stand for
+//	several:"true"              several of the values, with commas
+//	url:"http"                  an absolute http or https URL, normalised as a browser would
+//	doc  example  values  nullable  format   for the documentation only; see package openapi
+//
+// Types: string, bool, int, int64, float64 (and named types of these kinds), []string, map[string]any, File, []File, and
+// those that implement encoding.TextUnmarshaler, whose errors are answered to clients. A pointer is nil when the value is
+// absent. Embedded structs are flattened. A null in a JSON body means that the field is absent, whatever the type, unless
+// a value is required.
+//
+// A struct that stands for several requests has variants, see Variants:
+//
+//	for:"get,post"              only these variants have the field
+//	get.default:"2"             replaces the tag default in the variant get; every tag but the source can be replaced
+//	get.after:"text"            moves the field behind another one, in errors and in the documentation
+//
+// Only this package interprets the tags: Plan.Fields and Describe return their meaning.
+package bind
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/recital-tts/recital/internal/http/web/jsontree"
+)
+
+// File is an uploaded part. In JSON it is the hash of its content.
+type File struct {
+	Name        string            `json:"-"` // as the client gave it: never a path to use
+	ContentType string            `json:"-"` // as the client gave it: often application/octet-stream
+	Content     *io.SectionReader `json:"-"` // of memory or of the disk, for as long as the request lasts
+	SHA256      string            // of the content, in hexadecimal
+}
+
+type source uint8
+
+// The sources, in the order in which FastAPI reports their errors.
+const (
+	fromPath source = iota
+	fromQuery
+	fromHeader
+	fromCookie
+	fromBody
+	sources
+)
+
+var sourceNames = [sources]string{"path", "query", "header", "cookie", "body"}
+
+// Plan is a compiled struct type. It is safe for concurrent use.
+type Plan struct {
+	fields [sources][]*field
+	raw    *field // takes the whole body
+}
+
+type field struct {
+	index    []int
+	of       reflect.Type // of the value, without the pointer
+	source   source
+	names    []string // the documented name first
+	kind     kind
+	nullable bool // a pointer
+	required bool
+	unless   string        // the name of the field that makes it optional, "" for none
+	after    string        // the name of the field that comes before, "" for the one in the struct
+	fallback reflect.Value // invalid when there is no default
+	rules    rules
+	docs     docs
+}
+
+// Compile reads the tags of a struct type that has no variants. Every mistake in them is an error.
+func Compile(t reflect.Type) (*Plan, error) { return Variant{}.Compile(t) }
+
+// Compile reads the tags of a struct type for the variant. Every mistake in them is an error.
+func (v Variant) Compile(t reflect.Type) (*Plan, error) {
+	if err := v.check(); err != nil {
+		return nil, fmt.Errorf("compiling the inputs %s: %w", t, err)
+	}
+	if t.Kind() != reflect.Struct {
+		return nil, fmt.Errorf("compiling the inputs %s: not a struct", t)
+	}
+	plan := &Plan{}
+	var wrong []error
+	for _, f := range reflect.VisibleFields(t) {
+		if f.Anonymous && f.Type.Kind() == reflect.Struct {
+			continue
+		}
+		if err := plan.add(f, v); err != nil {
+			wrong = append(wrong, fmt.Errorf("compiling the input %s.%s: %w", t, f.Name, err))
+		}
+	}
+	wrong = append(wrong, plan.reorder())
+	if plan.raw != nil && len(plan.fields[fromBody]) > 0 {
+		wrong = append(wrong, fmt.Errorf("compiling the inputs %s: raw body beside body fields", t))
+	}
+	if err := errors.Join(wrong...); err != nil {
+		return nil, err
+	}
+	return plan, nil
+}
+
+func (p *Plan) add(f reflect.StructField, v Variant) error {
+	if !f.IsExported() {
+		return errors.New("not exported")
+	}
+	all, err := parseTags(f.Tag)
+	if err != nil {
+		return err
+	}
+	tags, has, err := v.pick(all)
+	if err != nil || !has {
+		return err
+	}
+	compiled, err := compileField(f, tags)
+	if err != nil {
+		return err
+	}
+	if compiled.kind == kindRaw {
+		p.raw = compiled
+		return nil
+	}
+	p.fields[compiled.source] = append(p.fields[compiled.source], compiled)
+	return nil
+}
+
+// reorder moves the fields that say what they come after.
+func (p *Plan) reorder() error {
+	for s, fields := range p.fields {
+		for _, f := range slices.Clone(fields) {
+			if f.after == "" {
+				continue
+			}
+			fields = slices.DeleteFunc(fields, func(other *field) bool { return other == f })
+			before := slices.IndexFunc(fields, func(other *field) bool { return other.names[0] == f.after })
+			if before < 0 {
+				return fmt.Errorf("the input %s comes after %q, which there is not", f.names[0], f.after)
+			}
+			fields = slices.Insert(fields, before+1, f)
+		}
+		p.fields[s] = fields
+	}
+	return nil
+}
+
+// TakesBody reports whether anything is read from the body.
+func (p *Plan) TakesBody() bool { return p.raw != nil || len(p.fields[fromBody]) > 0 }
+
+// wantsKey reports whether a member of a JSON body is bound.
+func (p *Plan) wantsKey(key string) bool { return p.bodyField(key) != nil }
+
+// bodyField is the field that a member or part of the body is bound to, nil for none.
+func (p *Plan) bodyField(name string) *field {
+	for _, f := range p.fields[fromBody] {
+		if slices.Contains(f.names, name) {
+			return f
+		}
+	}
+	return nil
+}
+
+func (f *field) takesFiles() bool { return f.kind == kindFile || f.kind == kindFiles }
+
+// set converts value and stores it in the field of the target.
+func (f *field) set(target reflect.Value, value *jsontree.Value, files []File) []Item {
+	slot := target.FieldByIndex(f.index)
+	if f.nullable {
+		fresh := reflect.New(slot.Type().Elem())
+		wrong := f.convert(fresh.Elem(), value, files)
+		if len(wrong) == 0 {
+			slot.Set(fresh)
+		}
+		return wrong
+	}
+	return f.convert(slot, value, files)
+}
+
+// absent handles a value that is not there.
+func (f *field) absent(target reflect.Value) []Item {
+	if f.required {
+		return []Item{missing().at(f.loc()...)}
+	}
+	if f.fallback.IsValid() {
+		slot := target.FieldByIndex(f.index)
+		if f.nullable {
+			fresh := reflect.New(slot.Type().Elem())
+			fresh.Elem().Set(f.fallback)
+			slot.Set(fresh)
+			return nil
+		}
+		slot.Set(f.fallback)
+	}
+	return nil
+}
+
+// WrongHeader is what is wrong with a header that many routes have and none names as an input.
+func WrongHeader(name, why string) Item { return valueError(why).at("header", name) }
+
+// Wrong is what a check after binding says of an input. Its place is that of the field with the name, "" for a raw body.
+func (p *Plan) Wrong(name, why string) Item {
+	if p.raw != nil && name == "" {
+		return valueError(why).at("body")
+	}
+	for _, fields := range p.fields {
+		for _, f := range fields {
+			if slices.Contains(f.names, name) {
+				return valueError(why).at(f.loc()...)
+			}
+		}
+	}
+	panic(fmt.Sprintf("there is no input %q that could be wrong", name))
+}
+
+func (f *field) loc(more ...any) []any {
+	return append([]any{sourceNames[f.source], f.names[0]}, more...)
+}
+
+// split is strings.Split on commas, with nothing for the empty text.
+func split(list string) []string {
+	if list == "" {
+		return nil
+	}
+	return strings.Split(list, ",")
+}

@@ -1,0 +1,216 @@
+package bind
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/recital-tts/recital/internal/http/web/jsontree"
+)
+
+var (
+	tagPattern = regexp.MustCompile(`^\s*((?:[a-z]+\.)?([a-z]+)):("(?:[^"\\]|\\.)*")`)
+	sourceTags = []string{"path", "query", "header", "cookie", "body", "raw", "in", "for"}
+	valueTags  = []string{
+		"alias", "required", "default", "gt", "ge", "lt", "le", "minlen", "maxlen", "pattern", "literal", "enum", "synonyms", "url",
+		"maxitems", "several", "unless", "after", "doc", "values", "nullable", "format", "example",
+	}
+)
+
+// parseTags reads a struct tag. A key that it does not know is an error, because a typing error must not switch a check off.
+// Keys after a variant and a dot keep both.
+func parseTags(tag reflect.StructTag, others ...string) (map[string]string, error) {
+	tags, rest := map[string]string{}, string(tag)
+	for {
+		match := tagPattern.FindStringSubmatch(rest)
+		if match == nil {
+			break
+		}
+		value, err := strconv.Unquote(match[3])
+		known := slices.Contains(valueTags, match[2]) ||
+			match[1] == match[2] && (slices.Contains(sourceTags, match[2]) || slices.Contains(others, match[2]))
+		if err != nil || !known {
+			return nil, fmt.Errorf("unknown tag %s:%s", match[1], match[3])
+		}
+		tags[match[1]] = value
+		rest = rest[len(match[0]):]
+	}
+	if rest != "" {
+		return nil, fmt.Errorf("unreadable tag %q", rest)
+	}
+	return tags, nil
+}
+
+func compileField(f reflect.StructField, tags map[string]string) (*field, error) {
+	compiled := &field{index: f.Index}
+	if err := compiled.readSource(tags); err != nil {
+		return nil, err
+	}
+	t := f.Type
+	if t.Kind() == reflect.Pointer {
+		compiled.nullable = true
+		t = t.Elem()
+	}
+	compiled.of = t
+	var err error
+	if compiled.kind, err = kindOf(t); err != nil {
+		return nil, err
+	}
+	if err := compiled.readRules(tags); err != nil {
+		return nil, err
+	}
+	if err := compiled.checkShape(tags); err != nil {
+		return nil, err
+	}
+	if err := compiled.docs.read(tags); err != nil {
+		return nil, err
+	}
+	return compiled, compiled.readDefault(t, tags)
+}
+
+func (f *field) readSource(tags map[string]string) error {
+	for s, name := range sourceNames {
+		if value, ok := tags[name]; ok {
+			f.source = source(s)
+			f.names = append(f.names, value)
+		}
+	}
+	if _, ok := tags["raw"]; ok {
+		f.source = fromBody
+		f.names = append(f.names, "")
+	}
+	if len(f.names) != 1 || f.names[0] == "" && tags["raw"] != "body" {
+		return errors.New("exactly one of path, query, header, cookie, body and raw:\"body\" is needed")
+	}
+	f.names = append(f.names, split(tags["alias"])...)
+	f.after, f.unless = tags["after"], tags["unless"]
+	switch tags["required"] {
+	case "", "false":
+	case "true":
+		f.required = true
+	default:
+		return fmt.Errorf("required is true or false, not %q", tags["required"])
+	}
+	f.required = f.required || f.source == fromPath
+	return nil
+}
+
+func (f *field) readRules(tags map[string]string) error {
+	r := &f.rules
+	for key, slot := range map[string]**float64{"gt": &r.gt, "ge": &r.ge, "lt": &r.lt, "le": &r.le} {
+		if text, ok := tags[key]; ok {
+			n, err := strconv.ParseFloat(text, 64)
+			if err != nil || f.kind != kindInteger && f.kind != kindFloat {
+				return fmt.Errorf("%s:%q needs a number and a numeric field", key, text)
+			}
+			*slot = &n
+		}
+	}
+	for key, slot := range map[string]**int{"minlen": &r.minLen, "maxlen": &r.maxLen, "maxitems": &r.maxItems} {
+		if text, ok := tags[key]; ok {
+			n, err := strconv.Atoi(text)
+			if err != nil || n < 0 || f.kind != kindList && (f.kind != kindText || key == "maxitems") {
+				return fmt.Errorf("%s:%q needs a count and a field of strings", key, text)
+			}
+			*slot = &n
+		}
+	}
+	if text, ok := tags["pattern"]; ok {
+		pattern, err := regexp.Compile(text)
+		if err != nil || f.kind != kindText && f.kind != kindList {
+			return fmt.Errorf("pattern %q needs a regular expression and a string field: %v", text, err)
+		}
+		r.pattern = pattern
+	}
+	if text, ok := tags["url"]; ok {
+		if text != "http" || f.kind != kindText {
+			return errors.New(`url:"http" needs a string field`)
+		}
+		r.url = true
+	}
+	return f.readSet(tags)
+}
+
+func (f *field) readSet(tags map[string]string) error {
+	r := &f.rules
+	for key, kind := range map[string]string{"literal": "literal_error", "enum": "enum"} {
+		text, ok := tags[key]
+		if !ok {
+			continue
+		}
+		choices, quote := split(text), "'"
+		if f.kind == kindInteger {
+			quote = ""
+			for _, choice := range choices {
+				n, err := strconv.ParseInt(choice, 10, 64)
+				if err != nil {
+					return fmt.Errorf("%s:%q on an integer: %w", key, text, err)
+				}
+				r.numbers = append(r.numbers, n)
+			}
+		}
+		if len(choices) == 0 || r.setKind != "" || f.kind != kindInteger && f.kind != kindText {
+			return fmt.Errorf("%s:%q needs choices, once, on a string or an integer", key, text)
+		}
+		r.setKind, r.words, r.expected = kind, choices, alternatives(choices, quote)
+	}
+	if _, r.several = tags["several"]; r.several && (r.words == nil || f.kind != kindText) {
+		return errors.New("several needs a set of strings")
+	}
+	return f.readSynonyms(tags["synonyms"])
+}
+
+func (f *field) readSynonyms(list string) error {
+	r := &f.rules
+	for _, pair := range split(list) {
+		name, word, ok := strings.Cut(pair, "=")
+		if !ok || !slices.Contains(r.words, word) || f.kind != kindText {
+			return fmt.Errorf("synonyms: %q is not name=value with a value of the set", pair)
+		}
+		r.synonyms = append(r.synonyms, Synonym{Word: name, For: word})
+	}
+	return nil
+}
+
+// checkShape finds combinations that cannot work.
+func (f *field) checkShape(tags map[string]string) error {
+	_, raw := tags["raw"]
+	switch {
+	case raw != (f.kind == kindRaw):
+		return errors.New(`[]byte goes with raw:"body" and only with it`)
+	case raw && f.nullable:
+		return errors.New("a raw body cannot be a pointer")
+	case (f.kind == kindFile || f.kind == kindFiles || f.kind == kindDict) && f.source != fromBody:
+		return errors.New("files and maps come from bodies only")
+	case f.kind == kindList && f.source != fromBody && f.source != fromQuery:
+		return errors.New("lists come from queries and bodies only")
+	case f.unless != "" && (f.source != fromQuery || !f.required):
+		return errors.New("unless needs a required query field")
+	case len(f.names) > 1 && f.source != fromBody && f.source != fromQuery:
+		return errors.New("only query and body fields have an alias")
+	}
+	return nil
+}
+
+func (f *field) readDefault(t reflect.Type, tags map[string]string) error {
+	text, ok := tags["default"]
+	if !ok {
+		return nil
+	}
+	switch {
+	case f.required:
+		return errors.New("required and a default exclude each other")
+	case f.kind == kindOther:
+		return fmt.Errorf("a %s has no default", t)
+	}
+	value := reflect.New(t).Elem()
+	if wrong := f.convert(value, &jsontree.Value{Kind: jsontree.String, Text: text}, nil); len(wrong) > 0 {
+		return fmt.Errorf("default %q: %s", text, wrong[0].Msg)
+	}
+	f.fallback = value
+	return nil
+}

@@ -1,0 +1,282 @@
+package web
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/internal/http/web/bind"
+)
+
+// handle is Fiber's only handler: the endpoint of the request is known.
+func (s *Server) handle(c *fiber.Ctx) error {
+	v := c.Context().UserValue(visitKey{}).(*visit)
+	v.Call.Route, v.Call.plan = v.endpoint.Route, v.endpoint.plan
+	v.life.extend(v.endpoint.Timeout)
+	if err := s.serve(v, v.endpoint); err != nil {
+		s.refuse(v, err)
+	}
+	return nil
+}
+
+func (s *Server) serve(v *visit, e *endpoint) error {
+	if e.IsSocket() {
+		return s.upgrade(v, e)
+	}
+	if err := s.check(v, e); err != nil {
+		return err
+	}
+	if v.upload != nil {
+		return s.receive(v, e)
+	}
+	return s.answer(v, e)
+}
+
+func (s *Server) answer(v *visit, e *endpoint) error {
+	reply, err := s.run(v, e)
+	if err != nil {
+		return err
+	}
+	return s.send(v, reply)
+}
+
+// check refuses what the head of a request says enough about.
+func (s *Server) check(v *visit, e *endpoint) error {
+	if err := s.admit(v, e); err != nil {
+		return err
+	}
+	if err := s.authenticate(v.Call, e); err != nil {
+		return err
+	}
+	if err := s.limitRate(v, e); err != nil {
+		return err
+	}
+	if err := checkBody(v, e); err != nil || e.Before == nil {
+		return err
+	}
+	return e.Before(v.Call)
+}
+
+// admit counts the request in, unless the server drains or the connection is one too many: then only checks are answered.
+func (s *Server) admit(v *visit, e *endpoint) error {
+	if s.leaving.Load() || s.Draining() {
+		v.http.SetConnectionClose()
+	}
+	if e.WhileDraining {
+		return nil
+	}
+	if connOf(v.http).Extra() {
+		return errConnections()
+	}
+	// Counted before the flag is read, so that Drain cannot miss a request that was let in.
+	s.busy.Add(1)
+	v.release = func() { s.busy.Add(-1) }
+	if s.Draining() {
+		v.http.SetConnectionClose()
+		return errShutdown
+	}
+	return nil
+}
+
+// checkBody refuses compressed bodies, which would be a cheap way to make the server large, and repeats the limit
+// that headerReceived has set.
+func checkBody(v *visit, e *endpoint) error {
+	if encoding := v.Header("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
+		return &Error{Status: http.StatusUnsupportedMediaType, Message: "Compressed request bodies are not supported"}
+	}
+	if e.plan.TakesBody() && len(v.body) > e.MaxBody {
+		return errTooLarge()
+	}
+	return nil
+}
+
+// run calls the handler. What it does not find in the views that the route reads is looked for again once their read models
+// show all that was in the log by then: so nothing is missing only because they lag.
+func (s *Server) run(v *visit, e *endpoint) (reply Reply, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = panicError(cause)
+		}
+	}()
+	handle := func() (Reply, error) { return s.handleInput(v, e) }
+	reply, err = handle()
+	if !s.mayBeLate(v.Call, err) {
+		return reply, err
+	}
+	if err := s.awaitHead(v.Call); err != nil {
+		return Reply{}, err
+	}
+	return handle()
+}
+
+// handleInput binds the inputs and calls the handler.
+func (s *Server) handleInput(v *visit, e *endpoint) (Reply, error) {
+	return e.handle(v.Call, func(in reflect.Value) error {
+		items, err := e.plan.Bind(in, bindRequest(v, e))
+		if err != nil {
+			return err
+		}
+		if len(items) > 0 {
+			return &invalidError{items: items}
+		}
+		if err := s.recordAct(v.Call, e, in.Interface()); err != nil {
+			return err
+		}
+		return s.waitForPosition(v.Call)
+	})
+}
+
+// bindRequest hands copies to the binder, because fasthttp uses its buffers again.
+func bindRequest(v *visit, e *endpoint) *bind.Request {
+	request := &v.http.Request
+	r := &bind.Request{Forms: e.Forms, AnyContentType: e.AnyContentType}
+	r.Path = func(name string) (string, bool) {
+		raw := e.pattern.value(v.path, name)
+		if plain, err := url.PathUnescape(raw); err == nil {
+			return plain, true
+		}
+		return raw, true
+	}
+	r.Query = func(name string) []string {
+		var values []string
+		for _, value := range request.URI().QueryArgs().PeekMulti(name) {
+			values = append(values, string(value))
+		}
+		return values
+	}
+	r.Header = func(name string) (string, bool) {
+		lines := request.Header.PeekAll(name)
+		return string(bytes.Join(lines, []byte(", "))), len(lines) > 0
+	}
+	r.Cookie = func(name string) (string, bool) {
+		value := request.Header.Cookie(name)
+		return string(value), value != nil
+	}
+	if e.plan.TakesBody() {
+		r.ContentType = string(request.Header.ContentType())
+		r.Body, r.Form = v.body, v.form
+	}
+	return r
+}
+
+// mayBeLate reports whether a read has not found what the read models may only not show yet.
+func (s *Server) mayBeLate(call *Call, err error) bool {
+	return domain.CodeOf(err) == domain.NotFound && len(call.Route.Views) > 0 && s.cfg.Positions != nil
+}
+
+func (s *Server) awaitHead(call *Call) error {
+	ctx, cancel := context.WithTimeout(call, s.cfg.Limits.PositionWait)
+	defer cancel()
+	err := s.cfg.Positions.Current(ctx, call.Route.ReadModels)
+	if err == nil || call.Err() != nil {
+		return err
+	}
+	return &Error{Status: http.StatusServiceUnavailable, Message: "The read models are behind, what was asked for may not show yet", RetryAfter: time.Second}
+}
+
+// waitForPosition lets a client read its own writes on any instance.
+func (s *Server) waitForPosition(call *Call) error {
+	position := call.Header(headerMinPosition)
+	if position == "" || s.cfg.Positions == nil || call.Route.Method != fiber.MethodGet {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(call, s.cfg.Limits.PositionWait)
+	defer cancel()
+	err := s.cfg.Positions.Wait(ctx, position, call.Route.ReadModels)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, ErrBadPosition):
+		return &Error{Status: http.StatusBadRequest, Message: "The header " + headerMinPosition + " is not a position of the log"}
+	case errors.Is(err, ErrStandsStill), isContextError(err) && call.Err() == nil:
+		return &Error{Status: http.StatusGatewayTimeout, Message: "The position was not reached in time", RetryAfter: time.Second}
+	}
+	return fmt.Errorf("waiting for a position: %w", err)
+}
+
+// send writes a handler's reply.
+func (s *Server) send(v *visit, reply Reply) error {
+	response := &v.http.Response
+	switch {
+	case reply.stream == nil:
+		body, err := reply.bytes()
+		if err != nil {
+			return err
+		}
+		response.SetBodyRaw(body)
+	case v.http.IsHead():
+		// No stream is set up: fasthttp would write the end of its chunks behind the head, as the next answer.
+		if reply.length != nil {
+			response.Header.SetContentLength(int(*reply.length))
+		}
+	default:
+		if err := s.startStream(v, reply); err != nil {
+			return err
+		}
+	}
+	if reply.status != 0 {
+		response.SetStatusCode(reply.status)
+	}
+	if reply.contentType != "" {
+		response.Header.SetContentType(reply.contentType)
+	}
+	for _, header := range reply.headers {
+		if strings.EqualFold(header[0], "Set-Cookie") {
+			response.Header.Add(header[0], header[1])
+			continue
+		}
+		response.Header.Set(header[0], header[1])
+	}
+	return nil
+}
+
+func (s *Server) startStream(v *visit, reply Reply) error {
+	stop, err := s.watchStream(v)
+	if err != nil {
+		return err
+	}
+	body := &streamBody{life: v.life, write: reply.stream, limit: cmp.Or(v.Call.Route.Stream, s.cfg.Limits.Stream)}
+	if v.Call.Route.Stream > 0 {
+		go s.cutAtDrain(v.life)
+	}
+	body.done = func(bytes int64, err error) {
+		stop()
+		resumed := v.Call.Route.Stream > 0 && errors.Is(err, errShutdown)
+		if err != nil && !errors.Is(err, errClientGone) && !isRevocation(err) && !resumed {
+			s.logStreamError(v, err)
+		}
+		s.close(v, bytes, err)
+	}
+	v.stream = body
+	v.http.Response.ImmediateHeaderFlush = true
+	length := -1 // in chunks
+	if reply.length != nil {
+		length = int(*reply.length)
+	}
+	v.http.Response.SetBodyStream(body, length)
+	return nil
+}
+
+func (s *Server) cutAtDrain(life *lifetime) {
+	select {
+	case <-s.drained:
+		life.cancel(errShutdown)
+	case <-life.Done():
+	}
+}
+
+func (s *Server) logStreamError(v *visit, err error) {
+	s.log.LogAttrs(v, slog.LevelError, "stream cut", slog.String("route", routePath(v.Call)),
+		slog.String("request_id", v.RequestID), slog.Any("error", err))
+}

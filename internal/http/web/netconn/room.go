@@ -1,0 +1,118 @@
+package netconn
+
+import (
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/recital-tts/recital/internal/http/web/quota"
+)
+
+// searchPause is how long nobody is searched for again after nobody was found: a search looks at every connection.
+const searchPause = 20 * time.Millisecond
+
+// room is a number of connections, of which each address has a share. Where it is full, the quietest ones make room.
+type room struct {
+	seats *quota.Budget
+	batch int           // how many make room at once, because finding them takes a while
+	stall time.Duration // how long a peer in the middle of a request has to be silent
+
+	evicted atomic.Uint64
+
+	mu    sync.Mutex
+	conns map[*Conn]*quota.Claim
+	rest  time.Time // no search before
+}
+
+func newRoom(size, share, batch int, stall time.Duration) *room {
+	return &room{seats: quota.New(int64(size), int64(share)), batch: batch, stall: stall, conns: map[*Conn]*quota.Claim{}}
+}
+
+// enter takes a connection in, and reports whether there was room.
+func (r *room) enter(c *Conn) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	seat, err := r.seat(c)
+	if err != nil {
+		full := errors.Is(err, quota.ErrFull)
+		r.makeRoom(func(other *Conn) bool { return full || other.peer == c.peer })
+		seat, err = r.seat(c)
+	}
+	if err != nil {
+		return false
+	}
+	r.conns[c] = seat
+	return true
+}
+
+func (r *room) seat(c *Conn) (*quota.Claim, error) {
+	if c.shared {
+		return r.seats.TakeShared(1)
+	}
+	return r.seats.Take(c.peer, 1)
+}
+
+func (r *room) leave(c *Conn) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.remove(c)
+}
+
+func (r *room) remove(c *Conn) {
+	if seat := r.conns[c]; seat != nil {
+		delete(r.conns, c)
+		seat.Release()
+	}
+}
+
+// yield makes room though there may be some, for want of something else.
+func (r *room) yield() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.makeRoom(func(*Conn) bool { return true })
+}
+
+// makeRoom closes those of the connections that have been quiet for the longest, if there are any.
+func (r *room) makeRoom(of func(*Conn) bool) {
+	now := time.Now()
+	if now.Before(r.rest) {
+		return
+	}
+	var quiet []*Conn
+	for c := range r.conns {
+		if of(c) && c.quiet(now, r.stall) {
+			quiet = append(quiet, c)
+		}
+	}
+	slices.SortFunc(quiet, func(a, b *Conn) int { return int(a.last.Load() - b.last.Load()) })
+	left := r.batch
+	for _, c := range quiet {
+		if left == 0 {
+			break
+		}
+		if c.evict() {
+			r.remove(c)
+			r.evicted.Add(1)
+			left--
+		}
+	}
+	if left == r.batch {
+		r.rest = now.Add(searchPause)
+	}
+}
+
+func (r *room) open() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.conns)
+}
+
+func (r *room) each(f func(*Conn)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for c := range r.conns {
+		f(c)
+	}
+}

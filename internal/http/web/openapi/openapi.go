@@ -1,0 +1,112 @@
+// Package openapi generates the OpenAPI 3.1 description of a route table, so that it cannot differ from what is
+// served: parameters, request bodies and refusals come from the rows, and replies from the Go types that rows declare
+// (web.Returns and the like). WriteSockets describes the WebSockets among the routes in AsyncAPI 3.0, from the types of their
+// messages.
+//
+// The tags of fields are part of the description. Inputs have the tags of package bind; in replies the following are
+// read as well:
+//
+//	json:"name,omitempty"      the name; a field that may be omitted is not required
+//	doc:"what it is"           a description
+//	gt, ge, lt, le             bounds of a number
+//	minlen, maxlen, pattern    bounds of a string, in Unicode code points
+//	literal:"a,b" enum:"a,b"   all possible values
+//	default:"0"                what a client should assume without the field: it is then not required
+//	format:"uri"               a format of JSON Schema
+//
+// In inputs only:
+//
+//	example:"leah"             a value as in a query, with which examples of requests are made
+//
+// And in both:
+//
+//	values:"a,b"               the values to document for an input that takes more than one at once
+//	nullable:"true"            may also be null, and is not required. Pointers are so without the tag, except for those from
+//	                           queries and headers, which cannot express null
+//
+// Structs become components, named after their types: clipsResponse is ClipsResponse.
+package openapi
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/recital-tts/recital/internal/http/web"
+	"github.com/recital-tts/recital/internal/http/web/bind"
+)
+
+// Info is what does not follow from the routes.
+type Info struct {
+	Title       string
+	Version     string // of the interface
+	Description string // Markdown
+	Server      string // the public address; "" is wherever the document comes from
+}
+
+// Write describes the routes. The same routes give the same bytes. The error lists all routes that do not declare what they
+// answer, and whatever else cannot be described truly.
+func Write(info Info, routes []web.Route) ([]byte, error) {
+	known, err := knownHeaders()
+	if err != nil {
+		return nil, fmt.Errorf("describing the routes: %w", err)
+	}
+	w := newWriter()
+	w.headers = known
+	doc := document{
+		OpenAPI: "3.1.0",
+		Info:    infoObject{Title: info.Title, Version: info.Version, Description: info.Description, License: license{"Apache 2.0", "Apache-2.0"}},
+		Servers: []server{{cmp.Or(strings.TrimRight(info.Server, "/"), "/")}},
+		Paths:   map[string]map[string]*operation{},
+	}
+	var wrong []error
+	for i := range routes {
+		r := &routes[i]
+		op, err := w.operation(r)
+		if err != nil {
+			wrong = append(wrong, fmt.Errorf("%s %s: %w", r.Method, r.Path, err))
+			continue
+		}
+		path := strings.ReplaceAll(r.Path, ":path}", "}")
+		if doc.Paths[path] == nil {
+			doc.Paths[path] = map[string]*operation{}
+		}
+		doc.Paths[path][strings.ToLower(r.Method)] = op
+		if r.Tag != "" && !slices.Contains(doc.Tags, tag{r.Tag}) {
+			doc.Tags = append(doc.Tags, tag{r.Tag})
+		}
+	}
+	if err := errors.Join(wrong...); err != nil {
+		return nil, fmt.Errorf("describing the routes: %w", err)
+	}
+	doc.Components = w.components
+	return encode(doc)
+}
+
+// encode leaves < and > as they are, which descriptions have.
+func encode(doc any) ([]byte, error) {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", " ")
+	if err := encoder.Encode(doc); err != nil {
+		return nil, fmt.Errorf("encoding the description of the routes: %w", err)
+	}
+	return out.Bytes(), nil
+}
+
+func newWriter() *writer {
+	return &writer{
+		components: &components{types: map[string]typeOfComponent{}, Schemas: map[string]*jsonSchema{}}, ids: map[string]string{},
+	}
+}
+
+type writer struct {
+	components *components
+	ids        map[string]string // of operations, and the paths that have them
+	headers    map[string]bind.Field
+}

@@ -1,0 +1,141 @@
+package openapi
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/recital-tts/recital/internal/http/web"
+)
+
+var errNoOutcome = errors.New("no reply is declared: add web.Returns, web.ReturnsMedia, web.ReturnsNothing or web.Refuses to the row")
+
+func (w *writer) operation(r *web.Route) (*operation, error) {
+	if len(r.Outcomes) == 0 && len(r.Refusals) == 0 && !r.IsSocket() {
+		return nil, errNoOutcome
+	}
+	id := operationID(r.Method, r.Path)
+	if other, taken := w.ids[id]; taken {
+		return nil, fmt.Errorf("the operation id %s is that of %s, too", id, other)
+	}
+	w.ids[id] = r.Path
+	inputs, err := w.inputs(r)
+	if err != nil {
+		return nil, err
+	}
+	op := &operation{
+		OperationID: id, Summary: r.Summary, Description: r.Description, Security: w.security(r), WebSocket: r.IsSocket(),
+		Parameters: append(parametersOf(inputs), w.commonParameters(r)...), RequestBody: w.bodyOf(r, id, inputs),
+		Responses: map[string]*response{},
+	}
+	if r.Tag != "" {
+		op.Tags = []string{r.Tag}
+	}
+	return op, w.addResponses(op, r, inputs)
+}
+
+func (w *writer) addResponses(op *operation, r *web.Route, inputs []input) error {
+	if r.IsSocket() {
+		op.Responses["101"] = &response{Description: "The connection speaks WebSocket from here on"}
+	}
+	for _, o := range r.Outcomes {
+		if err := w.addOutcome(op, r, o); err != nil {
+			return err
+		}
+	}
+	for _, status := range refusals(r, inputs) {
+		if err := w.addRefusal(op, strconv.Itoa(status)); err != nil {
+			return err
+		}
+	}
+	return w.addRefusal(op, "default")
+}
+
+// operationID is made of method and path: stable as long as these are. GET /v1/account/clip/{clip_id} is getAccountClip.
+func operationID(method, path string) string {
+	var id strings.Builder
+	id.WriteString(strings.ToLower(method))
+	for _, segment := range strings.Split(path, "/") {
+		if segment == "v1" || segment == "ai" || strings.HasPrefix(segment, "{") {
+			continue
+		}
+		for _, word := range strings.FieldsFunc(segment, func(c rune) bool { return c == '_' || c == '-' || c == '.' }) {
+			id.WriteString(exported(word))
+		}
+	}
+	return id.String()
+}
+
+// security lists what admits, one of which is enough; nothing where credentials are not looked at.
+func (w *writer) security(r *web.Route) []map[string][]string {
+	var names []string
+	switch {
+	case len(r.Roles) > 0:
+		names = []string{"AdminToken"}
+	case r.TakesSessions():
+		names = []string{"ApiKeyHeader", "SessionCookie"}
+	case r.Access != web.AccessPublic:
+		names = []string{"ApiKeyHeader"}
+	}
+	admitted := []map[string][]string{}
+	if r.Access == web.AccessOptional && len(r.Roles) == 0 || r.Loopback {
+		admitted = append(admitted, map[string][]string{})
+	}
+	for _, name := range names {
+		admitted = append(admitted, map[string][]string{name: {}})
+		if w.components.SecuritySchemes == nil {
+			w.components.SecuritySchemes = map[string]*securityScheme{}
+		}
+		w.components.SecuritySchemes[name] = schemes()[name]
+	}
+	return admitted
+}
+
+func schemes() map[string]*securityScheme {
+	return map[string]*securityScheme{
+		"ApiKeyHeader":  {Type: "apiKey", In: "header", Name: "x-api-key", Description: "An API key of the account."},
+		"SessionCookie": {Type: "apiKey", In: "cookie", Name: "svc-session", Description: "The session of a browser, which sign-in opens. What changes something must come from a page of the service, or of an allowed origin."},
+		"AdminToken":    {Type: "http", Scheme: "bearer", Description: "The token of a role: operator or auditor."},
+	}
+}
+
+// commonParameters are those that the server itself reads.
+func (w *writer) commonParameters(r *web.Route) []*parameter {
+	var names []string
+	if r.Access != web.AccessPublic && len(r.Roles) == 0 {
+		names = append(names, "LmntVersion")
+	}
+	if waitsForPosition(r) {
+		names = append(names, "MinPosition")
+	}
+	var refs []*parameter
+	for _, name := range names {
+		if w.components.Parameters == nil {
+			w.components.Parameters = map[string]*parameter{}
+		}
+		w.components.Parameters[name] = common()[name]
+		refs = append(refs, &parameter{Ref: "#/components/parameters/" + name})
+	}
+	return refs
+}
+
+func common() map[string]*parameter {
+	return map[string]*parameter{
+		"LmntVersion": {
+			Name: "lmnt-version", In: "header", Schema: &jsonSchema{Type: "string"},
+			Description: "The version that the client speaks. From 1.1 on, errors come as ErrorEnvelope, otherwise as Error.",
+		},
+		"MinPosition": {
+			Name: "x-recital-min-position", In: "header", Schema: &jsonSchema{Type: "string"},
+			Description: "Answer only when what is read has reached this position, which a write told as `x-recital-position`. " +
+				"A client so reads what it has written, on any instance.",
+		},
+	}
+}
+
+// waitsForPosition reports whether the route reads read models.
+func waitsForPosition(r *web.Route) bool {
+	return r.Method == http.MethodGet && len(r.ReadModels) > 0 && len(r.Roles) == 0
+}

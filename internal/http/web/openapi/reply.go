@@ -1,0 +1,122 @@
+package openapi
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/recital-tts/recital/internal/http/web/bind"
+)
+
+// typeOfComponent is the Go type that a component was made of.
+type typeOfComponent = reflect.Type
+
+// schemaOf describes what encoding/json makes of a type. Named structs become components.
+func (c *components) schemaOf(t reflect.Type) (*jsonSchema, error) {
+	switch t {
+	case reflect.TypeFor[time.Time]():
+		return &jsonSchema{Type: "string", Format: "date-time"}, nil
+	case reflect.TypeFor[json.RawMessage](), reflect.TypeFor[any]():
+		return &jsonSchema{}, nil
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return &jsonSchema{Type: "string"}, nil
+	case reflect.Bool:
+		return &jsonSchema{Type: "boolean"}, nil
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return &jsonSchema{Type: "integer"}, nil
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return &jsonSchema{Type: "integer", Minimum: new(0.0)}, nil
+	case reflect.Float32, reflect.Float64:
+		return &jsonSchema{Type: "number"}, nil
+	case reflect.Slice:
+		items, err := c.schemaOf(t.Elem())
+		return &jsonSchema{Type: "array", Items: items}, err
+	case reflect.Map:
+		values, err := c.schemaOf(t.Elem())
+		return &jsonSchema{Type: "object", AdditionalProperties: values}, err
+	case reflect.Pointer:
+		s, err := c.schemaOf(t.Elem())
+		if err != nil {
+			return nil, err
+		}
+		return orNull(s), nil
+	case reflect.Struct:
+		return c.structSchema(t)
+	}
+	return nil, fmt.Errorf("the type %s has no schema", t)
+}
+
+// structSchema refers to a component, unless the struct has no name.
+func (c *components) structSchema(t reflect.Type) (*jsonSchema, error) {
+	if t.Name() == "" {
+		return c.objectOf(t)
+	}
+	name := exported(t.Name())
+	ref := &jsonSchema{Ref: "#/components/schemas/" + name}
+	known, ok := c.types[name]
+	if known == t {
+		return ref, nil
+	}
+	if !ok {
+		c.types[name] = t // before its fields, which may hold it again
+	}
+	object, err := c.objectOf(t)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if ok && !reflect.DeepEqual(object, c.Schemas[name]) {
+		return nil, fmt.Errorf("two different types would be the schema %s: %s and %s", name, known, t)
+	}
+	c.Schemas[name] = object
+	return ref, nil
+}
+
+func (c *components) objectOf(t reflect.Type) (*jsonSchema, error) {
+	object := &jsonSchema{Type: "object", Properties: map[string]*jsonSchema{}}
+	for _, f := range reflect.VisibleFields(t) {
+		name, rest, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if f.Anonymous && name == "" && f.Type.Kind() == reflect.Struct || !f.IsExported() || name == "-" {
+			continue // fields of an embedded struct come on their own
+		}
+		described, err := bind.Describe(f)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", f.Name, err)
+		}
+		property, err := c.property(described)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", f.Name, err)
+		}
+		name = cmp.Or(name, f.Name)
+		object.Properties[name] = property
+		if !described.Pointer && !described.Nullable && described.Default == nil && !strings.Contains(rest, "omit") {
+			object.Required = append(object.Required, name)
+		}
+	}
+	return object, nil
+}
+
+// property is the schema of a field, with its bounds.
+func (c *components) property(f bind.Field) (*jsonSchema, error) {
+	s, err := c.schemaOf(f.Type)
+	if err != nil {
+		return nil, err
+	}
+	constrain(s, f)
+	if f.Pointer || f.Nullable {
+		s = orNull(s)
+	}
+	s.Description = f.Doc
+	return s, nil
+}
+
+func exported(name string) string {
+	first, size := utf8.DecodeRuneInString(name)
+	return string(unicode.ToUpper(first)) + name[size:]
+}

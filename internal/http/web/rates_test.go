@@ -1,0 +1,130 @@
+package web_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/http/rates"
+	"github.com/recital-tts/recital/internal/http/web"
+)
+
+// perAccount are the rates of accounts, whose principals here have no plan.
+func perAccount(t testing.TB, perSecond int) *rates.Limiter {
+	t.Helper()
+	limiter, err := rates.New(rates.Limits{Accounts: map[string]int{"": perSecond}})
+	require.NoError(t, err)
+	return limiter
+}
+
+// emptied is a limiter in whose debt an account is for so long that the test ends first.
+func emptied(t testing.TB, limiter *rates.Limiter, account string) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	t.Cleanup(cancel)
+	for range 10_000 {
+		go func() { _ = limiter.WaitAccount(ctx, account, "") }()
+	}
+	require.Eventually(t, func() bool { return !limiter.Account(account, "") }, time.Minute, time.Millisecond)
+}
+
+func TestOnlyWhatAppendsCountsForTheRates(t *testing.T) {
+	// given an account that has used up its rate
+	limiter := perAccount(t, 1)
+	emptied(t, limiter, "acc-1")
+	s := start(t, web.Config{Rates: limiter, Routes: []web.Route{
+		web.Get("/read", ok), web.Get("/speak", ok, web.Appends()), web.Post("/write", ok), web.Put("/write", ok), web.Delete("/write", ok),
+		web.Post("/echo", ok, web.AppendsNothing()), web.Post("/open", ok, web.Public()),
+	}})
+	for _, row := range []struct {
+		method, path string
+		status       int
+	}{
+		{"GET", "/read", 200}, {"GET", "/speak", 429}, {"POST", "/write", 429}, {"PUT", "/write", 429}, {"DELETE", "/write", 429},
+		{"POST", "/echo", 200}, {"POST", "/open", 200},
+	} {
+		got := s.ask(row.method, row.path, "", "X-API-Key", goodKey)
+		require.Equal(t, row.status, got.StatusCode, "%s %s", row.method, row.path)
+		if row.status == 429 {
+			require.Equal(t, "1", got.Header.Get("Retry-After"))
+			require.Equal(t, "true", got.Header.Get("X-Should-Retry"))
+			require.Contains(t, got.body, "Too many requests of this account")
+		}
+	}
+	// and a wrong key is wrong, and counts for nobody
+	require.Equal(t, 401, s.ask("POST", "/write", "", "X-API-Key", "wrong").StatusCode)
+}
+
+// noAddress is the rate of addresses whose share is used up.
+type noAddress struct{ asked atomic.Pointer[netip.Addr] }
+
+func (*noAddress) Account(string, string) bool { return true }
+
+func (*noAddress) Failure(netip.Addr) bool { return true }
+
+func (n *noAddress) Address(address netip.Addr) bool {
+	n.asked.Store(&address)
+	return false
+}
+
+func TestAnAddressHasARateToo(t *testing.T) {
+	var rates noAddress
+	s := start(t, web.Config{Rates: &rates, Routes: []web.Route{web.Get("/read", ok), web.Post("/open", ok, web.Public())}})
+	require.Equal(t, 200, s.ask("GET", "/read", "", "X-API-Key", goodKey).StatusCode)
+	require.Nil(t, rates.asked.Load())
+	got := s.ask("POST", "/open", "", "X-Forwarded-For", "192.0.2.1")
+	require.Equal(t, 429, got.StatusCode)
+	require.Contains(t, got.body, "Too many requests from this address")
+	require.Equal(t, netip.MustParseAddr("127.0.0.1"), *rates.asked.Load(), "what a client says of itself does not count")
+}
+
+// slowKeys are looked up once the test says so.
+type slowKeys struct{ asked, answer chan struct{} }
+
+func (k slowKeys) APIKey(ctx context.Context, key string) (web.Principal, error) {
+	close(k.asked)
+	<-k.answer
+	return keys{}.APIKey(ctx, key)
+}
+
+// A request that appends costs its client nothing when it leaves at once, and the log an event for ever.
+func TestWhatAppendsDoesNotBeginWithoutItsClient(t *testing.T) {
+	found := slowKeys{make(chan struct{}), make(chan struct{})}
+	began := make(chan struct{}, 1)
+	ended := make(chan web.Observation, 1)
+	s := start(t, web.Config{Authenticator: found, Observe: func(o web.Observation) { ended <- o }, Routes: []web.Route{
+		web.Get("/speak", func(*web.Call, none) (web.Reply, error) {
+			began <- struct{}{}
+			return web.JSON("spoken"), nil
+		}, web.Appends()),
+	}})
+	conn, err := net.Dial("tcp", s.addr)
+	require.NoError(t, err)
+	_, err = fmt.Fprintf(conn, "GET /speak HTTP/1.1\r\nHost: x\r\nX-API-Key: %s\r\n\r\n", goodKey)
+	require.NoError(t, err)
+	<-found.asked
+	require.NoError(t, conn.Close())
+	close(found.answer)
+	require.Equal(t, 499, (<-ended).Status)
+	require.Empty(t, began)
+	require.NotContains(t, s.logs.String(), `"level":"ERROR"`)
+}
+
+// The provider of payments has much to say at times, and proves who it is.
+func TestWhatIsSignedIsNotHeldUp(t *testing.T) {
+	limiter, err := rates.New(rates.Limits{Address: 1})
+	require.NoError(t, err)
+	s := start(t, web.Config{Rates: limiter, Routes: []web.Route{web.Post("/webhook", ok, web.Signed()), web.Post("/open", ok, web.Public())}})
+	held := false
+	for range 20 {
+		held = held || s.ask("POST", "/open", "").StatusCode == 429
+		require.Equal(t, 200, s.ask("POST", "/webhook", "").StatusCode)
+	}
+	require.True(t, held, "the rate is over")
+}

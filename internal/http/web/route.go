@@ -1,0 +1,237 @@
+package web
+
+import (
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/recital-tts/recital/internal/events/readmodel"
+	"github.com/recital-tts/recital/internal/http/web/bind"
+)
+
+// What a route gets when its options do not say otherwise.
+const (
+	DefaultMaxBody = 64 << 10
+	DefaultTimeout = 30 * time.Second
+	// ReadTimeout is for routes that read views: queries of a few rows, and the wait for a position.
+	ReadTimeout = 5 * time.Second
+)
+
+// Route is one row of the route table. Binding, the 422s, defaults, authentication and limits come from it.
+type Route struct {
+	Method  string
+	Path    string // "/v1/ai/voice/{id}"; {rest:path} at the end takes slashes too
+	Summary string
+	Tag     string
+
+	Access     Access
+	Roles      []string          // of the admin tokens that may use the route; the route then takes tokens and no API keys
+	Loopback   bool              // callers of this machine need no token
+	ReadModels []readmodel.Model // those that a write waits for, or that a read reads
+	Views      []readmodel.View  // those that a read reads
+	MaxBody    int               // bytes
+	Uploads    int64             // bytes of a multipart body that goes to the disk; 0 where none does
+	Before     func(*Call) error // refuses callers before a body is read that goes to the disk
+	Act        *Act              // of an operator or auditor; nil where nothing is changed or copied
+	Timeout    time.Duration
+	Stream     time.Duration // of a stream that clients resume; 0 where Limits.Stream applies
+
+	AnyContentType bool // a body of any content type is read as JSON
+	Forms          bool // multipart and urlencoded bodies are accepted beside JSON
+	WhileDraining  bool // answered while the server drains, and on connections beyond the limit, too
+	Appends        bool // may append to the log: it counts for the rates of accounts and addresses
+	ChangesState   bool // changes something: HEAD is refused, and a browser's session admits pages of the service and of allowed origins only
+	Navigable      bool // a browser's window may go there, too: of what ChangesState, that proves that its user wants it
+	KeyOnly        bool // an API key admits, a browser's session does not
+
+	// For the documentation only.
+	Description string            // more than the summary, in Markdown
+	Meanings    map[string]string // of inputs, by their names
+	FormFirst   bool              // forms are the natural bodies of a row with Forms
+	RawBody     string            // the content type of a body that the handler takes apart itself
+	Outcomes    []Outcome
+	Refusals    []int     // statuses that the handler refuses with
+	Received    []Message // of a WebSocket, from clients
+	Sent        []Message // of a WebSocket, from the server
+
+	// In is the type of the handler's input, and Variant the one that the route binds; package bind explains them.
+	In      reflect.Type
+	Variant bind.Variant
+	handle  func(call *Call, bindInto func(reflect.Value) error) (Reply, error)
+	socket  SocketHandler // of a WebSocket
+}
+
+// Access says what a route does with credentials.
+type Access uint8
+
+// The kinds of access.
+const (
+	AccessAuthenticated Access = iota // 401 without a valid credential
+	AccessOptional                    // a credential is used when there is one; a wrong one is 401
+	AccessPublic                      // credentials are not looked at
+)
+
+// Option changes a route.
+type Option func(*Route)
+
+// Public routes do not look at credentials.
+func Public() Option { return func(r *Route) { r.Access = AccessPublic } }
+
+// Optional routes use a credential when there is one.
+func Optional() Option { return func(r *Route) { r.Access = AccessOptional } }
+
+// Role admits the admin tokens of any of the roles (Config.Tokens), sent as `authorization: Bearer <token>`.
+func Role(roles ...string) Option { return func(r *Route) { r.Roles = roles } }
+
+// OrLoopback admits callers of this machine to a route with Role without a token. A page in a browser of this machine is
+// not such a caller.
+func OrLoopback() Option { return func(r *Route) { r.Loopback = true } }
+
+// MaxBody sets the largest body in bytes; more is answered with 413.
+func MaxBody(bytes int) Option { return func(r *Route) { r.MaxBody = bytes } }
+
+// Uploads takes multipart bodies of up to so many bytes, whose files go to the disk (Config.Uploads) once the caller is known.
+// MaxBody then limits the other fields of the form, and bodies whose length is not announced.
+func Uploads(bytes int64) Option { return func(r *Route) { r.Uploads, r.Forms = bytes, true } }
+
+// Before has refuse called once the caller of a route with Uploads is known, and before the body is read. It need not refuse all
+// that the handler would.
+func Before(refuse func(*Call) error) Option { return func(r *Route) { r.Before = refuse } }
+
+// Timeout sets the deadline of the handler. A stream that the handler returns has its own (Limits.Stream).
+func Timeout(d time.Duration) Option { return func(r *Route) { r.Timeout = d } }
+
+// Resumed sets the longest time of a stream whose clients go on where it was cut: it is also cut when the server drains.
+func Resumed(d time.Duration) Option { return func(r *Route) { r.Stream = d } }
+
+// Summary is a line for the documentation.
+func Summary(text string) Option { return func(r *Route) { r.Summary = text } }
+
+// Description says more than the summary, in Markdown.
+func Description(text string) Option { return func(r *Route) { r.Description = text } }
+
+// Meanings says what inputs are for, by their names. A field's own tag doc goes before it.
+func Meanings(byName map[string]string) Option { return func(r *Route) { r.Meanings = byName } }
+
+// RawBody is the content type of a raw body, which is application/octet-stream unless said otherwise.
+func RawBody(contentType string) Option { return func(r *Route) { r.RawBody = contentType } }
+
+// KeyOnly routes take API keys and no session of a browser.
+func KeyOnly() Option { return func(r *Route) { r.KeyOnly = true } }
+
+// As binds one variant of the handler's input.
+func As(variant bind.Variant) Option { return func(r *Route) { r.Variant = variant } }
+
+// Tag groups routes in the documentation.
+func Tag(name string) Option { return func(r *Route) { r.Tag = name } }
+
+// ReadModels declares the read models that a write's handler waits for.
+func ReadModels(models ...readmodel.Model) Option {
+	return func(r *Route) { r.ReadModels = models }
+}
+
+// Reads declares the views that a read reads: x-recital-min-position waits for their read models alone. Its deadline is
+// ReadTimeout.
+func Reads(views ...readmodel.View) Option {
+	return func(r *Route) {
+		r.Views, r.Timeout = views, min(r.Timeout, ReadTimeout)
+		for _, view := range views {
+			if !slices.Contains(r.ReadModels, view.Model) {
+				r.ReadModels = append(r.ReadModels, view.Model)
+			}
+		}
+	}
+}
+
+// AnyContentType reads a body as JSON whatever its content type says.
+func AnyContentType() Option { return func(r *Route) { r.AnyContentType = true } }
+
+// Forms accepts multipart and urlencoded bodies beside JSON.
+func Forms() Option { return func(r *Route) { r.Forms = true } }
+
+// FormBody accepts what Forms does, and documents forms before JSON.
+func FormBody() Option { return func(r *Route) { r.Forms, r.FormFirst = true, true } }
+
+// WhileDraining marks an operational route, which is answered while the server drains, and where there are too many
+// connections, too.
+func WhileDraining() Option { return func(r *Route) { r.WhileDraining = true } }
+
+// Appends marks a GET that may append to the log: Config.Rates applies, and it ChangesState. Rows of other methods are
+// taken for such.
+func Appends() Option { return func(r *Route) { r.Appends, r.ChangesState = true, true } }
+
+// ChangesState marks a GET that changes something: HEAD is refused with 405, and the session of a browser admits only
+// pages of the service itself and of allowed origins. Rows of other methods are taken for such.
+func ChangesState() Option { return func(r *Route) { r.ChangesState = true } }
+
+// Navigable lets the session of a browser in whose window goes to a route that ChangesState: by a link, or by an address
+// that was typed. What a page loads, in a frame, too, or the browser ahead of its user, is not that.
+func Navigable() Option { return func(r *Route) { r.Navigable = true } }
+
+// AppendsNothing marks a row of another method than GET that never appends to the log.
+func AppendsNothing() Option { return func(r *Route) { r.Appends = false } }
+
+// Signed marks a row whose callers prove by a signature of the body who they are: only they have something appended, and
+// rates would hold up what they have to say.
+func Signed() Option { return func(r *Route) { r.Access, r.Appends = AccessPublic, false } }
+
+// Get makes a row for GET, and so for HEAD, unless it ChangesState; the body is then dropped, and a stream never started.
+func Get[In any](path string, handler func(*Call, In) (Reply, error), options ...Option) Route {
+	return row("GET", path, handler, options)
+}
+
+// Post makes a row for POST.
+func Post[In any](path string, handler func(*Call, In) (Reply, error), options ...Option) Route {
+	return row("POST", path, handler, options)
+}
+
+// Put makes a row for PUT.
+func Put[In any](path string, handler func(*Call, In) (Reply, error), options ...Option) Route {
+	return row("PUT", path, handler, options)
+}
+
+// Delete makes a row for DELETE.
+func Delete[In any](path string, handler func(*Call, In) (Reply, error), options ...Option) Route {
+	return row("DELETE", path, handler, options)
+}
+
+func row[In any](method, path string, handler func(*Call, In) (Reply, error), options []Option) Route {
+	route := Route{
+		Method: method, Path: path, MaxBody: DefaultMaxBody, Timeout: DefaultTimeout, Appends: method != "GET", ChangesState: method != "GET", In: reflect.TypeFor[In](),
+	}
+	route.handle = func(call *Call, bindInto func(reflect.Value) error) (Reply, error) {
+		var in In
+		if err := bindInto(reflect.ValueOf(&in).Elem()); err != nil {
+			return Reply{}, err
+		}
+		return handler(call, in)
+	}
+	for _, option := range options {
+		option(&route)
+	}
+	return route
+}
+
+// TakesSessions reports whether the session of a browser admits to the route.
+func (r *Route) TakesSessions() bool {
+	return len(r.Roles) == 0 && r.Access != AccessPublic && !r.KeyOnly
+}
+
+// Inputs are the fields that the route binds.
+func (r *Route) Inputs() ([]bind.Field, error) {
+	plan, err := r.Variant.Compile(r.In)
+	if err != nil {
+		return nil, err
+	}
+	return plan.Fields(), nil
+}
+
+// endpoint is a route ready to serve.
+type endpoint struct {
+	*Route
+	pattern pattern
+	plan    *bind.Plan
+}
+
+// onlyReads reports whether requests read views and do nothing else.
+func (e *endpoint) onlyReads() bool { return !e.ChangesState && len(e.Views) > 0 }

@@ -1,0 +1,327 @@
+// Package web is the HTTP server. Routes are rows of a table; a row determines binding and validation, defaults,
+// authentication, limits and deadlines. Errors of every kind are turned into replies in one place, in the two
+// dialects that clients use. The package runs on Fiber and fasthttp and handles their peculiarities, so that handlers
+// need not know them.
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"net"
+	"net/netip"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
+
+	"github.com/recital-tts/recital/internal/access/operators"
+	"github.com/recital-tts/recital/internal/events/readmodel"
+	"github.com/recital-tts/recital/internal/http/spool"
+	"github.com/recital-tts/recital/internal/http/web/netconn"
+	"github.com/recital-tts/recital/internal/http/web/quota"
+	"github.com/recital-tts/recital/internal/process/tracing"
+)
+
+// Config is what a Server is made of. Routes and Logger are needed.
+type Config struct {
+	Name          string // in log lines: "public" or "admin"
+	Routes        []Route
+	Authenticator Authenticator
+	Readers       Authenticator // for routes that only read views; nil means Authenticator
+	Sessions      Sessions      // of browsers; nil means that cookies admit nobody
+	Positions     Positions
+	Rates         Rates       // of requests that append; nil limits nothing
+	Revocations   Revocations // ends WebSockets and streams; nil when credentials cannot be revoked
+	Tokens        []operators.Token
+	Logger        *slog.Logger
+	Observe       func(Observation)
+	Traces        *tracing.Tracer // nil makes none
+	Limits        Limits
+	Record        RecordAct // of routes with Acts; needed where there are any
+	NoCORS        bool      // scripts of other origins may not read the answers
+
+	Uploads *spool.Spool // of routes with Uploads
+
+	Origins       []string       // whose pages may use the session of a browser, as browsers write them: https://HOST
+	Origin        string         // of the service's own pages; "" is the host that was asked, over HTTP
+	PlainCookies  bool           // the service is on a loopback address, where browsers speak HTTP: cookies are sent without TLS
+	Proxies       []netip.Prefix // whose X-Forwarded-For is believed
+	CountryHeader string         // in which they say the client's country; "" means that they do not
+}
+
+// Positions waits until the read models have reached a position of the log.
+type Positions interface {
+	// Wait waits for the read models, or for all that are fed when none is given. Errors: ErrBadPosition for what is
+	// not a position or lies past the log's head; ErrStandsStill when a read model will not get there by itself.
+	Wait(ctx context.Context, position string, models []readmodel.Model) error
+	// Current waits until the read models have reached the log's head as it is now. Errors: ErrStandsStill.
+	Current(ctx context.Context, models []readmodel.Model) error
+}
+
+// Observation is one finished request, for metrics.
+type Observation struct {
+	Route    string // the row's path, "" when no row matched
+	Method   string // one of the known methods, or "other"
+	Status   int    // 499 when the client left first
+	Duration time.Duration
+	Bytes    int64
+	Aborted  bool // a stream was cut
+}
+
+// Limits bound what clients can use up. A zero field has the value named.
+type Limits struct {
+	Connections        int // open at once: 16,384; beyond, the quietest make room, else new ones get 503, health checks apart
+	AddressConnections int // of one address, open at once: three quarters of Connections
+	Bodies             int // bytes of request bodies in memory, as announced: 256 MiB
+	AddressBodies      int // of one address: a quarter of Bodies
+	Uploads            int // bytes of uploads on disk, as announced: 2 GiB
+	AddressUploads     int // of one address: half of Uploads
+	Rate               int // bytes a second: the least that a client must send of a body, and take of a finished answer: 8 KiB
+
+	Header       int           // bytes of request line and headers: 64 KiB, for GET speech with 5,000 characters
+	ReadTimeout  time.Duration // for the head of a request, and again for its body, which then must come at Rate: 15 s
+	BodyTimeout  time.Duration // for a whole body: 30 min
+	WriteTimeout time.Duration // for each 64 KiB of an answer: 30 s
+	IdleTimeout  time.Duration // between two requests: 75 s
+	Stream       time.Duration // for a whole stream: 10 min
+	PositionWait time.Duration // for x-recital-min-position: 2 s
+
+	AccountSockets int           // WebSockets of one account that are open at once: 100
+	SocketIdle     time.Duration // of a WebSocket without a message in either direction: 5 min; ReadTimeout before its first
+	SocketPing     time.Duration // between two pings to a WebSocket's client, which may miss one: 20 s
+	SocketLength   time.Duration // for a whole WebSocket: 1 h
+}
+
+func (l *Limits) fill() {
+	defaultTo(&l.Header, 64<<10)
+	defaultTo(&l.Connections, 16<<10)
+	defaultTo(&l.AddressConnections, max(1, l.Connections*3/4))
+	defaultTo(&l.Bodies, 256<<20)
+	defaultTo(&l.AddressBodies, l.Bodies/4)
+	defaultTo(&l.Uploads, 2<<30)
+	defaultTo(&l.AddressUploads, l.Uploads/2)
+	defaultTo(&l.Rate, 8<<10)
+	defaultTo(&l.ReadTimeout, 15*time.Second)
+	defaultTo(&l.BodyTimeout, 30*time.Minute)
+	defaultTo(&l.WriteTimeout, 30*time.Second)
+	defaultTo(&l.IdleTimeout, 75*time.Second)
+	defaultTo(&l.Stream, 10*time.Minute)
+	defaultTo(&l.PositionWait, 2*time.Second)
+	defaultTo(&l.AccountSockets, 100)
+	defaultTo(&l.SocketIdle, 5*time.Minute)
+	defaultTo(&l.SocketPing, 20*time.Second)
+	defaultTo(&l.SocketLength, time.Hour)
+}
+
+func defaultTo[T int | time.Duration](limit *T, value T) {
+	if *limit == 0 {
+		*limit = value
+	}
+}
+
+// Server serves one table of routes on one listener.
+type Server struct {
+	cfg       Config
+	log       *slog.Logger
+	table     table
+	exposed   string // the headers that scripts of other origins may read
+	app       *fiber.App
+	routed    fasthttp.RequestHandler
+	listener  atomic.Pointer[netconn.Listener]
+	leaving   atomic.Bool
+	draining  atomic.Bool
+	drained   chan struct{} // closed when draining begins
+	drainOnce sync.Once
+	busy      atomic.Int64 // calls in progress on routes that drain
+	bodies    *quota.Budget
+	uploads   *quota.Budget
+
+	sockets       socketCount
+	socketBuffers sync.Pool // for writing
+
+	stop     chan struct{}
+	stopOnce sync.Once
+}
+
+// NewServer checks the table and compiles it.
+func NewServer(cfg Config) (*Server, error) {
+	cfg.Limits.fill()
+	if cfg.Logger == nil {
+		return nil, errors.New("building the server: no logger")
+	}
+	s := &Server{cfg: cfg, log: cfg.Logger, stop: make(chan struct{}), drained: make(chan struct{})}
+	s.bodies = quota.New(int64(cfg.Limits.Bodies), int64(cfg.Limits.AddressBodies))
+	s.uploads = quota.New(int64(cfg.Limits.Uploads), int64(cfg.Limits.AddressUploads))
+	if cfg.Name != "" {
+		s.log = s.log.With("server", cfg.Name)
+	}
+	err := s.compile()
+	if err == nil {
+		s.exposed, err = exposedHeaders(cfg.Routes)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("building the server: %w", err)
+	}
+	s.mount()
+	return s, nil
+}
+
+// compile fills the table with the endpoints of the routes.
+func (s *Server) compile() error {
+	var wrong []error
+	for i := range s.cfg.Routes {
+		e, err := compileRoute(&s.cfg.Routes[i])
+		if err != nil {
+			wrong = append(wrong, err)
+			continue
+		}
+		if err := s.table.add(e); err != nil {
+			wrong = append(wrong, fmt.Errorf("%s %s: %w", e.Method, e.Path, err))
+		}
+		wrong = append(wrong, s.checkAccess(e), s.checkBodies(e), s.checkUploads(e))
+	}
+	return errors.Join(wrong...)
+}
+
+func compileRoute(r *Route) (*endpoint, error) {
+	parsed, err := parsePattern(r.Path)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := r.Variant.Compile(r.In)
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", r.Method, r.Path, err)
+	}
+	for _, f := range plan.Fields() {
+		if f.Source == "path" && !parsed.has(f.Name) {
+			return nil, fmt.Errorf("%s %s: the input %q is not in the path", r.Method, r.Path, f.Name)
+		}
+	}
+	if r.MaxBody < 0 || r.Timeout <= 0 {
+		return nil, fmt.Errorf("%s %s: the limits must be above zero", r.Method, r.Path)
+	}
+	return &endpoint{Route: r, pattern: parsed, plan: plan}, nil
+}
+
+// checkAccess finds routes that nobody could ever use.
+func (s *Server) checkAccess(e *endpoint) error {
+	for _, role := range e.Roles {
+		if !slices.ContainsFunc(s.cfg.Tokens, func(t operators.Token) bool { return t.Role == role }) {
+			return fmt.Errorf("%s %s: no token of the role %q", e.Method, e.Path, role)
+		}
+	}
+	if len(e.Roles) == 0 && e.Access != AccessPublic && s.cfg.Authenticator == nil {
+		return fmt.Errorf("%s %s: no authenticator", e.Method, e.Path)
+	}
+	if e.Act != nil && !e.Act.Own && s.cfg.Record == nil {
+		return fmt.Errorf("%s %s: the acts of operators are not recorded", e.Method, e.Path)
+	}
+	return nil
+}
+
+// checkBodies finds routes whose largest bodies could never be sent.
+func (s *Server) checkBodies(e *endpoint) error {
+	limits, largest := s.cfg.Limits, bodyMemory(bodyLimit(e))
+	if largest > min(limits.partFor(largest), int64(limits.AddressBodies)) {
+		return fmt.Errorf("%s %s: a body may need %d bytes, which is more than what an address may have", e.Method, e.Path, largest)
+	}
+	return nil
+}
+
+// checkUploads finds routes whose largest uploads could never be sent, and those on which anybody could fill the disk.
+func (s *Server) checkUploads(e *endpoint) error {
+	limits := s.cfg.Limits
+	switch {
+	case e.Uploads == 0:
+		return nil
+	case e.Access != AccessAuthenticated:
+		return fmt.Errorf("%s %s: uploads are for callers who are known", e.Method, e.Path)
+	case s.cfg.Uploads == nil:
+		return fmt.Errorf("%s %s: no spool for uploads", e.Method, e.Path)
+	case e.Uploads > int64(min(limits.Uploads, limits.AddressUploads)):
+		return fmt.Errorf("%s %s: an upload may have %d bytes, which is more than what an address may have", e.Method, e.Path, e.Uploads)
+	}
+	return nil
+}
+
+// mount makes the Fiber application and its server.
+func (s *Server) mount() {
+	limits := s.cfg.Limits
+	s.app = fiber.New(fiber.Config{
+		AppName:                      s.cfg.Name,
+		DisableStartupMessage:        true,
+		DisablePreParseMultipartForm: true, // else uploads are spooled to disk, past the body limit
+		DisableDefaultContentType:    true,
+		BodyLimit:                    DefaultMaxBody,
+		ReadBufferSize:               limits.Header,
+		ReadTimeout:                  limits.ReadTimeout,
+		IdleTimeout:                  limits.IdleTimeout,
+		// Connections between requests, and WebSockets, keep no read buffer of the size of the largest header.
+		ReduceMemoryUsage: true,
+		Concurrency:       math.MaxInt32, // the listener limits connections
+		ErrorHandler:      s.unreadable,
+	})
+	s.app.Use(s.handle)
+	s.routed = s.app.Handler()
+	http := s.app.Server()
+	http.Handler = s.serveHTTP
+	http.HeaderReceived = s.headerReceived
+	http.ExpectHandler = s.beforeBody
+	http.SecureErrorLogMessage = true
+	http.ConnState = func(c net.Conn, state fasthttp.ConnState) {
+		conn := c.(*netconn.Conn)
+		switch state {
+		case fasthttp.StateActive:
+			conn.SetReceiving()
+		case fasthttp.StateIdle:
+			conn.SetWaiting()
+		}
+	}
+}
+
+// Serve answers requests until Shutdown. It closes ln.
+func (s *Server) Serve(ln net.Listener) error {
+	limits := s.cfg.Limits
+	listener := netconn.Listen(ln, netconn.Limits{
+		Connections: limits.Connections, AddressConnections: limits.AddressConnections,
+		Shared: s.trusts, Grace: limits.ReadTimeout, Longest: limits.BodyTimeout, WriteTimeout: limits.WriteTimeout, Rate: limits.Rate,
+	})
+	if !s.listener.CompareAndSwap(nil, listener) {
+		return errors.New("serving: the server has a listener already")
+	}
+	var watcher sync.WaitGroup
+	watcher.Go(func() { s.watchClients(listener) })
+	defer watcher.Wait()
+	defer s.stopOnce.Do(func() { close(s.stop) })
+	select {
+	case <-s.stop: // Shutdown came first
+		return ln.Close()
+	default:
+	}
+	if err := s.app.Server().Serve(listener); err != nil {
+		return fmt.Errorf("serving: %w", err)
+	}
+	return nil
+}
+
+// watchPause is how often it is looked whether the clients of running calls are still there.
+const watchPause = 100 * time.Millisecond
+
+func (s *Server) watchClients(listener *netconn.Listener) {
+	ticker := time.NewTicker(watchPause)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-s.stop:
+			return
+		case <-ticker.C:
+			listener.Each((*netconn.Conn).CheckGone)
+		}
+	}
+}

@@ -1,0 +1,241 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"reflect"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/fasthttp/websocket"
+
+	"github.com/recital-tts/recital/internal/http/web/bind"
+	"github.com/recital-tts/recital/internal/http/web/netconn"
+)
+
+// SocketHandler serves one WebSocket. ctx ends when the client has gone, when a limit is reached, when the credential is
+// revoked and when the server is torn down; its cause says which, and Explain puts it into words. The handler then has
+// a moment to return before the connection is cut. What it returns is how the socket is closed: nil is 1000, a
+// *CloseError has its own code, for other errors the code follows from Explain. Nothing may use conn after that.
+type SocketHandler func(ctx context.Context, conn *Conn) error
+
+// Socket makes a row for a WebSocket (RFC 6455). The handshake looks at no credential, and any origin may connect:
+// Conn.Authenticate does, at a key from the first message or the header, or at the cookie of a page of the service or of an
+// allowed origin. MaxBody is the size of the largest message.
+func Socket(path string, handler SocketHandler, options ...Option) Route {
+	route := row(http.MethodGet, path, needsUpgrade, append([]Option{Public()}, options...))
+	route.socket = handler
+	return route
+}
+
+// Message is a kind of message of a WebSocket, for its documentation.
+type Message struct {
+	Name    string
+	Summary string
+	Of      reflect.Type // of its JSON; nil for binary messages, which are audio
+	// Of an input, which is bound as that of a route.
+	Input    bool
+	Variant  bind.Variant
+	Meanings map[string]string
+}
+
+// JSONMessage describes a message that encoding/json makes from a T, or into one.
+func JSONMessage[T any](name, summary string) Message {
+	return Message{Name: name, Summary: summary, Of: reflect.TypeFor[T]()}
+}
+
+// InputMessage describes a message that is bound as a body. The meanings are as for routes.
+func InputMessage[In any](name, summary string, variant bind.Variant, meanings map[string]string) Message {
+	return Message{Name: name, Summary: summary, Of: reflect.TypeFor[In](), Input: true, Variant: variant, Meanings: meanings}
+}
+
+// ReceivesMessages declares the messages of the clients of a WebSocket, the first one first.
+func ReceivesMessages(messages ...Message) Option { return func(r *Route) { r.Received = messages } }
+
+// SendsMessages declares the messages of the server of a WebSocket.
+func SendsMessages(messages ...Message) Option { return func(r *Route) { r.Sent = messages } }
+
+func needsUpgrade(call *Call, _ struct{}) (Reply, error) {
+	call.SetHeader("Upgrade", "websocket")
+	return Reply{}, &Error{Status: http.StatusUpgradeRequired, Message: "This route speaks WebSocket only"}
+}
+
+// IsSocket reports whether the route is a WebSocket.
+func (r *Route) IsSocket() bool { return r.socket != nil }
+
+// Close codes of RFC 6455, section 7.4, and of the IANA registry.
+const (
+	CloseNormal      = websocket.CloseNormalClosure           // 1000
+	CloseGoingAway   = websocket.CloseGoingAway               // 1001
+	CloseProtocol    = websocket.CloseProtocolError           // 1002
+	CloseUnsupported = websocket.CloseUnsupportedData         // 1003
+	CloseInvalidText = websocket.CloseInvalidFramePayloadData // 1007
+	ClosePolicy      = websocket.ClosePolicyViolation         // 1008
+	CloseTooBig      = websocket.CloseMessageTooBig           // 1009
+	CloseInternal    = websocket.CloseInternalServerErr       // 1011
+	CloseTryLater    = websocket.CloseTryAgainLater           // 1013
+)
+
+// CloseError is how a handler wants its socket closed.
+type CloseError struct {
+	Code int
+	Last []byte // a text message to be sent before the close frame, if any
+	Err  error  // the reason, which the close frame has in the words of Explain
+}
+
+func (e *CloseError) Error() string { return fmt.Sprintf("closing with %d: %v", e.Code, e.Err) }
+
+// Unwrap is the reason.
+func (e *CloseError) Unwrap() error { return e.Err }
+
+// ErrClosed says that the client has closed the socket. It is no io.EOF, which the end of anything else may be.
+var ErrClosed = errors.New("the client has closed the socket")
+
+// Why sockets end, in words for their clients.
+var (
+	errIdle        = &Error{Status: http.StatusRequestTimeout, Message: "Nothing was sent for too long"}
+	errTooLong     = &Error{Status: http.StatusRequestTimeout, Message: "The session has lasted too long"}
+	errRevoked     = &Error{Status: http.StatusUnauthorized, Message: "The API key was revoked"}
+	errSessionOver = &Error{Status: http.StatusUnauthorized, Message: "The session has ended"}
+	errInvalidText = &Error{Status: http.StatusBadRequest, Message: "Messages must be valid UTF-8"}
+	errBinary      = &Error{Status: http.StatusUnsupportedMediaType, Message: "Messages must be text, not binary"}
+	errMessageSize = &Error{Status: http.StatusRequestEntityTooLarge, Message: "The message is too large"}
+)
+
+var (
+	errDeaf = errors.New("nothing more is read from the socket")
+	longAgo = time.Unix(1, 0)
+)
+
+const (
+	// closeGrace is how long a socket may take from its end to its close frame; then the connection is cut.
+	closeGrace = 2 * time.Second
+	// controlTimeout is how long a ping or a close frame waits for a message that is being written.
+	controlTimeout = time.Second
+)
+
+// Conn is a WebSocket, as a handler sees it. One goroutine may read and another write.
+type Conn struct {
+	Caller // of the handshake; its Principal is set by Authenticate
+
+	server  *Server
+	visit   *visit
+	ws      *websocket.Conn
+	raw     *netconn.Conn
+	maxSize int64
+	written int64
+
+	pinging sync.WaitGroup
+	mu      sync.Mutex // guards what follows, and the start of what timers do with ws
+	ended   bool
+	deaf    bool          // nothing more is to be read
+	pause   time.Duration // of the idle timer
+	idle    *time.Timer
+	ping    *time.Timer
+	length  *time.Timer
+	cutting *time.Timer
+
+	release []func() // what Authenticate has taken
+}
+
+// Header is a copy of a header of the handshake.
+func (c *Conn) Header(name string) string { return c.visit.Header(name) }
+
+// Draining is closed when the server drains: the handler should finish what it has promised and return ErrGoingAway.
+func (c *Conn) Draining() <-chan struct{} { return c.server.drained }
+
+// ErrGoingAway closes a socket because the server drains.
+var ErrGoingAway error = &CloseError{Code: CloseGoingAway, Err: errShutdown}
+
+// Read waits for the next message, which is text. It answers pings meanwhile. After an error there is nothing more to
+// read: the client has closed the socket (ErrClosed), or the error is a reason to end it.
+func (c *Conn) Read() ([]byte, error) {
+	if err := c.awaitMore(); err != nil {
+		return nil, err
+	}
+	kind, reader, err := c.ws.NextReader()
+	if err != nil {
+		return nil, c.readError(err)
+	}
+	message, err := io.ReadAll(io.LimitReader(reader, c.maxSize+1))
+	switch {
+	case err != nil:
+		return nil, c.readError(err)
+	case int64(len(message)) > c.maxSize:
+		return nil, errMessageSize
+	case kind != websocket.TextMessage:
+		return nil, errBinary
+	case !utf8.Valid(message):
+		return nil, errInvalidText
+	}
+	c.active()
+	return message, nil
+}
+
+// awaitMore extends the read deadline, unless the socket has ended. Any frame counts, pongs too.
+func (c *Conn) awaitMore() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.visit.life.Err() != nil {
+		return context.Cause(c.visit.life)
+	}
+	if c.deaf {
+		return errDeaf
+	}
+	return c.ws.SetReadDeadline(time.Now().Add(2 * c.server.cfg.Limits.SocketPing))
+}
+
+// StopReading ends a Read that waits, and all later ones.
+func (c *Conn) StopReading() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.deaf = true
+	_ = c.ws.SetReadDeadline(longAgo) // fails only where reading does
+}
+
+func (c *Conn) readError(err error) error {
+	var closed *websocket.CloseError
+	switch cause := context.Cause(c.visit.life); {
+	case errors.As(err, &closed) && closed.Code != websocket.CloseAbnormalClosure:
+		return ErrClosed
+	case cause != nil:
+		return cause
+	}
+	return fmt.Errorf("reading from the socket: %w: %w", errClientGone, err)
+}
+
+// WriteText sends a text message.
+func (c *Conn) WriteText(message []byte) error { return c.write(websocket.TextMessage, message) }
+
+// WriteBinary sends a binary message.
+func (c *Conn) WriteBinary(message []byte) error { return c.write(websocket.BinaryMessage, message) }
+
+// write returns when the connection has taken the message, which a client that reads slowly delays. The end of the
+// socket's context ends it.
+func (c *Conn) write(kind int, message []byte) error {
+	if c.visit.life.Err() != nil {
+		return fmt.Errorf("writing to the socket: %w", context.Cause(c.visit.life))
+	}
+	if err := c.ws.WriteMessage(kind, message); err != nil {
+		if cause := context.Cause(c.visit.life); cause != nil {
+			return fmt.Errorf("writing to the socket: %w", cause)
+		}
+		return fmt.Errorf("writing to the socket: %w: %w", errClientGone, err)
+	}
+	c.written += int64(len(message))
+	c.active()
+	return nil
+}
+
+// active notes that a message came or went.
+func (c *Conn) active() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.ended {
+		c.idle.Reset(c.pause)
+	}
+}

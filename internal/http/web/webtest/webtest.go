@@ -1,0 +1,66 @@
+// Package webtest serves routes on a real server in the tests of packages that define them.
+package webtest
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/recital-tts/recital/internal/http/web"
+	"github.com/recital-tts/recital/internal/http/web/docs"
+	"github.com/recital-tts/recital/internal/http/web/openapi"
+	"github.com/recital-tts/recital/internal/http/web/openapi/openapitest"
+)
+
+// patience bounds the end of a server on a machine that is busy; nothing is timed.
+const patience = time.Minute
+
+// Main runs a package's tests and fails when they leave goroutines behind, or when a reply is not as its route declares it. Two of fasthttp are none of ours: its clock,
+// and the cleaner of a worker pool that sleeps before it ends.
+func Main(m *testing.M) {
+	goleak.VerifyTestMain(openapitest.Checked(m),
+		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"),
+		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"))
+}
+
+// Serve runs a server until the test ends and returns its URL. It describes itself as recitald does, so all routes have to
+// declare what they answer. Without a logger it logs nothing.
+func Serve(t testing.TB, config web.Config) string {
+	t.Helper()
+	return ServeAs(t, docs.Public(""), config)
+}
+
+// ServeAs does it with another description.
+func ServeAs(t testing.TB, info openapi.Info, config web.Config) string {
+	t.Helper()
+	if config.Logger == nil {
+		config.Logger = slog.New(slog.DiscardHandler)
+	}
+	if config.Record == nil {
+		config.Record = func(*web.Call, web.Act, string) error { return nil }
+	}
+	described, err := docs.Routes(info, config.Routes)
+	require.NoError(t, err)
+	config.Routes = slices.Concat(config.Routes, described)
+	server, err := web.NewServer(config)
+	require.NoError(t, err)
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(ln) }()
+	t.Cleanup(func() {
+		http.DefaultClient.CloseIdleConnections()
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		require.NoError(t, server.Shutdown(ctx))
+		require.NoError(t, <-served)
+	})
+	return "http://" + ln.Addr().String()
+}

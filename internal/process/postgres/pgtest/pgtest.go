@@ -1,0 +1,95 @@
+// Package pgtest provides each test with a migrated database of its own on a real PostgreSQL server.
+//
+// The server is private to the test binary. It runs on a copy of a template folder that is created and migrated once,
+// so that it starts in a fraction of a second. It stops with the test binary, even if that is killed: a shell next to
+// it waits for the end of a pipe that the test binary holds open.
+package pgtest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/recital-tts/recital/internal/process/postgres"
+)
+
+// New returns a pool on a new database with all migrations. Both end with the test.
+func New(t testing.TB) *pgxpool.Pool {
+	t.Helper()
+	return open(t, URL(t))
+}
+
+// Empty is New without the migrations.
+func Empty(t testing.TB) *pgxpool.Pool {
+	t.Helper()
+	return open(t, create(t, "template0"))
+}
+
+// URL returns the URL of a new database with all migrations. It is dropped when the test ends, even if clients are
+// connected to it.
+func URL(t testing.TB) string {
+	t.Helper()
+	return create(t, templateDatabase)
+}
+
+func open(t testing.TB, url string) *pgxpool.Pool {
+	t.Helper()
+	pool, err := postgres.Open(t.Context(), url)
+	if err != nil {
+		t.Fatalf("pgtest: %v", err)
+	}
+	t.Cleanup(pool.Close)
+	return pool
+}
+
+// running is the server of this test binary. It has to outlive every single test, so no test can own it.
+var running = sync.OnceValues(start)
+
+// opened is the template for the copies of all tests of this binary.
+var opened = sync.OnceValues(openWorkshop)
+
+var databases atomic.Int64
+
+func create(t testing.TB, template string) string {
+	t.Helper()
+	server, err := running()
+	if err != nil {
+		t.Fatalf("pgtest: %v", err)
+	}
+	name := fmt.Sprintf("test_%d", databases.Add(1))
+	if err := server.exec(t.Context(), fmt.Sprintf("create database %s template %s", name, template)); err != nil {
+		t.Fatalf("pgtest: creating a database: %v", err)
+	}
+	t.Cleanup(func() {
+		// The test's own context has ended by now.
+		if err := server.exec(context.Background(), fmt.Sprintf("drop database %s with (force)", name)); err != nil {
+			t.Errorf("pgtest: dropping a database: %v", err)
+		}
+	})
+	return server.url(name)
+}
+
+func (s *server) exec(ctx context.Context, sql string) error {
+	connection, err := pgx.Connect(ctx, s.url("postgres"))
+	if err != nil {
+		return err
+	}
+	defer connection.Close(ctx)
+	_, err = connection.Exec(ctx, sql)
+	return err
+}
+
+func (s *server) url(database string) string {
+	return postgres.SocketURL(s.folder, database)
+}
+
+// quoteLines keeps a server's log readable inside an error.
+func quoteLines(log []byte) string {
+	return strings.ReplaceAll(strings.TrimSpace(string(log)), "\n", "\n\t")
+}

@@ -1,0 +1,117 @@
+package pgtest_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/recital-tts/recital/internal/process/postgres"
+	"github.com/recital-tts/recital/internal/process/postgres/pgtest"
+)
+
+// playVariable makes this test binary act as one whose server is watched from outside.
+const playVariable = "RECITAL_TEST_PLAY"
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestEachTestHasADatabaseOfItsOwn(t *testing.T) {
+	// given two databases
+	first, second := pgtest.New(t), pgtest.New(t)
+
+	// when a table is created in one of them
+	_, err := first.Exec(t.Context(), "create table only_here (id int)")
+	require.NoError(t, err)
+
+	// then the other one does not have it
+	var there *string
+	require.NoError(t, second.QueryRow(t.Context(), "select to_regclass('only_here')::text").Scan(&there))
+	require.Nil(t, there)
+}
+
+func TestADatabaseIsMigratedUnlessItIsEmpty(t *testing.T) {
+	migrated := "select exists (select from pg_tables where tablename = 'goose_db_version')"
+	var is bool
+	require.NoError(t, pgtest.New(t).QueryRow(t.Context(), migrated).Scan(&is))
+	require.True(t, is)
+	require.NoError(t, pgtest.Empty(t).QueryRow(t.Context(), migrated).Scan(&is))
+	require.False(t, is)
+}
+
+func TestADatabaseIsDroppedWithItsTestEvenWhenItIsInUse(t *testing.T) {
+	// given a test that leaves a connection open
+	var address string
+	t.Run("careless", func(t *testing.T) {
+		address = pgtest.URL(t)
+		connection, err := pgx.Connect(t.Context(), address)
+		require.NoError(t, err)
+		require.NoError(t, connection.Ping(t.Context()))
+	})
+
+	// when it has ended, then its database is gone
+	_, err := pgx.Connect(t.Context(), address)
+	require.ErrorContains(t, err, "does not exist")
+}
+
+func TestPlay(t *testing.T) {
+	if os.Getenv(playVariable) == "" {
+		t.Skip("part of the test below")
+	}
+	fmt.Println(pgtest.URL(t))
+	_, _ = io.Copy(io.Discard, os.Stdin)
+}
+
+func TestNothingStaysBehindATestBinary(t *testing.T) {
+	for name, end := range map[string]func(*exec.Cmd, io.Closer){
+		"that ended":      func(_ *exec.Cmd, input io.Closer) { _ = input.Close() },
+		"that was killed": func(binary *exec.Cmd, _ io.Closer) { _ = binary.Process.Kill() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			// given another test binary with a server
+			self, err := os.Executable()
+			require.NoError(t, err)
+			binary := exec.Command(self, "-test.run=^TestPlay$")
+			binary.Env = append(os.Environ(), playVariable+"=1")
+			output, err := binary.StdoutPipe()
+			require.NoError(t, err)
+			input, err := binary.StdinPipe()
+			require.NoError(t, err)
+			require.NoError(t, binary.Start())
+			line, err := bufio.NewReader(output).ReadString('\n')
+			require.NoError(t, err)
+			address, err := url.Parse(strings.TrimSpace(line))
+			require.NoError(t, err)
+			folder := address.Query().Get("host")
+			require.DirExists(t, folder)
+
+			// when it ends
+			end(binary, input)
+			_ = binary.Wait()
+
+			// then its server stops, and its folder is removed
+			require.Eventually(t, func() bool {
+				_, err := os.Stat(folder)
+				return os.IsNotExist(err)
+			}, time.Minute, 10*time.Millisecond)
+		})
+	}
+}
+
+func TestTheServerIsAsStrictAsTheRealOne(t *testing.T) {
+	pool := pgtest.New(t)
+	for setting, want := range map[string]string{"fsync": "on", "synchronous_commit": "on", "TimeZone": "UTC", "application_name": "recitald"} {
+		var got string
+		require.NoError(t, pool.QueryRow(t.Context(), "select current_setting($1)", setting).Scan(&got))
+		require.Equal(t, want, got, setting)
+	}
+	require.Equal(t, postgres.Superuser, pool.Config().ConnConfig.User)
+}

@@ -1,0 +1,177 @@
+package pgtest
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/recital-tts/recital/internal/process/postgres"
+	"github.com/recital-tts/recital/migrations"
+)
+
+// templateDatabase is the one that recitald expects, so that it can use a copy of the cluster as well.
+const templateDatabase = postgres.Database
+
+const templateAge = 24 * time.Hour // older templates of other migrations are removed
+
+// workshop is where and with which binaries test clusters are created.
+type workshop struct {
+	binaries postgres.Installation
+	account  postgres.Account
+	home     string
+	data     string // of the template: a stopped cluster with a migrated database
+}
+
+// openWorkshop creates the template if there is none yet for these binaries and migrations.
+func openWorkshop() (w workshop, err error) {
+	ctx := context.Background() // the template is for all tests of the binary
+	if w.binaries, err = postgres.Find(ctx, 0); err != nil {
+		return w, err
+	}
+	if w.account, err = postgres.Unprivileged(); err != nil {
+		return w, err
+	}
+	if w.home, err = makeHome(w.account); err != nil {
+		return w, err
+	}
+	template, err := makeTemplate(ctx, w.binaries, w.account, w.home)
+	if err != nil {
+		return w, fmt.Errorf("making the template of test clusters: %w", err)
+	}
+	w.data = filepath.Join(template, "data")
+	return w, nil
+}
+
+// start starts a server on a copy of the template.
+func start() (*server, error) {
+	w, err := opened()
+	if err != nil {
+		return nil, err
+	}
+	return launch(context.Background(), w.binaries, w.account, w.data, filepath.Join(w.home, "run"))
+}
+
+// makeHome returns the folder of templates and running servers. It is never below t.TempDir(), which the account of
+// the server could not enter.
+func makeHome(account postgres.Account) (string, error) {
+	for _, parent := range []string{os.TempDir(), "/tmp", "/var/tmp"} {
+		if !account.CanEnter(parent) {
+			continue
+		}
+		home := filepath.Join(parent, "recital-pgtest-"+strconv.Itoa(os.Geteuid()))
+		if err := account.Own(home); err != nil {
+			return "", fmt.Errorf("preparing %s: %w", home, err)
+		}
+		return home, account.Own(filepath.Join(home, "run"))
+	}
+	return "", fmt.Errorf("user %s can enter no folder for temporary files", account.Name)
+}
+
+// makeTemplate returns a folder whose data is a stopped cluster with a migrated database.
+func makeTemplate(ctx context.Context, binaries postgres.Installation, account postgres.Account, home string) (string, error) {
+	name, err := templateName(binaries)
+	if err != nil {
+		return "", err
+	}
+	unlock, err := lock(filepath.Join(home, "lock"))
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	template := filepath.Join(home, name)
+	if _, err := os.Stat(template); err == nil {
+		now := time.Now()
+		return template, os.Chtimes(template, now, now) // prevents its removal as an old one
+	}
+	removeOld(home)
+	return template, buildTemplate(ctx, binaries, account, home, template)
+}
+
+// buildTemplate uses a temporary path and renames it, so that a template is complete or absent.
+func buildTemplate(ctx context.Context, binaries postgres.Installation, account postgres.Account, home, template string) error {
+	unfinished, err := os.MkdirTemp(home, "unfinished-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(unfinished)
+	if err := account.Own(unfinished); err != nil {
+		return err
+	}
+	data := filepath.Join(unfinished, "data")
+	if err := binaries.Init(ctx, account, data); err != nil {
+		return err
+	}
+	server, err := launch(ctx, binaries, account, data, unfinished)
+	if err != nil {
+		return err
+	}
+	if err := migrate(ctx, server); err != nil {
+		server.discard()
+		return err
+	}
+	if err := server.keep(); err != nil {
+		return err
+	}
+	return os.Rename(server.folder, template)
+}
+
+func migrate(ctx context.Context, server *server) error {
+	if err := server.exec(ctx, "create database "+templateDatabase); err != nil {
+		return err
+	}
+	pool, err := postgres.Open(ctx, server.url(templateDatabase))
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	return migrations.Up(ctx, pool)
+}
+
+func lock(path string) (unlock func(), err error) {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX)
+		if err == nil {
+			return func() { _ = file.Close() }, nil
+		}
+		if !errors.Is(err, syscall.EINTR) {
+			return nil, errors.Join(err, file.Close())
+		}
+	}
+}
+
+// templateName depends on everything that the template depends on.
+func templateName(binaries postgres.Installation) (string, error) {
+	hash := sha256.New()
+	fmt.Fprintln(hash, binaries, templateDatabase)
+	err := fs.WalkDir(migrations.Files, ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := migrations.Files.ReadFile(path)
+		fmt.Fprintf(hash, "%s %d\n%s", path, len(content), content)
+		return err
+	})
+	return fmt.Sprintf("template-%x", hash.Sum(nil)[:8]), err
+}
+
+func removeOld(home string) {
+	for _, pattern := range []string{"template-*", "unfinished-*"} {
+		folders, _ := filepath.Glob(filepath.Join(home, pattern))
+		for _, folder := range folders {
+			if info, err := os.Stat(folder); err == nil && time.Since(info.ModTime()) > templateAge {
+				_ = os.RemoveAll(folder)
+			}
+		}
+	}
+}

@@ -1,0 +1,187 @@
+// Package folder stores blobs in a folder of this machine, or of a file system that several instances share.
+//
+//	incoming/<instance>-<random>             being written
+//	kept/<kind of owner>/<shard>/<address>   the shard is two digits of a hash of the owner
+package folder
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/recital-tts/recital/internal/providers/blobs"
+)
+
+const (
+	incomingFolder = "incoming"
+	keptFolder     = "kept"
+	folderMode     = 0o700
+
+	// abandonedAfter is the age at which an unfinished file of another instance counts as abandoned.
+	abandonedAfter = 24 * time.Hour
+)
+
+// Config configures a Store. All fields are required.
+type Config struct {
+	Dir      string
+	Instance string // name of the writer; no two that run at the same time on one folder may share it
+	Logger   *slog.Logger
+}
+
+// Store implements blobs.Store.
+type Store struct {
+	dir      string
+	instance string
+	log      *slog.Logger
+}
+
+// Open creates the folder if it is missing, removes unfinished files of this instance's last run, and moves blobs
+// that an earlier release stored elsewhere in the folder.
+func Open(config Config) (*Store, error) {
+	if config.Dir == "" || config.Instance == "" || config.Logger == nil {
+		return nil, errors.New("opening the blob folder: a folder, an instance and a logger are needed")
+	}
+	name := sha256.Sum256([]byte(config.Instance))
+	s := &Store{dir: config.Dir, instance: hex.EncodeToString(name[:8]), log: config.Logger}
+	for _, folder := range []string{incomingFolder, keptFolder} {
+		if err := os.MkdirAll(filepath.Join(s.dir, folder), folderMode); err != nil {
+			return nil, fmt.Errorf("opening the blob folder: %w", err)
+		}
+	}
+	if err := syncFolder(s.dir); err != nil {
+		return nil, fmt.Errorf("opening the blob folder: %w", err)
+	}
+	if err := s.removeLeftovers(time.Now()); err != nil {
+		return nil, fmt.Errorf("opening the blob folder: %w", err)
+	}
+	if err := s.adoptFormer(); err != nil {
+		return nil, fmt.Errorf("opening the blob folder: moving blobs to where they belong: %w", err)
+	}
+	return s, nil
+}
+
+// removeLeftovers removes the unfinished files of this instance, and those of others that are too old to be still in
+// use.
+func (s *Store) removeLeftovers(now time.Time) error {
+	return eachEntry(context.Background(), filepath.Join(s.dir, incomingFolder), func(entry fs.DirEntry) error {
+		info, err := entry.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if !strings.HasPrefix(entry.Name(), s.instance+"-") && now.Sub(info.ModTime()) < abandonedAfter {
+			return nil
+		}
+		err = os.Remove(filepath.Join(s.dir, incomingFolder, entry.Name()))
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	})
+}
+
+// path returns the path of a blob. It is called only with checked addresses.
+func (s *Store) path(address blobs.Address) string {
+	return filepath.Join(s.shard(address.Owner()), string(address))
+}
+
+// shard returns the folder of all blobs of an owner, so that they are found without their names.
+func (s *Store) shard(owner blobs.Owner) string {
+	kind, _, _ := strings.Cut(string(owner), "-")
+	hash := sha256.Sum256([]byte(owner))
+	return filepath.Join(s.dir, keptFolder, kind, hex.EncodeToString(hash[:1]))
+}
+
+// Stat implements blobs.Store.
+func (s *Store) Stat(ctx context.Context, address blobs.Address) (blobs.Blob, error) {
+	if err := check(ctx, address); err != nil {
+		return blobs.Blob{}, err
+	}
+	info, err := os.Stat(s.path(address))
+	if err != nil {
+		return blobs.Blob{}, s.failed("looking at a blob", err)
+	}
+	return blobs.Blob{Address: address, Size: info.Size(), Stored: info.ModTime()}, nil
+}
+
+// Open implements blobs.Store.
+func (s *Store) Open(ctx context.Context, address blobs.Address, offset, length int64) (io.ReadCloser, error) {
+	if err := check(ctx, address); err != nil {
+		return nil, err
+	}
+	if offset < 0 || length < 0 {
+		return nil, errors.New("reading a blob: offset and length cannot be negative")
+	}
+	file, err := os.Open(s.path(address))
+	if err != nil {
+		return nil, s.failed("opening a blob", err)
+	}
+	return &section{ctx: ctx, store: s, file: file, rest: io.NewSectionReader(file, offset, length)}, nil
+}
+
+// section reads a part of a file until its context ends.
+type section struct {
+	ctx   context.Context
+	store *Store
+	file  *os.File
+	rest  *io.SectionReader
+}
+
+func (r *section) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, fmt.Errorf("reading a blob: %w", err)
+	}
+	n, err := r.rest.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = r.store.failed("reading a blob", err)
+	}
+	return n, err
+}
+
+func (r *section) Close() error { return r.file.Close() }
+
+// Delete implements blobs.Store.
+func (s *Store) Delete(ctx context.Context, address blobs.Address) error {
+	if err := check(ctx, address); err != nil {
+		return err
+	}
+	path := s.path(address)
+	err := os.Remove(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		err = syncFolder(filepath.Dir(path))
+	}
+	if err != nil {
+		return s.failed("deleting a blob", err)
+	}
+	return nil
+}
+
+func check(ctx context.Context, address blobs.Address) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("asking the blob folder: %w", err)
+	}
+	return address.Check()
+}
+
+// failed wraps an error with what was being done. It leaves out paths, which belong in the log.
+func (s *Store) failed(doing string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: %w", doing, blobs.ErrNotFound)
+	}
+	s.log.Error("the blob folder failed", "step", doing, "error", err)
+	return fmt.Errorf("%s: %w: %w", doing, blobs.ErrUnavailable, err)
+}

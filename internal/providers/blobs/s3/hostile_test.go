@@ -1,0 +1,333 @@
+package s3_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/internal/providers/blobs"
+	"github.com/recital-tts/recital/internal/providers/blobs/s3"
+	"github.com/recital-tts/recital/internal/providers/blobs/s3test"
+)
+
+func TestASmallBlobIsOneRequest(t *testing.T) {
+	f := newFront(t, s3test.Start(t).Address(), pass)
+	store := open(t, at(t, f.address))
+	f.requests()
+	for _, c := range []struct {
+		size int
+		want []string
+	}{
+		{0, []string{"put"}},
+		{256 << 10, []string{"put"}},
+		{5<<20 - 1, []string{"put"}},
+		{12 << 20, []string{"begin", "part", "part", "part", "complete"}},
+		{10 << 20, []string{"begin", "part", "part", "complete"}},
+	} {
+		blob := put(t, store, strings.Repeat("x", c.size))
+		require.Equal(t, c.want, f.requests(), "%d bytes", c.size)
+		require.EqualValues(t, c.size, blob.Size)
+		require.Equal(t, c.size, len(read(t, store, blob.Address)))
+		f.requests()
+	}
+}
+
+func TestACompletionWhoseReplyWasLostIsOne(t *testing.T) {
+	// given a store that carries out the first completion, whose reply is lost, and knows no such upload from then on
+	var completions atomic.Int32
+	f := newFront(t, s3test.Start(t).Address(), func(w http.ResponseWriter, r *http.Request, forward func(http.ResponseWriter)) {
+		switch {
+		case kindOf(r) != "complete":
+			forward(w)
+		case completions.Add(1) == 1:
+			forward(discarded{http.Header{}})
+			panic(http.ErrAbortHandler)
+		default:
+			w.WriteHeader(http.StatusNotFound)
+			fmt.Fprint(w, "<Error><Code>NoSuchUpload</Code></Error>")
+		}
+	})
+	store := open(t, at(t, f.address))
+	f.requests()
+
+	// then the blob is kept, and found by looking for it
+	content := strings.Repeat("long ", 2<<20)
+	blob := put(t, store, content)
+	require.Equal(t, []string{"begin", "part", "part", "complete", "complete", "head"}, f.requests())
+	require.Equal(t, content, read(t, store, blob.Address))
+}
+
+type discarded struct{ header http.Header }
+
+func (d discarded) Header() http.Header         { return d.header }
+func (d discarded) Write(p []byte) (int, error) { return len(p), nil }
+func (d discarded) WriteHeader(int)             {}
+
+// What a store says may quote what it was sent, or be meant for whoever reads the log.
+const said = "zyzzogeton-said-by-the-store"
+
+func TestNothingThatAStoreSaysReachesErrorsOrTheLog(t *testing.T) {
+	xml := func(code string) string {
+		return "<Error><Code>" + code + "</Code><Message>" + said + "</Message><Key>" + said + "</Key><RequestId>" + said + "</RequestId></Error>"
+	}
+	for name, answer := range map[string]http.HandlerFunc{
+		"a refusal": func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusForbidden)
+			fmt.Fprint(w, xml("AccessDenied"))
+		},
+		"an invented code": func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusTeapot)
+			fmt.Fprint(w, xml(said+"\nlevel=ERROR"))
+		},
+		"an error of its own": func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusInternalServerError)
+			fmt.Fprint(w, said)
+		},
+		"a page of HTML": func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>"+said) },
+		"a way elsewhere": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://192.0.2.1/"+said, http.StatusTemporaryRedirect)
+		},
+		"no HTTP": func(w http.ResponseWriter, _ *http.Request) {
+			conn, _, err := w.(http.Hijacker).Hijack()
+			if err == nil {
+				_, _ = conn.Write([]byte(said + "\r\n\r\n"))
+				_ = conn.Close()
+			}
+		},
+		"an endless reply": func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(http.StatusBadRequest)
+			for r.Context().Err() == nil {
+				if _, err := w.Write(bytes.Repeat([]byte(said), 1000)); err != nil {
+					return
+				}
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // requests that fail are repeated after pauses
+			var (
+				log    lockedBuffer
+				opened atomic.Bool
+			)
+			f := newFront(t, "", func(w http.ResponseWriter, r *http.Request, _ func(http.ResponseWriter)) {
+				if opened.Load() {
+					answer(w, r)
+					return
+				}
+				fmt.Fprint(w, "<ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>")
+			})
+			config := at(t, f.address)
+			config.Folder, config.Silence, config.Logger = "x", 500*time.Millisecond, slog.New(slog.NewTextHandler(&log, nil))
+			store := open(t, config)
+			opened.Store(true)
+
+			address := blobs.NewAddress(owner)
+			content := "zyzzogeton-is-what-was-put"
+			_, err := store.Put(t.Context(), address, strings.NewReader(content))
+			errs := []error{err}
+			_, err = store.Open(t.Context(), address, 0, 10)
+			errs = append(errs, err)
+			_, err = store.Stat(t.Context(), address)
+			errs = append(errs, err)
+			for _, err := range store.List(t.Context(), "") {
+				errs = append(errs, err)
+			}
+			_, err = store.Sweep(t.Context())
+			errs = append(errs, err, store.Delete(t.Context(), address))
+			failed := 0
+			for _, err := range errs {
+				if err == nil {
+					continue
+				}
+				failed++
+				requireHarmless(t, err.Error())
+				require.Equal(t, domain.Unavailable, domain.CodeOf(err), err)
+			}
+			require.Positive(t, failed)
+			requireHarmless(t, log.String())
+		})
+	}
+}
+
+func requireHarmless(t *testing.T, text string) {
+	t.Helper()
+	for _, secret := range []string{"zyzzogeton", s3test.SecretKey, s3test.AccessKey, "Signature", "clip-", "192.0.2.1"} {
+		require.NotContains(t, text, secret)
+	}
+}
+
+func TestAStoreThatIgnoresRangesGivesNoOtherBytes(t *testing.T) {
+	var ignoring atomic.Bool
+	f := newFront(t, s3test.Start(t).Address(), func(w http.ResponseWriter, r *http.Request, forward func(http.ResponseWriter)) {
+		if ignoring.Load() && r.Method == http.MethodGet {
+			fmt.Fprint(w, "0123456789")
+			return
+		}
+		forward(w)
+	})
+	store := open(t, at(t, f.address))
+	blob := put(t, store, "0123456789")
+	ignoring.Store(true)
+	_, err := store.Open(t.Context(), blob.Address, 5, 2)
+	require.ErrorIs(t, err, blobs.ErrUnavailable)
+}
+
+func TestAListThatGoesRoundInCirclesEnds(t *testing.T) {
+	key := "tests/x/" + string(blobs.NewAddress(owner))
+	f := newFront(t, "", func(w http.ResponseWriter, _ *http.Request, _ func(http.ResponseWriter)) {
+		fmt.Fprintf(w, "<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>again</NextContinuationToken>"+
+			"<Contents><Key>%s</Key><Size>1</Size><LastModified>2026-01-02T03:04:05Z</LastModified></Contents></ListBucketResult>", key)
+	})
+	config := at(t, f.address)
+	config.Folder = "x"
+	store := open(t, config)
+	var last error
+	for _, err := range store.List(t.Context(), "") {
+		last = err
+	}
+	require.ErrorIs(t, last, blobs.ErrUnavailable)
+}
+
+// A download without a date is refused by the library, which would read it to its end first.
+func TestAStoreThatDripsIsGivenUp(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
+	t.Run("as agreed", func(t *testing.T) { requireGivenUp(t, "too slowly", "Last-Modified", "Fri, 02 Jan 2026 03:04:05 GMT") })
+	t.Run("without a date", func(t *testing.T) { requireGivenUp(t, "", "X-Other", "1") })
+}
+
+func requireGivenUp(t *testing.T, because, header, value string) {
+	t.Helper()
+	var dripping atomic.Bool
+	f := newFront(t, s3test.Start(t).Address(), func(w http.ResponseWriter, r *http.Request, forward func(http.ResponseWriter)) {
+		if !dripping.Load() || r.Method != http.MethodGet {
+			forward(w)
+			return
+		}
+		w.Header().Set(header, value)
+		w.Header().Set("Content-Range", "bytes 0-999999/1000000")
+		w.Header().Set("Content-Length", "1000000")
+		w.WriteHeader(http.StatusPartialContent)
+		for range 1_000_000 {
+			if _, err := w.Write([]byte("x")); err != nil || http.NewResponseController(w).Flush() != nil {
+				return
+			}
+			select {
+			case <-time.After(10 * time.Millisecond):
+			case <-r.Context().Done():
+				return
+			}
+		}
+	})
+	config := at(t, f.address)
+	config.Silence = 200 * time.Millisecond
+	store := open(t, config)
+	blob := put(t, store, strings.Repeat("x", 1_000_000))
+	dripping.Store(true)
+	reader, err := store.Open(t.Context(), blob.Address, 0, 1<<40)
+	if err == nil {
+		_, err = io.Copy(io.Discard, reader)
+		require.NoError(t, reader.Close())
+	}
+	require.ErrorIs(t, err, blobs.ErrUnavailable)
+	require.ErrorContains(t, err, because)
+}
+
+// The memory of uploads is bounded however many there are, because a large one holds its turn until it is over at the store.
+func TestAStoreThatStallsHoldsFewUploads(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
+	var begun atomic.Int32
+	f := newFront(t, s3test.Start(t).Address(), func(w http.ResponseWriter, r *http.Request, forward func(http.ResponseWriter)) {
+		if kindOf(r) != "begin" {
+			forward(w)
+			return
+		}
+		begun.Add(1)
+		<-r.Context().Done()
+		panic(http.ErrAbortHandler)
+	})
+	store := open(t, at(t, f.address))
+	ctx, cancel := context.WithCancel(t.Context())
+	var uploads sync.WaitGroup
+	sources := make([]counted, 20)
+	for i := range sources {
+		uploads.Go(func() {
+			_, err := store.Put(ctx, blobs.NewAddress(owner), &sources[i])
+			assert.ErrorIs(t, err, context.Canceled)
+		})
+	}
+	require.Eventually(t, func() bool { return begun.Load() == 8 }, patience, 10*time.Millisecond)
+
+	// then small blobs have their own turns
+	small := blobs.NewAddress(owner)
+	_, err := store.Put(t.Context(), small, strings.NewReader("small"))
+	require.NoError(t, err)
+
+	// and what waits has read no more than a small buffer
+	cancel()
+	uploads.Wait()
+	waited := 0
+	for i := range sources {
+		if sources[i].read <= 256<<10 {
+			waited++
+		}
+	}
+	require.Equal(t, 12, waited)
+	require.EqualValues(t, 8, begun.Load())
+}
+
+type counted struct{ read int }
+
+func (c *counted) Read(p []byte) (int, error) {
+	c.read += len(p)
+	return len(p), nil
+}
+
+type lockedBuffer struct {
+	lock sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.lock.Lock()
+	defer b.lock.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.lock.Lock()
+	defer b.lock.Unlock()
+	return b.text.String()
+}
+
+func put(t testing.TB, store *s3.Store, content string) blobs.Blob {
+	t.Helper()
+	blob, err := store.Put(t.Context(), blobs.NewAddress(owner), strings.NewReader(content))
+	require.NoError(t, err)
+	return blob
+}
+
+func read(t testing.TB, store *s3.Store, address blobs.Address) string {
+	t.Helper()
+	reader, err := store.Open(t.Context(), address, 0, 1<<40)
+	require.NoError(t, err)
+	content, err := io.ReadAll(reader)
+	require.NoError(t, errors.Join(err, reader.Close()))
+	return string(content)
+}

@@ -1,0 +1,74 @@
+package sealed
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/recital-tts/recital/internal/providers/blobs"
+)
+
+const (
+	magic      = "recital sealed\x00\x01"
+	headerSize = 256
+	keySize    = 32
+	keyAt      = len(magic) + 2 // where the sealed data key begins
+)
+
+// Envelope is what one blob is sealed with. It is made before the content is there, so that nothing needs the keyring
+// afterwards.
+type Envelope struct {
+	Address blobs.Address
+	key     []byte // in clear
+	sealed  []byte
+}
+
+// Envelope draws the key of a blob, and seals it for an account. Errors: those of the keyring.
+func (s *Store) Envelope(ctx context.Context, account string, address blobs.Address) (Envelope, error) {
+	key := make([]byte, keySize)
+	_, _ = rand.Read(key) // never fails
+	sealed, err := s.keys.Seal(ctx, account, key, purpose(address))
+	if err != nil {
+		return Envelope{}, fmt.Errorf("sealing the key of a blob: %w", err)
+	}
+	if len(sealed) > headerSize-keyAt {
+		return Envelope{}, errors.New("sealing the key of a blob: it is too long")
+	}
+	return Envelope{Address: address, key: key, sealed: sealed}, nil
+}
+
+// purpose binds a data key to its blob.
+func purpose(address blobs.Address) string { return "blob/" + string(address) }
+
+func (e Envelope) header() io.Reader {
+	header := make([]byte, headerSize)
+	copy(header, magic)
+	binary.BigEndian.PutUint16(header[len(magic):], uint16(len(e.sealed)))
+	copy(header[keyAt:], e.sealed)
+	return bytes.NewReader(header)
+}
+
+// dataKey reads the header of a blob, and opens its data key.
+func (s *Store) dataKey(ctx context.Context, account string, address blobs.Address, blob io.Reader) ([]byte, error) {
+	header := make([]byte, headerSize)
+	_, err := io.ReadFull(blob, header)
+	if err == io.EOF || err == io.ErrUnexpectedEOF { // itself, and not the wrapped one of a connection that was cut
+		err = ErrBroken
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the header of a sealed blob: %w", err)
+	}
+	length := int(binary.BigEndian.Uint16(header[len(magic):]))
+	if string(header[:len(magic)]) != magic || length > headerSize-keyAt || !bytes.Equal(header[keyAt+length:], make([]byte, headerSize-keyAt-length)) {
+		return nil, fmt.Errorf("reading the header of a sealed blob: %w", ErrBroken)
+	}
+	key, err := s.keys.Open(ctx, account, header[keyAt:keyAt+length], purpose(address))
+	if err != nil {
+		return nil, fmt.Errorf("opening the key of a sealed blob: %w", err)
+	}
+	return key, nil
+}

@@ -1,0 +1,266 @@
+// Package standin is a hosting platform for development: it speaks the part of Vercel's API that Recital uses, checks what it
+// is asked as strictly, and has a page on which its owner installs the integration, sees what is set, and has requests fail.
+// It keeps everything in memory.
+package standin
+
+import (
+	"cmp"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/recital-tts/recital/internal/providers/signin"
+)
+
+// Config is what a Platform needs.
+type Config struct {
+	Address      string // on loopback, by default on a free port; where the port is taken, a free one is used
+	ClientID     string
+	ClientSecret string
+}
+
+// Platform is the platform. It is safe for concurrent use.
+type Platform struct {
+	conf   Config
+	ln     net.Listener
+	server *http.Server
+
+	mu            sync.Mutex
+	installations []*Installation
+	faults        []Fault
+	hold          *hold
+	numbers       int
+}
+
+// Installation is an installation of the integration, with the projects that it may change.
+type Installation struct {
+	ID       string
+	Team     string // "" for a person's own
+	Projects []*Project
+	code     string // "" once it was exchanged
+	token    string // "" before
+}
+
+// Project is a project.
+type Project struct {
+	ID, Name  string
+	Variables []Variable
+}
+
+// Variable is an environment variable.
+type Variable struct {
+	ID      string   `json:"id"`
+	Key     string   `json:"key"`
+	Value   string   `json:"value"`
+	Type    string   `json:"type"`
+	Target  []string `json:"target"`
+	Comment string   `json:"comment"`
+}
+
+// Fault is how a request of a method fails. Before it does, what it asks for may be done.
+type Fault struct {
+	Method     string // "" for any
+	Status     int    // 0: the connection is cut
+	RetryAfter int    // seconds; 0: the answer says nothing
+	Done       bool
+}
+
+// Open starts a platform. Close must follow.
+func Open(conf Config) (*Platform, error) {
+	conf.Address = cmp.Or(conf.Address, "127.0.0.1:0")
+	if !signin.IsLoopback(conf.Address) {
+		return nil, errors.New("the hosting platform for development serves on loopback only")
+	}
+	ln, err := net.Listen("tcp", conf.Address)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		host, _, _ := net.SplitHostPort(conf.Address) // it is an address, as it could be listened on
+		ln, err = net.Listen("tcp", net.JoinHostPort(host, "0"))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("listening for the hosting platform: %w", err)
+	}
+	p := &Platform{conf: conf, ln: ln}
+	p.server = &http.Server{Handler: p.handler(), ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second, IdleTimeout: time.Minute}
+	go func() { _ = p.server.Serve(ln) }()
+	return p, nil
+}
+
+// Close stops the platform.
+func (p *Platform) Close() error { return p.server.Close() }
+
+// URL returns its address.
+func (p *Platform) URL() string { return "http://" + p.ln.Addr().String() }
+
+// Install installs the integration for projects, and returns the id of the configuration and a code for it.
+func (p *Platform) Install(team string, projects ...string) (config, code string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	made := &Installation{ID: p.id("icfg"), Team: team, code: rand.Text()}
+	for _, name := range projects {
+		made.Projects = append(made.Projects, &Project{ID: p.id("prj"), Name: name})
+	}
+	p.installations = append(p.installations, made)
+	return made.ID, made.code
+}
+
+// Reinstall returns another code for an installation. The token of the one before stays valid until it is exchanged.
+func (p *Platform) Reinstall(config string) (code string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, i := range p.installations {
+		if i.ID == config {
+			i.code = rand.Text()
+			return i.code
+		}
+	}
+	return ""
+}
+
+// Uninstall ends the access of an installation. Its projects stay.
+func (p *Platform) Uninstall(config string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, i := range p.installations {
+		if i.ID == config {
+			i.code, i.token = "", ""
+		}
+	}
+}
+
+// Fail has the next requests fail, each in one way.
+func (p *Platform) Fail(faults ...Fault) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.faults = append(p.faults, faults...)
+}
+
+// hold is where a request waits.
+type hold struct{ reached, released chan struct{} }
+
+// Hold has the next POST wait, before anything is done, until release is called. reached is closed when it waits.
+func (p *Platform) Hold() (reached <-chan struct{}, release func()) {
+	h := &hold{make(chan struct{}), make(chan struct{})}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.hold = h
+	return h.reached, sync.OnceFunc(func() { close(h.released) })
+}
+
+func (p *Platform) wait(r *http.Request) {
+	p.mu.Lock()
+	h := p.hold
+	if h == nil || r.Method != http.MethodPost {
+		p.mu.Unlock()
+		return
+	}
+	p.hold = nil
+	p.mu.Unlock()
+	close(h.reached)
+	<-h.released
+}
+
+// Mend has no more requests fail.
+func (p *Platform) Mend() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.faults = nil
+}
+
+// Variables returns the variables that are set in the projects of an installation, by the name of their project.
+func (p *Platform) Variables(config string) map[string][]Variable {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	all := map[string][]Variable{}
+	for _, i := range p.installations {
+		for _, project := range i.Projects {
+			if i.ID == config && len(project.Variables) > 0 {
+				all[project.Name] = append(all[project.Name], slices.Clone(project.Variables)...)
+			}
+		}
+	}
+	return all
+}
+
+func (p *Platform) id(kind string) string {
+	p.numbers++
+	return kind + "_" + strconv.Itoa(p.numbers)
+}
+
+func (p *Platform) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v2/oauth/access_token", p.exchange)
+	mux.HandleFunc("GET /v10/projects", p.authorized(p.listProjects))
+	mux.HandleFunc("GET /v9/projects/{project}", p.inProject(p.project))
+	mux.HandleFunc("GET /v10/projects/{project}/env", p.inProject(p.listVariables))
+	mux.HandleFunc("POST /v10/projects/{project}/env", p.inProject(p.setVariable))
+	mux.HandleFunc("DELETE /v9/projects/{project}/env/{id}", p.inProject(p.removeVariable))
+	api := p.failing(mux)
+	pages := http.NewServeMux()
+	pages.Handle("/", api)
+	p.pages(pages)
+	return pages
+}
+
+// failing carries the faults out.
+func (p *Platform) failing(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		p.wait(r)
+		fault, fails := p.fault(r.Method)
+		if !fails {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			next.ServeHTTP(w, r)
+			return
+		}
+		if fault.Done {
+			p.mu.Lock()
+			next.ServeHTTP(nowhere{http.Header{}}, r)
+			p.mu.Unlock()
+		}
+		if fault.Status == 0 {
+			panic(http.ErrAbortHandler)
+		}
+		if fault.RetryAfter > 0 {
+			w.Header().Set("Retry-After", strconv.Itoa(fault.RetryAfter))
+		}
+		refuse(w, fault.Status, "fault")
+	})
+}
+
+func (p *Platform) fault(method string) (Fault, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	i := slices.IndexFunc(p.faults, func(f Fault) bool { return f.Method == "" || f.Method == method })
+	if i < 0 {
+		return Fault{}, false
+	}
+	fault := p.faults[i]
+	p.faults = slices.Delete(p.faults, i, i+1)
+	return fault, true
+}
+
+// nowhere is the client of an answer that gets lost.
+type nowhere struct{ header http.Header }
+
+func (n nowhere) Header() http.Header          { return n.header }
+func (nowhere) Write(data []byte) (int, error) { return len(data), nil }
+func (nowhere) WriteHeader(int)                {}
+
+func answer(w http.ResponseWriter, value any) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(value) // a client that has gone hears nothing
+}
+
+func refuse(w http.ResponseWriter, status int, code string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]string{"code": code, "message": "The request was refused."}})
+}

@@ -1,0 +1,603 @@
+package paymentstest
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/providers/payments"
+)
+
+// Provider is what stands behind a gateway: its clock can be advanced, and its customers act.
+type Provider interface {
+	Now() time.Time
+	Advance(d time.Duration) error
+	// ConfirmPayment and ConfirmSetup are what a card's owner does in a browser.
+	ConfirmPayment(clientSecret, card string) error
+	ConfirmSetup(clientSecret, card string) error
+	// FailNextPayment has the customer's next payment declined.
+	FailNextPayment(customer string) error
+	// Refund pays an amount of an invoice back; 0 is all of it.
+	Refund(invoice string, amount int64) error
+	Dispute(invoice string) (id string, err error)
+	CloseDispute(id string, won bool) error
+}
+
+// World is a gateway with the provider behind it, and what is on sale there.
+type World struct {
+	payments.Gateway
+	Provider
+	Cheap, Dear payments.Price
+	Coupon      string // 20 % off for 3 months
+	Visa        string // a card that pays
+	Declined    string // a card that can be registered, and does not pay
+}
+
+// Contract checks that a gateway does what package payments promises.
+func Contract(t *testing.T, open func(t *testing.T) World) {
+	for name, check := range map[string]func(*shop){
+		"prices":                           checkPrices,
+		"coupons":                          checkCoupons,
+		"customers":                        checkCustomers,
+		"subscribing":                      checkSubscribing,
+		"a discount":                       checkDiscount,
+		"an upgrade":                       checkUpgrade,
+		"an upgrade that is declined":      checkDeclinedUpgrade,
+		"a scheduled change":               checkScheduledChange,
+		"a scheduled change is dropped":    checkDroppedChange,
+		"a cancellation":                   checkCancellation,
+		"an end":                           checkEnd,
+		"cards":                            checkCards,
+		"a card beside a scheduled change": checkCardBesideSchedule,
+		"cards of others":                  checkCardsOfOthers,
+		"invoice items":                    checkInvoiceItems,
+		"a bill after the end":             checkBillAfterEnd,
+		"money back":                       checkMoneyBack,
+		"a payment that fails":             checkFailedPayment,
+		"a card for what is owed":          checkCardForDebt,
+		"events":                           checkEvents,
+		"what is not there":                checkNothing,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			check(&shop{World: open(t), T: t})
+		})
+	}
+}
+
+// shop is a world in a test.
+type shop struct {
+	World
+	*testing.T
+}
+
+// attempt is one that begins now.
+func (s *shop) attempt() payments.Attempt {
+	return payments.Attempt{ID: uuid.NewString(), First: s.Now()}
+}
+
+// twice has an attempt repeated at once, after an hour, and when the provider has forgotten it: it must come to the same.
+func twice[T any](s *shop, do func(a payments.Attempt) (T, error), same func(first, again T)) T {
+	s.Helper()
+	a := s.attempt()
+	first, err := do(a)
+	require.NoError(s, err)
+	for _, later := range []time.Duration{0, time.Hour, 25 * time.Hour} {
+		require.NoError(s, s.Advance(later))
+		again, err := do(a)
+		require.NoError(s, err, "after %s", later)
+		same(first, again)
+	}
+	return first
+}
+
+func (s *shop) customer() string {
+	s.Helper()
+	customer, err := s.CreateCustomer(s.Context(), s.attempt(), "account-"+uuid.NewString())
+	require.NoError(s, err)
+	return customer
+}
+
+// subscribed returns a customer with a subscription that is paid with a card.
+func (s *shop) subscribed(price payments.Price) (customer, subscription string) {
+	s.Helper()
+	customer = s.customer()
+	made, err := s.Subscribe(s.Context(), s.attempt(), payments.NewSubscription{Customer: customer, Price: price.ID})
+	require.NoError(s, err)
+	s.payFirst(made.ID)
+	return customer, made.ID
+}
+
+func (s *shop) payFirst(subscription string) {
+	s.Helper()
+	pay, err := s.FirstPayment(s.Context(), subscription)
+	require.NoError(s, err)
+	require.NotEmpty(s, pay.ClientSecret)
+	require.NoError(s, s.ConfirmPayment(pay.ClientSecret, s.Visa))
+}
+
+func (s *shop) billing(customer string) payments.Billing {
+	s.Helper()
+	b, err := s.Billing(s.Context(), customer)
+	require.NoError(s, err)
+	return b
+}
+
+// only returns the only subscription of a customer.
+func (s *shop) only(customer string) payments.Subscription {
+	s.Helper()
+	b := s.billing(customer)
+	require.Len(s, b.Subscriptions, 1)
+	return b.Subscriptions[0]
+}
+
+// charged returns what was paid by a customer.
+func (s *shop) charged(customer string) (sum int64) {
+	s.Helper()
+	for _, i := range s.billing(customer).Invoices {
+		sum += i.AmountPaid
+	}
+	return sum
+}
+
+func checkPrices(s *shop) {
+	prices, err := s.Prices(s.Context())
+	require.NoError(s, err)
+	for _, want := range []payments.Price{s.Cheap, s.Dear} {
+		i := slices.IndexFunc(prices, func(p payments.Price) bool { return p.ID == want.ID })
+		require.GreaterOrEqual(s, i, 0, want.ID)
+		assert.Equal(s, want, prices[i])
+	}
+}
+
+func checkCoupons(s *shop) {
+	coupon, err := s.Gateway.Coupon(s.Context(), s.World.Coupon)
+	require.NoError(s, err)
+	assert.NotEmpty(s, coupon.Name)
+	assert.Equal(s, "20 % off for 3 months", coupon.Description)
+	_, err = s.Gateway.Coupon(s.Context(), "NOTHING")
+	assert.ErrorIs(s, err, payments.ErrNotFound)
+}
+
+func checkCustomers(s *shop) {
+	customer := twice(s, func(a payments.Attempt) (string, error) {
+		return s.CreateCustomer(s.Context(), a, "account-1")
+	}, func(first, again string) { assert.Equal(s, first, again) })
+	assert.NotEqual(s, customer, s.customer(), "another attempt is another customer")
+	account, err := s.AccountOf(s.Context(), customer)
+	require.NoError(s, err)
+	assert.Equal(s, "account-1", account)
+	assert.Equal(s, payments.Billing{Customer: customer}, s.billing(customer), "nothing yet")
+}
+
+func checkSubscribing(s *shop) {
+	customer := s.customer()
+	began := s.Now().Truncate(time.Second)
+	want := payments.NewSubscription{Customer: customer, Price: s.Cheap.ID}
+	a := s.attempt()
+	made, err := s.Subscribe(s.Context(), a, want)
+	require.NoError(s, err)
+	assert.Equal(s, "incomplete", made.Status)
+	assert.Equal(s, s.Cheap.ID, made.Price)
+	assert.Equal(s, a.ID, made.Attempt)
+	assert.False(s, made.CreatedAt.Before(began), "created at %s, before %s", made.CreatedAt, began)
+	assert.True(s, made.EndedAt.IsZero())
+	assert.Equal(s, made.PeriodStart, made.Anchor)
+	assert.Equal(s, time.UTC, made.PeriodStart.Location())
+
+	pay, err := s.FirstPayment(s.Context(), made.ID)
+	require.NoError(s, err)
+	assert.Equal(s, s.Cheap.Amount, pay.Amount)
+	assert.Equal(s, s.Cheap.Currency, pay.Currency)
+	assert.Nil(s, pay.Discount)
+	again, err := s.FirstPayment(s.Context(), made.ID)
+	require.NoError(s, err)
+	assert.Equal(s, pay, again)
+
+	require.NoError(s, s.ConfirmPayment(pay.ClientSecret, s.Visa))
+	for _, later := range []time.Duration{0, time.Hour, 25 * time.Hour} {
+		require.NoError(s, s.Advance(later))
+		paid, err := s.Subscribe(s.Context(), a, want)
+		require.NoError(s, err)
+		assert.Equal(s, made.ID, paid.ID, "after %s", later)
+		assert.Equal(s, "active", paid.Status, "what is, and not what was")
+	}
+	b := s.billing(customer)
+	require.Len(s, b.Subscriptions, 1)
+	require.Len(s, b.Invoices, 1)
+	invoice := b.Invoices[0]
+	assert.Equal(s, made.ID, invoice.Subscription)
+	assert.Equal(s, "paid", invoice.Status)
+	assert.Equal(s, []int64{s.Cheap.Amount, s.Cheap.Amount, 0}, []int64{invoice.AmountDue, invoice.AmountPaid, invoice.Refunded})
+	assert.Equal(s, s.Cheap.Currency, invoice.Currency)
+	assert.NotEmpty(s, invoice.Number)
+	assert.NotEmpty(s, invoice.Page)
+	require.NotNil(s, b.Card)
+	assert.Equal(s, []string{"visa", "4242"}, []string{b.Card.Brand, b.Card.Last4})
+
+	paid, err := s.FirstPayment(s.Context(), made.ID)
+	require.NoError(s, err)
+	assert.Empty(s, paid.ClientSecret, "there is nothing to pay any more")
+}
+
+func checkDiscount(s *shop) {
+	customer := s.customer()
+	made, err := s.Subscribe(s.Context(), s.attempt(), payments.NewSubscription{Customer: customer, Price: s.Cheap.ID, Coupon: s.World.Coupon})
+	require.NoError(s, err)
+	pay, err := s.FirstPayment(s.Context(), made.ID)
+	require.NoError(s, err)
+	assert.Equal(s, s.Cheap.Amount*4/5, pay.Amount)
+	require.NotNil(s, pay.Discount)
+	assert.Equal(s, "20 % off for 3 months", pay.Discount.Description)
+}
+
+func checkUpgrade(s *shop) {
+	customer, subscription := s.subscribed(s.Cheap)
+	before := s.only(customer)
+	half := before.PeriodStart.Add(before.PeriodEnd.Sub(before.PeriodStart) / 2)
+	require.NoError(s, s.Advance(half.Sub(s.Now())))
+	changed := twice(s, func(a payments.Attempt) (payments.Subscription, error) {
+		return s.ChangePrice(s.Context(), a, subscription, s.Dear.ID)
+	}, func(first, again payments.Subscription) { assert.Equal(s, first, again) })
+	assert.Equal(s, s.Dear.ID, changed.Price)
+	assert.Equal(s, "active", changed.Status)
+	assert.Equal(s, before.PeriodEnd, changed.PeriodEnd, "the period stays")
+	difference := (s.Dear.Amount - s.Cheap.Amount) / 2
+	assert.InDelta(s, s.Cheap.Amount+difference, s.charged(customer), 5, "the difference was charged, once")
+}
+
+func checkDeclinedUpgrade(s *shop) {
+	customer, subscription := s.subscribed(s.Cheap)
+	before := s.only(customer)
+	require.NoError(s, s.FailNextPayment(customer))
+	_, err := s.ChangePrice(s.Context(), s.attempt(), subscription, s.Dear.ID)
+	require.ErrorIs(s, err, payments.ErrDeclined)
+	assert.Equal(s, before, s.only(customer), "nothing has changed")
+	assert.Equal(s, s.Cheap.Amount, s.charged(customer))
+	changed, err := s.ChangePrice(s.Context(), s.attempt(), subscription, s.Dear.ID)
+	require.NoError(s, err, "another attempt may succeed")
+	assert.Equal(s, s.Dear.ID, changed.Price)
+}
+
+func checkScheduledChange(s *shop) {
+	customer, subscription := s.subscribed(s.Dear)
+	before := s.only(customer)
+	changed := twice(s, func(a payments.Attempt) (payments.Subscription, error) {
+		return s.ScheduleChange(s.Context(), a, subscription, s.Cheap.ID)
+	}, func(first, again payments.Subscription) { assert.Equal(s, first, again) })
+	assert.Equal(s, s.Dear.ID, changed.Price)
+	assert.Equal(s, &payments.ScheduledChange{Price: s.Cheap.ID, EffectiveAt: before.PeriodEnd}, changed.Scheduled)
+	assert.Equal(s, changed, s.only(customer))
+
+	require.NoError(s, s.Advance(before.PeriodEnd.Add(2*time.Hour).Sub(s.Now())))
+	after := s.only(customer)
+	assert.Equal(s, s.Cheap.ID, after.Price)
+	assert.Equal(s, before.PeriodEnd, after.PeriodStart)
+	assert.Nil(s, after.Scheduled, "it has taken effect")
+	assert.Equal(s, s.Dear.Amount+s.Cheap.Amount, s.charged(customer))
+
+	up, err := s.ChangePrice(s.Context(), s.attempt(), subscription, s.Dear.ID)
+	require.NoError(s, err)
+	assert.Equal(s, s.Dear.ID, up.Price)
+	down, err := s.ScheduleChange(s.Context(), s.attempt(), subscription, s.Cheap.ID)
+	require.NoError(s, err, "it can be changed again")
+	assert.Equal(s, &payments.ScheduledChange{Price: s.Cheap.ID, EffectiveAt: after.PeriodEnd}, down.Scheduled)
+	for range 2 {
+		require.NoError(s, s.Advance(s.only(customer).PeriodEnd.Add(2*time.Hour).Sub(s.Now())))
+		assert.Equal(s, s.Cheap.ID, s.only(customer).Price, "it stays at that price")
+	}
+}
+
+func checkDroppedChange(s *shop) {
+	for name, drop := range map[string]func(subscription string) (payments.Subscription, error){
+		"by itself": func(id string) (payments.Subscription, error) {
+			return s.DropScheduledChange(s.Context(), s.attempt(), id)
+		},
+		"by a cancellation": func(id string) (payments.Subscription, error) {
+			return s.SetCancelAtPeriodEnd(s.Context(), s.attempt(), id, true)
+		},
+		"by another change": func(id string) (payments.Subscription, error) {
+			return s.ChangePrice(s.Context(), s.attempt(), id, s.Dear.ID)
+		},
+	} {
+		customer, subscription := s.subscribed(s.Dear)
+		_, err := s.ScheduleChange(s.Context(), s.attempt(), subscription, s.Cheap.ID)
+		require.NoError(s, err, name)
+		changed, err := drop(subscription)
+		require.NoError(s, err, name)
+		assert.Nil(s, changed.Scheduled, name)
+		assert.Equal(s, changed, s.only(customer), name)
+		again, err := s.DropScheduledChange(s.Context(), s.attempt(), subscription)
+		require.NoError(s, err, "there is none to drop")
+		assert.Equal(s, changed, again, name)
+	}
+}
+
+func checkCancellation(s *shop) {
+	customer, subscription := s.subscribed(s.Cheap)
+	before := s.only(customer)
+	set := func(cancel bool) payments.Subscription {
+		return twice(s, func(a payments.Attempt) (payments.Subscription, error) {
+			return s.SetCancelAtPeriodEnd(s.Context(), a, subscription, cancel)
+		}, func(first, again payments.Subscription) { assert.Equal(s, first, again) })
+	}
+	assert.True(s, set(true).CancelAtPeriodEnd)
+	assert.Equal(s, before, set(false), "it goes on as before")
+	cancelled := set(true)
+	assert.Equal(s, "active", cancelled.Status)
+	require.NoError(s, s.Advance(before.PeriodEnd.Add(time.Hour).Sub(s.Now())))
+	ended := s.only(customer)
+	assert.Equal(s, "canceled", ended.Status)
+	assert.Equal(s, before.PeriodEnd, ended.EndedAt)
+	assert.False(s, ended.CancelAtPeriodEnd, "it has ended")
+	for name, change := range map[string]func() (payments.Subscription, error){
+		"going on": func() (payments.Subscription, error) {
+			return s.SetCancelAtPeriodEnd(s.Context(), s.attempt(), subscription, false)
+		},
+		"the same": func() (payments.Subscription, error) {
+			return s.ChangePrice(s.Context(), s.attempt(), subscription, s.Cheap.ID)
+		},
+		"another": func() (payments.Subscription, error) {
+			return s.ChangePrice(s.Context(), s.attempt(), subscription, s.Dear.ID)
+		},
+		"later": func() (payments.Subscription, error) {
+			return s.ScheduleChange(s.Context(), s.attempt(), subscription, s.Dear.ID)
+		},
+	} {
+		_, err := change()
+		require.ErrorIs(s, err, payments.ErrRejected, name)
+	}
+	assert.Equal(s, s.Cheap.Amount, s.charged(customer))
+}
+
+func checkEnd(s *shop) {
+	customer, subscription := s.subscribed(s.Cheap)
+	a := s.attempt()
+	require.NoError(s, s.End(s.Context(), a, subscription))
+	require.NoError(s, s.End(s.Context(), a, subscription))
+	require.NoError(s, s.End(s.Context(), s.attempt(), subscription), "it has ended before")
+	assert.Equal(s, "canceled", s.only(customer).Status)
+	assert.False(s, s.only(customer).EndedAt.IsZero())
+
+	made, err := s.Subscribe(s.Context(), s.attempt(), payments.NewSubscription{Customer: customer, Price: s.Dear.ID})
+	require.NoError(s, err)
+	require.NoError(s, s.End(s.Context(), s.attempt(), made.ID), "it is incomplete")
+	b := s.billing(customer)
+	require.Len(s, b.Subscriptions, 2)
+	assert.Equal(s, made.ID, b.Subscriptions[0].ID, "the newest comes first")
+	assert.NotEqual(s, "incomplete", b.Subscriptions[0].Status)
+	assert.Equal(s, s.Cheap.Amount, s.charged(customer))
+}
+
+func checkCards(s *shop) {
+	customer, subscription := s.subscribed(s.Cheap)
+	setup := twice(s, func(a payments.Attempt) (string, error) { return s.CreateSetup(s.Context(), a, customer) },
+		func(first, again string) { assert.Equal(s, first, again) })
+	secret, err := s.SetupSecret(s.Context(), setup)
+	require.NoError(s, err)
+	require.NotEmpty(s, secret)
+	require.NoError(s, s.ConfirmSetup(secret, s.Declined))
+	method := s.registered(customer)
+	first := s.billing(customer).Card
+	card := twice(s, func(a payments.Attempt) (payments.Card, error) {
+		return s.ReplaceCard(s.Context(), a, customer, method)
+	},
+		func(first, again payments.Card) { assert.Equal(s, first, again) })
+	assert.Equal(s, method, card.PaymentMethod)
+	assert.NotEqual(s, first.Last4, card.Last4)
+	assert.Equal(s, &card, s.billing(customer).Card)
+
+	_, err = s.ChangePrice(s.Context(), s.attempt(), subscription, s.Dear.ID)
+	require.ErrorIs(s, err, payments.ErrDeclined, "the new card pays, or does not")
+	_, err = s.ReplaceCard(s.Context(), s.attempt(), customer, first.PaymentMethod)
+	require.NoError(s, err)
+	_, err = s.ChangePrice(s.Context(), s.attempt(), subscription, s.Dear.ID)
+	require.NoError(s, err)
+}
+
+// registered returns the payment method that an event says to be the customer's last.
+func (s *shop) registered(customer string) (method string) {
+	s.Helper()
+	for e, err := range s.Events(s.Context(), time.Unix(0, 0)) {
+		require.NoError(s, err)
+		if e.Type == "payment_method.attached" && e.Customer == customer {
+			method = e.Object
+		}
+	}
+	require.NotEmpty(s, method)
+	return method
+}
+
+// A change that was scheduled is paid with the card of the time when it takes effect.
+func checkCardBesideSchedule(s *shop) {
+	customer, subscription := s.subscribed(s.Dear)
+	old := s.billing(customer).Card
+	_, err := s.ScheduleChange(s.Context(), s.attempt(), subscription, s.Cheap.ID)
+	require.NoError(s, err)
+	setup, err := s.CreateSetup(s.Context(), s.attempt(), customer)
+	require.NoError(s, err)
+	secret, err := s.SetupSecret(s.Context(), setup)
+	require.NoError(s, err)
+	require.NoError(s, s.ConfirmSetup(secret, s.Declined))
+	replaced := twice(s, func(a payments.Attempt) (payments.Card, error) {
+		return s.ReplaceCard(s.Context(), a, customer, s.registered(customer))
+	}, func(first, again payments.Card) { assert.Equal(s, first, again) })
+	require.NotEqual(s, *old, replaced)
+	assert.NotNil(s, s.only(customer).Scheduled, "the change stays scheduled")
+
+	require.NoError(s, s.Advance(s.only(customer).PeriodEnd.Add(2*time.Hour).Sub(s.Now())))
+	b := s.billing(customer)
+	assert.Equal(s, s.Cheap.ID, b.Subscriptions[0].Price)
+	assert.Equal(s, &replaced, b.Card)
+	assert.Equal(s, "past_due", b.Subscriptions[0].Status, "the new card was asked, which does not pay")
+}
+
+func checkCardsOfOthers(s *shop) {
+	mine, _ := s.subscribed(s.Cheap)
+	other, _ := s.subscribed(s.Cheap)
+	before := s.billing(mine)
+	for _, method := range []string{s.billing(other).Card.PaymentMethod, "pm_nothing"} {
+		_, err := s.ReplaceCard(s.Context(), s.attempt(), mine, method)
+		assert.ErrorIs(s, err, payments.ErrNotFound, method)
+	}
+	assert.Equal(s, before, s.billing(mine))
+}
+
+func checkInvoiceItems(s *shop) {
+	customer, subscription := s.subscribed(s.Cheap)
+	item := payments.InvoiceItem{
+		Customer: customer, Subscription: subscription, Amount: 123, Currency: s.Cheap.Currency, Description: "Characters", Usage: "usage-" + uuid.NewString(),
+	}
+	id := twice(s, func(a payments.Attempt) (string, error) { return s.AddInvoiceItem(s.Context(), a, item) },
+		func(first, again string) { assert.Equal(s, first, again) })
+	assert.NotEmpty(s, id)
+	require.NoError(s, s.Advance(s.only(customer).PeriodEnd.Add(2*time.Hour).Sub(s.Now())))
+	assert.Equal(s, 2*s.Cheap.Amount+item.Amount, s.charged(customer), "it is on the next invoice, once")
+}
+
+// The last period of a subscription is billed when there is no next invoice.
+func checkBillAfterEnd(s *shop) {
+	customer, subscription := s.subscribed(s.Cheap)
+	require.NoError(s, s.End(s.Context(), s.attempt(), subscription))
+	item := payments.InvoiceItem{
+		Customer: customer, Subscription: subscription, Amount: 123, Currency: s.Cheap.Currency, Description: "Characters", Usage: "usage-" + uuid.NewString(),
+	}
+	twice(s, func(a payments.Attempt) (string, error) { return s.AddInvoiceItem(s.Context(), a, item) },
+		func(first, again string) { assert.Equal(s, first, again) })
+	require.NoError(s, s.Advance(2*time.Hour))
+	var due []int64
+	for _, i := range s.billing(customer).Invoices {
+		due = append(due, i.AmountDue)
+	}
+	assert.Equal(s, []int64{item.Amount, s.Cheap.Amount}, due, "an invoice of its own")
+}
+
+func checkMoneyBack(s *shop) {
+	customer, _ := s.subscribed(s.Cheap)
+	invoice := s.billing(customer).Invoices[0]
+	require.NoError(s, s.Refund(invoice.ID, 100))
+	assert.EqualValues(s, 100, s.billing(customer).Invoices[0].Refunded)
+	require.NoError(s, s.Refund(invoice.ID, 0))
+	got := s.billing(customer).Invoices[0]
+	assert.Equal(s, invoice.AmountPaid, got.Refunded)
+	assert.False(s, got.Disputed)
+
+	for _, won := range []bool{true, false} {
+		customer, _ := s.subscribed(s.Cheap)
+		dispute, err := s.Dispute(s.billing(customer).Invoices[0].ID)
+		require.NoError(s, err)
+		assert.True(s, s.billing(customer).Invoices[0].Disputed)
+		require.NoError(s, s.CloseDispute(dispute, won))
+		assert.Equal(s, !won, s.billing(customer).Invoices[0].Disputed, "won: %t", won)
+	}
+}
+
+func checkFailedPayment(s *shop) {
+	customer, _ := s.subscribed(s.Cheap)
+	end := s.only(customer).PeriodEnd
+	require.NoError(s, s.FailNextPayment(customer))
+	require.NoError(s, s.Advance(end.Add(2*time.Hour).Sub(s.Now())))
+	b := s.billing(customer)
+	assert.Equal(s, "past_due", b.Subscriptions[0].Status)
+	require.Len(s, b.Invoices, 2)
+	assert.Equal(s, []string{"open", "paid"}, []string{b.Invoices[0].Status, b.Invoices[1].Status})
+	assert.EqualValues(s, 1, b.Invoices[0].Attempts)
+	require.NoError(s, s.Advance(7*24*time.Hour), "it is tried again")
+	assert.Equal(s, "active", s.only(customer).Status)
+	assert.Equal(s, 2*s.Cheap.Amount, s.charged(customer))
+}
+
+func checkCardForDebt(s *shop) {
+	customer, _ := s.subscribed(s.Cheap)
+	good := s.billing(customer).Card.PaymentMethod
+	setup, err := s.CreateSetup(s.Context(), s.attempt(), customer)
+	require.NoError(s, err)
+	secret, err := s.SetupSecret(s.Context(), setup)
+	require.NoError(s, err)
+	require.NoError(s, s.ConfirmSetup(secret, s.Declined))
+	replace := func(method string) {
+		twice(s, func(a payments.Attempt) (payments.Card, error) {
+			return s.ReplaceCard(s.Context(), a, customer, method)
+		},
+			func(first, again payments.Card) { assert.Equal(s, first, again) })
+	}
+	bad := s.registered(customer)
+	replace(bad)
+	require.NoError(s, s.Advance(s.only(customer).PeriodEnd.Add(2*time.Hour).Sub(s.Now())))
+	require.Equal(s, "past_due", s.only(customer).Status)
+
+	replace(bad)
+	assert.Equal(s, "past_due", s.only(customer).Status, "a card that does not pay leaves the invoice open")
+	replace(good)
+	assert.Equal(s, "active", s.only(customer).Status)
+	assert.Equal(s, 2*s.Cheap.Amount, s.charged(customer))
+}
+
+func checkEvents(s *shop) {
+	customer, subscription := s.subscribed(s.Cheap)
+	b := s.billing(customer)
+	require.NoError(s, s.Refund(b.Invoices[0].ID, 100))
+	dispute, err := s.Dispute(b.Invoices[0].ID)
+	require.NoError(s, err)
+	_, err = s.ScheduleChange(s.Context(), s.attempt(), subscription, s.Dear.ID)
+	require.NoError(s, err)
+	var last time.Time
+	ids := map[string]bool{}
+	seen := map[string]string{} // objects, by type
+	for e, err := range s.Events(s.Context(), s.Now().Add(-time.Hour)) {
+		require.NoError(s, err)
+		assert.False(s, e.CreatedAt.Before(last), "oldest first")
+		assert.False(s, ids[e.ID], "each once")
+		last, ids[e.ID], seen[e.Type] = e.CreatedAt, true, e.Object
+		owner, err := s.CustomerOf(s.Context(), e)
+		require.NoError(s, err, "%+v", e)
+		assert.Equal(s, customer, owner, "%+v", e)
+		e.Customer = "" // as where the event does not say it
+		owner, err = s.CustomerOf(s.Context(), e)
+		require.NoError(s, err, "%+v", e)
+		assert.Contains(s, []string{customer, ""}, owner, "%+v", e)
+	}
+	for kind, object := range map[string]string{
+		"customer.created": customer, "customer.subscription.created": subscription, "customer.subscription.updated": subscription,
+		"invoice.paid": b.Invoices[0].ID, "payment_method.attached": b.Card.PaymentMethod, "charge.dispute.created": dispute,
+	} {
+		assert.Equal(s, object, seen[kind], kind)
+	}
+	for _, err := range s.Events(s.Context(), time.Unix(0, 0)) {
+		require.NoError(s, err)
+		break // ends the listing
+	}
+}
+
+func checkNothing(s *shop) {
+	customer := s.customer()
+	for name, do := range map[string]func() error{
+		"account":       func() error { _, err := s.AccountOf(s.Context(), "cus_nothing"); return err },
+		"billing":       func() error { _, err := s.Billing(s.Context(), "cus_nothing"); return err },
+		"first payment": func() error { _, err := s.FirstPayment(s.Context(), "sub_nothing"); return err },
+		"change":        func() error { _, err := s.ChangePrice(s.Context(), s.attempt(), "sub_nothing", s.Dear.ID); return err },
+		"schedule": func() error {
+			_, err := s.ScheduleChange(s.Context(), s.attempt(), "sub_nothing", s.Dear.ID)
+			return err
+		},
+		"end":    func() error { return s.End(s.Context(), s.attempt(), "sub_nothing") },
+		"set-up": func() error { _, err := s.SetupSecret(s.Context(), "seti_nothing"); return err },
+		"price": func() error {
+			_, err := s.Subscribe(s.Context(), s.attempt(), payments.NewSubscription{Customer: customer, Price: "price_nothing"})
+			return err
+		},
+		"event's object": func() error {
+			_, err := s.CustomerOf(s.Context(), payments.Event{Type: "invoice.paid", Object: "in_nothing"})
+			return err
+		},
+	} {
+		assert.ErrorIs(s, do(), payments.ErrNotFound, name)
+	}
+	owner, err := s.CustomerOf(s.Context(), payments.Event{Type: "product.updated", Object: "prod_1"})
+	require.NoError(s, err)
+	assert.Empty(s, owner, "a product belongs to nobody")
+}

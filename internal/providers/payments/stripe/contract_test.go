@@ -1,0 +1,56 @@
+package stripe_test
+
+import (
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/providers/payments"
+	"github.com/recital-tts/recital/internal/providers/payments/paymentstest"
+	"github.com/recital-tts/recital/internal/providers/payments/sandbox"
+	"github.com/recital-tts/recital/internal/providers/payments/stripe"
+)
+
+const key = "sk_test_1"
+
+// openSandbox runs a provider of the test's own.
+func openSandbox(t *testing.T) *sandbox.Sandbox {
+	t.Helper()
+	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})) // acknowledges its webhooks
+	t.Cleanup(receiver.Close)
+	s, err := sandbox.Open(sandbox.Config{
+		Folder: t.TempDir(), Key: key, WebhookSecret: "whsec_1", WebhookURL: receiver.URL, Logger: slog.New(slog.DiscardHandler),
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s
+}
+
+// openGateway returns a gateway to a provider whose clock it shares. All that it asks is checked.
+func openGateway(t *testing.T, s *sandbox.Sandbox) *stripe.Gateway {
+	t.Helper()
+	g, err := stripe.New(stripe.Config{Key: key, URL: mock.Checked(t, s.URL()), Now: s.Now})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, g.Close()) })
+	return g
+}
+
+func monthly(plan, name string, amount int64, millis string) payments.Price {
+	return payments.Price{
+		ID: sandbox.PriceOf(plan), Product: name, Amount: amount, Currency: "usd",
+		Metadata: map[string]string{"plan": plan, "overage_millis": millis, "overage_unit": "1000"},
+	}
+}
+
+func TestTheGatewayKeepsItsContractAndAsksForNothingThatStripeDoesNotKnow(t *testing.T) {
+	paymentstest.Contract(t, func(t *testing.T) paymentstest.World {
+		s := openSandbox(t)
+		return paymentstest.World{
+			Gateway: openGateway(t, s), Provider: s, Cheap: monthly("indie", "Indie", 1000, "5000"), Dear: monthly("pro", "Pro", 4900, "4500"),
+			Coupon: sandbox.WelcomeCoupon, Visa: "pm_card_visa", Declined: "pm_card_chargeCustomerFail",
+		}
+	})
+}

@@ -1,0 +1,135 @@
+// Package stripe is the adapter of package payments for Stripe's API, by the provider's own library. A change is made once
+// however often it is attempted: each of its requests has an idempotency key made of the attempt's id, and what may have
+// been made is looked up where the provider may have forgotten the key, or has failed.
+package stripe
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/sony/gobreaker/v2"
+	"github.com/stripe/stripe-go/v84"
+
+	"github.com/recital-tts/recital/internal/providers/payments"
+)
+
+// Config is what a Gateway needs. All but Key is optional.
+type Config struct {
+	Key     string
+	URL     string           // of another server that speaks the API; "" for Stripe's
+	Timeout time.Duration    // of one request; 20 s
+	Pause   time.Duration    // for which nothing is asked after an outage was noticed; 5 s
+	Now     func() time.Time // by which attempts are old
+	Logger  *slog.Logger
+	Watch   func(http.RoundTripper) http.RoundTripper // wraps what carries the requests, to measure it; may be nil
+}
+
+// retries are those of one request, under the same idempotency key.
+const retries = 2
+
+// Gateway implements payments.Gateway.
+type Gateway struct {
+	api       *stripe.Client
+	transport *http.Transport
+	breaker   *gobreaker.TwoStepCircuitBreaker[struct{}]
+	now       func() time.Time
+}
+
+// New returns a gateway. It asks nothing yet. Close must follow.
+func New(conf Config) (*Gateway, error) {
+	if conf.Key == "" {
+		return nil, errors.New("the payment provider's key is empty")
+	}
+	if conf.Now == nil {
+		conf.Now = time.Now
+	}
+	if conf.Logger == nil {
+		conf.Logger = slog.New(slog.DiscardHandler)
+	}
+	address := cmp.Or(conf.URL, stripe.APIURL)
+	if _, err := url.Parse(address); err != nil {
+		return nil, errors.New("the payment provider's address is not a URL")
+	}
+	if conf.Watch == nil {
+		conf.Watch = func(t http.RoundTripper) http.RoundTripper { return t }
+	}
+	transport := &http.Transport{
+		Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, TLSHandshakeTimeout: 10 * time.Second,
+		MaxIdleConnsPerHost: 16, IdleConnTimeout: 90 * time.Second,
+	}
+	backends := stripe.NewBackendsWithConfig(&stripe.BackendConfig{
+		URL:        &address,
+		HTTPClient: &http.Client{Transport: conf.Watch(transport), Timeout: cmp.Or(conf.Timeout, 20*time.Second)},
+		// What the library would log contains answers of the provider.
+		LeveledLogger:     &stripe.LeveledLogger{Level: stripe.LevelNull},
+		MaxNetworkRetries: stripe.Int64(retries),
+		EnableTelemetry:   stripe.Bool(false),
+	})
+	return &Gateway{
+		api:       stripe.NewClient(conf.Key, stripe.WithBackends(backends)),
+		transport: transport, breaker: newBreaker(conf), now: conf.Now,
+	}, nil
+}
+
+// Close closes the connections that are idle.
+func (g *Gateway) Close() error {
+	g.transport.CloseIdleConnections()
+	return nil
+}
+
+// failuresToOpen is the number of consecutive failures that mean an outage.
+const failuresToOpen = 5
+
+func newBreaker(conf Config) *gobreaker.TwoStepCircuitBreaker[struct{}] {
+	return gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
+		Name:        "payment provider",
+		MaxRequests: 1,
+		Timeout:     cmp.Or(conf.Pause, 5*time.Second),
+		ReadyToTrip: func(counts gobreaker.Counts) bool { return counts.ConsecutiveFailures >= failuresToOpen },
+		IsExcluded:  func(err error) bool { return errors.Is(err, context.Canceled) },
+		OnStateChange: func(_ string, from, to gobreaker.State) {
+			if from == gobreaker.StateClosed || to == gobreaker.StateClosed { // and not each try in between
+				conf.Logger.Warn("the circuit to the payment provider changed", "state", to.String())
+			}
+		},
+	})
+}
+
+// ask has the provider asked, unless there is an outage. Its error is one of package payments.
+func (g *Gateway) ask(ctx context.Context, question func() error) error {
+	report, err := g.breaker.Allow()
+	if err != nil {
+		return &refusal{kind: payments.ErrUnavailable, because: err}
+	}
+	err = understand(ctx, question())
+	if errors.Is(err, payments.ErrUnavailable) {
+		report(err)
+		return err
+	}
+	report(nil)
+	return err
+}
+
+// list collects what is wanted of a list of the provider, until enough reports that there is no need to go on.
+func list[T, R any](ctx context.Context, g *Gateway, all stripe.Seq2[T, error], take func(T) (R, bool), enough func(taken []R, last T) bool) (taken []R, err error) {
+	err = g.ask(ctx, func() error {
+		for one, err := range all {
+			if err != nil {
+				return err
+			}
+			if r, ok := take(one); ok {
+				taken = append(taken, r)
+			}
+			if enough != nil && enough(taken, one) {
+				return nil
+			}
+		}
+		return nil
+	})
+	return taken, err
+}

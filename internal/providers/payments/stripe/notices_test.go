@@ -1,0 +1,104 @@
+package stripe_test
+
+import (
+	"encoding/hex"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"github.com/stripe/stripe-go/v84/webhook"
+
+	"github.com/recital-tts/recital/internal/providers/payments"
+	"github.com/recital-tts/recital/internal/providers/payments/stripe"
+)
+
+const notice = `{"id":"evt_1","object":"event","api_version":"2026-02-25.clover","created":1790000000,"type":"customer.subscription.updated",` +
+	`"data":{"object":{"id":"sub_1","object":"subscription","customer":"cus_1"}}}`
+
+// signed returns a signature of a body.
+func signed(body, secret string, at time.Time) string {
+	return fmt.Sprintf("t=%d,v1=%s", at.Unix(), hex.EncodeToString(webhook.ComputeSignature(at, []byte(body), secret)))
+}
+
+func TestANoticeIsVerified(t *testing.T) {
+	now := time.Unix(1_790_000_100, 0)
+	notices, err := stripe.NewNotices("whsec_new", "whsec_old")
+	require.NoError(t, err)
+	v1 := func(secret string, at time.Time) string { return signed(notice, secret, at)[len("t=1790000100,"):] }
+	for _, c := range []struct {
+		name, body, signature string
+		good                  bool
+	}{
+		{"signed now", notice, signed(notice, "whsec_new", now), true},
+		{"signed with the secret that is being replaced", notice, signed(notice, "whsec_old", now), true},
+		{"signed with both", notice, signed(notice, "whsec_gone", now) + "," + v1("whsec_new", now), true},
+		{"five minutes old", notice, signed(notice, "whsec_new", now.Add(-300*time.Second)), true},
+		{"older", notice, signed(notice, "whsec_new", now.Add(-301*time.Second)), false},
+		{"from the future", notice, signed(notice, "whsec_new", now.Add(301*time.Second)), false},
+		{"from the far future", notice, signed(notice, "whsec_new", now.Add(24*time.Hour)), false},
+		{"an old one with a new time before", notice, fmt.Sprintf("t=%d,", now.Unix()) + signed(notice, "whsec_new", now.Add(-time.Hour)), false},
+		{"an old one with a new time behind", notice, signed(notice, "whsec_new", now.Add(-time.Hour)) + fmt.Sprintf(",t=%d", now.Unix()), false},
+		{"signed with another secret", notice, signed(notice, "whsec_other", now), false},
+		{"signed with no secret", notice, signed(notice, "", now), false},
+		{"another body", notice + " ", signed(notice, "whsec_new", now), false},
+		{"a cut body", notice[:len(notice)-2], signed(notice, "whsec_new", now), false},
+		{"a cut signature", notice, signed(notice, "whsec_new", now)[:60], false},
+		{"only a time", notice, fmt.Sprintf("t=%d", now.Unix()), false},
+		{"no signature", notice, "", false},
+		{"no body", "", signed("", "whsec_new", now), false},
+		{"what is no event", `{"object":"list"}`, signed(`{"object":"list"}`, "whsec_new", now), false},
+		{"what is no JSON", `}`, signed(`}`, "whsec_new", now), false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			event, err := notices.Verify([]byte(c.body), c.signature, now)
+			if !c.good {
+				require.ErrorIs(t, err, payments.ErrForged)
+				require.Empty(t, event)
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, payments.Event{
+				ID: "evt_1", Type: "customer.subscription.updated", Object: "sub_1", Customer: "cus_1", CreatedAt: time.Unix(1_790_000_000, 0).UTC(),
+			}, event)
+		})
+	}
+}
+
+func TestTheCustomerOfANoticeIsFoundInIt(t *testing.T) {
+	notices, err := stripe.NewNotices("whsec")
+	require.NoError(t, err)
+	for object, customer := range map[string]string{
+		`{"object":{"id":"cus_1","object":"customer"}}`:                                                                 "cus_1",
+		`{"object":{"id":"in_1","object":"invoice","customer":{"id":"cus_1","object":"customer"}}}`:                     "cus_1",
+		`{"object":{"id":"pm_1","object":"payment_method","customer":null},"previous_attributes":{"customer":"cus_1"}}`: "cus_1",
+		`{"object":{"id":"prod_1","object":"product"}}`:                                                                 "",
+		`{"object":{"id":"dp_1","object":"dispute","charge":"ch_1"}}`:                                                   "",
+	} {
+		body := `{"id":"evt_1","object":"event","api_version":"2026-02-25.clover","type":"anything","data":` + object + `}`
+		event, err := notices.Verify([]byte(body), signed(body, "whsec", time.Now()), time.Now())
+		require.NoError(t, err, object)
+		assert.Equal(t, customer, event.Customer, object)
+	}
+}
+
+// The release trains that differ may have other objects. What was sent by hand has no version.
+func TestANoticeOfAnotherReleaseTrainIsRefused(t *testing.T) {
+	notices, err := stripe.NewNotices("whsec")
+	require.NoError(t, err)
+	for version, good := range map[string]bool{
+		"2025-09-30.clover": true, "2026-02-25.clover": true, "2025-03-31.basil": false, "2024-06-20": false, "": false,
+	} {
+		body := `{"id":"evt_1","object":"event","api_version":"` + version + `","type":"invoice.paid","data":{"object":{"id":"in_1"}}}`
+		_, err := notices.Verify([]byte(body), signed(body, "whsec", time.Now()), time.Now())
+		assert.Equal(t, good, err == nil, version)
+	}
+}
+
+func TestAnEmptySecretVerifiesNothing(t *testing.T) {
+	for _, secrets := range [][]string{nil, {""}, {"whsec", ""}, {" "}} {
+		_, err := stripe.NewNotices(secrets...)
+		require.Error(t, err, "%q", secrets)
+	}
+}

@@ -1,0 +1,92 @@
+package stripe
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strconv"
+	"strings"
+
+	"github.com/stripe/stripe-go/v84"
+	"golang.org/x/text/currency"
+
+	"github.com/recital-tts/recital/internal/providers/payments"
+)
+
+// Prices implements payments.Gateway.
+func (g *Gateway) Prices(ctx context.Context) ([]payments.Price, error) {
+	params := &stripe.PriceListParams{
+		Active: stripe.Bool(true), Type: stripe.String(string(stripe.PriceTypeRecurring)),
+		Recurring: &stripe.PriceListRecurringParams{Interval: stripe.String(string(stripe.PriceRecurringIntervalMonth))},
+		Expand:    stripe.StringSlice([]string{"data.product"}),
+	}
+	params.Limit = stripe.Int64(100)
+	return list(ctx, g, g.api.V1Prices.List(ctx, params), price, nil)
+}
+
+// price returns a price that is on sale: of each month, for one amount.
+func price(p *stripe.Price) (payments.Price, bool) {
+	monthly := p.Recurring != nil && p.Recurring.Interval == stripe.PriceRecurringIntervalMonth && p.Recurring.IntervalCount == 1 &&
+		p.Recurring.UsageType == stripe.PriceRecurringUsageTypeLicensed
+	if !monthly || !p.Active || p.BillingScheme != stripe.PriceBillingSchemePerUnit || p.Product == nil || !p.Product.Active {
+		return payments.Price{}, false
+	}
+	metadata := map[string]string{}
+	maps.Copy(metadata, p.Product.Metadata)
+	maps.Copy(metadata, p.Metadata)
+	return payments.Price{ID: p.ID, Product: p.Product.Name, Amount: p.UnitAmount, Currency: string(p.Currency), Metadata: metadata}, true
+}
+
+// Coupon implements payments.Gateway. One that is not valid any more is ErrNotFound.
+func (g *Gateway) Coupon(ctx context.Context, id string) (payments.Discount, error) {
+	var c *stripe.Coupon
+	err := g.ask(ctx, func() (err error) {
+		c, err = g.api.V1Coupons.Retrieve(ctx, id, nil)
+		return err
+	})
+	switch {
+	case err != nil:
+		return payments.Discount{}, err
+	case c.Deleted || !c.Valid:
+		return payments.Discount{}, payments.ErrNotFound
+	}
+	return discount(c), nil
+}
+
+func discount(c *stripe.Coupon) payments.Discount {
+	return payments.Discount{Name: c.Name, Description: reduction(c) + extent(c)}
+}
+
+func reduction(c *stripe.Coupon) string {
+	if c.PercentOff != 0 {
+		return strconv.FormatFloat(c.PercentOff, 'f', -1, 64) + " % off"
+	}
+	return money(c.AmountOff, string(c.Currency)) + " off"
+}
+
+func extent(c *stripe.Coupon) string {
+	switch {
+	case c.Duration == stripe.CouponDurationOnce:
+		return " the first invoice"
+	case c.Duration == stripe.CouponDurationRepeating && c.DurationInMonths == 1:
+		return " for a month"
+	case c.Duration == stripe.CouponDurationRepeating:
+		return fmt.Sprintf(" for %d months", c.DurationInMonths)
+	}
+	return ""
+}
+
+// money writes an amount in minor units, such as "10.00 USD".
+func money(amount int64, code string) string {
+	code = strings.ToUpper(code)
+	unit, err := currency.ParseISO(code)
+	if err != nil {
+		return fmt.Sprintf("%d %s", amount, code)
+	}
+	digits, _ := currency.Standard.Rounding(unit)
+	minor := fmt.Sprintf("%0*d", digits+1, amount)
+	if digits == 0 {
+		return minor + " " + code
+	}
+	return minor[:len(minor)-digits] + "." + minor[len(minor)-digits:] + " " + code
+}

@@ -1,0 +1,115 @@
+package stripe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/stripe/stripe-go/v84"
+
+	"github.com/recital-tts/recital/internal/providers/payments"
+)
+
+// refusal is an error of package payments with what an operator needs to look it up. It contains no text of the provider's,
+// which may quote what was sent.
+type refusal struct {
+	kind     error
+	status   int    // 0: there was no answer
+	code     string // the provider's, such as "resource_missing"
+	request  string // the id under which the provider has logged it
+	replayed bool   // the provider has given this answer before
+	because  error  // where there was no answer
+}
+
+// Error names the kind, and the rest in brackets.
+func (r *refusal) Error() string {
+	if r.because != nil {
+		return r.kind.Error() + ": " + r.because.Error()
+	}
+	var more []string
+	if r.status != 0 {
+		more = append(more, fmt.Sprint("status ", r.status))
+	}
+	if r.code != "" {
+		more = append(more, "code "+r.code)
+	}
+	if r.request != "" {
+		more = append(more, "request "+r.request)
+	}
+	if len(more) == 0 {
+		return r.kind.Error()
+	}
+	return r.kind.Error() + " (" + strings.Join(more, ", ") + ")"
+}
+
+// Unwrap returns the kind, and the cause.
+func (r *refusal) Unwrap() []error {
+	if r.because != nil {
+		return []error{r.kind, r.because}
+	}
+	return []error{r.kind}
+}
+
+// errNotRead means that an answer was not the API's. The library's error quotes it.
+var errNotRead = errors.New("its answer could not be read")
+
+// understand returns the error of package payments for one of the library.
+func understand(ctx context.Context, err error) error {
+	var known *refusal
+	var answer *stripe.Error
+	var transport *url.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &known):
+		return err
+	case errors.As(err, &answer):
+		return refused(answer)
+	case ctx.Err() != nil:
+		return &refusal{kind: payments.ErrUnavailable, because: ctx.Err()}
+	case errors.As(err, &transport):
+		return &refusal{kind: payments.ErrUnavailable, because: transport.Err} // without the URL
+	}
+	return &refusal{kind: payments.ErrUnavailable, because: errNotRead}
+}
+
+func refused(answer *stripe.Error) error {
+	r := &refusal{kind: kindOf(answer), status: answer.HTTPStatusCode, code: string(answer.Code), request: answer.RequestID}
+	if answer.LastResponse != nil {
+		r.replayed = answer.LastResponse.Header.Get("Idempotent-Replayed") == "true"
+	}
+	return r
+}
+
+// kindOf follows https://docs.stripe.com/error-handling. A key that is not accepted is no fault of the request: it may
+// succeed once an operator has changed it.
+func kindOf(answer *stripe.Error) error {
+	switch status := answer.HTTPStatusCode; {
+	case status == http.StatusPaymentRequired || answer.Type == stripe.ErrorTypeCard:
+		return payments.ErrDeclined
+	case answer.Code == stripe.ErrorCodeResourceMissing && status == http.StatusBadRequest && answer.Param == "":
+		return payments.ErrDeclined // the customer has nothing to pay with
+	case answer.Code == stripe.ErrorCodeResourceMissing || status == http.StatusNotFound:
+		return payments.ErrNotFound
+	case answer.Type == stripe.ErrorTypeIdempotency && status == http.StatusBadRequest:
+		return payments.ErrRejected
+	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusConflict,
+		status == http.StatusTooManyRequests, status >= http.StatusInternalServerError:
+		return payments.ErrUnavailable
+	}
+	return payments.ErrRejected
+}
+
+// isDoubtful reports whether a change may have been made although the provider has refused it, or has failed, and whether it
+// would only fail again for the same key.
+func isDoubtful(err error) (doubtful, replayed bool) {
+	var r *refusal
+	if !errors.As(err, &r) {
+		return false, false
+	}
+	failed := r.status >= http.StatusInternalServerError
+	return failed || errors.Is(err, payments.ErrNotFound) || errors.Is(err, payments.ErrRejected), failed && r.replayed
+}

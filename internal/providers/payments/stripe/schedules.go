@@ -1,0 +1,155 @@
+package stripe
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/stripe/stripe-go/v84"
+
+	"github.com/recital-tts/recital/internal/providers/payments"
+)
+
+// ScheduleChange implements payments.Gateway. The provider keeps a schedule beside the subscription, with the phase that
+// runs and the one that follows; after that the subscription goes on by itself.
+func (g *Gateway) ScheduleChange(ctx context.Context, a payments.Attempt, subscription, price string) (payments.Subscription, error) {
+	s, err := g.withSchedule(ctx, a, subscription)
+	if err != nil {
+		return payments.Subscription{}, err
+	}
+	err = g.once(ctx, a, change{
+		step: fmt.Sprintf("phases/%d", itemOf(s).CurrentPeriodEnd), look: true,
+		made: func() (bool, error) {
+			now, err := g.shown(ctx, subscription)
+			return err == nil && now.Scheduled != nil && now.Scheduled.Price == price, err
+		},
+		make: func(key string) error {
+			params := &stripe.SubscriptionScheduleUpdateParams{
+				EndBehavior: stripe.String(string(stripe.SubscriptionScheduleEndBehaviorRelease)), ProrationBehavior: stripe.String("none"),
+				Phases: phases(s, price), Metadata: map[string]string{metaChange: a.ID},
+			}
+			if s.DefaultPaymentMethod != nil {
+				params.DefaultSettings = paidWith(s.DefaultPaymentMethod.ID)
+			}
+			params.IdempotencyKey = &key
+			_, err := g.api.V1SubscriptionSchedules.Update(ctx, s.Schedule.ID, params)
+			return err
+		},
+	})
+	if err != nil {
+		return payments.Subscription{}, err
+	}
+	return g.shown(ctx, subscription)
+}
+
+// withSchedule returns a subscription that has a schedule.
+func (g *Gateway) withSchedule(ctx context.Context, a payments.Attempt, subscription string) (s *stripe.Subscription, err error) {
+	err = g.once(ctx, a, change{
+		step: "schedule", look: true,
+		made: func() (bool, error) {
+			s, err = g.subscription(ctx, subscription)
+			return err == nil && isScheduled(s), err
+		},
+		make: func(key string) error {
+			params := &stripe.SubscriptionScheduleCreateParams{FromSubscription: &subscription}
+			params.IdempotencyKey = &key
+			_, err := g.api.V1SubscriptionSchedules.Create(ctx, params)
+			return err
+		},
+	})
+	if err != nil || isScheduled(s) {
+		return s, err
+	}
+	s, err = g.subscription(ctx, subscription)
+	if err == nil && !isScheduled(s) {
+		return nil, payments.ErrUnavailable
+	}
+	return s, err
+}
+
+// paidWith names the payment method from the next phase on. Without it the subscription might fall back to the customer's,
+// which a first payment does not set.
+func paidWith(paymentMethod string) *stripe.SubscriptionScheduleUpdateDefaultSettingsParams {
+	return &stripe.SubscriptionScheduleUpdateDefaultSettingsParams{DefaultPaymentMethod: &paymentMethod}
+}
+
+// phases are what runs now, as it is, and a month at the other price.
+func phases(s *stripe.Subscription, price string) []*stripe.SubscriptionScheduleUpdatePhaseParams {
+	item := itemOf(s)
+	start, end, now := item.CurrentPeriodStart, item.CurrentPeriodEnd, priceOf(s)
+	var discounts []*stripe.SubscriptionScheduleUpdatePhaseDiscountParams
+	if running := phase(s.Schedule); running != nil {
+		start = running.StartDate
+		for _, d := range running.Discounts {
+			if d.Discount != nil {
+				discounts = append(discounts, &stripe.SubscriptionScheduleUpdatePhaseDiscountParams{Discount: &d.Discount.ID})
+			}
+		}
+	}
+	return []*stripe.SubscriptionScheduleUpdatePhaseParams{
+		{
+			Items:     []*stripe.SubscriptionScheduleUpdatePhaseItemParams{{Price: &now, Quantity: stripe.Int64(1)}},
+			StartDate: &start, EndDate: &end, Discounts: discounts,
+		},
+		{
+			Items:     []*stripe.SubscriptionScheduleUpdatePhaseItemParams{{Price: &price, Quantity: stripe.Int64(1)}},
+			Duration:  &stripe.SubscriptionScheduleUpdatePhaseDurationParams{Interval: stripe.String("month"), IntervalCount: stripe.Int64(1)},
+			Discounts: discounts, ProrationBehavior: stripe.String("none"),
+		},
+	}
+}
+
+// phase returns the phase of a schedule that runs.
+func phase(schedule *stripe.SubscriptionSchedule) *stripe.SubscriptionSchedulePhase {
+	if schedule == nil || schedule.CurrentPhase == nil {
+		return nil
+	}
+	for _, p := range schedule.Phases {
+		if p.StartDate == schedule.CurrentPhase.StartDate {
+			return p
+		}
+	}
+	return nil
+}
+
+// DropScheduledChange implements payments.Gateway.
+func (g *Gateway) DropScheduledChange(ctx context.Context, a payments.Attempt, subscription string) (payments.Subscription, error) {
+	var s *stripe.Subscription
+	err := g.once(ctx, a, change{
+		step: "release", look: true,
+		made: func() (_ bool, err error) {
+			s, err = g.subscription(ctx, subscription)
+			return err == nil && !isScheduled(s), err
+		},
+		make: func(key string) error {
+			params := &stripe.SubscriptionScheduleReleaseParams{}
+			params.IdempotencyKey = &key
+			_, err := g.api.V1SubscriptionSchedules.Release(ctx, s.Schedule.ID, params)
+			return err
+		},
+	})
+	switch {
+	case err != nil:
+		return payments.Subscription{}, err
+	case !isScheduled(s):
+		return show(s), nil
+	}
+	return g.shown(ctx, subscription)
+}
+
+func isScheduled(s *stripe.Subscription) bool { return s.Schedule != nil }
+
+// scheduled returns the change that follows the period.
+func scheduled(s *stripe.Subscription) *payments.ScheduledChange {
+	if !isScheduled(s) || hasEnded(s) {
+		return nil
+	}
+	for _, p := range s.Schedule.Phases {
+		if p.StartDate < itemOf(s).CurrentPeriodEnd || len(p.Items) == 0 || p.Items[0].Price == nil {
+			continue
+		}
+		if next := p.Items[0].Price.ID; next != priceOf(s) {
+			return &payments.ScheduledChange{Price: next, EffectiveAt: at(p.StartDate)}
+		}
+	}
+	return nil
+}

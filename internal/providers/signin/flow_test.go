@@ -1,0 +1,245 @@
+package signin_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/providers/signin"
+	"github.com/recital-tts/recital/internal/providers/signin/devidp"
+	"github.com/recital-tts/recital/internal/providers/signin/openid"
+)
+
+func TestAPersonSignsIn(t *testing.T) {
+	d := newDesk(t, development(t))
+	begun := d.begin()
+	asked, err := url.Parse(begun.Location)
+	require.NoError(t, err)
+	require.Equal(t, "S256", asked.Query().Get("code_challenge_method"))
+	require.NotEmpty(t, asked.Query().Get("nonce"))
+	require.ElementsMatch(t, []string{"openid", "email", "profile"}, strings.Fields(asked.Query().Get("scope")))
+
+	answered, err := d.Finish(t.Context(), d.visit(begun, ""))
+	require.NoError(t, err)
+	require.Equal(t, "https://app.example.com/in?from=here", answered.Redirect)
+	require.Equal(t, "letter", answered.UTMSource)
+	subject := answered.Person.Subject
+	require.NotEmpty(t, subject)
+	require.Equal(t, signin.Person{Issuer: d.Providers["idp_1"].Issuer(), Subject: subject, Name: "Ada Lovelace", Email: "ada@example.com"}, answered.Person)
+
+	t.Run("and the next time is the same person", func(t *testing.T) {
+		again, err := d.Finish(t.Context(), d.visit(d.begin(), ""))
+		require.NoError(t, err)
+		require.Equal(t, answered.Person, again.Person)
+	})
+}
+
+// Every way in which the provider for development can fail goes back to the redirect, with its reason.
+func TestAFailedSignInSaysWhy(t *testing.T) {
+	d := newDesk(t, development(t))
+	for fault, reason := range map[string]signin.Reason{
+		"access_denied":    signin.AccessDenied,
+		"server_error":     signin.ServerError,
+		"no_name":          signin.NoProfile,
+		"no_email":         signin.NoProfile,
+		"email_unverified": signin.EmailUnverified,
+		"other_user_info":  signin.InvalidAnswer,
+		"other_issuer":     signin.InvalidAnswer,
+		"used_code":        signin.InvalidAnswer,
+		"token_error":      signin.Unavailable,
+		"wrong_nonce":      signin.InvalidAnswer,
+		"wrong_issuer":     signin.InvalidAnswer,
+		"wrong_audience":   signin.InvalidAnswer,
+		"wrong_party":      signin.InvalidAnswer,
+		"expired":          signin.InvalidAnswer,
+		"bad_signature":    signin.InvalidAnswer,
+	} {
+		t.Run(fault, func(t *testing.T) {
+			answered, err := d.Finish(t.Context(), d.visit(d.begin(), fault))
+			require.Error(t, err)
+			require.Equal(t, reason, signin.ReasonOf(err), "%v", err)
+			require.Equal(t, "https://app.example.com/in?from=here", answered.Redirect)
+			require.Zero(t, answered.Person)
+			require.NotContains(t, err.Error(), "ada")
+		})
+	}
+	t.Run("wrong_state", func(t *testing.T) {
+		answered, err := d.Finish(t.Context(), d.visit(d.begin(), "wrong_state"))
+		require.ErrorIs(t, err, signin.ErrUnusable)
+		require.Empty(t, answered.Redirect)
+	})
+}
+
+func TestTheReasonIsAddedToTheRedirect(t *testing.T) {
+	for redirect, want := range map[string]string{
+		"https://app.example.com/":           "https://app.example.com/?error=access_denied&error_description=The+sign-in+was+cancelled+or+refused",
+		"https://app.example.com/in?a=1#top": "https://app.example.com/in?a=1&error=access_denied&error_description=The+sign-in+was+cancelled+or+refused#top",
+		"https://app.example.com/?error=no":  "https://app.example.com/?error=access_denied&error_description=The+sign-in+was+cancelled+or+refused",
+	} {
+		require.Equal(t, want, signin.WithReason(redirect, signin.AccessDenied))
+	}
+}
+
+// What a provider says is not repeated.
+func TestTheWordsOfAProviderAreNotRepeated(t *testing.T) {
+	d := newDesk(t, development(t))
+	answer := d.visit(d.begin(), "access_denied")
+	answer.Error = "<script>alert(1)</script>"
+	answered, err := d.Finish(t.Context(), answer)
+	require.Equal(t, signin.ServerError, signin.ReasonOf(err))
+	require.NotContains(t, signin.WithReason(answered.Redirect, signin.ReasonOf(err))+err.Error(), "alert")
+}
+
+func TestAStateExpires(t *testing.T) {
+	d := newDesk(t, development(t))
+	inTime, late := d.visit(d.begin(), ""), d.visit(d.begin(), "")
+	d.advance(signin.Lifetime - time.Millisecond)
+	_, err := d.Finish(t.Context(), inTime)
+	require.NoError(t, err)
+	d.advance(time.Millisecond)
+	_, err = d.Finish(t.Context(), late)
+	require.ErrorIs(t, err, signin.ErrUnusable)
+}
+
+// Whoever makes a browser visit a callback with their own code signs nobody in: the state belongs to their browser.
+func TestAStateBelongsToTheBrowserThatHasBegun(t *testing.T) {
+	d := newDesk(t, development(t))
+	answer := d.visit(d.begin(), "")
+	own := answer.Kept
+	for name, kept := range map[string]string{
+		"of another sign-in": d.begin().Kept, "none": "", "garbage": "x", "changed": "A" + own[1:], "half": own[:len(own)/2],
+	} {
+		answer.Kept = kept
+		_, err := d.Finish(t.Context(), answer)
+		require.ErrorIs(t, err, signin.ErrUnusable, name)
+	}
+	answer.Kept = own
+	_, err := d.Finish(t.Context(), answer)
+	require.NoError(t, err)
+	_, err = d.Finish(t.Context(), answer)
+	require.Equal(t, signin.InvalidAnswer, signin.ReasonOf(err), "a provider takes a code once")
+}
+
+// Another instance has the same key; whoever has another one can neither read nor make what browsers keep.
+func TestWhatABrowserKeepsIsSealed(t *testing.T) {
+	d := newDesk(t, development(t))
+	answer := d.visit(d.begin(), "")
+	stranger := *d.Flow
+	stranger.Key = bytes.Repeat([]byte{9}, 32)
+	_, err := stranger.Finish(t.Context(), answer)
+	require.ErrorIs(t, err, signin.ErrUnusable)
+	plain, err := base64.RawURLEncoding.DecodeString(answer.Kept)
+	require.NoError(t, err)
+	for _, told := range []string{"letter", "app.example.com", answer.State} {
+		require.NotContains(t, string(plain), told)
+	}
+	another := *d.Flow
+	_, err = another.Finish(t.Context(), answer)
+	require.NoError(t, err)
+}
+
+// Browsers drop cookies of more than 4096 bytes.
+func TestTheLongestRedirectIsKept(t *testing.T) {
+	d := newDesk(t, development(t))
+	longest := "https://app.example.com/in?q=" + strings.Repeat("&", signin.MaxRedirect-len("https://app.example.com/in?q="))
+	begun := d.begin(func(b *signin.Beginning) { b.Redirect, b.UTMSource = longest, strings.Repeat("\U0001F600", 256) })
+	require.Less(t, len(begun.Kept), 4000)
+	answered, err := d.Finish(t.Context(), d.visit(begun, ""))
+	require.NoError(t, err)
+	require.Equal(t, longest, answered.Redirect)
+	require.Empty(t, answered.UTMSource, "there was no room for it")
+
+	b := beginning()
+	b.Redirect = "https://app.example.com/" + strings.Repeat("ü", 1000) // which takes 6 bytes each where the browser is sent
+	_, err = d.Begin(t.Context(), b)
+	require.ErrorIs(t, err, signin.ErrRedirect)
+}
+
+// One provider's answer is not taken for another's (RFC 9700, 4.4).
+func TestTheAnswerComesFromTheProviderThatWasAsked(t *testing.T) {
+	d := newDesk(t, development(t))
+	answer := d.visit(d.begin(), "")
+	answer.Provider = "idp_2"
+	_, err := d.Finish(t.Context(), answer)
+	require.ErrorIs(t, err, signin.ErrUnusable)
+}
+
+// A provider that says in each answer who it is (RFC 9207) says so in refusals, too; without that another one may have answered.
+func TestAnAnswerSaysWhoseItIsWhereThatWasAnnounced(t *testing.T) {
+	d := newDesk(t, development(t))
+	for _, fault := range []string{"", "access_denied"} {
+		answer := d.visit(d.begin(), fault)
+		require.NotEmpty(t, answer.Issuer)
+		answer.Issuer = ""
+		answered, err := d.Finish(t.Context(), answer)
+		require.Equal(t, signin.InvalidAnswer, signin.ReasonOf(err), "%q: %v", fault, err)
+		require.Equal(t, "https://app.example.com/in?from=here", answered.Redirect)
+	}
+}
+
+// A code that was stolen is worth nothing without the verifier of its sign-in.
+func TestACodeBelongsToItsSignIn(t *testing.T) {
+	d := newDesk(t, development(t))
+	stolen := d.visit(d.begin(), "").Code
+	own := d.visit(d.begin(), "")
+	own.Code = stolen
+	_, err := d.Finish(t.Context(), own)
+	require.Equal(t, signin.InvalidAnswer, signin.ReasonOf(err))
+}
+
+func TestAProviderThatIsAway(t *testing.T) {
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	d := newDesk(t, map[string]signin.Provider{
+		"idp_1": relyingParty(t, openid.Config{Issuer: gone.URL, ClientID: "recital", ClientSecret: "secret"}),
+	})
+	_, err := d.Begin(t.Context(), beginning())
+	require.Equal(t, signin.Unavailable, signin.ReasonOf(err))
+	b := beginning()
+	b.Provider = "idp_2"
+	_, err = d.Begin(t.Context(), b)
+	require.ErrorIs(t, err, signin.ErrNoProvider)
+}
+
+func TestTheProviderForDevelopmentServesLoopbackOnly(t *testing.T) {
+	for _, address := range []string{"0.0.0.0:0", ":0", "192.0.2.1:0", "nonsense"} {
+		_, err := devidp.Listen(address)
+		require.Error(t, err, address)
+	}
+	ln, err := devidp.Listen("127.0.0.1:0")
+	require.NoError(t, err)
+	defer ln.Close()
+	other, err := devidp.Listen(ln.Addr().String())
+	require.NoError(t, err, "a free port where this one is taken")
+	require.NoError(t, other.Close())
+}
+
+// The provider for development sends codes to nobody else.
+func TestTheProviderForDevelopmentKnowsItsClient(t *testing.T) {
+	d := newDesk(t, development(t))
+	for name, change := range map[string]func(url.Values){
+		"another place":     func(q url.Values) { q.Set("redirect_uri", "https://evil.example/auth/oauth/idp_1") },
+		"another path":      func(q url.Values) { q.Set("redirect_uri", client+"/elsewhere") },
+		"another client":    func(q url.Values) { q.Set("client_id", "other") },
+		"no PKCE":           func(q url.Values) { q.Del("code_challenge") },
+		"PKCE in clear":     func(q url.Values) { q.Set("code_challenge_method", "plain") },
+		"the implicit flow": func(q url.Values) { q.Set("response_type", "token") },
+	} {
+		page, err := url.Parse(d.begin().Location)
+		require.NoError(t, err)
+		query := page.Query()
+		change(query)
+		page.RawQuery = query.Encode()
+		response, err := d.browser.PostForm(page.String(), url.Values{"name": {"Ada"}, "email": {"ada@example.com"}})
+		require.NoError(t, err)
+		require.NoError(t, response.Body.Close())
+		require.Equal(t, http.StatusBadRequest, response.StatusCode, name)
+	}
+}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"bufio"
+	"compress/gzip"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/speech/acoustics/acousticstest"
+	"github.com/recital-tts/recital/internal/speech/alignment"
+	"github.com/recital-tts/recital/internal/speech/alignment/rendered"
+)
+
+// Prompts of so many letters are used, several in a row with a short pause between them.
+const (
+	leastLetters, mostLetters = 30, 140
+	promptsInARow             = 4
+	rows                      = 25
+	between                   = 150 * time.Millisecond
+	promptRate                = 16000 // Hz
+)
+
+// prompt is what a person has spoken.
+type prompt struct {
+	text    string
+	words   int
+	samples []int16 // from the first sound to the last
+}
+
+// joinedPrompts returns rows of prompts: where the first word of each begins, and the last one ends, is known, whatever
+// stands around it.
+func joinedPrompts(ctx context.Context, engine speech.Engine, root string) (all []recording, err error) {
+	prompts, err := readPrompts(ctx, engine, root)
+	if err != nil {
+		return nil, err
+	}
+	for ; len(prompts) >= promptsInARow && len(all) < rows; prompts = prompts[promptsInARow:] {
+		all = append(all, join(prompts[:promptsInARow]))
+	}
+	return all, nil
+}
+
+func join(prompts []prompt) (r recording) {
+	pause := make([]int16, int(between.Seconds()*promptRate))
+	r.truth.Sound = alignment.Sound{Rate: promptRate, Samples: pause}
+	var texts []string
+	for _, p := range prompts {
+		words := make([]alignment.Word, p.words)
+		for i := range words {
+			words[i].Start, words[i].End = unknown, unknown
+		}
+		words[0].Start = r.truth.Sound.Seconds()
+		r.truth.Sound.Samples = append(r.truth.Sound.Samples, p.samples...)
+		words[p.words-1].End = r.truth.Sound.Seconds()
+		r.truth.Sound.Samples = append(r.truth.Sound.Samples, pause...)
+		r.truth.Words = append(r.truth.Words, words...)
+		texts = append(texts, p.text)
+	}
+	r.text = strings.Join(texts, " ")
+	return r
+}
+
+func readPrompts(ctx context.Context, engine speech.Engine, root string) (all []prompt, err error) {
+	file, err := os.Open(filepath.Join(root, "usr/share/doc/asterisk-core-sounds-en/core-sounds-en.txt.gz"))
+	if err != nil {
+		return nil, errors.New("the packages asterisk-core-sounds-en and asterisk-core-sounds-en-g722 are missing")
+	}
+	defer file.Close()
+	unzipped, err := gzip.NewReader(file)
+	if err != nil {
+		return nil, err
+	}
+	lines := bufio.NewScanner(unzipped)
+	for lines.Scan() && len(all) < rows*promptsInARow {
+		name, text, found := strings.Cut(lines.Text(), ": ")
+		text = strings.TrimSpace(text)
+		if !found || len(text) < leastLetters || len(text) > mostLetters || strings.ContainsAny(text, "[(<*#;0123456789") || !strings.HasSuffix(text, ".") {
+			continue
+		}
+		samples, err := decode(ctx, filepath.Join(root, "usr/share/asterisk/sounds/en_US_f_Allison", name+".g722"))
+		if err != nil {
+			continue // a text without a recording
+		}
+		spoken, err := rendered.Render(ctx, engine, text, 1, alignment.Plain)
+		if err != nil {
+			return nil, err
+		}
+		from, to := acousticstest.Bounds(samples)
+		all = append(all, prompt{text, len(spoken.Words), samples[from:to]})
+	}
+	return all, lines.Err()
+}
+
+// decode has ffmpeg decode a file, because services take no G.722.
+func decode(ctx context.Context, path string) (samples []int16, err error) {
+	pcm, err := exec.CommandContext(ctx, "ffmpeg", "-v", "error", "-i", path, "-f", "s16le", "-ac", "1", "-ar", strconv.Itoa(promptRate), "-").Output()
+	if err != nil {
+		return nil, fmt.Errorf("decoding %s: %w", path, err)
+	}
+	for i := 0; i+1 < len(pcm); i += 2 {
+		samples = append(samples, int16(binary.LittleEndian.Uint16(pcm[i:])))
+	}
+	return samples, nil
+}

@@ -1,0 +1,158 @@
+// Package alignment finds the words of a known text in a recording of it: forced alignment by dynamic time warping
+// (Sakoe and Chiba, 1978) against a rendering of the text whose word times are known. It is pure arithmetic; the
+// subpackage rendered has the rendering.
+package alignment
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/recital-tts/recital/internal/speech/audio"
+)
+
+// Aligner aligns uploads.
+type Aligner interface {
+	// Align returns the words of the text with their places in the upload. Errors: *audio.UnusableError, ErrNoWords,
+	// ErrTooMuchText, ErrNoSpeech, ErrBusy, and those of the decoder and the engine.
+	Align(ctx context.Context, upload audio.Upload, text string, method Method) ([]Word, error)
+}
+
+// Method is a way of aligning.
+type Method int
+
+// The methods.
+const (
+	// Plain compares cepstra as they are.
+	Plain Method = iota
+	// Improved normalises them, adds their slopes, keeps silence apart from speech, renders the text at the pace of the
+	// recording, moves words to the edges of speech, and finds phonemes.
+	Improved
+)
+
+// Sound is one channel of samples.
+type Sound struct {
+	Samples []int16
+	Rate    int // Hz
+}
+
+// Seconds returns the length.
+func (s Sound) Seconds() float64 { return float64(len(s.Samples)) / float64(s.Rate) }
+
+// Word is a word with its place in a sound. In a reference, Confidence means nothing.
+type Word struct {
+	Text       string
+	Start, End float64 // seconds
+	Confidence float64 // 0 to 1: how much the sound resembles the rendering there
+	Phonemes   []Phoneme
+}
+
+// Phoneme is a part of a word.
+type Phoneme struct {
+	Name       string // as the engine writes it
+	Start, End float64
+}
+
+// Reference is a rendering of the text with its words in order.
+type Reference struct {
+	Sound Sound
+	Words []Word
+}
+
+// Align returns the reference's words with their places in the recording, which are in order and within it.
+func Align(recording Sound, reference Reference, method Method) []Word {
+	a := extract(recording)
+	if a.frames() == 0 || len(reference.Sound.Samples) == 0 {
+		return nil
+	}
+	reference = reference.inSilence()
+	b := extract(reference.Sound)
+	endBeforePauses(reference.Words, b.silent)
+	if method == Improved {
+		a.normalise()
+		b.normalise()
+	}
+	path := align(a, b, method)
+	words := path.words(reference.Words)
+	if method == Improved {
+		snap(words, a, reference.Words)
+	}
+	return inOrder(words, recording.Seconds())
+}
+
+// around is the silence before and after a reference, in seconds. It stands for that of the recording, whose words would
+// otherwise begin with it and end after it.
+const around = 0.1
+
+// inSilence returns a copy of the reference with silence around it, as quiet as that of a good recording.
+func (r Reference) inSilence() Reference {
+	pause := int(around * float64(r.Sound.Rate))
+	samples := make([]int16, pause, len(r.Sound.Samples)+2*pause)
+	samples = append(append(samples, r.Sound.Samples...), make([]int16, pause)...)
+	hiss := rand.New(rand.NewPCG(1, 1))
+	for i := range pause {
+		samples[i], samples[len(samples)-1-i] = int16(hiss.IntN(61)-30), int16(hiss.IntN(61)-30)
+	}
+	words := slices.Clone(r.Words)
+	for i := range words {
+		w := &words[i]
+		w.Start, w.End, w.Phonemes = w.Start+around, w.End+around, slices.Clone(w.Phonemes)
+		for j := range w.Phonemes {
+			w.Phonemes[j].Start += around
+			w.Phonemes[j].End += around
+		}
+	}
+	return Reference{Sound: Sound{Samples: samples, Rate: r.Sound.Rate}, Words: words}
+}
+
+// rest is the silence in seconds from which it is a pause, and not a part of a sound.
+const rest = 0.1
+
+// endBeforePauses takes the pauses after words from them.
+func endBeforePauses(words []Word, silent []bool) {
+	for i := range words {
+		w := &words[i]
+		from, to := framesWithin(w.Start, w.End, len(silent))
+		for to > from && silent[to-1] {
+			to--
+		}
+		end := centre(float64(to) - 0.5)
+		if to == from || w.End-end < rest {
+			continue
+		}
+		w.End = end
+		for j := range w.Phonemes {
+			p := &w.Phonemes[j]
+			p.Start, p.End = min(p.Start, end), min(p.End, end)
+		}
+	}
+}
+
+// framesWithin returns the frames that lie between two times, in which nothing of what comes before and after is heard.
+func framesWithin(start, end float64, frames int) (from, to int) {
+	from = min(int(math.Ceil(start/hop)), frames)
+	return from, min(max(int((end-width)/hop)+1, from), frames)
+}
+
+// inOrder makes the times increase, and be within a sound of so many seconds.
+func inOrder(words []Word, seconds float64) []Word {
+	now := 0.0
+	bounded := func(at float64) float64 {
+		now = min(max(now, at), seconds)
+		return now
+	}
+	for i := range words {
+		w := &words[i]
+		w.Start = bounded(w.Start)
+		begin := now
+		w.End = bounded(w.End)
+		for j := range w.Phonemes {
+			p := &w.Phonemes[j]
+			p.Start = min(max(begin, p.Start), w.End)
+			p.End = min(max(p.Start, p.End), w.End)
+			begin = p.End
+		}
+	}
+	return words
+}

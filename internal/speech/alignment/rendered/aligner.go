@@ -1,0 +1,93 @@
+package rendered
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/speech/alignment"
+	"github.com/recital-tts/recital/internal/speech/audio"
+)
+
+// rate of the recordings in Hz: what is compared lies below 7 kHz.
+const rate = 16000
+
+// Config configures an Aligner.
+type Config struct {
+	Decoder  audio.Decoder
+	Engine   speech.Engine
+	Longest  time.Duration // of a recording
+	MostOnce int           // recordings that are aligned at once; each takes up to 300 MiB of memory
+}
+
+// Aligner implements alignment.Aligner. It is safe for concurrent use.
+type Aligner struct {
+	config Config
+	places chan struct{}
+}
+
+var _ alignment.Aligner = (*Aligner)(nil)
+
+// New returns an Aligner.
+func New(config Config) *Aligner {
+	return &Aligner{config: config, places: make(chan struct{}, config.MostOnce)}
+}
+
+// Running returns the number of recordings that are being aligned.
+func (a *Aligner) Running() int { return len(a.places) }
+
+// Align implements alignment.Aligner. It waits for nothing: recordings that wait would hold memory, too.
+func (a *Aligner) Align(ctx context.Context, upload audio.Upload, text string, method alignment.Method) ([]alignment.Word, error) {
+	select {
+	case a.places <- struct{}{}:
+	default:
+		return nil, alignment.ErrBusy
+	}
+	defer func() { <-a.places }()
+	recording := sink{Rate: rate}
+	limits := audio.DecodeLimits{Rate: rate, Longest: a.config.Longest}
+	if _, err := a.config.Decoder.Decode(ctx, upload, &recording, limits); err != nil {
+		return nil, fmt.Errorf("aligning an upload: %w", err)
+	}
+	return AlignSound(ctx, a.config.Engine, alignment.Sound(recording), text, method)
+}
+
+// sink is a sound that is being written.
+type sink alignment.Sound
+
+// Write takes whole samples.
+func (s *sink) Write(pcm []byte) (int, error) {
+	s.Samples = appendSamples(s.Samples, pcm)
+	return len(pcm), nil
+}
+
+// AlignSound aligns a recording with the rendering of its text.
+func AlignSound(ctx context.Context, engine speech.Engine, recording alignment.Sound, text string, method alignment.Method) ([]alignment.Word, error) {
+	if !alignment.HasSpeech(recording) {
+		return nil, alignment.ErrNoSpeech
+	}
+	reference, err := Render(ctx, engine, text, 1, method)
+	if err != nil {
+		return nil, err
+	}
+	if method == alignment.Improved {
+		if reference, err = atPace(ctx, engine, recording, reference, text); err != nil {
+			return nil, err
+		}
+	}
+	return alignment.Align(recording, reference, method), nil
+}
+
+// closeEnough is the difference in pace from which another rendering is worth its time.
+const closeEnough = 0.07
+
+// atPace renders the text of kanna_improved again, as fast as the recording is, unless it already is.
+func atPace(ctx context.Context, engine speech.Engine, recording alignment.Sound, reference alignment.Reference, text string) (alignment.Reference, error) {
+	pace := alignment.Pace(recording, reference.Sound)
+	if math.Abs(pace-1) < closeEnough {
+		return reference, nil
+	}
+	return Render(ctx, engine, text, min(max(1/pace, 0.6), 1.7), alignment.Improved)
+}

@@ -1,0 +1,105 @@
+// Package rendered aligns uploads with the engine's own rendering of their text.
+package rendered
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/speech/alignment"
+)
+
+// longest bounds a rendering: that of a text whose recording may last ten minutes takes no longer.
+const longest = 20 * time.Minute
+
+// Render returns the engine's rendering of a text with the places of its words. Errors: alignment.ErrNoWords, and those
+// of the engine.
+func Render(ctx context.Context, engine speech.Engine, text string, speed float64, method alignment.Method) (alignment.Reference, error) {
+	job := speech.Job{Voice: speech.Voices()[0], Language: speech.DetectLanguage(text), Speed: speed, Phonemes: method == alignment.Improved}
+	return RenderAs(ctx, engine, job, text)
+}
+
+// RenderAs is Render with everything but the text as in a job.
+func RenderAs(ctx context.Context, engine speech.Engine, job speech.Job, text string) (alignment.Reference, error) {
+	r := alignment.Reference{Sound: alignment.Sound{Rate: engine.SampleRate()}}
+	for _, segment := range speech.Split(text) {
+		job.Text = segment.Text
+		if err := add(ctx, &r, engine, job); err != nil {
+			return alignment.Reference{}, fmt.Errorf("rendering a text: %w", err)
+		}
+		if r.Sound.Seconds() > longest.Seconds() {
+			return alignment.Reference{}, alignment.ErrTooMuchText
+		}
+	}
+	if len(r.Words) == 0 {
+		return alignment.Reference{}, alignment.ErrNoWords
+	}
+	return r, nil
+}
+
+// add appends the rendering of a segment.
+func add(ctx context.Context, r *alignment.Reference, engine speech.Engine, job speech.Job) error {
+	utterance, err := engine.Speak(ctx, job)
+	if err != nil {
+		return err
+	}
+	defer utterance.Close()
+	offset, before := r.Sound.Seconds(), len(r.Sound.Samples)
+	for {
+		pcm, err := utterance.Next(ctx)
+		r.Sound.Samples = appendSamples(r.Sound.Samples, pcm)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+	}
+	marks := utterance.Marks()
+	for _, timing := range speech.Timings(job.Text, marks, len(r.Sound.Samples)-before, r.Sound.Rate) {
+		if strings.ContainsFunc(timing.Text, isOfWord) {
+			start := offset + timing.Start
+			word := alignment.Word{Text: timing.Text, Start: start, End: start + timing.Duration}
+			word.Phonemes = phonemesOf(word, marks, offset, r.Sound.Rate)
+			r.Words = append(r.Words, word)
+		}
+	}
+	return nil
+}
+
+// rounding is how far the place of a word may be rounded, in seconds.
+const rounding = 0.002
+
+// phonemesOf returns the phonemes that begin within a word. Each lasts until the next one.
+func phonemesOf(word alignment.Word, marks []speech.Mark, offset float64, rate int) (phonemes []alignment.Phoneme) {
+	for _, m := range marks {
+		at := offset + float64(m.Sample)/float64(rate)
+		if m.Phoneme == "" || m.Phoneme[0] == pause || at < word.Start-rounding || at >= word.End-rounding {
+			continue
+		}
+		if last := len(phonemes) - 1; last >= 0 {
+			phonemes[last].End = at
+		}
+		phonemes = append(phonemes, alignment.Phoneme{Name: m.Phoneme, Start: max(at, word.Start), End: word.End})
+	}
+	return phonemes
+}
+
+// pause begins the names of the engine's pauses.
+const pause = '_'
+
+func isOfWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
+
+// appendSamples appends signed 16-bit little-endian samples.
+func appendSamples(samples []int16, pcm []byte) []int16 {
+	for ; len(pcm) >= 2; pcm = pcm[2:] {
+		samples = append(samples, int16(binary.LittleEndian.Uint16(pcm)))
+	}
+	return samples
+}

@@ -1,0 +1,211 @@
+package codec
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/recital-tts/recital/internal/process/workers"
+	"github.com/recital-tts/recital/internal/speech/audio"
+	"github.com/recital-tts/recital/internal/speech/audio/codec/protocol"
+)
+
+// closeGrace is the time that a process has to exit after the end of its input.
+const closeGrace = 2 * time.Second
+
+var errNoRequest = errors.New("the codec process answered what was not asked")
+
+// process is one codec process with its streams.
+type process struct {
+	worker  *workers.Process
+	timeout time.Duration
+	outbox  *outbox
+	ended   chan struct{} // closed when the process has exited and all of its streams have failed
+	running sync.WaitGroup
+
+	mu      sync.Mutex
+	streams map[uint32]*stream
+	lastID  uint32
+	err     error // the reason why the process ended, or is about to; nil while it runs
+}
+
+// startProcess starts a process and verifies that it encodes, which also loads its tables before the first client.
+func startProcess(config Config) (*process, error) {
+	worker, err := workers.Start(config.Command)
+	if err != nil {
+		return nil, err
+	}
+	p := &process{
+		worker: worker, timeout: config.Timeout, outbox: newOutbox(),
+		ended: make(chan struct{}), streams: make(map[uint32]*stream),
+	}
+	p.running.Go(p.send)
+	p.running.Go(p.receive)
+	if err := p.prove(); err != nil {
+		p.close()
+		return nil, fmt.Errorf("%w (exit: %v)", err, worker.Err())
+	}
+	return p, nil
+}
+
+// prove encodes 100 ms of silence in each format.
+func (p *process) prove() error {
+	const rate = 24000
+	silence := make([]byte, 2*rate/10)
+	for _, format := range []audio.Format{audio.MP3, audio.AAC, audio.WebM} {
+		ctx := context.Background() // every request is bounded by the process's own timeout
+		st, err := p.open(ctx, protocol.Opening{Format: format, SampleRate: rate, InputRate: rate})
+		if err != nil {
+			return fmt.Errorf("trying %s: %w", format, err)
+		}
+		_, encodeErr := st.Encode(ctx, silence)
+		_, finishErr := st.Finish(ctx)
+		st.Close()
+		if err := errors.Join(encodeErr, finishErr); err != nil {
+			return fmt.Errorf("trying %s: %w", format, err)
+		}
+	}
+	return nil
+}
+
+func (p *process) open(ctx context.Context, opening protocol.Opening) (*stream, error) {
+	payload, err := opening.Payload()
+	if err != nil {
+		return nil, err
+	}
+	st, err := p.newStream()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := st.call(ctx, protocol.Open, payload); err != nil {
+		st.Close()
+		return nil, err
+	}
+	return st, nil
+}
+
+func (p *process) newStream() (*stream, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.err != nil {
+		return nil, p.err
+	}
+	if len(p.streams) >= protocol.MaxStreams {
+		return nil, ErrBusy
+	}
+	p.lastID++
+	for p.streams[p.lastID] != nil {
+		p.lastID++ // after four billion streams the numbers wrap around
+	}
+	st := &stream{process: p, id: p.lastID, replies: make(chan workers.Frame, 1), lost: make(chan struct{})}
+	p.streams[st.id] = st
+	return st, nil
+}
+
+// load returns the number of streams, and whether the process accepts more.
+func (p *process) load() (streams int, alive bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.streams), p.err == nil
+}
+
+// send writes requests until the outbox is closed.
+func (p *process) send() {
+	for {
+		frame, ok := p.outbox.next()
+		if !ok {
+			return
+		}
+		if err := p.worker.In.Write(frame); err != nil {
+			p.abandon(fmt.Errorf("asking the codec process: %w", err))
+			return
+		}
+	}
+}
+
+// receive distributes replies until the process has exited.
+func (p *process) receive() {
+	for {
+		frame, err := p.worker.Out.Read()
+		if err == nil {
+			err = p.deliver(frame)
+		}
+		if errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF // the owner of a stream would take io.EOF for its regular end
+		}
+		if err != nil {
+			p.abandon(fmt.Errorf("reading from the codec process: %w", err))
+			break
+		}
+	}
+	<-p.worker.Done()
+	p.outbox.close()
+	p.loseStreams()
+	close(p.ended)
+}
+
+func (p *process) deliver(reply workers.Frame) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	st := p.streams[reply.Stream]
+	switch {
+	case st == nil:
+		return errNoRequest
+	case reply.Kind == protocol.Closed && st.closed:
+		st.stopTimers()
+		delete(p.streams, st.id)
+		return nil
+	case reply.Kind == protocol.Closed || !st.callTimer.running():
+		return errNoRequest
+	}
+	st.callTimer.stop()
+	st.replies <- reply // never blocks: there is room for the reply to the one request in flight
+	return nil
+}
+
+// abandon kills the process, whose streams then fail for this reason. Only the first reason counts.
+func (p *process) abandon(reason error) {
+	p.mu.Lock()
+	if p.err == nil {
+		p.err = fmt.Errorf("%w: %w", ErrCodecFailed, reason)
+	}
+	p.mu.Unlock()
+	p.worker.Kill()
+}
+
+func (p *process) stalled() {
+	p.abandon(fmt.Errorf("the codec process did not answer within %s", p.timeout))
+}
+
+func (p *process) loseStreams() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, st := range p.streams {
+		st.stopTimers()
+		close(st.lost)
+	}
+	clear(p.streams)
+}
+
+// close lets the process exit by itself, kills it if it does not, and waits for it. A nil process is closed.
+func (p *process) close() {
+	if p == nil {
+		return
+	}
+	p.worker.CloseInput()
+	select {
+	case <-p.ended:
+	case <-time.After(closeGrace):
+		p.abandon(io.ErrClosedPipe)
+	}
+	p.running.Wait()
+}
+
+func (p *process) cause() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.err
+}

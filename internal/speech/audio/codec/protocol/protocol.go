@@ -1,0 +1,114 @@
+// Package protocol is the protocol between recitald and its codec processes: frames of internal/process/workers, with one
+// stream id per encoder. Every request gets exactly one reply, and a stream has one request in flight, so that memory
+// is bounded on both sides and a slow stream does not block the others. Only a Close may overtake the reply to the
+// request before it.
+package protocol
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/recital-tts/recital/internal/speech/audio"
+)
+
+// The requests.
+const (
+	Open   byte = 'O' // payload: Opening
+	Encode byte = 'E' // payload: whole samples, signed 16-bit little-endian, at most MaxEncode bytes
+	Finish byte = 'F' // no payload; the reply holds the last bytes
+	Rest   byte = 'R' // no payload; another stream may continue this one, whose last samples are silence
+	Close  byte = 'C' // no payload; valid in every state, and required once after every Open
+)
+
+// The replies.
+const (
+	Encoded byte = 'A' // to Open, Encode and Finish; payload: encoded bytes, which may be none
+	Rested  byte = 'P' // to Rest; payload: RestedPayload
+	Failed  byte = 'X' // to Open, Encode, Finish and Rest; payload: the reason as text; only Close may follow
+	Closed  byte = 'Z' // to Close
+)
+
+// MaxEncode is the largest payload of an Encode in bytes: 1.5 s at 22,050 Hz, so that no stream occupies a processor
+// for long, and that its reply fits a frame when the rate triples.
+const MaxEncode = 64 << 10
+
+// MaxStreams is the number of streams that a codec process serves at once.
+const MaxStreams = 256
+
+// The input rates that are accepted, in Hz.
+const (
+	minInputRate = 8000
+	maxInputRate = 48000
+)
+
+// Opening describes the encoding of a stream.
+type Opening struct {
+	Format     audio.Format `json:"format"`      // MP3, AAC, WebM, or PCMS16LE to change the rate only
+	SampleRate int          `json:"sample_rate"` // Hz, of the output
+	InputRate  int          `json:"input_rate"`  // Hz, 8000 to 48000
+	Continues  *Continued   `json:"continues,omitempty"`
+}
+
+// Continued is where a stream continues another one, whose file header it does not repeat. Both are in samples of the
+// output.
+type Continued struct {
+	At      int64 `json:"at"`      // the position of its first sample
+	Silence int64 `json:"silence"` // that it begins with, because the other stream has not returned it
+}
+
+// maxSilence bounds the silence that a stream begins with: the look-ahead of every codec is shorter.
+const maxSilence = 1 << 14
+
+// Check returns audio.ErrUnsupported (wrapped) if codec processes do not support the encoding.
+func (o Opening) Check() error {
+	formats := []audio.Format{audio.MP3, audio.AAC, audio.WebM, audio.PCMS16LE}
+	if !slices.Contains(formats, o.Format) || !slices.Contains(audio.SampleRates(), o.SampleRate) {
+		return fmt.Errorf("%q at %d Hz: %w", o.Format, o.SampleRate, audio.ErrUnsupported)
+	}
+	if o.InputRate < minInputRate || o.InputRate > maxInputRate {
+		return fmt.Errorf("input at %d Hz: %w", o.InputRate, audio.ErrUnsupported)
+	}
+	if c := o.Continues; c != nil && (c.At < 0 || c.Silence < 0 || c.Silence > maxSilence) {
+		return errors.New("a stream cannot continue there")
+	}
+	return nil
+}
+
+// Payload returns the encoded Opening.
+func (o Opening) Payload() ([]byte, error) {
+	payload, err := json.Marshal(o)
+	if err != nil {
+		return nil, fmt.Errorf("packing a codec opening: %w", err)
+	}
+	return payload, nil
+}
+
+// ParseOpening parses and checks an Opening.
+func ParseOpening(payload []byte) (Opening, error) {
+	var o Opening
+	if err := json.Unmarshal(payload, &o); err != nil {
+		return Opening{}, fmt.Errorf("reading a codec opening: %w", err)
+	}
+	return o, o.Check()
+}
+
+// restedHeader is the size of what precedes the encoded bytes in the payload of Rested.
+const restedHeader = 16
+
+// RestedPayload returns the payload of Rested: where another stream may continue, and the last encoded bytes.
+func RestedPayload(c Continued, encoded []byte) []byte {
+	payload := binary.LittleEndian.AppendUint64(make([]byte, 0, restedHeader+len(encoded)), uint64(c.At))
+	return append(binary.LittleEndian.AppendUint64(payload, uint64(c.Silence)), encoded...)
+}
+
+// ParseRested parses a payload of RestedPayload.
+func ParseRested(payload []byte) (Continued, []byte, error) {
+	if len(payload) < restedHeader {
+		return Continued{}, nil, errors.New("the end of a codec stream is not readable")
+	}
+	at, silence := binary.LittleEndian.Uint64(payload), binary.LittleEndian.Uint64(payload[8:])
+	return Continued{At: int64(at), Silence: int64(silence)}, payload[restedHeader:], nil
+}

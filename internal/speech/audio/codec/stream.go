@@ -1,0 +1,148 @@
+package codec
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/recital-tts/recital/internal/process/workers"
+	"github.com/recital-tts/recital/internal/speech/audio/codec/protocol"
+)
+
+var (
+	errHalfSample = errors.New("the audio ends within a sample")
+	errEnded      = errors.New("the stream has ended")
+)
+
+// stream is an encoder in a codec process.
+type stream struct {
+	process *process
+	id      uint32
+	replies chan workers.Frame // at most the one reply to the request in flight
+	lost    chan struct{}      // closed when the process is gone
+	err     error              // set by the calls if no further one is possible
+
+	// Guarded by the process's mutex.
+	callTimer, closeTimer timer // run while a request is in flight
+	closed                bool  // Close was requested
+}
+
+func (s *stream) Encode(ctx context.Context, pcm []byte) ([]byte, error) {
+	if len(pcm)%2 != 0 {
+		return nil, errHalfSample
+	}
+	var encoded []byte
+	for len(pcm) > 0 {
+		piece := pcm[:min(len(pcm), protocol.MaxEncode)]
+		pcm = pcm[len(piece):]
+		part, err := s.call(ctx, protocol.Encode, piece)
+		if err != nil {
+			return nil, fmt.Errorf("encoding: %w", err)
+		}
+		encoded = join(encoded, part)
+	}
+	return encoded, nil
+}
+
+// join avoids a copy if there is only one part, which is the usual case.
+func join(encoded, part []byte) []byte {
+	if len(encoded) == 0 {
+		return part
+	}
+	return append(encoded, part...)
+}
+
+func (s *stream) Finish(ctx context.Context) ([]byte, error) {
+	encoded, err := s.call(ctx, protocol.Finish, nil)
+	if err != nil {
+		return nil, fmt.Errorf("finishing a stream: %w", err)
+	}
+	s.err = errEnded
+	return encoded, nil
+}
+
+// rest ends the stream so that another one can continue it.
+func (s *stream) rest(ctx context.Context) (end protocol.Continued, encoded []byte, err error) {
+	payload, err := s.call(ctx, protocol.Rest, nil)
+	if err == nil {
+		end, encoded, err = protocol.ParseRested(payload)
+	}
+	if err != nil {
+		return end, nil, fmt.Errorf("resting: %w", err)
+	}
+	s.err = errEnded
+	return end, encoded, nil
+}
+
+// call sends a request and waits for its reply. A stream whose call failed, or was cancelled, can only be closed.
+func (s *stream) call(ctx context.Context, kind byte, payload []byte) ([]byte, error) {
+	if s.err == nil {
+		s.err = ctx.Err()
+	}
+	if s.err != nil {
+		return nil, s.err
+	}
+	s.request(kind, payload)
+	select {
+	case reply := <-s.replies:
+		if reply.Kind != protocol.Failed {
+			return reply.Payload, nil
+		}
+		s.err = fmt.Errorf("%w: %s", ErrCodecFailed, reply.Payload)
+	case <-s.lost:
+		s.err = s.process.cause()
+	case <-ctx.Done():
+		s.err = ctx.Err()
+	}
+	return nil, s.err
+}
+
+func (s *stream) request(kind byte, payload []byte) {
+	p := s.process
+	p.mu.Lock()
+	if p.streams[s.id] == s {
+		s.callTimer.start(p.timeout, p.stalled)
+	}
+	p.mu.Unlock()
+	p.outbox.add(workers.Frame{Kind: kind, Stream: s.id, Payload: payload})
+}
+
+// Close abandons the stream without waiting. Its slot in the process is free when the process has confirmed.
+func (s *stream) Close() {
+	p := s.process
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s.closed {
+		return
+	}
+	s.closed = true
+	if s.err == nil {
+		s.err = errEnded
+	}
+	if p.streams[s.id] != s {
+		return
+	}
+	s.closeTimer.start(p.timeout, p.stalled)
+	p.outbox.add(workers.Frame{Kind: protocol.Close, Stream: s.id})
+}
+
+// stopTimers is called with the process's mutex held.
+func (s *stream) stopTimers() {
+	s.callTimer.stop()
+	s.closeTimer.stop()
+}
+
+// timer is a time.Timer that may not have been started.
+type timer struct{ t *time.Timer }
+
+func (t *timer) start(d time.Duration, expired func()) { t.t = time.AfterFunc(d, expired) }
+
+func (t *timer) running() bool { return t.t != nil }
+
+func (t *timer) stop() {
+	if t.t != nil {
+		t.t.Stop()
+		t.t = nil
+	}
+}

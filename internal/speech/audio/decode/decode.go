@@ -1,0 +1,148 @@
+// Package decode decodes uploads in processes of their own: speechworker in its mode "decode", one for each upload,
+// which has given up everything but the pipe to recitald before it looks at the first byte (package confine). A file
+// that makes it crash, hang or grow is unusable, and harms nobody.
+package decode
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"runtime"
+	"time"
+
+	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/internal/process/workers"
+	"github.com/recital-tts/recital/internal/speech/audio"
+	"github.com/recital-tts/recital/internal/speech/audio/decode/protocol"
+)
+
+var (
+	// errUnavailable means that decoding itself does not work.
+	errUnavailable = domain.Refuse(domain.Unavailable, "The decoder of uploads is not available")
+	// errTimeout means that the machine was too slow, or the process was stopped: one that only works ends with its processor time.
+	errTimeout = domain.Refuse(domain.Unavailable, "Decoding the upload took too long")
+)
+
+// Config configures a Pool.
+type Config struct {
+	Command   workers.Command // speechworker in its mode "decode"
+	Processes int             // at once; 0 means one per processor
+	Timeout   time.Duration   // for which a process may neither read nor write; 0 means 2 min
+	Logger    *slog.Logger    // nil logs nothing
+}
+
+func (c Config) withDefaults() Config {
+	if c.Processes <= 0 {
+		c.Processes = runtime.NumCPU()
+	}
+	if c.Timeout <= 0 {
+		c.Timeout = 2 * time.Minute
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Command.Logger == nil {
+		c.Command.Logger = c.Logger
+	}
+	c.Command.Alone = true
+	return c
+}
+
+// Pool bounds the processes that decode. It is safe for concurrent use.
+type Pool struct {
+	config Config
+	places chan struct{}
+}
+
+var _ audio.Decoder = (*Pool)(nil)
+
+// NewPool returns a Pool, which has no process while nothing is decoded.
+func NewPool(config Config) *Pool {
+	config = config.withDefaults()
+	return &Pool{config: config, places: make(chan struct{}, config.Processes)}
+}
+
+// Running returns the number of uploads that are being decoded.
+func (p *Pool) Running() int { return len(p.places) }
+
+// Decode implements audio.Decoder. It waits for a process until ctx ends.
+func (p *Pool) Decode(ctx context.Context, upload audio.Upload, pcm io.Writer, limits audio.DecodeLimits) (audio.Decoded, error) {
+	container, err := examine(upload, limits)
+	if err != nil {
+		return audio.Decoded{}, err
+	}
+	select {
+	case p.places <- struct{}{}:
+	case <-ctx.Done():
+		return audio.Decoded{}, fmt.Errorf("waiting for a decoder: %w", context.Cause(ctx))
+	}
+	defer func() { <-p.places }()
+	return p.decode(ctx, upload, pcm, limits, container)
+}
+
+// examine returns the container of an upload, or refuses it before anything is started.
+func examine(upload audio.Upload, limits audio.DecodeLimits) (container string, err error) {
+	if limits.Bytes > 0 && upload.Size() > limits.Bytes {
+		return "", &audio.UnusableError{Fault: audio.TooLarge, Message: "The file is too large"}
+	}
+	head := make([]byte, sniffed)
+	n, err := upload.ReadAt(head, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", fmt.Errorf("reading an upload: %w", err)
+	}
+	if container = containerOf(head[:n]); container == "" {
+		return "", &audio.UnusableError{Fault: audio.NotAudio, Message: "The file is not audio in a supported format (wav, mp3, m4a, mp4, ogg, opus, webm, flac)"}
+	}
+	return container, nil
+}
+
+func (p *Pool) decode(ctx context.Context, upload audio.Upload, pcm io.Writer, limits audio.DecodeLimits, container string) (audio.Decoded, error) {
+	worker, err := workers.Start(p.config.Command)
+	if err != nil {
+		return audio.Decoded{}, fmt.Errorf("%w: %w", errUnavailable, err)
+	}
+	defer func() {
+		worker.Kill()
+		<-worker.Done()
+	}()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	stalled := time.AfterFunc(p.config.Timeout, func() { cancel(errTimeout) })
+	defer stalled.Stop()
+	defer context.AfterFunc(ctx, worker.Kill)()
+	job := &job{worker: worker, upload: upload, pcm: pcm, unread: readingBudget(upload.Size()), decoded: audio.Decoded{Container: container}}
+	job.alive = func() { stalled.Reset(p.config.Timeout) }
+	err = job.run(opening(upload, limits, container))
+	var unusable *audio.UnusableError
+	switch {
+	case err == nil || errors.As(err, &unusable):
+	case ctx.Err() != nil:
+		err = fmt.Errorf("decoding an upload: %w", context.Cause(ctx))
+	case errors.Is(err, errLost):
+		<-worker.Done()
+		err = reasonOf(worker.Err())
+	}
+	return job.decoded, p.explained(err, limits)
+}
+
+func opening(upload audio.Upload, limits audio.DecodeLimits, container string) protocol.Opening {
+	return protocol.Opening{
+		Container: container, Rate: limits.Rate, Size: upload.Size(),
+		MaxSamples: int64(limits.Longest.Seconds() * float64(limits.Rate)),
+		CPUSeconds: cpuSeconds(limits.Longest),
+	}
+}
+
+// cpuSeconds is far more than decoding takes: the slowest codec takes 3 ms for a second of sound.
+func cpuSeconds(longest time.Duration) int { return 10 + int(longest.Seconds()/50) }
+
+// explained adds the limit to the message of an upload that is too long.
+func (p *Pool) explained(err error, limits audio.DecodeLimits) error {
+	var unusable *audio.UnusableError
+	if errors.As(err, &unusable) && unusable.Fault == audio.TooLong {
+		return &audio.UnusableError{Fault: audio.TooLong, Message: "The audio is longer than " + limits.Longest.String()}
+	}
+	return err
+}

@@ -1,0 +1,59 @@
+//go:build cgo
+
+package libav_test
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/process/workers"
+	"github.com/recital-tts/recital/internal/speech/audio"
+	"github.com/recital-tts/recital/internal/speech/audio/codec/protocol"
+	"github.com/recital-tts/recital/internal/speech/audio/libav"
+)
+
+// FuzzServeBytes checks that for any input the process ends in an orderly way when its input does.
+func FuzzServeBytes(f *testing.F) {
+	var conversation bytes.Buffer
+	out := workers.NewWriter(&conversation)
+	for _, frame := range []workers.Frame{
+		{Kind: protocol.Open, Stream: 1, Payload: opening(f, audio.MP3, 24000)},
+		{Kind: protocol.Encode, Stream: 1, Payload: speech(0.1)},
+		{Kind: protocol.Finish, Stream: 1},
+		{Kind: protocol.Close, Stream: 1},
+	} {
+		require.NoError(f, out.Write(frame))
+	}
+	f.Add(conversation.Bytes())
+	f.Add([]byte("E\x01\x00\x00\x00\xff\xff\xff\xff"))
+	f.Fuzz(func(t *testing.T, input []byte) {
+		_ = libav.Serve(bytes.NewReader(input), &bytes.Buffer{}) // an error is correct, a crash is not
+	})
+}
+
+// FuzzServeRequests checks that in any order of requests each one is answered once.
+func FuzzServeRequests(f *testing.F) {
+	f.Add([]byte("OEEFC"), []byte{0})
+	f.Add([]byte("EOFEFCCO?A"), []byte{1, 2, 3})
+	f.Add([]byte("OCOCOE"), []byte{255})
+	f.Fuzz(func(t *testing.T, kinds, pcm []byte) {
+		kinds = kinds[:min(len(kinds), 50)]
+		pcm = pcm[:min(len(pcm), 4000)]
+		s := serve(t)
+		for i, kind := range kinds {
+			payload := pcm
+			if kind == protocol.Open {
+				formats := []audio.Format{audio.MP3, audio.AAC, audio.WebM, audio.PCMS16LE}
+				payload = opening(t, formats[i%4], audio.SampleRates()[i%3])
+			}
+			reply := s.ask(kind, uint32(i/8%2), payload)
+			if kind == protocol.Close {
+				require.Equal(t, protocol.Closed, reply.Kind)
+			} else {
+				require.Contains(t, []byte{protocol.Encoded, protocol.Failed}, reply.Kind)
+			}
+		}
+	})
+}

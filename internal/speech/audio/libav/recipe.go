@@ -1,0 +1,56 @@
+//go:build cgo
+
+package libav
+
+import (
+	"github.com/recital-tts/recital/internal/speech/audio"
+	"github.com/recital-tts/recital/internal/speech/audio/codec/protocol"
+)
+
+// recipe describes how libav encodes a format, in libav's own names. No codec means plain PCM.
+type recipe struct {
+	codec, codecOptions string
+	muxer, muxerOptions string
+	bitRate             int // bits per second
+}
+
+// recipeFor returns settings for speech, an early first byte, and the same bytes at every run.
+func recipeFor(o protocol.Opening) recipe {
+	switch o.Format {
+	case audio.MP3:
+		// Without a reservoir every frame can be decoded alone. The bit rate is constant because players derive the
+		// length from it if there is no Xing header, which cannot be written before the end is known.
+		return recipe{
+			codec: "libmp3lame", codecOptions: "reservoir=0:compression_level=7",
+			muxer: "mp3", muxerOptions: "write_xing=0:id3v2_version=0",
+			bitRate: mp3BitRate(o.SampleRate),
+		}
+	case audio.AAC:
+		return recipe{
+			codec: "aac", codecOptions: "aac_coder=fast",
+			muxer:   "adts",
+			bitRate: 3 * o.SampleRate, // a frame of 1,024 samples holds at most 6 bits for each (ISO/IEC 14496-3)
+		}
+	case audio.WebM:
+		// 28 to 40 kbit/s is Opus' range for full-band speech (RFC 6716 section 2.1.1).
+		return recipe{
+			codec: "libopus", codecOptions: "compression_level=5:frame_duration=20",
+			muxer: "webm", muxerOptions: "live=1:cluster_time_limit=40",
+			bitRate: 32000,
+		}
+	default:
+		return recipe{}
+	}
+}
+
+// mp3BitRate returns rates of the MPEG-2 and 2.5 Layer III table (ISO/IEC 13818-3) at which speech is transparent.
+func mp3BitRate(sampleRate int) int {
+	switch sampleRate {
+	case 8000:
+		return 32000
+	case 16000:
+		return 48000
+	default:
+		return 64000
+	}
+}

@@ -1,0 +1,130 @@
+// Package formant clones voices with the parameters of the formant synthesiser: fundamental frequency, pace, length of
+// the vocal tract, breath, and an equaliser that brings the long-term spectrum to that of the recordings. A clone has
+// the pitch and the colour of a voice, and the articulation and the melody of the synthesiser.
+package formant
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/speech/acoustics"
+	"github.com/recital-tts/recital/internal/speech/cloning"
+)
+
+// engineName changes with what analyses and models contain.
+const engineName = "formant/1"
+
+// leastSpeech is the speech in seconds from which a voice is made.
+const leastSpeech = 3.0
+
+// Cloner implements cloning.Cloner.
+type Cloner struct{ engine speech.Engine }
+
+var _ cloning.Cloner = (*Cloner)(nil)
+
+// New returns a Cloner whose voices are spoken by the first engine.
+func New(engine speech.Engine) *Cloner { return &Cloner{engine: engine} }
+
+// Engine implements cloning.Cloner.
+func (c *Cloner) Engine() string { return engineName }
+
+// measured is the content of an analysis.
+type measured struct {
+	Statistics acoustics.Statistics `json:"statistics"`
+	Bandwidth  float64              `json:"bandwidth"` // Hz
+	SNR        float64              `json:"snr"`       // dB
+}
+
+// Analyse implements cloning.Cloner.
+func (c *Cloner) Analyse(ctx context.Context, recording cloning.Recording, options cloning.Options) (cloning.Analysis, error) {
+	analyser := acoustics.New(acoustics.Config{Rate: recording.Rate, Enhance: options.Enhance, Filter: options.Filter})
+	piece := make([]byte, 64<<10)
+	for {
+		n, err := recording.PCM.Read(piece)
+		_, _ = analyser.Write(piece[:n]) // never fails
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err = errors.Join(err, ctx.Err()); err != nil {
+			return cloning.Analysis{}, fmt.Errorf("reading a recording: %w", err)
+		}
+	}
+	report, statistics := analyser.Finish()
+	data, err := json.Marshal(measured{Statistics: statistics, Bandwidth: report.Bandwidth, SNR: report.SNR})
+	if err != nil {
+		return cloning.Analysis{}, fmt.Errorf("encoding an analysis: %w", err)
+	}
+	return cloning.Analysis{Report: reportOf(report, statistics), Data: data}, nil
+}
+
+func reportOf(r acoustics.Report, s acoustics.Statistics) cloning.Report {
+	report := cloning.Report{
+		Seconds: r.Seconds, SpeechSeconds: s.Speech, Dropped: r.Dropped, SNR: r.SNR, NoiseBefore: r.Noise, NoiseAfter: r.NoiseAfter,
+		Clipped: r.Clipped, Bandwidth: r.Bandwidth, Pitch: s.PitchQuantile(0.5), Pace: s.Pace(),
+	}
+	report.PitchRange = semitones(s.PitchQuantile(0.9), s.PitchQuantile(0.1))
+	return report
+}
+
+// read returns the sums of analyses.
+func read(analyses []cloning.Analysis) (measured, error) {
+	var all measured
+	for _, analysis := range analyses {
+		var one measured
+		if err := decode(analysis.Data, cloning.MaxAnalysisBytes, &one); err != nil {
+			return measured{}, fmt.Errorf("reading an analysis: %w", err)
+		}
+		if one.Statistics.Speech <= 0 {
+			continue
+		}
+		if all.Statistics.Speech == 0 || one.Bandwidth < all.Bandwidth {
+			all.Bandwidth = one.Bandwidth
+		}
+		if all.Statistics.Speech == 0 || one.SNR < all.SNR {
+			all.SNR = one.SNR
+		}
+		all.Statistics.Add(one.Statistics)
+	}
+	return all, nil
+}
+
+// model is the content of a model.
+type model struct {
+	Variant string        `json:"variant"`
+	Timbre  speech.Timbre `json:"timbre"`
+}
+
+// Open implements cloning.Cloner.
+func (c *Cloner) Open(kept cloning.Model) (speech.Voice, error) {
+	if kept.Engine != engineName {
+		return speech.Voice{}, errors.New("the model is of another engine")
+	}
+	var m model
+	if err := decode(kept.Data, cloning.MaxModelBytes, &m); err != nil {
+		return speech.Voice{}, fmt.Errorf("reading a model: %w", err)
+	}
+	if !isNatural(m.Variant) || !m.Timbre.Valid() {
+		return speech.Voice{}, errors.New("the model is out of range")
+	}
+	return speech.Voice{Variant: m.Variant, Timbre: &m.Timbre}, nil
+}
+
+func decode(data []byte, most int, into any) error {
+	if len(data) > most {
+		return errors.New("it is too large")
+	}
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(into); err != nil {
+		return err
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("something follows it")
+	}
+	return nil
+}

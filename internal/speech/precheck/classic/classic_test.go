@@ -1,0 +1,174 @@
+package classic_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"io"
+	"math"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/process/workers"
+	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/speech/acoustics"
+	"github.com/recital-tts/recital/internal/speech/acoustics/acousticstest"
+	"github.com/recital-tts/recital/internal/speech/audio"
+	"github.com/recital-tts/recital/internal/speech/audio/decode"
+	"github.com/recital-tts/recital/internal/speech/precheck"
+	"github.com/recital-tts/recital/internal/speech/precheck/classic"
+	"github.com/recital-tts/recital/internal/speech/worker"
+	"github.com/recital-tts/recital/internal/speech/worker/workertest"
+)
+
+var speechworker string
+
+func TestMain(m *testing.M) { workertest.Main(m, &speechworker) }
+
+// utterances returns sentences in all voices of both engines.
+func utterances(t *testing.T) (all []acousticstest.Utterance) {
+	for _, command := range []workers.Command{workertest.Command(speechworker), workertest.Flite(speechworker)} {
+		engine, err := worker.Open(worker.Config{Command: command})
+		require.NoError(t, err)
+		defer engine.Close()
+		spoken, err := acousticstest.Speak(t.Context(), engine, speech.Voices())
+		require.NoError(t, err)
+		all = append(all, spoken...)
+	}
+	return all
+}
+
+// More noise never makes a recording better, whatever the noise and the voice; and at 20 dB it does not hide where the speech
+// is. The end of a word may drown among other people's.
+func TestMoreNoiseIsWorse(t *testing.T) {
+	all := utterances(t)
+	for _, noise := range acousticstest.Noises() {
+		t.Run(string(noise), func(t *testing.T) {
+			t.Parallel()
+			missed := 0
+			for i, u := range all {
+				if testing.Short() && i%10 != 0 {
+					continue
+				}
+				before := classic.Score(analyse(u.Samples, u.Rate))
+				clean := before
+				for _, ratio := range []float64{30, 20, 15, 10, 5} {
+					r := analyse(acousticstest.Add(u.Samples, u.Rate, noise, ratio, acousticstest.Others(all, u)), u.Rate)
+					score := classic.Score(r)
+					require.LessOrEqual(t, score, before, "%s at %v dB", u.Name, ratio)
+					before = score
+					if ratio == 20 && max(math.Abs(r.Start-u.Start), math.Abs(r.End-u.End)) > 0.1 {
+						missed++
+					}
+				}
+				require.Greater(t, clean, before+2, u.Name)
+			}
+			if noise == acousticstest.Babble {
+				require.LessOrEqual(t, missed, len(all)/20)
+				return
+			}
+			require.Zero(t, missed)
+		})
+	}
+}
+
+func analyse(samples []int16, rate int) acoustics.Report {
+	r, _ := acoustics.Analyse(samples, acoustics.Config{Rate: rate})
+	return r
+}
+
+func open(places int) *classic.Checker {
+	decoder := decode.NewPool(decode.Config{Command: workers.Command{Path: speechworker, Args: []string{"decode"}}})
+	return classic.New(classic.Config{Decoder: decoder, Longest: time.Minute, MostOnce: places})
+}
+
+// file returns a recording as a WAV file.
+func file(u acousticstest.Utterance) *bytes.Reader {
+	le, size := binary.LittleEndian, 2*len(u.Samples)
+	wav := le.AppendUint32([]byte("RIFF"), uint32(36+size))
+	wav = le.AppendUint32(append(wav, "WAVEfmt "...), 16)
+	wav = le.AppendUint16(le.AppendUint16(wav, 1), 1)
+	wav = le.AppendUint32(le.AppendUint32(wav, uint32(u.Rate)), uint32(2*u.Rate))
+	wav = le.AppendUint16(le.AppendUint16(wav, 2), 16)
+	wav = le.AppendUint32(append(wav, "data"...), uint32(size))
+	for _, s := range u.Samples {
+		wav = le.AppendUint16(wav, uint16(s))
+	}
+	return bytes.NewReader(wav)
+}
+
+func utterance(t *testing.T) acousticstest.Utterance {
+	engine, err := worker.Open(worker.Config{Command: workertest.Command(speechworker)})
+	require.NoError(t, err)
+	defer engine.Close()
+	spoken, err := acousticstest.Speak(t.Context(), engine, speech.Voices()[:1])
+	require.NoError(t, err)
+	return spoken[0]
+}
+
+func TestAFileIsChecked(t *testing.T) {
+	u := utterance(t)
+	result, err := open(1).Check(t.Context(), file(u))
+	require.NoError(t, err)
+	require.InDelta(t, u.Start, result.Start, 0.05)
+	require.InDelta(t, u.End, result.End, 0.05)
+	require.Greater(t, result.DNSMOS, 4.5)
+
+	u.Samples = u.Samples[:u.Rate/2] // nobody speaks yet
+	result, err = open(1).Check(t.Context(), file(u))
+	require.NoError(t, err)
+	require.Equal(t, precheck.Result{DNSMOS: 1}, result)
+
+	var unusable *audio.UnusableError
+	_, err = open(1).Check(t.Context(), bytes.NewReader([]byte("not audio")))
+	require.ErrorAs(t, err, &unusable)
+}
+
+func TestNoMoreThanThePlacesAreChecked(t *testing.T) {
+	checker := open(1)
+	held, rest := newHeld(), make(chan error)
+	go func() {
+		_, err := checker.Check(t.Context(), held)
+		rest <- err
+	}()
+	<-held.asked
+	require.Equal(t, 1, checker.Running())
+	_, err := checker.Check(t.Context(), bytes.NewReader(nil))
+	require.ErrorIs(t, err, precheck.ErrBusy)
+	close(held.release)
+	require.Error(t, <-rest)
+	require.Zero(t, checker.Running())
+}
+
+// held is an upload that is not read before it is released.
+type held struct {
+	once           sync.Once
+	asked, release chan struct{}
+}
+
+func newHeld() *held { return &held{asked: make(chan struct{}), release: make(chan struct{})} }
+
+func (h *held) Size() int64 { return 1000 }
+
+func (h *held) ReadAt([]byte, int64) (int, error) {
+	h.once.Do(func() { close(h.asked) })
+	<-h.release
+	return 0, io.ErrUnexpectedEOF
+}
+
+func TestScore(t *testing.T) {
+	good := acoustics.Report{Seconds: 10, Speech: 8, SNR: 50, Bandwidth: 7500}
+	require.Greater(t, classic.Score(good), 4.7)
+	for name, change := range map[string]func(*acoustics.Report){
+		"noise":     func(r *acoustics.Report) { r.SNR = 20 },
+		"clipping":  func(r *acoustics.Report) { r.Clipped = 0.01 },
+		"telephone": func(r *acoustics.Report) { r.Bandwidth = 3400 },
+		"silence":   func(r *acoustics.Report) { r.Speech = 0.3 },
+	} {
+		worse := good
+		change(&worse)
+		require.Less(t, classic.Score(worse), classic.Score(good)-0.5, name)
+	}
+}
