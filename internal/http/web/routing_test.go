@@ -198,18 +198,29 @@ func TestAbsoluteRequestTargets(t *testing.T) {
 // raw sends bytes and reads one response and what the connection gives after it.
 func (s *site) raw(t testing.TB, text string) (*http.Response, string) {
 	t.Helper()
+	return s.exchange(t, "GET", text)
+}
+
+// exchange sends a request of a method, and reads its response.
+func (s *site) exchange(t testing.TB, method, text string) (*http.Response, string) {
+	t.Helper()
 	conn, err := net.Dial("tcp", s.addr)
 	require.NoError(t, err)
 	defer conn.Close()
 	_, err = io.WriteString(conn, text)
 	require.NoError(t, err)
-	return readResponse(t, conn)
+	return readResponseTo(t, conn, method)
 }
 
 func readResponse(t testing.TB, conn net.Conn) (*http.Response, string) {
 	t.Helper()
+	return readResponseTo(t, conn, "GET")
+}
+
+func readResponseTo(t testing.TB, conn net.Conn, method string) (*http.Response, string) {
+	t.Helper()
 	require.NoError(t, conn.SetReadDeadline(time.Now().Add(20*time.Second)))
-	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	response, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: method})
 	require.NoError(t, err)
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
