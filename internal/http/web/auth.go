@@ -14,7 +14,8 @@ import (
 )
 
 // authenticate sets the Principal or the Role of a call. It runs before the body is looked at: a stranger learns nothing about inputs.
-func (s *Server) authenticate(call *Call, e *endpoint) error {
+func (s *Server) authenticate(v *visit) error {
+	call, e := v.Call, v.endpoint
 	if _, err := call.single("origin"); err != nil {
 		return err
 	}

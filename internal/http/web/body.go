@@ -55,14 +55,7 @@ func (s *Server) beforeBody(http *fasthttp.RequestCtx) int {
 		}
 		return fasthttp.StatusContinue
 	}
-	v := s.open(http)
-	if e != nil {
-		v.Call.Route = e.Route
-	}
-	s.tell(v, answerTo(err))
-	conn.LingerOnClose()
-	s.close(v, bodySize(http), nil)
-	return v.status
+	return s.refuseUnread(http, e, answerTo(err))
 }
 
 // admitBody claims the memory of a body.
@@ -72,19 +65,19 @@ func (s *Server) admitBody(http *fasthttp.RequestCtx, e *endpoint, framing frami
 		return nil, err
 	}
 	if conn.Extra() {
-		return nil, errConnections()
+		return nil, errConnections
 	}
 	limit := bodyLimit(e)
 	switch {
 	case isUpload(&http.Request.Header, e):
 		if int64(length) > e.Uploads {
-			return nil, errTooLarge()
+			return nil, errTooLarge
 		}
 		length = limit
 	case length == chunked:
 		length = limit
 	case length > limit:
-		return nil, errTooLarge()
+		return nil, errTooLarge
 	}
 	memory := bodyMemory(length)
 	claim, err := s.bodies.TakeWithin(quota.Client(s.clientOf(http)), memory, s.cfg.Limits.partFor(memory))
@@ -92,7 +85,7 @@ func (s *Server) admitBody(http *fasthttp.RequestCtx, e *endpoint, framing frami
 	case errors.Is(err, quota.ErrShare):
 		return nil, TooManyRequests("Too many request bodies of this address are under way", time.Second)
 	case err != nil:
-		return nil, errBodies()
+		return nil, errBodies
 	}
 	return claim, nil
 }
@@ -117,17 +110,12 @@ func (l Limits) partFor(memory int64) int64 {
 	return int64(l.Bodies)
 }
 
-func errTooLarge() error {
-	return &Error{Status: http.StatusRequestEntityTooLarge, Message: tooLarge().message}
-}
-
-func errBodies() error {
-	return &Error{Status: http.StatusServiceUnavailable, Message: "Too many request bodies are under way", RetryAfter: time.Second}
-}
-
-func errConnections() error {
-	return &Error{Status: http.StatusServiceUnavailable, Message: "Too many connections", RetryAfter: time.Second}
-}
+var (
+	errTooLarge    = &Error{Status: http.StatusRequestEntityTooLarge, Message: "The request's body is too large"}
+	errNotInTime   = &Error{Status: http.StatusRequestTimeout, Message: "The request did not arrive in time"}
+	errBodies      = &Error{Status: http.StatusServiceUnavailable, Message: "Too many request bodies are under way", RetryAfter: time.Second}
+	errConnections = &Error{Status: http.StatusServiceUnavailable, Message: "Too many connections", RetryAfter: time.Second}
+)
 
 // framing counts the lines of a head that say how long a body is, of which fasthttp keeps one, and those that go on with the
 // line before, which others may read as lines of their own.

@@ -15,6 +15,9 @@ var headerListPattern = regexp.MustCompile(`^[A-Za-z0-9_-]+(\s*,\s*[A-Za-z0-9_-]
 
 // allowOrigin lets scripts of any origin read the answer. Those of allowed origins may have the browser show its cookie.
 func (s *Server) allowOrigin(http *fasthttp.RequestCtx) {
+	if s.cfg.NoCORS {
+		return
+	}
 	header, origin := &http.Response.Header, string(http.Request.Header.Peek("Origin"))
 	header.Set("Access-Control-Allow-Origin", "*")
 	if len(s.cfg.Origins) > 0 {

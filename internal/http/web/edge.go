@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,17 +22,17 @@ import (
 
 type visitKey struct{}
 
-// visit is one request from its head to the last byte of its answer.
+// visit is one request from its head to the last byte of its response.
 type visit struct {
 	*Call
-	path     string    // still escaped
-	body     []byte    // no buffer of fasthttp's, so what is bound may keep parts of it
-	endpoint *endpoint // nil when no route matches
+	endpoint *endpoint         // nil when no route matches
+	params   map[string]string // the path's parameters
+	body     []byte            // no buffer of fasthttp's, so what is bound may keep parts of it
 	life     *lifetime
 	span     tracing.Span // of the request
 	begun    time.Time
 	trace    string // the client's own id of the request, for the log
-	status   int    // for log and metrics; the answer's status unless set
+	status   int    // for log and metrics; the response's status unless set
 	stream   *streamBody
 	release  func()
 
@@ -41,40 +42,46 @@ type visit struct {
 	closeCode int        // of a WebSocket that was closed in order
 }
 
-// serveHTTP wraps all that Fiber does, so that every answer has its request id and its log line.
+func visitOf(c *fiber.Ctx) *visit { return c.Context().UserValue(visitKey{}).(*visit) }
+
+// serveHTTP hands requests to Fiber, except for those with a method that Fiber does not know.
 func (s *Server) serveHTTP(http *fasthttp.RequestCtx) {
-	conn := connOf(http)
-	conn.SetServing()
-	v := s.open(http)
-	v.upload = uploadOf(http)
-	if v.upload == nil {
-		v.body = http.Request.SwapBody(nil) // a copy would need the memory twice
-		conn.ShrinkClaim(cap(v.body))
-	}
-	v.path = rawPath(http.Request.Header.RequestURI())
-	v.endpoint = s.table.match(v.Method(), v.path)
-	traced, span := s.trace(v)
-	v.span = span
-	v.life = begin(traced, conn, v.RequestID, DefaultTimeout)
-	v.Call.Context = v.life
-	http.SetUserValue(visitKey{}, v)
-	if conn.Extra() {
+	connOf(http).SetServing()
+	if connOf(http).Extra() {
 		http.SetConnectionClose()
 	}
-	s.route(http, v)
+	path := rawPath(http.Request.Header.RequestURI())
+	if slices.Contains(methods, string(http.Method())) {
+		if uri := http.URI(); string(uri.PathOriginal()) != path { // a target such as * or one with a scheme
+			uri.SetPath(path)
+		}
+		s.fiber(http)
+		return
+	}
+	v := s.open(http)
+	s.allowOrigin(http)
+	s.respond(v, s.unmatched(path))
+	s.close(v, bodySize(http), nil)
+}
+
+// observed makes the visit of a request, responds with its error, and logs and counts it.
+func (s *Server) observed(c *fiber.Ctx) error {
+	v := s.open(c.Context())
+	v.http.SetUserValue(visitKey{}, v)
+	if v.upload = uploadOf(v.http); v.upload == nil {
+		v.body = v.http.Request.SwapBody(nil) // a copy would need the memory twice
+		connOf(v.http).ShrinkClaim(cap(v.body))
+	}
+	if err := c.Next(); err != nil {
+		s.refuse(v, err)
+	}
 	if v.stream == nil && !v.takenOver {
-		s.close(v, bodySize(http), nil)
+		s.close(v, bodySize(v.http), nil)
 	}
+	return nil
 }
 
-func bodySize(http *fasthttp.RequestCtx) int64 {
-	if http.IsHead() {
-		return 0
-	}
-	return int64(len(http.Response.Body()))
-}
-
-// open makes the visit of a request and the headers that every answer has.
+// open makes the visit of a request and the headers that every response has.
 func (s *Server) open(http *fasthttp.RequestCtx) *visit {
 	request, response := &http.Request.Header, &http.Response.Header
 	v := &visit{begun: time.Now(), Call: &Call{
@@ -91,38 +98,73 @@ func (s *Server) open(http *fasthttp.RequestCtx) *visit {
 	if strings.HasPrefix(s.cfg.Origin, "https:") {
 		response.Set("Strict-Transport-Security", "max-age=31536000") // a year, of this host alone: others of its domain are not ours
 	}
-	if !s.cfg.NoCORS {
-		s.allowOrigin(http)
-	}
 	return v
 }
 
-// route answers a request. Fiber serves it when an endpoint was found.
-func (s *Server) route(http *fasthttp.RequestCtx, v *visit) {
+// recovered turns a panic into an error.
+func recovered(c *fiber.Ctx) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			s.refuse(v, panicError(cause))
+			err = panicError(cause)
 		}
 	}()
+	return c.Next()
+}
+
+// traced begins the trace of a request and its context.
+func (s *Server) traced(c *fiber.Ctx) error {
+	v := visitOf(c)
+	ctx := s.trace(v, c.Path())
+	v.life = begin(ctx, connOf(v.http), v.RequestID, DefaultTimeout)
+	v.Call.Context = v.life
+	return c.Next()
+}
+
+// crossOrigin allows scripts of other origins, and answers OPTIONS.
+func (s *Server) crossOrigin(c *fiber.Ctx) error {
+	http := c.Context()
+	s.allowOrigin(http)
 	switch {
-	case v.Method() == fiber.MethodOptions:
-		s.options(http, v)
-	case v.endpoint == nil:
-		s.tell(v, s.unmatched(v.path))
-	default:
-		s.routed(http)
+	case !http.IsOptions():
+		return c.Next()
+	case !s.cfg.NoCORS && isPreflight(http):
+		preflight(http)
+		return nil
 	}
+	allow := s.table.allowed(c.Path())
+	if allow == "" {
+		return errNotFound
+	}
+	http.Response.Header.Set("Allow", allow)
+	http.SetStatusCode(fasthttp.StatusNoContent)
+	return nil
 }
 
-func knownMethod(method string) bool {
-	switch method {
-	case fiber.MethodGet, fiber.MethodHead, fiber.MethodPost, fiber.MethodPut, fiber.MethodDelete, fiber.MethodPatch:
-		return true
-	}
-	return false
+// unmatchedRoute is served after all routes.
+func (s *Server) unmatchedRoute(c *fiber.Ctx) error {
+	s.respond(visitOf(c), s.unmatched(c.Path()))
+	return nil
 }
 
-// close logs and counts a request whose answer has been decided, or for streams, sent.
+// unmatched is 404, or 405 when the path has routes of other methods.
+func (s *Server) unmatched(path string) answer {
+	allow := s.table.allowed(path)
+	if allow == "" {
+		return answerTo(errNotFound)
+	}
+	return answer{status: fasthttp.StatusMethodNotAllowed, message: "Method Not Allowed", detail: true, allow: allow}
+}
+
+var errNotFound = &Error{Status: http.StatusNotFound, Message: "Not Found", Detail: true}
+
+func bodySize(http *fasthttp.RequestCtx) int64 {
+	if http.IsHead() {
+		return 0
+	}
+	return int64(len(http.Response.Body()))
+}
+
+// close logs and counts a request whose response has been decided, or for streams, sent.
 func (s *Server) close(v *visit, bytes int64, streamed error) {
 	if v.life != nil {
 		v.life.end()
@@ -130,34 +172,31 @@ func (s *Server) close(v *visit, bytes int64, streamed error) {
 	if v.release != nil {
 		v.release()
 	}
-	told := Observation{Method: "other", Status: v.status, Duration: time.Since(v.begun), Bytes: bytes, Aborted: streamed != nil}
-	if method := v.Method(); knownMethod(method) || method == fiber.MethodOptions {
-		told.Method = method
+	seen := Observation{Method: "other", Route: routePath(v.Call), Status: v.status, Duration: time.Since(v.begun), Bytes: bytes, Aborted: streamed != nil}
+	if method := v.Method(); slices.Contains(methods, method) {
+		seen.Method = method
 	}
-	if v.Route != nil {
-		told.Route = v.Route.Path
-	}
-	if told.Status == 0 {
-		told.Status = v.http.Response.StatusCode()
+	if seen.Status == 0 {
+		seen.Status = v.http.Response.StatusCode()
 	}
 	if errors.Is(streamed, errClientGone) {
-		told.Status = statusClientGone
+		seen.Status = statusClientGone
 	}
-	v.endTrace(told)
-	s.logVisit(v, told)
+	v.endTrace(seen)
+	s.logVisit(v, seen)
 	if s.cfg.Observe != nil {
-		s.cfg.Observe(told)
+		s.cfg.Observe(seen)
 	}
 }
 
 // logVisit writes the access line. Paths, queries and headers stay out of it: they hold texts and keys.
-func (s *Server) logVisit(v *visit, told Observation) {
+func (s *Server) logVisit(v *visit, seen Observation) {
 	if !s.log.Enabled(v, slog.LevelInfo) {
 		return
 	}
 	line := []slog.Attr{
-		slog.String("method", told.Method), slog.String("route", told.Route), slog.Int("status", told.Status),
-		slog.Int64("bytes", told.Bytes), slog.Duration("duration", told.Duration), slog.String("request_id", v.RequestID),
+		slog.String("method", seen.Method), slog.String("route", seen.Route), slog.Int("status", seen.Status),
+		slog.Int64("bytes", seen.Bytes), slog.Duration("duration", seen.Duration), slog.String("request_id", v.RequestID),
 	}
 	if v.Principal.Account != "" {
 		line = append(line, slog.String("account", v.Principal.Account))
@@ -168,23 +207,16 @@ func (s *Server) logVisit(v *visit, told Observation) {
 	if v.closeCode != 0 {
 		line = append(line, slog.Int("close_code", v.closeCode))
 	}
-	if told.Aborted {
+	if seen.Aborted {
 		line = append(line, slog.Bool("aborted", true))
 	}
 	s.log.LogAttrs(v, slog.LevelInfo, "request", line...)
 }
 
-// refuse responds with an error, and logs what the client may not see of it.
-func (s *Server) refuse(v *visit, err error) {
-	if v.life != nil {
-		err = v.life.why(err)
-	}
-	told := answerTo(err)
-	if told.internal {
-		s.log.LogAttrs(v, slog.LevelError, "request failed", slog.String("route", routePath(v.Call)), slog.Int("status", told.status),
-			slog.String("request_id", v.RequestID), slog.Any("error", err))
-	}
-	s.tell(v, told)
+// logError logs what the client of a request may not see.
+func (s *Server) logError(v *visit, message string, err error, attrs ...slog.Attr) {
+	s.log.LogAttrs(v, slog.LevelError, message, append(attrs,
+		slog.String("route", routePath(v.Call)), slog.String("request_id", v.RequestID), slog.Any("error", err))...)
 }
 
 func routePath(call *Call) string {
@@ -194,20 +226,45 @@ func routePath(call *Call) string {
 	return call.Route.Path
 }
 
-// tell writes an answer that is not the handler's.
-func (s *Server) tell(v *visit, told answer) {
+// refuse responds with an error, and logs what the client may not see of it.
+func (s *Server) refuse(v *visit, err error) {
+	if v.life != nil {
+		err = v.life.why(err)
+	}
+	refusal := answerTo(err)
+	if refusal.internal {
+		s.logError(v, "request failed", err, slog.Int("status", refusal.status))
+	}
+	s.respond(v, refusal)
+}
+
+// refuseUnread responds to a request that does not reach Fiber because it, or its body, is not read.
+func (s *Server) refuseUnread(http *fasthttp.RequestCtx, e *endpoint, refusal answer) (status int) {
+	v := s.open(http)
+	s.allowOrigin(http)
+	if e != nil {
+		v.Call.Route = e.Route
+	}
+	s.respond(v, refusal)
+	connOf(http).LingerOnClose()
+	s.close(v, bodySize(http), nil)
+	return v.status
+}
+
+// respond writes a response that is not the handler's.
+func (s *Server) respond(v *visit, a answer) {
 	response := &v.http.Response
-	v.status = told.status
-	status := told.status
+	v.status = a.status
+	status := a.status
 	if status == statusClientGone {
 		status = http.StatusServiceUnavailable // nobody reads it
 		v.http.SetConnectionClose()
 	}
-	setHeaders(&response.Header, told.headers())
-	if told.allow != "" {
-		response.Header.Set("Allow", told.allow)
+	setHeaders(&response.Header, a.headers())
+	if a.allow != "" {
+		response.Header.Set("Allow", a.allow)
 	}
-	body, err := encodeJSON(told.body(v.Dialect, v.RequestID))
+	body, err := encodeJSON(a.body(v.Dialect, v.RequestID))
 	if err != nil {
 		body = []byte(`{"error":"Internal Server Error"}`)
 	}
@@ -216,60 +273,27 @@ func (s *Server) tell(v *visit, told answer) {
 	response.SetBodyRaw(body)
 }
 
-// unreadable answers requests that fasthttp could not read. They never reach serveHTTP.
+// unreadable responds to requests that fasthttp could not read.
 func (s *Server) unreadable(c *fiber.Ctx, err error) error {
-	http := c.Context()
-	v := s.open(http)
-	s.tell(v, unreadableRequest(err))
-	connOf(http).LingerOnClose()
-	s.close(v, bodySize(http), nil)
+	s.refuseUnread(c.Context(), nil, unreadableRequest(err))
 	return nil
 }
 
 func unreadableRequest(err error) answer {
-	told := answer{status: http.StatusBadRequest, message: "The request could not be read"}
+	unreadable := answer{status: http.StatusBadRequest, message: "The request could not be read"}
 	var known *fiber.Error
 	if !errors.As(err, &known) {
-		return told
+		return unreadable
 	}
 	switch known.Code {
 	case http.StatusRequestEntityTooLarge:
-		return tooLarge()
+		return answerTo(errTooLarge)
 	case http.StatusRequestHeaderFieldsTooLarge:
 		return answer{status: known.Code, message: "The request's headers are too large"}
 	case http.StatusRequestTimeout:
-		return answer{status: known.Code, message: notInTime}
+		return answerTo(errNotInTime)
 	}
-	return told
-}
-
-const notInTime = "The request did not arrive in time"
-
-func tooLarge() answer {
-	return answer{status: http.StatusRequestEntityTooLarge, message: "The request's body is too large"}
-}
-
-// unmatched is 404, or 405 when the path has routes of other methods.
-func (s *Server) unmatched(path string) answer {
-	allow := s.table.allowed(path)
-	if allow == "" {
-		return notFound()
-	}
-	return answer{status: fasthttp.StatusMethodNotAllowed, message: "Method Not Allowed", detail: true, allow: allow}
-}
-
-func (s *Server) options(http *fasthttp.RequestCtx, v *visit) {
-	if !s.cfg.NoCORS && isPreflight(http) {
-		preflight(http)
-		return
-	}
-	allow := s.table.allowed(v.path)
-	if allow == "" {
-		s.tell(v, notFound())
-		return
-	}
-	http.Response.Header.Set("Allow", allow)
-	http.SetStatusCode(fasthttp.StatusNoContent)
+	return unreadable
 }
 
 // panicError describes a panic without its value, which may hold a client's text, unless the runtime made it.

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"net/url"
 	"reflect"
@@ -19,65 +18,72 @@ import (
 	"github.com/recital-tts/recital/internal/http/web/bind"
 )
 
-// handle is Fiber's only handler: the endpoint of the request is known.
-func (s *Server) handle(c *fiber.Ctx) error {
-	v := c.Context().UserValue(visitKey{}).(*visit)
-	v.Call.Route, v.Call.plan = v.endpoint.Route, v.endpoint.plan
-	v.life.extend(v.endpoint.Timeout)
-	if err := s.serve(v, v.endpoint); err != nil {
-		s.refuse(v, err)
-	}
-	return nil
-}
-
-func (s *Server) serve(v *visit, e *endpoint) error {
+// chain is what a request of a route passes, in this order.
+func (s *Server) chain(e *endpoint) []fiber.Handler {
 	if e.IsSocket() {
-		return s.upgrade(v, e)
+		return []fiber.Handler{e.enter, step(s.admit), last(s.upgrade)}
 	}
-	if err := s.check(v, e); err != nil {
-		return err
+	respond := s.answer
+	if e.Uploads > 0 {
+		respond = s.answerWithUpload
 	}
-	if v.upload != nil {
-		return s.receive(v, e)
-	}
-	return s.answer(v, e)
+	return []fiber.Handler{e.enter, step(s.admit), step(s.authenticate), step(s.limitRate), step(checkBody), step(before), last(respond)}
 }
 
-func (s *Server) answer(v *visit, e *endpoint) error {
-	reply, err := s.run(v, e)
+// step is a link of a chain that an error ends.
+func step(check func(*visit) error) fiber.Handler {
+	return func(c *fiber.Ctx) error {
+		if err := check(visitOf(c)); err != nil {
+			return err
+		}
+		return c.Next()
+	}
+}
+
+func last(respond func(*visit) error) fiber.Handler {
+	return func(c *fiber.Ctx) error { return respond(visitOf(c)) }
+}
+
+// enter notes the route that Fiber has found. Fiber reuses the values of the path's parameters, so they are copied.
+func (e *endpoint) enter(c *fiber.Ctx) error {
+	v := visitOf(c)
+	v.endpoint, v.Route, v.plan = e, e.Route, e.plan
+	if len(e.params) > 0 {
+		v.params = make(map[string]string, len(e.params))
+	}
+	for i, name := range e.params {
+		v.params[name] = strings.Clone(c.Params(c.Route().Params[i]))
+	}
+	v.life.extend(e.Timeout)
+	return c.Next()
+}
+
+// before refuses what the head of a request says enough about.
+func before(v *visit) error {
+	if v.Route.Before == nil {
+		return nil
+	}
+	return v.Route.Before(v.Call)
+}
+
+func (s *Server) answer(v *visit) error {
+	reply, err := s.run(v, v.endpoint)
 	if err != nil {
 		return err
 	}
 	return s.send(v, reply)
 }
 
-// check refuses what the head of a request says enough about.
-func (s *Server) check(v *visit, e *endpoint) error {
-	if err := s.admit(v, e); err != nil {
-		return err
-	}
-	if err := s.authenticate(v.Call, e); err != nil {
-		return err
-	}
-	if err := s.limitRate(v, e); err != nil {
-		return err
-	}
-	if err := checkBody(v, e); err != nil || e.Before == nil {
-		return err
-	}
-	return e.Before(v.Call)
-}
-
 // admit counts the request in, unless the server drains or the connection is one too many: then only checks are answered.
-func (s *Server) admit(v *visit, e *endpoint) error {
+func (s *Server) admit(v *visit) error {
 	if s.leaving.Load() || s.Draining() {
 		v.http.SetConnectionClose()
 	}
-	if e.WhileDraining {
+	if v.Route.WhileDraining {
 		return nil
 	}
 	if connOf(v.http).Extra() {
-		return errConnections()
+		return errConnections
 	}
 	// Counted before the flag is read, so that Drain cannot miss a request that was let in.
 	s.busy.Add(1)
@@ -91,12 +97,12 @@ func (s *Server) admit(v *visit, e *endpoint) error {
 
 // checkBody refuses compressed bodies, which would be a cheap way to make the server large, and repeats the limit
 // that headerReceived has set.
-func checkBody(v *visit, e *endpoint) error {
+func checkBody(v *visit) error {
 	if encoding := v.Header("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return &Error{Status: http.StatusUnsupportedMediaType, Message: "Compressed request bodies are not supported"}
 	}
-	if e.plan.TakesBody() && len(v.body) > e.MaxBody {
-		return errTooLarge()
+	if v.plan.TakesBody() && len(v.body) > v.Route.MaxBody {
+		return errTooLarge
 	}
 	return nil
 }
@@ -142,7 +148,7 @@ func bindRequest(v *visit, e *endpoint) *bind.Request {
 	request := &v.http.Request
 	r := &bind.Request{Forms: e.Forms, AnyContentType: e.AnyContentType}
 	r.Path = func(name string) (string, bool) {
-		raw := e.pattern.value(v.path, name)
+		raw := v.params[name]
 		if plain, err := url.PathUnescape(raw); err == nil {
 			return plain, true
 		}
@@ -254,7 +260,7 @@ func (s *Server) startStream(v *visit, reply Reply) error {
 		stop()
 		resumed := v.Call.Route.Stream > 0 && errors.Is(err, errShutdown)
 		if err != nil && !errors.Is(err, errClientGone) && !isRevocation(err) && !resumed {
-			s.logStreamError(v, err)
+			s.logError(v, "stream cut", err)
 		}
 		s.close(v, bytes, err)
 	}
@@ -274,9 +280,4 @@ func (s *Server) cutAtDrain(life *lifetime) {
 		life.cancel(errShutdown)
 	case <-life.Done():
 	}
-}
-
-func (s *Server) logStreamError(v *visit, err error) {
-	s.log.LogAttrs(v, slog.LevelError, "stream cut", slog.String("route", routePath(v.Call)),
-		slog.String("request_id", v.RequestID), slog.Any("error", err))
 }

@@ -150,7 +150,3 @@ func answerToRefusal(refusal *domain.Error) answer {
 func unavailable(message string) answer {
 	return answer{status: http.StatusServiceUnavailable, message: message, retryAfter: time.Second}
 }
-
-func notFound() answer {
-	return answer{status: http.StatusNotFound, message: "Not Found", detail: true}
-}

@@ -4,16 +4,40 @@ import (
 	"bufio"
 	"strings"
 
+	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 )
 
 // RowFor is the row whose limits a request gets before its body is read.
 func (s *Server) RowFor(method, uri string) string {
-	e := s.table.match(method, rawPath([]byte(uri)))
+	return rowOf(s.table.match(method, rawPath([]byte(uri))))
+}
+
+func rowOf(e *endpoint) string {
 	if e == nil {
 		return ""
 	}
 	return e.Method + " " + e.Path
+}
+
+// FiberRow returns a function that asks Fiber alone for the row of a request, "" for none.
+func (s *Server) FiberRow() func(method, path string) string {
+	var row string
+	app := fiber.New(s.app.Config())
+	s.table.register(app, func(e *endpoint) []fiber.Handler {
+		return []fiber.Handler{func(*fiber.Ctx) error { row = rowOf(e); return nil }}
+	})
+	app.Use(func(*fiber.Ctx) error { return nil })
+	serve := app.Handler()
+	return func(method, path string) string {
+		row = ""
+		var ctx fasthttp.RequestCtx
+		ctx.Request.Header.SetMethod(method)
+		ctx.Request.Header.SetHost("recital.example")
+		ctx.Request.SetRequestURI(path)
+		serve(&ctx)
+		return row
+	}
 }
 
 // BodyOf is the length of a request's body as its head says, -1 for a chunked one; ok reports whether the head is accepted.

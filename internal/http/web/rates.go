@@ -24,8 +24,8 @@ const ratePause = time.Second
 
 // limitRate counts a request that may append, of a caller who is known. What such a request appends stays for ever, even
 // if its client leaves at once; a client that has left already appends nothing.
-func (s *Server) limitRate(v *visit, e *endpoint) error {
-	if !e.Appends {
+func (s *Server) limitRate(v *visit) error {
+	if !v.Route.Appends {
 		return nil
 	}
 	conn := connOf(v.http)

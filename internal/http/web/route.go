@@ -230,6 +230,7 @@ func (r *Route) Inputs() ([]bind.Field, error) {
 type endpoint struct {
 	*Route
 	pattern pattern
+	params  []string // of the path
 	plan    *bind.Plan
 }
 

@@ -132,7 +132,7 @@ type Server struct {
 	table     table
 	exposed   string // the headers that scripts of other origins may read
 	app       *fiber.App
-	routed    fasthttp.RequestHandler
+	fiber     fasthttp.RequestHandler
 	listener  atomic.Pointer[netconn.Listener]
 	leaving   atomic.Bool
 	draining  atomic.Bool
@@ -155,7 +155,7 @@ func NewServer(cfg Config) (*Server, error) {
 	if cfg.Logger == nil {
 		return nil, errors.New("building the server: no logger")
 	}
-	s := &Server{cfg: cfg, log: cfg.Logger, stop: make(chan struct{}), drained: make(chan struct{})}
+	s := &Server{cfg: cfg, log: cfg.Logger, table: table{}, stop: make(chan struct{}), drained: make(chan struct{})}
 	s.bodies = quota.New(int64(cfg.Limits.Bodies), int64(cfg.Limits.AddressBodies))
 	s.uploads = quota.New(int64(cfg.Limits.Uploads), int64(cfg.Limits.AddressUploads))
 	if cfg.Name != "" {
@@ -199,14 +199,14 @@ func compileRoute(r *Route) (*endpoint, error) {
 		return nil, fmt.Errorf("%s %s: %w", r.Method, r.Path, err)
 	}
 	for _, f := range plan.Fields() {
-		if f.Source == "path" && !parsed.has(f.Name) {
+		if f.Source == "path" && !slices.Contains(parsed.params(), f.Name) {
 			return nil, fmt.Errorf("%s %s: the input %q is not in the path", r.Method, r.Path, f.Name)
 		}
 	}
 	if r.MaxBody < 0 || r.Timeout <= 0 {
 		return nil, fmt.Errorf("%s %s: the limits must be above zero", r.Method, r.Path)
 	}
-	return &endpoint{Route: r, pattern: parsed, plan: plan}, nil
+	return &endpoint{Route: r, pattern: parsed, params: parsed.params(), plan: plan}, nil
 }
 
 // checkAccess finds routes that nobody could ever use.
@@ -266,9 +266,14 @@ func (s *Server) mount() {
 		ReduceMemoryUsage: true,
 		Concurrency:       math.MaxInt32, // the listener limits connections
 		ErrorHandler:      s.unreadable,
+		RequestMethods:    methods,
+		CaseSensitive:     true,
+		StrictRouting:     true,
 	})
-	s.app.Use(s.handle)
-	s.routed = s.app.Handler()
+	s.app.Use(s.observed, recovered, s.traced, s.crossOrigin)
+	s.table.register(s.app, s.chain)
+	s.app.Use(s.unmatchedRoute)
+	s.fiber = s.app.Handler()
 	http := s.app.Server()
 	http.Handler = s.serveHTTP
 	http.HeaderReceived = s.headerReceived

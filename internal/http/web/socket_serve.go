@@ -3,7 +3,6 @@ package web
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"net/http"
 	"strings"
 	"time"
@@ -18,10 +17,7 @@ import (
 const socketBuffer = 1 << 10
 
 // upgrade answers the handshake. The conversation begins once that is on the wire.
-func (s *Server) upgrade(v *visit, e *endpoint) error {
-	if err := s.admit(v, e); err != nil {
-		return err
-	}
+func (s *Server) upgrade(v *visit) error {
 	if v.http.IsHead() || !websocket.FastHTTPIsWebSocketUpgrade(v.http) {
 		_, err := needsUpgrade(v.Call, struct{}{})
 		return err
@@ -36,7 +32,7 @@ func (s *Server) upgrade(v *visit, e *endpoint) error {
 	var inTime func() bool
 	err := upgrader.Upgrade(v.http, func(ws *websocket.Conn) {
 		if inTime() {
-			s.converse(v, e, ws)
+			s.converse(v, ws)
 		}
 	})
 	if err != nil {
@@ -55,18 +51,17 @@ func (s *Server) takeOver(v *visit) (inTime func() bool) {
 }
 
 // converse serves a socket from its first message to its close frame.
-func (s *Server) converse(v *visit, e *endpoint, ws *websocket.Conn) {
-	c := &Conn{Caller: v.Caller, server: s, visit: v, ws: ws, raw: connOf(v.http), maxSize: int64(e.MaxBody)}
+func (s *Server) converse(v *visit, ws *websocket.Conn) {
+	c := &Conn{Caller: v.Caller, server: s, visit: v, ws: ws, raw: connOf(v.http), maxSize: int64(v.Route.MaxBody)}
 	c.raw.SetReader()
 	c.start()
-	err := c.run(e.socket)
+	err := c.run(v.Route.socket)
 	if errors.Is(err, ErrClosed) {
 		err = nil
 	}
 	told := answerTo(err)
 	if err != nil && told.internal {
-		s.log.LogAttrs(v, slog.LevelError, "socket failed", slog.String("route", routePath(v.Call)),
-			slog.String("request_id", v.RequestID), slog.Any("error", err))
+		s.logError(v, "socket failed", err)
 	}
 	c.close(err)
 	for _, release := range c.release {

@@ -2,114 +2,76 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
+	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
 )
 
-// table finds the endpoint of a request. It is the only matcher: Fiber has one route, which serves what was found here.
-type table struct{ root node }
-
-// node is where the paths with the same segments so far go on.
-type node struct {
-	literals map[string]*node
-	param    *node
-	ends     map[string]*endpoint // of paths that end here, by method
-	rest     map[string]*endpoint // of paths whose last parameter takes everything from here on, by method
+// methods are those that routes and Fiber know, in the order of the header Allow.
+var methods = []string{
+	fiber.MethodDelete, fiber.MethodGet, fiber.MethodHead, fiber.MethodPatch, fiber.MethodPost, fiber.MethodPut, fiber.MethodOptions,
 }
+
+// table holds the endpoints by method, the most specific first: a literal segment goes before a parameter, and a parameter
+// before one that takes the rest. Fiber serves them in this order. What must be known before a request reaches Fiber (the
+// limits of its body) is looked up here.
+type table map[string][]*endpoint
 
 var errDuplicateRoute = errors.New("there are two such routes")
 
 // add fails when there is an endpoint of the same method that matches the same paths.
-func (t *table) add(e *endpoint) error {
-	at := &t.root
-	for _, s := range e.pattern {
-		if s.rest {
-			return addMethod(&at.rest, e)
-		}
-		at = at.child(s)
-	}
-	return addMethod(&at.ends, e)
-}
-
-func addMethod(methods *map[string]*endpoint, e *endpoint) error {
-	if (*methods)[e.Method] != nil {
+func (t table) add(e *endpoint) error {
+	if slices.ContainsFunc(t[e.Method], func(other *endpoint) bool { return slices.EqualFunc(e.pattern, other.pattern, segment.same) }) {
 		return errDuplicateRoute
 	}
-	if *methods == nil {
-		*methods = map[string]*endpoint{}
+	t.insert(e.Method, e)
+	if e.Method == fiber.MethodGet && !e.ChangesState {
+		t.insert(fiber.MethodHead, e)
 	}
-	(*methods)[e.Method] = e
 	return nil
 }
 
-func (n *node) child(s segment) *node {
-	if s.param != "" {
-		if n.param == nil {
-			n.param = &node{}
-		}
-		return n.param
-	}
-	if n.literals[s.literal] == nil {
-		if n.literals == nil {
-			n.literals = map[string]*node{}
-		}
-		n.literals[s.literal] = &node{}
-	}
-	return n.literals[s.literal]
+func (t table) insert(method string, e *endpoint) {
+	t[method] = append(t[method], e)
+	slices.SortStableFunc(t[method], func(a, b *endpoint) int { return slices.CompareFunc(a.pattern, b.pattern, segment.compare) })
 }
 
-// match returns the endpoint of a request, or nil. A literal segment goes before a parameter, and a parameter before one
-// that takes the rest.
-func (t *table) match(method, path string) (found *endpoint) {
-	head := method == fiber.MethodHead
-	if head {
-		method = fiber.MethodGet
+// register has an application serve the endpoints: the first route that matches is Fiber's choice.
+func (t table) register(app *fiber.App, chain func(*endpoint) []fiber.Handler) {
+	for method, endpoints := range t {
+		for _, e := range endpoints {
+			app.Add(method, e.pattern.forFiber(), chain(e)...)
+		}
 	}
-	t.root.visit(path, func(methods map[string]*endpoint) bool {
-		found = methods[method]
-		return found != nil
-	})
-	if head && found != nil && found.ChangesState {
-		return nil
+}
+
+// match returns the endpoint of a request, or nil.
+func (t table) match(method, path string) *endpoint {
+	for _, e := range t[method] {
+		if e.pattern.matches(path) {
+			return e
+		}
 	}
-	return found
+	return nil
 }
 
 // allowed lists the methods of a path's endpoints, "" when there are none.
-func (t *table) allowed(path string) string {
-	var methods []string
-	t.root.visit(path, func(some map[string]*endpoint) bool {
-		for method, e := range some {
-			methods = append(methods, method)
-			if method == fiber.MethodGet && !e.ChangesState {
-				methods = append(methods, fiber.MethodHead)
-			}
+func (t table) allowed(path string) string {
+	var allowed []string
+	for _, method := range methods {
+		if t.match(method, path) != nil {
+			allowed = append(allowed, method)
 		}
-		return false
-	})
-	if len(methods) == 0 {
+	}
+	if len(allowed) == 0 {
 		return ""
 	}
-	slices.Sort(methods)
-	return strings.Join(append(slices.Compact(methods), fiber.MethodOptions), ", ")
-}
-
-// visit calls found with the endpoints whose patterns match the path, the most specific first, until it returns true.
-func (n *node) visit(path string, found func(map[string]*endpoint) bool) bool {
-	if path == "" {
-		return n.ends != nil && found(n.ends)
-	}
-	segment, rest := cutSegment(path)
-	if child := n.literals[segment]; child != nil && child.visit(rest, found) {
-		return true
-	}
-	if segment != "" && n.param != nil && n.param.visit(rest, found) {
-		return true
-	}
-	return n.rest != nil && len(path) > 1 && found(n.rest)
+	return strings.Join(append(allowed, fiber.MethodOptions), ", ")
 }
 
 // rawPath is the path of a request line, still escaped. It begins with a slash.
@@ -126,4 +88,96 @@ func rawPath(uri []byte) string {
 		uri = uri[:end]
 	}
 	return string(uri)
+}
+
+var (
+	literalPattern = regexp.MustCompile(`^[A-Za-z0-9._~-]*$`)
+	paramPattern   = regexp.MustCompile(`^\{([A-Za-z_][A-Za-z0-9_]*)(:path)?\}$`)
+)
+
+// pattern is a route's path, cut at its slashes.
+type pattern []segment
+
+type segment struct {
+	kind segmentKind
+	text string // of a literal, or the name of a parameter
+}
+
+// segmentKind orders segments: the more specific ones come first.
+type segmentKind uint8
+
+const (
+	literal segmentKind = iota
+	parameter
+	rest // a parameter that takes everything to the end, slashes included
+)
+
+func (s segment) compare(other segment) int { return cmp.Compare(s.kind, other.kind) }
+
+func (s segment) same(other segment) bool {
+	return s.kind == other.kind && (s.kind != literal || s.text == other.text)
+}
+
+func parsePattern(path string) (pattern, error) {
+	if !strings.HasPrefix(path, "/") {
+		return nil, fmt.Errorf("the path %q does not begin with a slash", path)
+	}
+	var parsed pattern
+	parts := strings.Split(path[1:], "/")
+	for i, part := range parts {
+		if literalPattern.MatchString(part) {
+			parsed = append(parsed, segment{literal, part})
+			continue
+		}
+		match := paramPattern.FindStringSubmatch(part)
+		if match == nil || match[2] != "" && i != len(parts)-1 {
+			return nil, fmt.Errorf("the path %q has the unreadable segment %q", path, part)
+		}
+		kind := parameter
+		if match[2] != "" {
+			kind = rest
+		}
+		parsed = append(parsed, segment{kind, match[1]})
+	}
+	return parsed, nil
+}
+
+// params are the names of the parameters, in the order of the path.
+func (p pattern) params() (names []string) {
+	for _, s := range p {
+		if s.kind != literal {
+			names = append(names, s.text)
+		}
+	}
+	return names
+}
+
+// forFiber is the path in Fiber's notation, where + is a parameter that takes the rest.
+func (p pattern) forFiber() string {
+	var path strings.Builder
+	for _, s := range p {
+		path.WriteString("/" + map[segmentKind]string{literal: s.text, parameter: ":" + s.text, rest: "+"}[s.kind])
+	}
+	return path.String()
+}
+
+func (p pattern) matches(path string) bool {
+	for _, s := range p {
+		if s.kind == rest {
+			return len(path) > 1
+		}
+		if path == "" {
+			return false
+		}
+		end := strings.IndexByte(path[1:], '/') + 1
+		if end == 0 {
+			end = len(path)
+		}
+		part := path[1:end]
+		if s.kind == literal && part != s.text || s.kind == parameter && part == "" {
+			return false
+		}
+		path = path[end:]
+	}
+	return path == ""
 }

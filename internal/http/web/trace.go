@@ -5,20 +5,25 @@ import (
 	"net/http"
 
 	"github.com/recital-tts/recital/internal/http/web/quota"
-	"github.com/recital-tts/recital/internal/process/tracing"
 )
 
 // trace begins the trace of a request, unless it is a check of this instance. What a stranger says about traces counts for
 // nothing: the header of a trusted proxy does.
-func (s *Server) trace(v *visit) (context.Context, tracing.Span) {
-	if s.cfg.Traces == nil || v.endpoint == nil || v.endpoint.WhileDraining {
-		return context.Background(), tracing.Span{}
+func (s *Server) trace(v *visit, path string) (ctx context.Context) {
+	ctx = context.Background()
+	if s.cfg.Traces == nil {
+		return ctx
+	}
+	e := s.table.match(v.Method(), path)
+	if e == nil || e.WhileDraining {
+		return ctx
 	}
 	parent := ""
 	if s.trusts(quota.Address(v.http.RemoteAddr())) {
 		parent = v.Header("traceparent")
 	}
-	return s.cfg.Traces.Request(context.Background(), v.endpoint.Method+" "+v.endpoint.Path, parent)
+	ctx, v.span = s.cfg.Traces.Request(ctx, e.Method+" "+e.Path, parent)
+	return ctx
 }
 
 // endTrace ends the trace of a request as it was answered.

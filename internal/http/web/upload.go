@@ -57,14 +57,17 @@ func uploadOf(http *fasthttp.RequestCtx) *upload {
 	return announced
 }
 
-// receive makes room for an upload, and reads and answers it on a connection that fasthttp has let go.
-func (s *Server) receive(v *visit, e *endpoint) error {
+// answerWithUpload makes room for an upload, and reads and answers it on a connection that fasthttp has let go.
+func (s *Server) answerWithUpload(v *visit) error {
+	if v.upload == nil {
+		return s.answer(v)
+	}
 	claim, err := s.uploads.Take(quota.Client(v.Client), int64(v.upload.length))
 	switch {
 	case errors.Is(err, quota.ErrShare):
 		return TooManyRequests("Too many uploads of this address are under way", uploadPause)
 	case err != nil:
-		return errUploads()
+		return errUploads
 	}
 	file, err := s.cfg.Uploads.Create(v.Principal.Account, int64(v.upload.length))
 	if err != nil {
@@ -77,7 +80,7 @@ func (s *Server) receive(v *visit, e *endpoint) error {
 	v.http.HijackSetNoResponse(true)
 	v.http.Hijack(func(from net.Conn) {
 		if inTime() {
-			s.answerUpload(v, e, from, file)
+			s.answerUpload(v, from, file)
 		}
 	})
 	inTime = s.takeOver(v)
@@ -87,9 +90,7 @@ func (s *Server) receive(v *visit, e *endpoint) error {
 // uploadPause is when another attempt may find room.
 const uploadPause = 5 * time.Second
 
-func errUploads() error {
-	return &Error{Status: http.StatusServiceUnavailable, Message: "Too many uploads are under way", RetryAfter: uploadPause}
-}
+var errUploads = &Error{Status: http.StatusServiceUnavailable, Message: "Too many uploads are under way", RetryAfter: uploadPause}
 
 // explainSpool turns what a spool refuses into an answer.
 func explainSpool(err error) error {
@@ -97,14 +98,14 @@ func explainSpool(err error) error {
 	case errors.Is(err, spool.ErrShare):
 		return TooManyRequests("Too many uploads of this account are under way", uploadPause)
 	case errors.Is(err, spool.ErrFull):
-		return errUploads()
+		return errUploads
 	}
 	return errors.Join(domain.Refuse(domain.Unavailable, "The upload cannot be kept at present"), err)
 }
 
 // answerUpload does what fasthttp would.
-func (s *Server) answerUpload(v *visit, e *endpoint, from io.Reader, file *spool.File) {
-	if err := s.tryUpload(v, e, from, file); err != nil {
+func (s *Server) answerUpload(v *visit, from io.Reader, file *spool.File) {
+	if err := s.tryUpload(v, from, file); err != nil {
 		s.refuse(v, err)
 	}
 	size := bodySize(v.http)
@@ -122,21 +123,21 @@ func (s *Server) answerUpload(v *visit, e *endpoint, from io.Reader, file *spool
 	s.close(v, size, err)
 }
 
-func (s *Server) tryUpload(v *visit, e *endpoint, from io.Reader, file *spool.File) (err error) {
+func (s *Server) tryUpload(v *visit, from io.Reader, file *spool.File) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			err = panicError(cause)
 		}
 	}()
-	if err := s.readUpload(v, e, from, file); err != nil {
+	if err := s.readUpload(v, from, file); err != nil {
 		return err
 	}
-	v.life.extend(e.Timeout)
-	return s.answer(v, e)
+	v.life.extend(v.Route.Timeout)
+	return s.answer(v)
 }
 
 // readUpload takes the body apart.
-func (s *Server) readUpload(v *visit, e *endpoint, from io.Reader, file *spool.File) error {
+func (s *Server) readUpload(v *visit, from io.Reader, file *spool.File) error {
 	conn := connOf(v.http)
 	conn.AwaitBody()
 	defer conn.SetServing()
@@ -147,9 +148,9 @@ func (s *Server) readUpload(v *visit, e *endpoint, from io.Reader, file *spool.F
 		}
 	}
 	body := bufio.NewReaderSize(&uploadBody{from: from, left: v.upload.length}, uploadBuffer)
-	form, err := e.plan.ReadMultipart(string(v.http.Request.Header.ContentType()), body, e.MaxBody, keepIn(file))
+	form, err := v.plan.ReadMultipart(string(v.http.Request.Header.ContentType()), body, v.Route.MaxBody, keepIn(file))
 	if errors.Is(err, bind.ErrTexts) {
-		return errTooLarge()
+		return errTooLarge
 	}
 	v.form = form
 	return err
@@ -190,7 +191,7 @@ func (b *uploadBody) Read(p []byte) (int, error) {
 	case err == nil, b.left == 0:
 		return n, nil
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return n, &Error{Status: http.StatusRequestTimeout, Message: notInTime}
+		return n, errNotInTime
 	}
 	return n, fmt.Errorf("%w: %w", errClientGone, err)
 }
