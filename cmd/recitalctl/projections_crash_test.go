@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/internal/process/postgres/pgtest"
+	"github.com/recital-tts/recital/internal/testing/bintest"
 )
 
 // recitald is a process of the real binary.
@@ -39,6 +40,7 @@ func startProcess(t *testing.T, dataDir string) *recitald {
 	defer output.Close()
 	r := &recitald{ended: make(chan struct{})}
 	r.command = exec.Command(filepath.Join(filepath.Dir(speechworker), "recitald"), "--http-addr=127.0.0.1:0", "--admin-addr=127.0.0.1:0", "--idp-addr=127.0.0.1:0", "--sandbox-addr=127.0.0.1:0", "--data-dir="+dataDir, "--engines=1", "--codecs=1")
+	r.command.Env = bintest.Environment()
 	r.command.Stdout, r.command.Stderr = output, output
 	r.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	started := make(chan error)

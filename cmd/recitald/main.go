@@ -70,7 +70,7 @@ func limitMemory() {
 
 func run(args []string) int {
 	var c command
-	parser, err := kong.New(&c, kong.Name("recitald"), kong.Description(description))
+	parser, err := app.NewParser(&c, kong.Name("recitald"), kong.Description(description))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "recitald:", err)
 		return 1

@@ -12,6 +12,7 @@ import (
 
 	"github.com/recital-tts/recital/internal/speech/audio"
 	"github.com/recital-tts/recital/internal/speech/audio/libav/libavtest"
+	"github.com/recital-tts/recital/internal/testing/bintest"
 )
 
 func TestANewcomerHearsSpeechStopsAndFindsAllDataAgain(t *testing.T) {
@@ -99,6 +100,7 @@ func (s *server) runCurlLine() string {
 func TestTooFewFilesAreRefusedWithTheNumberThatIsNeeded(t *testing.T) {
 	t.Parallel()
 	started := exec.Command("sh", "-c", `ulimit -n 100; exec "$@"`, "sh", recitaldBinary, "--data-dir="+t.TempDir(), "--connections=5000")
+	started.Env = bintest.Environment()
 	said, err := started.CombinedOutput()
 	require.Error(t, err)
 	require.Equal(t, 1, started.ProcessState.ExitCode(), "%s", said)

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/internal/process/postgres/pgtest"
+	"github.com/recital-tts/recital/internal/testing/bintest"
 )
 
 const (
@@ -73,6 +74,7 @@ func (s *server) launch(flags []string) {
 	defer stderr.Close()
 
 	s.command = exec.Command(recitaldBinary, flags...)
+	s.command.Env = bintest.Environment()
 	s.command.Stdout, s.command.Stderr = stdout, stderr
 	s.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	started := make(chan error)

@@ -40,7 +40,7 @@ func TestACodecThatStallsCostsItsStreamsAlone(t *testing.T) {
 		t.Skip("one of the longest scenarios")
 	}
 	t.Parallel()
-	codecCostsItsStreamsAlone(t, process.stop, "--codec-timeout=2s")
+	codecCostsItsStreamsAlone(t, process.stop)
 }
 
 func TestASocketWhoseCodecDiesDoesNotEndWell(t *testing.T) {

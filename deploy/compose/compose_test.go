@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
-	"github.com/alecthomas/kong"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
@@ -252,7 +251,7 @@ func TestRecitaldAcceptsWhatItIsGiven(t *testing.T) {
 func parse(t *testing.T, environment, env map[string]string) app.Config {
 	t.Helper()
 	var cfg app.Config
-	parser, err := kong.New(&cfg)
+	parser, err := app.NewParser(&cfg)
 	require.NoError(t, err)
 	known := settings(t)
 	for key, value := range environment {
@@ -475,7 +474,7 @@ func TestTheImageHasThePackagesOfTheBuild(t *testing.T) {
 // settings returns the variables that recitald reads.
 func settings(t *testing.T) (names []string) {
 	t.Helper()
-	parser, err := kong.New(&app.Config{})
+	parser, err := app.NewParser(&app.Config{})
 	require.NoError(t, err)
 	for _, flag := range parser.Model.Flags {
 		names = append(names, flag.Envs...)

@@ -19,9 +19,9 @@ func alignmentSlice() slice {
 		name: "alignment",
 		open: func(p *parts) (service, error) {
 			aligner := rendered.New(rendered.Config{
-				Decoder: p.decoder, Engine: p.engines, Longest: longestRecording, MostOnce: p.cfg.alignments(),
+				Decoder: p.decoder, Engine: p.engines, Longest: longestRecording, MostOnce: p.cfg.Alignments,
 			})
-			write := writeapi.API{Aligner: aligner, Places: quota.New(int64(p.cfg.alignments()), 1)}
+			write := writeapi.API{Aligner: aligner, Places: quota.New(int64(p.cfg.Alignments), 1)}
 			return service{
 				public: write.Routes(),
 				collectors: []prometheus.Collector{prometheus.NewGaugeFunc(prometheus.GaugeOpts{

@@ -39,13 +39,14 @@ type App struct {
 // Open starts all parts and returns when requests are served. ctx bounds the start. Close must follow, unless an error
 // is returned.
 func Open(ctx context.Context, cfg Config, stderr io.Writer) (*App, error) {
+	cfg = cfg.withDefaults()
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
 	if err := cfg.checkFiles(); err != nil {
 		return nil, err
 	}
-	cfg, err := cfg.withAddresses()
+	cfg, err := cfg.withSecrets()
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -23,7 +22,7 @@ const chainSource = "audit/chain"
 func (p *parts) auditHeads() *commands.Heads {
 	p.metrics.expectAlert(chainSource, alert.ChainBroken)
 	return commands.NewHeads(commands.HeadsConfig{
-		Journal: p.journal, Log: p.identity.LogID.String(), Key: p.secrets.audit, Every: uint64(cmp.Or(p.cfg.AuditHeadEvents, 1000)),
+		Journal: p.journal, Log: p.identity.LogID.String(), Key: p.secrets.audit, Every: eventsPerHead,
 		Now: time.Now, Logger: p.log,
 		Mismatch: func(_ context.Context, f chain.Finding) {
 			p.alertQueue.Raise(alerts.Occasion{
@@ -33,13 +32,13 @@ func (p *parts) auditHeads() *commands.Heads {
 	})
 }
 
-// headInterval returns the time between two heads.
-func (c Config) headInterval() time.Duration { return cmp.Or(c.AuditHeadInterval, 5*time.Minute) }
+// eventsPerHead is after how many events there is a signed head. The fewer, the more exactly a change is found.
+const eventsPerHead = 1000
 
 // headsJob has one instance sign heads.
 func (p *parts) headsJob(heads *commands.Heads) job {
 	return job{
-		name: "the heads of the audit chain", every: p.cfg.headInterval(),
+		name: "the heads of the audit chain", every: p.cfg.AuditHeadInterval,
 		run: func(ctx context.Context) error {
 			select {
 			case <-p.database:
@@ -65,7 +64,7 @@ func (p *parts) examineHeads(ctx context.Context) diagnosis {
 	if err != nil {
 		return fault(err.Error(), "see to the event store first; if it answers, recitalctl audit verify says what was changed in the log")
 	}
-	return ofHeads(u, p.cfg.headInterval(), time.Now())
+	return ofHeads(u, p.cfg.AuditHeadInterval, time.Now())
 }
 
 func ofHeads(u commands.Unsigned, interval time.Duration, now time.Time) diagnosis {

@@ -30,7 +30,7 @@ func billingSlice() slice {
 		open: func(p *parts) (service, error) {
 			billing, err := commands.New(commands.Config{
 				Journal: p.journal, Gateway: p.payments, Keys: p.keys, Periods: periods{p.ledger}, Views: readapi.Hints{Models: p.projector},
-				Alert: p.subscriptionLapsed, Now: time.Now, Logger: p.log, Coupon: p.cfg.StripeCoupon, Grace: p.cfg.dunning(),
+				Alert: p.subscriptionLapsed, Now: time.Now, Logger: p.log, Coupon: p.cfg.StripeCoupon, Grace: p.cfg.Dunning,
 			})
 			if err != nil {
 				return service{}, err

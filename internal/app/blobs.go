@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"log/slog"
@@ -68,16 +67,6 @@ func (c Config) s3() (conf s3.Config, err error) {
 		return conf, err
 	}
 	conf.AccessKey, conf.SecretKey = c.S3AccessKey, c.S3SecretKey
-	if c.S3AccessKeyFile != "" {
-		if conf.AccessKey, err = readLine(c.S3AccessKeyFile); err != nil {
-			return conf, fmt.Errorf("reading the access key of S3: %w", err)
-		}
-	}
-	if c.S3SecretKeyFile != "" {
-		if conf.SecretKey, err = readLine(c.S3SecretKeyFile); err != nil {
-			return conf, fmt.Errorf("reading the secret key of S3: %w", err)
-		}
-	}
 	return conf, nil
 }
 

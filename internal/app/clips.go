@@ -25,7 +25,7 @@ func clipsSlice() slice {
 		readModels: projections.ReadModels(),
 		open: func(p *parts) (service, error) {
 			p.clips = commands.New(commands.Config{
-				Journal: p.journal, Keys: p.keys, Blobs: p.blobs, Spool: p.spool, SaveTimeout: p.cfg.clipSaveTimeout(), Now: time.Now, Logger: p.log,
+				Journal: p.journal, Keys: p.keys, Blobs: p.blobs, Spool: p.spool, SaveTimeout: clipSaveTimeout, Now: time.Now, Logger: p.log,
 			})
 			read := readapi.API{Models: p.projector, Keys: p.keys, Blobs: p.blobs, Sealed: sealed.New(p.blobs, p.keys), Links: p.links()}
 			write := writeapi.API{Clips: p.clips, ReadModels: p.projector}
@@ -45,6 +45,9 @@ func clipsSlice() slice {
 		},
 	}
 }
+
+// clipSaveTimeout is how long the end of a reply waits for its clip to be saved. The reply then ends without the clip.
+const clipSaveTimeout = 10 * time.Second
 
 // sweepClips removes what crashes left among the blobs.
 func (p *parts) sweepClips(ctx context.Context) error {

@@ -1,8 +1,10 @@
 package app
 
 import (
+	_ "embed"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"os"
 	"reflect"
@@ -12,24 +14,64 @@ import (
 	"github.com/alecthomas/kong"
 )
 
+// settingTexts explains the settings. The help of recitald and docs/configuration.md have it from here.
+//
+//go:embed settings.txt
+var settingTexts string
+
+// NewParser returns a parser of a Config, or of a struct that embeds it, that knows the variables of the settings and
+// their meaning.
+func NewParser(target any, options ...kong.Option) (*kong.Kong, error) {
+	parser, err := kong.New(target, options...)
+	if err != nil {
+		return nil, err
+	}
+	groups, texts := readTexts()
+	for _, flag := range parser.Model.Flags {
+		secret, isFile := strings.CutSuffix(flag.Name, "-file")
+		switch {
+		case texts[flag.Name] != "":
+			flag.Help, flag.Group = texts[flag.Name], groups[flag.Name]
+		case texts[secret] != "":
+			flag.Help, flag.Group = "File with that secret, instead.", groups[secret]
+		default:
+			continue // it is no setting, such as --help
+		}
+		if isFile {
+			flag.PlaceHolder = "PATH"
+		}
+		flag.Envs = append([]string{variable(flag.Name)}, flag.Envs...)
+		flag.Tag.Envs = flag.Envs
+	}
+	return parser, nil
+}
+
+// readTexts returns the group and the meaning of each setting, by flag.
+func readTexts() (groups map[string]*kong.Group, texts map[string]string) {
+	groups, texts = map[string]*kong.Group{}, map[string]string{}
+	var group *kong.Group
+	flag := ""
+	for line := range strings.Lines(settingTexts) {
+		line = strings.TrimRight(line, "\n")
+		switch title, isGroup := strings.CutPrefix(line, "= "); {
+		case line == "", strings.HasPrefix(line, "#"):
+		case isGroup:
+			group = &kong.Group{Key: title, Title: title + ":"}
+		case line[0] != ' ':
+			flag = line
+			groups[flag] = group
+		default:
+			texts[flag] = strings.TrimSpace(texts[flag] + " " + strings.TrimSpace(line))
+		}
+	}
+	return groups, texts
+}
+
 // ReadConfig reads the settings from a program's arguments and the environment, into config and into what the program's
 // parser fills beside it. Its error is Mistakes: all that is wrong, also where a value could not be read.
 func ReadConfig(parser *kong.Kong, config *Config, args []string) error {
 	var m Mistakes
-	given := map[string]string{}
-	for _, flag := range parser.Model.Flags {
-		for _, env := range flag.Envs {
-			text, set := os.LookupEnv(env)
-			if !set {
-				continue
-			}
-			given[flag.Name] = "environment"
-			if err := readable(flag, text); err != nil {
-				m.add(flag.Name, err)
-				flag.Envs, flag.Tag.Envs = nil, nil // so that the rest can be checked
-			}
-		}
-	}
+	given := m.readEnvironment(parser)
 	args = m.readArguments(parser, args, given)
 	_, err := parser.Parse(args)
 	if found := (Mistakes{}); errors.As(err, &found) {
@@ -42,6 +84,36 @@ func ReadConfig(parser *kong.Kong, config *Config, args []string) error {
 		m = append(m, found...)
 	}
 	return m.all()
+}
+
+// clientKey is a variable of recitald's clients, which may run in the same environment.
+const clientKey = "RECITAL_API_KEY"
+
+// readEnvironment returns which flags are given by variables. A variable with the prefix that is no setting is a mistake:
+// it is misspelled, or its setting does not exist any more.
+func (m *Mistakes) readEnvironment(parser *kong.Kong) (given map[string]string) {
+	given = map[string]string{}
+	known := map[string]bool{clientKey: true}
+	for _, flag := range parser.Model.Flags {
+		for _, env := range flag.Envs {
+			known[env] = true
+			text, set := os.LookupEnv(env)
+			if !set {
+				continue
+			}
+			given[flag.Name] = "environment"
+			if err := readable(flag, text); err != nil {
+				m.add(flag.Name, err)
+				flag.Envs, flag.Tag.Envs = nil, nil // so that the rest can be checked
+			}
+		}
+	}
+	for _, entry := range os.Environ() {
+		if name, _, _ := strings.Cut(entry, "="); strings.HasPrefix(name, "RECITAL_") && !known[name] {
+			*m = append(*m, fmt.Errorf("%s: there is no such setting; unset it, and see recitald --help", name))
+		}
+	}
+	return given
 }
 
 // readArguments notes which flags are given, and returns the arguments without those that mean nothing.
@@ -87,6 +159,63 @@ func readable(flag *kong.Flag, text string) error {
 	}
 	if flag.Enum != "" && !flag.EnumMap()[text] {
 		return fmt.Errorf("%q is none of %s", text, strings.Join(flag.EnumSlice(), ", "))
+	}
+	return nil
+}
+
+// secretSetting is a setting that is set as it is, or as a file.
+type secretSetting struct {
+	flag  string
+	value reflect.Value // string or []string
+	file  string
+	whole bool // it is one word, and not an address that has a password
+}
+
+// secrets yields the secrets that can be files.
+func (c *Config) secrets() iter.Seq[secretSetting] {
+	return func(yield func(secretSetting) bool) {
+		values := reflect.ValueOf(c).Elem()
+		for i := range values.NumField() {
+			field := values.Type().Field(i)
+			if kind := field.Tag.Get("secret"); kind != "" && !yield(secretSetting{
+				field.Tag.Get("name"), values.Field(i), values.FieldByName(field.Name + "File").String(), kind == "whole",
+			}) {
+				return
+			}
+		}
+	}
+}
+
+// withSecrets returns the settings with the secrets that are in files.
+func (c Config) withSecrets() (Config, error) {
+	var m Mistakes
+	for s := range c.secrets() {
+		if s.file != "" {
+			m.add(s.flag+"-file", s.read())
+		}
+	}
+	return c, m.all()
+}
+
+func (s secretSetting) read() error {
+	content, err := os.ReadFile(s.file)
+	if err != nil {
+		return err
+	}
+	lines := strings.FieldsFunc(string(content), func(c rune) bool { return c == '\n' || c == '\r' })
+	lines = slices.DeleteFunc(lines, blank)
+	for i := range lines {
+		lines[i] = strings.TrimSpace(lines[i])
+	}
+	switch isList := s.value.Kind() == reflect.Slice; {
+	case len(lines) == 0 || s.whole && slices.ContainsFunc(lines, func(line string) bool { return strings.ContainsAny(line, " \t") }):
+		return fmt.Errorf("%s holds no secret", s.file)
+	case isList:
+		s.value.Set(reflect.ValueOf(lines))
+	case len(lines) > 1:
+		return fmt.Errorf("%s does not have one line", s.file)
+	default:
+		s.value.SetString(lines[0])
 	}
 	return nil
 }

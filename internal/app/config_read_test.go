@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -8,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/alecthomas/kong"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -24,8 +24,10 @@ func TestAllMistakesAreNamedAtOnce(t *testing.T) {
 	t.Setenv("RECITAL_FAILURE_RATE", "-1")
 	t.Setenv("RECITAL_SIGNING_KEY_FILE", empty)
 	t.Setenv("RECITAL_IDP_2", "https://idp.example recital /nowhere/secret")
+	t.Setenv("RECITAL_QUIET_ENCODER", "2s") // a setting of former builds
+	t.Setenv("RECITAL_API_KEY", "rk_1")     // a client's
 
-	_, err := readConfig(t, "--socket-idle", "3apples", "--codecs=-1", "--http-addr=0.0.0.0:80", "--voice=leah", "--master-key-file", "/nowhere/key",
+	_, err := readConfig(t, "--session-idle", "3apples", "--codecs=-1", "--http-addr=0.0.0.0:80", "--voice=leah", "--master-key-file", "/nowhere/key",
 		"--postgres=postgres://a", "--postgres-file="+empty)
 
 	var mistakes app.Mistakes
@@ -33,11 +35,12 @@ func TestAllMistakesAreNamedAtOnce(t *testing.T) {
 	for _, says := range []string{
 		`--engines (RECITAL_ENGINES): "two" cannot be read`,
 		`--log-level (RECITAL_LOG_LEVEL): "loud" is none of debug, info, warn, error`,
-		`--failure-rate (RECITAL_FAILURE_RATE): the rate of wrong credentials cannot be negative`,
+		`--failure-rate (RECITAL_FAILURE_RATE): it must be at least 0`,
 		`--signing-key-file (RECITAL_SIGNING_KEY_FILE): its file is empty`,
 		`--idp-2 (RECITAL_IDP_2): its file cannot be read: open /nowhere/secret`,
-		`--socket-idle (RECITAL_SOCKET_IDLE): "3apples" cannot be read`,
-		`--codecs (RECITAL_CODECS): the numbers of processes cannot be negative`,
+		`--session-idle (RECITAL_SESSION_IDLE): "3apples" cannot be read`,
+		`--codecs (RECITAL_CODECS): it must be at least 0`,
+		`RECITAL_QUIET_ENCODER: there is no such setting`,
 		`--http-addr (RECITAL_HTTP_ADDR): the public address "0.0.0.0:80": dev mode serves on loopback addresses only`,
 		`--voice: there is no such setting`,
 		`--master-key-file (RECITAL_MASTER_KEY_FILE): its file cannot be read: open /nowhere/key`,
@@ -46,8 +49,8 @@ func TestAllMistakesAreNamedAtOnce(t *testing.T) {
 	} {
 		assert.ErrorContains(t, err, says)
 	}
-	assert.Len(t, mistakes, 12, err.Error())
-	assert.Equal(t, 13, len(strings.Split(err.Error(), "\n")), "a line for each")
+	assert.Len(t, mistakes, 13, err.Error())
+	assert.Equal(t, 14, len(strings.Split(err.Error(), "\n")), "a line for each")
 }
 
 func TestSettingsSayWhereTheyAreFrom(t *testing.T) {
@@ -64,8 +67,8 @@ func TestSettingsSayWhereTheyAreFrom(t *testing.T) {
 	for _, want := range []app.Setting{
 		{"engines", "RECITAL_ENGINES", "3", "environment"},
 		{"codecs", "RECITAL_CODECS", "5", "flag"},
-		{"decoders", "RECITAL_DECODERS", "0", "default"},
-		{"socket-idle", "RECITAL_SOCKET_IDLE", "5m0s", "default"},
+		{"alignments", "RECITAL_ALIGNMENTS", "2", "default"},
+		{"session-idle", "RECITAL_SESSION_IDLE", "168h0m0s", "default"},
 		{"drain-delay", "RECITAL_DRAIN_DELAY", "0s", "default"},
 		{"redirect-origins", "RECITAL_REDIRECT_ORIGINS", "https://a.example,https://b.example", "flag"},
 	} {
@@ -112,30 +115,98 @@ func TestSettingsHideSecrets(t *testing.T) {
 	assert.GreaterOrEqual(t, hidden, 6)
 }
 
-// A setting has one name, written as a flag or as a variable, and the documentation knows it.
-func TestEverySettingIsDocumentedUnderOneName(t *testing.T) {
+// referenceFile documents the settings. RECITAL_WRITE_DOCS=1 has this test write it.
+const referenceFile = "../../docs/configuration.md"
+
+func TestTheReferenceOfSettingsIsWhatThereIs(t *testing.T) {
 	t.Parallel()
-	parser, err := kong.New(new(app.Config))
-	require.NoError(t, err)
-	var text strings.Builder
-	for _, file := range []string{"README.md", "docs/operators.md"} {
-		content, err := os.ReadFile(filepath.Join("..", "..", file))
-		require.NoError(t, err)
-		text.Write(content)
+	wanted := reference(t)
+	if os.Getenv("RECITAL_WRITE_DOCS") != "" {
+		require.NoError(t, os.WriteFile(referenceFile, []byte(wanted), 0o644))
 	}
+	content, err := os.ReadFile(referenceFile)
+	require.NoError(t, err)
+	require.Equal(t, wanted, string(content), "docs/configuration.md is not what there is; RECITAL_WRITE_DOCS=1 has this test write it")
+}
+
+// referenceHead begins the reference.
+const referenceHead = `# Settings
+
+Each setting of recitald is a flag and an environment variable of the same meaning: ` + "`--http-addr` is `RECITAL_HTTP_ADDR`" + `.
+A flag takes precedence. ` + "`recitald --print-config`" + ` shows the settings in effect, where they are from, and everything that
+is wrong with them. A variable ` + "`RECITAL_…`" + ` that is no setting is an error at the start.
+
+A secret is set as it is, or in a file: ` + "`RECITAL_X`, or `RECITAL_X_FILE`" + ` with the path of a file that has one secret a line.
+These are marked with "or file". Keys and tokens are always files.
+
+This page is generated from the settings (` + "`internal/app/settings.txt` and `config.go`" + `).
+`
+
+func reference(t *testing.T) string {
+	parser, err := app.NewParser(new(app.Config))
+	require.NoError(t, err)
+	names := map[string]bool{}
 	for _, flag := range parser.Model.Flags {
-		if flag.Name == "help" {
+		names[flag.Name] = true
+	}
+	var text strings.Builder
+	text.WriteString(referenceHead)
+	group := ""
+	for _, flag := range parser.Model.Flags {
+		if secret, isFile := strings.CutSuffix(flag.Name, "-file"); flag.Name == "help" || isFile && names[secret] {
 			continue
 		}
-		name := "RECITAL_" + strings.ToUpper(strings.ReplaceAll(flag.Name, "-", "_"))
-		assert.Equal(t, name, flag.Envs[0])
-		assert.True(t, regexp.MustCompile(name+`\b`).MatchString(text.String()), "neither the README nor the operator's guide has %s", name)
+		require.NotNil(t, flag.Group, "settings.txt does not explain --%s", flag.Name)
+		if flag.Group.Key != group {
+			group = flag.Group.Key
+			fmt.Fprintf(&text, "\n## %s\n\n| setting | default | meaning |\n|---|---|---|\n", group)
+		}
+		name, set := "`"+flag.Envs[0]+"`", ""
+		if names[flag.Name+"-file"] {
+			name += ", or file"
+		}
+		if flag.HasDefault {
+			set = "`" + flag.Default + "`"
+		}
+		meaning := strings.NewReplacer("|", "\\|", "<", "&lt;").Replace(flag.Help)
+		fmt.Fprintf(&text, "| %s | %s | %s |\n", name, set, meaning)
+	}
+	return text.String()
+}
+
+// notSettings are the variables of tests, of clients, of docker-compose.yml, and the examples of the reference.
+var notSettings = regexp.MustCompile(`^RECITAL_(TEST|BENCH|SOAK|STORM|CLIENTS|WRITE_DOCS|API_KEY|UID|GID|IMAGE|PUBLISH|X)(_|$)`)
+
+// Documents and the files of deploy name only settings that exist.
+func TestNoDocumentNamesASettingThatDoesNotExist(t *testing.T) {
+	t.Parallel()
+	known := map[string]bool{}
+	for _, s := range (app.Config{}).Settings() {
+		known[s.Variable] = true
+		known[s.Flag] = true
+	}
+	files, err := filepath.Glob("../../docs/*.md")
+	require.NoError(t, err)
+	files = append(files, "../../README.md", "../../ARCHITECTURE.md", "../../docker-compose.yml", "../../Dockerfile",
+		"../../deploy/recitald.service", "../../deploy/compose/README.md", "../../deploy/compose/env.example")
+	for _, file := range files {
+		content, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for _, name := range regexp.MustCompile(`RECITAL_[A-Z0-9_]*[A-Z0-9]`).FindAllString(string(content), -1) {
+			assert.True(t, known[name] || notSettings.MatchString(name), "%s names %s", file, name)
+		}
 	}
 }
 
 func readConfig(t *testing.T, args ...string) (cfg app.Config, err error) {
 	t.Helper()
-	parser, err := kong.New(&cfg)
+	for _, entry := range os.Environ() {
+		if name, _, _ := strings.Cut(entry, "="); notSettings.MatchString(name) && name != "RECITAL_API_KEY" {
+			t.Setenv(name, "") // so that it is restored
+			require.NoError(t, os.Unsetenv(name))
+		}
+	}
+	parser, err := app.NewParser(&cfg)
 	require.NoError(t, err)
 	err = app.ReadConfig(parser, &cfg, args)
 	return cfg, err

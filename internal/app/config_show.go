@@ -25,14 +25,12 @@ func (c Config) Settings() (all []Setting) {
 	values := reflect.ValueOf(c)
 	for i := range values.NumField() {
 		field := values.Type().Field(i)
-		env, _, _ := strings.Cut(field.Tag.Get("env"), ",") // the others are those of somebody else's tools
-		if env == "" {
+		flag := field.Tag.Get("name")
+		if flag == "" {
 			continue
 		}
-		flag := strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(env, "RECITAL_"), "_", "-"))
-		all = append(all, Setting{
-			Flag: flag, Variable: env, Value: hide(field.Tag.Get("secret"), shown(values.Field(i))), From: cmp.Or(c.Given[flag], "default"),
-		})
+		value := hide(field.Tag.Get("secret"), shown(values.Field(i)))
+		all = append(all, Setting{Flag: flag, Variable: variable(flag), Value: value, From: cmp.Or(c.Given[flag], "default")})
 	}
 	return all
 }

@@ -311,7 +311,7 @@ func (p *parts) examineCertificates(ctx context.Context) diagnosis {
 		return d
 	case left < 0:
 		return d.but(writeapi.Fault, "renew it now")
-	case left < p.cfg.expiryLimit():
+	case left < expiryLimit:
 		return d.but(writeapi.Warning, "renew it")
 	}
 	return d

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"net/url"
 	"strings"
 	"time"
@@ -62,12 +61,6 @@ func (p *parts) openPlatform() (hosting.Platform, error) {
 		}
 		p.onClose("the hosting platform for development", platform.Close)
 		conf.URL, p.hostingAt = platform.URL(), platform.URL()
-	case p.cfg.HostingSecretFile != "":
-		secret, err := readLine(p.cfg.HostingSecretFile)
-		if err != nil {
-			return nil, fmt.Errorf("reading the secret of the hosting platform: %w", err)
-		}
-		conf.ClientSecret = secret
 	}
 	platform := vercel.New(conf)
 	p.onClose("the connections to the hosting platform", platform.Close)

@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -32,10 +30,8 @@ func paymentsSlice() slice {
 	return slice{
 		name: "payments",
 		open: func(p *parts) (service, error) {
-			access, err := p.cfg.provider(p.secrets.sandbox)
-			if err != nil {
-				return service{}, err
-			}
+			access := p.cfg.provider(p.secrets.sandbox)
+			var err error
 			if p.notices, err = access.notices(); err != nil {
 				return service{}, err
 			}
@@ -97,60 +93,25 @@ func (a providerAccess) notices() (n notices, err error) {
 func (c Config) hasProvider() bool { return cmp.Or(c.StripeKey, c.StripeKeyFile) != "" }
 
 // provider returns what is set, or what the sandbox uses: the instances that share a signing key share it, too.
-func (c Config) provider(development []byte) (a providerAccess, err error) {
+func (c Config) provider(development []byte) (a providerAccess) {
 	a = providerAccess{key: c.StripeKey, url: c.StripeURL}
 	if !c.hasProvider() {
 		digits := hex.EncodeToString(development)
 		a.key, a.secrets = "sk_test_"+digits[:32], []string{"whsec_" + digits[32:]}
 		a.analytics = a.secrets
-		return a, nil
+		return a
 	}
-	if c.StripeKeyFile != "" {
-		if a.key, err = readLine(c.StripeKeyFile); err != nil {
-			return a, fmt.Errorf("reading the payment provider's key: %w", err)
-		}
-	}
-	if a.secrets, err = secretsOf(c.StripeSecret, c.StripeSecretFile); err != nil {
-		return a, fmt.Errorf("reading the secret of the payment provider's webhooks: %w", err)
-	}
-	if len(c.AnalyticsSecret) == 0 && c.AnalyticsFile == "" {
+	a.secrets, a.analytics = c.StripeSecret, c.AnalyticsSecret
+	if len(a.analytics) == 0 {
 		a.analytics = a.secrets
-		return a, nil
 	}
-	if a.analytics, err = secretsOf(c.AnalyticsSecret, c.AnalyticsFile); err != nil {
-		return a, fmt.Errorf("reading the secret of the analytics webhook: %w", err)
-	}
-	return a, nil
+	return a
 }
-
-// secretsOf returns secrets as they are set, or those in a file.
-func secretsOf(set []string, file string) ([]string, error) {
-	if file == "" {
-		return set, nil
-	}
-	text, err := os.ReadFile(file)
-	return strings.Fields(string(text)), err
-}
-
-// readLine returns the text of a file that has one line.
-func readLine(file string) (string, error) {
-	text, err := os.ReadFile(file)
-	line := strings.TrimSpace(string(text))
-	if err == nil && (line == "" || strings.ContainsAny(line, " \t\r\n")) {
-		return "", fmt.Errorf("%s holds no key", file)
-	}
-	return line, err
-}
-
-// shortestReconciliation keeps the provider's limits of requests.
-const shortestReconciliation = time.Second
 
 func (c Config) checkPayments(m *Mistakes) {
 	noticed := len(c.StripeSecret) > 0 || c.StripeSecretFile != ""
 	m.when(c.Mode != modeProd && c.hasProvider() && !noticed, "stripe-webhook-secret", "the payment provider needs RECITAL_STRIPE_WEBHOOK_SECRET beside its key: without it nothing that it sends can be believed")
-	m.when(!c.hasProvider() && (noticed || len(c.AnalyticsSecret) > 0 || c.AnalyticsFile != ""), "stripe-key", "the secrets of the payment provider's webhooks need RECITAL_STRIPE_KEY beside them")
-	m.when(c.Dunning < 0, "dunning", "the time in which a missing payment may come cannot be negative")
-	m.when(c.Reconcile != 0 && c.Reconcile < shortestReconciliation, "reconcile", "the payment provider may be asked for what was missed once a second at most")
+	m.when(!c.hasProvider() && (noticed || len(c.AnalyticsSecret) > 0 || c.AnalyticsSecretFile != ""), "stripe-key", "the secrets of the payment provider's webhooks need RECITAL_STRIPE_KEY beside them")
 	for flag, secrets := range map[string][]string{"stripe-webhook-secret": c.StripeSecret, "stripe-analytics-secret": c.AnalyticsSecret} {
 		m.when(slices.ContainsFunc(secrets, blank), flag, "a secret of the payment provider's webhooks is empty, so that anybody could sign with it")
 	}
@@ -176,9 +137,6 @@ func (c Config) checkProviderURL() error {
 	}
 	return nil
 }
-
-// dunning returns how long an account keeps its plan while a payment is missing.
-func (c Config) dunning() time.Duration { return cmp.Or(c.Dunning, 14*24*time.Hour) }
 
 // reconcile returns how often the payment provider is asked for what was missed.
 func (c Config) reconcile() time.Duration { return cmp.Or(c.Reconcile, time.Hour) }

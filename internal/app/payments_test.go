@@ -127,7 +127,7 @@ func TestTheProvidersSecretsAreReadFromFiles(t *testing.T) {
 		"no key":            func(c *app.Config) { c.StripeKeyFile = filepath.Join(folder, "nothing") },
 		"no secrets":        func(c *app.Config) { c.StripeSecretFile = write("empty", " \n") },
 		"no secrets' file":  func(c *app.Config) { c.StripeSecretFile = filepath.Join(folder, "nothing") },
-		"no analytics":      func(c *app.Config) { c.AnalyticsFile = write("empty", "") },
+		"no analytics":      func(c *app.Config) { c.AnalyticsSecretFile = write("empty", "") },
 		"a sandbox outside": func(c *app.Config) { c.SandboxAddr = "192.0.2.1:8083" },
 	} {
 		t.Run(name, func(t *testing.T) {

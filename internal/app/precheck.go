@@ -1,7 +1,6 @@
 package app
 
 import (
-	"cmp"
 	"runtime"
 	"time"
 
@@ -17,12 +16,12 @@ const longestChecked = time.Hour
 
 // prechecker checks recordings before voices are made from them, as many at once as uploads are decoded.
 func (p *parts) prechecker() (*writeapi.Prechecker, prometheus.Collector) {
-	atOnce := cmp.Or(p.cfg.Decoders, runtime.NumCPU())
+	atOnce := runtime.NumCPU()
 	checker := classic.New(classic.Config{Decoder: p.decoder, Longest: longestChecked, MostOnce: atOnce})
 	running := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "recital_prechecks_running", Help: "Recordings that are being checked.",
 	}, func() float64 { return float64(checker.Running()) })
-	return &writeapi.Prechecker{Checker: checker, Places: quota.New(int64(atOnce), 1), MaxUpload: p.cfg.uploadSize()}, running
+	return &writeapi.Prechecker{Checker: checker, Places: quota.New(int64(atOnce), 1), MaxUpload: maxUpload}, running
 }
 
 // uploadsGauge measures what uploads hold.

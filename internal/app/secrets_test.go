@@ -86,12 +86,12 @@ func TestAddressesWithPasswordsMayBeFiles(t *testing.T) {
 		return path
 	}
 	c := Config{EventStoreFile: file("events", "esdb://me:hidden@a:2113\n"), PostgresFile: file("postgres", "host=db password=hidden\n")}
-	read, err := c.withAddresses()
+	read, err := c.withSecrets()
 	require.NoError(t, err)
 	require.Equal(t, "esdb://me:hidden@a:2113", read.EventStore)
 	require.Equal(t, "host=db password=hidden", read.Postgres)
 
-	_, err = Config{PostgresFile: file("two", "postgres://hidden\npostgres://hidden\n")}.withAddresses()
+	_, err = Config{PostgresFile: file("two", "postgres://hidden\npostgres://hidden\n")}.withSecrets()
 	require.ErrorContains(t, err, "does not have one line")
 	require.NotContains(t, err.Error(), "hidden")
 }

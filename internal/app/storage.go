@@ -219,10 +219,10 @@ func (a *App) openBlobs(ctx context.Context) error {
 
 // openSpool opens the folders of what is collected before it is sent or saved, and of what is received.
 func (a *App) openSpool(context.Context) (err error) {
-	a.spool, err = spool.Open(spool.Config{Dir: a.folder.Path("spool"), Budget: a.cfg.spoolBudget(), MaxFile: synthesis.MaxAudio})
+	a.spool, err = spool.Open(spool.Config{Dir: a.folder.Path("spool"), Budget: int64(a.cfg.SpoolBudget) * mib, MaxFile: synthesis.MaxAudio})
 	if err != nil {
 		return err
 	}
-	a.uploads, err = spool.Open(spool.Config{Dir: a.folder.Path("uploads"), Budget: a.cfg.uploadBudget(), MaxFile: a.cfg.uploadSize()})
+	a.uploads, err = spool.Open(spool.Config{Dir: a.folder.Path("uploads"), Budget: int64(a.cfg.UploadBudget) * mib, MaxFile: maxUpload})
 	return err
 }

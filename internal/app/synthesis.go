@@ -32,7 +32,7 @@ func synthesisSlice() slice {
 				Synthesiser: &commands.Synthesiser{
 					Ledger: p.ledger, Voices: p.voices, Speaker: p.speaker, Encoders: p.encoders, ReadModels: promptReads{p.projector, &p.readiness}, Clips: p.clips,
 					Slots: commands.NewSlots(limits), Rates: p.rates, WordTimes: p.wordTimes, Spool: p.spool, Longest: p.cfg.LongestStream, Logger: p.log,
-					QuietEncoder: p.cfg.QuietEncoder, Observe: p.metrics.speech.observe,
+					Observe: p.metrics.speech.observe,
 				},
 				Links: p.links(),
 			}

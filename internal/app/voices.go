@@ -32,7 +32,7 @@ func voicesSlice() slice {
 			var err error
 			p.voices, err = commands.New(commands.Config{
 				Journal: p.journal, Keys: p.keys, Blobs: p.blobs, Decoder: p.decoder, Cloner: formant.New(p.engines), Previews: previews,
-				Folder: p.folder.Path("cloning"), Limits: p.cfg.voices(), Now: time.Now, Logger: p.log,
+				Folder: p.folder.Path("cloning"), Limits: commands.Limits{Upload: maxUpload}, Now: time.Now, Logger: p.log,
 			})
 			if err != nil {
 				return service{}, err
@@ -40,7 +40,7 @@ func voicesSlice() slice {
 			shower := voices.Shower{Keys: p.keys, Links: p.links()}
 			read := readapi.API{Models: p.projector, Shower: shower}
 			write := writeapi.API{Voices: p.voices, Previews: previews, Shower: shower, Links: p.links(), ReadModels: p.projector}
-			create := writeapi.Creator{Voices: p.voices, Shower: shower, ReadModels: p.projector, MaxUpload: p.cfg.uploadSize()}
+			create := writeapi.Creator{Voices: p.voices, Shower: shower, ReadModels: p.projector, MaxUpload: maxUpload}
 			prechecker, running := p.prechecker()
 			return service{
 				public:     slices.Concat(read.Routes(), write.Routes(), create.Routes(), prechecker.Routes()),
@@ -71,11 +71,6 @@ func voicesSlice() slice {
 			}, nil
 		},
 	}
-}
-
-// voices are the limits of the making of voices; zero is their default.
-func (c Config) voices() commands.Limits {
-	return commands.Limits{PerAccount: c.AccountVoices, AtOnce: c.Clonings, Longest: c.VoiceAudio, Upload: c.uploadSize()}
 }
 
 // sweepVoices removes what crashes left among the blobs.

@@ -23,7 +23,7 @@ func (p *parts) partWatches() []alerts.Watch {
 		p.watchPart(alert.BlobsSource, p.blobStore.isSilent),
 		watchDisk(p.instance(), p.cfg.alertFolders(), p.cfg.diskLimit()),
 		watchLag(p.recentGenerations, ReadModels(), p.cfg.lagLimit()),
-	}, p.workerWatches(), []alerts.Watch{watchExpiry(p.certificates(), p.cfg.expiryLimit())})
+	}, p.workerWatches(), []alerts.Watch{watchExpiry(p.certificates(), expiryLimit)})
 }
 
 // recentGenerations returns those of the read models as they were a moment ago, nil when they could not be read.

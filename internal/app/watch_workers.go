@@ -55,7 +55,7 @@ func (p *parts) workerWatches() []alerts.Watch {
 			s := p.codecs.Stats()
 			return s.Running, s.Restarts
 		}),
-		watchShare(p.here(alert.SpeechSource, alert.Failing), p.cfg.failureLimit(), func() tally {
+		watchShare(p.here(alert.SpeechSource, alert.Failing), failureLimit, func() tally {
 			one, two := p.engines.Stats(), p.second.Stats()
 			return tally{all: one.Jobs + two.Jobs, bad: one.Failed + two.Failed}
 		}),

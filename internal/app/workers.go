@@ -31,14 +31,14 @@ func (a *App) startWorkers(context.Context) error {
 		return err
 	}
 	a.onClose("the second speech engines", a.second.Close)
-	a.codecs, err = codec.Open(codec.Config{Command: command("codec"), Size: a.cfg.Codecs, Timeout: a.cfg.CodecTimeout, Logger: a.log})
+	a.codecs, err = codec.Open(codec.Config{Command: command("codec"), Size: a.cfg.Codecs, Logger: a.log})
 	if err != nil {
 		return err
 	}
 	a.onClose("the codecs", func() error { a.codecs.Close(); return nil })
 	a.speaker = speech.NewSpeaker(a.engines).WithSecondEngine(a.second)
 	a.encoders = audio.NewEncoders(a.codecs)
-	a.decoder = decode.NewPool(decode.Config{Command: command("decode"), Processes: a.cfg.Decoders, Logger: a.log})
+	a.decoder = decode.NewPool(decode.Config{Command: command("decode"), Logger: a.log})
 	return nil
 }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
+	"strings"
 )
 
 // Variable names a folder with recitald, recitalctl and speechworker. The Makefile sets it, so that they are built
@@ -29,6 +31,12 @@ func Folder(programs ...string) (folder string, remove func(), err error) {
 		}
 	}
 	return folder, remove, nil
+}
+
+// Environment returns the environment of this process without variables RECITAL_…: those of tests are no settings, which
+// recitald refuses.
+func Environment() []string {
+	return slices.DeleteFunc(os.Environ(), func(entry string) bool { return strings.HasPrefix(entry, "RECITAL_") })
 }
 
 // build links C only into speechworker, as the Makefile does.
