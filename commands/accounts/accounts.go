@@ -69,8 +69,6 @@ type (
 // stream is that of an account, loaded since its last snapshot.
 func stream(id string) accountStream {
 	return accountStream{
-		Name: account.Stream(id), Evolve: account.Evolve,
-		Load:     journal.SinceSnapshot[account.State](account.IsSnapshot),
-		Snapshot: func(at time.Time) command { return account.TakeSnapshot{At: at} },
+		Name: account.Stream(id), Evolve: account.Evolve, Snapshot: account.State.Snapshot,
 	}
 }

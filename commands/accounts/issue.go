@@ -30,7 +30,7 @@ func (a *Accounts) KeyAccount(ctx context.Context, hash string) (string, error) 
 func (a *Accounts) IssueCreated(ctx context.Context, accountStream string, created uuid.UUID) (eventlog.Position, error) {
 	id := strings.TrimPrefix(accountStream, account.StreamPrefix)
 	only := stream(id)
-	only.Load = journal.OnlyEvent[account.State, account.Event](created)
+	only.Only = created
 	state, _, err := journal.Load(ctx, a.journal, only)
 	if err != nil {
 		return eventlog.Position{}, err

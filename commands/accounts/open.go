@@ -66,11 +66,15 @@ func (a *Accounts) Ensure(ctx context.Context, id, planType, key string) (eventl
 	return a.addKey(ctx, stream(id), issue(key, id, at), journal.System(), open, create(key, at))
 }
 
-// revocation is the whole stream of an account, folded into whether it has revoked a key. The state of an account does not
+// revocation is the stream of an account, folded into whether it has revoked a key. The state of an account does not
 // remember that, and need not: only a key that its caller keeps can come again.
 func revocation(id, hash string) journal.Stream[bool, account.Event] {
-	return journal.Stream[bool, account.Event]{Name: account.Stream(id), Evolve: func(revoked bool, event account.Event) bool {
+	revokes := func(event account.Event) bool {
 		e, is := event.(account.APIKeyRevoked)
-		return revoked || is && e.Hash == hash
-	}}
+		return is && e.Hash == hash
+	}
+	return journal.Stream[bool, account.Event]{
+		Name: account.Stream(id), IsSnapshot: revokes,
+		Evolve: func(revoked bool, event account.Event) bool { return revoked || revokes(event) },
+	}
 }

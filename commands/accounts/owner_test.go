@@ -213,7 +213,7 @@ func TestANameInClearIsNotRepeated(t *testing.T) {
 			}
 			events := commandstest.Fold[account.Event](w.World, "account-a1")
 			later := events[len(earlier):]
-			taken := slices.IndexFunc(later, account.IsSnapshot)
+			taken := slices.IndexFunc(later, func(e account.Event) bool { return domain.IsSnapshot(e) })
 			require.Positive(t, taken, "a snapshot was taken")
 			require.Equal(t, []account.Key{{Hash: "h1", Masked: "m1"}}, later[taken].(account.SnapshotTaken).Keys)
 

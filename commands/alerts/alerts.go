@@ -65,7 +65,6 @@ func (a *Alerts) announce(ctx context.Context, o Occasion) {
 // stream returns the stream of all alerts, read for the one that a command raises, because the stream has no end.
 func stream(command uuid.UUID) journal.Stream[alert.State, alert.Event] {
 	return journal.Stream[alert.State, alert.Event]{
-		Name: alert.Stream, Evolve: alert.Evolve,
-		Load: journal.OnlyEvent[alert.State, alert.Event](journal.EventID(command)),
+		Name: alert.Stream, Evolve: alert.Evolve, Only: journal.EventID(command),
 	}
 }

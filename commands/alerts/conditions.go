@@ -281,6 +281,5 @@ func conditionStream(c alert.Condition) journal.Stream[alert.ConditionState, ale
 	id := journal.DeriveID(c.Source+"\n"+c.Subject+"\n"+string(c.Reason), "condition")
 	return journal.Stream[alert.ConditionState, alert.ConditionEvent]{
 		Name: alert.ConditionPrefix + id.String(), Evolve: alert.EvolveCondition,
-		Load: journal.SinceSnapshot[alert.ConditionState](func(alert.ConditionEvent) bool { return true }),
 	}
 }

@@ -23,14 +23,14 @@ type Account struct {
 
 // Account returns an account as of a time. It refuses with domain.NotFound one that had not been opened.
 func (a *Audit) Account(ctx context.Context, id string, at time.Time) (Account, error) {
-	owner, err := history[account.State, account.Event]{account.Stream(id), account.Evolve, account.IsSnapshot, 2 * account.SnapshotEvery}.at(ctx, a.journal, at)
+	owner, err := history[account.State, account.Event]{account.Stream(id), account.Evolve, 2 * account.SnapshotEvery}.at(ctx, a.journal, at)
 	if err != nil {
 		return Account{}, err
 	}
 	if !owner.state.Exists() {
 		return Account{}, account.ErrNoAccount
 	}
-	paid, err := history[subscription.State, subscription.Event]{subscription.Stream(id), subscription.Evolve, subscription.IsSnapshot, 256}.at(ctx, a.journal, at)
+	paid, err := history[subscription.State, subscription.Event]{subscription.Stream(id), subscription.Evolve, 256}.at(ctx, a.journal, at)
 	if err != nil {
 		return Account{}, err
 	}
@@ -38,7 +38,7 @@ func (a *Audit) Account(ctx context.Context, id string, at time.Time) (Account, 
 	if err != nil {
 		return Account{}, err
 	}
-	voices, err := history[roster.State, roster.Event]{roster.Stream(id), roster.Evolve, roster.IsSnapshot, 256}.at(ctx, a.journal, at)
+	voices, err := history[roster.State, roster.Event]{roster.Stream(id), roster.Evolve, 256}.at(ctx, a.journal, at)
 	if err != nil {
 		return Account{}, err
 	}
@@ -60,7 +60,7 @@ func (a *Audit) Account(ctx context.Context, id string, at time.Time) (Account, 
 func (a *Audit) usage(ctx context.Context, owner account.State, at time.Time) (past[ledger.State], error) {
 	start := owner.Entitlement.At(at).Start
 	for {
-		of := history[ledger.State, ledger.Event]{ledger.Stream(owner.Account, start), ledger.Evolve, ledger.IsSnapshot, 2 * ledger.SnapshotEvery}
+		of := history[ledger.State, ledger.Event]{ledger.Stream(owner.Account, start), ledger.Evolve, 2 * ledger.SnapshotEvery}
 		found, err := of.at(ctx, a.journal, at)
 		next := found.state.NextStart
 		if err != nil || !next.After(start) || next.After(at) {

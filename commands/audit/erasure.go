@@ -91,9 +91,7 @@ func (a *Audit) closing(ctx context.Context, id string) (found Erasure, exists b
 
 // Voices returns the ids of the voices of an account that its roster still names.
 func (a *Audit) Voices(ctx context.Context, id string) (ids []string, err error) {
-	state, _, err := journal.Load(ctx, a.journal, journal.Stream[roster.State, roster.Event]{
-		Name: roster.Stream(id), Evolve: roster.Evolve, Load: journal.SinceSnapshot[roster.State](roster.IsSnapshot),
-	})
+	state, _, err := journal.Load(ctx, a.journal, journal.Stream[roster.State, roster.Event]{Name: roster.Stream(id), Evolve: roster.Evolve})
 	if err != nil {
 		return nil, err
 	}

@@ -233,7 +233,7 @@ func (h *Heads) stream() journal.Stream[audit.HeadState, audit.Event] {
 			}
 			return audit.EvolveHeads(s, event)
 		},
-		Load: journal.SinceSnapshot[audit.HeadState](ours),
+		IsSnapshot: ours,
 	}
 }
 

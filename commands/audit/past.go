@@ -13,10 +13,9 @@ import (
 
 // history is a stream that is folded as it was at a time.
 type history[S, E any] struct {
-	stream     string
-	evolve     func(S, E) S
-	isSnapshot func(E) bool // reports whether the state can be folded from an event on
-	window     uint64       // events in which there usually is a snapshot
+	stream string
+	evolve func(S, E) S
+	window uint64 // events in which there usually is a snapshot
 }
 
 // past is a state of a stream in the past.
@@ -111,7 +110,7 @@ func (h history[S, E]) fold(ctx context.Context, j *journal.Journal, from, end u
 		if !ok && !isSkipped(decoded) {
 			return p, false, fmt.Errorf("event %d is a %s", recorded.Revision, recorded.Type)
 		}
-		if whole = whole || ok && h.isSnapshot(event); whole && ok {
+		if whole = whole || ok && domain.IsSnapshot(event); whole && ok {
 			p.state = h.evolve(p.state, event)
 			p.Revision, p.At = eventlog.Revision(recorded.Revision), decoded.Meta.Time
 		}

@@ -145,9 +145,7 @@ type (
 // stream is that of an account's subscription, loaded since its last snapshot.
 func stream(account string) subscriptionStream {
 	return subscriptionStream{
-		Name: subscription.Stream(account), Evolve: subscription.Evolve,
-		Load:     journal.SinceSnapshot[subscription.State](subscription.IsSnapshot),
-		Snapshot: func(at time.Time) command { return subscription.TakeSnapshot{At: at} },
+		Name: subscription.Stream(account), Evolve: subscription.Evolve, Snapshot: subscription.State.Snapshot,
 	}
 }
 

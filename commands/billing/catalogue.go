@@ -27,7 +27,7 @@ func (b *Billing) ObserveCatalogue(ctx context.Context) (eventlog.Position, erro
 }
 
 func (b *Billing) observeCatalogue(ctx context.Context, origin journal.Origin) (catalogue.State, eventlog.Position, error) {
-	prepare := func(ctx context.Context, _ catalogue.State) (journal.Decider[catalogue.State, catalogue.Event], error) {
+	prepare := func(catalogue.State) (journal.Decider[catalogue.State, catalogue.Event], error) {
 		offered, err := b.Gateway.Prices(ctx)
 		if err != nil {
 			return nil, unread(err)
@@ -40,7 +40,7 @@ func (b *Billing) observeCatalogue(ctx context.Context, origin journal.Origin) (
 		}
 		return seen, nil
 	}
-	return journal.ExecutePrepared(ctx, b.Journal, catalogueStream(), prepare, origin.Metadata(uuid.New(), b.now()))
+	return journal.Execute(ctx, b.Journal, catalogueStream(), journal.Prepare(prepare), origin.Metadata(uuid.New(), b.now()))
 }
 
 func (b *Billing) catalogue(ctx context.Context) (catalogue.State, error) {

@@ -112,13 +112,13 @@ func TestACardIsReplaced(t *testing.T) {
 	}
 
 	method := s.register(account, "pm_card_mastercard")
-	card, err := s.ReplaceCard(t.Context(), account, method, billing.Repetition{Key: "k", Content: "c"}, origin)
+	card, err := s.ReplaceCard(t.Context(), account, method, domain.Repetition{Key: "k", Content: "c"}, origin)
 	require.NoError(t, err)
 	require.Equal(t, "mastercard", card.Brand)
 	require.Equal(t, "4444", card.Last4)
 	require.Equal(t, method, s.state(account).Card.PaymentMethod)
 
-	again, err := s.ReplaceCard(t.Context(), account, method, billing.Repetition{Key: "k", Content: "c"}, origin)
+	again, err := s.ReplaceCard(t.Context(), account, method, domain.Repetition{Key: "k", Content: "c"}, origin)
 	require.NoError(t, err)
 	require.Equal(t, card.Last4, again.Last4)
 }
@@ -129,7 +129,7 @@ func TestAnUpgradeThatCannotBePaidChangesNothing(t *testing.T) {
 	before := s.state(account)
 	require.NoError(t, s.sandbox.FailNextPayment(before.Customer))
 
-	key := billing.Repetition{Key: "k", Content: "c"}
+	key := domain.Repetition{Key: "k", Content: "c"}
 	for range 2 { // also when it is repeated with its key
 		_, err := s.ChangePlan(t.Context(), account, pro, key, origin)
 		require.Equal(t, domain.PaymentRequired, domain.CodeOf(err))
@@ -213,7 +213,7 @@ func TestACustomerThatTheProviderHasForgotten(t *testing.T) {
 func TestARequestWithAKeyIsCarriedOutOnce(t *testing.T) {
 	s := newShop(t)
 	account := accounts.NewAccountID()
-	key := billing.Repetition{Key: "k", Content: "c"}
+	key := domain.Repetition{Key: "k", Content: "c"}
 	made, err := s.Subscribe(t.Context(), account, pro, key, origin)
 	require.NoError(t, err)
 	recorded := len(s.events(account))
@@ -223,8 +223,8 @@ func TestARequestWithAKeyIsCarriedOutOnce(t *testing.T) {
 	require.Equal(t, made, again)
 	require.Len(t, s.events(account), recorded, "the answer is derived from what was made")
 
-	_, err = s.Subscribe(t.Context(), account, indie, billing.Repetition{Key: "k", Content: "d"}, origin)
-	require.ErrorIs(t, err, billing.ErrKeyReused)
+	_, err = s.Subscribe(t.Context(), account, indie, domain.Repetition{Key: "k", Content: "d"}, origin)
+	require.ErrorIs(t, err, domain.ErrKeyReused)
 	require.Len(t, s.has(account).Subscriptions, 1)
 }
 
@@ -232,7 +232,7 @@ func TestARequestWithAKeyIsCarriedOutOnce(t *testing.T) {
 func TestDoubleClicksChargeOnce(t *testing.T) {
 	s := newShop(t)
 	other := s.instance(s.Log, s.gateway(s.sandbox.URL()), "")
-	for name, r := range map[string]billing.Repetition{"without a key": none, "with a key": {Key: "k", Content: "c"}} {
+	for name, r := range map[string]domain.Repetition{"without a key": none, "with a key": {Key: "k", Content: "c"}} {
 		t.Run(name, func(t *testing.T) {
 			account := s.subscribed(indie)
 			var wait sync.WaitGroup

@@ -21,7 +21,7 @@ import (
 // scene is a command, and the account that it is carried out for.
 type scene struct {
 	prepare func(s *shop) (account, object string)
-	do      func(ctx context.Context, b *billing.Billing, account, object string, r billing.Repetition) error
+	do      func(ctx context.Context, b *billing.Billing, account, object string, r domain.Repetition) error
 }
 
 func scenes() map[string]scene {
@@ -35,8 +35,8 @@ func scenes() map[string]scene {
 			return account, ""
 		}
 	}
-	changeTo := func(price string) func(context.Context, *billing.Billing, string, string, billing.Repetition) error {
-		return func(ctx context.Context, b *billing.Billing, account, _ string, r billing.Repetition) error {
+	changeTo := func(price string) func(context.Context, *billing.Billing, string, string, domain.Repetition) error {
+		return func(ctx context.Context, b *billing.Billing, account, _ string, r domain.Repetition) error {
 			_, err := b.ChangePlan(ctx, account, price, r, origin)
 			return err
 		}
@@ -44,7 +44,7 @@ func scenes() map[string]scene {
 	return map[string]scene{
 		"subscribe": {
 			func(*shop) (string, string) { return accounts.NewAccountID(), "" },
-			func(ctx context.Context, b *billing.Billing, account, _ string, r billing.Repetition) error {
+			func(ctx context.Context, b *billing.Billing, account, _ string, r domain.Repetition) error {
 				_, err := b.Subscribe(ctx, account, pro, r, origin)
 				return err
 			},
@@ -56,7 +56,7 @@ func scenes() map[string]scene {
 				require.NoError(s.T, err)
 				return account, ""
 			},
-			func(ctx context.Context, b *billing.Billing, account, _ string, r billing.Repetition) error {
+			func(ctx context.Context, b *billing.Billing, account, _ string, r domain.Repetition) error {
 				_, err := b.Subscribe(ctx, account, pro, r, origin)
 				return err
 			},
@@ -72,14 +72,14 @@ func scenes() map[string]scene {
 				_, err := s.ChangePlan(s.T.Context(), account, indie, none, origin)
 				return err
 			}),
-			func(ctx context.Context, b *billing.Billing, account, _ string, r billing.Repetition) error {
+			func(ctx context.Context, b *billing.Billing, account, _ string, r domain.Repetition) error {
 				_, err := b.DropScheduledChange(ctx, account, r, origin)
 				return err
 			},
 		},
 		"cancel": {
 			paid(pro),
-			func(ctx context.Context, b *billing.Billing, account, _ string, r billing.Repetition) error {
+			func(ctx context.Context, b *billing.Billing, account, _ string, r domain.Repetition) error {
 				_, err := b.Cancel(ctx, account, r, origin)
 				return err
 			},
@@ -89,14 +89,14 @@ func scenes() map[string]scene {
 				_, err := s.Cancel(s.T.Context(), account, none, origin)
 				return err
 			}),
-			func(ctx context.Context, b *billing.Billing, account, _ string, r billing.Repetition) error {
+			func(ctx context.Context, b *billing.Billing, account, _ string, r domain.Repetition) error {
 				_, err := b.Uncancel(ctx, account, r, origin)
 				return err
 			},
 		},
 		"set up a card": {
 			paid(pro),
-			func(ctx context.Context, b *billing.Billing, account, _ string, r billing.Repetition) error {
+			func(ctx context.Context, b *billing.Billing, account, _ string, r domain.Repetition) error {
 				_, err := b.CreateSetup(ctx, account, r, origin)
 				return err
 			},
@@ -106,14 +106,14 @@ func scenes() map[string]scene {
 				account := s.subscribed(pro)
 				return account, s.register(account, "pm_card_mastercard")
 			},
-			func(ctx context.Context, b *billing.Billing, account, method string, r billing.Repetition) error {
+			func(ctx context.Context, b *billing.Billing, account, method string, r domain.Repetition) error {
 				_, err := b.ReplaceCard(ctx, account, method, r, origin)
 				return err
 			},
 		},
 		"end": {
 			paid(pro),
-			func(ctx context.Context, b *billing.Billing, account, _ string, _ billing.Repetition) error {
+			func(ctx context.Context, b *billing.Billing, account, _ string, _ domain.Repetition) error {
 				return b.EndFor(ctx, account)
 			},
 		},
@@ -124,12 +124,12 @@ func scenes() map[string]scene {
 type repair struct {
 	after  time.Duration // by the provider's clock
 	worker bool          // instead of a repetition by the client
-	with   billing.Repetition
+	with   domain.Repetition
 	quick  bool // is tried with -short, too
 }
 
 func repairs() map[string]repair {
-	key := billing.Repetition{Key: "k", Content: "c"}
+	key := domain.Repetition{Key: "k", Content: "c"}
 	return map[string]repair{
 		"repeated at once":       {quick: true},
 		"repeated after a while": {after: billing.Patience + time.Second, with: key},
@@ -286,7 +286,7 @@ func TestAWorkerLeavesAYoungRequestAlone(t *testing.T) {
 	account := accounts.NewAccountID()
 	f := &fuse{at: 2}
 	dying, ctx := s.mortal(t, f)
-	_, err := dying.Subscribe(ctx, account, pro, billing.Repetition{Key: "k", Content: "c"}, origin)
+	_, err := dying.Subscribe(ctx, account, pro, domain.Repetition{Key: "k", Content: "c"}, origin)
 	require.Error(t, err)
 	require.NotNil(t, s.state(account).Open)
 
@@ -294,12 +294,12 @@ func TestAWorkerLeavesAYoungRequestAlone(t *testing.T) {
 	var notYet *todo.NotYetError
 	_, err = s.CompleteRequest(t.Context(), subscription.Stream(account), cause())
 	require.ErrorAs(t, err, &notYet)
-	_, err = s.Subscribe(t.Context(), account, pro, billing.Repetition{Key: "k", Content: "c"}, origin)
+	_, err = s.Subscribe(t.Context(), account, pro, domain.Repetition{Key: "k", Content: "c"}, origin)
 	require.ErrorIs(t, err, billing.ErrUnderway)
 	_, err = s.CreateSetup(t.Context(), account, none, origin)
 	require.ErrorIs(t, err, billing.ErrUnderway)
 	s.advance(billing.Patience)
-	made, err := s.Subscribe(t.Context(), account, pro, billing.Repetition{Key: "k", Content: "c"}, origin)
+	made, err := s.Subscribe(t.Context(), account, pro, domain.Repetition{Key: "k", Content: "c"}, origin)
 	require.NoError(t, err)
 	require.NotEmpty(t, made.ClientSecret)
 	_, err = s.CompleteRequest(t.Context(), subscription.Stream(account), cause())

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/subscription"
 )
 
@@ -24,6 +25,6 @@ func (b *Billing) EndFor(ctx context.Context, account string) error {
 	if state.Ending && len(state.Unfinished()) == 0 {
 		return nil
 	}
-	_, err = b.request(ctx, subscription.Request{Account: account, Kind: subscription.End}, Repetition{}, origin)
+	_, err = b.request(ctx, subscription.Request{Account: account, Kind: subscription.End}, domain.Repetition{}, origin)
 	return err
 }

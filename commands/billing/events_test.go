@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/recital-tts/recital/commands/billing"
+	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/catalogue"
 	"github.com/recital-tts/recital/domain/payment"
 	"github.com/recital-tts/recital/domain/plan"
@@ -20,7 +21,7 @@ func TestEventsAreReadForEver(t *testing.T) {
 	entitlement := plan.Entitlement{Plan: plan.Pro, Start: noon, End: month, Next: plan.Indie, Anchor: noon}
 	requested := subscription.Requested{
 		Account: "a1", Request: request, Kind: subscription.ChangePlan, Price: "price_indie", Plan: plan.Indie, Downgrade: true, Subscription: "sub_1",
-		PaymentMethod: "pm_1", Coupon: "WELCOME", Key: "9f86d081", Content: "c0ffee", At: noon,
+		PaymentMethod: "pm_1", Coupon: "WELCOME", Repetition: domain.Repetition{Key: "9f86d081", Content: "c0ffee"}, At: noon,
 	}
 	price := catalogue.Price{ID: "price_pro", Name: "Pro", Plan: plan.Pro, Amount: 4900, Currency: "usd", OverageMillis: 4500, OverageUnit: 1000}
 	eventtest.Golden(t, billing.Events(),

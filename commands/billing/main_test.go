@@ -21,6 +21,7 @@ import (
 	"github.com/recital-tts/recital/commands/billing"
 	"github.com/recital-tts/recital/commands/commandstest"
 	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/subscription"
 	"github.com/recital-tts/recital/internal/access/keyring/memkeys"
 	"github.com/recital-tts/recital/internal/events/eventlog"
@@ -39,7 +40,7 @@ const (
 var (
 	indie, pro, premium = sandbox.PriceOf("indie"), sandbox.PriceOf("pro"), sandbox.PriceOf("premium")
 
-	none   = billing.Repetition{}
+	none   = domain.Repetition{}
 	origin = journal.Origin{Actor: eventlog.Actor{Kind: eventlog.ActorAccount, Account: "a"}}
 )
 

@@ -29,9 +29,7 @@ func (b *Billing) RecordNotice(ctx context.Context, e payments.Event, analytics 
 	receive := payment.Receive{
 		ID: e.ID, Kind: e.Type, Object: e.Object, Customer: e.Customer, Analytics: analytics, CreatedAt: e.CreatedAt.UTC(), At: at,
 	}
-	kept := journal.NewCached(b.Journal, notice(name))
-	kept.AssumeNew() // most are
-	_, position, err := kept.Execute(ctx, receive, journal.System().Metadata(journal.DeriveID(name, "receive"), at))
+	_, position, err := journal.Execute(ctx, b.Journal, notice(name), receive, journal.System().Metadata(journal.DeriveID(name, "receive"), at))
 	return position, err
 }
 

@@ -18,10 +18,10 @@ import (
 
 // observe records what the provider has for an account now.
 func (b *Billing) observe(ctx context.Context, account string, origin journal.Origin) (subscription.State, eventlog.Position, error) {
-	return journal.ExecutePrepared(ctx, b.Journal, stream(account), func(ctx context.Context, s subscription.State) (command, error) {
+	return journal.Execute(ctx, b.Journal, stream(account), journal.Prepare(func(s subscription.State) (command, error) {
 		look, err := b.look(ctx, account, s)
 		return look, err
-	}, origin.Metadata(uuid.New(), b.now()))
+	}), origin.Metadata(uuid.New(), b.now()))
 }
 
 // look reads what the provider has for an account. An account that is no customer yet has nothing.

@@ -95,8 +95,5 @@ func (b *Billing) reconcileOverdue(ctx context.Context) error {
 }
 
 func reconciliations() journal.Stream[payment.Reconciliation, payment.Event] {
-	return journal.Stream[payment.Reconciliation, payment.Event]{
-		Name: payment.ReconciliationStream, Evolve: payment.EvolveReconciliation,
-		Load: journal.SinceSnapshot[payment.Reconciliation](payment.IsReconciled),
-	}
+	return journal.Stream[payment.Reconciliation, payment.Event]{Name: payment.ReconciliationStream, Evolve: payment.EvolveReconciliation}
 }

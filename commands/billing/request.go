@@ -6,6 +6,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/subscription"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/todo"
@@ -21,8 +22,8 @@ type answered struct {
 // request carries out what an account's owner wants: it records the request, has the provider carry it out, and records what
 // the provider then has. A crash in between leaves the request open: its repetition, or the to-do process
 // CompleteRequestProcess, goes on with it. The provider recognises the request by its id.
-func (b *Billing) request(ctx context.Context, wanted subscription.Request, r Repetition, origin journal.Origin) (answered, error) {
-	wanted.Request, wanted.Key, wanted.Content, wanted.At = uuid.NewString(), r.Key, r.Content, b.now()
+func (b *Billing) request(ctx context.Context, wanted subscription.Request, r domain.Repetition, origin journal.Origin) (answered, error) {
+	wanted.Request, wanted.Repetition, wanted.At = uuid.NewString(), r, b.now()
 	state, position, err := b.record(ctx, &wanted, origin)
 	if err != nil {
 		return answered{}, err
@@ -47,10 +48,10 @@ func (b *Billing) record(ctx context.Context, wanted *subscription.Request, orig
 		return subscription.State{}, eventlog.Position{}, err
 	}
 	wanted.Catalogue = listed
-	return journal.ExecutePrepared(ctx, b.Journal, stream(wanted.Account), func(ctx context.Context, s subscription.State) (command, error) {
+	return journal.Execute(ctx, b.Journal, stream(wanted.Account), journal.Prepare(func(s subscription.State) (command, error) {
 		look, err := b.look(ctx, wanted.Account, s)
 		return together(look, *wanted), err
-	}, origin.Metadata(uuid.MustParse(wanted.Request), wanted.At))
+	}), origin.Metadata(uuid.MustParse(wanted.Request), wanted.At))
 }
 
 // together returns commands as one.
@@ -83,10 +84,10 @@ func (b *Billing) complete(ctx context.Context, open subscription.Requested, ori
 	default:
 		end = subscription.Refuse{Request: open.Request, Reason: reason, At: b.now()}
 	}
-	state, position, err := journal.ExecutePrepared(ctx, b.Journal, stream(open.Account), func(ctx context.Context, s subscription.State) (command, error) {
+	state, position, err := journal.Execute(ctx, b.Journal, stream(open.Account), journal.Prepare(func(s subscription.State) (command, error) {
 		look, err := b.look(ctx, open.Account, s)
 		return together(end, look), err
-	}, origin.Metadata(uuid.New(), b.now()))
+	}), origin.Metadata(uuid.New(), b.now()))
 	if err != nil {
 		return answered{}, err
 	}

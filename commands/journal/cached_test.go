@@ -37,13 +37,13 @@ func TestAStaleStateDecidesOnlyWhatIsAppended(t *testing.T) {
 		want      error
 		sum       int
 	}{
-		"accepted, after a conflict":             {nil, []add{{"other", 50}}, add{"mine", 10}, 1, 1, nil, 60},
-		"refused, after a conflict":              {nil, []add{{"other", 95}}, add{"mine", 10}, 1, 1, errLimit, 95},
-		"refused, on a state that is up to date": {[]add{{"kept", 95}}, nil, add{"mine", 10}, 0, 0, errLimit, 95},
-		"a refusal that is out of date":          {[]add{{"kept", 95}}, []add{{"other", -50}}, add{"mine", 10}, 1, 0, nil, 55},
-		"nothing to do":                          {[]add{{"mine", 10}}, nil, add{"mine", 10}, 0, 0, nil, 10},
-		"nothing to do, as others know":          {nil, []add{{"mine", 10}}, add{"mine", 10}, 1, 1, nil, 10},
-		"only what is newer is read":             {[]add{{"a", 1}, {"b", 1}, {"c", 1}}, []add{{"d", 1}}, add{"mine", 1}, 1, 1, nil, 5},
+		"accepted, after a conflict":             {nil, []add{{"other", 50}}, add{"mine", 10}, 2, 1, nil, 60},
+		"refused, after a conflict":              {nil, []add{{"other", 95}}, add{"mine", 10}, 2, 1, errLimit, 95},
+		"refused, on a state that is up to date": {[]add{{"kept", 95}}, nil, add{"mine", 10}, 1, 0, errLimit, 95},
+		"a refusal that is out of date":          {[]add{{"kept", 95}}, []add{{"other", -50}}, add{"mine", 10}, 2, 0, nil, 55},
+		"nothing to do":                          {[]add{{"mine", 10}}, nil, add{"mine", 10}, 1, 0, nil, 10},
+		"nothing to do, as others know":          {nil, []add{{"mine", 10}}, add{"mine", 10}, 2, 1, nil, 10},
+		"only what is newer is read":             {[]add{{"a", 1}, {"b", 1}, {"c", 1}}, []add{{"d", 1}}, add{"mine", 1}, 2, 1, nil, 5},
 	} {
 		t.Run(name, func(t *testing.T) {
 			// given a kept state, and events of another instance that it lacks
@@ -110,13 +110,12 @@ func TestABatchIsOneAppend(t *testing.T) {
 	cached := journal.NewCached(w.Journal, whole("counter-a"))
 	var refusals []error
 	first, last := meta(), meta()
-	decide := func(s state) *journal.Batch[state, counterEvent] {
-		batch := journal.NewBatch(evolve, s)
+	decide := func(batch *journal.Batch[state, counterEvent]) {
+		before := batch.State().Sum
 		refusals = []error{
 			batch.Add(add{"one", 60}, first), batch.Add(add{"two", 60}, meta()), batch.Add(add{"three", 40}, last),
 		}
-		require.Equal(t, s.Sum+100, batch.State().Sum)
-		return batch
+		require.Equal(t, before+100, batch.State().Sum)
 	}
 
 	// when they are carried out together, then the others are appended at once, each with its metadata

@@ -26,8 +26,9 @@ type foreign struct {
 	Text string `json:"text"`
 }
 
-func (added) counterEvent()         {}
-func (snapshotTaken) counterEvent() {}
+func (added) counterEvent()          {}
+func (snapshotTaken) counterEvent()  {}
+func (snapshotTaken) ReplacesState() {}
 
 type state struct {
 	Sum   int
@@ -68,13 +69,11 @@ var errLimit = domain.Refuse(domain.Invalid, "The sum is over the limit")
 // snapshotEvery is after how many events a snapshot is due.
 const snapshotEvery = 5
 
-type takeSnapshot struct{}
-
-func (takeSnapshot) Decide(s state) ([]counterEvent, error) {
+func (s state) snapshot(time.Time) []counterEvent {
 	if s.Since < snapshotEvery {
-		return nil, nil
+		return nil
 	}
-	return []counterEvent{snapshotTaken{Sum: s.Sum, Names: s.Names}}, nil
+	return []counterEvent{snapshotTaken{Sum: s.Sum, Names: s.Names}}
 }
 
 type (
@@ -82,14 +81,10 @@ type (
 	stream  = journal.Stream[state, counterEvent]
 )
 
-// whole is a stream without snapshots.
+// whole is a stream in which no snapshots are taken.
 func whole(name string) stream { return stream{Name: name, Evolve: evolve} }
 
 // withSnapshots is a stream with snapshots.
 func withSnapshots(name string) stream {
-	return stream{
-		Name: name, Evolve: evolve,
-		Load:     journal.SinceSnapshot[state](func(e counterEvent) bool { _, is := e.(snapshotTaken); return is }),
-		Snapshot: func(time.Time) command { return takeSnapshot{} },
-	}
+	return stream{Name: name, Evolve: evolve, Snapshot: state.snapshot}
 }

@@ -6,9 +6,64 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/recital-tts/recital/internal/access/keyring"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
+
+// Origin describes on whose behalf a command is carried out and what led to it. It is part of each event's metadata.
+type Origin struct {
+	Actor eventlog.Actor
+	// Correlation is shared by everything that belongs to one request. It is the value of the header request-id.
+	Correlation string
+	// Causation is the id of the event or command that led to this command; zero if a request did.
+	Causation uuid.UUID
+	// Client is the address of the client that asked; zero if none did, or if it is not to be recorded.
+	Client netip.Addr
+}
+
+// WithoutClient returns the origin of what is done so often that the client's address is not recorded: synthesis.
+func (o Origin) WithoutClient() Origin {
+	o.Client = netip.Addr{}
+	return o
+}
+
+// As returns the origin of what is done for an account by a client whose account it turns out to be.
+func (o Origin) As(account string) Origin {
+	o.Actor.Account = account
+	return o
+}
+
+// System returns the origin of what the service does by itself.
+func System() Origin { return Origin{Actor: eventlog.Actor{Kind: eventlog.ActorSystem}} }
+
+// CausedBy returns the origin of what the service does because of an event or a command, which is the correlation, too.
+func CausedBy(cause uuid.UUID) Origin {
+	o := System()
+	o.Correlation, o.Causation = cause.String(), cause
+	return o
+}
+
+// Metadata returns the metadata of a command.
+func (o Origin) Metadata(command uuid.UUID, at time.Time) Metadata {
+	m := Metadata{Metadata: eventlog.Metadata{
+		CorrelationID: o.Correlation, CausationID: o.Causation, CommandID: command, Actor: o.Actor, Time: at.UTC(),
+	}}
+	if o.Client.IsValid() && o.Actor.Kind == eventlog.ActorAccount && o.Actor.Account != "" {
+		m.client = &client{address: o.Client}
+	}
+	return m
+}
+
+// DeriveID returns the id of a command that follows from something with an id or a name. It is the same on every instance
+// and at every repetition: a UUIDv5 (RFC 9562, 5.5).
+func DeriveID(from, what string) uuid.UUID {
+	return uuid.NewSHA1(uuid.NameSpaceOID, []byte(what+" "+from))
+}
+
+// EventID returns the id of a command's first event.
+func EventID(command uuid.UUID) uuid.UUID { return eventlog.EventID(command, 0) }
 
 // sealTimeout bounds how long a command waits for its account's key.
 const sealTimeout = time.Second

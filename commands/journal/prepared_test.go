@@ -1,7 +1,6 @@
 package journal_test
 
 import (
-	"context"
 	"errors"
 	"testing"
 
@@ -24,10 +23,10 @@ func TestWhatIsReadElsewhereIsNeverOlderThanTheRevision(t *testing.T) {
 	}
 
 	// when a command is carried out that contains what was read elsewhere
-	result, position, err := journal.ExecutePrepared(t.Context(), w.Journal, whole("counter-a"), func(_ context.Context, s state) (command, error) {
+	result, position, err := journal.Execute(t.Context(), w.Journal, whole("counter-a"), journal.Prepare(func(s state) (command, error) {
 		reads = append(reads, s.Sum)
 		return add{"mine", elsewhere}, nil
-	}, meta())
+	}), meta())
 
 	// then it is the newer reading that is recorded
 	require.NoError(t, err)
@@ -42,42 +41,16 @@ func TestWhatIsReadElsewhereIsNeverOlderThanTheRevision(t *testing.T) {
 func TestWhatCannotBeReadElsewhereAppendsNothing(t *testing.T) {
 	w := newWorld(t)
 	away := errors.New("away")
-	_, _, err := journal.ExecutePrepared(t.Context(), w.Journal, whole("counter-a"), func(context.Context, state) (command, error) {
+	_, _, err := journal.Execute(t.Context(), w.Journal, whole("counter-a"), journal.Prepare(func(state) (command, error) {
 		return nil, away
-	}, meta())
+	}), meta())
 	require.Equal(t, away, err, "unchanged")
 	require.Empty(t, w.recorded("counter-a"))
 	require.Empty(t, w.observed, "no command was there to observe")
 
-	_, _, err = journal.ExecutePrepared(t.Context(), w.Journal, whole("counter-a"), func(context.Context, state) (command, error) {
+	_, _, err = journal.Execute(t.Context(), w.Journal, whole("counter-a"), journal.Prepare(func(state) (command, error) {
 		return add{"many", limit + 1}, nil
-	}, meta())
+	}), meta())
 	require.Equal(t, error(errLimit), err, "unchanged")
 	require.Empty(t, w.recorded("counter-a"))
-}
-
-func TestAStreamThatIsTakenForNew(t *testing.T) {
-	fresh := func(w *world) *journal.Cached[state, counterEvent] {
-		cached := journal.NewCached(w.Journal, whole("counter-a"))
-		cached.AssumeNew()
-		return cached
-	}
-	t.Run("costs one append", func(t *testing.T) {
-		w := newWorld(t)
-		appends, reads := w.log.cost(func() {
-			_, _, err := fresh(w).Execute(t.Context(), add{"one", 1}, meta())
-			require.NoError(t, err)
-		})
-		require.EqualValues(t, 1, appends)
-		require.Zero(t, reads)
-	})
-	t.Run("is read where it is not", func(t *testing.T) {
-		w := newWorld(t)
-		_, _, err := journal.Execute(t.Context(), w.other(), whole("counter-a"), add{"one", 1}, meta())
-		require.NoError(t, err)
-		result, _, err := fresh(w).Execute(t.Context(), add{"one", 1}, meta())
-		require.NoError(t, err)
-		require.Equal(t, 1, result.Sum, "decided on what is there")
-		require.Len(t, w.recorded("counter-a"), 1)
-	})
 }

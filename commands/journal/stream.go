@@ -8,127 +8,116 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// Stream describes where an aggregate is stored, and how its state is folded and loaded.
+// Stream describes where an aggregate is stored, and how its state is folded. A load reads backwards to the last snapshot
+// (domain.IsSnapshot), so that its cost does not grow with a stream that has snapshots.
 type Stream[S, E any] struct {
 	Name   string
-	Evolve func(S, E) S   // returns the state after an event, and does not modify its argument
-	Load   Strategy[S, E] // nil means Whole
-	// Snapshot returns the command that decides a snapshot if one is due at a time. The snapshot is appended together with
-	// the events that make it due. Nil means no snapshots.
-	Snapshot func(at time.Time) Decider[S, E]
+	Evolve func(S, E) S // returns the state after an event, and does not modify its argument
+	// Snapshot returns the events that repeat a state, none while no snapshot is due. They are appended together with the
+	// events that make the snapshot due. Nil means no snapshots: the stream stays short.
+	Snapshot func(state S, at time.Time) []E
+	// IsSnapshot replaces domain.IsSnapshot. It may be nil.
+	IsSnapshot func(E) bool
+	// Only is the id of the only event that is folded, in a stream of unbounded length whose commands only need to know
+	// whether they were executed. The zero id means all events.
+	Only uuid.UUID
 }
 
-// Strategy brings a loaded state up to date. A state that was not loaded yet has the revision NoStream.
-type Strategy[S, E any] func(ctx context.Context, j *Journal, s Stream[S, E], known *loaded[S]) error
-
-// loaded is a state and its version.
-type loaded[S any] struct {
-	state   S
-	version Version
-	known   bool // the stream was read
+// Version is the version of a state: the last event that it is folded from, by its revision in the stream and its position
+// in the log.
+type Version struct {
+	Revision eventlog.Revision
+	Position eventlog.Position
 }
 
-// Whole reads the stream forwards, from its beginning or from the version that is known. It is for streams that stay short.
-func Whole[S, E any](ctx context.Context, j *Journal, s Stream[S, E], known *loaded[S]) error {
-	next := *known
-	for recorded, err := range j.Log.ReadStream(ctx, s.Name, uint64(next.version.Revision+1)) {
+// Load returns the state of a stream and its version. The revision of a stream that was never written is NoStream.
+func Load[S, E any](ctx context.Context, j *Journal, s Stream[S, E]) (S, Version, error) {
+	cached := NewCached(j, s)
+	err := cached.Refresh(ctx)
+	return cached.state, cached.version, err
+}
+
+// load folds the events after a version into a state. It reads backwards to that version, or to a snapshot if one is
+// nearer. An event that an operator has skipped leaves the state as it is.
+func (s Stream[S, E]) load(ctx context.Context, j *Journal, state S, known Version) (S, Version, error) {
+	var newer []E
+	version := known
+	for recorded, err := range j.Log.ReadStreamBackwards(ctx, s.Name) {
 		if err != nil {
-			return fmt.Errorf("reading %s: %w", s.Name, err)
+			return state, known, fmt.Errorf("reading %s backwards: %w", s.Name, err)
 		}
-		event, err := decode[E](j.Registry, recorded)
-		if err != nil {
-			return err
-		}
-		next.state = s.Evolve(next.state, event)
-		next.version = versionOf(recorded)
-	}
-	next.known = true
-	*known = next
-	return nil
-}
-
-// SinceSnapshot reads backwards to the last snapshot, or to the version that is known if that is nearer, so that the cost
-// of a load does not grow with the stream. Evolve must replace the whole state at a snapshot: what was before it is not
-// folded.
-func SinceSnapshot[S, E any](isSnapshot func(E) bool) Strategy[S, E] {
-	return func(ctx context.Context, j *Journal, s Stream[S, E], known *loaded[S]) error {
-		next := *known
-		var newer []E
-		for recorded, err := range j.Log.ReadStreamBackwards(ctx, s.Name) {
-			if err != nil {
-				return fmt.Errorf("reading %s backwards: %w", s.Name, err)
-			}
-			if eventlog.Revision(recorded.Revision) <= known.version.Revision {
-				break
-			}
-			event, err := decode[E](j.Registry, recorded)
-			if err != nil {
-				return err
-			}
-			if len(newer) == 0 {
-				next.version = versionOf(recorded)
-			}
-			newer = append(newer, event)
-			if isSnapshot(event) {
-				break
-			}
-		}
-		for _, event := range slices.Backward(newer) {
-			next.state = s.Evolve(next.state, event)
-		}
-		next.known = true
-		*known = next
-		return nil
-	}
-}
-
-// OnlyEvent reads backwards to the event of an id, and folds that event only. It is for streams of unbounded length in which
-// a command only needs to know whether it was carried out.
-func OnlyEvent[S, E any](id uuid.UUID) Strategy[S, E] {
-	return func(ctx context.Context, j *Journal, s Stream[S, E], known *loaded[S]) error {
-		next := loaded[S]{version: Version{Revision: eventlog.NoStream}, known: true}
-		for recorded, err := range j.Log.ReadStreamBackwards(ctx, s.Name) {
-			if err != nil {
-				return fmt.Errorf("reading %s backwards: %w", s.Name, err)
-			}
-			if next.version.Revision == eventlog.NoStream {
-				next.version = versionOf(recorded)
-			}
-			if recorded.ID != id {
-				continue
-			}
-			event, err := decode[E](j.Registry, recorded)
-			if err != nil {
-				return err
-			}
-			next.state = s.Evolve(next.state, event)
+		if eventlog.Revision(recorded.Revision) <= known.Revision {
 			break
 		}
-		*known = next
-		return nil
+		if version == known {
+			version = Version{Revision: eventlog.Revision(recorded.Revision), Position: recorded.Position}
+		}
+		if s.Only != uuid.Nil && recorded.ID != s.Only {
+			continue
+		}
+		event, skipped, err := decode[E](j.Registry, recorded)
+		if err != nil {
+			return state, known, err
+		}
+		if skipped {
+			continue
+		}
+		newer = append(newer, event)
+		if s.Only != uuid.Nil || s.isSnapshot(event) {
+			break
+		}
 	}
+	for _, event := range slices.Backward(newer) {
+		state = s.Evolve(state, event)
+	}
+	return state, version, nil
 }
 
-func versionOf(recorded eventlog.Recorded) Version {
-	return Version{Revision: eventlog.Revision(recorded.Revision), Position: recorded.Position}
+func (s Stream[S, E]) isSnapshot(event E) bool {
+	if s.IsSnapshot != nil {
+		return s.IsSnapshot(event)
+	}
+	return domain.IsSnapshot(event)
 }
 
-// decode returns an event, or the zero E for one that an operator has skipped.
-func decode[E any](registry *eventlog.Registry, recorded eventlog.Recorded) (E, error) {
-	var none E
+// decode returns an event, or reports that an operator has skipped it.
+func decode[E any](registry *eventlog.Registry, recorded eventlog.Recorded) (event E, skipped bool, err error) {
 	decoded, err := registry.Decode(recorded)
 	if err != nil {
-		return none, fmt.Errorf("decoding event %d of %s: %w", recorded.Revision, recorded.Stream, err)
+		return event, false, fmt.Errorf("decoding event %d of %s: %w", recorded.Revision, recorded.Stream, err)
 	}
 	if _, skipped := decoded.Event.(eventlog.Skipped); skipped {
-		return none, nil
+		return event, true, nil
 	}
 	event, ok := decoded.Event.(E)
 	if !ok {
-		return none, fmt.Errorf("event %d of %s is of type %s, which does not belong there", recorded.Revision, recorded.Stream, recorded.Type)
+		return event, false, fmt.Errorf("event %d of %s is of type %s, which does not belong there", recorded.Revision, recorded.Stream, recorded.Type)
 	}
-	return event, nil
+	return event, false, nil
+}
+
+// Happened reports whether an event that happens at most once is in a stream. It compares types without decoding, so that
+// an event that cannot be decoded does not matter. It reads backwards to a snapshot, whose answer inSnapshot returns.
+func Happened[E any](ctx context.Context, j *Journal, stream string, once E, inSnapshot func(E) (happened, is bool)) (bool, error) {
+	name := j.Registry.NameOf(once)
+	for recorded, err := range j.Log.ReadStreamBackwards(ctx, stream) {
+		if err != nil {
+			return false, fmt.Errorf("reading %s backwards: %w", stream, err)
+		}
+		if recorded.Type == name {
+			return true, nil
+		}
+		event, skipped, err := decode[E](j.Registry, recorded)
+		if err != nil || skipped {
+			continue
+		}
+		if happened, is := inSnapshot(event); is {
+			return happened, nil
+		}
+	}
+	return false, nil
 }

@@ -16,7 +16,7 @@ import (
 func TestAStreamThatWasNeverWritten(t *testing.T) {
 	w := newWorld(t)
 	onlyEvent := whole("counter-a")
-	onlyEvent.Load = journal.OnlyEvent[state, counterEvent](uuid.New())
+	onlyEvent.Only = uuid.New()
 	for name, s := range map[string]stream{"whole": whole("counter-a"), "with snapshots": withSnapshots("counter-a"), "only an event": onlyEvent} {
 		t.Run(name, func(t *testing.T) {
 			loaded, version, err := journal.Load(t.Context(), w.Journal, s)
@@ -117,7 +117,7 @@ func TestOnlyEventReadsBackToTheEventOfACommand(t *testing.T) {
 	command := meta()
 	endless := func(command journal.Metadata) stream {
 		s := whole("counters")
-		s.Load = journal.OnlyEvent[state, counterEvent](journal.EventID(command.CommandID))
+		s.Only = journal.EventID(command.CommandID)
 		return s
 	}
 	for i := range 30 {

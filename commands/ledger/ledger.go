@@ -171,11 +171,9 @@ func (l *Ledger) settlement(r Reservation, characters int64) (ledger.Settle, jou
 
 // submit queues a command and waits for its outcome. A command whose ctx ends while it is queued is skipped.
 func (l *Ledger) submit(ctx context.Context, stream string, c command, meta journal.Metadata) (outcome, error) {
-	begun, name := time.Now(), journal.NameOf(c)
-	ctx, span := journal.Trace(ctx, name)
+	ctx, running := l.journal.Begin(ctx)
 	done, err := l.await(ctx, stream, task{ctx: ctx, command: c, meta: meta, done: make(chan outcome, 1)})
-	span.End(done.conflicts, err)
-	l.journal.Ended(journal.Observation{Command: name, Took: time.Since(begun), Conflicts: done.conflicts, Err: err})
+	running.End(journal.NameOf(c), done.conflicts, err)
 	return done, err
 }
 

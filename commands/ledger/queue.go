@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"time"
 
 	"github.com/recital-tts/recital/commands/journal"
 	"github.com/recital-tts/recital/domain/ledger"
@@ -52,9 +51,7 @@ func newQueue(l *Ledger, stream string) *queue {
 
 func periodStream(name string) journal.Stream[ledger.State, ledger.Event] {
 	return journal.Stream[ledger.State, ledger.Event]{
-		Name: name, Evolve: ledger.Evolve,
-		Load:     journal.SinceSnapshot[ledger.State](ledger.IsSnapshot),
-		Snapshot: func(at time.Time) command { return ledger.TakeSnapshot{At: at} },
+		Name: name, Evolve: ledger.Evolve, Snapshot: ledger.State.Snapshot,
 	}
 }
 
@@ -90,10 +87,7 @@ func (q *queue) carryOut(tasks []task) {
 func (q *queue) write(tasks []task) (outcomes []outcome, conflicts int, err error) {
 	for more := true; more; {
 		ctx, cancel := context.WithTimeout(tracing.Carry(context.Background(), tasks[0].ctx), appendTimeout)
-		again, err := q.period.Batch(ctx, func(state ledger.State) (decided *batch) {
-			decided, outcomes, more = q.decide(state, tasks)
-			return decided
-		})
+		again, err := q.period.Batch(ctx, func(decided *batch) { outcomes, more = q.decide(decided, tasks) })
 		cancel()
 		conflicts += again
 		if err != nil {
@@ -104,14 +98,14 @@ func (q *queue) write(tasks []task) (outcomes []outcome, conflicts int, err erro
 	return outcomes, conflicts, nil
 }
 
-// decide executes the tasks on the state, after expiring what has been open for too long.
-func (q *queue) decide(state ledger.State, tasks []task) (decided *batch, outcomes []outcome, more bool) {
-	decided = journal.NewBatch(ledger.Evolve, state)
+// decide adds the tasks' events to a batch, after expiring reservations that have been open for too long.
+func (q *queue) decide(decided *batch, tasks []task) (outcomes []outcome, more bool) {
+	state := decided.State()
 	at := tasks[len(tasks)-1].meta.Time
 	expired, _ := q.ledger.expiry(q.ledger.seen.note(q.stream, state.Open), at).Decide(state)
 	for i, event := range expired {
 		if i == maxExpired {
-			return decided, nil, true
+			return nil, true
 		}
 		decided.Append(expiryMetadata(event.(ledger.Expired).Reservation, at), event)
 	}
@@ -120,7 +114,7 @@ func (q *queue) decide(state ledger.State, tasks []task) (decided *batch, outcom
 		err := decided.Add(t.command, t.meta)
 		outcomes[i] = outcome{state: decided.State(), err: err}
 	}
-	return decided, outcomes, false
+	return outcomes, false
 }
 
 // look is the command of a task that only reads.

@@ -61,7 +61,5 @@ func (s *Sessions) State(ctx context.Context, id string) (session.State, eventlo
 
 // stream is that of a session, loaded since its secret was last replaced.
 func stream(id string) journal.Stream[session.State, session.Event] {
-	return journal.Stream[session.State, session.Event]{
-		Name: session.Stream(id), Evolve: session.Evolve, Load: journal.SinceSnapshot[session.State](session.IsSnapshot),
-	}
+	return journal.Stream[session.State, session.Event]{Name: session.Stream(id), Evolve: session.Evolve}
 }

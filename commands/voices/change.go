@@ -72,7 +72,7 @@ func (v *Voices) update(ctx context.Context, account, id string, c Change, origi
 		return voice.State{}, eventlog.Position{}, voice.ErrNotFound
 	}
 	at := v.now()
-	return journal.ExecutePrepared(ctx, v.Journal, streamOf(id), func(ctx context.Context, s voice.State) (command, error) {
+	return journal.Execute(ctx, v.Journal, streamOf(id), journal.Prepare(func(s voice.State) (command, error) {
 		change := voice.Change{Account: account, At: at}
 		if err := s.RequireOf(account); err != nil {
 			return nil, err
@@ -85,7 +85,7 @@ func (v *Voices) update(ctx context.Context, account, id string, c Change, origi
 			change.Sealed, err = v.sealProfile(ctx, account, id, changed)
 		}
 		return change, err
-	}, origin.Metadata(uuid.New(), at))
+	}), origin.Metadata(uuid.New(), at))
 }
 
 // star stars a voice, withdraws its star, or (nil) finds out whether it has one.
@@ -125,10 +125,10 @@ func (v *Voices) InvalidatePreview(ctx context.Context, account, id string, orig
 	}
 	at := v.now()
 	var former voice.Preview
-	_, position, err := journal.ExecutePrepared(ctx, v.Journal, streamOf(id), func(_ context.Context, s voice.State) (command, error) {
+	_, position, err := journal.Execute(ctx, v.Journal, streamOf(id), journal.Prepare(func(s voice.State) (command, error) {
 		former = s.Preview
 		return voice.InvalidatePreview{Account: account, At: at}, nil
-	}, origin.Metadata(uuid.New(), at))
+	}), origin.Metadata(uuid.New(), at))
 	if err == nil && former.Blob != "" {
 		v.remove(ctx, former.Blob)
 	}

@@ -31,7 +31,7 @@ type Creation struct {
 	Enhance    bool // reduce steady noise in the recordings
 	Filter     bool // leave out unusable stretches of them
 	Files      []File
-	Repetition Repetition
+	Repetition domain.Repetition
 }
 
 // File is a recording as a client has sent it. It is read until Create returns.
@@ -40,14 +40,8 @@ type File struct {
 	SHA256 string // of its bytes, in hex
 }
 
-// Repetition says by which key a request may be repeated within 24 hours, and what it asks for: hashes, which are empty where
-// the client has sent no key.
-type Repetition struct{ Key, Content string }
-
 // Refusals.
 var (
-	// ErrKeyReused has the code domain.Invalid: the Idempotency-Key was used for another request.
-	ErrKeyReused = roster.ErrKeyReused
 	// ErrUnderway has the code domain.Conflict: a request with the same Idempotency-Key is being carried out.
 	ErrUnderway error = domain.Refuse(domain.Conflict, "A request with this Idempotency-Key is under way")
 
@@ -88,7 +82,7 @@ func (v *Voices) limits(on plan.Type) (roster.Limits, error) {
 // Create creates a voice from recordings. It returns an instant voice once that is ready or broken, or as it is after
 // Limits.Wait, and a professional one at once. A repetition of an earlier request creates nothing, and is answered by the
 // voice that the earlier one has created. Errors: domain.PaymentRequired where the plan includes no further voice;
-// ErrKeyReused; ErrUnderway; domain.NotFound if the voice of an earlier request was deleted; domain.Unavailable.
+// domain.ErrKeyReused; ErrUnderway; domain.NotFound if the voice of an earlier request was deleted; domain.Unavailable.
 func (v *Voices) Create(ctx context.Context, c Creation, origin journal.Origin) (Voice, error) {
 	if len(c.Files) == 0 || len(c.Files) > voice.MaxRecordings || slices.ContainsFunc(c.Files, func(f File) bool { return f.Size() == 0 }) {
 		return Voice{}, errFiles
@@ -101,7 +95,7 @@ func (v *Voices) Create(ctx context.Context, c Creation, origin journal.Origin) 
 	if err != nil {
 		return Voice{}, err
 	}
-	take := roster.Take{Account: c.Account, Voice: id, Type: c.Type, Limits: limits, Key: c.Repetition.Key, Content: c.Repetition.Content, At: v.now()}
+	take := roster.Take{Account: c.Account, Voice: id, Type: c.Type, Limits: limits, Repetition: c.Repetition, At: v.now()}
 	earlier, err := v.admit(ctx, take)
 	if err != nil {
 		return Voice{}, err

@@ -185,18 +185,18 @@ func TestARequestIsRepeatedUnderItsKey(t *testing.T) {
 	s := newStudio(t)
 	account := s.Open("pro")
 	c := wish(account, voice.Instant, sound(short, 440))
-	c.Repetition = voices.Repetition{Key: "k1", Content: "c1"}
+	c.Repetition = domain.Repetition{Key: "k1", Content: "c1"}
 	first := s.create(c)
 	require.Equal(t, first, s.create(c))
 	other := c
 	other.Repetition.Content = "c2"
 	_, err := s.Create(t.Context(), other, origin)
-	require.ErrorIs(t, err, voices.ErrKeyReused)
+	require.ErrorIs(t, err, domain.ErrKeyReused)
 	require.Len(t, s.roster(account).Places, 1)
 	require.Len(t, s.stored(""), 1)
 
 	// when the first one was cut short after it had its place, then it is under way until that is settled
-	c.Repetition = voices.Repetition{Key: "k2", Content: "c1"}
+	c.Repetition = domain.Repetition{Key: "k2", Content: "c1"}
 	_, err = s.mortal(&fuse{at: 2, after: true}).Create(t.Context(), c, origin)
 	require.ErrorIs(t, err, errDead)
 	_, err = s.Create(t.Context(), c, origin)
@@ -211,7 +211,7 @@ func TestARequestIsRepeatedUnderItsKey(t *testing.T) {
 	require.NoError(t, err)
 	_, err = s.Create(t.Context(), c, origin)
 	require.Equal(t, domain.NotFound, domain.CodeOf(err))
-	s.pass(roster.Remembered)
+	s.pass(domain.RememberedFor)
 	require.NotEqual(t, second, s.create(c))
 	s.settle(t, s.Voices)
 	s.requireOrder(t)
@@ -220,7 +220,7 @@ func TestARequestIsRepeatedUnderItsKey(t *testing.T) {
 func TestOneOfManyRepetitionsAtOnceCreatesTheVoice(t *testing.T) {
 	s := newStudio(t)
 	c := wish(s.Open("pro"), voice.Instant, sound(short, 440))
-	c.Repetition = voices.Repetition{Key: "k", Content: "c"}
+	c.Repetition = domain.Repetition{Key: "k", Content: "c"}
 	type outcome struct {
 		made voices.Voice
 		err  error

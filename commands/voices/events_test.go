@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/recital-tts/recital/commands/voices"
+	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/roster"
 	"github.com/recital-tts/recital/domain/star"
 	"github.com/recital-tts/recital/domain/voice"
@@ -42,12 +43,12 @@ func TestEventsAreReadForEver(t *testing.T) {
 			Recordings: recordings, Lengths: []int64{301_500}, Analyses: []voice.Analysis{analysis}, Model: model, Preview: preview, CreatedAt: noon,
 			Reason: "too_long", Message: "The recording is too long", Deleted: true, Erased: true, Abandoned: true,
 		}}),
-		eventtest.Of("voice-place-taken", 1, roster.PlaceTaken{Account: a, Voice: id, Type: voice.Instant, Key: hash, Content: hash, At: noon}),
+		eventtest.Of("voice-place-taken", 1, roster.PlaceTaken{Account: a, Voice: id, Type: voice.Instant, Repetition: domain.Repetition{Key: hash, Content: hash}, At: noon}),
 		eventtest.Of("voice-place-freed", 1, roster.PlaceFreed{Account: a, Voice: id, Type: voice.Instant, Abandoned: true, At: noon}),
 		eventtest.Of("voices-ended", 1, roster.Ended{Account: a, At: noon}),
 		eventtest.Of("voices-snapshot-taken", 1, roster.SnapshotTaken{At: noon, Facts: roster.Facts{
 			Account: a, Places: []roster.Place{{Voice: id, Type: voice.Professional}},
-			Requests: []roster.Request{{Key: hash, Content: hash, Voice: id, At: noon}}, Ended: true,
+			Requests: []roster.Request{{Repetition: domain.Repetition{Key: hash, Content: hash}, Voice: id, At: noon}}, Ended: true,
 		}}),
 		eventtest.Of("voice-starred", 1, star.Starred{Account: a, Voice: "leah", At: noon}),
 		eventtest.Of("voice-unstarred", 1, star.Unstarred{Account: a, Voice: "leah", At: noon}),

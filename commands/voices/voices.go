@@ -158,22 +158,19 @@ type (
 
 func streamOf(id string) voiceStream {
 	return voiceStream{
-		Name: voice.Stream(id), Evolve: voice.Evolve, Load: journal.SinceSnapshot[voice.State](voice.IsSnapshot),
-		Snapshot: func(at time.Time) command { return voice.TakeSnapshot{At: at} },
+		Name: voice.Stream(id), Evolve: voice.Evolve, Snapshot: voice.State.Snapshot,
 	}
 }
 
 func rosterOf(account string) rosterStream {
 	return rosterStream{
-		Name: roster.Stream(account), Evolve: roster.Evolve, Load: journal.SinceSnapshot[roster.State](roster.IsSnapshot),
-		Snapshot: func(at time.Time) rosterCommand { return roster.TakeSnapshot{At: at} },
+		Name: roster.Stream(account), Evolve: roster.Evolve, Snapshot: roster.State.Snapshot,
 	}
 }
 
 func starsOf(account string) starStream {
 	return starStream{
-		Name: star.Stream(account), Evolve: star.Evolve, Load: journal.SinceSnapshot[star.State](star.IsSnapshot),
-		Snapshot: func(at time.Time) starCommand { return star.TakeSnapshot{At: at} },
+		Name: star.Stream(account), Evolve: star.Evolve, Snapshot: star.State.Snapshot,
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 // SnapshotEvery is the number of events after which a snapshot is taken. It bounds what a load reads.
 const SnapshotEvery = 100
 
-// SnapshotTaken repeats the state, so that a load need not read what is older. Keys that were revoked are not in it.
+// SnapshotTaken repeats the state, so that a load need not read older events. Keys that were revoked are not in it.
 type SnapshotTaken struct {
 	Facts
 	At time.Time `json:"at"`
@@ -16,21 +16,15 @@ type SnapshotTaken struct {
 
 func (SnapshotTaken) accountEvent() {}
 
-// TakeSnapshot repeats the state when SnapshotEvery events have happened since the last snapshot.
-type TakeSnapshot struct{ At time.Time }
+// ReplacesState implements domain.Snapshot.
+func (SnapshotTaken) ReplacesState() {}
 
-// Decide takes a snapshot when one is due.
-func (c TakeSnapshot) Decide(s State) ([]Event, error) {
+// Snapshot returns a snapshot if SnapshotEvery events have happened since the last one.
+func (s State) Snapshot(at time.Time) []Event {
 	if s.SinceSnapshot < SnapshotEvery {
-		return nil, nil
+		return nil
 	}
-	return []Event{SnapshotTaken{Facts: s.Facts, At: c.At}}, nil
-}
-
-// IsSnapshot reports whether the state can be folded from an event on, without those before it.
-func IsSnapshot(event Event) bool {
-	_, is := event.(SnapshotTaken)
-	return is
+	return []Event{SnapshotTaken{Facts: s.Facts, At: at}}
 }
 
 // ClosedInSnapshot reports what a snapshot says of the closing of the account; is is false for any other event.

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/domain/spec"
@@ -26,16 +27,21 @@ func churn(others int) events {
 	return happened
 }
 
+// takeSnapshot takes a snapshot if one is due.
+type takeSnapshot struct{}
+
+func (takeSnapshot) Decide(s account.State) ([]account.Event, error) { return s.Snapshot(noon), nil }
+
 func TestTakeSnapshot(t *testing.T) {
 	due := churn(account.SnapshotEvery - 2)
 	taken := snapshot(noon, account.Key{Hash: "h", Masked: "m"})
 	spec.Run(t, account.Evolve, []row{
-		{Name: "not before there is an account", When: account.TakeSnapshot{At: noon}},
-		{Name: "not before it is due", Given: due[:len(due)-1], When: account.TakeSnapshot{At: noon}},
-		{Name: "when it is due, with the valid keys", Given: due, When: account.TakeSnapshot{At: noon}, Then: events{taken}},
-		{Name: "not again", Given: append(due[:len(due):len(due)], taken), When: account.TakeSnapshot{At: noon}},
+		{Name: "not before there is an account", When: takeSnapshot{}},
+		{Name: "not before it is due", Given: due[:len(due)-1], When: takeSnapshot{}},
+		{Name: "when it is due, with the valid keys", Given: due, When: takeSnapshot{}, Then: events{taken}},
+		{Name: "not again", Given: append(due[:len(due):len(due)], taken), When: takeSnapshot{}},
 		{Name: "when it is due again", Given: append(append(due[:len(due):len(due)], taken), churn(account.SnapshotEvery)[2:]...),
-			When: account.TakeSnapshot{At: noon}, Then: events{taken}},
+			When: takeSnapshot{}, Then: events{taken}},
 		{Name: "without the events before it, a key is revoked", Given: events{taken}, When: account.RevokeAPIKey{Masked: "m", At: noon},
 			Then: events{revoked("h", "m")}},
 	})
@@ -56,14 +62,14 @@ func TestASnapshotStandsForWhatIsBeforeIt(t *testing.T) {
 		do(account.Open{Account: "a1", Plan: rapid.SampledFrom(plan.All()).Draw(r, "plan").Type, Identity: "i1", FreePeriod: free, At: noon})
 		for i := range rapid.IntRange(0, 3*account.SnapshotEvery).Draw(r, "commands") {
 			do(drawCommand(r, i))
-			do(account.TakeSnapshot{At: noon.Add(time.Duration(i))})
+			do(takeSnapshot{})
 		}
 
 		since := 0
 		for i, event := range all {
 			require.LessOrEqual(r, since, account.SnapshotEvery+account.MaxKeys, "the last snapshot is long ago; a closing revokes all keys at once")
 			since++
-			if !account.IsSnapshot(event) {
+			if !domain.IsSnapshot(event) {
 				continue
 			}
 			since = 0
@@ -74,8 +80,7 @@ func TestASnapshotStandsForWhatIsBeforeIt(t *testing.T) {
 
 		// and one that is taken now repeats the whole state, whatever was known before
 		state.SinceSnapshot = account.SnapshotEvery
-		taken, err := account.TakeSnapshot{At: noon}.Decide(state)
-		require.NoError(r, err)
+		taken := state.Snapshot(noon)
 		earlier := spec.Fold(account.Evolve, all[:rapid.IntRange(0, len(all)).Draw(r, "earlier")])
 		folded := spec.FromSnapshot(r, account.Evolve, taken, state, earlier)
 		state.SinceSnapshot = 0

@@ -61,6 +61,8 @@ func TestAConditionIsRaisedAndClearedAgainAndAgain(t *testing.T) {
 		{Name: "it never ends before it began, whatever clocks say", Given: events{raised("a1", later)}, When: alert.ClearCondition{At: noon}, Then: events{cleared("a1", later)}},
 		{Name: "it says what it is about", When: alert.RaiseCondition{Alert: "a1", At: noon}, Refused: domain.Invalid},
 	})
+	spec.FromSnapshot(t, alert.EvolveCondition, events{raised("a1", noon)}, alert.ConditionState{Alert: "a2", Since: later})
+	spec.FromSnapshot(t, alert.EvolveCondition, events{cleared("a1", noon)}, alert.ConditionState{Alert: "a2", Since: later})
 }
 
 func TestEachReasonHasASentence(t *testing.T) {

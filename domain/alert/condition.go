@@ -38,6 +38,12 @@ type ConditionCleared struct {
 func (ConditionRaised) conditionEvent()  {}
 func (ConditionCleared) conditionEvent() {}
 
+// ReplacesState implements domain.Snapshot.
+func (ConditionRaised) ReplacesState() {}
+
+// ReplacesState implements domain.Snapshot.
+func (ConditionCleared) ReplacesState() {}
+
 // ConditionState is the alert of a condition that holds; the zero value is one that does not. Each event says all of it.
 type ConditionState struct {
 	Alert string

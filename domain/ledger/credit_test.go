@@ -151,8 +151,7 @@ func TestWhatIsLeft(t *testing.T) {
 func TestASumWithCreditIsOfTwoEvents(t *testing.T) {
 	state := spec.Fold(ledger.Evolve, events{opened(plan.Free), granted("g1", 100), carriedIn("c1", 5), reserved("r1", 7)})
 	state.SinceSnapshot = ledger.SnapshotEvery
-	snapshot, err := ledger.TakeSnapshot{At: later}.Decide(state)
-	require.NoError(t, err)
+	snapshot := state.Snapshot(later)
 	require.Equal(t, events{
 		ledger.SnapshotTaken{PeriodOpened: state.Terms, Reservations: state.Open, At: later},
 		ledger.CreditSnapshotTaken{Account: "a1", Grants: state.Grants, At: later},
@@ -164,8 +163,7 @@ func TestASumWithCreditIsOfTwoEvents(t *testing.T) {
 	// and no snapshot is taken after the end
 	state.SinceSnapshot = ledger.SnapshotEvery
 	state.Open, state.NextStart = nil, end
-	snapshot, err = ledger.TakeSnapshot{At: later}.Decide(state)
-	require.NoError(t, err)
+	snapshot = state.Snapshot(later)
 	require.Empty(t, snapshot)
 }
 

@@ -65,7 +65,6 @@ func TestAPeriodEnds(t *testing.T) {
 		{Name: "credit waits for that", Given: over, When: ledger.Carry{To: end, At: later}},
 		{Name: "and is carried on, before the end that the period had", Given: settledOver, When: ledger.Carry{To: end, At: later}, Then: events{carriedOver}},
 		{Name: "once, too", Given: append(settledOver[:5:5], carriedOver), When: ledger.Carry{To: end, At: later}},
-		{Name: "no snapshot is taken", Given: over, When: ledger.TakeSnapshot{At: later}},
 	})
 }
 

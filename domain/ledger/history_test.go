@@ -134,8 +134,7 @@ func (p *periods) requireSnapshotEqualsFold(month int, at time.Time) {
 	}
 	due := state
 	due.SinceSnapshot = ledger.SnapshotEvery
-	snapshot, err := ledger.TakeSnapshot{At: at}.Decide(due)
-	require.NoError(p.t, err)
+	snapshot := due.Snapshot(at)
 	again := spec.FromSnapshot(p.t, ledger.Evolve, snapshot, state, p.states[month-1])
 	again.SinceSnapshot, state.SinceSnapshot = 0, 0
 	if len(state.Open) == 0 {

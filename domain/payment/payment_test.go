@@ -46,4 +46,5 @@ func TestReconciliations(t *testing.T) {
 			Then: events{payment.Reconciled{Through: further.Through, Missed: 1, At: noon}}},
 		{Name: "further", Given: events{done}, When: payment.RecordReconciliation(further), Then: events{further}},
 	})
+	spec.FromSnapshot(t, payment.EvolveReconciliation, events{done}, payment.Reconciliation{Through: further.Through})
 }

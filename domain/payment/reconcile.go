@@ -15,11 +15,8 @@ func EvolveReconciliation(s Reconciliation, event Event) Reconciliation {
 	return s
 }
 
-// IsReconciled reports whether the state can be folded from an event on, without those before it.
-func IsReconciled(event Event) bool {
-	_, is := event.(Reconciled)
-	return is
-}
+// ReplacesState implements domain.Snapshot.
+func (Reconciled) ReplacesState() {}
 
 // RecordReconciliation records how far the provider's list of events is in the log. That never goes back.
 type RecordReconciliation Reconciled

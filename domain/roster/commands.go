@@ -11,8 +11,6 @@ import (
 
 // Refusals.
 var (
-	ErrKeyReused error = domain.Refuse(domain.Invalid, "The Idempotency-Key was used for another request")
-
 	errEnded   = domain.Refuse(domain.Unauthenticated, "The account is closed")
 	errTooMany = domain.Refuse(domain.Rejected, "Too many voices were created with an Idempotency-Key within 24 hours; create it without one, or later")
 )
@@ -29,9 +27,8 @@ type Take struct {
 	Voice   string
 	Type    voice.Type
 	Limits  Limits
-	Key     string // hash of the client's Idempotency-Key; "" without one
-	Content string
-	At      time.Time
+	domain.Repetition
+	At time.Time
 }
 
 // Decide decides nothing if the request is a repetition: Repeated returns the voice then. It refuses what exceeds the limits.
@@ -53,23 +50,18 @@ func (c Take) Decide(s State) ([]Event, error) {
 	if c.Key != "" && len(s.requestsAt(c.At)) >= MaxRemembered {
 		return nil, errTooMany
 	}
-	return []Event{PlaceTaken{Account: c.Account, Voice: c.Voice, Type: c.Type, Key: c.Key, Content: c.Content, At: c.At}}, nil
+	return []Event{PlaceTaken{Account: c.Account, Voice: c.Voice, Type: c.Type, Repetition: c.Repetition, At: c.At}}, nil
 }
 
-// Repeated returns the voice that an earlier request of the same key has created, and "" if there is none. It refuses a
-// request that wants something else.
+// Repeated returns the voice that an earlier request with the same key has created, and "" if there is none. It refuses a
+// request with other content.
 func (c Take) Repeated(s State) (string, error) {
-	if c.Key == "" {
-		return "", nil
+	for _, earlier := range s.Requests {
+		if repeats, err := c.Repeats(earlier.Repetition, earlier.At, c.At); repeats || err != nil {
+			return earlier.Voice, err
+		}
 	}
-	r, known := s.request(c.Key, c.At)
-	switch {
-	case !known:
-		return "", nil
-	case r.Content != c.Content:
-		return "", ErrKeyReused
-	}
-	return r.Voice, nil
+	return "", nil
 }
 
 // Room refuses an account that cannot have another voice of either type.

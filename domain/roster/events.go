@@ -5,6 +5,7 @@ package roster
 import (
 	"time"
 
+	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/voice"
 )
 
@@ -16,9 +17,8 @@ type PlaceTaken struct {
 	Account string     `json:"account"`
 	Voice   string     `json:"voice"`
 	Type    voice.Type `json:"type"`
-	Key     string     `json:"key,omitempty"`     // hash of the client's Idempotency-Key
-	Content string     `json:"content,omitempty"` // hash of all that the request with that key wants
-	At      time.Time  `json:"at"`
+	domain.Repetition
+	At time.Time `json:"at"`
 }
 
 // PlaceFreed records that a voice takes no place any more.
@@ -36,10 +36,9 @@ type Ended struct {
 	At      time.Time `json:"at"`
 }
 
-func (PlaceTaken) rosterEvent()    {}
-func (PlaceFreed) rosterEvent()    {}
-func (Ended) rosterEvent()         {}
-func (SnapshotTaken) rosterEvent() {}
+func (PlaceTaken) rosterEvent() {}
+func (PlaceFreed) rosterEvent() {}
+func (Ended) rosterEvent()      {}
 
 // StreamPrefix is that of the streams, followed by the account.
 const StreamPrefix = "voices-"

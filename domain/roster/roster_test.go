@@ -29,7 +29,7 @@ func limits(t testing.TB, of plan.Type, most int) roster.Limits {
 }
 
 func taken(id string, of voice.Type, key string) roster.PlaceTaken {
-	return roster.PlaceTaken{Account: "a1", Voice: id, Type: of, Key: key, Content: key, At: noon}
+	return roster.PlaceTaken{Account: "a1", Voice: id, Type: of, Repetition: domain.Repetition{Key: key, Content: key}, At: noon}
 }
 
 func many(n int, of voice.Type) (all events) {
@@ -70,11 +70,11 @@ func TestPlaces(t *testing.T) {
 
 func TestRepetitions(t *testing.T) {
 	take := func(key, content string, at time.Time) roster.Take {
-		return roster.Take{Account: "a1", Voice: "w", Type: voice.Instant, Limits: limits(t, plan.Pro, 10_000), Key: key, Content: content, At: at}
+		return roster.Take{Account: "a1", Voice: "w", Type: voice.Instant, Limits: limits(t, plan.Pro, 10_000), Repetition: domain.Repetition{Key: key, Content: content}, At: at}
 	}
 	known := events{taken("v", voice.Instant, "k")}
 	again := taken("w", voice.Instant, "k")
-	again.At = noon.Add(roster.Remembered)
+	again.At = noon.Add(domain.RememberedFor)
 	abandoned := roster.PlaceFreed{Account: "a1", Voice: "v", Type: voice.Instant, Abandoned: true}
 	deleted := abandoned
 	deleted.Abandoned = false
@@ -84,7 +84,7 @@ func TestRepetitions(t *testing.T) {
 		full = append(full, taken(id, voice.Professional, id), roster.PlaceFreed{Account: "a1", Voice: id, Type: voice.Professional})
 	}
 	spec.Run(t, roster.Evolve, []row{
-		{Name: "change nothing", Given: known, When: take("k", "k", noon.Add(roster.Remembered-1))},
+		{Name: "change nothing", Given: known, When: take("k", "k", noon.Add(domain.RememberedFor-1))},
 		{Name: "want the same", Given: known, When: take("k", "other", noon), Refused: domain.Invalid},
 		{Name: "are forgotten", Given: known, When: take("k", "k", again.At), Then: events{again}},
 		{Name: "are known after the voice", Given: append(known, deleted), When: take("k", "k", noon)},
@@ -117,8 +117,7 @@ func TestSnapshotsAreAsRareAsTheyAreLarge(t *testing.T) {
 	for i := range 3000 {
 		s = roster.Evolve(s, taken(fmt.Sprint(i), voice.Instant, ""))
 		sinceLast++
-		snapshot, err := roster.TakeSnapshot{At: noon}.Decide(s)
-		require.NoError(t, err)
+		snapshot := s.Snapshot(noon)
 		if len(snapshot) > 0 {
 			require.GreaterOrEqual(t, sinceLast, max(100, len(s.Places)/10))
 			s, sinceLast = roster.Evolve(s, snapshot[0]), 0

@@ -5,25 +5,21 @@ import "time"
 // snapshotEvery is the least number of events after which a snapshot is taken. It bounds what a load reads.
 const snapshotEvery = 100
 
-// SnapshotTaken repeats the state, so that a load need not read what is older.
+// SnapshotTaken repeats the state, so that a load need not read older events.
 type SnapshotTaken struct {
 	Facts
 	At time.Time `json:"at"`
 }
 
-// TakeSnapshot repeats the state from time to time: the larger it is, the more rarely.
-type TakeSnapshot struct{ At time.Time }
+func (SnapshotTaken) rosterEvent() {}
 
-// Decide takes a snapshot when one is due.
-func (c TakeSnapshot) Decide(s State) ([]Event, error) {
+// ReplacesState implements domain.Snapshot.
+func (SnapshotTaken) ReplacesState() {}
+
+// Snapshot returns a snapshot if one is due. The larger the state is, the rarer they are.
+func (s State) Snapshot(at time.Time) []Event {
 	if s.SinceSnapshot < max(snapshotEvery, (len(s.Places)+len(s.Requests))/10) {
-		return nil, nil
+		return nil
 	}
-	return []Event{SnapshotTaken{Facts: s.Facts, At: c.At}}, nil
-}
-
-// IsSnapshot reports whether the state can be folded from an event on, without those before it.
-func IsSnapshot(event Event) bool {
-	_, is := event.(SnapshotTaken)
-	return is
+	return []Event{SnapshotTaken{Facts: s.Facts, At: at}}
 }

@@ -4,11 +4,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/voice"
 )
-
-// Remembered is how long a request may be repeated under its key.
-const Remembered = 24 * time.Hour
 
 // Patience is how long a place may be taken before its voice is created. Afterwards that was cut short by a crash.
 const Patience = time.Minute
@@ -39,10 +37,9 @@ type Place struct {
 
 // Request is a request that its client may repeat.
 type Request struct {
-	Key     string    `json:"key"`
-	Content string    `json:"content"`
-	Voice   string    `json:"voice"` // that it has created
-	At      time.Time `json:"at"`
+	domain.Repetition
+	Voice string    `json:"voice"` // that it has created
+	At    time.Time `json:"at"`
 }
 
 // Count returns how many places voices of a type take.
@@ -64,15 +61,6 @@ func (s State) Place(id string) (Place, bool) {
 	return s.Places[i], true
 }
 
-// request returns the request with a key that is still remembered.
-func (s State) request(key string, now time.Time) (Request, bool) {
-	i := slices.IndexFunc(s.Requests, func(r Request) bool { return r.Key == key && now.Sub(r.At) < Remembered })
-	if i < 0 {
-		return Request{}, false
-	}
-	return s.Requests[i], true
-}
-
 // Evolve folds an event into the state.
 func Evolve(s State, event Event) State {
 	s.SinceSnapshot++
@@ -80,7 +68,7 @@ func Evolve(s State, event Event) State {
 	case PlaceTaken:
 		s.Account, s.Places = e.Account, append(slices.Clip(s.Places), Place{Voice: e.Voice, Type: e.Type})
 		if e.Key != "" {
-			s.Requests = append(s.requestsAt(e.At), Request{Key: e.Key, Content: e.Content, Voice: e.Voice, At: e.At})
+			s.Requests = append(s.requestsAt(e.At), Request{Repetition: e.Repetition, Voice: e.Voice, At: e.At})
 		}
 	case PlaceFreed:
 		s.Places = slices.DeleteFunc(slices.Clone(s.Places), func(p Place) bool { return p.Voice == e.Voice })
@@ -97,5 +85,5 @@ func Evolve(s State, event Event) State {
 
 // requestsAt returns those that are remembered at a time.
 func (s State) requestsAt(now time.Time) []Request {
-	return slices.DeleteFunc(slices.Clone(s.Requests), func(r Request) bool { return now.Sub(r.At) >= Remembered })
+	return slices.DeleteFunc(slices.Clone(s.Requests), func(r Request) bool { return now.Sub(r.At) >= domain.RememberedFor })
 }

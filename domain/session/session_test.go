@@ -142,7 +142,7 @@ func TestAReplacementStandsForWhatIsBeforeIt(t *testing.T) {
 	all := events{opened(), seen(noon.Add(time.Hour)), rotated("h1", "h2", noon.Add(day)), seen(noon.Add(30 * time.Hour)), rotated("h2", "h3", noon.Add(2*day)),
 		ended(session.Revoked, noon.Add(3*day))}
 	for i, event := range all {
-		if session.IsSnapshot(event) {
+		if domain.IsSnapshot(event) {
 			spec.FromSnapshot(t, session.Evolve, events{event}, spec.Fold(session.Evolve, all[:i]), spec.Fold(session.Evolve, all))
 			for end := i + 1; end <= len(all); end++ {
 				require.Equal(t, spec.Fold(session.Evolve, all[:end]), spec.Fold(session.Evolve, all[i:end]))

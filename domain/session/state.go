@@ -67,8 +67,5 @@ func Evolve(s State, event Event) State {
 	return s
 }
 
-// IsSnapshot reports whether the state can be folded from an event on, without those before it.
-func IsSnapshot(event Event) bool {
-	_, is := event.(Rotated)
-	return is
-}
+// ReplacesState implements domain.Snapshot.
+func (Rotated) ReplacesState() {}

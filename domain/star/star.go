@@ -26,7 +26,7 @@ type Unstarred struct {
 	At      time.Time `json:"at"`
 }
 
-// SnapshotTaken repeats the state, so that a load need not read what is older.
+// SnapshotTaken repeats the state, so that a load need not read older events.
 type SnapshotTaken struct {
 	Account string    `json:"account"`
 	Voices  []string  `json:"voices"`
@@ -36,6 +36,9 @@ type SnapshotTaken struct {
 func (Starred) starEvent()       {}
 func (Unstarred) starEvent()     {}
 func (SnapshotTaken) starEvent() {}
+
+// ReplacesState implements domain.Snapshot.
+func (SnapshotTaken) ReplacesState() {}
 
 // StreamPrefix is that of the streams, followed by the account.
 const StreamPrefix = "stars-"
@@ -110,19 +113,10 @@ func (c Withdraw) Decide(s State) (events []Event, err error) {
 // snapshotEvery is the least number of events after which a snapshot is taken.
 const snapshotEvery = 100
 
-// TakeSnapshot repeats the state from time to time: the larger it is, the more rarely.
-type TakeSnapshot struct{ At time.Time }
-
-// Decide takes a snapshot when one is due.
-func (c TakeSnapshot) Decide(s State) ([]Event, error) {
+// Snapshot returns a snapshot if one is due. The more stars there are, the rarer they are.
+func (s State) Snapshot(at time.Time) []Event {
 	if s.SinceSnapshot < max(snapshotEvery, len(s.Voices)/10) {
-		return nil, nil
+		return nil
 	}
-	return []Event{SnapshotTaken{Account: s.Account, Voices: s.Voices, At: c.At}}, nil
-}
-
-// IsSnapshot reports whether the state can be folded from an event on, without those before it.
-func IsSnapshot(event Event) bool {
-	_, is := event.(SnapshotTaken)
-	return is
+	return []Event{SnapshotTaken{Account: s.Account, Voices: s.Voices, At: at}}
 }

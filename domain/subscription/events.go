@@ -7,6 +7,7 @@ package subscription
 import (
 	"time"
 
+	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/plan"
 )
 
@@ -46,9 +47,8 @@ type Requested struct {
 	Subscription  string    `json:"subscription,omitempty"` // that it changes
 	PaymentMethod string    `json:"paymentMethod,omitempty"`
 	Coupon        string    `json:"coupon,omitempty"`
-	Key           string    `json:"key,omitempty"`     // hash of the client's Idempotency-Key, with the route
-	Content       string    `json:"content,omitempty"` // hash of the request's fields, where there is a key
-	At            time.Time `json:"at"`
+	domain.Repetition
+	At time.Time `json:"at"`
 }
 
 // Agreed ends a request that the provider has carried out.

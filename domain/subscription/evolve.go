@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/plan"
 )
 
@@ -146,7 +147,7 @@ func (s State) answered(request string, a Answered) State {
 		return s
 	}
 	a.Requested = *s.Open
-	remembered := slices.DeleteFunc(slices.Clone(s.Answered), func(old Answered) bool { return a.EndedAt.Sub(old.At) >= rememberRequests })
+	remembered := slices.DeleteFunc(slices.Clone(s.Answered), func(old Answered) bool { return a.EndedAt.Sub(old.At) >= domain.RememberedFor })
 	s.Open, s.Answered = nil, latest(append(remembered, a), maxRequests)
 	return s
 }

@@ -197,8 +197,7 @@ func requireSnapshots(t *rapid.T, o *observer) {
 	at := rapid.IntRange(0, len(o.events)).Draw(t, "snapshot")
 	before := spec.Fold(subscription.Evolve, o.events[:at])
 	before.SinceSnapshot = subscription.SnapshotEvery
-	taken, err := subscription.TakeSnapshot{At: noon}.Decide(before)
-	require.NoError(t, err)
+	taken := before.Snapshot(noon)
 	state := spec.FromSnapshot(t, subscription.Evolve, taken, before, o.state)
 	before.SinceSnapshot = 0
 	require.Equal(t, before, state)

@@ -15,16 +15,14 @@ type Request struct {
 	Price         string // to subscribe at, or to change to
 	PaymentMethod string
 	Coupon        string // of the first subscription of an account; "" for none
-	Key           string // hash of the client's Idempotency-Key; "" without
-	Content       string // hash of the request's fields
-	Catalogue     catalogue.State
-	At            time.Time
+	domain.Repetition
+	Catalogue catalogue.State
+	At        time.Time
 }
 
 // Why a request is refused.
 var (
 	ErrUnderway   = domain.Refuse(domain.Conflict, "Another change of the subscription is under way")
-	ErrKeyReused  = domain.Refuse(domain.Invalid, "The Idempotency-Key was used for another request")
 	ErrClosed     = domain.Refuse(domain.Unauthenticated, "The account is closed")
 	ErrSubscribed = domain.Refuse(domain.Rejected, "There is a subscription already: change its plan instead")
 	ErrNone       = domain.Refuse(domain.Rejected, "There is no active subscription")
@@ -54,7 +52,8 @@ func (c Request) Decide(s State) ([]Event, error) {
 		return nil, ErrUnderway
 	}
 	requested := Requested{
-		Account: c.Account, Request: c.Request, Kind: c.Kind, Price: c.Price, PaymentMethod: c.PaymentMethod, Key: c.Key, Content: c.Content, At: c.At,
+		Account: c.Account, Request: c.Request, Kind: c.Kind, Price: c.Price, PaymentMethod: c.PaymentMethod,
+		Repetition: c.Repetition, At: c.At,
 	}
 	if err := c.permit(s, &requested); err != nil {
 		return nil, err
@@ -65,29 +64,29 @@ func (c Request) Decide(s State) ([]Event, error) {
 // Repeated returns the id of the request that this one is, or repeats: that of the same Idempotency-Key or, without a key,
 // the open one that wants the same. It returns "" if there is none.
 func (c Request) Repeated(s State) (string, error) {
-	if s.Open != nil && c.repeats(*s.Open) {
-		return s.Open.Request, c.sameContent(*s.Open)
+	if s.Open != nil {
+		repeats, err := c.repeats(*s.Open, c.At) // an open one is remembered, however old it is
+		if repeats || err != nil || c.wantsWithoutKey(*s.Open) {
+			return s.Open.Request, err
+		}
 	}
 	for _, a := range s.Answered {
-		if a.Request == c.Request || c.Key != "" && a.Key == c.Key && c.At.Sub(a.At) < rememberRequests {
-			return a.Request, c.sameContent(a.Requested)
+		if repeats, err := c.repeats(a.Requested, a.At); repeats || err != nil {
+			return a.Request, err
 		}
 	}
 	return "", nil
 }
 
-func (c Request) repeats(open Requested) bool {
-	if c.Request == open.Request || c.Key != "" && c.Key == open.Key {
-		return true
+func (c Request) repeats(earlier Requested, at time.Time) (bool, error) {
+	if c.Request == earlier.Request {
+		return true, nil
 	}
-	return c.Key == "" && open.Key == "" && c.Kind == open.Kind && c.Price == open.Price && c.PaymentMethod == open.PaymentMethod
+	return c.Repeats(earlier.Repetition, at, c.At)
 }
 
-func (c Request) sameContent(known Requested) error {
-	if c.Key != "" && (known.Kind != c.Kind || known.Content != c.Content) {
-		return ErrKeyReused
-	}
-	return nil
+func (c Request) wantsWithoutKey(open Requested) bool {
+	return c.Key == "" && open.Key == "" && c.Kind == open.Kind && c.Price == open.Price && c.PaymentMethod == open.PaymentMethod
 }
 
 // permit refuses what the subscription does not permit, and completes what is wanted.

@@ -142,14 +142,14 @@ func TestSmallChanges(t *testing.T) {
 
 func TestRepetitions(t *testing.T) {
 	keyed := func(kind subscription.Kind, key, content string, at time.Time) subscription.Request {
-		return subscription.Request{Account: "a1", Request: "r2", Kind: kind, Price: "pro", Key: key, Content: content, Catalogue: prices, At: at}
+		return subscription.Request{Account: "a1", Request: "r2", Kind: kind, Price: "pro", Repetition: domain.Repetition{Key: key, Content: content}, Catalogue: prices, At: at}
 	}
 	open := subscription.Requested{Account: "a1", Request: "r1", Kind: subscription.Subscribe, Price: "pro", Plan: plan.Pro, At: noon}
 	withKey := open
 	withKey.Key, withKey.Content = "k", "c"
 	agreed := subscription.Agreed{Account: "a1", Request: "r1", Object: "s1", At: noon}
 	tomorrow := noon.Add(24 * time.Hour)
-	again := subscription.Requested{Account: "a1", Request: "r2", Kind: subscription.Subscribe, Price: "pro", Plan: plan.Pro, Key: "k", Content: "d", At: tomorrow}
+	again := subscription.Requested{Account: "a1", Request: "r2", Kind: subscription.Subscribe, Price: "pro", Plan: plan.Pro, Repetition: domain.Repetition{Key: "k", Content: "d"}, At: tomorrow}
 	for name, c := range map[string]struct {
 		given   events
 		when    subscription.Request
@@ -193,7 +193,7 @@ func TestTheStateRemembersADayOfRequests(t *testing.T) {
 	var state subscription.State
 	for i := range 300 {
 		id, at := time.Duration(i).String(), noon.Add(time.Duration(i)*10*time.Minute)
-		state = subscription.Evolve(state, subscription.Requested{Account: "a1", Request: id, Kind: subscription.SetupCard, Key: id, At: at})
+		state = subscription.Evolve(state, subscription.Requested{Account: "a1", Request: id, Kind: subscription.SetupCard, Repetition: domain.Repetition{Key: id}, At: at})
 		state = subscription.Evolve(state, subscription.Agreed{Account: "a1", Request: id, At: at})
 	}
 	require.Len(t, state.Answered, 100, "bounded")

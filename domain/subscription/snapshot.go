@@ -5,7 +5,7 @@ import "time"
 // SnapshotEvery is the number of events after which a snapshot is taken. It bounds what a load reads.
 const SnapshotEvery = 100
 
-// SnapshotTaken repeats the state, so that a load need not read what is older.
+// SnapshotTaken repeats the state, so that a load need not read older events.
 type SnapshotTaken struct {
 	Facts
 	At time.Time `json:"at"`
@@ -13,19 +13,13 @@ type SnapshotTaken struct {
 
 func (SnapshotTaken) subscriptionEvent() {}
 
-// TakeSnapshot repeats the state when SnapshotEvery events have happened since the last snapshot.
-type TakeSnapshot struct{ At time.Time }
+// ReplacesState implements domain.Snapshot.
+func (SnapshotTaken) ReplacesState() {}
 
-// Decide takes a snapshot when one is due.
-func (c TakeSnapshot) Decide(s State) ([]Event, error) {
+// Snapshot returns a snapshot if SnapshotEvery events have happened since the last one.
+func (s State) Snapshot(at time.Time) []Event {
 	if s.SinceSnapshot < SnapshotEvery {
-		return nil, nil
+		return nil
 	}
-	return []Event{SnapshotTaken{Facts: s.Facts, At: c.At}}, nil
-}
-
-// IsSnapshot reports whether the state can be folded from an event on, without those before it.
-func IsSnapshot(event Event) bool {
-	_, is := event.(SnapshotTaken)
-	return is
+	return []Event{SnapshotTaken{Facts: s.Facts, At: at}}
 }

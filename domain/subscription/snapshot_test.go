@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/spec"
 	"github.com/recital-tts/recital/domain/subscription"
 )
@@ -22,11 +23,10 @@ func TestASnapshotBoundsALoad(t *testing.T) {
 			state = subscription.Evolve(state, event)
 			since++
 		}
-		taken, err := subscription.TakeSnapshot{At: at}.Decide(state)
-		require.NoError(t, err)
+		taken := state.Snapshot(at)
 		require.Equal(t, since >= subscription.SnapshotEvery, len(taken) > 0)
 		for _, event := range taken {
-			require.True(t, subscription.IsSnapshot(event))
+			require.True(t, domain.IsSnapshot(event))
 			before := state.Facts
 			state = subscription.Evolve(state, event)
 			require.Equal(t, before, state.Facts)

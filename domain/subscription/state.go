@@ -12,7 +12,6 @@ const (
 	maxSubscriptions = 40
 	maxInvoices      = 200
 	maxRequests      = 100
-	rememberRequests = 24 * time.Hour
 )
 
 // State is what the decisions on an account's subscription need to know. The zero State is an account that never wanted

@@ -176,4 +176,3 @@ func (Erased) voiceEvent()             {}
 func (Abandoned) voiceEvent()          {}
 func (PreviewRendered) voiceEvent()    {}
 func (PreviewInvalidated) voiceEvent() {}
-func (SnapshotTaken) voiceEvent()      {}

@@ -204,8 +204,7 @@ func TestASnapshotIsTheWholeState(t *testing.T) {
 
 func decided(t *testing.T, s voice.State) int {
 	t.Helper()
-	taken, err := voice.TakeSnapshot{At: noon}.Decide(s)
-	require.NoError(t, err)
+	taken := s.Snapshot(noon)
 	return len(taken)
 }
 

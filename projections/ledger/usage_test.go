@@ -219,7 +219,7 @@ func TestUsageRowsEqualTheFold(t *testing.T) {
 				h.expire(at)
 			case 4:
 				h.SinceSnapshot = ledger.SnapshotEvery
-				h.do(ledger.TakeSnapshot{At: at})
+				h.do(takeSnapshot{at})
 			case 5:
 				h.do(ledger.Grant{Grant: fmt.Sprint(i), Characters: n + 1, At: at})
 			}
@@ -240,3 +240,8 @@ func TestUsageRowsEqualTheFold(t *testing.T) {
 		require.ElementsMatch(r, open, feedtest.Rows[reservationRow](r, w, reservationsOf, id))
 	})
 }
+
+// takeSnapshot takes a snapshot if one is due.
+type takeSnapshot struct{ at time.Time }
+
+func (c takeSnapshot) Decide(s ledger.State) ([]ledger.Event, error) { return s.Snapshot(c.at), nil }

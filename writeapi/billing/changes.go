@@ -3,14 +3,14 @@ package billing
 import (
 	"errors"
 
-	"github.com/recital-tts/recital/commands/billing"
+	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/http/web"
 	"github.com/recital-tts/recital/writeapi"
 )
 
 func (a *API) subscribe(call *web.Call, in priceRequest) (web.Reply, error) {
-	r, err := repetitionOf(call, in)
+	r, err := web.RepetitionOf(call, in)
 	if err != nil {
 		return web.Reply{}, err
 	}
@@ -23,7 +23,7 @@ func (a *API) subscribe(call *web.Call, in priceRequest) (web.Reply, error) {
 }
 
 func (a *API) changePlan(call *web.Call, in priceRequest) (web.Reply, error) {
-	r, err := repetitionOf(call, in)
+	r, err := web.RepetitionOf(call, in)
 	if err != nil {
 		return web.Reply{}, err
 	}
@@ -36,7 +36,7 @@ func (a *API) changePlan(call *web.Call, in priceRequest) (web.Reply, error) {
 }
 
 func (a *API) dropScheduledChange(call *web.Call, in plainRequest) (web.Reply, error) {
-	r, err := repetitionOf(call, in)
+	r, err := web.RepetitionOf(call, in)
 	if err != nil {
 		return web.Reply{}, err
 	}
@@ -45,7 +45,7 @@ func (a *API) dropScheduledChange(call *web.Call, in plainRequest) (web.Reply, e
 }
 
 func (a *API) cancel(call *web.Call, in plainRequest) (web.Reply, error) {
-	r, err := repetitionOf(call, in)
+	r, err := web.RepetitionOf(call, in)
 	if err != nil {
 		return web.Reply{}, err
 	}
@@ -54,7 +54,7 @@ func (a *API) cancel(call *web.Call, in plainRequest) (web.Reply, error) {
 }
 
 func (a *API) uncancel(call *web.Call, in plainRequest) (web.Reply, error) {
-	r, err := repetitionOf(call, in)
+	r, err := web.RepetitionOf(call, in)
 	if err != nil {
 		return web.Reply{}, err
 	}
@@ -63,7 +63,7 @@ func (a *API) uncancel(call *web.Call, in plainRequest) (web.Reply, error) {
 }
 
 func (a *API) createSetup(call *web.Call, in plainRequest) (web.Reply, error) {
-	r, err := repetitionOf(call, in)
+	r, err := web.RepetitionOf(call, in)
 	if err != nil {
 		return web.Reply{}, err
 	}
@@ -72,7 +72,7 @@ func (a *API) createSetup(call *web.Call, in plainRequest) (web.Reply, error) {
 }
 
 func (a *API) replaceCard(call *web.Call, in cardRequest) (web.Reply, error) {
-	r, err := repetitionOf(call, in)
+	r, err := web.RepetitionOf(call, in)
 	if err != nil {
 		return web.Reply{}, err
 	}
@@ -80,15 +80,9 @@ func (a *API) replaceCard(call *web.Call, in cardRequest) (web.Reply, error) {
 	return a.answer(call, web.JSON(paymentMethodResponse{Brand: card.Brand, Last4: card.Last4}), card.Position, err)
 }
 
-// repetitionOf returns by what a repetition of a request is known.
-func repetitionOf(call *web.Call, in web.Repeatable) (billing.Repetition, error) {
-	r, err := web.RepetitionOf(call, in)
-	return billing.Repetition{Key: r.Key, Content: r.Content}, err
-}
-
 // answer answers once the read models show what was done.
 func (a *API) answer(call *web.Call, reply web.Reply, position eventlog.Position, err error) (web.Reply, error) {
-	if errors.Is(err, billing.ErrKeyReused) {
+	if errors.Is(err, domain.ErrKeyReused) {
 		return web.Reply{}, call.Invalid("idempotency-key", "the key was used for a request with other content")
 	}
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	commands "github.com/recital-tts/recital/commands/voices"
+	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/domain/voice"
 	"github.com/recital-tts/recital/internal/events/readmodel"
@@ -110,10 +111,6 @@ func (c *Creator) room(call *web.Call) error {
 func (c *Creator) handler() func(*web.Call, createRequest) (web.Reply, error) {
 	decode := web.Decoder[profile](bind.Variant{})
 	return func(call *web.Call, in createRequest) (web.Reply, error) {
-		repetition, err := web.RepetitionOf(call, in)
-		if err != nil {
-			return web.Reply{}, err
-		}
 		said := in.profile
 		if in.Metadata != nil {
 			inMetadata, err := decode([]byte(*in.Metadata))
@@ -123,11 +120,14 @@ func (c *Creator) handler() func(*web.Call, createRequest) (web.Reply, error) {
 			said = said.over(inMetadata)
 		}
 		creation := creationOf(said)
+		var err error
 		if creation.Files, err = in.files(call); err != nil {
 			return web.Reply{}, err
 		}
 		creation.Account, creation.Plan = call.Principal.Account, plan.Type(call.Principal.Plan)
-		creation.Repetition = commands.Repetition{Key: repetition.Key, Content: repetition.Content}
+		if creation.Repetition, err = web.RepetitionOf(call, in); err != nil {
+			return web.Reply{}, err
+		}
 		return c.create(call, creation)
 	}
 }
@@ -170,7 +170,7 @@ func creationOf(said profile) commands.Creation {
 
 func (c *Creator) create(call *web.Call, creation commands.Creation) (web.Reply, error) {
 	made, err := c.Voices.Create(call, creation, writeapi.Origin(call.Caller))
-	if errors.Is(err, commands.ErrKeyReused) {
+	if errors.Is(err, domain.ErrKeyReused) {
 		return web.Reply{}, call.Invalid("idempotency-key", "the key was used for a request with other content")
 	}
 	if err != nil {

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/recital-tts/recital/domain"
 )
 
 // IdempotencyKey is embedded in the input of a route whose requests take effect once, however often a client repeats them
@@ -17,25 +19,18 @@ type IdempotencyKey struct {
 // Repeatable is an input in which an IdempotencyKey is embedded.
 type Repeatable interface{ idempotencyKey() string }
 
-// Repetition says by which key a request may be repeated, and what it asks for. Both are hashes in hexadecimal, and empty
-// where the client has sent no key.
-type Repetition struct {
-	Key     string // of the account, the route and the client's key
-	Content string // of all that was bound, the key included
-}
-
-// RepetitionOf returns the repetition of a call by its bound input, which is its content.
-func RepetitionOf(call *Call, in Repeatable) (Repetition, error) {
+// RepetitionOf returns the repetition of a call. Its content is all of the bound input, the key included.
+func RepetitionOf(call *Call, in Repeatable) (domain.Repetition, error) {
 	key := in.idempotencyKey()
 	if key == "" {
-		return Repetition{}, nil
+		return domain.Repetition{}, nil
 	}
 	content, err := json.Marshal(in)
 	if err != nil {
-		return Repetition{}, fmt.Errorf("encoding the input of a request: %w", err)
+		return domain.Repetition{}, fmt.Errorf("encoding the input of a request: %w", err)
 	}
 	scope := strings.Join([]string{call.Principal.Account, call.Route.Method, call.Route.Path, key}, "\n")
-	return Repetition{Key: hashOf([]byte(scope)), Content: hashOf(content)}, nil
+	return domain.Repetition{Key: hashOf([]byte(scope)), Content: hashOf(content)}, nil
 }
 
 func (k IdempotencyKey) idempotencyKey() string { return k.Key }
