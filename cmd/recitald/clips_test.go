@@ -11,18 +11,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
-	clips "github.com/recital-tts/recital/domain/clip"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
 	"github.com/recital-tts/recital/internal/process/postgres"
-	"github.com/recital-tts/recital/internal/providers/blobs"
-	"github.com/recital-tts/recital/internal/providers/blobs/folder"
 	"github.com/recital-tts/recital/internal/speech/audio"
 	"github.com/recital-tts/recital/internal/speech/audio/libav/libavtest"
 )
@@ -156,80 +151,6 @@ func TestAClipIsSavedPlayedAndDeleted(t *testing.T) {
 		require.Len(t, s.blobFiles(), 3-i)
 	}
 	s.requireSealed("Zyzzogeton", "clip-saved", 4)
-}
-
-// saveAsBefore saves a clip as releases did that left its audio in clear.
-func (c customer) saveAsBefore(t *testing.T, sound string) (id string) {
-	t.Helper()
-	logs, err := filepath.Glob(filepath.Join(c.server.data, "blobs", "*"))
-	require.NoError(t, err)
-	require.Len(t, logs, 1)
-	store, err := folder.Open(folder.Config{Dir: logs[0], Instance: "earlier", Logger: slog.New(slog.DiscardHandler)})
-	require.NoError(t, err)
-	id = strings.ReplaceAll(uuid.NewString(), "-", "")
-	blob, err := store.Put(t.Context(), blobs.NewAddress(blobs.Owner(clips.Stream(id))), strings.NewReader(sound))
-	require.NoError(t, err)
-	log, registry := c.server.openLog()
-	defer log.Close()
-	now := time.Now().UTC()
-	meta := eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorOperator}, Time: now}
-	events, err := registry.Encode(uuid.New(), 0, meta, clips.Saved{
-		Clip: id, Account: c.id, Voice: "leah", Language: "en-us", Speed: 1, Format: "mp3", SampleRate: 24000, MediaType: "audio/mpeg",
-		Characters: 5, Milliseconds: 900, Blob: string(blob.Address), Bytes: blob.Size, Debug: true, Sealed: []byte{1}, At: now,
-	})
-	require.NoError(t, err)
-	_, err = log.Append(t.Context(), clips.Stream(id), eventlog.NoStream, events)
-	require.NoError(t, err)
-	return id
-}
-
-// A data folder of an earlier release goes on working, and what lies in it in clear is sealed.
-func TestClipsOfEarlierReleasesArePlayedAndSealed(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
-	t.Parallel()
-	data := dataFolder(t)
-	s := start(t, data)
-	c := s.openAccount("indie")
-	const sound = "Zyzzogeton, as if it were audio"
-	requirePlayed := func() {
-		t.Helper()
-		page := c.clips(t)
-		require.Len(t, page.Clips, 3)
-		for _, one := range page.Clips {
-			require.Equal(t, sound, string(fetch(t, http.MethodGet, one.URL).body))
-		}
-	}
-	inClear := func() (files int) {
-		for _, path := range s.blobFiles() {
-			if strings.Contains(read(t, path), sound) {
-				files++
-			}
-		}
-		return files
-	}
-	for range 3 {
-		c.saveAsBefore(t, sound)
-	}
-	s.eventually(func() bool { return c.clips(t).TotalClips == 3 })
-	requirePlayed()
-	require.Equal(t, 3, inClear())
-
-	s.interrupt()
-	s = start(t, data)
-	c = c.at(s)
-	s.eventually(func() bool {
-		return s.metric("recital_clips_unsealed") == "0" && len(s.blobFiles()) == 3 && inClear() == 0
-	})
-	requirePlayed()
-	require.Equal(t, "3", s.metric("recital_clips_sealed_total"))
-
-	// and a copy of the folder is worth nothing once the account was closed
-	link := c.clips(t).Clips[0].URL
-	require.Equal(t, 200, do(t, c.request(http.MethodDelete, "/v1/account", nil)).status)
-	s.eventually(func() bool { return len(s.blobFiles()) == 0 && !s.hasKey(c) })
-	require.Equal(t, 404, fetch(t, http.MethodGet, link).status)
 }
 
 // requirePlays checks that a clip's URL returns its audio, whole and in parts, to anyone who has it and to nobody

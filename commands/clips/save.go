@@ -64,7 +64,6 @@ func (r Recording) save(blob blobs.Blob, at time.Time) clip.Save {
 		Settings:     r.Settings,
 		Debug:        r.Debug,
 		Sealed:       r.Draft.sealed,
-		SealedAudio:  true,
 		At:           at,
 	}
 }

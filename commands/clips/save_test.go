@@ -45,7 +45,7 @@ func TestARecordingIsSaved(t *testing.T) {
 			require.Equal(t, clip.Saved{
 				Clip: draft.ID, Account: account, Voice: "leah", Language: "en-us", Speed: 1.5, Format: string(format), SampleRate: 24000,
 				MediaType: format.ContentType(), Characters: 6, Milliseconds: 250, Blob: saved.Blob, Bytes: saved.Bytes, Seed: 7,
-				Settings: clip.Settings{Model: "aurora"}, Debug: true, Sealed: saved.Sealed, SealedAudio: true, At: saved.At,
+				Settings: clip.Settings{Model: "aurora"}, Debug: true, Sealed: saved.Sealed, At: saved.At,
 			}, saved)
 			require.Equal(t, a.lastOf(clip.Stream(draft.ID)), position)
 			require.Equal(t, sound, a.read(account, saved.Blob))
@@ -133,7 +133,6 @@ func TestTheAudioIsSealed(t *testing.T) {
 		require.NoError(t, err)
 		require.NotContains(t, string(content), sound)
 	}
-	require.True(t, a.saved(id).SealedAudio)
 	require.NoError(t, a.keys.Erase(t.Context(), account))
 	_, err := sealed.New(a.store, a.keys).Open(t.Context(), account, blobs.Address(a.saved(id).Blob), 0, 1)
 	require.ErrorIs(t, err, keyring.ErrErased, "where copies remain")

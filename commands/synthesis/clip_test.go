@@ -200,7 +200,7 @@ func TestWhatWasHandedOverIsSaved(t *testing.T) {
 					Clip: reply.Clip(), Account: account, Voice: "leah", Language: "en-us", Speed: 1.5, Format: string(format), SampleRate: 24000,
 					MediaType: format.ContentType(), Characters: int64(utf8.RuneCountInString(story)), Milliseconds: saved.Milliseconds,
 					Blob: saved.Blob, Bytes: int64(len(sound)), Seed: 7, Settings: clip.Settings{Model: "aurora", Temperature: new(0.5)},
-					Debug: true, Sealed: saved.Sealed, SealedAudio: true, At: saved.At,
+					Debug: true, Sealed: saved.Sealed, At: saved.At,
 				}, saved)
 
 				// and only who has the account's key learns what was said

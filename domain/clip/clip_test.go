@@ -27,7 +27,7 @@ var (
 func save(change ...func(*clip.Save)) clip.Save {
 	c := clip.Save{
 		Clip: id, Account: "a1", Voice: "leah", Language: "en-us", Speed: 1, Format: "mp3", SampleRate: 24000, MediaType: "audio/mpeg",
-		Characters: 5, Milliseconds: 900, Blob: "b1", Bytes: 3000, Seed: 7, Debug: true, Sealed: []byte{1}, SealedAudio: true, At: noon,
+		Characters: 5, Milliseconds: 900, Blob: "b1", Bytes: 3000, Seed: 7, Debug: true, Sealed: []byte{1}, At: noon,
 	}
 	for _, f := range change {
 		f(&c)
@@ -48,34 +48,7 @@ func TestSave(t *testing.T) {
 		{Name: "there is audio", When: save(func(c *clip.Save) { c.Bytes = 0 }), Refused: domain.Invalid},
 		{Name: "the audio is somewhere", When: save(func(c *clip.Save) { c.Blob = "" }), Refused: domain.Invalid},
 		{Name: "the text is sealed", When: save(func(c *clip.Save) { c.Sealed = nil }), Refused: domain.Invalid},
-		{Name: "the audio is sealed", When: save(func(c *clip.Save) { c.SealedAudio = false }), Refused: domain.Invalid},
 		{Name: "the id can be one", When: save(func(c *clip.Save) { c.Clip = "../x" }), Refused: domain.Invalid},
-	})
-}
-
-func TestSealAudio(t *testing.T) {
-	plain := clip.Saved(save(func(c *clip.Save) { c.SealedAudio = false }))
-	seal := clip.SealAudio{Clip: id, Account: "a1", From: "b1", To: "b2", Bytes: 3000, At: noon}
-	other := seal
-	other.To = "b3"
-	none, empty := seal, seal
-	none.To, empty.Bytes = "", 0
-	foreign := seal
-	foreign.Account = "a2"
-	replaced := clip.AudioSealed(seal)
-	remove := clip.Delete{Clip: id, Account: "a1", At: noon}
-	spec.Run(t, clip.Evolve, []row{
-		{Name: "audio of an earlier release is replaced", Given: events{plain}, When: seal, Then: events{replaced}},
-		{Name: "once", Given: events{plain, replaced}, When: seal},
-		{Name: "by one copy", Given: events{plain, replaced}, When: other, Refused: domain.Conflict},
-		{Name: "what was sealed when it was saved stays", Given: events{clip.Saved(save())}, When: seal, Refused: domain.Conflict},
-		{Name: "what was deleted meanwhile stays deleted", Given: events{plain, deleted()}, When: seal, Refused: domain.NotFound},
-		{Name: "it must be there", When: seal, Refused: domain.NotFound},
-		{Name: "others' clips are not found", Given: events{plain}, When: foreign, Refused: domain.NotFound},
-		{Name: "there is a copy", Given: events{plain}, When: none, Refused: domain.Invalid},
-		{Name: "there is audio in it", Given: events{plain}, When: empty, Refused: domain.Invalid},
-		{Name: "the sealed copy goes with the clip", Given: events{plain, replaced}, When: remove,
-			Then: events{clip.Deleted{Clip: id, Account: "a1", Blob: "b2", At: noon}}},
 	})
 }
 

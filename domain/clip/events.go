@@ -19,13 +19,12 @@ type Saved struct {
 	MediaType    string    `json:"mediaType"`  // of the blob
 	Characters   int64     `json:"characters"` // of the text, in Unicode code points
 	Milliseconds int64     `json:"milliseconds"`
-	Blob         string    `json:"blob"` // its address
+	Blob         string    `json:"blob"` // its address; sealed, as Sealed is
 	Bytes        int64     `json:"bytes"`
 	Seed         int64     `json:"seed"`
 	Settings     Settings  `json:"settings"`
-	Debug        bool      `json:"debug"`       // saved because the request set debug
-	Sealed       []byte    `json:"sealed"`      // a Content in JSON, sealed for SealedFor
-	SealedAudio  bool      `json:"sealedAudio"` // the blob is sealed, too; false for clips of earlier releases
+	Debug        bool      `json:"debug"`  // saved because the request set debug
+	Sealed       []byte    `json:"sealed"` // a Content in JSON, sealed for SealedFor
 	At           time.Time `json:"at"`
 }
 
@@ -50,17 +49,6 @@ type Content struct {
 	Solver           string `json:"solver,omitempty"`
 }
 
-// AudioSealed records that the audio of a clip of an earlier release was replaced by a sealed copy. It is written after
-// the copy; the former blob is removed afterwards.
-type AudioSealed struct {
-	Clip    string    `json:"clip"`
-	Account string    `json:"account"`
-	From    string    `json:"from"`  // the address of the former blob
-	To      string    `json:"to"`    // the address of the sealed one
-	Bytes   int64     `json:"bytes"` // of the audio
-	At      time.Time `json:"at"`
-}
-
 // Deleted records that a clip was deleted. Its blob is removed afterwards.
 type Deleted struct {
 	Clip    string    `json:"clip"`
@@ -69,6 +57,5 @@ type Deleted struct {
 	At      time.Time `json:"at"`
 }
 
-func (Saved) clipEvent()       {}
-func (AudioSealed) clipEvent() {}
-func (Deleted) clipEvent()     {}
+func (Saved) clipEvent()   {}
+func (Deleted) clipEvent() {}

@@ -8,8 +8,8 @@ type Save Saved
 // Decide refuses a clip that could not be found, played or read.
 func (c Save) Decide(s State) ([]Event, error) {
 	switch {
-	case !ValidID(c.Clip), c.Account == "", c.Blob == "", c.Bytes <= 0, c.MediaType == "", len(c.Sealed) == 0, !c.SealedAudio:
-		return nil, domain.Refuse(domain.Invalid, "A clip needs an id, an account, and audio and a text that are sealed")
+	case !ValidID(c.Clip), c.Account == "", c.Blob == "", c.Bytes <= 0, c.MediaType == "", len(c.Sealed) == 0:
+		return nil, domain.Refuse(domain.Invalid, "A clip needs an id, an account, audio and a sealed text")
 	case s.Deleted, s.Exists() && (s.Account != c.Account || s.Blob != c.Blob):
 		return nil, domain.Refuse(domain.Conflict, "There is another clip of this id")
 	case s.Exists():

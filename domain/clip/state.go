@@ -2,10 +2,9 @@ package clip
 
 // State is the state of a clip. The zero State is a clip that was never saved.
 type State struct {
-	Account     string
-	Blob        string
-	SealedAudio bool
-	Deleted     bool
+	Account string
+	Blob    string
+	Deleted bool
 }
 
 // Exists reports whether the clip was saved and not deleted.
@@ -15,9 +14,7 @@ func (s State) Exists() bool { return s.Account != "" && !s.Deleted }
 func Evolve(s State, event Event) State {
 	switch e := event.(type) {
 	case Saved:
-		s.Account, s.Blob, s.SealedAudio = e.Account, e.Blob, e.SealedAudio
-	case AudioSealed:
-		s.Blob, s.SealedAudio = e.To, true
+		s.Account, s.Blob = e.Account, e.Blob
 	case Deleted:
 		s.Deleted = true
 	}

@@ -27,20 +27,16 @@ func clipsSlice() slice {
 			p.clips = commands.New(commands.Config{
 				Journal: p.journal, Keys: p.keys, Blobs: p.blobs, Spool: p.spool, SaveTimeout: clipSaveTimeout, Now: time.Now, Logger: p.log,
 			})
-			read := readapi.API{Models: p.projector, Keys: p.keys, Blobs: p.blobs, Sealed: sealed.New(p.blobs, p.keys), Links: p.links()}
+			read := readapi.API{Models: p.projector, Keys: p.keys, Sealed: sealed.New(p.blobs, p.keys), Links: p.links()}
 			write := writeapi.API{Clips: p.clips, ReadModels: p.projector}
-			sealing := newSealing(p)
 			return service{
 				public: append(read.Routes(), write.Routes()...),
 				awaits: []closing{p.awaitErasedClips},
 				toDos: []toDo{{commands.EraseProcess, readmodel.ToDoEraseClipsView, func(ctx context.Context, item todo.Item) (eventlog.Position, error) {
 					return p.eraseClips(ctx, readapi.Owned{Models: p.projector}, item)
 				}}},
-				jobs: []job{
-					{name: "the sweep of clips", every: time.Hour, current: true, run: p.sweepClips},
-					{name: "the sealing of clips", every: sealingPause, current: true, run: sealing.run},
-				},
-				collectors: []prometheus.Collector{p.clipsToErase(), sealing.left, sealing.sealed, sealing.failed},
+				jobs:       []job{{name: "the sweep of clips", every: time.Hour, current: true, run: p.sweepClips}},
+				collectors: []prometheus.Collector{p.clipsToErase()},
 			}, nil
 		},
 	}

@@ -19,38 +19,25 @@ func ReadModels() []feed.Projection {
 }
 
 type clipRow struct {
-	Clip        string    `col:"clip_id,key"`
-	Account     string    `col:"account_id"`
-	Voice       string    `col:"voice"`
-	Language    string    `col:"language"`
-	Speed       string    `col:"speed"` // a decimal number: no read model has floats
-	Characters  int64     `col:"characters"`
-	Debug       bool      `col:"debug"`
-	SavedAt     time.Time `col:"saved_at"`
-	Blob        string    `col:"blob"`
-	SealedAudio bool      `col:"sealed_audio"`
-	Bytes       int64     `col:"bytes"`
-	MediaType   string    `col:"media_type"`
-	Sealed      []byte    `col:"sealed"`
-}
-
-// unsealedRow is a clip whose audio is not sealed. There are only those of earlier releases, and fewer and fewer.
-type unsealedRow struct {
-	Clip    string `col:"clip_id,key"`
-	Account string `col:"account_id"`
-	Blob    string `col:"blob"`
+	Clip       string    `col:"clip_id,key"`
+	Account    string    `col:"account_id"`
+	Voice      string    `col:"voice"`
+	Language   string    `col:"language"`
+	Speed      string    `col:"speed"` // a decimal number: no read model has floats
+	Characters int64     `col:"characters"`
+	Debug      bool      `col:"debug"`
+	SavedAt    time.Time `col:"saved_at"`
+	Blob       string    `col:"blob"`
+	Bytes      int64     `col:"bytes"`
+	MediaType  string    `col:"media_type"`
+	Sealed     []byte    `col:"sealed"`
 }
 
 // clips is the read model of clips.
 type clips struct {
 	table.Typed[clipRow]
-	blob        table.Field[clipRow, string]
-	sealedAudio table.Field[clipRow, bool]
-	bytes       table.Field[clipRow, int64]
-
 	byTime, byLength, byVoice table.Ranking
 
-	unsealed table.Typed[unsealedRow]
 	erasures table.Typed[erasureRow]
 }
 
@@ -58,30 +45,24 @@ func newClips() clips {
 	t := table.Of[clipRow]("clips").Index("clips_by_blob", "blob")
 	facets := []string{"language", "debug"}
 	return clips{
-		Typed:       t,
-		blob:        table.FieldOf(t, func(r *clipRow) *string { return &r.Blob }),
-		sealedAudio: table.FieldOf(t, func(r *clipRow) *bool { return &r.SealedAudio }),
-		bytes:       table.FieldOf(t, func(r *clipRow) *int64 { return &r.Bytes }),
-		byTime:      t.Ranked("by_time", "account_id", []string{"saved_at", "clip_id"}, facets),
-		byLength:    t.Ranked("by_length", "account_id", []string{"characters", "saved_at", "clip_id"}, facets),
-		byVoice:     t.Ranked("by_voice", "account_id", []string{"voice", "saved_at", "clip_id"}, facets),
-		unsealed:    table.Of[unsealedRow]("unsealed"),
-		erasures:    newErasures(),
+		Typed:    t,
+		byTime:   t.Ranked("by_time", "account_id", []string{"saved_at", "clip_id"}, facets),
+		byLength: t.Ranked("by_length", "account_id", []string{"characters", "saved_at", "clip_id"}, facets),
+		byVoice:  t.Ranked("by_voice", "account_id", []string{"voice", "saved_at", "clip_id"}, facets),
+		erasures: newErasures(),
 	}
 }
 
 func (c clips) model() feed.Projection {
 	return feed.Projection{
 		Model:  readmodel.Clips,
-		Tables: []*table.Table{c.Table, c.byTime.Table, c.byLength.Table, c.byVoice.Table, c.unsealed.Table, c.erasures.Table},
+		Tables: []*table.Table{c.Table, c.byTime.Table, c.byLength.Table, c.byVoice.Table, c.erasures.Table},
 		Views: []feed.View{
 			{View: readmodel.ClipsView, Select: `select clip_id, account_id, voice, language, speed::double precision as speed, characters, debug, saved_at,
-				blob, sealed_audio, bytes, media_type, sealed, '` + clip.SealedFor("") + `' || clip_id as sealed_for from clips`},
+				blob, bytes, media_type, sealed, '` + clip.SealedFor("") + `' || clip_id as sealed_for from clips`},
 			{View: readmodel.ClipsByTimeView, Select: `select account_id, saved_at, clip_id, language, debug, rows as clips from by_time`},
 			{View: readmodel.ClipsByLengthView, Select: `select account_id, characters, saved_at, clip_id, language, debug, rows as clips from by_length`},
 			{View: readmodel.ClipsByVoiceView, Select: `select account_id, voice, saved_at, clip_id, language, debug, rows as clips from by_voice`},
-			{View: readmodel.UnsealedClipsView, Select: `select clip_id, account_id, blob from unsealed as u
-				where not exists (select from erasures as e where e.account_id = u.account_id)`},
 			{View: readmodel.ToDoEraseClipsView, Select: toDoEraseClips},
 		},
 		Streams: eventlog.Streams{clip.StreamPrefix, account.StreamPrefix},
@@ -93,11 +74,8 @@ func (c clips) handle(event eventlog.Decoded, rows *table.Rows) error {
 	switch e := event.Event.(type) {
 	case clip.Saved:
 		c.saved(rows, e)
-	case clip.AudioSealed:
-		c.audioSealed(rows, e)
 	case clip.Deleted:
 		c.Delete(rows, clipRow{Clip: e.Clip})
-		c.unsealed.Delete(rows, unsealedRow{Clip: e.Clip})
 	case account.Closed:
 		c.closed(rows, event, e)
 	case account.ErasureRepeated:
@@ -108,29 +86,17 @@ func (c clips) handle(event eventlog.Decoded, rows *table.Rows) error {
 
 func (c clips) saved(rows *table.Rows, e clip.Saved) {
 	c.Put(rows, clipRow{
-		Clip:        e.Clip,
-		Account:     e.Account,
-		Voice:       e.Voice,
-		Language:    e.Language,
-		Speed:       strconv.FormatFloat(e.Speed, 'f', -1, 64),
-		Characters:  e.Characters,
-		Debug:       e.Debug,
-		SavedAt:     e.At,
-		Blob:        e.Blob,
-		SealedAudio: e.SealedAudio,
-		Bytes:       e.Bytes,
-		MediaType:   e.MediaType,
-		Sealed:      e.Sealed,
+		Clip:       e.Clip,
+		Account:    e.Account,
+		Voice:      e.Voice,
+		Language:   e.Language,
+		Speed:      strconv.FormatFloat(e.Speed, 'f', -1, 64),
+		Characters: e.Characters,
+		Debug:      e.Debug,
+		SavedAt:    e.At,
+		Blob:       e.Blob,
+		Bytes:      e.Bytes,
+		MediaType:  e.MediaType,
+		Sealed:     e.Sealed,
 	})
-	if !e.SealedAudio {
-		c.unsealed.Put(rows, unsealedRow{Clip: e.Clip, Account: e.Account, Blob: e.Blob})
-	}
-}
-
-func (c clips) audioSealed(rows *table.Rows, e clip.AudioSealed) {
-	key := clipRow{Clip: e.Clip}
-	c.blob.Set(rows, key, e.To)
-	c.sealedAudio.Set(rows, key, true)
-	c.bytes.Set(rows, key, e.Bytes)
-	c.unsealed.Delete(rows, unsealedRow{Clip: e.Clip})
 }

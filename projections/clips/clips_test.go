@@ -45,36 +45,6 @@ func TestClips(t *testing.T) {
 	require.Empty(t, feedtest.Rows[clipRow](t, w, clipRows, "a2"))
 }
 
-func TestClipsWhoseAudioIsNotSealed(t *testing.T) {
-	w := newWorld(t)
-	type unsealed struct{ Clip, Account, Blob string }
-	list := func() []unsealed {
-		return feedtest.Rows[unsealed](t, w, `select clip_id, account_id, blob from read_v2.unsealed_clips order by clip_id`)
-	}
-	save := func(id, account string, sealed bool) {
-		w.Write(t, clip.Stream(id), clip.Saved{Clip: id, Account: account, Blob: "b" + id, Bytes: 1, Sealed: []byte{1}, SealedAudio: sealed, At: now})
-	}
-	save("1", "a1", false)
-	save("2", "a1", true)
-	save("3", "a1", false)
-	save("4", "a1", false)
-	save("5", "a2", false)
-	require.Equal(t, []unsealed{{"1", "a1", "b1"}, {"3", "a1", "b3"}, {"4", "a1", "b4"}, {"5", "a2", "b5"}}, list())
-
-	// when one is sealed, one deleted, and the account of one closed, then they are not listed
-	w.Append(t, clip.Stream("1"), 0, clip.AudioSealed{Clip: "1", Account: "a1", From: "b1", To: "s1", Bytes: 2, At: now})
-	w.Append(t, clip.Stream("3"), 0, clip.Deleted{Clip: "3", Account: "a1", Blob: "b3", At: now})
-	w.Write(t, account.Stream("a2"), account.Closed{Account: "a2", At: now})
-	require.Equal(t, []unsealed{{"4", "a1", "b4"}}, list())
-	type audio struct {
-		Blob   string
-		Sealed bool
-		Bytes  int64
-	}
-	require.Equal(t, []audio{{"s1", true, 2}, {"b2", true, 1}, {"b4", false, 1}},
-		feedtest.Rows[audio](t, w, `select blob, sealed_audio, bytes from read_v2.clips where account_id = 'a1' order by clip_id`))
-}
-
 func TestClosedAccountsAreListedAsLongAsTheyHaveClips(t *testing.T) {
 	w := newWorld(t)
 	type listed struct{ Account string }
@@ -101,7 +71,7 @@ func TestClosedAccountsAreListedAsLongAsTheyHaveClips(t *testing.T) {
 
 	// and at the end of the closing nothing is left of the account
 	w.Append(t, account.Stream("a1"), closed, account.ErasureRepeated{Account: "a1", At: now})
-	for _, table := range []string{"clips", "by_time", "by_length", "by_voice", "unsealed", "erasures"} {
+	for _, table := range []string{"clips", "by_time", "by_length", "by_voice", "erasures"} {
 		require.Empty(t, feedtest.Rows[listed](t, w, `select account_id from rm_clips_v2_g1.`+table+` where account_id = 'a1'`), table)
 	}
 }

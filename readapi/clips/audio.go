@@ -29,9 +29,6 @@ func (a *API) audio(call *web.Call, in audioRequest) (web.Reply, error) {
 		return web.Reply{}, domain.Refuse(domain.Denied, "The address is not one that was given out for this clip")
 	}
 	reply, err := a.play(call, in)
-	if errors.Is(err, blobs.ErrNotFound) { // the row may be that of a moment before the audio was sealed
-		reply, err = a.play(call, in)
-	}
 	switch {
 	case errors.Is(err, blobs.ErrNotFound):
 		return reply, domain.Refuse(domain.NotFound, "The audio of the clip is not there")
@@ -46,7 +43,6 @@ var audioQuery = `select ` + readmodel.Columns[audioRow](readmodel.ClipsView, ""
 type audioRow struct {
 	Account   string        `col:"account_id"`
 	Blob      blobs.Address `col:"blob"`
-	Sealed    bool          `col:"sealed_audio"`
 	Bytes     int64         `col:"bytes"`
 	MediaType string        `col:"media_type"`
 }
@@ -69,21 +65,12 @@ func (a *API) play(call *web.Call, in audioRequest) (web.Reply, error) {
 
 // part opens the audio before the head of the reply is sent, so that what is wrong with it is the reply.
 func (a *API) part(call *web.Call, row audioRow, part conditional.Part) (web.Reply, error) {
-	reader, err := a.open(call, row, part)
+	reader, err := a.Sealed.Open(call, row.Account, row.Blob, part.Offset, part.Length)
 	if err != nil {
 		return web.Reply{}, fmt.Errorf("playing a clip: %w", err)
 	}
 	context.AfterFunc(call, func() { _ = reader.Close() }) // also where the stream never starts
 	return web.Stream(row.MediaType, func(_ context.Context, w io.Writer) error { return send(w, reader, part) }).WithLength(part.Length), nil
-}
-
-// open goes by the log, and not by what is in the store, on whether the audio is sealed: nothing that is put there in clear
-// is played for a clip that is not.
-func (a *API) open(ctx context.Context, row audioRow, part conditional.Part) (io.ReadCloser, error) {
-	if !row.Sealed {
-		return a.Blobs.Open(ctx, row.Blob, part.Offset, part.Length)
-	}
-	return a.Sealed.Open(ctx, row.Account, row.Blob, part.Offset, part.Length)
 }
 
 // sendPiece is how much of a blob is in memory at once, in bytes.

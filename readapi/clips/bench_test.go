@@ -120,7 +120,7 @@ func (s *shelf) fill(n int, change func(*clip.Saved)) (ids []string) {
 			length := min(1+random.Int64N(2000), 1+random.Int64N(2000), 1+random.Int64N(2000))
 			saved := clip.Saved{
 				Clip: id, Account: "big", Voice: voices[random.IntN(len(voices))], Language: drawLanguage(random.IntN(1000)), Speed: 1, Format: "mp3",
-				SampleRate: 24000, MediaType: "audio/mpeg", Characters: length, Milliseconds: 1000, Bytes: 4000, SealedAudio: true,
+				SampleRate: 24000, MediaType: "audio/mpeg", Characters: length, Milliseconds: 1000, Bytes: 4000,
 				Blob: "clip-" + id + "." + id + id, Debug: random.IntN(10) == 0, Sealed: sealed, At: noon.Add(time.Duration(done) * 31 * time.Second),
 			}
 			change(&saved)

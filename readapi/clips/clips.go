@@ -16,7 +16,6 @@ import (
 	"github.com/recital-tts/recital/internal/events/readmodel"
 	"github.com/recital-tts/recital/internal/http/links"
 	"github.com/recital-tts/recital/internal/http/web"
-	"github.com/recital-tts/recital/internal/providers/blobs"
 	"github.com/recital-tts/recital/internal/providers/blobs/sealed"
 	"github.com/recital-tts/recital/readapi"
 )
@@ -25,8 +24,7 @@ import (
 type API struct {
 	Models readapi.Models
 	Keys   keyring.Opener
-	Blobs  blobs.Store   // of audio that is not sealed
-	Sealed *sealed.Store // of audio that is
+	Sealed *sealed.Store // of audio
 	Links  links.Links
 }
 

@@ -41,8 +41,6 @@ type shelf struct {
 	store *folder.Store
 	url   string
 	saved int
-
-	inClear bool // audio is saved as by releases that did not seal it
 }
 
 func newShelf(t testing.TB) *shelf {
@@ -69,12 +67,7 @@ func (s *shelf) openKeys() *pgkeys.Keyring {
 }
 
 func (s *shelf) serve(made links.Links) string {
-	return s.serveWith(made, API{Blobs: s.store, Sealed: sealed.New(s.store, s.keys)})
-}
-
-// serveWith serves with the stores of an API.
-func (s *shelf) serveWith(made links.Links, api API) string {
-	api.Models, api.Keys, api.Links = s.Projector, s.keys, made
+	api := API{Models: s.Projector, Keys: s.keys, Links: made, Sealed: sealed.New(s.store, s.keys)}
 	return webtest.Serve(s.t, web.Config{Routes: api.Routes(), Authenticator: keys{}})
 }
 
@@ -93,11 +86,6 @@ const clipSound = "0123456789abcdefghijklmnopqrstuvwxyz"
 // put stores the audio of a clip.
 func (s *shelf) put(account string, address blobs.Address) blobs.Blob {
 	s.t.Helper()
-	if s.inClear {
-		blob, err := s.store.Put(s.t.Context(), address, strings.NewReader(clipSound))
-		require.NoError(s.t, err)
-		return blob
-	}
 	vault := sealed.New(s.store, s.keys)
 	envelope, err := vault.Envelope(s.t.Context(), account, address)
 	require.NoError(s.t, err)
@@ -123,7 +111,7 @@ func (s *shelf) saveContent(account string, said clip.Content, change ...func(*c
 	blob := s.put(account, blobs.NewAddress(blobs.Owner(clip.Stream(id))))
 	saved := clip.Saved{
 		Clip: id, Account: account, Voice: "leah", Language: "en-us", Speed: 1, Format: "mp3", SampleRate: 24000, MediaType: "audio/mpeg",
-		Characters: int64(len([]rune(said.Text))), Milliseconds: 1000, Blob: string(blob.Address), Bytes: blob.Size, Debug: true, Sealed: sealed, SealedAudio: !s.inClear,
+		Characters: int64(len([]rune(said.Text))), Milliseconds: 1000, Blob: string(blob.Address), Bytes: blob.Size, Debug: true, Sealed: sealed,
 		At: noon.Add(time.Duration(s.saved) * time.Minute),
 	}
 	for _, f := range change {
@@ -172,7 +160,7 @@ func texts(page clipsResponse) (texts []string) {
 func TestAClipShowsTheLanguageThatWasAskedFor(t *testing.T) {
 	s := newShelf(t)
 	spoken := func(c *clip.Saved) { c.Language = "pt-br" }
-	for _, c := range []struct{ asked, shown string }{{"pt_BR", "pt_BR"}, {"", "pt-br"}} { // "" is that of earlier releases, too
+	for _, c := range []struct{ asked, shown string }{{"pt_BR", "pt_BR"}, {"", "pt-br"}} {
 		id := s.saveContent("a1", clip.Content{Text: "Olá", Language: c.asked}, spoken)
 		_, body := s.answer(http.MethodGet, s.url+"/v1/account/clip/"+id, "")
 		require.Contains(t, body, `"language":"`+c.shown+`"`)
@@ -364,16 +352,7 @@ func TestWhatWasSealedEndsWithItsKey(t *testing.T) {
 }
 
 func TestTheAudioIsServedInParts(t *testing.T) {
-	for name, inClear := range map[string]bool{"sealed": false, "of an earlier release": true} {
-		t.Run(name, func(t *testing.T) {
-			s := newShelf(t)
-			s.inClear = inClear
-			s.requireParts(t)
-		})
-	}
-}
-
-func (s *shelf) requireParts(t *testing.T) {
+	s := newShelf(t)
 	s.save("a1", "to be played")
 	address := s.list("a1", "").Clips[0].URL
 	whole, body := s.answer(http.MethodGet, address, "")

@@ -22,22 +22,19 @@ select (select count(*) from filtered), array(select clip_id from filtered order
 
 func TestPagesOfManyClipsAreThoseOfAPlainQuery(t *testing.T) {
 	// given so many clips that each order has several ranges, a third of which were saved at one instant by one voice, and
-	// of which many were sealed later or deleted
+	// of which many were deleted
 	s := newShelf(t)
 	n := 0
 	ids := s.fill(12_000, func(c *clip.Saved) {
 		if n++; n%3 == 0 {
 			c.At, c.Voice, c.Characters = noon, "leah", 20
 		}
-		c.SealedAudio = n%2 == 0
 	})
 	var later []any
 	for i, id := range ids {
 		switch {
 		case i%5 == 0, i > 2000 && i < 5000:
 			later = append(later, clip.Deleted{Clip: id, Account: "big", At: noon})
-		case i%4 == 0:
-			later = append(later, clip.AudioSealed{Clip: id, Account: "big", To: "b", Bytes: 1, At: noon})
 		}
 	}
 	for some := range slices.Chunk(later, 500) {

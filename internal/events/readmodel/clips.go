@@ -1,7 +1,7 @@
 package readmodel
 
-// Clips is the read model of saved clips. What was said stays sealed. Version 2 counts clips, and knows whose audio is not
-// sealed and whose account was closed.
+// Clips is the read model of saved clips. What was said stays sealed. Version 2 counts clips, and knows
+// whose account was closed.
 var Clips = Model{Name: "clips", Version: 2}
 
 // ClipsView has a row for each clip that was not deleted.
@@ -15,7 +15,6 @@ var ClipsView = View{Clips, "clips", []Column{
 	{"debug", Bool},
 	{"saved_at", Timestamptz},
 	{"blob", Text},
-	{"sealed_audio", Bool}, // the blob is sealed
 	{"bytes", Bigint},
 	{"media_type", Text},
 	{"sealed", Bytea},
@@ -53,14 +52,6 @@ var (
 		{"clips", Bigint},
 	}}
 )
-
-// UnsealedClipsView has a row for each clip whose audio is not sealed, without those of closed accounts, which are deleted.
-// An index lists them in the order of clip_id.
-var UnsealedClipsView = View{Clips, "unsealed_clips", []Column{
-	{"clip_id", Text},
-	{"account_id", Text},
-	{"blob", Text},
-}}
 
 // ToDoEraseClipsView is the to-do list of the closed accounts that have clips. An item is the account; its cause is the event
 // that closed it.
