@@ -33,7 +33,7 @@ SHORTENED = rapid\.Check[(]|testing\.Short[(][)]|enginetest\.Run[(]
 folders_with = $$(grep -rlE --include='*_test.go' '$(1)' . | xargs -r -n 1 dirname | sort -u)
 
 .DEFAULT_GOAL := help
-.PHONY: help deps deps-long build run test test-plain test-race test-long test-long-plain test-long-race lint bench bench-smoke align-report clone-report precheck-report loudness loudness-report soak storm clients pydantic fuzz clean
+.PHONY: help deps deps-test deps-long build run test test-plain test-race test-long test-long-plain test-long-race lint bench bench-smoke align-report clone-report precheck-report loudness loudness-report soak storm clients pydantic govulncheck fuzz clean
 
 # Tests take the binaries that make has built, and benchmarks a regular expression in which nothing is expanded.
 test test-long bench bench-smoke soak storm clients: export RECITAL_TEST_BINARIES := $(CURDIR)/bin
@@ -46,7 +46,10 @@ help: ## list the targets
 deps: ## install what is missing on this machine, with apt
 	@deploy/deps.sh
 
-deps-long: ## install what the longest tests need beside
+deps-test: ## install what the tests need as well
+	@deploy/deps.sh test
+
+deps-long: ## install what the longest tests need as well
 	@deploy/deps.sh long
 
 build: ## build the three binaries into bin/
@@ -56,7 +59,7 @@ build: ## build the three binaries into bin/
 run: deps build ## install, build and start everything on an embedded default; Ctrl-C stops it
 	@exec bin/recitald
 
-test: deps build ## run the tests, the longest ones shortened, some under the race detector
+test: deps-test build ## run the tests, the longest ones shortened, some under the race detector
 	@$(MAKE) --no-print-directory --keep-going --jobs 2 test-race test-plain
 
 test-race:
@@ -76,10 +79,9 @@ test-long-plain:
 		name != "" && /$(SHORTENED)/ {print name; name = ""}' {} + | sort -u | paste -s -d '|'); \
 	$(TEST) -run "^($$names)\$$" $(call packages_not_in,$(RACE))
 
-lint: deps ## check the format, go vet, staticcheck, and the alert rules
+lint: deps ## check the format, the code with golangci-lint, and the alert rules
 	@unformatted=$$(gofmt -l .); [ -z "$$unformatted" ] || { echo "not formatted (run gofmt -w):"; echo "$$unformatted"; exit 1; }
-	$(GO) vet ./...
-	$(GO) tool -modfile=deploy/tools.mod staticcheck ./...
+	$(GO) tool -modfile=deploy/lint.mod golangci-lint run ./...
 	@deploy/promtool.sh check rules deploy/alerts.yml
 	@deploy/promtool.sh test rules deploy/alerts_test.yml
 
@@ -122,6 +124,9 @@ pydantic: ## ask pydantic and FastAPI what the binder's tests expect of them, an
 	version() { sed -n '1s/.*"'$$1'": "\([^"]*\)".*/\1/p' "$$vectors/$$1.json"; } && python3 -m venv "$$folder/venv" && \
 	"$$folder/venv/bin/pip" install --quiet "pydantic==$$(version pydantic)" "fastapi==$$(version fastapi)" python-multipart httpx && \
 	cd "$$folder" && venv/bin/python -W ignore "$$vectors/generate.py" && diff pydantic.json "$$vectors" && diff fastapi.json "$$vectors" && echo "the same answers"
+
+govulncheck: ## look for known vulnerabilities in code that is called (needs their database)
+	@$(GO) tool -modfile=deploy/lint.mod govulncheck ./...
 
 fuzz: deps ## run each fuzz target for a while (FUZZ_TIME=30s)
 	@grep -rlE --include='*_test.go' '^func Fuzz' . | xargs -r -n 1 dirname | sort -u | while read -r package; do \

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs what Recital needs and this machine lacks, with apt. It says what and why first. When everything is there it
-# changes nothing and needs no network. With the argument "long" it also installs what the longest tests drive.
+# changes nothing and needs no network. With the argument "test" it also installs what tests need, with "long" what the
+# longest tests need.
 set -eu
 
 packages=""
@@ -66,6 +67,14 @@ for library in libavcodec libavformat libavutil libswresample; do
 done
 need postgresql "read models live in it; recitald starts a private server on a unix socket" has_postgres
 
+case "${1:-}" in
+test | long)
+	need curl "tests follow the README's examples with it" command -v curl
+	need ffmpeg "a second decoder, with which tests compare" command -v ffmpeg
+	need haproxy "the balancer in front of two instances" command -v haproxy
+	need sox "a second reader of WAV files" command -v sox
+	;;
+esac
 if [ "${1:-}" = long ]; then
 	need chromium "a browser, in which the longest tests sign in and out" has_browser
 fi

@@ -5,7 +5,6 @@ go 1.26.0
 tool (
 	github.com/stripe/stripe-mock
 	github.com/versity/versitygw/cmd/versitygw
-	honnef.co/go/tools/cmd/staticcheck
 )
 
 require (
@@ -98,5 +97,4 @@ require (
 	golang.org/x/text v0.42.0 // indirect
 	golang.org/x/time v0.15.0 // indirect
 	golang.org/x/tools v0.51.0 // indirect
-	honnef.co/go/tools v0.8.2 // indirect
 )

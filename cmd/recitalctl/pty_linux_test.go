@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/recital-tts/recital/internal/testing/bintest"
 )
 
 const (
@@ -92,7 +94,7 @@ func openTerminal(t *testing.T) (person, program *os.File) {
 	t.Helper()
 	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	if err != nil {
-		t.Skipf("this machine has no pseudo terminals: %v", err)
+		bintest.Missing(t, "opening a pseudo terminal: "+err.Error())
 	}
 	person = os.NewFile(uintptr(fd), "ptmx")
 	require.NoError(t, unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0))

@@ -19,6 +19,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/testing/bintest"
 )
 
 // balancer is HAProxy with the configuration of the deployment, in front of instances on this machine.
@@ -89,9 +91,7 @@ func TestInstancesAreRestartedInTurnWithoutAFailedRequest(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}
-	if _, err := exec.LookPath("haproxy"); err != nil {
-		t.Skip("HAProxy is not installed (package haproxy)")
-	}
+	bintest.Tool(t, "haproxy")
 	// given two instances behind a balancer
 	on := outsideServices(t)
 	addresses := []string{freeAddress(t), freeAddress(t)}
@@ -157,9 +157,7 @@ func TestTheBalancerServesWhatUnreadyInstancesCan(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}
-	if _, err := exec.LookPath("haproxy"); err != nil {
-		t.Skip("HAProxy is not installed (package haproxy)")
-	}
+	bintest.Tool(t, "haproxy")
 	// given two instances behind a balancer
 	pg := outsideServices(t).detachable(t)
 	pg.attach()

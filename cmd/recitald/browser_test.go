@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/testing/bintest"
 )
 
 // browser is a headless Chromium with one page, driven by the DevTools protocol over pipes: messages are JSON
@@ -31,7 +33,7 @@ type browser struct {
 	errors []string // its errors on the console
 }
 
-// openBrowser skips the test on a machine without Chromium, unless RECITAL_TEST_BROWSER is set.
+// openBrowser opens Chromium, which has to be installed.
 func openBrowser(t *testing.T) *browser {
 	t.Helper()
 	return openBrowserWith(t, "{}")
@@ -40,16 +42,7 @@ func openBrowser(t *testing.T) *browser {
 // openBrowserWith opens a browser whose profile has preferences, in JSON.
 func openBrowserWith(t *testing.T, preferences string) *browser {
 	t.Helper()
-	var program string
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if path, err := exec.LookPath(name); err == nil {
-			program = path
-		}
-	}
-	if program == "" {
-		require.Empty(t, os.Getenv("RECITAL_TEST_BROWSER"), "there is no Chromium here")
-		t.Skip("there is no Chromium here: apt-get install chromium")
-	}
+	program := bintest.Tool(t, "chromium", "chromium-browser", "google-chrome")
 	in, commands, err := os.Pipe()
 	require.NoError(t, err)
 	replies, out, err := os.Pipe()

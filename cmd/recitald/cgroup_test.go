@@ -1,74 +1,72 @@
 package main_test
 
 import (
-	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/testing/bintest"
 )
 
-// memoryCgroup is the folder of a cgroup (version 1) of the memory controller, whose processes are killed when together they
-// need more than its limit.
-type memoryCgroup string
+// memoryCgroup is a cgroup of the memory controller. Its processes are killed when together they need more than its
+// limit. The files are named differently by the two versions of cgroups(7).
+type memoryCgroup struct {
+	folder                       string
+	limitFile, killFile, maxFile string
+}
 
-const ownCgroups = "/proc/thread-self/cgroup"
+const ownCgroups = "/proc/self/cgroup"
 
-// newMemoryCgroup makes a cgroup below that of this process, or skips the test where that is not possible.
-func newMemoryCgroup(t *testing.T, limit int64) memoryCgroup {
+// newMemoryCgroup makes a cgroup below the one of this process.
+func newMemoryCgroup(t *testing.T, limit int64) *memoryCgroup {
 	t.Helper()
-	own := regexp.MustCompile(`(?m)^\d+:memory:(.*)$`).FindStringSubmatch(read(t, ownCgroups))
-	if own == nil {
-		t.Skip("there is no memory controller of version 1")
+	g := &memoryCgroup{limitFile: "memory.max", killFile: "memory.events", maxFile: "memory.peak"}
+	parent := "/sys/fs/cgroup"
+	if own := regexp.MustCompile(`(?m)^\d+:memory:(.*)$`).FindStringSubmatch(read(t, ownCgroups)); own != nil {
+		g = &memoryCgroup{limitFile: "memory.limit_in_bytes", killFile: "memory.oom_control", maxFile: "memory.max_usage_in_bytes"}
+		parent = filepath.Join(parent, "memory", own[1])
 	}
-	g := memoryCgroup(filepath.Join("/sys/fs/cgroup/memory", own[1], fmt.Sprintf("recital-test-%d", os.Getpid())))
-	if err := os.Mkdir(string(g), 0o755); err != nil {
-		t.Skipf("a cgroup cannot be made: %v", err)
+	g.folder = filepath.Join(parent, fmt.Sprintf("recital-test-%d", os.Getpid()))
+	if err := os.Mkdir(g.folder, 0o755); err != nil {
+		bintest.Missing(t, "making a cgroup: "+err.Error())
 	}
 	t.Cleanup(func() {
-		require.Eventually(t, func() bool { return os.Remove(string(g)) == nil }, patience, pause, "its processes have not ended")
+		require.Eventually(t, func() bool { return os.Remove(g.folder) == nil }, patience, pause, "its processes have not ended")
 	})
-	g.write(t, "memory.limit_in_bytes", strconv.FormatInt(limit, 10))
+	if err := os.WriteFile(g.path(g.limitFile), []byte(strconv.FormatInt(limit, 10)), 0); err != nil {
+		bintest.Missing(t, "limiting the memory of a cgroup: "+err.Error())
+	}
 	return g
 }
 
-func (g memoryCgroup) write(t *testing.T, file, value string) {
-	t.Helper()
-	require.NoError(t, os.WriteFile(filepath.Join(string(g), file), []byte(value), 0))
-}
+func (g *memoryCgroup) path(file string) string { return filepath.Join(g.folder, file) }
 
-// run calls start with the thread in the cgroup; a process that it starts stays there. For "" it only calls start.
-func (g memoryCgroup) run(start func() error) error {
-	if g == "" {
-		return start()
-	}
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	move := func(into string) error { return os.WriteFile(filepath.Join(into, "tasks"), []byte("0"), 0) }
-	if err := move(string(g)); err != nil {
-		return err
-	}
-	return errors.Join(start(), move(filepath.Dir(string(g))))
+// contain makes a command that was not started yet begin in the cgroup.
+func (g *memoryCgroup) contain(command *exec.Cmd) {
+	join := `echo $$ >"$1" && shift && exec "$@"`
+	command.Args = append([]string{"sh", "-c", join, "sh", g.path("cgroup.procs"), command.Path}, command.Args[1:]...)
+	command.Path = "/bin/sh"
 }
 
 // kills returns how many processes were killed because of the limit.
-func (g memoryCgroup) kills(t *testing.T) int {
+func (g *memoryCgroup) kills(t *testing.T) int {
 	t.Helper()
-	_, figure, found := strings.Cut(read(t, filepath.Join(string(g), "memory.oom_control")), "oom_kill ")
-	require.True(t, found, "the kernel does not count kills")
-	kills, err := strconv.Atoi(strings.TrimSpace(figure))
+	match := regexp.MustCompile(`(?m)^oom_kill (\d+)$`).FindStringSubmatch(read(t, g.path(g.killFile)))
+	require.NotNil(t, match, "the kernel does not count kills")
+	kills, err := strconv.Atoi(match[1])
 	require.NoError(t, err)
 	return kills
 }
 
-// most returns the most memory that its processes had at once, in bytes, and what the kernel cached of their files.
-func (g memoryCgroup) most(t *testing.T) string {
+// most returns the most memory that its processes had at once, in bytes, with the page cache of their files.
+func (g *memoryCgroup) most(t *testing.T) string {
 	t.Helper()
-	return strings.TrimSpace(read(t, filepath.Join(string(g), "memory.max_usage_in_bytes")))
+	return strings.TrimSpace(read(t, g.path(g.maxFile)))
 }

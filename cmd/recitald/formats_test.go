@@ -16,6 +16,7 @@ import (
 
 	"github.com/recital-tts/recital/internal/speech/audio"
 	"github.com/recital-tts/recital/internal/speech/audio/libav/libavtest"
+	"github.com/recital-tts/recital/internal/testing/bintest"
 )
 
 // contentTypes are those of the published service (its API, measured replies).
@@ -94,11 +95,9 @@ func requireSpeech(t *testing.T, spec audio.Spec, encoded []byte, seconds float6
 		require.Greater(t, loudest(decoded.Samples[part*third:(part+1)*third]), float32(0.05), "part %d is silent", part)
 	}
 
-	if hasFFmpeg(t) {
-		played, complaints := play(t, spec, encoded)
-		require.Empty(t, complaints, "of ffmpeg")
-		require.InDelta(t, seconds, played, longestDelay(spec), "seconds, as ffmpeg plays it")
-	}
+	played, complaints := play(t, spec, encoded)
+	require.Empty(t, complaints, "of ffmpeg")
+	require.InDelta(t, seconds, played, longestDelay(spec), "seconds, as ffmpeg plays it")
 }
 
 // longestDelay returns the maximum that an encoder adds to the length, in seconds: its delay and the padding of its
@@ -145,15 +144,6 @@ func bytesOf(encoded []byte, size int) func(func([]byte) bool) {
 	}
 }
 
-func hasFFmpeg(t *testing.T) bool {
-	t.Helper()
-	_, err := exec.LookPath("ffmpeg")
-	if err != nil {
-		t.Log("without the ffmpeg program, libav alone has checked this")
-	}
-	return err == nil
-}
-
 // play makes the ffmpeg program read audio from a pipe, as a player does while it arrives, and returns the seconds
 // decoded and its error output.
 func play(t *testing.T, spec audio.Spec, encoded []byte) (seconds float64, complaints string) {
@@ -178,9 +168,7 @@ func TestEveryFormatPlaysBeforeItHasAllArrived(t *testing.T) {
 		t.Skip("one of the longest scenarios")
 	}
 	t.Parallel()
-	if !hasFFmpeg(t) {
-		t.Skip("what ends in the middle is an error to the decoder of the tests")
-	}
+	bintest.Tool(t, "ffmpeg") // the decoder of the tests refuses audio that is cut off
 	s := start(t, dataFolder(t))
 	c := s.operator()
 	for _, spec := range everySpec() {

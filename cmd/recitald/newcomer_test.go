@@ -85,9 +85,7 @@ func requireAnswers(t *testing.T, s *server) {
 func (s *server) runCurlLine() string {
 	s.t.Helper()
 	line := s.told(curlLine)
-	if _, err := exec.LookPath("curl"); err != nil {
-		return s.operator().post(s.t, bytesRoute, order{"text": "Hello world. This is Recital.", "voice": "leah"}).text()
-	}
+	bintest.Tool(s.t, "curl")
 	folder := s.t.TempDir()
 	shell := exec.CommandContext(s.t.Context(), "/bin/sh", "-c", line)
 	shell.Dir = folder

@@ -27,7 +27,7 @@ const (
 type server struct {
 	t       *testing.T
 	data    string
-	cgroup  memoryCgroup // of its processes, "" for that of the test
+	cgroup  *memoryCgroup // of its processes; nil for the one of the test
 	command *exec.Cmd
 	ended   chan struct{}
 	err     error // of the process; readable after ended is closed
@@ -77,12 +77,15 @@ func (s *server) launch(flags []string) {
 	s.command.Env = bintest.Environment()
 	s.command.Stdout, s.command.Stderr = stdout, stderr
 	s.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	if s.cgroup != nil {
+		s.cgroup.contain(s.command)
+	}
 	started := make(chan error)
 	go func() {
 		runtime.LockOSThread() // Pdeathsig kills when the thread ends that started the process
 		defer runtime.UnlockOSThread()
 		defer close(s.ended)
-		err := s.cgroup.run(s.command.Start)
+		err := s.command.Start()
 		started <- err
 		if err == nil {
 			s.err = s.command.Wait()

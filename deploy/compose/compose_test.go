@@ -448,7 +448,7 @@ func TestTheImageHasThePackagesOfTheBuild(t *testing.T) {
 	require.True(t, found)
 	for _, need := range regexp.MustCompile(`(?m)^\s*need (\S+) `).FindAllStringSubmatch(string(read(t, "../deps.sh")), -1) {
 		switch need[1] {
-		case "chromium": // of the tests
+		case "chromium", "curl", "ffmpeg", "haproxy", "sox": // of the tests
 		case "postgresql":
 			assert.NotContains(t, dockerfile, "postgresql", "recitald uses one that runs elsewhere")
 		case `"$library-dev"`:

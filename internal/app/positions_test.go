@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"github.com/google/uuid"
@@ -64,7 +65,7 @@ func TestPositions(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			projector := standing{c.reached}
-			if c.want == context.Canceled {
+			if errors.Is(c.want, context.Canceled) {
 				// The client's patience ends only once the projector is waited for: asking for the head must not fail first.
 				_, err := log.Head(ctx)
 				require.NoError(t, err)

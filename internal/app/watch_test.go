@@ -45,6 +45,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/enginetest"
 	"github.com/recital-tts/recital/internal/speech/worker"
 	"github.com/recital-tts/recital/internal/speech/worker/workertest"
+	"github.com/recital-tts/recital/internal/testing/bintest"
 	projections "github.com/recital-tts/recital/projections/ledger"
 )
 
@@ -66,7 +67,7 @@ func TestADiskThatIsNearlyFullIsFound(t *testing.T) {
 	// given a small disk
 	disk := t.TempDir()
 	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=4m"); err != nil {
-		t.Skipf("a file system of one's own is needed: %v", err)
+		bintest.Missing(t, "mounting a small disk: "+err.Error())
 	}
 	t.Cleanup(func() { require.NoError(t, syscall.Unmount(disk, syscall.MNT_DETACH)) })
 	w := app.WatchDisk(disk, 90, 0)

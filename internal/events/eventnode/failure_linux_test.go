@@ -15,6 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/recital-tts/recital/internal/testing/bintest"
 )
 
 // smallDisk mounts an in-memory file system of the given size.
@@ -25,7 +27,7 @@ func smallDisk(t *testing.T, size string) string {
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
 	err = syscall.Mount("tmpfs", dir, "tmpfs", 0, "size="+size)
 	if errors.Is(err, syscall.EPERM) {
-		t.Skip("mounting a small disk needs root")
+		bintest.Missing(t, "mounting a small disk needs root")
 	}
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, syscall.Unmount(dir, syscall.MNT_DETACH)) })

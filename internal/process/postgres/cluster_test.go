@@ -25,6 +25,7 @@ import (
 	"github.com/recital-tts/recital/internal/process/postgres"
 	"github.com/recital-tts/recital/internal/process/postgres/pgtest"
 	"github.com/recital-tts/recital/internal/process/procfs"
+	"github.com/recital-tts/recital/internal/testing/bintest"
 )
 
 // clusterDirVariable makes the test binary act as a recitald that runs a cluster until its input ends.
@@ -403,7 +404,7 @@ func TestALongPathGetsAShortSocketFolder(t *testing.T) {
 func TestAFolderThatTheServersUserCannotEnter(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
-		t.Skip("only for root the server runs as another user")
+		bintest.Missing(t, "only for root the server runs as another user")
 	}
 	// given a folder below one that is closed to other users, such as /root
 	closed := t.TempDir()

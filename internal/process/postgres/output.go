@@ -3,6 +3,7 @@ package postgres
 import (
 	"bufio"
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"strings"
@@ -29,7 +30,7 @@ func (r *relay) run(output io.Reader, last *tail) {
 			last.add(text)
 			r.logger.Log(context.Background(), level(text), "postgres says", "line", text)
 		}
-		cut = err == bufio.ErrBufferFull
+		cut = errors.Is(err, bufio.ErrBufferFull)
 		if err != nil && !cut {
 			return
 		}

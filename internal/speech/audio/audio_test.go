@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/recital-tts/recital/internal/speech/audio"
+	"github.com/recital-tts/recital/internal/testing/bintest"
 )
 
 // noCodecs stands in for codec processes that are not running.
@@ -165,12 +166,9 @@ func TestOpenSaysWhatIsMissing(t *testing.T) {
 	}
 }
 
-// sox is another reader of WAV files, if it is installed.
+// sox is another reader of WAV files.
 func TestSoxReadsStreamedWAV(t *testing.T) {
-	sox, err := exec.LookPath("sox")
-	if err != nil {
-		t.Skip("sox is not installed")
-	}
+	sox := bintest.Tool(t, "sox")
 	for _, format := range []audio.Format{audio.WAV, audio.ULaw} {
 		input := samples(make([]int16, 4000)...)
 		folder := t.TempDir()

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/internal/speech/loudness"
+	"github.com/recital-tts/recital/internal/testing/bintest"
 )
 
 // tone returns a sine with an amplitude in decibels below full scale.
@@ -62,12 +63,9 @@ func TestHowTheSamplesAreCutDoesNotMatter(t *testing.T) {
 	require.Equal(t, loudness.Of(sound, 22050), m.Loudness())
 }
 
-// Where ffmpeg is installed, both find the same, of noise that comes and goes.
+// ffmpeg measures the same loudness, here of noise that comes and goes.
 func TestFFmpegFindsTheSame(t *testing.T) {
-	ffmpeg, err := exec.LookPath("ffmpeg")
-	if err != nil {
-		t.Skip("ffmpeg is not installed")
-	}
+	ffmpeg := bintest.Tool(t, "ffmpeg")
 	const rate = 22050
 	random := rand.New(rand.NewPCG(1, 2))
 	var sound []byte

@@ -161,7 +161,7 @@ func onConnection[T any](ctx context.Context, c *Client, a attempt, op operation
 	defer cancel()
 	defer context.AfterFunc(conn.dead, cancel)()
 	result, err := recovering(c.forLeader(alive), conn.client, op)
-	gaveUp := ctx.Err() != nil && context.Cause(ctx) != errNoAnswer
+	gaveUp := ctx.Err() != nil && !errors.Is(context.Cause(ctx), errNoAnswer)
 	if err == nil || !isBroken(err) || gaveUp {
 		return result, err
 	}

@@ -3,6 +3,7 @@ package jsontree_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"math"
 	"strconv"
 	"strings"
@@ -124,7 +125,7 @@ func FuzzParse(f *testing.F) {
 		if bytes.Contains(document, []byte("NaN")) || bytes.Contains(document, []byte("Infinity")) || bytes.HasPrefix(document, []byte("\xef\xbb\xbf")) {
 			return
 		}
-		if syntax, ok := err.(*jsontree.SyntaxError); ok && syntax.Msg == "Nesting is too deep" {
+		if syntax, ok := errors.AsType[*jsontree.SyntaxError](err); ok && syntax.Msg == "Nesting is too deep" {
 			return
 		}
 		require.Equal(t, json.Valid(document), err == nil, "%q: %v", document, err)

@@ -414,7 +414,7 @@ func (c *Conn) drain() {
 	for left := lingerBytes; left > 0 && time.Now().Before(end); {
 		c.Conn.SetReadDeadline(time.Now().Add(lingerPause))
 		n, err := c.Conn.Read(buffer)
-		if err != nil && err != io.EOF || n == 0 {
+		if err != nil && !errors.Is(err, io.EOF) || n == 0 {
 			return
 		}
 		left -= n

@@ -24,6 +24,7 @@ import (
 	"github.com/recital-tts/recital/internal/providers/blobs"
 	"github.com/recital-tts/recital/internal/providers/blobs/blobtest"
 	"github.com/recital-tts/recital/internal/providers/blobs/folder"
+	"github.com/recital-tts/recital/internal/testing/bintest"
 )
 
 const owner blobs.Owner = "clip-0123456789abcdef"
@@ -274,7 +275,7 @@ func smallDisk(t *testing.T) string {
 	dir := t.TempDir()
 	err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=1m")
 	if errors.Is(err, syscall.EPERM) {
-		t.Skip("mounting a small disk needs root")
+		bintest.Missing(t, "mounting a small disk needs root")
 	}
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, syscall.Unmount(dir, syscall.MNT_DETACH)) })

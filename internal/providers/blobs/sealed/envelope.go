@@ -56,7 +56,7 @@ func (e Envelope) header() io.Reader {
 func (s *Store) dataKey(ctx context.Context, account string, address blobs.Address, blob io.Reader) ([]byte, error) {
 	header := make([]byte, headerSize)
 	_, err := io.ReadFull(blob, header)
-	if err == io.EOF || err == io.ErrUnexpectedEOF { // itself, and not the wrapped one of a connection that was cut
+	if err == io.EOF || err == io.ErrUnexpectedEOF { //nolint:errorlint // not the wrapped one of a cut connection
 		err = ErrBroken
 	}
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/recital-tts/recital/internal/speech/audio"
 	"github.com/recital-tts/recital/internal/speech/audio/libav/libavtest"
+	"github.com/recital-tts/recital/internal/testing/bintest"
 )
 
 const engineRate = 22050 // Hz, of espeak-ng
@@ -175,14 +176,10 @@ func TestEveryFormatCarriesTheWholeSpeech(t *testing.T) {
 	}
 }
 
-// ffmpegAgrees checks that the ffmpeg program decodes without errors, if it is installed.
+// ffmpegAgrees checks that the ffmpeg program decodes without errors.
 func ffmpegAgrees(t *testing.T, spec audio.Spec, encoded []byte, options ...string) {
 	t.Helper()
-	ffmpeg, err := exec.LookPath("ffmpeg")
-	if err != nil {
-		t.Log("without the ffmpeg program, libav alone has checked this")
-		return
-	}
+	ffmpeg := bintest.Tool(t, "ffmpeg")
 	file := filepath.Join(t.TempDir(), "speech")
 	require.NoError(t, os.WriteFile(file, encoded, 0o600))
 	args := append([]string{"-v", "error"}, options...)
