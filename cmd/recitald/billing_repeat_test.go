@@ -116,7 +116,7 @@ func TestADeclinedCardChangesNothing(t *testing.T) {
 	s := b.serve(dataFolder(t))
 	c := s.openAccount("free")
 	made := c.subscribe(t, "indie")
-	require.Error(t, b.ConfirmPayment(made.ClientSecret, "pm_card_chargeDeclined"))
+	require.Error(t, b.Confirm(made.ClientSecret, "pm_card_chargeDeclined"))
 	require.Equal(t, "incomplete", c.billing(t).status())
 	require.Equal(t, made.SubscriptionID, c.subscribe(t, "indie").SubscriptionID)
 	b.pays(made.ClientSecret, "pm_card_visa")

@@ -92,7 +92,7 @@ func (p *subscriber) open(at *server) error {
 // goOn makes the next request of an account, or the same again if nobody has answered it. It reports whether it is answered.
 func (p *subscriber) goOn(at *server, a *subscribing) (bool, error) {
 	if a.secret != "" && !a.settled {
-		if err := p.till.ConfirmPayment(a.secret, "pm_card_visa"); err != nil {
+		if err := p.till.Confirm(a.secret, "pm_card_visa"); err != nil {
 			return false, fmt.Errorf("the first invoice of %s cannot be paid: %w", a.id, err)
 		}
 		a.settled = true

@@ -158,15 +158,13 @@ func (b *till) billing(account string) payments.Billing {
 // pays has the customer pay a first invoice, or register a card, in the browser.
 func (b *till) pays(secret, method string) {
 	b.t.Helper()
-	require.NoError(b.t, b.ConfirmPayment(secret, method))
+	require.NoError(b.t, b.Confirm(secret, method))
 }
 
 // registers has the customer register a card in the browser, and returns the payment method.
 func (b *till) registers(secret, method string) string {
 	b.t.Helper()
-	require.NoError(b.t, any(b.Sandbox).(interface {
-		ConfirmSetup(secret, method string) error
-	}).ConfirmSetup(secret, method))
+	b.pays(secret, method)
 	id, _, _ := strings.Cut(secret, "_secret_")
 	request, err := http.NewRequest(http.MethodGet, b.URL()+"/v1/setup_intents/"+id, nil)
 	require.NoError(b.t, err)

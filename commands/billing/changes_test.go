@@ -152,7 +152,7 @@ func TestANewPriceWhileNothingIsPaidEndsTheOldSubscription(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEqual(t, first.Subscription, second.Subscription)
 	require.EqualValues(t, 1000, second.Amount)
-	require.Error(t, s.sandbox.ConfirmPayment(first.ClientSecret, "pm_card_visa"), "it can not be paid any more")
+	require.Error(t, s.sandbox.Confirm(first.ClientSecret, "pm_card_visa"), "it can not be paid any more")
 	s.pay(second, "pm_card_visa")
 	_, err = s.Refresh(t.Context(), account)
 	require.NoError(t, err)

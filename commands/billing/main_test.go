@@ -163,7 +163,7 @@ func (s *shop) has(account string) payments.Billing {
 // pay pays the first invoice of a subscription.
 func (s *shop) pay(made billing.NewSubscription, card string) {
 	s.T.Helper()
-	require.NoError(s.T, s.sandbox.ConfirmPayment(made.ClientSecret, card))
+	require.NoError(s.T, s.sandbox.Confirm(made.ClientSecret, card))
 }
 
 // subscribed returns an account with a subscription that is paid.

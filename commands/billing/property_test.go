@@ -81,7 +81,7 @@ func (c *customer) subscribe() {
 
 func (c *customer) pay() {
 	if c.last.ClientSecret != "" { // refused, if it is paid or too late
-		_ = c.sandbox.ConfirmPayment(c.last.ClientSecret, rapid.SampledFrom([]string{"pm_card_visa", "pm_card_visa", "pm_card_chargeDeclined"}).Draw(c.draw, "card"))
+		_ = c.sandbox.Confirm(c.last.ClientSecret, rapid.SampledFrom([]string{"pm_card_visa", "pm_card_visa", "pm_card_chargeDeclined"}).Draw(c.draw, "card"))
 	}
 }
 

@@ -16,9 +16,8 @@ import (
 type Provider interface {
 	Now() time.Time
 	Advance(d time.Duration) error
-	// ConfirmPayment and ConfirmSetup are what a card's owner does in a browser.
-	ConfirmPayment(clientSecret, card string) error
-	ConfirmSetup(clientSecret, card string) error
+	// Confirm pays, or registers a card, as the card's owner does in a browser.
+	Confirm(clientSecret, card string) error
 	// FailNextPayment has the customer's next payment declined.
 	FailNextPayment(customer string) error
 	// Refund pays an amount of an invoice back; 0 is all of it.
@@ -117,7 +116,7 @@ func (s *shop) payFirst(subscription string) {
 	pay, err := s.FirstPayment(s.Context(), subscription)
 	require.NoError(s, err)
 	require.NotEmpty(s, pay.ClientSecret)
-	require.NoError(s, s.ConfirmPayment(pay.ClientSecret, s.Visa))
+	require.NoError(s, s.Confirm(pay.ClientSecret, s.Visa))
 }
 
 func (s *shop) billing(customer string) payments.Billing {
@@ -198,7 +197,7 @@ func checkSubscribing(s *shop) {
 	require.NoError(s, err)
 	assert.Equal(s, pay, again)
 
-	require.NoError(s, s.ConfirmPayment(pay.ClientSecret, s.Visa))
+	require.NoError(s, s.Confirm(pay.ClientSecret, s.Visa))
 	for _, later := range []time.Duration{0, time.Hour, 25 * time.Hour} {
 		require.NoError(s, s.Advance(later))
 		paid, err := s.Subscribe(s.Context(), a, want)
@@ -380,7 +379,7 @@ func checkCards(s *shop) {
 	secret, err := s.SetupSecret(s.Context(), setup)
 	require.NoError(s, err)
 	require.NotEmpty(s, secret)
-	require.NoError(s, s.ConfirmSetup(secret, s.Declined))
+	require.NoError(s, s.Confirm(secret, s.Declined))
 	method := s.registered(customer)
 	first := s.billing(customer).Card
 	card := twice(s, func(a payments.Attempt) (payments.Card, error) {
@@ -422,7 +421,7 @@ func checkCardBesideSchedule(s *shop) {
 	require.NoError(s, err)
 	secret, err := s.SetupSecret(s.Context(), setup)
 	require.NoError(s, err)
-	require.NoError(s, s.ConfirmSetup(secret, s.Declined))
+	require.NoError(s, s.Confirm(secret, s.Declined))
 	replaced := twice(s, func(a payments.Attempt) (payments.Card, error) {
 		return s.ReplaceCard(s.Context(), a, customer, s.registered(customer))
 	}, func(first, again payments.Card) { assert.Equal(s, first, again) })
@@ -518,7 +517,7 @@ func checkCardForDebt(s *shop) {
 	require.NoError(s, err)
 	secret, err := s.SetupSecret(s.Context(), setup)
 	require.NoError(s, err)
-	require.NoError(s, s.ConfirmSetup(secret, s.Declined))
+	require.NoError(s, s.Confirm(secret, s.Declined))
 	replace := func(method string) {
 		twice(s, func(a payments.Attempt) (payments.Card, error) {
 			return s.ReplaceCard(s.Context(), a, customer, method)

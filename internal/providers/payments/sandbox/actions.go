@@ -24,18 +24,6 @@ func (s *Sandbox) act(do func(*work) (any, error)) error {
 	return nil
 }
 
-// ConfirmPayment pays a payment intent as its card's owner does in a browser. The method is a payment method, the id of a
-// test card such as pm_card_visa, or its number. If the card needs a confirmation, the intent waits for Authenticate.
-func (s *Sandbox) ConfirmPayment(clientSecret, method string) error {
-	return s.act(func(w *work) (any, error) {
-		p, err := w.intentOf(clientSecret)
-		if err != nil {
-			return nil, err
-		}
-		return w.confirm(p, method)
-	})
-}
-
 // Authenticate ends the confirmation that a card has asked its owner for.
 func (s *Sandbox) Authenticate(clientSecret string, approved bool) error {
 	return s.act(func(w *work) (any, error) {
@@ -54,23 +42,24 @@ func (s *Sandbox) Authenticate(clientSecret string, approved bool) error {
 	})
 }
 
-// ConfirmSetup registers a card as its owner does in a browser. See ConfirmPayment.
-func (s *Sandbox) ConfirmSetup(clientSecret, method string) error {
+// Confirm pays a payment intent, or registers a card, as the card's owner does in a browser. The method is a payment method,
+// the id of a test card such as pm_card_visa, or its number. If the card asks for a confirmation, the intent waits for
+// Authenticate.
+func (s *Sandbox) Confirm(clientSecret, method string) error {
 	return s.act(func(w *work) (any, error) {
-		i, err := w.setupOf(clientSecret)
+		if isSetup(clientSecret) {
+			i, err := w.setupOf(clientSecret)
+			if err != nil {
+				return nil, err
+			}
+			return w.register(i, method)
+		}
+		p, err := w.intentOf(clientSecret)
 		if err != nil {
 			return nil, err
 		}
-		return w.register(i, method)
+		return w.confirm(p, method)
 	})
-}
-
-// confirmAny is ConfirmPayment or ConfirmSetup, as the secret says.
-func (s *Sandbox) confirmAny(clientSecret, method string) error {
-	if isSetup(clientSecret) {
-		return s.ConfirmSetup(clientSecret, method)
-	}
-	return s.ConfirmPayment(clientSecret, method)
 }
 
 func isSetup(clientSecret string) bool { return strings.HasPrefix(clientSecret, "seti_") }

@@ -183,7 +183,7 @@ func TestAnIncompleteSubscriptionExpires(t *testing.T) {
 	expired := s.reload(sub.ID)
 	require.Equal(t, stripe.SubscriptionStatusIncompleteExpired, expired.Status)
 	require.Equal(t, stripe.InvoiceStatusVoid, expired.LatestInvoice.Status)
-	require.Error(t, s.ConfirmPayment(sub.LatestInvoice.ConfirmationSecret.ClientSecret, "pm_card_visa"))
+	require.Error(t, s.Confirm(sub.LatestInvoice.ConfirmationSecret.ClientSecret, "pm_card_visa"))
 }
 
 func TestADecliningCardIsTriedAgainAndThenTheSubscriptionEnds(t *testing.T) {

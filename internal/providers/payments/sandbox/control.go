@@ -106,7 +106,7 @@ func (s *Sandbox) Control() http.Handler {
 	for name, do := range map[string]func(*http.Request, order) error{
 		"advance":           func(_ *http.Request, o order) error { return s.Advance(time.Duration(o.Duration)) },
 		"fail-next-payment": func(_ *http.Request, o order) error { return s.FailNextPayment(o.Customer) },
-		"confirm":           func(_ *http.Request, o order) error { return s.confirmAny(o.ClientSecret, o.PaymentMethod) },
+		"confirm":           func(_ *http.Request, o order) error { return s.Confirm(o.ClientSecret, o.PaymentMethod) },
 		"authenticate":      func(_ *http.Request, o order) error { return s.Authenticate(o.ClientSecret, o.Approved) },
 		"refund":            func(_ *http.Request, o order) error { return s.Refund(o.Invoice, o.Amount) },
 		"dispute":           func(_ *http.Request, o order) error { _, err := s.Dispute(o.Invoice); return err },

@@ -71,13 +71,13 @@ func (l *life) actions() map[string]func(*rapid.T) {
 		"subscribe": func(t *rapid.T) { l.shop.subscribe(l.customer, prices().Draw(t, "price")) },
 		"pay": on(func(t *rapid.T, s *stripe.Subscription) {
 			if c := s.LatestInvoice.ConfirmationSecret; c != nil {
-				l.may(l.ConfirmPayment(c.ClientSecret, cards().Draw(t, "card")))
+				l.may(l.Confirm(c.ClientSecret, cards().Draw(t, "card")))
 				l.may(l.Authenticate(c.ClientSecret, rapid.Bool().Draw(t, "approved")))
 			}
 		}),
 		"register": func(t *rapid.T) {
 			made := l.setup(l.customer)
-			l.may(l.ConfirmSetup(made.ClientSecret, cards().Draw(t, "card")))
+			l.may(l.Confirm(made.ClientSecret, cards().Draw(t, "card")))
 			l.may(l.Authenticate(made.ClientSecret, rapid.Bool().Draw(t, "approved")))
 		},
 		"change": on(func(t *rapid.T, s *stripe.Subscription) {

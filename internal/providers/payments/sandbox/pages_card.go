@@ -182,11 +182,8 @@ func (s *Sandbox) takeCard(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Sandbox) pay(secret, number, answer string) error {
-	switch {
-	case answer != "":
+	if answer != "" {
 		return s.Authenticate(secret, answer == "approve")
-	case strings.HasPrefix(secret, "seti_"):
-		return s.ConfirmSetup(secret, number)
 	}
-	return s.ConfirmPayment(secret, number)
+	return s.Confirm(secret, number)
 }

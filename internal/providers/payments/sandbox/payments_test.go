@@ -38,7 +38,7 @@ func TestCardsPayAsTheirNumbersSay(t *testing.T) {
 			s := open(t)
 			sub := s.subscribe(s.customer().ID, sandbox.PriceOf("indie"))
 			secret := sub.LatestInvoice.ConfirmationSecret.ClientSecret
-			err := s.ConfirmPayment(secret, want.card)
+			err := s.Confirm(secret, want.card)
 			after := s.reload(sub.ID)
 			if want.card == "4000000000000001" {
 				require.ErrorContains(t, err, "incorrect")
@@ -56,7 +56,7 @@ func TestCardsPayAsTheirNumbersSay(t *testing.T) {
 			failed := s.intent(secret)
 			require.Equal(t, stripe.PaymentIntentStatusRequiresPaymentMethod, failed.Status)
 			require.Equal(t, want.decline, failed.LastPaymentError.DeclineCode)
-			require.NoError(t, s.ConfirmPayment(secret, "pm_card_visa"), "another card may pay")
+			require.NoError(t, s.Confirm(secret, "pm_card_visa"), "another card may pay")
 			require.Equal(t, stripe.SubscriptionStatusActive, s.reload(sub.ID).Status)
 		})
 	}
@@ -66,13 +66,13 @@ func TestACardMayAskItsOwnerForAConfirmation(t *testing.T) {
 	s := open(t)
 	sub := s.subscribe(s.customer().ID, sandbox.PriceOf("indie"))
 	secret := sub.LatestInvoice.ConfirmationSecret.ClientSecret
-	require.NoError(t, s.ConfirmPayment(secret, "4000002500003155"))
+	require.NoError(t, s.Confirm(secret, "4000002500003155"))
 	require.Equal(t, stripe.PaymentIntentStatusRequiresAction, s.intent(secret).Status)
 	require.Equal(t, stripe.SubscriptionStatusIncomplete, s.reload(sub.ID).Status)
 	require.Error(t, s.Authenticate(secret, false))
 	require.Equal(t, stripe.PaymentIntentStatusRequiresPaymentMethod, s.intent(secret).Status)
 
-	require.NoError(t, s.ConfirmPayment(secret, "4000002500003155"))
+	require.NoError(t, s.Confirm(secret, "4000002500003155"))
 	require.NoError(t, s.Authenticate(secret, true))
 	require.Equal(t, stripe.SubscriptionStatusActive, s.reload(sub.ID).Status)
 	s.over(s.reload(sub.ID))
@@ -83,7 +83,7 @@ func TestACardThatAlwaysAsksCannotPayWithoutItsOwner(t *testing.T) {
 	s := open(t)
 	sub := s.subscribe(s.customer().ID, sandbox.PriceOf("indie"))
 	secret := sub.LatestInvoice.ConfirmationSecret.ClientSecret
-	require.NoError(t, s.ConfirmPayment(secret, "pm_card_authenticationRequired"))
+	require.NoError(t, s.Confirm(secret, "pm_card_authenticationRequired"))
 	require.NoError(t, s.Authenticate(secret, true))
 	s.over(s.reload(sub.ID))
 	require.Equal(t, stripe.SubscriptionStatusPastDue, s.reload(sub.ID).Status)
@@ -102,8 +102,8 @@ func TestACardIsRegistered(t *testing.T) {
 	s := open(t)
 	c := s.customer()
 	made := s.setup(c.ID)
-	require.Error(t, s.ConfirmSetup(made.ClientSecret, "4000000000000002"))
-	require.NoError(t, s.ConfirmSetup(made.ClientSecret, "5555555555554444"))
+	require.Error(t, s.Confirm(made.ClientSecret, "4000000000000002"))
+	require.NoError(t, s.Confirm(made.ClientSecret, "5555555555554444"))
 	done, err := s.api.V1SetupIntents.Retrieve(t.Context(), made.ID, nil)
 	require.NoError(t, err)
 	require.Equal(t, stripe.SetupIntentStatusSucceeded, done.Status)
@@ -128,8 +128,8 @@ func TestACardOfSomebodyElseIsRefused(t *testing.T) {
 	require.ErrorAs(t, err, &refused)
 	require.Equal(t, stripe.ErrorCodeResourceMissing, refused.Code)
 	sub := s.subscribe(mine.ID, sandbox.PriceOf("indie"))
-	require.Error(t, s.ConfirmPayment(sub.LatestInvoice.ConfirmationSecret.ClientSecret, card))
-	require.Error(t, s.ConfirmPayment("pi_1_secret_guessed", "pm_card_visa"))
+	require.Error(t, s.Confirm(sub.LatestInvoice.ConfirmationSecret.ClientSecret, card))
+	require.Error(t, s.Confirm("pi_1_secret_guessed", "pm_card_visa"))
 }
 
 func TestADetachedCardPaysNoMore(t *testing.T) {
@@ -237,7 +237,7 @@ func TestACouponCountsForItsMonths(t *testing.T) {
 	require.NoError(t, err)
 	require.InDelta(t, 20, sub.Discounts[0].Source.Coupon.PercentOff, 0)
 	require.Equal(t, int64(3920), sub.LatestInvoice.AmountDue)
-	require.NoError(t, s.ConfirmPayment(sub.LatestInvoice.ConfirmationSecret.ClientSecret, "pm_card_visa"))
+	require.NoError(t, s.Confirm(sub.LatestInvoice.ConfirmationSecret.ClientSecret, "pm_card_visa"))
 	var paid []int64
 	for range 4 {
 		sub = s.reload(sub.ID)

@@ -109,7 +109,7 @@ func (s *shop) subscribe(customer, price string) *stripe.Subscription {
 // active returns a subscription that was paid with a card.
 func (s *shop) active(price, card string) *stripe.Subscription {
 	sub := s.subscribe(s.customer().ID, price)
-	require.NoError(s.t, s.ConfirmPayment(sub.LatestInvoice.ConfirmationSecret.ClientSecret, card))
+	require.NoError(s.t, s.Confirm(sub.LatestInvoice.ConfirmationSecret.ClientSecret, card))
 	return s.reload(sub.ID)
 }
 
@@ -139,7 +139,7 @@ func TestASubscriptionIsIncompleteUntilItIsPaid(t *testing.T) {
 	require.Equal(t, int64(1000), sub.LatestInvoice.AmountDue)
 	require.Equal(t, "indie", sub.Items.Data[0].Price.Metadata["plan"])
 
-	require.NoError(t, s.ConfirmPayment(sub.LatestInvoice.ConfirmationSecret.ClientSecret, "pm_card_visa"))
+	require.NoError(t, s.Confirm(sub.LatestInvoice.ConfirmationSecret.ClientSecret, "pm_card_visa"))
 	sub = s.reload(sub.ID)
 	require.Equal(t, stripe.SubscriptionStatusActive, sub.Status)
 	require.Equal(t, stripe.InvoiceStatusPaid, sub.LatestInvoice.Status)

@@ -203,7 +203,7 @@ func changes(t *testing.T) map[string]change {
 			if err != nil {
 				return err
 			}
-			_ = s.ConfirmSetup(secret, "pm_card_mastercard") // it was confirmed by an attempt before
+			_ = s.Confirm(secret, "pm_card_mastercard") // it was confirmed by an attempt before
 			_, err = g.ReplaceCard(ctx, a, customer, methodOf(t, s, customer))
 			return err
 		}, func(t *testing.T, _, after payments.Billing) { assert.Equal(t, "mastercard", after.Card.Brand) }},
@@ -314,7 +314,7 @@ func subscribed(t *testing.T, s *sandbox.Sandbox, g *stripe.Gateway) (customer, 
 	require.NoError(t, err)
 	pay, err := g.FirstPayment(t.Context(), made.ID)
 	require.NoError(t, err)
-	require.NoError(t, s.ConfirmPayment(pay.ClientSecret, "pm_card_visa"))
+	require.NoError(t, s.Confirm(pay.ClientSecret, "pm_card_visa"))
 	return customer, made.ID
 }
 
