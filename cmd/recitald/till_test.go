@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -39,7 +40,7 @@ const (
 
 func openTill(t *testing.T) *till {
 	t.Helper()
-	box, err := sandbox.Open(sandbox.Config{Folder: t.TempDir(), Key: tillKey, WebhookSecret: tillSecret, Logger: slog.New(slog.DiscardHandler)})
+	box, err := sandbox.Open(sandbox.Config{File: filepath.Join(t.TempDir(), "sandbox"), Key: tillKey, WebhookSecret: tillSecret, Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, box.Close()) })
 	gateway, err := stripe.New(stripe.Config{Key: tillKey, URL: box.URL(), Now: box.Now})

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -83,7 +84,7 @@ func newProvider(t testing.TB) *sandbox.Sandbox {
 	lost := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	t.Cleanup(lost.Close)
 	provider, err := sandbox.Open(sandbox.Config{
-		Folder: t.TempDir(), Key: key, WebhookSecret: "whsec", WebhookURL: lost.URL, Logger: slog.New(slog.DiscardHandler),
+		File: filepath.Join(t.TempDir(), "sandbox"), Key: key, WebhookSecret: "whsec", WebhookURL: lost.URL, Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, provider.Close()) })

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -34,7 +35,7 @@ const benchSecret = "whsec_bench"
 // withProvider is the configuration of a recitald whose provider runs in this process.
 func withProvider(b *testing.B, cfg app.Config) app.Config {
 	b.Helper()
-	box, err := sandbox.Open(sandbox.Config{Folder: b.TempDir(), Key: "sk_test_bench", WebhookSecret: benchSecret, Logger: slog.New(slog.DiscardHandler)})
+	box, err := sandbox.Open(sandbox.Config{File: filepath.Join(b.TempDir(), "sandbox"), Key: "sk_test_bench", WebhookSecret: benchSecret, Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(b, err)
 	b.Cleanup(func() { require.NoError(b, box.Close()) })
 	cfg.StripeKey, cfg.StripeSecret, cfg.StripeURL = "sk_test_bench", []string{benchSecret}, box.URL()

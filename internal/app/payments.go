@@ -57,7 +57,7 @@ func paymentsSlice() slice {
 // openSandbox runs the payment provider for development. Its webhooks wait until the public address is known.
 func (p *parts) openSandbox(access providerAccess) (err error) {
 	p.sandbox, err = sandbox.Open(sandbox.Config{
-		Folder: p.folder.Path("payment-sandbox"), Address: p.cfg.SandboxAddr, Key: access.key, WebhookSecret: access.secrets[0], Logger: p.log,
+		File: p.folder.Path("payment-sandbox.jsonl"), Address: p.cfg.SandboxAddr, Key: access.key, WebhookSecret: access.secrets[0], Logger: p.log,
 	})
 	if err == nil {
 		p.onClose("the payment provider for development", p.sandbox.Close)

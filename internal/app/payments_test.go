@@ -107,7 +107,7 @@ func TestTheProvidersSecretsAreReadFromFiles(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
-	s, err := sandbox.Open(sandbox.Config{Folder: t.TempDir(), Key: "sk_test_hidden", WebhookSecret: "whsec_old", Logger: slog.New(slog.DiscardHandler)})
+	s, err := sandbox.Open(sandbox.Config{File: filepath.Join(t.TempDir(), "sandbox"), Key: "sk_test_hidden", WebhookSecret: "whsec_old", Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	cfg := config(t)

@@ -177,7 +177,7 @@ func TestNoticesThatAreRefusedAreFound(t *testing.T) {
 
 func TestAProviderThatIsDownIsFound(t *testing.T) {
 	t.Parallel()
-	provider, err := sandbox.Open(sandbox.Config{Folder: t.TempDir(), Key: "sk_test", WebhookSecret: "whsec", Logger: slog.New(slog.DiscardHandler)})
+	provider, err := sandbox.Open(sandbox.Config{File: filepath.Join(t.TempDir(), "sandbox"), Key: "sk_test", WebhookSecret: "whsec", Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	require.NoError(t, app.Reach(t.Context(), provider.URL()))
 	require.NoError(t, provider.Close())

@@ -11,110 +11,67 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/recital-tts/recital/internal/providers/payments/sandbox/form"
-	"github.com/recital-tts/recital/internal/providers/payments/sandbox/store"
 )
-
-// operations returns the API, by the patterns of http.ServeMux.
-func operations() map[string]operation {
-	return map[string]operation{
-		"POST /v1/customers":        createCustomer,
-		"GET /v1/customers":         listCustomers,
-		"GET /v1/customers/search":  search[customer],
-		"GET /v1/customers/{id}":    getCustomer,
-		"POST /v1/customers/{id}":   updateCustomer,
-		"DELETE /v1/customers/{id}": deleteCustomer,
-
-		"POST /v1/products":       createProduct,
-		"GET /v1/products":        listProducts,
-		"GET /v1/products/search": search[product],
-		"GET /v1/products/{id}":   get[product],
-		"POST /v1/products/{id}":  updateProduct,
-
-		"POST /v1/prices":       createPrice,
-		"GET /v1/prices":        listPrices,
-		"GET /v1/prices/search": search[price],
-		"GET /v1/prices/{id}":   get[price],
-		"POST /v1/prices/{id}":  updatePrice,
-
-		"POST /v1/coupons":        createCoupon,
-		"GET /v1/coupons":         listCoupons,
-		"GET /v1/coupons/{id}":    getCoupon,
-		"DELETE /v1/coupons/{id}": deleteCoupon,
-
-		"POST /v1/payment_methods":                     createMethod,
-		"GET /v1/payment_methods":                      listMethods,
-		"GET /v1/payment_methods/{id}":                 get[paymentMethod],
-		"POST /v1/payment_methods/{id}":                updateMethod,
-		"POST /v1/payment_methods/{id}/attach":         attachMethod,
-		"POST /v1/payment_methods/{id}/detach":         detachMethod,
-		"GET /v1/customers/{id}/payment_methods":       listCustomersMethods,
-		"GET /v1/payment_intents":                      listIntents,
-		"GET /v1/payment_intents/search":               search[paymentIntent],
-		"GET /v1/payment_intents/{id}":                 get[paymentIntent],
-		"POST /v1/payment_intents/{id}/confirm":        confirmIntent,
-		"GET /v1/charges":                              listCharges,
-		"GET /v1/charges/search":                       search[charge],
-		"GET /v1/charges/{id}":                         get[charge],
-		"GET /v1/invoice_payments":                     listInvoicePayments,
-		"GET /v1/invoice_payments/{id}":                get[invoicePayment],
-		"POST /v1/subscriptions":                       createSubscription,
-		"GET /v1/subscriptions":                        listSubscriptions,
-		"GET /v1/subscriptions/search":                 search[subscription],
-		"GET /v1/subscriptions/{id}":                   get[subscription],
-		"DELETE /v1/subscriptions/{id}":                cancelSubscription,
-		"POST /v1/subscriptions/{id}":                  updateSubscription,
-		"GET /v1/subscription_items":                   listItems,
-		"GET /v1/subscription_items/{id}":              getItem,
-		"POST /v1/subscription_items/{id}":             updateItem,
-		"POST /v1/subscription_schedules":              createSchedule,
-		"GET /v1/subscription_schedules":               listSchedules,
-		"GET /v1/subscription_schedules/{id}":          get[schedule],
-		"POST /v1/subscription_schedules/{id}":         updateSchedule,
-		"POST /v1/subscription_schedules/{id}/release": releaseSchedule,
-		"POST /v1/subscription_schedules/{id}/cancel":  cancelSchedule,
-		"POST /v1/setup_intents":                       createSetup,
-		"GET /v1/setup_intents":                        listSetups,
-		"GET /v1/setup_intents/{id}":                   get[setupIntent],
-		"POST /v1/setup_intents/{id}/confirm":          confirmSetup,
-		"POST /v1/setup_intents/{id}/cancel":           cancelSetup,
-		"POST /v1/invoiceitems":                        createInvoiceItem,
-		"GET /v1/invoiceitems":                         listInvoiceItems,
-		"GET /v1/invoiceitems/{id}":                    get[invoiceItem],
-		"DELETE /v1/invoiceitems/{id}":                 deleteInvoiceItem,
-		"POST /v1/refunds":                             createRefund,
-		"GET /v1/refunds":                              listRefunds,
-		"GET /v1/refunds/{id}":                         get[refund],
-		"GET /v1/disputes":                             listDisputes,
-		"GET /v1/disputes/{id}":                        get[dispute],
-		"POST /v1/invoices":                            createInvoice,
-		"POST /v1/invoices/{id}/mark_uncollectible":    markUncollectible,
-		"GET /v1/invoices":                             listInvoices,
-		"GET /v1/invoices/search":                      search[invoice],
-		"GET /v1/invoices/{id}":                        get[invoice],
-		"POST /v1/invoices/{id}/pay":                   payInvoice,
-		"POST /v1/invoices/{id}/void":                  voidInvoice,
-		"POST /v1/invoices/{id}/finalize":              finalizeInvoice,
-		"GET /v1/events":                               listEvents,
-		"GET /v1/events/{id}":                          getEvent,
-	}
-}
-
-// get returns an object as it is.
-func get[T any, P kept[T]](w *work) (any, error) { return find[T, P](w, w.id) }
 
 const (
 	maxRequest = 1 << 20
 	longestKey = 255
 )
 
-// operation answers one request. What it changed is undone if it fails.
+// operation answers one request. Its changes are undone if it fails.
 type operation func(*work) (any, error)
+
+// operations returns the API, by the patterns of http.ServeMux.
+func operations() map[string]operation {
+	return map[string]operation{
+		"POST /v1/customers":        createCustomer,
+		"GET /v1/customers":         listOf("", func(*work) func(*customer) bool { return (*customer).alive }),
+		"GET /v1/customers/{id}":    retrieveCustomer,
+		"POST /v1/customers/{id}":   updateCustomer,
+		"DELETE /v1/customers/{id}": deleteCustomer,
+
+		"POST /v1/prices":      createPrice,
+		"GET /v1/prices":       listOf("", pricesOnSale),
+		"POST /v1/prices/{id}": updatePrice,
+		"GET /v1/coupons/{id}": retrieve[coupon],
+
+		"GET /v1/payment_methods/{id}":         retrieve[paymentMethod],
+		"POST /v1/payment_methods/{id}/attach": attachMethod,
+		"POST /v1/setup_intents":               createSetup,
+		"GET /v1/setup_intents":                listOf[setupIntent]("customer", nil),
+		"GET /v1/setup_intents/{id}":           retrieve[setupIntent],
+
+		"POST /v1/subscriptions":                       createSubscription,
+		"GET /v1/subscriptions":                        listOf("customer", subscriptionsByStatus),
+		"GET /v1/subscriptions/{id}":                   retrieve[subscription],
+		"POST /v1/subscriptions/{id}":                  updateSubscription,
+		"DELETE /v1/subscriptions/{id}":                cancelSubscription,
+		"POST /v1/subscription_schedules":              createSchedule,
+		"GET /v1/subscription_schedules/{id}":          retrieve[schedule],
+		"POST /v1/subscription_schedules/{id}":         updateSchedule,
+		"POST /v1/subscription_schedules/{id}/release": releaseSchedule,
+
+		"POST /v1/invoiceitems":         createInvoiceItem,
+		"GET /v1/invoiceitems":          listOf[invoiceItem]("customer", nil),
+		"POST /v1/invoices":             createInvoice,
+		"GET /v1/invoices":              listOf[invoice]("customer", nil),
+		"GET /v1/invoices/{id}":         retrieve[invoice],
+		"POST /v1/invoices/{id}/pay":    payInvoice,
+		"GET /v1/invoice_payments/{id}": retrieve[invoicePayment],
+		"GET /v1/payment_intents/{id}":  retrieve[paymentIntent],
+		"GET /v1/charges":               listOf[charge]("customer", nil),
+		"GET /v1/refunds/{id}":          retrieve[refund],
+		"GET /v1/disputes":              listOf[dispute]("charge", nil),
+		"GET /v1/disputes/{id}":         retrieve[dispute],
+		"GET /v1/events":                listOf("", eventsKept),
+	}
+}
+
+// retrieve answers with an object as it is.
+func retrieve[T any, P stored[T]](w *work) (any, error) { return find[T, P](w, w.id) }
 
 // reply is what a client gets.
 type reply struct {
@@ -124,14 +81,12 @@ type reply struct {
 
 // call is a request to the API.
 type call struct {
-	id        string
-	path      string // of the object, in the URL
-	key       string // that makes it idempotent, or ""
-	content   string // stands for all that a repetition must share with it
+	path      string // id in the URL
+	key       string // makes it idempotent, or ""
+	content   string // hash of what a repetition must share with it
 	values    url.Values
 	operation operation
-	spoiled   bool                // it is answered as if it had failed
-	lasting   []func(*work) error // what stays done if the rest is undone
+	spoiled   bool // it is answered as if it had failed
 }
 
 func (s *Sandbox) handler() http.Handler {
@@ -159,7 +114,6 @@ func (s *Sandbox) api(o operation) http.Handler {
 			return
 		}
 		c.operation = o
-		w.Header().Set("Request-Id", c.id)
 		w.Header().Set("Stripe-Version", APIVersion)
 		s.faulty(w, r, c)
 	}))
@@ -169,9 +123,6 @@ func (s *Sandbox) api(o operation) http.Handler {
 func (s *Sandbox) guarded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		given := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
-		if user, _, ok := r.BasicAuth(); ok {
-			given = user
-		}
 		if subtle.ConstantTimeCompare([]byte(given), []byte(s.config.Key)) != 1 {
 			respond(w, failure(&problem{status: http.StatusUnauthorized, Type: "invalid_request_error", Message: "Invalid API Key provided"}))
 			return
@@ -192,85 +143,90 @@ func readCall(w http.ResponseWriter, r *http.Request) (*call, error) {
 	for name, v := range r.URL.Query() {
 		values[name] = append(values[name], v...)
 	}
-	c := &call{id: "req_" + strings.ReplaceAll(uuid.NewString(), "-", "")[:14], path: r.PathValue("id"), values: values}
+	c := &call{path: r.PathValue("id"), values: values}
 	if r.Method == http.MethodPost {
 		if c.key = r.Header.Get("Idempotency-Key"); len(c.key) > longestKey {
 			return nil, errors.New("its idempotency key is longer than 255 characters")
 		}
-		sum := sha256.Sum256([]byte(r.URL.Path + "?" + values.Encode()))
-		c.content = hex.EncodeToString(sum[:])
+		c.content = hash(r.URL.Path + "?" + values.Encode())
 	}
 	return c, nil
 }
 
-// answer answers a call: as before if it has been made before.
-func (s *Sandbox) answer(header http.Header, c *call) reply {
-	if c.key == "" {
-		return s.perform(c)
-	}
-	if !s.running.begin(c.key) {
-		return failure(&problem{
-			status: http.StatusConflict, Type: "idempotency_error", Code: "idempotency_key_in_use",
-			Message: "There is currently another in-progress request using this Idempotent Key",
-		})
-	}
-	defer s.running.end(c.key)
-	earlier, err := s.remembered(c)
-	switch {
-	case err != nil:
-		return failure(err)
-	case earlier != nil:
-		header.Set("Idempotent-Replayed", "true")
-		return *earlier
-	}
-	return s.perform(c)
+func hash(content string) string {
+	sum := sha256.Sum256([]byte(content))
+	return hex.EncodeToString(sum[:])
 }
 
-// perform carries out a call. Its answer is remembered together with what it changed, or alone if that was undone.
-func (s *Sandbox) perform(c *call) reply {
-	var given reply
-	err := s.store.Update(func(tx *store.Tx) error {
-		var err error
-		if given, err = s.operate(tx, c); err != nil {
+// keysKept is how long Stripe remembers idempotency keys.
+const keysKept = 24 * time.Hour
+
+// remembered is a reply that repetitions of a request get, too.
+type remembered struct {
+	base
+	Content string    `json:"content"`
+	Reply   reply     `json:"reply"`
+	Until   time.Time `json:"until"`
+}
+
+func (*remembered) kind() string { return "key" }
+
+// answer performs a call in one transaction, or repeats the reply that it got before. A decline is remembered without the
+// changes of its call; what was invalid or failed here is not remembered.
+func (s *Sandbox) answer(header http.Header, c *call) (given reply) {
+	err := s.store.update(func(tx *transaction) (err error) {
+		w := s.work(tx)
+		earlier, err := w.earlier(c)
+		if err != nil {
 			return err
 		}
-		if c.spoiled {
-			given = failure(errSpoiled())
+		if earlier != nil {
+			header.Set("Idempotent-Replayed", "true")
+			given = *earlier
+			return nil
 		}
-		return s.remember(tx, c, given)
+		if given, err = w.perform(c); err != nil {
+			tx.undo()
+			if given = failure(err); given.Status != http.StatusPaymentRequired {
+				return err
+			}
+		}
+		w.remember(c, given)
+		return nil
 	})
 	s.deliveries.wake()
-	if err == nil {
-		return given
-	}
-	given = failure(err)
-	if given.Status != http.StatusPaymentRequired { // what was invalid or failed here is not remembered
-		return given
-	}
-	if err := s.store.Update(func(tx *store.Tx) error { return s.afterwards(tx, c, given) }); err != nil {
+	if err != nil {
 		return failure(err)
 	}
 	return given
 }
 
-// afterwards keeps what stays of a call that was undone.
-func (s *Sandbox) afterwards(tx *store.Tx, c *call, given reply) error {
-	w := s.work(tx)
-	for _, do := range c.lasting {
-		if err := do(w); err != nil {
-			return err
+// earlier returns the reply that a call got before, or nil.
+func (w *work) earlier(c *call) (*reply, error) {
+	r, err := find[remembered](w, "key_"+hash(c.key))
+	if c.key == "" || err != nil || !w.clock.now().Before(r.Until) {
+		return nil, nil
+	}
+	if r.Content != c.content {
+		return nil, &problem{
+			status: http.StatusBadRequest, Type: "idempotency_error",
+			Message: "Keys for idempotent requests can only be used with the same parameters they were first used with.",
 		}
 	}
-	return s.remember(tx, c, given)
+	return &r.Reply, nil
 }
 
-func (s *Sandbox) operate(tx *store.Tx, c *call) (reply, error) {
-	w := s.work(tx)
-	w.id, w.form, w.lasting = c.path, form.Parse(c.values), &c.lasting
-	w.request = eventRequest{ID: text(c.id), IdempotencyKey: text(c.key)}
+func (w *work) remember(c *call, given reply) {
+	if c.key != "" {
+		w.save(&remembered{base: base{ID: "key_" + hash(c.key)}, Content: c.content, Reply: given, Until: w.clock.now().Add(keysKept)})
+	}
+}
+
+func (w *work) perform(c *call) (reply, error) {
+	w.id, w.form = c.path, form.Parse(c.values)
 	expand := w.form.Strings("expand")
 	o, err := c.operation(w)
-	if invalid := w.form.Err(); invalid != nil { // says more than what came of it
+	if invalid := w.form.Err(); invalid != nil { // explains more than what came of it
 		return reply{}, invalid
 	}
 	if err != nil {
@@ -279,16 +235,52 @@ func (s *Sandbox) operate(tx *store.Tx, c *call) (reply, error) {
 	if err := w.form.Unread(); err != nil {
 		return reply{}, err
 	}
-	status := http.StatusOK
+	if c.spoiled {
+		return failure(errSpoiled()), nil
+	}
 	if p, ok := o.(*problem); ok {
-		status, o, expand = p.status, map[string]*problem{"error": p}, nil
+		return failure(p), nil
 	}
 	rendered, err := w.render(o, expand)
-	if err != nil {
-		return reply{}, err
+	return reply{Status: http.StatusOK, Body: encode(rendered)}, err
+}
+
+// problem is an error of the API. As an error it undoes the changes of a request; as an answer it leaves them.
+type problem struct {
+	status int
+
+	Type        string `json:"type"`
+	Code        string `json:"code,omitempty"`
+	DeclineCode string `json:"decline_code,omitempty"`
+	Message     string `json:"message"`
+	Param       string `json:"param,omitempty"`
+}
+
+func (p *problem) Error() string { return p.Message }
+
+func invalid(code, param, format string, args ...any) *problem {
+	return &problem{
+		status: http.StatusBadRequest, Type: "invalid_request_error",
+		Code: code, Param: param, Message: fmt.Sprintf(format, args...),
 	}
-	body, err := json.Marshal(rendered)
-	return reply{Status: status, Body: body}, err
+}
+
+// missing is an object that does not exist: 404 if it is the one in the path, and 400 if a parameter names it.
+func (w *work) missing(kind, id string) *problem {
+	p := invalid("resource_missing", "id", "No such %s: '%s'", nameOf(kind), id)
+	if id == w.id {
+		p.status = http.StatusNotFound
+	}
+	return p
+}
+
+// nameOf returns Stripe's name for objects of a kind.
+func nameOf(kind string) string {
+	return map[string]string{
+		"cus": "customer", "prod": "product", "price": "price", couponKind: "coupon", "sub": "subscription",
+		scheduleKind: "subscription_schedule", "in": "invoice", "inpay": "invoice_payment", "pi": "payment_intent",
+		"seti": "setup_intent", "pm": "payment_method", "re": "refund", "du": "dispute", "evt": "event", "di": "discount",
+	}[kind]
 }
 
 // failure returns the reply to an error.
@@ -301,135 +293,11 @@ func failure(err error) reply {
 	case !errors.As(err, &p):
 		p = &problem{status: http.StatusInternalServerError, Type: "api_error", Message: err.Error()}
 	}
-	body, err := json.Marshal(map[string]*problem{"error": p})
-	if err != nil {
-		return reply{Status: http.StatusInternalServerError}
-	}
-	return reply{Status: p.status, Body: body}
+	return reply{Status: p.status, Body: encode(map[string]*problem{"error": p})}
 }
 
 func respond(w http.ResponseWriter, r reply) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(r.Status)
 	_, _ = w.Write(r.Body) // the client has left
-}
-
-// Stripe forgets keys after 24 hours.
-const keysKept = 24 * time.Hour
-
-// keysInUse is the set of keys of the requests that are being answered.
-type keysInUse struct {
-	mu   sync.Mutex
-	keys map[string]bool
-}
-
-func (k *keysInUse) begin(key string) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.keys[key] {
-		return false
-	}
-	if k.keys == nil {
-		k.keys = map[string]bool{}
-	}
-	k.keys[key] = true
-	return true
-}
-
-func (k *keysInUse) end(key string) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	delete(k.keys, key)
-}
-
-// remembered is a reply that repetitions of a request get, too.
-type remembered struct {
-	ID      string    `json:"id"`
-	Content string    `json:"content"`
-	Reply   reply     `json:"reply"`
-	Until   time.Time `json:"until"`
-}
-
-// Key implements store.Object.
-func (r *remembered) Key() string { return r.ID }
-
-// Owner implements store.Object.
-func (*remembered) Owner() string { return "" }
-
-// Due implements store.Object.
-func (r *remembered) Due() time.Time { return r.Until }
-
-// Queue implements store.Object.
-func (*remembered) Queue() string { return clockQueue }
-
-func keyID(key string) string {
-	sum := sha256.Sum256([]byte(key))
-	return "key_" + hex.EncodeToString(sum[:])
-}
-
-// remembered returns the reply that a call got before, or nil.
-func (s *Sandbox) remembered(c *call) (*reply, error) {
-	var r remembered
-	err := s.store.Update(func(tx *store.Tx) error { return tx.Get(keyID(c.key), &r) })
-	switch {
-	case errors.Is(err, store.ErrNotFound) || err == nil && !s.clock.now().Before(r.Until):
-		return nil, nil
-	case err != nil:
-		return nil, err
-	case r.Content != c.content:
-		return nil, &problem{
-			status: http.StatusBadRequest, Type: "idempotency_error",
-			Message: "Keys for idempotent requests can only be used with the same parameters they were first used with.",
-		}
-	}
-	return &r.Reply, nil
-}
-
-func (s *Sandbox) remember(tx *store.Tx, c *call, given reply) error {
-	if c.key == "" {
-		return nil
-	}
-	return tx.Put(&remembered{ID: keyID(c.key), Content: c.content, Reply: given, Until: s.clock.now().Add(keysKept)})
-}
-
-// problem is an error of the API. As an error it undoes what the request did; as an answer it leaves it.
-type problem struct {
-	status int
-
-	Type          string         `json:"type"`
-	Code          string         `json:"code,omitempty"`
-	DeclineCode   string         `json:"decline_code,omitempty"`
-	Message       string         `json:"message"`
-	Param         string         `json:"param,omitempty"`
-	Charge        string         `json:"charge,omitempty"`
-	PaymentIntent *paymentIntent `json:"payment_intent,omitempty"`
-	SetupIntent   *setupIntent   `json:"setup_intent,omitempty"`
-}
-
-func (p *problem) Error() string { return p.Message }
-
-func invalid(code, param, format string, args ...any) *problem {
-	return &problem{
-		status: http.StatusBadRequest, Type: "invalid_request_error",
-		Code: code, Param: param, Message: fmt.Sprintf(format, args...),
-	}
-}
-
-// missing is an object that does not exist: 404 if it is the one of the path, and 400 if a parameter names it.
-func (w *work) missing(kind, id string) *problem {
-	p := invalid("resource_missing", "id", "No such %s: '%s'", nameOf(kind), id)
-	if id == w.id {
-		p.status = http.StatusNotFound
-	}
-	return p
-}
-
-// nameOf returns what Stripe calls objects of a kind.
-func nameOf(kind string) string {
-	return map[string]string{
-		"cus": "customer", "prod": "product", "price": "price", couponKind: "coupon", "sub": "subscription",
-		"si": "subscription_item", scheduleKind: "subscription_schedule", "in": "invoice", "ii": "invoiceitem",
-		"inpay": "invoice_payment", "pi": "payment_intent", "seti": "setup_intent", "pm": "payment_method", "ch": "charge",
-		"re": "refund", "du": "dispute", "evt": "event", "di": "discount",
-	}[kind]
 }

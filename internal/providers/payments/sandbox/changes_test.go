@@ -53,25 +53,6 @@ func TestAnUpgradeChargesTheRestOfThePeriodToTheSecond(t *testing.T) {
 	require.InDelta(t, 1950, newest.AmountPaid, 20)
 }
 
-func TestAnItemCanBeChangedByItself(t *testing.T) {
-	s := open(t)
-	sub := s.active(sandbox.PriceOf("pro"), "pm_card_visa")
-	item, err := s.api.V1SubscriptionItems.Update(t.Context(), itemOf(sub).ID, &stripe.SubscriptionItemUpdateParams{
-		Price: stripe.String(sandbox.PriceOf("indie")), ProrationBehavior: stripe.String("create_prorations"),
-	})
-	require.NoError(t, err)
-	require.Equal(t, sandbox.PriceOf("indie"), item.Price.ID)
-	require.Len(t, s.invoices(sub.Customer.ID), 1, "what is given back waits for the next invoice")
-	s.over(sub)
-	renewed := s.reload(sub.ID)
-	require.Zero(t, renewed.LatestInvoice.AmountPaid, "and pays for that one and more")
-	c, err := s.api.V1Customers.Retrieve(t.Context(), sub.Customer.ID, nil)
-	require.NoError(t, err)
-	require.InDelta(t, -2900, c.Balance, 5)
-	s.over(renewed)
-	require.InDelta(t, 0, s.reload(sub.ID).LatestInvoice.AmountPaid, 0)
-}
-
 func TestAnUpgradeThatCannotBePaidChangesNothing(t *testing.T) {
 	s := open(t)
 	sub := s.active(sandbox.PriceOf("indie"), "pm_card_visa")

@@ -3,26 +3,23 @@ package sandbox
 import (
 	"context"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
-
-	"github.com/recital-tts/recital/internal/providers/payments/sandbox/store"
 )
 
 const clockSetting = "clock"
 
-// clock is real time and what it was advanced by.
+// clock shows real time plus what it was advanced by.
 type clock struct {
 	mu     sync.Mutex
 	ahead  time.Duration
-	turned sync.Mutex // while things that are due are done
+	turned sync.Mutex // held while due work is done
 }
 
-func (c *clock) load(tx *store.Tx) error {
+func (c *clock) load(tx *transaction) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return tx.Setting(clockSetting, &c.ahead)
+	tx.setting(clockSetting, &c.ahead)
 }
 
 func (c *clock) now() time.Time {
@@ -31,12 +28,12 @@ func (c *clock) now() time.Time {
 	return time.Now().Add(c.ahead).UTC()
 }
 
-// reach keeps that it is t, unless it is later.
-func (c *clock) reach(t time.Time, tx *store.Tx) error {
+// reach sets the clock to t, unless it is later.
+func (c *clock) reach(t time.Time, tx *transaction) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ahead = max(c.ahead, time.Until(t))
-	return tx.SetSetting(clockSetting, c.ahead)
+	tx.setSetting(clockSetting, c.ahead)
 }
 
 // Now returns the sandbox's time.
@@ -51,7 +48,10 @@ func (s *Sandbox) Advance(d time.Duration) error {
 	if err := s.doDue(target); err != nil {
 		return err
 	}
-	err := s.store.Update(func(tx *store.Tx) error { return s.clock.reach(target, tx) })
+	err := s.store.update(func(tx *transaction) error {
+		s.clock.reach(target, tx)
+		return nil
+	})
 	s.deliveries.wake()
 	return err
 }
@@ -72,19 +72,13 @@ func (s *Sandbox) keepTime(ctx context.Context) error {
 	}
 }
 
-// dueAtOnce is how many things that are due are done in one transaction.
-const dueAtOnce = 64
-
-// doDue does what is due at a time, each as if it were its time.
+// doDue does what is due at a time, each at its own time.
 func (s *Sandbox) doDue(until time.Time) error {
 	s.clock.turned.Lock()
 	defer s.clock.turned.Unlock()
 	for more := true; more; {
-		err := s.store.Update(func(tx *store.Tx) (err error) {
-			from := time.Unix(0, 0)
-			for n := 0; n < dueAtOnce && more && err == nil; n++ {
-				from, more, err = s.doFirst(tx, from, until)
-			}
+		err := s.store.update(func(tx *transaction) (err error) {
+			more, err = s.doFirst(tx, until)
 			return err
 		})
 		if err != nil {
@@ -95,33 +89,23 @@ func (s *Sandbox) doDue(until time.Time) error {
 	return nil
 }
 
-// doFirst does what is due first in a time. It returns when that was, and whether there was anything.
-func (s *Sandbox) doFirst(tx *store.Tx, from, until time.Time) (time.Time, bool, error) {
-	id, due, err := tx.FirstDue(clockQueue, from)
-	if err != nil || id == "" || due.After(until) {
-		return due, false, err
+// doFirst does what is due first until a time. It reports whether there was anything.
+func (s *Sandbox) doFirst(tx *transaction, until time.Time) (bool, error) {
+	key, due := tx.firstDue("in", scheduleKind, "sub")
+	if key == "" || due.After(until) {
+		return false, nil
 	}
-	if err := s.clock.reach(due, tx); err != nil {
-		return due, false, err
-	}
+	s.clock.reach(due, tx)
 	w := s.work(tx)
 	w.now = due
-	return due, true, w.doOne(id)
-}
-
-// doOne does what is due about an object.
-func (w *work) doOne(id string) error {
-	kind, _, _ := strings.Cut(id, "_")
-	switch kind {
+	switch kindOf(key) {
 	case "sub":
-		return w.subscriptionDue(id)
+		w.subscriptionDue(key)
 	case scheduleKind:
-		return w.scheduleDue("sub_" + id)
-	case "in":
-		return w.invoiceDue(id)
-	case "evt":
-		return w.eventDue(id)
-	default: // a key that is forgotten
-		return w.tx.Delete(id)
+		w.scheduleDue("sub_" + key)
+	default:
+		_, err := w.finalizeAndCollect(key)
+		return true, err
 	}
+	return true, nil
 }

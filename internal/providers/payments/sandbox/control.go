@@ -6,8 +6,6 @@ import (
 	"net/http"
 	"strings"
 	"time"
-
-	"github.com/recital-tts/recital/internal/providers/payments/sandbox/store"
 )
 
 // order is the body of a request to the control.
@@ -23,14 +21,12 @@ type order struct {
 	Won           bool      `json:"won"`
 	Event         string    `json:"event"`
 	Faults        []faultIn `json:"faults"`
-	disorderIn
+	Disorder
+	Delay span `json:"delay"`
 }
 
 // span is a duration such as "720h".
 type span time.Duration
-
-// MarshalText implements encoding.TextMarshaler.
-func (s span) MarshalText() ([]byte, error) { return []byte(time.Duration(s).String()), nil }
 
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (s *span) UnmarshalText(raw []byte) error {
@@ -48,15 +44,7 @@ type faultIn struct {
 	Delay     span   `json:"delay"`
 }
 
-type disorderIn struct {
-	Hold      bool `json:"hold"`
-	Lose      int  `json:"lose"`
-	Duplicate int  `json:"duplicate"`
-	Shuffle   bool `json:"shuffle"`
-	Delay     span `json:"delay"`
-}
-
-// Status is what a sandbox is doing.
+// Status describes a sandbox.
 type Status struct {
 	URL             string    `json:"url"`
 	Now             time.Time `json:"now"`
@@ -71,30 +59,26 @@ type Status struct {
 }
 
 // Status returns what the sandbox is doing.
-func (s *Sandbox) Status() (Status, error) {
+func (s *Sandbox) Status() (Status, error) { return s.statusAfter("") }
+
+// statusAfter returns the status after an order about a client secret.
+func (s *Sandbox) statusAfter(clientSecret string) (Status, error) {
 	now := s.Now()
 	status := Status{
 		URL: s.URL(), Now: now, Ahead: time.Until(now).Round(time.Second).String(), WebhookURL: s.deliveries.target(),
-		Faults: len(s.faults.list()),
+		Faults: s.faults.open(),
 	}
-	err := s.store.Update(func(tx *store.Tx) error {
-		w := s.work(tx)
-		waiting, err := list[delivery](w, "")
-		if err != nil {
-			return err
-		}
-		customers, err := list[customer](w, "")
-		if err != nil {
-			return err
-		}
-		subscriptions, err := list[subscription](w, "")
-		status.PendingWebhooks, status.Customers = len(waiting), len(customers)
-		for _, sub := range subscriptions {
-			if !sub.over() {
+	err := s.read(func(w *work) error {
+		status.PendingWebhooks, status.Customers = len(list[delivery](w, "")), len(list[customer](w, ""))
+		for _, sub := range list[subscription](w, "") {
+			if !sub.ended() {
 				status.Subscriptions++
 			}
 		}
-		return err
+		if i, err := w.setupOf(clientSecret); err == nil && i.Status == succeeded {
+			status.PaymentMethod = string(i.PaymentMethod)
+		}
+		return nil
 	})
 	return status, err
 }
@@ -114,7 +98,7 @@ func (s *Sandbox) Control() http.Handler {
 		"close-dispute":     func(_ *http.Request, o order) error { return s.CloseDispute(o.Dispute, o.Won) },
 		"deliver":           func(r *http.Request, o order) error { return s.Deliver(r.Context(), o.Event) },
 		"faults":            func(_ *http.Request, o order) error { return s.orderFaults(o.Faults) },
-		"webhooks":          func(_ *http.Request, o order) error { s.orderDisorder(o.disorderIn); return nil },
+		"webhooks":          func(_ *http.Request, o order) error { s.orderDisorder(o); return nil },
 	} {
 		mux.Handle("POST /"+name, s.controlled(do))
 	}
@@ -124,15 +108,14 @@ func (s *Sandbox) Control() http.Handler {
 func (s *Sandbox) orderFaults(all []faultIn) error {
 	faults := make([]Fault, 0, len(all))
 	for _, f := range all {
-		faults = append(faults, Fault{
-			Do: f.Do, Committed: f.Committed, Method: f.Method, Path: f.Path, Times: f.Times, Delay: time.Duration(f.Delay),
-		})
+		faults = append(faults, Fault{f.Do, f.Committed, f.Method, f.Path, f.Times, time.Duration(f.Delay)})
 	}
 	return s.Faults(faults...)
 }
 
-func (s *Sandbox) orderDisorder(d disorderIn) {
-	s.Disorder(Disorder{Hold: d.Hold, Lose: d.Lose, Duplicate: d.Duplicate, Shuffle: d.Shuffle, Delay: time.Duration(d.Delay)})
+func (s *Sandbox) orderDisorder(o order) {
+	o.Disorder.Delay = time.Duration(o.Delay)
+	s.Disorder(o.Disorder)
 }
 
 // controlled carries out an order.
@@ -151,27 +134,8 @@ func (s *Sandbox) controlled(do func(*http.Request, order) error) http.Handler {
 	})
 }
 
-// registeredCard returns the id of the payment method that a setup intent has registered, "" before it has.
-func (s *Sandbox) registeredCard(clientSecret string) (id string, err error) {
-	err = s.store.Update(func(tx *store.Tx) error {
-		i, err := s.work(tx).setupOf(clientSecret)
-		if err == nil && i.Status == succeeded {
-			id = string(i.PaymentMethod)
-		}
-		return err
-	})
-	return id, err
-}
-
 // outcome returns the reply to an order.
 func (s *Sandbox) outcome(err error, clientSecret string) reply {
-	var status Status
-	if err == nil {
-		status, err = s.Status()
-	}
-	if err == nil && isSetup(clientSecret) {
-		status.PaymentMethod, err = s.registeredCard(clientSecret)
-	}
 	var refused *problem
 	if err != nil && !errors.As(err, &refused) {
 		err = invalid("", "", "%v", err)
@@ -179,47 +143,25 @@ func (s *Sandbox) outcome(err error, clientSecret string) reply {
 	if err != nil {
 		return failure(err)
 	}
-	body, err := json.Marshal(status)
+	status, err := s.statusAfter(clientSecret)
 	if err != nil {
 		return failure(err)
 	}
-	return reply{Status: http.StatusOK, Body: body}
+	return reply{Status: http.StatusOK, Body: encode(status)}
 }
 
 // act does something that no request of the API does.
 func (s *Sandbox) act(do func(*work) (any, error)) error {
-	var refused *problem
-	err := s.store.Update(func(tx *store.Tx) error {
-		answer, err := do(s.work(tx))
-		refused, _ = answer.(*problem)
+	var answer any
+	err := s.store.update(func(tx *transaction) (err error) {
+		answer, err = do(s.work(tx))
 		return err
 	})
 	s.deliveries.wake()
-	if err != nil {
-		return err
-	}
-	if refused != nil {
+	if refused, ok := answer.(*problem); ok && err == nil {
 		return refused
 	}
-	return nil
-}
-
-// Authenticate ends the confirmation that a card has asked its owner for.
-func (s *Sandbox) Authenticate(clientSecret string, approved bool) error {
-	return s.act(func(w *work) (any, error) {
-		if isSetup(clientSecret) {
-			i, err := w.setupOf(clientSecret)
-			if err != nil {
-				return nil, err
-			}
-			return w.authenticateSetup(i, approved)
-		}
-		p, err := w.intentOf(clientSecret)
-		if err != nil {
-			return nil, err
-		}
-		return w.authenticate(p, approved)
-	})
+	return err
 }
 
 // Confirm pays a payment intent, or registers a card, as the card's owner does in a browser. The method is a payment method,
@@ -227,7 +169,7 @@ func (s *Sandbox) Authenticate(clientSecret string, approved bool) error {
 // Authenticate.
 func (s *Sandbox) Confirm(clientSecret, method string) error {
 	return s.act(func(w *work) (any, error) {
-		if isSetup(clientSecret) {
+		if strings.HasPrefix(clientSecret, "seti_") {
 			i, err := w.setupOf(clientSecret)
 			if err != nil {
 				return nil, err
@@ -242,7 +184,23 @@ func (s *Sandbox) Confirm(clientSecret, method string) error {
 	})
 }
 
-func isSetup(clientSecret string) bool { return strings.HasPrefix(clientSecret, "seti_") }
+// Authenticate answers the confirmation that a card has asked its owner for.
+func (s *Sandbox) Authenticate(clientSecret string, approved bool) error {
+	return s.act(func(w *work) (any, error) {
+		if strings.HasPrefix(clientSecret, "seti_") {
+			i, err := w.setupOf(clientSecret)
+			if err != nil {
+				return nil, err
+			}
+			return w.authenticateSetup(i, approved)
+		}
+		p, err := w.intentOf(clientSecret)
+		if err != nil {
+			return nil, err
+		}
+		return w.authenticate(p, approved)
+	})
+}
 
 // Refund refunds an amount of what was paid for an invoice; 0 means what is left of it.
 func (s *Sandbox) Refund(invoiceID string, amount int64) error {
@@ -251,11 +209,11 @@ func (s *Sandbox) Refund(invoiceID string, amount int64) error {
 		if err != nil {
 			return nil, err
 		}
-		return w.giveBack(id, amount, "requested_by_customer")
+		return nil, w.refund(id, amount)
 	})
 }
 
-// Dispute has the card's owner dispute what was paid for an invoice, and returns the dispute's id.
+// Dispute disputes what was paid for an invoice, as the card's owner does, and returns the dispute's id.
 func (s *Sandbox) Dispute(invoiceID string) (id string, err error) {
 	err = s.act(func(w *work) (any, error) {
 		charged, err := w.chargeOf(invoiceID)
@@ -273,46 +231,16 @@ func (s *Sandbox) Dispute(invoiceID string) (id string, err error) {
 
 // CloseDispute ends a dispute.
 func (s *Sandbox) CloseDispute(id string, won bool) error {
-	return s.act(func(w *work) (any, error) {
-		_, err := w.closeDispute(id, won)
-		return nil, err
-	})
+	return s.act(func(w *work) (any, error) { return nil, w.closeDispute(id, won) })
 }
 
-// chargeOf returns the charge that has paid an invoice.
-func (w *work) chargeOf(invoiceID string) (string, error) {
-	i, err := find[invoice](w, invoiceID)
-	if err != nil {
-		return "", err
-	}
-	if i.Status != "paid" || i.PaymentIntent == "" {
-		return "", invalid("", "", "The invoice %s was not paid with a card.", invoiceID)
-	}
-	p, err := find[paymentIntent](w, i.PaymentIntent)
-	if err != nil {
-		return "", err
-	}
-	return string(p.LatestCharge), nil
-}
-
-// intentOf returns the payment intent that a client secret belongs to.
-func (w *work) intentOf(clientSecret string) (*paymentIntent, error) {
-	id, _, _ := strings.Cut(clientSecret, "_secret_")
-	p, err := find[paymentIntent](w, id)
-	if err == nil && p.ClientSecret != clientSecret {
-		return nil, w.missing("pi", id)
-	}
-	return p, err
-}
-
-// FailNextPayment has the next payment of a customer declined, whatever its card.
+// FailNextPayment declines the next payment of a customer, whatever its card.
 func (s *Sandbox) FailNextPayment(customerID string) error {
 	return s.act(func(w *work) (any, error) {
 		c, err := w.livingCustomer(customerID)
-		if err != nil {
-			return nil, err
+		if err == nil {
+			s.faults.failNext(c.ID)
 		}
-		c.FailNext++
-		return nil, w.save(c)
+		return nil, err
 	})
 }

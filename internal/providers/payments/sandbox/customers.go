@@ -3,25 +3,21 @@ package sandbox
 // customer is somebody who pays.
 type customer struct {
 	base
-	Email           text              `json:"email"`
-	Name            text              `json:"name"`
-	Description     text              `json:"description"`
-	Balance         int64             `json:"balance"` // below zero: a credit
-	Currency        text              `json:"currency"`
-	InvoicePrefix   string            `json:"invoice_prefix"`
-	NextInvoice     int64             `json:"next_invoice_sequence"`
-	InvoiceSettings customersInvoices `json:"invoice_settings"`
-	Deleted         bool              `json:"deleted,omitempty"`
-	FailNext        int               `json:"sandbox_fail_next,omitempty"` // payments that will be declined
+	Balance         int64            `json:"balance"` // below zero: a credit
+	Currency        text             `json:"currency"`
+	NextInvoice     int64            `json:"next_invoice_sequence"`
+	InvoiceSettings customerInvoices `json:"invoice_settings"`
+	Deleted         bool             `json:"deleted,omitempty"`
 }
 
-type customersInvoices struct {
+type customerInvoices struct {
 	DefaultPaymentMethod text `json:"default_payment_method"`
 }
 
-func (*customer) kind() string { return "cus" }
+func (*customer) kind() string  { return "cus" }
+func (c *customer) alive() bool { return !c.Deleted }
 
-// livingCustomer returns a customer who has not been deleted.
+// livingCustomer returns a customer that is not deleted.
 func (w *work) livingCustomer(id string) (*customer, error) {
 	c, err := find[customer](w, id)
 	if err == nil && c.Deleted {
@@ -31,52 +27,20 @@ func (w *work) livingCustomer(id string) (*customer, error) {
 }
 
 func createCustomer(w *work) (any, error) {
-	b, err := w.newBase("cus", "customer")
-	if err != nil {
-		return nil, err
-	}
-	c := &customer{base: b, InvoicePrefix: "R" + b.ID[len(b.ID)-6:], NextInvoice: 1}
-	if err := w.setCustomer(c); err != nil {
-		return nil, err
-	}
-	return w.saved(c, "customer.created")
+	return w.saved(&customer{base: w.newBase("cus", "customer"), NextInvoice: 1}, "customer.created"), nil
 }
 
-// setCustomer sets what a request says of a customer.
-func (w *work) setCustomer(c *customer) error {
-	for name, field := range map[string]*text{"email": &c.Email, "name": &c.Name, "description": &c.Description} {
-		if w.form.Has(name) {
-			*field = text(w.form.String(name))
-		}
-	}
-	c.Balance = w.form.Int("balance", c.Balance)
-	settings := w.form.Sub("invoice_settings")
-	if !settings.Has("default_payment_method") {
-		return nil
-	}
-	method := settings.String("default_payment_method")
-	if method != "" {
-		pm, err := w.attached(method, c.ID)
-		if err != nil {
-			return err
-		}
-		method = pm.ID
-	}
-	c.InvoiceSettings.DefaultPaymentMethod = text(method)
-	return nil
-}
-
-func getCustomer(w *work) (any, error) {
+func retrieveCustomer(w *work) (any, error) {
 	c, err := find[customer](w, w.id)
 	if err != nil || !c.Deleted {
 		return c, err
 	}
-	return deleted(c.ID, "customer"), nil
+	return c.remains(), nil
 }
 
-// deleted is what is left of an object.
-func deleted(id, object string) any {
-	return map[string]any{"id": id, "object": object, "deleted": true}
+// remains is what is left of a deleted customer.
+func (c *customer) remains() any {
+	return map[string]any{"id": c.ID, "object": c.Object, "deleted": true}
 }
 
 func updateCustomer(w *work) (any, error) {
@@ -85,43 +49,29 @@ func updateCustomer(w *work) (any, error) {
 		return nil, err
 	}
 	w.mergeMetadata(&c.base)
-	if err := w.setCustomer(c); err != nil {
-		return nil, err
+	if id := w.form.Sub("invoice_settings").String("default_payment_method"); id != "" {
+		m, err := w.attached(id, c.ID)
+		if err != nil {
+			return nil, err
+		}
+		c.InvoiceSettings.DefaultPaymentMethod = text(m.ID)
 	}
-	return w.saved(c, "customer.updated")
+	return w.saved(c, "customer.updated"), nil
 }
 
-// deleteCustomer deletes a customer, and ends the subscriptions at once.
+// deleteCustomer deletes a customer and ends its subscriptions.
 func deleteCustomer(w *work) (any, error) {
 	c, err := w.livingCustomer(w.id)
 	if err != nil {
 		return nil, err
 	}
-	subscriptions, err := list[subscription](w, c.ID)
-	if err != nil {
-		return nil, err
-	}
-	for _, s := range subscriptions {
-		if s.over() {
-			continue
-		}
-		if err := w.end(s, "cancellation_requested"); err != nil {
-			return nil, err
+	for _, s := range list[subscription](w, c.ID) {
+		if !s.ended() {
+			w.end(s, "cancellation_requested")
 		}
 	}
-	if c, err = find[customer](w, c.ID); err != nil {
-		return nil, err
-	}
+	c = get[customer](w, c.ID)
 	c.Deleted = true
-	if _, err := w.saved(c, "customer.deleted"); err != nil {
-		return nil, err
-	}
-	return deleted(c.ID, "customer"), nil
-}
-
-func listCustomers(w *work) (any, error) {
-	email, created := w.form.String("email"), w.created()
-	return page(w, "", func(c *customer) bool {
-		return !c.Deleted && (email == "" || string(c.Email) == email) && created(c.Created)
-	})
+	w.update(c, "customer.deleted")
+	return c.remains(), nil
 }

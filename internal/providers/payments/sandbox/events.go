@@ -4,148 +4,61 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"net/http"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/stripe/stripe-go/v84/webhook"
-
-	"github.com/recital-tts/recital/internal/providers/payments/sandbox/store"
 )
 
-// Stripe keeps events for 30 days.
-const eventsKept = 30 * 24 * time.Hour
+// keepEvents is how long Stripe keeps events.
+const keepEvents = 30 * 24 * time.Hour
 
-// event is something that happened to an object.
+// event is a change of an object.
 type event struct {
 	base
-	APIVersion      string       `json:"api_version"`
-	Type            string       `json:"type"`
-	Data            eventData    `json:"data"`
-	PendingWebhooks int          `json:"pending_webhooks"`
-	Request         eventRequest `json:"request"`
-	Old             bool         `json:"sandbox_old,omitempty"` // it is forgotten once its webhook was sent
+	APIVersion string    `json:"api_version"`
+	Type       string    `json:"type"`
+	Data       eventData `json:"data"`
 }
 
 type eventData struct {
-	Object             json.RawMessage `json:"object"`
-	PreviousAttributes map[string]any  `json:"previous_attributes,omitempty"`
-}
-
-type eventRequest struct {
-	ID             text `json:"id"`
-	IdempotencyKey text `json:"idempotency_key"`
+	Object json.RawMessage `json:"object"`
 }
 
 func (*event) kind() string { return "evt" }
 
-// Due implements store.Object.
-func (e *event) Due() time.Time {
-	if e.Old {
-		return time.Time{}
-	}
-	return e.Created.time().Add(eventsKept)
-}
-
-// emit keeps an event about an object as it is now, and a webhook that tells of it.
-func (w *work) emit(kind string, o store.Object) error {
-	rendered, err := w.render(o, nil)
-	if err != nil {
-		return err
-	}
-	object, err := json.Marshal(rendered)
-	if err != nil {
-		return err
-	}
-	previous, err := w.previous(kind, o.Key(), rendered)
-	if err != nil {
-		return err
-	}
-	b, err := w.newBase("evt", "event")
-	if err != nil {
-		return err
-	}
+// emit stores an event about an object as it is now, and the webhook that delivers it.
+func (w *work) emit(kind string, o object) {
+	b := w.newBase("evt", "event")
 	b.Metadata = nil
-	e := &event{
-		base: b, APIVersion: APIVersion, Type: kind, Data: eventData{Object: object, PreviousAttributes: previous},
-		PendingWebhooks: 1, Request: w.request,
-	}
-	return w.save(e, &delivery{Event: e.ID, Type: kind, Next: w.now.Add(w.deliveries.manner().Delay)})
+	e := &event{base: b, APIVersion: APIVersion, Type: kind, Data: eventData{encode(w.show(encode(o)))}}
+	w.save(e, &delivery{base: base{ID: deliveryKey(e.ID)}, Event: e.ID, Next: w.now.Add(w.deliveries.manner().Delay)})
 }
 
-// previous returns what an event says of the fields that have changed, where it is about a change.
-func (w *work) previous(kind, key string, now any) (map[string]any, error) {
-	raw := w.before[key]
-	delete(w.before, key)
-	if raw == nil || !strings.HasSuffix(kind, ".updated") && !strings.HasSuffix(kind, ".detached") {
-		return nil, nil
-	}
-	before, err := w.show(raw)
-	if err != nil {
-		return nil, err
-	}
-	fields, _ := before.(map[string]any)
-	current, _ := now.(map[string]any)
-	maps.DeleteFunc(fields, func(name string, v any) bool { return reflect.DeepEqual(v, current[name]) })
-	return fields, nil
+// eventsKept returns the filter of a list of events.
+func eventsKept(w *work) func(*event) bool {
+	oldest := at(w.now.Add(-keepEvents))
+	return func(e *event) bool { return e.Created > oldest }
 }
 
-// eventDue forgets an event, unless its webhook has yet to be sent.
-func (w *work) eventDue(id string) error {
-	e, err := find[event](w, id)
-	if err != nil {
-		return err
+// forgetOld deletes events and replies that are no longer kept.
+func (w *work) forgetOld() {
+	kept := eventsKept(w)
+	for _, e := range list[event](w, "") {
+		if _, waits := w.tx.get(deliveryKey(e.ID)); !waits && !kept(e) {
+			w.tx.delete(e.ID)
+		}
 	}
-	switch _, err := w.tx.Raw(deliveryKey(id)); {
-	case errors.Is(err, store.ErrNotFound):
-		return w.tx.Delete(id)
-	case err != nil:
-		return err
+	for _, r := range list[remembered](w, "") {
+		if !w.now.Before(r.Until) {
+			w.tx.delete(r.ID)
+		}
 	}
-	e.Old = true
-	return w.tx.Put(e)
-}
-
-// delivered ends the webhook of an event: it was acknowledged, or is never sent again.
-func (w *work) delivered(id string, acknowledged bool) error {
-	if err := w.tx.Delete(deliveryKey(id)); err != nil {
-		return err
-	}
-	var e event
-	switch err := w.tx.Get(id, &e); {
-	case errors.Is(err, store.ErrNotFound):
-		return nil
-	case err != nil:
-		return err
-	case e.Old:
-		return w.tx.Delete(id)
-	case !acknowledged:
-		return nil
-	}
-	e.PendingWebhooks = 0
-	return w.tx.Put(&e)
-}
-
-func getEvent(w *work) (any, error) { return find[event](w, w.id) }
-
-func listEvents(w *work) (any, error) {
-	types := w.form.Strings("types")
-	if t := w.form.String("type"); t != "" {
-		types = append(types, t)
-	}
-	created, delivered := w.created(), w.form.String("delivery_success")
-	oldest := at(w.now.Add(-eventsKept))
-	return page(w, "", func(e *event) bool {
-		return (len(types) == 0 || slices.Contains(types, e.Type)) && created(e.Created) && e.Created > oldest &&
-			(delivered == "" || (delivered == "true") == (e.PendingWebhooks == 0))
-	})
 }
 
 const (
@@ -156,32 +69,29 @@ const (
 	deliveryInterval = 250 * time.Millisecond
 )
 
-// delivery is a webhook that has not been acknowledged yet.
+// delivery is a webhook that is not acknowledged yet.
 type delivery struct {
+	base
 	Event    string    `json:"event"`
-	Type     string    `json:"type"`
 	Next     time.Time `json:"next"`
 	Began    time.Time `json:"began,omitzero"` // the first attempt
 	Attempts int       `json:"attempts"`
 }
 
-// Key implements store.Object.
-func (d *delivery) Key() string { return deliveryKey(d.Event) }
+func (*delivery) kind() string { return "whd" }
 
 func deliveryKey(eventID string) string { return "whd" + strings.TrimPrefix(eventID, "evt") }
 
-// Owner implements store.Object.
-func (*delivery) Owner() string { return "" }
+// Disorder is how webhooks arrive other than once, immediately and in order. The zero value is order.
+type Disorder struct {
+	Hold      bool          `json:"hold"`      // none is sent: they wait
+	Lose      int           `json:"lose"`      // percentage that is never sent
+	Duplicate int           `json:"duplicate"` // percentage that is sent twice
+	Shuffle   bool          `json:"shuffle"`   // those that wait are sent in any order
+	Delay     time.Duration `json:"-"`         // before each is sent first
+}
 
-// Due implements store.Object.
-func (d *delivery) Due() time.Time { return d.Next }
-
-// Queue implements store.Object.
-func (*delivery) Queue() string { return webhookQueue }
-
-func (*delivery) kind() string { return "whd" }
-
-// deliveries is where webhooks go.
+// deliveries sends webhooks.
 type deliveries struct {
 	mu       sync.Mutex
 	url      string
@@ -221,6 +131,41 @@ func (d *deliveries) manner() Disorder {
 	return d.disorder
 }
 
+// Disorder sets how webhooks arrive from now on.
+func (s *Sandbox) Disorder(d Disorder) {
+	s.deliveries.mu.Lock()
+	s.deliveries.disorder = d
+	s.deliveries.mu.Unlock()
+	s.deliveries.wake()
+}
+
+// Pending returns the ids of the events whose webhooks are not acknowledged, oldest first.
+func (s *Sandbox) Pending() (ids []string, err error) {
+	err = s.read(func(w *work) error {
+		for _, d := range slices.Backward(list[delivery](w, "")) {
+			ids = append(ids, d.Event)
+		}
+		return nil
+	})
+	return ids, err
+}
+
+// Deliver sends the webhook of an event now, whether or not it was sent before.
+func (s *Sandbox) Deliver(ctx context.Context, eventID string) error {
+	if err := s.send(ctx, eventID); err != nil {
+		return err
+	}
+	return s.delivered(eventID)
+}
+
+// delivered ends the webhook of an event: it was acknowledged, or is never sent again.
+func (s *Sandbox) delivered(eventID string) error {
+	return s.store.update(func(tx *transaction) error {
+		tx.delete(deliveryKey(eventID))
+		return nil
+	})
+}
+
 // deliver sends webhooks until ctx ends.
 func (s *Sandbox) deliver(ctx context.Context) error {
 	defer s.deliveries.client.CloseIdleConnections()
@@ -239,10 +184,7 @@ func (s *Sandbox) deliver(ctx context.Context) error {
 	}
 }
 
-// deliveriesAtOnce is how many webhooks are read, and shuffled, at once.
-const deliveriesAtOnce = 100
-
-// deliverDue sends the webhooks whose time has come, oldest first unless there is to be disorder.
+// deliverDue sends the webhooks whose time has come, oldest first unless they are to be shuffled.
 func (s *Sandbox) deliverDue(ctx context.Context) error {
 	for ctx.Err() == nil {
 		manner := s.deliveries.manner()
@@ -268,28 +210,19 @@ func (s *Sandbox) deliverDue(ctx context.Context) error {
 	return nil
 }
 
-// dueDeliveries returns webhooks whose time has come, oldest first.
+// dueDeliveries returns the webhooks whose time has come, oldest first.
 func (s *Sandbox) dueDeliveries() (due []*delivery, err error) {
-	err = s.store.Update(func(tx *store.Tx) error {
-		ids, err := tx.Due(webhookQueue, s.clock.now(), deliveriesAtOnce)
-		if err != nil {
-			return err
-		}
-		for _, id := range ids {
-			d := &delivery{}
-			if err := tx.Get(id, d); err != nil {
-				return err
-			}
-			due = append(due, d)
-		}
+	err = s.read(func(w *work) error {
+		due = slices.DeleteFunc(list[delivery](w, ""), func(d *delivery) bool { return d.Next.After(s.clock.now()) })
 		return nil
 	})
+	slices.Reverse(due)
 	return due, err
 }
 
 func (s *Sandbox) deliverOne(ctx context.Context, d *delivery, manner Disorder) error {
 	if d.Attempts == 0 && strikes(manner.Lose) {
-		return s.Lose(d.Event)
+		return s.delivered(d.Event)
 	}
 	failed := s.send(ctx, d.Event)
 	if failed == nil && strikes(manner.Duplicate) {
@@ -301,50 +234,38 @@ func (s *Sandbox) deliverOne(ctx context.Context, d *delivery, manner Disorder) 
 	return s.attempted(d, failed)
 }
 
-// waiting returns the webhooks that have not been acknowledged, oldest first.
-func (s *Sandbox) waiting() (waiting []*delivery, err error) {
-	err = s.store.Update(func(tx *store.Tx) error {
-		waiting, err = list[delivery](s.work(tx), "")
-		return err
-	})
-	slices.Reverse(waiting)
-	return waiting, err
-}
+// strikes draws whether something happens that happens with a percentage.
+func strikes(percentage int) bool { return rand.IntN(100) < percentage }
 
-// attempted notes an attempt to send a webhook. If it was not acknowledged, it is sent again later. What is lost of this in
-// a crash makes a duplicate.
+// attempted records an attempt to send a webhook. If it was not acknowledged, it is sent again later.
 func (s *Sandbox) attempted(d *delivery, failed error) error {
-	return s.store.UpdateSoon(func(tx *store.Tx) error {
-		if failed == nil {
-			return s.work(tx).delivered(d.Event, true)
-		}
-		now := s.clock.now()
-		if d.Attempts == 0 {
-			d.Began = now
-		}
-		d.Attempts++
-		d.Next = now.Add(min(firstRedelivery<<min(d.Attempts-1, 20), lastRedelivery))
-		if d.Next.Sub(d.Began) > redeliveriesFor {
-			return s.work(tx).delivered(d.Event, false)
-		}
-		return tx.Put(d)
+	if failed == nil {
+		return s.delivered(d.Event)
+	}
+	now := s.clock.now()
+	if d.Attempts == 0 {
+		d.Began = now
+	}
+	d.Attempts++
+	d.Next = now.Add(min(firstRedelivery<<min(d.Attempts-1, 20), lastRedelivery))
+	if d.Next.Sub(d.Began) > redeliveriesFor {
+		return s.delivered(d.Event)
+	}
+	return s.store.update(func(tx *transaction) error {
+		s.work(tx).save(d)
+		return nil
 	})
 }
 
 // Webhook returns the body of an event's webhook and its signature, as of now.
 func (s *Sandbox) Webhook(id string) (body []byte, signature string, err error) {
-	err = s.store.Update(func(tx *store.Tx) error {
-		w := s.work(tx)
+	err = s.read(func(w *work) error {
 		e, err := find[event](w, id)
 		if err != nil {
 			return err
 		}
-		shown, err := w.render(e, nil)
-		if err != nil {
-			return err
-		}
-		body, err = json.Marshal(shown)
-		return err
+		body = encode(w.show(encode(e)))
+		return nil
 	})
 	if err != nil {
 		return nil, "", err
@@ -376,49 +297,3 @@ func (s *Sandbox) send(ctx context.Context, id string) error {
 	}
 	return nil
 }
-
-// Disorder is how webhooks come other than once, at once and in their order. The zero value is order.
-type Disorder struct {
-	Hold      bool          // none is sent: they wait
-	Lose      int           // of a hundred, how many are never sent
-	Duplicate int           // of a hundred, how many are sent twice
-	Shuffle   bool          // those that wait are sent in any order
-	Delay     time.Duration // before each is sent first
-}
-
-// Disorder sets how webhooks come from now on.
-func (s *Sandbox) Disorder(d Disorder) {
-	s.deliveries.mu.Lock()
-	s.deliveries.disorder = d
-	s.deliveries.mu.Unlock()
-	s.deliveries.wake()
-}
-
-// Pending returns the ids of the events whose webhooks have not been acknowledged, oldest first.
-func (s *Sandbox) Pending() ([]string, error) {
-	waiting, err := s.waiting()
-	if err != nil {
-		return nil, err
-	}
-	ids := make([]string, 0, len(waiting))
-	for _, d := range waiting {
-		ids = append(ids, d.Event)
-	}
-	return ids, nil
-}
-
-// Deliver sends the webhook of an event now, whether or not it was sent before.
-func (s *Sandbox) Deliver(ctx context.Context, eventID string) error {
-	if err := s.send(ctx, eventID); err != nil {
-		return err
-	}
-	return s.store.Update(func(tx *store.Tx) error { return s.work(tx).delivered(eventID, true) })
-}
-
-// Lose has the webhook of an event never sent.
-func (s *Sandbox) Lose(eventID string) error {
-	return s.store.Update(func(tx *store.Tx) error { return s.work(tx).delivered(eventID, false) })
-}
-
-// strikes reports whether something befalls one of those that it befalls in a hundred.
-func strikes(ofHundred int) bool { return rand.IntN(100) < ofHundred }

@@ -10,23 +10,23 @@ import (
 	"time"
 )
 
-// What goes wrong with a request.
+// Faults of requests.
 const (
 	FaultFail   = "fail"   // it is answered with 500; if it was committed, so are its repetitions
 	FaultLimit  = "limit"  // it is answered with 429
 	FaultCut    = "cut"    // its connection is cut
 	FaultHang   = "hang"   // it is not answered before its connection is cut after Delay, or by the client
 	FaultDelay  = "delay"  // it is answered after Delay
-	FaultRefuse = "refuse" // there are no connections for Delay, or until Faults is called again
+	FaultRefuse = "refuse" // all connections are cut for Delay, or until Faults is called again
 )
 
 // Fault is something that goes wrong with requests to the API.
 type Fault struct {
 	Do        string
-	Committed bool          // the request takes effect all the same
-	Method    string        // of the requests that it befalls; "" means any
-	Path      string        // how their paths begin, such as "/v1/subscriptions"
-	Times     int           // how many of them; 0 means all
+	Committed bool          // the request takes effect nevertheless
+	Method    string        // of the affected requests; "" means any
+	Path      string        // prefix of their paths, such as "/v1/subscriptions"
+	Times     int           // the number of affected requests; 0 means all
 	Delay     time.Duration // see above
 }
 
@@ -37,24 +37,33 @@ func (f Fault) check() error {
 	return nil
 }
 
-func (f Fault) befalls(r *http.Request) bool {
-	return f.Do != FaultRefuse && f.Times > 0 && (f.Method == "" || f.Method == r.Method) && strings.HasPrefix(r.URL.Path, f.Path)
+func (f Fault) affects(r *http.Request) bool {
+	return f.Times > 0 && (f.Method == "" || f.Method == r.Method) && strings.HasPrefix(r.URL.Path, f.Path)
 }
 
 // faults are what goes wrong on demand.
 type faults struct {
 	mu      sync.Mutex
 	all     []Fault
-	stopped chan struct{} // ends what waits
+	refused time.Time      // until then; zero: not at all
+	stopped chan struct{}  // ends the waits of requests
+	decline map[string]int // the number of payments that fail next, by customer
 }
 
 // set replaces all faults. Requests that wait because of one are cut.
 func (f *faults) set(all []Fault) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.refused = time.Time{}
 	for i := range all {
 		if all[i].Times == 0 {
 			all[i].Times = math.MaxInt
+		}
+		if all[i].Do == FaultRefuse {
+			f.refused = time.Now().Add(all[i].Delay)
+			if all[i].Delay == 0 {
+				f.refused = time.Now().AddDate(1, 0, 0)
+			}
 		}
 	}
 	if f.stopped != nil {
@@ -63,12 +72,15 @@ func (f *faults) set(all []Fault) {
 	f.all, f.stopped = all, make(chan struct{})
 }
 
-// next returns the fault that befalls a request, or the zero Fault, and what ends its wait.
+// next returns the fault that affects a request, or the zero Fault, and what ends its wait.
 func (f *faults) next(r *http.Request) (Fault, <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if time.Now().Before(f.refused) {
+		return Fault{Do: FaultCut}, f.stopped
+	}
 	for i, fault := range f.all {
-		if fault.befalls(r) {
+		if fault.Do != FaultRefuse && fault.affects(r) {
 			f.all[i].Times--
 			return fault, f.stopped
 		}
@@ -76,31 +88,50 @@ func (f *faults) next(r *http.Request) (Fault, <-chan struct{}) {
 	return Fault{}, f.stopped
 }
 
-func (f *faults) list() []Fault {
+// open returns the number of faults that are not used up.
+func (f *faults) open() (n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(f.all), func(fault Fault) bool { return fault.Times == 0 })
+	for _, fault := range f.all {
+		if fault.Times > 0 {
+			n++
+		}
+	}
+	return n
 }
 
-// Faults sets what goes wrong from now on; with none, all goes well again.
+func (f *faults) failNext(customer string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.decline == nil {
+		f.decline = map[string]int{}
+	}
+	f.decline[customer]++
+}
+
+// failsNext reports whether the payment of a customer that is now attempted was ordered to fail.
+func (f *faults) failsNext(customer string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.decline[customer] == 0 {
+		return false
+	}
+	f.decline[customer]--
+	return true
+}
+
+// Faults sets what goes wrong from now on; without faults, nothing does.
 func (s *Sandbox) Faults(all ...Fault) error {
-	var refused *Fault
 	for _, f := range all {
 		if err := f.check(); err != nil {
 			return err
 		}
-		if f.Do == FaultRefuse {
-			refused = &f
-		}
 	}
 	s.faults.set(slices.Clone(all))
-	if refused == nil {
-		return s.door.open()
-	}
-	return s.door.shut(refused.Delay)
+	return nil
 }
 
-// faulty answers a request, unless a fault befalls it.
+// faulty answers a request, unless a fault affects it.
 func (s *Sandbox) faulty(w http.ResponseWriter, r *http.Request, c *call) {
 	fault, stopped := s.faults.next(r)
 	if fault.Do == "" {

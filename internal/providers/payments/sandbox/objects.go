@@ -2,71 +2,56 @@ package sandbox
 
 import (
 	"encoding/json"
-	"errors"
+	"fmt"
 	"maps"
 	"strings"
 	"time"
 
 	"github.com/recital-tts/recital/internal/providers/payments/sandbox/form"
-	"github.com/recital-tts/recital/internal/providers/payments/sandbox/store"
 )
 
 // work is what one request, or one thing that is due, does in a transaction.
 type work struct {
 	*Sandbox
-	tx      *store.Tx
-	now     time.Time
-	form    *form.Form
-	id      string // in the request's path
-	request eventRequest
-	lasting *[]func(*work) error       // what stays done if the rest is undone
-	before  map[string]json.RawMessage // objects before the changes that no event has told yet, by their keys
+	tx   *transaction
+	now  time.Time
+	form *form.Form
+	id   string // in the request's path
 }
 
-func (s *Sandbox) work(tx *store.Tx) *work {
-	return &work{Sandbox: s, tx: tx, now: s.clock.now().Truncate(time.Second), form: form.Parse(nil), lasting: new([]func(*work) error), before: map[string]json.RawMessage{}}
+func (s *Sandbox) work(tx *transaction) *work {
+	return &work{Sandbox: s, tx: tx, now: s.clock.now().Truncate(time.Second), form: form.Parse(nil)}
 }
 
-// base is what all objects have.
+// read calls do with a transaction that changes nothing.
+func (s *Sandbox) read(do func(*work) error) error {
+	return s.store.update(func(tx *transaction) error { return do(s.work(tx)) })
+}
+
+// base holds the fields that all objects have.
 type base struct {
 	ID       string            `json:"id"`
 	Object   string            `json:"object"`
 	Created  unix              `json:"created"`
-	Livemode bool              `json:"livemode"`
 	Metadata map[string]string `json:"metadata"`
 }
 
-// Key implements store.Object.
-func (b *base) Key() string { return b.ID }
-
-// Owner implements store.Object.
-func (*base) Owner() string { return "" }
-
-// Due implements store.Object.
-func (*base) Due() time.Time { return time.Time{} }
-
-// Queue implements store.Object: all but webhooks are a matter of the clock.
-func (*base) Queue() string { return clockQueue }
-
-const (
-	clockQueue   = "clock"
-	webhookQueue = "webhooks"
-)
-
-// newBase returns the base of a new object with the metadata of the request.
-func (w *work) newBase(kind, object string) (base, error) {
-	id, err := w.tx.NextID(kind)
-	return base{ID: id, Object: object, Created: at(w.now), Metadata: w.metadata()}, err
-}
-
-// metadata returns the metadata of the request.
+func (b *base) key() string     { return b.ID }
+func (b *base) createdAt() unix { return b.Created }
+func (*base) owner() string     { return "" }
+func (*base) dueAt() time.Time  { return time.Time{} }
 func (w *work) metadata() map[string]string {
 	m := w.form.Metadata()
 	maps.DeleteFunc(m, func(_, v string) bool { return v == "" })
 	return m
 }
 
-// mergeMetadata changes metadata as the request says: an empty value deletes a key.
+// newBase returns the base of a new object with the metadata of the request.
+func (w *work) newBase(prefix, object string) base {
+	return base{ID: w.tx.nextID(prefix), Object: object, Created: at(w.now), Metadata: w.metadata()}
+}
+
+// mergeMetadata changes metadata as the request demands: an empty value deletes a key.
 func (w *work) mergeMetadata(b *base) {
 	for k, v := range w.form.Metadata() {
 		b.Metadata[k] = v
@@ -76,41 +61,52 @@ func (w *work) mergeMetadata(b *base) {
 	}
 }
 
-// kept is an object of the sandbox, of type T.
-type kept[T any] interface {
+// object is what the store keeps.
+type object interface {
+	key() string      // begins with the kind and "_"
+	owner() string    // key of the object that lists it, or ""
+	dueAt() time.Time // when the clock has something to do for it, or the zero time
+}
+
+// stored is an object of type T.
+type stored[T any] interface {
 	*T
-	store.Object
-	kind() string // what its key begins with
+	object
+	kind() string
+	createdAt() unix
 }
 
 // find returns the object with an id, or a problem.
-func find[T any, P kept[T]](w *work, id string) (P, error) {
+func find[T any, P stored[T]](w *work, id string) (P, error) {
 	o := P(new(T))
 	key := keyOf(o.kind(), id)
-	if !strings.HasPrefix(key, o.kind()+"_") {
+	r, ok := w.tx.get(key)
+	if !ok || kindOf(key) != o.kind() {
 		return nil, w.missing(o.kind(), id)
 	}
-	err := w.tx.Get(key, o)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, w.missing(o.kind(), id)
+	decode(r.Value, o)
+	return o, nil
+}
+
+// get returns the object with an id that another object has, so that it exists.
+func get[T any, P stored[T], ID ~string](w *work, id ID) P {
+	o, err := find[T, P](w, string(id))
+	if err != nil {
+		panic(fmt.Sprintf("the payment sandbox's state is inconsistent: %v", err))
 	}
-	return o, err
+	return o
 }
 
 // list returns the objects of an owner, or all if owner is "", newest first.
-func list[T any, P kept[T]](w *work, owner string) ([]P, error) {
+func list[T any, P stored[T]](w *work, owner string) []P {
 	var all []P
-	for raw, err := range w.tx.List(P(new(T)).kind(), owner, "") {
-		if err != nil {
-			return nil, err
-		}
+	for _, key := range w.tx.keys(P(new(T)).kind(), owner) {
 		o := P(new(T))
-		if err := json.Unmarshal(raw, o); err != nil {
-			return nil, err
-		}
+		r, _ := w.tx.get(key)
+		decode(r.Value, o)
 		all = append(all, o)
 	}
-	return all, nil
+	return all
 }
 
 const (
@@ -118,8 +114,8 @@ const (
 	couponKind   = "coupon"
 )
 
-// keyOf returns the key under which an object is kept. It is its id, but for schedules, whose ids begin like those of
-// subscriptions, and coupons, whose ids are anything.
+// keyOf returns the key of an object. It is its id, except for schedules, whose ids begin like those of subscriptions, and
+// coupons, whose ids are arbitrary.
 func keyOf(kind, id string) string {
 	switch kind {
 	case scheduleKind:
@@ -130,47 +126,22 @@ func keyOf(kind, id string) string {
 	return id
 }
 
-// save keeps objects as they are now.
-func (w *work) save(objects ...store.Object) error {
+// save stores objects as they are now.
+func (w *work) save(objects ...object) {
 	for _, o := range objects {
-		if err := w.keepBefore(o.Key()); err != nil {
-			return err
-		}
-		if err := w.tx.Put(o); err != nil {
-			return err
-		}
+		w.tx.put(o.key(), record{Owner: o.owner(), Due: o.dueAt(), Value: encode(o)})
 	}
-	return nil
 }
 
-// keepBefore keeps an object as it was before it changes.
-func (w *work) keepBefore(key string) error {
-	if _, ok := w.before[key]; ok {
-		return nil
-	}
-	raw, err := w.tx.Raw(key)
-	if err == nil {
-		w.before[key] = raw
-	}
-	if errors.Is(err, store.ErrNotFound) {
-		return nil
-	}
-	return err
+// saved stores an object, records an event about it, and returns it as the answer to a request.
+func (w *work) saved(o object, event string) any {
+	w.save(o)
+	w.emit(event, o)
+	return o
 }
 
-// saved keeps an object and returns it as a request's answer, after the event that it is about.
-func (w *work) saved(o store.Object, event string) (any, error) {
-	if err := w.save(o); err != nil {
-		return nil, err
-	}
-	return o, w.emit(event, o)
-}
-
-// update keeps an object after a change, and the event that it is.
-func (w *work) update(o store.Object, event string) error {
-	_, err := w.saved(o, event)
-	return err
-}
+// update stores an object and records an event about it.
+func (w *work) update(o object, event string) { w.saved(o, event) }
 
 // unix is a time in Unix seconds; 0 is null.
 type unix int64

@@ -8,17 +8,15 @@ import (
 	"html/template"
 	"net/http"
 	"strings"
-
-	"github.com/recital-tts/recital/internal/providers/payments/sandbox/store"
 )
 
-// cardPath is where the pages are on which cards pay, and are registered.
+// cardPath begins the paths of the pages on which cards pay and are registered.
 const cardPath = "/pages/cards/"
 
 // CardPage returns the address of the page on which a person pays a payment intent, or registers a card.
 func (s *Sandbox) CardPage(clientSecret string) string { return s.URL() + cardPath + clientSecret }
 
-// pages serves what people see. Who has an address may see the page, as at Stripe.
+// pages serves the pages for people. Whoever has an address may see the page, as at Stripe.
 func (s *Sandbox) pages() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", s.showOverview)
@@ -29,7 +27,7 @@ func (s *Sandbox) pages() http.Handler {
 	return mux
 }
 
-// layout is what all pages share. No script but tellOpener runs in them, and nothing is fetched from elsewhere.
+// layout is common to all pages. No script but tellOpener runs in them, and nothing is fetched from elsewhere.
 const layout = `<!doctype html>
 <html lang="en">
 <head>
@@ -75,10 +73,10 @@ func show[T any](w http.ResponseWriter, status int, page *template.Template, con
 	_ = page.Execute(w, content) // an error means that the browser has gone
 }
 
-// view reads what a page shows. It answers the request if there is no such thing, and then reports false.
+// view reads the content of a page. If there is no such page, it answers the request and returns false.
 func view[T any](s *Sandbox, w http.ResponseWriter, read func(*work) (T, error)) (content T, ok bool) {
-	err := s.store.Update(func(tx *store.Tx) (err error) {
-		content, err = read(s.work(tx))
+	err := s.read(func(w *work) (err error) {
+		content, err = read(w)
 		return err
 	})
 	var p *problem

@@ -9,17 +9,17 @@ import (
 	"strings"
 )
 
-// cardPage is what a person sees who pays, or registers a card.
+// cardPage is the page on which a person pays, or registers a card.
 type cardPage struct {
 	Title   string
 	Amount  string // "" where a card is registered
-	Action  string // what the button says
-	Waits   bool   // for a card
-	Asks    bool   // for a confirmation
+	Action  string // text of the button
+	Waits   bool   // it waits for a card
+	Asks    bool   // it asks for a confirmation
 	Done    bool
 	Method  string // id of the card that was registered, for POST /payments/payment-method/replace
 	Result  string // JSON that the page's opener gets when it is done
-	Opener  string // origin of the page that opened this one; "" where it told none
+	Opener  string // origin of the page that opened this one, or ""
 	Script  template.JS
 	Refusal string
 	Cards   []shownCard
@@ -54,11 +54,11 @@ func cardTemplate() string {
 `
 }
 
-// tellOpener is the script of a page that is done: it tells its opener what came of it, as Stripe.js does.
+// tellOpener is the script of a completed page: it sends the result to its opener, as Stripe.js does.
 const tellOpener = `const done = document.getElementById("done").dataset
 window.opener?.postMessage(JSON.parse(done.result), done.opener)`
 
-// result is what Stripe.js returns of a payment or of a card that was registered, as far as Recital needs it.
+// result is the part of Stripe.js's result of a payment or a registration that Recital needs.
 type result struct {
 	ID            string `json:"id"`
 	Status        string `json:"status"`
@@ -115,7 +115,7 @@ func (w *work) cardPage(secret string) (cardPage, error) {
 	if err != nil {
 		return page, err
 	}
-	page.Title, page.Amount, page.Action = string(p.Description), money(p.Amount, p.Currency), "Pay"
+	page.Title, page.Amount, page.Action = p.Description, money(p.Amount, p.Currency), "Pay"
 	return page.in(p.Status, p.LastPaymentError).tells("paymentIntent", result{p.ID, p.Status, string(p.PaymentMethod)})
 }
 
@@ -150,7 +150,7 @@ func (s *Sandbox) showCardWith(w http.ResponseWriter, r *http.Request, status in
 	show(w, status, newPage(cardTemplate()), page)
 }
 
-// openerOf returns the origin that the query names, "" if it names none.
+// openerOf returns the origin in the query, or "".
 func openerOf(r *http.Request) string {
 	opener, err := url.Parse(r.URL.Query().Get("opener"))
 	if err != nil || opener.Scheme != "http" && opener.Scheme != "https" || opener.Host == "" {
@@ -159,7 +159,7 @@ func openerOf(r *http.Request) string {
 	return opener.Scheme + "://" + opener.Host
 }
 
-// takeCard does what a person wants, and shows what came of it.
+// takeCard handles the form of a card page, and shows the result.
 func (s *Sandbox) takeCard(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, 64<<10)
 	if err := r.ParseForm(); err != nil {

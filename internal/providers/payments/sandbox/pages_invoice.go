@@ -8,7 +8,10 @@ import (
 	"time"
 )
 
-// invoicePage is an invoice as a person sees it.
+// invoicePath begins the paths of the pages of invoices.
+const invoicePath = "/pages/invoices/"
+
+// invoicePage is the page of an invoice.
 type invoicePage struct {
 	Title  string
 	Number string
@@ -44,16 +47,12 @@ func (w *work) invoicePage(id string) (invoicePage, error) {
 	for _, l := range i.Lines.Data {
 		page.Lines = append(page.Lines, invoiceLine{l.Description, money(l.Amount, l.Currency)})
 	}
-	var off int64
-	for _, d := range i.TotalDiscountAmounts {
-		off += d.Amount
-	}
 	for _, sum := range []struct {
 		what   string
 		amount int64
 		always bool
 	}{
-		{"Discount", -off, false}, {"Total", i.Total, true}, {"From the balance", i.AmountDue - i.Total, false},
+		{"Discount", -i.Discount, false}, {"Total", i.Total, true}, {"From the balance", i.AmountDue - i.Total, false},
 		{"Paid", i.AmountPaid, false}, {"To pay", i.AmountRemaining, true},
 	} {
 		if sum.always || sum.amount != 0 {
@@ -63,11 +62,8 @@ func (w *work) invoicePage(id string) (invoicePage, error) {
 	if i.Status != "open" || i.PaymentIntent == "" {
 		return page, nil
 	}
-	p, err := find[paymentIntent](w, i.PaymentIntent)
-	if err == nil {
-		page.Pay = cardPath + p.ClientSecret
-	}
-	return page, err
+	page.Pay = cardPath + get[paymentIntent](w, i.PaymentIntent).ClientSecret
+	return page, nil
 }
 
 func (s *Sandbox) showInvoice(w http.ResponseWriter, r *http.Request) {

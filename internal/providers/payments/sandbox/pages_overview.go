@@ -3,14 +3,12 @@ package sandbox
 import (
 	"net/http"
 	"slices"
-
-	"github.com/recital-tts/recital/internal/providers/payments/sandbox/store"
 )
 
-// Overview is a customer with what was made last for it; fields are "" where there is nothing.
+// Overview is a customer with its latest subscription and invoice. Fields are "" where there is nothing.
 type Overview struct {
 	Customer      string `json:"customer"`
-	Account       string `json:"account"` // of Recital, by the customer's metadata
+	Account       string `json:"account"` // Recital's, in the customer's metadata
 	Subscription  string `json:"subscription"`
 	Price         string `json:"price"`
 	Status        string `json:"status"`
@@ -20,69 +18,47 @@ type Overview struct {
 	CardPage      string `json:"card_page"` // where there is something to pay, or a card to register
 }
 
-// Customers returns the customers, the newest first.
+// Customers returns the customers, newest first.
 func (s *Sandbox) Customers() (all []Overview, err error) {
-	err = s.store.Update(func(tx *store.Tx) error {
-		all, err = s.work(tx).overview()
-		return err
+	err = s.read(func(w *work) error {
+		all = w.overview()
+		return nil
 	})
 	return all, err
 }
 
-func (w *work) overview() ([]Overview, error) {
-	customers, err := list[customer](w, "")
-	if err != nil {
-		return nil, err
-	}
+func (w *work) overview() []Overview {
 	all := []Overview{}
-	for _, c := range customers {
-		if c.Deleted {
-			continue
+	for _, c := range list[customer](w, "") {
+		if c.alive() {
+			all = append(all, w.overviewOf(c))
 		}
-		o, err := w.overviewOf(c)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, o)
 	}
-	return all, nil
+	return all
 }
 
-func (w *work) overviewOf(c *customer) (Overview, error) {
+func (w *work) overviewOf(c *customer) Overview {
 	o := Overview{Customer: c.ID, Account: c.Metadata["account"]}
-	subscriptions, err := list[subscription](w, c.ID)
-	if err != nil {
-		return o, err
+	if all := list[subscription](w, c.ID); len(all) > 0 {
+		o.Subscription, o.Price, o.Status = all[0].ID, string(all[0].item().Price), all[0].Status
 	}
-	if len(subscriptions) > 0 {
-		last := subscriptions[0]
-		o.Subscription, o.Price, o.Status = last.ID, string(last.item().Price), last.Status
+	if all := list[setupIntent](w, c.ID); len(all) > 0 && all[0].Status != succeeded {
+		o.CardPage = w.CardPage(all[0].ClientSecret)
 	}
-	setups, err := list[setupIntent](w, c.ID)
-	if err != nil {
-		return o, err
+	invoices := list[invoice](w, c.ID)
+	final := slices.IndexFunc(invoices, func(i *invoice) bool { return i.Status != "draft" })
+	if final < 0 {
+		return o
 	}
-	if len(setups) > 0 && (setups[0].Status == needsMethod || setups[0].Status == needsAction) {
-		o.CardPage = w.CardPage(setups[0].ClientSecret)
-	}
-	invoices, err := list[invoice](w, c.ID)
-	finished := slices.IndexFunc(invoices, func(i *invoice) bool { return i.Status != "draft" })
-	if err != nil || finished < 0 {
-		return o, err
-	}
-	last := invoices[finished]
+	last := invoices[final]
 	o.Invoice, o.InvoiceStatus, o.InvoicePage = last.ID, last.Status, w.URL()+invoicePath+last.ID
-	if last.Status != "open" || last.PaymentIntent == "" {
-		return o, nil
+	if last.Status == "open" && last.PaymentIntent != "" {
+		o.CardPage = w.CardPage(get[paymentIntent](w, last.PaymentIntent).ClientSecret)
 	}
-	p, err := find[paymentIntent](w, last.PaymentIntent)
-	if err == nil {
-		o.CardPage = w.CardPage(p.ClientSecret)
-	}
-	return o, err
+	return o
 }
 
-// overviewPage is what a person sees who looks around.
+// overviewPage is the start page.
 type overviewPage struct {
 	Title     string
 	Now       string
@@ -105,8 +81,7 @@ func overviewTemplate() string {
 
 func (s *Sandbox) showOverview(w http.ResponseWriter, _ *http.Request) {
 	page, ok := view(s, w, func(w *work) (overviewPage, error) {
-		customers, err := w.overview()
-		return overviewPage{Title: "Customers", Now: w.now.Format("2006-01-02 15:04:05 MST"), Customers: customers}, err
+		return overviewPage{Title: "Customers", Now: w.now.Format("2006-01-02 15:04:05 MST"), Customers: w.overview()}, nil
 	})
 	if ok {
 		show(w, http.StatusOK, newPage(overviewTemplate()), page)

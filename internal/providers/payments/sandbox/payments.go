@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"cmp"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -10,27 +11,17 @@ import (
 // paymentIntent is an amount that is to be paid.
 type paymentIntent struct {
 	base
-	Amount             int64       `json:"amount"`
-	AmountReceived     int64       `json:"amount_received"`
-	CaptureMethod      string      `json:"capture_method"`
-	ClientSecret       string      `json:"client_secret"`
-	ConfirmationMethod string      `json:"confirmation_method"`
-	Currency           string      `json:"currency"`
-	Customer           text        `json:"customer"`
-	Description        text        `json:"description"`
-	LastPaymentError   *problem    `json:"last_payment_error"`
-	LatestCharge       text        `json:"latest_charge"`
-	NextAction         *nextAction `json:"next_action"`
-	PaymentMethod      text        `json:"payment_method"`
-	PaymentMethodTypes []string    `json:"payment_method_types"`
-	SetupFutureUsage   text        `json:"setup_future_usage"`
-	Status             string      `json:"status"`
-	Invoice            string      `json:"sandbox_invoice"`
-}
-
-// nextAction is what the card's owner must do.
-type nextAction struct {
-	Type string `json:"type"`
+	Amount           int64    `json:"amount"`
+	ClientSecret     string   `json:"client_secret"`
+	Currency         string   `json:"currency"`
+	Customer         text     `json:"customer"`
+	Description      string   `json:"description"`
+	LastPaymentError *problem `json:"last_payment_error"`
+	LatestCharge     text     `json:"latest_charge"`
+	PaymentMethod    text     `json:"payment_method"`
+	Status           string   `json:"status"`
+	Invoice          string   `json:"sandbox_invoice"`
+	First            bool     `json:"sandbox_first"` // of a subscription: its card pays later, too
 }
 
 const (
@@ -40,47 +31,35 @@ const (
 	canceled    = "canceled"
 )
 
-func (*paymentIntent) kind() string { return "pi" }
-
-// Owner implements store.Object.
-func (p *paymentIntent) Owner() string { return string(p.Customer) }
+func (*paymentIntent) kind() string    { return "pi" }
+func (p *paymentIntent) owner() string { return string(p.Customer) }
 
 // clientSecret returns a new secret that lets a client confirm an intent.
 func clientSecret(id string) string { return id + "_secret_" + uuid.NewString() }
 
 // newIntent makes the payment intent of an invoice.
-func (w *work) newIntent(i *invoice) (*paymentIntent, error) {
-	b, err := w.newBase("pi", "payment_intent")
-	if err != nil {
-		return nil, err
-	}
-	b.Metadata = map[string]string{}
+func (w *work) newIntent(i *invoice) *paymentIntent {
+	b := w.newBase("pi", "payment_intent")
+	b.Metadata = nil
 	p := &paymentIntent{
-		base: b, Amount: i.AmountRemaining, CaptureMethod: "automatic", ClientSecret: clientSecret(b.ID),
-		ConfirmationMethod: "automatic", Currency: i.Currency, Customer: i.Customer,
-		Description: text(i.purpose()), PaymentMethodTypes: []string{"card"}, Status: needsMethod, Invoice: i.ID,
+		base: b, Amount: i.AmountRemaining, ClientSecret: clientSecret(b.ID), Currency: i.Currency, Customer: i.Customer,
+		Description: i.purpose(), Status: needsMethod, Invoice: i.ID, First: i.BillingReason == reasonCreate,
 	}
-	if i.BillingReason == reasonCreate {
-		p.SetupFutureUsage = "off_session"
+	w.update(p, "payment_intent.created")
+	return p
+}
+
+// intentOf returns the payment intent that a client secret belongs to.
+func (w *work) intentOf(clientSecret string) (*paymentIntent, error) {
+	id, _, _ := strings.Cut(clientSecret, "_secret_")
+	p, err := find[paymentIntent](w, id)
+	if err == nil && p.ClientSecret != clientSecret {
+		return nil, w.missing("pi", id)
 	}
-	_, err = w.saved(p, "payment_intent.created")
 	return p, err
 }
 
-func listIntents(w *work) (any, error) {
-	created := w.created()
-	return page(w, w.form.String("customer"), func(p *paymentIntent) bool { return created(p.Created) })
-}
-
-func confirmIntent(w *work) (any, error) {
-	p, err := find[paymentIntent](w, w.id)
-	if err != nil {
-		return nil, err
-	}
-	return w.confirm(p, w.form.Required("payment_method"))
-}
-
-// confirm pays a payment intent as a card's owner does in a page. What it returns is an answer.
+// confirm pays a payment intent as a card's owner does on a page. A declined payment is an answer, so that it is kept.
 func (w *work) confirm(p *paymentIntent, method string) (any, error) {
 	if p.Status != needsMethod && p.Status != needsAction {
 		return nil, invalid("payment_intent_unexpected_state", "",
@@ -94,119 +73,72 @@ func (w *work) confirm(p *paymentIntent, method string) (any, error) {
 	if err != nil || refusal == nil {
 		return p, err
 	}
-	refusal.PaymentIntent = p
 	return refusal, nil
 }
 
-// pay attempts to pay an intent with a payment method; its owner is there to confirm it, or not. It returns why it was
-// declined, and settles the invoice.
+// pay attempts to pay an intent with a payment method, and settles the invoice. present tells whether the card's owner is
+// there to confirm. It returns why the payment was declined.
 func (w *work) pay(p *paymentIntent, m *paymentMethod, present bool) (*problem, error) {
 	card := m.card()
-	refusal, err := w.refusal(p, card)
-	if err != nil {
-		return nil, err
+	refusal := card.refusal()
+	if w.faults.failsNext(string(p.Customer)) {
+		refusal = declined("card_declined", "generic_decline", "Your card was declined.")
 	}
 	if refusal == nil && (card.confirm == always || card.confirm == unlessSetUp && !m.SetUp) {
 		if present {
-			return nil, w.askForConfirmation(p, m)
+			w.askForConfirmation(p, m)
+			return nil, nil
 		}
 		refusal = declined("authentication_required", "authentication_required",
 			"Your card was declined. This transaction requires authentication.")
 	}
 	if refusal != nil {
-		return refusal, w.paymentFailed(p, m, refusal)
+		w.paymentFailed(p, refusal)
+		return refusal, nil
 	}
 	return nil, w.paid(p, m, present)
 }
 
-// refusal returns why a payment is declined: since that was demanded, or because of the card.
-func (w *work) refusal(p *paymentIntent, card testCard) (*problem, error) {
-	c, err := find[customer](w, string(p.Customer))
-	if err != nil {
-		return nil, err
-	}
-	if c.FailNext == 0 {
-		return card.refusal(), nil
-	}
-	used := func(w *work) error { return w.failureUsed(c.ID) }
-	*w.lasting = append(*w.lasting, used)
-	return declined("card_declined", "generic_decline", "Your card was declined."), used(w)
+func (w *work) askForConfirmation(p *paymentIntent, m *paymentMethod) {
+	p.Status, p.PaymentMethod = needsAction, text(m.ID)
+	w.update(p, "payment_intent.requires_action")
+	w.emit("invoice.payment_action_required", get[invoice](w, p.Invoice))
 }
 
-func (w *work) failureUsed(owner string) error {
-	c, err := find[customer](w, owner)
-	if err != nil {
-		return err
-	}
-	c.FailNext--
-	return w.save(c)
-}
-
-func (w *work) askForConfirmation(p *paymentIntent, m *paymentMethod) error {
-	p.Status, p.PaymentMethod, p.NextAction = needsAction, text(m.ID), &nextAction{Type: "use_stripe_sdk"}
-	if _, err := w.saved(p, "payment_intent.requires_action"); err != nil {
-		return err
-	}
-	return w.invoiceNeedsAction(p)
-}
-
-// authenticate ends the confirmation of an intent by the card's owner.
+// authenticate records the answer of the card's owner to the confirmation of a payment.
 func (w *work) authenticate(p *paymentIntent, approved bool) (any, error) {
 	if p.Status != needsAction {
 		return nil, invalid("payment_intent_unexpected_state", "", "This PaymentIntent does not wait for a confirmation.")
 	}
-	m, err := find[paymentMethod](w, string(p.PaymentMethod))
-	if err != nil {
-		return nil, err
-	}
 	if approved {
-		return p, w.paid(p, m, true)
+		return p, w.paid(p, get[paymentMethod](w, p.PaymentMethod), true)
 	}
 	refusal := declined("payment_intent_authentication_failure", "", "The provided PaymentMethod has failed authentication.")
-	if err := w.paymentFailed(p, m, refusal); err != nil {
-		return nil, err
-	}
-	refusal.PaymentIntent = p
+	w.paymentFailed(p, refusal)
 	return refusal, nil
 }
 
-func (w *work) paymentFailed(p *paymentIntent, m *paymentMethod, refusal *problem) error {
-	c, err := w.newCharge(p, m, refusal)
-	if err != nil {
-		return err
-	}
-	noted := *refusal
-	noted.Charge = c.ID
-	p.Status, p.PaymentMethod, p.NextAction = needsMethod, "", nil
-	p.LastPaymentError, p.LatestCharge = &noted, text(c.ID)
-	if _, err := w.saved(p, "payment_intent.payment_failed"); err != nil {
-		return err
-	}
-	return w.invoiceFailed(p, refusal)
+func (w *work) paymentFailed(p *paymentIntent, refusal *problem) {
+	c := w.newCharge(p, false)
+	p.Status, p.PaymentMethod = needsMethod, ""
+	p.LastPaymentError, p.LatestCharge = refusal, text(c.ID)
+	w.update(p, "payment_intent.payment_failed")
+	w.invoiceFailed(get[invoice](w, p.Invoice), refusal)
 }
 
 func (w *work) paid(p *paymentIntent, m *paymentMethod, present bool) error {
-	c, err := w.newCharge(p, m, nil)
-	if err != nil {
-		return err
-	}
-	if present && p.SetupFutureUsage != "" {
+	c := w.newCharge(p, true)
+	if present && p.First {
 		m.SetUp = true
-		if err := w.save(m); err != nil {
-			return err
-		}
+		w.save(m)
 		if err := w.attach(m, string(p.Customer)); err != nil {
 			return err
 		}
 	}
-	p.Status, p.PaymentMethod, p.NextAction = succeeded, text(m.ID), nil
-	p.AmountReceived, p.LastPaymentError, p.LatestCharge = p.Amount, nil, text(c.ID)
-	if _, err := w.saved(p, "payment_intent.succeeded"); err != nil {
-		return err
-	}
-	if err := w.invoicePaid(p.Invoice, p, m); err != nil {
-		return err
-	}
+	p.Status, p.PaymentMethod = succeeded, text(m.ID)
+	p.LastPaymentError, p.LatestCharge = nil, text(c.ID)
+	w.update(p, "payment_intent.succeeded")
+	w.invoicePaid(p.Invoice, m)
 	if m.card().disputed {
 		_, err := w.dispute(c.ID)
 		return err
@@ -215,316 +147,192 @@ func (w *work) paid(p *paymentIntent, m *paymentMethod, present bool) error {
 }
 
 // abandon cancels the payment intent of an invoice that need not be paid any more.
-func (w *work) abandon(id string) error {
-	p, err := find[paymentIntent](w, id)
-	if err != nil || p.Status == succeeded || p.Status == canceled {
-		return err
+func (w *work) abandon(p *paymentIntent) {
+	if p.Status != succeeded && p.Status != canceled {
+		p.Status = canceled
+		w.update(p, "payment_intent.canceled")
 	}
-	p.Status, p.NextAction = canceled, nil
-	_, err = w.saved(p, "payment_intent.canceled")
-	return err
 }
 
 // charge is an attempt to take money from a card.
 type charge struct {
 	base
-	Amount         int64          `json:"amount"`
-	AmountCaptured int64          `json:"amount_captured"`
-	AmountRefunded int64          `json:"amount_refunded"`
-	BillingDetails billingDetails `json:"billing_details"`
-	Captured       bool           `json:"captured"`
-	Currency       string         `json:"currency"`
-	Customer       text           `json:"customer"`
-	Description    text           `json:"description"`
-	Disputed       bool           `json:"disputed"`
-	FailureCode    text           `json:"failure_code"`
-	FailureMessage text           `json:"failure_message"`
-	Paid           bool           `json:"paid"`
-	PaymentIntent  text           `json:"payment_intent"`
-	PaymentMethod  text           `json:"payment_method"`
-	Refunded       bool           `json:"refunded"`
-	Status         string         `json:"status"`
+	Amount         int64  `json:"amount"`
+	AmountRefunded int64  `json:"amount_refunded"`
+	Currency       string `json:"currency"`
+	Customer       text   `json:"customer"`
+	Disputed       bool   `json:"disputed"`
+	Paid           bool   `json:"paid"`
+	PaymentIntent  text   `json:"payment_intent"`
+	Refunded       bool   `json:"refunded"`
+	Status         string `json:"status"`
 }
 
-func (*charge) kind() string { return "ch" }
+func (*charge) kind() string    { return "ch" }
+func (c *charge) owner() string { return string(c.Customer) }
 
-// Owner implements store.Object.
-func (c *charge) Owner() string { return string(c.Customer) }
+// newCharge makes the charge of a payment.
+func (w *work) newCharge(p *paymentIntent, paid bool) *charge {
+	b := w.newBase("ch", "charge")
+	b.Metadata = nil
+	c := &charge{base: b, Amount: p.Amount, Currency: p.Currency, Customer: p.Customer, PaymentIntent: text(p.ID), Paid: paid, Status: "failed"}
+	if paid {
+		c.Status = succeeded
+	}
+	w.update(c, "charge."+c.Status)
+	return c
+}
 
-// newCharge makes the charge of a payment that was declined or not.
-func (w *work) newCharge(p *paymentIntent, m *paymentMethod, refusal *problem) (*charge, error) {
-	b, err := w.newBase("ch", "charge")
+// chargeOf returns the charge that has paid an invoice.
+func (w *work) chargeOf(invoiceID string) (string, error) {
+	i, err := find[invoice](w, invoiceID)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	b.Metadata = map[string]string{}
-	c := &charge{
-		base: b, Amount: p.Amount, Currency: p.Currency, Customer: p.Customer, Description: p.Description,
-		PaymentIntent: text(p.ID), PaymentMethod: text(m.ID),
+	if i.Status != "paid" || i.PaymentIntent == "" {
+		return "", invalid("", "", "The invoice %s was not paid with a card.", invoiceID)
 	}
-	if refusal != nil {
-		c.Status, c.FailureCode, c.FailureMessage = "failed", text(refusal.Code), text(refusal.Message)
-		_, err = w.saved(c, "charge.failed")
-		return c, err
-	}
-	c.Status, c.AmountCaptured, c.Captured, c.Paid = succeeded, p.Amount, true, true
-	_, err = w.saved(c, "charge.succeeded")
-	return c, err
+	return string(get[paymentIntent](w, i.PaymentIntent).LatestCharge), nil
 }
 
-func listCharges(w *work) (any, error) {
-	intent, created := w.form.String("payment_intent"), w.created()
-	return page(w, w.form.String("customer"), func(c *charge) bool {
-		return (intent == "" || string(c.PaymentIntent) == intent) && created(c.Created)
-	})
-}
-
-// refund is money that goes back.
+// refund is money that was paid back.
 type refund struct {
 	base
-	Amount        int64  `json:"amount"`
-	Charge        text   `json:"charge"`
-	Currency      string `json:"currency"`
-	PaymentIntent text   `json:"payment_intent"`
-	Reason        text   `json:"reason"`
-	Status        string `json:"status"`
-	Customer      string `json:"sandbox_customer"`
+	Amount   int64  `json:"amount"`
+	Charge   text   `json:"charge"`
+	Currency string `json:"currency"`
+	Status   string `json:"status"`
 }
 
 func (*refund) kind() string { return "re" }
 
-// Owner implements store.Object.
-func (r *refund) Owner() string { return r.Customer }
-
-func createRefund(w *work) (any, error) {
-	id := w.form.String("charge")
-	if intent := w.form.String("payment_intent"); id == "" && intent != "" {
-		p, err := find[paymentIntent](w, intent)
-		if err != nil {
-			return nil, err
-		}
-		id = string(p.LatestCharge)
-	}
-	if id == "" {
-		return nil, invalid("parameter_missing", "charge", "One of the following params should be provided for this request: payment_intent or charge.")
-	}
-	reason := w.form.Enum("reason", "", "duplicate", "fraudulent", "requested_by_customer")
-	return w.giveBack(id, w.form.Int("amount", 0), reason)
-}
-
-// giveBack refunds an amount of a charge; 0 means what is left of it.
-func (w *work) giveBack(id string, amount int64, reason string) (any, error) {
-	c, err := find[charge](w, id)
-	if err != nil {
-		return nil, err
-	}
-	left := c.AmountCaptured - c.AmountRefunded
+// refund pays an amount of a charge back; 0 means what is left of it.
+func (w *work) refund(id string, amount int64) error {
+	c := get[charge](w, id)
+	left := c.Amount - c.AmountRefunded
 	amount = cmp.Or(amount, left)
 	switch {
-	case left == 0 && c.Paid:
-		return nil, invalid("charge_already_refunded", "", "Charge %s has already been refunded.", id)
+	case left == 0:
+		return invalid("charge_already_refunded", "", "Charge %s has already been refunded.", id)
 	case amount < 0 || amount > left:
-		return nil, invalid("", "amount", "Refund amount (%d) is greater than unrefunded amount on charge (%d)", amount, left)
-	}
-	b, err := w.newBase("re", "refund")
-	if err != nil {
-		return nil, err
-	}
-	r := &refund{
-		base: b, Amount: amount, Charge: text(c.ID), Currency: c.Currency, PaymentIntent: c.PaymentIntent,
-		Reason: text(reason), Status: succeeded, Customer: string(c.Customer),
+		return invalid("", "amount", "Refund amount (%d) is greater than unrefunded amount on charge (%d)", amount, left)
 	}
 	c.AmountRefunded += amount
 	c.Refunded = c.AmountRefunded == c.Amount
-	if err := w.save(r); err != nil {
-		return nil, err
-	}
-	if err := w.update(c, "charge.refunded"); err != nil {
-		return nil, err
-	}
-	return r, w.emit("refund.created", r)
-}
-
-func listRefunds(w *work) (any, error) {
-	chargeID, intent, created := w.form.String("charge"), w.form.String("payment_intent"), w.created()
-	return page(w, "", func(r *refund) bool {
-		return (chargeID == "" || string(r.Charge) == chargeID) &&
-			(intent == "" || string(r.PaymentIntent) == intent) && created(r.Created)
-	})
+	w.update(c, "charge.refunded")
+	b := w.newBase("re", "refund")
+	w.update(&refund{base: b, Amount: amount, Charge: text(c.ID), Currency: c.Currency, Status: succeeded}, "refund.created")
+	return nil
 }
 
 // dispute is a charge that the card's owner does not accept.
 type dispute struct {
 	base
-	Amount             int64  `json:"amount"`
-	Charge             text   `json:"charge"`
-	Currency           string `json:"currency"`
-	IsChargeRefundable bool   `json:"is_charge_refundable"`
-	PaymentIntent      text   `json:"payment_intent"`
-	Reason             string `json:"reason"`
-	Status             string `json:"status"`
-	Customer           string `json:"sandbox_customer"`
+	Amount   int64  `json:"amount"`
+	Charge   text   `json:"charge"`
+	Currency string `json:"currency"`
+	Status   string `json:"status"`
 }
 
-func (*dispute) kind() string { return "du" }
-
-// Owner implements store.Object.
-func (d *dispute) Owner() string { return d.Customer }
+func (*dispute) kind() string    { return "du" }
+func (d *dispute) owner() string { return string(d.Charge) }
 
 // dispute disputes a charge.
 func (w *work) dispute(chargeID string) (*dispute, error) {
-	c, err := find[charge](w, chargeID)
-	if err != nil {
-		return nil, err
-	}
-	if !c.Paid || c.Disputed {
+	c := get[charge](w, chargeID)
+	if c.Disputed {
 		return nil, invalid("", "charge", "The charge %s cannot be disputed.", c.ID)
 	}
-	b, err := w.newBase("du", "dispute")
-	if err != nil {
-		return nil, err
-	}
-	b.Metadata = map[string]string{}
-	d := &dispute{
-		base: b, Amount: c.Amount, Charge: text(c.ID), Currency: c.Currency, PaymentIntent: c.PaymentIntent,
-		Reason: "fraudulent", Status: "needs_response", Customer: string(c.Customer),
-	}
 	c.Disputed = true
-	if err := w.save(c); err != nil {
-		return nil, err
-	}
-	_, err = w.saved(d, "charge.dispute.created")
-	return d, err
+	w.save(c)
+	d := &dispute{base: w.newBase("du", "dispute"), Amount: c.Amount, Charge: text(c.ID), Currency: c.Currency, Status: "needs_response"}
+	w.update(d, "charge.dispute.created")
+	return d, nil
 }
 
-// closeDispute ends a dispute: won, or lost.
-func (w *work) closeDispute(id string, won bool) (*dispute, error) {
+// closeDispute ends a dispute.
+func (w *work) closeDispute(id string, won bool) error {
 	d, err := find[dispute](w, id)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if d.Status == "won" || d.Status == "lost" {
-		return nil, invalid("", "", "The dispute %s is closed.", id)
+	if d.Status != "needs_response" {
+		return invalid("", "", "The dispute %s is closed.", id)
 	}
 	d.Status = "lost"
 	if won {
 		d.Status = "won"
 	}
-	_, err = w.saved(d, "charge.dispute.closed")
-	return d, err
+	w.update(d, "charge.dispute.closed")
+	return nil
 }
 
-func listDisputes(w *work) (any, error) {
-	chargeID, intent, created := w.form.String("charge"), w.form.String("payment_intent"), w.created()
-	return page(w, "", func(d *dispute) bool {
-		return (chargeID == "" || string(d.Charge) == chargeID) &&
-			(intent == "" || string(d.PaymentIntent) == intent) && created(d.Created)
-	})
-}
-
-// day is a unit of the retries.
-const day = 24 * time.Hour
-
-// afterRetries returns how long after each attempt that failed the next one is made. After the last, the subscription
-// ends.
-func retryPauses() []time.Duration { return []time.Duration{3 * day, 5 * day, 7 * day} }
-
-// Stripe finalizes the invoice of a renewal an hour after it was drafted.
-const draftFor = time.Hour
-
-// collect attempts to pay an open invoice without the card's owner, with a method or, if it is "", with the one that pays
-// for it. It returns why that was declined.
+// collect attempts to pay an open invoice without the card's owner, with a payment method or, if it is "", with the one that
+// pays for it. It returns why the payment was declined.
 func (w *work) collect(i *invoice, method string) (*problem, error) {
 	m, err := w.methodFor(i, method)
 	if err != nil {
 		return nil, err
 	}
-	p, err := find[paymentIntent](w, i.PaymentIntent)
-	if err != nil {
-		return nil, err
-	}
 	if m == nil {
 		refusal := invalid("resource_missing", "", "This customer has no attached payment source or default payment method.")
-		return refusal, w.invoiceFailed(p, refusal)
+		w.invoiceFailed(i, refusal)
+		return refusal, nil
 	}
-	return w.pay(p, m, false)
+	return w.pay(get[paymentIntent](w, i.PaymentIntent), m, false)
 }
 
 // methodFor returns the payment method for an invoice, or nil if there is none.
 func (w *work) methodFor(i *invoice, method string) (*paymentMethod, error) {
-	c, err := find[customer](w, string(i.Customer))
-	if err != nil {
-		return nil, err
-	}
-	if method == "" {
-		method = string(i.DefaultPaymentMethod)
-	}
 	if id := i.subscription(); method == "" && id != "" {
-		s, err := find[subscription](w, id)
-		if err != nil {
-			return nil, err
-		}
-		method = string(s.DefaultPaymentMethod)
+		method = string(get[subscription](w, id).DefaultPaymentMethod)
 	}
 	if method == "" {
-		method = string(c.InvoiceSettings.DefaultPaymentMethod)
+		method = string(get[customer](w, i.Customer).InvoiceSettings.DefaultPaymentMethod)
 	}
 	if method == "" {
 		return nil, nil
 	}
-	return w.method(method, c.ID)
+	return w.method(method, string(i.Customer))
 }
 
-// invoiceDue finalizes a draft whose hour is over, and attempts to collect an invoice.
-func (w *work) invoiceDue(id string) error {
-	_, err := w.finalizeAndCollect(id)
-	return err
-}
+const day = 24 * time.Hour
 
-// finalizeAndCollect finalizes an invoice that is a draft and attempts to collect it. It returns why that was declined; the
-// next attempt is planned then.
+// retryPauses returns the pauses after the attempts that failed. After the last attempt, the subscription ends.
+func retryPauses() []time.Duration { return []time.Duration{3 * day, 5 * day, 7 * day} }
+
+// finalizeAndCollect finalizes an invoice that is a draft and attempts to collect it. If that is declined, it plans the next
+// attempt and returns why.
 func (w *work) finalizeAndCollect(id string) (*problem, error) {
-	i, err := find[invoice](w, id)
-	if err != nil {
-		return nil, err
-	}
+	i := get[invoice](w, id)
 	if i.Status == "draft" {
-		if err := w.finalize(i); err != nil {
-			return nil, err
-		}
-		if i, err = find[invoice](w, id); err != nil {
-			return nil, err
-		}
+		w.finalize(i)
+		i = get[invoice](w, id)
 	}
 	if i.Status != "open" {
 		return nil, nil
 	}
 	refusal, err := w.collect(i, "")
-	if err != nil || refusal == nil {
-		return nil, err
+	if refusal != nil {
+		w.planRetry(get[invoice](w, id))
 	}
-	return refusal, w.planRetry(id)
+	return refusal, err
 }
 
 // planRetry plans the next attempt to collect an invoice, or gives up.
-func (w *work) planRetry(id string) error {
-	i, err := find[invoice](w, id)
-	if err != nil {
-		return err
-	}
+func (w *work) planRetry(i *invoice) {
 	pauses := retryPauses()
 	if i.Retries < len(pauses) {
 		i.NextPaymentAttempt = at(w.now.Add(pauses[i.Retries]))
 		i.Retries++
-		return w.update(i, "invoice.updated")
+		w.update(i, "invoice.updated")
+		return
 	}
 	i.NextPaymentAttempt, i.AutoAdvance = 0, false
-	if err := w.update(i, "invoice.updated"); err != nil || i.subscription() == "" {
-		return err
+	w.update(i, "invoice.updated")
+	if id := i.subscription(); id != "" {
+		if s := get[subscription](w, id); !s.ended() {
+			w.end(s, "payment_failed")
+		}
 	}
-	s, err := find[subscription](w, i.subscription())
-	if err != nil || s.over() {
-		return err
-	}
-	return w.end(s, "payment_failed")
 }

@@ -1,6 +1,7 @@
 package sandbox_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -11,14 +12,10 @@ import (
 )
 
 func (s *shop) intent(secret string) *stripe.PaymentIntent {
-	for p, err := range s.api.V1PaymentIntents.List(s.t.Context(), &stripe.PaymentIntentListParams{}) {
-		require.NoError(s.t, err)
-		if p.ClientSecret == secret {
-			return p
-		}
-	}
-	s.t.Fatal("no such payment intent")
-	return nil
+	id, _, _ := strings.Cut(secret, "_secret_")
+	p, err := s.api.V1PaymentIntents.Retrieve(s.t.Context(), id, nil)
+	require.NoError(s.t, err)
+	return p
 }
 
 func TestCardsPayAsTheirNumbersSay(t *testing.T) {
@@ -132,21 +129,6 @@ func TestACardOfSomebodyElseIsRefused(t *testing.T) {
 	require.Error(t, s.Confirm("pi_1_secret_guessed", "pm_card_visa"))
 }
 
-func TestADetachedCardPaysNoMore(t *testing.T) {
-	s := open(t)
-	sub := s.active(sandbox.PriceOf("indie"), "pm_card_visa")
-	_, err := s.api.V1PaymentMethods.Detach(t.Context(), sub.DefaultPaymentMethod.ID, nil)
-	require.NoError(t, err)
-	require.Nil(t, s.reload(sub.ID).DefaultPaymentMethod)
-	for e, err := range s.api.V1Events.List(t.Context(), &stripe.EventListParams{Type: stripe.String("payment_method.detached")}) {
-		require.NoError(t, err)
-		require.Equal(t, sub.Customer.ID, e.Data.PreviousAttributes["customer"])
-	}
-	require.Contains(t, s.events(), "payment_method.detached")
-	s.over(sub)
-	require.Equal(t, stripe.SubscriptionStatusPastDue, s.reload(sub.ID).Status)
-}
-
 func (s *shop) chargeOf(customer string) *stripe.Charge {
 	for c, err := range s.api.V1Charges.List(s.t.Context(), &stripe.ChargeListParams{Customer: &customer}) {
 		require.NoError(s.t, err)
@@ -162,9 +144,7 @@ func TestMoneyGoesBack(t *testing.T) {
 	require.NoError(t, s.Refund(sub.LatestInvoice.ID, 300))
 	require.Equal(t, int64(300), s.chargeOf(sub.Customer.ID).AmountRefunded)
 	require.Error(t, s.Refund(sub.LatestInvoice.ID, 701), "more than was paid")
-	charged := s.chargeOf(sub.Customer.ID).ID
-	_, err := s.api.V1Refunds.Create(t.Context(), &stripe.RefundCreateParams{Charge: &charged})
-	require.NoError(t, err)
+	require.NoError(t, s.Refund(sub.LatestInvoice.ID, 0))
 	require.True(t, s.chargeOf(sub.Customer.ID).Refunded)
 	require.Error(t, s.Refund(sub.LatestInvoice.ID, 0), "all has gone back")
 	require.Contains(t, s.events(), "charge.refunded")
@@ -198,9 +178,10 @@ func TestItemsWaitForTheNextInvoice(t *testing.T) {
 	s.over(sub)
 	renewed := s.reload(sub.ID)
 	require.Equal(t, int64(1045), renewed.LatestInvoice.AmountPaid)
-	item, err = s.api.V1InvoiceItems.Retrieve(t.Context(), item.ID, nil)
-	require.NoError(t, err)
-	require.Equal(t, renewed.LatestInvoice.ID, item.Invoice.ID)
+	for item, err := range s.api.V1InvoiceItems.List(t.Context(), &stripe.InvoiceItemListParams{Customer: &sub.Customer.ID}) {
+		require.NoError(t, err)
+		require.Equal(t, renewed.LatestInvoice.ID, item.Invoice.ID)
+	}
 
 	_, err = s.api.V1Subscriptions.Cancel(t.Context(), sub.ID, nil)
 	require.NoError(t, err)

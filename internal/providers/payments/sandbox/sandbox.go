@@ -1,16 +1,19 @@
 // Package sandbox is a payment provider for development. It speaks the part of the Stripe API that Recital uses, over
-// HTTP on a loopback address, as version APIVersion of it does; it keeps what it has in a folder, sends signed webhooks,
-// and has a clock that can be advanced. Parameters that it does not know are refused.
+// HTTP on a loopback address, as version APIVersion of it does; it keeps its state in a file, sends signed webhooks, and
+// has a clock that can be advanced. Unknown parameters are refused.
 package sandbox
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
+	"net"
+	"net/http"
+	"syscall"
+	"time"
 
 	"github.com/recital-tts/recital/internal/process/lifecycle"
-	"github.com/recital-tts/recital/internal/providers/payments/sandbox/store"
 )
 
 // APIVersion is the version of the API that the sandbox speaks.
@@ -18,23 +21,23 @@ const APIVersion = "2026-02-25.clover"
 
 // Config is what a sandbox needs.
 type Config struct {
-	Folder        string // is made if it does not exist; of one process at a time
-	Address       string // of loopback; if its port is taken, a free one is used. "" means any free port
+	File          string // of the state; is made if it does not exist; of one process at a time
+	Address       string // on loopback; if its port is taken, a free one is used. "" means any free port
 	Key           string // that requests carry as a bearer token
 	WebhookSecret string // signs webhooks
 	WebhookURL    string // where webhooks go; SetWebhookURL sets it later. They are kept while it is ""
 	Logger        *slog.Logger
 }
 
-// Sandbox is a running provider. Any goroutine may use it.
+// Sandbox is a running provider. It is safe for concurrent use.
 type Sandbox struct {
 	config     Config
-	store      *store.Store
+	store      *store
 	clock      clock
 	faults     faults
 	deliveries deliveries
-	running    keysInUse
-	door       *door
+	address    string
+	server     *http.Server
 	parts      lifecycle.Group
 }
 
@@ -43,53 +46,78 @@ func Open(config Config) (*Sandbox, error) {
 	if config.Key == "" || config.WebhookSecret == "" {
 		return nil, errors.New("the payment sandbox needs a key and a webhook secret")
 	}
-	if err := os.MkdirAll(config.Folder, 0o700); err != nil {
-		return nil, fmt.Errorf("making the payment sandbox's folder: %w", err)
-	}
-	kept, err := store.Open(config.Folder, config.Logger)
+	store, err := openStore(config.File)
 	if err != nil {
 		return nil, fmt.Errorf("opening the payment sandbox: %w", err)
 	}
-	s := &Sandbox{config: config, store: kept}
+	s := &Sandbox{config: config, store: store}
 	if err := s.start(); err != nil {
-		return nil, errors.Join(err, kept.Close())
+		return nil, errors.Join(fmt.Errorf("opening the payment sandbox: %w", err), store.close())
 	}
 	return s, nil
 }
 
 func (s *Sandbox) start() error {
 	s.deliveries.init(s.config.WebhookURL)
-	if err := s.store.Update(s.prepare); err != nil {
-		return fmt.Errorf("opening the payment sandbox: %w", err)
-	}
-	door, listener, err := newDoor(s.config.Address, s.config.Logger)
+	err := s.store.update(func(tx *transaction) error {
+		s.clock.load(tx)
+		w := s.work(tx)
+		w.seed()
+		w.forgetOld()
+		return nil
+	})
 	if err != nil {
-		return fmt.Errorf("opening the payment sandbox: %w", err)
+		return err
 	}
-	s.door, door.handler = door, s.handler()
-	door.serve(listener)
+	listener, err := listen(s.config.Address)
+	if err != nil {
+		return err
+	}
+	s.address = listener.Addr().String()
+	s.server = &http.Server{Handler: s.handler(), ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute}
+	go func() {
+		if err := s.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			s.config.Logger.Error("the payment sandbox no longer serves", "error", err)
+		}
+	}()
 	s.parts.Add(
 		lifecycle.Background("the clock", s.keepTime),
 		lifecycle.Background("the webhooks", s.deliver))
 	return nil
 }
 
-// prepare reads the clock and makes what every sandbox has.
-func (s *Sandbox) prepare(tx *store.Tx) error {
-	if err := s.clock.load(tx); err != nil {
-		return err
+// listen listens at an address, or at a free port of it if its port is taken.
+func listen(address string) (net.Listener, error) {
+	if address == "" {
+		address = "127.0.0.1:0"
 	}
-	return s.seed(s.work(tx))
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	listener, err := net.Listen("tcp", address)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		listener, err = net.Listen("tcp", net.JoinHostPort(host, "0"))
+	}
+	return listener, err
 }
 
 // URL returns the base address of the API.
-func (s *Sandbox) URL() string { return "http://" + s.door.address }
+func (s *Sandbox) URL() string { return "http://" + s.address }
 
 // SetWebhookURL sets where webhooks go.
 func (s *Sandbox) SetWebhookURL(url string) { s.deliveries.setURL(url) }
 
+const stopTimeout = 5 * time.Second
+
 // Close ends the sandbox. Requests have a few seconds to end.
 func (s *Sandbox) Close() error {
 	s.faults.set(nil)
-	return errors.Join(s.door.close(), s.parts.Stop(), s.store.Close())
+	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
+	defer cancel()
+	err := s.server.Shutdown(ctx)
+	if err != nil {
+		err = s.server.Close()
+	}
+	return errors.Join(err, s.parts.Stop(), s.store.close())
 }

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -33,7 +34,7 @@ type shop struct {
 }
 
 func configIn(folder string) sandbox.Config {
-	return sandbox.Config{Folder: folder, Key: key, WebhookSecret: secret, Logger: slog.New(slog.DiscardHandler)}
+	return sandbox.Config{File: filepath.Join(folder, "state"), Key: key, WebhookSecret: secret, Logger: slog.New(slog.DiscardHandler)}
 }
 
 func open(t *testing.T) *shop { return openIn(t, t.TempDir()) }
@@ -186,7 +187,7 @@ func TestTheStateSurvivesARestart(t *testing.T) {
 	folder := t.TempDir()
 	s, err := sandbox.Open(configIn(folder))
 	require.NoError(t, err)
-	c, err := client(t, s.URL()).V1Customers.Create(t.Context(), &stripe.CustomerCreateParams{Name: stripe.String("Ada")})
+	c, err := client(t, s.URL()).V1Customers.Create(t.Context(), &stripe.CustomerCreateParams{Metadata: map[string]string{"name": "Ada"}})
 	require.NoError(t, err)
 	require.NoError(t, s.Advance(48*time.Hour))
 	now := s.Now()
@@ -195,7 +196,7 @@ func TestTheStateSurvivesARestart(t *testing.T) {
 	again := openIn(t, folder)
 	found, err := again.api.V1Customers.Retrieve(t.Context(), c.ID, nil)
 	require.NoError(t, err)
-	require.Equal(t, "Ada", found.Name)
+	require.Equal(t, "Ada", found.Metadata["name"])
 	require.WithinRange(t, again.Now(), now, now.Add(time.Hour))
 	require.Equal(t, []string{"customer.created"}, again.events(), "and what was there was not made again")
 }

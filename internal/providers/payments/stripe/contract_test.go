@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -22,7 +23,7 @@ func openSandbox(t *testing.T) *sandbox.Sandbox {
 	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})) // acknowledges its webhooks
 	t.Cleanup(receiver.Close)
 	s, err := sandbox.Open(sandbox.Config{
-		Folder: t.TempDir(), Key: key, WebhookSecret: "whsec_1", WebhookURL: receiver.URL, Logger: slog.New(slog.DiscardHandler),
+		File: filepath.Join(t.TempDir(), "sandbox"), Key: key, WebhookSecret: "whsec_1", WebhookURL: receiver.URL, Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })

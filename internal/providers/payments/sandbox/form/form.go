@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 )
 
@@ -137,19 +136,6 @@ func (f *Form) Int(name string, other int64) int64 {
 	return n
 }
 
-// Float returns a number, or 0 if it is absent.
-func (f *Form) Float(name string) float64 {
-	v := f.String(name)
-	if v == "" {
-		return 0
-	}
-	n, err := strconv.ParseFloat(v, 64)
-	if err != nil {
-		f.Sub(name).note("", "Invalid decimal: "+v)
-	}
-	return n
-}
-
 // Bool returns a truth value, or other if it is absent.
 func (f *Form) Bool(name string, other bool) bool {
 	switch v := f.String(name); v {
@@ -161,15 +147,6 @@ func (f *Form) Bool(name string, other bool) bool {
 		f.Sub(name).note("", "Invalid boolean: "+v)
 		return false
 	}
-}
-
-// Time returns a time given in Unix seconds, or the zero time.
-func (f *Form) Time(name string) time.Time {
-	n := f.Int(name, 0)
-	if n == 0 {
-		return time.Time{}
-	}
-	return time.Unix(n, 0).UTC()
 }
 
 // List returns the elements of a list in the order of their indexes.

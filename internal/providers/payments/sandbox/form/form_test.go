@@ -39,7 +39,6 @@ func TestWhatCannotBeReadIsAProblem(t *testing.T) {
 	}{
 		"a parameter is missing":  {"a[x]=1", func(f *form.Form) { f.Sub("a").Required("b") }, "a[b]"},
 		"no whole number":         {"n=1.5", func(f *form.Form) { f.Int("n", 0) }, "n"},
-		"no number":               {"n=x", func(f *form.Form) { f.Float("n") }, "n"},
 		"no truth value":          {"yes=1", func(f *form.Form) { f.Bool("yes", false) }, "yes"},
 		"none of the values":      {"way=c", func(f *form.Form) { f.Enum("way", "a", "b") }, "way"},
 		"metadata is too long":    {"metadata[k]=" + strings.Repeat("x", 501), func(f *form.Form) { f.Metadata() }, "metadata[k]"},
