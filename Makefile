@@ -96,19 +96,19 @@ bench-smoke: deps build ## run each benchmark once, in its shortest form
 	@$(BENCHMARKS) -bench . -benchtime 1x -short $(call folders_with,^func Benchmark)
 
 align-report: deps build ## print how far the words that alignment finds are from where they are
-	@$(GO) run ./internal/speech/alignment/accuracytest
+	@$(GO) run ./internal/speech/reporttest align
 
 clone-report: deps build ## print how far clones are from the voices of their recordings (ROOT=/: where Debian's prompts are)
-	@$(GO) run ./internal/speech/cloning/clonetest -root $(ROOT)
+	@$(GO) run ./internal/speech/reporttest -root $(ROOT) clone
 
 loudness: deps build ## measure how loud the engines are, and write the gains that bring all voices to one loudness
-	@$(GO) run ./internal/speech/loudness/loudnesstest -calibrate internal/speech/gains.go
+	@$(GO) run ./internal/speech/reporttest calibrate
 
 loudness-report: deps build ## print how loud the voices are, by engine and language
-	@$(GO) run ./internal/speech/loudness/loudnesstest
+	@$(GO) run ./internal/speech/reporttest loudness
 
 precheck-report: deps build ## print what the precheck finds in recordings whose noise is known
-	@$(GO) run ./internal/speech/precheck/accuracytest
+	@$(GO) run ./internal/speech/reporttest precheck
 
 soak: deps build ## run the long tests under load (SOAK_TIME=10m)
 	RECITAL_SOAK=$(SOAK_TIME) $(GO) test -count=1 -p 1 -v -run '^TestSoak' -timeout 0 ./...

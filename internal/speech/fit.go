@@ -103,63 +103,20 @@ func (st *Stream) speakAtSpeed(ctx context.Context, job Job) (Utterance, error) 
 }
 
 // countSamples returns the number of samples of a job at speed 1.
-func (st *Stream) countSamples(ctx context.Context, job Job) (samples int, err error) {
+func (st *Stream) countSamples(ctx context.Context, job Job) (int, error) {
 	job.Speed = 1
-	err = st.hear(ctx, job, func(pcm []byte) bool {
-		samples += len(pcm) / 2
-		return true
-	})
-	return samples, err
-}
-
-// hear synthesises a job whose samples are not part of the stream, as long as more reports that it wants them.
-func (st *Stream) hear(ctx context.Context, job Job, more func(pcm []byte) bool) error {
-	utterance, err := st.engine.Speak(ctx, job)
-	if err != nil {
-		return err
-	}
-	defer utterance.Close()
-	for {
-		pcm, err := utterance.Next(ctx)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if !more(pcm) {
-			return nil
-		}
-	}
+	pcm, _, err := Synthesise(ctx, st.engine, job)
+	return len(pcm) / 2, err
 }
 
 // speakFor synthesises a job at about a pace, so that it lasts a number of samples.
 func (st *Stream) speakFor(ctx context.Context, job Job, pace float64, samples int) (Utterance, error) {
 	job.Speed = clamp(pace, slowestOwn, MaxSpeed)
-	utterance, err := st.engine.Speak(ctx, job)
+	pcm, marks, err := Synthesise(ctx, st.engine, job)
 	if err != nil {
 		return nil, err
 	}
-	defer utterance.Close()
-	pcm, err := readAll(ctx, utterance)
-	if err != nil {
-		return nil, err
-	}
-	return stretchTo(samples, pcm, utterance.Marks(), st.SampleRate()), nil
-}
-
-func readAll(ctx context.Context, utterance Utterance) ([]byte, error) {
-	var pcm []byte
-	for {
-		part, err := utterance.Next(ctx)
-		if errors.Is(err, io.EOF) {
-			return pcm, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		pcm = append(pcm, part...)
-	}
+	return stretchTo(samples, pcm, marks, st.SampleRate()), nil
 }
 
 // stretchTo stretches speech to a number of samples.

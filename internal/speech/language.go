@@ -73,18 +73,14 @@ func IsEngineLanguage(code string) bool {
 	return slices.Contains(EngineLanguages(), code)
 }
 
-// EngineLanguages returns the languages of espeak-ng 1.51, by its own codes.
+// EngineLanguages returns the languages of espeak-ng 1.51, by its own codes in alphabetical order: those with measured
+// gains.
 func EngineLanguages() []string {
-	return []string{
-		"af", "am", "an", "ar", "as", "az", "ba", "be", "bg", "bn", "bpy", "bs", "ca", "chr", "cmn",
-		"cmn-latn-pinyin", "cs", "cv", "cy", "da", "de", "el", "en-029", "en-gb", "en-gb-scotland",
-		"en-gb-x-gbclan", "en-gb-x-gbcwmd", "en-gb-x-rp", "en-us", "en-us-nyc", "eo", "es", "es-419", "et", "eu",
-		"fa", "fa-latn", "fi", "fr-be", "fr-ch", "fr-fr", "ga", "gd", "gn", "grc", "gu", "hak", "haw", "he", "hi",
-		"hr", "ht", "hu", "hy", "hyw", "ia", "id", "io", "is", "it", "ja", "jbo", "ka", "kk", "kl", "kn", "ko",
-		"kok", "ku", "ky", "la", "lb", "lfn", "lt", "ltg", "lv", "mi", "mk", "ml", "mr", "ms", "mt", "my", "nb",
-		"nci", "ne", "nl", "nog", "om", "or", "pa", "pap", "piqd", "pl", "pt", "pt-br", "py", "qdb", "qu", "quc",
-		"qya", "ro", "ru", "ru-lv", "sd", "shn", "si", "sjn", "sk", "sl", "smj", "sq", "sr", "sv", "sw", "ta",
-		"te", "th", "tk", "tn", "tr", "tt", "ug", "uk", "ur", "uz", "vi", "vi-vn-x-central", "vi-vn-x-south",
-		"yue", "yue-latn-jyutping",
+	var languages []string
+	for _, row := range gainRows() {
+		if row.engine == FirstEngine {
+			languages = append(languages, row.language)
+		}
 	}
+	return languages
 }

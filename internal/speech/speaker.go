@@ -99,9 +99,9 @@ func (s *Speaker) masteringOf(r Request) mastering.Settings {
 	case t != nil:
 		return mastering.Settings{Gain: t.Gain + languageGain(r.Language), Equaliser: t.Equaliser}
 	case s.usesSecond(r):
-		return mastering.Settings{Gain: gainOf(secondEngineGains(), r.Voice)}
+		return mastering.Settings{Gain: gainOf(SecondEngine, secondEngineLanguage, r.Voice)}
 	default:
-		return mastering.Settings{Gain: gainOf(firstEngineGains(r.Language), r.Voice)}
+		return mastering.Settings{Gain: gainOf(FirstEngine, r.Language, r.Voice)}
 	}
 }
 

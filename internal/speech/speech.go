@@ -3,7 +3,11 @@
 // the caller's text.
 package speech
 
-import "context"
+import (
+	"context"
+	"errors"
+	"io"
+)
 
 // Job is one segment for an engine.
 type Job struct {
@@ -94,6 +98,29 @@ type Utterance interface {
 	Marks() []Mark
 	// Close cancels what was not read.
 	Close()
+}
+
+// Synthesise returns all samples and marks of a job.
+func Synthesise(ctx context.Context, engine Engine, job Job) (pcm []byte, marks []Mark, err error) {
+	utterance, err := engine.Speak(ctx, job)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer utterance.Close()
+	for {
+		part, err := utterance.Next(ctx)
+		pcm = append(pcm, part...)
+		if err != nil {
+			return pcm, utterance.Marks(), ignoreEOF(err)
+		}
+	}
+}
+
+func ignoreEOF(err error) error {
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
 }
 
 // Mark is the sample at which the engine starts a word of the job's text, or falls silent, or starts a phoneme.

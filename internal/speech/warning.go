@@ -32,14 +32,19 @@ func (a *audition) listen() {
 	a.silent = true
 }
 
-// sounds reports whether there is anything to hear in a job.
+// sounds reports whether a job has any audible sample. It reads no further than the first.
 func (st *Stream) sounds(job Job) (bool, error) {
-	audible := false
-	err := st.hear(st.ctx, job, func(pcm []byte) bool {
-		audible = isAudible(pcm)
-		return !audible
-	})
-	return audible, err
+	utterance, err := st.engine.Speak(st.ctx, job)
+	if err != nil {
+		return false, err
+	}
+	defer utterance.Close()
+	for {
+		pcm, err := utterance.Next(st.ctx)
+		if isAudible(pcm) || err != nil {
+			return isAudible(pcm), ignoreEOF(err)
+		}
+	}
 }
 
 // Warning waits until it is known whether the stream can be as requested. If it cannot, Warning returns the reasons, as

@@ -19,6 +19,14 @@ func TrailingSilence(pcm []byte) int {
 	return n
 }
 
+// AppendSamples appends the samples of signed 16-bit little-endian PCM.
+func AppendSamples(samples []int16, pcm []byte) []int16 {
+	for ; len(pcm) >= 2; pcm = pcm[2:] {
+		samples = append(samples, int16(binary.LittleEndian.Uint16(pcm)))
+	}
+	return samples
+}
+
 // Lag returns how much silence pushes the last sound out of a format's encoder. A codec holds its look-ahead and an
 // incomplete frame, at most 3,000 samples of its rate; a resampler alone holds a few milliseconds.
 func (s Spec) Lag() time.Duration {

@@ -2,11 +2,9 @@ package acousticstest
 
 import (
 	"context"
-	"encoding/binary"
-	"errors"
-	"io"
 
 	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/speech/audio"
 )
 
 // Utterance is a sentence as an engine speaks it, with silence before and after it.
@@ -32,10 +30,12 @@ func sentences() []string {
 func Speak(ctx context.Context, engine speech.Engine, voices []speech.Voice) (all []Utterance, err error) {
 	for _, voice := range voices {
 		for _, text := range sentences() {
-			samples, err := speak(ctx, engine, speech.Job{Text: text, Voice: voice, Language: "en-us", Speed: 1})
+			job := speech.Job{Text: text, Voice: voice, Language: "en-us", Speed: 1}
+			pcm, _, err := speech.Synthesise(ctx, engine, job)
 			if err != nil {
 				return nil, err
 			}
+			samples := audio.AppendSamples(nil, pcm)
 			from, to := Bounds(samples)
 			rate := engine.SampleRate()
 			pause := make([]int16, int(silence*float64(rate)))
@@ -45,26 +45,6 @@ func Speak(ctx context.Context, engine speech.Engine, voices []speech.Voice) (al
 		}
 	}
 	return all, nil
-}
-
-func speak(ctx context.Context, engine speech.Engine, job speech.Job) (samples []int16, err error) {
-	utterance, err := engine.Speak(ctx, job)
-	if err != nil {
-		return nil, err
-	}
-	defer utterance.Close()
-	for {
-		pcm, err := utterance.Next(ctx)
-		for i := 0; i+1 < len(pcm); i += 2 {
-			samples = append(samples, int16(binary.LittleEndian.Uint16(pcm[i:])))
-		}
-		if errors.Is(err, io.EOF) {
-			return samples, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
 }
 
 // Others returns what the other voices say at the rate of an utterance: the people around.

@@ -59,7 +59,7 @@ type sink alignment.Sound
 
 // Write takes whole samples.
 func (s *sink) Write(pcm []byte) (int, error) {
-	s.Samples = appendSamples(s.Samples, pcm)
+	s.Samples = audio.AppendSamples(s.Samples, pcm)
 	return len(pcm), nil
 }
 

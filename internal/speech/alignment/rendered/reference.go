@@ -3,16 +3,14 @@ package rendered
 
 import (
 	"context"
-	"encoding/binary"
-	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 	"unicode"
 
 	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/speech/alignment"
+	"github.com/recital-tts/recital/internal/speech/audio"
 )
 
 // longest bounds a rendering: that of a text whose recording may last ten minutes takes no longer.
@@ -45,24 +43,13 @@ func RenderAs(ctx context.Context, engine speech.Engine, job speech.Job, text st
 
 // add appends the rendering of a segment.
 func add(ctx context.Context, r *alignment.Reference, engine speech.Engine, job speech.Job) error {
-	utterance, err := engine.Speak(ctx, job)
+	pcm, marks, err := speech.Synthesise(ctx, engine, job)
 	if err != nil {
 		return err
 	}
-	defer utterance.Close()
-	offset, before := r.Sound.Seconds(), len(r.Sound.Samples)
-	for {
-		pcm, err := utterance.Next(ctx)
-		r.Sound.Samples = appendSamples(r.Sound.Samples, pcm)
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return err
-		}
-	}
-	marks := utterance.Marks()
-	for _, timing := range speech.Timings(job.Text, marks, len(r.Sound.Samples)-before, r.Sound.Rate) {
+	offset := r.Sound.Seconds()
+	r.Sound.Samples = audio.AppendSamples(r.Sound.Samples, pcm)
+	for _, timing := range speech.Timings(job.Text, marks, len(pcm)/2, r.Sound.Rate) {
 		if strings.ContainsFunc(timing.Text, isOfWord) {
 			start := offset + timing.Start
 			word := alignment.Word{Text: timing.Text, Start: start, End: start + timing.Duration}
@@ -95,11 +82,3 @@ func phonemesOf(word alignment.Word, marks []speech.Mark, offset float64, rate i
 const pause = '_'
 
 func isOfWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
-
-// appendSamples appends signed 16-bit little-endian samples.
-func appendSamples(samples []int16, pcm []byte) []int16 {
-	for ; len(pcm) >= 2; pcm = pcm[2:] {
-		samples = append(samples, int16(binary.LittleEndian.Uint16(pcm)))
-	}
-	return samples
-}

@@ -1,16 +1,11 @@
 package main
 
 import (
-	"bufio"
-	"compress/gzip"
 	"context"
-	"encoding/binary"
 	"errors"
-	"fmt"
-	"os"
-	"os/exec"
+	"maps"
 	"path/filepath"
-	"strconv"
+	"slices"
 	"strings"
 	"time"
 
@@ -70,23 +65,23 @@ func join(prompts []prompt) (r recording) {
 }
 
 func readPrompts(ctx context.Context, engine speech.Engine, root string) (all []prompt, err error) {
-	file, err := os.Open(filepath.Join(root, "usr/share/doc/asterisk-core-sounds-en/core-sounds-en.txt.gz"))
+	texts, err := readTexts(root, "en")
 	if err != nil {
 		return nil, errors.New("the packages asterisk-core-sounds-en and asterisk-core-sounds-en-g722 are missing")
 	}
-	defer file.Close()
-	unzipped, err := gzip.NewReader(file)
+	folder, err := promptFolder(root, "en")
 	if err != nil {
 		return nil, err
 	}
-	lines := bufio.NewScanner(unzipped)
-	for lines.Scan() && len(all) < rows*promptsInARow {
-		name, text, found := strings.Cut(lines.Text(), ": ")
-		text = strings.TrimSpace(text)
-		if !found || len(text) < leastLetters || len(text) > mostLetters || strings.ContainsAny(text, "[(<*#;0123456789") || !strings.HasSuffix(text, ".") {
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		text := texts[name]
+		if len(all) == rows*promptsInARow {
+			break
+		}
+		if len(text) < leastLetters || len(text) > mostLetters || strings.ContainsAny(text, "[(<*#;0123456789") || !strings.HasSuffix(text, ".") {
 			continue
 		}
-		samples, err := decode(ctx, filepath.Join(root, "usr/share/asterisk/sounds/en_US_f_Allison", name+".g722"))
+		samples, err := convert(ctx, promptRate, "-i", filepath.Join(folder, name+wideband))
 		if err != nil {
 			continue // a text without a recording
 		}
@@ -97,17 +92,5 @@ func readPrompts(ctx context.Context, engine speech.Engine, root string) (all []
 		from, to := acousticstest.Bounds(samples)
 		all = append(all, prompt{text, len(spoken.Words), samples[from:to]})
 	}
-	return all, lines.Err()
-}
-
-// decode has ffmpeg decode a file, because services take no G.722.
-func decode(ctx context.Context, path string) (samples []int16, err error) {
-	pcm, err := exec.CommandContext(ctx, "ffmpeg", "-v", "error", "-i", path, "-f", "s16le", "-ac", "1", "-ar", strconv.Itoa(promptRate), "-").Output()
-	if err != nil {
-		return nil, fmt.Errorf("decoding %s: %w", path, err)
-	}
-	for i := 0; i+1 < len(pcm); i += 2 {
-		samples = append(samples, int16(binary.LittleEndian.Uint16(pcm[i:])))
-	}
-	return samples, nil
+	return all, nil
 }

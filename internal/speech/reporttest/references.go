@@ -13,28 +13,6 @@ import (
 	"unicode/utf8"
 )
 
-func givenSentences() []string {
-	return []string{
-		"The quick brown fox jumps over the lazy dog while seven wizards watch from the old stone wall.",
-		"Please call me back tomorrow morning, because the meeting has been moved to half past nine.",
-		"She sells fresh bread, cheese and honey at the small market near the river every Saturday.",
-		"A long time ago, in a quiet village by the sea, there lived a fisherman and his daughter.",
-		"If you are not sure which train to take, ask the man in the blue uniform at platform two.",
-		"Our new office opens in March, and everybody who works on the project is invited to come.",
-	}
-}
-
-func heldOutSentences() []string {
-	return []string{
-		"The weather will be cold and windy, with some rain in the north and sunshine in the south.",
-		"He closed the door, took off his coat, and sat down beside the fire without saying a word.",
-		"Children learn to read more easily when someone reads aloud to them for a few minutes each day.",
-		"Turn left after the bridge, drive straight on for two miles, and you will see the house.",
-		"Nobody knew why the lights went out, but the music kept playing until the early morning.",
-		"Modern telescopes collect so much data that no human being could ever look at all of it.",
-	}
-}
-
 // voices returns the references that there are on this machine, and the names of those that are missing.
 func voices(ctx context.Context, rate int, root string) (references []reference, missing []string) {
 	for _, name := range []string{"slt", "rms", "awb", "kal16"} {
@@ -56,24 +34,20 @@ func voices(ctx context.Context, rate int, root string) (references []reference,
 	return references, missing
 }
 
-func fliteVoice(ctx context.Context, rate int, name string) (reference, error) {
-	r := reference{name: "flite " + name, accent: "en-US", texts: heldOutSentences()}
-	say := func(text string) ([]int16, error) {
-		return convert(ctx, rate, "-f", "lavfi", "-i", "flite=voice="+name+":text='"+text+"'")
-	}
-	for _, text := range givenSentences() {
-		samples, err := say(text)
+// fliteVoice returns a voice of flite that ffmpeg links, with six sentences that are given and six that are held out.
+func fliteVoice(ctx context.Context, rate int, name string) (r reference, err error) {
+	sentences := linesOf("sentences.txt")
+	r = reference{name: "flite " + name, accent: "en-US", texts: sentences[6:]}
+	for i, text := range sentences {
+		samples, err := convert(ctx, rate, "-f", "lavfi", "-i", "flite=voice="+name+":text='"+text+"'")
 		if err != nil {
 			return r, err
 		}
-		r.given = append(r.given, samples)
-	}
-	for _, text := range r.texts {
-		samples, err := say(text)
-		if err != nil {
-			return r, err
+		if i < 6 {
+			r.given = append(r.given, samples)
+		} else {
+			r.heldOut = append(r.heldOut, samples)
 		}
-		r.heldOut = append(r.heldOut, samples)
 	}
 	return r, nil
 }
@@ -82,8 +56,8 @@ func fliteVoice(ctx context.Context, rate int, name string) (reference, error) {
 // They are in wideband, and their texts in the documentation of their package. Prompts that are next to each other are
 // alike, so they are held out and given in turn.
 const (
-	leastLetters, mostLetters = 20, 140
-	leastPrompts              = 24
+	shortestPrompt, longestPrompt = 20, 140
+	leastPrompts                  = 24
 )
 
 func prompts(ctx context.Context, rate int, root, language string) (reference, error) {
@@ -91,8 +65,7 @@ func prompts(ctx context.Context, rate int, root, language string) (reference, e
 	if err != nil {
 		return reference{}, err
 	}
-	name := "core-sounds-" + language
-	texts, err := readTexts(filepath.Join(root, "usr/share/doc/asterisk-"+name, name+".txt.gz"))
+	texts, err := readTexts(root, language)
 	if err != nil {
 		return reference{}, err
 	}
@@ -123,7 +96,7 @@ func prompts(ctx context.Context, rate int, root, language string) (reference, e
 // a letter that was lost.
 func isUsable(text string) bool {
 	letters := utf8.RuneCountInString(text)
-	return letters >= leastLetters && letters <= mostLetters && !strings.ContainsAny(strings.TrimSuffix(text, "?"), "[(<*#?")
+	return letters >= shortestPrompt && letters <= longestPrompt && !strings.ContainsAny(strings.TrimSuffix(text, "?"), "[(<*#?")
 }
 
 const wideband = ".g722"
@@ -137,9 +110,10 @@ func promptFolder(root, language string) (string, error) {
 	return filepath.Dir(files[0]), nil
 }
 
-// readTexts returns the texts of prompts by their names.
-func readTexts(path string) (map[string]string, error) {
-	file, err := os.Open(path)
+// readTexts returns the texts of the prompts in a language by their names.
+func readTexts(root, language string) (map[string]string, error) {
+	name := "core-sounds-" + language
+	file, err := os.Open(filepath.Join(root, "usr/share/doc/asterisk-"+name, name+".txt.gz"))
 	if err != nil {
 		return nil, err
 	}

@@ -1,49 +1,29 @@
-// Clonetest prints how far clones, and the system voices that they are made of, are from the voices of the recordings, on
-// sentences that were not among the recordings.
 package main
 
 import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"errors"
-	"flag"
 	"fmt"
 	"io"
-	"log"
-	"os"
-	"os/exec"
 	"slices"
-	"text/tabwriter"
 
-	"github.com/recital-tts/recital/internal/process/workers"
 	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/speech/audio"
 	"github.com/recital-tts/recital/internal/speech/cloning"
 	"github.com/recital-tts/recital/internal/speech/cloning/formant"
 	"github.com/recital-tts/recital/internal/speech/cloning/likeness"
-	"github.com/recital-tts/recital/internal/speech/worker"
 )
 
-func main() {
-	binary := flag.String("speechworker", "bin/speechworker", "the speechworker binary")
-	root := flag.String("root", "/", "the folder below which Debian's packages of asterisk's prompts are unpacked")
-	flag.Parse()
-	if err := run(context.Background(), *binary, *root); err != nil {
-		log.Fatal(err)
-	}
-}
-
-func run(ctx context.Context, binary, root string) error {
-	engine, err := worker.Open(worker.Config{Command: workers.Command{Path: binary, Args: []string{"engine"}}})
-	if err != nil {
-		return err
-	}
-	defer engine.Close()
-	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(table, "reference\taccent\tspeech\tbase\tF0 (st) recordings\tby chance\tbase\tclone\tLTAS (dB) base\tclone\tDTW-MFCC base\tclone\tnearer\tpace needed\tfitted\t")
-	references, missing := voices(ctx, engine.SampleRate(), root)
+// reportClones prints how far clones, and the system voices that they are made of, are from the voices of the
+// recordings, on sentences that were not among the recordings.
+func (t *tools) reportClones(ctx context.Context) error {
+	table := newTable()
+	fmt.Fprintln(table, "reference\taccent\tspeech\tbase\tF0 (st) recordings\tby chance\tbase\tclone\tLTAS (dB) base\tclone\t"+
+		"DTW-MFCC base\tclone\tnearer\tpace needed\tfitted\t")
+	references, missing := voices(ctx, t.first.SampleRate(), t.root)
 	for _, r := range references {
-		if err := rows(ctx, table, engine, r); err != nil {
+		if err := printClones(ctx, table, t.first, r); err != nil {
 			return fmt.Errorf("%s: %w", r.name, err)
 		}
 	}
@@ -51,7 +31,7 @@ func run(ctx context.Context, binary, root string) error {
 		return err
 	}
 	for _, name := range missing {
-		fmt.Println("not there:", name)
+		fmt.Println("missing:", name)
 	}
 	return nil
 }
@@ -65,10 +45,12 @@ type reference struct {
 	heldOut [][]int16
 }
 
-// rows compares a reference with its clones: one of a speaker whose accent is known, one of a speaker whose is not.
-func rows(ctx context.Context, table io.Writer, engine speech.Engine, r reference) error {
+// printClones compares a reference with its clones: one of a speaker whose accent is known, one of a speaker whose is not.
+func printClones(ctx context.Context, table io.Writer, engine speech.Engine, r reference) error {
 	cloner := formant.New(engine)
-	analysis, err := cloner.Analyse(ctx, cloning.Recording{PCM: bytes.NewReader(encode(slices.Concat(paused(r.given, engine.SampleRate())...))), Rate: engine.SampleRate()}, cloning.Options{})
+	given := encode(slices.Concat(paused(r.given, engine.SampleRate())...))
+	recording := cloning.Recording{PCM: bytes.NewReader(given), Rate: engine.SampleRate()}
+	analysis, err := cloner.Analyse(ctx, recording, cloning.Options{})
 	if err != nil {
 		return err
 	}
@@ -145,47 +127,13 @@ func say(ctx context.Context, engine speech.Engine, voice speech.Voice, r refere
 	language, _ := speech.LookupLanguage(r.accent)
 	var all [][]int16
 	for _, text := range r.texts {
-		samples, err := speak(ctx, engine, speech.Request{Text: text, Voice: voice, Language: language})
+		pcm, err := speak(ctx, speech.NewSpeaker(engine), speech.Request{Text: text, Voice: voice, Language: language})
 		if err != nil {
 			return likeness.Voice{}, err
 		}
-		all = append(all, samples)
+		all = append(all, audio.AppendSamples(nil, pcm))
 	}
 	return likeness.Measure(all, engine.SampleRate()), nil
-}
-
-func speak(ctx context.Context, engine speech.Engine, request speech.Request) (samples []int16, err error) {
-	stream := speech.NewSpeaker(engine).Speak(ctx, request)
-	defer stream.Close()
-	for {
-		piece, err := stream.Next(ctx)
-		if errors.Is(err, io.EOF) {
-			return samples, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		samples = append(samples, decode(piece.PCM)...)
-	}
-}
-
-// convert returns what ffmpeg makes of an input, at a rate in Hz.
-func convert(ctx context.Context, rate int, input ...string) ([]int16, error) {
-	arguments := append([]string{"-v", "error", "-nostdin"}, input...)
-	arguments = append(arguments, "-f", "s16le", "-ar", fmt.Sprint(rate), "-ac", "1", "-")
-	out, err := exec.CommandContext(ctx, "ffmpeg", arguments...).Output()
-	if err != nil {
-		return nil, fmt.Errorf("running ffmpeg: %w", err)
-	}
-	return decode(out), nil
-}
-
-func decode(pcm []byte) []int16 {
-	samples := make([]int16, len(pcm)/2)
-	for i := range samples {
-		samples[i] = int16(binary.LittleEndian.Uint16(pcm[2*i:]))
-	}
-	return samples
 }
 
 func encode(samples []int16) []byte {

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/speech/loudness"
+)
+
+// reportLoudness prints the loudness of each voice by language and engine, of sentences that were not used for the
+// calibration.
+func (t *tools) reportLoudness(ctx context.Context) error {
+	speaker := speech.NewSpeaker(t.first).WithSecondEngine(t.second)
+	table := newTable()
+	fmt.Fprint(table, "engine\tlanguage\t")
+	for _, voice := range speech.Voices() {
+		fmt.Fprint(table, voice.ID, "\t")
+	}
+	fmt.Fprint(table, "highest sample\t\n")
+	texts := textsOf("loudness.tsv")
+	farthest := 0.0
+	for _, language := range slices.Sorted(maps.Keys(texts)) {
+		byEngine := models(language)
+		for _, engine := range slices.Sorted(maps.Keys(byEngine)) {
+			request := speech.Request{Text: texts[language], Language: language, Model: byEngine[engine]}
+			off, err := reportLoudnessOf(ctx, table, speaker, request, engine)
+			if err != nil {
+				return err
+			}
+			farthest = max(farthest, off)
+		}
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	fmt.Printf("in LUFS, with %.0f as the target: at most %.1f LU away from it\n", loudness.Target, farthest)
+	return nil
+}
+
+// models returns a model for each engine of a language.
+func models(language string) map[string]string {
+	byEngine := map[string]string{speech.FirstEngine: speech.ModelAurora}
+	if language == "en-us" {
+		byEngine[speech.SecondEngine] = speech.ModelBlizzard
+	}
+	return byEngine
+}
+
+// reportLoudnessOf prints one row and returns the largest distance from the target.
+func reportLoudnessOf(ctx context.Context, table io.Writer, speaker *speech.Speaker, r speech.Request, engine string) (farthest float64, err error) {
+	fmt.Fprint(table, engine, "\t", r.Language, "\t")
+	highest := 0
+	for _, voice := range speech.Voices() {
+		r.Voice = voice
+		pcm, err := speak(ctx, speaker, r)
+		if err != nil {
+			return 0, err
+		}
+		loud := loudness.Of(pcm, speaker.SampleRate())
+		fmt.Fprintf(table, "%.1f\t", loud)
+		farthest, highest = max(farthest, math.Abs(loud-loudness.Target)), max(highest, loudness.Peak(pcm))
+	}
+	fmt.Fprint(table, highest, "\t\n")
+	return farthest, nil
+}
+
+// numbersAreQuieter is how much quieter numbers are than sentences, as a mean of the languages that have both.
+const numbersAreQuieter = 1.0
+
+// writeGains measures both engines and writes the table of gains of package speech.
+func (t *tools) writeGains(ctx context.Context) error {
+	var out bytes.Buffer
+	for _, language := range speech.EngineLanguages() {
+		if err := writeGainsOf(ctx, &out, speech.FirstEngine, t.first, language); err != nil {
+			return err
+		}
+	}
+	if err := writeGainsOf(ctx, &out, speech.SecondEngine, t.second, "en-us"); err != nil {
+		return err
+	}
+	return os.WriteFile(t.gains, out.Bytes(), 0o644)
+}
+
+func writeGainsOf(ctx context.Context, out io.Writer, name string, engine speech.Engine, language string) error {
+	text, numbers := calibrationText(language)
+	fmt.Fprint(out, name, "\t", language)
+	for _, voice := range speech.Voices() {
+		job := speech.Job{Text: text, Voice: voice, Language: language, Speed: 1}
+		pcm, _, err := speech.Synthesise(ctx, engine, job)
+		if err != nil {
+			return fmt.Errorf("%s in %s: %w", voice.ID, language, err)
+		}
+		gain := loudness.Target - loudness.Of(pcm, engine.SampleRate())
+		if numbers {
+			gain -= numbersAreQuieter
+		}
+		if math.IsInf(gain, 0) {
+			return fmt.Errorf("%s is silent in %s", voice.ID, language)
+		}
+		fmt.Fprintf(out, "\t%.1f", math.Round(10*gain)/10+0) // -0 + 0 is 0
+	}
+	fmt.Fprintln(out)
+	return nil
+}
+
+// calibrationText returns the text with which an engine is calibrated in a language: the first article of the Universal
+// Declaration of Human Rights (with more sentences where it is not typical) in that language, or in one that is written
+// alike, or numbers, which every language reads in its own words.
+func calibrationText(language string) (text string, numbers bool) {
+	texts, alike := textsOf("calibration.tsv"), textsOf("alike.tsv")
+	family, _, _ := strings.Cut(language, "-")
+	for _, candidate := range []string{language, alike[family], family} {
+		if text, ok := texts[candidate]; ok {
+			return text, false
+		}
+	}
+	return "1, 2, 3, 4, 5, 6, 7, 8, 9, 10. 12, 30, 45, 100, 238. 1976.", true
+}

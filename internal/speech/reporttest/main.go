@@ -1,0 +1,125 @@
+// Reporttest measures the speech of this service and prints the figures: how well alignment finds words, how near clones
+// are to the voices of their recordings, what the precheck finds in noise, and how loud the voices are. It also writes
+// the gains that bring all voices to one loudness.
+package main
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"os/exec"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/recital-tts/recital/internal/process/workers"
+	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/speech/audio"
+	"github.com/recital-tts/recital/internal/speech/worker"
+)
+
+func main() {
+	var t tools
+	flag.StringVar(&t.binary, "speechworker", "bin/speechworker", "the speechworker binary")
+	flag.StringVar(&t.root, "root", "/", "the folder below which Debian's packages of asterisk's prompts are unpacked")
+	flag.StringVar(&t.gains, "gains", "internal/speech/gains.tsv", "the file that calibrate writes")
+	flag.Parse()
+	if err := t.run(context.Background(), flag.Arg(0)); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// tools are what the reports work with.
+type tools struct {
+	binary, root, gains string
+	first, second       speech.Engine
+}
+
+func (t *tools) run(ctx context.Context, name string) error {
+	report, known := map[string]func(context.Context) error{
+		"align": t.reportAlignment, "clone": t.reportClones, "precheck": t.reportPrecheck,
+		"loudness": t.reportLoudness, "calibrate": t.writeGains,
+	}[name]
+	if !known {
+		return errors.New("usage: reporttest align|clone|precheck|loudness|calibrate")
+	}
+	first, err := t.open("engine")
+	if err != nil {
+		return err
+	}
+	defer first.Close()
+	second, err := t.open("flite")
+	if err != nil {
+		return err
+	}
+	defer second.Close()
+	t.first, t.second = first, second
+	return report(ctx)
+}
+
+func (t *tools) open(mode string) (*worker.Pool, error) {
+	return worker.Open(worker.Config{Command: workers.Command{Path: t.binary, Args: []string{mode}}})
+}
+
+// newTable returns a table of right-aligned columns.
+func newTable() *tabwriter.Writer {
+	return tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
+}
+
+//go:embed texts
+var textFiles embed.FS
+
+// linesOf returns the lines of a file of texts.
+func linesOf(name string) []string {
+	content, err := textFiles.ReadFile("texts/" + name)
+	if err != nil {
+		panic(err) // the file is embedded
+	}
+	return strings.Split(strings.TrimSpace(string(content)), "\n")
+}
+
+// textsOf returns the texts of a file by language.
+func textsOf(name string) map[string]string {
+	texts := map[string]string{}
+	for _, line := range linesOf(name) {
+		language, text, _ := strings.Cut(line, "\t")
+		texts[language] = text
+	}
+	return texts
+}
+
+// speak returns the samples of a whole text.
+func speak(ctx context.Context, speaker *speech.Speaker, request speech.Request) (pcm []byte, err error) {
+	stream := speaker.Speak(ctx, request)
+	defer stream.Close()
+	for {
+		piece, err := stream.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			return pcm, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s in %s: %w", request.Voice.ID, request.Language, err)
+		}
+		pcm = append(pcm, piece.PCM...)
+	}
+}
+
+// convert returns what ffmpeg makes of an input, at a rate in Hz.
+func convert(ctx context.Context, rate int, input ...string) ([]int16, error) {
+	arguments := append([]string{"-v", "error", "-nostdin"}, input...)
+	arguments = append(arguments, "-f", "s16le", "-ar", fmt.Sprint(rate), "-ac", "1", "-")
+	pcm, err := exec.CommandContext(ctx, "ffmpeg", arguments...).Output()
+	if err != nil {
+		return nil, fmt.Errorf("running ffmpeg: %w", err)
+	}
+	return audio.AppendSamples(nil, pcm), nil
+}
+
+// quantile returns a quantile of sorted values.
+func quantile(sorted []float64, part float64) float64 {
+	return sorted[int(part*float64(len(sorted)-1))]
+}
