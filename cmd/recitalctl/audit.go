@@ -21,8 +21,6 @@ type audits struct {
 	Activity  auditActivity  `cmd:"" help:"What is made and removed: voices, stars, clips, variables at the hosting platform."`
 	Verify    auditVerify    `cmd:"" help:"Check that nobody has changed, removed, added or reordered an event, by the signed heads of the log."`
 	Heads     auditHeads     `cmd:"" help:"List the signed heads of the log, or keep them in a file elsewhere, as proof."`
-
-	DeriveKey auditDeriveKey `cmd:"" help:"Write the audit key that an earlier release derived from the signing key into a file."`
 }
 
 // auditFilters are what entries are chosen by.

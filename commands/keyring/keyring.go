@@ -19,8 +19,8 @@ import (
 
 // Store is a keyring that has an id.
 type Store interface {
-	// ID returns the keyring's id, "" if it has none yet, and whether it holds any key.
-	ID(ctx context.Context) (id string, keys bool, err error)
+	// ID returns the keyring's id, "" if it has none yet.
+	ID(ctx context.Context) (string, error)
 	// Identify gives the keyring an id, unless it has one, and returns the one that it has.
 	Identify(ctx context.Context, id string) (string, error)
 	// Export writes a copy of the keyring as it is at one moment.
@@ -51,7 +51,7 @@ func (k *Keyring) IDs(ctx context.Context) (IDs, error) {
 	if err != nil {
 		return IDs{}, err
 	}
-	found, _, err := k.store.ID(ctx)
+	found, err := k.store.ID(ctx)
 	return IDs{Log: state.Keyring, Store: found}, err
 }
 
@@ -75,7 +75,7 @@ func (k *Keyring) Match(ctx context.Context) error {
 		return err
 	}
 	known := state.Keyring
-	found, keys, err := k.store.ID(ctx)
+	found, err := k.store.ID(ctx)
 	switch {
 	case err != nil:
 		return err
@@ -83,9 +83,6 @@ func (k *Keyring) Match(ctx context.Context) error {
 		return nil
 	case known == "":
 		return k.adopt(ctx, uuid.NewString())
-	case found == "" && keys: // it was restored from a time at which keyrings had no ids
-		k.log.WarnContext(ctx, "the keyring is of an earlier release and gets the id that the log knows", "keyring", known)
-		return k.adopt(ctx, known)
 	}
 	return &OtherError{IDs{Log: known, Store: found}}
 }

@@ -45,7 +45,7 @@ func newStore(t *testing.T) *pgkeys.Keyring {
 
 func idOf(t *testing.T, store *pgkeys.Keyring) string {
 	t.Helper()
-	id, _, err := store.ID(t.Context())
+	id, err := store.ID(t.Context())
 	require.NoError(t, err)
 	return id
 }
@@ -63,17 +63,6 @@ func TestALogAndAKeyringThatAreNewBelongTogether(t *testing.T) {
 	}
 	require.NotEmpty(t, idOf(t, store))
 	require.NoError(t, log.Match(t.Context()))
-}
-
-func TestAKeyringOfBeforeKeyringsHadIdsIsTheLogs(t *testing.T) {
-	store := newStore(t)
-	sealed, err := store.Seal(t.Context(), "a1", []byte("private"), "x")
-	require.NoError(t, err)
-	require.NoError(t, newLog(t)(store).Match(t.Context()))
-	require.NotEmpty(t, idOf(t, store))
-	opened, err := store.Open(t.Context(), "a1", sealed, "x")
-	require.NoError(t, err)
-	require.Equal(t, "private", string(opened))
 }
 
 func TestAnotherKeyringIsRefusedUntilTheLogsIsAbandoned(t *testing.T) {

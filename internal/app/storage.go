@@ -112,7 +112,7 @@ func (a *App) awaitReplacement(ctx context.Context) error {
 			return nil
 		}
 		brief, cancel := context.WithTimeout(ctx, answerTimeout)
-		id, _, err := a.found.ID(brief)
+		id, err := a.found.ID(brief)
 		cancel()
 		switch {
 		case postgres.IsMissing(err):
@@ -148,7 +148,7 @@ func (a *App) prepareDatabase(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if a.knownKeyring, _, err = a.found.ID(ctx); err != nil {
+	if a.knownKeyring, err = a.found.ID(ctx); err != nil {
 		return err
 	}
 	a.admitPostgres()

@@ -44,8 +44,7 @@ type Store struct {
 	log      *slog.Logger
 }
 
-// Open creates the folder if it is missing, removes unfinished files of this instance's last run, and moves blobs
-// that an earlier release stored elsewhere in the folder.
+// Open creates the folder if it is missing, and removes unfinished files of this instance's last run.
 func Open(config Config) (*Store, error) {
 	if config.Dir == "" || config.Instance == "" || config.Logger == nil {
 		return nil, errors.New("opening the blob folder: a folder, an instance and a logger are needed")
@@ -62,9 +61,6 @@ func Open(config Config) (*Store, error) {
 	}
 	if err := s.removeLeftovers(time.Now()); err != nil {
 		return nil, fmt.Errorf("opening the blob folder: %w", err)
-	}
-	if err := s.adoptFormer(); err != nil {
-		return nil, fmt.Errorf("opening the blob folder: moving blobs to where they belong: %w", err)
 	}
 	return s, nil
 }

@@ -11,12 +11,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
@@ -134,34 +132,6 @@ func TestNobodyElseMayReadBlobs(t *testing.T) {
 		require.Zero(t, info.Mode().Perm()&0o077, path)
 		return nil
 	}))
-}
-
-func TestBlobsOfEarlierReleasesAreFound(t *testing.T) {
-	// given a blob where earlier releases stored it, next to a file that is not a blob
-	dir := t.TempDir()
-	blob := put(t, open(t, dir, "a"), "one")
-	former := filepath.Join(dir, blob.Address.Name()[:2])
-	require.NoError(t, os.Mkdir(former, 0o700))
-	require.NoError(t, os.Rename(files(t, dir)[0], filepath.Join(former, string(blob.Address))))
-	require.NoError(t, os.WriteFile(filepath.Join(former, "notes.txt"), nil, 0o600))
-
-	// when the folder is opened, by several at once
-	var opening sync.WaitGroup
-	for i := range 4 {
-		opening.Go(func() {
-			_, err := folder.Open(folder.Config{Dir: dir, Instance: fmt.Sprint(i), Logger: slog.New(slog.DiscardHandler)})
-			assert.NoError(t, err)
-		})
-	}
-	opening.Wait()
-
-	// then it can be read, and the other file is where it was
-	reader, err := open(t, dir, "a").Open(t.Context(), blob.Address, 0, 10)
-	require.NoError(t, err)
-	content, err := io.ReadAll(reader)
-	require.NoError(t, errors.Join(err, reader.Close()))
-	require.Equal(t, "one", string(content))
-	require.FileExists(t, filepath.Join(former, "notes.txt"))
 }
 
 func TestFilesThatAreNoBlobsAreLeftAlone(t *testing.T) {
