@@ -18,38 +18,17 @@ func Events() []eventlog.Type {
 		eventlog.Define[ledger.OverageBilled]("usage-overage-billed", 1),
 		eventlog.Define[ledger.BroughtIn]("usage-brought-in", 1),
 		eventlog.Define[ledger.Reserved]("usage-reserved", 2, byAPI),
-		eventlog.Define[ledger.Settled]("usage-settled", 2, byAPI),
+		eventlog.Define[ledger.Settled]("usage-settled", 1),
 		eventlog.Define[ledger.Expired]("usage-expired", 1),
-		eventlog.Define[ledger.SnapshotTaken]("usage-summed", 2, openByAPI),
+		eventlog.Define[ledger.SnapshotTaken]("usage-summed", 1),
 		eventlog.Define[ledger.CreditGranted]("usage-credit-granted", 1),
 		eventlog.Define[ledger.CreditCarried]("usage-credit-carried", 1),
 		eventlog.Define[ledger.CreditSnapshotTaken]("usage-credit-summed", 1),
 	)
 }
 
-// byAPI is the upcast of events from before usage had a source: all of it was with API keys.
+// byAPI upcasts version 1 of usage-reserved, which names no source: all usage was with API keys.
 func byAPI(data json.RawMessage) (json.RawMessage, error) {
 	_, rest, _ := bytes.Cut(data, []byte("{"))
 	return append([]byte(`{"source":"api",`), rest...), nil
-}
-
-// openByAPI is byAPI for the reservations of a snapshot.
-func openByAPI(data json.RawMessage) (json.RawMessage, error) {
-	var snapshot map[string]json.RawMessage
-	var open []json.RawMessage
-	if err := json.Unmarshal(data, &snapshot); err != nil {
-		return nil, err
-	}
-	if err := json.Unmarshal(snapshot["reservations"], &open); err != nil {
-		return nil, err
-	}
-	for i := range open {
-		open[i], _ = byAPI(open[i])
-	}
-	upcast, err := json.Marshal(open)
-	if err != nil {
-		return nil, err
-	}
-	snapshot["reservations"] = upcast
-	return json.Marshal(snapshot)
 }

@@ -16,11 +16,9 @@ func TestEventsAreReadForEver(t *testing.T) {
 	terms := ledger.PeriodOpened{Account: "a1", Plan: plan.Free, Limit: &limit, Metered: true, Start: noon, End: noon.AddDate(0, 1, 0)}
 	bought := terms
 	bought.Plan, bought.Version = plan.Pro, 3
-	unsourced := ledger.Reservation{ID: "r2", Characters: 40, Source: ledger.API, ExpiresAt: noon.Add(time.Minute)} // nor dated
 	open := ledger.Reservation{ID: "r2", Characters: 40, Source: ledger.Playground, At: noon, ExpiresAt: noon.Add(time.Minute)}
 	eventtest.Golden(t, commands.Events(),
-		eventtest.Of("usage-period-opened", 1, terms),
-		eventtest.Of("usage-period-opened", 1, bought).As("entitled"),
+		eventtest.Of("usage-period-opened", 1, bought),
 		eventtest.Of("usage-period-terms-changed", 1, ledger.TermsChanged{PeriodOpened: bought, At: noon.Add(time.Hour)}),
 		eventtest.Of("usage-period-ended", 1, ledger.Ended{
 			Account: "a1", Start: noon, End: noon.AddDate(0, 0, 9), To: noon.AddDate(0, 0, 9), At: noon.AddDate(0, 0, 10),
@@ -38,12 +36,9 @@ func TestEventsAreReadForEver(t *testing.T) {
 		eventtest.Of("usage-reserved", 2, ledger.Reserved{
 			Account: "a1", Reservation: "r1", Characters: 120, Source: ledger.Playground, At: noon, ExpiresAt: noon.Add(time.Minute),
 		}),
-		eventtest.Of("usage-settled", 1, ledger.Settled{Account: "a1", Reservation: "r1", Characters: 100, Source: ledger.API, Start: noon, At: noon}),
-		eventtest.Of("usage-settled", 2, ledger.Settled{Account: "a1", Reservation: "r1", Characters: 100, Source: ledger.Playground, Start: noon, At: noon}),
+		eventtest.Of("usage-settled", 1, ledger.Settled{Account: "a1", Reservation: "r1", Characters: 100, Source: ledger.Playground, Start: noon, At: noon}),
 		eventtest.Of("usage-expired", 1, ledger.Expired{Account: "a1", Reservation: "r1", At: noon}),
-		eventtest.Of("usage-summed", 1, ledger.SnapshotTaken{PeriodOpened: terms, Characters: 100, Reservations: []ledger.Reservation{unsourced}, At: noon}),
-		eventtest.Of("usage-summed", 2, ledger.SnapshotTaken{PeriodOpened: terms, Characters: 100, Reservations: []ledger.Reservation{open}, At: noon}),
-		eventtest.Of("usage-summed", 2, ledger.SnapshotTaken{PeriodOpened: bought, Characters: 100, Reservations: []ledger.Reservation{open}, At: noon}).As("entitled"),
+		eventtest.Of("usage-summed", 1, ledger.SnapshotTaken{PeriodOpened: bought, Characters: 100, Reservations: []ledger.Reservation{open}, At: noon}),
 		eventtest.Of("usage-credit-granted", 1, ledger.CreditGranted{
 			Account: "a1", Grant: "spring-2026", Characters: 5_000, Start: noon, End: noon.AddDate(0, 1, 0), From: new(noon.AddDate(0, -1, 0)), At: noon,
 		}),

@@ -42,7 +42,7 @@ func (l *Ledger) Watch(ctx context.Context, stream string) error {
 }
 
 func (l *Ledger) expiry(seen map[string]time.Duration, at time.Time) ledger.Expire {
-	return ledger.Expire{Seen: seen, Now: l.seen.elapsed(), Longest: l.longest, At: at}
+	return ledger.Expire{Seen: seen, Now: l.seen.elapsed(), At: at}
 }
 
 // expiryMetadata returns the metadata of the command that ends a reservation. Its cause is the command that reserved,

@@ -29,8 +29,8 @@ type PeriodOpened struct {
 	Limit   *int64    `json:"limit"` // characters included; null means no limit
 	Metered bool      `json:"metered"`
 	Start   time.Time `json:"start"`
-	End     time.Time `json:"end"`               // the start of the next period
-	Version int64     `json:"version,omitempty"` // of the entitlement that these terms follow; earlier releases did not write it
+	End     time.Time `json:"end"`     // the start of the next period
+	Version int64     `json:"version"` // of the entitlement that these terms follow; 0 is that of the opening
 }
 
 // TermsChanged puts a period on the terms of a newer entitlement.
@@ -135,8 +135,7 @@ type CreditCarried struct {
 	At         time.Time `json:"at"`
 }
 
-// CreditSnapshotTaken directly follows a SnapshotTaken of a period with credit. It is an event of its own so that an
-// instance of a release without credit stops at it, instead of taking the snapshot for the whole state.
+// CreditSnapshotTaken directly follows a SnapshotTaken of a period with credit.
 type CreditSnapshotTaken struct {
 	Account string     `json:"account"`
 	Grants  []Credited `json:"grants"`
@@ -148,7 +147,7 @@ type Reservation struct {
 	ID         string    `json:"id"`
 	Characters int64     `json:"characters"`
 	Source     Source    `json:"source"`
-	At         time.Time `json:"at,omitzero"` // zero in snapshots of version 1
+	At         time.Time `json:"at"`
 	ExpiresAt  time.Time `json:"expiresAt"`
 }
 

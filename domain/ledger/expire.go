@@ -5,10 +5,9 @@ import "time"
 // Expire ends the reservations that nobody has settled in time. Seen and Now are readings of a clock that does not jump;
 // the time of day, once it is put forward, would end the reservations of replies in progress.
 type Expire struct {
-	Seen    map[string]time.Duration // by reservation: when it was first seen open; one that is missing is new
-	Now     time.Duration
-	Longest time.Duration // the life of reservations whose own is not known
-	At      time.Time
+	Seen map[string]time.Duration // by reservation: when it was first seen open; one that is missing is new
+	Now  time.Duration
+	At   time.Time
 }
 
 // Decide ends the reservations that have been seen open for as long as they live.
@@ -25,9 +24,6 @@ func (c Expire) Decide(s State) ([]Event, error) {
 // Left returns how long an open reservation still has to be seen before it expires.
 func (c Expire) Left(r Reservation) time.Duration {
 	life := r.ExpiresAt.Sub(r.At)
-	if r.At.IsZero() {
-		life = c.Longest
-	}
 	if seen, known := c.Seen[r.ID]; known {
 		return life - (c.Now - seen)
 	}

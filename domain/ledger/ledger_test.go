@@ -103,7 +103,7 @@ func TestSettle(t *testing.T) {
 
 // seen expires what was first seen, and is seen now, at these readings of a steady clock.
 func seen(first, now time.Duration) ledger.Expire {
-	return ledger.Expire{Seen: map[string]time.Duration{"r1": first}, Now: now, Longest: time.Hour, At: later}
+	return ledger.Expire{Seen: map[string]time.Duration{"r1": first}, Now: now, At: later}
 }
 
 func TestExpire(t *testing.T) {
@@ -112,13 +112,6 @@ func TestExpire(t *testing.T) {
 		{Name: "what was seen open for long enough expires", Given: open, When: seen(7, 7+10*time.Minute), Then: events{expired("r1")}},
 		{Name: "what was not stays, whatever the time of day", Given: open, When: seen(7, 7+10*time.Minute-1)},
 		{Name: "what is new stays", Given: open, When: ledger.Expire{Now: time.Hour, At: later}},
-	})
-	unknown := events{ledger.SnapshotTaken{
-		PeriodOpened: opened(plan.Free).(ledger.PeriodOpened), Reservations: []ledger.Reservation{{ID: "r1", Characters: 100, ExpiresAt: later}},
-	}}
-	spec.Run(t, ledger.Evolve, []row{
-		{Name: "a life that is not known is the longest", Given: unknown, When: seen(0, time.Hour), Then: events{expired("r1")}},
-		{Name: "and no less", Given: unknown, When: seen(0, time.Hour-1)},
 	})
 }
 
