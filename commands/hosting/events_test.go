@@ -16,14 +16,8 @@ func TestEventsAreReadForEver(t *testing.T) {
 			Account: "a1", Config: "icfg_1", Installation: "icfg_1", Team: "team_1", Token: []byte("sealed"), Code: "9f86d081", At: noon,
 		}),
 		eventtest.Of("hosting-variable-begun", 1, hosting.VariableBegun{
-			Account: "a1", Config: "icfg_1", Project: "prj_1", Name: "my-site", Hash: "c0ffee", Masked: "rk_abcd****wxyz", At: noon,
-		}),
-		eventtest.Of("hosting-variable-begun", 2, hosting.VariableBegun{
 			Account: "a1", Config: "icfg_1", Project: "prj_1", SealedName: []byte("\x01name"), Hash: "c0ffee", Masked: "rk_abcd****wxyz", At: noon,
 		}),
-		eventtest.Of("hosting-variable-begun", 2, hosting.VariableBegun{
-			Account: "a1", Config: "icfg_1", Project: "prj_1", Name: "my-site", Hash: "c0ffee", Masked: "rk_abcd****wxyz", At: noon,
-		}).As("clear"),
 		eventtest.Of("hosting-variable-set", 1, hosting.VariableSet{Account: "a1", Hash: "c0ffee", Variable: "env_1", At: noon}),
 		eventtest.Of("hosting-variable-removal-begun", 1, hosting.VariableRemovalBegun{Account: "a1", Hash: "c0ffee", At: noon}),
 		eventtest.Of("hosting-variable-removed", 1, hosting.VariableRemoved{Account: "a1", Hash: "c0ffee", Left: true, At: noon}),

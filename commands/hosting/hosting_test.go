@@ -89,30 +89,6 @@ func TestTheNamesOfProjectsAreInNoEventInClear(t *testing.T) {
 	w.requireAgreement(t, id, config)
 }
 
-// What an earlier release has begun has its project's name in clear, by which its owner removes it.
-func TestAVariableOfAnEarlierReleaseIsRemovedByItsProjectsName(t *testing.T) {
-	w := newWorld(t)
-	id, config := w.connected("site")
-	w.set(id, config, []string{"site"}, nil)
-	begun := w.state(id).Variables[0].VariableBegun
-	earlier := w.Open("free")
-	for _, event := range w.events(id) {
-		switch e := event.(type) {
-		case hosting.Connected:
-			e.Account, e.Token = earlier, w.seal(earlier, w.open(t, id, e.Token, hosting.SealedForToken(config)), hosting.SealedForToken(config))
-			w.append(earlier, e)
-		case hosting.VariableBegun:
-			e.Account, e.SealedName, e.Name = earlier, nil, "site"
-			w.append(earlier, e)
-		case hosting.VariableSet:
-			w.append(earlier, e)
-		}
-	}
-	w.set(earlier, config, nil, []string{"site"})
-	require.Empty(t, w.platform.Variables(config))
-	require.Contains(t, w.events(earlier), hosting.VariableRemoved{Account: earlier, Hash: begun.Hash, At: w.Clock.Now()})
-}
-
 func TestKeysAreDeletedWhereThePlatformGrantsNoAccess(t *testing.T) {
 	w := newWorld(t)
 	id, config := w.connected("site", "shop", "blog")

@@ -162,9 +162,6 @@ func (h *Hosting) variable(ctx context.Context, s hosting.State, config, project
 
 // projectOf returns the name of a variable's project, "" where nobody can open it any more.
 func (h *Hosting) projectOf(ctx context.Context, id string, v hosting.Variable) (string, error) {
-	if len(v.SealedName) == 0 {
-		return v.Name, nil
-	}
 	name, err := h.Keyring.Open(ctx, id, v.SealedName, hosting.SealedForName(v.Hash))
 	if err != nil && !keyring.Gone(err) {
 		return "", fmt.Errorf("opening the name of a project: %w", err)

@@ -24,11 +24,10 @@ type Connected struct {
 type VariableBegun struct {
 	Account    string    `json:"account"`
 	Config     string    `json:"config"`
-	Project    string    `json:"project"`              // the platform's id
-	SealedName []byte    `json:"sealedName,omitempty"` // of the project, for SealedForName
-	Name       string    `json:"name,omitempty"`       // of the project, in version 1 alone
-	Hash       string    `json:"hash"`                 // of the key
-	Masked     string    `json:"masked"`               // form of the key
+	Project    string    `json:"project"`    // the platform's id
+	SealedName []byte    `json:"sealedName"` // of the project, for SealedForName
+	Hash       string    `json:"hash"`       // of the key
+	Masked     string    `json:"masked"`     // form of the key
 	At         time.Time `json:"at"`
 }
 

@@ -17,7 +17,7 @@ func connected(config string) hosting.Connected {
 }
 
 func begun(hash string, at time.Time) hosting.VariableBegun {
-	return hosting.VariableBegun{Account: "a1", Config: "c1", Project: "p1", Name: "site", Hash: hash, Masked: "rk_****", At: at}
+	return hosting.VariableBegun{Account: "a1", Config: "c1", Project: "p1", SealedName: []byte("site"), Hash: hash, Masked: "rk_****", At: at}
 }
 
 func TestConnecting(t *testing.T) {

@@ -21,7 +21,6 @@ type Claimed struct {
 	Account         string    `json:"account"`
 	Provider        string    `json:"provider"`                  // the name of the provider in the interface, such as "idp_1"
 	SealedUTMSource []byte    `json:"sealedUtmSource,omitempty"` // where the person came from, in the words of the link, for SealedForUTMSource
-	UTMSource       string    `json:"utmSource,omitempty"`       // in clear, by earlier releases alone
 	At              time.Time `json:"at"`
 }
 

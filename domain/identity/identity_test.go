@@ -19,7 +19,7 @@ type (
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
 func claim(account string) identity.Claim {
-	return identity.Claim{Identity: "i1", Account: account, Provider: "idp_1", UTMSource: "letter", At: noon}
+	return identity.Claim{Identity: "i1", Account: account, Provider: "idp_1", SealedUTMSource: []byte("letter"), At: noon}
 }
 
 func release(account string, free *identity.FreePeriod) identity.Release {

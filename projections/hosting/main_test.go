@@ -38,7 +38,7 @@ func TestAVariableIsOnTheListWhileItIsBeingChanged(t *testing.T) {
 		return hashes
 	}
 	begun := func(hash string) hosting.VariableBegun {
-		return hosting.VariableBegun{Account: "a1", Config: "c1", Project: "p1", Name: "site", Hash: hash, Masked: "rk_****", At: now}
+		return hosting.VariableBegun{Account: "a1", Config: "c1", Project: "p1", SealedName: []byte("site"), Hash: hash, Masked: "rk_****", At: now}
 	}
 	require.Empty(t, listed(hosting.Connected{Account: "a1", Config: "c1", Token: []byte("sealed"), At: now}))
 	require.Equal(t, []string{"h1"}, listed(begun("h1")))
