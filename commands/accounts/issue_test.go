@@ -6,13 +6,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/recital-tts/recital/commands/accounts"
 	"github.com/recital-tts/recital/commands/commandstest"
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/account"
-	"github.com/recital-tts/recital/domain/apikey"
-	"github.com/recital-tts/recital/internal/events/eventlog"
-	"github.com/recital-tts/recital/internal/events/todo"
 )
 
 func keyStream(key string) string { return "apikey-" + account.HashAPIKey(key) }
@@ -22,16 +18,6 @@ func (w *world) requireIssued(key, id string) {
 	found, err := w.Accounts.KeyAccount(w.T.Context(), account.HashAPIKey(key))
 	require.NoError(w.T, err)
 	require.Equal(w.T, id, found)
-}
-
-// last is the last event of a stream.
-func (w *world) last(stream string) (last eventlog.Recorded) {
-	w.T.Helper()
-	for event, err := range w.Log.ReadStream(w.T.Context(), stream, 0) {
-		require.NoError(w.T, err)
-		last = event
-	}
-	return last
 }
 
 func TestAKeyLeadsToItsAccount(t *testing.T) {
@@ -48,11 +34,6 @@ func TestAKeyLeadsToItsAccount(t *testing.T) {
 	w.requireIssued(made.Key, opened.Account)
 	w.requireIssued(dev, "operator")
 	w.requireIssued(drawKey(t, 2), "")
-	for _, event := range commandstest.Fold[account.Event](w.World, "account-"+opened.Account) {
-		if created, ok := event.(account.APIKeyCreated); ok {
-			require.True(t, created.Issued)
-		}
-	}
 }
 
 func TestWhatTheAccountRefusesIsNotIssued(t *testing.T) {
@@ -80,43 +61,4 @@ func TestWhatTheAccountRefusesIsNotIssued(t *testing.T) {
 	after, err := w.Log.Head(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, head, after)
-}
-
-func TestAKeyOfAnEarlierReleaseIsIssuedOnce(t *testing.T) {
-	w := newWorld(t)
-	id, key := w.Open("free"), drawKey(t, 1)
-	w.Other("account-"+id, 1, account.APIKeyCreated{Account: id, Hash: account.HashAPIKey(key), Masked: account.MaskAPIKey(key), At: w.Clock.Now()})
-	created := w.last("account-" + id).ID
-	w.requireIssued(key, "")
-
-	// when it is issued, more than once
-	first, err := w.Accounts.IssueCreated(t.Context(), "account-"+id, created)
-	require.NoError(t, err)
-	again, err := w.Accounts.IssueCreated(t.Context(), "account-"+id, created)
-	require.NoError(t, err)
-
-	// then one event says so, and what it follows from
-	require.Equal(t, first, again)
-	w.requireIssued(key, id)
-	require.Len(t, commandstest.Fold[apikey.Event](w.World, keyStream(key)), 1)
-	issued, err := w.Journal.Registry.Decode(w.last(keyStream(key)))
-	require.NoError(t, err)
-	require.Equal(t, created, issued.Meta.CausationID)
-	require.Equal(t, todo.CommandID(accounts.IssueProcess, created.String(), created), issued.Meta.CommandID)
-
-	// and what created no key is refused
-	_, err = w.Accounts.IssueCreated(t.Context(), "account-"+id, uuid.New())
-	require.Equal(t, domain.NotFound, domain.CodeOf(err))
-}
-
-func TestEnsureIssuesTheKeyOfAnEarlierRelease(t *testing.T) {
-	w := newWorld(t)
-	key := drawKey(t, 1)
-	w.Other("account-operator", eventlog.NoStream,
-		account.Opened{Account: "operator", Plan: "enterprise", At: w.Clock.Now()},
-		account.APIKeyCreated{Account: "operator", Hash: account.HashAPIKey(key), Masked: account.MaskAPIKey(key), At: w.Clock.Now()})
-	_, err := w.Accounts.Ensure(t.Context(), "operator", "enterprise", key)
-	require.NoError(t, err)
-	w.requireIssued(key, "operator")
-	require.Len(t, commandstest.Fold[account.Event](w.World, "account-operator"), 2)
 }

@@ -101,7 +101,7 @@ func TestARevocationWhoseAnswerIsLostHasHappenedOnce(t *testing.T) {
 }
 
 func TestALookUpReadsNoMoreHoweverManyKeysThereWere(t *testing.T) {
-	// given an account in which an earlier release, which took no snapshots, created and revoked many keys
+	// given an account without a snapshot in which many keys were created and revoked
 	w := newWorld(t)
 	id := w.Open("indie")
 	revision := eventlog.Revision(1)
@@ -118,7 +118,7 @@ func TestALookUpReadsNoMoreHoweverManyKeysThereWere(t *testing.T) {
 	}
 	require.EqualValues(t, 1+2*earlier, revision)
 
-	// when this release creates and revokes some more
+	// when some more are created and revoked
 	for range account.SnapshotEvery {
 		made, err := w.Accounts.CreateKey(t.Context(), id, "", commandstest.Operator())
 		require.NoError(t, err)

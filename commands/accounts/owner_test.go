@@ -2,8 +2,6 @@ package accounts_test
 
 import (
 	"context"
-	"encoding/json"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -197,36 +195,6 @@ func TestTheNameOfANewKeyIsSealed(t *testing.T) {
 	require.ErrorIs(t, err, account.ErrClosed)
 }
 
-// What an earlier release has written in clear stays where it is, and is repeated nowhere.
-func TestANameInClearIsNotRepeated(t *testing.T) {
-	for name, earlier := range map[string][]any{
-		"of a key":      {account.Opened{Account: "a1", Plan: plan.Free}, account.APIKeyCreated{Account: "a1", Hash: "h1", Masked: "m1", Name: "Ada's laptop"}},
-		"in a snapshot": {account.SnapshotTaken{Facts: account.Facts{Account: "a1", Keys: []account.Key{{Hash: "h1", Masked: "m1", Name: "Ada's laptop"}}}}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			keys := w.keyring()
-			w.Other("account-a1", eventlog.NoStream, earlier...)
-			for i := range account.SnapshotEvery {
-				_, err := w.Accounts.SetEmailPreferences(t.Context(), "a1", i%2 == 0, commandstest.Operator())
-				require.NoError(t, err)
-			}
-			events := commandstest.Fold[account.Event](w.World, "account-a1")
-			later := events[len(earlier):]
-			taken := slices.IndexFunc(later, func(e account.Event) bool { return domain.IsSnapshot(e) })
-			require.Positive(t, taken, "a snapshot was taken")
-			require.Equal(t, []account.Key{{Hash: "h1", Masked: "m1"}}, later[taken].(account.SnapshotTaken).Keys)
-
-			// and giving it again seals it
-			_, err := w.Accounts.RenameKey(t.Context(), "a1", "m1", "Ada's laptop", commandstest.Operator())
-			require.NoError(t, err)
-			sealed, err := keys.Open(t.Context(), "a1", w.account("a1").Keys[0].SealedName, account.ForKeyName("h1"))
-			require.NoError(t, err)
-			require.Equal(t, "Ada's laptop", string(sealed))
-		})
-	}
-}
-
 // requireClear requires that no event of an account holds a text.
 func (w *world) requireClear(id, text string) {
 	w.T.Helper()
@@ -234,21 +202,4 @@ func (w *world) requireClear(id, text string) {
 		require.NoError(w.T, err)
 		require.NotContains(w.T, string(event.Data)+string(event.Metadata), text)
 	}
-}
-
-// Version 1 of a snapshot is what this release finds in the logs of earlier ones.
-func TestASnapshotOfAnEarlierReleaseIsGoneOnFrom(t *testing.T) {
-	w := newWorld(t)
-	id, at := "a1", w.Clock.Now()
-	data, err := json.Marshal(map[string]any{
-		"account": id, "plan": "free", "openedAt": at.AddDate(0, -2, 0), "keys": []map[string]string{{"hash": "h1", "masked": "m1"}}, "at": at,
-	})
-	require.NoError(t, err)
-	w.raw("account-"+id, "account-snapshot-taken", 1, data)
-
-	state, _, err := w.Accounts.State(t.Context(), id)
-	require.NoError(t, err)
-	require.Equal(t, at.AddDate(0, -2, 0), state.Entitlement.Start)
-	require.Equal(t, []account.Key{{Hash: "h1", Masked: "m1"}}, state.Keys)
-	require.False(t, state.Closed())
 }

@@ -24,7 +24,7 @@ func opened() account.Event {
 }
 
 func key(hash, masked string) account.Event {
-	return account.APIKeyCreated{Account: "a1", Hash: hash, Masked: masked, Issued: true, At: noon}
+	return account.APIKeyCreated{Account: "a1", Hash: hash, Masked: masked, At: noon}
 }
 
 func revoked(hash, masked string) account.Event {

@@ -34,8 +34,6 @@ type APIKeyCreated struct {
 	Hash       string    `json:"hash"`                 // SHA-256 of the key, in hex
 	Masked     string    `json:"masked"`               // unique among the account's keys; the key is addressed by it
 	SealedName []byte    `json:"sealedName,omitempty"` // for ForKeyName; empty where none was given
-	Name       string    `json:"name,omitempty"`       // in clear, by earlier releases alone
-	Issued     bool      `json:"issued,omitempty"`     // the stream of the key names the account; earlier releases did not write it
 	At         time.Time `json:"at"`
 }
 
@@ -52,8 +50,7 @@ type APIKeyRenamed struct {
 	Account    string    `json:"account"`
 	Hash       string    `json:"hash"`
 	Masked     string    `json:"masked"`
-	SealedName []byte    `json:"sealedName,omitempty"` // for ForKeyName
-	Name       string    `json:"name,omitempty"`       // in clear, by earlier releases alone
+	SealedName []byte    `json:"sealedName"` // for ForKeyName
 	At         time.Time `json:"at"`
 }
 

@@ -1,7 +1,6 @@
 package account
 
 import (
-	"slices"
 	"time"
 )
 
@@ -31,13 +30,4 @@ func (s State) Snapshot(at time.Time) []Event {
 func ClosedInSnapshot(event Event) (closed, is bool) {
 	snapshot, is := event.(SnapshotTaken)
 	return snapshot.Closing != NotClosed, is
-}
-
-// withoutClearNames keeps the next snapshot from repeating what an earlier release has written in clear.
-func withoutClearNames(keys []Key) []Key {
-	keys = slices.Clone(keys)
-	for i := range keys {
-		keys[i].Name = ""
-	}
-	return keys
 }

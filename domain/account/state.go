@@ -56,8 +56,7 @@ type Former struct {
 type Key struct {
 	Hash       string `json:"hash"`
 	Masked     string `json:"masked"`
-	SealedName []byte `json:"sealedName,omitempty"` // empty also where an earlier release has given the name
-	Name       string `json:"name,omitempty"`       // in snapshots of earlier releases alone: the state does not repeat it
+	SealedName []byte `json:"sealedName,omitempty"`
 }
 
 // Closing is how far the closing of an account has got.
@@ -150,7 +149,6 @@ func Evolve(s State, event Event) State {
 		s.Closing = ErasedForAll
 	case SnapshotTaken:
 		s = State{Facts: e.Facts}
-		s.Keys = withoutClearNames(e.Keys)
 	}
 	return s
 }

@@ -29,9 +29,6 @@ func accountsSlice() slice {
 				public: append(read.Routes(), write.Routes()...),
 				admin:  append(write.AdminRoutes(), read.AdminRoutes()...),
 				toDos: []toDo{
-					{commands.IssueProcess, readmodel.ToDoIssueKeysView, func(ctx context.Context, item todo.Item) (eventlog.Position, error) {
-						return p.accounts.IssueCreated(ctx, item.Stream, item.Cause)
-					}},
 					{commands.EntitleProcess, readmodel.ToDoEntitleView, func(ctx context.Context, item todo.Item) (eventlog.Position, error) {
 						return p.accounts.FollowSubscription(ctx, item.Stream)
 					}},

@@ -82,7 +82,7 @@ func writeAccount(b *testing.B, log eventlog.Log, registry *eventlog.Registry, i
 		apikey.Stream(hash): {apikey.Issued{Hash: hash, Account: id, At: at}},
 		account.Stream(id): {
 			account.Opened{Account: id, Plan: plan.Free, At: at},
-			account.APIKeyCreated{Account: id, Hash: hash, Masked: account.MaskAPIKey(key), Issued: true, At: at},
+			account.APIKeyCreated{Account: id, Hash: hash, Masked: account.MaskAPIKey(key), At: at},
 		},
 		session.Stream(cookie.ID): {session.Opened{
 			Session: cookie.ID, Account: id, SecretHash: cookie.Hash(), Provider: "idp_1", ExpiresAt: at.Add(24 * time.Hour), At: at,

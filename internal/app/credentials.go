@@ -13,23 +13,16 @@ import (
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/session"
 	"github.com/recital-tts/recital/internal/access/credentials"
-	"github.com/recital-tts/recital/internal/access/credentials/pglookup"
 	"github.com/recital-tts/recital/internal/events/eventlog"
-	"github.com/recital-tts/recital/internal/events/readmodel"
 	"github.com/recital-tts/recital/internal/http/web"
 	"github.com/recital-tts/recital/internal/process/lifecycle"
 )
 
 // watchCredentials begins to follow the log for revoked credentials. It comes before anything is served.
 func (a *App) watchCredentials(ctx context.Context) error {
-	head, err := a.journal.Log.Head(ctx)
-	if err != nil {
-		return err
-	}
 	watcher, err := credentials.Open(ctx, credentials.Config{
 		Log: a.journal.Log, Registry: a.journal.Registry, Accounts: a.accounts, Sessions: a.sessions, Logger: a.log,
 		Unconfirmed: a.skips.Unconfirmed,
-		Unissued:    pglookup.Keys{Models: a.projector, Current: a.showsAccounts(head)},
 		Outage:      a.cfg.OutageReads, Idle: a.cfg.sessions().Idle,
 	})
 	if err != nil {
@@ -40,11 +33,6 @@ func (a *App) watchCredentials(ctx context.Context) error {
 	a.metrics.registry.MustRegister(credentialMetrics(watcher.Stats)...)
 	a.running.Add(lifecycle.Background("the watch for revocations", watcher.Run))
 	return nil
-}
-
-// showsAccounts returns a function that reports whether the read model of accounts has reached a position.
-func (p *parts) showsAccounts(position eventlog.Position) func() bool {
-	return func() bool { return p.projector.Reached(readmodel.Account).Compare(position) >= 0 }
 }
 
 // access lets requests in with what they show.

@@ -110,7 +110,7 @@ func (c classifications) of(event, field string) (classification, bool) {
 }
 
 var (
-	row    = regexp.MustCompile("(?m)^\\| (`[^|]+`) \\| ([^|]+) \\| (sealed|hash|id|word|operator|clear) \\| [^|]+ \\|$")
+	row    = regexp.MustCompile("(?m)^\\| (`[^|]+`) \\| ([^|]+) \\| (sealed|hash|id|word|operator) \\| [^|]+ \\|$")
 	quoted = regexp.MustCompile("`([^`]+)`")
 )
 

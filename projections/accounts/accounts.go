@@ -14,7 +14,7 @@ import (
 
 // ReadModels returns the read models of this slice.
 func ReadModels() []feed.Projection {
-	return []feed.Projection{accountModel(), unissuedKeysModel(), closingsModel()}
+	return []feed.Projection{accountModel(), closingsModel()}
 }
 
 type accountRow struct {
@@ -43,7 +43,6 @@ type keyRow struct {
 	Account    string    `col:"account_id"`
 	Masked     string    `col:"masked"`
 	SealedName []byte    `col:"sealed_name,null"`
-	Name       *string   `col:"name"`
 	CreatedAt  time.Time `col:"created_at"`
 }
 
@@ -62,7 +61,6 @@ func accountModel() feed.Projection {
 	operator := table.FieldOf(accounts, func(r *accountRow) *bool { return &r.Operator })
 	keys := table.Of[keyRow]("api_keys").Index("api_keys_of_account", "account_id", "created_at")
 	sealedName := table.FieldOf(keys, func(r *keyRow) *[]byte { return &r.SealedName })
-	name := table.FieldOf(keys, func(r *keyRow) **string { return &r.Name })
 	profiles := table.Of[profileRow]("profiles").Index("profiles_by_email", "email_hash")
 	entitlements := newEntitlements(accounts)
 	subscriptions := newSubscriptions(accounts)
@@ -75,7 +73,7 @@ func accountModel() feed.Projection {
 			{View: readmodel.EntitlementsView, Select: `select account_id, plan, entitled_from, entitled_until, next_plan, anchor from entitlements`},
 			{View: readmodel.AccountSubscriptionsView, Select: `select account_id, subscription_id, status, cancel_at_period_end, created_at from subscriptions`},
 			{View: readmodel.ToDoEntitleView, Select: toDoEntitle},
-			{View: readmodel.APIKeysView, Select: `select key_hash, account_id, masked, sealed_name, name, created_at from api_keys`},
+			{View: readmodel.APIKeysView, Select: `select key_hash, account_id, masked, sealed_name, created_at from api_keys`},
 			{View: readmodel.ProfilesView, Select: `select account_id, name, email, picture, email_hash from profiles`},
 		},
 		Streams: eventlog.Streams{account.StreamPrefix, subscription.StreamPrefix},
@@ -96,10 +94,9 @@ func accountModel() feed.Projection {
 			case account.OperatorWithdrawn:
 				operator.Set(rows, accountRow{Account: e.Account}, false)
 			case account.APIKeyCreated:
-				keys.Put(rows, keyRow{Hash: e.Hash, Account: e.Account, Masked: e.Masked, SealedName: e.SealedName, Name: orNull(e.Name), CreatedAt: e.At})
+				keys.Put(rows, keyRow{Hash: e.Hash, Account: e.Account, Masked: e.Masked, SealedName: e.SealedName, CreatedAt: e.At})
 			case account.APIKeyRenamed:
 				sealedName.Set(rows, keyRow{Hash: e.Hash}, e.SealedName)
-				name.Set(rows, keyRow{Hash: e.Hash}, orNull(e.Name))
 			case account.APIKeyRevoked:
 				keys.Delete(rows, keyRow{Hash: e.Hash})
 			case account.ProfileRecorded:

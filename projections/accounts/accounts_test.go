@@ -35,7 +35,6 @@ type accountRow struct {
 type keyRow struct {
 	Hash, Account, Masked string
 	SealedName            []byte
-	Name                  *string
 	CreatedAt             time.Time
 }
 
@@ -48,7 +47,7 @@ type profileRow struct {
 const (
 	accountsOf = `select account_id, opened_at, opened_on, periods_from, plan, entitled_from, entitled_until, next_plan, anchor, subscribed, free_period_end, free_period_characters, accepted_tos, wants_email, operator
 		from read_v4.accounts where account_id = $1`
-	keysOf     = `select key_hash, account_id, masked, sealed_name, name, created_at from read_v4.api_keys where account_id = $1 order by created_at`
+	keysOf     = `select key_hash, account_id, masked, sealed_name, created_at from read_v4.api_keys where account_id = $1 order by created_at`
 	profilesOf = `select account_id, name, email, picture, email_hash from read_v4.profiles where account_id = $1`
 )
 
@@ -61,15 +60,15 @@ func TestAccountRows(t *testing.T) {
 	w := newWorld(t)
 	w.Write(t, "account-a1",
 		account.Opened{Account: "a1", Plan: plan.Indie, At: now},
-		account.APIKeyCreated{Account: "a1", Hash: "h1", Masked: "rk_abcd****wxyz", Name: "build server", At: now},
+		account.APIKeyCreated{Account: "a1", Hash: "h1", Masked: "rk_abcd****wxyz", SealedName: []byte("build server"), At: now},
 		account.APIKeyCreated{Account: "a1", Hash: "h2", Masked: "rk_efgh****stuv", At: now.Add(time.Second)},
 		account.APIKeyCreated{Account: "a1", Hash: "h3", Masked: "rk_ijkl****opqr", SealedName: []byte("sealed"), At: now.Add(2 * time.Second)},
 	)
 	require.Equal(t, []accountRow{plain("a1", plan.Indie)}, feedtest.Rows[accountRow](t, w, accountsOf, "a1"))
 	require.Equal(t, []keyRow{
-		{"h1", "a1", "rk_abcd****wxyz", nil, new("build server"), now},
-		{"h2", "a1", "rk_efgh****stuv", nil, nil, now.Add(time.Second)},
-		{"h3", "a1", "rk_ijkl****opqr", []byte("sealed"), nil, now.Add(2 * time.Second)},
+		{"h1", "a1", "rk_abcd****wxyz", []byte("build server"), now},
+		{"h2", "a1", "rk_efgh****stuv", nil, now.Add(time.Second)},
+		{"h3", "a1", "rk_ijkl****opqr", []byte("sealed"), now.Add(2 * time.Second)},
 	}, feedtest.Rows[keyRow](t, w, keysOf, "a1"))
 }
 
@@ -88,7 +87,7 @@ func TestWhatAnOwnerHasChosenAndWhoItIs(t *testing.T) {
 	revision := w.Append(t, "account-a1", eventlog.NoStream,
 		account.Opened{Account: "a1", Plan: plan.Free, At: now},
 		account.APIKeyCreated{Account: "a1", Hash: "h1", Masked: "rk_abcd****wxyz", At: now},
-		account.APIKeyRenamed{Account: "a1", Hash: "h1", Masked: "rk_abcd****wxyz", Name: "laptop", At: now}, // by an earlier release
+		account.APIKeyRenamed{Account: "a1", Hash: "h1", Masked: "rk_abcd****wxyz", SealedName: []byte("laptop"), At: now},
 		account.APIKeyRenamed{Account: "a1", Hash: "h1", Masked: "rk_abcd****wxyz", SealedName: []byte("sealed name"), At: now},
 		account.TermsAccepted{Account: "a1", At: now},
 		account.EmailPreferencesSet{Account: "a1", WantsEmail: false, At: now},
@@ -97,7 +96,7 @@ func TestWhatAnOwnerHasChosenAndWhoItIs(t *testing.T) {
 	row := plain("a1", plan.Free)
 	row.AcceptedTOS, row.WantsEmail, row.Operator = true, new(false), true
 	require.Equal(t, []accountRow{row}, feedtest.Rows[accountRow](t, w, accountsOf, "a1"))
-	require.Equal(t, []keyRow{{"h1", "a1", "rk_abcd****wxyz", []byte("sealed name"), nil, now}}, feedtest.Rows[keyRow](t, w, keysOf, "a1"))
+	require.Equal(t, []keyRow{{"h1", "a1", "rk_abcd****wxyz", []byte("sealed name"), now}}, feedtest.Rows[keyRow](t, w, keysOf, "a1"))
 	require.Equal(t, []profileRow{{"a1", profile.Name, profile.Email, nil, "e1"}}, feedtest.Rows[profileRow](t, w, profilesOf, "a1"))
 
 	profile.Picture, profile.EmailHash = []byte("sealed picture"), "e2"
@@ -138,7 +137,7 @@ func TestARevokedKeyHasNoRow(t *testing.T) {
 		account.APIKeyCreated{Account: "a1", Hash: "h2", Masked: "rk_efgh****stuv", At: now},
 		account.APIKeyRevoked{Account: "a1", Hash: "h1", Masked: "rk_abcd****wxyz", At: now},
 	)
-	require.Equal(t, []keyRow{{"h2", "a1", "rk_efgh****stuv", nil, nil, now}}, feedtest.Rows[keyRow](t, w, keysOf, "a1"))
+	require.Equal(t, []keyRow{{"h2", "a1", "rk_efgh****stuv", nil, now}}, feedtest.Rows[keyRow](t, w, keysOf, "a1"))
 }
 
 // Whatever is decided on an account, its rows show the state that the events fold to.

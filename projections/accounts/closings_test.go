@@ -13,14 +13,20 @@ import (
 	"github.com/recital-tts/recital/internal/events/feed/feedtest"
 )
 
+type dueRow struct {
+	Item, Stream string
+	Due          time.Time
+	Cause        string
+}
+
 func TestAClosedAccountIsOnTheListUntilItIsErasedForGood(t *testing.T) {
 	w := newWorld(t)
-	listed := func() []issueRow {
+	listed := func() []dueRow {
 		t.Helper()
-		return feedtest.Rows[issueRow](t, w, `select item, stream, due_at, cause from read_v1.todo_close_account order by item`)
+		return feedtest.Rows[dueRow](t, w, `select item, stream, due_at, cause from read_v1.todo_close_account order by item`)
 	}
-	row := func(due time.Time, cause uuid.UUID) []issueRow {
-		return []issueRow{{"a1", "account-a1", due, cause.String()}}
+	row := func(due time.Time, cause uuid.UUID) []dueRow {
+		return []dueRow{{"a1", "account-a1", due, cause.String()}}
 	}
 	last := func() (id uuid.UUID) {
 		t.Helper()

@@ -33,9 +33,7 @@ func ReadModels() []feed.Projection {
 		Handle: func(event eventlog.Decoded, rows *table.Rows) error {
 			switch e := event.Event.(type) {
 			case alert.Raised:
-				if !over(e) {
-					alerts.Put(rows, alertRow{Alert: e.Alert, Source: e.Source, Subject: e.Subject, Reason: string(e.Reason), Since: e.At})
-				}
+				alerts.Put(rows, alertRow{Alert: e.Alert, Source: e.Source, Subject: e.Subject, Reason: string(e.Reason), Since: e.At})
 			case alert.Cleared:
 				alerts.Delete(rows, alertRow{Alert: e.Alert})
 			case alert.ConditionRaised:
@@ -47,7 +45,3 @@ func ReadModels() []feed.Projection {
 		},
 	}}
 }
-
-// over reports whether an alert was over when it was raised: earlier releases noted that the log had taken no events once it did
-// again.
-func over(e alert.Raised) bool { return e.Reason == alert.NoAppends }

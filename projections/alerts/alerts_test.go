@@ -41,9 +41,7 @@ func TestAnAlertIsShownWhileItIsOpen(t *testing.T) {
 		return alert.ConditionRaised{Alert: id, Source: "disk", Subject: "host:/data", Reason: alert.DiskFull, At: noon}
 	}
 
-	// what earlier releases said about the log was over when they could say it
-	past := alert.Raised{Alert: "a0", Source: "log", Subject: "host at noon", Reason: alert.NoAppends, At: noon}
-	revision := w.Append(t, alert.Stream, eventlog.NoStream, past, raised("a1"), raised("a2"))
+	revision := w.Append(t, alert.Stream, eventlog.NoStream, raised("a1"), raised("a2"))
 	second := gaveUp
 	second.Alert = "a2"
 	require.Equal(t, []row{gaveUp, second}, shown())

@@ -186,10 +186,10 @@ func TestNamesThatPeopleGaveStaySealed(t *testing.T) {
 	w.Write(t, "account-a1",
 		account.APIKeyCreated{Account: "a1", Hash: "h1", Masked: "m1", SealedName: []byte{1}},
 		account.APIKeyRenamed{Account: "a1", Hash: "h1", Masked: "m1", SealedName: []byte{2}},
-		account.APIKeyCreated{Account: "a1", Hash: "h2", Masked: "m2", Name: "in clear"})
+		account.APIKeyCreated{Account: "a1", Hash: "h2", Masked: "m2"})
 	w.Write(t, "identity-i1", identity.Claimed{Identity: "i1", Account: "a1", Provider: "idp_1", SealedUTMSource: []byte{3}})
 	w.Write(t, "voice-v1", voice.Created{Voice: "v1", Account: "a1", Type: voice.Instant, Sealed: []byte{4}})
-	w.Write(t, "hosting-a1", hostingevents.VariableBegun{Account: "a1", Hash: "h1", Masked: "m1", SealedName: []byte{5}, Name: "in clear"})
+	w.Write(t, "hosting-a1", hostingevents.VariableBegun{Account: "a1", Hash: "h1", Masked: "m1", SealedName: []byte{5}})
 	require.Equal(t, []*string{
 		new(`[{"use": "api-key/h1/name", "name": "key_name", "sealed": "AQ==", "account": "a1"}]`), new(`[{"use": "api-key/h1/name", "name": "key_name", "sealed": "Ag==", "account": "a1"}]`), nil,
 		new(`[{"use": "identity/utm-source", "name": "utm_source", "sealed": "Aw==", "account": "a1"}]`),

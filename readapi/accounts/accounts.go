@@ -111,7 +111,6 @@ type keyRow struct {
 	Hash       string    `col:"key_hash"`
 	Masked     string    `col:"masked"`
 	SealedName []byte    `col:"sealed_name"`
-	Name       *string   `col:"name"`
 	CreatedAt  time.Time `col:"created_at"`
 }
 
@@ -237,10 +236,10 @@ func (a *API) shownKeys(ctx context.Context, account string, keys []keyRow) ([]a
 	return shown, nil
 }
 
-// nameOf returns the name of a key, nil for none and for one that nobody can open any more.
+// nameOf returns the name of a key, nil for none and for one that cannot be opened any more.
 func (a *API) nameOf(ctx context.Context, account string, k keyRow) (*string, error) {
 	if k.SealedName == nil {
-		return k.Name, nil
+		return nil, nil
 	}
 	name, err := a.Keys.Open(ctx, account, k.SealedName, a.SealedForName(k.Hash))
 	switch {

@@ -98,9 +98,11 @@ func TestGetAccount(t *testing.T) {
 	// given an account with two keys that has used some of its period of now
 	w := newWorld(t)
 	at := time.Now().UTC().Truncate(time.Second).Add(-time.Hour)
+	laptop, err := w.keys.Seal(t.Context(), "a1", []byte("laptop <1>"), account.ForKeyName("h2"))
+	require.NoError(t, err)
 	w.Write(t, "account-a1", opened("a1", plan.Free, at),
 		account.APIKeyCreated{Account: "a1", Hash: "h1", Masked: "rk_aaaa****1111", At: at},
-		account.APIKeyCreated{Account: "a1", Hash: "h2", Masked: "rk_bbbb****2222", Name: "laptop <1>", At: at.Add(time.Second)},
+		account.APIKeyCreated{Account: "a1", Hash: "h2", Masked: "rk_bbbb****2222", SealedName: laptop, At: at.Add(time.Second)},
 		account.APIKeyCreated{Account: "a1", Hash: "h3", Masked: "rk_cccc****3333", At: at.Add(time.Second)})
 	begin, end := plan.MonthlyPeriod(at, time.Now())
 	limit := int64(15_000)
@@ -146,14 +148,14 @@ func TestGetAccount(t *testing.T) {
 	require.Equal(t, http.StatusUnauthorized, status)
 }
 
-// Names are sealed, but for those that an earlier release has written. One that nobody can open any more is shown as none.
+// A name that cannot be opened is shown as none.
 func TestNamesOfAPIKeys(t *testing.T) {
 	w := newWorld(t)
 	at := time.Now().UTC().Add(-time.Hour)
 	sealed, err := w.keys.Seal(t.Context(), "a1", []byte("Ada's laptop"), account.ForKeyName("h2"))
 	require.NoError(t, err)
 	w.Write(t, "account-a1", opened("a1", plan.Free, at),
-		account.APIKeyCreated{Account: "a1", Hash: "h1", Masked: "rk_aaaa****1111", Name: "in clear", At: at},
+		account.APIKeyCreated{Account: "a1", Hash: "h1", Masked: "rk_aaaa****1111", At: at},
 		account.APIKeyCreated{Account: "a1", Hash: "h2", Masked: "rk_bbbb****2222", SealedName: sealed, At: at.Add(time.Second)},
 		account.APIKeyCreated{Account: "a1", Hash: "h3", Masked: "rk_cccc****3333", SealedName: sealed, At: at.Add(2 * time.Second)})
 	names := func() (names []any) {
@@ -164,9 +166,9 @@ func TestNamesOfAPIKeys(t *testing.T) {
 		}
 		return names
 	}
-	require.Equal(t, []any{"in clear", "Ada's laptop", nil}, names(), "the last one was sealed for another key")
+	require.Equal(t, []any{nil, "Ada's laptop", nil}, names(), "the last one was sealed for another key")
 	require.NoError(t, w.keys.Erase(t.Context(), "a1"))
-	require.Equal(t, []any{"in clear", nil, nil}, names())
+	require.Equal(t, []any{nil, nil, nil}, names())
 }
 
 func TestOnlyThePeriodOfNowCounts(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 
 // FindKey returns the API key with a hash. A key that was revoked more than Config.Lease ago is not found. The key's own
 // stream leads to the account, and the account's stream decides. Errors: ErrUnknownKey; domain.Unavailable when neither
-// the cache may be used nor the log answers; for a key without a stream, those of Config.Unissued.
+// the cache may be used nor the log answers.
 func (w *Watcher) FindKey(ctx context.Context, hash string) (Verified, error) {
 	if found, ok := w.cached(ctx, apikey.Stream(hash)); ok {
 		return found, nil
@@ -24,10 +24,7 @@ func (w *Watcher) FindKey(ctx context.Context, hash string) (Verified, error) {
 	}
 	w.noteSilence(time.Time{}) // it has answered
 	if id == "" {
-		id, err = w.cfg.Unissued.AccountOf(ctx, hash)
-	}
-	if err != nil {
-		return Verified{}, err
+		return Verified{}, ErrUnknownKey
 	}
 	return w.readKey(ctx, id, hash)
 }

@@ -60,10 +60,12 @@ func TestAKeyOfAClosedAccountIsUnknown(t *testing.T) {
 func TestAnUnknownKeyIsAskedForEachTime(t *testing.T) {
 	w := newWorld(t)
 	watcher := w.watcher(w.strictly())
-	late := w.addAsBefore(w.open().account)
+	text, err := account.DrawAPIKey(rand.Reader)
+	require.NoError(t, err)
+	late := key{account: w.open().account, text: text, masked: account.MaskAPIKey(text)}
 	requireUnknown(t, watcher, late)
 
-	w.readModel.show(late) // it has caught up
+	require.NoError(t, w.accounts.AddKey(t.Context(), late.account, text, "", operator))
 	requireFound(t, watcher, late)
 }
 
@@ -97,41 +99,13 @@ func TestTheCacheIsBounded(t *testing.T) {
 	requireUnknown(t, watcher, first)
 }
 
-func TestARevokedKeyThatTheReadModelStillShowsIsUnknown(t *testing.T) {
-	w := newWorld(t)
-	watcher := w.watcher(w.config())
-	k := w.readModel.show(w.addAsBefore(w.open().account))
-	requireCached(t, watcher, k)
-	w.revoke(k)
-	eventually(t, func() bool { return isUnknown(watcher, k) })
-	requireUnknown(t, watcher, k)
-}
-
-func TestAKeyThatWasIssuedLaterNeedsNoReadModel(t *testing.T) {
-	// given a key of an earlier release, which no read model shows
-	w := newWorld(t)
-	watcher := w.watcher(w.strictly())
-	k := w.addAsBefore(w.open().account)
-	requireUnknown(t, watcher, k)
-
-	// when it is issued, then it is found
-	var created uuid.UUID
-	for event, err := range w.log.ReadStream(t.Context(), account.Stream(k.account), 0) {
-		require.NoError(t, err)
-		created = event.ID
-	}
-	_, err := w.accounts.IssueCreated(t.Context(), account.Stream(k.account), created)
-	require.NoError(t, err)
-	requireFound(t, watcher, k)
-}
-
 func TestAKeyThatWasIssuedButNeverCreatedIsUnknown(t *testing.T) {
 	w := newWorld(t)
 	watcher := w.watcher(w.strictly())
 	for _, id := range []string{w.open().account, "nobody"} {
 		text, err := account.DrawAPIKey(rand.Reader)
 		require.NoError(t, err)
-		k := w.readModel.show(key{account: id, text: text, masked: account.MaskAPIKey(text)})
+		k := key{account: id, text: text, masked: account.MaskAPIKey(text)}
 		proposed, err := w.registry.Encode(uuid.New(), 0, eventlog.Metadata{Actor: operator.Actor, Time: time.Now()},
 			apikey.Issued{Hash: k.hash(), Account: id, At: time.Now()})
 		require.NoError(t, err)

@@ -2,11 +2,9 @@ package credentials_test
 
 import (
 	"context"
-	"crypto/rand"
 	"log/slog"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -39,14 +37,13 @@ var operator = journal.Origin{Actor: eventlog.Actor{Kind: eventlog.ActorOperator
 
 // world is a log in a real node, and two ways to it: one that is always there, and one that tests can cut.
 type world struct {
-	t         testing.TB
-	registry  *eventlog.Registry
-	log       eventlog.Log // the way that is always there
-	far       eventlog.Log // through the proxy
-	proxy     *toxiproxy.Proxy
-	accounts  *accounts.Accounts
-	sessions  *sessions.Sessions
-	readModel *readModel
+	t        testing.TB
+	registry *eventlog.Registry
+	log      eventlog.Log // the way that is always there
+	far      eventlog.Log // through the proxy
+	proxy    *toxiproxy.Proxy
+	accounts *accounts.Accounts
+	sessions *sessions.Sessions
 }
 
 func newWorld(t testing.TB) *world {
@@ -61,7 +58,7 @@ func newWorld(t testing.TB) *world {
 	require.NoError(t, proxy.Start())
 	t.Cleanup(proxy.Stop)
 
-	w := &world{t: t, proxy: proxy, readModel: &readModel{of: map[string]string{}}}
+	w := &world{t: t, proxy: proxy}
 	w.log = openLog(t, esdb.Config{Socket: nodetest.Socket(dir)})
 	w.far = openLog(t, esdb.Config{
 		ConnectionString: "esdb://" + proxy.Listen + "?tls=false&gossipTimeout=1",
@@ -100,7 +97,7 @@ func (w *world) stall() {
 // config is that of a watcher that follows the log on the far way and reads accounts on the other one.
 func (w *world) config() credentials.Config {
 	return credentials.Config{
-		Log: w.far, Registry: w.registry, Accounts: w.accounts, Sessions: w.sessions, Unissued: w.readModel, Logger: slog.New(slog.DiscardHandler),
+		Log: w.far, Registry: w.registry, Accounts: w.accounts, Sessions: w.sessions, Logger: slog.New(slog.DiscardHandler),
 	}
 }
 
@@ -155,38 +152,6 @@ func (w *world) revoke(k key) {
 	w.t.Helper()
 	_, err := w.accounts.RevokeKey(w.t.Context(), k.account, k.masked, operator)
 	require.NoError(w.t, err)
-}
-
-// addAsBefore gives an account a key as earlier releases did: without a stream of its own.
-func (w *world) addAsBefore(id string) key {
-	w.t.Helper()
-	text, err := account.DrawAPIKey(rand.Reader)
-	require.NoError(w.t, err)
-	k := key{account: id, text: text, masked: account.MaskAPIKey(text)}
-	require.NoError(w.t, w.write(id, account.APIKeyCreated{Account: id, Hash: k.hash(), Masked: k.masked, At: time.Now()}))
-	return k
-}
-
-// readModel stands for one that shows some keys, and has not learned of any revocation yet.
-type readModel struct {
-	mu sync.Mutex
-	of map[string]string
-}
-
-func (r *readModel) show(k key) key {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.of[k.hash()] = k.account
-	return k
-}
-
-func (r *readModel) AccountOf(_ context.Context, hash string) (string, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if id, ok := r.of[hash]; ok {
-		return id, nil
-	}
-	return "", credentials.ErrUnknownKey
 }
 
 // requireFound is that a key opens its account.

@@ -37,7 +37,6 @@ type Config struct {
 	Log      eventlog.Log
 	Registry *eventlog.Registry
 	Accounts Accounts
-	Unissued Unissued
 	Sessions Sessions
 	Logger   *slog.Logger
 
@@ -56,15 +55,9 @@ type Config struct {
 
 // Accounts reads from the log what decides on an API key.
 type Accounts interface {
-	// KeyAccount returns the account that a key's own stream names, "" where the key has no stream.
+	// KeyAccount returns the account that a key's own stream names, "" for a key that was never issued.
 	KeyAccount(ctx context.Context, hash string) (account string, err error)
 	State(ctx context.Context, account string) (account.State, eventlog.Revision, error)
-}
-
-// Unissued finds the account of a key that an earlier release created and that has no stream of its own yet. The answer
-// may be out of date. Errors: ErrUnknownKey where there is no such key, domain.Unavailable where that cannot be known.
-type Unissued interface {
-	AccountOf(ctx context.Context, hash string) (account string, err error)
 }
 
 // Sessions reads sessions from the log.

@@ -63,16 +63,9 @@ var APIKeysView = View{Account, "api_keys", []Column{
 	{"key_hash", Text},
 	{"account_id", Text},
 	{"masked", Text},
-	{"sealed_name", Bytea}, // for account.ForKeyName; NULL: none was given, or by an earlier release
-	{"name", Text},         // as an earlier release has given it; NULL: none was given, or by this one
+	{"sealed_name", Bytea}, // for account.ForKeyName; NULL: none was given
 	{"created_at", Timestamptz},
 }}
-
-// UnissuedKeys is the read model of API keys without a stream of their own, as earlier releases created them.
-var UnissuedKeys = Model{Name: "unissued_keys", Version: 1}
-
-// ToDoIssueKeysView is the to-do list of these keys. An item is the event that created the key, which is the cause, too.
-var ToDoIssueKeysView = View{UnissuedKeys, "todo_issue_keys", ToDoColumns()}
 
 // Closings is the read model of accounts that were closed and have not been erased for good.
 var Closings = Model{Name: "closings", Version: 1}
