@@ -16,7 +16,7 @@ import (
 
 	"github.com/recital-tts/recital/domain/payment"
 	"github.com/recital-tts/recital/internal/events/eventlog"
-	"github.com/recital-tts/recital/internal/providers/payments/sandbox"
+	"github.com/recital-tts/recital/internal/standins/sandbox"
 )
 
 // signed is a notice with its signature.

@@ -13,7 +13,7 @@ import (
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/providers/payments"
-	"github.com/recital-tts/recital/internal/providers/payments/sandbox"
+	"github.com/recital-tts/recital/internal/standins/sandbox"
 )
 
 // afterRenewal is when the invoice of a new period was tried for the first time.

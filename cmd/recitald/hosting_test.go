@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/recital-tts/recital/internal/providers/hosting/standin"
+	"github.com/recital-tts/recital/internal/standins/hostingplatform"
 )
 
 var hostingLine = regexp.MustCompile(`(?m)^  hosting +(http://\S+)`)
@@ -106,9 +106,9 @@ func (c customer) keyNames(t *testing.T) (names []string) {
 }
 
 // openPlatform returns a hosting platform that outlives recitald, and the flags of one that uses it.
-func openPlatform(t *testing.T) (*standin.Platform, []string) {
+func openPlatform(t *testing.T) (*hostingplatform.Platform, []string) {
 	t.Helper()
-	p, err := standin.Open(standin.Config{ClientID: "oac_1", ClientSecret: "hosted-secret"})
+	p, err := hostingplatform.Open(hostingplatform.Config{ClientID: "oac_1", ClientSecret: "hosted-secret"})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, p.Close()) })
 	secret := filepath.Join(t.TempDir(), "secret")
@@ -126,12 +126,12 @@ func TestALimitOfThePlatformReachesTheClient(t *testing.T) {
 	add := url.Values{"config_id": {config}, "add_project_names": {"site,shop"}}
 
 	// a short one is waited for
-	platform.Fail(standin.Fault{Method: "POST", Status: 429, RetryAfter: 1})
+	platform.Fail(hostingplatform.Fault{Method: "POST", Status: 429, RetryAfter: 1})
 	require.Equal(t, true, c.hosts(t, "env_vars", add)["success"])
 	require.Len(t, platform.Variables(config), 2)
 
 	// a long one is the client's
-	platform.Fail(standin.Fault{Method: "GET", Status: 429, RetryAfter: 100})
+	platform.Fail(hostingplatform.Fault{Method: "GET", Status: 429, RetryAfter: 100})
 	limited := c.tryHosting(t, "env_vars", url.Values{"config_id": {config}, "remove_projects": {"site"}})
 	require.Equal(t, 429, limited.status, limited.text())
 	require.Equal(t, "100", limited.header.Get("Retry-After"))
@@ -139,7 +139,7 @@ func TestALimitOfThePlatformReachesTheClient(t *testing.T) {
 	require.Len(t, platform.Variables(config), 1)
 
 	// an outage is a 503, and nothing that the platform says, nor a secret, is in the log
-	platform.Fail(standin.Fault{Method: "GET", Status: 500})
+	platform.Fail(hostingplatform.Fault{Method: "GET", Status: 500})
 	away := c.tryHosting(t, "env_vars", add)
 	require.Equal(t, 503, away.status, away.text())
 	require.NotEmpty(t, away.header.Get("Retry-After"))
@@ -192,7 +192,7 @@ func TestWhatAKillLeavesAtThePlatformIsCompleted(t *testing.T) {
 	require.ElementsMatch(t, []string{"", "shop", "site"}, c.keyNames(t), "one key for each")
 
 	for range 2 {
-		platform.Fail(standin.Fault{Status: 503})
+		platform.Fail(hostingplatform.Fault{Status: 503})
 	}
 	require.Equal(t, 200, do(t, c.request(http.MethodDelete, "/v1/account", nil)).status)
 	require.Eventually(t, func() bool { return len(platform.Variables(config)) == 0 }, patience, time.Second)

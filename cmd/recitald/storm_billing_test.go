@@ -17,7 +17,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/recital-tts/recital/internal/providers/payments/sandbox"
+	"github.com/recital-tts/recital/internal/standins/sandbox"
 )
 
 // subscriber promises for billing: a request that is repeated under its key until it is answered is carried out once, and

@@ -16,14 +16,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/domain/account"
-	"github.com/recital-tts/recital/internal/providers/hosting/standin"
+	"github.com/recital-tts/recital/internal/standins/hostingplatform"
 )
 
 // webmaster promises for hosting: once all is calm and what was last wanted of each project is answered, exactly the projects
 // that are to have a key have one, in one variable, which is one of the account's, and the account has no other.
 type webmaster struct {
 	visitor
-	platform   *standin.Platform
+	platform   *hostingplatform.Platform
 	account    customer
 	config     string
 	code       string // until it is exchanged

@@ -26,8 +26,8 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
 	"github.com/recital-tts/recital/internal/events/eventnode"
 	"github.com/recital-tts/recital/internal/process/postgres/pgtest"
-	"github.com/recital-tts/recital/internal/providers/hosting/standin"
-	"github.com/recital-tts/recital/internal/providers/signin/devidp"
+	"github.com/recital-tts/recital/internal/standins/devidp"
+	"github.com/recital-tts/recital/internal/standins/hostingplatform"
 )
 
 // world is a service with all its parts, and what may happen to them.
@@ -35,10 +35,10 @@ type world struct {
 	t         *testing.T
 	instances []*instance
 	faults    []fault
-	log       func() esdb.Config // how a client reaches the log
-	public    string             // the public URL of the instances; "": the address of each
-	till      *till              // the payment provider
-	platform  *standin.Platform  // the hosting platform
+	log       func() esdb.Config        // how a client reaches the log
+	public    string                    // the public URL of the instances; "": the address of each
+	till      *till                     // the payment provider
+	platform  *hostingplatform.Platform // the hosting platform
 }
 
 // instance is a recitald that is started again after its end, at another address.

@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/internal/providers/payments"
-	"github.com/recital-tts/recital/internal/providers/payments/sandbox"
 	"github.com/recital-tts/recital/internal/providers/payments/stripe"
+	"github.com/recital-tts/recital/internal/standins/sandbox"
 )
 
 // till is a payment provider in the process of the test, which nothing happens to, and the way there, on which changes may

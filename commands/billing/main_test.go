@@ -27,8 +27,8 @@ import (
 	"github.com/recital-tts/recital/internal/access/keyring/memkeys"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/providers/payments"
-	"github.com/recital-tts/recital/internal/providers/payments/sandbox"
 	"github.com/recital-tts/recital/internal/providers/payments/stripe"
+	"github.com/recital-tts/recital/internal/standins/sandbox"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

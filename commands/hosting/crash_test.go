@@ -15,7 +15,7 @@ import (
 	"github.com/recital-tts/recital/domain/hosting"
 	"github.com/recital-tts/recital/internal/events/todo"
 	platform "github.com/recital-tts/recital/internal/providers/hosting"
-	"github.com/recital-tts/recital/internal/providers/hosting/standin"
+	"github.com/recital-tts/recital/internal/standins/hostingplatform"
 )
 
 // Whoever dies while a variable is set or removed, at whatever is changed in the log or at the platform, before or after it is:
@@ -104,7 +104,7 @@ func TestPlatformKeysAndStreamEndInAgreement(t *testing.T) {
 				instance, ctx = w.Hosting, t.Context()
 			case "fault":
 				status := rapid.SampledFrom([]int{0, 500, 429, 400}).Draw(draw, "status")
-				w.platform.Fail(standin.Fault{
+				w.platform.Fail(hostingplatform.Fault{
 					Method: rapid.SampledFrom([]string{"GET", "POST", "DELETE"}).Draw(draw, "method"), Status: status, RetryAfter: 60,
 					Done: (status == 0 || status == 500) && rapid.Bool().Draw(draw, "done"), // a refusal is believed
 				})

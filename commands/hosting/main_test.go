@@ -20,8 +20,8 @@ import (
 	"github.com/recital-tts/recital/internal/access/keyring/memkeys"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	platform "github.com/recital-tts/recital/internal/providers/hosting"
-	"github.com/recital-tts/recital/internal/providers/hosting/standin"
 	"github.com/recital-tts/recital/internal/providers/hosting/vercel"
+	"github.com/recital-tts/recital/internal/standins/hostingplatform"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -32,7 +32,7 @@ var origin = journal.Origin{Actor: eventlog.Actor{Kind: eventlog.ActorAccount, A
 type world struct {
 	*commandstest.World
 	*commands.Hosting // of an instance that nothing befalls
-	platform          *standin.Platform
+	platform          *hostingplatform.Platform
 	keys              *memkeys.Keyring
 }
 
@@ -41,7 +41,7 @@ func newWorld(t testing.TB) *world {
 	w := &world{World: commandstest.New(t)}
 	var err error
 	w.keys = memkeys.New()
-	w.platform, err = standin.Open(standin.Config{ClientID: "recital", ClientSecret: "secret"})
+	w.platform, err = hostingplatform.Open(hostingplatform.Config{ClientID: "recital", ClientSecret: "secret"})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, w.platform.Close()) })
 	w.Hosting = w.instance(w.Log, nil)
@@ -145,7 +145,7 @@ func (w *world) requireAgreement(t require.TestingT, id, config string) {
 
 // kept returns what the platform has of an account's variables by project, but for those that had to be left there because it granted no
 // access when they were to be removed.
-func (w *world) kept(id, config string) map[string][]standin.Variable {
+func (w *world) kept(id, config string) map[string][]hostingplatform.Variable {
 	left := map[string]bool{}
 	for _, event := range w.events(id) {
 		if removed, is := event.(hosting.VariableRemoved); is && removed.Left {
@@ -154,7 +154,7 @@ func (w *world) kept(id, config string) map[string][]standin.Variable {
 	}
 	kept := w.platform.Variables(config)
 	for name, variables := range kept {
-		kept[name] = slices.DeleteFunc(variables, func(v standin.Variable) bool { return left[account.HashAPIKey(v.Value)] })
+		kept[name] = slices.DeleteFunc(variables, func(v hostingplatform.Variable) bool { return left[account.HashAPIKey(v.Value)] })
 		if len(kept[name]) == 0 {
 			delete(kept, name)
 		}

@@ -24,8 +24,8 @@ import (
 	"github.com/recital-tts/recital/internal/process/postgres"
 	"github.com/recital-tts/recital/internal/process/postgres/pgtest"
 	"github.com/recital-tts/recital/internal/providers/payments"
-	"github.com/recital-tts/recital/internal/providers/payments/sandbox"
 	"github.com/recital-tts/recital/internal/providers/payments/stripe"
+	"github.com/recital-tts/recital/internal/standins/sandbox"
 	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 

@@ -14,9 +14,9 @@ import (
 	"github.com/recital-tts/recital/internal/events/readmodel"
 	"github.com/recital-tts/recital/internal/events/todo"
 	"github.com/recital-tts/recital/internal/providers/hosting"
-	"github.com/recital-tts/recital/internal/providers/hosting/standin"
 	"github.com/recital-tts/recital/internal/providers/hosting/vercel"
 	"github.com/recital-tts/recital/internal/providers/signin"
+	"github.com/recital-tts/recital/internal/standins/hostingplatform"
 	projections "github.com/recital-tts/recital/projections/hosting"
 	writeapi "github.com/recital-tts/recital/writeapi/hosting"
 )
@@ -55,7 +55,7 @@ func (p *parts) openPlatform() (hosting.Platform, error) {
 		return hosting.Off{}, nil
 	case conf.ClientID == "":
 		conf.ClientID, conf.ClientSecret = "recital", rand.Text()
-		platform, err := standin.Open(standin.Config{Address: p.cfg.HostingAddr, ClientID: conf.ClientID, ClientSecret: conf.ClientSecret})
+		platform, err := hostingplatform.Open(hostingplatform.Config{Address: p.cfg.HostingAddr, ClientID: conf.ClientID, ClientSecret: conf.ClientSecret})
 		if err != nil {
 			return nil, err
 		}

@@ -34,7 +34,6 @@ import (
 	"github.com/recital-tts/recital/internal/process/tracing"
 	"github.com/recital-tts/recital/internal/providers/blobs"
 	"github.com/recital-tts/recital/internal/providers/payments"
-	"github.com/recital-tts/recital/internal/providers/payments/sandbox"
 	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/speech/audio"
 	"github.com/recital-tts/recital/internal/speech/audio/codec"
@@ -42,6 +41,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/generations"
 	"github.com/recital-tts/recital/internal/speech/wordtimes"
 	"github.com/recital-tts/recital/internal/speech/worker"
+	"github.com/recital-tts/recital/internal/standins/sandbox"
 	openalerts "github.com/recital-tts/recital/readapi/alerts"
 	writeaudit "github.com/recital-tts/recital/writeapi/audit"
 )

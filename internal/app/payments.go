@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/recital-tts/recital/internal/providers/payments"
-	"github.com/recital-tts/recital/internal/providers/payments/sandbox"
 	"github.com/recital-tts/recital/internal/providers/payments/stripe"
 	"github.com/recital-tts/recital/internal/providers/signin"
+	"github.com/recital-tts/recital/internal/standins/sandbox"
 )
 
 // webhookPath is where the payment provider sends its notices.

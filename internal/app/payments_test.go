@@ -15,7 +15,7 @@ import (
 
 	"github.com/recital-tts/recital/internal/app"
 	"github.com/recital-tts/recital/internal/providers/payments"
-	"github.com/recital-tts/recital/internal/providers/payments/sandbox"
+	"github.com/recital-tts/recital/internal/standins/sandbox"
 )
 
 // createCustomer creates a customer of the payment provider.

@@ -19,8 +19,8 @@ import (
 	"github.com/recital-tts/recital/domain/identity"
 	"github.com/recital-tts/recital/internal/process/lifecycle"
 	"github.com/recital-tts/recital/internal/providers/signin"
-	"github.com/recital-tts/recital/internal/providers/signin/devidp"
 	"github.com/recital-tts/recital/internal/providers/signin/openid"
+	"github.com/recital-tts/recital/internal/standins/devidp"
 	readapi "github.com/recital-tts/recital/readapi/signin"
 	writeapi "github.com/recital-tts/recital/writeapi/signin"
 )

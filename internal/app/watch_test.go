@@ -37,14 +37,14 @@ import (
 	"github.com/recital-tts/recital/internal/process/procfs"
 	"github.com/recital-tts/recital/internal/providers/blobs/s3"
 	"github.com/recital-tts/recital/internal/providers/blobs/s3test"
-	"github.com/recital-tts/recital/internal/providers/hosting/standin"
-	"github.com/recital-tts/recital/internal/providers/payments/sandbox"
 	"github.com/recital-tts/recital/internal/providers/payments/stripe"
-	"github.com/recital-tts/recital/internal/providers/signin/devidp"
 	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/speech/enginetest"
 	"github.com/recital-tts/recital/internal/speech/worker"
 	"github.com/recital-tts/recital/internal/speech/worker/workertest"
+	"github.com/recital-tts/recital/internal/standins/devidp"
+	"github.com/recital-tts/recital/internal/standins/hostingplatform"
+	"github.com/recital-tts/recital/internal/standins/sandbox"
 	"github.com/recital-tts/recital/internal/testing/bintest"
 	projections "github.com/recital-tts/recital/projections/ledger"
 )
@@ -183,7 +183,7 @@ func TestAProviderThatIsDownIsFound(t *testing.T) {
 	require.NoError(t, provider.Close())
 	require.Error(t, app.Reach(t.Context(), provider.URL()))
 
-	platform, err := standin.Open(standin.Config{ClientID: "id", ClientSecret: "secret"})
+	platform, err := hostingplatform.Open(hostingplatform.Config{ClientID: "id", ClientSecret: "secret"})
 	require.NoError(t, err)
 	require.NoError(t, app.Reach(t.Context(), platform.URL()))
 	require.NoError(t, platform.Close())

@@ -29,8 +29,8 @@ import (
 	"github.com/recital-tts/recital/internal/http/web"
 	"github.com/recital-tts/recital/internal/http/web/webtest"
 	"github.com/recital-tts/recital/internal/providers/signin"
-	"github.com/recital-tts/recital/internal/providers/signin/devidp"
 	"github.com/recital-tts/recital/internal/providers/signin/openid"
+	"github.com/recital-tts/recital/internal/standins/devidp"
 	writeapi "github.com/recital-tts/recital/writeapi/signin"
 	"github.com/recital-tts/recital/writeapi/writetest"
 )

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/internal/providers/signin"
-	"github.com/recital-tts/recital/internal/providers/signin/devidp"
 	"github.com/recital-tts/recital/internal/providers/signin/openid"
+	"github.com/recital-tts/recital/internal/standins/devidp"
 )
 
 func TestAPersonSignsIn(t *testing.T) {

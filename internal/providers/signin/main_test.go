@@ -15,8 +15,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/recital-tts/recital/internal/providers/signin"
-	"github.com/recital-tts/recital/internal/providers/signin/devidp"
 	"github.com/recital-tts/recital/internal/providers/signin/openid"
+	"github.com/recital-tts/recital/internal/standins/devidp"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

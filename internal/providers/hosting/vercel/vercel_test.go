@@ -15,8 +15,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/recital-tts/recital/internal/providers/hosting"
-	"github.com/recital-tts/recital/internal/providers/hosting/standin"
 	"github.com/recital-tts/recital/internal/providers/hosting/vercel"
+	"github.com/recital-tts/recital/internal/standins/hostingplatform"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -32,9 +32,9 @@ func open(t *testing.T, url string) *vercel.Platform {
 	return p
 }
 
-func newStandin(t *testing.T) *standin.Platform {
+func newStandin(t *testing.T) *hostingplatform.Platform {
 	t.Helper()
-	p, err := standin.Open(standin.Config{ClientID: "oac_1", ClientSecret: secret})
+	p, err := hostingplatform.Open(hostingplatform.Config{ClientID: "oac_1", ClientSecret: secret})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, p.Close()) })
 	return p

@@ -11,8 +11,8 @@ import (
 
 	"github.com/recital-tts/recital/internal/providers/payments"
 	"github.com/recital-tts/recital/internal/providers/payments/paymentstest"
-	"github.com/recital-tts/recital/internal/providers/payments/sandbox"
 	"github.com/recital-tts/recital/internal/providers/payments/stripe"
+	"github.com/recital-tts/recital/internal/standins/sandbox"
 )
 
 const key = "sk_test_1"

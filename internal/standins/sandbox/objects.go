@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/recital-tts/recital/internal/providers/payments/sandbox/form"
+	"github.com/recital-tts/recital/internal/standins/sandbox/form"
 )
 
 // work is what one request, or one thing that is due, does in a transaction.

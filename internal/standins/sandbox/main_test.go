@@ -12,7 +12,7 @@ import (
 	"github.com/stripe/stripe-go/v84"
 	"go.uber.org/goleak"
 
-	"github.com/recital-tts/recital/internal/providers/payments/sandbox"
+	"github.com/recital-tts/recital/internal/standins/sandbox"
 )
 
 // folderVariable names the folder of a sandbox that the test binary is to be.

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/recital-tts/recital/internal/providers/payments/sandbox/form"
+	"github.com/recital-tts/recital/internal/standins/sandbox/form"
 )
 
 const (

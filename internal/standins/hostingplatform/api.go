@@ -1,4 +1,4 @@
-package standin
+package hostingplatform
 
 import (
 	"crypto/rand"

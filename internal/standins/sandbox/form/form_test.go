@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/recital-tts/recital/internal/providers/payments/sandbox/form"
+	"github.com/recital-tts/recital/internal/standins/sandbox/form"
 )
 
 func parse(t *testing.T, query string) *form.Form {

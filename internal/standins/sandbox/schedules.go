@@ -3,7 +3,7 @@ package sandbox
 import (
 	"time"
 
-	"github.com/recital-tts/recital/internal/providers/payments/sandbox/form"
+	"github.com/recital-tts/recital/internal/standins/sandbox/form"
 )
 
 // schedule is a planned change of a subscription.

@@ -9,7 +9,7 @@ import (
 	"github.com/stripe/stripe-go/v84"
 	"pgregory.net/rapid"
 
-	"github.com/recital-tts/recital/internal/providers/payments/sandbox"
+	"github.com/recital-tts/recital/internal/standins/sandbox"
 )
 
 // life is a shop with one customer in which things happen at random.

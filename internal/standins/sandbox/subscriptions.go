@@ -5,7 +5,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/recital-tts/recital/internal/providers/payments/sandbox/form"
+	"github.com/recital-tts/recital/internal/standins/sandbox/form"
 )
 
 // incompleteFor is how long Stripe keeps an incomplete subscription.
