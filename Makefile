@@ -52,8 +52,8 @@ deps-test: ## install what the tests need as well
 deps-long: ## install what the longest tests need as well
 	@deploy/deps.sh long
 
-build: ## build the three binaries into bin/
-	CGO_ENABLED=0 $(GO) build -trimpath -o bin/ ./cmd/recitald ./cmd/recitalctl
+build: ## build the binaries into bin/
+	CGO_ENABLED=0 $(GO) build -trimpath -o bin/ ./cmd/recitald ./cmd/recitalctl ./cmd/standins
 	CGO_ENABLED=1 $(GO) build -trimpath -o bin/ ./cmd/speechworker
 
 run: deps build ## install, build and start everything on an embedded default; Ctrl-C stops it

@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asTool) != "" {
 		main()
 	}
-	folder, remove, err := bintest.Folder("recitald", "speechworker")
+	folder, remove, err := bintest.Folder("recitald", "speechworker", "standins")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

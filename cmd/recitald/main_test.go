@@ -21,7 +21,7 @@ func run(m *testing.M) int {
 	if folder := os.Getenv(stormNodeFolder); folder != "" {
 		return runStormNode(folder)
 	}
-	folder, remove, err := bintest.Folder("recitald", "recitalctl", "speechworker")
+	folder, remove, err := bintest.Folder("recitald", "recitalctl", "speechworker", "standins")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

@@ -302,7 +302,7 @@ func startStormProvider(t *testing.T, folder string) (flag string) {
 	t.Helper()
 	ln, err := devidp.Listen("127.0.0.1:0")
 	require.NoError(t, err)
-	provider, err := devidp.New(ln, []string{"idp_1"}, strings.TrimPrefix(stormPublicURL, "https://"))
+	provider, err := devidp.New(ln, []string{"idp_1"}, strings.TrimPrefix(stormPublicURL, "https://"), "")
 	require.NoError(t, err)
 	ended := make(chan error, 1)
 	go func() { ended <- provider.Run(context.Background()) }()

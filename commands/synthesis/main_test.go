@@ -14,7 +14,7 @@ import (
 // speechworker is the real binary, built once by TestMain.
 var speechworker string
 
-func TestMain(m *testing.M) { workertest.Main(m, &speechworker) }
+func TestMain(m *testing.M) { workertest.Main(m, &speechworker, nil) }
 
 // world is a log with the operations of these tests.
 type world struct{ *commandstest.World }

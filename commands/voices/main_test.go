@@ -42,7 +42,7 @@ import (
 // speechworker is the real binary, built once by TestMain.
 var speechworker string
 
-func TestMain(m *testing.M) { workertest.Main(m, &speechworker) }
+func TestMain(m *testing.M) { workertest.Main(m, &speechworker, nil) }
 
 var origin = journal.Origin{Actor: eventlog.Actor{Kind: eventlog.ActorAccount, Account: "a"}}
 

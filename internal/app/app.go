@@ -79,6 +79,7 @@ func (a *App) start(ctx context.Context) error {
 		{"opening the blobs", a.openBlobs},
 		{"opening the spool", a.openSpool},
 		{"starting the speech workers", a.startWorkers},
+		{"starting the stand-ins", a.openStandIns},
 		{"opening the alerts", a.openAlerts},
 		{"noting how far the log is seen", a.keepSeen},
 		{"starting the projections", a.startProjections},

@@ -19,7 +19,6 @@ import (
 	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/internal/events/eventlog"
-	"github.com/recital-tts/recital/internal/standins/sandbox"
 )
 
 // openAlert is one that the admin address shows.
@@ -319,8 +318,8 @@ func TestAPaymentProviderThatIsDownIsInTheDamageReport(t *testing.T) {
 	c.shared.AlertEvery, c.shared.Reconcile = 20*time.Millisecond, time.Second
 	one := c.open(c.shared)
 	one.awaitReady(t)
-	require.NoError(t, one.Sandbox().Faults(sandbox.Fault{Do: sandbox.FaultFail}))
+	require.NoError(t, one.OrderSandbox(t.Context(), "faults", `{"faults":[{"do":"fail"}]}`))
 	one.awaitAlert(t, true, "payments", alert.Unreconciled)
-	require.NoError(t, one.Sandbox().Faults())
+	require.NoError(t, one.OrderSandbox(t.Context(), "faults", `{"faults":[]}`))
 	one.awaitAlert(t, false, "payments", alert.Unreconciled)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/recital-tts/recital/internal/http/web"
 	"github.com/recital-tts/recital/internal/providers/blobs"
 	"github.com/recital-tts/recital/internal/providers/payments"
-	"github.com/recital-tts/recital/internal/standins/sandbox"
+	"github.com/recital-tts/recital/internal/standins"
 )
 
 // PublicRoutes returns the rows of all slices for the public address.
@@ -32,8 +32,17 @@ func (a *App) Payments() payments.Gateway { return a.payments }
 // Notices returns what verifies the payment provider's notices.
 func (a *App) Notices() payments.Notice { return a.notices.payments }
 
-// Sandbox returns the payment provider for development, nil where another is used.
-func (a *App) Sandbox() *sandbox.Sandbox { return a.sandbox }
+// SandboxURL returns the address of the payment provider for development, "" where another is used.
+func (a *App) SandboxURL() string { return a.standIns.sandboxURL() }
+
+// Sandbox returns what the payment provider for development is doing.
+func (a *App) Sandbox(ctx context.Context) (standins.Status, error) { return a.standIns.status(ctx) }
+
+// OrderSandbox has the payment provider for development do something.
+func (a *App) OrderSandbox(ctx context.Context, name, body string) error {
+	_, err := a.standIns.order(ctx, name, []byte(body))
+	return err
+}
 
 // Accounts returns the commands on accounts.
 func (a *App) Accounts() *accounts.Accounts { return a.accounts }

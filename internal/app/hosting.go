@@ -3,7 +3,6 @@ package app
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"net/url"
 	"strings"
@@ -16,7 +15,6 @@ import (
 	"github.com/recital-tts/recital/internal/providers/hosting"
 	"github.com/recital-tts/recital/internal/providers/hosting/vercel"
 	"github.com/recital-tts/recital/internal/providers/signin"
-	"github.com/recital-tts/recital/internal/standins/hostingplatform"
 	projections "github.com/recital-tts/recital/projections/hosting"
 	writeapi "github.com/recital-tts/recital/writeapi/hosting"
 )
@@ -46,21 +44,17 @@ func hostingSlice() slice {
 	}
 }
 
-// openPlatform returns the hosting platform. In mode dev one of our own takes its place when no credentials are set.
+// openPlatform returns the hosting platform. In mode dev a stand-in takes its place when no credentials are set.
 func (p *parts) openPlatform() (hosting.Platform, error) {
 	conf := vercel.Config{ClientID: p.cfg.HostingClient, ClientSecret: p.cfg.HostingSecret, RedirectURL: p.cfg.HostingRedirect, URL: p.cfg.HostingURL, Logger: p.log,
 		Watch: p.metrics.watchProvider("hosting")}
 	switch {
-	case conf.ClientID == "" && p.cfg.Mode == modeProd:
+	case conf.ClientID == "" && (p.standIns == nil || p.standIns.started.Hosting == ""):
 		return hosting.Off{}, nil
 	case conf.ClientID == "":
-		conf.ClientID, conf.ClientSecret = "recital", rand.Text()
-		platform, err := hostingplatform.Open(hostingplatform.Config{Address: p.cfg.HostingAddr, ClientID: conf.ClientID, ClientSecret: conf.ClientSecret})
-		if err != nil {
-			return nil, err
-		}
-		p.onClose("the hosting platform for development", platform.Close)
-		conf.URL, p.hostingAt = platform.URL(), platform.URL()
+		own := p.standIns.config.Hosting
+		conf.ClientID, conf.ClientSecret, p.hostingAt = own.ClientID, own.ClientSecret, p.standIns.started.Hosting
+		conf.URL = p.hostingAt
 	}
 	platform := vercel.New(conf)
 	p.onClose("the connections to the hosting platform", platform.Close)

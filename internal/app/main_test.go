@@ -21,7 +21,9 @@ import (
 // speechworker is the real binary, built once by TestMain.
 var speechworker string
 
-func TestMain(m *testing.M) { workertest.Main(openapitest.Checked(m), &speechworker, ofLibraries()...) }
+func TestMain(m *testing.M) {
+	workertest.Main(openapitest.Checked(m), &speechworker, []string{"standins"}, ofLibraries()...)
+}
 
 // ofLibraries are what fasthttp leaves behind: one goroutine for the process, one for each server until its next tick.
 func ofLibraries() []goleak.Option {

@@ -41,7 +41,6 @@ import (
 	"github.com/recital-tts/recital/internal/speech/generations"
 	"github.com/recital-tts/recital/internal/speech/wordtimes"
 	"github.com/recital-tts/recital/internal/speech/worker"
-	"github.com/recital-tts/recital/internal/standins/sandbox"
 	openalerts "github.com/recital-tts/recital/readapi/alerts"
 	writeaudit "github.com/recital-tts/recital/writeapi/audit"
 )
@@ -89,8 +88,8 @@ type parts struct {
 	rates       *rates.Limiter // of what appends to the log
 	payments    payments.Gateway
 	notices     notices
-	sandbox     *sandbox.Sandbox // the payment provider for development; nil where another is used
-	hostingAt   string           // URL of the hosting platform for development; "" where another is used, or none
+	standIns    *standIns // the providers for development; nil without
+	hostingAt   string    // URL of the hosting platform for development; "" where another is used, or none
 	readiness   readiness
 	drain       *drain
 

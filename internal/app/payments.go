@@ -12,11 +12,13 @@ import (
 	"github.com/recital-tts/recital/internal/providers/payments"
 	"github.com/recital-tts/recital/internal/providers/payments/stripe"
 	"github.com/recital-tts/recital/internal/providers/signin"
-	"github.com/recital-tts/recital/internal/standins/sandbox"
 )
 
 // webhookPath is where the payment provider sends its notices.
 const webhookPath = "/payments/webhook"
+
+// nowhere is an address at which no payment provider answers, for a recitald without a key and without the stand-ins.
+const nowhere = "http://127.0.0.1:1"
 
 // notices verify what the payment provider sends.
 type notices struct {
@@ -38,11 +40,11 @@ func paymentsSlice() slice {
 			p.notices.payments = p.metrics.countNotices("payments", &p.noticeCount, p.notices.payments)
 			p.notices.analytics = p.metrics.countNotices("analytics", &noticeCounter{}, p.notices.analytics)
 			conf := stripe.Config{Key: access.key, URL: access.url, Now: time.Now, Logger: p.log, Watch: p.metrics.watchProvider("payments")}
-			if access.url == "" && !p.cfg.hasProvider() {
-				if err := p.openSandbox(access); err != nil {
-					return service{}, err
-				}
-				conf.URL, conf.Now = p.sandbox.URL(), p.sandbox.Now // by which it forgets
+			switch url := p.standIns.sandboxURL(); {
+			case url != "":
+				conf.URL, conf.Now = url, p.standIns.now // by which it forgets
+			case access.url == "" && !p.cfg.hasProvider():
+				conf.URL = nowhere
 			}
 			gateway, err := stripe.New(conf)
 			if err != nil {
@@ -54,23 +56,16 @@ func paymentsSlice() slice {
 	}
 }
 
-// openSandbox runs the payment provider for development. Its webhooks wait until the public address is known.
-func (p *parts) openSandbox(access providerAccess) (err error) {
-	p.sandbox, err = sandbox.Open(sandbox.Config{
-		File: p.folder.Path("payment-sandbox.jsonl"), Address: p.cfg.SandboxAddr, Key: access.key, WebhookSecret: access.secrets[0], Logger: p.log,
-	})
-	if err == nil {
-		p.onClose("the payment provider for development", p.sandbox.Close)
-	}
-	return err
-}
-
 // paymentsAt says where payments go.
 func (p *parts) paymentsAt() string {
-	if p.sandbox == nil {
+	url := p.standIns.sandboxURL()
+	switch {
+	case url == "" && p.cfg.StripeURL == "" && !p.cfg.hasProvider():
+		return "nowhere: there is no program standins"
+	case url == "":
 		return cmp.Or(p.cfg.StripeURL, "Stripe")
 	}
-	return p.sandbox.URL() + "  (a sandbox: recitalctl sandbox drives it)"
+	return url + "  (a sandbox: recitalctl sandbox drives it)"
 }
 
 // providerAccess is how the payment provider is reached, and how it signs.

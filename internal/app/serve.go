@@ -51,8 +51,10 @@ func (a *App) serve(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if a.sandbox != nil {
-		a.sandbox.SetWebhookURL("http://" + a.PublicAddr() + webhookPath)
+	if a.standIns != nil {
+		if err := a.standIns.setWebhookURL("http://" + a.PublicAddr() + webhookPath); err != nil {
+			return err
+		}
 	}
 	return a.folder.Announce(datafolder.Addresses{Public: a.PublicAddr(), Admin: a.AdminAddr()})
 }

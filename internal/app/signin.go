@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -17,10 +16,9 @@ import (
 	commands "github.com/recital-tts/recital/commands/signin"
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/identity"
-	"github.com/recital-tts/recital/internal/process/lifecycle"
 	"github.com/recital-tts/recital/internal/providers/signin"
 	"github.com/recital-tts/recital/internal/providers/signin/openid"
-	"github.com/recital-tts/recital/internal/standins/devidp"
+	"github.com/recital-tts/recital/internal/standins"
 	readapi "github.com/recital-tts/recital/readapi/signin"
 	writeapi "github.com/recital-tts/recital/writeapi/signin"
 )
@@ -64,28 +62,45 @@ func (c Config) providers() map[string]string {
 	return map[string]string{"idp_1": c.IDP1, "idp_2": c.IDP2, "idp_3": c.IDP3, "idp_4": c.IDP4}
 }
 
-// openProviders returns the identity providers. In mode dev one of our own stands behind all that are not configured.
+// openProviders returns the identity providers. In mode dev a stand-in takes the place of those that are not configured.
 func (p *parts) openProviders() (map[string]signin.Provider, error) {
 	all := map[string]signin.Provider{}
-	var development []string
 	for _, name := range providerNames {
-		setting := p.cfg.providers()[name]
-		if setting == "" {
-			development = append(development, name)
-			continue
-		}
-		config, err := readProvider(setting)
+		config, err := p.providerConfig(name)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		if config.Issuer == "" {
+			continue
 		}
 		if all[name], err = p.openProvider(config); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	if p.cfg.Mode == modeProd || len(development) == 0 {
-		return all, nil
+	return all, nil
+}
+
+// providerConfig returns the configuration of a provider; its issuer is "" if there is no such provider.
+func (p *parts) providerConfig(name string) (openid.Config, error) {
+	if setting := p.cfg.providers()[name]; setting != "" {
+		return readProvider(setting)
 	}
-	return all, p.developProviders(development, all)
+	if p.standIns == nil || p.standIns.started.SignIn == "" {
+		return openid.Config{}, nil
+	}
+	return openid.Config{
+		Issuer: p.standIns.started.SignIn + "/" + name, ClientID: standins.ClientID, ClientSecret: p.standIns.config.SignIn.ClientSecret,
+	}, nil
+}
+
+// developedProviders returns the names of the providers whose place the stand-in takes.
+func (c Config) developedProviders() (names []string) {
+	for _, name := range providerNames {
+		if c.providers()[name] == "" {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 func (p *parts) openProvider(config openid.Config) (*openid.Provider, error) {
@@ -95,30 +110,6 @@ func (p *parts) openProvider(config openid.Config) (*openid.Provider, error) {
 		p.onClose("an identity provider", provider.Close)
 	}
 	return provider, err
-}
-
-// developProviders runs the identity provider for development.
-func (p *parts) developProviders(names []string, all map[string]signin.Provider) error {
-	ln, err := devidp.Listen(p.cfg.IDPAddr)
-	if err != nil {
-		return err
-	}
-	home, err := url.Parse(p.cfg.PublicURL)
-	if err != nil {
-		return err
-	}
-	server, err := devidp.New(ln, names, home.Host)
-	if err != nil {
-		return errors.Join(err, ln.Close())
-	}
-	p.running.Add(lifecycle.Part{Name: "the identity provider for development", Run: server.Run, Stop: server.Close})
-	for _, name := range names {
-		all[name], err = p.openProvider(openid.Config{Issuer: server.Issuer(name), ClientID: devidp.ClientID, ClientSecret: server.ClientSecret()})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // splitProvider takes a setting apart: ISSUER CLIENT_ID SECRET_FILE.

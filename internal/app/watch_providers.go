@@ -62,10 +62,7 @@ func reach(ctx context.Context, url string) error {
 
 // watchPayments looks at the payment provider, as its notices and its address show it.
 func (p *parts) watchPayments() []alerts.Watch {
-	url := cmp.Or(p.cfg.StripeURL, "https://api.stripe.com")
-	if p.sandbox != nil {
-		url = p.sandbox.URL()
-	}
+	url := cmp.Or(p.standIns.sandboxURL(), p.cfg.StripeURL, "https://api.stripe.com")
 	return []alerts.Watch{p.watchProvider(alert.PaymentsSource, url), watchNotices(p.here(alert.PaymentsSource, alert.Refused), p.noticeCount.count)}
 }
 

@@ -191,7 +191,7 @@ func TestAProviderThatIsDownIsFound(t *testing.T) {
 
 	ln, err := devidp.Listen("127.0.0.1:0")
 	require.NoError(t, err)
-	people, err := devidp.New(ln, []string{"idp_1"}, "127.0.0.1")
+	people, err := devidp.New(ln, []string{"idp_1"}, "127.0.0.1", "")
 	require.NoError(t, err)
 	ended := make(chan error, 1)
 	go func() { ended <- people.Run(t.Context()) }()

@@ -1,6 +1,7 @@
 package architecture_test
 
 import (
+	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -16,4 +17,15 @@ func TestTheProgramsContainNoProviderOfTests(t *testing.T) {
 	for _, of := range strings.Fields("github.com/zitadel/ github.com/go-chi/") {
 		require.NotContains(t, string(linked), of)
 	}
+}
+
+// What takes the place of providers in mode dev is a program of its own: production does without it.
+func TestRecitaldContainsNoStandIn(t *testing.T) {
+	linked, err := exec.Command("go", "list", "-deps", module+"cmd/recitald", module+"cmd/recitalctl").Output()
+	require.NoError(t, err)
+	require.Contains(t, string(linked), module+"internal/standins\n", "the list is not that of the programs")
+	require.NotContains(t, string(linked), module+"internal/standins/")
+	dockerfile, err := os.ReadFile("../../Dockerfile")
+	require.NoError(t, err)
+	require.NotContains(t, string(dockerfile), "standins", "and images of production do not contain it")
 }

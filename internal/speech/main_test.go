@@ -9,4 +9,4 @@ import (
 // binary is the real speechworker, built once by TestMain.
 var binary string
 
-func TestMain(m *testing.M) { workertest.Main(m, &binary) }
+func TestMain(m *testing.M) { workertest.Main(m, &binary, nil) }

@@ -119,7 +119,7 @@ func development(t *testing.T) map[string]signin.Provider {
 	ln, err := devidp.Listen("127.0.0.1:0")
 	require.NoError(t, err)
 	names := []string{"idp_1", "idp_2"}
-	server, err := devidp.New(ln, names, "api.example.com")
+	server, err := devidp.New(ln, names, "api.example.com", "")
 	require.NoError(t, err)
 	served := make(chan error, 1)
 	go func() { served <- server.Run(context.Background()) }()

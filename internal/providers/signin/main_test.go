@@ -76,7 +76,7 @@ func development(t testing.TB) map[string]signin.Provider {
 	t.Helper()
 	ln, err := devidp.Listen("127.0.0.1:0")
 	require.NoError(t, err)
-	server, err := devidp.New(ln, []string{"idp_1", "idp_2"}, "")
+	server, err := devidp.New(ln, []string{"idp_1", "idp_2"}, "", "")
 	require.NoError(t, err)
 	served := make(chan error, 1)
 	go func() { served <- server.Run(context.Background()) }()

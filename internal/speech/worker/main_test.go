@@ -12,7 +12,7 @@ import (
 // binary is the real speechworker, built once by TestMain.
 var binary string
 
-func TestMain(m *testing.M) { workertest.Main(m, &binary) }
+func TestMain(m *testing.M) { workertest.Main(m, &binary, nil) }
 
 func openPool(tb testing.TB, size int) *worker.Pool {
 	tb.Helper()

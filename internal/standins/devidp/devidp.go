@@ -3,6 +3,7 @@
 package devidp
 
 import (
+	"cmp"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -19,10 +20,11 @@ import (
 	"github.com/go-jose/go-jose/v4"
 
 	"github.com/recital-tts/recital/internal/providers/signin"
+	"github.com/recital-tts/recital/internal/standins"
 )
 
 // ClientID is the only client of all issuers.
-const ClientID = "recital"
+const ClientID = standins.ClientID
 
 // Server serves an issuer for each of some names, on one address.
 type Server struct {
@@ -59,9 +61,10 @@ func Listen(address string) (net.Listener, error) {
 	return ln, nil
 }
 
-// New returns a Server with an issuer for each name. home is the host of a client that is not on loopback, "" for none.
-func New(ln net.Listener, names []string, home string) (*Server, error) {
-	s := &Server{base: "http://" + ln.Addr().String(), names: map[string]bool{}, home: home, secret: draw(), ln: ln, grants: map[string]grant{}}
+// New returns a Server with an issuer for each name. home is the host of a client that is not on loopback, "" for none. An empty
+// client secret is replaced by a random one.
+func New(ln net.Listener, names []string, home, secret string) (*Server, error) {
+	s := &Server{base: "http://" + ln.Addr().String(), names: map[string]bool{}, home: home, secret: cmp.Or(secret, draw()), ln: ln, grants: map[string]grant{}}
 	for _, name := range names {
 		s.names[name] = true
 	}
@@ -92,6 +95,9 @@ func (s *Server) newSigner(published bool) (jose.Signer, error) {
 	}
 	return signer, nil
 }
+
+// URL returns the base URL of the issuers.
+func (s *Server) URL() string { return s.base }
 
 // Issuer returns the issuer of a name.
 func (s *Server) Issuer(name string) string { return s.base + "/" + name }

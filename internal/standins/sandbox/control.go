@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/recital-tts/recital/internal/standins"
 )
 
 // order is the body of a request to the control.
@@ -45,18 +47,7 @@ type faultIn struct {
 }
 
 // Status describes a sandbox.
-type Status struct {
-	URL             string    `json:"url"`
-	Now             time.Time `json:"now"`
-	Ahead           string    `json:"ahead"` // of real time, such as "720h0m0s"
-	WebhookURL      string    `json:"webhook_url"`
-	PendingWebhooks int       `json:"pending_webhooks"`
-	Faults          int       `json:"faults"`
-	Customers       int       `json:"customers"`
-	Subscriptions   int       `json:"subscriptions"` // that have not ended
-	// PaymentMethod is the id of the card that the order has registered; "" after any other.
-	PaymentMethod string `json:"payment_method_id,omitempty"`
-}
+type Status = standins.Status
 
 // Status returns what the sandbox is doing.
 func (s *Sandbox) Status() (Status, error) { return s.statusAfter("") }
@@ -87,6 +78,7 @@ func (s *Sandbox) statusAfter(clientSecret string) (Status, error) {
 // begin where it is mounted. It is for operators: it asks for no key.
 func (s *Sandbox) Control() http.Handler {
 	mux := http.NewServeMux()
+	mux.HandleFunc("GET /customers", s.controlCustomers)
 	mux.Handle("GET /status", s.controlled(func(*http.Request, order) error { return nil }))
 	for name, do := range map[string]func(*http.Request, order) error{
 		"advance":           func(_ *http.Request, o order) error { return s.Advance(time.Duration(o.Duration)) },
@@ -103,6 +95,15 @@ func (s *Sandbox) Control() http.Handler {
 		mux.Handle("POST /"+name, s.controlled(do))
 	}
 	return mux
+}
+
+func (s *Sandbox) controlCustomers(w http.ResponseWriter, _ *http.Request) {
+	customers, err := s.Customers()
+	if err != nil {
+		respond(w, failure(err))
+		return
+	}
+	respond(w, reply{Status: http.StatusOK, Body: encode(customers)})
 }
 
 func (s *Sandbox) orderFaults(all []faultIn) error {

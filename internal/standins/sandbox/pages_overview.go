@@ -3,20 +3,12 @@ package sandbox
 import (
 	"net/http"
 	"slices"
+
+	"github.com/recital-tts/recital/internal/standins"
 )
 
-// Overview is a customer with its latest subscription and invoice. Fields are "" where there is nothing.
-type Overview struct {
-	Customer      string `json:"customer"`
-	Account       string `json:"account"` // Recital's, in the customer's metadata
-	Subscription  string `json:"subscription"`
-	Price         string `json:"price"`
-	Status        string `json:"status"`
-	Invoice       string `json:"invoice"`
-	InvoiceStatus string `json:"invoice_status"`
-	InvoicePage   string `json:"invoice_page"`
-	CardPage      string `json:"card_page"` // where there is something to pay, or a card to register
-}
+// Overview is a customer with its latest subscription and invoice.
+type Overview = standins.Customer
 
 // Customers returns the customers, newest first.
 func (s *Sandbox) Customers() (all []Overview, err error) {

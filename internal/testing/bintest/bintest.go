@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Variable names a folder with recitald, recitalctl and speechworker. The Makefile sets it, so that they are built
+// Variable names a folder with recitald, recitalctl, speechworker and standins. The Makefile sets it, so that they are built
 // once for all packages.
 const Variable = "RECITAL_TEST_BINARIES"
 

@@ -38,7 +38,7 @@ import (
 var speechworker string
 
 func TestMain(m *testing.M) {
-	workertest.Main(m, &speechworker,
+	workertest.Main(m, &speechworker, nil,
 		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"), // fasthttp's clock
 		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"))
 }

@@ -22,7 +22,7 @@ import (
 // speechworker is the real binary, built once by TestMain.
 var speechworker string
 
-func TestMain(m *testing.M) { workertest.Main(m, &speechworker) }
+func TestMain(m *testing.M) { workertest.Main(m, &speechworker, nil) }
 
 const rate = 16000 // Hz, that is asked for
 

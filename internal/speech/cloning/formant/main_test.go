@@ -8,4 +8,4 @@ import (
 
 var workerBinary string
 
-func TestMain(m *testing.M) { workertest.Main(m, &workerBinary) }
+func TestMain(m *testing.M) { workertest.Main(m, &workerBinary, nil) }

@@ -25,7 +25,7 @@ import (
 
 var speechworker string
 
-func TestMain(m *testing.M) { workertest.Main(m, &speechworker) }
+func TestMain(m *testing.M) { workertest.Main(m, &speechworker, nil) }
 
 // utterances returns sentences in all voices of both engines.
 func utterances(t *testing.T) (all []acousticstest.Utterance) {

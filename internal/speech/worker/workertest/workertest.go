@@ -19,14 +19,14 @@ func Build() (path string, remove func(), err error) {
 }
 
 // Main is the TestMain of packages that need the binary: it sets path, runs the tests and fails if they leak
-// goroutines.
-func Main(m goleak.TestingM, path *string, leaks ...goleak.Option) {
-	built, remove, err := Build()
+// goroutines. beside are programs that lie beside it.
+func Main(m goleak.TestingM, path *string, beside []string, leaks ...goleak.Option) {
+	folder, remove, err := bintest.Folder(append(beside, "speechworker")...)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	*path = built
+	*path = filepath.Join(folder, "speechworker")
 	goleak.VerifyTestMain(m, append(leaks, goleak.Cleanup(func(code int) {
 		remove()
 		os.Exit(code)

@@ -1,0 +1,210 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/internal/process/supervise"
+	"github.com/recital-tts/recital/internal/process/workers"
+	"github.com/recital-tts/recital/internal/standins"
+)
+
+// standIns is the child process with the providers for development.
+type standIns struct {
+	command  workers.Command
+	started  standins.Started
+	requests *http.Client // to the payment sandbox
+	ahead    atomic.Int64 // nanoseconds by which the clock of the payment sandbox is ahead, when its status was last read
+
+	mu      sync.Mutex
+	config  standins.Config
+	process *workers.Process
+}
+
+// openStandIns starts the stand-ins for what is not configured, in mode dev. Without their program, which production
+// images lack, recitald does without them: the drill of a restore runs in mode dev there.
+func (p *parts) openStandIns(ctx context.Context) error {
+	config, err := p.standInsConfig()
+	if err != nil || config == (standins.Config{}) {
+		return err
+	}
+	worker, err := p.cfg.speechWorker()
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(filepath.Dir(worker), "standins")
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		p.log.Warn("there is no program standins beside speechworker, so that no payment provider, identity provider or "+
+			"hosting platform takes the place of those that are not configured; make build makes it", "path", path)
+		return nil
+	}
+	s := &standIns{command: workers.Command{Path: path, Logger: p.log, Alone: true}, config: config, requests: &http.Client{Transport: &http.Transport{}}}
+	process, started, err := standins.Start(s.command, config)
+	if err != nil {
+		return err
+	}
+	s.process, s.started = process, started
+	p.standIns = s
+	p.keepStandIns(process)
+	if config.Payments == nil {
+		return nil
+	}
+	_, err = s.status(ctx)
+	return err
+}
+
+func (p *parts) standInsConfig() (config standins.Config, err error) {
+	if p.cfg.Mode == modeProd {
+		return config, nil
+	}
+	if p.cfg.StripeURL == "" && !p.cfg.hasProvider() {
+		access := p.cfg.provider(p.secrets.sandbox)
+		config.Payments = &standins.Payments{
+			File: p.folder.Path("payment-sandbox.jsonl"), Address: p.cfg.SandboxAddr, Key: access.key, WebhookSecret: access.secrets[0],
+		}
+	}
+	home, err := url.Parse(p.cfg.PublicURL)
+	if err != nil {
+		return config, err
+	}
+	if issuers := p.cfg.developedProviders(); len(issuers) > 0 {
+		config.SignIn = &standins.SignIn{Address: p.cfg.IDPAddr, Issuers: issuers, Home: home.Host, ClientSecret: rand.Text()}
+	}
+	if p.cfg.HostingClient == "" {
+		config.Hosting = &standins.Hosting{Address: p.cfg.HostingAddr, ClientID: "recital", ClientSecret: rand.Text()}
+	}
+	return config, nil
+}
+
+// keepStandIns restarts the stand-ins whenever they end, until recitald closes.
+func (p *parts) keepStandIns(process *workers.Process) {
+	ctx, stop := context.WithCancel(context.Background())
+	child := supervise.Child[*workers.Process]{
+		Name: "standins", Start: p.standIns.restart, Serve: serveStandIns, Logger: p.log,
+		Policy: supervise.Policy{FirstDelay: 100 * time.Millisecond, LongestDelay: 5 * time.Second, Steady: 10 * time.Second},
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		child.Keep(ctx, process)
+	}()
+	p.onClose("the stand-ins", func() error {
+		stop()
+		<-ended
+		p.standIns.requests.CloseIdleConnections()
+		return nil
+	})
+}
+
+// restart starts the stand-ins again, at the addresses that others know by now.
+func (s *standIns) restart(context.Context) (*workers.Process, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	process, started, err := standins.Start(s.command, s.config.At(s.started))
+	if err != nil {
+		return nil, err
+	}
+	if started != s.started {
+		process.Kill()
+		<-process.Done()
+		return nil, errors.New("another program has taken an address of the stand-ins")
+	}
+	s.process = process
+	return process, nil
+}
+
+// standInsExit is how long the stand-ins may take to exit after the end of their input.
+const standInsExit = 5 * time.Second
+
+func serveStandIns(ctx context.Context, process *workers.Process) (useful bool, err error) {
+	select {
+	case <-process.Done():
+		return false, process.Err()
+	case <-ctx.Done():
+	}
+	process.CloseInput()
+	select {
+	case <-process.Done():
+	case <-time.After(standInsExit):
+		process.Kill()
+		<-process.Done()
+	}
+	return true, nil
+}
+
+// setWebhookURL sets where the payment sandbox sends its webhooks, now and after a restart.
+func (s *standIns) setWebhookURL(url string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.config.Payments == nil {
+		return nil
+	}
+	s.config.Payments.WebhookURL = url
+	return standins.Send(s.process.In, s.config)
+}
+
+// now returns the time of the payment sandbox.
+func (s *standIns) now() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) }
+
+// sandboxURL returns the base URL of the payment sandbox, or "" if there is none.
+func (s *standIns) sandboxURL() string {
+	if s == nil {
+		return ""
+	}
+	return s.started.Payments
+}
+
+// status returns what the payment sandbox is doing.
+func (s *standIns) status(ctx context.Context) (status standins.Status, err error) {
+	return status, s.control(ctx, http.MethodGet, "status", nil, &status)
+}
+
+// order has the payment sandbox do something, and returns what it is doing then.
+func (s *standIns) order(ctx context.Context, name string, body []byte) (status standins.Status, err error) {
+	return status, s.control(ctx, http.MethodPost, name, body, &status)
+}
+
+// control sends a request to the control of the payment sandbox. If it is refused, the error is a domain.Error.
+func (s *standIns) control(ctx context.Context, method, path string, body []byte, into any) error {
+	request, err := http.NewRequestWithContext(ctx, method, s.started.Payments+"/sandbox/"+path, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Authorization", "Bearer "+s.config.Payments.Key)
+	response, err := s.requests.Do(request)
+	if err != nil {
+		return fmt.Errorf("asking the payment sandbox: %w", err)
+	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(response.Body)
+	if err != nil {
+		return fmt.Errorf("asking the payment sandbox: %w", err)
+	}
+	if response.StatusCode != http.StatusOK {
+		var refused struct{ Error struct{ Message string } }
+		if err := json.Unmarshal(answer, &refused); err != nil {
+			return fmt.Errorf("reading an answer of the payment sandbox: %w", err)
+		}
+		return domain.Refuse(domain.Invalid, strings.TrimSuffix(refused.Error.Message, "."))
+	}
+	err = json.Unmarshal(answer, into)
+	if status, ok := into.(*standins.Status); ok && err == nil {
+		s.ahead.Store(int64(time.Until(status.Now)))
+	}
+	return err
+}

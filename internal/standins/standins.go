@@ -1,0 +1,148 @@
+// Package standins is the protocol between recitald and cmd/standins, the program with the payment provider, the identity
+// provider and the hosting platform for development. Each frame of its standard input is a Config, and the only frame of its
+// standard output a Started. The program exits at the end of its input, so that it dies with recitald.
+package standins
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/recital-tts/recital/internal/process/workers"
+)
+
+// Config says which stand-ins are started: those that are not nil. A later Config changes the address of webhooks only.
+type Config struct {
+	Payments *Payments `json:"payments,omitempty"`
+	SignIn   *SignIn   `json:"sign_in,omitempty"`
+	Hosting  *Hosting  `json:"hosting,omitempty"`
+}
+
+// Payments configures the payment provider. Addresses are on loopback; if the port is taken, a free one is used.
+type Payments struct {
+	File          string `json:"file"` // of its state
+	Address       string `json:"address"`
+	Key           string `json:"key"`
+	WebhookSecret string `json:"webhook_secret"`
+	WebhookURL    string `json:"webhook_url"` // "" while it is unknown
+}
+
+// SignIn configures the identity provider.
+type SignIn struct {
+	Address      string   `json:"address"`
+	Issuers      []string `json:"issuers"` // their names
+	Home         string   `json:"home"`    // host of a client that is not on loopback, or ""
+	ClientSecret string   `json:"client_secret"`
+}
+
+// Hosting configures the hosting platform.
+type Hosting struct {
+	Address      string `json:"address"`
+	ClientID     string `json:"client_id"`
+	ClientSecret string `json:"client_secret"`
+}
+
+// Started holds the base URLs of the stand-ins, or the reason why they could not be started.
+type Started struct {
+	Payments string `json:"payments,omitempty"`
+	SignIn   string `json:"sign_in,omitempty"`
+	Hosting  string `json:"hosting,omitempty"`
+	Error    string `json:"error,omitempty"`
+}
+
+// At returns the configuration with the addresses at which the stand-ins were started.
+func (c Config) At(started Started) Config {
+	if c.Payments != nil {
+		at := *c.Payments
+		at.Address = strings.TrimPrefix(started.Payments, "http://")
+		c.Payments = &at
+	}
+	if c.SignIn != nil {
+		at := *c.SignIn
+		at.Address = strings.TrimPrefix(started.SignIn, "http://")
+		c.SignIn = &at
+	}
+	if c.Hosting != nil {
+		at := *c.Hosting
+		at.Address = strings.TrimPrefix(started.Hosting, "http://")
+		c.Hosting = &at
+	}
+	return c
+}
+
+// ClientID is the only client of the identity provider.
+const ClientID = "recital"
+
+// Status describes the payment sandbox.
+type Status struct {
+	URL             string    `json:"url"`
+	Now             time.Time `json:"now"`
+	Ahead           string    `json:"ahead"` // of real time, such as "720h0m0s"
+	WebhookURL      string    `json:"webhook_url"`
+	PendingWebhooks int       `json:"pending_webhooks"`
+	Faults          int       `json:"faults"`
+	Customers       int       `json:"customers"`
+	Subscriptions   int       `json:"subscriptions"` // that have not ended
+	// PaymentMethod is the id of the card that the order has registered; "" after any other.
+	PaymentMethod string `json:"payment_method_id,omitempty"`
+}
+
+// Customer is a customer of the payment sandbox with its latest subscription and invoice. Fields are "" where there is
+// nothing.
+type Customer struct {
+	Customer      string `json:"customer"`
+	Account       string `json:"account"` // Recital's, in the customer's metadata
+	Subscription  string `json:"subscription"`
+	Price         string `json:"price"`
+	Status        string `json:"status"`
+	Invoice       string `json:"invoice"`
+	InvoiceStatus string `json:"invoice_status"`
+	InvoicePage   string `json:"invoice_page"`
+	CardPage      string `json:"card_page"` // where there is something to pay, or a card to register
+}
+
+// Send writes a message as a frame.
+func Send[T Config | Started](to *workers.Writer, message T) error {
+	payload, err := json.Marshal(message)
+	if err != nil {
+		return err
+	}
+	return to.Write(workers.Frame{Payload: payload})
+}
+
+// Receive reads a message from the next frame. It returns io.EOF at the end.
+func Receive[T Config | Started](from *workers.Reader) (message T, err error) {
+	frame, err := from.Read()
+	if err != nil {
+		return message, err
+	}
+	return message, json.Unmarshal(frame.Payload, &message)
+}
+
+// Start starts the program at a path with a configuration, and returns when it serves.
+func Start(command workers.Command, config Config) (*workers.Process, Started, error) {
+	process, err := workers.Start(command)
+	if err != nil {
+		return nil, Started{}, err
+	}
+	started, err := begin(process, config)
+	if err != nil {
+		process.Kill()
+		<-process.Done()
+		return nil, Started{}, fmt.Errorf("starting the stand-ins: %w", err)
+	}
+	return process, started, nil
+}
+
+func begin(process *workers.Process, config Config) (Started, error) {
+	if err := Send(process.In, config); err != nil {
+		return Started{}, err
+	}
+	started, err := Receive[Started](process.Out)
+	if err == nil && started.Error != "" {
+		err = errors.New(started.Error)
+	}
+	return started, err
+}
