@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // catalogue is what the database has of the generations that this binary can feed. Operators change it, and its
@@ -17,7 +18,7 @@ type catalogue struct {
 }
 
 // readCatalogue reads the revision first: what changes meanwhile shows as another revision later.
-func readCatalogue(ctx context.Context, db database, projections []Projection) (catalogue, error) {
+func readCatalogue(ctx context.Context, db *pgxpool.Pool, projections []Projection) (catalogue, error) {
 	c := catalogue{parkings: map[GenerationID]*parking{}}
 	var err error
 	if c.revision, err = catalogueRevision(ctx, db); err != nil {
@@ -54,7 +55,7 @@ func (c catalogue) fits(p Projection, g generation) error {
 }
 
 // readParkings reads which events and streams the generations leave out.
-func (c *catalogue) readParkings(ctx context.Context, db database, condition string, arguments ...any) error {
+func (c *catalogue) readParkings(ctx context.Context, db *pgxpool.Pool, condition string, arguments ...any) error {
 	rows, err := db.Query(ctx, "select name, version, generation, event_id, stream, state, reason from feed.parked where "+condition,
 		arguments...)
 	if err != nil {
@@ -73,7 +74,7 @@ func (c *catalogue) readParkings(ctx context.Context, db database, condition str
 	return err
 }
 
-func catalogueRevision(ctx context.Context, db database) (int64, error) {
+func catalogueRevision(ctx context.Context, db *pgxpool.Pool) (int64, error) {
 	rows, err := db.Query(ctx, "select revision from feed.catalogue")
 	if err != nil {
 		return 0, err

@@ -3,28 +3,26 @@ package feed
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
+	"net"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/recital-tts/recital/domain"
 )
 
-// database is what a pool of connections offers.
-type database interface {
-	BeginTx(ctx context.Context, options pgx.TxOptions) (pgx.Tx, error)
-	Query(ctx context.Context, sql string, arguments ...any) (pgx.Rows, error)
-	Exec(ctx context.Context, sql string, arguments ...any) (pgconn.CommandTag, error)
-}
-
-func inTransaction(ctx context.Context, db database, do func(pgx.Tx) error) error {
+func inTransaction(ctx context.Context, db *pgxpool.Pool, do func(pgx.Tx) error) error {
 	return pgx.BeginTxFunc(ctx, db, pgx.TxOptions{}, do)
 }
 
 // inRelaxedTransaction does not wait for the disk: what a crash of Postgres loses is replayed from the log, rows and
 // checkpoint together.
-func inRelaxedTransaction(ctx context.Context, db database, do func(pgx.Tx) error) error {
+func inRelaxedTransaction(ctx context.Context, db *pgxpool.Pool, do func(pgx.Tx) error) error {
 	return pgx.BeginTxFunc(ctx, db, pgx.TxOptions{BeginQuery: "begin; set local synchronous_commit = off"}, do)
 }
 
@@ -101,4 +99,24 @@ func withoutValues(err error) string {
 		}
 	}
 	return text
+}
+
+var errUnanswered = domain.Refuse(domain.Unavailable, "The read models do not answer")
+
+// Answered returns the error of an operation. It also refuses with domain.Unavailable when Postgres has not answered, or
+// cannot do now what it may do later: what was asked for is not to blame.
+func Answered(err error) error {
+	if unanswered(err) {
+		return errors.Join(err, errUnanswered)
+	}
+	return err
+}
+
+// A view that is not there is that of a read model whose first generation is still to be made.
+func unanswered(err error) bool {
+	if answer := rejected(err); answer != nil {
+		return answer.Code == undefinedTable || transient(err)
+	}
+	return errors.As(err, new(*pgconn.ConnectError)) || errors.As(err, new(net.Error)) || pgconn.SafeToRetry(err) ||
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/readmodel"
@@ -36,7 +37,7 @@ func scanGeneration(row pgx.CollectableRow) (generation, error) {
 }
 
 // inSetUp runs a transaction that may change schemas. Others of its kind wait.
-func inSetUp(ctx context.Context, db database, do func(pgx.Tx) error) error {
+func inSetUp(ctx context.Context, db *pgxpool.Pool, do func(pgx.Tx) error) error {
 	return inTransaction(ctx, db, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "select pg_advisory_xact_lock($1)", setUpLock); err != nil {
 			return err
@@ -47,7 +48,7 @@ func inSetUp(ctx context.Context, db database, do func(pgx.Tx) error) error {
 
 // setUp makes sure that the projection has a live generation with its tables, its checkpoint and its views, as the
 // projection declares them.
-func setUp(ctx context.Context, db database, p Projection, log eventlog.Identity) error {
+func setUp(ctx context.Context, db *pgxpool.Pool, p Projection, log eventlog.Identity) error {
 	err := inSetUp(ctx, db, func(tx pgx.Tx) error {
 		live, err := liveGeneration(ctx, tx, p.Name, p.Version)
 		if errors.Is(err, pgx.ErrNoRows) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
@@ -76,7 +77,7 @@ func queueParked(batch *pgx.Batch, m *member, events []parkedEvent) {
 
 // block notes that a generation stands before an event, until an operator retries or skips it, or an instance that has
 // not tried it does.
-func block(ctx context.Context, db database, m *member, e parkedEvent) error {
+func block(ctx context.Context, db *pgxpool.Pool, m *member, e parkedEvent) error {
 	_, err := db.Exec(ctx, parkStatement, parkArguments(m, e, ParkedBlocking)...)
 	return err
 }

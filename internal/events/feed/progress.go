@@ -1,7 +1,6 @@
 package feed
 
 import (
-	"container/heap"
 	"context"
 	"errors"
 	"fmt"
@@ -45,11 +44,14 @@ type progress struct {
 	mu       sync.Mutex
 	status   Status
 	furthest eventlog.Position // that was ever seen committed; a crash of Postgres may take status.Position back
-	waiters  waiterHeap
+	waiters  map[*waiter]bool
 }
 
 func newProgress(p Projection, follow func()) *progress {
-	return &progress{model: p.Model, follow: follow, status: Status{Name: p.Name, Version: p.Version, State: StateStarting}}
+	return &progress{
+		model: p.Model, follow: follow, waiters: map[*waiter]bool{},
+		status: Status{Name: p.Name, Version: p.Version, State: StateStarting},
+	}
 }
 
 // advance notes a committed position and wakes those who waited for it.
@@ -96,8 +98,10 @@ func (p *progress) reach(position eventlog.Position) {
 	if position.Compare(p.furthest) > 0 {
 		p.furthest = position
 	}
-	for len(p.waiters) > 0 && p.waiters[0].position.Compare(position) <= 0 {
-		close(heap.Pop(&p.waiters).(*waiter).done)
+	for w := range p.waiters {
+		if w.position.Compare(position) <= 0 {
+			p.wake(w)
+		}
 	}
 }
 
@@ -109,10 +113,14 @@ func (p *progress) enter(state State, reason string) {
 	if state != StateStopped {
 		return
 	}
-	for _, w := range p.waiters {
-		close(w.done)
+	for w := range p.waiters {
+		p.wake(w)
 	}
-	p.waiters = nil
+}
+
+func (p *progress) wake(w *waiter) {
+	delete(p.waiters, w)
+	close(w.done)
 }
 
 func (p *progress) generation(number int) {
@@ -158,7 +166,7 @@ func (p *progress) join(position eventlog.Position) (*waiter, error) {
 		return nil, p.stopped()
 	}
 	w := &waiter{position: position, done: make(chan struct{})}
-	heap.Push(&p.waiters, w)
+	p.waiters[w] = true
 	if p.status.State == StateStandby {
 		p.follow()
 	}
@@ -180,41 +188,11 @@ func (p *progress) stopped() error { return fmt.Errorf("read model %s: %w", p.mo
 func (p *progress) leave(w *waiter) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if w.index >= 0 && w.index < len(p.waiters) && p.waiters[w.index] == w {
-		heap.Remove(&p.waiters, w.index)
-	}
+	delete(p.waiters, w)
 }
 
 // waiter waits for a position.
 type waiter struct {
 	position eventlog.Position
 	done     chan struct{}
-	index    int
-}
-
-// waiterHeap has the waiter for the lowest position on top, so that a commit looks only at those it wakes.
-type waiterHeap []*waiter
-
-func (h waiterHeap) Len() int           { return len(h) }
-func (h waiterHeap) Less(i, j int) bool { return h[i].position.Compare(h[j].position) < 0 }
-
-func (h waiterHeap) Swap(i, j int) {
-	h[i], h[j] = h[j], h[i]
-	h[i].index, h[j].index = i, j
-}
-
-// Push and Pop are for container/heap.
-func (h *waiterHeap) Push(x any) {
-	w := x.(*waiter)
-	w.index = len(*h)
-	*h = append(*h, w)
-}
-
-func (h *waiterHeap) Pop() any {
-	old := *h
-	w := old[len(old)-1]
-	old[len(old)-1] = nil
-	*h = old[:len(old)-1]
-	w.index = -1
-	return w
 }

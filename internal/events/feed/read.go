@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/internal/events/eventlog"
@@ -122,7 +123,7 @@ var nowhere = eventlog.Position{Commit: math.MaxUint64, Prepare: math.MaxUint64}
 
 // once runs the query, and returns the positions of the models, which are of the same snapshot. It calls row only where
 // they are not behind.
-func (r reading) once(ctx context.Context, db database) (shown []eventlog.Position, err error) {
+func (r reading) once(ctx context.Context, db *pgxpool.Pool) (shown []eventlog.Position, err error) {
 	rows, err := db.Query(ctx, r.sql, r.arguments...)
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -12,21 +13,29 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill"
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/recital-tts/recital/domain/alert"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/feed/pages"
+	"github.com/recital-tts/recital/internal/events/feed/table"
 )
 
-// session is a time in which a projector feeds the same projections without a break. Whatever contradicts its state
+// This file is the state machine of the feed, from top to bottom: a session feeds groups of members, a group handles
+// pages, a page is committed after its checkpoints have moved, and a poison event is parked or stops its member. The
+// leases and the rows of the checkpoints follow.
+
+// session is a time in which a projector feeds the same projections without a break. Anything that contradicts its state
 // (a lost lease, a checkpoint that moved by itself, a lease that fell free) ends it; the next one starts from the
 // checkpoints as they are.
 type session struct {
 	*Projector
 	revision  int64     // of the catalogue
-	skips     int       // the version of what is skipped
-	claimed   []*member // those that this instance feeds
-	followed  []*member // those that another instance feeds, as it seems
+	skips     int       // the version of the skipped events
+	claimed   []*member // fed by this instance
+	followed  []*member // fed by another instance, as it seems
 	foreign   []string  // read models that are not of this log, for which a generation was begun
 	lookAgain bool      // a generation seems to be past the log's head
 	end       context.CancelCauseFunc
@@ -35,8 +44,51 @@ type session struct {
 	groups []*group
 }
 
-// errChanged says that an operator changed the generations.
-var errChanged = errors.New("the generations have changed")
+// group is the members that stand at one position. They have one handler, and commit a page in one transaction.
+type group struct {
+	session *session
+	handler *message.Handler
+
+	lock    sync.Mutex // held while a page is handled, or while the members' leases are renewed
+	members []*member  // changed under the lock and the session's mutex; read under either
+}
+
+// member is a generation of a read model in this instance.
+type member struct {
+	projection Projection
+	number     int  // of the generation
+	live       bool // the views show it
+	promote    bool // is to become live as soon as it has caught up
+	replaced   bool // it is not of this log, and another generation is to take its place
+	writers    []*table.Writer
+	position   eventlog.Position // committed; it changes under the lock of the member's group
+	parking    *parking          // changes like position
+	parkings   int64             // the checkpoint's counter of operations on parked events
+	progress   *progress
+}
+
+func newMember(p Projection, g generation, parking *parking, progress *progress) *member {
+	m := &member{projection: p, number: g.number, live: g.live, promote: g.promote, parking: parking, progress: progress}
+	for _, t := range p.Tables {
+		m.writers = append(m.writers, table.NewWriter(t, tableSchema(p.Name, p.Version, g.number)))
+	}
+	return m
+}
+
+func (m *member) id() GenerationID {
+	return GenerationID{Name: m.projection.Name, Version: m.projection.Version, Number: m.number}
+}
+
+var (
+	// errChanged ends a session because an operator changed the generations.
+	errChanged = errors.New("the generations have changed")
+	// errMoved ends a session because a checkpoint is not where this projector left it.
+	errMoved = errors.New("the checkpoint is not where this projector left it")
+	// errRetired is returned for a generation that an operator has dropped.
+	errRetired = errors.New("the generation was retired")
+	// errStopped is returned for a member that has stopped before a poison event.
+	errStopped = errors.New("the member has stopped")
+)
 
 // run feeds the claimed generations until ctx ends or the session must. It returns errChanged when the next session can
 // begin at once.
@@ -70,7 +122,7 @@ func (s *session) byPosition() []*group {
 	for _, m := range members {
 		last := len(groups) - 1
 		if last < 0 || groups[last].members[0].position != m.position {
-			groups = append(groups, &group{session: s, lock: make(chan struct{}, 1)})
+			groups = append(groups, &group{session: s})
 			last++
 		}
 		groups[last].members = append(groups[last].members, m)
@@ -105,7 +157,7 @@ func (s *session) route(ctx context.Context) error {
 
 const closeTimeout = 30 * time.Second
 
-// watermillLogger logs what the router does on the level of details.
+// watermillLogger logs what the router does at debug level.
 func watermillLogger(logger *slog.Logger) watermill.LoggerAdapter {
 	return watermill.NewSlogLoggerWithLevelMapping(logger, map[slog.Level]slog.Level{slog.LevelInfo: slog.LevelDebug})
 }
@@ -118,48 +170,279 @@ func (g *group) name() string {
 	return strings.Join(names, "+")
 }
 
-// nextAhead is the nearest group that is further than g, and its position.
-func (s *session) nextAhead(g *group) (*group, eventlog.Position) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(g.members) == 0 {
-		return nil, eventlog.Position{}
-	}
-	var ahead []*group
-	for _, other := range s.groups {
-		if len(other.members) > 0 && other.members[0].position.Compare(g.members[0].position) > 0 {
-			ahead = append(ahead, other)
-		}
-	}
-	if len(ahead) == 0 {
-		return nil, eventlog.Position{}
-	}
-	next := slices.MinFunc(ahead, func(a, b *group) int { return a.members[0].position.Compare(b.members[0].position) })
-	return next, next.members[0].position
-}
-
-// positionOf is where a group stands, unless all its members stopped.
-func (s *session) positionOf(g *group) (eventlog.Position, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// position returns where the group stands. It is false if all its members have stopped or joined another group.
+func (g *group) position() (eventlog.Position, bool) {
 	if len(g.members) == 0 {
 		return eventlog.Position{}, false
 	}
 	return g.members[0].position, true
 }
 
-// join moves the members of a group that has caught up to the group ahead, and ends its handler. Both locks are held.
-func (s *session) join(g, ahead *group) bool {
+// handle is the Watermill handler. When it returns nil, and so acknowledges, the page is committed. A page that reaches
+// the group ahead is handled up to there, and the members join that group.
+func (g *group) handle(msg *message.Message) error {
+	page, ok := pages.From(msg.Context())
+	if !ok {
+		return errors.New("the message carries no page")
+	}
+	g.lock.Lock()
+	defer g.lock.Unlock()
+	ahead := g.session.holdAhead(g, page.Last())
+	if ahead != nil {
+		defer ahead.lock.Unlock()
+		page, _ = page.Split(ahead.members[0].position)
+	}
+	err := g.advance(msg.Context(), page)
+	if err == nil && ahead != nil {
+		g.session.join(g, ahead)
+	}
+	if errors.Is(err, errMoved) {
+		return context.Canceled // the session has ended, and the next one reads the page again
+	}
+	return err
+}
+
+// holdAhead returns the nearest group that is further than g and that a page up to the position last reaches, nil if there
+// is none. It is locked, so that it stays where it is until the members have joined it.
+func (s *session) holdAhead(g *group, last eventlog.Position) *group {
+	ahead := s.nextAhead(g, last)
+	if ahead == nil {
+		return nil
+	}
+	ahead.lock.Lock()
+	if position, alive := ahead.position(); alive && last.Compare(position) >= 0 {
+		return ahead
+	}
+	ahead.lock.Unlock()
+	return nil
+}
+
+func (s *session) nextAhead(g *group, last eventlog.Position) (next *group) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(g.members) == 0 || g.members[0].position != ahead.members[0].position {
-		return len(g.members) == 0
+	own, alive := g.position()
+	if !alive {
+		return nil
+	}
+	nearest := last
+	for _, other := range s.groups {
+		position, alive := other.position()
+		if alive && position.Compare(own) > 0 && position.Compare(nearest) <= 0 {
+			next, nearest = other, position
+		}
+	}
+	return next
+}
+
+// join moves the members of a group that has caught up to the group ahead, and ends its handler. Both locks are held.
+func (s *session) join(g, ahead *group) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if position, alive := g.position(); !alive || position != ahead.members[0].position {
+		return
 	}
 	ahead.members = append(slices.Clone(ahead.members), g.members...)
 	g.members = nil
 	g.handler.Stop()
-	return true
 }
+
+// advance applies the part of a page that is new to the members.
+func (g *group) advance(ctx context.Context, page pages.Page) error {
+	position, alive := g.position()
+	if !alive {
+		return nil
+	}
+	events := page.After(position).Events
+	if len(events) == 0 {
+		return nil
+	}
+	err := g.apply(ctx, g.members, events)
+	if errors.Is(err, errStopped) {
+		return nil
+	}
+	return err
+}
+
+// apply writes the events for the members in one transaction. If an event spoils that, each member goes on by itself. A
+// member that still fails goes event by event until the poison event, which it parks if it may; otherwise it stops there,
+// and the error is errStopped.
+func (g *group) apply(ctx context.Context, members []*member, events []eventlog.Decoded) error {
+	err := g.write(ctx, members, events)
+	if err == nil || transient(err) || errors.Is(err, errMoved) {
+		return err
+	}
+	if len(members) > 1 {
+		for _, m := range slices.Clone(members) {
+			if err := g.apply(ctx, []*member{m}, events); err != nil && !errors.Is(err, errStopped) {
+				return err
+			}
+		}
+		return nil
+	}
+	if len(events) > 1 {
+		for i := range events {
+			if err := g.apply(ctx, members, events[i:i+1]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return g.poisoned(ctx, members[0], events[0], err)
+}
+
+// write turns the events into rows and commits them with the members' checkpoints, which all stand at one position. It
+// repeats transient failures. When it returns nil the members stand at the last event.
+func (g *group) write(ctx context.Context, members []*member, events []eventlog.Decoded) error {
+	p := newPageWrite(members, events)
+	for _, m := range members {
+		rows, err := m.turnedInto(events)
+		if err != nil {
+			return err
+		}
+		p.rows = append(p.rows, rows)
+	}
+	return g.writePage(ctx, p)
+}
+
+// writePage commits a page, and repeats transient failures.
+func (g *group) writePage(ctx context.Context, p *pageWrite) error {
+	err := persist(ctx, g.session.logger, "committing a page", func() error { return g.commit(ctx, p) })
+	if errors.Is(err, errMoved) {
+		err = g.session.explain(ctx, p)
+	}
+	if err != nil {
+		return err
+	}
+	g.session.moved(p)
+	return g.session.fault("published")
+}
+
+// pageWrite is what is written for one page.
+type pageWrite struct {
+	members  []*member
+	events   []eventlog.Decoded
+	rows     []pageRows // of each member
+	from, to eventlog.Position
+	began    time.Time
+}
+
+func newPageWrite(members []*member, events []eventlog.Decoded) *pageWrite {
+	return &pageWrite{
+		members: members, events: events, from: members[0].position, to: events[len(events)-1].Position, began: time.Now(),
+	}
+}
+
+// foreign counts the events without a value, which are those of foreign streams.
+func (p *pageWrite) foreign() int {
+	n := 0
+	for _, event := range p.events {
+		if event.Event == nil {
+			n++
+		}
+	}
+	return n
+}
+
+func (p *pageWrite) count() int {
+	n := 0
+	for _, rows := range p.rows {
+		n += rows.Count()
+	}
+	return n
+}
+
+// commit is one attempt. The checkpoints move first: that takes their row locks and fences out another projector before
+// any row of a read model changes.
+func (g *group) commit(ctx context.Context, p *pageWrite) error {
+	err := inRelaxedTransaction(ctx, g.session.checkpoints.db, func(tx pgx.Tx) error {
+		if err := g.session.fault("begun"); err != nil {
+			return err
+		}
+		batch := &pgx.Batch{}
+		g.session.checkpoints.queueMove(batch, p.members, p.from, p.to, len(p.events))
+		for i, m := range p.members {
+			for _, w := range m.writers {
+				w.Queue(batch, p.rows[i].Rows)
+			}
+			queueParked(batch, m, p.rows[i].parked)
+		}
+		if err := send(ctx, tx, batch, len(p.members)); err != nil {
+			return err
+		}
+		return g.session.fault("written")
+	})
+	if err != nil {
+		return err
+	}
+	return g.session.fault("committed")
+}
+
+// send runs the batch, whose first statement must move that many checkpoints.
+func send(ctx context.Context, tx pgx.Tx, batch *pgx.Batch, checkpoints int) error {
+	results := tx.SendBatch(ctx, batch)
+	tag, err := results.Exec()
+	if err == nil && tag.RowsAffected() != int64(checkpoints) {
+		err = errMoved
+	}
+	if err != nil {
+		_ = results.Close() // the first error counts
+		return err
+	}
+	return results.Close()
+}
+
+// pageRows is what a page becomes for one member: the rows to write, and the events that are left out.
+type pageRows struct {
+	*table.Rows
+	parked []parkedEvent
+}
+
+// turnedInto returns the rows that the events become.
+func (m *member) turnedInto(events []eventlog.Decoded) (pageRows, error) {
+	page := pageRows{Rows: table.NewRows(m.projection.Tables)}
+	for _, event := range events {
+		_, skipped := event.Event.(eventlog.Skipped)
+		switch {
+		case skipped, !m.projection.Streams.Include(event.Stream):
+			continue
+		case m.parking.streams[event.Stream]:
+			page.parked = append(page.parked, parkedEvent{event.Recorded, behind(event.Stream)})
+			continue
+		}
+		err := m.handle(event, page.Rows)
+		if err == nil {
+			err = page.Err()
+		}
+		if err != nil {
+			return pageRows{}, &permanentError{err}
+		}
+	}
+	return page, nil
+}
+
+// handle calls the projection's handler with one event. A panic is an error of the event.
+func (m *member) handle(event eventlog.Decoded, rows *table.Rows) (err error) {
+	if event, ok := event.Event.(unreadable); ok {
+		return event.err
+	}
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = panicked(cause)
+		}
+	}()
+	return m.projection.Handle(event, rows)
+}
+
+// panicked keeps the text of the runtime's own panics; what others panic with may quote the event.
+func panicked(cause any) error {
+	if err, ok := cause.(runtime.Error); ok {
+		return fmt.Errorf("the handler panicked: %w", err)
+	}
+	return errors.New("the handler panicked")
+}
+
+// unreadable stands for the value of an event that stops whichever generation does not leave it out.
+type unreadable struct{ err error }
 
 // moved notes a committed page.
 func (s *session) moved(p *pageWrite) {
@@ -191,48 +474,10 @@ func (s *session) moved(p *pageWrite) {
 	})
 }
 
-// stop takes a member out of its group and returns its lease. The member stays out until an operator or a release does
-// something about the event.
-func (s *session) stop(ctx context.Context, g *group, m *member, e parkedEvent, a Alert) error {
-	e.reason = a.Detail
-	s.stopAt(m.id(), e.event.ID)
-	// A session that ends meanwhile waits for this, so that the next one sees what stands in the way.
-	noting, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTimeout)
-	defer cancel()
-	err := persist(noting, s.logger, "noting what stopped a projection", func() error { return block(noting, s.checkpoints.db, m, e) })
-	if err != nil && ctx.Err() != nil {
-		return ctx.Err()
-	}
-	if err != nil { // it stops all the same, though operators do not see the event in their list
-		s.logger.ErrorContext(ctx, "what stopped a projection could not be noted", "projection", m.projection.Name, "error", withoutValues(err))
-	}
-	s.leave(ctx, g, m, a)
-	return nil
-}
-
-const noteTimeout = 5 * time.Second
-
-func (s *session) leave(ctx context.Context, g *group, m *member, a Alert) {
-	s.mu.Lock()
-	g.members = slices.DeleteFunc(slices.Clone(g.members), func(other *member) bool { return other == m })
-	last := len(g.members) == 0
-	s.mu.Unlock()
-	s.giveBack(ctx, []*member{m})
-	s.config.Alert(a)
-	m.progress.enter(StateStopped, a.Detail)
-	if last {
-		g.handler.Stop()
-	}
-}
-
 // explain reads the checkpoints after a compare-and-set missed. They may stand where the page ends: then its commit has
 // succeeded, although the answer was lost. Otherwise the session ends, and the next one starts from where they are.
 func (s *session) explain(ctx context.Context, p *pageWrite) error {
-	var rows []checkpoint
-	err := persist(ctx, s.logger, "reading checkpoints", func() (err error) {
-		rows, err = s.checkpoints.read(ctx, p.members)
-		return err
-	})
+	rows, err := s.readCheckpoints(ctx, p.members)
 	if err != nil {
 		return err
 	}
@@ -244,19 +489,12 @@ func (s *session) explain(ctx context.Context, p *pageWrite) error {
 	return errMoved
 }
 
-// requireCheckpoint ends the session if the member's generation was retired: it has no tables any more, for which no event
-// is to blame.
-func (s *session) requireCheckpoint(ctx context.Context, m *member) error {
-	var rows []checkpoint
-	err := persist(ctx, s.logger, "reading a checkpoint", func() (err error) {
-		rows, err = s.checkpoints.read(ctx, []*member{m})
+func (s *session) readCheckpoints(ctx context.Context, members []*member) (rows []checkpoint, err error) {
+	err = persist(ctx, s.logger, "reading checkpoints", func() (err error) {
+		rows, err = s.checkpoints.read(ctx, members)
 		return err
 	})
-	if err != nil || len(rows) > 0 {
-		return err
-	}
-	s.end(errMoved)
-	return errMoved
+	return rows, err
 }
 
 // restart ends the session because checkpoints have moved by themselves.
@@ -275,25 +513,95 @@ func (s *session) restart(ctx context.Context, rows []checkpoint, expected event
 	s.end(errMoved)
 }
 
+// poisoned parks a poison event, or stops the member before it with errStopped. An event that a newer release may have
+// written is not parked: that release, which may run already, goes on from there. No event is to blame if the generation
+// was retired, so that it has no tables any more: that ends the session.
+func (g *group) poisoned(ctx context.Context, m *member, event eventlog.Decoded, cause error) error {
+	rows, err := g.session.readCheckpoints(ctx, []*member{m})
+	if err != nil {
+		return err
+	}
+	if len(rows) == 0 {
+		g.session.end(errMoved)
+		return errMoved
+	}
+	e := parkedEvent{event.Recorded, withoutValues(cause)}
+	where := fmt.Sprintf("event %s of stream %s at %s", event.Type, event.Stream, event.Position)
+	if errors.Is(cause, eventlog.ErrUnknownType) || errors.Is(cause, eventlog.ErrNewerVersion) {
+		return g.session.stop(ctx, g, m, e, alertAt(m, event.Recorded, alert.Outdated,
+			where+" is not known to this release: a newer release, which wrote it, must go on from here, or else skip it"))
+	}
+	if !m.projection.Park || m.parking.waiting >= maxParked {
+		a := alertAt(m, event.Recorded, alert.Stopped, fmt.Sprintf("%s is poison: %s", where, e.reason))
+		return g.session.stop(ctx, g, m, e, a)
+	}
+	p := newPageWrite([]*member{m}, []eventlog.Decoded{event})
+	p.rows = []pageRows{{Rows: table.NewRows(m.projection.Tables), parked: []parkedEvent{e}}}
+	if err := g.writePage(ctx, p); err != nil {
+		return err
+	}
+	g.session.config.Alert(alertAt(m, event.Recorded, alert.Parked, fmt.Sprintf("%s is poison and was parked: %s", where, e.reason)))
+	return nil
+}
+
+// alertAt returns the alert of an event.
+func alertAt(m *member, event eventlog.Recorded, reason alert.Reason, detail string) Alert {
+	return Alert{Generation: m.id(), Reason: reason, Event: event.ID, Position: event.Position, Detail: detail}
+}
+
+// stop takes a member out of its group, returns its lease, and returns errStopped. The member stays out until an operator
+// or a release resolves the event.
+func (s *session) stop(ctx context.Context, g *group, m *member, e parkedEvent, a Alert) error {
+	e.reason = a.Detail
+	s.stopAt(m.id(), e.event.ID)
+	// A session that ends meanwhile waits for this, so that the next one sees what stands in the way.
+	noting, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTimeout)
+	defer cancel()
+	err := persist(noting, s.logger, "noting what stopped a projection", func() error { return block(noting, s.checkpoints.db, m, e) })
+	if err != nil && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil { // it stops all the same, though operators do not see the event in their list
+		s.logger.ErrorContext(ctx, "what stopped a projection could not be noted", "projection", m.projection.Name, "error", withoutValues(err))
+	}
+	s.leave(ctx, g, m, a)
+	return errStopped
+}
+
+const noteTimeout = 5 * time.Second
+
+func (s *session) leave(ctx context.Context, g *group, m *member, a Alert) {
+	s.mu.Lock()
+	g.members = slices.DeleteFunc(slices.Clone(g.members), func(other *member) bool { return other == m })
+	last := len(g.members) == 0
+	s.mu.Unlock()
+	s.giveBack(ctx, []*member{m})
+	s.config.Alert(a)
+	m.progress.enter(StateStopped, a.Detail)
+	if last {
+		g.handler.Stop()
+	}
+}
+
 // keepLeases renews the leases while no pages do, and so also notices lost commits and lost leases on a quiet log.
 func (s *session) keepLeases(ctx context.Context) {
 	for pause(ctx, s.checkpoints.lease/3) == nil {
 		for _, g := range s.groups {
-			if g.tryAcquire() {
+			if g.lock.TryLock() {
 				s.keepLease(ctx, g)
-				g.release()
+				g.lock.Unlock()
 			}
 		}
 	}
 }
 
 func (s *session) keepLease(ctx context.Context, g *group) {
-	if len(g.members) == 0 {
+	position, alive := g.position()
+	if !alive {
 		return
 	}
 	bounded, cancel := context.WithTimeout(ctx, s.checkpoints.lease)
 	defer cancel()
-	position := g.members[0].position
 	rows, err := s.checkpoints.renew(bounded, g.members)
 	if err == nil && len(rows) == len(g.members) &&
 		!slices.ContainsFunc(rows, func(c checkpoint) bool { return c.position != position }) {
@@ -310,7 +618,7 @@ func (s *session) keepLease(ctx context.Context, g *group) {
 
 const (
 	followSlowly = 500 * time.Millisecond
-	followFast   = 20 * time.Millisecond // while somebody waits for a position
+	followFast   = 20 * time.Millisecond // while a caller waits for a position
 )
 
 // follow watches the projections that another instance feeds: their positions, and whether their leases fall free.
@@ -318,17 +626,11 @@ func (s *session) follow(ctx context.Context) {
 	if len(s.followed) == 0 {
 		return
 	}
-	for {
-		if err := s.look(ctx); err != nil {
-			return
-		}
-		if s.idle(ctx) != nil {
-			return
-		}
+	for s.look(ctx) == nil && s.idle(ctx) == nil {
 	}
 }
 
-// idle waits for the next look, which somebody who waits for a position may hasten.
+// idle waits for the next look, which a caller who waits for a position may hasten.
 func (s *session) idle(ctx context.Context) error {
 	if slices.ContainsFunc(s.followed, func(m *member) bool { return m.progress.waitedFor() }) {
 		return pause(ctx, followFast)
@@ -369,4 +671,216 @@ func pause(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// checkpoints reads and moves the rows of feed.checkpoints on behalf of one run of a projector. All leases end by the
+// clock of Postgres, which may jump: one that ends later than any can end by now is from before a jump, and free.
+type checkpoints struct {
+	db       *pgxpool.Pool
+	log      eventlog.Identity
+	holder   uuid.UUID // of this run
+	instance string
+	lease    time.Duration
+}
+
+// checkpoint is a row, seen by this run.
+type checkpoint struct {
+	id       GenerationID
+	position eventlog.Position
+	ours     bool // this run holds the lease
+	free     bool // no run does
+}
+
+// rowKeys are the keys of the members' rows, as three arrays.
+func rowKeys(members []*member) (names []string, versions, generations []int) {
+	for _, m := range members {
+		names = append(names, m.projection.Name)
+		versions = append(versions, m.projection.Version)
+		generations = append(generations, m.number)
+	}
+	return names, versions, generations
+}
+
+const sameRow = `c.name = m.name and c.version = m.version and c.generation = m.generation`
+
+const moveCheckpoints = `
+	update feed.checkpoints c
+	set commit_position = $4, prepare_position = $5, events = c.events + $6, moved_at = clock_timestamp(),
+	    lease_until = clock_timestamp() + $7::interval
+	from unnest($1::text[], $2::integer[], $3::integer[], $13::bigint[]) as m(name, version, generation, parkings)
+	where ` + sameRow + ` and c.parkings = m.parkings and c.commit_position = $8 and c.prepare_position = $9
+	  and c.holder = $10 and c.log_id = $11 and c.epoch = $12`
+
+// queueMove queues the compare-and-set of the members' rows, which all stand at from. As many rows must be affected as
+// there are members; otherwise the answer is errMoved.
+func (c *checkpoints) queueMove(batch *pgx.Batch, members []*member, from, to eventlog.Position, events int) {
+	names, versions, generations := rowKeys(members)
+	parkings := make([]int64, len(members))
+	for i, m := range members {
+		parkings[i] = m.parkings
+	}
+	batch.Queue(moveCheckpoints, names, versions, generations,
+		int64(to.Commit), int64(to.Prepare), int64(events), c.lease,
+		int64(from.Commit), int64(from.Prepare), c.holder, c.log.LogID, c.log.Epoch, parkings)
+}
+
+// read returns the members' rows.
+func (c *checkpoints) read(ctx context.Context, members []*member) ([]checkpoint, error) {
+	names, versions, generations := rowKeys(members)
+	rows, err := c.db.Query(ctx, `
+		select c.name, c.version, c.generation, c.commit_position, c.prepare_position, c.holder is not distinct from $4,
+		       c.holder is null or c.lease_until not between clock_timestamp() and clock_timestamp() + 2 * $5::interval
+		from feed.checkpoints c
+		join unnest($1::text[], $2::integer[], $3::integer[]) as m(name, version, generation) on `+sameRow,
+		names, versions, generations, c.holder, c.lease)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, scanCheckpoint)
+}
+
+// renew extends the leases of the members that are still ours, and returns their rows.
+func (c *checkpoints) renew(ctx context.Context, members []*member) ([]checkpoint, error) {
+	names, versions, generations := rowKeys(members)
+	var renewed []checkpoint
+	err := inRelaxedTransaction(ctx, c.db, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, `
+			update feed.checkpoints c set lease_until = clock_timestamp() + $5::interval
+			from unnest($1::text[], $2::integer[], $3::integer[]) as m(name, version, generation)
+			where `+sameRow+` and c.holder = $4
+			returning c.name, c.version, c.generation, c.commit_position, c.prepare_position, true, false`,
+			names, versions, generations, c.holder, c.lease)
+		if err != nil {
+			return err
+		}
+		renewed, err = pgx.CollectRows(rows, scanCheckpoint)
+		return err
+	})
+	return renewed, err
+}
+
+// release returns the members' leases, so that another instance need not wait for their end.
+func (c *checkpoints) release(ctx context.Context, members []*member) error {
+	names, versions, generations := rowKeys(members)
+	_, err := c.db.Exec(ctx, `
+		update feed.checkpoints c set holder = null, lease_until = '-infinity'
+		from unnest($1::text[], $2::integer[], $3::integer[]) as m(name, version, generation)
+		where `+sameRow+` and c.holder = $4`, names, versions, generations, c.holder)
+	return err
+}
+
+// origin is what a checkpoint says about where a read model comes from.
+type origin int
+
+const (
+	ofThisLog  origin = iota
+	ofAnother         // another log, or another epoch of this one
+	pastTheEnd        // the position is past the log's head
+)
+
+// claim takes the lease of a member's row if it is free, ours, or may be reclaimed after a restart. A generation that is not
+// of this log is emptied, to be built again from the start, unless it is live: then it is not claimed.
+func (c *checkpoints) claim(ctx context.Context, m *member, reclaim bool, head headReader) (claimed checkpoint, from origin, err error) {
+	err = inTransaction(ctx, c.db, func(tx pgx.Tx) error {
+		var log eventlog.Identity
+		claimed, log, err = c.lock(ctx, tx, m, reclaim)
+		if err != nil || !claimed.free {
+			return err
+		}
+		from, err = c.origin(ctx, claimed.position, log, head)
+		switch {
+		case err != nil:
+			return err
+		case from == ofThisLog:
+		case m.live && claimed.position != eventlog.Start():
+			claimed.free = false
+			return nil
+		default:
+			claimed.position = eventlog.Start()
+			return c.rebuild(ctx, tx, m)
+		}
+		if err := unblock(ctx, tx, m); err != nil {
+			return err
+		}
+		return c.take(ctx, tx, m)
+	})
+	return claimed, from, err
+}
+
+// headReader returns the position of the log's last event.
+type headReader func(context.Context) (eventlog.Position, error)
+
+const headTimeout = 5 * time.Second
+
+func (c *checkpoints) origin(ctx context.Context, position eventlog.Position, log eventlog.Identity, head headReader) (origin, error) {
+	if log != c.log {
+		return ofAnother, nil
+	}
+	if position == eventlog.Start() {
+		return ofThisLog, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, headTimeout)
+	defer cancel()
+	last, err := head(ctx)
+	if err == nil && position.Compare(last) > 0 {
+		return pastTheEnd, nil
+	}
+	return ofThisLog, err
+}
+
+func (c *checkpoints) lock(ctx context.Context, tx pgx.Tx, m *member, reclaim bool) (checkpoint, eventlog.Identity, error) {
+	var (
+		log             eventlog.Identity
+		commit, prepare int64
+		row             = checkpoint{id: m.id()}
+	)
+	err := tx.QueryRow(ctx, `
+		select commit_position, prepare_position, parkings, log_id, epoch,
+		       holder is null or holder = $4 or lease_until not between clock_timestamp() and clock_timestamp() + 2 * $7::interval
+		       or ($5 and instance = $6)
+		from feed.checkpoints where name = $1 and version = $2 and generation = $3 for update`,
+		m.projection.Name, m.projection.Version, m.number, c.holder, reclaim && c.instance != "", c.instance, c.lease,
+	).Scan(&commit, &prepare, &m.parkings, &log.LogID, &log.Epoch, &row.free)
+	if errors.Is(err, pgx.ErrNoRows) {
+		err = errRetired
+	}
+	row.position = eventlog.Position{Commit: uint64(commit), Prepare: uint64(prepare)}
+	return row, log, err
+}
+
+func (c *checkpoints) take(ctx context.Context, tx pgx.Tx, m *member) error {
+	_, err := tx.Exec(ctx, `
+		update feed.checkpoints
+		set holder = $4, instance = $5, lease_until = clock_timestamp() + $6::interval
+		where name = $1 and version = $2 and generation = $3`,
+		m.projection.Name, m.projection.Version, m.number, c.holder, c.instance, c.lease)
+	return err
+}
+
+func (c *checkpoints) rebuild(ctx context.Context, tx pgx.Tx, m *member) error {
+	if err := emptyTables(ctx, tx, m.projection, m.number); err != nil {
+		return err
+	}
+	m.parking = newParking()
+	if _, err := tx.Exec(ctx, "delete from feed.parked where name = $1 and version = $2 and generation = $3",
+		m.projection.Name, m.projection.Version, m.number); err != nil {
+		return err
+	}
+	_, err := tx.Exec(ctx, `
+		update feed.checkpoints
+		set commit_position = 0, prepare_position = 0, events = 0, moved_at = clock_timestamp(),
+		    log_id = $4, epoch = $5, holder = $6, instance = $7, lease_until = clock_timestamp() + $8::interval
+		where name = $1 and version = $2 and generation = $3`,
+		m.projection.Name, m.projection.Version, m.number, c.log.LogID, c.log.Epoch, c.holder, c.instance, c.lease)
+	return err
+}
+
+func scanCheckpoint(row pgx.CollectableRow) (checkpoint, error) {
+	var (
+		c               checkpoint
+		commit, prepare int64
+	)
+	err := row.Scan(&c.id.Name, &c.id.Version, &c.id.Number, &commit, &prepare, &c.ours, &c.free)
+	c.position = eventlog.Position{Commit: uint64(commit), Prepare: uint64(prepare)}
+	return c, err
 }
