@@ -18,9 +18,8 @@ func (s *streamsService) Delete(ctx context.Context, call *streams.DeleteReq) (*
 	if err != nil {
 		return nil, s.node.finish(ctx, "delete", err)
 	}
-	return &streams.DeleteResp{PositionOption: &streams.DeleteResp_Position_{Position: &streams.DeleteResp_Position{
-		CommitPosition: position, PreparePosition: position,
-	}}}, nil
+	at := &streams.DeleteResp_Position{CommitPosition: position, PreparePosition: position}
+	return &streams.DeleteResp{PositionOption: &streams.DeleteResp_Position_{Position: at}}, nil
 }
 
 // Tombstone ends a stream permanently.
@@ -33,9 +32,8 @@ func (s *streamsService) Tombstone(ctx context.Context, call *streams.TombstoneR
 	if err != nil {
 		return nil, s.node.finish(ctx, "tombstone", err)
 	}
-	return &streams.TombstoneResp{PositionOption: &streams.TombstoneResp_Position_{Position: &streams.TombstoneResp_Position{
-		CommitPosition: position, PreparePosition: position,
-	}}}, nil
+	at := &streams.TombstoneResp_Position{CommitPosition: position, PreparePosition: position}
+	return &streams.TombstoneResp{PositionOption: &streams.TombstoneResp_Position_{Position: at}}, nil
 }
 
 func (n *Node) delete(ctx context.Context, purpose purpose, identifier *shared.StreamIdentifier, options expectedRevision) (uint64, error) {

@@ -33,20 +33,8 @@ type decision struct {
 	recreate bool   // of accepted: the stream is soft-deleted and will be recreated
 }
 
-// streamView is what decide needs to know of the log.
-type streamView interface {
-	// lastRevision returns the revision of the stream's last event, noStream or tombstoneRevision.
-	lastRevision(stream string) (int64, error)
-	// eventAt returns the event at a revision of a stream.
-	eventAt(stream string, revision int64) (event knownEvent, found bool, err error)
-	// recent returns the first event with the id, if it was written recently.
-	recent(id uuid.UUID) (event knownEvent, found bool)
-	// retention returns the stream's retention, from its metadata.
-	retention(stream string) (retention, error)
-}
-
 // decide applies the rules of EventStoreDB 24.6 (IndexWriter.CheckCommit).
-func decide(view streamView, stream string, expected expectation, ids []uuid.UUID) (decision, error) {
+func decide(view *view, stream string, expected expectation, ids []uuid.UUID) (decision, error) {
 	current, err := view.lastRevision(stream)
 	if err != nil {
 		return decision{}, err
@@ -81,7 +69,7 @@ func (d decision) repeat(last knownEvent, visible retention) decision {
 }
 
 // decideExists: a soft-deleted stream does not exist; one without events does if it has metadata.
-func decideExists(view streamView, stream string, d decision, visible retention, ids []uuid.UUID) (decision, error) {
+func decideExists(view *view, stream string, d decision, visible retention, ids []uuid.UUID) (decision, error) {
 	if d.recreate {
 		return decision{verdict: deleted, current: d.current}, nil
 	}
@@ -99,7 +87,7 @@ func decideExists(view streamView, stream string, d decision, visible retention,
 
 // decideByRecent: without an exact revision a repeat is recognised only by recent ids, and by the first place of each.
 // A first event that is not among them means a new append; a later one means that two appends share events.
-func decideByRecent(view streamView, stream string, d decision, visible retention, ids []uuid.UUID) decision {
+func decideByRecent(view *view, stream string, d decision, visible retention, ids []uuid.UUID) decision {
 	if len(ids) == 0 {
 		return d
 	}
@@ -119,7 +107,7 @@ func decideByRecent(view streamView, stream string, d decision, visible retentio
 
 // decideRepeat: an append at an earlier revision is a repeat if exactly its events follow there. A soft-deleted
 // stream also counts as one that does not exist.
-func decideRepeat(view streamView, stream string, expected expectation, d decision, visible retention, ids []uuid.UUID) (decision, error) {
+func decideRepeat(view *view, stream string, expected expectation, d decision, visible retention, ids []uuid.UUID) (decision, error) {
 	wrong := decision{verdict: wrongVersion, current: d.current}
 	if expected > d.current || len(ids) == 0 {
 		return wrong, nil

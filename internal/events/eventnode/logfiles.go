@@ -32,176 +32,68 @@ const (
 	chunkFull     = 5 // first of the four kinds with a number: full, first, middle, last
 	chunkSyncFull = 9 // first of the four kinds with a synced offset
 	chunkKindsEnd = 13
-
-	kindLast = 3 // the fourth of four kinds
 )
 
 var errLogDamaged = errors.New("the log file is damaged, and not only at its end")
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// tail is what follows the last complete record of a log file: appends that a crash interrupted, which Pebble drops.
-type tail struct {
-	file    string
-	offset  int64 // of its first byte in the file
-	bytes   int64
-	records int // that can still be told apart: each is a group of appends
-}
-
-// checkLogFiles returns the incomplete ends of the log files. Damage that Pebble would take for such an end is an error.
-func checkLogFiles(fs vfs.FS, dir string) ([]tail, error) {
+// checkLogFiles returns the names of the log files that end in an incomplete write, as after a crash: Pebble drops it.
+// Damage that Pebble would take for such an end is an error.
+func checkLogFiles(fs vfs.FS, dir string) (torn []string, err error) {
 	names, err := fs.List(dir)
 	if err != nil {
 		return nil, fmt.Errorf("listing the log files: %w", err)
 	}
 	slices.Sort(names)
-	var tails []tail
 	for _, name := range names {
 		number, _, isLog := wal.ParseLogFilename(name)
 		if !isLog {
 			continue
 		}
-		t, err := checkLogFile(fs, fs.PathJoin(dir, name), uint32(number))
+		incomplete, err := checkLogFile(fs, fs.PathJoin(dir, name), uint32(number))
 		if err != nil {
 			return nil, fmt.Errorf("checking %s: %w", name, err)
 		}
-		if t.bytes > 0 {
-			t.file = name
-			tails = append(tails, t)
+		if incomplete {
+			torn = append(torn, name)
 		}
 	}
-	return tails, nil
+	return torn, nil
 }
 
-func checkLogFile(fs vfs.FS, path string, number uint32) (tail, error) {
+func checkLogFile(fs vfs.FS, path string, number uint32) (torn bool, err error) {
 	f, err := fs.Open(path, vfs.SequentialReadsOption)
 	if err != nil {
-		return tail{}, err
+		return false, err
 	}
-	t, err := checkBlocks(f, number)
-	return t, errors.Join(err, f.Close())
+	torn, err = checkBlocks(f, number)
+	return torn, errors.Join(err, f.Close())
 }
 
-func checkBlocks(log io.Reader, number uint32) (tail, error) {
+// checkBlocks reports whether the header of an incomplete chunk follows the last complete one. Without such a header the
+// log ends there, or its end is the rest of the file's earlier use.
+func checkBlocks(log io.Reader, number uint32) (torn bool, err error) {
 	block := make([]byte, blockSize)
-	end := logEnd{number: number}
-	for {
+	for ended := false; ; {
 		n, err := io.ReadFull(log, block)
 		if errors.Is(err, io.EOF) {
-			return end.tail(), nil
+			return torn, nil
 		}
 		if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
-			return tail{}, err
+			return false, err
 		}
 		from := 0
-		if !end.found {
-			from = wholeChunks(block[:n], number)
-			end.follow(block[:from])
-			end.found = from < n
-			from++
+		if !ended {
+			end := wholeChunks(block[:n], number)
+			ended, from = end < n, end+1
+			length, _ := claimAt(block[:n], end, number)
+			torn = length > 0
 		}
-		if end.found && beginsRecord(block[:n], from, number) {
-			return tail{}, errLogDamaged
-		}
-		if end.found {
-			end.look(block[:n], from-1)
-		}
-		end.block += int64(n)
-	}
-}
-
-// logEnd looks for the end of a log file.
-type logEnd struct {
-	number  uint32
-	block   int64 // offset of the current block
-	whole   int64 // end of the last complete record
-	begun   bool  // a record has begun, and not ended, with complete chunks
-	found   bool  // a chunk was incomplete: the end of the log, or damage
-	clean   bool  // Pebble has marked the end
-	reused  bool  // chunks of an older log follow, which the file had before
-	written int64 // end of the last byte that is not zero
-	claimed int64 // end of the last chunk with a header of this log
-	records int   // headers among them that begin a record
-}
-
-// follow passes complete chunks, and a rest that is too short for one: empty, unless the file was cut there.
-func (e *logEnd) follow(chunks []byte) {
-	for at := 0; at < len(chunks); {
-		length, begins := chunkAt(chunks, at, e.number)
-		if length == 0 {
-			e.see(chunks, at)
-			return
-		}
-		kind := (chunks[at+chunkKind] - chunkFull) % 4
-		e.begun = begins && kind != 0 || !begins && e.begun
-		at += length
-		if kind == 0 || kind == kindLast {
-			e.whole, e.begun = e.block+int64(at), false
+		if ended && beginsRecord(block[:n], from, number) {
+			return false, errLogDamaged
 		}
 	}
-}
-
-// look examines a block behind the last complete chunk.
-func (e *logEnd) look(block []byte, from int) {
-	from = max(0, from)
-	if e.block+int64(from) == e.whole && isTrailer(block[from:], e.number) {
-		e.clean = true
-	}
-	e.reused = e.reused || holdsOlderChunk(block, from, e.number)
-	e.see(block, from)
-	for from+chunkHeader <= len(block) {
-		length, begins := claimAt(block, from, e.number)
-		if length == 0 {
-			return
-		}
-		if begins {
-			e.records++
-		}
-		from += length
-		e.claimed = e.block + int64(min(from, len(block)))
-	}
-}
-
-// see notes the last byte from an offset of a block on that is not zero.
-func (e *logEnd) see(block []byte, from int) {
-	if used := len(bytes.TrimRight(block, "\x00")); used > from {
-		e.written = e.block + int64(used)
-	}
-}
-
-func (e *logEnd) tail() tail {
-	end := e.claimed
-	if !e.reused {
-		end = max(end, e.written)
-	}
-	if e.begun {
-		e.records++
-	}
-	if e.clean || end <= e.whole {
-		return tail{}
-	}
-	return tail{offset: e.whole, bytes: end - e.whole, records: max(1, e.records)}
-}
-
-// isTrailer reports whether the end of a log is marked there: by the empty header of a log with the next number.
-func isTrailer(chunk []byte, number uint32) bool {
-	return len(chunk) >= chunkHeader && chunk[chunkKind] == chunkFull &&
-		binary.LittleEndian.Uint16(chunk[chunkLength:]) == 0 && binary.LittleEndian.Uint32(chunk[chunkFile:]) == number+1
-}
-
-// holdsOlderChunk reports whether a complete chunk of a log with a lower number is in the block: at its start, where
-// there is always one, or, in the block that a newer log has overwritten in part, anywhere.
-func holdsOlderChunk(block []byte, from int, number uint32) bool {
-	for at := from; at+chunkHeader <= len(block); at++ {
-		older := binary.LittleEndian.Uint32(block[at+chunkFile:])
-		if length, _ := chunkAt(block, at, older); older < number && length > 0 {
-			return true
-		}
-		if from == 0 {
-			return false
-		}
-	}
-	return false
 }
 
 // wholeChunks returns the offset of the first incomplete chunk of a block, or the length of the block.

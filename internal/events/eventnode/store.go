@@ -48,7 +48,7 @@ func (s *store) open(dir string, logger *slog.Logger, fatal func(error)) error {
 		return fmt.Errorf("opening the event store: the disk has %d MiB left; %d MiB are needed",
 			free>>20, spaceForOpening>>20)
 	}
-	tails, err := checkLogFiles(s.disk, dir)
+	torn, err := checkLogFiles(s.disk, dir)
 	if err != nil {
 		return fmt.Errorf("opening the event store: %w", err)
 	}
@@ -73,9 +73,8 @@ func (s *store) open(dir string, logger *slog.Logger, fatal func(error)) error {
 	if err := s.disk.err(); err != nil {
 		return fmt.Errorf("opening the event store: %w", errors.Join(err, s.db.Close()))
 	}
-	for _, t := range tails {
-		logger.Warn("event node: the log ended in an incomplete write, as after a crash; it was dropped",
-			"file", t.file, "offset", t.offset, "bytes", t.bytes, "records", t.records)
+	for _, file := range torn {
+		logger.Warn("event node: the log ended in an incomplete write, as after a crash; it was dropped", "file", file)
 	}
 	return nil
 }
