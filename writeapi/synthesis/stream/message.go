@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/recital-tts/recital/internal/http/web"
-	"github.com/recital-tts/recital/internal/http/web/jsontree"
+	"github.com/recital-tts/recital/internal/http/web/bind"
 )
 
 // action is what a message requests, beside its text.
@@ -33,14 +33,14 @@ type parser struct{ halves halves }
 
 // parse reads a message. Its errors name the field that is wrong, and never repeat what was sent.
 func (p *parser) parse(raw []byte) (message, error) {
-	document, err := jsontree.Parse(p.halves.join(raw), wanted)
-	if syntax := (*jsontree.SyntaxError)(nil); errors.As(err, &syntax) {
+	document, err := bind.ParseObject(p.halves.join(raw))
+	if syntax := (*bind.SyntaxError)(nil); errors.As(err, &syntax) {
 		return message{}, refuse("message", "JSON decode error: "+syntax.Msg)
 	}
-	if document.Kind != jsontree.Object {
+	if err != nil {
 		return message{}, refuse("message", "Input should be a valid dictionary")
 	}
-	return read(&document)
+	return read(document)
 }
 
 // ends notes that a text may end here: half a character that a flush or the end leaves over is an error, and one that a
@@ -56,20 +56,12 @@ func (p *parser) ends(a action) error {
 	return nil
 }
 
-func wanted(key string) bool {
-	switch key {
-	case "text", "flush", "eof", "command", "type", "nonce":
-		return true
-	}
-	return false
-}
-
 // refuse is an error in the words of pydantic, as the published service gives it.
 func refuse(field, why string) error {
 	return &web.Error{Status: http.StatusUnprocessableEntity, Message: field + ": " + why}
 }
 
-func read(document *jsontree.Value) (m message, err error) {
+func read(document bind.Object) (m message, err error) {
 	hasText, err := readText(document, &m)
 	if err != nil {
 		return message{}, err
@@ -85,12 +77,12 @@ func read(document *jsontree.Value) (m message, err error) {
 	return m, err
 }
 
-func readText(document *jsontree.Value, m *message) (found bool, err error) {
+func readText(document bind.Object, m *message) (found bool, err error) {
 	value, found := present(document, "text")
 	switch {
 	case !found:
 		return false, nil
-	case value.Kind != jsontree.String:
+	case value.Kind != bind.String:
 		return true, refuse("text", "Input should be a valid string")
 	case value.BadText:
 		return true, refuse("text", "Input should be a valid string, unable to parse raw data as a unicode string")
@@ -102,16 +94,16 @@ func readText(document *jsontree.Value, m *message) (found bool, err error) {
 }
 
 // present finds a value that is not null.
-func present(document *jsontree.Value, key string) (*jsontree.Value, bool) {
+func present(document bind.Object, key string) (bind.Value, bool) {
 	value, found := document.Get(key)
-	if !found || value.Kind == jsontree.Null {
-		return nil, false
+	if !found || value.Kind == bind.Null {
+		return bind.Value{}, false
 	}
 	return value, true
 }
 
 // readAction accepts the words of every dialect: flags ({"flush": true}), commands and types.
-func readAction(document *jsontree.Value, m *message) (asked bool, err error) {
+func readAction(document bind.Object, m *message) (asked bool, err error) {
 	for _, flag := range []struct {
 		key    string
 		action action
@@ -142,20 +134,20 @@ func readAction(document *jsontree.Value, m *message) (asked bool, err error) {
 	return asked, nil
 }
 
-func truth(value *jsontree.Value) (set, ok bool) {
+func truth(value bind.Value) (set, ok bool) {
 	switch {
-	case value.Kind == jsontree.Bool:
-		return value.Bool, true
-	case value.Kind == jsontree.String && strings.EqualFold(value.Text, "true"):
+	case value.Kind == bind.Bool:
+		return value.Text == "true", true
+	case value.Kind == bind.String && strings.EqualFold(value.Text, "true"):
 		return true, true
-	case value.Kind == jsontree.String && strings.EqualFold(value.Text, "false"):
+	case value.Kind == bind.String && strings.EqualFold(value.Text, "false"):
 		return false, true
 	}
 	return false, false
 }
 
-func readWord(document *jsontree.Value, key string, value *jsontree.Value, m *message) error {
-	if value.Kind != jsontree.String {
+func readWord(document bind.Object, key string, value bind.Value, m *message) error {
+	if value.Kind != bind.String {
 		return refuse(key, "Input should be a valid string")
 	}
 	switch value.Text {
@@ -178,17 +170,17 @@ func readWord(document *jsontree.Value, key string, value *jsontree.Value, m *me
 }
 
 // readNonce takes what pydantic takes for an integer.
-func readNonce(document *jsontree.Value) (*int64, error) {
+func readNonce(document bind.Object) (*int64, error) {
 	value, found := present(document, "nonce")
 	if !found {
 		return nil, nil
 	}
-	if value.Kind == jsontree.Int || value.Kind == jsontree.String {
+	if value.Kind == bind.Int || value.Kind == bind.String {
 		if n, err := strconv.ParseInt(value.Text, 10, 64); err == nil {
 			return &n, nil
 		}
 	}
-	if value.Kind == jsontree.Float {
+	if value.Kind == bind.Float {
 		if f, err := strconv.ParseFloat(value.Text, 64); err == nil && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
 			n := int64(f)
 			return &n, nil

@@ -4,7 +4,7 @@ import (
 	"strconv"
 
 	"github.com/recital-tts/recital/internal/http/web"
-	"github.com/recital-tts/recital/internal/http/web/jsontree"
+	"github.com/recital-tts/recital/internal/http/web/bind"
 	"github.com/recital-tts/recital/writeapi/synthesis/request"
 )
 
@@ -19,10 +19,8 @@ func wantsTimes(in request.Speech, d dialect) bool {
 // dialectOf finds the dialect of a first message, whatever else is wrong with it, so that its error is understood. It is
 // false for what is no JSON object.
 func dialectOf(message []byte) (d dialect, isObject bool) {
-	document, err := jsontree.Parse(message, func(key string) bool {
-		return key == "lmnt-version" || key == "protocol_version" || key == "type"
-	})
-	if err != nil || document.Kind != jsontree.Object {
+	document, err := bind.ParseObject(message)
+	if err != nil {
 		return plain, false
 	}
 	text := func(key string) string {

@@ -20,7 +20,7 @@ type opening struct {
 	ProtocolVersion *int    `in:"protocol_version" doc:"2 selects the messages with commands, in version 1.0."`
 }
 
-// clientMessage describes a message after the first one, which package jsontree reads.
+// clientMessage describes a message after the first one.
 type clientMessage struct {
 	Type    *string `json:"type" literal:"text,flush,reset,eof,finish" doc:"What the message is, in version 1.1. The message text has a text."`
 	Text    *string `json:"text" doc:"More text to speak, divided anywhere. It comes before what else the message requests."`

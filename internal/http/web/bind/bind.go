@@ -6,9 +6,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"unicode/utf8"
-
-	"github.com/recital-tts/recital/internal/http/web/jsontree"
 )
 
 // Request is what a struct is filled from. The functions answer false when there is no such value; the strings and
@@ -55,7 +52,7 @@ func (f *field) bindOne(target reflect.Value, get func(string) (string, bool)) [
 	if !ok {
 		return f.absent(target)
 	}
-	return f.set(target, textOf(text), nil)
+	return f.set(target, textValue(text), nil)
 }
 
 // bindRepeated takes all values for a list, else the last.
@@ -66,19 +63,14 @@ func (f *field) bindRepeated(target reflect.Value, get func(string) []string) []
 		case len(texts) == 0:
 			continue
 		case f.kind == kindList:
-			return f.set(target, listOf(texts), nil)
+			return f.set(target, listValue(texts), nil)
 		}
-		return f.set(target, textOf(texts[len(texts)-1]), nil)
+		return f.set(target, textValue(texts[len(texts)-1]), nil)
 	}
 	if f.unless != "" && slices.ContainsFunc(get(f.unless), func(text string) bool { return text != "" }) {
 		return nil
 	}
 	return f.absent(target)
-}
-
-// textOf is a string that came outside JSON, where text can only be wrong by its bytes.
-func textOf(text string) *jsontree.Value {
-	return &jsontree.Value{Kind: jsontree.String, Text: text, BadText: !utf8.ValidString(text)}
 }
 
 func (p *Plan) bindBody(target reflect.Value, r *Request) ([]Item, error) {
@@ -104,7 +96,7 @@ func (p *Plan) bindBody(target reflect.Value, r *Request) ([]Item, error) {
 	case len(r.Body) == 0:
 		return p.bindNothing(target), nil
 	case media == "" || r.AnyContentType || isJSON(media):
-		return p.bindJSON(target, r.Body)
+		return p.bindJSON(target, r.Body), nil
 	}
 	return []Item{notAnObject().at("body")}, nil
 }
@@ -127,46 +119,46 @@ func (p *Plan) bindNothing(target reflect.Value) []Item {
 	return nil
 }
 
-func (p *Plan) bindJSON(target reflect.Value, body []byte) ([]Item, error) {
-	document, err := jsontree.Parse(body, p.wantsKey)
-	if syntax := (*jsontree.SyntaxError)(nil); errors.As(err, &syntax) {
-		return []Item{jsonInvalid(syntax.Msg).at("body", syntax.Offset)}, nil
+func (p *Plan) bindJSON(target reflect.Value, body []byte) []Item {
+	document, err := ParseObject(body)
+	if syntax := (*SyntaxError)(nil); errors.As(err, &syntax) {
+		return []Item{jsonInvalid(syntax.Msg).at("body", syntax.Offset)}
 	}
-	if document.Kind != jsontree.Object {
-		return []Item{notAnObject().at("body")}, nil
+	if err != nil {
+		return []Item{notAnObject().at("body")}
 	}
 	var wrong []Item
 	for _, f := range p.fields[fromBody] {
-		wrong = append(wrong, f.bindMember(target, &document)...)
+		wrong = append(wrong, f.bindMember(target, document)...)
 	}
-	return wrong, nil
+	return wrong
 }
 
 // bindMember takes the first name that has a value. A null is none, except where a value is required: then it is of the
 // wrong type.
-func (f *field) bindMember(target reflect.Value, document *jsontree.Value) []Item {
-	var null *jsontree.Value
+func (f *field) bindMember(target reflect.Value, document Object) []Item {
+	null := false
 	for _, name := range f.names {
 		value, ok := document.Get(name)
 		switch {
 		case !ok:
 			continue
-		case value.Kind == jsontree.Null:
-			null = value
+		case value.Kind == Null:
+			null = true
 			continue
 		}
 		return f.setMember(target, value)
 	}
 	switch {
-	case null == nil || !f.required:
+	case !null || !f.required:
 		return f.absent(target)
 	case f.nullable:
 		return nil
 	}
-	return f.setMember(target, null)
+	return f.setMember(target, Value{})
 }
 
-func (f *field) setMember(target reflect.Value, value *jsontree.Value) []Item {
+func (f *field) setMember(target reflect.Value, value Value) []Item {
 	if f.takesFiles() {
 		return []Item{bytesType().at(f.loc()...)}
 	}

@@ -2,11 +2,10 @@ package bind
 
 import (
 	"encoding"
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"strings"
-
-	"github.com/recital-tts/recital/internal/http/web/jsontree"
 )
 
 type kind uint8
@@ -67,7 +66,7 @@ func kindOf(t reflect.Type) (kind, error) {
 }
 
 // convert checks a value and stores it in slot. A file field gets files instead of a value.
-func (f *field) convert(slot reflect.Value, value *jsontree.Value, files []File) []Item {
+func (f *field) convert(slot reflect.Value, value Value, files []File) []Item {
 	switch f.kind {
 	case kindFile, kindFiles:
 		return f.convertFiles(slot, files)
@@ -80,7 +79,7 @@ func (f *field) convert(slot reflect.Value, value *jsontree.Value, files []File)
 	return nil
 }
 
-func (f *field) convertOne(slot reflect.Value, value *jsontree.Value) *fault {
+func (f *field) convertOne(slot reflect.Value, value Value) *fault {
 	switch f.kind {
 	case kindText:
 		text, wrong := f.text(value)
@@ -115,10 +114,10 @@ func (f *field) convertOne(slot reflect.Value, value *jsontree.Value) *fault {
 		}
 		slot.SetBool(yes)
 	case kindDict:
-		if value.Kind != jsontree.Object {
+		if value.Kind != JSONObject {
 			return dictType()
 		}
-		slot.Set(reflect.ValueOf(plain(value)))
+		_ = json.Unmarshal(value.raw, slot.Addr().Interface()) // it is valid
 	}
 	return nil
 }
@@ -135,8 +134,8 @@ func setText(slot reflect.Value, text string) *fault {
 	return nil
 }
 
-func (f *field) text(value *jsontree.Value) (string, *fault) {
-	if value.Kind != jsontree.String {
+func (f *field) text(value Value) (string, *fault) {
+	if value.Kind != String {
 		switch {
 		case f.rules.setKind != "":
 			return "", f.rules.outOfSet()
@@ -154,17 +153,18 @@ func (f *field) text(value *jsontree.Value) (string, *fault) {
 	return f.rules.text(value.Text)
 }
 
-func (f *field) convertList(slot reflect.Value, value *jsontree.Value) []Item {
-	if value.Kind != jsontree.Array {
+func (f *field) convertList(slot reflect.Value, value Value) []Item {
+	if value.Kind != Array {
 		return []Item{listType().at(f.loc()...)}
 	}
-	if limit := f.rules.maxItems; limit != nil && len(value.Items) > *limit {
-		return []Item{tooMany(*limit, len(value.Items)).at(f.loc()...)}
+	items := value.Items()
+	if limit := f.rules.maxItems; limit != nil && len(items) > *limit {
+		return []Item{tooMany(*limit, len(items)).at(f.loc()...)}
 	}
-	list := make([]string, len(value.Items))
+	list := make([]string, len(items))
 	var wrong []Item
-	for i := range value.Items {
-		text, fault := f.text(&value.Items[i])
+	for i, item := range items {
+		text, fault := f.text(item)
 		if fault != nil {
 			wrong = append(wrong, fault.at(f.loc(i)...))
 			continue
@@ -187,38 +187,4 @@ func (f *field) convertFiles(slot reflect.Value, files []File) []Item {
 	}
 	slot.Set(reflect.ValueOf(files))
 	return nil
-}
-
-// plain is a value as encoding/json decodes it into an any.
-func plain(v *jsontree.Value) any {
-	switch v.Kind {
-	case jsontree.Bool:
-		return v.Bool
-	case jsontree.Int, jsontree.Float:
-		return mustFloat(v.Text)
-	case jsontree.String:
-		return v.Text
-	case jsontree.Array:
-		items := make([]any, len(v.Items))
-		for i := range v.Items {
-			items[i] = plain(&v.Items[i])
-		}
-		return items
-	case jsontree.Object:
-		members := make(map[string]any, len(v.Members))
-		for i := range v.Members {
-			members[v.Members[i].Key] = plain(&v.Members[i].Value)
-		}
-		return members
-	}
-	return nil
-}
-
-// listOf makes an array of texts that came as repeated names.
-func listOf(texts []string) *jsontree.Value {
-	value := &jsontree.Value{Kind: jsontree.Array, Items: make([]jsontree.Value, len(texts))}
-	for i, text := range texts {
-		value.Items[i] = *textOf(text)
-	}
-	return value
 }

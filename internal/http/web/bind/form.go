@@ -211,12 +211,12 @@ func (f *field) bindPart(target reflect.Value, from *Form) []Item {
 	}
 	switch {
 	case f.takesFiles() && len(texts)+len(files) > 0:
-		return f.set(target, nil, files)
+		return f.set(target, Value{}, files)
 	case len(texts) == 0:
 		return f.absent(target)
 	}
 	if f.kind == kindList {
-		return f.set(target, listOf(texts), nil)
+		return f.set(target, listValue(texts), nil)
 	}
-	return f.set(target, textOf(texts[len(texts)-1]), nil)
+	return f.set(target, textValue(texts[len(texts)-1]), nil)
 }

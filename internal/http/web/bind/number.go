@@ -4,24 +4,22 @@ import (
 	"math"
 	"strconv"
 	"strings"
-
-	"github.com/recital-tts/recital/internal/http/web/jsontree"
 )
 
 // integer converts in pydantic's lax mode: true is 1, 3.0 is 3, " 1_000 " is 1000, "2.0" is 2.
-func integer(v *jsontree.Value) (int64, *fault) {
+func integer(v Value) (int64, *fault) {
 	switch v.Kind {
-	case jsontree.Bool:
-		if v.Bool {
+	case Bool:
+		if v.Text == "true" {
 			return 1, nil
 		}
 		return 0, nil
-	case jsontree.Int:
+	case Int:
 		return parseInt(v.Text)
-	case jsontree.Float:
+	case Float:
 		f, _ := strconv.ParseFloat(v.Text, 64)
 		return wholeFloat(f)
-	case jsontree.String:
+	case String:
 		text, ok := plainInteger(v.Text)
 		if !ok {
 			return 0, intParsing()
@@ -83,17 +81,17 @@ func withoutUnderscores(text string) (string, bool) {
 }
 
 // float converts in pydantic's lax mode. Not-a-number and infinities pass here; the bounds decide about them.
-func float(v *jsontree.Value) (float64, *fault) {
+func float(v Value) (float64, *fault) {
 	switch v.Kind {
-	case jsontree.Bool:
-		if v.Bool {
+	case Bool:
+		if v.Text == "true" {
 			return 1, nil
 		}
 		return 0, nil
-	case jsontree.Int, jsontree.Float:
+	case Int, Float:
 		f, _ := strconv.ParseFloat(v.Text, 64)
 		return f, nil
-	case jsontree.String:
+	case String:
 		return parseFloat(v.Text)
 	}
 	return 0, floatType()
@@ -115,18 +113,18 @@ func parseFloat(text string) (float64, *fault) {
 }
 
 // boolean converts in pydantic's lax mode.
-func boolean(v *jsontree.Value) (bool, *fault) {
+func boolean(v Value) (bool, *fault) {
 	switch v.Kind {
-	case jsontree.Bool:
-		return v.Bool, nil
-	case jsontree.String:
+	case Bool:
+		return v.Text == "true", nil
+	case String:
 		return parseBool(v.Text)
-	case jsontree.Int:
+	case Int:
 		if v.Text == "-0" {
 			return false, nil
 		}
 		return parseBool(v.Text)
-	case jsontree.Float:
+	case Float:
 		n, wrong := wholeFloat(mustFloat(v.Text))
 		if wrong != nil {
 			return false, boolType()

@@ -41,8 +41,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-
-	"github.com/recital-tts/recital/internal/http/web/jsontree"
 )
 
 // File is an uploaded part. In JSON it is the hash of its content.
@@ -165,9 +163,6 @@ func (p *Plan) reorder() error {
 // TakesBody reports whether anything is read from the body.
 func (p *Plan) TakesBody() bool { return p.raw != nil || len(p.fields[fromBody]) > 0 }
 
-// wantsKey reports whether a member of a JSON body is bound.
-func (p *Plan) wantsKey(key string) bool { return p.bodyField(key) != nil }
-
 // bodyField is the field that a member or part of the body is bound to, nil for none.
 func (p *Plan) bodyField(name string) *field {
 	for _, f := range p.fields[fromBody] {
@@ -181,7 +176,7 @@ func (p *Plan) bodyField(name string) *field {
 func (f *field) takesFiles() bool { return f.kind == kindFile || f.kind == kindFiles }
 
 // set converts value and stores it in the field of the target.
-func (f *field) set(target reflect.Value, value *jsontree.Value, files []File) []Item {
+func (f *field) set(target reflect.Value, value Value, files []File) []Item {
 	slot := target.FieldByIndex(f.index)
 	if f.nullable {
 		fresh := reflect.New(slot.Type().Elem())

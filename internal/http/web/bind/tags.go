@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/recital-tts/recital/internal/http/web/jsontree"
 )
 
 var (
@@ -208,7 +206,7 @@ func (f *field) readDefault(t reflect.Type, tags map[string]string) error {
 		return fmt.Errorf("a %s has no default", t)
 	}
 	value := reflect.New(t).Elem()
-	if wrong := f.convert(value, &jsontree.Value{Kind: jsontree.String, Text: text}, nil); len(wrong) > 0 {
+	if wrong := f.convert(value, textValue(text), nil); len(wrong) > 0 {
 		return fmt.Errorf("default %q: %s", text, wrong[0].Msg)
 	}
 	f.fallback = value
