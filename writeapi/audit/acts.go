@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/recital-tts/recital/commands/audit"
+	events "github.com/recital-tts/recital/domain/audit"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/http/web"
 	"github.com/recital-tts/recital/writeapi"
@@ -76,4 +77,64 @@ func (a *Acts) remember(of repeatable, within time.Duration) {
 		a.recent = map[repeatable]time.Time{}
 	}
 	a.recent[of] = now
+}
+
+// maxHeads is how many heads are in one reply.
+const maxHeads = 500
+
+// Chain shows the heads of the audit chain to those who keep them elsewhere. They are read from the log itself, not from a read model.
+type Chain struct {
+	Heads *audit.Heads
+}
+
+// AdminRoutes are the rows for the admin route table.
+func (a *Chain) AdminRoutes() []web.Route {
+	return []web.Route{
+		web.Get("/admin/audit/heads", a.heads, web.Role("operator", "auditor"), web.Tag("Auditors"),
+			web.Summary("The signed heads of the log, in order"),
+			web.Description("A head speaks of all events of the log up to one of them, and is signed. Whoever keeps it elsewhere can prove later that none of them was changed."),
+			web.Returns[headsReply]()),
+		web.Get("/admin/audit/key", a.key, web.Role("operator", "auditor"), web.Tag("Auditors"),
+			web.Summary("The public key that proves the heads of this instance"), web.Returns[keyReply]()),
+	}
+}
+
+type headsRequest struct {
+	From int `query:"from" default:"0" ge:"0" doc:"revision of the first head in the stream of heads"`
+}
+
+type headsReply struct {
+	Log   string      `json:"log"` // id
+	Heads []headReply `json:"heads"`
+	Next  *uint64     `json:"next"` // from where there may be more; null at the end
+}
+
+type headReply struct {
+	Revision uint64      `json:"revision"` // in the stream of heads
+	Position string      `json:"position"` // in the log
+	Head     events.Head `json:"head"`
+}
+
+func (a *Chain) heads(call *web.Call, in headsRequest) (web.Reply, error) {
+	reply := headsReply{Log: a.Heads.Log, Heads: []headReply{}}
+	for head, err := range a.Heads.From(call, uint64(in.From)) {
+		if err != nil {
+			return web.Reply{}, err
+		}
+		if len(reply.Heads) == maxHeads {
+			reply.Next = &head.Revision
+			break
+		}
+		reply.Heads = append(reply.Heads, headReply{Revision: head.Revision, Position: head.Position.String(), Head: head.Head})
+	}
+	return web.JSON(reply), nil
+}
+
+type keyReply struct {
+	Log string `json:"log"` // id
+	Key string `json:"key"` // ed25519, hex
+}
+
+func (a *Chain) key(*web.Call, struct{}) (web.Reply, error) {
+	return web.JSON(keyReply{Log: a.Heads.Log, Key: a.Heads.PublicKey()}), nil
 }

@@ -3,14 +3,20 @@ package synthesis
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
+	"net/http"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/recital-tts/recital/commands/synthesis"
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/internal/http/links"
 	"github.com/recital-tts/recital/internal/http/web"
+	"github.com/recital-tts/recital/internal/speech"
+	port "github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/speech/audio"
 	"github.com/recital-tts/recital/writeapi"
 	"github.com/recital-tts/recital/writeapi/synthesis/request"
@@ -79,4 +85,131 @@ func (a *API) begin(call *web.Call, order synthesis.Synthesis) (*synthesis.Reply
 	}
 	web.SetHeaders(call, a.headers(call, order, reply))
 	return reply, nil
+}
+
+// synthesizeBeta answers the audio, WAV unless the client says otherwise.
+func (a *API) synthesizeBeta(call *web.Call, in request.Speech) (web.Reply, error) {
+	in.Language = request.Language{Engine: speech.AutoLanguage}
+	return a.bytes(call, in)
+}
+
+// betaRest are all other addresses of the beta area. Nothing is known of what was there.
+func betaRest() []web.Route {
+	type anything struct {
+		Path string `path:"path" doc:"The rest of the address." example:"models"`
+	}
+	nothing := func(*web.Call, anything) (web.Reply, error) {
+		return web.Reply{}, &web.Error{Status: http.StatusNotFound, Message: "Not Found", Detail: true}
+	}
+	options := []web.Option{web.Public(), web.AppendsNothing(), web.Tag("Speech"), web.Summary("Nothing: all other addresses of version 0"),
+		web.Description("Always 404."), web.Refuses(404)}
+	const path = "/speech/beta/{path:path}"
+	return []web.Route{
+		web.Get(path, nothing, options...), web.Put(path, nothing, options...),
+		web.Post(path, nothing, options...), web.Delete(path, nothing, options...),
+	}
+}
+
+// headers are what is known of a reply before there is audio.
+type headers struct {
+	GenerationID  string  `header:"x-generation-id" doc:"Names the synthesis, for feedback."`
+	ModelVersion  string  `header:"x-model-version" doc:"The model that speaks, with its version."`
+	Seed          int64   `header:"x-seed" doc:"The seed that gives the same audio again."`
+	ClipID        *string `header:"x-clip-id" doc:"The clip that the result is saved as, when \x60debug\x60 was asked for, or with a session; a reply in JSON has it only if the clip was saved."`
+	TimestampsURL *string `header:"x-timestamps-url" format:"uri" doc:"Where the word times can be read, for 10 minutes after the audio has ended."`
+	Warning       *string `header:"x-warning" doc:"What of the request could not be done in full."`
+
+	// What the account has used in its period when all of the text is handed over, other replies under way included.
+	CharacterCount      int64  `header:"x-character-count" ge:"0" doc:"The characters of the text: Unicode code points."`
+	CharactersUsed      int64  `header:"x-characters-used" ge:"0" doc:"What the account has used in its period when all of this text is spoken."`
+	CharactersLimit     *int64 `header:"x-characters-limit" ge:"0" doc:"What the plan permits in a period, where that is limited."`
+	CharactersRemaining *int64 `header:"x-characters-remaining" ge:"0" doc:"What is left in the period, where that is limited."`
+
+	ConcurrencyCurrent *int `header:"x-concurrency-current" ge:"0" doc:"How many syntheses of the account run now, where that is limited."`
+	ConcurrencyLimit   *int `header:"x-concurrency-limit" ge:"0" doc:"How many may run at once, where that is limited."`
+}
+
+func (a *API) headers(call *web.Call, order synthesis.Synthesis, reply *synthesis.Reply) headers {
+	allowance := reply.Allowance()
+	h := headers{
+		GenerationID: reply.ID(), ModelVersion: modelVersion(order.Model), Seed: reply.Seed(),
+		ClipID: notEmpty(reply.Clip()), Warning: notEmpty(reply.Warning()),
+		CharacterCount: reply.Characters(), CharactersUsed: allowance.Settled + allowance.Reserved,
+	}
+	if id := reply.WordTimes(); id != "" {
+		h.TimestampsURL = new(a.Links.WordTimes(call.Header("Host"), id))
+	}
+	if remaining, limited := allowance.Remaining(); limited {
+		h.CharactersLimit, h.CharactersRemaining = allowance.Limit, &remaining
+	}
+	if current, limit := reply.Concurrency(); limit > 0 {
+		h.ConcurrencyCurrent, h.ConcurrencyLimit = &current, &limit
+	}
+	return h
+}
+
+func notEmpty(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
+// modelVersion is the model that speaks, with its version: the request may name one without.
+func modelVersion(model string) string {
+	switch model {
+	case "":
+		return port.ModelAurora
+	case port.ModelBlizzard:
+		return port.ModelBlizzard21
+	}
+	return model
+}
+
+// returnsAudio declares the headers and the content types of the formats, that of the default first.
+func returnsAudio(byDefault audio.Format) web.Option {
+	types := []string{byDefault.ContentType()}
+	for _, format := range audio.Formats() {
+		types = append(types, format.ContentType())
+	}
+	return web.ReturnsMedia(types, web.Means("The audio, sent while it is made"), web.SendsHeaders[headers]())
+}
+
+func returnsRecording() web.Option {
+	return web.Returns[detailedResponse](web.Means("All of the audio"), web.SendsHeaders[headers](),
+		web.Sends("x-recital-position"), web.MaySend("x-recital-stale"))
+}
+
+const (
+	// busyPause is when a client that has too many syntheses at once should ask again: most last shorter.
+	busyPause = time.Second
+	// spoolPause is when there may be a place for a collected reply again, which slow clients hold for longer.
+	spoolPause = 5 * time.Second
+)
+
+// explain puts what synthesis refuses into terms of HTTP. Other errors stay as they are.
+func explain(call *web.Call, err error) error {
+	var busy *synthesis.BusyError
+	var tooLong *synthesis.TooLongError
+	switch {
+	case errors.As(err, &busy):
+		return web.TooManyRequests("The plan permits "+strconv.Itoa(busy.Limit)+" syntheses at once", busyPause)
+	case errors.As(err, &tooLong):
+		return call.Invalid("text", describe(tooLong))
+	case errors.Is(err, synthesis.ErrNoShare):
+		return web.TooManyRequests("Too many clips and replies in JSON of the account are being made, or wait to be read", spoolPause)
+	case errors.Is(err, synthesis.ErrNoRoom):
+		return &web.Error{Status: http.StatusServiceUnavailable, Message: "Too many clips and replies in JSON are being made, or wait to be read", RetryAfter: spoolPause}
+	}
+	return err
+}
+
+// describe names the combination that is too long, and what would help.
+func describe(e *synthesis.TooLongError) string {
+	pace := fmt.Sprintf("at speed %g", e.Speed)
+	if e.Length > 0 {
+		pace = fmt.Sprintf("in %g seconds", e.Length)
+	}
+	return fmt.Sprintf("the reply would be larger than 256 MiB: %d characters %s, as %s of %d Hz; "+
+		"shorten the text, speak faster, choose a smaller format or sample rate, or stream the audio", e.Characters, pace, e.Audio.Format, e.Audio.SampleRate)
 }

@@ -2,12 +2,17 @@
 package voices
 
 import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"slices"
 
 	"github.com/recital-tts/recital/commands/voices"
 	"github.com/recital-tts/recital/internal/events/readmodel"
 	"github.com/recital-tts/recital/internal/http/links"
 	"github.com/recital-tts/recital/internal/http/web"
+	"github.com/recital-tts/recital/internal/http/web/conditional"
+	"github.com/recital-tts/recital/internal/speech"
 	shown "github.com/recital-tts/recital/internal/speech/voices"
 	"github.com/recital-tts/recital/writeapi"
 )
@@ -59,4 +64,104 @@ func (a *API) show(call *web.Call, v voices.Voice) (shown.Voice, error) {
 	return a.Shower.Owned(call, host, shown.Owned{
 		ID: v.ID, Account: account, Type: string(v.State.Type), State: string(v.State.Phase), Reason: v.State.Message, Sealed: v.State.Sealed, Starred: v.Starred,
 	})
+}
+
+type deleteVoiceResponse struct {
+	Success bool `json:"success" doc:"Always true."`
+}
+
+func (a *API) remove(call *web.Call, in voiceRequest) (web.Reply, error) {
+	position, err := a.Voices.Delete(call, call.Principal.Account, in.ID, writeapi.Origin(call.Caller))
+	if err != nil {
+		return web.Reply{}, err
+	}
+	writeapi.AwaitVisible(call, a.ReadModels, position)
+	return web.JSON(deleteVoiceResponse{Success: true}), nil
+}
+
+// updateVoiceRequest says what of a voice is changed: null is nothing, and an empty text clears one.
+type updateVoiceRequest struct {
+	voiceRequest
+	Name        *string  `body:"name" maxlen:"200" doc:"The new name."`
+	Description *string  `body:"description" maxlen:"5000" doc:"The new description."`
+	Gender      *string  `body:"gender" maxlen:"64" doc:"The new gender."`
+	Starred     *bool    `body:"starred" doc:"All that can be changed of a system voice." example:"true"`
+	Tags        []string `body:"tags" maxitems:"100" maxlen:"64" nullable:"true" doc:"At most 100, of at most 64 characters each."`
+}
+
+type updateVoiceResponse struct {
+	Voice shown.Voice `json:"voice" doc:"The voice after the change."`
+}
+
+func (a *API) update(call *web.Call, in updateVoiceRequest) (web.Reply, error) {
+	change := voices.Change{Name: in.Name, Description: in.Description, Gender: in.Gender, Starred: in.Starred}
+	if in.Tags != nil {
+		change.Tags = &in.Tags
+	}
+	updated, err := a.Voices.Update(call, call.Principal.Account, in.ID, change, writeapi.Origin(call.Caller))
+	if err != nil {
+		return web.Reply{}, err
+	}
+	response := updateVoiceResponse{}
+	if response.Voice, err = a.show(call, updated); err != nil {
+		return web.Reply{}, err
+	}
+	writeapi.AwaitVisible(call, a.ReadModels, updated.Position)
+	return web.JSON(response), nil
+}
+
+// Previews makes the previews of the system voices.
+type Previews interface {
+	// Preview returns the preview of a voice, as MP3.
+	Preview(ctx context.Context, voice speech.Voice) ([]byte, error)
+}
+
+type previewRequest struct {
+	voiceRequest
+	Signature string `query:"sig" doc:"As in preview_url."`
+	conditional.Headers
+}
+
+// preview plays a voice in whatever plays audio by its address alone.
+func (a *API) preview(call *web.Call, in previewRequest) (web.Reply, error) {
+	if system, found := speech.LookupVoice(in.ID); found {
+		sound, err := a.Previews.Preview(call, system)
+		if err != nil {
+			return web.Reply{}, err
+		}
+		sum := sha256.Sum256(sound)
+		return play(call, in.Headers, sound, hex.EncodeToString(sum[:]), "public, max-age=86400")
+	}
+	listener := call.Principal.Account
+	switch {
+	case a.Links.Verify(links.VoicePreview, in.ID, in.Signature):
+		listener = "" // whoever has the address
+	case listener == "":
+		_, err := speech.FindVoice(in.ID)
+		return web.Reply{}, err
+	}
+	sound, err := a.Voices.Preview(call, listener, in.ID)
+	if err != nil {
+		return web.Reply{}, err
+	}
+	return play(call, in.Headers, sound.Audio, sound.SHA256, "private, no-cache") // a deleted voice must not be played from a cache
+}
+
+func play(call *web.Call, given conditional.Headers, sound []byte, sha256, cacheControl string) (web.Reply, error) {
+	content := web.Content{
+		Tag: `"` + sha256[:32] + `"`, CacheControl: cacheControl, Size: int64(len(sound)), Ranges: true,
+		Body: func(part conditional.Part) (web.Reply, error) {
+			return web.Bytes("audio/mpeg", sound[part.Offset:part.Offset+part.Length]), nil
+		},
+	}
+	return content.Serve(call, given)
+}
+
+func (a *API) invalidatePreview(call *web.Call, in voiceRequest) (web.Reply, error) {
+	position, err := a.Voices.InvalidatePreview(call, call.Principal.Account, in.ID, writeapi.Origin(call.Caller))
+	if err != nil {
+		return web.Reply{}, err
+	}
+	writeapi.AwaitVisible(call, a.ReadModels, position)
+	return web.JSON(writeapi.SuccessResponse{Success: true}), nil
 }

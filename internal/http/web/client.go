@@ -1,8 +1,12 @@
 package web
 
 import (
+	"context"
+	"crypto/rand"
 	"net"
+	"net/http"
 	"net/netip"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -69,3 +73,74 @@ func (s *Server) countryOf(http *fasthttp.RequestCtx) string {
 
 // unknownCountries are what edges send for "unknown" and for no country: user-assigned codes of ISO 3166-1.
 var unknownCountries = []string{"XX", "ZZ"}
+
+const base58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+
+// requestIDLength is enough for 128 bits, like the ids of the service whose clients we serve.
+const requestIDLength = 22
+
+// newRequestID makes "req_" and 22 base58 characters.
+func newRequestID() string {
+	id := make([]byte, 0, 4+requestIDLength)
+	id = append(id, "req_"...)
+	var random [2 * requestIDLength]byte
+	for len(id) < cap(id) {
+		rand.Read(random[:]) // never fails
+		for _, b := range random {
+			// 232 is the largest multiple of 58 in a byte: larger values would favour some characters.
+			if b < 232 && len(id) < cap(id) {
+				id = append(id, base58[b%58])
+			}
+		}
+	}
+	return string(id)
+}
+
+var tracePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+// traceID is a client's own x-request-id, or "" when it is not fit for a log.
+func traceID(header []byte) string {
+	if len(header) == 0 || !tracePattern.Match(header) {
+		return ""
+	}
+	return string(header)
+}
+
+// trace begins the trace of a request, unless it is a check of this instance. What a stranger says about traces counts for
+// nothing: the header of a trusted proxy does.
+func (s *Server) trace(v *visit, path string) (ctx context.Context) {
+	ctx = context.Background()
+	if s.cfg.Traces == nil {
+		return ctx
+	}
+	e := s.table.match(v.Method(), path)
+	if e == nil || e.WhileDraining {
+		return ctx
+	}
+	parent := ""
+	if s.trusts(quota.Address(v.http.RemoteAddr())) {
+		parent = v.Header("traceparent")
+	}
+	ctx, v.span = s.cfg.Traces.Request(ctx, e.Method+" "+e.Path, parent)
+	return ctx
+}
+
+// endTrace ends the trace of a request as it was answered.
+func (v *visit) endTrace(told Observation) {
+	v.span.Set("http.request.method", told.Method)
+	v.span.Set("http.route", told.Route)
+	v.span.Count("http.response.status_code", told.Status)
+	v.span.Set("recital.request_id", v.RequestID)
+	if told.Aborted || told.Status >= http.StatusInternalServerError {
+		v.span.Fail()
+	}
+	v.span.End(nil)
+}
+
+type requestIDKey struct{}
+
+// RequestIDOf returns the id of the request that a context belongs to, as in the header request-id, or "".
+func RequestIDOf(ctx context.Context) string {
+	id, _ := ctx.Value(requestIDKey{}).(string)
+	return id
+}

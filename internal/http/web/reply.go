@@ -4,8 +4,15 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/recital-tts/recital/internal/http/web/conditional"
 )
 
 // Reply is what a handler answers. The zero Reply is an empty 200.
@@ -78,4 +85,114 @@ func encodeJSON(v any) ([]byte, error) {
 		return nil, fmt.Errorf("encoding the reply: %w", err)
 	}
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
+}
+
+// Content is a body that clients may keep, and send back conditions about.
+type Content struct {
+	Tag          string // the entity tag, in quotes: the same for the same bytes
+	CacheControl string
+	Size         int64 // in bytes
+	Ranges       bool  // parts can be asked for
+	// Body returns the reply with a part of the body: all of it unless Ranges is set. An error takes its place.
+	Body func(conditional.Part) (Reply, error)
+}
+
+// Serve replies with what the conditions of the request ask for: the body, a part of it (206), that the client has it
+// (304), or that it has no such part (416).
+func (c Content) Serve(call *Call, given conditional.Headers) (Reply, error) {
+	call.SetHeader("ETag", c.Tag)
+	call.SetHeader("Cache-Control", c.CacheControl)
+	if c.Ranges {
+		call.SetHeader("Accept-Ranges", "bytes")
+	}
+	if given.Matches(c.Tag) {
+		return Reply{}.WithStatus(http.StatusNotModified), nil
+	}
+	if !c.Ranges {
+		return c.Body(conditional.Part{Length: c.Size})
+	}
+	part, partial, err := given.Part(c.Tag, c.Size)
+	if err != nil {
+		call.SetHeader("Content-Range", conditional.Unsatisfied(c.Size))
+		return Reply{}, &Error{Status: http.StatusRequestedRangeNotSatisfiable, Message: "There is no such range"}
+	}
+	reply, err := c.Body(part)
+	if partial {
+		reply = reply.WithStatus(http.StatusPartialContent).WithHeader("Content-Range", part.ContentRange(c.Size))
+	}
+	return reply, err
+}
+
+// streamBody lets fasthttp's connection goroutine run the writer itself: WriteTo is given a writer that frames and
+// flushes each piece. So a Write returns only when its piece has been handed to the connection, the writer never
+// outlives its connection, and no piece waits in a pipe. An error of WriteTo cuts the connection; fasthttp's own
+// SetBodyStreamWriter would end the body cleanly then, and would let a panic end the process.
+type streamBody struct {
+	life    *lifetime
+	write   StreamWriter
+	limit   time.Duration
+	written atomic.Int64
+	result  error
+	once    sync.Once
+	done    func(bytes int64, err error)
+}
+
+// SupportsBodyWriteTo makes fasthttp use WriteTo.
+func (b *streamBody) SupportsBodyWriteTo() bool { return true }
+
+// Read is never used, because WriteTo is.
+func (b *streamBody) Read([]byte) (int, error) { return 0, errors.ErrUnsupported }
+
+// WriteTo runs the writer.
+func (b *streamBody) WriteTo(w io.Writer) (int64, error) {
+	b.life.extend(b.limit)
+	out := &chunkWriter{ctx: b.life, to: w, written: &b.written}
+	b.result = b.run(out)
+	out.ended.Store(true)
+	return b.written.Load(), b.result
+}
+
+func (b *streamBody) run(out io.Writer) (err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = panicError(cause)
+		}
+	}()
+	if err := b.write(b.life, out); err != nil {
+		return fmt.Errorf("writing the stream: %w", b.life.why(err))
+	}
+	if b.life.Err() != nil {
+		// The writer had to stop: whether it had written everything is unknown.
+		return fmt.Errorf("writing the stream: %w", context.Cause(b.life))
+	}
+	return nil
+}
+
+// Close is called by fasthttp when the response is over, whether WriteTo ran or not.
+func (b *streamBody) Close() error {
+	b.once.Do(func() { b.done(b.written.Load(), b.result) })
+	return nil
+}
+
+// chunkWriter writes to the connection as long as the stream lives.
+type chunkWriter struct {
+	ctx     context.Context
+	to      io.Writer
+	written *atomic.Int64
+	ended   atomic.Bool
+}
+
+func (w *chunkWriter) Write(p []byte) (int, error) {
+	if w.ended.Load() {
+		return 0, fmt.Errorf("writing to the stream: %w", io.ErrClosedPipe)
+	}
+	if err := w.ctx.Err(); err != nil {
+		return 0, fmt.Errorf("writing to the stream: %w", context.Cause(w.ctx))
+	}
+	n, err := w.to.Write(p)
+	w.written.Add(int64(n))
+	if err != nil {
+		return n, fmt.Errorf("writing to the stream: %w: %w", errClientGone, err)
+	}
+	return n, nil
 }

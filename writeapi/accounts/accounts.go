@@ -1,0 +1,173 @@
+// Package accounts serves the routes that change accounts.
+package accounts
+
+import (
+	"github.com/recital-tts/recital/commands/accounts"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/readmodel"
+	"github.com/recital-tts/recital/internal/http/web"
+	"github.com/recital-tts/recital/writeapi"
+)
+
+// Routes are the rows for the public route table.
+func (a *API) Routes() []web.Route {
+	shown, tag, success := web.ReadModels(readmodel.Account), web.Tag("Account"), web.Returns[writeapi.SuccessResponse]()
+	return []web.Route{
+		web.Delete("/v1/account", a.close, shown, tag, success, web.Summary("Close the account for good"),
+			web.Description("Its API keys and sessions end at once, what they have opened included. Clips are deleted, and all personal data becomes unreadable.")),
+		web.Get("/v1/account/new_api_key", a.newKey, shown, tag, web.Appends(), web.Summary("Create an API key, which is shown in this reply only"),
+			web.Description("Store the key: later replies have its masked form only."),
+			web.Returns[apiKeyResponse](web.Sends("cache-control")), web.Refuses(403)),
+		web.Post("/v1/account/api_key/{masked}/name", a.renameKey, shown, tag, success, web.Summary("Rename an API key"),
+			web.Description("Names are for people and need not be unique."), web.Refuses(404)),
+		web.Delete("/v1/account/api_key/{masked}", a.revokeKey, shown, tag, success, web.Summary("Revoke an API key"),
+			web.Description("The key admits no request from then on, and open streams that it began end. It cannot be undone."), web.Refuses(404)),
+		web.Post("/v1/account/accept_tos", a.acceptTerms, shown, tag, success, web.Summary("Accept the terms of service"),
+			web.Description("Records that the owner accepted the terms. A repetition changes nothing.")),
+		web.Post("/v1/account/set_email_prefs", a.setEmailPreferences, shown, tag, success, web.FormBody(), web.Summary("Set whether the owner wants e-mail"),
+			web.Description("The latest choice counts.")),
+	}
+}
+
+// AdminRoutes are the rows for the admin route table.
+func (a *API) AdminRoutes() []web.Route {
+	operators, tag, shown := web.Role("operator"), web.Tag("Operators"), web.ReadModels(readmodel.Account)
+	return []web.Route{
+		web.Post("/admin/accounts", a.open, operators, shown, tag, web.Acts(web.Act{Own: true}), web.Summary("Open an account and give it an API key"),
+			web.Returns[openResponse](web.Sends("cache-control"))),
+		web.Delete("/admin/accounts/{account_id}", a.closeOther, operators, shown, tag, web.Acts(web.Act{Own: true, Reasoned: true}),
+			web.Summary("Close an account for good"), web.Returns[writeapi.SuccessResponse](), web.Refuses(404)),
+		web.Post("/admin/accounts/{account_id}/operator", a.grantOperator, operators, shown, tag, web.Acts(web.Act{Own: true, Reasoned: true}), web.Summary("Grant an account the role of an operator"),
+			web.Returns[operatorResponse](), web.Refuses(404, 409)),
+		web.Delete("/admin/accounts/{account_id}/operator", a.withdrawOperator, operators, shown, tag, web.Acts(web.Act{Own: true, Reasoned: true}), web.Summary("Withdraw the role of an operator from an account"),
+			web.Returns[operatorResponse](), web.Refuses(404, 409)),
+	}
+}
+
+type newKeyRequest struct {
+	Type string `query:"type" enum:"integration_1,integration_2,integration_3" doc:"The integration that the key is for: the key gets its name."`
+}
+
+type apiKeyResponse struct {
+	APIKey string `json:"apikey" doc:"The API key. It is shown in this reply only."`
+	Masked string `json:"masked" doc:"The masked form, by which the key is listed, renamed and revoked."`
+}
+
+func (a *API) newKey(call *web.Call, in newKeyRequest) (web.Reply, error) {
+	made, err := a.Accounts.CreateKey(call, call.Principal.Account, in.Type, writeapi.Origin(call.Caller))
+	if err != nil {
+		return web.Reply{}, err
+	}
+	writeapi.AwaitVisible(call, a.ReadModels, made.Position)
+	return web.JSON(apiKeyResponse{APIKey: made.Key, Masked: made.Masked}).WithHeader("Cache-Control", "no-store"), nil
+}
+
+type renameKeyRequest struct {
+	Masked string `path:"masked" doc:"The masked form of the key, as GET /v1/account lists it." example:"ak_...4fG7"`
+	Name   string `body:"name" required:"true" minlen:"1" maxlen:"200" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f]*$" doc:"Without control characters." example:"Website"`
+}
+
+func (a *API) renameKey(call *web.Call, in renameKeyRequest) (web.Reply, error) {
+	return a.done(call)(a.Accounts.RenameKey(call, call.Principal.Account, in.Masked, in.Name, writeapi.Origin(call.Caller)))
+}
+
+type revokeKeyRequest struct {
+	Masked string `path:"masked" doc:"The masked form of the key, as GET /v1/account lists it." example:"ak_...4fG7"`
+}
+
+// revokeKey may revoke the key that it was asked with.
+func (a *API) revokeKey(call *web.Call, in revokeKeyRequest) (web.Reply, error) {
+	return a.done(call)(a.Accounts.RevokeKey(call, call.Principal.Account, in.Masked, writeapi.Origin(call.Caller)))
+}
+
+// API changes accounts.
+type API struct {
+	Accounts   *accounts.Accounts
+	ReadModels writeapi.ReadModels
+}
+
+type openRequest struct {
+	Plan string `body:"plan" default:"free" literal:"free,indie,pro,premium,enterprise"`
+}
+
+type openResponse struct {
+	AccountID string `json:"account_id"`
+	Plan      string `json:"plan"`
+	APIKey    string `json:"apikey"` // shown here only
+	Masked    string `json:"masked"`
+}
+
+func (a *API) open(call *web.Call, in openRequest) (web.Reply, error) {
+	opened, err := a.Accounts.Open(call, in.Plan, writeapi.Origin(call.Caller))
+	if err != nil {
+		return web.Reply{}, err
+	}
+	writeapi.AwaitVisible(call, a.ReadModels, opened.Key.Position)
+	response := openResponse{AccountID: opened.Account, Plan: in.Plan, APIKey: opened.Key.Key, Masked: opened.Key.Masked}
+	return web.JSON(response).WithHeader("Cache-Control", "no-store"), nil
+}
+
+type operatorRequest struct {
+	AccountID string `path:"account_id" maxlen:"64"`
+}
+
+type operatorResponse struct {
+	AccountID string `json:"account_id"`
+	Operator  bool   `json:"operator"`
+}
+
+// closeOther closes an account on the word of an operator, also one that admits no credential.
+func (a *API) closeOther(call *web.Call, in operatorRequest) (web.Reply, error) {
+	return a.done(call)(a.Accounts.Close(call, in.AccountID, writeapi.Origin(call.Caller)))
+}
+
+func (a *API) grantOperator(call *web.Call, in operatorRequest) (web.Reply, error) {
+	return a.setOperator(call, in, true)
+}
+
+func (a *API) withdrawOperator(call *web.Call, in operatorRequest) (web.Reply, error) {
+	return a.setOperator(call, in, false)
+}
+
+func (a *API) setOperator(call *web.Call, in operatorRequest, operator bool) (web.Reply, error) {
+	position, err := a.Accounts.SetOperator(call, in.AccountID, operator, writeapi.Origin(call.Caller))
+	if err != nil {
+		return web.Reply{}, err
+	}
+	writeapi.AwaitVisible(call, a.ReadModels, position)
+	return web.JSON(operatorResponse{AccountID: in.AccountID, Operator: operator}), nil
+}
+
+type nothing = struct{}
+
+// close closes the account: the credential that it is asked with is refused from then on.
+func (a *API) close(call *web.Call, _ nothing) (web.Reply, error) {
+	reply, err := a.done(call)(a.Accounts.Close(call, call.Principal.Account, writeapi.Origin(call.Caller)))
+	if err == nil && call.Principal.Session != "" {
+		call.ClearSessionCookie()
+	}
+	return reply, err
+}
+
+func (a *API) acceptTerms(call *web.Call, _ nothing) (web.Reply, error) {
+	return a.done(call)(a.Accounts.AcceptTerms(call, call.Principal.Account, writeapi.Origin(call.Caller)))
+}
+
+type emailPreferencesRequest struct {
+	WantsEmail bool `body:"wants_email" required:"true" doc:"Whether the owner wants e-mail." example:"true"`
+}
+
+func (a *API) setEmailPreferences(call *web.Call, in emailPreferencesRequest) (web.Reply, error) {
+	return a.done(call)(a.Accounts.SetEmailPreferences(call, call.Principal.Account, in.WantsEmail, writeapi.Origin(call.Caller)))
+}
+
+// done returns the reply to a command: success, once the route's read models show what it has changed.
+func (a *API) done(call *web.Call) func(eventlog.Position, error) (web.Reply, error) {
+	return func(position eventlog.Position, err error) (web.Reply, error) {
+		if err != nil {
+			return web.Reply{}, err
+		}
+		writeapi.AwaitVisible(call, a.ReadModels, position)
+		return web.JSON(writeapi.SuccessResponse{Success: true}), nil
+	}
+}
