@@ -130,37 +130,37 @@ func parametersOf(inputs []input) []*parameter {
 
 // bodyOf is nil for routes that take none. The schema of its fields is a component, because several content types share it.
 func (w *writer) bodyOf(r *web.Route, id string, inputs []input) *requestBody {
-	object := &jsonSchema{Type: "object", Properties: map[string]*jsonSchema{}}
+	body := newObject()
 	files, example := false, map[string]any{}
 	for _, in := range inputs {
 		switch in.source {
 		case "raw":
 			return rawBody(r, in)
 		case "body":
-			object.Properties[in.name] = in.schema
+			body.Properties[in.name] = in.schema
 			files = files || isFile(in.schema)
 			if in.example != nil {
 				example[in.name] = in.example
 			}
 			if in.required {
-				object.Required = append(object.Required, in.name)
+				body.Required = append(body.Required, in.name)
 			}
 		}
 	}
-	if len(object.Properties) == 0 {
+	if len(body.Properties) == 0 {
 		return nil
 	}
 	name := exported(id) + "Request"
-	w.components.Schemas[name] = object
-	body := &requestBody{Required: len(object.Required) > 0}
+	w.components.Schemas[name] = body
+	request := &requestBody{Required: len(body.Required) > 0}
 	for _, media := range mediaTypes(r, files) {
-		m := body.Content.at(media)
-		m.Schema = &jsonSchema{Ref: "#/components/schemas/" + name}
+		m := request.Content.at(media)
+		m.Schema = componentRef(name)
 		if len(example) > 0 {
 			m.Example = example
 		}
 	}
-	return body
+	return request
 }
 
 func rawBody(r *web.Route, in input) *requestBody {

@@ -3,37 +3,18 @@ package openapi
 import (
 	"bytes"
 	"encoding/json"
+	"reflect"
 )
 
 // The types have the field names of the specification (OpenAPI 3.1.0) and what of it is used here.
 
 type document struct {
 	OpenAPI    string                           `json:"openapi"`
-	Info       infoObject                       `json:"info"`
-	Servers    []server                         `json:"servers"`
-	Tags       []tag                            `json:"tags,omitempty"`
+	Info       object                           `json:"info"`
+	Servers    []object                         `json:"servers"`
+	Tags       []object                         `json:"tags,omitempty"`
 	Paths      map[string]map[string]*operation `json:"paths"`
 	Components *components                      `json:"components"`
-}
-
-type infoObject struct {
-	Title       string  `json:"title"`
-	Version     string  `json:"version"`
-	Description string  `json:"description,omitempty"`
-	License     license `json:"license"`
-}
-
-type license struct {
-	Name       string `json:"name"`
-	Identifier string `json:"identifier"`
-}
-
-type server struct {
-	URL string `json:"url"`
-}
-
-type tag struct {
-	Name string `json:"name"`
 }
 
 type operation struct {
@@ -120,21 +101,13 @@ type header struct {
 	Schema      *jsonSchema `json:"schema,omitempty"`
 }
 
-type securityScheme struct {
-	Type        string `json:"type"`
-	In          string `json:"in,omitempty"`
-	Name        string `json:"name,omitempty"`
-	Scheme      string `json:"scheme,omitempty"`
-	Description string `json:"description,omitempty"`
-}
-
 type components struct {
-	Schemas         map[string]*jsonSchema     `json:"schemas,omitempty"`
-	Responses       map[string]*response       `json:"responses,omitempty"`
-	Parameters      map[string]*parameter      `json:"parameters,omitempty"`
-	SecuritySchemes map[string]*securityScheme `json:"securitySchemes,omitempty"`
+	Schemas         map[string]*jsonSchema `json:"schemas,omitempty"`
+	Responses       map[string]*response   `json:"responses,omitempty"`
+	Parameters      map[string]*parameter  `json:"parameters,omitempty"`
+	SecuritySchemes object                 `json:"securitySchemes,omitempty"`
 
-	types map[string]typeOfComponent
+	types map[string]reflect.Type
 }
 
 // jsonSchema is one of the draft 2020-12.

@@ -33,6 +33,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -51,16 +52,17 @@ type Info struct {
 // Write describes the routes. The same routes give the same bytes. The error lists all routes that do not declare what they
 // answer, and whatever else cannot be described truly.
 func Write(info Info, routes []web.Route) ([]byte, error) {
-	known, err := knownHeaders()
-	if err != nil {
+	w := newWriter()
+	if err := w.addCommon(); err != nil {
 		return nil, fmt.Errorf("describing the routes: %w", err)
 	}
-	w := newWriter()
-	w.headers = known
 	doc := document{
 		OpenAPI: "3.1.0",
-		Info:    infoObject{Title: info.Title, Version: info.Version, Description: info.Description, License: license{"Apache 2.0", "Apache-2.0"}},
-		Servers: []server{{cmp.Or(strings.TrimRight(info.Server, "/"), "/")}},
+		Info: object{
+			"title": info.Title, "version": info.Version, "description": info.Description,
+			"license": object{"name": "Apache 2.0", "identifier": "Apache-2.0"},
+		},
+		Servers: []object{{"url": cmp.Or(strings.TrimRight(info.Server, "/"), "/")}},
 		Paths:   map[string]map[string]*operation{},
 	}
 	var wrong []error
@@ -76,8 +78,8 @@ func Write(info Info, routes []web.Route) ([]byte, error) {
 			doc.Paths[path] = map[string]*operation{}
 		}
 		doc.Paths[path][strings.ToLower(r.Method)] = op
-		if r.Tag != "" && !slices.Contains(doc.Tags, tag{r.Tag}) {
-			doc.Tags = append(doc.Tags, tag{r.Tag})
+		if r.Tag != "" && !slices.ContainsFunc(doc.Tags, func(known object) bool { return known["name"] == r.Tag }) {
+			doc.Tags = append(doc.Tags, object{"name": r.Tag})
 		}
 	}
 	if err := errors.Join(wrong...); err != nil {
@@ -100,9 +102,18 @@ func encode(doc any) ([]byte, error) {
 }
 
 func newWriter() *writer {
-	return &writer{
-		components: &components{types: map[string]typeOfComponent{}, Schemas: map[string]*jsonSchema{}}, ids: map[string]string{},
+	return &writer{ids: map[string]string{}, components: &components{
+		types: map[string]reflect.Type{}, Schemas: map[string]*jsonSchema{}, Responses: map[string]*response{},
+		Parameters: map[string]*parameter{}, SecuritySchemes: object{},
+	}}
+}
+
+// addCommon adds what many routes refer to.
+func (w *writer) addCommon() (err error) {
+	if w.headers, err = knownHeaders(); err != nil {
+		return err
 	}
+	return w.components.addErrors()
 }
 
 type writer struct {

@@ -85,20 +85,18 @@ func (w *writer) security(r *web.Route) []map[string][]string {
 	}
 	for _, name := range names {
 		admitted = append(admitted, map[string][]string{name: {}})
-		if w.components.SecuritySchemes == nil {
-			w.components.SecuritySchemes = map[string]*securityScheme{}
-		}
-		w.components.SecuritySchemes[name] = schemes()[name]
+		w.components.SecuritySchemes[name] = securitySchemes[name]
 	}
 	return admitted
 }
 
-func schemes() map[string]*securityScheme {
-	return map[string]*securityScheme{
-		"ApiKeyHeader":  {Type: "apiKey", In: "header", Name: "x-api-key", Description: "An API key of the account."},
-		"SessionCookie": {Type: "apiKey", In: "cookie", Name: "svc-session", Description: "The session of a browser, which sign-in opens. What changes something must come from a page of the service, or of an allowed origin."},
-		"AdminToken":    {Type: "http", Scheme: "bearer", Description: "The token of a role: operator or auditor."},
-	}
+var securitySchemes = map[string]object{
+	"ApiKeyHeader": {"type": "apiKey", "in": "header", "name": "x-api-key", "description": "An API key of the account."},
+	"SessionCookie": {
+		"type": "apiKey", "in": "cookie", "name": "svc-session", "description": "The session of a browser, which sign-in opens. " +
+			"What changes something must come from a page of the service, or of an allowed origin.",
+	},
+	"AdminToken": {"type": "http", "scheme": "bearer", "description": "The token of a role: operator or auditor."},
 }
 
 // commonParameters are those that the server itself reads.
@@ -112,27 +110,22 @@ func (w *writer) commonParameters(r *web.Route) []*parameter {
 	}
 	var refs []*parameter
 	for _, name := range names {
-		if w.components.Parameters == nil {
-			w.components.Parameters = map[string]*parameter{}
-		}
-		w.components.Parameters[name] = common()[name]
+		w.components.Parameters[name] = commonParameters[name]
 		refs = append(refs, &parameter{Ref: "#/components/parameters/" + name})
 	}
 	return refs
 }
 
-func common() map[string]*parameter {
-	return map[string]*parameter{
-		"LmntVersion": {
-			Name: "lmnt-version", In: "header", Schema: &jsonSchema{Type: "string"},
-			Description: "The version that the client speaks. From 1.1 on, errors come as ErrorEnvelope, otherwise as Error.",
-		},
-		"MinPosition": {
-			Name: "x-recital-min-position", In: "header", Schema: &jsonSchema{Type: "string"},
-			Description: "Answer only when what is read has reached this position, which a write told as `x-recital-position`. " +
-				"A client so reads what it has written, on any instance.",
-		},
-	}
+var commonParameters = map[string]*parameter{
+	"LmntVersion": {
+		Name: "lmnt-version", In: "header", Schema: &jsonSchema{Type: "string"},
+		Description: "The version that the client speaks. From 1.1 on, errors come as ErrorEnvelope, otherwise as Error.",
+	},
+	"MinPosition": {
+		Name: "x-recital-min-position", In: "header", Schema: &jsonSchema{Type: "string"},
+		Description: "Answer only when what is read has reached this position, which a write told as `x-recital-position`. " +
+			"A client so reads what it has written, on any instance.",
+	},
 }
 
 // waitsForPosition reports whether the route reads read models.

@@ -17,12 +17,12 @@ import (
 // addOutcome adds a declared reply; two of the same status are alternatives.
 func (w *writer) addOutcome(op *operation, r *web.Route, o web.Outcome) error {
 	status := strconv.Itoa(o.Status)
-	told := op.Responses[status]
-	if told == nil {
-		told = &response{Description: cmp.Or(o.Means, http.StatusText(o.Status)), Headers: map[string]*header{}}
-		op.Responses[status] = told
+	resp := op.Responses[status]
+	if resp == nil {
+		resp = &response{Description: cmp.Or(o.Means, http.StatusText(o.Status)), Headers: map[string]*header{}}
+		op.Responses[status] = resp
 	}
-	if told.Description == "" {
+	if resp.Description == "" {
 		return fmt.Errorf("the status %d is unknown", o.Status)
 	}
 	if o.Body != nil {
@@ -30,16 +30,16 @@ func (w *writer) addOutcome(op *operation, r *web.Route, o web.Outcome) error {
 		if err != nil {
 			return err
 		}
-		told.addJSON(schema)
+		resp.addJSON(schema)
 	}
 	for _, media := range o.Media {
-		told.Content.at(media).Schema = &jsonSchema{Type: "string", Format: "binary"}
+		resp.Content.at(media).Schema = &jsonSchema{Type: "string", Format: "binary"}
 	}
-	return w.addHeaders(told, r, o)
+	return w.addHeaders(resp, r, o)
 }
 
-func (told *response) addJSON(schema *jsonSchema) {
-	json := told.Content.at("application/json")
+func (resp *response) addJSON(schema *jsonSchema) {
+	json := resp.Content.at("application/json")
 	if before := json.Schema; before != nil {
 		schema = &jsonSchema{AnyOf: []*jsonSchema{before, schema}}
 	}
@@ -72,129 +72,108 @@ func refusals(r *web.Route, inputs []input) []int {
 
 // addRefusal adds an error. Where a reply of the route's own has the status, too, it is an alternative.
 func (w *writer) addRefusal(op *operation, status string) (err error) {
-	if told := op.Responses[status]; told != nil {
-		told.addJSON(w.refusalSchema(status))
+	if resp := op.Responses[status]; resp != nil {
+		resp.addJSON(w.errorSchema(status))
 		return nil
 	}
-	name := refusalName(status)
-	if w.components.Responses == nil {
-		w.components.Responses = map[string]*response{}
+	known, ok := commonRefusals[status]
+	if !ok {
+		number, _ := strconv.Atoi(status)
+		known.name, known.means = "Error"+status, http.StatusText(number)
 	}
-	if w.components.Responses[name], err = w.refusal(status); err != nil {
-		return err
+	resp := &response{Description: known.means, Headers: map[string]*header{}}
+	resp.addJSON(w.errorSchema(status))
+	w.components.Responses[known.name] = resp
+	op.Responses[status] = &response{Ref: "#/components/responses/" + known.name}
+	return w.addKnown(resp, false, []string{"request-id", "retry-after", "x-should-retry"})
+}
+
+// commonRefusals are components, by their statuses.
+var commonRefusals = map[string]struct{ name, means string }{
+	"400":     {"BadRequest", "The request cannot be understood."},
+	"401":     {"Unauthenticated", "The credential is missing or wrong."},
+	"402":     {"PaymentRequired", "The plan includes no more of what is asked for: characters, or voices."},
+	"403":     {"Forbidden", "The credential does not permit this, or the cookie of a session came from a page that may not use it."},
+	"404":     {"NotFound", "There is no such thing."},
+	"409":     {"Conflict", "It was changed by somebody else at the same time."},
+	"413":     {"TooLarge", "The body is too large."},
+	"415":     {"UnsupportedMediaType", "The body is compressed, or of a type that is not read."},
+	"416":     {"NoSuchRange", http.StatusText(http.StatusRequestedRangeNotSatisfiable)},
+	"422":     {"ValidationError", "Inputs are wrong. All that is wrong is listed."},
+	"426":     {"UpgradeRequired", "The route speaks WebSocket only."},
+	"429":     {"TooManyRequests", "Too many at once, or in a short time. Ask again after `retry-after` seconds."},
+	"503":     {"Unavailable", "The service is busy, starting or stopping. Ask again after `retry-after` seconds."},
+	"504":     {"NotInTime", "It was not done in time."},
+	"default": {"OtherError", "Any other error."},
+}
+
+// The shapes of errors. Their names are those of the components.
+
+type validationItem struct {
+	Loc  []any          `json:"loc" doc:"Where: the source, and the name in it."`
+	Msg  string         `json:"msg" doc:"What is wrong, for people."`
+	Type string         `json:"type" doc:"The kind of error, such as \x60missing\x60."`
+	Ctx  map[string]any `json:"ctx,omitempty" doc:"What the message is made of."`
+}
+
+type flatError struct {
+	Error   string `json:"error,omitempty" doc:"What is wrong, for people."`
+	Message string `json:"message,omitempty" doc:"The same, with a 401 and where there is a \x60detail\x60."`
+	Status  int    `json:"status,omitempty" doc:"The status, with a 401."`
+	Detail  string `json:"detail,omitempty" doc:"The same, where no route was found, or the body cannot be taken apart."`
+}
+
+type errorEnvelope struct {
+	Type  string `json:"type" literal:"error" doc:"Always \x60error\x60."`
+	Error struct {
+		Type    string `json:"type" doc:"The kind of error, such as \x60not_found_error\x60."`
+		Message string `json:"message" doc:"What is wrong, for people."`
+	} `json:"error" doc:"What is wrong."`
+	RequestID string `json:"request_id" doc:"The same as the header \x60request-id\x60."`
+	Detail    string `json:"detail,omitempty" doc:"As in \x60Error\x60."`
+}
+
+// addErrors makes the shapes of errors components. That of a 422 is named and made as FastAPI does it, with the keys of both
+// versions beside.
+func (c *components) addErrors() error {
+	for name, of := range map[string]struct {
+		shape reflect.Type
+		means string
+	}{
+		"ValidationError": {reflect.TypeFor[validationItem](), ""},
+		"Error":           {reflect.TypeFor[flatError](), "An error in version 1.0."},
+		"ErrorEnvelope":   {reflect.TypeFor[errorEnvelope](), "An error from version 1.1 on."},
+	} {
+		schema, err := c.objectOf(of.shape)
+		if err != nil {
+			return fmt.Errorf("describing errors: %w", err)
+		}
+		schema.Description = of.means
+		c.Schemas[name] = schema
 	}
-	op.Responses[status] = &response{Ref: "#/components/responses/" + name}
+	c.Schemas["ValidationError"].Properties["loc"].Items = &jsonSchema{AnyOf: []*jsonSchema{{Type: "string"}, {Type: "integer"}}}
+	envelope := c.Schemas["ErrorEnvelope"].Properties
+	c.Schemas["HTTPValidationError"] = &jsonSchema{
+		Type: "object", Required: []string{"detail"}, Description: "Everything that is wrong with the inputs.",
+		Properties: map[string]*jsonSchema{
+			"detail": {Type: "array", Description: "One element for each input that is wrong.", Items: componentRef("ValidationError")},
+			"error": {
+				AnyOf:       []*jsonSchema{c.Schemas["Error"].Properties["error"], envelope["error"]},
+				Description: "The first of it: a text in version 1.0, an object from 1.1 on.",
+			},
+			"type": envelope["type"], "request_id": envelope["request_id"],
+		},
+	}
 	return nil
 }
 
-// refusalNames are the components of the statuses; other statuses are named by their numbers.
-func refusalName(status string) string {
-	name, ok := map[string]string{
-		"400": "BadRequest", "401": "Unauthenticated", "402": "PaymentRequired", "403": "Forbidden", "404": "NotFound", "409": "Conflict",
-		"413": "TooLarge", "415": "UnsupportedMediaType", "416": "NoSuchRange", "422": "ValidationError", "426": "UpgradeRequired",
-		"429": "TooManyRequests", "503": "Unavailable", "504": "NotInTime", "default": "OtherError",
-	}[status]
-	if !ok {
-		return "Error" + status
-	}
-	return name
-}
+func componentRef(name string) *jsonSchema { return &jsonSchema{Ref: "#/components/schemas/" + name} }
 
-func (w *writer) refusal(status string) (*response, error) {
-	means, ok := map[string]string{
-		"400":     "The request cannot be understood.",
-		"401":     "The credential is missing or wrong.",
-		"402":     "The plan includes no more of what is asked for: characters, or voices.",
-		"403":     "The credential does not permit this, or the cookie of a session came from a page that may not use it.",
-		"404":     "There is no such thing.",
-		"409":     "It was changed by somebody else at the same time.",
-		"413":     "The body is too large.",
-		"415":     "The body is compressed, or of a type that is not read.",
-		"422":     "Inputs are wrong. All that is wrong is listed.",
-		"426":     "The route speaks WebSocket only.",
-		"429":     "Too many at once, or in a short time. Ask again after `retry-after` seconds.",
-		"503":     "The service is busy, starting or stopping. Ask again after `retry-after` seconds.",
-		"504":     "It was not done in time.",
-		"default": "Any other error.",
-	}[status]
-	if !ok {
-		number, _ := strconv.Atoi(status)
-		means = http.StatusText(number)
-	}
-	told := &response{Description: means, Headers: map[string]*header{}}
-	told.addJSON(w.refusalSchema(status))
-	return told, w.addKnown(told, false, []string{"request-id", "retry-after", "x-should-retry"})
-}
-
-// refusalSchema refers to the shapes of errors, which it makes components.
-func (w *writer) refusalSchema(status string) *jsonSchema {
+func (w *writer) errorSchema(status string) *jsonSchema {
 	if status == "422" {
-		return w.refer(validationSchemas(), "HTTPValidationError")
+		return componentRef("HTTPValidationError")
 	}
-	schemas := map[string]*jsonSchema{"Error": flatSchema(), "ErrorEnvelope": envelopeSchema()}
-	return &jsonSchema{AnyOf: []*jsonSchema{w.refer(schemas, "Error"), w.refer(schemas, "ErrorEnvelope")}}
-}
-
-// refer makes schemas components, and refers to one of them.
-func (w *writer) refer(schemas map[string]*jsonSchema, name string) *jsonSchema {
-	maps.Copy(w.components.Schemas, schemas)
-	return &jsonSchema{Ref: "#/components/schemas/" + name}
-}
-
-func text(means string) *jsonSchema { return &jsonSchema{Type: "string", Description: means} }
-
-func flatSchema() *jsonSchema {
-	return &jsonSchema{
-		Type: "object", Description: "An error in version 1.0.",
-		Properties: map[string]*jsonSchema{
-			"error":   text("What is wrong, for people."),
-			"message": text("The same, with a 401 and where there is a `detail`."),
-			"status":  {Type: "integer", Description: "The status, with a 401."},
-			"detail":  text("The same, where no route was found, or the body cannot be taken apart."),
-		},
-	}
-}
-
-func envelopeSchema() *jsonSchema {
-	return &jsonSchema{
-		Type: "object", Description: "An error from version 1.1 on.", Required: []string{"type", "error", "request_id"},
-		Properties: map[string]*jsonSchema{
-			"type": {Type: "string", Const: "error", Description: "Always `error`."},
-			"error": {Type: "object", Description: "What is wrong.", Required: []string{"type", "message"}, Properties: map[string]*jsonSchema{
-				"type":    text("The kind of error, such as `not_found_error`."),
-				"message": text("What is wrong, for people."),
-			}},
-			"request_id": text("The same as the header `request-id`."),
-			"detail":     text("As in `Error`."),
-		},
-	}
-}
-
-// validationSchemas are named and made as FastAPI does it, with the keys of the versions beside.
-func validationSchemas() map[string]*jsonSchema {
-	error, envelope := flatSchema().Properties["error"], envelopeSchema().Properties
-	return map[string]*jsonSchema{
-		"HTTPValidationError": {
-			Type: "object", Required: []string{"detail"}, Description: "Everything that is wrong with the inputs.",
-			Properties: map[string]*jsonSchema{
-				"detail": {Type: "array", Description: "One element for each input that is wrong.", Items: &jsonSchema{Ref: "#/components/schemas/ValidationError"}},
-				"error": {
-					AnyOf: []*jsonSchema{error, envelope["error"]}, Description: "The first of it: a text in version 1.0, an object from 1.1 on.",
-				},
-				"type":       envelope["type"],
-				"request_id": envelope["request_id"],
-			},
-		},
-		"ValidationError": {
-			Type: "object", Required: []string{"loc", "msg", "type"},
-			Properties: map[string]*jsonSchema{
-				"loc":  {Type: "array", Description: "Where: the source, and the name in it.", Items: &jsonSchema{AnyOf: []*jsonSchema{text(""), {Type: "integer"}}}},
-				"msg":  text("What is wrong, for people."),
-				"type": text("The kind of error, such as `missing`."),
-				"ctx":  {Type: "object", Description: "What the message is made of."},
-			},
-		},
-	}
+	return &jsonSchema{AnyOf: []*jsonSchema{componentRef("Error"), componentRef("ErrorEnvelope")}}
 }
 
 // standardHeaders are fields of HTTP. All others are described where they are set.
@@ -226,13 +205,13 @@ func knownHeaders() (map[string]bind.Field, error) {
 }
 
 // addHeaders adds those that the outcome declares, and those that every reply to a write or of a view may have.
-func (w *writer) addHeaders(told *response, r *web.Route, o web.Outcome) error {
+func (w *writer) addHeaders(resp *response, r *web.Route, o web.Outcome) error {
 	declared, err := o.HeaderFields()
 	if err != nil {
 		return err
 	}
 	for _, f := range declared {
-		if told.Headers[f.Name], err = w.header(f, !f.Pointer); err != nil {
+		if resp.Headers[f.Name], err = w.header(f, !f.Pointer); err != nil {
 			return err
 		}
 	}
@@ -244,18 +223,18 @@ func (w *writer) addHeaders(told *response, r *web.Route, o web.Outcome) error {
 		may = slices.Concat(may, []string{"x-recital-position"})
 	}
 	return errors.Join(
-		w.addKnown(told, true, append([]string{"request-id"}, o.Sends...)),
-		w.addKnown(told, false, may),
+		w.addKnown(resp, true, append([]string{"request-id"}, o.Sends...)),
+		w.addKnown(resp, false, may),
 	)
 }
 
-func (w *writer) addKnown(told *response, always bool, names []string) (err error) {
+func (w *writer) addKnown(resp *response, always bool, names []string) (err error) {
 	for _, name := range names {
 		f, ok := w.headers[name]
 		if !ok {
 			return fmt.Errorf("the header %s is not described", name)
 		}
-		if told.Headers[name], err = w.header(f, always); err != nil {
+		if resp.Headers[name], err = w.header(f, always); err != nil {
 			return err
 		}
 	}

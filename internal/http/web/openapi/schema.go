@@ -13,9 +13,6 @@ import (
 	"github.com/recital-tts/recital/internal/http/web/bind"
 )
 
-// typeOfComponent is the Go type that a component was made of.
-type typeOfComponent = reflect.Type
-
 // schemaOf describes what encoding/json makes of a type. Named structs become components.
 func (c *components) schemaOf(t reflect.Type) (*jsonSchema, error) {
 	switch t {
@@ -59,7 +56,7 @@ func (c *components) structSchema(t reflect.Type) (*jsonSchema, error) {
 		return c.objectOf(t)
 	}
 	name := exported(t.Name())
-	ref := &jsonSchema{Ref: "#/components/schemas/" + name}
+	ref := componentRef(name)
 	known, ok := c.types[name]
 	if known == t {
 		return ref, nil
@@ -78,8 +75,12 @@ func (c *components) structSchema(t reflect.Type) (*jsonSchema, error) {
 	return ref, nil
 }
 
+func newObject() *jsonSchema {
+	return &jsonSchema{Type: "object", Properties: map[string]*jsonSchema{}}
+}
+
 func (c *components) objectOf(t reflect.Type) (*jsonSchema, error) {
-	object := &jsonSchema{Type: "object", Properties: map[string]*jsonSchema{}}
+	object := newObject()
 	for _, f := range reflect.VisibleFields(t) {
 		name, rest, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if f.Anonymous && name == "" && f.Type.Kind() == reflect.Struct || !f.IsExported() || name == "-" {
