@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/recital-tts/recital/internal/process/datafolder"
+	"github.com/recital-tts/recital/internal/process/health"
 )
 
 // doctor checks for possible problems one after the other, and continues after one so that all are reported.
@@ -44,28 +45,15 @@ func (d *doctor) Validate() error {
 	return nil
 }
 
-// finding is what was found out about a part of the installation.
-type finding struct {
-	Check  string `json:"check"`
-	State  string `json:"state"`
-	Found  string `json:"found,omitempty"`
-	Advice string `json:"advice,omitempty"`
-}
-
-// States of a finding. The admin API has the first three.
-const (
-	sound     = "ok"
-	warning   = "warning"
-	faulty    = "fault"
-	skippedIt = "skipped"
-)
+// skipped is the state of a check that depends on an earlier one that failed.
+const skipped health.State = "skipped"
 
 // examination is the admin API's description of what a recitald finds out about itself.
 type examination struct {
 	Instance string            `json:"instance,omitempty"`
 	Version  string            `json:"version,omitempty"`
 	At       time.Time         `json:"at,omitzero"`
-	Findings []finding         `json:"findings"`
+	Findings []health.Result   `json:"findings"`
 	Settings []json.RawMessage `json:"settings,omitempty"`
 }
 
@@ -73,6 +61,19 @@ type examination struct {
 type outerCheck struct {
 	what string
 	run  func(context.Context, settings) error
+}
+
+// result returns what is found out, and the error of a fault.
+func (c outerCheck) result(ctx context.Context, s settings) (health.Result, error) {
+	err := c.run(ctx, s)
+	switch {
+	case errors.Is(err, errSkipped):
+		reason, _ := strings.CutPrefix(err.Error(), errSkipped.Error())
+		return health.Result{Check: c.what, State: skipped, Found: strings.TrimPrefix(reason, ": ")}, nil
+	case err != nil:
+		return health.Result{Check: c.what, State: health.Fault, Found: err.Error()}, err
+	}
+	return health.Result{Check: c.what, State: health.OK}, nil
 }
 
 // Run prints what is found. The exit code is that of the first fault.
@@ -92,17 +93,9 @@ func (d *doctor) Run(ctx context.Context, s settings, to terminal) error {
 		checks = append(checks, outerCheck{"the backup is recent", d.backup})
 	}
 	for _, check := range checks {
-		err := check.run(ctx, s)
-		switch {
-		case errors.Is(err, errSkipped):
-			found, _ := strings.CutPrefix(err.Error(), errSkipped.Error()) // and why, if there is anything to say
-			all.Findings = append(all.Findings, finding{Check: check.what, State: skippedIt, Found: strings.TrimPrefix(found, ": ")})
-		case err != nil:
-			all.Findings = append(all.Findings, finding{Check: check.what, State: faulty, Found: err.Error()})
-			first = cmp.Or(first, err)
-		default:
-			all.Findings = append(all.Findings, finding{Check: check.what, State: sound})
-		}
+		result, err := check.result(ctx, s)
+		all.Findings = append(all.Findings, result)
+		first = cmp.Or(first, err)
 	}
 	if err := d.inside(s, &all); err != nil {
 		first = cmp.Or(first, err)
@@ -153,13 +146,13 @@ func (d *doctor) inside(s settings, all *examination) error {
 		return nil // there is a finding of the token
 	}
 	if d.inner.Findings == nil {
-		all.Findings = append(all.Findings, finding{Check: "recitald examines itself", State: skippedIt})
+		all.Findings = append(all.Findings, health.Result{Check: "recitald examines itself", State: skipped})
 		return nil // there is a finding of the admin address
 	}
 	outer := append(all.Findings, ofClocks(d.begun, d.ended, d.inner.At), ofVersions(d.inner.Version))
 	*all = d.inner
 	all.Findings = slices.Concat(outer, d.inner.Findings)
-	if slices.ContainsFunc(d.inner.Findings, func(f finding) bool { return f.State == faulty }) {
+	if slices.ContainsFunc(d.inner.Findings, func(r health.Result) bool { return r.State == health.Fault }) {
 		return fail(exitFailed, "recitald has found a fault")
 	}
 	return nil
@@ -168,51 +161,52 @@ func (d *doctor) inside(s settings, all *examination) error {
 // clockSkew is how far clocks may be apart.
 const clockSkew = 2 * time.Second
 
-func ofClocks(begun, ended, theirs time.Time) finding {
-	f := finding{Check: "its clock is that of this machine", State: sound}
+func ofClocks(begun, ended, theirs time.Time) health.Result {
+	r := health.Result{Check: "its clock is that of this machine", State: health.OK}
 	if theirs.Before(begun.Add(-clockSkew)) || theirs.After(ended.Add(clockSkew)) {
-		f.State, f.Found = warning, "it is "+theirs.Sub(ended).Round(time.Second).String()+" apart"
-		f.Advice = "keep the clocks of all machines together (chrony, systemd-timesyncd)"
+		r.State, r.Found = health.Warning, "it is "+theirs.Sub(ended).Round(time.Second).String()+" apart"
+		r.Advice = "keep the clocks of all machines together (chrony, systemd-timesyncd)"
 	}
-	return f
+	return r
 }
 
-func ofVersions(theirs string) finding {
-	f := finding{Check: "it is of the release of this recitalctl", State: sound, Found: theirs}
+func ofVersions(theirs string) health.Result {
+	r := health.Result{Check: "it is of the release of this recitalctl", State: health.OK, Found: theirs}
 	info, _ := debug.ReadBuildInfo()
 	for _, setting := range info.Settings {
 		if setting.Key == "vcs.revision" && theirs != "" && setting.Value != theirs {
-			f.State, f.Found = warning, "recitald is "+theirs+", recitalctl "+setting.Value
-			f.Advice = "use the recitalctl of its release: commands that it does not know are refused"
+			r.State, r.Found = health.Warning, "recitald is "+theirs+", recitalctl "+setting.Value
+			r.Advice = "use the recitalctl of its release: commands that it does not know are refused"
 		}
 	}
-	return f
+	return r
 }
 
 func (d *doctor) print(to terminal, all examination) error {
 	if d.Format == jsonValue {
 		return d.Format.print(to, all, nil, nil)
 	}
-	for _, f := range all.Findings {
-		state := f.State
-		if state == faulty {
-			state = "FAULT"
-		}
-		found := ""
-		if f.Found != "" && f.State == sound {
-			found = ": " + printable(f.Found)
-		}
-		fmt.Fprintf(to.out, "%-8s %s%s\n", state, f.Check, found)
-		if f.State == sound {
-			continue
-		}
-		for _, line := range []string{f.Found, f.Advice} {
-			if line != "" {
-				fmt.Fprintf(to.out, "         %s\n", printable(line))
-			}
-		}
+	for _, r := range all.Findings {
+		printResult(to, r)
 	}
 	return nil
+}
+
+func printResult(to terminal, r health.Result) {
+	switch {
+	case r.State == health.OK && r.Found != "":
+		fmt.Fprintf(to.out, "%-8s %s: %s\n", r.State, r.Check, printable(r.Found))
+		return
+	case r.State == health.Fault:
+		fmt.Fprintf(to.out, "FAULT    %s\n", r.Check)
+	default:
+		fmt.Fprintf(to.out, "%-8s %s\n", r.State, r.Check)
+	}
+	for _, line := range []string{r.Found, r.Advice} {
+		if line != "" {
+			fmt.Fprintf(to.out, "         %s\n", printable(line))
+		}
+	}
 }
 
 // backup looks at the manifest of the backup: when its last complete run began.

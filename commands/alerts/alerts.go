@@ -1,34 +1,101 @@
 // Package alerts raises and clears alerts: what a person should look at. Each alert is an event, a log line and a count in the
 // metrics.
 //
-//   - Alerts.Raise raises what happens once, and Queue does it for callers that must not wait.
-//   - Conditions raises and clears what lasts. Holds and Over are for parts that know it by themselves; Watch is for what has to
-//     be looked at, with hysteresis.
+//   - Raise raises what has happened once, and RaiseLater does it for callers that must not wait for the log.
+//   - Holds and Over raise and clear a condition, which lasts for a while.
+//
+// Run appends what the callers do not wait for.
 package alerts
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/recital-tts/recital/commands/journal"
 	"github.com/recital-tts/recital/domain/alert"
+	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/todo"
 )
 
-// Alerts raises alerts.
+// Events returns the event types of alerts.
+func Events() []eventlog.Type {
+	return slices.Concat(
+		eventlog.In(alert.Stream,
+			eventlog.Define[alert.Raised]("alert-raised", 1),
+			eventlog.Define[alert.Cleared]("alert-cleared", 1)),
+		eventlog.In(alert.ConditionPrefix,
+			eventlog.Define[alert.ConditionRaised]("condition-raised", 1),
+			eventlog.Define[alert.ConditionCleared]("condition-cleared", 1)))
+}
+
+// Alerts raises and clears alerts. It is safe for concurrent use.
 type Alerts struct {
+	// Own reports whether a condition is of this instance alone, so that it is over when the instance stops in order; nil means
+	// that none is. It is set before Run.
+	Own func(alert.Condition) bool
+
 	journal *journal.Journal
 	log     *slog.Logger
 	observe func(source string, reason alert.Reason)
+
+	changed chan struct{} // holds a value while there may be entries that Run has not seen
+
+	mu      sync.Mutex
+	waiting []entry                       // for the log, the oldest first
+	holding map[alert.Condition]time.Time // found by this instance, and since when
+	adopted map[alert.Condition]bool      // open in the log, from before
 }
 
-// New returns an Alerts. It logs to log and calls observe, which must not block, once for each time that an alert is
-// raised.
+// New returns an Alerts that knows of no condition. It logs to log and calls observe, which must not block, once for each time
+// that an alert is raised.
 func New(j *journal.Journal, log *slog.Logger, observe func(source string, reason alert.Reason)) *Alerts {
-	return &Alerts{journal: j, log: log, observe: observe}
+	return &Alerts{
+		journal: j, log: log, observe: observe, changed: make(chan struct{}, 1),
+		holding: map[alert.Condition]time.Time{}, adopted: map[alert.Condition]bool{},
+	}
+}
+
+// todoSource precedes the name of a to-do process in a source.
+const todoSource = "todo/"
+
+// ToDoSource returns the source of a to-do process.
+func ToDoSource(process string) string { return todoSource + process }
+
+// Occasion is what an alert is raised for. Source, subject, reason and cause identify it: every instance that notices it,
+// also after a restart, raises the same alert, which is in the log once.
+type Occasion struct {
+	Source  string // part that noticed it, such as todo/expiry
+	Subject string // id of what it is about, never personal data
+	Reason  alert.Reason
+	Cause   uuid.UUID // of the event, or of the command, that led to it; zero if there is none
+	Detail  string    // for the log line alone; never personal data
+	At      time.Time
+}
+
+// id returns the id of the command and of the alert. For a to-do item it is the id that its process derives.
+func (o Occasion) id() uuid.UUID {
+	source := strings.TrimPrefix(o.Source, todoSource)
+	reason := strings.ReplaceAll(string(o.Reason), "_", " ")
+	return uuid.NewSHA1(o.Cause, []byte(source+" "+reason+" "+o.Subject))
+}
+
+func (o Occasion) origin() journal.Origin {
+	if o.Cause == uuid.Nil {
+		return journal.System()
+	}
+	return journal.CausedBy(o.Cause)
+}
+
+func (o Occasion) condition() alert.Condition {
+	return alert.Condition{Source: o.Source, Subject: o.Subject, Reason: o.Reason}
 }
 
 // Raise appends the alert of an occasion, unless it is in the log, and then logs and counts it. After an error nothing
@@ -37,8 +104,16 @@ func (a *Alerts) Raise(ctx context.Context, o Occasion) error {
 	if err := a.append(ctx, o); err != nil {
 		return err
 	}
-	a.announce(ctx, o)
+	a.announce(ctx, o.condition(), o.Detail)
 	return nil
+}
+
+// RaiseLater logs and counts the alert of an occasion, and has Run append it. It never blocks.
+func (a *Alerts) RaiseLater(o Occasion) {
+	a.announce(context.Background(), o.condition(), o.Detail)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.enqueue(entry{command: o.id(), about: o.condition(), append: func(ctx context.Context) error { return a.append(ctx, o) }})
 }
 
 // GaveUp raises the alert of an item that a to-do worker has given up.
@@ -49,6 +124,22 @@ func (a *Alerts) GaveUp(ctx context.Context, g todo.GivenUp) error {
 	})
 }
 
+// Clear clears an open alert for an operator. The alert of a condition that still holds comes back under a new id. Clearing an
+// alert again changes nothing.
+func (a *Alerts) Clear(ctx context.Context, open alert.Open, at time.Time, origin journal.Origin) (eventlog.Position, error) {
+	if open.Alert == "" {
+		return eventlog.Position{}, errors.New("an alert that is not in the log cannot be cleared")
+	}
+	id := journal.DeriveID(open.Alert, "clear alert")
+	if open.Lasting {
+		command := alert.ClearCondition{Alert: open.Alert, At: at}
+		_, position, err := journal.Execute(ctx, a.journal, conditionStream(open.Condition), command, origin.Metadata(id, at))
+		return position, err
+	}
+	_, position, err := journal.Execute(ctx, a.journal, stream(id), alert.Clear{Alert: open.Alert, At: at}, origin.Metadata(id, at))
+	return position, err
+}
+
 // append is carried out as often as the occasion is noticed, and appends one event.
 func (a *Alerts) append(ctx context.Context, o Occasion) error {
 	id := o.id()
@@ -57,14 +148,22 @@ func (a *Alerts) append(ctx context.Context, o Occasion) error {
 	return err
 }
 
-func (a *Alerts) announce(ctx context.Context, o Occasion) {
-	a.log.ErrorContext(ctx, "alert", "source", o.Source, "subject", o.Subject, "reason", o.Reason, "detail", o.Detail)
-	a.observe(o.Source, o.Reason)
+func (a *Alerts) announce(ctx context.Context, c alert.Condition, detail string) {
+	a.log.ErrorContext(ctx, "alert", "source", c.Source, "subject", c.Subject, "reason", c.Reason, "detail", detail)
+	a.observe(c.Source, c.Reason)
 }
 
 // stream returns the stream of all alerts, read for the one that a command raises, because the stream has no end.
 func stream(command uuid.UUID) journal.Stream[alert.State, alert.Event] {
 	return journal.Stream[alert.State, alert.Event]{
 		Name: alert.Stream, Evolve: alert.Evolve, Only: journal.EventID(command),
+	}
+}
+
+// conditionStream returns the stream of a condition, whose last event is its whole state.
+func conditionStream(c alert.Condition) journal.Stream[alert.ConditionState, alert.ConditionEvent] {
+	id := journal.DeriveID(c.Source+"\n"+c.Subject+"\n"+string(c.Reason), "condition")
+	return journal.Stream[alert.ConditionState, alert.ConditionEvent]{
+		Name: alert.ConditionPrefix + id.String(), Evolve: alert.EvolveCondition,
 	}
 }

@@ -3,7 +3,6 @@ package alerts_test
 import (
 	"context"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,9 +19,9 @@ import (
 var diskFull = alert.Condition{Source: "disk", Subject: "host:/data", Reason: alert.DiskFull}
 
 // conditions runs those of an instance until stop is called or the test ends.
-func (w *world) conditions() (c *alerts.Conditions, stop func()) {
+func (w *world) conditions() (c *alerts.Alerts, stop func()) {
 	w.T.Helper()
-	c = alerts.NewConditions(w.instance())
+	c = w.instance()
 	return c, w.goes(c.Run)
 }
 
@@ -63,8 +62,8 @@ func TestAConditionThatComesAndGoes(t *testing.T) {
 	since := commandstest.StartTime()
 
 	// when it begins to hold, however often that is said, then one alert is in the log, the log lines and the figures
-	c.Holds(alerts.Found{Condition: diskFull, Since: since, Detail: "97 % are used"})
-	c.Holds(alerts.Found{Condition: diskFull, Since: since.Add(time.Minute)})
+	c.Holds(diskFull, since, "97 % are used")
+	c.Holds(diskFull, since.Add(time.Minute), "")
 	raised := w.awaitHistory(1)[0].(alert.ConditionRaised)
 	require.NotEmpty(t, raised.Alert)
 	require.Equal(t, alert.ConditionRaised{Alert: raised.Alert, Source: "disk", Subject: "host:/data", Reason: alert.DiskFull, At: since}, raised)
@@ -79,7 +78,7 @@ func TestAConditionThatComesAndGoes(t *testing.T) {
 	require.Equal(t, raised.Alert, w.awaitHistory(2)[1].(alert.ConditionCleared).Alert)
 
 	// and the next time is another alert
-	c.Holds(alerts.Found{Condition: diskFull})
+	c.Holds(diskFull, time.Time{}, "")
 	again := w.awaitHistory(3)[2].(alert.ConditionRaised)
 	require.NotEqual(t, raised.Alert, again.Alert)
 }
@@ -88,7 +87,7 @@ func TestAConditionOfWhichTheLogWasNotTold(t *testing.T) {
 	// given a log that takes nothing
 	w := newWorld(t)
 	c, _ := w.conditions()
-	c.Holds(alerts.Found{Condition: diskFull})
+	c.Holds(diskFull, time.Time{}, "")
 	stream := func() []string { return w.Log.Written(alert.ConditionPrefix) }
 	require.Eventually(t, func() bool { return len(stream()) == 1 }, patience, tick)
 	c.Over(diskFull)
@@ -97,7 +96,7 @@ func TestAConditionOfWhichTheLogWasNotTold(t *testing.T) {
 
 	// when a condition begins and ends meanwhile, then it is known at once
 	since := time.Now().Add(-time.Hour).UTC().Truncate(time.Microsecond)
-	c.Holds(alerts.Found{Condition: diskFull, Since: since})
+	c.Holds(diskFull, since, "")
 	require.Len(t, c.Open(), 1)
 	c.Over(diskFull)
 	require.Empty(t, c.Open())
@@ -117,13 +116,13 @@ func TestAConditionOfWhichTheLogWasNotTold(t *testing.T) {
 func TestAConditionIsKnownAfterARestart(t *testing.T) {
 	w := newWorld(t)
 	c, stop := w.conditions()
-	c.Holds(alerts.Found{Condition: diskFull})
+	c.Holds(diskFull, time.Time{}, "")
 	raised := w.awaitHistory(1)[0].(alert.ConditionRaised)
 	stop()
 
 	// when the next instance finds that it still holds, then the alert is the same
 	c, stop = w.conditions()
-	c.Holds(alerts.Found{Condition: diskFull})
+	c.Holds(diskFull, time.Time{}, "")
 	stop()
 	w.awaitHistory(1)
 
@@ -140,11 +139,11 @@ func TestAConditionIsKnownAfterARestart(t *testing.T) {
 func TestWhatIsOfOneInstanceIsOverWhenThatStopsInOrder(t *testing.T) {
 	w := newWorld(t)
 	shared := alert.Condition{Source: "ledger", Subject: "reservations", Reason: alert.Unsettled}
-	c := alerts.NewConditions(w.instance())
+	c := w.instance()
 	c.Own = func(one alert.Condition) bool { return one == diskFull }
 	stop := w.goes(c.Run)
-	c.Holds(alerts.Found{Condition: diskFull})
-	c.Holds(alerts.Found{Condition: shared})
+	c.Holds(diskFull, time.Time{}, "")
+	c.Holds(shared, time.Time{}, "")
 	open := func() (sources []string) { // in the log
 		for _, stream := range w.Log.Written(alert.ConditionPrefix) {
 			events := commandstest.Fold[alert.ConditionEvent](w.World, stream)
@@ -165,13 +164,13 @@ func TestWhatIsOfOneInstanceIsOverWhenThatStopsInOrder(t *testing.T) {
 
 func TestInstancesThatFindTheSameConditionAtOnce(t *testing.T) {
 	w := newWorld(t)
-	var all []*alerts.Conditions
+	var all []*alerts.Alerts
 	for range 3 {
 		c, _ := w.conditions()
 		all = append(all, c)
 	}
 	for _, c := range all {
-		c.Holds(alerts.Found{Condition: diskFull})
+		c.Holds(diskFull, time.Time{}, "")
 	}
 	w.awaitHistory(1)
 	require.Eventually(t, func() bool { return w.counted("disk disk_full") == 3 }, patience, tick)
@@ -216,7 +215,7 @@ func TestAnOperatorClearsAnAlert(t *testing.T) {
 func TestAnOperatorClearsTheAlertOfAConditionThatNobodyLooksAtAnyMore(t *testing.T) {
 	w := newWorld(t)
 	c, stop := w.conditions()
-	c.Holds(alerts.Found{Condition: diskFull, Since: commandstest.StartTime()})
+	c.Holds(diskFull, commandstest.StartTime(), "")
 	raised := w.awaitHistory(1)[0].(alert.ConditionRaised)
 	stop()
 	instance, open := w.instance(), alert.Open{Alert: raised.Alert, Condition: diskFull, Lasting: true}
@@ -228,118 +227,9 @@ func TestAnOperatorClearsTheAlertOfAConditionThatNobodyLooksAtAnyMore(t *testing
 
 	// and an alert of another time is not touched
 	c, _ = w.conditions()
-	c.Holds(alerts.Found{Condition: diskFull})
+	c.Holds(diskFull, time.Time{}, "")
 	w.awaitHistory(3)
 	_, err := instance.Clear(t.Context(), open, w.Clock.Now(), operator("ada"))
 	require.NoError(t, err)
 	w.awaitHistory(3)
-}
-
-// look is what a watch finds.
-type look struct {
-	holds atomic.Bool
-	blind atomic.Bool
-	looks atomic.Int64
-}
-
-func (l *look) watch() alerts.Watch {
-	return alerts.Watch{Name: "the look at the disk", Every: time.Millisecond, RaiseAfter: 3, ClearAfter: 4, Of: alerts.One(diskFull),
-		Look: func(context.Context) ([]alerts.Found, error) {
-			defer l.looks.Add(1)
-			if l.blind.Load() {
-				return nil, context.DeadlineExceeded
-			}
-			if l.holds.Load() {
-				return []alerts.Found{{Condition: diskFull}}, nil
-			}
-			return nil, nil
-		}}
-}
-
-// more waits for more looks.
-func (l *look) more(t *testing.T, n int64) {
-	t.Helper()
-	until := l.looks.Load() + n
-	require.Eventually(t, func() bool { return l.looks.Load() > until }, patience, tick)
-}
-
-func TestAWatchRaisesWhatLastsAndClearsWhatIsOver(t *testing.T) {
-	w := newWorld(t)
-	c, _ := w.conditions()
-	var l look
-	w.goes(func(ctx context.Context) error { return c.Watch(ctx, l.watch()) })
-	l.more(t, 10)
-	require.Empty(t, c.Open())
-
-	l.holds.Store(true)
-	w.awaitHistory(1)
-	require.Len(t, c.Open(), 1)
-
-	// what cannot be known changes nothing
-	l.blind.Store(true)
-	l.more(t, 20)
-	require.Len(t, c.Open(), 1)
-	l.holds.Store(false)
-	l.blind.Store(false)
-	w.awaitHistory(2)
-	require.Empty(t, c.Open())
-}
-
-func TestAWatchClearsWhatWasOpenBeforeARestart(t *testing.T) {
-	w := newWorld(t)
-	before, stop := w.conditions()
-	before.Holds(alerts.Found{Condition: diskFull})
-	w.awaitHistory(1)
-	stop()
-	c, _ := w.conditions()
-	other := alert.Condition{Source: "disk", Subject: "another host:/data", Reason: alert.DiskFull}
-	c.Adopt([]alert.Open{{Condition: diskFull, Lasting: true}, {Condition: other, Lasting: true}})
-	var l look
-	w.goes(func(ctx context.Context) error { return c.Watch(ctx, l.watch()) })
-	w.awaitHistory(2) // and awaitHistory sees one condition only
-}
-
-// What comes and goes from one look to the next is neither raised nor, once it is raised, cleared.
-func TestAWatchHasHysteresis(t *testing.T) {
-	w := newWorld(t)
-	c, _ := w.conditions()
-	var script []bool // of the looks
-	for range 5 {
-		script = append(script, true, true, false) // never three times
-	}
-	script = append(script, true, true, true) // raised
-	for range 5 {
-		script = append(script, false, false, false, true) // never four times
-	}
-	open := make(chan int, len(script))
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	watch := alerts.Watch{Every: time.Millisecond, RaiseAfter: 3, ClearAfter: 4, Of: alerts.One(diskFull), Look: func(context.Context) ([]alerts.Found, error) {
-		open <- len(c.Open())
-		if len(script) == 0 {
-			cancel()
-			return nil, nil
-		}
-		holds := script[0]
-		script = script[1:]
-		if holds {
-			return []alerts.Found{{Condition: diskFull}}, nil
-		}
-		return nil, nil
-	}}
-	open = make(chan int, len(script)+1)
-	require.NoError(t, c.Watch(ctx, watch))
-	close(open)
-	var before []int
-	for n := range open {
-		before = append(before, n)
-	}
-	for i, n := range before {
-		if i < 18 {
-			require.Zero(t, n, "before look %d", i)
-		} else {
-			require.Equal(t, 1, n, "before look %d", i)
-		}
-	}
-	require.Len(t, w.awaitHistory(1), 1)
 }

@@ -8,6 +8,8 @@ package alert
 import (
 	"maps"
 	"time"
+
+	"github.com/recital-tts/recital/domain"
 )
 
 // Stream is where alerts are kept that are raised once.
@@ -84,4 +86,42 @@ func with(ids map[string]bool, id string) map[string]bool {
 	}
 	ids[id] = true
 	return ids
+}
+
+// Raise raises an alert. Raising it again changes nothing.
+type Raise struct {
+	Alert   string
+	Source  string
+	Subject string
+	Reason  Reason
+	At      time.Time
+}
+
+// Decide refuses an alert without a source, a subject or a reason.
+func (c Raise) Decide(s State) ([]Event, error) {
+	if c.Alert == "" || c.Source == "" || c.Subject == "" || c.Reason == "" {
+		return nil, domain.Refuse(domain.Invalid, "An alert needs an id, a source, a subject and a reason")
+	}
+	if s.Raised[c.Alert] {
+		return nil, nil
+	}
+	return []Event{Raised(c)}, nil
+}
+
+// Clear clears an alert that was raised once. Clearing it again changes nothing.
+type Clear struct {
+	Alert string
+	At    time.Time
+}
+
+// Decide refuses to clear no alert. Whether the alert was raised is for the caller to know: the stream has no end and is not
+// read for it.
+func (c Clear) Decide(s State) ([]Event, error) {
+	if c.Alert == "" {
+		return nil, domain.Refuse(domain.Invalid, "Which alert is to be cleared is missing")
+	}
+	if s.Cleared[c.Alert] {
+		return nil, nil
+	}
+	return []Event{Cleared(c)}, nil
 }

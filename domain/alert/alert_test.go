@@ -1,6 +1,8 @@
 package alert_test
 
 import (
+	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -77,6 +79,18 @@ func TestEachReasonHasASentence(t *testing.T) {
 		reason.Since = noon
 		if got := reason.Sentence(); got != want {
 			t.Errorf("%s\nwant\n%s", got, want)
+		}
+	}
+}
+
+func TestEachReasonIsInTheGuide(t *testing.T) {
+	guide, err := os.ReadFile("../../docs/alerts.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for reason := range alert.Sentences {
+		if !strings.Contains(string(guide), "`"+string(reason)+"`") {
+			t.Errorf("docs/alerts.md does not have %s", reason)
 		}
 	}
 }

@@ -17,6 +17,9 @@ type Condition struct {
 	Reason  Reason
 }
 
+// Is reports whether another condition is the same.
+func (c Condition) Is(other Condition) bool { return c == other }
+
 // ConditionEvent is one of the events below.
 type ConditionEvent interface{ conditionEvent() }
 

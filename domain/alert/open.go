@@ -1,6 +1,26 @@
 package alert
 
-import "time"
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// The sources of which there is one. Others have a name after a slash: todo/<process>, projection/<name>, workers/<kind>,
+// idp/<provider>.
+const (
+	EventSource    = "event"
+	LogSource      = "log"
+	PostgresSource = "postgres"
+	BlobsSource    = "blobs"
+	PaymentsSource = "payments"
+	HostingSource  = "hosting"
+	SpeechSource   = "speech"
+	DiskSource     = "disk"
+	LedgerSource   = "ledger"
+	ChainSource    = "chain"
+	ExpirySource   = "expiry"
+)
 
 // Open is an alert that was not cleared.
 type Open struct {
@@ -8,4 +28,66 @@ type Open struct {
 	Alert   string // "" while the log does not have it yet
 	Since   time.Time
 	Lasting bool // it is that of a condition, which clears it by itself
+}
+
+// Sentence says what the alert is about, for a person. It begins with a capital letter and ends without a full stop.
+func (o Open) Sentence() string {
+	when := ", since "
+	if !o.Lasting {
+		when = ", at "
+	}
+	return o.what() + when + o.Since.UTC().Format(time.DateTime+" UTC")
+}
+
+// sentences say what has happened; SOURCE is the name of the source.
+var sentences = map[Reason]string{
+	GaveUp:       "Item SUBJECT of the to-do list SOURCE has failed too often, and is tried only hourly",
+	Stopped:      "Read models have stopped before an event that they cannot handle (SUBJECT)",
+	Parked:       "Read models go on without an event that they cannot handle (SUBJECT)",
+	Outdated:     "Read models wait for a release that knows an event (SUBJECT)",
+	TakenOver:    "Another instance has moved the checkpoint of read model SOURCE while this one was feeding it (SUBJECT)",
+	NotFed:       "Read model SOURCE has other tables than the release, and is not fed (SUBJECT)",
+	NoAppends:    "SOURCE takes no events (found by SUBJECT)",
+	Unpaid:       "Account SUBJECT has lost its plan, because it was not paid in time",
+	Behind:       "Read model SOURCE is behind the log (SUBJECT)",
+	Unreachable:  "SOURCE does not answer (found by SUBJECT)",
+	CrashLoop:    "Worker processes of SOURCE die one after the other (on SUBJECT)",
+	Failing:      "Too many syntheses fail (on SUBJECT)",
+	Refused:      "Notices of the payment provider are refused: is the secret of its webhooks the right one (on SUBJECT)",
+	DiskFull:     "A disk is nearly full (SUBJECT)",
+	Unsettled:    "Reservations of characters are open past their expiry",
+	Unreconciled: "What the payment provider has could not be compared with the log (on SUBJECT)",
+	ChainBroken:  "The log is not what its signed heads say (SUBJECT)",
+	PutBack:      "Events are missing: the log was put back to an older copy (SUBJECT)",
+	Expiring:     "A certificate is about to expire, or has expired (SUBJECT)",
+}
+
+func (o Open) what() string {
+	if sentence, known := sentences[o.Reason]; known {
+		return strings.NewReplacer("SOURCE", nameOf(o.Source), "SUBJECT", o.Subject).Replace(sentence)
+	}
+	return fmt.Sprintf("%s: %s (%s)", o.Source, o.Reason, o.Subject)
+}
+
+// nameOf returns what people call a source.
+func nameOf(source string) string {
+	switch source {
+	case LogSource:
+		return "The event store"
+	case PostgresSource:
+		return "Postgres"
+	case BlobsSource:
+		return "The blob store"
+	case PaymentsSource:
+		return "The payment provider"
+	case HostingSource:
+		return "The hosting platform"
+	}
+	if kind, name, found := strings.Cut(source, "/"); found {
+		if kind == "idp" {
+			return "The identity provider " + name
+		}
+		return name
+	}
+	return source
 }

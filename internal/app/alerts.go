@@ -1,7 +1,6 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +18,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/feed"
 	"github.com/recital-tts/recital/internal/events/readmodel"
+	"github.com/recital-tts/recital/internal/process/health"
 	"github.com/recital-tts/recital/internal/process/lifecycle"
 	projections "github.com/recital-tts/recital/projections/alerts"
 	readapi "github.com/recital-tts/recital/readapi/alerts"
@@ -36,12 +36,11 @@ func alertsSlice() slice {
 		events:     commands.Events(),
 		readModels: projections.ReadModels(),
 		open: func(p *parts) (service, error) {
-			p.openAlert = &readapi.API{Models: p.projector, Found: p.conditions.Open}
+			p.openAlert = &readapi.API{Models: p.projector, Found: p.alerts.Open}
 			write := writeapi.API{Alerts: p.alerts, Recorded: p.openAlert.Recorded, ReadModels: p.projector, Now: time.Now}
 			return service{
 				public:     p.openAlert.Routes(),
 				admin:      append(p.openAlert.AdminRoutes(), write.AdminRoutes()...),
-				watches:    p.partWatches(),
 				collectors: []prometheus.Collector{alertGauge{p.openAlert}},
 			}, nil
 		},
@@ -50,26 +49,13 @@ func alertsSlice() slice {
 
 func (a *App) openAlerts(context.Context) error {
 	a.alerts = commands.New(a.journal, a.log, a.metrics.observeAlert)
-	a.alertQueue = commands.NewQueue(a.alerts)
-	a.conditions = commands.NewConditions(a.alerts)
-	a.conditions.Own = func(c alert.Condition) bool {
+	a.alerts.Own = func(c alert.Condition) bool {
 		return c.Subject == a.instance() || strings.HasPrefix(c.Subject, a.instance()+",")
 	}
-	a.running.Add(lifecycle.Background("the queue of alerts", a.alertQueue.Run), lifecycle.Background("the conditions", a.conditions.Run))
+	a.health = health.NewBoard(a.alerts, a.cfg.alertEvery())
+	a.running.Add(lifecycle.Background("the alerts that wait for the log", a.alerts.Run))
 	a.metrics.expectAlert(alert.EventSource, alert.Stopped)
 	a.metrics.expectAlert(alert.EventSource, alert.Outdated)
-	return nil
-}
-
-// startWatches begins to look for what the slices watch, and at the alerts that are open.
-func (a *App) startWatches(context.Context) error {
-	for _, w := range a.service.watches {
-		w.Every = cmp.Or(w.Every, a.cfg.alertEvery())
-		a.running.Add(lifecycle.Background(w.Name, func(ctx context.Context) error { return a.conditions.Watch(ctx, w) }))
-	}
-	a.running.Add(lifecycle.Job{
-		Name: "the look at open alerts", Every: a.cfg.alertEvery(), After: a.projector.CaughtUp(), Do: a.reviewAlerts, Logger: a.log,
-	}.Part())
 	return nil
 }
 
@@ -79,7 +65,7 @@ func (a *App) reviewAlerts(ctx context.Context) error {
 	if err != nil {
 		return nil // Postgres is away, which is an alert itself
 	}
-	a.conditions.Adopt(open)
+	a.alerts.Adopt(open)
 	var failed []error
 	for _, o := range open {
 		over, err := a.isOver(ctx, o)
@@ -178,7 +164,7 @@ func (a *App) projectionAlert(f feed.Alert) {
 			return
 		}
 	}
-	a.alertQueue.Raise(o)
+	a.alerts.RaiseLater(o)
 }
 
 // againAfter is after how long an event that stops projections again is worth another line in the log.

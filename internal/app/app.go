@@ -87,8 +87,7 @@ func (a *App) start(ctx context.Context) error {
 		{"watching credentials", a.watchCredentials},
 		{"starting the to-do workers", a.startToDos},
 		{"starting the jobs", a.startJobs},
-		{"starting the watches", a.startWatches},
-		{"starting the probes", a.probe},
+		{"starting the checks", a.startChecks},
 		{"serving", a.serve},
 		{"opening the operator account", a.openOperatorAccount}, // waits for a read model, which an operator may have to help on
 	} {
@@ -100,7 +99,6 @@ func (a *App) start(ctx context.Context) error {
 }
 
 func (a *App) openSlices(context.Context) error {
-	a.missing = a.lacking
 	a.drain = newDrain(a.cfg.drainDelay())
 	limits, err := a.cfg.rates()
 	if err != nil {
@@ -115,6 +113,8 @@ func (a *App) openSlices(context.Context) error {
 		return err
 	}
 	a.metrics.registry.MustRegister(a.service.collectors...)
+	a.health.Add(a.partChecks()...)
+	a.health.Add(a.service.checks...)
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	commands "github.com/recital-tts/recital/commands/audit"
 	"github.com/recital-tts/recital/domain/audit"
 	"github.com/recital-tts/recital/internal/http/web"
+	"github.com/recital-tts/recital/internal/process/health"
 	projections "github.com/recital-tts/recital/projections/audit"
 	readapi "github.com/recital-tts/recital/readapi/audit"
 	"github.com/recital-tts/recital/writeapi"
@@ -37,7 +38,11 @@ func auditSlice() slice {
 			p.heads = p.auditHeads()
 			p.metrics.registry.MustRegister(newHeadsGauge(p.heads.Unsigned))
 			chain, erasures := writeaudit.Chain{Heads: p.heads}, writeaudit.Erasures{Audit: desk, Stores: p.erasureStores(desk)}
-			return service{admin: slices.Concat(read.AdminRoutes(), write.AdminRoutes(), chain.AdminRoutes(), erasures.AdminRoutes()), jobs: []job{p.headsJob(p.heads)}}, nil
+			return service{
+				admin:  slices.Concat(read.AdminRoutes(), write.AdminRoutes(), chain.AdminRoutes(), erasures.AdminRoutes()),
+				jobs:   []job{p.headsJob(p.heads)},
+				checks: []health.Check{{Name: "the audit chain is signed", Look: p.lookAtHeads, Rules: []string{"RecitalEventsUnsigned"}}},
+			}, nil
 		},
 	}
 }

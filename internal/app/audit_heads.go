@@ -12,7 +12,7 @@ import (
 	commands "github.com/recital-tts/recital/commands/audit"
 	"github.com/recital-tts/recital/domain/alert"
 	"github.com/recital-tts/recital/internal/events/chain"
-	writeapi "github.com/recital-tts/recital/writeapi/operations"
+	"github.com/recital-tts/recital/internal/process/health"
 )
 
 // chainSource is the source of alerts about the audit chain, and the name of its leader lock.
@@ -25,7 +25,7 @@ func (p *parts) auditHeads() *commands.Heads {
 		Journal: p.journal, Log: p.identity.LogID.String(), Key: p.secrets.audit, Every: eventsPerHead,
 		Now: time.Now, Logger: p.log,
 		Mismatch: func(_ context.Context, f chain.Finding) {
-			p.alertQueue.Raise(alerts.Occasion{
+			p.alerts.RaiseLater(alerts.Occasion{
 				Source: chainSource, Subject: strconv.FormatUint(f.Head, 10), Reason: alert.ChainBroken, Detail: f.String(), At: time.Now(),
 			})
 		},
@@ -58,34 +58,34 @@ func (p *parts) headsJob(heads *commands.Heads) job {
 // unsignedCounted is up to how many events without a head the doctor counts.
 const unsignedCounted = 10_000
 
-// examineHeads looks at what no head speaks of yet: a head comes soon after an event.
-func (p *parts) examineHeads(ctx context.Context) diagnosis {
+// lookAtHeads looks at what no head speaks of yet: a head comes soon after an event.
+func (p *parts) lookAtHeads(ctx context.Context) health.Finding {
 	u, err := p.heads.Unsigned(ctx, unsignedCounted)
 	if err != nil {
-		return fault(err.Error(), "see to the event store first; if it answers, recitalctl audit verify says what was changed in the log")
+		return health.Broken(err.Error(), "see to the event store first; if it answers, recitalctl audit verify says what was changed in the log")
 	}
 	return ofHeads(u, p.cfg.AuditHeadInterval, time.Now())
 }
 
-func ofHeads(u commands.Unsigned, interval time.Duration, now time.Time) diagnosis {
-	d := sound("there is no head yet")
+func ofHeads(u commands.Unsigned, interval time.Duration, now time.Time) health.Finding {
+	f := health.Sound("there is no head yet")
 	if u.Head.Count > 0 {
-		d = sound("the last head is %s old and speaks of %d events", now.Sub(u.Head.At).Round(time.Second), u.Head.Count)
+		f = health.Sound("the last head is %s old and speaks of %d events", now.Sub(u.Head.At).Round(time.Second), u.Head.Count)
 	}
 	if u.Events == 0 {
-		return d
+		return f
 	}
 	count := strconv.Itoa(u.Events)
 	if u.Events == unsignedCounted {
 		count += " or more"
 	}
 	age := now.Sub(u.Oldest)
-	d.found += fmt.Sprintf("; events since: %s, the oldest %s old", count, age.Round(time.Second))
+	f.Found += fmt.Sprintf("; events since: %s, the oldest %s old", count, age.Round(time.Second))
 	if age > 2*interval+time.Minute {
-		return d.but(writeapi.Warning, "one instance signs, once Postgres answers; if events since do not become fewer, its log says why (the heads of the audit chain). "+
+		return f.But(health.Warning, "one instance signs, once Postgres answers; if events since do not become fewer, its log says why (the heads of the audit chain). "+
 			"What is not signed is not protected: recitalctl audit verify checks the rest")
 	}
-	return d
+	return f
 }
 
 // headsGauge are figures of the last head, the same on every instance. They are left out if the log does not answer.

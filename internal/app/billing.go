@@ -41,11 +41,11 @@ func billingSlice() slice {
 			}
 			write := writeapi.API{Billing: billing, Notices: p.notices.payments, Analytics: p.notices.analytics, ReadModels: p.projector}
 			return service{
-				public:  slices.Concat(read.Routes(), write.Routes()),
-				toDos:   billingToDos(billing),
-				jobs:    []job{{name: "the reconciliation with the payment provider", every: p.cfg.reconcile(), current: true, run: p.reconciling(billing.Reconcile)}},
-				ends:    []closing{billing.EndFor},
-				watches: p.watchPayments(),
+				public: slices.Concat(read.Routes(), write.Routes()),
+				toDos:  billingToDos(billing),
+				jobs:   []job{{name: "the reconciliation with the payment provider", every: p.cfg.reconcile(), current: true, run: p.reconciling(billing.Reconcile)}},
+				ends:   []closing{billing.EndFor},
+				checks: p.paymentChecks(),
 			}, nil
 		},
 	}

@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"github.com/recital-tts/recital/commands/accounts"
-	"github.com/recital-tts/recital/commands/alerts"
 	"github.com/recital-tts/recital/commands/sessions"
 	"github.com/recital-tts/recital/domain/alert"
 	"github.com/recital-tts/recital/internal/events/todo/pglist"
 	"github.com/recital-tts/recital/internal/http/rates"
 	"github.com/recital-tts/recital/internal/http/web"
+	"github.com/recital-tts/recital/internal/process/certificates"
+	"github.com/recital-tts/recital/internal/process/health"
 	"github.com/recital-tts/recital/internal/providers/blobs"
 	"github.com/recital-tts/recital/internal/providers/payments"
 	"github.com/recital-tts/recital/internal/standins"
@@ -59,38 +60,41 @@ func DiskUse(folder string) (float64, error) {
 	return use.percent(), err
 }
 
-// WatchDisk looks how full a disk is: limits are in per cent, and in bytes that are left free.
-func WatchDisk(folder string, percent, floor float64) alerts.Watch {
-	return watchDisk("host", []string{folder}, diskLimit{percent, floor})
+// Checks returns everything that is looked at.
+func (a *App) Checks() []health.Check { return append(a.partChecks(), a.service.checks...) }
+
+// DiskCheck looks how full a disk is: limits are in per cent, and in bytes that are left free.
+func DiskCheck(folder string, percent, floor float64) health.Check {
+	return diskChecks("host", []string{folder}, diskLimit{percent, floor})[0]
 }
 
-// WatchCrashes looks whether workers die.
-func WatchCrashes(c alert.Condition, within time.Duration, stats func() (int, uint64)) alerts.Watch {
-	return watchCrashes(c, within, stats)
-}
-
-// WatchShare looks whether too much fails of all.
-func WatchShare(c alert.Condition, limit float64, count func() (all, bad uint64)) alerts.Watch {
-	return watchShare(c, limit, func() tally {
-		all, bad := count()
-		return tally{all, bad}
+// CrashCheck looks whether workers die.
+func CrashCheck(c alert.Condition, within time.Duration, stats func() (alive int, deaths uint64)) health.Check {
+	return crashCheck(c, health.Fault, within, func() workerPool {
+		alive, deaths := stats()
+		return workerPool{alive, 1, deaths}
 	})
 }
 
-// WatchNotices returns notices that are counted, and the look at what was refused of them.
-func WatchNotices(c alert.Condition, n payments.Notice) (payments.Notice, alerts.Watch) {
+// FailureCheck looks whether too much fails of all.
+func FailureCheck(c alert.Condition, limit float64, count func() health.Tally) health.Check {
+	return failureCheck(c, limit, count)
+}
+
+// NoticesCheck returns notices that are counted, and the look at what was refused of them.
+func NoticesCheck(c alert.Condition, n payments.Notice) (payments.Notice, health.Check) {
 	var counter noticeCounter
-	return countedNotices{n, &counter}, watchNotices(c, counter.count)
+	return countedNotices{n, &counter}, noticesCheck(c, counter.count)
 }
 
-// WatchServerCertificate looks when the certificate of a server ends, and WatchStoreCertificates at those of an event store.
-func WatchServerCertificate(name, host string, limit time.Duration) alerts.Watch {
-	return watchExpiry([]certificate{served(name, host, "443")}, limit)
+// CertificateChecks look when certificates end.
+func CertificateChecks(limit time.Duration, all ...certificates.Certificate) []health.Check {
+	return certificateChecks(all, limit)
 }
 
-// WatchStoreCertificates looks when the certificates of an event store end.
-func WatchStoreCertificates(connection string, limit time.Duration) alerts.Watch {
-	return watchExpiry(Config{EventStore: connection}.storeCertificates(), limit)
+// StoreCertificates returns the certificates of an event store.
+func StoreCertificates(connection string) []certificates.Certificate {
+	return Config{EventStore: connection}.storeCertificates()
 }
 
 // WatchBlobs returns the look at a store, and since when it is silent.
@@ -99,7 +103,7 @@ func WatchBlobs(store blobs.Store) (look func(context.Context) error, silent fun
 	return w.lookAtBlobs, w.isSilent
 }
 
-// WatchReservations looks for reservations past their expiry.
-func WatchReservations(list *pglist.View, longest time.Duration) alerts.Watch {
-	return watchReservationsPast(list, longest)
+// ReservationsCheck looks for reservations past their expiry.
+func ReservationsCheck(list *pglist.View, longest time.Duration) health.Check {
+	return reservationsCheck(list, longest)
 }

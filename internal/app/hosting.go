@@ -33,8 +33,8 @@ func hostingSlice() slice {
 			hosting := commands.New(commands.Config{Journal: p.journal, Platform: platform, Keyring: p.keys, APIKeys: p.accounts, Now: time.Now})
 			write := writeapi.API{Hosting: hosting, ReadModels: p.projector}
 			return service{
-				public:  write.Routes(),
-				watches: p.watchHosting(),
+				public: write.Routes(),
+				checks: p.hostingChecks(),
 				toDos: []toDo{{commands.CompleteProcess, readmodel.ToDoCompleteVariableView, func(ctx context.Context, item todo.Item) (eventlog.Position, error) {
 					return hosting.Complete(ctx, item.Stream, item.Cause)
 				}}},

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/recital-tts/recital/commands/alerts"
 	commands "github.com/recital-tts/recital/commands/ledger"
 	"github.com/recital-tts/recital/domain/alert"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/readmodel"
 	"github.com/recital-tts/recital/internal/events/todo"
 	"github.com/recital-tts/recital/internal/events/todo/pglist"
+	"github.com/recital-tts/recital/internal/process/health"
 	projections "github.com/recital-tts/recital/projections/ledger"
 	readapi "github.com/recital-tts/recital/readapi/ledger"
 	writeapi "github.com/recital-tts/recital/writeapi/ledger"
@@ -63,30 +63,31 @@ func ledgerSlice() slice {
 						return closed.Position, err
 					}},
 				},
-				jobs:    []job{{name: "the watch over open reservations", every: p.cfg.longestReservation() / looksAtReservations, current: true, run: watch}},
-				close:   func() error { ledger.Close(); return nil },
-				watches: []alerts.Watch{watchReservationsPast(reservations, p.cfg.longestReservation())},
+				jobs:   []job{{name: "the watch over open reservations", every: p.cfg.longestReservation() / looksAtReservations, current: true, run: watch}},
+				close:  func() error { ledger.Close(); return nil },
+				checks: []health.Check{reservationsCheck(reservations, p.cfg.longestReservation())},
 			}, nil
 		},
 	}
 }
 
-// watchReservationsPast looks for reservations that should have expired. An instance that has just started lets each live as long
-// as a new one, because it goes by its own clock, so they are late only after as long again.
-func watchReservationsPast(list *pglist.View, longest time.Duration) alerts.Watch {
+// reservationsCheck looks for reservations that should have expired. An instance that has just started lets each live as long
+// as a new one, because it uses its own clock, so they are late only after as long again.
+func reservationsCheck(list *pglist.View, longest time.Duration) health.Check {
 	condition := alert.Condition{Source: alert.LedgerSource, Subject: "reservations", Reason: alert.Unsettled}
-	return alerts.Watch{
-		Name: "the look at reservations past their expiry", Of: alerts.One(condition),
-		Look: func(ctx context.Context) ([]alerts.Found, error) {
-			ctx, cancel := context.WithTimeout(ctx, answerTimeout)
-			defer cancel()
-			late, err := list.Backlog(ctx, time.Now().Add(-longest-lateExpiry))
-			if err != nil || late.Items == 0 {
-				return nil, err
-			}
-			return []alerts.Found{{Condition: condition, Detail: fmt.Sprintf("%d are open", late.Items)}}, nil
-		},
-	}
+	return health.Check{Name: "reservations end in time", Raises: condition.Is, Look: func(ctx context.Context) health.Finding {
+		ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+		defer cancel()
+		late, err := list.Backlog(ctx, time.Now().Add(-longest-lateExpiry))
+		f := health.Sound("%d are open past their expiry", late.Items)
+		switch {
+		case err != nil:
+			return health.Broken(err.Error(), "see to Postgres first").ButUnknown()
+		case late.Items > 0:
+			return f.But(health.Fault, "recitald's log says why their to-do worker does not end them").Raising(condition, time.Time{})
+		}
+		return f
+	}}
 }
 
 // watchReservations has the ledger see the reservations that others have made, whose expiry counts from there. It looks at

@@ -30,6 +30,7 @@ import (
 	"github.com/recital-tts/recital/internal/http/rates"
 	"github.com/recital-tts/recital/internal/http/spool"
 	"github.com/recital-tts/recital/internal/process/datafolder"
+	"github.com/recital-tts/recital/internal/process/health"
 	"github.com/recital-tts/recital/internal/process/lifecycle"
 	"github.com/recital-tts/recital/internal/process/tracing"
 	"github.com/recital-tts/recital/internal/providers/blobs"
@@ -78,8 +79,7 @@ type parts struct {
 	metrics     *metrics
 	traces      *tracing.Tracer // nil where none are exported
 	projector   *feed.Projector
-	alertQueue  *alerts.Queue       // of the alerts that must not wait for the log
-	conditions  *alerts.Conditions  // what lasts
+	health      *health.Board
 	openAlert   *openalerts.API     // reads what is open
 	noticeCount noticeCounter       // of the payment provider's
 	moved       todo.Notifier       // of the to-do workers, when the read models have advanced
@@ -96,7 +96,6 @@ type parts struct {
 	nodeStats    func() eventnode.Stats // nil where no event node is embedded
 	heads        *audit.Heads           // of the audit chain
 	storeSilence func() time.Duration   // for how long the event store has answered nothing
-	missing      func() []string        // names what requests lack
 
 	admitPostgres  func()      // lets pool connect
 	holdPostgres   func()      // ends that

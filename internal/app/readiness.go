@@ -7,11 +7,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/recital-tts/recital/commands/alerts"
 	"github.com/recital-tts/recital/commands/synthesis"
 	"github.com/recital-tts/recital/domain/alert"
 	"github.com/recital-tts/recital/internal/events/eventlog"
-	"github.com/recital-tts/recital/internal/events/eventnode"
 	"github.com/recital-tts/recital/internal/events/feed"
 	"github.com/recital-tts/recital/internal/events/readmodel"
 	"github.com/recital-tts/recital/internal/process/lifecycle"
@@ -21,8 +19,7 @@ import (
 const (
 	probeEvery   = 500 * time.Millisecond
 	probeTimeout = time.Second
-	// storeSilence is how long the event store may be silent, failingAppends how long nothing may be appended.
-	storeSilence   = 2 * time.Second
+	// failingAppends is how long appends may fail.
 	failingAppends = time.Second
 )
 
@@ -74,33 +71,6 @@ func (r *readiness) appendsFail() (since time.Time, fail bool) {
 	return r.failing, !r.failing.IsZero() && time.Since(r.failing) > failingAppends
 }
 
-// lacking names what requests lack, for everybody; nothing when they can be served. Without the second engine all but the
-// blizzard models' English is served: recital_speech_engines_alive shows it, and no balancer takes the instance out for it.
-func (a *App) lacking() (names []string) {
-	lacks := func(name string, lacking bool) {
-		if lacking {
-			names = append(names, name)
-		}
-	}
-	_, failing := a.readiness.appendsFail()
-	lacks("event store", a.storeSilence() > storeSilence)
-	lacks("appends to the event store", failing || a.readiness.noRoom.Load())
-	lacks("the log's keyring", a.foreignKeyring.Load())
-	lacks("Postgres", !a.readiness.postgresAnswers())
-	select {
-	case <-a.projector.CaughtUp():
-		lacks("read models that have caught up", a.readiness.behind.Load())
-	default:
-		lacks("read models that have caught up", true)
-	}
-	for _, model := range a.projector.Status() {
-		lacks("read model "+model.Name, model.State == feed.StateStopped)
-	}
-	lacks("speech engine", !a.engines.Healthy())
-	lacks("codec", !a.codecs.Healthy())
-	return names
-}
-
 // promptReads are the read models of who would rather not wait than wait for a Postgres that is away.
 type promptReads struct {
 	synthesis.ReadModels
@@ -115,48 +85,31 @@ func (r promptReads) Wait(ctx context.Context, position eventlog.Position, model
 	return r.ReadModels.Wait(ctx, position, models...)
 }
 
-// probe finds out what the traffic alone does not show.
-func (a *App) probe(context.Context) error {
+// startChecks begins to find out what readiness, alerts and the doctor show.
+func (a *App) startChecks(context.Context) error {
 	a.metrics.expectAlert(alert.LogSource, alert.NoAppends)
 	a.running.Add(
-		lifecycle.Background("the probe of Postgres", repeatedly(a.probePostgres)),
-		lifecycle.Background("the probe of the read models", repeatedly(a.probeReads)),
-		lifecycle.Background("the probe of the event store", repeatedly(a.probeAppends)),
+		lifecycle.Job{Name: "the probe of Postgres", Every: probeEvery, Do: a.probePostgres, Logger: a.log}.Part(),
+		lifecycle.Job{Name: "the probe of the read models", Every: probeEvery, After: a.projector.CaughtUp(), Do: a.probeReads, Logger: a.log}.Part(),
+		lifecycle.Background("the health checks", a.health.Run),
+		lifecycle.Job{
+			Name: "the look at open alerts", Every: a.cfg.alertEvery(), After: a.projector.CaughtUp(), Do: a.reviewAlerts, Logger: a.log,
+		}.Part(),
 	)
 	return nil
 }
 
-func repeatedly(probe func(context.Context)) func(context.Context) error {
-	return func(ctx context.Context) error {
-		ticker := time.NewTicker(probeEvery)
-		defer ticker.Stop()
-		for {
-			probe(ctx)
-			select {
-			case <-ticker.C:
-			case <-ctx.Done():
-				return nil
-			}
-		}
-	}
-}
-
-func (a *App) probePostgres(ctx context.Context) {
+func (a *App) probePostgres(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	if a.pool.Ping(ctx) == nil {
 		a.readiness.postgresAnswered()
 	}
+	return nil
 }
 
-// probeReads looks whether the database has what reads need. While Postgres is away that is as it was. Until the read models
-// have caught up nobody asks.
-func (a *App) probeReads(ctx context.Context) {
-	select {
-	case <-a.projector.CaughtUp():
-	default:
-		return
-	}
+// probeReads looks whether the database has what reads need. While Postgres is away that is as it was.
+func (a *App) probeReads(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	switch err := a.projector.Shows(ctx); {
@@ -165,28 +118,5 @@ func (a *App) probeReads(ctx context.Context) {
 	case errors.Is(err, feed.ErrBehind), postgres.IsMissing(err):
 		a.readiness.behind.Store(true)
 	}
-}
-
-// probeAppends raises an alert while appends fail. That its events are tried until the log takes them is a probe, too: without it
-// an instance that gets no requests because it is not ready would never find out that the log takes events again.
-func (a *App) probeAppends(context.Context) {
-	a.probeRoom()
-	condition := a.here(alert.LogSource, alert.NoAppends)
-	since, fail := a.readiness.appendsFail()
-	if !fail && a.readiness.noRoom.Load() {
-		since, fail = time.Now(), true
-	}
-	if fail {
-		a.conditions.Holds(alerts.Found{Condition: condition, Since: since, Detail: "the event store takes no events"})
-		return
-	}
-	a.conditions.Over(condition)
-}
-
-// probeRoom looks whether the embedded node's disk has room for any append.
-func (a *App) probeRoom() {
-	if a.nodeStats != nil {
-		free := a.nodeStats().FreeBytes
-		a.readiness.noRoom.Store(free > 0 && free < eventnode.SpaceReserve)
-	}
+	return nil
 }

@@ -46,9 +46,9 @@ func signinSlice() slice {
 			read := readapi.API{Models: p.projector, Keys: p.keys, SealedFor: uses}
 			write := writeapi.API{Flow: flow, SignIns: signIns, Sessions: p.sessions, Links: p.links(), ReadModels: p.projector, Logger: p.log, Failed: p.metrics.countFailedSignIns()}
 			return service{
-				public:  slices.Concat(read.Routes(), write.Routes()),
-				ends:    []closing{signIns.Release},
-				watches: p.watchIssuers(providers),
+				public: slices.Concat(read.Routes(), write.Routes()),
+				ends:   []closing{signIns.Release},
+				checks: p.issuerChecks(providers),
 			}, nil
 		},
 	}

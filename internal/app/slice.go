@@ -9,12 +9,12 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/recital-tts/recital/commands/alerts"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/feed"
 	"github.com/recital-tts/recital/internal/events/readmodel"
 	"github.com/recital-tts/recital/internal/events/todo"
 	"github.com/recital-tts/recital/internal/http/web"
+	"github.com/recital-tts/recital/internal/process/health"
 )
 
 // slice is an area of the service, all of it in one value. What it declares needs nothing to run; what it opens has its
@@ -34,8 +34,8 @@ type service struct {
 	toDos  []toDo
 	slow   []toDo // those whose items take minutes, so that instances which do not lead take over later
 	jobs   []job
-	// watches look for what an operator should know while it lasts.
-	watches []alerts.Watch
+	// checks look at what an operator should know.
+	checks []health.Check
 	// collectors are the slice's metrics.
 	collectors []prometheus.Collector
 	close      func() error // ends what open has started; nil where that is nothing
@@ -123,7 +123,7 @@ func openSlices(p *parts) (service, error) {
 		all.toDos = append(all.toDos, one.toDos...)
 		all.slow = append(all.slow, one.slow...)
 		all.jobs = append(all.jobs, one.jobs...)
-		all.watches = append(all.watches, one.watches...)
+		all.checks = append(all.checks, one.checks...)
 		all.collectors = append(all.collectors, one.collectors...)
 		all.ends = append(all.ends, one.ends...)
 		all.erases = append(all.erases, one.erases...)

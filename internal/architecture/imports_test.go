@@ -73,7 +73,7 @@ var rooms = []struct {
 	},
 	{
 		folder:    "writeapi",
-		exactly:   slices.Concat(ports, []string{"internal/http/links", "internal/events/logcopy", "internal/events/readmodel", "internal/speech/voices"}),
+		exactly:   slices.Concat(ports, []string{"internal/http/links", "internal/events/logcopy", "internal/events/readmodel", "internal/speech/voices", "internal/process/health"}),
 		below:     []string{"internal/http/web", "commands", "domain"},
 		besides:   map[string]string{"writeapi/operations": "internal/events/feed", "writeapi/skips": "internal/events/feed"}, // operators manage the read models
 		libraries: []string{uuid, fiber, "golang.org/x/sync"},

@@ -5,22 +5,8 @@ import (
 	"time"
 
 	"github.com/recital-tts/recital/internal/http/web"
+	"github.com/recital-tts/recital/internal/process/health"
 )
-
-// States of a finding.
-const (
-	Sound   = "ok"
-	Warning = "warning" // clients notice nothing yet
-	Fault   = "fault"
-)
-
-// Finding is what was found out about a part of the installation.
-type Finding struct {
-	Check  string `json:"check"`
-	State  string `json:"state"`
-	Found  string `json:"found"`
-	Advice string `json:"advice,omitempty"` // what to do, unless the state is ok
-}
 
 // Setting is a setting as it is in effect.
 type Setting struct {
@@ -32,11 +18,11 @@ type Setting struct {
 
 // Examination is what an instance finds out about itself and what it rests on.
 type Examination struct {
-	Instance string    `json:"instance"`
-	Version  string    `json:"version"` // of the code
-	At       time.Time `json:"at"`
-	Findings []Finding `json:"findings"`
-	Settings []Setting `json:"settings"` // secrets are hidden
+	Instance string          `json:"instance"`
+	Version  string          `json:"version"` // of the code
+	At       time.Time       `json:"at"`
+	Findings []health.Result `json:"findings"`
+	Settings []Setting       `json:"settings"` // secrets are hidden
 }
 
 // Doctor examines the installation of an instance.

@@ -9,7 +9,7 @@ import (
 	commands "github.com/recital-tts/recital/commands/audit"
 	"github.com/recital-tts/recital/domain/audit"
 	"github.com/recital-tts/recital/internal/events/eventnode"
-	writeapi "github.com/recital-tts/recital/writeapi/operations"
+	"github.com/recital-tts/recital/internal/process/health"
 )
 
 func TestTheDoctorWarnsOfEventsThatNobodySigns(t *testing.T) {
@@ -18,49 +18,49 @@ func TestTheDoctorWarnsOfEventsThatNobodySigns(t *testing.T) {
 	head := audit.Head{Count: 70, At: now.Add(-48 * time.Hour)}
 	for name, c := range map[string]struct {
 		unsigned commands.Unsigned
-		state    string
+		state    health.State
 		found    string
 	}{
-		"an empty log":                   {commands.Unsigned{}, writeapi.Sound, "there is no head yet"},
-		"a log in which nothing goes on": {commands.Unsigned{Head: head}, writeapi.Sound, "the last head is 48h0m0s old and speaks of 70 events"},
+		"an empty log":                   {commands.Unsigned{}, health.OK, "there is no head yet"},
+		"a log in which nothing goes on": {commands.Unsigned{Head: head}, health.OK, "the last head is 48h0m0s old and speaks of 70 events"},
 		"events since a moment": {
-			commands.Unsigned{Head: head, Events: 3, Oldest: now.Add(-11 * time.Minute)}, writeapi.Sound,
+			commands.Unsigned{Head: head, Events: 3, Oldest: now.Add(-11 * time.Minute)}, health.OK,
 			"the last head is 48h0m0s old and speaks of 70 events; events since: 3, the oldest 11m0s old"},
 		"events for longer than two heads": {
-			commands.Unsigned{Head: head, Events: unsignedCounted, Oldest: now.Add(-12 * time.Minute)}, writeapi.Warning,
+			commands.Unsigned{Head: head, Events: unsignedCounted, Oldest: now.Add(-12 * time.Minute)}, health.Warning,
 			"the last head is 48h0m0s old and speaks of 70 events; events since: 10000 or more, the oldest 12m0s old"},
 		"no head at all": {
-			commands.Unsigned{Events: 9, Oldest: now.Add(-time.Hour)}, writeapi.Warning,
+			commands.Unsigned{Events: 9, Oldest: now.Add(-time.Hour)}, health.Warning,
 			"there is no head yet; events since: 9, the oldest 1h0m0s old"},
 	} {
 		got := ofHeads(c.unsigned, 5*time.Minute, now)
-		require.Equal(t, c.state, got.state, name)
-		require.Equal(t, c.found, got.found, name)
-		require.Equal(t, c.state == writeapi.Sound, got.advice == "", name)
+		require.Equal(t, c.state, got.State, name)
+		require.Equal(t, c.found, got.Found, name)
+		require.Equal(t, c.state == health.OK, got.Advice == "", name)
 	}
 }
 
 // The embedded node takes no events when its disk is too full, which shows before anybody writes.
 func TestADiskThatIsTooFullForAppendsIsLacking(t *testing.T) {
 	t.Parallel()
-	a := &App{parts: parts{}}
+	p := &parts{}
 	for free, lacks := range map[uint64]bool{0: false, eventnode.SpaceReserve - 1: true, eventnode.SpaceReserve: false} {
-		a.nodeStats = func() eventnode.Stats { return eventnode.Stats{FreeBytes: free} }
-		a.probeRoom()
-		require.Equal(t, lacks, a.readiness.noRoom.Load(), free)
+		p.nodeStats = func() eventnode.Stats { return eventnode.Stats{FreeBytes: free} }
+		p.lookForRoom()
+		require.Equal(t, lacks, p.readiness.noRoom.Load(), free)
 	}
 }
 
 func TestTheDoctorShowsHowFarTheNodesVerificationIs(t *testing.T) {
 	t.Parallel()
 	p := &parts{}
-	require.Equal(t, sound("none is embedded"), p.examineNode(t.Context()))
+	require.Equal(t, health.Sound("none is embedded"), p.lookAtNode(t.Context()))
 	stats := eventnode.Stats{LogBytes: 9 << 30, ToVerify: 8 << 30, Verified: 2 << 30}
 	p.nodeStats = func() eventnode.Stats { return stats }
-	got := p.examineNode(t.Context())
-	require.Equal(t, writeapi.Warning, got.state)
-	require.Equal(t, "2048 of 8192 MiB are verified", got.found)
-	require.NotEmpty(t, got.advice)
+	got := p.lookAtNode(t.Context())
+	require.Equal(t, health.Warning, got.State)
+	require.Equal(t, "2048 of 8192 MiB are verified", got.Found)
+	require.NotEmpty(t, got.Advice)
 	stats.Verified = stats.ToVerify
-	require.Equal(t, sound("all that was there at the start is verified, 8192 MiB"), p.examineNode(t.Context()))
+	require.Equal(t, health.Sound("all that was there at the start is verified, 8192 MiB"), p.lookAtNode(t.Context()))
 }

@@ -19,32 +19,25 @@ func (w *world) stopped(generation string, event uuid.UUID) alerts.Occasion {
 	}
 }
 
-// run appends what is queued until stop is called or the test ends.
-func (w *world) run(q *alerts.Queue) (stop func()) {
-	w.T.Helper()
-	return w.goes(q.Run)
-}
-
 func TestAQueuedAlertDoesNotWaitForTheLog(t *testing.T) {
 	// given a log that takes no alerts
 	w := newWorld(t)
 	w.Log.Break("alerts")
-	queue := alerts.NewQueue(w.instance())
-	w.run(queue)
+	instance := w.instance()
+	w.goes(instance.Run)
 
 	// when two alerts are raised, then they are logged and counted at once
 	first := w.stopped("clips_v1_g1", uuid.New())
-	queue.Raise(first)
-	queue.Raise(w.stopped("clips_v1_g2", first.Cause))
+	instance.RaiseLater(first)
+	instance.RaiseLater(w.stopped("clips_v1_g2", first.Cause))
 	require.Len(t, w.lines("msg=alert source=projection/clips subject=clips_v1_g1 reason=stopped"), 1)
 	require.Equal(t, 2, w.counted("projection/clips stopped"))
-	require.Eventually(t, func() bool { return len(w.lines("trying again")) > 1 }, patience, tick)
 	require.Empty(t, w.raised())
 
 	// and they are in the log once it takes them, however often they were raised meanwhile
-	queue.Raise(first)
+	instance.RaiseLater(first)
 	w.Log.Break("")
-	queue.Raise(w.stopped("clips_v1_g3", first.Cause))
+	instance.RaiseLater(w.stopped("clips_v1_g3", first.Cause))
 	w.awaitSubjects("clips_v1_g1", "clips_v1_g2", "clips_v1_g3")
 	require.Equal(t, alert.Raised{
 		Alert: w.raised()[0].Alert, Source: "projection/clips", Subject: "clips_v1_g1", Reason: alert.Stopped, At: first.At,
@@ -52,24 +45,24 @@ func TestAQueuedAlertDoesNotWaitForTheLog(t *testing.T) {
 	require.Equal(t, 4, w.counted("projection/clips stopped"))
 
 	// and raising one again adds none
-	queue.Raise(first)
-	queue.Raise(w.stopped("clips_v1_g4", first.Cause))
+	instance.RaiseLater(first)
+	instance.RaiseLater(w.stopped("clips_v1_g4", first.Cause))
 	w.awaitSubjects("clips_v1_g1", "clips_v1_g2", "clips_v1_g3", "clips_v1_g4")
 }
 
 func TestAnAlertThatExceedsTheQueueIsLogged(t *testing.T) {
 	// given a full queue
 	w := newWorld(t)
-	queue := alerts.NewQueue(w.instance())
+	instance := w.instance()
 	cause := uuid.New()
 	for i := range 1000 {
-		queue.Raise(w.stopped(fmt.Sprint("g", i), cause))
+		instance.RaiseLater(w.stopped(fmt.Sprint("g", i), cause))
 	}
 	require.Empty(t, w.lines("an alert is not in the log"))
 
 	// when one more is raised, then that one is dropped, and logged
-	queue.Raise(w.stopped("one more", cause))
-	queue.Raise(w.stopped("g7", cause))
+	instance.RaiseLater(w.stopped("one more", cause))
+	instance.RaiseLater(w.stopped("g7", cause))
 	dropped := w.lines("an alert is not in the log")
 	require.Len(t, dropped, 1)
 	require.Contains(t, dropped[0], `source=projection/clips subject="one more" reason=stopped`)
@@ -78,10 +71,10 @@ func TestAnAlertThatExceedsTheQueueIsLogged(t *testing.T) {
 func TestAnAlertThatCannotBeAppendedHoldsUpNoOther(t *testing.T) {
 	// given a queue with an alert without a subject
 	w := newWorld(t)
-	queue := alerts.NewQueue(w.instance())
-	queue.Raise(w.stopped("", uuid.New()))
-	queue.Raise(w.stopped("clips_v1_g1", uuid.New()))
-	w.run(queue)
+	instance := w.instance()
+	instance.RaiseLater(w.stopped("", uuid.New()))
+	instance.RaiseLater(w.stopped("clips_v1_g1", uuid.New()))
+	w.goes(instance.Run)
 	w.awaitSubjects("clips_v1_g1")
 	require.Len(t, w.lines("an alert is not in the log"), 1)
 }
@@ -98,12 +91,12 @@ func TestTheQueueIsAppendedAtItsEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			w.Log.Break(c.broken)
-			queue := alerts.NewQueue(w.instance())
-			queue.Raise(w.stopped("clips_v1_g1", uuid.New()))
-			queue.Raise(w.stopped("clips_v1_g2", uuid.New()))
+			instance := w.instance()
+			instance.RaiseLater(w.stopped("clips_v1_g1", uuid.New()))
+			instance.RaiseLater(w.stopped("clips_v1_g2", uuid.New()))
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
-			require.NoError(t, queue.Run(ctx))
+			require.NoError(t, instance.Run(ctx))
 			w.awaitSubjects(c.want...)
 			require.Len(t, w.lines("an alert is not in the log"), c.lost)
 		})

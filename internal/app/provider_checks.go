@@ -4,13 +4,15 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
 
-	"github.com/recital-tts/recital/commands/alerts"
 	"github.com/recital-tts/recital/domain/alert"
+	"github.com/recital-tts/recital/internal/process/health"
 	"github.com/recital-tts/recital/internal/providers/payments"
 	"github.com/recital-tts/recital/internal/providers/signin"
 )
@@ -18,30 +20,25 @@ import (
 const (
 	// providerLooks is how many looks pass from one to the next at a provider, which is somebody else's server.
 	providerLooks = 6
-	// reachTimeout is how long a provider may take to answer.
-	reachTimeout = 10 * time.Second
 	// Of notices, so many refused ones within noticeWindow, and no good one, say that the secret is wrong. Anybody can send bad ones.
 	noticeWindow, badNotices = 10 * time.Minute, 5
 )
 
-// watchProvider looks whether somebody else's server answers. Whatever it says short of a failure of its own is an answer.
-func (p *parts) watchProvider(source, url string) alerts.Watch {
+// providerCheck looks whether somebody else's server answers. Any reply is an answer, except for a failure of its own.
+func (p *parts) providerCheck(source, provider, url string) health.Check {
 	condition := p.here(source, alert.Unreachable)
-	return alerts.Watch{
-		Name: "the look at whether " + source + " answers", Every: providerLooks * p.cfg.alertEvery(), Of: alerts.One(condition),
-		Look: func(ctx context.Context) ([]alerts.Found, error) {
-			err := reach(ctx, url)
-			if err == nil || ctx.Err() != nil {
-				return nil, ctx.Err()
+	return health.Check{
+		Name: provider + " answers", Every: providerLooks * p.cfg.alertEvery(), Raises: condition.Is, Rules: []string{"RecitalProviderAway"},
+		Look: func(ctx context.Context) health.Finding {
+			if err := reach(ctx, url); err != nil {
+				return health.Broken(err.Error(), "see whether it is away for others, too, and what is between").Raising(condition, time.Time{})
 			}
-			return []alerts.Found{{Condition: condition, Detail: err.Error()}}, nil
+			return health.Sound("%s", url)
 		},
 	}
 }
 
 func reach(ctx context.Context, url string) error {
-	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
-	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return err
@@ -60,44 +57,45 @@ func reach(ctx context.Context, url string) error {
 	return nil
 }
 
-// watchPayments looks at the payment provider, as its notices and its address show it.
-func (p *parts) watchPayments() []alerts.Watch {
+// paymentChecks look at the payment provider, as its notices and its address show it.
+func (p *parts) paymentChecks() []health.Check {
 	url := cmp.Or(p.standIns.sandboxURL(), p.cfg.StripeURL, "https://api.stripe.com")
-	return []alerts.Watch{p.watchProvider(alert.PaymentsSource, url), watchNotices(p.here(alert.PaymentsSource, alert.Refused), p.noticeCount.count)}
+	return []health.Check{
+		p.providerCheck(alert.PaymentsSource, "the payment provider", url), noticesCheck(p.here(alert.PaymentsSource, alert.Refused), p.noticeCount.count),
+	}
 }
 
 // vercelURL is where Vercel's API is.
 const vercelURL = "https://api.vercel.com"
 
-// watchHosting looks at the hosting platform, if there is one.
-func (p *parts) watchHosting() []alerts.Watch {
+// hostingChecks look at the hosting platform, if there is one.
+func (p *parts) hostingChecks() []health.Check {
 	if p.hostingAt == "" && p.cfg.HostingClient == "" {
 		return nil
 	}
-	return []alerts.Watch{p.watchProvider(alert.HostingSource, cmp.Or(p.hostingAt, p.cfg.HostingURL, vercelURL))}
+	return []health.Check{p.providerCheck(alert.HostingSource, "the hosting platform", cmp.Or(p.hostingAt, p.cfg.HostingURL, vercelURL))}
 }
 
-// watchIssuers looks at the identity providers.
-func (p *parts) watchIssuers(providers map[string]signin.Provider) (all []alerts.Watch) {
-	for name, provider := range providers {
-		all = append(all, p.watchProvider("idp/"+name, strings.TrimSuffix(provider.Issuer(), "/")+"/.well-known/openid-configuration"))
+// issuerChecks look at the identity providers.
+func (p *parts) issuerChecks(providers map[string]signin.Provider) (checks []health.Check) {
+	for _, name := range slices.Sorted(maps.Keys(providers)) {
+		url := strings.TrimSuffix(providers[name].Issuer(), "/") + "/.well-known/openid-configuration"
+		checks = append(checks, p.providerCheck("idp/"+name, "the identity provider "+name, url))
 	}
-	return all
+	return checks
 }
 
-// watchNotices looks whether the payment provider's notices are refused.
-func watchNotices(c alert.Condition, count func() tally) alerts.Watch {
-	recent := window{length: noticeWindow}
-	return alerts.Watch{
-		Name: "the look at refused notices", Of: alerts.One(c),
-		Look: func(context.Context) ([]alerts.Found, error) {
-			counted := recent.since(time.Now(), count())
-			if counted.bad < badNotices || counted.bad < counted.all {
-				return nil, nil
-			}
-			return []alerts.Found{{Condition: c, Detail: fmt.Sprintf("%d were refused within ten minutes, and none was accepted", counted.bad)}}, nil
-		},
-	}
+// noticesCheck looks whether the payment provider's notices are refused.
+func noticesCheck(condition alert.Condition, count func() health.Tally) health.Check {
+	recent := health.Window{Length: noticeWindow}
+	return health.Check{Name: "notices of the payment provider are genuine", Raises: condition.Is, Rules: []string{"RecitalNoticesForged"}, Look: func(context.Context) health.Finding {
+		counted := recent.Since(time.Now(), count())
+		f := health.Sound("%d of %d were refused within ten minutes", counted.Bad, counted.All)
+		if counted.Bad < badNotices || counted.Bad < counted.All {
+			return f
+		}
+		return f.But(health.Fault, "see whether RECITAL_STRIPE_WEBHOOK_SECRET is the secret of this endpoint").Raising(condition, time.Time{})
+	}}
 }
 
 // noticeCounter is a tally of notices.
@@ -116,7 +114,9 @@ func (n *noticeCounter) genuine() uint64 {
 	return n.all.Load() - refused
 }
 
-func (n *noticeCounter) count() tally { return tally{all: n.all.Load(), bad: n.refused.Load()} }
+func (n *noticeCounter) count() health.Tally {
+	return health.Tally{All: n.all.Load(), Bad: n.refused.Load()}
+}
 
 // countedNotices counts the notices that come, and those that are refused.
 type countedNotices struct {
@@ -138,9 +138,9 @@ func (p *parts) reconciling(run func(context.Context) error) func(context.Contex
 		err := run(ctx)
 		switch {
 		case err == nil:
-			p.conditions.Over(condition)
+			p.alerts.Over(condition)
 		case ctx.Err() == nil:
-			p.conditions.Holds(alerts.Found{Condition: condition, Detail: "the log of this instance says why"})
+			p.alerts.Holds(condition, time.Time{}, "the log of this instance says why")
 		}
 		return err
 	}

@@ -15,6 +15,8 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -25,7 +27,6 @@ import (
 	"github.com/stripe/stripe-go/v84/webhook"
 
 	accountsevents "github.com/recital-tts/recital/commands/accounts"
-	"github.com/recital-tts/recital/commands/alerts"
 	ledgerevents "github.com/recital-tts/recital/commands/ledger"
 	"github.com/recital-tts/recital/domain/alert"
 	"github.com/recital-tts/recital/domain/ledger"
@@ -34,6 +35,8 @@ import (
 	"github.com/recital-tts/recital/internal/events/feed/feedtest"
 	"github.com/recital-tts/recital/internal/events/readmodel"
 	"github.com/recital-tts/recital/internal/events/todo/pglist"
+	"github.com/recital-tts/recital/internal/process/certificates"
+	"github.com/recital-tts/recital/internal/process/health"
 	"github.com/recital-tts/recital/internal/process/procfs"
 	"github.com/recital-tts/recital/internal/providers/blobs/s3"
 	"github.com/recital-tts/recital/internal/providers/blobs/s3test"
@@ -49,17 +52,19 @@ import (
 	projections "github.com/recital-tts/recital/projections/ledger"
 )
 
-// finds returns what one look finds, and requires that the watch knows it for its own.
-func finds(t *testing.T, w alerts.Watch) []alerts.Found {
+// finds returns the problems that one look finds, and requires that the check knows them for its own.
+func finds(t *testing.T, check health.Check) []health.Problem {
 	t.Helper()
-	found, err := w.Look(t.Context())
-	require.NoError(t, err)
-	for _, f := range found {
-		require.True(t, w.Of(f.Condition))
-		require.NotEmpty(t, f.Detail)
+	finding := check.Look(t.Context())
+	require.Equal(t, finding.State == health.OK, finding.Advice == "", finding.Found)
+	require.False(t, finding.Unknown, finding.Found)
+	for _, problem := range finding.Problems {
+		require.True(t, check.Raises(problem.Condition))
+		require.NotEmpty(t, problem.Detail)
+		require.NotEqual(t, health.OK, finding.State)
 	}
-	require.False(t, w.Of(alert.Condition{Source: "another", Subject: "another", Reason: "another"}))
-	return found
+	require.False(t, check.Raises(alert.Condition{Source: "another", Subject: "another", Reason: "another"}))
+	return finding.Problems
 }
 
 func TestADiskThatIsNearlyFullIsFound(t *testing.T) {
@@ -70,7 +75,7 @@ func TestADiskThatIsNearlyFullIsFound(t *testing.T) {
 		bintest.Missing(t, "mounting a small disk: "+err.Error())
 	}
 	t.Cleanup(func() { require.NoError(t, syscall.Unmount(disk, syscall.MNT_DETACH)) })
-	w := app.WatchDisk(disk, 90, 0)
+	w := app.DiskCheck(disk, 90, 0)
 	fill := func(kib int) {
 		require.NoError(t, os.WriteFile(filepath.Join(disk, "filler"), make([]byte, kib<<10), 0o600))
 	}
@@ -91,13 +96,14 @@ func TestADiskThatIsNearlyFullIsFound(t *testing.T) {
 	require.Empty(t, finds(t, w), "nor for one to be raised")
 
 	// and what must be left free counts, too
-	require.Len(t, finds(t, app.WatchDisk(disk, 95, 1<<20)), 1)
-	require.Empty(t, finds(t, app.WatchDisk(disk, 95, 100<<10)))
+	require.Len(t, finds(t, app.DiskCheck(disk, 95, 1<<20)), 1)
+	require.Empty(t, finds(t, app.DiskCheck(disk, 95, 100<<10)))
 }
 
 func TestAFolderThatIsGoneIsNotAFullDisk(t *testing.T) {
-	_, err := app.WatchDisk(filepath.Join(t.TempDir(), "gone"), 90, 0).Look(t.Context())
-	require.Error(t, err, "nothing is known")
+	finding := app.DiskCheck(filepath.Join(t.TempDir(), "gone"), 90, 0).Look(t.Context())
+	require.True(t, finding.Unknown)
+	require.Equal(t, health.Fault, finding.State)
 }
 
 // engines are workers of a binary of their own, which a test can kill without those of others.
@@ -123,8 +129,8 @@ func TestWorkersThatDieOneAfterTheOtherAreFound(t *testing.T) {
 	pool, kill := engines(t)
 	looping := alert.Condition{Source: "workers/espeak-ng", Subject: "host", Reason: alert.CrashLoop}
 	failing := alert.Condition{Source: "speech", Subject: "host", Reason: alert.Failing}
-	crashes := app.WatchCrashes(looping, time.Hour, func() (int, uint64) { s := pool.Stats(); return s.Alive, s.Respawns })
-	failures := app.WatchShare(failing, 50, func() (uint64, uint64) { s := pool.Stats(); return s.Jobs, s.Failed })
+	crashes := app.CrashCheck(looping, time.Hour, func() (int, uint64) { s := pool.Stats(); return s.Alive, s.Respawns })
+	failures := app.FailureCheck(failing, 50, func() health.Tally { s := pool.Stats(); return health.Tally{All: s.Jobs, Bad: s.Failed} })
 	require.Eventually(t, func() bool { return pool.Stats().Alive == 1 }, patience, time.Millisecond)
 	require.Empty(t, finds(t, crashes))
 	require.Empty(t, finds(t, failures))
@@ -146,7 +152,7 @@ func TestWorkersThatDieOneAfterTheOtherAreFound(t *testing.T) {
 	require.Equal(t, failing, finds(t, failures)[0].Condition)
 
 	// and once they live, they are found no more, when it was long enough ago
-	brief := app.WatchCrashes(looping, time.Nanosecond, func() (int, uint64) { s := pool.Stats(); return s.Alive, s.Respawns })
+	brief := app.CrashCheck(looping, time.Nanosecond, func() (int, uint64) { s := pool.Stats(); return s.Alive, s.Respawns })
 	require.Eventually(t, func() bool { return len(finds(t, brief)) == 0 }, patience, time.Millisecond)
 }
 
@@ -156,7 +162,7 @@ func TestNoticesThatAreRefusedAreFound(t *testing.T) {
 	real, err := stripe.NewNotices(secret)
 	require.NoError(t, err)
 	refused := alert.Condition{Source: "payments", Subject: "host", Reason: alert.Refused}
-	notices, w := app.WatchNotices(refused, real)
+	notices, w := app.NoticesCheck(refused, real)
 	body := []byte(`{"id":"evt_1","object":"event","api_version":"2026-02-25.clover","created":1790000000,"type":"customer.subscription.updated",` +
 		`"data":{"object":{"id":"sub_1","object":"subscription","customer":"cus_1"}}}`)
 	notify := func(secret string) error {
@@ -260,8 +266,9 @@ func TestACertificateThatEndsSoonIsFound(t *testing.T) {
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	host := server.Listener.Addr().String()
-	require.Empty(t, finds(t, app.WatchServerCertificate("of the store", host, time.Hour)))
-	w := app.WatchServerCertificate("of the store", host, 48*time.Hour)
+	served := certificates.Served("of the store", host, "443")
+	require.Empty(t, finds(t, app.CertificateChecks(time.Hour, served)[0]))
+	w := app.CertificateChecks(48*time.Hour, served)[0]
 	ends := alert.Condition{Source: "expiry", Subject: "of the store", Reason: alert.Expiring}
 	require.Equal(t, ends, finds(t, w)[0].Condition)
 	require.Contains(t, finds(t, w)[0].Detail, end.UTC().Format(time.RFC3339)[:13])
@@ -274,7 +281,7 @@ func TestACertificateThatEndsSoonIsFound(t *testing.T) {
 	end = time.Now().Add(time.Hour)
 	require.Len(t, finds(t, w), 1)
 	server.Close()
-	require.Len(t, finds(t, w), 1, "what cannot be seen now is as it was")
+	require.True(t, w.Look(t.Context()).Unknown, "what cannot be seen now is as it was")
 }
 
 func TestTheCertificatesOfAnEventStoreAreKnown(t *testing.T) {
@@ -302,7 +309,13 @@ func TestTheCertificatesOfAnEventStoreAreKnown(t *testing.T) {
 		"a file that is not there":   {"esdb://127.0.0.1:1?tlsCaFile=/nowhere", 0},
 		"an authority that does not": {"esdb://127.0.0.1:1?tlsCaFile=" + file(1000*time.Hour), 0},
 	} {
-		t.Run(name, func(t *testing.T) { require.Len(t, finds(t, app.WatchStoreCertificates(c.connection, limit)), c.want) })
+		t.Run(name, func(t *testing.T) {
+			found := 0
+			for _, check := range app.CertificateChecks(limit, app.StoreCertificates(c.connection)...) {
+				found += len(check.Look(t.Context()).Problems)
+			}
+			require.Equal(t, c.want, found)
+		})
 	}
 }
 
@@ -312,7 +325,7 @@ func TestAReservationThatNobodyEndsIsFound(t *testing.T) {
 	w := feedtest.New(t, feedtest.Registry(t, ledgerevents.Events(), accountsevents.Events()), projections.ReadModels()...)
 	list, err := pglist.NewView(w.Pool, readmodel.ToDoExpiryView)
 	require.NoError(t, err)
-	look := app.WatchReservations(list, 10*time.Minute)
+	look := app.ReservationsCheck(list, 10*time.Minute)
 	start := time.Now().UTC().Add(-24 * time.Hour)
 	reserved := func(id string, expires time.Time) ledger.Reserved {
 		return ledger.Reserved{Account: "a1", Reservation: id, Characters: 1, At: start, ExpiresAt: expires}
@@ -327,4 +340,27 @@ func TestAReservationThatNobodyEndsIsFound(t *testing.T) {
 	// when it has ended, then it is found no more
 	w.Append(t, "usage-a1-1", 2, ledger.Expired{Account: "a1", Reservation: late, At: start})
 	require.Empty(t, finds(t, look))
+}
+
+// outside are the alert rules of which no check knows: only Prometheus sees what is away altogether, and how fast it all is.
+var outside = []string{
+	"RecitalDown", "RecitalNotReady", "RecitalErrors", "RecitalNoRoom", "RecitalFirstAudioSlow", "RecitalEnginesBusy", "RecitalNodeSyncsSlow",
+	"RecitalPostgresBusy", "RecitalWorkLate", "RecitalWorkGivenUp",
+}
+
+func TestTheAlertRulesAreThoseOfTheChecks(t *testing.T) {
+	t.Parallel()
+	content, err := os.ReadFile("../../deploy/alerts.yml")
+	require.NoError(t, err)
+	var written []string
+	for _, match := range regexp.MustCompile(`(?m)^ +- alert: (\w+)$`).FindAllSubmatch(content, -1) {
+		written = append(written, string(match[1]))
+	}
+	named := slices.Clone(outside)
+	for _, check := range open(t, config(t)).Checks() {
+		named = append(named, check.Rules...)
+	}
+	slices.Sort(named)
+	slices.Sort(written)
+	require.Equal(t, written, slices.Compact(named))
 }

@@ -1,0 +1,165 @@
+package health
+
+import (
+	"cmp"
+	"context"
+	"sync"
+	"time"
+
+	"github.com/recital-tts/recital/domain/alert"
+)
+
+// lookTimeout bounds one look.
+const lookTimeout = 10 * time.Second
+
+// Alerts raises and clears the alerts of conditions. It never blocks.
+type Alerts interface {
+	Holds(condition alert.Condition, since time.Time, detail string)
+	Over(condition alert.Condition)
+	Known() []alert.Condition // those that are open
+}
+
+// Board has the checks of an instance.
+type Board struct {
+	alerts Alerts
+	every  time.Duration
+	checks []*watched
+}
+
+// NewBoard returns a board without checks, which looks at intervals unless a check has another one.
+func NewBoard(alerts Alerts, every time.Duration) *Board { return &Board{alerts: alerts, every: every} }
+
+// Add adds checks. It comes before all other calls.
+func (b *Board) Add(checks ...Check) {
+	for _, check := range checks {
+		check.Every = cmp.Or(check.Every, b.every)
+		check.RaiseAfter, check.ClearAfter = cmp.Or(check.RaiseAfter, 3), cmp.Or(check.ClearAfter, 3)
+		b.checks = append(b.checks, &watched{Check: check, streaks: map[alert.Condition]streak{}})
+	}
+}
+
+// Missing names what requests lack, nothing when they can be served.
+func (b *Board) Missing() (names []string) {
+	for _, check := range b.checks {
+		if check.Lacks != nil {
+			names = append(names, check.Lacks()...)
+		}
+	}
+	return names
+}
+
+// Result is what was found out about a thing.
+type Result struct {
+	Check  string    `json:"check"`
+	State  State     `json:"state"`
+	Since  time.Time `json:"since,omitzero"` // when it was first seen in this state
+	Found  string    `json:"found,omitempty"`
+	Advice string    `json:"advice,omitempty"` // what to do, unless the state is ok
+}
+
+// Examine looks at everything at once, and returns the results in the order of the checks.
+func (b *Board) Examine(ctx context.Context) []Result {
+	results := make([]Result, len(b.checks))
+	var group sync.WaitGroup
+	for i, check := range b.checks {
+		group.Go(func() { _, results[i] = check.look(ctx) })
+	}
+	group.Wait()
+	return results
+}
+
+// Run looks at what may raise alerts until ctx ends, and returns nil. A look that hangs holds up no other.
+func (b *Board) Run(ctx context.Context) error {
+	var group sync.WaitGroup
+	for _, check := range b.checks {
+		if check.Raises != nil {
+			group.Go(func() { b.watch(ctx, check) })
+		}
+	}
+	group.Wait()
+	return nil
+}
+
+func (b *Board) watch(ctx context.Context, check *watched) {
+	ticker := time.NewTicker(check.Every)
+	defer ticker.Stop()
+	for ctx.Err() == nil {
+		finding, _ := check.look(ctx)
+		if ctx.Err() == nil && !finding.Unknown {
+			check.judge(b.alerts, finding.Problems)
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// watched is a check with what its looks have found.
+type watched struct {
+	Check
+	streaks map[alert.Condition]streak // of Run alone
+
+	mu    sync.Mutex
+	state State
+	since time.Time
+}
+
+// look looks, and notes since when the state is the same.
+func (w *watched) look(ctx context.Context) (Finding, Result) {
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	finding := w.Look(ctx)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if finding.State != w.state {
+		w.state, w.since = finding.State, time.Now().UTC()
+	}
+	return finding, Result{Check: w.Name, State: w.state, Since: w.since, Found: finding.Found, Advice: finding.Advice}
+}
+
+// streak is how often in a row a condition was found, or was not.
+type streak struct {
+	found, missed int
+	since         time.Time // when it was found first
+}
+
+// judge raises the alerts of conditions that were found often enough, and clears those that were not.
+func (w *watched) judge(alerts Alerts, problems []Problem) {
+	found := map[alert.Condition]bool{}
+	for _, problem := range problems {
+		found[problem.Condition] = true
+		s := w.streaks[problem.Condition]
+		if s.found == 0 {
+			s.since = time.Now()
+		}
+		s.found, s.missed = s.found+1, 0
+		w.streaks[problem.Condition] = s
+		if problem.Since.IsZero() {
+			problem.Since = s.since
+		}
+		if s.found >= w.RaiseAfter {
+			alerts.Holds(problem.Condition, problem.Since, problem.Detail)
+		}
+	}
+	for _, condition := range alerts.Known() {
+		if _, followed := w.streaks[condition]; !followed && w.Raises(condition) {
+			w.streaks[condition] = streak{}
+		}
+	}
+	w.judgeMissed(alerts, found)
+}
+
+func (w *watched) judgeMissed(alerts Alerts, found map[alert.Condition]bool) {
+	for condition, s := range w.streaks {
+		if found[condition] {
+			continue
+		}
+		s.found, s.missed = 0, s.missed+1
+		w.streaks[condition] = s
+		if s.missed >= w.ClearAfter {
+			alerts.Over(condition)
+			delete(w.streaks, condition)
+		}
+	}
+}
