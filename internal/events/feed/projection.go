@@ -36,6 +36,15 @@ type View struct {
 	Select string // over the projection's tables by bare name, with an explicit column list
 }
 
+// Views returns views as they are declared in package readmodel.
+func Views(views ...readmodel.View) []View {
+	all := make([]View, len(views))
+	for i, v := range views {
+		all[i] = View{View: v, Select: v.Select}
+	}
+	return all
+}
+
 // star is a column list that is not explicit: it would change its meaning with the table, under prepared statements.
 var star = regexp.MustCompile(`(?i)(select|,)\s*(distinct\s+)?\*|\.\s*\*`)
 

@@ -6,7 +6,7 @@ package readmodel
 var Account = Model{Name: "account", Version: 4}
 
 // AccountsView has a row for each account that was not closed. What it is entitled to is as in plan.Entitlement.
-var AccountsView = View{Account, "accounts", []Column{
+var AccountsView = View{Model: Account, Name: "accounts", Columns: []Column{
 	{"account_id", Text},
 	{"opened_at", Timestamptz},
 	{"opened_on", Text},           // the plan before there was a subscription
@@ -26,7 +26,7 @@ var AccountsView = View{Account, "accounts", []Column{
 
 // EntitlementsView has a row for each entitlement of an account after that of its opening, in force until the next one
 // starts. What has changed the running period has taken the place of what was there before.
-var EntitlementsView = View{Account, "entitlements", []Column{
+var EntitlementsView = View{Model: Account, Name: "entitlements", Columns: []Column{
 	{"account_id", Text},
 	{"plan", Text},
 	{"entitled_from", Timestamptz},
@@ -36,7 +36,7 @@ var EntitlementsView = View{Account, "entitlements", []Column{
 }}
 
 // AccountSubscriptionsView has a row for each subscription at the payment provider, also for those that have ended.
-var AccountSubscriptionsView = View{Account, "account_subscriptions", []Column{
+var AccountSubscriptionsView = View{Model: Account, Name: "account_subscriptions", Columns: []Column{
 	{"account_id", Text},
 	{"subscription_id", Text},
 	{"status", Text}, // the provider's
@@ -46,11 +46,11 @@ var AccountSubscriptionsView = View{Account, "account_subscriptions", []Column{
 
 // ToDoEntitleView is the to-do list of what subscriptions give their accounts, and the accounts' streams do not say yet. An
 // item is the event of the subscription, which is the cause, too.
-var ToDoEntitleView = View{Account, "todo_entitle", ToDoColumns()}
+var ToDoEntitleView = View{Model: Account, Name: "todo_entitle", Columns: ToDoColumns()}
 
 // ProfilesView has a row for each owner of an account that was not closed, as far as an identity provider has described
 // one. What is bytea is sealed with the account's key.
-var ProfilesView = View{Account, "profiles", []Column{
+var ProfilesView = View{Model: Account, Name: "profiles", Columns: []Column{
 	{"account_id", Text},
 	{"name", Bytea},    // for account.ForName
 	{"email", Bytea},   // for account.ForEmail
@@ -59,7 +59,7 @@ var ProfilesView = View{Account, "profiles", []Column{
 }}
 
 // APIKeysView has a row for each API key that was not revoked.
-var APIKeysView = View{Account, "api_keys", []Column{
+var APIKeysView = View{Model: Account, Name: "api_keys", Columns: []Column{
 	{"key_hash", Text},
 	{"account_id", Text},
 	{"masked", Text},
@@ -72,4 +72,4 @@ var Closings = Model{Name: "closings", Version: 1}
 
 // ToDoCloseAccountView is the to-do list of these accounts. An item is the account; its cause is the event that closed it
 // or, when it is to be erased again, the event that it was erased.
-var ToDoCloseAccountView = View{Closings, "todo_close_account", ToDoColumns()}
+var ToDoCloseAccountView = View{Model: Closings, Name: "todo_close_account", Columns: ToDoColumns()}

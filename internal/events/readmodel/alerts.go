@@ -4,7 +4,7 @@ package readmodel
 var Alerts = Model{Name: "alerts", Version: 1}
 
 // AlertsView has a row for each alert that is open.
-var AlertsView = View{Alerts, "alerts", []Column{
+var AlertsView = View{Model: Alerts, Name: "alerts", Columns: []Column{
 	{"alert_id", Text},
 	{"source", Text},
 	{"subject", Text},

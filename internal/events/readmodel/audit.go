@@ -4,7 +4,7 @@ package readmodel
 var Audit = Model{Name: "audit", Version: 2}
 
 // AuditView has a row for each event that auditors look for, by its position in the log.
-var AuditView = View{Audit, "audit_entries", []Column{
+var AuditView = View{Model: Audit, Name: "audit_entries", Columns: []Column{
 	{"log_commit", Bigint},
 	{"log_prepare", Bigint},
 	{"at", Timestamptz}, // of the command

@@ -4,7 +4,7 @@ package readmodel
 var Billing = Model{Name: "billing", Version: 1}
 
 // SubscriptionsView has a row for each subscription, those that have ended included.
-var SubscriptionsView = View{Billing, "subscriptions", []Column{
+var SubscriptionsView = View{Model: Billing, Name: "subscriptions", Columns: []Column{
 	{"subscription_id", Text},
 	{"account_id", Text},
 	{"number", Bigint}, // later ones of the account have higher ones
@@ -21,14 +21,14 @@ var SubscriptionsView = View{Billing, "subscriptions", []Column{
 }}
 
 // CustomersView has a row for each customer at the payment provider.
-var CustomersView = View{Billing, "customers", []Column{
+var CustomersView = View{Model: Billing, Name: "customers", Columns: []Column{
 	{"customer_id", Text},
 	{"account_id", Text},
 }}
 
 // CardsView has a row for each account with a card that pays. What is bytea is sealed with the account's key, for
 // subscription.SealedForCard.
-var CardsView = View{Billing, "cards", []Column{
+var CardsView = View{Model: Billing, Name: "cards", Columns: []Column{
 	{"account_id", Text},
 	{"payment_method", Text},
 	{"brand", Bytea},
@@ -36,7 +36,7 @@ var CardsView = View{Billing, "cards", []Column{
 }}
 
 // InvoicesView has a row for each invoice. What is bytea is sealed with the account's key, for subscription.SealedForInvoice.
-var InvoicesView = View{Billing, "invoices", []Column{
+var InvoicesView = View{Model: Billing, Name: "invoices", Columns: []Column{
 	{"invoice_id", Text},
 	{"account_id", Text},
 	{"number", Text}, // NULL: none yet
@@ -51,24 +51,24 @@ var InvoicesView = View{Billing, "invoices", []Column{
 
 // ToDoCompleteRequestView is the to-do list of the requests to the provider that have no outcome. An item is the request;
 // its cause is the event that recorded it.
-var ToDoCompleteRequestView = View{Billing, "todo_complete_request", ToDoColumns()}
+var ToDoCompleteRequestView = View{Model: Billing, Name: "todo_complete_request", Columns: ToDoColumns()}
 
 // ToDoDunningView is the to-do list of subscriptions whose payment is missing, due when the grace ends. The cause is the event
 // that recorded it.
-var ToDoDunningView = View{Billing, "todo_dunning", ToDoColumns()}
+var ToDoDunningView = View{Model: Billing, Name: "todo_dunning", Columns: ToDoColumns()}
 
 // Notices is the read model of the payment provider's notices.
 var Notices = Model{Name: "notices", Version: 1}
 
 // ToDoPaymentView is the to-do list of the notices that were not handled. An item is the provider's id of the event; its cause
 // is our event that recorded it.
-var ToDoPaymentView = View{Notices, "todo_payment", ToDoColumns()}
+var ToDoPaymentView = View{Model: Notices, Name: "todo_payment", Columns: ToDoColumns()}
 
 // Catalogue is the read model of prices.
 var Catalogue = Model{Name: "catalogue", Version: 1}
 
 // PricesView has a row for each price that was ever on sale. Amounts are in minor units of the currency.
-var PricesView = View{Catalogue, "prices", []Column{
+var PricesView = View{Model: Catalogue, Name: "prices", Columns: []Column{
 	{"price_id", Text},
 	{"name", Text}, // of the product
 	{"plan", Text},

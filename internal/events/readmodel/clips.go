@@ -5,7 +5,7 @@ package readmodel
 var Clips = Model{Name: "clips", Version: 2}
 
 // ClipsView has a row for each clip that was not deleted.
-var ClipsView = View{Clips, "clips", []Column{
+var ClipsView = View{Model: Clips, Name: "clips", Columns: []Column{
 	{"clip_id", Text},
 	{"account_id", Text},
 	{"voice", Text},
@@ -25,7 +25,7 @@ var ClipsView = View{Clips, "clips", []Column{
 // (the columns between account_id and language), each language and debug in it. A range begins at the clip that these
 // columns name, which may be deleted, and has at most 4,000 clips.
 var (
-	ClipsByTimeView = View{Clips, "clips_by_time", []Column{
+	ClipsByTimeView = View{Model: Clips, Name: "clips_by_time", Columns: []Column{
 		{"account_id", Text},
 		{"saved_at", Timestamptz}, // -infinity in the first range
 		{"clip_id", Text},
@@ -33,7 +33,7 @@ var (
 		{"debug", Bool},
 		{"clips", Bigint},
 	}}
-	ClipsByLengthView = View{Clips, "clips_by_length", []Column{
+	ClipsByLengthView = View{Model: Clips, Name: "clips_by_length", Columns: []Column{
 		{"account_id", Text},
 		{"characters", Bigint},
 		{"saved_at", Timestamptz}, // as in ClipsByTimeView
@@ -42,7 +42,7 @@ var (
 		{"debug", Bool},
 		{"clips", Bigint},
 	}}
-	ClipsByVoiceView = View{Clips, "clips_by_voice", []Column{
+	ClipsByVoiceView = View{Model: Clips, Name: "clips_by_voice", Columns: []Column{
 		{"account_id", Text},
 		{"voice", Text},
 		{"saved_at", Timestamptz}, // as in ClipsByTimeView
@@ -55,4 +55,4 @@ var (
 
 // ToDoEraseClipsView is the to-do list of the closed accounts that have clips. An item is the account; its cause is the event
 // that closed it.
-var ToDoEraseClipsView = View{Clips, "todo_erase_clips", ToDoColumns()}
+var ToDoEraseClipsView = View{Model: Clips, Name: "todo_erase_clips", Columns: ToDoColumns()}

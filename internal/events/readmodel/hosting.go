@@ -5,4 +5,4 @@ var Hosting = Model{Name: "hosting", Version: 1}
 
 // ToDoCompleteVariableView is the to-do list of the variables that are being set or removed, due when nobody can be at work on
 // them any more. An item is the hash of the variable's key; its cause is the event that has begun it.
-var ToDoCompleteVariableView = View{Hosting, "todo_complete_variable", ToDoColumns()}
+var ToDoCompleteVariableView = View{Model: Hosting, Name: "todo_complete_variable", Columns: ToDoColumns()}

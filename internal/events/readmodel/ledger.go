@@ -5,7 +5,7 @@ package readmodel
 var Usage = Model{Name: "usage", Version: 4}
 
 // UsagePeriodsView has a row for each period with a use or a grant, in characters that were settled.
-var UsagePeriodsView = View{Usage, "usage_periods", []Column{
+var UsagePeriodsView = View{Model: Usage, Name: "usage_periods", Columns: []Column{
 	{"account_id", Text},
 	{"period_start", Timestamptz},
 	{"period_end", Timestamptz},
@@ -19,7 +19,7 @@ var UsagePeriodsView = View{Usage, "usage_periods", []Column{
 }}
 
 // DailyUsageView has a row for each account and day (UTC) with a use, in characters that were settled on it.
-var DailyUsageView = View{Usage, "daily_usage", []Column{
+var DailyUsageView = View{Model: Usage, Name: "daily_usage", Columns: []Column{
 	{"account_id", Text},
 	{"day", Date},
 	{"api_characters", Bigint},
@@ -27,7 +27,7 @@ var DailyUsageView = View{Usage, "daily_usage", []Column{
 }}
 
 // OpenReservationsView has a row for each reservation that is neither settled nor expired.
-var OpenReservationsView = View{Usage, "open_reservations", []Column{
+var OpenReservationsView = View{Model: Usage, Name: "open_reservations", Columns: []Column{
 	{"reservation_id", Text},
 	{"stream", Text},
 	{"account_id", Text},
@@ -37,19 +37,19 @@ var OpenReservationsView = View{Usage, "open_reservations", []Column{
 
 // ToDoExpiryView is the to-do list of the open reservations, which expire when nobody settles them. The cause is the
 // command that reserved, whose id is the reservation's.
-var ToDoExpiryView = View{Usage, "todo_expiry", ToDoColumns()}
+var ToDoExpiryView = View{Model: Usage, Name: "todo_expiry", Columns: ToDoColumns()}
 
 // ToDoCreditView is the to-do list of the periods whose credit is to be carried into the next one.
-var ToDoCreditView = View{Usage, "todo_credit", ToDoColumns()}
+var ToDoCreditView = View{Model: Usage, Name: "todo_credit", Columns: ToDoColumns()}
 
 // ToDoFollowEntitlementView is the to-do list of the entitlements that no period follows yet. An item is the account; its
 // cause is the event of its stream.
-var ToDoFollowEntitlementView = View{Usage, "todo_follow_entitlement", ToDoColumns()}
+var ToDoFollowEntitlementView = View{Model: Usage, Name: "todo_follow_entitlement", Columns: ToDoColumns()}
 
 // ToDoClosePeriodView is the to-do list of the periods of metered plans, which are closed some time after their end. An item
 // is the period's stream.
-var ToDoClosePeriodView = View{Usage, "todo_close_period", ToDoColumns()}
+var ToDoClosePeriodView = View{Model: Usage, Name: "todo_close_period", Columns: ToDoColumns()}
 
 // ToDoBillOverageView is the to-do list of the closed periods with more use than plan and credit, which is not billed. An
 // item is the period's stream; its cause is the event that has closed it.
-var ToDoBillOverageView = View{Usage, "todo_bill_overage", ToDoColumns()}
+var ToDoBillOverageView = View{Model: Usage, Name: "todo_bill_overage", Columns: ToDoColumns()}

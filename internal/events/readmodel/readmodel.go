@@ -23,6 +23,7 @@ type View struct {
 	Model   Model
 	Name    string
 	Columns []Column
+	Select  string // over the tables of the read model by bare name, with an explicit column list
 }
 
 // Column is a column of a view.

@@ -5,7 +5,7 @@ var Voices = Model{Name: "voices", Version: 1}
 
 // VoicesView has a row for each voice of an account that was not deleted. An index lists those of an account in the order of
 // created_at and voice_id.
-var VoicesView = View{Voices, "voices", []Column{
+var VoicesView = View{Model: Voices, Name: "voices", Columns: []Column{
 	{"voice_id", Text},
 	{"account_id", Text},
 	{"type", Text},
@@ -17,13 +17,13 @@ var VoicesView = View{Voices, "voices", []Column{
 }}
 
 // StarsView has a row for each voice that an account has starred, of its own or of the system's.
-var StarsView = View{Voices, "stars", []Column{
+var StarsView = View{Model: Voices, Name: "stars", Columns: []Column{
 	{"account_id", Text},
 	{"voice_id", Text},
 }}
 
 // VoiceCountsView has a row for each account that has, or has had, voices: how many places of its plan they take.
-var VoiceCountsView = View{Voices, "voice_counts", []Column{
+var VoiceCountsView = View{Model: Voices, Name: "voice_counts", Columns: []Column{
 	{"account_id", Text},
 	{"instant", Bigint},
 	{"professional", Bigint},
@@ -32,13 +32,13 @@ var VoiceCountsView = View{Voices, "voice_counts", []Column{
 // The to-do lists of voices. An item is the voice; its cause is the event that has led to it.
 var (
 	// ToDoSettleVoicePlaceView has the places whose voices were not created, due when no request can be creating them.
-	ToDoSettleVoicePlaceView = View{Voices, "todo_settle_voice_place", ToDoColumns()}
+	ToDoSettleVoicePlaceView = View{Model: Voices, Name: "todo_settle_voice_place", Columns: ToDoColumns()}
 	// ToDoPrepareVoiceView has the voices that are preparing.
-	ToDoPrepareVoiceView = View{Voices, "todo_prepare_voice", ToDoColumns()}
+	ToDoPrepareVoiceView = View{Model: Voices, Name: "todo_prepare_voice", Columns: ToDoColumns()}
 	// ToDoTrainVoiceView has the voices that are pending or training.
-	ToDoTrainVoiceView = View{Voices, "todo_train_voice", ToDoColumns()}
+	ToDoTrainVoiceView = View{Model: Voices, Name: "todo_train_voice", Columns: ToDoColumns()}
 	// ToDoRenderVoicePreviewView has the voices that are ready and have no preview.
-	ToDoRenderVoicePreviewView = View{Voices, "todo_render_voice_preview", ToDoColumns()}
+	ToDoRenderVoicePreviewView = View{Model: Voices, Name: "todo_render_voice_preview", Columns: ToDoColumns()}
 	// ToDoEraseVoiceView has the voices that were deleted and not erased.
-	ToDoEraseVoiceView = View{Voices, "todo_erase_voice", ToDoColumns()}
+	ToDoEraseVoiceView = View{Model: Voices, Name: "todo_erase_voice", Columns: ToDoColumns()}
 )

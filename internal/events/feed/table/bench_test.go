@@ -17,7 +17,7 @@ type benchRow struct {
 // BenchmarkRows collects what a page of events becomes: rows that are put, added to and deleted.
 func BenchmarkRows(b *testing.B) {
 	t := Of[benchRow]("reservations")
-	characters := NumberOf(t, func(r *benchRow) *int64 { return &r.Characters })
+	characters := t.Fields("characters")
 	now := time.Now()
 	ids := make([]string, 1000)
 	for i := range ids {
@@ -28,7 +28,7 @@ func BenchmarkRows(b *testing.B) {
 		rows := NewRows([]*Table{t.Table})
 		for i, id := range ids {
 			t.Put(rows, benchRow{ID: id, Stream: "usage-account", Account: "account", Characters: int64(1000 + i), ExpiresAt: now})
-			characters.Add(rows, benchRow{ID: id}, 120)
+			characters.Add(rows, benchRow{ID: id, Characters: 120})
 			if i%3 == 0 {
 				t.Delete(rows, benchRow{ID: id})
 			}

@@ -5,8 +5,13 @@ import (
 	"strings"
 )
 
-// catalogueTypes holds the names by which Postgres' catalogue calls types that have another name in DDL.
-var catalogueTypes = map[kind]string{timestamptz: "timestamp with time zone"}
+// catalogueType returns the name of the column's type in Postgres' catalogue.
+func (c column) catalogueType() string {
+	if c.kind == timestamptz {
+		return "timestamp with time zone"
+	}
+	return c.kind.column
+}
 
 // Describe returns the canonical description of the table: a line for each column, the key, the constraints and the
 // indexes. Tables with equal descriptions hold the same rows, whatever the text of their DDL. The order of the columns
@@ -14,11 +19,11 @@ var catalogueTypes = map[kind]string{timestamptz: "timestamp with time zone"}
 func (t *Table) Describe() []string {
 	var lines []string
 	for _, c := range t.columns {
-		typeName, ok := catalogueTypes[c.kind]
-		if !ok {
-			typeName = c.kind.column
+		line := t.name + ": column " + c.name + " " + c.catalogueType()
+		if !c.null {
+			line += " not null"
 		}
-		lines = append(lines, DescribeColumn(t.name, c.name, typeName, !c.null))
+		lines = append(lines, line)
 	}
 	for _, i := range t.indexes {
 		lines = append(lines, i.describe(t.name))
@@ -26,15 +31,6 @@ func (t *Table) Describe() []string {
 	lines = append(lines, t.name+": primary key ("+strings.Join(t.keyNames(), ", ")+")")
 	slices.Sort(lines)
 	return lines
-}
-
-// DescribeColumn returns the line of a column in a description.
-func DescribeColumn(table, name, typeName string, notNull bool) string {
-	line := table + ": column " + name + " " + typeName
-	if notNull {
-		line += " not null"
-	}
-	return line
 }
 
 func (i index) describe(table string) string {

@@ -45,9 +45,7 @@ func drawSong(r *rapid.T) songRow {
 
 func TestARankingCountsWhatIsInItsRanges(t *testing.T) {
 	table, rankings := songs()
-	plays := NumberOf(table, func(r *songRow) *int64 { return &r.Plays })
-	length := NumberOf(table, func(r *songRow) *int64 { return &r.Length })
-	genre := FieldOf(table, func(r *songRow) *string { return &r.Genre })
+	plays, length, genre := table.Fields("plays"), table.Fields("length"), table.Fields("genre")
 	all := []*Table{table.Table}
 	for _, r := range rankings {
 		all = append(all, r.Table)
@@ -65,11 +63,13 @@ func TestARankingCountsWhatIsInItsRanges(t *testing.T) {
 				case 0:
 					table.Delete(rows, song)
 				case 1:
-					plays.Add(rows, song, 1)
+					song.Plays = 1
+					plays.Add(rows, song)
 				case 2:
-					length.Add(rows, song, 1)
+					song.Length = 1
+					length.Add(rows, song)
 				case 3:
-					genre.Set(rows, song, song.Genre)
+					genre.Set(rows, song)
 				default:
 					table.Put(rows, song)
 				}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/bits"
 	"reflect"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -37,30 +38,65 @@ func (r *Rows) put(changes *tableChanges) {
 	}
 }
 
-// set gives a column of an existing row, that with the key of the held one, a value. A row that does not exist stays
-// missing.
-func (r *Rows) set(changes *tableChanges, column int, value reflect.Value) {
+// set gives columns of an existing row, that with the key of the held one, the values of the held one.
+func (r *Rows) set(changes *tableChanges, columns []int) {
 	c, ok := r.patch(changes)
 	if !ok {
 		return
 	}
-	v, err := changes.table.columns[column].value(value)
-	if err != nil {
-		r.fail(changes.table, err)
-		return
+	for _, i := range columns {
+		v, err := changes.table.columns[i].value(changes.held.Field(i))
+		if err != nil {
+			r.fail(changes.table, err)
+			return
+		}
+		c.set(i, v)
 	}
-	c.set(column, v)
 }
 
-// add adds to a number column of an existing row, that with the key of the held one. A row that does not exist stays
-// missing, a NULL stays NULL.
-func (r *Rows) add(changes *tableChanges, column int, delta int64) {
+// add adds the held row's numbers to those of an existing row, that with its key.
+func (r *Rows) add(changes *tableChanges, columns []int) {
 	c, ok := r.patch(changes)
 	if !ok {
 		return
 	}
-	if err := c.add(column, delta); err != nil {
-		r.fail(changes.table, fmt.Errorf("column %s: %w", changes.table.columns[column].name, err))
+	for _, i := range columns {
+		r.addTo(changes, c, i, changes.held.Field(i))
+	}
+}
+
+// addTo adds a number to a column of a row.
+func (r *Rows) addTo(changes *tableChanges, c *change, i int, number reflect.Value) {
+	column := &changes.table.columns[i]
+	v, err := column.value(number)
+	delta, isNumber := v.(int64)
+	switch {
+	case err != nil:
+	case !isNumber || !column.number():
+		err = errors.New("what is added is not a number")
+	default:
+		err = c.add(i, delta)
+	}
+	if err != nil {
+		r.fail(changes.table, fmt.Errorf("column %s: %w", column.name, err))
+	}
+}
+
+// sum adds the held row to the one with its key, or inserts it. Nothing else is done to the rows of such a table.
+func (r *Rows) sum(changes *tableChanges) {
+	key, ok := r.read(changes, len(changes.table.keys))
+	if !ok {
+		return
+	}
+	c := changes.at(key)
+	if c.kind != summedRow {
+		c.kind, c.values = summedRow, slices.Clone(key)
+		for range changes.table.columns[len(key):] {
+			c.values = append(c.values, int64(0))
+		}
+	}
+	for i := len(key); i < len(c.values); i++ {
+		r.addTo(changes, c, i, changes.held.Field(i))
 	}
 }
 

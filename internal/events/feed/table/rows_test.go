@@ -33,34 +33,8 @@ func everything() Typed[everythingRow] {
 	return Of[everythingRow]("everything").Index("by_day", "day", "total")
 }
 
-// setters give a column the value that it has in a row.
-func setters(t Typed[everythingRow]) []func(rows *Rows, row everythingRow) {
-	total := FieldOf(t, func(r *everythingRow) *int64 { return &r.Total })
-	small := FieldOf(t, func(r *everythingRow) **int32 { return &r.Small })
-	text := FieldOf(t, func(r *everythingRow) **string { return &r.Text })
-	flag := FieldOf(t, func(r *everythingRow) *bool { return &r.Flag })
-	at := FieldOf(t, func(r *everythingRow) **time.Time { return &r.At })
-	day := FieldOf(t, func(r *everythingRow) *time.Time { return &r.Day })
-	doc := FieldOf(t, func(r *everythingRow) **map[string]int { return &r.Doc })
-	raw := FieldOf(t, func(r *everythingRow) *[]byte { return &r.Raw })
-	return []func(*Rows, everythingRow){
-		func(rows *Rows, row everythingRow) { total.Set(rows, row, row.Total) },
-		func(rows *Rows, row everythingRow) { small.Set(rows, row, row.Small) },
-		func(rows *Rows, row everythingRow) { text.Set(rows, row, row.Text) },
-		func(rows *Rows, row everythingRow) { flag.Set(rows, row, row.Flag) },
-		func(rows *Rows, row everythingRow) { at.Set(rows, row, row.At) },
-		func(rows *Rows, row everythingRow) { day.Set(rows, row, row.Day) },
-		func(rows *Rows, row everythingRow) { doc.Set(rows, row, row.Doc) },
-		func(rows *Rows, row everythingRow) { raw.Set(rows, row, row.Raw) },
-	}
-}
-
-func numbers(t Typed[everythingRow]) []Number[everythingRow] {
-	return []Number[everythingRow]{
-		NumberOf(t, func(r *everythingRow) *int64 { return &r.Total }),
-		NumberOf(t, func(r *everythingRow) **int32 { return &r.Small }),
-	}
-}
+// changeable are the columns outside of the key, in their order.
+var changeable = []string{"total", "small", "text", "flag", "at", "day", "doc", "raw"}
 
 // stored returns the row as Postgres does.
 func (r everythingRow) stored() []any {
@@ -113,16 +87,18 @@ var operations = rapid.Custom(func(r *rapid.T) operation {
 		delta := rapid.Int64Range(-5, 5).Draw(r, "delta")
 		return operation{
 			text: fmt.Sprintf("add %s number %d: %d", name, i, delta),
-			on:   func(rows *Rows, t Typed[everythingRow]) { numbers(t)[i].Add(rows, row, delta) },
-			one:  func(before []any) []any { return amended(before, 2+i, func(v any) any { return plus(v, delta) }) },
-			key:  name,
+			on: func(rows *Rows, t Typed[everythingRow]) {
+				t.Fields(changeable[i]).Add(rows, everythingRow{Group: group, Order: order, Total: delta, Small: new(int32(delta))})
+			},
+			one: func(before []any) []any { return amended(before, 2+i, func(v any) any { return plus(v, delta) }) },
+			key: name,
 		}
 	default:
 		i := rapid.IntRange(0, 7).Draw(r, "column")
 		value := row.stored()[2+i]
 		return operation{
 			text: fmt.Sprintf("set %s column %d: %v", name, i, value),
-			on:   func(rows *Rows, t Typed[everythingRow]) { setters(t)[i](rows, row) },
+			on:   func(rows *Rows, t Typed[everythingRow]) { t.Fields(changeable[i]).Set(rows, row) },
 			one:  func(before []any) []any { return amended(before, 2+i, func(any) any { return value }) },
 			key:  name,
 		}
@@ -248,7 +224,7 @@ func TestAUniqueValueMayPassFromRowToRow(t *testing.T) {
 		Email string `col:"email"`
 	}
 	table := Of[uniqueRow]("unique_rows").Unique("one_email", "email")
-	email := FieldOf(table, func(r *uniqueRow) *string { return &r.Email })
+	email := table.Fields("email")
 	pool := tables(t, table.Table)
 	writer := NewWriter(table.Table, "rows")
 	rows := NewRows([]*Table{table.Table})
@@ -258,7 +234,7 @@ func TestAUniqueValueMayPassFromRowToRow(t *testing.T) {
 
 	// when they exchange them in one page
 	rows = NewRows([]*Table{table.Table})
-	email.Set(rows, uniqueRow{ID: "1"}, "b@x")
+	email.Set(rows, uniqueRow{ID: "1", Email: "b@x"})
 	table.Put(rows, uniqueRow{ID: "2", Email: "a@x"})
 	flush(t, t, pool, writer, rows)
 
@@ -283,6 +259,7 @@ func TestWhatColumnsTake(t *testing.T) {
 		Int      int             `col:"int"`
 		Unsigned uint8           `col:"unsigned"`
 		Integer  int32           `col:"integer"`
+		Double   float64         `col:"double"`
 		Bool     bool            `col:"bool"`
 		At       time.Time       `col:"at"`
 		Day      time.Time       `col:"day,date"`
@@ -296,12 +273,12 @@ func TestWhatColumnsTake(t *testing.T) {
 	require.NoError(t, table.Check())
 	rows := NewRows([]*Table{table.Table})
 	table.Put(rows, row{
-		Key: "k", Text: "x", Name: "x", Given: &given, ID: id, Int: 7, Unsigned: 7, Integer: -7, Bool: true, At: at, Day: at,
+		Key: "k", Text: "x", Name: "x", Given: &given, ID: id, Int: 7, Unsigned: 7, Integer: -7, Double: 0.5, Bool: true, At: at, Day: at,
 		Raw: json.RawMessage(`{}`), List: []string{"x"},
 	})
 	require.NoError(t, rows.err)
 	require.Equal(t, []any{
-		"k", "x", "x", "x", nil, id.String(), int64(7), int64(7), int64(-7), true,
+		"k", "x", "x", "x", nil, id.String(), int64(7), int64(7), int64(-7), 0.5, true,
 		time.Date(2026, 11, 21, 0, 2, 3, 456_789_000, time.UTC), time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC),
 		"{}", `["x"]`, nil, []byte{}, nil,
 	}, rows.tables[table.Table].ordered[0].values)
@@ -315,7 +292,7 @@ func TestMistakesInRowsAreRemembered(t *testing.T) {
 		Doc      json.RawMessage `col:"doc,json"`
 	}
 	table, other := Of[row]("rows"), Of[row]("rows")
-	total := NumberOf(table, func(r *row) *int64 { return &r.Total })
+	total, doc := table.Fields("total"), table.Fields("doc")
 	require.NoError(t, table.Check())
 	valid := row{ID: "a", Doc: json.RawMessage("{}")}
 	for name, mistake := range map[string]func(*Rows){
@@ -324,9 +301,10 @@ func TestMistakesInRowsAreRemembered(t *testing.T) {
 		"too large a number":  func(r *Rows) { table.Put(r, row{ID: "a", Unsigned: 1 << 63, Doc: valid.Doc}) },
 		"malformed JSON":      func(r *Rows) { table.Put(r, row{ID: "a", Doc: json.RawMessage("{secret")}) },
 		"an overflow": func(r *Rows) {
-			total.Add(r, valid, 1<<62)
-			total.Add(r, valid, 1<<62)
+			total.Add(r, row{ID: "a", Total: 1 << 62})
+			total.Add(r, row{ID: "a", Total: 1 << 62})
 		},
+		"a sum of JSON": func(r *Rows) { doc.Add(r, valid) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			rows := NewRows([]*Table{table.Table})
@@ -359,15 +337,23 @@ func TestMistakesInDescriptions(t *testing.T) {
 		"a key and may be NULL": Of[struct {
 			ID *string `col:"id,key"`
 		}]("rows").Table,
-		"JSON cannot be a key": Of[struct {
+		"a jsonb cannot be a key": Of[struct {
 			ID string `col:"id,key,json"`
 		}]("rows").Table,
 		`column ""`: Of[struct {
 			ID string `col:",key"`
 		}]("rows").Table,
-		"no column for a float64": Of[struct {
+		"a double precision cannot be a key": Of[struct {
+			Speed float64 `col:"speed,key"`
+		}]("rows").Table,
+		"no column for a float32": Of[struct {
 			ID    string  `col:"id,key"`
-			Speed float64 `col:"speed"`
+			Speed float32 `col:"speed"`
+		}]("rows").Table,
+		"after one of views alone": Of[struct {
+			ID    string `col:"id,key"`
+			Twice int64  `col:"twice" sql:"total * 2"`
+			Total int64  `col:"total"`
 		}]("rows").Table,
 		"option \"primary\"": Of[struct {
 			ID string `col:"id,primary"`
@@ -378,17 +364,17 @@ func TestMistakesInDescriptions(t *testing.T) {
 		"not exported": Of[struct {
 			id string `col:"id,key"`
 		}]("rows").Table,
-		"outside of the key": fieldOf(func(r *row) *string { return &r.ID }),
-		"is not a column":    fieldOf(func(*row) *string { return new(string) }),
-		"unknown column":     Of[row]("rows").Index("by_name", "name").Table,
-		"a name is":          Of[row]("Rows").Table,
+		`"id" is not a column outside`:   ofFields[row]("total", "id"),
+		`"name" is not a column outside`: ofFields[row]("name"),
+		"unknown column":                 Of[row]("rows").Index("by_name", "name").Table,
+		"a name is":                      Of[row]("Rows").Table,
 	} {
 		require.ErrorContains(t, table.Check(), want)
 	}
 }
 
-func fieldOf[R, V any](field func(*R) *V) *Table {
+func ofFields[R any](names ...string) *Table {
 	t := Of[R]("rows")
-	FieldOf(t, field)
+	t.Fields(names...)
 	return t.Table
 }

@@ -14,14 +14,15 @@ import (
 
 // Table is the description of a table of a read model. Its DDL and its write statements come from it.
 type Table struct {
-	name    string
-	columns []column
-	keys    []int // indexes of the key columns, which are the first ones
-	byName  map[string]int
-	indexes []index
-	ranked  []Ranking
-	row     reflect.Type // of the rows
-	err     error        // the first mistake in the description
+	name     string
+	columns  []column
+	keys     []int // indexes of the key columns, which are the first ones
+	byName   map[string]int
+	indexes  []index
+	ranked   []Ranking
+	computed []Column     // of views alone
+	row      reflect.Type // of the rows
+	err      error        // the first mistake in the description
 }
 
 type index struct {
@@ -47,6 +48,22 @@ func (t *Table) fail(err error) {
 
 // Name returns the table's bare name.
 func (t *Table) Name() string { return t.name }
+
+// Column is a column of a view of the table.
+type Column struct {
+	Name       string
+	Type       string // by the name that Postgres' catalogue has for it
+	Expression string // over the table, "" for a column of the table itself
+}
+
+// Columns returns the columns of a view that shows all of the table.
+func (t *Table) Columns() []Column {
+	columns := make([]Column, len(t.columns), len(t.columns)+len(t.computed))
+	for i, c := range t.columns {
+		columns[i] = Column{Name: c.name, Type: c.catalogueType()}
+	}
+	return append(columns, t.computed...)
+}
 
 // maxColumns is the width of the mask of the columns that an update touches.
 const maxColumns = 64
@@ -87,8 +104,8 @@ func (c column) check() error {
 		return fmt.Errorf("column %q: a name is lower case letters, digits and underscores", c.name)
 	case c.key && c.null:
 		return fmt.Errorf("column %s is a key and may be NULL", c.name)
-	case c.key && c.kind == jsonb:
-		return fmt.Errorf("column %s: JSON cannot be a key", c.name)
+	case c.key && (c.kind == jsonb || c.kind == double):
+		return fmt.Errorf("column %s: a %s cannot be a key", c.name, c.kind.column)
 	}
 	return nil
 }

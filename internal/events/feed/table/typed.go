@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Typed is a table with rows of the struct R. Each field of R is a column, in the order of the fields, and names it in
+// Typed is a table of rows of the struct R. Each field of R is a column, in the order of the fields, and names it in
 // its tag: `col:"account_id,key"`. The options after the name are
 //
 //	key   the column is part of the primary key; the key columns come first
@@ -16,8 +16,10 @@ import (
 //	json  the column holds the value as JSON
 //
 // The type of a field determines that of its column: strings and encoding.TextMarshaler are text, integers bigint (int32:
-// integer), bool boolean, time.Time timestamptz, cut to microseconds, and []byte bytea. The column of a pointer may be
-// NULL.
+// integer), floats double precision, bool boolean, time.Time timestamptz, cut to microseconds, and []byte bytea. The column
+// of a pointer may be NULL.
+//
+// A field with an expression, `col:"starred" sql:"exists (…)"`, is a column of views alone. These fields come last.
 type Typed[R any] struct{ *Table }
 
 // Of describes the table of a name. Check returns what is wrong with it.
@@ -32,6 +34,13 @@ func Of[R any](name string) Typed[R] {
 		c, err := columnOf(field)
 		if err != nil {
 			t.fail(fmt.Errorf("field %s: %w", field.Name, err))
+		}
+		if expression, computed := field.Tag.Lookup("sql"); computed {
+			t.computed = append(t.computed, Column{c.name, c.catalogueType(), expression})
+			continue
+		}
+		if len(t.computed) > 0 {
+			t.fail(fmt.Errorf("field %s: a column of the table comes after one of views alone", field.Name))
 		}
 		t.add(c)
 	}
@@ -87,6 +96,13 @@ func (t Typed[R]) Delete(rows *Rows, key R) {
 	}
 }
 
+// Sum adds the numbers of a row to those in the row with its key, or inserts it if there is none.
+func (t Typed[R]) Sum(rows *Rows, row R) {
+	if changes, ok := hold(rows, t.Table, row); ok {
+		rows.sum(changes)
+	}
+}
+
 // hold puts a row where reflection reaches it without an allocation for each row.
 func hold[R any](rows *Rows, t *Table, row R) (*tableChanges, bool) {
 	changes, ok := rows.of(t)
@@ -96,53 +112,35 @@ func hold[R any](rows *Rows, t *Table, row R) (*tableChanges, bool) {
 	return changes, ok
 }
 
-// Field is a column outside of the key, of type V in the rows R.
-type Field[R, V any] struct {
-	table  *Table
-	column int
+// Fields are columns outside of the key that change together in a row. A row that does not exist stays missing.
+type Fields[R any] struct {
+	table   *Table
+	columns []int
 }
 
-// FieldOf returns the column of the field that is selected: func(row *R) *V { return &row.Field }.
-func FieldOf[R, V any](t Typed[R], field func(*R) *V) Field[R, V] {
-	return Field[R, V]{t.Table, find(t, field)}
-}
-
-// Set gives the column a value in the row with the key of the given one. A row that does not exist stays missing.
-func (f Field[R, V]) Set(rows *Rows, key R, value V) {
-	if changes, ok := hold(rows, f.table, key); ok {
-		rows.set(changes, f.column, reflect.ValueOf(&value).Elem())
-	}
-}
-
-// Number is a number column outside of the key, in the rows R.
-type Number[R any] struct {
-	table  *Table
-	column int
-}
-
-// NumberOf returns the column of the field that is selected: func(row *R) *int64 { return &row.Field }.
-func NumberOf[R any, V int64 | int32 | *int64 | *int32](t Typed[R], field func(*R) *V) Number[R] {
-	return Number[R]{t.Table, find(t, field)}
-}
-
-// Add adds to the column in the row with the key of the given one. A row that does not exist stays missing, a NULL stays
-// NULL.
-func (n Number[R]) Add(rows *Rows, key R, delta int64) {
-	if changes, ok := hold(rows, n.table, key); ok {
-		rows.add(changes, n.column, delta)
-	}
-}
-
-// find returns the index of the column that a function selects.
-func find[R, V any](t Typed[R], field func(*R) *V) int {
-	row := new(R)
-	selected := any(field(row))
-	for i := range t.columns {
-		f := reflect.ValueOf(row).Elem().Field(i)
-		if f.CanInterface() && f.Addr().Interface() == selected && !t.columns[i].key {
-			return i
+// Fields returns the columns of these names.
+func (t Typed[R]) Fields(names ...string) Fields[R] {
+	f := Fields[R]{table: t.Table}
+	for _, name := range names {
+		i, known := t.byName[name]
+		if !known || t.columns[i].key {
+			t.fail(fmt.Errorf("%q is not a column outside of the key", name))
 		}
+		f.columns = append(f.columns, i)
 	}
-	t.fail(errors.New("what is selected is not a column outside of the key"))
-	return 0
+	return f
+}
+
+// Set gives the columns the values that they have in the given row, in the row with its key.
+func (f Fields[R]) Set(rows *Rows, row R) {
+	if changes, ok := hold(rows, f.table, row); ok {
+		rows.set(changes, f.columns)
+	}
+}
+
+// Add adds the numbers that the columns have in the given row, in the row with its key. NULL stays NULL.
+func (f Fields[R]) Add(rows *Rows, row R) {
+	if changes, ok := hold(rows, f.table, row); ok {
+		rows.add(changes, f.columns)
+	}
 }

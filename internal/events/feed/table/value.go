@@ -22,6 +22,7 @@ var (
 	date        = kind{"date", "date"}
 	jsonb       = kind{"jsonb", "text"}
 	bytea       = kind{"bytea", "bytea"}
+	double      = kind{"double precision", "double precision"}
 )
 
 // column is a column of a table.
@@ -32,7 +33,7 @@ type column struct {
 	null bool // may be NULL
 
 	// convert returns the value of a field as the one Go type that the column's statements take: string (text, jsonb),
-	// int64 (bigint, integer), bool, time.Time or []byte. The field is addressable. Errors never quote the value.
+	// int64 (bigint, integer), float64, bool, time.Time or []byte. The field is addressable. Errors never quote the value.
 	convert func(field reflect.Value) (any, error)
 }
 
@@ -99,6 +100,8 @@ func (c *column) ofKind(t reflect.Type) error {
 		c.kind, c.convert = bigint, func(v reflect.Value) (any, error) { return v.Int(), nil }
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
 		c.kind, c.convert = bigint, unsignedValue
+	case reflect.Float64:
+		c.kind, c.convert = double, func(v reflect.Value) (any, error) { return v.Float(), nil }
 	case reflect.Slice:
 		if t.Elem().Kind() != reflect.Uint8 {
 			return fmt.Errorf("there is no column for a %s", t)

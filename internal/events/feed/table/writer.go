@@ -202,6 +202,8 @@ func (c column) array(changes []*change, value func(*change) any) any {
 		return arrayOf[string](changes, value, c.null)
 	case bigint, integer:
 		return arrayOf[int64](changes, value, c.null)
+	case double:
+		return arrayOf[float64](changes, value, c.null)
 	case boolean:
 		return arrayOf[bool](changes, value, c.null)
 	case timestamptz, date:

@@ -20,7 +20,7 @@ type tallyRow struct {
 }
 
 func TestSumsOfPagesEqualTheSumOfAll(t *testing.T) {
-	tally := SumsOf[tallyRow]("tally")
+	tally := Of[tallyRow]("tally")
 	pool := tables(t, tally.Table)
 	writer := NewWriter(tally.Table, "rows")
 	rapid.Check(t, func(r *rapid.T) {
@@ -35,7 +35,7 @@ func TestSumsOfPagesEqualTheSumOfAll(t *testing.T) {
 					Day:  time.Date(2026, 3, rapid.IntRange(1, 2).Draw(r, "day"), 0, 0, 0, 0, time.UTC),
 					Ones: rapid.Int64Range(-5, 5).Draw(r, "ones"), Twos: rapid.Int64Range(0, 1e12).Draw(r, "twos"), Small: 1,
 				}
-				tally.Add(rows, row)
+				tally.Sum(rows, row)
 				sum := want[[2]string{row.Name, row.Day.String()}]
 				row.Ones, row.Twos, row.Small = row.Ones+sum.Ones, row.Twos+sum.Twos, row.Small+sum.Small
 				want[[2]string{row.Name, row.Day.String()}] = row
@@ -56,20 +56,19 @@ func TestSumsOfPagesEqualTheSumOfAll(t *testing.T) {
 }
 
 func TestWhatCannotBeSummed(t *testing.T) {
-	type text struct {
-		Key  string `col:"key,key"`
-		Text string `col:"text"`
-	}
-	type perhaps struct {
+	type row struct {
 		Key    string `col:"key,key"`
+		Text   string `col:"text"`
 		Number *int64 `col:"number"`
 	}
-	require.ErrorContains(t, SumsOf[text]("texts").Check(), "column text: a sum is a number and never NULL")
-	require.ErrorContains(t, SumsOf[perhaps]("numbers").Check(), "column number: a sum is a number and never NULL")
+	texts := Of[row]("texts")
+	rows := NewRows([]*Table{texts.Table})
+	texts.Sum(rows, row{Number: new(int64(1))})
+	require.ErrorContains(t, rows.Err(), "table texts: column text: what is added is not a number")
 
-	tally := SumsOf[tallyRow]("tally")
-	rows := NewRows([]*Table{tally.Table})
-	tally.Add(rows, tallyRow{Ones: math.MaxInt64})
-	tally.Add(rows, tallyRow{Ones: 1})
+	tally := Of[tallyRow]("tally")
+	rows = NewRows([]*Table{tally.Table})
+	tally.Sum(rows, tallyRow{Ones: math.MaxInt64})
+	tally.Sum(rows, tallyRow{Ones: 1})
 	require.ErrorContains(t, rows.Err(), "table tally: column ones: the sum is out of range")
 }

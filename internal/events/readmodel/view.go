@@ -1,0 +1,52 @@
+package readmodel
+
+import (
+	"strings"
+
+	"github.com/recital-tts/recital/internal/events/feed/table"
+)
+
+// ViewOf is a view of rows of the struct R, and the table that it shows. Both follow from R: see table.Typed.
+type ViewOf[R any] struct {
+	View
+	table.Typed[R]
+}
+
+// Show returns the view of a table, under its name.
+func Show[R any](m Model, t table.Typed[R]) ViewOf[R] {
+	v := View{Model: m, Name: t.Name()}
+	list := make([]string, 0, len(t.Columns()))
+	for _, c := range t.Columns() {
+		v.Columns = append(v.Columns, Column{c.Name, Type(c.Type)})
+		if c.Expression != "" {
+			list = append(list, c.Expression+" as "+c.Name)
+		} else {
+			list = append(list, c.Name)
+		}
+	}
+	v.Select = "select " + strings.Join(list, ", ") + " from " + v.Name
+	return ViewOf[R]{v, t}
+}
+
+// Where returns a view of the rows that meet a condition.
+func (v ViewOf[R]) Where(condition string) ViewOf[R] {
+	v.Select += " where " + condition
+	return v
+}
+
+// Selection returns the columns of the view as a select list, each qualified by the alias of the view, unless that is empty.
+func (v View) Selection(alias string) string {
+	if alias != "" {
+		alias += "."
+	}
+	names := make([]string, len(v.Columns))
+	for i, c := range v.Columns {
+		names[i] = alias + c.Name
+	}
+	return strings.Join(names, ", ")
+}
+
+// Array returns an expression for an array of the view's rows under an alias, which the rest of a query selects: "where …".
+func (v View) Array(alias, rest string) string {
+	return "array(select row(" + v.Selection(alias) + ") from " + v.SQL() + " " + alias + " " + rest + ")"
+}

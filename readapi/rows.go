@@ -1,0 +1,58 @@
+package readapi
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/recital-tts/recital/internal/events/readmodel"
+	"github.com/recital-tts/recital/internal/http/web"
+)
+
+// Rows is a query of views. Its rows are structs R, by the position of their columns.
+type Rows[R any] struct {
+	SQL    string
+	Doing  string // for errors
+	Models []readmodel.Model
+}
+
+// From returns the query of a view's rows that the rest of the query selects: "where …".
+func From[R any](view readmodel.ViewOf[R], rest, doing string) Rows[R] {
+	return Rows[R]{"select " + view.Selection("") + " from " + view.SQL() + " " + rest, doing, []readmodel.Model{view.Model}}
+}
+
+// Read returns the rows, and sends the position in the log that they show.
+func (q Rows[R]) Read(call *web.Call, models Models, arguments ...any) ([]R, error) {
+	q.Models = call.Route.ReadModels
+	rows, position, err := q.Select(call, models, arguments...)
+	if err == nil {
+		call.SetPosition(position)
+	}
+	return rows, err
+}
+
+// One returns the only row, and sends the position in the log that it shows. Errors: missing if there is no row.
+func (q Rows[R]) One(call *web.Call, models Models, missing error, arguments ...any) (row R, err error) {
+	rows, err := q.Read(call, models, arguments...)
+	if err != nil {
+		return row, err
+	}
+	if len(rows) == 0 {
+		return row, missing
+	}
+	return rows[0], nil
+}
+
+// Select returns the rows, and the position in the log that they show.
+func (q Rows[R]) Select(ctx context.Context, models Models, arguments ...any) (rows []R, position string, err error) {
+	position, err = models.Read(ctx, q.Models, q.SQL, arguments, func(row pgx.CollectableRow) error {
+		one, err := pgx.RowToStructByPos[R](row)
+		rows = append(rows, one)
+		return err
+	})
+	if err != nil {
+		return nil, "", fmt.Errorf("%s: %w", q.Doing, err)
+	}
+	return rows, position, nil
+}
