@@ -11,6 +11,7 @@ import (
 	"github.com/recital-tts/recital/domain/alert"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/feed/feedtest"
+	"github.com/recital-tts/recital/internal/events/readmodel"
 	projections "github.com/recital-tts/recital/projections/alerts"
 )
 
@@ -21,19 +22,15 @@ func TestReleasedReadModels(t *testing.T) {
 }
 
 func TestAnAlertIsShownWhileItIsOpen(t *testing.T) {
-	type row struct {
-		Alert, Source, Subject, Reason string
-		Since                          time.Time
-		Lasting                        bool
-	}
+	type row = readmodel.AlertRow
 	noon := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	w := feedtest.New(t, feedtest.Registry(t, commands.Events()), projections.ReadModels()...)
 	shown := func() []row {
 		t.Helper()
-		return feedtest.Rows[row](t, w, `select alert_id as alert, source, subject, reason, since, lasting from read_v1.alerts order by 1`)
+		return feedtest.Rows[row](t, w, `select alert_id, source, subject, reason, since, lasting from read_v1.alerts order by 1`)
 	}
-	gaveUp := row{"a1", "todo/expiry", "r1", "gave_up", noon, false}
-	full := row{"c1", "disk", "host:/data", "disk_full", noon, true}
+	gaveUp := row{Alert: "a1", Source: "todo/expiry", Subject: "r1", Reason: "gave_up", Since: noon}
+	full := row{Alert: "c1", Source: "disk", Subject: "host:/data", Reason: "disk_full", Since: noon, Lasting: true}
 	raised := func(id string) alert.Raised {
 		return alert.Raised{Alert: id, Source: "todo/expiry", Subject: "r1", Reason: alert.GaveUp, At: noon}
 	}

@@ -16,7 +16,6 @@ import (
 type sessionRow struct {
 	ID        string
 	Device    []byte
-	SealedFor string
 	Country   *string
 	Provider  string
 	OpenedAt  time.Time
@@ -25,7 +24,7 @@ type sessionRow struct {
 }
 
 const (
-	sessionRows = `select session_id, device, device_sealed_for, country, provider, opened_at, seen_at, expires_at
+	sessionRows = `select session_id, device, country, provider, opened_at, seen_at, expires_at
 		from read_v1.sessions where account_id = $1 order by session_id`
 	dueRows = `select item, stream, due_at from read_v1.todo_expire_sessions order by due_at, item`
 )
@@ -44,7 +43,7 @@ func opened(n int, at time.Time) session.Opened {
 }
 
 func row(e session.Opened, seen time.Time) sessionRow {
-	r := sessionRow{e.Session, e.Device, session.DeviceSealedFor(e.Session), nil, e.Provider, e.At, seen, e.ExpiresAt}
+	r := sessionRow{e.Session, e.Device, nil, e.Provider, e.At, seen, e.ExpiresAt}
 	if e.Country != "" {
 		r.Country = &e.Country
 	}

@@ -7,8 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/alert"
 	"github.com/recital-tts/recital/internal/events/readmodel"
@@ -29,7 +27,7 @@ type API struct {
 // Routes returns the rows for the public route table.
 func (a *API) Routes() []web.Route {
 	return []web.Route{
-		web.Get("/v1/damage_report", a.report, web.Reads(readmodel.AlertsView), web.Tag("Operations"), web.Summary("What is wrong with the service"),
+		web.Get("/v1/damage_report", a.report, web.Reads(readmodel.AlertsView.View), web.Tag("Operations"), web.Summary("What is wrong with the service"),
 			web.Description("For accounts with the role of an operator. Each alert is a sentence; those that hold for longest come first."),
 			web.Returns[AlertingResponse](), web.Refuses(403)),
 	}
@@ -107,16 +105,7 @@ func (a *API) Known() []alert.Open {
 	return open
 }
 
-var openAlerts = `select ` + readmodel.Columns[alertRow](readmodel.AlertsView, "") + ` from ` + readmodel.AlertsView.SQL() + ` order by since, alert_id`
-
-type alertRow struct {
-	Alert   string    `col:"alert_id"`
-	Source  string    `col:"source"`
-	Subject string    `col:"subject"`
-	Reason  string    `col:"reason"`
-	Since   time.Time `col:"since"`
-	Lasting bool      `col:"lasting"`
-}
+var openAlerts = readapi.From(readmodel.AlertsView, `order by since, alert_id`, "reading alerts")
 
 // Recorded returns the alerts that the read model shows, the oldest first.
 func (a *API) Recorded(ctx context.Context) ([]alert.Open, error) {
@@ -125,16 +114,14 @@ func (a *API) Recorded(ctx context.Context) ([]alert.Open, error) {
 }
 
 func (a *API) read(ctx context.Context) (open []alert.Open, position string, err error) {
-	query := readapi.Query{SQL: openAlerts, Doing: "reading alerts"}
-	position, err = readapi.Select(ctx, a.Models, []readmodel.Model{readmodel.Alerts}, query, func(row pgx.CollectableRow) error {
-		r, err := pgx.RowToStructByPos[alertRow](row)
+	rows, position, err := openAlerts.Select(ctx, a.Models)
+	if err != nil {
+		return nil, "", err
+	}
+	for _, r := range rows {
 		open = append(open, alert.Open{
 			Condition: alert.Condition{Source: r.Source, Subject: r.Subject, Reason: alert.Reason(r.Reason)}, Alert: r.Alert, Since: r.Since, Lasting: r.Lasting,
 		})
-		return err
-	})
-	if err != nil {
-		return nil, "", err
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/recital-tts/recital/internal/access/keyring"
 	"github.com/recital-tts/recital/internal/events/readmodel"
 	"github.com/recital-tts/recital/internal/http/web"
@@ -24,7 +22,7 @@ type API struct {
 // Routes returns the rows for the public route table.
 func (a *API) Routes() []web.Route {
 	return []web.Route{
-		web.Get("/v1/account/sessions", a.list, web.Reads(readmodel.SessionsView), web.Tag("Account"), web.Summary("The browsers that are signed in"),
+		web.Get("/v1/account/sessions", a.list, web.Reads(readmodel.SessionsView.View), web.Tag("Account"), web.Summary("The browsers that are signed in"),
 			web.Description("One element for each session. IP addresses are not shown."),
 			web.Returns[sessionListResponse]()),
 	}
@@ -43,23 +41,12 @@ type sessionInfo struct {
 	Current     bool    `json:"current" default:"false" doc:"Whether it is the session of this request."`
 }
 
-type sessionRow struct {
-	ID        string    `col:"session_id"`
-	Device    []byte    `col:"device"`
-	SealedFor string    `col:"device_sealed_for"`
-	Country   *string   `col:"country"`
-	OpenedAt  time.Time `col:"opened_at"`
-	SeenAt    time.Time `col:"seen_at"`
-}
-
 // liveSessions are those of an account ($1) that have not expired ($2) and were used since a time ($3).
-var liveSessions = `select ` + readmodel.Columns[sessionRow](readmodel.SessionsView, "") + ` from ` + readmodel.SessionsView.SQL() +
-	` where account_id = $1 and expires_at > $2 and seen_at > $3 order by opened_at desc, session_id`
+var liveSessions = readapi.From(readmodel.SessionsView,
+	`where account_id = $1 and expires_at > $2 and seen_at > $3 order by opened_at desc, session_id`, "reading sessions")
 
 func (a *API) list(call *web.Call, _ struct{}) (web.Reply, error) {
-	var rows []sessionRow
-	query := readapi.Query{SQL: liveSessions, Arguments: a.arguments(call.Principal.Account), Doing: "reading sessions"}
-	err := readapi.Read(call, a.Models, query, collect(&rows))
+	rows, err := liveSessions.Read(call, a.Models, a.arguments(call.Principal.Account)...)
 	if err != nil {
 		return web.Reply{}, err
 	}
@@ -77,22 +64,14 @@ func (a *API) arguments(account string) []any {
 	return []any{account, now, now.Add(-a.Idle)}
 }
 
-func collect(rows *[]sessionRow) func(pgx.CollectableRow) error {
-	return func(row pgx.CollectableRow) error {
-		one, err := pgx.RowToStructByPos[sessionRow](row)
-		*rows = append(*rows, one)
-		return err
-	}
-}
-
-func (a *API) show(call *web.Call, row sessionRow) (sessionInfo, error) {
+func (a *API) show(call *web.Call, row readmodel.SessionRow) (sessionInfo, error) {
 	info := sessionInfo{
-		ID: row.ID, Country: row.Country, CreatedAt: row.OpenedAt.Unix(), UpdatedAt: row.SeenAt.Unix(), Current: row.ID == call.SessionShown(),
+		ID: row.Session, Country: row.Country, CreatedAt: row.OpenedAt.Unix(), UpdatedAt: row.SeenAt.Unix(), Current: row.Session == call.SessionShown(),
 	}
 	if row.Device == nil {
 		return info, nil
 	}
-	label, err := a.Keys.Open(call, call.Principal.Account, row.Device, row.SealedFor)
+	label, err := a.Keys.Open(call, call.Principal.Account, row.Device, row.DeviceUse())
 	switch {
 	case err == nil:
 		info.DeviceLabel = new(string(label))
@@ -104,13 +83,9 @@ func (a *API) show(call *web.Call, row sessionRow) (sessionInfo, error) {
 
 // Shown returns the ids of the sessions of an account that the read model shows, the newest first.
 func (a *API) Shown(ctx context.Context, account string) (ids []string, err error) {
-	var rows []sessionRow
-	query := readapi.Query{SQL: liveSessions, Arguments: a.arguments(account), Doing: "reading sessions"}
-	if _, err = readapi.Select(ctx, a.Models, []readmodel.Model{readmodel.Sessions}, query, collect(&rows)); err != nil {
-		return nil, err
-	}
+	rows, _, err := liveSessions.Select(ctx, a.Models, a.arguments(account)...)
 	for _, row := range rows {
-		ids = append(ids, row.ID)
+		ids = append(ids, row.Session)
 	}
-	return ids, nil
+	return ids, err
 }

@@ -1,14 +1,23 @@
 package readmodel
 
-// Alerts is the read model of what a person should look at.
+import (
+	"time"
+
+	"github.com/recital-tts/recital/internal/events/feed/table"
+)
+
+// Alerts is the read model of open alerts.
 var Alerts = Model{Name: "alerts", Version: 1}
 
-// AlertsView has a row for each alert that is open.
-var AlertsView = View{Model: Alerts, Name: "alerts", Columns: []Column{
-	{"alert_id", Text},
-	{"source", Text},
-	{"subject", Text},
-	{"reason", Text},
-	{"since", Timestamptz},
-	{"lasting", Bool}, // it is that of a condition, which clears it by itself
-}}
+// AlertRow is an open alert.
+type AlertRow struct {
+	Alert   string    `col:"alert_id,key"`
+	Source  string    `col:"source"`
+	Subject string    `col:"subject"`
+	Reason  string    `col:"reason"`
+	Since   time.Time `col:"since"`
+	Lasting bool      `col:"lasting"` // it is of a condition, which clears it
+}
+
+// AlertsView shows the open alerts.
+var AlertsView = Show(Alerts, table.Of[AlertRow]("alerts"))

@@ -1,22 +1,46 @@
 package readmodel
 
-// Sessions is the read model of the sessions of browsers.
+import (
+	"time"
+
+	"github.com/recital-tts/recital/domain/session"
+	"github.com/recital-tts/recital/internal/events/feed/table"
+)
+
+// Sessions is the read model of browser sessions.
 var Sessions = Model{Name: "sessions", Version: 1}
 
-// SessionsView has a row for each session that was not ended, neither alone nor with all others of its account. It may
-// have expired, or have been idle for too long.
-var SessionsView = View{Model: Sessions, Name: "sessions", Columns: []Column{
-	{"session_id", Text},
-	{"account_id", Text},
-	{"device", Bytea}, // sealed for device_sealed_for; NULL: it is not known
-	{"device_sealed_for", Text},
-	{"country", Text}, // NULL: it is not known
-	{"provider", Text},
-	{"opened_at", Timestamptz},
-	{"seen_at", Timestamptz},
-	{"expires_at", Timestamptz},
-}}
+// SessionRow is a session that was not ended by itself. It may have expired, or have been idle for too long.
+type SessionRow struct {
+	Session   string    `col:"session_id,key"`
+	Account   string    `col:"account_id"`
+	Device    []byte    `col:"device,null"` // sealed for DeviceUse; NULL: unknown
+	Country   *string   `col:"country"`     // NULL: unknown
+	Provider  string    `col:"provider"`
+	OpenedAt  time.Time `col:"opened_at"`
+	SeenAt    time.Time `col:"seen_at"`
+	ExpiresAt time.Time `col:"expires_at"`
+	Cause     string    `col:"cause"` // of its expiry: the event that opened it
+}
 
-// ToDoExpireSessionsView is the to-do list of sessions, which are ended when their time is over. The cause is the event
-// that opened the session.
-var ToDoExpireSessionsView = View{Model: Sessions, Name: "todo_expire_sessions", Columns: ToDoColumns()}
+// DeviceUse returns what the device is sealed for.
+func (r SessionRow) DeviceUse() string { return session.DeviceSealedFor(r.Session) }
+
+// RevocationRow is the last time at which an account ended all of its sessions. Their rows stay until they expire.
+type RevocationRow struct {
+	Account string    `col:"account_id,key"`
+	Until   time.Time `col:"opened_until"`
+}
+
+// Revocations is a table without a view of its own.
+var Revocations = table.Of[RevocationRow]("revocations")
+
+// SessionsView shows the sessions that were not ended, neither by themselves nor with all others of their account.
+var SessionsView = Show(Sessions, table.Of[SessionRow]("sessions").
+	Index("sessions_of_account", "account_id", "opened_at").
+	Index("sessions_due", "expires_at")).
+	Where(`not exists (select from revocations r where r.account_id = sessions.account_id and r.opened_until >= sessions.opened_at)`)
+
+// ToDoExpireSessionsView lists all sessions, to be ended when they expire. The end of a revoked one removes its row.
+var ToDoExpireSessionsView = ToDoFrom(Sessions, "todo_expire_sessions",
+	`select session_id as item, '`+session.StreamPrefix+`' || session_id as stream, expires_at as due_at, cause from sessions`)
