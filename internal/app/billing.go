@@ -12,7 +12,6 @@ import (
 	commands "github.com/recital-tts/recital/commands/billing"
 	"github.com/recital-tts/recital/commands/ledger"
 	"github.com/recital-tts/recital/domain/alert"
-	"github.com/recital-tts/recital/domain/subscription"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/readmodel"
 	"github.com/recital-tts/recital/internal/events/todo"
@@ -36,9 +35,7 @@ func billingSlice() slice {
 				return service{}, err
 			}
 			p.metrics.expectAlert(alerts.ToDoSource(commands.DunningProcess), alert.Unpaid)
-			read := readapi.API{
-				Models: p.projector, Keys: p.keys, SealedFor: readapi.Uses{Card: subscription.SealedForCard, Invoice: subscription.SealedForInvoice},
-			}
+			read := readapi.API{Models: p.projector, Keys: p.keys}
 			write := writeapi.API{Billing: billing, Notices: p.notices.payments, Analytics: p.notices.analytics, ReadModels: p.projector}
 			return service{
 				public: slices.Concat(read.Routes(), write.Routes()),

@@ -323,8 +323,7 @@ func TestAReservationThatNobodyEndsIsFound(t *testing.T) {
 	t.Parallel()
 	// given a reservation whose time is long over, and no worker that ends it
 	w := feedtest.New(t, feedtest.Registry(t, ledgerevents.Events(), accountsevents.Events()), projections.ReadModels()...)
-	list, err := pglist.NewView(w.Pool, readmodel.ToDoExpiryView)
-	require.NoError(t, err)
+	list := pglist.NewView(w.Pool, readmodel.ToDoExpiryView)
 	look := app.ReservationsCheck(list, 10*time.Minute)
 	start := time.Now().UTC().Add(-24 * time.Hour)
 	reserved := func(id string, expires time.Time) ledger.Reserved {

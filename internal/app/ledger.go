@@ -38,10 +38,7 @@ func ledgerSlice() slice {
 			}
 			ledger.NameBy(p.generations().Draw) // clients know a reservation's id as that of their synthesis
 			p.ledger = ledger
-			reservations, err := pglist.NewView(p.pool, readmodel.ToDoExpiryView)
-			if err != nil {
-				return service{}, err
-			}
+			reservations := pglist.NewView(p.pool, readmodel.ToDoExpiryView)
 			watch := func(ctx context.Context) error { return watchReservations(ctx, reservations, ledger) }
 			write := writeapi.API{Ledger: ledger, ReadModels: p.projector}
 			read := readapi.API{Models: p.projector}

@@ -24,9 +24,7 @@ func TestWhatIsDueIsShownAndScrapesCostOneQuery(t *testing.T) {
 	require.NoError(t, err)
 	var lists []*pglist.View
 	for _, name := range []string{"todo_chores", "todo_idle"} {
-		list, err := pglist.NewView(pool, readmodel.View{Model: readmodel.Model{Name: "chores", Version: 1}, Name: name, Columns: readmodel.ToDoColumns()})
-		require.NoError(t, err)
-		lists = append(lists, list)
+		lists = append(lists, pglist.NewView(pool, readmodel.NewToDo(readmodel.Model{Name: "chores", Version: 1}, name)))
 	}
 	m := newBacklogMetrics([]string{"chores", "idle"}, lists)
 	registry := prometheus.NewPedanticRegistry()

@@ -47,7 +47,7 @@ func sessionsSlice() slice {
 			return service{
 				public: slices.Concat(read.Routes(), write.Routes()),
 				toDos: []toDo{
-					{commands.ExpiryProcess, readmodel.ToDoExpireSessionsView.View, func(ctx context.Context, item todo.Item) (eventlog.Position, error) {
+					{commands.ExpiryProcess, readmodel.ToDoExpireSessionsView, func(ctx context.Context, item todo.Item) (eventlog.Position, error) {
 						return p.sessions.Expire(ctx, item.Stream, item.Cause)
 					}},
 				},

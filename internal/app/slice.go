@@ -50,7 +50,7 @@ type closing func(ctx context.Context, account string) error
 // toDo is a process with the view that lists what is due.
 type toDo struct {
 	process string
-	view    readmodel.View
+	view    readmodel.ToDo
 	do      func(ctx context.Context, item todo.Item) (eventlog.Position, error)
 }
 
@@ -143,7 +143,7 @@ func requireReadModels(projector *feed.Projector, all service) error {
 	}
 	seen := map[string]bool{}
 	for _, t := range slices.Concat(all.toDos, all.slow) {
-		if err := projector.Requires(t.view); err != nil {
+		if err := projector.Requires(t.view.View); err != nil {
 			return fmt.Errorf("to-do list %s: %w", t.process, err)
 		}
 		if seen[t.process] || t.view.Name != "todo_"+t.process {

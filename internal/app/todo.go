@@ -19,10 +19,7 @@ func (a *App) startToDos(context.Context) error {
 	var lists []*pglist.View
 	start := func(all []toDo, limits todo.Limits) error {
 		for _, t := range all {
-			list, err := pglist.NewView(a.pool, t.view)
-			if err != nil {
-				return err
-			}
+			list := pglist.NewView(a.pool, t.view)
 			if err := a.startToDo(t, list, limits, metrics); err != nil {
 				return err
 			}

@@ -72,7 +72,7 @@ func accountModel() feed.Projection {
 				free_period_end, free_period_characters, accepted_tos, wants_email, operator from accounts`},
 			{View: readmodel.EntitlementsView, Select: `select account_id, plan, entitled_from, entitled_until, next_plan, anchor from entitlements`},
 			{View: readmodel.AccountSubscriptionsView, Select: `select account_id, subscription_id, status, cancel_at_period_end, created_at from subscriptions`},
-			{View: readmodel.ToDoEntitleView, Select: toDoEntitle},
+			{View: readmodel.ToDoEntitleView.View, Select: toDoEntitle},
 			{View: readmodel.APIKeysView, Select: `select key_hash, account_id, masked, sealed_name, created_at from api_keys`},
 			{View: readmodel.ProfilesView, Select: `select account_id, name, email, picture, email_hash from profiles`},
 		},

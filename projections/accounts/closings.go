@@ -25,7 +25,7 @@ func closingsModel() feed.Projection {
 		Streams: eventlog.Streams{account.StreamPrefix},
 		Tables:  []*table.Table{closings.Table},
 		Views: []feed.View{
-			{View: readmodel.ToDoCloseAccountView, Select: `select account_id as item, stream, due_at, cause from closings`},
+			{View: readmodel.ToDoCloseAccountView.View, Select: `select account_id as item, stream, due_at, cause from closings`},
 		},
 		Handle: func(event eventlog.Decoded, rows *table.Rows) error {
 			switch e := event.Event.(type) {

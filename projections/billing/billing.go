@@ -2,112 +2,119 @@
 package billing
 
 import (
+	"time"
+
+	"github.com/recital-tts/recital/domain/catalogue"
+	"github.com/recital-tts/recital/domain/payment"
 	"github.com/recital-tts/recital/domain/subscription"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/feed"
 	"github.com/recital-tts/recital/internal/events/feed/table"
 	"github.com/recital-tts/recital/internal/events/readmodel"
+	"github.com/recital-tts/recital/projections"
 )
 
 // ReadModels returns the read models of this slice.
 func ReadModels() []feed.Projection {
-	return []feed.Projection{newBilling().model(), cataloguesModel(), noticesModel()}
-}
-
-// billing is the read model of subscriptions.
-type billing struct {
-	subscriptions subscriptions
-	customers     table.Typed[customerRow]
-	cards         table.Typed[cardRow]
-	invoices      table.Typed[invoiceRow]
-	requests      table.Typed[requestRow]
-	arrears       table.Typed[arrearsRow]
-}
-
-func newBilling() billing {
-	return billing{
-		subscriptions: newSubscriptions(),
-		customers:     table.Of[customerRow]("customers").Index("customers_of_account", "account_id"),
-		cards:         table.Of[cardRow]("cards"),
-		invoices:      table.Of[invoiceRow]("invoices").Index("invoices_of_account", "account_id", "created_at"),
-		requests:      table.Of[requestRow]("requests").Index("requests_due", "due_at"),
-		arrears:       table.Of[arrearsRow]("arrears").Index("arrears_due", "due_at"),
-	}
-}
-
-func (b billing) model() feed.Projection {
-	return feed.Projection{
-		Model:   readmodel.Billing,
-		Streams: eventlog.Streams{subscription.StreamPrefix},
-		Tables:  []*table.Table{b.subscriptions.Table, b.customers.Table, b.cards.Table, b.invoices.Table, b.requests.Table, b.arrears.Table},
-		Views: []feed.View{
-			{View: readmodel.SubscriptionsView, Select: `select subscription_id, account_id, number, price_id, plan, status, period_start, period_end, cancel_at,
-				scheduled_price, scheduled_plan, scheduled_from, ended_at from subscriptions`},
-			{View: readmodel.CustomersView, Select: `select customer_id, account_id from customers`},
-			{View: readmodel.CardsView, Select: `select account_id, payment_method, brand, last4 from cards`},
-			{View: readmodel.InvoicesView, Select: `select invoice_id, account_id, number, status, amount_due, amount_paid, currency, page, pdf, created_at from invoices`},
-			{View: readmodel.ToDoCompleteRequestView, Select: `select request_id as item, stream, due_at, cause from requests`},
-			{View: readmodel.ToDoDunningView, Select: `select subscription_id as item, stream, due_at, cause from arrears`},
+	return []feed.Projection{
+		{
+			Model:   readmodel.Billing,
+			Streams: eventlog.Streams{subscription.StreamPrefix},
+			Tables:  []*table.Table{subscriptions.Table, customers.Table, cards.Table, invoices.Table, requests.Table, arrears.Table},
+			Views:   feed.Views(subscriptions.View, customers.View, cards.View, invoices.View, requests.View, arrears.View),
+			Handle:  handle,
 		},
-		Handle: b.handle,
+		{
+			Model:   readmodel.Catalogue,
+			Streams: eventlog.Streams{catalogue.Stream},
+			Tables:  []*table.Table{readmodel.PricesView.Table},
+			Views:   feed.Views(readmodel.PricesView.View),
+			Handle:  handlePrices,
+		},
+		{
+			Model:   readmodel.Notices,
+			Streams: eventlog.Streams{payment.StreamPrefix},
+			Tables:  []*table.Table{readmodel.ToDoPaymentView.Table},
+			Views:   feed.Views(readmodel.ToDoPaymentView.View),
+			Handle:  handleNotices,
+		},
 	}
 }
 
-func (b billing) handle(event eventlog.Decoded, rows *table.Rows) error {
+var (
+	subscriptions = readmodel.SubscriptionsView
+	customers     = readmodel.CustomersView
+	cards         = readmodel.CardsView
+	invoices      = readmodel.InvoicesView
+	requests      = readmodel.ToDoCompleteRequestView
+	arrears       = readmodel.ToDoDunningView
+)
+
+// patience is how long a request may be under way before the to-do worker completes it.
+const patience = 30 * time.Second
+
+func handle(event eventlog.Decoded, rows *table.Rows) error {
 	switch e := event.Event.(type) {
 	case subscription.Requested:
-		b.requests.Put(rows, requestRow{Request: e.Request, Stream: event.Stream, Due: e.At.Add(patience), Cause: event.ID.String()})
+		requests.Put(rows, projections.ToDo(event, e.Request, e.At.Add(patience)))
 	case subscription.Agreed:
-		b.requests.Delete(rows, requestRow{Request: e.Request})
+		requests.Delete(rows, readmodel.ToDoRow{Item: e.Request})
 	case subscription.Refused:
-		b.requests.Delete(rows, requestRow{Request: e.Request})
+		requests.Delete(rows, readmodel.ToDoRow{Item: e.Request})
 	case subscription.CustomerCreated:
-		b.customers.Put(rows, customerRow{Customer: e.Customer, Account: e.Account})
+		customers.Put(rows, readmodel.CustomerRow{Customer: e.Customer, Account: e.Account})
 	case subscription.CardChanged:
-		b.cardChanged(rows, e)
+		if e.PaymentMethod == "" {
+			cards.Delete(rows, readmodel.CardRow{Account: e.Account})
+		} else {
+			cards.Put(rows, readmodel.CardRow{Account: e.Account, PaymentMethod: e.PaymentMethod, Brand: e.Brand, Last4: e.Last4})
+		}
 	case subscription.InvoiceRecorded:
-		b.invoices.Put(rows, recordedRow(e))
+		invoices.Put(rows, recordedRow(e))
 	default:
-		b.subscribed(event, rows)
+		handleSubscription(event, rows)
 	}
 	return nil
 }
 
-// subscribed handles what happens to a subscription.
-func (b billing) subscribed(event eventlog.Decoded, rows *table.Rows) {
-	switch e := event.Event.(type) {
-	case subscription.Created:
-		b.subscriptions.created(rows, event, e)
-	case subscription.Activated:
-		b.runs(rows, e.Terms)
-	case subscription.Renewed:
-		b.runs(rows, e.Terms)
-	case subscription.PlanChanged:
-		b.subscriptions.is(rows, e.Terms)
-	case subscription.ChangeScheduled:
-		b.subscriptions.scheduled(rows, e)
-	case subscription.ScheduledChangeDropped:
-		b.subscriptions.dropped(rows, e.Subscription)
-	case subscription.CancellationScheduled:
-		b.subscriptions.cancelAt.Set(rows, subscriptionRow{Subscription: e.Subscription}, &e.CancelAt)
-	case subscription.CancellationWithdrawn:
-		b.subscriptions.cancelAt.Set(rows, subscriptionRow{Subscription: e.Subscription}, nil)
-	case subscription.FellDue:
-		b.subscriptions.is(rows, e.Terms)
-		b.arrears.Put(rows, arrearsRow{Subscription: e.Subscription, Stream: event.Stream, Due: e.GraceEnds, Cause: event.ID.String()})
-	case subscription.Lapsed:
-		b.arrears.Delete(rows, arrearsRow{Subscription: e.Subscription})
-	case subscription.Ended:
-		b.subscriptions.ended(rows, e)
-		b.arrears.Delete(rows, arrearsRow{Subscription: e.Subscription})
+func recordedRow(e subscription.InvoiceRecorded) readmodel.InvoiceRow {
+	row := readmodel.InvoiceRow{
+		Invoice: e.Invoice, Account: e.Account, Number: projections.OrNull(e.Number), Status: e.Status,
+		AmountDue: e.AmountDue, AmountPaid: e.AmountPaid, Currency: e.Currency, CreatedAt: e.CreatedAt,
 	}
+	if len(e.Page) > 0 {
+		row.Page = e.Page
+	}
+	if len(e.PDF) > 0 {
+		row.PDF = e.PDF
+	}
+	return row
 }
 
-// runs handles that a subscription is paid, for the first time or again.
-func (b billing) runs(rows *table.Rows, terms subscription.Terms) {
-	b.subscriptions.is(rows, terms)
-	b.subscriptions.endedAt.Set(rows, subscriptionRow{Subscription: terms.Subscription}, nil)
-	if terms.Status != "past_due" {
-		b.arrears.Delete(rows, arrearsRow{Subscription: terms.Subscription})
+func handlePrices(event eventlog.Decoded, rows *table.Rows) error {
+	switch e := event.Event.(type) {
+	case catalogue.PriceListed:
+		readmodel.PricesView.Put(rows, readmodel.PriceRow{
+			Price: e.ID, Name: e.Name, Plan: string(e.Plan), Amount: e.Amount, Currency: e.Currency,
+			OverageMillis: e.OverageMillis, OverageUnit: e.OverageUnit, OnSale: true,
+		})
+	case catalogue.PriceWithdrawn:
+		onSale.Set(rows, readmodel.PriceRow{Price: e.ID, OnSale: false})
 	}
+	return nil
+}
+
+var onSale = readmodel.PricesView.Fields("on_sale")
+
+// handleNotices lists no notices of analytics: nothing follows from them.
+func handleNotices(event eventlog.Decoded, rows *table.Rows) error {
+	switch e := event.Event.(type) {
+	case payment.Received:
+		if !e.Analytics {
+			readmodel.ToDoPaymentView.Put(rows, projections.ToDo(event, e.ID, e.At))
+		}
+	case payment.Handled:
+		readmodel.ToDoPaymentView.Delete(rows, readmodel.ToDoRow{Item: e.ID})
+	}
+	return nil
 }

@@ -1,91 +1,75 @@
 package billing
 
 import (
-	"time"
-
 	"github.com/recital-tts/recital/domain/subscription"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/feed/table"
+	"github.com/recital-tts/recital/internal/events/readmodel"
+	"github.com/recital-tts/recital/projections"
 )
 
-type subscriptionRow struct {
-	Subscription   string     `col:"subscription_id,key"`
-	Account        string     `col:"account_id"`
-	Number         int64      `col:"number"`
-	Price          string     `col:"price_id"`
-	Plan           string     `col:"plan"`
-	Status         string     `col:"status"`
-	PeriodStart    time.Time  `col:"period_start"`
-	PeriodEnd      time.Time  `col:"period_end"`
-	CancelAt       *time.Time `col:"cancel_at"`
-	ScheduledPrice *string    `col:"scheduled_price"`
-	ScheduledPlan  *string    `col:"scheduled_plan"`
-	ScheduledFrom  *time.Time `col:"scheduled_from"`
-	EndedAt        *time.Time `col:"ended_at"`
-}
+// Columns of a subscription that change together.
+var (
+	terms     = subscriptions.Fields("price_id", "plan", "status", "period_start", "period_end")
+	scheduled = subscriptions.Fields("scheduled_price", "scheduled_plan", "scheduled_from")
+	cancelAt  = subscriptions.Fields("cancel_at")
+	endedAt   = subscriptions.Fields("ended_at")
+)
 
-type subscriptions struct {
-	table.Typed[subscriptionRow]
-	price, plan, status           table.Field[subscriptionRow, string]
-	periodStart, periodEnd        table.Field[subscriptionRow, time.Time]
-	cancelAt, endedAt             table.Field[subscriptionRow, *time.Time]
-	scheduledPrice, scheduledPlan table.Field[subscriptionRow, *string]
-	scheduledFrom                 table.Field[subscriptionRow, *time.Time]
-}
-
-func newSubscriptions() subscriptions {
-	t := table.Of[subscriptionRow]("subscriptions").Index("subscriptions_of_account", "account_id").Index("subscriptions_period_end", "period_end")
-	return subscriptions{
-		Typed:          t,
-		price:          table.FieldOf(t, func(r *subscriptionRow) *string { return &r.Price }),
-		plan:           table.FieldOf(t, func(r *subscriptionRow) *string { return &r.Plan }),
-		status:         table.FieldOf(t, func(r *subscriptionRow) *string { return &r.Status }),
-		periodStart:    table.FieldOf(t, func(r *subscriptionRow) *time.Time { return &r.PeriodStart }),
-		periodEnd:      table.FieldOf(t, func(r *subscriptionRow) *time.Time { return &r.PeriodEnd }),
-		cancelAt:       table.FieldOf(t, func(r *subscriptionRow) **time.Time { return &r.CancelAt }),
-		endedAt:        table.FieldOf(t, func(r *subscriptionRow) **time.Time { return &r.EndedAt }),
-		scheduledPrice: table.FieldOf(t, func(r *subscriptionRow) **string { return &r.ScheduledPrice }),
-		scheduledPlan:  table.FieldOf(t, func(r *subscriptionRow) **string { return &r.ScheduledPlan }),
-		scheduledFrom:  table.FieldOf(t, func(r *subscriptionRow) **time.Time { return &r.ScheduledFrom }),
+func handleSubscription(event eventlog.Decoded, rows *table.Rows) {
+	switch e := event.Event.(type) {
+	case subscription.Created:
+		row := rowOf(e.Terms)
+		row.Account, row.Number = e.Account, int64(event.Revision)
+		subscriptions.Put(rows, row)
+	case subscription.Activated:
+		paid(rows, e.Terms)
+	case subscription.Renewed:
+		paid(rows, e.Terms)
+	case subscription.PlanChanged:
+		terms.Set(rows, rowOf(e.Terms))
+	case subscription.ChangeScheduled:
+		scheduled.Set(rows, readmodel.SubscriptionRow{
+			Subscription: e.Subscription, ScheduledPrice: &e.Price, ScheduledPlan: new(string(e.Plan)), ScheduledFrom: &e.EffectiveAt,
+		})
+	case subscription.ScheduledChangeDropped:
+		scheduled.Set(rows, readmodel.SubscriptionRow{Subscription: e.Subscription})
+	case subscription.CancellationScheduled:
+		cancelAt.Set(rows, readmodel.SubscriptionRow{Subscription: e.Subscription, CancelAt: &e.CancelAt})
+	case subscription.CancellationWithdrawn:
+		cancelAt.Set(rows, readmodel.SubscriptionRow{Subscription: e.Subscription})
+	case subscription.FellDue:
+		terms.Set(rows, rowOf(e.Terms))
+		arrears.Put(rows, projections.ToDo(event, e.Subscription, e.GraceEnds))
+	case subscription.Lapsed:
+		arrears.Delete(rows, readmodel.ToDoRow{Item: e.Subscription})
+	case subscription.Ended:
+		ended(rows, e)
 	}
 }
 
-func (s subscriptions) created(rows *table.Rows, event eventlog.Decoded, e subscription.Created) {
-	s.Put(rows, subscriptionRow{
-		Subscription: e.Subscription, Account: e.Account, Number: int64(event.Revision), Price: e.Price, Plan: string(e.Plan), Status: e.Status,
-		PeriodStart: e.PeriodStart, PeriodEnd: e.PeriodEnd,
-	})
+func rowOf(t subscription.Terms) readmodel.SubscriptionRow {
+	return readmodel.SubscriptionRow{
+		Subscription: t.Subscription, Price: t.Price, Plan: string(t.Plan), Status: t.Status, PeriodStart: t.PeriodStart, PeriodEnd: t.PeriodEnd,
+	}
 }
 
-// is gives a subscription new terms.
-func (s subscriptions) is(rows *table.Rows, terms subscription.Terms) {
-	row := subscriptionRow{Subscription: terms.Subscription}
-	s.price.Set(rows, row, terms.Price)
-	s.plan.Set(rows, row, string(terms.Plan))
-	s.status.Set(rows, row, terms.Status)
-	s.periodStart.Set(rows, row, terms.PeriodStart)
-	s.periodEnd.Set(rows, row, terms.PeriodEnd)
+// paid handles the payment of a subscription, the first one or a later one.
+func paid(rows *table.Rows, t subscription.Terms) {
+	terms.Set(rows, rowOf(t))
+	endedAt.Set(rows, rowOf(t))
+	if t.Status != "past_due" {
+		arrears.Delete(rows, readmodel.ToDoRow{Item: t.Subscription})
+	}
 }
 
-func (s subscriptions) scheduled(rows *table.Rows, e subscription.ChangeScheduled) {
-	row := subscriptionRow{Subscription: e.Subscription}
-	s.scheduledPrice.Set(rows, row, &e.Price)
-	s.scheduledPlan.Set(rows, row, new(string(e.Plan)))
-	s.scheduledFrom.Set(rows, row, &e.EffectiveAt)
-}
-
-func (s subscriptions) dropped(rows *table.Rows, id string) {
-	row := subscriptionRow{Subscription: id}
-	s.scheduledPrice.Set(rows, row, nil)
-	s.scheduledPlan.Set(rows, row, nil)
-	s.scheduledFrom.Set(rows, row, nil)
-}
-
-// ended leaves nothing that is still to come.
-func (s subscriptions) ended(rows *table.Rows, e subscription.Ended) {
-	row := subscriptionRow{Subscription: e.Subscription}
-	s.is(rows, e.Terms)
-	s.dropped(rows, e.Subscription)
-	s.cancelAt.Set(rows, row, nil)
-	s.endedAt.Set(rows, row, &e.EndedAt)
+// ended leaves no change that is still to come.
+func ended(rows *table.Rows, e subscription.Ended) {
+	row := rowOf(e.Terms)
+	row.EndedAt = &e.EndedAt
+	terms.Set(rows, row)
+	scheduled.Set(rows, row)
+	cancelAt.Set(rows, row)
+	endedAt.Set(rows, row)
+	arrears.Delete(rows, readmodel.ToDoRow{Item: e.Subscription})
 }

@@ -63,7 +63,7 @@ func (c clips) model() feed.Projection {
 			{View: readmodel.ClipsByTimeView, Select: `select account_id, saved_at, clip_id, language, debug, rows as clips from by_time`},
 			{View: readmodel.ClipsByLengthView, Select: `select account_id, characters, saved_at, clip_id, language, debug, rows as clips from by_length`},
 			{View: readmodel.ClipsByVoiceView, Select: `select account_id, voice, saved_at, clip_id, language, debug, rows as clips from by_voice`},
-			{View: readmodel.ToDoEraseClipsView, Select: toDoEraseClips},
+			{View: readmodel.ToDoEraseClipsView.View, Select: toDoEraseClips},
 		},
 		Streams: eventlog.Streams{clip.StreamPrefix, account.StreamPrefix},
 		Handle:  c.handle,

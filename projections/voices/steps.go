@@ -48,7 +48,7 @@ func newSteps() steps {
 
 func (s steps) views() (views []feed.View) {
 	for _, v := range []struct {
-		view readmodel.View
+		view readmodel.ToDo
 		of   step
 	}{
 		{readmodel.ToDoSettleVoicePlaceView, settlePlace},
@@ -57,7 +57,7 @@ func (s steps) views() (views []feed.View) {
 		{readmodel.ToDoRenderVoicePreviewView, renderPreview},
 		{readmodel.ToDoEraseVoiceView, erase},
 	} {
-		views = append(views, feed.View{View: v.view, Select: `select voice_id as item, stream, due_at, cause from steps where step = '` + string(v.of) + `'`})
+		views = append(views, feed.View{View: v.view.View, Select: `select voice_id as item, stream, due_at, cause from steps where step = '` + string(v.of) + `'`})
 	}
 	return views
 }

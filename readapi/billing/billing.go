@@ -10,21 +10,18 @@ import (
 
 // API serves billing from its read models.
 type API struct {
-	Models    readapi.Models
-	Keys      keyring.Opener
-	SealedFor Uses
+	Models readapi.Models
+	Keys   keyring.Opener
 }
-
-// Uses are what the fields of billing are sealed for.
-type Uses struct{ Card, Invoice string }
 
 // Routes returns the rows for the public route table.
 func (a *API) Routes() []web.Route {
 	tag := web.Tag("Payments")
 	return []web.Route{
-		web.Get("/payments/products", a.products, web.Public(), web.Reads(readmodel.PricesView), tag, web.Summary("The plans and what they cost"),
+		web.Get("/payments/products", a.products, web.Public(), web.Reads(readmodel.PricesView.View), tag, web.Summary("The plans and what they cost"),
 			web.Description("A plan without a `price_id` costs nothing and cannot be subscribed to."), web.Returns[[]product]()),
-		web.Get("/payments/billing", a.overview, web.Reads(readmodel.SubscriptionsView, readmodel.CardsView, readmodel.InvoicesView, readmodel.PricesView), tag,
+		web.Get("/payments/billing", a.overview, tag,
+			web.Reads(readmodel.SubscriptionsView.View, readmodel.CardsView.View, readmodel.InvoicesView.View, readmodel.PricesView.View),
 			web.Summary("The subscription, the card that pays, and the invoices"),
 			web.Description("The invoices are the latest 100, the newest first. Amounts are integers in minor units of the currency."),
 			web.Returns[billingOverviewResponse](web.Sends("cache-control"))),

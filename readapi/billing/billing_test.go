@@ -50,7 +50,7 @@ func newDesk(t *testing.T) *desk {
 	var err error
 	d.keys, err = pgkeys.Open(t.Context(), pgkeys.Config{Pool: d.Pool, MasterKey: bytes.Repeat([]byte{1}, pgkeys.MasterKeySize), Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
-	api := billing.API{Models: d.Projector, Keys: d.keys, SealedFor: billing.Uses{Card: subscription.SealedForCard, Invoice: subscription.SealedForInvoice}}
+	api := billing.API{Models: d.Projector, Keys: d.keys}
 	d.url = webtest.Serve(t, web.Config{Routes: api.Routes(), Authenticator: ids{}})
 	return d
 }

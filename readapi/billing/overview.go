@@ -3,9 +3,6 @@ package billing
 import (
 	"fmt"
 	"slices"
-	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/recital-tts/recital/internal/access/keyring"
 	"github.com/recital-tts/recital/internal/events/readmodel"
@@ -49,82 +46,42 @@ type invoiceItem struct {
 	InvoicePDF       *string `json:"invoice_pdf" doc:"The address of the invoice as PDF."`
 }
 
-type subscriptionRow struct {
-	Price          string     `col:"price_id"`
-	Status         string     `col:"status"`
-	PeriodEnd      time.Time  `col:"period_end"`
-	CancelAt       *time.Time `col:"cancel_at"`
-	ScheduledPrice *string    `col:"scheduled_price"`
-	ScheduledPlan  *string    `col:"scheduled_plan"`
-	ScheduledFrom  *time.Time `col:"scheduled_from"`
+// overview is what there is of an account.
+type overview struct {
+	Subscriptions []readmodel.SubscriptionRow // the one that counts: the newest that runs, or else the newest
+	Scheduled     []readmodel.PriceRow        // that it changes to
+	Cards         []readmodel.CardRow
+	Invoices      []readmodel.InvoiceRow // the newest
 }
 
-type nameRow struct {
-	Price string `col:"price_id"`
-	Name  string `col:"name"`
-}
-
-type cardRow struct {
-	Brand []byte `col:"brand"`
-	Last4 []byte `col:"last4"`
-}
-
-type invoiceRow struct {
-	ID         string    `col:"invoice_id"`
-	Number     *string   `col:"number"`
-	Status     string    `col:"status"`
-	AmountPaid int64     `col:"amount_paid"`
-	Currency   string    `col:"currency"`
-	Page       []byte    `col:"page"`
-	PDF        []byte    `col:"pdf"`
-	CreatedAt  time.Time `col:"created_at"`
-}
-
-// overviewQuery selects what there is of an account ($1): the subscription that counts, which is the newest that runs, or else
-// the newest; the name of the product that it changes to; the card; the newest invoices.
-var overviewQuery = `
-select array(select row(` + readmodel.Columns[subscriptionRow](readmodel.SubscriptionsView, "s") + `)
-             from ` + readmodel.SubscriptionsView.SQL() + ` s where s.account_id = $1
-             order by s.status in ('active', 'trialing', 'past_due') desc, s.number desc limit 1),
-       array(select row(` + readmodel.Columns[nameRow](readmodel.PricesView, "p") + `)
-             from ` + readmodel.PricesView.SQL() + ` p, ` + readmodel.SubscriptionsView.SQL() + ` s where s.account_id = $1 and p.price_id = s.scheduled_price),
-       array(select row(` + readmodel.Columns[cardRow](readmodel.CardsView, "c") + `)
-             from ` + readmodel.CardsView.SQL() + ` c where c.account_id = $1),
-       array(select row(` + readmodel.Columns[invoiceRow](readmodel.InvoicesView, "i") + `)
-             from ` + readmodel.InvoicesView.SQL() + ` i where i.account_id = $1 order by i.created_at desc, i.invoice_id limit 100)`
-
-// overviewRows are what the query selects.
-type overviewRows struct {
-	subscriptions []subscriptionRow
-	names         []nameRow
-	cards         []cardRow
-	invoices      []invoiceRow
-}
+var overviewQuery = readapi.Rows[overview]{Doing: "reading the billing of an account", SQL: `
+	select ` + readmodel.SubscriptionsView.Array("s", `where s.account_id = $1
+			order by s.status in ('active', 'trialing', 'past_due') desc, s.number desc limit 1`) + `,
+		` + readmodel.PricesView.Array("p", `where p.price_id in (
+			select s.scheduled_price from `+readmodel.SubscriptionsView.SQL()+` s where s.account_id = $1)`) + `,
+		` + readmodel.CardsView.Array("c", `where c.account_id = $1`) + `,
+		` + readmodel.InvoicesView.Array("i", `where i.account_id = $1 order by i.created_at desc, i.invoice_id limit 100`)}
 
 func (a *API) overview(call *web.Call, _ struct{}) (web.Reply, error) {
-	var found overviewRows
-	query := readapi.Query{SQL: overviewQuery, Arguments: []any{call.Principal.Account}, Doing: "reading the billing of an account"}
-	err := readapi.Read(call, a.Models, query, func(row pgx.CollectableRow) error {
-		return row.Scan(&found.subscriptions, &found.names, &found.cards, &found.invoices)
-	})
+	found, err := overviewQuery.One(call, a.Models, nil, call.Principal.Account)
 	if err != nil {
 		return web.Reply{}, err
 	}
 	response := billingOverviewResponse{Subscription: found.subscription()}
-	if response.PaymentMethod, err = a.card(call, found.cards); err != nil {
+	if response.PaymentMethod, err = a.card(call, found.Cards); err != nil {
 		return web.Reply{}, err
 	}
-	if response.Invoices, err = a.invoices(call, found.invoices); err != nil {
+	if response.Invoices, err = a.invoices(call, found.Invoices); err != nil {
 		return web.Reply{}, err
 	}
 	return web.JSON(response).WithHeader("Cache-Control", "no-store"), nil
 }
 
-func (r overviewRows) subscription() subscriptionResponse {
-	if len(r.subscriptions) == 0 {
+func (r overview) subscription() subscriptionResponse {
+	if len(r.Subscriptions) == 0 {
 		return subscriptionResponse{}
 	}
-	s := r.subscriptions[0]
+	s := r.Subscriptions[0]
 	shown := subscriptionResponse{PriceID: &s.Price, Status: &s.Status, CurrentPeriodEnd: new(s.PeriodEnd.Unix()), CancelAtPeriodEnd: s.CancelAt != nil}
 	if s.ScheduledPrice != nil && s.ScheduledFrom != nil {
 		shown.ScheduledChange = &scheduledChange{PriceID: *s.ScheduledPrice, PlanName: r.nameOf(s), EffectiveAt: s.ScheduledFrom.Unix()}
@@ -133,43 +90,43 @@ func (r overviewRows) subscription() subscriptionResponse {
 }
 
 // nameOf returns the name of the product that a subscription changes to.
-func (r overviewRows) nameOf(s subscriptionRow) *string {
-	i := slices.IndexFunc(r.names, func(n nameRow) bool { return n.Price == *s.ScheduledPrice })
+func (r overview) nameOf(s readmodel.SubscriptionRow) *string {
+	i := slices.IndexFunc(r.Scheduled, func(p readmodel.PriceRow) bool { return p.Price == *s.ScheduledPrice })
 	if i < 0 {
 		return s.ScheduledPlan
 	}
-	return &r.names[i].Name
+	return &r.Scheduled[i].Name
 }
 
 // card returns nil where there is none, or its key is gone.
-func (a *API) card(call *web.Call, rows []cardRow) (*paymentMethodResponse, error) {
+func (a *API) card(call *web.Call, rows []readmodel.CardRow) (*paymentMethodResponse, error) {
 	if len(rows) == 0 {
 		return nil, nil
 	}
-	brand, err := a.open(call, rows[0].Brand, a.SealedFor.Card)
+	brand, err := a.open(call, rows[0].Brand, readmodel.CardUse)
 	if err != nil {
 		return nil, err
 	}
-	last4, err := a.open(call, rows[0].Last4, a.SealedFor.Card)
+	last4, err := a.open(call, rows[0].Last4, readmodel.CardUse)
 	if err != nil || brand == nil || last4 == nil {
 		return nil, err
 	}
 	return &paymentMethodResponse{Brand: *brand, Last4: *last4}, nil
 }
 
-func (a *API) invoices(call *web.Call, rows []invoiceRow) ([]invoiceItem, error) {
+func (a *API) invoices(call *web.Call, rows []readmodel.InvoiceRow) ([]invoiceItem, error) {
 	items := make([]invoiceItem, len(rows))
 	for i, row := range rows {
-		page, err := a.open(call, row.Page, a.SealedFor.Invoice)
+		page, err := a.open(call, row.Page, readmodel.InvoiceUse)
 		if err != nil {
 			return nil, err
 		}
-		pdf, err := a.open(call, row.PDF, a.SealedFor.Invoice)
+		pdf, err := a.open(call, row.PDF, readmodel.InvoiceUse)
 		if err != nil {
 			return nil, err
 		}
 		items[i] = invoiceItem{
-			ID: row.ID, Number: row.Number, Status: &row.Status, AmountPaid: row.AmountPaid, Currency: row.Currency, Created: row.CreatedAt.Unix(),
+			ID: row.Invoice, Number: row.Number, Status: &row.Status, AmountPaid: row.AmountPaid, Currency: row.Currency, Created: row.CreatedAt.Unix(),
 			HostedInvoiceURL: page, InvoicePDF: pdf,
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/jackc/pgx/v5"
 	"golang.org/x/text/currency"
 
 	"github.com/recital-tts/recital/domain/plan"
@@ -22,32 +21,20 @@ type product struct {
 	CharsPerUnit       *int64   `json:"chars_per_unit" ge:"0" doc:"How many characters additional_unit_cost pays for."`
 }
 
-type priceRow struct {
-	Price         string `col:"price_id"`
-	Name          string `col:"name"`
-	Plan          string `col:"plan"`
-	Amount        int64  `col:"amount"`
-	Currency      string `col:"currency"`
-	OverageMillis int64  `col:"overage_millis"`
-	OverageUnit   int64  `col:"overage_unit"`
-}
-
-var pricesQuery = `select ` + readmodel.Columns[priceRow](readmodel.PricesView, "") + ` from ` + readmodel.PricesView.SQL() +
-	` where on_sale order by amount, price_id`
+var onSale = readapi.From(readmodel.PricesView, `where on_sale order by amount, price_id`, "reading the prices")
 
 func (a *API) products(call *web.Call, _ struct{}) (web.Reply, error) {
-	all := []product{freeProduct()}
-	err := readapi.Read(call, a.Models, readapi.Query{SQL: pricesQuery, Doing: "reading the prices"}, func(row pgx.CollectableRow) error {
-		price, err := pgx.RowToStructByPos[priceRow](row)
-		if err != nil {
-			return err
-		}
-		one, err := price.product()
-		all = append(all, one)
-		return err
-	})
+	prices, err := onSale.Read(call, a.Models)
 	if err != nil {
 		return web.Reply{}, err
+	}
+	all := []product{freeProduct()}
+	for _, price := range prices {
+		one, err := productOf(price)
+		if err != nil {
+			return web.Reply{}, err
+		}
+		all = append(all, one)
 	}
 	return web.JSON(all), nil
 }
@@ -58,7 +45,7 @@ func freeProduct() product {
 	return product{Name: "Free", MonthlyCost: new(int64(0)), CharLimit: &free.Characters}
 }
 
-func (r priceRow) product() (product, error) {
+func productOf(r readmodel.PriceRow) (product, error) {
 	includes, err := plan.Lookup(plan.Type(r.Plan))
 	if err != nil {
 		return product{}, fmt.Errorf("reading the price %s: %w", r.Price, err)

@@ -46,7 +46,7 @@ var AccountSubscriptionsView = View{Model: Account, Name: "account_subscriptions
 
 // ToDoEntitleView is the to-do list of what subscriptions give their accounts, and the accounts' streams do not say yet. An
 // item is the event of the subscription, which is the cause, too.
-var ToDoEntitleView = View{Model: Account, Name: "todo_entitle", Columns: ToDoColumns()}
+var ToDoEntitleView = ToDoFrom(Account, "todo_entitle", "")
 
 // ProfilesView has a row for each owner of an account that was not closed, as far as an identity provider has described
 // one. What is bytea is sealed with the account's key.
@@ -72,4 +72,4 @@ var Closings = Model{Name: "closings", Version: 1}
 
 // ToDoCloseAccountView is the to-do list of these accounts. An item is the account; its cause is the event that closed it
 // or, when it is to be erased again, the event that it was erased.
-var ToDoCloseAccountView = View{Model: Closings, Name: "todo_close_account", Columns: ToDoColumns()}
+var ToDoCloseAccountView = ToDoFrom(Closings, "todo_close_account", "")

@@ -1,80 +1,110 @@
 package readmodel
 
+import (
+	"time"
+
+	"github.com/recital-tts/recital/domain/subscription"
+	"github.com/recital-tts/recital/internal/events/feed/table"
+)
+
 // Billing is the read model of subscriptions: what the payment provider has for an account, and what is to be done about it.
 var Billing = Model{Name: "billing", Version: 1}
 
-// SubscriptionsView has a row for each subscription, those that have ended included.
-var SubscriptionsView = View{Model: Billing, Name: "subscriptions", Columns: []Column{
-	{"subscription_id", Text},
-	{"account_id", Text},
-	{"number", Bigint}, // later ones of the account have higher ones
-	{"price_id", Text},
-	{"plan", Text},
-	{"status", Text}, // the provider's
-	{"period_start", Timestamptz},
-	{"period_end", Timestamptz},
-	{"cancel_at", Timestamptz},      // NULL: it goes on
-	{"scheduled_price", Text},       // of a change that takes effect later; NULL: there is none
-	{"scheduled_plan", Text},        // NULL as scheduled_price
-	{"scheduled_from", Timestamptz}, // NULL as scheduled_price
-	{"ended_at", Timestamptz},       // NULL: it has not ended
-}}
+// SubscriptionRow is a subscription. Those that have ended stay.
+type SubscriptionRow struct {
+	Subscription   string     `col:"subscription_id,key"`
+	Account        string     `col:"account_id"`
+	Number         int64      `col:"number"` // later ones of the account have higher ones
+	Price          string     `col:"price_id"`
+	Plan           string     `col:"plan"`
+	Status         string     `col:"status"` // the provider's
+	PeriodStart    time.Time  `col:"period_start"`
+	PeriodEnd      time.Time  `col:"period_end"`
+	CancelAt       *time.Time `col:"cancel_at"`       // NULL: it continues
+	ScheduledPrice *string    `col:"scheduled_price"` // of a change that takes effect later; NULL: none
+	ScheduledPlan  *string    `col:"scheduled_plan"`
+	ScheduledFrom  *time.Time `col:"scheduled_from"`
+	EndedAt        *time.Time `col:"ended_at"` // NULL: it has not ended
+}
 
-// CustomersView has a row for each customer at the payment provider.
-var CustomersView = View{Model: Billing, Name: "customers", Columns: []Column{
-	{"customer_id", Text},
-	{"account_id", Text},
-}}
+// SubscriptionsView shows all subscriptions.
+var SubscriptionsView = Show(Billing, table.Of[SubscriptionRow]("subscriptions").
+	Index("subscriptions_of_account", "account_id").
+	Index("subscriptions_period_end", "period_end"))
 
-// CardsView has a row for each account with a card that pays. What is bytea is sealed with the account's key, for
-// subscription.SealedForCard.
-var CardsView = View{Model: Billing, Name: "cards", Columns: []Column{
-	{"account_id", Text},
-	{"payment_method", Text},
-	{"brand", Bytea},
-	{"last4", Bytea},
-}}
+// CustomerRow is a customer at the payment provider.
+type CustomerRow struct {
+	Customer string `col:"customer_id,key"`
+	Account  string `col:"account_id"`
+}
 
-// InvoicesView has a row for each invoice. What is bytea is sealed with the account's key, for subscription.SealedForInvoice.
-var InvoicesView = View{Model: Billing, Name: "invoices", Columns: []Column{
-	{"invoice_id", Text},
-	{"account_id", Text},
-	{"number", Text}, // NULL: none yet
-	{"status", Text},
-	{"amount_due", Bigint}, // in minor units of the currency
-	{"amount_paid", Bigint},
-	{"currency", Text},
-	{"page", Bytea}, // NULL: there is none
-	{"pdf", Bytea},  // NULL: there is none
-	{"created_at", Timestamptz},
-}}
+// CustomersView shows all customers.
+var CustomersView = Show(Billing, table.Of[CustomerRow]("customers").Index("customers_of_account", "account_id"))
 
-// ToDoCompleteRequestView is the to-do list of the requests to the provider that have no outcome. An item is the request;
-// its cause is the event that recorded it.
-var ToDoCompleteRequestView = View{Model: Billing, Name: "todo_complete_request", Columns: ToDoColumns()}
+// CardRow is the card that pays for an account. Brand and Last4 are sealed for CardUse.
+type CardRow struct {
+	Account       string `col:"account_id,key"`
+	PaymentMethod string `col:"payment_method"`
+	Brand         []byte `col:"brand"`
+	Last4         []byte `col:"last4"`
+}
 
-// ToDoDunningView is the to-do list of subscriptions whose payment is missing, due when the grace ends. The cause is the event
-// that recorded it.
-var ToDoDunningView = View{Model: Billing, Name: "todo_dunning", Columns: ToDoColumns()}
+// CardsView shows all cards.
+var CardsView = Show(Billing, table.Of[CardRow]("cards"))
+
+// InvoiceRow is an invoice. Amounts are in minor units of the currency. Page and PDF are sealed for InvoiceUse.
+type InvoiceRow struct {
+	Invoice    string    `col:"invoice_id,key"`
+	Account    string    `col:"account_id"`
+	Number     *string   `col:"number"` // NULL: none yet
+	Status     string    `col:"status"`
+	AmountDue  int64     `col:"amount_due"`
+	AmountPaid int64     `col:"amount_paid"`
+	Currency   string    `col:"currency"`
+	Page       []byte    `col:"page,null"`
+	PDF        []byte    `col:"pdf,null"`
+	CreatedAt  time.Time `col:"created_at"`
+}
+
+// InvoicesView shows all invoices.
+var InvoicesView = Show(Billing, table.Of[InvoiceRow]("invoices").Index("invoices_of_account", "account_id", "created_at"))
+
+// CardUse and InvoiceUse are what sealed columns are sealed for.
+const (
+	CardUse    = subscription.SealedForCard
+	InvoiceUse = subscription.SealedForInvoice
+)
+
+// ToDoCompleteRequestView lists the requests to the provider without an outcome. The cause is the event that recorded the
+// request.
+var ToDoCompleteRequestView = NewToDo(Billing, "todo_complete_request")
+
+// ToDoDunningView lists the subscriptions whose payment is missing, due when the grace ends. The cause is the event that
+// recorded it.
+var ToDoDunningView = NewToDo(Billing, "todo_dunning")
 
 // Notices is the read model of the payment provider's notices.
 var Notices = Model{Name: "notices", Version: 1}
 
-// ToDoPaymentView is the to-do list of the notices that were not handled. An item is the provider's id of the event; its cause
-// is our event that recorded it.
-var ToDoPaymentView = View{Model: Notices, Name: "todo_payment", Columns: ToDoColumns()}
+// ToDoPaymentView lists the notices that were not handled. An item is the provider's id of the event; its cause is our event
+// that recorded it.
+var ToDoPaymentView = NewToDo(Notices, "todo_payment")
 
 // Catalogue is the read model of prices.
 var Catalogue = Model{Name: "catalogue", Version: 1}
 
-// PricesView has a row for each price that was ever on sale. Amounts are in minor units of the currency.
-var PricesView = View{Model: Catalogue, Name: "prices", Columns: []Column{
-	{"price_id", Text},
-	{"name", Text}, // of the product
-	{"plan", Text},
-	{"amount", Bigint}, // by the month
-	{"currency", Text},
-	{"overage_millis", Bigint}, // thousandths of a minor unit, for overage_unit characters
-	{"overage_unit", Bigint},
-	{"on_sale", Bool},
-}}
+// PriceRow is a price that was ever on sale: subscriptions keep those that were withdrawn. Amounts are in minor units of the
+// currency.
+type PriceRow struct {
+	Price         string `col:"price_id,key"`
+	Name          string `col:"name"` // of the product
+	Plan          string `col:"plan"`
+	Amount        int64  `col:"amount"` // by the month
+	Currency      string `col:"currency"`
+	OverageMillis int64  `col:"overage_millis"` // thousandths of a minor unit, for overage_unit characters
+	OverageUnit   int64  `col:"overage_unit"`
+	OnSale        bool   `col:"on_sale"`
+}
+
+// PricesView shows all prices.
+var PricesView = Show(Catalogue, table.Of[PriceRow]("prices"))

@@ -55,4 +55,4 @@ var (
 
 // ToDoEraseClipsView is the to-do list of the closed accounts that have clips. An item is the account; its cause is the event
 // that closed it.
-var ToDoEraseClipsView = View{Model: Clips, Name: "todo_erase_clips", Columns: ToDoColumns()}
+var ToDoEraseClipsView = ToDoFrom(Clips, "todo_erase_clips", "")

@@ -37,19 +37,19 @@ var OpenReservationsView = View{Model: Usage, Name: "open_reservations", Columns
 
 // ToDoExpiryView is the to-do list of the open reservations, which expire when nobody settles them. The cause is the
 // command that reserved, whose id is the reservation's.
-var ToDoExpiryView = View{Model: Usage, Name: "todo_expiry", Columns: ToDoColumns()}
+var ToDoExpiryView = ToDoFrom(Usage, "todo_expiry", "")
 
 // ToDoCreditView is the to-do list of the periods whose credit is to be carried into the next one.
-var ToDoCreditView = View{Model: Usage, Name: "todo_credit", Columns: ToDoColumns()}
+var ToDoCreditView = ToDoFrom(Usage, "todo_credit", "")
 
 // ToDoFollowEntitlementView is the to-do list of the entitlements that no period follows yet. An item is the account; its
 // cause is the event of its stream.
-var ToDoFollowEntitlementView = View{Model: Usage, Name: "todo_follow_entitlement", Columns: ToDoColumns()}
+var ToDoFollowEntitlementView = ToDoFrom(Usage, "todo_follow_entitlement", "")
 
 // ToDoClosePeriodView is the to-do list of the periods of metered plans, which are closed some time after their end. An item
 // is the period's stream.
-var ToDoClosePeriodView = View{Model: Usage, Name: "todo_close_period", Columns: ToDoColumns()}
+var ToDoClosePeriodView = ToDoFrom(Usage, "todo_close_period", "")
 
 // ToDoBillOverageView is the to-do list of the closed periods with more use than plan and credit, which is not billed. An
 // item is the period's stream; its cause is the event that has closed it.
-var ToDoBillOverageView = View{Model: Usage, Name: "todo_bill_overage", Columns: ToDoColumns()}
+var ToDoBillOverageView = ToDoFrom(Usage, "todo_bill_overage", "")

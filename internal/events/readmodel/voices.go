@@ -32,13 +32,13 @@ var VoiceCountsView = View{Model: Voices, Name: "voice_counts", Columns: []Colum
 // The to-do lists of voices. An item is the voice; its cause is the event that has led to it.
 var (
 	// ToDoSettleVoicePlaceView has the places whose voices were not created, due when no request can be creating them.
-	ToDoSettleVoicePlaceView = View{Model: Voices, Name: "todo_settle_voice_place", Columns: ToDoColumns()}
+	ToDoSettleVoicePlaceView = ToDoFrom(Voices, "todo_settle_voice_place", "")
 	// ToDoPrepareVoiceView has the voices that are preparing.
-	ToDoPrepareVoiceView = View{Model: Voices, Name: "todo_prepare_voice", Columns: ToDoColumns()}
+	ToDoPrepareVoiceView = ToDoFrom(Voices, "todo_prepare_voice", "")
 	// ToDoTrainVoiceView has the voices that are pending or training.
-	ToDoTrainVoiceView = View{Model: Voices, Name: "todo_train_voice", Columns: ToDoColumns()}
+	ToDoTrainVoiceView = ToDoFrom(Voices, "todo_train_voice", "")
 	// ToDoRenderVoicePreviewView has the voices that are ready and have no preview.
-	ToDoRenderVoicePreviewView = View{Model: Voices, Name: "todo_render_voice_preview", Columns: ToDoColumns()}
+	ToDoRenderVoicePreviewView = ToDoFrom(Voices, "todo_render_voice_preview", "")
 	// ToDoEraseVoiceView has the voices that were deleted and not erased.
-	ToDoEraseVoiceView = View{Model: Voices, Name: "todo_erase_voice", Columns: ToDoColumns()}
+	ToDoEraseVoiceView = ToDoFrom(Voices, "todo_erase_voice", "")
 )

@@ -34,29 +34,21 @@ type choreDone struct {
 
 var (
 	choresModel = readmodel.Model{Name: "chores", Version: 1}
-	choresView  = readmodel.View{Model: choresModel, Name: "todo_chores", Columns: readmodel.ToDoColumns()}
+	choresView  = readmodel.NewToDo(choresModel, "todo_chores")
 )
-
-type choreRow struct {
-	Item   string    `col:"item,key"`
-	Stream string    `col:"stream"`
-	Due    time.Time `col:"due_at"`
-	Cause  uuid.UUID `col:"cause"`
-}
 
 // chores is the to-do list.
 func chores() feed.Projection {
-	chores := table.Of[choreRow]("chores").Index("chores_due", "due_at")
 	return feed.Projection{
-		Model: choresModel, Tables: []*table.Table{chores.Table},
-		Views:   []feed.View{{View: choresView, Select: "select item, stream, due_at, cause from chores"}},
+		Model: choresModel, Tables: []*table.Table{choresView.Table},
+		Views:   feed.Views(choresView.View),
 		Streams: eventlog.Streams{"chore-"},
 		Handle: func(event eventlog.Decoded, rows *table.Rows) error {
 			switch e := event.Event.(type) {
 			case choreAsked:
-				chores.Put(rows, choreRow{Item: e.Chore, Stream: event.Stream, Due: e.Due, Cause: event.ID})
+				choresView.Put(rows, readmodel.ToDoRow{Item: e.Chore, Stream: event.Stream, Due: e.Due, Cause: event.ID.String()})
 			case choreDone:
-				chores.Delete(rows, choreRow{Item: e.Chore})
+				choresView.Delete(rows, readmodel.ToDoRow{Item: e.Chore})
 			}
 			return nil
 		},
@@ -180,8 +172,7 @@ type worker struct {
 // start lets a worker work until stop is called or the test ends.
 func (h *house) start(w worker) (stop func()) {
 	h.t.Helper()
-	list, err := pglist.NewView(h.Pool, choresView)
-	require.NoError(h.t, err)
+	list := pglist.NewView(h.Pool, choresView)
 	if w.do == nil {
 		w.do = func(ctx context.Context, item todo.Item) (eventlog.Position, error) { return h.do(ctx, w.name, item) }
 	}

@@ -4,7 +4,6 @@ package pglist
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -15,8 +14,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/todo"
 )
 
-// View is a view of a read model that lists what is due. It has the columns readmodel.ToDoColumns; the cause is the text of
-// a UUID. A row is an item, and is deleted when the item has its outcome. View implements todo.List.
+// View is a to-do list of a read model; the cause is the text of a UUID. A row is an item, and is deleted when the item has its outcome. View implements todo.List.
 type View struct {
 	pool      *pgxpool.Pool
 	name      string
@@ -24,10 +22,7 @@ type View struct {
 }
 
 // NewView returns the to-do list of a view.
-func NewView(pool *pgxpool.Pool, view readmodel.View) (*View, error) {
-	if !slices.Equal(view.Columns, readmodel.ToDoColumns()) {
-		return nil, fmt.Errorf("the view %s does not have the columns of a to-do list", view.SQL())
-	}
+func NewView(pool *pgxpool.Pool, view readmodel.ToDo) *View {
 	name := view.SQL()
 	return &View{
 		pool: pool,
@@ -39,7 +34,7 @@ func NewView(pool *pgxpool.Pool, view readmodel.View) (*View, error) {
 				where resting.item = list.item and resting.cause = list.cause::text)
 			order by due_at, item limit $4`,
 		next: `select min(due_at) from ` + name + ` where due_at > $1`,
-	}, nil
+	}
 }
 
 // Due implements todo.List.

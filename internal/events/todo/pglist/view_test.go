@@ -30,11 +30,7 @@ func list(t *testing.T, items int, causeType string) (*pglist.View, *pgxpool.Poo
 		_, err := pool.Exec(t.Context(), `insert into rows values ($1, $2, $3, $4)`, all[i].ID, all[i].Stream, all[i].Due, all[i].Cause.String())
 		require.NoError(t, err)
 	}
-	view, err := pglist.NewView(pool, readmodel.View{
-		Model: readmodel.Model{Name: "chores", Version: 1}, Name: "todo_chores", Columns: readmodel.ToDoColumns(),
-	})
-	require.NoError(t, err)
-	return view, pool, all
+	return pglist.NewView(pool, readmodel.NewToDo(readmodel.Model{Name: "chores", Version: 1}, "todo_chores")), pool, all
 }
 
 func TestDue(t *testing.T) {
@@ -107,9 +103,7 @@ func TestBacklogsOfSeveralLists(t *testing.T) {
 	require.NoError(t, err)
 	lists := []*pglist.View{chores}
 	for _, name := range []string{"todo_none", "todo_late"} {
-		list, err := pglist.NewView(pool, readmodel.View{Model: readmodel.Model{Name: "chores", Version: 1}, Name: name, Columns: readmodel.ToDoColumns()})
-		require.NoError(t, err)
-		lists = append(lists, list)
+		lists = append(lists, pglist.NewView(pool, readmodel.NewToDo(readmodel.Model{Name: "chores", Version: 1}, name)))
 	}
 	before := pool.Stat().AcquireCount()
 	backlogs, err := pglist.Backlogs(t.Context(), lists, all[2].Due)
@@ -123,11 +117,4 @@ func TestBacklogsOfSeveralLists(t *testing.T) {
 	none, err := pglist.Backlogs(t.Context(), nil, noon)
 	require.NoError(t, err)
 	require.Empty(t, none)
-}
-
-func TestAViewHasTheColumnsOfAToDoList(t *testing.T) {
-	for _, view := range []readmodel.View{{}, readmodel.ClipsView, readmodel.OpenReservationsView} {
-		_, err := pglist.NewView(nil, view)
-		require.Error(t, err)
-	}
 }
