@@ -9,9 +9,9 @@ import (
 )
 
 type showAccount struct {
-	Account string `arg:"" help:"Id of the account."`
-	AsOf    moment `name:"as-of" placeholder:"TIME" help:"The time, such as 2026-11-22 15:04; by default now."`
-	Format  format `default:"table" enum:"table,json" help:"Form of the result: table or json."`
+	accountArgument
+	AsOf moment `name:"as-of" placeholder:"TIME" help:"The time, such as 2026-11-22 15:04; by default now."`
+	valueForm
 }
 
 // Help is shown below the flags.
@@ -64,21 +64,14 @@ type accountThen struct {
 }
 
 // Run shows the account.
-func (c *showAccount) Run(ctx context.Context, s settings, to terminal) error {
-	admin, err := newClient(s.asAuditor())
-	if err != nil {
-		return err
-	}
-	path := "/admin/accounts/" + url.PathEscape(c.Account)
+func (c *showAccount) Run(ctx context.Context, admin auditor, to terminal) error {
+	path := c.path("")
 	if at := c.AsOf.String(); at != "" {
 		path += "?as_of=" + url.QueryEscape(at)
 	}
 	var shown accountThen
-	if _, err := admin.get(ctx, path, &shown); err != nil {
-		return fmt.Errorf("reading the account: %w", err)
-	}
-	if shown.AccountID == "" {
-		return admin.notUnderstood()
+	if err := admin.get(ctx, "reading the account", path, &shown); err != nil {
+		return err
 	}
 	return c.Format.print(to, shown, []string{"ACCOUNT", shown.AccountID}, shown.rows())
 }
@@ -134,41 +127,4 @@ func yesOrNo(yes bool) string {
 		return "yes"
 	}
 	return "no"
-}
-
-type findAccounts struct {
-	Email  string `required:"" placeholder:"ADDRESS" help:"E-mail address of the owner."`
-	Format format `default:"table" enum:"table,json,csv" help:"Form of the result: table, json or csv."`
-}
-
-// Run finds open accounts.
-func (c *findAccounts) Run(ctx context.Context, s settings, to terminal) error {
-	if err := s.needsReason(); err != nil {
-		return err
-	}
-	admin, err := newClient(s.asAuditor())
-	if err != nil {
-		return err
-	}
-	type account struct {
-		AccountID string `json:"account_id"`
-		OpenedAt  string `json:"opened_at"`
-		Plan      string `json:"plan"`
-	}
-	var found struct {
-		Accounts []account `json:"accounts"`
-	}
-	query := url.Values{"email": {c.Email}, "reason": {s.Reason}}
-	if _, err := admin.get(ctx, "/admin/audit/accounts?"+query.Encode(), &found); err != nil {
-		return fmt.Errorf("looking the address up: %w", err)
-	}
-	if found.Accounts == nil {
-		return admin.notUnderstood()
-	}
-	columns := []column[account]{
-		{name: "account_id", people: func(a account) string { return a.AccountID }},
-		{name: "opened_at", people: func(a account) string { return a.OpenedAt }},
-		{name: "plan", people: func(a account) string { return a.Plan }},
-	}
-	return printColumns(c.Format, to, found, columns, found.Accounts)
 }

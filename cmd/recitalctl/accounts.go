@@ -4,51 +4,139 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"strconv"
+
+	"github.com/google/uuid"
 )
 
+// accountArgument is the argument of commands on an account.
+type accountArgument struct {
+	Account string `arg:"" help:"Id of the account."`
+}
+
+// path returns the path of the account, or of something that belongs to it.
+func (a accountArgument) path(part string) string {
+	return "/admin/accounts/" + url.PathEscape(a.Account) + part
+}
+
+type listAccounts struct {
+	Limit int    `default:"100" help:"How many at most; 0: all."`
+	After string `placeholder:"ID" help:"Only accounts after this one."`
+	listForm
+}
+
+// Help is shown below the flags.
+func (*listAccounts) Help() string {
+	return `Examples:
+  recitalctl accounts list
+  recitalctl accounts list --after 0190b0c0111172228333444455556666
+  recitalctl accounts list --limit 0 --format csv
+
+Accounts that are open, the oldest first, without personal data.`
+}
+
+// Validate is called by kong.
+func (c *listAccounts) Validate() error {
+	if c.Limit < 0 {
+		return fmt.Errorf("--limit is 0 or more")
+	}
+	return nil
+}
+
+// listedAccount is the admin API's description of an account in a list.
+type listedAccount struct {
+	AccountID  string `json:"account_id"`
+	OpenedAt   string `json:"opened_at"`
+	Plan       string `json:"plan"`
+	Subscribed bool   `json:"subscribed"`
+	Operator   bool   `json:"operator"`
+}
+
+type accountsPage struct {
+	Accounts []listedAccount `json:"accounts"`
+	Next     *string         `json:"next_page_token"`
+}
+
+func (p accountsPage) size() int     { return len(p.Accounts) }
+func (p accountsPage) next() *string { return p.Next }
+
+// maxAccountsPage is the largest page of the admin API.
+const maxAccountsPage = 1000
+
+// Run reads page by page.
+func (c *listAccounts) Run(ctx context.Context, admin auditor, to terminal) error {
+	all := accountsPage{Accounts: []listedAccount{}}
+	list := listing{
+		"listing accounts", "/admin/accounts/list", queryOf(map[string]string{"page_token": c.After}), "page_token", c.Limit, maxAccountsPage,
+	}
+	for page, err := range pages[accountsPage](ctx, admin.client, list) {
+		if err != nil {
+			return err
+		}
+		all.Accounts, all.Next = append(all.Accounts, page.Accounts...), page.Next
+	}
+	err := show(c.Format, to, all, all.Accounts)
+	if err == nil && c.Format == table && all.Next != nil {
+		fmt.Fprintf(to.notes, "\nThere are more: --after %s, or --limit 0\n", printable(*all.Next))
+	}
+	return err
+}
+
+type findAccounts struct {
+	Email string `required:"" placeholder:"ADDRESS" help:"E-mail address of the owner."`
+	listForm
+}
+
+// Run finds open accounts.
+func (c *findAccounts) Run(ctx context.Context, admin auditor, to terminal) error {
+	if err := admin.needsReason(); err != nil {
+		return err
+	}
+	type account struct {
+		AccountID string `json:"account_id"`
+		OpenedAt  string `json:"opened_at"`
+		Plan      string `json:"plan"`
+	}
+	var found struct {
+		Accounts []account `json:"accounts"`
+	}
+	query := url.Values{"email": {c.Email}, "reason": {admin.Reason}}
+	if err := admin.get(ctx, "looking the address up", "/admin/audit/accounts?"+query.Encode(), &found); err != nil {
+		return err
+	}
+	return show(c.Format, to, found, found.Accounts)
+}
+
 type createAccount struct {
-	Plan   string `default:"free" help:"free, indie, pro, premium or enterprise."`
-	Format format `default:"table" enum:"table,json" help:"Form of the result: table or json."`
+	Plan string `default:"free" help:"free, indie, pro, premium or enterprise."`
+	valueForm
 }
 
 // openedAccount is the admin API's description of a newly opened account.
 type openedAccount struct {
 	AccountID string `json:"account_id"`
 	Plan      string `json:"plan"`
-	APIKey    string `json:"apikey"`
-	Masked    string `json:"masked"`
+	APIKey    string `json:"apikey" col:"api_key"`
+	Masked    string `json:"masked" col:"-"`
 }
 
 // Run opens the account.
-func (c *createAccount) Run(ctx context.Context, s settings, to terminal) error {
-	admin, err := newClient(s)
-	if err != nil {
-		return err
-	}
+func (c *createAccount) Run(ctx context.Context, admin *client, to terminal) error {
 	var opened openedAccount
-	got, err := admin.post(ctx, "/admin/accounts", map[string]string{"plan": c.Plan}, &opened)
-	if err != nil {
-		return fmt.Errorf("opening an account: %w", err)
-	}
-	if opened.APIKey == "" {
-		return admin.notUnderstood()
-	}
-	err = c.Format.print(to, opened, []string{"ACCOUNT ID", "PLAN", "API KEY"}, [][]string{{opened.AccountID, opened.Plan, opened.APIKey}})
-	if err != nil {
+	command := map[string]string{"plan": c.Plan}
+	if err := admin.post(ctx, "opening an account", "/admin/accounts", command, &opened); err != nil {
 		return err
 	}
-	if c.Format == table {
+	err := showOne(c.Format, to, opened)
+	if err == nil && c.Format == table {
 		fmt.Fprintln(to.notes, "\nThe API key is shown this once and cannot be shown again: keep it now.")
 	}
-	if got.header.Get("x-recital-stale") == "true" {
-		fmt.Fprintln(to.notes, "The read models are behind: it may take a moment until the key is accepted.")
-	}
-	return nil
+	return err
 }
 
 type closeAccount struct {
-	Account string `arg:"" help:"Id of the account."`
-	Yes     bool   `help:"Do not ask."`
+	accountArgument
+	Yes bool `help:"Do not ask."`
 }
 
 // Help is shown below the flags.
@@ -58,17 +146,134 @@ func (*closeAccount) Help() string {
 }
 
 // Run asks for confirmation and closes the account.
-func (c *closeAccount) Run(ctx context.Context, s settings, to terminal) error {
-	admin, err := newClient(s)
-	if err != nil {
+func (c *closeAccount) Run(ctx context.Context, admin *client, to terminal) error {
+	question := fmt.Sprintf("Close account %s and erase what belongs to it, for good?", printable(c.Account))
+	if err := to.confirm(ctx, c.Yes, question); err != nil {
 		return err
 	}
-	if err := to.confirm(ctx, c.Yes, fmt.Sprintf("Close account %s and erase what belongs to it, for good?", printable(c.Account))); err != nil {
+	if err := admin.remove(ctx, "closing an account", c.path(""), &struct{}{}); err != nil {
 		return err
-	}
-	if _, err := admin.remove(ctx, "/admin/accounts/"+url.PathEscape(c.Account), &struct{}{}); err != nil {
-		return fmt.Errorf("closing an account: %w", err)
 	}
 	fmt.Fprintln(to.notes, "Closed; recitalctl accounts erasure shows what is erased.")
 	return nil
+}
+
+type creditAccount struct {
+	accountArgument
+	Characters int64  `arg:"" help:"How many characters to grant: 1 to 1000000000."`
+	Grant      string `placeholder:"ID" help:"An id of your choice, of letters, digits, dots, hyphens and underscores: a repetition with it grants nothing more."`
+	valueForm
+}
+
+// grantedCredit is the admin API's description of a grant.
+type grantedCredit struct {
+	AccountID        string `json:"account_id"`
+	Grant            string `json:"grant"`
+	Characters       int64  `json:"characters"`
+	CreditCharacters int64  `json:"credit_characters" col:"credit_left"`
+}
+
+// Run grants the credit. The id of the grant is chosen before the request, so that a request with an unknown outcome
+// can be repeated.
+func (c *creditAccount) Run(ctx context.Context, admin *client, to terminal) error {
+	if c.Grant == "" {
+		c.Grant = uuid.NewString()
+	}
+	command := map[string]any{"characters": c.Characters, "grant": c.Grant}
+	var granted grantedCredit
+	err := admin.post(ctx, "granting credit", c.path("/credit"), command, &granted)
+	if err != nil && (ctx.Err() != nil || isPassing(err)) {
+		return fmt.Errorf("%w; repeat it with --grant %s, so that it counts once", err, c.Grant)
+	}
+	if err != nil {
+		return err
+	}
+	return showOne(c.Format, to, granted)
+}
+
+type erasureOf struct {
+	accountArgument
+	valueForm
+}
+
+// erasureShown is the admin API's description of what became of a closed account.
+type erasureShown struct {
+	AccountID    string  `json:"account_id"`
+	State        string  `json:"state"`
+	Complete     bool    `json:"complete"`
+	ClosedAt     *string `json:"closed_at"`
+	ErasedAt     *string `json:"erased_at"`
+	AgainAt      *string `json:"erased_again_due"`
+	RepeatedAt   *string `json:"erased_again_at"`
+	KeyDestroyed *string `json:"key_destroyed_at"`
+	Left         []struct {
+		What  string `json:"what"`
+		Count int64  `json:"count"`
+	} `json:"left"`
+}
+
+// Run prints what was erased and what is left to do.
+func (c *erasureOf) Run(ctx context.Context, admin auditor, to terminal) error {
+	var found erasureShown
+	if err := admin.get(ctx, "reading what was erased", c.path("/erasure"), &found); err != nil {
+		return err
+	}
+	rows := [][]string{
+		{"the account", found.State, orDash(found.ClosedAt)},
+		{"what belonged to it", done(found.ErasedAt, "erased", "not erased yet"), orDash(found.ErasedAt)},
+		{"its key, without which all that is left is unreadable", done(found.KeyDestroyed, "destroyed", "there, or never made"), orDash(found.KeyDestroyed)},
+		{"what requests may have left that were still running", done(found.RepeatedAt, "erased", "due "+orDash(found.AgainAt)), orDash(found.RepeatedAt)},
+	}
+	for _, left := range found.Left {
+		rows = append(rows, []string{left.What, strconv.FormatInt(left.Count, 10) + " left", "-"})
+	}
+	return c.Format.print(to, found, []string{"WHAT", "STATE", "SINCE"}, rows)
+}
+
+func done(at *string, yes, no string) string {
+	if at == nil {
+		return no
+	}
+	return yes
+}
+
+func orDash(text *string) string {
+	if text == nil {
+		return "-"
+	}
+	return *text
+}
+
+type grantOperator struct {
+	accountArgument
+	valueForm
+}
+
+type withdrawOperator struct {
+	accountArgument
+	valueForm
+}
+
+// operatorState is the admin API's description of who is an operator.
+type operatorState struct {
+	AccountID string `json:"account_id"`
+	Operator  bool   `json:"operator"`
+}
+
+// Run grants the role.
+func (c *grantOperator) Run(ctx context.Context, admin *client, to terminal) error {
+	var state operatorState
+	if err := admin.post(ctx, "granting the role of an operator", c.path("/operator"), struct{}{}, &state); err != nil {
+		return err
+	}
+	return showOne(c.Format, to, state)
+}
+
+// Run withdraws the role.
+func (c *withdrawOperator) Run(ctx context.Context, admin *client, to terminal) error {
+	var state operatorState
+	if err := admin.remove(ctx, "withdrawing the role of an operator", c.path("/operator"), &state); err != nil {
+		return err
+	}
+	return showOne(c.Format, to, state)
 }

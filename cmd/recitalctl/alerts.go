@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/url"
-	"strconv"
 	"time"
 )
 
@@ -19,37 +18,38 @@ type openAlerts struct {
 }
 
 type openAlert struct {
-	ID       string    `json:"id"`
-	Source   string    `json:"source"`
-	Subject  string    `json:"subject"`
-	Reason   string    `json:"reason"`
+	ID       alertID   `json:"id"`
+	Source   string    `json:"source" col:",wide"`
+	Subject  string    `json:"subject" col:"-"`
+	Reason   string    `json:"reason" col:",wide"`
 	Since    time.Time `json:"since"`
-	Lasting  bool      `json:"lasting"`
-	Sentence string    `json:"sentence"`
+	Lasting  bool      `json:"lasting" col:"clears_itself,wide"`
+	Sentence string    `json:"sentence" col:"alert"`
 }
 
-type listAlerts struct {
-	Format format `default:"table" enum:"table,json,csv" help:"Form of the result: table, json or csv."`
+// alertID is empty while the log is away.
+type alertID string
+
+func (id alertID) cell(people bool) string {
+	if people {
+		return orNone(string(id))
+	}
+	return string(id)
 }
+
+type listAlerts struct{ listForm }
 
 // Run prints the alerts that are open.
-func (c *listAlerts) Run(ctx context.Context, s settings, to terminal) error {
-	admin, err := newClient(s)
-	if err != nil {
-		return err
-	}
+func (c *listAlerts) Run(ctx context.Context, admin *client, to terminal) error {
 	var open openAlerts
-	if _, err := admin.get(ctx, "/admin/alerts", &open); err != nil {
-		return fmt.Errorf("listing alerts: %w", err)
-	}
-	if open.Alerts == nil {
-		return admin.notUnderstood()
+	if err := admin.get(ctx, "listing alerts", "/admin/alerts", &open); err != nil {
+		return err
 	}
 	if len(open.Alerts) == 0 && c.Format == table {
 		fmt.Fprintln(to.notes, "No alert is open.")
 		return nil
 	}
-	return printColumns(c.Format, to, open, alertColumns(), open.Alerts)
+	return show(c.Format, to, open, open.Alerts)
 }
 
 type clearAlert struct {
@@ -57,31 +57,13 @@ type clearAlert struct {
 }
 
 // Run clears the alert.
-func (c *clearAlert) Run(ctx context.Context, s settings, to terminal) error {
-	admin, err := newClient(s)
-	if err != nil {
-		return err
-	}
+func (c *clearAlert) Run(ctx context.Context, admin *client, to terminal) error {
 	var done struct {
 		Success bool `json:"success"`
 	}
-	if _, err := admin.post(ctx, "/admin/alerts/"+url.PathEscape(c.ID)+"/clear", struct{}{}, &done); err != nil {
-		return fmt.Errorf("clearing an alert: %w", err)
+	err := admin.post(ctx, "clearing an alert", "/admin/alerts/"+url.PathEscape(c.ID)+"/clear", struct{}{}, &done)
+	if err == nil {
+		fmt.Fprintln(to.notes, "The alert is cleared.")
 	}
-	if !done.Success {
-		return admin.notUnderstood()
-	}
-	fmt.Fprintln(to.notes, "The alert is cleared.")
-	return nil
-}
-
-func alertColumns() []column[openAlert] {
-	return []column[openAlert]{
-		{name: "id", people: func(a openAlert) string { return orNone(a.ID) }, raw: func(a openAlert) string { return a.ID }},
-		{name: "source", people: func(a openAlert) string { return a.Source }, wide: true},
-		{name: "reason", people: func(a openAlert) string { return a.Reason }, wide: true},
-		{name: "since", people: func(a openAlert) string { return a.Since.Format(time.RFC3339) }},
-		{name: "clears_itself", people: func(a openAlert) string { return strconv.FormatBool(a.Lasting) }, wide: true},
-		{name: "alert", people: func(a openAlert) string { return a.Sentence }},
-	}
+	return err
 }

@@ -2,13 +2,10 @@ package main
 
 import (
 	"context"
-	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -58,23 +55,23 @@ personal data is shown.`
 }
 
 // Run lists the entries.
-func (c *auditSessions) Run(ctx context.Context, s settings, to terminal) error {
-	return c.list(ctx, s.asAuditor(), to, "sessions")
+func (c *auditSessions) Run(ctx context.Context, admin auditor, to terminal) error {
+	return c.list(ctx, admin, to, "sessions")
 }
 
 // Run lists the entries.
-func (c *auditBilling) Run(ctx context.Context, s settings, to terminal) error {
-	return c.list(ctx, s.asAuditor(), to, "billing")
+func (c *auditBilling) Run(ctx context.Context, admin auditor, to terminal) error {
+	return c.list(ctx, admin, to, "billing")
 }
 
 // Run lists the entries.
-func (c *auditActivity) Run(ctx context.Context, s settings, to terminal) error {
-	return c.list(ctx, s.asAuditor(), to, "activity")
+func (c *auditActivity) Run(ctx context.Context, admin auditor, to terminal) error {
+	return c.list(ctx, admin, to, "activity")
 }
 
 // Run lists the entries.
-func (c *auditOperators) Run(ctx context.Context, s settings, to terminal) error {
-	return c.list(ctx, s.asAuditor(), to, "operators")
+func (c *auditOperators) Run(ctx context.Context, admin auditor, to terminal) error {
+	return c.list(ctx, admin, to, "operators")
 }
 
 // Validate is called by kong.
@@ -87,27 +84,52 @@ func (c *auditFilters) Validate() error {
 
 // auditEntry is the admin API's description of an entry.
 type auditEntry struct {
-	At        string  `json:"at"`
-	Kind      string  `json:"kind"`
-	AccountID *string `json:"account_id"`
-	SessionID *string `json:"session_id"`
-	Sentence  string  `json:"sentence"`
-	Actor     struct {
-		Kind    string `json:"kind"`
-		Name    string `json:"name,omitempty"`
-		Role    string `json:"role,omitempty"`
-		Address string `json:"address,omitempty"`
-		Reason  string `json:"reason,omitempty"`
-		Key     string `json:"key,omitempty"`
-		Session string `json:"session,omitempty"`
-	} `json:"actor"`
-	Correlation string            `json:"correlation"`
-	Causation   string            `json:"causation"`
-	EventID     string            `json:"event_id"`
-	Stream      string            `json:"stream"`
-	Revision    int64             `json:"revision"`
-	Position    string            `json:"position"`
-	Personal    map[string]string `json:"personal,omitempty"`
+	At          stamp        `json:"at" col:"time"`
+	Kind        string       `json:"kind"`
+	Sentence    string       `json:"sentence" col:"what"`
+	Personal    personalData `json:"personal,omitempty" col:"personal"`
+	AccountID   *string      `json:"account_id" col:",wide"`
+	SessionID   *string      `json:"session_id" col:",wide"`
+	Actor       auditActor   `json:"actor" col:"*"`
+	Stream      string       `json:"stream" col:",wide"`
+	Revision    int64        `json:"revision" col:",wide"`
+	Position    string       `json:"position" col:",wide"`
+	EventID     string       `json:"event_id" col:",wide"`
+	Correlation string       `json:"correlation" col:",wide"`
+	Causation   string       `json:"causation" col:",wide"`
+}
+
+// auditActor is who caused an entry.
+type auditActor struct {
+	Kind    string `json:"kind" col:"actor,wide"`
+	Name    string `json:"name,omitempty" col:"actor_name,wide"`
+	Role    string `json:"role,omitempty" col:"actor_role,wide"`
+	Address string `json:"address,omitempty" col:"actor_address,wide"`
+	Reason  string `json:"reason,omitempty" col:"actor_reason,wide"`
+	Key     string `json:"key,omitempty" col:"actor_key,wide"`
+	Session string `json:"session,omitempty" col:"actor_session,wide"`
+}
+
+// stamp is a time of the admin API.
+type stamp string
+
+func (s stamp) cell(people bool) string {
+	at, err := time.Parse(time.RFC3339Nano, string(s))
+	if err != nil || !people {
+		return string(s)
+	}
+	return local(at)
+}
+
+// personalData has the personal data of an entry in one cell.
+type personalData map[string]string
+
+func (d personalData) cell(bool) string {
+	var fields []string
+	for _, name := range slices.Sorted(maps.Keys(d)) {
+		fields = append(fields, name+"="+d[name])
+	}
+	return strings.Join(fields, "; ")
 }
 
 type auditPage struct {
@@ -116,158 +138,51 @@ type auditPage struct {
 	Position string       `json:"position"`
 }
 
+func (p auditPage) size() int     { return len(p.Entries) }
+func (p auditPage) next() *string { return p.Next }
+
 const maxAuditPage = 500
 
 // list prints page by page, so that a long list needs no more memory than a short one.
-func (c *auditFilters) list(ctx context.Context, s settings, to terminal, area string) error {
+func (c *auditFilters) list(ctx context.Context, admin auditor, to terminal, area string) error {
 	if c.Personal || c.Email != "" {
-		if err := s.needsReason(); err != nil {
+		if err := admin.needsReason(); err != nil {
 			return err
 		}
 	}
-	admin, err := newClient(s)
-	if err != nil {
-		return err
+	out := newPrinter[auditEntry](c.Format, to)
+	if !c.Personal {
+		out.columns = slices.DeleteFunc(out.columns, func(column column) bool { return column.name == "personal" })
 	}
-	out, left, query := newEntryPrinter(c.Format, to, c.Personal), c.Limit, c.query(s)
-	for {
-		size := maxAuditPage
-		if c.Limit > 0 {
-			size = min(size, left)
-		}
-		query.Set("limit", strconv.Itoa(size))
-		var page auditPage
-		if _, err := admin.get(ctx, "/admin/audit/"+area+"?"+query.Encode(), &page); err != nil {
-			return c.failed(area, err)
-		}
-		if page.Entries == nil {
-			return admin.notUnderstood()
-		}
-		if err := out.print(page.Entries); err != nil {
-			return fmt.Errorf("printing: %w", err)
-		}
-		left -= len(page.Entries)
+	list := listing{"listing " + area, "/admin/audit/" + area, c.query(admin.Reason), "page_token", c.Limit, maxAuditPage}
+	more := false
+	for page, err := range pages[auditPage](ctx, admin.client, list) {
 		switch {
-		case page.Next == nil:
-			return nil
-		case c.Limit > 0 && left <= 0:
-			fmt.Fprintln(to.notes, "\nThere is more: --limit 0 lists all.")
-			return nil
+		case err != nil && c.Personal && exitCode(err) == exitToken:
+			return fmt.Errorf("personal data is for auditors, so it needs the token of one (--token-file): %w", err)
+		case err != nil:
+			return err
 		}
-		query.Set("page_token", *page.Next)
+		if err := out.print(page.Entries...); err != nil {
+			return err
+		}
+		more = page.Next != nil
 	}
+	if more {
+		fmt.Fprintln(to.notes, "\nThere is more: --limit 0 lists all.")
+	}
+	return nil
 }
 
-func (c *auditFilters) failed(area string, err error) error {
-	if c.Personal && exitCode(err) == exitToken {
-		return fmt.Errorf("personal data is for auditors, so it needs the token of one (--token-file): %w", err)
-	}
-	return fmt.Errorf("listing %s: %w", area, err)
-}
-
-func (c *auditFilters) query(s settings) url.Values {
-	query := url.Values{}
-	for name, value := range map[string]string{
-		"account": c.Account, "email": c.Email, "session": c.Session, "kind": c.Kind, "operator": c.Operator, "from": c.From.String(), "to": c.To.String(), "reason": s.Reason,
-	} {
-		if value != "" {
-			query.Set(name, value)
-		}
-	}
+func (c *auditFilters) query(reason string) url.Values {
+	query := queryOf(map[string]string{
+		"account": c.Account, "email": c.Email, "session": c.Session, "kind": c.Kind, "operator": c.Operator,
+		"from": c.From.String(), "to": c.To.String(), "reason": reason,
+	})
 	if c.Personal {
 		query.Set("personal", "true")
 	}
 	return query
-}
-
-// entryPrinter prints pages of entries one after another.
-type entryPrinter struct {
-	format  format
-	to      terminal
-	columns []column[auditEntry]
-	begun   bool
-}
-
-func newEntryPrinter(f format, to terminal, personal bool) *entryPrinter {
-	text := func(name string, of func(auditEntry) string) column[auditEntry] {
-		return column[auditEntry]{name: name, people: of}
-	}
-	columns := []column[auditEntry]{
-		{name: "time", people: func(e auditEntry) string { return e.localTime() }, raw: func(e auditEntry) string { return e.At }},
-		text("kind", func(e auditEntry) string { return e.Kind }),
-		text("what", func(e auditEntry) string { return e.Sentence }),
-	}
-	if personal {
-		columns = append(columns, text("personal", auditEntry.personal))
-	}
-	shown := len(columns)
-	columns = append(columns,
-		text("account_id", func(e auditEntry) string { return orNothing(e.AccountID) }),
-		text("session_id", func(e auditEntry) string { return orNothing(e.SessionID) }),
-		text("actor", func(e auditEntry) string { return e.Actor.Kind }),
-		text("actor_name", func(e auditEntry) string { return e.Actor.Name }),
-		text("actor_role", func(e auditEntry) string { return e.Actor.Role }),
-		text("actor_address", func(e auditEntry) string { return e.Actor.Address }),
-		text("actor_reason", func(e auditEntry) string { return e.Actor.Reason }),
-		text("actor_key", func(e auditEntry) string { return e.Actor.Key }),
-		text("actor_session", func(e auditEntry) string { return e.Actor.Session }),
-		text("stream", func(e auditEntry) string { return e.Stream }),
-		text("revision", func(e auditEntry) string { return strconv.FormatInt(e.Revision, 10) }),
-		text("position", func(e auditEntry) string { return e.Position }),
-		text("event_id", func(e auditEntry) string { return e.EventID }),
-		text("correlation", func(e auditEntry) string { return e.Correlation }),
-		text("causation", func(e auditEntry) string { return e.Causation }))
-	for i := range columns[shown:] {
-		columns[shown+i].wide = true
-	}
-	return &entryPrinter{format: f, to: to, columns: columns}
-}
-
-// print prints a page. Only the first has a head; the columns of a table are aligned within a page.
-func (p *entryPrinter) print(entries []auditEntry) error {
-	first := !p.begun
-	p.begun = true
-	if p.format == jsonValue {
-		lines := json.NewEncoder(p.to.out)
-		for _, entry := range entries {
-			if err := lines.Encode(entry); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	head, rows := cellsOf(p.format, p.to, p.columns, entries)
-	switch rows = inOneLine(rows); {
-	case first:
-		return p.format.print(p.to, nil, head, rows)
-	case p.format == csvRows:
-		return csv.NewWriter(p.to.out).WriteAll(rows)
-	}
-	return printTable(p.to, rows)
-}
-
-func (e auditEntry) localTime() string {
-	at, err := time.Parse(time.RFC3339Nano, e.At)
-	if err != nil {
-		return e.At
-	}
-	return at.Local().Format(time.DateTime)
-}
-
-// personal returns the personal data in one cell.
-func (e auditEntry) personal() string {
-	var fields []string
-	for _, name := range slices.Sorted(maps.Keys(e.Personal)) {
-		fields = append(fields, name+"="+e.Personal[name])
-	}
-	return strings.Join(fields, "; ")
-}
-
-func orNothing(text *string) string {
-	if text == nil {
-		return ""
-	}
-	return *text
 }
 
 // moment is a time as a person writes it; zero where nothing was written.
@@ -290,13 +205,4 @@ func (m moment) String() string {
 		return ""
 	}
 	return m.UTC().Format(time.RFC3339Nano)
-}
-
-// asAuditor returns the settings with the auditor's token of the data folder, if there is one that can be read.
-func (s settings) asAuditor() settings {
-	s.tokenName = "auditor-token"
-	if _, err := s.token(); err != nil && s.TokenFile == "" {
-		s.tokenName = ""
-	}
-	return s
 }

@@ -62,7 +62,7 @@ func (c *auditVerify) begin(ctx context.Context, log audited) (_ *check, err err
 		begun.keys, begun.signer, err = c.keys(ctx, log)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading whose log it is: %w", err)
+		return nil, err
 	}
 	if len(begun.keys) == 0 && c.Against == "" {
 		return nil, errNoHeads
@@ -196,15 +196,15 @@ func (c *check) keep() error {
 	return os.Rename(next.Name(), c.state)
 }
 
-const (
-	keepEvery = 5 * time.Second  // the state
-	showEvery = 10 * time.Second // progress; on a terminal every second
-)
+// keepEvery is how often the state is written.
+const keepEvery = 5 * time.Second
 
 func (c *check) run(ctx context.Context, log audited, to terminal) (outcome, error) {
 	events, until := log.events(ctx, c.begins())
-	begun, kept, shown := time.Now(), time.Now(), time.Now()
-	first := c.verifier.Progress().Events
+	kept, progress := time.Now(), newStage(to)
+	progress.details = c.progress()
+	progress.begin("checking the log", 0)
+	defer progress.close()
 	for event, err := range events {
 		if err == nil {
 			err = c.add(event)
@@ -218,16 +218,10 @@ func (c *check) run(ctx context.Context, log audited, to terminal) (outcome, err
 				return outcome{}, err
 			}
 		}
-		if time.Since(shown) > showEvery || to.screen != nil && time.Since(shown) > time.Second {
-			shown = time.Now()
-			showProgress(to, c.verifier.Progress(), first, begun)
-		}
+		progress.add(1)
 	}
 	if err := c.keep(); err != nil { // before the end, so that heads of events that were not read yet are awaited the next time
 		return outcome{}, err
-	}
-	if to.screen != nil {
-		fmt.Fprint(to.screen, "\r\x1b[K")
 	}
 	return c.end(until())
 }
@@ -268,12 +262,12 @@ func (c *check) end(until eventlog.Position) (found outcome, err error) {
 	return found, nil
 }
 
-func showProgress(to terminal, report chain.Report, first uint64, begun time.Time) {
-	line := fmt.Sprintf("%d events, %d heads fit, %d findings, %.0f events a second", report.Events, report.Heads+report.Exported, len(report.Findings),
-		float64(report.Events-first)/time.Since(begun).Seconds())
-	if to.screen != nil {
-		fmt.Fprint(to.screen, "\r\x1b[K"+line)
-		return
+// progress returns what describes how far the check is.
+func (c *check) progress() func() string {
+	begun, first := time.Now(), c.verifier.Progress().Events
+	return func() string {
+		report := c.verifier.Progress()
+		return fmt.Sprintf("%d events, %d heads fit, %d findings, %.0f events a second", report.Events, report.Heads+report.Exported,
+			len(report.Findings), float64(report.Events-first)/time.Since(begun).Seconds())
 	}
-	fmt.Fprintln(to.notes, line)
 }

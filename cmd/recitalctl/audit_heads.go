@@ -9,7 +9,6 @@ import (
 	"io"
 	"iter"
 	"os"
-	"strconv"
 	"time"
 
 	"github.com/recital-tts/recital/domain/audit"
@@ -19,7 +18,7 @@ import (
 type auditHeads struct {
 	Export string `placeholder:"FILE" help:"Add the heads that are not in it yet to a file, which you keep where nobody who runs recitald can write."`
 	Last   int    `default:"20" help:"How many of the newest are listed without --export; 0: all."`
-	Format format `default:"table" enum:"table,json,csv" help:"Form of the list: table, json or csv."`
+	listForm
 }
 
 // Help is shown below the flags.
@@ -34,26 +33,22 @@ Examples:
 }
 
 // Run lists or exports the heads.
-func (c *auditHeads) Run(ctx context.Context, s settings, to terminal) error {
-	admin, err := newClient(s.asAuditor())
-	if err != nil {
-		return err
-	}
-	heads := liveLog{admin}.heads(ctx, 0)
+func (c *auditHeads) Run(ctx context.Context, admin auditor, to terminal) error {
+	heads := liveLog{admin.client}.heads(ctx, 0)
 	if c.Export != "" {
 		return exportHeads(c.Export, heads, to)
 	}
 	newest := []chain.LoggedHead{}
 	for head, err := range heads {
 		if err != nil {
-			return fmt.Errorf("reading the heads: %w", err)
+			return err
 		}
 		newest = append(newest, head)
 		if c.Last > 0 && len(newest) > c.Last {
 			newest = newest[1:]
 		}
 	}
-	return printColumns(c.Format, to, newest, headColumns(), newest)
+	return show(c.Format, to, newest, headRows(newest))
 }
 
 // exportHeads adds heads to a file. What is in it is never changed: where the log has other heads, that is an error, since
@@ -124,11 +119,17 @@ func addHeads(out io.Writer, kept []audit.Head, heads iter.Seq2[chain.LoggedHead
 	return added, nil
 }
 
-func headColumns() []column[chain.LoggedHead] {
-	return []column[chain.LoggedHead]{
-		{name: "events", people: func(h chain.LoggedHead) string { return strconv.FormatUint(h.Count, 10) }},
-		{name: "signed", people: func(h chain.LoggedHead) string { return h.At.UTC().Format(time.RFC3339) }},
-		{name: "hash", people: func(h chain.LoggedHead) string { return h.Hash }},
-		{name: "key", people: func(h chain.LoggedHead) string { return h.Key }, wide: true},
+// headRow is a head in a list.
+type headRow struct {
+	Events uint64    `col:"events"`
+	Signed time.Time `col:"signed"`
+	Hash   string    `col:"hash"`
+	Key    string    `col:"key,wide"`
+}
+
+func headRows(heads []chain.LoggedHead) (rows []headRow) {
+	for _, h := range heads {
+		rows = append(rows, headRow{h.Count, h.At.UTC(), h.Hash, h.Key})
 	}
+	return rows
 }

@@ -74,8 +74,8 @@ func (c *auditVerify) log(s settings) (audited, error) {
 	if c.Backup != "" {
 		return openSaved(c.Backup)
 	}
-	admin, err := newClient(s.asAuditor())
-	return liveLog{admin}, err
+	admin, err := newAuditor(s)
+	return liveLog{admin.client}, err
 }
 
 // outcome is what a check has found.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"net/url"
 	"strconv"
 
 	"github.com/recital-tts/recital/domain/audit"
@@ -39,19 +40,18 @@ type chainKey struct {
 // Close implements io.Closer.
 func (liveLog) Close() error { return nil }
 
-func (l liveLog) key(ctx context.Context) (said chainKey, err error) {
-	_, err = l.get(ctx, "/admin/audit/key", &said)
-	return said, err
+func (l liveLog) key(ctx context.Context) (key chainKey, err error) {
+	return key, l.get(ctx, "reading whose log it is", "/admin/audit/key", &key)
 }
 
 func (l liveLog) id(ctx context.Context) (string, error) {
-	said, err := l.key(ctx)
-	return said.Log, err
+	key, err := l.key(ctx)
+	return key.Log, err
 }
 
 func (l liveLog) keys(ctx context.Context) ([]string, error) {
-	said, err := l.key(ctx)
-	return []string{said.Key}, err
+	key, err := l.key(ctx)
+	return []string{key.Key}, err
 }
 
 // headsPage is the admin API's description of some heads.
@@ -61,24 +61,28 @@ type headsPage struct {
 		Position string     `json:"position"`
 		Head     audit.Head `json:"head"`
 	} `json:"heads"`
-	Next *uint64 `json:"next"`
+	Next *json.Number `json:"next"`
 }
+
+func (p headsPage) size() int     { return len(p.Heads) }
+func (p headsPage) next() *string { return (*string)(p.Next) }
 
 func (l liveLog) heads(ctx context.Context, from uint64) iter.Seq2[chain.LoggedHead, error] {
 	return func(yield func(chain.LoggedHead, error) bool) {
-		for next := &from; next != nil; {
-			var page headsPage
-			if _, err := l.get(ctx, "/admin/audit/heads?from="+strconv.FormatUint(*next, 10), &page); err != nil {
+		first := url.Values{"from": {strconv.FormatUint(from, 10)}}
+		list := listing{doing: "reading the heads", path: "/admin/audit/heads", query: first, token: "from"}
+		for page, err := range pages[headsPage](ctx, l.client, list) {
+			if err != nil {
 				yield(chain.LoggedHead{}, err)
 				return
 			}
 			for _, one := range page.Heads {
 				position, err := eventlog.ParsePosition(one.Position)
-				if !yield(chain.LoggedHead{Head: one.Head, Revision: one.Revision, Position: position}, err) || err != nil {
+				head := chain.LoggedHead{Head: one.Head, Revision: one.Revision, Position: position}
+				if !yield(head, err) || err != nil {
 					return
 				}
 			}
-			next = page.Next
 		}
 	}
 }

@@ -11,7 +11,6 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"github.com/recital-tts/recital/cmd/recitalctl/progress"
 	"github.com/recital-tts/recital/internal/events/backup"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/logcopy"
@@ -23,7 +22,7 @@ type backUp struct {
 	CheckOnly bool          `help:"Read the backup and compare it with what was written; recitald is not needed."`
 	Rate      int           `default:"32" help:"MiB a second that are read at most, so that clients are not hurt; 0 is no limit."`
 	Keep      time.Duration `default:"168h" help:"How long a blob stays in the backup that recitald has no more. Together with the time between two backups it must be less than what you promise for erasures."`
-	Format    format        `default:"table" enum:"table,json" help:"Form of the result: table or json."`
+	valueForm
 }
 
 // Help is shown below the flags.
@@ -105,6 +104,16 @@ func checkBackup(ctx context.Context, folder *backup.Folder, m backup.Manifest, 
 	return nil
 }
 
+// backupRow is a backup as it is printed.
+type backupRow struct {
+	Run    int    `col:"run"`
+	AsOf   string `col:"as_of"`
+	Events count  `col:"events"`
+	New    count  `col:"new"`
+	Blobs  count  `col:"blobs"`
+	MiB    count  `col:"mib"`
+}
+
 func (c *backUp) print(m, earlier backup.Manifest, to terminal) error {
 	value := struct {
 		Run       int           `json:"run"`
@@ -116,9 +125,8 @@ func (c *backUp) print(m, earlier backup.Manifest, to terminal) error {
 		Stored    backup.Stored `json:"stored"`
 		Took      time.Duration `json:"took_ns"`
 	}{m.Run, m.Begun, m.LogID.String(), m.Epoch, m.Events, m.Events - earlier.Events, m.Stored, m.Ended.Sub(m.Begun)}
-	return c.Format.print(to, value, []string{"RUN", "AS OF", "EVENTS", "NEW", "BLOBS", "MIB"}, [][]string{{
-		fmt.Sprint(m.Run), m.Begun.Format(time.RFC3339), progress.Count(int64(m.Events)), progress.Count(int64(value.NewEvents)),
-		progress.Count(int64(m.Stored.Blobs)), progress.Count(m.Stored.Bytes >> 20),
+	return show(c.Format, to, value, []backupRow{{
+		m.Run, m.Begun.Format(time.RFC3339), count(m.Events), count(value.NewEvents), count(m.Stored.Blobs), count(m.Stored.Bytes >> 20),
 	}})
 }
 
@@ -143,7 +151,7 @@ func (c *copying) log(ctx context.Context) error {
 			return err
 		}
 		err = c.stream(ctx, before)
-		if err == nil || !passes(err) {
+		if err == nil || !isPassing(err) {
 			return err
 		}
 		if now, _ := c.run.Position(); now != before {
@@ -180,12 +188,6 @@ func (c *copying) stream(ctx context.Context, after eventlog.Position) error {
 	until := records.Header().Until
 	c.to.begin("copying the log", int64(until.Commit))
 	return explain(ctx, c.run.WriteLog(records, func(event eventlog.Recorded) { c.to.set(int64(event.Position.Commit)) }))
-}
-
-// passes reports whether another attempt may succeed.
-func passes(err error) bool {
-	var f *failure
-	return errors.As(err, &f) && f.passing
 }
 
 // explain describes what ended the copying of a stream.

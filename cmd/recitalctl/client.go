@@ -2,16 +2,22 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"net"
 	"net/http"
 	"net/url"
+	"reflect"
+	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/recital-tts/recital/internal/events/logcopy"
 )
 
 // maxAnswer bounds the part of a response that is read, in bytes.
@@ -22,6 +28,7 @@ type client struct {
 	settings
 	token string
 	http  *http.Client
+	notes io.Writer // nil for none
 }
 
 func newClient(s settings) (*client, error) {
@@ -30,6 +37,18 @@ func newClient(s settings) (*client, error) {
 		return nil, err
 	}
 	return &client{settings: s, token: token, http: newHTTPClient(s)}, nil
+}
+
+// auditor is a client with the auditor's token, if there is one that can be read, else with the operator's.
+type auditor struct{ *client }
+
+func newAuditor(s settings) (auditor, error) {
+	s.tokenName = "auditor-token"
+	if _, err := s.token(); err != nil && s.TokenFile == "" {
+		s.tokenName = ""
+	}
+	admin, err := newClient(s)
+	return auditor{admin}, err
 }
 
 // newHTTPClient connects directly to the address: with a proxy or after a redirect, another server would receive the
@@ -49,45 +68,86 @@ type answer struct {
 	body   []byte
 }
 
+// get requests a resource and decodes it. doing describes that in errors.
+func (c *client) get(ctx context.Context, doing, path string, result any) error {
+	return c.call(ctx, doing, http.MethodGet, path, nil, result)
+}
+
 // post sends a command and decodes its result.
-func (c *client) post(ctx context.Context, path string, command, result any) (answer, error) {
+func (c *client) post(ctx context.Context, doing, path string, command, result any) error {
 	body, err := json.Marshal(command)
 	if err != nil {
-		return answer{}, fmt.Errorf("encoding the request: %w", err)
+		return fmt.Errorf("encoding the request: %w", err)
 	}
-	got, err := c.do(ctx, http.MethodPost, path, body)
-	if err != nil {
-		return answer{}, err
-	}
-	return got, c.read(got, result)
+	return c.call(ctx, doing, http.MethodPost, path, body, result)
 }
 
 // remove deletes a resource and decodes what is left.
-func (c *client) remove(ctx context.Context, path string, result any) (answer, error) {
-	got, err := c.do(ctx, http.MethodDelete, path, nil)
-	if err != nil {
-		return answer{}, err
-	}
-	return got, c.read(got, result)
+func (c *client) remove(ctx context.Context, doing, path string, result any) error {
+	return c.call(ctx, doing, http.MethodDelete, path, nil, result)
 }
 
-// get requests and decodes a resource.
-func (c *client) get(ctx context.Context, path string, result any) (answer, error) {
-	got, err := c.do(ctx, http.MethodGet, path, nil)
-	if err != nil {
-		return answer{}, err
+func (c *client) call(ctx context.Context, doing, method, path string, body []byte, result any) error {
+	got, err := c.do(ctx, method, path, body)
+	if err == nil {
+		err = c.read(got, result)
 	}
-	return got, c.read(got, result)
+	if err != nil {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	if c.notes != nil && got.header.Get("x-recital-stale") == "true" {
+		fmt.Fprintln(c.notes, "The read models are behind: it may take a moment until the change counts.")
+	}
+	return nil
 }
 
+// read decodes a result. One without a single value is not that of a recitald.
 func (c *client) read(got answer, result any) error {
 	if err := c.refusal(got); err != nil {
 		return err
 	}
-	if err := json.Unmarshal(got.body, result); err != nil {
+	value := reflect.ValueOf(result).Elem()
+	isEmpty := value.Kind() == reflect.Struct && value.NumField() == 0
+	if err := json.Unmarshal(got.body, result); err != nil || value.IsZero() && !isEmpty {
 		return c.notUnderstood()
 	}
 	return nil
+}
+
+// page is a part of a list of the admin API.
+type page interface {
+	size() int
+	next() *string // the token of the next page, nil on the last one
+}
+
+// listing is a list of the admin API.
+type listing struct {
+	doing, path string
+	query       url.Values
+	token       string // name of the parameter that has a page's token
+	limit       int    // 0: all
+	largest     int    // page; 0 where pages have no limit
+}
+
+// pages yields the pages of a list until the limit is reached.
+func pages[P page](ctx context.Context, c *client, list listing) iter.Seq2[P, error] {
+	return func(yield func(P, error) bool) {
+		left := list.limit
+		for {
+			if list.largest > 0 {
+				list.query.Set("limit", strconv.Itoa(min(list.largest, cmp.Or(left, list.largest))))
+			}
+			var got P
+			err := c.get(ctx, list.doing, list.path+"?"+list.query.Encode(), &got)
+			if !yield(got, err) || err != nil || got.next() == nil {
+				return
+			}
+			if left -= got.size(); list.limit > 0 && left <= 0 {
+				return
+			}
+			list.query.Set(list.token, *got.next())
+		}
+	}
 }
 
 // stream requests a body that may be long, and take long. Its head comes within the timeout of an answer; for the body only ctx counts.
@@ -247,4 +307,21 @@ func inputName(loc []any) string {
 		return ""
 	}
 	return fmt.Sprint(loc[len(loc)-1], ": ")
+}
+
+// isPassing reports whether another attempt may succeed: a stream was cut, or recitald cannot be reached now.
+func isPassing(err error) bool {
+	var f *failure
+	return errors.Is(err, logcopy.ErrCut) || errors.As(err, &f) && f.passing
+}
+
+// queryOf returns the parameters that are set.
+func queryOf(values map[string]string) url.Values {
+	query := url.Values{}
+	for name, value := range values {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	return query
 }

@@ -113,7 +113,7 @@ func (d *doctor) ask(ctx context.Context, s settings) {
 		return // there is a finding of the token
 	}
 	d.begun = time.Now()
-	_, _ = admin.get(ctx, "/admin/doctor", &d.inner) // there is a finding of the admin address
+	_ = admin.get(ctx, "asking recitald", "/admin/doctor", &d.inner) // there is a finding of the admin address
 	d.ended = time.Now()
 }
 

@@ -2,13 +2,11 @@ package main
 
 import (
 	"context"
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/url"
-	"strconv"
 	"time"
 
 	"github.com/recital-tts/recital/internal/events/eventlog"
@@ -23,7 +21,7 @@ type showEvents struct {
 	Until     string        `placeholder:"POSITION" help:"Only events up to this position."`
 	Follow    bool          `help:"Go on with what is written later, also after a restart of recitald, until Ctrl-C."`
 	MaxOutage time.Duration `default:"2m" help:"How long recitald may be away while it is followed; 0 is without limit."`
-	Format    format        `default:"table" enum:"table,json,csv" help:"table, json (an object for each line) or csv."`
+	Format    format        `default:"table" enum:"table,json,csv" help:"table, json (an object in each line) or csv."`
 }
 
 // Help is shown below the flags.
@@ -56,11 +54,7 @@ func (c *showEvents) Validate() error {
 }
 
 // Run shows the events, each as it arrives.
-func (c *showEvents) Run(ctx context.Context, s settings, to terminal) error {
-	admin, err := newClient(s)
-	if err != nil {
-		return err
-	}
+func (c *showEvents) Run(ctx context.Context, admin *client, to terminal) error {
 	show := newEventPrinter(c.Format, to)
 	after, err := admin.events(ctx, c.query(c.After), show)
 	if !c.Follow {
@@ -100,22 +94,11 @@ func (c *showEvents) follow(ctx context.Context, admin *client, after string, er
 }
 
 func (c *showEvents) query(after string) url.Values {
-	query := url.Values{}
-	for name, value := range map[string]string{"stream": c.Stream, "type": c.Type, "account": c.Account, "after": after, "until": c.Until} {
-		if value != "" {
-			query.Set(name, value)
-		}
-	}
+	query := queryOf(map[string]string{"stream": c.Stream, "type": c.Type, "account": c.Account, "after": after, "until": c.Until})
 	if c.Follow {
 		query.Set("follow", "true")
 	}
 	return query
-}
-
-// isPassing reports whether another attempt may go on: the stream was cut, or recitald cannot be reached now.
-func isPassing(err error) bool {
-	var f *failure
-	return errors.Is(err, logcopy.ErrCut) || errors.As(err, &f) && f.passing
 }
 
 // events calls show for each event of the admin API's log, and returns the position after which to go on. Errors:
@@ -183,54 +166,34 @@ type eventObject struct {
 	Metadata json.RawMessage `json:"metadata"`
 }
 
-func newEventPrinter(f format, to terminal) func(eventlog.Recorded) error {
-	switch f {
-	case jsonValue:
-		encoder := json.NewEncoder(to.out)
-		encoder.SetEscapeHTML(false)
-		return func(e eventlog.Recorded) error {
-			return encoder.Encode(eventObject{
-				e.Position.String(), e.ID.String(), e.Stream, e.Revision, e.Type, e.Created, rawOr64(e.Data), rawOr64(e.Metadata),
-			})
-		}
-	case csvRows:
-		rows := csv.NewWriter(to.out)
-		head := []string{"position", "id", "stream", "revision", "type", "created", "data", "metadata"}
-		return func(e eventlog.Recorded) error {
-			if head != nil {
-				_ = rows.Write(head) // rows.Error has it
-				head = nil
-			}
-			_ = rows.Write([]string{e.Position.String(), e.ID.String(), printable(e.Stream), strconv.FormatUint(e.Revision, 10), printable(e.Type),
-				e.Created.Format(time.RFC3339Nano), printable(string(rawOr64(e.Data))), printable(string(rawOr64(e.Metadata)))})
-			rows.Flush()
-			return rows.Error()
-		}
-	default:
-		return newEventTable(to)
+func objectOf(e eventlog.Recorded) eventObject {
+	return eventObject{
+		e.Position.String(), e.ID.String(), e.Stream, e.Revision, e.Type, e.Created, rawOr64(e.Data), rawOr64(e.Metadata),
 	}
 }
 
-// newEventTable prints events as they come, so the columns have fixed widths.
-func newEventTable(to terminal) func(eventlog.Recorded) error {
-	widths, first := []int{19, 19, 28, 48}, true
-	print := func(cells ...string) error {
-		if !to.wide {
-			return printRow(to, cells[:len(widths)], widths)
-		}
-		_, err := fmt.Fprintf(to.out, "%-19s  %-19s  %-28s  %-48s  %8s  %s\n", cells[0], cells[1], cells[2], cells[3], cells[4], cells[5])
-		return err
+// eventRow is an event for people.
+type eventRow struct {
+	Position string          `col:"position"`
+	Time     string          `col:"time"`
+	Type     string          `col:"type"`
+	Stream   string          `col:"stream"`
+	Revision uint64          `col:"revision,wide"`
+	Data     json.RawMessage `col:"data,wide"`
+}
+
+func rowOf(e eventlog.Recorded) eventRow {
+	return eventRow{e.Position.String(), local(e.Created), e.Type, e.Stream, e.Revision, rawOr64(e.Data)}
+}
+
+// newEventPrinter prints events as they come, so the columns of a table have fixed widths.
+func newEventPrinter(f format, to terminal) func(eventlog.Recorded) error {
+	if f == table {
+		rows := newPrinter[eventRow](f, to, 19, 19, 28, 48)
+		return func(e eventlog.Recorded) error { return rows.print(rowOf(e)) }
 	}
-	return func(e eventlog.Recorded) error {
-		if first {
-			first = false
-			if err := print("POSITION", "TIME", "TYPE", "STREAM", "REVISION", "DATA"); err != nil {
-				return err
-			}
-		}
-		return print(e.Position.String(), e.Created.Local().Format(time.DateTime), printable(e.Type), printable(e.Stream),
-			strconv.FormatUint(e.Revision, 10), printable(string(rawOr64(e.Data))))
-	}
+	objects := newPrinter[eventObject](f, to)
+	return func(e eventlog.Recorded) error { return objects.print(objectOf(e)) }
 }
 
 func rawOr64(raw []byte) json.RawMessage {

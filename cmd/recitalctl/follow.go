@@ -11,6 +11,48 @@ import (
 	"github.com/recital-tts/recital/cmd/recitalctl/progress"
 )
 
+type rebuildProjections struct {
+	Names   []string `arg:"" optional:"" name:"name" help:"Read models."`
+	All     bool     `help:"All read models of the recitald, in one pass over the log."`
+	Promote bool     `help:"Have recitald make each live as soon as it has caught up, also when recitalctl is gone by then."`
+	following
+}
+
+// Help is shown below the flags.
+func (*rebuildProjections) Help() string {
+	return `Examples:
+  recitalctl projections rebuild account
+  recitalctl projections rebuild account usage --promote
+  recitalctl projections rebuild --all --promote --format json
+
+recitald builds; recitalctl starts it, or goes on with what is being built already, and follows it: with bars on a
+terminal, with lines elsewhere. Readers see the live generation all the time. Ctrl-C ends only the following (exit code
+5): projections follow goes on with it, and projections retire cancels the rebuild. What is not promoted is fed beside
+the live one until it is promoted or retired.`
+}
+
+// Validate is called by kong.
+func (c *rebuildProjections) Validate() error {
+	if c.All == (len(c.Names) > 0) {
+		return errors.New("name read models, or say --all")
+	}
+	return c.following.Validate()
+}
+
+// Run starts the rebuild, or finds the one in progress, and follows it.
+func (c *rebuildProjections) Run(ctx context.Context, admin *client, to terminal) error {
+	command := struct {
+		Projections []string `json:"projections"`
+		All         bool     `json:"all"`
+		Promote     bool     `json:"promote"`
+	}{append([]string{}, c.Names...), c.All, c.Promote}
+	ids, err := admin.change(ctx, "beginning the rebuild", "/admin/projections/rebuild", command)
+	if err != nil {
+		return err
+	}
+	return c.follow(ctx, admin, ids, c.Promote, to)
+}
+
 type followProjections struct {
 	Names []string `arg:"" optional:"" name:"name" help:"Read models; all, when none is named."`
 	following
@@ -26,14 +68,10 @@ It begins nothing: where nothing is being built, it says so and ends.`
 }
 
 // Run follows the generations that are being built.
-func (c *followProjections) Run(ctx context.Context, s settings, to terminal) error {
-	admin, err := newClient(s)
+func (c *followProjections) Run(ctx context.Context, admin *client, to terminal) error {
+	all, err := admin.overview(ctx, "looking for what is being built")
 	if err != nil {
 		return err
-	}
-	all, err := admin.overview(ctx)
-	if err != nil {
-		return fmt.Errorf("looking for what is being built: %w", err)
 	}
 	ids := all.beingBuilt(c.Names)
 	if len(ids) == 0 {
@@ -87,21 +125,18 @@ func (f following) follow(ctx context.Context, admin *client, ids []generationID
 	if err != nil || f.Format == jsonValue {
 		return err
 	}
-	if err := printColumns(table, to, nil, generationColumns(), built); err != nil {
+	if err := show(table, to, nil, generationRows(built)); err != nil {
 		return err
 	}
 	fmt.Fprintln(to.notes, "\n"+whatNow(built))
 	return nil
 }
 
-func (f following) display(to terminal) progress.Display {
-	switch {
-	case f.Format == jsonValue:
+func (f following) display(to terminal) *progress.Display {
+	if f.Format == jsonValue {
 		return progress.NewJSON(to.out, to.notes)
-	case to.screen != nil:
-		return progress.NewBars(to.screen)
 	}
-	return progress.NewLines(to.notes)
+	return progress.New(to.screen, to.notes)
 }
 
 func whatNow(built []generation) string {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -19,7 +18,7 @@ type follower struct {
 	ids       []generationID
 	promote   bool
 	maxOutage time.Duration // 0 means no limit
-	display   progress.Display
+	display   *progress.Display
 
 	paces map[generationID]*progress.Pace
 	away  time.Time // since when recitald has not responded; zero while it does
@@ -29,7 +28,7 @@ func (f *follower) run(ctx context.Context) ([]generation, error) {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	for {
-		all, err := f.admin.overview(ctx)
+		all, err := f.admin.overview(ctx, "following the rebuild")
 		if ctx.Err() != nil {
 			return nil, f.interrupted()
 		}
@@ -52,58 +51,98 @@ func (f *follower) run(ctx context.Context) ([]generation, error) {
 // look displays the progress of the generations, and returns them when all are built.
 func (f *follower) look(all overview) ([]generation, error) {
 	var (
-		found    []generation
-		statuses []progress.Status
-		failure  error
-		waiting  bool
+		found   []generation
+		items   []progress.Item
+		failure error
+		waiting bool
 	)
 	for _, id := range f.ids {
 		g, ok := all.find(id)
 		if !ok {
 			return nil, fmt.Errorf("%s is gone: it was retired, which cancels the rebuild", id)
 		}
-		status := f.status(g)
-		if status.Failed && failure == nil {
+		item := f.item(g)
+		if item.Failed && failure == nil {
 			failure = stoppedError(g)
 		}
-		waiting = waiting || !status.Done
-		found, statuses = append(found, g), append(statuses, status)
+		waiting = waiting || !item.Done
+		found, items = append(found, g), append(items, item)
 	}
-	f.display.Show(statuses)
+	f.display.Show(items...)
 	if failure != nil || waiting {
 		return nil, failure
 	}
 	return found, nil
 }
 
-func (f *follower) status(g generation) progress.Status {
+// item returns the progress of a generation.
+func (f *follower) item(g generation) progress.Item {
 	pace := f.paces[g.generationID]
 	if pace == nil {
 		pace = &progress.Pace{}
 		f.paces[g.generationID] = pace
 	}
-	pace.See(time.Now(), g.Events, g.Progress)
-	left, known := pace.Left()
-	if !known {
-		left = -1
-	}
-	status := progress.Status{
-		Name: printable(g.Name), Version: g.Version, Generation: g.Generation,
-		State: printable(g.State), Reason: printable(g.Reason), Live: g.Live, Failed: g.State == stopped,
+	now := time.Now()
+	pace.See(now, g.Events, g.Progress)
+	b := buildObject{
+		At: float64(now.UnixMilli()) / 1000, Name: printable(g.Name), Version: g.Version, Generation: g.Generation,
+		State: printable(g.State), Reason: printable(g.Reason), Live: g.Live,
 		Done:     g.Live || g.State == current && !f.promote && !g.Promote,
-		Position: printable(g.Position), Share: g.Progress, Events: g.Events, Rate: pace.Rate(), Left: left,
+		Position: printable(g.Position), Progress: g.Progress, Events: g.Events, Rate: pace.Rate(),
 	}
-	if status.Done {
-		status.Share, status.Left = 1, 0 // the head of the log may be slightly ahead of it
+	if left, known := pace.Left(); known {
+		b.Left = new(left.Seconds())
 	}
-	return status
+	if b.Done {
+		b.Progress, b.Left = 1, new(0.0) // the head of the log may be slightly ahead of it
+	}
+	return progress.Item{
+		Title: fmt.Sprintf("%s v%d g%d", b.Name, b.Version, b.Generation), State: fmt.Sprint(b.State, b.Live), Share: b.Progress,
+		Details: b.details(), Object: b, Done: b.Done, Failed: g.State == stopped,
+	}
+}
+
+// buildObject is a generation while it is built, for programs.
+type buildObject struct {
+	At         float64  `json:"at"` // Unix seconds
+	Name       string   `json:"name"`
+	Version    int      `json:"version"`
+	Generation int      `json:"generation"`
+	State      string   `json:"state"`
+	Reason     string   `json:"reason,omitempty"`
+	Live       bool     `json:"live"`
+	Done       bool     `json:"done"`
+	Position   string   `json:"position"`
+	Progress   float64  `json:"progress"` // 0 to 1
+	Events     int64    `json:"events"`
+	Rate       float64  `json:"events_per_second"`
+	Left       *float64 `json:"seconds_left"` // nil if unknown
+}
+
+// details returns the figures for people.
+func (b buildObject) details() string {
+	text := fmt.Sprintf("%-8s %5s  %s events", b.State, progress.Percent(b.Progress), progress.Count(b.Events))
+	switch {
+	case b.State == stopped:
+		return text
+	case b.Live:
+		return text + "  live"
+	case b.Done:
+		return text + "  done"
+	}
+	if b.Rate > 0 {
+		text += fmt.Sprintf("  %s/s", progress.Count(int64(b.Rate)))
+	}
+	if b.Left != nil && *b.Left > 0 {
+		text += fmt.Sprintf("  %s left", progress.Span(time.Duration(*b.Left*float64(time.Second))))
+	}
+	return text
 }
 
 // bear waits while recitald does not respond, for example because it restarts.
 func (f *follower) bear(err error) error {
-	var told *failure
-	if !errors.As(err, &told) || !told.passing {
-		return fmt.Errorf("following the rebuild: %w", err)
+	if !isPassing(err) {
+		return err
 	}
 	now := time.Now()
 	if f.away.IsZero() {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"time"
 
 	"github.com/recital-tts/recital/cmd/recitalctl/progress"
 )
@@ -61,13 +60,8 @@ func (o overview) find(id generationID) (generation, bool) {
 	return generation{}, false
 }
 
-func (c *client) overview(ctx context.Context) (overview, error) {
-	var all overview
-	_, err := c.get(ctx, "/admin/projections", &all)
-	if err == nil && all.Head == "" {
-		err = c.notUnderstood()
-	}
-	return all, err
+func (c *client) overview(ctx context.Context, doing string) (all overview, err error) {
+	return all, c.get(ctx, doing, "/admin/projections", &all)
 }
 
 // generationsAnswer contains the generations that a command affected.
@@ -75,38 +69,32 @@ type generationsAnswer struct {
 	Generations []generationID `json:"generations"`
 }
 
-func (c *client) change(ctx context.Context, path string, command any) ([]generationID, error) {
+func (c *client) change(ctx context.Context, doing, path string, command any) ([]generationID, error) {
 	var answer generationsAnswer
-	if _, err := c.post(ctx, path, command, &answer); err != nil {
-		return nil, err
-	}
-	if len(answer.Generations) == 0 {
-		return nil, c.notUnderstood()
-	}
-	return answer.Generations, nil
+	err := c.post(ctx, doing, path, command, &answer)
+	return answer.Generations, err
 }
 
-var idColumns = []column[generationID]{
-	{name: "name", people: func(id generationID) string { return id.Name }},
-	{name: "version", people: func(id generationID) string { return strconv.Itoa(id.Version) }},
-	{name: "generation", people: func(id generationID) string { return strconv.Itoa(id.Generation) }},
+// generationRow is a generation in a list.
+type generationRow struct {
+	generationID
+	Live     either   `col:"live"`
+	State    either   `col:"state"`
+	Position string   `col:"position,wide"`
+	Lag      seconds  `col:"lag"`
+	Rows     count    `col:"rows"`
+	Size     byteSize `col:"size"`
+	Parked   int      `col:"parked"`
 }
 
-func generationColumns() []column[generation] {
-	var columns []column[generation]
-	for _, c := range idColumns {
-		columns = append(columns, column[generation]{name: c.name, people: func(g generation) string { return c.people(g.generationID) }})
+func generationRows(all []generation) (rows []generationRow) {
+	for _, g := range all {
+		rows = append(rows, generationRow{
+			g.generationID, either{liveOrNot(g), strconv.FormatBool(g.Live)}, either{stateAndShare(g), g.State}, g.Position,
+			seconds(g.Lag), count(g.Rows), byteSize(g.Size), g.Parked,
+		})
 	}
-	return append(columns,
-		column[generation]{name: "live", people: liveOrNot, raw: func(g generation) string { return strconv.FormatBool(g.Live) }},
-		column[generation]{name: "state", people: stateAndShare, raw: func(g generation) string { return g.State }},
-		column[generation]{name: "position", people: func(g generation) string { return g.Position }, wide: true},
-		column[generation]{name: "lag", people: func(g generation) string { return progress.Span(time.Duration(g.Lag * float64(time.Second))) },
-			raw: func(g generation) string { return strconv.FormatFloat(g.Lag, 'f', -1, 64) }},
-		column[generation]{name: "rows", people: func(g generation) string { return progress.Count(g.Rows) }, raw: func(g generation) string { return strconv.FormatInt(g.Rows, 10) }},
-		column[generation]{name: "size", people: func(g generation) string { return inBytes(g.Size) }, raw: func(g generation) string { return strconv.FormatInt(g.Size, 10) }},
-		column[generation]{name: "parked", people: func(g generation) string { return strconv.Itoa(g.Parked) }},
-	)
+	return rows
 }
 
 func liveOrNot(g generation) string {
@@ -124,16 +112,4 @@ func stateAndShare(g generation) string {
 		return building + " " + progress.Percent(g.Progress)
 	}
 	return g.State
-}
-
-// inBytes formats a size for people.
-func inBytes(n int64) string {
-	if n < 1<<10 {
-		return fmt.Sprintf("%d B", n)
-	}
-	size, unit := float64(n), 0
-	for size >= 1<<10 && unit < 4 {
-		size, unit = size/(1<<10), unit+1
-	}
-	return fmt.Sprintf("%.1f %ciB", size, " KMGT"[unit])
 }

@@ -3,6 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/recital-tts/recital/internal/events/backup"
 )
 
 type keyrings struct {
@@ -13,13 +17,13 @@ type keyrings struct {
 
 // keyringIDs is the admin API's description of the keyrings.
 type keyringIDs struct {
-	Log      string `json:"log"`
-	Postgres string `json:"postgres"`
+	Log      *keyringID `json:"log" col:"of_the_log"`
+	Postgres *keyringID `json:"postgres" col:"in_postgres"`
 }
 
-func (ids keyringIDs) print(f format, to terminal) error {
-	return f.print(to, ids, []string{"OF THE LOG", "IN POSTGRES"}, [][]string{{orNone(ids.Log), orNone(ids.Postgres)}})
-}
+type keyringID string
+
+func (id keyringID) cell(bool) string { return orNone(string(id)) }
 
 func orNone(id string) string {
 	if id == "" {
@@ -28,42 +32,90 @@ func orNone(id string) string {
 	return id
 }
 
-type showKeyring struct {
-	Format format `default:"table" enum:"table,json" help:"Form of the result: table or json."`
-}
+type showKeyring struct{ valueForm }
 
 // Run prints both ids, and what to do if they differ.
-func (c *showKeyring) Run(ctx context.Context, s settings, to terminal) error {
-	admin, err := newClient(s)
-	if err != nil {
-		return err
-	}
+func (c *showKeyring) Run(ctx context.Context, admin *client, to terminal) error {
 	var ids keyringIDs
-	if _, err := admin.get(ctx, "/admin/keyring", &ids); err != nil {
-		return fmt.Errorf("looking at the keyring: %w", err)
-	}
-	if err := ids.print(c.Format, to); err != nil || ids.Log == ids.Postgres {
+	if err := admin.get(ctx, "looking at the keyring", "/admin/keyring", &ids); err != nil {
 		return err
 	}
-	fmt.Fprintf(to.notes, "\nThis Postgres is not used. Import the keyring %[1]s from a backup (recitalctl keyring import DIR), or give up for ever what it sealed "+
-		"(texts of clips, feedback): recitalctl keyring abandon %[1]s --reason TEXT\n", printable(ids.Log))
+	if err := showOne(c.Format, to, ids); err != nil || *ids.Log == *ids.Postgres {
+		return err
+	}
+	fmt.Fprintf(to.notes, "\nThis Postgres is not used. Import the keyring %[1]s from a backup "+
+		"(recitalctl keyring import DIR), or give up for ever what it sealed (texts of clips, feedback): "+
+		"recitalctl keyring abandon %[1]s --reason TEXT\n", printable(string(*ids.Log)))
 	return nil
 }
 
 type abandonKeyring struct {
-	ID     string `arg:"" name:"id" help:"Id of the log's keyring, as recitalctl keyring shows it."`
-	Format format `default:"table" enum:"table,json" help:"Form of the result: table or json."`
+	ID string `arg:"" name:"id" help:"Id of the log's keyring, as recitalctl keyring shows it."`
+	valueForm
 }
 
 // Run gives the keyring up.
-func (c *abandonKeyring) Run(ctx context.Context, s settings, to terminal) error {
-	admin, err := newClient(s)
+func (c *abandonKeyring) Run(ctx context.Context, admin *client, to terminal) error {
+	var ids keyringIDs
+	command := map[string]string{"keyring": c.ID}
+	if err := admin.post(ctx, "abandoning the keyring", "/admin/keyring/abandon", command, &ids); err != nil {
+		return err
+	}
+	return showOne(c.Format, to, ids)
+}
+
+type importKeyring struct {
+	Dir string `arg:"" name:"dir" help:"Folder of the backup."`
+	valueForm
+}
+
+// Help is shown below the flags.
+func (*importKeyring) Help() string {
+	return `Example:
+  recitalctl keyring import /mnt/backup/recital
+
+For a recitald whose Postgres was lost: its read models come back from the log, its keyring only from a backup. Either
+all keys are imported or none. What accounts that opened after the backup have sealed stays unreadable; those that closed
+after it stay erased. Importing again changes nothing.`
+}
+
+// importedKeyring is the admin API's description of an import.
+type importedKeyring struct {
+	Keyring string `json:"keyring"`
+	Keys    int    `json:"keys"`
+	Erased  int    `json:"erased" col:"erased_again"`
+}
+
+// Run sends the copy of the keyring, and has it imported.
+func (c *importKeyring) Run(ctx context.Context, admin *client, to terminal) error {
+	folder, m, err := backup.OpenToRead(c.Dir)
 	if err != nil {
 		return err
 	}
-	var ids keyringIDs
-	if _, err := admin.post(ctx, "/admin/keyring/abandon", map[string]string{"keyring": c.ID}, &ids); err != nil {
-		return fmt.Errorf("abandoning the keyring: %w", err)
+	defer folder.Close()
+	if err := folder.CheckKeyring(m); err != nil {
+		return fmt.Errorf("the backup is damaged: %w", err)
 	}
-	return ids.print(c.Format, to)
+	from, err := folder.Keyring(m)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	err = inPieces(from, func(offset int64, piece []byte) error {
+		path := "/admin/keyring/import?offset=" + strconv.FormatInt(offset, 10)
+		got, err := admin.do(ctx, http.MethodPut, path, piece)
+		if err != nil {
+			return err
+		}
+		return admin.refusal(got)
+	})
+	if err != nil {
+		return fmt.Errorf("sending the keyring: %w", err)
+	}
+	admin.http.Timeout = 0 // it takes as long as there are keys
+	var done importedKeyring
+	if err := admin.post(ctx, "importing the keyring", "/admin/keyring/import", struct{}{}, &done); err != nil {
+		return err
+	}
+	return showOne(c.Format, to, done)
 }

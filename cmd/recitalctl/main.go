@@ -102,7 +102,21 @@ func run(ctx context.Context, args []string, to terminal) int {
 	}
 	command.BindTo(ctx, (*context.Context)(nil))
 	to.wide = c.settings.Wide
-	if err := command.Run(c.settings.located(), to); err != nil {
+	s := c.settings.located()
+	err = errors.Join(
+		command.BindToProvider(func() (*client, error) {
+			admin, err := newClient(s)
+			if err == nil {
+				admin.notes = to.notes
+			}
+			return admin, err
+		}),
+		command.BindToProvider(func() (auditor, error) { return newAuditor(s) }),
+	)
+	if err == nil {
+		err = command.Run(s, to)
+	}
+	if err != nil {
 		fmt.Fprintln(to.notes, "recitalctl:", err)
 		return exitCode(err)
 	}

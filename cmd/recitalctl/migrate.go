@@ -56,9 +56,9 @@ func (c *migrateLog) Run(ctx context.Context, s settings, to terminal) error {
 	if err != nil {
 		return err
 	}
-	defer done()
+	defer func() { _ = done() }() // it was only read
 	m := migration{
-		from: from, to: target, registry: registry, by: s.offline(), notes: to.notes,
+		from: from, to: target, registry: registry, by: s.offline(), notes: to.notes, progress: newStage(to),
 		seal: func() error { return eventnode.Seal(filepath.Join(s.DataDir, "eventnode")) },
 	}
 	if err := m.run(ctx, c.Offline); err != nil {
@@ -67,7 +67,7 @@ func (c *migrateLog) Run(ctx context.Context, s settings, to terminal) error {
 	return nil
 }
 
-func (c *migrateLog) source(s settings, registry *eventlog.Registry, to terminal) (source, func(), error) {
+func (c *migrateLog) source(s settings, registry *eventlog.Registry, to terminal) (source, func() error, error) {
 	if c.Offline {
 		return offline(filepath.Join(s.DataDir, "eventnode"), registry, to)
 	}
@@ -75,7 +75,7 @@ func (c *migrateLog) source(s settings, registry *eventlog.Registry, to terminal
 	if err != nil {
 		return nil, nil, err
 	}
-	return admin.wholeLog, func() {}, nil
+	return admin.wholeLog, func() error { return nil }, nil
 }
 
 // wholeLog is the source of a recitald that runs.
@@ -93,23 +93,14 @@ func (c *client) wholeLog(ctx context.Context, until eventlog.Position) (logcopy
 }
 
 // offline is the source of a folder that no recitald uses.
-func offline(folder string, registry *eventlog.Registry, to terminal) (source, func(), error) {
+func offline(folder string, registry *eventlog.Registry, to terminal) (source, func() error, error) {
 	if _, err := os.Stat(folder); err != nil {
 		return nil, nil, fail(exitUsage, "there is no log of an embedded node: %w", err)
 	}
-	place, err := os.MkdirTemp("", "recitalctl-") // short enough for the path of a socket
-	if err != nil {
-		return nil, nil, err
-	}
-	socket := filepath.Join(place, "node.sock")
 	warnings := slog.New(slog.NewTextHandler(to.notes, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	node, err := eventnode.Open(eventnode.Config{Dir: folder, Socket: socket, Logger: warnings})
+	log, end, err := openNode(folder, warnings)
 	if err != nil {
-		return nil, nil, errors.Join(fail(exitFailed, "%w; --offline needs a recitald that is stopped", err), os.RemoveAll(place))
-	}
-	log, err := esdb.Open(esdb.Config{Socket: socket})
-	if err != nil {
-		return nil, nil, errors.Join(err, node.Close(), os.RemoveAll(place))
+		return nil, nil, fail(exitFailed, "%w; --offline needs a recitald that is stopped", err)
 	}
 	read := func(ctx context.Context, until eventlog.Position) (logcopy.Header, iter.Seq2[eventlog.Recorded, error], error) {
 		identity, found, err := eventlog.ReadIdentity(ctx, log, registry)
@@ -121,7 +112,7 @@ func offline(folder string, registry *eventlog.Registry, to terminal) (source, f
 		}
 		return logcopy.Header{Identity: identity, Until: until}, logcopy.Read(ctx, log, eventlog.Start(), until), err
 	}
-	return read, func() { _, _, _ = log.Close(), node.Close(), os.RemoveAll(place) }, nil // it was only read
+	return read, end, nil
 }
 
 // migration is a copy in progress.
@@ -131,12 +122,14 @@ type migration struct {
 	registry *eventlog.Registry // knows the log's identity, and nothing else
 	by       eventlog.Actor
 	notes    io.Writer
+	progress *stage
 	seal     func() error // keeps recitald from starting on the log from which it is moved
 }
 
 func (m *migration) run(ctx context.Context, last bool) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	defer m.progress.close()
 	header, events, err := m.from(ctx, eventlog.Start())
 	if err != nil {
 		return err
@@ -148,16 +141,17 @@ func (m *migration) run(ctx context.Context, last bool) error {
 	if found && there.LogID == header.Identity.LogID && there.Epoch > header.Identity.Epoch {
 		return errors.New("the event store was opened as the new place of this log already; it has its own future, and nothing more is copied into it")
 	}
-	if err := logcopy.Append(ctx, m.to, events, m.shown("copied", header.Until)); err != nil {
+	if err := logcopy.Append(ctx, m.to, events, m.shown("copying the log", header.Until)); err != nil {
 		return err
 	}
 	_, events, err = m.from(ctx, header.Until)
 	if err != nil {
 		return err
 	}
-	if err := logcopy.Compare(ctx, m.to, events, m.shown("compared", header.Until)); err != nil {
+	if err := logcopy.Compare(ctx, m.to, events, m.shown("comparing the logs", header.Until)); err != nil {
 		return err
 	}
+	m.progress.close()
 	if !last {
 		fmt.Fprintf(m.notes, "The event store has the log up to position %s. It goes on in the embedded node: stop recitald, and repeat with --offline, which copies the rest.\n", header.Until)
 		return nil
@@ -173,15 +167,8 @@ func (m *migration) run(ctx context.Context, last bool) error {
 	return nil
 }
 
-// shown prints how far a copy is, every few seconds, and when it is complete.
-func (m *migration) shown(what string, until eventlog.Position) func(uint64, eventlog.Position) {
-	const pause = 2 * time.Second
-	next := time.Now().Add(pause)
-	return func(count uint64, last eventlog.Position) {
-		if last != until && time.Now().Before(next) {
-			return
-		}
-		next = time.Now().Add(pause)
-		fmt.Fprintf(m.notes, "%s %d events, %d %%\n", what, count, last.Commit*100/until.Commit)
-	}
+// shown returns what shows how far a copy or a comparison is.
+func (m *migration) shown(doing string, until eventlog.Position) func(uint64, eventlog.Position) {
+	m.progress.begin(doing, int64(until.Commit))
+	return func(_ uint64, last eventlog.Position) { m.progress.set(int64(last.Commit)) }
 }

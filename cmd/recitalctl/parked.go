@@ -3,10 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"slices"
-	"strconv"
-	"time"
 )
 
 // parkedSubcommands are the commands on events that a generation could not handle.
@@ -22,15 +19,17 @@ type parkedSubcommands struct {
 
 // parkedEvent is the admin API's description of an event that a generation could not handle.
 type parkedEvent struct {
-	generationID
-	EventID  string   `json:"event_id"`
-	Type     string   `json:"type"`
-	Stream   string   `json:"stream"`
-	Revision uint64   `json:"revision"`
-	Position string   `json:"position"`
-	State    string   `json:"state"`
-	Reason   string   `json:"reason"`
-	ParkedAt *float64 `json:"parked_at"` // Unix seconds
+	Name       string    `json:"name" col:",programs"`
+	Version    int       `json:"version" col:",programs"`
+	Generation int       `json:"generation" col:",programs"`
+	State      string    `json:"state"`
+	EventID    string    `json:"event_id"`
+	Type       string    `json:"type" col:",wide"`
+	Stream     string    `json:"stream" col:",wide"`
+	Revision   uint64    `json:"revision" col:",wide"`
+	Position   string    `json:"position" col:",wide"`
+	ParkedAt   *unixTime `json:"parked_at" col:",wide"`
+	Reason     string    `json:"reason"`
 }
 
 type parkedPage struct {
@@ -38,10 +37,13 @@ type parkedPage struct {
 	Next   *string       `json:"next"`
 }
 
+func (p parkedPage) size() int     { return len(p.Parked) }
+func (p parkedPage) next() *string { return p.Next }
+
 type listParked struct {
-	After  string `placeholder:"POSITION" help:"Only events after this position of the log."`
-	Limit  int    `default:"100" help:"How many at most, 1 to 100000; those of one event are never cut apart."`
-	Format format `default:"table" enum:"table,json,csv" help:"Form of the result: table, json or csv."`
+	After string `placeholder:"POSITION" help:"Only events after this position of the log."`
+	Limit int    `default:"100" help:"How many at most, 1 to 100000; those of one event are never cut apart."`
+	listForm
 }
 
 // Help is shown below the flags.
@@ -66,97 +68,56 @@ func (c *listParked) Validate() error {
 const maxParkedPage = 500
 
 // Run reads page by page.
-func (c *listParked) Run(ctx context.Context, s settings, to terminal) error {
-	admin, err := newClient(s)
-	if err != nil {
+func (c *listParked) Run(ctx context.Context, admin *client, to terminal) error {
+	all, err := admin.parked(ctx, "listing parked events", c.After, c.Limit)
+	switch {
+	case err != nil:
+		return err
+	case c.Format != table:
+		return show(c.Format, to, all, all.Parked)
+	}
+	if err := show(table, to, all, byEvent(all.Parked)); err != nil {
 		return err
 	}
-	all := parkedPage{Parked: []parkedEvent{}}
-	for next := &c.After; next != nil && len(all.Parked) < c.Limit; next = all.Next {
-		page, err := admin.parked(ctx, *next, min(c.Limit-len(all.Parked), maxParkedPage))
-		if err != nil {
-			return fmt.Errorf("listing parked events: %w", err)
-		}
-		all.Parked, all.Next = append(all.Parked, page.Parked...), page.Next
-	}
-	rows := all.Parked
-	if c.Format == table {
-		rows = byEvent(rows)
-	}
-	if err := printColumns(c.Format, to, all, parkedColumns(c.Format), rows); err != nil {
-		return err
-	}
-	if c.Format == table && all.Next != nil {
+	if all.Next != nil {
 		fmt.Fprintf(to.notes, "\nThere may be more: --after %s\n", printable(*all.Next))
 	}
 	return nil
 }
 
-func (c *client) parked(ctx context.Context, after string, limit int) (parkedPage, error) {
-	query := url.Values{"limit": {strconv.Itoa(limit)}}
-	if after != "" {
-		query.Set("after", after)
+// parked returns the events after a position; a limit of 0 means all.
+func (c *client) parked(ctx context.Context, doing, after string, limit int) (parkedPage, error) {
+	all := parkedPage{Parked: []parkedEvent{}}
+	list := listing{
+		doing, "/admin/projections/parked", queryOf(map[string]string{"after": after}), "after", limit, maxParkedPage,
 	}
-	var page parkedPage
-	_, err := c.get(ctx, "/admin/projections/parked?"+query.Encode(), &page)
-	if err == nil && page.Parked == nil {
-		err = c.notUnderstood()
+	for page, err := range pages[parkedPage](ctx, c, list) {
+		if err != nil {
+			return all, err
+		}
+		all.Parked, all.Next = append(all.Parked, page.Parked...), page.Next
 	}
-	return page, err
+	return all, nil
 }
 
-// byEvent returns a row for each event, with the names of all read models that could not handle it.
-func byEvent(parked []parkedEvent) (rows []parkedEvent) {
+// parkedRow is an event with all read models that could not handle it.
+type parkedRow struct {
+	parkedEvent
+	ReadModels string `col:"read_models"`
+}
+
+// byEvent returns a row for each event.
+func byEvent(parked []parkedEvent) (rows []parkedRow) {
 	for _, e := range parked {
-		e.Name = fmt.Sprintf("%s (%d)", e.Name, e.Generation)
-		i := slices.IndexFunc(rows, func(row parkedEvent) bool { return row.EventID == e.EventID && row.State == e.State })
+		name := fmt.Sprintf("%s (%d)", e.Name, e.Generation)
+		i := slices.IndexFunc(rows, func(row parkedRow) bool { return row.EventID == e.EventID && row.State == e.State })
 		if i < 0 {
-			rows = append(rows, e)
+			rows = append(rows, parkedRow{parkedEvent: e, ReadModels: name})
 			continue
 		}
-		rows[i].Name += ", " + e.Name
+		rows[i].ReadModels += ", " + name
 	}
 	return rows
-}
-
-func parkedColumns(f format) []column[parkedEvent] {
-	var columns []column[parkedEvent]
-	for _, c := range idColumns {
-		if f != table {
-			columns = append(columns, column[parkedEvent]{name: c.name, people: func(e parkedEvent) string { return c.people(e.generationID) }})
-		}
-	}
-	text := func(name string, of func(parkedEvent) string) column[parkedEvent] {
-		return column[parkedEvent]{name: name, people: of}
-	}
-	columns = append(columns,
-		text("state", func(e parkedEvent) string { return e.State }),
-		text("event_id", func(e parkedEvent) string { return e.EventID }),
-		column[parkedEvent]{name: "type", people: func(e parkedEvent) string { return e.Type }, wide: true},
-		column[parkedEvent]{name: "stream", people: func(e parkedEvent) string { return e.Stream }, wide: true},
-		column[parkedEvent]{name: "revision", people: func(e parkedEvent) string { return strconv.FormatUint(e.Revision, 10) }, wide: true},
-		column[parkedEvent]{name: "position", people: func(e parkedEvent) string { return e.Position }, wide: true},
-		column[parkedEvent]{name: "parked_at", people: func(e parkedEvent) string { return localTime(e.ParkedAt) }, raw: func(e parkedEvent) string { return unixTime(e.ParkedAt) }, wide: true},
-		text("reason", func(e parkedEvent) string { return e.Reason }),
-	)
-	if f == table {
-		columns = append(columns, text("read_models", func(e parkedEvent) string { return e.Name }))
-	}
-	return columns
-}
-
-func localTime(unix *float64) string {
-	if unix == nil {
-		return ""
-	}
-	return time.UnixMilli(int64(*unix * 1000)).Format(time.DateTime)
-}
-
-func unixTime(unix *float64) string {
-	if unix == nil {
-		return ""
-	}
-	return strconv.FormatFloat(*unix, 'f', -1, 64)
 }
 
 type retryParked struct {
@@ -177,22 +138,19 @@ For when a new release handles it. A generation that was stopped before the even
 }
 
 // Run retries the event.
-func (c *retryParked) Run(ctx context.Context, s settings, to terminal) error {
-	admin, err := newClient(s)
-	if err != nil {
-		return err
-	}
+func (c *retryParked) Run(ctx context.Context, admin *client, to terminal) error {
 	of := []generationID{{Name: c.Name, Version: c.Version, Generation: c.Generation}}
 	if c.Name == "" {
+		var err error
 		if of, err = c.stoppedBy(ctx, admin); err != nil {
-			return fmt.Errorf("trying again: %w", err)
+			return err
 		}
 	}
 	applied := 0
 	for _, g := range of {
 		handled, err := c.retry(ctx, admin, g)
 		if err != nil {
-			return fmt.Errorf("trying again: %w", err)
+			return err
 		}
 		applied += handled
 	}
@@ -206,20 +164,14 @@ func (c *retryParked) Run(ctx context.Context, s settings, to terminal) error {
 
 // stoppedBy returns the generations that could not handle the event.
 func (c *retryParked) stoppedBy(ctx context.Context, admin *client) (of []generationID, err error) {
-	for next := new(string); next != nil; {
-		page, err := admin.parked(ctx, *next, maxParkedPage)
-		if err != nil {
-			return nil, err
+	all, err := admin.parked(ctx, "trying again", "", 0)
+	for _, e := range all.Parked {
+		if e.EventID == c.Event {
+			of = append(of, generationID{e.Name, e.Version, e.Generation})
 		}
-		for _, e := range page.Parked {
-			if e.EventID == c.Event {
-				of = append(of, e.generationID)
-			}
-		}
-		next = page.Next
 	}
-	if len(of) == 0 {
-		err = fail(exitFailed, "no read model has stopped at this event")
+	if err == nil && len(of) == 0 {
+		err = fail(exitFailed, "trying again: no read model has stopped at this event")
 	}
 	return of, err
 }
@@ -232,11 +184,8 @@ func (c *retryParked) retry(ctx context.Context, admin *client, of generationID)
 		generationID
 		EventID string `json:"event_id"`
 	}{of, c.Event}
-	if _, err := admin.post(ctx, "/admin/projections/parked/retry", command, &done); err != nil {
+	if err := admin.post(ctx, "trying again", "/admin/projections/parked/retry", command, &done); err != nil {
 		return 0, err
-	}
-	if done.Applied == nil {
-		return 0, admin.notUnderstood()
 	}
 	return *done.Applied, nil
 }

@@ -17,7 +17,7 @@ type projections struct {
 }
 
 type listProjections struct {
-	Format format `default:"table" enum:"table,json,csv" help:"Form of the result: table, json or csv."`
+	listForm
 }
 
 // Help is shown below the flags.
@@ -32,16 +32,12 @@ seconds and size in bytes.`
 }
 
 // Run prints the table, followed by the reasons why generations have stopped.
-func (c *listProjections) Run(ctx context.Context, s settings, to terminal) error {
-	admin, err := newClient(s)
+func (c *listProjections) Run(ctx context.Context, admin *client, to terminal) error {
+	all, err := admin.overview(ctx, "listing the projections")
 	if err != nil {
 		return err
 	}
-	all, err := admin.overview(ctx)
-	if err != nil {
-		return fmt.Errorf("listing the projections: %w", err)
-	}
-	if err := printColumns(c.Format, to, all, generationColumns(), all.Projections); err != nil {
+	if err := show(c.Format, to, all, generationRows(all.Projections)); err != nil {
 		return err
 	}
 	for _, g := range all.Projections {
@@ -55,7 +51,7 @@ func (c *listProjections) Run(ctx context.Context, s settings, to terminal) erro
 type promoteProjections struct {
 	Names      []string `arg:"" name:"name" help:"Read models."`
 	Generation int      `placeholder:"N" help:"Which generation, with one name; by default the newest that is not live."`
-	Format     format   `default:"table" enum:"table,json,csv" help:"Form of the result: table, json or csv."`
+	listForm
 }
 
 // Help is shown below the flags.
@@ -78,25 +74,21 @@ func (c *promoteProjections) Validate() error {
 }
 
 // Run promotes all of them atomically.
-func (c *promoteProjections) Run(ctx context.Context, s settings, to terminal) error {
-	admin, err := newClient(s)
-	if err != nil {
-		return err
-	}
+func (c *promoteProjections) Run(ctx context.Context, admin *client, to terminal) error {
 	var command generationsAnswer
 	for _, name := range c.Names {
 		command.Generations = append(command.Generations, generationID{Name: name, Generation: c.Generation})
 	}
-	live, err := admin.change(ctx, "/admin/projections/promote", command)
+	live, err := admin.change(ctx, "promoting", "/admin/projections/promote", command)
 	if err != nil {
-		return fmt.Errorf("promoting: %w", err)
+		return err
 	}
-	return tellLive(c.Format, to, live)
+	return showLive(c.Format, to, live)
 }
 
 type rollbackProjection struct {
-	Name   string `arg:"" help:"Read model."`
-	Format format `default:"table" enum:"table,json,csv" help:"Form of the result: table, json or csv."`
+	Name string `arg:"" help:"Read model."`
+	listForm
 }
 
 // Help is shown below the flags.
@@ -109,20 +101,16 @@ refused when that generation is behind or was retired.`
 }
 
 // Run rolls back.
-func (c *rollbackProjection) Run(ctx context.Context, s settings, to terminal) error {
-	admin, err := newClient(s)
+func (c *rollbackProjection) Run(ctx context.Context, admin *client, to terminal) error {
+	live, err := admin.change(ctx, "rolling back "+c.Name, "/admin/projections/rollback", map[string]string{"name": c.Name})
 	if err != nil {
 		return err
 	}
-	live, err := admin.change(ctx, "/admin/projections/rollback", map[string]string{"name": c.Name})
-	if err != nil {
-		return fmt.Errorf("rolling back %s: %w", c.Name, err)
-	}
-	return tellLive(c.Format, to, live)
+	return showLive(c.Format, to, live)
 }
 
-func tellLive(f format, to terminal, live []generationID) error {
-	if err := printColumns(f, to, generationsAnswer{live}, idColumns, live); err != nil {
+func showLive(f format, to terminal, live []generationID) error {
+	if err := show(f, to, generationsAnswer{live}, live); err != nil {
 		return err
 	}
 	if f == table {
@@ -150,11 +138,7 @@ recitald and no recitald feeds it: after an upgrade. Retiring a generation that 
 }
 
 // Run asks for confirmation and drops the generation.
-func (c *retireProjection) Run(ctx context.Context, s settings, to terminal) error {
-	admin, err := newClient(s)
-	if err != nil {
-		return err
-	}
+func (c *retireProjection) Run(ctx context.Context, admin *client, to terminal) error {
 	of := ""
 	if c.Version != 0 {
 		of = fmt.Sprintf(" version %d", c.Version)
@@ -164,8 +148,8 @@ func (c *retireProjection) Run(ctx context.Context, s settings, to terminal) err
 		return err
 	}
 	command := generationID{Name: c.Name, Version: c.Version, Generation: c.Generation}
-	if _, err := admin.post(ctx, "/admin/projections/retire", command, &struct{}{}); err != nil {
-		return fmt.Errorf("retiring: %w", err)
+	if err := admin.post(ctx, "retiring", "/admin/projections/retire", command, &struct{}{}); err != nil {
+		return err
 	}
 	fmt.Fprintf(to.notes, "Generation %d of %s%s is gone.\n", c.Generation, c.Name, of)
 	return nil

@@ -82,7 +82,7 @@ func TestAgainstARecitald(t *testing.T) {
 		assert.Contains(t, got.out, "\n"+id+",todo/dunning,unpaid,")
 		var listed openAlerts
 		require.NoError(t, json.Unmarshal([]byte(recitalctl(t, environment, "alerts", "--format", "json").out), &listed))
-		assert.Equal(t, id, listed.Alerts[0].ID)
+		assert.EqualValues(t, id, listed.Alerts[0].ID)
 
 		got = recitalctl(t, environment, "alerts", "clear", id)
 		require.Zero(t, got.code, got.notes)

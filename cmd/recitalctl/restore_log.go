@@ -6,56 +6,36 @@ import (
 	"iter"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/recital-tts/recital/domain/clip"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
-	"github.com/recital-tts/recital/internal/events/eventnode"
 )
 
-// openLog opens the log that is restored into: the event store that is named, or a node on the data folder that runs for the restore
-// alone.
+// openLog opens the log that is restored into: the event store that is named, or a node on the data folder that runs
+// for the restore alone.
 func (r *restoring) openLog(context.Context) error {
-	config := esdb.Config{ConnectionString: r.settings.To, Logger: slog.New(slog.DiscardHandler)}
-	if r.settings.To == "" {
-		if err := r.openNode(&config); err != nil {
-			return err
-		}
-	}
-	client, err := esdb.Open(config)
-	if err != nil {
-		return fmt.Errorf("opening the event store: %w", err)
-	}
-	r.target = client
-	r.closing = append([]func() error{client.Close}, r.closing...)
-	return nil
-}
-
-// maxSocketPath is what fits into a sockaddr_un on Linux, in bytes.
-const maxSocketPath = 107
-
-func (r *restoring) openNode(config *esdb.Config) error {
-	dir := r.folder.Path("eventnode")
-	socket := filepath.Join(dir, "node.sock")
-	if len(socket) > maxSocketPath {
-		short, err := os.MkdirTemp("", "recital-") // 0700
+	silent := slog.New(slog.DiscardHandler)
+	if r.settings.To != "" {
+		client, err := esdb.Open(esdb.Config{ConnectionString: r.settings.To, Logger: silent})
 		if err != nil {
-			return fmt.Errorf("making a folder for the event node's socket: %w", err)
+			return fmt.Errorf("opening the event store: %w", err)
 		}
-		r.closing = append(r.closing, func() error { return os.RemoveAll(short) })
-		socket = filepath.Join(short, "node.sock")
+		r.target = client
+		r.closing = append(r.closing, client.Close)
+		return nil
 	}
+	dir := r.folder.Path("eventnode")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("making the folder of the event node: %w", err)
 	}
-	node, err := eventnode.Open(eventnode.Config{Dir: dir, Socket: socket, Logger: slog.New(slog.DiscardHandler)})
+	log, end, err := openNode(dir, silent)
 	if err != nil {
-		return fmt.Errorf("opening the event node: %w", err)
+		return err
 	}
-	r.closing = append([]func() error{node.Close}, r.closing...)
-	config.Socket = socket
+	r.target = log
+	r.closing = append(r.closing, end)
 	return nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/url"
-	"strconv"
 	"strings"
 )
 
@@ -15,15 +14,15 @@ type someEvent struct {
 
 // skippedEvent is the admin API's description of an event that is skipped.
 type skippedEvent struct {
-	EventID     string   `json:"event_id"`
-	Stream      string   `json:"stream"`
-	Revision    uint64   `json:"revision"`
-	Type        string   `json:"type"`
-	By          string   `json:"by"`
-	Role        string   `json:"role"`
-	Reason      string   `json:"reason"`
-	SkippedAt   *float64 `json:"skipped_at"` // Unix seconds
-	Unconfirmed bool     `json:"unconfirmed"`
+	EventID     string    `json:"event_id"`
+	Stream      string    `json:"stream" col:",wide"`
+	Revision    uint64    `json:"revision" col:",wide"`
+	Type        string    `json:"type"`
+	Unconfirmed bool      `json:"unconfirmed"`
+	SkippedAt   *unixTime `json:"skipped_at" col:",wide"`
+	By          string    `json:"by"`
+	Role        string    `json:"role" col:"-"`
+	Reason      string    `json:"reason"`
 }
 
 type skipEvent struct {
@@ -48,21 +47,14 @@ that admits no credential until parked confirm. accounts close closes such an ac
 }
 
 // Run asks for confirmation and skips the event.
-func (c *skipEvent) Run(ctx context.Context, s settings, to terminal) error {
-	admin, err := newClient(s)
-	if err != nil {
-		return err
-	}
+func (c *skipEvent) Run(ctx context.Context, admin *client, to terminal) error {
 	if err := to.confirm(ctx, c.Yes, fmt.Sprintf("Let everything go on without event %s?", printable(c.Event))); err != nil {
 		return err
 	}
 	var skipped skippedEvent
 	command := map[string]any{"event_id": c.Event, "stream": c.Stream, "revision": c.Revision}
-	if _, err := admin.post(ctx, "/admin/skips", command, &skipped); err != nil {
-		return fmt.Errorf("skipping: %w", err)
-	}
-	if skipped.EventID == "" {
-		return admin.notUnderstood()
+	if err := admin.post(ctx, "skipping", "/admin/skips", command, &skipped); err != nil {
+		return err
 	}
 	fmt.Fprintf(to.notes, "Skipped: event %d of %s (%s).\n", skipped.Revision, printable(skipped.Stream), printable(skipped.Type))
 	fmt.Fprintln(to.notes, skipped.hides())
@@ -85,38 +77,17 @@ func (e skippedEvent) hides() string {
 	return "What it said of its stream is missing from now on."
 }
 
-type skippedList struct {
-	Format format `default:"table" enum:"table,json,csv" help:"Form of the result: table, json or csv."`
-}
+type skippedList struct{ listForm }
 
 // Run lists the skipped events.
-func (c *skippedList) Run(ctx context.Context, s settings, to terminal) error {
-	admin, err := newClient(s)
-	if err != nil {
-		return err
-	}
+func (c *skippedList) Run(ctx context.Context, admin *client, to terminal) error {
 	var all struct {
 		Skips []skippedEvent `json:"skips"`
 	}
-	if _, err := admin.get(ctx, "/admin/skips", &all); err != nil {
-		return fmt.Errorf("listing skipped events: %w", err)
+	if err := admin.get(ctx, "listing skipped events", "/admin/skips", &all); err != nil {
+		return err
 	}
-	if all.Skips == nil {
-		return admin.notUnderstood()
-	}
-	text := func(name string, of func(skippedEvent) string) column[skippedEvent] {
-		return column[skippedEvent]{name: name, people: of}
-	}
-	return printColumns(c.Format, to, all, []column[skippedEvent]{
-		text("event_id", func(e skippedEvent) string { return e.EventID }),
-		{name: "stream", people: func(e skippedEvent) string { return e.Stream }, wide: true},
-		{name: "revision", people: func(e skippedEvent) string { return strconv.FormatUint(e.Revision, 10) }, wide: true},
-		text("type", func(e skippedEvent) string { return e.Type }),
-		text("unconfirmed", func(e skippedEvent) string { return strconv.FormatBool(e.Unconfirmed) }),
-		{name: "skipped_at", people: func(e skippedEvent) string { return localTime(e.SkippedAt) }, raw: func(e skippedEvent) string { return unixTime(e.SkippedAt) }, wide: true},
-		text("by", func(e skippedEvent) string { return e.By }),
-		text("reason", func(e skippedEvent) string { return e.Reason }),
-	}, all.Skips)
+	return show(c.Format, to, all, all.Skips)
 }
 
 type confirmSkip struct{ someEvent }
@@ -130,13 +101,10 @@ From then on the credentials of the account, or of the session, are admitted aga
 }
 
 // Run confirms the skip.
-func (c *confirmSkip) Run(ctx context.Context, s settings, to terminal) error {
-	admin, err := newClient(s)
-	if err != nil {
+func (c *confirmSkip) Run(ctx context.Context, admin *client, to terminal) error {
+	path := "/admin/skips/" + url.PathEscape(c.Event) + "/confirm"
+	if err := admin.post(ctx, "confirming", path, struct{}{}, &skippedEvent{}); err != nil {
 		return err
-	}
-	if _, err := admin.post(ctx, "/admin/skips/"+url.PathEscape(c.Event)+"/confirm", struct{}{}, &skippedEvent{}); err != nil {
-		return fmt.Errorf("confirming: %w", err)
 	}
 	fmt.Fprintln(to.notes, "Confirmed.")
 	return nil
@@ -153,19 +121,12 @@ For when every recitald runs a release that handles it. Read models that passed 
 }
 
 // Run lets the event count again.
-func (c *unskipEvent) Run(ctx context.Context, s settings, to terminal) error {
-	admin, err := newClient(s)
-	if err != nil {
-		return err
-	}
+func (c *unskipEvent) Run(ctx context.Context, admin *client, to terminal) error {
 	var done struct {
 		Rebuild []string `json:"rebuild"`
 	}
-	if _, err := admin.remove(ctx, "/admin/skips/"+url.PathEscape(c.Event), &done); err != nil {
-		return fmt.Errorf("letting it count again: %w", err)
-	}
-	if done.Rebuild == nil {
-		return admin.notUnderstood()
+	if err := admin.remove(ctx, "letting it count again", "/admin/skips/"+url.PathEscape(c.Event), &done); err != nil {
+		return err
 	}
 	fmt.Fprintln(to.notes, "It counts again.")
 	if len(done.Rebuild) > 0 {

@@ -36,6 +36,7 @@ func requireNarrow(t *testing.T, args []string, out string) {
 func TestEveryTableFitsALineAndWideShowsAllColumns(t *testing.T) {
 	id, account := "0190b0c0-1111-7222-8333-444455556666", "0190b0c0111172228333444455556666"
 	position, unix := "123456789012/123456789012", float64(time.Now().Unix())
+	parked := unixTime(unix)
 	long := strings.Repeat("what the handler said about it, in many words ", 6)
 	read := generationID{Name: "todo_follow_entitlement", Version: 12, Generation: 34}
 	for name, c := range map[string]struct {
@@ -44,39 +45,39 @@ func TestEveryTableFitsALineAndWideShowsAllColumns(t *testing.T) {
 		wide  []string // heads of columns that only --wide has
 	}{
 		"projections list": {func(to terminal) error {
-			return printColumns(table, to, nil, generationColumns(), []generation{{
+			return show(table, to, nil, generationRows([]generation{{
 				generationID: read, State: building, Promote: true, Progress: 0.5, Position: position, Rows: 1 << 40, Size: 1 << 45, Lag: 1e6, Parked: 1000, MovedAt: &unix,
-			}})
+			}}))
 		}, []string{read.Name}, []string{"POSITION"}},
 		"projections parked list": {func(to terminal) error {
-			return printColumns(table, to, nil, parkedColumns(table), []parkedEvent{{
-				generationID: read, EventID: id, Type: "subscription-scheduled-change-dropped", Stream: "subscription-" + account, Position: position, State: "blocking",
-				Reason: "event account-adopted of stream account-" + account + " is not known", ParkedAt: &unix,
-			}, {generationID: generationID{Name: "unissued_keys (1), sessions (1), closings (1), account (2)"}, EventID: id, State: "blocking", Reason: long, ParkedAt: &unix}})
+			return show(table, to, nil, byEvent([]parkedEvent{{
+				Name: read.Name, Version: read.Version, Generation: read.Generation, EventID: id, Type: "subscription-scheduled-change-dropped", Stream: "subscription-" + account, Position: position, State: "blocking",
+				Reason: "event account-adopted of stream account-" + account + " is not known", ParkedAt: &parked,
+			}, {Name: "unissued_keys (1), sessions (1), closings (1), account (2)", EventID: position, State: "blocking", Reason: long, ParkedAt: &parked}}))
 		}, []string{id, read.Name, "account-" + account}, []string{"TYPE", "STREAM", "REVISION", "POSITION", "PARKED AT"}},
 		"alerts": {func(to terminal) error {
-			return printColumns(table, to, nil, alertColumns(), []openAlert{{
-				ID: id, Source: "projection/" + read.Name, Subject: account, Reason: "reservations_past_expiry", Since: time.Now(), Sentence: long,
+			return show(table, to, nil, []openAlert{{
+				ID: alertID(id), Source: "projection/" + read.Name, Subject: account, Reason: "reservations_past_expiry", Since: time.Now(), Sentence: long,
 			}})
 		}, []string{id}, []string{"SOURCE", "REASON", "CLEARS ITSELF"}},
 		"audit heads": {func(to terminal) error {
 			hash := strings.Repeat("0f", 32)
-			return printColumns(table, to, nil, headColumns(), []chain.LoggedHead{{Head: audit.Head{Count: 1 << 40, Hash: hash, Key: hash, At: time.Now()}}})
+			return show(table, to, nil, headRows([]chain.LoggedHead{{Head: audit.Head{Count: 1 << 40, Hash: hash, Key: hash, At: time.Now()}}}))
 		}, []string{strings.Repeat("0f", 32)}, []string{"KEY"}},
 		"audit sessions": {func(to terminal) error {
 			entry := auditEntry{
-				At: time.Now().Format(time.RFC3339Nano), Kind: "subscription-scheduled-change-dropped", AccountID: &account, SessionID: &id, Sentence: long,
+				At: stamp(time.Now().Format(time.RFC3339Nano)), Kind: "subscription-scheduled-change-dropped", AccountID: &account, SessionID: &id, Sentence: long,
 				Correlation: "req_NCwcMfUDpDJoBg7QaMnYRk", Causation: id, EventID: id, Stream: "subscription-" + account, Position: position,
 				Personal: map[string]string{"address": "2001:db8::1234", "device": long},
 			}
-			printer := newEntryPrinter(table, to, true)
-			if err := printer.print([]auditEntry{entry}); err != nil {
+			printer := newPrinter[auditEntry](table, to)
+			if err := printer.print(entry); err != nil {
 				return err
 			}
-			return printer.print([]auditEntry{entry})
+			return printer.print(entry)
 		}, nil, []string{"ACCOUNT ID", "ACTOR REASON", "CAUSATION"}},
 		"sandbox customers": {func(to terminal) error {
-			return printColumns(table, to, nil, customerColumns(), []sandboxCustomer{{
+			return show(table, to, nil, []sandboxCustomer{{
 				Customer: "cus_1234", Account: account, Subscription: "sub_1234", Price: "price_premium_monthly", Status: "incomplete_expired", Invoice: "in_1234",
 				InvoiceStatus: "uncollectible", CardPage: "http://127.0.0.1:12345/pages/setup/seti_1234_secret_5678",
 			}})

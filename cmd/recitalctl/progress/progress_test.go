@@ -2,8 +2,7 @@ package progress
 
 import (
 	"bytes"
-	"encoding/json"
-	"strings"
+	"math"
 	"testing"
 	"time"
 
@@ -70,55 +69,42 @@ func TestThePaceIsNeverNonsense(t *testing.T) {
 
 func TestALineIsPrintedOnAChangeAndEachFewSeconds(t *testing.T) {
 	var out bytes.Buffer
-	lines := NewLines(&out)
+	lines := New(nil, &out)
 	now := time.Now()
-	account := Status{Name: "account", Version: 1, Generation: 2, State: "building", Share: 0.5, Events: 1234, Rate: 99.9, Left: 65 * time.Second}
-	usage := Status{Name: "usage", Version: 1, Generation: 3, State: "building", Left: -1}
-	printed := func() []string {
+	account := Item{Title: "account v1 g2", State: "building", Details: "50 %"}
+	stage := Item{Title: "copying the log", Details: "0 %"}
+	printed := func() string {
 		defer out.Reset()
-		return strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+		return out.String()
 	}
 
-	lines.show([]Status{account, usage}, now)
-	require.Equal(t, []string{
-		"account v1 g2    building  50 %  1,234 events  99/s  1m05s left",
-		"usage v1 g3      building   0 %  0 events",
-	}, printed())
-	account.Events = 2000
-	lines.show([]Status{account, usage}, now.Add(every/2))
-	require.Equal(t, []string{""}, printed(), "too soon")
-	lines.show([]Status{account, usage}, now.Add(every))
-	require.Len(t, printed(), 2)
+	// when items begin, then only a state is worth a line at once
+	lines.show([]Item{account, stage}, now)
+	require.Equal(t, "account v1 g2    50 %\n", printed())
+	account.Details, stage.Details = "60 %", "10 %"
+	lines.show([]Item{account, stage}, now.Add(every/2))
+	require.Empty(t, printed(), "too soon")
+	lines.show([]Item{account, stage}, now.Add(every))
+	require.Equal(t, "account v1 g2    60 %\ncopying the log  10 %\n", printed())
 
-	usage.State, usage.Failed = "stopped", true
-	account.State, account.Live, account.Done, account.Share, account.Left = "current", true, true, 1, 0
-	lines.show([]Status{account, usage}, now.Add(every+1))
-	require.Equal(t, []string{
-		"account v1 g2    current  100 %  2,000 events  live",
-		"usage v1 g3      stopped    0 %  0 events",
-	}, printed())
-	lines.show([]Status{account, usage}, now.Add(time.Hour))
-	require.Equal(t, []string{""}, printed(), "all has been said")
+	// when one changes and one ends, then both have a line, and the one that has ended no further one
+	account.State, stage.Failed = "stopped", true
+	lines.show([]Item{account, stage}, now.Add(every+1))
+	require.Equal(t, "account v1 g2    60 %\ncopying the log  10 %\n", printed())
+	lines.show([]Item{stage}, now.Add(time.Hour))
+	require.Empty(t, printed())
 }
 
 func TestObjectsForPrograms(t *testing.T) {
 	var out, notes bytes.Buffer
 	lines := NewJSON(&out, &notes)
-	status := Status{Name: "account", Version: 1, Generation: 2, State: "building", Position: "5/5", Share: 0.5, Events: 10, Rate: 2.5, Left: 90 * time.Second}
-	lines.show([]Status{status}, time.UnixMilli(1_700_000_000_500))
-	status.State, status.Reason, status.Left = "stopped", "it fails", -1
-	lines.show([]Status{status}, time.UnixMilli(1_700_000_001_000))
+	item := Item{Title: "account", State: "building", Object: map[string]any{"progress": 0.5}}
+	lines.Show(item)
+	item.State, item.Object = "stopped", math.Inf(1)
+	lines.Show(item)
 	lines.Note("recitald is back")
 	lines.Close()
-
-	objects := strings.Split(strings.TrimSpace(out.String()), "\n")
-	require.Len(t, objects, 2)
-	require.JSONEq(t, `{"at":1700000000.5,"name":"account","version":1,"generation":2,"state":"building","live":false,"done":false,
-		"position":"5/5","progress":0.5,"events":10,"events_per_second":2.5,"seconds_left":90}`, objects[0])
-	var last map[string]any
-	require.NoError(t, json.Unmarshal([]byte(objects[1]), &last))
-	require.Equal(t, "it fails", last["reason"])
-	require.Nil(t, last["seconds_left"])
+	require.Equal(t, "{\"progress\":0.5}\n{}\n", out.String())
 	require.Equal(t, "recitald is back\n", notes.String())
 }
 

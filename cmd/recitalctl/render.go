@@ -1,0 +1,357 @@
+package main
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/recital-tts/recital/cmd/recitalctl/progress"
+)
+
+// format is the output format: a table for people, JSON and CSV for programs.
+type format string
+
+const (
+	table     format = "table"
+	jsonValue format = "json"
+	csvRows   format = "csv"
+)
+
+// valueForm is the flag of commands that print one thing.
+type valueForm struct {
+	Format format `default:"table" enum:"table,json" help:"Form of the result: table or json."`
+}
+
+// listForm is the flag of commands that print a list.
+type listForm struct {
+	Format format `default:"table" enum:"table,json,csv" help:"Form of the result: table, json or csv."`
+}
+
+// show prints a value as JSON, or its rows as a table or as CSV. The fields of a row are its columns: named as in JSON, unless
+// the tag col has another name, or "-" for no column. The tag may add an option: tables have wide columns with --wide
+// only, and never those for programs.
+func show[T any](f format, to terminal, value any, rows []T) error {
+	if f == jsonValue {
+		return f.print(to, value, nil, nil)
+	}
+	return newPrinter[T](f, to).print(rows...)
+}
+
+// showOne is show for a value that is the row.
+func showOne[T any](f format, to terminal, value T) error { return show(f, to, value, []T{value}) }
+
+// print writes value as JSON, or the rows below head as a table.
+func (f format) print(to terminal, value any, head []string, rows [][]string) (err error) {
+	if f == jsonValue {
+		encoder := json.NewEncoder(to.out)
+		encoder.SetIndent("", "  ")
+		err = encoder.Encode(value)
+	} else {
+		err = printTable(to, append([][]string{head}, inOneLine(rows)...))
+	}
+	if err != nil {
+		return fmt.Errorf("printing: %w", err)
+	}
+	return nil
+}
+
+// printer prints rows as they come: as a table whose columns are aligned within the rows that come together, as CSV, or
+// as a JSON object in each line.
+type printer[T any] struct {
+	format  format
+	to      terminal
+	columns []column
+	widths  []int // fixed ones of the first columns
+	begun   bool
+}
+
+func newPrinter[T any](f format, to terminal, widths ...int) *printer[T] {
+	return &printer[T]{format: f, to: to, columns: columnsOf(reflect.TypeFor[T](), f, to.wide), widths: widths}
+}
+
+func (p *printer[T]) print(rows ...T) (err error) {
+	if p.format == jsonValue {
+		return p.printObjects(rows)
+	}
+	cells := cellsOf(p.format, p.columns, rows)
+	if !p.begun {
+		var head []string
+		for _, c := range p.columns {
+			head = append(head, c.title(p.format))
+		}
+		cells = append([][]string{head}, cells...)
+	}
+	p.begun = true
+	if p.format == csvRows {
+		err = csv.NewWriter(p.to.out).WriteAll(inOneLine(cells))
+	} else {
+		err = printTable(p.to, inOneLine(cells), p.widths...)
+	}
+	if err != nil {
+		return fmt.Errorf("printing: %w", err)
+	}
+	return nil
+}
+
+func (p *printer[T]) printObjects(rows []T) error {
+	lines := json.NewEncoder(p.to.out)
+	lines.SetEscapeHTML(false)
+	for _, row := range rows {
+		if err := lines.Encode(row); err != nil {
+			return fmt.Errorf("printing: %w", err)
+		}
+	}
+	return nil
+}
+
+// inOneLine prevents text from the server from breaking rows and columns.
+func inOneLine(rows [][]string) [][]string {
+	all := make([][]string, len(rows))
+	for i, row := range rows {
+		for _, cell := range row {
+			all[i] = append(all[i], printable(cell))
+		}
+	}
+	return all
+}
+
+// column is a field of a row.
+type column struct {
+	name  string
+	index []int
+}
+
+func (c column) title(f format) string {
+	if f != table {
+		return c.name
+	}
+	return strings.ToUpper(strings.ReplaceAll(c.name, "_", " "))
+}
+
+// columnsOf returns the columns of a type of rows. Embedded structs, and those with the tag "*", have theirs in between.
+func columnsOf(of reflect.Type, f format, wide bool) (columns []column) {
+	for i := range of.NumField() {
+		field := of.Field(i)
+		name, option, _ := strings.Cut(field.Tag.Get("col"), ",")
+		if name == "-" || f == table && (option == "programs" || option == "wide" && !wide) {
+			continue
+		}
+		if field.Anonymous || name == "*" {
+			for _, inner := range columnsOf(field.Type, f, wide) {
+				columns = append(columns, column{inner.name, append([]int{i}, inner.index...)})
+			}
+			continue
+		}
+		if name == "" {
+			name, _, _ = strings.Cut(field.Tag.Get("json"), ",")
+		}
+		columns = append(columns, column{name, []int{i}})
+	}
+	return columns
+}
+
+func cellsOf[T any](f format, columns []column, rows []T) [][]string {
+	cells := make([][]string, len(rows))
+	for i, row := range rows {
+		for _, c := range columns {
+			cells[i] = append(cells[i], cellOf(reflect.ValueOf(row).FieldByIndex(c.index), f == table))
+		}
+	}
+	return cells
+}
+
+// celled is a value with another form for people than for programs.
+type celled interface{ cell(people bool) string }
+
+func cellOf(value reflect.Value, people bool) string {
+	if value.Kind() == reflect.Pointer {
+		if value.IsNil() {
+			return ""
+		}
+		value = value.Elem()
+	}
+	switch v := value.Interface().(type) {
+	case celled:
+		return v.cell(people)
+	case time.Time:
+		return v.Format(time.RFC3339)
+	case json.RawMessage:
+		return string(v)
+	default:
+		return fmt.Sprint(v)
+	}
+}
+
+// either is a cell with two texts.
+type either struct{ people, programs string }
+
+func (e either) cell(people bool) string {
+	if people {
+		return e.people
+	}
+	return e.programs
+}
+
+// unixTime is a time in Unix seconds.
+type unixTime float64
+
+func (t unixTime) cell(people bool) string {
+	if people {
+		return time.UnixMilli(int64(t * 1000)).Format(time.DateTime)
+	}
+	return strconv.FormatFloat(float64(t), 'f', -1, 64)
+}
+
+// seconds is a duration.
+type seconds float64
+
+func (s seconds) cell(people bool) string {
+	if people {
+		return progress.Span(time.Duration(float64(s) * float64(time.Second)))
+	}
+	return strconv.FormatFloat(float64(s), 'f', -1, 64)
+}
+
+// count is a number of things.
+type count int64
+
+func (n count) cell(people bool) string {
+	if people {
+		return progress.Count(int64(n))
+	}
+	return strconv.FormatInt(int64(n), 10)
+}
+
+// byteSize is a size in bytes.
+type byteSize int64
+
+func (n byteSize) cell(people bool) string {
+	if people {
+		return inBytes(int64(n))
+	}
+	return strconv.FormatInt(int64(n), 10)
+}
+
+// inBytes formats a size for people.
+func inBytes(n int64) string {
+	if n < 1<<10 {
+		return fmt.Sprintf("%d B", n)
+	}
+	size, unit := float64(n), 0
+	for size >= 1<<10 && unit < 4 {
+		size, unit = size/(1<<10), unit+1
+	}
+	return fmt.Sprintf("%.1f %ciB", size, " KMGT"[unit])
+}
+
+const (
+	lineWidth = 120 // of tables, in characters
+	columnGap = 2
+)
+
+// printTable prints rows in aligned columns. Without --wide, the widest columns are made narrower until a line fits, and
+// their cells wrap. The widths of the first columns may be fixed.
+func printTable(to terminal, rows [][]string, fixed ...int) error {
+	widths := columnWidths(rows, to.wide)
+	for i, width := range fixed {
+		if to.wide {
+			width = max(width, widths[i])
+		}
+		widths[i] = width
+	}
+	for _, row := range rows {
+		if err := printRow(to, row, widths); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// printRow prints the cells of a row, of which each wraps within the width of its column.
+func printRow(to terminal, row []string, widths []int) error {
+	cells, height := make([][]string, len(row)), 1
+	for i, cell := range row {
+		cells[i] = wrap(cell, widths[i])
+		height = max(height, len(cells[i]))
+	}
+	for n := range height {
+		if _, err := fmt.Fprintln(to.out, tableLine(cells, widths, n)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// columnWidths returns the widths of columns in characters. Words, such as ids, are broken only where nothing else fits.
+func columnWidths(rows [][]string, wide bool) (widths []int) {
+	var words []int // the longest word of each column
+	for _, row := range rows {
+		for i, cell := range row {
+			if i == len(widths) {
+				widths, words = append(widths, 1), append(words, 1)
+			}
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+			for word := range strings.SplitSeq(cell, " ") {
+				words[i] = max(words[i], utf8.RuneCountInString(word))
+			}
+		}
+	}
+	total := columnGap * (len(widths) - 1)
+	for _, width := range widths {
+		total += width
+	}
+	for ; total > lineWidth && !wide; total-- {
+		widths[widestWithRoom(widths, words)]--
+	}
+	return widths
+}
+
+// widestWithRoom returns the widest column that is wider than its longest word, or the widest one if none is.
+func widestWithRoom(widths, words []int) int {
+	room := make([]int, len(widths))
+	for i := range widths {
+		if widths[i] > words[i] {
+			room[i] = widths[i]
+		}
+	}
+	if slices.Max(room) == 0 {
+		room = widths
+	}
+	return slices.Index(room, slices.Max(room))
+}
+
+// wrap breaks a text between words where that is possible. Every part has at most width characters.
+func wrap(text string, width int) (parts []string) {
+	rest := []rune(text)
+	for len(rest) > width {
+		end := width
+		for end > 0 && rest[end] != ' ' {
+			end--
+		}
+		if end == 0 {
+			end = width
+		}
+		parts = append(parts, string(rest[:end]))
+		rest = []rune(strings.TrimLeft(string(rest[end:]), " "))
+	}
+	return append(parts, string(rest))
+}
+
+// tableLine returns the nth line of a row.
+func tableLine(cells [][]string, widths []int, n int) string {
+	var line strings.Builder
+	for i, lines := range cells {
+		part := ""
+		if n < len(lines) {
+			part = lines[n]
+		}
+		fmt.Fprintf(&line, "%-*s", widths[i]+columnGap, part)
+	}
+	return strings.TrimRight(line.String(), " ")
+}
