@@ -73,3 +73,20 @@ func TestAPostgresThatIsEmptiedIsUsedAgainOnceItHasTheKeyring(t *testing.T) {
 	})
 	require.Equal(t, 200, c.post(t, bytesRoute, order{"text": "Hello.", "voice": "leah", "debug": true}).status)
 }
+
+// An import does not wait for anything once the instance says that it lacks the keyring: its tables are there by then.
+func TestAKeyringIsImportedAsSoonAsItIsMissed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
+	t.Parallel()
+	s := start(t, dataFolder(t), "--engines=1")
+	dir := filepath.Join(t.TempDir(), "backup")
+	s.backup(dir)
+	for range 3 {
+		s.emptyPostgres()
+		s.eventually(s.lacks("the log's keyring"))
+		require.Contains(t, string(s.recitalctl("keyring", "import", dir)), s.keyring().Log)
+		s.eventually(s.isReady)
+	}
+}

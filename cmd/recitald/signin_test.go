@@ -151,6 +151,7 @@ func TestAFreePeriodSurvivesClosing(t *testing.T) {
 
 	closed := v.do(http.MethodDelete, s.address+"/v1/account", nil)
 	require.Equal(t, http.StatusOK, closed.status, closed.text())
+	require.Contains(t, closed.header.Get("Set-Cookie"), "svc-session=;", "the cookie of a closed account is cleared")
 	s.eventually(func() bool { return v.get(s.address+"/v1/account").status == http.StatusUnauthorized })
 
 	again := s.person()

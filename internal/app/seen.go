@@ -159,15 +159,16 @@ func (a *App) noteSeen(ctx context.Context) error {
 	return a.writeSeen(ctx)
 }
 
-// lastHead returns the last signed head of any key.
+// lastHead returns the last signed head of any key, without those that are skipped or cannot be decoded.
 func (a *App) lastHead(ctx context.Context) (audit.Head, error) {
 	for event, err := range a.journal.Log.ReadStreamBackwards(ctx, audit.HeadStream) {
 		if err != nil {
 			return audit.Head{}, err
 		}
 		decoded, err := a.journal.Registry.Decode(event)
-		head, _ := decoded.Event.(audit.Head)
-		return head, err
+		if head, ok := decoded.Event.(audit.Head); ok && err == nil {
+			return head, nil
+		}
 	}
 	return audit.Head{}, nil
 }

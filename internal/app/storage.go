@@ -96,7 +96,6 @@ func (a *App) watchDatabase(ctx context.Context, reason error) error {
 		if reason = a.awaitReplacement(ctx); reason == nil {
 			return nil
 		}
-		a.foreignKeyring.Store(true)
 		a.readiness.behind.Store(true)
 		a.holdPostgres()
 		a.log.Error("the database was emptied or replaced; it gets its tables again, and is used once it has the log's keyring", "error", reason)

@@ -237,7 +237,7 @@ func TestAVoiceOfTheSystemIsOnlyStarred(t *testing.T) {
 func TestOthersVoicesAreNotThere(t *testing.T) {
 	s := newShelf(t)
 	s.ready(mine, id)
-	for _, unknown := range []string{id, second, "nobody", "..%2F..%2Fetc", "%27", strings.Repeat("a", 64)} {
+	for _, unknown := range []string{id, second, "nobody", "..%2F..%2Fetc", "%27", strings.Repeat("a", 5000)} {
 		for _, c := range []struct{ method, path, body string }{
 			{http.MethodPut, path(unknown), `{"starred": true}`},
 			{http.MethodPut, path(unknown), `{"name": "Stolen"}`},
