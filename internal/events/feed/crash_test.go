@@ -107,21 +107,34 @@ func TestPostgresIsKilledUnderLoad(t *testing.T) {
 	require.NoError(t, migrations.Up(t.Context(), w.pool))
 	p := start(t, w.config(counters("list"), counters("other")))
 
+	// A connection may outlive the killed Postgres for a moment, so the test itself asks the one that was started since.
+	killed := 0
+	restarted := func() bool {
+		w.pool.Reset()
+		var file string
+		if w.pool.QueryRow(t.Context(), "select pg_read_file('postmaster.pid')").Scan(&file) != nil {
+			return false
+		}
+		pid, err := strconv.Atoi(strings.Split(file, "\n")[0])
+		require.NoError(t, err)
+		if pid == killed {
+			return false
+		}
+		killed = pid
+		return true
+	}
 	var last eventlog.Position
 	for range 3 {
 		// when it is killed while events are written and read
 		written := w.live(300)
 		p.await(written)
 		last = w.live(500)
-		var file string
-		w.pool.Reset() // the test's own query shall not meet a connection of the Postgres that was killed before
-		require.NoError(t, w.pool.QueryRow(t.Context(), "select pg_read_file('postmaster.pid')").Scan(&file))
-		pid, err := strconv.Atoi(strings.Split(file, "\n")[0])
-		require.NoError(t, err)
-		require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+		require.Eventually(t, restarted, patience, millisecond)
+		require.NoError(t, syscall.Kill(killed, syscall.SIGKILL))
 	}
 
 	// then the projector goes on by itself, and the read models are what the log says
+	require.Eventually(t, restarted, patience, millisecond)
 	require.Eventually(t, func() bool { return p.committed(w) == last }, patience, millisecond)
 	w.requireFold("list", last)
 	w.requireFold("other", last)
