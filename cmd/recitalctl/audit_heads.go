@@ -51,8 +51,8 @@ func (c *auditHeads) Run(ctx context.Context, admin auditor, to terminal) error 
 	return show(c.Format, to, newest, headRows(newest))
 }
 
-// exportHeads adds heads to a file. What is in it is never changed: where the log has other heads, that is an error, since
-// one of the two was tampered with.
+// exportHeads adds heads to a file. What is in it is never changed: where the log has other heads, that is an error,
+// since one of the two was tampered with.
 func exportHeads(path string, heads iter.Seq2[chain.LoggedHead, error], to terminal) error {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -72,8 +72,8 @@ func exportHeads(path string, heads iter.Seq2[chain.LoggedHead, error], to termi
 	return err
 }
 
-// keptHeads returns the heads of a file, and where they end. An export that was cut short has left a part of one, which is
-// written over.
+// keptHeads returns the heads of a file, and where they end. An export that was cut short has left a part of one, which
+// is written over.
 func keptHeads(file *os.File) (kept []audit.Head, end int64, err error) {
 	decoder := json.NewDecoder(bufio.NewReader(file))
 	for {

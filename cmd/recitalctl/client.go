@@ -150,8 +150,8 @@ func pages[P page](ctx context.Context, c *client, list listing) iter.Seq2[P, er
 	}
 }
 
-// stream requests a body that may be long, and take long. Its head comes within the timeout of an answer; for the body only ctx counts.
-// A failure while it is read is the caller's to explain (unreachable).
+// stream requests a body that may be long, and take long. Its head comes within the timeout of an answer; for the body
+// only ctx counts. A failure while it is read is the caller's to explain (unreachable).
 func (c *client) stream(ctx context.Context, path string) (io.ReadCloser, error) {
 	request, err := c.request(ctx, http.MethodGet, path, nil)
 	if err != nil {

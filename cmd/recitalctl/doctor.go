@@ -117,8 +117,8 @@ func (d *doctor) ask(ctx context.Context, s settings) {
 	d.ended = time.Now()
 }
 
-// publicAddr returns the public address of the recitald behind the admin address, "" if that is not known: another recitald may
-// serve on the default one.
+// publicAddr returns the public address of the recitald behind the admin address, "" if that is not known: another
+// recitald may serve on the default one.
 func (d *doctor) publicAddr(s settings) string {
 	if there := datafolder.Find(s.DataDir); there.Admin == s.AdminAddr {
 		return there.Public

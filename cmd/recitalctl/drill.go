@@ -22,8 +22,9 @@ import (
 	"github.com/recital-tts/recital/internal/process/datafolder"
 )
 
-// drill restores the backup into a temporary folder, and proves that a recitald serves it. The recitald is one for development, without
-// the settings of the live one: it has ports, a Postgres and a sandbox of its own, and asks nobody outside of this machine.
+// drill restores the backup into a temporary folder, and proves that a recitald serves it. The recitald is one for
+// development, without the settings of the live one: it has ports, a Postgres and a sandbox of its own, and asks nobody
+// outside of this machine.
 func (c *restore) drill(ctx context.Context, by eventlog.Actor, to terminal) (err error) {
 	if c.To != "" || c.Blobs != "" {
 		return fail(exitUsage, "with --check everything is restored into a temporary folder; leave --to and --blobs out")
@@ -143,7 +144,8 @@ func (c *restore) start(ctx context.Context, data string) (*drilled, error) {
 	return d, ctx.Err()
 }
 
-// run starts the recitald and waits for it beside, on a thread of its own: the signal comes when the thread ends that started it.
+// run starts the recitald and waits for it beside, on a thread of its own: the signal comes when the thread ends that
+// started it.
 func (d *drilled) run() error {
 	started := make(chan error)
 	go func() {
@@ -224,8 +226,8 @@ func (d *drilled) get(ctx context.Context, path string) (status int, body []byte
 	return response.StatusCode, body, err
 }
 
-// play opens the text and the audio of the latest clip that is still there: both are sealed with a key of the keyring. A clip that was
-// deleted while the backup was made may have its text only.
+// play opens the text and the audio of the latest clip that is still there: both are sealed with a key of the keyring.
+// A clip that was deleted while the backup was made may have its text only.
 func (d *drilled) play(ctx context.Context, clips []string) (string, error) {
 	var silent error
 	for _, id := range slices.Backward(clips) {

@@ -17,11 +17,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// guides are the files of docs/ whose commands are run. In a block console, a line that begins with "$ " is a command, which may end
-// with "# exits with N" or "# ends with Ctrl-C"; lines below it are in its output, in this order. In them … stands for anything,
-// and a $NAME that has no value yet gets the word that is there. EMAIL and ACCOUNT are a person's, CLOSED is an account that
-// was closed, EVENTSTORE is an empty one. A block ini is a file, whose path is in its first line. systemctl start, stop and restart are carried out by
-// the test; /etc/recital, /var/lib/recital, /var/backups/recital and the ports 8080 and 8081 are placed where the test may have them.
+// guides are the files of docs/ whose commands are run. In a block console, a line that begins with "$ " is a command,
+// which may end with "# exits with N" or "# ends with Ctrl-C"; lines below it are in its output, in this order. In them
+// … stands for anything, and a $NAME that has no value yet gets the word that is there. EMAIL and ACCOUNT are a
+// person's, CLOSED is an account that was closed, EVENTSTORE is an empty one. A block ini is a file, whose path is in
+// its first line. systemctl start, stop and restart are carried out by the test; /etc/recital, /var/lib/recital,
+// /var/backups/recital and the ports 8080 and 8081 are placed where the test may have them.
 var guides = []string{"operators", "auditors"}
 
 // step is a command of a guide.
@@ -222,8 +223,8 @@ func (r *reader) follow(s step) {
 	require.True(r.t, r.isShown(s, said.String()), "%s\nshows\n%s\nand the guide has\n%s", at, said.String(), strings.Join(s.shows, "\n"))
 }
 
-// isShown reports whether the lines of the guide are in an output, in order, with others between them. The first that has
-// a $NAME without a value sets it; … stands for anything.
+// isShown reports whether the lines of the guide are in an output, in order, with others between them. The first that
+// has a $NAME without a value sets it; … stands for anything.
 func (r *reader) isShown(s step, output string) bool {
 	r.t.Helper()
 	lines := strings.Split(output, "\n")

@@ -22,8 +22,8 @@ import (
 	"github.com/recital-tts/recital/internal/process/postgres/pgtest"
 )
 
-// newReader returns a reader with the settings files of a guide in place. The service of the guide for operators is started
-// by the reader; otherwise it runs.
+// newReader returns a reader with the settings files of a guide in place. The service of the guide for operators is
+// started by the reader; otherwise it runs.
 func newReader(t *testing.T, name string) *reader {
 	t.Helper()
 	here, data := t.TempDir(), pgtest.DataDir(t)

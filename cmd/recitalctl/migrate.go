@@ -38,7 +38,8 @@ with RECITAL_EVENTSTORE builds its read models again from there. Metadata of str
 copied; Recital sets none.`
 }
 
-// source is a log that is read from its beginning as often as it takes. until bounds a reading; the start means the head.
+// source is a log that is read from its beginning as often as it takes. until bounds a reading; the start means the
+// head.
 type source func(ctx context.Context, until eventlog.Position) (logcopy.Header, iter.Seq2[eventlog.Recorded, error], error)
 
 // Run copies, compares, and opens the copy.

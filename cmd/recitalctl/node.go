@@ -11,8 +11,8 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventnode"
 )
 
-// openNode runs an event node on its folder while the returned log is used. Its socket is in a folder of its own, because
-// the path of a socket must be short.
+// openNode runs an event node on its folder while the returned log is used. Its socket is in a folder of its own,
+// because the path of a socket must be short.
 func openNode(dir string, log *slog.Logger) (_ *esdb.Client, end func() error, err error) {
 	place, err := os.MkdirTemp("", "recitalctl-") // 0700
 	if err != nil {

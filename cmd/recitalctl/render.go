@@ -33,9 +33,9 @@ type listForm struct {
 	Format format `default:"table" enum:"table,json,csv" help:"Form of the result: table, json or csv."`
 }
 
-// show prints a value as JSON, or its rows as a table or as CSV. The fields of a row are its columns: named as in JSON, unless
-// the tag col has another name, or "-" for no column. The tag may add an option: tables have wide columns with --wide
-// only, and never those for programs.
+// show prints a value as JSON, or its rows as a table or as CSV. The fields of a row are its columns: named as in JSON,
+// unless the tag col has another name, or "-" for no column. The tag may add an option: tables have wide columns with
+// --wide only, and never those for programs.
 func show[T any](f format, to terminal, value any, rows []T) error {
 	if f == jsonValue {
 		return f.print(to, value, nil, nil)
@@ -134,7 +134,8 @@ func (c column) title(f format) string {
 	return strings.ToUpper(strings.ReplaceAll(c.name, "_", " "))
 }
 
-// columnsOf returns the columns of a type of rows. Embedded structs, and those with the tag "*", have theirs in between.
+// columnsOf returns the columns of a type of rows. Embedded structs, and those with the tag "*", have theirs in
+// between.
 func columnsOf(of reflect.Type, f format, wide bool) (columns []column) {
 	for i := range of.NumField() {
 		field := of.Field(i)
@@ -255,8 +256,8 @@ const (
 	columnGap = 2
 )
 
-// printTable prints rows in aligned columns. Without --wide, the widest columns are made narrower until a line fits, and
-// their cells wrap. The widths of the first columns may be fixed.
+// printTable prints rows in aligned columns. Without --wide, the widest columns are made narrower until a line fits,
+// and their cells wrap. The widths of the first columns may be fixed.
 func printTable(to terminal, rows [][]string, fixed ...int) error {
 	widths := columnWidths(rows, to.wide)
 	for i, width := range fixed {
@@ -288,7 +289,8 @@ func printRow(to terminal, row []string, widths []int) error {
 	return nil
 }
 
-// columnWidths returns the widths of columns in characters. Words, such as ids, are broken only where nothing else fits.
+// columnWidths returns the widths of columns in characters. Words, such as ids, are broken only where nothing else
+// fits.
 func columnWidths(rows [][]string, wide bool) (widths []int) {
 	var words []int // the longest word of each column
 	for _, row := range rows {

@@ -158,7 +158,8 @@ func (r *restoring) close() (err error) {
 	return err
 }
 
-// log copies the events, and opens the next epoch at their end, so that no read model takes positions of the time before for its own.
+// log copies the events, and opens the next epoch at their end, so that no read model takes positions of the time
+// before for its own.
 func (r *restoring) log(ctx context.Context) error {
 	registry, err := eventlog.NewRegistry(eventlog.LogOpenedType())
 	if err != nil {

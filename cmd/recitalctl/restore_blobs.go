@@ -81,8 +81,8 @@ func (r *restoring) openStore(ctx context.Context) (err error) {
 	return nil
 }
 
-// blobs copies the blobs that the restored log still needs. Those of deleted clips and voices, and of closed accounts, are not
-// brought back.
+// blobs copies the blobs that the restored log still needs. Those of deleted clips and voices, and of closed accounts,
+// are not brought back.
 func (r *restoring) blobs(ctx context.Context) error {
 	registry, err := eventlog.NewRegistry(slices.Concat(accounts.Events(), clips.Events(), voices.Events(), skips.Events())...)
 	if err != nil {

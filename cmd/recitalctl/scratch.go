@@ -15,7 +15,8 @@ import (
 // scratchPrefix begins the names of the folders of drills.
 const scratchPrefix = "recital-drill-"
 
-// scratch is the folder of a drill. It is locked as long as the drill lives, so that the next one can tell what a killed one has left.
+// scratch is the folder of a drill. It is locked as long as the drill lives, so that the next one can tell what a
+// killed one has left.
 type scratch struct {
 	dir  string
 	lock *os.File
@@ -23,7 +24,8 @@ type scratch struct {
 
 var errLocked = errors.New("another drill uses the folder")
 
-// makeScratch makes the folder of a drill, and takes away those of drills that were killed. note is called with what cannot be taken away.
+// makeScratch makes the folder of a drill, and takes away those of drills that were killed. note is called with what
+// cannot be taken away.
 func makeScratch(parent string, note func(string)) (*scratch, error) {
 	parent = cmp.Or(parent, os.TempDir())
 	left, err := filepath.Glob(filepath.Join(parent, scratchPrefix+"*"))

@@ -350,7 +350,8 @@ func (g *gate) talk(path string, v caller) int {
 	return map[string]int{"ready": 200, "authentication_error": 401, "permission_error": 403}[cmp.Or(told.Error.Type, told.Type)]
 }
 
-// Every route of the service answers every kind of caller as documented. A route that is added needs a row in the table.
+// Every route of the service answers every kind of caller as documented. A route that is added needs a row in the
+// table.
 func TestEveryRouteAdmitsWhomItShould(t *testing.T) {
 	t.Parallel()
 	g := newGate(t)
@@ -429,8 +430,8 @@ func (g *gate) requireAdmitted(a access, ask func(caller) int) {
 	}
 }
 
-// The role of an operator admits to the damage report, by key and by cookie, from the moment on when it is granted and until it is
-// withdrawn, and to nothing else.
+// The role of an operator admits to the damage report, by key and by cookie, from the moment on when it is granted and
+// until it is withdrawn, and to nothing else.
 func TestOperatorsReadTheDamageReport(t *testing.T) {
 	t.Parallel()
 	g := newGate(t)

@@ -222,7 +222,8 @@ func TestABackupBringsTheServiceBack(t *testing.T) {
 	require.Contains(t, s.notes("backup", dir), "of the time before this one was restored")
 }
 
-// exportHeads exports signed heads that speak of all that has happened, and returns the flags that have a log checked against them.
+// exportHeads exports signed heads that speak of all that has happened, and returns the flags that have a log checked
+// against them.
 func (s *server) exportHeads() (flags []string) {
 	s.t.Helper()
 	var now chain.Report

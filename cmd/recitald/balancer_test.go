@@ -151,8 +151,8 @@ func TestInstancesAreRestartedInTurnWithoutAFailedRequest(t *testing.T) {
 	t.Logf("%d requests and %d streams, none failed", requests.Load(), streams.Load())
 }
 
-// An outage of Postgres is one of all instances at once. Behind the balancer, too, speech goes on, and what does not is refused with
-// a reason and the time to try again.
+// An outage of Postgres is one of all instances at once. Behind the balancer, too, speech goes on, and what does not is
+// refused with a reason and the time to try again.
 func TestTheBalancerServesWhatUnreadyInstancesCan(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")

@@ -31,8 +31,8 @@ func (s *server) onSale(price string) bool {
 	return slices.ContainsFunc(s.products(), func(p product) bool { return p.PriceID != nil && *p.PriceID == price })
 }
 
-// What is on sale is what the provider sells of our plans. A price that is withdrawn is kept by who has it, and is nobody
-// else's any more.
+// What is on sale is what the provider sells of our plans. A price that is withdrawn is kept by who has it, and is
+// nobody else's any more.
 func TestTheProductsFollowTheProvider(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")

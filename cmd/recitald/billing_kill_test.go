@@ -116,8 +116,8 @@ type half struct {
 
 func (c half) key() []string { return []string{"Idempotency-Key", "payday-1"} }
 
-// A recitald that is killed at any change of the provider, before it is made or after, has changed nothing twice: what was
-// begun is completed by the client's repetition, or else by the to-do worker.
+// A recitald that is killed at any change of the provider, before it is made or after, has changed nothing twice: what
+// was begun is completed by the client's repetition, or else by the to-do worker.
 func TestWhatAKillCutsShortIsDoneOnce(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")

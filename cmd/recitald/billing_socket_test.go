@@ -8,7 +8,8 @@ import (
 	"github.com/recital-tts/recital/domain/plan"
 )
 
-// A socket that was opened on one plan speaks on the next one as soon as the account shows it, without being opened again.
+// A socket that was opened on one plan speaks on the next one as soon as the account shows it, without being opened
+// again.
 func TestAnOpenSocketFollowsThePlan(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")

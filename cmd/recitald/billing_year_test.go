@@ -42,7 +42,8 @@ func planOf(t *testing.T, has payments.Subscription) plan.Type {
 	return ""
 }
 
-// disagreement says where overview, account and history differ from what the provider has. It is empty where they agree.
+// disagreement says where overview, account and history differ from what the provider has. It is empty where they
+// agree.
 func (c customer) disagreement(t *testing.T, has payments.Billing) string {
 	t.Helper()
 	seen, account, is := c.billing(t), c.shownPlan(t), has.Subscriptions[0]
@@ -162,8 +163,8 @@ func TestAYearOfASubscription(t *testing.T) {
 	require.Equal(t, 200, do(t, c.request(http.MethodGet, "/v1/account/billing_history", nil)).status)
 }
 
-// Who does not pay until the grace is over is on the free plan, and an operator is alerted. Who pays later is on the plan
-// again.
+// Who does not pay until the grace is over is on the free plan, and an operator is alerted. Who pays later is on the
+// plan again.
 func TestASubscriptionThatNobodyPaysLapses(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")

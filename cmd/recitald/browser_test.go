@@ -219,7 +219,8 @@ func (b *browser) await(expression string) {
 	require.Equal(b.t, true, came, "never true: %s\n%v\n%s", expression, b.errors, b.evaluate("document.body.innerText"))
 }
 
-// awaitAddress waits until the page's address contains a text. Unlike await it may be called while the page is being left.
+// awaitAddress waits until the page's address contains a text. Unlike await it may be called while the page is being
+// left.
 func (b *browser) awaitAddress(text string) {
 	b.t.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(pause) {

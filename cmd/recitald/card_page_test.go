@@ -47,8 +47,8 @@ func TestABrowserPaysOnTheSandboxsPage(t *testing.T) {
 	}
 }
 
-// A front end opens the page on which a card is registered, gets its id from there, as from Stripe.js, and pays with it from
-// then on.
+// A front end opens the page on which a card is registered, gets its id from there, as from Stripe.js, and pays with it
+// from then on.
 func TestABrowserReplacesACardFromAPageThatOpensTheSandboxs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")

@@ -161,8 +161,8 @@ func slowDialer() *net.Dialer {
 	}}
 }
 
-// prose returns a text of so many characters, some of them longer than a byte. It has no full stop that stands alone, which would
-// cost nothing.
+// prose returns a text of so many characters, some of them longer than a byte. It has no full stop that stands alone,
+// which would cost nothing.
 func prose(characters int) string {
 	var text []rune
 	for i := 1; len(text) < characters; i++ {

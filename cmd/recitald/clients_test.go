@@ -73,7 +73,8 @@ func TestPublishedClients(t *testing.T) {
 	}
 }
 
-// runClient installs a client, points it to the server and returns the output of its script, beside which the recording is.
+// runClient installs a client, points it to the server and returns the output of its script, beside which the recording
+// is.
 func (c customer) runClient(t *testing.T, packages, script string, recording []byte) string {
 	t.Helper()
 	folder := t.TempDir()

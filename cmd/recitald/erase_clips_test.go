@@ -62,8 +62,8 @@ func (s *server) keyErased(c customer) (erased bool) {
 	return erased
 }
 
-// leadErasure takes the part of an instance that leads the deletion of clips and does nothing, until release. The others
-// wait for half a minute before they do it instead.
+// leadErasure takes the part of an instance that leads the deletion of clips and does nothing, until release. The
+// others wait for half a minute before they do it instead.
 func (s *server) leadErasure() (release func()) {
 	s.t.Helper()
 	database := s.postgres()

@@ -26,8 +26,8 @@ import (
 	"github.com/recital-tts/recital/domain/plan"
 )
 
-// forms returns the bytes by which a value would be found in a file: plain, in another case, as UTF-16, hex and base64, and
-// as JSON escapes it.
+// forms returns the bytes by which a value would be found in a file: plain, in another case, as UTF-16, hex and base64,
+// and as JSON escapes it.
 func forms(value []byte) (all [][]byte) {
 	all = append(all, value, bytes.ToLower(value), bytes.ToUpper(value))
 	for _, order := range []bool{false, true} {
@@ -122,7 +122,8 @@ func (r remains) inNode(t *testing.T, folder string) (found []string) {
 	return found
 }
 
-// inBackup returns the files of a backup that hold values once they are unpacked: its log, its keyring and its lists are compressed.
+// inBackup returns the files of a backup that hold values once they are unpacked: its log, its keyring and its lists
+// are compressed.
 func (r remains) inBackup(t *testing.T, dir string) map[string][]string {
 	t.Helper()
 	found := map[string][]string{}
@@ -171,8 +172,8 @@ func (quiet) Infof(string, ...any)              {}
 func (quiet) Errorf(string, ...any)             {}
 func (quiet) Fatalf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
 
-// What was personal of an account that was closed is nowhere: not in the log, in Postgres with its write-ahead log, among the
-// blobs, in recitald's own files and logs, in the metrics, or in a backup that goes on from one before.
+// What was personal of an account that was closed is nowhere: not in the log, in Postgres with its write-ahead log,
+// among the blobs, in recitald's own files and logs, in the metrics, or in a backup that goes on from one before.
 func TestNothingPersonalRemainsOfAClosedAccount(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
@@ -290,7 +291,8 @@ func TestNothingPersonalRemainsOfAClosedAccount(t *testing.T) {
 		require.Empty(t, wanted.in([]byte(rows)), "table %s", table)
 	}
 
-	// and, once --keep has passed, the next backup leaves nothing of it in its folder: neither the key nor the blobs that it opened
+	// and, once --keep has passed, the next backup leaves nothing of it in its folder: neither the key nor the blobs
+	// that it opened
 	s.backup(backup, "--keep=0s")
 	require.Zero(t, blobsIn(t, backup))
 	require.Empty(t, wanted.inFolder(t, backup))

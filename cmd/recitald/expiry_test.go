@@ -24,8 +24,8 @@ func TestReservationsOfAKilledRecitaldExpireAfterTheNextStart(t *testing.T) {
 	}
 	second := start(t, data)
 
-	// then it ends the reservations at zero by itself when it has seen them for as long as they live, which is not its own
-	// setting (20.5 s are added for clients that do not read, and for settlements)
+	// then it ends the reservations at zero by itself when it has seen them for as long as they live, which is not its
+	// own setting (20.5 s are added for clients that do not read, and for settlements)
 	require.Eventually(t, func() bool { return second.readLog().openReservations() == 0 }, 2*patience, pause)
 	books := second.requireSettledBooks()
 	for _, stream := range streams {

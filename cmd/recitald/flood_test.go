@@ -55,8 +55,8 @@ func TestLargeRepliesToSlowReadersLeaveRecitaldAlive(t *testing.T) {
 	t.Log("the most memory, with what was cached:", cgroup.most(t))
 }
 
-// together makes three requests at once, and reads the heads of the replies alone. What was not done in a minute, because the
-// machine is slow, is asked for again.
+// together makes three requests at once, and reads the heads of the replies alone. What was not done in a minute,
+// because the machine is slow, is asked for again.
 func together(t *testing.T, c customer, characters int) []*http.Response {
 	t.Helper()
 	replies := make([]*http.Response, 3)

@@ -151,8 +151,8 @@ func TestALimitOfThePlatformReachesTheClient(t *testing.T) {
 	require.NotContains(t, logged, code)
 }
 
-// A recitald that is killed while the platform has its request leaves something half done. Another one completes it; and an
-// account that is closed while the platform is away leaves nothing there once it is back.
+// A recitald that is killed while the platform has its request leaves something half done. Another one completes it;
+// and an account that is closed while the platform is away leaves nothing there once it is back.
 func TestWhatAKillLeavesAtThePlatformIsCompleted(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")

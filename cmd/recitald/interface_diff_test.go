@@ -58,7 +58,8 @@ func testdata(t *testing.T, name string, into any) {
 	require.NoError(t, json.Unmarshal(encoded, into))
 }
 
-// facts are what can be compared, in words, by the place: "GET /v1/account/clips query page" is "integer, > 0, default 1".
+// facts are what can be compared, in words, by the place: "GET /v1/account/clips query page" is "integer, > 0, default
+// 1".
 type facts map[string]string
 
 const notShown = "not shown"

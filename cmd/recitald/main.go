@@ -56,8 +56,8 @@ func collectLess() {
 	}
 }
 
-// memoryShare is the part of the machine's memory, or of the cgroup's, from which on the heap is collected more often. The
-// rest is for the engines, the codecs, the private Postgres and what the system caches.
+// memoryShare is the part of the machine's memory, or of the cgroup's, from which on the heap is collected more often.
+// The rest is for the engines, the codecs, the private Postgres and what the system caches.
 const memoryShare = 0.5
 
 // limitMemory sets Go's memory limit, unless GOMEMLIMIT does.

@@ -152,7 +152,8 @@ func TestAMixedRunIsSeenInFiguresTracesAndLogsWithoutWhatPeopleSay(t *testing.T)
 	t.Run("the alert rules name figures that there are", func(t *testing.T) { requireRulesFit(t, families(t, after)) })
 }
 
-// allFigures scrapes until those are there, too, that Postgres and the log are asked for: on a slow machine they may be late.
+// allFigures scrapes until those are there, too, that Postgres and the log are asked for: on a slow machine they may be
+// late.
 func (s *server) allFigures() (text string) {
 	s.t.Helper()
 	s.eventually(func() bool {

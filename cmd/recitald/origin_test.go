@@ -111,7 +111,8 @@ func (a *addressed) RoundTrip(r *http.Request) (*http.Response, error) {
 // spoken are the events of syntheses, of which there are too many to say where each came from.
 var spoken = []string{"usage-period-opened", "usage-reserved", "usage-settled", "clip-saved"}
 
-// An auditor finds out from where each command of a client came, and nobody else does: in the log the addresses are sealed.
+// An auditor finds out from where each command of a client came, and nobody else does: in the log the addresses are
+// sealed.
 func TestEachCommandOfAClientSaysWhereItCameFrom(t *testing.T) {
 	t.Parallel()
 	s := start(t, dataFolder(t), "--trusted-proxies=127.0.0.1")

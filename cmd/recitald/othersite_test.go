@@ -55,8 +55,8 @@ const (
 	included = `credentials: "include"`
 )
 
-// A front end on another site uses the session that it has signed in for, and ends it, in a browser that permits cookies to
-// third parties.
+// A front end on another site uses the session that it has signed in for, and ends it, in a browser that permits
+// cookies to third parties.
 func TestABrowserUsesASessionFromAnotherSite(t *testing.T) {
 	t.Parallel()
 	app := frontEnd(t)

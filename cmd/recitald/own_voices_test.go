@@ -230,7 +230,8 @@ func TestAVoiceIsClonedAndSpeaksInEveryWay(t *testing.T) {
 	require.NotContains(t, read(t, s.log), "Zyzzogeton")
 }
 
-// Whoever speaks goes on when the voice is deleted, and nobody begins: not even the next flush of a socket that is open.
+// Whoever speaks goes on when the voice is deleted, and nobody begins: not even the next flush of a socket that is
+// open.
 func TestADeletedVoiceSpeaksToItsEndAndNoFurther(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")

@@ -24,8 +24,8 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventnode"
 )
 
-// Between each two appends of a first sign-in recitald is killed. The next sign-in completes what was begun: there is one
-// account, with a profile.
+// Between each two appends of a first sign-in recitald is killed. The next sign-in completes what was begun: there is
+// one account, with a profile.
 func TestASignInThatAKillCutsShortIsCompletedByTheNext(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")

@@ -53,7 +53,8 @@ func (v *person) do(method, address string, form url.Values) reply {
 	return reply{status: response.StatusCode, header: response.Header, body: body}
 }
 
-// comeBack begins a sign-in, fills in the provider's page, and returns the address to which the provider sends the browser.
+// comeBack begins a sign-in, fills in the provider's page, and returns the address to which the provider sends the
+// browser.
 func (v *person) comeBack(email string) string {
 	v.t.Helper()
 	begun := v.get(v.server.address + "/auth/oauth/login?provider=idp_1&redirect=" + url.QueryEscape(v.server.address+"/docs") + "&utm_source=" + url.QueryEscape(v.source))

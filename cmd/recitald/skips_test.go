@@ -13,8 +13,8 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
 )
 
-// spoil appends an event that no release can decode to the end of a stream: of a type that a newer release may know, or with
-// metadata that is none.
+// spoil appends an event that no release can decode to the end of a stream: of a type that a newer release may know, or
+// with metadata that is none.
 func spoil(t *testing.T, to esdb.Config, stream, kind, metadata string) uuid.UUID {
 	t.Helper()
 	log, err := esdb.Open(to)
@@ -36,7 +36,8 @@ func spoil(t *testing.T, to esdb.Config, stream, kind, metadata string) uuid.UUI
 
 const ofANewerRelease = `{"v": 1, "actor": {"kind": "system"}, "time": "2026-11-23T12:00:00Z"}`
 
-// skip skips an event with one command, and returns what it says. While a read model tries the event, it is not in the list.
+// skip skips an event with one command, and returns what it says. While a read model tries the event, it is not in the
+// list.
 func (s *server) skip(event uuid.UUID) (said string) {
 	s.t.Helper()
 	s.eventually(func() bool {

@@ -20,8 +20,8 @@ import (
 	"github.com/recital-tts/recital/internal/standins/sandbox"
 )
 
-// subscriber promises for billing: a request that is repeated under its key until it is answered is carried out once, and
-// everybody sees what the provider has.
+// subscriber promises for billing: a request that is repeated under its key until it is answered is carried out once,
+// and everybody sees what the provider has.
 type subscriber struct {
 	visitor
 	till     *till
@@ -89,7 +89,8 @@ func (p *subscriber) open(at *server) error {
 	return nil
 }
 
-// goOn makes the next request of an account, or the same again if nobody has answered it. It reports whether it is answered.
+// goOn makes the next request of an account, or the same again if nobody has answered it. It reports whether it is
+// answered.
 func (p *subscriber) goOn(at *server, a *subscribing) (bool, error) {
 	if a.secret != "" && !a.settled {
 		if err := p.till.Confirm(a.secret, "pm_card_visa"); err != nil {
@@ -203,7 +204,8 @@ func (p *subscriber) String() string {
 	return fmt.Sprintf("subscriber: %d accounts, %d requests, %d of them answered", len(p.accounts), p.requests, answered)
 }
 
-// secure has the till answer over TLS, as instances in mode prod demand, which trust its certificate by the environment.
+// secure has the till answer over TLS, as instances in mode prod demand, which trust its certificate by the
+// environment.
 func (b *till) secure(t *testing.T) {
 	t.Helper()
 	front := httptest.NewUnstartedServer(b.front.Config.Handler)

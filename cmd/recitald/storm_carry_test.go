@@ -19,8 +19,8 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
 )
 
-// heirs promise for credit that what is left when a period ends is carried into the next one, once. Their periods end one
-// after the other while the storm goes on. They come from an earlier release: their keys have no streams yet.
+// heirs promise for credit that what is left when a period ends is carried into the next one, once. Their periods end
+// one after the other while the storm goes on. They come from an earlier release: their keys have no streams yet.
 type heirs struct {
 	visitor
 	all []customer
@@ -66,8 +66,8 @@ func newHeirs(t *testing.T, config esdb.Config, v visitor) *heirs {
 	return h
 }
 
-// openedAMonthBefore returns when an account was opened whose period ends then: a month before, or some months if that has
-// no such day.
+// openedAMonthBefore returns when an account was opened whose period ends then: a month before, or some months if that
+// has no such day.
 func openedAMonthBefore(end time.Time) time.Time {
 	for months := 1; ; months++ {
 		opened := end.AddDate(0, -months, 0)

@@ -15,8 +15,8 @@ import (
 	"github.com/recital-tts/recital/internal/speech/audio"
 )
 
-// collector promises for clips: a clip that a reply has named is there, unless it could not be saved, which never changes; it
-// stays as it is until it is deleted, and is gone then.
+// collector promises for clips: a clip that a reply has named is there, unless it could not be saved, which never
+// changes; it stays as it is until it is deleted, and is gone then.
 type collector struct {
 	visitor
 	c        customer
@@ -76,7 +76,8 @@ func (p *collector) save(at *server) {
 	}
 }
 
-// learn looks whether a clip that was named is there: it is from now on. One that is not may be saved and not shown yet.
+// learn looks whether a clip that was named is there: it is from now on. One that is not may be saved and not shown
+// yet.
 func (p *collector) learn(at *server, id string) (shown reply, err error) {
 	shown, err = p.show(at, id)
 	if err == nil && shown.status == http.StatusOK {

@@ -19,8 +19,9 @@ import (
 	"github.com/recital-tts/recital/internal/standins/hostingplatform"
 )
 
-// webmaster promises for hosting: once all is calm and what was last wanted of each project is answered, exactly the projects
-// that are to have a key have one, in one variable, which is one of the account's, and the account has no other.
+// webmaster promises for hosting: once all is calm and what was last wanted of each project is answered, exactly the
+// projects that are to have a key have one, in one variable, which is one of the account's, and the account has no
+// other.
 type webmaster struct {
 	visitor
 	platform   *hostingplatform.Platform
@@ -143,8 +144,8 @@ func (p *webmaster) String() string {
 	return fmt.Sprintf("webmaster: %d changes, %d of them unanswered", p.changes, p.unanswered)
 }
 
-// host has a hosting platform for the storm, over TLS if the instances are to trust it as they trust the till. It returns
-// the flags of an instance that uses it.
+// host has a hosting platform for the storm, over TLS if the instances are to trust it as they trust the till. It
+// returns the flags of an instance that uses it.
 func (w *world) host(t *testing.T, secure bool) []string {
 	t.Helper()
 	platform, flags := openPlatform(t)

@@ -11,8 +11,8 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// witness promises for reads: no instance shows an older state than it has shown, or has promised with the reply to a write;
-// and whoever sends the position of a write sees the write, on any instance.
+// witness promises for reads: no instance shows an older state than it has shown, or has promised with the reply to a
+// write; and whoever sends the position of a write sees the write, on any instance.
 type witness struct {
 	*speaker
 	shown    map[*server]sight // by instance, until it is started again

@@ -15,8 +15,8 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
 )
 
-// skipper promises for skips: once an event is skipped that may have revoked a key, the key is refused until an operator has
-// confirmed that it did not, and everything goes on without the event.
+// skipper promises for skips: once an event is skipped that may have revoked a key, the key is refused until an
+// operator has confirmed that it did not, and everything goes on without the event.
 type skipper struct {
 	visitor
 	c         customer

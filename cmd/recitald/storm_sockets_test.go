@@ -59,8 +59,8 @@ func (p talker) converse(k *talk, r *rand.Rand) (outcome string, err error) {
 	}
 }
 
-// flush has a text spoken that is sent in pieces, and reports whether that was acknowledged. From the first piece on it may
-// be billed.
+// flush has a text spoken that is sent in pieces, and reports whether that was acknowledged. From the first piece on it
+// may be billed.
 func (p talker) flush(k *talk, text string, r *rand.Rand) bool {
 	runes := []rune(text)
 	characters := int64(len(runes))

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// impresario promises for voices: a voice that a reply has named is there until it is deleted, becomes ready, and says a text
-// always in the same way; a request that is repeated with its key makes no second one; and a voice that was deleted says
-// nothing any more. It has one voice at a time, because making one costs seconds.
+// impresario promises for voices: a voice that a reply has named is there until it is deleted, becomes ready, and says
+// a text always in the same way; a request that is repeated with its key makes no second one; and a voice that was
+// deleted says nothing any more. It has one voice at a time, because making one costs seconds.
 type impresario struct {
 	visitor
 	c         customer

@@ -15,8 +15,8 @@ import (
 	"github.com/recital-tts/recital/internal/process/datafolder"
 )
 
-// Who runs systemctl start and then the doctor finds a service that serves: systemd waits until recitald says so. The journal,
-// which keeps for long what others may read, does not get the API key of the first start.
+// Who runs systemctl start and then the doctor finds a service that serves: systemd waits until recitald says so. The
+// journal, which keeps for long what others may read, does not get the API key of the first start.
 func TestSystemdWaitsUntilRequestsAreServed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")

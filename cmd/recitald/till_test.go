@@ -20,8 +20,8 @@ import (
 	"github.com/recital-tts/recital/internal/standins/sandbox"
 )
 
-// till is a payment provider in the process of the test, which nothing happens to, and the way there, on which changes may
-// be held up.
+// till is a payment provider in the process of the test, which nothing happens to, and the way there, on which changes
+// may be held up.
 type till struct {
 	*sandbox.Sandbox
 	t       *testing.T
@@ -71,8 +71,8 @@ func (b *till) serve(data string, flags ...string) *server {
 	return s
 }
 
-// barricade holds a change of the provider up for good: the nth one from now on, before it has come there, or after it was
-// made.
+// barricade holds a change of the provider up for good: the nth one from now on, before it has come there, or after it
+// was made.
 type barricade struct {
 	nth     int
 	after   bool

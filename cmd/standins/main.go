@@ -1,5 +1,6 @@
 // Standins is the process with the providers that take the place of others in mode dev: a payment provider, an identity
-// provider and a hosting platform. recitald starts it, and it exits at the end of its input. Production does without it.
+// provider and a hosting platform. recitald starts it, and it exits at the end of its input. Production does without
+// it.
 package main
 
 import (
@@ -28,8 +29,8 @@ func main() {
 	}
 }
 
-// serve returns at the end of the input. The exit of the process then closes everything: what the sandbox has answered is in
-// its file.
+// serve returns at the end of the input. The exit of the process then closes everything: what the sandbox has answered
+// is in its file.
 func serve(in *workers.Reader, out *workers.Writer) error {
 	config, err := standins.Receive[standins.Config](in)
 	if err != nil {

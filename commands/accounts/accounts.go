@@ -1,5 +1,5 @@
-// Package accounts opens and closes accounts, and changes what they have: API keys, a profile, preferences, the role of an
-// operator.
+// Package accounts opens and closes accounts, and changes what they have: API keys, a profile, preferences, the role of
+// an operator.
 package accounts
 
 import (
@@ -38,7 +38,8 @@ func New(j *journal.Journal, now func() time.Time) *Accounts {
 	return &Accounts{journal: j, now: now, random: rand.Reader}
 }
 
-// SealWith sets the keys of the keyring, without which no profile and no name can be recorded. It comes before the first use.
+// SealWith sets the keys of the keyring, without which no profile and no name can be recorded. It comes before the
+// first use.
 func (a *Accounts) SealWith(keys Keys) { a.keys = keys }
 
 // NewAccountID draws the id of an account.

@@ -12,9 +12,9 @@ import (
 	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 
-// BenchmarkKeyChurn is a look-up of a key in the log, without any cache, in an account that has created and deleted 10,000
-// keys; beside it the same in an account that has created and deleted 200. Both are as far from their last snapshot. Making
-// a key is compared with the first one of an account.
+// BenchmarkKeyChurn is a look-up of a key in the log, without any cache, in an account that has created and deleted
+// 10,000 keys; beside it the same in an account that has created and deleted 200. Both are as far from their last
+// snapshot. Making a key is compared with the first one of an account.
 func BenchmarkKeyChurn(b *testing.B) {
 	const each = 50
 	w := &world{commandstest.NewOn(b, nodetest.Start(b))}

@@ -36,15 +36,16 @@ func Closed(ctx context.Context, j *journal.Journal, id string) (bool, error) {
 
 // Closing is how a closing goes on.
 type Closing struct {
-	// Erase ends and erases what belongs to an account, its key last. It is called again after a crash, and once more when
-	// nothing of the account can run any longer; with a *todo.NotYetError it is called until it has got to the end.
+	// Erase ends and erases what belongs to an account, its key last. It is called again after a crash, and once more
+	// when nothing of the account can run any longer; with a *todo.NotYetError it is called until it has got to the
+	// end.
 	Erase func(ctx context.Context, account string) error
 	// Longest is how long a request of the account may run after the closing, before it ends by itself.
 	Longest time.Duration
 }
 
-// GoOn carries out what is due of the closing of an account because of an event of its stream. It returns the position of
-// the outcome.
+// GoOn carries out what is due of the closing of an account because of an event of its stream. It returns the position
+// of the outcome.
 func (a *Accounts) GoOn(ctx context.Context, id string, cause uuid.UUID, with Closing) (eventlog.Position, error) {
 	kept := journal.NewCached(a.journal, stream(id))
 	if err := kept.Refresh(ctx); err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// KeyAccount returns the account that the key with a hash was issued to, "" for a key that was never issued. The account's
-// stream decides whether the key is valid.
+// KeyAccount returns the account that the key with a hash was issued to, "" for a key that was never issued. The
+// account's stream decides whether the key is valid.
 func (a *Accounts) KeyAccount(ctx context.Context, hash string) (string, error) {
 	state, _, err := journal.Load(ctx, a.journal, keyStream(hash))
 	return state.Account, err

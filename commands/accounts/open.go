@@ -33,9 +33,9 @@ func (a *Accounts) Open(ctx context.Context, planType string, origin journal.Ori
 	return NewAccount{Account: id, Key: NewKey{Key: key, Masked: account.MaskAPIKey(key), Position: position}}, nil
 }
 
-// OpenFor opens the free account of a person who signs in, without an API key. free is what a closed account of the person
-// left. Repeating it has no effect, whatever the account has become. Errors: domain.Conflict where the account is another
-// person's, account.ErrClosed.
+// OpenFor opens the free account of a person who signs in, without an API key. free is what a closed account of the
+// person left. Repeating it has no effect, whatever the account has become. Errors: domain.Conflict where the account
+// is another person's, account.ErrClosed.
 func (a *Accounts) OpenFor(ctx context.Context, id, identity string, free *account.FreePeriod, origin journal.Origin) (eventlog.Position, error) {
 	return a.execute(ctx, id, func(at time.Time) command {
 		return account.Open{Account: id, Plan: plan.Free, Identity: identity, FreePeriod: free, At: at}
@@ -45,8 +45,9 @@ func (a *Accounts) OpenFor(ctx context.Context, id, identity string, free *accou
 // ErrKeyRevoked is Ensure's answer to a key that was revoked: it never comes back.
 var ErrKeyRevoked error = domain.Refuse(domain.Denied, "The API key was revoked")
 
-// Ensure makes sure that an account with this id, plan and key exists, an operator's when it is opened, and changes nothing when
-// it does: a caller that keeps the key can repeat it after a crash. Errors: ErrKeyRevoked, account.ErrClosed.
+// Ensure makes sure that an account with this id, plan and key exists, an operator's when it is opened, and changes
+// nothing when it does: a caller that keeps the key can repeat it after a crash. Errors: ErrKeyRevoked,
+// account.ErrClosed.
 func (a *Accounts) Ensure(ctx context.Context, id, planType, key string) (eventlog.Position, error) {
 	at, hash := a.now().UTC(), account.HashAPIKey(key)
 	state, _, err := a.State(ctx, id)

@@ -20,8 +20,8 @@ type Profile struct {
 	Picture string // an address; "" where there is none
 }
 
-// RecordProfile records the owner's profile, sealed, where it has changed. Errors: domain.Invalid without a name or an e-mail
-// address, those of the keyring.
+// RecordProfile records the owner's profile, sealed, where it has changed. Errors: domain.Invalid without a name or an
+// e-mail address, those of the keyring.
 func (a *Accounts) RecordProfile(ctx context.Context, id string, p Profile, origin journal.Origin) (eventlog.Position, error) {
 	sealed, err := a.seal(ctx, id, p)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package alerts raises and clears alerts: what a person should look at. Each alert is an event, a log line and a count in the
-// metrics.
+// Package alerts raises and clears alerts: what a person should look at. Each alert is an event, a log line and a count
+// in the metrics.
 //
 //   - Raise raises what has happened once, and RaiseLater does it for callers that must not wait for the log.
 //   - Holds and Over raise and clear a condition, which lasts for a while.
@@ -38,8 +38,8 @@ func Events() []eventlog.Type {
 
 // Alerts raises and clears alerts. It is safe for concurrent use.
 type Alerts struct {
-	// Own reports whether a condition is of this instance alone, so that it is over when the instance stops in order; nil means
-	// that none is. It is set before Run.
+	// Own reports whether a condition is of this instance alone, so that it is over when the instance stops in order;
+	// nil means that none is. It is set before Run.
 	Own func(alert.Condition) bool
 
 	journal *journal.Journal
@@ -54,8 +54,8 @@ type Alerts struct {
 	adopted map[alert.Condition]bool      // open in the log, from before
 }
 
-// New returns an Alerts that knows of no condition. It logs to log and calls observe, which must not block, once for each time
-// that an alert is raised.
+// New returns an Alerts that knows of no condition. It logs to log and calls observe, which must not block, once for
+// each time that an alert is raised.
 func New(j *journal.Journal, log *slog.Logger, observe func(source string, reason alert.Reason)) *Alerts {
 	return &Alerts{
 		journal: j, log: log, observe: observe, changed: make(chan struct{}, 1),
@@ -69,8 +69,8 @@ const todoSource = "todo/"
 // ToDoSource returns the source of a to-do process.
 func ToDoSource(process string) string { return todoSource + process }
 
-// Occasion is what an alert is raised for. Source, subject, reason and cause identify it: every instance that notices it,
-// also after a restart, raises the same alert, which is in the log once.
+// Occasion is what an alert is raised for. Source, subject, reason and cause identify it: every instance that notices
+// it, also after a restart, raises the same alert, which is in the log once.
 type Occasion struct {
 	Source  string // part that noticed it, such as todo/expiry
 	Subject string // id of what it is about, never personal data
@@ -124,8 +124,8 @@ func (a *Alerts) GaveUp(ctx context.Context, g todo.GivenUp) error {
 	})
 }
 
-// Clear clears an open alert for an operator. The alert of a condition that still holds comes back under a new id. Clearing an
-// alert again changes nothing.
+// Clear clears an open alert for an operator. The alert of a condition that still holds comes back under a new id.
+// Clearing an alert again changes nothing.
 func (a *Alerts) Clear(ctx context.Context, open alert.Open, at time.Time, origin journal.Origin) (eventlog.Position, error) {
 	if open.Alert == "" {
 		return eventlog.Position{}, errors.New("an alert that is not in the log cannot be cleared")

@@ -10,8 +10,8 @@ import (
 	"github.com/recital-tts/recital/domain/alert"
 )
 
-// Holds raises the alert of a condition, unless it is known to hold. A zero since means now. The detail is for the log line alone,
-// and never personal data. Holds never blocks.
+// Holds raises the alert of a condition, unless it is known to hold. A zero since means now. The detail is for the log
+// line alone, and never personal data. Holds never blocks.
 func (a *Alerts) Holds(condition alert.Condition, since time.Time, detail string) {
 	if since.IsZero() {
 		since = time.Now()
@@ -61,8 +61,8 @@ func (a *Alerts) change(condition alert.Condition, id uuid.UUID, command journal
 	}})
 }
 
-// Adopt makes alerts known that are open in the log, so that Over clears alerts of before a restart and of other instances. A
-// condition that waits for the log is not adopted: the log does not have its last change yet.
+// Adopt makes alerts known that are open in the log, so that Over clears alerts of before a restart and of other
+// instances. A condition that waits for the log is not adopted: the log does not have its last change yet.
 func (a *Alerts) Adopt(open []alert.Open) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -74,7 +74,8 @@ func (a *Alerts) Adopt(open []alert.Open) {
 	}
 }
 
-// Open returns the conditions that this instance has found to hold, in no order, also those that the log does not have yet.
+// Open returns the conditions that this instance has found to hold, in no order, also those that the log does not have
+// yet.
 func (a *Alerts) Open() []alert.Open {
 	a.mu.Lock()
 	defer a.mu.Unlock()
