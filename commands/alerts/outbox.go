@@ -15,8 +15,8 @@ import (
 const (
 	// maxWaiting is how many entries wait for the log at most.
 	maxWaiting = 1000
-	// retryEvery is the pause after which an entry that the log did not take is tried again, and assertEvery how often what holds
-	// is compared with the log, where an operator may have cleared it.
+	// retryEvery is the pause after which an entry that the log did not take is tried again, and assertEvery how often
+	// what holds is compared with the log, where an operator may have cleared it.
 	retryEvery  = time.Second
 	assertEvery = 30 * time.Second
 	// attemptTimeout bounds one attempt to append an event, and lastTimeout all attempts at the end of Run.
@@ -52,8 +52,8 @@ func (a *Alerts) waits(condition alert.Condition) bool {
 	return slices.ContainsFunc(a.waiting, func(e entry) bool { return e.about == condition })
 }
 
-// Run appends what waits until ctx ends, and repeats what the log does not take. Then it clears the conditions of this instance
-// alone, tries the rest once more and returns nil.
+// Run appends what waits until ctx ends, and repeats what the log does not take. Then it clears the conditions of this
+// instance alone, tries the rest once more and returns nil.
 func (a *Alerts) Run(ctx context.Context) error {
 	retry, assert := time.NewTicker(retryEvery), time.NewTicker(assertEvery)
 	defer retry.Stop()

@@ -86,7 +86,8 @@ func TestAnAccountIsShownAsItWas(t *testing.T) {
 	require.False(t, as(d.Clock.Now()).Usage.Exists(), "in a later period nothing was used")
 }
 
-// The state at any time is that of a plain fold of the events until then, however long the stream, and whatever it skips.
+// The state at any time is that of a plain fold of the events until then, however long the stream, and whatever it
+// skips.
 func TestAsOfIsAFoldOfWhatHadHappened(t *testing.T) {
 	d := newDesk(t)
 	began := d.Clock.Now()

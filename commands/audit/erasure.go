@@ -41,12 +41,13 @@ func (e Erasure) Complete() bool {
 // Stores say what is there of an account.
 type Stores struct {
 	KeyDestroyed func(ctx context.Context, account string) (time.Time, error) // zero if it was not
-	// Left returns what is there of an account. What is newer than a time cannot be the account's; the zero time is no bound.
+	// Left returns what is there of an account. What is newer than a time cannot be the account's; the zero time is no
+	// bound.
 	Left func(ctx context.Context, account string, until time.Time) ([]Left, error)
 }
 
-// Erasure returns what the log and the stores say about the erasure of an account. It refuses with domain.NotFound one that
-// there never was.
+// Erasure returns what the log and the stores say about the erasure of an account. It refuses with domain.NotFound one
+// that there never was.
 func (a *Audit) Erasure(ctx context.Context, id string, stores Stores) (Erasure, error) {
 	found, exists, err := a.closing(ctx, id)
 	if err != nil {

@@ -38,8 +38,8 @@ type HeadsConfig struct {
 	Mismatch func(context.Context, chain.Finding)
 }
 
-// Heads signs heads of the chain. Of several instances one does so at a time; where two do, one of them gives way. Unsigned and
-// From aside, it is not safe for concurrent use.
+// Heads signs heads of the chain. Of several instances one does so at a time; where two do, one of them gives way.
+// Unsigned and From aside, it is not safe for concurrent use.
 type Heads struct {
 	HeadsConfig
 	key     string // public
@@ -61,9 +61,9 @@ func NewHeads(config HeadsConfig) *Heads {
 // PublicKey returns the key that proves the heads, in hex.
 func (h *Heads) PublicKey() string { return h.key }
 
-// Run signs what is new in the log, and compares the log with earlier heads at the first call and then daily. It goes on from
-// the last head that was signed with its key, so an interrupted call costs little, and what it reads in all is the log once.
-// A log without new events gets no head.
+// Run signs what is new in the log, and compares the log with earlier heads at the first call and then daily. It goes
+// on from the last head that was signed with its key, so an interrupted call costs little, and what it reads in all is
+// the log once. A log without new events gets no head.
 func (h *Heads) Run(ctx context.Context) error {
 	if !h.known {
 		if err := h.resume(ctx); err != nil {
@@ -98,8 +98,8 @@ func (h *Heads) resume(ctx context.Context) error {
 	return err
 }
 
-// lastOfAnyKey returns the position of the last head. Where a key was replaced, or taken back, no head is signed that speaks of less
-// than those before it: counts grow along the stream.
+// lastOfAnyKey returns the position of the last head. Where a key was replaced, or taken back, no head is signed that
+// speaks of less than those before it: counts grow along the stream.
 func (h *Heads) lastOfAnyKey(ctx context.Context) (eventlog.Position, error) {
 	for event, err := range h.Journal.Log.ReadStreamBackwards(ctx, audit.HeadStream) {
 		return event.Position, err
@@ -143,7 +143,8 @@ type Unsigned struct {
 	Oldest time.Time  // when the first of them was written; zero if there is none
 }
 
-// Unsigned returns what no head of our key speaks of. It counts up to a limit. It may be called on any instance, at any time.
+// Unsigned returns what no head of our key speaks of. It counts up to a limit. It may be called on any instance, at any
+// time.
 func (h *Heads) Unsigned(ctx context.Context, limit int) (u Unsigned, err error) {
 	state, _, err := journal.Load(ctx, h.Journal, h.stream())
 	if err != nil {
@@ -218,8 +219,8 @@ func (h *Heads) append(ctx context.Context) error {
 	return err
 }
 
-// stream is that of the heads, read back to the last one of our key: what somebody else has signed, or has written there, is
-// not built upon.
+// stream is that of the heads, read back to the last one of our key: what somebody else has signed, or has written
+// there, is not built upon.
 func (h *Heads) stream() journal.Stream[audit.HeadState, audit.Event] {
 	ours := func(event audit.Event) bool {
 		head, ok := event.(audit.Head)
@@ -237,7 +238,8 @@ func (h *Heads) stream() journal.Stream[audit.HeadState, audit.Event] {
 	}
 }
 
-// check compares the newest part of the log with the heads of our key: from one that is a day old, or from the first one.
+// check compares the newest part of the log with the heads of our key: from one that is a day old, or from the first
+// one.
 func (h *Heads) check(ctx context.Context) error {
 	base, found, err := h.base(ctx)
 	if err != nil || !found {

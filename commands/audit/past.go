@@ -31,8 +31,9 @@ type Seen struct {
 	At       time.Time         // of that event
 }
 
-// at folds the events of the stream until a time, which the commands' own times say. What comes after an event with a later time
-// is not folded, so the state is one that the stream has had. It costs about one window of events, however long the stream is.
+// at folds the events of the stream until a time, which the commands' own times say. What comes after an event with a
+// later time is not folded, so the state is one that the stream has had. It costs about one window of events, however
+// long the stream is.
 func (h history[S, E]) at(ctx context.Context, j *journal.Journal, until time.Time) (past[S], error) {
 	end, err := h.end(ctx, j, until)
 	if err != nil {
@@ -90,8 +91,8 @@ func (h history[S, E]) later(ctx context.Context, j *journal.Journal, revision u
 	return true, nil
 }
 
-// fold folds the events from a revision on, up to another. Where it does not begin with the first one, it begins with a snapshot;
-// whole is false where there is none.
+// fold folds the events from a revision on, up to another. Where it does not begin with the first one, it begins with a
+// snapshot; whole is false where there is none.
 func (h history[S, E]) fold(ctx context.Context, j *journal.Journal, from, end uint64) (p past[S], whole bool, err error) {
 	p.Seen = Seen{Stream: h.stream, Revision: eventlog.NoStream}
 	whole = from == 0

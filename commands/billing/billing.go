@@ -50,8 +50,8 @@ type Config struct {
 type Views interface {
 	// AccountOf returns the account of a customer, "" if none is shown.
 	AccountOf(ctx context.Context, customer string) (account string, err error)
-	// Overdue returns accounts of subscriptions that have not ended and whose period was over at a time, in their order, from
-	// the one after a given account on; none at the end.
+	// Overdue returns accounts of subscriptions that have not ended and whose period was over at a time, in their
+	// order, from the one after a given account on; none at the end.
 	Overdue(ctx context.Context, at time.Time, after string) (accounts []string, err error)
 }
 
@@ -88,8 +88,8 @@ type Lapse struct {
 	At           time.Time
 }
 
-// Billing carries out what concerns money. Errors of its methods, besides those that they name: domain.Unavailable while the
-// provider, the log or the keyring does not answer; domain.PaymentRequired for a payment that was declined.
+// Billing carries out what concerns money. Errors of its methods, besides those that they name: domain.Unavailable
+// while the provider, the log or the keyring does not answer; domain.PaymentRequired for a payment that was declined.
 type Billing struct {
 	Config
 	refreshed *lru.Cache[string, eventlog.Position] // by account: the log's head when its last look at the provider began

@@ -20,7 +20,8 @@ const (
 	metadataOverageUnit   = "overage_unit"   // characters
 )
 
-// ObserveCatalogue records which prices are on sale now. A price whose metadata names no plan that can be bought is none.
+// ObserveCatalogue records which prices are on sale now. A price whose metadata names no plan that can be bought is
+// none.
 func (b *Billing) ObserveCatalogue(ctx context.Context) (eventlog.Position, error) {
 	_, position, err := b.observeCatalogue(ctx, journal.System())
 	return position, err

@@ -11,8 +11,8 @@ import (
 	"github.com/recital-tts/recital/internal/providers/payments"
 )
 
-// ErrUnderway refuses a request while another one of the account, or one with the same Idempotency-Key, is under way. The
-// client may try again after a second.
+// ErrUnderway refuses a request while another one of the account, or one with the same Idempotency-Key, is under way.
+// The client may try again after a second.
 var ErrUnderway = subscription.ErrUnderway
 
 // NewSubscription is the answer to Subscribe.
@@ -50,9 +50,9 @@ type NewCard struct {
 	Position     eventlog.Position
 }
 
-// Subscribe subscribes an account at a price. While the first invoice of such a subscription is not paid, it answers that
-// one; one at another price ends. Errors: domain.NotFound and domain.Invalid for a price that is unknown or not on sale,
-// domain.Rejected where there is a subscription, ErrUnderway, domain.ErrKeyReused.
+// Subscribe subscribes an account at a price. While the first invoice of such a subscription is not paid, it answers
+// that one; one at another price ends. Errors: domain.NotFound and domain.Invalid for a price that is unknown or not on
+// sale, domain.Rejected where there is a subscription, ErrUnderway, domain.ErrKeyReused.
 func (b *Billing) Subscribe(ctx context.Context, account, price string, r domain.Repetition, origin journal.Origin) (NewSubscription, error) {
 	done, err := b.request(ctx, subscription.Request{Account: account, Kind: subscription.Subscribe, Price: price, Coupon: b.Coupon}, r, origin)
 	if err != nil {
@@ -68,14 +68,15 @@ func (b *Billing) Subscribe(ctx context.Context, account, price string, r domain
 	}, nil
 }
 
-// ChangePlan changes the price of an account's subscription: now if it is higher, and the difference is charged; at the end
-// of the period if it is lower. Errors: as Subscribe, and domain.Rejected for a price that is the same.
+// ChangePlan changes the price of an account's subscription: now if it is higher, and the difference is charged; at the
+// end of the period if it is lower. Errors: as Subscribe, and domain.Rejected for a price that is the same.
 func (b *Billing) ChangePlan(ctx context.Context, account, price string, r domain.Repetition, origin journal.Origin) (PlanChange, error) {
 	done, err := b.request(ctx, subscription.Request{Account: account, Kind: subscription.ChangePlan, Price: price}, r, origin)
 	return PlanChange{Downgrade: done.Downgrade, EffectiveAt: done.EffectiveAt, Position: done.position}, err
 }
 
-// DropScheduledChange drops a change that is scheduled. Errors: domain.Rejected if there is none, ErrUnderway, domain.ErrKeyReused.
+// DropScheduledChange drops a change that is scheduled. Errors: domain.Rejected if there is none, ErrUnderway,
+// domain.ErrKeyReused.
 func (b *Billing) DropScheduledChange(ctx context.Context, account string, r domain.Repetition, origin journal.Origin) (eventlog.Position, error) {
 	done, err := b.request(ctx, subscription.Request{Account: account, Kind: subscription.DropScheduledChange}, r, origin)
 	return done.position, err
@@ -104,8 +105,8 @@ func (b *Billing) CreateSetup(ctx context.Context, account string, r domain.Repe
 	return Setup{ClientSecret: secret, Position: done.position}, refusal(err)
 }
 
-// ReplaceCard makes a payment method that was registered for the account the one that pays. Errors: domain.NotFound for one
-// that was not; domain.Rejected if a repetition comes after yet another card; ErrUnderway, domain.ErrKeyReused.
+// ReplaceCard makes a payment method that was registered for the account the one that pays. Errors: domain.NotFound for
+// one that was not; domain.Rejected if a repetition comes after yet another card; ErrUnderway, domain.ErrKeyReused.
 func (b *Billing) ReplaceCard(ctx context.Context, account, paymentMethod string, r domain.Repetition, origin journal.Origin) (NewCard, error) {
 	done, err := b.request(ctx, subscription.Request{Account: account, Kind: subscription.ReplaceCard, PaymentMethod: paymentMethod}, r, origin)
 	if err != nil {

@@ -274,7 +274,8 @@ func (p *patient) ChangePrice(ctx context.Context, a payments.Attempt, subscript
 	return p.Gateway.ChangePrice(ctx, a, subscription, price)
 }
 
-// Who joins a request that somebody else ends does not carry it out again: in the meantime something else may be wanted.
+// Who joins a request that somebody else ends does not carry it out again: in the meantime something else may be
+// wanted.
 func TestWhoWaitsForARequestDoesNotRepeatIt(t *testing.T) {
 	s := newShop(t)
 	account := s.subscribed(indie)

@@ -139,8 +139,8 @@ func repairs() map[string]repair {
 	}
 }
 
-// Whoever dies while carrying a command out, at whatever it changes in the log or at the provider, before or after it has:
-// what was begun is completed, once.
+// Whoever dies while carrying a command out, at whatever it changes in the log or at the provider, before or after it
+// has: what was begun is completed, once.
 func TestACrashAnywhereIsRepaired(t *testing.T) {
 	for name, c := range scenes() {
 		charges := name == "subscribe" || name == "upgrade"

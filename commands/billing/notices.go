@@ -18,8 +18,8 @@ type noticeStream = journal.Stream[payment.State, payment.Event]
 
 func notice(name string) noticeStream { return noticeStream{Name: name, Evolve: payment.Evolve} }
 
-// RecordNotice records an event of the provider, whose notice was verified. One that is recorded changes nothing. Errors:
-// domain.Invalid for an id that is none.
+// RecordNotice records an event of the provider, whose notice was verified. One that is recorded changes nothing.
+// Errors: domain.Invalid for an id that is none.
 func (b *Billing) RecordNotice(ctx context.Context, e payments.Event, analytics bool) (eventlog.Position, error) {
 	name := payment.Stream(e.ID)
 	if analytics {
@@ -33,8 +33,8 @@ func (b *Billing) RecordNotice(ctx context.Context, e payments.Event, analytics 
 	return position, err
 }
 
-// HandleNotice records what a notice is about as the provider has it now, and ends the notice. The stream is that of the
-// notice, and the cause its event.
+// HandleNotice records what a notice is about as the provider has it now, and ends the notice. The stream is that of
+// the notice, and the cause its event.
 func (b *Billing) HandleNotice(ctx context.Context, name string, cause uuid.UUID) (eventlog.Position, error) {
 	kept := journal.NewCached(b.Journal, notice(name))
 	if err := kept.Refresh(ctx); err != nil {
@@ -54,8 +54,8 @@ func (b *Billing) HandleNotice(ctx context.Context, name string, cause uuid.UUID
 	return position, err
 }
 
-// follow records what the provider now has where a notice says that something has changed. It returns the account that the
-// notice is about, "" for none.
+// follow records what the provider now has where a notice says that something has changed. It returns the account that
+// the notice is about, "" for none.
 func (b *Billing) follow(ctx context.Context, n payment.Received, received eventlog.Position, origin journal.Origin) (string, error) {
 	switch area, _, _ := strings.Cut(n.Kind, "."); area {
 	case "price", "product", "coupon":
@@ -80,7 +80,8 @@ func (b *Billing) follow(ctx context.Context, n payment.Received, received event
 // catalogueLook is what looks at the catalogue are remembered by: no account has this id.
 const catalogueLook = "catalogue"
 
-// fresh looks at the provider, unless a look has begun after a position of the log. So many notices at once cost one look.
+// fresh looks at the provider, unless a look has begun after a position of the log. So many notices at once cost one
+// look.
 func (b *Billing) fresh(ctx context.Context, of string, since eventlog.Position, look func(context.Context) error) error {
 	release, err := b.looks.take(ctx, of)
 	if err != nil {
@@ -101,8 +102,8 @@ func (b *Billing) fresh(ctx context.Context, of string, since eventlog.Position,
 	return nil
 }
 
-// accountOf returns the account that a notice is about, "" for none. The account's stream has the last word: whatever else
-// names an account, the customer is the one that we created for it.
+// accountOf returns the account that a notice is about, "" for none. The account's stream has the last word: whatever
+// else names an account, the customer is the one that we created for it.
 func (b *Billing) accountOf(ctx context.Context, n payment.Received) (string, error) {
 	customer := n.Customer
 	if customer == "" {

@@ -200,7 +200,8 @@ func TestTheCatalogueFollowsThePrices(t *testing.T) {
 	require.Equal(t, dollars, listed)
 	require.Len(t, list().Listed, 3)
 
-	// given one that names no plan of ours, one for the free plan, one whose overage is nonsense, and one that is archived
+	// given one that names no plan of ours, one for the free plan, one whose overage is nonsense, and one that is
+	// archived
 	price := func(metadata map[string]string) string {
 		made, err := s.api.V1Prices.Create(t.Context(), &api.PriceCreateParams{
 			Currency: new("usd"), UnitAmount: new(int64(1)), Product: new("prod_pro"), Metadata: metadata,
@@ -347,8 +348,8 @@ func TestAProviderThatIsAwayIsAskedLater(t *testing.T) {
 	require.Equal(t, domain.Unavailable, domain.CodeOf(err))
 }
 
-// Whoever has set the key of another account at the provider loses nobody's plan by it, and leaves no request behind that
-// was carried out.
+// Whoever has set the key of another account at the provider loses nobody's plan by it, and leaves no request behind
+// that was carried out.
 func TestTheWrongProviderIsNoAnswer(t *testing.T) {
 	s := newShop(t)
 	account := s.subscribed(indie)

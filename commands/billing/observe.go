@@ -50,8 +50,8 @@ func (b *Billing) look(ctx context.Context, account string, s subscription.State
 	return seen, sealer.err
 }
 
-// unread returns the error of a look that has failed. A provider that does not know what it has made is no answer to anybody,
-// but the wrong provider.
+// unread returns the error of a look that has failed. A provider that does not know what it has made is no answer to
+// anybody, but the wrong provider.
 func unread(err error) error {
 	if errors.Is(err, payments.ErrUnavailable) {
 		return refusal(err)
@@ -59,7 +59,8 @@ func unread(err error) error {
 	return fmt.Errorf("reading what the payment provider has: %w", err)
 }
 
-// listed returns the catalogue. If it lacks a price of a subscription that has not ended, it is read from the provider again.
+// listed returns the catalogue. If it lacks a price of a subscription that has not ended, it is read from the provider
+// again.
 func (b *Billing) listed(ctx context.Context, has payments.Billing) (catalogue.State, error) {
 	listed, err := b.catalogue(ctx)
 	if err != nil {
@@ -94,8 +95,8 @@ func planOf(price string, listed catalogue.State) plan.Type {
 	return known.Plan
 }
 
-// sealer seals what is personal with the key of an account. It keeps the first error. Where the key is destroyed, nothing
-// personal is recorded any more.
+// sealer seals what is personal with the key of an account. It keeps the first error. Where the key is destroyed,
+// nothing personal is recorded any more.
 type sealer struct {
 	ctx     context.Context
 	keys    keyring.Keyring

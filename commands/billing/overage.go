@@ -13,9 +13,9 @@ import (
 	"github.com/recital-tts/recital/internal/providers/payments"
 )
 
-// BillOverage closes a period of the ledger and bills what it has used past its plan: one item on the next invoice, however
-// often it is repeated. The cause is the event that put the period on the list. It returns a *todo.NotYetError while
-// reservations are open in the period.
+// BillOverage closes a period of the ledger and bills what it has used past its plan: one item on the next invoice,
+// however often it is repeated. The cause is the event that put the period on the list. It returns a *todo.NotYetError
+// while reservations are open in the period.
 func (b *Billing) BillOverage(ctx context.Context, usage string, cause uuid.UUID) (eventlog.Position, error) {
 	over, err := b.Periods.ClosePeriod(ctx, usage, cause)
 	if err != nil || over.Billed {
@@ -28,8 +28,8 @@ func (b *Billing) BillOverage(ctx context.Context, usage string, cause uuid.UUID
 	return b.Periods.OverageBilled(ctx, usage, billed, cause)
 }
 
-// bill adds the item to the customer's next invoice. What comes to nothing, and what an account has used that never bought
-// its plan, is billed with no item.
+// bill adds the item to the customer's next invoice. What comes to nothing, and what an account has used that never
+// bought its plan, is billed with no item.
 func (b *Billing) bill(ctx context.Context, usage string, over Overage) (Billed, error) {
 	state, _, err := b.State(ctx, over.Account)
 	if err != nil {

@@ -206,8 +206,8 @@ func (c *customer) complete() {
 	require.Nil(c.draw, c.state(c.account).Open)
 }
 
-// settle reconciles, and has a worker handle all that is left. What the provider has forgotten after 30 days, an overdue
-// subscription shows.
+// settle reconciles, and has a worker handle all that is left. What the provider has forgotten after 30 days, an
+// overdue subscription shows.
 func (c *customer) settle() {
 	c.overdue = []string{c.account}
 	require.NoError(c.draw, c.Reconcile(c.t.Context()))

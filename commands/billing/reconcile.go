@@ -20,8 +20,8 @@ const (
 	overdue = time.Hour
 )
 
-// Reconcile records what notices should have said and did not: events that the provider lists and the log lacks, prices, and
-// subscriptions whose period is over without a word.
+// Reconcile records what notices should have said and did not: events that the provider lists and the log lacks,
+// prices, and subscriptions whose period is over without a word.
 func (b *Billing) Reconcile(ctx context.Context) error {
 	_, catalogue := b.ObserveCatalogue(ctx)
 	return errors.Join(catalogue, b.reconcileEvents(ctx), b.reconcileOverdue(ctx))
@@ -60,8 +60,8 @@ func sinceOf(last payment.Reconciliation) time.Time {
 	return last.Through.Add(-overlap)
 }
 
-// recordMissed records an event that the log lacks, and counts it. One whose id cannot be recorded is left out, with a line
-// in the service's log.
+// recordMissed records an event that the log lacks, and counts it. One whose id cannot be recorded is left out, with a
+// line in the service's log.
 func (b *Billing) recordMissed(ctx context.Context, e payments.Event) (int, error) {
 	known, _, err := journal.Load(ctx, b.Journal, notice(payment.Stream(e.ID)))
 	if err != nil || known.Exists() {

@@ -19,8 +19,8 @@ type answered struct {
 	position eventlog.Position
 }
 
-// request carries out what an account's owner wants: it records the request, has the provider carry it out, and records what
-// the provider then has. A crash in between leaves the request open: its repetition, or the to-do process
+// request carries out what an account's owner wants: it records the request, has the provider carry it out, and records
+// what the provider then has. A crash in between leaves the request open: its repetition, or the to-do process
 // CompleteRequestProcess, goes on with it. The provider recognises the request by its id.
 func (b *Billing) request(ctx context.Context, wanted subscription.Request, r domain.Repetition, origin journal.Origin) (answered, error) {
 	wanted.Request, wanted.Repetition, wanted.At = uuid.NewString(), r, b.now()
@@ -59,8 +59,8 @@ func together(commands ...command) command {
 	return journal.Sequence[subscription.State, subscription.Event]{Evolve: subscription.Evolve, Commands: commands}
 }
 
-// complete carries out a request that is open, and records its end. If somebody else has ended it in the meantime, it is not
-// carried out again: that might undo what was wanted since.
+// complete carries out a request that is open, and records its end. If somebody else has ended it in the meantime, it
+// is not carried out again: that might undo what was wanted since.
 func (b *Billing) complete(ctx context.Context, open subscription.Requested, origin journal.Origin) (answered, error) {
 	release, err := b.requests.take(ctx, open.Account)
 	if err != nil {
@@ -103,8 +103,8 @@ func answer(s subscription.State, position eventlog.Position, request string) (a
 	return answered{Answered: a, state: s, position: position}, refusalOf(a.Reason)
 }
 
-// CompleteRequest goes on with the request in a subscription's stream that was left open, if there is one. The cause is the
-// event that opened it.
+// CompleteRequest goes on with the request in a subscription's stream that was left open, if there is one. The cause is
+// the event that opened it.
 func (b *Billing) CompleteRequest(ctx context.Context, name string, cause uuid.UUID) (eventlog.Position, error) {
 	account, origin := accountOfStream(name), journal.CausedBy(cause)
 	state, position, err := b.observe(ctx, account, origin)

@@ -16,16 +16,16 @@ const savedAtOnce = 64
 
 var errSlowStore = errors.New("the blob store did not take it in time")
 
-// Audio is the audio of a reply that is collected in the spool while it is sent to the client, so that no store slows the
-// reply down. What prevents the clip never fails the reply. A nil Audio collects nothing.
+// Audio is the audio of a reply that is collected in the spool while it is sent to the client, so that no store slows
+// the reply down. What prevents the clip never fails the reply. A nil Audio collects nothing.
 type Audio struct {
 	file   *spool.File
 	whole  bool  // files state their length
 	failed error // why the clip will not be saved
 }
 
-// Record begins to collect the audio of a clip that is expected to have at most so many bytes. It comes before anything is
-// spoken. The Audio must be closed. Errors: spool.ErrFull, spool.ErrShare.
+// Record begins to collect the audio of a clip that is expected to have at most so many bytes. It comes before anything
+// is spoken. The Audio must be closed. Errors: spool.ErrFull, spool.ErrShare.
 func (c *Clips) Record(draft Draft, expected int64) (*Audio, error) {
 	file, err := c.spool.Create(draft.account, expected)
 	if err != nil {
@@ -77,8 +77,8 @@ func (a *Audio) Close() {
 	}
 }
 
-// put stores a clip's audio. It returns when ctx ends, even if the store does not; what that stores later is left for the
-// sweep.
+// put stores a clip's audio. It returns when ctx ends, even if the store does not; what that stores later is left for
+// the sweep.
 func (c *Clips) put(ctx context.Context, draft Draft, content io.Reader) (blobs.Blob, error) {
 	select {
 	case c.saving <- struct{}{}:

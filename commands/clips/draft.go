@@ -17,8 +17,8 @@ import (
 // sealTimeout bounds how long the beginning of a synthesis waits for the keyring.
 const sealTimeout = 2 * time.Second
 
-// Draft is a clip whose audio is to come. Its content is sealed, and so is the key of its audio, so that saving it needs the
-// blobs and the log, and no Postgres.
+// Draft is a clip whose audio is to come. Its content is sealed, and so is the key of its audio, so that saving it
+// needs the blobs and the log, and no Postgres.
 type Draft struct {
 	ID       string
 	account  string
@@ -26,8 +26,8 @@ type Draft struct {
 	envelope sealed.Envelope // of the audio
 }
 
-// Draft draws the id of a clip and seals its content, before anything is spoken: a clip that was asked for is refused where
-// it could not be saved. Errors: keyring.ErrUnavailable; account.ErrClosed.
+// Draft draws the id of a clip and seals its content, before anything is spoken: a clip that was asked for is refused
+// where it could not be saved. Errors: keyring.ErrUnavailable; account.ErrClosed.
 func (c *Clips) Draft(ctx context.Context, account string, content clip.Content) (Draft, error) {
 	id, err := clip.DrawID(c.random)
 	if err != nil {

@@ -20,8 +20,8 @@ const EraseProcess = "erase_clips"
 
 const (
 	erasedAtOnce = 8
-	// erasureTurn is how long the clips of one account are deleted before it is the turn of others. It is less than a to-do
-	// worker's time limit, however slowly audio is removed.
+	// erasureTurn is how long the clips of one account are deleted before it is the turn of others. It is less than a
+	// to-do worker's time limit, however slowly audio is removed.
 	erasureTurn = 5 * time.Second
 )
 
@@ -31,8 +31,8 @@ type Erasure struct {
 	Position eventlog.Position // of the last event
 }
 
-// Erase deletes clips of a closed account, and their audio, because of an event. It ends early when the turn is over. It may be
-// called again.
+// Erase deletes clips of a closed account, and their audio, because of an event. It ends early when the turn is over.
+// It may be called again.
 func (c *Clips) Erase(ctx context.Context, account string, cause uuid.UUID, ids []string) (Erasure, error) {
 	var done eventlog.Position
 	var mu sync.Mutex

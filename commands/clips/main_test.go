@@ -89,7 +89,8 @@ func recording(draft clips.Draft, format audio.Format) clips.Recording {
 	}
 }
 
-// record hands bytes over to a client, in two parts, and records them for an account. The caller closes what it returns.
+// record hands bytes over to a client, in two parts, and records them for an account. The caller closes what it
+// returns.
 func (a *archive) record(account, sound string) (draft clips.Draft, kept *clips.Audio, client *bytes.Buffer) {
 	a.T.Helper()
 	draft, err := a.clips.Draft(a.T.Context(), account, clip.Content{Text: "Hello."})

@@ -27,9 +27,10 @@ type Recording struct {
 	Settings   clip.Settings
 }
 
-// Save stores the audio, then appends the event: an event always has its blob, and a crash leaves only a blob that Sweep
-// removes. After a failed append the blob stays, because the event may be in the log all the same. Save goes on when ctx
-// ends, because a client that hangs up after it has received all audio keeps the clip, and fails after Config.SaveTimeout.
+// Save stores the audio, then appends the event: an event always has its blob, and a crash leaves only a blob that
+// Sweep removes. After a failed append the blob stays, because the event may be in the log all the same. Save goes on
+// when ctx ends, because a client that hangs up after it has received all audio keeps the clip, and fails after
+// Config.SaveTimeout.
 func (c *Clips) Save(ctx context.Context, r Recording, collected *Audio, origin journal.Origin) (eventlog.Position, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.timeout)
 	defer cancel()

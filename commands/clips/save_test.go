@@ -188,7 +188,8 @@ func TestASpoolWhoseDiskFailsCostsTheClipAlone(t *testing.T) {
 	require.Zero(t, a.spool.Claimed())
 }
 
-// Without room for its audio a clip is refused before anything is said, and what becomes too large costs the clip alone.
+// Without room for its audio a clip is refused before anything is said, and what becomes too large costs the clip
+// alone.
 func TestAFullSpool(t *testing.T) {
 	a := newArchive(t)
 	account := a.Open("indie")

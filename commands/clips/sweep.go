@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	// sweepAge is how old a blob must be before it is considered left behind: until then its event may still be appended.
+	// sweepAge is how old a blob must be before it is considered left behind: until then its event may still be
+	// appended.
 	sweepAge   = time.Hour
 	sweepBatch = 500
 )
@@ -19,9 +20,9 @@ const (
 // ShownBlobs returns which of the addresses a read model of clips shows.
 type ShownBlobs func(ctx context.Context, addresses []blobs.Address) (map[blobs.Address]bool, error)
 
-// Sweep removes the audio of clips that were not saved because of a crash, and of deleted clips whose audio could not be
-// removed at once. It returns the number of blobs it removed. A blob that the read model does not show is checked against
-// the clip's stream, so that a read model which is behind or being built costs time, but no audio.
+// Sweep removes the audio of clips that were not saved because of a crash, and of deleted clips whose audio could not
+// be removed at once. It returns the number of blobs it removed. A blob that the read model does not show is checked
+// against the clip's stream, so that a read model which is behind or being built costs time, but no audio.
 func (c *Clips) Sweep(ctx context.Context, shown ShownBlobs) (removed int, err error) {
 	var batch []blobs.Address
 	for blob, err := range c.blobs.List(ctx, clip.Stream("")) {

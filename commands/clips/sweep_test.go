@@ -40,7 +40,8 @@ func TestTheSweepRemovesWhatNoClipRefersTo(t *testing.T) {
 	_, err := a.clips.Delete(t.Context(), gone, account, commandstest.Operator())
 	require.NoError(t, err)
 	left := put(clip.Stream(gone), sound)
-	// and audio whose clip a crash kept from being saved, audio of a clip that is another one's, and what is no clip's at all
+	// and audio whose clip a crash kept from being saved, audio of a clip that is another one's, and what is no clip's
+	// at all
 	orphan := put(clip.Stream(strings.Repeat("1", 32)), "orphan")
 	other := put(clip.Stream(id), "not what the event says")
 	voice := put("voice-0123456789", "a voice")

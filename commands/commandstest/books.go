@@ -69,8 +69,8 @@ func (w *World) BooksOf(stream string) Books {
 	return b
 }
 
-// requireMayFollow checks what happens after the end of a period: what was reserved ends, then the credit is carried out of
-// it, and it is closed.
+// requireMayFollow checks what happens after the end of a period: what was reserved ends, then the credit is carried
+// out of it, and it is closed.
 func requireMayFollow(t require.TestingT, s ledger.State, event ledger.Event) {
 	if !s.Over() {
 		return

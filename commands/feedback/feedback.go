@@ -38,8 +38,8 @@ type Opinion struct {
 	Context string
 }
 
-// Give keeps an opinion, its words sealed, and returns its position in the log. Errors: domain.NotFound for what is not a
-// synthesis of the account; domain.Invalid.
+// Give keeps an opinion, its words sealed, and returns its position in the log. Errors: domain.NotFound for what is not
+// a synthesis of the account; domain.Invalid.
 func (f *Feedback) Give(ctx context.Context, account string, o Opinion, origin journal.Origin) (eventlog.Position, error) {
 	about, made := f.ids.Read(account, o.About)
 	if !made {

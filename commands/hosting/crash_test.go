@@ -18,8 +18,8 @@ import (
 	"github.com/recital-tts/recital/internal/standins/hostingplatform"
 )
 
-// Whoever dies while a variable is set or removed, at whatever is changed in the log or at the platform, before or after it is:
-// a worker, or a repetition, leaves one key in one variable, or none.
+// Whoever dies while a variable is set or removed, at whatever is changed in the log or at the platform, before or
+// after it is: a worker, or a repetition, leaves one key in one variable, or none.
 func TestACrashAnywhereIsRepaired(t *testing.T) {
 	w := newWorld(t)
 	type change struct{ add, remove []string }
@@ -60,8 +60,8 @@ func TestACrashAnywhereIsRepaired(t *testing.T) {
 	}
 }
 
-// What was half done when an account is closed is taken down at the platform, too, whichever of the two that are due comes
-// first.
+// What was half done when an account is closed is taken down at the platform, too, whichever of the two that are due
+// comes first.
 func TestAHalfDoneVariableOfAClosedAccountIsTakenDown(t *testing.T) {
 	w := newWorld(t)
 	for at := 1; ; at++ {
@@ -83,8 +83,9 @@ func TestAHalfDoneVariableOfAClosedAccountIsTakenDown(t *testing.T) {
 	}
 }
 
-// Any sequence of connections, additions, removals, crashes, cuts and refusals ends, once what is due is completed, with the
-// platform, the API keys and the stream in agreement; and with nothing at the platform when the account is closed.
+// Any sequence of connections, additions, removals, crashes, cuts and refusals ends, once what is due is completed,
+// with the platform, the API keys and the stream in agreement; and with nothing at the platform when the account is
+// closed.
 func TestPlatformKeysAndStreamEndInAgreement(t *testing.T) {
 	w := newWorld(t)
 	sites := []string{"site", "shop", "blog"}

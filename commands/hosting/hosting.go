@@ -47,8 +47,8 @@ type APIKeys interface {
 }
 
 // Hosting carries out what concerns the hosting platform. Errors of its methods, besides those that they name:
-// domain.Unavailable while the platform, the log or the keyring does not answer; domain.Rejected where the platform grants no
-// access any more, or refuses; a *platform.LimitedError.
+// domain.Unavailable while the platform, the log or the keyring does not answer; domain.Rejected where the platform
+// grants no access any more, or refuses; a *platform.LimitedError.
 type Hosting struct{ Config }
 
 // New returns a Hosting.
@@ -86,8 +86,8 @@ type connection struct {
 	origin  journal.Origin
 }
 
-// connect exchanges a code, unless that was done before, and records the access. A code that was exchanged by somebody who
-// crashed before that was recorded is lost: its owner gets another one from the platform.
+// connect exchanges a code, unless that was done before, and records the access. A code that was exchanged by somebody
+// who crashed before that was recorded is lost: its owner gets another one from the platform.
 func (h *Hosting) connect(ctx context.Context, id, config, code string, origin journal.Origin) (eventlog.Position, error) {
 	sum := sha256.Sum256([]byte(code))
 	hash := hex.EncodeToString(sum[:])
@@ -142,8 +142,8 @@ type Project struct {
 	Set      bool // the account has a variable in it
 }
 
-// Projects lists the projects of a configuration, which is connected first if there is a code. Errors: domain.NotFound for a
-// configuration that is not connected, domain.Invalid for a code that is not accepted.
+// Projects lists the projects of a configuration, which is connected first if there is a code. Errors: domain.NotFound
+// for a configuration that is not connected, domain.Invalid for a code that is not accepted.
 func (h *Hosting) Projects(ctx context.Context, id, config, code string, origin journal.Origin) (p Projects, err error) {
 	if code != "" {
 		if _, err := h.connect(ctx, id, config, code, origin); err != nil {
@@ -176,9 +176,9 @@ type Failure struct {
 	Err     error // a refusal, or a *platform.LimitedError
 }
 
-// SetVariables removes the variables of projects, and then sets those of others, each with a key of its own. Projects are given
-// by their names or ids. What is set, or removed, already stays so. An error means that no project was dealt with, or, where it is no
-// refusal, that the rest was not.
+// SetVariables removes the variables of projects, and then sets those of others, each with a key of its own. Projects
+// are given by their names or ids. What is set, or removed, already stays so. An error means that no project was dealt
+// with, or, where it is no refusal, that the rest was not.
 func (h *Hosting) SetVariables(ctx context.Context, id, config string, add, remove []string, origin journal.Origin) ([]Failure, eventlog.Position, error) {
 	state, version, err := h.load(ctx, id)
 	if err != nil {
@@ -235,8 +235,8 @@ func (b *batch) next(ctx context.Context, project string, do func() (eventlog.Po
 	}
 }
 
-// Complete goes on with what was left half done in the stream of an account. It returns a *todo.NotYetError while somebody may
-// be at work on it.
+// Complete goes on with what was left half done in the stream of an account. It returns a *todo.NotYetError while
+// somebody may be at work on it.
 func (h *Hosting) Complete(ctx context.Context, name string, cause uuid.UUID) (eventlog.Position, error) {
 	id, origin := strings.TrimPrefix(name, hosting.StreamPrefix), journal.CausedBy(cause)
 	position, err := h.each(ctx, id, origin, func(c connection, v hosting.Variable) (eventlog.Position, error) {

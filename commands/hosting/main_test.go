@@ -116,8 +116,8 @@ func (w *world) open(t require.TestingT, id string, sealed []byte, use string) s
 	return string(plain)
 }
 
-// requireAgreement requires that the platform, the account's keys and the stream agree: each variable has a valid key, each
-// key but the account's first is in one variable, and nothing is under way.
+// requireAgreement requires that the platform, the account's keys and the stream agree: each variable has a valid key,
+// each key but the account's first is in one variable, and nothing is under way.
 func (w *world) requireAgreement(t require.TestingT, id, config string) {
 	inStream, onPlatform, ofAccount := map[string]string{}, map[string]string{}, map[string]string{}
 	for _, v := range w.state(id).Variables {
@@ -143,8 +143,8 @@ func (w *world) requireAgreement(t require.TestingT, id, config string) {
 	require.Equal(t, inStream, ofAccount)
 }
 
-// kept returns what the platform has of an account's variables by project, but for those that had to be left there because it granted no
-// access when they were to be removed.
+// kept returns what the platform has of an account's variables by project, but for those that had to be left there
+// because it granted no access when they were to be removed.
 func (w *world) kept(id, config string) map[string][]hostingplatform.Variable {
 	left := map[string]bool{}
 	for _, event := range w.events(id) {

@@ -26,8 +26,9 @@ func (h *Hosting) add(ctx context.Context, c connection, name string) (eventlog.
 	return h.set(ctx, c, project)
 }
 
-// set sets the variable of a project, unless the platform has it with a key that is valid. The key is shown to the platform and
-// kept nowhere: so one of which nobody knows whether the platform has it is deleted, and replaced by another.
+// set sets the variable of a project, unless the platform has it with a key that is valid. The key is shown to the
+// platform and kept nowhere: so one of which nobody knows whether the platform has it is deleted, and replaced by
+// another.
 func (h *Hosting) set(ctx context.Context, c connection, project platform.Project) (eventlog.Position, error) {
 	ctx, cancel := context.WithTimeout(ctx, attempt)
 	defer cancel()
@@ -89,8 +90,8 @@ func (h *Hosting) kept(ctx context.Context, c connection, v hosting.Variable) (s
 	return there.ID, nil
 }
 
-// setNew sets the variable of a project to a key that is drawn for it. The key is recorded before it is created, and created
-// before the platform gets it.
+// setNew sets the variable of a project to a key that is drawn for it. The key is recorded before it is created, and
+// created before the platform gets it.
 func (h *Hosting) setNew(ctx context.Context, c connection, project platform.Project, instead string) (eventlog.Position, error) {
 	key, err := account.DrawAPIKey(rand.Reader)
 	if err != nil {
@@ -119,7 +120,8 @@ func (h *Hosting) setNew(ctx context.Context, c connection, project platform.Pro
 	return position, err
 }
 
-// giveUp deletes the key of a variable that is not set, or that may be left at the platform, for a reason that it returns.
+// giveUp deletes the key of a variable that is not set, or that may be left at the platform, for a reason that it
+// returns.
 func (h *Hosting) giveUp(ctx context.Context, c connection, hash string, left bool, reason error) (eventlog.Position, error) {
 	if err := h.APIKeys.DropKey(ctx, c.account, hash, c.origin); err != nil {
 		return eventlog.Position{}, err
@@ -169,7 +171,8 @@ func (h *Hosting) projectOf(ctx context.Context, id string, v hosting.Variable) 
 	return string(name), nil
 }
 
-// remove removes a variable, and deletes its key, also where the platform grants no access any more: it then returns errLeft.
+// remove removes a variable, and deletes its key, also where the platform grants no access any more: it then returns
+// errLeft.
 func (h *Hosting) remove(ctx context.Context, c connection, v hosting.Variable) (eventlog.Position, error) {
 	ctx, cancel := context.WithTimeout(ctx, attempt)
 	defer cancel()

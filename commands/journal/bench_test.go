@@ -13,8 +13,8 @@ import (
 	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 
-// BenchmarkOrigin carries out commands that say where they came from, beside the same ones that do not: the time and the
-// allocations of one (the event node's are among them), and how often the keyring is asked in Postgres.
+// BenchmarkOrigin carries out commands that say where they came from, beside the same ones that do not: the time and
+// the allocations of one (the event node's are among them), and how often the keyring is asked in Postgres.
 func BenchmarkOrigin(b *testing.B) {
 	const each = 50
 	s := newSealing(b)

@@ -14,18 +14,18 @@ type Decider[S, E any] interface {
 	Decide(state S) ([]E, error)
 }
 
-// Execute executes a command on a stream. After a conflict the command is decided again, until ctx ends. Execute returns
-// the state after the command and the position of its last event or, if it decided nothing, of the last event in the
-// stream. Errors are those of Decide, unchanged, and those of the log.
+// Execute executes a command on a stream. After a conflict the command is decided again, until ctx ends. Execute
+// returns the state after the command and the position of its last event or, if it decided nothing, of the last event
+// in the stream. Errors are those of Decide, unchanged, and those of the log.
 //
 // The event ids derive from the metadata's command id, so that repeating the same append has no effect.
 func Execute[S, E any](ctx context.Context, j *Journal, s Stream[S, E], command Decider[S, E], meta Metadata) (S, eventlog.Position, error) {
 	return NewCached(j, s).Execute(ctx, command, meta)
 }
 
-// Cached keeps the state of a stream between commands, so that a command usually costs one append and no read. The state
-// may be stale, because other instances append, too: the append then conflicts, and the newer events are read. A command
-// that appends nothing is decided on a state that was just read. Cached is not safe for concurrent use.
+// Cached keeps the state of a stream between commands, so that a command usually costs one append and no read. The
+// state may be stale, because other instances append, too: the append then conflicts, and the newer events are read. A
+// command that appends nothing is decided on a state that was just read. Cached is not safe for concurrent use.
 type Cached[S, E any] struct {
 	journal *Journal
 	stream  Stream[S, E]
@@ -60,8 +60,8 @@ func (c *Cached[S, E]) Execute(ctx context.Context, command Decider[S, E], meta 
 	return c.state, c.version.Position, err
 }
 
-// Batch appends what decide adds to a batch, in one append. decide is called again, on a state that was just read, after a
-// conflict and if its batch is valid only on such a state. Batch returns the number of conflicts.
+// Batch appends what decide adds to a batch, in one append. decide is called again, on a state that was just read,
+// after a conflict and if its batch is valid only on such a state. Batch returns the number of conflicts.
 func (c *Cached[S, E]) Batch(ctx context.Context, decide func(*Batch[S, E])) (conflicts int, err error) {
 	for read := !c.known || c.skips != c.journal.Registry.SkipsVersion(); ; read = true {
 		if read {
@@ -126,9 +126,9 @@ func (c *Cached[S, E]) append(ctx context.Context, batch *Batch[S, E]) error {
 	return nil
 }
 
-// addSnapshot adds the snapshot that the batch makes due, if any. There is none while an event of the stream is skipped: it
-// would lack the event after that one is not skipped any more. Its id derives from the version that the batch was
-// decided on, so that a repeated append is identical.
+// addSnapshot adds the snapshot that the batch makes due, if any. There is none while an event of the stream is
+// skipped: it would lack the event after that one is not skipped any more. Its id derives from the version that the
+// batch was decided on, so that a repeated append is identical.
 func (c *Cached[S, E]) addSnapshot(batch *Batch[S, E]) {
 	if c.stream.Snapshot == nil || c.journal.Registry.SkipsIn(c.stream.Name) {
 		return
@@ -158,8 +158,9 @@ type write struct {
 // State returns the state after everything that was added.
 func (b *Batch[S, E]) State() S { return b.state }
 
-// Add adds the events that a command decides on State. It returns the command's refusal. A refusal, and a decision without
-// events, are valid only on a state that was just read: Cached.Batch reads the state and decides again if it was not.
+// Add adds the events that a command decides on State. It returns the command's refusal. A refusal, and a decision
+// without events, are valid only on a state that was just read: Cached.Batch reads the state and decides again if it
+// was not.
 func (b *Batch[S, E]) Add(command Decider[S, E], meta Metadata) error {
 	events, err := command.Decide(b.state)
 	if err != nil || len(events) == 0 {
@@ -180,8 +181,8 @@ func (b *Batch[S, E]) Append(meta Metadata, events ...E) {
 	b.writes = append(b.writes, added)
 }
 
-// Sequence is several commands as one: it appends the events of all of them, or none if one of them is refused. In metrics
-// it has the name of the last one.
+// Sequence is several commands as one: it appends the events of all of them, or none if one of them is refused. In
+// metrics it has the name of the last one.
 type Sequence[S, E any] struct {
 	Evolve   func(S, E) S
 	Commands []Decider[S, E]

@@ -1,6 +1,6 @@
 // Package journal is the kernel of the commands. It loads a stream, folds its events into a state, calls the command's
-// Decide on it, and appends the events at the revision that was read. All slices execute their commands with it, so that
-// conflicts, metadata, derived ids, snapshots and metrics are handled in one place.
+// Decide on it, and appends the events at the revision that was read. All slices execute their commands with it, so
+// that conflicts, metadata, derived ids, snapshots and metrics are handled in one place.
 //
 //   - Execute executes one command on a stream.
 //   - Cached does the same, and keeps the state between commands.
@@ -55,7 +55,8 @@ func (j *Journal) Begin(ctx context.Context) (context.Context, Running) {
 	return ctx, Running{journal: j, begun: time.Now(), span: span}
 }
 
-// End ends the command. Its name is "" if there was none to execute. In the trace a refusal by the domain is no failure.
+// End ends the command. Its name is "" if there was none to execute. In the trace a refusal by the domain is no
+// failure.
 func (r Running) End(name string, conflicts int, err error) {
 	if r.journal.Observe != nil && name != "" {
 		r.journal.Observe(Observation{Command: name, Took: time.Since(r.begun), Conflicts: conflicts, Err: err})

@@ -56,8 +56,8 @@ func (o Origin) Metadata(command uuid.UUID, at time.Time) Metadata {
 	return m
 }
 
-// DeriveID returns the id of a command that follows from something with an id or a name. It is the same on every instance
-// and at every repetition: a UUIDv5 (RFC 9562, 5.5).
+// DeriveID returns the id of a command that follows from something with an id or a name. It is the same on every
+// instance and at every repetition: a UUIDv5 (RFC 9562, 5.5).
 func DeriveID(from, what string) uuid.UUID {
 	return uuid.NewSHA1(uuid.NameSpaceOID, []byte(what+" "+from))
 }
@@ -68,8 +68,8 @@ func EventID(command uuid.UUID) uuid.UUID { return eventlog.EventID(command, 0) 
 // sealTimeout bounds how long a command waits for its account's key.
 const sealTimeout = time.Second
 
-// Metadata is the metadata of a command's events, and the address of its client, which becomes part of it when the events are
-// appended.
+// Metadata is the metadata of a command's events, and the address of its client, which becomes part of it when the
+// events are appended.
 type Metadata struct {
 	eventlog.Metadata
 	client *client // nil: none is recorded
@@ -82,9 +82,9 @@ type client struct {
 	sealed  []byte
 }
 
-// sealed returns the metadata with the client's address, sealed with the key of the actor's account. It is sealed once for a
-// command, so an append that is repeated is identical. A command is worth more than the record of its address: an owner can
-// revoke a key while the keyring does not answer.
+// sealed returns the metadata with the client's address, sealed with the key of the actor's account. It is sealed once
+// for a command, so an append that is repeated is identical. A command is worth more than the record of its address: an
+// owner can revoke a key while the keyring does not answer.
 func (j *Journal) sealed(ctx context.Context, m Metadata) eventlog.Metadata {
 	if m.client == nil || j.Keys == nil {
 		return m.Metadata
@@ -97,7 +97,8 @@ func (j *Journal) sealed(ctx context.Context, m Metadata) eventlog.Metadata {
 	return m.Metadata
 }
 
-// seal returns nil where the address cannot be sealed, and where the account's key was destroyed: then it would serve nobody.
+// seal returns nil where the address cannot be sealed, and where the account's key was destroyed: then it would serve
+// nobody.
 func (j *Journal) seal(ctx context.Context, m Metadata) []byte {
 	brief, cancel := context.WithTimeout(ctx, sealTimeout)
 	defer cancel()

@@ -110,7 +110,8 @@ func TestACommandThatDecidesNothingMakesNoKey(t *testing.T) {
 	require.Equal(t, 1, s.keyCount())
 }
 
-// A ciphertext is another one each time: an append that is repeated after a lost answer, or after a conflict, has the first.
+// A ciphertext is another one each time: an append that is repeated after a lost answer, or after a conflict, has the
+// first.
 func TestARepeatedAppendIsTheSameByteForByte(t *testing.T) {
 	s := newSealing(t)
 	s.Log = capturing{s.log, s}

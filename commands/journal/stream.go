@@ -12,13 +12,13 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// Stream describes where an aggregate is stored, and how its state is folded. A load reads backwards to the last snapshot
-// (domain.IsSnapshot), so that its cost does not grow with a stream that has snapshots.
+// Stream describes where an aggregate is stored, and how its state is folded. A load reads backwards to the last
+// snapshot (domain.IsSnapshot), so that its cost does not grow with a stream that has snapshots.
 type Stream[S, E any] struct {
 	Name   string
 	Evolve func(S, E) S // returns the state after an event, and does not modify its argument
-	// Snapshot returns the events that repeat a state, none while no snapshot is due. They are appended together with the
-	// events that make the snapshot due. Nil means no snapshots: the stream stays short.
+	// Snapshot returns the events that repeat a state, none while no snapshot is due. They are appended together with
+	// the events that make the snapshot due. Nil means no snapshots: the stream stays short.
 	Snapshot func(state S, at time.Time) []E
 	// IsSnapshot replaces domain.IsSnapshot. It may be nil.
 	IsSnapshot func(E) bool
@@ -27,8 +27,8 @@ type Stream[S, E any] struct {
 	Only uuid.UUID
 }
 
-// Version is the version of a state: the last event that it is folded from, by its revision in the stream and its position
-// in the log.
+// Version is the version of a state: the last event that it is folded from, by its revision in the stream and its
+// position in the log.
 type Version struct {
 	Revision eventlog.Revision
 	Position eventlog.Position
@@ -100,8 +100,9 @@ func decode[E any](registry *eventlog.Registry, recorded eventlog.Recorded) (eve
 	return event, false, nil
 }
 
-// Happened reports whether an event that happens at most once is in a stream. It compares types without decoding, so that
-// an event that cannot be decoded does not matter. It reads backwards to a snapshot, whose answer inSnapshot returns.
+// Happened reports whether an event that happens at most once is in a stream. It compares types without decoding, so
+// that an event that cannot be decoded does not matter. It reads backwards to a snapshot, whose answer inSnapshot
+// returns.
 func Happened[E any](ctx context.Context, j *Journal, stream string, once E, inSnapshot func(E) (happened, is bool)) (bool, error) {
 	name := j.Registry.NameOf(once)
 	for recorded, err := range j.Log.ReadStreamBackwards(ctx, stream) {

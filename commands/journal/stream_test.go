@@ -166,7 +166,8 @@ func onceFor(f func()) func() {
 	}
 }
 
-// Whatever another instance writes between a load and its append, snapshots included, a command is decided on all of it.
+// Whatever another instance writes between a load and its append, snapshots included, a command is decided on all of
+// it.
 func TestAnotherWriterBetweenLoadAndAppend(t *testing.T) {
 	w := newWorld(t)
 	for name, as := range map[string]func(string) stream{"whole": whole, "with snapshots": withSnapshots} {

@@ -11,7 +11,8 @@ import (
 	keys "github.com/recital-tts/recital/internal/access/keyring"
 )
 
-// Export returns what writes a copy of the log's keyring, in which the keys stay wrapped. It is refused where the store has another one.
+// Export returns what writes a copy of the log's keyring, in which the keys stay wrapped. It is refused where the store
+// has another one.
 func (k *Keyring) Export(ctx context.Context) (write func(context.Context, io.Writer) error, err error) {
 	ids, err := k.IDs(ctx)
 	if err != nil {
@@ -23,9 +24,9 @@ func (k *Keyring) Export(ctx context.Context) (write func(context.Context, io.Wr
 	return k.store.Export, nil
 }
 
-// Import takes up the keys of a copy of the log's keyring, all or none. What was erased since the copy was made stays erased:
-// the log says which accounts are closed, and their keys become tombstones before anybody can use them. Importing again
-// changes nothing. Errors: domain.Rejected where the copy is not of the log's keyring or not whole.
+// Import takes up the keys of a copy of the log's keyring, all or none. What was erased since the copy was made stays
+// erased: the log says which accounts are closed, and their keys become tombstones before anybody can use them.
+// Importing again changes nothing. Errors: domain.Rejected where the copy is not of the log's keyring or not whole.
 func (k *Keyring) Import(ctx context.Context, from io.Reader) (keys.Imported, error) {
 	copied, err := keys.NewCopyReader(from)
 	if err != nil {

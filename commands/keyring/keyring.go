@@ -67,8 +67,8 @@ func (e *OtherError) Error() string {
 	return fmt.Sprintf("the log belongs to keyring %s, and there is %s", e.Log, found)
 }
 
-// Match sees that the store holds the log's keyring. Where both are new, and where the log knows of none yet, the log learns
-// the store's id. Errors: OtherError.
+// Match sees that the store holds the log's keyring. Where both are new, and where the log knows of none yet, the log
+// learns the store's id. Errors: OtherError.
 func (k *Keyring) Match(ctx context.Context) error {
 	state, _, err := journal.Load(ctx, k.journal, stream())
 	if err != nil {
@@ -98,8 +98,8 @@ func (k *Keyring) adopt(ctx context.Context, id string) error {
 	return err
 }
 
-// Abandon gives up the log's keyring, whose id the caller names, for the store's. What it sealed is lost. Doing so again has
-// no effect. It is refused where the log has another keyring, and where the store holds it.
+// Abandon gives up the log's keyring, whose id the caller names, for the store's. What it sealed is lost. Doing so
+// again has no effect. It is refused where the log has another keyring, and where the store holds it.
 func (k *Keyring) Abandon(ctx context.Context, id string, by journal.Origin) (eventlog.Position, error) {
 	ids, err := k.matched(ctx)
 	if err != nil {

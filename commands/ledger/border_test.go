@@ -104,8 +104,9 @@ func (s *subscriber) sweep(r require.TestingT, keeper *commands.Ledger) {
 func second[T any](_ T, err error) error { return err }
 
 // Whatever becomes of a subscription while requests are in flight, whenever the account, the periods and each of two
-// instances hear of it, and although the clock of one is behind: what was delivered is settled, once, in one period; periods
-// follow each other; credit is neither lost nor doubled; and what is billed is what was settled past plan and credit.
+// instances hear of it, and although the clock of one is behind: what was delivered is settled, once, in one period;
+// periods follow each other; credit is neither lost nor doubled; and what is billed is what was settled past plan and
+// credit.
 func TestNothingIsLostOrDoubledAtABorder(t *testing.T) {
 	w := newWorld(t)
 	rapid.Check(t, func(r *rapid.T) {

@@ -89,8 +89,8 @@ func later(a, b eventlog.Position) eventlog.Position {
 }
 
 // CarryCredit ends a period, grants its remaining credit in the account's current period, and returns the position of
-// that. While reservations are open it does nothing: the list shows the period again when they have ended. The credit of a
-// closed account ends with the period.
+// that. While reservations are open it does nothing: the list shows the period again when they have ended. The credit
+// of a closed account ends with the period.
 //
 // The two streams cannot be written at once. So the end of the old period records how much is carried where, and the
 // id of the grant in the other one derives from the old period: both can be repeated, and take effect once.

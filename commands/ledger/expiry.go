@@ -16,9 +16,9 @@ import (
 // ends them, too; both write the same events.
 const ExpiryProcess = "expiry"
 
-// Expire ends the reservations of a period that have been open for too long, and returns the position of the period's last
-// event. If the given one has not, as far as this instance has seen, the error is a *todo.NotYetError: the list goes by
-// the time of day, which may have jumped, and this instance may have started after the one that has reserved.
+// Expire ends the reservations of a period that have been open for too long, and returns the position of the period's
+// last event. If the given one has not, as far as this instance has seen, the error is a *todo.NotYetError: the list
+// goes by the time of day, which may have jumped, and this instance may have started after the one that has reserved.
 func (l *Ledger) Expire(ctx context.Context, stream, reservation string) (eventlog.Position, error) {
 	now := l.now().UTC()
 	done, err := l.look(ctx, stream, now)
@@ -34,8 +34,8 @@ func (l *Ledger) Expire(ctx context.Context, stream, reservation string) (eventl
 	return done.position, nil
 }
 
-// Watch looks at a period, whose open reservations then count as seen by this instance: those of an instance that has died
-// expire the sooner.
+// Watch looks at a period, whose open reservations then count as seen by this instance: those of an instance that has
+// died expire the sooner.
 func (l *Ledger) Watch(ctx context.Context, stream string) error {
 	_, err := l.look(ctx, stream, l.now().UTC())
 	return err

@@ -87,8 +87,8 @@ func New(j *journal.Journal, accounts Accounts, now func() time.Time, longest ti
 // NameBy sets the source of the ids of reservations, which are random otherwise. It is called before the first one.
 func (l *Ledger) NameBy(draw func(account string) uuid.UUID) { l.draw = draw }
 
-// MeasureBy sets the clock by which the ledger measures how long it has seen reservations. It must not jump; the default does
-// not. MeasureBy is called before the first reservation.
+// MeasureBy sets the clock by which the ledger measures how long it has seen reservations. It must not jump; the
+// default does not. MeasureBy is called before the first reservation.
 func (l *Ledger) MeasureBy(elapsed func() time.Duration) { l.seen.elapsed = elapsed }
 
 // LongestReservation returns the time after which a reservation expires.

@@ -31,8 +31,9 @@ type ClosedPeriod struct {
 	Position   eventlog.Position
 }
 
-// ClosePeriod closes a period that is over, given by its stream. Closing it again has no effect. While reservations are open
-// the error is a *todo.NotYetError. Further errors: domain.NotFound, domain.Conflict for a period that is not over.
+// ClosePeriod closes a period that is over, given by its stream. Closing it again has no effect. While reservations are
+// open the error is a *todo.NotYetError. Further errors: domain.NotFound, domain.Conflict for a period that is not
+// over.
 func (l *Ledger) ClosePeriod(ctx context.Context, stream string, cause uuid.UUID) (ClosedPeriod, error) {
 	now := l.now().UTC()
 	seen, err := l.look(ctx, stream, now)
@@ -61,8 +62,8 @@ func (l *Ledger) ClosePeriod(ctx context.Context, stream string, cause uuid.UUID
 	}
 }
 
-// Bill is what was billed for the overage of a period: whole units, for an amount in minor units of the currency, by an item
-// of the payment provider. The item is empty where there was nothing to pay.
+// Bill is what was billed for the overage of a period: whole units, for an amount in minor units of the currency, by an
+// item of the payment provider. The item is empty where there was nothing to pay.
 type Bill struct {
 	Units, Amount  int64
 	Currency, Item string

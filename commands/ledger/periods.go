@@ -46,8 +46,9 @@ func (l *Ledger) period(ctx context.Context, id string, now time.Time) (accountP
 	return p, err
 }
 
-// submitFresh executes a command again that was refused in a period, if the account has become entitled to more since that
-// period was cached: whoever sees a new plan is not refused by the terms of the one before. Otherwise it returns the refusal.
+// submitFresh executes a command again that was refused in a period, if the account has become entitled to more since
+// that period was cached: whoever sees a new plan is not refused by the terms of the one before. Otherwise it returns
+// the refusal.
 func (l *Ledger) submitFresh(ctx context.Context, known accountPeriod, c command, meta journal.Metadata, refusal error) (outcome, error) {
 	fresh, err := l.periodAt(ctx, known.open.Account, meta.Time)
 	if err != nil || fresh.open.Version <= known.open.Version {
@@ -92,10 +93,10 @@ func onTerms(state account.State, p plan.Period, version int64) (accountPeriod, 
 	return accountPeriod{stream: ledger.Stream(state.Account, p.Start), open: open}, nil
 }
 
-// submitNow executes a command in a period, which it opens if necessary. If the period has ended, because another instance
-// has a clock that is ahead or knows a newer entitlement, it continues with the next one: the log decides, and not the clock
-// or what is cached. Terms of an entitlement that the period does not follow yet come first, as a command of their own: the
-// entitlement has caused them, and not who comes by.
+// submitNow executes a command in a period, which it opens if necessary. If the period has ended, because another
+// instance has a clock that is ahead or knows a newer entitlement, it continues with the next one: the log decides, and
+// not the clock or what is cached. Terms of an entitlement that the period does not follow yet come first, as a command
+// of their own: the entitlement has caused them, and not who comes by.
 func (l *Ledger) submitNow(ctx context.Context, period accountPeriod, c command, meta journal.Metadata) (outcome, error) {
 	for {
 		open := period.open
@@ -161,8 +162,9 @@ func (l *Ledger) entitled(ctx context.Context, id string, version int64) (uuid.U
 	return uuid.UUID{}, fmt.Errorf("account %s has no version %d of its entitlement", id, version)
 }
 
-// periodAfter returns the period in which an account goes on after one that has ended, and that starts when that one says.
-// Whatever the account's entitlement has become since, it is always the same one, so that what was granted there is found.
+// periodAfter returns the period in which an account goes on after one that has ended, and that starts when that one
+// says. Whatever the account's entitlement has become since, it is always the same one, so that what was granted there
+// is found.
 func (l *Ledger) periodAfter(ctx context.Context, id string, start time.Time) (accountPeriod, error) {
 	state, err := l.account(ctx, id)
 	if err != nil {
@@ -183,9 +185,9 @@ func (l *Ledger) periodAfter(ctx context.Context, id string, start time.Time) (a
 	return onTerms(state, p, version)
 }
 
-// FollowEntitlement ends the periods that the entitlement of an account, and those before it, have cut short or followed, and
-// puts the current one on its terms. It returns the position of the latter. Instances that go on with an older entitlement
-// learn of it from these streams.
+// FollowEntitlement ends the periods that the entitlement of an account, and those before it, have cut short or
+// followed, and puts the current one on its terms. It returns the position of the latter. Instances that go on with an
+// older entitlement learn of it from these streams.
 func (l *Ledger) FollowEntitlement(ctx context.Context, id string, cause uuid.UUID) (eventlog.Position, error) {
 	now := l.now().UTC()
 	state, err := l.account(ctx, id)
@@ -207,8 +209,8 @@ func (l *Ledger) FollowEntitlement(ctx context.Context, id string, cause uuid.UU
 	return done.position, err
 }
 
-// end ends a period. One that is cut short is opened for that if it was not: an instance that is about to open it finds that
-// it has ended.
+// end ends a period. One that is cut short is opened for that if it was not: an instance that is about to open it finds
+// that it has ended.
 func (l *Ledger) end(ctx context.Context, state account.State, former account.Former, now time.Time, cause uuid.UUID) error {
 	p, err := onTerms(state, former.Period, 0)
 	if err != nil {

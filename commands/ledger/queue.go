@@ -82,8 +82,8 @@ func (q *queue) carryOut(tasks []task) {
 	}
 }
 
-// write decides the tasks, appends the events, in the trace of the first, and returns the outcome of each. If too many reservations have expired
-// for one append, the tasks are left for a later one.
+// write decides the tasks, appends the events, in the trace of the first, and returns the outcome of each. If too many
+// reservations have expired for one append, the tasks are left for a later one.
 func (q *queue) write(tasks []task) (outcomes []outcome, conflicts int, err error) {
 	for more := true; more; {
 		ctx, cancel := context.WithTimeout(tracing.Carry(context.Background(), tasks[0].ctx), appendTimeout)

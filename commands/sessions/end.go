@@ -30,8 +30,8 @@ func (s *Sessions) End(ctx context.Context, account, id string, origin journal.O
 	return position, err
 }
 
-// EndShown signs the browser out that shows a cookie: its session ends, if it lives, whoever calls. The position is zero
-// where none has ended.
+// EndShown signs the browser out that shows a cookie: its session ends, if it lives, whoever calls. The position is
+// zero where none has ended.
 func (s *Sessions) EndShown(ctx context.Context, cookie string, origin journal.Origin) (eventlog.Position, error) {
 	shown, ok := session.ParseCookie(cookie)
 	if !ok {

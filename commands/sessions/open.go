@@ -102,8 +102,8 @@ func (s *Sessions) country(client Client) string {
 	return s.Countries(client.Address)
 }
 
-// endSurplus ends the oldest sessions of an account that has too many. What fails is left to the next sign-in. Of sign-ins
-// at the same time the last one in the log sees all others, so their number settles at the limit.
+// endSurplus ends the oldest sessions of an account that has too many. What fails is left to the next sign-in. Of
+// sign-ins at the same time the last one in the log sees all others, so their number settles at the limit.
 func (s *Sessions) endSurplus(ctx context.Context, account, opened string, at eventlog.Position) {
 	if s.Shown == nil {
 		return

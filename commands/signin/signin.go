@@ -1,5 +1,5 @@
-// Package signin signs people in whom an identity provider knows: it finds or opens the account of the identity, and opens
-// a session.
+// Package signin signs people in whom an identity provider knows: it finds or opens the account of the identity, and
+// opens a session.
 package signin
 
 import (
@@ -100,9 +100,9 @@ type Arrival struct {
 	Client    Client
 }
 
-// SignIn opens a session for a person. At the first time, and after the person's account was closed, it opens an account,
-// too. Each step is repeated at each sign-in and has no effect where it was done, so a sign-in completes what an earlier
-// one has left undone.
+// SignIn opens a session for a person. At the first time, and after the person's account was closed, it opens an
+// account, too. Each step is repeated at each sign-in and has no effect where it was done, so a sign-in completes what
+// an earlier one has left undone.
 func (s *SignIns) SignIn(ctx context.Context, a Arrival, origin journal.Origin) (Session, error) {
 	id, err := s.identify(ctx, a.Person)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package skips skips events that cannot be handled, on the word of an operator, and makes the skips of the log known to
-// whatever decodes its events.
+// Package skips skips events that cannot be handled, on the word of an operator, and makes the skips of the log known
+// to whatever decodes its events.
 package skips
 
 import (
@@ -49,7 +49,8 @@ func Load(ctx context.Context, j *journal.Journal) error {
 	return err
 }
 
-// Open returns the skips of a log, which the journal's registry knows from then on. It comes before anything else is decoded.
+// Open returns the skips of a log, which the journal's registry knows from then on. It comes before anything else is
+// decoded.
 func Open(ctx context.Context, j *journal.Journal, log *slog.Logger, now func() time.Time) (*Skips, error) {
 	s := &Skips{journal: j, log: log, now: now}
 	s.stream = journal.NewCached(j, journal.Stream[skip.State, skip.Event]{Name: eventlog.SkipsStream, Evolve: skip.Evolve})
@@ -171,8 +172,8 @@ type Place struct {
 	Stops    bool // a read model has stopped at it
 }
 
-// Skip skips an event that stops a read model or cannot be decoded. Skipping it again has no effect. Errors: ErrNoEvent;
-// domain.Rejected for an event that nothing has stopped at; those of the decision.
+// Skip skips an event that stops a read model or cannot be decoded. Skipping it again has no effect. Errors:
+// ErrNoEvent; domain.Rejected for an event that nothing has stopped at; those of the decision.
 func (s *Skips) Skip(ctx context.Context, at Place, by By) (skip.Skip, error) {
 	recorded, err := s.read(ctx, at.Stream, at.Revision)
 	if err == nil && (recorded.ID != at.Event || !s.journal.Registry.Ours(at.Stream)) {
@@ -191,8 +192,8 @@ func (s *Skips) Skip(ctx context.Context, at Place, by By) (skip.Skip, error) {
 	})
 }
 
-// Unskip makes a skipped event count again, and returns it with its position in the log. Errors: skip.ErrNotSkipped, those
-// of the decision.
+// Unskip makes a skipped event count again, and returns it with its position in the log. Errors: skip.ErrNotSkipped,
+// those of the decision.
 func (s *Skips) Unskip(ctx context.Context, event uuid.UUID, by By) (skip.Skip, eventlog.Position, error) {
 	known, err := s.known(ctx, event)
 	if err != nil {
@@ -237,8 +238,8 @@ func (s *Skips) known(ctx context.Context, event uuid.UUID) (skip.Skip, error) {
 	return known, nil
 }
 
-// execute carries a command out and makes its outcome known in this instance at once. It returns the event as it is skipped
-// then.
+// execute carries a command out and makes its outcome known in this instance at once. It returns the event as it is
+// skipped then.
 func (s *Skips) execute(ctx context.Context, event string, by By, command func(time.Time) journal.Decider[skip.State, skip.Event],
 ) (skip.Skip, error) {
 	at := s.now().UTC()

@@ -21,8 +21,8 @@ type Keepsake struct {
 // kept reports whether the result is saved as a clip: its owner finds what was spoken in the browser there.
 func (s Synthesis) kept() bool { return s.Keep.Debug || s.Origin.Actor.Session != "" }
 
-// draftClip prepares the clip, if one is to be saved: the client may learn its id before there is any audio, and nothing is
-// spoken where the clip could not be saved. What Whole collects is the clip's audio, too.
+// draftClip prepares the clip, if one is to be saved: the client may learn its id before there is any audio, and
+// nothing is spoken where the clip could not be saved. What Whole collects is the clip's audio, too.
 func (r *Reply) draftClip(ctx context.Context) (err error) {
 	if !r.synthesis.kept() || r.synthesiser.Clips == nil {
 		return nil
@@ -34,8 +34,8 @@ func (r *Reply) draftClip(ctx context.Context) (err error) {
 	return err
 }
 
-// saveClip saves the delivered audio as a clip, if one is to be saved. It continues if the client disconnects meanwhile. A
-// clip that cannot be saved is logged and does not fail the reply: the client has paid for its audio.
+// saveClip saves the delivered audio as a clip, if one is to be saved. It continues if the client disconnects
+// meanwhile. A clip that cannot be saved is logged and does not fail the reply: the client has paid for its audio.
 func (r *Reply) saveClip(ctx context.Context, kept *clips.Audio) {
 	if r.clip.ID == "" {
 		return

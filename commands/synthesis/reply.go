@@ -22,8 +22,8 @@ import (
 
 var errTaken = errors.New("the reply was carried out or given up before")
 
-// Reply is the audio of a synthesis in progress. It is run by one call of Write, or of Whole if the synthesis says so; if
-// neither is called before the context of Begin ends, the reservation and the slot are given back.
+// Reply is the audio of a synthesis in progress. It is run by one call of Write, or of Whole if the synthesis says so;
+// if neither is called before the context of Begin ends, the reservation and the slot are given back.
 type Reply struct {
 	synthesiser *Synthesiser
 	synthesis   Synthesis
@@ -53,8 +53,8 @@ type Reply struct {
 
 // Begin reserves the characters of the text while the synthesis of its first segment is already running, and returns
 // when the reservation is in the log. Errors, before anything is reserved: those of Voices; *BusyError if too many
-// syntheses of the account are running; ErrNoRoom and ErrNoShare if there is no place for a reply that is collected. Then:
-// domain.PaymentRequired if the characters do not suffice.
+// syntheses of the account are running; ErrNoRoom and ErrNoShare if there is no place for a reply that is collected.
+// Then: domain.PaymentRequired if the characters do not suffice.
 func (s *Synthesiser) Begin(ctx context.Context, synthesis Synthesis) (*Reply, error) {
 	begun := time.Now()
 	reply, err := s.tryBegin(ctx, synthesis)
@@ -250,8 +250,8 @@ func (r *Reply) awaitVisible(ctx context.Context) {
 // ID returns the id of the synthesis in the log.
 func (r *Reply) ID() string { return r.reservation.ID.String() }
 
-// Clip returns the id of the clip that will be saved when the audio was delivered, or "" if none was requested. The clip
-// of a reply that Whole collects is named once it has been saved, and not at all if that failed.
+// Clip returns the id of the clip that will be saved when the audio was delivered, or "" if none was requested. The
+// clip of a reply that Whole collects is named once it has been saved, and not at all if that failed.
 func (r *Reply) Clip() string {
 	if r.synthesis.Whole && !r.saved {
 		return ""
