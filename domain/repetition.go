@@ -8,8 +8,8 @@ const RememberedFor = 24 * time.Hour
 // ErrKeyReused refuses an Idempotency-Key that came with other content before.
 var ErrKeyReused = Refuse(Invalid, "The Idempotency-Key was used for another request")
 
-// Repetition identifies the repetitions of a request: a hash of its Idempotency-Key, with account and route, and a hash of
-// its content. Both are empty for a request without a key.
+// Repetition identifies the repetitions of a request: a hash of its Idempotency-Key, with account and route, and a hash
+// of its content. Both are empty for a request without a key.
 type Repetition struct {
 	Key     string `json:"key,omitempty"`
 	Content string `json:"content,omitempty"`

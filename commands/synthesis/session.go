@@ -147,7 +147,8 @@ func (s *Session) clear(ctx context.Context, r reset) error {
 	return s.to.Cleared(r.nonce)
 }
 
-// awaitVisible waits until the account shows what was spoken. It is updated late, but correctly, where that takes longer.
+// awaitVisible waits until the account shows what was spoken. It is updated late, but correctly, where that takes
+// longer.
 func (s *Session) awaitVisible(ctx context.Context) {
 	if s.position == (eventlog.Position{}) {
 		return

@@ -61,8 +61,8 @@ func (s *Session) keep(ctx context.Context) error {
 	return nil
 }
 
-// saveClip saves what the session has delivered, however it has ended: a session has no other end than that of its client's
-// interest. A clip that cannot be saved is logged.
+// saveClip saves what the session has delivered, however it has ended: a session has no other end than that of its
+// client's interest. A clip that cannot be saved is logged.
 func (s *Session) saveClip(ctx context.Context) {
 	if s.keeping == nil || s.keeping.text.Len() == 0 {
 		return

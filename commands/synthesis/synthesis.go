@@ -38,8 +38,9 @@ type ReadModels interface {
 
 // Voices are what accounts speak with.
 type Voices interface {
-	// Speaking returns a voice for an account to speak with, as it is now. Errors: domain.NotFound for one that the account
-	// does not have, or no longer; domain.Conflict for one that is not ready yet; domain.Rejected for one that never will be.
+	// Speaking returns a voice for an account to speak with, as it is now. Errors: domain.NotFound for one that the
+	// account does not have, or no longer; domain.Conflict for one that is not ready yet; domain.Rejected for one that
+	// never will be.
 	Speaking(ctx context.Context, account, id string) (speech.Voice, error)
 }
 
@@ -83,8 +84,8 @@ type Synthesis struct {
 	Whole     bool // the audio is collected by Reply.Whole, and not written by Reply.Write
 }
 
-// takeTurn waits until the account may speak another unit of a session: by its rate, because each one appends to the log,
-// and by its slots.
+// takeTurn waits until the account may speak another unit of a session: by its rate, because each one appends to the
+// log, and by its slots.
 func (s *Synthesiser) takeTurn(ctx context.Context, account string, on plan.Type) (*Slot, error) {
 	if err := s.Rates.WaitAccount(ctx, account, string(on)); err != nil {
 		return nil, err

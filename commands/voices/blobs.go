@@ -49,7 +49,8 @@ func (v *Voices) remove(ctx context.Context, address string) {
 	}
 }
 
-// Needed returns the account of the voice that a blob belongs to, "" if no event refers to the blob, or the voice was deleted.
+// Needed returns the account of the voice that a blob belongs to, "" if no event refers to the blob, or the voice was
+// deleted.
 func Needed(ctx context.Context, j *journal.Journal, address blobs.Address) (account string, err error) {
 	state, _, err := journal.Load(ctx, j, streamOf(string(address.Owner())[len(voice.StreamPrefix):]))
 	if err != nil || !state.Needs(string(address)) {
@@ -61,8 +62,8 @@ func Needed(ctx context.Context, j *journal.Journal, address blobs.Address) (acc
 // sweepAge is how old a blob must be before it is considered left behind: until then its event may still be appended.
 const sweepAge = time.Hour
 
-// Sweep removes the blobs that crashes have left, to which no event of their voice refers. It returns the number of blobs
-// that it removed. A voice that was not created an hour after its blobs never is.
+// Sweep removes the blobs that crashes have left, to which no event of their voice refers. It returns the number of
+// blobs that it removed. A voice that was not created an hour after its blobs never is.
 func (v *Voices) Sweep(ctx context.Context) (removed int, err error) {
 	var of voice.State
 	for blob, err := range v.Blobs.List(ctx, voice.StreamPrefix) {

@@ -47,9 +47,9 @@ func (c Change) apply(p voice.Profile) voice.Profile {
 	return p
 }
 
-// Update changes a voice that an account has, and whether it has starred it. A system voice is only starred; other changes of
-// one are not recorded. Errors: domain.NotFound for a voice that the account does not know; domain.Denied for a change of a
-// system voice without a star.
+// Update changes a voice that an account has, and whether it has starred it. A system voice is only starred; other
+// changes of one are not recorded. Errors: domain.NotFound for a voice that the account does not know; domain.Denied
+// for a change of a system voice without a star.
 func (v *Voices) Update(ctx context.Context, account, id string, c Change, origin journal.Origin) (Voice, error) {
 	updated := Voice{ID: id}
 	if _, system := speech.LookupVoice(id); system {
@@ -117,8 +117,8 @@ func (v *Voices) profile(ctx context.Context, s voice.State) (p voice.Profile, e
 	return p, nil
 }
 
-// InvalidatePreview has the preview of an account's voice rendered again. Errors: domain.NotFound; domain.Denied for a system
-// voice.
+// InvalidatePreview has the preview of an account's voice rendered again. Errors: domain.NotFound; domain.Denied for a
+// system voice.
 func (v *Voices) InvalidatePreview(ctx context.Context, account, id string, origin journal.Origin) (eventlog.Position, error) {
 	if err := requireOwn(id); err != nil {
 		return eventlog.Position{}, err

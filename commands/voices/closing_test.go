@@ -35,8 +35,8 @@ func write[S, E any](s *studio, stream string, evolve func(S, E) S, events ...E)
 	require.NoError(s.T, err)
 }
 
-// collection has an account with so many voices, made by their events: most are broken, and some were never created. Each has a
-// blob and a star, and the account has starred a system voice.
+// collection has an account with so many voices, made by their events: most are broken, and some were never created.
+// Each has a blob and a star, and the account has starred a system voice.
 func (s *studio) collection(account string, size int) {
 	s.T.Helper()
 	taken := []roster.Event{}

@@ -17,8 +17,9 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// Whoever dies while a voice is created, made, changed or deleted, at whatever is changed in the log or in the store, before or
-// after it is: the to-dos come to a state in which everything can stay, and to a deletion or an outcome that was answered.
+// Whoever dies while a voice is created, made, changed or deleted, at whatever is changed in the log or in the store,
+// before or after it is: the to-dos come to a state in which everything can stay, and to a deletion or an outcome that
+// was answered.
 func TestACrashAnywhereIsRepaired(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
@@ -100,8 +101,8 @@ func (s *studio) clear(t require.TestingT, account string) {
 	require.Empty(t, s.roster(account).Places)
 }
 
-// No sequence of commands, crashes and repetitions of to-dos takes a voice out of its states, loses a place or leaves a blob. What
-// was answered is so.
+// No sequence of commands, crashes and repetitions of to-dos takes a voice out of its states, loses a place or leaves a
+// blob. What was answered is so.
 func TestNoSequenceLeavesAVoiceOutsideItsStates(t *testing.T) {
 	s := newStudio(t)
 	files := map[string]voices.File{

@@ -54,14 +54,15 @@ const (
 	maxProfile = 64 << 10 // bytes
 	// storeTimeout bounds the storing of recordings. It is much less than sweepAge.
 	storeTimeout = 15 * time.Minute
-	// cleanTimeout bounds how long a request waits for blobs to be removed that it has stored in vain. What is left then is swept.
+	// cleanTimeout bounds how long a request waits for blobs to be removed that it has stored in vain. What is left
+	// then is swept.
 	cleanTimeout = 5 * time.Second
 	// pollEvery is how often a request looks whether another instance has made its voice.
 	pollEvery = 500 * time.Millisecond
 )
 
-// Room refuses an account that cannot have another voice, of whatever type: so that its files need not be received. Errors:
-// domain.PaymentRequired; domain.Unauthenticated for a closed account.
+// Room refuses an account that cannot have another voice, of whatever type: so that its files need not be received.
+// Errors: domain.PaymentRequired; domain.Unauthenticated for a closed account.
 func (v *Voices) Room(ctx context.Context, account string, on plan.Type) error {
 	limits, err := v.limits(on)
 	if err != nil {
@@ -80,8 +81,8 @@ func (v *Voices) limits(on plan.Type) (roster.Limits, error) {
 }
 
 // Create creates a voice from recordings. It returns an instant voice once that is ready or broken, or as it is after
-// Limits.Wait, and a professional one at once. A repetition of an earlier request creates nothing, and is answered by the
-// voice that the earlier one has created. Errors: domain.PaymentRequired where the plan includes no further voice;
+// Limits.Wait, and a professional one at once. A repetition of an earlier request creates nothing, and is answered by
+// the voice that the earlier one has created. Errors: domain.PaymentRequired where the plan includes no further voice;
 // domain.ErrKeyReused; ErrUnderway; domain.NotFound if the voice of an earlier request was deleted; domain.Unavailable.
 func (v *Voices) Create(ctx context.Context, c Creation, origin journal.Origin) (Voice, error) {
 	if len(c.Files) == 0 || len(c.Files) > voice.MaxRecordings || slices.ContainsFunc(c.Files, func(f File) bool { return f.Size() == 0 }) {
@@ -129,8 +130,8 @@ func (v *Voices) admit(ctx context.Context, take roster.Take) (string, error) {
 	return take.Repeated(state)
 }
 
-// create stores the recordings, takes the place, and creates the voice. It returns the id of the voice, or that of the one which
-// a request with the same key has created in the meantime.
+// create stores the recordings, takes the place, and creates the voice. It returns the id of the voice, or that of the
+// one which a request with the same key has created in the meantime.
 func (v *Voices) create(ctx context.Context, c Creation, take roster.Take, origin journal.Origin) (string, error) {
 	create := voice.Create{Voice: take.Voice, Account: c.Account, Type: c.Type, Enhance: c.Enhance, Filter: c.Filter}
 	var err error

@@ -288,8 +288,8 @@ func TestARequestWaitsForItsInstantVoice(t *testing.T) {
 	s.requireOrder(t)
 }
 
-// A creator that is only slow is told so when its place was settled, or its recordings swept, in the meantime: no voice is ever
-// without its recordings.
+// A creator that is only slow is told so when its place was settled, or its recordings swept, in the meantime: no voice
+// is ever without its recordings.
 func TestACreatorThatIsOnlySlow(t *testing.T) {
 	for name, meanwhile := range map[string]func(s *studio, account, id string){
 		"its place is settled": func(s *studio, account, id string) {

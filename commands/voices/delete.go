@@ -19,8 +19,8 @@ import (
 // EraseProcess is the name of the to-do list of deleted voices of which something is left.
 const EraseProcess = "erase_voice"
 
-// Delete deletes a voice of an account, and ends what is being done to make it. The to-do process EraseProcess removes its blobs.
-// Errors: domain.NotFound; domain.Denied for a system voice.
+// Delete deletes a voice of an account, and ends what is being done to make it. The to-do process EraseProcess removes
+// its blobs. Errors: domain.NotFound; domain.Denied for a system voice.
 func (v *Voices) Delete(ctx context.Context, account, id string, origin journal.Origin) (eventlog.Position, error) {
 	if err := requireOwn(id); err != nil {
 		return eventlog.Position{}, err
@@ -53,8 +53,8 @@ func (v *Voices) stopMaking(id string) {
 	v.bells.ring(id)
 }
 
-// Erase removes the blobs of a deleted voice, frees its place, and withdraws its star. It may be repeated. What somebody who did
-// not know of the deletion stores afterwards is swept.
+// Erase removes the blobs of a deleted voice, frees its place, and withdraws its star. It may be repeated. What
+// somebody who did not know of the deletion stores afterwards is swept.
 func (v *Voices) Erase(ctx context.Context, id string, cause uuid.UUID) (eventlog.Position, error) {
 	origin := journal.CausedBy(cause)
 	state, position, err := v.load(ctx, id)
@@ -93,9 +93,9 @@ func (v *Voices) EndFor(ctx context.Context, account string) error {
 
 const (
 	erasedAtOnce = 8
-	// erasedInTurn and erasureTurn are how many voices of one account are erased before it is the turn of others, and for how
-	// long at most. The places of a turn are freed in one append, which a snapshot of 10,000 places may be part of: an account's own
-	// streams are not read for each voice.
+	// erasedInTurn and erasureTurn are how many voices of one account are erased before it is the turn of others, and
+	// for how long at most. The places of a turn are freed in one append, which a snapshot of 10,000 places may be part
+	// of: an account's own streams are not read for each voice.
 	erasedInTurn = 100
 	erasureTurn  = 5 * time.Second
 )
@@ -145,8 +145,8 @@ func (v *Voices) eraseSome(ctx context.Context, account string, places []roster.
 	return ids, nil
 }
 
-// eraseOne records the end of a voice in one append, so that it never is on the list of EraseProcess, which would free its place
-// by itself.
+// eraseOne records the end of a voice in one append, so that it never is on the list of EraseProcess, which would free
+// its place by itself.
 func (v *Voices) eraseOne(ctx context.Context, account, id string) error {
 	v.stopMaking(id)
 	if err := v.removeBlobs(ctx, id); err != nil {

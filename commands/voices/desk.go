@@ -20,14 +20,15 @@ const (
 	inattention = 500 * time.Millisecond
 	// overShare is how long a voice rests whose account has its share of the places.
 	overShare = time.Second
-	// remembered is how long an error is kept for a to-do that may not come again, because the voice was deleted elsewhere.
+	// remembered is how long an error is kept for a to-do that may not come again, because the voice was deleted
+	// elsewhere.
 	remembered = 10 * time.Minute
 	// longestJob bounds the making of a voice at one go. A training goes on afterwards.
 	longestJob = time.Hour
 )
 
-// desk is where voices are made: a bounded number at once, in the background, so that a voice which takes minutes holds up no
-// to-do list. A to-do looks after each.
+// desk is where voices are made: a bounded number at once, in the background, so that a voice which takes minutes holds
+// up no to-do list. A to-do looks after each.
 type desk struct {
 	places chan struct{}
 	ctx    context.Context
@@ -59,8 +60,8 @@ func newDesk(atOnce int) *desk {
 
 func (d *desk) busy() int { return len(d.places) }
 
-// attend looks after a voice, whose making it begins if there is room. It returns the outcome, or a *todo.NotYetError as long as
-// there is none.
+// attend looks after a voice, whose making it begins if there is room. It returns the outcome, or a *todo.NotYetError
+// as long as there is none.
 func (d *desk) attend(ctx context.Context, id string, do work) (eventlog.Position, error) {
 	j := d.find(id, do)
 	if j == nil {
@@ -113,8 +114,8 @@ func (d *desk) carryOut(ctx context.Context, id string, j *job, do work) {
 	j.position, j.err = do(ctx)
 }
 
-// within does the work for an account unless that has its share: half of the places, so that one with many voices leaves room for
-// others.
+// within does the work for an account unless that has its share: half of the places, so that one with many voices
+// leaves room for others.
 func (d *desk) within(account string, do func() error) error {
 	if !d.hold(account) {
 		return &todo.NotYetError{After: overShare}

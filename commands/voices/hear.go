@@ -23,10 +23,10 @@ type Sound struct {
 	SHA256 string // of the audio, in hex
 }
 
-// Preview returns the preview of a voice to whoever is its owner or (listener "") was given its address: the one that is kept
-// or, before there is one, one that is rendered for this once. Requests at the same time share it. Errors: domain.NotFound for a
-// voice that the listener does not have; domain.Conflict for one that is not ready yet; domain.Rejected for one that never will
-// be.
+// Preview returns the preview of a voice to whoever is its owner or (listener "") was given its address: the one that
+// is kept or, before there is one, one that is rendered for this once. Requests at the same time share it. Errors:
+// domain.NotFound for a voice that the listener does not have; domain.Conflict for one that is not ready yet;
+// domain.Rejected for one that never will be.
 func (v *Voices) Preview(ctx context.Context, listener, id string) (Sound, error) {
 	if !voice.ValidID(id) {
 		return Sound{}, voice.ErrNotFound

@@ -46,8 +46,8 @@ func TestMain(m *testing.M) { workertest.Main(m, &speechworker, nil) }
 
 var origin = journal.Origin{Actor: eventlog.Actor{Kind: eventlog.ActorAccount, Account: "a"}}
 
-// studio makes voices on a real log, in a real folder, with a real keyring and real decoders. Only the cloner is one of its own,
-// which is fast and knows what it was given.
+// studio makes voices on a real log, in a real folder, with a real keyring and real decoders. Only the cloner is one of
+// its own, which is fast and knows what it was given.
 type studio struct {
 	*commandstest.World
 	*voices.Voices // of an instance that nothing befalls
@@ -340,8 +340,8 @@ func (s *studio) attempt(by *voices.Voices, id string, do process) error {
 	}
 }
 
-// requireOrder requires that every voice is in a state in which it can stay, that the places of all accounts are those of the
-// voices that there are, that stars are of these, and that exactly the blobs that they need are stored.
+// requireOrder requires that every voice is in a state in which it can stay, that the places of all accounts are those
+// of the voices that there are, that stars are of these, and that exactly the blobs that they need are stored.
 func (s *studio) requireOrder(t require.TestingT) {
 	s.pass(2 * time.Hour)
 	_, err := s.Sweep(s.T.Context())
@@ -392,8 +392,8 @@ func (s *studio) requireOrder(t require.TestingT) {
 	}
 }
 
-// fuse ends an instance in the middle of what it does: at the n-th thing that it changes in the log or in the store, before or
-// after it is changed. Nothing that it does afterwards has an effect.
+// fuse ends an instance in the middle of what it does: at the n-th thing that it changes in the log or in the store,
+// before or after it is changed. Nothing that it does afterwards has an effect.
 type fuse struct {
 	at    int
 	after bool

@@ -37,8 +37,8 @@ const (
 	maxKeptAnalysis = 2*cloning.MaxAnalysisBytes + 4096 // as JSON, in bytes
 )
 
-// Prepare looks at the recordings of a voice. It makes an instant voice, and queues a professional one for its training. It
-// returns a *todo.NotYetError while that goes on.
+// Prepare looks at the recordings of a voice. It makes an instant voice, and queues a professional one for its
+// training. It returns a *todo.NotYetError while that goes on.
 func (v *Voices) Prepare(ctx context.Context, id string, cause uuid.UUID) (eventlog.Position, error) {
 	return v.preparing.attend(ctx, id, func(ctx context.Context) (eventlog.Position, error) {
 		defer v.bells.ring(id)
@@ -56,8 +56,8 @@ func (v *Voices) Prepare(ctx context.Context, id string, cause uuid.UUID) (event
 	})
 }
 
-// Train trains a professional voice. It goes on where an earlier attempt has ended, and returns a *todo.NotYetError while that
-// goes on.
+// Train trains a professional voice. It goes on where an earlier attempt has ended, and returns a *todo.NotYetError
+// while that goes on.
 func (v *Voices) Train(ctx context.Context, id string, cause uuid.UUID) (eventlog.Position, error) {
 	return v.training.attend(ctx, id, func(ctx context.Context) (eventlog.Position, error) {
 		m, err := v.begin(ctx, id, cause)
@@ -99,7 +99,8 @@ func (m *making) do(ctx context.Context, c command) error {
 // wanted reports whether the voice is still to be made.
 func (m *making) wanted() bool { return m.state.Unfinished() }
 
-// giveUp records that no voice can be made of the recordings, if that is what an error says, and returns the error otherwise.
+// giveUp records that no voice can be made of the recordings, if that is what an error says, and returns the error
+// otherwise.
 func (m *making) giveUp(ctx context.Context, recording int, err error) error {
 	b := voice.Break{At: m.now()}
 	var unfit *cloning.UnusableError
@@ -345,7 +346,8 @@ func (m *making) fetch(ctx context.Context, r voice.Recording, w io.Writer) erro
 	return err
 }
 
-// lengthOf returns how long so many bytes of decoded audio sound, in whole milliseconds, and bytesOf the bytes of a length.
+// lengthOf returns how long so many bytes of decoded audio sound, in whole milliseconds, and bytesOf the bytes of a
+// length.
 func lengthOf(bytes int64) time.Duration {
 	return time.Duration(bytes/2*1000/decodedRate) * time.Millisecond
 }

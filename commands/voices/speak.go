@@ -28,9 +28,9 @@ type opened struct {
 	voice  speech.Voice
 }
 
-// Speaking returns a voice for an account to speak with: of the system, or of the account, as it is now, whichever instance has
-// changed it. Errors: domain.NotFound for a voice that the account does not have, or has deleted; domain.Conflict for one that
-// is not ready yet; domain.Rejected for one that never will be; domain.Unavailable.
+// Speaking returns a voice for an account to speak with: of the system, or of the account, as it is now, whichever
+// instance has changed it. Errors: domain.NotFound for a voice that the account does not have, or has deleted;
+// domain.Conflict for one that is not ready yet; domain.Rejected for one that never will be; domain.Unavailable.
 func (v *Voices) Speaking(ctx context.Context, account, id string) (speech.Voice, error) {
 	if system, found := speech.LookupVoice(id); found {
 		return system, nil

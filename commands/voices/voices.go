@@ -1,8 +1,8 @@
 // Package voices makes voices from recordings, changes and deletes them, and opens them to speak.
 //
-// A request stores the recordings, takes a place of the account's plan, and creates the voice; to-dos do all else. Whatever
-// is cut short, at whatever instruction, is completed by a to-do, or given up: a place whose voice does not follow is freed,
-// a voice that is being made goes on where it was, and blobs to which nothing refers are swept.
+// A request stores the recordings, takes a place of the account's plan, and creates the voice; to-dos do all else.
+// Whatever is cut short, at whatever instruction, is completed by a to-do, or given up: a place whose voice does not
+// follow is freed, a voice that is being made goes on where it was, and blobs to which nothing refers are swept.
 package voices
 
 import (

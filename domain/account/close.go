@@ -41,8 +41,8 @@ func (c Close) Decide(s State) ([]Event, error) {
 
 var errNotClosed = domain.Refuse(domain.Rejected, "The account is not closed")
 
-// RecordErasure records that what belonged to a closed account is erased, its key included, and when it is erased again.
-// Recording it again changes nothing.
+// RecordErasure records that what belonged to a closed account is erased, its key included, and when it is erased
+// again. Recording it again changes nothing.
 type RecordErasure struct{ At, AgainAt time.Time }
 
 // Decide refuses an account that is not closed.

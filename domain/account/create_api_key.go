@@ -20,9 +20,9 @@ type CreateAPIKey struct {
 	At         time.Time
 }
 
-// Decide refuses when the name is not valid, or when the account is not open, has too many keys, or has another key of the
-// same masked form: the caller then draws a new one. A caller that might add a key again must know that it was not revoked
-// meanwhile.
+// Decide refuses when the name is not valid, or when the account is not open, has too many keys, or has another key of
+// the same masked form: the caller then draws a new one. A caller that might add a key again must know that it was not
+// revoked meanwhile.
 func (c CreateAPIKey) Decide(s State) ([]Event, error) {
 	if err := s.requireOpen(); err != nil {
 		return nil, err

@@ -7,8 +7,8 @@ import (
 	"github.com/recital-tts/recital/domain/plan"
 )
 
-// Entitle puts the account on the plan that its subscription gives it. What an event before the one that was followed last
-// says, and what a closed account is given, changes nothing.
+// Entitle puts the account on the plan that its subscription gives it. What an event before the one that was followed
+// last says, and what a closed account is given, changes nothing.
 type Entitle struct {
 	plan.Entitlement
 	Revision int64 // of the subscription's event, in that stream
@@ -52,8 +52,8 @@ func (s State) entitled(e Entitled) State {
 	return s
 }
 
-// Entitlement returns that of an account that was just opened: its plan, in monthly periods that count from the start of
-// FreePeriod, or from the opening.
+// Entitlement returns that of an account that was just opened: its plan, in monthly periods that count from the start
+// of FreePeriod, or from the opening.
 func (e Opened) Entitlement() plan.Entitlement {
 	if e.FreePeriod != nil {
 		return plan.Entitlement{Plan: e.Plan, Start: e.FreePeriod.Start}

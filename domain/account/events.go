@@ -1,5 +1,5 @@
-// Package account is the aggregate of stream account-<id>: an account's plan, its API keys and its profile, what its owner
-// has agreed to, and its closing.
+// Package account is the aggregate of stream account-<id>: an account's plan, its API keys and its profile, what its
+// owner has agreed to, and its closing.
 package account
 
 import (
@@ -20,8 +20,8 @@ type Opened struct {
 	At         time.Time   `json:"at"`
 }
 
-// FreePeriod is a period of a closed free account. The next account of the same person counts its periods from its start,
-// and has used as much of it.
+// FreePeriod is a period of a closed free account. The next account of the same person counts its periods from its
+// start, and has used as much of it.
 type FreePeriod struct {
 	Start time.Time `json:"start"`
 	End   time.Time `json:"end"`  // the start of the next period
@@ -54,8 +54,8 @@ type APIKeyRenamed struct {
 	At         time.Time `json:"at"`
 }
 
-// ProfileRecorded holds what the identity provider says about the account's owner. Each field is sealed with the account's
-// key, for the use that is named; empty where the provider says nothing.
+// ProfileRecorded holds what the identity provider says about the account's owner. Each field is sealed with the
+// account's key, for the use that is named; empty where the provider says nothing.
 type ProfileRecorded struct {
 	Account   string    `json:"account"`
 	Name      []byte    `json:"name"`      // for ForName
@@ -99,14 +99,15 @@ type SessionsRevoked struct {
 	At      time.Time `json:"at"`
 }
 
-// Closed ends the account for good. Its keys were revoked just before. What belongs to it is ended and erased afterwards.
+// Closed ends the account for good. Its keys were revoked just before. What belongs to it is ended and erased
+// afterwards.
 type Closed struct {
 	Account string    `json:"account"`
 	At      time.Time `json:"at"`
 }
 
-// Erased records that what belonged to a closed account is erased and that its key is destroyed: whatever was sealed with
-// it is unreadable.
+// Erased records that what belonged to a closed account is erased and that its key is destroyed: whatever was sealed
+// with it is unreadable.
 type Erased struct {
 	Account string    `json:"account"`
 	AgainAt time.Time `json:"againAt"` // when it is erased again, because of requests that were still running
@@ -119,8 +120,8 @@ type ErasureRepeated struct {
 	At      time.Time `json:"at"`
 }
 
-// Entitled puts the account on a plan, because of its subscription. Start is never before that of the period in which it
-// comes.
+// Entitled puts the account on a plan, because of its subscription. Start is never before that of the period in which
+// it comes.
 type Entitled struct {
 	Account string `json:"account"`
 	plan.Entitlement

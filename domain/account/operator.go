@@ -9,8 +9,8 @@ import (
 // errClosedForOperators is ErrClosed for people whose own credentials are good.
 var errClosedForOperators = domain.Refuse(domain.Rejected, "The account is closed")
 
-// OpenOperator opens an account that has the role of an operator from its beginning. Opening it again changes nothing, also
-// if the role was withdrawn since.
+// OpenOperator opens an account that has the role of an operator from its beginning. Opening it again changes nothing,
+// also if the role was withdrawn since.
 type OpenOperator struct {
 	Open
 	By string

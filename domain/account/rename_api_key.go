@@ -15,7 +15,8 @@ import (
 // MaxKeyName is the length of the longest name of a key, in Unicode code points.
 const MaxKeyName = 200
 
-// visible reports whether something of a text can be seen: not only blanks, and characters without a width of their own.
+// visible reports whether something of a text can be seen: not only blanks, and characters without a width of their
+// own.
 func visible(text string) bool {
 	return strings.ContainsFunc(text, func(r rune) bool {
 		return unicode.IsPrint(r) && !unicode.In(r, unicode.White_Space, unicode.Mn, unicode.Me, unicode.Other_Default_Ignorable_Code_Point)

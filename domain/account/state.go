@@ -29,8 +29,8 @@ type Facts struct {
 	FreePeriod *FreePeriod `json:"freePeriod"`
 	OpenedAt   time.Time   `json:"openedAt"`
 
-	// Entitlement is the plan of now. Until there is a subscription it is that of the opening, whose months count from the start
-	// of FreePeriod, or from OpenedAt.
+	// Entitlement is the plan of now. Until there is a subscription it is that of the opening, whose months count from
+	// the start of FreePeriod, or from OpenedAt.
 	Entitlement plan.Entitlement `json:"entitlement"`
 	Version     int64            `json:"version"`          // of the entitlement; 0 is that of the opening
 	Followed    int64            `json:"followed"`         // revision of the subscription's event that Entitlement follows, if Version is not 0

@@ -114,8 +114,8 @@ type Clear struct {
 	At    time.Time
 }
 
-// Decide refuses to clear no alert. Whether the alert was raised is for the caller to know: the stream has no end and is not
-// read for it.
+// Decide refuses to clear no alert. Whether the alert was raised is for the caller to know: the stream has no end and
+// is not read for it.
 func (c Clear) Decide(s State) ([]Event, error) {
 	if c.Alert == "" {
 		return nil, domain.Refuse(domain.Invalid, "Which alert is to be cleared is missing")

@@ -9,8 +9,8 @@ import (
 // ConditionPrefix precedes the id of a condition in the name of its stream.
 const ConditionPrefix = "condition-"
 
-// Condition is what lasts for a while, and may come again. The same source, subject and reason are the same condition on every
-// instance.
+// Condition is what lasts for a while, and may come again. The same source, subject and reason are the same condition
+// on every instance.
 type Condition struct {
 	Source  string // part that it is about: log, postgres, projection/<name>
 	Subject string // what exactly, never personal data; the instance where it is not the same on all of them
@@ -47,7 +47,8 @@ func (ConditionRaised) ReplacesState() {}
 // ReplacesState implements domain.Snapshot.
 func (ConditionCleared) ReplacesState() {}
 
-// ConditionState is the alert of a condition that holds; the zero value is one that does not. Each event says all of it.
+// ConditionState is the alert of a condition that holds; the zero value is one that does not. Each event says all of
+// it.
 type ConditionState struct {
 	Alert string
 	Since time.Time

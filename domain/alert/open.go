@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// The sources of which there is one. Others have a name after a slash: todo/<process>, projection/<name>, workers/<kind>,
-// idp/<provider>.
+// The sources of which there is one. Others have a name after a slash: todo/<process>, projection/<name>,
+// workers/<kind>, idp/<provider>.
 const (
 	EventSource    = "event"
 	LogSource      = "log"

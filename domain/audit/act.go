@@ -6,7 +6,8 @@ import (
 	"github.com/recital-tts/recital/domain"
 )
 
-// ActStreamPrefix is that of the streams of acts, followed by the act's id: each has a stream of its own, as reads have.
+// ActStreamPrefix is that of the streams of acts, followed by the act's id: each has a stream of its own, as reads
+// have.
 const ActStreamPrefix = "audit-acts-"
 
 // The kinds of acts.
@@ -26,8 +27,8 @@ const (
 // ActStream returns the name of an act's stream.
 func ActStream(id string) string { return ActStreamPrefix + id }
 
-// OperatorActed records that an operator or auditor is about to change or copy something that no other event records. Its
-// metadata names them, and their reason.
+// OperatorActed records that an operator or auditor is about to change or copy something that no other event records.
+// Its metadata names them, and their reason.
 type OperatorActed struct {
 	Act     string    `json:"act"`               // id
 	Kind    string    `json:"kind"`              // such as projections-rebuild

@@ -47,8 +47,8 @@ func (h Head) Sign(key ed25519.PrivateKey) Head {
 	return h
 }
 
-// Signed reports whether the signature is that of the key which the head names. Whether that key is to be trusted is for
-// the caller to say.
+// Signed reports whether the signature is that of the key which the head names. Whether that key is to be trusted is
+// for the caller to say.
 func (h Head) Signed() bool {
 	key, err := hex.DecodeString(h.Key)
 	if err != nil || len(key) != ed25519.PublicKeySize {

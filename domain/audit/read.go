@@ -8,8 +8,8 @@ import (
 	"github.com/recital-tts/recital/domain"
 )
 
-// ReadStreamPrefix is that of the streams of reads, followed by the read's id: each has a stream of its own, so that what one
-// costs does not grow with their number.
+// ReadStreamPrefix is that of the streams of reads, followed by the read's id: each has a stream of its own, so that
+// what one costs does not grow with their number.
 const ReadStreamPrefix = "audit-reads-"
 
 // ReadStream returns the name of a read's stream.
@@ -18,8 +18,8 @@ func ReadStream(id string) string { return ReadStreamPrefix + id }
 // MaxReason is the greatest length of a reason, in characters.
 const MaxReason = 500
 
-// PersonalDataRead records that personal data is about to be shown to a person, or what an e-mail address leads to. It is in the
-// log before they see it.
+// PersonalDataRead records that personal data is about to be shown to a person, or what an e-mail address leads to. It
+// is in the log before they see it.
 type PersonalDataRead struct {
 	Read   string    `json:"read"`
 	By     string    `json:"by"`     // the name of the person's token
@@ -66,8 +66,8 @@ type RecordRead struct {
 	At     time.Time
 }
 
-// Decide refuses a read without a person or a reason, and a reason with an e-mail address, which would stay in the log when
-// the address's owner is erased.
+// Decide refuses a read without a person or a reason, and a reason with an e-mail address, which would stay in the log
+// when the address's owner is erased.
 func (c RecordRead) Decide(s ReadState) ([]Event, error) {
 	c.Reason = strings.TrimSpace(c.Reason)
 	switch {

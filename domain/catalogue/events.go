@@ -1,5 +1,5 @@
-// Package catalogue is the aggregate of the stream catalogue: the prices of plans that are on sale, as the payment provider
-// lists them. Amounts are integers in minor units of the currency beside them.
+// Package catalogue is the aggregate of the stream catalogue: the prices of plans that are on sale, as the payment
+// provider lists them. Amounts are integers in minor units of the currency beside them.
 package catalogue
 
 import (
@@ -21,7 +21,8 @@ type Price struct {
 	Plan     plan.Type `json:"plan"`
 	Amount   int64     `json:"amount"` // by the month
 	Currency string    `json:"currency"`
-	// Characters past the plan's cost OverageMillis thousandths of a minor unit for each full OverageUnit of characters.
+	// Characters past the plan's cost OverageMillis thousandths of a minor unit for each full OverageUnit of
+	// characters.
 	OverageMillis int64 `json:"overageMillis"`
 	OverageUnit   int64 `json:"overageUnit"`
 }

@@ -40,7 +40,8 @@ type Begin struct {
 	Instead string // hash of the key that it replaces, which is deleted; "" where there is none
 }
 
-// Decide refuses while the project has another variable than the one to be replaced, or somebody may be at work on that.
+// Decide refuses while the project has another variable than the one to be replaced, or somebody may be at work on
+// that.
 func (c Begin) Decide(s State) ([]Event, error) {
 	if s.Ended {
 		return nil, errEnded

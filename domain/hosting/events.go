@@ -1,6 +1,6 @@
-// Package hosting is the aggregate of the streams hosting-<account>: an account's connections to the hosting platform, and
-// the environment variables that hold its API keys there. Every key that was drawn for a variable is in the stream before it
-// exists anywhere else, and until it is removed.
+// Package hosting is the aggregate of the streams hosting-<account>: an account's connections to the hosting platform,
+// and the environment variables that hold its API keys there. Every key that was drawn for a variable is in the stream
+// before it exists anywhere else, and until it is removed.
 package hosting
 
 import "time"
@@ -8,8 +8,8 @@ import "time"
 // Event is one of the events below.
 type Event interface{ hostingEvent() }
 
-// Connected gives an account access to what an installation on the platform may change. It replaces an earlier access of
-// the same configuration.
+// Connected gives an account access to what an installation on the platform may change. It replaces an earlier access
+// of the same configuration.
 type Connected struct {
 	Account      string    `json:"account"`
 	Config       string    `json:"config"`       // the platform's id of the configuration

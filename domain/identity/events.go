@@ -1,6 +1,6 @@
 // Package identity is the aggregate of the streams identity-<id>: a person as an identity provider knows them. At most
-// one account is the identity's at a time. The id is an HMAC of the provider's issuer and the person's subject there, so
-// that the log does not reveal who it is.
+// one account is the identity's at a time. The id is an HMAC of the provider's issuer and the person's subject there,
+// so that the log does not reveal who it is.
 package identity
 
 import "time"

@@ -1,5 +1,6 @@
-// Package keyring is the aggregate of the stream keyring: which keyring belongs to the log. The keys themselves are never
-// in the log, so what they sealed is lost with them; an empty or another keyring must not take their place in silence.
+// Package keyring is the aggregate of the stream keyring: which keyring belongs to the log. The keys themselves are
+// never in the log, so what they sealed is lost with them; an empty or another keyring must not take their place in
+// silence.
 package keyring
 
 import (

@@ -9,8 +9,8 @@ import (
 // ErrOver refuses commands on a period that has ended: they belong to a later period.
 var ErrOver = domain.Refuse(domain.Conflict, "The period is over")
 
-// Carry carries the remaining credit of a period out of it after its end, which it ends if nothing has. The credit is to be
-// granted in the period that starts at To, unless the account forfeits it.
+// Carry carries the remaining credit of a period out of it after its end, which it ends if nothing has. The credit is
+// to be granted in the period that starts at To, unless the account forfeits it.
 type Carry struct {
 	To      time.Time
 	Forfeit bool

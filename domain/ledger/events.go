@@ -39,8 +39,8 @@ type TermsChanged struct {
 	At time.Time `json:"at"`
 }
 
-// Ended ends a period, before or after its end time, because the account's next period begins at To. What is reserved is
-// still settled here.
+// Ended ends a period, before or after its end time, because the account's next period begins at To. What is reserved
+// is still settled here.
 type Ended struct {
 	Account string    `json:"account"`
 	Start   time.Time `json:"start"` // of the period
@@ -49,8 +49,8 @@ type Ended struct {
 	At      time.Time `json:"at"`
 }
 
-// Closed records what was used in a period when nothing more can be: Overage is what exceeds plan and credit, of a plan that
-// bills it.
+// Closed records what was used in a period when nothing more can be: Overage is what exceeds plan and credit, of a plan
+// that bills it.
 type Closed struct {
 	Account string    `json:"account"`
 	Overage int64     `json:"overage"` // characters
@@ -59,8 +59,8 @@ type Closed struct {
 	At      time.Time `json:"at"`
 }
 
-// OverageBilled records that the overage of a period is billed: Units whole units, for Amount minor units of the currency,
-// by the provider's Item. There is none where nothing was to be paid.
+// OverageBilled records that the overage of a period is billed: Units whole units, for Amount minor units of the
+// currency, by the provider's Item. There is none where nothing was to be paid.
 type OverageBilled struct {
 	Account    string    `json:"account"`
 	Characters int64     `json:"characters"`
@@ -125,8 +125,8 @@ type CreditGranted struct {
 	At         time.Time  `json:"at"`
 }
 
-// CreditCarried ends a period that had credit, if it has not ended: the remaining characters are granted in the period that
-// starts at To.
+// CreditCarried ends a period that had credit, if it has not ended: the remaining characters are granted in the period
+// that starts at To.
 type CreditCarried struct {
 	Account    string    `json:"account"`
 	Characters int64     `json:"characters"`

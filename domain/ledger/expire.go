@@ -2,8 +2,8 @@ package ledger
 
 import "time"
 
-// Expire ends the reservations that nobody has settled in time. Seen and Now are readings of a clock that does not jump;
-// the time of day, once it is put forward, would end the reservations of replies in progress.
+// Expire ends the reservations that nobody has settled in time. Seen and Now are readings of a clock that does not
+// jump; the time of day, once it is put forward, would end the reservations of replies in progress.
 type Expire struct {
 	Seen map[string]time.Duration // by reservation: when it was first seen open; one that is missing is new
 	Now  time.Duration

@@ -6,7 +6,8 @@ import (
 	"github.com/recital-tts/recital/domain/plan"
 )
 
-// OpenPeriod opens a period, or puts it on newer terms. Opening it again on the same ones, or on older ones, has no effect.
+// OpenPeriod opens a period, or puts it on newer terms. Opening it again on the same ones, or on older ones, has no
+// effect.
 type OpenPeriod struct {
 	Account    string
 	Plan       plan.Plan

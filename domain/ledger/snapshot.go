@@ -11,8 +11,8 @@ const SnapshotEvery = 1000
 // maxInSnapshot bounds the size of a snapshot: while more reservations are open, no snapshot is taken.
 const maxInSnapshot = 2000
 
-// Snapshot returns a snapshot if SnapshotEvery events have happened since the last one. A period that is over needs none:
-// only the ends of open reservations follow.
+// Snapshot returns a snapshot if SnapshotEvery events have happened since the last one. A period that is over needs
+// none: only the ends of open reservations follow.
 func (s State) Snapshot(at time.Time) []Event {
 	if s.SinceSnapshot < SnapshotEvery || len(s.Open) > maxInSnapshot || s.Over() {
 		return nil

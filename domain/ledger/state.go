@@ -27,8 +27,8 @@ type State struct {
 // Exists reports whether the period was opened.
 func (s State) Exists() bool { return s.Terms.Account != "" }
 
-// Over reports whether the period has ended. From then on it accepts neither reservations nor grants; what is reserved is
-// still settled.
+// Over reports whether the period has ended. From then on it accepts neither reservations nor grants; what is reserved
+// is still settled.
 func (s State) Over() bool { return !s.NextStart.IsZero() }
 
 // Closed reports whether nothing more is settled in the period.

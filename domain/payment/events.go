@@ -1,5 +1,5 @@
-// Package payment is the aggregate of the streams payment-<id of a provider's event>: a notice of the payment provider, and
-// what came of it.
+// Package payment is the aggregate of the streams payment-<id of a provider's event>: a notice of the payment provider,
+// and what came of it.
 package payment
 
 import "time"
@@ -37,8 +37,8 @@ type Handled struct {
 	At      time.Time `json:"at"`
 }
 
-// Reconciled records that every event of the provider until Through, by the provider's clock, is in the log. It stands in
-// ReconciliationStream.
+// Reconciled records that every event of the provider until Through, by the provider's clock, is in the log. It stands
+// in ReconciliationStream.
 type Reconciled struct {
 	Through time.Time `json:"through"`
 	Missed  int       `json:"missed"` // events that had not come as notices

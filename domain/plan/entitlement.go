@@ -2,8 +2,8 @@ package plan
 
 import "time"
 
-// Entitlement is the plan that an account is on, and since when. A plan that was bought ends at End, where the plan Next
-// begins; one without an end goes on.
+// Entitlement is the plan that an account is on, and since when. A plan that was bought ends at End, where the plan
+// Next begins; one without an end goes on.
 type Entitlement struct {
 	Plan Type `json:"plan"`
 	// Start is that of the period. Where there is no end, monthly periods count from it.
@@ -21,8 +21,8 @@ type Period struct {
 	End   time.Time `json:"end"` // the start of the next period
 }
 
-// At returns the period at a time; before Start it is the first one. A period begins where the last one ended, even before
-// anybody has said that the plan was bought again; free periods count anew after a bought one.
+// At returns the period at a time; before Start it is the first one. A period begins where the last one ended, even
+// before anybody has said that the plan was bought again; free periods count anew after a bought one.
 func (e Entitlement) At(t time.Time) Period {
 	running := e.Running(t)
 	if !running.End.IsZero() {
@@ -44,9 +44,10 @@ func (e Entitlement) Running(t time.Time) Entitlement {
 	return next
 }
 
-// After returns the entitlement as it takes effect at a time when another one is in force. It begins no earlier than the
-// period of then, because what is over stays as it was, and a period that has only just begun goes on: streams are named by
-// the second. Periods without an end go on where they have the same plan, so that asking for them gives nobody new characters.
+// After returns the entitlement as it takes effect at a time when another one is in force. It begins no earlier than
+// the period of then, because what is over stays as it was, and a period that has only just begun goes on: streams are
+// named by the second. Periods without an end go on where they have the same plan, so that asking for them gives nobody
+// new characters.
 func (e Entitlement) After(current Entitlement, at time.Time) Entitlement {
 	begun := current.At(at).Start
 	if !e.End.IsZero() && !e.End.After(begun) {

@@ -31,8 +31,8 @@ type Take struct {
 	At time.Time
 }
 
-// Decide decides nothing if the request is a repetition: Repeated returns the voice then. It refuses what exceeds the limits.
-// A plan that has become smaller takes nothing away.
+// Decide decides nothing if the request is a repetition: Repeated returns the voice then. It refuses what exceeds the
+// limits. A plan that has become smaller takes nothing away.
 func (c Take) Decide(s State) ([]Event, error) {
 	known, err := c.Repeated(s)
 	if err != nil || known != "" {
@@ -53,8 +53,8 @@ func (c Take) Decide(s State) ([]Event, error) {
 	return []Event{PlaceTaken{Account: c.Account, Voice: c.Voice, Type: c.Type, Repetition: c.Repetition, At: c.At}}, nil
 }
 
-// Repeated returns the voice that an earlier request with the same key has created, and "" if there is none. It refuses a
-// request with other content.
+// Repeated returns the voice that an earlier request with the same key has created, and "" if there is none. It refuses
+// a request with other content.
 func (c Take) Repeated(s State) (string, error) {
 	for _, earlier := range s.Requests {
 		if repeats, err := c.Repeats(earlier.Repetition, earlier.At, c.At); repeats || err != nil {

@@ -1,5 +1,5 @@
-// Package roster is the aggregate of the streams voices-<account>: which voices take places of an account's plan, and which
-// of them were made by a request that its client may repeat.
+// Package roster is the aggregate of the streams voices-<account>: which voices take places of an account's plan, and
+// which of them were made by a request that its client may repeat.
 package roster
 
 import (

@@ -1,5 +1,5 @@
-// Package session is the aggregate of the streams session-<id>: the session of a browser, from its sign-in to its end. The
-// account's stream decides, too: a session ends with its account, and when the account revokes all sessions.
+// Package session is the aggregate of the streams session-<id>: the session of a browser, from its sign-in to its end.
+// The account's stream decides, too: a session ends with its account, and when the account revokes all sessions.
 package session
 
 import "time"
@@ -40,8 +40,8 @@ type Seen struct {
 	At      time.Time `json:"at"`
 }
 
-// Rotated gives a session another secret. The one before it is valid for Overlap more. The rest repeats what Opened said, so
-// that a load need not read what is older.
+// Rotated gives a session another secret. The one before it is valid for Overlap more. The rest repeats what Opened
+// said, so that a load need not read what is older.
 type Rotated struct {
 	Session    string    `json:"session"`
 	Account    string    `json:"account"`

@@ -10,8 +10,8 @@ import (
 	"github.com/recital-tts/recital/domain"
 )
 
-// Max is the largest number of events that are skipped at one time. With more of them something is wrong with the release
-// rather than with events.
+// Max is the largest number of events that are skipped at one time. With more of them something is wrong with the
+// release rather than with events.
 const Max = 1000
 
 // Event is one of the events below.
@@ -60,8 +60,8 @@ type Skip struct {
 	Confirmed bool // an operator has confirmed that it revokes no credential
 }
 
-// Unconfirmed reports whether the event may have revoked a credential: it is in the stream of an account or of a session, and
-// no operator has confirmed that it did not.
+// Unconfirmed reports whether the event may have revoked a credential: it is in the stream of an account or of a
+// session, and no operator has confirmed that it did not.
 func (s Skip) Unconfirmed() bool { return !s.Confirmed && MayRevoke(s.Stream) }
 
 // MayRevoke reports whether events of a stream may revoke credentials.

@@ -50,8 +50,9 @@ type TB interface {
 	Fatalf(format string, args ...any)
 }
 
-// FromSnapshot returns the state that a snapshot results in, decoded as from the log. It fails unless the snapshot results
-// in the same state whatever was known before: a snapshot replaces the state. Each aggregate with snapshots calls it.
+// FromSnapshot returns the state that a snapshot results in, decoded as from the log. It fails unless the snapshot
+// results in the same state whatever was known before: a snapshot replaces the state. Each aggregate with snapshots
+// calls it.
 func FromSnapshot[S, E any](t TB, evolve func(S, E) S, snapshot []E, known ...S) S {
 	t.Helper()
 	decoded := make([]E, len(snapshot))

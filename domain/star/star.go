@@ -1,5 +1,5 @@
-// Package star is the aggregate of the streams stars-<account>: which voices an account has starred, of its own and of the
-// system's.
+// Package star is the aggregate of the streams stars-<account>: which voices an account has starred, of its own and of
+// the system's.
 package star
 
 import (

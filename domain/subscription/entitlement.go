@@ -6,8 +6,8 @@ import (
 	"github.com/recital-tts/recital/domain/plan"
 )
 
-// entitle returns what the account is entitled to since the last event, if that has changed: nothing for an account that
-// has never bought anything.
+// entitle returns what the account is entitled to since the last event, if that has changed: nothing for an account
+// that has never bought anything.
 func (s State) entitle(at time.Time) []Event {
 	now, is := s.entitlement(at)
 	if !is || s.Entitled != nil && *s.Entitled == now {
@@ -47,8 +47,8 @@ func (c Subscription) entitlement() plan.Entitlement {
 	return e
 }
 
-// lastEnd returns when the last subscription that ran has ended: with its period at the latest, though the provider needs
-// some seconds for it. So the end is the same whether it was foreseen or not.
+// lastEnd returns when the last subscription that ran has ended: with its period at the latest, though the provider
+// needs some seconds for it. So the end is the same whether it was foreseen or not.
 func (s State) lastEnd(at time.Time) time.Time {
 	var last time.Time
 	for _, known := range s.Subscriptions {

@@ -1,7 +1,7 @@
 // Package subscription is the aggregate of stream subscription-<account>: what an account's owner wants of the payment
 // provider, and what the provider has for the account. The owner's wishes are recorded before the provider is called;
-// everything else is recorded as the provider says it, so that it does not matter in which order, how often or whether its
-// notices come. Amounts are integers in minor units of the currency beside them.
+// everything else is recorded as the provider says it, so that it does not matter in which order, how often or whether
+// its notices come. Amounts are integers in minor units of the currency beside them.
 package subscription
 
 import (
@@ -35,8 +35,8 @@ const (
 	End                 Kind = "end" // the account was closed
 )
 
-// Requested records what is wanted of the provider, before the provider is called: Request is the id by which the provider
-// recognises a repetition.
+// Requested records what is wanted of the provider, before the provider is called: Request is the id by which the
+// provider recognises a repetition.
 type Requested struct {
 	Account       string    `json:"account"`
 	Request       string    `json:"request"`
@@ -179,7 +179,8 @@ type Lapsed struct {
 	At           time.Time `json:"at"`
 }
 
-// Ended records that the subscription grants nothing any more: Status is canceled, unpaid, paused or incomplete_expired.
+// Ended records that the subscription grants nothing any more: Status is canceled, unpaid, paused or
+// incomplete_expired.
 type Ended struct {
 	Account string `json:"account"`
 	Terms
@@ -187,8 +188,8 @@ type Ended struct {
 	At      time.Time `json:"at"`
 }
 
-// CardChanged records the card that pays. Brand and Last4 are sealed with the account's key, for SealedForCard; without a
-// payment method there is no card any more.
+// CardChanged records the card that pays. Brand and Last4 are sealed with the account's key, for SealedForCard; without
+// a payment method there is no card any more.
 type CardChanged struct {
 	Account       string    `json:"account"`
 	PaymentMethod string    `json:"paymentMethod"`

@@ -141,8 +141,8 @@ func (o *observation) invoice(seen Billed) {
 	}
 }
 
-// differs reports whether an invoice has to be recorded again. Its addresses may be others at each look, so only whether
-// there are any counts.
+// differs reports whether an invoice has to be recorded again. Its addresses may be others at each look, so only
+// whether there are any counts.
 func (known Invoice) differs(seen Billed) bool {
 	now := known
 	now.ID, now.Subscription, now.Number, now.Status = seen.ID, seen.Subscription, seen.Number, seen.Status

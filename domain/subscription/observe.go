@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Observe records what the provider has for the account at a moment. Every event about subscriptions, cards and invoices
-// comes from it, so that it does not matter what led to the look. Observing the same again decides nothing.
+// Observe records what the provider has for the account at a moment. Every event about subscriptions, cards and
+// invoices comes from it, so that it does not matter what led to the look. Observing the same again decides nothing.
 type Observe struct {
 	Customer      string
 	Deleted       bool       // the provider has forgotten the customer

@@ -158,8 +158,8 @@ func (o *observer) do(t *rapid.T, c interface {
 	return len(decided)
 }
 
-// Whatever happened between two looks, the second one shows what the provider has, a third one nothing, and somebody who
-// has looked all the time has come to the same.
+// Whatever happened between two looks, the second one shows what the provider has, a third one nothing, and somebody
+// who has looked all the time has come to the same.
 func TestALookShowsWhatTheProviderHasWhateverWasMissed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := &provider{t: t, now: noon}
