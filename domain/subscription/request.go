@@ -7,7 +7,8 @@ import (
 	"github.com/recital-tts/recital/domain/catalogue"
 )
 
-// Request is something that the owner of an account wants of the provider. It is recorded before the provider is called.
+// Request is something that the owner of an account wants of the provider. It is recorded before the provider is
+// called.
 type Request struct {
 	Account       string
 	Request       string // its id
@@ -38,8 +39,8 @@ var (
 	ErrNoCard     = domain.Refuse(domain.NotFound, "There is no such payment method")
 )
 
-// Decide decides nothing if the request is a repetition of one that is open or was answered: Repeated returns that one. It
-// refuses what the subscription does not permit.
+// Decide decides nothing if the request is a repetition of one that is open or was answered: Repeated returns that one.
+// It refuses what the subscription does not permit.
 func (c Request) Decide(s State) ([]Event, error) {
 	known, err := c.Repeated(s)
 	if err != nil || known != "" {
@@ -61,8 +62,8 @@ func (c Request) Decide(s State) ([]Event, error) {
 	return []Event{requested}, nil
 }
 
-// Repeated returns the id of the request that this one is, or repeats: that of the same Idempotency-Key or, without a key,
-// the open one that wants the same. It returns "" if there is none.
+// Repeated returns the id of the request that this one is, or repeats: that of the same Idempotency-Key or, without a
+// key, the open one that wants the same. It returns "" if there is none.
 func (c Request) Repeated(s State) (string, error) {
 	if s.Open != nil {
 		repeats, err := c.repeats(*s.Open, c.At) // an open one is remembered, however old it is

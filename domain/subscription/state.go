@@ -135,8 +135,8 @@ func (s State) Payer() string {
 	return ""
 }
 
-// Leftovers returns the subscriptions that wait for a payment and that another subscription would come beside: those that
-// were never paid, but for one at the price, and those that nobody pays any more.
+// Leftovers returns the subscriptions that wait for a payment and that another subscription would come beside: those
+// that were never paid, but for one at the price, and those that nobody pays any more.
 func (s State) Leftovers(price string) (ids []string) {
 	for _, known := range s.Subscriptions {
 		unpaid := phaseOf(known.Status) == waiting && known.Price != price

@@ -67,8 +67,8 @@ type TrainingBegun struct {
 	At      time.Time `json:"at"`
 }
 
-// Analysed records that a stretch of a recording was analysed: all of it for an instant voice, minutes for a professional
-// one. It is written after its blob.
+// Analysed records that a stretch of a recording was analysed: all of it for an instant voice, minutes for a
+// professional one. It is written after its blob.
 type Analysed struct {
 	Voice   string `json:"voice"`
 	Account string `json:"account"`

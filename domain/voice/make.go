@@ -7,8 +7,8 @@ import (
 	"github.com/recital-tts/recital/domain"
 )
 
-// The commands of this file are what is done to make a voice. Whoever does it may be late: another instance may have done
-// the same, or the voice may be deleted. They decide nothing then, and their caller goes on from the state.
+// The commands of this file are what is done to make a voice. Whoever does it may be late: another instance may have
+// done the same, or the voice may be deleted. They decide nothing then, and their caller goes on from the state.
 
 // Queue has a professional voice wait for its training.
 type Queue struct {

@@ -41,8 +41,8 @@ func accountsSlice() slice {
 	}
 }
 
-// erase ends and erases what belongs to a closed account, and destroys the account's key. What is left then takes long, and
-// is erased by to-dos: it is awaited, but the key is not kept for it.
+// erase ends and erases what belongs to a closed account, and destroys the account's key. What is left then takes long,
+// and is erased by to-dos: it is awaited, but the key is not kept for it.
 func (p *parts) erase(ctx context.Context, id string) error {
 	for _, step := range p.closings {
 		if err := step(ctx, id); err != nil {

@@ -115,7 +115,8 @@ func TestWhatAnOperatorChangesOrCopiesIsAnEntryWithNameRoleAddressAndReason(t *t
 	require.Contains(t, entries("bob", 1)[0].Sentence, "Events of the log are copied. Auditor bob did it, from 127.0.0.1.")
 	require.Len(t, entries("ada", count), count)
 
-	// and what is refused is not recorded: an act that needs a reason and has none, and a reason that must not stay in the log
+	// and what is refused is not recorded: an act that needs a reason and has none, and a reason that must not stay in
+	// the log
 	for reason, says := range map[string]string{
 		"": "this needs a reason", "of jane@example.org": "must not hold an e-mail address", strings.Repeat("x", 501): "at most 500 characters",
 	} {

@@ -28,8 +28,8 @@ import (
 // projectionSource precedes the name of a projection in the source of an alert.
 const projectionSource = "projection/"
 
-// alertsSlice is that of what a person should look at. Its commands are a part that the projections rest on, so they are
-// opened before the slices.
+// alertsSlice is that of what a person should look at. Its commands are a part that the projections rest on, so they
+// are opened before the slices.
 func alertsSlice() slice {
 	return slice{
 		name:       "alerts",
@@ -77,7 +77,8 @@ func (a *App) reviewAlerts(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// isOver reports whether an alert that was raised once can be seen to be over. Of what cannot be seen an operator takes note.
+// isOver reports whether an alert that was raised once can be seen to be over. Of what cannot be seen an operator takes
+// note.
 func (a *App) isOver(ctx context.Context, o alert.Open) (bool, error) {
 	switch {
 	case o.Lasting, o.Reason == alert.TakenOver:
@@ -109,8 +110,8 @@ func (a *App) isDone(ctx context.Context, process, item string) (bool, error) {
 	return false, nil // of a process of another release
 }
 
-// isPassed reports whether no generation leaves the event of an alert out, and the live ones are past it: one that tries the
-// event again has not stopped before it yet.
+// isPassed reports whether no generation leaves the event of an alert out, and the live ones are past it: one that
+// tries the event again has not stopped before it yet.
 func (a *App) isPassed(ctx context.Context, subject string) (bool, error) {
 	id, at, _ := strings.Cut(subject, " at ")
 	event, err := uuid.Parse(id)
@@ -144,15 +145,15 @@ func (a *App) isFedAgain(ctx context.Context, o alert.Open) (bool, error) {
 	return true, nil
 }
 
-// isPast reports whether a position is not before the one of an event, if there is one: another instance that tries the event, too,
-// has not stopped before it meanwhile.
+// isPast reports whether a position is not before the one of an event, if there is one: another instance that tries the
+// event, too, has not stopped before it meanwhile.
 func isPast(position eventlog.Position, event string) bool {
 	at, err := eventlog.ParsePosition(event)
 	return err != nil || position.Compare(at) >= 0
 }
 
-// projectionAlert raises the alert of a projection, which must not wait for the log. However many projections an event stops,
-// it raises one.
+// projectionAlert raises the alert of a projection, which must not wait for the log. However many projections an event
+// stops, it raises one.
 func (a *App) projectionAlert(f feed.Alert) {
 	o := commands.Occasion{
 		Source: projectionSource + f.Generation.Name, Subject: f.Subject(), Reason: f.Reason, Cause: f.Event,

@@ -53,8 +53,8 @@ func noticeOf(id, kind, customer string) string {
 	return post("/payments/webhook", "Stripe-Signature: "+signed.Header+"\r\n", string(body))
 }
 
-// BenchmarkWebhooks is how many notices a second 64 clients have acknowledged, beside appends of the same events through the
-// same client of the event log. Every append is on the disk when it is counted.
+// BenchmarkWebhooks is how many notices a second 64 clients have acknowledged, beside appends of the same events
+// through the same client of the event log. Every append is on the disk when it is counted.
 func BenchmarkWebhooks(b *testing.B) {
 	const each = 20
 	cfg := withProvider(b, config(b))
@@ -82,8 +82,8 @@ func BenchmarkWebhooks(b *testing.B) {
 	benchtest.Finish(b)
 }
 
-// BenchmarkWebhookBurst is a burst of notices about 100 customers, each notice twice and in any order, until all are handled,
-// beside appends of as many events.
+// BenchmarkWebhookBurst is a burst of notices about 100 customers, each notice twice and in any order, until all are
+// handled, beside appends of as many events.
 func BenchmarkWebhookBurst(b *testing.B) {
 	burst := benchtest.Size(10_000, 1_000)
 	cfg := withProvider(b, config(b))
@@ -166,8 +166,8 @@ type bareInvoice struct {
 	Created  int64
 }
 
-// BenchmarkBillingOverview is GET /payments/billing of an account with a subscription, a card and a year of invoices, under
-// eight clients, beside a bare Fiber and pgx route that replies with the invoices.
+// BenchmarkBillingOverview is GET /payments/billing of an account with a subscription, a card and a year of invoices,
+// under eight clients, beside a bare Fiber and pgx route that replies with the invoices.
 func BenchmarkBillingOverview(b *testing.B) {
 	const clients, each = 8, 50
 	cfg := withProvider(b, config(b))
@@ -199,7 +199,8 @@ func BenchmarkBillingOverview(b *testing.B) {
 	benchtest.Finish(b)
 }
 
-// writeInvoices gives an account a subscription with twelve invoices, and waits until they are rows. What is sealed is not.
+// writeInvoices gives an account a subscription with twelve invoices, and waits until they are rows. What is sealed is
+// not.
 func writeInvoices(b *testing.B, log *journal.Journal, pool *pgxpool.Pool, account string) {
 	b.Helper()
 	at := time.Now().UTC()

@@ -16,8 +16,8 @@ import (
 	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 
-// BenchmarkFormats is how many seconds of audio there are in a second, by format and number of clients, beside worker and
-// encoder alone, and beside the encoder alone on speech that is there already.
+// BenchmarkFormats is how many seconds of audio there are in a second, by format and number of clients, beside worker
+// and encoder alone, and beside the encoder alone on speech that is there already.
 func BenchmarkFormats(b *testing.B) {
 	s := openSpeaker(b)
 	spoken, inputRate := s.bare.samples(b, enginetest.Sentence)

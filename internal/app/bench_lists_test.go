@@ -104,8 +104,8 @@ func serveRows[R any](b *testing.B, pool *pgxpool.Pool, query string) (address s
 	return serveBare(b, bare)
 }
 
-// BenchmarkLists is each list of an account (a year of history, 20 sessions) under eight clients, beside a bare Fiber and pgx
-// route that replies with the same rows.
+// BenchmarkLists is each list of an account (a year of history, 20 sessions) under eight clients, beside a bare Fiber
+// and pgx route that replies with the same rows.
 func BenchmarkLists(b *testing.B) {
 	const clients, each = 8, 20
 	cfg := config(b)

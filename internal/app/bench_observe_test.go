@@ -37,9 +37,9 @@ func busy(b *testing.B, do func()) time.Duration {
 	return taken() - before
 }
 
-// BenchmarkScrape is GET /v1/account under eight clients while /metrics is scraped ten times a second, a hundred times as
-// often as Prometheus does, beside the same without scrapes. The two take turns, each time for about a second: what else
-// the machine does meets both. scrape-cpu-ms is what one costs this process, whatever else runs.
+// BenchmarkScrape is GET /v1/account under eight clients while /metrics is scraped ten times a second, a hundred times
+// as often as Prometheus does, beside the same without scrapes. The two take turns, each time for about a second: what
+// else the machine does meets both. scrape-cpu-ms is what one costs this process, whatever else runs.
 func BenchmarkScrape(b *testing.B) {
 	const clients, turns, pause = 8, 6, 100 * time.Millisecond
 	each := benchtest.Size(500, 100)

@@ -123,8 +123,8 @@ func (p *population) use(b *testing.B) {
 	require.NoError(b, a.Close())
 }
 
-// BenchmarkPopulation is the start, the memory (the embedded node's included) and the look-up by key and by session of a
-// service with a million accounts, beside those of one with ten thousand.
+// BenchmarkPopulation is the start, the memory (the embedded node's included) and the look-up by key and by session of
+// a service with a million accounts, beside those of one with ten thousand.
 func BenchmarkPopulation(b *testing.B) {
 	many, few := populate(b, benchtest.Size(1_000_000, 2_000)), populate(b, benchtest.Size(10_000, 1_000))
 	rounds := 0

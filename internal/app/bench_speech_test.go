@@ -155,8 +155,8 @@ func connectGet(b *testing.B, s speaker, _ int) asker {
 	return func() (time.Duration, error) { return conn.ask(request) }
 }
 
-// connectSocket opens a session in the dialect that acknowledges flushes. The time runs from the message that shows that
-// the first clause has ended.
+// connectSocket opens a session in the dialect that acknowledges flushes. The time runs from the message that shows
+// that the first clause has ended.
 func connectSocket(b *testing.B, s speaker, client int) asker {
 	ws, _, err := websocket.DefaultDialer.Dial("ws://"+s.app.PublicAddr()+"/v1/ai/speech/stream", nil)
 	require.NoError(b, err)

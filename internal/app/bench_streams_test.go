@@ -70,8 +70,8 @@ func (s speaker) holdStreams(b *testing.B, n int, request string) (hangUp func()
 	}
 }
 
-// dialSlowly connects a client whose machine takes little ahead of what it reads. Packets of the Internet's size keep what
-// the kernel buffers for it small, too: on loopback they are 64 KiB otherwise.
+// dialSlowly connects a client whose machine takes little ahead of what it reads. Packets of the Internet's size keep
+// what the kernel buffers for it small, too: on loopback they are 64 KiB otherwise.
 func dialSlowly(b *testing.B, address string) net.Conn {
 	b.Helper()
 	dialer := net.Dialer{Control: func(_, _ string, raw syscall.RawConn) (err error) {

@@ -19,8 +19,8 @@ import (
 	"github.com/recital-tts/recital/internal/providers/blobs/s3"
 )
 
-// openStore opens the blobs of this log, in S3 or in a folder: those of another one, with which recitald may be started by
-// mistake, lie beside and are never swept.
+// openStore opens the blobs of this log, in S3 or in a folder: those of another one, with which recitald may be started
+// by mistake, lie beside and are never swept.
 func (a *App) openStore(ctx context.Context) (blobs.Store, error) {
 	store, err := a.openConfiguredStore(ctx)
 	if err != nil {
@@ -115,8 +115,8 @@ func (w *watchedBlobs) collectors() []prometheus.Collector {
 	return []prometheus.Collector{w.took, w.answers}
 }
 
-// note notes the outcome of an operation. One that was given up says nothing about the store; one whose time was up says that
-// it is too slow.
+// note notes the outcome of an operation. One that was given up says nothing about the store; one whose time was up
+// says that it is too slow.
 func (w *watchedBlobs) note(operation string, begun time.Time, err error) {
 	outcome, silent := "done", false
 	switch {

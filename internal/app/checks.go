@@ -33,7 +33,8 @@ const (
 	oldestPostgres = 15
 	// A crash loop is this number of deaths of workers within crashWindow. Workers that die are started again.
 	crashWindow, crashes = time.Minute, 5
-	// failureWindow is the time over which the share of failures counts, and fewFailures how many are too few to be a share.
+	// failureWindow is the time over which the share of failures counts, and fewFailures how many are too few to be a
+	// share.
 	failureWindow, fewFailures = 5 * time.Minute, 5
 )
 
@@ -221,8 +222,9 @@ func (p *parts) lookAtLog(ctx context.Context) health.Finding {
 	return health.Sound("%s; the head is %s, read in %s", kind, head, time.Since(begun).Round(100*time.Microsecond))
 }
 
-// appendsCheck raises its alert at once. The event of the alert is tried until the log takes it, which is a probe: without it an
-// instance that gets no requests because it is not ready would never find out that the log takes events again.
+// appendsCheck raises its alert at once. The event of the alert is tried until the log takes it, which is a probe:
+// without it an instance that gets no requests because it is not ready would never find out that the log takes events
+// again.
 func (p *parts) appendsCheck() health.Check {
 	condition := p.here(alert.LogSource, alert.NoAppends)
 	return health.Check{
@@ -421,8 +423,8 @@ type workerPool struct {
 	deaths      uint64
 }
 
-// workerChecks look at the processes that speak and encode. Without the second engine all but the blizzard models' English is
-// served: no balancer takes the instance out for it.
+// workerChecks look at the processes that speak and encode. Without the second engine all but the blizzard models'
+// English is served: no balancer takes the instance out for it.
 func (p *parts) workerChecks() []health.Check {
 	first := crashCheck(p.here("workers/espeak-ng", alert.CrashLoop), health.Fault, crashWindow, func() workerPool {
 		s := p.engines.Stats()

@@ -341,7 +341,8 @@ func TestAReservationThatNobodyEndsIsFound(t *testing.T) {
 	require.Empty(t, finds(t, look))
 }
 
-// outside are the alert rules of which no check knows: only Prometheus sees what is away altogether, and how fast it all is.
+// outside are the alert rules of which no check knows: only Prometheus sees what is away altogether, and how fast it
+// all is.
 var outside = []string{
 	"RecitalDown", "RecitalNotReady", "RecitalErrors", "RecitalNoRoom", "RecitalFirstAudioSlow", "RecitalEnginesBusy", "RecitalNodeSyncsSlow",
 	"RecitalPostgresBusy", "RecitalWorkLate", "RecitalWorkGivenUp",

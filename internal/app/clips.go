@@ -61,8 +61,8 @@ const (
 	erasureLookAtMost = time.Minute
 )
 
-// eraseClips deletes some clips of a closed account. The next ones are the next turn's, so that one with a million of them
-// holds up no other, and a turn that is cut short is nothing to do again.
+// eraseClips deletes some clips of a closed account. The next ones are the next turn's, so that one with a million of
+// them holds up no other, and a turn that is cut short is nothing to do again.
 func (p *parts) eraseClips(ctx context.Context, owned readapi.Owned, item todo.Item) (eventlog.Position, error) {
 	ids, err := owned.First(ctx, item.ID, erasedInTurn)
 	if err != nil {
@@ -91,8 +91,8 @@ func (p *parts) eraseClips(ctx context.Context, owned readapi.Owned, item todo.I
 	return eventlog.Position{}, &todo.NotYetError{}
 }
 
-// awaitErasedClips returns a *todo.NotYetError as long as there are clips of a closed account, as soon as the read model shows all
-// that were saved before.
+// awaitErasedClips returns a *todo.NotYetError as long as there are clips of a closed account, as soon as the read
+// model shows all that were saved before.
 func (p *parts) awaitErasedClips(ctx context.Context, account string) error {
 	head, err := p.journal.Log.Head(ctx)
 	if err != nil {

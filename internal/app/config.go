@@ -23,8 +23,8 @@ const (
 // settings.txt explains. A default is stated here and nowhere else; a field that is zero gets it in Open, unless zero
 // has a meaning of its own (tag zero). The tag least has the smallest value, which is 0 without it.
 //
-// A secret X is set as it is, or as the path of a file (the field XFile, --x-file, RECITAL_X_FILE), which has one secret
-// a line. Keys and tokens are always files. The tag secret says what of it is hidden where settings are shown.
+// A secret X is set as it is, or as the path of a file (the field XFile, --x-file, RECITAL_X_FILE), which has one
+// secret a line. Keys and tokens are always files. The tag secret says what of it is hidden where settings are shown.
 type Config struct {
 	Mode           string         `name:"mode" enum:"dev,prod" default:"dev"`
 	HTTPAddr       string         `name:"http-addr" default:"127.0.0.1:8080"`
@@ -128,7 +128,8 @@ const maxUpload = 250 << 20
 const mib = 1 << 20
 
 // longestReservation is more than a reply can take, whatever is set: it is interrupted after LongestStream, then waits
-// for a client that does not read the piece being written, and is settled. So no reservation expires before it is settled.
+// for a client that does not read the piece being written, and is settled. So no reservation expires before it is
+// settled.
 func (c Config) longestReservation() time.Duration {
 	return c.LongestStream + c.LongestStream/10 + longestPiece*c.writeTimeout() + synthesis.SettleTimeout
 }
@@ -142,7 +143,8 @@ func (c Config) writeTimeout() time.Duration { return min(c.LongestStream, 30*ti
 // alertEvery returns how often this instance looks for conditions that raise an alert.
 func (c Config) alertEvery() time.Duration { return cmp.Or(c.AlertEvery, 5*time.Second) }
 
-// diskLimit returns how full a disk may be. The floor is twice the embedded node's: an alert comes before a write fails.
+// diskLimit returns how full a disk may be. The floor is twice the embedded node's: an alert comes before a write
+// fails.
 func (c Config) diskLimit() diskLimit {
 	limit := diskLimit{percent: c.AlertDisk}
 	if c.EventStore == "" {

@@ -89,8 +89,8 @@ func ReadConfig(parser *kong.Kong, config *Config, args []string) error {
 // clientKey is a variable of recitald's clients, which may run in the same environment.
 const clientKey = "RECITAL_API_KEY"
 
-// readEnvironment returns which flags are given by variables. A variable with the prefix that is no setting is a mistake:
-// it is misspelled, or its setting does not exist any more.
+// readEnvironment returns which flags are given by variables. A variable with the prefix that is no setting is a
+// mistake: it is misspelled, or its setting does not exist any more.
 func (m *Mistakes) readEnvironment(parser *kong.Kong) (given map[string]string) {
 	given = map[string]string{}
 	known := map[string]bool{clientKey: true}

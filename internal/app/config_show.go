@@ -46,7 +46,8 @@ func shown(value reflect.Value) string {
 	return fmt.Sprint(reflect.Indirect(value).Interface())
 }
 
-// passwords are those in the addresses of a database or an event store: after the user, in the query, or in Postgres's list of words.
+// passwords are those in the addresses of a database or an event store: after the user, in the query, or in Postgres's
+// list of words.
 var passwords = regexp.MustCompile(`(://[^:/@]*:)\S*@|((?i:password)\s*=\s*)('[^']*'|[^\s&]*)`)
 
 func hide(secret, text string) string {

@@ -72,8 +72,8 @@ type browsers struct {
 	log         *slog.Logger
 }
 
-// useTimeout bounds what a request waits until the use of its session is in the log. A use that gets no answer is noted by
-// a later request.
+// useTimeout bounds what a request waits until the use of its session is in the log. A use that gets no answer is noted
+// by a later request.
 const useTimeout = time.Second
 
 // Session implements web.Sessions. What cannot be a session is refused without a look-up.

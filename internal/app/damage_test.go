@@ -276,8 +276,8 @@ func (c *cluster) reservation() (id string) {
 
 func TestAlertsOfEarlierReleases(t *testing.T) {
 	t.Parallel()
-	// given alerts that nobody has cleared: of an item that was done since, of a generation that is gone, and of what only a
-	// person can judge
+	// given alerts that nobody has cleared: of an item that was done since, of a generation that is gone, and of what
+	// only a person can judge
 	c := newCluster(t)
 	c.shared.AlertEvery = 20 * time.Millisecond
 	c.earlier("todo/expiry", uuid.NewString(), alert.GaveUp)

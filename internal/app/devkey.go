@@ -20,9 +20,9 @@ const operatorAccount = "operator"
 
 const devKeyFile = "dev-api-key"
 
-// openOperatorAccount makes sure, in dev mode, that the operator account exists with the key of the file. The file comes
-// first: a key that was lost in a crash would open nothing. A key that was revoked stays so; once its file is deleted,
-// the next start makes another one. An account that was closed stays so, too.
+// openOperatorAccount makes sure, in dev mode, that the operator account exists with the key of the file. The file
+// comes first: a key that was lost in a crash would open nothing. A key that was revoked stays so; once its file is
+// deleted, the next start makes another one. An account that was closed stays so, too.
 func (a *App) openOperatorAccount(ctx context.Context) error {
 	if a.cfg.Mode == modeProd {
 		return nil
@@ -61,8 +61,8 @@ func (a *App) openOperatorAccount(ctx context.Context) error {
 // readTimeout is how long a start waits for the read model of accounts, so that the API key that it prints can be used.
 const readTimeout = 10 * time.Second
 
-// awaitRead waits until the read model of accounts shows a position. One that is being built, or stands still before an event
-// that an operator must look at, is no reason not to start.
+// awaitRead waits until the read model of accounts shows a position. One that is being built, or stands still before an
+// event that an operator must look at, is no reason not to start.
 func (a *App) awaitRead(ctx context.Context, position eventlog.Position) error {
 	brief, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()

@@ -75,7 +75,8 @@ func (a *App) openNode(config *esdb.Config) error {
 	return nil
 }
 
-// requireUnsealed refuses a log that was moved: appended to, it would have another future than the one in its new place.
+// requireUnsealed refuses a log that was moved: appended to, it would have another future than the one in its new
+// place.
 func (a *App) requireUnsealed(folder string) error {
 	err := eventnode.RequireUnsealed(folder)
 	if err == nil {

@@ -22,8 +22,8 @@ func requireFiles(connections int) error {
 		limit.Cur, leastFiles, connections+ownFiles, connections)
 }
 
-// warnOfFiles logs when there cannot be a file for each connection that is permitted. Go has raised the soft limit to the
-// hard one before. Without a file connections wait, and idle ones are closed.
+// warnOfFiles logs when there cannot be a file for each connection that is permitted. Go has raised the soft limit to
+// the hard one before. Without a file connections wait, and idle ones are closed.
 func warnOfFiles(log *slog.Logger, connections int) {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {

@@ -32,7 +32,8 @@ func (a *App) openFolder(context.Context) (err error) {
 	return nil
 }
 
-// readTokens reads the tokens of the admin address. It comes before anything is opened that a refusal would leave changed.
+// readTokens reads the tokens of the admin address. It comes before anything is opened that a refusal would leave
+// changed.
 func (a *App) readTokens(context.Context) (err error) {
 	var files []operators.File
 	for _, f := range []struct{ role, configured string }{

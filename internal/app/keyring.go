@@ -29,8 +29,9 @@ var errKeyringWaits = errors.New("a copy of the keyring waits in the data folder
 // keyringWaits reports whether a restore has left a copy of the keyring.
 func (a *App) keyringWaits() bool { return a.folder.Incoming(backup.KeyringName).Waits() }
 
-// takeKeyringUp imports the copy of the keyring that recitalctl restore has left in the data folder. It comes before anything is
-// served with Postgres, so that nothing is sealed with keys of another keyring, and nothing opened that was erased.
+// takeKeyringUp imports the copy of the keyring that recitalctl restore has left in the data folder. It comes before
+// anything is served with Postgres, so that nothing is sealed with keys of another keyring, and nothing opened that was
+// erased.
 func (a *App) takeKeyringUp(ctx context.Context) error {
 	_, err := a.folder.Incoming(backup.KeyringName).Take(func(from io.Reader) error {
 		_, err := a.keyring.Import(ctx, from)

@@ -68,8 +68,8 @@ func ledgerSlice() slice {
 	}
 }
 
-// reservationsCheck looks for reservations that should have expired. An instance that has just started lets each live as long
-// as a new one, because it uses its own clock, so they are late only after as long again.
+// reservationsCheck looks for reservations that should have expired. An instance that has just started lets each live
+// as long as a new one, because it uses its own clock, so they are late only after as long again.
 func reservationsCheck(list *pglist.View, longest time.Duration) health.Check {
 	condition := alert.Condition{Source: alert.LedgerSource, Subject: "reservations", Reason: alert.Unsettled}
 	return health.Check{Name: "reservations end in time", Raises: condition.Is, Look: func(ctx context.Context) health.Finding {
@@ -87,8 +87,8 @@ func reservationsCheck(list *pglist.View, longest time.Duration) health.Check {
 	}}
 }
 
-// watchReservations has the ledger see the reservations that others have made, whose expiry counts from there. It looks at
-// those that are due first: most of the others are settled before they are worth a look.
+// watchReservations has the ledger see the reservations that others have made, whose expiry counts from there. It looks
+// at those that are due first: most of the others are settled before they are worth a look.
 func watchReservations(ctx context.Context, list *pglist.View, ledger *commands.Ledger) error {
 	open, err := list.Due(ctx, time.Now().AddDate(1, 0, 0), nil, watchedReservations)
 	if err != nil {

@@ -12,7 +12,8 @@ const (
 )
 
 // recent is an answer of Postgres or of the log that scrapes share, so that they cost as much as one every few seconds,
-// however many there are. A failure is shared, too, so that scrapes do not queue up before a database that does not answer.
+// however many there are. A failure is shared, too, so that scrapes do not queue up before a database that does not
+// answer.
 type recent[T any] struct {
 	ask func(context.Context) (T, error)
 

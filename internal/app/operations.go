@@ -12,7 +12,8 @@ import (
 	writeapi "github.com/recital-tts/recital/writeapi/operations"
 )
 
-// operationsSlice returns the slice that shows the state of the service: checks for balancers, read models and figures for operators.
+// operationsSlice returns the slice that shows the state of the service: checks for balancers, read models and figures
+// for operators.
 func operationsSlice() slice {
 	return slice{
 		name: "operations",

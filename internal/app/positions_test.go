@@ -66,7 +66,8 @@ func TestPositions(t *testing.T) {
 			defer cancel()
 			projector := standing{c.reached}
 			if errors.Is(c.want, context.Canceled) {
-				// The client's patience ends only once the projector is waited for: asking for the head must not fail first.
+				// The client's patience ends only once the projector is waited for: asking for the head must not fail
+				// first.
 				_, err := log.Head(ctx)
 				require.NoError(t, err)
 				err = positions{log: log, projector: impatient{projector, cancel}}.Wait(ctx, c.text, nil)

@@ -20,7 +20,8 @@ import (
 const (
 	// providerLooks is how many looks pass from one to the next at a provider, which is somebody else's server.
 	providerLooks = 6
-	// Of notices, so many refused ones within noticeWindow, and no good one, say that the secret is wrong. Anybody can send bad ones.
+	// Of notices, so many refused ones within noticeWindow, and no good one, say that the secret is wrong. Anybody can
+	// send bad ones.
 	noticeWindow, badNotices = 10 * time.Minute, 5
 )
 

@@ -51,8 +51,8 @@ func (r *readiness) postgresIsSilent() (since time.Time, is bool) {
 	return r.postgres, time.Since(r.postgres) >= probeEvery+probeTimeout
 }
 
-// appended notes the outcome of an append. A conflict says nothing about the next append, and neither does a caller that
-// has gone.
+// appended notes the outcome of an append. A conflict says nothing about the next append, and neither does a caller
+// that has gone.
 func (r *readiness) appended(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -77,7 +77,8 @@ type promptReads struct {
 	readiness *readiness
 }
 
-// Wait is that of the projector. It also returns feed.ErrBehind, at once, while Postgres is away or lacks what was shown.
+// Wait is that of the projector. It also returns feed.ErrBehind, at once, while Postgres is away or lacks what was
+// shown.
 func (r promptReads) Wait(ctx context.Context, position eventlog.Position, models ...readmodel.Model) error {
 	if !r.readiness.postgresAnswers() || r.readiness.behind.Load() {
 		return feed.ErrBehind

@@ -32,8 +32,8 @@ type mark struct {
 	At       time.Time         `json:"at"`
 }
 
-// seen is how far this instance has seen the log, and what it lacks of what was seen before. It is not safe for concurrent use:
-// the start compares, and then a job notes.
+// seen is how far this instance has seen the log, and what it lacks of what was seen before. It is not safe for
+// concurrent use: the start compares, and then a job notes.
 type seen struct {
 	noted    mark             // zero until something was written
 	inFolder bool             // noted is in the data folder
@@ -132,7 +132,8 @@ func (a *App) keepSeen(context.Context) error {
 	return nil
 }
 
-// noteSeen writes how far the log is, if it has moved. A log that was put back under a running instance is found at its next start.
+// noteSeen writes how far the log is, if it has moved. A log that was put back under a running instance is found at its
+// next start.
 func (a *App) noteSeen(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()

@@ -62,7 +62,8 @@ func (c Config) providers() map[string]string {
 	return map[string]string{"idp_1": c.IDP1, "idp_2": c.IDP2, "idp_3": c.IDP3, "idp_4": c.IDP4}
 }
 
-// openProviders returns the identity providers. In mode dev a stand-in takes the place of those that are not configured.
+// openProviders returns the identity providers. In mode dev a stand-in takes the place of those that are not
+// configured.
 func (p *parts) openProviders() (map[string]signin.Provider, error) {
 	all := map[string]signin.Provider{}
 	for _, name := range providerNames {

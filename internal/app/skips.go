@@ -9,8 +9,8 @@ import (
 	writeapi "github.com/recital-tts/recital/writeapi/skips"
 )
 
-// skipsSlice is that of the events that operators skip. Its commands are a part that whatever decodes events rests on, so they
-// are opened with the log.
+// skipsSlice is that of the events that operators skip. Its commands are a part that whatever decodes events rests on,
+// so they are opened with the log.
 func skipsSlice() slice {
 	return slice{
 		name:   "skips",

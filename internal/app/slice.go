@@ -26,8 +26,8 @@ type slice struct {
 	open       func(*parts) (service, error)
 }
 
-// service is a slice that is open. Its start, its end and its figures follow from what is listed here; so do the headers
-// that scripts in browsers may read, from what the routes declare.
+// service is a slice that is open. Its start, its end and its figures follow from what is listed here; so do the
+// headers that scripts in browsers may read, from what the routes declare.
 type service struct {
 	public []web.Route
 	admin  []web.Route
@@ -39,8 +39,8 @@ type service struct {
 	// collectors are the slice's metrics.
 	collectors []prometheus.Collector
 	close      func() error // ends what open has started; nil where that is nothing
-	// ends and erases are what the slice ends, and then erases, for an account that closes. awaits are what a to-do of the
-	// slice's own erases: each returns a *todo.NotYetError until it has.
+	// ends and erases are what the slice ends, and then erases, for an account that closes. awaits are what a to-do of
+	// the slice's own erases: each returns a *todo.NotYetError until it has.
 	ends, erases, awaits []closing
 }
 
@@ -133,8 +133,8 @@ func openSlices(p *parts) (service, error) {
 	return all, requireReadModels(p.projector, all)
 }
 
-// requireReadModels refuses a route or a process that names a read model or a view which no slice has, and two processes
-// of one name.
+// requireReadModels refuses a route or a process that names a read model or a view which no slice has, and two
+// processes of one name.
 func requireReadModels(projector *feed.Projector, all service) error {
 	for _, route := range slices.Concat(all.public, all.admin) {
 		if err := errors.Join(projector.RequiresModels(route.ReadModels...), projector.Requires(route.Views...)); err != nil {

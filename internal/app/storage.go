@@ -66,8 +66,8 @@ const (
 	databasePause = 500 * time.Millisecond
 )
 
-// openDatabase brings the database up to date. If Postgres is away, or has another keyring than the log's, recitald serves
-// what needs none, and waits in the background.
+// openDatabase brings the database up to date. If Postgres is away, or has another keyring than the log's, recitald
+// serves what needs none, and waits in the background.
 func (a *App) openDatabase(ctx context.Context) error {
 	a.database = make(chan struct{})
 	err := errKeyringWaits
@@ -122,8 +122,8 @@ func (a *App) awaitReplacement(ctx context.Context) error {
 	}
 }
 
-// prepareDatabase migrates the database, takes up the keyring that a restore has left in the data folder, sees that its keyring is
-// the log's, and lets everybody use it.
+// prepareDatabase migrates the database, takes up the keyring that a restore has left in the data folder, sees that its
+// keyring is the log's, and lets everybody use it.
 func (a *App) prepareDatabase(ctx context.Context) error {
 	brief, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()

@@ -76,8 +76,8 @@ func TestCreditGoesOnWhenAPeriodEnds(t *testing.T) {
 		}, more...)...)
 	}
 
-	// when one has credit left; one speaks on for a while; one has none left; and of one a worker was killed that had ended
-	// the period, and no more
+	// when one has credit left; one speaks on for a while; one has none left; and of one a worker was killed that had
+	// ended the period, and no more
 	speaks := ledger.Reserved{Account: "speaks", Reservation: uuid.NewString(), Characters: 15_200, At: end, ExpiresAt: end.Add(time.Second)}
 	all := ledger.Reserved{Account: "spent", Reservation: uuid.NewString(), Characters: 15_500, At: start, ExpiresAt: end.Add(time.Hour)}
 	give("left")

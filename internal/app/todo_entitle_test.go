@@ -19,8 +19,8 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
 )
 
-// What a subscription's stream says becomes the plan of the account and of its periods, without anybody's doing; what a plan
-// does not include is billed.
+// What a subscription's stream says becomes the plan of the account and of its periods, without anybody's doing; what a
+// plan does not include is billed.
 func TestAnAccountAndItsPeriodsFollowTheSubscription(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
@@ -63,7 +63,8 @@ func TestAnAccountAndItsPeriodsFollowTheSubscription(t *testing.T) {
 		ledger.PeriodOpened{Account: "a1", Plan: plan.Free, Limit: &limit, Start: opened, End: end},
 		ledger.CreditGranted{Account: "a1", Grant: "g", Characters: 500, Start: opened, End: end, At: opened})
 
-	// when the subscription gives it a plan, then the free period ends, the next one is on that plan, and credit goes on
+	// when the subscription gives it a plan, then the free period ends, the next one is on that plan, and credit goes
+	// on
 	pro := plan.Entitlement{Plan: plan.Indie, Start: bought, End: bought.AddDate(0, 1, 0), Next: plan.Indie, Anchor: bought}
 	revision := write(subscription.Stream("a1"), eventlog.NoStream, subscription.Entitled{Account: "a1", Entitlement: pro, At: now})
 	require.Eventually(t, func() bool { return period(bought).Credit == 500 }, patience, 10*time.Millisecond)

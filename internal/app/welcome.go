@@ -5,7 +5,8 @@ import (
 	"io"
 )
 
-// Welcome prints what a person needs to begin. Without secrets, and in mode prod, it prints none: the output ends up in logs.
+// Welcome prints what a person needs to begin. Without secrets, and in mode prod, it prints none: the output ends up in
+// logs.
 func (a *App) Welcome(out io.Writer, secrets bool) {
 	if a.cfg.Mode == modeProd {
 		fmt.Fprintf(out, "Recital is running: address http://%s, admin http://%s\n", a.PublicAddr(), a.AdminAddr())

@@ -17,13 +17,15 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// privacy is the document that says of each text in an event what it is, and why it may be read by whoever reads the log.
+// privacy is the document that says of each text in an event what it is, and why it may be read by whoever reads the
+// log.
 const privacy = "../../docs/privacy.md"
 
 // ofMetadata stands for a type in the document's table: the metadata of every event.
 const ofMetadata = "metadata"
 
-// Whoever adds a text to an event must say in the document whether it may hold what is personal. What is sealed is bytes.
+// Whoever adds a text to an event must say in the document whether it may hold what is personal. What is sealed is
+// bytes.
 func TestEachTextOfAnEventIsClassified(t *testing.T) {
 	listed := classified(t)
 	used := map[classification]bool{}
@@ -94,7 +96,8 @@ func collect(t *testing.T, found map[string]bool, path string, of reflect.Type) 
 	}
 }
 
-// classification is a row of the document for one type of event; event is "all" where it holds for all that have the field.
+// classification is a row of the document for one type of event; event is "all" where it holds for all that have the
+// field.
 type classification struct{ field, event, class string }
 
 type classifications []classification

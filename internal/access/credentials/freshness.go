@@ -10,10 +10,10 @@ import (
 )
 
 // freshness proves that the subscription is not behind. A subscription that stands still looks like a log in which
-// nothing happens. The proof is that the log's head was read at a known time and the subscription has delivered it since:
-// then nothing from before that time is missing. A proof is made on demand, one at a time for all callers, and one a second
-// while there are no callers. So a subscription that stalls silently is noticed within the lease, long before keep-alives
-// notice it.
+// nothing happens. The proof is that the log's head was read at a known time and the subscription has delivered it
+// since: then nothing from before that time is missing. A proof is made on demand, one at a time for all callers, and
+// one a second while there are no callers. So a subscription that stalls silently is noticed within the lease, long
+// before keep-alives notice it.
 type freshness struct {
 	log   eventlog.Log
 	lease time.Duration // for which a proof holds
@@ -34,7 +34,8 @@ func newFreshness(log eventlog.Log, start eventlog.Position, lease, wait time.Du
 	return &freshness{log: log, lease: lease, wait: wait, reached: start, ask: make(chan struct{}, 1)}
 }
 
-// current reports whether nothing is missing from before a lease ago. It waits for a proof unless there is no hope of one.
+// current reports whether nothing is missing from before a lease ago. It waits for a proof unless there is no hope of
+// one.
 func (f *freshness) current(ctx context.Context) bool {
 	arrival := time.Now()
 	if f.provenSince(arrival.Add(-f.lease)) {

@@ -9,9 +9,9 @@ import (
 	"github.com/recital-tts/recital/domain/apikey"
 )
 
-// FindKey returns the API key with a hash. A key that was revoked more than Config.Lease ago is not found. The key's own
-// stream leads to the account, and the account's stream decides. Errors: ErrUnknownKey; domain.Unavailable when neither
-// the cache may be used nor the log answers.
+// FindKey returns the API key with a hash. A key that was revoked more than Config.Lease ago is not found. The key's
+// own stream leads to the account, and the account's stream decides. Errors: ErrUnknownKey; domain.Unavailable when
+// neither the cache may be used nor the log answers.
 func (w *Watcher) FindKey(ctx context.Context, hash string) (Verified, error) {
 	if found, ok := w.cached(ctx, apikey.Stream(hash)); ok {
 		return found, nil

@@ -11,8 +11,8 @@ import (
 )
 
 // FindKeyToRead is FindKey for requests that only read what the read models show. While the log is silent, it returns a
-// key that was good at the last head that was seen, for as long as Config.Outage. Each answer of the log counts: the log
-// is asked unless it was just found to be silent, and always by a process that stood still in the meantime.
+// key that was good at the last head that was seen, for as long as Config.Outage. Each answer of the log counts: the
+// log is asked unless it was just found to be silent, and always by a process that stood still in the meantime.
 func (w *Watcher) FindKeyToRead(ctx context.Context, hash string) (Verified, error) {
 	find := func(ctx context.Context) (Verified, error) { return w.FindKey(ctx, hash) }
 	return w.findToRead(ctx, apikey.Stream(hash), find, func(Verified) bool { return true })

@@ -12,8 +12,8 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// lookUpTimeout bounds a look-up. It is longer than an attempt of the event log's client, so that a connection that died
-// silently costs some seconds and no error.
+// lookUpTimeout bounds a look-up. It is longer than an attempt of the event log's client, so that a connection that
+// died silently costs some seconds and no error.
 const lookUpTimeout = 7 * time.Second
 
 var (

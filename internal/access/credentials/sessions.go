@@ -8,9 +8,9 @@ import (
 	"github.com/recital-tts/recital/domain/session"
 )
 
-// FindSession returns the session of a cookie. One that was ended more than Config.Lease ago is not found. The session's
-// own stream and that of its account decide. Errors: ErrUnknownSession, one of them *ReplayedError; domain.Unavailable when neither the cache may be
-// used nor the log answers.
+// FindSession returns the session of a cookie. One that was ended more than Config.Lease ago is not found. The
+// session's own stream and that of its account decide. Errors: ErrUnknownSession, one of them *ReplayedError;
+// domain.Unavailable when neither the cache may be used nor the log answers.
 func (w *Watcher) FindSession(ctx context.Context, shown session.Cookie) (Verified, error) {
 	// What the cache refuses is read: another instance may have replaced the secret a moment ago.
 	if found, ok := w.cached(ctx, session.Stream(shown.ID)); ok && w.admits(found.Session, shown) {
@@ -31,8 +31,8 @@ func (w *Watcher) FindSession(ctx context.Context, shown session.Cookie) (Verifi
 	return Verified{}, ErrUnknownSession
 }
 
-// ReplayedError refuses a secret of a live session that was replaced, and whose overlap is over: two clients have had the
-// session's cookie. It is an ErrUnknownSession.
+// ReplayedError refuses a secret of a live session that was replaced, and whose overlap is over: two clients have had
+// the session's cookie. It is an ErrUnknownSession.
 type ReplayedError struct{ Account, Session string }
 
 // Error implements error.

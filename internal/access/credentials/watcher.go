@@ -1,8 +1,8 @@
 // Package credentials looks credentials up and makes sure that a revoked one is refused at once, on every instance. A
 // Watcher follows the log with one subscription. It caches the credentials that are used, so that most requests read
-// neither the log nor Postgres, and drops what it cached when anything happens in a stream that decides on it. The cache
-// is used only while it is proven that no more than a moment of the log is missing; otherwise the streams are read. The
-// WebSockets and streams that a credential has opened end with it.
+// neither the log nor Postgres, and drops what it cached when anything happens in a stream that decides on it. The
+// cache is used only while it is proven that no more than a moment of the log is missing; otherwise the streams are
+// read. The WebSockets and streams that a credential has opened end with it.
 //
 // A credential is an API key or the session of a browser. The cache, the proof and the watches serve credentials of any
 // kind: a kind has a look-up, which says what streams it has read, and events that the watcher takes for its end.
@@ -40,8 +40,8 @@ type Config struct {
 	Sessions Sessions
 	Logger   *slog.Logger
 
-	// Unconfirmed reports whether an event of a stream is skipped that may have revoked a credential. None is admitted until
-	// an operator has confirmed that it did not. After a change of the answer Recheck is called. Nil means never.
+	// Unconfirmed reports whether an event of a stream is skipped that may have revoked a credential. None is admitted
+	// until an operator has confirmed that it did not. After a change of the answer Recheck is called. Nil means never.
 	Unconfirmed func(stream string) bool
 
 	Size  int           // of the cache, in credentials; default 16,384, some 8 MB

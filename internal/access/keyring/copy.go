@@ -92,7 +92,8 @@ func NewCopyReader(r io.Reader) (*CopyReader, error) {
 	return c, nil
 }
 
-// Next returns the next key; io.EOF after the last one of a copy that is whole. Errors: ErrCopy, and those of the reader.
+// Next returns the next key; io.EOF after the last one of a copy that is whole. Errors: ErrCopy, and those of the
+// reader.
 func (c *CopyReader) Next() (CopiedKey, error) {
 	if c.ended {
 		return CopiedKey{}, io.EOF

@@ -195,7 +195,8 @@ func TestALaterRunCopiesWhatIsNewAndForgetsWhatIsGone(t *testing.T) {
 	requireHas(t, dir, s.events, map[blobs.Address]string{kept: "kept", added: "added", gone: lost})
 }
 
-// A stream that is cut anywhere is gone on with, nothing of it is copied twice, and what was there before stays whole meanwhile.
+// A stream that is cut anywhere is gone on with, nothing of it is copied twice, and what was there before stays whole
+// meanwhile.
 func TestAStreamThatIsCutIsGoneOnWith(t *testing.T) {
 	for cut := 200; cut < 1500; cut += 130 {
 		dir := filepath.Join(t.TempDir(), "backup")

@@ -33,8 +33,8 @@ func (b Blob) part() Part {
 // Fetch opens a blob of the store. Errors: blobs.ErrNotFound.
 type Fetch func(address blobs.Address) (io.ReadCloser, error)
 
-// WriteBlobs copies the blobs that were listed and are not in the backup. One that the store has no more is kept in the backup for a
-// while, in case it was lost there, and then removed. after is called with each blob that was looked at.
+// WriteBlobs copies the blobs that were listed and are not in the backup. One that the store has no more is kept in the
+// backup for a while, in case it was lost there, and then removed. after is called with each blob that was looked at.
 func (r *Run) WriteBlobs(fetch Fetch, keep time.Duration, after func(blob Blob, copied bool)) error {
 	out, err := r.folder.create(fmt.Sprintf("blobs/%06d.zst", r.draft.Run))
 	if err != nil {
@@ -262,8 +262,8 @@ func (f *Folder) OpenBlob(blob Blob) (io.ReadCloser, error) { return os.Open(f.p
 // maxNamed is how many damaged files are named.
 const maxNamed = 20
 
-// Check reads the whole backup and compares it with what was written. The error names what is damaged. after is called with the
-// number of bytes that were read.
+// Check reads the whole backup and compares it with what was written. The error names what is damaged. after is called
+// with the number of bytes that were read.
 func (f *Folder) Check(ctx context.Context, m Manifest, after func(bytes int64)) error {
 	var damaged []error
 	look := func(part Part) {

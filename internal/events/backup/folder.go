@@ -19,7 +19,8 @@ type Folder struct {
 	lock *os.File
 }
 
-// Open opens a folder for a run, and creates it if it is missing. A folder with files that are not a backup's is refused.
+// Open opens a folder for a run, and creates it if it is missing. A folder with files that are not a backup's is
+// refused.
 func Open(dir string) (*Folder, error) {
 	if err := os.MkdirAll(dir, folderMode); err != nil {
 		return nil, fmt.Errorf("making the folder of the backup: %w", err)

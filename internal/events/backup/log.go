@@ -19,8 +19,9 @@ const partSize = 64 << 20
 // maxWindow bounds the memory that reading a part takes, in bytes: who wrote it need not be ours.
 const maxWindow = 64 << 20
 
-// WriteLog writes the events that a stream of records has into parts of the log, and notes each part in the draft as soon as it is
-// complete, so that what follows a crash, or a stream that was cut, goes on after it. after is called with each event.
+// WriteLog writes the events that a stream of records has into parts of the log, and notes each part in the draft as
+// soon as it is complete, so that what follows a crash, or a stream that was cut, goes on after it. after is called
+// with each event.
 func (r *Run) WriteLog(from *logcopy.Reader, after func(eventlog.Recorded)) error {
 	if err := r.admit(from.Header().Identity); err != nil {
 		return err

@@ -13,7 +13,8 @@ import (
 	"github.com/recital-tts/recital/internal/access/keyring"
 )
 
-// Export writes a copy of the keyring as it is at one moment. The keys in it stay wrapped. Memory is bounded however many there are.
+// Export writes a copy of the keyring as it is at one moment. The keys in it stay wrapped. Memory is bounded however
+// many there are.
 func (k *Keyring) Export(ctx context.Context, w io.Writer) error {
 	err := pgx.BeginTxFunc(ctx, k.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
 		var id string
@@ -43,10 +44,10 @@ func (k *Keyring) Export(ctx context.Context, w io.Writer) error {
 	return nil
 }
 
-// Import takes up all keys of a copy, or nothing of it. A key of an account that closed reports as closed becomes a tombstone. What the
-// keyring holds already stays, but tombstones win. Importing a copy again changes nothing. Errors: keyring.ErrCopy;
-// those of closed; domain.Rejected where the keyring
-// holds keys of another one than the copy, or the copy was wrapped by another master key.
+// Import takes up all keys of a copy, or nothing of it. A key of an account that closed reports as closed becomes a
+// tombstone. What the keyring holds already stays, but tombstones win. Importing a copy again changes nothing. Errors:
+// keyring.ErrCopy; those of closed; domain.Rejected where the keyring holds keys of another one than the copy, or the
+// copy was wrapped by another master key.
 func (k *Keyring) Import(ctx context.Context, copied *keyring.CopyReader, closed func(ctx context.Context, account string) (bool, error)) (done keyring.Imported, err error) {
 	err = pgx.BeginTxFunc(ctx, k.pool, pgx.TxOptions{BeginQuery: "begin; set local synchronous_commit = on"}, func(tx pgx.Tx) error {
 		if err := k.claim(ctx, tx, copied.ID); err != nil {

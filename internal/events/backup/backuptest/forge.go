@@ -18,8 +18,9 @@ import (
 	"github.com/recital-tts/recital/internal/events/logcopy"
 )
 
-// Forge makes a copy of a backup in which events were changed, and returns its folder. The manifest fits the copy, so that nothing but
-// the chain of hashes gives the change away. change is called with each event, in log order, and reports whether it has changed it.
+// Forge makes a copy of a backup in which events were changed, and returns its folder. The manifest fits the copy, so
+// that nothing but the chain of hashes gives the change away. change is called with each event, in log order, and
+// reports whether it has changed it.
 func Forge(t testing.TB, dir string, change func(*eventlog.Recorded) bool) string {
 	t.Helper()
 	changed := false
@@ -33,8 +34,9 @@ func Forge(t testing.TB, dir string, change func(*eventlog.Recorded) bool) strin
 	return forged
 }
 
-// Rewrite makes a copy of a backup in which each part of the log has what change makes of its events, and returns its folder. Events
-// get the positions that the part had, in order, and those after them follow. The manifest fits the copy.
+// Rewrite makes a copy of a backup in which each part of the log has what change makes of its events, and returns its
+// folder. Events get the positions that the part had, in order, and those after them follow. The manifest fits the
+// copy.
 func Rewrite(t testing.TB, dir string, change func([]eventlog.Recorded) []eventlog.Recorded) string {
 	t.Helper()
 	forged := filepath.Join(t.TempDir(), "forged")
