@@ -14,9 +14,9 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// Run is one run of a backup: first the log, then the keyring, then the blobs. The order is what makes the backup consistent:
-// a key is stored before anything is sealed with it, and a blob before the event that names it, so both copies have whatever the
-// copy of the log needs. Until Commit the folder is the backup of the run before.
+// Run is one run of a backup: first the log, then the keyring, then the blobs. The order is what makes the backup
+// consistent: a key is stored before anything is sealed with it, and a blob before the event that names it, so both
+// copies have whatever the copy of the log needs. Until Commit the folder is the backup of the run before.
 type Run struct {
 	folder *Folder
 	former Manifest // of the last complete run; zero before the first
@@ -99,8 +99,8 @@ type unpacked struct {
 
 func (u unpacked) Close() error { u.Decoder.Close(); return u.from.Close() }
 
-// Commit makes the run the backup, in one step, and removes what is no part of it any more: earlier copies of the keyring above all, because
-// they hold the keys of those who were erased since.
+// Commit makes the run the backup, in one step, and removes what is no part of it any more: earlier copies of the
+// keyring above all, because they hold the keys of those who were erased since.
 func (r *Run) Commit(ended time.Time) (Manifest, error) {
 	if r.draft.Keyring == r.former.Keyring || r.draft.Blobs.File == "" {
 		return Manifest{}, errors.New("the run is not complete")

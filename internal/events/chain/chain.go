@@ -1,10 +1,11 @@
-// Package chain is the hash chain over our events in log order, and the check of a log against signed heads. Each event's
-// hash includes the one before it, so a head that names the hash of the last event speaks of all of them.
+// Package chain is the hash chain over our events in log order, and the check of a log against signed heads. Each
+// event's hash includes the one before it, so a head that names the hash of the last event speaks of all of them.
 //
 // What a head proves, to somebody who has kept it: none of the events up to it was altered, removed, added or reordered
-// since it was signed. It says nothing about the events after it, about what was in the log before it was signed, or about
-// events of streams that are not ours. An event is its id, stream, revision, type, data and metadata, which holds our time
-// and who did it; its position and the store's own time are not part of it, because a copy of the log has others.
+// since it was signed. It says nothing about the events after it, about what was in the log before it was signed, or
+// about events of streams that are not ours. An event is its id, stream, revision, type, data and metadata, which holds
+// our time and who did it; its position and the store's own time are not part of it, because a copy of the log has
+// others.
 package chain
 
 import (
@@ -44,8 +45,9 @@ type Hasher struct {
 	event []byte // kept between events
 }
 
-// Add adds an event: its hash is SHA-256(hash before || id || stream || revision || type || data || metadata). The id has 16
-// bytes, the revision 8, and every text its length in 8 before it, big-endian, so that no two events have the same bytes.
+// Add adds an event: its hash is SHA-256(hash before || id || stream || revision || type || data || metadata). The id
+// has 16 bytes, the revision 8, and every text its length in 8 before it, big-endian, so that no two events have the
+// same bytes.
 func (h *Hasher) Add(e eventlog.Recorded) {
 	b := append(h.event[:0], h.Hash[:]...)
 	b = append(b, e.ID[:]...)

@@ -12,8 +12,8 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// Heads were signed over these hashes, so they never change. The bytes are spelled out, as an auditor would who does not
-// trust this package.
+// Heads were signed over these hashes, so they never change. The bytes are spelled out, as an auditor would who does
+// not trust this package.
 func TestTheHashOfAnEvent(t *testing.T) {
 	start := sha256.Sum256([]byte("recital audit chain 1"))
 	bytes := hex.EncodeToString(start[:]) + "0190b0c0111170008000" + "00000000000a" +

@@ -11,8 +11,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// window is how many heads are known in advance. A head whose last event is gone is given up when that of one of the next
-// ones comes.
+// window is how many heads are known in advance. A head whose last event is gone is given up when that of one of the
+// next ones comes.
 const window = 64
 
 // track is one row of heads that a log is checked against, in the order of their counts.

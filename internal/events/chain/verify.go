@@ -43,8 +43,8 @@ type Config struct {
 // ErrNewer means that a head names a list of streams that this release does not know.
 var ErrNewer = errors.New("a newer release has signed a head; check the log with that release")
 
-// Verifier checks a log against heads. Its memory does not grow with the log, and its time only in proportion. It is not
-// safe for concurrent use.
+// Verifier checks a log against heads. Its memory does not grow with the log, and its time only in proportion. It is
+// not safe for concurrent use.
 type Verifier struct {
 	config    Config
 	hasher    Hasher
@@ -157,8 +157,8 @@ func (v *Verifier) Add(e eventlog.Recorded) error {
 	return v.fill()
 }
 
-// reachLogged compares the log with the head that speaks of all events up to here. After a difference the check goes on from
-// what the head says, so that one change is found once.
+// reachLogged compares the log with the head that speaks of all events up to here. After a difference the check goes on
+// from what the head says, so that one change is found once.
 func (v *Verifier) reachLogged(here Place) {
 	head, passed, ok := v.logged.take(here)
 	if !ok {
@@ -177,7 +177,8 @@ func (v *Verifier) reachLogged(here Place) {
 	v.revisions.clear()
 }
 
-// reachExported compares the log with an exported head. The first difference is reported: all later ones follow from it.
+// reachExported compares the log with an exported head. The first difference is reported: all later ones follow from
+// it.
 func (v *Verifier) reachExported(here Place) {
 	head, passed, ok := v.exported.take(here)
 	switch {
@@ -227,8 +228,8 @@ func (v *Verifier) Progress() Report {
 	return report
 }
 
-// End returns what was found, when all events up to a position were added. Heads of the log after that position speak of
-// what this check has not read all of, and are left out.
+// End returns what was found, when all events up to a position were added. Heads of the log after that position speak
+// of what this check has not read all of, and are left out.
 func (v *Verifier) End(until eventlog.Position) (Report, error) {
 	err := errors.Join(
 		v.unmet(v.logged, v.refuse, func(h LoggedHead) bool { return h.Position.Compare(until) <= 0 }),
@@ -253,7 +254,8 @@ func (v *Verifier) unmet(t *track, refuse func(LoggedHead, string) error, upTo f
 	return nil
 }
 
-// Checkpoint returns where the check stands, from which another Verifier goes on. What was checked is not checked again.
+// Checkpoint returns where the check stands, from which another Verifier goes on. What was checked is not checked
+// again.
 func (v *Verifier) Checkpoint() Checkpoint {
 	return Checkpoint{
 		Log: v.config.Log, Keys: v.config.Keys, State: v.hasher.State, Report: v.report.clone(), NextHead: v.logged.nextHead(),
@@ -293,8 +295,8 @@ func (p Place) String() string {
 	return fmt.Sprintf("event %d (revision %d of %s, position %s)", p.Count, p.Revision, p.Stream, p.Position)
 }
 
-// revisions sees whether the revisions of each stream follow each other, in a part of the log that one head after another
-// speaks of. Only so much is kept: it points a person to an event where it can, and proves nothing.
+// revisions sees whether the revisions of each stream follow each other, in a part of the log that one head after
+// another speaks of. Only so much is kept: it points a person to an event where it can, and proves nothing.
 type revisions struct {
 	last map[string]uint64
 	hint string

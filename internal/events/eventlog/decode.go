@@ -40,10 +40,10 @@ func (e *DecodeError) Error() string {
 	return fmt.Sprintf("event %d of stream %s (%s) cannot be decoded: %s", e.Revision, e.Stream, e.Type, e.Reason)
 }
 
-// Decode decodes a recorded event into its current Go value. Errors: ErrUnknownType; ErrNewerVersion, which means
-// that a newer release wrote it and is not an error of the event; a DecodeError otherwise. The value is complete or
-// absent. Unknown JSON fields are ignored, so that an older release can read next to a newer one. An event that an operator
-// has skipped is Skipped, without metadata, whether or not it could be decoded.
+// Decode decodes a recorded event into its current Go value. Errors: ErrUnknownType; ErrNewerVersion, which means that
+// a newer release wrote it and is not an error of the event; a DecodeError otherwise. The value is complete or absent.
+// Unknown JSON fields are ignored, so that an older release can read next to a newer one. An event that an operator has
+// skipped is Skipped, without metadata, whether or not it could be decoded.
 func (r *Registry) Decode(rec Recorded) (Decoded, error) {
 	if r.IsSkipped(rec.ID) {
 		return Decoded{Recorded: rec, Event: Skipped{}}, nil

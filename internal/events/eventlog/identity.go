@@ -52,8 +52,8 @@ func Identify(ctx context.Context, log Log, registry *Registry, newID uuid.UUID,
 	return id, err
 }
 
-// NextEpoch opens the epoch after current, because positions of the log are no longer what they were: it was restored, or copied to
-// another event store. A repetition changes nothing. The registry must contain LogOpenedType.
+// NextEpoch opens the epoch after current, because positions of the log are no longer what they were: it was restored,
+// or copied to another event store. A repetition changes nothing. The registry must contain LogOpenedType.
 func NextEpoch(ctx context.Context, log Log, registry *Registry, current Identity, by Actor, now time.Time) (Identity, error) {
 	next := Identity{LogID: current.LogID, Epoch: current.Epoch + 1}
 	for last, err := range log.ReadStreamBackwards(ctx, IdentityStream) {

@@ -49,8 +49,8 @@ func Define[E any](name string, version int, upcasts ...Upcast) Type {
 	}
 }
 
-// In returns the types as those of streams: of one stream, by its name, or of all streams with a prefix, which ends with
-// a hyphen.
+// In returns the types as those of streams: of one stream, by its name, or of all streams with a prefix, which ends
+// with a hyphen.
 func In(streams string, types ...Type) []Type {
 	types = slices.Clone(types)
 	for i := range types {
@@ -73,7 +73,8 @@ func (s Streams) Include(stream string) bool {
 // the server.
 var namePattern = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)+$`)
 
-// streamsPattern is that of streams and of their prefixes. One that is too short would take the streams of others for ours.
+// streamsPattern is that of streams and of their prefixes. One that is too short would take the streams of others for
+// ours.
 var streamsPattern = regexp.MustCompile(`^[a-z][a-z0-9]+(-[a-z0-9]+)*-?$`)
 
 func (t Type) check() error {

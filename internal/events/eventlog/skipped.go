@@ -9,8 +9,8 @@ import (
 // SkipsStream is the stream of the events that operators have skipped.
 const SkipsStream = "skips"
 
-// Skipped is the value of an event that an operator has skipped: no state and no read model takes it into account. An event
-// of SkipsStream that cannot be decoded is skipped, too, because no other event could be skipped before it was.
+// Skipped is the value of an event that an operator has skipped: no state and no read model takes it into account. An
+// event of SkipsStream that cannot be decoded is skipped, too, because no other event could be skipped before it was.
 type Skipped struct{}
 
 // skips are the events that are skipped at one time.
@@ -19,8 +19,8 @@ type skips struct {
 	streams map[uuid.UUID]string // by event
 }
 
-// Skip replaces the events that Decode returns as Skipped, which are given with their streams. It is called before anything
-// is decoded, and again whenever operators have changed them.
+// Skip replaces the events that Decode returns as Skipped, which are given with their streams. It is called before
+// anything is decoded, and again whenever operators have changed them.
 func (r *Registry) Skip(events map[uuid.UUID]string) {
 	r.skips.Store(&skips{version: r.SkipsVersion() + 1, streams: events})
 }

@@ -218,9 +218,9 @@ func BenchmarkCatchUp(b *testing.B) {
 	report(b, float64(b.N*total)/b.Elapsed().Seconds(), bare)
 }
 
-// BenchmarkStart measures how long a node takes from Open until it has answered a read of the log's end, next to Pebble alone
-// on the same files, which reads its last entry. RECITAL_BENCH_EVENTS=10000,10000000 sets the lengths of the logs. The figure that
-// counts is the ratio of a long log to the first: its length must not show.
+// BenchmarkStart measures how long a node takes from Open until it has answered a read of the log's end, next to Pebble
+// alone on the same files, which reads its last entry. RECITAL_BENCH_EVENTS=10000,10000000 sets the lengths of the
+// logs. The figure that counts is the ratio of a long log to the first: its length must not show.
 func BenchmarkStart(b *testing.B) {
 	var shortest float64
 	for i, events := range startSizes(b) {

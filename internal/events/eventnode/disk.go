@@ -13,8 +13,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// SpaceReserve is the disk space that appends leave free, in bytes: Pebble needs room to move appended data from its log
-// into tables.
+// SpaceReserve is the disk space that appends leave free, in bytes: Pebble needs room to move appended data from its
+// log into tables.
 const SpaceReserve = 4 * memTableSize
 
 const (

@@ -71,8 +71,8 @@ func checkLogFile(fs vfs.FS, path string, number uint32) (torn bool, err error) 
 	return torn, errors.Join(err, f.Close())
 }
 
-// checkBlocks reports whether the header of an incomplete chunk follows the last complete one. Without such a header the
-// log ends there, or its end is the rest of the file's earlier use.
+// checkBlocks reports whether the header of an incomplete chunk follows the last complete one. Without such a header
+// the log ends there, or its end is the rest of the file's earlier use.
 func checkBlocks(log io.Reader, number uint32) (torn bool, err error) {
 	block := make([]byte, blockSize)
 	for ended := false; ; {

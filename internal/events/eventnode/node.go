@@ -38,7 +38,8 @@ const (
 	maxMessage = 17 << 20
 	// maxCalls bounds the calls of one connection, and with them memory; the client delays further ones.
 	maxCalls = 1000
-	// verifyPatience is how long Open waits for the verification: of the whole log if it is short, else of its first part.
+	// verifyPatience is how long Open waits for the verification: of the whole log if it is short, else of its first
+	// part.
 	verifyPatience = time.Second
 	// shortLog is how many bytes of events Open waits for: a few tens of thousands of events.
 	shortLog = 32 << 20
@@ -129,9 +130,9 @@ func (n *Node) openLog(fs vfs.FS, dir string, verify time.Duration, synced func(
 	return nil
 }
 
-// verifyLog looks for damage in the background; damage that is found later stops the node. It waits briefly for the result of a short
-// log, which is read whole at each start. Of a long one it waits for the first part only, the newest events that were not verified before, so
-// that the length of the log does not delay the start.
+// verifyLog looks for damage in the background; damage that is found later stops the node. It waits briefly for the
+// result of a short log, which is read whole at each start. Of a long one it waits for the first part only, the newest
+// events that were not verified before, so that the length of the log does not delay the start.
 func (n *Node) verifyLog(patience time.Duration) error {
 	short := n.committer.last <= shortLog
 	var err error

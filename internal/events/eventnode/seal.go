@@ -14,8 +14,8 @@ const sealName = "moved"
 // ErrSealed means that a log was moved to another event store, where it has its future.
 var ErrSealed = errors.New("the log of the embedded node was moved to another event store")
 
-// Seal marks the log of a folder as moved to another event store. The node itself serves it all the same: recitald asks for
-// the seal before it starts one.
+// Seal marks the log of a folder as moved to another event store. The node itself serves it all the same: recitald asks
+// for the seal before it starts one.
 func Seal(dir string) error {
 	const text = "recitalctl log migrate --offline has moved this log to another event store.\n"
 	if err := os.WriteFile(filepath.Join(dir, sealName), []byte(text), 0o600); err != nil {

@@ -28,7 +28,8 @@ const (
 	verifiedFor = 24 * time.Hour
 )
 
-// readVerified returns what the last verification has left; nothing if that is too old, is none of this log, or cannot be read.
+// readVerified returns what the last verification has left; nothing if that is too old, is none of this log, or cannot
+// be read.
 func (s *store) readVerified(now time.Time) verified {
 	content, err := s.readSmallFile(verifiedFile)
 	var v verified

@@ -12,11 +12,13 @@ import (
 )
 
 const (
-	// verifyChunk is the number of events that are read with one iterator, which holds on to old files while it is open.
+	// verifyChunk is the number of events that are read with one iterator, which holds on to old files while it is
+	// open.
 	verifyChunk = 1 << 13
 	// verifyRest is for how many times as long as it has worked a verification rests while the log is served.
 	verifyRest = 4
-	// verifyNotes is the time between two records of how far a verification is, and verifyLines between two lines in the log.
+	// verifyNotes is the time between two records of how far a verification is, and verifyLines between two lines in
+	// the log.
 	verifyNotes, verifyLines = 5 * time.Second, time.Minute
 )
 
@@ -41,8 +43,8 @@ type entry struct {
 	position uint64
 }
 
-// newVerification returns one of all events that are in the log now. It goes on after an earlier one, unless all has to be
-// read anew.
+// newVerification returns one of all events that are in the log now. It goes on after an earlier one, unless all has to
+// be read anew.
 func newVerification(s *store, anew bool) (*verification, error) {
 	last, end, err := s.end()
 	if err != nil {
@@ -59,8 +61,8 @@ func newVerification(s *store, anew bool) (*verification, error) {
 	return v, nil
 }
 
-// run verifies until all is, or stop is closed. It closes begun after the first chunk, and works at leisure when served is closed: others
-// need the processors, too.
+// run verifies until all is, or stop is closed. It closes begun after the first chunk, and works at leisure when served
+// is closed: others need the processors, too.
 func (v *verification) run(logger *slog.Logger, begun chan<- struct{}, stop, served <-chan struct{}) error {
 	for first := true; !v.done(); first = false {
 		select {
@@ -131,8 +133,8 @@ func missing(from, to uint64) error {
 	return fmt.Errorf("events are missing between the positions %d and %d", from, to)
 }
 
-// each checks at most verifyChunk events between two keys, in one direction, and calls look with the position of each and the one
-// after it.
+// each checks at most verifyChunk events between two keys, in one direction, and calls look with the position of each
+// and the one after it.
 func (v *verification) each(from, until []byte, first, next func(*pebble.Iterator) bool, look func(position, after uint64) error) error {
 	iter, err := v.store.db.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: until})
 	if err != nil {

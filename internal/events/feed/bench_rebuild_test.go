@@ -48,8 +48,9 @@ func benchSizes(b *testing.B) []int {
 	return sizes
 }
 
-// BenchmarkRebuild builds all read models of the service from a log of mixed events, in one pass, beside writing the same
-// rows from memory with unnest. Memory is the heap in use after a collection, at a tenth of the way and at the end.
+// BenchmarkRebuild builds all read models of the service from a log of mixed events, in one pass, beside writing the
+// same rows from memory with unnest. Memory is the heap in use after a collection, at a tenth of the way and at the
+// end.
 func BenchmarkRebuild(b *testing.B) {
 	for _, n := range benchSizes(b) {
 		b.Run(fmt.Sprintf("events=%d", n), func(b *testing.B) { benchmarkRebuild(b, n) })

@@ -107,7 +107,8 @@ func TestPostgresIsKilledUnderLoad(t *testing.T) {
 	require.NoError(t, migrations.Up(t.Context(), w.pool))
 	p := start(t, w.config(counters("list"), counters("other")))
 
-	// A connection may outlive the killed Postgres for a moment, so the test itself asks the one that was started since.
+	// A connection may outlive the killed Postgres for a moment, so the test itself asks the one that was started
+	// since.
 	killed := 0
 	restarted := func() bool {
 		w.pool.Reset()

@@ -103,8 +103,8 @@ func withoutValues(err error) string {
 
 var errUnanswered = domain.Refuse(domain.Unavailable, "The read models do not answer")
 
-// Answered returns the error of an operation. It also refuses with domain.Unavailable when Postgres has not answered, or
-// cannot do now what it may do later: what was asked for is not to blame.
+// Answered returns the error of an operation. It also refuses with domain.Unavailable when Postgres has not answered,
+// or cannot do now what it may do later: what was asked for is not to blame.
 func Answered(err error) error {
 	if unanswered(err) {
 		return errors.Join(err, errUnanswered)

@@ -125,9 +125,9 @@ func putViews(ctx context.Context, tx pgx.Tx, p Projection, number int, change v
 	return execTogether(ctx, tx, viewStatements(p, number, change))
 }
 
-// viewStatements returns the statements that point the views of the projection's version to a generation. The lock's wait is
-// shorter than the time after which Postgres looks for deadlocks (1 s), so that this transaction fails rather than a reader,
-// and readers do not queue behind it for long.
+// viewStatements returns the statements that point the views of the projection's version to a generation. The lock's
+// wait is shorter than the time after which Postgres looks for deadlocks (1 s), so that this transaction fails rather
+// than a reader, and readers do not queue behind it for long.
 func viewStatements(p Projection, number int, change viewChange) []string {
 	views := readmodel.Schema(p.Version)
 	statements := []string{

@@ -245,8 +245,8 @@ func (r *running) committed(w *world) eventlog.Position {
 
 var errCrash = errors.New("crash")
 
-// crashing makes the n-th visit (from 1) to a step of the loop a crash: the run ends there and then, with nothing tidied
-// up. It gives the configuration, and what ends the run.
+// crashing makes the n-th visit (from 1) to a step of the loop a crash: the run ends there and then, with nothing
+// tidied up. It gives the configuration, and what ends the run.
 func crashing(config Config, step string, n int) (Config, func(context.CancelFunc)) {
 	var mu sync.Mutex
 	var end context.CancelFunc

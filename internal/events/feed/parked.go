@@ -33,8 +33,8 @@ func scanParked(row pgx.CollectableRow) (Parked, error) {
 	return p, err
 }
 
-// Skipped makes every generation go on without an event that the registry now knows as skipped. What waits behind it in its
-// stream goes on waiting, until it is tried again.
+// Skipped makes every generation go on without an event that the registry now knows as skipped. What waits behind it in
+// its stream goes on waiting, until it is tried again.
 func (p *Projector) Skipped(ctx context.Context, event uuid.UUID) error {
 	return p.operate(ctx, "skipping an event", func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `
@@ -57,7 +57,8 @@ func (p *Projector) FindParked(ctx context.Context, event uuid.UUID) (Parked, er
 	return found[0], nil
 }
 
-// Past returns the generations that are past an event of a stream. They lack the event if it was skipped when they passed it.
+// Past returns the generations that are past an event of a stream. They lack the event if it was skipped when they
+// passed it.
 func (p *Projector) Past(ctx context.Context, stream string, at eventlog.Position) ([]GenerationID, error) {
 	overview, err := p.Overview(ctx)
 	if err != nil {
@@ -216,8 +217,8 @@ func forget(ctx context.Context, tx pgx.Tx, parked Parked) (found bool, err erro
 	return tag.RowsAffected() > 0, err
 }
 
-// holdParkings keeps pages from being committed until the end of the transaction, and those for good that were made with
-// what was parked before.
+// holdParkings keeps pages from being committed until the end of the transaction, and those for good that were made
+// with what was parked before.
 func holdParkings(ctx context.Context, tx pgx.Tx, id GenerationID) error {
 	_, err := tx.Exec(ctx, "update feed.checkpoints set parkings = parkings + 1 where "+thisGeneration, id.Name, id.Version, id.Number)
 	return err

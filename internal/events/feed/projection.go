@@ -17,16 +17,17 @@ type Projection struct {
 	Tables []*table.Table
 	Views  []View
 
-	// Streams are those whose events Handle is called with. An event of theirs that this release does not know stops the
-	// projection, because it may need it; one of another stream does not.
+	// Streams are those whose events Handle is called with. An event of theirs that this release does not know stops
+	// the projection, because it may need it; one of another stream does not.
 	Streams eventlog.Streams
 
-	// Handle turns one event into row operations; it only writes, and ignores the events that it does not know. An error
-	// or a panic makes the event poison: it stops this projection alone. Error texts must not quote the event's data.
+	// Handle turns one event into row operations; it only writes, and ignores the events that it does not know. An
+	// error or a panic makes the event poison: it stops this projection alone. Error texts must not quote the event's
+	// data.
 	Handle func(event eventlog.Decoded, rows *table.Rows) error
 
-	// Park lets the projection go on without a poison event and what follows in its stream, until an operator retries or
-	// skips them. It is for read models in which streams do not touch each other's rows.
+	// Park lets the projection go on without a poison event and what follows in its stream, until an operator retries
+	// or skips them. It is for read models in which streams do not touch each other's rows.
 	Park bool
 }
 

@@ -96,8 +96,8 @@ func (c *Config) validate() error {
 	return nil
 }
 
-// Projector feeds the generations of its projections: the live ones, those that are being built, and those that are kept
-// for a rollback.
+// Projector feeds the generations of its projections: the live ones, those that are being built, and those that are
+// kept for a rollback.
 type Projector struct {
 	config      Config
 	logger      *slog.Logger
@@ -197,8 +197,8 @@ func (p *Projector) runSessions(ctx context.Context) error {
 }
 
 // claim takes the generations that there are and the leases that are to be had. Only the first session reclaims leases
-// of the time before a restart. A generation that an event blocked is left alone if the event stopped it here; otherwise
-// it is tried, because this release may be another one than that of the instance where it stopped.
+// of the time before a restart. A generation that an event blocked is left alone if the event stopped it here;
+// otherwise it is tried, because this release may be another one than that of the instance where it stopped.
 func (p *Projector) claim(ctx context.Context, first bool) (*session, error) {
 	var c catalogue
 	skips := p.config.Registry.SkipsVersion()
@@ -334,8 +334,8 @@ func (p *Projector) giveBack(ctx context.Context, members []*member) {
 	}
 }
 
-// decode returns an event with its Go value. An event of a foreign stream has none, because it need not be one of our form;
-// one of ours that cannot be read stops whoever reads its stream.
+// decode returns an event with its Go value. An event of a foreign stream has none, because it need not be one of our
+// form; one of ours that cannot be read stops whoever reads its stream.
 func (p *Projector) decode(recorded eventlog.Recorded) eventlog.Decoded {
 	if !p.config.Registry.Ours(recorded.Stream) {
 		return eventlog.Decoded{Recorded: recorded}
@@ -458,8 +458,8 @@ func (p *Projector) wait(ctx context.Context, position eventlog.Position, models
 	return stopped
 }
 
-// Reached returns the position that all of the read models have committed. Without models it is that of all that are not
-// stopped. It panics if there is no projection of a model.
+// Reached returns the position that all of the read models have committed. Without models it is that of all that are
+// not stopped. It panics if there is no projection of a model.
 func (p *Projector) Reached(models ...readmodel.Model) eventlog.Position {
 	var reached eventlog.Position
 	first := true
@@ -484,7 +484,8 @@ func (p *Projector) Status() []Status {
 	return all
 }
 
-// Lag is the age of the oldest event of ours that Reached has not passed; zero when there is none. It reads the log's head.
+// Lag is the age of the oldest event of ours that Reached has not passed; zero when there is none. It reads the log's
+// head.
 func (p *Projector) Lag(ctx context.Context) (time.Duration, error) {
 	reached := p.Reached()
 	head, err := p.config.Log.Head(ctx)

@@ -14,12 +14,12 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// Promote makes the generations live, all in one transaction: readers see the old ones until it commits and the new ones
-// from then on, which are at least as far. Number 0 is the newest generation, if it is newer than the live one. The one that was live
-// before is fed on, for Rollback, until it is retired.
+// Promote makes the generations live, all in one transaction: readers see the old ones until it commits and the new
+// ones from then on, which are at least as far. Number 0 is the newest generation, if it is newer than the live one.
+// The one that was live before is fed on, for Rollback, until it is retired.
 //
-// Errors: ErrNoGeneration; domain.Conflict for one that is still behind the live one, or behind the log's head where the live one
-// is not of this log; domain.Invalid for one of another version than this binary's.
+// Errors: ErrNoGeneration; domain.Conflict for one that is still behind the live one, or behind the log's head where
+// the live one is not of this log; domain.Invalid for one of another version than this binary's.
 func (p *Projector) Promote(ctx context.Context, ids []GenerationID) ([]GenerationID, error) {
 	return p.promote(ctx, "promoting", ids, byDefault{
 		`not live and generation > coalesce((select generation from feed.generations live
@@ -155,8 +155,8 @@ func (p *Projector) hold(ctx context.Context, tx pgx.Tx, live, candidate generat
 	return nil
 }
 
-// leastForPromotion returns where a candidate must be, wherever the live generation is: at the log's head when the live one
-// is not of this log, because then nothing else says how far reads should be.
+// leastForPromotion returns where a candidate must be, wherever the live generation is: at the log's head when the live
+// one is not of this log, because then nothing else says how far reads should be.
 func (p *Projector) leastForPromotion(ctx context.Context, tx pgx.Tx, live generation) (eventlog.Position, error) {
 	var ofThisLog bool
 	err := tx.QueryRow(ctx, `

@@ -18,8 +18,8 @@ import (
 	"github.com/recital-tts/recital/internal/events/readmodel"
 )
 
-// ErrBehind is returned for read models that show less than they have shown before: Postgres has lost its last commits, which
-// are read again from the log, or the read model is built again because it is of another log or epoch.
+// ErrBehind is returned for read models that show less than they have shown before: Postgres has lost its last commits,
+// which are read again from the log, or the read model is built again because it is of another log or epoch.
 var ErrBehind = domain.Refuse(domain.Unavailable, "The read models are behind what they have shown before")
 
 const (
@@ -27,10 +27,10 @@ const (
 	readAgain    = 20 * time.Millisecond
 )
 
-// Read runs a query of read models, calls row with each row, and returns the position in the log that the rows show, in the
-// form of the header x-recital-position. They show at least what this instance knew to be committed when Read was called:
-// what it has shown, and what Wait has confirmed. The texts of queries are few, with what differs in the arguments: each is
-// prepared once. It panics if there is no projection of a model.
+// Read runs a query of read models, calls row with each row, and returns the position in the log that the rows show, in
+// the form of the header x-recital-position. They show at least what this instance knew to be committed when Read was
+// called: what it has shown, and what Wait has confirmed. The texts of queries are few, with what differs in the
+// arguments: each is prepared once. It panics if there is no projection of a model.
 //
 // Errors: ErrBehind; domain.Unavailable where Postgres does not answer; those of the query and of row.
 func (p *Projector) Read(ctx context.Context, models []readmodel.Model, query string, arguments []any, row func(pgx.CollectableRow) error) (string, error) {
@@ -87,8 +87,9 @@ func (p *Projector) statement(models []readmodel.Model, query string) *statement
 	return s
 }
 
-// withPositions returns the query with, before its columns, the position of each model as commit and prepare (NULL where its
-// live generation is not of this log) and whether there is a row. It selects one row where the query selects none.
+// withPositions returns the query with, before its columns, the position of each model as commit and prepare (NULL
+// where its live generation is not of this log) and whether there is a row. It selects one row where the query selects
+// none.
 func withPositions(models []*progress, log eventlog.Identity, query string) string {
 	var columns, joins strings.Builder
 	for i, p := range models {

@@ -11,10 +11,10 @@ import (
 	"github.com/recital-tts/recital/domain"
 )
 
-// Rebuild begins a new generation of each named read model (all of this binary, when none is named), or goes on with the
-// one that is being built already. The instances feed it beside the live one; generations that begin together share one
-// pass over the log. With promote a generation becomes live as soon as it has caught up. It needs nobody to wait for it:
-// the work outlives this call and this instance. Overview shows its progress, Retire ends it.
+// Rebuild begins a new generation of each named read model (all of this binary, when none is named), or goes on with
+// the one that is being built already. The instances feed it beside the live one; generations that begin together share
+// one pass over the log. With promote a generation becomes live as soon as it has caught up. It needs nobody to wait
+// for it: the work outlives this call and this instance. Overview shows its progress, Retire ends it.
 //
 // Errors: ErrNoGeneration for an unknown name.
 func (p *Projector) Rebuild(ctx context.Context, names []string, promote bool) ([]GenerationID, error) {
@@ -80,9 +80,9 @@ func nextNumber(ctx context.Context, tx pgx.Tx, id GenerationID) (number int, er
 	return number, err
 }
 
-// Retire drops a generation with its tables: one that is kept for a rollback, or one that is being built, which ends the
-// rebuild. A live one is dropped, with its views, only when it is of another version than this binary's and no instance
-// feeds it: after an upgrade.
+// Retire drops a generation with its tables: one that is kept for a rollback, or one that is being built, which ends
+// the rebuild. A live one is dropped, with its views, only when it is of another version than this binary's and no
+// instance feeds it: after an upgrade.
 //
 // Errors: ErrNoGeneration; domain.Conflict for one that is in use; domain.Invalid without a number.
 func (p *Projector) Retire(ctx context.Context, id GenerationID) error {

@@ -144,8 +144,8 @@ func TestARebuiltGenerationTakesTheLiveOnesPlace(t *testing.T) {
 }
 
 func TestAGenerationThatIsRetiredWhileAPageIsWrittenIsNoPoison(t *testing.T) {
-	// given a rebuilt read model, whose former generation is retired at the moment when a page of both is written, over a
-	// connection that prepares its statements anew
+	// given a rebuilt read model, whose former generation is retired at the moment when a page of both is written, over
+	// a connection that prepares its statements anew
 	w := newWorld(t)
 	config := w.config(counters("list"))
 	var (

@@ -27,8 +27,8 @@ import (
 // pages, a page is committed after its checkpoints have moved, and a poison event is parked or stops its member. The
 // leases and the rows of the checkpoints follow.
 
-// session is a time in which a projector feeds the same projections without a break. Anything that contradicts its state
-// (a lost lease, a checkpoint that moved by itself, a lease that fell free) ends it; the next one starts from the
+// session is a time in which a projector feeds the same projections without a break. Anything that contradicts its
+// state (a lost lease, a checkpoint that moved by itself, a lease that fell free) ends it; the next one starts from the
 // checkpoints as they are.
 type session struct {
 	*Projector
@@ -202,8 +202,8 @@ func (g *group) handle(msg *message.Message) error {
 	return err
 }
 
-// holdAhead returns the nearest group that is further than g and that a page up to the position last reaches, nil if there
-// is none. It is locked, so that it stays where it is until the members have joined it.
+// holdAhead returns the nearest group that is further than g and that a page up to the position last reaches, nil if
+// there is none. It is locked, so that it stays where it is until the members have joined it.
 func (s *session) holdAhead(g *group, last eventlog.Position) *group {
 	ahead := s.nextAhead(g, last)
 	if ahead == nil {
@@ -264,8 +264,8 @@ func (g *group) advance(ctx context.Context, page pages.Page) error {
 }
 
 // apply writes the events for the members in one transaction. If an event spoils that, each member goes on by itself. A
-// member that still fails goes event by event until the poison event, which it parks if it may; otherwise it stops there,
-// and the error is errStopped.
+// member that still fails goes event by event until the poison event, which it parks if it may; otherwise it stops
+// there, and the error is errStopped.
 func (g *group) apply(ctx context.Context, members []*member, events []eventlog.Decoded) error {
 	err := g.write(ctx, members, events)
 	if err == nil || transient(err) || errors.Is(err, errMoved) {
@@ -514,8 +514,8 @@ func (s *session) restart(ctx context.Context, rows []checkpoint, expected event
 }
 
 // poisoned parks a poison event, or stops the member before it with errStopped. An event that a newer release may have
-// written is not parked: that release, which may run already, goes on from there. No event is to blame if the generation
-// was retired, so that it has no tables any more: that ends the session.
+// written is not parked: that release, which may run already, goes on from there. No event is to blame if the
+// generation was retired, so that it has no tables any more: that ends the session.
 func (g *group) poisoned(ctx context.Context, m *member, event eventlog.Decoded, cause error) error {
 	rows, err := g.session.readCheckpoints(ctx, []*member{m})
 	if err != nil {
@@ -549,8 +549,8 @@ func alertAt(m *member, event eventlog.Recorded, reason alert.Reason, detail str
 	return Alert{Generation: m.id(), Reason: reason, Event: event.ID, Position: event.Position, Detail: detail}
 }
 
-// stop takes a member out of its group, returns its lease, and returns errStopped. The member stays out until an operator
-// or a release resolves the event.
+// stop takes a member out of its group, returns its lease, and returns errStopped. The member stays out until an
+// operator or a release resolves the event.
 func (s *session) stop(ctx context.Context, g *group, m *member, e parkedEvent, a Alert) error {
 	e.reason = a.Detail
 	s.stopAt(m.id(), e.event.ID)
@@ -778,8 +778,8 @@ const (
 	pastTheEnd        // the position is past the log's head
 )
 
-// claim takes the lease of a member's row if it is free, ours, or may be reclaimed after a restart. A generation that is not
-// of this log is emptied, to be built again from the start, unless it is live: then it is not claimed.
+// claim takes the lease of a member's row if it is free, ours, or may be reclaimed after a restart. A generation that
+// is not of this log is emptied, to be built again from the start, unless it is live: then it is not claimed.
 func (c *checkpoints) claim(ctx context.Context, m *member, reclaim bool, head headReader) (claimed checkpoint, from origin, err error) {
 	err = inTransaction(ctx, c.db, func(tx pgx.Tx) error {
 		var log eventlog.Identity

@@ -95,8 +95,9 @@ func (s *session) promoteReady(ctx context.Context) error {
 	return err
 }
 
-// goal is how far a generation has to come to be promoted by itself: to where the live one is, or, when that one stopped,
-// to the log's head, because what stopped it may lie ahead of the other one, too. So it is when the live one is not of this log.
+// goal is how far a generation has to come to be promoted by itself: to where the live one is, or, when that one
+// stopped, to the log's head, because what stopped it may lie ahead of the other one, too. So it is when the live one
+// is not of this log.
 func (s *session) goal(ctx context.Context, m *member) (eventlog.Position, error) {
 	i := slices.IndexFunc(s.models, func(model *progress) bool { return model.model == m.projection.Model })
 	if live := s.models[i].snapshot(); live.State == StateRunning || live.State == StateStandby {
@@ -121,9 +122,9 @@ func (s *session) positions() map[*member]eventlog.Position {
 // nobodysEpoch is that of a checkpoint whose position is of no log: epochs begin at 1.
 const nobodysEpoch = 0
 
-// replace has another generation built beside a live one that is not of this log, to take its place when it has caught up.
-// The live one is kept as it is until then. That it is past the log's head must hold for a lease: the head may be that of a
-// node that lags.
+// replace has another generation built beside a live one that is not of this log, to take its place when it has caught
+// up. The live one is kept as it is until then. That it is past the log's head must hold for a lease: the head may be
+// that of a node that lags.
 func (s *session) replace(ctx context.Context, m *member, from origin) error {
 	m.replaced = true
 	if from == pastTheEnd && !s.longPast(m.id()) {
@@ -147,8 +148,8 @@ func (s *session) replace(ctx context.Context, m *member, from origin) error {
 	return err
 }
 
-// beginReplacement disowns the checkpoint, so that no other instance takes its position for one of this log, and begins a
-// generation, unless both was done before. It reports whether it did.
+// beginReplacement disowns the checkpoint, so that no other instance takes its position for one of this log, and begins
+// a generation, unless both was done before. It reports whether it did.
 func (s *session) beginReplacement(ctx context.Context, tx pgx.Tx, m *member) (began bool, err error) {
 	disowned, err := tx.Exec(ctx, `
 		update feed.checkpoints set epoch = $4, holder = null, lease_until = '-infinity'

@@ -15,12 +15,13 @@ const (
 	batchBytes  = 256 << 10
 )
 
-// Append copies all events of a log, in order, into one that is empty or has the first of them already, so that a copy that was
-// interrupted is resumed by repeating it. What is there is compared with what is copied. progress, if not nil, is called with the number of events that are known to be
-// in the log, and the position of the last one in the log that they come from.
+// Append copies all events of a log, in order, into one that is empty or has the first of them already, so that a copy
+// that was interrupted is resumed by repeating it. What is there is compared with what is copied. progress, if not nil,
+// is called with the number of events that are known to be in the log, and the position of the last one in the log that
+// they come from.
 //
-// Errors: a ForeignError if the log holds something else; an eventlog.ConflictError if something else is appended meanwhile; those of events and of
-// the log.
+// Errors: a ForeignError if the log holds something else; an eventlog.ConflictError if something else is appended
+// meanwhile; those of events and of the log.
 func Append(ctx context.Context, log eventlog.Log, events iter.Seq2[eventlog.Recorded, error], progress func(copied uint64, last eventlog.Position)) error {
 	present, stop := iter.Pull2(Read(ctx, log, eventlog.Start(), eventlog.Start()))
 	defer stop()

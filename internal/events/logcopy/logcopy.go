@@ -1,5 +1,6 @@
-// Package logcopy has events of the log outside of the event store: as a stream of records, and copied into another log. Ids, order,
-// revisions, types, data and metadata stay as they are, byte for byte; positions are those of the log that the events were read from.
+// Package logcopy has events of the log outside of the event store: as a stream of records, and copied into another
+// log. Ids, order, revisions, types, data and metadata stay as they are, byte for byte; positions are those of the log
+// that the events were read from.
 package logcopy
 
 import (

@@ -8,9 +8,9 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// Read yields the events of the log after a position, up to and including until, or up to the log's head as it is when the reading begins
-// if until is the start or past it. System events are left out. After a non-nil error nothing more is yielded. It waits for a log that is away, and holds
-// a bounded number of events.
+// Read yields the events of the log after a position, up to and including until, or up to the log's head as it is when
+// the reading begins if until is the start or past it. System events are left out. After a non-nil error nothing more
+// is yielded. It waits for a log that is away, and holds a bounded number of events.
 func Read(ctx context.Context, log eventlog.Log, after, until eventlog.Position) iter.Seq2[eventlog.Recorded, error] {
 	return func(yield func(eventlog.Recorded, error) bool) {
 		head, err := log.Head(ctx)
@@ -35,7 +35,8 @@ func Read(ctx context.Context, log eventlog.Log, after, until eventlog.Position)
 	}
 }
 
-// Follow yields the events of the log after a position, and those that are written later, until ctx ends or the log refuses.
+// Follow yields the events of the log after a position, and those that are written later, until ctx ends or the log
+// refuses.
 func Follow(ctx context.Context, log eventlog.Log, after eventlog.Position) iter.Seq2[eventlog.Recorded, error] {
 	return func(yield func(eventlog.Recorded, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)

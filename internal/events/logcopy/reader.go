@@ -43,8 +43,8 @@ func NewReader(r io.Reader) (*Reader, error) {
 // Header returns what the stream says before its first event.
 func (r *Reader) Header() Header { return r.header }
 
-// Next returns the next event; io.EOF after the last one of a stream that is whole. Other errors: ErrCut, ErrDamaged, and those of the
-// underlying reader.
+// Next returns the next event; io.EOF after the last one of a stream that is whole. Other errors: ErrCut, ErrDamaged,
+// and those of the underlying reader.
 func (r *Reader) Next() (eventlog.Recorded, error) {
 	for r.err == nil {
 		next, err := r.record()

@@ -14,8 +14,8 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// A record is the protocol's own form of an event. Those with types of the event store itself ("$…"), which are never copied, frame
-// the events.
+// A record is the protocol's own form of an event. Those with types of the event store itself ("$…"), which are never
+// copied, frame the events.
 type record = streams.ReadResp_ReadEvent_RecordedEvent
 
 const (

@@ -1,8 +1,8 @@
-// Package logdiff compares a log with a copy that was made of it earlier, event by event, and names the events that were
-// changed, removed, added or moved since.
+// Package logdiff compares a log with a copy that was made of it earlier, event by event, and names the events that
+// were changed, removed, added or moved since.
 //
-// It reads both once, side by side, and knows an event by its id. Where the two differ, it reads ahead to the nearest event
-// that both have. Positions are only named, not compared: a restored log has others.
+// It reads both once, side by side, and knows an event by its id. Where the two differ, it reads ahead to the nearest
+// event that both have. Positions are only named, not compared: a restored log has others.
 package logdiff
 
 import (
@@ -16,15 +16,15 @@ import (
 )
 
 const (
-	// window is how many events are read ahead at most, in the copy and in the log. More than that may be removed in a row;
-	// where more than that was added in a row, all that follows in the copy counts as removed.
+	// window is how many events are read ahead at most, in the copy and in the log. More than that may be removed in a
+	// row; where more than that was added in a row, all that follows in the copy counts as removed.
 	window = 20_000
 	// maxDifferences bounds what is listed, and what is known again when it comes later; the rest is counted.
 	maxDifferences = 1000
 )
 
-// Comparison compares a log with a copy of it. Its memory does not grow with either, and its time only in proportion. It is
-// not safe for concurrent use.
+// Comparison compares a log with a copy of it. Its memory does not grow with either, and its time only in proportion.
+// It is not safe for concurrent use.
 type Comparison struct {
 	next      func() (eventlog.Recorded, error, bool) // of the copy
 	stop      func()
@@ -36,7 +36,8 @@ type Comparison struct {
 	elsewhere map[uuid.UUID]int // differences that are removals or additions
 }
 
-// Checkpoint is where a comparison stands. It belongs to the one who compares, and must be kept where nobody else can write.
+// Checkpoint is where a comparison stands. It belongs to the one who compares, and must be kept where nobody else can
+// write.
 type Checkpoint struct {
 	Copy   string            `json:"copy"`            // whose copy it is
 	Read   eventlog.Position `json:"read"`            // in the copy, of the last event that was dealt with
@@ -45,8 +46,9 @@ type Checkpoint struct {
 	Report Report            `json:"report"`
 }
 
-// New returns a comparison with a copy, whose events after a position open yields. It goes on from a checkpoint, which must be
-// that of a comparison with the same copy, or with one that has grown since; nil is the beginning. Close must follow.
+// New returns a comparison with a copy, whose events after a position open yields. It goes on from a checkpoint, which
+// must be that of a comparison with the same copy, or with one that has grown since; nil is the beginning. Close must
+// follow.
 func New(name string, open func(after eventlog.Position) iter.Seq2[eventlog.Recorded, error], from *Checkpoint) (*Comparison, error) {
 	c := &Comparison{at: Checkpoint{Copy: name}, elsewhere: map[uuid.UUID]int{}}
 	if from != nil {
@@ -154,8 +156,8 @@ func (c *Comparison) read(events int) error {
 	return nil
 }
 
-// search reads ahead to the nearest event that both have, and deals with what is before it. It returns false when more of the
-// log has to come first.
+// search reads ahead to the nearest event that both have, and deals with what is before it. It returns false when more
+// of the log has to come first.
 func (c *Comparison) search() (bool, error) {
 	for n := c.searched; n < window; n++ {
 		if n >= c.log.len() && !c.logEnded {

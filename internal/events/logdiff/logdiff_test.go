@@ -49,7 +49,8 @@ func after(log []eventlog.Recorded) func(eventlog.Position) iter.Seq2[eventlog.R
 	}
 }
 
-// compared compares a log with a copy. It is interrupted after each of some numbers of events, and goes on from its checkpoint.
+// compared compares a log with a copy. It is interrupted after each of some numbers of events, and goes on from its
+// checkpoint.
 func compared(t *testing.T, copied, log []eventlog.Recorded, interruptions ...int) logdiff.Report {
 	t.Helper()
 	return compareFrom(t, nil, copied, log, interruptions...).Report

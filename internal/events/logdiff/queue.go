@@ -35,7 +35,8 @@ func (q *queue) pop() Event {
 	return e
 }
 
-// find returns where the queue has the event that is n events behind the first of another one, if it is no farther behind.
+// find returns where the queue has the event that is n events behind the first of another one, if it is no farther
+// behind.
 func (q *queue) find(other queue, n int) (at int, found bool) {
 	if n >= other.len() {
 		return 0, false

@@ -1,8 +1,8 @@
 package readmodel
 
-// Account is the read model of accounts, their API keys and their owners' profiles. Version 2 has preferences, profiles and
-// the free periods that closed accounts left, and shows no closed account. Version 3 has entitlements and subscriptions. Version 4
-// has sealed names of API keys.
+// Account is the read model of accounts, their API keys and their owners' profiles. Version 2 has preferences, profiles
+// and the free periods that closed accounts left, and shows no closed account. Version 3 has entitlements and
+// subscriptions. Version 4 has sealed names of API keys.
 var Account = Model{Name: "account", Version: 4}
 
 // AccountsView has a row for each account that was not closed. What it is entitled to is as in plan.Entitlement.
@@ -44,8 +44,8 @@ var AccountSubscriptionsView = View{Model: Account, Name: "account_subscriptions
 	{"created_at", Timestamptz},
 }}
 
-// ToDoEntitleView is the to-do list of what subscriptions give their accounts, and the accounts' streams do not say yet. An
-// item is the event of the subscription, which is the cause, too.
+// ToDoEntitleView is the to-do list of what subscriptions give their accounts, and the accounts' streams do not say
+// yet. An item is the event of the subscription, which is the cause, too.
 var ToDoEntitleView = ToDoFrom(Account, "todo_entitle", "")
 
 // ProfilesView has a row for each owner of an account that was not closed, as far as an identity provider has described
@@ -70,6 +70,6 @@ var APIKeysView = View{Model: Account, Name: "api_keys", Columns: []Column{
 // Closings is the read model of accounts that were closed and have not been erased for good.
 var Closings = Model{Name: "closings", Version: 1}
 
-// ToDoCloseAccountView is the to-do list of these accounts. An item is the account; its cause is the event that closed it
-// or, when it is to be erased again, the event that it was erased.
+// ToDoCloseAccountView is the to-do list of these accounts. An item is the account; its cause is the event that closed
+// it or, when it is to be erased again, the event that it was erased.
 var ToDoCloseAccountView = ToDoFrom(Closings, "todo_close_account", "")

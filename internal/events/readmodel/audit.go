@@ -45,7 +45,7 @@ const (
 	AuditBilling  = "billing"  // what it costs: subscriptions, payments, periods, credit
 	AuditActivity = "activity" // what is made and removed: voices, stars, clips, variables at the hosting platform
 
-	// AuditOperators is that of the service itself: what operators changed and copied. Listed with it is whatever operators and
-	// auditors did, in all areas.
+	// AuditOperators is that of the service itself: what operators changed and copied. Listed with it is whatever
+	// operators and auditors did, in all areas.
 	AuditOperators = "operators"
 )

@@ -7,7 +7,8 @@ import (
 	"github.com/recital-tts/recital/internal/events/feed/table"
 )
 
-// Billing is the read model of subscriptions: what the payment provider has for an account, and what is to be done about it.
+// Billing is the read model of subscriptions: what the payment provider has for an account, and what is to be done
+// about it.
 var Billing = Model{Name: "billing", Version: 1}
 
 // SubscriptionRow is a subscription. Those that have ended stay.
@@ -75,26 +76,26 @@ const (
 	InvoiceUse = subscription.SealedForInvoice
 )
 
-// ToDoCompleteRequestView lists the requests to the provider without an outcome. The cause is the event that recorded the
-// request.
+// ToDoCompleteRequestView lists the requests to the provider without an outcome. The cause is the event that recorded
+// the request.
 var ToDoCompleteRequestView = NewToDo(Billing, "todo_complete_request")
 
-// ToDoDunningView lists the subscriptions whose payment is missing, due when the grace ends. The cause is the event that
-// recorded it.
+// ToDoDunningView lists the subscriptions whose payment is missing, due when the grace ends. The cause is the event
+// that recorded it.
 var ToDoDunningView = NewToDo(Billing, "todo_dunning")
 
 // Notices is the read model of the payment provider's notices.
 var Notices = Model{Name: "notices", Version: 1}
 
-// ToDoPaymentView lists the notices that were not handled. An item is the provider's id of the event; its cause is our event
-// that recorded it.
+// ToDoPaymentView lists the notices that were not handled. An item is the provider's id of the event; its cause is our
+// event that recorded it.
 var ToDoPaymentView = NewToDo(Notices, "todo_payment")
 
 // Catalogue is the read model of prices.
 var Catalogue = Model{Name: "catalogue", Version: 1}
 
-// PriceRow is a price that was ever on sale: subscriptions keep those that were withdrawn. Amounts are in minor units of the
-// currency.
+// PriceRow is a price that was ever on sale: subscriptions keep those that were withdrawn. Amounts are in minor units
+// of the currency.
 type PriceRow struct {
 	Price         string `col:"price_id,key"`
 	Name          string `col:"name"` // of the product

@@ -21,9 +21,9 @@ var ClipsView = View{Model: Clips, Name: "clips", Columns: []Column{
 	{"sealed_for", Text},
 }}
 
-// ClipsByTimeView, ClipsByLengthView and ClipsByVoiceView have a row for each range of an account's clips in their order
-// (the columns between account_id and language), each language and debug in it. A range begins at the clip that these
-// columns name, which may be deleted, and has at most 4,000 clips.
+// ClipsByTimeView, ClipsByLengthView and ClipsByVoiceView have a row for each range of an account's clips in their
+// order (the columns between account_id and language), each language and debug in it. A range begins at the clip that
+// these columns name, which may be deleted, and has at most 4,000 clips.
 var (
 	ClipsByTimeView = View{Model: Clips, Name: "clips_by_time", Columns: []Column{
 		{"account_id", Text},
@@ -53,6 +53,6 @@ var (
 	}}
 )
 
-// ToDoEraseClipsView is the to-do list of the closed accounts that have clips. An item is the account; its cause is the event
-// that closed it.
+// ToDoEraseClipsView is the to-do list of the closed accounts that have clips. An item is the account; its cause is the
+// event that closed it.
 var ToDoEraseClipsView = ToDoFrom(Clips, "todo_erase_clips", "")

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Columns returns a select list of the columns that the fields of the struct R name in their tags, such as `col:"plan"`,
-// in the order of the fields, which is that of pgx.RowToStructByPos. Each column is qualified by the alias of the view,
-// unless that is empty. So a value cannot reach another field than the one that names its column.
+// Columns returns a select list of the columns that the fields of the struct R name in their tags, such as
+// `col:"plan"`, in the order of the fields, which is that of pgx.RowToStructByPos. Each column is qualified by the
+// alias of the view, unless that is empty. So a value cannot reach another field than the one that names its column.
 //
 // Columns panics when the view has no such column, or one of another type: lists are made when a program starts, as
 // regular expressions are.

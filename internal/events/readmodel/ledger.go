@@ -1,7 +1,7 @@
 package readmodel
 
-// Usage is the read model of periods, of days and of open reservations. Version 2 counts credit, version 3 days and the use
-// by session, version 4 entitlements and what is billed.
+// Usage is the read model of periods, of days and of open reservations. Version 2 counts credit, version 3 days and the
+// use by session, version 4 entitlements and what is billed.
 var Usage = Model{Name: "usage", Version: 4}
 
 // UsagePeriodsView has a row for each period with a use or a grant, in characters that were settled.
@@ -42,14 +42,14 @@ var ToDoExpiryView = ToDoFrom(Usage, "todo_expiry", "")
 // ToDoCreditView is the to-do list of the periods whose credit is to be carried into the next one.
 var ToDoCreditView = ToDoFrom(Usage, "todo_credit", "")
 
-// ToDoFollowEntitlementView is the to-do list of the entitlements that no period follows yet. An item is the account; its
-// cause is the event of its stream.
+// ToDoFollowEntitlementView is the to-do list of the entitlements that no period follows yet. An item is the account;
+// its cause is the event of its stream.
 var ToDoFollowEntitlementView = ToDoFrom(Usage, "todo_follow_entitlement", "")
 
-// ToDoClosePeriodView is the to-do list of the periods of metered plans, which are closed some time after their end. An item
-// is the period's stream.
+// ToDoClosePeriodView is the to-do list of the periods of metered plans, which are closed some time after their end. An
+// item is the period's stream.
 var ToDoClosePeriodView = ToDoFrom(Usage, "todo_close_period", "")
 
-// ToDoBillOverageView is the to-do list of the closed periods with more use than plan and credit, which is not billed. An
-// item is the period's stream; its cause is the event that has closed it.
+// ToDoBillOverageView is the to-do list of the closed periods with more use than plan and credit, which is not billed.
+// An item is the period's stream; its cause is the event that has closed it.
 var ToDoBillOverageView = ToDoFrom(Usage, "todo_bill_overage", "")

@@ -1,5 +1,6 @@
-// Package readmodel names the read models and their views for those who read them. A reader that names something that is
-// not here does not compile. What is here is compared with the projections and with the database when recitald starts.
+// Package readmodel names the read models and their views for those who read them. A reader that names something that
+// is not here does not compile. What is here is compared with the projections and with the database when recitald
+// starts.
 package readmodel
 
 import (

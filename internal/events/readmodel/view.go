@@ -34,7 +34,8 @@ func (v ViewOf[R]) Where(condition string) ViewOf[R] {
 	return v
 }
 
-// Selection returns the columns of the view as a select list, each qualified by the alias of the view, unless that is empty.
+// Selection returns the columns of the view as a select list, each qualified by the alias of the view, unless that is
+// empty.
 func (v View) Selection(alias string) string {
 	if alias != "" {
 		alias += "."
@@ -46,7 +47,8 @@ func (v View) Selection(alias string) string {
 	return strings.Join(names, ", ")
 }
 
-// Array returns an expression for an array of the view's rows under an alias, which the rest of a query selects: "where …".
+// Array returns an expression for an array of the view's rows under an alias, which the rest of a query selects: "where
+// …".
 func (v View) Array(alias, rest string) string {
 	return "array(select row(" + v.Selection(alias) + ") from " + v.SQL() + " " + alias + " " + rest + ")"
 }

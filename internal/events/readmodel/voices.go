@@ -3,8 +3,8 @@ package readmodel
 // Voices is the read model of accounts' voices, of stars, and of what is to be done for voices.
 var Voices = Model{Name: "voices", Version: 1}
 
-// VoicesView has a row for each voice of an account that was not deleted. An index lists those of an account in the order of
-// created_at and voice_id.
+// VoicesView has a row for each voice of an account that was not deleted. An index lists those of an account in the
+// order of created_at and voice_id.
 var VoicesView = View{Model: Voices, Name: "voices", Columns: []Column{
 	{"voice_id", Text},
 	{"account_id", Text},

@@ -16,8 +16,9 @@ import (
 	"github.com/recital-tts/recital/internal/events/feed"
 )
 
-// released is where a package of projections keeps what it has released: <name>.v<version>.txt is the description of the
-// tables, which never changes, and <name>.v<version>.sql, if it exists, what an earlier release made in the database.
+// released is where a package of projections keeps what it has released: <name>.v<version>.txt is the description of
+// the tables, which never changes, and <name>.v<version>.sql, if it exists, what an earlier release made in the
+// database.
 const released = "testdata/readmodels"
 
 // RequireReleased requires that the tables of the projections are those of their released versions, and that the

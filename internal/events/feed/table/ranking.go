@@ -7,15 +7,16 @@ import (
 	"strings"
 )
 
-// rangeRows is how many rows a range of a ranking has when it was cut off another. One of more than twice as many is cut.
+// rangeRows is how many rows a range of a ranking has when it was cut off another. One of more than twice as many is
+// cut.
 const rangeRows = 2000
 
-// Ranking is an order of a table's rows and a table that counts them in ranges of this order, so that readers find the row
-// at any place of a long list, and the list's length, without the rows before it.
+// Ranking is an order of a table's rows and a table that counts them in ranges of this order, so that readers find the
+// row at any place of a long list, and the list's length, without the rows before it.
 //
-// A range begins at the row that the columns of the order name, or before all rows, and ends where the next one begins. For
-// each combination of facets (columns that readers filter by) among its rows it has a line with their number. It has at most
-// 4,000 rows, however alike they are. Where ranges begin depends on the pages by which the rows came.
+// A range begins at the row that the columns of the order name, or before all rows, and ends where the next one begins.
+// For each combination of facets (columns that readers filter by) among its rows it has a line with their number. It
+// has at most 4,000 rows, however alike they are. Where ranges begin depends on the pages by which the rows came.
 type Ranking struct {
 	*Table
 	within     string
@@ -23,9 +24,9 @@ type Ranking struct {
 	piece      int // rangeRows
 }
 
-// Ranked gives the table a ranking of the rows with one value of a column (within), by columns of which no two rows have the
-// same values, and indexes in this order: <name>_all for all rows, <name>_facets for those of some facets. The projection
-// lists the ranking among its tables. Its column for numbers is "rows".
+// Ranked gives the table a ranking of the rows with one value of a column (within), by columns of which no two rows
+// have the same values, and indexes in this order: <name>_all for all rows, <name>_facets for those of some facets. The
+// projection lists the ranking among its tables. Its column for numbers is "rows".
 func (t Typed[R]) Ranked(name, within string, by, facets []string) Ranking {
 	r := Ranking{
 		Table:  &Table{name: name, byName: map[string]int{}, row: reflect.TypeFor[struct{}]()},
@@ -83,9 +84,9 @@ func newRankedWriter(w *Writer, schema string) rankedWriter {
 // lines returns the columns by which the lines of the ranking differ.
 func (r Ranking) lines() []string { return slices.Concat([]string{r.within}, r.by, r.facets) }
 
-// counting returns the parts of a statement that count the rows in changed. What changes of the lines of a range is added to
-// them, or, where the range has become too long, is the difference to what is counted anew in the ranges that it is cut into.
-// All parts see the ranking as it was before the statement.
+// counting returns the parts of a statement that count the rows in changed. What changes of the lines of a range is
+// added to them, or, where the range has become too long, is the difference to what is counted anew in the ranges that
+// it is cut into. All parts see the ranking as it was before the statement.
 func (r Ranking) counting(t *Table, ranked, ranking string, times int) []string {
 	within, by, line := quote(r.within), columnList("", r.by), columnList("", r.lines())
 	inRange := slices.Concat([]string{r.within}, r.by)

@@ -84,7 +84,8 @@ func TestARankingCountsWhatIsInItsRanges(t *testing.T) {
 	})
 }
 
-// requireCounted compares the lines of a ranking with a plain count of the rows in its ranges, none of which is too long.
+// requireCounted compares the lines of a ranking with a plain count of the rows in its ranges, none of which is too
+// long.
 func requireCounted(r require.TestingT, pool *pgxpool.Pool, ranking Ranking) {
 	by, facets := columnList("", ranking.by), columnList("", ranking.facets)
 	var wrong, longest int64

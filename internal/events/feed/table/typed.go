@@ -15,9 +15,9 @@ import (
 //	date  the column holds the year, month and day of a time.Time
 //	json  the column holds the value as JSON
 //
-// The type of a field determines that of its column: strings and encoding.TextMarshaler are text, integers bigint (int32:
-// integer), floats double precision, bool boolean, time.Time timestamptz, cut to microseconds, and []byte bytea. The column
-// of a pointer may be NULL.
+// The type of a field determines that of its column: strings and encoding.TextMarshaler are text, integers bigint
+// (int32: integer), floats double precision, bool boolean, time.Time timestamptz, cut to microseconds, and []byte
+// bytea. The column of a pointer may be NULL.
 //
 // A field with an expression, `col:"starred" sql:"exists (…)"`, is a column of views alone. These fields come last.
 type Typed[R any] struct{ *Table }

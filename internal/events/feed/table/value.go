@@ -33,7 +33,8 @@ type column struct {
 	null bool // may be NULL
 
 	// convert returns the value of a field as the one Go type that the column's statements take: string (text, jsonb),
-	// int64 (bigint, integer), float64, bool, time.Time or []byte. The field is addressable. Errors never quote the value.
+	// int64 (bigint, integer), float64, bool, time.Time or []byte. The field is addressable. Errors never quote the
+	// value.
 	convert func(field reflect.Value) (any, error)
 }
 

@@ -34,8 +34,8 @@ func NewWriter(t *Table, schema string) *Writer {
 	return w
 }
 
-// Queue adds the statements of a page's rows: at most one each for deleted, updated and put rows, whatever their number,
-// and two where there are rankings: what was counted of these rows before is taken back.
+// Queue adds the statements of a page's rows: at most one each for deleted, updated and put rows, whatever their
+// number, and two where there are rankings: what was counted of these rows before is taken back.
 func (w *Writer) Queue(batch *pgx.Batch, rows *Rows) {
 	counted := w.counted(rows)
 	w.count(batch, counted, -1)
@@ -91,7 +91,8 @@ func (w *Writer) queue(batch *pgx.Batch, rows *Rows) {
 	}
 }
 
-// insertStatement inserts rows. In one that exists, each column outside of the key becomes the given expression of its name.
+// insertStatement inserts rows. In one that exists, each column outside of the key becomes the given expression of its
+// name.
 func (w *Writer) insertStatement(existing string) string {
 	t := w.table
 	all := make([]int, len(t.columns))
