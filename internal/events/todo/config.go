@@ -20,8 +20,8 @@ type Config struct {
 	Ready <-chan struct{}
 	// Shown waits until the list shows the outcomes up to a position.
 	Shown func(ctx context.Context, position eventlog.Position) error
-	// GiveUp raises the alert of an item that is given up. It is called again after a restart, and after an error, which
-	// pauses the process: the alert must be raised once.
+	// GiveUp raises the alert of an item that is given up. It is called again after a restart, and after an error,
+	// which pauses the process: the alert must be raised once.
 	GiveUp func(ctx context.Context, item GivenUp) error
 
 	IsLeader func(ctx context.Context) (bool, error) // reports whether this instance leads the process; nil: always

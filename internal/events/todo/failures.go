@@ -40,7 +40,8 @@ func (fs *failures) add(item Item, now time.Time) *failing {
 	return f
 }
 
-// postpone lets an item rest that has not failed. It returns an error if too many items rest already to remember one more.
+// postpone lets an item rest that has not failed. It returns an error if too many items rest already to remember one
+// more.
 func (fs *failures) postpone(item Item, again time.Time) error {
 	f := fs.remember(item)
 	if f == nil {
@@ -80,8 +81,8 @@ func (fs *failures) resting(now time.Time) []Item {
 	return resting
 }
 
-// forgetDone forgets the items that were to be tried again and are no longer listed. If the list was cut off, it does not
-// show which items are due later than its last one.
+// forgetDone forgets the items that were to be tried again and are no longer listed. If the list was cut off, it does
+// not show which items are due later than its last one.
 func (fs *failures) forgetDone(listed []Item, by, now time.Time, cut bool) {
 	if len(fs.items) == 0 {
 		return

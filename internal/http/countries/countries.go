@@ -1,5 +1,5 @@
-// Package countries finds the country of an IP address in a database that the operator provides. None comes along: their
-// licences forbid it.
+// Package countries finds the country of an IP address in a database that the operator provides. None comes along:
+// their licences forbid it.
 package countries
 
 import (

@@ -1,5 +1,5 @@
-// Package rates limits how often an account, and an address, may do what appends to the log, and how often an address may
-// show a wrong credential: token buckets with a burst of four seconds. Each instance counts its own.
+// Package rates limits how often an account, and an address, may do what appends to the log, and how often an address
+// may show a wrong credential: token buckets with a burst of four seconds. Each instance counts its own.
 package rates
 
 import (
@@ -81,8 +81,8 @@ func (l *Limiter) Address(address netip.Addr) bool {
 	return bucketOf(l.addresses, address, l.limits.Address).Allow()
 }
 
-// Failure counts a wrong credential from an address that counts as one client, and reports whether its rate permits it. An
-// invalid address has no limit.
+// Failure counts a wrong credential from an address that counts as one client, and reports whether its rate permits it.
+// An invalid address has no limit.
 func (l *Limiter) Failure(address netip.Addr) bool {
 	if l == nil || l.limits.Failures <= 0 || !address.IsValid() {
 		return true

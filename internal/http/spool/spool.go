@@ -1,5 +1,6 @@
-// Package spool keeps replies that are collected before they are sent, and what clients upload: what is small in memory, all
-// else in files without a name, which end with the process. All of them have one budget, so that what slow clients hold is bounded.
+// Package spool keeps replies that are collected before they are sent, and what clients upload: what is small in
+// memory, all else in files without a name, which end with the process. All of them have one budget, so that what slow
+// clients hold is bounded.
 package spool
 
 import (

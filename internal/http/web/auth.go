@@ -20,7 +20,8 @@ import (
 	"github.com/recital-tts/recital/internal/http/web/quota"
 )
 
-// authenticate sets the Principal or the Role of a call. It runs before the body is looked at: a stranger learns nothing about inputs.
+// authenticate sets the Principal or the Role of a call. It runs before the body is looked at: a stranger learns
+// nothing about inputs.
 func (s *Server) authenticate(v *visit) error {
 	call, e := v.Call, v.endpoint
 	if _, err := call.single("origin"); err != nil {
@@ -57,8 +58,8 @@ func (s *Server) authenticateLoopback(call *Call, e *endpoint) (err error) {
 	return err
 }
 
-// authenticateBrowser looks at the cookie of a call without an API key. A wrong key is never followed by a look at it: what
-// a request means must not depend on which of two callers is known.
+// authenticateBrowser looks at the cookie of a call without an API key. A wrong key is never followed by a look at it:
+// what a request means must not depend on which of two callers is known.
 func (s *Server) authenticateBrowser(call *Call, e *endpoint) error {
 	shown, err := s.authenticateSession(call, e)
 	switch {
@@ -72,8 +73,8 @@ func (s *Server) authenticateBrowser(call *Call, e *endpoint) error {
 	return domain.Refuse(domain.Unauthenticated, "An API key is needed, in the header x-api-key, or a session, in the cookie "+sessionCookie)
 }
 
-// single returns a header that says who calls, or from which page. Two that differ are refused: who reads the first and who
-// reads the last would not mean the same caller.
+// single returns a header that says who calls, or from which page. Two that differ are refused: who reads the first and
+// who reads the last would not mean the same caller.
 func (c *Call) single(name string) (string, error) {
 	lines := c.http.Request.Header.PeekAll(name)
 	for _, line := range lines {
@@ -152,14 +153,15 @@ type Act struct {
 	Own bool
 	// Reasoned refuses callers who give no reason.
 	Reasoned bool
-	// Anyway means that the act is carried out although the log takes no events: copies, without which a disk that is full
-	// could not be saved.
+	// Anyway means that the act is carried out although the log takes no events: copies, without which a disk that is
+	// full could not be saved.
 	Anyway bool
 	// Within is the time in which the repetitions of one caller are the same act. 0 records each.
 	Within time.Duration
 }
 
-// RecordAct records that the caller is about to act on a subject, in words without personal data. It refuses the act by an error.
+// RecordAct records that the caller is about to act on a subject, in words without personal data. It refuses the act by
+// an error.
 type RecordAct func(call *Call, act Act, subject string) error
 
 // Acts declares what operators and auditors change or copy by a route.
@@ -219,8 +221,8 @@ type Rates interface {
 // ratePause is when a client over its rate may ask again: all rates are at least one a second.
 const ratePause = time.Second
 
-// limitRate counts a request that may append, of a caller who is known. What such a request appends stays for ever, even
-// if its client leaves at once; a client that has left already appends nothing.
+// limitRate counts a request that may append, of a caller who is known. What such a request appends stays for ever,
+// even if its client leaves at once; a client that has left already appends nothing.
 func (s *Server) limitRate(v *visit) error {
 	if !v.Route.Appends {
 		return nil
@@ -242,8 +244,8 @@ func (s *Server) limitRate(v *visit) error {
 	return nil
 }
 
-// wrong refuses a wrong credential. An address that shows many is asked to wait, and has to connect again for each one. A
-// right one is admitted all the same: nobody is locked out by who shares an address with somebody else.
+// wrong refuses a wrong credential. An address that shows many is asked to wait, and has to connect again for each one.
+// A right one is admitted all the same: nobody is locked out by who shares an address with somebody else.
 func (s *Server) wrong(call *Call, message string) error {
 	if s.cfg.Rates == nil || s.cfg.Rates.Failure(quota.Client(call.Client)) {
 		return domain.Refuse(domain.Unauthenticated, message)

@@ -21,8 +21,8 @@ import (
 	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 
-// The memory of 10,000 clients that are connected and quiet, beside that of fasthttp alone. The clients are another process:
-// they would need as many files again.
+// The memory of 10,000 clients that are connected and quiet, beside that of fasthttp alone. The clients are another
+// process: they would need as many files again.
 
 const (
 	askSocket = "GET /socket HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n" +
@@ -108,8 +108,8 @@ func heapAndStacks() int64 {
 	return int64(stats.HeapInuse + stats.StackInuse)
 }
 
-// holdClients is the other process: it sends a request on each connection, reads the reply, and then holds them all until
-// its input ends. Sockets send a message, too.
+// holdClients is the other process: it sends a request on each connection, reads the reply, and then holds them all
+// until its input ends. Sockets send a message, too.
 func holdClients(addr, request string, clients int) error {
 	var held []net.Conn // what nobody refers to is closed
 	defer func() { runtime.KeepAlive(held) }()

@@ -20,8 +20,8 @@ import (
 	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 
-// BenchmarkUpload uploads 250 MB. The speed is beside that of a connection that is copied to a file; what the heap and the
-// stacks grow by, at most, beside what they grow by for a tenth of it.
+// BenchmarkUpload uploads 250 MB. The speed is beside that of a connection that is copied to a file; what the heap and
+// the stacks grow by, at most, beside what they grow by for a tenth of it.
 func BenchmarkUpload(b *testing.B) {
 	size := benchtest.Size(250_000_000, 25_000_000)
 	dir := b.TempDir()

@@ -20,9 +20,9 @@ import (
 	"github.com/recital-tts/recital/internal/http/web/quota"
 )
 
-// headerReceived limits the body to what its route accepts; Fiber's own limit is one for all routes. It also has fasthttp
-// call beforeBody, which it does when a client asks for an interim reply: there is no other place between the head of a
-// request and the memory for its body where a request can be refused.
+// headerReceived limits the body to what its route accepts; Fiber's own limit is one for all routes. It also has
+// fasthttp call beforeBody, which it does when a client asks for an interim reply: there is no other place between the
+// head of a request and the memory for its body where a request can be refused.
 func (s *Server) headerReceived(header *fasthttp.RequestHeader) fasthttp.RequestConfig {
 	if length := header.ContentLength(); length <= 0 && length != chunked && readFraming(header.RawHeaders()).plain() {
 		return fasthttp.RequestConfig{}
@@ -109,8 +109,9 @@ func bodyMemory(length int) int64 {
 // ordinaryBody is what the largest body of most routes needs.
 const ordinaryBody = 256 << 10
 
-// partFor returns the part of the budget within which a body must fit. Larger ones than most have half of it: they cost a client
-// little to announce and long to send, on some routes without a credential, and must leave room for those who speak.
+// partFor returns the part of the budget within which a body must fit. Larger ones than most have half of it: they cost
+// a client little to announce and long to send, on some routes without a credential, and must leave room for those who
+// speak.
 func (l Limits) partFor(memory int64) int64 {
 	if memory > ordinaryBody {
 		return int64(l.Bodies / 2)
@@ -125,8 +126,8 @@ var (
 	errConnections = &Error{Status: http.StatusServiceUnavailable, Message: "Too many connections", RetryAfter: time.Second}
 )
 
-// framing counts the lines of a head that say how long a body is, of which fasthttp keeps one, and those that go on with the
-// line before, which others may read as lines of their own.
+// framing counts the lines of a head that say how long a body is, of which fasthttp keeps one, and those that go on
+// with the line before, which others may read as lines of their own.
 type framing struct{ lengths, codings, expects, folds int }
 
 // plain reports whether nothing beside a length says what the body is.
@@ -162,10 +163,10 @@ func (f framing) check(chunked bool) error {
 	return nil
 }
 
-// fasthttp reads bodies into memory, or writes forms to files that have names, before anybody knows who sends them; and where
-// it streams bodies, quiet connections keep their read buffers. So it is made to believe that an upload has no body, and the
-// connection of a caller who is known is taken over from it, as that of a WebSocket is: what is left to be read there is the
-// body. The connection is closed after the answer.
+// fasthttp reads bodies into memory, or writes forms to files that have names, before anybody knows who sends them; and
+// where it streams bodies, quiet connections keep their read buffers. So it is made to believe that an upload has no
+// body, and the connection of a caller who is known is taken over from it, as that of a WebSocket is: what is left to
+// be read there is the body. The connection is closed after the answer.
 
 type uploadKey struct{}
 

@@ -100,7 +100,8 @@ func TestBodiesOfAllAddressesHaveOneBudget(t *testing.T) {
 	s.from("127.0.0.3").requireOK(askCheck)
 }
 
-// Whoever announces large bodies, on routes that ask for no credential, takes nothing from those who have something to say.
+// Whoever announces large bodies, on routes that ask for no credential, takes nothing from those who have something to
+// say.
 func TestLargeBodiesLeaveRoomForOrdinaryOnes(t *testing.T) {
 	s := uploads(t, web.Limits{Bodies: 64 << 20, AddressBodies: 32 << 20})
 	for _, address := range []string{"127.0.0.1", "127.0.0.2"} {
@@ -168,8 +169,8 @@ func TestInterimRepliesAreSentToThoseWhoAsk(t *testing.T) {
 	require.Equal(t, 200, old.StatusCode)
 }
 
-// TestAmbiguousLengthsAreRefused: a proxy in front may have read another body than this server, and the rest of it would be
-// the next request (RFC 9112, section 6.1).
+// TestAmbiguousLengthsAreRefused: a proxy in front may have read another body than this server, and the rest of it
+// would be the next request (RFC 9112, section 6.1).
 func TestAmbiguousLengthsAreRefused(t *testing.T) {
 	s := uploads(t, web.Limits{})
 	const chunks, next = "0\r\n\r\n", "GET /check HTTP/1.1\r\nHost: x\r\n\r\n"

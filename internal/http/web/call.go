@@ -34,7 +34,8 @@ type Caller struct {
 	Operator  string // the name of the admin token's holder, "" when its file has none
 	Reason    string // of an operator's act, from the header x-recital-reason
 
-	// Client is the address of the client: of the peer, unless that is a trusted proxy; zero where a unix socket has none.
+	// Client is the address of the client: of the peer, unless that is a trusted proxy; zero where a unix socket has
+	// none.
 	Client netip.Addr
 }
 
@@ -61,14 +62,15 @@ type Call struct {
 	elsewhere    bool // a page of another origin makes the request
 }
 
-// Wrong is what a handler finds wrong with an input of the route, by its name there, in the words of pydantic's value_error.
-// The binder knows its place; "" is a raw body.
+// Wrong is what a handler finds wrong with an input of the route, by its name there, in the words of pydantic's
+// value_error. The binder knows its place; "" is a raw body.
 func (c *Call) Wrong(input, why string) Item { return c.plan.Wrong(input, why) }
 
 // Invalid is the 422 for one input that is Wrong.
 func (c *Call) Invalid(input, why string) error { return Invalid(c.Wrong(input, why)) }
 
-// SetHeader sets a header of the reply; it counts for refusals too. For a stream it must be called before the handler returns.
+// SetHeader sets a header of the reply; it counts for refusals too. For a stream it must be called before the handler
+// returns.
 func (c *Call) SetHeader(name, value string) { c.http.Response.Header.Set(name, value) }
 
 // Vary says that the reply depends on a header of the request, beside those that the edge looks at.
@@ -104,7 +106,8 @@ func (c *Call) Loopback() bool {
 // fromPage reports whether a page in a browser makes the request.
 func (c *Call) fromPage() bool { return c.Header("Origin") != "" || c.Header("Sec-Fetch-Site") != "" }
 
-// SetPosition sends the log position that the write has reached, or that the read shows, which the client may send back as x-recital-min-position.
+// SetPosition sends the log position that the write has reached, or that the read shows, which the client may send back
+// as x-recital-min-position.
 func (c *Call) SetPosition(position string) { SetHeaders(c, WriteHeaders{Position: &position}) }
 
 // SetStale marks the reply: a read model did not reach the write in time.

@@ -15,8 +15,9 @@ import (
 	"github.com/recital-tts/recital/internal/http/web/quota"
 )
 
-// clientOf returns the address of a request's client. Behind trusted proxies it is the rightmost address in X-Forwarded-For
-// that is none of theirs: those to the left of it are what the client says. A proxy that names no client is the client.
+// clientOf returns the address of a request's client. Behind trusted proxies it is the rightmost address in
+// X-Forwarded-For that is none of theirs: those to the left of it are what the client says. A proxy that names no
+// client is the client.
 func (s *Server) clientOf(http *fasthttp.RequestCtx) netip.Addr {
 	client := quota.Address(http.RemoteAddr())
 	if !s.trusts(client) {
@@ -55,8 +56,8 @@ func (s *Server) trusts(addr netip.Addr) bool {
 // RemoteIP is Client as text.
 func (c *Call) RemoteIP() string { return c.Client.String() }
 
-// Country is the client's country as the edge in front has it (Config.CountryHeader): ISO 3166-1 alpha-2, "" where it is not
-// known, or where the peer is no trusted proxy.
+// Country is the client's country as the edge in front has it (Config.CountryHeader): ISO 3166-1 alpha-2, "" where it
+// is not known, or where the peer is no trusted proxy.
 func (c *Call) Country() string { return c.country }
 
 // countryOf returns what a trusted edge says about the client's country.
@@ -106,8 +107,8 @@ func traceID(header []byte) string {
 	return string(header)
 }
 
-// trace begins the trace of a request, unless it is a check of this instance. What a stranger says about traces counts for
-// nothing: the header of a trusted proxy does.
+// trace begins the trace of a request, unless it is a check of this instance. What a stranger says about traces counts
+// for nothing: the header of a trusted proxy does.
 func (s *Server) trace(v *visit, path string) (ctx context.Context) {
 	ctx = context.Background()
 	if s.cfg.Traces == nil {

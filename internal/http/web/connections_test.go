@@ -201,7 +201,8 @@ func TestAnAddressThatHasItsShareMakesRoomForItself(t *testing.T) {
 	require.NotNil(t, busy.reply())
 }
 
-// TestSilentConnectionsLockNobodyOut opens more connections than there may be and says nothing on them, or only a beginning.
+// TestSilentConnectionsLockNobodyOut opens more connections than there may be and says nothing on them, or only a
+// beginning.
 func TestSilentConnectionsLockNobodyOut(t *testing.T) {
 	for name, beginning := range map[string]string{"silent": "", "a beginning": "GET /ok HT"} {
 		t.Run(name, func(t *testing.T) {

@@ -74,7 +74,8 @@ func (s *Server) answer(v *visit) error {
 	return s.send(v, reply)
 }
 
-// admit counts the request in, unless the server drains or the connection is one too many: then only checks are answered.
+// admit counts the request in, unless the server drains or the connection is one too many: then only checks are
+// answered.
 func (s *Server) admit(v *visit) error {
 	if s.leaving.Load() || s.Draining() {
 		v.http.SetConnectionClose()
@@ -107,8 +108,8 @@ func checkBody(v *visit) error {
 	return nil
 }
 
-// run calls the handler. What it does not find in the views that the route reads is looked for again once their read models
-// show all that was in the log by then: so nothing is missing only because they lag.
+// run calls the handler. What it does not find in the views that the route reads is looked for again once their read
+// models show all that was in the log by then: so nothing is missing only because they lag.
 func (s *Server) run(v *visit, e *endpoint) (reply Reply, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {

@@ -40,7 +40,8 @@ func (s *Server) FiberRow() func(method, path string) string {
 	}
 }
 
-// BodyOf is the length of a request's body as its head says, -1 for a chunked one; ok reports whether the head is accepted.
+// BodyOf is the length of a request's body as its head says, -1 for a chunked one; ok reports whether the head is
+// accepted.
 func BodyOf(request string) (length int, ok bool) {
 	var header fasthttp.RequestHeader
 	if err := header.Read(bufio.NewReaderSize(strings.NewReader(request), 64<<10)); err != nil {

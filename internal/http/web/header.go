@@ -38,8 +38,8 @@ type WriteHeaders struct {
 	Stale    *string `header:"x-recital-stale" literal:"true" doc:"Reads may not show the write yet."`
 }
 
-// SetHeaders sets the headers that a struct holds; a nil pointer is not sent. Package bind explains the tags of its fields,
-// and SendsHeaders declares it.
+// SetHeaders sets the headers that a struct holds; a nil pointer is not sent. Package bind explains the tags of its
+// fields, and SendsHeaders declares it.
 func SetHeaders[T any](call *Call, headers T) { setHeaders(&call.http.Response.Header, headers) }
 
 func setHeaders[T any](response *fasthttp.ResponseHeader, headers T) {

@@ -56,9 +56,9 @@ func (l *lifetime) end() {
 	l.cancel(nil)
 }
 
-// why replaces an error that only says "canceled" by its cause: the deadline, the client or the shutdown. A refusal of the
-// domain stays, even when a context ended beneath it: a log that did not answer in time is 503, not 504. Whatever fails
-// when the client has gone fails for that reason, panics excepted.
+// why replaces an error that only says "canceled" by its cause: the deadline, the client or the shutdown. A refusal of
+// the domain stays, even when a context ended beneath it: a log that did not answer in time is 503, not 504. Whatever
+// fails when the client has gone fails for that reason, panics excepted.
 func (l *lifetime) why(err error) error {
 	cause := context.Cause(l.Context)
 	if errors.Is(cause, errClientGone) && !errors.Is(err, errHandlerPanic) {

@@ -15,8 +15,8 @@ func (s *Server) sameOrigin(call *Call) bool {
 	return call.Header("Sec-Fetch-Site") == "same-origin" || s.allows(origin) || strings.EqualFold(origin, s.ownOrigin(call))
 }
 
-// proves reports whether the cookie of a request may change something: a page of the service or of an allowed origin makes
-// it, or, where the route permits, the browser's window goes there.
+// proves reports whether the cookie of a request may change something: a page of the service or of an allowed origin
+// makes it, or, where the route permits, the browser's window goes there.
 func (s *Server) proves(call *Call, e *endpoint) bool {
 	if e.Navigable && call.Header("Sec-Fetch-Mode") == "navigate" {
 		return !call.Loaded()
@@ -24,8 +24,8 @@ func (s *Server) proves(call *Call, e *endpoint) bool {
 	return s.sameOrigin(call)
 }
 
-// Loaded reports whether a page, or the browser ahead of its user, loads what is asked for, instead of the window's going
-// there. It is false where the browser does not say (Fetch Metadata).
+// Loaded reports whether a page, or the browser ahead of its user, loads what is asked for, instead of the window's
+// going there. It is false where the browser does not say (Fetch Metadata).
 func (c *Call) Loaded() bool {
 	mode, dest := c.Header("Sec-Fetch-Mode"), c.Header("Sec-Fetch-Dest")
 	return mode != "" && mode != "navigate" || dest != "" && dest != "document" || c.Header("Sec-Purpose") != ""
@@ -66,7 +66,8 @@ const (
 
 var headerListPattern = regexp.MustCompile(`^[A-Za-z0-9_-]+(\s*,\s*[A-Za-z0-9_-]+)*$`)
 
-// allowOrigin lets scripts of any origin read the answer. Those of allowed origins may have the browser show its cookie.
+// allowOrigin lets scripts of any origin read the answer. Those of allowed origins may have the browser show its
+// cookie.
 func (s *Server) allowOrigin(http *fasthttp.RequestCtx) {
 	if s.cfg.NoCORS {
 		return

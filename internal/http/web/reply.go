@@ -44,8 +44,8 @@ func Stream(contentType string, write func(ctx context.Context, w io.Writer) err
 	return Reply{stream: write, contentType: contentType}
 }
 
-// WithLength sets the length of a stream in bytes: it is then sent with a Content-Length and not in chunks, in replies to
-// HEAD too. A stream that writes another number of bytes is cut.
+// WithLength sets the length of a stream in bytes: it is then sent with a Content-Length and not in chunks, in replies
+// to HEAD too. A stream that writes another number of bytes is cut.
 func (r Reply) WithLength(bytes int64) Reply {
 	r.length = &bytes
 	return r

@@ -83,25 +83,26 @@ func Optional() Option { return func(r *Route) { r.Access = AccessOptional } }
 // Role admits the admin tokens of any of the roles (Config.Tokens), sent as `authorization: Bearer <token>`.
 func Role(roles ...string) Option { return func(r *Route) { r.Roles = roles } }
 
-// OrLoopback admits callers of this machine to a route with Role without a token. A page in a browser of this machine is
-// not such a caller.
+// OrLoopback admits callers of this machine to a route with Role without a token. A page in a browser of this machine
+// is not such a caller.
 func OrLoopback() Option { return func(r *Route) { r.Loopback = true } }
 
 // MaxBody sets the largest body in bytes; more is answered with 413.
 func MaxBody(bytes int) Option { return func(r *Route) { r.MaxBody = bytes } }
 
-// Uploads takes multipart bodies of up to so many bytes, whose files go to the disk (Config.Uploads) once the caller is known.
-// MaxBody then limits the other fields of the form, and bodies whose length is not announced.
+// Uploads takes multipart bodies of up to so many bytes, whose files go to the disk (Config.Uploads) once the caller is
+// known. MaxBody then limits the other fields of the form, and bodies whose length is not announced.
 func Uploads(bytes int64) Option { return func(r *Route) { r.Uploads, r.Forms = bytes, true } }
 
-// Before has refuse called once the caller of a route with Uploads is known, and before the body is read. It need not refuse all
-// that the handler would.
+// Before has refuse called once the caller of a route with Uploads is known, and before the body is read. It need not
+// refuse all that the handler would.
 func Before(refuse func(*Call) error) Option { return func(r *Route) { r.Before = refuse } }
 
 // Timeout sets the deadline of the handler. A stream that the handler returns has its own (Limits.Stream).
 func Timeout(d time.Duration) Option { return func(r *Route) { r.Timeout = d } }
 
-// Resumed sets the longest time of a stream whose clients go on where it was cut: it is also cut when the server drains.
+// Resumed sets the longest time of a stream whose clients go on where it was cut: it is also cut when the server
+// drains.
 func Resumed(d time.Duration) Option { return func(r *Route) { r.Stream = d } }
 
 // Summary is a line for the documentation.
@@ -164,18 +165,19 @@ func Appends() Option { return func(r *Route) { r.Appends, r.ChangesState = true
 // pages of the service itself and of allowed origins. Rows of other methods are taken for such.
 func ChangesState() Option { return func(r *Route) { r.ChangesState = true } }
 
-// Navigable lets the session of a browser in whose window goes to a route that ChangesState: by a link, or by an address
-// that was typed. What a page loads, in a frame, too, or the browser ahead of its user, is not that.
+// Navigable lets the session of a browser in whose window goes to a route that ChangesState: by a link, or by an
+// address that was typed. What a page loads, in a frame, too, or the browser ahead of its user, is not that.
 func Navigable() Option { return func(r *Route) { r.Navigable = true } }
 
 // AppendsNothing marks a row of another method than GET that never appends to the log.
 func AppendsNothing() Option { return func(r *Route) { r.Appends = false } }
 
-// Signed marks a row whose callers prove by a signature of the body who they are: only they have something appended, and
-// rates would hold up what they have to say.
+// Signed marks a row whose callers prove by a signature of the body who they are: only they have something appended,
+// and rates would hold up what they have to say.
 func Signed() Option { return func(r *Route) { r.Access, r.Appends = AccessPublic, false } }
 
-// Get makes a row for GET, and so for HEAD, unless it ChangesState; the body is then dropped, and a stream never started.
+// Get makes a row for GET, and so for HEAD, unless it ChangesState; the body is then dropped, and a stream never
+// started.
 func Get[In any](path string, handler func(*Call, In) (Reply, error), options ...Option) Route {
 	return row("GET", path, handler, options)
 }
@@ -265,8 +267,8 @@ func (o Outcome) HeaderFields() ([]bind.Field, error) {
 // OutcomeOption says more about an outcome.
 type OutcomeOption func(*Outcome)
 
-// Returns declares a reply of the JSON that T encodes to, with status 200 unless said otherwise. Tags of T's fields tell
-// the bounds; package openapi explains them.
+// Returns declares a reply of the JSON that T encodes to, with status 200 unless said otherwise. Tags of T's fields
+// tell the bounds; package openapi explains them.
 func Returns[T any](options ...OutcomeOption) Option {
 	return declare(Outcome{Status: 200, Body: reflect.TypeFor[T]()}, options)
 }

@@ -253,8 +253,8 @@ func TestWrongTablesAreErrorsAtStart(t *testing.T) {
 	}
 }
 
-// TestLimitsAndFiberAgreeOnTheRoute compares the two look-ups of a route, for every method: Fiber's, and the one for the limits
-// of a body before it is read.
+// TestLimitsAndFiberAgreeOnTheRoute compares the two look-ups of a route, for every method: Fiber's, and the one for
+// the limits of a body before it is read.
 func TestLimitsAndFiberAgreeOnTheRoute(t *testing.T) {
 	routes := []web.Route{web.Get("/spend", ok, web.Public(), web.Appends())}
 	for _, row := range table {

@@ -343,8 +343,8 @@ func (s *Server) Draining() bool { return s.draining.Load() }
 // Leave makes clients go elsewhere: requests are served as before, and each reply closes its connection.
 func (s *Server) Leave() { s.leaving.Store(true) }
 
-// StartDraining refuses new requests with 503, except on routes with WhileDraining, closes Conn.Draining, and returns at
-// once.
+// StartDraining refuses new requests with 503, except on routes with WhileDraining, closes Conn.Draining, and returns
+// at once.
 func (s *Server) StartDraining() {
 	s.draining.Store(true)
 	s.drainOnce.Do(func() { close(s.drained) })

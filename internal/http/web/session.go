@@ -36,8 +36,8 @@ type Session struct {
 	CrossSite bool // the page that it is for is on another site than the service
 }
 
-// SetSessionCookie signs the browser in: the reply carries the cookie of a session, until it expires. crossSite says that
-// the page that it is for is on another site than the service.
+// SetSessionCookie signs the browser in: the reply carries the cookie of a session, until it expires. crossSite says
+// that the page that it is for is on another site than the service.
 func (c *Call) SetSessionCookie(value string, expires time.Time, crossSite bool) {
 	c.setCookie(value, crossSite, func(cookie *fasthttp.Cookie) { cookie.SetExpire(expires) })
 }
@@ -47,8 +47,8 @@ func (c *Call) ClearSessionCookie() {
 	c.setCookie("", c.elsewhere, func(cookie *fasthttp.Cookie) { cookie.SetExpire(fasthttp.CookieExpireDelete) })
 }
 
-// setCookie sets the cookie of the session. Lax, because a browser that comes back from the identity provider must show it.
-// From pages of another site browsers take and show only what is SameSite=None, and so Secure.
+// setCookie sets the cookie of the session. Lax, because a browser that comes back from the identity provider must show
+// it. From pages of another site browsers take and show only what is SameSite=None, and so Secure.
 func (c *Call) setCookie(value string, crossSite bool, expire func(*fasthttp.Cookie)) {
 	cookie := fasthttp.AcquireCookie()
 	defer fasthttp.ReleaseCookie(cookie)
@@ -66,8 +66,8 @@ func (c *Call) setCookie(value string, crossSite bool, expire func(*fasthttp.Coo
 	c.SetHeader("Cache-Control", "no-store")
 }
 
-// SessionShown returns the id of the session whose cookie came along, "" for none; it may be dead. The caller may be known by
-// a key all the same.
+// SessionShown returns the id of the session whose cookie came along, "" for none; it may be dead. The caller may be
+// known by a key all the same.
 func (c *Call) SessionShown() string {
 	id, _, _ := strings.Cut(c.SessionCookie(), ".")
 	return id

@@ -25,8 +25,8 @@ import (
 type SocketHandler func(ctx context.Context, conn *Conn) error
 
 // Socket makes a row for a WebSocket (RFC 6455). The handshake looks at no credential, and any origin may connect:
-// Conn.Authenticate does, at a key from the first message or the header, or at the cookie of a page of the service or of an
-// allowed origin. MaxBody is the size of the largest message.
+// Conn.Authenticate does, at a key from the first message or the header, or at the cookie of a page of the service or
+// of an allowed origin. MaxBody is the size of the largest message.
 func Socket(path string, handler SocketHandler, options ...Option) Route {
 	route := row(http.MethodGet, path, needsUpgrade, append([]Option{Public()}, options...))
 	route.socket = handler
@@ -241,10 +241,10 @@ func (c *Conn) active() {
 	}
 }
 
-// Authenticate looks the caller up, by a key from a message or, where that is empty, the handshake's x-api-key header or
-// session cookie.
-// From then on the socket counts among its account's, and ends when the credential is revoked. Errors: as for requests,
-// and a 429 when the account has too many sockets. It is called once, by the handler's own goroutine.
+// Authenticate looks the caller up, by a key from a message or, where that is empty, the handshake's x-api-key header
+// or session cookie. From then on the socket counts among its account's, and ends when the credential is revoked.
+// Errors: as for requests, and a 429 when the account has too many sockets. It is called once, by the handler's own
+// goroutine.
 func (c *Conn) Authenticate(key string) (Principal, error) {
 	var err error
 	if key == "" {

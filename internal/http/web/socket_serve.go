@@ -43,8 +43,8 @@ func (s *Server) upgrade(v *visit) error {
 	return nil
 }
 
-// takeOver leaves the end of a visit to the one who takes its connection over from fasthttp, which does not happen when the
-// client goes before: inTime then answers false.
+// takeOver leaves the end of a visit to the one who takes its connection over from fasthttp, which does not happen when
+// the client goes before: inTime then answers false.
 func (s *Server) takeOver(v *visit) (inTime func() bool) {
 	v.takenOver = true
 	return context.AfterFunc(v.life, func() { s.close(v, 0, errClientGone) })

@@ -17,9 +17,9 @@ var methods = []string{
 	fiber.MethodDelete, fiber.MethodGet, fiber.MethodHead, fiber.MethodPatch, fiber.MethodPost, fiber.MethodPut, fiber.MethodOptions,
 }
 
-// table holds the endpoints by method, the most specific first: a literal segment goes before a parameter, and a parameter
-// before one that takes the rest. Fiber serves them in this order. What must be known before a request reaches Fiber (the
-// limits of its body) is looked up here.
+// table holds the endpoints by method, the most specific first: a literal segment goes before a parameter, and a
+// parameter before one that takes the rest. Fiber serves them in this order. What must be known before a request
+// reaches Fiber (the limits of its body) is looked up here.
 type table map[string][]*endpoint
 
 var errDuplicateRoute = errors.New("there are two such routes")

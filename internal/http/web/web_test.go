@@ -23,8 +23,8 @@ import (
 	"github.com/recital-tts/recital/internal/http/web"
 )
 
-// TestMain looks for goroutines that were left behind. Two of fasthttp are none of ours: the clock for Date headers lives
-// as long as the process, and the cleaner of a stopped worker pool sleeps up to ten seconds before it ends.
+// TestMain looks for goroutines that were left behind. Two of fasthttp are none of ours: the clock for Date headers
+// lives as long as the process, and the cleaner of a stopped worker pool sleeps up to ten seconds before it ends.
 func TestMain(m *testing.M) {
 	if addr := os.Getenv("HOLD_ADDR"); addr != "" {
 		clients, err := strconv.Atoi(os.Getenv("HOLD_CLIENTS"))

@@ -36,7 +36,8 @@ func Served(name, host, port string) Certificate {
 	}}
 }
 
-// InFile returns the certificates of a file as one that ends when end says, First or Last. Without a path there is none.
+// InFile returns the certificates of a file as one that ends when end says, First or Last. Without a path there is
+// none.
 func InFile(path string, end func([]*x509.Certificate) time.Time) []Certificate {
 	if path == "" {
 		return nil
@@ -68,7 +69,8 @@ func read(path string) (all []*x509.Certificate, err error) {
 	}
 }
 
-// Last returns when the last certificate ends; zero if there is none. A file of authorities is good while one of them is.
+// Last returns when the last certificate ends; zero if there is none. A file of authorities is good while one of them
+// is.
 func Last(all []*x509.Certificate) (end time.Time) {
 	for _, one := range all {
 		if one.NotAfter.After(end) {

@@ -24,8 +24,8 @@ func Process(limits Limits) error {
 	return errors.Join(prepareRuntime(), limit(limits), deny())
 }
 
-// prepareRuntime has the Go runtime open what it needs to wait for a timer, which its garbage collector may set: it would
-// do so at the first use, and end the process if it cannot.
+// prepareRuntime has the Go runtime open what it needs to wait for a timer, which its garbage collector may set: it
+// would do so at the first use, and end the process if it cannot.
 func prepareRuntime() error {
 	in, out, err := os.Pipe()
 	if err != nil {
@@ -56,7 +56,8 @@ func limit(limits Limits) error {
 	return errors.Join(errs...)
 }
 
-// deny permits the system calls of the Go runtime and of the C library's memory and threads. All others fail with EPERM.
+// deny permits the system calls of the Go runtime and of the C library's memory and threads. All others fail with
+// EPERM.
 func deny() error {
 	err := seccomp.LoadFilter(seccomp.Filter{
 		NoNewPrivs: true,

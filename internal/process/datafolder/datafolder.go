@@ -45,8 +45,8 @@ func (f *Folder) Path(elements ...string) string {
 	return filepath.Join(append([]string{f.dir}, elements...)...)
 }
 
-// Close unlocks the folder. Closing the file is not enough while a child that is being started, not yet at its exec, also
-// has it open.
+// Close unlocks the folder. Closing the file is not enough while a child that is being started, not yet at its exec,
+// also has it open.
 func (f *Folder) Close() error {
 	return errors.Join(syscall.Flock(int(f.lock.Fd()), syscall.LOCK_UN), f.lock.Close())
 }

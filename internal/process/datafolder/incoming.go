@@ -9,7 +9,8 @@ import (
 	"path/filepath"
 )
 
-// Incoming is a file of the folder that comes in pieces, or was put there while no recitald worked, and is taken up once.
+// Incoming is a file of the folder that comes in pieces, or was put there while no recitald worked, and is taken up
+// once.
 type Incoming struct{ path string }
 
 // Incoming returns the file with a name. It need not exist.
@@ -24,8 +25,8 @@ func (i Incoming) Waits() bool {
 // ErrGap means that a piece does not follow what is there.
 var ErrGap = errors.New("a piece of the file is missing")
 
-// Put writes a piece at an offset in bytes, and drops what was behind. A piece may be repeated; the one at 0 begins anew.
-// Errors: ErrGap.
+// Put writes a piece at an offset in bytes, and drops what was behind. A piece may be repeated; the one at 0 begins
+// anew. Errors: ErrGap.
 func (i Incoming) Put(offset int64, piece []byte) error {
 	file, err := os.OpenFile(i.path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -54,8 +55,8 @@ func put(file *os.File, offset int64, piece []byte) error {
 	return nil
 }
 
-// Take calls use with the content, and removes the file when that returns nil; a crash between both has it used again. It
-// does nothing where there is no file, and reports whether there was one.
+// Take calls use with the content, and removes the file when that returns nil; a crash between both has it used again.
+// It does nothing where there is no file, and reports whether there was one.
 func (i Incoming) Take(use func(io.Reader) error) (found bool, err error) {
 	file, err := os.Open(i.path)
 	if errors.Is(err, fs.ErrNotExist) {

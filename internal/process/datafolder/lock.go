@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// lockWait is how long a start waits for the lock: that of a process that was killed is released when the system has torn it
-	// down, which takes longer the more memory it had.
+	// lockWait is how long a start waits for the lock: that of a process that was killed is released when the system
+	// has torn it down, which takes longer the more memory it had.
 	lockWait  = 3 * time.Second
 	lockRetry = 20 * time.Millisecond
 )

@@ -19,8 +19,8 @@ func (f *Folder) checkRestored() error {
 	return nil
 }
 
-// OpenToRestore opens an empty folder for the restore of a backup, or one in which the restore of the same backup was cut short. No
-// recitald uses the folder before EndRestore.
+// OpenToRestore opens an empty folder for the restore of a backup, or one in which the restore of the same backup was
+// cut short. No recitald uses the folder before EndRestore.
 func OpenToRestore(dir, backup string) (*Folder, error) {
 	absolute, err := filepath.Abs(dir)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package health looks at what the service rests on. Each thing to look at is declared once, as a Check, and a Board looks at it.
-// Readiness, alerts, the doctor and the metrics show what the board knows.
+// Package health looks at what the service rests on. Each thing to look at is declared once, as a Check, and a Board
+// looks at it. Readiness, alerts, the doctor and the metrics show what the board knows.
 package health
 
 import (
@@ -27,12 +27,12 @@ type Check struct {
 	Look func(ctx context.Context) Finding
 	// Lacks names what requests lack, in words for everybody. It costs nothing, however often balancers ask.
 	Lacks func() []string
-	// Raises reports whether a condition is of this check, so that it is over when looks do not find it, also if it was raised
-	// before a restart. Without it nobody looks until the doctor asks.
+	// Raises reports whether a condition is of this check, so that it is over when looks do not find it, also if it was
+	// raised before a restart. Without it nobody looks until the doctor asks.
 	Raises func(alert.Condition) bool
-	// Every is the time between two looks; 0 means that of the board. A condition is raised when it is found RaiseAfter times in a
-	// row, and over when it is not found ClearAfter times in a row, so that what comes and goes raises one alert and not many.
-	// Both are 3 by default.
+	// Every is the time between two looks; 0 means that of the board. A condition is raised when it is found RaiseAfter
+	// times in a row, and over when it is not found ClearAfter times in a row, so that what comes and goes raises one
+	// alert and not many. Both are 3 by default.
 	Every                  time.Duration
 	RaiseAfter, ClearAfter int
 	// Rules are the alert rules of Prometheus that see the same from outside.
@@ -44,7 +44,8 @@ type Finding struct {
 	State  State
 	Found  string
 	Advice string // what to do, unless the state is OK
-	// Problems are the conditions that hold. If they are Unknown, those that held before are neither confirmed nor over.
+	// Problems are the conditions that hold. If they are Unknown, those that held before are neither confirmed nor
+	// over.
 	Problems []Problem
 	Unknown  bool
 }

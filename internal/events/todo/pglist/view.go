@@ -14,7 +14,8 @@ import (
 	"github.com/recital-tts/recital/internal/events/todo"
 )
 
-// View is a to-do list of a read model; the cause is the text of a UUID. A row is an item, and is deleted when the item has its outcome. View implements todo.List.
+// View is a to-do list of a read model; the cause is the text of a UUID. A row is an item, and is deleted when the item
+// has its outcome. View implements todo.List.
 type View struct {
 	pool      *pgxpool.Pool
 	name      string

@@ -117,8 +117,8 @@ func (f *field) values() (all []any) {
 	return all
 }
 
-// Describe reads the tags of a field of a reply. Its name and whether it may be omitted are in the tag of encoding/json.
-// Tags that say how a field is bound are errors.
+// Describe reads the tags of a field of a reply. Its name and whether it may be omitted are in the tag of
+// encoding/json. Tags that say how a field is bound are errors.
 func Describe(f reflect.StructField) (Field, error) {
 	tags, err := parseTags(f.Tag, "json")
 	if err != nil {

@@ -44,7 +44,8 @@ func unescapeForm(text string) string {
 	return strings.ReplaceAll(text, "+", " ")
 }
 
-// Keep stores the content of a file for as long as the bound struct is used. Its errors are those of content and of the store.
+// Keep stores the content of a file for as long as the bound struct is used. Its errors are those of content and of the
+// store.
 type Keep func(content io.Reader) (*io.SectionReader, error)
 
 // inMemory is the Keep of bodies that are in memory already.
@@ -59,8 +60,8 @@ func inMemory(content io.Reader) (*io.SectionReader, error) {
 // ErrTexts means that the texts of a form are longer than permitted.
 var ErrTexts = errors.New("the fields of a form are too long")
 
-// ReadMultipart takes a multipart body apart that is too large for memory: what the plan's file fields get is kept, and the
-// texts of the others have so many bytes in all. Errors: *MalformedError, ErrTexts, those of body and of keep.
+// ReadMultipart takes a multipart body apart that is too large for memory: what the plan's file fields get is kept, and
+// the texts of the others have so many bytes in all. Errors: *MalformedError, ErrTexts, those of body and of keep.
 func (p *Plan) ReadMultipart(contentType string, body io.Reader, texts int, keep Keep) (*Form, error) {
 	boundary, err := boundaryOf(contentType)
 	if err != nil {
@@ -89,8 +90,8 @@ func boundaryOf(contentType string) (string, error) {
 	}
 }
 
-// maxPartHead bounds what comes before the content of a part: its headers, and for the first what is no part at all. The
-// reader of package mime/multipart would take 10 MiB of them into memory.
+// maxPartHead bounds what comes before the content of a part: its headers, and for the first what is no part at all.
+// The reader of package mime/multipart would take 10 MiB of them into memory.
 const maxPartHead = 16 << 10
 
 // bounded fails once so many bytes were read.
@@ -143,8 +144,8 @@ func (r *multipartReader) read() error {
 	}
 }
 
-// take reads one part to its end. What has a file name, be it empty, is a file; an empty file without a name is what browsers
-// send for a file field that was left empty.
+// take reads one part to its end. What has a file name, be it empty, is a file; an empty file without a name is what
+// browsers send for a file field that was left empty.
 func (r *multipartReader) take(part *multipart.Part) error {
 	field := r.plan.bodyField(part.FormName())
 	_, params, _ := mime.ParseMediaType(part.Header.Get("Content-Disposition"))

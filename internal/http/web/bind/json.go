@@ -163,8 +163,8 @@ var pythonErrors = []struct{ goText, python string }{
 	{`in \u hexadecimal character escape`, `Invalid \uXXXX escape`},
 }
 
-// explainSyntax finds the place of an error. With a character at the end that is wrong everywhere, encoding/json says what it
-// expects even where a document ends too early.
+// explainSyntax finds the place of an error. With a character at the end that is wrong everywhere, encoding/json says
+// what it expects even where a document ends too early.
 func explainSyntax(document []byte, skipped int) *SyntaxError {
 	var wrong *json.SyntaxError
 	errors.As(json.Unmarshal(append(bytes.Clone(document), 1), new(json.RawMessage)), &wrong)

@@ -20,10 +20,10 @@
 //	url:"http"                  an absolute http or https URL, normalised as a browser would
 //	doc  example  values  nullable  format   for the documentation only; see package openapi
 //
-// Types: string, bool, int, int64, float64 (and named types of these kinds), []string, map[string]any, File, []File, and
-// those that implement encoding.TextUnmarshaler, whose errors are answered to clients. A pointer is nil when the value is
-// absent. Embedded structs are flattened. A null in a JSON body means that the field is absent, whatever the type, unless
-// a value is required.
+// Types: string, bool, int, int64, float64 (and named types of these kinds), []string, map[string]any, File, []File,
+// and those that implement encoding.TextUnmarshaler, whose errors are answered to clients. A pointer is nil when the
+// value is absent. Embedded structs are flattened. A null in a JSON body means that the field is absent, whatever the
+// type, unless a value is required.
 //
 // A struct that stands for several requests has variants, see Variants:
 //
@@ -211,7 +211,8 @@ func (f *field) absent(target reflect.Value) []Item {
 // WrongHeader is what is wrong with a header that many routes have and none names as an input.
 func WrongHeader(name, why string) Item { return valueError(why).at("header", name) }
 
-// Wrong is what a check after binding says of an input. Its place is that of the field with the name, "" for a raw body.
+// Wrong is what a check after binding says of an input. Its place is that of the field with the name, "" for a raw
+// body.
 func (p *Plan) Wrong(name, why string) Item {
 	if p.raw != nil && name == "" {
 		return valueError(why).at("body")

@@ -19,8 +19,8 @@ var (
 	}
 )
 
-// parseTags reads a struct tag. A key that it does not know is an error, because a typing error must not switch a check off.
-// Keys after a variant and a dot keep both.
+// parseTags reads a struct tag. A key that it does not know is an error, because a typing error must not switch a check
+// off. Keys after a variant and a dot keep both.
 func parseTags(tag reflect.StructTag, others ...string) (map[string]string, error) {
 	tags, rest := map[string]string{}, string(tag)
 	for {

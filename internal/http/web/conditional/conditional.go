@@ -9,16 +9,16 @@ import (
 	"strings"
 )
 
-// Headers are the fields of a request, embedded in the inputs of routes that read all of them. A field that came on several
-// lines is joined with commas.
+// Headers are the fields of a request, embedded in the inputs of routes that read all of them. A field that came on
+// several lines is joined with commas.
 type Headers struct {
 	Range       string `header:"range" doc:"The part of the body that is wanted, such as bytes=0-1023."`
 	IfRange     string `header:"if-range" doc:"The etag for which range counts: for another body all of it is sent."`
 	IfNoneMatch string `header:"if-none-match" doc:"The etag of what the client has: if it is still right, the reply is a 304."`
 }
 
-// Matches reports whether the client has the representation with the entity tag: it names the tag in If-None-Match, or "*".
-// Tags are compared weakly.
+// Matches reports whether the client has the representation with the entity tag: it names the tag in If-None-Match, or
+// "*". Tags are compared weakly.
 func (h Headers) Matches(tag string) bool {
 	if strings.Trim(h.IfNoneMatch, ows) == "*" {
 		return true
@@ -55,8 +55,8 @@ func cutTag(list string) (tag, rest string, ok bool) {
 	return "", "", false
 }
 
-// rangeApplies reports whether Range is to be looked at: If-Range is absent, or names the tag. Tags are compared strongly.
-// A date never matches, because no representation here has one.
+// rangeApplies reports whether Range is to be looked at: If-Range is absent, or names the tag. Tags are compared
+// strongly. A date never matches, because no representation here has one.
 func (h Headers) rangeApplies(tag string) bool {
 	given := strings.Trim(h.IfRange, ows)
 	return given == "" || given == tag && !strings.HasPrefix(tag, "W/")
@@ -76,8 +76,9 @@ func Unsatisfied(size int64) string { return fmt.Sprintf("bytes */%d", size) }
 // ErrUnsatisfiable is the reason for a 416.
 var ErrUnsatisfiable = errors.New("the representation has no byte of the range")
 
-// Part returns what to send of a representation, and whether that is a part. A Range that is not a single range of bytes is
-// ignored, as section 14.2 permits, and so is one whose If-Range does not match. The only error is ErrUnsatisfiable.
+// Part returns what to send of a representation, and whether that is a part. A Range that is not a single range of
+// bytes is ignored, as section 14.2 permits, and so is one whose If-Range does not match. The only error is
+// ErrUnsatisfiable.
 func (h Headers) Part(tag string, size int64) (part Part, partial bool, err error) {
 	whole := Part{0, size}
 	spec, ok := singleRange(h.Range)

@@ -114,7 +114,8 @@ func TestRangesAreThoseOfTheStandardLibrary(t *testing.T) {
 		part, partial, err := conditional.Headers{Range: header}.Part(`"a"`, int64(size))
 		recorder := serveContent(http.Header{"Range": {header}}, size)
 		if strings.Contains(header, "99999999999999999999") || strings.Trim(header, "bytes=0") == "-" || err == nil && !partial {
-			// net/http refuses what it cannot parse, which is ignored here, and answers the last 0 bytes with 206: RFC 9110 has it so
+			// net/http refuses what it cannot parse, which is ignored here, and answers the last 0 bytes with 206: RFC
+			// 9110 has it so
 			return
 		}
 		if err != nil {

@@ -213,8 +213,8 @@ func tagOf(content []byte) string {
 	return `W/"` + hex.EncodeToString(sum[:16]) + `"`
 }
 
-// reply answers the file in the encoding that the client takes, or that it is unchanged. Browsers revalidate it each time: a
-// new release must not meet parts of the old one.
+// reply answers the file in the encoding that the client takes, or that it is unchanged. Browsers revalidate it each
+// time: a new release must not meet parts of the old one.
 func (f file) reply(call *web.Call, in conditions) (web.Reply, error) {
 	call.Vary("Accept-Encoding")
 	content := web.Content{Tag: f.tag, CacheControl: "no-cache", Size: f.size, Body: func(conditional.Part) (web.Reply, error) { return f.body(in), nil }}

@@ -1,6 +1,6 @@
-// Package netconn wraps a listener whose connections are limited in number, in all and by address, must send and take at a
-// minimum rate, and can be closed when idle, cut, and closed so that a peer that is still sending receives the last reply.
-// It also reports whether the peer has gone.
+// Package netconn wraps a listener whose connections are limited in number, in all and by address, must send and take
+// at a minimum rate, and can be closed when idle, cut, and closed so that a peer that is still sending receives the
+// last reply. It also reports whether the peer has gone.
 package netconn
 
 import (
@@ -52,7 +52,8 @@ type Limits struct {
 	Grace              time.Duration // for a request's body, before Rate counts
 	Longest            time.Duration // for a whole body
 	WriteTimeout       time.Duration // in which a peer must take 64 KiB
-	// Shared reports whether a peer is a proxy, which carries many clients: AddressConnections does not limit it. Nil knows none.
+	// Shared reports whether a peer is a proxy, which carries many clients: AddressConnections does not limit it. Nil
+	// knows none.
 	Shared func(netip.Addr) bool
 	Rate   int // in bytes a second: a body that comes slower is ended, and so is a write that is taken slower
 }
@@ -83,8 +84,8 @@ func Listen(ln net.Listener, limits Limits) *Listener {
 	}}
 }
 
-// Accept waits for the next connection. Over a limit the quietest ones make room. Where all are busy, the new one is handed
-// out as Extra, and closed when there are too many of these, too.
+// Accept waits for the next connection. Over a limit the quietest ones make room. Where all are busy, the new one is
+// handed out as Extra, and closed when there are too many of these, too.
 func (l *Listener) Accept() (net.Conn, error) {
 	for {
 		inner, err := l.Listener.Accept()
@@ -224,7 +225,8 @@ func (c *Conn) SetServing() {
 	c.phase.CompareAndSwap(receiving, serving)
 }
 
-// SetReader notes that somebody reads from the connection all the time, and so learns by himself that the peer has gone.
+// SetReader notes that somebody reads from the connection all the time, and so learns by himself that the peer has
+// gone.
 func (c *Conn) SetReader() {
 	c.reader.Store(true)
 	c.release()
@@ -342,8 +344,8 @@ func (l Limits) timeFor(bytes int) time.Duration {
 // interim is what fasthttp writes before it reads a body that may be refused by its head.
 var interim = []byte("HTTP/1.1 100 Continue\r\n\r\n")
 
-// Write serves a slow peer and ends for a stalled one: for one that takes less than 64 KiB within the write timeout, and when
-// all of p is taken slower than the minimum rate.
+// Write serves a slow peer and ends for a stalled one: for one that takes less than 64 KiB within the write timeout,
+// and when all of p is taken slower than the minimum rate.
 func (c *Conn) Write(p []byte) (int, error) {
 	if c.unasked {
 		c.unasked = false
@@ -362,8 +364,8 @@ func (c *Conn) Write(p []byte) (int, error) {
 	}
 }
 
-// writePiece writes a piece until an end, while the peer takes bytes. The kernel wakes a writer only when a large part of a full
-// buffer was taken, which may last longer than the write timeout: so the bytes that wait in it are counted.
+// writePiece writes a piece until an end, while the peer takes bytes. The kernel wakes a writer only when a large part
+// of a full buffer was taken, which may last longer than the write timeout: so the bytes that wait in it are counted.
 func (c *Conn) writePiece(piece []byte, end time.Time) (written int, err error) {
 	half := c.listener.limits.WriteTimeout / 2
 	for before, looked := 0, false; ; looked = true {

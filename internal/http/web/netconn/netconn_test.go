@@ -62,8 +62,8 @@ func TestABodyMustComeAtTheMinimumRate(t *testing.T) {
 	}
 }
 
-// A peer that takes four times what it must is served, although the kernel wakes the writer only when a large part of a full
-// buffer was taken; one that takes nothing is not.
+// A peer that takes four times what it must is served, although the kernel wakes the writer only when a large part of a
+// full buffer was taken; one that takes nothing is not.
 func TestASlowPeerIsServedAndAStalledOneIsNot(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it reads slowly for ten seconds")

@@ -128,7 +128,8 @@ func parametersOf(inputs []input) []*parameter {
 	return parameters
 }
 
-// bodyOf is nil for routes that take none. The schema of its fields is a component, because several content types share it.
+// bodyOf is nil for routes that take none. The schema of its fields is a component, because several content types share
+// it.
 func (w *writer) bodyOf(r *web.Route, id string, inputs []input) *requestBody {
 	body := newObject()
 	files, example := false, map[string]any{}

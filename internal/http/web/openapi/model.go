@@ -44,8 +44,8 @@ type requestBody struct {
 	Content  content `json:"content"`
 }
 
-// content holds the media types of a body, the most natural one first. It is an object in the document, whose order pages
-// and generators follow.
+// content holds the media types of a body, the most natural one first. It is an object in the document, whose order
+// pages and generators follow.
 type content []*mediaType
 
 // at returns the media type of a name, which is added where there is none.

@@ -1,7 +1,7 @@
-// Package openapi generates the OpenAPI 3.1 description of a route table, so that it cannot differ from what is
-// served: parameters, request bodies and refusals come from the rows, and replies from the Go types that rows declare
-// (web.Returns and the like). WriteSockets describes the WebSockets among the routes in AsyncAPI 3.0, from the types of their
-// messages.
+// Package openapi generates the OpenAPI 3.1 description of a route table, so that it cannot differ from what is served:
+// parameters, request bodies and refusals come from the rows, and replies from the Go types that rows declare
+// (web.Returns and the like). WriteSockets describes the WebSockets among the routes in AsyncAPI 3.0, from the types of
+// their messages.
 //
 // The tags of fields are part of the description. Inputs have the tags of package bind; in replies the following are
 // read as well:
@@ -49,8 +49,8 @@ type Info struct {
 	Server      string // the public address; "" is wherever the document comes from
 }
 
-// Write describes the routes. The same routes give the same bytes. The error lists all routes that do not declare what they
-// answer, and whatever else cannot be described truly.
+// Write describes the routes. The same routes give the same bytes. The error lists all routes that do not declare what
+// they answer, and whatever else cannot be described truly.
 func Write(info Info, routes []web.Route) ([]byte, error) {
 	w := newWriter()
 	if err := w.addCommon(); err != nil {

@@ -53,7 +53,8 @@ func (w *writer) addResponses(op *operation, r *web.Route, inputs []input) error
 	return w.addRefusal(op, "default")
 }
 
-// operationID is made of method and path: stable as long as these are. GET /v1/account/clip/{clip_id} is getAccountClip.
+// operationID is made of method and path: stable as long as these are. GET /v1/account/clip/{clip_id} is
+// getAccountClip.
 func operationID(method, path string) string {
 	var id strings.Builder
 	id.WriteString(strings.ToLower(method))

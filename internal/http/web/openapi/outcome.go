@@ -133,8 +133,8 @@ type errorEnvelope struct {
 	Detail    string `json:"detail,omitempty" doc:"As in \x60Error\x60."`
 }
 
-// addErrors makes the shapes of errors components. That of a 422 is named and made as FastAPI does it, with the keys of both
-// versions beside.
+// addErrors makes the shapes of errors components. That of a 422 is named and made as FastAPI does it, with the keys of
+// both versions beside.
 func (c *components) addErrors() error {
 	for name, of := range map[string]struct {
 		shape reflect.Type

@@ -10,8 +10,8 @@ import (
 	"github.com/recital-tts/recital/internal/http/web"
 )
 
-// object is one of the document, with the field names of the specification (AsyncAPI 3.0.0). The service receives what clients
-// send.
+// object is one of the document, with the field names of the specification (AsyncAPI 3.0.0). The service receives what
+// clients send.
 type object = map[string]any
 
 // WriteSockets describes the WebSockets among the routes in AsyncAPI 3.0. It is nil where there are none.

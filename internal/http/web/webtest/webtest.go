@@ -22,16 +22,16 @@ import (
 // patience bounds the end of a server on a machine that is busy; nothing is timed.
 const patience = time.Minute
 
-// Main runs a package's tests and fails when they leave goroutines behind, or when a reply is not as its route declares it. Two of fasthttp are none of ours: its clock,
-// and the cleaner of a worker pool that sleeps before it ends.
+// Main runs a package's tests and fails when they leave goroutines behind, or when a reply is not as its route declares
+// it. Two of fasthttp are none of ours: its clock, and the cleaner of a worker pool that sleeps before it ends.
 func Main(m *testing.M) {
 	goleak.VerifyTestMain(openapitest.Checked(m),
 		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"),
 		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"))
 }
 
-// Serve runs a server until the test ends and returns its URL. It describes itself as recitald does, so all routes have to
-// declare what they answer. Without a logger it logs nothing.
+// Serve runs a server until the test ends and returns its URL. It describes itself as recitald does, so all routes have
+// to declare what they answer. Without a logger it logs nothing.
 func Serve(t testing.TB, config web.Config) string {
 	t.Helper()
 	return ServeAs(t, docs.Public(""), config)

@@ -158,8 +158,8 @@ func checkHeaders(reply *openapi3.Response, header http.Header) error {
 // everywhere are the x- headers that every reply has.
 var everywhere = []string{"X-Request-Id", "X-Content-Type-Options"}
 
-// undescribed looks for an x- header without a description. Errors may have the headers of other replies: what was known
-// when the handler failed.
+// undescribed looks for an x- header without a description. Errors may have the headers of other replies: what was
+// known when the handler failed.
 func (o operation) undescribed(reply *openapi3.Response, status int, header http.Header) (name string, found bool) {
 	known := slices.Clone(everywhere)
 	for _, ref := range o.Responses.Map() {

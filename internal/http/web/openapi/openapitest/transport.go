@@ -15,8 +15,8 @@ import (
 // Tests are what *testing.M is.
 type Tests interface{ Run() int }
 
-// Checked has the replies to http.DefaultClient, and to clients of Through, checked while tests run: those of every server
-// that describes itself at /openapi.json. The tests fail when a reply was not as described.
+// Checked has the replies to http.DefaultClient, and to clients of Through, checked while tests run: those of every
+// server that describes itself at /openapi.json. The tests fail when a reply was not as described.
 func Checked(m Tests) Tests { return checked{m} }
 
 type checked struct{ tests Tests }
