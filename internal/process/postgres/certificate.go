@@ -9,7 +9,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// CertificateEnd returns when the server's certificate ends: the first one of its chain. It is zero for a connection without TLS.
+// CertificateEnd returns when the server's certificate ends: the first one of its chain. It is zero for a connection
+// without TLS.
 func CertificateEnd(ctx context.Context, pool *pgxpool.Pool) (end time.Time, err error) {
 	connection, err := pool.Acquire(ctx)
 	if err != nil {

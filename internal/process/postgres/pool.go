@@ -43,8 +43,8 @@ func NewPool(ctx context.Context, url string) (*pgxpool.Pool, error) {
 	return newPool(ctx, url, func(*pgxpool.Config) {})
 }
 
-// NewHeldPool is NewPool for a database that is not to be used yet. Until release is called, and after hold, Postgres is away,
-// also for connections that are made with the pool's configuration.
+// NewHeldPool is NewPool for a database that is not to be used yet. Until release is called, and after hold, Postgres
+// is away, also for connections that are made with the pool's configuration.
 func NewHeldPool(ctx context.Context, url string) (pool *pgxpool.Pool, release, hold func(), err error) {
 	var released atomic.Bool
 	pool, err = newPool(ctx, url, func(config *pgxpool.Config) {

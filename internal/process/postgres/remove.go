@@ -7,8 +7,9 @@ import (
 	"path/filepath"
 )
 
-// RemoveCluster removes the cluster of a data folder for good, wherever it is, and stops the server that a killed process has left
-// running on it. A cluster that is not there is no error. Errors: [ErrInUse] while a process runs the cluster.
+// RemoveCluster removes the cluster of a data folder for good, wherever it is, and stops the server that a killed
+// process has left running on it. A cluster that is not there is no error. Errors: [ErrInUse] while a process runs the
+// cluster.
 func RemoveCluster(dir string) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {

@@ -1,8 +1,8 @@
-// Package tracing adds spans to the trace of a request. Where a context belongs to no trace, because none are exported or
-// this one is not sampled, it does nothing and allocates nothing.
+// Package tracing adds spans to the trace of a request. Where a context belongs to no trace, because none are exported
+// or this one is not sampled, it does nothing and allocates nothing.
 //
-// Attributes hold no personal data, no ids of accounts and no text: they are names of this code, counts, and the id of the
-// request, by which its log lines and events are found.
+// Attributes hold no personal data, no ids of accounts and no text: they are names of this code, counts, and the id of
+// the request, by which its log lines and events are found.
 package tracing
 
 import (
@@ -24,8 +24,8 @@ type Tracer struct{ tracer trace.Tracer }
 // New returns a Tracer of spans that a provider exports.
 func New(provider trace.TracerProvider) *Tracer { return &Tracer{provider.Tracer(scope)} }
 
-// Request begins the span of a request. The parent is a traceparent header (W3C Trace Context); where it is none, the trace
-// begins here.
+// Request begins the span of a request. The parent is a traceparent header (W3C Trace Context); where it is none, the
+// trace begins here.
 func (t *Tracer) Request(ctx context.Context, name, parent string) (context.Context, Span) {
 	if t == nil {
 		return ctx, Span{}

@@ -20,7 +20,8 @@ type stderr struct {
 
 const (
 	firstPrinted = 300
-	// NotLoaded is the exit status of a worker that lacks a library, as of a program that the dynamic loader gives up (ld.so(8)).
+	// NotLoaded is the exit status of a worker that lacks a library, as of a program that the dynamic loader gives up
+	// (ld.so(8)).
 	NotLoaded = 127
 )
 

@@ -23,9 +23,9 @@ import (
 // Errors: ErrNotFound if there is no blob at an address; ErrAddress if an address is invalid; the context's error if
 // it ended first; all others are failures of the store and have the code domain.Unavailable.
 type Store interface {
-	// Put reads r to its end and stores it at an address that was drawn for it. The blob is durable when Put returns, and
-	// it is stored completely or not at all, whatever fails. Memory is bounded however long r is. A Put that is repeated
-	// replaces the blob as a whole. An error of r is returned wrapped.
+	// Put reads r to its end and stores it at an address that was drawn for it. The blob is durable when Put returns,
+	// and it is stored completely or not at all, whatever fails. Memory is bounded however long r is. A Put that is
+	// repeated replaces the blob as a whole. An error of r is returned wrapped.
 	Put(ctx context.Context, address Address, r io.Reader) (Blob, error)
 
 	// Stat describes a blob.
@@ -55,8 +55,8 @@ type Blob struct {
 // It is part of their addresses: so no two owners ever share a blob, and deleting one's never deletes another's.
 type Owner string
 
-// Address identifies a blob: its owner, and a name that was drawn for it, so that it is known before the content is, and
-// reveals nothing about it.
+// Address identifies a blob: its owner, and a name that was drawn for it, so that it is known before the content is,
+// and reveals nothing about it.
 type Address string
 
 // nameSize is the number of random bytes in an address.
@@ -92,8 +92,8 @@ func NewAddress(owner Owner) Address {
 	return Address(owner.Prefix() + hex.EncodeToString(name[:]))
 }
 
-// Check returns an error for an address that NewAddress cannot return for an owner. Every adapter calls it before it builds a path
-// or a key.
+// Check returns an error for an address that NewAddress cannot return for an owner. Every adapter calls it before it
+// builds a path or a key.
 func (a Address) Check() error {
 	if !addressPattern.MatchString(string(a)) {
 		return ErrAddress

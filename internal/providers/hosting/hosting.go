@@ -1,6 +1,6 @@
-// Package hosting is the port of a platform that hosts the projects of accounts, and takes environment variables for them.
-// Its adapters are vercel, for the platform's API, and standin, a platform for development that speaks the part of that API
-// which Recital uses.
+// Package hosting is the port of a platform that hosts the projects of accounts, and takes environment variables for
+// them. Its adapters are vercel, for the platform's API, and standin, a platform for development that speaks the part
+// of that API which Recital uses.
 package hosting
 
 import (
@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Platform is a hosting platform. Errors are those below: after ErrUnavailable, a change may or may not have been made; after
-// all others, it was not.
+// Platform is a hosting platform. Errors are those below: after ErrUnavailable, a change may or may not have been made;
+// after all others, it was not.
 type Platform interface {
 	// Exchange returns the access that a code stands for. The platform takes a code once.
 	Exchange(ctx context.Context, code string) (Access, error)

@@ -1,7 +1,7 @@
-// Package payments is the port of a payment provider: prices, customers, subscriptions, cards, invoices and the provider's
-// events. Amounts are integers in minor units of a currency (ISO 4217, in lower case), which always stands beside them.
-// Times are UTC. Its adapters are stripe, for the provider's API, and sandbox, a provider for development that speaks
-// that API.
+// Package payments is the port of a payment provider: prices, customers, subscriptions, cards, invoices and the
+// provider's events. Amounts are integers in minor units of a currency (ISO 4217, in lower case), which always stands
+// beside them. Times are UTC. Its adapters are stripe, for the provider's API, and sandbox, a provider for development
+// that speaks that API.
 package payments
 
 import (
@@ -37,8 +37,8 @@ type Gateway interface {
 	Subscribe(ctx context.Context, a Attempt, s NewSubscription) (Subscription, error)
 	// FirstPayment returns what a client needs to pay the first invoice of a subscription that is incomplete.
 	FirstPayment(ctx context.Context, subscription string) (FirstPayment, error)
-	// ChangePrice changes the price now and charges the difference; if that cannot be paid, nothing changes and the error
-	// is ErrDeclined. A change that was scheduled is dropped.
+	// ChangePrice changes the price now and charges the difference; if that cannot be paid, nothing changes and the
+	// error is ErrDeclined. A change that was scheduled is dropped.
 	ChangePrice(ctx context.Context, a Attempt, subscription, price string) (Subscription, error)
 	// ScheduleChange changes the price at the end of the period. Another scheduled change is replaced.
 	ScheduleChange(ctx context.Context, a Attempt, subscription, price string) (Subscription, error)
@@ -53,8 +53,8 @@ type Gateway interface {
 	CreateSetup(ctx context.Context, a Attempt, customer string) (setup string, err error)
 	// SetupSecret returns what a client needs to go on with a registration.
 	SetupSecret(ctx context.Context, setup string) (clientSecret string, err error)
-	// ReplaceCard makes a payment method that was set up for the customer the one that pays from now on, and collects what is
-	// owed; if that is declined, it stays owed. One of another customer, or of nobody, is ErrNotFound.
+	// ReplaceCard makes a payment method that was set up for the customer the one that pays from now on, and collects
+	// what is owed; if that is declined, it stays owed. One of another customer, or of nobody, is ErrNotFound.
 	ReplaceCard(ctx context.Context, a Attempt, customer, paymentMethod string) (Card, error)
 
 	// AddInvoiceItem adds an item to the customer's next invoice.
@@ -62,7 +62,8 @@ type Gateway interface {
 
 	// Events returns the provider's events since a time, oldest first, as far as the provider keeps them.
 	Events(ctx context.Context, since time.Time) iter.Seq2[Event, error]
-	// CustomerOf returns the customer that an object of an event belongs to, or "" if it belongs to none, or ErrNotFound.
+	// CustomerOf returns the customer that an object of an event belongs to, or "" if it belongs to none, or
+	// ErrNotFound.
 	CustomerOf(ctx context.Context, e Event) (string, error)
 }
 

@@ -38,8 +38,8 @@ var texts = map[Reason]string{
 	NotUnderWay:     "This sign-in has ended or expired, or was begun in another browser; begin again",
 }
 
-// Failure is a sign-in that has failed for a reason that the person may know. What holds no secrets and no personal data
-// is in Detail, for the log.
+// Failure is a sign-in that has failed for a reason that the person may know. What holds no secrets and no personal
+// data is in Detail, for the log.
 type Failure struct {
 	Reason Reason
 	Detail string

@@ -19,9 +19,9 @@ var (
 	ErrRedirect = errors.New("the redirect is to an origin that is not allowed, or too long")
 )
 
-// Flow is the authorization code flow of OpenID Connect, from the side of the relying party: with PKCE, a state that is bound
-// to the browser, a nonce, and the check that the answer comes from the provider that was asked (RFC 9700, 2.1 and 4.4).
-// What was begun is kept by the browser alone, sealed. So nothing here counts or stores what strangers begin.
+// Flow is the authorization code flow of OpenID Connect, from the side of the relying party: with PKCE, a state that is
+// bound to the browser, a nonce, and the check that the answer comes from the provider that was asked (RFC 9700, 2.1
+// and 4.4). What was begun is kept by the browser alone, sealed. So nothing here counts or stores what strangers begin.
 type Flow struct {
 	Providers map[string]Provider // by their names in the interface
 	Origins   Origins
@@ -44,7 +44,8 @@ type Begun struct {
 	Kept     string // what the browser keeps for Lifetime: nobody but Flow can read or make it
 }
 
-// Begin begins a sign-in. Errors: ErrNoProvider, ErrRedirect; every other one belongs to the redirect, and is a Failure.
+// Begin begins a sign-in. Errors: ErrNoProvider, ErrRedirect; every other one belongs to the redirect, and is a
+// Failure.
 func (f *Flow) Begin(ctx context.Context, b Beginning) (Begun, error) {
 	redirect, ok := f.Origins.Admit(b.Redirect, b.Callback)
 	if !ok {
@@ -87,8 +88,8 @@ type Answered struct {
 	Person    Person // unless there is an error
 }
 
-// Finish takes an answer. The browser is to forget the sign-in then; a provider takes a code once. Errors: ErrUnusable; every
-// other one belongs to the Redirect, which is returned with it, and is a Failure.
+// Finish takes an answer. The browser is to forget the sign-in then; a provider takes a code once. Errors: ErrUnusable;
+// every other one belongs to the Redirect, which is returned with it, and is a Failure.
 func (f *Flow) Finish(ctx context.Context, a Answer) (Answered, error) {
 	begun, ok := f.open(a.Kept)
 	provider := f.Providers[a.Provider]

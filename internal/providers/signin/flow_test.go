@@ -171,7 +171,8 @@ func TestTheAnswerComesFromTheProviderThatWasAsked(t *testing.T) {
 	require.ErrorIs(t, err, signin.ErrUnusable)
 }
 
-// A provider that says in each answer who it is (RFC 9207) says so in refusals, too; without that another one may have answered.
+// A provider that says in each answer who it is (RFC 9207) says so in refusals, too; without that another one may have
+// answered.
 func TestAnAnswerSaysWhoseItIsWhereThatWasAnnounced(t *testing.T) {
 	d := newDesk(t, development(t))
 	for _, fault := range []string{"", "access_denied"} {

@@ -19,8 +19,8 @@ const (
 	MaxBegun = 5
 	// maxKept is the longest that a browser keeps of one sign-in, in bytes: browsers drop cookies of more than 4096.
 	maxKept = 3900
-	// maxKeptInAll is what a browser keeps of all. Whoever sends it to long redirects must not fill its headers, of which
-	// proxies take 16 KiB.
+	// maxKeptInAll is what a browser keeps of all. Whoever sends it to long redirects must not fill its headers, of
+	// which proxies take 16 KiB.
 	maxKeptInAll = 8 << 10
 )
 
@@ -81,8 +81,8 @@ func (f *Flow) aead() (cipher.AEAD, error) {
 	return cipher.NewGCMWithRandomNonce(block)
 }
 
-// Surplus returns the names of those that a browser is to forget when it begins one more: all that are over, and the oldest
-// of too many. kept is what it keeps, by name.
+// Surplus returns the names of those that a browser is to forget when it begins one more: all that are over, and the
+// oldest of too many. kept is what it keeps, by name.
 func (f *Flow) Surplus(kept map[string]string, more string) (names []string) {
 	until := map[string]time.Time{} // zero for what cannot be opened
 	for name, sealed := range kept {

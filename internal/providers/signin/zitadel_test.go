@@ -14,7 +14,8 @@ import (
 	"github.com/recital-tts/recital/internal/providers/signin/openid"
 )
 
-// zitadel is a provider that has nothing to do with ours: that of zitadel/oidc, with its example's login page and users.
+// zitadel is a provider that has nothing to do with ours: that of zitadel/oidc, with its example's login page and
+// users.
 func zitadel(t *testing.T, secret string) map[string]signin.Provider {
 	t.Helper()
 	server := httptest.NewUnstartedServer(nil)

@@ -1,5 +1,5 @@
-// Package acoustics measures recordings of speech while they are read: where the speech is, how far it stands out of the
-// noise, and the statistics of the voice. It looks at blocks of some seconds, so its memory does not depend on the
+// Package acoustics measures recordings of speech while they are read: where the speech is, how far it stands out of
+// the noise, and the statistics of the voice. It looks at blocks of some seconds, so its memory does not depend on the
 // length of a recording. It is pure arithmetic: the same samples give the same figures, however they were cut.
 package acoustics
 

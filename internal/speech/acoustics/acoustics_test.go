@@ -17,7 +17,8 @@ import (
 
 const rate = 16000
 
-// say returns vowels of 0.25 s with pauses of 0.1 s, after a silence, and before one: harmonics of a pitch in Hz through three resonances.
+// say returns vowels of 0.25 s with pauses of 0.1 s, after a silence, and before one: harmonics of a pitch in Hz
+// through three resonances.
 func say(rate, vowels int, pitch, silence float64) []float64 {
 	pause := make([]float64, int(silence*float64(rate)))
 	samples := append([]float64(nil), pause...)
@@ -75,7 +76,8 @@ func TestAVoiceIsDescribed(t *testing.T) {
 	}
 }
 
-// Within a vowel the level of a voice goes up and down, most of all where it creaks or rolls an r: that is no syllable more.
+// Within a vowel the level of a voice goes up and down, most of all where it creaks or rolls an r: that is no syllable
+// more.
 func TestATremblingVoiceHasNoMoreSyllables(t *testing.T) {
 	for _, tremor := range []float64{11, 14, 18, 25} {
 		samples := say(rate, 20, 130, 1)

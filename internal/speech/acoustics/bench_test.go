@@ -10,8 +10,8 @@ import (
 	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 
-// BenchmarkAnalyse compares the time that a second of recording takes with that of the bare transforms: the spectrum of each
-// frame, the wider one for its pitch, and the autocorrelation.
+// BenchmarkAnalyse compares the time that a second of recording takes with that of the bare transforms: the spectrum of
+// each frame, the wider one for its pitch, and the autocorrelation.
 func BenchmarkAnalyse(b *testing.B) {
 	samples := with(say(rate, 170, 120, 0.5), -50)
 	seconds := float64(len(samples)) / rate

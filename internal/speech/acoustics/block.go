@@ -34,8 +34,8 @@ func newBlock(first, frames, samples int) *block {
 // fewQuiet is the number of frames that make a spectrum of the noise.
 const fewQuiet = 15
 
-// noise returns the mean spectrum of the quiet frames, without the loudest: some speech may be among them. Where there are
-// none, it is made of what each frequency falls to.
+// noise returns the mean spectrum of the quiet frames, without the loudest: some speech may be among them. Where there
+// are none, it is made of what each frequency falls to.
 func (b *block) noise() []float64 {
 	bins := len(b.frames[0].power)
 	mean, quiet, limit := make([]float64, bins), 0, b.loudestNoise()
@@ -57,7 +57,8 @@ func (b *block) noise() []float64 {
 			values[i] = b.frames[i].power[bin]
 		}
 		slices.Sort(values)
-		// The tenth part of the values of noise, whose power has an exponential distribution, is below 0.105 of the mean.
+		// The tenth part of the values of noise, whose power has an exponential distribution, is below 0.105 of the
+		// mean.
 		mean[bin] = float64(values[len(values)/10]) / 0.105
 	}
 	return mean
@@ -83,8 +84,8 @@ const (
 	leastContrast = 5.0   // dB of speech over noise
 )
 
-// drop leaves out the stretches in which samples are clipped, noise is nearly as loud as speech, or what goes on and on is
-// no voice.
+// drop leaves out the stretches in which samples are clipped, noise is nearly as loud as speech, or what goes on and on
+// is no voice.
 func (b *block) drop(noise []float64) {
 	floor := 0.0
 	for _, p := range noise {

@@ -6,8 +6,8 @@ import (
 	"gonum.org/v1/gonum/dsp/fourier"
 )
 
-// Pitch, as Boersma (1993) finds it: by the autocorrelation of a frame divided by that of its window, and a path through the
-// candidates of all frames.
+// Pitch, as Boersma (1993) finds it: by the autocorrelation of a frame divided by that of its window, and a path
+// through the candidates of all frames.
 const (
 	pitchWidth   = 0.064 // seconds
 	lowestPitch  = 60.0  // Hz

@@ -33,8 +33,8 @@ type Weight struct {
 	Share float64
 }
 
-// MelFilters returns overlapping triangles of equal width on the mel scale (O'Shaughnessy, 1987) between two frequencies
-// in Hz, for the bins of a transform of so many samples.
+// MelFilters returns overlapping triangles of equal width on the mel scale (O'Shaughnessy, 1987) between two
+// frequencies in Hz, for the bins of a transform of so many samples.
 func MelFilters(bands int, lowest, highest float64, samples, rate int) [][]Weight {
 	low, high := mel(lowest), mel(highest)
 	filters := make([][]Weight, bands)
@@ -140,8 +140,8 @@ const (
 	leastGain = 0.1
 )
 
-// enhance takes steady noise out of the samples of a block, by Wiener's filter for the ratio of speech to noise that was
-// heard before and is heard now (Ephraim and Malah, 1984).
+// enhance takes steady noise out of the samples of a block, by Wiener's filter for the ratio of speech to noise that
+// was heard before and is heard now (Ephraim and Malah, 1984).
 func (s *spectrograph) enhance(b *block, noise []float64) {
 	length, step := s.fft.Len(), len(s.shape)/4
 	sum, weights := make([]float64, len(b.samples)), make([]float64, len(b.samples))

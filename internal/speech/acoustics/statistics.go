@@ -41,8 +41,8 @@ func (s *Statistics) Formant(which int) float64 {
 // Pace returns syllables in a second of speech, pauses excluded.
 func (s *Statistics) Pace() float64 { return ratio(s.Syllables, s.Speech) }
 
-// Harmonicity returns the mean ratio of what is periodic in the voice to what is not, in dB (Boersma, 1993): breathy voices
-// have less of it, and so has a noisy recording.
+// Harmonicity returns the mean ratio of what is periodic in the voice to what is not, in dB (Boersma, 1993): breathy
+// voices have less of it, and so has a noisy recording.
 func (s *Statistics) Harmonicity() float64 { return ratio(s.Harmonics, s.Voiced) }
 
 // LongTermSpectrum returns the levels of the bands in dB of their sum, at least -80.
@@ -58,7 +58,8 @@ func (s *Statistics) LongTermSpectrum() (levels [Bands]float64) {
 }
 
 // MeanLevels returns the mean levels of the bands in dB of full scale. In them each moment of speech counts the same,
-// and not, as in the long-term spectrum, the loud ones alone. Analyses of earlier versions do not have them: they are 0.
+// and not, as in the long-term spectrum, the loud ones alone. Analyses of earlier versions do not have them: they are
+// 0.
 func (s *Statistics) MeanLevels() (levels [Bands]float64) {
 	for i, level := range s.Levels {
 		levels[i] = ratio(level, s.Speech)

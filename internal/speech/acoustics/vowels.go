@@ -10,8 +10,8 @@ const (
 	vowelLike = 0.7    // share of the power that repeats in a vowel
 )
 
-// resonator finds formants: the peaks of the all-pole envelope of the spectrum below topHertz (selective linear prediction,
-// Makhoul 1975).
+// resonator finds formants: the peaks of the all-pole envelope of the spectrum below topHertz (selective linear
+// prediction, Makhoul 1975).
 type resonator struct {
 	top     float64              // Hz up to which formants are looked for
 	cosines [][order + 1]float64 // by bin

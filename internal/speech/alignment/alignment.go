@@ -81,8 +81,8 @@ func Align(recording Sound, reference Reference, method Method) []Word {
 	return inOrder(words, recording.Seconds())
 }
 
-// around is the silence before and after a reference, in seconds. It stands for that of the recording, whose words would
-// otherwise begin with it and end after it.
+// around is the silence before and after a reference, in seconds. It stands for that of the recording, whose words
+// would otherwise begin with it and end after it.
 const around = 0.1
 
 // inSilence returns a copy of the reference with silence around it, as quiet as that of a good recording.

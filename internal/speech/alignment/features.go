@@ -29,7 +29,8 @@ type features struct {
 	contrast float64 // dB, between speech and the background
 }
 
-// clarity is how far silence can be told from speech by its level: 0 in a noise that hides the weaker sounds, 1 in none.
+// clarity is how far silence can be told from speech by its level: 0 in a noise that hides the weaker sounds, 1 in
+// none.
 func (f features) clarity() float64 {
 	return min(max((f.contrast-hidden)/(clean-hidden), 0), 1)
 }
@@ -171,8 +172,8 @@ func silences(levels []float64) (silent []bool, contrast float64) {
 }
 
 // normalise takes the mean of the speech from each cepstrum, and brings the deviations closer together, so that voice,
-// microphone and room count less; then it adds the slopes. Deviations of 1, as is usual, would give the finest detail of the
-// spectrum, which differs most between voices, as much weight as the rest.
+// microphone and room count less; then it adds the slopes. Deviations of 1, as is usual, would give the finest detail
+// of the spectrum, which differs most between voices, as much weight as the rest.
 func (f *features) normalise() {
 	for c := range cepstra {
 		var n, sum, squares float64

@@ -18,8 +18,8 @@ import (
 	"github.com/recital-tts/recital/internal/process/tracing"
 )
 
-// Config configures an exporter. What else there is to set (headers, timeouts, certificates, the sampler, the service's name)
-// is in the variables OTEL_… that the OpenTelemetry specification describes.
+// Config configures an exporter. What else there is to set (headers, timeouts, certificates, the sampler, the service's
+// name) is in the variables OTEL_… that the OpenTelemetry specification describes.
 type Config struct {
 	Endpoint string // URL of the receiver, without /v1/traces
 	Instance string // of the service
@@ -29,8 +29,8 @@ type Config struct {
 // closeTimeout bounds how long Close waits for a receiver to take what is left.
 const closeTimeout = 2 * time.Second
 
-// Exporter exports spans in the background. Whether the receiver takes them makes no difference to those who make them: what
-// does not fit into a queue of 2,048 spans is dropped.
+// Exporter exports spans in the background. Whether the receiver takes them makes no difference to those who make them:
+// what does not fit into a queue of 2,048 spans is dropped.
 type Exporter struct{ provider *sdk.TracerProvider }
 
 // Check returns an error for what is no endpoint.
@@ -77,8 +77,8 @@ func (e *Exporter) Close() error {
 	return nil
 }
 
-// reporting logs when the receiver begins and ceases to take spans: the library would report each failure, and for the whole
-// process.
+// reporting logs when the receiver begins and ceases to take spans: the library would report each failure, and for the
+// whole process.
 type reporting struct {
 	sdk.SpanExporter
 	log     *slog.Logger

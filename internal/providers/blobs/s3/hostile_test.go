@@ -247,7 +247,8 @@ func requireGivenUp(t *testing.T, because, header, value string) {
 	require.ErrorContains(t, err, because)
 }
 
-// The memory of uploads is bounded however many there are, because a large one holds its turn until it is over at the store.
+// The memory of uploads is bounded however many there are, because a large one holds its turn until it is over at the
+// store.
 func TestAStoreThatStallsHoldsFewUploads(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")

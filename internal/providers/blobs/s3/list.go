@@ -75,8 +75,8 @@ func (s *Store) page(ctx context.Context, prefix, after string) (page []minio.Ob
 	return page, ctx.Err()
 }
 
-// Sweep aborts the uploads that crashes have left unfinished, and returns how many. Where the store lists none (MinIO does so
-// for whole keys only) it is the store's own task: MinIO removes them after a day.
+// Sweep aborts the uploads that crashes have left unfinished, and returns how many. Where the store lists none (MinIO
+// does so for whole keys only) it is the store's own task: MinIO removes them after a day.
 func (s *Store) Sweep(ctx context.Context) (aborted int, err error) {
 	var key, id string
 	for range mostPages {

@@ -35,8 +35,8 @@ var (
 	regionPattern = regexp.MustCompile(`^[a-z0-9-]{1,64}$`)
 )
 
-// ParseURL parses s3://BUCKET/PREFIX?endpoint=URL&region=REGION&tls=false. Without an endpoint it is Amazon's, which needs a region.
-// Its errors do not repeat the URL, in which somebody may have put a secret.
+// ParseURL parses s3://BUCKET/PREFIX?endpoint=URL&region=REGION&tls=false. Without an endpoint it is Amazon's, which
+// needs a region. Its errors do not repeat the URL, in which somebody may have put a secret.
 func ParseURL(text string) (Location, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "s3" || u.User != nil || u.Port() != "" || u.Fragment != "" || u.Opaque != "" {

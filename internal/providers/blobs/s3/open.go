@@ -16,7 +16,8 @@ import (
 )
 
 const (
-	// leastPace is how many bytes a second a store must at least send, after its silence, in the time that we wait for it.
+	// leastPace is how many bytes a second a store must at least send, after its silence, in the time that we wait for
+	// it.
 	leastPace = 16 << 10
 	// mostCuts is how often in a row a download may be cut without having brought anything.
 	mostCuts = 3
@@ -34,8 +35,8 @@ func (p pace) allows(waited time.Duration, bytes int64) bool {
 	return waited <= attempts*p.silence+p.silence+time.Duration(bytes)*time.Second/leastPace
 }
 
-// Open implements blobs.Store. A download that is cut goes on with another request where it was, since a blob never changes:
-// stores close connections that a slow client of ours lets rest.
+// Open implements blobs.Store. A download that is cut goes on with another request where it was, since a blob never
+// changes: stores close connections that a slow client of ours lets rest.
 func (s *Store) Open(ctx context.Context, address blobs.Address, offset, length int64) (io.ReadCloser, error) {
 	if err := address.Check(); err != nil {
 		return nil, err

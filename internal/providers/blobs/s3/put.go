@@ -73,8 +73,8 @@ func (s *Store) Put(ctx context.Context, address blobs.Address, r io.Reader) (bl
 	return s.putWhole(ctx, address, part)
 }
 
-// putWhole stores a blob with one request. Where the outcome is unknown it may be there all the same: whole, and without
-// anything that refers to it.
+// putWhole stores a blob with one request. Where the outcome is unknown it may be there all the same: whole, and
+// without anything that refers to it.
 func (s *Store) putWhole(ctx context.Context, address blobs.Address, content []byte) (blobs.Blob, error) {
 	err := s.ask(ctx, "keeping a blob", func(ctx context.Context) error {
 		_, err := s.core.PutObject(ctx, s.bucket, s.key(address), bytes.NewReader(content), int64(len(content)), "", checksum(content), putOptions())
@@ -86,8 +86,8 @@ func (s *Store) putWhole(ctx context.Context, address blobs.Address, content []b
 	return blobs.Blob{Address: address, Size: int64(len(content)), Stored: time.Now()}, nil
 }
 
-// putParts stores a blob in parts, each of which is read into the memory of the first. It gives the turn of a large upload
-// back once the upload is over, at the store as well.
+// putParts stores a blob in parts, each of which is read into the memory of the first. It gives the turn of a large
+// upload back once the upload is over, at the store as well.
 func (s *Store) putParts(ctx context.Context, address blobs.Address, source *source, part []byte) (blobs.Blob, error) {
 	var id string
 	err := s.ask(ctx, "beginning a blob", func(ctx context.Context) (err error) {
@@ -135,8 +135,8 @@ func (s *Store) putPart(ctx context.Context, address blobs.Address, id string, n
 	return sent, err
 }
 
-// complete makes the blob visible. A completion whose reply was lost is repeated, and then refused, because the upload is
-// no more: the blob is looked for.
+// complete makes the blob visible. A completion whose reply was lost is repeated, and then refused, because the upload
+// is no more: the blob is looked for.
 func (s *Store) complete(ctx context.Context, address blobs.Address, id string, parts []minio.CompletePart, size int64) error {
 	return s.ask(ctx, "completing a blob", func(ctx context.Context) error {
 		_, err := s.core.CompleteMultipartUpload(ctx, s.bucket, s.key(address), id, parts, minio.PutObjectOptions{})

@@ -1,8 +1,8 @@
-// Package s3 stores blobs as objects of a bucket in S3, or in another store that speaks its protocol. The key of an object
-// is <prefix>/<folder>/<address>.
+// Package s3 stores blobs as objects of a bucket in S3, or in another store that speaks its protocol. The key of an
+// object is <prefix>/<folder>/<address>.
 //
-// An object appears when its last byte is there, and not before: small ones are one request, larger ones an upload in parts,
-// which is visible once it is completed. Nothing is renamed or copied.
+// An object appears when its last byte is there, and not before: small ones are one request, larger ones an upload in
+// parts, which is visible once it is completed. Nothing is renamed or copied.
 package s3
 
 import (
@@ -63,8 +63,8 @@ type Store struct {
 	aborting     sync.WaitGroup
 }
 
-// Open returns a store, after a check that the bucket is there and may be listed. A store that does not answer is no error:
-// it may come later. Close must follow.
+// Open returns a store, after a check that the bucket is there and may be listed. A store that does not answer is no
+// error: it may come later. Close must follow.
 func Open(ctx context.Context, config Config) (*Store, error) {
 	if config.Folder == "" || config.Logger == nil || (config.AccessKey == "") != (config.SecretKey == "") {
 		return nil, errors.New("opening the blobs in S3: a folder, a logger, and both keys or none are needed")
@@ -209,7 +209,8 @@ func (s *Store) Stat(ctx context.Context, address blobs.Address) (blob blobs.Blo
 	return blob, err
 }
 
-// missing distinguishes a blob that is not there from a bucket that is not: the reply to a HEAD has no body to say which.
+// missing distinguishes a blob that is not there from a bucket that is not: the reply to a HEAD has no body to say
+// which.
 func (s *Store) missing(ctx context.Context, err error) error {
 	if understand(err).code != minio.NoSuchKey {
 		return err

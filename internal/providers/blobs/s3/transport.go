@@ -11,7 +11,8 @@ import (
 
 const (
 	dialTimeout = 5 * time.Second
-	// idleConnections is shorter than that of any server that we know, so that few requests meet a connection that is closing.
+	// idleConnections is shorter than that of any server that we know, so that few requests meet a connection that is
+	// closing.
 	idleConnections  = 20 * time.Second
 	idlePerHost      = 64
 	maxHeaders       = 64 << 10
@@ -20,8 +21,8 @@ const (
 	handshakeTimeout = 5 * time.Second
 )
 
-// transport bounds what a store can cost that is slow, or means harm: nothing that it sends is kept without a limit, and
-// every request but a download ends in requestTimeout. Downloads are bounded where they are read.
+// transport bounds what a store can cost that is slow, or means harm: nothing that it sends is kept without a limit,
+// and every request but a download ends in requestTimeout. Downloads are bounded where they are read.
 type transport struct{ *http.Transport }
 
 func newTransport(silence time.Duration) *transport {
@@ -100,8 +101,8 @@ func (d *download) Read(p []byte) (int, error) {
 	return d.body.Read(p)
 }
 
-// quietConn fails once nothing was sent or received for a while, in either direction: while a request is being sent, its
-// answer is waited for, too.
+// quietConn fails once nothing was sent or received for a while, in either direction: while a request is being sent,
+// its answer is waited for, too.
 type quietConn struct {
 	net.Conn
 	silence time.Duration

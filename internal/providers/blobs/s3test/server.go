@@ -95,7 +95,8 @@ func (s *Server) Address() string { return s.address }
 // BucketDir returns the folder of the bucket's objects.
 func (s *Server) BucketDir() string { return filepath.Join(s.dir, "objects", Bucket) }
 
-// URL returns the value of RECITAL_BLOBS for a prefix in the bucket. Address is that of the server, or of a proxy in front.
+// URL returns the value of RECITAL_BLOBS for a prefix in the bucket. Address is that of the server, or of a proxy in
+// front.
 func URL(address, prefix string) string {
 	return "s3://" + Bucket + "/" + prefix + "?endpoint=http://" + address + "&region=us-east-1"
 }

@@ -29,7 +29,8 @@ func (v *vault) stores(b testing.TB) map[string]blobs.Store {
 	return map[string]blobs.Store{"folder": v.plain, "s3": remote}
 }
 
-// BenchmarkPut measures how fast a clip of a minute (mp3) and of ten (wav) are stored, from the draft's key to the disk.
+// BenchmarkPut measures how fast a clip of a minute (mp3) and of ten (wav) are stored, from the draft's key to the
+// disk.
 func BenchmarkPut(b *testing.B) {
 	v := newVault(b)
 	for name, store := range v.stores(b) {
@@ -59,7 +60,8 @@ func BenchmarkPut(b *testing.B) {
 	}
 }
 
-// BenchmarkRange measures how fast parts of a blob of 32 MiB are read: its beginning, a part in its middle, and all of it.
+// BenchmarkRange measures how fast parts of a blob of 32 MiB are read: its beginning, a part in its middle, and all of
+// it.
 func BenchmarkRange(b *testing.B) {
 	v := newVault(b)
 	const size = 32 << 20

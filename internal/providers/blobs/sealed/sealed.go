@@ -43,8 +43,8 @@ type Store struct {
 // New returns a Store that keeps its blobs in store.
 func New(store blobs.Store, keys keyring.Keyring) *Store { return &Store{store: store, keys: keys} }
 
-// Put seals r, which has at least one byte, and stores it as blobs.Store.Put does. The size of the blob that it returns is
-// that of the content.
+// Put seals r, which has at least one byte, and stores it as blobs.Store.Put does. The size of the blob that it returns
+// is that of the content.
 func (s *Store) Put(ctx context.Context, e Envelope, r io.Reader) (blobs.Blob, error) {
 	content, err := sio.EncryptReader(r, config(e.key, 0))
 	if err != nil {

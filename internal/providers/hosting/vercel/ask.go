@@ -101,8 +101,8 @@ type problem struct {
 	Code string `json:"code"`
 }
 
-// ask asks the platform, unless there is an outage, and reads its answer into out. Where the platform takes no more requests
-// for a short while, it is asked again.
+// ask asks the platform, unless there is an outage, and reads its answer into out. Where the platform takes no more
+// requests for a short while, it is asked again.
 func (p *Platform) ask(ctx context.Context, q question, out any) error {
 	for try := 1; ; try++ {
 		report, err := p.breaker.Allow()
@@ -212,8 +212,8 @@ func retryAfter(value string) time.Duration {
 	return min(after, longestLimit)
 }
 
-// refusal is an error of package hosting with what an operator needs to look it up. It contains no text of the platform's,
-// which may quote what was sent.
+// refusal is an error of package hosting with what an operator needs to look it up. It contains no text of the
+// platform's, which may quote what was sent.
 type refusal struct {
 	kind    error
 	status  int    // 0: there was no answer

@@ -79,7 +79,8 @@ func (s *shop) attempt() payments.Attempt {
 	return payments.Attempt{ID: uuid.NewString(), First: s.Now()}
 }
 
-// twice has an attempt repeated at once, after an hour, and when the provider has forgotten it: it must come to the same.
+// twice has an attempt repeated at once, after an hour, and when the provider has forgotten it: it must come to the
+// same.
 func twice[T any](s *shop, do func(a payments.Attempt) (T, error), same func(first, again T)) T {
 	s.Helper()
 	a := s.attempt()

@@ -1,4 +1,5 @@
-// Package paymentstest is the contract of payment gateways as tests, and checks requests to Stripe's API against stripe-mock.
+// Package paymentstest is the contract of payment gateways as tests, and checks requests to Stripe's API against
+// stripe-mock.
 package paymentstest
 
 import (
@@ -25,7 +26,8 @@ type Mock struct {
 	client  *http.Client
 }
 
-// StartMock builds stripe-mock, at the version in deploy/tools.mod, and starts it. It is for TestMain. Stop must follow.
+// StartMock builds stripe-mock, at the version in deploy/tools.mod, and starts it. It is for TestMain. Stop must
+// follow.
 func StartMock() (*Mock, error) {
 	path, err := build()
 	if err != nil {
@@ -105,8 +107,8 @@ func (m *Mock) Stop() {
 	m.client.CloseIdleConnections()
 }
 
-// Checked returns the address of a server that answers like the one at url, and has every request checked. The test fails
-// for one that is not a request of the API.
+// Checked returns the address of a server that answers like the one at url, and has every request checked. The test
+// fails for one that is not a request of the API.
 func (m *Mock) Checked(t testing.TB, url string) string {
 	client := &http.Client{Transport: &http.Transport{}}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

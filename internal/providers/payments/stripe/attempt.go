@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// fresh is how long after the first attempt a change is attempted again without looking for it. The provider remembers
-	// keys for 24 hours by its own clock; to look is cheap, and happens only after a crash.
+	// fresh is how long after the first attempt a change is attempted again without looking for it. The provider
+	// remembers keys for 24 hours by its own clock; to look is cheap, and happens only after a crash.
 	fresh = time.Minute
 	// keys bounds how many of an attempt's keys a failing provider may spoil.
 	keys = 4
@@ -34,9 +34,9 @@ type change struct {
 	look bool                   // even where no attempt before is likely
 }
 
-// once makes a change unless it was made. A refusal may mean that it was, by a request whose answer was lost: so that is
-// looked up before it is believed. When the provider fails, it gives the same answer again for the same key: if the change
-// was not made, it is attempted under the next key.
+// once makes a change unless it was made. A refusal may mean that it was, by a request whose answer was lost: so that
+// is looked up before it is believed. When the provider fails, it gives the same answer again for the same key: if the
+// change was not made, it is attempted under the next key.
 func (g *Gateway) once(ctx context.Context, a payments.Attempt, c change) error {
 	if c.look || g.now().Sub(a.First) > fresh {
 		if made, err := c.made(); err != nil || made {

@@ -41,7 +41,8 @@ func (g *Gateway) Billing(ctx context.Context, customer string) (payments.Billin
 	return billing, known(err)
 }
 
-// paying returns the payment method that pays next: that of the newest subscription that goes on, or else the customer's.
+// paying returns the payment method that pays next: that of the newest subscription that goes on, or else the
+// customer's.
 func paying(c *stripe.Customer, newestFirst []*stripe.Subscription) *stripe.PaymentMethod {
 	for _, s := range newestFirst {
 		if !hasEnded(s) && s.DefaultPaymentMethod != nil {

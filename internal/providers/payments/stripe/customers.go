@@ -30,8 +30,8 @@ func (g *Gateway) CreateCustomer(ctx context.Context, a payments.Attempt, accoun
 	return customer, err
 }
 
-// customerMadeBy returns the customer that an attempt has created, or "". The provider's search lags behind; its lists do
-// not.
+// customerMadeBy returns the customer that an attempt has created, or "". The provider's search lags behind; its lists
+// do not.
 func (g *Gateway) customerMadeBy(ctx context.Context, a payments.Attempt) (string, error) {
 	params := &stripe.CustomerListParams{CreatedRange: &stripe.RangeQueryParams{GreaterThanOrEqual: a.First.Add(-skew).Unix()}}
 	params.Limit = stripe.Int64(100)
@@ -140,8 +140,8 @@ func (g *Gateway) ReplaceCard(ctx context.Context, a payments.Attempt, customer,
 	return *card(method), nil
 }
 
-// collect pays what a subscription owes with a card, because its owner expects that of a new one. If the card does not pay,
-// the invoice stays open, and the provider tries again.
+// collect pays what a subscription owes with a card, because its owner expects that of a new one. If the card does not
+// pay, the invoice stays open, and the provider tries again.
 func (g *Gateway) collect(ctx context.Context, a payments.Attempt, s *stripe.Subscription, paymentMethod string) error {
 	if s.LatestInvoice == nil || s.Status != stripe.SubscriptionStatusPastDue && s.Status != stripe.SubscriptionStatusUnpaid {
 		return nil

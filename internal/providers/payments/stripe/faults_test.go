@@ -238,8 +238,8 @@ func methodOf(t *testing.T, s *sandbox.Sandbox, customer string) string {
 	return last
 }
 
-// Whatever goes wrong at whichever request of a change: repeating the attempt makes it, and makes it once, also when the
-// provider has forgotten the keys.
+// Whatever goes wrong at whichever request of a change: repeating the attempt makes it, and makes it once, also when
+// the provider has forgotten the keys.
 func TestAChangeIsMadeOnceWhateverGoesWrong(t *testing.T) {
 	for _, f := range faults() {
 		if testing.Short() && !f.forwards && !f.answers {

@@ -1,6 +1,6 @@
-// Package stripe is the adapter of package payments for Stripe's API, by the provider's own library. A change is made once
-// however often it is attempted: each of its requests has an idempotency key made of the attempt's id, and what may have
-// been made is looked up where the provider may have forgotten the key, or has failed.
+// Package stripe is the adapter of package payments for Stripe's API, by the provider's own library. A change is made
+// once however often it is attempted: each of its requests has an idempotency key made of the attempt's id, and what
+// may have been made is looked up where the provider may have forgotten the key, or has failed.
 package stripe
 
 import (

@@ -8,8 +8,8 @@ import (
 	"github.com/recital-tts/recital/internal/providers/payments"
 )
 
-// AddInvoiceItem implements payments.Gateway. A subscription that has ended has no next invoice: the item gets one of its
-// own.
+// AddInvoiceItem implements payments.Gateway. A subscription that has ended has no next invoice: the item gets one of
+// its own.
 func (g *Gateway) AddInvoiceItem(ctx context.Context, a payments.Attempt, item payments.InvoiceItem) (string, error) {
 	var ended bool
 	if item.Subscription != "" {

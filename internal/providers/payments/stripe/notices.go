@@ -14,7 +14,8 @@ import (
 // Notices implements payments.Notice.
 type Notices struct{ secrets []string }
 
-// NewNotices returns what verifies notices that are signed with any of some secrets: there are two while one is replaced.
+// NewNotices returns what verifies notices that are signed with any of some secrets: there are two while one is
+// replaced.
 func NewNotices(secrets ...string) (*Notices, error) {
 	if len(secrets) == 0 {
 		return nil, errors.New("there is no secret of notices")
@@ -27,8 +28,8 @@ func NewNotices(secrets ...string) (*Notices, error) {
 	return &Notices{secrets: secrets}, nil
 }
 
-// Verify implements payments.Notice. A notice that was signed more than five minutes before or after now is forged, and so
-// is one of a release train of the API that the library does not read.
+// Verify implements payments.Notice. A notice that was signed more than five minutes before or after now is forged, and
+// so is one of a release train of the API that the library does not read.
 func (n *Notices) Verify(body []byte, signature string, now time.Time) (payments.Event, error) {
 	signed, ok := signedAt(signature)
 	if !ok || now.Sub(signed).Abs() > webhook.DefaultTolerance {

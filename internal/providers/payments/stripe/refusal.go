@@ -13,8 +13,8 @@ import (
 	"github.com/recital-tts/recital/internal/providers/payments"
 )
 
-// refusal is an error of package payments with what an operator needs to look it up. It contains no text of the provider's,
-// which may quote what was sent.
+// refusal is an error of package payments with what an operator needs to look it up. It contains no text of the
+// provider's, which may quote what was sent.
 type refusal struct {
 	kind     error
 	status   int    // 0: there was no answer
@@ -103,8 +103,8 @@ func kindOf(answer *stripe.Error) error {
 	return payments.ErrRejected
 }
 
-// isDoubtful reports whether a change may have been made although the provider has refused it, or has failed, and whether it
-// would only fail again for the same key.
+// isDoubtful reports whether a change may have been made although the provider has refused it, or has failed, and
+// whether it would only fail again for the same key.
 func isDoubtful(err error) (doubtful, replayed bool) {
 	var r *refusal
 	if !errors.As(err, &r) {

@@ -9,8 +9,8 @@ import (
 	"github.com/recital-tts/recital/internal/providers/payments"
 )
 
-// ScheduleChange implements payments.Gateway. The provider keeps a schedule beside the subscription, with the phase that
-// runs and the one that follows; after that the subscription goes on by itself.
+// ScheduleChange implements payments.Gateway. The provider keeps a schedule beside the subscription, with the phase
+// that runs and the one that follows; after that the subscription goes on by itself.
 func (g *Gateway) ScheduleChange(ctx context.Context, a payments.Attempt, subscription, price string) (payments.Subscription, error) {
 	s, err := g.withSchedule(ctx, a, subscription)
 	if err != nil {
@@ -66,8 +66,8 @@ func (g *Gateway) withSchedule(ctx context.Context, a payments.Attempt, subscrip
 	return s, err
 }
 
-// paidWith names the payment method from the next phase on. Without it the subscription might fall back to the customer's,
-// which a first payment does not set.
+// paidWith names the payment method from the next phase on. Without it the subscription might fall back to the
+// customer's, which a first payment does not set.
 func paidWith(paymentMethod string) *stripe.SubscriptionScheduleUpdateDefaultSettingsParams {
 	return &stripe.SubscriptionScheduleUpdateDefaultSettingsParams{DefaultPaymentMethod: &paymentMethod}
 }

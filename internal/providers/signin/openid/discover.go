@@ -13,8 +13,8 @@ import (
 	"github.com/recital-tts/recital/internal/providers/signin"
 )
 
-// discover returns what the issuer says about itself. Those who need it at the same time ask once. While the issuer does
-// not answer, what it has said before is used on.
+// discover returns what the issuer says about itself. Those who need it at the same time ask once. While the issuer
+// does not answer, what it has said before is used on.
 func (p *Provider) discover(ctx context.Context) (*discovery, error) {
 	known := p.found.Load()
 	if known != nil && time.Now().Before(known.until) {
@@ -87,8 +87,8 @@ func (p *Provider) mayAsk(endpoint string) bool {
 	return err == nil && u.Host != "" && u.User == nil && secure(u) && (u.Scheme == "https" || issuer.Scheme == "http")
 }
 
-// styleOf returns how the client proves itself to the token endpoint. The default is client_secret_basic (OpenID Connect
-// Discovery 1.0, 3). Trying both would use the code up.
+// styleOf returns how the client proves itself to the token endpoint. The default is client_secret_basic (OpenID
+// Connect Discovery 1.0, 3). Trying both would use the code up.
 func styleOf(methods []string) oauth2.AuthStyle {
 	if slices.Contains(methods, "client_secret_post") && !slices.Contains(methods, "client_secret_basic") {
 		return oauth2.AuthStyleInParams

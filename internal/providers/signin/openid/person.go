@@ -32,8 +32,8 @@ type profile struct {
 	Picture    string   `json:"picture"`
 }
 
-// verified is false only where the provider says so: in many providers' answers the claim is missing, and in some it is a
-// string.
+// verified is false only where the provider says so: in many providers' answers the claim is missing, and in some it is
+// a string.
 type verified struct{ not bool }
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -69,8 +69,8 @@ func (p *Provider) person(ctx context.Context, d *discovery, id *oidc.IDToken, t
 	return person, nil
 }
 
-// askUserInfo returns the claims of the user info endpoint, once it is certain that they are about the same person (OpenID
-// Connect Core 1.0, 5.3.4).
+// askUserInfo returns the claims of the user info endpoint, once it is certain that they are about the same person
+// (OpenID Connect Core 1.0, 5.3.4).
 func askUserInfo(ctx context.Context, d *discovery, subject string, tokens *oauth2.Token) (profile, error) {
 	info, err := d.provider.UserInfo(ctx, oauth2.StaticTokenSource(tokens))
 	if isNetwork(err) {

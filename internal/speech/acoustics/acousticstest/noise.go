@@ -20,8 +20,8 @@ const (
 // Noises returns all noises.
 func Noises() []Noise { return []Noise{White, Pink, Hum, Babble} }
 
-// Add returns speech with noise at a ratio in dB: of the mean power of the speech without its pauses before and after, to that of
-// the noise. Babble is made of the others.
+// Add returns speech with noise at a ratio in dB: of the mean power of the speech without its pauses before and after,
+// to that of the noise. Babble is made of the others.
 func Add(speech []int16, rate int, noise Noise, ratio float64, others [][]int16) []int16 {
 	random := rand.New(rand.NewPCG(1, uint64(len(speech))))
 	sound := make([]float64, len(speech))
@@ -46,7 +46,8 @@ func Add(speech []int16, rate int, noise Noise, ratio float64, others [][]int16)
 	return noisy
 }
 
-// Bounds returns where the samples of an utterance without noise begin and end to be more than a hundredth of the loudest.
+// Bounds returns where the samples of an utterance without noise begin and end to be more than a hundredth of the
+// loudest.
 func Bounds(speech []int16) (from, to int) {
 	loudest := 0.0
 	for _, s := range speech {

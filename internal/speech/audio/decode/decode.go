@@ -21,7 +21,8 @@ import (
 var (
 	// errUnavailable means that decoding itself does not work.
 	errUnavailable = domain.Refuse(domain.Unavailable, "The decoder of uploads is not available")
-	// errTimeout means that the machine was too slow, or the process was stopped: one that only works ends with its processor time.
+	// errTimeout means that the machine was too slow, or the process was stopped: one that only works ends with its
+	// processor time.
 	errTimeout = domain.Refuse(domain.Unavailable, "Decoding the upload took too long")
 )
 

@@ -160,8 +160,8 @@ func (s *slowly) ReadAt(p []byte, offset int64) (int, error) {
 	return s.Reader.ReadAt(p, offset)
 }
 
-// Whoever makes a file that takes long to decode must not get an answer that says to try again, for ever: the processor time is
-// what ends it.
+// Whoever makes a file that takes long to decode must not get an answer that says to try again, for ever: the processor
+// time is what ends it.
 func TestAProcessThatWorksHasTheTimeThatItNeeds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")

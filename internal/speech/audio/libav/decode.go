@@ -24,8 +24,8 @@ import (
 // cover, or the index of an hour of audio, is held in it.
 const decodingMemory = 256 << 20
 
-// ServeDecode decodes one upload as internal/speech/audio/decode/protocol defines. Before it looks at the first byte, the
-// process gives up whatever it does not need. The error returned is that of in or out.
+// ServeDecode decodes one upload as internal/speech/audio/decode/protocol defines. Before it looks at the first byte,
+// the process gives up whatever it does not need. The error returned is that of in or out.
 func ServeDecode(in io.Reader, out io.Writer) error {
 	if missing := C.recital_open_libraries(); missing != nil {
 		return fmt.Errorf("%w: %s", ErrNotLoaded, C.GoString(missing))

@@ -22,8 +22,8 @@ const backlog = 2
 // ErrNotLoaded means that a library of libav is missing, or of another version. Nothing has been read then.
 var ErrNotLoaded = errors.New("opening libav")
 
-// Serve encodes streams as internal/speech/audio/codec/protocol defines, until in ends. A request that is invalid or fails
-// ends its own stream; the error returned is that of in or out.
+// Serve encodes streams as internal/speech/audio/codec/protocol defines, until in ends. A request that is invalid or
+// fails ends its own stream; the error returned is that of in or out.
 func Serve(in io.Reader, out io.Writer) error {
 	if missing := C.recital_open_libraries(); missing != nil {
 		return fmt.Errorf("%w: %s", ErrNotLoaded, C.GoString(missing))

@@ -10,9 +10,9 @@ import (
 // reading is what a candidate says.
 type reading struct{ language, text string }
 
-// calibration is what candidates say while a voice is fitted. It is in the language of the speaker, where that is known:
-// pitch, pace, vowels and spectrum of a voice depend on the language. Otherwise it is in several languages, so that none
-// is far off. None of the sentences is among those by which clones are judged.
+// calibration is what candidates say while a voice is fitted. It is in the language of the speaker, where that is
+// known: pitch, pace, vowels and spectrum of a voice depend on the language. Otherwise it is in several languages, so
+// that none is far off. None of the sentences is among those by which clones are judged.
 type calibration struct {
 	brief []reading // suffices to choose a variant
 	whole []reading
@@ -24,8 +24,8 @@ const (
 	unknownIn = 5 // languages for a speaker whose own is not known
 )
 
-// calibrationFor returns the calibration for a speaker with an accent, as the client calls it: a code of a language, with
-// or without region, or what contains its English name.
+// calibrationFor returns the calibration for a speaker with an accent, as the client calls it: a code of a language,
+// with or without region, or what contains its English name.
 func calibrationFor(accent string) calibration {
 	if language, texts := languageOf(accent); texts != nil {
 		return calibration{

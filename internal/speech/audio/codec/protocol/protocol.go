@@ -1,7 +1,7 @@
-// Package protocol is the protocol between recitald and its codec processes: frames of internal/process/workers, with one
-// stream id per encoder. Every request gets exactly one reply, and a stream has one request in flight, so that memory
-// is bounded on both sides and a slow stream does not block the others. Only a Close may overtake the reply to the
-// request before it.
+// Package protocol is the protocol between recitald and its codec processes: frames of internal/process/workers, with
+// one stream id per encoder. Every request gets exactly one reply, and a stream has one request in flight, so that
+// memory is bounded on both sides and a slow stream does not block the others. Only a Close may overtake the reply to
+// the request before it.
 package protocol
 
 import (
