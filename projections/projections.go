@@ -1,5 +1,5 @@
-// Package projections holds what its subpackages share. Each of them turns the events of a slice into the rows of its read
-// models, which package readmodel declares.
+// Package projections holds what its subpackages share. Each of them turns the events of a slice into the rows of its
+// read models, which package readmodel declares.
 package projections
 
 import (

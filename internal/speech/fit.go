@@ -92,8 +92,8 @@ func (f *fit) speak(ctx context.Context, job Job, index int) (Utterance, error) 
 	return f.stream.speakFor(ctx, job, f.pace, f.ends[index]-start)
 }
 
-// speakAtSpeed synthesises a segment so that its length is that at speed 1, divided by its speed. The engines' own speeds
-// are up to 30 % off, depending on the text.
+// speakAtSpeed synthesises a segment so that its length is that at speed 1, divided by its speed. The engines' own
+// speeds are up to 30 % off, depending on the text.
 func (st *Stream) speakAtSpeed(ctx context.Context, job Job) (Utterance, error) {
 	samples, err := st.countSamples(ctx, job)
 	if err != nil {

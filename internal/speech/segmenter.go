@@ -5,9 +5,10 @@ import (
 	"unicode/utf8"
 )
 
-// window is the number of bytes of a growing text that are examined for one segment. A segment has at most about
-// 1,600, because its weight bounds its characters, and so has the one that may be joined with it; the rest is for
-// looking ahead from a full stop over white space and quotes. If more text is waiting, the position to cut is searched as if the text ended with the window.
+// window is the number of bytes of a growing text that are examined for one segment. A segment has at most about 1,600,
+// because its weight bounds its characters, and so has the one that may be joined with it; the rest is for looking
+// ahead from a full stop over white space and quotes. If more text is waiting, the position to cut is searched as if
+// the text ended with the window.
 const window = 4 << 10
 
 // Segmenter splits a growing text into segments, much as Split splits a complete one. The cuts depend on the text

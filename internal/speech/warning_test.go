@@ -10,8 +10,8 @@ import (
 	"github.com/recital-tts/recital/internal/speech"
 )
 
-// hush returns the warning about a text, and reads the stream: each segment says whether it was silent, which is that it
-// has no sound.
+// hush returns the warning about a text, and reads the stream: each segment says whether it was silent, which is that
+// it has no sound.
 func hush(t *testing.T, speaker *speech.Speaker, r speech.Request) (warning string, silent, segments int) {
 	t.Helper()
 	st := speaker.Speak(t.Context(), r)

@@ -1,6 +1,7 @@
-// Package standins is the protocol between recitald and cmd/standins, the program with the payment provider, the identity
-// provider and the hosting platform for development. Each frame of its standard input is a Config, and the only frame of its
-// standard output a Started. The program exits at the end of its input, so that it dies with recitald.
+// Package standins is the protocol between recitald and cmd/standins, the program with the payment provider, the
+// identity provider and the hosting platform for development. Each frame of its standard input is a Config, and the
+// only frame of its standard output a Started. The program exits at the end of its input, so that it dies with
+// recitald.
 package standins
 
 import (

@@ -123,8 +123,8 @@ func rowOf(event eventlog.Decoded, e entry) entryRow {
 	return row
 }
 
-// personalOf returns the personal data of an entry. The address of a sign-in is in its event, too, and in that of earlier
-// releases alone.
+// personalOf returns the personal data of an entry. The address of a sign-in is in its event, too, and in that of
+// earlier releases alone.
 func personalOf(meta eventlog.Metadata, e entry) (fields []readmodel.PersonalField) {
 	add := func(f readmodel.PersonalField) {
 		twice := slices.ContainsFunc(fields, func(other readmodel.PersonalField) bool { return other.Name == f.Name })

@@ -61,8 +61,8 @@ func TestReleasedReadModels(t *testing.T) {
 	feedtest.RequireReleased(t, registry(t), audit.ReadModels()...)
 }
 
-// unasked are the events of these slices that no auditor looks for: uses, what is between the lines of a bill, how far a voice is,
-// and repetitions.
+// unasked are the events of these slices that no auditor looks for: uses, what is between the lines of a bill, how far
+// a voice is, and repetitions.
 var unasked = []string{
 	"account-entitled", "account-snapshot-taken", "apikey-issued", "price-listed", "price-withdrawn",
 	"audit-head-signed", "session-seen", "subscription-snapshot-taken",
@@ -78,7 +78,8 @@ type said struct {
 	Personal         *string
 }
 
-// Every event that was ever released has an entry whose words a person understands, unless it is known that nobody asks for it.
+// Every event that was ever released has an entry whose words a person understands, unless it is known that nobody asks
+// for it.
 func TestEveryEventIsInWordsOrKnownToBeUnasked(t *testing.T) {
 	w := feedtest.New(t, registry(t), audit.ReadModels()...)
 	var written []string
@@ -215,7 +216,8 @@ func TestAnEventThatComesAgainAfterARestartIsOneEntry(t *testing.T) {
 	}
 }
 
-// A restore and a clearing are entries where somebody did them, and not where recitald opened its log, or a condition ended.
+// A restore and a clearing are entries where somebody did them, and not where recitald opened its log, or a condition
+// ended.
 func TestWhatOperatorsDoToTheServiceIsAnEntry(t *testing.T) {
 	w := feedtest.New(t, registry(t), audit.ReadModels()...)
 	operator := eventlog.Actor{Kind: eventlog.ActorOperator, Name: "root", Role: "offline", Reason: "Ticket 7"}

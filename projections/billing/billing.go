@@ -1,4 +1,5 @@
-// Package billing holds the read models of subscriptions, of the catalogue of prices, and of the payment provider's notices.
+// Package billing holds the read models of subscriptions, of the catalogue of prices, and of the payment provider's
+// notices.
 package billing
 
 import (

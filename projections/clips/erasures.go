@@ -8,7 +8,8 @@ import (
 	"github.com/recital-tts/recital/internal/events/feed/table"
 )
 
-// erasureRow is an account that was closed, as long as clips of it may be saved: a row behind toDoEraseClips. There are few.
+// erasureRow is an account that was closed, as long as clips of it may be saved: a row behind toDoEraseClips. There are
+// few.
 type erasureRow struct {
 	Account string    `col:"account_id,key"`
 	Stream  string    `col:"stream"`

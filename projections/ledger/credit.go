@@ -8,11 +8,12 @@ import (
 	"github.com/recital-tts/recital/internal/events/feed/table"
 )
 
-// creditLeft is ledger.State.CreditLeft over the columns of a period. Without a limit none is spent: greatest ignores NULL.
+// creditLeft is ledger.State.CreditLeft over the columns of a period. Without a limit none is spent: greatest ignores
+// NULL.
 const creditLeft = `credit_granted - least(greatest(characters + playground_characters - character_limit, 0), credit_granted) - credit_carried`
 
-// creditRow is a period with credit that has not been carried into another one: a row behind toDoCredit. There are few of
-// them, while there is a period for each account and month.
+// creditRow is a period with credit that has not been carried into another one: a row behind toDoCredit. There are few
+// of them, while there is a period for each account and month.
 type creditRow struct {
 	Account string    `col:"account_id,key"`
 	Start   time.Time `col:"period_start,key"`
@@ -48,7 +49,8 @@ func (u usage) granted(rows *table.Rows, event eventlog.Decoded, e ledger.Credit
 	}
 }
 
-// carried waits for the grant in the other period, so that a recitald which ends in between leaves the period on the list.
+// carried waits for the grant in the other period, so that a recitald which ends in between leaves the period on the
+// list.
 func (u usage) carried(rows *table.Rows, e ledger.CreditCarried) {
 	if e.Characters == 0 {
 		u.credits.Delete(rows, creditRow{Account: e.Account, Start: e.Start})

@@ -8,8 +8,8 @@ import (
 	"github.com/recital-tts/recital/internal/events/feed/table"
 )
 
-// closeAfter is how long after its end a period is closed that nothing has ended. By then the payment provider has said, or
-// was asked, what the account was entitled to until then.
+// closeAfter is how long after its end a period is closed that nothing has ended. By then the payment provider has
+// said, or was asked, what the account was entitled to until then.
 const closeAfter = time.Hour
 
 // meteredRow is a period of a metered plan that is not closed: a row behind toDoClosePeriod.

@@ -132,7 +132,8 @@ func TestUsageRows(t *testing.T) {
 	require.Equal(t, []reservationRow{{"open", "usage-u1-1", "u1", 100, expires}}, feedtest.Rows[reservationRow](t, w, reservationsOf, "u1"))
 }
 
-// Use by key and by session are counted apart, in the period and on the day (UTC) of the settlement; credit is spent by both.
+// Use by key and by session are counted apart, in the period and on the day (UTC) of the settlement; credit is spent by
+// both.
 func TestUsageKnowsItsSource(t *testing.T) {
 	w := newWorld(t)
 	late := time.Date(2026, 3, 11, 23, 59, 59, 0, time.FixedZone("west", -3600)) // the 12th

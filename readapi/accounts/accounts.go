@@ -198,8 +198,8 @@ func current(subscriptions []subscriptionRow) (current subscriptionRow, found bo
 	}), true
 }
 
-// usageOf returns what was used in the current period, which has no row before its first use: until then it shows what a
-// closed account of the same person has used of it.
+// usageOf returns what was used in the current period, which has no row before its first use: until then it shows what
+// a closed account of the same person has used of it.
 //
 // Credit is what is left of it, because that is what its owner can still use; the sum of all grants would not show when
 // it is spent. It is counted over all periods, so that it does not seem lost between the end of a period and the moment

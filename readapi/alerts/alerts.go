@@ -1,4 +1,5 @@
-// Package alerts serves the alerts that are open: to operators' accounts as sentences, and at the admin address in full.
+// Package alerts serves the alerts that are open: to operators' accounts as sentences, and at the admin address in
+// full.
 package alerts
 
 import (
@@ -14,8 +15,8 @@ import (
 	"github.com/recital-tts/recital/readapi"
 )
 
-// API serves the read model of alerts, and what this instance has found that is not in it yet. It answers without the read model,
-// too: what is away is among the alerts.
+// API serves the read model of alerts, and what this instance has found that is not in it yet. It answers without the
+// read model, too: what is away is among the alerts.
 type API struct {
 	Models readapi.Models
 	Found  func() []alert.Open // by this instance

@@ -20,7 +20,8 @@ type API struct {
 
 	// EmailHash returns what ProfilesView has for an e-mail address.
 	EmailHash func(ctx context.Context, address string) (string, error)
-	// Record records that the caller is about to be shown personal data of count rows, for a reason. What it refuses is not shown.
+	// Record records that the caller is about to be shown personal data of count rows, for a reason. What it refuses is
+	// not shown.
 	Record func(call *web.Call, asked Query, count int, reason string) error
 }
 
@@ -43,8 +44,8 @@ const auditor = "auditor"
 // OfAccounts is what a Query for accounts lists.
 const OfAccounts = "accounts"
 
-// AdminRoutes are the rows for the admin route table. An auditor may read personal data, an operator may not; of both it is
-// recorded that they looked an e-mail address up.
+// AdminRoutes are the rows for the admin route table. An auditor may read personal data, an operator may not; of both
+// it is recorded that they looked an e-mail address up.
 func (a *API) AdminRoutes() []web.Route {
 	roles, tag, recorded := web.Role("operator", auditor), web.Tag("Auditors"), web.Acts(web.Act{Own: true})
 	reads := web.Reads(readmodel.AuditView, readmodel.ProfilesView)

@@ -100,7 +100,8 @@ func TestAKindThatNoEventHasIsRefused(t *testing.T) {
 	require.Contains(t, body, "session-opened", "what may have been meant")
 }
 
-// An auditor reads where each command came from, of sign-ins of earlier releases, too; an account's key opens what is its own.
+// An auditor reads where each command came from, of sign-ins of earlier releases, too; an account's key opens what is
+// its own.
 func TestEachCommandSaysWhereItCameFrom(t *testing.T) {
 	d := newDesk(t)
 	by := eventlog.Actor{Kind: eventlog.ActorAccount, Account: "a1", Session: "s0"}
@@ -229,8 +230,8 @@ func TestWhatIsNoFilterIsRefused(t *testing.T) {
 	}
 }
 
-// An event that arrives while somebody turns pages, with a time that is on a page they have seen, is not lost: it is in none of
-// their pages, and in all that are begun later.
+// An event that arrives while somebody turns pages, with a time that is on a page they have seen, is not lost: it is in
+// none of their pages, and in all that are begun later.
 func TestAllPagesTogetherAreWhatTheLogHadAtTheFirst(t *testing.T) {
 	d := newDesk(t)
 	noon := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)

@@ -17,10 +17,10 @@ import (
 	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 
-// BenchmarkAudit reads pages of 100 entries, from the beginning, the middle and the end of what each filter chooses, over HTTP, beside
-// a bare query of as many rows by the primary key. A figure is the median of one page: with a hundred times the entries it
-// is the same. Every page is full, so that pages of both sizes are compared with their like; only a session has one entry.
-// entries/s is how fast events became entries, from the log.
+// BenchmarkAudit reads pages of 100 entries, from the beginning, the middle and the end of what each filter chooses,
+// over HTTP, beside a bare query of as many rows by the primary key. A figure is the median of one page: with a hundred
+// times the entries it is the same. Every page is full, so that pages of both sizes are compared with their like; only
+// a session has one entry. entries/s is how fast events became entries, from the log.
 func BenchmarkAudit(b *testing.B) {
 	for _, n := range []int{10_000, benchtest.Size(1_000_000, 20_000)} {
 		d := newDesk(b)

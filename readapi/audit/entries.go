@@ -78,8 +78,8 @@ func (a *API) operators(call *web.Call, in entriesRequest) (web.Reply, error) {
 	return a.entries(call, readmodel.AuditOperators, in)
 }
 
-// entries answers with a page. Where an e-mail address is looked up, or personal data is shown, that is recorded after the rows
-// were read, so that their number is known, and before anything is shown.
+// entries answers with a page. Where an e-mail address is looked up, or personal data is shown, that is recorded after
+// the rows were read, so that their number is known, and before anything is shown.
 func (a *API) entries(call *web.Call, area string, in entriesRequest) (web.Reply, error) {
 	if in.Personal && call.Role != auditor {
 		return web.Reply{}, domain.Refuse(domain.Denied, "Personal data is for auditors")

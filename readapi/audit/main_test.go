@@ -97,7 +97,8 @@ func (d *desk) hash(ctx context.Context, address string) (string, error) {
 	return hex.EncodeToString(sum), err
 }
 
-// writeAs appends events of a command of a time after a revision, waits until they are entries, and returns the position of the last one.
+// writeAs appends events of a command of a time after a revision, waits until they are entries, and returns the
+// position of the last one.
 func (d *desk) writeAs(t require.TestingT, actor eventlog.Actor, stream string, expected eventlog.Revision, at time.Time, events ...any) eventlog.Position {
 	return d.writeFrom(t, nil, uuid.New(), actor, stream, expected, at, events...)
 }

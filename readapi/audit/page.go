@@ -28,8 +28,9 @@ type filter struct {
 	after    place
 }
 
-// place is where a page begins: after an entry, among those up to a position of the log. So all pages together are what the log
-// had when the first one was read, also where an event arrives late with an earlier time. The zero place is the beginning.
+// place is where a page begins: after an entry, among those up to a position of the log. So all pages together are what
+// the log had when the first one was read, also where an event arrives late with an earlier time. The zero place is the
+// beginning.
 type place struct {
 	at int64 // Unix microseconds
 	position
@@ -105,10 +106,10 @@ func (r entryRow) position() string { return position{r.Commit, r.Prepare}.Strin
 
 var selectEntries = `select ` + readmodel.Columns[entryRow](readmodel.AuditView, "") + ` from ` + readmodel.AuditView.SQL() + ` where `
 
-// query returns the query of a page. Its text is one of few, by which filters there are. Of session, account, operator and kind, the first
-// that is given chooses the index, which is in the order of the page. The others are written so that no index fits them, and
-// that the planner takes them for frequent: it does not know how much one account has, and might read most of an index for a
-// page, or sort a page out of all entries.
+// query returns the query of a page. Its text is one of few, by which filters there are. Of session, account, operator
+// and kind, the first that is given chooses the index, which is in the order of the page. The others are written so
+// that no index fits them, and that the planner takes them for frequent: it does not know how much one account has, and
+// might read most of an index for a page, or sort a page out of all entries.
 func (f filter) query() (sql string, arguments []any) {
 	argument := func(value any) string {
 		arguments = append(arguments, value)

@@ -11,8 +11,8 @@ import (
 	"github.com/recital-tts/recital/readapi/audit"
 )
 
-// Whether somebody asks for what an account has done often, and with which other filter, a page is read in the order of the
-// account's index, up to its last entry: not sorted out of the account's whole history.
+// Whether somebody asks for what an account has done often, and with which other filter, a page is read in the order of
+// the account's index, up to its last entry: not sorted out of the account's whole history.
 func TestAPageByAccountAndKindReadsNoMoreThanItPasses(t *testing.T) {
 	d := newDesk(t)
 	d.fill(1000)

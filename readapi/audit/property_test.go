@@ -75,8 +75,8 @@ func drawFilter(r *rapid.T) (area string, query url.Values, fits func(happened) 
 	}
 }
 
-// Whatever is in the log, in whatever order its times are, and whatever arrives while pages are turned: what is listed is a fold of
-// the log up to the position that the first page says, each entry once and in order.
+// Whatever is in the log, in whatever order its times are, and whatever arrives while pages are turned: what is listed
+// is a fold of the log up to the position that the first page says, each entry once and in order.
 func TestWhatIsListedIsAFoldOfTheLog(t *testing.T) {
 	d := newDesk(t)
 	var log []happened

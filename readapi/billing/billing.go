@@ -1,4 +1,5 @@
-// Package billing serves the routes that read subscriptions, invoices and products. The payment provider is never asked.
+// Package billing serves the routes that read subscriptions, invoices and products. The payment provider is never
+// asked.
 package billing
 
 import (

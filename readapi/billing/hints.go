@@ -30,8 +30,8 @@ func (h Hints) AccountOf(ctx context.Context, customer string) (string, error) {
 	return found[0].Account, nil
 }
 
-// Overdue returns at most 500 accounts with a running subscription whose period was over at a time, in their order, from the
-// one after a given account on.
+// Overdue returns at most 500 accounts with a running subscription whose period was over at a time, in their order,
+// from the one after a given account on.
 func (h Hints) Overdue(ctx context.Context, at time.Time, after string) (accounts []string, err error) {
 	rows, _, err := overdue.Select(ctx, h.Models, at, after)
 	for _, row := range rows {

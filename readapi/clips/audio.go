@@ -22,8 +22,8 @@ type audioRequest struct {
 	conditional.Headers
 }
 
-// audio plays a clip. The signature is verified first, so that nobody learns which clips exist; it is valid as long as the
-// clip exists.
+// audio plays a clip. The signature is verified first, so that nobody learns which clips exist; it is valid as long as
+// the clip exists.
 func (a *API) audio(call *web.Call, in audioRequest) (web.Reply, error) {
 	if !a.Links.Verify(links.ClipAudio, in.ID, in.Signature) {
 		return web.Reply{}, domain.Refuse(domain.Denied, "The address is not one that was given out for this clip")

@@ -54,8 +54,8 @@ type Job struct {
 	Phrases  []speech.Phrase `json:"phrases,omitempty"`
 }
 
-// EngineSpeed returns the speed for the worker, so that no phrase is slower than it supports, and the job not faster. The
-// rest is done by stretching.
+// EngineSpeed returns the speed for the worker, so that no phrase is slower than it supports, and the job not faster.
+// The rest is done by stretching.
 func EngineSpeed(job speech.Job) float64 {
 	slowest := 1.0
 	for _, p := range job.Phrases {

@@ -32,8 +32,9 @@ func crashers() map[string][]string {
 	}
 }
 
-// What is before and behind a text that kills espeak-ng is said, and no process dies of it. On some of these texts espeak-ng
-// reads memory that it has not written, so how much it loses differs from one process to another: another one is asked then.
+// What is before and behind a text that kills espeak-ng is said, and no process dies of it. On some of these texts
+// espeak-ng reads memory that it has not written, so how much it loses differs from one process to another: another one
+// is asked then.
 func TestWhatEspeakDiesOfIsKeptFromIt(t *testing.T) {
 	const processes = 10
 	for language, texts := range crashers() {

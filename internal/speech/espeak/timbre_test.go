@@ -53,8 +53,8 @@ func TestATimbreMovesPitchAndFormants(t *testing.T) {
 	}
 }
 
-// The bytes of a timbre are the same in every process, whatever it said before and whatever others say at that time, also
-// where care is taken; and it leaves nothing that system voices would speak with.
+// The bytes of a timbre are the same in every process, whatever it said before and whatever others say at that time,
+// also where care is taken; and it leaves nothing that system voices would speak with.
 func TestATimbreSpeaksTheSameEverywhere(t *testing.T) {
 	texts := []string{enginetest.Sentence, "Hello.", "नमस्ते दुनिया", "Это NATO 😀"}
 	var jobs []speech.Job

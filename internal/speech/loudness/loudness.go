@@ -1,5 +1,5 @@
-// Package loudness measures how loud speech is, as people perceive it: the integrated loudness of ITU-R BS.1770-4, of one
-// channel.
+// Package loudness measures how loud speech is, as people perceive it: the integrated loudness of ITU-R BS.1770-4, of
+// one channel.
 package loudness
 
 import (
@@ -51,7 +51,8 @@ func (m *Meter) Add(pcm []byte) {
 	}
 }
 
-// Loudness returns the loudness of all samples so far in LUFS. It is -Inf if there are less than 400 ms, or only silence.
+// Loudness returns the loudness of all samples so far in LUFS. It is -Inf if there are less than 400 ms, or only
+// silence.
 func (m *Meter) Loudness() float64 {
 	blocks := m.blocks()
 	gate := loudnessOf(meanAbove(blocks, absoluteGate)) - relativeGate
@@ -102,8 +103,8 @@ func (f *biquad) filter(x float64) float64 {
 	return y
 }
 
-// headShelf and lowCut are the two stages of the K-weighting. The recommendation has coefficients for 48 kHz; these are the
-// analogue filters behind them, transformed to any rate as libebur128 does.
+// headShelf and lowCut are the two stages of the K-weighting. The recommendation has coefficients for 48 kHz; these are
+// the analogue filters behind them, transformed to any rate as libebur128 does.
 func headShelf(rate float64) biquad {
 	const frequency, gain, q = 1681.974450955533, 3.999843853973347, 0.7071752369554196
 	k := math.Tan(math.Pi * frequency / rate)

@@ -1,5 +1,5 @@
-// Package mastering is what happens to an engine's samples before anyone hears them: an equaliser, a gain, and a limiter
-// that looks ahead, so that no sample is clipped.
+// Package mastering is what happens to an engine's samples before anyone hears them: an equaliser, a gain, and a
+// limiter that looks ahead, so that no sample is clipped.
 package mastering
 
 import (
@@ -40,8 +40,8 @@ func (s Settings) Check() error {
 // within is false for NaN.
 func within(value, most float64) bool { return value >= -most && value <= most }
 
-// Chain masters one stream of speech, utterance by utterance. As many samples come out as go in, in the same places, and
-// how the input is cut does not matter. It is not safe for concurrent use.
+// Chain masters one stream of speech, utterance by utterance. As many samples come out as go in, in the same places,
+// and how the input is cut does not matter. It is not safe for concurrent use.
 type Chain struct {
 	gain      float64    // a factor
 	equaliser *equaliser // nil if the response is flat

@@ -140,7 +140,8 @@ func TestNoSampleIsLostOrClippedHoweverTheInputIsCut(t *testing.T) {
 	})
 }
 
-// The gain falls before a peak and recovers after it, and between neighbouring samples it changes little: nothing clicks.
+// The gain falls before a peak and recovers after it, and between neighbouring samples it changes little: nothing
+// clicks.
 func TestTheLimiterLooksAhead(t *testing.T) {
 	quiet := tone(500, 8000, rate/2)
 	input := append(append(append([]float64{}, quiet...), tone(500, 30000, 50)...), quiet...)

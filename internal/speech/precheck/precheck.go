@@ -1,5 +1,5 @@
-// Package precheck estimates how good a recording is for cloning a voice from it. It is the port; the subpackage classic
-// measures the signal, and a model that was trained on people's opinions (DNSMOS) can stand behind it as well.
+// Package precheck estimates how good a recording is for cloning a voice from it. It is the port; the subpackage
+// classic measures the signal, and a model that was trained on people's opinions (DNSMOS) can stand behind it as well.
 package precheck
 
 import (
@@ -11,8 +11,8 @@ import (
 
 // Checker checks uploads. It is safe for concurrent use.
 type Checker interface {
-	// Check returns how good an upload is, and where the speech in it is. Errors: *audio.UnusableError, ErrBusy, and those
-	// of the decoder.
+	// Check returns how good an upload is, and where the speech in it is. Errors: *audio.UnusableError, ErrBusy, and
+	// those of the decoder.
 	Check(ctx context.Context, upload audio.Upload) (Result, error)
 }
 

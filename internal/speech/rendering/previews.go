@@ -15,8 +15,8 @@ const previewText = "Hello! This is how I sound. I can read your words aloud, wh
 // previewAudio returns a format that a browser plays.
 func previewAudio() audio.Spec { return audio.Spec{Format: audio.MP3, SampleRate: 24000} }
 
-// Previews renders previews of voices, which are free. Those of the system voices are rendered at their first use and cached:
-// there are few.
+// Previews renders previews of voices, which are free. Those of the system voices are rendered at their first use and
+// cached: there are few.
 type Previews struct {
 	speaker  *speech.Speaker
 	encoders audio.Encoders

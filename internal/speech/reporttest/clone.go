@@ -45,7 +45,8 @@ type reference struct {
 	heldOut [][]int16
 }
 
-// printClones compares a reference with its clones: one of a speaker whose accent is known, one of a speaker whose is not.
+// printClones compares a reference with its clones: one of a speaker whose accent is known, one of a speaker whose is
+// not.
 func printClones(ctx context.Context, table io.Writer, engine speech.Engine, r reference) error {
 	cloner := formant.New(engine)
 	given := encode(slices.Concat(paused(r.given, engine.SampleRate())...))
@@ -85,8 +86,8 @@ func printClones(ctx context.Context, table io.Writer, engine speech.Engine, r r
 	return nil
 }
 
-// paused returns sentences with half a second of silence after each, as those who record them pause: prompts are cut where
-// they end.
+// paused returns sentences with half a second of silence after each, as those who record them pause: prompts are cut
+// where they end.
 func paused(sentences [][]int16, rate int) (all [][]int16) {
 	for _, s := range sentences {
 		all = append(all, s, make([]int16, rate/2))

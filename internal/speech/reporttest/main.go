@@ -1,6 +1,6 @@
-// Reporttest measures the speech of this service and prints the figures: how well alignment finds words, how near clones
-// are to the voices of their recordings, what the precheck finds in noise, and how loud the voices are. It also writes
-// the gains that bring all voices to one loudness.
+// Reporttest measures the speech of this service and prints the figures: how well alignment finds words, how near
+// clones are to the voices of their recordings, what the precheck finds in noise, and how loud the voices are. It also
+// writes the gains that bring all voices to one loudness.
 package main
 
 import (

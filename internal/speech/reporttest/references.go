@@ -52,9 +52,9 @@ func fliteVoice(ctx context.Context, rate int, name string) (r reference, err er
 	return r, nil
 }
 
-// Of asterisk's prompts, which people have spoken, all those are used that have so many letters: what is shorter is a word.
-// They are in wideband, and their texts in the documentation of their package. Prompts that are next to each other are
-// alike, so they are held out and given in turn.
+// Of asterisk's prompts, which people have spoken, all those are used that have so many letters: what is shorter is a
+// word. They are in wideband, and their texts in the documentation of their package. Prompts that are next to each
+// other are alike, so they are held out and given in turn.
 const (
 	shortestPrompt, longestPrompt = 20, 140
 	leastPrompts                  = 24

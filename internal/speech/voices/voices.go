@@ -1,4 +1,5 @@
-// Package voices shows voices as the interface documents them, for the routes that read them and for those that change them.
+// Package voices shows voices as the interface documents them, for the routes that read them and for those that change
+// them.
 package voices
 
 import (

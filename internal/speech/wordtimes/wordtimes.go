@@ -165,7 +165,8 @@ func (s *Shelf) EraseFor(ctx context.Context, account string) error {
 	return s.each(ctx, account, time.Time{}, s.blobs.Delete)
 }
 
-// Count returns how many times of an account there are. None can have been stored after until; the zero time is no bound.
+// Count returns how many times of an account there are. None can have been stored after until; the zero time is no
+// bound.
 func (s *Shelf) Count(ctx context.Context, account string, until time.Time) (int64, error) {
 	var count atomic.Int64
 	err := s.each(ctx, account, until, func(context.Context, blobs.Address) error {
@@ -175,8 +176,8 @@ func (s *Shelf) Count(ctx context.Context, account string, until time.Time) (int
 	return count.Load(), err
 }
 
-// each calls do for each blob of an account, several at once. The blobs themselves say whose they are, so those of all accounts
-// are read that are old enough: at most what Kept has left of them.
+// each calls do for each blob of an account, several at once. The blobs themselves say whose they are, so those of all
+// accounts are read that are old enough: at most what Kept has left of them.
 func (s *Shelf) each(ctx context.Context, account string, until time.Time, do func(context.Context, blobs.Address) error) error {
 	reading, ctx := errgroup.WithContext(ctx)
 	reading.SetLimit(readers)

@@ -61,8 +61,8 @@ func Listen(address string) (net.Listener, error) {
 	return ln, nil
 }
 
-// New returns a Server with an issuer for each name. home is the host of a client that is not on loopback, "" for none. An empty
-// client secret is replaced by a random one.
+// New returns a Server with an issuer for each name. home is the host of a client that is not on loopback, "" for none.
+// An empty client secret is replaced by a random one.
 func New(ln net.Listener, names []string, home, secret string) (*Server, error) {
 	s := &Server{base: "http://" + ln.Addr().String(), names: map[string]bool{}, home: home, secret: cmp.Or(secret, draw()), ln: ln, grants: map[string]grant{}}
 	for _, name := range names {

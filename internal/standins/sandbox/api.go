@@ -171,8 +171,8 @@ type remembered struct {
 
 func (*remembered) kind() string { return "key" }
 
-// answer performs a call in one transaction, or repeats the reply that it got before. A decline is remembered without the
-// changes of its call; what was invalid or failed here is not remembered.
+// answer performs a call in one transaction, or repeats the reply that it got before. A decline is remembered without
+// the changes of its call; what was invalid or failed here is not remembered.
 func (s *Sandbox) answer(header http.Header, c *call) (given reply) {
 	err := s.store.update(func(tx *transaction) (err error) {
 		w := s.work(tx)

@@ -97,8 +97,8 @@ func (m *paymentMethod) card() testCard {
 	return c
 }
 
-// method returns a payment method for a customer: the customer's own, one that belongs to nobody yet, or a new one of a test
-// card.
+// method returns a payment method for a customer: the customer's own, one that belongs to nobody yet, or a new one of a
+// test card.
 func (w *work) method(id, owner string) (*paymentMethod, error) {
 	if c, ok := cardOf(id); ok || isNumber(id) {
 		return w.newMethod(c)

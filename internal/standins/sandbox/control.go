@@ -74,8 +74,8 @@ func (s *Sandbox) statusAfter(clientSecret string) (Status, error) {
 	return status, err
 }
 
-// Control serves what drives the sandbox: requests with JSON bodies, each of which is answered with the Status. Its paths
-// begin where it is mounted. It is for operators: it asks for no key.
+// Control serves what drives the sandbox: requests with JSON bodies, each of which is answered with the Status. Its
+// paths begin where it is mounted. It is for operators: it asks for no key.
 func (s *Sandbox) Control() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /customers", s.controlCustomers)
@@ -165,9 +165,9 @@ func (s *Sandbox) act(do func(*work) (any, error)) error {
 	return err
 }
 
-// Confirm pays a payment intent, or registers a card, as the card's owner does in a browser. The method is a payment method,
-// the id of a test card such as pm_card_visa, or its number. If the card asks for a confirmation, the intent waits for
-// Authenticate.
+// Confirm pays a payment intent, or registers a card, as the card's owner does in a browser. The method is a payment
+// method, the id of a test card such as pm_card_visa, or its number. If the card asks for a confirmation, the intent
+// waits for Authenticate.
 func (s *Sandbox) Confirm(clientSecret, method string) error {
 	return s.act(func(w *work) (any, error) {
 		if strings.HasPrefix(clientSecret, "seti_") {

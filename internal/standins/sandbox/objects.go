@@ -114,8 +114,8 @@ const (
 	couponKind   = "coupon"
 )
 
-// keyOf returns the key of an object. It is its id, except for schedules, whose ids begin like those of subscriptions, and
-// coupons, whose ids are arbitrary.
+// keyOf returns the key of an object. It is its id, except for schedules, whose ids begin like those of subscriptions,
+// and coupons, whose ids are arbitrary.
 func keyOf(kind, id string) string {
 	switch kind {
 	case scheduleKind:

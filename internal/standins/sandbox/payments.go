@@ -76,8 +76,8 @@ func (w *work) confirm(p *paymentIntent, method string) (any, error) {
 	return refusal, nil
 }
 
-// pay attempts to pay an intent with a payment method, and settles the invoice. present tells whether the card's owner is
-// there to confirm. It returns why the payment was declined.
+// pay attempts to pay an intent with a payment method, and settles the invoice. present tells whether the card's owner
+// is there to confirm. It returns why the payment was declined.
 func (w *work) pay(p *paymentIntent, m *paymentMethod, present bool) (*problem, error) {
 	card := m.card()
 	refusal := card.refusal()
@@ -267,8 +267,8 @@ func (w *work) closeDispute(id string, won bool) error {
 	return nil
 }
 
-// collect attempts to pay an open invoice without the card's owner, with a payment method or, if it is "", with the one that
-// pays for it. It returns why the payment was declined.
+// collect attempts to pay an open invoice without the card's owner, with a payment method or, if it is "", with the one
+// that pays for it. It returns why the payment was declined.
 func (w *work) collect(i *invoice, method string) (*problem, error) {
 	m, err := w.methodFor(i, method)
 	if err != nil {
@@ -301,8 +301,8 @@ const day = 24 * time.Hour
 // retryPauses returns the pauses after the attempts that failed. After the last attempt, the subscription ends.
 func retryPauses() []time.Duration { return []time.Duration{3 * day, 5 * day, 7 * day} }
 
-// finalizeAndCollect finalizes an invoice that is a draft and attempts to collect it. If that is declined, it plans the next
-// attempt and returns why.
+// finalizeAndCollect finalizes an invoice that is a draft and attempts to collect it. If that is declined, it plans the
+// next attempt and returns why.
 func (w *work) finalizeAndCollect(id string) (*problem, error) {
 	i := get[invoice](w, id)
 	if i.Status == "draft" {

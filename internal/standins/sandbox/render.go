@@ -24,8 +24,8 @@ const (
 	fullPage  = 100
 )
 
-// listOf returns the operation that lists objects, newest first: those of the owner that the parameter with the given name
-// names, by the time of their creation. match, which may be nil, returns a further condition of a request.
+// listOf returns the operation that lists objects, newest first: those of the owner that the parameter with the given
+// name names, by the time of their creation. match, which may be nil, returns a further condition of a request.
 func listOf[T any, P stored[T]](ownerParam string, match func(*work) func(P) bool) operation {
 	return func(w *work) (any, error) {
 		limit, after, owner := int(w.form.Int("limit", usualPage)), w.form.String("starting_after"), ""

@@ -1,6 +1,6 @@
 // Package sandbox is a payment provider for development. It speaks the part of the Stripe API that Recital uses, over
-// HTTP on a loopback address, as version APIVersion of it does; it keeps its state in a file, sends signed webhooks, and
-// has a clock that can be advanced. Unknown parameters are refused.
+// HTTP on a loopback address, as version APIVersion of it does; it keeps its state in a file, sends signed webhooks,
+// and has a clock that can be advanced. Unknown parameters are refused.
 package sandbox
 
 import (

@@ -198,8 +198,8 @@ func (w *work) giveDiscounts(s *subscription, p *phase) {
 	}
 }
 
-// scheduleDue begins the next phase of a schedule, or ends it. At the end of the subscription's period, this comes before
-// the renewal.
+// scheduleDue begins the next phase of a schedule, or ends it. At the end of the subscription's period, this comes
+// before the renewal.
 func (w *work) scheduleDue(id string) {
 	plan := get[schedule](w, id)
 	s := get[subscription](w, plan.Subscription)

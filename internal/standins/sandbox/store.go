@@ -22,8 +22,8 @@ type record struct {
 	Value json.RawMessage `json:"value,omitempty"`
 }
 
-// store keeps records in memory and in one file, to which each transaction appends its changes as a line of JSON. What a
-// transaction has written survives a crash of the process, but not of the machine: nothing is synced.
+// store keeps records in memory and in one file, to which each transaction appends its changes as a line of JSON. What
+// a transaction has written survives a crash of the process, but not of the machine: nothing is synced.
 type store struct {
 	mu      sync.Mutex // held by the running transaction
 	file    *os.File

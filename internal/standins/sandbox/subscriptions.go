@@ -320,8 +320,8 @@ func (w *work) changePrice(s *subscription) (any, error) {
 	return s, nil
 }
 
-// prorate changes the price of a subscription, and adds the difference for the rest of its period, to the second, to what
-// waits for the next invoice.
+// prorate changes the price of a subscription, and adds the difference for the rest of its period, to the second, to
+// what waits for the next invoice.
 func (w *work) prorate(s *subscription, before, p *price) {
 	during := period{at(w.now), s.item().CurrentPeriodEnd}
 	rest := float64(during.End-during.Start) / float64(during.End-s.item().CurrentPeriodStart)

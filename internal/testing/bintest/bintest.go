@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Variable names a folder with recitald, recitalctl, speechworker and standins. The Makefile sets it, so that they are built
-// once for all packages.
+// Variable names a folder with recitald, recitalctl, speechworker and standins. The Makefile sets it, so that they are
+// built once for all packages.
 const Variable = "RECITAL_TEST_BINARIES"
 
 // Folder returns a folder with the programs. If Variable is not set, they are built into a temporary one, which
@@ -33,8 +33,8 @@ func Folder(programs ...string) (folder string, remove func(), err error) {
 	return folder, remove, nil
 }
 
-// Environment returns the environment of this process without variables RECITAL_…: those of tests are no settings, which
-// recitald refuses.
+// Environment returns the environment of this process without variables RECITAL_…: those of tests are no settings,
+// which recitald refuses.
 func Environment() []string {
 	return slices.DeleteFunc(os.Environ(), func(entry string) bool { return strings.HasPrefix(entry, "RECITAL_") })
 }

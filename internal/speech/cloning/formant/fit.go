@@ -150,9 +150,9 @@ func (f *fitting) tune() {
 	t.Pace = inRange(t.Pace*target.Pace()/max(now.Pace(), 1), leastPace, mostPace)
 }
 
-// Limits within which the synthesiser sounds natural. The range of the pitch is at most about that of the natural variants:
-// in a wider one the median depends on the sentence more than on the voice. The pace is kept near the synthesiser's,
-// because it is known to a tenth: how many syllables have a peak of their own depends on the speaker.
+// Limits within which the synthesiser sounds natural. The range of the pitch is at most about that of the natural
+// variants: in a wider one the median depends on the sentence more than on the voice. The pace is kept near the
+// synthesiser's, because it is known to a tenth: how many syllables have a peak of their own depends on the speaker.
 const (
 	leastHalf, mostHalf         = 1.05, 1.3
 	leastBreath, mostBreath     = 0.5, 0.75
@@ -160,7 +160,8 @@ const (
 	leastPace, mostPace         = 0.8, 1.25
 )
 
-// breathPerDecibel is small: breath changes the ratio of what is periodic to what is not less than recordings vary in it.
+// breathPerDecibel is small: breath changes the ratio of what is periodic to what is not less than recordings vary in
+// it.
 const breathPerDecibel = 0.02
 
 // spread returns the range of the intonation in semitones.
@@ -168,8 +169,8 @@ func spread(s *acoustics.Statistics) float64 {
 	return semitones(s.PitchQuantile(0.9), s.PitchQuantile(0.1))
 }
 
-// formantRatio returns by how much the formants of a voice are above those of another one: the geometric mean over F1 to
-// F3, the higher ones counting more, because they depend less on what is said.
+// formantRatio returns by how much the formants of a voice are above those of another one: the geometric mean over F1
+// to F3, the higher ones counting more, because they depend less on what is said.
 func formantRatio(a, b *acoustics.Statistics) float64 {
 	sum, all := 0.0, 0.0
 	for i, weight := range []float64{1, 2, 2} {

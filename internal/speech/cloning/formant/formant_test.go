@@ -103,8 +103,8 @@ func analyse(t testing.TB, cloner cloning.Cloner, recordings ...[]byte) (all []c
 	return all
 }
 
-// The voices of the other engine are cloned: what the clone says is nearer to them than the system voice that it is made
-// of, and as loud as all voices.
+// The voices of the other engine are cloned: what the clone says is nearer to them than the system voice that it is
+// made of, and as loud as all voices.
 func TestACloneIsNearerThanWhatItIsMadeOf(t *testing.T) {
 	cloner, engine := newCloner(t)
 	flite := open(t, workertest.Flite(workerBinary))

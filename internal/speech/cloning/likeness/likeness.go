@@ -71,8 +71,8 @@ func interval(a, b acoustics.Statistics) float64 {
 }
 
 // Chance returns how far the pitch of some sentences is from that of others in the same voice, in semitones, and the
-// standard error of that: how far it would be with other sentences of the two kinds. What is made of the first cannot be
-// known to be nearer to the second.
+// standard error of that: how far it would be with other sentences of the two kinds. What is made of the first cannot
+// be known to be nearer to the second.
 func Chance(a, b Voice) (pitch, deviation float64) {
 	random := rand.New(rand.NewPCG(1, 2)) // so that it is the same every time
 	intervals := make([]float64, draws)

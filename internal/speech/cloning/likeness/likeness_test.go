@@ -131,7 +131,8 @@ func TestDistancesAreTheSameBothWays(t *testing.T) {
 	require.InDelta(t, there.Cepstrum, back.Cepstrum, 0.02*there.Cepstrum)
 }
 
-// Where all sentences have one pitch, their medians are known; where they wander, the better the more sentences there are.
+// Where all sentences have one pitch, their medians are known; where they wander, the better the more sentences there
+// are.
 func TestThePitchOfFewSentencesIsByChance(t *testing.T) {
 	sentences := func(count int, pitch, wander float64) likeness.Voice {
 		var all [][]int16

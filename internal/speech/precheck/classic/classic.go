@@ -1,5 +1,5 @@
-// Package classic estimates the quality of a recording from its signal: noise, bandwidth, clipping and how much of it is
-// speech.
+// Package classic estimates the quality of a recording from its signal: noise, bandwidth, clipping and how much of it
+// is speech.
 package classic
 
 import (
@@ -66,8 +66,8 @@ func Score(r acoustics.Report) float64 {
 	return 1 + max(above, 0)*best/(best-worst)
 }
 
-// Scores reach from 1 to 1 + best. What would be within worst of 1 is 1: in the noise of a crowd, how bad such a recording is
-// cannot be measured, because the crowd is speech, too.
+// Scores reach from 1 to 1 + best. What would be within worst of 1 is 1: in the noise of a crowd, how bad such a
+// recording is cannot be measured, because the crowd is speech, too.
 const (
 	best  = 3.8
 	worst = 0.7

@@ -40,8 +40,8 @@ func utterances(t *testing.T) (all []acousticstest.Utterance) {
 	return all
 }
 
-// More noise never makes a recording better, whatever the noise and the voice; and at 20 dB it does not hide where the speech
-// is. The end of a word may drown among other people's.
+// More noise never makes a recording better, whatever the noise and the voice; and at 20 dB it does not hide where the
+// speech is. The end of a word may drown among other people's.
 func TestMoreNoiseIsWorse(t *testing.T) {
 	all := utterances(t)
 	for _, noise := range acousticstest.Noises() {

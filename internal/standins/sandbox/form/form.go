@@ -1,5 +1,5 @@
-// Package form reads the parameters of the Stripe API, such as items[0][price]=price_1, and remembers which of them were
-// read, since that API refuses those that it does not know.
+// Package form reads the parameters of the Stripe API, such as items[0][price]=price_1, and remembers which of them
+// were read, since that API refuses those that it does not know.
 package form
 
 import (
