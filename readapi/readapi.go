@@ -15,8 +15,8 @@ import (
 
 // Models runs queries of read models.
 type Models interface {
-	// Read calls row with each row of a query, on a state of the read models that is never older than one that this instance
-	// has shown or promised, and returns the position in the log that it shows.
+	// Read calls row with each row of a query, on a state of the read models that is never older than one that this
+	// instance has shown or promised, and returns the position in the log that it shows.
 	Read(ctx context.Context, models []readmodel.Model, query string, arguments []any, row func(pgx.CollectableRow) error) (position string, err error)
 }
 

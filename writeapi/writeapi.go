@@ -20,8 +20,8 @@ type ReadModels interface {
 	Wait(ctx context.Context, position eventlog.Position, models ...readmodel.Model) error
 }
 
-// AwaitVisible sends the client the position of its write, and waits until the read models of the route show it. A write
-// that is not visible in time is answered all the same, marked as stale.
+// AwaitVisible sends the client the position of its write, and waits until the read models of the route show it. A
+// write that is not visible in time is answered all the same, marked as stale.
 func AwaitVisible(call *web.Call, models ReadModels, position eventlog.Position) {
 	call.SetPosition(position.String())
 	wait, cancel := context.WithTimeout(call, visibleTimeout)
@@ -31,8 +31,8 @@ func AwaitVisible(call *web.Call, models ReadModels, position eventlog.Position)
 	}
 }
 
-// Origin is on whose behalf a caller's command is carried out: an operator's on routes with Role, else the account's, from the
-// client's address. Its correlation is what the client reads in request-id.
+// Origin is on whose behalf a caller's command is carried out: an operator's on routes with Role, else the account's,
+// from the client's address. Its correlation is what the client reads in request-id.
 func Origin(c web.Caller) journal.Origin {
 	actor := eventlog.Actor{Kind: eventlog.ActorAccount, Account: c.Principal.Account, Key: c.Principal.Key, Session: c.Principal.Session}
 	if c.Role != "" {

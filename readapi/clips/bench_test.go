@@ -18,10 +18,10 @@ import (
 	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 
-// BenchmarkClipList reads pages of an account with many clips, in each order, beside a bare query of the same clips: one that
-// knows where its page begins, counts nothing, and decrypts nothing. Half of the clips are of one voice, and a language is
-// rare. A figure is the median of one page, over HTTP; "filtered" is the slowest of pages by a frequent and by a rare
-// language and by debug. How fast the clips became rows, from the log, is clips/s.
+// BenchmarkClipList reads pages of an account with many clips, in each order, beside a bare query of the same clips:
+// one that knows where its page begins, counts nothing, and decrypts nothing. Half of the clips are of one voice, and a
+// language is rare. A figure is the median of one page, over HTTP; "filtered" is the slowest of pages by a frequent and
+// by a rare language and by debug. How fast the clips became rows, from the log, is clips/s.
 func BenchmarkClipList(b *testing.B) {
 	for _, n := range []int{benchtest.Size(10_000, 1000), benchtest.Size(1_000_000, 3000)} {
 		s := newShelf(b)

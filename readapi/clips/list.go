@@ -64,9 +64,9 @@ var pageQueries = func() map[pageQuery]string {
 // and only those of debug requests if $3 is true.
 const filter = ` where account_id = $1 and ($2::text = '' or language = $2 or starts_with(language, $2 || '-')) and (debug or not $3::boolean)`
 
-// page returns the query of a page of $4 clips after the first $5, and of how many clips there are. The counts of ranges
-// say in which range the page begins, and how many of its clips come before; so no more is read than these, which are at
-// most 4,000, and the page.
+// page returns the query of a page of $4 clips after the first $5, and of how many clips there are. The counts of
+// ranges say in which range the page begins, and how many of its clips come before; so no more is read than these,
+// which are at most 4,000, and the page.
 func (o clipOrder) page(filtered, descending bool) string {
 	after := `account_id = $1 and (` + o.by + `) >= (select ` + o.by + ` from start) order by ` + o.by
 	ids := `select clip_id` + fromClips + ` where ` + after + ` offset (select skip from start) limit (select size from page)`

@@ -21,8 +21,8 @@ const plainPage = `with filtered as (
 select (select count(*) from filtered), array(select clip_id from filtered order by %s limit $3 offset $4)`
 
 func TestPagesOfManyClipsAreThoseOfAPlainQuery(t *testing.T) {
-	// given so many clips that each order has several ranges, a third of which were saved at one instant by one voice, and
-	// of which many were deleted
+	// given so many clips that each order has several ranges, a third of which were saved at one instant by one voice,
+	// and of which many were deleted
 	s := newShelf(t)
 	n := 0
 	ids := s.fill(12_000, func(c *clip.Saved) {

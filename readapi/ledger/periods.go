@@ -72,8 +72,8 @@ func (a *API) periods(call *web.Call, _ struct{}) (web.Reply, error) {
 	return web.JSON(shown(account.all(later, used, time.Now()))), nil
 }
 
-// all returns every period until now, the first one first. A period without a use has no row; one that a closed account of
-// the same person has used has none before it is used again.
+// all returns every period until now, the first one first. A period without a use has no row; one that a closed account
+// of the same person has used has none before it is used again.
 func (a accountRow) all(later []entitlementRow, used []periodRow, now time.Time) []periodRow {
 	slices.SortFunc(used, func(a, b periodRow) int { return a.Start.Compare(b.Start) })
 	entitlements := a.entitlements(later)

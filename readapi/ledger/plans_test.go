@@ -12,7 +12,8 @@ import (
 	"github.com/recital-tts/recital/domain/plan"
 )
 
-// Each period is in the history once, with the plan that it was on and the end that it had, also those in which nothing was used.
+// Each period is in the history once, with the plan that it was on and the end that it had, also those in which nothing
+// was used.
 func TestTheHistoryAcrossPlans(t *testing.T) {
 	// given an account that was free, bought a plan, upgraded it, cancelled it, and is free again
 	w := newWorld(t)

@@ -45,8 +45,8 @@ type timing struct {
 	Duration float64 `json:"duration" doc:"Seconds that it lasts."`
 }
 
-// read verifies the signature first, so that nobody learns which word times exist. They hold a caller's text, so no cache
-// may keep them.
+// read verifies the signature first, so that nobody learns which word times exist. They hold a caller's text, so no
+// cache may keep them.
 func (a *API) read(call *web.Call, in struct {
 	ID        string `path:"id" doc:"The id of the speech, as in the address." example:"01JB2K9V3N8QWX4T6Z0Y5R7M1C"`
 	Signature string `query:"sig" required:"true" doc:"The signature, as in the address." example:"c2lnbmF0dXJl"`
@@ -69,8 +69,8 @@ func (a *API) read(call *web.Call, in struct {
 	return web.JSON(timestampsResponse{Timestamps: list, Durations: list}), nil
 }
 
-// missing returns the error for word times that are not there. While the audio may still be under way, the client should
-// try again.
+// missing returns the error for word times that are not there. While the audio may still be under way, the client
+// should try again.
 func (a *API) missing(id string) error {
 	drawn, _ := wordtimes.Drawn(id)
 	if a.Now().Sub(drawn) >= a.LongestReply {

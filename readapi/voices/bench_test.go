@@ -17,9 +17,9 @@ import (
 	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 
-// BenchmarkVoiceList lists the voices of accounts that have few and many, over HTTP, beside a bare query of the same rows, which
-// decrypts nothing. A figure is the median. "MiB-heap" is how much larger the heap became while a list was sent to a client that
-// keeps nothing of it.
+// BenchmarkVoiceList lists the voices of accounts that have few and many, over HTTP, beside a bare query of the same
+// rows, which decrypts nothing. A figure is the median. "MiB-heap" is how much larger the heap became while a list was
+// sent to a client that keeps nothing of it.
 func BenchmarkVoiceList(b *testing.B) {
 	defer debug.SetGCPercent(debug.SetGCPercent(10)) // so that the heap is what is held
 	s := newShelf(b)

@@ -20,8 +20,8 @@ import (
 // pageSize is how many of an account's voices are in memory at once.
 const pageSize = 500
 
-// pageQuery selects which system voices ($2) the account has starred, and a page of its own voices after the last one ($4, $5),
-// only starred ones if $3 is true.
+// pageQuery selects which system voices ($2) the account has starred, and a page of its own voices after the last one
+// ($4, $5), only starred ones if $3 is true.
 var pageQuery = `select array(select voice_id from ` + readmodel.StarsView.SQL() + ` where account_id = $1 and voice_id = any($2)),
 	array(select row(` + ownedColumns + `)` + fromVoices + ` and (v.starred or not $3::boolean) and (v.created_at, v.voice_id) > ($4::timestamptz, $5)
 		order by v.created_at, v.voice_id limit $6)`

@@ -1,5 +1,5 @@
-// Package alignment serves the routes that find the words of a text in a recording of it. They declare no credential and
-// append nothing, so what they cost is limited by address and in all.
+// Package alignment serves the routes that find the words of a text in a recording of it. They declare no credential
+// and append nothing, so what they cost is limited by address and in all.
 package alignment
 
 import (

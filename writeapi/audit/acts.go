@@ -82,7 +82,8 @@ func (a *Acts) remember(of repeatable, within time.Duration) {
 // maxHeads is how many heads are in one reply.
 const maxHeads = 500
 
-// Chain shows the heads of the audit chain to those who keep them elsewhere. They are read from the log itself, not from a read model.
+// Chain shows the heads of the audit chain to those who keep them elsewhere. They are read from the log itself, not
+// from a read model.
 type Chain struct {
 	Heads *audit.Heads
 }

@@ -70,7 +70,8 @@ func (s *store) List(ctx context.Context, prefix string) iter.Seq2[blobs.Blob, e
 	}
 }
 
-// desk is the routes on a real server, over a real folder of blobs. Blobs of owners that begin with "brief-" are to be forgotten.
+// desk is the routes on a real server, over a real folder of blobs. Blobs of owners that begin with "brief-" are to be
+// forgotten.
 type desk struct {
 	*testing.T
 	store *store

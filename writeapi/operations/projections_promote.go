@@ -13,8 +13,8 @@ import (
 // maxPromoted bounds what is promoted in one transaction.
 const maxPromoted = 100
 
-// promoteRequest holds {"generations": [{"name", "version", "generation"}, …]}. The binder knows no lists of objects, so
-// each entry is bound on its own.
+// promoteRequest holds {"generations": [{"name", "version", "generation"}, …]}. The binder knows no lists of objects,
+// so each entry is bound on its own.
 type promoteRequest struct {
 	Body []byte `raw:"body" required:"true"`
 }

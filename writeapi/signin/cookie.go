@@ -9,8 +9,8 @@ import (
 	"github.com/recital-tts/recital/internal/providers/signin"
 )
 
-// cookies keep the sign-ins that a browser has begun, each in a cookie of its own: tabs that begin at once do not replace
-// each other's. Where the service has TLS, other hosts of its domain cannot set them (RFC 6265bis, 4.1.3.2).
+// cookies keep the sign-ins that a browser has begun, each in a cookie of its own: tabs that begin at once do not
+// replace each other's. Where the service has TLS, other hosts of its domain cannot set them (RFC 6265bis, 4.1.3.2).
 type cookies struct {
 	prefix string // of their names
 	secure bool

@@ -1,5 +1,5 @@
-// Package signin serves the sign-in by identity providers: a browser is sent to one, comes back with an answer, and gets
-// the cookie of a session.
+// Package signin serves the sign-in by identity providers: a browser is sent to one, comes back with an answer, and
+// gets the cookie of a session.
 package signin
 
 import (
@@ -225,8 +225,8 @@ func leave(location string) web.Reply {
 	return web.Redirect(http.StatusFound, location).WithHeader("Cache-Control", "no-store").WithHeader("Referrer-Policy", "no-referrer")
 }
 
-// callbackURL returns where the provider sends the browser back to. Without a public URL that is the host that was asked,
-// which is believed where it is this machine.
+// callbackURL returns where the provider sends the browser back to. Without a public URL that is the host that was
+// asked, which is believed where it is this machine.
 func (a *API) callbackURL(call *web.Call, provider string) (string, error) {
 	host := call.Header("Host")
 	if a.Links.Base() == "" && !signin.IsLoopback(host) {

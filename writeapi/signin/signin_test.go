@@ -96,8 +96,8 @@ func (s *site) lives(cookie *http.Cookie) bool {
 	return !ended
 }
 
-// Pages of the service sign a person out, and so does whoever follows a link or types the address. What another page loads
-// does not.
+// Pages of the service sign a person out, and so does whoever follows a link or types the address. What another page
+// loads does not.
 func TestWhoSignsOut(t *testing.T) {
 	s := serve(t, "", nil)
 	for name, asked := range map[string]struct {
@@ -129,7 +129,8 @@ func TestWhoSignsOut(t *testing.T) {
 	}
 }
 
-// A browser that blocks third-party cookies shows none: the session lives on, and the page must not hear that it has ended.
+// A browser that blocks third-party cookies shows none: the session lives on, and the page must not hear that it has
+// ended.
 func TestAnotherSitesScriptThatShowsNoSessionSignsNobodyOut(t *testing.T) {
 	s := serve(t, "", nil)
 	for _, headers := range [][]string{

@@ -50,7 +50,8 @@ func noStudio() *API {
 	return &API{Synthesiser: &synthesis.Synthesiser{Voices: speech.SystemVoices{}}}
 }
 
-// serve runs the real routes, which refuse here before anything is spoken, and one that returns the request as it was bound.
+// serve runs the real routes, which refuse here before anything is spoken, and one that returns the request as it was
+// bound.
 func serve(t *testing.T) string {
 	t.Helper()
 	routes := append(noStudio().Routes(), web.Post("/understand", understand, web.As(request.Post()), web.Forms(), web.MaxBody(maxBody), web.Returns[understood]()))
@@ -228,7 +229,8 @@ func (u unready) Speaking(context.Context, string, string) (speech.Voice, error)
 	return speech.Voice{}, u.err
 }
 
-// In each dialect the reply says whether it is worth while to come again: published clients retry a 409 unless they are told.
+// In each dialect the reply says whether it is worth while to come again: published clients retry a 409 unless they are
+// told.
 func TestAVoiceThatCannotSpeak(t *testing.T) {
 	for name, c := range map[string]struct {
 		err        error

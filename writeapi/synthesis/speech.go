@@ -56,8 +56,8 @@ func (a *API) Routes() []web.Route {
 	}, betaRest())
 }
 
-// bytes streams the audio while synthesis runs. The head is sent when the reservation is in the log, so that a refusal is
-// a status, or with delay_headers when there is audio, so that a failure until then is one, too.
+// bytes streams the audio while synthesis runs. The head is sent when the reservation is in the log, so that a refusal
+// is a status, or with delay_headers when there is audio, so that a failure until then is one, too.
 func (a *API) bytes(call *web.Call, in request.Speech) (web.Reply, error) {
 	order := in.WithSeed().Synthesis()
 	order.KeepTimes = in.WantsTimes()

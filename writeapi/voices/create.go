@@ -99,8 +99,8 @@ type createRequest struct {
 	profile
 }
 
-// room refuses who cannot have another voice before anything is received. Who repeats a request may have taken the last place
-// with it.
+// room refuses who cannot have another voice before anything is received. Who repeats a request may have taken the last
+// place with it.
 func (c *Creator) room(call *web.Call) error {
 	if call.Header("Idempotency-Key") != "" {
 		return nil

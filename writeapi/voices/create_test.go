@@ -47,7 +47,8 @@ func (keys) APIKey(_ context.Context, key string) (web.Principal, error) {
 	return web.Principal{Account: key, Key: "key…", Plan: on}, nil
 }
 
-// studio serves the route on a real log, a real folder and a real keyring. Nobody makes the voices, so they stay as they were created.
+// studio serves the route on a real log, a real folder and a real keyring. Nobody makes the voices, so they stay as
+// they were created.
 type studio struct {
 	*commandstest.World
 	commands *commands.Voices

@@ -38,7 +38,8 @@ import (
 	readapi "github.com/recital-tts/recital/readapi/voices"
 )
 
-// shelf serves the routes that change, and those that read, on a real log with its read model, a real folder and a real keyring.
+// shelf serves the routes that change, and those that read, on a real log with its read model, a real folder and a real
+// keyring.
 type shelf struct {
 	*feedtest.World
 	t        testing.TB

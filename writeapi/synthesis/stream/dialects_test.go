@@ -99,7 +99,8 @@ func TestDialectAWithExtrasComesInPairs(t *testing.T) {
 	require.EqualValues(t, 2*len(hello+" Bye."), h.requireIdle(id))
 }
 
-// Where there are frames with times, they say what could not be spoken; no other frame is added, which a client would fail on.
+// Where there are frames with times, they say what could not be spoken; no other frame is added, which a client would
+// fail on.
 func TestWhatCannotBeSpokenIsSaidBesideTheTimes(t *testing.T) {
 	h := newHouse(t)
 	for _, dialect := range []struct{ opening, plain, times string }{

@@ -191,9 +191,9 @@ func readNonce(document bind.Object) (*int64, error) {
 	return nil, refuse("nonce", "Input should be a valid integer")
 }
 
-// halves joins characters beyond the basic plane that a client has cut in two. JavaScript counts such a character as two
-// code units, and writes a text that ends between them with a lone escape ("\ud83c"); the next text then begins with
-// the other half. UTF-8 itself cannot be cut: each message is valid by itself.
+// halves joins characters beyond the basic plane that a client has cut in two. JavaScript counts such a character as
+// two code units, and writes a text that ends between them with a lone escape ("\ud83c"); the next text then begins
+// with the other half. UTF-8 itself cannot be cut: each message is valid by itself.
 type halves struct{ high string } // the escape of a first half that waits, without its backslash
 
 var (

@@ -59,8 +59,8 @@ func wantsTimes(in request.Speech, d dialect) bool {
 	return in.WantsExtras()
 }
 
-// dialectOf finds the dialect of a first message, whatever else is wrong with it, so that its error is understood. It is
-// false for what is no JSON object.
+// dialectOf finds the dialect of a first message, whatever else is wrong with it, so that its error is understood. It
+// is false for what is no JSON object.
 func dialectOf(message []byte) (d dialect, isObject bool) {
 	document, err := bind.ParseObject(message)
 	if err != nil {

@@ -299,8 +299,8 @@ func childOf(t testing.TB, mode string) (pid int) {
 	return pid
 }
 
-// Clients that are quiet occupy no encoder: there may be more of them than codec streams, and all of them, and one more,
-// are served.
+// Clients that are quiet occupy no encoder: there may be more of them than codec streams, and all of them, and one
+// more, are served.
 func TestQuietSessionsHoldNoEncoder(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")

@@ -18,8 +18,8 @@ func (r refusing) Speaking(context.Context, string, string) (speech.Voice, error
 	return speech.Voice{}, r.err
 }
 
-// A voice that cannot speak is an error in each dialect before the session is ready, and the close code says whether it is
-// worth while to come again.
+// A voice that cannot speak is an error in each dialect before the session is ready, and the close code says whether it
+// is worth while to come again.
 func TestAVoiceThatCannotSpeakEndsTheSession(t *testing.T) {
 	h := newHouse(t)
 	id, key := h.open("free")
