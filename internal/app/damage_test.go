@@ -179,7 +179,7 @@ func TestWhatIsAwayIsInTheDamageReport(t *testing.T) {
 		raised, cleared := c.told("postgres")
 		return len(raised) > 0 && len(cleared) == len(raised)
 	}, patience, 10*time.Millisecond)
-	require.Eventually(t, func() bool { return len(one.report(t, key)) == 0 }, patience, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return len(one.report(t, key)) == 0 }, patience, 10*time.Millisecond, "%v", one.report(t, key))
 }
 
 func TestAReadModelThatStopsIsInTheDamageReportUntilItGoesOn(t *testing.T) {
