@@ -3,15 +3,12 @@ package main_test
 import (
 	"encoding/json"
 	"net/http"
-	"path/filepath"
 	"testing"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/domain/keyring"
 	"github.com/recital-tts/recital/internal/events/eventlog"
-	"github.com/recital-tts/recital/internal/process/postgres"
 )
 
 // keyringIDs are what recitalctl shows of the keyrings.
@@ -127,28 +124,4 @@ func TestAPostgresOfAnotherLogIsNotUsed(t *testing.T) {
 	require.Equal(t, 503, do(t, c.at(s).request(http.MethodGet, "/v1/account", nil)).status)
 	require.EqualValues(t, 100, c.usage(t))
 	require.Empty(t, other.missing())
-}
-
-func TestAKeyringThatWasRestoredFromAnEarlierReleaseIsTheLogs(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
-	t.Parallel()
-	// given a keyring that was restored from before keyrings had ids
-	data := dataFolder(t)
-	s := start(t, data)
-	c := s.openAccount("indie")
-	require.Equal(t, 200, c.post(t, bytesRoute, order{"text": prose(50), "voice": "leah", "debug": true}).status)
-	connection, err := pgx.Connect(t.Context(), postgres.SocketURL(filepath.Join(data, "postgres", "run"), postgres.Database))
-	require.NoError(t, err)
-	_, err = connection.Exec(t.Context(), "delete from keyring.identity")
-	require.NoError(t, err)
-	require.NoError(t, connection.Close(t.Context()))
-	s.interrupt()
-
-	// when recitald starts, then the two find each other, and nothing is lost
-	s = start(t, data)
-	c = c.at(s)
-	s.eventually(func() bool { return c.clips(t).TotalClips == 1 })
-	require.Equal(t, prose(50), *c.clips(t).Clips[0].Text)
 }

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 }
 
 // patience bounds waits of tests; it only matters when a test fails.
-const patience = 60 * time.Second
+const patience = 5 * time.Minute
 
 // millisecond is how often tests look whether what they wait for has come.
 const millisecond = time.Millisecond
