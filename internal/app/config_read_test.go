@@ -132,12 +132,12 @@ func TestTheReferenceOfSettingsIsWhatThereIs(t *testing.T) {
 // referenceHead begins the reference.
 const referenceHead = `# Settings
 
-Each setting of recitald is a flag and an environment variable of the same meaning: ` + "`--http-addr` is `RECITAL_HTTP_ADDR`" + `.
-A flag takes precedence. ` + "`recitald --print-config`" + ` shows the settings in effect, where they are from, and everything that
-is wrong with them. A variable ` + "`RECITAL_…`" + ` that is no setting is an error at the start.
+Each setting of recitald is a flag and an environment variable of the same meaning: ` + "`--http-addr` is\n`RECITAL_HTTP_ADDR`" + `.
+A flag takes precedence. ` + "`recitald --print-config`" + ` shows the settings in effect, where they are from, and
+everything that is wrong with them. A variable ` + "`RECITAL_…`" + ` that is no setting is an error at the start.
 
-A secret is set as it is, or in a file: ` + "`RECITAL_X`, or `RECITAL_X_FILE`" + ` with the path of a file that has one secret a line.
-These are marked with "or file". Keys and tokens are always files.
+A secret is set as it is, or in a file: ` + "`RECITAL_X`, or `RECITAL_X_FILE`" + ` with the path of a file that has one secret a
+line. These are marked with "or file". Keys and tokens are always files.
 
 This page is generated from the settings (` + "`internal/app/settings.txt` and `config.go`" + `).
 `
