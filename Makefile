@@ -33,7 +33,9 @@ SHORTENED = rapid\.Check[(]|testing\.Short[(][)]|enginetest\.Run[(]
 folders_with = $$(grep -rlE --include='*_test.go' '$(1)' . | xargs -r -n 1 dirname | sort -u)
 
 .DEFAULT_GOAL := help
-.PHONY: help deps deps-test deps-long build run test test-plain test-race test-long test-long-plain test-long-race lint bench bench-smoke align-report clone-report precheck-report loudness loudness-report soak storm clients pydantic govulncheck fuzz clean
+.PHONY: help deps deps-test deps-long build run test test-plain test-race test-long test-long-plain test-long-race \
+	lint bench bench-smoke align-report clone-report precheck-report loudness loudness-report soak storm clients \
+	pydantic govulncheck fuzz clean
 
 # Tests take the binaries that make has built, and benchmarks a regular expression in which nothing is expanded.
 test test-long bench bench-smoke soak storm clients: export RECITAL_TEST_BINARIES := $(CURDIR)/bin
