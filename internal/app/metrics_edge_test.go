@@ -57,8 +57,7 @@ func TestWhatIsTurnedAwayAtTheEdgeIsCounted(t *testing.T) {
 	// when there are more connections than there may be, then the idlest is closed
 	const check = "GET /health_check HTTP/1.1\r\nHost: x\r\n\r\n"
 	connect(t, a.PublicAddr()).send(check)
-	other := connect(t, a.PublicAddr())
-	other.send(check)
+	connect(t, a.PublicAddr()).send(check)
 	third := connect(t, a.PublicAddr())
 	require.Equal(t, http.StatusOK, third.send(check))
 	shows("recital_http_connections", 2)
@@ -68,6 +67,6 @@ func TestWhatIsTurnedAwayAtTheEdgeIsCounted(t *testing.T) {
 	// and when an address announces more than its share of the bodies, then that is refused
 	const body = "POST /v1/ai/speech/kanna?text=a HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 20971520\r\n\r\n"
 	require.Equal(t, http.StatusContinue, third.send(body))
-	require.Equal(t, http.StatusTooManyRequests, other.send(body))
+	require.Equal(t, http.StatusTooManyRequests, connect(t, a.PublicAddr()).send(body))
 	shows("recital_http_bodies_refused_total", 1)
 }
