@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/apikey"
 	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/internal/app"
@@ -55,9 +56,10 @@ func newHeirs(t *testing.T, config esdb.Config, v visitor) *heirs {
 		start, _ := plan.MonthlyPeriod(opened, end.Add(-1))
 		key, err := account.DrawAPIKey(rand.Reader)
 		require.NoError(t, err)
-		id := uuid.NewString()
+		id, hash := uuid.NewString(), account.HashAPIKey(key)
+		write(apikey.Stream(hash), apikey.Issued{Hash: hash, Account: id, At: opened})
 		write(account.Stream(id), account.Opened{Account: id, Plan: plan.Free, At: opened},
-			account.APIKeyCreated{Account: id, Hash: account.HashAPIKey(key), Masked: account.MaskAPIKey(key), At: opened})
+			account.APIKeyCreated{Account: id, Hash: hash, Masked: account.MaskAPIKey(key), At: opened})
 		write(fmt.Sprintf("usage-%s-%d", id, start.Unix()),
 			ledger.PeriodOpened{Account: id, Plan: plan.Free, Limit: &limit, Start: start, End: end},
 			ledger.CreditGranted{Account: id, Grant: "g", Characters: inheritance, Start: start, End: end, At: start})
