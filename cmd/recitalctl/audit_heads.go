@@ -34,7 +34,7 @@ Examples:
 
 // Run lists or exports the heads.
 func (c *auditHeads) Run(ctx context.Context, admin auditor, to terminal) error {
-	heads := liveLog{admin.client}.heads(ctx, 0)
+	heads := liveLog(admin).heads(ctx, 0)
 	if c.Export != "" {
 		return exportHeads(c.Export, heads, to)
 	}

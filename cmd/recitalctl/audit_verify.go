@@ -75,7 +75,7 @@ func (c *auditVerify) log(s settings) (audited, error) {
 		return openSaved(c.Backup)
 	}
 	admin, err := newAuditor(s)
-	return liveLog{admin.client}, err
+	return liveLog(admin), err
 }
 
 // outcome is what a check has found.

@@ -128,7 +128,9 @@ func (s *span) UnmarshalText(text []byte) (err error) {
 }
 
 // MarshalText implements encoding.TextMarshaler.
-func (s span) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+func (s span) MarshalText() ([]byte, error) { //nolint:unparam // as the interface has it
+	return []byte(s.String()), nil
+}
 
 type advance struct {
 	By span `arg:"" json:"duration" help:"By how much, such as 24h; a month has at most 744h."`

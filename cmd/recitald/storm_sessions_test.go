@@ -3,6 +3,7 @@ package main_test
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -120,7 +121,9 @@ func (p *host) step(address, cookie string, form url.Values) (location, set stri
 	if err != nil {
 		return "", ""
 	}
-	set, _, _ = strings.Cut(answer.header.Get("Set-Cookie"), ";")
+	if cookies := answer.header.Values("Set-Cookie"); len(cookies) > 0 {
+		set, _, _ = strings.Cut(cookies[len(cookies)-1], ";") // the one before it clears what the sign-in has left
+	}
 	return answer.header.Get("Location"), set
 }
 
@@ -157,7 +160,12 @@ func (p *host) sendOff(at *server, r *rand.Rand) {
 	p.here = stay
 }
 
-func (p *host) settle([]*server, books) error { return nil }
+func (p *host) settle([]*server, books) error {
+	if len(p.here)+len(p.gone)+p.doubtful == 0 {
+		return errors.New("nobody has signed in")
+	}
+	return nil
+}
 
 func (p *host) check(at *server, b books) error {
 	for _, g := range p.here {

@@ -97,19 +97,6 @@ func (w *world) events(id string) []hosting.Event {
 	return commandstest.Fold[hosting.Event](w.World, hosting.Stream(id))
 }
 
-func (w *world) seal(id, text, use string) []byte {
-	w.T.Helper()
-	sealed, err := w.keys.Seal(w.T.Context(), id, []byte(text), use)
-	require.NoError(w.T, err)
-	return sealed
-}
-
-// append appends an event to the stream of an account, whatever was decided.
-func (w *world) append(id string, event hosting.Event) {
-	w.T.Helper()
-	w.Other(hosting.Stream(id), eventlog.Revision(len(w.events(id)))-1, event)
-}
-
 func (w *world) open(t require.TestingT, id string, sealed []byte, use string) string {
 	plain, err := w.keys.Open(w.T.Context(), id, sealed, use)
 	require.NoError(t, err)

@@ -26,10 +26,7 @@ func hostingSlice() slice {
 		events:     commands.Events(),
 		readModels: projections.ReadModels(),
 		open: func(p *parts) (service, error) {
-			platform, err := p.openPlatform()
-			if err != nil {
-				return service{}, err
-			}
+			platform := p.openPlatform()
 			hosting := commands.New(commands.Config{Journal: p.journal, Platform: platform, Keyring: p.keys, APIKeys: p.accounts, Now: time.Now})
 			write := writeapi.API{Hosting: hosting, ReadModels: p.projector}
 			return service{
@@ -45,12 +42,12 @@ func hostingSlice() slice {
 }
 
 // openPlatform returns the hosting platform. In mode dev a stand-in takes its place when no credentials are set.
-func (p *parts) openPlatform() (hosting.Platform, error) {
+func (p *parts) openPlatform() hosting.Platform {
 	conf := vercel.Config{ClientID: p.cfg.HostingClient, ClientSecret: p.cfg.HostingSecret, RedirectURL: p.cfg.HostingRedirect, URL: p.cfg.HostingURL, Logger: p.log,
 		Watch: p.metrics.watchProvider("hosting")}
 	switch {
 	case conf.ClientID == "" && (p.standIns == nil || p.standIns.started.Hosting == ""):
-		return hosting.Off{}, nil
+		return hosting.Off{}
 	case conf.ClientID == "":
 		own := p.standIns.config.Hosting
 		conf.ClientID, conf.ClientSecret, p.hostingAt = own.ClientID, own.ClientSecret, p.standIns.started.Hosting
@@ -58,7 +55,7 @@ func (p *parts) openPlatform() (hosting.Platform, error) {
 	}
 	platform := vercel.New(conf)
 	p.onClose("the connections to the hosting platform", platform.Close)
-	return platform, nil
+	return platform
 }
 
 // platformAt says where keys for projects go.

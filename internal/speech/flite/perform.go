@@ -136,7 +136,7 @@ func (p *performance) begin() bool {
 	if len(p.words) == 0 {
 		return false
 	}
-	p.base, p.resample = p.total, newResampler(p.rate, outputRate)
+	p.base, p.resample = p.total, newResampler(p.rate)
 	p.from = max(p.samplesOf(p.words[0].start-lead), 0)
 	p.to = math.MaxInt
 	if p.cutTail {

@@ -18,9 +18,10 @@ type resampler struct {
 	at       int         // of the next output sample, in 1/up of an input sample from input[0] on
 }
 
-func newResampler(from, to int) *resampler {
-	divisor := gcd(from, to)
-	r := &resampler{up: to / divisor, down: from / divisor, input: make([]float64, taps)}
+// newResampler returns a resampler to outputRate.
+func newResampler(from int) *resampler {
+	divisor := gcd(from, outputRate)
+	r := &resampler{up: outputRate / divisor, down: from / divisor, input: make([]float64, taps)}
 	r.at = taps * r.up
 	for phase := range r.up {
 		r.filters = append(r.filters, sinc(float64(phase)/float64(r.up)))

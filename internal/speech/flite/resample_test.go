@@ -18,7 +18,7 @@ func tone(hertz, rate float64, samples int) []float64 {
 
 func TestATonesSamplesAreWhereTheyWouldBeAtTheOtherRate(t *testing.T) {
 	for _, hertz := range []float64{100, 1000, 4000, 6500} {
-		r := newResampler(16000, outputRate)
+		r := newResampler(16000)
 		got := append(r.add(tone(hertz, 16000, 16000)), r.finish()...)
 		want := tone(hertz, outputRate, outputRate)
 		require.InDelta(t, len(want), len(got), 2)
@@ -31,9 +31,9 @@ func TestATonesSamplesAreWhereTheyWouldBeAtTheOtherRate(t *testing.T) {
 func TestHowTheInputIsCutDoesNotMatter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		input := tone(440, 16000, rapid.IntRange(0, 3000).Draw(t, "samples"))
-		whole := newResampler(16000, outputRate)
+		whole := newResampler(16000)
 		want := append(whole.add(input), whole.finish()...)
-		pieces := newResampler(16000, outputRate)
+		pieces := newResampler(16000)
 		var got []float64
 		for rest := input; len(rest) > 0; {
 			n := min(rapid.IntRange(1, 700).Draw(t, "piece"), len(rest))

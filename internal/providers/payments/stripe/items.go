@@ -23,7 +23,7 @@ func (g *Gateway) AddInvoiceItem(ctx context.Context, a payments.Attempt, item p
 	if err != nil || !ended || made.Invoice != nil {
 		return made.ID, err
 	}
-	return made.ID, g.invoiceItem(ctx, a, item, made.ID)
+	return made.ID, g.invoiceItem(ctx, a, item)
 }
 
 func (g *Gateway) addItem(ctx context.Context, a payments.Attempt, item payments.InvoiceItem, ended bool) (made *stripe.InvoiceItem, err error) {
@@ -66,7 +66,7 @@ func (g *Gateway) item(ctx context.Context, a payments.Attempt, item payments.In
 }
 
 // invoiceItem has an item collected by an invoice of its own, with whatever else is pending for the customer.
-func (g *Gateway) invoiceItem(ctx context.Context, a payments.Attempt, item payments.InvoiceItem, id string) error {
+func (g *Gateway) invoiceItem(ctx context.Context, a payments.Attempt, item payments.InvoiceItem) error {
 	return g.once(ctx, a, change{
 		step: "invoice",
 		made: func() (bool, error) {
