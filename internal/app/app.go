@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 
 	"github.com/recital-tts/recital/internal/events/todo/pglist"
 	"github.com/recital-tts/recital/internal/http/rates"
+	"github.com/recital-tts/recital/internal/http/web"
 	"github.com/recital-tts/recital/internal/process/lifecycle"
 )
 
@@ -134,3 +136,79 @@ func (a *App) Run(ctx context.Context) error { return a.running.Wait(ctx) }
 
 // Close stops the parts in the reverse order of their start: first the listeners, which finish the replies under way.
 func (a *App) Close() error { return a.running.Stop() }
+
+func newLogger(cfg Config, out io.Writer) *slog.Logger {
+	var level slog.Level
+	if level.UnmarshalText([]byte(cfg.LogLevel)) != nil {
+		level = slog.LevelInfo
+	}
+	options := &slog.HandlerOptions{Level: level}
+	if cfg.LogFormat == "json" {
+		return slog.New(requestIDs{slog.NewJSONHandler(out, options)})
+	}
+	return slog.New(requestIDs{slog.NewTextHandler(out, options)})
+}
+
+// requestIDs adds the id of the request, for which something is logged, to lines that do not have it.
+type requestIDs struct{ slog.Handler }
+
+const requestIDName = "request_id"
+
+// Handle implements slog.Handler.
+func (h requestIDs) Handle(ctx context.Context, line slog.Record) error {
+	if id := web.RequestIDOf(ctx); id != "" && !hasAttr(line, requestIDName) {
+		line = line.Clone()
+		line.AddAttrs(slog.String(requestIDName, id))
+	}
+	return h.Handler.Handle(ctx, line)
+}
+
+// WithAttrs implements slog.Handler.
+func (h requestIDs) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return requestIDs{h.Handler.WithAttrs(attrs)}
+}
+
+// WithGroup implements slog.Handler.
+func (h requestIDs) WithGroup(name string) slog.Handler { return requestIDs{h.Handler.WithGroup(name)} }
+
+func hasAttr(line slog.Record, name string) (has bool) {
+	line.Attrs(func(a slog.Attr) bool {
+		has = a.Key == name
+		return !has
+	})
+	return has
+}
+
+// Welcome prints what a person needs to begin. Without secrets, and in mode prod, it prints none: the output ends up in
+// logs.
+func (a *App) Welcome(out io.Writer, secrets bool) {
+	if a.cfg.Mode == modeProd {
+		fmt.Fprintf(out, "Recital is running: address http://%s, admin http://%s\n", a.PublicAddr(), a.AdminAddr())
+		return
+	}
+	key, example := a.devKey+"  (also in "+a.folder.Path(devKeyFile)+")", a.devKey
+	switch {
+	case a.devKey == "":
+		key, example = a.noDevKey, "$KEY"
+	case !secrets:
+		key, example = "in "+a.folder.Path(devKeyFile), "$KEY"
+	}
+	fmt.Fprintf(out, `
+Recital is running.
+
+  address      http://%[1]s
+  try it       http://%[1]s/docs
+  sign in      http://%[1]s/auth/oauth/login?provider=idp_1&redirect=http%%3A%%2F%%2F%[1]s%%2Fdocs
+  admin        http://%[2]s  (recitalctl uses it)
+  payments     %[6]s
+  hosting      %[7]s
+  data folder  %[3]s
+  API key      %[4]s
+
+Make hello.mp3:
+
+  curl -sS http://%[1]s/v1/ai/speech/bytes -H 'x-api-key: %[5]s' -H 'content-type: application/json' -d '{"text": "Hello world. This is Recital.", "voice": "leah"}' -o hello.mp3
+
+Ctrl-C stops everything; the data stays.
+`, a.PublicAddr(), a.AdminAddr(), a.cfg.DataDir, key, example, a.paymentsAt(), a.platformAt())
+}

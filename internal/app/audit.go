@@ -1,15 +1,26 @@
 package app
 
 import (
+	"context"
+	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/recital-tts/recital/commands/alerts"
 	commands "github.com/recital-tts/recital/commands/audit"
+	"github.com/recital-tts/recital/domain/alert"
 	"github.com/recital-tts/recital/domain/audit"
+	"github.com/recital-tts/recital/domain/voice"
+	"github.com/recital-tts/recital/internal/events/chain"
 	"github.com/recital-tts/recital/internal/http/web"
 	"github.com/recital-tts/recital/internal/process/health"
+	"github.com/recital-tts/recital/internal/providers/blobs"
 	projections "github.com/recital-tts/recital/projections/audit"
 	readapi "github.com/recital-tts/recital/readapi/audit"
+	"github.com/recital-tts/recital/readapi/clips"
 	"github.com/recital-tts/recital/writeapi"
 	writeaudit "github.com/recital-tts/recital/writeapi/audit"
 )
@@ -45,4 +56,169 @@ func auditSlice() slice {
 			}, nil
 		},
 	}
+}
+
+// erasureStores say what is there of a closed account.
+func (p *parts) erasureStores(desk *commands.Audit) commands.Stores {
+	return commands.Stores{
+		KeyDestroyed: p.keys.ErasedAt,
+		Left: func(ctx context.Context, account string, until time.Time) ([]commands.Left, error) {
+			saved, err := clips.Owned{Models: p.projector}.Count(ctx, account)
+			if err != nil {
+				return nil, err
+			}
+			voices, err := desk.Voices(ctx, account)
+			if err != nil {
+				return nil, err
+			}
+			var left int64
+			for _, id := range voices {
+				count, err := p.countBlobs(ctx, blobs.Owner(voice.Stream(id)))
+				if err != nil {
+					return nil, err
+				}
+				left += count
+			}
+			times, err := p.wordTimes.Count(ctx, account, until)
+			if err != nil {
+				return nil, err
+			}
+			variables, err := desk.Variables(ctx, account)
+			if err != nil {
+				return nil, err
+			}
+			return []commands.Left{
+				{What: "its clips", Count: saved}, {What: "recordings and models of its voices", Count: left},
+				{What: "word times of its replies", Count: times}, {What: "its API keys at the hosting platform", Count: variables},
+			}, nil
+		},
+	}
+}
+
+func (p *parts) countBlobs(ctx context.Context, owner blobs.Owner) (count int64, err error) {
+	for _, err := range p.blobs.List(ctx, owner.Prefix()) {
+		if err != nil {
+			return 0, fmt.Errorf("looking for blobs: %w", err)
+		}
+		count++
+	}
+	return count, nil
+}
+
+// chainSource is the source of alerts about the audit chain, and the name of its leader lock.
+const chainSource = "audit/chain"
+
+// auditHeads returns what signs heads of the audit chain.
+func (p *parts) auditHeads() *commands.Heads {
+	p.metrics.expectAlert(chainSource, alert.ChainBroken)
+	return commands.NewHeads(commands.HeadsConfig{
+		Journal: p.journal, Log: p.identity.LogID.String(), Key: p.secrets.audit, Every: eventsPerHead,
+		Now: time.Now, Logger: p.log,
+		Mismatch: func(_ context.Context, f chain.Finding) {
+			p.alerts.RaiseLater(alerts.Occasion{
+				Source: chainSource, Subject: strconv.FormatUint(f.Head, 10), Reason: alert.ChainBroken, Detail: f.String(), At: time.Now(),
+			})
+		},
+	})
+}
+
+// eventsPerHead is after how many events there is a signed head. The fewer, the more exactly a change is found.
+const eventsPerHead = 1000
+
+// headsJob has one instance sign heads.
+func (p *parts) headsJob(heads *commands.Heads) job {
+	return job{
+		name: "the heads of the audit chain", every: p.cfg.AuditHeadInterval,
+		run: func(ctx context.Context) error {
+			select {
+			case <-p.database:
+			case <-ctx.Done():
+				return nil
+			}
+			leads, err := p.locks.TryAcquire(ctx, chainSource)
+			if err != nil || !leads {
+				heads.Rest()
+				return err
+			}
+			return heads.Run(ctx)
+		},
+	}
+}
+
+// unsignedCounted is up to how many events without a head the doctor counts.
+const unsignedCounted = 10_000
+
+// lookAtHeads looks at what no head speaks of yet: a head comes soon after an event.
+func (p *parts) lookAtHeads(ctx context.Context) health.Finding {
+	u, err := p.heads.Unsigned(ctx, unsignedCounted)
+	if err != nil {
+		return health.Broken(err.Error(), "see to the event store first; if it answers, recitalctl audit verify says what was changed in the log")
+	}
+	return ofHeads(u, p.cfg.AuditHeadInterval, time.Now())
+}
+
+func ofHeads(u commands.Unsigned, interval time.Duration, now time.Time) health.Finding {
+	f := health.Sound("there is no head yet")
+	if u.Head.Count > 0 {
+		f = health.Sound("the last head is %s old and speaks of %d events", now.Sub(u.Head.At).Round(time.Second), u.Head.Count)
+	}
+	if u.Events == 0 {
+		return f
+	}
+	count := strconv.Itoa(u.Events)
+	if u.Events == unsignedCounted {
+		count += " or more"
+	}
+	age := now.Sub(u.Oldest)
+	f.Found += fmt.Sprintf("; events since: %s, the oldest %s old", count, age.Round(time.Second))
+	if age > 2*interval+time.Minute {
+		return f.But(health.Warning, "one instance signs, once Postgres answers; if events since do not become fewer, its log says why (the heads of the audit chain). "+
+			"What is not signed is not protected: recitalctl audit verify checks the rest")
+	}
+	return f
+}
+
+// headsGauge are figures of the last head, the same on every instance. They are left out if the log does not answer.
+type headsGauge struct {
+	unsigned             *recent[commands.Unsigned]
+	age, events, waiting *prometheus.Desc
+}
+
+func newHeadsGauge(unsigned func(context.Context, int) (commands.Unsigned, error)) *headsGauge {
+	desc := func(name, help string) *prometheus.Desc { return prometheus.NewDesc(name, help, nil, nil) }
+	return &headsGauge{
+		unsigned: newRecent(func(ctx context.Context) (commands.Unsigned, error) { return unsigned(ctx, 1) }),
+		age:      desc("recital_audit_head_age_seconds", "Age of the last signed head of the audit chain; 0 before the first."),
+		events:   desc("recital_audit_head_events", "Events that the last signed head of the audit chain speaks of; 0 before the first."),
+		waiting:  desc("recital_audit_unsigned_age_seconds", "Age of the oldest event that no signed head of the audit chain speaks of; 0 if there is none."),
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (g *headsGauge) Describe(descs chan<- *prometheus.Desc) {
+	for _, desc := range []*prometheus.Desc{g.age, g.events, g.waiting} {
+		descs <- desc
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (g *headsGauge) Collect(figures chan<- prometheus.Metric) {
+	u, known := g.unsigned.get()
+	if !known {
+		return
+	}
+	gauge := func(desc *prometheus.Desc, value float64) {
+		figures <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value)
+	}
+	gauge(g.events, float64(u.Head.Count))
+	gauge(g.age, ageOf(u.Head.At))
+	gauge(g.waiting, ageOf(u.Oldest))
+}
+
+// ageOf returns the seconds since a time, 0 for none. Clocks may differ.
+func ageOf(at time.Time) float64 {
+	if at.IsZero() {
+		return 0
+	}
+	return max(0, time.Since(at).Seconds())
 }

@@ -89,3 +89,18 @@ func (p periods) ClosePeriod(ctx context.Context, stream string, cause uuid.UUID
 func (p periods) OverageBilled(ctx context.Context, stream string, b commands.Billed, cause uuid.UUID) (eventlog.Position, error) {
 	return p.ledger.OverageBilled(ctx, stream, ledger.Bill(b), cause)
 }
+
+// reconciling raises an alert while reconciliation fails.
+func (p *parts) reconciling(run func(context.Context) error) func(context.Context) error {
+	condition := p.here(alert.PaymentsSource, alert.Unreconciled)
+	return func(ctx context.Context) error {
+		err := run(ctx)
+		switch {
+		case err == nil:
+			p.alerts.Over(condition)
+		case ctx.Err() == nil:
+			p.alerts.Holds(condition, time.Time{}, "the log of this instance says why")
+		}
+		return err
+	}
+}

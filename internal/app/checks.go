@@ -5,37 +5,140 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
+	"net/http"
+	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/google/uuid"
-	"golang.org/x/sys/unix"
 
+	"github.com/recital-tts/recital/commands/synthesis"
 	"github.com/recital-tts/recital/domain/alert"
+	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/eventnode"
 	"github.com/recital-tts/recital/internal/events/feed"
+	"github.com/recital-tts/recital/internal/events/readmodel"
+	"github.com/recital-tts/recital/internal/process/certificates"
 	"github.com/recital-tts/recital/internal/process/health"
+	"github.com/recital-tts/recital/internal/process/lifecycle"
+	"github.com/recital-tts/recital/internal/process/postgres"
 	"github.com/recital-tts/recital/internal/providers/blobs"
 )
 
 const (
-	// nearlyFull is how full a disk may be, in per cent, before the doctor warns.
-	nearlyFull = 85
+	probeEvery   = 500 * time.Millisecond
+	probeTimeout = time.Second
+	// failingAppends is how long appends may fail.
+	failingAppends = time.Second
+)
+
+// readiness is what the probes and the appends have found. Asking for it costs nothing, however often balancers do.
+type readiness struct {
+	mu       sync.Mutex
+	postgres time.Time // answered last
+	failing  time.Time // since when no append succeeds; zero while appends do
+
+	noRoom atomic.Bool // the embedded node's disk is too full for any append
+	behind atomic.Bool // reads show less than they have shown, or nothing
+}
+
+func (r *readiness) postgresAnswered() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.postgres = time.Now()
+}
+
+func (r *readiness) postgresAnswers() bool {
+	_, silent := r.postgresIsSilent()
+	return !silent
+}
+
+// postgresIsSilent returns since when Postgres has not answered; zero if it never has.
+func (r *readiness) postgresIsSilent() (since time.Time, is bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.postgres, time.Since(r.postgres) >= probeEvery+probeTimeout
+}
+
+// appended notes the outcome of an append. A conflict says nothing about the next append, and neither does a caller
+// that has gone.
+func (r *readiness) appended(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case err == nil:
+		r.failing = time.Time{}
+	case errors.Is(err, eventlog.ErrUnavailable) && !errors.Is(err, context.Canceled) && r.failing.IsZero():
+		r.failing = time.Now()
+	}
+}
+
+// appendsFail returns since when appends have failed, and whether that is long enough to count.
+func (r *readiness) appendsFail() (since time.Time, fail bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.failing, !r.failing.IsZero() && time.Since(r.failing) > failingAppends
+}
+
+// promptReads are the read models of who would rather not wait than wait for a Postgres that is away.
+type promptReads struct {
+	synthesis.ReadModels
+	readiness *readiness
+}
+
+// Wait is that of the projector. It also returns feed.ErrBehind, at once, while Postgres is away or lacks what was
+// shown.
+func (r promptReads) Wait(ctx context.Context, position eventlog.Position, models ...readmodel.Model) error {
+	if !r.readiness.postgresAnswers() || r.readiness.behind.Load() {
+		return feed.ErrBehind
+	}
+	return r.ReadModels.Wait(ctx, position, models...)
+}
+
+// startChecks begins to find out what readiness, alerts and the doctor show.
+func (a *App) startChecks(context.Context) error {
+	a.metrics.expectAlert(alert.LogSource, alert.NoAppends)
+	a.running.Add(
+		lifecycle.Job{Name: "the probe of Postgres", Every: probeEvery, Do: a.probePostgres, Logger: a.log}.Part(),
+		lifecycle.Job{Name: "the probe of the read models", Every: probeEvery, After: a.projector.CaughtUp(), Do: a.probeReads, Logger: a.log}.Part(),
+		lifecycle.Background("the health checks", a.health.Run),
+		lifecycle.Job{
+			Name: "the look at open alerts", Every: a.cfg.alertEvery(), After: a.projector.CaughtUp(), Do: a.reviewAlerts, Logger: a.log,
+		}.Part(),
+	)
+	return nil
+}
+
+func (a *App) probePostgres(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	if a.pool.Ping(ctx) == nil {
+		a.readiness.postgresAnswered()
+	}
+	return nil
+}
+
+// probeReads looks whether the database has what reads need. While Postgres is away that is as it was.
+func (a *App) probeReads(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	switch err := a.projector.Shows(ctx); {
+	case err == nil:
+		a.readiness.behind.Store(false)
+	case errors.Is(err, feed.ErrBehind), postgres.IsMissing(err):
+		a.readiness.behind.Store(true)
+	}
+	return nil
+}
+
+const (
 	// clockSkew is how far clocks may be apart.
 	clockSkew = 2 * time.Second
 	// oldestPostgres is the version that the tests run on.
 	oldestPostgres = 15
-	// A crash loop is this number of deaths of workers within crashWindow. Workers that die are started again.
-	crashWindow, crashes = time.Minute, 5
-	// failureWindow is the time over which the share of failures counts, and fewFailures how many are too few to be a
-	// share.
-	failureWindow, fewFailures = 5 * time.Minute, 5
 )
 
 // partChecks look at what recitald rests on. The checks of a slice are with it.
@@ -74,106 +177,8 @@ func lack(name string, isMissing func() bool) func() []string {
 	}
 }
 
-func (p *parts) lookAtSettings(context.Context) health.Finding {
-	changed := 0
-	var open []string
-	for _, s := range p.cfg.Settings() {
-		if s.From != "default" {
-			changed++
-		}
-		if strings.HasSuffix(s.Flag, "-file") && s.Flag != "country-file" && isOpenToOthers(s.Value) {
-			open = append(open, s.Value)
-		}
-	}
-	for _, name := range []string{"operator-token", "auditor-token", "master-key", "signing-key", devKeyFile} {
-		if path := filepath.Join(p.cfg.DataDir, name); isOpenToOthers(path) {
-			open = append(open, path)
-		}
-	}
-	f := health.Sound("mode %s, %d settings are not defaults", p.cfg.Mode, changed)
-	if len(open) > 0 {
-		f.Found += "; other users may read " + strings.Join(open, ", ")
-		return f.But(health.Warning, "chmod 600 these files, as far as your platform permits")
-	}
-	return f
-}
-
-func isOpenToOthers(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && path != "" && info.Mode().Perm()&0o077 != fs.FileMode(0)
-}
-
-func (p *parts) lookAtFiles(context.Context) health.Finding {
-	var limit syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
-		return health.Broken(err.Error(), "see why the limit of open files cannot be read")
-	}
-	f := health.Sound("%d for %d connections", limit.Cur, p.cfg.Connections)
-	if needed := p.cfg.Connections + ownFiles; limit.Cur < uint64(needed) {
-		return f.But(health.Warning, fmt.Sprintf("raise the limit to %d (LimitNOFILE, ulimit -n), or lower RECITAL_CONNECTIONS", needed))
-	}
-	return f
-}
-
-// diskUse is how full a disk is: its size for unprivileged users, in bytes, and the free part of it.
-type diskUse struct{ size, free float64 }
-
-func diskUseOf(folder string) (diskUse, error) {
-	var disk unix.Statfs_t
-	if err := unix.Statfs(folder, &disk); err != nil {
-		return diskUse{}, fmt.Errorf("looking at the disk of %s: %w", folder, err)
-	}
-	block := float64(disk.Bsize)
-	return diskUse{size: float64(disk.Blocks-disk.Bfree+disk.Bavail) * block, free: float64(disk.Bavail) * block}, nil
-}
-
-func (u diskUse) percent() float64 { return 100 * (1 - u.free/max(u.size, 1)) }
-
-// diskLimit is how full a disk may be.
-type diskLimit struct {
-	percent float64
-	floor   float64 // bytes that are left free; the embedded node takes no events below half of them
-}
-
-func (l diskLimit) isReached(u diskUse) bool { return u.percent() >= l.percent || u.free < l.floor }
-
-// alertFolders are the folders on the disks that recitald fills.
-func (c Config) alertFolders() []string {
-	if c.Blobs == "" || c.blobsInS3() {
-		return []string{c.DataDir}
-	}
-	return []string{c.DataDir, c.Blobs}
-}
-
-// diskChecks look how full the disks of folders are. An alert is over when its disk is one per cent below the limit.
-func diskChecks(instance string, folders []string, limit diskLimit) (checks []health.Check) {
-	for _, folder := range folders {
-		condition := alert.Condition{Source: alert.DiskSource, Subject: instance + ", folder " + folder, Reason: alert.DiskFull}
-		var isFull atomic.Bool
-		checks = append(checks, health.Check{Name: "the disk of " + folder + " has room", Raises: condition.Is, Rules: []string{"RecitalDiskFull"}, Look: func(context.Context) health.Finding {
-			use, err := diskUseOf(folder)
-			if err != nil {
-				return health.Broken(err.Error(), "see whether the disk is mounted and readable").ButUnknown()
-			}
-			bound := limit
-			if isFull.Load() {
-				bound = diskLimit{limit.percent - 1, limit.floor + use.size/100}
-			}
-			isFull.Store(bound.isReached(use))
-			f := health.Sound("%.1f %% are used, %.2f GiB are free", use.percent(), use.free/(1<<30))
-			switch {
-			case isFull.Load():
-				return f.But(health.Fault, "make room or enlarge the disk now: a full disk takes nothing more, and nothing is lost").Raising(condition, time.Time{})
-			case use.percent() >= nearlyFull:
-				return f.But(health.Warning, "enlarge the disk soon; recitalctl projections retire drops generations of read models that nobody needs")
-			}
-			return f
-		}})
-	}
-	return checks
-}
-
 const storeAdvice = "see to the event store: its disk, its process, the network between; its own log says more. " +
+
 	"Reads and what is being spoken go on for a while"
 
 // storeSilence is how long the event store may be silent.
@@ -353,132 +358,6 @@ func (p *parts) tryBlob(ctx context.Context, address blobs.Address) error {
 	return p.blobs.Delete(ctx, address)
 }
 
-// readModelsCheck looks for read models that have stopped, and for live ones of this release that are behind the log.
-func (p *parts) readModelsCheck() health.Check {
-	return health.Check{
-		Name: "the read models are up to date", Lacks: p.lacksReadModels,
-		Rules: []string{"RecitalReadModelStopped", "RecitalReadModelBehind", "RecitalEventsParked"},
-		Raises: func(c alert.Condition) bool {
-			return c.Reason == alert.Behind && slices.ContainsFunc(ReadModels(), func(m feed.Projection) bool {
-				return strings.HasPrefix(c.Subject, fmt.Sprintf("%s_v%d_", m.Name, m.Version))
-			})
-		},
-		Look: func(context.Context) health.Finding {
-			overview, known := p.metrics.projections.overview.get()
-			if !known {
-				return health.Broken("their checkpoints or the log's head cannot be read", "see to Postgres and the event store first").ButUnknown()
-			}
-			return ofGenerations(overview.Generations, ReadModels(), p.cfg.lagLimit())
-		},
-	}
-}
-
-func (p *parts) lacksReadModels() (names []string) {
-	select {
-	case <-p.projector.CaughtUp():
-		names = lack("read models that have caught up", p.readiness.behind.Load)()
-	default:
-		names = []string{"read models that have caught up"}
-	}
-	for _, model := range p.projector.Status() {
-		if model.State == feed.StateStopped {
-			names = append(names, "read model "+model.Name)
-		}
-	}
-	return names
-}
-
-func ofGenerations(generations []feed.Generation, own []feed.Projection, limit time.Duration) health.Finding {
-	var stopped, behind []string
-	f := health.Sound("%d generations", len(generations))
-	for _, g := range generations {
-		name := fmt.Sprintf("%s version %d generation %d", g.Name, g.Version, g.Number)
-		isOwn := slices.ContainsFunc(own, func(m feed.Projection) bool { return m.Name == g.Name && m.Version == g.Version })
-		if g.State == feed.GenerationStopped || g.Parked > 0 {
-			stopped = append(stopped, name)
-		} else if g.Live && g.Lag > limit {
-			behind = append(behind, name+" by "+g.Lag.Round(time.Second).String())
-		}
-		if g.Live && isOwn && g.Lag > limit {
-			f.Problems = append(f.Problems, health.Problem{
-				Condition: alert.Condition{Source: projectionSource + g.Name, Subject: feed.GenerationName(g.Name, g.Version, g.Number), Reason: alert.Behind},
-				Since:     time.Now().Add(-g.Lag), Detail: fmt.Sprintf("it is %s behind", g.Lag.Round(time.Second)),
-			})
-		}
-	}
-	switch {
-	case len(stopped) > 0:
-		f.Found = "an event stops " + strings.Join(stopped, ", ")
-		return f.But(health.Fault, "recitalctl projections list says why, recitalctl projections parked list which event it is")
-	case len(behind) > 0:
-		f.Found = "behind: " + strings.Join(behind, ", ")
-		return f.But(health.Fault, "see to the load of Postgres; recitalctl projections list shows whether they catch up")
-	}
-	return f
-}
-
-// workerPool is how the processes of a pool are.
-type workerPool struct {
-	alive, size int
-	deaths      uint64
-}
-
-// workerChecks look at the processes that speak and encode. Without the second engine all but the blizzard models'
-// English is served: no balancer takes the instance out for it.
-func (p *parts) workerChecks() []health.Check {
-	first := crashCheck(p.here("workers/espeak-ng", alert.CrashLoop), health.Fault, crashWindow, func() workerPool {
-		s := p.engines.Stats()
-		return workerPool{s.Alive, s.Size, s.Respawns}
-	})
-	first.Lacks, first.Rules = lack("speech engine", func() bool { return !p.engines.Healthy() }), []string{"RecitalEnginesDie"}
-	second := crashCheck(p.here("workers/flite", alert.CrashLoop), health.Warning, crashWindow, func() workerPool {
-		s := p.second.Stats()
-		return workerPool{s.Alive, s.Size, s.Respawns}
-	})
-	codecs := crashCheck(p.here("workers/codec", alert.CrashLoop), health.Fault, crashWindow, func() workerPool {
-		s := p.codecs.Stats()
-		return workerPool{s.Running, s.Size, s.Restarts}
-	})
-	codecs.Lacks, codecs.Rules = lack("codec", func() bool { return !p.codecs.Healthy() }), []string{"RecitalCodecsDie"}
-	return []health.Check{first, second, codecs, failureCheck(p.here(alert.SpeechSource, alert.Failing), failureLimit, func() health.Tally {
-		one, two := p.engines.Stats(), p.second.Stats()
-		return health.Tally{All: one.Jobs + two.Jobs, Bad: one.Failed + two.Failed}
-	})}
-}
-
-// crashCheck looks whether workers die one after the other, or none is alive, which is as bad as worst.
-func crashCheck(condition alert.Condition, worst health.State, within time.Duration, stats func() workerPool) health.Check {
-	recent := health.Window{Length: within}
-	return health.Check{Name: strings.TrimPrefix(condition.Source, "workers/") + " workers run", Raises: condition.Is, Look: func(context.Context) health.Finding {
-		pool := stats()
-		died := recent.Since(time.Now(), health.Tally{Bad: pool.deaths}).Bad
-		f := health.Sound("%d of %d are alive, and %d have died within %s", pool.alive, pool.size, died, within)
-		if pool.alive == 0 || died >= crashes {
-			f = f.Raising(condition, time.Time{})
-		}
-		switch {
-		case pool.alive == 0:
-			return f.But(worst, "recitald's log says why they end; speechworker and the libraries it links belong to one release")
-		case pool.alive < pool.size || died >= crashes:
-			return f.But(health.Warning, "some are being started again; where that does not end, recitald's log says why")
-		}
-		return f
-	}}
-}
-
-// failureCheck looks whether more than a limit, in per cent, of the latest jobs has failed.
-func failureCheck(condition alert.Condition, limit float64, count func() health.Tally) health.Check {
-	recent := health.Window{Length: failureWindow}
-	return health.Check{Name: "few syntheses fail", Raises: condition.Is, Rules: []string{"RecitalSpeechFails"}, Look: func(context.Context) health.Finding {
-		counted := recent.Since(time.Now(), count())
-		f := health.Sound("%d of %d have failed within five minutes", counted.Bad, counted.All)
-		if counted.Bad < fewFailures || 100*float64(counted.Bad) < limit*float64(counted.All) {
-			return f
-		}
-		return f.But(health.Fault, "recitald's log says why engines end or take too long").Raising(condition, time.Time{})
-	}}
-}
-
 func (p *parts) lookAtAlerts(ctx context.Context) health.Finding {
 	_, _ = p.openAlert.Recorded(ctx) // what is known is shown without it, too
 	open := p.openAlert.Known()
@@ -487,4 +366,118 @@ func (p *parts) lookAtAlerts(ctx context.Context) health.Finding {
 	}
 	return health.Broken(fmt.Sprintf("%d, the oldest: %s", len(open), open[0].Sentence()),
 		"recitalctl alerts lists them, and the operator's guide says what to do for each")
+}
+
+// vercelURL is where Vercel's API is.
+const vercelURL = "https://api.vercel.com"
+
+// providerLooks is how many looks pass from one to the next at a provider, which is somebody else's server.
+const providerLooks = 6
+
+// providerCheck looks whether somebody else's server answers. Any reply is an answer, except for a failure of its own.
+func (p *parts) providerCheck(source, provider, url string) health.Check {
+	condition := p.here(source, alert.Unreachable)
+	return health.Check{
+		Name: provider + " answers", Every: providerLooks * p.cfg.alertEvery(), Raises: condition.Is, Rules: []string{"RecitalProviderAway"},
+		Look: func(ctx context.Context) health.Finding {
+			if err := reach(ctx, url); err != nil {
+				return health.Broken(err.Error(), "see whether it is away for others, too, and what is between").Raising(condition, time.Time{})
+			}
+			return health.Sound("%s", url)
+		},
+	}
+}
+
+func reach(ctx context.Context, url string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true} // a connection of its own is what is to be tried
+	response, err := transport.RoundTrip(request)
+	if err != nil {
+		return err
+	}
+	if err := response.Body.Close(); err != nil {
+		return err
+	}
+	if response.StatusCode >= http.StatusInternalServerError {
+		return fmt.Errorf("it answers with status %d", response.StatusCode)
+	}
+	return nil
+}
+
+// expiryEvery is how often certificates are looked at.
+const expiryEvery = 10 * time.Minute
+
+// certificateChecks look for certificates that end within a limit.
+func certificateChecks(all []certificates.Certificate, limit time.Duration) (checks []health.Check) {
+	for _, one := range all {
+		condition := alert.Condition{Source: alert.ExpirySource, Subject: one.Name, Reason: alert.Expiring}
+		checks = append(checks, health.Check{
+			Name: "the certificate " + one.Name + " is good for some time", Every: expiryEvery, RaiseAfter: 1, ClearAfter: 1, Raises: condition.Is,
+			Look: func(ctx context.Context) health.Finding {
+				end, err := one.End(ctx)
+				if err != nil {
+					return health.Sound("%s", err).But(health.Warning, "see whether the server answers").ButUnknown()
+				}
+				return ofCertificate(end, condition, limit)
+			},
+		})
+	}
+	return checks
+}
+
+func ofCertificate(end time.Time, condition alert.Condition, limit time.Duration) health.Finding {
+	f := health.Sound("it ends at %s", end.UTC().Format(time.RFC3339))
+	switch left := time.Until(end); {
+	case end.IsZero():
+		return health.Sound("none is used")
+	case left < 0:
+		return f.But(health.Fault, "renew it now").Raising(condition, time.Time{})
+	case left < limit:
+		return f.But(health.Warning, "renew it").Raising(condition, time.Time{})
+	}
+	return f
+}
+
+// certificates returns those on which recitald and its clients depend.
+func (p *parts) certificates() []certificates.Certificate {
+	all := p.cfg.storeCertificates()
+	if u, err := url.Parse(p.cfg.Postgres); err == nil && p.cfg.Postgres != "" {
+		all = append(all, certificates.Certificate{Name: "of Postgres", End: func(ctx context.Context) (time.Time, error) { return postgres.CertificateEnd(ctx, p.pool) }})
+		all = append(all, certificates.InFile(u.Query().Get("sslcert"), certificates.First)...)
+		if authorities := u.Query().Get("sslrootcert"); authorities != "system" {
+			all = append(all, certificates.InFile(authorities, certificates.Last)...)
+		}
+	}
+	if u, err := url.Parse(p.cfg.PublicURL); err == nil && u.Scheme == "https" {
+		all = append(all, certificates.Served("of the public address", u.Host, "443"))
+	}
+	if p.cfg.blobsInS3() {
+		if conf, err := p.cfg.s3(); err == nil && !conf.Location.Plain {
+			all = append(all, certificates.Served("of the blob store", conf.Location.Host, "443"))
+		}
+	}
+	return all
+}
+
+// storeCertificates returns those of the event store.
+func (c Config) storeCertificates() (all []certificates.Certificate) {
+	u, err := url.Parse(c.EventStore)
+	if err != nil || c.EventStore == "" {
+		return nil
+	}
+	options := url.Values{}
+	for name, values := range u.Query() {
+		options[strings.ToLower(name)] = values
+	}
+	if options.Get("tls") == "false" {
+		return nil
+	}
+	for _, host := range strings.Split(u.Host, ",") {
+		all = append(all, certificates.Served("of the event store "+host, host, "2113"))
+	}
+	all = append(all, certificates.InFile(options.Get("tlscafile"), certificates.Last)...)
+	return append(all, certificates.InFile(options.Get("usercertfile"), certificates.First)...)
 }

@@ -1,17 +1,24 @@
 package app
 
 import (
+	"cmp"
+	"context"
 	_ "embed"
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 	"maps"
 	"os"
+	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/recital-tts/recital/internal/process/health"
 )
 
 // settingTexts explains the settings. The help of recitald and docs/configuration.md have it from here.
@@ -218,4 +225,91 @@ func (s secretSetting) read() error {
 		s.value.SetString(lines[0])
 	}
 	return nil
+}
+
+// Setting is a setting as it is in effect. Secrets are hidden.
+type Setting struct {
+	Flag     string `json:"flag"`
+	Variable string `json:"variable"`
+	Value    string `json:"value"`
+	From     string `json:"from"` // default, environment or flag
+}
+
+// hidden stands for a secret that is set.
+const hidden = "(hidden)"
+
+// Settings returns all settings in the order of their declaration.
+func (c Config) Settings() (all []Setting) {
+	c.DrainDelay = new(c.drainDelay())
+	values := reflect.ValueOf(c)
+	for i := range values.NumField() {
+		field := values.Type().Field(i)
+		flag := field.Tag.Get("name")
+		if flag == "" {
+			continue
+		}
+		value := hide(field.Tag.Get("secret"), shown(values.Field(i)))
+		all = append(all, Setting{Flag: flag, Variable: variable(flag), Value: value, From: cmp.Or(c.Given[flag], "default")})
+	}
+	return all
+}
+
+func shown(value reflect.Value) string {
+	if value.Kind() == reflect.Slice {
+		parts := make([]string, value.Len())
+		for i := range parts {
+			parts[i] = value.Index(i).String()
+		}
+		return strings.Join(parts, ",")
+	}
+	return fmt.Sprint(reflect.Indirect(value).Interface())
+}
+
+// passwords are those in the addresses of a database or an event store: after the user, in the query, or in Postgres's
+// list of words.
+var passwords = regexp.MustCompile(`(://[^:/@]*:)\S*@|((?i:password)\s*=\s*)('[^']*'|[^\s&]*)`)
+
+func hide(secret, text string) string {
+	switch {
+	case text == "" || secret == "":
+		return text
+	case secret == "whole":
+		return hidden
+	}
+	return passwords.ReplaceAllStringFunc(text, func(found string) string {
+		parts := passwords.FindStringSubmatch(found)
+		if parts[1] != "" {
+			return parts[1] + hidden + "@"
+		}
+		return parts[2] + hidden
+	})
+}
+
+func (p *parts) lookAtSettings(context.Context) health.Finding {
+	changed := 0
+	var open []string
+	for _, s := range p.cfg.Settings() {
+		if s.From != "default" {
+			changed++
+		}
+		if strings.HasSuffix(s.Flag, "-file") && s.Flag != "country-file" && isOpenToOthers(s.Value) {
+			open = append(open, s.Value)
+		}
+	}
+	for _, name := range []string{"operator-token", "auditor-token", "master-key", "signing-key", devKeyFile} {
+		if path := filepath.Join(p.cfg.DataDir, name); isOpenToOthers(path) {
+			open = append(open, path)
+		}
+	}
+	f := health.Sound("mode %s, %d settings are not defaults", p.cfg.Mode, changed)
+	if len(open) > 0 {
+		f.Found += "; other users may read " + strings.Join(open, ", ")
+		return f.But(health.Warning, "chmod 600 these files, as far as your platform permits")
+	}
+	return f
+}
+
+func isOpenToOthers(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && path != "" && info.Mode().Perm()&0o077 != fs.FileMode(0)
 }

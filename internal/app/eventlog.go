@@ -2,19 +2,27 @@ package app
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
+	"github.com/recital-tts/recital/commands/alerts"
 	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/domain/alert"
+	"github.com/recital-tts/recital/domain/audit"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
 	"github.com/recital-tts/recital/internal/events/eventnode"
 	"github.com/recital-tts/recital/internal/events/feed"
 	"github.com/recital-tts/recital/internal/process/lifecycle"
+	"github.com/recital-tts/recital/internal/process/tracing"
 )
 
 // openLog connects to the event log, that of an embedded node unless one is configured, and reads its identity.
@@ -103,4 +111,222 @@ func socketPath(folder string) (path string, remove func() error, err error) {
 		return "", nil, fmt.Errorf("making a folder for the event node's socket: %w", err)
 	}
 	return filepath.Join(short, "node.sock"), func() error { return os.RemoveAll(short) }, nil
+}
+
+// tracedLog shows appends in the traces of their requests.
+type tracedLog struct{ eventlog.Log }
+
+// Append implements eventlog.Log.
+func (l tracedLog) Append(ctx context.Context, stream string, expected eventlog.Revision, events []eventlog.Proposed) (eventlog.Appended, error) {
+	ctx, span := tracing.Start(ctx, "append")
+	kind, _, _ := strings.Cut(stream, "-") // the rest is an id
+	span.Set("recital.stream", kind)
+	span.Count("recital.events", len(events))
+	done, err := l.Log.Append(ctx, stream, expected, events)
+	span.End(err)
+	return done, err
+}
+
+// observedLog passes on what comes of appends.
+type observedLog struct {
+	eventlog.Log
+	appended func(took time.Duration, events int, err error)
+}
+
+// Append implements eventlog.Log.
+func (l observedLog) Append(ctx context.Context, stream string, expected eventlog.Revision, events []eventlog.Proposed) (eventlog.Appended, error) {
+	begun := time.Now()
+	done, err := l.Log.Append(ctx, stream, expected, events)
+	if len(events) > 0 {
+		l.appended(time.Since(begun), len(events), err)
+	}
+	return done, err
+}
+
+// appended notes the outcome of an append.
+func (a *App) appended(took time.Duration, events int, err error) {
+	a.readiness.appended(err)
+	a.metrics.observeAppend(took, events, err)
+}
+
+const (
+	seenName  = "seen.json" // in the data folder
+	seenEvery = 10 * time.Second
+	// seenPause is how long a node of an event store may lag before its head is believed.
+	seenPause = 5 * time.Second
+)
+
+// mark is how far the log was seen. A log that ends before it was put back to an older copy.
+type mark struct {
+	Log      eventlog.Identity `json:"log"`
+	Position eventlog.Position `json:"position"`
+	Head     audit.Head        `json:"head"` // the last signed one; zero before the first
+	At       time.Time         `json:"at"`
+}
+
+// seen is how far this instance has seen the log, and what it lacks of what was seen before. It is not safe for
+// concurrent use: the start compares, and then a job notes.
+type seen struct {
+	noted    mark             // zero until something was written
+	inFolder bool             // noted is in the data folder
+	inTable  bool             // and in Postgres
+	missing  *alerts.Occasion // nil unless the log was put back
+}
+
+// compareWithFolder looks whether the log has what the data folder says.
+func (a *App) compareWithFolder(ctx context.Context) error {
+	content, err := os.ReadFile(a.folder.Path(seenName))
+	var before mark
+	if err != nil || json.Unmarshal(content, &before) != nil { // a file that cannot be read tells nothing
+		return nil
+	}
+	return a.compare(ctx, before)
+}
+
+// compareWithTable looks whether the log has what Postgres says. It comes before anybody may use Postgres.
+func (a *App) compareWithTable(ctx context.Context) error {
+	a.seenMu.Lock()
+	a.seen.inTable = false // it may be another one than it was
+	a.seenMu.Unlock()
+	var before mark
+	err := a.entrance.QueryRow(ctx, "select mark from feed.log_seen").Scan(&before)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("reading how far the log was seen: %w", err)
+	}
+	return a.compare(ctx, before)
+}
+
+func (a *App) compare(ctx context.Context, before mark) error {
+	if before.Log != a.identity { // a restore opens an epoch
+		return nil
+	}
+	now, missing, err := a.lacks(ctx, before)
+	for until := time.Now().Add(seenPause); err == nil && missing && a.cfg.EventStore != "" && time.Now().Before(until); {
+		select {
+		case <-time.After(answerTimeout / 10):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		now, missing, err = a.lacks(ctx, before)
+	}
+	if err != nil || !missing {
+		return err
+	}
+	a.seenMu.Lock()
+	defer a.seenMu.Unlock()
+	if a.seen.missing == nil {
+		a.seen.missing = putBack(before, now)
+	}
+	return nil
+}
+
+// lacks reports whether the log has less than a mark says, and where it ends.
+func (a *App) lacks(ctx context.Context, before mark) (now eventlog.Position, missing bool, err error) {
+	if now, err = a.journal.Log.Head(ctx); err != nil {
+		return now, false, fmt.Errorf("asking for the head of the log: %w", err)
+	}
+	if now.Compare(before.Position) < 0 || before.Head.Count == 0 {
+		return now, now.Compare(before.Position) < 0, nil
+	}
+	for event, err := range a.journal.Log.ReadStream(ctx, before.Head.Last.Stream, before.Head.Last.Revision) {
+		return now, err == nil && event.ID.String() != before.Head.Last.ID, err
+	}
+	return now, true, nil
+}
+
+// putBack returns the alert of a log that ends at a position, and has less than a mark says.
+func putBack(before mark, now eventlog.Position) *alerts.Occasion {
+	what := fmt.Sprintf("the last event of the signed head of %d events, of %s,", before.Head.Count, before.Head.At.UTC().Format(time.RFC3339))
+	if now.Compare(before.Position) < 0 {
+		what = fmt.Sprintf("%d bytes of acknowledged events", before.Position.Commit-now.Commit)
+	}
+	return &alerts.Occasion{
+		Source: alert.LogSource, Subject: fmt.Sprintf("at %s, before %s", now, before.Position), Reason: alert.PutBack, At: time.Now(),
+		Detail: fmt.Sprintf("%s are missing, which were there at %s: the log is an older copy. To have them again stop all instances, "+
+			"and put the newest copy of the log back, or restore the last backup. To go on without them, clear this alert", what, before.At.UTC().Format(time.RFC3339)),
+	}
+}
+
+// keepSeen notes from now on how far the log is seen, once what is missing was recorded.
+func (a *App) keepSeen(context.Context) error {
+	a.metrics.expectAlert(alert.LogSource, alert.PutBack)
+	job := lifecycle.Job{Name: "the note how far the log is seen", Every: seenEvery, Do: a.noteSeen, Logger: a.log}.Part()
+	job.Stop = func() error {
+		if err := a.noteSeen(context.Background()); err != nil {
+			a.log.Warn("how far the log was seen is not noted", "error", err)
+		}
+		return nil
+	}
+	a.running.Add(job)
+	return nil
+}
+
+// noteSeen writes how far the log is, if it has moved. A log that was put back under a running instance is found at its
+// next start.
+func (a *App) noteSeen(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	a.seenMu.Lock()
+	defer a.seenMu.Unlock()
+	s := &a.seen
+	if s.missing != nil {
+		if err := a.alerts.Raise(ctx, *s.missing); err != nil {
+			return err
+		}
+		s.missing = nil
+	}
+	position, err := a.journal.Log.Head(ctx)
+	if err != nil {
+		return err
+	}
+	if position.Compare(s.noted.Position) > 0 {
+		unsigned, err := a.lastHead(ctx)
+		if err != nil {
+			return err
+		}
+		*s = seen{noted: mark{Log: a.identity, Position: position, Head: unsigned, At: time.Now().UTC()}}
+	}
+	return a.writeSeen(ctx)
+}
+
+// lastHead returns the last signed head of any key, without those that are skipped or cannot be decoded.
+func (a *App) lastHead(ctx context.Context) (audit.Head, error) {
+	for event, err := range a.journal.Log.ReadStreamBackwards(ctx, audit.HeadStream) {
+		if err != nil {
+			return audit.Head{}, err
+		}
+		decoded, err := a.journal.Registry.Decode(event)
+		if head, ok := decoded.Event.(audit.Head); ok && err == nil {
+			return head, nil
+		}
+	}
+	return audit.Head{}, nil
+}
+
+func (a *App) writeSeen(ctx context.Context) error {
+	s := &a.seen
+	content, err := json.Marshal(s.noted)
+	if err != nil {
+		return err
+	}
+	if !s.inFolder {
+		if err := a.folder.Replace(seenName, append(content, '\n')); err != nil {
+			return err
+		}
+		s.inFolder = true
+	}
+	select {
+	case <-a.database:
+	default:
+		return nil
+	}
+	if s.inTable {
+		return nil
+	}
+	_, err = a.entrance.Exec(ctx, `insert into feed.log_seen (mark) values ($1) on conflict (single) do update set mark = excluded.mark`, content)
+	s.inTable = err == nil
+	return err
 }

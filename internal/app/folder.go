@@ -5,12 +5,24 @@ import (
 	"context"
 	"crypto/ed25519"
 	"crypto/hkdf"
+	"crypto/rand"
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"sync/atomic"
+	"time"
 
+	"golang.org/x/sys/unix"
+
+	"github.com/recital-tts/recital/commands/accounts"
+	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/alert"
+	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/internal/access/operators"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/readmodel"
 	"github.com/recital-tts/recital/internal/process/datafolder"
+	"github.com/recital-tts/recital/internal/process/health"
 )
 
 // secrets are the keys that all instances share.
@@ -91,4 +103,123 @@ func derive(secret []byte, purpose string) ([]byte, error) {
 		return nil, fmt.Errorf("deriving the key for %s: %w", purpose, err)
 	}
 	return key, nil
+}
+
+// operatorAccount is the account that the first start in dev mode opens. Its id is fixed, so that a start that was cut
+// short is completed by the next one.
+const operatorAccount = "operator"
+
+const devKeyFile = "dev-api-key"
+
+// openOperatorAccount makes sure, in dev mode, that the operator account exists with the key of the file. The file
+// comes first: a key that was lost in a crash would open nothing. A key that was revoked stays so; once its file is
+// deleted, the next start makes another one. An account that was closed stays so, too.
+func (a *App) openOperatorAccount(ctx context.Context) error {
+	if a.cfg.Mode == modeProd {
+		return nil
+	}
+	key, err := a.folder.FileOnce(devKeyFile, func() (string, error) { return account.DrawAPIKey(rand.Reader) })
+	if err != nil {
+		return err
+	}
+	if !account.WellFormedAPIKey(key) {
+		return fmt.Errorf("%s holds no API key; delete it, and the next start makes a new one", a.folder.Path(devKeyFile))
+	}
+	position, err := a.accounts.Ensure(ctx, operatorAccount, string(plan.Enterprise), key)
+	switch {
+	case errors.Is(err, accounts.ErrKeyRevoked):
+		a.noDevKey = "was revoked; delete " + a.folder.Path(devKeyFile) + " and start again for a new one"
+	case errors.Is(err, account.ErrClosed):
+		a.noDevKey = "ended when the operator account was closed; recitalctl accounts create opens another account"
+	case eventlog.IsUndecodable(err):
+		a.noDevKey = "cannot be used, because an event of the operator account cannot be read; recitalctl projections parked list shows it"
+	case err != nil:
+		return err
+	}
+	if a.noDevKey != "" {
+		a.log.Warn("the operator account's API key " + a.noDevKey)
+		return nil
+	}
+	a.devKey = key
+	select {
+	case <-a.database:
+		return a.awaitRead(ctx, position)
+	default:
+		return nil
+	}
+}
+
+// readTimeout is how long a start waits for the read model of accounts, so that the API key that it prints can be used.
+const readTimeout = 10 * time.Second
+
+// awaitRead waits until the read model of accounts shows a position. One that is being built, or stands still before an
+// event that an operator must look at, is no reason not to start.
+func (a *App) awaitRead(ctx context.Context, position eventlog.Position) error {
+	brief, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	if err := a.projector.Wait(brief, position, readmodel.Account); err != nil && ctx.Err() == nil {
+		a.log.WarnContext(ctx, "the read model of accounts is behind; recitalctl projections list shows how far it has come", "error", err)
+	}
+	return ctx.Err()
+}
+
+// nearlyFull is how full a disk may be, in per cent, before the doctor warns.
+const nearlyFull = 85
+
+// diskUse is how full a disk is: its size for unprivileged users, in bytes, and the free part of it.
+type diskUse struct{ size, free float64 }
+
+func diskUseOf(folder string) (diskUse, error) {
+	var disk unix.Statfs_t
+	if err := unix.Statfs(folder, &disk); err != nil {
+		return diskUse{}, fmt.Errorf("looking at the disk of %s: %w", folder, err)
+	}
+	block := float64(disk.Bsize)
+	return diskUse{size: float64(disk.Blocks-disk.Bfree+disk.Bavail) * block, free: float64(disk.Bavail) * block}, nil
+}
+
+func (u diskUse) percent() float64 { return 100 * (1 - u.free/max(u.size, 1)) }
+
+// diskLimit is how full a disk may be.
+type diskLimit struct {
+	percent float64
+	floor   float64 // bytes that are left free; the embedded node takes no events below half of them
+}
+
+func (l diskLimit) isReached(u diskUse) bool { return u.percent() >= l.percent || u.free < l.floor }
+
+// alertFolders are the folders on the disks that recitald fills.
+func (c Config) alertFolders() []string {
+	if c.Blobs == "" || c.blobsInS3() {
+		return []string{c.DataDir}
+	}
+	return []string{c.DataDir, c.Blobs}
+}
+
+// diskChecks look how full the disks of folders are. An alert is over when its disk is one per cent below the limit.
+func diskChecks(instance string, folders []string, limit diskLimit) (checks []health.Check) {
+	for _, folder := range folders {
+		condition := alert.Condition{Source: alert.DiskSource, Subject: instance + ", folder " + folder, Reason: alert.DiskFull}
+		var isFull atomic.Bool
+		checks = append(checks, health.Check{Name: "the disk of " + folder + " has room", Raises: condition.Is, Rules: []string{"RecitalDiskFull"}, Look: func(context.Context) health.Finding {
+			use, err := diskUseOf(folder)
+			if err != nil {
+				return health.Broken(err.Error(), "see whether the disk is mounted and readable").ButUnknown()
+			}
+			bound := limit
+			if isFull.Load() {
+				bound = diskLimit{limit.percent - 1, limit.floor + use.size/100}
+			}
+			isFull.Store(bound.isReached(use))
+			f := health.Sound("%.1f %% are used, %.2f GiB are free", use.percent(), use.free/(1<<30))
+			switch {
+			case isFull.Load():
+				return f.But(health.Fault, "make room or enlarge the disk now: a full disk takes nothing more, and nothing is lost").Raising(condition, time.Time{})
+			case use.percent() >= nearlyFull:
+				return f.But(health.Warning, "enlarge the disk soon; recitalctl projections retire drops generations of read models that nobody needs")
+			}
+			return f
+		}})
+	}
+	return checks
 }

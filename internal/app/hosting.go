@@ -9,9 +9,11 @@ import (
 	"time"
 
 	commands "github.com/recital-tts/recital/commands/hosting"
+	"github.com/recital-tts/recital/domain/alert"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/readmodel"
 	"github.com/recital-tts/recital/internal/events/todo"
+	"github.com/recital-tts/recital/internal/process/health"
 	"github.com/recital-tts/recital/internal/providers/hosting"
 	"github.com/recital-tts/recital/internal/providers/hosting/vercel"
 	"github.com/recital-tts/recital/internal/providers/signin"
@@ -83,4 +85,12 @@ func (c Config) checkHostingURL() error {
 		return errors.New("the hosting platform's URL must begin with https://, unless it is on this machine and the mode is dev")
 	}
 	return nil
+}
+
+// hostingChecks look at the hosting platform, if there is one.
+func (p *parts) hostingChecks() []health.Check {
+	if p.hostingAt == "" && p.cfg.HostingClient == "" {
+		return nil
+	}
+	return []health.Check{p.providerCheck(alert.HostingSource, "the hosting platform", cmp.Or(p.hostingAt, p.cfg.HostingURL, vercelURL))}
 }

@@ -3,18 +3,29 @@ package app
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
+	"net/netip"
 	"strconv"
+	"sync"
+	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/common/expfmt"
 
 	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/commands/synthesis"
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/alert"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/eventnode"
 	"github.com/recital-tts/recital/internal/events/feed"
 	"github.com/recital-tts/recital/internal/http/web"
+	"github.com/recital-tts/recital/internal/process/tracing"
+	"github.com/recital-tts/recital/internal/process/tracing/otlp"
 )
 
 // metrics are the figures of this instance. No label holds anything that a client sent.
@@ -133,4 +144,274 @@ func (m *metrics) route() web.Route {
 		return web.Bytes("text/plain; version=0.0.4; charset=utf-8", text.Bytes()), nil
 	}, web.Role("operator", "auditor"), web.WhileDraining(), web.Tag("Operators"), web.Summary("Metrics for Prometheus"),
 		web.ReturnsMedia([]string{"text/plain"}))
+}
+
+// observeServer shows what a server turns away before a route sees it.
+func (m *metrics) observeServer(name string, stats func() web.Stats) {
+	server := prometheus.Labels{"server": name}
+	gauge := func(figure, help string, value func(web.Stats) float64) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: figure, Help: help, ConstLabels: server},
+			func() float64 { return value(stats()) })
+	}
+	m.registry.MustRegister(
+		gauge("recital_http_bodies_bytes", "Bytes of requests' bodies in memory, as announced.", func(s web.Stats) float64 { return float64(s.Bodies) }),
+		gauge("recital_http_sockets", "WebSockets of known accounts that are open.", func(s web.Stats) float64 { return float64(s.Sockets) }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "recital_http_connections", Help: "Connections that are open.", ConstLabels: server,
+		}, func() float64 { return float64(stats().Connections) }),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "recital_http_connections_evicted_total", Help: "Quiet connections that were closed to make room.", ConstLabels: server,
+		}, func() float64 { return float64(stats().Evicted) }),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "recital_http_connections_refused_total", Help: "Connections that were closed unanswered, for want of room.", ConstLabels: server,
+		}, func() float64 { return float64(stats().Refused) }),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "recital_http_bodies_refused_total", Help: "Requests whose bodies found no room in memory.", ConstLabels: server,
+		}, func() float64 { return float64(stats().RefusedBodies) }),
+	)
+}
+
+// countedRates counts what rates refuse.
+type countedRates struct {
+	web.Rates
+	accounts, addresses prometheus.Counter
+}
+
+// countRates shows how often a server's rates refuse; nil stays nil.
+func (m *metrics) countRates(server string, rates web.Rates) web.Rates {
+	if rates == nil {
+		return nil
+	}
+	refused := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "recital_http_rates_refused_total", Help: "Requests over the rate of their account, or of their address.",
+		ConstLabels: prometheus.Labels{"server": server},
+	}, []string{"of"})
+	m.registry.MustRegister(refused)
+	return countedRates{Rates: rates, accounts: refused.WithLabelValues("account"), addresses: refused.WithLabelValues("address")}
+}
+
+// Account implements web.Rates.
+func (r countedRates) Account(id, plan string) bool {
+	permitted := r.Rates.Account(id, plan)
+	if !permitted {
+		r.accounts.Inc()
+	}
+	return permitted
+}
+
+// Address implements web.Rates.
+func (r countedRates) Address(address netip.Addr) bool {
+	permitted := r.Rates.Address(address)
+	if !permitted {
+		r.addresses.Inc()
+	}
+	return permitted
+}
+
+// observeLog shows what becomes of appends, and for how long the event store has been silent.
+func (m *metrics) observeLog(silence func() time.Duration) {
+	m.registry.MustRegister(m.appends, m.appended, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "recital_log_silence_seconds", Help: "For how long the event store has answered nothing that it was asked; 0 while it answers.",
+	}, func() float64 { return silence().Seconds() }))
+	for _, outcome := range []string{"done", "conflict", "failed"} {
+		m.appends.WithLabelValues(outcome)
+	}
+}
+
+func newAppendMetrics() (appends *prometheus.HistogramVec, events prometheus.Counter) {
+	appends = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "recital_log_append_seconds", Help: "Duration of appends to the event log.",
+		Buckets: prometheus.ExponentialBuckets(0.0005, 2, 14)}, []string{"outcome"})
+	events = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "recital_log_appended_events_total", Help: "Events that this instance has appended."})
+	return appends, events
+}
+
+// observeAppend notes an append. One that a caller has given up counts as failed: whether it was written is unknown.
+func (m *metrics) observeAppend(took time.Duration, events int, err error) {
+	outcome := "done"
+	var conflict *eventlog.ConflictError
+	switch {
+	case errors.As(err, &conflict):
+		outcome = "conflict"
+	case err != nil:
+		outcome = "failed"
+	default:
+		m.appended.Add(float64(events))
+	}
+	m.appends.WithLabelValues(outcome).Observe(took.Seconds())
+}
+
+// observeNode shows the figures of the embedded event node.
+func (m *metrics) observeNode(stats func() eventnode.Stats) {
+	gauge := func(name, help string, value func(eventnode.Stats) uint64) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return float64(value(stats())) })
+	}
+	m.registry.MustRegister(m.synced,
+		gauge("recital_node_log_bytes", "Size of the events in the embedded event node, before compression.", func(s eventnode.Stats) uint64 { return s.LogBytes }),
+		gauge("recital_node_verified_bytes", "Size of the events in which the embedded event node's verification has found no damage, before compression.", func(s eventnode.Stats) uint64 { return s.Verified }),
+		gauge("recital_node_disk_bytes", "Size of the embedded event node's files.", func(s eventnode.Stats) uint64 { return s.DiskBytes }),
+		gauge("recital_node_disk_free_bytes", "Free space of the disk under the embedded event node's files.", func(s eventnode.Stats) uint64 { return s.FreeBytes }),
+	)
+}
+
+func newSyncMetrics() prometheus.Histogram {
+	return prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: "recital_node_sync_seconds", Help: "Duration of the embedded event node's synced writes, of which each may hold many appends.",
+		Buckets: prometheus.ExponentialBuckets(0.0001, 2, 16)})
+}
+
+// observePool shows how the connections to Postgres are used.
+func (m *metrics) observePool(pool *pgxpool.Pool) {
+	gauge := func(name, help string, value func(*pgxpool.Stat) float64) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return value(pool.Stat()) })
+	}
+	counter := func(name, help string, value func(*pgxpool.Stat) float64) prometheus.Collector {
+		return prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, func() float64 { return value(pool.Stat()) })
+	}
+	m.registry.MustRegister(
+		gauge("recital_postgres_connections_max", "Connections to Postgres that there may be.", func(s *pgxpool.Stat) float64 { return float64(s.MaxConns()) }),
+		gauge("recital_postgres_connections_busy", "Connections to Postgres that are in use.", func(s *pgxpool.Stat) float64 { return float64(s.AcquiredConns()) }),
+		gauge("recital_postgres_connections_idle", "Connections to Postgres that are open and not in use.", func(s *pgxpool.Stat) float64 { return float64(s.IdleConns()) }),
+		counter("recital_postgres_acquires_total", "Times that a connection to Postgres was taken.", func(s *pgxpool.Stat) float64 { return float64(s.AcquireCount()) }),
+		counter("recital_postgres_waits_total", "Times that none was free, so that the caller waited for one or opened it.", func(s *pgxpool.Stat) float64 { return float64(s.EmptyAcquireCount()) }),
+		counter("recital_postgres_wait_seconds_total", "Time that callers have waited for a connection to Postgres.", func(s *pgxpool.Stat) float64 { return s.EmptyAcquireWaitTime().Seconds() }),
+		counter("recital_postgres_given_up_total", "Times that a caller's patience ended before there was a connection to Postgres.", func(s *pgxpool.Stat) float64 { return float64(s.CanceledAcquireCount()) }),
+		counter("recital_postgres_connects_total", "Connections to Postgres that were opened.", func(s *pgxpool.Stat) float64 { return float64(s.NewConnsCount()) }),
+	)
+}
+
+// speechMetrics are the figures of syntheses.
+type speechMetrics struct {
+	firstAudio        *prometheus.HistogramVec
+	ended, characters *prometheus.CounterVec
+}
+
+func newSpeechMetrics() *speechMetrics {
+	m := &speechMetrics{
+		firstAudio: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "recital_speech_first_audio_seconds", Help: "Time from the beginning of a synthesis until its first audio was handed to the connection.",
+			Buckets: prometheus.ExponentialBuckets(0.001, 2, 15)}, []string{"kind", "format"}),
+		ended: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "recital_speech_syntheses_total", Help: "Syntheses, and units of WebSockets, that have ended, by what became of them."}, []string{"kind", "outcome"}),
+		characters: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "recital_speech_characters_total", Help: "Characters that were spoken and count."}, []string{"kind"}),
+	}
+	for _, kind := range []synthesis.Kind{synthesis.Streamed, synthesis.Collected, synthesis.Spoken} {
+		m.characters.WithLabelValues(string(kind))
+		for _, outcome := range []synthesis.Outcome{synthesis.Done, synthesis.Refused, synthesis.Cut, synthesis.Failed} {
+			m.ended.WithLabelValues(string(kind), string(outcome))
+		}
+	}
+	return m
+}
+
+func (m *speechMetrics) observe(o synthesis.Observation) {
+	m.ended.WithLabelValues(string(o.Kind), string(o.Outcome)).Inc()
+	m.characters.WithLabelValues(string(o.Kind)).Add(float64(o.Characters))
+	if o.FirstAudio > 0 {
+		m.firstAudio.WithLabelValues(string(o.Kind), string(o.Format)).Observe(o.FirstAudio.Seconds())
+	}
+}
+
+func newProviderMetrics() *prometheus.HistogramVec {
+	return prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "recital_provider_request_seconds", Help: "Duration of requests to a provider, by the class of the reply's status, or none.",
+		Buckets: prometheus.ExponentialBuckets(0.005, 2, 13)}, []string{"provider", "status"})
+}
+
+// watchedProvider measures the requests to a provider. What is asked, and of whom, stays out of it.
+type watchedProvider struct {
+	http.RoundTripper
+	name string
+	took *prometheus.HistogramVec
+}
+
+// watchProvider returns a function that measures what a transport carries.
+func (m *metrics) watchProvider(name string) func(http.RoundTripper) http.RoundTripper {
+	m.providers.WithLabelValues(name, "none")
+	return func(transport http.RoundTripper) http.RoundTripper {
+		return watchedProvider{transport, name, m.providers}
+	}
+}
+
+// RoundTrip implements http.RoundTripper.
+func (w watchedProvider) RoundTrip(request *http.Request) (*http.Response, error) {
+	begun := time.Now()
+	ctx, span := tracing.Start(request.Context(), "provider request")
+	span.Set("recital.provider", w.name)
+	if span.Recorded() {
+		request = request.WithContext(ctx)
+	}
+	response, err := w.RoundTripper.RoundTrip(request)
+	span.End(err)
+	status := "none"
+	if err == nil {
+		status = fmt.Sprintf("%dxx", response.StatusCode/100)
+	}
+	w.took.WithLabelValues(w.name, status).Observe(time.Since(begun).Seconds())
+	return response, err
+}
+
+// CloseIdleConnections lets a client close the connections that are idle.
+func (w watchedProvider) CloseIdleConnections() {
+	if transport, closes := w.RoundTripper.(interface{ CloseIdleConnections() }); closes {
+		transport.CloseIdleConnections()
+	}
+}
+
+const (
+	recentAge     = 5 * time.Second // the greatest age of what a scrape shows of Postgres and the log
+	recentTimeout = time.Second     // how long a scrape waits for them
+)
+
+// recent is an answer of Postgres or of the log that scrapes share, so that they cost as much as one every few seconds,
+// however many there are. A failure is shared, too, so that scrapes do not queue up before a database that does not
+// answer.
+type recent[T any] struct {
+	ask func(context.Context) (T, error)
+
+	mu     sync.Mutex // held while the question is asked: who scrapes at the same time waits for that answer
+	asked  time.Time
+	answer T
+	known  bool
+}
+
+func newRecent[T any](ask func(context.Context) (T, error)) *recent[T] { return &recent[T]{ask: ask} }
+
+// get returns what was there a moment ago, or the zero value, and whether that is known.
+func (r *recent[T]) get() (answer T, known bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.asked.IsZero() || time.Since(r.asked) >= recentAge {
+		ctx, cancel := context.WithTimeout(context.Background(), recentTimeout)
+		defer cancel()
+		answer, err := r.ask(ctx)
+		if err != nil {
+			answer = *new(T)
+		}
+		r.asked, r.answer, r.known = time.Now(), answer, err == nil
+	}
+	return r.answer, r.known
+}
+
+// openTraces exports traces where an endpoint for them is set. Otherwise there is no tracer, and nothing is recorded.
+func (a *App) openTraces(ctx context.Context) error {
+	if a.cfg.TraceEndpoint == "" {
+		return nil
+	}
+	exporter, err := otlp.Open(ctx, otlp.Config{Endpoint: a.cfg.TraceEndpoint, Instance: a.instance(), Logger: a.log})
+	if err != nil {
+		return err
+	}
+	a.onClose("the export of traces", exporter.Close)
+	a.traces = exporter.Tracer()
+	return nil
+}
+
+func (c Config) checkTraces() error {
+	if c.TraceEndpoint == "" {
+		return nil
+	}
+	return otlp.Check(c.TraceEndpoint)
 }

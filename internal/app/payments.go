@@ -2,13 +2,19 @@ package app
 
 import (
 	"cmp"
+	"context"
 	"encoding/hex"
 	"errors"
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/recital-tts/recital/domain/alert"
+	"github.com/recital-tts/recital/internal/process/health"
 	"github.com/recital-tts/recital/internal/providers/payments"
 	"github.com/recital-tts/recital/internal/providers/payments/stripe"
 	"github.com/recital-tts/recital/internal/providers/signin"
@@ -135,3 +141,72 @@ func (c Config) checkProviderURL() error {
 
 // reconcile returns how often the payment provider is asked for what was missed.
 func (c Config) reconcile() time.Duration { return cmp.Or(c.Reconcile, time.Hour) }
+
+// paymentChecks look at the payment provider, as its notices and its address show it.
+func (p *parts) paymentChecks() []health.Check {
+	url := cmp.Or(p.standIns.sandboxURL(), p.cfg.StripeURL, "https://api.stripe.com")
+	return []health.Check{
+		p.providerCheck(alert.PaymentsSource, "the payment provider", url), noticesCheck(p.here(alert.PaymentsSource, alert.Refused), p.noticeCount.count),
+	}
+}
+
+// Of notices, so many refused ones within noticeWindow, and no good one, say that the secret is wrong. Anybody can send
+// bad ones.
+const noticeWindow, badNotices = 10 * time.Minute, 5
+
+// noticesCheck looks whether the payment provider's notices are refused.
+func noticesCheck(condition alert.Condition, count func() health.Tally) health.Check {
+	recent := health.Window{Length: noticeWindow}
+	return health.Check{Name: "notices of the payment provider are genuine", Raises: condition.Is, Rules: []string{"RecitalNoticesForged"}, Look: func(context.Context) health.Finding {
+		counted := recent.Since(time.Now(), count())
+		f := health.Sound("%d of %d were refused within ten minutes", counted.Bad, counted.All)
+		if counted.Bad < badNotices || counted.Bad < counted.All {
+			return f
+		}
+		return f.But(health.Fault, "see whether RECITAL_STRIPE_WEBHOOK_SECRET is the secret of this endpoint").Raising(condition, time.Time{})
+	}}
+}
+
+// noticeCounter is a tally of notices.
+type noticeCounter struct{ all, refused atomic.Uint64 }
+
+func (n *noticeCounter) note(err error) {
+	n.all.Add(1)
+	if err != nil {
+		n.refused.Add(1)
+	}
+}
+
+// genuine returns how many were not refused.
+func (n *noticeCounter) genuine() uint64 {
+	refused := n.refused.Load() // first, because each was noted in all before
+	return n.all.Load() - refused
+}
+
+func (n *noticeCounter) count() health.Tally {
+	return health.Tally{All: n.all.Load(), Bad: n.refused.Load()}
+}
+
+// countedNotices counts the notices that come, and those that are refused.
+type countedNotices struct {
+	payments.Notice
+	counter *noticeCounter
+}
+
+// Verify implements payments.Notice.
+func (n countedNotices) Verify(body []byte, signature string, now time.Time) (payments.Event, error) {
+	event, err := n.Notice.Verify(body, signature, now)
+	n.counter.note(err)
+	return event, err
+}
+
+// countNotices returns the notices of an endpoint, which counter counts, and shows how many the provider has signed.
+func (m *metrics) countNotices(endpoint string, counter *noticeCounter, n payments.Notice) payments.Notice {
+	for signature, count := range map[string]func() uint64{"genuine": counter.genuine, "forged": counter.refused.Load} {
+		m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "recital_payment_notices_total", Help: "Notices of the payment provider, by endpoint and by whether it has signed them, just now.",
+			ConstLabels: prometheus.Labels{"endpoint": endpoint, "signature": signature},
+		}, func() float64 { return float64(count()) }))
+	}
+	return countedNotices{n, counter}
+}

@@ -2,9 +2,24 @@ package app
 
 import (
 	"context"
+	"fmt"
+	"math"
 	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/recital-tts/recital/commands/alerts"
+	"github.com/recital-tts/recital/domain/alert"
+	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/feed"
+	"github.com/recital-tts/recital/internal/events/todo"
+	"github.com/recital-tts/recital/internal/events/todo/pglist"
+	"github.com/recital-tts/recital/internal/process/health"
 	"github.com/recital-tts/recital/internal/process/lifecycle"
 )
 
@@ -36,4 +51,274 @@ func (a *App) pageCommitted(page feed.PageStats) {
 func (p *parts) instance() string {
 	host, _ := os.Hostname()
 	return host + ":" + p.cfg.DataDir
+}
+
+// readModelsCheck looks for read models that have stopped, and for live ones of this release that are behind the log.
+func (p *parts) readModelsCheck() health.Check {
+	return health.Check{
+		Name: "the read models are up to date", Lacks: p.lacksReadModels,
+		Rules: []string{"RecitalReadModelStopped", "RecitalReadModelBehind", "RecitalEventsParked"},
+		Raises: func(c alert.Condition) bool {
+			return c.Reason == alert.Behind && slices.ContainsFunc(ReadModels(), func(m feed.Projection) bool {
+				return strings.HasPrefix(c.Subject, fmt.Sprintf("%s_v%d_", m.Name, m.Version))
+			})
+		},
+		Look: func(context.Context) health.Finding {
+			overview, known := p.metrics.projections.overview.get()
+			if !known {
+				return health.Broken("their checkpoints or the log's head cannot be read", "see to Postgres and the event store first").ButUnknown()
+			}
+			return ofGenerations(overview.Generations, ReadModels(), p.cfg.lagLimit())
+		},
+	}
+}
+
+func (p *parts) lacksReadModels() (names []string) {
+	select {
+	case <-p.projector.CaughtUp():
+		names = lack("read models that have caught up", p.readiness.behind.Load)()
+	default:
+		names = []string{"read models that have caught up"}
+	}
+	for _, model := range p.projector.Status() {
+		if model.State == feed.StateStopped {
+			names = append(names, "read model "+model.Name)
+		}
+	}
+	return names
+}
+
+func ofGenerations(generations []feed.Generation, own []feed.Projection, limit time.Duration) health.Finding {
+	var stopped, behind []string
+	f := health.Sound("%d generations", len(generations))
+	for _, g := range generations {
+		name := fmt.Sprintf("%s version %d generation %d", g.Name, g.Version, g.Number)
+		isOwn := slices.ContainsFunc(own, func(m feed.Projection) bool { return m.Name == g.Name && m.Version == g.Version })
+		if g.State == feed.GenerationStopped || g.Parked > 0 {
+			stopped = append(stopped, name)
+		} else if g.Live && g.Lag > limit {
+			behind = append(behind, name+" by "+g.Lag.Round(time.Second).String())
+		}
+		if g.Live && isOwn && g.Lag > limit {
+			f.Problems = append(f.Problems, health.Problem{
+				Condition: alert.Condition{Source: projectionSource + g.Name, Subject: feed.GenerationName(g.Name, g.Version, g.Number), Reason: alert.Behind},
+				Since:     time.Now().Add(-g.Lag), Detail: fmt.Sprintf("it is %s behind", g.Lag.Round(time.Second)),
+			})
+		}
+	}
+	switch {
+	case len(stopped) > 0:
+		f.Found = "an event stops " + strings.Join(stopped, ", ")
+		return f.But(health.Fault, "recitalctl projections list says why, recitalctl projections parked list which event it is")
+	case len(behind) > 0:
+		f.Found = "behind: " + strings.Join(behind, ", ")
+		return f.But(health.Fault, "see to the load of Postgres; recitalctl projections list shows whether they catch up")
+	}
+	return f
+}
+
+var generationStates = []feed.GenerationState{
+	feed.GenerationBuilding, feed.GenerationCurrent, feed.GenerationStopped, feed.GenerationUnfed,
+}
+
+// projectionMetrics are the figures of each generation of a read model. Those that come from the database are the same
+// on every instance. While it does not answer they are absent, and the scrape goes on without them.
+type projectionMetrics struct {
+	overview *recent[feed.Overview]
+
+	events, foreign            *prometheus.CounterVec // of this instance
+	lag, behind, state, parked *prometheus.Desc
+
+	counting sync.Mutex
+	counted  map[feed.GenerationID]time.Time // when events of a generation were counted last
+}
+
+func newProjectionMetrics(overview func(context.Context) (feed.Overview, error)) *projectionMetrics {
+	labels := []string{"projection", "version", "generation"}
+	desc := func(name, help string, more ...string) *prometheus.Desc {
+		return prometheus.NewDesc(name, help, append(slices.Clone(labels), more...), nil)
+	}
+	m := &projectionMetrics{
+		counted: map[feed.GenerationID]time.Time{},
+		events: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "recital_projection_events_total", Help: "Events that this instance has read into a generation."}, labels),
+		foreign: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "recital_projection_foreign_events_total", Help: "Events of foreign streams that a generation has skipped in this instance."}, labels),
+		lag:    desc("recital_projection_lag_seconds", "Age of the oldest event that a generation has not read."),
+		behind: desc("recital_projection_lag_events", "Events that a generation has not read, estimated from the bytes of the log."),
+		state:  desc("recital_projection_state", "1 for the state that a generation is in, 0 for the others.", "state"),
+		parked: desc("recital_projection_parked", "Events of a generation that wait for an operator."),
+	}
+	m.overview = newRecent(func(ctx context.Context) (feed.Overview, error) {
+		began := time.Now()
+		seen, err := overview(ctx)
+		if err == nil {
+			m.forgetRetired(seen.Generations, began)
+		}
+		return seen, err
+	})
+	return m
+}
+
+func labelsOf(name string, version, number int, more ...string) []string {
+	return append([]string{name, strconv.Itoa(version), strconv.Itoa(number)}, more...)
+}
+
+func (m *projectionMetrics) observePage(p feed.PageStats) {
+	m.counting.Lock()
+	defer m.counting.Unlock()
+	for _, id := range p.Generations {
+		m.counted[id] = time.Now()
+		m.events.WithLabelValues(labelsOf(id.Name, id.Version, id.Number)...).Add(float64(p.Events))
+		if p.Foreign > 0 {
+			m.foreign.WithLabelValues(labelsOf(id.Name, id.Version, id.Number)...).Add(float64(p.Foreign))
+		}
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (m *projectionMetrics) Describe(descs chan<- *prometheus.Desc) {
+	m.events.Describe(descs)
+	m.foreign.Describe(descs)
+	descs <- m.lag
+	descs <- m.behind
+	descs <- m.state
+	descs <- m.parked
+}
+
+// Collect implements prometheus.Collector.
+func (m *projectionMetrics) Collect(figures chan<- prometheus.Metric) {
+	gauge := func(desc *prometheus.Desc, value float64, labels []string) {
+		figures <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
+	}
+	overview, _ := m.overview.get()
+	for _, g := range overview.Generations {
+		gauge(m.lag, g.Lag.Seconds(), labelsOf(g.Name, g.Version, g.Number))
+		gauge(m.behind, unread(g, overview.Head), labelsOf(g.Name, g.Version, g.Number))
+		gauge(m.parked, float64(g.Parked), labelsOf(g.Name, g.Version, g.Number))
+		for _, state := range generationStates {
+			value := 0.0
+			if g.State == state {
+				value = 1
+			}
+			gauge(m.state, value, labelsOf(g.Name, g.Version, g.Number, string(state)))
+		}
+	}
+	m.events.Collect(figures)
+	m.foreign.Collect(figures)
+}
+
+// unread estimates how many events a generation has not read: to count them would mean to read them.
+func unread(g feed.Generation, head eventlog.Position) float64 {
+	if g.Lag == 0 || head.Commit <= g.Position.Commit {
+		return 0
+	}
+	if g.Events == 0 {
+		return 1
+	}
+	bytesEach := float64(g.Position.Commit) / float64(g.Events)
+	return math.Ceil(float64(head.Commit-g.Position.Commit) / bytesEach)
+}
+
+// forgetRetired drops the counters of generations that there are no more, so that their number stays that of those
+// which there are. One that was fed after the question began is perhaps younger than the answer.
+func (m *projectionMetrics) forgetRetired(generations []feed.Generation, began time.Time) {
+	there := map[feed.GenerationID]bool{}
+	for _, g := range generations {
+		there[feed.GenerationID{Name: g.Name, Version: g.Version, Number: g.Number}] = true
+	}
+	m.counting.Lock()
+	defer m.counting.Unlock()
+	for id, last := range m.counted {
+		if !there[id] && last.Before(began) {
+			delete(m.counted, id)
+			m.events.DeleteLabelValues(labelsOf(id.Name, id.Version, id.Number)...)
+			m.foreign.DeleteLabelValues(labelsOf(id.Name, id.Version, id.Number)...)
+		}
+	}
+}
+
+// startToDos starts the workers of all processes.
+func (a *App) startToDos(context.Context) error {
+	metrics := todo.NewMetrics()
+	var processes []string
+	var lists []*pglist.View
+	start := func(all []toDo, limits todo.Limits) error {
+		for _, t := range all {
+			list := pglist.NewView(a.pool, t.view)
+			if err := a.startToDo(t, list, limits, metrics); err != nil {
+				return err
+			}
+			processes, lists = append(processes, t.process), append(lists, list)
+		}
+		return nil
+	}
+	if err := start(a.service.toDos, todo.Limits{}); err != nil {
+		return err
+	}
+	if err := start(a.service.slow, todo.Limits{Takeover: slowTakeover}); err != nil {
+		return err
+	}
+	a.metrics.registry.MustRegister(metrics, newBacklogMetrics(processes, lists))
+	return nil
+}
+
+// slowTakeover is how long an item that takes minutes may be due before instances that do not lead carry it out, too.
+const slowTakeover = 20 * time.Minute
+
+func (a *App) startToDo(t toDo, list todo.List, limits todo.Limits, metrics *todo.Metrics) error {
+	worker, err := todo.NewWorker(todo.Config{
+		Process: todo.Process{Name: t.process, List: list, Do: t.do},
+		Limits:  limits,
+		Ready:   a.projector.CaughtUp(), // a recitald that was killed may have left events that no row shows yet
+		Shown: func(ctx context.Context, position eventlog.Position) error {
+			return a.projector.Wait(ctx, position, t.view.Model)
+		},
+		GiveUp:   a.alerts.GaveUp,
+		IsLeader: func(ctx context.Context) (bool, error) { return a.locks.TryAcquire(ctx, t.process) },
+		Notifier: &a.moved,
+		Metrics:  metrics,
+		Logger:   a.log,
+	})
+	if err != nil {
+		return err
+	}
+	a.metrics.expectAlert(alerts.ToDoSource(t.process), alert.GaveUp)
+	a.running.Add(lifecycle.Background("the to-do worker of "+t.process, worker.Run))
+	return nil
+}
+
+// backlogMetrics are what is due on each to-do list, the same on every instance. They are left out if Postgres does not
+// answer.
+type backlogMetrics struct {
+	processes   []string
+	backlogs    *recent[[]pglist.Backlog] // in the order of the processes
+	due, oldest *prometheus.Desc
+}
+
+func newBacklogMetrics(processes []string, lists []*pglist.View) *backlogMetrics {
+	process := []string{"process"}
+	return &backlogMetrics{
+		processes: processes,
+		backlogs: newRecent(func(ctx context.Context) ([]pglist.Backlog, error) {
+			return pglist.Backlogs(ctx, lists, time.Now())
+		}),
+		due:    prometheus.NewDesc("recital_todo_due_items", "Items that are due, those that were given up included.", process, nil),
+		oldest: prometheus.NewDesc("recital_todo_oldest_due_age_seconds", "How long the oldest due item has been due.", process, nil),
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (m *backlogMetrics) Describe(descs chan<- *prometheus.Desc) {
+	descs <- m.due
+	descs <- m.oldest
+}
+
+// Collect implements prometheus.Collector.
+func (m *backlogMetrics) Collect(figures chan<- prometheus.Metric) {
+	backlogs, _ := m.backlogs.get()
+	for i, backlog := range backlogs {
+		figures <- prometheus.MustNewConstMetric(m.due, prometheus.GaugeValue, float64(backlog.Items), m.processes[i])
+		figures <- prometheus.MustNewConstMetric(m.oldest, prometheus.GaugeValue, ageOf(backlog.Oldest), m.processes[i])
+	}
 }

@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/recital-tts/recital/commands/accounts"
 	"github.com/recital-tts/recital/commands/journal"
@@ -16,6 +19,7 @@ import (
 	commands "github.com/recital-tts/recital/commands/signin"
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/identity"
+	"github.com/recital-tts/recital/internal/process/health"
 	"github.com/recital-tts/recital/internal/providers/signin"
 	"github.com/recital-tts/recital/internal/providers/signin/openid"
 	"github.com/recital-tts/recital/internal/standins"
@@ -190,4 +194,29 @@ type openings struct{ sessions *sessions.Sessions }
 func (o openings) Open(ctx context.Context, id string, client commands.Client, origin journal.Origin) (commands.Session, error) {
 	opened, err := o.sessions.Open(ctx, id, sessions.Client(client), origin)
 	return commands.Session{Cookie: opened.Cookie, ExpiresAt: opened.ExpiresAt, Position: opened.Position}, err
+}
+
+// issuerChecks look at the identity providers.
+func (p *parts) issuerChecks(providers map[string]signin.Provider) (checks []health.Check) {
+	for _, name := range slices.Sorted(maps.Keys(providers)) {
+		url := strings.TrimSuffix(providers[name].Issuer(), "/") + "/.well-known/openid-configuration"
+		checks = append(checks, p.providerCheck("idp/"+name, "the identity provider "+name, url))
+	}
+	return checks
+}
+
+// countFailedSignIns returns a function that counts sign-ins that have failed, and shows each reason at zero.
+func (m *metrics) countFailedSignIns() func(provider string, reason signin.Reason) {
+	failed := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "recital_sign_ins_failed_total", Help: "Sign-ins that failed, by the identity provider and the reason."}, []string{"provider", "reason"})
+	m.registry.MustRegister(failed)
+	count := func(provider string, reason signin.Reason) prometheus.Counter {
+		return failed.WithLabelValues(provider, string(reason))
+	}
+	for _, provider := range providerNames {
+		for _, reason := range signin.Reasons() {
+			count(provider, reason)
+		}
+	}
+	return func(provider string, reason signin.Reason) { count(provider, reason).Inc() }
 }

@@ -3,13 +3,22 @@ package app
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	commands "github.com/recital-tts/recital/commands/synthesis"
+	"github.com/recital-tts/recital/domain/alert"
 	"github.com/recital-tts/recital/internal/http/spool"
+	"github.com/recital-tts/recital/internal/process/health"
+	"github.com/recital-tts/recital/internal/process/workers"
+	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/speech/audio"
+	"github.com/recital-tts/recital/internal/speech/audio/codec"
+	"github.com/recital-tts/recital/internal/speech/audio/decode"
 	"github.com/recital-tts/recital/internal/speech/wordtimes"
+	"github.com/recital-tts/recital/internal/speech/worker"
 	readapi "github.com/recital-tts/recital/readapi/synthesis"
 	writeapi "github.com/recital-tts/recital/writeapi/synthesis"
 )
@@ -54,4 +63,146 @@ func spoolGauge(s *spool.Spool) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "recital_spool_bytes", Help: "What clips that are being made, and replies in JSON that are, or wait to be read, claim of the spool's budget.",
 	}, func() float64 { return float64(s.Claimed()) })
+}
+
+// startWorkers starts the processes that speak and encode.
+func (a *App) startWorkers(context.Context) error {
+	binary, err := a.cfg.speechWorker()
+	if err != nil {
+		return err
+	}
+	command := func(mode string) workers.Command { return workers.Command{Path: binary, Args: []string{mode}} }
+	a.engines, err = worker.Open(worker.Config{Command: command("engine"), Size: a.cfg.Engines, JobTimeout: a.cfg.EngineTimeout, Logger: a.log})
+	if err != nil {
+		return err
+	}
+	a.onClose("the speech engines", a.engines.Close)
+	a.second, err = worker.Open(worker.Config{Command: command("flite"), Size: (a.engines.Stats().Size + 1) / 2, JobTimeout: a.cfg.EngineTimeout, Logger: a.log})
+	if err != nil {
+		return err
+	}
+	a.onClose("the second speech engines", a.second.Close)
+	a.codecs, err = codec.Open(codec.Config{Command: command("codec"), Size: a.cfg.Codecs, Logger: a.log})
+	if err != nil {
+		return err
+	}
+	a.onClose("the codecs", func() error { a.codecs.Close(); return nil })
+	a.speaker = speech.NewSpeaker(a.engines).WithSecondEngine(a.second)
+	a.encoders = audio.NewEncoders(a.codecs)
+	a.decoder = decode.NewPool(decode.Config{Command: command("decode"), Logger: a.log})
+	return nil
+}
+
+func workerGauges(p *parts) []prometheus.Collector {
+	return slices.Concat(engineGauges("espeak-ng", p.engines), engineGauges("flite", p.second), codecGauges(p.codecs), decoderGauges(p.decoder))
+}
+
+// engineGauges are the same figures for each engine, which is their label.
+func engineGauges(engine string, pool *worker.Pool) []prometheus.Collector {
+	labels := prometheus.Labels{"engine": engine}
+	gauge := func(name, help string, value func(worker.Stats) float64) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels},
+			func() float64 { return value(pool.Stats()) })
+	}
+	counter := func(name, help string, value func(worker.Stats) uint64) prometheus.Collector {
+		return prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help, ConstLabels: labels},
+			func() float64 { return float64(value(pool.Stats())) })
+	}
+	return []prometheus.Collector{
+		gauge("recital_speech_engines_configured", "Engine processes that there should be.", func(s worker.Stats) float64 { return float64(s.Size) }),
+		gauge("recital_speech_engines_alive", "Engine processes that run.", func(s worker.Stats) float64 { return float64(s.Alive) }),
+		gauge("recital_speech_engines_busy", "Engine processes that have a job.", func(s worker.Stats) float64 { return float64(s.Busy) }),
+		gauge("recital_speech_jobs_waiting", "Jobs that wait for an engine.", func(s worker.Stats) float64 { return float64(s.Queued) }),
+		gauge("recital_speech_engine_respawns", "Engine processes that were started again.", func(s worker.Stats) float64 { return float64(s.Respawns) }),
+		counter("recital_speech_jobs_total", "Jobs that engines have begun.", func(s worker.Stats) uint64 { return s.Jobs }),
+		counter("recital_speech_jobs_failed_total", "Jobs whose engine died, or took too long.", func(s worker.Stats) uint64 { return s.Failed }),
+	}
+}
+
+func codecGauges(pool *codec.Pool) []prometheus.Collector {
+	gauge := func(name, help string, value func(codec.Stats) float64) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return value(pool.Stats()) })
+	}
+	return []prometheus.Collector{
+		gauge("recital_codecs_configured", "Codec processes that there should be.", func(s codec.Stats) float64 { return float64(s.Size) }),
+		gauge("recital_codecs_running", "Codec processes that run.", func(s codec.Stats) float64 { return float64(s.Running) }),
+		gauge("recital_codec_streams", "Open codec streams.", func(s codec.Stats) float64 { return float64(s.Streams) }),
+		gauge("recital_codec_restarts", "Codec processes that were started again.", func(s codec.Stats) float64 { return float64(s.Restarts) }),
+	}
+}
+
+func decoderGauges(pool *decode.Pool) []prometheus.Collector {
+	return []prometheus.Collector{prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "recital_decoders_running", Help: "Uploads that are being decoded, each in a process of its own.",
+	}, func() float64 { return float64(pool.Running()) })}
+}
+
+const (
+	// A crash loop is this number of deaths of workers within crashWindow. Workers that die are started again.
+	crashWindow, crashes = time.Minute, 5
+	// failureWindow is the time over which the share of failures counts, and fewFailures how many are too few to be a
+	// share.
+	failureWindow, fewFailures = 5 * time.Minute, 5
+)
+
+// workerPool is how the processes of a pool are.
+type workerPool struct {
+	alive, size int
+	deaths      uint64
+}
+
+// workerChecks look at the processes that speak and encode. Without the second engine all but the blizzard models'
+// English is served: no balancer takes the instance out for it.
+func (p *parts) workerChecks() []health.Check {
+	first := crashCheck(p.here("workers/espeak-ng", alert.CrashLoop), health.Fault, crashWindow, func() workerPool {
+		s := p.engines.Stats()
+		return workerPool{s.Alive, s.Size, s.Respawns}
+	})
+	first.Lacks, first.Rules = lack("speech engine", func() bool { return !p.engines.Healthy() }), []string{"RecitalEnginesDie"}
+	second := crashCheck(p.here("workers/flite", alert.CrashLoop), health.Warning, crashWindow, func() workerPool {
+		s := p.second.Stats()
+		return workerPool{s.Alive, s.Size, s.Respawns}
+	})
+	codecs := crashCheck(p.here("workers/codec", alert.CrashLoop), health.Fault, crashWindow, func() workerPool {
+		s := p.codecs.Stats()
+		return workerPool{s.Running, s.Size, s.Restarts}
+	})
+	codecs.Lacks, codecs.Rules = lack("codec", func() bool { return !p.codecs.Healthy() }), []string{"RecitalCodecsDie"}
+	return []health.Check{first, second, codecs, failureCheck(p.here(alert.SpeechSource, alert.Failing), failureLimit, func() health.Tally {
+		one, two := p.engines.Stats(), p.second.Stats()
+		return health.Tally{All: one.Jobs + two.Jobs, Bad: one.Failed + two.Failed}
+	})}
+}
+
+// crashCheck looks whether workers die one after the other, or none is alive, which is as bad as worst.
+func crashCheck(condition alert.Condition, worst health.State, within time.Duration, stats func() workerPool) health.Check {
+	recent := health.Window{Length: within}
+	return health.Check{Name: strings.TrimPrefix(condition.Source, "workers/") + " workers run", Raises: condition.Is, Look: func(context.Context) health.Finding {
+		pool := stats()
+		died := recent.Since(time.Now(), health.Tally{Bad: pool.deaths}).Bad
+		f := health.Sound("%d of %d are alive, and %d have died within %s", pool.alive, pool.size, died, within)
+		if pool.alive == 0 || died >= crashes {
+			f = f.Raising(condition, time.Time{})
+		}
+		switch {
+		case pool.alive == 0:
+			return f.But(worst, "recitald's log says why they end; speechworker and the libraries it links belong to one release")
+		case pool.alive < pool.size || died >= crashes:
+			return f.But(health.Warning, "some are being started again; where that does not end, recitald's log says why")
+		}
+		return f
+	}}
+}
+
+// failureCheck looks whether more than a limit, in per cent, of the latest jobs has failed.
+func failureCheck(condition alert.Condition, limit float64, count func() health.Tally) health.Check {
+	recent := health.Window{Length: failureWindow}
+	return health.Check{Name: "few syntheses fail", Raises: condition.Is, Rules: []string{"RecitalSpeechFails"}, Look: func(context.Context) health.Finding {
+		counted := recent.Since(time.Now(), count())
+		f := health.Sound("%d of %d have failed within five minutes", counted.Bad, counted.All)
+		if counted.Bad < fewFailures || 100*float64(counted.Bad) < limit*float64(counted.All) {
+			return f
+		}
+		return f.But(health.Fault, "recitald's log says why engines end or take too long").Raising(condition, time.Time{})
+	}}
 }
