@@ -46,15 +46,6 @@ func drawKey(t *testing.T, digit byte) string {
 	return key
 }
 
-func (w *world) account(id string) account.State {
-	w.T.Helper()
-	var state account.State
-	for _, event := range commandstest.Fold[account.Event](w.World, "account-"+id) {
-		state = account.Evolve(state, event)
-	}
-	return state
-}
-
 func TestOpenGivesAnAccountAKey(t *testing.T) {
 	w := newWorld(t)
 	opened, err := w.Accounts.Open(t.Context(), "indie", commandstest.Operator())
@@ -62,7 +53,7 @@ func TestOpenGivesAnAccountAKey(t *testing.T) {
 	require.True(t, account.WellFormedAPIKey(opened.Key.Key))
 	require.Equal(t, account.MaskAPIKey(opened.Key.Key), opened.Key.Masked)
 
-	state := w.account(opened.Account)
+	state := w.Account(opened.Account)
 	require.EqualValues(t, "indie", state.OpenedOn)
 	require.Equal(t, []account.Key{{Hash: account.HashAPIKey(opened.Key.Key), Masked: opened.Key.Masked}}, state.Keys)
 	head, err := w.Log.Head(t.Context())
@@ -101,8 +92,8 @@ func TestAConflictIsDecidedAnew(t *testing.T) {
 
 	// then there were conflicts, and every change is there once
 	require.Positive(t, w.Log.Conflicts.Load())
-	require.Len(t, w.account(id).Keys, keys+1)
-	require.True(t, w.account(id).TermsAccepted)
+	require.Len(t, w.Account(id).Keys, keys+1)
+	require.True(t, w.Account(id).TermsAccepted)
 }
 
 func TestAnAccountTakesNoMoreKeysThanItMay(t *testing.T) {
@@ -114,7 +105,7 @@ func TestAnAccountTakesNoMoreKeysThanItMay(t *testing.T) {
 	}
 	_, err := w.Accounts.CreateKey(t.Context(), id, "", commandstest.Operator())
 	require.Equal(t, domain.Denied, domain.CodeOf(err))
-	require.Len(t, w.account(id).Keys, account.MaxKeys)
+	require.Len(t, w.Account(id).Keys, account.MaxKeys)
 }
 
 func TestAKeyThatLooksLikeAnotherIsDrawnAgain(t *testing.T) {
@@ -133,7 +124,7 @@ func TestAKeyThatLooksLikeAnotherIsDrawnAgain(t *testing.T) {
 	// and without more randomness there is an error, not a weak key
 	_, err = w.Accounts.CreateKey(t.Context(), id, "", commandstest.Operator())
 	require.Error(t, err)
-	require.Len(t, w.account(id).Keys, 3)
+	require.Len(t, w.Account(id).Keys, 3)
 }
 
 func TestEnsureChangesNothingTheSecondTime(t *testing.T) {
@@ -167,7 +158,7 @@ func TestEnsureCompletesWhatACrashCutShort(t *testing.T) {
 		_, err = w.Accounts.Ensure(t.Context(), "operator", "enterprise", key)
 		require.NoError(t, err)
 		require.Len(t, commandstest.Fold[account.Event](w.World, "account-operator"), 3)
-		require.Len(t, w.account("operator").Keys, 1)
+		require.Len(t, w.Account("operator").Keys, 1)
 		require.Len(t, commandstest.Fold[apikey.Event](w.World, keyStream(key)), 1)
 	}
 }

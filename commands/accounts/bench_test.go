@@ -21,7 +21,7 @@ func BenchmarkKeyChurn(b *testing.B) {
 	churned, few := w.withKey(), w.withKey()
 	w.churn(few, 2*account.SnapshotEvery)
 	w.churn(churned, benchtest.Size(10_000, 500))
-	for w.state(churned).SinceSnapshot != w.state(few).SinceSnapshot {
+	for w.Account(churned.account).SinceSnapshot != w.Account(few.account).SinceSnapshot {
 		w.churn(churned, 1)
 	}
 
@@ -68,7 +68,8 @@ func (w *world) lookUp(k owned) time.Duration {
 	begun := time.Now()
 	id, err := w.Accounts.KeyAccount(w.T.Context(), k.hash)
 	require.NoError(w.T, err)
-	state := w.state(owned{account: id})
+	state, _, err := w.Accounts.State(w.T.Context(), id)
+	require.NoError(w.T, err)
 	took := time.Since(begun)
 	require.Equal(w.T, k.hash, state.Keys[0].Hash)
 	return took
@@ -79,11 +80,4 @@ func (w *world) make(k owned) time.Duration {
 	_, err := w.Accounts.CreateKey(w.T.Context(), k.account, "", commandstest.Operator())
 	require.NoError(w.T, err)
 	return time.Since(begun)
-}
-
-func (w *world) state(k owned) account.State {
-	w.T.Helper()
-	state, _, err := w.Accounts.State(w.T.Context(), k.account)
-	require.NoError(w.T, err)
-	return state
 }

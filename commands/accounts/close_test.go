@@ -30,16 +30,6 @@ func (e *erasures) with() accounts.Closing {
 	}}
 }
 
-// lastID is the id of a stream's last event.
-func (w *world) lastID(stream string) (id uuid.UUID) {
-	w.T.Helper()
-	for event, err := range w.Log.ReadStream(w.T.Context(), stream, 0) {
-		require.NoError(w.T, err)
-		id = event.ID
-	}
-	return id
-}
-
 func TestClosingAnAccount(t *testing.T) {
 	w := newWorld(t)
 	opened, err := w.Accounts.Open(t.Context(), "free", commandstest.Operator())
@@ -57,10 +47,10 @@ func TestClosingAnAccount(t *testing.T) {
 		_, err = w.Accounts.Close(t.Context(), id, commandstest.Operator())
 		require.NoError(t, err)
 	}
-	state := w.account(id)
+	state := w.Account(id)
 	require.True(t, state.Closed())
 	require.Empty(t, state.Keys)
-	closed := w.lastID(stream)
+	closed := w.Last(stream).ID
 
 	// then nothing can be done with it
 	_, err = w.Accounts.CreateKey(t.Context(), id, "", commandstest.Operator())
@@ -72,7 +62,7 @@ func TestClosingAnAccount(t *testing.T) {
 	erased.fail = errors.New("the blobs are away")
 	_, err = w.Accounts.GoOn(t.Context(), id, closed, erased.with())
 	require.ErrorIs(t, err, erased.fail)
-	require.Equal(t, account.Ending, w.account(id).Closing)
+	require.Equal(t, account.Ending, w.Account(id).Closing)
 
 	// and a crash before that is recorded has it erased again
 	erased = erasures{}
@@ -88,8 +78,8 @@ func TestClosingAnAccount(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, []string{id}, erased.of, "an item that is carried out again before its time does nothing")
 	}
-	require.Equal(t, account.ErasedOnce, w.account(id).Closing)
-	again := w.lastID(stream)
+	require.Equal(t, account.ErasedOnce, w.Account(id).Closing)
+	again := w.Last(stream).ID
 
 	// and once more when whatever was running must have ended
 	w.Clock.Advance(time.Hour)
@@ -98,7 +88,7 @@ func TestClosingAnAccount(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.Equal(t, []string{id, id}, erased.of)
-	require.Equal(t, account.ErasedForAll, w.account(id).Closing)
+	require.Equal(t, account.ErasedForAll, w.Account(id).Closing)
 	require.Len(t, commandstest.Fold[account.Event](w.World, stream), 6)
 
 	_, err = w.Accounts.Close(t.Context(), "nobody", commandstest.Operator())

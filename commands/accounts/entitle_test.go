@@ -31,14 +31,14 @@ func TestAnAccountFollowsItsSubscription(t *testing.T) {
 	require.Zero(t, follow(), "without a subscription there is nothing to follow")
 	first := w.Other(subscription.Stream(id), eventlog.NoStream, subscription.CustomerCreated{Account: id, Customer: "cus_1", At: now}, entitled(plan.Indie))
 	follow()
-	require.Equal(t, entitled(plan.Indie).Entitlement, w.account(id).Entitlement)
+	require.Equal(t, entitled(plan.Indie).Entitlement, w.Account(id).Entitlement)
 	w.Other(subscription.Stream(id), first, entitled(plan.Pro), subscription.CardChanged{Account: id, At: now}, entitled(plan.Premium),
 		subscription.PaymentFailed{Account: id, At: now})
 
 	// when the account follows, however often, then it is on the last one's plan, by one event
 	position := follow()
 	require.Equal(t, position, follow())
-	state := w.account(id)
+	state := w.Account(id)
 	require.Equal(t, entitled(plan.Premium).Entitlement, state.Entitlement)
 	require.EqualValues(t, 2, state.Version)
 	require.EqualValues(t, 4, state.Followed)
@@ -47,7 +47,7 @@ func TestAnAccountFollowsItsSubscription(t *testing.T) {
 	again, err := w.Accounts.Entitle(t.Context(), id, entitled(plan.Indie).Entitlement, 1, uuid.New())
 	require.NoError(t, err)
 	require.Equal(t, position, again)
-	require.Equal(t, state.Entitlement, w.account(id).Entitlement)
+	require.Equal(t, state.Entitlement, w.Account(id).Entitlement)
 	events := commandstest.Fold[account.Event](w.World, account.Stream(id))
 	require.Len(t, events, 4)
 

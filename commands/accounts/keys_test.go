@@ -64,7 +64,7 @@ func TestOfManyWhoRevokeAKeyOneDoes(t *testing.T) {
 	}
 	wait.Wait()
 	require.EqualValues(t, 1, done.Load())
-	require.Empty(t, w.account(opened.Account).Keys)
+	require.Empty(t, w.Account(opened.Account).Keys)
 }
 
 func TestEnsureDoesNotBringARevokedKeyBack(t *testing.T) {
@@ -78,13 +78,13 @@ func TestEnsureDoesNotBringARevokedKeyBack(t *testing.T) {
 	for range 2 {
 		_, err = w.Accounts.Ensure(t.Context(), "operator", "enterprise", key)
 		require.ErrorIs(t, err, accounts.ErrKeyRevoked)
-		require.Empty(t, w.account("operator").Keys)
+		require.Empty(t, w.Account("operator").Keys)
 	}
 
 	// when another key takes its place, then that one lives
 	_, err = w.Accounts.Ensure(t.Context(), "operator", "enterprise", drawKey(t, 2))
 	require.NoError(t, err)
-	require.Len(t, w.account("operator").Keys, 1)
+	require.Len(t, w.Account("operator").Keys, 1)
 }
 
 func TestARevocationWhoseAnswerIsLostHasHappenedOnce(t *testing.T) {
@@ -134,7 +134,7 @@ func TestALookUpReadsNoMoreHoweverManyKeysThereWere(t *testing.T) {
 	}
 
 	// and all is there, for those who need it
-	require.Len(t, w.account(id).Keys, 1)
+	require.Len(t, w.Account(id).Keys, 1)
 }
 
 func TestARevokedKeyDoesNotComeBackAfterASnapshot(t *testing.T) {
@@ -150,5 +150,5 @@ func TestARevokedKeyDoesNotComeBackAfterASnapshot(t *testing.T) {
 
 	_, err = w.Accounts.Ensure(t.Context(), "operator", "enterprise", key)
 	require.ErrorIs(t, err, accounts.ErrKeyRevoked)
-	require.Empty(t, w.account("operator").Keys)
+	require.Empty(t, w.Account("operator").Keys)
 }

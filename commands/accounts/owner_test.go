@@ -30,7 +30,7 @@ func TestAPersonsAccountOpensOnce(t *testing.T) {
 		_, err := w.Accounts.OpenFor(t.Context(), "a1", "i1", left, commandstest.Operator())
 		require.NoError(t, err)
 	}
-	state := w.account("a1")
+	state := w.Account("a1")
 	require.Equal(t, plan.Free, state.Entitlement.Plan)
 	require.Equal(t, "i1", state.Identity)
 	require.Equal(t, left, state.FreePeriod)
@@ -130,7 +130,7 @@ func TestPreferencesAndSessionsAndOperators(t *testing.T) {
 	}
 	_, err := w.Accounts.RevokeSessions(t.Context(), id, ada)
 	require.NoError(t, err)
-	state := w.account(id)
+	state := w.Account(id)
 	require.True(t, state.TermsAccepted)
 	require.Equal(t, new(true), state.WantsEmail)
 	require.True(t, state.Operator)
@@ -139,7 +139,7 @@ func TestPreferencesAndSessionsAndOperators(t *testing.T) {
 
 	_, err = w.Accounts.SetOperator(t.Context(), id, false, ada)
 	require.NoError(t, err)
-	require.False(t, w.account(id).Operator)
+	require.False(t, w.Account(id).Operator)
 }
 
 func TestAKeyIsRenamed(t *testing.T) {
@@ -154,7 +154,7 @@ func TestAKeyIsRenamed(t *testing.T) {
 	}
 	named := func() string {
 		t.Helper()
-		key := w.account(opened.Account).Keys[0]
+		key := w.Account(opened.Account).Keys[0]
 		name, err := keys.Open(t.Context(), opened.Account, key.SealedName, account.ForKeyName(key.Hash))
 		require.NoError(t, err)
 		return string(name)
@@ -179,7 +179,7 @@ func TestTheNameOfANewKeyIsSealed(t *testing.T) {
 	id := w.Open("indie")
 	made, err := w.Accounts.CreateKey(t.Context(), id, "Ada's laptop", commandstest.Operator())
 	require.NoError(t, err)
-	key, err := w.account(id).Key(made.Masked)
+	key, err := w.Account(id).Key(made.Masked)
 	require.NoError(t, err)
 	name, err := keys.Open(t.Context(), id, key.SealedName, account.ForKeyName(key.Hash))
 	require.NoError(t, err)

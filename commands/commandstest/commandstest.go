@@ -231,25 +231,47 @@ func (w *World) Open(plan string) string {
 	return opened.Account
 }
 
-// Stream returns the stream of an account's current period.
-func (w *World) Stream(id string) string {
-	var state account.State
-	for _, event := range Fold[account.Event](w, "account-"+id) {
+// Account returns the state of an account, from all its events.
+func (w *World) Account(id string) (state account.State) {
+	w.T.Helper()
+	for _, event := range Fold[account.Event](w, account.Stream(id)) {
 		state = account.Evolve(state, event)
 	}
-	return fmt.Sprintf("usage-%s-%d", id, state.Entitlement.At(w.Clock.Now()).Start.Unix())
+	return state
 }
 
-// Fold reads a stream's events.
-func Fold[E any](w *World, stream string) []E {
+// Stream returns the stream of an account's current period.
+func (w *World) Stream(id string) string {
+	return fmt.Sprintf("usage-%s-%d", id, w.Account(id).Entitlement.At(w.Clock.Now()).Start.Unix())
+}
+
+// Decoded returns the events of a stream, with their metadata.
+func (w *World) Decoded(stream string) (all []eventlog.Decoded) {
 	w.T.Helper()
 	ctx, cancel := context.WithTimeout(w.T.Context(), Patience)
 	defer cancel()
-	var events []E
 	for recorded, err := range w.Log.ReadStream(ctx, stream, 0) {
 		require.NoError(w.T, err)
 		decoded, err := w.Journal.Registry.Decode(recorded)
 		require.NoError(w.T, err)
+		all = append(all, decoded)
+	}
+	return all
+}
+
+// Last returns the last event of a stream.
+func (w *World) Last(stream string) eventlog.Decoded {
+	w.T.Helper()
+	all := w.Decoded(stream)
+	require.NotEmpty(w.T, all)
+	return all[len(all)-1]
+}
+
+// Fold returns the events of a stream.
+func Fold[E any](w *World, stream string) []E {
+	w.T.Helper()
+	var events []E
+	for _, decoded := range w.Decoded(stream) {
 		events = append(events, decoded.Event.(E))
 	}
 	return events

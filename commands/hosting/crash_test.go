@@ -118,7 +118,7 @@ func TestPlatformKeysAndStreamEndInAgreement(t *testing.T) {
 			case "wait":
 				w.Clock.Advance(hosting.Patience)
 			case "delete": // a key, by its owner
-				if keys := w.account(id).Keys; len(keys) > 1 {
+				if keys := w.Account(id).Keys; len(keys) > 1 {
 					require.NoError(draw, w.Accounts.DropKey(ctx, id, keys[1].Hash, origin))
 				}
 			default:

@@ -98,18 +98,18 @@ func TestKeysAreDeletedWhereThePlatformGrantsNoAccess(t *testing.T) {
 	// what is set stays, as long as nobody wants it removed
 	_, _, err := w.SetVariables(t.Context(), id, config, []string{"site"}, nil, origin)
 	require.Equal(t, domain.Rejected, domain.CodeOf(err))
-	require.Len(t, w.account(id).Keys, 4)
+	require.Len(t, w.Account(id).Keys, 4)
 
 	// all keys that are to be removed are deleted, and the owner hears what is left
 	failed, _, err := w.SetVariables(t.Context(), id, config, nil, []string{"site", "shop"}, origin)
 	require.NoError(t, err)
 	require.Len(t, failed, 2)
 	require.ErrorContains(t, failed[1].Err, "its variable is left")
-	require.Len(t, w.account(id).Keys, 2)
+	require.Len(t, w.Account(id).Keys, 2)
 
 	// and a closing does not wait for it
 	require.NoError(t, w.EndFor(t.Context(), id))
-	require.Len(t, w.account(id).Keys, 1)
+	require.Len(t, w.Account(id).Keys, 1)
 	require.True(t, w.state(id).Ended)
 }
 
@@ -135,7 +135,7 @@ func TestAClosingWaitsForThePlatform(t *testing.T) {
 func TestAFullAccountGetsNoKeyAndNoVariable(t *testing.T) {
 	w := newWorld(t)
 	id, config := w.connected("site", "shop")
-	for len(w.account(id).Keys) < account.MaxKeys-1 {
+	for len(w.Account(id).Keys) < account.MaxKeys-1 {
 		_, err := w.Accounts.CreateKey(t.Context(), id, "", origin)
 		require.NoError(t, err)
 	}

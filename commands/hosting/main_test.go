@@ -79,13 +79,6 @@ func (w *world) set(id, config string, add, remove []string) {
 	require.Empty(w.T, failed)
 }
 
-func (w *world) account(id string) account.State {
-	w.T.Helper()
-	state, _, err := w.Accounts.State(w.T.Context(), id)
-	require.NoError(w.T, err)
-	return state
-}
-
 func (w *world) state(id string) (s hosting.State) {
 	for _, event := range w.events(id) {
 		s = hosting.Evolve(s, event)
@@ -119,7 +112,7 @@ func (w *world) requireAgreement(t require.TestingT, id, config string) {
 			onPlatform[name] = account.HashAPIKey(v.Value)
 		}
 	}
-	for _, key := range w.account(id).Keys {
+	for _, key := range w.Account(id).Keys {
 		if len(key.SealedName) > 0 {
 			name := w.open(t, id, key.SealedName, account.ForKeyName(key.Hash))
 			require.NotContains(t, ofAccount, name, "two keys")

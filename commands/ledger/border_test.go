@@ -172,7 +172,7 @@ func TestNothingIsLostOrDoubledAtABorder(t *testing.T) {
 				w.Clock.Jump(time.Duration(rapid.SampledFrom([]int{300, 60_000, 86_400_000, 12 * 86_400_000}).Draw(r, "milliseconds")) * time.Millisecond)
 			},
 			"to the border": func(r *rapid.T) {
-				border := w.account(s.id).Entitlement.At(w.Clock.Now()).End
+				border := w.Account(s.id).Entitlement.At(w.Clock.Now()).End
 				w.Clock.Jump(border.Sub(w.Clock.Now()) + time.Duration(rapid.IntRange(-2, 2).Draw(r, "seconds"))*time.Second)
 			},
 		})
@@ -193,7 +193,7 @@ func TestNothingIsLostOrDoubledAtABorder(t *testing.T) {
 		for _, l := range ledgers {
 			made, err := l.Reserve(context.Background(), s.id, 0, commandstest.Operator())
 			require.NoError(r, err)
-			now, e := w.Clock.Now(), w.account(s.id).Entitlement
+			now, e := w.Clock.Now(), w.Account(s.id).Entitlement
 			plans := []plan.Type{e.At(now).Plan}
 			if l == slow {
 				plans = append(plans, e.At(now.Add(-behind)).Plan)
@@ -245,11 +245,4 @@ func (s *subscriber) String() string {
 		fmt.Fprintf(&lines, "\n%s: %s %d, %s to %s, then %s", stream, b.Terms.Plan, b.Terms.Version, b.Terms.Start, b.Terms.End, b.NextStart)
 	}
 	return lines.String()
-}
-
-func (w *world) account(id string) account.State {
-	w.T.Helper()
-	state, _, err := w.Accounts.State(w.T.Context(), id)
-	require.NoError(w.T, err)
-	return state
 }

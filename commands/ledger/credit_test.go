@@ -56,18 +56,6 @@ func (w *world) nextPeriod(id string) (old string) {
 	return old
 }
 
-// decoded returns the events of a stream with their metadata.
-func (w *world) decoded(stream string) (all []eventlog.Decoded) {
-	w.T.Helper()
-	for recorded, err := range w.Log.ReadStream(w.T.Context(), stream, 0) {
-		require.NoError(w.T, err)
-		event, err := w.Journal.Registry.Decode(recorded)
-		require.NoError(w.T, err)
-		all = append(all, event)
-	}
-	return all
-}
-
 func TestAnAccountAtItsLimitGoesOnWithCredit(t *testing.T) {
 	// given a free account that has spent its plan
 	w := newWorld(t)
@@ -88,7 +76,7 @@ func TestAnAccountAtItsLimitGoesOnWithCredit(t *testing.T) {
 	requireNothingLeft(t, keeper, id)
 	require.EqualValues(t, 7, grant(t, keeper, id, "", 7).Left)
 
-	events := w.decoded(w.Stream(id))
+	events := w.Decoded(w.Stream(id))
 	last := events[len(events)-1]
 	require.Equal(t, commandstest.Operator().Actor, last.Meta.Actor)
 	require.EqualValues(t, commandstest.FreeLimit+100, w.Books(id).Settled)
@@ -275,12 +263,12 @@ func TestCreditGoesOnToTheNextPeriod(t *testing.T) {
 	requireNothingLeft(t, keeper, id)
 
 	// and the events name their causes
-	ends := w.decoded(old)
+	ends := w.Decoded(old)
 	end := ends[len(ends)-1]
 	require.IsType(t, ledger.CreditCarried{}, end.Event)
 	require.Equal(t, cause, end.Meta.CausationID)
 	require.Equal(t, eventlog.ActorSystem, end.Meta.Actor.Kind)
-	granted := w.decoded(w.Stream(id))[1]
+	granted := w.Decoded(w.Stream(id))[1]
 	require.IsType(t, ledger.CreditGranted{}, granted.Event)
 	require.Equal(t, end.ID, granted.Meta.CausationID)
 	require.Equal(t, eventlog.ActorSystem, granted.Meta.Actor.Kind)
@@ -316,7 +304,7 @@ func TestCreditWaitsForOpenReservations(t *testing.T) {
 	position := carry(t, keeper, old)
 	require.False(t, w.BooksOf(old).Over())
 	require.Empty(t, w.Books(id).Events)
-	last := w.decoded(old)
+	last := w.Decoded(old)
 	require.Equal(t, last[len(last)-1].Position, position, "whoever waits for the list sees the reservation in it")
 
 	// and then the rest is carried

@@ -25,7 +25,7 @@ import (
 // entitle puts an account on a plan. No period has heard of it then.
 func (w *world) entitle(id string, e plan.Entitlement) {
 	w.T.Helper()
-	_, err := w.Accounts.Entitle(w.T.Context(), id, e, w.account(id).Version+1, uuid.New())
+	_, err := w.Accounts.Entitle(w.T.Context(), id, e, w.Account(id).Version+1, uuid.New())
 	require.NoError(w.T, err)
 }
 
@@ -87,7 +87,7 @@ func TestNewTermsAreCausedByTheEntitlementAndNotByWhoComesBy(t *testing.T) {
 	w.Clock.Jump(time.Hour)
 	pro.Plan, pro.Next = plan.Premium, plan.Premium
 	w.entitle(id, pro)
-	entitled := w.last(account.Stream(id))
+	entitled := w.Last(account.Stream(id))
 
 	// when an operator grants credit
 	_, err := w.Ledger().GrantCredit(t.Context(), id, "g", 5, journal.Origin{Actor: eventlog.Actor{Kind: eventlog.ActorOperator, Name: "ada"}})
@@ -96,10 +96,7 @@ func TestNewTermsAreCausedByTheEntitlementAndNotByWhoComesBy(t *testing.T) {
 	// then the operator did that, and nothing else
 	require.Equal(t, plan.Premium, w.Books(id).Terms.Plan)
 	var changed, granted eventlog.Decoded
-	for recorded, err := range w.Journal.Log.ReadStream(t.Context(), w.Stream(id), 0) {
-		require.NoError(t, err)
-		event, err := w.Journal.Registry.Decode(recorded)
-		require.NoError(t, err)
+	for _, event := range w.Decoded(w.Stream(id)) {
 		switch event.Event.(type) {
 		case ledger.TermsChanged:
 			changed = event
@@ -110,16 +107,6 @@ func TestNewTermsAreCausedByTheEntitlementAndNotByWhoComesBy(t *testing.T) {
 	require.Equal(t, "ada", granted.Meta.Actor.Name)
 	require.Equal(t, eventlog.Actor{Kind: eventlog.ActorSystem}, changed.Meta.Actor)
 	require.Equal(t, entitled.ID, changed.Meta.CausationID)
-}
-
-// last returns the last event of a stream.
-func (w *world) last(stream string) eventlog.Recorded {
-	w.T.Helper()
-	for recorded, err := range w.Journal.Log.ReadStreamBackwards(w.T.Context(), stream) {
-		require.NoError(w.T, err)
-		return recorded
-	}
-	return eventlog.Recorded{}
 }
 
 // Whoever sees a plan that was bought speaks on it, also in the moment before the periods follow it.

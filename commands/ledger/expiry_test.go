@@ -19,10 +19,7 @@ import (
 func (w *world) expiries(stream string) map[string]eventlog.Decoded {
 	w.T.Helper()
 	found := map[string]eventlog.Decoded{}
-	for recorded, err := range w.Log.ReadStream(w.T.Context(), stream, 0) {
-		require.NoError(w.T, err)
-		decoded, err := w.Journal.Registry.Decode(recorded)
-		require.NoError(w.T, err)
+	for _, decoded := range w.Decoded(stream) {
 		if e, ok := decoded.Event.(ledger.Expired); ok {
 			require.NotContains(w.T, found, e.Reservation)
 			found[e.Reservation] = decoded

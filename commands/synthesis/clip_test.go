@@ -224,7 +224,7 @@ func TestWhatWasHandedOverIsSaved(t *testing.T) {
 // lastOf is the position of a stream's last event.
 func (a *archive) lastOf(stream string) (position eventlog.Position) {
 	a.T.Helper()
-	for recorded, err := range a.world.Log.ReadStream(a.T.Context(), stream, 0) {
+	for recorded, err := range a.World.Log.ReadStream(a.T.Context(), stream, 0) {
 		require.NoError(a.T, err)
 		position = recorded.Position
 	}
@@ -409,10 +409,10 @@ func TestWhoGoesWhenAllIsHandedOverHasSavedIt(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	reply := a.begin(ctx, keep(a.Open("indie"), "Hello.", audio.WAV))
-	release := a.world.Log.Hold() // the settlement waits
+	release := a.World.Log.Hold() // the settlement waits
 	ended := make(chan error, 1)
 	go func() { ended <- reply.Write(ctx, io.Discard) }()
-	<-a.world.Log.Held
+	<-a.World.Log.Held
 	cancel()
 	release()
 	<-ended

@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/recital-tts/recital/commands/commandstest"
 	"github.com/recital-tts/recital/commands/synthesis"
 	"github.com/recital-tts/recital/internal/speech/worker/workertest"
 )
@@ -15,14 +14,6 @@ import (
 var speechworker string
 
 func TestMain(m *testing.M) { workertest.Main(m, &speechworker, nil) }
-
-// world is a log with the operations of these tests.
-type world struct{ *commandstest.World }
-
-func newWorld(t testing.TB) *world {
-	t.Helper()
-	return &world{commandstest.New(t)}
-}
 
 // heard returns the audio of a recording.
 func heard(t testing.TB, recording synthesis.Recording) string {

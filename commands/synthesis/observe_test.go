@@ -71,11 +71,11 @@ func TestEverySynthesisIsObservedOnceAsItEnded(t *testing.T) {
 	becomes(synthesis.Observation{Kind: synthesis.Spoken, Format: audio.Raw, Outcome: synthesis.Cut})
 
 	// what is refused
-	held := commandstest.Reserve(t, s.Ledger, free, commandstest.FreeLimit)
+	held := commandstest.Reserve(t, s.Synthesiser.Ledger, free, commandstest.FreeLimit)
 	_, err = s.Begin(t.Context(), order(free, story, audio.MP3))
 	require.Error(t, err)
 	becomes(synthesis.Observation{Kind: synthesis.Streamed, Format: audio.MP3, Outcome: synthesis.Refused})
-	commandstest.Settle(t, s.Ledger, held, 0)
+	commandstest.Settle(t, s.Synthesiser.Ledger, held, 0)
 
 	// and what fails
 	s.Speaker = speech.NewSpeaker(breaking{s.engines, "Then it rained"})

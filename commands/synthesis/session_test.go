@@ -470,7 +470,7 @@ func (c *counting) count() int {
 func TestASessionWithoutCharactersIsRefused(t *testing.T) {
 	s := newStudio(t)
 	id := s.Open("free")
-	held := commandstest.Reserve(t, s.Ledger, id, commandstest.FreeLimit-20)
+	held := commandstest.Reserve(t, s.Synthesiser.Ledger, id, commandstest.FreeLimit-20)
 	talk := s.converse(id, audio.MP3, false, &audience{})
 	talk.say(t, "Twenty characters...")
 	require.NoError(t, talk.Flush(talk.ctx, nonce(1)))
@@ -479,7 +479,7 @@ func TestASessionWithoutCharactersIsRefused(t *testing.T) {
 	require.NoError(t, talk.Finish(talk.ctx))
 	require.Equal(t, domain.PaymentRequired, domain.CodeOf(<-talk.done))
 	require.EqualValues(t, 20, s.totalOf(id))
-	commandstest.Settle(t, s.Ledger, held, 0)
+	commandstest.Settle(t, s.Synthesiser.Ledger, held, 0)
 	s.requireIdle(id)
 }
 
@@ -614,7 +614,7 @@ func TestASlowListenerNeverOutlivesItsReservation(t *testing.T) {
 		keeper, err := ledger.New(s.Journal, s.Accounts, s.Clock.Now, longest)
 		require.NoError(t, err)
 		t.Cleanup(keeper.Close)
-		s.Ledger = keeper
+		s.Synthesiser.Ledger = keeper
 		var once sync.Once
 		talk := s.converse(id, audio.Raw, false, &audience{onAudio: func(synthesis.Chunk) error {
 			once.Do(func() { <-time.After(pause) })

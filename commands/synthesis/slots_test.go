@@ -230,7 +230,7 @@ func TestNoEndOfAReplyKeepsItsSlot(t *testing.T) {
 	broken := s.Synthesiser
 	broken.Encoders = unopened{}
 	id, poor := s.Open("enterprise"), s.Open("free")
-	held := commandstest.Reserve(t, s.Ledger, poor, commandstest.FreeLimit)
+	held := commandstest.Reserve(t, s.Synthesiser.Ledger, poor, commandstest.FreeLimit)
 	end := map[string]func(ctx context.Context, leave context.CancelFunc, takes int) error{
 		"written": func(ctx context.Context, _ context.CancelFunc, _ int) error {
 			return s.speakTo(ctx, id, io.Discard)
@@ -301,7 +301,7 @@ func TestNoEndOfAReplyKeepsItsSlot(t *testing.T) {
 		replies.Wait()
 		require.Eventually(r, func() bool { return s.Slots.Busy() == 0 }, commandstest.Patience, time.Millisecond)
 	})
-	commandstest.Settle(t, s.Ledger, held, 0)
+	commandstest.Settle(t, s.Synthesiser.Ledger, held, 0)
 }
 
 func (s *studio) speakTo(ctx context.Context, id string, w io.Writer) error {
@@ -418,7 +418,7 @@ func TestASessionFollowsThePlanOfItsAccount(t *testing.T) {
 	now := s.Clock.Now()
 	_, err := s.Accounts.Entitle(t.Context(), id, plan.Entitlement{Plan: plan.Pro, Start: now, End: now.AddDate(0, 1, 0), Next: plan.Pro}, 1, uuid.New())
 	require.NoError(t, err)
-	_, err = s.Ledger.FollowEntitlement(t.Context(), id, uuid.New())
+	_, err = s.Synthesiser.Ledger.FollowEntitlement(t.Context(), id, uuid.New())
 	require.NoError(t, err)
 	say(2)
 

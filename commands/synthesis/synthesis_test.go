@@ -64,7 +64,7 @@ func (m *models) Wait(ctx context.Context, position eventlog.Position, models ..
 
 // studio is a world in which texts are synthesised by the real processes.
 type studio struct {
-	*world
+	*commandstest.World
 	synthesis.Synthesiser
 	engines *worker.Pool
 	codecs  *codec.Pool
@@ -72,9 +72,9 @@ type studio struct {
 	seen    int64 // settled characters that lastTotal has returned
 }
 
-func newStudio(t testing.TB) *studio { return newStudioIn(t, newWorld(t)) }
+func newStudio(t testing.TB) *studio { return newStudioIn(t, commandstest.New(t)) }
 
-func newStudioIn(t testing.TB, w *world) *studio {
+func newStudioIn(t testing.TB, w *commandstest.World) *studio {
 	t.Helper()
 	engines, err := worker.Open(worker.Config{Command: workertest.Command(speechworker), Size: 2, Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
@@ -82,7 +82,7 @@ func newStudioIn(t testing.TB, w *world) *studio {
 	codecs, err := codec.Open(codec.Config{Command: workers.Command{Path: speechworker, Args: []string{"codec"}}, Size: 1})
 	require.NoError(t, err)
 	t.Cleanup(codecs.Close)
-	s := &studio{world: w, engines: engines, codecs: codecs, models: &models{}}
+	s := &studio{World: w, engines: engines, codecs: codecs, models: &models{}}
 	s.Synthesiser = synthesis.Synthesiser{
 		Ledger: w.Ledger(), Voices: speech.SystemVoices{}, Speaker: speech.NewSpeaker(engines), Encoders: audio.NewEncoders(codecs), ReadModels: s.models,
 		Spool:        openSpool(t, 1<<30, 64<<20),
@@ -346,12 +346,12 @@ func TestAHangUpWithARealEncoder(t *testing.T) {
 func TestWhatDoesNotFitIsRefusedAtOnce(t *testing.T) {
 	s := newStudio(t)
 	id := s.Open("free")
-	held := commandstest.Reserve(t, s.Ledger, id, commandstest.FreeLimit)
+	held := commandstest.Reserve(t, s.Synthesiser.Ledger, id, commandstest.FreeLimit)
 	_, err := s.Begin(t.Context(), order(id, story, audio.MP3))
 	require.Equal(t, domain.PaymentRequired, domain.CodeOf(err))
 	require.Len(t, s.Books(id).Open, 1)
 
-	commandstest.Settle(t, s.Ledger, held, 0)
+	commandstest.Settle(t, s.Synthesiser.Ledger, held, 0)
 	s.requireIdle(id)
 }
 
@@ -552,7 +552,7 @@ func TestEnginesThatAreKilledAreReplaced(t *testing.T) {
 func TestALogThatGoesWhileAReplyIsSpoken(t *testing.T) {
 	dir := nodetest.Dir(t)
 	node := nodetest.Open(t, dir)
-	s := newStudioIn(t, &world{commandstest.NewOn(t, nodetest.Socket(dir))})
+	s := newStudioIn(t, commandstest.NewOn(t, nodetest.Socket(dir)))
 	id := s.Open("free")
 	reply := s.begin(t.Context(), order(id, story, audio.MP3))
 	require.NoError(t, node.Close())
@@ -565,9 +565,9 @@ func TestALogThatGoesWhileAReplyIsSpoken(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, node.Close()) })
 	s.Clock.Advance(commandstest.Longest)
 	require.Eventually(t, func() bool {
-		r, err := s.Ledger.Reserve(t.Context(), id, commandstest.FreeLimit, commandstest.Operator())
+		r, err := s.Synthesiser.Ledger.Reserve(t.Context(), id, commandstest.FreeLimit, commandstest.Operator())
 		if err == nil {
-			commandstest.Settle(t, s.Ledger, r, 0)
+			commandstest.Settle(t, s.Synthesiser.Ledger, r, 0)
 		}
 		return err == nil
 	}, commandstest.Patience, time.Millisecond)

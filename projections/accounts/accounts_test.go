@@ -57,7 +57,7 @@ func plain(id string, on plan.Type) accountRow {
 }
 
 func TestAccountRows(t *testing.T) {
-	w := newWorld(t)
+	w := suite.World(t)
 	w.Write(t, "account-a1",
 		account.Opened{Account: "a1", Plan: plan.Indie, At: now},
 		account.APIKeyCreated{Account: "a1", Hash: "h1", Masked: "rk_abcd****wxyz", SealedName: []byte("build server"), At: now},
@@ -73,7 +73,7 @@ func TestAccountRows(t *testing.T) {
 }
 
 func TestAnAccountsRowShowsWhatAClosedOneLeft(t *testing.T) {
-	w := newWorld(t)
+	w := suite.World(t)
 	left := account.FreePeriod{Start: now.AddDate(0, 0, -10), End: now.AddDate(0, 0, 20), Used: 14_000}
 	w.Write(t, "account-a1", account.Opened{Account: "a1", Plan: plan.Free, Identity: "i1", FreePeriod: &left, At: now})
 	row := plain("a1", plan.Free)
@@ -82,7 +82,7 @@ func TestAnAccountsRowShowsWhatAClosedOneLeft(t *testing.T) {
 }
 
 func TestWhatAnOwnerHasChosenAndWhoItIs(t *testing.T) {
-	w := newWorld(t)
+	w := suite.World(t)
 	profile := account.ProfileRecorded{Account: "a1", Name: []byte("sealed name"), Email: []byte("sealed email"), EmailHash: "e1", Digest: "d1", At: now}
 	revision := w.Append(t, "account-a1", eventlog.NoStream,
 		account.Opened{Account: "a1", Plan: plan.Free, At: now},
@@ -110,7 +110,7 @@ func TestWhatAnOwnerHasChosenAndWhoItIs(t *testing.T) {
 }
 
 func TestAClosedAccountHasNoRows(t *testing.T) {
-	w := newWorld(t)
+	w := suite.World(t)
 	for _, id := range []string{"a1", "a2"} {
 		events := []any{
 			account.Opened{Account: id, Plan: plan.Free, At: now},
@@ -130,7 +130,7 @@ func TestAClosedAccountHasNoRows(t *testing.T) {
 }
 
 func TestARevokedKeyHasNoRow(t *testing.T) {
-	w := newWorld(t)
+	w := suite.World(t)
 	w.Write(t, "account-a1",
 		account.Opened{Account: "a1", Plan: plan.Indie, At: now},
 		account.APIKeyCreated{Account: "a1", Hash: "h1", Masked: "rk_abcd****wxyz", At: now},
@@ -142,7 +142,7 @@ func TestARevokedKeyHasNoRow(t *testing.T) {
 
 // Whatever is decided on an account, its rows show the state that the events fold to.
 func TestAccountRowsEqualTheFold(t *testing.T) {
-	w := newWorld(t)
+	w := suite.World(t)
 	rapid.Check(t, func(r *rapid.T) {
 		id := uuid.NewString()
 		var state account.State

@@ -20,7 +20,7 @@ type dueRow struct {
 }
 
 func TestAClosedAccountIsOnTheListUntilItIsErasedForGood(t *testing.T) {
-	w := newWorld(t)
+	w := suite.World(t)
 	listed := func() []dueRow {
 		t.Helper()
 		return feedtest.Rows[dueRow](t, w, `select item, stream, due_at, cause from read_v1.todo_close_account order by item`)

@@ -40,7 +40,7 @@ const (
 )
 
 func TestWhatASubscriptionGivesIsDueUntilTheAccountFollowsIt(t *testing.T) {
-	w := newWorld(t)
+	w := suite.World(t)
 	listed := func() (due []time.Time) {
 		t.Helper()
 		for _, row := range feedtest.Rows[toDoRow](t, w, toEntitle, "a1") {
@@ -79,7 +79,7 @@ func TestWhatASubscriptionGivesIsDueUntilTheAccountFollowsIt(t *testing.T) {
 }
 
 func TestEntitlementsOfAnAccount(t *testing.T) {
-	w := newWorld(t)
+	w := suite.World(t)
 	end, next := now.AddDate(0, 1, 0), "indie"
 	w.Write(t, "account-a1", account.Opened{Account: "a1", Plan: plan.Free, At: now},
 		account.Entitled{Account: "a1", Entitlement: plan.Entitlement{Plan: plan.Pro, Start: now.Add(time.Hour), End: end, Next: plan.Pro}, Revision: 1, Version: 1, At: now},
@@ -95,7 +95,7 @@ func TestEntitlementsOfAnAccount(t *testing.T) {
 }
 
 func TestSubscriptionsOfAnAccount(t *testing.T) {
-	w := newWorld(t)
+	w := suite.World(t)
 	terms := func(id, status string) subscription.Terms {
 		return subscription.Terms{Subscription: id, Status: status}
 	}

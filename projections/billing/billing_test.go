@@ -73,7 +73,7 @@ func shown(t subscription.Terms, number int64) subscriptionRow {
 
 // The life of a subscription, event by event.
 func TestSubscriptionRows(t *testing.T) {
-	w := newWorld(t)
+	w := suite.World(t)
 	revision := eventlog.NoStream
 	happens := func(events ...any) { revision = w.Append(t, "subscription-a1", revision, events...) }
 	requireRows := func(rows ...subscriptionRow) {
@@ -126,7 +126,7 @@ func TestSubscriptionRows(t *testing.T) {
 }
 
 func TestASubscriptionThatIsPaidAgainHasNotEnded(t *testing.T) {
-	w := newWorld(t)
+	w := suite.World(t)
 	w.Write(t, "subscription-a1",
 		subscription.Created{Account: "a1", Terms: terms("sub_1", plan.Pro, "active", 0), At: now},
 		subscription.Ended{Account: "a1", Terms: terms("sub_1", plan.Pro, "unpaid", 1), EndedAt: now, At: now},
@@ -135,7 +135,7 @@ func TestASubscriptionThatIsPaidAgainHasNotEnded(t *testing.T) {
 }
 
 func TestCardsInvoicesAndCustomers(t *testing.T) {
-	w := newWorld(t)
+	w := suite.World(t)
 	invoice := subscription.InvoiceRecorded{
 		Account: "a1", Invoice: "in_1", Subscription: "sub_1", Status: "open", AmountDue: 1000, Currency: "usd", CreatedAt: now, At: now,
 	}
@@ -162,7 +162,7 @@ func TestPrices(t *testing.T) {
 		Millis, Unit   int64
 		OnSale         bool
 	}
-	w := newWorld(t)
+	w := suite.World(t)
 	listed := catalogue.PriceListed{Price: catalogue.Price{ID: "p1", Name: "Indie", Plan: plan.Indie, Amount: 1000, Currency: "usd", OverageMillis: 5000, OverageUnit: 1000}, At: now}
 	dearer := listed
 	dearer.Amount = 1200
@@ -192,7 +192,7 @@ func TestARequestIsOnTheListUntilItHasAnOutcome(t *testing.T) {
 		"refused": subscription.Refused{Account: "a1", Request: "r1", Reason: subscription.Declined, At: now},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			w := suite.World(t)
 			requested := func(id string) subscription.Requested {
 				return subscription.Requested{Account: "a1", Request: id, Kind: subscription.Subscribe, At: now}
 			}
@@ -215,7 +215,7 @@ func TestASubscriptionInArrearsIsOnTheListUntilThatHasAnEnd(t *testing.T) {
 		"it has lapsed": subscription.Lapsed{Account: "a1", Subscription: "sub_1", At: now},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			w := suite.World(t)
 			w.Write(t, "subscription-a1", subscription.Created{Account: "a1", Terms: terms("sub_1", plan.Indie, "active", 0), At: now})
 			revision := w.Append(t, "subscription-a1", 0, subscription.FellDue{Account: "a1", Terms: terms("sub_1", plan.Indie, "past_due", 1), GraceEnds: due, At: now})
 			cause := idOf(t, w, "subscription-a1", revision).String()
@@ -230,7 +230,7 @@ func TestASubscriptionInArrearsIsOnTheListUntilThatHasAnEnd(t *testing.T) {
 }
 
 func TestANoticeIsOnTheListUntilItIsHandled(t *testing.T) {
-	w := newWorld(t)
+	w := suite.World(t)
 	received := payment.Received{ID: "evt_1", Kind: "invoice.paid", Object: "in_1", Customer: "cus_1", CreatedAt: now.Add(-time.Minute), At: now}
 	revision := w.Append(t, "payment-evt_1", eventlog.NoStream, received)
 	require.Equal(t, []dueRow{{"evt_1", "payment-evt_1", now, idOf(t, w, "payment-evt_1", revision).String()}}, feedtest.Rows[dueRow](t, w, paymentDue))

@@ -7,7 +7,6 @@ import (
 	"go.uber.org/goleak"
 
 	billingevents "github.com/recital-tts/recital/commands/billing"
-	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/feed/feedtest"
 	"github.com/recital-tts/recital/projections/billing"
 )
@@ -16,16 +15,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var now = time.Date(2026, 3, 10, 12, 30, 15, 123_456_000, time.UTC)
 
-func registry(t testing.TB) *eventlog.Registry {
-	t.Helper()
-	return feedtest.Registry(t, billingevents.Events())
+var suite = feedtest.Suite{
+	Events:      billingevents.Events(),
+	Projections: billing.ReadModels(),
 }
 
-func newWorld(t testing.TB) *feedtest.World {
-	t.Helper()
-	return feedtest.New(t, registry(t), billing.ReadModels()...)
-}
-
-func TestReleasedReadModels(t *testing.T) {
-	feedtest.RequireReleased(t, registry(t), billing.ReadModels()...)
-}
+func TestReleasedReadModels(t *testing.T) { suite.RequireReleased(t) }

@@ -26,7 +26,7 @@ const clipRows = `select clip_id, voice, language, blob, media_type, sealed_for,
 from read_v2.clips where account_id = $1 order by clip_id`
 
 func TestClips(t *testing.T) {
-	w := newWorld(t)
+	w := suite.World(t)
 	saved := func(n int) clip.Saved {
 		return clip.Saved{
 			Clip: fmt.Sprint("c", n), Account: "a1", Voice: "leah", Language: "en-us", Speed: 0.1 + 0.2, MediaType: "audio/mpeg",
@@ -46,7 +46,7 @@ func TestClips(t *testing.T) {
 }
 
 func TestClosedAccountsAreListedAsLongAsTheyHaveClips(t *testing.T) {
-	w := newWorld(t)
+	w := suite.World(t)
 	type listed struct{ Account string }
 	list := func() []listed {
 		return feedtest.Rows[listed](t, w, `select item from read_v2.todo_erase_clips order by item`)

@@ -23,7 +23,7 @@ type todoRow struct {
 const creditToDoOf = `select item, stream, due_at from read_v4.todo_credit where stream like 'usage-' || $1 || '-%' order by due_at`
 
 func TestAPeriodWithCreditIsOnTheListUntilItsCreditIsElsewhere(t *testing.T) {
-	w := newWorld(t)
+	w := suite.World(t)
 	next := now.AddDate(0, 1, 0)
 	stream := func(period int) string { return fmt.Sprintf("usage-u2-%d", period) }
 	listed := func() (due []time.Time) {
@@ -82,7 +82,7 @@ func TestAPeriodWithCreditIsOnTheListUntilItsCreditIsElsewhere(t *testing.T) {
 
 // Whatever happens over the periods of an account, the rows show the states that the events fold to.
 func TestCreditRowsEqualTheFold(t *testing.T) {
-	w := newWorld(t)
+	w := suite.World(t)
 	rapid.Check(t, func(r *rapid.T) {
 		id := uuid.NewString()
 		terms := rapid.SampledFrom(plan.All()).Draw(r, "plan")

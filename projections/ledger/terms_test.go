@@ -30,7 +30,7 @@ func onVersion(command ledger.OpenPeriod, version int64) ledger.OpenPeriod {
 }
 
 func TestAnEntitlementIsDueUntilAPeriodHasItsTerms(t *testing.T) {
-	w := newWorld(t)
+	w := suite.World(t)
 	entitled := func(version int64) account.Entitled {
 		at := now.Add(time.Duration(version) * time.Second)
 		return account.Entitled{Account: "a1", Entitlement: plan.Entitlement{Plan: plan.Pro, Start: now}, Version: version, At: at}
@@ -70,7 +70,7 @@ func TestAnEntitlementIsDueUntilAPeriodHasItsTerms(t *testing.T) {
 
 func TestAPeriodThatEndsEarlyIsDueThen(t *testing.T) {
 	// given a metered period with credit, and one that is not
-	w := newWorld(t)
+	w := suite.World(t)
 	end, cut, seen := now.AddDate(0, 1, 0), now.AddDate(0, 0, 9), now.AddDate(0, 0, 10)
 	var metered, free history
 	metered.do(openPeriod("a1", plan.Indie, now))
@@ -96,7 +96,7 @@ func TestAPeriodThatEndsEarlyIsDueThen(t *testing.T) {
 }
 
 func TestOverageIsDueUntilItIsBilled(t *testing.T) {
-	w := newWorld(t)
+	w := suite.World(t)
 	end := now.AddDate(0, 1, 0)
 	var h history
 	h.do(openPeriod("a1", plan.Indie, now))
@@ -118,7 +118,7 @@ func TestOverageIsDueUntilItIsBilled(t *testing.T) {
 
 // In place, terms may shorten a period, and end what was to be billed.
 func TestTermsThatChangeInPlace(t *testing.T) {
-	w := newWorld(t)
+	w := suite.World(t)
 	var h history
 	h.do(openPeriod("a1", plan.Indie, now))
 	h.do(ledger.Grant{Grant: "g", Characters: 50, At: now})

@@ -52,7 +52,7 @@ func formerUsage() feed.Projection {
 
 func TestAnUpgradeFromAReleaseWithoutCredit(t *testing.T) {
 	// given rows of a former release, which goes on
-	w := feedtest.New(t, registry(t), formerUsage())
+	w := feedtest.New(t, feedtest.Registry(t, suite.Events), formerUsage())
 	former := w.Projector
 	var h history
 	h.do(openPeriod("u3", plan.Free, now))

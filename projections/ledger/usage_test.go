@@ -111,7 +111,7 @@ func openPeriod(id string, t plan.Type, start time.Time) ledger.OpenPeriod {
 }
 
 func TestUsageRows(t *testing.T) {
-	w := newWorld(t)
+	w := suite.World(t)
 	expires := now.Add(10 * time.Minute)
 	var free, next history
 	free.do(openPeriod("u1", plan.Free, now))
@@ -135,7 +135,7 @@ func TestUsageRows(t *testing.T) {
 // Use by key and by session are counted apart, in the period and on the day (UTC) of the settlement; credit is spent by
 // both.
 func TestUsageKnowsItsSource(t *testing.T) {
-	w := newWorld(t)
+	w := suite.World(t)
 	late := time.Date(2026, 3, 11, 23, 59, 59, 0, time.FixedZone("west", -3600)) // the 12th
 	var h history
 	use := func(id string, characters int64, source ledger.Source, at time.Time) {
@@ -166,7 +166,7 @@ func TestUsageKnowsItsSource(t *testing.T) {
 
 // What a closed account has used of a period counts in the period of the next one, and on no day of it.
 func TestWhatWasBroughtIn(t *testing.T) {
-	w := newWorld(t)
+	w := suite.World(t)
 	terms, _ := plan.Lookup(plan.Free)
 	begin, end := plan.MonthlyPeriod(now, now)
 	var h history
@@ -179,7 +179,7 @@ func TestWhatWasBroughtIn(t *testing.T) {
 
 // Clocks count nanoseconds and Postgres microseconds; a settlement finds its period all the same.
 func TestAPeriodThatStartsBetweenMicroseconds(t *testing.T) {
-	w := newWorld(t)
+	w := suite.World(t)
 	for i, nanoseconds := range []time.Duration{1, 499, 500, 999} {
 		id := fmt.Sprint("n", i)
 		start := now.Add(nanoseconds)
@@ -197,7 +197,7 @@ func TestAPeriodThatStartsBetweenMicroseconds(t *testing.T) {
 
 // Whatever is decided on a period, its rows show the state that the events fold to; a sum changes nothing in them.
 func TestUsageRowsEqualTheFold(t *testing.T) {
-	w := newWorld(t)
+	w := suite.World(t)
 	rapid.Check(t, func(r *rapid.T) {
 		id := uuid.NewString()
 		stream := fmt.Sprintf("usage-%s-%d", id, now.Unix())

@@ -51,7 +51,7 @@ func row(e session.Opened, seen time.Time) sessionRow {
 }
 
 func TestSessions(t *testing.T) {
-	w := newWorld(t)
+	w := suite.World(t)
 	later := now.Add(time.Minute)
 	w.Write(t, "session-s1", opened(1, now))
 	w.Write(t, "session-s2", opened(2, now), session.Seen{Session: "s2", Account: "a1", At: later})
@@ -69,7 +69,7 @@ func TestSessionsThatWereRevokedTogether(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			// given sessions that were opened until then, and one that was opened later but is earlier in the log
-			w := newWorld(t)
+			w := suite.World(t)
 			before, later := opened(1, now.Add(-time.Minute)), opened(3, now.Add(time.Microsecond))
 			w.Write(t, "session-s1", before)
 			w.Write(t, "session-s2", opened(2, now))

@@ -7,7 +7,6 @@ import (
 	"go.uber.org/goleak"
 
 	voicesevents "github.com/recital-tts/recital/commands/voices"
-	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/feed/feedtest"
 	"github.com/recital-tts/recital/projections/voices"
 )
@@ -16,16 +15,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var noon = time.Date(2026, 11, 22, 12, 30, 15, 123_456_000, time.UTC)
 
-func registry(t testing.TB) *eventlog.Registry {
-	t.Helper()
-	return feedtest.Registry(t, voicesevents.Events())
+var suite = feedtest.Suite{
+	Events:      voicesevents.Events(),
+	Projections: voices.ReadModels(),
 }
 
-func newWorld(t testing.TB) *feedtest.World {
-	t.Helper()
-	return feedtest.New(t, registry(t), voices.ReadModels()...)
-}
-
-func TestReleasedReadModels(t *testing.T) {
-	feedtest.RequireReleased(t, registry(t), voices.ReadModels()...)
-}
+func TestReleasedReadModels(t *testing.T) { suite.RequireReleased(t) }

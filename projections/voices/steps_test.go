@@ -28,7 +28,7 @@ type step struct {
 }
 
 func TestAVoiceIsOnTheListOfItsNextStepAlone(t *testing.T) {
-	w := newWorld(t)
+	w := suite.World(t)
 	s := begin(t, w, "0123456789abcdef")
 	later := func(seconds int) time.Time { return noon.Add(time.Duration(seconds) * time.Second) }
 	is := func(process string, after int64) {
@@ -67,7 +67,7 @@ func TestAVoiceIsOnTheListOfItsNextStepAlone(t *testing.T) {
 }
 
 func TestWhatEndsAStep(t *testing.T) {
-	w := newWorld(t)
+	w := suite.World(t)
 	broken := begin(t, w, "000000000000000b")
 	broken.happens(broken.created(voice.Instant, noon))
 	broken.happens(voice.Broken{Voice: broken.id, Account: "a1", Reason: "silent", Message: "There is no speech", At: noon})
@@ -87,7 +87,7 @@ func TestWhatEndsAStep(t *testing.T) {
 }
 
 func TestEachStepOfTrainingIsAnItemOfItsOwn(t *testing.T) {
-	w := newWorld(t)
+	w := suite.World(t)
 	s := begin(t, w, "0123456789abcdef")
 	s.happens(s.created(voice.Professional, noon), voice.Queued{Voice: s.id, Account: "a1", At: noon})
 	cause := func() string {

@@ -50,7 +50,7 @@ func (s *story) rows() []row {
 }
 
 func TestAVoiceFromItsCreationToItsEnd(t *testing.T) {
-	w := newWorld(t)
+	w := suite.World(t)
 	s := begin(t, w, "0123456789abcdef")
 	requireRow := func(want row) {
 		t.Helper()
@@ -87,13 +87,13 @@ func TestAVoiceFromItsCreationToItsEnd(t *testing.T) {
 }
 
 func TestABrokenVoiceSaysWhy(t *testing.T) {
-	s := begin(t, newWorld(t), "0123456789abcdef")
+	s := begin(t, suite.World(t), "0123456789abcdef")
 	s.happens(s.created(voice.Instant, noon), voice.Broken{Voice: s.id, Account: "a1", Reason: "silent", Message: "There is no speech", At: noon})
 	require.Equal(t, []row{{Type: "instant", State: "broken", Reason: "There is no speech", Sealed: "sealed " + s.id, CreatedAt: noon}}, s.rows())
 }
 
 func TestStars(t *testing.T) {
-	w := newWorld(t)
+	w := suite.World(t)
 	type starred struct{ Account, Voice string }
 	list := func() []starred {
 		return feedtest.Rows[starred](t, w, `select account_id, voice_id from read_v1.stars order by account_id, voice_id`)
@@ -106,7 +106,7 @@ func TestStars(t *testing.T) {
 }
 
 func TestPlacesAreCountedByType(t *testing.T) {
-	w := newWorld(t)
+	w := suite.World(t)
 	type count struct {
 		Account               string
 		Instant, Professional int64

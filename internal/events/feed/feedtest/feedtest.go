@@ -64,6 +64,24 @@ func New(t testing.TB, registry *eventlog.Registry, projections ...feed.Projecti
 	return w
 }
 
+// Suite is what the tests of one package of projections have in common.
+type Suite struct {
+	Events      []eventlog.Type
+	Projections []feed.Projection
+}
+
+// World returns a new World with the projections.
+func (s Suite) World(t testing.TB) *World {
+	t.Helper()
+	return New(t, Registry(t, s.Events), s.Projections...)
+}
+
+// RequireReleased requires of the projections what the function of this name requires.
+func (s Suite) RequireReleased(t *testing.T) {
+	t.Helper()
+	RequireReleased(t, Registry(t, s.Events), s.Projections...)
+}
+
 // OnNewDatabase returns a World with the same log and an empty database, which no projector feeds yet.
 func (w *World) OnNewDatabase(t testing.TB) *World {
 	t.Helper()
