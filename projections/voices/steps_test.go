@@ -11,10 +11,12 @@ import (
 	"github.com/recital-tts/recital/internal/events/feed/feedtest"
 )
 
-// next returns which to-do lists have the voice, with the stream that the cause is in and when it is due after noon.
+// next returns the to-do lists that have the voice, with the stream of the cause and the seconds from noon until it is
+// due.
 func (s *story) next() (steps []step) {
 	s.t.Helper()
-	return feedtest.Rows[step](s.t, s.w, `select process, stream, (extract(epoch from due_at - $2::timestamptz))::bigint from (
+	return feedtest.Rows[step](s.t, s.w, `
+		select process, stream, (extract(epoch from due_at - $2::timestamptz))::bigint from (
 		select 'settle' as process, item, stream, due_at from read_v1.todo_settle_voice_place
 		union all select 'prepare', item, stream, due_at from read_v1.todo_prepare_voice
 		union all select 'train', item, stream, due_at from read_v1.todo_train_voice
@@ -48,7 +50,8 @@ func TestAVoiceIsOnTheListOfItsNextStepAlone(t *testing.T) {
 	is("train", 4)
 	s.happens(voice.Ready{Voice: s.id, Account: "a1", At: later(5)})
 	is("render", 5)
-	rendered := voice.PreviewRendered{Voice: s.id, Account: "a1", Preview: voice.Preview{Blob: "p", SHA256: "h", Bytes: 9}, At: later(6)}
+	preview := voice.Preview{Blob: "p", SHA256: "h", Bytes: 9}
+	rendered := voice.PreviewRendered{Voice: s.id, Account: "a1", Preview: preview, At: later(6)}
 	s.happens(rendered)
 	require.Empty(t, s.next())
 	s.happens(voice.Changed{Voice: s.id, Account: "a1", Sealed: []byte("x"), At: later(7)})
@@ -70,11 +73,12 @@ func TestWhatEndsAStep(t *testing.T) {
 	w := suite.World(t)
 	broken := begin(t, w, "000000000000000b")
 	broken.happens(broken.created(voice.Instant, noon))
-	broken.happens(voice.Broken{Voice: broken.id, Account: "a1", Reason: "silent", Message: "There is no speech", At: noon})
+	broken.happens(broken.broken())
 	require.Empty(t, broken.next())
 
 	cancelled := begin(t, w, "000000000000000c")
-	cancelled.happens(cancelled.created(voice.Instant, noon), voice.Cancelled{Voice: cancelled.id, Account: "a1", At: noon}, voice.Deleted{Voice: cancelled.id, Account: "a1", At: noon})
+	cancelled.happens(cancelled.created(voice.Instant, noon), voice.Cancelled{Voice: cancelled.id, Account: "a1", At: noon},
+		voice.Deleted{Voice: cancelled.id, Account: "a1", At: noon})
 	require.Equal(t, "erase", cancelled.next()[0].Process)
 
 	// a place whose voice was never created is on the list until it is free
@@ -82,7 +86,8 @@ func TestWhatEndsAStep(t *testing.T) {
 	w.Write(t, roster.Stream("a1"), roster.PlaceTaken{Account: "a1", Voice: s.id, Type: voice.Instant, At: noon})
 	s.happens(voice.Abandoned{Voice: s.id, Account: "a1", At: noon})
 	require.Len(t, s.next(), 1)
-	w.Append(t, roster.Stream("a1"), 0, roster.PlaceFreed{Account: "a1", Voice: s.id, Type: voice.Instant, Abandoned: true, At: noon})
+	w.Append(t, roster.Stream("a1"), 0,
+		roster.PlaceFreed{Account: "a1", Voice: s.id, Type: voice.Instant, Abandoned: true, At: noon})
 	require.Empty(t, s.next())
 }
 

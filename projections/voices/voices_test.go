@@ -5,13 +5,27 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
+	voicesevents "github.com/recital-tts/recital/commands/voices"
 	"github.com/recital-tts/recital/domain/roster"
 	"github.com/recital-tts/recital/domain/star"
 	"github.com/recital-tts/recital/domain/voice"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/feed/feedtest"
+	"github.com/recital-tts/recital/projections/voices"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var noon = time.Date(2026, 11, 22, 12, 30, 15, 123_456_000, time.UTC)
+
+var suite = feedtest.Suite{
+	Events:      voicesevents.Events(),
+	Projections: voices.ReadModels(),
+}
+
+func TestReleasedReadModels(t *testing.T) { suite.RequireReleased(t) }
 
 // story is what happens to one voice.
 type story struct {
@@ -35,6 +49,10 @@ func (s *story) created(of voice.Type, at time.Time) voice.Created {
 		Voice: s.id, Account: "a1", Type: of, Sealed: []byte("sealed " + s.id), At: at,
 		Recordings: []voice.Recording{{Blob: "b", Bytes: 1, SHA256: "h"}},
 	}
+}
+
+func (s *story) broken() voice.Broken {
+	return voice.Broken{Voice: s.id, Account: "a1", Reason: "silent", Message: "There is no speech", At: noon}
 }
 
 type row struct {
@@ -74,10 +92,12 @@ func TestAVoiceFromItsCreationToItsEnd(t *testing.T) {
 	want.State = "ready"
 	requireRow(want)
 
-	s.happens(voice.PreviewRendered{Voice: s.id, Account: "a1", Preview: voice.Preview{Blob: "p", SHA256: "h", Bytes: 9}, At: noon.Add(time.Second)})
+	preview := voice.Preview{Blob: "p", SHA256: "h", Bytes: 9}
+	s.happens(voice.PreviewRendered{Voice: s.id, Account: "a1", Preview: preview, At: noon.Add(time.Second)})
 	requireRow(want)
 
-	s.happens(voice.Changed{Voice: s.id, Account: "a1", Sealed: []byte("other"), At: noon}, voice.PreviewInvalidated{Voice: s.id, Account: "a1", Blob: "p", At: noon.Add(time.Minute)})
+	s.happens(voice.Changed{Voice: s.id, Account: "a1", Sealed: []byte("other"), At: noon},
+		voice.PreviewInvalidated{Voice: s.id, Account: "a1", Blob: "p", At: noon.Add(time.Minute)})
 	w.Write(t, star.Stream("a1"), star.Starred{Account: "a1", Voice: s.id, At: noon})
 	want.Sealed, want.Starred = "other", true
 	requireRow(want)
@@ -88,8 +108,9 @@ func TestAVoiceFromItsCreationToItsEnd(t *testing.T) {
 
 func TestABrokenVoiceSaysWhy(t *testing.T) {
 	s := begin(t, suite.World(t), "0123456789abcdef")
-	s.happens(s.created(voice.Instant, noon), voice.Broken{Voice: s.id, Account: "a1", Reason: "silent", Message: "There is no speech", At: noon})
-	require.Equal(t, []row{{Type: "instant", State: "broken", Reason: "There is no speech", Sealed: "sealed " + s.id, CreatedAt: noon}}, s.rows())
+	s.happens(s.created(voice.Instant, noon), s.broken())
+	want := row{Type: "instant", State: "broken", Reason: "There is no speech", Sealed: "sealed " + s.id, CreatedAt: noon}
+	require.Equal(t, []row{want}, s.rows())
 }
 
 func TestStars(t *testing.T) {
@@ -98,7 +119,8 @@ func TestStars(t *testing.T) {
 	list := func() []starred {
 		return feedtest.Rows[starred](t, w, `select account_id, voice_id from read_v1.stars order by account_id, voice_id`)
 	}
-	w.Write(t, star.Stream("a1"), star.Starred{Account: "a1", Voice: "leah", At: noon}, star.Starred{Account: "a1", Voice: "ava", At: noon})
+	w.Write(t, star.Stream("a1"),
+		star.Starred{Account: "a1", Voice: "leah", At: noon}, star.Starred{Account: "a1", Voice: "ava", At: noon})
 	w.Write(t, star.Stream("a2"), star.Starred{Account: "a2", Voice: "leah", At: noon})
 	require.Equal(t, []starred{{"a1", "ava"}, {"a1", "leah"}, {"a2", "leah"}}, list())
 	w.Append(t, star.Stream("a1"), 1, star.Unstarred{Account: "a1", Voice: "leah", At: noon})
@@ -117,7 +139,8 @@ func TestPlacesAreCountedByType(t *testing.T) {
 	free := func(id string, of voice.Type) roster.PlaceFreed {
 		return roster.PlaceFreed{Account: "a1", Voice: id, Type: of, At: noon}
 	}
-	w.Write(t, roster.Stream("a1"), take("a1", "1", voice.Instant), take("a1", "2", voice.Instant), take("a1", "3", voice.Professional), free("1", voice.Instant))
+	w.Write(t, roster.Stream("a1"), take("a1", "1", voice.Instant), take("a1", "2", voice.Instant),
+		take("a1", "3", voice.Professional), free("1", voice.Instant))
 	w.Write(t, roster.Stream("a2"), take("a2", "4", voice.Professional))
 	w.Append(t, roster.Stream("a1"), 3, free("3", voice.Professional))
 	require.Equal(t, []count{{"a1", 1, 0}, {"a2", 0, 1}},

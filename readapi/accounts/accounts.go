@@ -28,7 +28,7 @@ type API struct {
 // Routes returns the rows for the public route table.
 func (a *API) Routes() []web.Route {
 	return []web.Route{
-		web.Get("/v1/account", a.account, web.Reads(readmodel.AccountsView, readmodel.APIKeysView, readmodel.AccountSubscriptionsView, readmodel.UsagePeriodsView, readmodel.VoiceCountsView), web.Tag("Account"), web.Summary("Plan, usage and API keys of the account"),
+		web.Get("/v1/account", a.account, web.Reads(readmodel.AccountsView, readmodel.APIKeysView, readmodel.AccountSubscriptionsView, readmodel.UsagePeriodsView, readmodel.VoiceCountsView.View), web.Tag("Account"), web.Summary("Plan, usage and API keys of the account"),
 			web.Description("The account of the credential. Usage is that of the current period."),
 			web.Returns[accountResponse](), web.Refuses(404)),
 	}
@@ -69,7 +69,7 @@ type apiKeyInfo struct {
 // subscriptions. They are joined, added up and sorted here, which is faster than in Postgres.
 var accountQuery = `
 select ` + readmodel.Columns[accountRow](readmodel.AccountsView, "a") + `,
-       array(select row(` + readmodel.Columns[voicesRow](readmodel.VoiceCountsView, "v") + `)
+       array(select row(` + readmodel.Columns[voicesRow](readmodel.VoiceCountsView.View, "v") + `)
              from ` + readmodel.VoiceCountsView.SQL() + ` v where v.account_id = a.account_id),
        array(select row(` + readmodel.Columns[periodRow](readmodel.UsagePeriodsView, "p") + `)
              from ` + readmodel.UsagePeriodsView.SQL() + ` p where p.account_id = a.account_id and (p.period_end > $2 or p.credit_left <> 0)),

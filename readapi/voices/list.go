@@ -9,32 +9,31 @@ import (
 	"slices"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/recital-tts/recital/internal/events/readmodel"
 	"github.com/recital-tts/recital/internal/http/web"
 	"github.com/recital-tts/recital/internal/speech/voices"
 	"github.com/recital-tts/recital/readapi"
 )
 
-// pageSize is how many of an account's voices are in memory at once.
+// pageSize is the maximum number of an account's voices in memory.
 const pageSize = 500
 
 // pageQuery selects which system voices ($2) the account has starred, and a page of its own voices after the last one
 // ($4, $5), only starred ones if $3 is true.
-var pageQuery = `select array(select voice_id from ` + readmodel.StarsView.SQL() + ` where account_id = $1 and voice_id = any($2)),
-	array(select row(` + ownedColumns + `)` + fromVoices + ` and (v.starred or not $3::boolean) and (v.created_at, v.voice_id) > ($4::timestamptz, $5)
-		order by v.created_at, v.voice_id limit $6)`
+var pageQuery = readapi.Rows[found]{Doing: "listing voices", Models: []readmodel.Model{readmodel.Voices}, SQL: `
+	select array(select voice_id from ` + readmodel.StarsView.SQL() + ` where account_id = $1 and voice_id = any($2)),
+		` + readmodel.VoicesView.Array("v", `where v.account_id = $1 and (v.starred or not $3::boolean)
+			and (v.created_at, v.voice_id) > ($4::timestamptz, $5) order by v.created_at, v.voice_id limit $6`)}
 
-// selection is which voices are listed.
+// selection chooses the voices that are listed.
 type selection struct{ system, own, starred bool }
 
 // listing reads the voices of an account page by page.
 type listing struct {
 	api     *API
 	account string
-	host    string // that the client used
-	of      selection
+	host    string // from the request
+	selection
 
 	lastAt   time.Time
 	lastID   string
@@ -42,8 +41,8 @@ type listing struct {
 }
 
 // reply lists voices. An account may have thousands, so those after the first page are read while the reply is sent.
-func (a *API) reply(call *web.Call, as form, of selection) (web.Reply, error) {
-	l := &listing{api: a, account: call.Principal.Account, host: call.Header("Host"), of: of}
+func (a *API) reply(call *web.Call, as form, s selection) (web.Reply, error) {
+	l := &listing{api: a, account: call.Principal.Account, host: call.Header("Host"), selection: s}
 	first, position, err := l.next(call)
 	if err != nil {
 		return web.Reply{}, err
@@ -56,10 +55,11 @@ func (a *API) reply(call *web.Call, as form, of selection) (web.Reply, error) {
 	if l.complete {
 		return web.Bytes("application/json", document.finish()), nil
 	}
-	return web.Stream("application/json", func(ctx context.Context, w io.Writer) error { return l.send(ctx, w, document) }), nil
+	send := func(ctx context.Context, w io.Writer) error { return l.send(ctx, w, document) }
+	return web.Stream("application/json", send), nil
 }
 
-// send sends what the document holds, and the pages that are left.
+// send sends the document so far, and the pages that follow.
 func (l *listing) send(ctx context.Context, w io.Writer, document *document) error {
 	for !l.complete {
 		if _, err := w.Write(document.take()); err != nil {
@@ -77,43 +77,40 @@ func (l *listing) send(ctx context.Context, w io.Writer, document *document) err
 	return err
 }
 
-// next returns the next page, the system voices with the first one, and the position that it shows.
+// next returns the next page and the position that it shows. The first page begins with the system voices.
 func (l *listing) next(ctx context.Context) (page []voices.Voice, position string, err error) {
-	var starred []string
-	var rows []ownedRow
 	limit := pageSize
-	if !l.of.own {
+	if !l.own {
 		limit = 0
 	}
-	query := readapi.Query{SQL: pageQuery, Doing: "listing voices", Arguments: []any{l.account, voices.SystemIDs(), l.of.starred, l.lastAt, l.lastID, limit}}
-	position, err = readapi.Select(ctx, l.api.Models, []readmodel.Model{readmodel.Voices}, query, func(row pgx.CollectableRow) error {
-		return row.Scan(&starred, &rows)
-	})
+	rows, position, err := pageQuery.Select(ctx, l.api.Models,
+		l.account, voices.SystemIDs(), l.starred, l.lastAt, l.lastID, limit)
 	if err != nil {
 		return nil, "", err
 	}
-	if l.lastID == "" && l.of.system {
-		page = l.api.Shower.System(l.host, starred)
+	found := rows[0]
+	if l.lastID == "" && l.system {
+		page = l.api.Shower.System(l.host, found.Starred)
 	}
-	if l.of.starred {
+	if l.starred {
 		page = slices.DeleteFunc(page, func(v voices.Voice) bool { return !v.Starred })
 	}
-	for _, row := range rows {
-		shown, err := l.api.Shower.Owned(ctx, l.host, row.of(l.account))
+	for _, row := range found.Owned {
+		shown, err := l.api.Shower.Owned(ctx, l.host, ownedOf(row))
 		if err != nil {
 			return nil, "", err
 		}
 		page = append(page, shown)
-		l.lastAt, l.lastID = row.Created, row.ID
+		l.lastAt, l.lastID = row.CreatedAt, row.Voice
 	}
-	l.complete = len(rows) < limit || limit == 0
+	l.complete = len(found.Owned) < limit || limit == 0
 	return page, position, nil
 }
 
-// form is how a JSON document holds voices.
+// form is the shape of a JSON document of voices.
 type form struct {
 	begin, end string
-	keyed      bool // each voice is the value of its id
+	keyed      bool // by id
 }
 
 var (
@@ -121,47 +118,47 @@ var (
 	byID  = form{begin: `{"voices":{`, end: "}}", keyed: true}
 )
 
-// document writes voices as JSON, piece by piece.
+// document builds a JSON document of voices in pieces.
 type document struct {
 	form
-	some  bool // at least one voice was added
-	piece bytes.Buffer
+	started bool // a voice was added
+	pending bytes.Buffer
 }
 
 func newDocument(as form) *document {
 	d := &document{form: as}
-	d.piece.WriteString(as.begin)
+	d.pending.WriteString(as.begin)
 	return d
 }
 
 func (d *document) add(page []voices.Voice) error {
 	for _, v := range page {
-		if d.some {
-			d.piece.WriteByte(',')
+		if d.started {
+			d.pending.WriteByte(',')
 		}
-		d.some = true
+		d.started = true
 		if d.keyed {
-			fmt.Fprintf(&d.piece, "%q:", v.ID)
+			fmt.Fprintf(&d.pending, "%q:", v.ID)
 		}
-		encoder := json.NewEncoder(&d.piece)
+		encoder := json.NewEncoder(&d.pending)
 		encoder.SetEscapeHTML(false)
 		if err := encoder.Encode(v); err != nil {
 			return fmt.Errorf("listing voices: %w", err)
 		}
-		d.piece.Truncate(d.piece.Len() - 1) // the line break
+		d.pending.Truncate(d.pending.Len() - 1) // the line break
 	}
 	return nil
 }
 
-// take returns what was added since the last call. It is valid until the next call of add.
+// take returns the piece added since the last call. It is valid until the next call of add.
 func (d *document) take() []byte {
-	taken := d.piece.Bytes()
-	d.piece.Reset()
-	return taken
+	piece := d.pending.Bytes()
+	d.pending.Reset()
+	return piece
 }
 
-// finish returns what take does, and the end of the document.
+// finish returns the last piece.
 func (d *document) finish() []byte {
-	d.piece.WriteString(d.end)
-	return d.piece.Bytes()
+	d.pending.WriteString(d.end)
+	return d.pending.Bytes()
 }

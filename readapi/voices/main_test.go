@@ -30,8 +30,8 @@ import (
 
 func TestMain(m *testing.M) { webtest.Main(m) }
 
-// shelf is a world with voices, and a server over them.
-type shelf struct {
+// server serves the voices of a world.
+type server struct {
 	*feedtest.World
 	t       testing.TB
 	keys    *pgkeys.Keyring
@@ -41,15 +41,16 @@ type shelf struct {
 	stars   map[string]eventlog.Revision // of each account's stream
 }
 
-func newShelf(t testing.TB) *shelf {
+func newServer(t testing.TB) *server {
 	t.Helper()
-	s := &shelf{World: feedtest.New(t, feedtest.Registry(t, voicesevents.Events()), projections.ReadModels()...), t: t, stars: map[string]eventlog.Revision{}}
+	world := feedtest.New(t, feedtest.Registry(t, voicesevents.Events()), projections.ReadModels()...)
+	s := &server{World: world, t: t, stars: map[string]eventlog.Revision{}}
 	s.keys = s.openKeys()
 	s.url = s.serve()
 	return s
 }
 
-func (s *shelf) openKeys() *pgkeys.Keyring {
+func (s *server) openKeys() *pgkeys.Keyring {
 	s.t.Helper()
 	keys, err := pgkeys.Open(s.t.Context(), pgkeys.Config{
 		Pool: s.Pool, MasterKey: bytes.Repeat([]byte{1}, pgkeys.MasterKeySize), Logger: slog.New(slog.DiscardHandler),
@@ -58,13 +59,13 @@ func (s *shelf) openKeys() *pgkeys.Keyring {
 	return keys
 }
 
-// address is where clients reach the service.
+// address is the public address of the service.
 const address = "https://speak.example"
 
-func (s *shelf) serve() string { return s.serveOver(s.Projector) }
+func (s *server) serve() string { return s.serveOver(s.Projector) }
 
 // serveOver serves what is read by models.
-func (s *shelf) serveOver(models readapi.Models) string {
+func (s *server) serveOver(models readapi.Models) string {
 	s.t.Helper()
 	api := API{Models: models, Shower: voices.Shower{Keys: s.keys, Links: links.New(address, []byte("secret"))}}
 	return webtest.Serve(s.t, web.Config{Routes: api.Routes(), Authenticator: keys{}})
@@ -79,8 +80,8 @@ func (keys) APIKey(_ context.Context, key string) (web.Principal, error) {
 
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
-// seal seals what a client says about a voice.
-func (s *shelf) seal(account, id string, p voice.Profile) []byte {
+// seal seals the profile of a voice.
+func (s *server) seal(account, id string, p voice.Profile) []byte {
 	s.t.Helper()
 	plain, err := json.Marshal(p)
 	require.NoError(s.t, err)
@@ -89,13 +90,14 @@ func (s *shelf) seal(account, id string, p voice.Profile) []byte {
 	return sealed
 }
 
-// create creates a voice, to which something happens then, and returns its id.
-func (s *shelf) create(account string, p voice.Profile, then ...func(id, account string) any) string {
+// create creates a voice, appends more events to its stream, and returns its id.
+func (s *server) create(account string, p voice.Profile, then ...func(id, account string) any) string {
 	s.t.Helper()
 	s.created++
 	id := fmt.Sprintf("%016x", 0xffffff-s.created) // later ones come first by their ids
-	made := voice.Created{Voice: id, Account: account, Type: voice.Instant, Sealed: s.seal(account, id, p), At: noon.Add(time.Duration(s.created) * time.Minute)}
-	events := []any{made}
+	at := noon.Add(time.Duration(s.created) * time.Minute)
+	sealed := s.seal(account, id, p)
+	events := []any{voice.Created{Voice: id, Account: account, Type: voice.Instant, Sealed: sealed, At: at}}
 	for _, event := range then {
 		events = append(events, event(id, account))
 	}
@@ -114,7 +116,7 @@ func broken(why string) func(id, account string) any {
 }
 
 // star stars a voice.
-func (s *shelf) star(account, id string) {
+func (s *server) star(account, id string) {
 	s.t.Helper()
 	revision, known := s.stars[account]
 	if !known {
@@ -123,8 +125,8 @@ func (s *shelf) star(account, id string) {
 	s.stars[account] = s.Append(s.t, star.Stream(account), revision, star.Starred{Account: account, Voice: id, At: noon})
 }
 
-// fill gives an account many voices that are ready, and returns their ids in the order of their creation.
-func (s *shelf) fill(account string, n int) (ids []string) {
+// fill gives an account n voices that are ready, and returns their ids in the order of their creation.
+func (s *server) fill(account string, n int) (ids []string) {
 	s.t.Helper()
 	meta := eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorSystem}, Time: noon}
 	var last eventlog.Position
@@ -134,9 +136,13 @@ func (s *shelf) fill(account string, n int) (ids []string) {
 			s.filled++
 			id := fmt.Sprintf("%016x", s.filled)
 			ids = append(ids, id)
-			profile := voice.Profile{Name: "Voice " + id, Description: "As long as what people say about a voice.", Gender: "F", Tags: []string{"calm", "news"}}
+			profile := voice.Profile{
+				Name: "Voice " + id, Description: "As long as what people say about a voice.", Gender: "F",
+				Tags: []string{"calm", "news"},
+			}
 			at := noon.Add(time.Duration(len(ids)/3) * time.Second) // several at once
-			events = append(events, voice.Created{Voice: id, Account: account, Type: voice.Instant, Sealed: s.seal(account, id, profile), At: at},
+			sealed := s.seal(account, id, profile)
+			events = append(events, voice.Created{Voice: id, Account: account, Type: voice.Instant, Sealed: sealed, At: at},
 				voice.Ready{Voice: id, Account: account, At: at})
 		}
 		proposed, err := s.Registry.Encode(uuid.New(), 0, meta, events...)
@@ -149,8 +155,8 @@ func (s *shelf) fill(account string, n int) (ids []string) {
 	return ids
 }
 
-// answer is a reply to a request without a key, unless one is given.
-func (s *shelf) answer(method, path, key string) (*http.Response, string) {
+// answer returns the reply to a request. An empty key sends none.
+func (s *server) answer(method, path, key string) (*http.Response, string) {
 	s.t.Helper()
 	request, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, nil)
 	require.NoError(s.t, err)
@@ -165,7 +171,7 @@ func (s *shelf) answer(method, path, key string) (*http.Response, string) {
 	return response, string(body)
 }
 
-func (s *shelf) list(account, query string) (listed []voices.Voice) {
+func (s *server) list(account, query string) (listed []voices.Voice) {
 	s.t.Helper()
 	response, body := s.answer(http.MethodGet, "/v1/ai/voice/list"+query, account)
 	require.Equal(s.t, http.StatusOK, response.StatusCode, body)

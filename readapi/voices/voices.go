@@ -4,9 +4,6 @@ package voices
 import (
 	"slices"
 	"strings"
-	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/internal/events/readmodel"
@@ -23,7 +20,7 @@ type API struct {
 
 // Routes returns the rows for the public route table.
 func (a *API) Routes() []web.Route {
-	reads, tag := web.Reads(readmodel.VoicesView, readmodel.StarsView), web.Tag("Voices")
+	reads, tag := web.Reads(readmodel.VoicesView.View, readmodel.StarsView.View), web.Tag("Voices")
 	return []web.Route{
 		web.Get("/v1/ai/voice/list", a.list, reads, tag, web.Summary("The voices that the account can speak with"),
 			web.Description("The system's voices, then the account's own, the oldest first."), web.Returns[[]voices.Voice]()),
@@ -36,19 +33,21 @@ func (a *API) Routes() []web.Route {
 
 type listRequest struct {
 	Starred *bool  `query:"starred" doc:"only starred voices; false is no filter"`
-	Owner   string `query:"owner" default:"all" literal:"system,me,all" several:"true" doc:"whose voices; several with commas, too"`
+	Owner   string `query:"owner" default:"all" literal:"system,me,all" several:"true" doc:"owners, separated by commas"`
 }
 
-// list takes starred=false for no filter, because clients send it by default.
+// list ignores starred=false, because clients send it by default.
 func (a *API) list(call *web.Call, in listRequest) (web.Reply, error) {
 	owners := strings.Split(in.Owner, ",")
 	all := slices.Contains(owners, "all")
 	return a.reply(call, array, selection{
-		system: all || slices.Contains(owners, "system"), own: all || slices.Contains(owners, "me"), starred: in.Starred != nil && *in.Starred,
+		system:  all || slices.Contains(owners, "system"),
+		own:     all || slices.Contains(owners, "me"),
+		starred: in.Starred != nil && *in.Starred,
 	})
 }
 
-// betaResponse is what beta writes, for the documentation.
+// betaResponse documents the reply of beta.
 type betaResponse struct {
 	Voices map[string]voices.Voice `json:"voices" doc:"The voices by their ids."`
 }
@@ -57,44 +56,38 @@ func (a *API) beta(call *web.Call, _ struct{}) (web.Reply, error) {
 	return a.reply(call, byID, selection{system: true, own: true})
 }
 
-var (
-	ownedColumns = readmodel.Columns[ownedRow](readmodel.VoicesView, "v")
-	fromVoices   = ` from ` + readmodel.VoicesView.SQL() + ` v where v.account_id = $1`
-	oneQuery     = `select array(select voice_id from ` + readmodel.StarsView.SQL() + ` where account_id = $1 and voice_id = $2),
-		array(select row(` + ownedColumns + `)` + fromVoices + ` and v.voice_id = $2)`
-)
-
-type ownedRow struct {
-	ID      string    `col:"voice_id"`
-	Type    string    `col:"type"`
-	State   string    `col:"state"`
-	Reason  string    `col:"reason"`
-	Sealed  []byte    `col:"sealed"`
-	Created time.Time `col:"created_at"`
-	Starred bool      `col:"starred"`
+// found are the voices that a query selects.
+type found struct {
+	Starred []string // ids of voices that the account has starred, also of the system's
+	Owned   []readmodel.VoiceRow
 }
 
-func (r ownedRow) of(account string) voices.Owned {
-	return voices.Owned{ID: r.ID, Account: account, Type: r.Type, State: r.State, Reason: r.Reason, Sealed: r.Sealed, Starred: r.Starred}
+var oneQuery = readapi.Rows[found]{Doing: "reading a voice", SQL: `
+	select array(select voice_id from ` + readmodel.StarsView.SQL() + ` where account_id = $1 and voice_id = $2),
+		` + readmodel.VoicesView.Array("v", `where v.account_id = $1 and v.voice_id = $2`)}
+
+func ownedOf(r readmodel.VoiceRow) voices.Owned {
+	return voices.Owned{
+		ID: r.Voice, Account: r.Account, Type: string(r.Type), State: string(r.Phase), Reason: r.Reason,
+		Sealed: r.Sealed, Starred: r.Starred,
+	}
 }
 
 func (a *API) one(call *web.Call, in struct {
 	ID string `path:"id" doc:"The id of the voice." example:"leah"`
 }) (web.Reply, error) {
-	var starred []string
-	var owned []ownedRow
-	query := readapi.Query{SQL: oneQuery, Arguments: []any{call.Principal.Account, in.ID}, Doing: "reading a voice"}
-	if err := readapi.Read(call, a.Models, query, func(row pgx.CollectableRow) error { return row.Scan(&starred, &owned) }); err != nil {
+	found, err := oneQuery.One(call, a.Models, nil, call.Principal.Account, in.ID)
+	if err != nil {
 		return web.Reply{}, err
 	}
-	system := a.Shower.System(call.Header("Host"), starred)
+	system := a.Shower.System(call.Header("Host"), found.Starred)
 	if i := slices.IndexFunc(system, func(v voices.Voice) bool { return v.ID == in.ID }); i >= 0 {
 		return web.JSON(system[i]), nil
 	}
-	if len(owned) == 0 {
+	if len(found.Owned) == 0 {
 		return web.Reply{}, domain.Refuse(domain.NotFound, "There is no such voice")
 	}
-	shown, err := a.Shower.Owned(call, call.Header("Host"), owned[0].of(call.Principal.Account))
+	shown, err := a.Shower.Owned(call, call.Header("Host"), ownedOf(found.Owned[0]))
 	if err != nil {
 		return web.Reply{}, err
 	}

@@ -23,7 +23,7 @@ import (
 var nine = []string{"leah", "ava", "lily", "zeke", "morgan", "elowen", "curtis", "amy", "ansel"}
 
 func TestTheSystemVoicesAreListed(t *testing.T) {
-	s := newShelf(t)
+	s := newServer(t)
 	for query, want := range map[string][]string{
 		"":                         nine,
 		"?owner=all&starred=false": nine,
@@ -50,7 +50,7 @@ func TestTheSystemVoicesAreListed(t *testing.T) {
 }
 
 func TestAnAccountSeesItsVoicesAndStars(t *testing.T) {
-	s := newShelf(t)
+	s := newServer(t)
 	first := s.create("a1", voice.Profile{Name: "First"}, ready)
 	second := s.create("a1", voice.Profile{Name: "Second"})
 	s.create("a2", voice.Profile{Name: "Of another"}, ready)
@@ -94,30 +94,32 @@ func TestAnAccountSeesItsVoicesAndStars(t *testing.T) {
 }
 
 func TestAVoiceIsShownAsDocumented(t *testing.T) {
-	s := newShelf(t)
-	said := voice.Profile{Name: "“Grüße” <1>", Description: "a & b", Gender: "F", Accent: "scottish", Tags: []string{"calm", "<b>"}}
-	id := s.create("a1", said, ready)
+	s := newServer(t)
+	id := s.create("a1", voice.Profile{
+		Name: "“Grüße” <1>", Description: "a & b", Gender: "F", Accent: "scottish", Tags: []string{"calm", "<b>"},
+	}, ready)
 	_, body := s.answer(http.MethodGet, "/v1/ai/voice/"+id, "a1")
 	signed := links.New(address, []byte("secret")).OwnedVoicePreview("", id)
 	require.Contains(t, signed, "?sig=")
-	require.JSONEq(t, `{"id":"`+id+`","name":"“Grüße” <1>","state":"ready","owner":"me","type":"instant","description":"a & b","gender":"F",
-		"starred":false,"tags":["calm","<b>"],"preview_url":"`+signed+`"}`, body)
+	require.JSONEq(t, `{"id":"`+id+`","name":"“Grüße” <1>","state":"ready","owner":"me","type":"instant",
+		"description":"a & b","gender":"F","starred":false,"tags":["calm","<b>"],"preview_url":"`+signed+`"}`, body)
 	_, listed := s.answer(http.MethodGet, "/v1/ai/voice/list?owner=me", "a1")
 	require.Equal(t, "["+body+"]", listed)
 
-	// one that cannot be heard has no preview, and one that is broken says why
+	// one that is not ready has no preview, and one that is broken has a reason
 	preparing := s.create("a1", voice.Profile{Name: "Plain", Gender: "U"})
 	_, body = s.answer(http.MethodGet, "/v1/ai/voice/"+preparing, "a1")
-	require.JSONEq(t, `{"id":"`+preparing+`","name":"Plain","state":"preparing","owner":"me","type":"instant","description":null,"gender":"U",
-		"starred":false,"tags":[],"preview_url":null}`, body)
+	require.JSONEq(t, `{"id":"`+preparing+`","name":"Plain","state":"preparing","owner":"me","type":"instant",
+		"description":null,"gender":"U","starred":false,"tags":[],"preview_url":null}`, body)
 	mute := s.create("a1", voice.Profile{Name: "Mute", Gender: "U"}, broken("There is no speech in the recordings"))
 	_, body = s.answer(http.MethodGet, "/v1/ai/voice/"+mute, "a1")
-	require.JSONEq(t, `{"id":"`+mute+`","name":"Mute","state":"broken","owner":"me","type":"instant","description":null,"gender":"U",
-		"starred":false,"tags":[],"preview_url":null,"reason":"There is no speech in the recordings"}`, body)
+	require.JSONEq(t, `{"id":"`+mute+`","name":"Mute","state":"broken","owner":"me","type":"instant",
+		"description":null,"gender":"U","starred":false,"tags":[],"preview_url":null,
+		"reason":"There is no speech in the recordings"}`, body)
 }
 
 func TestWhatIsRefused(t *testing.T) {
-	s := newShelf(t)
+	s := newServer(t)
 	foreign := s.create("a2", voice.Profile{Name: "Of another"}, ready)
 	for _, c := range []struct {
 		path, key string
@@ -142,7 +144,7 @@ func TestWhatIsRefused(t *testing.T) {
 }
 
 func TestThousandsOfVoicesAreListedEachOnceInOrder(t *testing.T) {
-	s := newShelf(t)
+	s := newServer(t)
 	for _, n := range []int{pageSize - 1, pageSize, pageSize + 1, 4*pageSize + 17} {
 		account := fmt.Sprint("of", n)
 		want := s.fill(account, n)
@@ -160,8 +162,8 @@ func TestThousandsOfVoicesAreListedEachOnceInOrder(t *testing.T) {
 	}
 }
 
-func TestWhatIsSaidAboutAVoiceEndsWithItsKey(t *testing.T) {
-	s := newShelf(t)
+func TestAProfileEndsWithItsKey(t *testing.T) {
+	s := newServer(t)
 	id := s.create("a1", voice.Profile{Name: "Erased", Tags: []string{"x"}}, ready)
 	other := s.create("a2", voice.Profile{Name: "There"}, ready)
 	require.NoError(t, s.keys.Erase(t.Context(), "a1"))
@@ -170,8 +172,8 @@ func TestWhatIsSaidAboutAVoiceEndsWithItsKey(t *testing.T) {
 	require.Empty(t, listed[0].Name)
 	require.Empty(t, listed[0].Tags)
 
-	// but a keyring that does not answer now is no reason to show less
-	s.keys = s.openKeys() // which has nothing at hand
+	// but a keyring that is unavailable fails the request
+	s.keys = s.openKeys() // with an empty cache
 	s.url = s.serve()
 	_, err := s.Pool.Exec(t.Context(), `alter schema keyring rename to keyring_away`)
 	require.NoError(t, err)
@@ -182,13 +184,15 @@ func TestWhatIsSaidAboutAVoiceEndsWithItsKey(t *testing.T) {
 	}
 }
 
-// away reads some pages, and then Postgres does not answer.
+// away reads some pages, after which Postgres is unavailable.
 type away struct {
 	readapi.Models
 	pages int
 }
 
-func (a *away) Read(ctx context.Context, models []readmodel.Model, query string, arguments []any, row func(pgx.CollectableRow) error) (string, error) {
+func (a *away) Read(
+	ctx context.Context, models []readmodel.Model, query string, arguments []any, row func(pgx.CollectableRow) error,
+) (string, error) {
 	if a.pages == 0 {
 		return "", domain.Refuse(domain.Unavailable, "Postgres does not answer")
 	}
@@ -196,8 +200,8 @@ func (a *away) Read(ctx context.Context, models []readmodel.Model, query string,
 	return a.Models.Read(ctx, models, query, arguments, row)
 }
 
-func TestAListThatCannotBeReadToItsEndIsNotTakenForWhole(t *testing.T) {
-	s := newShelf(t)
+func TestAListThatCannotBeReadToItsEndIsCutOff(t *testing.T) {
+	s := newServer(t)
 	s.fill("a1", 2*pageSize+1)
 	for _, path := range []string{"/v1/ai/voice/list", "/speech/beta/voices"} {
 		s.url = s.serveOver(&away{Models: s.Projector, pages: 2})
@@ -213,7 +217,7 @@ func TestAListThatCannotBeReadToItsEndIsNotTakenForWhole(t *testing.T) {
 		_, err = io.ReadAll(response.Body)
 		require.Error(t, err)
 
-		// what fails before anything was sent is a status
+		// a failure before the first byte is a status
 		s.url = s.serveOver(&away{Models: s.Projector})
 		status, _ := s.answer(http.MethodGet, path, "a1")
 		require.Equal(t, http.StatusServiceUnavailable, status.StatusCode)

@@ -1,44 +1,94 @@
 package readmodel
 
+import (
+	"time"
+
+	"github.com/recital-tts/recital/domain/voice"
+	"github.com/recital-tts/recital/internal/events/feed/table"
+)
+
 // Voices is the read model of accounts' voices, of stars, and of what is to be done for voices.
 var Voices = Model{Name: "voices", Version: 1}
 
-// VoicesView has a row for each voice of an account that was not deleted. An index lists those of an account in the
-// order of created_at and voice_id.
-var VoicesView = View{Model: Voices, Name: "voices", Columns: []Column{
-	{"voice_id", Text},
-	{"account_id", Text},
-	{"type", Text},
-	{"state", Text},
-	{"reason", Text}, // why it is broken, for its owner; empty if it is not
-	{"sealed", Bytea},
-	{"created_at", Timestamptz},
-	{"starred", Bool}, // by its owner
-}}
+// VoiceRow is an account's voice that was not deleted.
+type VoiceRow struct {
+	Voice     string      `col:"voice_id,key"`
+	Account   string      `col:"account_id"`
+	Type      voice.Type  `col:"type"`
+	Phase     voice.Phase `col:"state"`
+	Reason    string      `col:"reason"` // why it is broken, for its owner; empty if it is not
+	Sealed    []byte      `col:"sealed"`
+	CreatedAt time.Time   `col:"created_at"`
+	Starred   bool        `col:"starred" sql:""` // by its owner
+}
 
-// StarsView has a row for each voice that an account has starred, of its own or of the system's.
-var StarsView = View{Model: Voices, Name: "stars", Columns: []Column{
-	{"account_id", Text},
-	{"voice_id", Text},
-}}
+// VoicesView shows all voices. An index lists those of an account in the order of created_at and voice_id.
+var VoicesView = Show(Voices, table.Of[VoiceRow]("voices").
+	Expression("starred", `exists (
+		select from stars s where s.account_id = voices.account_id and s.voice_id = voices.voice_id)`).
+	Index("voices_of_account", "account_id", "created_at", "voice_id"))
 
-// VoiceCountsView has a row for each account that has, or has had, voices: how many places of its plan they take.
-var VoiceCountsView = View{Model: Voices, Name: "voice_counts", Columns: []Column{
-	{"account_id", Text},
-	{"instant", Bigint},
-	{"professional", Bigint},
-}}
+// StarRow is a voice that an account has starred, its own or the system's.
+type StarRow struct {
+	Account string `col:"account_id,key"`
+	Voice   string `col:"voice_id,key"`
+}
 
-// The to-do lists of voices. An item is the voice; its cause is the event that has led to it.
-var (
-	// ToDoSettleVoicePlaceView has the places whose voices were not created, due when no request can be creating them.
-	ToDoSettleVoicePlaceView = ToDoFrom(Voices, "todo_settle_voice_place", "")
-	// ToDoPrepareVoiceView has the voices that are preparing.
-	ToDoPrepareVoiceView = ToDoFrom(Voices, "todo_prepare_voice", "")
-	// ToDoTrainVoiceView has the voices that are pending or training.
-	ToDoTrainVoiceView = ToDoFrom(Voices, "todo_train_voice", "")
-	// ToDoRenderVoicePreviewView has the voices that are ready and have no preview.
-	ToDoRenderVoicePreviewView = ToDoFrom(Voices, "todo_render_voice_preview", "")
-	// ToDoEraseVoiceView has the voices that were deleted and not erased.
-	ToDoEraseVoiceView = ToDoFrom(Voices, "todo_erase_voice", "")
+// StarsView shows all stars.
+var StarsView = Show(Voices, table.Of[StarRow]("stars"))
+
+// VoiceCountRow is the number of places that the voices of an account take in its plan. An account that has never had
+// a voice has no row.
+type VoiceCountRow struct {
+	Account      string `col:"account_id,key"`
+	Instant      int64  `col:"instant"`
+	Professional int64  `col:"professional"`
+}
+
+// VoiceCountsView shows all counts.
+var VoiceCountsView = Show(Voices, table.Of[VoiceCountRow]("voice_counts"))
+
+// VoiceStep is the next step of a voice, named after the process that takes it.
+type VoiceStep string
+
+// The steps of voices.
+const (
+	StepSettlePlace   VoiceStep = "settle_voice_place"
+	StepPrepare       VoiceStep = "prepare_voice"
+	StepTrain         VoiceStep = "train_voice"
+	StepRenderPreview VoiceStep = "render_voice_preview"
+	StepErase         VoiceStep = "erase_voice"
 )
+
+// VoiceStepRow is the next step of a voice. A voice has at most one.
+type VoiceStepRow struct {
+	Voice  string    `col:"voice_id,key"`
+	Step   VoiceStep `col:"step"`
+	Stream string    `col:"stream"` // of the event that led to it
+	Due    time.Time `col:"due_at"`
+	Cause  string    `col:"cause"` // id of that event
+}
+
+// VoiceSteps is the table behind the to-do lists of voices.
+var VoiceSteps = table.Of[VoiceStepRow]("steps").Index("steps_due", "step", "due_at")
+
+// The to-do lists of voices. An item is the voice; its cause is the event that led to it.
+var (
+	// ToDoSettleVoicePlaceView lists the places whose voices were not created, due when no request can be creating
+	// them any more.
+	ToDoSettleVoicePlaceView = stepList(StepSettlePlace)
+	// ToDoPrepareVoiceView lists the voices that are preparing.
+	ToDoPrepareVoiceView = stepList(StepPrepare)
+	// ToDoTrainVoiceView lists the voices that are pending or training.
+	ToDoTrainVoiceView = stepList(StepTrain)
+	// ToDoRenderVoicePreviewView lists the voices that are ready and have no preview.
+	ToDoRenderVoicePreviewView = stepList(StepRenderPreview)
+	// ToDoEraseVoiceView lists the voices that were deleted and not erased.
+	ToDoEraseVoiceView = stepList(StepErase)
+)
+
+// stepList returns the list of the voices that have a step before them: todo_prepare_voice.
+func stepList(step VoiceStep) ToDo {
+	return ToDoFrom(Voices, "todo_"+string(step),
+		`select voice_id as item, stream, due_at, cause from steps where step = '`+string(step)+`'`)
+}

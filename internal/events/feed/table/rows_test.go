@@ -355,6 +355,11 @@ func TestMistakesInDescriptions(t *testing.T) {
 			Twice int64  `col:"twice" sql:"total * 2"`
 			Total int64  `col:"total"`
 		}]("rows").Table,
+		"column twice of views has no expression": Of[struct {
+			ID    string `col:"id,key"`
+			Twice int64  `col:"twice" sql:""`
+		}]("rows").Table,
+		`"total" is not a column of views alone`: Of[row]("rows").Expression("total", "1").Table,
 		"option \"primary\"": Of[struct {
 			ID string `col:"id,primary"`
 		}]("rows").Table,

@@ -95,6 +95,11 @@ func (t *Table) Check() error {
 			return fmt.Errorf("table %s: %w", t.name, err)
 		}
 	}
+	for _, c := range t.computed {
+		if c.Expression == "" {
+			return fmt.Errorf("table %s: column %s of views has no expression", t.name, c.Name)
+		}
+	}
 	return t.checkIndexes()
 }
 

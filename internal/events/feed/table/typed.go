@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -19,7 +20,8 @@ import (
 // (int32: integer), floats double precision, bool boolean, time.Time timestamptz, cut to microseconds, and []byte
 // bytea. The column of a pointer may be NULL.
 //
-// A field with an expression, `col:"starred" sql:"exists (…)"`, is a column of views alone. These fields come last.
+// A field with an expression, `col:"starred" sql:"exists (…)"`, is a column of views alone. These fields come last. A
+// long expression is given to Expression instead, and the tag is `sql:""`.
 type Typed[R any] struct{ *Table }
 
 // Of describes the table of a name. Check returns what is wrong with it.
@@ -68,6 +70,17 @@ func columnOf(field reflect.StructField) (column, error) {
 		return c, errors.New("it is not exported")
 	}
 	return c, c.typed(field.Type, format)
+}
+
+// Expression sets the expression of a column of views alone. It returns the table.
+func (t Typed[R]) Expression(column, sql string) Typed[R] {
+	i := slices.IndexFunc(t.computed, func(c Column) bool { return c.Name == column })
+	if i < 0 {
+		t.fail(fmt.Errorf("%q is not a column of views alone", column))
+		return t
+	}
+	t.computed[i].Expression = sql
+	return t
 }
 
 // Index adds an index over the columns. It returns the table.
