@@ -15,25 +15,25 @@ import (
 )
 
 // accountsSlice is that of accounts and their API keys.
-func accountsSlice() slice {
+func accountsSlice(core *coreParts, shared *sharedParts) slice {
 	return slice{
 		name:       "accounts",
 		events:     commands.Events(),
 		readModels: projections.ReadModels(),
-		open: func(p *parts) (service, error) {
-			p.accounts = commands.New(p.journal, time.Now)
-			p.accounts.SealWith(p.keys)
-			read := readapi.API{Models: p.projector, Keys: p.keys, SealedForName: account.ForKeyName}
-			write := writeapi.API{Accounts: p.accounts, ReadModels: p.projector}
+		open: func() (service, error) {
+			shared.accounts = commands.New(core.journal, time.Now)
+			shared.accounts.SealWith(core.keys)
+			read := readapi.API{Models: core.projector, Keys: core.keys, SealedForName: account.ForKeyName}
+			write := writeapi.API{Accounts: shared.accounts, ReadModels: core.projector}
 			return service{
 				public: append(read.Routes(), write.Routes()...),
 				admin:  append(write.AdminRoutes(), read.AdminRoutes()...),
 				toDos: []toDo{
 					{commands.EntitleProcess, readmodel.ToDoEntitleView, func(ctx context.Context, item todo.Item) (eventlog.Position, error) {
-						return p.accounts.FollowSubscription(ctx, item.Stream)
+						return shared.accounts.FollowSubscription(ctx, item.Stream)
 					}},
 					{commands.CloseProcess, readmodel.ToDoCloseAccountView, func(ctx context.Context, item todo.Item) (eventlog.Position, error) {
-						return p.accounts.GoOn(ctx, item.ID, item.Cause, commands.Closing{Erase: p.erase, Longest: p.cfg.longestReservation()})
+						return shared.accounts.GoOn(ctx, item.ID, item.Cause, commands.Closing{Erase: shared.erase, Longest: core.cfg.longestReservation()})
 					}},
 				},
 			}, nil
@@ -43,16 +43,8 @@ func accountsSlice() slice {
 
 // erase ends and erases what belongs to a closed account, and destroys the account's key. What is left then takes long,
 // and is erased by to-dos: it is awaited, but the key is not kept for it.
-func (p *parts) erase(ctx context.Context, id string) error {
-	for _, step := range p.closings {
-		if err := step(ctx, id); err != nil {
-			return err
-		}
-	}
-	if err := p.keys.Erase(ctx, id); err != nil {
-		return err
-	}
-	for _, step := range p.awaited {
+func (s *sharedParts) erase(ctx context.Context, id string) error {
+	for _, step := range s.closings {
 		if err := step(ctx, id); err != nil {
 			return err
 		}

@@ -30,18 +30,18 @@ const projectionSource = "projection/"
 
 // alertsSlice is that of what a person should look at. Its commands are a part that the projections rest on, so they
 // are opened before the slices.
-func alertsSlice() slice {
+func alertsSlice(core *coreParts, status *statusParts, shared *sharedParts) slice {
 	return slice{
 		name:       "alerts",
 		events:     commands.Events(),
 		readModels: projections.ReadModels(),
-		open: func(p *parts) (service, error) {
-			p.openAlert = &readapi.API{Models: p.projector, Found: p.alerts.Open}
-			write := writeapi.API{Alerts: p.alerts, Recorded: p.openAlert.Recorded, ReadModels: p.projector, Now: time.Now}
+		open: func() (service, error) {
+			status.openAlert = &readapi.API{Models: core.projector, Found: shared.alerts.Open}
+			write := writeapi.API{Alerts: shared.alerts, Recorded: status.openAlert.Recorded, ReadModels: core.projector, Now: time.Now}
 			return service{
-				public:     p.openAlert.Routes(),
-				admin:      append(p.openAlert.AdminRoutes(), write.AdminRoutes()...),
-				collectors: []prometheus.Collector{alertGauge{p.openAlert}},
+				public:     status.openAlert.Routes(),
+				admin:      append(status.openAlert.AdminRoutes(), write.AdminRoutes()...),
+				collectors: []prometheus.Collector{alertGauge{status.openAlert}},
 			}, nil
 		},
 	}

@@ -14,14 +14,14 @@ import (
 const longestRecording = 10 * time.Minute
 
 // alignmentSlice is that of finding words in recordings.
-func alignmentSlice() slice {
+func alignmentSlice(core *coreParts, workers *workerParts) slice {
 	return slice{
 		name: "alignment",
-		open: func(p *parts) (service, error) {
+		open: func() (service, error) {
 			aligner := rendered.New(rendered.Config{
-				Decoder: p.decoder, Engine: p.engines, Longest: longestRecording, MostOnce: p.cfg.Alignments,
+				Decoder: workers.decoder, Engine: workers.engines, Longest: longestRecording, MostOnce: core.cfg.Alignments,
 			})
-			write := writeapi.API{Aligner: aligner, Places: quota.New(int64(p.cfg.Alignments), 1)}
+			write := writeapi.API{Aligner: aligner, Places: quota.New(int64(core.cfg.Alignments), 1)}
 			return service{
 				public: write.Routes(),
 				collectors: []prometheus.Collector{prometheus.NewGaugeFunc(prometheus.GaugeOpts{

@@ -9,14 +9,22 @@ import (
 	"io"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/recital-tts/recital/internal/access/credentials"
+	"github.com/recital-tts/recital/internal/access/keyring/pgkeys"
+	"github.com/recital-tts/recital/internal/access/operators"
+	"github.com/recital-tts/recital/internal/events/eventnode"
+	"github.com/recital-tts/recital/internal/events/todo"
 	"github.com/recital-tts/recital/internal/events/todo/pglist"
 	"github.com/recital-tts/recital/internal/http/rates"
 	"github.com/recital-tts/recital/internal/http/web"
 	"github.com/recital-tts/recital/internal/process/lifecycle"
+	"github.com/recital-tts/recital/internal/process/tracing"
 )
 
 // startTimeout bounds what must answer before recitald serves.
@@ -25,7 +33,24 @@ const startTimeout = 60 * time.Second
 // App is a running recitald.
 type App struct {
 	parts
-	service  service
+	service service
+	tokens  []operators.Token // of the admin address
+	traces  *tracing.Tracer   // nil where none are exported
+	moved   todo.Notifier     // of the to-do workers, when the read models have advanced
+
+	nodeStats    func() eventnode.Stats // nil where no event node is embedded
+	storeSilence func() time.Duration   // for how long the event store has answered nothing
+	credentials  *credentials.Watcher
+	blobStore    *watchedBlobs
+
+	entrance       *pgxpool.Pool   // connects to Postgres before it is known to fit
+	found          *pgkeys.Keyring // that in Postgres, even if it is not the log's
+	admitPostgres  func()          // lets pool connect
+	holdPostgres   func()          // ends that
+	knownKeyring   string          // id of the keyring in Postgres, once that was admitted
+	prepared       sync.Once       // closes database
+	foreignKeyring atomic.Bool     // Postgres has another keyring than the log's
+
 	seenMu   sync.Mutex
 	seen     seen
 	public   listener
@@ -55,7 +80,8 @@ func Open(ctx context.Context, cfg Config, stderr io.Writer) (*App, error) {
 	if err := requireFiles(cfg.Connections); err != nil {
 		return nil, err
 	}
-	a := &App{parts: parts{cfg: cfg, log: newLogger(cfg, stderr), running: &lifecycle.Group{}}}
+	a := &App{}
+	a.cfg, a.log, a.running = cfg, newLogger(cfg, stderr), &lifecycle.Group{}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	if err := a.start(ctx); err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/recital-tts/recital/internal/http/web"
 	"github.com/recital-tts/recital/internal/process/health"
 	"github.com/recital-tts/recital/internal/providers/blobs"
+	"github.com/recital-tts/recital/internal/speech/wordtimes"
 	projections "github.com/recital-tts/recital/projections/audit"
 	readapi "github.com/recital-tts/recital/readapi/audit"
 	"github.com/recital-tts/recital/readapi/clips"
@@ -26,44 +27,45 @@ import (
 )
 
 // auditSlice is that of what auditors ask.
-func auditSlice() slice {
+func auditSlice(core *coreParts, stores *storeParts, shared *sharedParts) slice {
 	return slice{
 		name:       "audit",
 		events:     commands.Events(),
 		readModels: projections.ReadModels(),
-		open: func(p *parts) (service, error) {
-			desk := commands.New(p.journal, time.Now)
+		open: func() (service, error) {
+			desk := commands.New(core.journal, time.Now)
 			var kinds []string
-			for _, one := range p.journal.Registry.Types() {
+			for _, one := range core.journal.Registry.Types() {
 				kinds = append(kinds, one.Name())
 			}
 			read := readapi.API{
-				Models: p.projector, Keys: p.keys, EmailHash: p.accounts.EmailHash, Kinds: kinds,
+				Models: core.projector, Keys: core.keys, EmailHash: shared.accounts.EmailHash, Kinds: kinds,
 				Record: func(call *web.Call, asked readapi.Query, count int, reason string) error {
 					_, err := desk.RecordRead(call, audit.Query(asked), count, reason, writeapi.Origin(call.Caller))
 					return err
 				},
 			}
-			p.acts = &writeaudit.Acts{Audit: desk, Log: p.log, Now: time.Now}
+			shared.acts = &writeaudit.Acts{Audit: desk, Log: core.log, Now: time.Now}
 			write := writeaudit.API{Audit: desk, Now: time.Now}
-			p.heads = p.auditHeads()
-			p.metrics.registry.MustRegister(newHeadsGauge(p.heads.Unsigned))
-			chain, erasures := writeaudit.Chain{Heads: p.heads}, writeaudit.Erasures{Audit: desk, Stores: p.erasureStores(desk)}
+			heads := auditHeads(core, shared.alerts)
+			chain := writeaudit.Chain{Heads: heads}
+			erasures := writeaudit.Erasures{Audit: desk, Stores: erasureStores(core, stores, shared.wordTimes, desk)}
 			return service{
-				admin:  slices.Concat(read.AdminRoutes(), write.AdminRoutes(), chain.AdminRoutes(), erasures.AdminRoutes()),
-				jobs:   []job{p.headsJob(p.heads)},
-				checks: []health.Check{{Name: "the audit chain is signed", Look: p.lookAtHeads, Rules: []string{"RecitalEventsUnsigned"}}},
+				admin:      slices.Concat(read.AdminRoutes(), write.AdminRoutes(), chain.AdminRoutes(), erasures.AdminRoutes()),
+				jobs:       []job{headsJob(heads, stores, core.cfg.AuditHeadInterval)},
+				checks:     []health.Check{headsCheck(heads, core.cfg.AuditHeadInterval)},
+				collectors: []prometheus.Collector{newHeadsGauge(heads.Unsigned)},
 			}, nil
 		},
 	}
 }
 
 // erasureStores say what is there of a closed account.
-func (p *parts) erasureStores(desk *commands.Audit) commands.Stores {
+func erasureStores(core *coreParts, stores *storeParts, wordTimes *wordtimes.Shelf, desk *commands.Audit) commands.Stores {
 	return commands.Stores{
-		KeyDestroyed: p.keys.ErasedAt,
+		KeyDestroyed: core.keys.ErasedAt,
 		Left: func(ctx context.Context, account string, until time.Time) ([]commands.Left, error) {
-			saved, err := clips.Owned{Models: p.projector}.Count(ctx, account)
+			saved, err := clips.Owned{Models: core.projector}.Count(ctx, account)
 			if err != nil {
 				return nil, err
 			}
@@ -73,13 +75,13 @@ func (p *parts) erasureStores(desk *commands.Audit) commands.Stores {
 			}
 			var left int64
 			for _, id := range voices {
-				count, err := p.countBlobs(ctx, blobs.Owner(voice.Stream(id)))
+				count, err := countBlobs(ctx, stores.blobs, blobs.Owner(voice.Stream(id)))
 				if err != nil {
 					return nil, err
 				}
 				left += count
 			}
-			times, err := p.wordTimes.Count(ctx, account, until)
+			times, err := wordTimes.Count(ctx, account, until)
 			if err != nil {
 				return nil, err
 			}
@@ -95,8 +97,8 @@ func (p *parts) erasureStores(desk *commands.Audit) commands.Stores {
 	}
 }
 
-func (p *parts) countBlobs(ctx context.Context, owner blobs.Owner) (count int64, err error) {
-	for _, err := range p.blobs.List(ctx, owner.Prefix()) {
+func countBlobs(ctx context.Context, store blobs.Store, owner blobs.Owner) (count int64, err error) {
+	for _, err := range store.List(ctx, owner.Prefix()) {
 		if err != nil {
 			return 0, fmt.Errorf("looking for blobs: %w", err)
 		}
@@ -109,13 +111,13 @@ func (p *parts) countBlobs(ctx context.Context, owner blobs.Owner) (count int64,
 const chainSource = "audit/chain"
 
 // auditHeads returns what signs heads of the audit chain.
-func (p *parts) auditHeads() *commands.Heads {
-	p.metrics.expectAlert(chainSource, alert.ChainBroken)
+func auditHeads(core *coreParts, raised *alerts.Alerts) *commands.Heads {
+	core.metrics.expectAlert(chainSource, alert.ChainBroken)
 	return commands.NewHeads(commands.HeadsConfig{
-		Journal: p.journal, Log: p.identity.LogID.String(), Key: p.secrets.audit, Every: eventsPerHead,
-		Now: time.Now, Logger: p.log,
+		Journal: core.journal, Log: core.identity.LogID.String(), Key: core.secrets.audit, Every: eventsPerHead,
+		Now: time.Now, Logger: core.log,
 		Mismatch: func(_ context.Context, f chain.Finding) {
-			p.alerts.RaiseLater(alerts.Occasion{
+			raised.RaiseLater(alerts.Occasion{
 				Source: chainSource, Subject: strconv.FormatUint(f.Head, 10), Reason: alert.ChainBroken, Detail: f.String(), At: time.Now(),
 			})
 		},
@@ -126,16 +128,16 @@ func (p *parts) auditHeads() *commands.Heads {
 const eventsPerHead = 1000
 
 // headsJob has one instance sign heads.
-func (p *parts) headsJob(heads *commands.Heads) job {
+func headsJob(heads *commands.Heads, stores *storeParts, every time.Duration) job {
 	return job{
-		name: "the heads of the audit chain", every: p.cfg.AuditHeadInterval,
+		name: "the heads of the audit chain", every: every,
 		run: func(ctx context.Context) error {
 			select {
-			case <-p.database:
+			case <-stores.database:
 			case <-ctx.Done():
 				return nil
 			}
-			leads, err := p.locks.TryAcquire(ctx, chainSource)
+			leads, err := stores.locks.TryAcquire(ctx, chainSource)
 			if err != nil || !leads {
 				heads.Rest()
 				return err
@@ -148,13 +150,15 @@ func (p *parts) headsJob(heads *commands.Heads) job {
 // unsignedCounted is up to how many events without a head the doctor counts.
 const unsignedCounted = 10_000
 
-// lookAtHeads looks at what no head speaks of yet: a head comes soon after an event.
-func (p *parts) lookAtHeads(ctx context.Context) health.Finding {
-	u, err := p.heads.Unsigned(ctx, unsignedCounted)
-	if err != nil {
-		return health.Broken(err.Error(), "see to the event store first; if it answers, recitalctl audit verify says what was changed in the log")
-	}
-	return ofHeads(u, p.cfg.AuditHeadInterval, time.Now())
+// headsCheck looks at what no head speaks of yet: a head comes soon after an event.
+func headsCheck(heads *commands.Heads, interval time.Duration) health.Check {
+	return health.Check{Name: "the audit chain is signed", Rules: []string{"RecitalEventsUnsigned"}, Look: func(ctx context.Context) health.Finding {
+		u, err := heads.Unsigned(ctx, unsignedCounted)
+		if err != nil {
+			return health.Broken(err.Error(), "see to the event store first; if it answers, recitalctl audit verify says what was changed in the log")
+		}
+		return ofHeads(u, interval, time.Now())
+	}}
 }
 
 func ofHeads(u commands.Unsigned, interval time.Duration, now time.Time) health.Finding {

@@ -6,11 +6,11 @@ import (
 )
 
 // backupSlice gives out the blobs for backups. The slices of the log and of the keyring give out theirs.
-func backupSlice() slice {
+func backupSlice(stores *storeParts) slice {
 	return slice{
 		name: "backup",
-		open: func(p *parts) (service, error) {
-			write := writeapi.API{Blobs: p.blobs, Fleeting: wordtimes.Has}
+		open: func() (service, error) {
+			write := writeapi.API{Blobs: stores.blobs, Fleeting: wordtimes.Has}
 			return service{admin: write.AdminRoutes()}, nil
 		},
 	}

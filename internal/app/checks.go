@@ -103,6 +103,7 @@ func (a *App) startChecks(context.Context) error {
 	a.metrics.expectAlert(alert.LogSource, alert.NoAppends)
 	a.running.Add(
 		lifecycle.Job{Name: "the probe of Postgres", Every: probeEvery, Do: a.probePostgres, Logger: a.log}.Part(),
+		lifecycle.Job{Name: "the look at the blob store", Every: time.Minute, Do: a.blobStore.lookAtBlobs, Logger: a.log}.Part(),
 		lifecycle.Job{Name: "the probe of the read models", Every: probeEvery, After: a.projector.CaughtUp(), Do: a.probeReads, Logger: a.log}.Part(),
 		lifecycle.Background("the health checks", a.health.Run),
 		lifecycle.Job{
@@ -142,29 +143,29 @@ const (
 )
 
 // partChecks look at what recitald rests on. The checks of a slice are with it.
-func (p *parts) partChecks() []health.Check {
+func (a *App) partChecks() []health.Check {
 	return slices.Concat(
 		[]health.Check{
-			{Name: "the settings and their files are sound", Look: p.lookAtSettings},
-			{Name: "there are enough file descriptors", Look: p.lookAtFiles},
+			{Name: "the settings and their files are sound", Look: a.lookAtSettings},
+			{Name: "there are enough file descriptors", Look: a.lookAtFiles},
 		},
-		diskChecks(p.instance(), p.cfg.alertFolders(), p.cfg.diskLimit()),
+		diskChecks(a.instance(), a.cfg.alertFolders(), a.cfg.diskLimit()),
 		[]health.Check{
-			p.storeCheck(), {Name: "the event log can be read", Look: p.lookAtLog}, p.appendsCheck(),
-			{Name: "the embedded node's log is without damage", Look: p.lookAtNode},
-			{Name: "the keyring is that of the log", Look: p.lookAtKeyring, Lacks: lack("the log's keyring", p.foreignKeyring.Load)},
-			p.postgresCheck(), {Name: "Postgres keeps what it is given", Look: p.lookAtPostgres},
-			p.blobsCheck(), {Name: "blobs can be written, read and deleted", Look: p.lookAtBlobs},
-			p.readModelsCheck(),
+			a.storeCheck(), {Name: "the event log can be read", Look: a.lookAtLog}, a.appendsCheck(),
+			{Name: "the embedded node's log is without damage", Look: a.lookAtNode},
+			{Name: "the keyring is that of the log", Look: a.lookAtKeyring, Lacks: lack("the log's keyring", a.foreignKeyring.Load)},
+			a.postgresCheck(), {Name: "Postgres keeps what it is given", Look: a.lookAtPostgres},
+			a.blobsCheck(), {Name: "blobs can be written, read and deleted", Look: a.lookAtBlobs},
+			a.readModelsCheck(),
 		},
-		p.workerChecks(), certificateChecks(p.certificates(), expiryLimit),
-		[]health.Check{{Name: "no alert is open", Look: p.lookAtAlerts, Rules: []string{"RecitalAlertOpen", "RecitalAlertRaised"}}},
+		a.workerChecks(), certificateChecks(a.certificates(), expiryLimit),
+		[]health.Check{{Name: "no alert is open", Look: a.lookAtAlerts, Rules: []string{"RecitalAlertOpen", "RecitalAlertRaised"}}},
 	)
 }
 
 // here returns a condition of this instance.
-func (p *parts) here(source string, reason alert.Reason) alert.Condition {
-	return alert.Condition{Source: source, Subject: p.instance(), Reason: reason}
+func (c *coreParts) here(source string, reason alert.Reason) alert.Condition {
+	return alert.Condition{Source: source, Subject: c.instance(), Reason: reason}
 }
 
 // lack returns what requests lack while something is missing.
@@ -184,9 +185,9 @@ const storeAdvice = "see to the event store: its disk, its process, the network 
 // storeSilence is how long the event store may be silent.
 const storeSilence = 2 * time.Second
 
-func (p *parts) storeCheck() health.Check {
-	check := p.silenceCheck(alert.LogSource, "the event store", storeAdvice, func() (time.Time, bool) {
-		silence := p.storeSilence()
+func (a *App) storeCheck() health.Check {
+	check := a.silenceCheck(alert.LogSource, "the event store", storeAdvice, func() (time.Time, bool) {
+		silence := a.storeSilence()
 		return time.Now().Add(-silence), silence > storeSilence
 	}, "event store")
 	check.Rules = []string{"RecitalLogSilent"}
@@ -194,8 +195,8 @@ func (p *parts) storeCheck() health.Check {
 }
 
 // silenceCheck looks whether a part answers. silent returns since when it does not. Requests lack what needed names.
-func (p *parts) silenceCheck(source, part, advice string, silent func() (since time.Time, is bool), needed ...string) health.Check {
-	condition := p.here(source, alert.Unreachable)
+func (a *App) silenceCheck(source, part, advice string, silent func() (since time.Time, is bool), needed ...string) health.Check {
+	condition := a.here(source, alert.Unreachable)
 	return health.Check{
 		Name: part + " answers", Raises: condition.Is,
 		Lacks: func() []string {
@@ -214,14 +215,14 @@ func (p *parts) silenceCheck(source, part, advice string, silent func() (since t
 	}
 }
 
-func (p *parts) lookAtLog(ctx context.Context) health.Finding {
+func (a *App) lookAtLog(ctx context.Context) health.Finding {
 	begun := time.Now()
-	head, err := p.journal.Log.Head(ctx)
+	head, err := a.journal.Log.Head(ctx)
 	if err != nil {
 		return health.Broken(err.Error(), storeAdvice)
 	}
 	kind := "an event store of its own, whose $all its user may read"
-	if p.cfg.EventStore == "" {
+	if a.cfg.EventStore == "" {
 		kind = "the embedded node"
 	}
 	return health.Sound("%s; the head is %s, read in %s", kind, head, time.Since(begun).Round(100*time.Microsecond))
@@ -230,22 +231,22 @@ func (p *parts) lookAtLog(ctx context.Context) health.Finding {
 // appendsCheck raises its alert at once. The event of the alert is tried until the log takes it, which is a probe:
 // without it an instance that gets no requests because it is not ready would never find out that the log takes events
 // again.
-func (p *parts) appendsCheck() health.Check {
-	condition := p.here(alert.LogSource, alert.NoAppends)
+func (a *App) appendsCheck() health.Check {
+	condition := a.here(alert.LogSource, alert.NoAppends)
 	return health.Check{
 		Name: "the event store takes events", Every: probeEvery, RaiseAfter: 1, ClearAfter: 1, Raises: condition.Is,
 		Rules: []string{"RecitalAppendsFail"},
 		Lacks: lack("appends to the event store", func() bool {
-			_, fail := p.readiness.appendsFail()
-			return fail || p.readiness.noRoom.Load()
+			_, fail := a.readiness.appendsFail()
+			return fail || a.readiness.noRoom.Load()
 		}),
 		Look: func(context.Context) health.Finding {
-			p.lookForRoom()
-			since, fail := p.readiness.appendsFail()
+			a.lookForRoom()
+			since, fail := a.readiness.appendsFail()
 			switch {
 			case fail:
 				return health.Broken("the event store takes no events since "+since.UTC().Format(time.RFC3339), storeAdvice).Raising(condition, since)
-			case p.readiness.noRoom.Load():
+			case a.readiness.noRoom.Load():
 				return health.Broken("its disk is too full for any event", "make room or enlarge the disk").Raising(condition, time.Time{})
 			}
 			return health.Sound("no append has failed since the last one that did not")
@@ -254,20 +255,20 @@ func (p *parts) appendsCheck() health.Check {
 }
 
 // lookForRoom looks whether the embedded node's disk has room for any append.
-func (p *parts) lookForRoom() {
-	if p.nodeStats != nil {
-		free := p.nodeStats().FreeBytes
-		p.readiness.noRoom.Store(free > 0 && free < eventnode.SpaceReserve)
+func (a *App) lookForRoom() {
+	if a.nodeStats != nil {
+		free := a.nodeStats().FreeBytes
+		a.readiness.noRoom.Store(free > 0 && free < eventnode.SpaceReserve)
 	}
 }
 
 // lookAtNode finds out how far the node's verification is. Damage ends the node, so that only progress is seen here.
-func (p *parts) lookAtNode(context.Context) health.Finding {
-	if p.nodeStats == nil {
+func (a *App) lookAtNode(context.Context) health.Finding {
+	if a.nodeStats == nil {
 		return health.Sound("none is embedded")
 	}
 	const mib = 1 << 20
-	s := p.nodeStats()
+	s := a.nodeStats()
 	if s.Verified < s.ToVerify {
 		return health.Sound("%d of %d MiB are verified", s.Verified/mib, s.ToVerify/mib).But(health.Warning,
 			"wait: the rest is read beside requests, slowly. Until then keep the last backup as it is; damage ends recitald, whose log says where it is")
@@ -275,8 +276,8 @@ func (p *parts) lookAtNode(context.Context) health.Finding {
 	return health.Sound("all that was there at the start is verified, %d MiB", s.ToVerify/mib)
 }
 
-func (p *parts) lookAtKeyring(ctx context.Context) health.Finding {
-	ids, err := p.keyring.IDs(ctx)
+func (a *App) lookAtKeyring(ctx context.Context) health.Finding {
+	ids, err := a.keyring.IDs(ctx)
 	switch {
 	case err != nil:
 		return health.Broken(err.Error(), "see to Postgres and the event store first")
@@ -287,12 +288,12 @@ func (p *parts) lookAtKeyring(ctx context.Context) health.Finding {
 	return health.Sound("%s", ids.Log)
 }
 
-func (p *parts) postgresCheck() health.Check {
-	return p.silenceCheck(alert.PostgresSource, "Postgres", "see to Postgres: speech by API key goes on without it, all else waits",
-		p.readiness.postgresIsSilent, "Postgres")
+func (a *App) postgresCheck() health.Check {
+	return a.silenceCheck(alert.PostgresSource, "Postgres", "see to Postgres: speech by API key goes on without it, all else waits",
+		a.readiness.postgresIsSilent, "Postgres")
 }
 
-func (p *parts) lookAtPostgres(ctx context.Context) health.Finding {
+func (a *App) lookAtPostgres(ctx context.Context) health.Finding {
 	var (
 		version              int
 		fsync, pages, commit string
@@ -300,7 +301,7 @@ func (p *parts) lookAtPostgres(ctx context.Context) health.Finding {
 		now                  time.Time
 	)
 	begun := time.Now()
-	err := p.entrance.QueryRow(ctx, `select current_setting('server_version_num')::int / 10000, current_setting('fsync'), current_setting('full_page_writes'),
+	err := a.entrance.QueryRow(ctx, `select current_setting('server_version_num')::int / 10000, current_setting('fsync'), current_setting('full_page_writes'),
 		current_setting('synchronous_commit'), pg_size_pretty(pg_database_size(current_database())), clock_timestamp()`).Scan(&version, &fsync, &pages, &commit, &size, &now)
 	if err != nil {
 		return health.Broken(err.Error(), "see to Postgres: speech by API key goes on without it, all else waits")
@@ -322,28 +323,28 @@ func (p *parts) lookAtPostgres(ctx context.Context) health.Finding {
 
 const blobsAdvice = "clips are neither saved nor played, all else goes on; see to the store, RECITAL_BLOBS and its keys"
 
-func (p *parts) blobsCheck() health.Check {
-	check := p.silenceCheck(alert.BlobsSource, "the blob store", blobsAdvice, p.blobStore.isSilent)
+func (a *App) blobsCheck() health.Check {
+	check := a.silenceCheck(alert.BlobsSource, "the blob store", blobsAdvice, a.blobStore.isSilent)
 	check.Rules = []string{"RecitalBlobsAway"}
 	return check
 }
 
 // lookAtBlobs leaves nothing behind, unless it is cut off.
-func (p *parts) lookAtBlobs(ctx context.Context) health.Finding {
+func (a *App) lookAtBlobs(ctx context.Context) health.Finding {
 	begun := time.Now()
 	address := blobs.NewAddress(blobs.Owner("doctor-" + strings.ReplaceAll(uuid.NewString(), "-", "")))
-	if err := p.tryBlob(ctx, address); err != nil {
+	if err := a.tryBlob(ctx, address); err != nil {
 		return health.Broken(err.Error(), blobsAdvice)
 	}
 	return health.Sound("tried in %s", time.Since(begun).Round(100*time.Microsecond))
 }
 
-func (p *parts) tryBlob(ctx context.Context, address blobs.Address) error {
+func (a *App) tryBlob(ctx context.Context, address blobs.Address) error {
 	const text = "a blob of recitalctl doctor"
-	if _, err := p.blobs.Put(ctx, address, strings.NewReader(text)); err != nil {
+	if _, err := a.blobs.Put(ctx, address, strings.NewReader(text)); err != nil {
 		return err
 	}
-	reader, err := p.blobs.Open(ctx, address, 0, int64(len(text)))
+	reader, err := a.blobs.Open(ctx, address, 0, int64(len(text)))
 	if err != nil {
 		return err
 	}
@@ -355,12 +356,12 @@ func (p *parts) tryBlob(ctx context.Context, address blobs.Address) error {
 	if err != nil {
 		return err
 	}
-	return p.blobs.Delete(ctx, address)
+	return a.blobs.Delete(ctx, address)
 }
 
-func (p *parts) lookAtAlerts(ctx context.Context) health.Finding {
-	_, _ = p.openAlert.Recorded(ctx) // what is known is shown without it, too
-	open := p.openAlert.Known()
+func (a *App) lookAtAlerts(ctx context.Context) health.Finding {
+	_, _ = a.openAlert.Recorded(ctx) // what is known is shown without it, too
+	open := a.openAlert.Known()
 	if len(open) == 0 {
 		return health.Sound("none")
 	}
@@ -375,10 +376,10 @@ const vercelURL = "https://api.vercel.com"
 const providerLooks = 6
 
 // providerCheck looks whether somebody else's server answers. Any reply is an answer, except for a failure of its own.
-func (p *parts) providerCheck(source, provider, url string) health.Check {
-	condition := p.here(source, alert.Unreachable)
+func (c *coreParts) providerCheck(source, provider, url string) health.Check {
+	condition := c.here(source, alert.Unreachable)
 	return health.Check{
-		Name: provider + " answers", Every: providerLooks * p.cfg.alertEvery(), Raises: condition.Is, Rules: []string{"RecitalProviderAway"},
+		Name: provider + " answers", Every: providerLooks * c.cfg.alertEvery(), Raises: condition.Is, Rules: []string{"RecitalProviderAway"},
 		Look: func(ctx context.Context) health.Finding {
 			if err := reach(ctx, url); err != nil {
 				return health.Broken(err.Error(), "see whether it is away for others, too, and what is between").Raising(condition, time.Time{})
@@ -442,20 +443,20 @@ func ofCertificate(end time.Time, condition alert.Condition, limit time.Duration
 }
 
 // certificates returns those on which recitald and its clients depend.
-func (p *parts) certificates() []certificates.Certificate {
-	all := p.cfg.storeCertificates()
-	if u, err := url.Parse(p.cfg.Postgres); err == nil && p.cfg.Postgres != "" {
-		all = append(all, certificates.Certificate{Name: "of Postgres", End: func(ctx context.Context) (time.Time, error) { return postgres.CertificateEnd(ctx, p.pool) }})
+func (a *App) certificates() []certificates.Certificate {
+	all := a.cfg.storeCertificates()
+	if u, err := url.Parse(a.cfg.Postgres); err == nil && a.cfg.Postgres != "" {
+		all = append(all, certificates.Certificate{Name: "of Postgres", End: func(ctx context.Context) (time.Time, error) { return postgres.CertificateEnd(ctx, a.pool) }})
 		all = append(all, certificates.InFile(u.Query().Get("sslcert"), certificates.First)...)
 		if authorities := u.Query().Get("sslrootcert"); authorities != "system" {
 			all = append(all, certificates.InFile(authorities, certificates.Last)...)
 		}
 	}
-	if u, err := url.Parse(p.cfg.PublicURL); err == nil && u.Scheme == "https" {
+	if u, err := url.Parse(a.cfg.PublicURL); err == nil && u.Scheme == "https" {
 		all = append(all, certificates.Served("of the public address", u.Host, "443"))
 	}
-	if p.cfg.blobsInS3() {
-		if conf, err := p.cfg.s3(); err == nil && !conf.Location.Plain {
+	if a.cfg.blobsInS3() {
+		if conf, err := a.cfg.s3(); err == nil && !conf.Location.Plain {
 			all = append(all, certificates.Served("of the blob store", conf.Location.Host, "443"))
 		}
 	}

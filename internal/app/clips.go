@@ -3,8 +3,10 @@ package app
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/prometheus/client_golang/prometheus"
 
 	commands "github.com/recital-tts/recital/commands/clips"
@@ -18,25 +20,24 @@ import (
 )
 
 // clipsSlice is that of results that accounts keep.
-func clipsSlice() slice {
+func clipsSlice(core *coreParts, stores *storeParts, shared *sharedParts) slice {
 	return slice{
 		name:       "clips",
 		events:     commands.Events(),
 		readModels: projections.ReadModels(),
-		open: func(p *parts) (service, error) {
-			p.clips = commands.New(commands.Config{
-				Journal: p.journal, Keys: p.keys, Blobs: p.blobs, Spool: p.spool, SaveTimeout: clipSaveTimeout, Now: time.Now, Logger: p.log,
+		open: func() (service, error) {
+			shared.clips = commands.New(commands.Config{
+				Journal: core.journal, Keys: core.keys, Blobs: stores.blobs, Spool: stores.spool, SaveTimeout: clipSaveTimeout, Now: time.Now, Logger: core.log,
 			})
-			read := readapi.API{Models: p.projector, Keys: p.keys, Sealed: sealed.New(p.blobs, p.keys), Links: p.links()}
-			write := writeapi.API{Clips: p.clips, ReadModels: p.projector}
+			read := readapi.API{Models: core.projector, Keys: core.keys, Sealed: sealed.New(stores.blobs, core.keys), Links: core.links()}
+			write := writeapi.API{Clips: shared.clips, ReadModels: core.projector}
+			erasure := clipErasure{core, shared.clips, readapi.Owned{Models: core.projector}}
 			return service{
-				public: append(read.Routes(), write.Routes()...),
-				awaits: []closing{p.awaitErasedClips},
-				toDos: []toDo{{commands.EraseProcess, readmodel.ToDoEraseClipsView, func(ctx context.Context, item todo.Item) (eventlog.Position, error) {
-					return p.eraseClips(ctx, readapi.Owned{Models: p.projector}, item)
-				}}},
-				jobs:       []job{{name: "the sweep of clips", every: time.Hour, current: true, run: p.sweepClips}},
-				collectors: []prometheus.Collector{p.clipsToErase()},
+				public:     append(read.Routes(), write.Routes()...),
+				awaits:     []closing{erasure.await},
+				toDos:      []toDo{{commands.EraseProcess, readmodel.ToDoEraseClipsView, erasure.erase}},
+				jobs:       []job{{name: "the sweep of clips", every: time.Hour, current: true, run: clipSweep(core.log, shared.clips, stores.pool)}},
+				collectors: []prometheus.Collector{clipsToErase(stores.pool)},
 			}, nil
 		},
 	}
@@ -45,13 +46,15 @@ func clipsSlice() slice {
 // clipSaveTimeout is how long the end of a reply waits for its clip to be saved. The reply then ends without the clip.
 const clipSaveTimeout = 10 * time.Second
 
-// sweepClips removes what crashes left among the blobs.
-func (p *parts) sweepClips(ctx context.Context) error {
-	removed, err := p.clips.Sweep(ctx, readapi.Blobs{Pool: p.pool}.Shown)
-	if removed > 0 {
-		p.log.InfoContext(ctx, "removed audio that no clip refers to", "blobs", removed)
+// clipSweep returns the removal of what crashes left among the blobs.
+func clipSweep(log *slog.Logger, clips *commands.Clips, pool *pgxpool.Pool) func(context.Context) error {
+	return func(ctx context.Context) error {
+		removed, err := clips.Sweep(ctx, readapi.Blobs{Pool: pool}.Shown)
+		if removed > 0 {
+			log.InfoContext(ctx, "removed audio that no clip refers to", "blobs", removed)
+		}
+		return err
 	}
-	return err
 }
 
 const (
@@ -61,26 +64,33 @@ const (
 	erasureLookAtMost = time.Minute
 )
 
-// eraseClips deletes some clips of a closed account. The next ones are the next turn's, so that one with a million of
+// clipErasure deletes the clips of closed accounts.
+type clipErasure struct {
+	*coreParts
+	clips *commands.Clips
+	owned readapi.Owned
+}
+
+// erase deletes some clips of a closed account. The next ones are the next turn's, so that one with a million of
 // them holds up no other, and a turn that is cut short is nothing to do again.
-func (p *parts) eraseClips(ctx context.Context, owned readapi.Owned, item todo.Item) (eventlog.Position, error) {
-	ids, err := owned.First(ctx, item.ID, erasedInTurn)
+func (e clipErasure) erase(ctx context.Context, item todo.Item) (eventlog.Position, error) {
+	ids, err := e.owned.First(ctx, item.ID, erasedInTurn)
 	if err != nil {
 		return eventlog.Position{}, err
 	}
-	erased, err := p.clips.Erase(ctx, item.ID, item.Cause, ids)
+	erased, err := e.clips.Erase(ctx, item.ID, item.Cause, ids)
 	if err != nil {
 		return eventlog.Position{}, err
 	}
-	if err := p.projector.Wait(ctx, erased.Position, readmodel.Clips); err != nil {
+	if err := e.projector.Wait(ctx, erased.Position, readmodel.Clips); err != nil {
 		return eventlog.Position{}, fmt.Errorf("waiting for the read model of clips: %w", err)
 	}
-	left, err := owned.Count(ctx, item.ID)
+	left, err := e.owned.Count(ctx, item.ID)
 	if err != nil {
 		return eventlog.Position{}, err
 	}
 	if before := left + int64(erased.Deleted); left == 0 || left/erasuresLogged != before/erasuresLogged {
-		p.log.InfoContext(ctx, "deleting the clips of a closed account", "account", item.ID, "left", left)
+		e.log.InfoContext(ctx, "deleting the clips of a closed account", "account", item.ID, "left", left)
 	}
 	switch {
 	case left == 0:
@@ -91,17 +101,17 @@ func (p *parts) eraseClips(ctx context.Context, owned readapi.Owned, item todo.I
 	return eventlog.Position{}, &todo.NotYetError{}
 }
 
-// awaitErasedClips returns a *todo.NotYetError as long as there are clips of a closed account, as soon as the read
+// await returns a *todo.NotYetError as long as there are clips of a closed account, as soon as the read
 // model shows all that were saved before.
-func (p *parts) awaitErasedClips(ctx context.Context, account string) error {
-	head, err := p.journal.Log.Head(ctx)
+func (e clipErasure) await(ctx context.Context, account string) error {
+	head, err := e.journal.Log.Head(ctx)
 	if err != nil {
 		return err
 	}
-	if err := p.projector.Wait(ctx, head, readmodel.Clips); err != nil {
+	if err := e.projector.Wait(ctx, head, readmodel.Clips); err != nil {
 		return fmt.Errorf("waiting for the read model of clips: %w", err)
 	}
-	left, err := readapi.Owned{Models: p.projector}.Count(ctx, account)
+	left, err := e.owned.Count(ctx, account)
 	if err != nil || left == 0 {
 		return err
 	}
@@ -109,10 +119,10 @@ func (p *parts) awaitErasedClips(ctx context.Context, account string) error {
 }
 
 // clipsToErase is a gauge of the clips of closed accounts. It is left out if Postgres does not answer.
-func (p *parts) clipsToErase() prometheus.Collector {
+func clipsToErase(pool *pgxpool.Pool) prometheus.Collector {
 	return clipsGauge{
 		desc:  prometheus.NewDesc("recital_clips_to_erase", "Clips of closed accounts, which are being deleted.", nil, nil),
-		clips: newRecent(readapi.Erasures{Pool: p.pool}.Clips),
+		clips: newRecent(readapi.Erasures{Pool: pool}.Clips),
 	}
 }
 

@@ -285,10 +285,10 @@ func hide(secret, text string) string {
 	})
 }
 
-func (p *parts) lookAtSettings(context.Context) health.Finding {
+func (a *App) lookAtSettings(context.Context) health.Finding {
 	changed := 0
 	var open []string
-	for _, s := range p.cfg.Settings() {
+	for _, s := range a.cfg.Settings() {
 		if s.From != "default" {
 			changed++
 		}
@@ -297,11 +297,11 @@ func (p *parts) lookAtSettings(context.Context) health.Finding {
 		}
 	}
 	for _, name := range []string{"operator-token", "auditor-token", "master-key", "signing-key", devKeyFile} {
-		if path := filepath.Join(p.cfg.DataDir, name); isOpenToOthers(path) {
+		if path := filepath.Join(a.cfg.DataDir, name); isOpenToOthers(path) {
 			open = append(open, path)
 		}
 	}
-	f := health.Sound("mode %s, %d settings are not defaults", p.cfg.Mode, changed)
+	f := health.Sound("mode %s, %d settings are not defaults", a.cfg.Mode, changed)
 	if len(open) > 0 {
 		f.Found += "; other users may read " + strings.Join(open, ", ")
 		return f.But(health.Warning, "chmod 600 these files, as far as your platform permits")

@@ -8,12 +8,12 @@ import (
 )
 
 // feedbackSlice is that of what clients think of syntheses.
-func feedbackSlice() slice {
+func feedbackSlice(core *coreParts) slice {
 	return slice{
 		name:   "feedback",
 		events: commands.Events(),
-		open: func(p *parts) (service, error) {
-			write := writeapi.API{Feedback: commands.New(p.journal, p.keys, p.generations(), time.Now)}
+		open: func() (service, error) {
+			write := writeapi.API{Feedback: commands.New(core.journal, core.keys, core.generations(), time.Now)}
 			return service{public: write.Routes()}, nil
 		},
 	}

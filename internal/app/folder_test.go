@@ -12,7 +12,8 @@ import (
 // inFolder is an App that has only opened its data folder.
 func inFolder(t *testing.T, dir string) *App {
 	t.Helper()
-	a := &App{parts: parts{cfg: Config{DataDir: dir}, running: &lifecycle.Group{}}}
+	a := &App{}
+	a.cfg, a.running = Config{DataDir: dir}, &lifecycle.Group{}
 	require.NoError(t, a.openFolder(t.Context()))
 	t.Cleanup(func() { require.NoError(t, a.Close()) })
 	return a

@@ -2,7 +2,6 @@ package app
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"net/url"
 	"strings"
@@ -10,9 +9,7 @@ import (
 
 	commands "github.com/recital-tts/recital/commands/hosting"
 	"github.com/recital-tts/recital/domain/alert"
-	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/readmodel"
-	"github.com/recital-tts/recital/internal/events/todo"
 	"github.com/recital-tts/recital/internal/process/health"
 	"github.com/recital-tts/recital/internal/providers/hosting"
 	"github.com/recital-tts/recital/internal/providers/hosting/vercel"
@@ -22,21 +19,19 @@ import (
 )
 
 // hostingSlice is that of the platform on which accounts host their projects.
-func hostingSlice() slice {
+func hostingSlice(core *coreParts, providers *providerParts, shared *sharedParts) slice {
 	return slice{
 		name:       "hosting",
 		events:     commands.Events(),
 		readModels: projections.ReadModels(),
-		open: func(p *parts) (service, error) {
-			platform := p.openPlatform()
-			hosting := commands.New(commands.Config{Journal: p.journal, Platform: platform, Keyring: p.keys, APIKeys: p.accounts, Now: time.Now})
-			write := writeapi.API{Hosting: hosting, ReadModels: p.projector}
+		open: func() (service, error) {
+			platform := openPlatform(core, providers.standIns)
+			hosting := commands.New(commands.Config{Journal: core.journal, Platform: platform, Keyring: core.keys, APIKeys: shared.accounts, Now: time.Now})
+			write := writeapi.API{Hosting: hosting, ReadModels: core.projector}
 			return service{
 				public: write.Routes(),
-				checks: p.hostingChecks(),
-				toDos: []toDo{{commands.CompleteProcess, readmodel.ToDoCompleteVariableView, func(ctx context.Context, item todo.Item) (eventlog.Position, error) {
-					return hosting.Complete(ctx, item.Stream, item.Cause)
-				}}},
+				checks: hostingChecks(core, providers.standIns),
+				toDos:  []toDo{{commands.CompleteProcess, readmodel.ToDoCompleteVariableView, byStream(hosting.Complete)}},
 				erases: []closing{hosting.EndFor}, // last, because the platform may be away
 			}, nil
 		},
@@ -44,28 +39,29 @@ func hostingSlice() slice {
 }
 
 // openPlatform returns the hosting platform. In mode dev a stand-in takes its place when no credentials are set.
-func (p *parts) openPlatform() hosting.Platform {
-	conf := vercel.Config{ClientID: p.cfg.HostingClient, ClientSecret: p.cfg.HostingSecret, RedirectURL: p.cfg.HostingRedirect, URL: p.cfg.HostingURL, Logger: p.log,
-		Watch: p.metrics.watchProvider("hosting")}
-	switch {
-	case conf.ClientID == "" && (p.standIns == nil || p.standIns.started.Hosting == ""):
-		return hosting.Off{}
-	case conf.ClientID == "":
-		own := p.standIns.config.Hosting
-		conf.ClientID, conf.ClientSecret, p.hostingAt = own.ClientID, own.ClientSecret, p.standIns.started.Hosting
-		conf.URL = p.hostingAt
+func openPlatform(core *coreParts, standIns *standIns) hosting.Platform {
+	conf := vercel.Config{
+		ClientID: core.cfg.HostingClient, ClientSecret: core.cfg.HostingSecret,
+		RedirectURL: core.cfg.HostingRedirect, URL: core.cfg.HostingURL,
+		Logger: core.log, Watch: core.metrics.watchProvider("hosting"),
+	}
+	if conf.ClientID == "" {
+		if conf.URL = standIns.hostingURL(); conf.URL == "" {
+			return hosting.Off{}
+		}
+		conf.ClientID, conf.ClientSecret = standIns.config.Hosting.ClientID, standIns.config.Hosting.ClientSecret
 	}
 	platform := vercel.New(conf)
-	p.onClose("the connections to the hosting platform", platform.Close)
+	core.onClose("the connections to the hosting platform", platform.Close)
 	return platform
 }
 
 // platformAt says where keys for projects go.
-func (p *parts) platformAt() string {
-	if p.hostingAt == "" {
-		return cmp.Or(p.cfg.HostingURL, "Vercel")
+func (a *App) platformAt() string {
+	if url := a.standIns.hostingURL(); url != "" {
+		return url + "  (a stand-in for development, with a page)"
 	}
-	return p.hostingAt + "  (a stand-in for development, with a page)"
+	return cmp.Or(a.cfg.HostingURL, "Vercel")
 }
 
 // checkHosting keeps secrets from being sent in the clear.
@@ -88,9 +84,10 @@ func (c Config) checkHostingURL() error {
 }
 
 // hostingChecks look at the hosting platform, if there is one.
-func (p *parts) hostingChecks() []health.Check {
-	if p.hostingAt == "" && p.cfg.HostingClient == "" {
+func hostingChecks(core *coreParts, standIns *standIns) []health.Check {
+	url := standIns.hostingURL()
+	if url == "" && core.cfg.HostingClient == "" {
 		return nil
 	}
-	return []health.Check{p.providerCheck(alert.HostingSource, "the hosting platform", cmp.Or(p.hostingAt, p.cfg.HostingURL, vercelURL))}
+	return []health.Check{core.providerCheck(alert.HostingSource, "the hosting platform", cmp.Or(url, core.cfg.HostingURL, vercelURL))}
 }

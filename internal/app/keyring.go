@@ -12,12 +12,12 @@ import (
 )
 
 // keyringSlice is that of the keyring that belongs to the log.
-func keyringSlice() slice {
+func keyringSlice(stores *storeParts) slice {
 	return slice{
 		name:   "keyring",
 		events: commands.Events(),
-		open: func(p *parts) (service, error) {
-			write := writeapi.API{Keyring: p.keyring, Inbox: p.folder.Incoming("keyring-upload")}
+		open: func() (service, error) {
+			write := writeapi.API{Keyring: stores.keyring, Inbox: stores.folder.Incoming("keyring-upload")}
 			return service{admin: write.AdminRoutes()}, nil
 		},
 	}

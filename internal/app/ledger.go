@@ -26,22 +26,22 @@ const (
 )
 
 // ledgerSlice is that of the characters that accounts use: reservations and their expiry, settlements, credit.
-func ledgerSlice() slice {
+func ledgerSlice(core *coreParts, stores *storeParts, shared *sharedParts) slice {
 	return slice{
 		name:       "ledger",
 		events:     commands.Events(),
 		readModels: projections.ReadModels(),
-		open: func(p *parts) (service, error) {
-			ledger, err := commands.New(p.journal, p.accounts, time.Now, p.cfg.longestReservation())
+		open: func() (service, error) {
+			ledger, err := commands.New(core.journal, shared.accounts, time.Now, core.cfg.longestReservation())
 			if err != nil {
 				return service{}, err
 			}
-			ledger.NameBy(p.generations().Draw) // clients know a reservation's id as that of their synthesis
-			p.ledger = ledger
-			reservations := pglist.NewView(p.pool, readmodel.ToDoExpiryView)
+			ledger.NameBy(core.generations().Draw) // clients know a reservation's id as that of their synthesis
+			shared.ledger = ledger
+			reservations := pglist.NewView(stores.pool, readmodel.ToDoExpiryView)
 			watch := func(ctx context.Context) error { return watchReservations(ctx, reservations, ledger) }
-			write := writeapi.API{Ledger: ledger, ReadModels: p.projector}
-			read := readapi.API{Models: p.projector}
+			write := writeapi.API{Ledger: ledger, ReadModels: core.projector}
+			read := readapi.API{Models: core.projector}
 			return service{
 				public: read.Routes(),
 				admin:  write.AdminRoutes(),
@@ -49,20 +49,16 @@ func ledgerSlice() slice {
 					{commands.ExpiryProcess, readmodel.ToDoExpiryView, func(ctx context.Context, item todo.Item) (eventlog.Position, error) {
 						return ledger.Expire(ctx, item.Stream, item.ID)
 					}},
-					{commands.CreditProcess, readmodel.ToDoCreditView, func(ctx context.Context, item todo.Item) (eventlog.Position, error) {
-						return ledger.CarryCredit(ctx, item.Stream, item.Cause)
-					}},
-					{commands.FollowProcess, readmodel.ToDoFollowEntitlementView, func(ctx context.Context, item todo.Item) (eventlog.Position, error) {
-						return ledger.FollowEntitlement(ctx, item.ID, item.Cause)
-					}},
+					{commands.CreditProcess, readmodel.ToDoCreditView, byStream(ledger.CarryCredit)},
+					{commands.FollowProcess, readmodel.ToDoFollowEntitlementView, byID(ledger.FollowEntitlement)},
 					{commands.CloseProcess, readmodel.ToDoClosePeriodView, func(ctx context.Context, item todo.Item) (eventlog.Position, error) {
 						closed, err := ledger.ClosePeriod(ctx, item.Stream, item.Cause)
 						return closed.Position, err
 					}},
 				},
-				jobs:   []job{{name: "the watch over open reservations", every: p.cfg.longestReservation() / looksAtReservations, current: true, run: watch}},
+				jobs:   []job{{name: "the watch over open reservations", every: core.cfg.longestReservation() / looksAtReservations, current: true, run: watch}},
 				close:  func() error { ledger.Close(); return nil },
-				checks: []health.Check{reservationsCheck(reservations, p.cfg.longestReservation())},
+				checks: []health.Check{reservationsCheck(reservations, core.cfg.longestReservation())},
 			}, nil
 		},
 	}

@@ -43,7 +43,7 @@ func TestTheDoctorWarnsOfEventsThatNobodySigns(t *testing.T) {
 // The embedded node takes no events when its disk is too full, which shows before anybody writes.
 func TestADiskThatIsTooFullForAppendsIsLacking(t *testing.T) {
 	t.Parallel()
-	p := &parts{}
+	p := &App{}
 	for free, lacks := range map[uint64]bool{0: false, eventnode.SpaceReserve - 1: true, eventnode.SpaceReserve: false} {
 		p.nodeStats = func() eventnode.Stats { return eventnode.Stats{FreeBytes: free} }
 		p.lookForRoom()
@@ -53,7 +53,7 @@ func TestADiskThatIsTooFullForAppendsIsLacking(t *testing.T) {
 
 func TestTheDoctorShowsHowFarTheNodesVerificationIs(t *testing.T) {
 	t.Parallel()
-	p := &parts{}
+	p := &App{}
 	require.Equal(t, health.Sound("none is embedded"), p.lookAtNode(t.Context()))
 	stats := eventnode.Stats{LogBytes: 9 << 30, ToVerify: 8 << 30, Verified: 2 << 30}
 	p.nodeStats = func() eventnode.Stats { return stats }

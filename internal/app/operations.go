@@ -9,24 +9,24 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/recital-tts/recital/internal/http/web"
+	"github.com/recital-tts/recital/internal/process/health"
 	writeapi "github.com/recital-tts/recital/writeapi/operations"
 )
 
 // operationsSlice returns the slice that shows the state of the service: checks for balancers, read models and figures
 // for operators.
-func operationsSlice() slice {
+func operationsSlice(core *coreParts, status *statusParts) slice {
 	return slice{
 		name: "operations",
-		open: func(p *parts) (service, error) {
-			checks := writeapi.API{Missing: p.health.Missing, Service: p.drain}
-			readModels := writeapi.Projections{Generations: p.projector}
-			log := &writeapi.Log{Log: p.journal.Log, Identity: p.identity}
-			doctor := writeapi.Doctor{Examine: p.examine}
+		open: func() (service, error) {
+			checks := writeapi.API{Missing: status.health.Missing, Service: status.drain}
+			readModels := writeapi.Projections{Generations: core.projector}
+			log := &writeapi.Log{Log: core.journal.Log, Identity: core.identity}
+			doctor := writeapi.Doctor{Examine: func(ctx context.Context) writeapi.Examination { return examine(ctx, core, status.health) }}
 			return service{
 				public:     checks.Routes(),
-				admin:      slices.Concat(readModels.AdminRoutes(), log.AdminRoutes(), doctor.AdminRoutes(), []web.Route{p.metrics.route()}),
-				jobs:       append(p.blobJobs, job{name: "the look at the blob store", every: time.Minute, run: p.blobStore.lookAtBlobs}),
-				collectors: slices.Concat(workerGauges(p), p.blobStore.collectors(), []prometheus.Collector{readyGauge(p.health.Missing)}),
+				admin:      slices.Concat(readModels.AdminRoutes(), log.AdminRoutes(), doctor.AdminRoutes(), []web.Route{core.metrics.route()}),
+				collectors: []prometheus.Collector{readyGauge(status.health.Missing)},
 			}, nil
 		},
 	}
@@ -48,11 +48,11 @@ func readyGauge(missing func() []string) prometheus.Collector {
 const examinationTimeout = 5 * time.Second
 
 // examine looks at everything at once.
-func (p *parts) examine(ctx context.Context) writeapi.Examination {
+func examine(ctx context.Context, core *coreParts, board *health.Board) writeapi.Examination {
 	ctx, cancel := context.WithTimeout(ctx, examinationTimeout)
 	defer cancel()
-	found := writeapi.Examination{Instance: p.instance(), Version: version(), At: time.Now().UTC(), Findings: p.health.Examine(ctx)}
-	for _, s := range p.cfg.Settings() {
+	found := writeapi.Examination{Instance: core.instance(), Version: version(), At: time.Now().UTC(), Findings: board.Examine(ctx)}
+	for _, s := range core.cfg.Settings() {
 		found.Settings = append(found.Settings, writeapi.Setting(s))
 	}
 	return found

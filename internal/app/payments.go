@@ -34,42 +34,46 @@ type notices struct {
 
 // paymentsSlice is that of the payment provider. In mode dev one of our own takes its place when no key is set, which
 // operators can drive.
-func paymentsSlice() slice {
+func paymentsSlice(core *coreParts, providers *providerParts) slice {
 	return slice{
 		name: "payments",
-		open: func(p *parts) (service, error) {
-			access := p.cfg.provider(p.secrets.sandbox)
+		open: func() (service, error) {
+			counter := &noticeCounter{}
+			access := core.cfg.provider(core.secrets.sandbox)
 			var err error
-			if p.notices, err = access.notices(); err != nil {
+			if providers.notices, err = access.notices(); err != nil {
 				return service{}, err
 			}
-			p.notices.payments = p.metrics.countNotices("payments", &p.noticeCount, p.notices.payments)
-			p.notices.analytics = p.metrics.countNotices("analytics", &noticeCounter{}, p.notices.analytics)
-			conf := stripe.Config{Key: access.key, URL: access.url, Now: time.Now, Logger: p.log, Watch: p.metrics.watchProvider("payments")}
-			switch url := p.standIns.sandboxURL(); {
+			providers.notices.payments = core.metrics.countNotices("payments", counter, providers.notices.payments)
+			providers.notices.analytics = core.metrics.countNotices("analytics", &noticeCounter{}, providers.notices.analytics)
+			conf := stripe.Config{Key: access.key, URL: access.url, Now: time.Now, Logger: core.log, Watch: core.metrics.watchProvider("payments")}
+			switch url := providers.standIns.sandboxURL(); {
 			case url != "":
-				conf.URL, conf.Now = url, p.standIns.now // by which it forgets
-			case access.url == "" && !p.cfg.hasProvider():
+				conf.URL, conf.Now = url, providers.standIns.now // by which it forgets
+			case access.url == "" && !core.cfg.hasProvider():
 				conf.URL = nowhere
 			}
 			gateway, err := stripe.New(conf)
 			if err != nil {
 				return service{}, err
 			}
-			p.payments = gateway
-			return service{admin: p.sandboxRoutes(), close: gateway.Close}, nil
+			providers.payments = gateway
+			return service{
+				admin: sandboxRoutes(core.cfg.Mode, providers.standIns), close: gateway.Close,
+				checks: paymentChecks(core, providers, counter.count),
+			}, nil
 		},
 	}
 }
 
 // paymentsAt says where payments go.
-func (p *parts) paymentsAt() string {
-	url := p.standIns.sandboxURL()
+func (a *App) paymentsAt() string {
+	url := a.standIns.sandboxURL()
 	switch {
-	case url == "" && p.cfg.StripeURL == "" && !p.cfg.hasProvider():
+	case url == "" && a.cfg.StripeURL == "" && !a.cfg.hasProvider():
 		return "nowhere: there is no program standins"
 	case url == "":
-		return cmp.Or(p.cfg.StripeURL, "Stripe")
+		return cmp.Or(a.cfg.StripeURL, "Stripe")
 	}
 	return url + "  (a sandbox: recitalctl sandbox drives it)"
 }
@@ -143,10 +147,11 @@ func (c Config) checkProviderURL() error {
 func (c Config) reconcile() time.Duration { return cmp.Or(c.Reconcile, time.Hour) }
 
 // paymentChecks look at the payment provider, as its notices and its address show it.
-func (p *parts) paymentChecks() []health.Check {
-	url := cmp.Or(p.standIns.sandboxURL(), p.cfg.StripeURL, "https://api.stripe.com")
+func paymentChecks(core *coreParts, providers *providerParts, notices func() health.Tally) []health.Check {
+	url := cmp.Or(providers.standIns.sandboxURL(), core.cfg.StripeURL, "https://api.stripe.com")
 	return []health.Check{
-		p.providerCheck(alert.PaymentsSource, "the payment provider", url), noticesCheck(p.here(alert.PaymentsSource, alert.Refused), p.noticeCount.count),
+		core.providerCheck(alert.PaymentsSource, "the payment provider", url),
+		noticesCheck(core.here(alert.PaymentsSource, alert.Refused), notices),
 	}
 }
 

@@ -48,15 +48,15 @@ func (a *App) pageCommitted(page feed.PageStats) {
 }
 
 // instance names this instance by where it keeps its data, so that it has the same name after a restart.
-func (p *parts) instance() string {
+func (c *coreParts) instance() string {
 	host, _ := os.Hostname()
-	return host + ":" + p.cfg.DataDir
+	return host + ":" + c.cfg.DataDir
 }
 
 // readModelsCheck looks for read models that have stopped, and for live ones of this release that are behind the log.
-func (p *parts) readModelsCheck() health.Check {
+func (a *App) readModelsCheck() health.Check {
 	return health.Check{
-		Name: "the read models are up to date", Lacks: p.lacksReadModels,
+		Name: "the read models are up to date", Lacks: a.lacksReadModels,
 		Rules: []string{"RecitalReadModelStopped", "RecitalReadModelBehind", "RecitalEventsParked"},
 		Raises: func(c alert.Condition) bool {
 			return c.Reason == alert.Behind && slices.ContainsFunc(ReadModels(), func(m feed.Projection) bool {
@@ -64,23 +64,23 @@ func (p *parts) readModelsCheck() health.Check {
 			})
 		},
 		Look: func(context.Context) health.Finding {
-			overview, known := p.metrics.projections.overview.get()
+			overview, known := a.metrics.projections.overview.get()
 			if !known {
 				return health.Broken("their checkpoints or the log's head cannot be read", "see to Postgres and the event store first").ButUnknown()
 			}
-			return ofGenerations(overview.Generations, ReadModels(), p.cfg.lagLimit())
+			return ofGenerations(overview.Generations, ReadModels(), a.cfg.lagLimit())
 		},
 	}
 }
 
-func (p *parts) lacksReadModels() (names []string) {
+func (a *App) lacksReadModels() (names []string) {
 	select {
-	case <-p.projector.CaughtUp():
-		names = lack("read models that have caught up", p.readiness.behind.Load)()
+	case <-a.projector.CaughtUp():
+		names = lack("read models that have caught up", a.readiness.behind.Load)()
 	default:
 		names = []string{"read models that have caught up"}
 	}
-	for _, model := range p.projector.Status() {
+	for _, model := range a.projector.Status() {
 		if model.State == feed.StateStopped {
 			names = append(names, "read model "+model.Name)
 		}

@@ -206,13 +206,13 @@ func warnOfFiles(log *slog.Logger, connections int) {
 	}
 }
 
-func (p *parts) lookAtFiles(context.Context) health.Finding {
+func (a *App) lookAtFiles(context.Context) health.Finding {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		return health.Broken(err.Error(), "see why the limit of open files cannot be read")
 	}
-	f := health.Sound("%d for %d connections", limit.Cur, p.cfg.Connections)
-	if needed := p.cfg.Connections + ownFiles; limit.Cur < uint64(needed) {
+	f := health.Sound("%d for %d connections", limit.Cur, a.cfg.Connections)
+	if needed := a.cfg.Connections + ownFiles; limit.Cur < uint64(needed) {
 		return f.But(health.Warning, fmt.Sprintf("raise the limit to %d (LimitNOFILE, ulimit -n), or lower RECITAL_CONNECTIONS", needed))
 	}
 	return f

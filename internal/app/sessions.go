@@ -11,7 +11,6 @@ import (
 	commands "github.com/recital-tts/recital/commands/sessions"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/readmodel"
-	"github.com/recital-tts/recital/internal/events/todo"
 	"github.com/recital-tts/recital/internal/http/countries"
 	"github.com/recital-tts/recital/internal/providers/signin"
 	projections "github.com/recital-tts/recital/projections/sessions"
@@ -20,36 +19,34 @@ import (
 )
 
 // sessionsSlice is that of the sessions of browsers.
-func sessionsSlice() slice {
+func sessionsSlice(core *coreParts, shared *sharedParts) slice {
 	return slice{
 		name:       "sessions",
 		events:     commands.Events(),
 		readModels: projections.ReadModels(),
-		open: func(p *parts) (service, error) {
-			places, err := countries.Open(p.cfg.CountryFile)
+		open: func() (service, error) {
+			places, err := countries.Open(core.cfg.CountryFile)
 			if err != nil {
 				return service{}, err
 			}
-			read := readapi.API{Models: p.projector, Keys: p.keys, Idle: p.cfg.sessions().Idle}
-			p.sessions = commands.New(commands.Config{
-				Journal: p.journal, Keys: p.keys, Accounts: p.accounts, Limits: p.cfg.sessions(), Now: time.Now, Logger: p.log,
+			read := readapi.API{Models: core.projector, Keys: core.keys, Idle: core.cfg.sessions().Idle}
+			shared.sessions = commands.New(commands.Config{
+				Journal: core.journal, Keys: core.keys, Accounts: shared.accounts, Limits: core.cfg.sessions(), Now: time.Now, Logger: core.log,
 				Countries: places.Of,
 				Shown: func(ctx context.Context, account string, at eventlog.Position) ([]string, error) {
 					ctx, cancel := context.WithTimeout(ctx, surplusPatience)
 					defer cancel()
-					if err := p.projector.Wait(ctx, at, readmodel.Sessions); err != nil {
+					if err := core.projector.Wait(ctx, at, readmodel.Sessions); err != nil {
 						return nil, err
 					}
 					return read.Shown(ctx, account)
 				},
 			})
-			write := writeapi.API{Sessions: p.sessions, Accounts: p.accounts, ReadModels: p.projector}
+			write := writeapi.API{Sessions: shared.sessions, Accounts: shared.accounts, ReadModels: core.projector}
 			return service{
 				public: slices.Concat(read.Routes(), write.Routes()),
 				toDos: []toDo{
-					{commands.ExpiryProcess, readmodel.ToDoExpireSessionsView, func(ctx context.Context, item todo.Item) (eventlog.Position, error) {
-						return p.sessions.Expire(ctx, item.Stream, item.Cause)
-					}},
+					{commands.ExpiryProcess, readmodel.ToDoExpireSessionsView, byStream(shared.sessions.Expire)},
 				},
 				close: places.Close,
 			}, nil

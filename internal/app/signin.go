@@ -28,31 +28,31 @@ import (
 )
 
 // signinSlice is that of people who sign in by an identity provider.
-func signinSlice() slice {
+func signinSlice(core *coreParts, providers *providerParts, shared *sharedParts) slice {
 	return slice{
 		name:   "signin",
 		events: commands.Events(),
-		open: func(p *parts) (service, error) {
-			providers, err := p.openProviders()
+		open: func() (service, error) {
+			issuers, err := openProviders(core, providers.standIns)
 			if err != nil {
 				return service{}, err
 			}
-			origins, err := signin.ParseOrigins(p.cfg.RedirectOrigins)
+			origins, err := signin.ParseOrigins(core.cfg.RedirectOrigins)
 			if err != nil {
 				return service{}, err
 			}
 			signIns := commands.New(commands.Config{
-				Journal: p.journal, Keys: p.keys, Accounts: owners{p.accounts}, Sessions: openings{p.sessions}, FreePeriods: freePeriods{p.ledger},
+				Journal: core.journal, Keys: core.keys, Accounts: owners{shared.accounts}, Sessions: openings{shared.sessions}, FreePeriods: freePeriods{shared.ledger},
 				DrawAccount: accounts.NewAccountID, Now: time.Now,
 			})
-			flow := &signin.Flow{Providers: providers, Origins: origins, Key: p.secrets.signIns, Now: time.Now}
+			flow := &signin.Flow{Providers: issuers, Origins: origins, Key: core.secrets.signIns, Now: time.Now}
 			uses := readapi.Uses{Name: account.ForName, Email: account.ForEmail, Picture: account.ForPicture}
-			read := readapi.API{Models: p.projector, Keys: p.keys, SealedFor: uses}
-			write := writeapi.API{Flow: flow, SignIns: signIns, Sessions: p.sessions, Links: p.links(), ReadModels: p.projector, Logger: p.log, Failed: p.metrics.countFailedSignIns()}
+			read := readapi.API{Models: core.projector, Keys: core.keys, SealedFor: uses}
+			write := writeapi.API{Flow: flow, SignIns: signIns, Sessions: shared.sessions, Links: core.links(), ReadModels: core.projector, Logger: core.log, Failed: core.metrics.countFailedSignIns()}
 			return service{
 				public: slices.Concat(read.Routes(), write.Routes()),
 				ends:   []closing{signIns.Release},
-				checks: p.issuerChecks(providers),
+				checks: issuerChecks(core, issuers),
 			}, nil
 		},
 	}
@@ -68,17 +68,17 @@ func (c Config) providers() map[string]string {
 
 // openProviders returns the identity providers. In mode dev a stand-in takes the place of those that are not
 // configured.
-func (p *parts) openProviders() (map[string]signin.Provider, error) {
+func openProviders(core *coreParts, standIns *standIns) (map[string]signin.Provider, error) {
 	all := map[string]signin.Provider{}
 	for _, name := range providerNames {
-		config, err := p.providerConfig(name)
+		config, err := core.cfg.providerConfig(name, standIns)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		if config.Issuer == "" {
 			continue
 		}
-		if all[name], err = p.openProvider(config); err != nil {
+		if all[name], err = openProvider(core, config); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
@@ -86,15 +86,15 @@ func (p *parts) openProviders() (map[string]signin.Provider, error) {
 }
 
 // providerConfig returns the configuration of a provider; its issuer is "" if there is no such provider.
-func (p *parts) providerConfig(name string) (openid.Config, error) {
-	if setting := p.cfg.providers()[name]; setting != "" {
+func (c Config) providerConfig(name string, standIns *standIns) (openid.Config, error) {
+	if setting := c.providers()[name]; setting != "" {
 		return readProvider(setting)
 	}
-	if p.standIns == nil || p.standIns.started.SignIn == "" {
+	if standIns == nil || standIns.started.SignIn == "" {
 		return openid.Config{}, nil
 	}
 	return openid.Config{
-		Issuer: p.standIns.started.SignIn + "/" + name, ClientID: standins.ClientID, ClientSecret: p.standIns.config.SignIn.ClientSecret,
+		Issuer: standIns.started.SignIn + "/" + name, ClientID: standins.ClientID, ClientSecret: standIns.config.SignIn.ClientSecret,
 	}, nil
 }
 
@@ -108,11 +108,11 @@ func (c Config) developedProviders() (names []string) {
 	return names
 }
 
-func (p *parts) openProvider(config openid.Config) (*openid.Provider, error) {
-	config.Watch = p.metrics.watchProvider("sign_in")
+func openProvider(core *coreParts, config openid.Config) (*openid.Provider, error) {
+	config.Watch = core.metrics.watchProvider("sign_in")
 	provider, err := openid.New(config)
 	if err == nil {
-		p.onClose("an identity provider", provider.Close)
+		core.onClose("an identity provider", provider.Close)
 	}
 	return provider, err
 }
@@ -197,10 +197,10 @@ func (o openings) Open(ctx context.Context, id string, client commands.Client, o
 }
 
 // issuerChecks look at the identity providers.
-func (p *parts) issuerChecks(providers map[string]signin.Provider) (checks []health.Check) {
+func issuerChecks(core *coreParts, providers map[string]signin.Provider) (checks []health.Check) {
 	for _, name := range slices.Sorted(maps.Keys(providers)) {
 		url := strings.TrimSuffix(providers[name].Issuer(), "/") + "/.well-known/openid-configuration"
-		checks = append(checks, p.providerCheck("idp/"+name, "the identity provider "+name, url))
+		checks = append(checks, core.providerCheck("idp/"+name, "the identity provider "+name, url))
 	}
 	return checks
 }

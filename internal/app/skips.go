@@ -11,12 +11,12 @@ import (
 
 // skipsSlice is that of the events that operators skip. Its commands are a part that whatever decodes events rests on,
 // so they are opened with the log.
-func skipsSlice() slice {
+func skipsSlice(core *coreParts, shared *sharedParts) slice {
 	return slice{
 		name:   "skips",
 		events: commands.Events(),
-		open: func(p *parts) (service, error) {
-			write := writeapi.API{Skips: p.skips, Generations: p.projector}
+		open: func() (service, error) {
+			write := writeapi.API{Skips: shared.skips, Generations: core.projector}
 			return service{admin: write.AdminRoutes()}, nil
 		},
 	}

@@ -6,16 +6,14 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/recital-tts/recital/commands/accounts"
 	"github.com/recital-tts/recital/commands/alerts"
-	"github.com/recital-tts/recital/commands/audit"
 	"github.com/recital-tts/recital/commands/clips"
 	"github.com/recital-tts/recital/commands/journal"
 	"github.com/recital-tts/recital/commands/keyring"
@@ -23,11 +21,8 @@ import (
 	"github.com/recital-tts/recital/commands/sessions"
 	"github.com/recital-tts/recital/commands/skips"
 	"github.com/recital-tts/recital/commands/voices"
-	"github.com/recital-tts/recital/internal/access/credentials"
 	"github.com/recital-tts/recital/internal/access/keyring/pgkeys"
-	"github.com/recital-tts/recital/internal/access/operators"
 	"github.com/recital-tts/recital/internal/events/eventlog"
-	"github.com/recital-tts/recital/internal/events/eventnode"
 	"github.com/recital-tts/recital/internal/events/feed"
 	"github.com/recital-tts/recital/internal/events/readmodel"
 	"github.com/recital-tts/recital/internal/events/todo"
@@ -39,7 +34,6 @@ import (
 	"github.com/recital-tts/recital/internal/process/datafolder"
 	"github.com/recital-tts/recital/internal/process/health"
 	"github.com/recital-tts/recital/internal/process/lifecycle"
-	"github.com/recital-tts/recital/internal/process/tracing"
 	"github.com/recital-tts/recital/internal/providers/blobs"
 	"github.com/recital-tts/recital/internal/providers/payments"
 	"github.com/recital-tts/recital/internal/speech"
@@ -59,7 +53,7 @@ type slice struct {
 	name       string
 	events     []eventlog.Type
 	readModels []feed.Projection
-	open       func(*parts) (service, error)
+	open       func() (service, error)
 }
 
 // service is a slice that is open. Its start, its end and its figures follow from what is listed here; so do the
@@ -87,7 +81,24 @@ type closing func(ctx context.Context, account string) error
 type toDo struct {
 	process string
 	view    readmodel.ToDo
-	do      func(ctx context.Context, item todo.Item) (eventlog.Position, error)
+	do      carryOut
+}
+
+// carryOut carries out an item of a to-do list.
+type carryOut func(ctx context.Context, item todo.Item) (eventlog.Position, error)
+
+// byStream returns what carries out an item that is known by its stream.
+func byStream(do func(ctx context.Context, stream string, cause uuid.UUID) (eventlog.Position, error)) carryOut {
+	return func(ctx context.Context, item todo.Item) (eventlog.Position, error) {
+		return do(ctx, item.Stream, item.Cause)
+	}
+}
+
+// byID returns what carries out an item that is known by its id.
+func byID(do func(ctx context.Context, id string, cause uuid.UUID) (eventlog.Position, error)) carryOut {
+	return func(ctx context.Context, item todo.Item) (eventlog.Position, error) {
+		return do(ctx, item.ID, item.Cause)
+	}
 }
 
 // job runs at the start and then every so often. What fails is logged, and tried again at the next time.
@@ -99,33 +110,33 @@ type job struct {
 }
 
 // allSlices is the only list of slices. They are opened in this order: a slice may use the commands of one before it.
-func allSlices() []slice {
+func allSlices(p *parts) []slice {
 	return []slice{
-		accountsSlice(),
-		sessionsSlice(),
-		alertsSlice(),
-		keyringSlice(),
-		backupSlice(),
-		ledgerSlice(),
-		paymentsSlice(),
-		billingSlice(),
-		signinSlice(),
-		clipsSlice(),
-		voicesSlice(),
-		synthesisSlice(),
-		alignmentSlice(),
-		feedbackSlice(),
-		hostingSlice(),
-		auditSlice(),
-		skipsSlice(),
-		operationsSlice(),
+		accountsSlice(&p.coreParts, &p.sharedParts),
+		sessionsSlice(&p.coreParts, &p.sharedParts),
+		alertsSlice(&p.coreParts, &p.statusParts, &p.sharedParts),
+		keyringSlice(&p.storeParts),
+		backupSlice(&p.storeParts),
+		ledgerSlice(&p.coreParts, &p.storeParts, &p.sharedParts),
+		paymentsSlice(&p.coreParts, &p.providerParts),
+		billingSlice(&p.coreParts, &p.providerParts, &p.sharedParts),
+		signinSlice(&p.coreParts, &p.providerParts, &p.sharedParts),
+		clipsSlice(&p.coreParts, &p.storeParts, &p.sharedParts),
+		voicesSlice(&p.coreParts, &p.storeParts, &p.workerParts, &p.sharedParts),
+		synthesisSlice(&p.coreParts, &p.statusParts, &p.storeParts, &p.workerParts, &p.sharedParts),
+		alignmentSlice(&p.coreParts, &p.workerParts),
+		feedbackSlice(&p.coreParts),
+		hostingSlice(&p.coreParts, &p.providerParts, &p.sharedParts),
+		auditSlice(&p.coreParts, &p.storeParts, &p.sharedParts),
+		skipsSlice(&p.coreParts, &p.sharedParts),
+		operationsSlice(&p.coreParts, &p.statusParts),
 	}
 }
 
 // Registry returns the registry of every event type of every slice.
 func Registry() (*eventlog.Registry, error) {
 	types := []eventlog.Type{eventlog.LogOpenedType()}
-	for _, s := range allSlices() {
+	for _, s := range allSlices(&parts{}) {
 		types = append(types, s.events...)
 	}
 	return eventlog.NewRegistry(types...)
@@ -134,7 +145,7 @@ func Registry() (*eventlog.Registry, error) {
 // ReadModels returns the projections of every slice.
 func ReadModels() []feed.Projection {
 	var all []feed.Projection
-	for _, s := range allSlices() {
+	for _, s := range allSlices(&parts{}) {
 		all = append(all, s.readModels...)
 	}
 	return all
@@ -143,11 +154,11 @@ func ReadModels() []feed.Projection {
 // openSlices opens every slice and returns what they come to together.
 func openSlices(p *parts) (service, error) {
 	var all service
-	for _, s := range allSlices() {
+	for _, s := range allSlices(p) {
 		if s.open == nil {
 			continue
 		}
-		one, err := s.open(p)
+		one, err := s.open()
 		if err != nil {
 			return service{}, fmt.Errorf("opening %s: %w", s.name, err)
 		}
@@ -165,7 +176,7 @@ func openSlices(p *parts) (service, error) {
 		all.erases = append(all.erases, one.erases...)
 		all.awaits = append(all.awaits, one.awaits...)
 	}
-	p.closings, p.awaited = slices.Concat(all.ends, all.erases), all.awaits
+	p.closings = slices.Concat(all.ends, all.erases, []closing{p.keys.Erase}, all.awaits)
 	return all, requireReadModels(p.projector, all)
 }
 
@@ -190,80 +201,86 @@ func requireReadModels(projector *feed.Projector, all service) error {
 	return nil
 }
 
-// parts are what the slices rest on, in the order in which they are opened.
+// parts are what the slices rest on. Each slice is given those that it names in allSlices, as pointers, because the
+// slices are listed before the parts are open.
 type parts struct {
-	cfg     Config
-	log     *slog.Logger
-	running *lifecycle.Group
-
-	folder      *datafolder.Folder
-	tokens      []operators.Token // of the admin address
-	secrets     secrets
-	journal     *journal.Journal
-	skips       *skips.Skips      // the events that operators skip
-	identity    eventlog.Identity // of the log
-	entrance    *pgxpool.Pool     // connects before the database is known to fit
-	pool        *pgxpool.Pool     // connects from then on
-	database    chan struct{}     // is closed when Postgres has answered, and what is in it fits
-	keys        *pgkeys.Keyring
-	found       *pgkeys.Keyring  // that in Postgres, even if it is not the log's
-	keyring     *keyring.Keyring // says which one is
-	blobs       blobs.Store
-	blobStore   *watchedBlobs
-	blobJobs    []job        // of the store that is configured
-	spool       *spool.Spool // of what is collected
-	uploads     *spool.Spool // of what is received
-	wordTimes   *wordtimes.Shelf
-	engines     *worker.Pool
-	second      *worker.Pool // the engine of the blizzard models
-	codecs      *codec.Pool
-	speaker     *speech.Speaker
-	encoders    audio.Encoders
-	decoder     *decode.Pool // of uploads
-	metrics     *metrics
-	traces      *tracing.Tracer // nil where none are exported
-	projector   *feed.Projector
-	health      *health.Board
-	openAlert   *openalerts.API     // reads what is open
-	noticeCount noticeCounter       // of the payment provider's
-	moved       todo.Notifier       // of the to-do workers, when the read models have advanced
-	locks       *pglist.LeaderLocks // of the to-do workers, and of what else one instance does for all
-	credentials *credentials.Watcher
-	rates       *rates.Limiter // of what appends to the log
-	payments    payments.Gateway
-	notices     notices
-	standIns    *standIns // the providers for development; nil without
-	hostingAt   string    // URL of the hosting platform for development; "" where another is used, or none
-	readiness   readiness
-	drain       *drain
-
-	nodeStats    func() eventnode.Stats // nil where no event node is embedded
-	heads        *audit.Heads           // of the audit chain
-	storeSilence func() time.Duration   // for how long the event store has answered nothing
-
-	admitPostgres  func()      // lets pool connect
-	holdPostgres   func()      // ends that
-	knownKeyring   string      // id of the keyring in Postgres, once that was admitted
-	prepared       sync.Once   // closes database
-	foreignKeyring atomic.Bool // Postgres has another keyring than the log's
-
-	closings []closing // what the slices end, and then erase, for an account that closes
-	awaited  []closing // what their to-dos erase
-
-	// The commands that more than one slice uses; each slice sets its own.
-	accounts *accounts.Accounts
-	acts     *writeaudit.Acts // of operators and auditors
-	sessions *sessions.Sessions
-	alerts   *alerts.Alerts
-	ledger   *ledger.Ledger
-	clips    *clips.Clips
-	voices   *voices.Voices
+	coreParts
+	statusParts
+	storeParts
+	workerParts
+	providerParts
+	sharedParts
 }
 
-func (p *parts) onClose(part string, close func() error) {
-	p.running.Add(lifecycle.Closing(part, close))
+// coreParts are what commands, readers and checks need.
+type coreParts struct {
+	cfg       Config
+	log       *slog.Logger
+	running   *lifecycle.Group
+	secrets   secrets
+	metrics   *metrics
+	journal   *journal.Journal
+	identity  eventlog.Identity // of the log
+	keys      *pgkeys.Keyring
+	projector *feed.Projector
+	rates     *rates.Limiter // of what appends to the log
 }
 
-func (p *parts) links() links.Links { return links.New(p.cfg.PublicURL, p.secrets.links) }
+// statusParts show how this instance is.
+type statusParts struct {
+	readiness readiness
+	health    *health.Board
+	openAlert *openalerts.API // reads what is open
+	drain     *drain
+}
 
-func (p *parts) generations() generations.IDs { return generations.New(p.secrets.generations) }
+// storeParts are where data is stored.
+type storeParts struct {
+	folder   *datafolder.Folder
+	pool     *pgxpool.Pool
+	database chan struct{}       // is closed when Postgres has answered, and what is in it fits
+	locks    *pglist.LeaderLocks // of the to-do workers, and of what else one instance does for all
+	keyring  *keyring.Keyring    // knows which keyring is the log's
+	blobs    blobs.Store
+	spool    *spool.Spool // of what is collected
+	uploads  *spool.Spool // of what is received
+}
+
+// workerParts are the processes that speak, encode and decode.
+type workerParts struct {
+	engines  *worker.Pool
+	second   *worker.Pool // the engine of the blizzard models
+	codecs   *codec.Pool
+	speaker  *speech.Speaker
+	encoders audio.Encoders
+	decoder  *decode.Pool // of uploads
+}
+
+// providerParts are the servers of others.
+type providerParts struct {
+	standIns *standIns // the providers for development; nil without
+	payments payments.Gateway
+	notices  notices
+}
+
+// sharedParts are what slices have for others; each slice sets its own.
+type sharedParts struct {
+	accounts  *accounts.Accounts
+	acts      *writeaudit.Acts // of operators and auditors
+	sessions  *sessions.Sessions
+	alerts    *alerts.Alerts
+	ledger    *ledger.Ledger
+	clips     *clips.Clips
+	voices    *voices.Voices
+	skips     *skips.Skips // the events that operators skip
+	wordTimes *wordtimes.Shelf
+	closings  []closing // what is done, in this order, for an account that closes
+}
+
+func (c *coreParts) onClose(part string, close func() error) {
+	c.running.Add(lifecycle.Closing(part, close))
+}
+
+func (c *coreParts) links() links.Links { return links.New(c.cfg.PublicURL, c.secrets.links) }
+
+func (c *coreParts) generations() generations.IDs { return generations.New(c.secrets.generations) }

@@ -39,29 +39,29 @@ type standIns struct {
 
 // openStandIns starts the stand-ins for what is not configured, in mode dev. Without their program, which production
 // images lack, recitald does without them: the drill of a restore runs in mode dev there.
-func (p *parts) openStandIns(ctx context.Context) error {
-	config, err := p.standInsConfig()
+func (a *App) openStandIns(ctx context.Context) error {
+	config, err := a.standInsConfig()
 	if err != nil || config == (standins.Config{}) {
 		return err
 	}
-	worker, err := p.cfg.speechWorker()
+	worker, err := a.cfg.speechWorker()
 	if err != nil {
 		return err
 	}
 	path := filepath.Join(filepath.Dir(worker), "standins")
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		p.log.Warn("there is no program standins beside speechworker, so that no payment provider, identity provider or "+
+		a.log.Warn("there is no program standins beside speechworker, so that no payment provider, identity provider or "+
 			"hosting platform takes the place of those that are not configured; make build makes it", "path", path)
 		return nil
 	}
-	s := &standIns{command: workers.Command{Path: path, Logger: p.log, Alone: true}, config: config, requests: &http.Client{Transport: &http.Transport{}}}
+	s := &standIns{command: workers.Command{Path: path, Logger: a.log, Alone: true}, config: config, requests: &http.Client{Transport: &http.Transport{}}}
 	process, started, err := standins.Start(s.command, config)
 	if err != nil {
 		return err
 	}
 	s.process, s.started = process, started
-	p.standIns = s
-	p.keepStandIns(process)
+	a.standIns = s
+	a.keepStandIns(process)
 	if config.Payments == nil {
 		return nil
 	}
@@ -69,34 +69,34 @@ func (p *parts) openStandIns(ctx context.Context) error {
 	return err
 }
 
-func (p *parts) standInsConfig() (config standins.Config, err error) {
-	if p.cfg.Mode == modeProd {
+func (a *App) standInsConfig() (config standins.Config, err error) {
+	if a.cfg.Mode == modeProd {
 		return config, nil
 	}
-	if p.cfg.StripeURL == "" && !p.cfg.hasProvider() {
-		access := p.cfg.provider(p.secrets.sandbox)
+	if a.cfg.StripeURL == "" && !a.cfg.hasProvider() {
+		access := a.cfg.provider(a.secrets.sandbox)
 		config.Payments = &standins.Payments{
-			File: p.folder.Path("payment-sandbox.jsonl"), Address: p.cfg.SandboxAddr, Key: access.key, WebhookSecret: access.secrets[0],
+			File: a.folder.Path("payment-sandbox.jsonl"), Address: a.cfg.SandboxAddr, Key: access.key, WebhookSecret: access.secrets[0],
 		}
 	}
-	home, err := url.Parse(p.cfg.PublicURL)
+	home, err := url.Parse(a.cfg.PublicURL)
 	if err != nil {
 		return config, err
 	}
-	if issuers := p.cfg.developedProviders(); len(issuers) > 0 {
-		config.SignIn = &standins.SignIn{Address: p.cfg.IDPAddr, Issuers: issuers, Home: home.Host, ClientSecret: rand.Text()}
+	if issuers := a.cfg.developedProviders(); len(issuers) > 0 {
+		config.SignIn = &standins.SignIn{Address: a.cfg.IDPAddr, Issuers: issuers, Home: home.Host, ClientSecret: rand.Text()}
 	}
-	if p.cfg.HostingClient == "" {
-		config.Hosting = &standins.Hosting{Address: p.cfg.HostingAddr, ClientID: "recital", ClientSecret: rand.Text()}
+	if a.cfg.HostingClient == "" {
+		config.Hosting = &standins.Hosting{Address: a.cfg.HostingAddr, ClientID: "recital", ClientSecret: rand.Text()}
 	}
 	return config, nil
 }
 
 // keepStandIns restarts the stand-ins whenever they end, until recitald closes.
-func (p *parts) keepStandIns(process *workers.Process) {
+func (a *App) keepStandIns(process *workers.Process) {
 	ctx, stop := context.WithCancel(context.Background())
 	child := supervise.Child[*workers.Process]{
-		Name: "standins", Start: p.standIns.restart, Serve: serveStandIns, Logger: p.log,
+		Name: "standins", Start: a.standIns.restart, Serve: serveStandIns, Logger: a.log,
 		Policy: supervise.Policy{FirstDelay: 100 * time.Millisecond, LongestDelay: 5 * time.Second, Steady: 10 * time.Second},
 	}
 	ended := make(chan struct{})
@@ -104,10 +104,10 @@ func (p *parts) keepStandIns(process *workers.Process) {
 		defer close(ended)
 		child.Keep(ctx, process)
 	}()
-	p.onClose("the stand-ins", func() error {
+	a.onClose("the stand-ins", func() error {
 		stop()
 		<-ended
-		p.standIns.requests.CloseIdleConnections()
+		a.standIns.requests.CloseIdleConnections()
 		return nil
 	})
 }
@@ -170,6 +170,14 @@ func (s *standIns) sandboxURL() string {
 	return s.started.Payments
 }
 
+// hostingURL returns the URL of the hosting platform for development, or "" if there is none.
+func (s *standIns) hostingURL() string {
+	if s == nil {
+		return ""
+	}
+	return s.started.Hosting
+}
+
 // status returns what the payment sandbox is doing.
 func (s *standIns) status(ctx context.Context) (status standins.Status, err error) {
 	return status, s.control(ctx, http.MethodGet, "status", nil, &status)
@@ -211,11 +219,11 @@ func (s *standIns) control(ctx context.Context, method, path string, body []byte
 }
 
 // sandboxRoutes are what operators drive the payment provider for development with.
-func (p *parts) sandboxRoutes() []web.Route {
-	if p.cfg.Mode == modeProd {
+func sandboxRoutes(mode string, standIns *standIns) []web.Route {
+	if mode == modeProd {
 		return nil
 	}
-	control := sandboxControl{p.standIns}
+	control := sandboxControl{standIns}
 	tag, role, status, refuses := web.Tag("Payment sandbox"), web.Role("operator"), web.Returns[standins.Status](), web.Refuses(400, 409)
 	routes := []web.Route{
 		web.Get("/admin/sandbox", control.status, role, tag, web.Summary("What the payment sandbox is doing"), status, refuses),

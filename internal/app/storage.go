@@ -219,15 +219,6 @@ func (a *App) withDatabase(run func(context.Context) error) func(context.Context
 	}
 }
 
-func (a *App) openBlobs(ctx context.Context) error {
-	store, err := a.openStore(ctx)
-	if err != nil {
-		return err
-	}
-	a.blobs = store
-	return nil
-}
-
 // openSpool opens the folders of what is collected before it is sent or saved, and of what is received.
 func (a *App) openSpool(context.Context) (err error) {
 	a.spool, err = spool.Open(spool.Config{Dir: a.folder.Path("spool"), Budget: int64(a.cfg.SpoolBudget) * mib, MaxFile: synthesis.MaxAudio})
@@ -238,15 +229,17 @@ func (a *App) openSpool(context.Context) (err error) {
 	return err
 }
 
-// openStore opens the blobs of this log, in S3 or in a folder: those of another one, with which recitald may be started
+// openBlobs opens the blobs of this log, in S3 or in a folder: those of another one, with which recitald may be started
 // by mistake, lie beside and are never swept.
-func (a *App) openStore(ctx context.Context) (blobs.Store, error) {
+func (a *App) openBlobs(ctx context.Context) error {
 	store, err := a.openConfiguredStore(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	a.blobStore = watchBlobs(store, a.log)
-	return a.blobStore, nil
+	a.blobs = a.blobStore
+	a.metrics.registry.MustRegister(a.blobStore.collectors()...)
+	return nil
 }
 
 func (a *App) openConfiguredStore(ctx context.Context) (blobs.Store, error) {
@@ -268,13 +261,13 @@ func (a *App) openConfiguredStore(ctx context.Context) (blobs.Store, error) {
 		return nil, err
 	}
 	a.onClose("the blobs in S3", store.Close)
-	a.blobJobs = []job{{name: "the sweep of unfinished uploads", every: time.Hour, run: func(ctx context.Context) error {
+	a.running.Add(lifecycle.Job{Name: "the sweep of unfinished uploads", Every: time.Hour, Logger: a.log, Do: func(ctx context.Context) error {
 		aborted, err := store.Sweep(ctx)
 		if aborted > 0 {
 			a.log.InfoContext(ctx, "removed uploads that crashes have left unfinished", "uploads", aborted)
 		}
 		return err
-	}}}
+	}}.Part())
 	return store, nil
 }
 

@@ -28,30 +28,30 @@ import (
 const wordTimesSweep = 30 * time.Second
 
 // synthesisSlice is that of speech.
-func synthesisSlice() slice {
+func synthesisSlice(core *coreParts, status *statusParts, stores *storeParts, workers *workerParts, shared *sharedParts) slice {
 	return slice{
 		name: "synthesis",
-		open: func(p *parts) (service, error) {
-			limits, err := p.cfg.concurrency()
+		open: func() (service, error) {
+			limits, err := core.cfg.concurrency()
 			if err != nil {
 				return service{}, err
 			}
-			p.wordTimes = wordtimes.NewShelf(p.keys, p.blobs, time.Now)
+			shared.wordTimes = wordtimes.NewShelf(core.keys, stores.blobs, time.Now)
 			write := writeapi.API{
 				Synthesiser: &commands.Synthesiser{
-					Ledger: p.ledger, Voices: p.voices, Speaker: p.speaker, Encoders: p.encoders, ReadModels: promptReads{p.projector, &p.readiness}, Clips: p.clips,
-					Slots: commands.NewSlots(limits), Rates: p.rates, WordTimes: p.wordTimes, Spool: p.spool, Longest: p.cfg.LongestStream, Logger: p.log,
-					Observe: p.metrics.speech.observe,
+					Ledger: shared.ledger, Voices: shared.voices, Speaker: workers.speaker, Encoders: workers.encoders, ReadModels: promptReads{core.projector, &status.readiness}, Clips: shared.clips,
+					Slots: commands.NewSlots(limits), Rates: core.rates, WordTimes: shared.wordTimes, Spool: stores.spool, Longest: core.cfg.LongestStream, Logger: core.log,
+					Observe: core.metrics.speech.observe,
 				},
-				Links: p.links(),
+				Links: core.links(),
 			}
-			read := readapi.API{Shelf: p.wordTimes, Links: p.links(), LongestReply: p.cfg.longestReservation(), Now: time.Now}
+			read := readapi.API{Shelf: shared.wordTimes, Links: core.links(), LongestReply: core.cfg.longestReservation(), Now: time.Now}
 			return service{
-				collectors: []prometheus.Collector{spoolGauge(p.spool)},
+				collectors: []prometheus.Collector{spoolGauge(stores.spool)},
 				public:     slices.Concat(write.Routes(), read.Routes()),
-				erases:     []closing{p.wordTimes.EraseFor},
+				erases:     []closing{shared.wordTimes.EraseFor},
 				jobs: []job{{name: "the sweep of word times", every: wordTimesSweep, run: func(ctx context.Context) error {
-					_, err := p.wordTimes.Sweep(ctx)
+					_, err := shared.wordTimes.Sweep(ctx)
 					return err
 				}}},
 			}, nil
@@ -90,10 +90,11 @@ func (a *App) startWorkers(context.Context) error {
 	a.speaker = speech.NewSpeaker(a.engines).WithSecondEngine(a.second)
 	a.encoders = audio.NewEncoders(a.codecs)
 	a.decoder = decode.NewPool(decode.Config{Command: command("decode"), Logger: a.log})
+	a.metrics.registry.MustRegister(workerGauges(&a.workerParts)...)
 	return nil
 }
 
-func workerGauges(p *parts) []prometheus.Collector {
+func workerGauges(p *workerParts) []prometheus.Collector {
 	return slices.Concat(engineGauges("espeak-ng", p.engines), engineGauges("flite", p.second), codecGauges(p.codecs), decoderGauges(p.decoder))
 }
 
@@ -153,23 +154,23 @@ type workerPool struct {
 
 // workerChecks look at the processes that speak and encode. Without the second engine all but the blizzard models'
 // English is served: no balancer takes the instance out for it.
-func (p *parts) workerChecks() []health.Check {
-	first := crashCheck(p.here("workers/espeak-ng", alert.CrashLoop), health.Fault, crashWindow, func() workerPool {
-		s := p.engines.Stats()
+func (a *App) workerChecks() []health.Check {
+	first := crashCheck(a.here("workers/espeak-ng", alert.CrashLoop), health.Fault, crashWindow, func() workerPool {
+		s := a.engines.Stats()
 		return workerPool{s.Alive, s.Size, s.Respawns}
 	})
-	first.Lacks, first.Rules = lack("speech engine", func() bool { return !p.engines.Healthy() }), []string{"RecitalEnginesDie"}
-	second := crashCheck(p.here("workers/flite", alert.CrashLoop), health.Warning, crashWindow, func() workerPool {
-		s := p.second.Stats()
+	first.Lacks, first.Rules = lack("speech engine", func() bool { return !a.engines.Healthy() }), []string{"RecitalEnginesDie"}
+	second := crashCheck(a.here("workers/flite", alert.CrashLoop), health.Warning, crashWindow, func() workerPool {
+		s := a.second.Stats()
 		return workerPool{s.Alive, s.Size, s.Respawns}
 	})
-	codecs := crashCheck(p.here("workers/codec", alert.CrashLoop), health.Fault, crashWindow, func() workerPool {
-		s := p.codecs.Stats()
+	codecs := crashCheck(a.here("workers/codec", alert.CrashLoop), health.Fault, crashWindow, func() workerPool {
+		s := a.codecs.Stats()
 		return workerPool{s.Running, s.Size, s.Restarts}
 	})
-	codecs.Lacks, codecs.Rules = lack("codec", func() bool { return !p.codecs.Healthy() }), []string{"RecitalCodecsDie"}
-	return []health.Check{first, second, codecs, failureCheck(p.here(alert.SpeechSource, alert.Failing), failureLimit, func() health.Tally {
-		one, two := p.engines.Stats(), p.second.Stats()
+	codecs.Lacks, codecs.Rules = lack("codec", func() bool { return !a.codecs.Healthy() }), []string{"RecitalCodecsDie"}
+	return []health.Check{first, second, codecs, failureCheck(a.here(alert.SpeechSource, alert.Failing), failureLimit, func() health.Tally {
+		one, two := a.engines.Stats(), a.second.Stats()
 		return health.Tally{All: one.Jobs + two.Jobs, Bad: one.Failed + two.Failed}
 	})}
 }

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"log/slog"
 	"runtime"
 	"slices"
 	"strings"
@@ -14,7 +15,9 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/readmodel"
 	"github.com/recital-tts/recital/internal/events/todo"
+	"github.com/recital-tts/recital/internal/http/spool"
 	"github.com/recital-tts/recital/internal/http/web/quota"
+	"github.com/recital-tts/recital/internal/speech/audio/decode"
 	"github.com/recital-tts/recital/internal/speech/cloning/formant"
 	"github.com/recital-tts/recital/internal/speech/precheck/classic"
 	"github.com/recital-tts/recital/internal/speech/rendering"
@@ -25,79 +28,73 @@ import (
 )
 
 // voicesSlice is that of who speaks.
-func voicesSlice() slice {
+func voicesSlice(core *coreParts, stores *storeParts, workers *workerParts, shared *sharedParts) slice {
 	return slice{
 		name:       "voices",
 		events:     commands.Events(),
 		readModels: projections.ReadModels(),
-		open: func(p *parts) (service, error) {
-			previews := rendering.NewPreviews(p.speaker, p.encoders)
+		open: func() (service, error) {
+			previews := rendering.NewPreviews(workers.speaker, workers.encoders)
 			var err error
-			p.voices, err = commands.New(commands.Config{
-				Journal: p.journal, Keys: p.keys, Blobs: p.blobs, Decoder: p.decoder, Cloner: formant.New(p.engines), Previews: previews,
-				Folder: p.folder.Path("cloning"), Limits: commands.Limits{Upload: maxUpload}, Now: time.Now, Logger: p.log,
+			shared.voices, err = commands.New(commands.Config{
+				Journal: core.journal, Keys: core.keys, Blobs: stores.blobs, Decoder: workers.decoder, Cloner: formant.New(workers.engines), Previews: previews,
+				Folder: stores.folder.Path("cloning"), Limits: commands.Limits{Upload: maxUpload}, Now: time.Now, Logger: core.log,
 			})
 			if err != nil {
 				return service{}, err
 			}
-			shower := voices.Shower{Keys: p.keys, Links: p.links()}
-			read := readapi.API{Models: p.projector, Shower: shower}
-			write := writeapi.API{Voices: p.voices, Previews: previews, Shower: shower, Links: p.links(), ReadModels: p.projector}
-			create := writeapi.Creator{Voices: p.voices, Shower: shower, ReadModels: p.projector, MaxUpload: maxUpload}
-			prechecker, running := p.prechecker()
+			shower := voices.Shower{Keys: core.keys, Links: core.links()}
+			read := readapi.API{Models: core.projector, Shower: shower}
+			write := writeapi.API{Voices: shared.voices, Previews: previews, Shower: shower, Links: core.links(), ReadModels: core.projector}
+			create := writeapi.Creator{Voices: shared.voices, Shower: shower, ReadModels: core.projector, MaxUpload: maxUpload}
+			prechecker, running := newPrechecker(workers.decoder)
 			return service{
 				public:     slices.Concat(read.Routes(), write.Routes(), create.Routes(), prechecker.Routes()),
-				collectors: []prometheus.Collector{running, p.uploadsGauge(), p.clonings()},
-				close:      p.voices.Close,
-				ends:       []closing{p.voices.EndFor},
-				awaits:     []closing{p.voices.EraseFor},
-				jobs:       []job{{name: "the sweep of voices", every: time.Hour, run: p.sweepVoices}},
+				collectors: []prometheus.Collector{running, uploadsGauge(stores.uploads), clonings(shared.voices)},
+				close:      shared.voices.Close,
+				ends:       []closing{shared.voices.EndFor},
+				awaits:     []closing{shared.voices.EraseFor},
+				jobs:       []job{{name: "the sweep of voices", every: time.Hour, run: voiceSweep(core.log, shared.voices)}},
 				slow: []toDo{
-					{commands.PrepareProcess, readmodel.ToDoPrepareVoiceView, func(ctx context.Context, item todo.Item) (eventlog.Position, error) {
-						return p.voices.Prepare(ctx, item.ID, item.Cause)
-					}},
-					{commands.TrainProcess, readmodel.ToDoTrainVoiceView, func(ctx context.Context, item todo.Item) (eventlog.Position, error) {
-						return p.voices.Train(ctx, item.ID, item.Cause)
-					}},
+					{commands.PrepareProcess, readmodel.ToDoPrepareVoiceView, byID(shared.voices.Prepare)},
+					{commands.TrainProcess, readmodel.ToDoTrainVoiceView, byID(shared.voices.Train)},
 				},
 				toDos: []toDo{
 					{commands.SettleProcess, readmodel.ToDoSettleVoicePlaceView, func(ctx context.Context, item todo.Item) (eventlog.Position, error) {
-						return p.voices.SettlePlace(ctx, strings.TrimPrefix(item.Stream, roster.StreamPrefix), item.ID, item.Cause)
+						return shared.voices.SettlePlace(ctx, strings.TrimPrefix(item.Stream, roster.StreamPrefix), item.ID, item.Cause)
 					}},
-					{commands.EraseProcess, readmodel.ToDoEraseVoiceView, func(ctx context.Context, item todo.Item) (eventlog.Position, error) {
-						return p.voices.Erase(ctx, item.ID, item.Cause)
-					}},
-					{commands.PreviewProcess, readmodel.ToDoRenderVoicePreviewView, func(ctx context.Context, item todo.Item) (eventlog.Position, error) {
-						return p.voices.RenderPreview(ctx, item.ID, item.Cause)
-					}},
+					{commands.EraseProcess, readmodel.ToDoEraseVoiceView, byID(shared.voices.Erase)},
+					{commands.PreviewProcess, readmodel.ToDoRenderVoicePreviewView, byID(shared.voices.RenderPreview)},
 				},
 			}, nil
 		},
 	}
 }
 
-// sweepVoices removes what crashes left among the blobs.
-func (p *parts) sweepVoices(ctx context.Context) error {
-	removed, err := p.voices.Sweep(ctx)
-	if removed > 0 {
-		p.log.InfoContext(ctx, "removed blobs that no voice refers to", "blobs", removed)
+// voiceSweep returns the removal of what crashes left among the blobs.
+func voiceSweep(log *slog.Logger, voices *commands.Voices) func(context.Context) error {
+	return func(ctx context.Context) error {
+		removed, err := voices.Sweep(ctx)
+		if removed > 0 {
+			log.InfoContext(ctx, "removed blobs that no voice refers to", "blobs", removed)
+		}
+		return err
 	}
-	return err
 }
 
-func (p *parts) clonings() prometheus.Collector {
+func clonings(voices *commands.Voices) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "recital_voices_making", Help: "Voices that this instance is preparing or training.",
-	}, func() float64 { return float64(p.voices.Making()) })
+	}, func() float64 { return float64(voices.Making()) })
 }
 
 // longestChecked is the longest recording that is checked.
 const longestChecked = time.Hour
 
-// prechecker checks recordings before voices are made from them, as many at once as uploads are decoded.
-func (p *parts) prechecker() (*writeapi.Prechecker, prometheus.Collector) {
+// newPrechecker returns what checks recordings before voices are made from them, as many at once as uploads are decoded.
+func newPrechecker(decoder *decode.Pool) (*writeapi.Prechecker, prometheus.Collector) {
 	atOnce := runtime.NumCPU()
-	checker := classic.New(classic.Config{Decoder: p.decoder, Longest: longestChecked, MostOnce: atOnce})
+	checker := classic.New(classic.Config{Decoder: decoder, Longest: longestChecked, MostOnce: atOnce})
 	running := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "recital_prechecks_running", Help: "Recordings that are being checked.",
 	}, func() float64 { return float64(checker.Running()) })
@@ -105,8 +102,8 @@ func (p *parts) prechecker() (*writeapi.Prechecker, prometheus.Collector) {
 }
 
 // uploadsGauge measures what uploads hold.
-func (p *parts) uploadsGauge() prometheus.Collector {
+func uploadsGauge(uploads *spool.Spool) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "recital_upload_bytes", Help: "What uploads that are being received or answered claim of their budget.",
-	}, func() float64 { return float64(p.uploads.Claimed()) })
+	}, func() float64 { return float64(uploads.Claimed()) })
 }

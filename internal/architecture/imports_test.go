@@ -177,7 +177,7 @@ func slicesOfTheApp(t *testing.T) []string {
 	source, err := os.ReadFile("../app/slice.go")
 	require.NoError(t, err)
 	var listed []string
-	for _, match := range regexp.MustCompile(`(?m)^\t\t(\w+)Slice\(\),$`).FindAllSubmatch(source, -1) {
+	for _, match := range regexp.MustCompile(`(?m)^\t\t(\w+)Slice\(.*\),$`).FindAllSubmatch(source, -1) {
 		listed = append(listed, string(match[1]))
 	}
 	require.NotEmpty(t, listed)
