@@ -1,12 +1,14 @@
 // Package pgtest provides each test with a migrated database of its own on a real PostgreSQL server.
 //
-// The server is private to the test binary. It runs on a copy of a template folder that is created and migrated once,
-// so that it starts in a fraction of a second. It stops with the test binary, even if that is killed: a shell next to
-// it waits for the end of a pipe that the test binary holds open.
+// All test binaries that run at the same time, with the same folder for temporary files, share the server. It runs on a
+// copy of a template folder that is created and migrated once, so that it starts in a fraction of a second. It stops
+// with the last of them, even if that is killed: each has a lock on a file, and a shell next to the server waits for
+// the end of these. Tests that kill or stop a server have a private one (ClusterDir).
 package pgtest
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"strings"
 	"sync"
@@ -49,12 +51,16 @@ func open(t testing.TB, url string) *pgxpool.Pool {
 }
 
 // running is the server of this test binary. It has to outlive every single test, so no test can own it.
-var running = sync.OnceValues(start)
+var running = sync.OnceValues(enter)
 
 // opened is the template for the copies of all tests of this binary.
 var opened = sync.OnceValues(openWorkshop)
 
-var databases atomic.Int64
+// The names of databases are unique among all test binaries.
+var (
+	binary    = rand.Text()
+	databases atomic.Int64
+)
 
 func create(t testing.TB, template string) string {
 	t.Helper()
@@ -62,7 +68,7 @@ func create(t testing.TB, template string) string {
 	if err != nil {
 		t.Fatalf("pgtest: %v", err)
 	}
-	name := fmt.Sprintf("test_%d", databases.Add(1))
+	name := strings.ToLower(fmt.Sprintf("test_%s_%d", binary, databases.Add(1)))
 	if err := server.exec(t.Context(), fmt.Sprintf("create database %s template %s", name, template)); err != nil {
 		t.Fatalf("pgtest: creating a database: %v", err)
 	}

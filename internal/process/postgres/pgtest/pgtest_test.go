@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -70,45 +71,78 @@ func TestPlay(t *testing.T) {
 	_, _ = io.Copy(io.Discard, os.Stdin)
 }
 
-func TestNothingStaysBehindATestBinary(t *testing.T) {
-	for name, end := range map[string]func(*exec.Cmd, io.Closer){
-		"that ended":      func(_ *exec.Cmd, input io.Closer) { _ = input.Close() },
-		"that was killed": func(binary *exec.Cmd, _ io.Closer) { _ = binary.Process.Kill() },
-	} {
-		t.Run(name, func(t *testing.T) {
-			// given another test binary with a server
-			self, err := os.Executable()
-			require.NoError(t, err)
-			binary := exec.Command(self, "-test.run=^TestPlay$")
-			binary.Env = append(os.Environ(), playVariable+"=1")
-			output, err := binary.StdoutPipe()
-			require.NoError(t, err)
-			input, err := binary.StdinPipe()
-			require.NoError(t, err)
-			require.NoError(t, binary.Start())
-			line, err := bufio.NewReader(output).ReadString('\n')
-			require.NoError(t, err)
-			address, err := url.Parse(strings.TrimSpace(line))
-			require.NoError(t, err)
-			folder := address.Query().Get("host")
-			require.DirExists(t, folder)
+// play is another test binary that uses a server.
+type play struct {
+	*exec.Cmd
+	input   io.Closer // its end ends the binary
+	address string
+}
 
-			// when it ends
-			end(binary, input)
-			_ = binary.Wait()
+func newPlay(t *testing.T, tmp string) play {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	binary := exec.Command(self, "-test.run=^TestPlay$")
+	binary.Env = append(os.Environ(), playVariable+"=1", "TMPDIR="+tmp)
+	output, err := binary.StdoutPipe()
+	require.NoError(t, err)
+	input, err := binary.StdinPipe()
+	require.NoError(t, err)
+	require.NoError(t, binary.Start())
+	line, err := bufio.NewReader(output).ReadString('\n')
+	require.NoError(t, err)
+	return play{binary, input, strings.TrimSpace(line)}
+}
 
-			// then its server stops, and its folder is removed
-			require.Eventually(t, func() bool {
-				_, err := os.Stat(folder)
-				return os.IsNotExist(err)
-			}, time.Minute, 10*time.Millisecond)
-		})
+// folder returns the folder of the server.
+func (p play) folder(t *testing.T) string {
+	t.Helper()
+	address, err := url.Parse(p.address)
+	require.NoError(t, err)
+	return address.Query().Get("host")
+}
+
+func (p play) end() {
+	_ = p.input.Close()
+	_ = p.Wait()
+}
+
+func TestTestBinariesShareAServerThatStopsWithTheLastOfThem(t *testing.T) {
+	// given two test binaries of one run
+	tmp := filepath.Dir(pgtest.ClusterDir(t))
+	first, second := newPlay(t, tmp), newPlay(t, tmp)
+	folder := first.folder(t)
+	require.DirExists(t, folder)
+
+	// then they share a server, but no database, and it outlives the first of them
+	require.Equal(t, folder, second.folder(t))
+	require.NotEqual(t, first.address, second.address)
+	first.end()
+	connection, err := pgx.Connect(t.Context(), second.address)
+	require.NoError(t, err)
+	require.NoError(t, connection.Ping(t.Context()))
+	require.NoError(t, connection.Close(t.Context()))
+
+	// when the last one is killed, then the server stops, and its folder is removed
+	require.NoError(t, second.Process.Kill())
+	second.end()
+	gone := func() bool {
+		_, err := os.Stat(folder)
+		return os.IsNotExist(err)
 	}
+	require.Eventually(t, gone, time.Minute, 10*time.Millisecond)
+
+	// and the next one starts another
+	third := newPlay(t, tmp)
+	require.NotEqual(t, folder, third.folder(t))
+	third.end()
 }
 
 func TestTheServerIsAsStrictAsTheRealOne(t *testing.T) {
 	pool := pgtest.New(t)
-	for setting, want := range map[string]string{"fsync": "on", "synchronous_commit": "on", "TimeZone": "UTC", "application_name": "recitald"} {
+	for setting, want := range map[string]string{
+		"synchronous_commit": "on", "TimeZone": "UTC", "application_name": "recitald",
+	} {
 		var got string
 		require.NoError(t, pool.QueryRow(t.Context(), "select current_setting($1)", setting).Scan(&got))
 		require.Equal(t, want, got, setting)

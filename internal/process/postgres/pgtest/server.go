@@ -2,11 +2,14 @@ package pgtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
 	"time"
 
 	"github.com/recital-tts/recital/internal/process/postgres"
@@ -15,34 +18,34 @@ import (
 // startPatience is generous: it only ends a start that will never succeed.
 const startPatience = 2 * time.Minute
 
-// runServer copies a cluster and runs the server on it until its input ends; then it removes everything. The shell is
-// the server's parent, and neither receives signals of the terminal, so nothing is left behind when the test binary
-// is killed.
+// runServer copies a cluster and runs the server on it until no process has a lease; then it removes everything, first
+// the file of the leases, so that nobody takes another one. The shell is the server's parent, and neither receives signals of the terminal, so nothing is left behind when test
+// binaries are killed.
 const runServer = `
 cluster=$1 folder=$2 postgres=$3; shift 3
 if cp -a "$cluster" "$folder/data"; then
 	"$postgres" "$@" </dev/null &
 	server=$!
 fi
-read -r wish
-if [ "$wish" = keep ]; then
-	kill -INT "$server" && wait "$server"
-	exit
-fi
-[ -z "$server" ] || { kill -QUIT "$server"; wait "$server"; }
+flock --exclusive "$folder/lease" rm "$folder/lease"
+[ -z "$server" ] || { kill -QUIT "$server" 2>/dev/null; wait "$server"; }
 rm -rf "$folder"
 `
 
-// server is a PostgreSQL server that runs until it is stopped or this process ends.
+// sharedSettings override those of recitald: the shared server serves many tests at once, and its data does not outlive
+// it.
+var sharedSettings = []string{"-c", "max_connections=1000", "-c", "fsync=off", "-c", "full_page_writes=off"}
+
+// server is a PostgreSQL server that runs while any process has a lease of it.
 type server struct {
-	folder  string // contains data, log and the socket
-	shell   *exec.Cmd
-	input   io.WriteCloser // its end stops the server; the server runs as long as this is referenced
-	logFile string
+	folder string   // contains data, lease, log and the socket
+	lease  *os.File // the lease of this process; it ends with the process
 }
 
-// launch starts a server on a copy of a cluster, in a new folder below parent.
-func launch(ctx context.Context, binaries postgres.Installation, account postgres.Account, cluster, parent string) (*server, error) {
+// launch starts a server on a copy of a cluster, in a new folder below parent, with recitald's settings and more.
+func launch(
+	ctx context.Context, binaries postgres.Installation, account postgres.Account, cluster, parent string, more ...string,
+) (*server, error) {
 	folder, err := os.MkdirTemp(parent, "")
 	if err != nil {
 		return nil, err
@@ -50,32 +53,77 @@ func launch(ctx context.Context, binaries postgres.Installation, account postgre
 	if err := account.Own(folder); err != nil {
 		return nil, err
 	}
-	s := &server{folder: folder, logFile: filepath.Join(folder, "log")}
-	settings := append(postgres.Settings(filepath.Join(folder, "data"), folder), "-c", "shared_buffers=32MB")
-	s.shell = account.Command(folder, "/bin/sh", append([]string{"-c", runServer, "sh",
+	s := &server{folder: folder}
+	if s.lease, err = newLease(folder); err != nil {
+		return nil, err
+	}
+	settings := append(postgres.Settings(filepath.Join(folder, "data"), folder), more...)
+	shell := account.Command(folder, "/bin/sh", append([]string{"-c", runServer, "sh",
 		cluster, folder, filepath.Join(binaries.Bin, "postgres")}, settings...)...)
-	if err := s.start(); err != nil {
+	if err := s.start(shell); err != nil {
 		return nil, fmt.Errorf("starting PostgreSQL: %w", err)
 	}
 	if err := s.awaitReady(ctx); err != nil {
-		s.discard()
+		s.leave()
 		return nil, err
 	}
 	return s, nil
 }
 
-func (s *server) start() error {
-	log, err := os.Create(s.logFile)
+// join takes a lease of the server in folder, and reports whether it is running.
+func join(ctx context.Context, folder string) (*server, bool) {
+	lease, err := takeLease(filepath.Join(folder, "lease"))
+	if err != nil {
+		return nil, false
+	}
+	s := &server{folder: folder, lease: lease}
+	ctx, cancel := context.WithTimeout(ctx, startPatience)
+	defer cancel()
+	if err := s.exec(ctx, "select"); err != nil {
+		s.leave()
+		return nil, false
+	}
+	return s, true
+}
+
+// newLease creates the file of the leases, which the server's account has to read, and takes the first one.
+func newLease(folder string) (*os.File, error) {
+	path := filepath.Join(folder, "lease")
+	if err := os.WriteFile(path, nil, 0o644); err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(path, 0o644); err != nil { // whatever the umask is
+		return nil, err
+	}
+	return takeLease(path)
+}
+
+// takeLease fails if there is no server any more, or if it is about to stop.
+func takeLease(path string) (*os.File, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := flock(file, syscall.LOCK_SH|syscall.LOCK_NB); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	if _, err := os.Stat(path); err != nil { // it was removed before it was locked
+		return nil, errors.Join(err, file.Close())
+	}
+	return file, nil
+}
+
+func (s *server) start(shell *exec.Cmd) error {
+	log, err := os.Create(s.logFile())
 	if err != nil {
 		return err
 	}
 	defer log.Close()
-	s.shell.Stdout, s.shell.Stderr = log, log
-	if s.input, err = s.shell.StdinPipe(); err != nil {
-		return err
-	}
-	return s.shell.Start()
+	shell.Stdout, shell.Stderr = log, log
+	return shell.Start()
 }
+
+func (s *server) logFile() string { return filepath.Join(s.folder, "log") }
 
 func (s *server) awaitReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startPatience)
@@ -88,25 +136,39 @@ func (s *server) awaitReady(ctx context.Context) error {
 		select {
 		case <-time.After(10 * time.Millisecond):
 		case <-ctx.Done():
-			log, _ := os.ReadFile(s.logFile)
+			log, _ := os.ReadFile(s.logFile())
 			return fmt.Errorf("the server did not start: %w; its log:\n\t%s", err, quoteLines(log))
 		}
 	}
 }
 
-// discard stops the server and removes its folder.
-func (s *server) discard() {
-	_ = s.input.Close()
-	_ = s.shell.Wait()
-}
+// leave ends the lease. The server stops if nobody else has one.
+func (s *server) leave() { _ = s.lease.Close() }
 
-// keep stops the server with all data on disk and keeps its folder.
-func (s *server) keep() error {
-	if _, err := io.WriteString(s.input, "keep\n"); err != nil {
+// keep stops the server with all data on disk, moves its folder, and ends the lease.
+func (s *server) keep(ctx context.Context, folder string) error {
+	defer s.leave()
+	lockFile := filepath.Join(s.folder, "data", "postmaster.pid") // the server removes it at its very end
+	content, err := os.ReadFile(lockFile)
+	if err != nil {
+		return err
+	}
+	first, _, _ := strings.Cut(string(content), "\n")
+	pid, err := strconv.Atoi(first)
+	if err != nil {
+		return err
+	}
+	if err := syscall.Kill(pid, syscall.SIGINT); err != nil {
 		return fmt.Errorf("stopping PostgreSQL: %w", err)
 	}
-	if err := s.shell.Wait(); err != nil {
-		return fmt.Errorf("stopping PostgreSQL: %w", err)
+	for {
+		if _, err := os.Stat(lockFile); err != nil {
+			return os.Rename(s.folder, folder)
+		}
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
-	return nil
 }

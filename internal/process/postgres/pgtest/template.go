@@ -49,13 +49,30 @@ func openWorkshop() (w workshop, err error) {
 	return w, nil
 }
 
-// start starts a server on a copy of the template.
-func start() (*server, error) {
+// enter returns the server that the test binaries of a run share. It runs on a copy of the template; the first one to
+// need it starts it.
+func enter() (*server, error) {
+	ctx := context.Background() // the server is for all tests of the binary
 	w, err := opened()
 	if err != nil {
 		return nil, err
 	}
-	return launch(context.Background(), w.binaries, w.account, w.data, filepath.Join(w.home, "run"))
+	unlock, err := lock(filepath.Join(w.home, "lock"))
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	running := filepath.Join(w.home, filepath.Base(filepath.Dir(w.data))+".running") // contains the folder of the server
+	if folder, err := os.ReadFile(running); err == nil {
+		if s, is := join(ctx, string(folder)); is {
+			return s, nil
+		}
+	}
+	s, err := launch(ctx, w.binaries, w.account, w.data, filepath.Join(w.home, "run"), sharedSettings...)
+	if err != nil {
+		return nil, err
+	}
+	return s, os.WriteFile(running, []byte(s.folder), 0o600)
 }
 
 // makeHome returns the folder of templates and running servers. It is never below t.TempDir(), which the account of
@@ -75,7 +92,9 @@ func makeHome(account postgres.Account) (string, error) {
 }
 
 // makeTemplate returns a folder whose data is a stopped cluster with a migrated database.
-func makeTemplate(ctx context.Context, binaries postgres.Installation, account postgres.Account, home string) (string, error) {
+func makeTemplate(
+	ctx context.Context, binaries postgres.Installation, account postgres.Account, home string,
+) (string, error) {
 	name, err := templateName(binaries)
 	if err != nil {
 		return "", err
@@ -113,13 +132,10 @@ func buildTemplate(ctx context.Context, binaries postgres.Installation, account 
 		return err
 	}
 	if err := migrate(ctx, server); err != nil {
-		server.discard()
+		server.leave()
 		return err
 	}
-	if err := server.keep(); err != nil {
-		return err
-	}
-	return os.Rename(server.folder, template)
+	return server.keep(ctx, template)
 }
 
 func migrate(ctx context.Context, server *server) error {
@@ -139,13 +155,16 @@ func lock(path string) (unlock func(), err error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := flock(file, syscall.LOCK_EX); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return func() { _ = file.Close() }, nil
+}
+
+func flock(file *os.File, how int) error {
 	for {
-		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX)
-		if err == nil {
-			return func() { _ = file.Close() }, nil
-		}
-		if !errors.Is(err, syscall.EINTR) {
-			return nil, errors.Join(err, file.Close())
+		if err := syscall.Flock(int(file.Fd()), how); !errors.Is(err, syscall.EINTR) {
+			return err
 		}
 	}
 }
