@@ -11,13 +11,13 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/recital-tts/recital/internal/process/datafolder"
 	"github.com/recital-tts/recital/internal/process/health"
+	"github.com/recital-tts/recital/internal/process/release"
 )
 
 // doctor checks for possible problems one after the other, and continues after one so that all are reported.
@@ -170,14 +170,12 @@ func ofClocks(begun, ended, theirs time.Time) health.Result {
 	return r
 }
 
+// ofVersions compares the release and commit of recitald with those of this recitalctl.
 func ofVersions(theirs string) health.Result {
 	r := health.Result{Check: "it is of the release of this recitalctl", State: health.OK, Found: theirs}
-	info, _ := debug.ReadBuildInfo()
-	for _, setting := range info.Settings {
-		if setting.Key == "vcs.revision" && theirs != "" && setting.Value != theirs {
-			r.State, r.Found = health.Warning, "recitald is "+theirs+", recitalctl "+setting.Value
-			r.Advice = "use the recitalctl of its release: commands that it does not know are refused"
-		}
+	if ours := release.Build(); theirs != ours {
+		r.State, r.Found = health.Warning, "recitald is "+theirs+", recitalctl "+ours
+		r.Advice = "use the recitalctl of its release: commands that it does not know are refused"
 	}
 	return r
 }

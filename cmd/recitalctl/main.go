@@ -7,11 +7,14 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/recital-tts/recital/internal/process/release"
 )
 
 const description = `The operators' tool of Recital. It talks to the admin address of a running recitald.
@@ -37,6 +40,7 @@ Examples:
   recitalctl alerts                                        what is wrong with the service
   recitalctl doctor                                        find out why something does not work
   recitalctl doctor --data-dir /srv/recital                the same for a recitald with another data folder
+  recitalctl --version                                     the release of this recitalctl
 
 Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 recitald does not answer, 4 the operator token is missing or
 not accepted, 5 interrupted while it followed a rebuild, which goes on, 6 a backup fits its heads, whose key nobody has
@@ -88,6 +92,10 @@ func main() {
 }
 
 func run(ctx context.Context, args []string, to terminal) int {
+	if slices.Equal(args, []string{"--version"}) { // which is a flag of projections, too
+		fmt.Fprintln(to.out, "recitalctl", release.Build())
+		return exitDone
+	}
 	var c commands
 	parser, err := kong.New(&c, kong.Name("recitalctl"), kong.Description(description), kong.Writers(to.out, to.notes),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}))

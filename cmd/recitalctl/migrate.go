@@ -15,6 +15,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
 	"github.com/recital-tts/recital/internal/events/eventnode"
 	"github.com/recital-tts/recital/internal/events/logcopy"
+	"github.com/recital-tts/recital/internal/process/datafolder"
 )
 
 type logs struct {
@@ -70,6 +71,9 @@ func (c *migrateLog) Run(ctx context.Context, s settings, to terminal) error {
 
 func (c *migrateLog) source(s settings, registry *eventlog.Registry, to terminal) (source, func() error, error) {
 	if c.Offline {
+		if err := datafolder.CheckFormat(s.DataDir); err != nil {
+			return nil, nil, err
+		}
 		return offline(filepath.Join(s.DataDir, "eventnode"), registry, to)
 	}
 	admin, err := newClient(s)

@@ -93,7 +93,7 @@ func TestALogMovesToAnEventStore(t *testing.T) {
 	require.Equal(t, before, moved[:len(before)])
 	require.Len(t, moved, len(before)+1)
 	require.Contains(t, moved[len(before)], `log-opened "{\"logId\":`)
-	require.Contains(t, moved[len(before)], `\"epoch\":2}`)
+	require.Contains(t, moved[len(before)], `\"epoch\":2,`)
 
 	// and it starts no more where it was
 	_, err := app.Open(t.Context(), devConfig(dataDir, admin, ""), io.Discard)

@@ -19,6 +19,7 @@ import (
 	"github.com/coreos/go-systemd/v22/journal"
 
 	"github.com/recital-tts/recital/internal/app"
+	"github.com/recital-tts/recital/internal/process/release"
 )
 
 const description = `The Recital server: text to speech and accounts on an event log.
@@ -36,7 +37,8 @@ Exit codes: 0 stopped as asked, 1 could not start or a part failed, 2 wrong usag
 // command is what can be given on the command line.
 type command struct {
 	app.Config
-	PrintConfig printing `name:"print-config" placeholder:"table" help:"Print the settings that recitald would run with, where they are from, and all that is wrong with them, and do nothing else; --print-config=json for programs. Secrets are hidden."`
+	Version     kong.VersionFlag `help:"Print the version, and do nothing else."`
+	PrintConfig printing         `name:"print-config" placeholder:"table" help:"Print the settings that recitald would run with, where they are from, and all that is wrong with them, and do nothing else; --print-config=json for programs. Secrets are hidden."`
 }
 
 func main() {
@@ -70,7 +72,8 @@ func limitMemory() {
 
 func run(args []string) int {
 	var c command
-	parser, err := app.NewParser(&c, kong.Name("recitald"), kong.Description(description))
+	parser, err := app.NewParser(&c, kong.Name("recitald"), kong.Description(description),
+		kong.Vars{"version": "recitald " + release.Build()})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "recitald:", err)
 		return 1

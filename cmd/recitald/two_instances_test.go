@@ -34,7 +34,7 @@ func TestTwoInstancesThatStartTogetherServeEachOthersWrites(t *testing.T) {
 	// then both are ready, and neither has created a key, a node or a Postgres of its own
 	for _, s := range []*server{first, second} {
 		require.EventuallyWithT(t, func(c *assert.CollectT) {
-			assert.ElementsMatch(c, append([]string{"lock", "addresses", "spool", "uploads", "cloning", "seen.json"}, on.files()...), s.files())
+			assert.ElementsMatch(c, append([]string{"lock", "format.json", "addresses", "spool", "uploads", "cloning", "seen.json"}, on.files()...), s.files())
 		}, patience, pause)
 		require.NotContains(t, s.said(), "rk_")
 		for line := range strings.Lines(read(t, s.log)) {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/recital-tts/recital/internal/process/release"
 	"github.com/recital-tts/recital/internal/process/workers"
 	"github.com/recital-tts/recital/internal/speech/audio/libav"
 	"github.com/recital-tts/recital/internal/speech/espeak"
@@ -47,6 +48,10 @@ func run(args []string) int {
 		usage(os.Stdout)
 		return 0
 	}
+	if args[0] == "--version" {
+		fmt.Println("speechworker", release.Build())
+		return 0
+	}
 	for _, m := range modes() {
 		if m.name == args[0] {
 			return serve(m)
@@ -69,7 +74,7 @@ func serve(m mode) int {
 }
 
 func usage(out io.Writer) {
-	fmt.Fprintln(out, "usage: speechworker MODE\n\nrecitald starts it; frames go over standard input and output.\n\nModes:")
+	fmt.Fprintln(out, "usage: speechworker MODE | --version\n\nrecitald starts it; frames go over standard input and output.\n\nModes:")
 	for _, m := range modes() {
 		fmt.Fprintf(out, "  %-8s %s\n", m.name, m.help)
 	}

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"os"
 
+	"github.com/recital-tts/recital/internal/process/release"
 	"github.com/recital-tts/recital/internal/process/workers"
 	"github.com/recital-tts/recital/internal/standins"
 	"github.com/recital-tts/recital/internal/standins/devidp"
@@ -19,8 +20,12 @@ import (
 )
 
 func main() {
+	if len(os.Args) == 2 && os.Args[1] == "--version" {
+		fmt.Println("standins", release.Build())
+		return
+	}
 	if len(os.Args) > 1 {
-		fmt.Fprintln(os.Stderr, "usage: standins\n\nrecitald starts it in mode dev; frames go over standard input and output.")
+		fmt.Fprintln(os.Stderr, "usage: standins [--version]\n\nrecitald starts it in mode dev; frames go over standard input and output.")
 		os.Exit(2)
 	}
 	if err := serve(workers.NewReader(os.Stdin), workers.NewWriter(os.Stdout)); err != nil {

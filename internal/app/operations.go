@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"runtime/debug"
 	"slices"
 	"time"
 
@@ -10,6 +9,7 @@ import (
 
 	"github.com/recital-tts/recital/internal/http/web"
 	"github.com/recital-tts/recital/internal/process/health"
+	"github.com/recital-tts/recital/internal/process/release"
 	writeapi "github.com/recital-tts/recital/writeapi/operations"
 )
 
@@ -51,20 +51,11 @@ const examinationTimeout = 5 * time.Second
 func examine(ctx context.Context, core *coreParts, board *health.Board) writeapi.Examination {
 	ctx, cancel := context.WithTimeout(ctx, examinationTimeout)
 	defer cancel()
-	found := writeapi.Examination{Instance: core.instance(), Version: version(), At: time.Now().UTC(), Findings: board.Examine(ctx)}
+	found := writeapi.Examination{
+		Instance: core.instance(), Version: release.Build(), At: time.Now().UTC(), Findings: board.Examine(ctx),
+	}
 	for _, s := range core.cfg.Settings() {
 		found.Settings = append(found.Settings, writeapi.Setting(s))
 	}
 	return found
-}
-
-// version returns the commit of which the binary was built, "" if it is not known.
-func version() string {
-	info, _ := debug.ReadBuildInfo()
-	for _, setting := range info.Settings {
-		if setting.Key == "vcs.revision" {
-			return setting.Value
-		}
-	}
-	return ""
 }

@@ -19,7 +19,7 @@ type Setting struct {
 // Examination is what an instance finds out about itself and what it rests on.
 type Examination struct {
 	Instance string          `json:"instance"`
-	Version  string          `json:"version"` // of the code
+	Version  string          `json:"version"` // release and commit
 	At       time.Time       `json:"at"`
 	Findings []health.Result `json:"findings"`
 	Settings []Setting       `json:"settings"` // secrets are hidden

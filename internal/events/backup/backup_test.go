@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -258,4 +259,33 @@ func TestWhatDoesNotBelongIntoABackupIsRefused(t *testing.T) {
 	require.ErrorContains(t, err, "not a backup")
 	_, _, err = backup.OpenToRead(other)
 	require.ErrorIs(t, err, backup.ErrNone)
+}
+
+// Nothing is written into a backup of an unreleased build, whose mark was a number.
+func TestABackupOfAnUnreleasedBuildIsRefused(t *testing.T) {
+	for mark, refused := range map[string]string{
+		"":                        "comes from an unreleased build",
+		`"format": 1, `:           "comes from an unreleased build",
+		`"format": "recital 2", `: `has the format "recital 2"`,
+	} {
+		dir := t.TempDir()
+		newSource(3).back(t, dir, time.Now(), 0)
+		manifest := filepath.Join(dir, "manifest.json")
+		content, err := os.ReadFile(manifest)
+		require.NoError(t, err)
+		unmarked := regexp.MustCompile(`"format": "recital 1",\s*`).ReplaceAllLiteralString(string(content), mark)
+		require.NotEqual(t, string(content), unmarked)
+		require.NoError(t, os.WriteFile(manifest, []byte(unmarked), 0o600))
+
+		_, _, err = backup.OpenToRead(dir)
+		require.ErrorContains(t, err, refused)
+		folder, err := backup.Open(dir)
+		require.NoError(t, err)
+		_, err = folder.Begin(time.Now())
+		require.ErrorContains(t, err, refused)
+		require.NoError(t, folder.Close())
+		kept, err := os.ReadFile(manifest)
+		require.NoError(t, err)
+		require.Equal(t, unmarked, string(kept))
+	}
 }

@@ -11,16 +11,14 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/process/release"
 )
-
-// format is the version of the form of a backup.
-const format = 1
 
 // Manifest says what a backup consists of. What it does not name is no part of the backup.
 type Manifest struct {
-	Format  int       `json:"format"`
-	Run     int       `json:"run"`   // number of the run that wrote it, from 1 on
-	Begun   time.Time `json:"begun"` // the backup has whatever was in the log by then
+	Format  string    `json:"format"` // release.Format of the release that wrote it
+	Run     int       `json:"run"`    // number of the run that wrote it, from 1 on
+	Begun   time.Time `json:"begun"`  // the backup has whatever was in the log by then
 	Ended   time.Time `json:"ended,omitzero"`
 	LogID   uuid.UUID `json:"logId"`
 	Epoch   int       `json:"epoch"`
@@ -88,13 +86,25 @@ func (f *Folder) read(name string) (m Manifest, err error) {
 	case err != nil:
 		return m, fmt.Errorf("reading the backup: %w", err)
 	}
+	if err := f.checkFormat(name, content); err != nil {
+		return m, err
+	}
 	if err := json.Unmarshal(content, &m); err != nil {
 		return m, fmt.Errorf("%s is damaged: %w", name, err)
 	}
-	if m.Format != format {
-		return m, fmt.Errorf("%s is of format %d, which this release does not know", name, m.Format)
-	}
 	return m, nil
+}
+
+// checkFormat refuses a backup of an unreleased build, whose mark is a number, or of another format.
+func (f *Folder) checkFormat(name string, content []byte) error {
+	var marked struct {
+		Format any `json:"format"`
+	}
+	if err := json.Unmarshal(content, &marked); err != nil {
+		return fmt.Errorf("%s is damaged: %w", name, err)
+	}
+	format, _ := marked.Format.(string)
+	return release.CheckFormat("the backup "+f.dir, format)
 }
 
 // write replaces a manifest as a whole.

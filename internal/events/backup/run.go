@@ -12,6 +12,7 @@ import (
 
 	"github.com/recital-tts/recital/internal/access/keyring"
 	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/process/release"
 )
 
 // Run is one run of a backup: first the log, then the keyring, then the blobs. The order is what makes the backup
@@ -37,7 +38,7 @@ func (f *Folder) Begin(now time.Time) (*Run, error) {
 	}
 	if errors.Is(err, ErrNone) || draft.Run != former.Run+1 {
 		draft = former
-		draft.Format, draft.Run = format, former.Run+1
+		draft.Format, draft.Run = release.Format, former.Run+1
 		draft.Log = append([]Part(nil), former.Log...)
 	}
 	draft.Begun = now

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/recital-tts/recital/internal/process/release"
 )
 
 // Identity distinguishes logs, and a log from itself before a restore. A checkpoint contains it, because a position
@@ -21,8 +23,14 @@ const IdentityStream = "log-identity"
 
 // LogOpened sets the identity of the log at first use. A restore appends it again: the same log, the next epoch.
 type LogOpened struct {
-	LogID uuid.UUID `json:"logId"`
-	Epoch int       `json:"epoch"`
+	LogID  uuid.UUID `json:"logId"`
+	Epoch  int       `json:"epoch"`
+	Format string    `json:"format"` // release.Format of the release that opened the log
+}
+
+// opened returns the event that sets an identity.
+func (id Identity) opened() LogOpened {
+	return LogOpened{LogID: id.LogID, Epoch: id.Epoch, Format: release.Format}
 }
 
 // LogOpenedType returns the registry's type of LogOpened.
@@ -36,7 +44,7 @@ func Identify(ctx context.Context, log Log, registry *Registry, newID uuid.UUID,
 		return id, err
 	}
 	meta := Metadata{CorrelationID: newID.String(), Actor: Actor{Kind: ActorSystem}, Time: now}
-	events, err := registry.Encode(newID, 0, meta, LogOpened{LogID: newID, Epoch: 1})
+	events, err := registry.Encode(newID, 0, meta, Identity{LogID: newID, Epoch: 1}.opened())
 	if err != nil {
 		return Identity{}, fmt.Errorf("opening the log: %w", err)
 	}
@@ -67,7 +75,7 @@ func NextEpoch(ctx context.Context, log Log, registry *Registry, current Identit
 		}
 		command := uuid.NewSHA1(next.LogID, fmt.Append(nil, "epoch ", next.Epoch))
 		meta := Metadata{CorrelationID: command.String(), Actor: by, Time: now}
-		events, err := registry.Encode(command, 0, meta, LogOpened(next))
+		events, err := registry.Encode(command, 0, meta, next.opened())
 		if err != nil {
 			return Identity{}, fmt.Errorf("opening an epoch of the log: %w", err)
 		}
@@ -77,7 +85,8 @@ func NextEpoch(ctx context.Context, log Log, registry *Registry, current Identit
 	return Identity{}, errors.New("opening an epoch of the log: the log has no identity")
 }
 
-// ReadIdentity returns the log's identity, and false if it has none.
+// ReadIdentity returns the log's identity, and false if it has none. It returns an error if the log comes from an
+// unreleased build or has another format.
 func ReadIdentity(ctx context.Context, log Log, registry *Registry) (Identity, bool, error) {
 	for recorded, err := range log.ReadStreamBackwards(ctx, IdentityStream) {
 		if err != nil {
@@ -91,7 +100,8 @@ func ReadIdentity(ctx context.Context, log Log, registry *Registry) (Identity, b
 		if !ok {
 			return Identity{}, false, fmt.Errorf("reading the log's identity: found a %s", recorded.Type)
 		}
-		return Identity(opened), true, nil
+		id := Identity{LogID: opened.LogID, Epoch: opened.Epoch}
+		return id, true, release.CheckFormat("the event log "+id.LogID.String(), opened.Format)
 	}
 	return Identity{}, false, nil
 }

@@ -16,13 +16,16 @@ type Folder struct {
 	lock *os.File
 }
 
-// Open creates the folder if it is missing, locks it, and removes unfinished files of killed starts. Others can
-// traverse the folder, because the user of the private Postgres has its data below it; every secret in it has a mode
-// of its own.
+// Open locks the folder, which it creates and marks if it is new, and removes unfinished files of killed starts. A
+// folder of an unreleased build or of another format is refused and left as it is. Others can traverse the folder,
+// because the user of the private Postgres has its data below it; every secret in it has a mode of its own.
 func Open(dir string) (*Folder, error) {
 	absolute, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, fmt.Errorf("finding the data folder: %w", err)
+	}
+	if err := CheckFormat(absolute); err != nil {
+		return nil, err
 	}
 	if err := os.MkdirAll(absolute, 0o711); err != nil {
 		return nil, fmt.Errorf("making the data folder: %w", err)
@@ -31,7 +34,7 @@ func Open(dir string) (*Folder, error) {
 	if f.lock, err = lock(f.Path(lockName), absolute); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(f.checkRestored(), f.removeUnfinished()); err != nil {
+	if err := errors.Join(f.checkRestored(), f.removeUnfinished(), f.markFormat()); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil

@@ -39,6 +39,9 @@ func OpenToRestore(dir, backup string) (*Folder, error) {
 	if err := f.beginRestore(backup); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
+	if err := f.markFormat(); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
 	return f, nil
 }
 

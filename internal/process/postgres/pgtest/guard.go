@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"github.com/recital-tts/recital/internal/process/datafolder"
 )
 
 // endCluster waits for the end of its input. Then it stops the server of a cluster, if it is still running, and
@@ -48,13 +50,20 @@ func DataDir(t testing.TB) string {
 		t.Fatalf("pgtest: %v", err)
 	}
 	cluster := ClusterDir(t)
+	folder, err := datafolder.Open(filepath.Dir(cluster)) // a folder that has a cluster and no mark is refused
+	if err == nil {
+		err = folder.Close()
+	}
+	if err != nil {
+		t.Fatalf("pgtest: %v", err)
+	}
 	if err := os.Mkdir(cluster, 0o711); err != nil {
 		t.Fatalf("pgtest: %v", err)
 	}
 	if output, err := exec.Command("cp", "-a", w.data, filepath.Join(cluster, "data")).CombinedOutput(); err != nil {
 		t.Fatalf("pgtest: copying the template: %v: %s", err, output)
 	}
-	return filepath.Dir(cluster)
+	return folder.Dir()
 }
 
 // Guard is ClusterDir for a folder that is kept: it stops the server of the private cluster in dir when the test or
