@@ -146,7 +146,7 @@ func TestRebuildPromoteRollBackAndRetireUnderLoad(t *testing.T) {
 	require.Zero(t, got.code, got.notes)
 	assert.Regexp(t, `(?m)^account +\d+ +2 +yes +`, got.out)
 	assert.Regexp(t, `(?m)^usage +\d+ +2 +yes +`, got.out)
-	assert.Contains(t, got.notes, "account v4 g2 ")
+	assert.Contains(t, got.notes, "account v1 g2 ")
 	assert.Contains(t, got.notes, "Live now.")
 	more := load.opened.Load() + 20
 	require.Eventually(t, func() bool { return load.opened.Load() >= more }, patience, pause)
@@ -193,13 +193,13 @@ func TestRebuildPromoteRollBackAndRetireUnderLoad(t *testing.T) {
 	var figures string
 	require.Eventually(t, func() bool {
 		figures = metrics(t, a.AdminAddr(), dataDir)
-		return strings.Contains(figures, `recital_projection_state{generation="2",projection="account",state="current",version="4"} 1`) &&
+		return strings.Contains(figures, `recital_projection_state{generation="2",projection="account",state="current",version="1"} 1`) &&
 			!strings.Contains(figures, `recital_projection_parked{generation="1",projection="account"`)
 	}, time.Minute, 100*time.Millisecond)
 	for _, figure := range []string{
-		`recital_projection_parked{generation="2",projection="account",version="4"} 0`,
-		`recital_projection_lag_seconds{generation="2",projection="account",version="4"} `,
-		`recital_projection_events_total{generation="2",projection="account",version="4"} `,
+		`recital_projection_parked{generation="2",projection="account",version="1"} 0`,
+		`recital_projection_lag_seconds{generation="2",projection="account",version="1"} `,
+		`recital_projection_events_total{generation="2",projection="account",version="1"} `,
 	} {
 		assert.Contains(t, figures, figure)
 	}
@@ -303,13 +303,13 @@ func TestAnEventThatNoGenerationCanHandle(t *testing.T) {
 	got := recitalctl(t, environment, "projections", "list")
 	require.Zero(t, got.code, got.notes)
 	assert.Regexp(t, `(?m)^account +\d+ +1 +yes +stopped `, got.out)
-	assert.Regexp(t, `(?m)^generation 1 of account version 4 is stopped: .*account-poison`, got.out)
+	assert.Regexp(t, `(?m)^generation 1 of account version 1 is stopped: .*account-poison`, got.out)
 
 	// when it is rebuilt, then that stops there, too, and the output says what to do
 	got = recitalctl(t, environment, "projections", "rebuild", "account", "--promote")
 	assert.Equal(t, exitFailed, got.code)
 	assert.Empty(t, got.out)
-	assert.Contains(t, got.notes, "generation 2 of account version 4 stopped: ")
+	assert.Contains(t, got.notes, "generation 2 of account version 1 stopped: ")
 	assert.Contains(t, got.notes, "recitalctl projections parked skip ID --reason TEXT")
 
 	got = recitalctl(t, environment, "projections", "parked", "list", "--format", "json")

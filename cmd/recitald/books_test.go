@@ -163,9 +163,9 @@ func (b books) rows() []string {
 
 // The views, each row in the format of rows. Extracted epochs are exact to the microsecond.
 const viewRows = `
-select format('account %s %s %s', account_id, plan, (extract(epoch from opened_at) * 1000000)::bigint) from read_v4.accounts
+select format('account %s %s %s', account_id, plan, (extract(epoch from opened_at) * 1000000)::bigint) from read_v1.accounts
 union all
-select format('key %s %s %s', key_hash, account_id, masked) from read_v4.api_keys
+select format('key %s %s %s', key_hash, account_id, masked) from read_v1.api_keys
 union all
 select format('period %s %s %s %s %s %s %s %s %s', account_id, (extract(epoch from period_start) * 1000000)::bigint,
 	(extract(epoch from period_end) * 1000000)::bigint, plan, coalesce(character_limit::text, 'none'), characters,

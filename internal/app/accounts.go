@@ -5,7 +5,6 @@ import (
 	"time"
 
 	commands "github.com/recital-tts/recital/commands/accounts"
-	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/readmodel"
 	"github.com/recital-tts/recital/internal/events/todo"
@@ -23,7 +22,7 @@ func accountsSlice(core *coreParts, shared *sharedParts) slice {
 		open: func() (service, error) {
 			shared.accounts = commands.New(core.journal, time.Now)
 			shared.accounts.SealWith(core.keys)
-			read := readapi.API{Models: core.projector, Keys: core.keys, SealedForName: account.ForKeyName}
+			read := readapi.API{Models: core.projector, Keys: core.keys}
 			write := writeapi.API{Accounts: shared.accounts, ReadModels: core.projector}
 			return service{
 				public: append(read.Routes(), write.Routes()...),

@@ -68,7 +68,7 @@ func populate(b *testing.B, accounts int) *population {
 	require.NoError(b, err)
 	defer pool.Close()
 	for shown := 0; shown < accounts; time.Sleep(100 * time.Millisecond) {
-		require.NoError(b, pool.QueryRow(b.Context(), "select least((select count(*) from read_v1.sessions), (select count(*) from read_v4.accounts))").Scan(&shown))
+		require.NoError(b, pool.QueryRow(b.Context(), "select least((select count(*) from read_v1.sessions), (select count(*) from read_v1.accounts))").Scan(&shown))
 	}
 	require.NoError(b, log.Close())
 	require.NoError(b, a.Close())

@@ -46,8 +46,7 @@ func signinSlice(core *coreParts, providers *providerParts, shared *sharedParts)
 				DrawAccount: accounts.NewAccountID, Now: time.Now,
 			})
 			flow := &signin.Flow{Providers: issuers, Origins: origins, Key: core.secrets.signIns, Now: time.Now}
-			uses := readapi.Uses{Name: account.ForName, Email: account.ForEmail, Picture: account.ForPicture}
-			read := readapi.API{Models: core.projector, Keys: core.keys, SealedFor: uses}
+			read := readapi.API{Models: core.projector, Keys: core.keys}
 			write := writeapi.API{Flow: flow, SignIns: signIns, Sessions: shared.sessions, Links: core.links(), ReadModels: core.projector, Logger: core.log, Failed: core.metrics.countFailedSignIns()}
 			return service{
 				public: slices.Concat(read.Routes(), write.Routes()),

@@ -46,9 +46,9 @@ type profileRow struct {
 
 const (
 	accountsOf = `select account_id, opened_at, opened_on, periods_from, plan, entitled_from, entitled_until, next_plan, anchor, subscribed, free_period_end, free_period_characters, accepted_tos, wants_email, operator
-		from read_v4.accounts where account_id = $1`
-	keysOf     = `select key_hash, account_id, masked, sealed_name, created_at from read_v4.api_keys where account_id = $1 order by created_at`
-	profilesOf = `select account_id, name, email, picture, email_hash from read_v4.profiles where account_id = $1`
+		from read_v1.accounts where account_id = $1`
+	keysOf     = `select key_hash, account_id, masked, sealed_name, created_at from read_v1.api_keys where account_id = $1 order by created_at`
+	profilesOf = `select account_id, name, email, picture, email_hash from read_v1.profiles where account_id = $1`
 )
 
 // plain is the row of an account that has nothing but its opening.

@@ -34,9 +34,9 @@ type subscriptionRow struct {
 }
 
 const (
-	toEntitle       = `select item, stream, due_at, cause from read_v4.todo_entitle where stream = 'account-' || $1 order by due_at`
-	entitlementsOf  = `select plan, entitled_from, entitled_until, next_plan, anchor from read_v4.entitlements where account_id = $1 order by entitled_from`
-	subscriptionsOf = `select subscription_id, status, cancel_at_period_end, created_at from read_v4.account_subscriptions where account_id = $1 order by created_at`
+	toEntitle       = `select item, stream, due_at, cause from read_v1.todo_entitle where stream = 'account-' || $1 order by due_at`
+	entitlementsOf  = `select plan, entitled_from, entitled_until, next_plan, anchor from read_v1.entitlements where account_id = $1 order by entitled_from`
+	subscriptionsOf = `select subscription_id, status, cancel_at_period_end, created_at from read_v1.account_subscriptions where account_id = $1 order by created_at`
 )
 
 func TestWhatASubscriptionGivesIsDueUntilTheAccountFollowsIt(t *testing.T) {

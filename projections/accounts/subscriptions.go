@@ -1,57 +1,70 @@
 package accounts
 
 import (
-	"time"
-
+	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/subscription"
+	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/feed/table"
+	"github.com/recital-tts/recital/internal/events/readmodel"
+	"github.com/recital-tts/recital/projections"
 )
 
-type subscriptionRow struct {
-	Account           string    `col:"account_id,key"`
-	Subscription      string    `col:"subscription_id,key"`
-	Status            string    `col:"status"`
-	CancelAtPeriodEnd bool      `col:"cancel_at_period_end"`
-	CreatedAt         time.Time `col:"created_at"`
-}
+var (
+	entitlements  = readmodel.EntitlementsView
+	due           = readmodel.DueEntitlements
+	subscriptions = readmodel.AccountSubscriptionsView
 
-// subscriptions is the table of the states of subscriptions.
-type subscriptions struct {
-	table.Typed[subscriptionRow]
-	status table.Field[subscriptionRow, string]
-	cancel table.Field[subscriptionRow, bool]
-	of     table.Field[accountRow, bool] // whether there are any
-}
+	entitled   = accounts.Fields("plan", "entitled_from", "entitled_until", "next_plan", "anchor", "followed")
+	subscribed = accounts.Fields("subscribed")
+	status     = subscriptions.Fields("status")
+	cancel     = subscriptions.Fields("cancel_at_period_end")
+	ended      = subscriptions.Fields("status", "cancel_at_period_end")
+)
 
-func newSubscriptions(accounts table.Typed[accountRow]) subscriptions {
-	t := table.Of[subscriptionRow]("subscriptions")
-	return subscriptions{
-		Typed:  t,
-		status: table.FieldOf(t, func(r *subscriptionRow) *string { return &r.Status }),
-		cancel: table.FieldOf(t, func(r *subscriptionRow) *bool { return &r.CancelAtPeriodEnd }),
-		of:     table.FieldOf(accounts, func(r *accountRow) *bool { return &r.Subscribed }),
-	}
-}
-
-func (t subscriptions) handle(rows *table.Rows, event any) {
-	switch e := event.(type) {
+// handleSubscription handles the events of subscriptions, and what accounts follow of them.
+func handleSubscription(event eventlog.Decoded, rows *table.Rows) {
+	switch e := event.Event.(type) {
+	case subscription.Entitled:
+		due.Put(rows, readmodel.DueEntitlementRow{
+			Account: e.Account, Revision: int64(event.Revision), Cause: event.ID.String(), Since: e.At,
+		})
+	case account.Entitled:
+		follow(rows, e)
 	case subscription.Created: // the first event of each
-		t.Put(rows, subscriptionRow{Account: e.Account, Subscription: e.Subscription, Status: e.Status, CreatedAt: e.At})
-		t.of.Set(rows, accountRow{Account: e.Account}, true)
+		row := subscriptionRow(e.Account, e.Terms)
+		row.CreatedAt = e.At
+		subscriptions.Put(rows, row)
+		subscribed.Set(rows, readmodel.AccountRow{Account: e.Account, Subscribed: true})
 	case subscription.Activated:
-		t.status.Set(rows, subscriptionRow{Account: e.Account, Subscription: e.Subscription}, e.Status)
+		status.Set(rows, subscriptionRow(e.Account, e.Terms))
 	case subscription.Renewed:
-		t.status.Set(rows, subscriptionRow{Account: e.Account, Subscription: e.Subscription}, e.Status)
+		status.Set(rows, subscriptionRow(e.Account, e.Terms))
 	case subscription.PlanChanged:
-		t.status.Set(rows, subscriptionRow{Account: e.Account, Subscription: e.Subscription}, e.Status)
+		status.Set(rows, subscriptionRow(e.Account, e.Terms))
 	case subscription.FellDue:
-		t.status.Set(rows, subscriptionRow{Account: e.Account, Subscription: e.Subscription}, e.Status)
+		status.Set(rows, subscriptionRow(e.Account, e.Terms))
 	case subscription.Ended:
-		t.status.Set(rows, subscriptionRow{Account: e.Account, Subscription: e.Subscription}, e.Status)
-		t.cancel.Set(rows, subscriptionRow{Account: e.Account, Subscription: e.Subscription}, false)
+		ended.Set(rows, subscriptionRow(e.Account, e.Terms))
 	case subscription.CancellationScheduled:
-		t.cancel.Set(rows, subscriptionRow{Account: e.Account, Subscription: e.Subscription}, true)
+		cancel.Set(rows, readmodel.AccountSubscriptionRow{Account: e.Account, Subscription: e.Subscription, CancelAtPeriodEnd: true})
 	case subscription.CancellationWithdrawn:
-		t.cancel.Set(rows, subscriptionRow{Account: e.Account, Subscription: e.Subscription}, false)
+		cancel.Set(rows, readmodel.AccountSubscriptionRow{Account: e.Account, Subscription: e.Subscription})
 	}
+}
+
+func subscriptionRow(account string, t subscription.Terms) readmodel.AccountSubscriptionRow {
+	return readmodel.AccountSubscriptionRow{Account: account, Subscription: t.Subscription, Status: t.Status}
+}
+
+// follow handles that an account has followed what a subscription gives.
+func follow(rows *table.Rows, e account.Entitled) {
+	row := readmodel.AccountRow{
+		Account: e.Account, Plan: e.Plan, EntitledFrom: e.Start, EntitledUntil: projections.OrNull(e.End),
+		NextPlan: projections.OrNull(e.Next), Anchor: projections.OrNull(e.Anchor), Followed: e.Revision,
+	}
+	entitled.Set(rows, row)
+	entitlements.Put(rows, readmodel.EntitlementRow{
+		Account: e.Account, From: e.Start, Plan: e.Plan, Until: row.EntitledUntil, Next: row.NextPlan, Anchor: row.Anchor,
+	})
+	due.Delete(rows, readmodel.DueEntitlementRow{Account: e.Account, Revision: e.Revision})
 }

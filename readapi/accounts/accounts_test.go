@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
@@ -30,13 +29,11 @@ import (
 	"github.com/recital-tts/recital/internal/access/keyring"
 	"github.com/recital-tts/recital/internal/access/keyring/pgkeys"
 	"github.com/recital-tts/recital/internal/events/feed/feedtest"
-	"github.com/recital-tts/recital/internal/events/readmodel"
 	"github.com/recital-tts/recital/internal/http/web"
 	"github.com/recital-tts/recital/internal/http/web/webtest"
 	"github.com/recital-tts/recital/projections/accounts"
 	ledgers "github.com/recital-tts/recital/projections/ledger"
 	"github.com/recital-tts/recital/projections/voices"
-	"github.com/recital-tts/recital/readapi"
 )
 
 func TestMain(m *testing.M) { webtest.Main(m) }
@@ -54,14 +51,15 @@ func newWorld(t testing.TB) *world {
 	w := feedtest.New(t, registry, slices.Concat(accounts.ReadModels(), ledgers.ReadModels(), voices.ReadModels())...)
 	keys, err := pgkeys.Open(t.Context(), pgkeys.Config{Pool: w.Pool, MasterKey: bytes.Repeat([]byte{1}, pgkeys.MasterKeySize), Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
-	return &world{World: w, keys: keys, api: &API{Models: w.Projector, Keys: keys, SealedForName: account.ForKeyName}}
+	return &world{World: w, keys: keys, api: &API{Models: w.Projector, Keys: keys}}
 }
 
 func (w *world) readAccount(id string, now time.Time) (accountResponse, error) {
-	return w.api.readAccount(context.Background(), id, now, func(q readapi.Query, row func(pgx.CollectableRow) error) error {
-		_, err := w.Projector.Read(context.Background(), []readmodel.Model{readmodel.Account, readmodel.Usage, readmodel.Voices}, q.SQL, q.Arguments, row)
-		return err
-	})
+	found, _, err := accountQuery.Select(context.Background(), w.Projector, id, now)
+	if err != nil {
+		return accountResponse{}, err
+	}
+	return w.api.show(context.Background(), found[0], now)
 }
 
 func opened(id string, t plan.Type, at time.Time) account.Opened {
@@ -337,8 +335,8 @@ func TestWhatPostgresCannotDoNowMayBeAskedAgain(t *testing.T) {
 		"42703": http.StatusInternalServerError,
 	} {
 		exec(`create or replace function refuse() returns text language plpgsql as $$ begin raise sqlstate '` + code + `'; end $$`)
-		exec(`create or replace view read_v4.accounts as select refuse() as account_id, now() as opened_at, 'free' as opened_on, now() as periods_from,
-			'free' as plan, now() as entitled_from, null::timestamptz as entitled_until, null::text as next_plan, null::timestamptz as anchor, false as subscribed,
+		exec(`create or replace view read_v1.accounts as select refuse() as account_id, now() as opened_at, 'free' as opened_on, now() as periods_from,
+			'free' as plan, now() as entitled_from, null::timestamptz as entitled_until, null::text as next_plan, null::timestamptz as anchor, 0::bigint as followed, false as subscribed,
 			null::timestamptz as free_period_end, null::bigint as free_period_characters,
 			false as accepted_tos, null::boolean as wants_email, false as operator`)
 
@@ -356,7 +354,7 @@ func TestWhatPostgresCannotDoNowMayBeAskedAgain(t *testing.T) {
 
 func TestWithoutReadModelsAccountsAreUnavailable(t *testing.T) {
 	w := newWorld(t)
-	_, err := w.Pool.Exec(t.Context(), `alter schema read_v4 rename to away`)
+	_, err := w.Pool.Exec(t.Context(), `alter schema read_v1 rename to away`)
 	require.NoError(t, err)
 	status, got := w.api.get(t, "a1")
 	require.Equal(t, http.StatusServiceUnavailable, status)

@@ -32,7 +32,7 @@ type accountRow struct {
 }
 
 // foundQuery selects the open accounts whose owner has an e-mail address of a hash ($1).
-var foundQuery = `select ` + readmodel.Columns[accountRow](readmodel.AccountsView, "a") + ` from ` + readmodel.AccountsView.SQL() + ` a
+var foundQuery = `select ` + readmodel.Columns[accountRow](readmodel.AccountsView.View, "a") + ` from ` + readmodel.AccountsView.SQL() + ` a
 	where a.account_id in (` + ownedQuery + `) order by a.opened_at, a.account_id`
 
 // find answers with the accounts of an e-mail address, after it was recorded who asks.

@@ -48,7 +48,7 @@ const OfAccounts = "accounts"
 // it is recorded that they looked an e-mail address up.
 func (a *API) AdminRoutes() []web.Route {
 	roles, tag, recorded := web.Role("operator", auditor), web.Tag("Auditors"), web.Acts(web.Act{Own: true})
-	reads := web.Reads(readmodel.AuditView, readmodel.ProfilesView)
+	reads := web.Reads(readmodel.AuditView, readmodel.ProfilesView.View)
 	return []web.Route{
 		web.Get("/admin/audit/sessions", a.sessions, roles, tag, reads, web.ChangesState(), recorded, web.Summary("Sessions, sign-ins, keys, accounts, and reads of personal data"),
 			web.Description(described), web.Returns[auditEntries](), web.Refuses(400, 403)),
@@ -59,7 +59,7 @@ func (a *API) AdminRoutes() []web.Route {
 		web.Get("/admin/audit/operators", a.operators, roles, tag, reads, web.ChangesState(), recorded,
 			web.Summary("What operators and auditors did, in all areas: also what they changed and copied of the service itself"),
 			web.Description(described), web.Returns[auditEntries](), web.Refuses(400, 403)),
-		web.Get("/admin/audit/accounts", a.find, roles, tag, web.Reads(readmodel.ProfilesView, readmodel.AccountsView), web.ChangesState(), recorded,
+		web.Get("/admin/audit/accounts", a.find, roles, tag, web.Reads(readmodel.ProfilesView.View, readmodel.AccountsView.View), web.ChangesState(), recorded,
 			web.Summary("Accounts by the e-mail address of their owner"),
 			web.Description("It is recorded who has looked an address up, and for what reason, before the answer is given."),
 			web.Returns[foundAccounts](), web.Refuses(400)),

@@ -22,8 +22,8 @@ type usageHistoryItem struct {
 
 // periodsQuery selects the account ($1), its entitlements, and its periods with a use or a grant.
 var periodsQuery = `
-select ` + readmodel.Columns[accountRow](readmodel.AccountsView, "a") + `,
-       array(select row(` + readmodel.Columns[entitlementRow](readmodel.EntitlementsView, "e") + `)
+select ` + readmodel.Columns[accountRow](readmodel.AccountsView.View, "a") + `,
+       array(select row(` + readmodel.Columns[entitlementRow](readmodel.EntitlementsView.View, "e") + `)
              from ` + readmodel.EntitlementsView.SQL() + ` e where e.account_id = a.account_id),
        array(select row(` + readmodel.Columns[periodRow](readmodel.UsagePeriodsView, "p") + `)
              from ` + readmodel.UsagePeriodsView.SQL() + ` p where p.account_id = a.account_id)

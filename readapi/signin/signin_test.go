@@ -63,7 +63,7 @@ func TestWhoIsSignedIn(t *testing.T) {
 	_, err := world.Pool.Exec(t.Context(), "delete from keyring.account_keys where account_id = 'abandoned'")
 	require.NoError(t, err)
 
-	api := &signin.API{Models: world.Projector, Keys: sealing(), SealedFor: signin.Uses{Name: account.ForName, Email: account.ForEmail, Picture: account.ForPicture}} // one that has no keys in memory
+	api := &signin.API{Models: world.Projector, Keys: sealing()} // one that has no keys in memory
 	address := webtest.Serve(t, web.Config{Routes: api.Routes(), Authenticator: keys{}}) + "/auth/oauth/validate"
 	for _, test := range []struct {
 		account string

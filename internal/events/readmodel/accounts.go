@@ -1,75 +1,147 @@
 package readmodel
 
-// Account is the read model of accounts, their API keys and their owners' profiles. Version 2 has preferences, profiles
-// and the free periods that closed accounts left, and shows no closed account. Version 3 has entitlements and
-// subscriptions. Version 4 has sealed names of API keys.
-var Account = Model{Name: "account", Version: 4}
+import (
+	"time"
 
-// AccountsView has a row for each account that was not closed. What it is entitled to is as in plan.Entitlement.
-var AccountsView = View{Model: Account, Name: "accounts", Columns: []Column{
-	{"account_id", Text},
-	{"opened_at", Timestamptz},
-	{"opened_on", Text},           // the plan before there was a subscription
-	{"periods_from", Timestamptz}, // where the months of that count from
-	{"plan", Text},
-	{"entitled_from", Timestamptz},
-	{"entitled_until", Timestamptz},    // NULL: it goes on
-	{"next_plan", Text},                // after entitled_until; NULL as that
-	{"anchor", Timestamptz},            // NULL: there is none
-	{"subscribed", Bool},               // there is a row in AccountSubscriptionsView
-	{"free_period_end", Timestamptz},   // of the period that a closed account left, which starts at periods_from; NULL: none did
-	{"free_period_characters", Bigint}, // used in it; NULL: none was left
-	{"accepted_tos", Bool},
-	{"wants_email", Bool}, // NULL: the owner has not said it
-	{"operator", Bool},
-}}
+	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/plan"
+	"github.com/recital-tts/recital/internal/events/feed/table"
+)
 
-// EntitlementsView has a row for each entitlement of an account after that of its opening, in force until the next one
-// starts. What has changed the running period has taken the place of what was there before.
-var EntitlementsView = View{Model: Account, Name: "entitlements", Columns: []Column{
-	{"account_id", Text},
-	{"plan", Text},
-	{"entitled_from", Timestamptz},
-	{"entitled_until", Timestamptz}, // NULL: it goes on
-	{"next_plan", Text},             // after entitled_until; NULL as that
-	{"anchor", Timestamptz},         // NULL: there is none
-}}
+// Account is the read model of accounts: what they are entitled to, their API keys and their owners' profiles.
+var Account = Model{Name: "account", Version: 1}
 
-// AccountSubscriptionsView has a row for each subscription at the payment provider, also for those that have ended.
-var AccountSubscriptionsView = View{Model: Account, Name: "account_subscriptions", Columns: []Column{
-	{"account_id", Text},
-	{"subscription_id", Text},
-	{"status", Text}, // the provider's
-	{"cancel_at_period_end", Bool},
-	{"created_at", Timestamptz},
-}}
+// AccountRow is an account that was not closed.
+type AccountRow struct {
+	Account     string    `col:"account_id,key"`
+	OpenedAt    time.Time `col:"opened_at"`
+	OpenedOn    plan.Type `col:"opened_on"`    // the plan before there was a subscription
+	PeriodsFrom time.Time `col:"periods_from"` // where the months of that count from
 
-// ToDoEntitleView is the to-do list of what subscriptions give their accounts, and the accounts' streams do not say
-// yet. An item is the event of the subscription, which is the cause, too.
-var ToDoEntitleView = ToDoFrom(Account, "todo_entitle", "")
+	Plan          plan.Type  `col:"plan"` // what it is entitled to: see Entitlement
+	EntitledFrom  time.Time  `col:"entitled_from"`
+	EntitledUntil *time.Time `col:"entitled_until"`
+	NextPlan      *plan.Type `col:"next_plan"`
+	Anchor        *time.Time `col:"anchor"`
+	Followed      int64      `col:"followed"`   // revision in the subscription's stream; -1 before there was any
+	Subscribed    bool       `col:"subscribed"` // there is a row in AccountSubscriptionsView
 
-// ProfilesView has a row for each owner of an account that was not closed, as far as an identity provider has described
-// one. What is bytea is sealed with the account's key.
-var ProfilesView = View{Model: Account, Name: "profiles", Columns: []Column{
-	{"account_id", Text},
-	{"name", Bytea},    // for account.ForName
-	{"email", Bytea},   // for account.ForEmail
-	{"picture", Bytea}, // for account.ForPicture; NULL: there is none
-	{"email_hash", Text},
-}}
+	FreePeriodEnd  *time.Time `col:"free_period_end"`        // of the period that a closed account left, from PeriodsFrom on
+	FreePeriodUsed *int64     `col:"free_period_characters"` // used in it; NULL: none was left
+	AcceptedTOS    bool       `col:"accepted_tos"`
+	WantsEmail     *bool      `col:"wants_email"` // NULL: the owner has not said it
+	Operator       bool       `col:"operator"`
+}
 
-// APIKeysView has a row for each API key that was not revoked.
-var APIKeysView = View{Model: Account, Name: "api_keys", Columns: []Column{
-	{"key_hash", Text},
-	{"account_id", Text},
-	{"masked", Text},
-	{"sealed_name", Bytea}, // for account.ForKeyName; NULL: none was given
-	{"created_at", Timestamptz},
-}}
+// AccountsView shows all accounts that are open.
+var AccountsView = Show(Account, table.Of[AccountRow]("accounts"))
+
+// Entitlement returns what the account is entitled to.
+func (r AccountRow) Entitlement() plan.Entitlement {
+	return entitlement(r.Plan, r.EntitledFrom, r.EntitledUntil, r.NextPlan, r.Anchor)
+}
+
+// EntitlementRow is an entitlement of an account after that of its opening, in force until the next one starts. What
+// has changed the running period has taken the place of what was there before.
+type EntitlementRow struct {
+	Account string     `col:"account_id,key"`
+	From    time.Time  `col:"entitled_from,key"`
+	Plan    plan.Type  `col:"plan"`
+	Until   *time.Time `col:"entitled_until"` // NULL: it goes on
+	Next    *plan.Type `col:"next_plan"`      // after entitled_until; NULL as that
+	Anchor  *time.Time `col:"anchor"`         // NULL: there is none
+}
+
+// EntitlementsView shows all entitlements.
+var EntitlementsView = Show(Account, table.Of[EntitlementRow]("entitlements"))
+
+// Entitlement returns what the row says.
+func (r EntitlementRow) Entitlement() plan.Entitlement {
+	return entitlement(r.Plan, r.From, r.Until, r.Next, r.Anchor)
+}
+
+func entitlement(on plan.Type, from time.Time, until *time.Time, next *plan.Type, anchor *time.Time) plan.Entitlement {
+	e := plan.Entitlement{Plan: on, Start: from}
+	if until != nil {
+		e.End = *until
+	}
+	if next != nil {
+		e.Next = *next
+	}
+	if anchor != nil {
+		e.Anchor = *anchor
+	}
+	return e
+}
+
+// AccountSubscriptionRow is a subscription at the payment provider, perhaps one that has ended.
+type AccountSubscriptionRow struct {
+	Account           string    `col:"account_id,key"`
+	Subscription      string    `col:"subscription_id,key"`
+	Status            string    `col:"status"` // the provider's
+	CancelAtPeriodEnd bool      `col:"cancel_at_period_end"`
+	CreatedAt         time.Time `col:"created_at"`
+}
+
+// AccountSubscriptionsView shows all subscriptions.
+var AccountSubscriptionsView = Show(Account, table.Of[AccountSubscriptionRow]("account_subscriptions"))
+
+// DueEntitlementRow is an entitlement that a subscription gives, and that its account has perhaps not followed.
+type DueEntitlementRow struct {
+	Account  string    `col:"account_id,key"`
+	Revision int64     `col:"revision,key"` // in the subscription's stream
+	Cause    string    `col:"cause"`
+	Since    time.Time `col:"since"`
+}
+
+// DueEntitlements is the table behind ToDoEntitleView.
+var DueEntitlements = table.Of[DueEntitlementRow]("due_entitlements").Index("due_entitlements_since", "since")
+
+// ToDoEntitleView lists what subscriptions give their accounts, and the accounts' streams do not say yet. An item is
+// the event of the subscription, which is the cause, too. What came before the last one that was followed is left out,
+// and so is what a closed account is given.
+var ToDoEntitleView = ToDoFrom(Account, "todo_entitle",
+	`select d.cause as item, '`+account.StreamPrefix+`' || d.account_id as stream, d.since as due_at, d.cause
+	from due_entitlements d join accounts a on a.account_id = d.account_id and a.followed < d.revision`)
+
+// ProfileRow is the owner of an account, as far as an identity provider has described one. It is sealed for NameUse,
+// EmailUse and PictureUse.
+type ProfileRow struct {
+	Account   string `col:"account_id,key"`
+	Name      []byte `col:"name"`
+	Email     []byte `col:"email"`
+	Picture   []byte `col:"picture,null"` // NULL: there is none
+	EmailHash string `col:"email_hash"`
+}
+
+// NameUse, EmailUse and PictureUse are what the fields of a profile are sealed for.
+const (
+	NameUse    = account.ForName
+	EmailUse   = account.ForEmail
+	PictureUse = account.ForPicture
+)
+
+// ProfilesView shows the profiles of all accounts that are open.
+var ProfilesView = Show(Account, table.Of[ProfileRow]("profiles").Index("profiles_by_email", "email_hash"))
+
+// APIKeyRow is an API key that was not revoked.
+type APIKeyRow struct {
+	Hash       string    `col:"key_hash,key"`
+	Account    string    `col:"account_id"`
+	Masked     string    `col:"masked"`
+	SealedName []byte    `col:"sealed_name,null"` // for NameUse; NULL: none was given
+	CreatedAt  time.Time `col:"created_at"`
+}
+
+// NameUse returns what the name is sealed for.
+func (r APIKeyRow) NameUse() string { return account.ForKeyName(r.Hash) }
+
+// APIKeysView shows all keys.
+var APIKeysView = Show(Account, table.Of[APIKeyRow]("api_keys").Index("api_keys_of_account", "account_id", "created_at"))
 
 // Closings is the read model of accounts that were closed and have not been erased for good.
 var Closings = Model{Name: "closings", Version: 1}
 
-// ToDoCloseAccountView is the to-do list of these accounts. An item is the account; its cause is the event that closed
-// it or, when it is to be erased again, the event that it was erased.
-var ToDoCloseAccountView = ToDoFrom(Closings, "todo_close_account", "")
+// ToDoCloseAccountView lists these accounts. An item is the account; its cause is the event that closed it or, when it
+// is to be erased again, the event that it was erased.
+var ToDoCloseAccountView = NewToDo(Closings, "todo_close_account")

@@ -162,7 +162,7 @@ func TestTheServicesOwnOriginIsThatOfItsPublicAddress(t *testing.T) {
 
 func TestWhatASessionIsUsedForIsKnown(t *testing.T) {
 	b := &browsers{}
-	routes := append(everyWay(), web.Get("/view", who, web.Reads(readmodel.AccountsView)))
+	routes := append(everyWay(), web.Get("/view", who, web.Reads(readmodel.AccountsView.View)))
 	s := start(t, web.Config{Sessions: b, Routes: routes})
 	for path, use := range map[string]web.SessionUse{"/read": {}, "/view": {OnlyReads: true}} {
 		require.Equal(t, 200, s.ask("GET", path, "", "Cookie", "svc-session="+goodCookie).StatusCode)
