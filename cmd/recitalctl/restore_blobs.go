@@ -123,7 +123,7 @@ func (r *restoring) copyBlob(ctx context.Context, blob backup.Blob) error {
 		return fmt.Errorf("copying a blob: %w", err)
 	}
 	defer from.Close()
-	_, err = r.store.Put(ctx, blob.Address, from)
+	_, err = r.store.Put(ctx, blob.Address, from, blob.Size)
 	return err
 }
 

@@ -59,7 +59,7 @@ func (w *besideWriter) Write(p []byte) (int, error) {
 }
 
 // content returns the audio, with its true length where its format states that.
-func (a *Audio) content(spec audio.Spec) (io.Reader, error) {
+func (a *Audio) content(spec audio.Spec) (*io.SectionReader, error) {
 	if a.failed == nil && !a.whole {
 		a.failed = audio.FinishFile(spec, a.file)
 		a.whole = true
@@ -79,7 +79,7 @@ func (a *Audio) Close() {
 
 // put stores a clip's audio. It returns when ctx ends, even if the store does not; what that stores later is left for
 // the sweep.
-func (c *Clips) put(ctx context.Context, draft Draft, content io.Reader) (blobs.Blob, error) {
+func (c *Clips) put(ctx context.Context, draft Draft, content *io.SectionReader) (blobs.Blob, error) {
 	select {
 	case c.saving <- struct{}{}:
 	case <-ctx.Done():
@@ -92,7 +92,7 @@ func (c *Clips) put(ctx context.Context, draft Draft, content io.Reader) (blobs.
 	ended := make(chan outcome, 1)
 	go func() {
 		defer func() { <-c.saving }()
-		blob, err := c.sealed.Put(ctx, draft.envelope, content)
+		blob, err := c.sealed.Put(ctx, draft.envelope, content, content.Size())
 		ended <- outcome{blob, err}
 	}()
 	select {

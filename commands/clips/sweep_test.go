@@ -31,7 +31,7 @@ func TestTheSweepRemovesWhatNoClipRefersTo(t *testing.T) {
 	account := a.Open("indie")
 	put := func(owner, content string) blobs.Address {
 		t.Helper()
-		blob, err := a.store.Put(t.Context(), blobs.NewAddress(blobs.Owner(owner)), strings.NewReader(content))
+		blob, err := a.store.Put(t.Context(), blobs.NewAddress(blobs.Owner(owner)), strings.NewReader(content), int64(len(content)))
 		require.NoError(t, err)
 		return blob.Address
 	}
@@ -72,7 +72,7 @@ func TestTheSweepRemovesWhatNoClipRefersTo(t *testing.T) {
 
 func TestASweepThatCannotAskRemovesNothing(t *testing.T) {
 	a := newArchive(t)
-	_, err := a.store.Put(t.Context(), blobs.NewAddress(blobs.Owner(clip.Stream(strings.Repeat("1", 32)))), strings.NewReader("orphan"))
+	_, err := a.store.Put(t.Context(), blobs.NewAddress(blobs.Owner(clip.Stream(strings.Repeat("1", 32)))), strings.NewReader("orphan"), int64(len("orphan")))
 	require.NoError(t, err)
 	a.late = 2 * time.Hour
 	away := errors.New("the read models do not answer")

@@ -14,12 +14,12 @@ import (
 )
 
 // put stores a blob of a voice, sealed.
-func (v *Voices) put(ctx context.Context, account, id string, content io.Reader) (blobs.Blob, error) {
+func (v *Voices) put(ctx context.Context, account, id string, content io.Reader, size int64) (blobs.Blob, error) {
 	envelope, err := v.sealed.Envelope(ctx, account, blobs.NewAddress(owner(id)))
 	if err != nil {
 		return blobs.Blob{}, explainKeys(err)
 	}
-	return v.sealed.Put(ctx, envelope, content)
+	return v.sealed.Put(ctx, envelope, content, size)
 }
 
 // read returns a small blob of a voice.

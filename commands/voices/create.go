@@ -176,7 +176,7 @@ func (v *Voices) store(ctx context.Context, c Creation, create *voice.Create) er
 	storing, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	for _, file := range c.Files {
-		blob, err := v.put(storing, c.Account, create.Voice, io.NewSectionReader(file, 0, file.Size()))
+		blob, err := v.put(storing, c.Account, create.Voice, io.NewSectionReader(file, 0, file.Size()), file.Size())
 		if err != nil {
 			if storing.Err() != nil && ctx.Err() == nil {
 				return errLost

@@ -456,9 +456,9 @@ type mortalStore struct {
 	fuse *fuse
 }
 
-func (st mortalStore) Put(ctx context.Context, address blobs.Address, r io.Reader) (blob blobs.Blob, err error) {
+func (st mortalStore) Put(ctx context.Context, address blobs.Address, r io.Reader, size int64) (blob blobs.Blob, err error) {
 	err = st.fuse.burn(func() error {
-		blob, err = st.Store.Put(ctx, address, r)
+		blob, err = st.Store.Put(ctx, address, r, size)
 		return err
 	})
 	return blob, err

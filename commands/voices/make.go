@@ -238,7 +238,7 @@ func (m *making) analyseStretch(ctx context.Context, recording int, pcm *spool.F
 	if err != nil {
 		return fmt.Errorf("encoding an analysis: %w", err)
 	}
-	blob, err := m.put(ctx, m.state.Account, m.id, bytes.NewReader(content))
+	blob, err := m.put(ctx, m.state.Account, m.id, bytes.NewReader(content), int64(len(content)))
 	if err != nil {
 		return fmt.Errorf("keeping an analysis: %w", err)
 	}
@@ -269,7 +269,7 @@ func (m *making) fit(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("fitting a voice: %w", err)
 	}
-	blob, err := m.put(ctx, m.state.Account, m.id, bytes.NewReader(model.Data))
+	blob, err := m.put(ctx, m.state.Account, m.id, bytes.NewReader(model.Data), int64(len(model.Data)))
 	if err != nil {
 		return fmt.Errorf("keeping a model: %w", err)
 	}

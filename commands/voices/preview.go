@@ -29,7 +29,7 @@ func (v *Voices) RenderPreview(ctx context.Context, id string, cause uuid.UUID) 
 	if err != nil {
 		return eventlog.Position{}, fmt.Errorf("rendering the preview of a voice: %w", err)
 	}
-	blob, err := v.put(ctx, state.Account, id, bytes.NewReader(sound))
+	blob, err := v.put(ctx, state.Account, id, bytes.NewReader(sound), int64(len(sound)))
 	if err != nil {
 		return eventlog.Position{}, fmt.Errorf("keeping the preview of a voice: %w", err)
 	}

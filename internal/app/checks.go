@@ -341,7 +341,7 @@ func (a *App) lookAtBlobs(ctx context.Context) health.Finding {
 
 func (a *App) tryBlob(ctx context.Context, address blobs.Address) error {
 	const text = "a blob of recitalctl doctor"
-	if _, err := a.blobs.Put(ctx, address, strings.NewReader(text)); err != nil {
+	if _, err := a.blobs.Put(ctx, address, strings.NewReader(text), int64(len(text))); err != nil {
 		return err
 	}
 	reader, err := a.blobs.Open(ctx, address, 0, int64(len(text)))

@@ -360,28 +360,14 @@ func (w *watchedBlobs) isSilent() (since time.Time, is bool) {
 	return since, w.silent.Load()
 }
 
-// Put implements blobs.Store.
-func (w *watchedBlobs) Put(ctx context.Context, address blobs.Address, r io.Reader) (blob blobs.Blob, err error) {
-	begun, source := time.Now(), &watchedSource{r: r}
-	blob, err = w.Store.Put(ctx, address, source)
-	if source.err == nil {
+// Put implements blobs.Store. A source that breaks reveals nothing about the store.
+func (w *watchedBlobs) Put(ctx context.Context, address blobs.Address, r io.Reader, size int64) (blob blobs.Blob, err error) {
+	begun := time.Now()
+	blob, err = w.Store.Put(ctx, address, r, size)
+	if !errors.Is(err, blobs.ErrSource) || ctx.Err() != nil {
 		w.note("put", begun, err)
 	}
 	return blob, err
-}
-
-// watchedSource distinguishes a source that breaks from a store that does.
-type watchedSource struct {
-	r   io.Reader
-	err error
-}
-
-func (s *watchedSource) Read(p []byte) (int, error) {
-	n, err := s.r.Read(p)
-	if err != nil && !errors.Is(err, io.EOF) {
-		s.err = err
-	}
-	return n, err
 }
 
 // Stat implements blobs.Store.

@@ -89,7 +89,7 @@ func (s *shelf) put(account string, address blobs.Address) blobs.Blob {
 	vault := sealed.New(s.store, s.keys)
 	envelope, err := vault.Envelope(s.t.Context(), account, address)
 	require.NoError(s.t, err)
-	blob, err := vault.Put(s.t.Context(), envelope, strings.NewReader(clipSound))
+	blob, err := vault.Put(s.t.Context(), envelope, strings.NewReader(clipSound), int64(len(clipSound)))
 	require.NoError(s.t, err)
 	return blob
 }

@@ -119,7 +119,7 @@ func openDesk(t *testing.T) *desk {
 func (d *desk) put(owner blobs.Owner, content []byte) blobs.Address {
 	d.Helper()
 	address := blobs.NewAddress(owner)
-	_, err := d.store.Put(d.Context(), address, bytes.NewReader(content))
+	_, err := d.store.Put(d.Context(), address, bytes.NewReader(content), int64(len(content)))
 	require.NoError(d, err)
 	return address
 }

@@ -143,7 +143,7 @@ func (s *shelf) put(account, id string, content []byte) blobs.Blob {
 	vault := sealed.New(s.blobs, s.keys)
 	envelope, err := vault.Envelope(s.t.Context(), account, blobs.NewAddress(blobs.Owner(voice.Stream(id))))
 	require.NoError(s.t, err)
-	blob, err := vault.Put(s.t.Context(), envelope, bytes.NewReader(content))
+	blob, err := vault.Put(s.t.Context(), envelope, bytes.NewReader(content), int64(len(content)))
 	require.NoError(s.t, err)
 	return blob
 }

@@ -23,10 +23,10 @@ import (
 // Errors: ErrNotFound if there is no blob at an address; ErrAddress if an address is invalid; the context's error if
 // it ended first; all others are failures of the store and have the code domain.Unavailable.
 type Store interface {
-	// Put reads r to its end and stores it at an address that was drawn for it. The blob is durable when Put returns,
-	// and it is stored completely or not at all, whatever fails. Memory is bounded however long r is. A Put that is
-	// repeated replaces the blob as a whole. An error of r is returned wrapped.
-	Put(ctx context.Context, address Address, r io.Reader) (Blob, error)
+	// Put reads size bytes, which are all of r, and stores them at an address that was drawn for them. The blob is
+	// durable when Put returns, and it is stored completely or not at all, whatever fails. Memory is bounded however
+	// long r is. A Put that is repeated replaces the blob as a whole. An error of r is returned wrapped, with ErrSource.
+	Put(ctx context.Context, address Address, r io.Reader, size int64) (Blob, error)
 
 	// Stat describes a blob.
 	Stat(ctx context.Context, address Address) (Blob, error)
@@ -66,6 +66,7 @@ const nameSize = 32
 var (
 	ErrNotFound    = errors.New("there is no such blob")
 	ErrAddress     = errors.New("this is not the address of a blob")
+	ErrSource      = errors.New("reading the content of a blob")
 	ErrUnavailable = domain.Refuse(domain.Unavailable, "The blob store does not answer")
 )
 
@@ -112,3 +113,51 @@ func (a Address) Name() string {
 	_, name, _ := strings.Cut(string(a), ".")
 	return name
 }
+
+var errSize = errors.New("it does not have the announced size")
+
+// Source reads the content of a Put for an adapter. It fails when the context of the Put ends, and with ErrSource when
+// the reader does or has another size than announced.
+type Source struct {
+	ctx  context.Context
+	r    io.Reader
+	left int64
+	err  error
+}
+
+// NewSource returns a Source of size bytes, which are all of r.
+func NewSource(ctx context.Context, r io.Reader, size int64) *Source {
+	return &Source{ctx: ctx, r: r, left: size}
+}
+
+// Read implements io.Reader.
+func (s *Source) Read(p []byte) (int, error) {
+	if err := s.ctx.Err(); err != nil {
+		return 0, s.fail(err)
+	}
+	n, err := s.r.Read(p)
+	s.left -= int64(n)
+	if s.left == 0 && err == nil {
+		_, err = io.ReadFull(s.r, make([]byte, 1)) // is io.EOF if the reader ends here
+		if err == nil {
+			s.left--
+		}
+	}
+	switch ended := errors.Is(err, io.EOF); {
+	case s.left < 0, ended && s.left > 0:
+		return 0, s.fail(errSize) // without the last bytes, so that they are not taken for complete
+	case ended:
+		return n, io.EOF
+	case err != nil:
+		return n, s.fail(err)
+	}
+	return n, nil
+}
+
+func (s *Source) fail(err error) error {
+	s.err = fmt.Errorf("%w: %w", ErrSource, err)
+	return s.err
+}
+
+// Err returns why the source failed, which distinguishes it from a failure of the store.
+func (s *Source) Err() error { return s.err }

@@ -5,6 +5,7 @@
 package wordtimes
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/binary"
@@ -95,7 +96,7 @@ func (s *Shelf) Put(ctx context.Context, account, id string, times []speech.Timi
 	if err != nil {
 		return fmt.Errorf("encoding word times: %w", err)
 	}
-	if _, err := s.blobs.Put(ctx, blobs.NewAddress(owner(id)), strings.NewReader(string(blob))); err != nil {
+	if _, err := s.blobs.Put(ctx, blobs.NewAddress(owner(id)), bytes.NewReader(blob), int64(len(blob))); err != nil {
 		return fmt.Errorf("keeping word times: %w", err)
 	}
 	return nil

@@ -135,7 +135,7 @@ func TestTheTimesOfAnAccountAreErasedWithIt(t *testing.T) {
 		r.put("a1", secret)
 	}
 	other := r.put("a2", secret)
-	_, err := r.store.Put(t.Context(), blobs.NewAddress(blobs.Owner("timestamps-"+r.id())), strings.NewReader("broken"))
+	_, err := r.store.Put(t.Context(), blobs.NewAddress(blobs.Owner("timestamps-"+r.id())), strings.NewReader("broken"), 6)
 	require.NoError(t, err)
 	count := func(account string, until time.Time) int64 {
 		t.Helper()
@@ -159,7 +159,7 @@ func TestTheTimesOfAnAccountAreErasedWithIt(t *testing.T) {
 func TestTimesAreErasedAfterTenMinutes(t *testing.T) {
 	r := newRoom(t)
 	id := r.put("a1", secret)
-	clip, err := r.store.Put(t.Context(), blobs.NewAddress("clip-0123456789abcdef"), strings.NewReader("audio"))
+	clip, err := r.store.Put(t.Context(), blobs.NewAddress("clip-0123456789abcdef"), strings.NewReader("audio"), 5)
 	require.NoError(t, err)
 	sweep := func() int {
 		t.Helper()
@@ -194,7 +194,7 @@ func TestTroubleIsTold(t *testing.T) {
 
 	// what another writer stored there is not word times, and its content is not revealed
 	other := r.id()
-	_, err := r.store.Put(t.Context(), blobs.NewAddress(blobs.Owner("timestamps-"+other)), strings.NewReader(`{"account":"Zyzzogeton"`))
+	_, err := r.store.Put(t.Context(), blobs.NewAddress(blobs.Owner("timestamps-"+other)), strings.NewReader(`{"account":"Zyzzogeton"`), 23)
 	require.NoError(t, err)
 	_, err = r.Find(t.Context(), other)
 	require.Error(t, err)

@@ -25,7 +25,7 @@ type Stuck struct {
 }
 
 // Put implements blobs.Store.
-func (s *Stuck) Put(context.Context, blobs.Address, io.Reader) (blobs.Blob, error) {
+func (s *Stuck) Put(context.Context, blobs.Address, io.Reader, int64) (blobs.Blob, error) {
 	<-s.Release
 	return blobs.Blob{}, errors.New("too late")
 }
@@ -55,6 +55,7 @@ func Run(t *testing.T, open func(t *testing.T) blobs.Store) {
 		{"put/again replaces the blob as a whole", putAgain},
 		{"put/owners share nothing", putOwners},
 		{"put/of what breaks off keeps nothing", putBroken},
+		{"put/of another size keeps nothing", putOtherSize},
 		{"put/ends with its context", putEnds},
 		{"put/with an ended context keeps nothing", putEnded},
 		{"put/takes bounded memory", putBounded},
@@ -91,7 +92,7 @@ type bench struct {
 func (b *bench) put(t *testing.T, owner blobs.Owner, content string) blobs.Blob {
 	t.Helper()
 	address := blobs.NewAddress(owner)
-	blob, err := b.Put(b.ctx, address, strings.NewReader(content))
+	blob, err := b.Put(b.ctx, address, strings.NewReader(content), int64(len(content)))
 	require.NoError(t, err)
 	require.Equal(t, address, blob.Address)
 	return blob
@@ -167,7 +168,7 @@ func putAtOnce(t *testing.T, b *bench) {
 	)
 	for i := range 16 {
 		group.Go(func() {
-			blob, err := b.Put(b.ctx, blobs.NewAddress(alice), strings.NewReader(atOnce(i)))
+			blob, err := b.Put(b.ctx, blobs.NewAddress(alice), strings.NewReader(atOnce(i)), int64(len(atOnce(i))))
 			assert.NoError(t, err)
 			lock.Lock()
 			defer lock.Unlock()
@@ -187,7 +188,7 @@ func putAgain(t *testing.T, b *bench) {
 	var group sync.WaitGroup
 	for i := range 16 {
 		group.Go(func() {
-			_, err := b.Put(b.ctx, address, strings.NewReader(atOnce(i)))
+			_, err := b.Put(b.ctx, address, strings.NewReader(atOnce(i)), int64(len(atOnce(i))))
 			assert.NoError(t, err)
 		})
 	}
@@ -209,8 +210,16 @@ var errBroken = errors.New("the source broke")
 
 func putBroken(t *testing.T, b *bench) {
 	source := io.MultiReader(strings.NewReader(strings.Repeat("much ", 100_000)), &broken{})
-	_, err := b.Put(b.ctx, blobs.NewAddress(alice), source)
+	_, err := b.Put(b.ctx, blobs.NewAddress(alice), source, 500_001)
 	require.ErrorIs(t, err, errBroken)
+	b.requireNothing(t)
+}
+
+func putOtherSize(t *testing.T, b *bench) {
+	for _, size := range []int64{4, 6} {
+		_, err := b.Put(b.ctx, blobs.NewAddress(alice), strings.NewReader("hello"), size)
+		require.ErrorIs(t, err, blobs.ErrSource)
+	}
 	b.requireNothing(t)
 }
 
@@ -221,7 +230,7 @@ func (broken) Read([]byte) (int, error) { return 0, errBroken }
 func putEnds(t *testing.T, b *bench) {
 	ctx, cancel := context.WithCancel(b.ctx)
 	defer cancel()
-	_, err := b.Put(ctx, blobs.NewAddress(alice), endless{then: cancel})
+	_, err := b.Put(ctx, blobs.NewAddress(alice), endless{then: cancel}, 1<<30)
 	require.ErrorIs(t, err, context.Canceled)
 	b.requireNothing(t)
 }
@@ -237,7 +246,7 @@ func (e endless) Read(p []byte) (int, error) {
 func putEnded(t *testing.T, b *bench) {
 	ctx, cancel := context.WithCancel(b.ctx)
 	cancel()
-	_, err := b.Put(ctx, blobs.NewAddress(alice), strings.NewReader("late"))
+	_, err := b.Put(ctx, blobs.NewAddress(alice), strings.NewReader("late"), 4)
 	require.ErrorIs(t, err, context.Canceled)
 	b.requireNothing(t)
 }
@@ -247,7 +256,7 @@ func putBounded(t *testing.T, b *bench) {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	blob, err := b.Put(b.ctx, blobs.NewAddress(alice), io.LimitReader(endless{then: func() {}}, size))
+	blob, err := b.Put(b.ctx, blobs.NewAddress(alice), io.LimitReader(endless{then: func() {}}, size), size)
 	require.NoError(t, err)
 	runtime.ReadMemStats(&after)
 	require.EqualValues(t, size, blob.Size)
@@ -423,7 +432,7 @@ func badAddresses(t *testing.T, b *bench) {
 		blobs.NewAddress("clip-01234567\n"), blobs.NewAddress("Clip-0123456789"), blobs.NewAddress("clip-0123456789.0"),
 		good + "/..", good + "\x00", good + "\n", "\n" + good,
 	} {
-		_, err := b.Put(b.ctx, address, strings.NewReader("x"))
+		_, err := b.Put(b.ctx, address, strings.NewReader("x"), 1)
 		require.ErrorIs(t, err, blobs.ErrAddress, "%q", address)
 		_, err = b.Stat(b.ctx, address)
 		require.ErrorIs(t, err, blobs.ErrAddress, "%q", address)

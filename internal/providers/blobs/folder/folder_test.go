@@ -43,7 +43,7 @@ func open(t testing.TB, dir, instance string) *folder.Store {
 
 func put(t testing.TB, store *folder.Store, content string) blobs.Blob {
 	t.Helper()
-	blob, err := store.Put(t.Context(), blobs.NewAddress(owner), strings.NewReader(content))
+	blob, err := store.Put(t.Context(), blobs.NewAddress(owner), strings.NewReader(content), int64(len(content)))
 	require.NoError(t, err)
 	return blob
 }
@@ -80,7 +80,7 @@ func dieWriting(dir string) {
 		os.Exit(1)
 	}
 	source := io.MultiReader(strings.NewReader(strings.Repeat("half ", 100_000)), killer{})
-	_, err = store.Put(context.Background(), blobs.NewAddress(owner), source)
+	_, err = store.Put(context.Background(), blobs.NewAddress(owner), source, 500_001)
 	fmt.Println("still alive", err)
 	os.Exit(1)
 }
@@ -161,7 +161,7 @@ func TestAFullDiskCostsTheBlobAlone(t *testing.T) {
 	kept := put(t, store, "was there before")
 
 	// when a blob does not fit
-	_, err := store.Put(t.Context(), blobs.NewAddress(owner), io.LimitReader(zeros{}, 4<<20))
+	_, err := store.Put(t.Context(), blobs.NewAddress(owner), io.LimitReader(zeros{}, 4<<20), 4<<20)
 
 	// then the store fails, nothing of it remains, and what fits can still be stored
 	require.ErrorIs(t, err, syscall.ENOSPC)
@@ -193,13 +193,13 @@ func TestADiskThatFailsIsTheStoresTrouble(t *testing.T) {
 	require.ErrorIs(t, err, syscall.EISDIR)
 	require.Equal(t, domain.Unavailable, domain.CodeOf(err))
 	require.Equal(t, domain.Unavailable, domain.CodeOf(store.Delete(t.Context(), blob.Address)))
-	_, err = store.Put(t.Context(), blob.Address, strings.NewReader("one"))
+	_, err = store.Put(t.Context(), blob.Address, strings.NewReader("one"), 3)
 	require.Equal(t, domain.Unavailable, domain.CodeOf(err))
 	require.Empty(t, files(t, dir))
 
 	// given no folder at all
 	require.NoError(t, os.RemoveAll(dir))
-	_, err = store.Put(t.Context(), blobs.NewAddress(owner), strings.NewReader("two"))
+	_, err = store.Put(t.Context(), blobs.NewAddress(owner), strings.NewReader("two"), 3)
 	require.Equal(t, domain.Unavailable, domain.CodeOf(err))
 	for _, prefix := range []string{"", "clip-", owner.Prefix()} {
 		var last error

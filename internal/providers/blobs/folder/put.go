@@ -12,7 +12,7 @@ import (
 )
 
 // Put implements blobs.Store: it writes and flushes a temporary file, renames it, and flushes its folder.
-func (s *Store) Put(ctx context.Context, address blobs.Address, r io.Reader) (blobs.Blob, error) {
+func (s *Store) Put(ctx context.Context, address blobs.Address, r io.Reader, size int64) (blobs.Blob, error) {
 	if err := check(ctx, address); err != nil {
 		return blobs.Blob{}, err
 	}
@@ -20,7 +20,7 @@ func (s *Store) Put(ctx context.Context, address blobs.Address, r io.Reader) (bl
 	if err != nil {
 		return blobs.Blob{}, s.unavailable("making a file for a blob", err)
 	}
-	if err := s.fill(ctx, file, r); err != nil {
+	if err := s.fill(file, blobs.NewSource(ctx, r, size)); err != nil {
 		return blobs.Blob{}, errors.Join(err, file.Close(), os.Remove(file.Name()))
 	}
 	if err := s.place(file, address); err != nil {
@@ -30,12 +30,11 @@ func (s *Store) Put(ctx context.Context, address blobs.Address, r io.Reader) (bl
 }
 
 // fill writes and flushes the content.
-func (s *Store) fill(ctx context.Context, file *os.File, r io.Reader) error {
-	source := &reader{ctx: ctx, r: r}
+func (s *Store) fill(file *os.File, source *blobs.Source) error {
 	_, err := io.Copy(file, source)
 	switch {
-	case source.err != nil:
-		return fmt.Errorf("reading what a blob shall hold: %w", source.err)
+	case source.Err() != nil:
+		return source.Err()
 	case err != nil:
 		return s.unavailable("writing a blob", err)
 	}
@@ -94,22 +93,4 @@ func syncFolder(path string) error {
 func (s *Store) unavailable(doing string, err error) error {
 	s.log.Error("the blob folder failed", "step", doing, "error", err)
 	return fmt.Errorf("%s: %w: %w", doing, blobs.ErrUnavailable, err)
-}
-
-// reader ends with its context, and records its own error, to distinguish it from the disk's.
-type reader struct {
-	ctx context.Context
-	r   io.Reader
-	err error
-}
-
-func (r *reader) Read(p []byte) (int, error) {
-	if r.err = r.ctx.Err(); r.err != nil {
-		return 0, r.err
-	}
-	n, err := r.r.Read(p)
-	if err != nil && !errors.Is(err, io.EOF) {
-		r.err = err
-	}
-	return n, err
 }

@@ -72,7 +72,7 @@ func TestAStoreInTroubleLosesNothingThatItHadAndComesBack(t *testing.T) {
 			// given a store in trouble, then blobs are not kept, and not half
 			over := trouble(t, proxy)
 			for _, content := range []string{strings.Repeat("x", 200_000), long} {
-				_, err := store.Put(t.Context(), blobs.NewAddress(owner), strings.NewReader(content))
+				_, err := store.Put(t.Context(), blobs.NewAddress(owner), strings.NewReader(content), int64(len(content)))
 				require.Equal(t, domain.Unavailable, domain.CodeOf(err), "%v", err)
 			}
 			for blob, err := range open(t, direct).List(t.Context(), "") {
@@ -110,11 +110,11 @@ func TestAStoreThatIsAwayAtTheStartMayComeLater(t *testing.T) {
 	config := at(t, server.Address())
 	config.Pause = time.Millisecond
 	store := open(t, config)
-	_, err := store.Put(t.Context(), blobs.NewAddress(owner), strings.NewReader("early"))
+	_, err := store.Put(t.Context(), blobs.NewAddress(owner), strings.NewReader("early"), 5)
 	require.ErrorIs(t, err, blobs.ErrUnavailable)
 	server.Restart(t)
 	require.Eventually(t, func() bool {
-		_, err := store.Put(t.Context(), blobs.NewAddress(owner), strings.NewReader("later"))
+		_, err := store.Put(t.Context(), blobs.NewAddress(owner), strings.NewReader("later"), 5)
 		return err == nil
 	}, patience, 10*time.Millisecond)
 }
@@ -186,7 +186,7 @@ func TestWriter(t *testing.T) {
 	config.Folder = folder
 	store, err := s3.Open(context.Background(), config)
 	require.NoError(t, err)
-	_, err = store.Put(context.Background(), blobs.NewAddress(owner), io.MultiReader(io.LimitReader(zeros{}, after), killer{}))
+	_, err = store.Put(context.Background(), blobs.NewAddress(owner), io.MultiReader(io.LimitReader(zeros{}, after), killer{}), 12<<20+1)
 	t.Fatal("still alive", err)
 }
 

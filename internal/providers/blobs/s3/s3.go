@@ -1,7 +1,7 @@
 // Package s3 stores blobs as objects of a bucket in S3, or in another store that speaks its protocol. The key of an
 // object is <prefix>/<folder>/<address>.
 //
-// An object appears when its last byte is there, and not before: small ones are one request, larger ones an upload in
+// An object appears when its last byte is stored, and not before: small ones are one request, larger ones an upload in
 // parts, which is visible once it is completed. Nothing is renamed or copied.
 package s3
 
@@ -11,15 +11,17 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
+	"net/url"
 	"path"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
 	"github.com/sony/gobreaker/v2"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/recital-tts/recital/internal/providers/blobs"
 )
@@ -27,24 +29,30 @@ import (
 // Config configures a Store. Location, Folder and Logger are required.
 type Config struct {
 	Location Location
-	Folder   string // below the prefix, for what shall not be mixed with others' blobs
+	Folder   string // below the prefix, for objects that must not be mixed with others' blobs
 	// AccessKey and SecretKey are either both set, or found where AWS's own tools find them: in the environment, in
 	// ~/.aws/credentials, or from the role of the machine.
 	AccessKey, SecretKey string
-	Silence              time.Duration    // after which a store that neither sends nor takes a byte is given up; 10 s
-	Pause                time.Duration    // for which nothing is asked after an outage was noticed; 5 s
-	Now                  func() time.Time // by which uploads are old
+	Silence              time.Duration    // after which a connection fails that transfers no byte; 10 s
+	Pause                time.Duration    // without requests after an outage was noticed; 5 s
+	Now                  func() time.Time // the clock for the age of uploads
 	Logger               *slog.Logger
 }
 
 const (
-	// attempts are those of one request. Only requests that may be repeated are.
+	// attempts is the maximum number of attempts of one request. Only requests that may be repeated are.
 	attempts       = 3
 	failuresToOpen = 5
 	// checkTimeout is how long the check at the start waits.
 	checkTimeout = 10 * time.Second
 	// metadataTimeout bounds each request for the credentials of the machine's role.
-	metadataTimeout = 5 * time.Second
+	metadataTimeout  = 5 * time.Second
+	dialTimeout      = 5 * time.Second
+	handshakeTimeout = 5 * time.Second
+	// idleConnections is shorter than that of any server that we know, so that few requests meet a connection that is
+	// closing.
+	idleConnections = 20 * time.Second
+	idlePerHost     = 64
 )
 
 // Store implements blobs.Store.
@@ -53,17 +61,14 @@ type Store struct {
 	core      minio.Core // the same client, request by request
 	bucket    string
 	root      string // of all keys, with a slash at its end
-	pace      pace
-	transport *transport
+	transport *http.Transport
 	breaker   *gobreaker.TwoStepCircuitBreaker[struct{}]
+	memory    *semaphore.Weighted // bytes that uploads hold
 	now       func() time.Time
 	log       *slog.Logger
-
-	small, large slots
-	aborting     sync.WaitGroup
 }
 
-// Open returns a store, after a check that the bucket is there and may be listed. A store that does not answer is no
+// Open returns a store, after a check that the bucket exists and may be listed. A store that does not answer is no
 // error: it may come later. Close must follow.
 func Open(ctx context.Context, config Config) (*Store, error) {
 	if config.Folder == "" || config.Logger == nil || (config.AccessKey == "") != (config.SecretKey == "") {
@@ -75,18 +80,19 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 	if config.Now == nil {
 		config.Now = time.Now
 	}
-	silence := cmp.Or(config.Silence, 10*time.Second)
-	transport := newTransport(silence)
+	transport := newTransport(cmp.Or(config.Silence, 10*time.Second))
 	core, err := minio.NewCore(config.Location.Host, &minio.Options{
-		Creds: config.credentials(), Secure: !config.Location.Plain, Transport: transport, Region: config.Location.Region, MaxRetries: attempts,
+		Creds: config.credentials(), Secure: !config.Location.Plain, Transport: transport, Region: config.Location.Region,
+		MaxRetries: attempts,
 	})
 	if err != nil {
-		return nil, errors.New("opening the blobs in S3: the endpoint is not one")
+		return nil, errors.New("opening the blobs in S3: the endpoint is invalid")
 	}
 	s := &Store{
-		client: core.Client, core: *core, bucket: config.Location.Bucket, root: path.Join(config.Location.Prefix, config.Folder) + "/",
-		pace: pace{silence: silence}, transport: transport, breaker: newBreaker(config), now: config.Now, log: config.Logger,
-		small: make(slots, smallUploads), large: make(slots, largeUploads),
+		client: core.Client, core: *core, bucket: config.Location.Bucket,
+		root:      path.Join(config.Location.Prefix, config.Folder) + "/",
+		transport: transport, breaker: newBreaker(config), memory: semaphore.NewWeighted(uploadMemory),
+		now: config.Now, log: config.Logger,
 	}
 	if err := s.check(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -118,7 +124,44 @@ func newBreaker(config Config) *gobreaker.TwoStepCircuitBreaker[struct{}] {
 	})
 }
 
-// check lists a single object, because a refused list says why, which a refused look at the bucket does not.
+func newTransport(silence time.Duration) *http.Transport {
+	dialer := &net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}
+	return &http.Transport{
+		Proxy: http.ProxyFromEnvironment,
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := dialer.DialContext(ctx, network, address)
+			if err != nil {
+				return nil, err
+			}
+			return quietConn{conn, silence}, nil
+		},
+		TLSHandshakeTimeout: handshakeTimeout, MaxIdleConnsPerHost: idlePerHost, IdleConnTimeout: idleConnections,
+		DisableCompression: true, // a blob is stored as it is
+	}
+}
+
+// quietConn fails when it has transferred no byte in either direction for a while: while a request is being sent, its
+// answer is awaited, too.
+type quietConn struct {
+	net.Conn
+	silence time.Duration
+}
+
+func (c quietConn) Read(p []byte) (int, error) {
+	if err := c.SetReadDeadline(time.Now().Add(c.silence)); err != nil {
+		return 0, err
+	}
+	return c.Conn.Read(p)
+}
+
+func (c quietConn) Write(p []byte) (int, error) {
+	if err := c.SetDeadline(time.Now().Add(c.silence)); err != nil {
+		return 0, err
+	}
+	return c.Conn.Write(p)
+}
+
+// check lists a single object, because a refused list names the reason, unlike a refused HEAD of the bucket.
 func (s *Store) check(ctx context.Context) error {
 	brief, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
@@ -132,18 +175,16 @@ func (s *Store) check(ctx context.Context) error {
 		return fmt.Errorf("opening the blobs in S3: %w", ctx.Err())
 	case first == nil && brief.Err() == nil:
 		return nil
+	case isRefused(first):
+		return fmt.Errorf("the bucket %s cannot be used: %s", s.bucket, reason(first))
 	}
-	why := understand(first)
-	if why.refused() {
-		return fmt.Errorf("the bucket %s cannot be used: %s", s.bucket, why)
-	}
-	s.log.WarnContext(ctx, "the blob store does not answer; recitald goes on, clips cannot be saved or played until it does", "reason", why.String())
+	s.log.WarnContext(ctx, "the blob store does not answer; recitald goes on, clips cannot be saved or played until it does",
+		"reason", reason(first))
 	return nil
 }
 
-// Close ends idle connections, and waits for the last requests that clean up, which are bounded.
+// Close ends idle connections.
 func (s *Store) Close() error {
-	s.aborting.Wait()
 	s.transport.CloseIdleConnections()
 	return nil
 }
@@ -151,7 +192,7 @@ func (s *Store) Close() error {
 // key returns the key of an object. It is called only with checked addresses.
 func (s *Store) key(address blobs.Address) string { return s.root + string(address) }
 
-// address returns the address of the blob with a key, "" for objects that are none.
+// address returns the address of the blob with a key, "" for other objects.
 func (s *Store) address(key string) blobs.Address {
 	address := blobs.Address(strings.TrimPrefix(key, s.root))
 	if !strings.HasPrefix(key, s.root) || address.Check() != nil {
@@ -160,8 +201,8 @@ func (s *Store) address(key string) blobs.Address {
 	return address
 }
 
-// ask has the store asked, unless there is an outage. The error that it returns is the context's, blobs.ErrNotFound, or
-// has the code domain.Unavailable, and holds nothing that the store said but an error code.
+// ask sends a request, unless there is an outage. The error that it returns is the context's, blobs.ErrNotFound, one
+// with blobs.ErrSource, or has the code domain.Unavailable and quotes nothing of the store but its error code.
 func (s *Store) ask(ctx context.Context, doing string, request func(context.Context) error) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%s: %w", doing, err)
@@ -171,70 +212,48 @@ func (s *Store) ask(ctx context.Context, doing string, request func(context.Cont
 		return fmt.Errorf("%s: %w: it is left alone after failures", doing, blobs.ErrUnavailable)
 	}
 	err = request(ctx)
-	if err == nil {
+	switch ended := ctx.Err(); {
+	case err == nil:
 		report(nil)
 		return nil
-	}
-	if ended := ctx.Err(); ended != nil {
+	case ended != nil:
 		report(ended)
 		return fmt.Errorf("%s: %w", doing, ended)
-	}
-	why := understand(err)
-	if why.code == minio.NoSuchKey {
+	case errors.Is(err, blobs.ErrSource):
+		report(nil)
+		return err
+	case minio.ToErrorResponse(err).Code == minio.NoSuchKey:
 		report(nil)
 		return fmt.Errorf("%s: %w", doing, blobs.ErrNotFound)
-	}
-	if why.refused() {
+	case isRefused(err):
 		report(nil) // it answers
-	} else {
+	default:
 		report(err)
 	}
-	s.log.WarnContext(ctx, "the blob store failed", "step", doing, "reason", why.String())
-	return fmt.Errorf("%s: %w: %s", doing, blobs.ErrUnavailable, why)
+	return s.unavailable(ctx, doing, err)
 }
 
-// Stat implements blobs.Store.
-func (s *Store) Stat(ctx context.Context, address blobs.Address) (blob blobs.Blob, err error) {
-	if err := address.Check(); err != nil {
-		return blobs.Blob{}, err
-	}
-	err = s.ask(ctx, "looking at a blob", func(ctx context.Context) error {
-		info, err := s.client.StatObject(ctx, s.bucket, s.key(address), minio.StatObjectOptions{})
-		if err != nil {
-			return s.missing(ctx, err)
-		}
-		blob = blobs.Blob{Address: address, Size: info.Size, Stored: info.LastModified}
-		return nil
-	})
-	return blob, err
+func (s *Store) unavailable(ctx context.Context, doing string, err error) error {
+	s.log.WarnContext(ctx, "the blob store failed", "step", doing, "reason", reason(err))
+	return fmt.Errorf("%s: %w: %s", doing, blobs.ErrUnavailable, reason(err))
 }
 
-// missing distinguishes a blob that is not there from a bucket that is not: the reply to a HEAD has no body to say
-// which.
-func (s *Store) missing(ctx context.Context, err error) error {
-	if understand(err).code != minio.NoSuchKey {
-		return err
-	}
-	there, failed := s.client.BucketExists(ctx, s.bucket)
-	switch {
-	case failed != nil:
-		return failed
-	case !there:
-		return minio.ErrorResponse{Code: minio.NoSuchBucket, StatusCode: http.StatusNotFound}
-	}
-	return err
+// isRefused reports whether the store answers and will not do it, now or later.
+func isRefused(err error) bool {
+	status := minio.ToErrorResponse(err).StatusCode
+	return status >= 300 && status < 500 && status != http.StatusRequestTimeout && status != http.StatusTooManyRequests
 }
 
-// Delete implements blobs.Store.
-func (s *Store) Delete(ctx context.Context, address blobs.Address) error {
-	if err := address.Check(); err != nil {
-		return err
+// reason returns why a request failed, for operators. It quotes neither the request's URL nor the body of the answer.
+func reason(err error) string {
+	if answer, ok := errors.AsType[minio.ErrorResponse](err); ok {
+		return fmt.Sprintf("%s (%d)", answer.Code, answer.StatusCode)
 	}
-	err := s.ask(ctx, "deleting a blob", func(ctx context.Context) error {
-		return s.client.RemoveObject(ctx, s.bucket, s.key(address), minio.RemoveObjectOptions{})
-	})
-	if errors.Is(err, blobs.ErrNotFound) {
-		return nil
+	if failed, ok := errors.AsType[*url.Error](err); ok {
+		err = failed.Err
 	}
-	return err
+	if failed, ok := errors.AsType[net.Error](err); ok && failed.Timeout() {
+		return "no answer in time"
+	}
+	return fmt.Sprint(err)
 }

@@ -43,12 +43,12 @@ func BenchmarkPut(b *testing.B) {
 					ours += timed(func() {
 						envelope, err := vault.Envelope(b.Context(), "a1", blobs.NewAddress(owner))
 						require.NoError(b, err)
-						blob, err = vault.Put(b.Context(), envelope, bytes.NewReader(content))
+						blob, err = vault.Put(b.Context(), envelope, bytes.NewReader(content), int64(len(content)))
 						require.NoError(b, err)
 					})
 					bare += timed(func() {
 						var err error
-						plain, err = store.Put(b.Context(), blobs.NewAddress(owner), bytes.NewReader(content))
+						plain, err = store.Put(b.Context(), blobs.NewAddress(owner), bytes.NewReader(content), int64(len(content)))
 						require.NoError(b, err)
 					})
 					require.NoError(b, store.Delete(b.Context(), blob.Address))
@@ -70,9 +70,9 @@ func BenchmarkRange(b *testing.B) {
 		vault := sealed.New(store, v.keys)
 		envelope, err := vault.Envelope(b.Context(), "a1", blobs.NewAddress(owner))
 		require.NoError(b, err)
-		blob, err := vault.Put(b.Context(), envelope, bytes.NewReader(content))
+		blob, err := vault.Put(b.Context(), envelope, bytes.NewReader(content), int64(len(content)))
 		require.NoError(b, err)
-		plain, err := store.Put(b.Context(), blobs.NewAddress(owner), bytes.NewReader(content))
+		plain, err := store.Put(b.Context(), blobs.NewAddress(owner), bytes.NewReader(content), int64(len(content)))
 		require.NoError(b, err)
 		for part, r := range map[string][2]int64{"first64KiB": {0, 64 << 10}, "middle64KiB": {size/2 + 100, 64 << 10}, "all": {0, size}} {
 			b.Run(name+"/"+part, func(b *testing.B) {

@@ -43,23 +43,20 @@ type Store struct {
 // New returns a Store that keeps its blobs in store.
 func New(store blobs.Store, keys keyring.Keyring) *Store { return &Store{store: store, keys: keys} }
 
-// Put seals r, which has at least one byte, and stores it as blobs.Store.Put does. The size of the blob that it returns
-// is that of the content.
-func (s *Store) Put(ctx context.Context, e Envelope, r io.Reader) (blobs.Blob, error) {
+// Put seals size bytes, at least one, which are all of r, and stores them as blobs.Store.Put does. The size of the blob
+// that it returns is that of the content.
+func (s *Store) Put(ctx context.Context, e Envelope, r io.Reader, size int64) (blobs.Blob, error) {
 	content, err := sio.EncryptReader(r, config(e.key, 0))
 	if err != nil {
 		return blobs.Blob{}, fmt.Errorf("sealing a blob: %w", err)
 	}
-	blob, err := s.store.Put(ctx, e.Address, io.MultiReader(e.header(), content))
-	if err != nil {
-		return blobs.Blob{}, err
-	}
-	size, err := sio.DecryptedSize(uint64(blob.Size - headerSize))
+	sealed, err := sio.EncryptedSize(uint64(size))
 	if err != nil {
 		return blobs.Blob{}, fmt.Errorf("sealing a blob: %w", err)
 	}
-	blob.Size = int64(size)
-	return blob, nil
+	blob, err := s.store.Put(ctx, e.Address, io.MultiReader(e.header(), content), headerSize+int64(sealed))
+	blob.Size = size
+	return blob, err
 }
 
 // Open reads a range of an account's blob as blobs.Store.Open does, except that an offset past the end is ErrBroken:

@@ -64,7 +64,7 @@ func (v *vault) put(t tester, account string, content []byte) blobs.Address {
 	t.Helper()
 	envelope, err := v.Envelope(context.Background(), account, blobs.NewAddress(owner))
 	require.NoError(t, err)
-	blob, err := v.Put(context.Background(), envelope, bytes.NewReader(content))
+	blob, err := v.Put(context.Background(), envelope, bytes.NewReader(content), int64(len(content)))
 	require.NoError(t, err)
 	require.EqualValues(t, len(content), blob.Size)
 	return blob.Address
@@ -93,7 +93,7 @@ func (v *vault) raw(t tester, address blobs.Address) []byte {
 // forge replaces what the store below holds.
 func (v *vault) forge(t tester, address blobs.Address, content []byte) {
 	t.Helper()
-	_, err := v.plain.Put(context.Background(), address, bytes.NewReader(content))
+	_, err := v.plain.Put(context.Background(), address, bytes.NewReader(content), int64(len(content)))
 	require.NoError(t, err)
 }
 
@@ -198,7 +198,7 @@ func TestWhatBreaksOffIsNotKept(t *testing.T) {
 	broken := errors.New("the source broke")
 	envelope, err := v.Envelope(t.Context(), "a1", blobs.NewAddress(owner))
 	require.NoError(t, err)
-	_, err = v.Put(t.Context(), envelope, io.MultiReader(bytes.NewReader(noise(3*frame)), failing{broken}))
+	_, err = v.Put(t.Context(), envelope, io.MultiReader(bytes.NewReader(noise(3*frame)), failing{broken}), 4*frame)
 	require.ErrorIs(t, err, broken)
 	_, err = v.plain.Stat(t.Context(), envelope.Address)
 	require.ErrorIs(t, err, blobs.ErrNotFound)
