@@ -168,33 +168,18 @@ func TestAStoreThatStallsHoldsFewUploads(t *testing.T) {
 	store := open(t, at(t, f.address))
 	ctx, cancel := context.WithCancel(t.Context())
 	var uploads sync.WaitGroup
-	sources := make([]counted, 20)
-	for i := range sources {
+	for range 20 {
 		uploads.Go(func() {
-			_, err := store.Put(ctx, blobs.NewAddress(owner), &sources[i], 1<<30)
+			_, err := store.Put(ctx, blobs.NewAddress(owner), zeros{}, 1<<30)
 			assert.ErrorIs(t, err, context.Canceled)
 		})
 	}
 	require.Eventually(t, func() bool { return begun.Load() == 12 }, patience, 10*time.Millisecond)
 
-	// then those that wait have read nothing
+	// then the others have not even begun
 	cancel()
 	uploads.Wait()
-	waited := 0
-	for i := range sources {
-		if sources[i].read == 0 {
-			waited++
-		}
-	}
-	require.Equal(t, 8, waited)
 	require.EqualValues(t, 12, begun.Load())
-}
-
-type counted struct{ read int }
-
-func (c *counted) Read(p []byte) (int, error) {
-	c.read += len(p)
-	return len(p), nil
 }
 
 type lockedBuffer struct {

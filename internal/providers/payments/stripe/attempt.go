@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/stripe/stripe-go/v84"
+
 	"github.com/recital-tts/recital/internal/providers/payments"
 )
 
@@ -26,43 +28,60 @@ const (
 	metaUsage   = "usage"
 )
 
-// change is one request that changes something, as a step of an attempt.
-type change struct {
+// change is one request that changes something, as a step of an attempt. It is about an object of the provider.
+type change[T any] struct {
 	step string
-	made func() (bool, error)   // looks whether it was made, in an attempt before
-	make func(key string) error // the provider takes requests with one key for one
-	look bool                   // even where no attempt before is likely
+	read func() (*T, error) // returns the object as it is, nil if there is none
+	made func(*T) bool      // reports whether the change was made; nil: it is made if the object exists
+	make func(params stripe.Params, now *T) (*T, error)
+	look bool // reads the object first even if an earlier attempt is unlikely, so that make is called with it
 }
 
-// once makes a change unless it was made. A refusal may mean that it was, by a request whose answer was lost: so that
-// is looked up before it is believed. When the provider fails, it gives the same answer again for the same key: if the
-// change was not made, it is attempted under the next key.
-func (g *Gateway) once(ctx context.Context, a payments.Attempt, c change) error {
+func (c change[T]) isMade(object *T) bool { return object != nil && (c.made == nil || c.made(object)) }
+
+// once makes a change unless it was made. A refusal may mean that it was, by a request whose answer was lost: so the
+// object is read before the refusal is believed. When the provider fails, it gives the same answer again for the same
+// key: if the change was not made, it is attempted under the next key.
+func once[T any](ctx context.Context, g *Gateway, a payments.Attempt, c change[T]) (object *T, err error) {
 	if c.look || g.now().Sub(a.First) > fresh {
-		if made, err := c.made(); err != nil || made {
-			return err
+		if object, err = c.read(); err != nil || c.isMade(object) {
+			return object, err
 		}
 	}
-	var err error
+	var failed error
 	for n := range keys {
-		err = g.ask(ctx, func() error { return c.make(key(a, c.step, n)) })
+		made, err := read(ctx, g, func() (*T, error) { return c.make(withKey(a, c.step, n), object) })
 		doubtful, replayed := isDoubtful(err)
 		if !doubtful {
-			return err
+			return made, err
 		}
-		if made, lookErr := c.made(); lookErr == nil && made {
-			return nil
+		again, lookErr := c.read()
+		if lookErr == nil && c.isMade(again) {
+			return again, nil
 		}
 		if !replayed {
-			return err
+			return nil, err
+		}
+		if failed = err; lookErr == nil {
+			object = again
 		}
 	}
-	return err
+	return nil, failed
 }
 
-func key(a payments.Attempt, step string, n int) string {
-	if n == 0 {
-		return a.ID + "/" + step
+// withKey returns parameters with the idempotency key of a step: the provider carries out one request with it.
+func withKey(a payments.Attempt, step string, n int) stripe.Params {
+	key := a.ID + "/" + step
+	if n > 0 {
+		key = fmt.Sprintf("%s/%d", key, n)
 	}
-	return fmt.Sprintf("%s/%s/%d", a.ID, step, n)
+	return stripe.Params{IdempotencyKey: &key}
+}
+
+// done drops the object that the provider returns for a change.
+func done(_ any, err error) error { return err }
+
+// since restricts a list to what an attempt may have created.
+func since(a payments.Attempt) *stripe.RangeQueryParams {
+	return &stripe.RangeQueryParams{GreaterThanOrEqual: a.First.Add(-skew).Unix()}
 }

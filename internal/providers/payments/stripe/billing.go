@@ -53,36 +53,30 @@ func paying(c *stripe.Customer, newestFirst []*stripe.Subscription) *stripe.Paym
 }
 
 // invoices returns those of a customer, the newest first.
-func (g *Gateway) invoices(ctx context.Context, customer string) ([]payments.Invoice, error) {
-	params := &stripe.InvoiceListParams{Customer: &customer, Expand: stripe.StringSlice([]string{"data.payments"})}
-	params.Limit = stripe.Int64(mostInvoices)
-	intents := map[string]string{} // invoices, by what has paid them
-	var oldest int64
-	invoices, err := list(ctx, g, g.api.V1Invoices.List(ctx, params), func(i *stripe.Invoice) (payments.Invoice, bool) {
-		for _, intent := range paidBy(i) {
-			intents[intent] = i.ID
-		}
-		oldest = i.Created
-		return invoice(i), i.Status != stripe.InvoiceStatusDraft
-	}, func(taken []payments.Invoice, _ *stripe.Invoice) bool { return len(taken) == mostInvoices })
-	if err != nil || len(intents) == 0 {
-		return invoices, err
-	}
-	returned, err := g.returned(ctx, customer, oldest)
+func (g *Gateway) invoices(ctx context.Context, customer string) (invoices []payments.Invoice, err error) {
+	params := &stripe.InvoiceListParams{ListParams: pages, Customer: &customer, Expand: stripe.StringSlice([]string{"data.payments"})}
+	found, err := list(ctx, g, g.api.V1Invoices.List(ctx, params), mostInvoices, func(i *stripe.Invoice) bool {
+		return i.Status != stripe.InvoiceStatusDraft
+	})
 	if err != nil {
 		return nil, err
 	}
-	byID := map[string]*payments.Invoice{}
-	for i := range invoices {
-		byID[invoices[i].ID] = &invoices[i]
-	}
-	for _, r := range returned {
-		if i := byID[intents[r.intent]]; i != nil {
-			i.Refunded += r.refunded
-			i.Disputed = i.Disputed || r.disputed
+	paid := map[string]int{} // indexes of invoices, by the payment intents that have paid them
+	for n, i := range found {
+		invoices = append(invoices, invoice(i))
+		for _, intent := range paidBy(i) {
+			paid[intent] = n
 		}
 	}
-	return invoices, nil
+	if len(paid) == 0 {
+		return invoices, nil
+	}
+	return invoices, g.addReturned(ctx, customer, found[len(found)-1].Created, func(intent string) *payments.Invoice {
+		if n, ok := paid[intent]; ok {
+			return &invoices[n]
+		}
+		return nil
+	})
 }
 
 // paidBy returns the payment intents of an invoice.
@@ -110,36 +104,38 @@ func invoice(i *stripe.Invoice) payments.Invoice {
 	return shown
 }
 
-// moneyBack is what has gone back, or may have to, of a payment.
-type moneyBack struct {
-	intent   string
-	charge   string
-	refunded int64
-	disputed bool
-}
-
-// returned returns what has gone back of a customer's charges since a time. Invoices do not say it.
-func (g *Gateway) returned(ctx context.Context, customer string, since int64) ([]moneyBack, error) {
-	params := &stripe.ChargeListParams{Customer: &customer, CreatedRange: &stripe.RangeQueryParams{GreaterThanOrEqual: since}}
-	params.Limit = stripe.Int64(100)
-	all, err := list(ctx, g, g.api.V1Charges.List(ctx, params), func(c *stripe.Charge) (moneyBack, bool) {
-		if c.PaymentIntent == nil || c.AmountRefunded == 0 && !c.Disputed {
-			return moneyBack{}, false
+// addReturned adds what has gone back, or may have to, of a customer's charges since a time, to the invoices that they
+// have paid. Invoices do not contain it.
+func (g *Gateway) addReturned(ctx context.Context, customer string, since int64, invoiceOf func(intent string) *payments.Invoice) error {
+	params := &stripe.ChargeListParams{
+		ListParams: pages, Customer: &customer, CreatedRange: &stripe.RangeQueryParams{GreaterThanOrEqual: since},
+	}
+	charges, err := list(ctx, g, g.api.V1Charges.List(ctx, params), all, func(c *stripe.Charge) bool {
+		return c.PaymentIntent != nil && (c.AmountRefunded != 0 || c.Disputed)
+	})
+	if err != nil {
+		return err
+	}
+	for _, c := range charges {
+		paid := invoiceOf(c.PaymentIntent.ID)
+		if paid == nil {
+			continue
 		}
-		return moneyBack{intent: c.PaymentIntent.ID, charge: c.ID, refunded: c.AmountRefunded, disputed: c.Disputed}, true
-	}, nil)
-	for i := range all {
-		if err == nil && all[i].disputed {
-			all[i].disputed, err = g.isDisputed(ctx, all[i].charge)
+		paid.Refunded += c.AmountRefunded
+		if c.Disputed && !paid.Disputed {
+			if paid.Disputed, err = g.isDisputed(ctx, c.ID); err != nil {
+				return err
+			}
 		}
 	}
-	return all, err
+	return nil
 }
 
 // isDisputed reports whether a dispute of a charge is open or lost. The charge itself stays disputed for ever.
 func (g *Gateway) isDisputed(ctx context.Context, charge string) (bool, error) {
 	params := &stripe.DisputeListParams{Charge: &charge}
-	return first(list(ctx, g, g.api.V1Disputes.List(ctx, params), func(d *stripe.Dispute) (bool, bool) {
-		return true, d.Status != stripe.DisputeStatusWon && d.Status != stripe.DisputeStatusWarningClosed && d.Status != stripe.DisputeStatusPrevented
-	}, one))
+	found, err := find(ctx, g, g.api.V1Disputes.List(ctx, params), func(d *stripe.Dispute) bool {
+		return d.Status != stripe.DisputeStatusWon && d.Status != stripe.DisputeStatusWarningClosed && d.Status != stripe.DisputeStatusPrevented
+	})
+	return found != nil, err
 }

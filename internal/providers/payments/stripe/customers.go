@@ -10,34 +10,24 @@ import (
 )
 
 // CreateCustomer implements payments.Gateway. The provider gets to know nothing of the account but its id.
-func (g *Gateway) CreateCustomer(ctx context.Context, a payments.Attempt, account string) (customer string, err error) {
-	err = g.once(ctx, a, change{
+func (g *Gateway) CreateCustomer(ctx context.Context, a payments.Attempt, account string) (string, error) {
+	made, err := once(ctx, g, a, change[stripe.Customer]{
 		step: "customer",
-		made: func() (bool, error) {
-			customer, err = g.customerMadeBy(ctx, a)
-			return customer != "", err
+		// The provider's search lags behind; its lists do not.
+		read: func() (*stripe.Customer, error) {
+			params := &stripe.CustomerListParams{ListParams: pages, CreatedRange: since(a)}
+			return find(ctx, g, g.api.V1Customers.List(ctx, params), func(c *stripe.Customer) bool { return c.Metadata[metaAttempt] == a.ID })
 		},
-		make: func(key string) error {
-			params := &stripe.CustomerCreateParams{Metadata: map[string]string{metaAccount: account, metaAttempt: a.ID}}
-			params.IdempotencyKey = &key
-			made, err := g.api.V1Customers.Create(ctx, params)
-			if err == nil {
-				customer = made.ID
-			}
-			return err
+		make: func(params stripe.Params, _ *stripe.Customer) (*stripe.Customer, error) {
+			return g.api.V1Customers.Create(ctx, &stripe.CustomerCreateParams{
+				Params: params, Metadata: map[string]string{metaAccount: account, metaAttempt: a.ID},
+			})
 		},
 	})
-	return customer, err
-}
-
-// customerMadeBy returns the customer that an attempt has created, or "". The provider's search lags behind; its lists
-// do not.
-func (g *Gateway) customerMadeBy(ctx context.Context, a payments.Attempt) (string, error) {
-	params := &stripe.CustomerListParams{CreatedRange: &stripe.RangeQueryParams{GreaterThanOrEqual: a.First.Add(-skew).Unix()}}
-	params.Limit = stripe.Int64(100)
-	return first(list(ctx, g, g.api.V1Customers.List(ctx, params), func(c *stripe.Customer) (string, bool) {
-		return c.ID, c.Metadata[metaAttempt] == a.ID
-	}, one))
+	if err != nil {
+		return "", err
+	}
+	return made.ID, nil
 }
 
 // AccountOf implements payments.Gateway.
@@ -58,52 +48,38 @@ func (g *Gateway) customer(ctx context.Context, id string) (*stripe.Customer, er
 	return c, err
 }
 
-func (g *Gateway) retrieveCustomer(ctx context.Context, id string, params *stripe.CustomerRetrieveParams) (c *stripe.Customer, err error) {
-	err = g.ask(ctx, func() (err error) {
-		c, err = g.api.V1Customers.Retrieve(ctx, id, params)
-		return err
-	})
-	return c, err
+func (g *Gateway) retrieveCustomer(ctx context.Context, id string, params *stripe.CustomerRetrieveParams) (*stripe.Customer, error) {
+	return read(ctx, g, func() (*stripe.Customer, error) { return g.api.V1Customers.Retrieve(ctx, id, params) })
 }
 
 // CreateSetup implements payments.Gateway.
-func (g *Gateway) CreateSetup(ctx context.Context, a payments.Attempt, customer string) (setup string, err error) {
-	err = g.once(ctx, a, change{
+func (g *Gateway) CreateSetup(ctx context.Context, a payments.Attempt, customer string) (string, error) {
+	setup, err := once(ctx, g, a, change[stripe.SetupIntent]{
 		step: "setup",
-		made: func() (bool, error) {
-			params := &stripe.SetupIntentListParams{Customer: &customer}
-			params.Limit = stripe.Int64(100)
-			setup, err = first(list(ctx, g, g.api.V1SetupIntents.List(ctx, params), func(s *stripe.SetupIntent) (string, bool) {
-				return s.ID, s.Metadata[metaAttempt] == a.ID
-			}, one))
-			return setup != "", err
+		read: func() (*stripe.SetupIntent, error) {
+			params := &stripe.SetupIntentListParams{ListParams: pages, Customer: &customer}
+			return find(ctx, g, g.api.V1SetupIntents.List(ctx, params), func(s *stripe.SetupIntent) bool { return s.Metadata[metaAttempt] == a.ID })
 		},
-		make: func(key string) error {
-			params := &stripe.SetupIntentCreateParams{
-				Customer: &customer, Usage: stripe.String(string(stripe.SetupIntentUsageOffSession)),
+		make: func(params stripe.Params, _ *stripe.SetupIntent) (*stripe.SetupIntent, error) {
+			return g.api.V1SetupIntents.Create(ctx, &stripe.SetupIntentCreateParams{
+				Params: params, Customer: &customer, Usage: stripe.String(string(stripe.SetupIntentUsageOffSession)),
 				PaymentMethodTypes: stripe.StringSlice([]string{"card"}), Metadata: map[string]string{metaAttempt: a.ID},
-			}
-			params.IdempotencyKey = &key
-			made, err := g.api.V1SetupIntents.Create(ctx, params)
-			if err == nil {
-				setup = made.ID
-			}
-			return err
+			})
 		},
 	})
-	return setup, err
+	if err != nil {
+		return "", err
+	}
+	return setup.ID, nil
 }
 
 // SetupSecret implements payments.Gateway.
 func (g *Gateway) SetupSecret(ctx context.Context, setup string) (clientSecret string, err error) {
-	err = g.ask(ctx, func() error {
-		s, err := g.api.V1SetupIntents.Retrieve(ctx, setup, nil)
-		if err == nil {
-			clientSecret = s.ClientSecret
-		}
-		return err
-	})
-	return clientSecret, err
+	s, err := read(ctx, g, func() (*stripe.SetupIntent, error) { return g.api.V1SetupIntents.Retrieve(ctx, setup, nil) })
+	if err != nil {
+		return "", err
+	}
+	return s.ClientSecret, nil
 }
 
 // ReplaceCard implements payments.Gateway. The payment method becomes the one of the customer, and that of each of the
@@ -146,17 +122,16 @@ func (g *Gateway) collect(ctx context.Context, a payments.Attempt, s *stripe.Sub
 	if s.LatestInvoice == nil || s.Status != stripe.SubscriptionStatusPastDue && s.Status != stripe.SubscriptionStatusUnpaid {
 		return nil
 	}
-	err := g.once(ctx, a, change{
+	_, err := once(ctx, g, a, change[stripe.Invoice]{
 		step: "collect/" + s.LatestInvoice.ID, look: true,
-		made: func() (bool, error) {
-			i, err := g.invoice(ctx, s.LatestInvoice.ID)
-			return err == nil && i.Status != stripe.InvoiceStatusOpen, err
+		read: func() (*stripe.Invoice, error) {
+			return read(ctx, g, func() (*stripe.Invoice, error) { return g.api.V1Invoices.Retrieve(ctx, s.LatestInvoice.ID, nil) })
 		},
-		make: func(key string) error {
-			params := &stripe.InvoicePayParams{PaymentMethod: &paymentMethod, OffSession: stripe.Bool(true)}
-			params.IdempotencyKey = &key
-			_, err := g.api.V1Invoices.Pay(ctx, s.LatestInvoice.ID, params)
-			return err
+		made: func(i *stripe.Invoice) bool { return i.Status != stripe.InvoiceStatusOpen },
+		make: func(params stripe.Params, _ *stripe.Invoice) (*stripe.Invoice, error) {
+			return g.api.V1Invoices.Pay(ctx, s.LatestInvoice.ID, &stripe.InvoicePayParams{
+				Params: params, PaymentMethod: &paymentMethod, OffSession: stripe.Bool(true),
+			})
 		},
 	})
 	if errors.Is(err, payments.ErrDeclined) {
@@ -165,68 +140,46 @@ func (g *Gateway) collect(ctx context.Context, a payments.Attempt, s *stripe.Sub
 	return err
 }
 
-func (g *Gateway) invoice(ctx context.Context, id string) (i *stripe.Invoice, err error) {
-	err = g.ask(ctx, func() (err error) {
-		i, err = g.api.V1Invoices.Retrieve(ctx, id, nil)
-		return err
-	})
-	return i, err
-}
-
-func (g *Gateway) paymentMethod(ctx context.Context, id string) (method *stripe.PaymentMethod, err error) {
-	err = g.ask(ctx, func() (err error) {
-		method, err = g.api.V1PaymentMethods.Retrieve(ctx, id, nil)
-		return err
-	})
-	return method, err
+func (g *Gateway) paymentMethod(ctx context.Context, id string) (*stripe.PaymentMethod, error) {
+	return read(ctx, g, func() (*stripe.PaymentMethod, error) { return g.api.V1PaymentMethods.Retrieve(ctx, id, nil) })
 }
 
 func (g *Gateway) setCardOfCustomer(ctx context.Context, a payments.Attempt, customer, paymentMethod string) error {
-	return g.once(ctx, a, change{
+	return done(once(ctx, g, a, change[stripe.Customer]{
 		step: "card", look: true,
-		made: func() (bool, error) {
-			c, err := g.customer(ctx, customer)
-			return err == nil && isMethod(cardOfCustomer(c), paymentMethod), err
+		read: func() (*stripe.Customer, error) { return g.customer(ctx, customer) },
+		made: func(c *stripe.Customer) bool { return isMethod(cardOfCustomer(c), paymentMethod) },
+		make: func(params stripe.Params, _ *stripe.Customer) (*stripe.Customer, error) {
+			return g.api.V1Customers.Update(ctx, customer, &stripe.CustomerUpdateParams{
+				Params: params, InvoiceSettings: &stripe.CustomerUpdateInvoiceSettingsParams{DefaultPaymentMethod: &paymentMethod},
+			})
 		},
-		make: func(key string) error {
-			params := &stripe.CustomerUpdateParams{InvoiceSettings: &stripe.CustomerUpdateInvoiceSettingsParams{DefaultPaymentMethod: &paymentMethod}}
-			params.IdempotencyKey = &key
-			_, err := g.api.V1Customers.Update(ctx, customer, params)
-			return err
-		},
-	})
+	}))
 }
 
 func (g *Gateway) setCardOfSubscription(ctx context.Context, a payments.Attempt, subscription, paymentMethod string) error {
-	return g.once(ctx, a, change{
-		step: "card/" + subscription, look: true,
-		made: func() (bool, error) {
-			s, err := g.subscription(ctx, subscription)
-			return err == nil && isMethod(s.DefaultPaymentMethod, paymentMethod), err
-		},
-		make: func(key string) error {
-			params := &stripe.SubscriptionUpdateParams{DefaultPaymentMethod: &paymentMethod}
-			params.IdempotencyKey = &key
-			_, err := g.api.V1Subscriptions.Update(ctx, subscription, params)
-			return err
+	return g.change(ctx, a, subscription, change[stripe.Subscription]{
+		step: "card/" + subscription,
+		made: func(s *stripe.Subscription) bool { return isMethod(s.DefaultPaymentMethod, paymentMethod) },
+		make: func(params stripe.Params, _ *stripe.Subscription) (*stripe.Subscription, error) {
+			return g.api.V1Subscriptions.Update(ctx, subscription, &stripe.SubscriptionUpdateParams{
+				Params: params, DefaultPaymentMethod: &paymentMethod,
+			})
 		},
 	})
 }
 
 // setCardOfSchedule keeps a scheduled change from bringing the card before back.
 func (g *Gateway) setCardOfSchedule(ctx context.Context, a payments.Attempt, subscription, paymentMethod string) error {
-	var s *stripe.Subscription
-	return g.once(ctx, a, change{
-		step: "card/" + subscription + "/schedule", look: true,
-		made: func() (_ bool, err error) {
-			s, err = g.subscription(ctx, subscription)
-			return err == nil && (!isScheduled(s) || isMethod(cardOfSchedule(s.Schedule), paymentMethod)), err
+	return g.change(ctx, a, subscription, change[stripe.Subscription]{
+		step: "card/" + subscription + "/schedule",
+		made: func(s *stripe.Subscription) bool {
+			return !isScheduled(s) || isMethod(cardOfSchedule(s.Schedule), paymentMethod)
 		},
-		make: func(key string) error {
-			params := &stripe.SubscriptionScheduleUpdateParams{DefaultSettings: paidWith(paymentMethod)}
-			params.IdempotencyKey = &key
-			_, err := g.api.V1SubscriptionSchedules.Update(ctx, s.Schedule.ID, params)
-			return err
+		make: func(params stripe.Params, now *stripe.Subscription) (*stripe.Subscription, error) {
+			return now, done(g.api.V1SubscriptionSchedules.Update(ctx, now.Schedule.ID, &stripe.SubscriptionScheduleUpdateParams{
+				Params: params, DefaultSettings: paidWith(paymentMethod),
+			}))
 		},
 	})
 }
@@ -256,16 +209,4 @@ func card(method *stripe.PaymentMethod) *payments.Card {
 		shown.Brand, shown.Last4 = string(method.Card.Brand), method.Card.Last4
 	}
 	return shown
-}
-
-// one ends a list with its first match.
-func one[R, T any](taken []R, _ T) bool { return len(taken) > 0 }
-
-// first returns the first match of a list, or the zero value.
-func first[R any](taken []R, err error) (R, error) {
-	var none R
-	if err != nil || len(taken) == 0 {
-		return none, err
-	}
-	return taken[0], nil
 }

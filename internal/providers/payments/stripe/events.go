@@ -2,9 +2,11 @@ package stripe
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"iter"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -35,7 +37,7 @@ func (g *Gateway) Events(ctx context.Context, since time.Time) iter.Seq2[payment
 				return
 			}
 			for _, e := range slices.Backward(newestFirst) {
-				if !yield(e, nil) {
+				if !yield(event(e), nil) {
 					return
 				}
 			}
@@ -44,10 +46,11 @@ func (g *Gateway) Events(ctx context.Context, since time.Time) iter.Seq2[payment
 }
 
 // eventsBetween returns the events from a time on and before another one, newest first, as the provider lists them.
-func (g *Gateway) eventsBetween(ctx context.Context, from, until time.Time) ([]payments.Event, error) {
-	params := &stripe.EventListParams{CreatedRange: &stripe.RangeQueryParams{GreaterThanOrEqual: from.Unix(), LesserThan: until.Unix()}}
-	params.Limit = stripe.Int64(100)
-	return list(ctx, g, g.api.V1Events.List(ctx, params), func(e *stripe.Event) (payments.Event, bool) { return event(e), true }, nil)
+func (g *Gateway) eventsBetween(ctx context.Context, from, until time.Time) ([]*stripe.Event, error) {
+	params := &stripe.EventListParams{
+		ListParams: pages, CreatedRange: &stripe.RangeQueryParams{GreaterThanOrEqual: from.Unix(), LesserThan: until.Unix()},
+	}
+	return list(ctx, g, g.api.V1Events.List(ctx, params), all, func(*stripe.Event) bool { return true })
 }
 
 func event(e *stripe.Event) payments.Event {
@@ -101,75 +104,66 @@ func (o object) owner() string {
 	return string(o.before)
 }
 
+// places are where the objects of events are found, by the beginning of the events' types, with what has to be expanded
+// to find their customer. Other objects belong to nobody.
+var places = []place{
+	{"customer.subscription.", "/v1/subscriptions/%s", ""},
+	{"subscription_schedule.", "/v1/subscription_schedules/%s", ""},
+	{"invoice.", "/v1/invoices/%s", ""},
+	{"invoice_payment.", "/v1/invoice_payments/%s", "invoice"},
+	{"payment_method.", "/v1/payment_methods/%s", ""},
+	{"charge.dispute.", "/v1/disputes/%s", "charge"},
+	{"refund.", "/v1/refunds/%s", "charge"},
+	{"charge.refund.", "/v1/refunds/%s", "charge"},
+}
+
+type place struct{ kind, path, expand string }
+
+// owned is an object that belongs to a customer, itself or by what it is about.
+type owned struct {
+	stripe.APIResource
+	Customer reference `json:"customer"`
+	Invoice  belonging `json:"invoice"`
+	Charge   belonging `json:"charge"`
+}
+
+// belonging is what an object belongs to. It is empty for an object of which only the id was sent.
+type belonging struct {
+	Customer reference `json:"customer"`
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (b *belonging) UnmarshalJSON(data []byte) error {
+	if !bytes.HasPrefix(data, []byte("{")) {
+		return nil
+	}
+	type plain belonging
+	return json.Unmarshal(data, (*plain)(b))
+}
+
+// expansion has the provider send objects in place of their ids.
+type expansion struct {
+	stripe.Params `form:"*"`
+	Expand        []*string `form:"expand"`
+}
+
 // CustomerOf implements payments.Gateway.
-func (g *Gateway) CustomerOf(ctx context.Context, e payments.Event) (customer string, err error) {
-	find := g.finder(ctx, e)
-	if e.Customer != "" || find == nil {
+func (g *Gateway) CustomerOf(ctx context.Context, e payments.Event) (string, error) {
+	at := slices.IndexFunc(places, func(p place) bool { return strings.HasPrefix(e.Type, p.kind) })
+	if e.Customer != "" || at < 0 {
 		return e.Customer, nil
 	}
-	err = g.ask(ctx, func() error {
-		owner, err := find(e.Object)
-		if err == nil && owner != nil {
-			customer = owner.ID
-		}
-		return err
+	params := &expansion{Params: stripe.Params{Context: ctx}}
+	if expand := places[at].expand; expand != "" {
+		params.Expand = stripe.StringSlice([]string{expand})
+	}
+	object, err := read(ctx, g, func() (*owned, error) {
+		var object owned
+		err := g.backend.Call(http.MethodGet, stripe.FormatURLPath(places[at].path, e.Object), g.key, params, &object)
+		return &object, err
 	})
-	return customer, err
-}
-
-// finder returns how the customer of an event's object is found, nil for objects that belong to nobody.
-func (g *Gateway) finder(ctx context.Context, e payments.Event) func(id string) (*stripe.Customer, error) {
-	switch kind := e.Type; {
-	case strings.HasPrefix(kind, "customer.subscription."):
-		return func(id string) (*stripe.Customer, error) {
-			s, err := g.api.V1Subscriptions.Retrieve(ctx, id, nil)
-			return ownerOf(s, err, func(s *stripe.Subscription) *stripe.Customer { return s.Customer })
-		}
-	case strings.HasPrefix(kind, "subscription_schedule."):
-		return func(id string) (*stripe.Customer, error) {
-			s, err := g.api.V1SubscriptionSchedules.Retrieve(ctx, id, nil)
-			return ownerOf(s, err, func(s *stripe.SubscriptionSchedule) *stripe.Customer { return s.Customer })
-		}
-	case strings.HasPrefix(kind, "invoice."):
-		return func(id string) (*stripe.Customer, error) {
-			i, err := g.api.V1Invoices.Retrieve(ctx, id, nil)
-			return ownerOf(i, err, func(i *stripe.Invoice) *stripe.Customer { return i.Customer })
-		}
-	case strings.HasPrefix(kind, "invoice_payment."):
-		return func(id string) (*stripe.Customer, error) {
-			params := &stripe.InvoicePaymentRetrieveParams{Expand: stripe.StringSlice([]string{"invoice"})}
-			p, err := g.api.V1InvoicePayments.Retrieve(ctx, id, params)
-			return ownerOf(p, err, func(p *stripe.InvoicePayment) *stripe.Customer { return p.Invoice.Customer })
-		}
-	case strings.HasPrefix(kind, "payment_method."):
-		return func(id string) (*stripe.Customer, error) {
-			m, err := g.api.V1PaymentMethods.Retrieve(ctx, id, nil)
-			return ownerOf(m, err, func(m *stripe.PaymentMethod) *stripe.Customer { return m.Customer })
-		}
-	case strings.HasPrefix(kind, "charge.dispute."):
-		return func(id string) (*stripe.Customer, error) {
-			params := &stripe.DisputeRetrieveParams{Expand: stripe.StringSlice([]string{"charge"})}
-			d, err := g.api.V1Disputes.Retrieve(ctx, id, params)
-			return ownerOf(d, err, func(d *stripe.Dispute) *stripe.Customer { return d.Charge.Customer })
-		}
-	case strings.HasPrefix(kind, "refund."), strings.HasPrefix(kind, "charge.refund."):
-		return func(id string) (*stripe.Customer, error) {
-			params := &stripe.RefundRetrieveParams{Expand: stripe.StringSlice([]string{"charge"})}
-			r, err := g.api.V1Refunds.Retrieve(ctx, id, params)
-			return ownerOf(r, err, func(r *stripe.Refund) *stripe.Customer {
-				if r.Charge == nil {
-					return nil
-				}
-				return r.Charge.Customer
-			})
-		}
-	}
-	return nil
-}
-
-func ownerOf[T any](of T, err error, owner func(T) *stripe.Customer) (*stripe.Customer, error) {
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	return owner(of), nil
+	return string(cmp.Or(object.Customer, object.Invoice.Customer, object.Charge.Customer)), nil
 }

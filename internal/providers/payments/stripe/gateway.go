@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math"
 	"net/http"
 	"net/url"
 	"time"
@@ -35,6 +36,8 @@ const retries = 2
 // Gateway implements payments.Gateway.
 type Gateway struct {
 	api       *stripe.Client
+	backend   stripe.Backend // of api, for requests that it has no method for
+	key       string
 	transport *http.Transport
 	breaker   *gobreaker.TwoStepCircuitBreaker[struct{}]
 	now       func() time.Time
@@ -71,7 +74,7 @@ func New(conf Config) (*Gateway, error) {
 		EnableTelemetry:   stripe.Bool(false),
 	})
 	return &Gateway{
-		api:       stripe.NewClient(conf.Key, stripe.WithBackends(backends)),
+		api: stripe.NewClient(conf.Key, stripe.WithBackends(backends)), backend: backends.API, key: conf.Key,
 		transport: transport, breaker: newBreaker(conf), now: conf.Now,
 	}, nil
 }
@@ -115,21 +118,45 @@ func (g *Gateway) ask(ctx context.Context, question func() error) error {
 	return err
 }
 
-// list collects what is wanted of a list of the provider, until enough reports that there is no need to go on.
-func list[T, R any](ctx context.Context, g *Gateway, all stripe.Seq2[T, error], take func(T) (R, bool), enough func(taken []R, last T) bool) (taken []R, err error) {
+// read asks the provider for an object.
+func read[T any](ctx context.Context, g *Gateway, retrieve func() (*T, error)) (object *T, err error) {
+	err = g.ask(ctx, func() (err error) {
+		object, err = retrieve()
+		return err
+	})
+	return object, err
+}
+
+// pages are the parameters of lists that are read in the largest pages that the provider permits.
+var pages = stripe.ListParams{Limit: stripe.Int64(100)}
+
+// all is the limit of a list that is read to its end.
+const all = math.MaxInt
+
+// list reads a list of the provider until it has found a number of objects that are wanted.
+func list[T any](ctx context.Context, g *Gateway, objects stripe.Seq2[T, error], limit int, wanted func(T) bool) (found []T, err error) {
 	err = g.ask(ctx, func() error {
-		for one, err := range all {
+		for object, err := range objects {
 			if err != nil {
 				return err
 			}
-			if r, ok := take(one); ok {
-				taken = append(taken, r)
+			if wanted(object) {
+				found = append(found, object)
 			}
-			if enough != nil && enough(taken, one) {
+			if len(found) == limit {
 				return nil
 			}
 		}
 		return nil
 	})
-	return taken, err
+	return found, err
+}
+
+// find returns the first object of a list that is wanted, or nil.
+func find[T any](ctx context.Context, g *Gateway, objects stripe.Seq2[*T, error], wanted func(*T) bool) (*T, error) {
+	found, err := list(ctx, g, objects, 1, wanted)
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	return found[0], nil
 }

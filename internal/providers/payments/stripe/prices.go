@@ -16,34 +16,35 @@ import (
 // Prices implements payments.Gateway.
 func (g *Gateway) Prices(ctx context.Context) ([]payments.Price, error) {
 	params := &stripe.PriceListParams{
-		Active: stripe.Bool(true), Type: stripe.String(string(stripe.PriceTypeRecurring)),
+		ListParams: pages, Active: stripe.Bool(true), Type: stripe.String(string(stripe.PriceTypeRecurring)),
 		Recurring: &stripe.PriceListRecurringParams{Interval: stripe.String(string(stripe.PriceRecurringIntervalMonth))},
 		Expand:    stripe.StringSlice([]string{"data.product"}),
 	}
-	params.Limit = stripe.Int64(100)
-	return list(ctx, g, g.api.V1Prices.List(ctx, params), price, nil)
+	onSale, err := list(ctx, g, g.api.V1Prices.List(ctx, params), all, isOnSale)
+	var prices []payments.Price
+	for _, p := range onSale {
+		prices = append(prices, price(p))
+	}
+	return prices, err
 }
 
-// price returns a price that is on sale: of each month, for one amount.
-func price(p *stripe.Price) (payments.Price, bool) {
+// isOnSale reports whether a price is on sale: of each month, for one amount.
+func isOnSale(p *stripe.Price) bool {
 	monthly := p.Recurring != nil && p.Recurring.Interval == stripe.PriceRecurringIntervalMonth && p.Recurring.IntervalCount == 1 &&
 		p.Recurring.UsageType == stripe.PriceRecurringUsageTypeLicensed
-	if !monthly || !p.Active || p.BillingScheme != stripe.PriceBillingSchemePerUnit || p.Product == nil || !p.Product.Active {
-		return payments.Price{}, false
-	}
+	return monthly && p.Active && p.BillingScheme == stripe.PriceBillingSchemePerUnit && p.Product != nil && p.Product.Active
+}
+
+func price(p *stripe.Price) payments.Price {
 	metadata := map[string]string{}
 	maps.Copy(metadata, p.Product.Metadata)
 	maps.Copy(metadata, p.Metadata)
-	return payments.Price{ID: p.ID, Product: p.Product.Name, Amount: p.UnitAmount, Currency: string(p.Currency), Metadata: metadata}, true
+	return payments.Price{ID: p.ID, Product: p.Product.Name, Amount: p.UnitAmount, Currency: string(p.Currency), Metadata: metadata}
 }
 
 // Coupon implements payments.Gateway. One that is not valid any more is ErrNotFound.
 func (g *Gateway) Coupon(ctx context.Context, id string) (payments.Discount, error) {
-	var c *stripe.Coupon
-	err := g.ask(ctx, func() (err error) {
-		c, err = g.api.V1Coupons.Retrieve(ctx, id, nil)
-		return err
-	})
+	c, err := read(ctx, g, func() (*stripe.Coupon, error) { return g.api.V1Coupons.Retrieve(ctx, id, nil) })
 	switch {
 	case err != nil:
 		return payments.Discount{}, err

@@ -16,50 +16,40 @@ func (g *Gateway) ScheduleChange(ctx context.Context, a payments.Attempt, subscr
 	if err != nil {
 		return payments.Subscription{}, err
 	}
-	err = g.once(ctx, a, change{
-		step: fmt.Sprintf("phases/%d", itemOf(s).CurrentPeriodEnd), look: true,
-		made: func() (bool, error) {
-			now, err := g.shown(ctx, subscription)
-			return err == nil && now.Scheduled != nil && now.Scheduled.Price == price, err
+	return g.changed(ctx, a, subscription, change[stripe.Subscription]{
+		step: fmt.Sprintf("phases/%d", itemOf(s).CurrentPeriodEnd),
+		made: func(now *stripe.Subscription) bool {
+			next := scheduled(now)
+			return next != nil && next.Price == price
 		},
-		make: func(key string) error {
-			params := &stripe.SubscriptionScheduleUpdateParams{
-				EndBehavior: stripe.String(string(stripe.SubscriptionScheduleEndBehaviorRelease)), ProrationBehavior: stripe.String("none"),
-				Phases: phases(s, price), Metadata: map[string]string{metaChange: a.ID},
+		make: func(params stripe.Params, now *stripe.Subscription) (*stripe.Subscription, error) {
+			update := &stripe.SubscriptionScheduleUpdateParams{
+				Params: params, EndBehavior: stripe.String(string(stripe.SubscriptionScheduleEndBehaviorRelease)),
+				ProrationBehavior: stripe.String("none"), Phases: phases(s, price), Metadata: map[string]string{metaChange: a.ID},
 			}
 			if s.DefaultPaymentMethod != nil {
-				params.DefaultSettings = paidWith(s.DefaultPaymentMethod.ID)
+				update.DefaultSettings = paidWith(s.DefaultPaymentMethod.ID)
 			}
-			params.IdempotencyKey = &key
-			_, err := g.api.V1SubscriptionSchedules.Update(ctx, s.Schedule.ID, params)
-			return err
+			return now, done(g.api.V1SubscriptionSchedules.Update(ctx, s.Schedule.ID, update))
 		},
 	})
-	if err != nil {
-		return payments.Subscription{}, err
-	}
-	return g.shown(ctx, subscription)
 }
 
 // withSchedule returns a subscription that has a schedule.
-func (g *Gateway) withSchedule(ctx context.Context, a payments.Attempt, subscription string) (s *stripe.Subscription, err error) {
-	err = g.once(ctx, a, change{
-		step: "schedule", look: true,
-		made: func() (bool, error) {
-			s, err = g.subscription(ctx, subscription)
-			return err == nil && isScheduled(s), err
-		},
-		make: func(key string) error {
-			params := &stripe.SubscriptionScheduleCreateParams{FromSubscription: &subscription}
-			params.IdempotencyKey = &key
-			_, err := g.api.V1SubscriptionSchedules.Create(ctx, params)
-			return err
+func (g *Gateway) withSchedule(ctx context.Context, a payments.Attempt, subscription string) (*stripe.Subscription, error) {
+	err := g.change(ctx, a, subscription, change[stripe.Subscription]{
+		step: "schedule",
+		made: isScheduled,
+		make: func(params stripe.Params, now *stripe.Subscription) (*stripe.Subscription, error) {
+			return now, done(g.api.V1SubscriptionSchedules.Create(ctx, &stripe.SubscriptionScheduleCreateParams{
+				Params: params, FromSubscription: &subscription,
+			}))
 		},
 	})
-	if err != nil || isScheduled(s) {
-		return s, err
+	if err != nil {
+		return nil, err
 	}
-	s, err = g.subscription(ctx, subscription)
+	s, err := g.subscription(ctx, subscription)
 	if err == nil && !isScheduled(s) {
 		return nil, payments.ErrUnavailable
 	}
@@ -113,27 +103,20 @@ func phase(schedule *stripe.SubscriptionSchedule) *stripe.SubscriptionSchedulePh
 
 // DropScheduledChange implements payments.Gateway.
 func (g *Gateway) DropScheduledChange(ctx context.Context, a payments.Attempt, subscription string) (payments.Subscription, error) {
-	var s *stripe.Subscription
-	err := g.once(ctx, a, change{
-		step: "release", look: true,
-		made: func() (_ bool, err error) {
-			s, err = g.subscription(ctx, subscription)
-			return err == nil && !isScheduled(s), err
+	return g.changed(ctx, a, subscription, g.release(ctx))
+}
+
+// release is the change that drops what is scheduled.
+func (g *Gateway) release(ctx context.Context) change[stripe.Subscription] {
+	return change[stripe.Subscription]{
+		step: "release",
+		made: func(s *stripe.Subscription) bool { return !isScheduled(s) },
+		make: func(params stripe.Params, now *stripe.Subscription) (*stripe.Subscription, error) {
+			return now, done(g.api.V1SubscriptionSchedules.Release(ctx, now.Schedule.ID, &stripe.SubscriptionScheduleReleaseParams{
+				Params: params,
+			}))
 		},
-		make: func(key string) error {
-			params := &stripe.SubscriptionScheduleReleaseParams{}
-			params.IdempotencyKey = &key
-			_, err := g.api.V1SubscriptionSchedules.Release(ctx, s.Schedule.ID, params)
-			return err
-		},
-	})
-	switch {
-	case err != nil:
-		return payments.Subscription{}, err
-	case !isScheduled(s):
-		return show(s), nil
 	}
-	return g.shown(ctx, subscription)
 }
 
 func isScheduled(s *stripe.Subscription) bool { return s.Schedule != nil }

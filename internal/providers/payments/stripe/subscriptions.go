@@ -2,6 +2,7 @@ package stripe
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/stripe/stripe-go/v84"
@@ -11,34 +12,29 @@ import (
 
 // Subscribe implements payments.Gateway. The card that pays first pays later, too.
 func (g *Gateway) Subscribe(ctx context.Context, a payments.Attempt, s payments.NewSubscription) (payments.Subscription, error) {
-	var id string
-	err := g.once(ctx, a, change{
+	made, err := once(ctx, g, a, change[stripe.Subscription]{
 		step: "subscription",
-		made: func() (made bool, err error) {
-			all, err := g.subscriptions(ctx, s.Customer)
-			for _, other := range all {
-				if other.Metadata[metaAttempt] == a.ID {
-					id = other.ID
-				}
+		read: func() (*stripe.Subscription, error) {
+			newest, err := g.subscriptions(ctx, s.Customer)
+			i := slices.IndexFunc(newest, func(s *stripe.Subscription) bool { return s.Metadata[metaAttempt] == a.ID })
+			if err != nil || i < 0 {
+				return nil, err
 			}
-			return id != "", err
+			return newest[i], nil
 		},
-		make: func(key string) error {
-			made, err := g.api.V1Subscriptions.Create(ctx, newSubscription(a, s, key))
-			if err == nil {
-				id = made.ID
-			}
-			return err
+		make: func(params stripe.Params, _ *stripe.Subscription) (*stripe.Subscription, error) {
+			return g.api.V1Subscriptions.Create(ctx, newSubscription(a, s, params))
 		},
 	})
 	if err != nil {
 		return payments.Subscription{}, err
 	}
-	return g.shown(ctx, id)
+	return g.shown(ctx, made.ID)
 }
 
-func newSubscription(a payments.Attempt, s payments.NewSubscription, key string) *stripe.SubscriptionCreateParams {
-	params := &stripe.SubscriptionCreateParams{
+func newSubscription(a payments.Attempt, s payments.NewSubscription, params stripe.Params) *stripe.SubscriptionCreateParams {
+	create := &stripe.SubscriptionCreateParams{
+		Params:          params,
 		Customer:        &s.Customer,
 		Items:           []*stripe.SubscriptionCreateItemParams{{Price: &s.Price}},
 		PaymentBehavior: stripe.String("default_incomplete"),
@@ -48,20 +44,14 @@ func newSubscription(a payments.Attempt, s payments.NewSubscription, key string)
 		Metadata: map[string]string{metaAttempt: a.ID},
 	}
 	if s.Coupon != "" {
-		params.Discounts = []*stripe.SubscriptionCreateDiscountParams{{Coupon: &s.Coupon}}
+		create.Discounts = []*stripe.SubscriptionCreateDiscountParams{{Coupon: &s.Coupon}}
 	}
-	params.IdempotencyKey = &key
-	return params
+	return create
 }
 
 // FirstPayment implements payments.Gateway. There is no client secret once there is nothing to pay.
 func (g *Gateway) FirstPayment(ctx context.Context, subscription string) (payments.FirstPayment, error) {
-	var s *stripe.Subscription
-	err := g.ask(ctx, func() (err error) {
-		params := &stripe.SubscriptionRetrieveParams{Expand: stripe.StringSlice([]string{"latest_invoice.confirmation_secret", "discounts.source.coupon"})}
-		s, err = g.api.V1Subscriptions.Retrieve(ctx, subscription, params)
-		return err
-	})
+	s, err := g.retrieveSubscription(ctx, subscription, "latest_invoice.confirmation_secret", "discounts.source.coupon")
 	if err != nil {
 		return payments.FirstPayment{}, err
 	}
@@ -83,87 +73,79 @@ func (g *Gateway) FirstPayment(ctx context.Context, subscription string) (paymen
 
 // ChangePrice implements payments.Gateway.
 func (g *Gateway) ChangePrice(ctx context.Context, a payments.Attempt, subscription, price string) (payments.Subscription, error) {
-	if _, err := g.DropScheduledChange(ctx, a, subscription); err != nil {
+	if err := g.change(ctx, a, subscription, g.release(ctx)); err != nil {
 		return payments.Subscription{}, err
 	}
-	var s *stripe.Subscription
-	err := g.once(ctx, a, change{
-		step: "price", look: true,
-		made: func() (_ bool, err error) {
-			s, err = g.subscription(ctx, subscription)
-			return err == nil && priceOf(s) == price && !hasEnded(s), err
-		},
-		make: func(key string) error {
-			params := &stripe.SubscriptionUpdateParams{
-				Items:             []*stripe.SubscriptionUpdateItemParams{{ID: &itemOf(s).ID, Price: &price}},
+	return g.changed(ctx, a, subscription, change[stripe.Subscription]{
+		step: "price",
+		made: func(s *stripe.Subscription) bool { return priceOf(s) == price && !hasEnded(s) },
+		make: func(params stripe.Params, now *stripe.Subscription) (*stripe.Subscription, error) {
+			return g.api.V1Subscriptions.Update(ctx, subscription, &stripe.SubscriptionUpdateParams{
+				Params: params, Items: []*stripe.SubscriptionUpdateItemParams{{ID: &itemOf(now).ID, Price: &price}},
 				ProrationBehavior: stripe.String("always_invoice"), PaymentBehavior: stripe.String("error_if_incomplete"),
 				Metadata: map[string]string{metaChange: a.ID},
-			}
-			params.IdempotencyKey = &key
-			_, err := g.api.V1Subscriptions.Update(ctx, subscription, params)
-			return err
+			})
 		},
 	})
-	if err != nil {
-		return payments.Subscription{}, err
-	}
-	return g.shown(ctx, subscription)
 }
 
 // SetCancelAtPeriodEnd implements payments.Gateway.
 func (g *Gateway) SetCancelAtPeriodEnd(ctx context.Context, a payments.Attempt, subscription string, cancel bool) (payments.Subscription, error) {
-	if _, err := g.DropScheduledChange(ctx, a, subscription); err != nil {
+	if err := g.change(ctx, a, subscription, g.release(ctx)); err != nil {
 		return payments.Subscription{}, err
 	}
-	var s *stripe.Subscription
-	err := g.once(ctx, a, change{
-		step: "cancel", look: true,
-		made: func() (_ bool, err error) {
-			s, err = g.subscription(ctx, subscription)
-			return err == nil && endsWithPeriod(s) == cancel && !hasEnded(s), err
-		},
-		make: func(key string) error {
-			params := &stripe.SubscriptionUpdateParams{CancelAtPeriodEnd: &cancel, Metadata: map[string]string{metaChange: a.ID}}
-			if !s.CancelAtPeriodEnd && s.CancelAt != 0 {
-				params.CancelAtPeriodEnd = nil // it was set as a time
-				params.AddExtra("cancel_at", "")
+	return g.changed(ctx, a, subscription, change[stripe.Subscription]{
+		step: "cancel",
+		made: func(s *stripe.Subscription) bool { return endsWithPeriod(s) == cancel && !hasEnded(s) },
+		make: func(params stripe.Params, now *stripe.Subscription) (*stripe.Subscription, error) {
+			update := &stripe.SubscriptionUpdateParams{Params: params, Metadata: map[string]string{metaChange: a.ID}}
+			if !now.CancelAtPeriodEnd && now.CancelAt != 0 {
+				update.AddExtra("cancel_at", "") // it was set as a time
+			} else {
+				update.CancelAtPeriodEnd = &cancel
 			}
-			params.IdempotencyKey = &key
-			_, err := g.api.V1Subscriptions.Update(ctx, subscription, params)
-			return err
+			return g.api.V1Subscriptions.Update(ctx, subscription, update)
 		},
 	})
-	if err != nil {
+}
+
+// End implements payments.Gateway.
+func (g *Gateway) End(ctx context.Context, a payments.Attempt, subscription string) error {
+	return g.change(ctx, a, subscription, change[stripe.Subscription]{
+		step: "end",
+		made: hasEnded,
+		make: func(params stripe.Params, _ *stripe.Subscription) (*stripe.Subscription, error) {
+			return g.api.V1Subscriptions.Cancel(ctx, subscription, &stripe.SubscriptionCancelParams{Params: params})
+		},
+	})
+}
+
+// change makes a change of a subscription once. It is called with the subscription as it is.
+func (g *Gateway) change(ctx context.Context, a payments.Attempt, subscription string, c change[stripe.Subscription]) error {
+	c.look = true
+	c.read = func() (*stripe.Subscription, error) { return g.subscription(ctx, subscription) }
+	return done(once(ctx, g, a, c))
+}
+
+// changed is change for callers that want the subscription afterwards.
+func (g *Gateway) changed(
+	ctx context.Context, a payments.Attempt, subscription string, c change[stripe.Subscription],
+) (payments.Subscription, error) {
+	if err := g.change(ctx, a, subscription, c); err != nil {
 		return payments.Subscription{}, err
 	}
 	return g.shown(ctx, subscription)
 }
 
-// End implements payments.Gateway.
-func (g *Gateway) End(ctx context.Context, a payments.Attempt, subscription string) error {
-	return g.once(ctx, a, change{
-		step: "end", look: true,
-		made: func() (bool, error) {
-			s, err := g.subscription(ctx, subscription)
-			return err == nil && hasEnded(s), err
-		},
-		make: func(key string) error {
-			params := &stripe.SubscriptionCancelParams{}
-			params.IdempotencyKey = &key
-			_, err := g.api.V1Subscriptions.Cancel(ctx, subscription, params)
-			return err
-		},
-	})
+// subscription returns a subscription with all that is shown of it.
+func (g *Gateway) subscription(ctx context.Context, id string) (*stripe.Subscription, error) {
+	return g.retrieveSubscription(ctx, id, "default_payment_method", "schedule")
 }
 
-// subscription returns a subscription with all that is shown of it.
-func (g *Gateway) subscription(ctx context.Context, id string) (s *stripe.Subscription, err error) {
-	err = g.ask(ctx, func() (err error) {
-		params := &stripe.SubscriptionRetrieveParams{Expand: stripe.StringSlice([]string{"default_payment_method", "schedule"})}
-		s, err = g.api.V1Subscriptions.Retrieve(ctx, id, params)
-		return err
+func (g *Gateway) retrieveSubscription(ctx context.Context, id string, expand ...string) (*stripe.Subscription, error) {
+	return read(ctx, g, func() (*stripe.Subscription, error) {
+		return g.api.V1Subscriptions.Retrieve(ctx, id, &stripe.SubscriptionRetrieveParams{Expand: stripe.StringSlice(expand)})
 	})
-	return s, err
 }
 
 // mostSubscriptions is how many of a customer are read: the newest.
@@ -175,10 +157,7 @@ func (g *Gateway) subscriptions(ctx context.Context, customer string) ([]*stripe
 		Customer: &customer, Status: stripe.String("all"), Expand: stripe.StringSlice([]string{"data.default_payment_method", "data.schedule"}),
 	}
 	params.Limit = stripe.Int64(mostSubscriptions)
-	return list(ctx, g, g.api.V1Subscriptions.List(ctx, params), func(s *stripe.Subscription) (*stripe.Subscription, bool) { return s, true },
-		func(taken []*stripe.Subscription, _ *stripe.Subscription) bool {
-			return len(taken) == mostSubscriptions
-		})
+	return list(ctx, g, g.api.V1Subscriptions.List(ctx, params), mostSubscriptions, func(*stripe.Subscription) bool { return true })
 }
 
 func (g *Gateway) shown(ctx context.Context, id string) (payments.Subscription, error) {
