@@ -54,7 +54,7 @@ func (c customer) owner(t *testing.T) shownOwner {
 
 func TestOwnersMakeNameAndDeleteKeys(t *testing.T) {
 	t.Parallel()
-	s := start(t, dataFolder(t))
+	s := share(t)
 	first, stranger := s.openAccount("free"), s.openAccount("free")
 
 	// when an owner creates a key for an integration, then it works at once and is called so
@@ -111,7 +111,7 @@ func TestOwnersAcceptTermsAndChooseEmail(t *testing.T) {
 
 func TestOperatorsGrantTheirRole(t *testing.T) {
 	t.Parallel()
-	s := start(t, dataFolder(t))
+	s := share(t)
 	c := s.openAccount("free")
 	s.recitalctl("accounts", "grant-operator", c.id, "--reason", "Ticket 7")
 	require.True(t, s.readLog().accounts[c.id].Operator)

@@ -58,7 +58,7 @@ func TestWordsAreFoundInARecording(t *testing.T) {
 		t.Skip("one of the longest scenarios")
 	}
 	t.Parallel()
-	s := start(t, dataFolder(t))
+	s := share(t)
 	c := s.openAccount("free")
 	const text = "The old fisherman lived by the sea, and nobody knew his name."
 
@@ -117,7 +117,7 @@ func TestWhatCannotBeAlignedIsExplained(t *testing.T) {
 		t.Skip("one of the longest scenarios")
 	}
 	t.Parallel()
-	s := start(t, dataFolder(t))
+	s := share(t)
 	c := s.openAccount("free")
 	recording := c.post(t, bytesRoute, order{"text": "Hello.", "voice": "leah", "format": "wav"}).body
 	silence := append(bytes.Clone(recording[:44]), make([]byte, 32000)...)

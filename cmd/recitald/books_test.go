@@ -121,6 +121,16 @@ func (b books) charactersOf(account string) (characters int64) {
 	return characters
 }
 
+// reservationsOf returns the number of reservations of an account that were neither settled nor expired.
+func (b books) reservationsOf(account string) (open int) {
+	for _, period := range b.periods {
+		if period.Terms.Account == account {
+			open += len(period.Open)
+		}
+	}
+	return open
+}
+
 // openReservations returns the number of reservations that were neither settled nor expired.
 func (b books) openReservations() (open int) {
 	for _, period := range b.periods {

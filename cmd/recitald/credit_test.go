@@ -104,13 +104,13 @@ func TestAFreeAccountAtItsLimitSpeaksOnWithCredit(t *testing.T) {
 // A paid account spends credit before anything is billed, and one without a limit keeps it.
 func TestCreditOfPaidAccounts(t *testing.T) {
 	t.Parallel()
-	s := start(t, dataFolder(t))
+	s := share(t)
 	for _, plan := range []string{"indie", "enterprise"} {
 		c := s.openAccount(plan)
 		s.recitalctl("accounts", "credit", c.id, "1000")
 		require.Equal(t, 200, c.post(t, bytesRoute, order{"text": prose(500), "voice": "leah"}).status)
 		require.EqualValues(t, 500, c.usage(t))
 		require.EqualValues(t, 1_000, c.creditLeft(t), "the plan's characters come first")
+		c.requireSettled(t)
 	}
-	s.requireSettledBooks()
 }

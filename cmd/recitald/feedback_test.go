@@ -12,7 +12,7 @@ import (
 
 func TestFeedbackIsKeptAndItsWordsAreNotInClear(t *testing.T) {
 	t.Parallel()
-	s := start(t, dataFolder(t))
+	s := share(t)
 	c := s.openAccount("free")
 	give := func(form url.Values) reply {
 		request := c.request(http.MethodPost, "/v1/ai/speech/feedback", strings.NewReader(form.Encode()))

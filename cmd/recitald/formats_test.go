@@ -44,7 +44,7 @@ func TestEveryFormatIsHeardWhole(t *testing.T) {
 		t.Skip("one of the longest scenarios")
 	}
 	t.Parallel()
-	s := start(t, dataFolder(t))
+	s := share(t)
 	c := s.operator()
 	lasts := c.lengthOf(t, threeSentences)
 	for _, spec := range everySpec() {
@@ -211,7 +211,7 @@ func TestTheSameSeedGivesTheSameBytes(t *testing.T) {
 		t.Skip("one of the longest scenarios")
 	}
 	t.Parallel()
-	s := start(t, dataFolder(t))
+	s := share(t)
 	c := s.operator()
 	sounds := map[audio.Format][]byte{}
 	for _, format := range audio.Formats() {

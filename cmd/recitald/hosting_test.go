@@ -50,7 +50,7 @@ func (c customer) hosts(t *testing.T, what string, form url.Values) (answer map[
 
 func TestKeysForHostedProjects(t *testing.T) {
 	t.Parallel()
-	s := start(t, dataFolder(t))
+	s := share(t)
 	c := s.openAccount("indie")
 	config, code := s.installs("my-site", "my-shop")
 

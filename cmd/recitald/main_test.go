@@ -28,5 +28,6 @@ func run(m *testing.M) int {
 	}
 	defer remove()
 	recitaldBinary = filepath.Join(folder, "recitald")
+	defer endShared()
 	return openapitest.Checked(m).Run()
 }

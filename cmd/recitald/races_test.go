@@ -33,7 +33,7 @@ func (c customer) tryNewKey(t *testing.T) (key customer, status int) {
 // No key outlives its account, whichever of a closing and the creation of keys is first.
 func TestClosingBesideTheCreationOfKeys(t *testing.T) {
 	t.Parallel()
-	s := start(t, dataFolder(t), "--address-rate=0", "--account-rate=free=0", "--failure-rate=0")
+	s := share(t)
 	for range 4 {
 		// given an account with many keys
 		c := s.openAccount("free")
@@ -134,7 +134,7 @@ func TestLimitsBesideParallelCreations(t *testing.T) {
 // What was opened before all sessions are ended is refused, whatever is opened beside.
 func TestRevokingAllSessionsBesideSignIns(t *testing.T) {
 	t.Parallel()
-	s := start(t, dataFolder(t), "--address-rate=0", "--account-rate=free=0", "--failure-rate=0")
+	s := share(t)
 	const email = "crowd@example.org"
 	before := make([]*person, 8)
 	atOnce(len(before), func(i int) {

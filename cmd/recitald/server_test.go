@@ -53,15 +53,32 @@ func newFolder(t *testing.T) string {
 }
 
 // start starts recitald, with one codec unless the flags say more, and returns when it has printed that it is running.
+// It is killed when the test ends.
 func start(t *testing.T, data string, flags ...string) *server {
+	t.Helper()
+	s := newServer(t, data)
+	t.Cleanup(s.kill)
+	s.begin(flags...)
+	return s
+}
+
+func newServer(t *testing.T, data string) *server {
 	t.Helper()
 	said, err := os.MkdirTemp(data, "said-") // it is removed with the folder
 	require.NoError(t, err)
-	s := &server{t: t, data: data, ended: make(chan struct{}), output: filepath.Join(said, "stdout"), log: filepath.Join(said, "stderr")}
-	s.launch(append([]string{"--http-addr=127.0.0.1:0", "--admin-addr=127.0.0.1:0", "--idp-addr=127.0.0.1:0", "--sandbox-addr=127.0.0.1:0", "--data-dir=" + data, "--codecs=1"}, flags...))
-	t.Cleanup(s.kill)
+	return &server{
+		t: t, data: data, ended: make(chan struct{}),
+		output: filepath.Join(said, "stdout"), log: filepath.Join(said, "stderr"),
+	}
+}
+
+func (s *server) begin(flags ...string) {
+	s.t.Helper()
+	s.launch(append([]string{
+		"--http-addr=127.0.0.1:0", "--admin-addr=127.0.0.1:0", "--idp-addr=127.0.0.1:0", "--sandbox-addr=127.0.0.1:0",
+		"--data-dir=" + s.data, "--codecs=1",
+	}, flags...))
 	s.readWelcome()
-	return s
 }
 
 func (s *server) launch(flags []string) {

@@ -96,7 +96,7 @@ func (v *person) account(email string) string {
 
 func TestAPersonSignsInAndAnSDKWorksWithTheirKey(t *testing.T) {
 	t.Parallel()
-	s := start(t, dataFolder(t), "--engines=1")
+	s := share(t)
 	v := s.person()
 	require.Equal(t, http.StatusUnauthorized, v.get(s.address+"/auth/oauth/validate").status)
 
@@ -142,9 +142,9 @@ func mustParse(address string) *url.URL {
 // Closing and signing in again gives a new account, and no new characters.
 func TestAFreePeriodSurvivesClosing(t *testing.T) {
 	t.Parallel()
-	s := start(t, dataFolder(t), "--engines=1")
+	s := share(t)
 	v := s.person()
-	first := v.signIn("ada@example.com")
+	first := v.signIn("emmy@example.com")
 	speech := v.speak(strings.Repeat("word ", 20))
 	require.Equal(t, http.StatusOK, speech.status, speech.text())
 	used, end := v.used()
@@ -156,7 +156,7 @@ func TestAFreePeriodSurvivesClosing(t *testing.T) {
 	s.eventually(func() bool { return v.get(s.address+"/v1/account").status == http.StatusUnauthorized })
 
 	again := s.person()
-	second := again.signIn("ada@example.com")
+	second := again.signIn("emmy@example.com")
 	require.NotEqual(t, first, second)
 	s.eventually(func() bool {
 		left, sameEnd := again.used()
@@ -200,17 +200,17 @@ func (v *person) used() (characters, end int64) {
 // A person sees, in a real browser, that signing in and out works, and that scripts cannot read the cookie.
 func TestABrowserSignsInAndOut(t *testing.T) {
 	t.Parallel()
-	s := start(t, dataFolder(t), "--engines=1")
+	s := share(t)
 	b := openBrowser(t)
 	b.visit(s.address + "/auth/oauth/login?provider=idp_2&redirect=" + url.QueryEscape(s.address+"/docs?signed=in"))
 	b.fill("input[name=name]", "Ada Lovelace")
-	b.fill("input[name=email]", "ada@example.com")
+	b.fill("input[name=email]", "mary@example.com")
 	b.click("#sign-in")
 	b.awaitAddress("?signed=in")
 	b.errors = nil // the page for development has no icon
 
 	who := `fetch("/auth/oauth/validate").then(async r => r.status + " " + (r.ok ? (await r.json()).email : ""))`
-	require.Equal(t, "200 ada@example.com", b.evaluate(who))
+	require.Equal(t, "200 mary@example.com", b.evaluate(who))
 	require.NotContains(t, b.evaluate("document.cookie"), "svc-session", "it is httpOnly")
 	var jar struct {
 		Cookies []struct {

@@ -10,8 +10,8 @@ import (
 // A text that no engine can say is a reply like any other, with silence, a warning, and nothing to pay.
 func TestATextThatCannotBeSpokenIsFree(t *testing.T) {
 	t.Parallel()
-	s := start(t, dataFolder(t))
-	c := s.operator()
+	s := share(t)
+	c := s.openAccount("enterprise")
 	const warning = "text: there is nothing in it that can be spoken"
 	for _, text := range []string{"  \n ", "\u200b\u200d", "… — ?!"} {
 		for _, route := range []string{bytesRoute, detailedRoute, "/speech/beta/synthesize"} {

@@ -96,7 +96,7 @@ func readTimes(t *testing.T, address string) []word {
 
 func TestTimesOfAReplyThatIsCut(t *testing.T) {
 	t.Parallel()
-	s := start(t, dataFolder(t))
+	s := share(t)
 	c := s.openAccount("indie")
 	wanted := long().order()
 	wanted["return_timestamps"] = true
@@ -124,7 +124,7 @@ func TestTimesOfAReplyThatIsCut(t *testing.T) {
 	text, _ := wanted["text"].(string)
 	require.True(t, strings.HasPrefix(text, said.String()))
 	require.Less(t, said.Len(), len(text))
-	s.requireSettledBooks()
+	c.requireSettled(t)
 	require.EqualValues(t, len([]rune(said.String())), c.usage(t))
 }
 

@@ -12,7 +12,7 @@ import (
 
 func TestVoicesAreListedAndHeard(t *testing.T) {
 	t.Parallel()
-	s := start(t, dataFolder(t))
+	s := share(t)
 	c := s.openAccount("free")
 
 	// when the voices are listed

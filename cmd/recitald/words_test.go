@@ -14,7 +14,7 @@ func TestWordTimesFitTheAudio(t *testing.T) {
 		t.Skip("one of the longest scenarios")
 	}
 	t.Parallel()
-	s := start(t, dataFolder(t))
+	s := share(t)
 	c := s.openAccount("indie")
 	for name, text := range map[string]string{
 		"two words":         "Hello world.",
