@@ -7,7 +7,6 @@ create table feed.generations (
     version        integer not null,
     generation     integer not null,
     live           boolean not null,  -- the one that the views of its version read
-    tables_digest  bytea not null,    -- of the tables' DDL: other tables need a new version
     views_digest   bytea not null,    -- of the views' SQL: other views are put in place at the start
     created_at     timestamptz not null default now(),
     promote        boolean not null default false, -- becomes live as soon as it has caught up

@@ -80,8 +80,8 @@ func TestACheckpointFollowsItsGenerationInWhetherItIsLive(t *testing.T) {
 		_, err := pool.Exec(t.Context(), sql)
 		require.NoError(t, err)
 	}
-	exec(`insert into feed.generations (name, version, generation, live, tables_digest, views_digest)
-		values ('list', 1, 1, true, '', ''), ('list', 1, 2, false, '', '')`)
+	exec(`insert into feed.generations (name, version, generation, live, views_digest)
+		values ('list', 1, 1, true, ''), ('list', 1, 2, false, '')`)
 	exec(`insert into feed.checkpoints (name, version, generation, live, log_id, epoch)
 		values ('list', 1, 1, true, gen_random_uuid(), 1), ('list', 1, 2, false, gen_random_uuid(), 1)`)
 

@@ -228,3 +228,14 @@ func (b books) requireAccountShows(t *testing.T, customers ...customer) {
 		require.Equal(t, b.charactersOf(c.id), c.usage(t), "GET /v1/account of %s", c.id)
 	}
 }
+
+// openLog opens the log of a running recitald.
+func (s *server) openLog() (*esdb.Client, *eventlog.Registry) {
+	s.t.Helper()
+	registry, err := app.Registry()
+	require.NoError(s.t, err)
+	log, err := esdb.Open(s.node())
+	require.NoError(s.t, err)
+	s.t.Cleanup(func() { _ = log.Close() }) // its recitald may have ended
+	return log, registry
+}

@@ -21,7 +21,7 @@ import (
 )
 
 // heirs promise for credit that what is left when a period ends is carried into the next one, once. Their periods end
-// one after the other while the storm goes on. They come from an earlier release: their keys have no streams yet.
+// one after the other while the storm goes on.
 type heirs struct {
 	visitor
 	all []customer

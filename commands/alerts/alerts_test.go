@@ -64,7 +64,7 @@ func TestAnItemThatIsGivenUpRaisesOneAlert(t *testing.T) {
 	require.Len(t, w.raised(), 4)
 }
 
-// An alert that an earlier release has raised is not raised again.
+// An alert that another release has raised is not raised again.
 func TestTheAlertOfAnItemKeepsItsID(t *testing.T) {
 	w := newWorld(t)
 	cause := uuid.MustParse("6ba7b810-9dad-11d1-80b4-00c04fd430c8")

@@ -154,7 +154,7 @@ func (c *chained) config(events []eventlog.Recorded, exported []chain.LoggedHead
 }
 
 func TestHeadsSpeakOfEveryEvent(t *testing.T) {
-	// given a log that nobody has signed yet, that of an earlier release
+	// given a log that has no heads yet
 	c := newChained(t)
 	c.happen(43)
 

@@ -64,7 +64,7 @@ func TestSinceSnapshotEqualsTheWholeStream(t *testing.T) {
 		name := fmt.Sprint("counter-", streams)
 		instances := []*journal.Cached[state, counterEvent]{
 			journal.NewCached(w.Journal, withSnapshots(name)), journal.NewCached(w.Journal, withSnapshots(name)),
-			journal.NewCached(w.Journal, whole(name)), // an earlier release, without snapshots
+			journal.NewCached(w.Journal, whole(name)), // one that takes no snapshots
 		}
 		for range rapid.IntRange(1, 30).Draw(rt, "commands") {
 			instance := rapid.SampledFrom(instances).Draw(rt, "instance")

@@ -244,7 +244,7 @@ func alertsOf(c *cluster) (open []string) {
 	return open
 }
 
-// earlier appends an alert as an earlier release has, which never cleared one.
+// earlier appends an alert that was raised before the instances started.
 func (c *cluster) earlier(source, subject string, reason alert.Reason) (id string) {
 	c.t.Helper()
 	id = uuid.NewString()

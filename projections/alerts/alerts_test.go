@@ -18,7 +18,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestReleasedReadModels(t *testing.T) {
-	feedtest.RequireReleased(t, feedtest.Registry(t, commands.Events()), projections.ReadModels()...)
+	feedtest.RequireReleased(t, projections.ReadModels()...)
 }
 
 func TestAnAlertIsShownWhileItIsOpen(t *testing.T) {

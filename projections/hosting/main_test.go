@@ -17,7 +17,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestReleasedReadModels(t *testing.T) {
-	feedtest.RequireReleased(t, feedtest.Registry(t, hostingevents.Events()), projections.ReadModels()...)
+	feedtest.RequireReleased(t, projections.ReadModels()...)
 }
 
 func TestAVariableIsOnTheListWhileItIsBeingChanged(t *testing.T) {

@@ -100,8 +100,7 @@ func TestAKindThatNoEventHasIsRefused(t *testing.T) {
 	require.Contains(t, body, "session-opened", "what may have been meant")
 }
 
-// An auditor reads where each command came from, of sign-ins of earlier releases, too; an account's key opens what is
-// its own.
+// An auditor reads where each command came from; an account's key opens what is its own.
 func TestEachCommandSaysWhereItCameFrom(t *testing.T) {
 	d := newDesk(t)
 	by := eventlog.Actor{Kind: eventlog.ActorAccount, Account: "a1", Session: "s0"}

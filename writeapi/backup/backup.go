@@ -15,7 +15,7 @@ import (
 	"github.com/recital-tts/recital/internal/providers/blobs"
 )
 
-// API lists and reads blobs as they are in the store: sealed, but for those of earlier releases.
+// API lists and reads blobs as they are in the store: sealed.
 type API struct {
 	Blobs    blobs.Store
 	Fleeting func(blobs.Address) bool // reports whether a blob is to be forgotten within minutes, and has no place in backups

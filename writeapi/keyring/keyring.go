@@ -55,7 +55,7 @@ func (a *API) AdminRoutes() []web.Route {
 
 type idsReply struct {
 	Log      string `json:"log"`      // "" before the first start with a Postgres
-	Postgres string `json:"postgres"` // "" if the keyring there has no id: it is empty, or of an earlier release
+	Postgres string `json:"postgres"` // "" if the keyring there is empty and has no id
 }
 
 func (a *API) show(call *web.Call, _ struct{}) (web.Reply, error) {

@@ -22,14 +22,7 @@ func TestTheStructureOfTheTablesDecidesWhetherAReleaseFits(t *testing.T) {
 	p.await(w.live(10))
 	p.stop()
 
-	// when the text of their DDL was another one, then a release goes on with them
-	w.exec("update feed.generations set tables_digest = 'another text'")
-	p = start(t, w.config(unique()))
-	p.await(w.live(10))
-	require.Equal(t, 1, p.Status()[0].Generation)
-	p.stop()
-
-	// and when their structure is another one, then it does not start
+	// when their structure is another one, then a release does not start
 	for change, undo := range map[string]string{
 		"add column more text":                          "drop column more",
 		"add column more text default 'x'":              "drop column more",

@@ -98,9 +98,9 @@ func createGeneration(ctx context.Context, tx pgx.Tx, p Projection, g generation
 	}
 	g.name, g.version, g.viewsDigest = p.Name, p.Version, []byte{}
 	if _, err := tx.Exec(ctx, `
-		insert into feed.generations (`+generationColumns+`, tables_digest, live_since)
-		values ($1, $2, $3, $4, $5, $6, $7, case when $4 then now() end)`,
-		g.name, g.version, g.number, g.live, g.promote, g.viewsDigest, tablesDigest(p)); err != nil {
+		insert into feed.generations (`+generationColumns+`, live_since)
+		values ($1, $2, $3, $4, $5, $6, case when $4 then now() end)`,
+		g.name, g.version, g.number, g.live, g.promote, g.viewsDigest); err != nil {
 		return generation{}, err
 	}
 	_, err := tx.Exec(ctx, `
@@ -183,17 +183,6 @@ func execAll(ctx context.Context, tx pgx.Tx, statements ...string) error {
 func execTogether(ctx context.Context, tx pgx.Tx, statements []string) error {
 	_, err := tx.Exec(ctx, strings.Join(statements, ";\n"))
 	return err
-}
-
-// tablesDigest is what earlier releases compare. They feed a generation only if its DDL is literally theirs.
-func tablesDigest(p Projection) []byte {
-	h := sha256.New()
-	for _, t := range p.Tables {
-		for _, statement := range t.DDL("") {
-			fmt.Fprintln(h, statement)
-		}
-	}
-	return h.Sum(nil)
 }
 
 func viewsDigest(p Projection, number int) []byte {

@@ -25,8 +25,8 @@ func TestLinks(t *testing.T) {
 	require.True(t, strings.HasPrefix(links.New("", nil).ClipAudio("127.0.0.1:8080", "c1"), "http://127.0.0.1:8080/v1/"))
 }
 
-// URLs issued by earlier releases.
-func TestLinksOfEarlierReleasesWork(t *testing.T) {
+// URLs that were issued work in every later release.
+func TestLinksWorkForEver(t *testing.T) {
 	made := links.New("", []byte("one"))
 	require.True(t, made.Verify(links.ClipAudio, "c1", "61I-tcgWqP_MgP52byDAtg"))
 	require.True(t, made.Verify(links.WordTimes, "t1", "6mBgteki0WidFhqOhsl6zQ"))

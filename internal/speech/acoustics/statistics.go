@@ -58,8 +58,7 @@ func (s *Statistics) LongTermSpectrum() (levels [Bands]float64) {
 }
 
 // MeanLevels returns the mean levels of the bands in dB of full scale. In them each moment of speech counts the same,
-// and not, as in the long-term spectrum, the loud ones alone. Analyses of earlier versions do not have them: they are
-// 0.
+// and not, as in the long-term spectrum, the loud ones alone.
 func (s *Statistics) MeanLevels() (levels [Bands]float64) {
 	for i, level := range s.Levels {
 		levels[i] = ratio(level, s.Speech)

@@ -4,6 +4,11 @@ package feedtest
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -76,10 +81,33 @@ func (s Suite) World(t testing.TB) *World {
 	return New(t, Registry(t, s.Events), s.Projections...)
 }
 
-// RequireReleased requires of the projections what the function of this name requires.
+// RequireReleased calls the function of this name with the projections.
 func (s Suite) RequireReleased(t *testing.T) {
 	t.Helper()
-	RequireReleased(t, Registry(t, s.Events), s.Projections...)
+	RequireReleased(t, s.Projections...)
+}
+
+// RequireReleased requires that the tables of the projections are those of their released versions: the file
+// testdata/readmodels/<name>.v<version>.txt describes them and never changes. The description of a version that has
+// none is written, and belongs in the commit.
+func RequireReleased(t *testing.T, projections ...feed.Projection) {
+	t.Helper()
+	for _, p := range projections {
+		t.Run(p.Model.String(), func(t *testing.T) { requireDescription(t, p) })
+	}
+}
+
+func requireDescription(t *testing.T, p feed.Projection) {
+	t.Helper()
+	path := filepath.Join("testdata", "readmodels", fmt.Sprintf("%s.v%d.txt", p.Name, p.Version))
+	golden, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(p.Describe()), 0o644))
+		require.Failf(t, "no description", "%s is written now", path)
+	}
+	require.NoError(t, err)
+	require.Equal(t, string(golden), p.Describe(), "%s was released with these tables: give it a new version", p.Model)
 }
 
 // OnNewDatabase returns a World with the same log and an empty database, which no projector feeds yet.
