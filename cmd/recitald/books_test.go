@@ -179,14 +179,14 @@ select format('key %s %s %s', key_hash, account_id, masked) from read_v1.api_key
 union all
 select format('period %s %s %s %s %s %s %s %s %s', account_id, (extract(epoch from period_start) * 1000000)::bigint,
 	(extract(epoch from period_end) * 1000000)::bigint, plan, coalesce(character_limit::text, 'none'), characters,
-	playground_characters, credit_granted, credit_left) from read_v4.usage_periods
+	playground_characters, credit_granted, credit_left) from read_v1.usage_periods
 union all
 select format('day %s %s %s %s', account_id, day, source, characters)
-	from read_v4.daily_usage, lateral (values ('api', api_characters), ('playground', playground_characters)) as used (source, characters)
+	from read_v1.daily_usage, lateral (values ('api', api_characters), ('playground', playground_characters)) as used (source, characters)
 	where characters > 0
 union all
 select format('reservation %s %s %s %s %s', reservation_id, stream, account_id, characters,
-	(extract(epoch from expires_at) * 1000000)::bigint) from read_v4.open_reservations`
+	(extract(epoch from expires_at) * 1000000)::bigint) from read_v1.open_reservations`
 
 // readModels returns the current rows of the views.
 func (s *server) readModels() ([]string, error) {

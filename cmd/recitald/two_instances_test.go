@@ -278,7 +278,7 @@ func (on services) lockUsage(t *testing.T) (unlock func()) {
 	t.Cleanup(func() { _ = connection.Close(t.Context()) })
 	transaction, err := connection.Begin(t.Context())
 	require.NoError(t, err)
-	_, err = transaction.Exec(t.Context(), "lock table read_v4.usage_periods, read_v4.open_reservations in share mode")
+	_, err = transaction.Exec(t.Context(), "lock table read_v1.usage_periods, read_v1.open_reservations in share mode")
 	require.NoError(t, err)
 	return func() {
 		t.Helper()

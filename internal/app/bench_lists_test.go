@@ -47,7 +47,7 @@ func writeYear(b *testing.B, cfg app.Config, pool *pgxpool.Pool, id string) {
 	}
 	require.Eventually(b, func() bool {
 		var days int
-		err := pool.QueryRow(b.Context(), "select count(*) from read_v4.daily_usage where account_id = $1", id).Scan(&days)
+		err := pool.QueryRow(b.Context(), "select count(*) from read_v1.daily_usage where account_id = $1", id).Scan(&days)
 		return err == nil && days == 366
 	}, patience, 10*time.Millisecond)
 }
@@ -120,11 +120,11 @@ func BenchmarkLists(b *testing.B) {
 	for route, bare := range map[string]func(*testing.B) string{
 		"billing_history": func(b *testing.B) string {
 			return serveRows[barePeriod](b, pool, `select plan, extract(epoch from period_end)::bigint, characters, playground_characters
-				from read_v4.usage_periods where account_id = $1 order by period_start desc`)
+				from read_v1.usage_periods where account_id = $1 order by period_start desc`)
 		},
 		"daily_usage_history": func(b *testing.B) string {
 			return serveRows[bareDay](b, pool, `select api_characters, playground_characters, to_char(day, 'YYYY-MM-DD')
-				from read_v4.daily_usage where account_id = $1 order by day`)
+				from read_v1.daily_usage where account_id = $1 order by day`)
 		},
 		"sessions": func(b *testing.B) string { // whose devices stay sealed
 			return serveRows[bareSession](b, pool, `select session_id, country, extract(epoch from opened_at)::bigint, extract(epoch from seen_at)::bigint

@@ -20,7 +20,8 @@ type todoRow struct {
 	Due          time.Time
 }
 
-const creditToDoOf = `select item, stream, due_at from read_v4.todo_credit where stream like 'usage-' || $1 || '-%' order by due_at`
+const creditToDoOf = `select item, stream, due_at from read_v1.todo_credit
+	where stream like 'usage-' || $1 || '-%' order by due_at`
 
 func TestAPeriodWithCreditIsOnTheListUntilItsCreditIsElsewhere(t *testing.T) {
 	w := suite.World(t)
@@ -46,7 +47,8 @@ func TestAPeriodWithCreditIsOnTheListUntilItsCreditIsElsewhere(t *testing.T) {
 	revision = w.Append(t, stream(1), revision, first.take()...)
 	require.Equal(t, []time.Time{next}, listed())
 	var cause string
-	require.NoError(t, w.Pool.QueryRow(t.Context(), "select cause from read_v4.todo_credit where stream = $1", stream(1)).Scan(&cause))
+	row := w.Pool.QueryRow(t.Context(), "select cause from read_v1.todo_credit where stream = $1", stream(1))
+	require.NoError(t, row.Scan(&cause))
 	require.NoError(t, uuid.Validate(cause))
 
 	// while something is reserved, then not yet
@@ -113,7 +115,9 @@ func TestCreditRowsEqualTheFold(t *testing.T) {
 				h.do(ledger.Carry{To: h.Terms.End, At: h.Terms.End})
 			}
 			w.Write(r, stream, h.events...)
-			row := periodRow{id, h.Terms.Start, h.Terms.End, string(terms.Type), h.Terms.Limit, h.Settled, 0, h.Credit, 0, h.CreditLeft()}
+			row := periodRow{
+				id, h.Terms.Start, h.Terms.End, string(terms.Type), h.Terms.Limit, h.Settled, 0, h.Credit, 0, h.CreditLeft(),
+			}
 			if ends { // and is granted only in the next round, if there is one
 				row.CreditLeft = h.Credit - h.CreditSpent()
 			}

@@ -3,41 +3,92 @@ package ledger
 import (
 	"time"
 
+	"github.com/recital-tts/recital/domain/ledger"
+	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/feed/table"
+	"github.com/recital-tts/recital/internal/events/readmodel"
 )
 
-type periodRow struct {
-	Account              string    `col:"account_id,key"`
-	Start                time.Time `col:"period_start,key"`
-	End                  time.Time `col:"period_end"`
-	Plan                 string    `col:"plan"`
-	Limit                *int64    `col:"character_limit"`
-	Characters           int64     `col:"characters"`
-	PlaygroundCharacters int64     `col:"playground_characters"`
-	CreditGranted        int64     `col:"credit_granted"`
-	CreditCarried        int64     `col:"credit_carried"` // into a later period
+var (
+	periods   = readmodel.UsagePeriodsView
+	used      = periods.Fields("characters", "playground_characters")
+	credit    = periods.Fields("credit_granted", "credit_carried")
+	terms     = periods.Fields("plan", "character_limit", "period_end")
+	periodEnd = periods.Fields("period_end")
+
+	credits    = readmodel.CreditPeriods
+	creditDue  = credits.Fields("due_at")
+	metered    = readmodel.MeteredPeriods
+	meteredDue = metered.Fields("due_at")
+	overages   = readmodel.Overages
+)
+
+// closeAfter is the time from the end of a period without an event that ends it until it is closed. By then the payment
+// provider has said, or was asked, what the account was entitled to until the end.
+const closeAfter = time.Hour
+
+func handlePeriod(event eventlog.Decoded, rows *table.Rows) {
+	switch e := event.Event.(type) {
+	case ledger.PeriodOpened:
+		periods.Put(rows, rowOf(e))
+		onTerms(event, rows, e)
+	case ledger.TermsChanged:
+		terms.Set(rows, rowOf(e.PeriodOpened))
+		creditDue.Set(rows, readmodel.PeriodToDoRow{Account: e.Account, Start: e.Start, Due: e.End})
+		metered.Delete(rows, readmodel.PeriodToDoRow{Account: e.Account, Start: e.Start})
+		onTerms(event, rows, e.PeriodOpened)
+	case ledger.Ended:
+		ended(rows, e)
+	case ledger.Closed:
+		metered.Delete(rows, readmodel.PeriodToDoRow{Account: e.Account, Start: e.Start})
+		if e.Overage > 0 {
+			overages.Put(rows, toDo(event, e.Account, e.Start, e.At))
+		}
+	case ledger.OverageBilled:
+		overages.Delete(rows, readmodel.PeriodToDoRow{Account: e.Account, Start: e.Start})
+	case ledger.CreditGranted:
+		granted(event, rows, e)
+	case ledger.CreditCarried:
+		// The grant in the next period is awaited, so that the period stays on the list if recitald ends in between.
+		if e.Characters == 0 {
+			credits.Delete(rows, readmodel.PeriodToDoRow{Account: e.Account, Start: e.Start})
+		}
+	}
 }
 
-// periods is the table of periods, with the columns that events add to.
-type periods struct {
-	table.Typed[periodRow]
-	characters, playground, creditGranted, creditCarried table.Number[periodRow]
-
-	plan  table.Field[periodRow, string]
-	limit table.Field[periodRow, *int64]
-	end   table.Field[periodRow, time.Time]
+func rowOf(e ledger.PeriodOpened) readmodel.UsagePeriodRow {
+	return readmodel.UsagePeriodRow{Account: e.Account, Start: e.Start, End: e.End, Plan: e.Plan, Limit: e.Limit}
 }
 
-func newPeriods() periods {
-	t := table.Of[periodRow]("periods")
-	return periods{
-		Typed:         t,
-		characters:    table.NumberOf(t, func(r *periodRow) *int64 { return &r.Characters }),
-		playground:    table.NumberOf(t, func(r *periodRow) *int64 { return &r.PlaygroundCharacters }),
-		creditGranted: table.NumberOf(t, func(r *periodRow) *int64 { return &r.CreditGranted }),
-		creditCarried: table.NumberOf(t, func(r *periodRow) *int64 { return &r.CreditCarried }),
-		plan:          table.FieldOf(t, func(r *periodRow) *string { return &r.Plan }),
-		limit:         table.FieldOf(t, func(r *periodRow) **int64 { return &r.Limit }),
-		end:           table.FieldOf(t, func(r *periodRow) *time.Time { return &r.End }),
+func toDo(event eventlog.Decoded, account string, start, due time.Time) readmodel.PeriodToDoRow {
+	return readmodel.PeriodToDoRow{
+		Account: account, Start: start, Stream: event.Stream, Due: due, Cause: event.ID.String(),
+	}
+}
+
+// onTerms handles the terms of a period, new or changed.
+func onTerms(event eventlog.Decoded, rows *table.Rows, e ledger.PeriodOpened) {
+	if e.Version > 0 {
+		unfollowed.Delete(rows, readmodel.UnfollowedEntitlementRow{Account: e.Account, Version: e.Version})
+	}
+	if e.Metered {
+		metered.Put(rows, toDo(event, e.Account, e.Start, e.End.Add(closeAfter)))
+	}
+}
+
+// ended makes due what waits for the end of a period. That holds whatever the clock says, because the log has the end.
+func ended(rows *table.Rows, e ledger.Ended) {
+	periodEnd.Set(rows, readmodel.UsagePeriodRow{Account: e.Account, Start: e.Start, End: e.End})
+	due := readmodel.PeriodToDoRow{Account: e.Account, Start: e.Start, Due: e.At}
+	creditDue.Set(rows, due)
+	meteredDue.Set(rows, due)
+}
+
+func granted(event eventlog.Decoded, rows *table.Rows, e ledger.CreditGranted) {
+	credit.Add(rows, readmodel.UsagePeriodRow{Account: e.Account, Start: e.Start, CreditGranted: e.Characters})
+	credits.Put(rows, toDo(event, e.Account, e.Start, e.End))
+	if e.From != nil {
+		credit.Add(rows, readmodel.UsagePeriodRow{Account: e.Account, Start: *e.From, CreditCarried: e.Characters})
+		credits.Delete(rows, readmodel.PeriodToDoRow{Account: e.Account, Start: *e.From})
 	}
 }

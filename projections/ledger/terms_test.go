@@ -14,11 +14,11 @@ import (
 	"github.com/recital-tts/recital/internal/events/feed/feedtest"
 )
 
-// due returns when the items of a list are, by their ids.
+// due returns the times at which the items of a list are due, by their ids.
 func due(t *testing.T, w *feedtest.World, list string) map[string]time.Time {
 	t.Helper()
 	found := map[string]time.Time{}
-	for _, row := range feedtest.Rows[todoRow](t, w, `select item, stream, due_at from read_v4.todo_`+list) {
+	for _, row := range feedtest.Rows[todoRow](t, w, `select item, stream, due_at from read_v1.todo_`+list) {
 		found[row.Item] = row.Due
 	}
 	return found
@@ -33,7 +33,8 @@ func TestAnEntitlementIsDueUntilAPeriodHasItsTerms(t *testing.T) {
 	w := suite.World(t)
 	entitled := func(version int64) account.Entitled {
 		at := now.Add(time.Duration(version) * time.Second)
-		return account.Entitled{Account: "a1", Entitlement: plan.Entitlement{Plan: plan.Pro, Start: now}, Version: version, At: at}
+		e := plan.Entitlement{Plan: plan.Pro, Start: now}
+		return account.Entitled{Account: "a1", Entitlement: e, Version: version, At: at}
 	}
 	is := func(version int64) map[string]time.Time { return map[string]time.Time{"a1": entitled(version).At} }
 	var period history
@@ -78,7 +79,8 @@ func TestAPeriodThatEndsEarlyIsDueThen(t *testing.T) {
 	free.do(openPeriod("a2", plan.Free, now))
 	at := w.Append(t, "usage-a1-1", eventlog.NoStream, metered.take()...)
 	w.Append(t, "usage-a2-1", eventlog.NoStream, free.take()...)
-	require.Equal(t, map[string]time.Time{"usage-a1-1": end.Add(time.Hour)}, due(t, w, "close_period"), "an hour later, when the provider was heard")
+	require.Equal(t, map[string]time.Time{"usage-a1-1": end.Add(time.Hour)}, due(t, w, "close_period"),
+		"an hour after the end, when the provider's notices are in")
 	require.Equal(t, map[string]time.Time{"usage-a1-1": end}, due(t, w, "credit"))
 
 	// when it ends early, then that is when it ends, and what waits for that is due
@@ -116,7 +118,7 @@ func TestOverageIsDueUntilItIsBilled(t *testing.T) {
 	require.Empty(t, due(t, w, "bill_overage"))
 }
 
-// In place, terms may shorten a period, and end what was to be billed.
+// Terms that change in place may shorten a period, and make it one that is not billed.
 func TestTermsThatChangeInPlace(t *testing.T) {
 	w := suite.World(t)
 	var h history
@@ -129,5 +131,6 @@ func TestTermsThatChangeInPlace(t *testing.T) {
 	require.Empty(t, due(t, w, "close_period"))
 	require.Equal(t, map[string]time.Time{"usage-a1-1": shorter.End}, due(t, w, "credit"))
 	limit := int64(15_000)
-	require.Equal(t, []periodRow{{"a1", now, shorter.End, "free", &limit, 0, 0, 50, 0, 50}}, feedtest.Rows[periodRow](t, w, periodsOf, "a1"), fmt.Sprint(h.State))
+	require.Equal(t, []periodRow{{"a1", now, shorter.End, "free", &limit, 0, 0, 50, 0, 50}},
+		feedtest.Rows[periodRow](t, w, periodsOf, "a1"), fmt.Sprint(h.State))
 }

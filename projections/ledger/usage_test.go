@@ -9,13 +9,28 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
+	accountsevents "github.com/recital-tts/recital/commands/accounts"
+	ledgerevents "github.com/recital-tts/recital/commands/ledger"
 	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/feed/feedtest"
+	projection "github.com/recital-tts/recital/projections/ledger"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var now = time.Date(2026, 3, 10, 12, 30, 15, 123_456_000, time.UTC)
+
+var suite = feedtest.Suite{
+	Events:      slices.Concat(ledgerevents.Events(), accountsevents.Events()),
+	Projections: projection.ReadModels(),
+}
+
+func TestReleasedReadModels(t *testing.T) { suite.RequireReleased(t) }
 
 type periodRow struct {
 	Account              string
@@ -43,10 +58,11 @@ type reservationRow struct {
 const (
 	periodsOf = `select account_id, period_start, period_end, plan, character_limit, characters, playground_characters,
 		credit_granted, credit_carried, credit_left
-		from read_v4.usage_periods where account_id = $1 order by period_start`
-	daysOf         = `select day, api_characters, playground_characters from read_v4.daily_usage where account_id = $1 order by day`
+		from read_v1.usage_periods where account_id = $1 order by period_start`
+	daysOf = `select day, api_characters, playground_characters from read_v1.daily_usage
+		where account_id = $1 order by day`
 	reservationsOf = `select reservation_id, stream, account_id, characters, expires_at
-		from read_v4.open_reservations where account_id = $1 order by expires_at, reservation_id`
+		from read_v1.open_reservations where account_id = $1 order by expires_at, reservation_id`
 )
 
 // history decides commands on one period.
@@ -74,7 +90,7 @@ func (h *history) expire(at time.Time) {
 	h.do(ledger.Expire{Seen: seen, Now: at.Sub(now), At: at})
 }
 
-// used returns what events have settled by session, and by day.
+// used returns the characters that events settled by session, and those of each day.
 func used(events []any) (playground int64, days []dayRow) {
 	byDay := map[time.Time]dayRow{}
 	for _, event := range events {
@@ -97,7 +113,7 @@ func used(events []any) (playground int64, days []dayRow) {
 	return playground, days
 }
 
-// take is what was decided since the last time.
+// take returns the events since the last call.
 func (h *history) take() []any {
 	taken := h.events
 	h.events = nil
@@ -129,12 +145,13 @@ func TestUsageRows(t *testing.T) {
 		{"u1", now, now.AddDate(0, 1, 0), "free", &limit, 60, 0, 0, 0, 0},
 		{"u1", now.AddDate(0, 1, 0), now.AddDate(0, 2, 0), "enterprise", nil, 0, 0, 0, 0, 0},
 	}, feedtest.Rows[periodRow](t, w, periodsOf, "u1"))
-	require.Equal(t, []reservationRow{{"open", "usage-u1-1", "u1", 100, expires}}, feedtest.Rows[reservationRow](t, w, reservationsOf, "u1"))
+	require.Equal(t, []reservationRow{{"open", "usage-u1-1", "u1", 100, expires}},
+		feedtest.Rows[reservationRow](t, w, reservationsOf, "u1"))
 }
 
-// Use by key and by session are counted apart, in the period and on the day (UTC) of the settlement; credit is spent by
-// both.
-func TestUsageKnowsItsSource(t *testing.T) {
+// Use by key and by session is counted separately, in the period and on the day (UTC) of the settlement. Both spend
+// credit.
+func TestUsageBySource(t *testing.T) {
 	w := suite.World(t)
 	late := time.Date(2026, 3, 11, 23, 59, 59, 0, time.FixedZone("west", -3600)) // the 12th
 	var h history
@@ -164,8 +181,8 @@ func TestUsageKnowsItsSource(t *testing.T) {
 	}, feedtest.Rows[dayRow](t, w, daysOf, "u4"))
 }
 
-// What a closed account has used of a period counts in the period of the next one, and on no day of it.
-func TestWhatWasBroughtIn(t *testing.T) {
+// The use of a closed account counts in the period of the next account, and on none of its days.
+func TestBroughtInUse(t *testing.T) {
 	w := suite.World(t)
 	terms, _ := plan.Lookup(plan.Free)
 	begin, end := plan.MonthlyPeriod(now, now)
@@ -173,11 +190,12 @@ func TestWhatWasBroughtIn(t *testing.T) {
 	h.do(ledger.OpenPeriod{Account: "u5", Plan: terms, Start: begin, End: end, BroughtIn: 9_000})
 	w.Write(t, "usage-u5-1", h.take()...)
 	limit := int64(15_000)
-	require.Equal(t, []periodRow{{"u5", begin, end, "free", &limit, 9_000, 0, 0, 0, 0}}, feedtest.Rows[periodRow](t, w, periodsOf, "u5"))
+	require.Equal(t, []periodRow{{"u5", begin, end, "free", &limit, 9_000, 0, 0, 0, 0}},
+		feedtest.Rows[periodRow](t, w, periodsOf, "u5"))
 	require.Empty(t, feedtest.Rows[dayRow](t, w, daysOf, "u5"))
 }
 
-// Clocks count nanoseconds and Postgres microseconds; a settlement finds its period all the same.
+// Clocks count nanoseconds and Postgres microseconds. A settlement finds its period nevertheless.
 func TestAPeriodThatStartsBetweenMicroseconds(t *testing.T) {
 	w := suite.World(t)
 	for i, nanoseconds := range []time.Duration{1, 499, 500, 999} {
@@ -191,11 +209,11 @@ func TestAPeriodThatStartsBetweenMicroseconds(t *testing.T) {
 		found := feedtest.Rows[periodRow](t, w, periodsOf, id)
 		require.Len(t, found, 1)
 		require.EqualValues(t, 9, found[0].Characters)
-		require.False(t, found[0].Start.After(start), "the period holds from its first moment on")
+		require.False(t, found[0].Start.After(start), "the period includes its first moment")
 	}
 }
 
-// Whatever is decided on a period, its rows show the state that the events fold to; a sum changes nothing in them.
+// Whatever is decided on a period, its rows show the state that the events fold to. A snapshot changes nothing in them.
 func TestUsageRowsEqualTheFold(t *testing.T) {
 	w := suite.World(t)
 	rapid.Check(t, func(r *rapid.T) {
@@ -213,7 +231,8 @@ func TestUsageRowsEqualTheFold(t *testing.T) {
 			switch rapid.IntRange(0, 5).Draw(r, "command") {
 			case 0, 1:
 				source := rapid.SampledFrom([]ledger.Source{ledger.API, ledger.Playground}).Draw(r, "source")
-				h.do(ledger.Reserve{Reservation: fmt.Sprint(id, i), Characters: n, Source: source, At: at, ExpiresAt: at.Add(10 * time.Minute)})
+				expires := at.Add(10 * time.Minute)
+				h.do(ledger.Reserve{Reservation: fmt.Sprint(id, i), Characters: n, Source: source, At: at, ExpiresAt: expires})
 			case 2:
 				h.do(ledger.Settle{Reservation: which, Characters: n, At: at})
 			case 3:
@@ -230,7 +249,8 @@ func TestUsageRowsEqualTheFold(t *testing.T) {
 
 		playground, days := used(events)
 		want := periodRow{
-			id, h.Terms.Start, h.Terms.End, string(h.Terms.Plan), h.Terms.Limit, h.Settled - playground, playground, h.Credit, 0, h.CreditLeft(),
+			id, h.Terms.Start, h.Terms.End, string(h.Terms.Plan), h.Terms.Limit,
+			h.Settled - playground, playground, h.Credit, 0, h.CreditLeft(),
 		}
 		require.Equal(r, []periodRow{want}, feedtest.Rows[periodRow](r, w, periodsOf, id))
 		require.Equal(r, days, feedtest.Rows[dayRow](r, w, daysOf, id))

@@ -27,7 +27,7 @@ func (a *API) Routes() []web.Route {
 	return []web.Route{
 		web.Get("/v1/account", a.account, web.Tag("Account"), web.Summary("Plan, usage and API keys of the account"),
 			web.Reads(readmodel.AccountsView.View, readmodel.APIKeysView.View, readmodel.AccountSubscriptionsView.View,
-				readmodel.UsagePeriodsView, readmodel.VoiceCountsView.View),
+				readmodel.UsagePeriodsView.View, readmodel.VoiceCountsView.View),
 			web.Description("The account of the credential. Usage is that of the current period."),
 			web.Returns[accountResponse](), web.Refuses(404)),
 	}
@@ -68,7 +68,7 @@ type apiKeyInfo struct {
 type accountView struct {
 	readmodel.AccountRow
 	Voices        []readmodel.VoiceCountRow // none before the first one
-	Periods       []periodRow
+	Periods       []readmodel.UsagePeriodRow
 	Keys          []readmodel.APIKeyRow
 	Subscriptions []readmodel.AccountSubscriptionRow
 }
@@ -80,18 +80,11 @@ var accountQuery = readapi.Rows[accountView]{
 	Models: []readmodel.Model{readmodel.Account, readmodel.Usage, readmodel.Voices},
 	SQL: `select ` + readmodel.AccountsView.Selection("a") + `,
 		` + readmodel.VoiceCountsView.Array("v", `where v.account_id = a.account_id`) + `,
-		array(select row(` + readmodel.Columns[periodRow](readmodel.UsagePeriodsView, "p") + `)
-			from ` + readmodel.UsagePeriodsView.SQL() + ` p where p.account_id = a.account_id and (p.period_end > $2 or p.credit_left <> 0)),
+		` + readmodel.UsagePeriodsView.Array("p", `where p.account_id = a.account_id
+			and (p.period_end > $2 or p.credit_left <> 0)`) + `,
 		` + readmodel.APIKeysView.Array("k", `where k.account_id = a.account_id`) + `,
 		case when a.subscribed then ` + readmodel.AccountSubscriptionsView.Array("s", `where s.account_id = a.account_id`) + ` end
 	from ` + readmodel.AccountsView.SQL() + ` a where a.account_id = $1`,
-}
-
-type periodRow struct {
-	Start      time.Time `col:"period_start"`
-	Characters int64     `col:"characters"`
-	Playground int64     `col:"playground_characters"`
-	CreditLeft int64     `col:"credit_left"`
 }
 
 var errNoAccount = domain.Refuse(domain.NotFound, "The account does not exist")

@@ -1,18 +1,15 @@
 package ledger
 
 import (
-	"cmp"
 	"slices"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/recital-tts/recital/internal/events/readmodel"
 	"github.com/recital-tts/recital/internal/http/web"
 	"github.com/recital-tts/recital/readapi"
 )
 
-// shownDays is how many days the history has, with the current one.
+// shownDays is the number of days in the history, with the current one.
 const shownDays = 366
 
 type dailyUsageHistoryItem struct {
@@ -22,28 +19,19 @@ type dailyUsageHistoryItem struct {
 }
 
 // daysQuery selects the days of an account ($1) from a day on ($2).
-var daysQuery = `select ` + readmodel.Columns[dayRow](readmodel.DailyUsageView, "") + ` from ` + readmodel.DailyUsageView.SQL() + `
-where account_id = $1 and day >= $2`
-
-type dayRow struct {
-	Day        time.Time `col:"day"`
-	API        int64     `col:"api_characters"`
-	Playground int64     `col:"playground_characters"`
-}
+var daysQuery = readapi.From(readmodel.DailyUsageView,
+	`where account_id = $1 and day >= $2`, "reading the usage of days")
 
 func (a *API) days(call *web.Call, _ struct{}) (web.Reply, error) {
-	items := []dailyUsageHistoryItem{}
-	query := readapi.Query{SQL: daysQuery, Arguments: []any{call.Principal.Account, firstDay(time.Now())}, Doing: "reading the usage of days"}
-	err := readapi.Read(call, a.Models, query, func(row pgx.CollectableRow) error {
-		var r dayRow
-		err := row.Scan(&r.Day, &r.API, &r.Playground)
-		items = append(items, dailyUsageHistoryItem{r.API, r.Playground, r.Day.Format(time.DateOnly)})
-		return err
-	})
+	rows, err := daysQuery.Read(call, a.Models, call.Principal.Account, firstDay(time.Now()))
 	if err != nil {
 		return web.Reply{}, err
 	}
-	slices.SortFunc(items, func(a, b dailyUsageHistoryItem) int { return cmp.Compare(a.Day, b.Day) })
+	slices.SortFunc(rows, func(a, b readmodel.DailyUsageRow) int { return a.Day.Compare(b.Day) })
+	items := make([]dailyUsageHistoryItem, len(rows))
+	for i, r := range rows {
+		items[i] = dailyUsageHistoryItem{r.API, r.Playground, r.Day.Format(time.DateOnly)}
+	}
 	return web.JSON(items), nil
 }
 

@@ -15,10 +15,12 @@ type API struct {
 // Routes returns the rows for the public route table.
 func (a *API) Routes() []web.Route {
 	return []web.Route{
-		web.Get("/v1/account/billing_history", a.periods, web.Reads(readmodel.AccountsView.View, readmodel.UsagePeriodsView), web.Tag("Account"),
+		web.Get("/v1/account/billing_history", a.periods, web.Tag("Account"),
+			web.Reads(readmodel.AccountsView.View, readmodel.UsagePeriodsView.View),
 			web.Summary("What was used in each period, the current one first"),
-			web.Description("One element for each billing period of the account."), web.Returns[[]usageHistoryItem](), web.Refuses(404)),
-		web.Get("/v1/account/daily_usage_history", a.days, web.Reads(readmodel.DailyUsageView), web.Tag("Account"),
+			web.Description("One element for each billing period of the account."),
+			web.Returns[[]usageHistoryItem](), web.Refuses(404)),
+		web.Get("/v1/account/daily_usage_history", a.days, web.Tag("Account"), web.Reads(readmodel.DailyUsageView.View),
 			web.Summary("What was used on each of the last 366 days (UTC) with a use, the earliest first"),
 			web.Description("Days without a use are left out."), web.Returns[[]dailyUsageHistoryItem]()),
 	}

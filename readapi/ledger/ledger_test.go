@@ -156,8 +156,8 @@ func TestTheHistoryOfDays(t *testing.T) {
 
 	// given use on days at and beyond the ends of the history, some of it by session
 	first, before := today.AddDate(0, 0, -365), today.AddDate(0, 0, -366)
-	w.use(t, "a1", before.AddDate(0, 0, -1), today, []time.Time{before, before.Add(24*time.Hour - 1), first, first, today.Add(-1), today, today},
-		5, 5, 100, 20, 3, 0, 0)
+	w.use(t, "a1", before.AddDate(0, 0, -1), today,
+		[]time.Time{before, before.Add(24*time.Hour - 1), first, first, today.Add(-1), today, today}, 5, 5, 100, 20, 3, 0, 0)
 	w.use(t, "a2", first, today, []time.Time{first}, 8)
 
 	// then the days with a use are there, the earliest first
@@ -167,12 +167,13 @@ func TestTheHistoryOfDays(t *testing.T) {
 	}, w.days(t, "a1"))
 
 	// and one day's use adds up in one row, from page to page
-	stream := fmt.Sprintf("usage-a1-%d", before.AddDate(0, 0, -1).Unix())
+	start := before.AddDate(0, 0, -1)
+	stream := fmt.Sprintf("usage-a1-%d", start.Unix())
 	for i := range 3 {
 		id := fmt.Sprint("more", i)
 		w.Append(t, stream, eventlog.Revision(14+2*i),
 			ledger.Reserved{Account: "a1", Reservation: id, Characters: 10, Source: ledger.API, At: today, ExpiresAt: today},
-			ledger.Settled{Account: "a1", Reservation: id, Characters: 10, Source: ledger.API, Start: before.AddDate(0, 0, -1), At: today})
+			ledger.Settled{Account: "a1", Reservation: id, Characters: 10, Source: ledger.API, Start: start, At: today})
 	}
 	require.Equal(t, dailyUsageHistoryItem{30, 0, today.Format(time.DateOnly)}, w.days(t, "a1")[2])
 	require.Equal(t, 401, w.get(t, "/v1/account/daily_usage_history", "", nil))

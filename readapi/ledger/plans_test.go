@@ -19,7 +19,8 @@ func TestTheHistoryAcrossPlans(t *testing.T) {
 	w := newWorld(t)
 	now := time.Now().UTC().Truncate(time.Second)
 	bought := now.AddDate(0, 0, -80)
-	opened, border, end, ended := bought.AddDate(0, 0, -40), bought.AddDate(0, 0, 30), bought.AddDate(0, 0, 60), bought.AddDate(0, 0, 65)
+	opened, border := bought.AddDate(0, 0, -40), bought.AddDate(0, 0, 30)
+	end, ended := bought.AddDate(0, 0, 60), bought.AddDate(0, 0, 65)
 	entitled := func(version int64, e plan.Entitlement) account.Entitled {
 		return account.Entitled{Account: "a1", Entitlement: e, Revision: version, Version: version, At: e.Start}
 	}
@@ -38,17 +39,21 @@ func TestTheHistoryAcrossPlans(t *testing.T) {
 
 	// then unused periods are cut where another plan began
 	want := []usageHistoryItem{
-		item("free", last, 0), item("pro", ended, 0), item("pro", end, 0), item("pro", border, 0), item("free", bought, 0), item("free", month, 0),
+		item("free", last, 0), item("pro", ended, 0), item("pro", end, 0),
+		item("pro", border, 0), item("free", bought, 0), item("free", month, 0),
 	}
 	require.Equal(t, want, w.periods(t, "a1"))
 
 	// and used ones show what was used, and when they have ended
 	use := func(start time.Time, on plan.Type, end, cut time.Time, characters int64) {
 		limit, r := int64(1), fmt.Sprint(start.Unix())
+		terms := ledger.PeriodOpened{Account: "a1", Plan: on, Limit: &limit, Start: start, End: end, Version: 9}
 		w.Write(t, "usage-a1-"+r,
 			ledger.PeriodOpened{Account: "a1", Plan: plan.Free, Limit: &limit, Start: start, End: end},
-			ledger.TermsChanged{PeriodOpened: ledger.PeriodOpened{Account: "a1", Plan: on, Limit: &limit, Start: start, End: end, Version: 9}, At: start},
-			ledger.Reserved{Account: "a1", Reservation: r, Characters: characters, Source: ledger.API, At: start, ExpiresAt: end},
+			ledger.TermsChanged{PeriodOpened: terms, At: start},
+			ledger.Reserved{
+				Account: "a1", Reservation: r, Characters: characters, Source: ledger.API, At: start, ExpiresAt: end,
+			},
 			ledger.Settled{Account: "a1", Reservation: r, Characters: characters, Source: ledger.API, Start: start, At: start},
 			ledger.Ended{Account: "a1", Start: start, End: cut, To: cut, At: cut})
 	}

@@ -1,55 +1,120 @@
 package readmodel
 
-// Usage is the read model of periods, of days and of open reservations. Version 2 counts credit, version 3 days and the
-// use by session, version 4 entitlements and what is billed.
-var Usage = Model{Name: "usage", Version: 4}
+import (
+	"time"
 
-// UsagePeriodsView has a row for each period with a use or a grant, in characters that were settled.
-var UsagePeriodsView = View{Model: Usage, Name: "usage_periods", Columns: []Column{
-	{"account_id", Text},
-	{"period_start", Timestamptz},
-	{"period_end", Timestamptz},
-	{"plan", Text},
-	{"character_limit", Bigint},       // NULL: there is none
-	{"characters", Bigint},            // by API key, or brought in from a closed account
-	{"playground_characters", Bigint}, // by session
-	{"credit_granted", Bigint},
-	{"credit_carried", Bigint},
-	{"credit_left", Bigint},
-}}
+	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/plan"
+	"github.com/recital-tts/recital/internal/events/feed/table"
+)
 
-// DailyUsageView has a row for each account and day (UTC) with a use, in characters that were settled on it.
-var DailyUsageView = View{Model: Usage, Name: "daily_usage", Columns: []Column{
-	{"account_id", Text},
-	{"day", Date},
-	{"api_characters", Bigint},
-	{"playground_characters", Bigint},
-}}
+// Usage is the read model of what accounts use: periods with their credit and what is billed of them, days, and open
+// reservations.
+var Usage = Model{Name: "usage", Version: 1}
 
-// OpenReservationsView has a row for each reservation that is neither settled nor expired.
-var OpenReservationsView = View{Model: Usage, Name: "open_reservations", Columns: []Column{
-	{"reservation_id", Text},
-	{"stream", Text},
-	{"account_id", Text},
-	{"characters", Bigint},
-	{"expires_at", Timestamptz},
-}}
+// UsagePeriodRow is a period with a use or a grant, in characters that were settled.
+type UsagePeriodRow struct {
+	Account       string    `col:"account_id,key"`
+	Start         time.Time `col:"period_start,key"`
+	End           time.Time `col:"period_end"`
+	Plan          plan.Type `col:"plan"`
+	Limit         *int64    `col:"character_limit"`       // NULL: there is none
+	Characters    int64     `col:"characters"`            // by API key, or brought in from a closed account
+	Playground    int64     `col:"playground_characters"` // by session
+	CreditGranted int64     `col:"credit_granted"`
+	CreditCarried int64     `col:"credit_carried"` // into a later period
+	CreditLeft    int64     `col:"credit_left" sql:""`
+}
 
-// ToDoExpiryView is the to-do list of the open reservations, which expire when nobody settles them. The cause is the
-// command that reserved, whose id is the reservation's.
-var ToDoExpiryView = ToDoFrom(Usage, "todo_expiry", "")
+// UsagePeriodsView shows all periods. What is left of the credit is ledger.State.CreditLeft over the other columns.
+// Without a limit none is spent: greatest ignores NULL.
+var UsagePeriodsView = Show(Usage, table.Of[UsagePeriodRow]("usage_periods").
+	Expression("credit_left", `credit_granted - credit_carried
+		- least(greatest(characters + playground_characters - character_limit, 0), credit_granted)`))
 
-// ToDoCreditView is the to-do list of the periods whose credit is to be carried into the next one.
-var ToDoCreditView = ToDoFrom(Usage, "todo_credit", "")
+// DailyUsageRow is what an account used on a day (UTC), in characters that were settled on it. Days without a use have
+// no row.
+type DailyUsageRow struct {
+	Account    string    `col:"account_id,key"`
+	Day        time.Time `col:"day,key,date"`
+	API        int64     `col:"api_characters"`
+	Playground int64     `col:"playground_characters"`
+}
 
-// ToDoFollowEntitlementView is the to-do list of the entitlements that no period follows yet. An item is the account;
-// its cause is the event of its stream.
-var ToDoFollowEntitlementView = ToDoFrom(Usage, "todo_follow_entitlement", "")
+// DailyUsageView shows all days.
+var DailyUsageView = Show(Usage, table.Of[DailyUsageRow]("daily_usage"))
 
-// ToDoClosePeriodView is the to-do list of the periods of metered plans, which are closed some time after their end. An
-// item is the period's stream.
-var ToDoClosePeriodView = ToDoFrom(Usage, "todo_close_period", "")
+// ReservationRow is a reservation that is neither settled nor expired.
+type ReservationRow struct {
+	ID         string    `col:"reservation_id,key"`
+	Stream     string    `col:"stream"`
+	Account    string    `col:"account_id"`
+	Characters int64     `col:"characters"`
+	ExpiresAt  time.Time `col:"expires_at"`
+}
 
-// ToDoBillOverageView is the to-do list of the closed periods with more use than plan and credit, which is not billed.
-// An item is the period's stream; its cause is the event that has closed it.
-var ToDoBillOverageView = ToDoFrom(Usage, "todo_bill_overage", "")
+// OpenReservationsView shows all open reservations.
+var OpenReservationsView = Show(Usage, table.Of[ReservationRow]("open_reservations").
+	Index("open_reservations_due", "expires_at").
+	Index("open_reservations_of_stream", "stream"))
+
+// ToDoExpiryView lists the open reservations, which expire if they are not settled. The cause is the command that
+// reserved, whose id is the reservation's.
+var ToDoExpiryView = ToDoFrom(Usage, "todo_expiry",
+	`select reservation_id as item, stream, expires_at as due_at, reservation_id as cause from open_reservations`)
+
+// PeriodToDoRow is a period with something to be done. The tables of these rows are small, while there is a period for
+// each account and month.
+type PeriodToDoRow struct {
+	Account string    `col:"account_id,key"`
+	Start   time.Time `col:"period_start,key"`
+	Stream  string    `col:"stream"`
+	Due     time.Time `col:"due_at"`
+	Cause   string    `col:"cause"`
+}
+
+// The tables behind the to-do lists of periods, whose items are the periods' streams.
+var (
+	// CreditPeriods holds the periods whose credit was not carried into another one.
+	CreditPeriods = table.Of[PeriodToDoRow]("credit_periods").Index("credit_periods_due", "due_at")
+	// MeteredPeriods holds the periods of metered plans that are not closed.
+	MeteredPeriods = table.Of[PeriodToDoRow]("metered_periods").Index("metered_periods_due", "due_at")
+	// Overages holds the closed periods whose overage was not billed.
+	Overages = table.Of[PeriodToDoRow]("overages").Index("overages_due", "due_at")
+)
+
+// ToDoCreditView lists the periods whose credit is to be carried into the next one, once they have no reservations:
+// until then the rest is unknown.
+var ToDoCreditView = ToDoFrom(Usage, "todo_credit", periodsWithoutReservations(CreditPeriods))
+
+// ToDoClosePeriodView lists the periods of metered plans, which are closed some time after their end, once they have no
+// reservations: until then the overage is unknown.
+var ToDoClosePeriodView = ToDoFrom(Usage, "todo_close_period", periodsWithoutReservations(MeteredPeriods))
+
+// ToDoBillOverageView lists the closed periods with more use than plan and credit, which was not billed. The cause is
+// the event that closed the period.
+var ToDoBillOverageView = ToDoFrom(Usage, "todo_bill_overage",
+	`select stream as item, stream, due_at, cause from overages`)
+
+func periodsWithoutReservations(periods table.Typed[PeriodToDoRow]) string {
+	return `select p.stream as item, p.stream, p.due_at, p.cause from ` + periods.Name() + ` p
+		where not exists (select from open_reservations r where r.stream = p.stream)`
+}
+
+// UnfollowedEntitlementRow is an entitlement that no period follows yet.
+type UnfollowedEntitlementRow struct {
+	Account string    `col:"account_id,key"`
+	Version int64     `col:"version,key"`
+	Since   time.Time `col:"since"`
+	Cause   string    `col:"cause"`
+}
+
+// UnfollowedEntitlements is the table behind ToDoFollowEntitlementView.
+var UnfollowedEntitlements = table.Of[UnfollowedEntitlementRow]("unfollowed_entitlements").
+	Index("unfollowed_entitlements_since", "since")
+
+// ToDoFollowEntitlementView lists the entitlements that no period follows yet. An item is the account; its cause is the
+// event in the account's stream.
+var ToDoFollowEntitlementView = ToDoFrom(Usage, "todo_follow_entitlement",
+	`select account_id as item, '`+account.StreamPrefix+`' || account_id as stream, since as due_at, cause
+	from unfollowed_entitlements`)
