@@ -1,4 +1,4 @@
-// Package feedtest runs projections on a real event log and a real database, for tests that write or read the rows of
+// Package feedtest runs projections on a log in memory and a real database, for tests that write or read the rows of
 // read models.
 package feedtest
 
@@ -21,8 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/internal/events/eventlog"
-	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
-	"github.com/recital-tts/recital/internal/events/eventnode/nodetest"
+	"github.com/recital-tts/recital/internal/events/eventlog/memlog"
 	"github.com/recital-tts/recital/internal/events/feed"
 	"github.com/recital-tts/recital/internal/process/postgres/pgtest"
 )
@@ -30,7 +29,7 @@ import (
 // patience bounds each wait on a busy machine; nothing is timed.
 const patience = time.Minute
 
-// World is an empty log in a node of its own, a database of its own, and the projectors between them.
+// World is an empty log, a database of its own, and the projectors between them.
 type World struct {
 	Log      eventlog.Log
 	Registry *eventlog.Registry
@@ -57,12 +56,10 @@ func Registry(t testing.TB, slices ...[]eventlog.Type) *eventlog.Registry {
 // it ends with the test.
 func New(t testing.TB, registry *eventlog.Registry, projections ...feed.Projection) *World {
 	t.Helper()
-	client, err := esdb.Open(esdb.Config{Socket: nodetest.Start(t)})
+	log := memlog.New()
+	identity, err := eventlog.Identify(t.Context(), log, registry, uuid.New(), time.Now())
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, client.Close()) })
-	identity, err := eventlog.Identify(t.Context(), client, registry, uuid.New(), time.Now())
-	require.NoError(t, err)
-	w := &World{Log: client, Registry: registry, Identity: identity, Pool: pgtest.New(t)}
+	w := &World{Log: log, Registry: registry, Identity: identity, Pool: pgtest.New(t)}
 	if len(projections) > 0 {
 		w.Project(t, projections...)
 	}
