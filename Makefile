@@ -97,20 +97,22 @@ bench: deps build ## run the benchmarks and make a table of them (BENCH=regexp, 
 bench-smoke: deps build ## run each benchmark once, in its shortest form
 	@$(BENCHMARKS) -bench . -benchtime 1x -short $(call folders_with,^func Benchmark)
 
+REPORT = $(GO) test -count=1 -v -timeout 0 ./internal/speech/reporttest -run "^TestReport$$" -report
+
 align-report: deps build ## print how far the words that alignment finds are from where they are
-	@$(GO) run ./internal/speech/reporttest align
+	@$(REPORT) align
 
 clone-report: deps build ## print how far clones are from the voices of their recordings (ROOT=/: where Debian's prompts are)
-	@$(GO) run ./internal/speech/reporttest -root $(ROOT) clone
+	@$(REPORT) clone -root $(ROOT)
 
 loudness: deps build ## measure how loud the engines are, and write the gains that bring all voices to one loudness
-	@$(GO) run ./internal/speech/reporttest calibrate
+	@$(REPORT) calibrate
 
 loudness-report: deps build ## print how loud the voices are, by engine and language
-	@$(GO) run ./internal/speech/reporttest loudness
+	@$(REPORT) loudness
 
 precheck-report: deps build ## print what the precheck finds in recordings whose noise is known
-	@$(GO) run ./internal/speech/reporttest precheck
+	@$(REPORT) precheck
 
 soak: deps build ## run the long tests under load (SOAK_TIME=10m)
 	RECITAL_SOAK=$(SOAK_TIME) $(GO) test -count=1 -p 1 -v -run '^TestSoak' -timeout 0 ./...

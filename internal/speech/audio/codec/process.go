@@ -22,9 +22,11 @@ var errNoRequest = errors.New("the codec process answered what was not asked")
 type process struct {
 	worker  *workers.Process
 	timeout time.Duration
-	outbox  *outbox
-	ended   chan struct{} // closed when the process has exited and all of its streams have failed
-	running sync.WaitGroup
+	// requests is large enough that sending to it never blocks, so that a process that reads slowly delays no stream: a
+	// stream has at most one request and one Close in it.
+	requests chan workers.Frame
+	ended    chan struct{} // closed when the process has exited and all of its streams have failed
+	running  sync.WaitGroup
 
 	mu      sync.Mutex
 	streams map[uint32]*stream
@@ -39,7 +41,7 @@ func startProcess(config Config) (*process, error) {
 		return nil, err
 	}
 	p := &process{
-		worker: worker, timeout: config.Timeout, outbox: newOutbox(),
+		worker: worker, timeout: config.Timeout, requests: make(chan workers.Frame, 2*protocol.MaxStreams),
 		ended: make(chan struct{}), streams: make(map[uint32]*stream),
 	}
 	p.running.Go(p.send)
@@ -112,15 +114,24 @@ func (p *process) load() (streams int, alive bool) {
 	return len(p.streams), p.err == nil
 }
 
-// send writes requests until the outbox is closed.
+// request queues a request, unless the process has exited.
+func (p *process) request(frame workers.Frame) {
+	select {
+	case p.requests <- frame:
+	case <-p.ended:
+	}
+}
+
+// send writes requests until the process has exited.
 func (p *process) send() {
 	for {
-		frame, ok := p.outbox.next()
-		if !ok {
-			return
-		}
-		if err := p.worker.In.Write(frame); err != nil {
-			p.abandon(fmt.Errorf("asking the codec process: %w", err))
+		select {
+		case frame := <-p.requests:
+			if err := p.worker.In.Write(frame); err != nil {
+				p.abandon(fmt.Errorf("asking the codec process: %w", err))
+				return
+			}
+		case <-p.ended:
 			return
 		}
 	}
@@ -142,7 +153,6 @@ func (p *process) receive() {
 		}
 	}
 	<-p.worker.Done()
-	p.outbox.close()
 	p.loseStreams()
 	close(p.ended)
 }

@@ -105,7 +105,7 @@ func (s *stream) request(kind byte, payload []byte) {
 		s.callTimer.start(p.timeout, p.stalled)
 	}
 	p.mu.Unlock()
-	p.outbox.add(workers.Frame{Kind: kind, Stream: s.id, Payload: payload})
+	p.request(workers.Frame{Kind: kind, Stream: s.id, Payload: payload})
 }
 
 // Close abandons the stream without waiting. Its slot in the process is free when the process has confirmed.
@@ -124,7 +124,7 @@ func (s *stream) Close() {
 		return
 	}
 	s.closeTimer.start(p.timeout, p.stalled)
-	p.outbox.add(workers.Frame{Kind: protocol.Close, Stream: s.id})
+	p.request(workers.Frame{Kind: protocol.Close, Stream: s.id})
 }
 
 // stopTimers is called with the process's mutex held.

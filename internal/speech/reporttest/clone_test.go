@@ -1,4 +1,4 @@
-package main
+package reporttest
 
 import (
 	"bytes"
@@ -21,7 +21,7 @@ func (t *tools) reportClones(ctx context.Context) error {
 	table := newTable()
 	fmt.Fprintln(table, "reference\taccent\tspeech\tbase\tF0 (st) recordings\tby chance\tbase\tclone\tLTAS (dB) base\tclone\t"+
 		"DTW-MFCC base\tclone\tnearer\tpace needed\tfitted\t")
-	references, missing := voices(ctx, t.first.SampleRate(), t.root)
+	references, missing := voices(ctx, t.first.SampleRate(), *root)
 	for _, r := range references {
 		if err := printClones(ctx, table, t.first, r); err != nil {
 			return fmt.Errorf("%s: %w", r.name, err)

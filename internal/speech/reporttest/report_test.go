@@ -1,7 +1,7 @@
-// Reporttest measures the speech of this service and prints the figures: how well alignment finds words, how near
+// Package reporttest measures the speech of this service and prints the figures: how well alignment finds words, how near
 // clones are to the voices of their recordings, what the precheck finds in noise, and how loud the voices are. It also
 // writes the gains that bring all voices to one loudness.
-package main
+package reporttest
 
 import (
 	"context"
@@ -10,11 +10,13 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"log"
 	"os"
 	"os/exec"
 	"strings"
+	"testing"
 	"text/tabwriter"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/internal/process/workers"
 	"github.com/recital-tts/recital/internal/speech"
@@ -22,47 +24,38 @@ import (
 	"github.com/recital-tts/recital/internal/speech/worker"
 )
 
-func main() {
-	var t tools
-	flag.StringVar(&t.binary, "speechworker", "bin/speechworker", "the speechworker binary")
-	flag.StringVar(&t.root, "root", "/", "the folder below which Debian's packages of asterisk's prompts are unpacked")
-	flag.StringVar(&t.gains, "gains", "internal/speech/gains.tsv", "the file that calibrate writes")
-	flag.Parse()
-	if err := t.run(context.Background(), flag.Arg(0)); err != nil {
-		log.Fatal(err)
+var (
+	report = flag.String("report", "", "the report: align, clone, precheck, loudness or calibrate")
+	root   = flag.String("root", "/", "the folder below which Debian's packages of asterisk's prompts are unpacked")
+)
+
+const (
+	speechworker = "../../../bin/speechworker"
+	gains        = "../gains.tsv" // the file that calibrate writes
+)
+
+func TestReport(t *testing.T) {
+	if *report == "" {
+		t.Skip("no report was asked for: see the targets of the Makefile that end in report")
 	}
+	first, second := open(t, "engine"), open(t, "flite")
+	engines := &tools{first, second}
+	reports := map[string]func(context.Context) error{
+		"align": engines.reportAlignment, "clone": engines.reportClones, "precheck": engines.reportPrecheck,
+		"loudness": engines.reportLoudness, "calibrate": engines.writeGains,
+	}
+	require.Contains(t, reports, *report)
+	require.NoError(t, reports[*report](t.Context()))
 }
 
 // tools are what the reports work with.
-type tools struct {
-	binary, root, gains string
-	first, second       speech.Engine
-}
+type tools struct{ first, second speech.Engine }
 
-func (t *tools) run(ctx context.Context, name string) error {
-	report, known := map[string]func(context.Context) error{
-		"align": t.reportAlignment, "clone": t.reportClones, "precheck": t.reportPrecheck,
-		"loudness": t.reportLoudness, "calibrate": t.writeGains,
-	}[name]
-	if !known {
-		return errors.New("usage: reporttest align|clone|precheck|loudness|calibrate")
-	}
-	first, err := t.open("engine")
-	if err != nil {
-		return err
-	}
-	defer first.Close()
-	second, err := t.open("flite")
-	if err != nil {
-		return err
-	}
-	defer second.Close()
-	t.first, t.second = first, second
-	return report(ctx)
-}
-
-func (t *tools) open(mode string) (*worker.Pool, error) {
-	return worker.Open(worker.Config{Command: workers.Command{Path: t.binary, Args: []string{mode}}})
+func open(t *testing.T, mode string) *worker.Pool {
+	pool, err := worker.Open(worker.Config{Command: workers.Command{Path: speechworker, Args: []string{mode}}})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, pool.Close()) })
+	return pool
 }
 
 // newTable returns a table of right-aligned columns.

@@ -1,4 +1,4 @@
-package main
+package reporttest
 
 import (
 	"bytes"
@@ -86,7 +86,7 @@ func (t *tools) writeGains(ctx context.Context) error {
 	if err := writeGainsOf(ctx, &out, speech.SecondEngine, t.second, "en-us"); err != nil {
 		return err
 	}
-	return os.WriteFile(t.gains, out.Bytes(), 0o644)
+	return os.WriteFile(gains, out.Bytes(), 0o644)
 }
 
 func writeGainsOf(ctx context.Context, out io.Writer, name string, engine speech.Engine, language string) error {

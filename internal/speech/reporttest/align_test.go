@@ -1,4 +1,4 @@
-package main
+package reporttest
 
 import (
 	"context"
@@ -33,7 +33,7 @@ func (t *tools) reportAlignment(ctx context.Context) error {
 			return err
 		}
 	}
-	prompts, err := joinedPrompts(ctx, t.first, t.root)
+	prompts, err := joinedPrompts(ctx, t.first, *root)
 	if err != nil {
 		fmt.Printf("no prompts of a person: %v\n", err)
 		return nil
