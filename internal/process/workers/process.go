@@ -1,14 +1,21 @@
 package workers
 
 import (
+	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"os/exec"
+	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/recital-tts/recital/internal/process/procfs"
 )
 
 // logDelay is how long a worker's standard error may remain open after its exit: a child of its own could hold it.
@@ -111,4 +118,66 @@ func (u *untilEnd) Read(buffer []byte) (int, error) {
 		_ = u.output.Close()
 	}
 	return n, err
+}
+
+// watchInterval is the time between two looks at a worker. One that is found stopped twice in a row is killed.
+const watchInterval = time.Second
+
+// watch kills the worker when it, or a child of its own, has been stopped (SIGSTOP): it would neither answer nor exit.
+// A worker that is only slow is never in that state.
+func (p *Process) watch(logger *slog.Logger) {
+	looks := time.NewTicker(watchInterval)
+	defer looks.Stop()
+	for before := false; ; {
+		select {
+		case <-looks.C:
+		case <-p.done:
+			return
+		}
+		stopped := procfs.Stopped(p.PID()) || slices.ContainsFunc(procfs.Children(p.PID()), procfs.Stopped)
+		if stopped && before {
+			if logger != nil {
+				logger.Warn("a worker was stopped by a signal and is killed", "pid", p.PID())
+			}
+			p.Kill()
+			return
+		}
+		before = stopped
+	}
+}
+
+// stderr receives a worker's standard error. C libraries print to it, and may quote client data, so it is counted and
+// never shown, unless the worker could not be loaded: then it has read nothing yet.
+type stderr struct {
+	logger *slog.Logger
+	worker string
+	first  []byte // at most firstPrinted bytes
+}
+
+const (
+	firstPrinted = 300
+	// NotLoaded is the exit status of a worker that lacks a library, as of a program that the dynamic loader gives up
+	// (ld.so(8)).
+	NotLoaded = 127
+)
+
+func newStderr(command Command) *stderr {
+	return &stderr{logger: command.Logger, worker: strings.Join(command.Args, " ")}
+}
+
+func (s *stderr) Write(p []byte) (int, error) {
+	s.first = append(s.first, p[:min(len(p), firstPrinted-len(s.first))]...)
+	s.logger.LogAttrs(context.Background(), slog.LevelDebug, "a worker printed to standard error",
+		slog.String("worker", s.worker), slog.Int("lines", bytes.Count(p, []byte("\n"))), slog.Int("bytes", len(p)))
+	return len(p), nil
+}
+
+// explain adds to the error of an exit what a worker has printed that could not be loaded.
+func (s *stderr) explain(err error) error {
+	var exit *exec.ExitError
+	if s == nil || !errors.As(err, &exit) || exit.ExitCode() != NotLoaded {
+		return err
+	}
+	line, _, _ := strings.Cut(string(s.first), "\n")
+	return fmt.Errorf("%w: %q", err, line)
 }

@@ -156,3 +156,12 @@ func originOf(u *url.URL) (string, error) {
 	}
 	return u.Scheme + "://" + strings.ToLower(host) + " " + port, nil
 }
+
+// IsLoopback reports whether a host, with or without a port, is this machine.
+func IsLoopback(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	addr, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return host == "localhost" || err == nil && addr.IsLoopback()
+}

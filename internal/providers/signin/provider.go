@@ -1,6 +1,11 @@
+// Package signin is the relying party's side of sign-in: it sends a browser to an identity provider and takes back whom
+// the provider knows. The flow is here; its adapters are the subpackages: openid speaks to providers, and devidp is one
+// for development.
 package signin
 
-import "context"
+import (
+	"context"
+)
 
 // Provider is an identity provider.
 type Provider interface {
@@ -22,4 +27,14 @@ type Challenge struct {
 	State    string // comes back with the browser; Redeem does not need it
 	Nonce    string // comes back in the ID token
 	Verifier string // the PKCE verifier (RFC 7636), which only the provider's token endpoint gets to see
+}
+
+// Person is somebody as an identity provider knows them. Issuer and Subject together identify the person; an e-mail
+// address never does.
+type Person struct {
+	Issuer  string
+	Subject string
+	Name    string
+	Email   string
+	Picture string // an https URL, "" for none
 }

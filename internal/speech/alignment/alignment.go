@@ -5,6 +5,7 @@ package alignment
 
 import (
 	"context"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -156,3 +157,12 @@ func inOrder(words []Word, seconds float64) []Word {
 	}
 	return words
 }
+
+// Why a recording cannot be aligned.
+var (
+	ErrNoWords     = errors.New("the text has no words that can be spoken")
+	ErrTooMuchText = errors.New("the text takes much longer to speak than a recording may last")
+	ErrNoSpeech    = errors.New("the recording holds no speech")
+	// ErrBusy means that as much is being aligned as the service permits.
+	ErrBusy = errors.New("too many recordings are being aligned")
+)

@@ -2,7 +2,12 @@
 // library are encoded in codec processes (subpackage codec); PCM, WAV and µ-law are encoded here.
 package audio
 
-import "context"
+import (
+	"context"
+	"encoding/binary"
+	"slices"
+	"time"
+)
 
 // Format is a format of the API.
 type Format string
@@ -45,4 +50,99 @@ type Encoder interface {
 type Encoders interface {
 	// Open starts a stream of samples at inputRate Hz.
 	Open(ctx context.Context, spec Spec, inputRate int) (Encoder, error)
+}
+
+// SampleRates returns the rates of replies in Hz, in the API's order.
+func SampleRates() []int { return []int{8000, 16000, 24000} }
+
+// Formats returns the formats in the API's order.
+func Formats() []Format {
+	return []Format{AAC, MP3, Raw, WAV, ULaw, WebM, PCMS16LE, PCMF32LE}
+}
+
+// Lookup returns the format with a name from a client. Several published clients use "mulaw" for ulaw.
+func Lookup(name string) (Format, bool) {
+	if name == "mulaw" {
+		return ULaw, true
+	}
+	format := Format(name)
+	return format, slices.Contains(Formats(), format)
+}
+
+// DefaultSampleRate returns the rate in Hz of a reply whose request has none. µ-law is telephony, hence 8 kHz.
+func DefaultSampleRate(format Format) int {
+	if format == ULaw {
+		return 8000
+	}
+	return 24000
+}
+
+// ContentType returns the media type of a reply in this format. The headerless PCM formats have no registered type
+// for little-endian samples (audio/L16 is big-endian, RFC 2586), so they have the vendor types of the published API.
+func (f Format) ContentType() string {
+	switch f {
+	case MP3:
+		return "audio/mpeg"
+	case AAC:
+		return "audio/aac"
+	case WebM:
+		return "audio/webm"
+	case WAV, ULaw:
+		return "audio/wav"
+	case Raw, PCMS16LE:
+		return "application/vnd.lmnt.audio-int16"
+	case PCMF32LE:
+		return "application/vnd.lmnt.audio-fp32"
+	default:
+		return "application/octet-stream"
+	}
+}
+
+// Compressed reports whether a codec library encodes the format, with losses.
+func (f Format) Compressed() bool { return f == MP3 || f == AAC || f == WebM }
+
+// inaudible is the largest sample that counts as silence: -66 dB.
+const inaudible = 16
+
+// TrailingSilence returns the number of samples of silence at the end of signed 16-bit little-endian samples.
+func TrailingSilence(pcm []byte) int {
+	n := len(pcm) / 2
+	for i := n; i > 0; i-- {
+		if sample := int16(binary.LittleEndian.Uint16(pcm[2*i-2:])); sample > inaudible || sample < -inaudible {
+			return n - i
+		}
+	}
+	return n
+}
+
+// AppendSamples appends the samples of signed 16-bit little-endian PCM.
+func AppendSamples(samples []int16, pcm []byte) []int16 {
+	for ; len(pcm) >= 2; pcm = pcm[2:] {
+		samples = append(samples, int16(binary.LittleEndian.Uint16(pcm)))
+	}
+	return samples
+}
+
+// Lag returns how much silence pushes the last sound out of a format's encoder. A codec holds its look-ahead and an
+// incomplete frame, at most 3,000 samples of its rate; a resampler alone holds a few milliseconds.
+func (s Spec) Lag() time.Duration {
+	switch s.Format {
+	case MP3, AAC, WebM:
+		return 3400 * time.Second / time.Duration(s.SampleRate)
+	default:
+		return 20 * time.Millisecond
+	}
+}
+
+// BytesPerSample returns the size of a sample in the formats without compression. For the others it returns that of
+// the samples from which they were encoded.
+func (s Spec) BytesPerSample() int {
+	switch s.Format {
+	case PCMF32LE:
+		return 4
+	case ULaw:
+		return 1
+	default:
+		return 2
+	}
 }

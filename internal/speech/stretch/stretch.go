@@ -3,7 +3,10 @@
 // further apart or closer together, each taken from where it best matches the one before.
 package stretch
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"math"
+)
 
 // The window, and the distance around its position within which a better fit is searched.
 const (
@@ -128,4 +131,12 @@ func (s *Stretcher) drop(before int) {
 		s.input = append(s.input[:0], s.input[n:]...)
 		s.dropped = before
 	}
+}
+
+func hann(size int) []float64 {
+	window := make([]float64, size)
+	for i := range window {
+		window[i] = 0.5 - 0.5*math.Cos(2*math.Pi*float64(i)/float64(size))
+	}
+	return window
 }

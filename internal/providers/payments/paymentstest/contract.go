@@ -1,6 +1,8 @@
 package paymentstest
 
 import (
+	"fmt"
+	"os"
 	"slices"
 	"testing"
 	"time"
@@ -8,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"github.com/recital-tts/recital/internal/providers/payments"
 )
@@ -600,4 +603,24 @@ func checkNothing(s *shop) {
 	owner, err := s.CustomerOf(s.Context(), payments.Event{Type: "product.updated", Object: "prod_1"})
 	require.NoError(s, err)
 	assert.Empty(s, owner, "a product belongs to nobody")
+}
+
+// WithMock runs tests with a stripe-mock in mock, for TestMain.
+func WithMock(m goleak.TestingM, mock **Mock) goleak.TestingM { return running{m, mock} }
+
+type running struct {
+	goleak.TestingM
+	mock **Mock
+}
+
+// Run implements goleak.TestingM.
+func (r running) Run() int {
+	m, err := StartMock()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer m.Stop()
+	*r.mock = m
+	return r.TestingM.Run()
 }
