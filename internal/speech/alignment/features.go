@@ -6,6 +6,8 @@ import (
 
 	"gonum.org/v1/gonum/dsp/fourier"
 	"gonum.org/v1/gonum/dsp/window"
+
+	"github.com/recital-tts/recital/internal/speech/acoustics"
 )
 
 const (
@@ -55,7 +57,8 @@ func extract(sound Sound) features {
 		length *= 2
 	}
 	x := extractor{
-		fft: fourier.NewFFT(length), frame: make([]float64, length), filters: melFilters(length, sound.Rate),
+		fft: fourier.NewFFT(length), frame: make([]float64, length),
+		filters:  acoustics.MelFilters(bands, lowest, min(highest, float64(sound.Rate)/2), length, sound.Rate),
 		spectrum: make([]complex128, length/2+1), hamming: window.Hamming(ones(size)), cosines: cosines(),
 	}
 	var f features
@@ -85,14 +88,8 @@ type extractor struct {
 	frame    []float64
 	spectrum []complex128
 	hamming  []float64
-	filters  [][]weight
+	filters  [][]acoustics.Weight
 	cosines  [cepstra][bands]float64
-}
-
-// weight is the share of a bin of the spectrum in a band.
-type weight struct {
-	bin   int
-	share float64
 }
 
 func (x *extractor) row(samples []int16, start int) (row []float32, level float64) {
@@ -112,8 +109,8 @@ func (x *extractor) row(samples []int16, start int) (row []float32, level float6
 	for b, filter := range x.filters {
 		sum := leastLoud
 		for _, w := range filter {
-			c := x.spectrum[w.bin]
-			sum += w.share * (real(c)*real(c) + imag(c)*imag(c))
+			c := x.spectrum[w.Bin]
+			sum += w.Share * (real(c)*real(c) + imag(c)*imag(c))
 		}
 		logs[b] = math.Log(sum)
 	}
@@ -140,22 +137,6 @@ func cosines() (table [cepstra][bands]float64) {
 		}
 	}
 	return table
-}
-
-// melFilters returns triangles of equal width on the mel scale (O'Shaughnessy, 1987).
-func melFilters(length, rate int) [][]weight {
-	mel := func(hertz float64) float64 { return 2595 * math.Log10(1+hertz/700) }
-	low, high := mel(lowest), mel(min(highest, float64(rate)/2))
-	filters := make([][]weight, bands)
-	for bin := range length/2 + 1 {
-		at := (mel(float64(bin)*float64(rate)/float64(length)) - low) / (high - low) * (bands + 1)
-		for b := range filters {
-			if share := 1 - math.Abs(at-float64(b+1)); share > 0 {
-				filters[b] = append(filters[b], weight{bin: bin, share: share})
-			}
-		}
-	}
-	return filters
 }
 
 // silences reports which frames are closer to the background than to speech, and how far apart these are in dB.

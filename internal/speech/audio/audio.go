@@ -5,7 +5,6 @@ package audio
 import (
 	"context"
 	"encoding/binary"
-	"slices"
 	"time"
 )
 
@@ -58,15 +57,6 @@ func SampleRates() []int { return []int{8000, 16000, 24000} }
 // Formats returns the formats in the API's order.
 func Formats() []Format {
 	return []Format{AAC, MP3, Raw, WAV, ULaw, WebM, PCMS16LE, PCMF32LE}
-}
-
-// Lookup returns the format with a name from a client. Several published clients use "mulaw" for ulaw.
-func Lookup(name string) (Format, bool) {
-	if name == "mulaw" {
-		return ULaw, true
-	}
-	format := Format(name)
-	return format, slices.Contains(Formats(), format)
 }
 
 // DefaultSampleRate returns the rate in Hz of a reply whose request has none. µ-law is telephony, hence 8 kHz.

@@ -4,11 +4,10 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 )
 
-// pages are for whoever develops: they do what the owner of projects does on the platform, and have requests fail.
+// pages are for whoever develops: they do what the owner of projects does on the platform.
 func (p *Platform) pages(mux *http.ServeMux) {
 	mux.HandleFunc("GET /{$}", p.home)
 	mux.HandleFunc("POST /install", sameOrigin(p.install))
@@ -16,7 +15,6 @@ func (p *Platform) pages(mux *http.ServeMux) {
 		p.Uninstall(r.PostFormValue("config"))
 		http.Redirect(w, r, "/", http.StatusSeeOther)
 	}))
-	mux.HandleFunc("POST /fail", sameOrigin(p.fail))
 }
 
 // sameOrigin refuses forms of other pages.
@@ -44,23 +42,6 @@ func (p *Platform) install(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, back.String(), http.StatusSeeOther)
 }
 
-func (p *Platform) fail(w http.ResponseWriter, r *http.Request) {
-	number := func(name string) int {
-		n, _ := strconv.Atoi(r.PostFormValue(name))
-		return max(n, 0)
-	}
-	status := number("status")
-	if status != 0 && (status < 400 || status > 599) {
-		refuse(w, http.StatusBadRequest, "bad_request")
-		return
-	}
-	fault := Fault{Method: r.PostFormValue("method"), Status: status, RetryAfter: number("retry_after"), Done: r.PostFormValue("done") != ""}
-	for range min(max(number("times"), 1), 100) {
-		p.Fail(fault)
-	}
-	http.Redirect(w, r, "/", http.StatusSeeOther)
-}
-
 var page = template.Must(template.New("home").Parse(`<!doctype html><html lang="en"><title>Hosting platform for development</title>
 <style>body{font:16px sans-serif;max-width:46rem;margin:2rem auto}form{margin:.5rem 0}</style>
 <h1>Hosting platform for development</h1>
@@ -71,27 +52,16 @@ var page = template.Must(template.New("home").Parse(`<!doctype html><html lang="
 <label>Lead back to <input name="redirect" placeholder="nowhere: shows the code"></label>
 <button>Install</button></form>
 <h2>Installations</h2>
-{{range .Installations}}<h3>{{.ID}}{{with .Team}} of {{.}}{{end}}</h3>
+{{range .}}<h3>{{.ID}}{{with .Team}} of {{.}}{{end}}</h3>
 <form method="post" action="/uninstall"><input type="hidden" name="config" value="{{.ID}}"><button>Uninstall</button></form>
 <ul>{{range .Projects}}<li>{{.Name}}{{range .Variables}}: {{.Key}} ({{.Comment}}){{end}}</li>{{end}}</ul>
 {{else}}<p>None.</p>{{end}}
-<h2>Have requests fail</h2>
-<form method="post" action="/fail">
-<label>Method <select name="method"><option value="">any<option>GET<option>POST<option>DELETE</select></label>
-<label>Status <input name="status" value="429" size="3"></label> (0 cuts the connection)
-<label>Retry-After <input name="retry_after" value="2" size="3"></label>
-<label>Times <input name="times" value="1" size="3"></label>
-<label><input type="checkbox" name="done"> after it is done</label>
-<button>Fail</button></form>
-<p>{{.Faults}} of the next requests fail.</p></html>`))
+</html>`))
 
 func (p *Platform) home(w http.ResponseWriter, _ *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; form-action *; frame-ancestors 'none'")
-	_ = page.Execute(w, struct { // a browser that has gone sees nothing
-		Installations []*Installation
-		Faults        int
-	}{p.installations, len(p.faults)})
+	_ = page.Execute(w, p.installations) // a browser that has gone sees nothing
 }

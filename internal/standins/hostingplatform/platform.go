@@ -1,6 +1,6 @@
 // Package hostingplatform is a hosting platform for development: it speaks the part of Vercel's API that Recital uses,
-// checks what it is asked as strictly, and has a page on which its owner installs the integration, sees what is set,
-// and has requests fail. It keeps everything in memory.
+// checks what it is asked as strictly, and has a page on which its owner installs the integration and sees what is set.
+// It keeps everything in memory.
 package hostingplatform
 
 import (

@@ -119,9 +119,6 @@ func Address(peer net.Addr) netip.Addr {
 	return tcp.AddrPort().Addr().Unmap().WithZone("")
 }
 
-// Peer is the address that counts for a connection. Peers without an address are one.
-func Peer(address net.Addr) netip.Addr { return Client(Address(address)) }
-
 // Client is the address that counts for an address: that of an IPv6 address is its network of 64 bits, all of which one
 // customer has.
 func Client(addr netip.Addr) netip.Addr {

@@ -50,8 +50,8 @@ func TestPeers(t *testing.T) {
 		"2001:db8:1:3:3:4:5:6%any": "2001:db8:1:3::",
 	} {
 		addr := netip.MustParseAddr(address)
-		got := Peer(&net.TCPAddr{IP: addr.AsSlice(), Zone: addr.Zone()})
+		got := Client(Address(&net.TCPAddr{IP: addr.AsSlice(), Zone: addr.Zone()}))
 		require.Equal(t, want, got.String(), address)
 	}
-	require.Equal(t, netip.Addr{}, Peer(&net.UnixAddr{Name: "@"}))
+	require.Equal(t, netip.Addr{}, Client(Address(&net.UnixAddr{Name: "@"})))
 }
