@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/google/uuid"
+
 	commands "github.com/recital-tts/recital/commands/accounts"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/readmodel"
@@ -13,7 +15,7 @@ import (
 	writeapi "github.com/recital-tts/recital/writeapi/accounts"
 )
 
-// accountsSlice is that of accounts and their API keys.
+// accountsSlice returns the slice of accounts and their API keys.
 func accountsSlice(core *coreParts, shared *sharedParts) slice {
 	return slice{
 		name:       "accounts",
@@ -24,24 +26,27 @@ func accountsSlice(core *coreParts, shared *sharedParts) slice {
 			shared.accounts.SealWith(core.keys)
 			read := readapi.API{Models: core.projector, Keys: core.keys}
 			write := writeapi.API{Accounts: shared.accounts, ReadModels: core.projector}
+			follow := func(ctx context.Context, item todo.Item) (eventlog.Position, error) {
+				return shared.accounts.FollowSubscription(ctx, item.Stream)
+			}
+			closing := commands.Closing{Erase: shared.erase, Longest: core.cfg.longestReservation()}
+			goOn := func(ctx context.Context, id string, cause uuid.UUID) (eventlog.Position, error) {
+				return shared.accounts.GoOn(ctx, id, cause, closing)
+			}
 			return service{
 				public: append(read.Routes(), write.Routes()...),
 				admin:  append(write.AdminRoutes(), read.AdminRoutes()...),
 				toDos: []toDo{
-					{commands.EntitleProcess, readmodel.ToDoEntitleView, func(ctx context.Context, item todo.Item) (eventlog.Position, error) {
-						return shared.accounts.FollowSubscription(ctx, item.Stream)
-					}},
-					{commands.CloseProcess, readmodel.ToDoCloseAccountView, func(ctx context.Context, item todo.Item) (eventlog.Position, error) {
-						return shared.accounts.GoOn(ctx, item.ID, item.Cause, commands.Closing{Erase: shared.erase, Longest: core.cfg.longestReservation()})
-					}},
+					{commands.EntitleProcess, readmodel.ToDoEntitleView, follow},
+					{commands.CloseProcess, readmodel.ToDoCloseAccountView, byID(goOn)},
 				},
 			}, nil
 		},
 	}
 }
 
-// erase ends and erases what belongs to a closed account, and destroys the account's key. What is left then takes long,
-// and is erased by to-dos: it is awaited, but the key is not kept for it.
+// erase ends and erases what belongs to a closed account, destroys its key, and then waits for what to-dos erase. The
+// key is not kept for them, because they take long.
 func (s *sharedParts) erase(ctx context.Context, id string) error {
 	for _, step := range s.closings {
 		if err := step(ctx, id); err != nil {

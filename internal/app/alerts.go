@@ -28,8 +28,7 @@ import (
 // projectionSource precedes the name of a projection in the source of an alert.
 const projectionSource = "projection/"
 
-// alertsSlice is that of what a person should look at. Its commands are a part that the projections rest on, so they
-// are opened before the slices.
+// alertsSlice returns the slice of alerts. Projections raise alerts, so its commands are opened before the slices.
 func alertsSlice(core *coreParts, status *statusParts, shared *sharedParts) slice {
 	return slice{
 		name:       "alerts",
@@ -37,11 +36,13 @@ func alertsSlice(core *coreParts, status *statusParts, shared *sharedParts) slic
 		readModels: projections.ReadModels(),
 		open: func() (service, error) {
 			status.openAlert = &readapi.API{Models: core.projector, Found: shared.alerts.Open}
-			write := writeapi.API{Alerts: shared.alerts, Recorded: status.openAlert.Recorded, ReadModels: core.projector, Now: time.Now}
+			write := writeapi.API{
+				Alerts: shared.alerts, Recorded: status.openAlert.Recorded, ReadModels: core.projector, Now: time.Now,
+			}
 			return service{
 				public:     status.openAlert.Routes(),
 				admin:      append(status.openAlert.AdminRoutes(), write.AdminRoutes()...),
-				collectors: []prometheus.Collector{alertGauge{status.openAlert}},
+				collectors: []prometheus.Collector{openAlerts(status.openAlert.Known)},
 			}, nil
 		},
 	}
@@ -59,11 +60,11 @@ func (a *App) openAlerts(context.Context) error {
 	return nil
 }
 
-// reviewAlerts makes known which conditions the log has as open, and clears what was raised once and is over.
+// reviewAlerts hands over the conditions that are open in the log, and clears occasions that are over.
 func (a *App) reviewAlerts(ctx context.Context) error {
 	open, err := a.openAlert.Recorded(ctx)
 	if err != nil {
-		return nil // Postgres is away, which is an alert itself
+		return nil // Postgres is unavailable, which is an alert itself
 	}
 	a.alerts.Adopt(open)
 	var failed []error
@@ -77,8 +78,7 @@ func (a *App) reviewAlerts(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// isOver reports whether an alert that was raised once can be seen to be over. Of what cannot be seen an operator takes
-// note.
+// isOver reports whether an occasion is seen to be over. Operators clear those that cannot be seen.
 func (a *App) isOver(ctx context.Context, o alert.Open) (bool, error) {
 	switch {
 	case o.Lasting, o.Reason == alert.TakenOver:
@@ -93,25 +93,26 @@ func (a *App) isOver(ctx context.Context, o alert.Open) (bool, error) {
 	return false, nil
 }
 
-// isDone reports whether an item is not on the to-do list of a process any more.
+// isDone reports whether an item is no longer on the to-do list of a process.
 func (a *App) isDone(ctx context.Context, process, item string) (bool, error) {
 	for _, t := range append(a.service.toDos, a.service.slow...) {
 		if t.process != process {
 			continue
 		}
 		listed := false
-		_, err := a.projector.Read(ctx, []readmodel.Model{t.view.Model}, "select item from "+t.view.SQL()+" where item = $1", []any{item},
+		_, err := a.projector.Read(ctx, []readmodel.Model{t.view.Model},
+			"select item from "+t.view.SQL()+" where item = $1", []any{item},
 			func(pgx.CollectableRow) error { listed = true; return nil })
 		if err != nil {
 			return false, fmt.Errorf("looking for an item that was given up: %w", err)
 		}
 		return !listed, nil
 	}
-	return false, nil // of a process of another release
+	return false, nil // the process is of another release
 }
 
-// isPassed reports whether no generation leaves the event of an alert out, and the live ones are past it: one that
-// tries the event again has not stopped before it yet.
+// isPassed reports whether no generation has parked the event of an alert and all live ones are past it: one that tries
+// the event again has not yet stopped at it.
 func (a *App) isPassed(ctx context.Context, subject string) (bool, error) {
 	id, at, _ := strings.Cut(subject, " at ")
 	event, err := uuid.Parse(id)
@@ -130,30 +131,30 @@ func (a *App) isPassed(ctx context.Context, subject string) (bool, error) {
 	}), nil
 }
 
-// isFedAgain reports whether the generation of an alert is there no more, or goes on and leaves no event out.
+// isFedAgain reports whether the generation of an alert is gone, or continues with no event parked.
 func (a *App) isFedAgain(ctx context.Context, o alert.Open) (bool, error) {
-	overview, err := a.projector.Overview(ctx) // what was known before the alert says nothing
+	overview, err := a.projector.Overview(ctx) // an overview from before the alert says nothing
 	if err != nil {
 		return false, fmt.Errorf("looking at a read model that had stopped: %w", feed.Answered(err))
 	}
 	name, at, _ := strings.Cut(o.Subject, " at ")
 	for _, g := range overview.Generations {
 		if feed.GenerationName(g.Name, g.Version, g.Number) == name {
-			return g.Parked == 0 && g.State != feed.GenerationStopped && g.State != feed.GenerationUnfed && isPast(g.Position, at), nil
+			isFed := g.State != feed.GenerationStopped && g.State != feed.GenerationUnfed
+			return isFed && g.Parked == 0 && isPast(g.Position, at), nil
 		}
 	}
 	return true, nil
 }
 
-// isPast reports whether a position is not before the one of an event, if there is one: another instance that tries the
-// event, too, has not stopped before it meanwhile.
+// isPast reports whether a position is at or after that of an event, or there is no event.
 func isPast(position eventlog.Position, event string) bool {
 	at, err := eventlog.ParsePosition(event)
 	return err != nil || position.Compare(at) >= 0
 }
 
-// projectionAlert raises the alert of a projection, which must not wait for the log. However many projections an event
-// stops, it raises one.
+// projectionAlert raises the alert of a projection without waiting for the log. An event that stops several projections
+// raises one alert.
 func (a *App) projectionAlert(f feed.Alert) {
 	o := commands.Occasion{
 		Source: projectionSource + f.Generation.Name, Subject: f.Subject(), Reason: f.Reason, Cause: f.Event,
@@ -168,10 +169,10 @@ func (a *App) projectionAlert(f feed.Alert) {
 	a.alerts.RaiseLater(o)
 }
 
-// againAfter is after how long an event that stops projections again is worth another line in the log.
+// againAfter is when an event that still stops projections is logged again.
 const againAfter = time.Minute
 
-// firstStop reports whether an event has not stopped another projection a moment ago.
+// firstStop reports whether an event is the first to stop a projection within againAfter.
 func (a *App) firstStop(event uuid.UUID) bool {
 	a.stopping.Lock()
 	defer a.stopping.Unlock()
@@ -182,28 +183,26 @@ func (a *App) firstStop(event uuid.UUID) bool {
 	return true
 }
 
-// alertGauge counts the alerts that are open.
-type alertGauge struct{ open *readapi.API }
-
-func alertOpenDesc() *prometheus.Desc {
-	return prometheus.NewDesc("recital_alert_open", "Alerts that are open, as this instance knows. Those of the log are the same on every instance.",
-		[]string{"source", "reason"}, nil)
-}
-
-// Describe implements prometheus.Collector.
-func (g alertGauge) Describe(descs chan<- *prometheus.Desc) { descs <- alertOpenDesc() }
-
-// Collect implements prometheus.Collector.
-func (g alertGauge) Collect(figures chan<- prometheus.Metric) {
+// openAlerts counts the open alerts.
+func openAlerts(open func() []alert.Open) prometheus.Collector {
 	type kind struct {
 		source string
 		reason alert.Reason
 	}
-	counts := map[kind]int{{alert.LogSource, alert.NoAppends}: 0, {alert.LogSource, alert.Unreachable}: 0, {alert.PostgresSource, alert.Unreachable}: 0}
-	for _, o := range g.open.Known() {
-		counts[kind{o.Source, o.Reason}]++
-	}
-	for k, n := range counts {
-		figures <- prometheus.MustNewConstMetric(alertOpenDesc(), prometheus.GaugeValue, float64(n), k.source, string(k.reason))
-	}
+	desc := prometheus.NewDesc("recital_alert_open",
+		"Alerts that are open, as this instance knows. Those of the log are the same on every instance.",
+		[]string{"source", "reason"}, nil)
+	return scraped{[]*prometheus.Desc{desc}, func(show func(*prometheus.Desc, float64, ...string)) {
+		counts := map[kind]int{
+			{alert.LogSource, alert.NoAppends}:        0,
+			{alert.LogSource, alert.Unreachable}:      0,
+			{alert.PostgresSource, alert.Unreachable}: 0,
+		}
+		for _, o := range open() {
+			counts[kind{o.Source, o.Reason}]++
+		}
+		for k, n := range counts {
+			show(desc, float64(n), k.source, string(k.reason))
+		}
+	}}
 }

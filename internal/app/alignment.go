@@ -10,10 +10,10 @@ import (
 	writeapi "github.com/recital-tts/recital/writeapi/alignment"
 )
 
-// longestRecording is what is aligned at most.
+// longestRecording is the maximum length of a recording that is aligned.
 const longestRecording = 10 * time.Minute
 
-// alignmentSlice is that of finding words in recordings.
+// alignmentSlice returns the slice of finding words in recordings.
 func alignmentSlice(core *coreParts, workers *workerParts) slice {
 	return slice{
 		name: "alignment",
@@ -24,9 +24,9 @@ func alignmentSlice(core *coreParts, workers *workerParts) slice {
 			write := writeapi.API{Aligner: aligner, Places: quota.New(int64(core.cfg.Alignments), 1)}
 			return service{
 				public: write.Routes(),
-				collectors: []prometheus.Collector{prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-					Name: "recital_alignments_running", Help: "Recordings that are being aligned.",
-				}, func() float64 { return float64(aligner.Running()) })},
+				collectors: []prometheus.Collector{
+					gauge("recital_alignments_running", "Recordings that are being aligned.", aligner.Running),
+				},
 			}, nil
 		},
 	}

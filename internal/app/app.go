@@ -1,5 +1,5 @@
 // Package app assembles the service: the configuration, the parts that everything depends on, the slices, and the
-// start, run and shutdown of a recitald. Each slice is one file; slice.go lists them.
+// start, run and shutdown of recitald. Each slice has a file of its own; slice.go lists them.
 package app
 
 import (
@@ -27,7 +27,7 @@ import (
 	"github.com/recital-tts/recital/internal/process/tracing"
 )
 
-// startTimeout bounds what must answer before recitald serves.
+// startTimeout bounds the start, until requests are served.
 const startTimeout = 60 * time.Second
 
 // App is a running recitald.
@@ -44,10 +44,10 @@ type App struct {
 	blobStore    *watchedBlobs
 
 	entrance       *pgxpool.Pool   // connects to Postgres before it is known to fit
-	found          *pgkeys.Keyring // that in Postgres, even if it is not the log's
+	found          *pgkeys.Keyring // the keyring in Postgres, even if it is not the log's
 	admitPostgres  func()          // lets pool connect
-	holdPostgres   func()          // ends that
-	knownKeyring   string          // id of the keyring in Postgres, once that was admitted
+	holdPostgres   func()          // keeps pool from connecting
+	knownKeyring   string          // id of the keyring in Postgres, once Postgres was admitted
 	prepared       sync.Once       // closes database
 	foreignKeyring atomic.Bool     // Postgres has another keyring than the log's
 
@@ -55,16 +55,16 @@ type App struct {
 	seen     seen
 	public   listener
 	admin    listener
-	devKey   string // empty in mode prod, and when it is not valid any more
-	noDevKey string // why it is not, and what a person can do
+	devKey   string // empty in mode prod, and once it is no longer valid
+	noDevKey string // why it is not valid, and what to do
 
 	stopping  sync.Mutex
-	stoppedBy uuid.UUID // the event that stopped a projection last
+	stoppedBy uuid.UUID // the event that last stopped a projection
 	stoppedAt time.Time
 }
 
-// Open starts all parts and returns when requests are served. ctx bounds the start. Close must follow, unless an error
-// is returned.
+// Open starts all parts and returns when requests are served. ctx bounds the start. Close must follow, unless Open
+// returns an error.
 func Open(ctx context.Context, cfg Config, stderr io.Writer) (*App, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.Validate(); err != nil {
@@ -117,7 +117,8 @@ func (a *App) start(ctx context.Context) error {
 		{"starting the jobs", a.startJobs},
 		{"starting the checks", a.startChecks},
 		{"serving", a.serve},
-		{"opening the operator account", a.openOperatorAccount}, // waits for a read model, which an operator may have to help on
+		// It waits for a read model, which may need an operator's help.
+		{"opening the operator account", a.openOperatorAccount},
 	} {
 		if err := step.run(ctx); err != nil {
 			return fmt.Errorf("%s: %w", step.name, err)
@@ -157,10 +158,11 @@ func (a *App) startJobs(context.Context) error {
 	return nil
 }
 
-// Run returns when ctx ends, with nil, or when a part that recitald cannot live without has ended.
+// Run returns nil when ctx ends, and an error when a part that recitald cannot run without has ended.
 func (a *App) Run(ctx context.Context) error { return a.running.Wait(ctx) }
 
-// Close stops the parts in the reverse order of their start: first the listeners, which finish the replies under way.
+// Close stops the parts in the reverse order of their start. The listeners come first and finish the replies in
+// progress.
 func (a *App) Close() error { return a.running.Stop() }
 
 func newLogger(cfg Config, out io.Writer) *slog.Logger {
@@ -175,7 +177,7 @@ func newLogger(cfg Config, out io.Writer) *slog.Logger {
 	return slog.New(requestIDs{slog.NewTextHandler(out, options)})
 }
 
-// requestIDs adds the id of the request, for which something is logged, to lines that do not have it.
+// requestIDs adds the id of the request to log lines that lack it.
 type requestIDs struct{ slog.Handler }
 
 const requestIDName = "request_id"
@@ -205,8 +207,8 @@ func hasAttr(line slog.Record, name string) (has bool) {
 	return has
 }
 
-// Welcome prints what a person needs to begin. Without secrets, and in mode prod, it prints none: the output ends up in
-// logs.
+// Welcome prints what a person needs to begin. It prints no API key in mode prod or if secrets is false, because the
+// output ends up in logs.
 func (a *App) Welcome(out io.Writer, secrets bool) {
 	if a.cfg.Mode == modeProd {
 		fmt.Fprintf(out, "Recital is running: address http://%s, admin http://%s\n", a.PublicAddr(), a.AdminAddr())
@@ -233,7 +235,8 @@ Recital is running.
 
 Make hello.mp3:
 
-  curl -sS http://%[1]s/v1/ai/speech/bytes -H 'x-api-key: %[5]s' -H 'content-type: application/json' -d '{"text": "Hello world. This is Recital.", "voice": "leah"}' -o hello.mp3
+  curl -sS http://%[1]s/v1/ai/speech/bytes -H 'x-api-key: %[5]s' -H 'content-type: application/json' \
+    -d '{"text": "Hello world. This is Recital.", "voice": "leah"}' -o hello.mp3
 
 Ctrl-C stops everything; the data stays.
 `, a.PublicAddr(), a.AdminAddr(), a.cfg.DataDir, key, example, a.paymentsAt(), a.platformAt())

@@ -26,14 +26,14 @@ import (
 	writeaudit "github.com/recital-tts/recital/writeapi/audit"
 )
 
-// auditSlice is that of what auditors ask.
+// auditSlice returns the slice of what auditors ask.
 func auditSlice(core *coreParts, stores *storeParts, shared *sharedParts) slice {
 	return slice{
 		name:       "audit",
 		events:     commands.Events(),
 		readModels: projections.ReadModels(),
 		open: func() (service, error) {
-			desk := commands.New(core.journal, time.Now)
+			records := commands.New(core.journal, time.Now)
 			var kinds []string
 			for _, one := range core.journal.Registry.Types() {
 				kinds = append(kinds, one.Name())
@@ -41,27 +41,29 @@ func auditSlice(core *coreParts, stores *storeParts, shared *sharedParts) slice 
 			read := readapi.API{
 				Models: core.projector, Keys: core.keys, EmailHash: shared.accounts.EmailHash, Kinds: kinds,
 				Record: func(call *web.Call, asked readapi.Query, count int, reason string) error {
-					_, err := desk.RecordRead(call, audit.Query(asked), count, reason, writeapi.Origin(call.Caller))
+					_, err := records.RecordRead(call, audit.Query(asked), count, reason, writeapi.Origin(call.Caller))
 					return err
 				},
 			}
-			shared.acts = &writeaudit.Acts{Audit: desk, Log: core.log, Now: time.Now}
-			write := writeaudit.API{Audit: desk, Now: time.Now}
+			shared.acts = &writeaudit.Acts{Audit: records, Log: core.log, Now: time.Now}
+			write := writeaudit.API{Audit: records, Now: time.Now}
 			heads := auditHeads(core, shared.alerts)
 			chain := writeaudit.Chain{Heads: heads}
-			erasures := writeaudit.Erasures{Audit: desk, Stores: erasureStores(core, stores, shared.wordTimes, desk)}
+			erasures := writeaudit.Erasures{Audit: records, Stores: erasureStores(core, stores, shared.wordTimes, records)}
 			return service{
 				admin:      slices.Concat(read.AdminRoutes(), write.AdminRoutes(), chain.AdminRoutes(), erasures.AdminRoutes()),
 				jobs:       []job{headsJob(heads, stores, core.cfg.AuditHeadInterval)},
 				checks:     []health.Check{headsCheck(heads, core.cfg.AuditHeadInterval)},
-				collectors: []prometheus.Collector{newHeadsGauge(heads.Unsigned)},
+				collectors: []prometheus.Collector{headMetrics(heads.Unsigned)},
 			}, nil
 		},
 	}
 }
 
-// erasureStores say what is there of a closed account.
-func erasureStores(core *coreParts, stores *storeParts, wordTimes *wordtimes.Shelf, desk *commands.Audit) commands.Stores {
+// erasureStores return what is left of a closed account.
+func erasureStores(
+	core *coreParts, stores *storeParts, wordTimes *wordtimes.Shelf, records *commands.Audit,
+) commands.Stores {
 	return commands.Stores{
 		KeyDestroyed: core.keys.ErasedAt,
 		Left: func(ctx context.Context, account string, until time.Time) ([]commands.Left, error) {
@@ -69,7 +71,7 @@ func erasureStores(core *coreParts, stores *storeParts, wordTimes *wordtimes.She
 			if err != nil {
 				return nil, err
 			}
-			voices, err := desk.Voices(ctx, account)
+			voices, err := records.Voices(ctx, account)
 			if err != nil {
 				return nil, err
 			}
@@ -85,7 +87,7 @@ func erasureStores(core *coreParts, stores *storeParts, wordTimes *wordtimes.She
 			if err != nil {
 				return nil, err
 			}
-			variables, err := desk.Variables(ctx, account)
+			variables, err := records.Variables(ctx, account)
 			if err != nil {
 				return nil, err
 			}
@@ -110,7 +112,7 @@ func countBlobs(ctx context.Context, store blobs.Store, owner blobs.Owner) (coun
 // chainSource is the source of alerts about the audit chain, and the name of its leader lock.
 const chainSource = "audit/chain"
 
-// auditHeads returns what signs heads of the audit chain.
+// auditHeads returns the signer of heads of the audit chain.
 func auditHeads(core *coreParts, raised *alerts.Alerts) *commands.Heads {
 	core.metrics.expectAlert(chainSource, alert.ChainBroken)
 	return commands.NewHeads(commands.HeadsConfig{
@@ -118,16 +120,17 @@ func auditHeads(core *coreParts, raised *alerts.Alerts) *commands.Heads {
 		Now: time.Now, Logger: core.log,
 		Mismatch: func(_ context.Context, f chain.Finding) {
 			raised.RaiseLater(alerts.Occasion{
-				Source: chainSource, Subject: strconv.FormatUint(f.Head, 10), Reason: alert.ChainBroken, Detail: f.String(), At: time.Now(),
+				Source: chainSource, Subject: strconv.FormatUint(f.Head, 10), Reason: alert.ChainBroken,
+				Detail: f.String(), At: time.Now(),
 			})
 		},
 	})
 }
 
-// eventsPerHead is after how many events there is a signed head. The fewer, the more exactly a change is found.
+// eventsPerHead is the number of events between signed heads. With fewer, a change is located more exactly.
 const eventsPerHead = 1000
 
-// headsJob has one instance sign heads.
+// headsJob returns the job that signs heads, in one instance.
 func headsJob(heads *commands.Heads, stores *storeParts, every time.Duration) job {
 	return job{
 		name: "the heads of the audit chain", every: every,
@@ -147,24 +150,27 @@ func headsJob(heads *commands.Heads, stores *storeParts, every time.Duration) jo
 	}
 }
 
-// unsignedCounted is up to how many events without a head the doctor counts.
+// unsignedCounted is the maximum number of unsigned events that the doctor counts.
 const unsignedCounted = 10_000
 
-// headsCheck looks at what no head speaks of yet: a head comes soon after an event.
+// headsCheck returns the check that events are signed soon.
 func headsCheck(heads *commands.Heads, interval time.Duration) health.Check {
-	return health.Check{Name: "the audit chain is signed", Rules: []string{"RecitalEventsUnsigned"}, Look: func(ctx context.Context) health.Finding {
+	look := func(ctx context.Context) health.Finding {
 		u, err := heads.Unsigned(ctx, unsignedCounted)
 		if err != nil {
-			return health.Broken(err.Error(), "see to the event store first; if it answers, recitalctl audit verify says what was changed in the log")
+			return health.Broken(err.Error(),
+				"see to the event store first; if it answers, recitalctl audit verify says what was changed in the log")
 		}
 		return ofHeads(u, interval, time.Now())
-	}}
+	}
+	return health.Check{Name: "the audit chain is signed", Rules: []string{"RecitalEventsUnsigned"}, Look: look}
 }
 
 func ofHeads(u commands.Unsigned, interval time.Duration, now time.Time) health.Finding {
 	f := health.Sound("there is no head yet")
 	if u.Head.Count > 0 {
-		f = health.Sound("the last head is %s old and speaks of %d events", now.Sub(u.Head.At).Round(time.Second), u.Head.Count)
+		f = health.Sound("the last head is %s old and speaks of %d events",
+			now.Sub(u.Head.At).Round(time.Second), u.Head.Count)
 	}
 	if u.Events == 0 {
 		return f
@@ -176,47 +182,30 @@ func ofHeads(u commands.Unsigned, interval time.Duration, now time.Time) health.
 	age := now.Sub(u.Oldest)
 	f.Found += fmt.Sprintf("; events since: %s, the oldest %s old", count, age.Round(time.Second))
 	if age > 2*interval+time.Minute {
-		return f.But(health.Warning, "one instance signs, once Postgres answers; if events since do not become fewer, its log says why (the heads of the audit chain). "+
+		return f.But(health.Warning, "one instance signs, once Postgres answers; "+
+			"if events since do not become fewer, its log says why (the heads of the audit chain). "+
 			"What is not signed is not protected: recitalctl audit verify checks the rest")
 	}
 	return f
 }
 
-// headsGauge are figures of the last head, the same on every instance. They are left out if the log does not answer.
-type headsGauge struct {
-	unsigned             *recent[commands.Unsigned]
-	age, events, waiting *prometheus.Desc
-}
-
-func newHeadsGauge(unsigned func(context.Context, int) (commands.Unsigned, error)) *headsGauge {
+// headMetrics are gauges of the last head, the same on every instance. They are left out if the log does not answer.
+func headMetrics(unsigned func(context.Context, int) (commands.Unsigned, error)) prometheus.Collector {
 	desc := func(name, help string) *prometheus.Desc { return prometheus.NewDesc(name, help, nil, nil) }
-	return &headsGauge{
-		unsigned: newRecent(func(ctx context.Context) (commands.Unsigned, error) { return unsigned(ctx, 1) }),
-		age:      desc("recital_audit_head_age_seconds", "Age of the last signed head of the audit chain; 0 before the first."),
-		events:   desc("recital_audit_head_events", "Events that the last signed head of the audit chain speaks of; 0 before the first."),
-		waiting:  desc("recital_audit_unsigned_age_seconds", "Age of the oldest event that no signed head of the audit chain speaks of; 0 if there is none."),
-	}
-}
-
-// Describe implements prometheus.Collector.
-func (g *headsGauge) Describe(descs chan<- *prometheus.Desc) {
-	for _, desc := range []*prometheus.Desc{g.age, g.events, g.waiting} {
-		descs <- desc
-	}
-}
-
-// Collect implements prometheus.Collector.
-func (g *headsGauge) Collect(figures chan<- prometheus.Metric) {
-	u, known := g.unsigned.get()
-	if !known {
-		return
-	}
-	gauge := func(desc *prometheus.Desc, value float64) {
-		figures <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value)
-	}
-	gauge(g.events, float64(u.Head.Count))
-	gauge(g.age, ageOf(u.Head.At))
-	gauge(g.waiting, ageOf(u.Oldest))
+	age := desc("recital_audit_head_age_seconds",
+		"Age of the last signed head of the audit chain; 0 before the first.")
+	events := desc("recital_audit_head_events",
+		"Events that the last signed head of the audit chain speaks of; 0 before the first.")
+	waiting := desc("recital_audit_unsigned_age_seconds",
+		"Age of the oldest event that no signed head of the audit chain speaks of; 0 if there is none.")
+	last := newRecent(func(ctx context.Context) (commands.Unsigned, error) { return unsigned(ctx, 1) })
+	return scraped{[]*prometheus.Desc{age, events, waiting}, func(show func(*prometheus.Desc, float64, ...string)) {
+		if u, known := last.get(); known {
+			show(events, float64(u.Head.Count))
+			show(age, ageOf(u.Head.At))
+			show(waiting, ageOf(u.Oldest))
+		}
+	}}
 }
 
 // ageOf returns the seconds since a time, 0 for none. Clocks may differ.

@@ -5,7 +5,7 @@ import (
 	writeapi "github.com/recital-tts/recital/writeapi/backup"
 )
 
-// backupSlice gives out the blobs for backups. The slices of the log and of the keyring give out theirs.
+// backupSlice returns the slice that hands out the blobs for backups. Log and keyring have routes in their own slices.
 func backupSlice(stores *storeParts) slice {
 	return slice{
 		name: "backup",

@@ -19,7 +19,7 @@ import (
 	writeapi "github.com/recital-tts/recital/writeapi/billing"
 )
 
-// billingSlice is that of money: subscriptions and cards, the catalogue of prices, and the payment provider's notices.
+// billingSlice returns the slice of subscriptions, cards, the catalogue of prices and the payment provider's notices.
 func billingSlice(core *coreParts, providers *providerParts, shared *sharedParts) slice {
 	return slice{
 		name:       "billing",
@@ -27,20 +27,28 @@ func billingSlice(core *coreParts, providers *providerParts, shared *sharedParts
 		readModels: projections.ReadModels(),
 		open: func() (service, error) {
 			billing, err := commands.New(commands.Config{
-				Journal: core.journal, Gateway: providers.payments, Keys: core.keys, Periods: periods{shared.ledger}, Views: readapi.Hints{Models: core.projector},
-				Alert: lapseAlert(shared.alerts), Now: time.Now, Logger: core.log, Coupon: core.cfg.StripeCoupon, Grace: core.cfg.Dunning,
+				Journal: core.journal, Gateway: providers.payments, Keys: core.keys,
+				Periods: periods{shared.ledger}, Views: readapi.Hints{Models: core.projector},
+				Coupon: core.cfg.StripeCoupon, Grace: core.cfg.Dunning,
+				Alert: lapseAlert(shared.alerts), Now: time.Now, Logger: core.log,
 			})
 			if err != nil {
 				return service{}, err
 			}
 			core.metrics.expectAlert(alerts.ToDoSource(commands.DunningProcess), alert.Unpaid)
 			read := readapi.API{Models: core.projector, Keys: core.keys}
-			write := writeapi.API{Billing: billing, Notices: providers.notices.payments, Analytics: providers.notices.analytics, ReadModels: core.projector}
+			write := writeapi.API{
+				Billing: billing, Notices: providers.notices.payments, Analytics: providers.notices.analytics,
+				ReadModels: core.projector,
+			}
 			return service{
 				public: slices.Concat(read.Routes(), write.Routes()),
 				toDos:  billingToDos(billing),
-				jobs:   []job{{name: "the reconciliation with the payment provider", every: core.cfg.reconcile(), current: true, run: reconciling(shared.alerts, core.here(alert.PaymentsSource, alert.Unreconciled), billing.Reconcile)}},
-				ends:   []closing{billing.EndFor},
+				jobs: []job{{
+					name: "the reconciliation with the payment provider", every: core.cfg.reconcile(), current: true,
+					run: reconciling(shared.alerts, core.here(alert.PaymentsSource, alert.Unreconciled), billing.Reconcile),
+				}},
+				ends: []closing{billing.EndFor},
 			}, nil
 		},
 	}
@@ -55,11 +63,12 @@ func billingToDos(billing *commands.Billing) []toDo {
 	}
 }
 
-// lapseAlert returns what raises the alert of a subscription whose plan was withdrawn.
+// lapseAlert returns a function that raises the alert of a subscription whose plan was withdrawn.
 func lapseAlert(raised *alerts.Alerts) func(context.Context, commands.Lapse) error {
 	return func(ctx context.Context, l commands.Lapse) error {
 		return raised.Raise(ctx, alerts.Occasion{
-			Source: alerts.ToDoSource(commands.DunningProcess), Subject: l.Account, Reason: alert.Unpaid, Cause: l.Cause, At: l.At,
+			Source: alerts.ToDoSource(commands.DunningProcess), Subject: l.Account,
+			Reason: alert.Unpaid, Cause: l.Cause, At: l.At,
 			Detail: fmt.Sprintf("the subscription %s was not paid in time, and its plan is withdrawn", l.Subscription),
 		})
 	}
@@ -72,18 +81,22 @@ type periods struct{ ledger *ledger.Ledger }
 func (p periods) ClosePeriod(ctx context.Context, stream string, cause uuid.UUID) (commands.Overage, error) {
 	closed, err := p.ledger.ClosePeriod(ctx, stream, cause)
 	return commands.Overage{
-		Account: closed.Account, Plan: closed.Plan, Start: closed.Start, End: closed.End, Characters: closed.Overage, ClosedAt: closed.ClosedAt,
-		Billed: closed.Billed, Position: closed.Position,
+		Account: closed.Account, Plan: closed.Plan, Start: closed.Start, End: closed.End, ClosedAt: closed.ClosedAt,
+		Characters: closed.Overage, Billed: closed.Billed, Position: closed.Position,
 	}, err
 }
 
 // OverageBilled implements commands.Periods.
-func (p periods) OverageBilled(ctx context.Context, stream string, b commands.Billed, cause uuid.UUID) (eventlog.Position, error) {
+func (p periods) OverageBilled(
+	ctx context.Context, stream string, b commands.Billed, cause uuid.UUID,
+) (eventlog.Position, error) {
 	return p.ledger.OverageBilled(ctx, stream, ledger.Bill(b), cause)
 }
 
-// reconciling raises an alert while reconciliation fails.
-func reconciling(raised *alerts.Alerts, condition alert.Condition, run func(context.Context) error) func(context.Context) error {
+// reconciling returns run with an alert that is open while run fails.
+func reconciling(
+	raised *alerts.Alerts, condition alert.Condition, run func(context.Context) error,
+) func(context.Context) error {
 	return func(ctx context.Context) error {
 		err := run(ctx)
 		switch {

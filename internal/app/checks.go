@@ -31,14 +31,14 @@ import (
 const (
 	probeEvery   = 500 * time.Millisecond
 	probeTimeout = time.Second
-	// failingAppends is how long appends may fail.
+	// failingAppends is how long appends may fail before the instance is not ready.
 	failingAppends = time.Second
 )
 
-// readiness is what the probes and the appends have found. Asking for it costs nothing, however often balancers do.
+// readiness holds the results of the probes and of appends. Reading it costs nothing, however often balancers ask.
 type readiness struct {
 	mu       sync.Mutex
-	postgres time.Time // answered last
+	postgres time.Time // when it last answered
 	failing  time.Time // since when no append succeeds; zero while appends do
 
 	noRoom atomic.Bool // the embedded node's disk is too full for any append
@@ -63,8 +63,7 @@ func (r *readiness) postgresIsSilent() (since time.Time, is bool) {
 	return r.postgres, time.Since(r.postgres) >= probeEvery+probeTimeout
 }
 
-// appended notes the outcome of an append. A conflict says nothing about the next append, and neither does a caller
-// that has gone.
+// appended records the outcome of an append. Conflicts and callers that have gone say nothing about the next append.
 func (r *readiness) appended(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -83,14 +82,14 @@ func (r *readiness) appendsFail() (since time.Time, fail bool) {
 	return r.failing, !r.failing.IsZero() && time.Since(r.failing) > failingAppends
 }
 
-// promptReads are the read models of who would rather not wait than wait for a Postgres that is away.
+// promptReads are read models for callers that do not wait for an unavailable Postgres.
 type promptReads struct {
 	synthesis.ReadModels
 	readiness *readiness
 }
 
-// Wait is that of the projector. It also returns feed.ErrBehind, at once, while Postgres is away or lacks what was
-// shown.
+// Wait waits like the projector's Wait. While Postgres is unavailable or lacks what was shown, it returns
+// feed.ErrBehind immediately.
 func (r promptReads) Wait(ctx context.Context, position eventlog.Position, models ...readmodel.Model) error {
 	if !r.readiness.postgresAnswers() || r.readiness.behind.Load() {
 		return feed.ErrBehind
@@ -98,16 +97,22 @@ func (r promptReads) Wait(ctx context.Context, position eventlog.Position, model
 	return r.ReadModels.Wait(ctx, position, models...)
 }
 
-// startChecks begins to find out what readiness, alerts and the doctor show.
+// startChecks starts the probes and checks behind readiness, alerts and the doctor.
 func (a *App) startChecks(context.Context) error {
 	a.metrics.expectAlert(alert.LogSource, alert.NoAppends)
 	a.running.Add(
 		lifecycle.Job{Name: "the probe of Postgres", Every: probeEvery, Do: a.probePostgres, Logger: a.log}.Part(),
-		lifecycle.Job{Name: "the look at the blob store", Every: time.Minute, Do: a.blobStore.lookAtBlobs, Logger: a.log}.Part(),
-		lifecycle.Job{Name: "the probe of the read models", Every: probeEvery, After: a.projector.CaughtUp(), Do: a.probeReads, Logger: a.log}.Part(),
+		lifecycle.Job{
+			Name: "the look at the blob store", Every: time.Minute, Do: a.blobStore.lookAtBlobs, Logger: a.log,
+		}.Part(),
+		lifecycle.Job{
+			Name: "the probe of the read models", Every: probeEvery, After: a.projector.CaughtUp(), Do: a.probeReads,
+			Logger: a.log,
+		}.Part(),
 		lifecycle.Background("the health checks", a.health.Run),
 		lifecycle.Job{
-			Name: "the look at open alerts", Every: a.cfg.alertEvery(), After: a.projector.CaughtUp(), Do: a.reviewAlerts, Logger: a.log,
+			Name: "the look at open alerts", Every: a.cfg.alertEvery(), After: a.projector.CaughtUp(), Do: a.reviewAlerts,
+			Logger: a.log,
 		}.Part(),
 	)
 	return nil
@@ -122,7 +127,7 @@ func (a *App) probePostgres(ctx context.Context) error {
 	return nil
 }
 
-// probeReads looks whether the database has what reads need. While Postgres is away that is as it was.
+// probeReads finds out whether the database has what reads need. While Postgres is unavailable, the last result stays.
 func (a *App) probeReads(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
@@ -136,13 +141,13 @@ func (a *App) probeReads(ctx context.Context) error {
 }
 
 const (
-	// clockSkew is how far clocks may be apart.
+	// clockSkew is the permitted difference of two clocks.
 	clockSkew = 2 * time.Second
-	// oldestPostgres is the version that the tests run on.
+	// oldestPostgres is the version with which recitald is tested.
 	oldestPostgres = 15
 )
 
-// partChecks look at what recitald rests on. The checks of a slice are with it.
+// partChecks returns the checks of the parts. Each slice has its own checks.
 func (a *App) partChecks() []health.Check {
 	return slices.Concat(
 		[]health.Check{
@@ -153,13 +158,15 @@ func (a *App) partChecks() []health.Check {
 		[]health.Check{
 			a.storeCheck(), {Name: "the event log can be read", Look: a.lookAtLog}, a.appendsCheck(),
 			{Name: "the embedded node's log is without damage", Look: a.lookAtNode},
-			{Name: "the keyring is that of the log", Look: a.lookAtKeyring, Lacks: lack("the log's keyring", a.foreignKeyring.Load)},
+			{Name: "the keyring is that of the log", Look: a.lookAtKeyring,
+				Lacks: lack("the log's keyring", a.foreignKeyring.Load)},
 			a.postgresCheck(), {Name: "Postgres keeps what it is given", Look: a.lookAtPostgres},
 			a.blobsCheck(), {Name: "blobs can be written, read and deleted", Look: a.lookAtBlobs},
 			a.readModelsCheck(),
 		},
 		a.workerChecks(), certificateChecks(a.certificates(), expiryLimit),
-		[]health.Check{{Name: "no alert is open", Look: a.lookAtAlerts, Rules: []string{"RecitalAlertOpen", "RecitalAlertRaised"}}},
+		[]health.Check{{Name: "no alert is open", Look: a.lookAtAlerts,
+			Rules: []string{"RecitalAlertOpen", "RecitalAlertRaised"}}},
 	)
 }
 
@@ -168,7 +175,7 @@ func (c *coreParts) here(source string, reason alert.Reason) alert.Condition {
 	return alert.Condition{Source: source, Subject: c.instance(), Reason: reason}
 }
 
-// lack returns what requests lack while something is missing.
+// lack returns a function that returns name while something is missing.
 func lack(name string, isMissing func() bool) func() []string {
 	return func() []string {
 		if isMissing() {
@@ -182,7 +189,7 @@ const storeAdvice = "see to the event store: its disk, its process, the network 
 
 	"Reads and what is being spoken go on for a while"
 
-// storeSilence is how long the event store may be silent.
+// storeSilence is how long the event store may take to answer.
 const storeSilence = 2 * time.Second
 
 func (a *App) storeCheck() health.Check {
@@ -194,8 +201,11 @@ func (a *App) storeCheck() health.Check {
 	return check
 }
 
-// silenceCheck looks whether a part answers. silent returns since when it does not. Requests lack what needed names.
-func (a *App) silenceCheck(source, part, advice string, silent func() (since time.Time, is bool), needed ...string) health.Check {
+// silenceCheck returns the check that a part answers. silent returns since when it does not. The instance is not ready
+// without the parts in needed.
+func (a *App) silenceCheck(
+	source, part, advice string, silent func() (since time.Time, is bool), needed ...string,
+) health.Check {
 	condition := a.here(source, alert.Unreachable)
 	return health.Check{
 		Name: part + " answers", Raises: condition.Is,
@@ -228,9 +238,9 @@ func (a *App) lookAtLog(ctx context.Context) health.Finding {
 	return health.Sound("%s; the head is %s, read in %s", kind, head, time.Since(begun).Round(100*time.Microsecond))
 }
 
-// appendsCheck raises its alert at once. The event of the alert is tried until the log takes it, which is a probe:
-// without it an instance that gets no requests because it is not ready would never find out that the log takes events
-// again.
+// appendsCheck returns the check that appends succeed. It raises its alert immediately. The event of the alert is
+// appended again until that succeeds, and is a probe: an instance that gets no requests because it is not ready notices
+// in this way that the log takes events again.
 func (a *App) appendsCheck() health.Check {
 	condition := a.here(alert.LogSource, alert.NoAppends)
 	return health.Check{
@@ -245,16 +255,18 @@ func (a *App) appendsCheck() health.Check {
 			since, fail := a.readiness.appendsFail()
 			switch {
 			case fail:
-				return health.Broken("the event store takes no events since "+since.UTC().Format(time.RFC3339), storeAdvice).Raising(condition, since)
+				return health.Broken("the event store takes no events since "+since.UTC().Format(time.RFC3339), storeAdvice).
+					Raising(condition, since)
 			case a.readiness.noRoom.Load():
-				return health.Broken("its disk is too full for any event", "make room or enlarge the disk").Raising(condition, time.Time{})
+				return health.Broken("its disk is too full for any event", "make room or enlarge the disk").
+					Raising(condition, time.Time{})
 			}
 			return health.Sound("no append has failed since the last one that did not")
 		},
 	}
 }
 
-// lookForRoom looks whether the embedded node's disk has room for any append.
+// lookForRoom finds out whether the embedded node's disk has room for an append.
 func (a *App) lookForRoom() {
 	if a.nodeStats != nil {
 		free := a.nodeStats().FreeBytes
@@ -262,7 +274,7 @@ func (a *App) lookForRoom() {
 	}
 }
 
-// lookAtNode finds out how far the node's verification is. Damage ends the node, so that only progress is seen here.
+// lookAtNode returns the progress of the node's verification. Damage ends the node, so it is never seen here.
 func (a *App) lookAtNode(context.Context) health.Finding {
 	if a.nodeStats == nil {
 		return health.Sound("none is embedded")
@@ -271,7 +283,8 @@ func (a *App) lookAtNode(context.Context) health.Finding {
 	s := a.nodeStats()
 	if s.Verified < s.ToVerify {
 		return health.Sound("%d of %d MiB are verified", s.Verified/mib, s.ToVerify/mib).But(health.Warning,
-			"wait: the rest is read beside requests, slowly. Until then keep the last backup as it is; damage ends recitald, whose log says where it is")
+			"wait: the rest is read beside requests, slowly. Until then keep the last backup as it is; "+
+				"damage ends recitald, whose log says where it is")
 	}
 	return health.Sound("all that was there at the start is verified, %d MiB", s.ToVerify/mib)
 }
@@ -289,7 +302,8 @@ func (a *App) lookAtKeyring(ctx context.Context) health.Finding {
 }
 
 func (a *App) postgresCheck() health.Check {
-	return a.silenceCheck(alert.PostgresSource, "Postgres", "see to Postgres: speech by API key goes on without it, all else waits",
+	return a.silenceCheck(alert.PostgresSource, "Postgres",
+		"see to Postgres: speech by API key goes on without it, all else waits",
 		a.readiness.postgresIsSilent, "Postgres")
 }
 
@@ -301,8 +315,10 @@ func (a *App) lookAtPostgres(ctx context.Context) health.Finding {
 		now                  time.Time
 	)
 	begun := time.Now()
-	err := a.entrance.QueryRow(ctx, `select current_setting('server_version_num')::int / 10000, current_setting('fsync'), current_setting('full_page_writes'),
-		current_setting('synchronous_commit'), pg_size_pretty(pg_database_size(current_database())), clock_timestamp()`).Scan(&version, &fsync, &pages, &commit, &size, &now)
+	err := a.entrance.QueryRow(ctx, `select current_setting('server_version_num')::int / 10000,
+		current_setting('fsync'), current_setting('full_page_writes'), current_setting('synchronous_commit'),
+		pg_size_pretty(pg_database_size(current_database())), clock_timestamp()`,
+	).Scan(&version, &fsync, &pages, &commit, &size, &now)
 	if err != nil {
 		return health.Broken(err.Error(), "see to Postgres: speech by API key goes on without it, all else waits")
 	}
@@ -329,7 +345,7 @@ func (a *App) blobsCheck() health.Check {
 	return check
 }
 
-// lookAtBlobs leaves nothing behind, unless it is cut off.
+// lookAtBlobs writes, reads and deletes a blob. It leaves nothing behind unless it is interrupted.
 func (a *App) lookAtBlobs(ctx context.Context) health.Finding {
 	begun := time.Now()
 	address := blobs.NewAddress(blobs.Owner("doctor-" + strings.ReplaceAll(uuid.NewString(), "-", "")))
@@ -372,17 +388,19 @@ func (a *App) lookAtAlerts(ctx context.Context) health.Finding {
 // vercelURL is where Vercel's API is.
 const vercelURL = "https://api.vercel.com"
 
-// providerLooks is how many looks pass from one to the next at a provider, which is somebody else's server.
+// providerLooks is how many times more rarely providers are checked than the parts, because they are servers of others.
 const providerLooks = 6
 
-// providerCheck looks whether somebody else's server answers. Any reply is an answer, except for a failure of its own.
+// providerCheck returns the check that a provider's server answers. Any reply but a server error (5xx) is an answer.
 func (c *coreParts) providerCheck(source, provider, url string) health.Check {
 	condition := c.here(source, alert.Unreachable)
 	return health.Check{
-		Name: provider + " answers", Every: providerLooks * c.cfg.alertEvery(), Raises: condition.Is, Rules: []string{"RecitalProviderAway"},
+		Name: provider + " answers", Every: providerLooks * c.cfg.alertEvery(), Raises: condition.Is,
+		Rules: []string{"RecitalProviderAway"},
 		Look: func(ctx context.Context) health.Finding {
 			if err := reach(ctx, url); err != nil {
-				return health.Broken(err.Error(), "see whether it is away for others, too, and what is between").Raising(condition, time.Time{})
+				return health.Broken(err.Error(), "see whether it is away for others, too, and what is between").
+					Raising(condition, time.Time{})
 			}
 			return health.Sound("%s", url)
 		},
@@ -394,7 +412,8 @@ func reach(ctx context.Context, url string) error {
 	if err != nil {
 		return err
 	}
-	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true} // a connection of its own is what is to be tried
+	// A new connection is what is tested.
+	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true}
 	response, err := transport.RoundTrip(request)
 	if err != nil {
 		return err
@@ -408,15 +427,16 @@ func reach(ctx context.Context, url string) error {
 	return nil
 }
 
-// expiryEvery is how often certificates are looked at.
+// expiryEvery is how often certificates are checked.
 const expiryEvery = 10 * time.Minute
 
-// certificateChecks look for certificates that end within a limit.
+// certificateChecks returns checks for certificates that expire within a limit.
 func certificateChecks(all []certificates.Certificate, limit time.Duration) (checks []health.Check) {
 	for _, one := range all {
 		condition := alert.Condition{Source: alert.ExpirySource, Subject: one.Name, Reason: alert.Expiring}
 		checks = append(checks, health.Check{
-			Name: "the certificate " + one.Name + " is good for some time", Every: expiryEvery, RaiseAfter: 1, ClearAfter: 1, Raises: condition.Is,
+			Name: "the certificate " + one.Name + " is good for some time", Every: expiryEvery, RaiseAfter: 1, ClearAfter: 1,
+			Raises: condition.Is,
 			Look: func(ctx context.Context) health.Finding {
 				end, err := one.End(ctx)
 				if err != nil {
@@ -442,11 +462,14 @@ func ofCertificate(end time.Time, condition alert.Condition, limit time.Duration
 	return f
 }
 
-// certificates returns those on which recitald and its clients depend.
+// certificates returns the certificates on which recitald and its clients depend.
 func (a *App) certificates() []certificates.Certificate {
 	all := a.cfg.storeCertificates()
 	if u, err := url.Parse(a.cfg.Postgres); err == nil && a.cfg.Postgres != "" {
-		all = append(all, certificates.Certificate{Name: "of Postgres", End: func(ctx context.Context) (time.Time, error) { return postgres.CertificateEnd(ctx, a.pool) }})
+		all = append(all, certificates.Certificate{
+			Name: "of Postgres",
+			End:  func(ctx context.Context) (time.Time, error) { return postgres.CertificateEnd(ctx, a.pool) },
+		})
 		all = append(all, certificates.InFile(u.Query().Get("sslcert"), certificates.First)...)
 		if authorities := u.Query().Get("sslrootcert"); authorities != "system" {
 			all = append(all, certificates.InFile(authorities, certificates.Last)...)
@@ -463,7 +486,7 @@ func (a *App) certificates() []certificates.Certificate {
 	return all
 }
 
-// storeCertificates returns those of the event store.
+// storeCertificates returns the certificates of the event store.
 func (c Config) storeCertificates() (all []certificates.Certificate) {
 	u, err := url.Parse(c.EventStore)
 	if err != nil || c.EventStore == "" {

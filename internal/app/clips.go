@@ -19,7 +19,7 @@ import (
 	writeapi "github.com/recital-tts/recital/writeapi/clips"
 )
 
-// clipsSlice is that of results that accounts keep.
+// clipsSlice returns the slice of saved results.
 func clipsSlice(core *coreParts, stores *storeParts, shared *sharedParts) slice {
 	return slice{
 		name:       "clips",
@@ -27,26 +27,32 @@ func clipsSlice(core *coreParts, stores *storeParts, shared *sharedParts) slice 
 		readModels: projections.ReadModels(),
 		open: func() (service, error) {
 			shared.clips = commands.New(commands.Config{
-				Journal: core.journal, Keys: core.keys, Blobs: stores.blobs, Spool: stores.spool, SaveTimeout: clipSaveTimeout, Now: time.Now, Logger: core.log,
+				Journal: core.journal, Keys: core.keys, Blobs: stores.blobs, Spool: stores.spool, SaveTimeout: clipSaveTimeout,
+				Now: time.Now, Logger: core.log,
 			})
-			read := readapi.API{Models: core.projector, Keys: core.keys, Sealed: sealed.New(stores.blobs, core.keys), Links: core.links()}
+			read := readapi.API{
+				Models: core.projector, Keys: core.keys, Sealed: sealed.New(stores.blobs, core.keys), Links: core.links(),
+			}
 			write := writeapi.API{Clips: shared.clips, ReadModels: core.projector}
 			erasure := clipErasure{core, shared.clips, readapi.Owned{Models: core.projector}}
 			return service{
-				public:     append(read.Routes(), write.Routes()...),
-				awaits:     []closing{erasure.await},
-				toDos:      []toDo{{commands.EraseProcess, readmodel.ToDoEraseClipsView, erasure.erase}},
-				jobs:       []job{{name: "the sweep of clips", every: time.Hour, current: true, run: clipSweep(core.log, shared.clips, stores.pool)}},
+				public: append(read.Routes(), write.Routes()...),
+				awaits: []closing{erasure.await},
+				toDos:  []toDo{{commands.EraseProcess, readmodel.ToDoEraseClipsView, erasure.erase}},
+				jobs: []job{{
+					name: "the sweep of clips", every: time.Hour, current: true,
+					run: clipSweep(core.log, shared.clips, stores.pool),
+				}},
 				collectors: []prometheus.Collector{clipsToErase(stores.pool)},
 			}, nil
 		},
 	}
 }
 
-// clipSaveTimeout is how long the end of a reply waits for its clip to be saved. The reply then ends without the clip.
+// clipSaveTimeout is how long the end of a reply waits until its clip is saved. It then ends without the clip.
 const clipSaveTimeout = 10 * time.Second
 
-// clipSweep returns the removal of what crashes left among the blobs.
+// clipSweep returns a function that removes blobs that crashes have left.
 func clipSweep(log *slog.Logger, clips *commands.Clips, pool *pgxpool.Pool) func(context.Context) error {
 	return func(ctx context.Context) error {
 		removed, err := clips.Sweep(ctx, readapi.Blobs{Pool: pool}.Shown)
@@ -58,9 +64,9 @@ func clipSweep(log *slog.Logger, clips *commands.Clips, pool *pgxpool.Pool) func
 }
 
 const (
-	erasedInTurn      = 1000   // clips
-	erasuresLogged    = 10_000 // after how many deleted clips there is a line in the log
-	erasedPerSecond   = 1000   // clips, about, which only decides when a closing looks again
+	erasedInTurn      = 1000   // clips in one turn
+	erasuresLogged    = 10_000 // deleted clips between two lines in the log
+	erasedPerSecond   = 1000   // an estimate, for when a closing looks again
 	erasureLookAtMost = time.Minute
 )
 
@@ -71,8 +77,8 @@ type clipErasure struct {
 	owned readapi.Owned
 }
 
-// erase deletes some clips of a closed account. The next ones are the next turn's, so that one with a million of
-// them holds up no other, and a turn that is cut short is nothing to do again.
+// erase deletes some clips of a closed account. The next turn deletes more, so that an account with a million clips
+// delays no other, and an interrupted turn need not be repeated.
 func (e clipErasure) erase(ctx context.Context, item todo.Item) (eventlog.Position, error) {
 	ids, err := e.owned.First(ctx, item.ID, erasedInTurn)
 	if err != nil {
@@ -101,8 +107,8 @@ func (e clipErasure) erase(ctx context.Context, item todo.Item) (eventlog.Positi
 	return eventlog.Position{}, &todo.NotYetError{}
 }
 
-// await returns a *todo.NotYetError as long as there are clips of a closed account, as soon as the read
-// model shows all that were saved before.
+// await returns a *todo.NotYetError while there are clips of a closed account. It waits for the read model to show all
+// that were saved before.
 func (e clipErasure) await(ctx context.Context, account string) error {
 	head, err := e.journal.Log.Head(ctx)
 	if err != nil {
@@ -120,24 +126,11 @@ func (e clipErasure) await(ctx context.Context, account string) error {
 
 // clipsToErase is a gauge of the clips of closed accounts. It is left out if Postgres does not answer.
 func clipsToErase(pool *pgxpool.Pool) prometheus.Collector {
-	return clipsGauge{
-		desc:  prometheus.NewDesc("recital_clips_to_erase", "Clips of closed accounts, which are being deleted.", nil, nil),
-		clips: newRecent(readapi.Erasures{Pool: pool}.Clips),
-	}
-}
-
-// clipsGauge is a number of clips in the read model.
-type clipsGauge struct {
-	desc  *prometheus.Desc
-	clips *recent[int64]
-}
-
-// Describe implements prometheus.Collector.
-func (g clipsGauge) Describe(descriptions chan<- *prometheus.Desc) { descriptions <- g.desc }
-
-// Collect implements prometheus.Collector.
-func (g clipsGauge) Collect(figures chan<- prometheus.Metric) {
-	if clips, known := g.clips.get(); known {
-		figures <- prometheus.MustNewConstMetric(g.desc, prometheus.GaugeValue, float64(clips))
-	}
+	desc := prometheus.NewDesc("recital_clips_to_erase", "Clips of closed accounts, which are being deleted.", nil, nil)
+	left := newRecent(readapi.Erasures{Pool: pool}.Clips)
+	return scraped{[]*prometheus.Desc{desc}, func(show func(*prometheus.Desc, float64, ...string)) {
+		if clips, known := left.get(); known {
+			show(desc, float64(clips))
+		}
+	}}
 }

@@ -22,19 +22,19 @@ import (
 	"github.com/recital-tts/recital/internal/http/web"
 )
 
-// The modes. Dev serves this machine alone and brings along whatever is not configured; prod serves others, and brings
-// nothing along.
+// The modes. dev serves this machine alone and starts whatever is not configured; prod serves others, and everything
+// must be configured.
 const (
 	modeDev  = "dev"
 	modeProd = "prod"
 )
 
-// Config holds all settings. Each field is a flag and an environment variable RECITAL_… of the same meaning, which
-// settings.txt explains. A default is stated here and nowhere else; a field that is zero gets it in Open, unless zero
-// has a meaning of its own (tag zero). The tag least has the smallest value, which is 0 without it.
+// Config holds all settings. Each field is a flag and an environment variable RECITAL_… of the same meaning;
+// settings.txt explains them. Defaults are stated only here. Open gives fields that are zero their default, unless zero
+// has a meaning of its own (tag zero). The tag least has the smallest permitted value, by default 0.
 //
-// A secret X is set as it is, or as the path of a file (the field XFile, --x-file, RECITAL_X_FILE), which has one
-// secret a line. Keys and tokens are always files. The tag secret says what of it is hidden where settings are shown.
+// A secret X is set as its value, or as the path of a file (field XFile, --x-file, RECITAL_X_FILE) with one secret in
+// each line. Keys and tokens are always files. The tag secret determines what is hidden where settings are shown.
 type Config struct {
 	Mode           string         `name:"mode" enum:"dev,prod" default:"dev"`
 	HTTPAddr       string         `name:"http-addr" default:"127.0.0.1:8080"`
@@ -118,10 +118,10 @@ type Config struct {
 	HostingAddr string `name:"hosting-addr" default:"127.0.0.1:8084"`
 
 	Tuning `kong:"-"`
-	Given  map[string]string `kong:"-"` // where the settings that are not defaults are from, by flag
+	Given  map[string]string `kong:"-"` // the source of each setting that is not a default, by flag
 }
 
-// Tuning holds what tests set and operators need not. Zero is the constant at the place of use.
+// Tuning holds values that only tests set. Zero stands for the constant at the place of use.
 type Tuning struct {
 	AlertEvery    time.Duration
 	AlertLag      time.Duration
@@ -137,24 +137,23 @@ const maxUpload = 250 << 20
 
 const mib = 1 << 20
 
-// longestReservation is more than a reply can take, whatever is set: it is interrupted after LongestStream, then waits
-// for a client that does not read the piece being written, and is settled. So no reservation expires before it is
-// settled.
+// longestReservation returns more than a reply can take: it is interrupted after LongestStream, then waits for a client
+// that does not read the piece being written, and is settled. So no reservation expires before it is settled.
 func (c Config) longestReservation() time.Duration {
 	return c.LongestStream + c.LongestStream/10 + longestPiece*c.writeTimeout() + synthesis.SettleTimeout
 }
 
-// longestPiece is how many write timeouts a piece of audio can take, which has at most so many times 64 KiB.
+// longestPiece is the maximum size of a piece of audio in units of 64 KiB. Each may take one write timeout.
 const longestPiece = 2
 
 // writeTimeout is how long a client may take to read 64 KiB.
 func (c Config) writeTimeout() time.Duration { return min(c.LongestStream, 30*time.Second) }
 
-// alertEvery returns how often this instance looks for conditions that raise an alert.
+// alertEvery returns how often this instance checks the conditions of alerts.
 func (c Config) alertEvery() time.Duration { return cmp.Or(c.AlertEvery, 5*time.Second) }
 
-// diskLimit returns how full a disk may be. The floor is twice the embedded node's: an alert comes before a write
-// fails.
+// diskLimit returns how full a disk may be. Its floor is twice the embedded node's, so that the alert comes before a
+// write fails.
 func (c Config) diskLimit() diskLimit {
 	limit := diskLimit{percent: c.AlertDisk}
 	if c.EventStore == "" {
@@ -171,7 +170,7 @@ const (
 	expiryLimit  = 504 * time.Hour // before a certificate ends, an alert is raised
 )
 
-// defaultDrainDelay is that of mode prod. In dev no balancer is there to notice.
+// defaultDrainDelay is the default of mode prod. In dev there is no balancer.
 const defaultDrainDelay = 5 * time.Second
 
 func (c Config) drainDelay() time.Duration {
@@ -204,12 +203,13 @@ func (c Config) speechWorker() (string, error) {
 		path = filepath.Join(filepath.Dir(self), "speechworker")
 	}
 	if _, err := os.Stat(path); err != nil {
-		return "", fmt.Errorf("no speechworker binary at %s; build it with make build, or set RECITAL_SPEECHWORKER: %w", path, err)
+		return "", fmt.Errorf("no speechworker binary at %s; build it with make build, or set RECITAL_SPEECHWORKER: %w",
+			path, err)
 	}
 	return path, nil
 }
 
-// Mistakes are all that is wrong with the settings, each with the setting's flag and variable.
+// Mistakes holds everything that is wrong with the settings, each error with the setting's flag and variable.
 type Mistakes []error
 
 // Error returns a line for each mistake.
@@ -227,26 +227,27 @@ func (m Mistakes) Error() string {
 // Unwrap lets errors.Is and errors.As see each mistake.
 func (m Mistakes) Unwrap() []error { return m }
 
-// add notes what is wrong with the setting of a flag, if anything is.
+// add adds the error of the setting of a flag, if there is one.
 func (m *Mistakes) add(flag string, err error) {
 	if err != nil {
 		*m = append(*m, fmt.Errorf("--%s (%s): %w", flag, variable(flag), err))
 	}
 }
 
-// when notes a mistake if it is one.
+// when adds a mistake if wrong is true.
 func (m *Mistakes) when(wrong bool, flag, message string) {
 	if wrong {
 		m.add(flag, errors.New(message))
 	}
 }
 
-// all returns the mistakes as an error, in the order of their flags, and nil if there are none.
+// all returns the mistakes as an error, ordered by flag, or nil if there are none.
 func (m Mistakes) all() error {
 	if len(m) == 0 {
 		return nil
 	}
-	return Mistakes(slices.SortedFunc(slices.Values(m), func(a, b error) int { return strings.Compare(a.Error(), b.Error()) }))
+	slices.SortFunc(m, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	return m
 }
 
 // variable returns the environment variable of a flag.
@@ -254,7 +255,7 @@ func variable(flag string) string {
 	return "RECITAL_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// Validate returns everything that cannot work or is not safe, as Mistakes.
+// Validate returns everything that cannot work or is not safe, as Mistakes. It does not read files.
 func (c Config) Validate() error {
 	c = c.withDefaults()
 	var m Mistakes
@@ -266,7 +267,8 @@ func (c Config) Validate() error {
 			m.add(l.flag, fmt.Errorf("%s %q: %w", l.name, l.address, err))
 		}
 	}
-	m.when(c.HTTPAddr == c.AdminAddr && !strings.HasSuffix(c.AdminAddr, ":0"), "admin-addr", "it is the public address, too; each needs its own")
+	m.when(c.HTTPAddr == c.AdminAddr && !strings.HasSuffix(c.AdminAddr, ":0"), "admin-addr",
+		"it is the public address, too; each needs its own")
 	c.checkPublicURL(&m)
 	c.checkNumbers(&m)
 	c.checkTwice(&m)
@@ -281,7 +283,7 @@ func (c Config) Validate() error {
 	return m.all()
 }
 
-// checkNumbers compares numbers and times with the least that they may be.
+// checkNumbers compares numbers and times with their smallest permitted values.
 func (c Config) checkNumbers(m *Mistakes) {
 	values := reflect.ValueOf(c)
 	for i := range values.NumField() {
@@ -294,7 +296,7 @@ func (c Config) checkNumbers(m *Mistakes) {
 	}
 }
 
-// withDefaults returns the settings with the defaults of those that are zero.
+// withDefaults returns the settings with the defaults of fields that are zero.
 func (c Config) withDefaults() Config {
 	values := reflect.ValueOf(&c).Elem()
 	for i := range values.NumField() {
@@ -325,7 +327,7 @@ func numberIn(of reflect.Type, text string) (value float64, isNumber bool) {
 	return 0, false
 }
 
-// checkFiles returns what is wrong with the files that are set, as Mistakes. Validate looks at no file.
+// checkFiles returns what is wrong with the files in the settings, as Mistakes.
 func (c Config) checkFiles() error {
 	var m Mistakes
 	for _, s := range c.Settings() {
@@ -353,13 +355,14 @@ func checkFile(path string) error {
 	return nil
 }
 
-// checkMode lists everything that mode prod lacks.
+// checkMode adds everything that mode prod lacks.
 func (c Config) checkMode(m *Mistakes) {
 	if c.Mode != modeProd {
 		return
 	}
 	for _, need := range []struct{ value, flag, what string }{
-		{cmp.Or(c.EventStore, c.EventStoreFile), "eventstore", "the connection string of an EventStoreDB or KurrentDB, or its file"},
+		{cmp.Or(c.EventStore, c.EventStoreFile), "eventstore",
+			"the connection string of an EventStoreDB or KurrentDB, or its file"},
 		{cmp.Or(c.Postgres, c.PostgresFile), "postgres", "the address of a Postgres, or its file"},
 		{c.OperatorTokenFile, "operator-token-file", "the file of the operators' token"},
 		{c.AuditorTokenFile, "auditor-token-file", "the file of the auditors' token"},
@@ -370,21 +373,22 @@ func (c Config) checkMode(m *Mistakes) {
 		{cmp.Or(c.IDP1, c.IDP2, c.IDP3, c.IDP4), "idp-1", "an identity provider, here or as RECITAL_IDP_2 to _4"},
 		{strings.Join(c.RedirectOrigins, ""), "redirect-origins", "where a sign-in may lead"},
 		{cmp.Or(c.StripeKey, c.StripeKeyFile), "stripe-key", "the key of the payment provider, or RECITAL_STRIPE_KEY_FILE"},
-		{cmp.Or(strings.Join(c.StripeSecret, ""), c.StripeSecretFile), "stripe-webhook-secret", "the secret of its webhooks, or RECITAL_STRIPE_WEBHOOK_SECRET_FILE"},
+		{cmp.Or(strings.Join(c.StripeSecret, ""), c.StripeSecretFile), "stripe-webhook-secret",
+			"the secret of its webhooks, or RECITAL_STRIPE_WEBHOOK_SECRET_FILE"},
 	} {
 		m.when(need.value == "", need.flag, "mode prod brings nothing along; set "+need.what)
 	}
 	m.when(c.EventNodeAddr != "", "eventnode-addr", "mode prod runs no embedded event node; leave it unset")
 }
 
-// checkTwice refuses what is set as it is and as a file.
+// checkTwice adds secrets that are given both as a value and as a file.
 func (c Config) checkTwice(m *Mistakes) {
 	for s := range c.secrets() {
 		m.when(!s.value.IsZero() && s.file != "", s.flag, "it is set twice: as it is, and as a file (--"+s.flag+"-file)")
 	}
 }
 
-// checkPublicURL takes an origin only: links are made by adding paths to it.
+// checkPublicURL permits only an origin, because links are made by adding paths to it.
 func (c Config) checkPublicURL(m *Mistakes) {
 	if c.PublicURL == "" {
 		return
@@ -409,17 +413,16 @@ func (c Config) checkListener(address string) error {
 	return nil
 }
 
-// concurrency is how many syntheses of an account may run at once, by plan; 0 is no limit. The default limits free
-// accounts alone: who pays is limited by characters, and who does not should not keep the engines from those who do.
-// Four is what a voice dialogue needs (one reply playing, the next ones being made) with some to spare, and as much as
-// the most generous free plans of other services have.
+// concurrency returns how many syntheses of an account may run at once, by plan; 0 is no limit. The default limits only
+// free accounts: paid ones are limited by characters, and free ones should not keep engines from them. Four are enough
+// for a voice dialogue (one reply playing, the next being made), and as many as other services grant.
 func (c Config) concurrency() (map[plan.Type]int, error) {
 	return byPlan("concurrency limit", "Concurrency", c.Concurrency)
 }
 
-// rates are how many requests a second may append to the log. The defaults are far above what people and programs need
-// that use what they get: a free account that spends its characters in sentences makes some 200 requests a month. They
-// bound what an account can write to the log, which stays there for ever.
+// rates returns how many requests a second may append to the log. They bound what an account can write to the log,
+// where it stays for ever. The defaults are far above real needs: a free account that spends its characters in
+// sentences makes some 200 requests a month.
 func (c Config) rates() (rates.Limits, error) {
 	accounts, err := byPlan("rate", "AccountRate", c.AccountRate)
 	limits := rates.Limits{Accounts: map[string]int{}, Address: c.AddressRate, Failures: c.FailureRate}
@@ -436,7 +439,7 @@ func (c Config) checkRates(m *Mistakes) {
 	m.add("account-rate", err)
 }
 
-// byPlan reads PLAN=NUMBER,… of a setting over its default; 0 is no limit.
+// byPlan reads a setting PLAN=NUMBER,… over its default; 0 is no limit.
 func byPlan(what, field, setting string) (map[plan.Type]int, error) {
 	declared, _ := reflect.TypeFor[Config]().FieldByName(field)
 	limits, err := readByPlan(what, declared.Tag.Get("default"))

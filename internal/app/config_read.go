@@ -21,13 +21,12 @@ import (
 	"github.com/recital-tts/recital/internal/process/health"
 )
 
-// settingTexts explains the settings. The help of recitald and docs/configuration.md have it from here.
+// settingTexts explains the settings, for the help of recitald and docs/configuration.md.
 //
 //go:embed settings.txt
 var settingTexts string
 
-// NewParser returns a parser of a Config, or of a struct that embeds it, that knows the variables of the settings and
-// their meaning.
+// NewParser returns a parser of a Config, or of a struct that embeds it, with the variables and texts of the settings.
 func NewParser(target any, options ...kong.Option) (*kong.Kong, error) {
 	parser, err := kong.New(target, options...)
 	if err != nil {
@@ -42,7 +41,7 @@ func NewParser(target any, options ...kong.Option) (*kong.Kong, error) {
 		case texts[secret] != "":
 			flag.Help, flag.Group = "File with that secret, instead.", groups[secret]
 		default:
-			continue // it is no setting, such as --help
+			continue // not a setting, such as --help
 		}
 		if isFile {
 			flag.PlaceHolder = "PATH"
@@ -74,8 +73,8 @@ func readTexts() (groups map[string]*kong.Group, texts map[string]string) {
 	return groups, texts
 }
 
-// ReadConfig reads the settings from a program's arguments and the environment, into config and into what the program's
-// parser fills beside it. Its error is Mistakes: all that is wrong, also where a value could not be read.
+// ReadConfig reads the settings from a program's arguments and the environment into config and the other targets of the
+// parser. Its error is Mistakes, with everything that is wrong.
 func ReadConfig(parser *kong.Kong, config *Config, args []string) error {
 	var m Mistakes
 	given := m.readEnvironment(parser)
@@ -93,11 +92,11 @@ func ReadConfig(parser *kong.Kong, config *Config, args []string) error {
 	return m.all()
 }
 
-// clientKey is a variable of recitald's clients, which may run in the same environment.
+// clientKey is a variable of clients, which may run in the same environment.
 const clientKey = "RECITAL_API_KEY"
 
-// readEnvironment returns which flags are given by variables. A variable with the prefix that is no setting is a
-// mistake: it is misspelled, or its setting does not exist any more.
+// readEnvironment returns the flags that variables give. A variable with the prefix that is not a setting is a mistake:
+// it is misspelled, or its setting was removed.
 func (m *Mistakes) readEnvironment(parser *kong.Kong) (given map[string]string) {
 	given = map[string]string{}
 	known := map[string]bool{clientKey: true}
@@ -111,7 +110,7 @@ func (m *Mistakes) readEnvironment(parser *kong.Kong) (given map[string]string) 
 			given[flag.Name] = "environment"
 			if err := readable(flag, text); err != nil {
 				m.add(flag.Name, err)
-				flag.Envs, flag.Tag.Envs = nil, nil // so that the rest can be checked
+				flag.Envs, flag.Tag.Envs = nil, nil // the rest can still be checked
 			}
 		}
 	}
@@ -123,7 +122,7 @@ func (m *Mistakes) readEnvironment(parser *kong.Kong) (given map[string]string) 
 	return given
 }
 
-// readArguments notes which flags are given, and returns the arguments without those that mean nothing.
+// readArguments records the flags that are given, and returns the arguments without those that are mistakes.
 func (m *Mistakes) readArguments(parser *kong.Kong, args []string, given map[string]string) (rest []string) {
 	flags := maps.Collect(func(yield func(string, *kong.Flag) bool) {
 		for _, flag := range parser.Model.Flags {
@@ -158,7 +157,7 @@ func (m *Mistakes) readArguments(parser *kong.Kong, args []string, given map[str
 	return rest
 }
 
-// readable returns why a text is no value of a flag.
+// readable returns an error if a text is not a value of a flag.
 func readable(flag *kong.Flag, text string) error {
 	scratch := reflect.New(flag.Target.Type()).Elem()
 	if err := flag.Parse(kong.ScanFromTokens(kong.Token{Type: kong.FlagValueToken, Value: text}), scratch); err != nil {
@@ -170,15 +169,15 @@ func readable(flag *kong.Flag, text string) error {
 	return nil
 }
 
-// secretSetting is a setting that is set as it is, or as a file.
+// secretSetting is a setting that is given as its value or as a file.
 type secretSetting struct {
 	flag  string
 	value reflect.Value // string or []string
 	file  string
-	whole bool // it is one word, and not an address that has a password
+	whole bool // the value is one word, not an address with a password
 }
 
-// secrets yields the secrets that can be files.
+// secrets yields the settings that can be files.
 func (c *Config) secrets() iter.Seq[secretSetting] {
 	return func(yield func(secretSetting) bool) {
 		values := reflect.ValueOf(c).Elem()
@@ -193,7 +192,7 @@ func (c *Config) secrets() iter.Seq[secretSetting] {
 	}
 }
 
-// withSecrets returns the settings with the secrets that are in files.
+// withSecrets returns the settings with the secrets read from their files.
 func (c Config) withSecrets() (Config, error) {
 	var m Mistakes
 	for s := range c.secrets() {
@@ -203,6 +202,8 @@ func (c Config) withSecrets() (Config, error) {
 	}
 	return c, m.all()
 }
+
+func hasSpace(line string) bool { return strings.ContainsAny(line, " \t") }
 
 func (s secretSetting) read() error {
 	content, err := os.ReadFile(s.file)
@@ -215,7 +216,7 @@ func (s secretSetting) read() error {
 		lines[i] = strings.TrimSpace(lines[i])
 	}
 	switch isList := s.value.Kind() == reflect.Slice; {
-	case len(lines) == 0 || s.whole && slices.ContainsFunc(lines, func(line string) bool { return strings.ContainsAny(line, " \t") }):
+	case len(lines) == 0 || s.whole && slices.ContainsFunc(lines, hasSpace):
 		return fmt.Errorf("%s holds no secret", s.file)
 	case isList:
 		s.value.Set(reflect.ValueOf(lines))
@@ -227,7 +228,7 @@ func (s secretSetting) read() error {
 	return nil
 }
 
-// Setting is a setting as it is in effect. Secrets are hidden.
+// Setting is a setting in effect. Secrets are hidden.
 type Setting struct {
 	Flag     string `json:"flag"`
 	Variable string `json:"variable"`
@@ -265,8 +266,8 @@ func shown(value reflect.Value) string {
 	return fmt.Sprint(reflect.Indirect(value).Interface())
 }
 
-// passwords are those in the addresses of a database or an event store: after the user, in the query, or in Postgres's
-// list of words.
+// passwords matches passwords in the addresses of a database or an event store: after the user, in the query, or in
+// Postgres's list of words.
 var passwords = regexp.MustCompile(`(://[^:/@]*:)\S*@|((?i:password)\s*=\s*)('[^']*'|[^\s&]*)`)
 
 func hide(secret, text string) string {

@@ -25,7 +25,7 @@ import (
 	"github.com/recital-tts/recital/internal/process/tracing"
 )
 
-// openLog connects to the event log, that of an embedded node unless one is configured, and reads its identity.
+// openLog connects to the configured event log, or to that of an embedded node, and reads its identity.
 func (a *App) openLog(ctx context.Context) error {
 	a.metrics = newMetrics(func(ctx context.Context) (feed.Overview, error) { return a.projector.Overview(ctx) })
 	config := esdb.Config{ConnectionString: a.cfg.EventStore, Logger: a.log}
@@ -41,14 +41,17 @@ func (a *App) openLog(ctx context.Context) error {
 	a.onClose("the event log's client", client.Close)
 	a.storeSilence = client.Silence
 	a.metrics.observeLog(client.Silence)
-	if _, err := client.Head(ctx); err != nil { // what its user may not do is said at once, and not by what follows the log
+	// Missing permissions of the user are reported here, and not later by the subscription.
+	if _, err := client.Head(ctx); err != nil {
 		return err
 	}
 	registry, err := Registry()
 	if err != nil {
 		return err
 	}
-	a.journal = &journal.Journal{Log: observedLog{tracedLog{client}, a.appended}, Registry: registry, Observe: a.metrics.observeCommand}
+	a.journal = &journal.Journal{
+		Log: observedLog{tracedLog{client}, a.appended}, Registry: registry, Observe: a.metrics.observeCommand,
+	}
 	if err := a.openSkips(ctx); err != nil {
 		return err
 	}
@@ -69,7 +72,10 @@ func (a *App) openNode(config *esdb.Config) error {
 		return err
 	}
 	a.onClose("the event node's socket", remove)
-	node, err := eventnode.Open(eventnode.Config{Dir: folder, Socket: socket, Address: a.cfg.EventNodeAddr, Logger: a.log, Synced: func(took time.Duration) { a.metrics.synced.Observe(took.Seconds()) }})
+	node, err := eventnode.Open(eventnode.Config{
+		Dir: folder, Socket: socket, Address: a.cfg.EventNodeAddr, Logger: a.log,
+		Synced: func(took time.Duration) { a.metrics.synced.Observe(took.Seconds()) },
+	})
 	if err != nil {
 		return err
 	}
@@ -83,24 +89,25 @@ func (a *App) openNode(config *esdb.Config) error {
 	return nil
 }
 
-// requireUnsealed refuses a log that was moved: appended to, it would have another future than the one in its new
-// place.
+// requireUnsealed returns an error if the log was moved elsewhere: appends here would make two different logs of it.
 func (a *App) requireUnsealed(folder string) error {
 	err := eventnode.RequireUnsealed(folder)
 	if err == nil {
 		return nil
 	}
 	if a.cfg.Unseal {
-		a.log.Warn("the log of the embedded node was moved to another event store, and goes on here all the same", "folder", folder)
+		a.log.Warn("the log of the embedded node was moved to another event store, and goes on here all the same",
+			"folder", folder)
 		return eventnode.Unseal(folder)
 	}
-	return fmt.Errorf("%w; set --eventstore (RECITAL_EVENTSTORE) to its address, or, to go on with two logs, --eventnode-unseal", err)
+	return fmt.Errorf("%w; set --eventstore (RECITAL_EVENTSTORE) to its address, "+
+		"or, to go on with two logs, --eventnode-unseal", err)
 }
 
-// maxSocketPath is what fits into a sockaddr_un on Linux, in bytes.
+// maxSocketPath is the maximum length of a path in sockaddr_un on Linux, in bytes.
 const maxSocketPath = 107
 
-// socketPath returns a path in the folder, or in a short private one when that would be too long.
+// socketPath returns a path in the folder, or in a short private folder if that would be too long.
 func socketPath(folder string) (path string, remove func() error, err error) {
 	path = filepath.Join(folder, "node.sock")
 	if len(path) <= maxSocketPath {
@@ -113,11 +120,13 @@ func socketPath(folder string) (path string, remove func() error, err error) {
 	return filepath.Join(short, "node.sock"), func() error { return os.RemoveAll(short) }, nil
 }
 
-// tracedLog shows appends in the traces of their requests.
+// tracedLog adds appends to the traces of their requests.
 type tracedLog struct{ eventlog.Log }
 
 // Append implements eventlog.Log.
-func (l tracedLog) Append(ctx context.Context, stream string, expected eventlog.Revision, events []eventlog.Proposed) (eventlog.Appended, error) {
+func (l tracedLog) Append(
+	ctx context.Context, stream string, expected eventlog.Revision, events []eventlog.Proposed,
+) (eventlog.Appended, error) {
 	ctx, span := tracing.Start(ctx, "append")
 	kind, _, _ := strings.Cut(stream, "-") // the rest is an id
 	span.Set("recital.stream", kind)
@@ -127,14 +136,16 @@ func (l tracedLog) Append(ctx context.Context, stream string, expected eventlog.
 	return done, err
 }
 
-// observedLog passes on what comes of appends.
+// observedLog reports the outcome of appends.
 type observedLog struct {
 	eventlog.Log
 	appended func(took time.Duration, events int, err error)
 }
 
 // Append implements eventlog.Log.
-func (l observedLog) Append(ctx context.Context, stream string, expected eventlog.Revision, events []eventlog.Proposed) (eventlog.Appended, error) {
+func (l observedLog) Append(
+	ctx context.Context, stream string, expected eventlog.Revision, events []eventlog.Proposed,
+) (eventlog.Appended, error) {
 	begun := time.Now()
 	done, err := l.Log.Append(ctx, stream, expected, events)
 	if len(events) > 0 {
@@ -143,7 +154,7 @@ func (l observedLog) Append(ctx context.Context, stream string, expected eventlo
 	return done, err
 }
 
-// appended notes the outcome of an append.
+// appended records the outcome of an append.
 func (a *App) appended(took time.Duration, events int, err error) {
 	a.readiness.appended(err)
 	a.metrics.observeAppend(took, events, err)
@@ -152,41 +163,41 @@ func (a *App) appended(took time.Duration, events int, err error) {
 const (
 	seenName  = "seen.json" // in the data folder
 	seenEvery = 10 * time.Second
-	// seenPause is how long a node of an event store may lag before its head is believed.
+	// seenPause is how long a node of an event store may lag behind the others.
 	seenPause = 5 * time.Second
 )
 
-// mark is how far the log was seen. A log that ends before it was put back to an older copy.
+// mark records how far the log was seen. A log that ends before its mark was replaced by an older copy.
 type mark struct {
 	Log      eventlog.Identity `json:"log"`
 	Position eventlog.Position `json:"position"`
-	Head     audit.Head        `json:"head"` // the last signed one; zero before the first
+	Head     audit.Head        `json:"head"` // the last signed head; zero before the first
 	At       time.Time         `json:"at"`
 }
 
-// seen is how far this instance has seen the log, and what it lacks of what was seen before. It is not safe for
-// concurrent use: the start compares, and then a job notes.
+// seen records how far this instance has seen the log, and what the log lacks of what was seen before. It is not safe
+// for concurrent use.
 type seen struct {
-	noted    mark             // zero until something was written
+	noted    mark             // zero until the first was written
 	inFolder bool             // noted is in the data folder
-	inTable  bool             // and in Postgres
-	missing  *alerts.Occasion // nil unless the log was put back
+	inTable  bool             // noted is in Postgres
+	missing  *alerts.Occasion // nil unless the log is an older copy
 }
 
-// compareWithFolder looks whether the log has what the data folder says.
+// compareWithFolder compares the log with the mark in the data folder.
 func (a *App) compareWithFolder(ctx context.Context) error {
 	content, err := os.ReadFile(a.folder.Path(seenName))
 	var before mark
-	if err != nil || json.Unmarshal(content, &before) != nil { // a file that cannot be read tells nothing
+	if err != nil || json.Unmarshal(content, &before) != nil { // there is no mark
 		return nil
 	}
 	return a.compare(ctx, before)
 }
 
-// compareWithTable looks whether the log has what Postgres says. It comes before anybody may use Postgres.
+// compareWithTable compares the log with the mark in Postgres, before Postgres may be used.
 func (a *App) compareWithTable(ctx context.Context) error {
 	a.seenMu.Lock()
-	a.seen.inTable = false // it may be another one than it was
+	a.seen.inTable = false // the database may be another one
 	a.seenMu.Unlock()
 	var before mark
 	err := a.entrance.QueryRow(ctx, "select mark from feed.log_seen").Scan(&before)
@@ -223,7 +234,7 @@ func (a *App) compare(ctx context.Context, before mark) error {
 	return nil
 }
 
-// lacks reports whether the log has less than a mark says, and where it ends.
+// lacks reports whether the log ends before a mark or lacks its head, and returns where it ends.
 func (a *App) lacks(ctx context.Context, before mark) (now eventlog.Position, missing bool, err error) {
 	if now, err = a.journal.Log.Head(ctx); err != nil {
 		return now, false, fmt.Errorf("asking for the head of the log: %w", err)
@@ -237,20 +248,23 @@ func (a *App) lacks(ctx context.Context, before mark) (now eventlog.Position, mi
 	return now, true, nil
 }
 
-// putBack returns the alert of a log that ends at a position, and has less than a mark says.
+// putBack returns the alert of a log that ends at now and lacks what was seen before.
 func putBack(before mark, now eventlog.Position) *alerts.Occasion {
-	what := fmt.Sprintf("the last event of the signed head of %d events, of %s,", before.Head.Count, before.Head.At.UTC().Format(time.RFC3339))
+	what := fmt.Sprintf("the last event of the signed head of %d events, of %s,",
+		before.Head.Count, before.Head.At.UTC().Format(time.RFC3339))
 	if now.Compare(before.Position) < 0 {
 		what = fmt.Sprintf("%d bytes of acknowledged events", before.Position.Commit-now.Commit)
 	}
 	return &alerts.Occasion{
-		Source: alert.LogSource, Subject: fmt.Sprintf("at %s, before %s", now, before.Position), Reason: alert.PutBack, At: time.Now(),
-		Detail: fmt.Sprintf("%s are missing, which were there at %s: the log is an older copy. To have them again stop all instances, "+
-			"and put the newest copy of the log back, or restore the last backup. To go on without them, clear this alert", what, before.At.UTC().Format(time.RFC3339)),
+		Source: alert.LogSource, Subject: fmt.Sprintf("at %s, before %s", now, before.Position),
+		Reason: alert.PutBack, At: time.Now(),
+		Detail: fmt.Sprintf("%s are missing, which were there at %s: the log is an older copy. "+
+			"To have them again stop all instances, and put the newest copy of the log back, or restore the last backup. "+
+			"To go on without them, clear this alert", what, before.At.UTC().Format(time.RFC3339)),
 	}
 }
 
-// keepSeen notes from now on how far the log is seen, once what is missing was recorded.
+// keepSeen starts the job that records how far the log is seen. An alert of what is missing is recorded first.
 func (a *App) keepSeen(context.Context) error {
 	a.metrics.expectAlert(alert.LogSource, alert.PutBack)
 	job := lifecycle.Job{Name: "the note how far the log is seen", Every: seenEvery, Do: a.noteSeen, Logger: a.log}.Part()
@@ -264,8 +278,8 @@ func (a *App) keepSeen(context.Context) error {
 	return nil
 }
 
-// noteSeen writes how far the log is, if it has moved. A log that was put back under a running instance is found at its
-// next start.
+// noteSeen records how far the log is, if it has moved. A log that is replaced under a running instance is noticed at
+// the next start.
 func (a *App) noteSeen(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
@@ -292,7 +306,7 @@ func (a *App) noteSeen(ctx context.Context) error {
 	return a.writeSeen(ctx)
 }
 
-// lastHead returns the last signed head of any key, without those that are skipped or cannot be decoded.
+// lastHead returns the last signed head of any key that is not skipped and can be decoded.
 func (a *App) lastHead(ctx context.Context) (audit.Head, error) {
 	for event, err := range a.journal.Log.ReadStreamBackwards(ctx, audit.HeadStream) {
 		if err != nil {
@@ -326,7 +340,8 @@ func (a *App) writeSeen(ctx context.Context) error {
 	if s.inTable {
 		return nil
 	}
-	_, err = a.entrance.Exec(ctx, `insert into feed.log_seen (mark) values ($1) on conflict (single) do update set mark = excluded.mark`, content)
+	_, err = a.entrance.Exec(ctx, `insert into feed.log_seen (mark) values ($1)
+		on conflict (single) do update set mark = excluded.mark`, content)
 	s.inTable = err == nil
 	return err
 }

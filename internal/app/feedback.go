@@ -7,7 +7,7 @@ import (
 	writeapi "github.com/recital-tts/recital/writeapi/feedback"
 )
 
-// feedbackSlice is that of what clients think of syntheses.
+// feedbackSlice returns the slice of what clients think of a synthesis.
 func feedbackSlice(core *coreParts) slice {
 	return slice{
 		name:   "feedback",

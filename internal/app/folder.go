@@ -25,13 +25,13 @@ import (
 	"github.com/recital-tts/recital/internal/process/health"
 )
 
-// secrets are the keys that all instances share.
+// secrets are the keys that all instances share. Those in the middle are derived from the signing key.
 type secrets struct {
 	master      []byte             // wraps the accounts' keys
-	links       []byte             // signs links; derived from the signing key, as the next ones
+	links       []byte             // signs links
 	generations []byte             // signs the ids of syntheses
-	sandbox     []byte             // of the payment provider for development
-	signIns     []byte             // seals what browsers keep of sign-ins
+	sandbox     []byte             // is the key of the payment provider for development
+	signIns     []byte             // seals the state of a sign-in that a browser keeps
 	audit       ed25519.PrivateKey // signs the heads of the audit chain
 }
 
@@ -44,8 +44,7 @@ func (a *App) openFolder(context.Context) (err error) {
 	return nil
 }
 
-// readTokens reads the tokens of the admin address. It comes before anything is opened that a refusal would leave
-// changed.
+// readTokens reads the tokens of the admin address, before anything is written that an error would leave behind.
 func (a *App) readTokens(context.Context) (err error) {
 	var files []operators.File
 	for _, f := range []struct{ role, configured string }{
@@ -61,7 +60,7 @@ func (a *App) readTokens(context.Context) (err error) {
 	return err
 }
 
-// readSecrets reads the keys. It comes before anything is opened that a refusal would leave changed.
+// readSecrets reads the keys, before anything is written that an error would leave behind.
 func (a *App) readSecrets(context.Context) (err error) {
 	if a.secrets.master, err = a.folder.Key("master-key", a.cfg.MasterKeyFile); err != nil {
 		return err
@@ -105,15 +104,15 @@ func derive(secret []byte, purpose string) ([]byte, error) {
 	return key, nil
 }
 
-// operatorAccount is the account that the first start in dev mode opens. Its id is fixed, so that a start that was cut
-// short is completed by the next one.
+// operatorAccount is the account that the first start in dev mode opens. Its id is fixed, so that the next start
+// completes an interrupted one.
 const operatorAccount = "operator"
 
 const devKeyFile = "dev-api-key"
 
-// openOperatorAccount makes sure, in dev mode, that the operator account exists with the key of the file. The file
-// comes first: a key that was lost in a crash would open nothing. A key that was revoked stays so; once its file is
-// deleted, the next start makes another one. An account that was closed stays so, too.
+// openOperatorAccount makes sure, in dev mode, that the operator account exists with the key of the file. The file is
+// written first, so that a crash loses no key. A revoked key stays revoked; once its file is deleted, the next start
+// makes a new one. A closed account stays closed.
 func (a *App) openOperatorAccount(ctx context.Context) error {
 	if a.cfg.Mode == modeProd {
 		return nil
@@ -132,7 +131,8 @@ func (a *App) openOperatorAccount(ctx context.Context) error {
 	case errors.Is(err, account.ErrClosed):
 		a.noDevKey = "ended when the operator account was closed; recitalctl accounts create opens another account"
 	case eventlog.IsUndecodable(err):
-		a.noDevKey = "cannot be used, because an event of the operator account cannot be read; recitalctl projections parked list shows it"
+		a.noDevKey = "cannot be used, because an event of the operator account cannot be read; " +
+			"recitalctl projections parked list shows it"
 	case err != nil:
 		return err
 	}
@@ -152,13 +152,14 @@ func (a *App) openOperatorAccount(ctx context.Context) error {
 // readTimeout is how long a start waits for the read model of accounts, so that the API key that it prints can be used.
 const readTimeout = 10 * time.Second
 
-// awaitRead waits until the read model of accounts shows a position. One that is being built, or stands still before an
-// event that an operator must look at, is no reason not to start.
+// awaitRead waits until the read model of accounts has reached a position. A read model that is being built or has
+// stopped does not prevent the start.
 func (a *App) awaitRead(ctx context.Context, position eventlog.Position) error {
 	brief, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	if err := a.projector.Wait(brief, position, readmodel.Account); err != nil && ctx.Err() == nil {
-		a.log.WarnContext(ctx, "the read model of accounts is behind; recitalctl projections list shows how far it has come", "error", err)
+		a.log.WarnContext(ctx, "the read model of accounts is behind; recitalctl projections list shows how far it has come",
+			"error", err)
 	}
 	return ctx.Err()
 }
@@ -166,7 +167,7 @@ func (a *App) awaitRead(ctx context.Context, position eventlog.Position) error {
 // nearlyFull is how full a disk may be, in per cent, before the doctor warns.
 const nearlyFull = 85
 
-// diskUse is how full a disk is: its size for unprivileged users, in bytes, and the free part of it.
+// diskUse holds the size of a disk for unprivileged users and its free space, in bytes.
 type diskUse struct{ size, free float64 }
 
 func diskUseOf(folder string) (diskUse, error) {
@@ -180,10 +181,10 @@ func diskUseOf(folder string) (diskUse, error) {
 
 func (u diskUse) percent() float64 { return 100 * (1 - u.free/max(u.size, 1)) }
 
-// diskLimit is how full a disk may be.
+// diskLimit is how full a disk may be before an alert is raised.
 type diskLimit struct {
 	percent float64
-	floor   float64 // bytes that are left free; the embedded node takes no events below half of them
+	floor   float64 // bytes that must be free; below half of them the embedded node takes no events
 }
 
 func (l diskLimit) isReached(u diskUse) bool { return u.percent() >= l.percent || u.free < l.floor }
@@ -196,30 +197,38 @@ func (c Config) alertFolders() []string {
 	return []string{c.DataDir, c.Blobs}
 }
 
-// diskChecks look how full the disks of folders are. An alert is over when its disk is one per cent below the limit.
+// diskChecks returns checks of the disks of folders. An alert ends when its disk is one per cent below the limit.
 func diskChecks(instance string, folders []string, limit diskLimit) (checks []health.Check) {
 	for _, folder := range folders {
-		condition := alert.Condition{Source: alert.DiskSource, Subject: instance + ", folder " + folder, Reason: alert.DiskFull}
+		condition := alert.Condition{
+			Source: alert.DiskSource, Subject: instance + ", folder " + folder, Reason: alert.DiskFull,
+		}
 		var isFull atomic.Bool
-		checks = append(checks, health.Check{Name: "the disk of " + folder + " has room", Raises: condition.Is, Rules: []string{"RecitalDiskFull"}, Look: func(context.Context) health.Finding {
-			use, err := diskUseOf(folder)
-			if err != nil {
-				return health.Broken(err.Error(), "see whether the disk is mounted and readable").ButUnknown()
-			}
-			bound := limit
-			if isFull.Load() {
-				bound = diskLimit{limit.percent - 1, limit.floor + use.size/100}
-			}
-			isFull.Store(bound.isReached(use))
-			f := health.Sound("%.1f %% are used, %.2f GiB are free", use.percent(), use.free/(1<<30))
-			switch {
-			case isFull.Load():
-				return f.But(health.Fault, "make room or enlarge the disk now: a full disk takes nothing more, and nothing is lost").Raising(condition, time.Time{})
-			case use.percent() >= nearlyFull:
-				return f.But(health.Warning, "enlarge the disk soon; recitalctl projections retire drops generations of read models that nobody needs")
-			}
-			return f
-		}})
+		checks = append(checks, health.Check{
+			Name: "the disk of " + folder + " has room", Raises: condition.Is, Rules: []string{"RecitalDiskFull"},
+			Look: func(context.Context) health.Finding {
+				use, err := diskUseOf(folder)
+				if err != nil {
+					return health.Broken(err.Error(), "see whether the disk is mounted and readable").ButUnknown()
+				}
+				bound := limit
+				if isFull.Load() {
+					bound = diskLimit{limit.percent - 1, limit.floor + use.size/100}
+				}
+				isFull.Store(bound.isReached(use))
+				f := health.Sound("%.1f %% are used, %.2f GiB are free", use.percent(), use.free/(1<<30))
+				switch {
+				case isFull.Load():
+					return f.But(health.Fault,
+						"make room or enlarge the disk now: a full disk takes nothing more, and nothing is lost",
+					).Raising(condition, time.Time{})
+				case use.percent() >= nearlyFull:
+					return f.But(health.Warning,
+						"enlarge the disk soon; recitalctl projections retire drops generations of read models that nobody needs")
+				}
+				return f
+			},
+		})
 	}
 	return checks
 }

@@ -18,7 +18,7 @@ import (
 	writeapi "github.com/recital-tts/recital/writeapi/hosting"
 )
 
-// hostingSlice is that of the platform on which accounts host their projects.
+// hostingSlice returns the slice of the platform on which accounts host their projects.
 func hostingSlice(core *coreParts, providers *providerParts, shared *sharedParts) slice {
 	return slice{
 		name:       "hosting",
@@ -26,7 +26,9 @@ func hostingSlice(core *coreParts, providers *providerParts, shared *sharedParts
 		readModels: projections.ReadModels(),
 		open: func() (service, error) {
 			platform := openPlatform(core, providers.standIns)
-			hosting := commands.New(commands.Config{Journal: core.journal, Platform: platform, Keyring: core.keys, APIKeys: shared.accounts, Now: time.Now})
+			hosting := commands.New(commands.Config{
+				Journal: core.journal, Platform: platform, Keyring: core.keys, APIKeys: shared.accounts, Now: time.Now,
+			})
 			write := writeapi.API{Hosting: hosting, ReadModels: core.projector}
 			return service{
 				public: write.Routes(),
@@ -56,7 +58,7 @@ func openPlatform(core *coreParts, standIns *standIns) hosting.Platform {
 	return platform
 }
 
-// platformAt says where keys for projects go.
+// platformAt returns the address of the hosting platform, for people.
 func (a *App) platformAt() string {
 	if url := a.standIns.hostingURL(); url != "" {
 		return url + "  (a stand-in for development, with a page)"
@@ -67,27 +69,32 @@ func (a *App) platformAt() string {
 // checkHosting keeps secrets from being sent in the clear.
 func (c Config) checkHosting(m *Mistakes) {
 	m.when(c.HostingURL != "" && c.HostingClient == "", "hosting-url", "it needs RECITAL_HOSTING_CLIENT_ID beside it")
-	m.when((c.HostingClient == "") != (cmp.Or(c.HostingSecret, c.HostingSecretFile) == ""), "hosting-client-secret", "the hosting platform needs both RECITAL_HOSTING_CLIENT_ID and RECITAL_HOSTING_CLIENT_SECRET, or its file")
+	m.when((c.HostingClient == "") != (cmp.Or(c.HostingSecret, c.HostingSecretFile) == ""), "hosting-client-secret",
+		"the hosting platform needs both RECITAL_HOSTING_CLIENT_ID and RECITAL_HOSTING_CLIENT_SECRET, or its file")
 	m.add("hosting-url", c.checkHostingURL())
-	m.when(c.HostingAddr != "" && !signin.IsLoopback(c.HostingAddr), "hosting-addr", "the hosting platform for development serves on loopback only")
+	m.when(c.HostingAddr != "" && !signin.IsLoopback(c.HostingAddr), "hosting-addr",
+		"the hosting platform for development serves on loopback only")
 }
 
 func (c Config) checkHostingURL() error {
 	u, err := url.Parse(cmp.Or(c.HostingURL, vercelURL))
 	switch {
-	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "":
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil ||
+		strings.Trim(u.Path, "/") != "" || u.RawQuery != "":
 		return errors.New("the hosting platform's URL must be http(s)://HOST or http(s)://HOST:PORT")
 	case u.Scheme != "https" && (c.Mode == modeProd || !signin.IsLoopback(u.Host)):
-		return errors.New("the hosting platform's URL must begin with https://, unless it is on this machine and the mode is dev")
+		return errors.New("the hosting platform's URL must begin with https://, " +
+			"unless it is on this machine and the mode is dev")
 	}
 	return nil
 }
 
-// hostingChecks look at the hosting platform, if there is one.
+// hostingChecks returns the checks of the hosting platform, if there is one.
 func hostingChecks(core *coreParts, standIns *standIns) []health.Check {
 	url := standIns.hostingURL()
 	if url == "" && core.cfg.HostingClient == "" {
 		return nil
 	}
-	return []health.Check{core.providerCheck(alert.HostingSource, "the hosting platform", cmp.Or(url, core.cfg.HostingURL, vercelURL))}
+	return []health.Check{core.providerCheck(alert.HostingSource, "the hosting platform",
+		cmp.Or(url, core.cfg.HostingURL, vercelURL))}
 }

@@ -11,7 +11,7 @@ import (
 	writeapi "github.com/recital-tts/recital/writeapi/keyring"
 )
 
-// keyringSlice is that of the keyring that belongs to the log.
+// keyringSlice returns the slice of the log's keyring.
 func keyringSlice(stores *storeParts) slice {
 	return slice{
 		name:   "keyring",
@@ -23,15 +23,14 @@ func keyringSlice(stores *storeParts) slice {
 	}
 }
 
-// errKeyringWaits means that a keyring is to be taken up, which may take longer than a start.
+// errKeyringWaits means that a keyring must be imported, which may take longer than a start.
 var errKeyringWaits = errors.New("a copy of the keyring waits in the data folder")
 
 // keyringWaits reports whether a restore has left a copy of the keyring.
 func (a *App) keyringWaits() bool { return a.folder.Incoming(backup.KeyringName).Waits() }
 
-// takeKeyringUp imports the copy of the keyring that recitalctl restore has left in the data folder. It comes before
-// anything is served with Postgres, so that nothing is sealed with keys of another keyring, and nothing opened that was
-// erased.
+// takeKeyringUp imports the copy of the keyring that recitalctl restore has left in the data folder. It does so before
+// anything uses Postgres: otherwise data could be sealed with keys of another keyring, or opened after its erasure.
 func (a *App) takeKeyringUp(ctx context.Context) error {
 	_, err := a.folder.Incoming(backup.KeyringName).Take(func(from io.Reader) error {
 		_, err := a.keyring.Import(ctx, from)
@@ -46,9 +45,10 @@ func isForeign(err error) bool {
 	return errors.As(err, &other)
 }
 
-// explainForeign says the ways out.
+// explainForeign logs what an operator can do.
 func explainForeign(log *slog.Logger, err error) {
-	log.Error("this Postgres is not used, because what was sealed with the log's keyring (texts of clips, feedback) could not be read with the one in it; "+
-		"recitald serves what it can without Postgres. Import the keyring from a backup (recitalctl keyring import DIR), or connect to the Postgres that has it; "+
+	log.Error("this Postgres is not used, because what was sealed with the log's keyring (texts of clips, feedback) "+
+		"could not be read with the one in it; recitald serves what it can without Postgres. Import the keyring "+
+		"from a backup (recitalctl keyring import DIR), or connect to the Postgres that has it; "+
 		"or give those texts up for ever: recitalctl keyring abandon ID --reason TEXT", "error", err)
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/google/uuid"
+
 	commands "github.com/recital-tts/recital/commands/ledger"
 	"github.com/recital-tts/recital/domain/alert"
 	"github.com/recital-tts/recital/internal/events/eventlog"
@@ -17,15 +19,14 @@ import (
 	writeapi "github.com/recital-tts/recital/writeapi/ledger"
 )
 
-// An instance looks at open reservations so many times in the life of one, and at so many of them at once.
 const (
-	looksAtReservations = 12
-	watchedReservations = 1000
+	looksAtReservations = 12   // in the life of one
+	watchedReservations = 1000 // at one look
 	// lateExpiry is how late an expiry may be.
 	lateExpiry = time.Minute
 )
 
-// ledgerSlice is that of the characters that accounts use: reservations and their expiry, settlements, credit.
+// ledgerSlice returns the slice of used characters: reservations and their expiry, settlements, credit.
 func ledgerSlice(core *coreParts, stores *storeParts, shared *sharedParts) slice {
 	return slice{
 		name:       "ledger",
@@ -42,21 +43,26 @@ func ledgerSlice(core *coreParts, stores *storeParts, shared *sharedParts) slice
 			watch := func(ctx context.Context) error { return watchReservations(ctx, reservations, ledger) }
 			write := writeapi.API{Ledger: ledger, ReadModels: core.projector}
 			read := readapi.API{Models: core.projector}
+			expire := func(ctx context.Context, item todo.Item) (eventlog.Position, error) {
+				return ledger.Expire(ctx, item.Stream, item.ID)
+			}
+			closePeriod := func(ctx context.Context, stream string, cause uuid.UUID) (eventlog.Position, error) {
+				closed, err := ledger.ClosePeriod(ctx, stream, cause)
+				return closed.Position, err
+			}
 			return service{
 				public: read.Routes(),
 				admin:  write.AdminRoutes(),
 				toDos: []toDo{
-					{commands.ExpiryProcess, readmodel.ToDoExpiryView, func(ctx context.Context, item todo.Item) (eventlog.Position, error) {
-						return ledger.Expire(ctx, item.Stream, item.ID)
-					}},
+					{commands.ExpiryProcess, readmodel.ToDoExpiryView, expire},
 					{commands.CreditProcess, readmodel.ToDoCreditView, byStream(ledger.CarryCredit)},
 					{commands.FollowProcess, readmodel.ToDoFollowEntitlementView, byID(ledger.FollowEntitlement)},
-					{commands.CloseProcess, readmodel.ToDoClosePeriodView, func(ctx context.Context, item todo.Item) (eventlog.Position, error) {
-						closed, err := ledger.ClosePeriod(ctx, item.Stream, item.Cause)
-						return closed.Position, err
-					}},
+					{commands.CloseProcess, readmodel.ToDoClosePeriodView, byStream(closePeriod)},
 				},
-				jobs:   []job{{name: "the watch over open reservations", every: core.cfg.longestReservation() / looksAtReservations, current: true, run: watch}},
+				jobs: []job{{
+					name: "the watch over open reservations", current: true, run: watch,
+					every: core.cfg.longestReservation() / looksAtReservations,
+				}},
 				close:  func() error { ledger.Close(); return nil },
 				checks: []health.Check{reservationsCheck(reservations, core.cfg.longestReservation())},
 			}, nil
@@ -64,11 +70,11 @@ func ledgerSlice(core *coreParts, stores *storeParts, shared *sharedParts) slice
 	}
 }
 
-// reservationsCheck looks for reservations that should have expired. An instance that has just started lets each live
-// as long as a new one, because it uses its own clock, so they are late only after as long again.
+// reservationsCheck returns the check for reservations that should have expired. An instance that has just started lets
+// each live as long as a new one, so they are late only after twice that time.
 func reservationsCheck(list *pglist.View, longest time.Duration) health.Check {
 	condition := alert.Condition{Source: alert.LedgerSource, Subject: "reservations", Reason: alert.Unsettled}
-	return health.Check{Name: "reservations end in time", Raises: condition.Is, Look: func(ctx context.Context) health.Finding {
+	look := func(ctx context.Context) health.Finding {
 		ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 		defer cancel()
 		late, err := list.Backlog(ctx, time.Now().Add(-longest-lateExpiry))
@@ -77,14 +83,16 @@ func reservationsCheck(list *pglist.View, longest time.Duration) health.Check {
 		case err != nil:
 			return health.Broken(err.Error(), "see to Postgres first").ButUnknown()
 		case late.Items > 0:
-			return f.But(health.Fault, "recitald's log says why their to-do worker does not end them").Raising(condition, time.Time{})
+			return f.But(health.Fault, "recitald's log says why their to-do worker does not end them").
+				Raising(condition, time.Time{})
 		}
 		return f
-	}}
+	}
+	return health.Check{Name: "reservations end in time", Raises: condition.Is, Look: look}
 }
 
-// watchReservations has the ledger see the reservations that others have made, whose expiry counts from there. It looks
-// at those that are due first: most of the others are settled before they are worth a look.
+// watchReservations shows the ledger the reservations that other instances have made; their expiry counts from then.
+// It looks at those that are due first, because most of the others are settled soon.
 func watchReservations(ctx context.Context, list *pglist.View, ledger *commands.Ledger) error {
 	open, err := list.Due(ctx, time.Now().AddDate(1, 0, 0), nil, watchedReservations)
 	if err != nil {

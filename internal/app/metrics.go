@@ -28,7 +28,7 @@ import (
 	"github.com/recital-tts/recital/internal/process/tracing/otlp"
 )
 
-// metrics are the figures of this instance. No label holds anything that a client sent.
+// metrics are the metrics of this instance. No label has a value that a client sent.
 type metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.HistogramVec
@@ -66,7 +66,8 @@ func newMetrics(overview func(context.Context) (feed.Overview, error)) *metrics 
 			Name: "recital_projection_page_seconds", Help: "Time from a page's arrival to its commit.",
 			Buckets: prometheus.ExponentialBuckets(0.0005, 2, 14)}),
 		delay: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "recital_projection_delay_seconds", Help: "Time from an event's record in the log to its commit in the read models.",
+			Name:    "recital_projection_delay_seconds",
+			Help:    "Time from an event's record in the log to its commit in the read models.",
 			Buckets: prometheus.ExponentialBuckets(0.0005, 2, 18)}),
 		alerts: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "recital_alerts_total", Help: "Times that this instance has raised an alert."}, []string{"source", "reason"}),
@@ -74,18 +75,22 @@ func newMetrics(overview func(context.Context) (feed.Overview, error)) *metrics 
 			Name: "recital_command_duration_seconds", Help: "Duration of commands, from their load to their append.",
 			Buckets: prometheus.ExponentialBuckets(0.0005, 2, 14)}, []string{"command", "outcome"}),
 		conflicts: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "recital_command_conflicts_total", Help: "Times that a command was decided again because its stream had moved."}, []string{"command"}),
+			Name: "recital_command_conflicts_total",
+			Help: "Times that a command was decided again because its stream had moved."}, []string{"command"}),
 		unsealed: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "recital_command_addresses_lost_total", Help: "Commands whose client's address is not in the log, because the keyring did not answer."}),
+			Name: "recital_command_addresses_lost_total",
+			Help: "Commands whose client's address is not in the log, because the keyring did not answer."}),
 		projections: newProjectionMetrics(overview),
 		speech:      newSpeechMetrics(),
 		providers:   newProviderMetrics(),
 		synced:      newSyncMetrics(),
 	}
 	m.appends, m.appended = newAppendMetrics()
-	m.registry.MustRegister(m.requests, m.aborted, m.sent, m.pages, m.delay, m.alerts, m.commands, m.conflicts, m.unsealed, m.projections,
+	m.registry.MustRegister(m.requests, m.aborted, m.sent, m.pages, m.delay, m.alerts, m.commands, m.conflicts,
+		m.unsealed, m.projections,
 		m.speech.firstAudio, m.speech.ended, m.speech.characters, m.providers,
-		collectors.NewGoCollector(), collectors.NewBuildInfoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+		collectors.NewGoCollector(), collectors.NewBuildInfoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
@@ -107,7 +112,7 @@ func (m *metrics) observeAlert(source string, reason alert.Reason) {
 	m.alerts.WithLabelValues(source, string(reason)).Inc()
 }
 
-// expectAlert shows a counter at zero, so that its first increase is seen.
+// expectAlert shows a counter at zero, so that its first increase is visible.
 func (m *metrics) expectAlert(source string, reason alert.Reason) {
 	m.alerts.WithLabelValues(source, string(reason))
 }
@@ -128,7 +133,7 @@ func (m *metrics) observePage(p feed.PageStats) {
 	m.delay.Observe(p.Delay.Seconds())
 }
 
-// route serves the figures in the text format of Prometheus.
+// route returns the route that serves the metrics in the text format of Prometheus.
 func (m *metrics) route() web.Route {
 	return web.Get("/metrics", func(*web.Call, struct{}) (web.Reply, error) {
 		families, err := m.registry.Gather()
@@ -146,38 +151,83 @@ func (m *metrics) route() web.Route {
 		web.ReturnsMedia([]string{"text/plain"}))
 }
 
-// observeServer shows what a server turns away before a route sees it.
-func (m *metrics) observeServer(name string, stats func() web.Stats) {
-	server := prometheus.Labels{"server": name}
-	gauge := func(figure, help string, value func(web.Stats) float64) prometheus.Collector {
-		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: figure, Help: help, ConstLabels: server},
-			func() float64 { return value(stats()) })
+// gauge returns a metric that is read at each scrape.
+func gauge[N int | int64 | uint64](name, help string, value func() N) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help},
+		func() float64 { return float64(value()) })
+}
+
+// oneIf returns 1 for true and 0 for false.
+func oneIf(is bool) float64 {
+	if is {
+		return 1
 	}
+	return 0
+}
+
+// statistics have metrics that are read from them at each scrape.
+type statistics[S any] struct {
+	read   func() S
+	labels prometheus.Labels
+}
+
+func (s statistics[S]) gauge(name, help string, value func(S) float64) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: s.labels},
+		func() float64 { return value(s.read()) })
+}
+
+func (s statistics[S]) counter(name, help string, value func(S) float64) prometheus.Collector {
+	return prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help, ConstLabels: s.labels},
+		func() float64 { return value(s.read()) })
+}
+
+// scraped are gauges whose values are determined at each scrape. Those without a value are left out.
+type scraped struct {
+	descs   []*prometheus.Desc
+	collect func(show func(desc *prometheus.Desc, value float64, labels ...string))
+}
+
+// Describe implements prometheus.Collector.
+func (s scraped) Describe(descs chan<- *prometheus.Desc) {
+	for _, desc := range s.descs {
+		descs <- desc
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (s scraped) Collect(metrics chan<- prometheus.Metric) {
+	s.collect(func(desc *prometheus.Desc, value float64, labels ...string) {
+		metrics <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
+	})
+}
+
+// observeServer registers what a server turns away before it reaches a route.
+func (m *metrics) observeServer(name string, stats func() web.Stats) {
+	server := statistics[web.Stats]{stats, prometheus.Labels{"server": name}}
 	m.registry.MustRegister(
-		gauge("recital_http_bodies_bytes", "Bytes of requests' bodies in memory, as announced.", func(s web.Stats) float64 { return float64(s.Bodies) }),
-		gauge("recital_http_sockets", "WebSockets of known accounts that are open.", func(s web.Stats) float64 { return float64(s.Sockets) }),
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "recital_http_connections", Help: "Connections that are open.", ConstLabels: server,
-		}, func() float64 { return float64(stats().Connections) }),
-		prometheus.NewCounterFunc(prometheus.CounterOpts{
-			Name: "recital_http_connections_evicted_total", Help: "Quiet connections that were closed to make room.", ConstLabels: server,
-		}, func() float64 { return float64(stats().Evicted) }),
-		prometheus.NewCounterFunc(prometheus.CounterOpts{
-			Name: "recital_http_connections_refused_total", Help: "Connections that were closed unanswered, for want of room.", ConstLabels: server,
-		}, func() float64 { return float64(stats().Refused) }),
-		prometheus.NewCounterFunc(prometheus.CounterOpts{
-			Name: "recital_http_bodies_refused_total", Help: "Requests whose bodies found no room in memory.", ConstLabels: server,
-		}, func() float64 { return float64(stats().RefusedBodies) }),
+		server.gauge("recital_http_bodies_bytes", "Bytes of requests' bodies in memory, as announced.",
+			func(s web.Stats) float64 { return float64(s.Bodies) }),
+		server.gauge("recital_http_sockets", "WebSockets of known accounts that are open.",
+			func(s web.Stats) float64 { return float64(s.Sockets) }),
+		server.gauge("recital_http_connections", "Connections that are open.",
+			func(s web.Stats) float64 { return float64(s.Connections) }),
+		server.counter("recital_http_connections_evicted_total", "Quiet connections that were closed to make room.",
+			func(s web.Stats) float64 { return float64(s.Evicted) }),
+		server.counter("recital_http_connections_refused_total",
+			"Connections that were closed unanswered, for want of room.",
+			func(s web.Stats) float64 { return float64(s.Refused) }),
+		server.counter("recital_http_bodies_refused_total", "Requests whose bodies found no room in memory.",
+			func(s web.Stats) float64 { return float64(s.RefusedBodies) }),
 	)
 }
 
-// countedRates counts what rates refuse.
+// countedRates counts refused requests.
 type countedRates struct {
 	web.Rates
 	accounts, addresses prometheus.Counter
 }
 
-// countRates shows how often a server's rates refuse; nil stays nil.
+// countRates returns rates that count refused requests of a server; nil stays nil.
 func (m *metrics) countRates(server string, rates web.Rates) web.Rates {
 	if rates == nil {
 		return nil
@@ -187,7 +237,9 @@ func (m *metrics) countRates(server string, rates web.Rates) web.Rates {
 		ConstLabels: prometheus.Labels{"server": server},
 	}, []string{"of"})
 	m.registry.MustRegister(refused)
-	return countedRates{Rates: rates, accounts: refused.WithLabelValues("account"), addresses: refused.WithLabelValues("address")}
+	return countedRates{
+		Rates: rates, accounts: refused.WithLabelValues("account"), addresses: refused.WithLabelValues("address"),
+	}
 }
 
 // Account implements web.Rates.
@@ -208,10 +260,11 @@ func (r countedRates) Address(address netip.Addr) bool {
 	return permitted
 }
 
-// observeLog shows what becomes of appends, and for how long the event store has been silent.
+// observeLog registers the outcomes of appends and the silence of the event store.
 func (m *metrics) observeLog(silence func() time.Duration) {
 	m.registry.MustRegister(m.appends, m.appended, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "recital_log_silence_seconds", Help: "For how long the event store has answered nothing that it was asked; 0 while it answers.",
+		Name: "recital_log_silence_seconds",
+		Help: "For how long the event store has answered nothing that it was asked; 0 while it answers.",
 	}, func() float64 { return silence().Seconds() }))
 	for _, outcome := range []string{"done", "conflict", "failed"} {
 		m.appends.WithLabelValues(outcome)
@@ -227,7 +280,7 @@ func newAppendMetrics() (appends *prometheus.HistogramVec, events prometheus.Cou
 	return appends, events
 }
 
-// observeAppend notes an append. One that a caller has given up counts as failed: whether it was written is unknown.
+// observeAppend records an append. One that its caller has given up counts as failed, because its outcome is unknown.
 func (m *metrics) observeAppend(took time.Duration, events int, err error) {
 	outcome := "done"
 	var conflict *eventlog.ConflictError
@@ -242,46 +295,56 @@ func (m *metrics) observeAppend(took time.Duration, events int, err error) {
 	m.appends.WithLabelValues(outcome).Observe(took.Seconds())
 }
 
-// observeNode shows the figures of the embedded event node.
+// observeNode registers the statistics of the embedded event node.
 func (m *metrics) observeNode(stats func() eventnode.Stats) {
-	gauge := func(name, help string, value func(eventnode.Stats) uint64) prometheus.Collector {
-		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return float64(value(stats())) })
-	}
+	node := statistics[eventnode.Stats]{read: stats}
 	m.registry.MustRegister(m.synced,
-		gauge("recital_node_log_bytes", "Size of the events in the embedded event node, before compression.", func(s eventnode.Stats) uint64 { return s.LogBytes }),
-		gauge("recital_node_verified_bytes", "Size of the events in which the embedded event node's verification has found no damage, before compression.", func(s eventnode.Stats) uint64 { return s.Verified }),
-		gauge("recital_node_disk_bytes", "Size of the embedded event node's files.", func(s eventnode.Stats) uint64 { return s.DiskBytes }),
-		gauge("recital_node_disk_free_bytes", "Free space of the disk under the embedded event node's files.", func(s eventnode.Stats) uint64 { return s.FreeBytes }),
+		node.gauge("recital_node_log_bytes", "Size of the events in the embedded event node, before compression.",
+			func(s eventnode.Stats) float64 { return float64(s.LogBytes) }),
+		node.gauge("recital_node_verified_bytes",
+			"Size of the events in which the embedded event node's verification has found no damage, before compression.",
+			func(s eventnode.Stats) float64 { return float64(s.Verified) }),
+		node.gauge("recital_node_disk_bytes", "Size of the embedded event node's files.",
+			func(s eventnode.Stats) float64 { return float64(s.DiskBytes) }),
+		node.gauge("recital_node_disk_free_bytes", "Free space of the disk under the embedded event node's files.",
+			func(s eventnode.Stats) float64 { return float64(s.FreeBytes) }),
 	)
 }
 
 func newSyncMetrics() prometheus.Histogram {
 	return prometheus.NewHistogram(prometheus.HistogramOpts{
-		Name: "recital_node_sync_seconds", Help: "Duration of the embedded event node's synced writes, of which each may hold many appends.",
+		Name:    "recital_node_sync_seconds",
+		Help:    "Duration of the embedded event node's synced writes, of which each may hold many appends.",
 		Buckets: prometheus.ExponentialBuckets(0.0001, 2, 16)})
 }
 
-// observePool shows how the connections to Postgres are used.
+// observePool registers the statistics of the connections to Postgres.
 func (m *metrics) observePool(pool *pgxpool.Pool) {
-	gauge := func(name, help string, value func(*pgxpool.Stat) float64) prometheus.Collector {
-		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return value(pool.Stat()) })
-	}
-	counter := func(name, help string, value func(*pgxpool.Stat) float64) prometheus.Collector {
-		return prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, func() float64 { return value(pool.Stat()) })
-	}
+	connections := statistics[*pgxpool.Stat]{read: pool.Stat}
 	m.registry.MustRegister(
-		gauge("recital_postgres_connections_max", "Connections to Postgres that there may be.", func(s *pgxpool.Stat) float64 { return float64(s.MaxConns()) }),
-		gauge("recital_postgres_connections_busy", "Connections to Postgres that are in use.", func(s *pgxpool.Stat) float64 { return float64(s.AcquiredConns()) }),
-		gauge("recital_postgres_connections_idle", "Connections to Postgres that are open and not in use.", func(s *pgxpool.Stat) float64 { return float64(s.IdleConns()) }),
-		counter("recital_postgres_acquires_total", "Times that a connection to Postgres was taken.", func(s *pgxpool.Stat) float64 { return float64(s.AcquireCount()) }),
-		counter("recital_postgres_waits_total", "Times that none was free, so that the caller waited for one or opened it.", func(s *pgxpool.Stat) float64 { return float64(s.EmptyAcquireCount()) }),
-		counter("recital_postgres_wait_seconds_total", "Time that callers have waited for a connection to Postgres.", func(s *pgxpool.Stat) float64 { return s.EmptyAcquireWaitTime().Seconds() }),
-		counter("recital_postgres_given_up_total", "Times that a caller's patience ended before there was a connection to Postgres.", func(s *pgxpool.Stat) float64 { return float64(s.CanceledAcquireCount()) }),
-		counter("recital_postgres_connects_total", "Connections to Postgres that were opened.", func(s *pgxpool.Stat) float64 { return float64(s.NewConnsCount()) }),
+		connections.gauge("recital_postgres_connections_max", "Connections to Postgres that there may be.",
+			func(s *pgxpool.Stat) float64 { return float64(s.MaxConns()) }),
+		connections.gauge("recital_postgres_connections_busy", "Connections to Postgres that are in use.",
+			func(s *pgxpool.Stat) float64 { return float64(s.AcquiredConns()) }),
+		connections.gauge("recital_postgres_connections_idle", "Connections to Postgres that are open and not in use.",
+			func(s *pgxpool.Stat) float64 { return float64(s.IdleConns()) }),
+		connections.counter("recital_postgres_acquires_total", "Times that a connection to Postgres was taken.",
+			func(s *pgxpool.Stat) float64 { return float64(s.AcquireCount()) }),
+		connections.counter("recital_postgres_waits_total",
+			"Times that none was free, so that the caller waited for one or opened it.",
+			func(s *pgxpool.Stat) float64 { return float64(s.EmptyAcquireCount()) }),
+		connections.counter("recital_postgres_wait_seconds_total",
+			"Time that callers have waited for a connection to Postgres.",
+			func(s *pgxpool.Stat) float64 { return s.EmptyAcquireWaitTime().Seconds() }),
+		connections.counter("recital_postgres_given_up_total",
+			"Times that a caller's patience ended before there was a connection to Postgres.",
+			func(s *pgxpool.Stat) float64 { return float64(s.CanceledAcquireCount()) }),
+		connections.counter("recital_postgres_connects_total", "Connections to Postgres that were opened.",
+			func(s *pgxpool.Stat) float64 { return float64(s.NewConnsCount()) }),
 	)
 }
 
-// speechMetrics are the figures of syntheses.
+// speechMetrics are the metrics of syntheses.
 type speechMetrics struct {
 	firstAudio        *prometheus.HistogramVec
 	ended, characters *prometheus.CounterVec
@@ -290,10 +353,12 @@ type speechMetrics struct {
 func newSpeechMetrics() *speechMetrics {
 	m := &speechMetrics{
 		firstAudio: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "recital_speech_first_audio_seconds", Help: "Time from the beginning of a synthesis until its first audio was handed to the connection.",
+			Name:    "recital_speech_first_audio_seconds",
+			Help:    "Time from the beginning of a synthesis until its first audio was handed to the connection.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 2, 15)}, []string{"kind", "format"}),
 		ended: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "recital_speech_syntheses_total", Help: "Syntheses, and units of WebSockets, that have ended, by what became of them."}, []string{"kind", "outcome"}),
+			Name: "recital_speech_syntheses_total",
+			Help: "Syntheses, and units of WebSockets, that have ended, by what became of them."}, []string{"kind", "outcome"}),
 		characters: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "recital_speech_characters_total", Help: "Characters that were spoken and count."}, []string{"kind"}),
 	}
@@ -316,18 +381,19 @@ func (m *speechMetrics) observe(o synthesis.Observation) {
 
 func newProviderMetrics() *prometheus.HistogramVec {
 	return prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "recital_provider_request_seconds", Help: "Duration of requests to a provider, by the class of the reply's status, or none.",
+		Name:    "recital_provider_request_seconds",
+		Help:    "Duration of requests to a provider, by the class of the reply's status, or none.",
 		Buckets: prometheus.ExponentialBuckets(0.005, 2, 13)}, []string{"provider", "status"})
 }
 
-// watchedProvider measures the requests to a provider. What is asked, and of whom, stays out of it.
+// watchedProvider measures the requests to a provider, without their content.
 type watchedProvider struct {
 	http.RoundTripper
 	name string
 	took *prometheus.HistogramVec
 }
 
-// watchProvider returns a function that measures what a transport carries.
+// watchProvider returns a function that wraps a transport to measure its requests.
 func (m *metrics) watchProvider(name string) func(http.RoundTripper) http.RoundTripper {
 	m.providers.WithLabelValues(name, "none")
 	return func(transport http.RoundTripper) http.RoundTripper {
@@ -353,7 +419,7 @@ func (w watchedProvider) RoundTrip(request *http.Request) (*http.Response, error
 	return response, err
 }
 
-// CloseIdleConnections lets a client close the connections that are idle.
+// CloseIdleConnections lets a client close idle connections.
 func (w watchedProvider) CloseIdleConnections() {
 	if transport, closes := w.RoundTripper.(interface{ CloseIdleConnections() }); closes {
 		transport.CloseIdleConnections()
@@ -361,17 +427,16 @@ func (w watchedProvider) CloseIdleConnections() {
 }
 
 const (
-	recentAge     = 5 * time.Second // the greatest age of what a scrape shows of Postgres and the log
-	recentTimeout = time.Second     // how long a scrape waits for them
+	recentAge     = 5 * time.Second // the maximum age of a shared answer
+	recentTimeout = time.Second     // how long a scrape waits for an answer
 )
 
-// recent is an answer of Postgres or of the log that scrapes share, so that they cost as much as one every few seconds,
-// however many there are. A failure is shared, too, so that scrapes do not queue up before a database that does not
-// answer.
+// recent is an answer of Postgres or of the log that scrapes share, so that many cost as little as one. Failures are
+// shared, too, so that scrapes do not queue up before a database that does not answer.
 type recent[T any] struct {
 	ask func(context.Context) (T, error)
 
-	mu     sync.Mutex // held while the question is asked: who scrapes at the same time waits for that answer
+	mu     sync.Mutex // held while asking: concurrent scrapes wait for that answer
 	asked  time.Time
 	answer T
 	known  bool
@@ -379,7 +444,7 @@ type recent[T any] struct {
 
 func newRecent[T any](ask func(context.Context) (T, error)) *recent[T] { return &recent[T]{ask: ask} }
 
-// get returns what was there a moment ago, or the zero value, and whether that is known.
+// get returns the recent answer, or the zero value and false if there is none.
 func (r *recent[T]) get() (answer T, known bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -395,7 +460,7 @@ func (r *recent[T]) get() (answer T, known bool) {
 	return r.answer, r.known
 }
 
-// openTraces exports traces where an endpoint for them is set. Otherwise there is no tracer, and nothing is recorded.
+// openTraces exports traces if an endpoint for them is set. Otherwise there is no tracer.
 func (a *App) openTraces(ctx context.Context) error {
 	if a.cfg.TraceEndpoint == "" {
 		return nil

@@ -13,7 +13,7 @@ import (
 	writeapi "github.com/recital-tts/recital/writeapi/operations"
 )
 
-// operationsSlice returns the slice that shows the state of the service: checks for balancers, read models and figures
+// operationsSlice returns the slice that shows the state of the service: checks for balancers, read models and metrics
 // for operators.
 func operationsSlice(core *coreParts, status *statusParts) slice {
 	return slice{
@@ -22,32 +22,25 @@ func operationsSlice(core *coreParts, status *statusParts) slice {
 			checks := writeapi.API{Missing: status.health.Missing, Service: status.drain}
 			readModels := writeapi.Projections{Generations: core.projector}
 			log := &writeapi.Log{Log: core.journal.Log, Identity: core.identity}
-			doctor := writeapi.Doctor{Examine: func(ctx context.Context) writeapi.Examination { return examine(ctx, core, status.health) }}
+			doctor := writeapi.Doctor{Examine: func(ctx context.Context) writeapi.Examination {
+				return examine(ctx, core, status.health)
+			}}
 			return service{
-				public:     checks.Routes(),
-				admin:      slices.Concat(readModels.AdminRoutes(), log.AdminRoutes(), doctor.AdminRoutes(), []web.Route{core.metrics.route()}),
-				collectors: []prometheus.Collector{readyGauge(status.health.Missing)},
+				public: checks.Routes(),
+				admin: slices.Concat(readModels.AdminRoutes(), log.AdminRoutes(), doctor.AdminRoutes(),
+					[]web.Route{core.metrics.route()}),
+				collectors: []prometheus.Collector{prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+					Name: "recital_ready", Help: "1 while this instance can serve requests, 0 while it lacks something for them.",
+				}, func() float64 { return oneIf(len(status.health.Missing()) == 0) })},
 			}, nil
 		},
 	}
 }
 
-// readyGauge shows what the readiness check answers.
-func readyGauge(missing func() []string) prometheus.Collector {
-	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "recital_ready", Help: "1 while this instance can serve requests, 0 while it lacks something for them.",
-	}, func() float64 {
-		if len(missing()) > 0 {
-			return 0
-		}
-		return 1
-	})
-}
-
-// examinationTimeout bounds what the doctor waits for.
+// examinationTimeout bounds how long the doctor waits.
 const examinationTimeout = 5 * time.Second
 
-// examine looks at everything at once.
+// examine carries out all checks at the same time.
 func examine(ctx context.Context, core *coreParts, board *health.Board) writeapi.Examination {
 	ctx, cancel := context.WithTimeout(ctx, examinationTimeout)
 	defer cancel()

@@ -23,16 +23,16 @@ import (
 // webhookPath is where the payment provider sends its notices.
 const webhookPath = "/payments/webhook"
 
-// nowhere is an address at which no payment provider answers, for a recitald without a key and without the stand-ins.
+// nowhere is an address at which no payment provider answers, for recitald without a key and without the stand-ins.
 const nowhere = "http://127.0.0.1:1"
 
-// notices verify what the payment provider sends.
+// notices verify the payment provider's webhooks.
 type notices struct {
 	payments  payments.Notice
 	analytics payments.Notice
 }
 
-// paymentsSlice is that of the payment provider. In mode dev one of our own takes its place when no key is set, which
+// paymentsSlice returns the slice of the payment provider. In mode dev without a key a sandbox takes its place, which
 // operators can drive.
 func paymentsSlice(core *coreParts, providers *providerParts) slice {
 	return slice{
@@ -46,10 +46,12 @@ func paymentsSlice(core *coreParts, providers *providerParts) slice {
 			}
 			providers.notices.payments = core.metrics.countNotices("payments", counter, providers.notices.payments)
 			providers.notices.analytics = core.metrics.countNotices("analytics", &noticeCounter{}, providers.notices.analytics)
-			conf := stripe.Config{Key: access.key, URL: access.url, Now: time.Now, Logger: core.log, Watch: core.metrics.watchProvider("payments")}
+			conf := stripe.Config{
+				Key: access.key, URL: access.url, Now: time.Now, Logger: core.log, Watch: core.metrics.watchProvider("payments"),
+			}
 			switch url := providers.standIns.sandboxURL(); {
 			case url != "":
-				conf.URL, conf.Now = url, providers.standIns.now // by which it forgets
+				conf.URL, conf.Now = url, providers.standIns.now // its clock decides when it forgets a key
 			case access.url == "" && !core.cfg.hasProvider():
 				conf.URL = nowhere
 			}
@@ -66,7 +68,7 @@ func paymentsSlice(core *coreParts, providers *providerParts) slice {
 	}
 }
 
-// paymentsAt says where payments go.
+// paymentsAt returns the address of the payment provider, for people.
 func (a *App) paymentsAt() string {
 	url := a.standIns.sandboxURL()
 	switch {
@@ -78,10 +80,10 @@ func (a *App) paymentsAt() string {
 	return url + "  (a sandbox: recitalctl sandbox drives it)"
 }
 
-// providerAccess is how the payment provider is reached, and how it signs.
+// providerAccess holds the address and keys of the payment provider.
 type providerAccess struct {
 	key       string
-	url       string // "" for Stripe's own
+	url       string // empty for Stripe's own
 	secrets   []string
 	analytics []string
 }
@@ -97,7 +99,7 @@ func (a providerAccess) notices() (n notices, err error) {
 // hasProvider reports whether a key of the payment provider is set.
 func (c Config) hasProvider() bool { return cmp.Or(c.StripeKey, c.StripeKeyFile) != "" }
 
-// provider returns what is set, or what the sandbox uses: the instances that share a signing key share it, too.
+// provider returns the access that is set, or that of the sandbox, which instances with the same signing key share.
 func (c Config) provider(development []byte) (a providerAccess) {
 	a = providerAccess{key: c.StripeKey, url: c.StripeURL}
 	if !c.hasProvider() {
@@ -115,25 +117,33 @@ func (c Config) provider(development []byte) (a providerAccess) {
 
 func (c Config) checkPayments(m *Mistakes) {
 	noticed := len(c.StripeSecret) > 0 || c.StripeSecretFile != ""
-	m.when(c.Mode != modeProd && c.hasProvider() && !noticed, "stripe-webhook-secret", "the payment provider needs RECITAL_STRIPE_WEBHOOK_SECRET beside its key: without it nothing that it sends can be believed")
-	m.when(!c.hasProvider() && (noticed || len(c.AnalyticsSecret) > 0 || c.AnalyticsSecretFile != ""), "stripe-key", "the secrets of the payment provider's webhooks need RECITAL_STRIPE_KEY beside them")
-	for flag, secrets := range map[string][]string{"stripe-webhook-secret": c.StripeSecret, "stripe-analytics-secret": c.AnalyticsSecret} {
-		m.when(slices.ContainsFunc(secrets, blank), flag, "a secret of the payment provider's webhooks is empty, so that anybody could sign with it")
+	m.when(c.Mode != modeProd && c.hasProvider() && !noticed, "stripe-webhook-secret",
+		"the payment provider needs RECITAL_STRIPE_WEBHOOK_SECRET beside its key: "+
+			"without it nothing that it sends can be believed")
+	m.when(!c.hasProvider() && (noticed || len(c.AnalyticsSecret) > 0 || c.AnalyticsSecretFile != ""), "stripe-key",
+		"the secrets of the payment provider's webhooks need RECITAL_STRIPE_KEY beside them")
+	for flag, secrets := range map[string][]string{
+		"stripe-webhook-secret": c.StripeSecret, "stripe-analytics-secret": c.AnalyticsSecret,
+	} {
+		m.when(slices.ContainsFunc(secrets, blank), flag,
+			"a secret of the payment provider's webhooks is empty, so that anybody could sign with it")
 	}
 	m.add("stripe-url", c.checkProviderURL())
-	m.when(c.SandboxAddr != "" && !signin.IsLoopback(c.SandboxAddr), "sandbox-addr", "the payment provider for development serves on loopback only")
+	m.when(c.SandboxAddr != "" && !signin.IsLoopback(c.SandboxAddr), "sandbox-addr",
+		"the payment provider for development serves on loopback only")
 }
 
 func blank(text string) bool { return strings.TrimSpace(text) == "" }
 
-// checkProviderURL keeps the key from being sent in the clear, and prod from taking a sandbox's word.
+// checkProviderURL makes sure that the key is not sent in the clear and that prod uses no sandbox.
 func (c Config) checkProviderURL() error {
 	if c.StripeURL == "" {
 		return nil
 	}
 	u, err := url.Parse(c.StripeURL)
 	switch {
-	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || strings.Trim(u.Path, "/") != "":
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil ||
+		strings.Trim(u.Path, "/") != "":
 		return errors.New("the payment provider's URL must be http(s)://HOST or http(s)://HOST:PORT")
 	case c.Mode == modeProd && u.Scheme != "https":
 		return errors.New("mode prod takes no sandbox for the payment provider: its URL must begin with https://")
@@ -143,10 +153,10 @@ func (c Config) checkProviderURL() error {
 	return nil
 }
 
-// reconcile returns how often the payment provider is asked for what was missed.
+// reconcile returns how often the payment provider is asked for missed notices.
 func (c Config) reconcile() time.Duration { return cmp.Or(c.Reconcile, time.Hour) }
 
-// paymentChecks look at the payment provider, as its notices and its address show it.
+// paymentChecks returns the checks of the payment provider's address and notices.
 func paymentChecks(core *coreParts, providers *providerParts, notices func() health.Tally) []health.Check {
 	url := cmp.Or(providers.standIns.sandboxURL(), core.cfg.StripeURL, "https://api.stripe.com")
 	return []health.Check{
@@ -155,24 +165,29 @@ func paymentChecks(core *coreParts, providers *providerParts, notices func() hea
 	}
 }
 
-// Of notices, so many refused ones within noticeWindow, and no good one, say that the secret is wrong. Anybody can send
-// bad ones.
+// badNotices refused notices within noticeWindow, and no good one, mean that the secret is wrong. Anybody can send bad
+// ones.
 const noticeWindow, badNotices = 10 * time.Minute, 5
 
-// noticesCheck looks whether the payment provider's notices are refused.
+// noticesCheck returns the check that the payment provider's notices are not all refused.
 func noticesCheck(condition alert.Condition, count func() health.Tally) health.Check {
 	recent := health.Window{Length: noticeWindow}
-	return health.Check{Name: "notices of the payment provider are genuine", Raises: condition.Is, Rules: []string{"RecitalNoticesForged"}, Look: func(context.Context) health.Finding {
+	look := func(context.Context) health.Finding {
 		counted := recent.Since(time.Now(), count())
 		f := health.Sound("%d of %d were refused within ten minutes", counted.Bad, counted.All)
 		if counted.Bad < badNotices || counted.Bad < counted.All {
 			return f
 		}
-		return f.But(health.Fault, "see whether RECITAL_STRIPE_WEBHOOK_SECRET is the secret of this endpoint").Raising(condition, time.Time{})
-	}}
+		return f.But(health.Fault, "see whether RECITAL_STRIPE_WEBHOOK_SECRET is the secret of this endpoint").
+			Raising(condition, time.Time{})
+	}
+	return health.Check{
+		Name: "notices of the payment provider are genuine", Raises: condition.Is,
+		Rules: []string{"RecitalNoticesForged"}, Look: look,
+	}
 }
 
-// noticeCounter is a tally of notices.
+// noticeCounter counts notices.
 type noticeCounter struct{ all, refused atomic.Uint64 }
 
 func (n *noticeCounter) note(err error) {
@@ -182,9 +197,9 @@ func (n *noticeCounter) note(err error) {
 	}
 }
 
-// genuine returns how many were not refused.
+// genuine returns the number of notices that were not refused.
 func (n *noticeCounter) genuine() uint64 {
-	refused := n.refused.Load() // first, because each was noted in all before
+	refused := n.refused.Load() // read first, because note increments all first
 	return n.all.Load() - refused
 }
 
@@ -192,7 +207,7 @@ func (n *noticeCounter) count() health.Tally {
 	return health.Tally{All: n.all.Load(), Bad: n.refused.Load()}
 }
 
-// countedNotices counts the notices that come, and those that are refused.
+// countedNotices counts all notices and those that are refused.
 type countedNotices struct {
 	payments.Notice
 	counter *noticeCounter
@@ -209,7 +224,8 @@ func (n countedNotices) Verify(body []byte, signature string, now time.Time) (pa
 func (m *metrics) countNotices(endpoint string, counter *noticeCounter, n payments.Notice) payments.Notice {
 	for signature, count := range map[string]func() uint64{"genuine": counter.genuine, "forged": counter.refused.Load} {
 		m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
-			Name: "recital_payment_notices_total", Help: "Notices of the payment provider, by endpoint and by whether it has signed them, just now.",
+			Name:        "recital_payment_notices_total",
+			Help:        "Notices of the payment provider, by endpoint and by whether it has signed them, just now.",
 			ConstLabels: prometheus.Labels{"endpoint": endpoint, "signature": signature},
 		}, func() float64 { return float64(count()) }))
 	}

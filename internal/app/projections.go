@@ -23,7 +23,7 @@ import (
 	"github.com/recital-tts/recital/internal/process/lifecycle"
 )
 
-// startProjections begins to feed the read models of all slices.
+// startProjections starts to feed the read models of all slices.
 func (a *App) startProjections(context.Context) (err error) {
 	a.projector, err = feed.NewProjector(feed.Config{
 		Log: a.journal.Log, Registry: a.journal.Registry, Pool: a.pool, Identity: a.identity,
@@ -47,13 +47,13 @@ func (a *App) pageCommitted(page feed.PageStats) {
 	a.moved.Notify()
 }
 
-// instance names this instance by where it keeps its data, so that it has the same name after a restart.
+// instance returns the name of this instance. It is made from its host and data folder, so a restart keeps it.
 func (c *coreParts) instance() string {
 	host, _ := os.Hostname()
 	return host + ":" + c.cfg.DataDir
 }
 
-// readModelsCheck looks for read models that have stopped, and for live ones of this release that are behind the log.
+// readModelsCheck returns the check for stopped read models, and for live ones of this release that are behind the log.
 func (a *App) readModelsCheck() health.Check {
 	return health.Check{
 		Name: "the read models are up to date", Lacks: a.lacksReadModels,
@@ -66,7 +66,8 @@ func (a *App) readModelsCheck() health.Check {
 		Look: func(context.Context) health.Finding {
 			overview, known := a.metrics.projections.overview.get()
 			if !known {
-				return health.Broken("their checkpoints or the log's head cannot be read", "see to Postgres and the event store first").ButUnknown()
+				return health.Broken("their checkpoints or the log's head cannot be read",
+					"see to Postgres and the event store first").ButUnknown()
 			}
 			return ofGenerations(overview.Generations, ReadModels(), a.cfg.lagLimit())
 		},
@@ -101,15 +102,18 @@ func ofGenerations(generations []feed.Generation, own []feed.Projection, limit t
 		}
 		if g.Live && isOwn && g.Lag > limit {
 			f.Problems = append(f.Problems, health.Problem{
-				Condition: alert.Condition{Source: projectionSource + g.Name, Subject: feed.GenerationName(g.Name, g.Version, g.Number), Reason: alert.Behind},
-				Since:     time.Now().Add(-g.Lag), Detail: fmt.Sprintf("it is %s behind", g.Lag.Round(time.Second)),
+				Condition: alert.Condition{
+					Source: projectionSource + g.Name, Subject: feed.GenerationName(g.Name, g.Version, g.Number), Reason: alert.Behind,
+				},
+				Since: time.Now().Add(-g.Lag), Detail: fmt.Sprintf("it is %s behind", g.Lag.Round(time.Second)),
 			})
 		}
 	}
 	switch {
 	case len(stopped) > 0:
 		f.Found = "an event stops " + strings.Join(stopped, ", ")
-		return f.But(health.Fault, "recitalctl projections list says why, recitalctl projections parked list which event it is")
+		return f.But(health.Fault,
+			"recitalctl projections list says why, recitalctl projections parked list which event it is")
 	case len(behind) > 0:
 		f.Found = "behind: " + strings.Join(behind, ", ")
 		return f.But(health.Fault, "see to the load of Postgres; recitalctl projections list shows whether they catch up")
@@ -121,16 +125,16 @@ var generationStates = []feed.GenerationState{
 	feed.GenerationBuilding, feed.GenerationCurrent, feed.GenerationStopped, feed.GenerationUnfed,
 }
 
-// projectionMetrics are the figures of each generation of a read model. Those that come from the database are the same
-// on every instance. While it does not answer they are absent, and the scrape goes on without them.
+// projectionMetrics are metrics of each generation of a read model. Those from the database are the same on every
+// instance, and absent while it does not answer.
 type projectionMetrics struct {
 	overview *recent[feed.Overview]
 
-	events, foreign            *prometheus.CounterVec // of this instance
+	events, foreign            *prometheus.CounterVec // counted by this instance
 	lag, behind, state, parked *prometheus.Desc
 
 	counting sync.Mutex
-	counted  map[feed.GenerationID]time.Time // when events of a generation were counted last
+	counted  map[feed.GenerationID]time.Time // when events of a generation were last counted
 }
 
 func newProjectionMetrics(overview func(context.Context) (feed.Overview, error)) *projectionMetrics {
@@ -143,9 +147,11 @@ func newProjectionMetrics(overview func(context.Context) (feed.Overview, error))
 		events: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "recital_projection_events_total", Help: "Events that this instance has read into a generation."}, labels),
 		foreign: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "recital_projection_foreign_events_total", Help: "Events of foreign streams that a generation has skipped in this instance."}, labels),
-		lag:    desc("recital_projection_lag_seconds", "Age of the oldest event that a generation has not read."),
-		behind: desc("recital_projection_lag_events", "Events that a generation has not read, estimated from the bytes of the log."),
+			Name: "recital_projection_foreign_events_total",
+			Help: "Events of foreign streams that a generation has skipped in this instance."}, labels),
+		lag: desc("recital_projection_lag_seconds", "Age of the oldest event that a generation has not read."),
+		behind: desc("recital_projection_lag_events",
+			"Events that a generation has not read, estimated from the bytes of the log."),
 		state:  desc("recital_projection_state", "1 for the state that a generation is in, 0 for the others.", "state"),
 		parked: desc("recital_projection_parked", "Events of a generation that wait for an operator."),
 	}
@@ -197,18 +203,14 @@ func (m *projectionMetrics) Collect(figures chan<- prometheus.Metric) {
 		gauge(m.behind, unread(g, overview.Head), labelsOf(g.Name, g.Version, g.Number))
 		gauge(m.parked, float64(g.Parked), labelsOf(g.Name, g.Version, g.Number))
 		for _, state := range generationStates {
-			value := 0.0
-			if g.State == state {
-				value = 1
-			}
-			gauge(m.state, value, labelsOf(g.Name, g.Version, g.Number, string(state)))
+			gauge(m.state, oneIf(g.State == state), labelsOf(g.Name, g.Version, g.Number, string(state)))
 		}
 	}
 	m.events.Collect(figures)
 	m.foreign.Collect(figures)
 }
 
-// unread estimates how many events a generation has not read: to count them would mean to read them.
+// unread estimates how many events a generation has not read. Counting them would mean reading them.
 func unread(g feed.Generation, head eventlog.Position) float64 {
 	if g.Lag == 0 || head.Commit <= g.Position.Commit {
 		return 0
@@ -220,8 +222,8 @@ func unread(g feed.Generation, head eventlog.Position) float64 {
 	return math.Ceil(float64(head.Commit-g.Position.Commit) / bytesEach)
 }
 
-// forgetRetired drops the counters of generations that there are no more, so that their number stays that of those
-// which there are. One that was fed after the question began is perhaps younger than the answer.
+// forgetRetired drops the counters of generations that no longer exist, so that their number is bounded. One that was
+// fed after began may be newer than the list.
 func (m *projectionMetrics) forgetRetired(generations []feed.Generation, began time.Time) {
 	there := map[feed.GenerationID]bool{}
 	for _, g := range generations {
@@ -263,14 +265,14 @@ func (a *App) startToDos(context.Context) error {
 	return nil
 }
 
-// slowTakeover is how long an item that takes minutes may be due before instances that do not lead carry it out, too.
+// slowTakeover is how long an item that takes minutes may be due before instances that do not lead carry it out.
 const slowTakeover = 20 * time.Minute
 
 func (a *App) startToDo(t toDo, list todo.List, limits todo.Limits, metrics *todo.Metrics) error {
 	worker, err := todo.NewWorker(todo.Config{
 		Process: todo.Process{Name: t.process, List: list, Do: t.do},
 		Limits:  limits,
-		Ready:   a.projector.CaughtUp(), // a recitald that was killed may have left events that no row shows yet
+		Ready:   a.projector.CaughtUp(), // a killed recitald may have left events that no row shows yet
 		Shown: func(ctx context.Context, position eventlog.Position) error {
 			return a.projector.Wait(ctx, position, t.view.Model)
 		},
@@ -288,8 +290,8 @@ func (a *App) startToDo(t toDo, list todo.List, limits todo.Limits, metrics *tod
 	return nil
 }
 
-// backlogMetrics are what is due on each to-do list, the same on every instance. They are left out if Postgres does not
-// answer.
+// backlogMetrics are metrics of due items on each to-do list, the same on every instance. They are left out if Postgres
+// does not answer.
 type backlogMetrics struct {
 	processes   []string
 	backlogs    *recent[[]pglist.Backlog] // in the order of the processes
@@ -303,8 +305,10 @@ func newBacklogMetrics(processes []string, lists []*pglist.View) *backlogMetrics
 		backlogs: newRecent(func(ctx context.Context) ([]pglist.Backlog, error) {
 			return pglist.Backlogs(ctx, lists, time.Now())
 		}),
-		due:    prometheus.NewDesc("recital_todo_due_items", "Items that are due, those that were given up included.", process, nil),
-		oldest: prometheus.NewDesc("recital_todo_oldest_due_age_seconds", "How long the oldest due item has been due.", process, nil),
+		due: prometheus.NewDesc("recital_todo_due_items", "Items that are due, those that were given up included.",
+			process, nil),
+		oldest: prometheus.NewDesc("recital_todo_oldest_due_age_seconds", "How long the oldest due item has been due.",
+			process, nil),
 	}
 }
 

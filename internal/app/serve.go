@@ -30,7 +30,7 @@ import (
 	"github.com/recital-tts/recital/internal/providers/signin"
 )
 
-// listener is an address that is served.
+// listener is an address on which recitald serves.
 type listener struct{ addr net.Addr }
 
 func (a *App) serve(ctx context.Context) (err error) {
@@ -87,8 +87,8 @@ func (a *App) adminPart(server *web.Server, ln net.Listener) lifecycle.Part {
 	}
 }
 
-// publicPart drains at its stop. An operator may drain it before: recitald then goes on without it, and ends when it is
-// stopped.
+// publicPart drains when it is stopped. An operator may drain it earlier; recitald then continues without it until it
+// is stopped.
 func (a *App) publicPart(server *web.Server, ln net.Listener) lifecycle.Part {
 	a.drain.server = server
 	return lifecycle.Part{
@@ -103,8 +103,10 @@ func (a *App) publicPart(server *web.Server, ln net.Listener) lifecycle.Part {
 	}
 }
 
-// listen serves the routes of config, and what describes them, as a part of recitald.
-func (a *App) listen(address string, info openapi.Info, config web.Config, as func(*web.Server, net.Listener) lifecycle.Part) (listener, error) {
+// listen serves the routes of config and their description.
+func (a *App) listen(
+	address string, info openapi.Info, config web.Config, as func(*web.Server, net.Listener) lifecycle.Part,
+) (listener, error) {
 	described, err := docs.Routes(info, config.Routes)
 	if err != nil {
 		return listener{}, err
@@ -134,11 +136,11 @@ func (a *App) PublicAddr() string { return a.public.addr.String() }
 // AdminAddr is where operators are served.
 func (a *App) AdminAddr() string { return a.admin.addr.String() }
 
-// shutdownTimeout is how long the replies under way may take to finish once the listener is closed.
+// shutdownTimeout is how long replies in progress may take to finish once the listener is closed.
 const shutdownTimeout = 25 * time.Second
 
-// drain takes the public server out of service: not ready at once, requests are served until balancers must have
-// noticed, then the listener closes, and what was begun is finished.
+// drain takes the public server out of service. The instance is not ready from then on, serves requests until balancers
+// have noticed, then closes the listener and finishes the replies in progress.
 type drain struct {
 	delay   time.Duration
 	server  *web.Server // is set before it serves
@@ -153,7 +155,7 @@ func newDrain(delay time.Duration) *drain { return &drain{delay: delay, ended: m
 // Leaving reports whether the drain has begun.
 func (d *drain) Leaving() bool { return d.leaving.Load() }
 
-// Leave begins the drain and returns at once.
+// Leave begins the drain and does not wait for its end.
 func (d *drain) Leave() {
 	d.once.Do(func() {
 		d.leaving.Store(true)
@@ -170,38 +172,40 @@ func (d *drain) run() {
 	d.err = d.server.Shutdown(ctx)
 }
 
-// finish begins the drain, unless it has begun, and returns when it has ended.
+// finish begins the drain, unless it has begun, and waits for its end.
 func (d *drain) finish() error {
 	d.Leave()
 	<-d.ended
 	return d.err
 }
 
-// ownFiles is what recitald has open beside the connections of clients, generously.
+// ownFiles is a generous estimate of the files that recitald has open besides the connections of clients.
 const ownFiles = 1024
 
-// leastFiles is with what recitald, its Postgres and its workers start and serve a few clients.
+// leastFiles is the limit with which recitald, its Postgres and its workers start and serve a few clients.
 const leastFiles = 256
 
-// requireFiles refuses a limit of open files with which a part would fail later, in words that name none.
+// requireFiles returns an error for a limit of open files with which a part would fail later, and less clearly.
 func requireFiles(connections int) error {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil || limit.Cur >= leastFiles {
 		return nil
 	}
-	return fmt.Errorf("the limit of open files is %d: at least %d are needed, and %d for RECITAL_CONNECTIONS=%d; raise it (ulimit -n, LimitNOFILE)",
+	return fmt.Errorf("the limit of open files is %d: at least %d are needed, and %d for RECITAL_CONNECTIONS=%d; "+
+		"raise it (ulimit -n, LimitNOFILE)",
 		limit.Cur, leastFiles, connections+ownFiles, connections)
 }
 
-// warnOfFiles logs when there cannot be a file for each connection that is permitted. Go has raised the soft limit to
-// the hard one before. Without a file connections wait, and idle ones are closed.
+// warnOfFiles logs if the permitted connections are more than there can be open files. Go has already raised the soft
+// limit to the hard one. Connections without a file wait, and idle ones are closed.
 func warnOfFiles(log *slog.Logger, connections int) {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
-		return // nothing is known
+		return
 	}
 	if needed := uint64(connections + ownFiles); limit.Cur < needed {
-		log.Warn("the limit of open files is too low for RECITAL_CONNECTIONS: raise it (ulimit -n, LimitNOFILE), or set fewer connections",
+		log.Warn("the limit of open files is too low for RECITAL_CONNECTIONS: "+
+			"raise it (ulimit -n, LimitNOFILE), or set fewer connections",
 			"limit", limit.Cur, "needed", needed)
 	}
 }
@@ -213,12 +217,13 @@ func (a *App) lookAtFiles(context.Context) health.Finding {
 	}
 	f := health.Sound("%d for %d connections", limit.Cur, a.cfg.Connections)
 	if needed := a.cfg.Connections + ownFiles; limit.Cur < uint64(needed) {
-		return f.But(health.Warning, fmt.Sprintf("raise the limit to %d (LimitNOFILE, ulimit -n), or lower RECITAL_CONNECTIONS", needed))
+		return f.But(health.Warning, fmt.Sprintf(
+			"raise the limit to %d (LimitNOFILE, ulimit -n), or lower RECITAL_CONNECTIONS", needed))
 	}
 	return f
 }
 
-// positions answers x-recital-min-position.
+// positions waits for the positions that requests name in x-recital-min-position.
 type positions struct {
 	log       eventlog.Log
 	projector interface {
@@ -227,7 +232,7 @@ type positions struct {
 	}
 }
 
-// Wait implements web.Positions. The log is asked only about positions that the read models have not reached.
+// Wait implements web.Positions. It reads the head of the log only if the read models have not reached the position.
 func (p positions) Wait(ctx context.Context, text string, models []readmodel.Model) error {
 	position, err := eventlog.ParsePosition(text)
 	if err != nil {
@@ -238,7 +243,7 @@ func (p positions) Wait(ctx context.Context, text string, models []readmodel.Mod
 	}
 	head, err := p.log.Head(ctx)
 	if err != nil {
-		return fmt.Errorf("asking for the head of the log: %w", err)
+		return fmt.Errorf("reading the head of the log: %w", err)
 	}
 	if position.Compare(head) > 0 {
 		return web.ErrBadPosition
@@ -250,7 +255,7 @@ func (p positions) Wait(ctx context.Context, text string, models []readmodel.Mod
 func (p positions) Current(ctx context.Context, models []readmodel.Model) error {
 	head, err := p.log.Head(ctx)
 	if err != nil {
-		return fmt.Errorf("asking for the head of the log: %w", err)
+		return fmt.Errorf("reading the head of the log: %w", err)
 	}
 	return p.wait(ctx, head, models)
 }
@@ -263,7 +268,7 @@ func (p positions) wait(ctx context.Context, position eventlog.Position, models 
 	return err
 }
 
-// watchCredentials begins to follow the log for revoked credentials. It comes before anything is served.
+// watchCredentials begins to follow the log for revoked credentials, before requests are served.
 func (a *App) watchCredentials(ctx context.Context) error {
 	watcher, err := credentials.Open(ctx, credentials.Config{
 		Log: a.journal.Log, Registry: a.journal.Registry, Accounts: a.accounts, Sessions: a.sessions, Logger: a.log,
@@ -280,10 +285,10 @@ func (a *App) watchCredentials(ctx context.Context) error {
 	return nil
 }
 
-// access lets requests in with what they show.
+// access authenticates requests by the credential that they show.
 type access func(ctx context.Context, hash string) (credentials.Verified, error)
 
-// APIKey implements web.Authenticator. What cannot be a key is refused without a look-up.
+// APIKey implements web.Authenticator. A malformed key is refused without a look-up.
 func (find access) APIKey(ctx context.Context, key string) (web.Principal, error) {
 	if !account.WellFormedAPIKey(key) {
 		return web.Principal{}, credentials.ErrUnknownKey
@@ -295,10 +300,10 @@ func (find access) APIKey(ctx context.Context, key string) (web.Principal, error
 	return web.Principal{Account: found.Account, Key: found.Name, Plan: planOf(found), Operator: found.Operator}, nil
 }
 
-// planOf returns the plan of now: a cancelled one ends at its time, whether or not an event has said so.
+// planOf returns the current plan. A cancelled one ends at its time, even if no event has recorded its end yet.
 func planOf(found credentials.Verified) string { return string(found.Entitlement.At(time.Now()).Plan) }
 
-// revocations end what a credential has opened.
+// revocations end streams and sockets when their credential is revoked.
 type revocations struct{ credentials *credentials.Watcher }
 
 // Watch implements web.Revocations.
@@ -310,18 +315,18 @@ func (r revocations) Watch(principal web.Principal, revoked func()) (stop func()
 	return r.credentials.Watch(shown, principal.SessionOpened, revoked)
 }
 
-// browsers lets requests in with the sessions that they show.
+// browsers authenticates requests by the session cookie that they show.
 type browsers struct {
 	credentials *credentials.Watcher
 	sessions    *sessions.Sessions
 	log         *slog.Logger
 }
 
-// useTimeout bounds what a request waits until the use of its session is in the log. A use that gets no answer is noted
-// by a later request.
+// useTimeout bounds how long a request waits until the use of its session is recorded. If that fails, a later request
+// records it.
 const useTimeout = time.Second
 
-// Session implements web.Sessions. What cannot be a session is refused without a look-up.
+// Session implements web.Sessions. A malformed cookie is refused without a look-up.
 func (b browsers) Session(ctx context.Context, cookie string, use web.SessionUse) (web.Session, error) {
 	shown, ok := session.ParseCookie(cookie)
 	if !ok {
@@ -339,7 +344,8 @@ func (b browsers) Session(ctx context.Context, cookie string, use web.SessionUse
 		return web.Session{}, err
 	}
 	live := web.Session{Expires: found.Session.ExpiresAt, CrossSite: found.Session.CrossSite, Principal: web.Principal{
-		Account: found.Account, Session: found.Name, Plan: planOf(found), Operator: found.Operator, SessionOpened: found.Session.OpenedAt,
+		Account: found.Account, Session: found.Name, Plan: planOf(found), Operator: found.Operator,
+		SessionOpened: found.Session.OpenedAt,
 	}}
 	if next := b.use(ctx, found, shown, use); next != shown {
 		live.Renewed = next.Value()
@@ -347,22 +353,28 @@ func (b browsers) Session(ctx context.Context, cookie string, use web.SessionUse
 	return live, nil
 }
 
-// endReplayed ends a session whose cookie two clients have had. What fails is left to the next time that it is shown.
+// endReplayed ends a session whose cookie two clients have shown. If that fails, it is tried when the cookie is shown
+// again.
 func (b browsers) endReplayed(ctx context.Context, replayed *credentials.ReplayedError) {
 	ctx, cancel := context.WithTimeout(ctx, useTimeout)
 	defer cancel()
 	err := b.sessions.EndReplayed(ctx, replayed.Account, replayed.Session)
-	b.log.WarnContext(ctx, "a secret of a session was shown that had been replaced; the session ends", "session", replayed.Session, "error", err)
+	b.log.WarnContext(ctx, "a secret of a session was shown that had been replaced; the session ends",
+		"session", replayed.Session, "error", err)
 }
 
-// use notes that a session is in use, and returns the cookie that the browser should show from now on.
-func (b browsers) use(ctx context.Context, found credentials.Verified, shown session.Cookie, use web.SessionUse) session.Cookie {
+// use records that a session is in use, and returns the cookie that the browser should show from now on.
+func (b browsers) use(
+	ctx context.Context, found credentials.Verified, shown session.Cookie, use web.SessionUse,
+) session.Cookie {
 	if !b.sessions.Due(found.Session, shown, use.KeepsOld) {
 		return shown
 	}
 	ctx, cancel := context.WithTimeout(ctx, useTimeout)
 	defer cancel()
-	origin := journal.Origin{Actor: eventlog.Actor{Kind: eventlog.ActorAccount, Account: found.Account, Session: found.Name}}
+	origin := journal.Origin{Actor: eventlog.Actor{
+		Kind: eventlog.ActorAccount, Account: found.Account, Session: found.Name,
+	}}
 	next, err := b.sessions.Use(ctx, shown, use.KeepsOld, origin)
 	if err != nil {
 		b.log.DebugContext(ctx, "the use of a session was not noted", "session", found.Name, "error", err)
@@ -372,22 +384,18 @@ func (b browsers) use(ctx context.Context, found credentials.Verified, shown ses
 }
 
 func credentialMetrics(stats func() credentials.Stats) []prometheus.Collector {
-	figure := func(name, help string, value func(credentials.Stats) float64) prometheus.Collector {
-		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return value(stats()) })
-	}
-	total := func(name, help string, value func(credentials.Stats) uint64) prometheus.Collector {
-		return prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, func() float64 { return float64(value(stats())) })
-	}
+	cache := statistics[credentials.Stats]{read: stats}
 	return []prometheus.Collector{
-		total("recital_api_key_cache_hits_total", "API keys and sessions that were found in the cache.", func(s credentials.Stats) uint64 { return s.Hits }),
-		total("recital_api_key_cache_misses_total", "API keys and sessions that were looked up in the log.", func(s credentials.Stats) uint64 { return s.Misses }),
-		figure("recital_api_key_cache_keys", "API keys and sessions in the cache.", func(s credentials.Stats) float64 { return float64(s.Cached) }),
-		figure("recital_revocation_watches", "Open WebSockets and streams that a revocation would end.", func(s credentials.Stats) float64 { return float64(s.Watches) }),
-		figure("recital_revocation_live", "1 while the log is followed; otherwise each API key and session is looked up in the log.", func(s credentials.Stats) float64 {
-			if s.Live {
-				return 1
-			}
-			return 0
-		}),
+		cache.counter("recital_api_key_cache_hits_total", "API keys and sessions that were found in the cache.",
+			func(s credentials.Stats) float64 { return float64(s.Hits) }),
+		cache.counter("recital_api_key_cache_misses_total", "API keys and sessions that were looked up in the log.",
+			func(s credentials.Stats) float64 { return float64(s.Misses) }),
+		cache.gauge("recital_api_key_cache_keys", "API keys and sessions in the cache.",
+			func(s credentials.Stats) float64 { return float64(s.Cached) }),
+		cache.gauge("recital_revocation_watches", "Open WebSockets and streams that a revocation would end.",
+			func(s credentials.Stats) float64 { return float64(s.Watches) }),
+		cache.gauge("recital_revocation_live",
+			"1 while the log is followed; otherwise each API key and session is looked up in the log.",
+			func(s credentials.Stats) float64 { return oneIf(s.Live) }),
 	}
 }

@@ -18,7 +18,7 @@ import (
 	writeapi "github.com/recital-tts/recital/writeapi/sessions"
 )
 
-// sessionsSlice is that of the sessions of browsers.
+// sessionsSlice returns the slice of browser sessions.
 func sessionsSlice(core *coreParts, shared *sharedParts) slice {
 	return slice{
 		name:       "sessions",
@@ -31,8 +31,8 @@ func sessionsSlice(core *coreParts, shared *sharedParts) slice {
 			}
 			read := readapi.API{Models: core.projector, Keys: core.keys, Idle: core.cfg.sessions().Idle}
 			shared.sessions = commands.New(commands.Config{
-				Journal: core.journal, Keys: core.keys, Accounts: shared.accounts, Limits: core.cfg.sessions(), Now: time.Now, Logger: core.log,
-				Countries: places.Of,
+				Journal: core.journal, Keys: core.keys, Accounts: shared.accounts, Limits: core.cfg.sessions(),
+				Countries: places.Of, Now: time.Now, Logger: core.log,
 				Shown: func(ctx context.Context, account string, at eventlog.Position) ([]string, error) {
 					ctx, cancel := context.WithTimeout(ctx, surplusPatience)
 					defer cancel()
@@ -57,7 +57,7 @@ func sessionsSlice(core *coreParts, shared *sharedParts) slice {
 // surplusPatience is how long a sign-in waits for the read model before it looks for surplus sessions.
 const surplusPatience = 2 * time.Second
 
-// sessionRotation is after how long the secret in a browser's cookie is replaced. The one before is valid for another
+// sessionRotation is the age at which the secret in a browser's cookie is replaced. The old one stays valid for another
 // minute.
 const sessionRotation = 24 * time.Hour
 
@@ -67,7 +67,8 @@ func (c Config) sessions() commands.Limits {
 }
 
 func (c Config) checkSessions(m *Mistakes) {
-	m.when(c.SessionLength < c.SessionIdle, "session-length", "a session must be able to last for as long as it may be idle")
+	m.when(c.SessionLength < c.SessionIdle, "session-length",
+		"a session must be able to last for as long as it may be idle")
 	_, err := c.proxies()
 	m.add("trusted-proxies", err)
 }
@@ -87,7 +88,7 @@ func (c Config) proxies() (trusted []netip.Prefix, err error) {
 	return trusted, nil
 }
 
-// ownOrigin returns the origin of the public URL, "" where there is none.
+// ownOrigin returns the origin of the public URL, or "" if there is none.
 func (c Config) ownOrigin() string { return signin.SerializedOrigin(c.PublicURL) }
 
 // plainCookies reports whether browsers reach the service over HTTP, on this machine.

@@ -27,7 +27,7 @@ import (
 	writeapi "github.com/recital-tts/recital/writeapi/signin"
 )
 
-// signinSlice is that of people who sign in by an identity provider.
+// signinSlice returns the slice of signing in by an identity provider.
 func signinSlice(core *coreParts, providers *providerParts, shared *sharedParts) slice {
 	return slice{
 		name:   "signin",
@@ -42,12 +42,16 @@ func signinSlice(core *coreParts, providers *providerParts, shared *sharedParts)
 				return service{}, err
 			}
 			signIns := commands.New(commands.Config{
-				Journal: core.journal, Keys: core.keys, Accounts: owners{shared.accounts}, Sessions: openings{shared.sessions}, FreePeriods: freePeriods{shared.ledger},
+				Journal: core.journal, Keys: core.keys, Accounts: owners{shared.accounts},
+				Sessions: openings{shared.sessions}, FreePeriods: freePeriods{shared.ledger},
 				DrawAccount: accounts.NewAccountID, Now: time.Now,
 			})
 			flow := &signin.Flow{Providers: issuers, Origins: origins, Key: core.secrets.signIns, Now: time.Now}
 			read := readapi.API{Models: core.projector, Keys: core.keys}
-			write := writeapi.API{Flow: flow, SignIns: signIns, Sessions: shared.sessions, Links: core.links(), ReadModels: core.projector, Logger: core.log, Failed: core.metrics.countFailedSignIns()}
+			write := writeapi.API{
+				Flow: flow, SignIns: signIns, Sessions: shared.sessions, Links: core.links(), ReadModels: core.projector,
+				Logger: core.log, Failed: core.metrics.countFailedSignIns(),
+			}
 			return service{
 				public: slices.Concat(read.Routes(), write.Routes()),
 				ends:   []closing{signIns.Release},
@@ -57,16 +61,15 @@ func signinSlice(core *coreParts, providers *providerParts, shared *sharedParts)
 	}
 }
 
-// providerNames are the names of identity providers in the interface.
+// providerNames are the names of the identity providers in the public interface.
 var providerNames = []string{"idp_1", "idp_2", "idp_3", "idp_4"}
 
-// providers returns what is configured of each provider, "" for nothing.
+// providers returns the setting of each provider, "" if it is not set.
 func (c Config) providers() map[string]string {
 	return map[string]string{"idp_1": c.IDP1, "idp_2": c.IDP2, "idp_3": c.IDP3, "idp_4": c.IDP4}
 }
 
-// openProviders returns the identity providers. In mode dev a stand-in takes the place of those that are not
-// configured.
+// openProviders returns the identity providers. In mode dev stand-ins take the place of those that are not configured.
 func openProviders(core *coreParts, standIns *standIns) (map[string]signin.Provider, error) {
 	all := map[string]signin.Provider{}
 	for _, name := range providerNames {
@@ -93,11 +96,12 @@ func (c Config) providerConfig(name string, standIns *standIns) (openid.Config, 
 		return openid.Config{}, nil
 	}
 	return openid.Config{
-		Issuer: standIns.started.SignIn + "/" + name, ClientID: standins.ClientID, ClientSecret: standIns.config.SignIn.ClientSecret,
+		Issuer: standIns.started.SignIn + "/" + name, ClientID: standins.ClientID,
+		ClientSecret: standIns.config.SignIn.ClientSecret,
 	}, nil
 }
 
-// developedProviders returns the names of the providers whose place the stand-in takes.
+// developedProviders returns the names of the providers that stand-ins replace.
 func (c Config) developedProviders() (names []string) {
 	for _, name := range providerNames {
 		if c.providers()[name] == "" {
@@ -150,8 +154,9 @@ func (c Config) checkSignIn(m *Mistakes) {
 	m.add("redirect-origins", err)
 	if own := c.ownOrigin(); strings.HasPrefix(own, "http:") && !c.plainCookies() {
 		for _, origin := range c.RedirectOrigins {
-			m.when(!signin.SameSite(origin, own), "redirect-origins", fmt.Sprintf("the origin %q is on another site than the public URL, "+
-				"whose cookies browsers show there over https only", origin))
+			m.when(!signin.SameSite(origin, own), "redirect-origins",
+				fmt.Sprintf("the origin %q is on another site than the public URL, "+
+					"whose cookies browsers show there over https only", origin))
 		}
 	}
 }
@@ -177,7 +182,7 @@ func (o owners) Identity(ctx context.Context, id string) (string, error) {
 	return state.Identity, err
 }
 
-// freePeriods returns what accounts that close leave.
+// freePeriods returns the free periods of closing accounts.
 type freePeriods struct{ ledger *ledger.Ledger }
 
 // FreePeriodOf implements signin.FreePeriods.
@@ -190,12 +195,14 @@ func (f freePeriods) FreePeriodOf(ctx context.Context, id string) (*identity.Fre
 type openings struct{ sessions *sessions.Sessions }
 
 // Open implements signin.Sessions.
-func (o openings) Open(ctx context.Context, id string, client commands.Client, origin journal.Origin) (commands.Session, error) {
+func (o openings) Open(
+	ctx context.Context, id string, client commands.Client, origin journal.Origin,
+) (commands.Session, error) {
 	opened, err := o.sessions.Open(ctx, id, sessions.Client(client), origin)
 	return commands.Session{Cookie: opened.Cookie, ExpiresAt: opened.ExpiresAt, Position: opened.Position}, err
 }
 
-// issuerChecks look at the identity providers.
+// issuerChecks returns the checks of the identity providers.
 func issuerChecks(core *coreParts, providers map[string]signin.Provider) (checks []health.Check) {
 	for _, name := range slices.Sorted(maps.Keys(providers)) {
 		url := strings.TrimSuffix(providers[name].Issuer(), "/") + "/.well-known/openid-configuration"
@@ -207,7 +214,8 @@ func issuerChecks(core *coreParts, providers map[string]signin.Provider) (checks
 // countFailedSignIns returns a function that counts sign-ins that have failed, and shows each reason at zero.
 func (m *metrics) countFailedSignIns() func(provider string, reason signin.Reason) {
 	failed := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "recital_sign_ins_failed_total", Help: "Sign-ins that failed, by the identity provider and the reason."}, []string{"provider", "reason"})
+		Name: "recital_sign_ins_failed_total", Help: "Sign-ins that failed, by the identity provider and the reason."},
+		[]string{"provider", "reason"})
 	m.registry.MustRegister(failed)
 	count := func(provider string, reason signin.Reason) prometheus.Counter {
 		return failed.WithLabelValues(provider, string(reason))

@@ -9,8 +9,8 @@ import (
 	writeapi "github.com/recital-tts/recital/writeapi/skips"
 )
 
-// skipsSlice is that of the events that operators skip. Its commands are a part that whatever decodes events rests on,
-// so they are opened with the log.
+// skipsSlice returns the slice of skipped events. Whatever decodes events needs its commands, so they are opened with
+// the log.
 func skipsSlice(core *coreParts, shared *sharedParts) slice {
 	return slice{
 		name:   "skips",
@@ -22,7 +22,7 @@ func skipsSlice(core *coreParts, shared *sharedParts) slice {
 	}
 }
 
-// openSkips makes known which events are skipped, before any is decoded.
+// openSkips reads which events are skipped, before any is decoded.
 func (a *App) openSkips(ctx context.Context) (err error) {
 	a.skips, err = commands.Open(ctx, a.journal, a.log, time.Now)
 	if err != nil {

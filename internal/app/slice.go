@@ -47,8 +47,8 @@ import (
 	writeaudit "github.com/recital-tts/recital/writeapi/audit"
 )
 
-// slice is an area of the service, all of it in one value. What it declares needs nothing to run; what it opens has its
-// commands and readers.
+// slice is one area of the service in one value. Its event types and read models are known before anything runs; open
+// returns its routes and background work.
 type slice struct {
 	name       string
 	events     []eventlog.Type
@@ -56,25 +56,22 @@ type slice struct {
 	open       func() (service, error)
 }
 
-// service is a slice that is open. Its start, its end and its figures follow from what is listed here; so do the
-// headers that scripts in browsers may read, from what the routes declare.
+// service is an open slice. The routes, to-do workers, jobs, checks and metrics of recitald follow from it.
 type service struct {
-	public []web.Route
-	admin  []web.Route
-	toDos  []toDo
-	slow   []toDo // those whose items take minutes, so that instances which do not lead take over later
-	jobs   []job
-	// checks look at what an operator should know.
-	checks []health.Check
-	// collectors are the slice's metrics.
-	collectors []prometheus.Collector
-	close      func() error // ends what open has started; nil where that is nothing
-	// ends and erases are what the slice ends, and then erases, for an account that closes. awaits are what a to-do of
-	// the slice's own erases: each returns a *todo.NotYetError until it has.
+	public     []web.Route
+	admin      []web.Route
+	toDos      []toDo
+	slow       []toDo // to-dos whose items take minutes, so other instances take over later
+	jobs       []job
+	checks     []health.Check
+	collectors []prometheus.Collector // the slice's metrics
+	close      func() error           // ends what open has started; may be nil
+	// When an account closes, ends and then erases are called. awaits wait for to-dos of the slice that erase more:
+	// each returns a *todo.NotYetError until nothing is left.
 	ends, erases, awaits []closing
 }
 
-// closing is carried out when an account closes. It may be called again for an account that it has dealt with.
+// closing is called when an account closes. It may be called again for the same account.
 type closing func(ctx context.Context, account string) error
 
 // toDo is a process with the view that lists what is due.
@@ -101,11 +98,11 @@ func byID(do func(ctx context.Context, id string, cause uuid.UUID) (eventlog.Pos
 	}
 }
 
-// job runs at the start and then every so often. What fails is logged, and tried again at the next time.
+// job runs at the start and then at an interval. Failures are logged, and the next run tries again.
 type job struct {
 	name    string
 	every   time.Duration
-	current bool // waits for read models that have caught up
+	current bool // starts once the read models have caught up
 	run     func(ctx context.Context) error
 }
 
@@ -151,7 +148,7 @@ func ReadModels() []feed.Projection {
 	return all
 }
 
-// openSlices opens every slice and returns what they come to together.
+// openSlices opens every slice and returns all of them as one service.
 func openSlices(p *parts) (service, error) {
 	var all service
 	for _, s := range allSlices(p) {
@@ -180,8 +177,8 @@ func openSlices(p *parts) (service, error) {
 	return all, requireReadModels(p.projector, all)
 }
 
-// requireReadModels refuses a route or a process that names a read model or a view which no slice has, and two
-// processes of one name.
+// requireReadModels returns an error if a route or a process names a read model or a view that no slice has, or if two
+// processes have the same name.
 func requireReadModels(projector *feed.Projector, all service) error {
 	for _, route := range slices.Concat(all.public, all.admin) {
 		if err := errors.Join(projector.RequiresModels(route.ReadModels...), projector.Requires(route.Views...)); err != nil {

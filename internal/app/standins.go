@@ -25,20 +25,20 @@ import (
 	"github.com/recital-tts/recital/internal/standins"
 )
 
-// standIns is the child process with the providers for development.
+// standIns is the child process that runs the providers for development.
 type standIns struct {
 	command  workers.Command
 	started  standins.Started
 	requests *http.Client // to the payment sandbox
-	ahead    atomic.Int64 // nanoseconds by which the clock of the payment sandbox is ahead, when its status was last read
+	ahead    atomic.Int64 // nanoseconds by which the payment sandbox's clock was last seen ahead
 
 	mu      sync.Mutex
 	config  standins.Config
 	process *workers.Process
 }
 
-// openStandIns starts the stand-ins for what is not configured, in mode dev. Without their program, which production
-// images lack, recitald does without them: the drill of a restore runs in mode dev there.
+// openStandIns starts, in mode dev, the stand-ins for providers that are not configured. Production images lack the
+// program, and recitald runs without it: the drill of a restore runs there in mode dev.
 func (a *App) openStandIns(ctx context.Context) error {
 	config, err := a.standInsConfig()
 	if err != nil || config == (standins.Config{}) {
@@ -54,7 +54,10 @@ func (a *App) openStandIns(ctx context.Context) error {
 			"hosting platform takes the place of those that are not configured; make build makes it", "path", path)
 		return nil
 	}
-	s := &standIns{command: workers.Command{Path: path, Logger: a.log, Alone: true}, config: config, requests: &http.Client{Transport: &http.Transport{}}}
+	s := &standIns{
+		command: workers.Command{Path: path, Logger: a.log, Alone: true}, config: config,
+		requests: &http.Client{Transport: &http.Transport{}},
+	}
 	process, started, err := standins.Start(s.command, config)
 	if err != nil {
 		return err
@@ -76,7 +79,8 @@ func (a *App) standInsConfig() (config standins.Config, err error) {
 	if a.cfg.StripeURL == "" && !a.cfg.hasProvider() {
 		access := a.cfg.provider(a.secrets.sandbox)
 		config.Payments = &standins.Payments{
-			File: a.folder.Path("payment-sandbox.jsonl"), Address: a.cfg.SandboxAddr, Key: access.key, WebhookSecret: access.secrets[0],
+			File: a.folder.Path("payment-sandbox.jsonl"), Address: a.cfg.SandboxAddr, Key: access.key,
+			WebhookSecret: access.secrets[0],
 		}
 	}
 	home, err := url.Parse(a.cfg.PublicURL)
@@ -112,7 +116,7 @@ func (a *App) keepStandIns(process *workers.Process) {
 	})
 }
 
-// restart starts the stand-ins again, at the addresses that others know by now.
+// restart starts the stand-ins again, at the same addresses.
 func (s *standIns) restart(context.Context) (*workers.Process, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -178,12 +182,12 @@ func (s *standIns) hostingURL() string {
 	return s.started.Hosting
 }
 
-// status returns what the payment sandbox is doing.
+// status returns the status of the payment sandbox.
 func (s *standIns) status(ctx context.Context) (status standins.Status, err error) {
 	return status, s.control(ctx, http.MethodGet, "status", nil, &status)
 }
 
-// order has the payment sandbox do something, and returns what it is doing then.
+// order has the payment sandbox do something, and returns its status afterwards.
 func (s *standIns) order(ctx context.Context, name string, body []byte) (status standins.Status, err error) {
 	return status, s.control(ctx, http.MethodPost, name, body, &status)
 }
@@ -218,16 +222,19 @@ func (s *standIns) control(ctx context.Context, method, path string, body []byte
 	return err
 }
 
-// sandboxRoutes are what operators drive the payment provider for development with.
+// sandboxRoutes returns the routes by which operators drive the payment provider for development.
 func sandboxRoutes(mode string, standIns *standIns) []web.Route {
 	if mode == modeProd {
 		return nil
 	}
 	control := sandboxControl{standIns}
-	tag, role, status, refuses := web.Tag("Payment sandbox"), web.Role("operator"), web.Returns[standins.Status](), web.Refuses(400, 409)
+	tag, role, status, refuses := web.Tag("Payment sandbox"), web.Role("operator"), web.Returns[standins.Status](),
+		web.Refuses(400, 409)
 	routes := []web.Route{
-		web.Get("/admin/sandbox", control.status, role, tag, web.Summary("What the payment sandbox is doing"), status, refuses),
-		web.Get("/admin/sandbox/customers", control.customers, role, tag, web.Summary("Its customers, and where they pay"), web.Returns[[]standins.Customer](), refuses),
+		web.Get("/admin/sandbox", control.status, role, tag,
+			web.Summary("What the payment sandbox is doing"), status, refuses),
+		web.Get("/admin/sandbox/customers", control.customers, role, tag,
+			web.Summary("Its customers, and where they pay"), web.Returns[[]standins.Customer](), refuses),
 	}
 	for _, order := range []struct{ name, summary string }{
 		{"advance", "Advance the clock, and do what is due until then"},
@@ -247,11 +254,12 @@ func sandboxRoutes(mode string, standIns *standIns) []web.Route {
 	return routes
 }
 
-// sandboxControl passes what operators order on to the sandbox, if there is one.
+// sandboxControl passes the orders of operators on to the sandbox, if there is one.
 type sandboxControl struct{ standIns *standIns }
 
 func errNoSandbox() error {
-	return domain.Refuse(domain.Rejected, "There is no payment sandbox here, because RECITAL_STRIPE_KEY or RECITAL_STRIPE_URL is set")
+	return domain.Refuse(domain.Rejected,
+		"There is no payment sandbox here, because RECITAL_STRIPE_KEY or RECITAL_STRIPE_URL is set")
 }
 
 func (c sandboxControl) status(call *web.Call, _ struct{}) (web.Reply, error) {

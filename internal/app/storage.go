@@ -66,20 +66,20 @@ func (a *App) openKeyring(context.Context) (err error) {
 	return err
 }
 
-// unsealed notes that the address of a command's client could not be sealed.
+// unsealed records that the address of a command's client could not be sealed.
 func (a *App) unsealed(err error) {
 	a.metrics.unsealed.Inc()
 	a.log.Warn("a command was carried out, and the address that it came from is not recorded", "error", err)
 }
 
 const (
-	// answerTimeout is how long a Postgres that is there may take to answer.
+	// answerTimeout is how long an available Postgres may take to answer.
 	answerTimeout = 5 * time.Second
 	databasePause = 500 * time.Millisecond
 )
 
-// openDatabase brings the database up to date. If Postgres is away, or has another keyring than the log's, recitald
-// serves what needs none, and waits in the background.
+// openDatabase brings the database up to date. If Postgres is unavailable, or has another keyring than the log's,
+// recitald serves what needs no Postgres and waits in the background.
 func (a *App) openDatabase(ctx context.Context) error {
 	a.database = make(chan struct{})
 	err := errKeyringWaits
@@ -92,12 +92,13 @@ func (a *App) openDatabase(ctx context.Context) error {
 	if err != nil {
 		a.explainWait(err)
 	}
-	a.running.Add(lifecycle.Background("the database", func(ctx context.Context) error { return a.watchDatabase(ctx, err) }))
+	a.running.Add(lifecycle.Background("the database",
+		func(ctx context.Context) error { return a.watchDatabase(ctx, err) }))
 	return nil
 }
 
-// watchDatabase waits until the database can be used, and goes on to see that it is the same: one that was emptied, or
-// replaced, is used again only when it has the log's keyring. Reason is what it waits for, nil where it need not.
+// watchDatabase waits until the database can be used, and then watches that it stays the same: one that was emptied or
+// replaced is used again only when it has the log's keyring. reason is why it must wait, or nil.
 func (a *App) watchDatabase(ctx context.Context, reason error) error {
 	for {
 		if reason != nil {
@@ -110,11 +111,12 @@ func (a *App) watchDatabase(ctx context.Context, reason error) error {
 		}
 		a.readiness.behind.Store(true)
 		a.holdPostgres()
-		a.log.Error("the database was emptied or replaced; it gets its tables again, and is used once it has the log's keyring", "error", reason)
+		a.log.Error("the database was emptied or replaced; it gets its tables again, "+
+			"and is used once it has the log's keyring", "error", reason)
 	}
 }
 
-// awaitReplacement returns why the database is not the one any more that was prepared, nil when ctx ends first.
+// awaitReplacement returns an error once the database is no longer the one that was prepared, and nil when ctx ends.
 func (a *App) awaitReplacement(ctx context.Context) error {
 	for {
 		select {
@@ -134,8 +136,8 @@ func (a *App) awaitReplacement(ctx context.Context) error {
 	}
 }
 
-// prepareDatabase migrates the database, takes up the keyring that a restore has left in the data folder, sees that its
-// keyring is the log's, and lets everybody use it.
+// prepareDatabase migrates the database, imports the keyring that a restore has left in the data folder, checks that
+// the keyring is the log's, and admits the pool.
 func (a *App) prepareDatabase(ctx context.Context) error {
 	brief, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
@@ -167,7 +169,8 @@ func (a *App) prepareDatabase(ctx context.Context) error {
 	return nil
 }
 
-// awaitDatabase returns an error when Postgres answers and recitald cannot go on with it. Reason is what it waits for.
+// awaitDatabase returns nil once the database is prepared, and an error if recitald cannot continue with it. reason is
+// why it must wait.
 func (a *App) awaitDatabase(ctx context.Context, reason error) error {
 	for {
 		select {
@@ -180,7 +183,7 @@ func (a *App) awaitDatabase(ctx context.Context, reason error) error {
 		case err == nil:
 			a.log.Info("Postgres is there")
 			return nil
-		case postgres.IsMissing(err) && a.knownKeyring != "": // somebody is about to create it again
+		case postgres.IsMissing(err) && a.knownKeyring != "": // it is being created again
 		case ctx.Err() == nil && !mayPass(err):
 			return err
 		case isForeign(err) != isForeign(reason):
@@ -190,9 +193,10 @@ func (a *App) awaitDatabase(ctx context.Context, reason error) error {
 	}
 }
 
-// mayPass reports whether recitald may go on later with a Postgres with which it cannot now.
+// mayPass reports whether an error of preparing the database may go away by itself.
 func mayPass(err error) bool {
-	return postgres.IsAway(err) || isForeign(err) || errors.Is(err, errKeyringWaits) || errors.Is(err, eventlog.ErrUnavailable)
+	return postgres.IsAway(err) || isForeign(err) || errors.Is(err, errKeyringWaits) ||
+		errors.Is(err, eventlog.ErrUnavailable)
 }
 
 func (a *App) explainWait(err error) {
@@ -219,18 +223,22 @@ func (a *App) withDatabase(run func(context.Context) error) func(context.Context
 	}
 }
 
-// openSpool opens the folders of what is collected before it is sent or saved, and of what is received.
+// openSpool opens the folders of replies and clips until they are sent or saved, and of uploads.
 func (a *App) openSpool(context.Context) (err error) {
-	a.spool, err = spool.Open(spool.Config{Dir: a.folder.Path("spool"), Budget: int64(a.cfg.SpoolBudget) * mib, MaxFile: synthesis.MaxAudio})
+	a.spool, err = spool.Open(spool.Config{
+		Dir: a.folder.Path("spool"), Budget: int64(a.cfg.SpoolBudget) * mib, MaxFile: synthesis.MaxAudio,
+	})
 	if err != nil {
 		return err
 	}
-	a.uploads, err = spool.Open(spool.Config{Dir: a.folder.Path("uploads"), Budget: int64(a.cfg.UploadBudget) * mib, MaxFile: maxUpload})
+	a.uploads, err = spool.Open(spool.Config{
+		Dir: a.folder.Path("uploads"), Budget: int64(a.cfg.UploadBudget) * mib, MaxFile: maxUpload,
+	})
 	return err
 }
 
-// openBlobs opens the blobs of this log, in S3 or in a folder: those of another one, with which recitald may be started
-// by mistake, lie beside and are never swept.
+// openBlobs opens the blobs of this log, in S3 or in a folder. The log's id is part of their address, so a recitald
+// that is started with another log by mistake never sweeps them.
 func (a *App) openBlobs(ctx context.Context) error {
 	store, err := a.openConfiguredStore(ctx)
 	if err != nil {
@@ -261,19 +269,20 @@ func (a *App) openConfiguredStore(ctx context.Context) (blobs.Store, error) {
 		return nil, err
 	}
 	a.onClose("the blobs in S3", store.Close)
-	a.running.Add(lifecycle.Job{Name: "the sweep of unfinished uploads", Every: time.Hour, Logger: a.log, Do: func(ctx context.Context) error {
-		aborted, err := store.Sweep(ctx)
-		if aborted > 0 {
-			a.log.InfoContext(ctx, "removed uploads that crashes have left unfinished", "uploads", aborted)
-		}
-		return err
-	}}.Part())
+	a.running.Add(lifecycle.Job{Name: "the sweep of unfinished uploads", Every: time.Hour, Logger: a.log,
+		Do: func(ctx context.Context) error {
+			aborted, err := store.Sweep(ctx)
+			if aborted > 0 {
+				a.log.InfoContext(ctx, "removed uploads that crashes have left unfinished", "uploads", aborted)
+			}
+			return err
+		}}.Part())
 	return store, nil
 }
 
 func (c Config) blobsInS3() bool { return strings.HasPrefix(c.Blobs, s3.Scheme) }
 
-// s3 returns the store that is configured, with its credentials.
+// s3 returns the configured store with its credentials.
 func (c Config) s3() (conf s3.Config, err error) {
 	if conf.Location, err = s3.ParseURL(c.Blobs); err != nil {
 		return conf, err
@@ -284,26 +293,29 @@ func (c Config) s3() (conf s3.Config, err error) {
 
 func (c Config) checkBlobs(m *Mistakes) {
 	if !c.blobsInS3() {
-		m.when(c.Blobs != "" && !filepath.IsAbs(c.Blobs), "blobs", "it must be the absolute path of a folder, or s3://BUCKET/PREFIX?endpoint=https://HOST&region=REGION")
+		m.when(c.Blobs != "" && !filepath.IsAbs(c.Blobs), "blobs",
+			"it must be the absolute path of a folder, or s3://BUCKET/PREFIX?endpoint=https://HOST&region=REGION")
 		return
 	}
 	access, secret := c.S3AccessKey != "" || c.S3AccessKeyFile != "", c.S3SecretKey != "" || c.S3SecretKeyFile != ""
-	m.when(access != secret, "s3-secret-key", "S3 needs both keys, RECITAL_S3_ACCESS_KEY and RECITAL_S3_SECRET_KEY, or neither, and finds them where AWS's tools do")
+	m.when(access != secret, "s3-secret-key",
+		"S3 needs both keys, RECITAL_S3_ACCESS_KEY and RECITAL_S3_SECRET_KEY, "+
+			"or neither, and finds them where AWS's tools do")
 	location, err := s3.ParseURL(c.Blobs)
 	if err == nil && c.Mode == modeProd && location.Plain && !location.PlainMeant && !location.OnLoopback() {
-		err = errors.New("in mode prod blobs in S3 travel over TLS, except on loopback: give an endpoint that begins with https://, " +
-			"or add tls=false where nobody else is on the network between")
+		err = errors.New("in mode prod blobs in S3 travel over TLS, except on loopback: " +
+			"give an endpoint that begins with https://, or add tls=false where nobody else is on the network between")
 	}
 	m.add("blobs", err)
 }
 
-// watchedBlobs is a store with figures, and with what an operator needs to know: whether it answers.
+// watchedBlobs is a store with metrics that knows whether it answers.
 type watchedBlobs struct {
 	blobs.Store
 	took    *prometheus.HistogramVec
 	answers prometheus.GaugeFunc
 	silent  atomic.Bool
-	since   atomic.Pointer[time.Time] // it has not answered, or has again
+	since   atomic.Pointer[time.Time] // when silent last changed
 	log     *slog.Logger
 }
 
@@ -313,13 +325,10 @@ func watchBlobs(store blobs.Store, log *slog.Logger) *watchedBlobs {
 		Buckets: prometheus.ExponentialBuckets(0.0005, 4, 9),
 	}, []string{"operation", "outcome"})}
 	w.answers = prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "recital_blob_store_answers", Help: "Whether the blob store has carried out what it was asked last: 1 or 0. Without it clips are neither saved nor played.",
-	}, func() float64 {
-		if w.silent.Load() {
-			return 0
-		}
-		return 1
-	})
+		Name: "recital_blob_store_answers",
+		Help: "Whether the blob store has carried out what it was asked last: 1 or 0. " +
+			"Without it clips are neither saved nor played.",
+	}, func() float64 { return oneIf(!w.silent.Load()) })
 	return w
 }
 
@@ -327,8 +336,8 @@ func (w *watchedBlobs) collectors() []prometheus.Collector {
 	return []prometheus.Collector{w.took, w.answers}
 }
 
-// note notes the outcome of an operation. One that was given up says nothing about the store; one whose time was up
-// says that it is too slow.
+// note records the outcome of an operation. A cancelled one says nothing about the store; one that timed out means that
+// the store is too slow.
 func (w *watchedBlobs) note(operation string, begun time.Time, err error) {
 	outcome, silent := "done", false
 	switch {
@@ -352,7 +361,7 @@ func (w *watchedBlobs) note(operation string, begun time.Time, err error) {
 	}
 }
 
-// isSilent returns since when the store does not answer.
+// isSilent reports whether the store does not answer, and since when.
 func (w *watchedBlobs) isSilent() (since time.Time, is bool) {
 	if at := w.since.Load(); at != nil {
 		since = *at
@@ -377,7 +386,9 @@ func (w *watchedBlobs) Stat(ctx context.Context, address blobs.Address) (blob bl
 }
 
 // Open implements blobs.Store.
-func (w *watchedBlobs) Open(ctx context.Context, address blobs.Address, offset, length int64) (r io.ReadCloser, err error) {
+func (w *watchedBlobs) Open(
+	ctx context.Context, address blobs.Address, offset, length int64,
+) (r io.ReadCloser, err error) {
 	defer func(begun time.Time) { w.note("open", begun, err) }(time.Now())
 	return w.Store.Open(ctx, address, offset, length)
 }
@@ -402,10 +413,10 @@ func (w *watchedBlobs) List(ctx context.Context, prefix string) iter.Seq2[blobs.
 	}
 }
 
-// nobodysBlobs is a prefix that no blob has: to list them costs a store one request.
+// nobodysBlobs is a prefix that no blob has, so that listing it costs one request.
 const nobodysBlobs = "nobody-"
 
-// lookAtBlobs finds out whether the store answers, also when nobody uses it.
+// lookAtBlobs finds out whether the store answers, even if it is not in use.
 func (w *watchedBlobs) lookAtBlobs(ctx context.Context) error {
 	begun := time.Now()
 	var failed error
@@ -413,5 +424,5 @@ func (w *watchedBlobs) lookAtBlobs(ctx context.Context) error {
 		failed = err
 	}
 	w.note("look", begun, failed)
-	return nil // it is noted
+	return nil // note has logged it
 }

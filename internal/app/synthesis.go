@@ -10,7 +10,6 @@ import (
 
 	commands "github.com/recital-tts/recital/commands/synthesis"
 	"github.com/recital-tts/recital/domain/alert"
-	"github.com/recital-tts/recital/internal/http/spool"
 	"github.com/recital-tts/recital/internal/process/health"
 	"github.com/recital-tts/recital/internal/process/workers"
 	"github.com/recital-tts/recital/internal/speech"
@@ -23,12 +22,13 @@ import (
 	writeapi "github.com/recital-tts/recital/writeapi/synthesis"
 )
 
-// wordTimesSweep is how often word times are erased that are older than they may become, which may be those of an
-// instance that crashed.
+// wordTimesSweep is how often expired word times are erased, also those of instances that crashed.
 const wordTimesSweep = 30 * time.Second
 
-// synthesisSlice is that of speech.
-func synthesisSlice(core *coreParts, status *statusParts, stores *storeParts, workers *workerParts, shared *sharedParts) slice {
+// synthesisSlice returns the slice of speech.
+func synthesisSlice(
+	core *coreParts, status *statusParts, stores *storeParts, workers *workerParts, shared *sharedParts,
+) slice {
 	return slice{
 		name: "synthesis",
 		open: func() (service, error) {
@@ -39,17 +39,22 @@ func synthesisSlice(core *coreParts, status *statusParts, stores *storeParts, wo
 			shared.wordTimes = wordtimes.NewShelf(core.keys, stores.blobs, time.Now)
 			write := writeapi.API{
 				Synthesiser: &commands.Synthesiser{
-					Ledger: shared.ledger, Voices: shared.voices, Speaker: workers.speaker, Encoders: workers.encoders, ReadModels: promptReads{core.projector, &status.readiness}, Clips: shared.clips,
-					Slots: commands.NewSlots(limits), Rates: core.rates, WordTimes: shared.wordTimes, Spool: stores.spool, Longest: core.cfg.LongestStream, Logger: core.log,
+					Ledger: shared.ledger, Voices: shared.voices, Clips: shared.clips, WordTimes: shared.wordTimes,
+					Speaker: workers.speaker, Encoders: workers.encoders, Spool: stores.spool,
+					ReadModels: promptReads{core.projector, &status.readiness},
+					Slots:      commands.NewSlots(limits), Rates: core.rates, Longest: core.cfg.LongestStream, Logger: core.log,
 					Observe: core.metrics.speech.observe,
 				},
 				Links: core.links(),
 			}
-			read := readapi.API{Shelf: shared.wordTimes, Links: core.links(), LongestReply: core.cfg.longestReservation(), Now: time.Now}
+			read := readapi.API{
+				Shelf: shared.wordTimes, Links: core.links(), LongestReply: core.cfg.longestReservation(), Now: time.Now,
+			}
 			return service{
-				collectors: []prometheus.Collector{spoolGauge(stores.spool)},
-				public:     slices.Concat(write.Routes(), read.Routes()),
-				erases:     []closing{shared.wordTimes.EraseFor},
+				collectors: []prometheus.Collector{gauge("recital_spool_bytes", "What clips that are being made, and replies in "+
+					"JSON that are, or wait to be read, claim of the spool's budget.", stores.spool.Claimed)},
+				public: slices.Concat(write.Routes(), read.Routes()),
+				erases: []closing{shared.wordTimes.EraseFor},
 				jobs: []job{{name: "the sweep of word times", every: wordTimesSweep, run: func(ctx context.Context) error {
 					_, err := shared.wordTimes.Sweep(ctx)
 					return err
@@ -59,12 +64,6 @@ func synthesisSlice(core *coreParts, status *statusParts, stores *storeParts, wo
 	}
 }
 
-func spoolGauge(s *spool.Spool) prometheus.Collector {
-	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "recital_spool_bytes", Help: "What clips that are being made, and replies in JSON that are, or wait to be read, claim of the spool's budget.",
-	}, func() float64 { return float64(s.Claimed()) })
-}
-
 // startWorkers starts the processes that speak and encode.
 func (a *App) startWorkers(context.Context) error {
 	binary, err := a.cfg.speechWorker()
@@ -72,12 +71,16 @@ func (a *App) startWorkers(context.Context) error {
 		return err
 	}
 	command := func(mode string) workers.Command { return workers.Command{Path: binary, Args: []string{mode}} }
-	a.engines, err = worker.Open(worker.Config{Command: command("engine"), Size: a.cfg.Engines, JobTimeout: a.cfg.EngineTimeout, Logger: a.log})
+	a.engines, err = worker.Open(worker.Config{
+		Command: command("engine"), Size: a.cfg.Engines, JobTimeout: a.cfg.EngineTimeout, Logger: a.log,
+	})
 	if err != nil {
 		return err
 	}
 	a.onClose("the speech engines", a.engines.Close)
-	a.second, err = worker.Open(worker.Config{Command: command("flite"), Size: (a.engines.Stats().Size + 1) / 2, JobTimeout: a.cfg.EngineTimeout, Logger: a.log})
+	a.second, err = worker.Open(worker.Config{
+		Command: command("flite"), Size: (a.engines.Stats().Size + 1) / 2, JobTimeout: a.cfg.EngineTimeout, Logger: a.log,
+	})
 	if err != nil {
 		return err
 	}
@@ -90,76 +93,73 @@ func (a *App) startWorkers(context.Context) error {
 	a.speaker = speech.NewSpeaker(a.engines).WithSecondEngine(a.second)
 	a.encoders = audio.NewEncoders(a.codecs)
 	a.decoder = decode.NewPool(decode.Config{Command: command("decode"), Logger: a.log})
-	a.metrics.registry.MustRegister(workerGauges(&a.workerParts)...)
+	a.metrics.registry.MustRegister(workerMetrics(&a.workerParts)...)
 	return nil
 }
 
-func workerGauges(p *workerParts) []prometheus.Collector {
-	return slices.Concat(engineGauges("espeak-ng", p.engines), engineGauges("flite", p.second), codecGauges(p.codecs), decoderGauges(p.decoder))
+func workerMetrics(p *workerParts) []prometheus.Collector {
+	return slices.Concat(engineMetrics("espeak-ng", p.engines), engineMetrics("flite", p.second), codecMetrics(p.codecs),
+		[]prometheus.Collector{gauge("recital_decoders_running",
+			"Uploads that are being decoded, each in a process of its own.", p.decoder.Running)})
 }
 
-// engineGauges are the same figures for each engine, which is their label.
-func engineGauges(engine string, pool *worker.Pool) []prometheus.Collector {
-	labels := prometheus.Labels{"engine": engine}
-	gauge := func(name, help string, value func(worker.Stats) float64) prometheus.Collector {
-		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels},
-			func() float64 { return value(pool.Stats()) })
-	}
-	counter := func(name, help string, value func(worker.Stats) uint64) prometheus.Collector {
-		return prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help, ConstLabels: labels},
-			func() float64 { return float64(value(pool.Stats())) })
-	}
+// engineMetrics returns the same metrics for each engine, which is their label.
+func engineMetrics(engine string, pool *worker.Pool) []prometheus.Collector {
+	engines := statistics[worker.Stats]{pool.Stats, prometheus.Labels{"engine": engine}}
 	return []prometheus.Collector{
-		gauge("recital_speech_engines_configured", "Engine processes that there should be.", func(s worker.Stats) float64 { return float64(s.Size) }),
-		gauge("recital_speech_engines_alive", "Engine processes that run.", func(s worker.Stats) float64 { return float64(s.Alive) }),
-		gauge("recital_speech_engines_busy", "Engine processes that have a job.", func(s worker.Stats) float64 { return float64(s.Busy) }),
-		gauge("recital_speech_jobs_waiting", "Jobs that wait for an engine.", func(s worker.Stats) float64 { return float64(s.Queued) }),
-		gauge("recital_speech_engine_respawns", "Engine processes that were started again.", func(s worker.Stats) float64 { return float64(s.Respawns) }),
-		counter("recital_speech_jobs_total", "Jobs that engines have begun.", func(s worker.Stats) uint64 { return s.Jobs }),
-		counter("recital_speech_jobs_failed_total", "Jobs whose engine died, or took too long.", func(s worker.Stats) uint64 { return s.Failed }),
+		engines.gauge("recital_speech_engines_configured", "Engine processes that there should be.",
+			func(s worker.Stats) float64 { return float64(s.Size) }),
+		engines.gauge("recital_speech_engines_alive", "Engine processes that run.",
+			func(s worker.Stats) float64 { return float64(s.Alive) }),
+		engines.gauge("recital_speech_engines_busy", "Engine processes that have a job.",
+			func(s worker.Stats) float64 { return float64(s.Busy) }),
+		engines.gauge("recital_speech_jobs_waiting", "Jobs that wait for an engine.",
+			func(s worker.Stats) float64 { return float64(s.Queued) }),
+		engines.gauge("recital_speech_engine_respawns", "Engine processes that were started again.",
+			func(s worker.Stats) float64 { return float64(s.Respawns) }),
+		engines.counter("recital_speech_jobs_total", "Jobs that engines have begun.",
+			func(s worker.Stats) float64 { return float64(s.Jobs) }),
+		engines.counter("recital_speech_jobs_failed_total", "Jobs whose engine died, or took too long.",
+			func(s worker.Stats) float64 { return float64(s.Failed) }),
 	}
 }
 
-func codecGauges(pool *codec.Pool) []prometheus.Collector {
-	gauge := func(name, help string, value func(codec.Stats) float64) prometheus.Collector {
-		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return value(pool.Stats()) })
-	}
+func codecMetrics(pool *codec.Pool) []prometheus.Collector {
+	codecs := statistics[codec.Stats]{read: pool.Stats}
 	return []prometheus.Collector{
-		gauge("recital_codecs_configured", "Codec processes that there should be.", func(s codec.Stats) float64 { return float64(s.Size) }),
-		gauge("recital_codecs_running", "Codec processes that run.", func(s codec.Stats) float64 { return float64(s.Running) }),
-		gauge("recital_codec_streams", "Open codec streams.", func(s codec.Stats) float64 { return float64(s.Streams) }),
-		gauge("recital_codec_restarts", "Codec processes that were started again.", func(s codec.Stats) float64 { return float64(s.Restarts) }),
+		codecs.gauge("recital_codecs_configured", "Codec processes that there should be.",
+			func(s codec.Stats) float64 { return float64(s.Size) }),
+		codecs.gauge("recital_codecs_running", "Codec processes that run.",
+			func(s codec.Stats) float64 { return float64(s.Running) }),
+		codecs.gauge("recital_codec_streams", "Open codec streams.",
+			func(s codec.Stats) float64 { return float64(s.Streams) }),
+		codecs.gauge("recital_codec_restarts", "Codec processes that were started again.",
+			func(s codec.Stats) float64 { return float64(s.Restarts) }),
 	}
-}
-
-func decoderGauges(pool *decode.Pool) []prometheus.Collector {
-	return []prometheus.Collector{prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "recital_decoders_running", Help: "Uploads that are being decoded, each in a process of its own.",
-	}, func() float64 { return float64(pool.Running()) })}
 }
 
 const (
-	// A crash loop is this number of deaths of workers within crashWindow. Workers that die are started again.
+	// A crash loop is this number of deaths of workers within crashWindow. Dead workers are started again.
 	crashWindow, crashes = time.Minute, 5
-	// failureWindow is the time over which the share of failures counts, and fewFailures how many are too few to be a
-	// share.
+	// failureWindow is the time over which the share of failures is computed. Fewer than fewFailures do not count.
 	failureWindow, fewFailures = 5 * time.Minute, 5
 )
 
-// workerPool is how the processes of a pool are.
+// workerPool is the state of a pool of processes.
 type workerPool struct {
 	alive, size int
 	deaths      uint64
 }
 
-// workerChecks look at the processes that speak and encode. Without the second engine all but the blizzard models'
-// English is served: no balancer takes the instance out for it.
+// workerChecks returns the checks of the processes that speak and encode. The instance stays ready without the second
+// engine, which serves only the English of the blizzard models.
 func (a *App) workerChecks() []health.Check {
 	first := crashCheck(a.here("workers/espeak-ng", alert.CrashLoop), health.Fault, crashWindow, func() workerPool {
 		s := a.engines.Stats()
 		return workerPool{s.Alive, s.Size, s.Respawns}
 	})
-	first.Lacks, first.Rules = lack("speech engine", func() bool { return !a.engines.Healthy() }), []string{"RecitalEnginesDie"}
+	first.Lacks, first.Rules = lack("speech engine", func() bool { return !a.engines.Healthy() }),
+		[]string{"RecitalEnginesDie"}
 	second := crashCheck(a.here("workers/flite", alert.CrashLoop), health.Warning, crashWindow, func() workerPool {
 		s := a.second.Stats()
 		return workerPool{s.Alive, s.Size, s.Respawns}
@@ -169,41 +169,47 @@ func (a *App) workerChecks() []health.Check {
 		return workerPool{s.Running, s.Size, s.Restarts}
 	})
 	codecs.Lacks, codecs.Rules = lack("codec", func() bool { return !a.codecs.Healthy() }), []string{"RecitalCodecsDie"}
-	return []health.Check{first, second, codecs, failureCheck(a.here(alert.SpeechSource, alert.Failing), failureLimit, func() health.Tally {
-		one, two := a.engines.Stats(), a.second.Stats()
-		return health.Tally{All: one.Jobs + two.Jobs, Bad: one.Failed + two.Failed}
-	})}
+	return []health.Check{first, second, codecs,
+		failureCheck(a.here(alert.SpeechSource, alert.Failing), failureLimit, func() health.Tally {
+			one, two := a.engines.Stats(), a.second.Stats()
+			return health.Tally{All: one.Jobs + two.Jobs, Bad: one.Failed + two.Failed}
+		})}
 }
 
-// crashCheck looks whether workers die one after the other, or none is alive, which is as bad as worst.
-func crashCheck(condition alert.Condition, worst health.State, within time.Duration, stats func() workerPool) health.Check {
+// crashCheck returns the check that workers do not die again and again. worst is the state if none is alive.
+func crashCheck(
+	condition alert.Condition, worst health.State, within time.Duration, stats func() workerPool,
+) health.Check {
 	recent := health.Window{Length: within}
-	return health.Check{Name: strings.TrimPrefix(condition.Source, "workers/") + " workers run", Raises: condition.Is, Look: func(context.Context) health.Finding {
-		pool := stats()
-		died := recent.Since(time.Now(), health.Tally{Bad: pool.deaths}).Bad
-		f := health.Sound("%d of %d are alive, and %d have died within %s", pool.alive, pool.size, died, within)
-		if pool.alive == 0 || died >= crashes {
-			f = f.Raising(condition, time.Time{})
-		}
-		switch {
-		case pool.alive == 0:
-			return f.But(worst, "recitald's log says why they end; speechworker and the libraries it links belong to one release")
-		case pool.alive < pool.size || died >= crashes:
-			return f.But(health.Warning, "some are being started again; where that does not end, recitald's log says why")
-		}
-		return f
-	}}
+	return health.Check{Name: strings.TrimPrefix(condition.Source, "workers/") + " workers run", Raises: condition.Is,
+		Look: func(context.Context) health.Finding {
+			pool := stats()
+			died := recent.Since(time.Now(), health.Tally{Bad: pool.deaths}).Bad
+			f := health.Sound("%d of %d are alive, and %d have died within %s", pool.alive, pool.size, died, within)
+			if pool.alive == 0 || died >= crashes {
+				f = f.Raising(condition, time.Time{})
+			}
+			switch {
+			case pool.alive == 0:
+				return f.But(worst, "recitald's log says why they end; speechworker and the libraries it links belong to one "+
+					"release")
+			case pool.alive < pool.size || died >= crashes:
+				return f.But(health.Warning, "some are being started again; where that does not end, recitald's log says why")
+			}
+			return f
+		}}
 }
 
-// failureCheck looks whether more than a limit, in per cent, of the latest jobs has failed.
+// failureCheck returns the check that at most limit per cent of the latest jobs have failed.
 func failureCheck(condition alert.Condition, limit float64, count func() health.Tally) health.Check {
 	recent := health.Window{Length: failureWindow}
-	return health.Check{Name: "few syntheses fail", Raises: condition.Is, Rules: []string{"RecitalSpeechFails"}, Look: func(context.Context) health.Finding {
-		counted := recent.Since(time.Now(), count())
-		f := health.Sound("%d of %d have failed within five minutes", counted.Bad, counted.All)
-		if counted.Bad < fewFailures || 100*float64(counted.Bad) < limit*float64(counted.All) {
-			return f
-		}
-		return f.But(health.Fault, "recitald's log says why engines end or take too long").Raising(condition, time.Time{})
-	}}
+	return health.Check{Name: "few syntheses fail", Raises: condition.Is, Rules: []string{"RecitalSpeechFails"},
+		Look: func(context.Context) health.Finding {
+			counted := recent.Since(time.Now(), count())
+			f := health.Sound("%d of %d have failed within five minutes", counted.Bad, counted.All)
+			if counted.Bad < fewFailures || 100*float64(counted.Bad) < limit*float64(counted.All) {
+				return f
+			}
+			return f.But(health.Fault, "recitald's log says why engines end or take too long").Raising(condition, time.Time{})
+		}}
 }

@@ -15,9 +15,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/readmodel"
 	"github.com/recital-tts/recital/internal/events/todo"
-	"github.com/recital-tts/recital/internal/http/spool"
 	"github.com/recital-tts/recital/internal/http/web/quota"
-	"github.com/recital-tts/recital/internal/speech/audio/decode"
 	"github.com/recital-tts/recital/internal/speech/cloning/formant"
 	"github.com/recital-tts/recital/internal/speech/precheck/classic"
 	"github.com/recital-tts/recital/internal/speech/rendering"
@@ -27,7 +25,7 @@ import (
 	writeapi "github.com/recital-tts/recital/writeapi/voices"
 )
 
-// voicesSlice is that of who speaks.
+// voicesSlice returns the slice of voices.
 func voicesSlice(core *coreParts, stores *storeParts, workers *workerParts, shared *sharedParts) slice {
 	return slice{
 		name:       "voices",
@@ -37,7 +35,8 @@ func voicesSlice(core *coreParts, stores *storeParts, workers *workerParts, shar
 			previews := rendering.NewPreviews(workers.speaker, workers.encoders)
 			var err error
 			shared.voices, err = commands.New(commands.Config{
-				Journal: core.journal, Keys: core.keys, Blobs: stores.blobs, Decoder: workers.decoder, Cloner: formant.New(workers.engines), Previews: previews,
+				Journal: core.journal, Keys: core.keys, Blobs: stores.blobs, Decoder: workers.decoder,
+				Cloner: formant.New(workers.engines), Previews: previews,
 				Folder: stores.folder.Path("cloning"), Limits: commands.Limits{Upload: maxUpload}, Now: time.Now, Logger: core.log,
 			})
 			if err != nil {
@@ -45,24 +44,35 @@ func voicesSlice(core *coreParts, stores *storeParts, workers *workerParts, shar
 			}
 			shower := voices.Shower{Keys: core.keys, Links: core.links()}
 			read := readapi.API{Models: core.projector, Shower: shower}
-			write := writeapi.API{Voices: shared.voices, Previews: previews, Shower: shower, Links: core.links(), ReadModels: core.projector}
+			write := writeapi.API{
+				Voices: shared.voices, Previews: previews, Shower: shower, Links: core.links(), ReadModels: core.projector,
+			}
 			create := writeapi.Creator{Voices: shared.voices, Shower: shower, ReadModels: core.projector, MaxUpload: maxUpload}
-			prechecker, running := newPrechecker(workers.decoder)
+			checker := classic.New(classic.Config{Decoder: workers.decoder, Longest: longestChecked, MostOnce: runtime.NumCPU()})
+			prechecker := writeapi.Prechecker{
+				Checker: checker, Places: quota.New(int64(runtime.NumCPU()), 1), MaxUpload: maxUpload,
+			}
 			return service{
-				public:     slices.Concat(read.Routes(), write.Routes(), create.Routes(), prechecker.Routes()),
-				collectors: []prometheus.Collector{running, uploadsGauge(stores.uploads), clonings(shared.voices)},
-				close:      shared.voices.Close,
-				ends:       []closing{shared.voices.EndFor},
-				awaits:     []closing{shared.voices.EraseFor},
-				jobs:       []job{{name: "the sweep of voices", every: time.Hour, run: voiceSweep(core.log, shared.voices)}},
+				public: slices.Concat(read.Routes(), write.Routes(), create.Routes(), prechecker.Routes()),
+				collectors: []prometheus.Collector{
+					gauge("recital_prechecks_running", "Recordings that are being checked.", checker.Running),
+					gauge("recital_upload_bytes", "What uploads that are being received or answered claim of their budget.",
+						stores.uploads.Claimed),
+					gauge("recital_voices_making", "Voices that this instance is preparing or training.", shared.voices.Making),
+				},
+				close:  shared.voices.Close,
+				ends:   []closing{shared.voices.EndFor},
+				awaits: []closing{shared.voices.EraseFor},
+				jobs:   []job{{name: "the sweep of voices", every: time.Hour, run: voiceSweep(core.log, shared.voices)}},
 				slow: []toDo{
 					{commands.PrepareProcess, readmodel.ToDoPrepareVoiceView, byID(shared.voices.Prepare)},
 					{commands.TrainProcess, readmodel.ToDoTrainVoiceView, byID(shared.voices.Train)},
 				},
 				toDos: []toDo{
-					{commands.SettleProcess, readmodel.ToDoSettleVoicePlaceView, func(ctx context.Context, item todo.Item) (eventlog.Position, error) {
-						return shared.voices.SettlePlace(ctx, strings.TrimPrefix(item.Stream, roster.StreamPrefix), item.ID, item.Cause)
-					}},
+					{commands.SettleProcess, readmodel.ToDoSettleVoicePlaceView,
+						func(ctx context.Context, item todo.Item) (eventlog.Position, error) {
+							return shared.voices.SettlePlace(ctx, strings.TrimPrefix(item.Stream, roster.StreamPrefix), item.ID, item.Cause)
+						}},
 					{commands.EraseProcess, readmodel.ToDoEraseVoiceView, byID(shared.voices.Erase)},
 					{commands.PreviewProcess, readmodel.ToDoRenderVoicePreviewView, byID(shared.voices.RenderPreview)},
 				},
@@ -71,7 +81,7 @@ func voicesSlice(core *coreParts, stores *storeParts, workers *workerParts, shar
 	}
 }
 
-// voiceSweep returns the removal of what crashes left among the blobs.
+// voiceSweep returns a function that removes blobs that crashes have left.
 func voiceSweep(log *slog.Logger, voices *commands.Voices) func(context.Context) error {
 	return func(ctx context.Context) error {
 		removed, err := voices.Sweep(ctx)
@@ -82,28 +92,5 @@ func voiceSweep(log *slog.Logger, voices *commands.Voices) func(context.Context)
 	}
 }
 
-func clonings(voices *commands.Voices) prometheus.Collector {
-	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "recital_voices_making", Help: "Voices that this instance is preparing or training.",
-	}, func() float64 { return float64(voices.Making()) })
-}
-
-// longestChecked is the longest recording that is checked.
+// longestChecked is the maximum length of a recording that is checked.
 const longestChecked = time.Hour
-
-// newPrechecker returns what checks recordings before voices are made from them, as many at once as uploads are decoded.
-func newPrechecker(decoder *decode.Pool) (*writeapi.Prechecker, prometheus.Collector) {
-	atOnce := runtime.NumCPU()
-	checker := classic.New(classic.Config{Decoder: decoder, Longest: longestChecked, MostOnce: atOnce})
-	running := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "recital_prechecks_running", Help: "Recordings that are being checked.",
-	}, func() float64 { return float64(checker.Running()) })
-	return &writeapi.Prechecker{Checker: checker, Places: quota.New(int64(atOnce), 1), MaxUpload: maxUpload}, running
-}
-
-// uploadsGauge measures what uploads hold.
-func uploadsGauge(uploads *spool.Spool) prometheus.Collector {
-	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "recital_upload_bytes", Help: "What uploads that are being received or answered claim of their budget.",
-	}, func() float64 { return float64(uploads.Claimed()) })
-}
