@@ -83,10 +83,13 @@ func TestWhatAnOperatorChangesOrCopiesIsAnEntryWithNameRoleAddressAndReason(t *t
 		method, path, body, said string
 		status                   int
 	}{
-		{"POST", "/admin/projections/rebuild", `{"projections":["alerts"]}`, "Read models are to be built again: alerts", 200},
+		{"POST", "/admin/projections/rebuild", `{"projections":["alerts"]}`, "Read models are to be built again: alerts",
+			200},
 		{"POST", "/admin/projections/rollback", `{"name":"usage"}`, "A read model is to be rolled back: usage", 404},
-		{"POST", "/admin/projections/promote", `{"generations":[{"name":"usage","generation":7}]}`, "Generations of read models are to be live: usage generation 7", 404},
-		{"POST", "/admin/projections/retire", `{"name":"usage","generation":7}`, "A generation of a read model is to be dropped: usage generation 7", 404},
+		{"POST", "/admin/projections/promote", `{"generations":[{"name":"usage","generation":7}]}`,
+			"Generations of read models are to be live: usage generation 7", 404},
+		{"POST", "/admin/projections/retire", `{"name":"usage","generation":7}`,
+			"A generation of a read model is to be dropped: usage generation 7", 404},
 		{"POST", "/admin/projections/parked/retry", `{"name":"usage","event_id":"0190b0c0-0000-7000-8000-000000000000"}`,
 			"A parked event is to be tried again: 0190b0c0-0000-7000-8000-000000000000 in usage", 404},
 		{"GET", "/admin/backup/keyring", "", "The keyring is copied", 200},
@@ -101,7 +104,9 @@ func TestWhatAnOperatorChangesOrCopiesIsAnEntryWithNameRoleAddressAndReason(t *t
 		last := entries("ada", count)[count-1]
 		require.Contains(t, last.Sentence, act.said)
 		require.Contains(t, last.Sentence, "Operator ada did it, from 127.0.0.1, with the reason: Ticket 7.")
-		require.Equal(t, [4]string{"ada", "operator", "127.0.0.1", "Ticket 7"}, [4]string{last.Actor.Name, last.Actor.Role, last.Actor.Address, last.Actor.Reason})
+		require.Equal(t, [4]string{"ada", "operator", "127.0.0.1", "Ticket 7"}, [4]string{
+			last.Actor.Name, last.Actor.Role, last.Actor.Address, last.Actor.Reason,
+		})
 	}
 
 	count++
@@ -118,7 +123,8 @@ func TestWhatAnOperatorChangesOrCopiesIsAnEntryWithNameRoleAddressAndReason(t *t
 	// and what is refused is not recorded: an act that needs a reason and has none, and a reason that must not stay in
 	// the log
 	for reason, says := range map[string]string{
-		"": "this needs a reason", "of jane@example.org": "must not hold an e-mail address", strings.Repeat("x", 501): "at most 500 characters",
+		"": "this needs a reason", "of jane@example.org": "must not hold an e-mail address",
+		strings.Repeat("x", 501): "at most 500 characters",
 	} {
 		status, answer := ask(ada, http.MethodPost, "/admin/keyring/abandon", `{"keyring":"k1"}`, reason)
 		require.Equal(t, http.StatusUnprocessableEntity, status)
@@ -135,5 +141,6 @@ func TestWhatAnOperatorChangesOrCopiesIsAnEntryWithNameRoleAddressAndReason(t *t
 	require.NoError(t, err)
 	require.NoError(t, response.Body.Close())
 	require.Equal(t, http.StatusOK, response.StatusCode)
-	require.Contains(t, entries("LOCAL", 1)[0].Sentence, "An instance is to be drained. Operator LOCAL did it, from 127.0.0.1.")
+	require.Contains(t, entries("LOCAL", 1)[0].Sentence,
+		"An instance is to be drained. Operator LOCAL did it, from 127.0.0.1.")
 }

@@ -37,7 +37,8 @@ func newCluster(t *testing.T) *cluster {
 	t.Helper()
 	dir := nodetest.Dir(t)
 	c := &cluster{t: t, shared: config(t), at: eventnode.Config{
-		Dir: filepath.Join(dir, "log"), Socket: nodetest.Socket(dir), Address: "127.0.0.1:0", Logger: slog.New(slog.DiscardHandler),
+		Dir: filepath.Join(dir, "log"), Socket: nodetest.Socket(dir), Address: "127.0.0.1:0",
+		Logger: slog.New(slog.DiscardHandler),
 	}}
 	c.startNode()
 	t.Cleanup(func() { require.NoError(t, c.node.Close()) })
@@ -81,7 +82,8 @@ func (c *cluster) member() app.Config {
 	c.t.Helper()
 	cfg := c.shared
 	cfg.DataDir = pgtest.DataDir(c.t)
-	cfg.MasterKeyFile, cfg.SigningKeyFile = filepath.Join(c.shared.DataDir, "master-key"), filepath.Join(c.shared.DataDir, "signing-key")
+	cfg.MasterKeyFile, cfg.SigningKeyFile = filepath.Join(c.shared.DataDir, "master-key"),
+		filepath.Join(c.shared.DataDir, "signing-key")
 	return cfg
 }
 

@@ -73,7 +73,8 @@ func TestMinPositionOverHTTP(t *testing.T) {
 func positionOfASynthesis(t *testing.T, a *app.App, key string) string {
 	t.Helper()
 	body := strings.NewReader(`{"text":"Hello.","voice":"leah"}`)
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+a.PublicAddr()+"/v1/ai/speech", body)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+a.PublicAddr()+"/v1/ai/speech",
+		body)
 	require.NoError(t, err)
 	request.Header.Set("x-api-key", key)
 	request.Header.Set("Content-Type", "application/json")
@@ -131,7 +132,10 @@ func TestOpenThatFailsSaysWhyAndLeavesNothingRunning(t *testing.T) {
 		change func(t *testing.T, cfg *app.Config)
 		says   []string
 	}{
-		{"no speechworker", func(t *testing.T, cfg *app.Config) { cfg.SpeechWorker = filepath.Join(t.TempDir(), "speechworker") },
+		{"no speechworker", func(t *testing.T,
+			cfg *app.Config) {
+			cfg.SpeechWorker = filepath.Join(t.TempDir(), "speechworker")
+		},
 			[]string{"starting the speech workers", "make build", "RECITAL_SPEECHWORKER"}},
 		{"a speechworker that is none", func(_ *testing.T, cfg *app.Config) { cfg.SpeechWorker = "/bin/true" },
 			[]string{"starting the speech workers"}},
@@ -139,7 +143,8 @@ func TestOpenThatFailsSaysWhyAndLeavesNothingRunning(t *testing.T) {
 			[]string{"listening for the public server", "address already in use"}},
 		{"a Postgres that refuses", func(t *testing.T, cfg *app.Config) { cfg.Postgres = pgtest.URL(t) + "&dbname=missing" },
 			[]string{"preparing the database", "does not exist"}},
-		{"an event store that is not there", func(_ *testing.T, cfg *app.Config) { cfg.EventStore = "esdb://me:hidden@127.0.0.1:1?tls=false" },
+		{"an event store that is not there",
+			func(_ *testing.T, cfg *app.Config) { cfg.EventStore = "esdb://me:hidden@127.0.0.1:1?tls=false" },
 			[]string{"opening the event log", "connection refused"}},
 		{"an event store of which any node may answer", func(_ *testing.T, cfg *app.Config) {
 			cfg.EventStore = "esdb://me:hidden@127.0.0.1:1?tls=false&nodePreference=random"
@@ -148,11 +153,15 @@ func TestOpenThatFailsSaysWhyAndLeavesNothingRunning(t *testing.T) {
 			require.NoError(t, os.WriteFile(filepath.Join(cfg.DataDir, "operator-token"), nil, 0o600))
 		}, []string{"operator-token", "delete it"}},
 		{"a prod without its token", func(t *testing.T, cfg *app.Config) {
-			cfg.Mode, cfg.EventStore, cfg.Postgres = "prod", "esdb://me:hidden@127.0.0.1:1?tls=false", "postgres://me:hidden@127.0.0.1:1/recital"
-			cfg.OperatorTokenFile, cfg.AuditorTokenFile = filepath.Join(t.TempDir(), "operator"), filepath.Join(t.TempDir(), "auditor")
-			cfg.MasterKeyFile, cfg.SigningKeyFile, cfg.PublicURL = "/run/secrets/master-key", "/run/secrets/signing-key", "https://recital.example"
+			cfg.Mode, cfg.EventStore, cfg.Postgres = "prod", "esdb://me:hidden@127.0.0.1:1?tls=false",
+				"postgres://me:hidden@127.0.0.1:1/recital"
+			cfg.OperatorTokenFile, cfg.AuditorTokenFile = filepath.Join(t.TempDir(), "operator"),
+				filepath.Join(t.TempDir(), "auditor")
+			cfg.MasterKeyFile, cfg.SigningKeyFile, cfg.PublicURL = "/run/secrets/master-key", "/run/secrets/signing-key",
+				"https://recital.example"
 			cfg.AuditKeyFile = "/run/secrets/audit-key"
-			cfg.IDP1, cfg.RedirectOrigins = "https://idp.example recital /run/secrets/idp-1-secret", []string{"https://app.example"}
+			cfg.IDP1, cfg.RedirectOrigins = "https://idp.example recital /run/secrets/idp-1-secret",
+				[]string{"https://app.example"}
 			cfg.StripeKey, cfg.StripeSecret = "sk_live_hidden", []string{"whsec_hidden"}
 		}, []string{"--operator-token-file (RECITAL_OPERATOR_TOKEN_FILE)", "no such file"}},
 		{"a master key that is none", func(t *testing.T, cfg *app.Config) {

@@ -20,7 +20,8 @@ func serveRow(b *testing.B, pool *pgxpool.Pool) (address string) {
 	bare := fiber.New(fiber.Config{DisableStartupMessage: true})
 	bare.Get("/v1/account", func(c *fiber.Ctx) error {
 		var plan string
-		err := pool.QueryRow(c.Context(), "select plan from read_v1.accounts where account_id = $1", c.Get("x-account")).Scan(&plan)
+		err := pool.QueryRow(c.Context(), "select plan from read_v1.accounts where account_id = $1",
+			c.Get("x-account")).Scan(&plan)
 		if err != nil {
 			return err
 		}

@@ -35,7 +35,10 @@ const benchSecret = "whsec_bench"
 // withProvider is the configuration of a recitald whose provider runs in this process.
 func withProvider(b *testing.B, cfg app.Config) app.Config {
 	b.Helper()
-	box, err := sandbox.Open(sandbox.Config{File: filepath.Join(b.TempDir(), "sandbox"), Key: "sk_test_bench", WebhookSecret: benchSecret, Logger: slog.New(slog.DiscardHandler)})
+	box, err := sandbox.Open(sandbox.Config{
+		File: filepath.Join(b.TempDir(), "sandbox"), Key: "sk_test_bench", WebhookSecret: benchSecret,
+		Logger: slog.New(slog.DiscardHandler),
+	})
 	require.NoError(b, err)
 	b.Cleanup(func() { require.NoError(b, box.Close()) })
 	cfg.StripeKey, cfg.StripeSecret, cfg.StripeURL = "sk_test_bench", []string{benchSecret}, box.URL()
@@ -72,7 +75,9 @@ func BenchmarkWebhooks(b *testing.B) {
 		require.NoError(b, itsRate.window(commandClients, each, func(int) (float64, error) {
 			begun := time.Now()
 			w := bareWriter{journal: log, stream: "bench-" + uuid.NewString(), revision: eventlog.NoStream}
-			err := w.append(b.Context(), payment.Received{ID: "evt_" + drawn(), Kind: "moon.risen", Object: "sub_1", CreatedAt: begun.UTC(), At: begun.UTC()})
+			err := w.append(b.Context(), payment.Received{
+				ID: "evt_" + drawn(), Kind: "moon.risen", Object: "sub_1", CreatedAt: begun.UTC(), At: begun.UTC(),
+			})
 			its.add(time.Since(begun))
 			return 1, err
 		}))
@@ -118,7 +123,9 @@ func BenchmarkWebhookBurst(b *testing.B) {
 		ours.done, ours.took = ours.done+float64(next.Load()), ours.took+time.Since(begun)
 		require.NoError(b, its.window(commandClients, burst/commandClients, func(int) (float64, error) {
 			w := bareWriter{journal: log, stream: "bench-" + uuid.NewString(), revision: eventlog.NoStream}
-			return 1, w.append(b.Context(), payment.Received{ID: "evt", Kind: "customer.subscription.updated", At: time.Now().UTC()})
+			return 1, w.append(b.Context(), payment.Received{
+				ID: "evt", Kind: "customer.subscription.updated", At: time.Now().UTC(),
+			})
 		}))
 	}
 	benchtest.Compare(b, "settled/s", ours.perSecond(), its.perSecond(), benchtest.NoTarget())
@@ -150,7 +157,8 @@ func writeCustomer(b *testing.B, cfg app.Config, log *journal.Journal, account s
 	customer, err := provider.CreateCustomer(b.Context(), payments.Attempt{ID: uuid.NewString(), First: at}, account)
 	require.NoError(b, err)
 	metadata := eventlog.Metadata{Actor: journal.System().Actor, Time: at}
-	events, err := log.Registry.Encode(uuid.New(), 0, metadata, subscription.CustomerCreated{Account: account, Customer: customer, At: at})
+	events, err := log.Registry.Encode(uuid.New(), 0, metadata,
+		subscription.CustomerCreated{Account: account, Customer: customer, At: at})
 	require.NoError(b, err)
 	_, err = log.Log.Append(b.Context(), subscription.Stream(account), eventlog.NoStream, events)
 	require.NoError(b, err)
@@ -186,7 +194,8 @@ func BenchmarkBillingOverview(b *testing.B) {
 		}
 	}
 	var ours, its times
-	askOurs := ask(dialAll(b, clients, a.PublicAddr()), "GET /payments/billing HTTP/1.1\r\nHost: recital\r\nx-api-key: "+secret(b, cfg, "dev-api-key")+"\r\n\r\n", &ours)
+	askOurs := ask(dialAll(b, clients, a.PublicAddr()),
+		"GET /payments/billing HTTP/1.1\r\nHost: recital\r\nx-api-key: "+secret(b, cfg, "dev-api-key")+"\r\n\r\n", &ours)
 	askBare := ask(dialAll(b, clients, serveRows[bareInvoice](b, pool, `select invoice_id, status, amount_paid, currency, extract(epoch from created_at)::bigint
 		from read_v1.invoices where account_id = $1 order by created_at desc limit 100`)), "GET / HTTP/1.1\r\nHost: recital\r\nx-account: operator\r\n\r\n", &its)
 	var oursRate, itsRate rate
@@ -205,15 +214,18 @@ func writeInvoices(b *testing.B, log *journal.Journal, pool *pgxpool.Pool, accou
 	b.Helper()
 	at := time.Now().UTC()
 	events := []any{subscription.Created{Account: account, At: at, Terms: subscription.Terms{
-		Subscription: "sub_bench", Price: "price_pro", Plan: plan.Pro, Status: "active", PeriodStart: at, PeriodEnd: at.AddDate(0, 1, 0), Anchor: at,
+		Subscription: "sub_bench", Price: "price_pro", Plan: plan.Pro, Status: "active", PeriodStart: at,
+		PeriodEnd: at.AddDate(0, 1, 0), Anchor: at,
 	}}}
 	for i := range 12 {
 		events = append(events, subscription.InvoiceRecorded{
-			Account: account, Invoice: fmt.Sprint("in_", i), Number: fmt.Sprint("R-", i), Status: "paid", AmountDue: 4900, AmountPaid: 4900, Currency: "usd",
+			Account: account, Invoice: fmt.Sprint("in_", i), Number: fmt.Sprint("R-", i), Status: "paid", AmountDue: 4900,
+			AmountPaid: 4900, Currency: "usd",
 			CreatedAt: at.AddDate(0, -i, 0), At: at,
 		})
 	}
-	proposed, err := log.Registry.Encode(uuid.New(), 0, eventlog.Metadata{Actor: journal.System().Actor, Time: at}, events...)
+	proposed, err := log.Registry.Encode(uuid.New(), 0, eventlog.Metadata{Actor: journal.System().Actor, Time: at},
+		events...)
 	require.NoError(b, err)
 	_, err = log.Log.Append(b.Context(), subscription.Stream(account), eventlog.NoStream, proposed)
 	require.NoError(b, err)

@@ -122,7 +122,9 @@ func benchmarkLedger(b *testing.B) {
 		}))
 		require.NoError(b, itsRate.window(commandClients, each, func(client int) (float64, error) {
 			begun, id := time.Now(), uuid.NewString()
-			reserved := ledger.Reserved{Account: ids[client], Reservation: id, Characters: 100, At: begun.UTC(), ExpiresAt: begun.UTC()}
+			reserved := ledger.Reserved{
+				Account: ids[client], Reservation: id, Characters: 100, At: begun.UTC(), ExpiresAt: begun.UTC(),
+			}
 			if err := writers[client].append(b.Context(), reserved); err != nil {
 				return 0, err
 			}
@@ -175,7 +177,9 @@ func openBare(ctx context.Context, log *journal.Journal) error {
 	}
 	for _, event := range []any{
 		account.Opened{Account: id, Plan: "free", At: time.Now().UTC()},
-		account.APIKeyCreated{Account: id, Hash: account.HashAPIKey(key), Masked: account.MaskAPIKey(key), At: time.Now().UTC()},
+		account.APIKeyCreated{
+			Account: id, Hash: account.HashAPIKey(key), Masked: account.MaskAPIKey(key), At: time.Now().UTC(),
+		},
 	} {
 		if err := w.read(ctx); err != nil {
 			return fmt.Errorf("reading: %w", err)

@@ -40,7 +40,8 @@ func BenchmarkCostPerCharacter(b *testing.B) {
 		return float64(taken.quantile(0.50).Microseconds()) / float64(length)
 	}
 	for i, length := range lengths {
-		benchtest.Compare(b, fmt.Sprintf("%d-µs/char", length), perCharacter(&ours[i], length), perCharacter(&its[i], length), benchtest.NoTarget())
+		benchtest.Compare(b, fmt.Sprintf("%d-µs/char", length), perCharacter(&ours[i], length),
+			perCharacter(&its[i], length), benchtest.NoTarget())
 	}
 	const middle, longest = 2, 4
 	growth := func(taken []times) float64 {
@@ -52,6 +53,7 @@ func BenchmarkCostPerCharacter(b *testing.B) {
 
 // story is an English text of so many characters, a byte each.
 func story(characters int) string {
-	const passage = "The little boat left the harbour before the sun was up. Nobody saw it go, and nobody heard the oars in the fog. "
+	const passage = "The little boat left the harbour before the sun was up. Nobody saw it go, and nobody heard the " +
+		"oars in the fog. "
 	return strings.Repeat(passage, characters/len(passage)+1)[:characters-1] + "."
 }

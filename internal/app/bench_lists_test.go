@@ -37,7 +37,9 @@ func writeYear(b *testing.B, cfg app.Config, pool *pgxpool.Pool, id string) {
 		begin := today.AddDate(0, 0, -365+period*30)
 		events := []any{ledger.PeriodOpened{Account: id, Plan: plan.Enterprise, Start: begin, End: begin.AddDate(0, 0, 30)}}
 		for day := begin; day.Before(begin.AddDate(0, 0, 30)) && !day.After(today); day = day.AddDate(0, 0, 1) {
-			events = append(events, ledger.Settled{Account: id, Reservation: uuid.NewString(), Characters: 100, Source: ledger.API, Start: begin, At: day})
+			events = append(events, ledger.Settled{
+				Account: id, Reservation: uuid.NewString(), Characters: 100, Source: ledger.API, Start: begin, At: day,
+			})
 		}
 		meta := eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorSystem}, Time: today}
 		proposed, err := registry.Encode(uuid.New(), 0, meta, events...)
@@ -76,7 +78,9 @@ type (
 func openSessions(b *testing.B, a *app.App, pool *pgxpool.Pool, id string, count int) {
 	b.Helper()
 	for range count {
-		_, err := a.Sessions().Open(b.Context(), id, sessions.Client{UserAgent: "Mozilla/5.0 (X11; Linux x86_64) Firefox/145.0", Address: "192.0.2.7"}, journal.System())
+		_, err := a.Sessions().Open(b.Context(), id, sessions.Client{
+			UserAgent: "Mozilla/5.0 (X11; Linux x86_64) Firefox/145.0", Address: "192.0.2.7",
+		}, journal.System())
 		require.NoError(b, err)
 	}
 	require.Eventually(b, func() bool {
@@ -140,7 +144,9 @@ func BenchmarkLists(b *testing.B) {
 				}
 			}
 			var ours, its times
-			askOurs := ask(dialAll(b, clients, a.PublicAddr()), "GET /v1/account/"+route+" HTTP/1.1\r\nHost: recital\r\nx-api-key: "+secret(b, cfg, "dev-api-key")+"\r\n\r\n", &ours)
+			askOurs := ask(dialAll(b, clients, a.PublicAddr()),
+				"GET /v1/account/"+route+" HTTP/1.1\r\nHost: recital\r\nx-api-key: "+secret(b, cfg, "dev-api-key")+"\r\n\r\n",
+				&ours)
 			askBare := ask(dialAll(b, clients, bare(b)), "GET / HTTP/1.1\r\nHost: recital\r\nx-account: operator\r\n\r\n", &its)
 			var oursRate, itsRate rate
 			for b.Loop() {

@@ -48,7 +48,8 @@ func BenchmarkScrape(b *testing.B) {
 	a := open(b, cfg)
 	ask := accountLoad(b, a, secret(b, cfg, "dev-api-key"), clients)
 	scraper, scrapes := dial(b, a.AdminAddr()), &times{}
-	scrape := "GET /metrics HTTP/1.1\r\nHost: recital\r\nAuthorization: Bearer " + secret(b, cfg, "auditor-token") + "\r\n\r\n"
+	scrape := "GET /metrics HTTP/1.1\r\nHost: recital\r\nAuthorization: Bearer " + secret(b, cfg,
+		"auditor-token") + "\r\n\r\n"
 	scraping := func(ctx context.Context) error {
 		for next := time.NewTicker(pause); ; {
 			select {

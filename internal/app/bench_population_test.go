@@ -68,7 +68,8 @@ func populate(b *testing.B, accounts int) *population {
 	require.NoError(b, err)
 	defer pool.Close()
 	for shown := 0; shown < accounts; time.Sleep(100 * time.Millisecond) {
-		require.NoError(b, pool.QueryRow(b.Context(), "select least((select count(*) from read_v1.sessions), (select count(*) from read_v1.accounts))").Scan(&shown))
+		require.NoError(b, pool.QueryRow(b.Context(),
+			"select least((select count(*) from read_v1.sessions), (select count(*) from read_v1.accounts))").Scan(&shown))
 	}
 	require.NoError(b, log.Close())
 	require.NoError(b, a.Close())
@@ -76,7 +77,9 @@ func populate(b *testing.B, accounts int) *population {
 }
 
 // writeAccount writes an account with a key and a session.
-func writeAccount(b *testing.B, log eventlog.Log, registry *eventlog.Registry, id, key string, cookie session.Cookie) error {
+func writeAccount(
+	b *testing.B, log eventlog.Log, registry *eventlog.Registry, id, key string, cookie session.Cookie,
+) error {
 	at, hash := time.Now().UTC().Add(-time.Second), account.HashAPIKey(key)
 	for stream, events := range map[string][]any{
 		apikey.Stream(hash): {apikey.Issued{Hash: hash, Account: id, At: at}},
@@ -85,10 +88,13 @@ func writeAccount(b *testing.B, log eventlog.Log, registry *eventlog.Registry, i
 			account.APIKeyCreated{Account: id, Hash: hash, Masked: account.MaskAPIKey(key), At: at},
 		},
 		session.Stream(cookie.ID): {session.Opened{
-			Session: cookie.ID, Account: id, SecretHash: cookie.Hash(), Provider: "idp_1", ExpiresAt: at.Add(24 * time.Hour), At: at,
+			Session: cookie.ID, Account: id, SecretHash: cookie.Hash(), Provider: "idp_1", ExpiresAt: at.Add(24 * time.Hour),
+			At: at,
 		}},
 	} {
-		proposed, err := registry.Encode(uuid.New(), 0, eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorSystem}, Time: at}, events...)
+		proposed, err := registry.Encode(uuid.New(), 0, eventlog.Metadata{
+			Actor: eventlog.Actor{Kind: eventlog.ActorSystem}, Time: at,
+		}, events...)
 		if err != nil {
 			return err
 		}
@@ -137,8 +143,11 @@ func BenchmarkPopulation(b *testing.B) {
 	mebibytes := func(p *population) float64 { return float64(p.heap) / math.Exp2(20) }
 	benchtest.Compare(b, "start-ms", mean(many), mean(few), benchtest.RatioAtMost(1.5))
 	benchtest.Compare(b, "heap-MiB", mebibytes(many), mebibytes(few), benchtest.RatioAtMost(1.5))
-	for name, taken := range map[string][2]*times{"first-look-up-ms": {&many.first, &few.first}, "look-up-ms": {&many.again, &few.again}} {
-		benchtest.Compare(b, name, milliseconds(taken[0].quantile(0.5)), milliseconds(taken[1].quantile(0.5)), benchtest.RatioAtMost(1.5))
+	for name, taken := range map[string][2]*times{
+		"first-look-up-ms": {&many.first, &few.first}, "look-up-ms": {&many.again, &few.again},
+	} {
+		benchtest.Compare(b, name, milliseconds(taken[0].quantile(0.5)), milliseconds(taken[1].quantile(0.5)),
+			benchtest.RatioAtMost(1.5))
 	}
 	benchtest.Finish(b)
 }

@@ -35,7 +35,8 @@ func openPair(b *testing.B) pair {
 	b.Helper()
 	folder := filepath.Dir(pgtest.ClusterDir(b))
 	node, err := eventnode.Open(eventnode.Config{
-		Dir: filepath.Join(folder, "log"), Socket: filepath.Join(folder, "node.sock"), Address: "127.0.0.1:0", Logger: slog.New(slog.DiscardHandler),
+		Dir: filepath.Join(folder, "log"), Socket: filepath.Join(folder, "node.sock"), Address: "127.0.0.1:0",
+		Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(b, err)
 	b.Cleanup(func() { require.NoError(b, node.Close()) })
@@ -57,7 +58,8 @@ func (p pair) newKey(b *testing.B, operator *client) string {
 // newAccount opens an account with a key on the first instance.
 func (p pair) newAccount(b *testing.B, operator *client) (id, key string) {
 	b.Helper()
-	status, body, err := operator.exchange(post("/admin/accounts", "Authorization: Bearer "+secret(b, p.cfg, "operator-token")+"\r\n", `{"plan":"free"}`))
+	status, body, err := operator.exchange(post("/admin/accounts",
+		"Authorization: Bearer "+secret(b, p.cfg, "operator-token")+"\r\n", `{"plan":"free"}`))
 	require.NoError(b, err)
 	require.Equal(b, http.StatusOK, status, string(body))
 	var opened struct {
@@ -101,7 +103,8 @@ func BenchmarkRevocation(b *testing.B) {
 	p.benchmarkRevocation(b, func() (credential, revoke string) {
 		key := p.newKey(b, operator)
 		credential = "x-api-key: " + key + "\r\n"
-		return credential, "DELETE /v1/account/api_key/" + account.MaskAPIKey(key) + " HTTP/1.1\r\nHost: recital\r\n" + credential + "\r\n"
+		return credential, "DELETE /v1/account/api_key/" + account.MaskAPIKey(key) + " HTTP/1.1\r\nHost: " +
+			"recital\r\n" + credential + "\r\n"
 	})
 }
 
@@ -167,7 +170,9 @@ func openDelivery(b *testing.B, node string) *delivery {
 	ctx, cancel := context.WithCancel(context.Background())
 	b.Cleanup(cancel)
 	return &delivery{
-		writer:     bareWriter{journal: &journal.Journal{Log: connect(), Registry: registry}, stream: "bench-1", revision: eventlog.NoStream},
+		writer: bareWriter{
+			journal: &journal.Journal{Log: connect(), Registry: registry}, stream: "bench-1", revision: eventlog.NoStream,
+		},
 		deliveries: connect().Subscribe(ctx, eventlog.Start()).Deliveries(),
 	}
 }
@@ -184,6 +189,7 @@ func (d *delivery) once(b *testing.B) time.Duration {
 		delivered <- time.Now()
 	}()
 	begun := time.Now()
-	require.NoError(b, d.writer.append(b.Context(), account.APIKeyRevoked{Account: "1", Hash: "h", Masked: "m", At: begun}))
+	require.NoError(b, d.writer.append(b.Context(),
+		account.APIKeyRevoked{Account: "1", Hash: "h", Masked: "m", At: begun}))
 	return (<-delivered).Sub(begun)
 }

@@ -49,7 +49,9 @@ func openPipeline(b *testing.B) pipeline {
 }
 
 // speak synthesises a text and returns when its first byte came and the length of the audio in seconds.
-func (p pipeline) speak(ctx context.Context, text string, spec audio.Spec) (firstByte time.Duration, seconds float64, err error) {
+func (p pipeline) speak(ctx context.Context, text string, spec audio.Spec) (
+	firstByte time.Duration, seconds float64, err error,
+) {
 	begun := time.Now()
 	stream := p.speaker.Speak(ctx, speech.Request{Text: text, Voice: speech.Voices()[0], Language: "en-us"})
 	defer stream.Close()
@@ -108,7 +110,8 @@ func serveSpeech(b *testing.B) speaker {
 
 func (s speaker) openAccount(b *testing.B) (key string) {
 	b.Helper()
-	request, err := http.NewRequest(http.MethodPost, "http://"+s.app.AdminAddr()+"/admin/accounts", strings.NewReader(`{"plan":"enterprise"}`))
+	request, err := http.NewRequest(http.MethodPost, "http://"+s.app.AdminAddr()+"/admin/accounts",
+		strings.NewReader(`{"plan":"enterprise"}`))
 	require.NoError(b, err)
 	request.Header.Set("Authorization", "Bearer "+secret(b, s.cfg, "operator-token"))
 	request.Header.Set("Content-Type", "application/json")
@@ -126,7 +129,8 @@ func (s speaker) openAccount(b *testing.B) (key string) {
 // order asks for a text in a format over the bytes route.
 func (s speaker) order(text string, spec audio.Spec) string {
 	return post("/v1/ai/speech/bytes", "x-api-key: "+s.keys[0]+"\r\n",
-		fmt.Sprintf(`{"text":%q,"voice":"leah","language":"en","format":%q,"sample_rate":%d}`, text, spec.Format, spec.SampleRate))
+		fmt.Sprintf(`{"text":%q,"voice":"leah","language":"en","format":%q,"sample_rate":%d}`, text, spec.Format,
+			spec.SampleRate))
 }
 
 // asker requests the sentence once, reads all of it and returns when its first byte came.
@@ -151,7 +155,8 @@ func connectBytes(b *testing.B, s speaker, _ int) asker {
 func connectGet(b *testing.B, s speaker, _ int) asker {
 	conn := dial(b, s.app.PublicAddr())
 	query := url.Values{"text": {enginetest.Sentence}, "voice": {"leah"}, "language": {"en"}}
-	request := fmt.Sprintf("GET /v1/ai/speech?%s HTTP/1.1\r\nHost: recital\r\nx-api-key: %s\r\n\r\n", query.Encode(), s.keys[0])
+	request := fmt.Sprintf("GET /v1/ai/speech?%s HTTP/1.1\r\nHost: recital\r\nx-api-key: %s\r\n\r\n", query.Encode(),
+		s.keys[0])
 	return func() (time.Duration, error) { return conn.ask(request) }
 }
 
@@ -161,7 +166,8 @@ func connectSocket(b *testing.B, s speaker, client int) asker {
 	ws, _, err := websocket.DefaultDialer.Dial("ws://"+s.app.PublicAddr()+"/v1/ai/speech/stream", nil)
 	require.NoError(b, err)
 	b.Cleanup(func() { _ = ws.Close() })
-	opening := fmt.Sprintf(`{"X-API-Key":%q,"voice":"leah","language":"en","protocol_version":2}`, s.keys[client%len(s.keys)])
+	opening := fmt.Sprintf(`{"X-API-Key":%q,"voice":"leah","language":"en","protocol_version":2}`,
+		s.keys[client%len(s.keys)])
 	require.NoError(b, ws.WriteMessage(websocket.TextMessage, []byte(opening)))
 	clause, rest, _ := strings.Cut(enginetest.Sentence, ", ")
 	return func() (time.Duration, error) {
@@ -169,7 +175,8 @@ func connectSocket(b *testing.B, s speaker, client int) asker {
 			return 0, err
 		}
 		begun := time.Now()
-		if err := ws.WriteMessage(websocket.TextMessage, fmt.Appendf(nil, `{"text":%q,"command":"flush","nonce":1}`, rest)); err != nil {
+		if err := ws.WriteMessage(websocket.TextMessage,
+			fmt.Appendf(nil, `{"text":%q,"command":"flush","nonce":1}`, rest)); err != nil {
 			return 0, err
 		}
 		return hearFlush(ws, begun)

@@ -127,6 +127,7 @@ func (c *client) ask(request string) (firstByte time.Duration, err error) {
 }
 
 func post(path, headers, body string) string {
-	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: recital\r\n%sContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: recital\r\n%sContent-Type: application/json\r\nContent-Length: "+
+		"%d\r\n\r\n%s",
 		path, headers, len(body), body)
 }

@@ -85,7 +85,9 @@ func TestADiskThatIsNearlyFullIsFound(t *testing.T) {
 	// when it is nearly full, then that is found, and which folder it is of
 	fill(3700) // 90.3 %
 	require.Len(t, finds(t, w), 1)
-	require.Equal(t, alert.Condition{Source: "disk", Subject: "host, folder " + disk, Reason: alert.DiskFull}, finds(t, w)[0].Condition)
+	require.Equal(t, alert.Condition{
+		Source: "disk", Subject: "host, folder " + disk, Reason: alert.DiskFull,
+	}, finds(t, w)[0].Condition)
 
 	// and a little less is not enough for the alert to be over
 	fill(3660) // 89.4 %
@@ -111,7 +113,9 @@ func engines(t *testing.T) (pool *worker.Pool, kill func()) {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "engine")
 	require.NoError(t, os.Symlink(speechworker, binary))
-	pool, err := worker.Open(worker.Config{Command: workertest.Command(binary), Size: 1, Logger: slog.New(slog.DiscardHandler)})
+	pool, err := worker.Open(worker.Config{
+		Command: workertest.Command(binary), Size: 1, Logger: slog.New(slog.DiscardHandler),
+	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, pool.Close()) })
 	return pool, func() {
@@ -130,7 +134,8 @@ func TestWorkersThatDieOneAfterTheOtherAreFound(t *testing.T) {
 	looping := alert.Condition{Source: "workers/espeak-ng", Subject: "host", Reason: alert.CrashLoop}
 	failing := alert.Condition{Source: "speech", Subject: "host", Reason: alert.Failing}
 	crashes := app.CrashCheck(looping, time.Hour, func() (int, uint64) { s := pool.Stats(); return s.Alive, s.Respawns })
-	failures := app.FailureCheck(failing, 50, func() health.Tally { s := pool.Stats(); return health.Tally{All: s.Jobs, Bad: s.Failed} })
+	failures := app.FailureCheck(failing, 50,
+		func() health.Tally { s := pool.Stats(); return health.Tally{All: s.Jobs, Bad: s.Failed} })
 	require.Eventually(t, func() bool { return pool.Stats().Alive == 1 }, patience, time.Millisecond)
 	require.Empty(t, finds(t, crashes))
 	require.Empty(t, finds(t, failures))
@@ -152,7 +157,8 @@ func TestWorkersThatDieOneAfterTheOtherAreFound(t *testing.T) {
 	require.Equal(t, failing, finds(t, failures)[0].Condition)
 
 	// and once they live, they are found no more, when it was long enough ago
-	brief := app.CrashCheck(looping, time.Nanosecond, func() (int, uint64) { s := pool.Stats(); return s.Alive, s.Respawns })
+	brief := app.CrashCheck(looping, time.Nanosecond,
+		func() (int, uint64) { s := pool.Stats(); return s.Alive, s.Respawns })
 	require.Eventually(t, func() bool { return len(finds(t, brief)) == 0 }, patience, time.Millisecond)
 }
 
@@ -183,7 +189,10 @@ func TestNoticesThatAreRefusedAreFound(t *testing.T) {
 
 func TestAProviderThatIsDownIsFound(t *testing.T) {
 	t.Parallel()
-	provider, err := sandbox.Open(sandbox.Config{File: filepath.Join(t.TempDir(), "sandbox"), Key: "sk_test", WebhookSecret: "whsec", Logger: slog.New(slog.DiscardHandler)})
+	provider, err := sandbox.Open(sandbox.Config{
+		File: filepath.Join(t.TempDir(), "sandbox"), Key: "sk_test", WebhookSecret: "whsec",
+		Logger: slog.New(slog.DiscardHandler),
+	})
 	require.NoError(t, err)
 	require.NoError(t, app.Reach(t.Context(), provider.URL()))
 	require.NoError(t, provider.Close())
@@ -221,7 +230,8 @@ func TestABlobStoreThatIsDownIsFound(t *testing.T) {
 	location, err := s3.ParseURL(s3test.URL(server.Address(), "alerts"))
 	require.NoError(t, err)
 	store, err := s3.Open(t.Context(), s3.Config{
-		Location: location, Folder: "alerts", AccessKey: s3test.AccessKey, SecretKey: s3test.SecretKey, Logger: slog.New(slog.DiscardHandler),
+		Location: location, Folder: "alerts", AccessKey: s3test.AccessKey, SecretKey: s3test.SecretKey,
+		Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
@@ -330,11 +340,15 @@ func TestAReservationThatNobodyEndsIsFound(t *testing.T) {
 		return ledger.Reserved{Account: "a1", Reservation: id, Characters: 1, At: start, ExpiresAt: expires}
 	}
 	late, soon := uuid.NewString(), uuid.NewString()
-	w.Write(t, "usage-a1-1", ledger.PeriodOpened{Account: "a1", Plan: plan.Enterprise, Start: start, End: start.AddDate(0, 1, 0)},
+	w.Write(t, "usage-a1-1", ledger.PeriodOpened{
+		Account: "a1", Plan: plan.Enterprise, Start: start, End: start.AddDate(0, 1, 0),
+	},
 		reserved(soon, time.Now().UTC().Add(-5*time.Minute)))
 	require.Empty(t, finds(t, look), "it may be that an instance has just started")
 	w.Append(t, "usage-a1-1", 1, reserved(late, time.Now().UTC().Add(-time.Hour)))
-	require.Equal(t, alert.Condition{Source: "ledger", Subject: "reservations", Reason: alert.Unsettled}, finds(t, look)[0].Condition)
+	require.Equal(t, alert.Condition{
+		Source: "ledger", Subject: "reservations", Reason: alert.Unsettled,
+	}, finds(t, look)[0].Condition)
 
 	// when it has ended, then it is found no more
 	w.Append(t, "usage-a1-1", 2, ledger.Expired{Account: "a1", Reservation: late, At: start})
@@ -344,7 +358,8 @@ func TestAReservationThatNobodyEndsIsFound(t *testing.T) {
 // outside are the alert rules of which no check knows: only Prometheus sees what is away altogether, and how fast it
 // all is.
 var outside = []string{
-	"RecitalDown", "RecitalNotReady", "RecitalErrors", "RecitalNoRoom", "RecitalFirstAudioSlow", "RecitalEnginesBusy", "RecitalNodeSyncsSlow",
+	"RecitalDown", "RecitalNotReady", "RecitalErrors", "RecitalNoRoom", "RecitalFirstAudioSlow", "RecitalEnginesBusy",
+	"RecitalNodeSyncsSlow",
 	"RecitalPostgresBusy", "RecitalWorkLate", "RecitalWorkGivenUp",
 }
 

@@ -27,7 +27,8 @@ func TestAllMistakesAreNamedAtOnce(t *testing.T) {
 	t.Setenv("RECITAL_QUIET_ENCODER", "2s") // a setting of former builds
 	t.Setenv("RECITAL_API_KEY", "rk_1")     // a client's
 
-	_, err := readConfig(t, "--session-idle", "3apples", "--codecs=-1", "--http-addr=0.0.0.0:80", "--voice=leah", "--master-key-file", "/nowhere/key",
+	_, err := readConfig(t, "--session-idle", "3apples", "--codecs=-1", "--http-addr=0.0.0.0:80", "--voice=leah",
+		"--master-key-file", "/nowhere/key",
 		"--postgres=postgres://a", "--postgres-file="+empty)
 
 	var mistakes app.Mistakes
@@ -80,7 +81,8 @@ func TestSettingsHideSecrets(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{
 		"esdb://recital:marker@events:2113?tls=true", "esdb://recital:mar/ker:marker@a:2113,b:2113", "esdb://:marker@a:1",
-		"postgres://recital:marker@db/recital?sslmode=verify-full", "postgres://db/recital?user=a&password=marker&sslmode=disable",
+		"postgres://recital:marker@db/recital?sslmode=verify-full",
+		"postgres://db/recital?user=a&password=marker&sslmode=disable",
 		"host=db user=recital password=marker", "host=db password='a marker' user=recital", "host=db PASSWORD = marker",
 	} {
 		cfg := app.Config{EventStore: address, Postgres: address}
@@ -126,7 +128,8 @@ func TestTheReferenceOfSettingsIsWhatThereIs(t *testing.T) {
 	}
 	content, err := os.ReadFile(referenceFile)
 	require.NoError(t, err)
-	require.Equal(t, wanted, string(content), "docs/configuration.md is not what there is; RECITAL_WRITE_DOCS=1 has this test write it")
+	require.Equal(t, wanted, string(content),
+		"docs/configuration.md is not what there is; RECITAL_WRITE_DOCS=1 has this test write it")
 }
 
 // referenceHead begins the reference.

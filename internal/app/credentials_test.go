@@ -41,7 +41,8 @@ func TestAKeyThatIsUsedAgainIsKnownByHeart(t *testing.T) {
 	}, patience, time.Millisecond)
 	require.Subset(t, lines, []string{"recital_api_key_cache_keys 1", "recital_revocation_watches 0"})
 	text := strings.Join(lines, "\n")
-	require.False(t, strings.Contains(text, key[:7]) || strings.Contains(text, account.HashAPIKey(key)), "the key is in the metrics")
+	require.False(t, strings.Contains(text, key[:7]) ||
+		strings.Contains(text, account.HashAPIKey(key)), "the key is in the metrics")
 }
 
 func TestTheOperatorsKeyDoesNotComeBackWithAStart(t *testing.T) {
@@ -51,7 +52,8 @@ func TestTheOperatorsKeyDoesNotComeBackWithAStart(t *testing.T) {
 	first, err := app.Open(t.Context(), cfg, io.Discard)
 	require.NoError(t, err)
 	key := secret(t, cfg, "dev-api-key")
-	require.Equal(t, http.StatusOK, status(t, first, http.MethodDelete, "/v1/account/api_key/"+account.MaskAPIKey(key), key))
+	require.Equal(t, http.StatusOK,
+		status(t, first, http.MethodDelete, "/v1/account/api_key/"+account.MaskAPIKey(key), key))
 	require.Equal(t, http.StatusUnauthorized, status(t, first, http.MethodGet, "/v1/account", key))
 	require.NoError(t, first.Close())
 
@@ -99,7 +101,9 @@ func TestTheLimitsOfSocketsAreThoseOfTheConfiguration(t *testing.T) {
 				require.NoError(t, err)
 				t.Cleanup(func() { ws.Close() })
 				require.NoError(t, ws.SetReadDeadline(time.Now().Add(patience)))
-				require.NoError(t, ws.WriteJSON(map[string]string{"X-API-Key": secret(t, cfg, "dev-api-key"), "voice": "leah", "lmnt-version": "1.1"}))
+				require.NoError(t, ws.WriteJSON(map[string]string{
+					"X-API-Key": secret(t, cfg, "dev-api-key"), "voice": "leah", "lmnt-version": "1.1",
+				}))
 				_, message, err := ws.ReadMessage() // ready, or the end
 				require.NoError(t, err)
 				if last == nil {

@@ -37,12 +37,14 @@ func (i instance) alerts(t *testing.T) []openAlert {
 // isOpen reports whether an alert is shown.
 func (i instance) isOpen(t *testing.T, source string, reason alert.Reason) bool {
 	t.Helper()
-	return slices.ContainsFunc(i.alerts(t), func(a openAlert) bool { return a.Source == source && a.Reason == string(reason) })
+	return slices.ContainsFunc(i.alerts(t),
+		func(a openAlert) bool { return a.Source == source && a.Reason == string(reason) })
 }
 
 func (i instance) awaitAlert(t *testing.T, open bool, source string, reason alert.Reason) {
 	t.Helper()
-	require.Eventually(t, func() bool { return i.isOpen(t, source, reason) == open }, patience, 10*time.Millisecond, "%s %s", source, reason)
+	require.Eventually(t, func() bool { return i.isOpen(t, source, reason) == open }, patience, 10*time.Millisecond,
+		"%s %s", source, reason)
 }
 
 // operatorKey returns the API key of a new account with the role of an operator.
@@ -52,7 +54,8 @@ func (i instance) operatorKey(t *testing.T) string {
 		AccountID string `json:"account_id"`
 		APIKey    string `json:"apikey"`
 	}
-	require.NoError(t, json.Unmarshal(i.operate(t, http.MethodPost, "/admin/accounts", map[string]string{"plan": "free"}), &opened))
+	require.NoError(t, json.Unmarshal(i.operate(t, http.MethodPost, "/admin/accounts", map[string]string{"plan": "free"}),
+		&opened))
 	i.operate(t, http.MethodPost, "/admin/accounts/"+opened.AccountID+"/operator", nil)
 	return opened.APIKey
 }
@@ -130,10 +133,12 @@ func (c *cluster) allow(connections bool) {
 	if connections {
 		allow = "true"
 	}
-	_, err = connection.Exec(c.t.Context(), "alter database "+pgx.Identifier{name}.Sanitize()+" with allow_connections "+allow)
+	_, err = connection.Exec(c.t.Context(),
+		"alter database "+pgx.Identifier{name}.Sanitize()+" with allow_connections "+allow)
 	require.NoError(c.t, err)
 	if !connections {
-		_, err = connection.Exec(c.t.Context(), "select pg_terminate_backend(pid) from pg_stat_activity where datname = $1", name)
+		_, err = connection.Exec(c.t.Context(), "select pg_terminate_backend(pid) from pg_stat_activity where datname = $1",
+			name)
 		require.NoError(c.t, err)
 	}
 }
@@ -147,22 +152,26 @@ func TestWhatIsAwayIsInTheDamageReport(t *testing.T) {
 	one := c.open(cfg)
 	one.awaitReady(t)
 	key := one.operatorKey(t)
-	require.Eventually(t, func() bool { return len(one.alerts(t)) == 0 }, patience, 10*time.Millisecond, "nothing is wrong")
+	require.Eventually(t, func() bool { return len(one.alerts(t)) == 0 }, patience, 10*time.Millisecond,
+		"nothing is wrong")
 	require.Eventually(t, func() bool { // until the key is known, as that of somebody who looks often
-		return len(one.report(t, key)) == 0 && !slices.Contains(figures(t, one.App, secret(t, cfg, "operator-token")), "recital_api_key_cache_hits_total 0")
+		return len(one.report(t, key)) == 0 &&
+			!slices.Contains(figures(t, one.App, secret(t, cfg, "operator-token")), "recital_api_key_cache_hits_total 0")
 	}, patience, 10*time.Millisecond)
 
 	// when the event store is away, then the report says so, from memory
 	began := time.Now()
 	require.NoError(t, c.node.Close())
 	one.awaitAlert(t, true, "log", alert.Unreachable)
-	require.True(t, slices.ContainsFunc(one.report(t, key), func(s string) bool { return strings.HasPrefix(s, "The event store does not answer") }))
+	require.True(t, slices.ContainsFunc(one.report(t, key),
+		func(s string) bool { return strings.HasPrefix(s, "The event store does not answer") }))
 
 	// and when it is back, then the log has it, with its times
 	back := time.Now()
 	c.startNode()
 	one.awaitAlert(t, false, "log", alert.Unreachable)
-	require.Eventually(t, func() bool { _, cleared := c.told("log"); return len(cleared) > 0 }, patience, 10*time.Millisecond)
+	require.Eventually(t, func() bool { _, cleared := c.told("log"); return len(cleared) > 0 }, patience,
+		10*time.Millisecond)
 	raised, cleared := c.told("log")
 	i := slices.IndexFunc(raised, func(r alert.ConditionRaised) bool { return r.Reason == alert.Unreachable })
 	require.WithinRange(t, raised[i].At, began.Add(-time.Second), back)
@@ -172,14 +181,16 @@ func TestWhatIsAwayIsInTheDamageReport(t *testing.T) {
 	// when Postgres is away, then the report says so, without it
 	c.allow(false)
 	one.awaitAlert(t, true, "postgres", alert.Unreachable)
-	require.True(t, slices.ContainsFunc(one.report(t, key), func(s string) bool { return strings.HasPrefix(s, "Postgres does not answer") }))
+	require.True(t, slices.ContainsFunc(one.report(t, key),
+		func(s string) bool { return strings.HasPrefix(s, "Postgres does not answer") }))
 	c.allow(true)
 	one.awaitAlert(t, false, "postgres", alert.Unreachable)
 	require.Eventually(t, func() bool { // a busy machine may have seen it come and go
 		raised, cleared := c.told("postgres")
 		return len(raised) > 0 && len(cleared) == len(raised)
 	}, patience, 10*time.Millisecond)
-	require.Eventually(t, func() bool { return len(one.report(t, key)) == 0 }, patience, 10*time.Millisecond, "%v", one.report(t, key))
+	require.Eventually(t, func() bool { return len(one.report(t, key)) == 0 }, patience, 10*time.Millisecond, "%v",
+		one.report(t, key))
 }
 
 func TestAReadModelThatStopsIsInTheDamageReportUntilItGoesOn(t *testing.T) {
@@ -288,7 +299,8 @@ func TestAlertsOfEarlierReleases(t *testing.T) {
 
 	// then those are cleared that are over
 	require.Eventually(t, func() bool { return len(alertsOf(c)) == 1 }, patience, 10*time.Millisecond)
-	require.Eventually(t, func() bool { return len(one.alerts(t)) == 1 }, patience, 10*time.Millisecond, "the read model follows the log")
+	require.Eventually(t, func() bool { return len(one.alerts(t)) == 1 }, patience, 10*time.Millisecond,
+		"the read model follows the log")
 	require.Equal(t, unpaid, one.alerts(t)[0].ID)
 
 	// and an operator clears the rest

@@ -28,7 +28,8 @@ func TestWhatIsLoggedForARequestNamesIt(t *testing.T) {
 	go func() { ended <- server.Serve(listener) }()
 
 	transport := &http.Transport{} // of its own: the default one also asks for the description
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+listener.Addr().String()+"/asked", nil)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+listener.Addr().String()+"/asked",
+		nil)
 	require.NoError(t, err)
 	answer, err := transport.RoundTrip(request)
 	require.NoError(t, err)

@@ -21,8 +21,9 @@ func TestTheDoctorWarnsOfEventsThatNobodySigns(t *testing.T) {
 		state    health.State
 		found    string
 	}{
-		"an empty log":                   {commands.Unsigned{}, health.OK, "there is no head yet"},
-		"a log in which nothing goes on": {commands.Unsigned{Head: head}, health.OK, "the last head is 48h0m0s old and speaks of 70 events"},
+		"an empty log": {commands.Unsigned{}, health.OK, "there is no head yet"},
+		"a log in which nothing goes on": {commands.Unsigned{Head: head}, health.OK,
+			"the last head is 48h0m0s old and speaks of 70 events"},
 		"events since a moment": {
 			commands.Unsigned{Head: head, Events: 3, Oldest: now.Add(-11 * time.Minute)}, health.OK,
 			"the last head is 48h0m0s old and speaks of 70 events; events since: 3, the oldest 11m0s old"},

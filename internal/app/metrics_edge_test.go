@@ -48,7 +48,8 @@ func TestWhatIsTurnedAwayAtTheEdgeIsCounted(t *testing.T) {
 	a := open(t, cfg)
 	shows := func(figure string, value int) {
 		t.Helper()
-		require.Contains(t, figures(t, a, secret(t, cfg, "operator-token")), fmt.Sprintf(`%s{server="public"} %d`, figure, value))
+		require.Contains(t, figures(t, a, secret(t, cfg, "operator-token")),
+			fmt.Sprintf(`%s{server="public"} %d`, figure, value))
 	}
 	shows("recital_http_connections", 0)
 	shows("recital_http_connections_evicted_total", 0)
@@ -65,7 +66,8 @@ func TestWhatIsTurnedAwayAtTheEdgeIsCounted(t *testing.T) {
 	shows("recital_http_connections_refused_total", 0)
 
 	// and when an address announces more than its share of the bodies, then that is refused
-	const body = "POST /v1/ai/speech/kanna?text=a HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 20971520\r\n\r\n"
+	const body = "POST /v1/ai/speech/kanna?text=a HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: " +
+		"20971520\r\n\r\n"
 	require.Equal(t, http.StatusContinue, third.send(body))
 	require.Equal(t, http.StatusTooManyRequests, connect(t, a.PublicAddr()).send(body))
 	shows("recital_http_bodies_refused_total", 1)

@@ -30,7 +30,8 @@ func scrape(t *testing.T, registry *prometheus.Registry) []string {
 				labels = append(labels, label.GetName()+"="+label.GetValue())
 			}
 			value := metric.GetGauge().GetValue() + metric.GetCounter().GetValue()
-			lines = append(lines, fmt.Sprintf("%s{%s} %g", strings.TrimPrefix(family.GetName(), "recital_projection_"), strings.Join(labels, ","), value))
+			lines = append(lines, fmt.Sprintf("%s{%s} %g", strings.TrimPrefix(family.GetName(), "recital_projection_"),
+				strings.Join(labels, ","), value))
 		}
 	}
 	return lines
@@ -39,8 +40,14 @@ func scrape(t *testing.T, registry *prometheus.Registry) []string {
 func TestFiguresOfEachGeneration(t *testing.T) { synctest.Test(t, showFiguresOfEachGeneration) }
 
 func showFiguresOfEachGeneration(t *testing.T) {
-	live := feed.Generation{Name: "account", Version: 1, Number: 1, State: feed.GenerationCurrent, Lag: 250 * time.Millisecond, Events: 10, Position: eventlog.Position{Commit: 1000}}
-	next := feed.Generation{Name: "account", Version: 1, Number: 2, State: feed.GenerationStopped, Parked: 3, Events: 12, Position: eventlog.Position{Commit: 1200}}
+	live := feed.Generation{
+		Name: "account", Version: 1, Number: 1, State: feed.GenerationCurrent, Lag: 250 * time.Millisecond,
+		Events: 10, Position: eventlog.Position{Commit: 1000},
+	}
+	next := feed.Generation{
+		Name: "account", Version: 1, Number: 2, State: feed.GenerationStopped, Parked: 3,
+		Events: 12, Position: eventlog.Position{Commit: 1200},
+	}
 	var (
 		asked    int
 		overview = feed.Overview{Generations: []feed.Generation{live, next}, Head: eventlog.Position{Commit: 1250}}
@@ -49,7 +56,10 @@ func showFiguresOfEachGeneration(t *testing.T) {
 	m := newProjectionMetrics(func(context.Context) (feed.Overview, error) { asked++; return overview, failure })
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(m)
-	m.observePage(feed.PageStats{Events: 5, Generations: []feed.GenerationID{{Name: "account", Version: 1, Number: 1}, {Name: "account", Version: 1, Number: 2}}})
+	m.observePage(feed.PageStats{
+		Events:      5,
+		Generations: []feed.GenerationID{{Name: "account", Version: 1, Number: 1}, {Name: "account", Version: 1, Number: 2}},
+	})
 	m.observePage(feed.PageStats{Events: 2, Generations: []feed.GenerationID{{Name: "account", Version: 1, Number: 1}}})
 
 	events := []string{
@@ -86,5 +96,6 @@ func showFiguresOfEachGeneration(t *testing.T) {
 	// when it is back and a generation was retired meanwhile, then nothing is left of that one
 	time.Sleep(recentAge)
 	failure, overview.Generations = nil, overview.Generations[:1]
-	require.Equal(t, slices.DeleteFunc(all, func(line string) bool { return strings.Contains(line, "generation=2") }), scrape(t, registry))
+	require.Equal(t, slices.DeleteFunc(all, func(line string) bool { return strings.Contains(line, "generation=2") }),
+		scrape(t, registry))
 }

@@ -36,7 +36,8 @@ func TestWhatIsDueIsShownAndScrapesCostOneQuery(t *testing.T) {
 		lines := scrape(t, registry)
 		m.backlogs.asked = time.Now() // however slow the machine is
 		require.Subset(t, lines, []string{
-			"recital_todo_due_items{process=chores} 2", "recital_todo_due_items{process=idle} 0", "recital_todo_oldest_due_age_seconds{process=idle} 0"})
+			"recital_todo_due_items{process=chores} 2", "recital_todo_due_items{process=idle} 0",
+			"recital_todo_oldest_due_age_seconds{process=idle} 0"})
 		require.Len(t, lines, 4)
 		var age float64
 		_, err := fmt.Sscanf(lines[2], "recital_todo_oldest_due_age_seconds{process=chores} %g", &age)

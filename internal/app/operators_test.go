@@ -31,13 +31,15 @@ func TestEachPersonInATokenFileHasATokenOfTheirOwn(t *testing.T) {
 		{"an operator", tokens["ada"], http.StatusOK, http.StatusOK},
 		{"an auditor", tokens["bob"], http.StatusOK, http.StatusForbidden},
 		{"the auditors' own file", secret(t, cfg, "auditor-token"), http.StatusOK, http.StatusForbidden},
-		{"the hash in place of the token", fmt.Sprintf("%x", sha256.Sum256([]byte(tokens["ada"]))), http.StatusUnauthorized, http.StatusUnauthorized},
+		{"the hash in place of the token", fmt.Sprintf("%x", sha256.Sum256([]byte(tokens["ada"]))), http.StatusUnauthorized,
+			http.StatusUnauthorized},
 		{"nobody", "", http.StatusUnauthorized, http.StatusUnauthorized},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for path, want := range map[string]int{"GET /metrics": c.reads, "POST /admin/accounts": c.writes} {
 				method, path, _ := strings.Cut(path, " ")
-				request, err := http.NewRequestWithContext(t.Context(), method, "http://"+a.AdminAddr()+path, strings.NewReader("{}"))
+				request, err := http.NewRequestWithContext(t.Context(), method, "http://"+a.AdminAddr()+path,
+					strings.NewReader("{}"))
 				require.NoError(t, err)
 				request.Header.Set("Content-Type", "application/json")
 				request.Header.Set("Authorization", "Bearer "+c.token)

@@ -21,7 +21,8 @@ import (
 // createCustomer creates a customer of the payment provider.
 func createCustomer(t *testing.T, a *app.App, account string) string {
 	t.Helper()
-	customer, err := a.Payments().CreateCustomer(t.Context(), payments.Attempt{ID: "attempt-of-" + account, First: time.Now()}, account)
+	customer, err := a.Payments().CreateCustomer(t.Context(),
+		payments.Attempt{ID: "attempt-of-" + account, First: time.Now()}, account)
 	require.NoError(t, err)
 	return customer
 }
@@ -94,7 +95,10 @@ func TestTheProvidersSecretsAreReadFromFiles(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
-	s, err := sandbox.Open(sandbox.Config{File: filepath.Join(t.TempDir(), "sandbox"), Key: "sk_test_hidden", WebhookSecret: "whsec_old", Logger: slog.New(slog.DiscardHandler)})
+	s, err := sandbox.Open(sandbox.Config{
+		File: filepath.Join(t.TempDir(), "sandbox"), Key: "sk_test_hidden", WebhookSecret: "whsec_old",
+		Logger: slog.New(slog.DiscardHandler),
+	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	cfg := config(t)

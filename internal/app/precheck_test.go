@@ -44,7 +44,8 @@ func TestARecordingIsPrechecked(t *testing.T) {
 		return send("/v1/ai/voice/precheck", w.FormDataContentType(), &form)
 	}
 
-	response, speech := send("/v1/ai/speech/bytes", "application/json", bytes.NewReader([]byte(`{"text":"The quick brown fox jumps over the lazy dog.","voice":"leah","format":"wav"}`)))
+	response, speech := send("/v1/ai/speech/bytes", "application/json",
+		bytes.NewReader([]byte(`{"text":"The quick brown fox jumps over the lazy dog.","voice":"leah","format":"wav"}`)))
 	require.Equal(t, 200, response.StatusCode)
 	require.Greater(t, len(speech), 64<<10)
 	response, got := check(speech)

@@ -18,16 +18,20 @@ import (
 // A route that is in neither list counts for the rates unless it is a GET: a slice cannot forget to say so.
 func TestEveryRouteThatAppendsHasARate(t *testing.T) {
 	appendsNothing := []string{
-		"POST /drain", "POST /echo", "POST /speech/beta/{path:path}", "PUT /speech/beta/{path:path}", "DELETE /speech/beta/{path:path}",
+		"POST /drain", "POST /echo", "POST /speech/beta/{path:path}", "PUT /speech/beta/{path:path}",
+		"DELETE /speech/beta/{path:path}",
 		"POST /v1/ai/speech/kanna", "POST /v1/ai/speech/kanna_improved", "POST /v1/ai/voice/precheck",
 	}
 	appendsByGet := []string{
-		"GET /v1/ai/speech", "GET /v1/account/new_api_key", "GET /auth/oauth/login", "GET /auth/oauth/{provider}", "GET /auth/oauth/logout",
+		"GET /v1/ai/speech", "GET /v1/account/new_api_key", "GET /auth/oauth/login", "GET /auth/oauth/{provider}",
+		"GET /auth/oauth/logout",
 	}
-	signed := []string{"POST /payments/webhook", "POST /payments/webhook/analytics"} // what the provider has to say is not held up
+	// What the provider has to say is not held up.
+	signed := []string{"POST /payments/webhook", "POST /payments/webhook/analytics"}
 	for _, route := range open(t, config(t)).PublicRoutes() {
 		name := route.Method + " " + route.Path
-		appends := route.Method != http.MethodGet && !slices.Contains(appendsNothing, name) && !slices.Contains(signed, name) || slices.Contains(appendsByGet, name)
+		appends := route.Method != http.MethodGet && !slices.Contains(appendsNothing, name) &&
+			!slices.Contains(signed, name) || slices.Contains(appendsByGet, name)
 		require.Equal(t, appends, route.Appends, name)
 	}
 }
@@ -76,7 +80,8 @@ func TestAnAccountOverItsRateIsRefusedAndAppendsNothing(t *testing.T) {
 	require.Equal(t, 40, spoken+statuses[http.StatusTooManyRequests])
 
 	require.Contains(t, figures(t, a, secret(t, cfg, "operator-token")),
-		fmt.Sprintf(`recital_http_rates_refused_total{of="account",server="public"} %d`, statuses[http.StatusTooManyRequests]))
+		fmt.Sprintf(`recital_http_rates_refused_total{of="account",server="public"} %d`,
+			statuses[http.StatusTooManyRequests]))
 
 	// and costs nothing, and reads go on
 	requireUsage(t, a, key, 2*spoken)
@@ -88,7 +93,9 @@ func TestAnAccountOverItsRateIsRefusedAndAppendsNothing(t *testing.T) {
 func TestRates(t *testing.T) {
 	limits, err := app.Config{AccountRate: "free=7,pro=0", AddressRate: 9}.Rates()
 	require.NoError(t, err)
-	require.Equal(t, rates.Limits{Accounts: map[string]int{"free": 7, "indie": 500, "pro": 0, "premium": 500, "enterprise": 500}, Address: 9}, limits)
+	require.Equal(t, rates.Limits{
+		Accounts: map[string]int{"free": 7, "indie": 500, "pro": 0, "premium": 500, "enterprise": 500}, Address: 9,
+	}, limits)
 	for _, wrong := range []app.Config{{AccountRate: "free"}, {AccountRate: "free=-1"}, {AccountRate: "gold=1"}} {
 		_, err := wrong.Rates()
 		require.Error(t, err)

@@ -85,7 +85,10 @@ func TestAddressesWithPasswordsMayBeFiles(t *testing.T) {
 		write(t, path, text)
 		return path
 	}
-	c := Config{EventStoreFile: file("events", "esdb://me:hidden@a:2113\n"), PostgresFile: file("postgres", "host=db password=hidden\n")}
+	c := Config{
+		EventStoreFile: file("events", "esdb://me:hidden@a:2113\n"),
+		PostgresFile:   file("postgres", "host=db password=hidden\n"),
+	}
 	read, err := c.withSecrets()
 	require.NoError(t, err)
 	require.Equal(t, "esdb://me:hidden@a:2113", read.EventStore)

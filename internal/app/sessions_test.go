@@ -60,7 +60,8 @@ func (b browser) ask(on instance, method, path string) answer {
 
 func (b browser) send(on instance, method, path, body string, headers ...string) answer {
 	b.t.Helper()
-	request, err := http.NewRequestWithContext(b.t.Context(), method, "http://"+on.PublicAddr()+path, strings.NewReader(body))
+	request, err := http.NewRequestWithContext(b.t.Context(), method, "http://"+on.PublicAddr()+path,
+		strings.NewReader(body))
 	require.NoError(b.t, err)
 	request.Header.Set("Cookie", "svc-session="+b.cookie)
 	if body != "" {
@@ -128,9 +129,12 @@ func TestAPersonSeesAndEndsTheSessionsOfTheAccount(t *testing.T) {
 	require.Equal(t, shown[1].CreatedAt, shown[1].UpdatedAt)
 
 	// when somebody else, or a page of somebody else, tries to end one, then nothing happens
-	require.Equal(t, http.StatusNotFound, stranger.ask(here, http.MethodDelete, "/v1/account/sessions/"+phone.id).StatusCode)
-	require.Equal(t, http.StatusForbidden, laptop.send(here, http.MethodDelete, "/v1/account/sessions/"+phone.id, "", "Sec-Fetch-Site", "cross-site").StatusCode)
-	require.Equal(t, http.StatusForbidden, laptop.send(here, http.MethodPost, "/v1/account/sessions/revoke_all", "").StatusCode)
+	require.Equal(t, http.StatusNotFound,
+		stranger.ask(here, http.MethodDelete, "/v1/account/sessions/"+phone.id).StatusCode)
+	require.Equal(t, http.StatusForbidden,
+		laptop.send(here, http.MethodDelete, "/v1/account/sessions/"+phone.id, "", "Sec-Fetch-Site", "cross-site").StatusCode)
+	require.Equal(t, http.StatusForbidden,
+		laptop.send(here, http.MethodPost, "/v1/account/sessions/revoke_all", "").StatusCode)
 	require.False(t, phone.isSignedOut(there)())
 
 	// when the person does, then the phone is signed out everywhere, and shown no more
@@ -154,7 +158,8 @@ func TestAPersonSeesAndEndsTheSessionsOfTheAccount(t *testing.T) {
 		require.True(t, b.isSignedOut(here)())
 	}
 	again := here.signIn(t, account)
-	require.Eventually(t, func() bool { s := again.list(here); return len(s) == 1 && s[0].ID == again.id }, patience, 10*time.Millisecond)
+	require.Eventually(t, func() bool { s := again.list(here); return len(s) == 1 && s[0].ID == again.id }, patience,
+		10*time.Millisecond)
 	require.False(t, stranger.isSignedOut(there)())
 }
 
@@ -166,10 +171,13 @@ func TestAPlaygroundSpeaksByCookieUntilItsSessionEnds(t *testing.T) {
 	b := here.signIn(t, here.newAccount(t))
 
 	// given a page that speaks, and holds a socket on another instance
-	require.Equal(t, http.StatusForbidden, b.send(here, http.MethodPost, "/v1/ai/speech/bytes", `{"text":"Hello.","voice":"leah"}`).StatusCode)
-	spoken := b.send(here, http.MethodPost, "/v1/ai/speech/bytes", `{"text":"Hello.","voice":"leah"}`, "Origin", "http://"+here.PublicAddr())
+	require.Equal(t, http.StatusForbidden,
+		b.send(here, http.MethodPost, "/v1/ai/speech/bytes", `{"text":"Hello.","voice":"leah"}`).StatusCode)
+	spoken := b.send(here, http.MethodPost, "/v1/ai/speech/bytes", `{"text":"Hello.","voice":"leah"}`, "Origin",
+		"http://"+here.PublicAddr())
 	require.Equal(t, http.StatusOK, spoken.StatusCode, spoken.body)
-	require.Equal(t, http.StatusUnauthorized, b.send(here, http.MethodGet, "/v1/ai/speech?text=Hello.&voice=leah", "", "Sec-Fetch-Site", "same-origin").StatusCode)
+	require.Equal(t, http.StatusUnauthorized,
+		b.send(here, http.MethodGet, "/v1/ai/speech?text=Hello.&voice=leah", "", "Sec-Fetch-Site", "same-origin").StatusCode)
 	header := http.Header{"Cookie": {"svc-session=" + b.cookie}, "Origin": {"http://" + there.PublicAddr()}}
 	ws, _, err := websocket.DefaultDialer.Dial("ws://"+there.PublicAddr()+"/v1/ai/speech/stream", header)
 	require.NoError(t, err)
@@ -197,7 +205,8 @@ func (c *cluster) opened(t *testing.T, account string, ago, expires time.Duratio
 	at := time.Now().UTC().Add(-ago)
 	meta := eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorSystem}, Time: at}
 	proposed, err := c.registry.Encode(uuid.New(), 0, meta, session.Opened{
-		Session: cookie.ID, Account: account, SecretHash: cookie.Hash(), Provider: "idp_1", At: at, ExpiresAt: time.Now().UTC().Add(expires),
+		Session: cookie.ID, Account: account, SecretHash: cookie.Hash(), Provider: "idp_1", At: at,
+		ExpiresAt: time.Now().UTC().Add(expires),
 	})
 	require.NoError(t, err)
 	_, err = c.log.Append(t.Context(), session.Stream(cookie.ID), eventlog.NoStream, proposed)
@@ -257,8 +266,11 @@ func TestAReplacedSecretThatIsShownLaterEndsTheSession(t *testing.T) {
 	next, err := shown.Renewed(strings.NewReader(uuid.NewString() + uuid.NewString()))
 	require.NoError(t, err)
 	at := time.Now().UTC().Add(-session.Overlap)
-	proposed, err := c.registry.Encode(uuid.New(), 0, eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorSystem}, Time: at}, session.Rotated{
-		Session: old.id, Account: old.account, SecretHash: next.Hash(), FormerHash: shown.Hash(), OpenedAt: at.Add(-time.Hour), ExpiresAt: at.Add(time.Hour), At: at,
+	proposed, err := c.registry.Encode(uuid.New(), 0, eventlog.Metadata{
+		Actor: eventlog.Actor{Kind: eventlog.ActorSystem}, Time: at,
+	}, session.Rotated{
+		Session: old.id, Account: old.account, SecretHash: next.Hash(), FormerHash: shown.Hash(),
+		OpenedAt: at.Add(-time.Hour), ExpiresAt: at.Add(time.Hour), At: at,
 	})
 	require.NoError(t, err)
 	_, err = c.log.Append(t.Context(), session.Stream(old.id), 0, proposed)

@@ -57,7 +57,8 @@ func (i instance) customer(t *testing.T) (id, key string) {
 		AccountID string `json:"account_id"`
 		APIKey    string `json:"apikey"`
 	}
-	require.NoError(t, json.Unmarshal(i.operate(t, http.MethodPost, "/admin/accounts", map[string]string{"plan": "indie"}), &opened))
+	require.NoError(t, json.Unmarshal(i.operate(t, http.MethodPost, "/admin/accounts",
+		map[string]string{"plan": "indie"}), &opened))
 	return opened.AccountID, opened.APIKey
 }
 
@@ -84,7 +85,10 @@ func (c *cluster) broken(stream string) (id uuid.UUID) {
 
 func TestASkippedEventHidesNoRevocation(t *testing.T) {
 	for name, spoil := range map[string]func(c *cluster, stream string) uuid.UUID{
-		"of an unknown type":   func(c *cluster, stream string) uuid.UUID { return c.stranger(stream, "account-adopted", `{}`) },
+		"of an unknown type": func(c *cluster,
+			stream string) uuid.UUID {
+			return c.stranger(stream, "account-adopted", `{}`)
+		},
 		"with broken metadata": (*cluster).broken,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -103,7 +107,8 @@ func TestASkippedEventHidesNoRevocation(t *testing.T) {
 			// then its credentials cannot be known, and its past is refused in words
 			asOf := "/admin/accounts/" + id + "?as_of=" + url.QueryEscape(before.UTC().Format(time.RFC3339Nano))
 			for _, i := range []instance{one, two} {
-				require.Eventually(t, func() bool { return i.status(t, key, http.MethodGet, "/v1/account") == 503 }, patience, 10*time.Millisecond)
+				require.Eventually(t, func() bool { return i.status(t, key, http.MethodGet, "/v1/account") == 503 }, patience,
+					10*time.Millisecond)
 				status, reply := i.act(t, http.MethodGet, asOf, nil)
 				require.Equal(t, 503, status, reply)
 				require.Contains(t, reply, "parked skip")
@@ -135,7 +140,8 @@ func TestASkippedEventHidesNoRevocation(t *testing.T) {
 			status, reply := two.act(t, http.MethodPost, "/admin/skips/"+event.String()+"/confirm", nil)
 			require.Equal(t, 200, status, reply)
 			for _, i := range []instance{one, two} {
-				require.Eventually(t, func() bool { return i.status(t, key, http.MethodGet, "/v1/account") == 200 }, patience, 10*time.Millisecond)
+				require.Eventually(t, func() bool { return i.status(t, key, http.MethodGet, "/v1/account") == 200 }, patience,
+					10*time.Millisecond)
 				require.Equal(t, 200, signedIn.ask(i, http.MethodGet, "/v1/account").StatusCode)
 			}
 
@@ -144,7 +150,8 @@ func TestASkippedEventHidesNoRevocation(t *testing.T) {
 			require.Equal(t, 200, status, reply)
 			require.Contains(t, reply, `"account"`)
 			for _, i := range []instance{one, two} {
-				require.Eventually(t, func() bool { return i.status(t, key, http.MethodGet, "/v1/account") == 503 }, patience, 10*time.Millisecond)
+				require.Eventually(t, func() bool { return i.status(t, key, http.MethodGet, "/v1/account") == 503 }, patience,
+					10*time.Millisecond)
 			}
 			status, _ = one.act(t, http.MethodDelete, "/admin/accounts/"+id, nil)
 			require.Equal(t, 503, status)
@@ -158,7 +165,8 @@ func TestASkippedEventHidesNoRevocation(t *testing.T) {
 			status, _ = two.act(t, http.MethodPost, "/admin/skips/"+event.String()+"/confirm", nil)
 			require.Equal(t, 200, status)
 			for _, i := range []instance{one, two} {
-				require.Eventually(t, func() bool { return i.status(t, key, http.MethodGet, "/v1/account") == 401 }, patience, 10*time.Millisecond)
+				require.Eventually(t, func() bool { return i.status(t, key, http.MethodGet, "/v1/account") == 401 }, patience,
+					10*time.Millisecond)
 			}
 		})
 	}

@@ -44,7 +44,8 @@ func TestEveryEventOfEverySliceHasAGoldenFile(t *testing.T) {
 // Without a description of its tables a released read model could change them without notice.
 func TestEveryReadModelOfEverySliceIsDescribed(t *testing.T) {
 	for _, p := range app.ReadModels() {
-		found, err := filepath.Glob(fmt.Sprintf("../../projections/*/testdata/readmodels/%s.v%d.txt", p.Model.Name, p.Model.Version))
+		found, err := filepath.Glob(fmt.Sprintf("../../projections/*/testdata/readmodels/%s.v%d.txt", p.Model.Name,
+			p.Model.Version))
 		require.NoError(t, err)
 		require.Len(t, found, 1, "call feedtest.RequireReleased in a test of the projection %s", p.Model)
 	}

@@ -24,7 +24,8 @@ func headOf(t testing.TB, address, key, path, body string) *http.Response {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 	require.NoError(t, conn.(*net.TCPConn).SetReadBuffer(4<<10))
-	_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: recital\r\nX-API-Key: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+	_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: recital\r\nX-API-Key: %s\r\nContent-Type: "+
+		"application/json\r\nContent-Length: %d\r\n\r\n%s",
 		path, key, len(body), body)
 	require.NoError(t, err)
 	response, err := http.ReadResponse(bufio.NewReader(conn), nil)

@@ -370,7 +370,9 @@ func (w *watchedBlobs) isSilent() (since time.Time, is bool) {
 }
 
 // Put implements blobs.Store. A source that breaks reveals nothing about the store.
-func (w *watchedBlobs) Put(ctx context.Context, address blobs.Address, r io.Reader, size int64) (blob blobs.Blob, err error) {
+func (w *watchedBlobs) Put(
+	ctx context.Context, address blobs.Address, r io.Reader, size int64,
+) (blob blobs.Blob, err error) {
 	begun := time.Now()
 	blob, err = w.Store.Put(ctx, address, r, size)
 	if !errors.Is(err, blobs.ErrSource) || ctx.Err() != nil {

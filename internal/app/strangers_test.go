@@ -21,7 +21,8 @@ import (
 func (c *cluster) stranger(stream, eventType, data string) (id uuid.UUID) {
 	c.t.Helper()
 	id = uuid.New()
-	_, err := c.log.Append(c.t.Context(), stream, c.end(stream), []eventlog.Proposed{{ID: id, Type: eventType, Data: []byte(data)}})
+	_, err := c.log.Append(c.t.Context(), stream, c.end(stream),
+		[]eventlog.Proposed{{ID: id, Type: eventType, Data: []byte(data)}})
 	require.NoError(c.t, err)
 	return id
 }
@@ -81,7 +82,8 @@ const speechOfOneWord = `{"text":"Hello.","voice":"leah"}`
 
 func (i instance) awaitReady(t *testing.T) {
 	t.Helper()
-	require.Eventually(t, func() bool { return i.ask(t, http.MethodGet, "/ready_check", "").StatusCode == http.StatusOK }, patience, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return i.ask(t, http.MethodGet, "/ready_check", "").StatusCode == http.StatusOK },
+		patience, 10*time.Millisecond)
 }
 
 func TestOtherApplicationsInTheLogDisturbNothing(t *testing.T) {
@@ -116,7 +118,8 @@ func TestOtherApplicationsInTheLogDisturbNothing(t *testing.T) {
 	lines := strings.Join(figures(t, one.App, secret(t, one.cfg, "operator-token")), "\n")
 	require.Contains(t, lines, "recital_revocation_live 1")
 	require.NotContains(t, lines, `state="stopped",version="1"} 1`)
-	require.Regexp(t, `recital_projection_foreign_events_total\{generation="1",projection="account",version="1"\} [1-9]`, lines)
+	require.Regexp(t, `recital_projection_foreign_events_total\{generation="1",projection="account",version="1"\} [1-9]`,
+		lines)
 }
 
 func TestAStoreThatHoldsAnUnknownEventOfOursIsStartedOn(t *testing.T) {
@@ -170,7 +173,8 @@ func TestAStoreThatHoldsAnUnknownEventOfOursIsStartedOn(t *testing.T) {
 	one.awaitReady(t)
 	written := one.ask(t, http.MethodPost, "/v1/ai/speech", speechOfOneWord)
 	require.Equal(t, http.StatusOK, written.StatusCode)
-	read := one.ask(t, http.MethodGet, "/v1/account", "", "x-recital-min-position", written.Header.Get("x-recital-position"))
+	read := one.ask(t, http.MethodGet, "/v1/account", "", "x-recital-min-position",
+		written.Header.Get("x-recital-position"))
 	require.Equal(t, http.StatusOK, read.StatusCode)
 }
 

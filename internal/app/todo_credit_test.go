@@ -78,11 +78,17 @@ func TestCreditGoesOnWhenAPeriodEnds(t *testing.T) {
 
 	// when one has credit left; one speaks on for a while; one has none left; and of one a worker was killed that had
 	// ended the period, and no more
-	speaks := ledger.Reserved{Account: "speaks", Reservation: uuid.NewString(), Characters: 15_200, At: end, ExpiresAt: end.Add(time.Second)}
-	all := ledger.Reserved{Account: "spent", Reservation: uuid.NewString(), Characters: 15_500, At: start, ExpiresAt: end.Add(time.Hour)}
+	speaks := ledger.Reserved{
+		Account: "speaks", Reservation: uuid.NewString(), Characters: 15_200, At: end, ExpiresAt: end.Add(time.Second),
+	}
+	all := ledger.Reserved{
+		Account: "spent", Reservation: uuid.NewString(), Characters: 15_500, At: start, ExpiresAt: end.Add(time.Hour),
+	}
 	give("left")
 	give("speaks", speaks)
-	give("spent", all, ledger.Settled{Account: "spent", Reservation: all.Reservation, Characters: 15_500, Start: start, At: start})
+	give("spent", all, ledger.Settled{
+		Account: "spent", Reservation: all.Reservation, Characters: 15_500, Start: start, At: start,
+	})
 	give("killed", ledger.CreditCarried{Account: "killed", Characters: 500, Start: start, To: end, At: end})
 
 	// then what is left goes on, when the period has ended and nobody speaks any more

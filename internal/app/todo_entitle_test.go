@@ -65,8 +65,11 @@ func TestAnAccountAndItsPeriodsFollowTheSubscription(t *testing.T) {
 
 	// when the subscription gives it a plan, then the free period ends, the next one is on that plan, and credit goes
 	// on
-	pro := plan.Entitlement{Plan: plan.Indie, Start: bought, End: bought.AddDate(0, 1, 0), Next: plan.Indie, Anchor: bought}
-	revision := write(subscription.Stream("a1"), eventlog.NoStream, subscription.Entitled{Account: "a1", Entitlement: pro, At: now})
+	pro := plan.Entitlement{
+		Plan: plan.Indie, Start: bought, End: bought.AddDate(0, 1, 0), Next: plan.Indie, Anchor: bought,
+	}
+	revision := write(subscription.Stream("a1"), eventlog.NoStream,
+		subscription.Entitled{Account: "a1", Entitlement: pro, At: now})
 	require.Eventually(t, func() bool { return period(bought).Credit == 500 }, patience, 10*time.Millisecond)
 	require.Equal(t, plan.Indie, period(bought).Terms.Plan)
 	require.EqualValues(t, 1, period(bought).Terms.Version)
@@ -74,10 +77,17 @@ func TestAnAccountAndItsPeriodsFollowTheSubscription(t *testing.T) {
 	require.EqualValues(t, 500, period(bought).CreditLeft())
 
 	// when it uses more than the plan, and loses it, then what is past the plan is closed, to be billed
-	used := ledger.Reserved{Account: "a1", Reservation: uuid.NewString(), Characters: 212_845, Source: ledger.API, At: bought, ExpiresAt: now.Add(time.Hour)}
+	used := ledger.Reserved{
+		Account: "a1", Reservation: uuid.NewString(), Characters: 212_845, Source: ledger.API,
+		At: bought, ExpiresAt: now.Add(time.Hour),
+	}
 	write(fmt.Sprintf("usage-a1-%d", bought.Unix()), last, used,
-		ledger.Settled{Account: "a1", Reservation: used.Reservation, Characters: 212_845, Source: ledger.API, Start: bought, At: bought})
-	write(subscription.Stream("a1"), revision, subscription.Entitled{Account: "a1", Entitlement: plan.Entitlement{Plan: plan.Free, Start: lapsed}, At: now})
+		ledger.Settled{
+			Account: "a1", Reservation: used.Reservation, Characters: 212_845, Source: ledger.API, Start: bought, At: bought,
+		})
+	write(subscription.Stream("a1"), revision, subscription.Entitled{
+		Account: "a1", Entitlement: plan.Entitlement{Plan: plan.Free, Start: lapsed}, At: now,
+	})
 	require.Eventually(t, func() bool { return period(bought).Billed }, patience, 10*time.Millisecond)
 	require.EqualValues(t, 12_345, period(bought).Overage)
 	require.Equal(t, plan.Free, period(lapsed).Terms.Plan)

@@ -42,7 +42,9 @@ func TestAReservationThatNobodySettlesExpiresWhenItIsDue(t *testing.T) {
 	meta := eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorSystem}, Time: now}
 	events, err := registry.Encode(uuid.New(), 0, meta,
 		ledger.PeriodOpened{Account: "elsewhere", Plan: plan.Enterprise, Start: now, End: now.Add(time.Hour)},
-		ledger.Reserved{Account: "elsewhere", Reservation: short, Characters: 7, At: now, ExpiresAt: now.Add(700 * time.Millisecond)},
+		ledger.Reserved{
+			Account: "elsewhere", Reservation: short, Characters: 7, At: now, ExpiresAt: now.Add(700 * time.Millisecond),
+		},
 		ledger.Reserved{Account: "elsewhere", Reservation: lasting, Characters: 8, At: now, ExpiresAt: now.Add(time.Hour)})
 	require.NoError(t, err)
 	_, err = log.Append(t.Context(), "usage-elsewhere-1", eventlog.NoStream, events)
