@@ -22,4 +22,7 @@ var suite = feedtest.Suite{
 	Projections: clips.ReadModels(),
 }
 
-func TestReleasedReadModels(t *testing.T) { suite.RequireReleased(t) }
+func TestReleasedReadModels(t *testing.T) {
+	suite.RequireReleased(t)
+	formerSuite.RequireReleased(t)
+}

@@ -13,7 +13,6 @@ import (
 	"github.com/recital-tts/recital/internal/http/web"
 	"github.com/recital-tts/recital/internal/http/web/conditional"
 	"github.com/recital-tts/recital/internal/providers/blobs"
-	"github.com/recital-tts/recital/readapi"
 )
 
 type audioRequest struct {
@@ -38,25 +37,16 @@ func (a *API) audio(call *web.Call, in audioRequest) (web.Reply, error) {
 	return reply, err
 }
 
-var audioQuery = `select ` + readmodel.Columns[audioRow](readmodel.ClipsView, "") + fromClips + ` where clip_id = $1`
-
-type audioRow struct {
-	Account   string        `col:"account_id"`
-	Blob      blobs.Address `col:"blob"`
-	Bytes     int64         `col:"bytes"`
-	MediaType string        `col:"media_type"`
-}
-
 // tag returns an entity tag (RFC 9110, 8.8.3): the same for the same bytes.
-func (r audioRow) tag() string { return `"` + r.Blob.Name()[:32] + `"` }
+func tag(audio blobs.Address) string { return `"` + audio.Name()[:32] + `"` }
 
 func (a *API) play(call *web.Call, in audioRequest) (web.Reply, error) {
-	row, err := readOne[audioRow](call, a.Models, readapi.Query{SQL: audioQuery, Arguments: []any{in.ID}, Doing: "looking a clip's audio up"})
+	row, err := byID.One(call, a.Models, errNoClip, in.ID)
 	if err != nil {
 		return web.Reply{}, err
 	}
 	content := web.Content{
-		Tag: row.tag(), CacheControl: "private, no-cache", // a deleted clip must not be played from a cache
+		Tag: tag(blobs.Address(row.Blob)), CacheControl: "private, no-cache", // a deleted clip must not be played from a cache
 		Size: row.Bytes, Ranges: true,
 		Body: func(part conditional.Part) (web.Reply, error) { return a.part(call, row, part) },
 	}
@@ -64,8 +54,8 @@ func (a *API) play(call *web.Call, in audioRequest) (web.Reply, error) {
 }
 
 // part opens the audio before the head of the reply is sent, so that what is wrong with it is the reply.
-func (a *API) part(call *web.Call, row audioRow, part conditional.Part) (web.Reply, error) {
-	reader, err := a.Sealed.Open(call, row.Account, row.Blob, part.Offset, part.Length)
+func (a *API) part(call *web.Call, row readmodel.ClipRow, part conditional.Part) (web.Reply, error) {
+	reader, err := a.Sealed.Open(call, row.Account, blobs.Address(row.Blob), part.Offset, part.Length)
 	if err != nil {
 		return web.Reply{}, fmt.Errorf("playing a clip: %w", err)
 	}

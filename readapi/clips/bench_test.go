@@ -15,7 +15,9 @@ import (
 
 	"github.com/recital-tts/recital/domain/clip"
 	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/readmodel"
 	"github.com/recital-tts/recital/internal/testing/benchtest"
+	"github.com/recital-tts/recital/readapi"
 )
 
 // BenchmarkClipList reads pages of an account with many clips, in each order, beside a bare query of the same clips:
@@ -94,10 +96,11 @@ func (s *shelf) timeBare(b *testing.B, by, order string, page int64) float64 {
 	var first string
 	require.NoError(b, s.Pool.QueryRow(b.Context(), `select clip_id`+fromClips+` where account_id = 'big' order by `+sorted+` offset $1 limit 1`, (page-1)*benchPage).Scan(&first))
 	began := time.Now()
-	rows, err := s.Pool.Query(b.Context(), `select `+clipColumns+fromClips+` where account_id = 'big' and (`+by+`) `+compared+`
-		(select `+by+fromClips+` where clip_id = $1) order by `+sorted+` limit $2`, first, benchPage)
+	query := readapi.From(readmodel.ClipsView, `where account_id = 'big' and (`+by+`) `+compared+`
+		(select `+by+fromClips+` where clip_id = $1) order by `+sorted+` limit $2`, "")
+	rows, err := s.Pool.Query(b.Context(), query.SQL, first, benchPage)
 	require.NoError(b, err)
-	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[clipRow])
+	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[readmodel.ClipRow])
 	took := time.Since(began)
 	require.NoError(b, err)
 	require.NotEmpty(b, found)

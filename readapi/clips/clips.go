@@ -7,9 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/internal/access/keyring"
@@ -30,11 +27,13 @@ type API struct {
 
 // Routes returns the rows for the public route table. Who knows a clip's id may see it, as the interface has it.
 func (a *API) Routes() []web.Route {
-	reads, tag := web.Reads(readmodel.ClipsView), web.Tag("Account")
+	reads, tag := web.Reads(readmodel.ClipsView.View), web.Tag("Account")
 	audioTypes, sends := []string{"*/*"}, web.Sends("accept-ranges", "etag", "cache-control")
 	return []web.Route{
-		web.Get("/v1/account/clips", a.list, web.Reads(readmodel.ClipsView, readmodel.ClipsByTimeView, readmodel.ClipsByLengthView, readmodel.ClipsByVoiceView), tag, web.Summary("Saved clips, in pages"),
-			web.Description("The clips of the account, sorted and filtered by the parameters. A page behind the last one is empty."), web.Returns[clipsResponse]()),
+		web.Get("/v1/account/clips", a.list, tag, web.Summary("Saved clips, in pages"),
+			web.Reads(readmodel.ClipsView.View, readmodel.ClipsByTimeView.View, readmodel.ClipsByLengthView.View, readmodel.ClipsByVoiceView.View),
+			web.Description("The clips of the account, sorted and filtered by the parameters. A page behind the last one is empty."),
+			web.Returns[clipsResponse]()),
 		web.Get("/v1/account/clip/{clip_id}", a.one, web.Public(), reads, tag, web.Summary("A saved clip"),
 			web.Description("A clip is public to everybody who knows its id."),
 			web.Returns[Clip](), web.Refuses(404)),
@@ -61,29 +60,14 @@ type Clip struct {
 }
 
 var (
-	fromClips   = ` from ` + readmodel.ClipsView.SQL()
-	clipColumns = readmodel.Columns[clipRow](readmodel.ClipsView, "")
-	clipQuery   = `select ` + clipColumns + fromClips + ` where clip_id = $1`
+	errNoClip = domain.Refuse(domain.NotFound, "There is no such clip")
+	byID      = readapi.From(readmodel.ClipsView, `where clip_id = $1`, "reading a clip")
 )
-
-type clipRow struct {
-	ID        string    `col:"clip_id"`
-	Account   string    `col:"account_id"`
-	Voice     string    `col:"voice"`
-	SavedAt   time.Time `col:"saved_at"`
-	Speed     float64   `col:"speed"`
-	Language  string    `col:"language"`
-	Debug     bool      `col:"debug"`
-	Sealed    []byte    `col:"sealed"`
-	SealedFor string    `col:"sealed_for"`
-}
-
-var errNoClip = domain.Refuse(domain.NotFound, "There is no such clip")
 
 func (a *API) one(call *web.Call, in struct {
 	ID string `path:"clip_id" doc:"The id of the clip." example:"01JB2K9V3N8QWX4T6Z0Y5R7M1C"`
 }) (web.Reply, error) {
-	row, err := readOne[clipRow](call, a.Models, readapi.Query{SQL: clipQuery, Arguments: []any{in.ID}, Doing: "reading a clip"})
+	row, err := byID.One(call, a.Models, errNoClip, in.ID)
 	if err != nil {
 		return web.Reply{}, err
 	}
@@ -94,21 +78,7 @@ func (a *API) one(call *web.Call, in struct {
 	return web.JSON(response).WithHeader("Cache-Control", "no-store"), nil
 }
 
-// readOne reads the row of a clip. Errors: errNoClip.
-func readOne[R any](call *web.Call, models readapi.Models, q readapi.Query) (clip R, err error) {
-	found := false
-	err = readapi.Read(call, models, q, func(row pgx.CollectableRow) (err error) {
-		found = true
-		clip, err = pgx.RowToStructByPos[R](row)
-		return err
-	})
-	if err == nil && !found {
-		err = errNoClip
-	}
-	return clip, err
-}
-
-func (a *API) show(call *web.Call, row clipRow) (Clip, error) {
+func (a *API) show(call *web.Call, row readmodel.ClipRow) (Clip, error) {
 	content, err := a.content(call, row)
 	if err != nil {
 		return Clip{}, err
@@ -118,7 +88,7 @@ func (a *API) show(call *web.Call, row clipRow) (Clip, error) {
 		language = content.Language
 	}
 	return Clip{
-		ID: row.ID, URL: a.Links.ClipAudio(call.Header("Host"), row.ID), Voice: row.Voice, Timestamp: row.SavedAt.Unix(),
+		ID: row.Clip, URL: a.Links.ClipAudio(call.Header("Host"), row.Clip), Voice: row.Voice, Timestamp: row.SavedAt.Unix(),
 		Text: content.Text, Speed: row.Speed, Language: language, Debug: row.Debug,
 		OriginalText: content.OriginalText, OriginalLanguage: content.OriginalLanguage,
 	}, nil
@@ -134,8 +104,8 @@ type content struct {
 }
 
 // content returns nothing when its key is gone for ever: the clip can still be played and deleted.
-func (a *API) content(ctx context.Context, row clipRow) (c content, err error) {
-	plain, err := a.Keys.Open(ctx, row.Account, row.Sealed, row.SealedFor)
+func (a *API) content(ctx context.Context, row readmodel.ClipRow) (c content, err error) {
+	plain, err := a.Keys.Open(ctx, row.Account, row.Sealed, row.ContentUse())
 	if keyring.Gone(err) {
 		return content{}, nil
 	}

@@ -4,8 +4,6 @@ import (
 	"math"
 	"strings"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/recital-tts/recital/internal/events/readmodel"
 	"github.com/recital-tts/recital/internal/http/web"
 	"github.com/recital-tts/recital/readapi"
@@ -38,9 +36,9 @@ type clipOrder struct {
 }
 
 var clipOrders = map[string]clipOrder{
-	"timestamp":   {readmodel.ClipsByTimeView, `saved_at, clip_id`},
-	"text_length": {readmodel.ClipsByLengthView, `characters, saved_at, clip_id`},
-	"voice":       {readmodel.ClipsByVoiceView, `voice, saved_at, clip_id`},
+	"timestamp":   {readmodel.ClipsByTimeView.View, `saved_at, clip_id`},
+	"text_length": {readmodel.ClipsByLengthView.View, `characters, saved_at, clip_id`},
+	"voice":       {readmodel.ClipsByVoiceView.View, `voice, saved_at, clip_id`},
 }
 
 // pageQuery is a query of pages.
@@ -49,8 +47,14 @@ type pageQuery struct {
 	filtered          bool // by language or debug
 }
 
-var pageQueries = func() map[pageQuery]string {
-	queries := map[pageQuery]string{}
+// clipsPage is a page of clips.
+type clipsPage struct {
+	Total int64 // clips on all pages
+	Clips []readmodel.ClipRow
+}
+
+var pageQueries = func() map[pageQuery]readapi.Rows[clipsPage] {
+	queries := map[pageQuery]readapi.Rows[clipsPage]{}
 	for sortBy, order := range clipOrders {
 		for _, filtered := range []bool{false, true} {
 			queries[pageQuery{sortBy, "asc", filtered}] = order.page(filtered, false)
@@ -60,6 +64,8 @@ var pageQueries = func() map[pageQuery]string {
 	return queries
 }()
 
+var fromClips = ` from ` + readmodel.ClipsView.SQL()
+
 // filter selects the clips of an account ($1), in a language with all of its regions or in one region ($2, "" for any),
 // and only those of debug requests if $3 is true.
 const filter = ` where account_id = $1 and ($2::text = '' or language = $2 or starts_with(language, $2 || '-')) and (debug or not $3::boolean)`
@@ -67,7 +73,7 @@ const filter = ` where account_id = $1 and ($2::text = '' or language = $2 or st
 // page returns the query of a page of $4 clips after the first $5, and of how many clips there are. The counts of
 // ranges say in which range the page begins, and how many of its clips come before; so no more is read than these,
 // which are at most 4,000, and the page.
-func (o clipOrder) page(filtered, descending bool) string {
+func (o clipOrder) page(filtered, descending bool) readapi.Rows[clipsPage] {
 	after := `account_id = $1 and (` + o.by + `) >= (select ` + o.by + ` from start) order by ` + o.by
 	ids := `select clip_id` + fromClips + ` where ` + after + ` offset (select skip from start) limit (select size from page)`
 	if filtered { // the clips of each language and debug have an index in this order
@@ -79,7 +85,7 @@ func (o clipOrder) page(filtered, descending bool) string {
 	if descending { // as far from the other end
 		first, direction = `greatest(after - $4, 0)`, ` desc`
 	}
-	return `with ranges as (select ` + o.by + `, sum(clips)::bigint as clips` + o.fromRanges() + ` group by ` + o.by + `),
+	return readapi.Rows[clipsPage]{Doing: "reading clips", SQL: `with ranges as (select ` + o.by + `, sum(clips)::bigint as clips` + o.fromRanges() + ` group by ` + o.by + `),
 		counted as (select coalesce(sum(clips), 0)::bigint as total from ranges),
 		page as (
 			select ` + first + ` as first, least($4, after) as size
@@ -88,38 +94,31 @@ func (o clipOrder) page(filtered, descending bool) string {
 			select ` + o.by + `, (select first from page) - before as skip
 			from (select ` + o.by + `, (sum(clips) over (order by ` + o.by + `) - clips)::bigint as before from ranges) as placed
 			where before <= (select first from page) order by before desc, ` + o.by + ` desc limit 1)
-		select (select total from counted), array(select row(` + clipColumns + `)` + fromClips + ` where clip_id = any(array(` + ids + `))
-			order by ` + strings.ReplaceAll(o.by, ",", direction+",") + direction + `)`
+		select (select total from counted), ` + readmodel.ClipsView.Array("c", `where c.clip_id = any(array(`+ids+`))
+			order by `+strings.ReplaceAll(o.by, ",", direction+",")+direction)}
 }
 
 func (o clipOrder) fromRanges() string { return ` from ` + o.ranges.SQL() + filter }
 
 func (a *API) list(call *web.Call, in clipsRequest) (web.Reply, error) {
 	in.PageSize = min(in.PageSize, maxPageSize)
-	total, rows, err := a.readPage(call, in)
+	language := languageFilter(in.Language)
+	query := pageQueries[pageQuery{in.SortBy, in.SortOrder, language != "" || in.Debug}]
+	page, err := query.One(call, a.Models, nil,
+		call.Principal.Account, language, in.Debug, int64(in.PageSize), offset(in.Page, in.PageSize))
 	if err != nil {
 		return web.Reply{}, err
 	}
 	response := clipsResponse{
-		Clips: make([]Clip, len(rows)), Page: in.Page, PageSize: in.PageSize, TotalClips: total,
-		TotalPages: (total + int64(in.PageSize) - 1) / int64(in.PageSize),
+		Clips: make([]Clip, len(page.Clips)), Page: in.Page, PageSize: in.PageSize, TotalClips: page.Total,
+		TotalPages: (page.Total + int64(in.PageSize) - 1) / int64(in.PageSize),
 	}
-	for i, row := range rows {
+	for i, row := range page.Clips {
 		if response.Clips[i], err = a.show(call, row); err != nil {
 			return web.Reply{}, err
 		}
 	}
 	return web.JSON(response).WithHeader("Cache-Control", "no-store"), nil
-}
-
-func (a *API) readPage(call *web.Call, in clipsRequest) (total int64, rows []clipRow, err error) {
-	language := languageFilter(in.Language)
-	query := pageQueries[pageQuery{in.SortBy, in.SortOrder, language != "" || in.Debug}]
-	arguments := []any{call.Principal.Account, language, in.Debug, int64(in.PageSize), offset(in.Page, in.PageSize)}
-	err = readapi.Read(call, a.Models, readapi.Query{SQL: query, Arguments: arguments, Doing: "reading clips"}, func(row pgx.CollectableRow) error {
-		return row.Scan(&total, &rows)
-	})
-	return total, rows, err
 }
 
 func offset(page, size int) int64 {

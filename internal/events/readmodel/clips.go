@@ -1,58 +1,51 @@
 package readmodel
 
-// Clips is the read model of saved clips. What was said stays sealed. Version 2 counts clips, and knows
-// whose account was closed.
-var Clips = Model{Name: "clips", Version: 2}
+import (
+	"time"
 
-// ClipsView has a row for each clip that was not deleted.
-var ClipsView = View{Model: Clips, Name: "clips", Columns: []Column{
-	{"clip_id", Text},
-	{"account_id", Text},
-	{"voice", Text},
-	{"language", Text},
-	{"speed", Double},
-	{"characters", Bigint},
-	{"debug", Bool},
-	{"saved_at", Timestamptz},
-	{"blob", Text},
-	{"bytes", Bigint},
-	{"media_type", Text},
-	{"sealed", Bytea},
-	{"sealed_for", Text},
-}}
-
-// ClipsByTimeView, ClipsByLengthView and ClipsByVoiceView have a row for each range of an account's clips in their
-// order (the columns between account_id and language), each language and debug in it. A range begins at the clip that
-// these columns name, which may be deleted, and has at most 4,000 clips.
-var (
-	ClipsByTimeView = View{Model: Clips, Name: "clips_by_time", Columns: []Column{
-		{"account_id", Text},
-		{"saved_at", Timestamptz}, // -infinity in the first range
-		{"clip_id", Text},
-		{"language", Text},
-		{"debug", Bool},
-		{"clips", Bigint},
-	}}
-	ClipsByLengthView = View{Model: Clips, Name: "clips_by_length", Columns: []Column{
-		{"account_id", Text},
-		{"characters", Bigint},
-		{"saved_at", Timestamptz}, // as in ClipsByTimeView
-		{"clip_id", Text},
-		{"language", Text},
-		{"debug", Bool},
-		{"clips", Bigint},
-	}}
-	ClipsByVoiceView = View{Model: Clips, Name: "clips_by_voice", Columns: []Column{
-		{"account_id", Text},
-		{"voice", Text},
-		{"saved_at", Timestamptz}, // as in ClipsByTimeView
-		{"clip_id", Text},
-		{"language", Text},
-		{"debug", Bool},
-		{"clips", Bigint},
-	}}
+	"github.com/recital-tts/recital/domain/clip"
+	"github.com/recital-tts/recital/internal/events/feed/table"
 )
 
-// ToDoEraseClipsView is the to-do list of the closed accounts that have clips. An item is the account; its cause is the
-// event that closed it.
-var ToDoEraseClipsView = ToDoFrom(Clips, "todo_erase_clips", "")
+// Clips is the read model of saved clips. What was said stays sealed. Version 2 counts clips, and knows whose account
+// was closed.
+var Clips = Model{Name: "clips", Version: 2}
+
+// ClipRow is a clip that was not deleted.
+type ClipRow struct {
+	Clip       string    `col:"clip_id,key"`
+	Account    string    `col:"account_id"`
+	Voice      string    `col:"voice"`
+	Language   string    `col:"language"`
+	Speed      float64   `col:"speed"`
+	Characters int64     `col:"characters"`
+	Debug      bool      `col:"debug"`
+	SavedAt    time.Time `col:"saved_at"`
+	Blob       string    `col:"blob"`
+	Bytes      int64     `col:"bytes"`
+	MediaType  string    `col:"media_type"`
+	Sealed     []byte    `col:"sealed"` // what was said, for ContentUse
+}
+
+// ContentUse returns what the content is sealed for.
+func (r ClipRow) ContentUse() string { return clip.SealedFor(r.Clip) }
+
+// ClipsView shows all clips.
+var ClipsView = Show(Clips, table.Of[ClipRow]("clips").Index("clips_by_blob", "blob"))
+
+// ClipsByTimeView, ClipsByLengthView and ClipsByVoiceView show the ranges of an account's clips in an order, and count
+// the clips of each language and debug in them: see table.Ranking. The clip at which a range begins may be deleted.
+var (
+	ClipsByTimeView   = rankClips("clips_by_time", "saved_at", "clip_id")
+	ClipsByLengthView = rankClips("clips_by_length", "characters", "saved_at", "clip_id")
+	ClipsByVoiceView  = rankClips("clips_by_voice", "voice", "saved_at", "clip_id")
+)
+
+func rankClips(name string, by ...string) RankingView {
+	return ShowRanking(Clips, ClipsView.Ranked(name, "account_id", by, []string{"language", "debug"}), "clips")
+}
+
+// ToDoEraseClipsView lists the closed accounts that have clips, those included that a request saves which was still
+// running. An item is the account; its cause is the event that closed it.
+var ToDoEraseClipsView = NewToDo(Clips, "todo_erase_clips").
+	Where(`exists (select from clips where clips.account_id = todo_erase_clips.item)`)

@@ -14,24 +14,41 @@ type ViewOf[R any] struct {
 
 // Show returns the view of a table, under its name.
 func Show[R any](m Model, t table.Typed[R]) ViewOf[R] {
-	v := View{Model: m, Name: t.Name()}
-	list := make([]string, 0, len(t.Columns()))
-	for _, c := range t.Columns() {
+	return ViewOf[R]{show(m, t.Name(), t.Columns()), t}
+}
+
+func show(m Model, name string, columns []table.Column) View {
+	v := View{Model: m, Name: name}
+	list := make([]string, len(columns))
+	for i, c := range columns {
 		v.Columns = append(v.Columns, Column{c.Name, Type(c.Type)})
+		list[i] = c.Name
 		if c.Expression != "" {
-			list = append(list, c.Expression+" as "+c.Name)
-		} else {
-			list = append(list, c.Name)
+			list[i] = c.Expression + " as " + c.Name
 		}
 	}
-	v.Select = "select " + strings.Join(list, ", ") + " from " + v.Name
-	return ViewOf[R]{v, t}
+	v.Select = "select " + strings.Join(list, ", ") + " from " + name
+	return v
 }
 
 // Where returns a view of the rows that meet a condition.
 func (v ViewOf[R]) Where(condition string) ViewOf[R] {
 	v.Select += " where " + condition
 	return v
+}
+
+// RankingView is a view of a ranking.
+type RankingView struct {
+	View
+	table.Ranking
+}
+
+// ShowRanking returns the view of a ranking, under its name. What it counts is a column of the given name.
+func ShowRanking(m Model, r table.Ranking, counted string) RankingView {
+	columns := r.Columns()
+	numbers := &columns[len(columns)-1]
+	numbers.Name, numbers.Expression = counted, numbers.Name
+	return RankingView{show(m, r.Table.Name(), columns), r}
 }
 
 // Selection returns the columns of the view as a select list, each qualified by the alias of the view, unless that is

@@ -186,7 +186,7 @@ func TestReadsWaitForAPosition(t *testing.T) {
 }
 
 func TestWhatMayOnlyNotShowYetIsNotMissing(t *testing.T) {
-	view, stopped := readmodel.ClipsView, readmodel.View{Model: stopped, Name: "stopped"}
+	view, stopped := readmodel.ClipsView.View, readmodel.View{Model: stopped, Name: "stopped"}
 	for name, c := range map[string]struct {
 		view   readmodel.View
 		head   string

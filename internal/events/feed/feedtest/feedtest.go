@@ -23,6 +23,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/eventlog/memlog"
 	"github.com/recital-tts/recital/internal/events/feed"
+	"github.com/recital-tts/recital/internal/events/readmodel"
 	"github.com/recital-tts/recital/internal/process/postgres/pgtest"
 )
 
@@ -180,4 +181,9 @@ func Rows[T any](t require.TestingT, w *World, sql string, arguments ...any) []T
 	})
 	require.NoError(t, err)
 	return list
+}
+
+// Shown returns the rows of a view that the rest of a query selects: "where …".
+func Shown[R any](t require.TestingT, w *World, view readmodel.ViewOf[R], rest string, arguments ...any) []R {
+	return Rows[R](t, w, "select "+view.Selection("")+" from "+view.SQL()+" "+rest, arguments...)
 }
