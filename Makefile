@@ -25,6 +25,7 @@ SOAK_TIME ?= 10m
 SEED ?= 1
 ROOT ?= /
 MINUTES ?= 5
+FIXTURE ?= 1.0
 
 # What -short shortens: the longest scenarios, and properties, which draw a fifth of their cases.
 SHORTENED = rapid\.Check[(]|testing\.Short[(][)]|enginetest\.Run[(]
@@ -35,10 +36,10 @@ folders_with = $$(grep -rlE --include='*_test.go' '$(1)' . | xargs -r -n 1 dirna
 .DEFAULT_GOAL := help
 .PHONY: help deps deps-test deps-long build run test test-plain test-race test-long test-long-plain test-long-race \
 	lint bench bench-smoke align-report clone-report precheck-report loudness loudness-report soak storm clients \
-	pydantic govulncheck fuzz clean
+	fixture pydantic govulncheck fuzz clean
 
 # Tests take the binaries that make has built, and benchmarks a regular expression in which nothing is expanded.
-test test-long bench bench-smoke soak storm clients: export RECITAL_TEST_BINARIES := $(CURDIR)/bin
+test test-long bench bench-smoke soak storm clients fixture: export RECITAL_TEST_BINARIES := $(CURDIR)/bin
 test test-long bench-smoke: export TMPDIR ?= $(shell deploy/scratch.sh)
 bench: export RECITAL_BENCH := $(value BENCH)
 
@@ -119,6 +120,9 @@ soak: deps build ## run the long tests under load (SOAK_TIME=10m)
 
 storm: deps build ## kill, freeze and slow the parts of a service that is at work (SEED=1 MINUTES=5)
 	RECITAL_STORM=$(MINUTES) RECITAL_STORM_SEED=$(SEED) $(GO) test -count=1 -v -run '^TestStorm$$' -timeout 0 ./cmd/recitald
+
+fixture: deps-test build ## run this build and keep what it leaves on disk, which later builds must serve (FIXTURE=1.0)
+	RECITAL_FIXTURE=testdata/releases/$(FIXTURE).tar.zst $(GO) test -count=1 -run '^TestWriteTheFixture$$' ./cmd/recitald
 
 clients: deps build ## run clients that were published against a real recitald (needs Node and npm's registry)
 	RECITAL_CLIENTS=1 $(GO) test -count=1 -v -run '^TestPublishedClients$$' ./cmd/recitald
