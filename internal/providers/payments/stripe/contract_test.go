@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/internal/providers/payments"
-	"github.com/recital-tts/recital/internal/providers/payments/paymentstest"
 	"github.com/recital-tts/recital/internal/providers/payments/stripe"
 	"github.com/recital-tts/recital/internal/standins/sandbox"
 )
@@ -47,10 +46,10 @@ func monthly(plan, name string, amount int64, millis string) payments.Price {
 }
 
 func TestTheGatewayKeepsItsContractAndAsksForNothingThatStripeDoesNotKnow(t *testing.T) {
-	paymentstest.Contract(t, func(t *testing.T) paymentstest.World {
+	contract(t, func(t *testing.T) world {
 		s := openSandbox(t)
-		return paymentstest.World{
-			Gateway: openGateway(t, s), Provider: s, Cheap: monthly("indie", "Indie", 1000, "5000"), Dear: monthly("pro", "Pro", 4900, "4500"),
+		return world{
+			Gateway: openGateway(t, s), provider: s, Cheap: monthly("indie", "Indie", 1000, "5000"), Dear: monthly("pro", "Pro", 4900, "4500"),
 			Coupon: sandbox.WelcomeCoupon, Visa: "pm_card_visa", Declined: "pm_card_chargeCustomerFail",
 		}
 	})

@@ -4,11 +4,9 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
-
-	"github.com/recital-tts/recital/internal/providers/payments/paymentstest"
 )
 
 // mock checks requests, for all tests.
-var mock *paymentstest.Mock
+var mock *requestChecker
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(paymentstest.WithMock(m, &mock)) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(withMock(m, &mock)) }

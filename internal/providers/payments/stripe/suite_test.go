@@ -1,4 +1,4 @@
-package paymentstest
+package stripe_test
 
 import (
 	"fmt"
@@ -15,8 +15,8 @@ import (
 	"github.com/recital-tts/recital/internal/providers/payments"
 )
 
-// Provider is what stands behind a gateway: its clock can be advanced, and its customers act.
-type Provider interface {
+// provider is what stands behind a gateway: its clock can be advanced, and its customers act.
+type provider interface {
 	Now() time.Time
 	Advance(d time.Duration) error
 	// Confirm pays, or registers a card, as the card's owner does in a browser.
@@ -29,18 +29,18 @@ type Provider interface {
 	CloseDispute(id string, won bool) error
 }
 
-// World is a gateway with the provider behind it, and what is on sale there.
-type World struct {
+// world is a gateway with the provider behind it, and what is on sale there.
+type world struct {
 	payments.Gateway
-	Provider
+	provider
 	Cheap, Dear payments.Price
 	Coupon      string // 20 % off for 3 months
 	Visa        string // a card that pays
 	Declined    string // a card that can be registered, and does not pay
 }
 
-// Contract checks that a gateway does what package payments promises.
-func Contract(t *testing.T, open func(t *testing.T) World) {
+// contract checks that a gateway does what package payments promises.
+func contract(t *testing.T, open func(t *testing.T) world) {
 	for name, check := range map[string]func(*shop){
 		"prices":                           checkPrices,
 		"coupons":                          checkCoupons,
@@ -66,14 +66,14 @@ func Contract(t *testing.T, open func(t *testing.T) World) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			check(&shop{World: open(t), T: t})
+			check(&shop{world: open(t), T: t})
 		})
 	}
 }
 
 // shop is a world in a test.
 type shop struct {
-	World
+	world
 	*testing.T
 }
 
@@ -158,7 +158,7 @@ func checkPrices(s *shop) {
 }
 
 func checkCoupons(s *shop) {
-	coupon, err := s.Gateway.Coupon(s.Context(), s.World.Coupon)
+	coupon, err := s.Gateway.Coupon(s.Context(), s.world.Coupon)
 	require.NoError(s, err)
 	assert.NotEmpty(s, coupon.Name)
 	assert.Equal(s, "20 % off for 3 months", coupon.Description)
@@ -229,7 +229,7 @@ func checkSubscribing(s *shop) {
 
 func checkDiscount(s *shop) {
 	customer := s.customer()
-	made, err := s.Subscribe(s.Context(), s.attempt(), payments.NewSubscription{Customer: customer, Price: s.Cheap.ID, Coupon: s.World.Coupon})
+	made, err := s.Subscribe(s.Context(), s.attempt(), payments.NewSubscription{Customer: customer, Price: s.Cheap.ID, Coupon: s.world.Coupon})
 	require.NoError(s, err)
 	pay, err := s.FirstPayment(s.Context(), made.ID)
 	require.NoError(s, err)
@@ -605,17 +605,17 @@ func checkNothing(s *shop) {
 	assert.Empty(s, owner, "a product belongs to nobody")
 }
 
-// WithMock runs tests with a stripe-mock in mock, for TestMain.
-func WithMock(m goleak.TestingM, mock **Mock) goleak.TestingM { return running{m, mock} }
+// withMock runs tests with a stripe-mock in mock, for TestMain.
+func withMock(m goleak.TestingM, mock **requestChecker) goleak.TestingM { return running{m, mock} }
 
 type running struct {
 	goleak.TestingM
-	mock **Mock
+	mock **requestChecker
 }
 
 // Run implements goleak.TestingM.
 func (r running) Run() int {
-	m, err := StartMock()
+	m, err := startMock()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

@@ -1,6 +1,4 @@
-// Package paymentstest is the contract of payment gateways as tests, and checks requests to Stripe's API against
-// stripe-mock.
-package paymentstest
+package stripe_test
 
 import (
 	"bytes"
@@ -17,18 +15,18 @@ import (
 	"time"
 )
 
-// Mock is a running stripe-mock. It knows the API's description, and nothing else: requests that it refuses would be
-// refused by Stripe; its answers mean nothing.
-type Mock struct {
+// requestChecker is a running stripe-mock. It knows the description of the API, and nothing else: requests that it
+// refuses would be refused by Stripe; its answers mean nothing.
+type requestChecker struct {
 	command *exec.Cmd
 	ended   chan struct{}
 	url     string
 	client  *http.Client
 }
 
-// StartMock builds stripe-mock, at the version in deploy/tools.mod, and starts it. It is for TestMain. Stop must
+// startMock builds stripe-mock, at the version in deploy/tools.mod, and starts it. It is for TestMain. Stop must
 // follow.
-func StartMock() (*Mock, error) {
+func startMock() (*requestChecker, error) {
 	path, err := build()
 	if err != nil {
 		return nil, err
@@ -39,7 +37,7 @@ func StartMock() (*Mock, error) {
 	}
 	// Without an address for HTTPS it listens on a port of its own, to all networks.
 	command := exec.Command(path, "-http-addr", address, "-https-addr", "127.0.0.1:0")
-	m := &Mock{command: command, ended: make(chan struct{}), url: "http://" + address, client: &http.Client{Transport: &http.Transport{}}}
+	m := &requestChecker{command: command, ended: make(chan struct{}), url: "http://" + address, client: &http.Client{Transport: &http.Transport{}}}
 	var output bytes.Buffer
 	command.Stdout, command.Stderr = &output, &output
 	if err := command.Start(); err != nil {
@@ -82,7 +80,7 @@ func freeAddress() (string, error) {
 	return ln.Addr().String(), ln.Close()
 }
 
-func (m *Mock) awaitAnswer() error {
+func (m *requestChecker) awaitAnswer() error {
 	deadline := time.Now().Add(time.Minute)
 	for time.Now().Before(deadline) {
 		if _, _, err := m.ask(context.Background(), http.MethodGet, "/v1/customers", http.Header{"Authorization": {"Bearer sk_test_1"}}, nil); err == nil {
@@ -98,10 +96,10 @@ func (m *Mock) awaitAnswer() error {
 }
 
 // URL returns its address.
-func (m *Mock) URL() string { return m.url }
+func (m *requestChecker) URL() string { return m.url }
 
 // Stop ends stripe-mock.
-func (m *Mock) Stop() {
+func (m *requestChecker) Stop() {
 	_ = m.command.Process.Kill() // it has ended
 	<-m.ended
 	m.client.CloseIdleConnections()
@@ -109,7 +107,7 @@ func (m *Mock) Stop() {
 
 // Checked returns the address of a server that answers like the one at url, and has every request checked. The test
 // fails for one that is not a request of the API.
-func (m *Mock) Checked(t testing.TB, url string) string {
+func (m *requestChecker) Checked(t testing.TB, url string) string {
 	client := &http.Client{Transport: &http.Transport{}}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -129,7 +127,7 @@ func (m *Mock) Checked(t testing.TB, url string) string {
 	return server.URL
 }
 
-func (m *Mock) ask(ctx context.Context, method, path string, header http.Header, body []byte) (status int, answer []byte, err error) {
+func (m *requestChecker) ask(ctx context.Context, method, path string, header http.Header, body []byte) (status int, answer []byte, err error) {
 	request, err := http.NewRequestWithContext(ctx, method, m.url+path, bytes.NewReader(body))
 	if err != nil {
 		return 0, nil, err
