@@ -26,6 +26,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
 	"github.com/recital-tts/recital/internal/events/eventnode"
 	"github.com/recital-tts/recital/internal/process/postgres/pgtest"
+	"github.com/recital-tts/recital/internal/standins"
 	"github.com/recital-tts/recital/internal/standins/devidp"
 	"github.com/recital-tts/recital/internal/standins/hostingplatform"
 )
@@ -300,7 +301,7 @@ func stormFlags() []string {
 // startStormProvider starts an identity provider that nothing happens to, and returns the flag that names it.
 func startStormProvider(t *testing.T, folder string) (flag string) {
 	t.Helper()
-	ln, err := devidp.Listen("127.0.0.1:0")
+	ln, err := standins.Listen("127.0.0.1:0")
 	require.NoError(t, err)
 	provider, err := devidp.New(ln, []string{"idp_1"}, strings.TrimPrefix(stormPublicURL, "https://"), "")
 	require.NoError(t, err)

@@ -94,7 +94,7 @@ func (s *servers) start(config standins.Config) (started standins.Started, err e
 }
 
 func serveSignIn(config standins.SignIn) (url string, err error) {
-	listener, err := devidp.Listen(config.Address)
+	listener, err := standins.Listen(config.Address)
 	if err != nil {
 		return "", err
 	}

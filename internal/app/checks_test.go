@@ -45,6 +45,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/enginetest"
 	"github.com/recital-tts/recital/internal/speech/worker"
 	"github.com/recital-tts/recital/internal/speech/worker/workertest"
+	"github.com/recital-tts/recital/internal/standins"
 	"github.com/recital-tts/recital/internal/standins/devidp"
 	"github.com/recital-tts/recital/internal/standins/hostingplatform"
 	"github.com/recital-tts/recital/internal/standins/sandbox"
@@ -204,7 +205,7 @@ func TestAProviderThatIsDownIsFound(t *testing.T) {
 	require.NoError(t, platform.Close())
 	require.Error(t, app.Reach(t.Context(), platform.URL()))
 
-	ln, err := devidp.Listen("127.0.0.1:0")
+	ln, err := standins.Listen("127.0.0.1:0")
 	require.NoError(t, err)
 	people, err := devidp.New(ln, []string{"idp_1"}, "127.0.0.1", "")
 	require.NoError(t, err)

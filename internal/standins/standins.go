@@ -5,13 +5,17 @@
 package standins
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/recital-tts/recital/internal/process/workers"
+	"github.com/recital-tts/recital/internal/providers/signin"
 )
 
 // Config says which stand-ins are started: those that are not nil. A later Config changes the address of webhooks only.
@@ -71,6 +75,23 @@ func (c Config) At(started Started) Config {
 		c.Hosting = &at
 	}
 	return c
+}
+
+// Listen listens on a loopback address, or on a free port of it if its port is taken. "" is any free port.
+func Listen(address string) (net.Listener, error) {
+	address = cmp.Or(address, "127.0.0.1:0")
+	if !signin.IsLoopback(address) {
+		return nil, errors.New("what is for development serves on loopback only")
+	}
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, fmt.Errorf("the address is not HOST:PORT: %w", err)
+	}
+	listener, err := net.Listen("tcp", address)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		listener, err = net.Listen("tcp", net.JoinHostPort(host, "0"))
+	}
+	return listener, err
 }
 
 // ClientID is the only client of the identity provider.

@@ -30,6 +30,7 @@ import (
 	"github.com/recital-tts/recital/internal/http/web/webtest"
 	"github.com/recital-tts/recital/internal/providers/signin"
 	"github.com/recital-tts/recital/internal/providers/signin/openid"
+	"github.com/recital-tts/recital/internal/standins"
 	"github.com/recital-tts/recital/internal/standins/devidp"
 	writeapi "github.com/recital-tts/recital/writeapi/signin"
 	"github.com/recital-tts/recital/writeapi/writetest"
@@ -116,7 +117,7 @@ func serve(t *testing.T, public string, providers map[string]signin.Provider) *s
 
 func development(t *testing.T) map[string]signin.Provider {
 	t.Helper()
-	ln, err := devidp.Listen("127.0.0.1:0")
+	ln, err := standins.Listen("127.0.0.1:0")
 	require.NoError(t, err)
 	names := []string{"idp_1", "idp_2"}
 	server, err := devidp.New(ln, names, "api.example.com", "")

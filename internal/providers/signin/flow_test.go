@@ -14,7 +14,7 @@ import (
 
 	"github.com/recital-tts/recital/internal/providers/signin"
 	"github.com/recital-tts/recital/internal/providers/signin/openid"
-	"github.com/recital-tts/recital/internal/standins/devidp"
+	"github.com/recital-tts/recital/internal/standins"
 )
 
 func TestAPersonSignsIn(t *testing.T) {
@@ -211,13 +211,13 @@ func TestAProviderThatIsAway(t *testing.T) {
 
 func TestTheProviderForDevelopmentServesLoopbackOnly(t *testing.T) {
 	for _, address := range []string{"0.0.0.0:0", ":0", "192.0.2.1:0", "nonsense"} {
-		_, err := devidp.Listen(address)
+		_, err := standins.Listen(address)
 		require.Error(t, err, address)
 	}
-	ln, err := devidp.Listen("127.0.0.1:0")
+	ln, err := standins.Listen("127.0.0.1:0")
 	require.NoError(t, err)
 	defer ln.Close()
-	other, err := devidp.Listen(ln.Addr().String())
+	other, err := standins.Listen(ln.Addr().String())
 	require.NoError(t, err, "a free port where this one is taken")
 	require.NoError(t, other.Close())
 }

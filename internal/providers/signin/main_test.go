@@ -16,6 +16,7 @@ import (
 
 	"github.com/recital-tts/recital/internal/providers/signin"
 	"github.com/recital-tts/recital/internal/providers/signin/openid"
+	"github.com/recital-tts/recital/internal/standins"
 	"github.com/recital-tts/recital/internal/standins/devidp"
 )
 
@@ -74,7 +75,7 @@ func newBrowser(t testing.TB) *http.Client {
 // development is the provider for development behind two names.
 func development(t testing.TB) map[string]signin.Provider {
 	t.Helper()
-	ln, err := devidp.Listen("127.0.0.1:0")
+	ln, err := standins.Listen("127.0.0.1:0")
 	require.NoError(t, err)
 	server, err := devidp.New(ln, []string{"idp_1", "idp_2"}, "", "")
 	require.NoError(t, err)

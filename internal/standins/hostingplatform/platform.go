@@ -4,20 +4,17 @@
 package hostingplatform
 
 import (
-	"cmp"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"slices"
 	"strconv"
 	"sync"
-	"syscall"
 	"time"
 
-	"github.com/recital-tts/recital/internal/providers/signin"
+	"github.com/recital-tts/recital/internal/standins"
 )
 
 // Config is what a Platform needs.
@@ -75,15 +72,7 @@ type Fault struct {
 
 // Open starts a platform. Close must follow.
 func Open(conf Config) (*Platform, error) {
-	conf.Address = cmp.Or(conf.Address, "127.0.0.1:0")
-	if !signin.IsLoopback(conf.Address) {
-		return nil, errors.New("the hosting platform for development serves on loopback only")
-	}
-	ln, err := net.Listen("tcp", conf.Address)
-	if errors.Is(err, syscall.EADDRINUSE) {
-		host, _, _ := net.SplitHostPort(conf.Address) // it is an address, as it could be listened on
-		ln, err = net.Listen("tcp", net.JoinHostPort(host, "0"))
-	}
+	ln, err := standins.Listen(conf.Address)
 	if err != nil {
 		return nil, fmt.Errorf("listening for the hosting platform: %w", err)
 	}

@@ -23,7 +23,6 @@ func (s *Sandbox) pages() http.Handler {
 	mux.HandleFunc("GET /cards/{secret}", s.showCard)
 	mux.HandleFunc("POST /cards/{secret}", s.takeCard)
 	mux.HandleFunc("GET /invoices/{id}", s.showInvoice)
-	mux.HandleFunc("GET /invoices/{id}/pdf", s.printInvoice)
 	return mux
 }
 

@@ -185,13 +185,6 @@ func TestAPersonReadsAnInvoice(t *testing.T) {
 	paid := p.get(invoice.HostedInvoiceURL)
 	assert.Equal(t, "paid", paid.text("status"))
 	assert.False(t, paid.says("pay"))
-
-	pdf := p.get(invoice.InvoicePDF)
-	assert.Equal(t, "application/pdf", pdf.header.Get("Content-Type"))
-	assert.True(t, strings.HasPrefix(pdf.body, "%PDF-1.4\n"))
-	assert.Contains(t, pdf.body, "(Invoice "+invoice.Number+")")
-	assert.Contains(t, pdf.body, `\(at $10.00 / month\)`, "brackets are escaped")
-	assert.Contains(t, pdf.body, "\xd7 Indie", "in the font's own alphabet")
 }
 
 func TestAPersonSeesWhoPays(t *testing.T) {

@@ -120,7 +120,7 @@ func (w *work) complete(o map[string]any) {
 	switch {
 	case o["object"] == "invoice" && o["status"] != "draft":
 		o["hosted_invoice_url"] = w.URL() + invoicePath + id
-		o["invoice_pdf"] = w.URL() + invoicePath + id + "/pdf"
+		o["invoice_pdf"] = o["hosted_invoice_url"] // a browser prints it
 	case o["object"] == "subscription_item":
 		if p, ok := o["price"].(string); ok {
 			o["price"] = w.show(encode(get[price](w, p)))

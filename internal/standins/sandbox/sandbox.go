@@ -8,12 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
-	"syscall"
 	"time"
 
 	"github.com/recital-tts/recital/internal/process/lifecycle"
+	"github.com/recital-tts/recital/internal/standins"
 )
 
 // APIVersion is the version of the API that the sandbox speaks.
@@ -69,7 +68,7 @@ func (s *Sandbox) start() error {
 	if err != nil {
 		return err
 	}
-	listener, err := listen(s.config.Address)
+	listener, err := standins.Listen(s.config.Address)
 	if err != nil {
 		return err
 	}
@@ -84,22 +83,6 @@ func (s *Sandbox) start() error {
 		lifecycle.Background("the clock", s.keepTime),
 		lifecycle.Background("the webhooks", s.deliver))
 	return nil
-}
-
-// listen listens at an address, or at a free port of it if its port is taken.
-func listen(address string) (net.Listener, error) {
-	if address == "" {
-		address = "127.0.0.1:0"
-	}
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return nil, err
-	}
-	listener, err := net.Listen("tcp", address)
-	if errors.Is(err, syscall.EADDRINUSE) {
-		listener, err = net.Listen("tcp", net.JoinHostPort(host, "0"))
-	}
-	return listener, err
 }
 
 // URL returns the base address of the API.

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/recital-tts/recital/internal/standins"
 )
@@ -77,5 +78,70 @@ func (s *Sandbox) showOverview(w http.ResponseWriter, _ *http.Request) {
 	})
 	if ok {
 		show(w, http.StatusOK, newPage(overviewTemplate()), page)
+	}
+}
+
+// invoicePath begins the paths of the pages of invoices.
+const invoicePath = "/pages/invoices/"
+
+// invoicePage is the page of an invoice.
+type invoicePage struct {
+	Title  string
+	Number string
+	Status string
+	Date   string
+	Lines  []invoiceLine
+	Sums   []invoiceLine
+	Pay    string // address of the page on which it is paid; "" if it need not be
+}
+
+type invoiceLine struct{ What, Amount string }
+
+func invoiceTemplate() string {
+	return `
+<p>{{.Date}} · <strong id="status">{{.Status}}</strong></p>
+<table>
+{{range .Lines}}<tr><td>{{.What}}</td><td class="amount">{{.Amount}}</td></tr>
+{{end}}{{range .Sums}}<tr><th>{{.What}}</th><th class="amount">{{.Amount}}</th></tr>
+{{end}}</table>
+{{if .Pay}}<p><a id="pay" href="{{.Pay}}">Pay this invoice</a></p>{{end}}
+`
+}
+
+func (w *work) invoicePage(id string) (invoicePage, error) {
+	i, err := find[invoice](w, id)
+	if err == nil && i.Status == "draft" {
+		err = w.missing("in", id)
+	}
+	if err != nil {
+		return invoicePage{}, err
+	}
+	page := invoicePage{Title: "Invoice " + string(i.Number), Number: string(i.Number), Status: i.Status, Date: i.Created.time().Format(time.DateOnly)}
+	for _, l := range i.Lines.Data {
+		page.Lines = append(page.Lines, invoiceLine{l.Description, money(l.Amount, l.Currency)})
+	}
+	for _, sum := range []struct {
+		what   string
+		amount int64
+		always bool
+	}{
+		{"Discount", -i.Discount, false}, {"Total", i.Total, true}, {"From the balance", i.AmountDue - i.Total, false},
+		{"Paid", i.AmountPaid, false}, {"To pay", i.AmountRemaining, true},
+	} {
+		if sum.always || sum.amount != 0 {
+			page.Sums = append(page.Sums, invoiceLine{sum.what, money(sum.amount, i.Currency)})
+		}
+	}
+	if i.Status != "open" || i.PaymentIntent == "" {
+		return page, nil
+	}
+	page.Pay = cardPath + get[paymentIntent](w, i.PaymentIntent).ClientSecret
+	return page, nil
+}
+
+func (s *Sandbox) showInvoice(w http.ResponseWriter, r *http.Request) {
+	page, ok := view(s, w, func(w *work) (invoicePage, error) { return w.invoicePage(r.PathValue("id")) })
+	if ok {
+		show(w, http.StatusOK, newPage(invoiceTemplate()), page)
 	}
 }
