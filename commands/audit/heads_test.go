@@ -25,8 +25,7 @@ import (
 	"github.com/recital-tts/recital/domain/audit"
 	"github.com/recital-tts/recital/internal/events/chain"
 	"github.com/recital-tts/recital/internal/events/eventlog"
-	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
-	"github.com/recital-tts/recital/internal/events/eventnode/nodetest"
+	"github.com/recital-tts/recital/internal/events/eventlog/memlog"
 	"github.com/recital-tts/recital/internal/events/logcopy"
 )
 
@@ -45,9 +44,7 @@ type chained struct {
 
 func newChained(t testing.TB) *chained {
 	t.Helper()
-	client, err := esdb.Open(esdb.Config{Socket: nodetest.Start(t)})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, client.Close()) })
+	client := memlog.New()
 	registry, err := eventlog.NewRegistry(commands.Events()...)
 	require.NoError(t, err)
 	return &chained{

@@ -13,15 +13,14 @@ import (
 
 	"github.com/recital-tts/recital/commands/journal"
 	"github.com/recital-tts/recital/internal/events/eventlog"
-	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
-	"github.com/recital-tts/recital/internal/events/eventnode/nodetest"
+	"github.com/recital-tts/recital/internal/events/eventlog/memlog"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
-// world is a log in a real node, a journal on it, and what the journal has observed.
+// world is a log, a journal on it, and what the journal has observed.
 type world struct {
 	*journal.Journal
 	t        testing.TB
@@ -31,9 +30,7 @@ type world struct {
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
-	client, err := esdb.Open(esdb.Config{Socket: nodetest.Start(t)})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, client.Close()) })
+	client := memlog.New()
 	registry, err := eventlog.NewRegistry(eventlog.In("counter-", eventlog.Define[added]("counter-added", 1),
 		eventlog.Define[snapshotTaken]("counter-snapshot-taken", 1), eventlog.Define[foreign]("foreign-written", 1))...)
 	require.NoError(t, err)

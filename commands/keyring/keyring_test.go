@@ -14,8 +14,7 @@ import (
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/internal/access/keyring/pgkeys"
 	"github.com/recital-tts/recital/internal/events/eventlog"
-	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
-	"github.com/recital-tts/recital/internal/events/eventnode/nodetest"
+	"github.com/recital-tts/recital/internal/events/eventlog/memlog"
 	"github.com/recital-tts/recital/internal/process/postgres/pgtest"
 )
 
@@ -24,9 +23,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // newLog returns the keyring of an empty log, beside a store.
 func newLog(t *testing.T) func(commands.Store) *commands.Keyring {
 	t.Helper()
-	client, err := esdb.Open(esdb.Config{Socket: nodetest.Start(t)})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, client.Close()) })
+	client := memlog.New()
 	registry, err := eventlog.NewRegistry(commands.Events()...)
 	require.NoError(t, err)
 	return func(store commands.Store) *commands.Keyring {

@@ -12,8 +12,7 @@ import (
 
 	"github.com/recital-tts/recital/internal/access/operators"
 	"github.com/recital-tts/recital/internal/events/eventlog"
-	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
-	"github.com/recital-tts/recital/internal/events/eventnode/nodetest"
+	"github.com/recital-tts/recital/internal/events/eventlog/memlog"
 	"github.com/recital-tts/recital/internal/events/logcopy"
 	"github.com/recital-tts/recital/internal/http/web"
 	"github.com/recital-tts/recital/internal/http/web/webtest"
@@ -29,9 +28,7 @@ type logDesk struct {
 }
 
 func openLogDesk(t *testing.T) *logDesk {
-	log, err := esdb.Open(esdb.Config{Socket: nodetest.Start(t)})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, log.Close()) })
+	log := memlog.New()
 	d := &logDesk{T: t, log: log, identity: eventlog.Identity{LogID: uuid.New(), Epoch: 2}}
 	api := operations.Log{Log: log, Identity: d.identity}
 	d.url = webtest.Serve(t, web.Config{Routes: api.AdminRoutes(), Tokens: []operators.Token{operators.Single("operator", "op"), operators.Single("auditor", "au")}})
