@@ -93,6 +93,9 @@ func TestABrowserUsesASessionFromAnotherSite(t *testing.T) {
 
 // Most browsers block cookies to third parties. A page then hears that it has shown none, and a link signs out.
 func TestABrowserThatBlocksThirdPartyCookiesSignsOutByALink(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	app := frontEnd(t)
 	s := start(t, dataFolder(t), "--engines=1", "--redirect-origins="+app)

@@ -27,7 +27,7 @@ func TestLogsAndMetricsHoldNeitherTextsNorKeys(t *testing.T) {
 		require.Equal(t, 401, customer{server: s, key: marker}.post(t, route, order{"text": text}).status)
 	}
 	s.loseAStream(c, text)
-	most := order{"text": strings.Repeat(text+" ", 90), "voice": "leah"}
+	most := order{"text": strings.Repeat(text+" ", 90), "voice": "leah", "speed": 2}
 	s.eventually(func() bool { return c.post(t, detailedRoute, most).status == 402 })
 	s.requireSettledBooks()
 	metrics := s.metrics()

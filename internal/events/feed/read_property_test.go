@@ -55,7 +55,7 @@ func TestReadsHoldWhateverOperatorsDo(t *testing.T) {
 	choose := newRandom().IntN
 	rounds := 10
 	if testing.Short() {
-		rounds = 3
+		rounds = 1
 	}
 	list := func(number int) GenerationID { return GenerationID{Name: "list", Number: number} }
 	for round := range rounds {

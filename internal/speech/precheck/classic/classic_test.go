@@ -49,7 +49,7 @@ func TestMoreNoiseIsWorse(t *testing.T) {
 			t.Parallel()
 			missed := 0
 			for i, u := range all {
-				if testing.Short() && i%10 != 0 {
+				if testing.Short() && i%40 != 0 {
 					continue
 				}
 				before := classic.Score(analyse(u.Samples, u.Rate))
