@@ -41,11 +41,12 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// slicesOf are the slices whose events auditors look for.
+// slicesOf has the slices with events that auditors look for.
 var slicesOf = map[string][]eventlog.Type{
 	"accounts": accounts.Events(), "sessions": sessions.Events(), "signin": signin.Events(), "keyring": keyring.Events(),
 	"billing": billing.Events(), "ledger": ledger.Events(), "audit": auditevents.Events(),
-	"voices": voices.Events(), "clips": clips.Events(), "hosting": hosting.Events(), "alerts": alerts.Events(), "skips": skips.Events(),
+	"voices": voices.Events(), "clips": clips.Events(), "hosting": hosting.Events(), "alerts": alerts.Events(),
+	"skips": skips.Events(),
 }
 
 func registry(t testing.TB) *eventlog.Registry {
@@ -61,8 +62,8 @@ func TestReleasedReadModels(t *testing.T) {
 	feedtest.RequireReleased(t, audit.ReadModels()...)
 }
 
-// unasked are the events of these slices that no auditor looks for: uses, what is between the lines of a bill, how far
-// a voice is, and repetitions.
+// unasked are the events of these slices that have no entries: use, details of bills, the progress of voices, and
+// repetitions.
 var unasked = []string{
 	"account-entitled", "account-snapshot-taken", "apikey-issued", "price-listed", "price-withdrawn",
 	"audit-head-signed", "session-seen", "subscription-snapshot-taken",
@@ -72,15 +73,22 @@ var unasked = []string{
 	"clip-saved", "clip-audio-sealed", "alert-raised", "condition-raised",
 }
 
-type said struct {
+type entry struct {
 	Kind, Area, Said string
 	Account          *string
+	Role, Reason     string // of the actor
 	Personal         *string
 }
 
-// Every event that was ever released has an entry whose words a person understands, unless it is known that nobody asks
-// for it.
-func TestEveryEventIsInWordsOrKnownToBeUnasked(t *testing.T) {
+// entries returns all entries in the order of the log.
+func entries(t *testing.T, w *feedtest.World) []entry {
+	t.Helper()
+	return feedtest.Rows[entry](t, w, `select kind, area, said, account_id, actor_role, actor_reason, personal::text
+		from read_v1.audit_entries order by log_commit, log_prepare`)
+}
+
+// Every event has an entry in words that a person understands, unless it is in unasked.
+func TestEveryEventIsInWordsOrUnasked(t *testing.T) {
 	w := feedtest.New(t, registry(t), audit.ReadModels()...)
 	var written []string
 	for slice, types := range slicesOf {
@@ -90,7 +98,7 @@ func TestEveryEventIsInWordsOrKnownToBeUnasked(t *testing.T) {
 		}
 	}
 	var found []string
-	for _, row := range feedtest.Rows[said](t, w, `select kind, area, said, account_id, personal::text from read_v2.audit_entries order by log_commit`) {
+	for _, row := range entries(t, w) {
 		found = append(found, row.Kind)
 		require.Contains(t, []string{"sessions", "billing", "activity", "operators"}, row.Area, row.Kind)
 		require.NotContains(t, row.Said, "%!", row.Kind)
@@ -103,12 +111,13 @@ func TestEveryEventIsInWordsOrKnownToBeUnasked(t *testing.T) {
 	require.ElementsMatch(t, wanted, found)
 }
 
-// example returns the newest event of a type that a slice has released.
+// example returns the golden event of a type.
 func example(t *testing.T, w *feedtest.World, slice string, one eventlog.Type) any {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("../../commands", slice, "testdata/events", fmt.Sprintf("%s.v%d.json", one.Name(), one.Version())))
+	name := fmt.Sprintf("%s.v%d.json", one.Name(), one.Version())
+	data, err := os.ReadFile(filepath.Join("../../commands", slice, "testdata/events", name))
 	require.NoError(t, err)
-	metadata, err := json.Marshal(eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorSystem}, Version: one.Version(), Time: time.Now()})
+	metadata, err := json.Marshal(eventlog.Metadata{Actor: system, Version: one.Version(), Time: time.Now()})
 	require.NoError(t, err)
 	decoded, err := w.Registry.Decode(eventlog.Recorded{ID: uuid.New(), Type: one.Name(), Data: data, Metadata: metadata})
 	require.NoError(t, err)
@@ -116,32 +125,36 @@ func example(t *testing.T, w *feedtest.World, slice string, one eventlog.Type) a
 }
 
 type columns struct {
-	Commit, Prepare                            int64
-	Kind                                       string
-	Session                                    *string
-	Kind2, Name, Key, In, Correlation, Stream2 string
-	EventID                                    string
-	Revision                                   int64
-	Personal                                   *string
+	Commit, Prepare                               int64
+	Kind                                          string
+	Session                                       *string
+	ActorKind, Name, Key, In, Correlation, Stream string
+	EventID                                       string
+	Revision                                      int64
+	Personal                                      *string
 }
 
-func TestAnEntrySaysWhoDidItAndWhereItStands(t *testing.T) {
+func TestAnEntryHasItsActorAndPosition(t *testing.T) {
 	w := feedtest.New(t, registry(t), audit.ReadModels()...)
 	command := uuid.New()
-	at := writeAs(t, w, owner, command, session.Stream("s1"),
-		session.Opened{Session: "s1", Account: "a1", Provider: "idp_1", Address: []byte{1, 2}, At: noon, ExpiresAt: noon.Add(time.Hour)},
+	opened := session.Opened{
+		Session: "s1", Account: "a1", Provider: "idp_1", Address: []byte{1, 2}, At: noon, ExpiresAt: noon,
+	}
+	at := writeAs(t, w, owner, command, session.Stream("s1"), opened,
 		session.Ended{Session: "s1", Account: "a1", Reason: session.Revoked, At: noon})
 
-	rows := feedtest.Rows[columns](t, w, `select log_commit, log_prepare, kind, session_id, actor_kind, actor_name, actor_key, actor_session, correlation, stream,
-		event_id, revision, personal::text from read_v2.audit_entries order by log_commit, log_prepare`)
+	rows := feedtest.Rows[columns](t, w, `select log_commit, log_prepare, kind, session_id,
+		actor_kind, actor_name, actor_key, actor_session, correlation, stream, event_id, revision, personal::text
+		from read_v1.audit_entries order by log_commit, log_prepare`)
 	require.Len(t, rows, 2)
 	from := `[{"use": "command-from/` + command.String() + `", "name": "address", "sealed": "AwQ=", "account": "a1"}]`
 	s1, sealed := "s1", `[{"use": "session-address/s1", "name": "address", "sealed": "AQI=", "account": "a1"}]`
 	require.Equal(t, columns{
-		Commit: rows[1].Commit, Prepare: rows[1].Prepare, Kind: "session-ended", Session: &s1, Kind2: "account", Key: "rk_…abc", In: "s0",
-		Correlation: "request-1", Stream2: "session-s1", EventID: eventlog.EventID(command, 1).String(), Revision: 1, Personal: &from,
+		Commit: rows[1].Commit, Prepare: rows[1].Prepare, Kind: "session-ended", Session: &s1, ActorKind: "account",
+		Key: "rk_…abc", In: "s0", Correlation: "request-1", Stream: "session-s1",
+		EventID: eventlog.EventID(command, 1).String(), Revision: 1, Personal: &from,
 	}, rows[1])
-	require.Equal(t, &sealed, rows[0].Personal, "personal data stays sealed; where the event has the address, the metadata's adds nothing")
+	require.Equal(t, &sealed, rows[0].Personal, "sealed, and once: the event and the metadata have the same address")
 	require.EqualValues(t, at.Commit, rows[1].Commit)
 	require.EqualValues(t, at.Prepare, rows[1].Prepare)
 }
@@ -149,12 +162,18 @@ func TestAnEntrySaysWhoDidItAndWhereItStands(t *testing.T) {
 var (
 	noon  = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	owner = eventlog.Actor{Kind: eventlog.ActorAccount, Account: "a1", Key: "rk_…abc", Session: "s0"}
+
+	system = eventlog.Actor{Kind: eventlog.ActorSystem}
 )
 
-// writeAs writes events of a command, from somewhere, and returns the position of the last one when they are rows.
-func writeAs(t *testing.T, w *feedtest.World, by eventlog.Actor, command uuid.UUID, stream string, events ...any) eventlog.Position {
+// writeAs writes events of a command, waits until they are rows, and returns the position of the last one.
+func writeAs(
+	t *testing.T, w *feedtest.World, by eventlog.Actor, command uuid.UUID, stream string, events ...any,
+) eventlog.Position {
 	t.Helper()
-	meta := eventlog.Metadata{CorrelationID: "request-1", CausationID: uuid.New(), Time: noon, Actor: by, From: []byte{3, 4}}
+	meta := eventlog.Metadata{
+		CorrelationID: "request-1", CausationID: uuid.New(), Time: noon, Actor: by, From: []byte{3, 4},
+	}
 	proposed, err := w.Registry.Encode(command, 0, meta, events...)
 	require.NoError(t, err)
 	appended, err := w.Log.Append(t.Context(), stream, eventlog.NoStream, proposed)
@@ -163,47 +182,47 @@ func writeAs(t *testing.T, w *feedtest.World, by eventlog.Actor, command uuid.UU
 	return appended.Position
 }
 
-// What recitald clears away by itself, perhaps thousands of times a day, is no entry; what somebody removes is.
-func TestWhatIsClearedAwayByItselfIsNoEntry(t *testing.T) {
+// What recitald deletes by itself, perhaps thousands of times a day, has no entry. What a person deletes has one.
+func TestRoutineDeletionsHaveNoEntries(t *testing.T) {
 	w := feedtest.New(t, registry(t), audit.ReadModels()...)
-	system := eventlog.Actor{Kind: eventlog.ActorSystem}
 	writeAs(t, w, system, uuid.New(), "clip-c1", clip.Deleted{Clip: "c1", Account: "a1"})
 	writeAs(t, w, system, uuid.New(), "stars-a1", star.Unstarred{Voice: "v1", Account: "a1"})
 	writeAs(t, w, system, uuid.New(), "voice-v1", voice.Erased{Voice: "v1", Account: "a1"})
 	writeAs(t, w, owner, uuid.New(), "clip-c2", clip.Deleted{Clip: "c2", Account: "a1"})
 	writeAs(t, w, owner, uuid.New(), "stars-a2", star.Unstarred{Voice: "v2", Account: "a1"})
 	var found []string
-	for _, row := range feedtest.Rows[said](t, w, `select kind, area, said, account_id, personal::text from read_v2.audit_entries order by log_commit`) {
+	for _, row := range entries(t, w) {
 		found = append(found, row.Said)
 	}
 	require.Equal(t, []string{
-		"The recordings of voice v1 of account a1, and what was made of them, were erased", "Clip c2 of account a1 was deleted", "Account a1 has voice v2 starred no more",
+		"The recordings of voice v1 of account a1, and what was made of them, were erased",
+		"Clip c2 of account a1 was deleted", "Account a1 has voice v2 starred no more",
 	}, found)
 }
 
-// Names that people gave are for auditors who say why, and in no sentence.
-func TestNamesThatPeopleGaveStaySealed(t *testing.T) {
+// Names given by people are personal data, and in no sentence.
+func TestNamesGivenByPeopleStaySealed(t *testing.T) {
 	w := feedtest.New(t, registry(t), audit.ReadModels()...)
 	w.Write(t, "account-a1",
 		account.APIKeyCreated{Account: "a1", Hash: "h1", Masked: "m1", SealedName: []byte{1}},
 		account.APIKeyRenamed{Account: "a1", Hash: "h1", Masked: "m1", SealedName: []byte{2}},
 		account.APIKeyCreated{Account: "a1", Hash: "h2", Masked: "m2"})
-	w.Write(t, "identity-i1", identity.Claimed{Identity: "i1", Account: "a1", Provider: "idp_1", SealedUTMSource: []byte{3}})
+	w.Write(t, "identity-i1",
+		identity.Claimed{Identity: "i1", Account: "a1", Provider: "idp_1", SealedUTMSource: []byte{3}})
 	w.Write(t, "voice-v1", voice.Created{Voice: "v1", Account: "a1", Type: voice.Instant, Sealed: []byte{4}})
 	w.Write(t, "hosting-a1", hostingevents.VariableBegun{Account: "a1", Hash: "h1", Masked: "m1", SealedName: []byte{5}})
+	var personal []*string
+	for _, row := range entries(t, w) {
+		personal = append(personal, row.Personal)
+	}
 	require.Equal(t, []*string{
-		new(`[{"use": "api-key/h1/name", "name": "key_name", "sealed": "AQ==", "account": "a1"}]`), new(`[{"use": "api-key/h1/name", "name": "key_name", "sealed": "Ag==", "account": "a1"}]`), nil,
+		new(`[{"use": "api-key/h1/name", "name": "key_name", "sealed": "AQ==", "account": "a1"}]`),
+		new(`[{"use": "api-key/h1/name", "name": "key_name", "sealed": "Ag==", "account": "a1"}]`),
+		nil,
 		new(`[{"use": "identity/utm-source", "name": "utm_source", "sealed": "Aw==", "account": "a1"}]`),
 		new(`[{"use": "voice/v1", "name": "voice", "sealed": "BA==", "account": "a1"}]`),
 		new(`[{"use": "hosting-project/h1", "name": "project", "sealed": "BQ==", "account": "a1"}]`),
-	}, personalOf(t, w))
-}
-
-func personalOf(t *testing.T, w *feedtest.World) (all []*string) {
-	for _, row := range feedtest.Rows[struct{ Personal *string }](t, w, `select personal::text from read_v2.audit_entries order by log_commit, log_prepare`) {
-		all = append(all, row.Personal)
-	}
-	return all
+	}, personal)
 }
 
 func TestAnEventThatComesAgainAfterARestartIsOneEntry(t *testing.T) {
@@ -212,29 +231,30 @@ func TestAnEventThatComesAgainAfterARestartIsOneEntry(t *testing.T) {
 	other := w.OnNewDatabase(t)
 	other.Project(t, audit.ReadModels()...)
 	for _, database := range []*feedtest.World{w, other} {
-		require.Len(t, feedtest.Rows[said](t, database, `select kind, area, said, account_id, personal::text from read_v2.audit_entries`), 1)
+		require.Len(t, entries(t, database), 1)
 	}
 }
 
-// A restore and a clearing are entries where somebody did them, and not where recitald opened its log, or a condition
-// ended.
-func TestWhatOperatorsDoToTheServiceIsAnEntry(t *testing.T) {
+// A restore and a cleared alert have entries if an operator did them, and none if recitald opened its log, or a
+// condition ended.
+func TestWhatOperatorsDoToTheServiceHasAnEntry(t *testing.T) {
 	w := feedtest.New(t, registry(t), audit.ReadModels()...)
 	operator := eventlog.Actor{Kind: eventlog.ActorOperator, Name: "root", Role: "offline", Reason: "Ticket 7"}
-	id := uuid.New()
 	_, err := eventlog.NextEpoch(t.Context(), w.Log, w.Registry, w.Identity, operator, noon)
 	require.NoError(t, err)
-	writeAs(t, w, eventlog.Actor{Kind: eventlog.ActorSystem}, uuid.New(), "condition-1", alert.ConditionCleared{Alert: "c1", At: noon})
+	writeAs(t, w, system, uuid.New(), "condition-1", alert.ConditionCleared{Alert: "c1", At: noon})
 	writeAs(t, w, operator, uuid.New(), alert.Stream, alert.Cleared{Alert: "c2", At: noon})
-	writeAs(t, w, operator, id, auditdomain.ActStream("o1"), auditdomain.OperatorActed{Act: "o1", Kind: "a kind of a later release", Subject: "usage", At: noon})
+	writeAs(t, w, operator, uuid.New(), auditdomain.ActStream("o1"),
+		auditdomain.OperatorActed{Act: "o1", Kind: "a kind of a later release", Subject: "usage", At: noon})
 
 	var found []string
-	for _, row := range feedtest.Rows[struct{ Said, Role, Reason string }](t, w, `select said, actor_role, actor_reason from read_v2.audit_entries order by log_commit`) {
+	for _, row := range entries(t, w) {
 		require.Equal(t, "offline", row.Role)
 		require.Equal(t, "Ticket 7", row.Reason)
 		found = append(found, row.Said)
 	}
 	require.Equal(t, []string{
-		fmt.Sprintf("Epoch 2 of log %s was opened: it was restored or moved", w.Identity.LogID), "Alert c2 was cleared", "a kind of a later release: usage",
+		fmt.Sprintf("Epoch 2 of log %s was opened: it was restored or moved", w.Identity.LogID),
+		"Alert c2 was cleared", "a kind of a later release: usage",
 	}, found)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/readmodel"
 )
 
-// requests say what an account's owner wants.
+// requests are the kinds of requests in words.
 var requests = map[subscription.Kind]string{
 	subscription.Subscribe:           "to subscribe",
 	subscription.ChangePlan:          "another plan",
@@ -23,7 +23,7 @@ var requests = map[subscription.Kind]string{
 	subscription.End:                 "nothing more, because it is closed",
 }
 
-// refusals say why a request was refused.
+// refusals are the reasons for refusals in words.
 var refusals = map[subscription.Reason]string{
 	subscription.Declined:  "the card was declined",
 	subscription.NotThere:  "the payment provider does not know what it is about",
@@ -44,15 +44,20 @@ func ofSubscription(event any) (entry, bool) {
 	case subscription.CustomerDeleted:
 		e.of(s.Account, "The payment provider has forgotten customer %s, which account %s was", s.Customer, s.Account)
 	case subscription.Created:
-		e.of(s.Account, "Account %s has subscription %s to plan %s at price %s, which is %s", s.Account, s.Subscription, s.Plan, s.Price, s.Status)
+		e.of(s.Account, "Account %s has subscription %s to plan %s at price %s, which is %s",
+			s.Account, s.Subscription, s.Plan, s.Price, s.Status)
 	case subscription.Activated:
-		e.of(s.Account, "Subscription %s of account %s to plan %s is paid, until %s", s.Subscription, s.Account, s.Plan, day(s.PeriodEnd))
+		e.of(s.Account, "Subscription %s of account %s to plan %s is paid, until %s",
+			s.Subscription, s.Account, s.Plan, day(s.PeriodEnd))
 	case subscription.Renewed:
-		e.of(s.Account, "Subscription %s of account %s to plan %s was renewed until %s", s.Subscription, s.Account, s.Plan, day(s.PeriodEnd))
+		e.of(s.Account, "Subscription %s of account %s to plan %s was renewed until %s",
+			s.Subscription, s.Account, s.Plan, day(s.PeriodEnd))
 	case subscription.PlanChanged:
-		e.of(s.Account, "Subscription %s of account %s changed from plan %s to plan %s", s.Subscription, s.Account, s.From, s.Plan)
+		e.of(s.Account, "Subscription %s of account %s changed from plan %s to plan %s",
+			s.Subscription, s.Account, s.From, s.Plan)
 	case subscription.ChangeScheduled:
-		e.of(s.Account, "Subscription %s of account %s is to change to plan %s on %s", s.Subscription, s.Account, s.Plan, day(s.EffectiveAt))
+		e.of(s.Account, "Subscription %s of account %s is to change to plan %s on %s",
+			s.Subscription, s.Account, s.Plan, day(s.EffectiveAt))
 	case subscription.ScheduledChangeDropped:
 		e.of(s.Account, "No change of subscription %s of account %s is scheduled any more", s.Subscription, s.Account)
 	case subscription.CancellationScheduled:
@@ -60,11 +65,13 @@ func ofSubscription(event any) (entry, bool) {
 	case subscription.CancellationWithdrawn:
 		e.of(s.Account, "Subscription %s of account %s goes on", s.Subscription, s.Account)
 	case subscription.FellDue:
-		e.of(s.Account, "A payment of subscription %s of account %s is missing; its plan %s is granted until %s", s.Subscription, s.Account, s.Plan, day(s.GraceEnds))
+		e.of(s.Account, "A payment of subscription %s of account %s is missing; its plan %s is granted until %s",
+			s.Subscription, s.Account, s.Plan, day(s.GraceEnds))
 	case subscription.Lapsed:
 		e.of(s.Account, "Subscription %s of account %s was not paid in time", s.Subscription, s.Account)
 	case subscription.Ended:
-		e.of(s.Account, "Subscription %s of account %s to plan %s ended: it is %s", s.Subscription, s.Account, s.Plan, s.Status)
+		e.of(s.Account, "Subscription %s of account %s to plan %s ended: it is %s",
+			s.Subscription, s.Account, s.Plan, s.Status)
 	case subscription.Entitled:
 		e.of(s.Account, "Account %s is entitled to plan %s from %s%s", s.Account, s.Plan, day(s.Start), until(s.End))
 	default:
@@ -79,7 +86,7 @@ func ofInvoice(event any) (entry, bool) {
 	case subscription.CardChanged:
 		e.of(s.Account, "Another card pays for account %s", s.Account)
 		if s.PaymentMethod == "" {
-			e.said = fmt.Sprintf("No card pays for account %s any more", s.Account)
+			e.sentence = fmt.Sprintf("No card pays for account %s any more", s.Account)
 		}
 		e.personal = []readmodel.PersonalField{
 			{Name: "card_brand", Use: subscription.SealedForCard, Sealed: s.Brand},
@@ -87,7 +94,8 @@ func ofInvoice(event any) (entry, bool) {
 		}
 	case subscription.InvoiceRecorded:
 		e.account = s.Account
-		e.said = fmt.Sprintf("Invoice %s of account %s over %s is %s, with %s paid", s.Invoice, s.Account, amount(s.AmountDue, s.Currency), s.Status, amount(s.AmountPaid, s.Currency))
+		e.sentence = fmt.Sprintf("Invoice %s of account %s over %s is %s, with %s paid",
+			s.Invoice, s.Account, amount(s.AmountDue, s.Currency), s.Status, amount(s.AmountPaid, s.Currency))
 		e.personal = []readmodel.PersonalField{
 			{Name: "invoice_page", Use: subscription.SealedForInvoice, Sealed: s.Page},
 			{Name: "invoice_pdf", Use: subscription.SealedForInvoice, Sealed: s.PDF},
@@ -95,11 +103,12 @@ func ofInvoice(event any) (entry, bool) {
 	case subscription.PaymentFailed:
 		e.of(s.Account, "Invoice %s of account %s could not be collected, at attempt %d", s.Invoice, s.Account, s.Attempts)
 	case subscription.InvoiceRefunded:
-		e.of(s.Account, "Of invoice %s of account %s %s were paid back, in all", s.Invoice, s.Account, amount(s.Refunded, s.Currency))
+		e.of(s.Account, "Of invoice %s of account %s %s were paid back, in all",
+			s.Invoice, s.Account, amount(s.Refunded, s.Currency))
 	case subscription.InvoiceDisputed:
 		e.of(s.Account, "The payment of invoice %s of account %s is disputed", s.Invoice, s.Account)
 		if !s.Disputed {
-			e.said = fmt.Sprintf("The payment of invoice %s of account %s is not disputed any more", s.Invoice, s.Account)
+			e.sentence = fmt.Sprintf("The payment of invoice %s of account %s is not disputed any more", s.Invoice, s.Account)
 		}
 	default:
 		return entry{}, false
@@ -111,14 +120,15 @@ func ofPayment(event any) (entry, bool) {
 	e := entry{area: readmodel.AuditBilling}
 	switch p := event.(type) {
 	case payment.Received:
-		e.said = fmt.Sprintf("The payment provider gave notice %s: %s of %s", p.ID, p.Kind, p.Object)
+		e.sentence = fmt.Sprintf("The payment provider gave notice %s: %s of %s", p.ID, p.Kind, p.Object)
 	case payment.Handled:
 		e.of(p.Account, "Notice %s of the payment provider was dealt with", p.ID)
 		if p.Account == "" {
-			e.said += ": it is about no account"
+			e.sentence += ": it is about no account"
 		}
 	case payment.Reconciled:
-		e.said = fmt.Sprintf("The payment provider's events until %s are in the log; %d had not come as notices", p.Through.UTC().Format(time.DateTime), p.Missed)
+		e.sentence = fmt.Sprintf("The payment provider's events until %s are in the log; %d had not come as notices",
+			p.Through.UTC().Format(time.DateTime), p.Missed)
 	default:
 		return entry{}, false
 	}
@@ -129,24 +139,31 @@ func ofLedger(event any) (entry, bool) {
 	e := entry{area: readmodel.AuditBilling}
 	switch l := event.(type) {
 	case ledger.PeriodOpened:
-		e.of(l.Account, "Account %s began the period from %s to %s on plan %s%s", l.Account, day(l.Start), day(l.End), l.Plan, limit(l.Limit))
+		e.of(l.Account, "Account %s began the period from %s to %s on plan %s%s",
+			l.Account, day(l.Start), day(l.End), l.Plan, limit(l.Limit))
 	case ledger.TermsChanged:
-		e.of(l.Account, "The period of account %s from %s goes on until %s on plan %s%s", l.Account, day(l.Start), day(l.End), l.Plan, limit(l.Limit))
+		e.of(l.Account, "The period of account %s from %s goes on until %s on plan %s%s",
+			l.Account, day(l.Start), day(l.End), l.Plan, limit(l.Limit))
 	case ledger.Ended:
 		e.of(l.Account, "The period of account %s from %s ended on %s", l.Account, day(l.Start), day(l.End))
 	case ledger.Closed:
-		e.of(l.Account, "The period of account %s from %s was settled: %d characters past plan and credit", l.Account, day(l.Start), l.Overage)
+		e.of(l.Account, "The period of account %s from %s was settled: %d characters past plan and credit",
+			l.Account, day(l.Start), l.Overage)
 	case ledger.OverageBilled:
-		e.of(l.Account, "The %d characters of account %s past its plan, in the period from %s, cost %s", l.Characters, l.Account, day(l.Start), amount(l.Amount, l.Currency))
+		e.of(l.Account, "The %d characters of account %s past its plan, in the period from %s, cost %s",
+			l.Characters, l.Account, day(l.Start), amount(l.Amount, l.Currency))
 	case ledger.BroughtIn:
-		e.of(l.Account, "Account %s brought %d used characters into the period from %s, from an account that its owner has closed", l.Account, l.Characters, day(l.Start))
+		e.of(l.Account, "Account %s brought %d used characters into the period from %s, "+
+			"from an account that its owner has closed", l.Account, l.Characters, day(l.Start))
 	case ledger.CreditGranted:
 		e.of(l.Account, "Account %s was granted %d characters of credit, as grant %s", l.Account, l.Characters, l.Grant)
 		if l.From != nil {
-			e.of(l.Account, "Of grant %[3]s account %[1]s keeps %[2]d characters of credit from the period before", l.Account, l.Characters, l.Grant)
+			e.of(l.Account, "Of grant %[3]s account %[1]s keeps %[2]d characters of credit from the period before",
+				l.Account, l.Characters, l.Grant)
 		}
 	case ledger.CreditCarried:
-		e.of(l.Account, "Account %s carried %d characters of credit into the period from %s", l.Account, l.Characters, day(l.To))
+		e.of(l.Account, "Account %s carried %d characters of credit into the period from %s",
+			l.Account, l.Characters, day(l.To))
 	default:
 		return entry{}, false
 	}
@@ -176,7 +193,7 @@ func limit(characters *int64) string {
 	return ", with " + strconv.FormatInt(*characters, 10) + " characters"
 }
 
-// amount returns an amount of minor units: their number in a unit is a matter of the currency.
+// amount returns an amount in minor units. Their number in a unit depends on the currency.
 func amount(minor int64, currency string) string {
 	return strconv.FormatInt(minor, 10) + " minor units of " + currency
 }

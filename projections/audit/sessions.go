@@ -5,15 +5,17 @@ import (
 	"strings"
 
 	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/alert"
 	"github.com/recital-tts/recital/domain/audit"
 	"github.com/recital-tts/recital/domain/identity"
 	"github.com/recital-tts/recital/domain/keyring"
 	"github.com/recital-tts/recital/domain/session"
 	"github.com/recital-tts/recital/domain/skip"
+	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/readmodel"
 )
 
-// endings say why a session has ended.
+// endings are the reasons for the ends of sessions in words.
 var endings = map[session.Reason]string{
 	session.SignedOut: "it signed out",
 	session.Revoked:   "it was revoked",
@@ -26,21 +28,26 @@ func ofSession(event any) (entry, bool) {
 	e := entry{area: readmodel.AuditSessions}
 	switch s := event.(type) {
 	case session.Opened:
-		e.account, e.session, e.said = s.Account, s.Session, fmt.Sprintf("Session %s of account %s was opened by a sign-in through %s", s.Session, s.Account, s.Provider)
+		e.session = s.Session
+		e.of(s.Account, "Session %s of account %s was opened by a sign-in through %s", s.Session, s.Account, s.Provider)
 		if s.Country != "" {
-			e.said += ", in " + s.Country
+			e.sentence += ", in " + s.Country
 		}
 		e.personal = []readmodel.PersonalField{
 			{Name: readmodel.AuditAddress, Use: session.AddressSealedFor(s.Session), Sealed: s.Address},
 			{Name: "device", Use: session.DeviceSealedFor(s.Session), Sealed: s.Device},
 		}
 	case session.Rotated:
-		e.account, e.session, e.said = s.Account, s.Session, fmt.Sprintf("Session %s of account %s was given another secret", s.Session, s.Account)
+		e.session = s.Session
+		e.of(s.Account, "Session %s of account %s was given another secret", s.Session, s.Account)
 	case session.Ended:
-		e.account, e.session, e.said = s.Account, s.Session, fmt.Sprintf("Session %s of account %s ended, because %s", s.Session, s.Account, endings[s.Reason])
+		e.session = s.Session
+		e.of(s.Account, "Session %s of account %s ended, because %s", s.Session, s.Account, endings[s.Reason])
 	case identity.Claimed:
 		e.of(s.Account, "A person at %s was given account %s (identity %s)", s.Provider, s.Account, s.Identity)
-		e.personal = []readmodel.PersonalField{{Name: "utm_source", Use: identity.SealedForUTMSource, Sealed: s.SealedUTMSource}}
+		e.personal = []readmodel.PersonalField{
+			{Name: "utm_source", Use: identity.SealedForUTMSource, Sealed: s.SealedUTMSource},
+		}
 	case identity.Released:
 		e.of(s.Account, "Identity %s was released from account %s, which is closed", s.Identity, s.Account)
 	default:
@@ -91,7 +98,7 @@ func ofAccount(event any) (entry, bool) {
 	return e, true
 }
 
-// wanted says whether an owner wants mail.
+// wanted is an owner's preference in words.
 var wanted = map[bool]string{true: "e-mail about the service", false: "no e-mail about the service"}
 
 // nameOf returns the name of an API key.
@@ -99,31 +106,35 @@ func nameOf(hash string, sealed []byte) []readmodel.PersonalField {
 	return []readmodel.PersonalField{{Name: "key_name", Use: account.ForKeyName(hash), Sealed: sealed}}
 }
 
-// ofService returns what concerns no account in particular.
+// ofService returns the entries of events about the service and those who run it.
 func ofService(event any) (entry, bool) {
 	e := entry{area: readmodel.AuditSessions}
 	switch s := event.(type) {
 	case keyring.Adopted:
-		e.said = fmt.Sprintf("Keyring %s became the log's", s.Keyring)
+		e.sentence = fmt.Sprintf("Keyring %s became the log's", s.Keyring)
 	case keyring.Abandoned:
-		e.said = fmt.Sprintf("Keyring %s was abandoned: what it sealed is lost", s.Keyring)
+		e.sentence = fmt.Sprintf("Keyring %s was abandoned: what it sealed is lost", s.Keyring)
 	case skip.EventSkipped:
 		e.account = accountOf(s.Stream)
-		e.said = fmt.Sprintf("%s (%s) skipped event %d of stream %s (%s), with the reason: %s", s.By, s.Role, s.Revision, s.Stream, s.Event, s.Why)
+		e.sentence = fmt.Sprintf("%s (%s) skipped event %d of stream %s (%s), with the reason: %s",
+			s.By, s.Role, s.Revision, s.Stream, s.Event, s.Why)
 	case skip.EventUnskipped:
-		e.said = fmt.Sprintf("%s (%s) let skipped event %s count again, with the reason: %s", s.By, s.Role, s.Event, s.Why)
+		e.sentence = fmt.Sprintf("%s (%s) let skipped event %s count again, with the reason: %s",
+			s.By, s.Role, s.Event, s.Why)
 	case skip.SkipConfirmed:
-		e.said = fmt.Sprintf("%s (%s) confirmed that skipped event %s revokes no credential, with the reason: %s", s.By, s.Role, s.Event, s.Why)
+		e.sentence = fmt.Sprintf("%s (%s) confirmed that skipped event %s revokes no credential, with the reason: %s",
+			s.By, s.Role, s.Event, s.Why)
 	case audit.PersonalDataRead:
 		e.account, e.session = s.Query.Account, s.Query.Session
-		e.said = fmt.Sprintf("%s %s (%s: %d), with the reason: %s", s.By, done(s.Query), shown[s.Query.Of], s.Count, s.Reason)
+		e.sentence = fmt.Sprintf("%s %s (%s: %d), with the reason: %s",
+			s.By, done(s.Query), shown[s.Query.Of], s.Count, s.Reason)
 	default:
 		return entry{}, false
 	}
 	return e, true
 }
 
-// accountOf returns the account of a stream, "" where its name does not say.
+// accountOf returns the account of a stream, "" if its name does not contain it.
 func accountOf(stream string) string {
 	id, ofAccount := strings.CutPrefix(stream, account.StreamPrefix)
 	if !ofAccount {
@@ -132,10 +143,13 @@ func accountOf(stream string) string {
 	return id
 }
 
-// shown says what was shown to whoever read personal data.
-var shown = map[string]string{"sessions": "entries on sessions", "billing": "entries on billing", "activity": "entries on activity", "accounts": "accounts"}
+// shown is the object of a read of personal data in words.
+var shown = map[string]string{
+	"sessions": "entries on sessions", "billing": "entries on billing", "activity": "entries on activity",
+	"accounts": "accounts",
+}
 
-// done says what somebody did to ask.
+// done returns in words how personal data was read.
 func done(q audit.Query) string {
 	switch {
 	case q.EmailHash == "":
@@ -144,4 +158,40 @@ func done(q audit.Query) string {
 		return "looked an e-mail address up and read personal data"
 	}
 	return "looked an e-mail address up"
+}
+
+// acts are the acts of operators and auditors in words. They are recorded beforehand.
+var acts = map[string]string{
+	audit.ActRebuild:       "Read models are to be built again: %s",
+	audit.ActPromote:       "Generations of read models are to be live: %s",
+	audit.ActRollback:      "A read model is to be rolled back: %s",
+	audit.ActRetire:        "A generation of a read model is to be dropped: %s",
+	audit.ActRetry:         "A parked event is to be tried again: %s",
+	audit.ActCopyLog:       "Events of the log are copied%.0s",
+	audit.ActCopyBlobs:     "Blobs are copied%.0s",
+	audit.ActCopyKeyring:   "The keyring is copied%.0s",
+	audit.ActImportKeyring: "A copy of the keyring is to be imported%.0s",
+	audit.ActDrain:         "An instance is to be drained%.0s",
+}
+
+// ofOperators returns the entries of changes to the service itself.
+func ofOperators(event any) (entry, bool) {
+	e := entry{area: readmodel.AuditOperators}
+	switch o := event.(type) {
+	case audit.OperatorActed:
+		words, known := acts[o.Kind]
+		if !known {
+			words = o.Kind + ": %s"
+		}
+		e.sentence = fmt.Sprintf(words, o.Subject)
+	case alert.Cleared:
+		e.sentence, e.routine = "Alert "+o.Alert+" was cleared", true
+	case alert.ConditionCleared:
+		e.sentence, e.routine = "Alert "+o.Alert+" was cleared", true
+	case eventlog.LogOpened:
+		e.sentence, e.routine = fmt.Sprintf("Epoch %d of log %s was opened: it was restored or moved", o.Epoch, o.LogID), true
+	default:
+		return entry{}, false
+	}
+	return e, true
 }

@@ -3,8 +3,6 @@ package audit
 import (
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/recital-tts/recital/internal/events/readmodel"
 	"github.com/recital-tts/recital/internal/http/web"
 	"github.com/recital-tts/recital/readapi"
@@ -25,17 +23,12 @@ type foundAccount struct {
 	Plan      string `json:"plan"`      // from the last entitlement on
 }
 
-type accountRow struct {
-	Account  string    `col:"account_id"`
-	OpenedAt time.Time `col:"opened_at"`
-	Plan     string    `col:"plan"`
-}
-
 // foundQuery selects the open accounts whose owner has an e-mail address of a hash ($1).
-var foundQuery = `select ` + readmodel.Columns[accountRow](readmodel.AccountsView.View, "a") + ` from ` + readmodel.AccountsView.SQL() + ` a
-	where a.account_id in (` + ownedQuery + `) order by a.opened_at, a.account_id`
+var foundQuery = readapi.From(readmodel.AccountsView, `
+	where account_id in (select account_id from `+readmodel.ProfilesView.SQL()+` where email_hash = $1)
+	order by opened_at, account_id`, "looking an e-mail address up")
 
-// find answers with the accounts of an e-mail address, after it was recorded who asks.
+// find returns the accounts of an e-mail address, after it was recorded who looks it up.
 func (a *API) find(call *web.Call, in accountsRequest) (web.Reply, error) {
 	if in.Reason == "" {
 		return web.Reply{}, needsReason(call)
@@ -44,15 +37,13 @@ func (a *API) find(call *web.Call, in accountsRequest) (web.Reply, error) {
 	if err != nil {
 		return web.Reply{}, err
 	}
-	response := foundAccounts{Accounts: []foundAccount{}}
-	query := readapi.Query{SQL: foundQuery, Arguments: []any{hash}, Doing: "looking an e-mail address up"}
-	err = readapi.Read(call, a.Models, query, func(row pgx.CollectableRow) error {
-		one, err := pgx.RowToStructByPos[accountRow](row)
-		response.Accounts = append(response.Accounts, foundAccount{one.Account, one.OpenedAt.UTC().Format(time.RFC3339Nano), one.Plan})
-		return err
-	})
+	rows, err := foundQuery.Read(call, a.Models, hash)
 	if err != nil {
 		return web.Reply{}, err
+	}
+	response := foundAccounts{Accounts: make([]foundAccount, len(rows))}
+	for i, row := range rows {
+		response.Accounts[i] = foundAccount{row.Account, row.OpenedAt.UTC().Format(time.RFC3339Nano), string(row.Plan)}
 	}
 	if err := a.Record(call, Query{Of: OfAccounts, EmailHash: hash}, len(response.Accounts), in.Reason); err != nil {
 		return web.Reply{}, err

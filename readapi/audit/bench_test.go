@@ -98,7 +98,7 @@ func (d *desk) timeBare(b *testing.B) float64 {
 	b.Helper()
 	began := time.Now()
 	rows, err := d.Pool.Query(b.Context(), `select at, kind, account_id, session_id, said, correlation, event_id, stream, revision, personal::text
-		from read_v2.audit_entries order by log_commit, log_prepare limit 100`)
+		from read_v1.audit_entries order by log_commit, log_prepare limit 100`)
 	require.NoError(b, err)
 	found, err := pgx.CollectRows(rows, pgx.RowToMap)
 	require.NoError(b, err)

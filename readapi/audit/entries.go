@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/internal/access/keyring"
 	"github.com/recital-tts/recital/internal/events/readmodel"
@@ -15,13 +13,13 @@ import (
 	"github.com/recital-tts/recital/readapi"
 )
 
-// entriesRequest has filters that are recorded as they are, so no e-mail address fits where an id belongs.
+// entriesRequest has filters that are recorded as they are, so the patterns of ids exclude e-mail addresses.
 type entriesRequest struct {
 	Account  string       `query:"account" maxlen:"64" pattern:"^[A-Za-z0-9._-]*$"`
 	Email    string       `query:"email" maxlen:"320" doc:"of the owner of an account that is open"`
 	Session  string       `query:"session" maxlen:"64" pattern:"^[A-Za-z0-9._-]*$"`
-	Kind     string       `query:"kind" maxlen:"64" pattern:"^[A-Za-z0-9._-]*$" doc:"a type of event, such as session-opened"`
-	Operator string       `query:"operator" maxlen:"64" pattern:"^[A-Za-z0-9._-]*$" doc:"the name of the operator or auditor who did it"`
+	Kind     string       `query:"kind" maxlen:"64" pattern:"^[A-Za-z0-9._-]*$" doc:"an event type, such as session-opened"`
+	Operator string       `query:"operator" maxlen:"64" pattern:"^[A-Za-z0-9._-]*$" doc:"the name of the operator or auditor"`
 	From     *web.Instant `query:"from" maxlen:"40" doc:"the earliest time, as 2026-11-22T15:04:05Z"`
 	To       *web.Instant `query:"to" maxlen:"40" doc:"the time before which entries are listed"`
 	Limit    int          `query:"limit" default:"100" ge:"1" le:"1000"`
@@ -49,7 +47,7 @@ type auditEntry struct {
 	Stream      string            `json:"stream"`
 	Revision    int64             `json:"revision"`
 	Position    string            `json:"position"`
-	Personal    map[string]string `json:"personal,omitempty"` // what is left of it
+	Personal    map[string]string `json:"personal,omitempty"` // without erased data
 }
 
 type auditActor struct {
@@ -78,8 +76,8 @@ func (a *API) operators(call *web.Call, in entriesRequest) (web.Reply, error) {
 	return a.entries(call, readmodel.AuditOperators, in)
 }
 
-// entries answers with a page. Where an e-mail address is looked up, or personal data is shown, that is recorded after
-// the rows were read, so that their number is known, and before anything is shown.
+// entries returns a page. If an e-mail address is looked up, or personal data is shown, that is recorded after the rows
+// are read, so that their number is known, and before anything is shown.
 func (a *API) entries(call *web.Call, area string, in entriesRequest) (web.Reply, error) {
 	if in.Personal && call.Role != auditor {
 		return web.Reply{}, domain.Refuse(domain.Denied, "Personal data is for auditors")
@@ -109,20 +107,25 @@ func (a *API) entries(call *web.Call, area string, in entriesRequest) (web.Reply
 				return web.Reply{}, err
 			}
 		}
-		response.Entries[i] = row.response(personal)
+		response.Entries[i] = responseOf(row, personal)
 	}
 	call.SetPosition(page.position)
 	return web.JSON(response).WithHeader("Cache-Control", "no-store"), nil
 }
 
-// asked returns what is asked, as it is recorded and as it is read.
+// asked returns the query as it is recorded and as it is read.
 func (a *API) asked(call *web.Call, area string, in entriesRequest) (asked Query, f filter, err error) {
 	if err := a.knows(call, in.Kind); err != nil {
 		return asked, f, err
 	}
-	asked = Query{Of: area, Account: in.Account, Session: in.Session, Kind: in.Kind, Operator: in.Operator, Page: in.Page.String(), Personal: in.Personal}
-	asked.From, asked.To = (*time.Time)(in.From), (*time.Time)(in.To)
-	f = filter{area: area, session: in.Session, kind: in.Kind, operator: in.Operator, from: asked.From, to: asked.To, limit: in.Limit, after: in.Page}
+	asked = Query{
+		Of: area, Account: in.Account, Session: in.Session, Kind: in.Kind, Operator: in.Operator,
+		From: (*time.Time)(in.From), To: (*time.Time)(in.To), Page: in.Page.String(), Personal: in.Personal,
+	}
+	f = filter{
+		area: area, session: in.Session, kind: in.Kind, operator: in.Operator, from: asked.From, to: asked.To,
+		limit: in.Limit, after: in.Page,
+	}
 	if in.Account != "" {
 		f.accounts = []string{in.Account}
 	}
@@ -137,13 +140,15 @@ func (a *API) asked(call *web.Call, area string, in entriesRequest) (asked Query
 	return asked, f, err
 }
 
-// knows refuses a kind that no event has, and names those that begin alike.
+// knows refuses a kind that no event has, and names the kinds with the same prefix.
 func (a *API) knows(call *web.Call, kind string) error {
 	if kind == "" || slices.Contains(a.Kinds, kind) {
 		return nil
 	}
-	begin, _, _ := strings.Cut(kind, "-")
-	alike := slices.DeleteFunc(slices.Sorted(slices.Values(a.Kinds)), func(known string) bool { return !strings.HasPrefix(known, begin+"-") })
+	prefix, _, _ := strings.Cut(kind, "-")
+	alike := slices.DeleteFunc(slices.Sorted(slices.Values(a.Kinds)), func(known string) bool {
+		return !strings.HasPrefix(known, prefix+"-")
+	})
 	message := "no event is of the kind " + kind
 	if len(alike) > 0 {
 		message += "; there are " + strings.Join(alike, ", ")
@@ -151,22 +156,20 @@ func (a *API) knows(call *web.Call, kind string) error {
 	return call.Invalid("kind", message)
 }
 
-// ownedQuery selects the accounts whose owner has an e-mail address of a hash ($1).
-var ownedQuery = `select account_id from ` + readmodel.ProfilesView.SQL() + ` where email_hash = $1 order by account_id`
+// profilesQuery selects the profiles with an e-mail address of a hash ($1).
+var profilesQuery = readapi.From(readmodel.ProfilesView,
+	`where email_hash = $1 order by account_id`, "looking an e-mail address up")
 
-func (a *API) owned(call *web.Call, hash string) (ids []string, err error) {
-	query := readapi.Query{SQL: ownedQuery, Arguments: []any{hash}, Doing: "looking an e-mail address up"}
-	_, err = readapi.Select(call, a.Models, []readmodel.Model{readmodel.Account}, query, func(row pgx.CollectableRow) error {
-		var id string
-		err := row.Scan(&id)
-		ids = append(ids, id)
-		return err
-	})
-	return ids, err
+func (a *API) owned(call *web.Call, hash string) (accounts []string, err error) {
+	profiles, _, err := profilesQuery.Select(call, a.Models, hash)
+	for _, profile := range profiles {
+		accounts = append(accounts, profile.Account)
+	}
+	return accounts, err
 }
 
-// open opens the personal data of an entry. What was erased is left out.
-func (a *API) open(call *web.Call, row entryRow) (map[string]string, error) {
+// open opens the personal data of an entry. Erased data is left out.
+func (a *API) open(call *web.Call, row readmodel.AuditRow) (map[string]string, error) {
 	opened := map[string]string{}
 	for _, field := range row.Personal {
 		plain, err := a.Keys.Open(call, field.Account, field.Sealed, field.Use)
@@ -180,17 +183,20 @@ func (a *API) open(call *web.Call, row entryRow) (map[string]string, error) {
 	return opened, nil
 }
 
-func (r entryRow) response(personal map[string]string) auditEntry {
+func responseOf(r readmodel.AuditRow, personal map[string]string) auditEntry {
 	return auditEntry{
-		At: r.At.UTC().Format(time.RFC3339Nano), Kind: r.Kind, AccountID: r.Account, SessionID: r.Session, Sentence: r.Said + ". " + r.by() + from(personal) + ".",
+		At: r.At.UTC().Format(time.RFC3339Nano), Kind: r.Kind, AccountID: r.Account, SessionID: r.Session,
+		Sentence: r.Sentence + ". " + by(r) + from(personal) + ".",
 		Actor: auditActor{
-			Kind: r.ActorKind, Name: r.ActorName, Role: r.ActorRole, Address: r.ActorAddress, Reason: r.ActorReason, Key: r.ActorKey, Session: r.ActorSession,
+			Kind: r.ActorKind, Name: r.ActorName, Role: r.ActorRole, Address: r.ActorAddress, Reason: r.ActorReason,
+			Key: r.ActorKey, Session: r.ActorSession,
 		},
-		Correlation: r.Correlation, Causation: r.Causation, EventID: r.EventID, Stream: r.Stream, Revision: r.Revision, Position: r.position(), Personal: personal,
+		Correlation: r.Correlation, Causation: r.Causation, EventID: r.EventID, Stream: r.Stream,
+		Revision: int64(r.Revision), Position: positionOf(r).String(), Personal: personal,
 	}
 }
 
-// from says where a command came from, as far as that is shown.
+// from returns the address that a command came from in words, if it is among the personal data shown.
 func from(personal map[string]string) string {
 	if address := personal[readmodel.AuditAddress]; address != "" {
 		return ", from " + address
@@ -198,13 +204,13 @@ func from(personal map[string]string) string {
 	return ""
 }
 
-// by says who did it.
-func (r entryRow) by() string {
+// by returns in words who did it.
+func by(r readmodel.AuditRow) string {
 	switch {
 	case r.ActorKind == "operator" && r.ActorName == "":
 		return "An operator did it"
 	case r.ActorKind == "operator":
-		return r.byOperator()
+		return byOperator(r)
 	case r.ActorKind == "system":
 		return "Recital did it by itself"
 	case r.ActorSession != "":
@@ -215,8 +221,8 @@ func (r entryRow) by() string {
 	return "Whoever signed in did it"
 }
 
-// byOperator says which operator or auditor did it, from where, and why.
-func (r entryRow) byOperator() string {
+// byOperator returns in words which operator or auditor did it, from where, and why.
+func byOperator(r readmodel.AuditRow) string {
 	who := map[string]string{"operator": "Operator ", "auditor": "Auditor ", "offline": "System user "}[r.ActorRole]
 	if who == "" {
 		who = "Operator or auditor "

@@ -8,18 +8,16 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/recital-tts/recital/internal/events/readmodel"
 	"github.com/recital-tts/recital/internal/http/web"
 	"github.com/recital-tts/recital/readapi"
 )
 
-// filter is what a page is read by.
+// filter selects a page.
 type filter struct {
 	area     string
 	accounts []string // none: all
-	nobody   bool     // no account can be meant
+	nobody   bool     // no account fits
 	session  string
 	kind     string
 	operator string // name
@@ -28,9 +26,9 @@ type filter struct {
 	after    place
 }
 
-// place is where a page begins: after an entry, among those up to a position of the log. So all pages together are what
-// the log had when the first one was read, also where an event arrives late with an earlier time. The zero place is the
-// beginning.
+// place is where a page begins: after an entry, among the entries up to a position in the log. So all pages together
+// show the log as it was when the first one was read, even if an event with an earlier time arrives later. The zero
+// place is the beginning.
 type place struct {
 	at int64 // Unix microseconds
 	position
@@ -38,6 +36,8 @@ type place struct {
 }
 
 type position struct{ commit, prepare int64 }
+
+func positionOf(r readmodel.AuditRow) position { return position{int64(r.Commit), int64(r.Prepare)} }
 
 func (p position) String() string { return fmt.Sprintf("%d/%d", p.commit, p.prepare) }
 
@@ -52,7 +52,8 @@ func (p place) String() string {
 	if p == (place{}) {
 		return ""
 	}
-	return base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%d.%d.%d.%d.%d", p.at, p.commit, p.prepare, p.until.commit, p.until.prepare))
+	return base64.RawURLEncoding.EncodeToString(
+		fmt.Appendf(nil, "%d.%d.%d.%d.%d", p.at, p.commit, p.prepare, p.until.commit, p.until.prepare))
 }
 
 // UnmarshalText reads a token; "" is the beginning.
@@ -78,39 +79,11 @@ func (p *place) UnmarshalText(token []byte) error {
 	return nil
 }
 
-// entryRow is a row of the view.
-type entryRow struct {
-	Commit       int64                     `col:"log_commit"`
-	Prepare      int64                     `col:"log_prepare"`
-	At           time.Time                 `col:"at"`
-	Kind         string                    `col:"kind"`
-	Account      *string                   `col:"account_id"`
-	Session      *string                   `col:"session_id"`
-	Said         string                    `col:"said"`
-	ActorKind    string                    `col:"actor_kind"`
-	ActorName    string                    `col:"actor_name"`
-	ActorRole    string                    `col:"actor_role"`
-	ActorAddress string                    `col:"actor_address"`
-	ActorReason  string                    `col:"actor_reason"`
-	ActorKey     string                    `col:"actor_key"`
-	ActorSession string                    `col:"actor_session"`
-	Correlation  string                    `col:"correlation"`
-	Causation    string                    `col:"causation"`
-	EventID      string                    `col:"event_id"`
-	Stream       string                    `col:"stream"`
-	Revision     int64                     `col:"revision"`
-	Personal     []readmodel.PersonalField `col:"personal"`
-}
-
-func (r entryRow) position() string { return position{r.Commit, r.Prepare}.String() }
-
-var selectEntries = `select ` + readmodel.Columns[entryRow](readmodel.AuditView, "") + ` from ` + readmodel.AuditView.SQL() + ` where `
-
-// query returns the query of a page. Its text is one of few, by which filters there are. Of session, account, operator
-// and kind, the first that is given chooses the index, which is in the order of the page. The others are written so
-// that no index fits them, and that the planner takes them for frequent: it does not know how much one account has, and
-// might read most of an index for a page, or sort a page out of all entries.
-func (f filter) query() (sql string, arguments []any) {
+// query returns the query of a page. It has few different texts. Of session, account, operator and kind, the first that
+// is given chooses the index, which has the order of the page. The others are written so that no index fits them, and
+// that the planner takes them for frequent. It does not know how many entries an account has, and might otherwise read
+// most of an index for a page, or sort all entries.
+func (f filter) query() (query readapi.Rows[readmodel.AuditRow], arguments []any) {
 	argument := func(value any) string {
 		arguments = append(arguments, value)
 		return "$" + strconv.Itoa(len(arguments))
@@ -149,33 +122,29 @@ func (f filter) query() (sql string, arguments []any) {
 		conditions = append(conditions, `at < `+argument(*f.to))
 	}
 	if f.after != (place{}) {
+		at, until := time.UnixMicro(f.after.at).UTC(), f.after.until
 		conditions = append(conditions,
-			`(at, log_commit, log_prepare) > (`+argument(time.UnixMicro(f.after.at).UTC())+`, `+argument(f.after.commit)+`, `+argument(f.after.prepare)+`)`,
-			`(log_commit, log_prepare) <= (`+argument(f.after.until.commit)+`, `+argument(f.after.until.prepare)+`)`)
+			`(at, log_commit, log_prepare) > (`+argument(at)+`, `+argument(f.after.commit)+`, `+argument(f.after.prepare)+`)`,
+			`(log_commit, log_prepare) <= (`+argument(until.commit)+`, `+argument(until.prepare)+`)`)
 	}
-	return selectEntries + strings.Join(conditions, " and ") + ` order by at, log_commit, log_prepare limit ` + argument(int64(f.limit)+1), arguments
+	rest := `where ` + strings.Join(conditions, " and ") + ` order by at, log_commit, log_prepare limit ` + argument(f.limit+1)
+	return readapi.From(readmodel.AuditView, rest, "reading audit entries"), arguments
 }
 
 // page is a page of entries.
 type page struct {
-	rows     []entryRow
+	rows     []readmodel.AuditRow
 	next     *string // token of the next page
 	position string  // up to which all pages together are complete
 }
 
-// page reads a page, and one entry more, which says that there is another page.
+// page reads a page. It reads one more entry than it returns, which tells whether there is another page.
 func (a *API) page(call *web.Call, f filter) (page, error) {
 	if f.nobody {
 		f.accounts, f.limit = []string{""}, 0
 	}
-	sql, arguments := f.query()
-	var rows []entryRow
-	read, err := readapi.Select(call, a.Models, []readmodel.Model{readmodel.Audit}, readapi.Query{SQL: sql, Arguments: arguments, Doing: "reading audit entries"},
-		func(row pgx.CollectableRow) error {
-			one, err := pgx.RowToStructByPos[entryRow](row)
-			rows = append(rows, one)
-			return err
-		})
+	query, arguments := f.query()
+	rows, read, err := query.Select(call, a.Models, arguments...)
 	if err != nil {
 		return page{}, err
 	}
@@ -189,7 +158,7 @@ func (a *API) page(call *web.Call, f filter) (page, error) {
 	if len(rows) > f.limit {
 		p.rows = rows[:f.limit]
 		last := p.rows[f.limit-1]
-		p.next = new(place{last.At.UnixMicro(), position{last.Commit, last.Prepare}, until}.String())
+		p.next = new(place{last.At.UnixMicro(), positionOf(last), until}.String())
 	}
 	return p, nil
 }

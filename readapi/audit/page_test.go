@@ -16,7 +16,7 @@ import (
 func TestAPageByAccountAndKindReadsNoMoreThanItPasses(t *testing.T) {
 	d := newDesk(t)
 	d.fill(1000)
-	entries := fmt.Sprintf("rm_audit_v%d_g1.entries", readmodel.Audit.Version)
+	entries := fmt.Sprintf("rm_audit_v%d_g1.audit_entries", readmodel.Audit.Version)
 	_, err := d.Pool.Exec(t.Context(), `insert into `+entries+` select (jsonb_populate_record(e, jsonb_build_object(
 		'log_commit', log_commit + n::bigint * 100000000, 'log_prepare', log_prepare + n::bigint * 100000000, 'at', at + n * interval '1000 seconds'))).*
 		from `+entries+` as e, generate_series(1, 40) as n`)

@@ -1,34 +1,51 @@
 package readmodel
 
-// Audit is the read model of what auditors ask: who did what, when and, from version 2 on, from where.
-var Audit = Model{Name: "audit", Version: 2}
+import (
+	"time"
 
-// AuditView has a row for each event that auditors look for, by its position in the log.
-var AuditView = View{Model: Audit, Name: "audit_entries", Columns: []Column{
-	{"log_commit", Bigint},
-	{"log_prepare", Bigint},
-	{"at", Timestamptz}, // of the command
-	{"area", Text},      // one of those below
-	{"kind", Text},      // type of the event
-	{"account_id", Text},
-	{"session_id", Text},
-	{"said", Text}, // what has happened, in words without personal data
-	{"actor_kind", Text},
-	{"actor_name", Text},
-	{"actor_role", Text},
-	{"actor_address", Text}, // of an operator's machine
-	{"actor_reason", Text},
-	{"actor_key", Text},
-	{"actor_session", Text},
-	{"correlation", Text},
-	{"causation", Text},
-	{"event_id", Text},
-	{"stream", Text},
-	{"revision", Bigint},
-	{"personal", Jsonb}, // PersonalField; NULL: there is none
-}}
+	"github.com/recital-tts/recital/internal/events/feed/table"
+)
 
-// PersonalField is personal data of an entry, as it is in the event.
+// Audit is the read model of what auditors look for: who did what, when and from where.
+var Audit = Model{Name: "audit", Version: 1}
+
+// AuditRow is an event that auditors look for.
+type AuditRow struct {
+	Commit       uint64          `col:"log_commit,key"` // its position in the log
+	Prepare      uint64          `col:"log_prepare,key"`
+	At           time.Time       `col:"at"`         // of the command
+	Area         string          `col:"area"`       // AuditSessions, AuditBilling, …
+	Kind         string          `col:"kind"`       // type of the event
+	Account      *string         `col:"account_id"` // NULL: it is about none, or the event does not name it
+	Session      *string         `col:"session_id"`
+	Sentence     string          `col:"said"` // without personal data: it is kept as it is when the account is erased
+	ActorKind    string          `col:"actor_kind"`
+	ActorName    string          `col:"actor_name"`
+	ActorRole    string          `col:"actor_role"`
+	ActorAddress string          `col:"actor_address"` // of an operator's machine
+	ActorReason  string          `col:"actor_reason"`
+	ActorKey     string          `col:"actor_key"`
+	ActorSession string          `col:"actor_session"`
+	Correlation  string          `col:"correlation"`
+	Causation    string          `col:"causation"`
+	EventID      string          `col:"event_id"`
+	Stream       string          `col:"stream"`
+	Revision     uint64          `col:"revision"`
+	Personal     []PersonalField `col:"personal,null,json"`
+}
+
+// AuditView shows all entries. It has an index for each filter, in the order of the pages: by time, and by position
+// where times are equal.
+var AuditView = Show(Audit, table.Of[AuditRow]("audit_entries").
+	Index("entries_of_area", auditOrder("area")...).
+	Index("entries_of_kind", auditOrder("kind", "area")...).
+	Index("entries_of_account", auditOrder("account_id", "area")...).
+	Index("entries_of_operator", auditOrder("actor_name", "area")...).
+	Index("entries_of_session", auditOrder("session_id", "area")...))
+
+func auditOrder(by ...string) []string { return append(by, "at", "log_commit", "log_prepare") }
+
+// PersonalField is personal data of an entry, sealed as in the event.
 type PersonalField struct {
 	Name    string `json:"name"`
 	Account string `json:"account"` // whose key it is sealed with
@@ -36,7 +53,7 @@ type PersonalField struct {
 	Sealed  []byte `json:"sealed"`
 }
 
-// AuditAddress is the name of the PersonalField that says where a command came from.
+// AuditAddress is the name of the PersonalField for the address that a command came from.
 const AuditAddress = "address"
 
 // The areas of entries.
@@ -45,7 +62,7 @@ const (
 	AuditBilling  = "billing"  // what it costs: subscriptions, payments, periods, credit
 	AuditActivity = "activity" // what is made and removed: voices, stars, clips, variables at the hosting platform
 
-	// AuditOperators is that of the service itself: what operators changed and copied. Listed with it is whatever
-	// operators and auditors did, in all areas.
+	// AuditOperators is the area of the service itself: what operators changed and copied. Its list includes all that
+	// operators and auditors did in other areas.
 	AuditOperators = "operators"
 )
