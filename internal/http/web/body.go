@@ -41,7 +41,7 @@ func (s *Server) endpointOf(header *fasthttp.RequestHeader) *endpoint {
 // bodyLimit is the size of the largest body that is read, in bytes.
 func bodyLimit(e *endpoint) int {
 	if e == nil || !e.plan.TakesBody() {
-		return DefaultMaxBody
+		return defaultMaxBody
 	}
 	return max(1, e.MaxBody)
 }

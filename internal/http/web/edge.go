@@ -115,7 +115,7 @@ func recovered(c *fiber.Ctx) (err error) {
 func (s *Server) traced(c *fiber.Ctx) error {
 	v := visitOf(c)
 	ctx := s.trace(v, c.Path())
-	v.life = begin(ctx, connOf(v.http), v.RequestID, DefaultTimeout)
+	v.life = begin(ctx, connOf(v.http), v.RequestID, defaultTimeout)
 	v.Call.Context = v.life
 	return c.Next()
 }

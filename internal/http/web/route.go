@@ -11,10 +11,10 @@ import (
 
 // What a route gets when its options do not say otherwise.
 const (
-	DefaultMaxBody = 64 << 10
-	DefaultTimeout = 30 * time.Second
-	// ReadTimeout is for routes that read views: queries of a few rows, and the wait for a position.
-	ReadTimeout = 5 * time.Second
+	defaultMaxBody = 64 << 10
+	defaultTimeout = 30 * time.Second
+	// readTimeout is for routes that read views: queries of a few rows, and the wait for a position.
+	readTimeout = 5 * time.Second
 )
 
 // Route is one row of the route table. Binding, the 422s, defaults, authentication and limits come from it.
@@ -135,7 +135,7 @@ func ReadModels(models ...readmodel.Model) Option {
 // ReadTimeout.
 func Reads(views ...readmodel.View) Option {
 	return func(r *Route) {
-		r.Views, r.Timeout = views, min(r.Timeout, ReadTimeout)
+		r.Views, r.Timeout = views, min(r.Timeout, readTimeout)
 		for _, view := range views {
 			if !slices.Contains(r.ReadModels, view.Model) {
 				r.ReadModels = append(r.ReadModels, view.Model)
@@ -199,7 +199,7 @@ func Delete[In any](path string, handler func(*Call, In) (Reply, error), options
 
 func row[In any](method, path string, handler func(*Call, In) (Reply, error), options []Option) Route {
 	route := Route{
-		Method: method, Path: path, MaxBody: DefaultMaxBody, Timeout: DefaultTimeout, Appends: method != "GET", ChangesState: method != "GET", In: reflect.TypeFor[In](),
+		Method: method, Path: path, MaxBody: defaultMaxBody, Timeout: defaultTimeout, Appends: method != "GET", ChangesState: method != "GET", In: reflect.TypeFor[In](),
 	}
 	route.handle = func(call *Call, bindInto func(reflect.Value) error) (Reply, error) {
 		var in In

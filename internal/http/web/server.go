@@ -258,7 +258,7 @@ func (s *Server) mount() {
 		DisableStartupMessage:        true,
 		DisablePreParseMultipartForm: true, // else uploads are spooled to disk, past the body limit
 		DisableDefaultContentType:    true,
-		BodyLimit:                    DefaultMaxBody,
+		BodyLimit:                    defaultMaxBody,
 		ReadBufferSize:               limits.Header,
 		ReadTimeout:                  limits.ReadTimeout,
 		IdleTimeout:                  limits.IdleTimeout,

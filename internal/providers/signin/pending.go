@@ -15,8 +15,8 @@ import (
 const (
 	// Lifetime is how long a sign-in may take.
 	Lifetime = 10 * time.Minute
-	// MaxBegun is how many sign-ins a browser may have under way.
-	MaxBegun = 5
+	// maxBegun is how many sign-ins a browser may have under way.
+	maxBegun = 5
 	// maxKept is the longest that a browser keeps of one sign-in, in bytes: browsers drop cookies of more than 4096.
 	maxKept = 3900
 	// maxKeptInAll is what a browser keeps of all. Whoever sends it to long redirects must not fill its headers, of
@@ -94,7 +94,7 @@ func (f *Flow) Surplus(kept map[string]string, more string) (names []string) {
 	number, size := 1, len(more)
 	for _, name := range newestFirst {
 		number, size = number+1, size+len(kept[name])
-		if until[name].IsZero() || number > MaxBegun || size > maxKeptInAll {
+		if until[name].IsZero() || number > maxBegun || size > maxKeptInAll {
 			names = append(names, name)
 		}
 	}

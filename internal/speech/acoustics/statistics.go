@@ -7,8 +7,8 @@ type Statistics struct {
 	Speech    float64             `json:"speech"` // seconds
 	Voiced    float64             `json:"voiced"` // seconds
 	Syllables float64             `json:"syllables"`
-	Pitch     Histogram           `json:"pitch"`    // of voiced frames
-	Formants  [formants]Histogram `json:"formants"` // of vowels
+	Pitch     histogram           `json:"pitch"`    // of voiced frames
+	Formants  [formants]histogram `json:"formants"` // of vowels
 	Spectrum  [Bands]float64      `json:"spectrum"` // power without that of the noise, times seconds
 	Levels    [Bands]float64      `json:"levels"`   // in dB of full scale, times seconds
 	Harmonics float64             `json:"harmonics"`
@@ -73,10 +73,10 @@ func ratio(a, b float64) float64 {
 	return a / b
 }
 
-// Histogram counts seconds by frequency, on a logarithmic scale.
-type Histogram [160]float64
+// histogram counts seconds by frequency, on a logarithmic scale.
+type histogram [160]float64
 
-func (h *Histogram) add(other Histogram) {
+func (h *histogram) add(other histogram) {
 	for i := range h {
 		h[i] += other[i]
 	}
@@ -93,13 +93,13 @@ var (
 	formantScale = scale{lowest: 150, steps: 30}
 )
 
-func (s scale) count(h *Histogram, hertz, seconds float64) {
+func (s scale) count(h *histogram, hertz, seconds float64) {
 	if at := int(s.steps * math.Log2(hertz/s.lowest)); hertz > s.lowest && at < len(h) {
 		h[at] += seconds
 	}
 }
 
-func (s scale) quantile(h Histogram, part float64) float64 {
+func (s scale) quantile(h histogram, part float64) float64 {
 	total := 0.0
 	for _, seconds := range h {
 		total += seconds

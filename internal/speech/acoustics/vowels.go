@@ -42,7 +42,7 @@ func newResonator(s *spectrograph) *resonator {
 }
 
 // count adds the formants of a vowel.
-func (r *resonator) count(f *frame, found *[formants]Histogram) {
+func (r *resonator) count(f *frame, found *[formants]histogram) {
 	if f.harmonic < vowelLike {
 		return
 	}

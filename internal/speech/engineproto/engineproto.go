@@ -38,8 +38,8 @@ const SlowestSpeed = 80.0 / 175
 
 const markSize = 8
 
-// MaxPhrases bounds the phrases of a job.
-const MaxPhrases = 64
+// maxPhrases bounds the phrases of a job.
+const maxPhrases = 64
 
 // Job is the part of a speech.Job that a worker needs.
 type Job struct {
@@ -75,7 +75,7 @@ func (j Job) Check() error {
 	if j.Timbre != nil && !j.Timbre.Valid() {
 		return errors.New("the timbre is out of range")
 	}
-	if len(j.Phrases) > MaxPhrases {
+	if len(j.Phrases) > maxPhrases {
 		return errors.New("there are too many phrases")
 	}
 	runes := 0

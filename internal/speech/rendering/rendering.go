@@ -14,15 +14,15 @@ type Source interface {
 	Next(ctx context.Context) (speech.Piece, error)
 }
 
-// Encode encodes samples and returns the bytes that are ready, which may be none.
-type Encode func(ctx context.Context, pcm []byte) ([]byte, error)
+// encode encodes samples and returns the bytes that are ready, which may be none.
+type encode func(ctx context.Context, pcm []byte) ([]byte, error)
 
-// Deliver is called with each piece of the source, and with the encoded bytes that it made ready.
-type Deliver func(piece speech.Piece, encoded []byte) error
+// deliver is called with each piece of the source, and with the encoded bytes that it made ready.
+type deliver func(piece speech.Piece, encoded []byte) error
 
 // Render encodes and delivers a source piece by piece to its end. It leaves to the caller what the encoder holds back
 // then.
-func Render(ctx context.Context, source Source, encode Encode, deliver Deliver) error {
+func Render(ctx context.Context, source Source, encode encode, deliver deliver) error {
 	for {
 		piece, err := source.Next(ctx)
 		if errors.Is(err, io.EOF) {

@@ -186,7 +186,7 @@ func checkHeader(schema *openapi3.Schema, text string) error {
 		}
 		value = number
 	}
-	return CheckBody(schema, value)
+	return checkBody(schema, value)
 }
 
 // schemaOf finds the schema for a content type, nil for what is no JSON.
@@ -214,16 +214,16 @@ func schemaOf(reply *openapi3.Response, contentType string) (*openapi3.Schema, e
 	return content.Schema.Value, nil
 }
 
-// CheckBody checks a decoded JSON value.
-func CheckBody(schema *openapi3.Schema, value any) error {
+// checkBody checks a decoded JSON value.
+func checkBody(schema *openapi3.Schema, value any) error {
 	return schema.VisitJSON(value, openapi3.VisitAsResponse(), openapi3.MultiErrors(), openapi3.EnableFormatValidation(), openapi3.EnableJSONSchema2020())
 }
 
-// CheckJSON checks a JSON document.
-func CheckJSON(schema *openapi3.Schema, body []byte) error {
+// checkJSON checks a JSON document.
+func checkJSON(schema *openapi3.Schema, body []byte) error {
 	var value any
 	if err := json.Unmarshal(body, &value); err != nil {
 		return fmt.Errorf("reading the body: %w", err)
 	}
-	return CheckBody(schema, value)
+	return checkBody(schema, value)
 }

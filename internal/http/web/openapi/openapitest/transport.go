@@ -78,7 +78,7 @@ func (c *Transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	if schema != nil && request.Method != http.MethodHead && response.Header.Get("Content-Encoding") == "" {
 		response.Body = &body{ReadCloser: response.Body, check: func(content []byte) error {
-			if err := CheckJSON(schema, content); err != nil {
+			if err := checkJSON(schema, content); err != nil {
 				return c.found.add(request, response, err)
 			}
 			return nil

@@ -27,10 +27,10 @@ const MaxRead = 32 << 10
 // MaxAudio bounds the bytes of an Audio.
 const MaxAudio = 256 << 10
 
-// MaxRate bounds the sample rate of the decoded audio in Hz.
+// maxRate bounds the sample rate of the decoded audio in Hz.
 const (
-	MinRate = 8000
-	MaxRate = 48000
+	minRate = 8000
+	maxRate = 48000
 )
 
 // Opening says what to decode.
@@ -99,7 +99,7 @@ func ParsePlace(payload []byte) (Place, error) {
 
 // Check reports what is wrong with an Opening.
 func (o Opening) Check() error {
-	if o.Rate < MinRate || o.Rate > MaxRate || o.Size < 0 || o.MaxSamples <= 0 || o.CPUSeconds <= 0 {
+	if o.Rate < minRate || o.Rate > maxRate || o.Size < 0 || o.MaxSamples <= 0 || o.CPUSeconds <= 0 {
 		return errors.New("the limits of decoding are out of range")
 	}
 	return nil
