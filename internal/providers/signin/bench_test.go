@@ -18,7 +18,10 @@ const exchanges = 3
 // requests.
 func BenchmarkSignIn(b *testing.B) {
 	d := newDesk(b, development(b))
-	bare := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("{}")) }))
+	bare := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_,
+			_ = w.Write([]byte("{}"))
+	}))
 	b.Cleanup(bare.Close)
 	var ours, its time.Duration
 	for b.Loop() {

@@ -15,13 +15,14 @@ type Reason string
 
 // The reasons. Those of RFC 6749, 4.1.2.1, keep their names.
 const (
-	AccessDenied    Reason = "access_denied"           // the person, or the provider, has refused
-	Unavailable     Reason = "temporarily_unavailable" // a required part does not answer; a later sign-in may succeed
-	ServerError     Reason = "server_error"            // something is broken, here or at the provider
-	InvalidAnswer   Reason = "invalid_answer"          // what the provider sent does not belong to this sign-in, or is not authentic
-	NoProfile       Reason = "profile_incomplete"      // the provider gives no name or no e-mail address
-	EmailUnverified Reason = "email_unverified"        // the provider has not verified the e-mail address
-	NotUnderWay     Reason = "not_under_way"           // ErrUnusable; no redirect is known that could say so
+	AccessDenied Reason = "access_denied"           // the person, or the provider, has refused
+	Unavailable  Reason = "temporarily_unavailable" // a required part does not answer; a later sign-in may succeed
+	ServerError  Reason = "server_error"            // something is broken, here or at the provider
+	// What the provider sent does not belong to this sign-in, or is not authentic.
+	InvalidAnswer   Reason = "invalid_answer"
+	NoProfile       Reason = "profile_incomplete" // the provider gives no name or no e-mail address
+	EmailUnverified Reason = "email_unverified"   // the provider has not verified the e-mail address
+	NotUnderWay     Reason = "not_under_way"      // ErrUnusable; no redirect is known that could say so
 )
 
 // Reasons returns all reasons, sorted.

@@ -104,7 +104,9 @@ func (f *Flow) Finish(ctx context.Context, a Answer) (Answered, error) {
 		return answered, Fail(reasonOfProvider(a.Error), "the provider has refused")
 	}
 	var err error
-	answered.Person, err = provider.Redeem(ctx, a.Code, Challenge{Callback: a.Callback, Nonce: begun.Nonce, Verifier: begun.Verifier})
+	answered.Person, err = provider.Redeem(ctx, a.Code, Challenge{
+		Callback: a.Callback, Nonce: begun.Nonce, Verifier: begun.Verifier,
+	})
 	return answered, err
 }
 

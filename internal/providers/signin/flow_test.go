@@ -32,7 +32,9 @@ func TestAPersonSignsIn(t *testing.T) {
 	require.Equal(t, "letter", answered.UTMSource)
 	subject := answered.Person.Subject
 	require.NotEmpty(t, subject)
-	require.Equal(t, signin.Person{Issuer: d.Providers["idp_1"].Issuer(), Subject: subject, Name: "Ada Lovelace", Email: "ada@example.com"}, answered.Person)
+	require.Equal(t, signin.Person{
+		Issuer: d.Providers["idp_1"].Issuer(), Subject: subject, Name: "Ada Lovelace", Email: "ada@example.com",
+	}, answered.Person)
 
 	t.Run("and the next time is the same person", func(t *testing.T) {
 		again, err := d.Finish(t.Context(), d.visit(d.begin(), ""))
@@ -148,7 +150,8 @@ func TestWhatABrowserKeepsIsSealed(t *testing.T) {
 // Browsers drop cookies of more than 4096 bytes.
 func TestTheLongestRedirectIsKept(t *testing.T) {
 	d := newDesk(t, development(t))
-	longest := "https://app.example.com/in?q=" + strings.Repeat("&", signin.MaxRedirect-len("https://app.example.com/in?q="))
+	longest := "https://app.example.com/in?q=" + strings.Repeat("&",
+		signin.MaxRedirect-len("https://app.example.com/in?q="))
 	begun := d.begin(func(b *signin.Beginning) { b.Redirect, b.UTMSource = longest, strings.Repeat("\U0001F600", 256) })
 	require.Less(t, len(begun.Kept), 4000)
 	answered, err := d.Finish(t.Context(), d.visit(begun, ""))
@@ -157,7 +160,8 @@ func TestTheLongestRedirectIsKept(t *testing.T) {
 	require.Empty(t, answered.UTMSource, "there was no room for it")
 
 	b := beginning()
-	b.Redirect = "https://app.example.com/" + strings.Repeat("ü", 1000) // which takes 6 bytes each where the browser is sent
+	// Which takes 6 bytes each where the browser is sent.
+	b.Redirect = "https://app.example.com/" + strings.Repeat("ü", 1000)
 	_, err = d.Begin(t.Context(), b)
 	require.ErrorIs(t, err, signin.ErrRedirect)
 }

@@ -87,7 +87,9 @@ func development(t testing.TB) map[string]signin.Provider {
 	})
 	providers := map[string]signin.Provider{}
 	for _, name := range []string{"idp_1", "idp_2"} {
-		providers[name] = relyingParty(t, openid.Config{Issuer: server.Issuer(name), ClientID: devidp.ClientID, ClientSecret: server.ClientSecret()})
+		providers[name] = relyingParty(t, openid.Config{
+			Issuer: server.Issuer(name), ClientID: devidp.ClientID, ClientSecret: server.ClientSecret(),
+		})
 	}
 	return providers
 }
@@ -102,7 +104,8 @@ func relyingParty(t testing.TB, config openid.Config) *openid.Provider {
 
 func beginning() signin.Beginning {
 	return signin.Beginning{
-		Provider: "idp_1", Redirect: "https://app.example.com/in?from=here", UTMSource: "letter", Callback: client + "/auth/oauth/idp_1",
+		Provider: "idp_1", Redirect: "https://app.example.com/in?from=here", UTMSource: "letter",
+		Callback: client + "/auth/oauth/idp_1",
 	}
 }
 
@@ -121,7 +124,9 @@ func (d *desk) begin(change ...func(*signin.Beginning)) signin.Begun {
 // visit fills in the login page of the provider for development, and returns what the browser brings back.
 func (d *desk) visit(begun signin.Begun, fault string) signin.Answer {
 	d.t.Helper()
-	return d.post(begun, begun.Location, url.Values{"name": {"Ada Lovelace"}, "email": {"ada@example.com"}, "fault": {fault}})
+	return d.post(begun, begun.Location, url.Values{
+		"name": {"Ada Lovelace"}, "email": {"ada@example.com"}, "fault": {fault},
+	})
 }
 
 func (d *desk) post(begun signin.Begun, page string, form url.Values) signin.Answer {

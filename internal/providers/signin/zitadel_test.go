@@ -47,7 +47,9 @@ func TestAPersonSignsInWithAnotherImplementation(t *testing.T) {
 	d := newDesk(t, zitadel(t, "its secret"))
 	answered, err := d.Finish(t.Context(), d.enter(d.begin()))
 	require.NoError(t, err)
-	require.Equal(t, signin.Person{Issuer: d.Providers["idp_1"].Issuer(), Subject: "id2", Name: "Test User2", Email: "test-user2@zitadel.ch"}, answered.Person)
+	require.Equal(t, signin.Person{
+		Issuer: d.Providers["idp_1"].Issuer(), Subject: "id2", Name: "Test User2", Email: "test-user2@zitadel.ch",
+	}, answered.Person)
 
 	t.Run("which checks the verifier, and takes a code once", func(t *testing.T) {
 		stolen := d.enter(d.begin()).Code

@@ -365,12 +365,17 @@ func listShowsAll(t *testing.T, b *bench) {
 
 func listPrefix(t *testing.T, b *bench) {
 	var all []blobs.Blob
-	for _, owner := range []blobs.Owner{alice, bob, "clip-0123456789abcdef0", "clips-0123456789abcdef", "voice-0123456789abcdef"} {
+	for _, owner := range []blobs.Owner{
+		alice, bob, "clip-0123456789abcdef0", "clips-0123456789abcdef", "voice-0123456789abcdef",
+	} {
 		all = append(all, b.put(t, owner, "one"), b.put(t, owner, "two"))
 	}
-	prefixes := []string{"", "c", "clip", "clip-", "clip-0", "clip-0123456789abcdef", "clips-", "v", "voice-0123456789abcde"}
+	prefixes := []string{
+		"", "c", "clip", "clip-", "clip-0", "clip-0123456789abcdef", "clips-", "v", "voice-0123456789abcde",
+	}
 	for _, blob := range all {
-		prefixes = append(prefixes, blob.Address.Owner().Prefix(), string(blob.Address), string(blob.Address)[:len(blob.Address)-60])
+		prefixes = append(prefixes, blob.Address.Owner().Prefix(), string(blob.Address),
+			string(blob.Address)[:len(blob.Address)-60])
 	}
 	for _, prefix := range prefixes {
 		want := map[blobs.Address]int64{}
@@ -387,8 +392,10 @@ func listPrefix(t *testing.T, b *bench) {
 func listNoPrefix(t *testing.T, b *bench) {
 	good := b.put(t, alice, "good").Address
 	for _, prefix := range []string{
-		"-", ".", "..", "/", "../", "clip-.", "x", "clip_", "clip-x", "Clip-", "voice-0123456789abcdef.", "clip-0123456789abcdef.g",
-		string(good) + "0", string(good) + "/", "clip-0123456789abcdef./", "clip-../../../etc.", "clip-\x00", "*", "clip-*", bob.Prefix(),
+		"-", ".", "..", "/", "../", "clip-.", "x", "clip_", "clip-x", "Clip-", "voice-0123456789abcdef.",
+		"clip-0123456789abcdef.g",
+		string(good) + "0", string(good) + "/", "clip-0123456789abcdef./", "clip-../../../etc.", "clip-\x00", "*", "clip-*",
+		bob.Prefix(),
 	} {
 		require.Empty(t, b.list(t, prefix), "%q", prefix)
 	}
@@ -427,7 +434,8 @@ func badAddresses(t *testing.T, b *bench) {
 	for _, address := range []blobs.Address{
 		"", ".", "..", "/etc/passwd", "../../etc/passwd", "clip-0123456789abcdef", blobs.Address(name),
 		blobs.Address("clip-0123456789abcdef." + name[1:]), blobs.Address("clip-0123456789abcdef.../" + name[3:]),
-		blobs.Address("../clip-0123456789abcdef." + name), blobs.Address("clip-0123456789abcdef." + strings.ToUpper("abcdef"+name[6:])),
+		blobs.Address("../clip-0123456789abcdef." + name),
+		blobs.Address("clip-0123456789abcdef." + strings.ToUpper("abcdef"+name[6:])),
 		blobs.NewAddress(""), blobs.NewAddress("clip-"), blobs.NewAddress("clip"), blobs.NewAddress("clip-../../../etc"),
 		blobs.NewAddress("clip-01234567\n"), blobs.NewAddress("Clip-0123456789"), blobs.NewAddress("clip-0123456789.0"),
 		good + "/..", good + "\x00", good + "\n", "\n" + good,

@@ -140,7 +140,8 @@ func TestFilesThatAreNoBlobsAreLeftAlone(t *testing.T) {
 	blob := put(t, store, "one")
 	require.NotEqual(t, "ab", filepath.Base(filepath.Dir(files(t, dir)[0])))
 	for _, name := range []string{
-		"README", "kept/README", "kept/clip/README", "kept/clip/ab/notes.txt", "kept/clip/ab/" + string(blob.Address), "kept/lost+found/x", "lost+found/x",
+		"README", "kept/README", "kept/clip/README", "kept/clip/ab/notes.txt", "kept/clip/ab/" + string(blob.Address),
+		"kept/lost+found/x", "lost+found/x",
 	} {
 		path := filepath.Join(dir, name)
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))

@@ -27,7 +27,8 @@ import (
 // proxied returns a proxy in front of a server, and a store that reaches it through the proxy.
 func proxied(t *testing.T, server *s3test.Server) (*toxiproxy.Proxy, s3.Config) {
 	t.Helper()
-	proxy := toxiproxy.NewProxy(toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop()), "way", "127.0.0.1:0", server.Address())
+	proxy := toxiproxy.NewProxy(toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop()), "way",
+		"127.0.0.1:0", server.Address())
 	require.NoError(t, proxy.Start())
 	t.Cleanup(proxy.Stop)
 	config := at(t, proxy.Listen)
@@ -186,7 +187,8 @@ func TestWriter(t *testing.T) {
 	config.Folder = folder
 	store, err := s3.Open(context.Background(), config)
 	require.NoError(t, err)
-	_, err = store.Put(context.Background(), blobs.NewAddress(owner), io.MultiReader(io.LimitReader(zeros{}, after), killer{}), 12<<20+1)
+	_, err = store.Put(context.Background(), blobs.NewAddress(owner),
+		io.MultiReader(io.LimitReader(zeros{}, after), killer{}), 12<<20+1)
 	t.Fatal("still alive", err)
 }
 

@@ -40,7 +40,8 @@ var (
 func ParseURL(text string) (Location, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "s3" || u.User != nil || u.Port() != "" || u.Fragment != "" || u.Opaque != "" {
-		return Location{}, errors.New("blobs in S3 are s3://BUCKET/PREFIX?endpoint=https://HOST&region=REGION, without credentials")
+		return Location{}, errors.New("blobs in S3 are s3://BUCKET/PREFIX?endpoint=https://HOST&region=REGION, without " +
+			"credentials")
 	}
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
@@ -57,7 +58,8 @@ func ParseURL(text string) (Location, error) {
 	}
 	if query.Has("tls") {
 		if query.Get("tls") != "false" || !l.Plain {
-			return Location{}, errors.New("blobs in S3: tls=false is for an endpoint that begins with http://, and there is no other value")
+			return Location{}, errors.New("blobs in S3: tls=false is for an endpoint that begins with http://, and there is " +
+				"no other value")
 		}
 		l.PlainMeant = true
 	}
@@ -73,7 +75,8 @@ func (l *Location) setEndpoint(endpoint string) error {
 		return nil
 	}
 	u, err := url.Parse(endpoint)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil ||
+		strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
 		return errors.New("blobs in S3: the endpoint must be http(s)://HOST or http(s)://HOST:PORT")
 	}
 	l.Host, l.Plain = u.Host, u.Scheme == "http"
@@ -88,7 +91,8 @@ func (l *Location) check() error {
 	case !bucketPattern.MatchString(l.Bucket):
 		return errors.New("blobs in S3: a bucket's name has 3 to 63 lower case letters, digits, dots and hyphens")
 	case l.Prefix != "" && !prefixPattern.MatchString(l.Prefix) || len(l.Prefix) > 512:
-		return errors.New("blobs in S3: the prefix is made of letters, digits and . _ -, with single slashes between, at most 512 in all")
+		return errors.New("blobs in S3: the prefix is made of letters, digits and . _ -, with single slashes between, at " +
+			"most 512 in all")
 	case !regionPattern.MatchString(l.Region):
 		return fmt.Errorf("blobs in S3: the region is a name such as %s", defaultRegion)
 	}

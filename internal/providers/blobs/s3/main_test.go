@@ -33,7 +33,8 @@ func at(t testing.TB, address string) s3.Config {
 	location, err := s3.ParseURL(s3test.URL(address, "tests"))
 	require.NoError(t, err)
 	return s3.Config{
-		Location: location, Folder: strings.ToLower(t.Name()), AccessKey: s3test.AccessKey, SecretKey: s3test.SecretKey, Logger: slog.New(slog.DiscardHandler),
+		Location: location, Folder: strings.ToLower(t.Name()), AccessKey: s3test.AccessKey, SecretKey: s3test.SecretKey,
+		Logger: slog.New(slog.DiscardHandler),
 	}
 }
 

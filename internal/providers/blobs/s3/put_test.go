@@ -48,18 +48,19 @@ func TestASmallBlobIsOneRequest(t *testing.T) {
 func TestACompletionWhoseReplyWasLostIsOne(t *testing.T) {
 	// given a store that carries out the first completion, whose reply is lost, and knows no such upload from then on
 	var completions atomic.Int32
-	f := newFront(t, s3test.Start(t).Address(), func(w http.ResponseWriter, r *http.Request, forward func(http.ResponseWriter)) {
-		switch {
-		case kindOf(r) != "complete":
-			forward(w)
-		case completions.Add(1) == 1:
-			forward(discarded{http.Header{}})
-			panic(http.ErrAbortHandler)
-		default:
-			w.WriteHeader(http.StatusNotFound)
-			fmt.Fprint(w, "<Error><Code>NoSuchUpload</Code></Error>")
-		}
-	})
+	f := newFront(t, s3test.Start(t).Address(),
+		func(w http.ResponseWriter, r *http.Request, forward func(http.ResponseWriter)) {
+			switch {
+			case kindOf(r) != "complete":
+				forward(w)
+			case completions.Add(1) == 1:
+				forward(discarded{http.Header{}})
+				panic(http.ErrAbortHandler)
+			default:
+				w.WriteHeader(http.StatusNotFound)
+				fmt.Fprint(w, "<Error><Code>NoSuchUpload</Code></Error>")
+			}
+		})
 	store := open(t, at(t, f.address))
 	f.requests()
 
@@ -156,15 +157,16 @@ func TestAStoreThatStallsHoldsFewUploads(t *testing.T) {
 		t.Skip("one of the longest scenarios")
 	}
 	var begun atomic.Int32
-	f := newFront(t, s3test.Start(t).Address(), func(w http.ResponseWriter, r *http.Request, forward func(http.ResponseWriter)) {
-		if kindOf(r) != "begin" {
-			forward(w)
-			return
-		}
-		begun.Add(1)
-		<-r.Context().Done()
-		panic(http.ErrAbortHandler)
-	})
+	f := newFront(t, s3test.Start(t).Address(),
+		func(w http.ResponseWriter, r *http.Request, forward func(http.ResponseWriter)) {
+			if kindOf(r) != "begin" {
+				forward(w)
+				return
+			}
+			begun.Add(1)
+			<-r.Context().Done()
+			panic(http.ErrAbortHandler)
+		})
 	store := open(t, at(t, f.address))
 	ctx, cancel := context.WithCancel(t.Context())
 	var uploads sync.WaitGroup

@@ -20,10 +20,10 @@ import (
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
-	"github.com/sony/gobreaker/v2"
 	"golang.org/x/sync/semaphore"
 
 	"github.com/recital-tts/recital/internal/providers/blobs"
+	"github.com/recital-tts/recital/internal/providers/circuit"
 )
 
 // Config configures a Store. Location, Folder and Logger are required.
@@ -41,8 +41,7 @@ type Config struct {
 
 const (
 	// attempts is the maximum number of attempts of one request. Only requests that may be repeated are.
-	attempts       = 3
-	failuresToOpen = 5
+	attempts = 3
 	// checkTimeout is how long the check at the start waits.
 	checkTimeout = 10 * time.Second
 	// metadataTimeout bounds each request for the credentials of the machine's role.
@@ -62,7 +61,7 @@ type Store struct {
 	bucket    string
 	root      string // of all keys, with a slash at its end
 	transport *http.Transport
-	breaker   *gobreaker.TwoStepCircuitBreaker[struct{}]
+	breaker   *circuit.Breaker
 	memory    *semaphore.Weighted // bytes that uploads hold
 	now       func() time.Time
 	log       *slog.Logger
@@ -91,7 +90,7 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 	s := &Store{
 		client: core.Client, core: *core, bucket: config.Location.Bucket,
 		root:      path.Join(config.Location.Prefix, config.Folder) + "/",
-		transport: transport, breaker: newBreaker(config), memory: semaphore.NewWeighted(uploadMemory),
+		transport: transport, breaker: circuit.New("the blob store", config.Pause, config.Logger), memory: semaphore.NewWeighted(uploadMemory),
 		now: config.Now, log: config.Logger,
 	}
 	if err := s.check(ctx); err != nil {
@@ -105,22 +104,8 @@ func (c Config) credentials() *credentials.Credentials {
 		return credentials.NewStaticV4(c.AccessKey, c.SecretKey, "")
 	}
 	return credentials.NewChainCredentials([]credentials.Provider{
-		&credentials.EnvAWS{}, &credentials.FileAWSCredentials{}, &credentials.IAM{Client: &http.Client{Timeout: metadataTimeout}},
-	})
-}
-
-func newBreaker(config Config) *gobreaker.TwoStepCircuitBreaker[struct{}] {
-	return gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
-		Name:        "blob store",
-		MaxRequests: 1,
-		Timeout:     cmp.Or(config.Pause, 5*time.Second),
-		ReadyToTrip: func(counts gobreaker.Counts) bool { return counts.ConsecutiveFailures >= failuresToOpen },
-		IsExcluded:  func(err error) bool { return errors.Is(err, context.Canceled) },
-		OnStateChange: func(_ string, from, to gobreaker.State) {
-			if from == gobreaker.StateClosed || to == gobreaker.StateClosed { // and not each try in between
-				config.Logger.Warn("the circuit to the blob store changed", "state", to.String())
-			}
-		},
+		&credentials.EnvAWS{}, &credentials.FileAWSCredentials{},
+		&credentials.IAM{Client: &http.Client{Timeout: metadataTimeout}},
 	})
 }
 
@@ -178,7 +163,8 @@ func (s *Store) check(ctx context.Context) error {
 	case isRefused(first):
 		return fmt.Errorf("the bucket %s cannot be used: %s", s.bucket, reason(first))
 	}
-	s.log.WarnContext(ctx, "the blob store does not answer; recitald goes on, clips cannot be saved or played until it does",
+	s.log.WarnContext(ctx,
+		"the blob store does not answer; recitald goes on, clips cannot be saved or played until it does",
 		"reason", reason(first))
 	return nil
 }

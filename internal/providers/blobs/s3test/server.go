@@ -59,7 +59,8 @@ func (s *Server) Restart(t testing.TB) {
 	t.Helper()
 	var output bytes.Buffer
 	// Metadata lie beside the objects, because not every temporary folder has extended attributes.
-	s.command = exec.Command(s.program, "--port", s.address, "--access", AccessKey, "--secret", SecretKey, "--quiet", "--keep-alive",
+	s.command = exec.Command(s.program, "--port", s.address, "--access", AccessKey, "--secret", SecretKey, "--quiet",
+		"--keep-alive",
 		"posix", "--sidecar", s.folder(t, "meta"), s.folder(t, "objects"))
 	s.command.Dir = s.dir
 	s.command.Stdout, s.command.Stderr = &output, &output

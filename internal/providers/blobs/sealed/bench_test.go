@@ -22,7 +22,8 @@ func (v *vault) stores(b testing.TB) map[string]blobs.Store {
 	location, err := s3.ParseURL(s3test.URL(s3test.Start(b).Address(), "bench"))
 	require.NoError(b, err)
 	remote, err := s3.Open(b.Context(), s3.Config{
-		Location: location, Folder: "log", AccessKey: s3test.AccessKey, SecretKey: s3test.SecretKey, Logger: slog.New(slog.DiscardHandler),
+		Location: location, Folder: "log", AccessKey: s3test.AccessKey, SecretKey: s3test.SecretKey,
+		Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(b, err)
 	b.Cleanup(func() { require.NoError(b, remote.Close()) })
@@ -74,7 +75,9 @@ func BenchmarkRange(b *testing.B) {
 		require.NoError(b, err)
 		plain, err := store.Put(b.Context(), blobs.NewAddress(owner), bytes.NewReader(content), int64(len(content)))
 		require.NoError(b, err)
-		for part, r := range map[string][2]int64{"first64KiB": {0, 64 << 10}, "middle64KiB": {size/2 + 100, 64 << 10}, "all": {0, size}} {
+		for part, r := range map[string][2]int64{
+			"first64KiB": {0, 64 << 10}, "middle64KiB": {size/2 + 100, 64 << 10}, "all": {0, size},
+		} {
 			b.Run(name+"/"+part, func(b *testing.B) {
 				var ours, bare time.Duration
 				for b.Loop() {

@@ -63,7 +63,8 @@ func (s *Store) dataKey(ctx context.Context, account string, address blobs.Addre
 		return nil, fmt.Errorf("reading the header of a sealed blob: %w", err)
 	}
 	length := int(binary.BigEndian.Uint16(header[len(magic):]))
-	if string(header[:len(magic)]) != magic || length > headerSize-keyAt || !bytes.Equal(header[keyAt+length:], make([]byte, headerSize-keyAt-length)) {
+	if string(header[:len(magic)]) != magic || length > headerSize-keyAt ||
+		!bytes.Equal(header[keyAt+length:], make([]byte, headerSize-keyAt-length)) {
 		return nil, fmt.Errorf("reading the header of a sealed blob: %w", ErrBroken)
 	}
 	key, err := s.keys.Open(ctx, account, header[keyAt:keyAt+length], purpose(address))

@@ -62,7 +62,9 @@ func (s *Store) Put(ctx context.Context, e Envelope, r io.Reader, size int64) (b
 // Open reads a range of an account's blob as blobs.Store.Open does, except that an offset past the end is ErrBroken:
 // that may be a blob which was cut. Errors, besides those of the store and the keyring: ErrBroken, also of the
 // reader.
-func (s *Store) Open(ctx context.Context, account string, address blobs.Address, offset, length int64) (io.ReadCloser, error) {
+func (s *Store) Open(
+	ctx context.Context, account string, address blobs.Address, offset, length int64,
+) (io.ReadCloser, error) {
 	if offset < 0 || offset >= maxOffset || length < 0 {
 		return nil, errors.New("reading a sealed blob: there is no such range")
 	}
@@ -91,7 +93,9 @@ func framesOf(offset, length int64) int64 {
 }
 
 // begin opens a blob at a frame, and its data key. The header comes with the first frame where that is wanted.
-func (s *Store) begin(ctx context.Context, account string, address blobs.Address, first, frames int64) (io.ReadCloser, []byte, error) {
+func (s *Store) begin(
+	ctx context.Context, account string, address blobs.Address, first, frames int64,
+) (io.ReadCloser, []byte, error) {
 	length := int64(headerSize)
 	if first == 0 {
 		length += frames * sealedFrame

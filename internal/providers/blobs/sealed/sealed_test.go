@@ -45,7 +45,9 @@ func newVault(t testing.TB) *vault {
 	t.Helper()
 	v := &vault{pool: pgtest.New(t)}
 	var err error
-	v.keys, err = pgkeys.Open(t.Context(), pgkeys.Config{Pool: v.pool, MasterKey: bytes.Repeat([]byte{1}, pgkeys.MasterKeySize), Logger: slog.New(slog.DiscardHandler)})
+	v.keys, err = pgkeys.Open(t.Context(), pgkeys.Config{
+		Pool: v.pool, MasterKey: bytes.Repeat([]byte{1}, pgkeys.MasterKeySize), Logger: slog.New(slog.DiscardHandler),
+	})
 	require.NoError(t, err)
 	v.plain, err = folder.Open(folder.Config{Dir: t.TempDir(), Instance: "a", Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
@@ -176,7 +178,9 @@ func TestClosingAnAccountMakesCopiesUnreadable(t *testing.T) {
 func TestAKeyringThatIsAwayIsNoBrokenBlob(t *testing.T) {
 	v := newVault(t)
 	address := v.put(t, "a1", []byte("sound"))
-	cold, err := pgkeys.New(pgkeys.Config{Pool: v.pool, MasterKey: bytes.Repeat([]byte{1}, pgkeys.MasterKeySize), Logger: slog.New(slog.DiscardHandler)})
+	cold, err := pgkeys.New(pgkeys.Config{
+		Pool: v.pool, MasterKey: bytes.Repeat([]byte{1}, pgkeys.MasterKeySize), Logger: slog.New(slog.DiscardHandler),
+	})
 	require.NoError(t, err)
 	_, err = v.pool.Exec(t.Context(), `alter schema keyring rename to keyring_away`)
 	require.NoError(t, err)

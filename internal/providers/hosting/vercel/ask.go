@@ -15,8 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sony/gobreaker/v2"
-
+	"github.com/recital-tts/recital/internal/providers/circuit"
 	"github.com/recital-tts/recital/internal/providers/hosting"
 )
 
@@ -33,19 +32,18 @@ type Config struct {
 }
 
 const (
-	maxReply       = 16 << 20 // bytes: projects are described at length
-	tries          = 3        // where the platform takes no more requests
-	longestWait    = 5 * time.Second
-	limitedFor     = 10 * time.Second // where the platform does not say for how long
-	longestLimit   = time.Hour
-	failuresToOpen = 5
+	maxReply     = 16 << 20 // bytes: projects are described at length
+	tries        = 3        // where the platform takes no more requests
+	longestWait  = 5 * time.Second
+	limitedFor   = 10 * time.Second // where the platform does not say for how long
+	longestLimit = time.Hour
 )
 
 // Platform implements hosting.Platform.
 type Platform struct {
 	conf    Config
 	client  *http.Client
-	breaker *gobreaker.TwoStepCircuitBreaker[struct{}]
+	breaker *circuit.Breaker
 }
 
 // New returns a platform. It asks nothing yet. Close must follow.
@@ -57,12 +55,14 @@ func New(conf Config) *Platform {
 	if conf.Watch == nil {
 		conf.Watch = func(t http.RoundTripper) http.RoundTripper { return t }
 	}
-	return &Platform{conf: conf, breaker: newBreaker(conf), client: &http.Client{
+	return &Platform{conf: conf, breaker: circuit.New("the hosting platform", conf.Pause, conf.Logger), client: &http.Client{
 		Transport: conf.Watch(&http.Transport{
-			Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, TLSHandshakeTimeout: 10 * time.Second, MaxIdleConnsPerHost: 16, IdleConnTimeout: 90 * time.Second,
+			Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, TLSHandshakeTimeout: 10 * time.Second,
+			MaxIdleConnsPerHost: 16, IdleConnTimeout: 90 * time.Second,
 		}),
-		Timeout:       cmp.Or(conf.Timeout, 10*time.Second),
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // tokens go nowhere else
+		Timeout: cmp.Or(conf.Timeout, 10*time.Second),
+		// Tokens go nowhere else.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }
 
@@ -70,21 +70,6 @@ func New(conf Config) *Platform {
 func (p *Platform) Close() error {
 	p.client.CloseIdleConnections()
 	return nil
-}
-
-func newBreaker(conf Config) *gobreaker.TwoStepCircuitBreaker[struct{}] {
-	return gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
-		Name:        "hosting platform",
-		MaxRequests: 1,
-		Timeout:     cmp.Or(conf.Pause, 5*time.Second),
-		ReadyToTrip: func(counts gobreaker.Counts) bool { return counts.ConsecutiveFailures >= failuresToOpen },
-		IsExcluded:  func(err error) bool { return errors.Is(err, context.Canceled) },
-		OnStateChange: func(_ string, from, to gobreaker.State) {
-			if from == gobreaker.StateClosed || to == gobreaker.StateClosed { // and not each try in between
-				conf.Logger.Warn("the circuit to the hosting platform changed", "state", to.String())
-			}
-		},
-	})
 }
 
 // question is a request to the platform.
@@ -143,7 +128,8 @@ func (p *Platform) try(ctx context.Context, q question, out any) error {
 	if q.access.Team != "" {
 		query.Set("teamId", q.access.Team)
 	}
-	request, err := http.NewRequestWithContext(ctx, q.method, p.conf.URL+q.path+"?"+query.Encode(), strings.NewReader(q.body))
+	request, err := http.NewRequestWithContext(ctx, q.method, p.conf.URL+q.path+"?"+query.Encode(),
+		strings.NewReader(q.body))
 	if err != nil {
 		return &refusal{kind: hosting.ErrRejected}
 	}
@@ -186,7 +172,10 @@ func (q question) refusal(response *http.Response, body io.Reader) error {
 	if q.refused != nil {
 		kind = q.refused
 	}
-	return &refusal{kind: kind(response.StatusCode, found.Code), status: response.StatusCode, code: safe(found.Code), request: safe(response.Header.Get("X-Vercel-Id"))}
+	return &refusal{
+		kind: kind(response.StatusCode, found.Code), status: response.StatusCode, code: safe(found.Code),
+		request: safe(response.Header.Get("X-Vercel-Id")),
+	}
 }
 
 func kindOf(status int, _ string) error {

@@ -19,14 +19,18 @@ const (
 
 // Exchange implements hosting.Platform.
 func (p *Platform) Exchange(ctx context.Context, code string) (hosting.Access, error) {
-	form := url.Values{"client_id": {p.conf.ClientID}, "client_secret": {p.conf.ClientSecret}, "code": {code}, "redirect_uri": {p.conf.RedirectURL}}
+	form := url.Values{
+		"client_id": {p.conf.ClientID}, "client_secret": {p.conf.ClientSecret},
+		"code": {code}, "redirect_uri": {p.conf.RedirectURL},
+	}
 	var granted struct {
 		Token        string `json:"access_token"`
 		Installation string `json:"installation_id"`
 		Team         string `json:"team_id"`
 	}
 	err := p.ask(ctx, question{
-		method: http.MethodPost, path: "/v2/oauth/access_token", kind: "application/x-www-form-urlencoded", body: form.Encode(), refused: p.refusedCode,
+		method: http.MethodPost, path: "/v2/oauth/access_token", kind: "application/x-www-form-urlencoded",
+		body: form.Encode(), refused: p.refusedCode,
 	}, &granted)
 	if err == nil && granted.Token == "" {
 		err = unreadable()
@@ -57,7 +61,9 @@ func (p *Platform) Projects(ctx context.Context, a hosting.Access) (all []hostin
 				Next json.RawMessage `json:"next"` // a number, a string or null
 			} `json:"pagination"`
 		}
-		if err := p.ask(ctx, question{access: a, method: http.MethodGet, path: "/v10/projects", query: query}, &page); err != nil {
+		if err := p.ask(ctx, question{
+			access: a, method: http.MethodGet, path: "/v10/projects", query: query,
+		}, &page); err != nil {
 			return nil, false, err
 		}
 		for _, one := range page.Projects {
@@ -121,13 +127,16 @@ type newVariable struct {
 }
 
 // SetVariable implements hosting.Platform.
-func (p *Platform) SetVariable(ctx context.Context, a hosting.Access, project string, v hosting.NewVariable) (string, error) {
+func (p *Platform) SetVariable(
+	ctx context.Context, a hosting.Access, project string, v hosting.NewVariable,
+) (string, error) {
 	path, err := join("/v10/projects", project, "env")
 	if err != nil {
 		return "", err
 	}
 	body, err := json.Marshal(newVariable{
-		Key: v.Name, Value: v.Value, Type: "encrypted", Target: []string{"production", "preview", "development"}, Comment: v.Comment,
+		Key: v.Name, Value: v.Value, Type: "encrypted", Target: []string{"production", "preview", "development"},
+		Comment: v.Comment,
 	})
 	if err != nil {
 		return "", fmt.Errorf("encoding an environment variable: %w", err)
@@ -140,7 +149,10 @@ func (p *Platform) SetVariable(ctx context.Context, a hosting.Access, project st
 			Error problem `json:"error"`
 		} `json:"failed"`
 	}
-	q := question{access: a, method: http.MethodPost, path: path, query: url.Values{"upsert": {"true"}}, kind: "application/json", body: string(body)}
+	q := question{
+		access: a, method: http.MethodPost, path: path, query: url.Values{"upsert": {"true"}},
+		kind: "application/json", body: string(body),
+	}
 	if err := p.ask(ctx, q, &made); err != nil {
 		return "", err
 	}

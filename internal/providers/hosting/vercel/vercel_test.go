@@ -97,7 +97,8 @@ func TestPagesOfProjectsAreBounded(t *testing.T) {
 	asked := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		asked++
-		fmt.Fprintf(w, `{"projects":[{"id":"prj_%d","name":"p%d"}],"pagination":{"count":1,"next":%d,"prev":null}}`, asked, asked, asked)
+		fmt.Fprintf(w, `{"projects":[{"id":"prj_%d","name":"p%d"}],"pagination":{"count":1,"next":%d,"prev":null}}`, asked,
+			asked, asked)
 	}))
 	defer server.Close()
 	listed, all, err := open(t, server.URL).Projects(t.Context(), hosting.Access{Token: "t"})
@@ -115,20 +116,26 @@ func TestAnswersOfThePlatform(t *testing.T) {
 		body   string
 		want   error
 	}{
-		"no access":                    {403, `{"error":{"code":"forbidden","message":"` + quoted + `"}}`, hosting.ErrDenied},
-		"no token":                     {401, `{"error":{"code":"` + quoted + `"}}`, hosting.ErrDenied},
-		"no project":                   {404, `{"error":{"code":"not_found"}}`, hosting.ErrNotFound},
-		"a conflict":                   {400, `{"error":{"code":"ENV_CONFLICT","message":"` + quoted + `"}}`, hosting.ErrRejected},
-		"a failure":                    {500, quoted, hosting.ErrUnavailable},
-		"a redirect":                   {307, "", hosting.ErrUnavailable},
-		"no JSON":                      {200, quoted, hosting.ErrUnavailable},
-		"another object":               {200, `{"created":[]}`, hosting.ErrUnavailable},
-		"no id":                        {200, `{"created":{}}`, hosting.ErrUnavailable},
-		"a part that failed":           {200, `{"created":{},"failed":[{"error":{"code":"ENV_CONFLICT","message":"` + quoted + `"}}]}`, hosting.ErrRejected},
-		"more than could be an answer": {200, `{"created":{"id":"` + strings.Repeat("x", 17<<20) + `"}}`, hosting.ErrUnavailable},
+		"no access":  {403, `{"error":{"code":"forbidden","message":"` + quoted + `"}}`, hosting.ErrDenied},
+		"no token":   {401, `{"error":{"code":"` + quoted + `"}}`, hosting.ErrDenied},
+		"no project": {404, `{"error":{"code":"not_found"}}`, hosting.ErrNotFound},
+		"a conflict": {400, `{"error":{"code":"ENV_CONFLICT","message":"` + quoted + `"}}`,
+			hosting.ErrRejected},
+		"a failure":      {500, quoted, hosting.ErrUnavailable},
+		"a redirect":     {307, "", hosting.ErrUnavailable},
+		"no JSON":        {200, quoted, hosting.ErrUnavailable},
+		"another object": {200, `{"created":[]}`, hosting.ErrUnavailable},
+		"no id":          {200, `{"created":{}}`, hosting.ErrUnavailable},
+		"a part that failed": {200,
+			`{"created":{},"failed":[{"error":{"code":"ENV_CONFLICT","message":"` + quoted + `"}}]}`, hosting.ErrRejected},
+		"more than could be an answer": {200, `{"created":{"id":"` + strings.Repeat("x", 17<<20) + `"}}`,
+			hosting.ErrUnavailable},
 	} {
 		t.Run(name, func(t *testing.T) {
-			elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the token was sent elsewhere") }))
+			elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter,
+				*http.Request) {
+				t.Error("the token was sent elsewhere")
+			}))
 			defer elsewhere.Close()
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Location", elsewhere.URL)
@@ -136,7 +143,8 @@ func TestAnswersOfThePlatform(t *testing.T) {
 				_, _ = w.Write([]byte(c.body))
 			}))
 			defer server.Close()
-			_, err := open(t, server.URL).SetVariable(t.Context(), hosting.Access{Token: "the-token"}, "p", hosting.NewVariable{Name: "K", Value: "the-value"})
+			_, err := open(t, server.URL).SetVariable(t.Context(), hosting.Access{Token: "the-token"}, "p",
+				hosting.NewVariable{Name: "K", Value: "the-value"})
 			require.ErrorIs(t, err, c.want)
 			for _, hidden := range []string{"bob@", secret, "the-token", "the-value", "127.0.0.1"} {
 				require.NotContains(t, err.Error(), hidden)

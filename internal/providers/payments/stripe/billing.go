@@ -54,7 +54,9 @@ func paying(c *stripe.Customer, newestFirst []*stripe.Subscription) *stripe.Paym
 
 // invoices returns those of a customer, the newest first.
 func (g *Gateway) invoices(ctx context.Context, customer string) (invoices []payments.Invoice, err error) {
-	params := &stripe.InvoiceListParams{ListParams: pages, Customer: &customer, Expand: stripe.StringSlice([]string{"data.payments"})}
+	params := &stripe.InvoiceListParams{
+		ListParams: pages, Customer: &customer, Expand: stripe.StringSlice([]string{"data.payments"}),
+	}
 	found, err := list(ctx, g, g.api.V1Invoices.List(ctx, params), mostInvoices, func(i *stripe.Invoice) bool {
 		return i.Status != stripe.InvoiceStatusDraft
 	})
@@ -95,7 +97,8 @@ func paidBy(i *stripe.Invoice) []string {
 
 func invoice(i *stripe.Invoice) payments.Invoice {
 	shown := payments.Invoice{
-		ID: i.ID, Number: i.Number, Status: string(i.Status), AmountDue: i.AmountDue, AmountPaid: i.AmountPaid, Attempts: i.AttemptCount,
+		ID: i.ID, Number: i.Number, Status: string(i.Status), AmountDue: i.AmountDue, AmountPaid: i.AmountPaid,
+		Attempts: i.AttemptCount,
 		Currency: string(i.Currency), CreatedAt: at(i.Created), Page: i.HostedInvoiceURL, PDF: i.InvoicePDF,
 	}
 	if i.Parent != nil && i.Parent.SubscriptionDetails != nil && i.Parent.SubscriptionDetails.Subscription != nil {
@@ -106,7 +109,9 @@ func invoice(i *stripe.Invoice) payments.Invoice {
 
 // addReturned adds what has gone back, or may have to, of a customer's charges since a time, to the invoices that they
 // have paid. Invoices do not contain it.
-func (g *Gateway) addReturned(ctx context.Context, customer string, since int64, invoiceOf func(intent string) *payments.Invoice) error {
+func (g *Gateway) addReturned(
+	ctx context.Context, customer string, since int64, invoiceOf func(intent string) *payments.Invoice,
+) error {
 	params := &stripe.ChargeListParams{
 		ListParams: pages, Customer: &customer, CreatedRange: &stripe.RangeQueryParams{GreaterThanOrEqual: since},
 	}
@@ -135,7 +140,8 @@ func (g *Gateway) addReturned(ctx context.Context, customer string, since int64,
 func (g *Gateway) isDisputed(ctx context.Context, charge string) (bool, error) {
 	params := &stripe.DisputeListParams{Charge: &charge}
 	found, err := find(ctx, g, g.api.V1Disputes.List(ctx, params), func(d *stripe.Dispute) bool {
-		return d.Status != stripe.DisputeStatusWon && d.Status != stripe.DisputeStatusWarningClosed && d.Status != stripe.DisputeStatusPrevented
+		return d.Status != stripe.DisputeStatusWon && d.Status != stripe.DisputeStatusWarningClosed &&
+			d.Status != stripe.DisputeStatusPrevented
 	})
 	return found != nil, err
 }

@@ -37,7 +37,10 @@ func startMock() (*requestChecker, error) {
 	}
 	// Without an address for HTTPS it listens on a port of its own, to all networks.
 	command := exec.Command(path, "-http-addr", address, "-https-addr", "127.0.0.1:0")
-	m := &requestChecker{command: command, ended: make(chan struct{}), url: "http://" + address, client: &http.Client{Transport: &http.Transport{}}}
+	m := &requestChecker{
+		command: command, ended: make(chan struct{}), url: "http://" + address,
+		client: &http.Client{Transport: &http.Transport{}},
+	}
 	var output bytes.Buffer
 	command.Stdout, command.Stderr = &output, &output
 	if err := command.Start(); err != nil {
@@ -83,7 +86,8 @@ func freeAddress() (string, error) {
 func (m *requestChecker) awaitAnswer() error {
 	deadline := time.Now().Add(time.Minute)
 	for time.Now().Before(deadline) {
-		if _, _, err := m.ask(context.Background(), http.MethodGet, "/v1/customers", http.Header{"Authorization": {"Bearer sk_test_1"}}, nil); err == nil {
+		if _, _, err := m.ask(context.Background(), http.MethodGet, "/v1/customers",
+			http.Header{"Authorization": {"Bearer sk_test_1"}}, nil); err == nil {
 			return nil
 		}
 		select {
@@ -127,7 +131,9 @@ func (m *requestChecker) Checked(t testing.TB, url string) string {
 	return server.URL
 }
 
-func (m *requestChecker) ask(ctx context.Context, method, path string, header http.Header, body []byte) (status int, answer []byte, err error) {
+func (m *requestChecker) ask(
+	ctx context.Context, method, path string, header http.Header, body []byte,
+) (status int, answer []byte, err error) {
 	request, err := http.NewRequestWithContext(ctx, method, m.url+path, bytes.NewReader(body))
 	if err != nil {
 		return 0, nil, err

@@ -19,10 +19,12 @@ const key = "sk_test_1"
 // openSandbox runs a provider of the test's own.
 func openSandbox(t *testing.T) *sandbox.Sandbox {
 	t.Helper()
-	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})) // acknowledges its webhooks
+	// Acknowledges its webhooks.
+	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	t.Cleanup(receiver.Close)
 	s, err := sandbox.Open(sandbox.Config{
-		File: filepath.Join(t.TempDir(), "sandbox"), Key: key, WebhookSecret: "whsec_1", WebhookURL: receiver.URL, Logger: slog.New(slog.DiscardHandler),
+		File: filepath.Join(t.TempDir(), "sandbox"), Key: key, WebhookSecret: "whsec_1", WebhookURL: receiver.URL,
+		Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
@@ -49,7 +51,8 @@ func TestTheGatewayKeepsItsContractAndAsksForNothingThatStripeDoesNotKnow(t *tes
 	contract(t, func(t *testing.T) world {
 		s := openSandbox(t)
 		return world{
-			Gateway: openGateway(t, s), provider: s, Cheap: monthly("indie", "Indie", 1000, "5000"), Dear: monthly("pro", "Pro", 4900, "4500"),
+			Gateway: openGateway(t, s), provider: s, Cheap: monthly("indie", "Indie", 1000, "5000"),
+			Dear:   monthly("pro", "Pro", 4900, "4500"),
 			Coupon: sandbox.WelcomeCoupon, Visa: "pm_card_visa", Declined: "pm_card_chargeCustomerFail",
 		}
 	})

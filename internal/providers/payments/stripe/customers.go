@@ -16,7 +16,8 @@ func (g *Gateway) CreateCustomer(ctx context.Context, a payments.Attempt, accoun
 		// The provider's search lags behind; its lists do not.
 		read: func() (*stripe.Customer, error) {
 			params := &stripe.CustomerListParams{ListParams: pages, CreatedRange: since(a)}
-			return find(ctx, g, g.api.V1Customers.List(ctx, params), func(c *stripe.Customer) bool { return c.Metadata[metaAttempt] == a.ID })
+			return find(ctx, g, g.api.V1Customers.List(ctx, params),
+				func(c *stripe.Customer) bool { return c.Metadata[metaAttempt] == a.ID })
 		},
 		make: func(params stripe.Params, _ *stripe.Customer) (*stripe.Customer, error) {
 			return g.api.V1Customers.Create(ctx, &stripe.CustomerCreateParams{
@@ -41,14 +42,17 @@ func (g *Gateway) AccountOf(ctx context.Context, customer string) (string, error
 
 // customer returns a customer with the card that pays. One that was deleted has nothing that could be expanded.
 func (g *Gateway) customer(ctx context.Context, id string) (*stripe.Customer, error) {
-	c, err := g.retrieveCustomer(ctx, id, &stripe.CustomerRetrieveParams{Expand: stripe.StringSlice([]string{"invoice_settings.default_payment_method"})})
+	c, err := g.retrieveCustomer(ctx, id,
+		&stripe.CustomerRetrieveParams{Expand: stripe.StringSlice([]string{"invoice_settings.default_payment_method"})})
 	if errors.Is(err, payments.ErrRejected) {
 		return g.retrieveCustomer(ctx, id, nil)
 	}
 	return c, err
 }
 
-func (g *Gateway) retrieveCustomer(ctx context.Context, id string, params *stripe.CustomerRetrieveParams) (*stripe.Customer, error) {
+func (g *Gateway) retrieveCustomer(
+	ctx context.Context, id string, params *stripe.CustomerRetrieveParams,
+) (*stripe.Customer, error) {
 	return read(ctx, g, func() (*stripe.Customer, error) { return g.api.V1Customers.Retrieve(ctx, id, params) })
 }
 
@@ -58,7 +62,8 @@ func (g *Gateway) CreateSetup(ctx context.Context, a payments.Attempt, customer 
 		step: "setup",
 		read: func() (*stripe.SetupIntent, error) {
 			params := &stripe.SetupIntentListParams{ListParams: pages, Customer: &customer}
-			return find(ctx, g, g.api.V1SetupIntents.List(ctx, params), func(s *stripe.SetupIntent) bool { return s.Metadata[metaAttempt] == a.ID })
+			return find(ctx, g, g.api.V1SetupIntents.List(ctx, params),
+				func(s *stripe.SetupIntent) bool { return s.Metadata[metaAttempt] == a.ID })
 		},
 		make: func(params stripe.Params, _ *stripe.SetupIntent) (*stripe.SetupIntent, error) {
 			return g.api.V1SetupIntents.Create(ctx, &stripe.SetupIntentCreateParams{
@@ -84,7 +89,9 @@ func (g *Gateway) SetupSecret(ctx context.Context, setup string) (clientSecret s
 
 // ReplaceCard implements payments.Gateway. The payment method becomes the one of the customer, and that of each of the
 // subscriptions which go on, because they keep the one that has paid first. What they owe is collected at once.
-func (g *Gateway) ReplaceCard(ctx context.Context, a payments.Attempt, customer, paymentMethod string) (payments.Card, error) {
+func (g *Gateway) ReplaceCard(
+	ctx context.Context, a payments.Attempt, customer, paymentMethod string,
+) (payments.Card, error) {
 	method, err := g.paymentMethod(ctx, paymentMethod)
 	if err != nil {
 		return payments.Card{}, err
@@ -119,14 +126,13 @@ func (g *Gateway) ReplaceCard(ctx context.Context, a payments.Attempt, customer,
 // collect pays what a subscription owes with a card, because its owner expects that of a new one. If the card does not
 // pay, the invoice stays open, and the provider tries again.
 func (g *Gateway) collect(ctx context.Context, a payments.Attempt, s *stripe.Subscription, paymentMethod string) error {
-	if s.LatestInvoice == nil || s.Status != stripe.SubscriptionStatusPastDue && s.Status != stripe.SubscriptionStatusUnpaid {
+	if s.LatestInvoice == nil || s.Status != stripe.SubscriptionStatusPastDue &&
+		s.Status != stripe.SubscriptionStatusUnpaid {
 		return nil
 	}
 	_, err := once(ctx, g, a, change[stripe.Invoice]{
 		step: "collect/" + s.LatestInvoice.ID, look: true,
-		read: func() (*stripe.Invoice, error) {
-			return read(ctx, g, func() (*stripe.Invoice, error) { return g.api.V1Invoices.Retrieve(ctx, s.LatestInvoice.ID, nil) })
-		},
+		read: func() (*stripe.Invoice, error) { return g.invoice(ctx, s.LatestInvoice.ID) },
 		made: func(i *stripe.Invoice) bool { return i.Status != stripe.InvoiceStatusOpen },
 		make: func(params stripe.Params, _ *stripe.Invoice) (*stripe.Invoice, error) {
 			return g.api.V1Invoices.Pay(ctx, s.LatestInvoice.ID, &stripe.InvoicePayParams{
@@ -138,6 +144,10 @@ func (g *Gateway) collect(ctx context.Context, a payments.Attempt, s *stripe.Sub
 		return nil
 	}
 	return err
+}
+
+func (g *Gateway) invoice(ctx context.Context, id string) (*stripe.Invoice, error) {
+	return read(ctx, g, func() (*stripe.Invoice, error) { return g.api.V1Invoices.Retrieve(ctx, id, nil) })
 }
 
 func (g *Gateway) paymentMethod(ctx context.Context, id string) (*stripe.PaymentMethod, error) {
@@ -157,7 +167,9 @@ func (g *Gateway) setCardOfCustomer(ctx context.Context, a payments.Attempt, cus
 	}))
 }
 
-func (g *Gateway) setCardOfSubscription(ctx context.Context, a payments.Attempt, subscription, paymentMethod string) error {
+func (g *Gateway) setCardOfSubscription(
+	ctx context.Context, a payments.Attempt, subscription, paymentMethod string,
+) error {
 	return g.change(ctx, a, subscription, change[stripe.Subscription]{
 		step: "card/" + subscription,
 		made: func(s *stripe.Subscription) bool { return isMethod(s.DefaultPaymentMethod, paymentMethod) },

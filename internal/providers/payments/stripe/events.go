@@ -55,7 +55,9 @@ func (g *Gateway) eventsBetween(ctx context.Context, from, until time.Time) ([]*
 
 func event(e *stripe.Event) payments.Event {
 	object := objectOf(e)
-	return payments.Event{ID: e.ID, Type: string(e.Type), Object: object.ID, Customer: object.owner(), CreatedAt: at(e.Created)}
+	return payments.Event{
+		ID: e.ID, Type: string(e.Type), Object: object.ID, Customer: object.owner(), CreatedAt: at(e.Created),
+	}
 }
 
 // reference is the id of an object, wherever the provider has written the whole object.

@@ -154,47 +154,54 @@ func (l *line) forward(r *http.Request) (*http.Response, error) {
 
 // change is what is done to a customer who has subscribed at the price indie, with what must have come of it.
 type change struct {
-	do    func(ctx context.Context, s *sandbox.Sandbox, g *stripe.Gateway, a payments.Attempt, customer, subscription string) error
+	do func(ctx context.Context, s *sandbox.Sandbox, g *stripe.Gateway, a payments.Attempt, customer,
+		subscription string) error
 	check func(t *testing.T, before, after payments.Billing)
 }
 
 func changes(t *testing.T) map[string]change {
 	usage := "usage-" + uuid.NewString()
 	return map[string]change{
-		"subscribe": {func(ctx context.Context, s *sandbox.Sandbox, g *stripe.Gateway, a payments.Attempt, customer, _ string) error {
+		"subscribe": {func(ctx context.Context, s *sandbox.Sandbox, g *stripe.Gateway, a payments.Attempt, customer,
+			_ string) error {
 			_, err := g.Subscribe(ctx, a, payments.NewSubscription{Customer: customer, Price: sandbox.PriceOf("pro")})
 			return err
 		}, func(t *testing.T, before, after payments.Billing) {
 			assert.Len(t, after.Subscriptions, len(before.Subscriptions)+1)
 			assert.Len(t, after.Invoices, len(before.Invoices)+1)
 		}},
-		"upgrade": {func(ctx context.Context, s *sandbox.Sandbox, g *stripe.Gateway, a payments.Attempt, _, subscription string) error {
+		"upgrade": {func(ctx context.Context, s *sandbox.Sandbox, g *stripe.Gateway, a payments.Attempt, _,
+			subscription string) error {
 			_, err := g.ChangePrice(ctx, a, subscription, sandbox.PriceOf("pro"))
 			return err
 		}, func(t *testing.T, before, after payments.Billing) {
 			assert.Equal(t, sandbox.PriceOf("pro"), after.Subscriptions[0].Price)
 			assert.Len(t, after.Invoices, len(before.Invoices)+1, "the difference was charged once")
 		}},
-		"schedule": {func(ctx context.Context, s *sandbox.Sandbox, g *stripe.Gateway, a payments.Attempt, _, subscription string) error {
+		"schedule": {func(ctx context.Context, s *sandbox.Sandbox, g *stripe.Gateway, a payments.Attempt, _,
+			subscription string) error {
 			_, err := g.ScheduleChange(ctx, a, subscription, sandbox.PriceOf("premium"))
 			return err
 		}, func(t *testing.T, _, after payments.Billing) {
 			require.NotNil(t, after.Subscriptions[0].Scheduled)
 			assert.Equal(t, sandbox.PriceOf("premium"), after.Subscriptions[0].Scheduled.Price)
 		}},
-		"cancel": {func(ctx context.Context, s *sandbox.Sandbox, g *stripe.Gateway, a payments.Attempt, _, subscription string) error {
+		"cancel": {func(ctx context.Context, s *sandbox.Sandbox, g *stripe.Gateway, a payments.Attempt, _,
+			subscription string) error {
 			_, err := g.SetCancelAtPeriodEnd(ctx, a, subscription, true)
 			return err
 		}, func(t *testing.T, _, after payments.Billing) {
 			assert.True(t, after.Subscriptions[0].CancelAtPeriodEnd)
 		}},
-		"end": {func(ctx context.Context, s *sandbox.Sandbox, g *stripe.Gateway, a payments.Attempt, _, subscription string) error {
+		"end": {func(ctx context.Context, s *sandbox.Sandbox, g *stripe.Gateway, a payments.Attempt, _,
+			subscription string) error {
 			return g.End(ctx, a, subscription)
 		},
 			func(t *testing.T, _, after payments.Billing) {
 				assert.Equal(t, "canceled", after.Subscriptions[0].Status)
 			}},
-		"card": {func(ctx context.Context, s *sandbox.Sandbox, g *stripe.Gateway, a payments.Attempt, customer, _ string) error {
+		"card": {func(ctx context.Context, s *sandbox.Sandbox, g *stripe.Gateway, a payments.Attempt, customer,
+			_ string) error {
 			setup, err := g.CreateSetup(ctx, a, customer)
 			if err != nil {
 				return err
@@ -207,18 +214,22 @@ func changes(t *testing.T) map[string]change {
 			_, err = g.ReplaceCard(ctx, a, customer, methodOf(t, s, customer))
 			return err
 		}, func(t *testing.T, _, after payments.Billing) { assert.Equal(t, "mastercard", after.Card.Brand) }},
-		"item": {func(ctx context.Context, s *sandbox.Sandbox, g *stripe.Gateway, a payments.Attempt, customer, subscription string) error {
+		"item": {func(ctx context.Context, s *sandbox.Sandbox, g *stripe.Gateway, a payments.Attempt, customer,
+			subscription string) error {
 			_, err := g.AddInvoiceItem(ctx, a, payments.InvoiceItem{
-				Customer: customer, Subscription: subscription, Amount: 77, Currency: "usd", Description: "Characters", Usage: usage + customer,
+				Customer: customer, Subscription: subscription, Amount: 77, Currency: "usd", Description: "Characters",
+				Usage: usage + customer,
 			})
 			return err
 		}, nil},
-		"item after the end": {func(ctx context.Context, s *sandbox.Sandbox, g *stripe.Gateway, a payments.Attempt, customer, subscription string) error {
+		"item after the end": {func(ctx context.Context, s *sandbox.Sandbox, g *stripe.Gateway, a payments.Attempt, customer,
+			subscription string) error {
 			if err := g.End(ctx, payments.Attempt{ID: uuid.NewString(), First: s.Now()}, subscription); err != nil {
 				return err
 			}
 			_, err := g.AddInvoiceItem(ctx, a, payments.InvoiceItem{
-				Customer: customer, Subscription: subscription, Amount: 77, Currency: "usd", Description: "Characters", Usage: usage + customer,
+				Customer: customer, Subscription: subscription, Amount: 77, Currency: "usd", Description: "Characters",
+				Usage: usage + customer,
 			})
 			return err
 		}, nil},
@@ -282,7 +293,8 @@ func tryOnce(t *testing.T, s *sandbox.Sandbox, f fault, nth int, later time.Dura
 	}
 	happened := l.mended()
 	require.NoError(t, s.Advance(later))
-	require.Eventually(t, func() bool { return c.do(t.Context(), s, g, a, customer, subscription) == nil }, time.Minute, time.Millisecond, "%s, request %d", name, nth)
+	require.Eventually(t, func() bool { return c.do(t.Context(), s, g, a, customer, subscription) == nil }, time.Minute,
+		time.Millisecond, "%s, request %d", name, nth)
 	require.NoError(t, c.do(t.Context(), s, g, a, customer, subscription))
 
 	after, err := g.Billing(t.Context(), customer)
@@ -310,7 +322,9 @@ func subscribed(t *testing.T, s *sandbox.Sandbox, g *stripe.Gateway) (customer, 
 	attempt := func() payments.Attempt { return payments.Attempt{ID: uuid.NewString(), First: s.Now()} }
 	customer, err := g.CreateCustomer(t.Context(), attempt(), "account")
 	require.NoError(t, err)
-	made, err := g.Subscribe(t.Context(), attempt(), payments.NewSubscription{Customer: customer, Price: sandbox.PriceOf("indie")})
+	made, err := g.Subscribe(t.Context(), attempt(), payments.NewSubscription{
+		Customer: customer, Price: sandbox.PriceOf("indie"),
+	})
 	require.NoError(t, err)
 	pay, err := g.FirstPayment(t.Context(), made.ID)
 	require.NoError(t, err)
@@ -411,13 +425,16 @@ func TestErrorsSayNothingOfWhatWasSentOrAnswered(t *testing.T) {
 		"no card":       {400, `{"error":{"type":"invalid_request_error","code":"resource_missing","message":"This customer has no attached payment source: hidden"}}`, payments.ErrDeclined},
 		"not permitted": {400, `{"error":{"type":"invalid_request_error","message":"hidden"}}`, payments.ErrRejected},
 		"another body":  {400, `{"error":{"type":"idempotency_error","message":"hidden"}}`, payments.ErrRejected},
-		"a wrong key":   {401, `{"error":{"type":"invalid_request_error","message":"Invalid API Key provided: hidden"}}`, payments.ErrUnavailable},
-		"in use":        {409, `{"error":{"type":"idempotency_error","code":"idempotency_key_in_use","message":"hidden"}}`, payments.ErrUnavailable},
-		"too many":      {429, `{"error":{"type":"invalid_request_error","code":"rate_limit","message":"hidden"}}`, payments.ErrUnavailable},
-		"a failure":     {500, `{"error":{"type":"api_error","message":"hidden"}}`, payments.ErrUnavailable},
-		"a balancer":    {502, `<html>hidden</html>`, payments.ErrUnavailable},
-		"no JSON":       {200, `hidden`, payments.ErrUnavailable},
-		"another JSON":  {200, `{"id":["hidden"]}`, payments.ErrUnavailable},
+		"a wrong key": {401, `{"error":{"type":"invalid_request_error","message":"Invalid API Key provided: hidden"}}`,
+			payments.ErrUnavailable},
+		"in use": {409, `{"error":{"type":"idempotency_error","code":"idempotency_key_in_use","message":"hidden"}}`,
+			payments.ErrUnavailable},
+		"too many": {429, `{"error":{"type":"invalid_request_error","code":"rate_limit","message":"hidden"}}`,
+			payments.ErrUnavailable},
+		"a failure":    {500, `{"error":{"type":"api_error","message":"hidden"}}`, payments.ErrUnavailable},
+		"a balancer":   {502, `<html>hidden</html>`, payments.ErrUnavailable},
+		"no JSON":      {200, `hidden`, payments.ErrUnavailable},
+		"another JSON": {200, `{"id":["hidden"]}`, payments.ErrUnavailable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -453,7 +470,9 @@ func TestErrorsSayNothingOfWhatWasSentOrAnswered(t *testing.T) {
 func TestAnAnswerThatDoesNotComeIsNotAwaitedForEver(t *testing.T) {
 	s := openSandbox(t)
 	for _, committed := range []bool{false, true} {
-		g, err := stripe.New(stripe.Config{Key: key, URL: s.URL(), Now: s.Now, Timeout: 200 * time.Millisecond, Pause: time.Millisecond})
+		g, err := stripe.New(stripe.Config{
+			Key: key, URL: s.URL(), Now: s.Now, Timeout: 200 * time.Millisecond, Pause: time.Millisecond,
+		})
 		require.NoError(t, err)
 		defer func() { require.NoError(t, g.Close()) }()
 		patient := openGateway(t, s)
@@ -461,7 +480,9 @@ func TestAnAnswerThatDoesNotComeIsNotAwaitedForEver(t *testing.T) {
 		before, err := patient.Billing(t.Context(), customer)
 		require.NoError(t, err)
 		// as often as the library asks by itself
-		require.NoError(t, s.Faults(sandbox.Fault{Do: sandbox.FaultHang, Committed: committed, Method: http.MethodPost, Times: 3, Delay: time.Minute}))
+		require.NoError(t, s.Faults(sandbox.Fault{
+			Do: sandbox.FaultHang, Committed: committed, Method: http.MethodPost, Times: 3, Delay: time.Minute,
+		}))
 		a := payments.Attempt{ID: uuid.NewString(), First: s.Now()}
 		_, err = g.ChangePrice(t.Context(), a, subscription, sandbox.PriceOf("pro"))
 		require.ErrorIs(t, err, payments.ErrUnavailable)
@@ -492,7 +513,9 @@ func TestADeletedCustomerIsRead(t *testing.T) {
 	require.NoError(t, err)
 	assert.True(t, billing.Deleted)
 	require.Len(t, billing.Subscriptions, 1)
-	assert.Equal(t, []string{subscription, "canceled"}, []string{billing.Subscriptions[0].ID, billing.Subscriptions[0].Status})
+	assert.Equal(t, []string{subscription, "canceled"}, []string{
+		billing.Subscriptions[0].ID, billing.Subscriptions[0].Status,
+	})
 	_, err = g.AccountOf(t.Context(), customer)
 	require.NoError(t, err)
 	for e, err := range g.Events(t.Context(), time.Unix(0, 0)) {

@@ -13,9 +13,9 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/sony/gobreaker/v2"
 	"github.com/stripe/stripe-go/v84"
 
+	"github.com/recital-tts/recital/internal/providers/circuit"
 	"github.com/recital-tts/recital/internal/providers/payments"
 )
 
@@ -39,7 +39,7 @@ type Gateway struct {
 	backend   stripe.Backend // of api, for requests that it has no method for
 	key       string
 	transport *http.Transport
-	breaker   *gobreaker.TwoStepCircuitBreaker[struct{}]
+	breaker   *circuit.Breaker
 	now       func() time.Time
 }
 
@@ -75,7 +75,7 @@ func New(conf Config) (*Gateway, error) {
 	})
 	return &Gateway{
 		api: stripe.NewClient(conf.Key, stripe.WithBackends(backends)), backend: backends.API, key: conf.Key,
-		transport: transport, breaker: newBreaker(conf), now: conf.Now,
+		transport: transport, breaker: circuit.New("the payment provider", conf.Pause, conf.Logger), now: conf.Now,
 	}, nil
 }
 
@@ -83,24 +83,6 @@ func New(conf Config) (*Gateway, error) {
 func (g *Gateway) Close() error {
 	g.transport.CloseIdleConnections()
 	return nil
-}
-
-// failuresToOpen is the number of consecutive failures that mean an outage.
-const failuresToOpen = 5
-
-func newBreaker(conf Config) *gobreaker.TwoStepCircuitBreaker[struct{}] {
-	return gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
-		Name:        "payment provider",
-		MaxRequests: 1,
-		Timeout:     cmp.Or(conf.Pause, 5*time.Second),
-		ReadyToTrip: func(counts gobreaker.Counts) bool { return counts.ConsecutiveFailures >= failuresToOpen },
-		IsExcluded:  func(err error) bool { return errors.Is(err, context.Canceled) },
-		OnStateChange: func(_ string, from, to gobreaker.State) {
-			if from == gobreaker.StateClosed || to == gobreaker.StateClosed { // and not each try in between
-				conf.Logger.Warn("the circuit to the payment provider changed", "state", to.String())
-			}
-		},
-	})
 }
 
 // ask has the provider asked, unless there is an outage. Its error is one of package payments.
@@ -134,7 +116,9 @@ var pages = stripe.ListParams{Limit: stripe.Int64(100)}
 const all = math.MaxInt
 
 // list reads a list of the provider until it has found a number of objects that are wanted.
-func list[T any](ctx context.Context, g *Gateway, objects stripe.Seq2[T, error], limit int, wanted func(T) bool) (found []T, err error) {
+func list[T any](
+	ctx context.Context, g *Gateway, objects stripe.Seq2[T, error], limit int, wanted func(T) bool,
+) (found []T, err error) {
 	err = g.ask(ctx, func() error {
 		for object, err := range objects {
 			if err != nil {

@@ -29,7 +29,9 @@ func (g *Gateway) AddInvoiceItem(ctx context.Context, a payments.Attempt, item p
 	return made.ID, g.invoiceItem(ctx, a, item)
 }
 
-func (g *Gateway) addItem(ctx context.Context, a payments.Attempt, item payments.InvoiceItem, ended bool) (*stripe.InvoiceItem, error) {
+func (g *Gateway) addItem(
+	ctx context.Context, a payments.Attempt, item payments.InvoiceItem, ended bool,
+) (*stripe.InvoiceItem, error) {
 	return once(ctx, g, a, change[stripe.InvoiceItem]{
 		step: "item",
 		read: func() (*stripe.InvoiceItem, error) { return g.item(ctx, a, item) },
@@ -47,7 +49,9 @@ func (g *Gateway) addItem(ctx context.Context, a payments.Attempt, item payments
 }
 
 // item returns what an attempt has added, or nil. A period is billed by one item, whichever attempt has added it.
-func (g *Gateway) item(ctx context.Context, a payments.Attempt, item payments.InvoiceItem) (*stripe.InvoiceItem, error) {
+func (g *Gateway) item(
+	ctx context.Context, a payments.Attempt, item payments.InvoiceItem,
+) (*stripe.InvoiceItem, error) {
 	params := &stripe.InvoiceItemListParams{ListParams: pages, Customer: &item.Customer, CreatedRange: since(a)}
 	return find(ctx, g, g.api.V1InvoiceItems.List(ctx, params), func(i *stripe.InvoiceItem) bool {
 		return i.Metadata[metaAttempt] == a.ID || item.Usage != "" && i.Metadata[metaUsage] == item.Usage

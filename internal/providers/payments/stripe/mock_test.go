@@ -44,13 +44,15 @@ func TestStripeMockRefusesWhatStripeDoesNotKnow(t *testing.T) {
 		{"POST", "/v1/subscriptions", "items[0][price]=price_1&customer=cus_1", 0},
 		{"POST", "/v1/subscriptions", "items[0][price]=price_1", 1},
 		{"POST", "/v1/subscriptions/sub_1", "proration_behavior=sometimes", 1},
-		{"GET", "/v1/subscriptions/sub_1?expand[]=latest_invoice.confirmation_secret&expand[]=discounts.source.coupon", "", 0},
+		{"GET", "/v1/subscriptions/sub_1?expand[]=latest_invoice.confirmation_secret&expand[]=discounts.source.coupon", "",
+			0},
 		{"GET", "/v1/subscriptions/sub_1?colour=red", "", 1},
 		{"GET", "/v1/invoices?expand[]=data.payments", "", 0},
 		{"GET", "/v1/colours", "", 1},
 	} {
 		watched := &spy{TB: t}
-		request, err := http.NewRequestWithContext(t.Context(), c.method, mock.Checked(watched, server.URL)+c.path, strings.NewReader(c.body))
+		request, err := http.NewRequestWithContext(t.Context(), c.method, mock.Checked(watched, server.URL)+c.path,
+			strings.NewReader(c.body))
 		require.NoError(t, err)
 		request.Header.Set("Authorization", "Bearer sk_test_1")
 		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")

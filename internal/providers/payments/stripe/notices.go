@@ -36,7 +36,8 @@ func (n *Notices) Verify(body []byte, signature string, now time.Time) (payments
 		return payments.Event{}, payments.ErrForged
 	}
 	for _, secret := range n.secrets {
-		e, err := webhook.ConstructEventWithOptions(body, signature, secret, webhook.ConstructEventOptions{IgnoreTolerance: true})
+		e, err := webhook.ConstructEventWithOptions(body, signature, secret,
+			webhook.ConstructEventOptions{IgnoreTolerance: true})
 		if err == nil && e.ID != "" && e.Type != "" {
 			return event(&e), nil
 		}

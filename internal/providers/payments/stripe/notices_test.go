@@ -38,8 +38,10 @@ func TestANoticeIsVerified(t *testing.T) {
 		{"older", notice, signed(notice, "whsec_new", now.Add(-301*time.Second)), false},
 		{"from the future", notice, signed(notice, "whsec_new", now.Add(301*time.Second)), false},
 		{"from the far future", notice, signed(notice, "whsec_new", now.Add(24*time.Hour)), false},
-		{"an old one with a new time before", notice, fmt.Sprintf("t=%d,", now.Unix()) + signed(notice, "whsec_new", now.Add(-time.Hour)), false},
-		{"an old one with a new time behind", notice, signed(notice, "whsec_new", now.Add(-time.Hour)) + fmt.Sprintf(",t=%d", now.Unix()), false},
+		{"an old one with a new time before", notice,
+			fmt.Sprintf("t=%d,", now.Unix()) + signed(notice, "whsec_new", now.Add(-time.Hour)), false},
+		{"an old one with a new time behind", notice,
+			signed(notice, "whsec_new", now.Add(-time.Hour)) + fmt.Sprintf(",t=%d", now.Unix()), false},
 		{"signed with another secret", notice, signed(notice, "whsec_other", now), false},
 		{"signed with no secret", notice, signed(notice, "", now), false},
 		{"another body", notice + " ", signed(notice, "whsec_new", now), false},
@@ -60,7 +62,8 @@ func TestANoticeIsVerified(t *testing.T) {
 			}
 			require.NoError(t, err)
 			require.Equal(t, payments.Event{
-				ID: "evt_1", Type: "customer.subscription.updated", Object: "sub_1", Customer: "cus_1", CreatedAt: time.Unix(1_790_000_000, 0).UTC(),
+				ID: "evt_1", Type: "customer.subscription.updated", Object: "sub_1", Customer: "cus_1",
+				CreatedAt: time.Unix(1_790_000_000, 0).UTC(),
 			}, event)
 		})
 	}

@@ -30,16 +30,20 @@ func (g *Gateway) Prices(ctx context.Context) ([]payments.Price, error) {
 
 // isOnSale reports whether a price is on sale: of each month, for one amount.
 func isOnSale(p *stripe.Price) bool {
-	monthly := p.Recurring != nil && p.Recurring.Interval == stripe.PriceRecurringIntervalMonth && p.Recurring.IntervalCount == 1 &&
+	monthly := p.Recurring != nil && p.Recurring.Interval == stripe.PriceRecurringIntervalMonth &&
+		p.Recurring.IntervalCount == 1 &&
 		p.Recurring.UsageType == stripe.PriceRecurringUsageTypeLicensed
-	return monthly && p.Active && p.BillingScheme == stripe.PriceBillingSchemePerUnit && p.Product != nil && p.Product.Active
+	return monthly && p.Active && p.BillingScheme == stripe.PriceBillingSchemePerUnit && p.Product != nil &&
+		p.Product.Active
 }
 
 func price(p *stripe.Price) payments.Price {
 	metadata := map[string]string{}
 	maps.Copy(metadata, p.Product.Metadata)
 	maps.Copy(metadata, p.Metadata)
-	return payments.Price{ID: p.ID, Product: p.Product.Name, Amount: p.UnitAmount, Currency: string(p.Currency), Metadata: metadata}
+	return payments.Price{
+		ID: p.ID, Product: p.Product.Name, Amount: p.UnitAmount, Currency: string(p.Currency), Metadata: metadata,
+	}
 }
 
 // Coupon implements payments.Gateway. One that is not valid any more is ErrNotFound.

@@ -77,7 +77,9 @@ func understand(ctx context.Context, err error) error {
 }
 
 func refused(answer *stripe.Error) error {
-	r := &refusal{kind: kindOf(answer), status: answer.HTTPStatusCode, code: string(answer.Code), request: answer.RequestID}
+	r := &refusal{
+		kind: kindOf(answer), status: answer.HTTPStatusCode, code: string(answer.Code), request: answer.RequestID,
+	}
 	if answer.LastResponse != nil {
 		r.replayed = answer.LastResponse.Header.Get("Idempotent-Replayed") == "true"
 	}

@@ -11,7 +11,9 @@ import (
 
 // ScheduleChange implements payments.Gateway. The provider keeps a schedule beside the subscription, with the phase
 // that runs and the one that follows; after that the subscription goes on by itself.
-func (g *Gateway) ScheduleChange(ctx context.Context, a payments.Attempt, subscription, price string) (payments.Subscription, error) {
+func (g *Gateway) ScheduleChange(
+	ctx context.Context, a payments.Attempt, subscription, price string,
+) (payments.Subscription, error) {
 	s, err := g.withSchedule(ctx, a, subscription)
 	if err != nil {
 		return payments.Subscription{}, err
@@ -36,7 +38,9 @@ func (g *Gateway) ScheduleChange(ctx context.Context, a payments.Attempt, subscr
 }
 
 // withSchedule returns a subscription that has a schedule.
-func (g *Gateway) withSchedule(ctx context.Context, a payments.Attempt, subscription string) (*stripe.Subscription, error) {
+func (g *Gateway) withSchedule(
+	ctx context.Context, a payments.Attempt, subscription string,
+) (*stripe.Subscription, error) {
 	err := g.change(ctx, a, subscription, change[stripe.Subscription]{
 		step: "schedule",
 		made: isScheduled,
@@ -81,8 +85,10 @@ func phases(s *stripe.Subscription, price string) []*stripe.SubscriptionSchedule
 			StartDate: &start, EndDate: &end, Discounts: discounts,
 		},
 		{
-			Items:     []*stripe.SubscriptionScheduleUpdatePhaseItemParams{{Price: &price, Quantity: stripe.Int64(1)}},
-			Duration:  &stripe.SubscriptionScheduleUpdatePhaseDurationParams{Interval: stripe.String("month"), IntervalCount: stripe.Int64(1)},
+			Items: []*stripe.SubscriptionScheduleUpdatePhaseItemParams{{Price: &price, Quantity: stripe.Int64(1)}},
+			Duration: &stripe.SubscriptionScheduleUpdatePhaseDurationParams{
+				Interval: stripe.String("month"), IntervalCount: stripe.Int64(1),
+			},
 			Discounts: discounts, ProrationBehavior: stripe.String("none"),
 		},
 	}
@@ -102,7 +108,9 @@ func phase(schedule *stripe.SubscriptionSchedule) *stripe.SubscriptionSchedulePh
 }
 
 // DropScheduledChange implements payments.Gateway.
-func (g *Gateway) DropScheduledChange(ctx context.Context, a payments.Attempt, subscription string) (payments.Subscription, error) {
+func (g *Gateway) DropScheduledChange(
+	ctx context.Context, a payments.Attempt, subscription string,
+) (payments.Subscription, error) {
 	return g.changed(ctx, a, subscription, g.release(ctx))
 }
 
@@ -112,9 +120,8 @@ func (g *Gateway) release(ctx context.Context) change[stripe.Subscription] {
 		step: "release",
 		made: func(s *stripe.Subscription) bool { return !isScheduled(s) },
 		make: func(params stripe.Params, now *stripe.Subscription) (*stripe.Subscription, error) {
-			return now, done(g.api.V1SubscriptionSchedules.Release(ctx, now.Schedule.ID, &stripe.SubscriptionScheduleReleaseParams{
-				Params: params,
-			}))
+			return now, done(g.api.V1SubscriptionSchedules.Release(ctx, now.Schedule.ID,
+				&stripe.SubscriptionScheduleReleaseParams{Params: params}))
 		},
 	}
 }

@@ -11,7 +11,9 @@ import (
 )
 
 // Subscribe implements payments.Gateway. The card that pays first pays later, too.
-func (g *Gateway) Subscribe(ctx context.Context, a payments.Attempt, s payments.NewSubscription) (payments.Subscription, error) {
+func (g *Gateway) Subscribe(
+	ctx context.Context, a payments.Attempt, s payments.NewSubscription,
+) (payments.Subscription, error) {
 	made, err := once(ctx, g, a, change[stripe.Subscription]{
 		step: "subscription",
 		read: func() (*stripe.Subscription, error) {
@@ -32,7 +34,9 @@ func (g *Gateway) Subscribe(ctx context.Context, a payments.Attempt, s payments.
 	return g.shown(ctx, made.ID)
 }
 
-func newSubscription(a payments.Attempt, s payments.NewSubscription, params stripe.Params) *stripe.SubscriptionCreateParams {
+func newSubscription(
+	a payments.Attempt, s payments.NewSubscription, params stripe.Params,
+) *stripe.SubscriptionCreateParams {
 	create := &stripe.SubscriptionCreateParams{
 		Params:          params,
 		Customer:        &s.Customer,
@@ -72,7 +76,9 @@ func (g *Gateway) FirstPayment(ctx context.Context, subscription string) (paymen
 }
 
 // ChangePrice implements payments.Gateway.
-func (g *Gateway) ChangePrice(ctx context.Context, a payments.Attempt, subscription, price string) (payments.Subscription, error) {
+func (g *Gateway) ChangePrice(
+	ctx context.Context, a payments.Attempt, subscription, price string,
+) (payments.Subscription, error) {
 	if err := g.change(ctx, a, subscription, g.release(ctx)); err != nil {
 		return payments.Subscription{}, err
 	}
@@ -90,7 +96,9 @@ func (g *Gateway) ChangePrice(ctx context.Context, a payments.Attempt, subscript
 }
 
 // SetCancelAtPeriodEnd implements payments.Gateway.
-func (g *Gateway) SetCancelAtPeriodEnd(ctx context.Context, a payments.Attempt, subscription string, cancel bool) (payments.Subscription, error) {
+func (g *Gateway) SetCancelAtPeriodEnd(
+	ctx context.Context, a payments.Attempt, subscription string, cancel bool,
+) (payments.Subscription, error) {
 	if err := g.change(ctx, a, subscription, g.release(ctx)); err != nil {
 		return payments.Subscription{}, err
 	}
@@ -121,7 +129,9 @@ func (g *Gateway) End(ctx context.Context, a payments.Attempt, subscription stri
 }
 
 // change makes a change of a subscription once. It is called with the subscription as it is.
-func (g *Gateway) change(ctx context.Context, a payments.Attempt, subscription string, c change[stripe.Subscription]) error {
+func (g *Gateway) change(
+	ctx context.Context, a payments.Attempt, subscription string, c change[stripe.Subscription],
+) error {
 	c.look = true
 	c.read = func() (*stripe.Subscription, error) { return g.subscription(ctx, subscription) }
 	return done(once(ctx, g, a, c))
@@ -154,10 +164,12 @@ const mostSubscriptions = 20
 // subscriptions returns those of a customer, the newest first.
 func (g *Gateway) subscriptions(ctx context.Context, customer string) ([]*stripe.Subscription, error) {
 	params := &stripe.SubscriptionListParams{
-		Customer: &customer, Status: stripe.String("all"), Expand: stripe.StringSlice([]string{"data.default_payment_method", "data.schedule"}),
+		Customer: &customer, Status: stripe.String("all"),
+		Expand: stripe.StringSlice([]string{"data.default_payment_method", "data.schedule"}),
 	}
 	params.Limit = stripe.Int64(mostSubscriptions)
-	return list(ctx, g, g.api.V1Subscriptions.List(ctx, params), mostSubscriptions, func(*stripe.Subscription) bool { return true })
+	return list(ctx, g, g.api.V1Subscriptions.List(ctx, params), mostSubscriptions,
+		func(*stripe.Subscription) bool { return true })
 }
 
 func (g *Gateway) shown(ctx context.Context, id string) (payments.Subscription, error) {

@@ -215,7 +215,9 @@ func checkSubscribing(s *shop) {
 	invoice := b.Invoices[0]
 	assert.Equal(s, made.ID, invoice.Subscription)
 	assert.Equal(s, "paid", invoice.Status)
-	assert.Equal(s, []int64{s.Cheap.Amount, s.Cheap.Amount, 0}, []int64{invoice.AmountDue, invoice.AmountPaid, invoice.Refunded})
+	assert.Equal(s, []int64{s.Cheap.Amount, s.Cheap.Amount, 0}, []int64{
+		invoice.AmountDue, invoice.AmountPaid, invoice.Refunded,
+	})
 	assert.Equal(s, s.Cheap.Currency, invoice.Currency)
 	assert.NotEmpty(s, invoice.Number)
 	assert.NotEmpty(s, invoice.Page)
@@ -229,7 +231,9 @@ func checkSubscribing(s *shop) {
 
 func checkDiscount(s *shop) {
 	customer := s.customer()
-	made, err := s.Subscribe(s.Context(), s.attempt(), payments.NewSubscription{Customer: customer, Price: s.Cheap.ID, Coupon: s.world.Coupon})
+	made, err := s.Subscribe(s.Context(), s.attempt(), payments.NewSubscription{
+		Customer: customer, Price: s.Cheap.ID, Coupon: s.world.Coupon,
+	})
 	require.NoError(s, err)
 	pay, err := s.FirstPayment(s.Context(), made.ID)
 	require.NoError(s, err)
@@ -453,7 +457,8 @@ func checkCardsOfOthers(s *shop) {
 func checkInvoiceItems(s *shop) {
 	customer, subscription := s.subscribed(s.Cheap)
 	item := payments.InvoiceItem{
-		Customer: customer, Subscription: subscription, Amount: 123, Currency: s.Cheap.Currency, Description: "Characters", Usage: "usage-" + uuid.NewString(),
+		Customer: customer, Subscription: subscription, Amount: 123, Currency: s.Cheap.Currency, Description: "Characters",
+		Usage: "usage-" + uuid.NewString(),
 	}
 	id := twice(s, func(a payments.Attempt) (string, error) { return s.AddInvoiceItem(s.Context(), a, item) },
 		func(first, again string) { assert.Equal(s, first, again) })
@@ -467,7 +472,8 @@ func checkBillAfterEnd(s *shop) {
 	customer, subscription := s.subscribed(s.Cheap)
 	require.NoError(s, s.End(s.Context(), s.attempt(), subscription))
 	item := payments.InvoiceItem{
-		Customer: customer, Subscription: subscription, Amount: 123, Currency: s.Cheap.Currency, Description: "Characters", Usage: "usage-" + uuid.NewString(),
+		Customer: customer, Subscription: subscription, Amount: 123, Currency: s.Cheap.Currency, Description: "Characters",
+		Usage: "usage-" + uuid.NewString(),
 	}
 	twice(s, func(a payments.Attempt) (string, error) { return s.AddInvoiceItem(s.Context(), a, item) },
 		func(first, again string) { assert.Equal(s, first, again) })
@@ -565,8 +571,9 @@ func checkEvents(s *shop) {
 		assert.Contains(s, []string{customer, ""}, owner, "%+v", e)
 	}
 	for kind, object := range map[string]string{
-		"customer.created": customer, "customer.subscription.created": subscription, "customer.subscription.updated": subscription,
-		"invoice.paid": b.Invoices[0].ID, "payment_method.attached": b.Card.PaymentMethod, "charge.dispute.created": dispute,
+		"customer.created": customer, "customer.subscription.created": subscription,
+		"customer.subscription.updated": subscription,
+		"invoice.paid":                  b.Invoices[0].ID, "payment_method.attached": b.Card.PaymentMethod, "charge.dispute.created": dispute,
 	} {
 		assert.Equal(s, object, seen[kind], kind)
 	}
@@ -582,7 +589,11 @@ func checkNothing(s *shop) {
 		"account":       func() error { _, err := s.AccountOf(s.Context(), "cus_nothing"); return err },
 		"billing":       func() error { _, err := s.Billing(s.Context(), "cus_nothing"); return err },
 		"first payment": func() error { _, err := s.FirstPayment(s.Context(), "sub_nothing"); return err },
-		"change":        func() error { _, err := s.ChangePrice(s.Context(), s.attempt(), "sub_nothing", s.Dear.ID); return err },
+		"change": func() error {
+			_,
+				err := s.ChangePrice(s.Context(), s.attempt(), "sub_nothing", s.Dear.ID)
+			return err
+		},
 		"schedule": func() error {
 			_, err := s.ScheduleChange(s.Context(), s.attempt(), "sub_nothing", s.Dear.ID)
 			return err

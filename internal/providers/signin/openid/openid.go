@@ -142,7 +142,8 @@ func exchangeFailure(err error) error {
 	case errors.As(err, &refused) && refused.ErrorCode == "invalid_client":
 		return signin.Fail(signin.ServerError, "the provider does not accept the client id and the secret")
 	case errors.As(err, &refused):
-		return signin.Fail(signin.InvalidAnswer, fmt.Sprintf("the token endpoint has refused the code with %d", refused.Response.StatusCode))
+		return signin.Fail(signin.InvalidAnswer,
+			fmt.Sprintf("the token endpoint has refused the code with %d", refused.Response.StatusCode))
 	case isNetwork(err):
 		return signin.Fail(signin.Unavailable, "the token endpoint does not answer")
 	}
@@ -156,7 +157,9 @@ func isNetwork(err error) bool {
 
 // verify returns the ID token, once it is certain that the provider has made it for this client and this sign-in.
 // go-oidc leaves nonce, authorized party and access token to its caller.
-func (p *Provider) verify(ctx context.Context, d *discovery, tokens *oauth2.Token, nonce string) (*oidc.IDToken, error) {
+func (p *Provider) verify(
+	ctx context.Context, d *discovery, tokens *oauth2.Token, nonce string,
+) (*oidc.IDToken, error) {
 	raw, ok := tokens.Extra("id_token").(string)
 	if !ok {
 		return nil, signin.Fail(signin.InvalidAnswer, "there is no ID token")

@@ -85,7 +85,8 @@ func TestAnIssuerThatIsNotToBeBelieved(t *testing.T) {
 		"fails": {signin.Unavailable, func(string) http.HandlerFunc {
 			return func(w http.ResponseWriter, _ *http.Request) { http.Error(w, marker, 500) }
 		}},
-		"sends us elsewhere": {signin.Unavailable, func(string) http.HandlerFunc { return http.RedirectHandler(elsewhere.URL, http.StatusFound).ServeHTTP }},
+		"sends us elsewhere": {signin.Unavailable,
+			func(string) http.HandlerFunc { return http.RedirectHandler(elsewhere.URL, http.StatusFound).ServeHTTP }},
 		"names no token endpoint": {signin.ServerError, func(base string) http.HandlerFunc {
 			return says(document(base, map[string]string{"token_endpoint": ""}))
 		}},
@@ -118,18 +119,25 @@ func TestATokenEndpointThatIsNotToBeBelieved(t *testing.T) {
 		"refuses": {signin.InvalidAnswer, func(w http.ResponseWriter, _ *http.Request) {
 			http.Error(w, `{"error":"`+marker+`"}`, http.StatusBadRequest)
 		}},
-		"fails": {signin.Unavailable, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, marker, http.StatusBadGateway) }},
+		"fails": {signin.Unavailable, func(w http.ResponseWriter,
+			_ *http.Request) {
+			http.Error(w, marker, http.StatusBadGateway)
+		}},
 		"does not know us": {signin.ServerError, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(http.StatusUnauthorized)
 			_, _ = w.Write([]byte(`{"error":"invalid_client","error_description":"` + marker + `"}`))
 		}},
-		"sends no JSON":          {signin.ServerError, says(marker)},
-		"sends no ID token":      {signin.InvalidAnswer, says(`{"access_token":"` + marker + `","token_type":"Bearer"}`)},
-		"sends a broken one":     {signin.InvalidAnswer, says(`{"access_token":"a","token_type":"Bearer","id_token":"` + marker + `"}`)},
-		"sends an unsigned one":  {signin.InvalidAnswer, says(`{"access_token":"a","token_type":"Bearer","id_token":"eyJhbGciOiJub25lIn0.e30."}`)},
-		"sends us elsewhere":     {signin.InvalidAnswer, http.RedirectHandler("http://127.0.0.1:1/"+marker, http.StatusTemporaryRedirect).ServeHTTP},
-		"hangs up":               {signin.Unavailable, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }},
+		"sends no JSON":     {signin.ServerError, says(marker)},
+		"sends no ID token": {signin.InvalidAnswer, says(`{"access_token":"` + marker + `","token_type":"Bearer"}`)},
+		"sends a broken one": {signin.InvalidAnswer,
+			says(`{"access_token":"a","token_type":"Bearer","id_token":"` + marker + `"}`)},
+		"sends an unsigned one": {signin.InvalidAnswer,
+			says(`{"access_token":"a","token_type":"Bearer","id_token":"eyJhbGciOiJub25lIn0.e30."}`)},
+		"sends us elsewhere": {signin.InvalidAnswer,
+			http.RedirectHandler("http://127.0.0.1:1/"+marker, http.StatusTemporaryRedirect).ServeHTTP},
+		"hangs up": {signin.Unavailable,
+			func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }},
 		"sends more than can be": {signin.ServerError, says(`{"access_token":"a","x":"` + strings.Repeat("x", 2<<20) + `"}`)},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -142,7 +150,9 @@ func TestATokenEndpointThatIsNotToBeBelieved(t *testing.T) {
 					says(document(base, nil))(w, r)
 				}
 			})
-			_, err := provider.Redeem(t.Context(), "code", signin.Challenge{Callback: "https://api.example.com/callback", Nonce: "n", Verifier: "v"})
+			_, err := provider.Redeem(t.Context(), "code", signin.Challenge{
+				Callback: "https://api.example.com/callback", Nonce: "n", Verifier: "v",
+			})
 			requireFailure(t, c.reason, err)
 		})
 	}
@@ -171,7 +181,10 @@ func TestAnIssuerIsAskedOnce(t *testing.T) {
 }
 
 func TestIssuersThatAreNone(t *testing.T) {
-	for _, issuer := range []string{"", "idp.example", "http://idp.example", "https://", "https://user@idp.example", "https://idp.example?a=b", "ftp://idp.example", "https://idp.example#a"} {
+	for _, issuer := range []string{
+		"", "idp.example", "http://idp.example", "https://", "https://user@idp.example", "https://idp.example?a=b",
+		"ftp://idp.example", "https://idp.example#a",
+	} {
 		_, err := openid.New(openid.Config{Issuer: issuer, ClientID: "recital", ClientSecret: "secret"})
 		require.Error(t, err, issuer)
 	}

@@ -45,7 +45,9 @@ func (v *verified) UnmarshalJSON(data []byte) error {
 var _ json.Unmarshaler = (*verified)(nil)
 
 // person returns whom the ID token is about. What it does not say about the person, the user info may.
-func (p *Provider) person(ctx context.Context, d *discovery, id *oidc.IDToken, tokens *oauth2.Token) (signin.Person, error) {
+func (p *Provider) person(
+	ctx context.Context, d *discovery, id *oidc.IDToken, tokens *oauth2.Token,
+) (signin.Person, error) {
 	var claims profile
 	if err := id.Claims(&claims); err != nil {
 		return signin.Person{}, signin.Fail(signin.InvalidAnswer, "the ID token cannot be read")
@@ -140,7 +142,8 @@ func clean(text string) string {
 func validEmail(text string) bool {
 	local, host, found := strings.Cut(text, "@")
 	return found && local != "" && host != "" && len(text) <= maxEmail && utf8.ValidString(text) &&
-		!strings.Contains(host, "@") && !strings.ContainsFunc(text, func(c rune) bool { return unicode.IsSpace(c) || !unicode.IsGraphic(c) })
+		!strings.Contains(host, "@") &&
+		!strings.ContainsFunc(text, func(c rune) bool { return unicode.IsSpace(c) || !unicode.IsGraphic(c) })
 }
 
 func validPicture(text string) bool {
@@ -149,5 +152,6 @@ func validPicture(text string) bool {
 }
 
 func validSubject(text string) bool {
-	return text != "" && len(text) <= maxSubject && !strings.ContainsFunc(text, func(c rune) bool { return c < ' ' || c > '~' })
+	return text != "" && len(text) <= maxSubject &&
+		!strings.ContainsFunc(text, func(c rune) bool { return c < ' ' || c > '~' })
 }
