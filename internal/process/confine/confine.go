@@ -74,7 +74,8 @@ func deny() error {
 				{Action: seccomp.ActionAllow, Names: []string{
 					"read", "write", "readv", "writev", "close", "lseek", "fstat",
 					"mmap", "munmap", "mprotect", "mremap", "madvise", "brk",
-					"epoll_ctl", "epoll_pwait", "futex", "nanosleep", "clock_nanosleep", "clock_gettime", "clock_getres", "gettimeofday", "sched_yield",
+					"epoll_ctl", "epoll_pwait", "futex", "nanosleep", "clock_nanosleep", "clock_gettime", "clock_getres",
+					"gettimeofday", "sched_yield",
 					"rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "sigaltstack", "restart_syscall",
 					"getpid", "gettid", "sched_getaffinity", "getrandom",
 					"set_robust_list", "rseq", "exit", "exit_group",

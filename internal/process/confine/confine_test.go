@@ -125,7 +125,10 @@ func TestAConfinedProcessCannotDoHarm(t *testing.T) {
 // Without confinement each of these succeeds, or the test above would prove nothing.
 func TestAnUnconfinedProcessCan(t *testing.T) {
 	t.Chdir(t.TempDir())
-	for _, name := range []string{"open a file", "create a file", "make a folder", "remove a file", "look at a file", "dial", "listen", "open a pipe", "start a program", "map too much", "signal its parent", "signal a thread"} {
+	for _, name := range []string{
+		"open a file", "create a file", "make a folder", "remove a file", "look at a file", "dial", "listen",
+		"open a pipe", "start a program", "map too much", "signal its parent", "signal a thread",
+	} {
 		if name == "remove a file" {
 			require.NoError(t, os.WriteFile("confined.txt", nil, 0o600))
 		}

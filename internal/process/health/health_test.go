@@ -53,10 +53,11 @@ func run(t *testing.T, open map[alert.Condition]time.Time, script []health.Findi
 	synctest.Test(t, func(t *testing.T) {
 		board := health.NewBoard(alerts, time.Second)
 		looks := 0
-		board.Add(health.Check{Name: "the disk has room", RaiseAfter: 3, ClearAfter: 4, Raises: diskFull.Is, Look: func(context.Context) health.Finding {
-			looks++
-			return script[looks-1]
-		}})
+		board.Add(health.Check{Name: "the disk has room", RaiseAfter: 3, ClearAfter: 4, Raises: diskFull.Is,
+			Look: func(context.Context) health.Finding {
+				looks++
+				return script[looks-1]
+			}})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(len(script))*time.Second-time.Millisecond)
 		defer cancel()
 		go func() { _ = board.Run(ctx) }()
@@ -77,14 +78,18 @@ func TestAConditionIsRaisedAndOverAfterSeveralLooks(t *testing.T) {
 		script []health.Finding
 		want   []int
 	}{
-		"what lasts is raised":           {nil, []health.Finding{full, full, full, full}, []int{0, 0, 1, 1}},
-		"what comes and goes is not":     {nil, []health.Finding{full, full, empty, full, full, empty}, []int{0, 0, 0, 0, 0, 0}},
-		"nor is it over when it is open": {nil, []health.Finding{full, full, full, empty, empty, empty, full}, []int{0, 0, 1, 1, 1, 1, 1}},
-		"what is over is cleared":        {nil, []health.Finding{full, full, full, empty, empty, empty, empty}, []int{0, 0, 1, 1, 1, 1, 0}},
+		"what lasts is raised": {nil, []health.Finding{full, full, full, full}, []int{0, 0, 1, 1}},
+		"what comes and goes is not": {nil, []health.Finding{full, full, empty, full, full, empty},
+			[]int{0, 0, 0, 0, 0, 0}},
+		"nor is it over when it is open": {nil, []health.Finding{full, full, full, empty, empty, empty, full},
+			[]int{0, 0, 1, 1, 1, 1, 1}},
+		"what is over is cleared": {nil, []health.Finding{full, full, full, empty, empty, empty, empty},
+			[]int{0, 0, 1, 1, 1, 1, 0}},
 		"what is unknown changes nothing": {
 			nil, []health.Finding{full, full, full, unknown, unknown, unknown, unknown, unknown}, []int{0, 0, 1, 1, 1, 1, 1, 1}},
 		"what was open before a restart is cleared, and of this check alone": {
-			map[alert.Condition]time.Time{diskFull: {}, elsewhere: {}}, []health.Finding{empty, empty, empty, empty, empty}, []int{2, 2, 2, 1, 1}},
+			map[alert.Condition]time.Time{diskFull: {}, elsewhere: {}}, []health.Finding{empty, empty, empty, empty, empty},
+			[]int{2, 2, 2, 1, 1}},
 	} {
 		if c.open == nil {
 			c.open = map[alert.Condition]time.Time{}
@@ -134,8 +139,13 @@ func TestTheDoctorAndBalancersSeeTheSameChecks(t *testing.T) {
 	require.Empty(t, board.Missing())
 	found := board.Examine(t.Context())
 	require.Len(t, found, 2)
-	require.Equal(t, health.Result{Check: "the store answers", State: health.OK, Since: found[0].Since, Found: "in 1ms"}, found[0])
-	require.Equal(t, health.Result{Check: "the files are private", State: health.Warning, Since: found[1].Since, Found: "two of them", Advice: "chmod 600"}, found[1])
+	require.Equal(t, health.Result{
+		Check: "the store answers", State: health.OK, Since: found[0].Since, Found: "in 1ms",
+	}, found[0])
+	require.Equal(t, health.Result{
+		Check: "the files are private", State: health.Warning, Since: found[1].Since,
+		Found: "two of them", Advice: "chmod 600",
+	}, found[1])
 
 	// when one of them breaks, then its state is another one since now, and the other one's is as it was
 	broken = true

@@ -72,7 +72,8 @@ func TestAJobThatFailsIsTriedAgainAndEndsNothing(t *testing.T) {
 		require.NoError(t, w.group.Wait(ctx), "the program goes on")
 		require.NoError(t, w.group.Stop())
 		assert.Len(t, w.done, 2)
-		assert.Equal(t, 2, bytes.Count(w.log.Bytes(), []byte(`level=WARN msg="a job failed" job="the sweep" error="the log is down"`)))
+		assert.Equal(t, 2, bytes.Count(w.log.Bytes(),
+			[]byte(`level=WARN msg="a job failed" job="the sweep" error="the log is down"`)))
 	})
 }
 

@@ -51,7 +51,9 @@ func TestPartsAreStartedInOrderAndStoppedInTheReverseOrder(t *testing.T) {
 	require.NoError(t, g.Stop())
 	require.NoError(t, g.Stop())
 
-	require.Equal(t, []string{"start log", "start server", "close", "stop server", "end server", "stop log", "end log"}, d.lines)
+	require.Equal(t, []string{
+		"start log", "start server", "close", "stop server", "end server", "stop log", "end log",
+	}, d.lines)
 }
 
 func TestAPartThatDoesNotStart(t *testing.T) {
@@ -63,7 +65,8 @@ func TestAPartThatDoesNotStart(t *testing.T) {
 	// when the next one fails to start, then the error names it, and those after it are not started
 	missing := errors.New("no such file")
 	broken := lifecycle.Part{
-		Name: "Postgres", Start: func(context.Context) error { return missing }, Stop: func() error { d.write("stop Postgres"); return nil },
+		Name: "Postgres", Start: func(context.Context) error { return missing },
+		Stop: func() error { d.write("stop Postgres"); return nil },
 	}
 	err := g.Start(t.Context(), broken, d.part("server"))
 	require.ErrorIs(t, err, missing)

@@ -29,7 +29,8 @@ func Unprivileged() (Account, error) {
 			return account(entry)
 		}
 	}
-	return Account{}, errors.New("root may not run PostgreSQL, and this machine has neither a user postgres nor a user nobody")
+	return Account{}, errors.New("root may not run PostgreSQL, and this machine has neither a user postgres nor a user " +
+		"nobody")
 }
 
 // ownerOf returns the account that owns an existing data folder. Root runs a cluster as the user that created it.

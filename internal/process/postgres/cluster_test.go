@@ -231,14 +231,17 @@ func TestTheLogHoldsNothingOfStatements(t *testing.T) {
 		running <- err
 	}()
 	require.Eventually(t, func() bool {
-		return answers(t.Context(), cluster, fmt.Sprintf("select 1 / count(*) from pg_stat_activity where pid = %d and state = 'active'", backend))
+		return answers(t.Context(), cluster,
+			fmt.Sprintf("select 1 / count(*) from pg_stat_activity where pid = %d and state = 'active'", backend))
 	}, eventually, 20*time.Millisecond)
 	require.NoError(t, syscall.Kill(backend, syscall.SIGKILL))
 	require.Error(t, <-running)
 
 	// then the log has the crash, and no statement
-	require.Eventually(t, func() bool { return strings.Contains(log.String(), "was terminated by signal 9") }, eventually, 20*time.Millisecond)
-	require.Eventually(t, func() bool { return answers(t.Context(), cluster, "select 1") }, eventually, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(log.String(), "was terminated by signal 9") }, eventually,
+		20*time.Millisecond)
+	require.Eventually(t, func() bool { return answers(t.Context(), cluster, "select 1") }, eventually,
+		20*time.Millisecond)
 	require.NotContains(t, log.String(), "of a client")
 }
 

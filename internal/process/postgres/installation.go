@@ -14,7 +14,8 @@ import (
 )
 
 // ErrNotInstalled means that this machine has no PostgreSQL server binaries.
-var ErrNotInstalled = errors.New("no PostgreSQL server binaries found; install them (on Debian: apt-get install postgresql) or set RECITAL_POSTGRES to the URL of a server")
+var ErrNotInstalled = errors.New("no PostgreSQL server binaries found; install them (on Debian: apt-get install " +
+	"postgresql) or set RECITAL_POSTGRES to the URL of a server")
 
 // Installation is a folder with the server binaries of one PostgreSQL version.
 type Installation struct {
@@ -49,7 +50,8 @@ func find(ctx context.Context, folders []string, major int) (Installation, error
 			return installation, nil
 		}
 	}
-	return Installation{}, fmt.Errorf("PostgreSQL %d is not installed (the newest here is %d); install it (on Debian: apt-get install postgresql-%d)", major, found[0].Major, major)
+	return Installation{}, fmt.Errorf("PostgreSQL %d is not installed (the newest here is %d); install it (on Debian: "+
+		"apt-get install postgresql-%d)", major, found[0].Major, major)
 }
 
 // candidates returns the folders in which server binaries may be.

@@ -15,9 +15,11 @@ func TestWhatTheServerSaysIsLoggedByItsWeight(t *testing.T) {
 	cases := map[string]struct {
 		says, level, last string
 	}{
-		"ordinary life":     {"LOG:  database system is ready\n", "level=DEBUG", "LOG:  database system is ready"},
-		"refused client":    {"FATAL:  the database system is starting up\n", "level=DEBUG", "FATAL:  the database system is starting up"},
-		"lost backend":      {"LOG:  server process (PID 7) was terminated by signal 9: Killed\n", "level=WARN", "LOG:  server process (PID 7) was terminated by signal 9: Killed"},
+		"ordinary life": {"LOG:  database system is ready\n", "level=DEBUG", "LOG:  database system is ready"},
+		"refused client": {"FATAL:  the database system is starting up\n", "level=DEBUG",
+			"FATAL:  the database system is starting up"},
+		"lost backend": {"LOG:  server process (PID 7) was terminated by signal 9: Killed\n", "level=WARN",
+			"LOG:  server process (PID 7) was terminated by signal 9: Killed"},
 		"broken":            {"PANIC:  could not write\n", "level=ERROR", "PANIC:  could not write"},
 		"unfinished line":   {"PANIC:  cut", "level=ERROR", "PANIC:  cut"},
 		"line without end":  {long + "\nPANIC:  next\n", "level=ERROR", "PANIC:  next"},

@@ -105,7 +105,8 @@ func (c Child[P]) pause(ctx context.Context, h *history, e end) {
 		c.Failing(e.err)
 	}
 	delay := h.delays.NextBackOff()
-	c.Logger.Error("a child process cannot be kept running", "child", c.Name, "error", e.err, "in_a_row", h.useless, "retry_in", delay)
+	c.Logger.Error("a child process cannot be kept running", "child", c.Name, "error", e.err, "in_a_row", h.useless,
+		"retry_in", delay)
 	select {
 	case <-time.After(delay):
 	case <-ctx.Done():

@@ -129,7 +129,8 @@ func TestPauses(t *testing.T) {
 		{"grow up to the longest", []life{brief, broken, brief, broken, brief, brief}, ms(100, 200, 400, 800, 1000, 1000)},
 		{"there is none after a process that was of use", []life{useful, useful, useful}, ms(0, 0, 0)},
 		{"there is none after a steady life", []life{steady, steady}, ms(0, 0)},
-		{"begin anew after a process that was of use", []life{brief, brief, brief, useful, brief, brief}, ms(100, 200, 400, 0, 100, 200)},
+		{"begin anew after a process that was of use", []life{brief, brief, brief, useful, brief, brief},
+			ms(100, 200, 400, 0, 100, 200)},
 		{"begin anew after a steady life", []life{broken, brief, steady, brief}, ms(100, 200, 0, 100)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -152,14 +153,16 @@ func TestPauses(t *testing.T) {
 }
 
 func TestItIsReportedThatNoneCanBeKeptRunning(t *testing.T) {
-	brief, broken, useful := life{length: time.Millisecond}, life{broken: true}, life{length: time.Millisecond, useful: true}
+	brief, broken, useful := life{length: time.Millisecond}, life{broken: true},
+		life{length: time.Millisecond, useful: true}
 	for _, c := range []struct {
 		name  string
 		lives []life
 		want  []string
 	}{
 		{"not after a single failure", []life{broken, useful, brief, useful}, nil},
-		{"after each one from the second in a row", []life{brief, broken, brief}, []string{"starting it: no such program", "it died"}},
+		{"after each one from the second in a row", []life{brief, broken, brief},
+			[]string{"starting it: no such program", "it died"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			require.Equal(t, c.want, observe(t, policy, c.lives...).failing)

@@ -112,7 +112,8 @@ func FuzzRead(f *testing.F) {
 		for {
 			frame, err := reader.Read()
 			if err != nil {
-				require.True(t, errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, workers.ErrFrameTooLarge), "%v", err)
+				require.True(t, errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+					errors.Is(err, workers.ErrFrameTooLarge), "%v", err)
 				if errors.Is(err, io.EOF) {
 					require.Equal(t, len(data), again.Len())
 				}

@@ -23,9 +23,10 @@ const logDelay = time.Second
 
 // Command describes how to start a worker.
 type Command struct {
-	Path   string       // of the speechworker binary
-	Args   []string     // its mode and options; never anything from a client
-	Logger *slog.Logger // counts the worker's output to standard error, and quotes it only if it lacks a library; nil discards it
+	Path string   // of the speechworker binary
+	Args []string // its mode and options; never anything from a client
+	// Counts the worker's output to standard error, and quotes it only if it lacks a library; nil discards it.
+	Logger *slog.Logger
 
 	// Alone keeps recitald's environment from the worker: it may hold secrets, and the worker untrusted data.
 	Alone bool
@@ -79,7 +80,10 @@ func Start(command Command) (*Process, error) {
 		_ = output.Close()
 		return nil, fmt.Errorf("starting a worker: %w", err)
 	}
-	p := &Process{In: NewWriter(stdin), Out: NewReader(&untilEnd{output}), stdin: stdin, cmd: cmd, printed: printed, done: make(chan struct{})}
+	p := &Process{
+		In: NewWriter(stdin), Out: NewReader(&untilEnd{output}), stdin: stdin,
+		cmd: cmd, printed: printed, done: make(chan struct{}),
+	}
 	go p.reap()
 	go p.watch(command.Logger)
 	return p, nil

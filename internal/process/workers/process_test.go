@@ -265,7 +265,9 @@ func TestAWorkerHasAProcessGroupOfItsOwn(t *testing.T) {
 func TestAChildThatHoldsTheLogDoesNotHoldTheExit(t *testing.T) {
 	held := filepath.Join(t.TempDir(), "child")
 	script := "sleep 600 >/dev/null & echo $! >'" + held + "'; exit 0"
-	awaitExit(t, start(t, workers.Command{Path: "/bin/sh", Args: []string{"-c", script}, Logger: slog.New(slog.DiscardHandler)}))
+	awaitExit(t, start(t, workers.Command{
+		Path: "/bin/sh", Args: []string{"-c", script}, Logger: slog.New(slog.DiscardHandler),
+	}))
 	written, err := os.ReadFile(held)
 	require.NoError(t, err)
 	child, err := strconv.Atoi(strings.TrimSpace(string(written)))

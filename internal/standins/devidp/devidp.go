@@ -47,7 +47,10 @@ type Server struct {
 // New returns a Server with an issuer for each name. home is the host of a client that is not on loopback, "" for none.
 // An empty client secret is replaced by a random one.
 func New(ln net.Listener, names []string, home, secret string) (*Server, error) {
-	s := &Server{base: "http://" + ln.Addr().String(), names: map[string]bool{}, home: home, secret: cmp.Or(secret, draw()), ln: ln, grants: map[string]grant{}}
+	s := &Server{
+		base: "http://" + ln.Addr().String(), names: map[string]bool{}, home: home, secret: cmp.Or(secret, draw()),
+		ln: ln, grants: map[string]grant{},
+	}
 	for _, name := range names {
 		s.names[name] = true
 	}
@@ -58,7 +61,10 @@ func New(ln net.Listener, names []string, home, secret string) (*Server, error) 
 	if s.forger, err = s.newSigner(false); err != nil {
 		return nil, err
 	}
-	s.server = &http.Server{Handler: s.handler(), ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 64 << 10}
+	s.server = &http.Server{
+		Handler: s.handler(), ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second,
+		IdleTimeout: time.Minute, MaxHeaderBytes: 64 << 10,
+	}
 	return s, nil
 }
 
@@ -70,9 +76,13 @@ func (s *Server) newSigner(published bool) (jose.Signer, error) {
 	}
 	const id = "dev"
 	if published {
-		s.keys.Keys = append(s.keys.Keys, jose.JSONWebKey{Key: key.Public(), KeyID: id, Algorithm: string(jose.ES256), Use: "sig"})
+		s.keys.Keys = append(s.keys.Keys, jose.JSONWebKey{
+			Key: key.Public(), KeyID: id, Algorithm: string(jose.ES256), Use: "sig",
+		})
 	}
-	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: jose.JSONWebKey{Key: key, KeyID: id}}, (&jose.SignerOptions{}).WithType("JWT"))
+	signer, err := jose.NewSigner(jose.SigningKey{
+		Algorithm: jose.ES256, Key: jose.JSONWebKey{Key: key, KeyID: id},
+	}, (&jose.SignerOptions{}).WithType("JWT"))
 	if err != nil {
 		return nil, fmt.Errorf("preparing the identity provider: %w", err)
 	}

@@ -37,8 +37,10 @@ func (s *Server) discovery(w http.ResponseWriter, r *http.Request) {
 		"issuer": issuer, "authorization_endpoint": issuer + "/authorize", "token_endpoint": issuer + "/token",
 		"userinfo_endpoint": issuer + "/userinfo", "jwks_uri": issuer + "/keys",
 		"response_types_supported": []string{"code"}, "subject_types_supported": []string{"public"},
-		"id_token_signing_alg_values_supported": []string{string(jose.ES256)}, "code_challenge_methods_supported": []string{"S256"},
-		"token_endpoint_auth_methods_supported": []string{"client_secret_basic"}, "authorization_response_iss_parameter_supported": true,
+		"id_token_signing_alg_values_supported":          []string{string(jose.ES256)},
+		"code_challenge_methods_supported":               []string{"S256"},
+		"token_endpoint_auth_methods_supported":          []string{"client_secret_basic"},
+		"authorization_response_iss_parameter_supported": true,
 	})
 }
 
@@ -56,7 +58,8 @@ func (s *Server) token(w http.ResponseWriter, r *http.Request) {
 	}
 	g, ok := s.take(r.PostFormValue("code"), r.PathValue("name"))
 	switch {
-	case !ok || g.fault == usedCode || r.PostFormValue("redirect_uri") != g.redirect || !g.answers(r.PostFormValue("code_verifier")):
+	case !ok || g.fault == usedCode || r.PostFormValue("redirect_uri") != g.redirect ||
+		!g.answers(r.PostFormValue("code_verifier")):
 		send(w, http.StatusBadRequest, reply{"error": "invalid_grant"})
 		return
 	case g.fault == tokenError:
@@ -69,7 +72,8 @@ func (s *Server) token(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	send(w, http.StatusOK, reply{
-		"access_token": s.keep(g, tokenLifetime), "token_type": "Bearer", "expires_in": int(tokenLifetime.Seconds()), "id_token": token,
+		"access_token": s.keep(g, tokenLifetime), "token_type": "Bearer", "expires_in": int(tokenLifetime.Seconds()),
+		"id_token": token,
 	})
 }
 
@@ -113,7 +117,10 @@ func (s *Server) userInfo(w http.ResponseWriter, r *http.Request) {
 		send(w, http.StatusUnauthorized, reply{"error": "invalid_token"})
 		return
 	}
-	claims := reply{"sub": g.person.subject(), "name": g.person.Name, "email": g.person.Email, "email_verified": g.fault != emailUnverified}
+	claims := reply{
+		"sub": g.person.subject(), "name": g.person.Name, "email": g.person.Email,
+		"email_verified": g.fault != emailUnverified,
+	}
 	if g.person.Picture != "" {
 		claims["picture"] = g.person.Picture
 	}

@@ -60,7 +60,8 @@ func (s *Server) readRequest(r *http.Request) (request, string) {
 		return in, "There is no such client"
 	case err != nil || !s.isCallback(redirect, in.name):
 		return in, "The redirect_uri is not the client's"
-	case query.Get("response_type") != "code" || query.Get("code_challenge_method") != "S256" || query.Get("code_challenge") == "":
+	case query.Get("response_type") != "code" || query.Get("code_challenge_method") != "S256" ||
+		query.Get("code_challenge") == "":
 		return in, "Only the authorization code flow with PKCE (S256) is served"
 	}
 	in.redirect = redirect
@@ -98,7 +99,9 @@ func (s *Server) answerPage(w http.ResponseWriter, r *http.Request) {
 	}
 	back := *in.redirect
 	answer := back.Query()
-	for name, values := range s.answer(in, person{r.PostForm.Get("name"), r.PostForm.Get("email"), r.PostForm.Get("picture")}, fault(lastOf(r.PostForm["fault"]))) {
+	for name, values := range s.answer(in, person{
+		r.PostForm.Get("name"), r.PostForm.Get("email"), r.PostForm.Get("picture"),
+	}, fault(lastOf(r.PostForm["fault"]))) {
 		answer[name] = values
 	}
 	back.RawQuery = answer.Encode()

@@ -24,7 +24,9 @@ func (p *Platform) exchange(w http.ResponseWriter, r *http.Request) {
 	}
 	found := p.installations[i]
 	found.code, found.token = "", rand.Text()
-	granted := map[string]any{"token_type": "Bearer", "access_token": found.token, "installation_id": found.ID, "user_id": "user_1", "team_id": nil}
+	granted := map[string]any{
+		"token_type": "Bearer", "access_token": found.token, "installation_id": found.ID, "user_id": "user_1", "team_id": nil,
+	}
 	if found.Team != "" {
 		granted["team_id"] = found.Team
 	}
@@ -177,6 +179,7 @@ func (p *Platform) home(w http.ResponseWriter, _ *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; form-action *; frame-ancestors 'none'")
+	w.Header().Set("Content-Security-Policy",
+		"default-src 'none'; style-src 'unsafe-inline'; form-action *; frame-ancestors 'none'")
 	_ = page.Execute(w, p.installations) // a browser that has gone sees nothing
 }

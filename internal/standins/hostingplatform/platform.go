@@ -77,7 +77,9 @@ func Open(conf Config) (*Platform, error) {
 		return nil, fmt.Errorf("listening for the hosting platform: %w", err)
 	}
 	p := &Platform{conf: conf, ln: ln}
-	p.server = &http.Server{Handler: p.handler(), ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second, IdleTimeout: time.Minute}
+	p.server = &http.Server{
+		Handler: p.handler(), ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second, IdleTimeout: time.Minute,
+	}
 	go func() { _ = p.server.Serve(ln) }()
 	return p, nil
 }
@@ -251,5 +253,7 @@ func answer(w http.ResponseWriter, value any) {
 func refuse(w http.ResponseWriter, status int, code string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]string{"code": code, "message": "The request was refused."}})
+	_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]string{
+		"code": code, "message": "The request was refused.",
+	}})
 }

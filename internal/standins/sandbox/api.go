@@ -124,7 +124,9 @@ func (s *Sandbox) guarded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		given := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 		if subtle.ConstantTimeCompare([]byte(given), []byte(s.config.Key)) != 1 {
-			respond(w, failure(&problem{status: http.StatusUnauthorized, Type: "invalid_request_error", Message: "Invalid API Key provided"}))
+			respond(w, failure(&problem{
+				status: http.StatusUnauthorized, Type: "invalid_request_error", Message: "Invalid API Key provided",
+			}))
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -218,7 +220,9 @@ func (w *work) earlier(c *call) (*reply, error) {
 
 func (w *work) remember(c *call, given reply) {
 	if c.key != "" {
-		w.save(&remembered{base: base{ID: "key_" + hash(c.key)}, Content: c.content, Reply: given, Until: w.clock.now().Add(keysKept)})
+		w.save(&remembered{
+			base: base{ID: "key_" + hash(c.key)}, Content: c.content, Reply: given, Until: w.clock.now().Add(keysKept),
+		})
 	}
 }
 

@@ -62,7 +62,8 @@ func TestADeclinedPaymentIsRemembered(t *testing.T) {
 	require.NoError(t, s.FailNextPayment(sub.Customer.ID))
 	upgrade := func() error {
 		params := &stripe.SubscriptionUpdateParams{
-			Items:             []*stripe.SubscriptionUpdateItemParams{{ID: &itemOf(sub).ID, Price: stripe.String(sandbox.PriceOf("pro"))}},
+			Items: []*stripe.SubscriptionUpdateItemParams{{ID: &itemOf(sub).ID,
+				Price: stripe.String(sandbox.PriceOf("pro"))}},
 			ProrationBehavior: stripe.String("always_invoice"), PaymentBehavior: stripe.String("error_if_incomplete"),
 		}
 		params.IdempotencyKey = stripe.String("key-3")
@@ -152,7 +153,8 @@ func TestTheProductsAreThere(t *testing.T) {
 	got := map[string]string{}
 	for p, err := range s.api.V1Prices.List(t.Context(), params) {
 		require.NoError(t, err)
-		got[p.Product.Name] = fmt.Sprint(p.UnitAmount, p.Currency, p.Recurring.Interval, p.Metadata["plan"], p.Metadata["overage_millis"], p.Metadata["overage_unit"])
+		got[p.Product.Name] = fmt.Sprint(p.UnitAmount, p.Currency, p.Recurring.Interval, p.Metadata["plan"],
+			p.Metadata["overage_millis"], p.Metadata["overage_unit"])
 	}
 	require.Equal(t, map[string]string{
 		"Indie": "1000usdmonthindie50001000", "Pro": "4900usdmonthpro45001000", "Premium": "19900usdmonthpremium35001000",
@@ -168,7 +170,8 @@ func TestACustomerPaysInOneCurrency(t *testing.T) {
 	require.NoError(t, err)
 	sub := s.active(sandbox.PriceOf("indie"), "pm_card_visa")
 	_, err = s.api.V1Subscriptions.Create(t.Context(), &stripe.SubscriptionCreateParams{
-		Customer: &sub.Customer.ID, Items: []*stripe.SubscriptionCreateItemParams{{Price: &euros.ID}}, PaymentBehavior: stripe.String("default_incomplete"),
+		Customer: &sub.Customer.ID, Items: []*stripe.SubscriptionCreateItemParams{{Price: &euros.ID}},
+		PaymentBehavior: stripe.String("default_incomplete"),
 	})
 	require.ErrorContains(t, err, "currencies")
 	_, err = s.change(sub, euros.ID)
@@ -177,7 +180,8 @@ func TestACustomerPaysInOneCurrency(t *testing.T) {
 
 func TestAWithdrawnPriceCannotBeBought(t *testing.T) {
 	s := open(t)
-	_, err := s.api.V1Prices.Update(t.Context(), sandbox.PriceOf("pro"), &stripe.PriceUpdateParams{Active: stripe.Bool(false)})
+	_, err := s.api.V1Prices.Update(t.Context(), sandbox.PriceOf("pro"),
+		&stripe.PriceUpdateParams{Active: stripe.Bool(false)})
 	require.NoError(t, err)
 	c := s.customer()
 	_, err = s.api.V1Subscriptions.Create(t.Context(), &stripe.SubscriptionCreateParams{

@@ -26,10 +26,14 @@ func testCards() []testCard {
 		{number: "4242424242424242", ids: "pm_card_visa", brand: "visa"},
 		{number: "5555555555554444", ids: "pm_card_mastercard", brand: "mastercard"},
 		{number: "378282246310005", ids: "pm_card_amex", brand: "amex"},
-		{number: "4000000000000002", ids: "pm_card_chargeDeclined pm_card_visa_chargeDeclined", brand: "visa", decline: "generic_decline", refused: true},
-		{number: "4000000000009995", ids: "pm_card_chargeDeclinedInsufficientFunds pm_card_visa_chargeDeclinedInsufficientFunds", brand: "visa", decline: "insufficient_funds", refused: true},
-		{number: "4000000000000069", ids: "pm_card_chargeDeclinedExpiredCard pm_card_visa_chargeDeclinedExpiredCard", brand: "visa", decline: "expired_card", refused: true},
-		{number: "4000000000000341", ids: "pm_card_chargeCustomerFail pm_card_visa_chargeCustomerFail", brand: "visa", decline: "generic_decline"},
+		{number: "4000000000000002", ids: "pm_card_chargeDeclined pm_card_visa_chargeDeclined", brand: "visa",
+			decline: "generic_decline", refused: true},
+		{number: "4000000000009995", ids: "pm_card_chargeDeclinedInsufficientFunds " +
+			"pm_card_visa_chargeDeclinedInsufficientFunds", brand: "visa", decline: "insufficient_funds", refused: true},
+		{number: "4000000000000069", ids: "pm_card_chargeDeclinedExpiredCard pm_card_visa_chargeDeclinedExpiredCard",
+			brand: "visa", decline: "expired_card", refused: true},
+		{number: "4000000000000341", ids: "pm_card_chargeCustomerFail pm_card_visa_chargeCustomerFail", brand: "visa",
+			decline: "generic_decline"},
 		{number: "4000002500003155", ids: "pm_card_authenticationRequiredOnSetup", brand: "visa", confirm: unlessSetUp},
 		{number: "4000002760003184", ids: "pm_card_authenticationRequired", brand: "visa", confirm: always},
 		{number: "4000000000000259", ids: "pm_card_createDispute", brand: "visa", disputed: true},
@@ -129,7 +133,8 @@ func (w *work) attached(id, owner string) (*paymentMethod, error) {
 	m, err := find[paymentMethod](w, id)
 	if err == nil && string(m.Customer) != owner {
 		return nil, invalid("resource_missing", "default_payment_method",
-			"The customer does not have a payment method with the ID %s. The payment method must be attached to the customer.", id)
+			"The customer does not have a payment method with the ID %s. The payment method must be attached to the customer.",
+			id)
 	}
 	return m, err
 }
@@ -180,7 +185,9 @@ func createSetup(w *work) (any, error) {
 	w.form.Strings("payment_method_types")
 	w.form.Enum("usage", "off_session")
 	b := w.newBase("seti", "setup_intent")
-	return w.saved(&setupIntent{base: b, ClientSecret: clientSecret(b.ID), Customer: text(c.ID), Status: needsMethod}, "setup_intent.created"), nil
+	return w.saved(&setupIntent{
+		base: b, ClientSecret: clientSecret(b.ID), Customer: text(c.ID), Status: needsMethod,
+	}, "setup_intent.created"), nil
 }
 
 // register registers a card as its owner does on a page. A declined card is an answer, so that it is kept.
@@ -230,7 +237,8 @@ func (w *work) authenticateSetup(i *setupIntent, approved bool) (any, error) {
 		return nil, i.unexpected()
 	}
 	if !approved {
-		return w.setupFailed(i, declined("setup_intent_authentication_failure", "", "The provided PaymentMethod has failed authentication.")), nil
+		return w.setupFailed(i, declined("setup_intent_authentication_failure", "",
+			"The provided PaymentMethod has failed authentication.")), nil
 	}
 	return i, w.registered(i, get[paymentMethod](w, i.PaymentMethod))
 }

@@ -80,11 +80,15 @@ func (w *work) seed() {
 		{"indie", "Indie", 1000, "5000"}, {"pro", "Pro", 4900, "4500"}, {"premium", "Premium", 19900, "3500"},
 	} {
 		sold := &product{
-			base:   base{ID: "prod_" + plan.name, Object: "product", Created: at(w.now), Metadata: map[string]string{"plan": plan.name}},
+			base: base{
+				ID: "prod_" + plan.name, Object: "product", Created: at(w.now), Metadata: map[string]string{"plan": plan.name},
+			},
 			Active: true, Name: plan.title,
 		}
 		metadata := map[string]string{"plan": plan.name, "overage_millis": plan.overage, "overage_unit": "1000"}
-		w.save(sold, monthly(base{ID: PriceOf(plan.name), Object: "price", Created: at(w.now), Metadata: metadata}, sold, plan.amount, "usd"))
+		w.save(sold, monthly(base{
+			ID: PriceOf(plan.name), Object: "price", Created: at(w.now), Metadata: metadata,
+		}, sold, plan.amount, "usd"))
 	}
 	w.save(&coupon{
 		base: base{ID: WelcomeCoupon, Object: "coupon", Created: at(w.now)},
@@ -145,7 +149,9 @@ func (w *work) redeem(id string, s *subscription) error {
 	}
 	b := w.newBase("di", "discount")
 	b.Metadata = nil
-	w.save(&discount{base: b, Source: discountSource{Coupon: text(c.ID), Type: "coupon"}, End: at(addMonths(w.now, c.DurationInMonths))})
+	w.save(&discount{
+		base: b, Source: discountSource{Coupon: text(c.ID), Type: "coupon"}, End: at(addMonths(w.now, c.DurationInMonths)),
+	})
 	s.Discounts = []string{b.ID}
 	return nil
 }

@@ -75,7 +75,8 @@ func TestAnUpgradeThatCannotBePaidChangesNothing(t *testing.T) {
 // schedule has a subscription change to a price at the end of its period, as Recital does.
 func (s *shop) schedule(sub *stripe.Subscription, price string) *stripe.SubscriptionSchedule {
 	ctx := s.t.Context()
-	made, err := s.api.V1SubscriptionSchedules.Create(ctx, &stripe.SubscriptionScheduleCreateParams{FromSubscription: &sub.ID})
+	made, err := s.api.V1SubscriptionSchedules.Create(ctx,
+		&stripe.SubscriptionScheduleCreateParams{FromSubscription: &sub.ID})
 	require.NoError(s.t, err)
 	one, current := stripe.Int64(1), made.Phases[0]
 	made, err = s.api.V1SubscriptionSchedules.Update(ctx, made.ID, &stripe.SubscriptionScheduleUpdateParams{
@@ -86,8 +87,10 @@ func (s *shop) schedule(sub *stripe.Subscription, price string) *stripe.Subscrip
 				Items: []*stripe.SubscriptionScheduleUpdatePhaseItemParams{{Price: &current.Items[0].Price.ID, Quantity: one}},
 			},
 			{
-				Duration: &stripe.SubscriptionScheduleUpdatePhaseDurationParams{Interval: stripe.String("month"), IntervalCount: one},
-				Items:    []*stripe.SubscriptionScheduleUpdatePhaseItemParams{{Price: &price, Quantity: one}},
+				Duration: &stripe.SubscriptionScheduleUpdatePhaseDurationParams{
+					Interval: stripe.String("month"), IntervalCount: one,
+				},
+				Items: []*stripe.SubscriptionScheduleUpdatePhaseItemParams{{Price: &price, Quantity: one}},
 			},
 		},
 	})
@@ -120,7 +123,8 @@ func TestAScheduledChangeCanBeReleased(t *testing.T) {
 	s := open(t)
 	sub := s.active(sandbox.PriceOf("pro"), "pm_card_visa")
 	made := s.schedule(sub, sandbox.PriceOf("indie"))
-	_, err := s.api.V1Subscriptions.Update(t.Context(), sub.ID, &stripe.SubscriptionUpdateParams{CancelAtPeriodEnd: stripe.Bool(true)})
+	_, err := s.api.V1Subscriptions.Update(t.Context(), sub.ID,
+		&stripe.SubscriptionUpdateParams{CancelAtPeriodEnd: stripe.Bool(true)})
 	require.ErrorContains(t, err, made.ID, "the schedule manages the end")
 
 	gone, err := s.api.V1SubscriptionSchedules.Release(t.Context(), made.ID, nil)
@@ -136,7 +140,8 @@ func TestACancelledSubscriptionEndsWithItsPeriodUnlessItIsTakenBack(t *testing.T
 	s := open(t)
 	sub := s.active(sandbox.PriceOf("indie"), "pm_card_visa")
 	cancel := func(yes bool) *stripe.Subscription {
-		changed, err := s.api.V1Subscriptions.Update(t.Context(), sub.ID, &stripe.SubscriptionUpdateParams{CancelAtPeriodEnd: &yes})
+		changed, err := s.api.V1Subscriptions.Update(t.Context(), sub.ID,
+			&stripe.SubscriptionUpdateParams{CancelAtPeriodEnd: &yes})
 		require.NoError(t, err)
 		return changed
 	}
@@ -171,7 +176,8 @@ func TestADecliningCardIsTriedAgainAndThenTheSubscriptionEnds(t *testing.T) {
 	s := open(t)
 	sub := s.active(sandbox.PriceOf("indie"), "pm_card_visa")
 	bad := s.attach("pm_card_chargeCustomerFail", sub.Customer.ID)
-	_, err := s.api.V1Subscriptions.Update(t.Context(), sub.ID, &stripe.SubscriptionUpdateParams{DefaultPaymentMethod: &bad})
+	_, err := s.api.V1Subscriptions.Update(t.Context(), sub.ID,
+		&stripe.SubscriptionUpdateParams{DefaultPaymentMethod: &bad})
 	require.NoError(t, err)
 	s.over(sub)
 	due := s.reload(sub.ID)

@@ -147,7 +147,9 @@ func (s *Sandbox) faulty(w http.ResponseWriter, r *http.Request, c *call) {
 	case FaultFail:
 		given = failure(errSpoiled())
 	case FaultLimit:
-		given = failure(&problem{status: http.StatusTooManyRequests, Type: "invalid_request_error", Code: "rate_limit", Message: "Too many requests."})
+		given = failure(&problem{
+			status: http.StatusTooManyRequests, Type: "invalid_request_error", Code: "rate_limit", Message: "Too many requests.",
+		})
 	case FaultCut:
 		panic(http.ErrAbortHandler)
 	case FaultHang:

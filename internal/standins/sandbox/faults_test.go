@@ -68,7 +68,9 @@ func TestARequestMayFailAfterItTookEffect(t *testing.T) {
 	})
 	t.Run("it is not answered", func(t *testing.T) {
 		s := open(t)
-		require.NoError(t, s.Faults(sandbox.Fault{Do: sandbox.FaultHang, Committed: true, Method: http.MethodPost, Times: 1, Delay: time.Millisecond}))
+		require.NoError(t, s.Faults(sandbox.Fault{
+			Do: sandbox.FaultHang, Committed: true, Method: http.MethodPost, Times: 1, Delay: time.Millisecond,
+		}))
 		_, err := s.named("Ada", "key")
 		require.Error(t, err)
 		require.Equal(t, 1, s.customers())

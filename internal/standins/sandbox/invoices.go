@@ -113,7 +113,8 @@ func (w *work) newInvoice(owner, currency, reason string, s *subscription) *invo
 
 func (w *work) addLine(i *invoice, amount int64, description string, during period) {
 	i.Lines.Data = append(i.Lines.Data, &line{
-		ID: w.tx.nextID("il"), Object: "line_item", Amount: amount, Currency: i.Currency, Description: description, Period: during,
+		ID: w.tx.nextID("il"), Object: "line_item", Amount: amount, Currency: i.Currency, Description: description,
+		Period: during,
 	})
 }
 
@@ -255,7 +256,9 @@ func (p *invoicePayment) owner() string { return string(p.Invoice) }
 func (w *work) newInvoicePayment(i *invoice) *invoicePayment {
 	b := w.newBase("inpay", "invoice_payment")
 	b.Metadata = nil
-	return &invoicePayment{base: b, Invoice: text(i.ID), Payment: payment{"payment_intent", text(i.PaymentIntent)}, Status: "open"}
+	return &invoicePayment{
+		base: b, Invoice: text(i.ID), Payment: payment{"payment_intent", text(i.PaymentIntent)}, Status: "open",
+	}
 }
 
 // endInvoicePayments sets the final status of the payments of an invoice.
@@ -309,7 +312,8 @@ func createInvoiceItem(w *work) (any, error) {
 // addPending adds to a draft the items of the customer that wait for it.
 func (w *work) addPending(i *invoice) {
 	for _, item := range list[invoiceItem](w, string(i.Customer)) {
-		if item.Invoice != "" || item.Currency != i.Currency || item.Subscription != "" && item.Subscription != i.subscription() {
+		if item.Invoice != "" || item.Currency != i.Currency || item.Subscription != "" &&
+			item.Subscription != i.subscription() {
 			continue
 		}
 		item.Invoice = text(i.ID)

@@ -85,7 +85,8 @@ func (l *life) actions() map[string]func(*rapid.T) {
 			l.may(err)
 		}),
 		"schedule": on(func(t *rapid.T, s *stripe.Subscription) {
-			_, err := l.api.V1SubscriptionSchedules.Create(ctx, &stripe.SubscriptionScheduleCreateParams{FromSubscription: &s.ID})
+			_, err := l.api.V1SubscriptionSchedules.Create(ctx,
+				&stripe.SubscriptionScheduleCreateParams{FromSubscription: &s.ID})
 			l.may(err)
 		}),
 		"cancel": on(func(t *rapid.T, s *stripe.Subscription) {
@@ -134,7 +135,8 @@ func (l *life) check(t *rapid.T) {
 		switch s.Status {
 		case stripe.SubscriptionStatusActive, stripe.SubscriptionStatusPastDue:
 			require.Greater(t, item.CurrentPeriodEnd, now-2, "a period that is over is renewed")
-			require.Equal(t, s.Status == stripe.SubscriptionStatusPastDue, first.Status == stripe.InvoiceStatusOpen && first.Attempted,
+			require.Equal(t, s.Status == stripe.SubscriptionStatusPastDue, first.Status == stripe.InvoiceStatusOpen &&
+				first.Attempted,
 				"%s with an invoice %s", s.Status, first.Status)
 		case stripe.SubscriptionStatusIncomplete:
 			require.Equal(t, stripe.InvoiceStatusOpen, first.Status)

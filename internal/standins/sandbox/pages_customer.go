@@ -116,7 +116,10 @@ func (w *work) invoicePage(id string) (invoicePage, error) {
 	if err != nil {
 		return invoicePage{}, err
 	}
-	page := invoicePage{Title: "Invoice " + string(i.Number), Number: string(i.Number), Status: i.Status, Date: i.Created.time().Format(time.DateOnly)}
+	page := invoicePage{
+		Title: "Invoice " + string(i.Number), Number: string(i.Number), Status: i.Status,
+		Date: i.Created.time().Format(time.DateOnly),
+	}
 	for _, l := range i.Lines.Data {
 		page.Lines = append(page.Lines, invoiceLine{l.Description, money(l.Amount, l.Currency)})
 	}

@@ -76,7 +76,8 @@ func (p *person) read(response *http.Response, err error) seen {
 // incomplete returns a subscription that waits for its first payment, and the page where that is made.
 func incomplete(t *testing.T, s *shop) (customer string, id string, page string) {
 	t.Helper()
-	c, err := s.api.V1Customers.Create(t.Context(), &stripe.CustomerCreateParams{Metadata: map[string]string{"account": "<account-1>"}})
+	c, err := s.api.V1Customers.Create(t.Context(),
+		&stripe.CustomerCreateParams{Metadata: map[string]string{"account": "<account-1>"}})
 	require.NoError(t, err)
 	sub, err := s.api.V1Subscriptions.Create(t.Context(), &stripe.SubscriptionCreateParams{
 		Customer: &c.ID, Items: []*stripe.SubscriptionCreateItemParams{{Price: stripe.String(sandbox.PriceOf("indie"))}},
@@ -172,7 +173,8 @@ func TestAPersonRegistersACardOnAPage(t *testing.T) {
 func TestAPersonReadsAnInvoice(t *testing.T) {
 	s, p := open(t), newPerson(t)
 	_, subscription, page := incomplete(t, s)
-	sub, err := s.api.V1Subscriptions.Retrieve(t.Context(), subscription, &stripe.SubscriptionRetrieveParams{Expand: stripe.StringSlice([]string{"latest_invoice"})})
+	sub, err := s.api.V1Subscriptions.Retrieve(t.Context(), subscription,
+		&stripe.SubscriptionRetrieveParams{Expand: stripe.StringSlice([]string{"latest_invoice"})})
 	require.NoError(t, err)
 	invoice := sub.LatestInvoice
 
@@ -207,7 +209,8 @@ func TestThereIsNoPageForAWrongSecret(t *testing.T) {
 	s, p := open(t), newPerson(t)
 	_, subscription, page := incomplete(t, s)
 	for _, address := range []string{
-		page + "0", page[:len(page)-1], s.CardPage("pi_1_secret_1"), s.CardPage("seti_1_secret_1"), s.CardPage(subscription), s.URL() + "/pages/invoices/in_nothing",
+		page + "0", page[:len(page)-1], s.CardPage("pi_1_secret_1"), s.CardPage("seti_1_secret_1"), s.CardPage(subscription),
+		s.URL() + "/pages/invoices/in_nothing",
 	} {
 		assert.Equal(t, http.StatusNotFound, p.get(address).status, address)
 	}

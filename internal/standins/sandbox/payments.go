@@ -113,7 +113,8 @@ func (w *work) authenticate(p *paymentIntent, approved bool) (any, error) {
 	if approved {
 		return p, w.paid(p, get[paymentMethod](w, p.PaymentMethod), true)
 	}
-	refusal := declined("payment_intent_authentication_failure", "", "The provided PaymentMethod has failed authentication.")
+	refusal := declined("payment_intent_authentication_failure", "",
+		"The provided PaymentMethod has failed authentication.")
 	w.paymentFailed(p, refusal)
 	return refusal, nil
 }
@@ -175,7 +176,10 @@ func (c *charge) owner() string { return string(c.Customer) }
 func (w *work) newCharge(p *paymentIntent, paid bool) *charge {
 	b := w.newBase("ch", "charge")
 	b.Metadata = nil
-	c := &charge{base: b, Amount: p.Amount, Currency: p.Currency, Customer: p.Customer, PaymentIntent: text(p.ID), Paid: paid, Status: "failed"}
+	c := &charge{
+		base: b, Amount: p.Amount, Currency: p.Currency, Customer: p.Customer,
+		PaymentIntent: text(p.ID), Paid: paid, Status: "failed",
+	}
 	if paid {
 		c.Status = succeeded
 	}
@@ -221,7 +225,9 @@ func (w *work) refund(id string, amount int64) error {
 	c.Refunded = c.AmountRefunded == c.Amount
 	w.update(c, "charge.refunded")
 	b := w.newBase("re", "refund")
-	w.update(&refund{base: b, Amount: amount, Charge: text(c.ID), Currency: c.Currency, Status: succeeded}, "refund.created")
+	w.update(&refund{
+		base: b, Amount: amount, Charge: text(c.ID), Currency: c.Currency, Status: succeeded,
+	}, "refund.created")
 	return nil
 }
 
@@ -245,7 +251,10 @@ func (w *work) dispute(chargeID string) (*dispute, error) {
 	}
 	c.Disputed = true
 	w.save(c)
-	d := &dispute{base: w.newBase("du", "dispute"), Amount: c.Amount, Charge: text(c.ID), Currency: c.Currency, Status: "needs_response"}
+	d := &dispute{
+		base: w.newBase("du", "dispute"), Amount: c.Amount, Charge: text(c.ID),
+		Currency: c.Currency, Status: "needs_response",
+	}
 	w.update(d, "charge.dispute.created")
 	return d, nil
 }

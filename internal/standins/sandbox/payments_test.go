@@ -178,7 +178,8 @@ func TestItemsWaitForTheNextInvoice(t *testing.T) {
 	s.over(sub)
 	renewed := s.reload(sub.ID)
 	require.Equal(t, int64(1045), renewed.LatestInvoice.AmountPaid)
-	for item, err := range s.api.V1InvoiceItems.List(t.Context(), &stripe.InvoiceItemListParams{Customer: &sub.Customer.ID}) {
+	for item, err := range s.api.V1InvoiceItems.List(t.Context(),
+		&stripe.InvoiceItemListParams{Customer: &sub.Customer.ID}) {
 		require.NoError(t, err)
 		require.Equal(t, renewed.LatestInvoice.ID, item.Invoice.ID)
 	}
@@ -208,7 +209,8 @@ func TestACouponCountsForItsMonths(t *testing.T) {
 	s := open(t)
 	c, price, coupon := s.customer(), sandbox.PriceOf("pro"), sandbox.WelcomeCoupon
 	params := &stripe.SubscriptionCreateParams{
-		Customer: &c.ID, Items: []*stripe.SubscriptionCreateItemParams{{Price: &price}}, PaymentBehavior: stripe.String("default_incomplete"),
+		Customer: &c.ID, Items: []*stripe.SubscriptionCreateItemParams{{Price: &price}},
+		PaymentBehavior: stripe.String("default_incomplete"),
 		PaymentSettings: &stripe.SubscriptionCreatePaymentSettingsParams{SaveDefaultPaymentMethod: stripe.String("on_subscription")},
 		Discounts:       []*stripe.SubscriptionCreateDiscountParams{{Coupon: &coupon}},
 	}

@@ -75,7 +75,8 @@ func (w *work) render(o any, expand []string) (any, error) {
 	for _, path := range expand {
 		parts := strings.Split(path, ".")
 		if len(parts) > deepestExpansion {
-			return nil, invalid("", "expand", "You cannot expand more than %d levels of a property. Property: %s", deepestExpansion, path)
+			return nil, invalid("", "expand", "You cannot expand more than %d levels of a property. Property: %s",
+				deepestExpansion, path)
 		}
 		if err := w.expand(v, parts); err != nil {
 			return nil, err

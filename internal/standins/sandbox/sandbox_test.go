@@ -34,7 +34,9 @@ type shop struct {
 }
 
 func configIn(folder string) sandbox.Config {
-	return sandbox.Config{File: filepath.Join(folder, "state"), Key: key, WebhookSecret: secret, Logger: slog.New(slog.DiscardHandler)}
+	return sandbox.Config{
+		File: filepath.Join(folder, "state"), Key: key, WebhookSecret: secret, Logger: slog.New(slog.DiscardHandler),
+	}
 }
 
 func open(t *testing.T) *shop { return openIn(t, t.TempDir()) }
@@ -187,7 +189,8 @@ func TestTheStateSurvivesARestart(t *testing.T) {
 	folder := t.TempDir()
 	s, err := sandbox.Open(configIn(folder))
 	require.NoError(t, err)
-	c, err := client(t, s.URL()).V1Customers.Create(t.Context(), &stripe.CustomerCreateParams{Metadata: map[string]string{"name": "Ada"}})
+	c, err := client(t, s.URL()).V1Customers.Create(t.Context(),
+		&stripe.CustomerCreateParams{Metadata: map[string]string{"name": "Ada"}})
 	require.NoError(t, err)
 	require.NoError(t, s.Advance(48*time.Hour))
 	now := s.Now()

@@ -79,7 +79,8 @@ func createSchedule(w *work) (any, error) {
 	case err != nil:
 		return nil, err
 	case s.Schedule != "":
-		return nil, invalid("", "from_subscription", "You cannot migrate a subscription that is already attached to a schedule: `%s`.", s.Schedule)
+		return nil, invalid("", "from_subscription",
+			"You cannot migrate a subscription that is already attached to a schedule: `%s`.", s.Schedule)
 	case s.ended() || s.Status == "incomplete":
 		return nil, invalid("", "from_subscription", "You cannot migrate a subscription in the `%s` status.", s.Status)
 	}
@@ -152,7 +153,8 @@ func (w *work) setPhases(plan *schedule, wanted []*form.Form) error {
 		return invalid("", "phases[0][start_date]", "You can not modify the start date of the current phase.")
 	}
 	if first.Items[0].Price != s.item().Price {
-		return invalid("", "phases[0][items]", "The sandbox supports no change of the current phase's items: change the subscription.")
+		return invalid("", "phases[0][items]",
+			"The sandbox supports no change of the current phase's items: change the subscription.")
 	}
 	plan.Phases, plan.CurrentPhase = phases, &first.phasePeriod
 	w.giveDiscounts(s, first)

@@ -123,7 +123,8 @@ func (w *work) newSubscription(c *customer) (*subscription, error) {
 		return nil, err
 	}
 	if c.Currency != "" && string(c.Currency) != p.Currency {
-		return nil, invalid("", "items[0][price]", "You cannot combine currencies on a single customer. This customer has %s.", c.Currency)
+		return nil, invalid("", "items[0][price]",
+			"You cannot combine currencies on a single customer. This customer has %s.", c.Currency)
 	}
 	c.Currency = text(p.Currency)
 	settings := w.form.Sub("payment_settings")
@@ -134,7 +135,8 @@ func (w *work) newSubscription(c *customer) (*subscription, error) {
 		Discounts: []string{}, Status: "incomplete",
 	}
 	s.Items = items{Object: "list", Data: []*item{{
-		ID: w.tx.nextID("si"), Object: "subscription_item", Price: text(p.ID), CurrentPeriodStart: at(w.now), CurrentPeriodEnd: s.nextEnd(at(w.now)),
+		ID: w.tx.nextID("si"), Object: "subscription_item", Price: text(p.ID), CurrentPeriodStart: at(w.now),
+		CurrentPeriodEnd: s.nextEnd(at(w.now)),
 	}}}
 	for _, d := range w.form.List("discounts") {
 		if err := w.redeem(d.Required("coupon"), s); err != nil {
@@ -148,7 +150,8 @@ func (w *work) newSubscription(c *customer) (*subscription, error) {
 // billPeriod adds to a draft the price of a subscription's period, and what waits for its next invoice.
 func (w *work) billPeriod(s *subscription, i *invoice) {
 	p := get[price](w, s.item().Price)
-	description := fmt.Sprintf("1 × %s (at $%d.%02d / month)", get[product](w, p.Product).Name, p.UnitAmount/100, p.UnitAmount%100)
+	description := fmt.Sprintf("1 × %s (at $%d.%02d / month)", get[product](w, p.Product).Name, p.UnitAmount/100,
+		p.UnitAmount%100)
 	w.addLine(i, p.UnitAmount, description, s.period())
 	i.Discount = w.off(s, p.UnitAmount)
 	w.addPending(i)
@@ -273,8 +276,9 @@ func (w *work) setCancellation(s *subscription) error {
 		return nil
 	}
 	if s.Schedule != "" {
-		return invalid("", "cancel_at_period_end", "The subscription is managed by the subscription schedule `%s`, and updating any "+
-			"cancelation behavior directly is not allowed. Please update the schedule instead.", s.Schedule)
+		return invalid("", "cancel_at_period_end",
+			"The subscription is managed by the subscription schedule `%s`, and updating any "+
+				"cancelation behavior directly is not allowed. Please update the schedule instead.", s.Schedule)
 	}
 	s.CancelAtPeriodEnd, s.CancelAt = w.form.Bool("cancel_at_period_end", false), 0
 	if s.CancelAtPeriodEnd {
@@ -303,7 +307,8 @@ func (w *work) changePrice(s *subscription) (any, error) {
 	case err != nil:
 		return nil, err
 	case s.Status == "incomplete":
-		return nil, invalid("", "items", "The subscription is incomplete: its items cannot change before its first invoice is paid.")
+		return nil, invalid("", "items",
+			"The subscription is incomplete: its items cannot change before its first invoice is paid.")
 	case before.Currency != p.Currency:
 		return nil, invalid("", "items[0][price]", "The sandbox supports changes to prices of the same currency only.")
 	}

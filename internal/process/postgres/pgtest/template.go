@@ -114,7 +114,9 @@ func makeTemplate(
 }
 
 // buildTemplate uses a temporary path and renames it, so that a template is complete or absent.
-func buildTemplate(ctx context.Context, binaries postgres.Installation, account postgres.Account, home, template string) error {
+func buildTemplate(
+	ctx context.Context, binaries postgres.Installation, account postgres.Account, home, template string,
+) error {
 	unfinished, err := os.MkdirTemp(home, "unfinished-")
 	if err != nil {
 		return err

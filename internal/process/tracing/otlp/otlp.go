@@ -36,7 +36,8 @@ type Exporter struct{ provider *sdk.TracerProvider }
 // Check returns an error for what is no endpoint.
 func Check(endpoint string) error {
 	u, err := url.Parse(endpoint)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" ||
+		u.Fragment != "" {
 		return errors.New("the endpoint of traces must be http(s)://HOST:PORT, or that with a path")
 	}
 	return nil
@@ -56,12 +57,14 @@ func Open(ctx context.Context, conf Config) (*Exporter, error) {
 		return nil, fmt.Errorf("exporting traces: %w", err)
 	}
 	described, err := resource.New(ctx,
-		resource.WithAttributes(attribute.String("service.name", "recital"), attribute.String("service.instance.id", conf.Instance)),
+		resource.WithAttributes(attribute.String("service.name", "recital"),
+			attribute.String("service.instance.id", conf.Instance)),
 		resource.WithTelemetrySDK(), resource.WithFromEnv())
 	if err != nil {
 		return nil, fmt.Errorf("describing the service for traces: %w", err)
 	}
-	return &Exporter{sdk.NewTracerProvider(sdk.WithBatcher(&reporting{SpanExporter: client, log: conf.Logger}), sdk.WithResource(described))}, nil
+	return &Exporter{sdk.NewTracerProvider(sdk.WithBatcher(&reporting{SpanExporter: client, log: conf.Logger}),
+		sdk.WithResource(described))}, nil
 }
 
 // Tracer returns what begins traces.

@@ -21,7 +21,9 @@ const parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-"
 
 func TestSpansArriveWithTheirParents(t *testing.T) {
 	receiver := tracingtest.Open(t)
-	exporter, err := otlp.Open(t.Context(), otlp.Config{Endpoint: receiver.URL, Instance: "here", Logger: slog.New(slog.DiscardHandler)})
+	exporter, err := otlp.Open(t.Context(), otlp.Config{
+		Endpoint: receiver.URL, Instance: "here", Logger: slog.New(slog.DiscardHandler),
+	})
 	require.NoError(t, err)
 	tracer := exporter.Tracer()
 
@@ -59,7 +61,9 @@ func TestSpansArriveWithTheirParents(t *testing.T) {
 
 func TestAReceiverThatIsAwayHurtsNobody(t *testing.T) {
 	var log bytes.Buffer
-	exporter, err := otlp.Open(t.Context(), otlp.Config{Endpoint: "http://127.0.0.1:1", Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	exporter, err := otlp.Open(t.Context(), otlp.Config{
+		Endpoint: "http://127.0.0.1:1", Logger: slog.New(slog.NewTextHandler(&log, nil)),
+	})
 	require.NoError(t, err)
 	for range 10_000 {
 		_, span := exporter.Tracer().Request(t.Context(), "GET /v1/account", "")
@@ -77,7 +81,10 @@ func TestAReceiverThatIsAwayHurtsNobody(t *testing.T) {
 }
 
 func TestWhatIsNoEndpoint(t *testing.T) {
-	for _, endpoint := range []string{"", "127.0.0.1:4318", "grpc://collector:4317", "http://", "https://me:hidden@collector", "http://collector?key=hidden"} {
+	for _, endpoint := range []string{
+		"", "127.0.0.1:4318", "grpc://collector:4317", "http://", "https://me:hidden@collector",
+		"http://collector?key=hidden",
+	} {
 		require.Error(t, otlp.Check(endpoint), endpoint)
 		require.NotContains(t, otlp.Check(endpoint).Error(), "hidden")
 	}

@@ -188,7 +188,8 @@ func (f *Form) Metadata() map[string]string {
 	for name := range sub.children {
 		values[name] = sub.String(name)
 		if utf8.RuneCountInString(name) > longestName || utf8.RuneCountInString(values[name]) > longestString {
-			sub.children[name].note("", fmt.Sprintf("Metadata keys have up to %d characters, and values up to %d.", longestName, longestString))
+			sub.children[name].note("", fmt.Sprintf("Metadata keys have up to %d characters, and values up to %d.", longestName,
+				longestString))
 		}
 	}
 	if len(values) > mostMetadata {
