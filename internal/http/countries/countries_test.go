@@ -37,7 +37,8 @@ func TestTheCountryOfAnAddress(t *testing.T) {
 		db, err := countries.Open(database(t, kind))
 		require.NoError(t, err)
 		for address, country := range map[string]string{
-			"192.0.2.7": "NL", "2001:db8::1": "JP", "198.51.100.1": "", "127.0.0.1": "", "fe80::1%eth0": "", "": "", "nonsense": "",
+			"192.0.2.7": "NL", "2001:db8::1": "JP", "198.51.100.1": "", "127.0.0.1": "", "fe80::1%eth0": "", "": "",
+			"nonsense": "",
 		} {
 			require.Equal(t, country, db.Of(address), address)
 		}

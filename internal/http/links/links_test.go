@@ -21,7 +21,8 @@ func TestLinks(t *testing.T) {
 	require.False(t, made.Verify(links.ClipAudio, "c1", ""))
 	require.False(t, links.New("", []byte("two")).Verify(links.ClipAudio, "c1", signature))
 	require.False(t, made.Verify(links.WordTimes, "c1", signature), "a link leads to one thing")
-	require.Regexp(t, `^https://recital\.example/v1/ai/speech/timestamps/t1\?sig=[0-9A-Za-z_-]{22}$`, made.WordTimes("ignored", "t1"))
+	require.Regexp(t, `^https://recital\.example/v1/ai/speech/timestamps/t1\?sig=[0-9A-Za-z_-]{22}$`,
+		made.WordTimes("ignored", "t1"))
 	require.True(t, strings.HasPrefix(links.New("", nil).ClipAudio("127.0.0.1:8080", "c1"), "http://127.0.0.1:8080/v1/"))
 }
 

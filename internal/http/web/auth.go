@@ -70,7 +70,8 @@ func (s *Server) authenticateBrowser(call *Call, e *endpoint) error {
 	case e.KeyOnly || s.cfg.Sessions == nil:
 		return domain.Refuse(domain.Unauthenticated, "An API key is needed, in the header x-api-key")
 	}
-	return domain.Refuse(domain.Unauthenticated, "An API key is needed, in the header x-api-key, or a session, in the cookie "+sessionCookie)
+	return domain.Refuse(domain.Unauthenticated,
+		"An API key is needed, in the header x-api-key, or a session, in the cookie "+sessionCookie)
 }
 
 // single returns a header that says who calls, or from which page. Two that differ are refused: who reads the first and
@@ -79,7 +80,9 @@ func (c *Call) single(name string) (string, error) {
 	lines := c.http.Request.Header.PeekAll(name)
 	for _, line := range lines {
 		if !bytes.Equal(line, lines[0]) {
-			return "", &Error{Status: http.StatusBadRequest, Message: "The header " + name + " was sent twice, with different values"}
+			return "", &Error{
+				Status: http.StatusBadRequest, Message: "The header " + name + " was sent twice, with different values",
+			}
 		}
 	}
 	return c.Header(name), nil

@@ -64,7 +64,9 @@ func TestAccess(t *testing.T) {
 func TestTwoDifferentCredentialsAreRefused(t *testing.T) {
 	s := start(t, web.Config{
 		Tokens: []operators.Token{operators.Single("operator", "op-token")},
-		Routes: []web.Route{web.Get("/account", ok), web.Get("/admin", ok, web.Role("operator")), web.Get("/public", ok, web.Public())},
+		Routes: []web.Route{
+			web.Get("/account", ok), web.Get("/admin", ok, web.Role("operator")), web.Get("/public", ok, web.Public()),
+		},
 	})
 	for name, c := range map[string]struct {
 		path, header, first, second string
@@ -82,7 +84,8 @@ func TestTwoDifferentCredentialsAreRefused(t *testing.T) {
 		"names of unequal case": {"/account", "x-Api-kEy: other\r\nx-api-key", goodKey, goodKey, 400},
 	} {
 		t.Run(name, func(t *testing.T) {
-			response, body := s.raw(t, fmt.Sprintf("GET %s HTTP/1.1\r\nHost: x\r\n%s: %s\r\n%s: %s\r\n\r\n", c.path, c.header, c.first, c.header, c.second))
+			response, body := s.raw(t, fmt.Sprintf("GET %s HTTP/1.1\r\nHost: x\r\n%s: %s\r\n%s: %s\r\n\r\n", c.path, c.header,
+				c.first, c.header, c.second))
 			require.Equal(t, c.status, response.StatusCode)
 			if c.status == 400 {
 				name, _, _ := strings.Cut(strings.ToLower(c.header), ":")
@@ -99,7 +102,9 @@ func TestAdminTokens(t *testing.T) {
 			operators.Single("operator", "op-token"), operators.Single("auditor", "au-token"), operators.Single("operator", ""),
 			{Name: "ada", Role: "operator", Hash: sha256.Sum256([]byte("adas-token"))},
 		},
-		Routes: []web.Route{web.Post("/rebuild", role, web.Role("operator")), web.Get("/audit", role, web.Role("operator", "auditor"))},
+		Routes: []web.Route{
+			web.Post("/rebuild", role, web.Role("operator")), web.Get("/audit", role, web.Role("operator", "auditor")),
+		},
 	})
 	for name, c := range map[string]struct {
 		method, path, authorization string

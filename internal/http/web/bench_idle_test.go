@@ -25,13 +25,16 @@ import (
 // process: they would need as many files again.
 
 const (
-	askSocket = "GET /socket HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n" +
+	askSocket = "GET /socket HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: " +
+		"websocket\r\nSec-WebSocket-Version: 13\r\n" +
 		"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nx-api-key: " + goodKey + "\r\n\r\n"
 	firstMessage = "\x81\x81\x00\x00\x00\x00x" // masked with zeros
 )
 
 func BenchmarkIdleConnections(b *testing.B) {
-	bare := &fasthttp.Server{ReduceMemoryUsage: true, Handler: func(http *fasthttp.RequestCtx) { http.SetBodyString(`{"ok":true}`) }}
+	bare := &fasthttp.Server{
+		ReduceMemoryUsage: true, Handler: func(http *fasthttp.RequestCtx) { http.SetBodyString(`{"ok":true}`) },
+	}
 	compareIdle(b, bare, askOK, "B/connection")
 }
 

@@ -39,7 +39,10 @@ func BenchmarkRoute(b *testing.B) {
 			Debug bool   `query:"debug"`
 		}
 		s := start(b, web.Config{Routes: []web.Route{
-			web.Post("/echo", func(_ *web.Call, in in) (web.Reply, error) { return web.JSON(map[string]string{"text": in.Text}), nil }),
+			web.Post("/echo", func(_ *web.Call, in in) (web.Reply, error) {
+				return web.JSON(map[string]string{"text": in.Text}),
+					nil
+			}),
 		}})
 		hammer(b, s.addr)
 	})

@@ -120,10 +120,14 @@ func (l Limits) partFor(memory int64) int64 {
 }
 
 var (
-	errTooLarge    = &Error{Status: http.StatusRequestEntityTooLarge, Message: "The request's body is too large"}
-	errNotInTime   = &Error{Status: http.StatusRequestTimeout, Message: "The request did not arrive in time"}
-	errBodies      = &Error{Status: http.StatusServiceUnavailable, Message: "Too many request bodies are under way", RetryAfter: time.Second}
-	errConnections = &Error{Status: http.StatusServiceUnavailable, Message: "Too many connections", RetryAfter: time.Second}
+	errTooLarge  = &Error{Status: http.StatusRequestEntityTooLarge, Message: "The request's body is too large"}
+	errNotInTime = &Error{Status: http.StatusRequestTimeout, Message: "The request did not arrive in time"}
+	errBodies    = &Error{
+		Status: http.StatusServiceUnavailable, Message: "Too many request bodies are under way", RetryAfter: time.Second,
+	}
+	errConnections = &Error{
+		Status: http.StatusServiceUnavailable, Message: "Too many connections", RetryAfter: time.Second,
+	}
 )
 
 // framing counts the lines of a head that say how long a body is, of which fasthttp keeps one, and those that go on
@@ -235,7 +239,9 @@ func (s *Server) answerWithUpload(v *visit) error {
 // uploadPause is when another attempt may find room.
 const uploadPause = 5 * time.Second
 
-var errUploads = &Error{Status: http.StatusServiceUnavailable, Message: "Too many uploads are under way", RetryAfter: uploadPause}
+var errUploads = &Error{
+	Status: http.StatusServiceUnavailable, Message: "Too many uploads are under way", RetryAfter: uploadPause,
+}
 
 // explainSpool turns what a spool refuses into an answer.
 func explainSpool(err error) error {

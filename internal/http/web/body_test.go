@@ -151,7 +151,8 @@ func TestARouteWhoseBodiesNeverFitIsAnErrorAtStart(t *testing.T) {
 		Logger: slog.New(slog.DiscardHandler), Limits: web.Limits{Bodies: 32 << 20},
 		Routes: []web.Route{web.Post("/echo", size, web.Public(), web.MaxBody(maxUpload))},
 	})
-	require.ErrorContains(t, err, "POST /echo: a body may need 16777216 bytes, which is more than what an address may have")
+	require.ErrorContains(t, err, "POST /echo: a body may need 16777216 bytes, which is more than what an address may "+
+		"have")
 }
 
 func TestInterimRepliesAreSentToThoseWhoAsk(t *testing.T) {
@@ -163,7 +164,8 @@ func TestInterimRepliesAreSentToThoseWhoAsk(t *testing.T) {
 	require.Equal(t, 200, asking.ask("ab").StatusCode)
 	require.Equal(t, 200, asking.ask(head+"\r\nab").StatusCode, "one who does not ask gets none")
 
-	refused := s.from("127.0.0.1").ask("POST /small HTTP/1.1\r\nHost: x\r\nContent-Length: 200\r\nExpect: 100-continue\r\n\r\n")
+	refused := s.from("127.0.0.1").ask("POST /small HTTP/1.1\r\nHost: x\r\nContent-Length: 200\r\nExpect: " +
+		"100-continue\r\n\r\n")
 	require.Equal(t, 413, refused.StatusCode)
 	old := s.from("127.0.0.1").ask("POST /small HTTP/1.0\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\nab")
 	require.Equal(t, 200, old.StatusCode)
@@ -205,7 +207,8 @@ func TestAmbiguousLengthsAreRefused(t *testing.T) {
 // FuzzFraming compares with net/http: where both take a request, they agree on where it ends.
 func FuzzFraming(f *testing.F) {
 	for _, seed := range []string{
-		"Content-Length: 2", "Transfer-Encoding: chunked", "Transfer-Encoding: identity", "Content-Length: 1\r\nTransfer-Encoding: chunked",
+		"Content-Length: 2", "Transfer-Encoding: chunked", "Transfer-Encoding: identity",
+		"Content-Length: 1\r\nTransfer-Encoding: chunked",
 		"X: y\r\n Content-Length: 2", "Content-Length: 02", "Transfer-Encoding: \x0bchunked", "Content-Length:\t2\nX: y",
 	} {
 		f.Add(seed)

@@ -66,7 +66,8 @@ func (s *Server) countryOf(http *fasthttp.RequestCtx) string {
 		return ""
 	}
 	code := strings.ToUpper(string(http.Request.Header.Peek(s.cfg.CountryHeader)))
-	if len(code) != 2 || strings.Trim(code, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" || slices.Contains(unknownCountries, code) {
+	if len(code) != 2 || strings.Trim(code, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" ||
+		slices.Contains(unknownCountries, code) {
 		return ""
 	}
 	return code

@@ -17,12 +17,13 @@ func TestContentIsSentAsFarAsTheClientNeedsIt(t *testing.T) {
 	type in struct{ conditional.Headers }
 	serve := func(ranges bool) func(*web.Call, in) (web.Reply, error) {
 		return func(call *web.Call, in in) (web.Reply, error) {
-			return web.Content{Tag: `"a"`, CacheControl: "no-cache", Size: int64(len(text)), Ranges: ranges, Body: func(p conditional.Part) (web.Reply, error) {
-				return web.Stream("text/plain", func(_ context.Context, w io.Writer) error {
-					_, err := io.WriteString(w, text[p.Offset:p.Offset+p.Length])
-					return err
-				}).WithLength(p.Length), nil
-			}}.Serve(call, in.Headers)
+			return web.Content{Tag: `"a"`, CacheControl: "no-cache", Size: int64(len(text)), Ranges: ranges,
+				Body: func(p conditional.Part) (web.Reply, error) {
+					return web.Stream("text/plain", func(_ context.Context, w io.Writer) error {
+						_, err := io.WriteString(w, text[p.Offset:p.Offset+p.Length])
+						return err
+					}).WithLength(p.Length), nil
+				}}.Serve(call, in.Headers)
 		}
 	}
 	s := start(t, web.Config{Routes: []web.Route{
@@ -56,7 +57,9 @@ func TestContentIsSentAsFarAsTheClientNeedsIt(t *testing.T) {
 		require.Equal(t, c.status, response.StatusCode, c.headers)
 		require.Equal(t, c.body, string(body))
 		require.Equal(t, c.content, response.Header.Get("Content-Range"))
-		require.Equal(t, []string{`"a"`, "no-cache"}, []string{response.Header.Get("ETag"), response.Header.Get("Cache-Control")})
+		require.Equal(t, []string{`"a"`, "no-cache"}, []string{
+			response.Header.Get("ETag"), response.Header.Get("Cache-Control"),
+		})
 	}
 }
 

@@ -96,7 +96,8 @@ func (s *Server) open(http *fasthttp.RequestCtx) *visit {
 	response.Set("X-Content-Type-Options", "nosniff")
 	response.Set("Content-Security-Policy", "frame-ancestors 'none'")
 	if strings.HasPrefix(s.cfg.Origin, "https:") {
-		response.Set("Strict-Transport-Security", "max-age=31536000") // a year, of this host alone: others of its domain are not ours
+		// A year, of this host alone: others of its domain are not ours.
+		response.Set("Strict-Transport-Security", "max-age=31536000")
 	}
 	return v
 }
@@ -172,7 +173,10 @@ func (s *Server) close(v *visit, bytes int64, streamed error) {
 	if v.release != nil {
 		v.release()
 	}
-	seen := Observation{Method: "other", Route: routePath(v.Call), Status: v.status, Duration: time.Since(v.begun), Bytes: bytes, Aborted: streamed != nil}
+	seen := Observation{
+		Method: "other", Route: routePath(v.Call), Status: v.status, Duration: time.Since(v.begun),
+		Bytes: bytes, Aborted: streamed != nil,
+	}
 	if method := v.Method(); slices.Contains(methods, method) {
 		seen.Method = method
 	}

@@ -27,7 +27,9 @@ func (s *Server) chain(e *endpoint) []fiber.Handler {
 	if e.Uploads > 0 {
 		respond = s.answerWithUpload
 	}
-	return []fiber.Handler{e.enter, step(s.admit), step(s.authenticate), step(s.limitRate), step(checkBody), step(before), last(respond)}
+	return []fiber.Handler{
+		e.enter, step(s.admit), step(s.authenticate), step(s.limitRate), step(checkBody), step(before), last(respond),
+	}
 }
 
 // step is a link of a chain that an error ends.
@@ -189,7 +191,10 @@ func (s *Server) awaitHead(call *Call) error {
 	if err == nil || call.Err() != nil {
 		return err
 	}
-	return &Error{Status: http.StatusServiceUnavailable, Message: "The read models are behind, what was asked for may not show yet", RetryAfter: time.Second}
+	return &Error{
+		Status: http.StatusServiceUnavailable, Message: "The read models are behind, what was asked for may not show yet",
+		RetryAfter: time.Second,
+	}
 }
 
 // waitForPosition lets a client read its own writes on any instance.
@@ -205,9 +210,13 @@ func (s *Server) waitForPosition(call *Call) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, ErrBadPosition):
-		return &Error{Status: http.StatusBadRequest, Message: "The header " + headerMinPosition + " is not a position of the log"}
+		return &Error{
+			Status: http.StatusBadRequest, Message: "The header " + headerMinPosition + " is not a position of the log",
+		}
 	case errors.Is(err, ErrStandsStill), isContextError(err) && call.Err() == nil:
-		return &Error{Status: http.StatusGatewayTimeout, Message: "The position was not reached in time", RetryAfter: time.Second}
+		return &Error{
+			Status: http.StatusGatewayTimeout, Message: "The position was not reached in time", RetryAfter: time.Second,
+		}
 	}
 	return fmt.Errorf("waiting for a position: %w", err)
 }

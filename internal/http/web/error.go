@@ -105,7 +105,9 @@ func answerTo(err error) answer {
 	var malformed *bind.MalformedError
 	switch {
 	case errors.As(err, &own):
-		return answer{status: own.Status, message: own.Message, detail: own.Detail, retryAfter: own.RetryAfter, retry: own.Retry}
+		return answer{
+			status: own.Status, message: own.Message, detail: own.Detail, retryAfter: own.RetryAfter, retry: own.Retry,
+		}
 	case errors.As(err, &invalid):
 		return answer{status: http.StatusUnprocessableEntity, items: invalid.items}
 	case errors.As(err, &malformed):
@@ -117,7 +119,9 @@ func answerTo(err error) answer {
 	case errors.Is(err, errShutdown):
 		return unavailable("The server is shutting down")
 	case errors.Is(err, context.DeadlineExceeded):
-		return answer{status: http.StatusGatewayTimeout, message: "The request took too long", retryAfter: time.Second, internal: true}
+		return answer{
+			status: http.StatusGatewayTimeout, message: "The request took too long", retryAfter: time.Second, internal: true,
+		}
 	}
 	return answer{status: http.StatusInternalServerError, message: "Internal Server Error", internal: true}
 }
@@ -172,7 +176,10 @@ func Explain(err error) Explanation {
 
 // CloseCode is the code that closes a WebSocket for an error.
 func CloseCode(err error) int {
-	own := map[error]int{errInvalidText: CloseInvalidText, errBinary: CloseUnsupported, errMessageSize: CloseTooBig, errShutdown: CloseGoingAway}
+	own := map[error]int{
+		errInvalidText: CloseInvalidText, errBinary: CloseUnsupported, errMessageSize: CloseTooBig,
+		errShutdown: CloseGoingAway,
+	}
 	for known, code := range own {
 		if errors.Is(err, known) {
 			return code

@@ -31,17 +31,24 @@ func TestErrorsBecomeAnswersInBothDialects(t *testing.T) {
 		message string
 		headers map[string]string
 	}{
-		"invalid":          {refusal(domain.Invalid), 400, "invalid_request_error", "No.", map[string]string{"X-Should-Retry": "false"}},
-		"rejected":         {refusal(domain.Rejected), 409, "conflict_error", "No.", map[string]string{"X-Should-Retry": "false"}},
+		"invalid": {refusal(domain.Invalid), 400, "invalid_request_error", "No.",
+			map[string]string{"X-Should-Retry": "false"}},
+		"rejected": {refusal(domain.Rejected), 409, "conflict_error", "No.",
+			map[string]string{"X-Should-Retry": "false"}},
 		"denied":           {refusal(domain.Denied), 403, "permission_error", "No.", nil},
 		"payment required": {refusal(domain.PaymentRequired), 402, "payment_required_error", "No.", nil},
 		"not found":        {refusal(domain.NotFound), 404, "not_found_error", "No.", nil},
-		"conflict":         {refusal(domain.Conflict), 409, "conflict_error", "No.", map[string]string{"X-Should-Retry": "true", "Retry-After": "1"}},
-		"unavailable":      {refusal(domain.Unavailable), 503, "service_unavailable_error", "No.", map[string]string{"Retry-After": "1"}},
-		"too many":         {web.TooManyRequests("Slow down", 7*time.Second), 429, "rate_limit_error", "Slow down", map[string]string{"Retry-After": "7", "X-Should-Retry": "true"}},
-		"deadline":         {context.DeadlineExceeded, 504, "timeout_error", "The request took too long", map[string]string{"Retry-After": "1"}},
-		"unknown":          {errors.New("pq: password of bob@example.com is wrong"), 500, "internal_server_error", "Internal Server Error", nil},
-		"unknown code":     {refusal("new_code"), 500, "internal_server_error", "Internal Server Error", nil},
+		"conflict": {refusal(domain.Conflict), 409, "conflict_error", "No.",
+			map[string]string{"X-Should-Retry": "true", "Retry-After": "1"}},
+		"unavailable": {refusal(domain.Unavailable), 503, "service_unavailable_error", "No.",
+			map[string]string{"Retry-After": "1"}},
+		"too many": {web.TooManyRequests("Slow down", 7*time.Second), 429, "rate_limit_error", "Slow down",
+			map[string]string{"Retry-After": "7", "X-Should-Retry": "true"}},
+		"deadline": {context.DeadlineExceeded, 504, "timeout_error", "The request took too long",
+			map[string]string{"Retry-After": "1"}},
+		"unknown": {errors.New("pq: password of bob@example.com is wrong"), 500, "internal_server_error",
+			"Internal Server Error", nil},
+		"unknown code": {refusal("new_code"), 500, "internal_server_error", "Internal Server Error", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := failing(t, c.err)
@@ -55,7 +62,8 @@ func TestErrorsBecomeAnswersInBothDialects(t *testing.T) {
 			recent := s.ask("GET", "/fail", "", "lmnt-version", "1.1")
 			require.Equal(t, c.status, recent.StatusCode)
 			require.Equal(t, map[string]any{
-				"type": "error", "error": map[string]any{"type": c.kind, "message": c.message}, "request_id": recent.Header.Get("request-id"),
+				"type": "error", "error": map[string]any{"type": c.kind, "message": c.message},
+				"request_id": recent.Header.Get("request-id"),
 			}, recent.json(t))
 		})
 	}
@@ -156,7 +164,8 @@ func TestUnknownRoutesAndMethods(t *testing.T) {
 	for _, method := range []string{"POST", "DELETE", "PATCH", "TRACE", "BREW"} {
 		a = s.ask(method, "/v1/ai/voice/x", "")
 		require.Equal(t, 405, a.StatusCode, method)
-		require.JSONEq(t, `{"detail":"Method Not Allowed","error":"Method Not Allowed","message":"Method Not Allowed"}`, a.body)
+		require.JSONEq(t, `{"detail":"Method Not Allowed","error":"Method Not Allowed","message":"Method Not Allowed"}`,
+			a.body)
 		require.Equal(t, "GET, HEAD, PUT, OPTIONS", a.Header.Get("Allow"))
 		require.Regexp(t, requestID, a.Header.Get("request-id"))
 	}
@@ -183,8 +192,10 @@ func TestEveryAnswerHasItsOwnRequestID(t *testing.T) {
 
 func TestDialects(t *testing.T) {
 	for version, want := range map[string]web.Dialect{
-		"": web.V10, "1.0": web.V10, "1": web.V10, "banana": web.V10, "0.9": web.V10, "-1": web.V10, "1.": web.V10, ".": web.V10,
-		"1.1": web.V11, " 1.1 ": web.V11, "v1.2": web.V11, "1.10": web.V11, "2": web.V11, "9.9": web.V11, "2025-09-25": web.V11, "1.1.3": web.V11,
+		"": web.V10, "1.0": web.V10, "1": web.V10, "banana": web.V10, "0.9": web.V10, "-1": web.V10, "1.": web.V10,
+		".":   web.V10,
+		"1.1": web.V11, " 1.1 ": web.V11, "v1.2": web.V11, "1.10": web.V11, "2": web.V11, "9.9": web.V11,
+		"2025-09-25": web.V11, "1.1.3": web.V11,
 	} {
 		require.Equal(t, want, web.ParseDialect(version), version)
 	}

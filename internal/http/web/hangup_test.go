@@ -23,8 +23,11 @@ func TestAClientsHangUpIsNoError(t *testing.T) {
 		"its log": func(context.Context) error {
 			return domain.Refuse(domain.Unavailable, "The event store does not answer")
 		},
-		"its deadline":  func(context.Context) error { return context.DeadlineExceeded },
-		"several parts": func(ctx context.Context) error { return errors.Join(ctx.Err(), errors.New("the encoder is closed")) },
+		"its deadline": func(context.Context) error { return context.DeadlineExceeded },
+		"several parts": func(ctx context.Context) error {
+			return errors.Join(ctx.Err(),
+				errors.New("the encoder is closed"))
+		},
 	}
 	for name, fail := range failures {
 		for _, streamed := range []bool{false, true} {

@@ -64,7 +64,9 @@ func headerFields(t reflect.Type) ([]bind.Field, error) {
 // exposedHeaders lists, for CORS, what scripts in browsers may read: the headers of the edge itself, and those that the
 // routes declare.
 func exposedHeaders(routes []Route) (string, error) {
-	structs := []reflect.Type{reflect.TypeFor[ReplyHeaders](), reflect.TypeFor[RefusalHeaders](), reflect.TypeFor[WriteHeaders]()}
+	structs := []reflect.Type{
+		reflect.TypeFor[ReplyHeaders](), reflect.TypeFor[RefusalHeaders](), reflect.TypeFor[WriteHeaders](),
+	}
 	names := map[string]bool{headerRequestIDToo: true}
 	for i := range routes {
 		for _, o := range routes[i].Outcomes {

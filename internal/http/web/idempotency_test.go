@@ -29,10 +29,14 @@ func (ids) APIKey(_ context.Context, key string) (web.Principal, error) {
 }
 
 func TestARepetitionIsNamedByAccountRouteAndKey(t *testing.T) {
-	s := start(t, web.Config{Authenticator: ids{}, Routes: []web.Route{web.Post("/order", repetition), web.Post("/change", repetition)}})
+	s := start(t, web.Config{
+		Authenticator: ids{}, Routes: []web.Route{web.Post("/order", repetition), web.Post("/change", repetition)},
+	})
 	ask := func(path, body string, headers ...string) (key, content string) {
 		t.Helper()
-		got := s.ask("POST", path, body, append([]string{"X-API-Key", "acc-1", "Content-Type", "application/json"}, headers...)...)
+		got := s.ask("POST", path, body, append([]string{
+			"X-API-Key", "acc-1", "Content-Type", "application/json",
+		}, headers...)...)
 		require.Equal(t, 200, got.StatusCode, got.body)
 		both := got.json(t)
 		return both["key"].(string), both["content"].(string)
@@ -73,7 +77,8 @@ func TestAnIdempotencyKeyIsVisibleText(t *testing.T) {
 		strings.Repeat("k", 255): 200,
 		strings.Repeat("k", 256): 422,
 	} {
-		got := s.ask("POST", "/order", `{"price_id":"p"}`, "X-API-Key", goodKey, "Content-Type", "application/json", "Idempotency-Key", key)
+		got := s.ask("POST", "/order", `{"price_id":"p"}`, "X-API-Key", goodKey, "Content-Type", "application/json",
+			"Idempotency-Key", key)
 		require.Equal(t, status, got.StatusCode, "%q: %s", key, got.body)
 		if status == 422 {
 			require.Contains(t, got.body, `"idempotency-key"`)

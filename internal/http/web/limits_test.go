@@ -77,7 +77,8 @@ func TestTooLargeIsSeenByClientsThatSendFirst(t *testing.T) {
 		"chunked":       fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n", size),
 	} {
 		t.Run(name, func(t *testing.T) {
-			response, body := s.raw(t, "POST /default HTTP/1.1\r\nHost: x\r\nlmnt-version: 1.1\r\n"+head+strings.Repeat("x", size))
+			response, body := s.raw(t, "POST /default HTTP/1.1\r\nHost: x\r\nlmnt-version: 1.1\r\n"+head+strings.Repeat("x",
+				size))
 			require.Equal(t, 413, response.StatusCode)
 			require.Contains(t, body, "too large")
 		})
@@ -113,7 +114,8 @@ func TestCompressedBodiesAreRefused(t *testing.T) {
 
 func TestHeadersAreBounded(t *testing.T) {
 	s := sized(t, web.Limits{})
-	require.Equal(t, 200, s.ask("GET", "/ok?text="+strings.Repeat("%E3%81%82", 5000), "").StatusCode, "5,000 Japanese characters fit a GET")
+	require.Equal(t, 200, s.ask("GET", "/ok?text="+strings.Repeat("%E3%81%82", 5000), "").StatusCode,
+		"5,000 Japanese characters fit a GET")
 	a := s.ask("GET", "/ok", "", "x-much", strings.Repeat("x", 70<<10))
 	require.Equal(t, 431, a.StatusCode)
 	require.JSONEq(t, `{"error":"The request's headers are too large"}`, a.body)
@@ -121,7 +123,10 @@ func TestHeadersAreBounded(t *testing.T) {
 
 func TestUnreadableRequests(t *testing.T) {
 	s := sized(t, web.Limits{})
-	for _, text := range []string{"nonsense\r\n\r\n", "GET /ok HTTP/1.1\r\nHost: a\r\n: empty\r\n\r\n", "POST /default HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"} {
+	for _, text := range []string{
+		"nonsense\r\n\r\n", "GET /ok HTTP/1.1\r\nHost: a\r\n: empty\r\n\r\n",
+		"POST /default HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+	} {
 		response, body := s.raw(t, text)
 		require.Equal(t, 400, response.StatusCode, text)
 		require.JSONEq(t, `{"error":"The request could not be read"}`, body)

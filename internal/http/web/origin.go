@@ -12,7 +12,8 @@ import (
 // headers that no page can set (Fetch Metadata, and the Origin of RFC 6454). What says nothing is not taken for one.
 func (s *Server) sameOrigin(call *Call) bool {
 	origin := call.Header("Origin")
-	return call.Header("Sec-Fetch-Site") == "same-origin" || s.allows(origin) || strings.EqualFold(origin, s.ownOrigin(call))
+	return call.Header("Sec-Fetch-Site") == "same-origin" || s.allows(origin) ||
+		strings.EqualFold(origin, s.ownOrigin(call))
 }
 
 // proves reports whether the cookie of a request may change something: a page of the service or of an allowed origin

@@ -39,14 +39,16 @@ func TestOnlyWhatAppendsCountsForTheRates(t *testing.T) {
 	limiter := perAccount(t, 1)
 	emptied(t, limiter, "acc-1")
 	s := start(t, web.Config{Rates: limiter, Routes: []web.Route{
-		web.Get("/read", ok), web.Get("/speak", ok, web.Appends()), web.Post("/write", ok), web.Put("/write", ok), web.Delete("/write", ok),
+		web.Get("/read", ok), web.Get("/speak", ok, web.Appends()), web.Post("/write", ok), web.Put("/write", ok),
+		web.Delete("/write", ok),
 		web.Post("/echo", ok, web.AppendsNothing()), web.Post("/open", ok, web.Public()),
 	}})
 	for _, row := range []struct {
 		method, path string
 		status       int
 	}{
-		{"GET", "/read", 200}, {"GET", "/speak", 429}, {"POST", "/write", 429}, {"PUT", "/write", 429}, {"DELETE", "/write", 429},
+		{"GET", "/read", 200}, {"GET", "/speak", 429}, {"POST", "/write", 429}, {"PUT", "/write", 429},
+		{"DELETE", "/write", 429},
 		{"POST", "/echo", 200}, {"POST", "/open", 200},
 	} {
 		got := s.ask(row.method, row.path, "", "X-API-Key", goodKey)
@@ -75,7 +77,9 @@ func (n *noAddress) Address(address netip.Addr) bool {
 
 func TestAnAddressHasARateToo(t *testing.T) {
 	var rates noAddress
-	s := start(t, web.Config{Rates: &rates, Routes: []web.Route{web.Get("/read", ok), web.Post("/open", ok, web.Public())}})
+	s := start(t, web.Config{
+		Rates: &rates, Routes: []web.Route{web.Get("/read", ok), web.Post("/open", ok, web.Public())},
+	})
 	require.Equal(t, 200, s.ask("GET", "/read", "", "X-API-Key", goodKey).StatusCode)
 	require.Nil(t, rates.asked.Load())
 	got := s.ask("POST", "/open", "", "X-Forwarded-For", "192.0.2.1")
@@ -120,7 +124,9 @@ func TestWhatAppendsDoesNotBeginWithoutItsClient(t *testing.T) {
 func TestWhatIsSignedIsNotHeldUp(t *testing.T) {
 	limiter, err := rates.New(rates.Limits{Address: 1})
 	require.NoError(t, err)
-	s := start(t, web.Config{Rates: limiter, Routes: []web.Route{web.Post("/webhook", ok, web.Signed()), web.Post("/open", ok, web.Public())}})
+	s := start(t, web.Config{
+		Rates: limiter, Routes: []web.Route{web.Post("/webhook", ok, web.Signed()), web.Post("/open", ok, web.Public())},
+	})
 	held := false
 	for range 20 {
 		held = held || s.ask("POST", "/open", "").StatusCode == 429

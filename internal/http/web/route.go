@@ -40,9 +40,10 @@ type Route struct {
 	Forms          bool // multipart and urlencoded bodies are accepted beside JSON
 	WhileDraining  bool // answered while the server drains, and on connections beyond the limit, too
 	Appends        bool // may append to the log: it counts for the rates of accounts and addresses
-	ChangesState   bool // changes something: HEAD is refused, and a browser's session admits pages of the service and of allowed origins only
-	Navigable      bool // a browser's window may go there, too: of what ChangesState, that proves that its user wants it
-	KeyOnly        bool // an API key admits, a browser's session does not
+	// Changes something: HEAD is refused, and a browser's session admits pages of the service and of allowed origins only.
+	ChangesState bool
+	Navigable    bool // a browser's window may go there, too: of what ChangesState, that proves that its user wants it
+	KeyOnly      bool // an API key admits, a browser's session does not
 
 	// For the documentation only.
 	Description string            // more than the summary, in Markdown
@@ -199,7 +200,8 @@ func Delete[In any](path string, handler func(*Call, In) (Reply, error), options
 
 func row[In any](method, path string, handler func(*Call, In) (Reply, error), options []Option) Route {
 	route := Route{
-		Method: method, Path: path, MaxBody: defaultMaxBody, Timeout: defaultTimeout, Appends: method != "GET", ChangesState: method != "GET", In: reflect.TypeFor[In](),
+		Method: method, Path: path, MaxBody: defaultMaxBody, Timeout: defaultTimeout, Appends: method != "GET",
+		ChangesState: method != "GET", In: reflect.TypeFor[In](),
 	}
 	route.handle = func(call *Call, bindInto func(reflect.Value) error) (Reply, error) {
 		var in In

@@ -19,16 +19,24 @@ var updateRouting = flag.Bool("update-routing", false, "write testdata/routing.g
 const routingGolden = "testdata/routing.golden"
 
 var (
-	routedMethods = []string{"GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT", "PURGE", "get", "QUERY"}
+	routedMethods = []string{
+		"GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT", "PURGE", "get", "QUERY",
+	}
 
 	// routedTargets are paths, and request targets that proxies and scanners send.
 	routedTargets = []string{
-		"/", "/v1/account", "/v1/account/", "/V1/account", "//v1/account", "/v1//account", "/v1/./account", "/v1/x/../account", "/v1/%61ccount",
-		"/v1/account?x=/y", "/v1/account#f", "/v1/account?a#b", "/v1/account#b?a", "http://other.example/v1/account", "http://other.example", "*", "v1/account",
-		"/v1/ai/voice/list", "/v1/ai/voice/LIST", "/v1/ai/voice/", "/v1/ai/voice/a", "/v1/ai/voice/a%2Fb", "/v1/ai/voice/a.b-c~d_e", "/v1/ai/voice/a/b",
-		"/v1/ai/voice/%ff", "/v1/ai/voice/%zz", "/v1/ai/voice/\xc3\xa4", "/v1/ai/voice/a;b", "/v1/ai/voice/a:b", "/v1/ai/voice/precheck", "/v1/ai/voice/a/preview",
-		"/v1/ai/voice//preview", "/v1/ai/voice/a/preview/", "/v1/ai/voice/a/previewx", "/v1/ai/voice/a/preview/invalidate", "/v1/ai/voice/list/preview",
-		"/speech/beta", "/speech/beta/", "/speech/beta//", "/speech/beta/voices", "/speech/beta/synthesize", "/speech/beta/a/b/voices", "/speech/beta/voices/",
+		"/", "/v1/account", "/v1/account/", "/V1/account", "//v1/account", "/v1//account", "/v1/./account",
+		"/v1/x/../account", "/v1/%61ccount",
+		"/v1/account?x=/y", "/v1/account#f", "/v1/account?a#b", "/v1/account#b?a", "http://other.example/v1/account",
+		"http://other.example", "*", "v1/account",
+		"/v1/ai/voice/list", "/v1/ai/voice/LIST", "/v1/ai/voice/", "/v1/ai/voice/a", "/v1/ai/voice/a%2Fb",
+		"/v1/ai/voice/a.b-c~d_e", "/v1/ai/voice/a/b",
+		"/v1/ai/voice/%ff", "/v1/ai/voice/%zz", "/v1/ai/voice/\xc3\xa4", "/v1/ai/voice/a;b", "/v1/ai/voice/a:b",
+		"/v1/ai/voice/precheck", "/v1/ai/voice/a/preview",
+		"/v1/ai/voice//preview", "/v1/ai/voice/a/preview/", "/v1/ai/voice/a/previewx", "/v1/ai/voice/a/preview/invalidate",
+		"/v1/ai/voice/list/preview",
+		"/speech/beta", "/speech/beta/", "/speech/beta//", "/speech/beta/voices", "/speech/beta/synthesize",
+		"/speech/beta/a/b/voices", "/speech/beta/voices/",
 		"/auth/oauth/validate", "/auth/oauth/google", "/spend", "/nowhere", "/a://b/v1/account", "/:id", "/+",
 	}
 )
@@ -57,7 +65,8 @@ func TestRoutingIsAsRecorded(t *testing.T) {
 			{"BREW", "Origin: https://page.example\r\nlmnt-version: 1.1\r\n"},
 			{"POST", "Content-Length: 2\r\n"}, {"GET", "Host: [::1\r\n"},
 		} {
-			recorded = append(recorded, fmt.Sprintf("%s %q %q -> %s", c.method, target, c.headers, s.record(t, c.method, target, c.headers)))
+			recorded = append(recorded, fmt.Sprintf("%s %q %q -> %s", c.method, target, c.headers,
+				s.record(t, c.method, target, c.headers)))
 		}
 	}
 	if *updateRouting {

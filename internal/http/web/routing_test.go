@@ -20,9 +20,12 @@ import (
 // table has the paths of the interface that collide when the order is wrong.
 var table = []string{
 	"GET /v1/ai/voice/{id}", "GET /v1/ai/voice/list", "GET /v1/ai/voice/{id}/preview", "POST /v1/ai/voice/precheck",
-	"POST /v1/ai/voice/{id}/preview/invalidate", "GET /auth/oauth/{provider}", "GET /auth/oauth/validate", "GET /auth/oauth/login",
-	"GET /speech/beta/{rest:path}", "GET /speech/beta/voices", "POST /speech/beta/{rest:path}", "POST /speech/beta/synthesize",
-	"GET /v1/account", "GET /v1/account/clip/{id}", "DELETE /v1/account/clip/{id}", "POST /v1/ai/speech", "POST /v1/ai/speech/bytes", "GET /",
+	"POST /v1/ai/voice/{id}/preview/invalidate", "GET /auth/oauth/{provider}", "GET /auth/oauth/validate",
+	"GET /auth/oauth/login",
+	"GET /speech/beta/{rest:path}", "GET /speech/beta/voices", "POST /speech/beta/{rest:path}",
+	"POST /speech/beta/synthesize",
+	"GET /v1/account", "GET /v1/account/clip/{id}", "DELETE /v1/account/clip/{id}", "POST /v1/ai/speech",
+	"POST /v1/ai/speech/bytes", "GET /",
 }
 
 // named answers with the row that was hit.
@@ -58,7 +61,10 @@ func TestEveryRowIsReached(t *testing.T) {
 
 func TestRoutingIsStrictAndCaseSensitive(t *testing.T) {
 	s := start(t, web.Config{Routes: []web.Route{named("GET /v1/ai/voice/{id}"), named("GET /v1/account")}})
-	for _, path := range []string{"/v1/account/", "/V1/account", "/v1//account", "/v1/./account", "/v1/x/../account", "/v1/ai/voice/", "/v1/ai/voice/a/b", "/v1/%61ccount"} {
+	for _, path := range []string{
+		"/v1/account/", "/V1/account", "/v1//account", "/v1/./account", "/v1/x/../account",
+		"/v1/ai/voice/", "/v1/ai/voice/a/b", "/v1/%61ccount",
+	} {
 		request, err := http.NewRequest("GET", s.url, nil)
 		require.NoError(t, err)
 		request.URL.Opaque = path
@@ -77,11 +83,13 @@ func TestPathParametersAreUnescapedOnce(t *testing.T) {
 		web.Get("/clip/{id}", func(_ *web.Call, in in) (web.Reply, error) { return web.JSON(in.ID), nil }, web.Public()),
 	}})
 	for path, want := range map[string]string{
-		"/clip/a%2Fb": `"a/b"`, "/clip/a%252Fb": `"a%2Fb"`, "/clip/%C3%A4": `"ä"`, "/clip/rk_A-b.c": `"rk_A-b.c"`, "/clip/a+b": `"a+b"`,
+		"/clip/a%2Fb": `"a/b"`, "/clip/a%252Fb": `"a%2Fb"`, "/clip/%C3%A4": `"ä"`, "/clip/rk_A-b.c": `"rk_A-b.c"`,
+		"/clip/a+b": `"a+b"`,
 	} {
 		require.Equal(t, want, s.ask("GET", path, "").body)
 	}
-	require.Equal(t, []any{"path", "id"}, s.ask("GET", "/clip/%FF", "").json(t)["detail"].([]any)[0].(map[string]any)["loc"])
+	require.Equal(t, []any{"path", "id"},
+		s.ask("GET", "/clip/%FF", "").json(t)["detail"].([]any)[0].(map[string]any)["loc"])
 	require.Contains(t, s.ask("GET", "/clip/1234567890123", "").body, "string_too_long")
 }
 
@@ -111,18 +119,21 @@ func TestHeadIsRefusedWhereGetChangesSomething(t *testing.T) {
 
 func TestCrossOriginRequests(t *testing.T) {
 	s := start(t, web.Config{Routes: []web.Route{web.Get("/ok", ok, web.Public()), web.Post("/speech", ok)}})
-	a := s.ask("OPTIONS", "/speech", "", "Origin", "https://example.com", "Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "x-api-key, content-type")
+	a := s.ask("OPTIONS", "/speech", "", "Origin", "https://example.com", "Access-Control-Request-Method", "POST",
+		"Access-Control-Request-Headers", "x-api-key, content-type")
 	require.Equal(t, 204, a.StatusCode, "a preflight carries no key")
 	require.Equal(t, "*", a.Header.Get("Access-Control-Allow-Origin"))
 	require.Contains(t, a.Header.Get("Access-Control-Allow-Methods"), "POST")
 	require.Equal(t, "x-api-key, content-type", a.Header.Get("Access-Control-Allow-Headers"))
 	require.Empty(t, a.Header.Get("Access-Control-Allow-Credentials"))
-	a = s.ask("OPTIONS", "/speech", "", "Origin", "https://example.com", "Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "a b;<c>")
+	a = s.ask("OPTIONS", "/speech", "", "Origin", "https://example.com", "Access-Control-Request-Method", "POST",
+		"Access-Control-Request-Headers", "a b;<c>")
 	require.Equal(t, "*", a.Header.Get("Access-Control-Allow-Headers"), "nonsense is not echoed")
 	a = s.ask("GET", "/ok", "", "Origin", "https://example.com")
 	require.Equal(t, "*", a.Header.Get("Access-Control-Allow-Origin"))
 	require.Contains(t, a.Header.Get("Access-Control-Expose-Headers"), "request-id")
-	require.Equal(t, "*", s.ask("POST", "/speech", "", "Origin", "https://example.com").Header.Get("Access-Control-Allow-Origin"), "refusals are readable too")
+	require.Equal(t, "*", s.ask("POST", "/speech", "", "Origin",
+		"https://example.com").Header.Get("Access-Control-Allow-Origin"), "refusals are readable too")
 	plain := s.ask("OPTIONS", "/speech", "")
 	require.Equal(t, 204, plain.StatusCode)
 	require.Equal(t, "POST, OPTIONS", plain.Header.Get("Allow"))
@@ -165,7 +176,8 @@ func TestValuesSurviveTheRequest(t *testing.T) {
 		if i%2 == 1 {
 			body, contentType = "text="+want(i), "application/x-www-form-urlencoded"
 		}
-		s.ask("POST", "/keep/"+want(i)+"?q="+want(i), body, "Content-Type", contentType, "User-Agent", want(i), "Cookie", "svc-session="+want(i), "x-extra", want(i))
+		s.ask("POST", "/keep/"+want(i)+"?q="+want(i), body, "Content-Type", contentType, "User-Agent", want(i), "Cookie",
+			"svc-session="+want(i), "x-extra", want(i))
 	}
 	require.Len(t, all, 60)
 	for i, one := range all {
@@ -179,10 +191,15 @@ func TestProxyHeadersAreNotTrusted(t *testing.T) {
 		IP       string
 	}
 	s := start(t, web.Config{Routes: []web.Route{
-		web.Get("/who", func(c *web.Call, _ none) (web.Reply, error) { return web.JSON(seen{c.Loopback(), c.RemoteIP()}), nil }, web.Public()),
+		web.Get("/who", func(c *web.Call, _ none) (web.Reply, error) {
+			return web.JSON(seen{c.Loopback(), c.RemoteIP()}),
+				nil
+		}, web.Public()),
 	}})
 	require.JSONEq(t, `{"Loopback":true,"IP":"127.0.0.1"}`, s.ask("GET", "/who", "").body)
-	for _, header := range []string{"X-Forwarded-For", "X-Forwarded-Host", "Forwarded", "X-Forwarded-Anything", "X-Real-IP", "Via"} {
+	for _, header := range []string{
+		"X-Forwarded-For", "X-Forwarded-Host", "Forwarded", "X-Forwarded-Anything", "X-Real-IP", "Via",
+	} {
 		require.JSONEq(t, `{"Loopback":false,"IP":"127.0.0.1"}`, s.ask("GET", "/who", "", header, "9.9.9.9").body, header)
 	}
 	require.Equal(t, 200, s.ask("GET", "/who", "", "X-HTTP-Method-Override", "DELETE").StatusCode)
@@ -190,7 +207,8 @@ func TestProxyHeadersAreNotTrusted(t *testing.T) {
 
 func TestAbsoluteRequestTargets(t *testing.T) {
 	s := start(t, web.Config{Routes: []web.Route{named("GET /v1/account")}})
-	response, _ := s.raw(t, "GET http://evil.example/v1/account?x=1 HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n")
+	response, _ := s.raw(t, "GET http://evil.example/v1/account?x=1 HTTP/1.1\r\nHost: evil.example\r\nConnection: "+
+		"close\r\n\r\n")
 	require.Equal(t, 200, response.StatusCode)
 }
 
@@ -280,7 +298,10 @@ func TestLimitsAndFiberAgreeOnTheRoute(t *testing.T) {
 
 // randomPath returns a path of a row, mostly with some of its segments replaced.
 func randomPath(random *rand.Rand) string {
-	odd := []string{"v1", "list", "preview", "precheck", "invalidate", "x", "", "%2F", "%6cist", "a-b", "a.b", "~", "V1", "LIST", ":id", "*", "+", "..", ".", "a;b", "\xff"}
+	odd := []string{
+		"v1", "list", "preview", "precheck", "invalidate", "x", "", "%2F", "%6cist", "a-b",
+		"a.b", "~", "V1", "LIST", ":id", "*", "+", "..", ".", "a;b", "\xff",
+	}
 	_, path, _ := strings.Cut(table[random.IntN(len(table))], " ")
 	segments := strings.Split(path, "/")[1:]
 	for i := range segments {

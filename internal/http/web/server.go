@@ -48,9 +48,10 @@ type Config struct {
 
 	Uploads *spool.Spool // of routes with Uploads
 
-	Origins       []string       // whose pages may use the session of a browser, as browsers write them: https://HOST
-	Origin        string         // of the service's own pages; "" is the host that was asked, over HTTP
-	PlainCookies  bool           // the service is on a loopback address, where browsers speak HTTP: cookies are sent without TLS
+	Origins []string // whose pages may use the session of a browser, as browsers write them: https://HOST
+	Origin  string   // of the service's own pages; "" is the host that was asked, over HTTP
+	// The service is on a loopback address, where browsers speak HTTP: cookies are sent without TLS.
+	PlainCookies  bool
 	Proxies       []netip.Prefix // whose X-Forwarded-For is believed
 	CountryHeader string         // in which they say the client's country; "" means that they do not
 }
@@ -76,13 +77,15 @@ type Observation struct {
 
 // Limits bound what clients can use up. A zero field has the value named.
 type Limits struct {
-	Connections        int // open at once: 16,384; beyond, the quietest make room, else new ones get 503, health checks apart
+	// Open at once: 16,384; beyond, the quietest make room, else new ones get 503, health checks apart.
+	Connections        int
 	AddressConnections int // of one address, open at once: three quarters of Connections
 	Bodies             int // bytes of request bodies in memory, as announced: 256 MiB
 	AddressBodies      int // of one address: a quarter of Bodies
 	Uploads            int // bytes of uploads on disk, as announced: 2 GiB
 	AddressUploads     int // of one address: half of Uploads
-	Rate               int // bytes a second: the least that a client must send of a body, and take of a finished answer: 8 KiB
+	// Bytes a second: the least that a client must send of a body, and take of a finished answer: 8 KiB.
+	Rate int
 
 	Header       int           // bytes of request line and headers: 64 KiB, for GET speech with 5,000 characters
 	ReadTimeout  time.Duration // for the head of a request, and again for its body, which then must come at Rate: 15 s
@@ -92,10 +95,11 @@ type Limits struct {
 	Stream       time.Duration // for a whole stream: 10 min
 	PositionWait time.Duration // for x-recital-min-position: 2 s
 
-	AccountSockets int           // WebSockets of one account that are open at once: 100
-	SocketIdle     time.Duration // of a WebSocket without a message in either direction: 5 min; ReadTimeout before its first
-	SocketPing     time.Duration // between two pings to a WebSocket's client, which may miss one: 20 s
-	SocketLength   time.Duration // for a whole WebSocket: 1 h
+	AccountSockets int // WebSockets of one account that are open at once: 100
+	// Of a WebSocket without a message in either direction: 5 min; ReadTimeout before its first.
+	SocketIdle   time.Duration
+	SocketPing   time.Duration // between two pings to a WebSocket's client, which may miss one: 20 s
+	SocketLength time.Duration // for a whole WebSocket: 1 h
 }
 
 func (l *Limits) fill() {
@@ -229,7 +233,8 @@ func (s *Server) checkAccess(e *endpoint) error {
 func (s *Server) checkBodies(e *endpoint) error {
 	limits, largest := s.cfg.Limits, bodyMemory(bodyLimit(e))
 	if largest > min(limits.partFor(largest), int64(limits.AddressBodies)) {
-		return fmt.Errorf("%s %s: a body may need %d bytes, which is more than what an address may have", e.Method, e.Path, largest)
+		return fmt.Errorf("%s %s: a body may need %d bytes, which is more than what an address may have", e.Method, e.Path,
+			largest)
 	}
 	return nil
 }
@@ -245,7 +250,8 @@ func (s *Server) checkUploads(e *endpoint) error {
 	case s.cfg.Uploads == nil:
 		return fmt.Errorf("%s %s: no spool for uploads", e.Method, e.Path)
 	case e.Uploads > int64(min(limits.Uploads, limits.AddressUploads)):
-		return fmt.Errorf("%s %s: an upload may have %d bytes, which is more than what an address may have", e.Method, e.Path, e.Uploads)
+		return fmt.Errorf("%s %s: an upload may have %d bytes, which is more than what an address may have", e.Method,
+			e.Path, e.Uploads)
 	}
 	return nil
 }
@@ -295,7 +301,8 @@ func (s *Server) Serve(ln net.Listener) error {
 	limits := s.cfg.Limits
 	listener := netconn.Listen(ln, netconn.Limits{
 		Connections: limits.Connections, AddressConnections: limits.AddressConnections,
-		Shared: s.trusts, Grace: limits.ReadTimeout, Longest: limits.BodyTimeout, WriteTimeout: limits.WriteTimeout, Rate: limits.Rate,
+		Shared: s.trusts, Grace: limits.ReadTimeout, Longest: limits.BodyTimeout, WriteTimeout: limits.WriteTimeout,
+		Rate: limits.Rate,
 	})
 	if !s.listener.CompareAndSwap(nil, listener) {
 		return errors.New("serving: the server has a listener already")
@@ -421,7 +428,9 @@ type Stats struct {
 
 // Stats returns the present figures.
 func (s *Server) Stats() Stats {
-	stats := Stats{RefusedBodies: s.bodies.Refused() + s.uploads.Refused(), Bodies: s.bodies.Held(), Sockets: s.sockets.count()}
+	stats := Stats{
+		RefusedBodies: s.bodies.Refused() + s.uploads.Refused(), Bodies: s.bodies.Held(), Sockets: s.sockets.count(),
+	}
 	if l := s.listener.Load(); l != nil {
 		stats.Connections, stats.Evicted, stats.Refused = l.Open(), l.Evicted(), l.Refused()
 	}

@@ -90,14 +90,17 @@ func (c *Call) cookieOf() (value string, err error) {
 			continue
 		}
 		if first != nil && !bytes.Equal(first, value) {
-			return "", &Error{Status: http.StatusBadRequest, Message: "The cookie " + sessionCookie + " was sent twice, with different values"}
+			return "", &Error{
+				Status: http.StatusBadRequest, Message: "The cookie " + sessionCookie + " was sent twice, with different values",
+			}
 		}
 		first = bytes.Clone(value)
 	}
 	return string(first), nil
 }
 
-var errNoProof = domain.Refuse(domain.Denied, "The cookie of a session permits this to pages of the service only: the header Sec-Fetch-Site or Origin must show one")
+var errNoProof = domain.Refuse(domain.Denied,
+	"The cookie of a session permits this to pages of the service only: the header Sec-Fetch-Site or Origin must show one")
 
 // lookUpSession returns the owner of a session.
 func (s *Server) lookUpSession(call *Call, cookie string, use SessionUse) (Principal, error) {

@@ -63,7 +63,8 @@ func who(c *web.Call, _ none) (web.Reply, error) { return web.JSON(c.Principal.A
 func everyWay() []web.Route {
 	return []web.Route{
 		web.Get("/read", who), web.Get("/change", who, web.ChangesState()), web.Get("/append", who, web.Appends()),
-		web.Post("/write", who), web.Delete("/write", who), web.Put("/write", who), web.Post("/harmless", who, web.AppendsNothing()),
+		web.Post("/write", who), web.Delete("/write", who), web.Put("/write", who),
+		web.Post("/harmless", who, web.AppendsNothing()),
 		web.Get("/key", who, web.KeyOnly()), web.Get("/optional", who, web.Optional()), web.Get("/public", who, web.Public()),
 	}
 }
@@ -84,11 +85,12 @@ func TestACookieAdmits(t *testing.T) {
 		"a key that cannot be looked up, too": {"/read", "key-while-down", goodCookie, 503, ""},
 		"not a wrong one":                     {"/read", "", "wrong", 401, "Invalid session"},
 		"not one that cannot be looked up":    {"/read", "", "s-1.down", 503, ""},
-		"not none":                            {"/read", "", "", 401, "An API key is needed, in the header x-api-key, or a session, in the cookie svc-session"},
-		"not where keys alone do":             {"/key", "", goodCookie, 401, "An API key is needed, in the header x-api-key"},
-		"where it may":                        {"/optional", "", goodCookie, 200, `"acc-2"`},
-		"a wrong one is nobody there":         {"/optional", "", "wrong", 200, `""`},
-		"nobody is asked there":               {"/public", "", goodCookie, 200, `""`},
+		"not none": {"/read", "", "", 401,
+			"An API key is needed, in the header x-api-key, or a session, in the cookie svc-session"},
+		"not where keys alone do":     {"/key", "", goodCookie, 401, "An API key is needed, in the header x-api-key"},
+		"where it may":                {"/optional", "", goodCookie, 200, `"acc-2"`},
+		"a wrong one is nobody there": {"/optional", "", "wrong", 200, `""`},
+		"nobody is asked there":       {"/public", "", goodCookie, 200, `""`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := s.ask("GET", c.path, "", "x-api-key", c.key, "Cookie", "theme=dark; svc-session="+c.cookie)
@@ -104,7 +106,8 @@ func TestACookieAdmits(t *testing.T) {
 	}
 	require.NotContains(t, s.logs.String(), goodCookie)
 	require.Equal(t, 400, s.ask("GET", "/read", "", "Cookie", "svc-session="+goodCookie+"; svc-session=other").StatusCode)
-	require.Equal(t, 200, s.ask("GET", "/read", "", "Cookie", "svc-session="+goodCookie+"; svc-session="+goodCookie).StatusCode)
+	require.Equal(t, 200, s.ask("GET", "/read", "", "Cookie",
+		"svc-session="+goodCookie+"; svc-session="+goodCookie).StatusCode)
 }
 
 // What changes something with a cookie must come from a page of the service, or of an allowed origin.
@@ -114,17 +117,19 @@ func TestACookieAloneChangesNothing(t *testing.T) {
 		headers []string
 		proves  bool
 	}{
-		"nothing":                          {nil, false},
-		"the same origin":                  {[]string{"Sec-Fetch-Site", "same-origin"}, true},
-		"another subdomain":                {[]string{"Sec-Fetch-Site", "same-site"}, false},
-		"another site":                     {[]string{"Sec-Fetch-Site", "cross-site"}, false},
-		"an address that was typed":        {[]string{"Sec-Fetch-Site", "none"}, false},
-		"a friend":                         {[]string{"Origin", friend}, true},
-		"a friend on another site":         {[]string{"Origin", friend, "Sec-Fetch-Site", "cross-site"}, true},
-		"a friend over HTTP":               {[]string{"Origin", "http://app.example"}, false},
-		"a friend's other port":            {[]string{"Origin", friend + ":8443"}, false},
-		"who is called like a friend":      {[]string{"Origin", friend + ".evil.example"}, false},
-		"a stranger":                       {[]string{"Origin", "https://evil.example", "Sec-Fetch-Site", "cross-site"}, false},
+		"nothing":                     {nil, false},
+		"the same origin":             {[]string{"Sec-Fetch-Site", "same-origin"}, true},
+		"another subdomain":           {[]string{"Sec-Fetch-Site", "same-site"}, false},
+		"another site":                {[]string{"Sec-Fetch-Site", "cross-site"}, false},
+		"an address that was typed":   {[]string{"Sec-Fetch-Site", "none"}, false},
+		"a friend":                    {[]string{"Origin", friend}, true},
+		"a friend on another site":    {[]string{"Origin", friend, "Sec-Fetch-Site", "cross-site"}, true},
+		"a friend over HTTP":          {[]string{"Origin", "http://app.example"}, false},
+		"a friend's other port":       {[]string{"Origin", friend + ":8443"}, false},
+		"who is called like a friend": {[]string{"Origin", friend + ".evil.example"}, false},
+		"a stranger": {[]string{
+			"Origin", "https://evil.example", "Sec-Fetch-Site", "cross-site",
+		}, false},
 		"a page without an origin":         {[]string{"Origin", "null"}, false},
 		"the service's own page":           {[]string{"Origin", s.url}, true},
 		"another port of the same machine": {[]string{"Origin", "http://127.0.0.1:1"}, false},
@@ -134,7 +139,8 @@ func TestACookieAloneChangesNothing(t *testing.T) {
 	for name, proof := range proofs {
 		t.Run(name, func(t *testing.T) {
 			for _, row := range []string{
-				"GET /change", "GET /append", "POST /write", "PUT /write", "DELETE /write", "POST /harmless", "GET /read", "HEAD /read",
+				"GET /change", "GET /append", "POST /write", "PUT /write", "DELETE /write", "POST /harmless", "GET /read",
+				"HEAD /read",
 			} {
 				method, path, _ := strings.Cut(row, " ")
 				want := http.StatusForbidden
@@ -143,7 +149,8 @@ func TestACookieAloneChangesNothing(t *testing.T) {
 				}
 				a := s.ask(method, path, "", append(proof.headers, "Cookie", "svc-session="+goodCookie)...)
 				require.Equal(t, want, a.StatusCode, row)
-				withKey := s.ask(method, path, "", append(proof.headers, "Cookie", "svc-session="+goodCookie, "x-api-key", goodKey)...)
+				withKey := s.ask(method, path, "",
+					append(proof.headers, "Cookie", "svc-session="+goodCookie, "x-api-key", goodKey)...)
 				require.Equal(t, http.StatusOK, withKey.StatusCode, row)
 			}
 		})
@@ -173,7 +180,8 @@ func TestWhatASessionIsUsedForIsKnown(t *testing.T) {
 func TestAnOldCookieIsReplaced(t *testing.T) {
 	for plain, secure := range map[bool]bool{true: false, false: true} {
 		s := start(t, web.Config{Sessions: &browsers{}, PlainCookies: plain, Routes: append(everyWay(),
-			web.Get("/out", func(c *web.Call, _ none) (web.Reply, error) { c.ClearSessionCookie(); return web.JSON(true), nil }, web.Public()))})
+			web.Get("/out", func(c *web.Call, _ none) (web.Reply, error) { c.ClearSessionCookie(); return web.JSON(true), nil },
+				web.Public()))})
 		a := s.ask("GET", "/read", "", "Cookie", "svc-session="+oldCookie)
 		require.Equal(t, 200, a.StatusCode)
 		require.Equal(t, "no-store", a.Header.Get("Cache-Control"))
@@ -196,7 +204,9 @@ func TestAnOldCookieIsReplaced(t *testing.T) {
 
 func TestASocketTakesTheCookieOfAPageOfTheService(t *testing.T) {
 	b := &browsers{}
-	s := start(t, web.Config{Sessions: b, Origins: []string{friend}, Routes: []web.Route{web.Socket("/socket", authenticated, web.MaxBody(1000))}})
+	s := start(t, web.Config{
+		Sessions: b, Origins: []string{friend}, Routes: []web.Route{web.Socket("/socket", authenticated, web.MaxBody(1000))},
+	})
 	for name, c := range map[string]struct {
 		headers []string
 		message string
@@ -242,9 +252,12 @@ func TestASessionThatEndsSaysSo(t *testing.T) {
 
 func TestScriptsOfAllowedOriginsMayUseTheSession(t *testing.T) {
 	s := start(t, web.Config{Sessions: &browsers{}, Origins: []string{friend}, Routes: everyWay()})
-	for origin, allowed := range map[string]bool{friend: true, "https://evil.example": false, "null": false, "": false, "HTTPS://APP.EXAMPLE": false} {
+	for origin, allowed := range map[string]bool{
+		friend: true, "https://evil.example": false, "null": false, "": false, "HTTPS://APP.EXAMPLE": false,
+	} {
 		for _, method := range []string{"GET", "OPTIONS"} {
-			a := s.ask(method, "/read", "", "Origin", origin, "Access-Control-Request-Method", "DELETE", "Access-Control-Request-Headers", "content-type")
+			a := s.ask(method, "/read", "", "Origin", origin, "Access-Control-Request-Method", "DELETE",
+				"Access-Control-Request-Headers", "content-type")
 			require.Contains(t, strings.Join(a.Header.Values("Vary"), ", "), "Origin", origin)
 			if allowed {
 				require.Equal(t, origin, a.Header.Get("Access-Control-Allow-Origin"))
@@ -261,8 +274,9 @@ func TestWrongCredentialsHaveARateThatLocksNobodyOut(t *testing.T) {
 	limiter, err := rates.New(rates.Limits{Failures: 1})
 	require.NoError(t, err)
 	s := start(t, web.Config{
-		Rates: limiter, Sessions: &browsers{}, Origins: []string{friend}, Proxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
-		Routes: append(everyWay(), web.Socket("/socket", authenticated, web.MaxBody(1000))),
+		Rates: limiter, Sessions: &browsers{}, Origins: []string{friend},
+		Proxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+		Routes:  append(everyWay(), web.Socket("/socket", authenticated, web.MaxBody(1000))),
 	})
 	const attacker, other = "192.0.2.1", "192.0.2.2"
 	for _, wrong := range [][]string{{"x-api-key", "wrong"}, {"Cookie", "svc-session=wrong"}} {
@@ -272,8 +286,10 @@ func TestWrongCredentialsHaveARateThatLocksNobodyOut(t *testing.T) {
 		// Nobody can empty the rate of another address, and the owner of a credential passes even from the same one.
 		require.Equal(t, 401, s.ask("GET", "/read", "", append(wrong, "X-Forwarded-For", other)...).StatusCode)
 		require.Equal(t, 200, s.ask("GET", "/read", "", "x-api-key", goodKey, "X-Forwarded-For", attacker).StatusCode)
-		require.Equal(t, 200, s.ask("GET", "/read", "", "Cookie", "svc-session="+goodCookie, "X-Forwarded-For", attacker).StatusCode)
-		require.Equal(t, 401, s.ask("GET", "/read", "", "X-Forwarded-For", attacker).StatusCode, "no credential is not a wrong one")
+		require.Equal(t, 200, s.ask("GET", "/read", "", "Cookie", "svc-session="+goodCookie, "X-Forwarded-For",
+			attacker).StatusCode)
+		require.Equal(t, 401, s.ask("GET", "/read", "", "X-Forwarded-For", attacker).StatusCode,
+			"no credential is not a wrong one")
 	}
 	var refused answered
 	require.Eventually(t, func() bool {
@@ -294,7 +310,9 @@ func TestWrongCredentialsHaveARateThatLocksNobodyOut(t *testing.T) {
 
 func TestBehindProxiesTheRightmostAddressThatIsNoneOfTheirsCounts(t *testing.T) {
 	address := func(c *web.Call, _ none) (web.Reply, error) { return web.JSON(c.RemoteIP() + " " + c.Country()), nil }
-	proxies := []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32"), netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}
+	proxies := []netip.Prefix{
+		netip.MustParsePrefix("127.0.0.1/32"), netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8"),
+	}
 	routes := []web.Route{web.Get("/", address, web.Public())}
 	behind := start(t, web.Config{Proxies: proxies, CountryHeader: "cf-ipcountry", Routes: routes})
 	open := start(t, web.Config{CountryHeader: "cf-ipcountry", Routes: routes})
@@ -320,7 +338,8 @@ func TestBehindProxiesTheRightmostAddressThatIsNoneOfTheirsCounts(t *testing.T) 
 		require.Equal(t, `"127.0.0.1 `+country+`"`, behind.ask("GET", "/", "", "cf-ipcountry", said).body)
 	}
 	require.Equal(t, `"127.0.0.1 "`, open.ask("GET", "/", "", "cf-ipcountry", "NL").body, "who is no proxy says nothing")
-	_, body := behind.raw(t, "GET / HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 192.0.2.9\r\nX-Forwarded-For: 192.0.2.1\r\n\r\n")
+	_, body := behind.raw(t, "GET / HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 192.0.2.9\r\nX-Forwarded-For: "+
+		"192.0.2.1\r\n\r\n")
 	require.Equal(t, `"192.0.2.1 "`, body, "several lines are one list")
 }
 
@@ -350,7 +369,9 @@ func TestAProxyMayHaveMoreConnectionsThanAnAddress(t *testing.T) {
 
 // Nobody frames what the service answers, and browsers that have come over TLS come over TLS from then on.
 func TestWhatBrowsersMayDoWithAnyReply(t *testing.T) {
-	for origin, transport := range map[string]string{"https://recital.example": "max-age=31536000", "http://127.0.0.1:8080": "", "": ""} {
+	for origin, transport := range map[string]string{
+		"https://recital.example": "max-age=31536000", "http://127.0.0.1:8080": "", "": "",
+	} {
 		s := start(t, web.Config{Sessions: &browsers{}, Origin: origin, Routes: everyWay()})
 		for _, path := range []string{"/public", "/read", "/nowhere"} {
 			a := s.ask("GET", path, "")

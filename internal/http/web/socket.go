@@ -51,7 +51,9 @@ func JSONMessage[T any](name, summary string) Message {
 
 // InputMessage describes a message that is bound as a body. The meanings are as for routes.
 func InputMessage[In any](name, summary string, variant bind.Variant, meanings map[string]string) Message {
-	return Message{Name: name, Summary: summary, Of: reflect.TypeFor[In](), Input: true, Variant: variant, Meanings: meanings}
+	return Message{
+		Name: name, Summary: summary, Of: reflect.TypeFor[In](), Input: true, Variant: variant, Meanings: meanings,
+	}
 }
 
 // ReceivesMessages declares the messages of the clients of a WebSocket, the first one first.

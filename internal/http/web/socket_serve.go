@@ -37,7 +37,9 @@ func (s *Server) upgrade(v *visit) error {
 	})
 	if err != nil {
 		v.SetHeader("Sec-WebSocket-Version", "13")
-		return &Error{Status: status, Message: "The WebSocket handshake failed: " + strings.TrimPrefix(err.Error(), "websocket: ")}
+		return &Error{
+			Status: status, Message: "The WebSocket handshake failed: " + strings.TrimPrefix(err.Error(), "websocket: "),
+		}
 	}
 	inTime = s.takeOver(v)
 	return nil

@@ -204,11 +204,12 @@ func TestHowAHandlerEndsIsHowTheSocketIsClosed(t *testing.T) {
 		"with a code": {func() error {
 			return &web.CloseError{Code: 4000, Last: []byte("bye"), Err: &web.Error{Status: 400, Message: "no"}}
 		}, "bye", 4000, "no"},
-		"a refusal":      {func() error { return &web.Error{Status: 402, Message: "pay"} }, "", 1008, "pay"},
-		"too many":       {func() error { return web.TooManyRequests("later", time.Second) }, "", 1013, "later"},
-		"an error":       {func() error { return errors.New("secret of bob") }, "", 1011, "Internal Server Error"},
-		"a panic":        {func() error { panic("secret of bob") }, "", 1011, "Internal Server Error"},
-		"a long refusal": {func() error { return &web.Error{Status: 400, Message: strings.Repeat("é", 300)} }, "", 1008, strings.Repeat("é", 61)},
+		"a refusal": {func() error { return &web.Error{Status: 402, Message: "pay"} }, "", 1008, "pay"},
+		"too many":  {func() error { return web.TooManyRequests("later", time.Second) }, "", 1013, "later"},
+		"an error":  {func() error { return errors.New("secret of bob") }, "", 1011, "Internal Server Error"},
+		"a panic":   {func() error { panic("secret of bob") }, "", 1011, "Internal Server Error"},
+		"a long refusal": {func() error { return &web.Error{Status: 400, Message: strings.Repeat("é", 300)} }, "", 1008,
+			strings.Repeat("é", 61)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := sockets(t, web.Limits{}, func(context.Context, *web.Conn) error { return c.end() })
@@ -504,7 +505,10 @@ func TestShutdownCutsSocketsThatGoOn(t *testing.T) {
 func (s *site) thirsty(t *testing.T) *websocket.Conn {
 	t.Helper()
 	dialer := net.Dialer{Control: func(_, _ string, c syscall.RawConn) error {
-		return c.Control(func(fd uintptr) { _ = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 16<<10) })
+		return c.Control(func(fd uintptr) {
+			_ = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF,
+				16<<10)
+		})
 	}}
 	ws, _, err := (&websocket.Dialer{NetDialContext: dialer.DialContext}).Dial("ws://"+s.addr+"/socket", nil)
 	require.NoError(t, err)
@@ -526,7 +530,8 @@ func TestASlowReaderHoldsTheHandlerBack(t *testing.T) {
 	})
 	ws := s.thirsty(t)
 	stuck := int64(-1)
-	require.Eventually(t, func() bool { now := written.Load(); still := now == stuck; stuck = now; return still }, patience, 200*time.Millisecond)
+	require.Eventually(t, func() bool { now := written.Load(); still := now == stuck; stuck = now; return still },
+		patience, 200*time.Millisecond)
 	require.Less(t, stuck, int64(messages/2), "what is not read is not produced")
 	for range messages {
 		require.Len(t, hear(t, ws), size)

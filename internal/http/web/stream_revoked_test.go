@@ -67,7 +67,8 @@ func TestARevokedKeyEndsItsStreams(t *testing.T) {
 			all, _ := io.ReadAll(reader) // a reset, or the end
 			require.True(t, strings.HasPrefix(string(all), "HTTP/1.1 200 OK"))
 			require.False(t, strings.HasSuffix(string(all), "0\r\n\r\n"), "a clean end")
-			require.Eventually(t, func() bool { return strings.Contains(s.logs.String(), `"aborted":true`) }, patience, time.Millisecond)
+			require.Eventually(t, func() bool { return strings.Contains(s.logs.String(), `"aborted":true`) }, patience,
+				time.Millisecond)
 			require.NotContains(t, s.logs.String(), "ERROR")
 			require.Eventually(t, r.isLeftAlone, patience, time.Millisecond)
 		})

@@ -87,7 +87,8 @@ func TestEveryWriteIsAChunkOfItsOwn(t *testing.T) {
 	require.NoError(t, err)
 	_, body, found := bytes.Cut(all, []byte("\r\n\r\n"))
 	require.True(t, found)
-	require.Equal(t, fmt.Sprintf("1\r\na\r\n2\r\nbc\r\n%x\r\n%s\r\n0\r\n\r\n", len(large), large), strings.ToLower(string(body)))
+	require.Equal(t, fmt.Sprintf("1\r\na\r\n2\r\nbc\r\n%x\r\n%s\r\n0\r\n\r\n", len(large), large),
+		strings.ToLower(string(body)))
 }
 
 func TestABrokenStreamIsCut(t *testing.T) {
@@ -108,7 +109,8 @@ func TestABrokenStreamIsCut(t *testing.T) {
 			body, err := io.ReadAll(response.Body)
 			require.ErrorIs(t, err, io.ErrUnexpectedEOF, "never a clean end")
 			require.Equal(t, "audio", string(body))
-			require.Eventually(t, func() bool { return strings.Contains(s.logs.String(), `"aborted":true`) }, 10*time.Second, time.Millisecond)
+			require.Eventually(t, func() bool { return strings.Contains(s.logs.String(), `"aborted":true`) }, 10*time.Second,
+				time.Millisecond)
 			require.NotContains(t, s.logs.String(), "text of bob")
 			require.Equal(t, 200, s.ask("GET", "/ok", "").StatusCode, "the server lives on")
 		})
@@ -132,7 +134,8 @@ func TestAWriterEndsWhenItsClientHasGone(t *testing.T) {
 	require.NoError(t, err)
 	response.Body.Close()
 	require.ErrorContains(t, <-ended, "client has gone")
-	require.Eventually(t, func() bool { return strings.Contains(s.logs.String(), `"status":499`) }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(s.logs.String(), `"status":499`) }, 10*time.Second,
+		time.Millisecond)
 	require.NotContains(t, s.logs.String(), "stream cut", "a client may leave; that is no failure of ours")
 }
 
@@ -160,19 +163,20 @@ func TestAStalledReaderIsCut(t *testing.T) {
 
 func TestAStreamMayLastLongerThanTheHandlersDeadline(t *testing.T) {
 	const deadline = 100 * time.Millisecond
-	s := streaming(t, web.Limits{WriteTimeout: deadline, ReadTimeout: deadline}, func(ctx context.Context, w io.Writer) error {
-		for begun := time.Now(); time.Since(begun) < 4*deadline; {
-			if _, err := io.WriteString(w, "x"); err != nil {
-				return err
+	s := streaming(t, web.Limits{WriteTimeout: deadline, ReadTimeout: deadline},
+		func(ctx context.Context, w io.Writer) error {
+			for begun := time.Now(); time.Since(begun) < 4*deadline; {
+				if _, err := io.WriteString(w, "x"); err != nil {
+					return err
+				}
+				select {
+				case <-ctx.Done():
+					return ctx.Err()
+				case <-time.After(deadline / 4):
+				}
 			}
-			select {
-			case <-ctx.Done():
-				return ctx.Err()
-			case <-time.After(deadline / 4):
-			}
-		}
-		return nil
-	}, web.Timeout(deadline))
+			return nil
+		}, web.Timeout(deadline))
 	a := s.ask("GET", "/stream", "")
 	require.Equal(t, 200, a.StatusCode)
 	require.NotEmpty(t, a.body)
@@ -196,7 +200,8 @@ func TestHeadDoesNotStartAStream(t *testing.T) {
 	conn, err := net.Dial("tcp", s.addr)
 	require.NoError(t, err)
 	defer conn.Close()
-	_, err = io.WriteString(conn, "HEAD /stream HTTP/1.1\r\nHost: x\r\n\r\nGET /ok HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+	_, err = io.WriteString(conn, "HEAD /stream HTTP/1.1\r\nHost: x\r\n\r\nGET /ok HTTP/1.1\r\nHost: x\r\nConnection: "+
+		"close\r\n\r\n")
 	require.NoError(t, err)
 	all, err := io.ReadAll(conn)
 	require.NoError(t, err)
@@ -204,7 +209,8 @@ func TestHeadDoesNotStartAStream(t *testing.T) {
 	require.True(t, found)
 	require.True(t, strings.HasPrefix(head, "HTTP/1.1 200 OK\r\n"))
 	require.Contains(t, head, "Content-Type: audio/mpeg")
-	require.True(t, strings.HasPrefix(next, "HTTP/1.1 200 OK\r\n"), "nothing stands between the head and the next answer: %q", next)
+	require.True(t, strings.HasPrefix(next, "HTTP/1.1 200 OK\r\n"),
+		"nothing stands between the head and the next answer: %q", next)
 	require.False(t, started.Load())
 }
 

@@ -14,7 +14,8 @@ import (
 
 // methods are those that routes and Fiber know, in the order of the header Allow.
 var methods = []string{
-	fiber.MethodDelete, fiber.MethodGet, fiber.MethodHead, fiber.MethodPatch, fiber.MethodPost, fiber.MethodPut, fiber.MethodOptions,
+	fiber.MethodDelete, fiber.MethodGet, fiber.MethodHead, fiber.MethodPatch, fiber.MethodPost, fiber.MethodPut,
+	fiber.MethodOptions,
 }
 
 // table holds the endpoints by method, the most specific first: a literal segment goes before a parameter, and a
@@ -26,7 +27,8 @@ var errDuplicateRoute = errors.New("there are two such routes")
 
 // add fails when there is an endpoint of the same method that matches the same paths.
 func (t table) add(e *endpoint) error {
-	if slices.ContainsFunc(t[e.Method], func(other *endpoint) bool { return slices.EqualFunc(e.pattern, other.pattern, segment.same) }) {
+	if slices.ContainsFunc(t[e.Method],
+		func(other *endpoint) bool { return slices.EqualFunc(e.pattern, other.pattern, segment.same) }) {
 		return errDuplicateRoute
 	}
 	t.insert(e.Method, e)
@@ -38,7 +40,8 @@ func (t table) add(e *endpoint) error {
 
 func (t table) insert(method string, e *endpoint) {
 	t[method] = append(t[method], e)
-	slices.SortStableFunc(t[method], func(a, b *endpoint) int { return slices.CompareFunc(a.pattern, b.pattern, segment.compare) })
+	slices.SortStableFunc(t[method],
+		func(a, b *endpoint) int { return slices.CompareFunc(a.pattern, b.pattern, segment.compare) })
 }
 
 // register has an application serve the endpoints: the first route that matches is Fiber's choice.

@@ -30,8 +30,12 @@ func TestOnlyTheHeaderOfATrustedProxyContinuesATrace(t *testing.T) {
 			exporter, err := otlp.Open(t.Context(), otlp.Config{Endpoint: receiver.URL, Logger: slog.New(slog.DiscardHandler)})
 			require.NoError(t, err)
 			s := start(t, web.Config{Traces: exporter.Tracer(), Proxies: c.proxies, Routes: []web.Route{
-				web.Get("/asked/{id}", func(call *web.Call, _ struct{}) (web.Reply, error) { return web.JSON(web.RequestIDOf(call)), nil }, web.Public()),
-				web.Get("/checked", func(*web.Call, struct{}) (web.Reply, error) { return web.JSON("ok"), nil }, web.Public(), web.WhileDraining()),
+				web.Get("/asked/{id}", func(call *web.Call, _ struct{}) (web.Reply,
+					error) {
+					return web.JSON(web.RequestIDOf(call)), nil
+				}, web.Public()),
+				web.Get("/checked", func(*web.Call, struct{}) (web.Reply, error) { return web.JSON("ok"), nil }, web.Public(),
+					web.WhileDraining()),
 			}})
 			for _, path := range []string{"/asked/someone", "/checked", "/nowhere"} {
 				s.ask(http.MethodGet, path, "", "traceparent", "00-"+trace+"-00f067aa0ba902b7-01")

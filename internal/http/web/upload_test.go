@@ -47,7 +47,8 @@ func receive(call *web.Call, in uploadIn) (web.Reply, error) {
 		if _, err := io.Copy(hash, file.Content); err != nil {
 			return web.Reply{}, err
 		}
-		got.Files = append(got.Files, fmt.Sprint(file.Name, " ", file.ContentType, " ", file.Content.Size(), " ", hex.EncodeToString(hash.Sum(nil)) == file.SHA256))
+		got.Files = append(got.Files, fmt.Sprint(file.Name, " ", file.ContentType, " ", file.Content.Size(), " ",
+			hex.EncodeToString(hash.Sum(nil)) == file.SHA256))
 	}
 	return web.JSON(got), nil
 }
@@ -66,7 +67,8 @@ func takingUploads(t testing.TB, cfg web.Config) *uploadSite {
 	u.spool, err = spool.Open(spool.Config{Dir: u.dir, Budget: 1024 * mib, MaxFile: 100 * mib})
 	require.NoError(t, err)
 	cfg.Uploads, cfg.Observe = u.spool, func(o web.Observation) { u.seen <- o }
-	cfg.Routes = append(cfg.Routes, web.Post("/upload", receive, web.Uploads(100*mib), web.MaxBody(64<<10)), web.Get("/ok", ok, web.Public()))
+	cfg.Routes = append(cfg.Routes, web.Post("/upload", receive, web.Uploads(100*mib), web.MaxBody(64<<10)),
+		web.Get("/ok", ok, web.Public()))
 	if cfg.Limits.Uploads == 0 {
 		cfg.Limits.Uploads, cfg.Limits.AddressUploads = 1024*mib, 1024*mib
 	}
@@ -106,7 +108,8 @@ func formOf(parts ...formPart) string {
 
 // uploadHead announces a form of so many bytes.
 func uploadHead(length int, more ...string) string {
-	return fmt.Sprintf("POST /upload HTTP/1.1\r\nHost: x\r\nX-API-Key: %s\r\nContent-Type: multipart/form-data; boundary=b\r\nContent-Length: %d\r\n%s\r\n",
+	return fmt.Sprintf("POST /upload HTTP/1.1\r\nHost: x\r\nX-API-Key: %s\r\nContent-Type: multipart/form-data; "+
+		"boundary=b\r\nContent-Length: %d\r\n%s\r\n",
 		goodKey, length, strings.Join(append(more, ""), "\r\n"))
 }
 
@@ -122,11 +125,14 @@ func TestUploadsArriveWhole(t *testing.T) {
 	s := takingUploads(t, web.Config{})
 	large := strings.Repeat("a long recording ", 2*mib/17)
 	for name, parts := range map[string][]formPart{
-		"the fields first": {{"name", "", "Ann"}, {"files", "a.wav", large}, {"files[]", "b.wav", "RIFF"}, {"file", "c.wav", "\r\n--\r\n--"}},
-		"the fields last":  {{"files", "a.wav", large}, {"other", "o.wav", large}, {"file", "c.wav", "\r\n--\r\n--"}, {"files[]", "b.wav", "RIFF"}, {"", "", "?"}, {"name", "", "Ann"}},
+		"the fields first": {{"name", "", "Ann"}, {"files", "a.wav", large}, {"files[]", "b.wav", "RIFF"},
+			{"file", "c.wav", "\r\n--\r\n--"}},
+		"the fields last": {{"files", "a.wav", large}, {"other", "o.wav", large}, {"file", "c.wav", "\r\n--\r\n--"},
+			{"files[]", "b.wav", "RIFF"}, {"", "", "?"}, {"name", "", "Ann"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := s.ask("POST", "/upload", formOf(parts...), "Content-Type", "multipart/form-data; boundary=b", "x-api-key", goodKey, "Idempotency-Key", "k")
+			a := s.ask("POST", "/upload", formOf(parts...), "Content-Type", "multipart/form-data; boundary=b", "x-api-key",
+				goodKey, "Idempotency-Key", "k")
 			require.Equal(t, 200, a.StatusCode, a.body)
 			require.True(t, a.Close)
 			require.Regexp(t, requestID, a.Header.Get("request-id"))
@@ -176,7 +182,8 @@ func TestUploadsAreForThoseWhoAreKnown(t *testing.T) {
 	p = s.from("127.0.0.1")
 	require.Equal(t, 100, p.ask(uploadHead(len(form), "Expect: 100-continue")).StatusCode)
 	require.Equal(t, 200, p.ask(form).StatusCode)
-	require.Equal(t, 200, s.from("127.0.0.1").ask(strings.Replace(uploadHead(len(form)), "HTTP/1.1", "HTTP/1.0", 1)+form).StatusCode)
+	require.Equal(t, 200, s.from("127.0.0.1").ask(strings.Replace(uploadHead(len(form)), "HTTP/1.1", "HTTP/1.0",
+		1)+form).StatusCode)
 	require.Equal(t, 405, s.ask("HEAD", "/upload", "").StatusCode)
 }
 
@@ -214,26 +221,32 @@ func TestHostileUploads(t *testing.T) {
 		request string
 		status  int
 	}{
-		"another boundary":             {uploadHead(announced) + strings.Repeat("--c\r\n", 20_000), 400},
-		"no boundary, no lines":        {uploadHead(announced) + strings.Repeat("x", 100_000), 400},
-		"no boundary in the head":      {strings.Replace(uploadHead(announced), "; boundary=b", "", 1) + strings.Repeat("x", 100_000), 400},
-		"a boundary that is too long":  {strings.Replace(uploadHead(announced), "boundary=b", "boundary="+strings.Repeat("b", 5000), 1), 400},
-		"a part without end of head":   {uploadHead(announced) + part("X: "+strings.Repeat("x", 100_000)), 400},
-		"a part of many headers":       {uploadHead(announced) + part(strings.Repeat("X: y\r\n", 20_000)), 400},
-		"headers in the second part":   {uploadHead(announced) + part("") + "\r\n" + part(strings.Repeat("X: y\r\n", 20_000)), 400},
-		"many tiny parts":              {uploadHead(announced) + strings.Repeat("--b\r\n\r\n\r\n", 100_000), 400},
-		"many tiny files":              {uploadHead(announced) + strings.Repeat(part("")+"\r\n", 10_000), 400},
-		"a long text":                  {uploadHead(announced) + "--b\r\nContent-Disposition: form-data; name=name\r\n\r\n" + strings.Repeat("x", 100_000), 413},
-		"a long text with a file name": {uploadHead(announced) + "--b\r\nContent-Disposition: form-data; name=name; filename=f\r\n\r\n" + strings.Repeat("x", 100_000), 413},
-		"too long":                     {uploadHead(100*mib + 1), 413},
-		"two lengths":                  {uploadHead(10, "Content-Length: 10"), 400},
-		"a length and chunks":          {uploadHead(10, "Transfer-Encoding: chunked"), 400},
-		"chunks that are too long":     {strings.Replace(uploadHead(0), "Content-Length: 0", "Transfer-Encoding: chunked", 1) + "20000\r\n" + strings.Repeat("x", 0x20000), 413},
-		"compressed":                   {uploadHead(announced, "Content-Encoding: gzip"), 415},
-		"no end":                       {uploadHead(len(form)-8) + form, 400},
-		"parts without names":          {uploadHead(30) + "--b\r\n\r\nx\r\n--b\r\n\r\ny\r\n--b--\r\n", 200},
-		"nothing but an end":           {uploadHead(7) + "--b--\r\n", 200},
-		"garbage behind the end":       {uploadHead(announced) + form + strings.Repeat("x", 100_000), 200},
+		"another boundary":      {uploadHead(announced) + strings.Repeat("--c\r\n", 20_000), 400},
+		"no boundary, no lines": {uploadHead(announced) + strings.Repeat("x", 100_000), 400},
+		"no boundary in the head": {strings.Replace(uploadHead(announced), "; boundary=b", "", 1) + strings.Repeat("x",
+			100_000), 400},
+		"a boundary that is too long": {strings.Replace(uploadHead(announced), "boundary=b",
+			"boundary="+strings.Repeat("b", 5000), 1), 400},
+		"a part without end of head": {uploadHead(announced) + part("X: "+strings.Repeat("x", 100_000)), 400},
+		"a part of many headers":     {uploadHead(announced) + part(strings.Repeat("X: y\r\n", 20_000)), 400},
+		"headers in the second part": {uploadHead(announced) + part("") + "\r\n" + part(strings.Repeat("X: y\r\n",
+			20_000)), 400},
+		"many tiny parts": {uploadHead(announced) + strings.Repeat("--b\r\n\r\n\r\n", 100_000), 400},
+		"many tiny files": {uploadHead(announced) + strings.Repeat(part("")+"\r\n", 10_000), 400},
+		"a long text": {uploadHead(announced) + "--b\r\nContent-Disposition: form-data; " +
+			"name=name\r\n\r\n" + strings.Repeat("x", 100_000), 413},
+		"a long text with a file name": {uploadHead(announced) + "--b\r\nContent-Disposition: form-data; name=name; " +
+			"filename=f\r\n\r\n" + strings.Repeat("x", 100_000), 413},
+		"too long":            {uploadHead(100*mib + 1), 413},
+		"two lengths":         {uploadHead(10, "Content-Length: 10"), 400},
+		"a length and chunks": {uploadHead(10, "Transfer-Encoding: chunked"), 400},
+		"chunks that are too long": {strings.Replace(uploadHead(0), "Content-Length: 0", "Transfer-Encoding: chunked",
+			1) + "20000\r\n" + strings.Repeat("x", 0x20000), 413},
+		"compressed":             {uploadHead(announced, "Content-Encoding: gzip"), 415},
+		"no end":                 {uploadHead(len(form)-8) + form, 400},
+		"parts without names":    {uploadHead(30) + "--b\r\n\r\nx\r\n--b\r\n\r\ny\r\n--b--\r\n", 200},
+		"nothing but an end":     {uploadHead(7) + "--b--\r\n", 200},
+		"garbage behind the end": {uploadHead(announced) + form + strings.Repeat("x", 100_000), 200},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := s.from("127.0.0.1")
@@ -260,12 +273,17 @@ func TestUploadsHaveABudget(t *testing.T) {
 		status int
 		from   func(i int) string
 	}{
-		"of an account": {web.Limits{Uploads: 2048 * mib, AddressUploads: 2048 * mib}, 4, 429, func(i int) string { return fmt.Sprintf("127.0.0.%d", 1+i) }},
-		"of an address": {web.Limits{Uploads: 2048 * mib, AddressUploads: 200 * mib}, 3, 429, func(int) string { return "127.0.0.1" }},
-		"of all":        {web.Limits{Uploads: 200 * mib, AddressUploads: 200 * mib}, 3, 503, func(i int) string { return fmt.Sprintf("127.0.0.%d", 1+i) }},
+		"of an account": {web.Limits{Uploads: 2048 * mib, AddressUploads: 2048 * mib}, 4, 429,
+			func(i int) string { return fmt.Sprintf("127.0.0.%d", 1+i) }},
+		"of an address": {web.Limits{Uploads: 2048 * mib, AddressUploads: 200 * mib}, 3, 429,
+			func(int) string { return "127.0.0.1" }},
+		"of all": {web.Limits{Uploads: 200 * mib, AddressUploads: 200 * mib}, 3, 503,
+			func(i int) string { return fmt.Sprintf("127.0.0.%d", 1+i) }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := takingUploads(t, web.Config{Limits: c.limits, Routes: []web.Route{web.Post("/wait", wait, web.Uploads(100*mib))}})
+			s := takingUploads(t, web.Config{
+				Limits: c.limits, Routes: []web.Route{web.Post("/wait", wait, web.Uploads(100*mib))},
+			})
 			// given as many uploads as there is room for, a half of the first of which has come
 			var open []*peer
 			for i := range c.fit {
@@ -394,9 +412,11 @@ func TestRoutesForUploadsThatNobodyCouldUse(t *testing.T) {
 		cfg   web.Config
 		route web.Route
 	}{
-		"uploads are for callers who are known": {web.Config{Uploads: files}, web.Post("/upload", receive, web.Public(), web.Uploads(mib))},
-		"no spool for uploads":                  {web.Config{}, web.Post("/upload", receive, web.Uploads(mib))},
-		"more than what an address may have":    {web.Config{Uploads: files, Limits: web.Limits{Uploads: mib}}, web.Post("/upload", receive, web.Uploads(mib))},
+		"uploads are for callers who are known": {web.Config{Uploads: files},
+			web.Post("/upload", receive, web.Public(), web.Uploads(mib))},
+		"no spool for uploads": {web.Config{}, web.Post("/upload", receive, web.Uploads(mib))},
+		"more than what an address may have": {web.Config{Uploads: files, Limits: web.Limits{Uploads: mib}},
+			web.Post("/upload", receive, web.Uploads(mib))},
 	} {
 		c.cfg.Logger, c.cfg.Authenticator, c.cfg.Routes = slog.New(slog.DiscardHandler), keys{}, []web.Route{c.route}
 		_, err := web.NewServer(c.cfg)

@@ -97,7 +97,9 @@ func start(t testing.TB, cfg web.Config) *site {
 	require.NoError(t, err)
 	s.addr, s.url = ln.Addr().String(), "http://"+ln.Addr().String()
 	transport := &http.Transport{}
-	s.client = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	s.client = &http.Client{
+		Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 	go func() { s.served <- s.Serve(ln) }()
 	t.Cleanup(func() {
 		transport.CloseIdleConnections()

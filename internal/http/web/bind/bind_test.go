@@ -62,7 +62,9 @@ func TestAllErrorsAtOnceInFastAPIsOrder(t *testing.T) {
 		Speed   float64 `body:"speed" default:"1" le:"2"`
 		Debug   bool    `query:"debug"`
 	}
-	items, err := request{path: map[string]string{"id": "x"}, query: url.Values{"length": {"11"}, "debug": {"maybe"}}, body: `{"speed":3}`}.bind(t, &in)
+	items, err := request{
+		path: map[string]string{"id": "x"}, query: url.Values{"length": {"11"}, "debug": {"maybe"}}, body: `{"speed":3}`,
+	}.bind(t, &in)
 	require.NoError(t, err)
 	require.Equal(t, []string{
 		`string_too_short ["path","id"]`,
@@ -103,17 +105,22 @@ func TestQueries(t *testing.T) {
 		want  inputs
 		wrong []string
 	}{
-		"given nothing, then defaults":                        {"", inputs{Page: 1}, nil},
-		"given a repeated scalar, then the last":              {"page=1&page=7", inputs{Page: 7}, nil},
-		"given a repeated list, then all":                     {"owner=me&owner=system", inputs{Page: 1, Owners: []string{"me", "system"}}, nil},
-		"given an empty text, then it is a value":             {"language=", inputs{Page: 1, Lang: &text}, nil},
-		"given an empty number, then it is a wrong value":     {"page=", inputs{}, []string{`int_parsing ["query","page"]`}},
-		"given Python's False, then false":                    {"starred=False", inputs{Page: 1, Starred: &yes}, nil},
-		"given an unknown name, then it is ignored":           {"colour=red", inputs{Page: 1}, nil},
-		"given page 0, then its bound":                        {"page=0", inputs{}, []string{`greater_than ["query","page"]`}},
-		"given bytes that are not UTF-8, then string_unicode": {"language=%ff", inputs{Page: 1}, []string{`string_unicode ["query","language"]`}},
-		"given a NUL, then what is wrong":                     {"language=a%00", inputs{Page: 1}, []string{`value_error ["query","language"]`}},
-		"given a bad item of a list, then its place":          {"owner=me&owner=%ff", inputs{Page: 1}, []string{`string_unicode ["query","owner",1]`}},
+		"given nothing, then defaults":           {"", inputs{Page: 1}, nil},
+		"given a repeated scalar, then the last": {"page=1&page=7", inputs{Page: 7}, nil},
+		"given a repeated list, then all": {"owner=me&owner=system",
+			inputs{Page: 1, Owners: []string{"me", "system"}}, nil},
+		"given an empty text, then it is a value":         {"language=", inputs{Page: 1, Lang: &text}, nil},
+		"given an empty number, then it is a wrong value": {"page=", inputs{}, []string{`int_parsing ["query","page"]`}},
+		"given Python's False, then false":                {"starred=False", inputs{Page: 1, Starred: &yes}, nil},
+		"given an unknown name, then it is ignored":       {"colour=red", inputs{Page: 1}, nil},
+		"given page 0, then its bound": {"page=0", inputs{},
+			[]string{`greater_than ["query","page"]`}},
+		"given bytes that are not UTF-8, then string_unicode": {"language=%ff", inputs{Page: 1},
+			[]string{`string_unicode ["query","language"]`}},
+		"given a NUL, then what is wrong": {"language=a%00", inputs{Page: 1},
+			[]string{`value_error ["query","language"]`}},
+		"given a bad item of a list, then its place": {"owner=me&owner=%ff", inputs{Page: 1},
+			[]string{`string_unicode ["query","owner",1]`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			query, err := url.ParseQuery(c.query)
@@ -149,41 +156,66 @@ func TestBodies(t *testing.T) {
 		want              speech
 		wrong             []string
 	}{
-		"given JSON":                                       {json, `{"text":"hello"}`, hello, nil},
-		"given JSON of a vendor":                           {"application/vnd.x+json; charset=utf-8", `{"text":"hello"}`, hello, nil},
-		"given no content type, then JSON":                 {"", `{"text":"hello"}`, hello, nil},
-		"given text/plain, then no object":                 {"text/plain", `{"text":"hello"}`, speech{}, []string{`model_attributes_type ["body"]`}},
-		"given a list, then no object":                     {json, `["text"]`, speech{}, []string{`model_attributes_type ["body"]`}},
-		"given a string, then no object":                   {json, `"text"`, speech{}, []string{`model_attributes_type ["body"]`}},
-		"given no JSON, then one error for the body":       {json, ``, speech{}, []string{`missing ["body"]`}},
-		"given no body, then each missing field":           {"", ``, speech{}, []string{`missing ["body","text"]`}},
-		"given null, then no object":                       {json, `null`, speech{}, []string{`model_attributes_type ["body"]`}},
-		"given truncated JSON, then the offset":            {json, `{"text":"hello"`, speech{}, []string{`json_invalid ["body",15]`}},
-		"given a missing field":                            {json, `{}`, speech{}, []string{`missing ["body","text"]`}},
-		"given null for a required text, then no text":     {json, `{"text":null}`, speech{}, []string{`string_type ["body","text"]`}},
-		"given null, then the field is absent":             {json, `{"text":"hello","sample_rate":null,"speed":null,"format":null,"debug":null,"tags":null}`, hello, nil},
-		"given null and an alias, then the alias":          {json, `{"text":"hello","format":null,"response_format":"wav"}`, with(func(s *speech) { s.Format = "wav" }), nil},
-		"given a number in a string":                       {json, `{"text":"hello","sample_rate":"8000"}`, with(func(s *speech) { s.Rate = &rate }), nil},
-		"given an unknown key, then it is ignored":         {json, `{"text":"hello","colour":{"a":[]}}`, hello, nil},
-		"given equal keys, then the last":                  {json, `{"text":1,"text":"hello"}`, hello, nil},
-		"given an alias":                                   {json, `{"text":"hello","response_format":"wav"}`, with(func(s *speech) { s.Format = "wav" }), nil},
-		"given a name and its alias, then the name":        {json, `{"text":"hello","response_format":"wav","format":"ulaw"}`, with(func(s *speech) { s.Format = "ulaw" }), nil},
-		"given a synonym, then what it stands for":         {json, `{"text":"hello","format":"mulaw"}`, with(func(s *speech) { s.Format = "ulaw" }), nil},
-		"given a format that is none":                      {json, `{"text":"hello","format":"ogg"}`, speech{}, []string{`literal_error ["body","format"]`}},
-		"given ten emojis, then they fit":                  {json, `{"text":"🎉🎉🎉🎉🎉🎉🎉🎉🎉🎉"}`, with(func(s *speech) { s.Text = strings.Repeat("🎉", 10) }), nil},
-		"given eleven characters, then too long":           {json, `{"text":"elevencharl"}`, speech{}, []string{`string_too_long ["body","text"]`}},
-		"given an empty text, then too short":              {json, `{"text":""}`, speech{}, []string{`string_too_short ["body","text"]`}},
-		"given a lone surrogate":                           {json, `{"text":"\ud800"}`, speech{}, []string{`string_unicode ["body","text"]`}},
-		"given bytes that are not UTF-8":                   {json, "{\"text\":\"\xff\"}", speech{}, []string{`string_unicode ["body","text"]`}},
-		"given a NUL":                                      {json, `{"text":"a\u0000"}`, speech{}, []string{`value_error ["body","text"]`}},
-		"given NaN, which is no JSON":                      {json, `{"text":"hello","speed":NaN}`, speech{}, []string{`json_invalid ["body",24]`}},
-		"given a wrong list and a wrong item":              {json, `{"text":"hello","tags":["a",1]}`, speech{}, []string{`string_type ["body","tags",1]`}},
-		"given a form":                                     {form, "text=hello&speed=0.5&debug=True&tags=a&tags%5B%5D=b+c", with(func(s *speech) { s.Speed, s.Debug, s.Tags = 0.5, true, []string{"a", "b c"} }), nil},
+		"given JSON": {json, `{"text":"hello"}`, hello, nil},
+		"given JSON of a vendor": {"application/vnd.x+json; charset=utf-8", `{"text":"hello"}`,
+			hello, nil},
+		"given no content type, then JSON": {"", `{"text":"hello"}`, hello, nil},
+		"given text/plain, then no object": {"text/plain", `{"text":"hello"}`, speech{},
+			[]string{`model_attributes_type ["body"]`}},
+		"given a list, then no object": {json, `["text"]`, speech{},
+			[]string{`model_attributes_type ["body"]`}},
+		"given a string, then no object": {json, `"text"`, speech{},
+			[]string{`model_attributes_type ["body"]`}},
+		"given no JSON, then one error for the body": {json, ``, speech{}, []string{`missing ["body"]`}},
+		"given no body, then each missing field":     {"", ``, speech{}, []string{`missing ["body","text"]`}},
+		"given null, then no object": {json, `null`, speech{},
+			[]string{`model_attributes_type ["body"]`}},
+		"given truncated JSON, then the offset": {json, `{"text":"hello"`, speech{},
+			[]string{`json_invalid ["body",15]`}},
+		"given a missing field": {json, `{}`, speech{}, []string{`missing ["body","text"]`}},
+		"given null for a required text, then no text": {json, `{"text":null}`, speech{},
+			[]string{`string_type ["body","text"]`}},
+		"given null, then the field is absent": {json,
+			`{"text":"hello","sample_rate":null,"speed":null,"format":null,"debug":null,"tags":null}`, hello, nil},
+		"given null and an alias, then the alias": {json, `{"text":"hello","format":null,"response_format":"wav"}`,
+			with(func(s *speech) { s.Format = "wav" }), nil},
+		"given a number in a string": {json, `{"text":"hello","sample_rate":"8000"}`,
+			with(func(s *speech) { s.Rate = &rate }), nil},
+		"given an unknown key, then it is ignored": {json, `{"text":"hello","colour":{"a":[]}}`, hello, nil},
+		"given equal keys, then the last":          {json, `{"text":1,"text":"hello"}`, hello, nil},
+		"given an alias": {json, `{"text":"hello","response_format":"wav"}`,
+			with(func(s *speech) { s.Format = "wav" }), nil},
+		"given a name and its alias, then the name": {json,
+			`{"text":"hello","response_format":"wav","format":"ulaw"}`, with(func(s *speech) { s.Format = "ulaw" }), nil},
+		"given a synonym, then what it stands for": {json, `{"text":"hello","format":"mulaw"}`,
+			with(func(s *speech) { s.Format = "ulaw" }), nil},
+		"given a format that is none": {json, `{"text":"hello","format":"ogg"}`, speech{},
+			[]string{`literal_error ["body","format"]`}},
+		"given ten emojis, then they fit": {json, `{"text":"🎉🎉🎉🎉🎉🎉🎉🎉🎉🎉"}`,
+			with(func(s *speech) { s.Text = strings.Repeat("🎉", 10) }), nil},
+		"given eleven characters, then too long": {json, `{"text":"elevencharl"}`, speech{},
+			[]string{`string_too_long ["body","text"]`}},
+		"given an empty text, then too short": {json, `{"text":""}`, speech{},
+			[]string{`string_too_short ["body","text"]`}},
+		"given a lone surrogate": {json, `{"text":"\ud800"}`, speech{},
+			[]string{`string_unicode ["body","text"]`}},
+		"given bytes that are not UTF-8": {json, "{\"text\":\"\xff\"}", speech{},
+			[]string{`string_unicode ["body","text"]`}},
+		"given a NUL": {json, `{"text":"a\u0000"}`, speech{},
+			[]string{`value_error ["body","text"]`}},
+		"given NaN, which is no JSON": {json, `{"text":"hello","speed":NaN}`, speech{},
+			[]string{`json_invalid ["body",24]`}},
+		"given a wrong list and a wrong item": {json, `{"text":"hello","tags":["a",1]}`, speech{},
+			[]string{`string_type ["body","tags",1]`}},
+		"given a form": {form, "text=hello&speed=0.5&debug=True&tags=a&tags%5B%5D=b+c",
+			with(func(s *speech) { s.Speed, s.Debug, s.Tags = 0.5, true, []string{"a", "b c"} }), nil},
 		"given empty form fields, then absent":             {form, "text=hello&speed=&sample_rate=", hello, nil},
 		"given an empty required form field, then missing": {form, "text=", speech{}, []string{`missing ["body","text"]`}},
 		"given an empty form, then each missing field":     {form, "", speech{}, []string{`missing ["body","text"]`}},
-		"given a NUL in a form":                            {form, "text=%00", speech{}, []string{`value_error ["body","text"]`}},
-		"given a broken escape in a form, then as it is":   {form, "text=5%25+%zz", with(func(s *speech) { s.Text = "5%25 %zz" }), nil},
+		"given a NUL in a form": {form, "text=%00", speech{},
+			[]string{`value_error ["body","text"]`}},
+		"given a broken escape in a form, then as it is": {form, "text=5%25+%zz",
+			with(func(s *speech) { s.Text = "5%25 %zz" }), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got speech
@@ -243,18 +275,27 @@ func TestMultipart(t *testing.T) {
 	file := func(content string) bind.File {
 		hash := sha256.Sum256([]byte(content))
 		kept := io.NewSectionReader(bytes.NewReader([]byte(content)), 0, int64(len(content)))
-		return bind.File{Name: "a.wav", ContentType: "application/octet-stream", Content: kept, SHA256: hex.EncodeToString(hash[:])}
+		return bind.File{
+			Name: "a.wav", ContentType: "application/octet-stream", Content: kept, SHA256: hex.EncodeToString(hash[:]),
+		}
 	}
 	for name, c := range map[string]struct {
 		parts []part
 		want  upload
 		wrong []string
 	}{
-		"given all, then all":                         {[]part{{"audio", "RIFF", &wav}, {"text", "hi", nil}, {"file_field", "1", &wav}, {"file_field", "2", &wav}}, upload{Text: "hi", Audio: file("RIFF"), Files: []bind.File{file("1"), file("2")}}, nil},
-		"given nothing, then what is required":        {nil, upload{}, []string{`missing ["body","text"]`, `missing ["body","audio"]`}},
-		"given a text for a file":                     {[]part{{"audio", "RIFF", nil}, {"text", "hi", nil}}, upload{}, []string{`value_error ["body","audio"]`}},
-		"given a file for a text, then its content":   {[]part{{"audio", "RIFF", &wav}, {"text", "hi", &wav}}, upload{Text: "hi", Audio: file("RIFF")}, nil},
-		"given a field left empty, then it is absent": {[]part{{"audio", "", &none}, {"text", "hi", nil}}, upload{}, []string{`missing ["body","audio"]`}},
+		"given all, then all": {[]part{
+			{"audio", "RIFF", &wav}, {"text", "hi", nil}, {"file_field", "1", &wav}, {"file_field", "2", &wav},
+		}, upload{Text: "hi", Audio: file("RIFF"), Files: []bind.File{file("1"), file("2")}}, nil},
+		"given nothing, then what is required": {nil, upload{}, []string{
+			`missing ["body","text"]`, `missing ["body","audio"]`,
+		}},
+		"given a text for a file": {[]part{{"audio", "RIFF", nil}, {"text", "hi", nil}}, upload{},
+			[]string{`value_error ["body","audio"]`}},
+		"given a file for a text, then its content": {[]part{{"audio", "RIFF", &wav}, {"text", "hi", &wav}},
+			upload{Text: "hi", Audio: file("RIFF")}, nil},
+		"given a field left empty, then it is absent": {[]part{{"audio", "", &none}, {"text", "hi", nil}}, upload{},
+			[]string{`missing ["body","audio"]`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			contentType, body := multipartBody(t, c.parts...)
@@ -376,9 +417,11 @@ func TestTypesThatReadThemselvesFromTexts(t *testing.T) {
 		want        inputs
 		wrong       []string
 	}{
-		"given none, then the default":   {"", `{}`, inputs{Size: size{1, 1}}, nil},
-		"given texts":                    {"size=3x4", `{"other":"5x6"}`, inputs{Size: size{3, 4}, Other: &size{5, 6}}, nil},
-		"given other texts":              {"size=3", `{"other":"x"}`, inputs{}, []string{`value_error ["query","size"]`, `value_error ["body","other"]`}},
+		"given none, then the default": {"", `{}`, inputs{Size: size{1, 1}}, nil},
+		"given texts":                  {"size=3x4", `{"other":"5x6"}`, inputs{Size: size{3, 4}, Other: &size{5, 6}}, nil},
+		"given other texts": {"size=3", `{"other":"x"}`, inputs{}, []string{
+			`value_error ["query","size"]`, `value_error ["body","other"]`,
+		}},
 		"given a text that is too long":  {"size=1000x1000", `{}`, inputs{}, []string{`string_too_long ["query","size"]`}},
 		"given a number, then no string": {"", `{"other":3}`, inputs{}, []string{`string_type ["body","other"]`}},
 	} {
@@ -401,7 +444,8 @@ func TestSeveralValuesOfASet(t *testing.T) {
 		Owner string `query:"owner" default:"all" literal:"system,me,all" several:"true"`
 	}
 	for text, wrong := range map[string][]string{
-		"owner=me": nil, "owner=system,me": nil, "owner=": {`literal_error ["query","owner"]`}, "owner=me,you": {`literal_error ["query","owner"]`},
+		"owner=me": nil, "owner=system,me": nil, "owner=": {`literal_error ["query","owner"]`},
+		"owner=me,you": {`literal_error ["query","owner"]`},
 	} {
 		query, err := url.ParseQuery(text)
 		require.NoError(t, err)
@@ -461,7 +505,8 @@ func TestWrongTagsAreErrorsAtStart(t *testing.T) {
 		"an unknown tag": struct {
 			F string `query:"f" maxlenn:"3"`
 		}{},
-		"an unreadable tag": reflect.New(reflect.StructOf([]reflect.StructField{{Name: "F", Type: reflect.TypeFor[string](), Tag: `query:f`}})).Elem().Interface(),
+		"an unreadable tag": reflect.New(reflect.StructOf([]reflect.StructField{{Name: "F", Type: reflect.TypeFor[string](),
+			Tag: `query:f`}})).Elem().Interface(),
 		"not exported": struct {
 			f string `query:"f"`
 		}{},

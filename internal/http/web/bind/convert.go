@@ -277,7 +277,8 @@ func normalHost(host string) (string, *fault) {
 	}
 	const badName = "invalid international domain name"
 	decoded, err := url.PathUnescape(host)
-	if err != nil || strings.ContainsAny(decoded, " #%/:<>?@[\\]^|\x7f") || strings.ContainsFunc(decoded, func(c rune) bool { return c < ' ' }) {
+	if err != nil || strings.ContainsAny(decoded, " #%/:<>?@[\\]^|\x7f") ||
+		strings.ContainsFunc(decoded, func(c rune) bool { return c < ' ' }) {
 		return "", urlParsing(badName)
 	}
 	name, err := idna.New(idna.MapForLookup(), idna.Transitional(false), idna.StrictDomainName(false)).ToASCII(decoded)

@@ -73,9 +73,11 @@ func (p *Plan) Fields() []Field {
 func (f *field) describe(source string) Field {
 	r := &f.rules
 	described := Field{
-		Source: source, Type: f.of, Pointer: f.nullable, Required: f.required, Doc: f.docs.doc, Nullable: f.docs.nullable, Format: f.docs.format, Example: f.docs.example,
+		Source: source, Type: f.of, Pointer: f.nullable, Required: f.required, Doc: f.docs.doc, Nullable: f.docs.nullable,
+		Format: f.docs.format, Example: f.docs.example,
 		Rules: Rules{
-			GT: r.gt, GE: r.ge, LT: r.lt, LE: r.le, MinLen: r.minLen, MaxLen: r.maxLen, MaxItems: r.maxItems, Values: f.values(), Synonyms: r.synonyms,
+			GT: r.gt, GE: r.ge, LT: r.lt, LE: r.le, MinLen: r.minLen, MaxLen: r.maxLen, MaxItems: r.maxItems,
+			Values: f.values(), Synonyms: r.synonyms,
 		},
 	}
 	if len(f.names) > 0 {
@@ -126,7 +128,8 @@ func Describe(f reflect.StructField) (Field, error) {
 	}
 	for key := range tags {
 		switch key {
-		case "json", "default", "gt", "ge", "lt", "le", "minlen", "maxlen", "pattern", "literal", "enum", "doc", "nullable", "format":
+		case "json", "default", "gt", "ge", "lt", "le", "minlen", "maxlen", "pattern", "literal", "enum", "doc", "nullable",
+			"format":
 		default:
 			return Field{}, fmt.Errorf("the tag %s does not go with a reply", key)
 		}
@@ -139,7 +142,8 @@ func Describe(f reflect.StructField) (Field, error) {
 	if described.kind, err = kindOf(plain); err != nil {
 		described.kind = kindOther
 	}
-	if err := errors.Join(described.readRules(tags), described.docs.read(tags), described.readDefault(plain, tags)); err != nil {
+	if err := errors.Join(described.readRules(tags), described.docs.read(tags),
+		described.readDefault(plain, tags)); err != nil {
 		return Field{}, err
 	}
 	return described.describe(""), nil

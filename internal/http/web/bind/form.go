@@ -67,7 +67,10 @@ func (p *Plan) ReadMultipart(contentType string, body io.Reader, texts int, keep
 	if err != nil {
 		return nil, err
 	}
-	in := &multipartReader{plan: p, source: &bounded{from: body}, texts: int64(texts), keep: keep, form: &Form{texts: map[string][]string{}, files: map[string][]File{}}}
+	in := &multipartReader{
+		plan: p, source: &bounded{from: body}, texts: int64(texts), keep: keep,
+		form: &Form{texts: map[string][]string{}, files: map[string][]File{}},
+	}
 	in.parts = multipart.NewReader(in.source, boundary)
 	if err := in.read(); err != nil {
 		return nil, err
@@ -179,7 +182,10 @@ func (r *multipartReader) takeFile(part *multipart.Part, fileName string) error 
 	if fileName == "" && content.Size() == 0 {
 		return nil
 	}
-	file := File{Name: fileName, ContentType: part.Header.Get("Content-Type"), Content: content, SHA256: hex.EncodeToString(hash.Sum(nil))}
+	file := File{
+		Name: fileName, ContentType: part.Header.Get("Content-Type"), Content: content,
+		SHA256: hex.EncodeToString(hash.Sum(nil)),
+	}
 	r.form.files[part.FormName()] = append(r.form.files[part.FormName()], file)
 	return nil
 }

@@ -30,13 +30,15 @@ func FuzzBind(f *testing.F) {
 	f.Add("application/json", []byte(`{"text":"hi","speed":1.5,"rate":8000,"debug":true,"tags":["a"],"model":"b","more":{"a":1}}`))
 	f.Add("application/json", []byte(`{"text":"\ud800","speed":"1e3","rate":"8_000","debug":"on","text":"x"}`))
 	f.Add("application/x-www-form-urlencoded", []byte("text=a%20b&speed=1&tags=a&tags=b&debug=on"))
-	f.Add("multipart/form-data; boundary=b", []byte("--b\r\nContent-Disposition: form-data; name=\"text\"\r\n\r\nhi\r\n--b--\r\n"))
+	f.Add("multipart/form-data; boundary=b",
+		[]byte("--b\r\nContent-Disposition: form-data; name=\"text\"\r\n\r\nhi\r\n--b--\r\n"))
 	f.Add("text/plain", []byte(`{}`))
 	plan, err := bind.Compile(reflect.TypeFor[mirror]())
 	require.NoError(f, err)
 	f.Fuzz(func(t *testing.T, contentType string, body []byte) {
 		var got mirror
-		items, err := plan.Bind(reflect.ValueOf(&got).Elem(), &bind.Request{ContentType: contentType, Body: body, Forms: true})
+		items, err := plan.Bind(reflect.ValueOf(&got).Elem(),
+			&bind.Request{ContentType: contentType, Body: body, Forms: true})
 		if err != nil {
 			require.IsType(t, &bind.MalformedError{}, err)
 			return

@@ -114,19 +114,29 @@ func urlParsing(why string) *fault {
 
 func urlScheme() *fault {
 	const schemes = "'http' or 'https'"
-	return &fault{kind: "url_scheme", msg: "URL scheme should be " + schemes, ctx: map[string]any{"expected_schemes": schemes}}
+	return &fault{
+		kind: "url_scheme", msg: "URL scheme should be " + schemes, ctx: map[string]any{"expected_schemes": schemes},
+	}
 }
 
 func urlTooLong(limit int) *fault {
-	return &fault{kind: "url_too_long", msg: "URL should have at most " + characters(limit), ctx: map[string]any{"max_length": limit}}
+	return &fault{
+		kind: "url_too_long", msg: "URL should have at most " + characters(limit), ctx: map[string]any{"max_length": limit},
+	}
 }
 
 func tooShort(limit int) *fault {
-	return &fault{kind: "string_too_short", msg: "String should have at least " + characters(limit), ctx: map[string]any{"min_length": limit}}
+	return &fault{
+		kind: "string_too_short", msg: "String should have at least " + characters(limit),
+		ctx: map[string]any{"min_length": limit},
+	}
 }
 
 func tooLong(limit int) *fault {
-	return &fault{kind: "string_too_long", msg: "String should have at most " + characters(limit), ctx: map[string]any{"max_length": limit}}
+	return &fault{
+		kind: "string_too_long", msg: "String should have at most " + characters(limit),
+		ctx: map[string]any{"max_length": limit},
+	}
 }
 
 func characters(n int) string {
@@ -137,7 +147,10 @@ func characters(n int) string {
 }
 
 func patternMismatch(pattern string) *fault {
-	return &fault{kind: "string_pattern_mismatch", msg: "String should match pattern '" + pattern + "'", ctx: map[string]any{"pattern": pattern}}
+	return &fault{
+		kind: "string_pattern_mismatch", msg: "String should match pattern '" + pattern + "'",
+		ctx: map[string]any{"pattern": pattern},
+	}
 }
 
 // outOfSet is the fault of a literal ("literal_error") or of an enumeration ("enum").

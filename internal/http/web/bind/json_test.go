@@ -13,7 +13,8 @@ import (
 
 // The words are those of CPython's json module, and so are the offsets, except within strings, numbers and words.
 func TestSyntaxErrorsAreThoseOfPython(t *testing.T) {
-	const value, name, colon, comma = "Expecting value", "Expecting property name enclosed in double quotes", "Expecting ':' delimiter", "Expecting ',' delimiter"
+	const value, name, colon, comma = "Expecting value", "Expecting property name enclosed in double quotes",
+		"Expecting ':' delimiter", "Expecting ',' delimiter"
 	for document, want := range map[string]bind.SyntaxError{
 		``:                       {Msg: value, Offset: 0},
 		`  `:                     {Msg: value, Offset: 2},

@@ -116,7 +116,9 @@ func (c pydanticCase) check(t *testing.T) {
 	target := reflect.New(reflect.TypeOf(table[c.Field])).Elem()
 	plan, err := bind.Compile(target.Type())
 	require.NoError(t, err)
-	items, err := plan.Bind(target, &bind.Request{ContentType: "application/json", Body: []byte(`{"f":` + string(c.Input) + `}`)})
+	items, err := plan.Bind(target, &bind.Request{
+		ContentType: "application/json", Body: []byte(`{"f":` + string(c.Input) + `}`),
+	})
 	require.NoError(t, err)
 	if c.refusesNonFinite() {
 		require.Equal(t, "finite_number", items[0].Type)
@@ -134,7 +136,8 @@ func (c pydanticCase) check(t *testing.T) {
 // refusesNonFinite names our other difference: pydantic lets NaN and infinities into a float without bounds.
 func (c pydanticCase) refusesNonFinite() bool {
 	value := string(c.Value)
-	return c.Field == "float" && (value == `"nan"` || strings.HasSuffix(value, `inf"`)) || c.Field == "float_ge" && value == `"inf"`
+	return c.Field == "float" && (value == `"nan"` || strings.HasSuffix(value, `inf"`)) || c.Field == "float_ge" &&
+		value == `"inf"`
 }
 
 func (c pydanticCase) checkValue(t *testing.T, got reflect.Value) {

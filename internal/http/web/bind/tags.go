@@ -14,7 +14,8 @@ var (
 	tagPattern = regexp.MustCompile(`^\s*((?:[a-z]+\.)?([a-z]+)):("(?:[^"\\]|\\.)*")`)
 	sourceTags = []string{"path", "query", "header", "cookie", "body", "raw", "in", "for"}
 	valueTags  = []string{
-		"alias", "required", "default", "gt", "ge", "lt", "le", "minlen", "maxlen", "pattern", "literal", "enum", "synonyms", "url",
+		"alias", "required", "default", "gt", "ge", "lt", "le", "minlen", "maxlen", "pattern", "literal", "enum", "synonyms",
+		"url",
 		"maxitems", "several", "unless", "after", "doc", "values", "nullable", "format", "example",
 	}
 )

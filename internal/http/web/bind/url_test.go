@@ -11,7 +11,10 @@ import (
 // FuzzURL checks that a normalised URL means the same to every reader: net/url parses it, sees the host that was
 // normalised, and normalising it again changes nothing. A check of a redirect's host depends on that.
 func FuzzURL(f *testing.F) {
-	for _, seed := range []string{"http://a", `http:\\a\@b`, "https://u:p@[::1]:80/x?y#z", " HTTP:a..b ", "http://ä.de", "http://1.2.3.4/", "http://a%2eb", "http://%5b::1%5d"} {
+	for _, seed := range []string{
+		"http://a", `http:\\a\@b`, "https://u:p@[::1]:80/x?y#z", " HTTP:a..b ", "http://ä.de",
+		"http://1.2.3.4/", "http://a%2eb", "http://%5b::1%5d",
+	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -53,7 +53,9 @@ func TestAVariantHasItsSourceFieldsAndTags(t *testing.T) {
 	require.Equal(t, "glad", got.Mood)
 
 	_, items = bindSong(t, "address", "mood=happy&pace=0&verse=x")
-	require.Equal(t, []string{"title", "mood", "verse", "pace"}, []string{items[0].Field(), items[1].Field(), items[2].Field(), items[3].Field()})
+	require.Equal(t, []string{"title", "mood", "verse", "pace"}, []string{
+		items[0].Field(), items[1].Field(), items[2].Field(), items[3].Field(),
+	})
 	require.Equal(t, []any{"query", "title"}, items[0].Loc)
 	_, items = bindSong(t, "note", `{"pace":0,"verse":"x"}`)
 	require.Equal(t, []string{"title", "pace", "verse"}, []string{items[0].Field(), items[1].Field(), items[2].Field()})
@@ -67,9 +69,13 @@ func TestFieldsSayWhatTheirTagsDo(t *testing.T) {
 	require.Len(t, fields, 5)
 	require.Equal(t, bind.Field{
 		Source: "body", Name: "mood", Aliases: []string{"feeling"}, Type: reflect.TypeFor[string](),
-		Rules: bind.Rules{Values: []any{"glad", "sad"}, Synonyms: []bind.Synonym{{Word: "happy", For: "glad"}}, Default: "sad"},
+		Rules: bind.Rules{
+			Values: []any{"glad", "sad"}, Synonyms: []bind.Synonym{{Word: "happy", For: "glad"}}, Default: "sad",
+		},
 	}, fields[2])
-	require.Equal(t, bind.Field{Source: "body", Name: "loud", Type: reflect.TypeFor[bool](), Pointer: true, Aliases: []string{}}, fields[4])
+	require.Equal(t, bind.Field{
+		Source: "body", Name: "loud", Type: reflect.TypeFor[bool](), Pointer: true, Aliases: []string{},
+	}, fields[4])
 }
 
 func TestWrongVariants(t *testing.T) {
@@ -117,7 +123,9 @@ func TestTagsOfReplies(t *testing.T) {
 	}
 	good, err := at("Good")
 	require.NoError(t, err)
-	require.Equal(t, bind.Field{Type: reflect.TypeFor[int64](), Doc: "how much", Rules: bind.Rules{GE: new(1.0), Default: int64(7)}}, good)
+	require.Equal(t, bind.Field{
+		Type: reflect.TypeFor[int64](), Doc: "how much", Rules: bind.Rules{GE: new(1.0), Default: int64(7)},
+	}, good)
 	other, err := at("Other")
 	require.NoError(t, err)
 	require.True(t, other.Nullable)

@@ -43,7 +43,8 @@ func TestIfNoneMatch(t *testing.T) {
 		{`""`, `""`, true},
 		{`*, "x"`, `"a"`, false},
 	} {
-		require.Equal(t, c.matches, conditional.Headers{IfNoneMatch: c.header}.Matches(c.tag), "%s against %s", c.header, c.tag)
+		require.Equal(t, c.matches, conditional.Headers{IfNoneMatch: c.header}.Matches(c.tag), "%s against %s", c.header,
+			c.tag)
 	}
 }
 
@@ -113,7 +114,8 @@ func TestRangesAreThoseOfTheStandardLibrary(t *testing.T) {
 
 		part, partial, err := conditional.Headers{Range: header}.Part(`"a"`, int64(size))
 		recorder := serveContent(http.Header{"Range": {header}}, size)
-		if strings.Contains(header, "99999999999999999999") || strings.Trim(header, "bytes=0") == "-" || err == nil && !partial {
+		if strings.Contains(header, "99999999999999999999") || strings.Trim(header, "bytes=0") == "-" || err == nil &&
+			!partial {
 			// net/http refuses what it cannot parse, which is ignored here, and answers the last 0 bytes with 206: RFC
 			// 9110 has it so
 			return
@@ -137,7 +139,8 @@ func TestTagsAreThoseOfTheStandardLibrary(t *testing.T) {
 		}
 		tag := rapid.SampledFrom([]string{`"a"`, `W/"a"`, `"b, c"`}).Draw(rt, "tag")
 		recorder := serveContent(http.Header{"If-None-Match": {header}, "Etag": {tag}}, 1)
-		require.Equal(rt, recorder.Code == http.StatusNotModified, conditional.Headers{IfNoneMatch: header}.Matches(tag), "%s against %s", header, tag)
+		require.Equal(rt, recorder.Code == http.StatusNotModified, conditional.Headers{IfNoneMatch: header}.Matches(tag),
+			"%s against %s", header, tag)
 	})
 }
 
@@ -152,7 +155,9 @@ func serveContent(header http.Header, size int) *httptest.ResponseRecorder {
 }
 
 func FuzzHeaders(f *testing.F) {
-	for _, header := range []string{"", "bytes=0-1", "bytes=-1", "bytes=1-", "bytes=-", "BYTES = 1 - 2", "bytes=0-1,2-3", "bytes=99999999999999999999-"} {
+	for _, header := range []string{
+		"", "bytes=0-1", "bytes=-1", "bytes=1-", "bytes=-", "BYTES = 1 - 2", "bytes=0-1,2-3", "bytes=99999999999999999999-",
+	} {
 		f.Add(header, `"a"`, `W/"a", "b"`, int64(10))
 	}
 	f.Fuzz(func(t *testing.T, ranges, ifRange, ifNoneMatch string, size int64) {

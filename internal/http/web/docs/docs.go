@@ -88,7 +88,8 @@ func (s *site) rows() []web.Route {
 			web.ReturnsMedia([]string{"text/javascript", "text/css", "image/png"}, sends, maySend), unchanged, web.Refuses(404)),
 	}
 	if s.sockets.size > 0 {
-		rows = append(rows, web.Get("/asyncapi.json", s.describeSockets, public, tag, web.Summary("The description of the WebSockets"),
+		rows = append(rows, web.Get("/asyncapi.json", s.describeSockets, public, tag,
+			web.Summary("The description of the WebSockets"),
 			web.Description("An AsyncAPI 3.0 document in JSON."), web.Returns[map[string]any](sends, maySend), unchanged))
 	}
 	return rows
@@ -139,7 +140,8 @@ func policy(address string) string {
 	if origin := originOf(address); origin != "" {
 		connect += " " + origin
 	}
-	return "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src blob:; connect-src " + connect +
+	return "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src blob:; " +
+		"connect-src " + connect +
 		"; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 }
 
@@ -181,7 +183,8 @@ func load(place string) (file, error) {
 	}
 	plain, compressed := strings.CutSuffix(place, ".gz")
 	mediaType := map[string]string{
-		".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".png": "image/png",
+		".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
+		".png": "image/png",
 	}[path.Ext(plain)]
 	if !compressed {
 		return pack(mediaType, content)
@@ -217,7 +220,10 @@ func tagOf(content []byte) string {
 // time: a new release must not meet parts of the old one.
 func (f file) reply(call *web.Call, in conditions) (web.Reply, error) {
 	call.Vary("Accept-Encoding")
-	content := web.Content{Tag: f.tag, CacheControl: "no-cache", Size: f.size, Body: func(conditional.Part) (web.Reply, error) { return f.body(in), nil }}
+	content := web.Content{
+		Tag: f.tag, CacheControl: "no-cache", Size: f.size,
+		Body: func(conditional.Part) (web.Reply, error) { return f.body(in), nil },
+	}
 	return content.Serve(call, conditional.Headers{IfNoneMatch: in.IfNoneMatch})
 }
 

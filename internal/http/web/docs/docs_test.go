@@ -87,7 +87,8 @@ func TestFilesComeInTheEncodingThatTheClientTakes(t *testing.T) {
 		require.EqualValues(t, len(want), plain.ContentLength, "the length is announced")
 		require.Equal(t, "nosniff", plain.Header.Get("X-Content-Type-Options"))
 		for header, zipped := range map[string]bool{
-			"gzip": true, "br, gzip;q=0.5": true, "*": true, "GZIP ; q=1": true, "br": false, "gzip;q=0": false, "gzip;q=0.000": false, "": false,
+			"gzip": true, "br, gzip;q=0.5": true, "*": true, "GZIP ; q=1": true, "br": false, "gzip;q=0": false,
+			"gzip;q=0.000": false, "": false,
 		} {
 			response, got := get(t, http.MethodGet, address+path, "Accept-Encoding", header)
 			require.Equal(t, zipped, response.Header.Get("Content-Encoding") == "gzip", "%s with %q", path, header)
@@ -130,7 +131,9 @@ func TestThePageLoadsItsOwnPartsOnly(t *testing.T) {
 	address := serve(t)
 	response, page := get(t, http.MethodGet, address+"/docs")
 	policy := response.Header.Get("Content-Security-Policy")
-	for _, rule := range []string{"default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'", "frame-ancestors 'none'"} {
+	for _, rule := range []string{
+		"default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'", "frame-ancestors 'none'",
+	} {
 		require.Contains(t, policy, rule)
 	}
 	require.NotContains(t, policy, "unsafe")

@@ -117,7 +117,9 @@ func outOfFiles(err error) bool {
 
 func (l *Listener) wrap(inner net.Conn) *Conn {
 	address := quota.Address(inner.RemoteAddr())
-	c := &Conn{Conn: inner, listener: l, peer: quota.Client(address), shared: l.limits.Shared != nil && l.limits.Shared(address)}
+	c := &Conn{
+		Conn: inner, listener: l, peer: quota.Client(address), shared: l.limits.Shared != nil && l.limits.Shared(address),
+	}
 	c.last.Store(time.Now().UnixNano())
 	if sys, ok := inner.(syscall.Conn); ok {
 		c.raw, _ = sys.SyscallConn()

@@ -31,7 +31,9 @@ func TestAcceptOutlivesAWantOfFiles(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	inner := &poor{Listener: ln}
-	l := Listen(inner, Limits{Connections: 10, AddressConnections: 10, Grace: time.Second, Longest: time.Hour, WriteTimeout: time.Second, Rate: 1})
+	l := Listen(inner, Limits{
+		Connections: 10, AddressConnections: 10, Grace: time.Second, Longest: time.Hour, WriteTimeout: time.Second, Rate: 1,
+	})
 	defer l.Close()
 	accept := func() (client, server net.Conn) {
 		client, err := net.Dial("tcp", ln.Addr().String())
@@ -87,7 +89,9 @@ func TestASlowPeerIsServedAndAStalledOneIsNot(t *testing.T) {
 			t.Parallel()
 			ln, err := net.Listen("tcp", "127.0.0.1:0")
 			require.NoError(t, err)
-			l := Listen(ln, Limits{Connections: 10, AddressConnections: 10, Grace: time.Second, Longest: time.Hour, WriteTimeout: timeout, Rate: 8192})
+			l := Listen(ln, Limits{
+				Connections: 10, AddressConnections: 10, Grace: time.Second, Longest: time.Hour, WriteTimeout: timeout, Rate: 8192,
+			})
 			defer l.Close()
 			client, err := net.Dial("tcp", ln.Addr().String())
 			require.NoError(t, err)

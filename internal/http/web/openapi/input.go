@@ -121,7 +121,10 @@ func parametersOf(inputs []input) []*parameter {
 		if in.source == "body" || in.source == "raw" {
 			continue
 		}
-		p := &parameter{Name: in.name, In: in.source, Description: in.schema.Description, Required: in.required, Schema: in.schema, Example: in.example}
+		p := &parameter{
+			Name: in.name, In: in.source, Description: in.schema.Description, Required: in.required,
+			Schema: in.schema, Example: in.example,
+		}
 		p.Schema.Description = ""
 		parameters = append(parameters, p)
 	}

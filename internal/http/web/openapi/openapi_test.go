@@ -155,7 +155,8 @@ func TestRepliesAreDescribedByTheirTypes(t *testing.T) {
 }
 
 func TestHeadersAreDescribedWhereTheyAreSet(t *testing.T) {
-	document := write(t, web.Get("/v1/song", answer[struct{}], web.Returns[song](web.Sends("etag"), web.SendsHeaders[songHeaders]())))
+	document := write(t, web.Get("/v1/song", answer[struct{}],
+		web.Returns[song](web.Sends("etag"), web.SendsHeaders[songHeaders]())))
 	require.JSONEq(t, `{
 		"request-id": {"description": "Names the request in logs.", "required": true, "schema": {"type": "string"}},
 		"etag": {"description": "Changes with the body.", "required": true, "schema": {"type": "string"}},
@@ -179,9 +180,12 @@ func TestRefusalsFollowFromTheRow(t *testing.T) {
 	}
 	document := write(t,
 		web.Get("/open", answer[struct{}], web.Public(), web.ReturnsNothing(204)),
-		web.Get("/closed", answer[struct{}], web.ReadModels(readmodel.Model{Name: "songs", Version: 1}), web.Returns[song](), web.Refuses(402)),
-		web.Get("/new", answer[struct{}], web.Appends(), web.ReadModels(readmodel.Model{Name: "songs", Version: 1}), web.Returns[singer]()),
-		web.Delete("/maybe/{id}", answer[named], web.Optional(), web.ReadModels(readmodel.Model{Name: "songs", Version: 1}), web.Returns[singer]()),
+		web.Get("/closed", answer[struct{}], web.ReadModels(readmodel.Model{Name: "songs", Version: 1}), web.Returns[song](),
+			web.Refuses(402)),
+		web.Get("/new", answer[struct{}], web.Appends(), web.ReadModels(readmodel.Model{Name: "songs", Version: 1}),
+			web.Returns[singer]()),
+		web.Delete("/maybe/{id}", answer[named], web.Optional(), web.ReadModels(readmodel.Model{Name: "songs", Version: 1}),
+			web.Returns[singer]()),
 		web.Post("/key", answer[struct{}], web.KeyOnly(), web.Returns[singer]()),
 		web.Post("/form", answer[form], web.Forms(), web.Returns[singer]()),
 		web.Post("/raw", answer[echo], web.Public(), web.AppendsNothing(), web.ReturnsMedia([]string{"*/*"})),
@@ -209,9 +213,12 @@ func TestRefusalsFollowFromTheRow(t *testing.T) {
 	require.Contains(t, at(t, document, "paths", "/socket", "get", "responses"), "426")
 	require.Equal(t, true, at(t, document, "paths", "/socket", "get", "x-websocket"))
 	require.JSONEq(t, `[{"AdminToken": []}]`, encoded(t, at(t, document, "paths", "/admin", "post", "security")))
-	require.JSONEq(t, `[{}, {"ApiKeyHeader": []}, {"SessionCookie": []}]`, encoded(t, at(t, document, "paths", "/maybe/{id}", "delete", "security")))
-	require.Contains(t, at(t, document, "paths", "/maybe/{id}", "delete", "responses", "200", "headers"), "x-recital-position", "it is a write")
-	require.Contains(t, at(t, document, "paths", "/new", "get", "responses", "200", "headers"), "x-recital-stale", "it is a write, too")
+	require.JSONEq(t, `[{}, {"ApiKeyHeader": []}, {"SessionCookie": []}]`,
+		encoded(t, at(t, document, "paths", "/maybe/{id}", "delete", "security")))
+	require.Contains(t, at(t, document, "paths", "/maybe/{id}", "delete", "responses", "200", "headers"),
+		"x-recital-position", "it is a write")
+	require.Contains(t, at(t, document, "paths", "/new", "get", "responses", "200", "headers"), "x-recital-stale",
+		"it is a write, too")
 	require.JSONEq(t, `{"anyOf": [{"$ref": "#/components/schemas/Song"},
 		{"anyOf": [{"$ref": "#/components/schemas/Error"}, {"$ref": "#/components/schemas/ErrorEnvelope"}]}]}`,
 		encoded(t, at(t, document, "paths", "/busy", "get", "responses", "503", "content", "application/json", "schema")))
@@ -247,10 +254,12 @@ func TestWhatCannotBeDescribed(t *testing.T) {
 			"GET /a: no reply is declared",
 		},
 		"a header without a description": {
-			[]web.Route{web.Get("/a", answer[struct{}], web.ReturnsNothing(204, web.Sends("x-new")))}, "the header x-new is not described",
+			[]web.Route{web.Get("/a", answer[struct{}], web.ReturnsNothing(204, web.Sends("x-new")))},
+			"the header x-new is not described",
 		},
 		"what is no header": {
-			[]web.Route{web.Get("/a", answer[struct{}], web.ReturnsNothing(204, web.SendsHeaders[songRequest]()))}, "is no header",
+			[]web.Route{web.Get("/a", answer[struct{}], web.ReturnsNothing(204, web.SendsHeaders[songRequest]()))},
+			"is no header",
 		},
 		"a type that is no JSON": {
 			[]web.Route{web.Get("/a", answer[struct{}], web.Returns[chan int]())}, "chan int has no schema",
@@ -260,7 +269,10 @@ func TestWhatCannotBeDescribed(t *testing.T) {
 			"two different types would be the schema Singer",
 		},
 		"one id for two operations": {
-			[]web.Route{web.Get("/a", answer[struct{}], web.ReturnsNothing(204)), web.Get("/a/{id}", answer[struct{}], web.ReturnsNothing(204))},
+			[]web.Route{
+				web.Get("/a", answer[struct{}], web.ReturnsNothing(204)),
+				web.Get("/a/{id}", answer[struct{}], web.ReturnsNothing(204)),
+			},
 			"the operation id getA is that of /a, too",
 		},
 		"a status that nobody knows": {
@@ -283,7 +295,8 @@ func other() web.Option {
 
 func TestTheSameRoutesGiveTheSameBytes(t *testing.T) {
 	routes := []web.Route{
-		web.Post("/v1/song/{id}", answer[songRequest], web.Forms(), web.Returns[song](web.Sends("etag"), web.SendsHeaders[songHeaders]())),
+		web.Post("/v1/song/{id}", answer[songRequest], web.Forms(),
+			web.Returns[song](web.Sends("etag"), web.SendsHeaders[songHeaders]())),
 		web.Get("/v1/song", answer[struct{}], web.Returns[[]song]()),
 	}
 	first, err := openapi.Write(openapi.Info{Title: "t", Version: "1"}, routes)

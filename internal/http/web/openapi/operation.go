@@ -10,7 +10,8 @@ import (
 	"github.com/recital-tts/recital/internal/http/web"
 )
 
-var errNoOutcome = errors.New("no reply is declared: add web.Returns, web.ReturnsMedia, web.ReturnsNothing or web.Refuses to the row")
+var errNoOutcome = errors.New("no reply is declared: add web.Returns, web.ReturnsMedia, web.ReturnsNothing or " +
+	"web.Refuses to the row")
 
 func (w *writer) operation(r *web.Route) (*operation, error) {
 	if len(r.Outcomes) == 0 && len(r.Refusals) == 0 && !r.IsSocket() {
@@ -94,7 +95,8 @@ func (w *writer) security(r *web.Route) []map[string][]string {
 var securitySchemes = map[string]object{
 	"ApiKeyHeader": {"type": "apiKey", "in": "header", "name": "x-api-key", "description": "An API key of the account."},
 	"SessionCookie": {
-		"type": "apiKey", "in": "cookie", "name": "svc-session", "description": "The session of a browser, which sign-in opens. " +
+		"type": "apiKey", "in": "cookie", "name": "svc-session",
+		"description": "The session of a browser, which sign-in opens. " +
 			"What changes something must come from a page of the service, or of an allowed origin.",
 	},
 	"AdminToken": {"type": "http", "scheme": "bearer", "description": "The token of a role: operator or auditor."},

@@ -57,7 +57,8 @@ func refusals(r *web.Route, inputs []input) []int {
 	body := slices.ContainsFunc(inputs, func(in input) bool { return in.source == "body" || in.source == "raw" })
 	may(r.Forms || waitsForPosition(r) || r.IsSocket(), http.StatusBadRequest)
 	// Two credentials that differ are a 400, and many wrong ones a 429.
-	may(r.Access != web.AccessPublic || len(r.Roles) > 0, http.StatusBadRequest, http.StatusUnauthorized, http.StatusTooManyRequests)
+	may(r.Access != web.AccessPublic || len(r.Roles) > 0,
+		http.StatusBadRequest, http.StatusUnauthorized, http.StatusTooManyRequests)
 	may(len(r.Roles) > 0 || r.TakesSessions() && r.ChangesState, http.StatusForbidden)
 	may(r.Method != http.MethodGet && r.Access != web.AccessPublic, http.StatusConflict)
 	may(body, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusTooManyRequests)
@@ -90,10 +91,11 @@ func (w *writer) addRefusal(op *operation, status string) (err error) {
 
 // commonRefusals are components, by their statuses.
 var commonRefusals = map[string]struct{ name, means string }{
-	"400":     {"BadRequest", "The request cannot be understood."},
-	"401":     {"Unauthenticated", "The credential is missing or wrong."},
-	"402":     {"PaymentRequired", "The plan includes no more of what is asked for: characters, or voices."},
-	"403":     {"Forbidden", "The credential does not permit this, or the cookie of a session came from a page that may not use it."},
+	"400": {"BadRequest", "The request cannot be understood."},
+	"401": {"Unauthenticated", "The credential is missing or wrong."},
+	"402": {"PaymentRequired", "The plan includes no more of what is asked for: characters, or voices."},
+	"403": {"Forbidden", "The credential does not permit this, or the cookie of a session came from a page that " +
+		"may not use it."},
 	"404":     {"NotFound", "There is no such thing."},
 	"409":     {"Conflict", "It was changed by somebody else at the same time."},
 	"413":     {"TooLarge", "The body is too large."},
@@ -151,12 +153,15 @@ func (c *components) addErrors() error {
 		schema.Description = of.means
 		c.Schemas[name] = schema
 	}
-	c.Schemas["ValidationError"].Properties["loc"].Items = &jsonSchema{AnyOf: []*jsonSchema{{Type: "string"}, {Type: "integer"}}}
+	c.Schemas["ValidationError"].Properties["loc"].Items = &jsonSchema{
+		AnyOf: []*jsonSchema{{Type: "string"}, {Type: "integer"}},
+	}
 	envelope := c.Schemas["ErrorEnvelope"].Properties
 	c.Schemas["HTTPValidationError"] = &jsonSchema{
 		Type: "object", Required: []string{"detail"}, Description: "Everything that is wrong with the inputs.",
 		Properties: map[string]*jsonSchema{
-			"detail": {Type: "array", Description: "One element for each input that is wrong.", Items: componentRef("ValidationError")},
+			"detail": {Type: "array", Description: "One element for each input that is wrong.",
+				Items: componentRef("ValidationError")},
 			"error": {
 				AnyOf:       []*jsonSchema{c.Schemas["Error"].Properties["error"], envelope["error"]},
 				Description: "The first of it: a text in version 1.0, an object from 1.1 on.",
@@ -191,7 +196,8 @@ type standardHeaders struct {
 func knownHeaders() (map[string]bind.Field, error) {
 	known := map[string]bind.Field{}
 	for _, t := range []reflect.Type{
-		reflect.TypeFor[standardHeaders](), reflect.TypeFor[web.ReplyHeaders](), reflect.TypeFor[web.RefusalHeaders](), reflect.TypeFor[web.WriteHeaders](),
+		reflect.TypeFor[standardHeaders](), reflect.TypeFor[web.ReplyHeaders](), reflect.TypeFor[web.RefusalHeaders](),
+		reflect.TypeFor[web.WriteHeaders](),
 	} {
 		fields, err := web.Outcome{Headers: []reflect.Type{t}}.HeaderFields()
 		if err != nil {

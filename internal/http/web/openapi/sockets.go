@@ -80,7 +80,9 @@ func traffic(channel, action, summary string, messages []web.Message) object {
 	for _, m := range messages {
 		refs = append(refs, object{"$ref": "#/channels/" + channel + "/messages/" + m.Name})
 	}
-	return object{"action": action, "summary": summary, "channel": object{"$ref": "#/channels/" + channel}, "messages": refs}
+	return object{
+		"action": action, "summary": summary, "channel": object{"$ref": "#/channels/" + channel}, "messages": refs,
+	}
 }
 
 func (w *writer) message(m web.Message) (described object, err error) {

@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var one, two, three = netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2"), netip.MustParseAddr("192.0.2.3")
+var one, two, three = netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2"),
+	netip.MustParseAddr("192.0.2.3")
 
 func TestABudgetIsDividedAmongAddresses(t *testing.T) {
 	b := New(10, 6)

@@ -96,7 +96,9 @@ func (o operation) parameters() (count int) {
 }
 
 // CheckHead checks status, headers and content type of a reply. The schema is that of its body, nil when it is no JSON.
-func (d *Document) CheckHead(method string, address *url.URL, status int, header http.Header) (*openapi3.Schema, error) {
+func (d *Document) CheckHead(
+	method string, address *url.URL, status int, header http.Header,
+) (*openapi3.Schema, error) {
 	if method == http.MethodOptions || method == http.MethodHead && status == http.StatusMethodNotAllowed {
 		return nil, nil // answered everywhere alike
 	}
@@ -127,7 +129,8 @@ func checkUnknown(status int) error {
 
 // unforeseen are the statuses that any reply may have: what the default reply is for.
 var unforeseen = []int{
-	http.StatusRequestTimeout, http.StatusRequestHeaderFieldsTooLarge, http.StatusInternalServerError, http.StatusGatewayTimeout,
+	http.StatusRequestTimeout, http.StatusRequestHeaderFieldsTooLarge, http.StatusInternalServerError,
+	http.StatusGatewayTimeout,
 }
 
 func (o operation) reply(status int) (*openapi3.Response, error) {
@@ -216,7 +219,8 @@ func schemaOf(reply *openapi3.Response, contentType string) (*openapi3.Schema, e
 
 // checkBody checks a decoded JSON value.
 func checkBody(schema *openapi3.Schema, value any) error {
-	return schema.VisitJSON(value, openapi3.VisitAsResponse(), openapi3.MultiErrors(), openapi3.EnableFormatValidation(), openapi3.EnableJSONSchema2020())
+	return schema.VisitJSON(value, openapi3.VisitAsResponse(), openapi3.MultiErrors(), openapi3.EnableFormatValidation(),
+		openapi3.EnableJSONSchema2020())
 }
 
 // checkJSON checks a JSON document.
