@@ -66,7 +66,8 @@ func TestAVoiceIsDescribed(t *testing.T) {
 		require.InDelta(t, 9, report.Seconds, 0.01)
 		require.InDelta(t, 1, report.Start, 0.06)
 		require.InDelta(t, 7.9, report.End, 0.06)
-		require.InDelta(t, -70-10*math.Log10(max(float64(rate)/16000, 1)), report.Noise, 2, "at %d Hz", rate) // of what lies below 8 kHz
+		// Of what lies below 8 kHz.
+		require.InDelta(t, -70-10*math.Log10(max(float64(rate)/16000, 1)), report.Noise, 2, "at %d Hz", rate)
 		require.InDelta(t, 130, voice.PitchQuantile(0.5), 1)
 		require.InDelta(t, 500, voice.Formant(0), 60, "at %d Hz", rate)
 		require.InDelta(t, 1500, voice.Formant(1), 120)
@@ -113,7 +114,8 @@ func TestTheSameWhereverItIsCut(t *testing.T) {
 
 func TestNoiseIsNoSpeech(t *testing.T) {
 	for _, level := range []float64{-math.MaxFloat64, -80, -50, -20} {
-		report, voice := acoustics.Analyse(with(make([]float64, 30*rate), level), acoustics.Config{Rate: rate, Enhance: true, Filter: true})
+		report, voice := acoustics.Analyse(with(make([]float64, 30*rate), level),
+			acoustics.Config{Rate: rate, Enhance: true, Filter: true})
 		require.Zero(t, report.Speech, "of noise at %v dB", level)
 		require.Zero(t, report.Start+report.End)
 		require.Zero(t, voice.Pace()+voice.PitchQuantile(0.5)+voice.Formant(0)+voice.Harmonicity())
@@ -178,7 +180,8 @@ func TestMemoryIsBounded(t *testing.T) {
 		_, err := a.Write(piece)
 		require.NoError(t, err)
 	}
-	require.Less(t, kept()-before, float64(4<<20)) // a block; the samples would be some 4 MiB, their spectra ten times that
+	// A block; the samples would be some 4 MiB, their spectra ten times that.
+	require.Less(t, kept()-before, float64(4<<20))
 	report, _ := a.Finish()
 	require.Greater(t, report.Seconds, 140.0)
 }

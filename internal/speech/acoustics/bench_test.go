@@ -15,7 +15,9 @@ import (
 func BenchmarkAnalyse(b *testing.B) {
 	samples := with(say(rate, 170, 120, 0.5), -50)
 	seconds := float64(len(samples)) / rate
-	for name, config := range map[string]acoustics.Config{"plain": {Rate: rate}, "enhance": {Rate: rate, Enhance: true, Filter: true}} {
+	for name, config := range map[string]acoustics.Config{
+		"plain": {Rate: rate}, "enhance": {Rate: rate, Enhance: true, Filter: true},
+	} {
 		b.Run(name, func(b *testing.B) {
 			var ours, bare time.Duration
 			for b.Loop() {

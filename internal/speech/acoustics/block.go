@@ -122,7 +122,8 @@ func unusable(frames []frame, floor float64) bool {
 		return false
 	}
 	contrast := 10 * math.Log10(max(power/float64(speech)-floor, leastPower)/max(floor, leastPower))
-	return float64(clipped) > mostClipped*float64(samples) || contrast < leastContrast || speech >= stretch-5 && voiced == 0
+	return float64(clipped) > mostClipped*float64(samples) || contrast < leastContrast ||
+		speech >= stretch-5 && voiced == 0
 }
 
 func addTo(sum []float64, power []float32) {

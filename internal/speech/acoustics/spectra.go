@@ -68,8 +68,9 @@ func newSpectrograph(rate int) *spectrograph {
 		length *= 2
 	}
 	s := &spectrograph{
-		rate: rate, fft: fourier.NewFFT(length), shape: hann(size), frame: make([]float64, length), whole: make([]complex128, length/2+1),
-		bins: min(length/2, highestHertz*length/rate) + 1, filters: MelFilters(Bands, lowestBand, highestBand, length, rate),
+		rate: rate, fft: fourier.NewFFT(length), shape: hann(size), frame: make([]float64, length),
+		whole: make([]complex128, length/2+1),
+		bins:  min(length/2, highestHertz*length/rate) + 1, filters: MelFilters(Bands, lowestBand, highestBand, length, rate),
 	}
 	for _, w := range s.shape {
 		s.scale += w * w

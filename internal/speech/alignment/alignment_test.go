@@ -110,7 +110,9 @@ func TestTenMinutes(t *testing.T) {
 
 func TestPhonemesAreWithinTheirWords(t *testing.T) {
 	reference := say([]spoken{{0, 0.3, 0.1}, {1, 0.4, 0.1}}, 120, 0.1)
-	reference.Words[0].Phonemes = []alignment.Phoneme{{Name: "a", Start: 0.1, End: 0.25}, {Name: "b", Start: 0.25, End: 0.4}}
+	reference.Words[0].Phonemes = []alignment.Phoneme{
+		{Name: "a", Start: 0.1, End: 0.25}, {Name: "b", Start: 0.25, End: 0.4},
+	}
 	recording := say([]spoken{{0, 0.4, 0.1}, {1, 0.3, 0.1}}, 130, 0.3)
 	words := alignment.Align(recording.Sound, reference, alignment.Improved)
 	require.Len(t, words[0].Phonemes, 2)
@@ -123,7 +125,10 @@ func TestPhonemesAreWithinTheirWords(t *testing.T) {
 func TestAnySoundsGiveWordsInOrder(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		lengths := rapid.SliceOfN(rapid.Custom(func(r *rapid.T) spoken {
-			return spoken{rapid.IntRange(0, 5).Draw(r, "sound"), rapid.Float64Range(0, 0.3).Draw(r, "length"), rapid.Float64Range(0, 0.3).Draw(r, "pause")}
+			return spoken{
+				rapid.IntRange(0, 5).Draw(r, "sound"), rapid.Float64Range(0, 0.3).Draw(r, "length"),
+				rapid.Float64Range(0, 0.3).Draw(r, "pause"),
+			}
 		}), 1, 6)
 		reference := say(lengths.Draw(r, "reference"), 120, 0.05)
 		recording := say(lengths.Draw(r, "recording"), rapid.Float64Range(60, 400).Draw(r, "pitch"), 0)
@@ -140,12 +145,15 @@ func TestAnySoundsGiveWordsInOrder(t *testing.T) {
 }
 
 func TestPaceAndSpeech(t *testing.T) {
-	slow, quick := say([]spoken{{0, 0.6, 0.5}, {1, 0.6, 0.5}}, 120, 0.5), say([]spoken{{0, 0.4, 0.5}, {1, 0.4, 0.5}}, 120, 0.5)
+	slow, quick := say([]spoken{{0, 0.6, 0.5}, {1, 0.6, 0.5}}, 120, 0.5),
+		say([]spoken{{0, 0.4, 0.5}, {1, 0.4, 0.5}}, 120, 0.5)
 	require.InDelta(t, 1.5, alignment.Pace(slow.Sound, quick.Sound), 0.15)
 	require.True(t, alignment.HasSpeech(slow.Sound))
 	for _, silence := range []int{0, 10, rate} {
 		require.False(t, alignment.HasSpeech(alignment.Sound{Rate: rate, Samples: make([]int16, silence)}))
-		require.Nil(t, alignment.Align(alignment.Sound{Rate: rate, Samples: make([]int16, min(silence, 10))}, quick, alignment.Improved))
+		require.Nil(t, alignment.Align(alignment.Sound{
+			Rate: rate, Samples: make([]int16, min(silence, 10)),
+		}, quick, alignment.Improved))
 	}
 }
 

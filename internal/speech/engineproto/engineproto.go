@@ -17,11 +17,12 @@ import (
 
 // The kinds of frames.
 const (
-	KindHello    byte = 'h' // from the worker: sample rate, uint32
-	KindJob      byte = 'j' // to the worker: Job in JSON
-	KindAudio    byte = 'a' // from the worker: samples, signed 16-bit little-endian, one channel
-	KindMarks    byte = 'm' // from the worker: pairs of uint32, code point index (Silence for a pause) and sample
-	KindPhonemes byte = 'p' // from the worker, of a job that asks for them: pairs of a sample, uint32, and a name of 8 bytes
+	KindHello byte = 'h' // from the worker: sample rate, uint32
+	KindJob   byte = 'j' // to the worker: Job in JSON
+	KindAudio byte = 'a' // from the worker: samples, signed 16-bit little-endian, one channel
+	KindMarks byte = 'm' // from the worker: pairs of uint32, code point index (Silence for a pause) and sample
+	// From the worker, of a job that asks for them: pairs of a sample, uint32, and a name of 8 bytes.
+	KindPhonemes byte = 'p'
 	KindEnd      byte = 'e' // from the worker: the number of samples sent, uint32
 	KindRefused  byte = 'r' // from the worker: the reason why it refuses the job, text that quotes nothing of the job
 )

@@ -193,7 +193,8 @@ func phrases(t *testing.T, config Config) {
 	require.Less(t, spread(say(func(p *speech.Phrase) { p.Range = 0 })), 0.7*spread(own), "monotone")
 	require.Greater(t, spread(say(func(p *speech.Phrase) { p.Range = 2 })), 1.2*spread(own), "lively")
 	for _, rate := range []float64{speech.MinRate, speech.MaxRate} {
-		require.InEpsilon(t, own.Seconds(e)/rate, say(func(p *speech.Phrase) { p.Rate = rate }).Seconds(e), 0.1, "rate %v", rate)
+		require.InEpsilon(t, own.Seconds(e)/rate, say(func(p *speech.Phrase) { p.Rate = rate }).Seconds(e), 0.1, "rate %v",
+			rate)
 	}
 	for _, decibels := range []float64{-speech.MaxGain, speech.MaxGain} {
 		ratio := loudness(say(func(p *speech.Phrase) { p.Gain = decibels }).PCM) / loudness(own.PCM)
@@ -319,10 +320,12 @@ func refuses(t *testing.T, config Config) {
 func survivesTexts(t *testing.T, config Config) {
 	e := config.Open(t, 2)
 	texts := []string{
-		"", " ", "\n\n\n", "\x00", "a\x00b", "\x01", "\x0150P hello", "\x1b[31m", "...", "?!", "😀", "😀😀 👩‍👩‍👧‍👦", "\ufeffhi", "\ue000",
+		"", " ", "\n\n\n", "\x00", "a\x00b", "\x01", "\x0150P hello", "\x1b[31m", "...", "?!", "😀", "😀😀 👩‍👩‍👧‍👦", "\ufeffhi",
+		"\ue000",
 		"[[h@'loU]]", "<speak>hi</speak>", "<audio src=\"/etc/passwd\"/>", "&amp;", "a\u0301\u0301\u0301", "\u202eabc",
 		strings.Repeat("a", 1000), strings.Repeat("9", 300), strings.Repeat("é", 500), strings.Repeat("你", 400),
-		strings.Repeat("a\u0301", 300), strings.Repeat("- ", 200), strings.Repeat("😀", 400), strings.Repeat("s'", 200), "שלום عليكم", "x" + strings.Repeat("\u0301", 300), "\ufffd\ufffd",
+		strings.Repeat("a\u0301", 300), strings.Repeat("- ", 200), strings.Repeat("😀", 400), strings.Repeat("s'", 200),
+		"שלום عليكم", "x" + strings.Repeat("\u0301", 300), "\ufffd\ufffd",
 	}
 	languages := []string{"en-us", "ja", "hi", "ar", "ru"}
 	if testing.Short() {

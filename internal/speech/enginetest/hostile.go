@@ -13,7 +13,8 @@ func HostileText(random *rand.Rand) string {
 	own := alphabet(random)
 	for range 1 + random.IntN(12) {
 		out.WriteString(hostileWord(random, own))
-		out.WriteString(pick(random, " ", " ", " ", "", "-", ", ", ". ", "\n", "; ", "? ", " – ", "… ", "/", "'", "’", "\u200d", "\u00a0"))
+		out.WriteString(pick(random, " ", " ", " ", "", "-", ", ", ". ", "\n", "; ", "? ", " – ", "… ", "/", "'", "’",
+			"\u200d", "\u00a0"))
 	}
 	return out.String()
 }
@@ -27,19 +28,22 @@ func hostileWord(random *rand.Rand, own *unicode.RangeTable) string {
 	case 4:
 		return letters(random, own, 1+random.IntN(4)) + letters(random, alphabet(random), 1+random.IntN(4))
 	case 5:
-		return pick(random, "1,234.50", "21st", "3.14", "007", "1999", "15200", "1e10", "½", "²", "٣٤", "१२३", "10:30", "-5", "+49", "$3", "50%", "0x1F", "99999999999")
+		return pick(random, "1,234.50", "21st", "3.14", "007", "1999", "15200", "1e10", "½", "²", "٣٤", "१२३", "10:30", "-5",
+			"+49", "$3", "50%", "0x1F", "99999999999")
 	case 6:
 		return pick(random, "12", "a1", "3") + letters(random, own, 1+random.IntN(3)) + pick(random, "7", "", "2b")
 	case 7:
 		return strings.Repeat(letters(random, own, 1+random.IntN(3)), 1+random.IntN(60))
 	case 8:
-		return strings.Repeat(pick(random, "s'", "ing", "'s", "un", "ness", "-", ".", "!?", "(", "\u0301", "\u0e31", "\u200f", "e.g."), 1+random.IntN(60))
+		return strings.Repeat(pick(random, "s'", "ing", "'s", "un", "ness", "-", ".", "!?", "(", "\u0301", "\u0e31",
+			"\u200f", "e.g."), 1+random.IntN(60))
 	case 9:
 		return pick(random, "😀", "👩‍👩‍👧‍👦", "🇩🇪", "❤️", "✈", "©", "™", "→", "∞", "≠", "№")
 	case 10:
 		return letters(random, own, 1) + strings.Repeat(letters(random, unicode.M, 1), random.IntN(20))
 	case 11:
-		return pick(random, "Hello", "World", "iPhone", "NATO", "Dr.", "e.g.", "isn't", "of the", "Müller", "naïve", "www.example.com", "a_b@c.de", "C++", "O'Brien")
+		return pick(random, "Hello", "World", "iPhone", "NATO", "Dr.", "e.g.", "isn't", "of the", "Müller", "naïve",
+			"www.example.com", "a_b@c.de", "C++", "O'Brien")
 	case 12:
 		return letters(random, unicode.Latin, 1+random.IntN(12))
 	default:
@@ -67,10 +71,13 @@ func runeOf(random *rand.Rand, table *unicode.RangeTable) rune {
 
 func alphabet(random *rand.Rand) *unicode.RangeTable {
 	return pick(random,
-		ascii, ascii, unicode.Latin, unicode.Cyrillic, unicode.Greek, unicode.Arabic, unicode.Hebrew, unicode.Han, unicode.Hiragana,
-		unicode.Katakana, unicode.Hangul, unicode.Devanagari, unicode.Devanagari, unicode.Bengali, unicode.Tamil, unicode.Telugu,
+		ascii, ascii, unicode.Latin, unicode.Cyrillic, unicode.Greek, unicode.Arabic, unicode.Hebrew, unicode.Han,
+		unicode.Hiragana,
+		unicode.Katakana, unicode.Hangul, unicode.Devanagari, unicode.Devanagari, unicode.Bengali, unicode.Tamil,
+		unicode.Telugu,
 		unicode.Malayalam, unicode.Kannada, unicode.Gujarati, unicode.Gurmukhi, unicode.Oriya, unicode.Sinhala, unicode.Thai,
-		unicode.Myanmar, unicode.Georgian, unicode.Armenian, unicode.Ethiopic, unicode.Cherokee, unicode.Khmer, unicode.Tibetan,
+		unicode.Myanmar, unicode.Georgian, unicode.Armenian, unicode.Ethiopic, unicode.Cherokee, unicode.Khmer,
+		unicode.Tibetan,
 		unicode.Braille, unicode.M, unicode.S, unicode.P, unicode.N)
 }
 

@@ -21,12 +21,15 @@ func crashers() map[string][]string {
 		"ro":      {"\u171d-\u09c0\u0999"},
 		"az":      {strings.Repeat("g.e.", 50) + "\u2764"},
 		"fa-latn": {strings.Repeat("e.g.", 54) + "\ub55a" + strings.Repeat("\u2de0", 7)},
-		"gd": {"\u2122; \u1ff4\u038a\u1f59\u0394? \u1fda\u2ecf\ufa14\u2fa1. a1\u1f2a\u038e, \u1fd1\u1fd8\u1f93\u1d27\u0376\u1f52\uab65\u1f70\u1dbf, " +
+		"gd": {"\u2122; \u1ff4\u038a\u1f59\u0394? \u1fda\u2ecf\ufa14\u2fa1. a1\u1f2a\u038e, " +
+			"\u1fd1\u1fd8\u1f93\u1d27\u0376\u1f52\uab65\u1f70\u1dbf, " +
 			"\u1f5b\u1ffa\u1f5b\u03c6\u0388\u037f\u2026 \u1f55\u1ffd; "},
 		"ky": {
 			"\U000192e0/NATO\u00a0\u1dbf\u1fe4\u1fdb\u1f5b\u1ffa\u1d5f\u1fe6\u1fd3\u00a0",
-			"\u1d2b\u04fb\u2dfa\u050f\u2dff\ua643\ufe2e\u047a\u2019\u1c87\ufe2f\u04bc. \u2df1\u0498\ua678\u1d2b\ua666! \u0454\u0487. 12 \u2dff\u049c\u04ef\u1d78! " +
-				"\u2de6\u1d78\u051a\u2dec\u04fb\ufe2e\u1d2b\ufe2f\ufe2e \ufe2e\ufe2e\u2dec\u1c82\u2019\u1d78\ua647\ufe2f\u0420\u1d2b",
+			"\u1d2b\u04fb\u2dfa\u050f\u2dff\ua643\ufe2e\u047a\u2019\u1c87\ufe2f\u04bc. \u2df1\u0498\ua678\u1d2b\ua666! " +
+				"\u0454\u0487. 12 \u2dff\u049c\u04ef\u1d78! " +
+				"\u2de6\u1d78\u051a\u2dec\u04fb\ufe2e\u1d2b\ufe2f\ufe2e " +
+				"\ufe2e\ufe2e\u2dec\u1c82\u2019\u1d78\ua647\ufe2f\u0420\u1d2b",
 		},
 		"hy": {"\U0001f469\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466\u200dWorld\n" + strings.Repeat("\u138d\u1394\u1250", 60) + "\u2026 "},
 	}
@@ -110,7 +113,8 @@ func TestRisk(t *testing.T) {
 
 func TestCutNearMiddle(t *testing.T) {
 	for text, at := range map[string]int{
-		"": 0, "a": 0, "ab": 0, "one two": 4, "one two three four": 8, "abc中文": 3, "short": 0, strings.Repeat("x", 40): 20, "नमस्ते": 0,
+		"": 0, "a": 0, "ab": 0, "one two": 4, "one two three four": 8, "abc中文": 3, "short": 0, strings.Repeat("x", 40): 20,
+		"नमस्ते": 0,
 	} {
 		require.Equal(t, at, cutNearMiddle([]rune(text)), text)
 	}

@@ -50,7 +50,8 @@ func prepare(frame workers.Frame) (task, error) {
 		return task{}, err
 	}
 	t := task{
-		language: job.Language, variant: job.Variant, timbre: job.Timbre, text: []rune(job.Text), phrases: job.Phrases, speed: job.Speed,
+		language: job.Language, variant: job.Variant, timbre: job.Timbre, text: []rune(job.Text), phrases: job.Phrases,
+		speed:   job.Speed,
 		noPause: job.NoPause, careful: job.Careful || isRisky(job.Language, job.Text), phonemes: job.Phonemes,
 	}
 	if len(t.phrases) == 0 {

@@ -141,9 +141,10 @@ func TestEveryTimbreFitsIntoAJob(t *testing.T) {
 	languages := slices.Sorted(maps.Keys(languageFiles))
 	rapid.Check(t, func(t *rapid.T) {
 		timbre := speech.Timbre{
-			PitchLow: rapid.Float64Range(speech.MinTimbrePitch, speech.MaxTimbrePitch).Draw(t, "low"), PitchHigh: speech.MaxTimbrePitch,
-			Formants: rapid.Float64Range(speech.MinFormants, speech.MaxFormants).Draw(t, "formants"),
-			Breath:   rapid.Float64Range(0, 1).Draw(t, "breath"), Pace: 1,
+			PitchLow:  rapid.Float64Range(speech.MinTimbrePitch, speech.MaxTimbrePitch).Draw(t, "low"),
+			PitchHigh: speech.MaxTimbrePitch,
+			Formants:  rapid.Float64Range(speech.MinFormants, speech.MaxFormants).Draw(t, "formants"),
+			Breath:    rapid.Float64Range(0, 1).Draw(t, "breath"), Pace: 1,
 		}
 		of := task{variant: rapid.SampledFrom(speech.Voices()).Draw(t, "voice").Variant, timbre: &timbre}
 		voice, err := of.voice(rapid.SampledFrom(languages).Draw(t, "language"))

@@ -48,7 +48,9 @@ func (t task) voice(language string) (voice, error) {
 
 // tone returns the keywords with which a variant replaces what the voice of a language says.
 func tone() []string {
-	return []string{"pitch", "formant", "tone", "breath", "breathw", "voicing", "consonants", "flutter", "roughness", "speed", "echo"}
+	return []string{
+		"pitch", "formant", "tone", "breath", "breathw", "voicing", "consonants", "flutter", "roughness", "speed", "echo",
+	}
 }
 
 // without returns the lines that have none of the keywords.

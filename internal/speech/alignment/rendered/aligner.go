@@ -39,7 +39,9 @@ func New(config Config) *Aligner {
 func (a *Aligner) Running() int { return len(a.places) }
 
 // Align implements alignment.Aligner. It waits for nothing: recordings that wait would hold memory, too.
-func (a *Aligner) Align(ctx context.Context, upload audio.Upload, text string, method alignment.Method) ([]alignment.Word, error) {
+func (a *Aligner) Align(
+	ctx context.Context, upload audio.Upload, text string, method alignment.Method,
+) ([]alignment.Word, error) {
 	select {
 	case a.places <- struct{}{}:
 	default:
@@ -64,7 +66,9 @@ func (s *sink) Write(pcm []byte) (int, error) {
 }
 
 // AlignSound aligns a recording with the rendering of its text.
-func AlignSound(ctx context.Context, engine speech.Engine, recording alignment.Sound, text string, method alignment.Method) ([]alignment.Word, error) {
+func AlignSound(
+	ctx context.Context, engine speech.Engine, recording alignment.Sound, text string, method alignment.Method,
+) ([]alignment.Word, error) {
 	if !alignment.HasSpeech(recording) {
 		return nil, alignment.ErrNoSpeech
 	}
@@ -84,7 +88,9 @@ func AlignSound(ctx context.Context, engine speech.Engine, recording alignment.S
 const closeEnough = 0.07
 
 // atPace renders the text of kanna_improved again, as fast as the recording is, unless it already is.
-func atPace(ctx context.Context, engine speech.Engine, recording alignment.Sound, reference alignment.Reference, text string) (alignment.Reference, error) {
+func atPace(
+	ctx context.Context, engine speech.Engine, recording alignment.Sound, reference alignment.Reference, text string,
+) (alignment.Reference, error) {
 	pace := alignment.Pace(recording, reference.Sound)
 	if math.Abs(pace-1) < closeEnough {
 		return reference, nil

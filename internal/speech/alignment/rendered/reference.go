@@ -18,8 +18,13 @@ const longest = 20 * time.Minute
 
 // Render returns the engine's rendering of a text with the places of its words. Errors: alignment.ErrNoWords, and those
 // of the engine.
-func Render(ctx context.Context, engine speech.Engine, text string, speed float64, method alignment.Method) (alignment.Reference, error) {
-	job := speech.Job{Voice: speech.Voices()[0], Language: speech.DetectLanguage(text), Speed: speed, Phonemes: method == alignment.Improved}
+func Render(
+	ctx context.Context, engine speech.Engine, text string, speed float64, method alignment.Method,
+) (alignment.Reference, error) {
+	job := speech.Job{
+		Voice: speech.Voices()[0], Language: speech.DetectLanguage(text),
+		Speed: speed, Phonemes: method == alignment.Improved,
+	}
 	return RenderAs(ctx, engine, job, text)
 }
 

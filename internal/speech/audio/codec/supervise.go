@@ -10,7 +10,9 @@ import (
 )
 
 // replacing is the policy for replacing processes that exited.
-var replacing = supervise.Policy{FirstDelay: 50 * time.Millisecond, LongestDelay: 5 * time.Second, Steady: 10 * time.Second}
+var replacing = supervise.Policy{
+	FirstDelay: 50 * time.Millisecond, LongestDelay: 5 * time.Second, Steady: 10 * time.Second,
+}
 
 // supervise keeps proc, and its replacements, running until ctx ends.
 func (p *Pool) supervise(ctx context.Context, proc *process) {

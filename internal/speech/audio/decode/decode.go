@@ -70,7 +70,9 @@ func NewPool(config Config) *Pool {
 func (p *Pool) Running() int { return len(p.places) }
 
 // Decode implements audio.Decoder. It waits for a process until ctx ends.
-func (p *Pool) Decode(ctx context.Context, upload audio.Upload, pcm io.Writer, limits audio.DecodeLimits) (audio.Decoded, error) {
+func (p *Pool) Decode(
+	ctx context.Context, upload audio.Upload, pcm io.Writer, limits audio.DecodeLimits,
+) (audio.Decoded, error) {
 	container, err := examine(upload, limits)
 	if err != nil {
 		return audio.Decoded{}, err
@@ -95,12 +97,17 @@ func examine(upload audio.Upload, limits audio.DecodeLimits) (container string, 
 		return "", fmt.Errorf("reading an upload: %w", err)
 	}
 	if container = containerOf(head[:n]); container == "" {
-		return "", &audio.UnusableError{Fault: audio.NotAudio, Message: "The file is not audio in a supported format (wav, mp3, m4a, mp4, ogg, opus, webm, flac)"}
+		return "", &audio.UnusableError{
+			Fault:   audio.NotAudio,
+			Message: "The file is not audio in a supported format (wav, mp3, m4a, mp4, ogg, opus, webm, flac)",
+		}
 	}
 	return container, nil
 }
 
-func (p *Pool) decode(ctx context.Context, upload audio.Upload, pcm io.Writer, limits audio.DecodeLimits, container string) (audio.Decoded, error) {
+func (p *Pool) decode(
+	ctx context.Context, upload audio.Upload, pcm io.Writer, limits audio.DecodeLimits, container string,
+) (audio.Decoded, error) {
 	worker, err := workers.Start(p.config.Command)
 	if err != nil {
 		return audio.Decoded{}, fmt.Errorf("%w: %w", errUnavailable, err)
@@ -114,7 +121,10 @@ func (p *Pool) decode(ctx context.Context, upload audio.Upload, pcm io.Writer, l
 	stalled := time.AfterFunc(p.config.Timeout, func() { cancel(errTimeout) })
 	defer stalled.Stop()
 	defer context.AfterFunc(ctx, worker.Kill)()
-	job := &job{worker: worker, upload: upload, pcm: pcm, unread: readingBudget(upload.Size()), decoded: audio.Decoded{Container: container}}
+	job := &job{
+		worker: worker, upload: upload, pcm: pcm, unread: readingBudget(upload.Size()),
+		decoded: audio.Decoded{Container: container},
+	}
 	job.alive = func() { stalled.Reset(p.config.Timeout) }
 	err = job.run(opening(upload, limits, container))
 	var unusable *audio.UnusableError

@@ -39,8 +39,10 @@ func TestEveryKindOfFileBecomesTheSameSound(t *testing.T) {
 }
 
 func TestOtherRatesAndChannels(t *testing.T) {
-	for _, file := range []struct{ rate, channels int }{{4000, 1}, {8000, 1}, {44100, 2}, {48000, 6}, {48000, 8}, {192000, 1}} {
-		pcm, decoded, err := decodeFile(t, tone(t, libavtest.Kind{Muxer: "wav", Codec: "pcm_s16le"}, 2, file.rate, file.channels), limits())
+	for _, file := range []struct{ rate, channels int }{{4000, 1}, {8000, 1}, {44100, 2}, {48000, 6}, {48000, 8},
+		{192000, 1}} {
+		pcm, decoded, err := decodeFile(t,
+			tone(t, libavtest.Kind{Muxer: "wav", Codec: "pcm_s16le"}, 2, file.rate, file.channels), limits())
 		require.NoError(t, err)
 		require.Equal(t, file.rate, decoded.Rate)
 		require.Equal(t, file.channels, decoded.Channels)
@@ -89,7 +91,8 @@ func TestErrorsOfTheUploadAndOfTheWriterAreTheirOwn(t *testing.T) {
 func TestADecoderThatDoesNotStartIsUnavailable(t *testing.T) {
 	file := tone(t, kinds()[0].encoder, 1, 48000, 1)
 	for _, path := range []string{filepath.Join(t.TempDir(), "speechworker"), "/bin/true"} {
-		_, err := decode.NewPool(decode.Config{Command: workers.Command{Path: path}}).Decode(t.Context(), bytes.NewReader(file), nil, limits())
+		_, err := decode.NewPool(decode.Config{Command: workers.Command{Path: path}}).Decode(t.Context(),
+			bytes.NewReader(file), nil, limits())
 		require.Equal(t, domain.Unavailable, domain.CodeOf(err), "%v", err)
 	}
 }
@@ -109,21 +112,29 @@ func (u *upload) ReadAt(p []byte, offset int64) (int, error) {
 }
 
 func TestAProcessThatSomebodyKillsIsNotTheUploadsFault(t *testing.T) {
-	killed := &upload{Reader: bytes.NewReader(tone(t, kinds()[0].encoder, 1, 48000, 1)), second: func() { signalDecoder(t, syscall.SIGKILL) }}
+	killed := &upload{
+		Reader: bytes.NewReader(tone(t, kinds()[0].encoder, 1, 48000, 1)),
+		second: func() { signalDecoder(t, syscall.SIGKILL) },
+	}
 	_, err := decode.NewPool(decode.Config{Command: command()}).Decode(t.Context(), killed, &bytes.Buffer{}, limits())
 	require.Equal(t, domain.Unavailable, domain.CodeOf(err), "%v", err)
 }
 
 func TestAProcessThatCrashesIsTheUploadsFault(t *testing.T) {
 	for _, signal := range []syscall.Signal{syscall.SIGSEGV, syscall.SIGABRT, syscall.SIGBUS, syscall.SIGSYS} {
-		crashing := &upload{Reader: bytes.NewReader(tone(t, kinds()[0].encoder, 1, 48000, 1)), second: func() { signalDecoder(t, signal) }}
+		crashing := &upload{
+			Reader: bytes.NewReader(tone(t, kinds()[0].encoder, 1, 48000, 1)), second: func() { signalDecoder(t, signal) },
+		}
 		_, err := decode.NewPool(decode.Config{Command: command()}).Decode(t.Context(), crashing, &bytes.Buffer{}, limits())
 		requireFault(t, audio.Broken, err)
 	}
 }
 
 func TestAProcessThatUsesUpItsTimeIsTheUploadsFault(t *testing.T) {
-	endless := &upload{Reader: bytes.NewReader(tone(t, kinds()[0].encoder, 1, 48000, 1)), second: func() { signalDecoder(t, syscall.SIGXCPU) }}
+	endless := &upload{
+		Reader: bytes.NewReader(tone(t, kinds()[0].encoder, 1, 48000, 1)),
+		second: func() { signalDecoder(t, syscall.SIGXCPU) },
+	}
 	_, err := decode.NewPool(decode.Config{Command: command()}).Decode(t.Context(), endless, &bytes.Buffer{}, limits())
 	requireFault(t, audio.TooLarge, err)
 }
@@ -140,7 +151,10 @@ func TestACallerThatLeavesEndsTheProcess(t *testing.T) {
 }
 
 func TestAnUploadHasATimeout(t *testing.T) {
-	stopped := &upload{Reader: bytes.NewReader(tone(t, kinds()[0].encoder, 1, 48000, 1)), second: func() { signalDecoder(t, syscall.SIGSTOP) }}
+	stopped := &upload{
+		Reader: bytes.NewReader(tone(t, kinds()[0].encoder, 1, 48000, 1)),
+		second: func() { signalDecoder(t, syscall.SIGSTOP) },
+	}
 	pool := decode.NewPool(decode.Config{Command: command(), Timeout: 500 * time.Millisecond})
 	_, err := pool.Decode(t.Context(), stopped, &bytes.Buffer{}, limits())
 	require.Equal(t, domain.Unavailable, domain.CodeOf(err), "%v", err)
@@ -167,7 +181,9 @@ func TestAProcessThatWorksHasTheTimeThatItNeeds(t *testing.T) {
 		t.Skip("one of the longest scenarios")
 	}
 	const timeout = 5 * time.Second
-	working := &slowly{Reader: bytes.NewReader(tone(t, kinds()[0].encoder, 4, 48000, 1)), begun: time.Now(), pause: timeout / 10}
+	working := &slowly{
+		Reader: bytes.NewReader(tone(t, kinds()[0].encoder, 4, 48000, 1)), begun: time.Now(), pause: timeout / 10,
+	}
 	pool := decode.NewPool(decode.Config{Command: command(), Timeout: timeout})
 	_, err := pool.Decode(t.Context(), working, &bytes.Buffer{}, limits())
 	require.Greater(t, time.Since(working.begun), timeout)

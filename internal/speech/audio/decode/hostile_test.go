@@ -159,7 +159,8 @@ func TestFilesThatAreTwoThings(t *testing.T) {
 		"an ogg of an mp3":         append([]byte("OggS"), mp3...),
 		"an mp4 of an mp3":         append([]byte("\x00\x00\x00\x10ftypM4A \x00\x00\x00\x00"), mp3...),
 		"a webm of an mp3":         append([]byte("\x1A\x45\xDF\xA3\x84"), mp3...),
-		"a tag of text in an mp3":  append(append([]byte("ID3\x04\x00\x00\x00\x00\x00\x20TXXX\x00\x00\x00\x16\x00\x00"), make([]byte, 22)...), mp3...),
+		"a tag of text in an mp3": append(append([]byte("ID3\x04\x00\x00\x00\x00\x00\x20TXXX\x00\x00\x00\x16\x00\x00"),
+			make([]byte, 22)...), mp3...),
 	} {
 		t.Run(name, func(t *testing.T) { requireHarmless(t, file) })
 	}
@@ -168,7 +169,9 @@ func TestFilesThatAreTwoThings(t *testing.T) {
 // What is small as a file and long, or large, when it is decoded.
 func TestBombs(t *testing.T) {
 	silence := make([]float32, 8000*600)
-	for _, kind := range []libavtest.Kind{{Muxer: "flac", Codec: "flac"}, {Muxer: "opus", Codec: "libopus"}, {Muxer: "wav", Codec: "pcm_mulaw"}} {
+	for _, kind := range []libavtest.Kind{
+		{Muxer: "flac", Codec: "flac"}, {Muxer: "opus", Codec: "libopus"}, {Muxer: "wav", Codec: "pcm_mulaw"},
+	} {
 		t.Run("ten minutes of "+kind.Codec, func(t *testing.T) {
 			file, err := libavtest.Encode(kind, silence, 8000, 1)
 			require.NoError(t, err)
@@ -179,10 +182,12 @@ func TestBombs(t *testing.T) {
 	}
 	mp3 := tone(t, libavtest.Kind{Muxer: "mp3", Codec: "libmp3lame"}, 1, 48000, 1)
 	for name, file := range map[string][]byte{
-		"a tag of 256 MiB":                   append([]byte("ID3\x04\x00\x00\x7f\x7f\x7f\x7fAPIC\x7f\x7f\x7f\x70\x00\x00"), mp3...),
-		"a compressed frame of 256 MiB":      append([]byte("ID3\x04\x00\x00\x00\x00\x7f\x7fTXXX\x00\x00\x00\x20\x00\x09\x7f\x7f\x7f\x7f\x78\x9c"), mp3...),
-		"a wav with a format of 2 GiB":       []byte("RIFF\xff\xff\xff\xffWAVEfmt \xff\xff\xff\x7f\x01\x00\x01\x00"),
-		"an mp4 with an index of 4 GiB":      []byte("\x00\x00\x00\x10ftypM4A \x00\x00\x00\x00\xff\xff\xff\xf0moov\xff\xff\xff\xe0trak\xff\xff\xff\xd0stsz\x00\x00\x00\x00\x00\x00\x00\x00\x0f\xff\xff\xff"),
+		"a tag of 256 MiB": append([]byte("ID3\x04\x00\x00\x7f\x7f\x7f\x7fAPIC\x7f\x7f\x7f\x70\x00\x00"),
+			mp3...),
+		"a compressed frame of 256 MiB": append([]byte("ID3\x04\x00\x00\x00\x00\x7f\x7fTXXX\x00\x00\x00\x20\x00\x09\x7f\x7f\x7f\x7f\x78\x9c"), mp3...),
+		"a wav with a format of 2 GiB":  []byte("RIFF\xff\xff\xff\xffWAVEfmt \xff\xff\xff\x7f\x01\x00\x01\x00"),
+		"an mp4 with an index of 4 GiB": []byte("\x00\x00\x00\x10ftypM4A " +
+			"\x00\x00\x00\x00\xff\xff\xff\xf0moov\xff\xff\xff\xe0trak\xff\xff\xff\xd0stsz\x00\x00\x00\x00\x00\x00\x00\x00\x0f\xff\xff\xff"),
 		"a webm with an element of 2^56":     []byte("\x1A\x45\xDF\xA3\x01\xff\xff\xff\xff\xff\xff\xfe\x42\x82\x10\xff\xff\xff\xff"),
 		"a flac with a picture of 16 MiB":    []byte("fLaC\x06\xff\xff\xff\x00\x00\x00\x03\x7f\xff\xff\xff"),
 		"an ogg page of nothing, repeatedly": bytes.Repeat([]byte("OggS\x00\x02\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"), 30000),

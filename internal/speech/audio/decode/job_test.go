@@ -22,7 +22,9 @@ func FuzzAProcessThatLies(f *testing.F) {
 	end, err := protocol.Payload(protocol.Ended{Samples: 2})
 	require.NoError(f, err)
 	for _, frames := range [][]workers.Frame{
-		{{Kind: protocol.Read, Payload: protocol.Place{Offset: 3, Length: 4}.Payload()}, {Kind: protocol.Format, Payload: track}, {Kind: protocol.Audio, Payload: make([]byte, 4)}, {Kind: protocol.End, Payload: end}},
+		{{Kind: protocol.Read, Payload: protocol.Place{Offset: 3, Length: 4}.Payload()},
+			{Kind: protocol.Format, Payload: track}, {Kind: protocol.Audio, Payload: make([]byte, 4)},
+			{Kind: protocol.End, Payload: end}},
 		{{Kind: protocol.Read, Payload: bytes.Repeat([]byte{0xFF}, 12)}},
 		{{Kind: protocol.Format, Payload: track}, {Kind: protocol.Format, Payload: track}},
 		{{Kind: protocol.Audio, Payload: make([]byte, 3)}},

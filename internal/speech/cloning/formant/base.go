@@ -35,8 +35,9 @@ func naturalVariants(gender string, pitch float64) []string {
 // neutral returns a timbre with a median pitch of about so many Hz that leaves the rest as the variant has it.
 func neutral(pitch float64) speech.Timbre {
 	return speech.Timbre{
-		PitchLow: inRange(0.8*pitch, speech.MinTimbrePitch, 300), PitchHigh: inRange(1.2*pitch, speech.MinTimbrePitch, speech.MaxTimbrePitch),
-		Formants: 1, Breath: usualBreath, Pace: 1,
+		PitchLow:  inRange(0.8*pitch, speech.MinTimbrePitch, 300),
+		PitchHigh: inRange(1.2*pitch, speech.MinTimbrePitch, speech.MaxTimbrePitch),
+		Formants:  1, Breath: usualBreath, Pace: 1,
 	}
 }
 

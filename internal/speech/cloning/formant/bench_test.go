@@ -29,7 +29,8 @@ func BenchmarkClone(b *testing.B) {
 			for b.Loop() {
 				start := time.Now()
 				var decoded bytes.Buffer
-				_, err := decoder.Decode(b.Context(), bytes.NewReader(file), &decoded, audio.DecodeLimits{Rate: rate, Longest: time.Hour})
+				_, err := decoder.Decode(b.Context(), bytes.NewReader(file), &decoded,
+					audio.DecodeLimits{Rate: rate, Longest: time.Hour})
 				require.NoError(b, err)
 				bare += time.Since(start)
 				analysis, err := cloner.Analyse(b.Context(), cloning.Recording{PCM: &decoded, Rate: rate}, cloning.Options{})

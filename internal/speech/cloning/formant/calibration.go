@@ -29,7 +29,8 @@ const (
 func calibrationFor(accent string) calibration {
 	if language, texts := languageOf(accent); texts != nil {
 		return calibration{
-			brief: []reading{{language, strings.Join(texts[:briefly], " ")}}, whole: []reading{{language, strings.Join(texts, " ")}},
+			brief: []reading{{language, strings.Join(texts[:briefly], " ")}},
+			whole: []reading{{language, strings.Join(texts, " ")}},
 		}
 	}
 	var all calibration

@@ -10,8 +10,9 @@ import (
 
 func TestTheAccentSaysWhichLanguageIsCompared(t *testing.T) {
 	for accent, language := range map[string]string{
-		"fr-CA": "fr-fr", "fr_BE": "fr-be", " French ": "fr-fr", "Canadian French": "fr-fr", "es-MX": "es-419", "ru": "ru", "it-IT": "it",
-		"EN": "en-us", "British English": "en-us", "en-GB": "en-gb", "pt": "pt", "pt-BR": "pt-br",
+		"fr-CA": "fr-fr", "fr_BE": "fr-be", " French ": "fr-fr", "Canadian French": "fr-fr", "es-MX": "es-419", "ru": "ru",
+		"it-IT": "it",
+		"EN":    "en-us", "British English": "en-us", "en-GB": "en-gb", "pt": "pt", "pt-BR": "pt-br",
 	} {
 		c := calibrationFor(accent)
 		require.Len(t, c.whole, 1, accent)

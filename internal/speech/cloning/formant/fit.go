@@ -20,7 +20,9 @@ const (
 
 // Fit implements cloning.Cloner. The accent decides in which language candidates are compared with the recordings; the
 // voice speaks with that of the language that is spoken.
-func (c *Cloner) Fit(ctx context.Context, analyses []cloning.Analysis, profile cloning.Profile, progress func(done, total int)) (cloning.Model, error) {
+func (c *Cloner) Fit(
+	ctx context.Context, analyses []cloning.Analysis, profile cloning.Profile, progress func(done, total int),
+) (cloning.Model, error) {
 	target, err := read(analyses)
 	if err != nil {
 		return cloning.Model{}, err
@@ -29,7 +31,10 @@ func (c *Cloner) Fit(ctx context.Context, analyses []cloning.Analysis, profile c
 		return cloning.Model{}, &cloning.UnusableError{Reason: reason}
 	}
 	variants := naturalVariants(profile.Gender, target.Statistics.PitchQuantile(0.5))
-	f := &fitting{cloner: c, target: target, calibration: calibrationFor(profile.Accent), total: len(variants) + 1 + tunings + equalising, progress: progress}
+	f := &fitting{
+		cloner: c, target: target, calibration: calibrationFor(profile.Accent),
+		total: len(variants) + 1 + tunings + equalising, progress: progress,
+	}
 	if err := f.fit(ctx, variants); err != nil {
 		return cloning.Model{}, err
 	}
@@ -44,7 +49,8 @@ func (c *Cloner) Fit(ctx context.Context, analyses []cloning.Analysis, profile c
 func unusable(target measured) string {
 	switch {
 	case target.Statistics.Speech < leastSpeech:
-		return fmt.Sprintf("There is too little usable speech in the recordings: %.1f seconds, of at least %.0f", target.Statistics.Speech, leastSpeech)
+		return fmt.Sprintf("There is too little usable speech in the recordings: %.1f seconds, of at least %.0f",
+			target.Statistics.Speech, leastSpeech)
 	case target.Statistics.Voiced < leastSpeech/4 || target.Statistics.PitchQuantile(0.5) == 0:
 		return "The recordings have no voice with a pitch, only whisper or noise"
 	}

@@ -41,7 +41,9 @@ type measured struct {
 }
 
 // Analyse implements cloning.Cloner.
-func (c *Cloner) Analyse(ctx context.Context, recording cloning.Recording, options cloning.Options) (cloning.Analysis, error) {
+func (c *Cloner) Analyse(
+	ctx context.Context, recording cloning.Recording, options cloning.Options,
+) (cloning.Analysis, error) {
 	analyser := acoustics.New(acoustics.Config{Rate: recording.Rate, Enhance: options.Enhance, Filter: options.Filter})
 	piece := make([]byte, 64<<10)
 	for {
@@ -64,8 +66,9 @@ func (c *Cloner) Analyse(ctx context.Context, recording cloning.Recording, optio
 
 func reportOf(r acoustics.Report, s acoustics.Statistics) cloning.Report {
 	report := cloning.Report{
-		Seconds: r.Seconds, SpeechSeconds: s.Speech, Dropped: r.Dropped, SNR: r.SNR, NoiseBefore: r.Noise, NoiseAfter: r.NoiseAfter,
-		Clipped: r.Clipped, Bandwidth: r.Bandwidth, Pitch: s.PitchQuantile(0.5), Pace: s.Pace(),
+		Seconds: r.Seconds, SpeechSeconds: s.Speech, Dropped: r.Dropped, SNR: r.SNR, NoiseBefore: r.Noise,
+		NoiseAfter: r.NoiseAfter,
+		Clipped:    r.Clipped, Bandwidth: r.Bandwidth, Pitch: s.PitchQuantile(0.5), Pace: s.Pace(),
 	}
 	report.PitchRange = semitones(s.PitchQuantile(0.9), s.PitchQuantile(0.1))
 	return report

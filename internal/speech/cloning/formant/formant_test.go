@@ -95,7 +95,8 @@ func measure(pieces [][]byte) likeness.Voice {
 func analyse(t testing.TB, cloner cloning.Cloner, recordings ...[]byte) (all []cloning.Analysis) {
 	t.Helper()
 	for _, pcm := range recordings {
-		analysis, err := cloner.Analyse(t.Context(), cloning.Recording{PCM: bytes.NewReader(pcm), Rate: rate}, cloning.Options{})
+		analysis, err := cloner.Analyse(t.Context(), cloning.Recording{PCM: bytes.NewReader(pcm), Rate: rate},
+			cloning.Options{})
 		require.NoError(t, err)
 		require.LessOrEqual(t, len(analysis.Data), cloning.MaxAnalysisBytes)
 		all = append(all, analysis)
@@ -128,7 +129,8 @@ func TestACloneIsNearerThanWhatItIsMadeOf(t *testing.T) {
 
 		want, spoken := measure(say(t, flite, original, heldOut()...)), say(t, engine, clone, heldOut()...)
 		near := likeness.Between(want, measure(spoken))
-		far := likeness.Between(want, measure(say(t, engine, speech.Voice{ID: idOf(clone.Variant), Variant: clone.Variant}, heldOut()...)))
+		far := likeness.Between(want, measure(say(t, engine, speech.Voice{ID: idOf(clone.Variant), Variant: clone.Variant},
+			heldOut()...)))
 		require.True(t, near.Nearer(far), "%s: the clone is at %+v, what it is made of at %+v", id, near, far)
 		require.InDelta(t, loudness.Target, loudness.Of(bytes.Join(spoken, nil), rate), 1, id)
 	}
@@ -149,12 +151,15 @@ func TestACloneHasThePitchOfTheSpeakerInTheirLanguage(t *testing.T) {
 		t.Skip("one of the longest scenarios")
 	}
 	cloner, engine := newCloner(t)
-	speaker := speech.Voice{Variant: "m7", Timbre: &speech.Timbre{PitchLow: 90, PitchHigh: 140, Formants: 1, Breath: 0.4, Pace: 1}}
+	speaker := speech.Voice{
+		Variant: "m7", Timbre: &speech.Timbre{PitchLow: 90, PitchHigh: 140, Formants: 1, Breath: 0.4, Pace: 1},
+	}
 	recordings := sayIn(t, engine, "it", speaker,
 		"La volpe veloce salta sopra il cane pigro, e sette maghi guardano dal vecchio muro di pietra.",
 		"Per favore richiamami domani mattina, perché la riunione è stata spostata alle nove e mezza.",
 		"Molto tempo fa, in un villaggio in riva al mare, viveva un pescatore con sua figlia.")
-	model, err := cloner.Fit(t.Context(), analyse(t, cloner, bytes.Join(recordings, nil)), cloning.Profile{Accent: "it-IT"}, nil)
+	model, err := cloner.Fit(t.Context(), analyse(t, cloner, bytes.Join(recordings, nil)),
+		cloning.Profile{Accent: "it-IT"}, nil)
 	require.NoError(t, err)
 	clone, err := cloner.Open(model)
 	require.NoError(t, err)
@@ -175,12 +180,16 @@ func TestACloneHasThePaceOfTheSpeaker(t *testing.T) {
 	}
 	cloner, engine := newCloner(t)
 	for _, pace := range []float64{0.8, 1.2} {
-		speaker := speech.Voice{Variant: "m7", Timbre: &speech.Timbre{PitchLow: 90, PitchHigh: 140, Formants: 1, Breath: 0.4, Pace: pace}}
-		model, err := cloner.Fit(t.Context(), analyse(t, cloner, say(t, engine, speaker, given()...)...), cloning.Profile{Accent: "en-US"}, nil)
+		speaker := speech.Voice{
+			Variant: "m7", Timbre: &speech.Timbre{PitchLow: 90, PitchHigh: 140, Formants: 1, Breath: 0.4, Pace: pace},
+		}
+		model, err := cloner.Fit(t.Context(), analyse(t, cloner, say(t, engine, speaker, given()...)...),
+			cloning.Profile{Accent: "en-US"}, nil)
 		require.NoError(t, err)
 		clone, err := cloner.Open(model)
 		require.NoError(t, err)
-		want, got := measure(say(t, engine, speaker, heldOut()...)).Seconds(), measure(say(t, engine, clone, heldOut()...)).Seconds()
+		want, got := measure(say(t, engine, speaker, heldOut()...)).Seconds(),
+			measure(say(t, engine, clone, heldOut()...)).Seconds()
 		require.InDelta(t, 1, got/want, 0.05, "of a speaker at pace %v", pace)
 	}
 }
@@ -228,7 +237,9 @@ func TestRecordingsWithoutAVoiceAreUnusable(t *testing.T) {
 func TestWhatIsWrongOnTheWayIsReported(t *testing.T) {
 	cloner, engine := newCloner(t)
 	broken := errors.New("the disk is broken")
-	_, err := cloner.Analyse(t.Context(), cloning.Recording{PCM: io.MultiReader(bytes.NewReader(make([]byte, 100)), failing{broken}), Rate: rate}, cloning.Options{})
+	_, err := cloner.Analyse(t.Context(), cloning.Recording{
+		PCM: io.MultiReader(bytes.NewReader(make([]byte, 100)), failing{broken}), Rate: rate,
+	}, cloning.Options{})
 	require.ErrorIs(t, err, broken)
 
 	ctx, cancel := context.WithCancel(t.Context())
@@ -255,11 +266,12 @@ func TestADamagedModelIsNotOpened(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "m3", voice.Variant)
 	for name, model := range map[string]cloning.Model{
-		"another engine":    {Engine: "neural/1", Data: []byte(sound)},
-		"no data":           {Engine: "formant/1"},
-		"cut off":           {Engine: "formant/1", Data: []byte(sound[:60])},
-		"something behind":  {Engine: "formant/1", Data: []byte(sound + "{}")},
-		"too large":         {Engine: "formant/1", Data: append([]byte(sound), bytes.Repeat([]byte(" "), cloning.MaxModelBytes)...)},
+		"another engine":   {Engine: "neural/1", Data: []byte(sound)},
+		"no data":          {Engine: "formant/1"},
+		"cut off":          {Engine: "formant/1", Data: []byte(sound[:60])},
+		"something behind": {Engine: "formant/1", Data: []byte(sound + "{}")},
+		"too large": {Engine: "formant/1",
+			Data: append([]byte(sound), bytes.Repeat([]byte(" "), cloning.MaxModelBytes)...)},
 		"an unknown field":  {Engine: "formant/1", Data: bytes.Replace([]byte(sound), []byte("breath"), []byte("death"), 1)},
 		"a path as variant": {Engine: "formant/1", Data: bytes.Replace([]byte(sound), []byte("m3"), []byte("../../x"), 1)},
 		"a whisper":         {Engine: "formant/1", Data: bytes.Replace([]byte(sound), []byte("m3"), []byte("f5"), 1)},

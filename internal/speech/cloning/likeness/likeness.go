@@ -51,7 +51,9 @@ func (v Voice) Seconds() (seconds float64) {
 // Between compares voices that have said the same sentences.
 func Between(a, b Voice) Distance {
 	all, others := sum(a.each), sum(b.each)
-	d := Distance{Pitch: math.Abs(interval(all, others)), Spectrum: spectral(all.LongTermSpectrum(), others.LongTermSpectrum())}
+	d := Distance{
+		Pitch: math.Abs(interval(all, others)), Spectrum: spectral(all.LongTermSpectrum(), others.LongTermSpectrum()),
+	}
 	for i := range a.cepstra {
 		d.Cepstrum += aligned(a.cepstra[i], b.cepstra[i]) / float64(len(a.cepstra))
 	}

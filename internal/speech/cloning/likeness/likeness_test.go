@@ -103,7 +103,9 @@ func TestNeitherPaceNorLevelNorPausesCount(t *testing.T) {
 	}
 	late := slices.Concat(make([]int16, rate/2), say(120, 0, sentence()...), make([]int16, rate))
 	different := likeness.Between(one(quiet), one(say(120, 0, vowel{400, 1500, 1})))
-	for name, samples := range map[string][]int16{"slower": say(120, 0, slow...), "quieter": quiet, "after a pause": late} {
+	for name, samples := range map[string][]int16{
+		"slower": say(120, 0, slow...), "quieter": quiet, "after a pause": late,
+	} {
 		d := likeness.Between(one(say(120, 0, sentence()...)), one(samples))
 		require.Less(t, d.Pitch, 0.05, name)
 		require.Less(t, d.Spectrum, 0.5, name)
@@ -118,7 +120,8 @@ func TestSecondsAreThoseOfSpeech(t *testing.T) {
 	}
 	seconds := one(say(120, 0, short...)).Seconds()
 	require.InDelta(t, 1, seconds, 0.15)
-	require.InDelta(t, seconds, one(slices.Concat(make([]int16, rate), say(120, 0, short...), make([]int16, rate))).Seconds(), 0.05)
+	require.InDelta(t, seconds, one(slices.Concat(make([]int16, rate), say(120, 0, short...),
+		make([]int16, rate))).Seconds(), 0.05)
 	require.InDelta(t, 2*seconds, one(say(120, 0, slow...)).Seconds(), 0.15)
 	require.InDelta(t, 2*seconds, one(say(120, 0, short...), say(120, 0, short...)).Seconds(), 0.01)
 }
