@@ -13,7 +13,9 @@ import (
 )
 
 // speakFor reads a stream with a requested length in seconds.
-func speakFor(t require.TestingT, ctx context.Context, e speech.Engine, r speech.Request, seconds float64) (w whole, lasts float64, warning string) {
+func speakFor(
+	t require.TestingT, ctx context.Context, e speech.Engine, r speech.Request, seconds float64,
+) (w whole, lasts float64, warning string) {
 	r.Length = seconds
 	st := speech.NewSpeaker(e).Speak(ctx, r)
 	defer st.Close()
@@ -58,7 +60,8 @@ func TestAnyTextLastsAsLongAsItShall(t *testing.T) {
 	pool := openPool(t, 2)
 	rapid.Check(t, func(rt *rapid.T) {
 		sentence := rapid.SampledFrom([]string{
-			"Hello. ", "It is 1,234.50 at noon! ", "今天天气很好。", "😀 ", "A long one, with clauses; it goes on and on, until it ends. ", "\n", "... ",
+			"Hello. ", "It is 1,234.50 at noon! ", "今天天气很好。", "😀 ",
+			"A long one, with clauses; it goes on and on, until it ends. ", "\n", "... ",
 		})
 		text := strings.Join(rapid.SliceOfN(sentence, 1, 30).Draw(rt, "text"), "")
 		r := request(text)

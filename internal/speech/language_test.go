@@ -22,7 +22,9 @@ func TestLookupLanguage(t *testing.T) {
 		require.True(t, ok, given)
 		require.Equal(t, then, engine, given)
 	}
-	for _, given := range []string{"", "xx", "-", "-en", "english", "../en", "en/us+f2", strings.Repeat("en-", 1000), "\x00"} {
+	for _, given := range []string{
+		"", "xx", "-", "-en", "english", "../en", "en/us+f2", strings.Repeat("en-", 1000), "\x00",
+	} {
 		_, ok := speech.LookupLanguage(given)
 		require.False(t, ok, given)
 	}

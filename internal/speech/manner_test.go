@@ -26,7 +26,8 @@ func TestTheSameRequestAndSeedGiveTheSameAudio(t *testing.T) {
 	require.False(t, bytes.Equal(first.pcm, speak(t, pool, r).pcm), "another seed")
 
 	r.Prosody = speech.Prosody{}
-	require.True(t, bytes.Equal(speak(t, pool, request(story)).pcm, speak(t, pool, r).pcm), "without variation there is one rendering")
+	require.True(t, bytes.Equal(speak(t, pool, request(story)).pcm, speak(t, pool, r).pcm),
+		"without variation there is one rendering")
 }
 
 func TestEveryParameterIsHeard(t *testing.T) {
@@ -67,7 +68,9 @@ func TestTheSecondEngineSpeaksTheBlizzardModelsEnglish(t *testing.T) {
 	require.Equal(t, pool.SampleRate(), second.SampleRate())
 	speaker := speech.NewSpeaker(pool).WithSecondEngine(second)
 	say := func(model, language, text string) whole {
-		st := speaker.Speak(t.Context(), speech.Request{Text: text, Voice: speech.Voices()[0], Language: language, Model: model})
+		st := speaker.Speak(t.Context(), speech.Request{
+			Text: text, Voice: speech.Voices()[0], Language: language, Model: model,
+		})
 		defer st.Close()
 		w, err := read(t.Context(), st)
 		require.NoError(t, err)

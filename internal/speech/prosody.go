@@ -14,8 +14,9 @@ type Prosody struct {
 	TopP           *float64 // only the most likely deviations that together have this probability; 0 to 1, 0.8 by default
 	TopK           *int     // only so many of the most likely deviations; 0 means all
 	Expressive     *float64 // how wide intonation and its variation are: 0 is monotone, 1 the voice's own, 2 the maximum
-	Quality        *int     // how finely delivery varies: 0 by segments, 1 by sentences, 2 and more by clauses (the default)
-	Solver         string   // how a phrase's deviation follows from the draws: see solverMemory
+	// How finely delivery varies: 0 by segments, 1 by sentences, 2 and more by clauses (the default).
+	Quality *int
+	Solver  string // how a phrase's deviation follows from the draws: see solverMemory
 }
 
 // Defaults if variation is requested.
@@ -63,7 +64,8 @@ func newManner(p Prosody, model string) manner {
 		m.rate *= conversationalRate
 		m.pause *= conversationalPause
 	}
-	m.varies = conversational || p.Temperature != nil || p.TopP != nil || p.TopK != nil || p.Quality != nil || p.Solver != ""
+	m.varies = conversational || p.Temperature != nil || p.TopP != nil || p.TopK != nil || p.Quality != nil ||
+		p.Solver != ""
 	m.phrases = phraseBreak(valueOr(p.Quality, defaultQuality))
 	m.temperature = valueOr(p.Temperature, defaultTemperature)
 	m.topP = valueOr(p.TopP, defaultTopP)

@@ -10,7 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-const passage = "The sun was low, and nobody spoke. Then, at last, a bell rang; doors opened! Who was there? No one knew."
+const passage = "The sun was low, and nobody spoke. Then, at last, a bell rang; doors opened! Who was there? No one " +
+	"knew."
 
 func phrasesFor(p Prosody, model string, seed int64) []Phrase {
 	return newManner(p, model).phrasesOf(passage, seed)
@@ -80,7 +81,8 @@ func TestEachParameterHasItsEffect(t *testing.T) {
 			phrases := phrasesFor(Prosody{Expressive: &expressive}, "", 1)
 			require.Equal(t, []Phrase{{Runes: len(passage), Range: want, Rate: 1, Pause: OwnPause}}, phrases)
 		}
-		require.Less(t, meanSpread(Prosody{Temperature: new(1.0), Expressive: new(1.0)}, ""), meanSpread(Prosody{Temperature: new(1.0), Expressive: new(2.0)}, ""))
+		require.Less(t, meanSpread(Prosody{Temperature: new(1.0), Expressive: new(1.0)}, ""),
+			meanSpread(Prosody{Temperature: new(1.0), Expressive: new(2.0)}, ""))
 	})
 	t.Run("quality", func(t *testing.T) {
 		for quality, phrases := range map[int]int{-3: 1, 0: 1, 1: 4, 2: 8, 9: 8} {
@@ -116,7 +118,8 @@ func TestEachParameterHasItsEffect(t *testing.T) {
 	})
 	t.Run("model", func(t *testing.T) {
 		require.Equal(t, phrasesFor(Prosody{Conversational: true}, "", 5), phrasesFor(Prosody{}, ModelBlizzardDialogue, 5))
-		require.Equal(t, []Phrase{{Runes: len(passage), Range: calmRange, Rate: calmRate, Pause: OwnPause}}, phrasesFor(Prosody{}, ModelBlizzard20, 5))
+		require.Equal(t, []Phrase{{Runes: len(passage), Range: calmRange, Rate: calmRate, Pause: OwnPause}},
+			phrasesFor(Prosody{}, ModelBlizzard20, 5))
 	})
 	t.Run("seed", func(t *testing.T) {
 		require.Equal(t, phrasesFor(varied, "", 5), phrasesFor(varied, "", 5))

@@ -37,13 +37,18 @@ func TestASegmentIsGivenOutAsSoonAsItsEndIsCertain(t *testing.T) {
 	}{
 		"a clause, when the next word begins": {
 			[]string{"Once upon a time,", " ", "there"}, []string{"", "", "Once upon a time, "}},
-		"a clause that is short goes on": {[]string{"Well, well, ", "that is enough, ", "so"}, []string{"", "", "Well, well, that is enough, "}},
-		"a sentence":                     {[]string{"Hi! ", "How"}, []string{"", "Hi! "}},
-		"a full stop waits":              {[]string{"It is 3.", "14 today. ", "(", "Next"}, []string{"", "", "", "It is 3.14 today. "}},
-		"an abbreviation is no end":      {[]string{"Dr. ", "Smith came in. ", "He"}, []string{"", "", "Dr. Smith came in. "}},
-		"a wide mark needs no space":     {[]string{"你好。", "我"}, []string{"", "你好。"}},
-		"words may be cut anywhere":      {[]string{"Once upo", "n a ti", "me, th", "ere"}, []string{"", "", "Once upon a time, ", ""}},
-		"what has nothing to say waits":  {[]string{"… ", "— ", "Hello there! ", "A"}, []string{"", "", "", "… — Hello there! "}},
+		"a clause that is short goes on": {[]string{"Well, well, ", "that is enough, ", "so"},
+			[]string{"", "", "Well, well, that is enough, "}},
+		"a sentence": {[]string{"Hi! ", "How"}, []string{"", "Hi! "}},
+		"a full stop waits": {[]string{"It is 3.", "14 today. ", "(", "Next"},
+			[]string{"", "", "", "It is 3.14 today. "}},
+		"an abbreviation is no end": {[]string{"Dr. ", "Smith came in. ", "He"},
+			[]string{"", "", "Dr. Smith came in. "}},
+		"a wide mark needs no space": {[]string{"你好。", "我"}, []string{"", "你好。"}},
+		"words may be cut anywhere": {[]string{"Once upo", "n a ti", "me, th", "ere"},
+			[]string{"", "", "Once upon a time, ", ""}},
+		"what has nothing to say waits": {[]string{"… ", "— ", "Hello there! ", "A"},
+			[]string{"", "", "", "… — Hello there! "}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var s speech.Segmenter
@@ -76,7 +81,8 @@ func TestAFlushGivesTheRestAndBeginsAnew(t *testing.T) {
 // A million spaces after a full stop do not delay a segment for ever.
 func TestATextWithoutAnEndIsCutAllTheSame(t *testing.T) {
 	for _, text := range []string{
-		strings.Repeat("a", 20_000), "End." + strings.Repeat(" ", 20_000), strings.Repeat("🎉", 20_000), strings.Repeat("e\u0301\u0302", 20_000),
+		strings.Repeat("a", 20_000), "End." + strings.Repeat(" ", 20_000), strings.Repeat("🎉", 20_000),
+		strings.Repeat("e\u0301\u0302", 20_000),
 		"a" + strings.Repeat("\u0301", 20_000), strings.Repeat(".", 20_000), strings.Repeat("你", 20_000),
 	} {
 		var s speech.Segmenter
@@ -96,8 +102,10 @@ func TestATextWithoutAnEndIsCutAllTheSame(t *testing.T) {
 var growing = rapid.Custom(func(t *rapid.T) string {
 	least := rapid.SampledFrom([]int{0, 40, 200}).Draw(t, "least") // drawn lists are short, and segments are not
 	parts := rapid.SliceOfN(rapid.SampledFrom([]string{
-		"a", "Word", "longer words here", "time", "café", "e.g.", "Dr.", "3.14", "U.S.", "No.", "7", " ", " ", " ", "\n", "  ", ".", ". ", ", ", "; ",
-		"! ", "?", "…", "\"", "”", "(", ")", "—", "。", "，", "你好", "これは", "🎉", "👨‍👩‍👧", "e\u0301", "مرحبا", "، ", "हिन्दी", "। ", "\u0301", "🇩🇪",
+		"a", "Word", "longer words here", "time", "café", "e.g.", "Dr.", "3.14", "U.S.", "No.", "7", " ", " ", " ", "\n",
+		"  ", ".", ". ", ", ", "; ",
+		"! ", "?", "…", "\"", "”", "(", ")", "—", "。", "，", "你好", "これは", "🎉", "👨‍👩‍👧", "e\u0301", "مرحبا", "، ", "हिन्दी",
+		"। ", "\u0301", "🇩🇪",
 	}), least, least+40).Draw(t, "parts")
 	return strings.Join(parts, "")
 })
@@ -130,7 +138,8 @@ func TestProseIsCutAsSplitCutsIt(t *testing.T) {
 		for range rapid.IntRange(1, 40).Draw(t, "sentences") {
 			prose.WriteString(rapid.SampledFrom([]string{
 				"Once upon a time there was a café. ", "It was small, and nobody knew where it stood; but the coffee was good. ",
-				"“Twice a year”, said Mr. Smith, “I close the doors.” ", "Why? ", "On 3.14.2026 it rained for 40 days!\n", "你好。", "He walked along the river until he had forgotten every recipe, ",
+				"“Twice a year”, said Mr. Smith, “I close the doors.” ", "Why? ", "On 3.14.2026 it rained for 40 days!\n", "你好。",
+				"He walked along the river until he had forgotten every recipe, ",
 			}).Draw(t, "sentence"))
 		}
 		text := strings.TrimSpace(prose.String())

@@ -25,15 +25,23 @@ const fullScale = 32767
 // report is a text in the languages that are tested, some of which are louder than others.
 func report(language string) string {
 	return map[string]string{
-		"en-us": "The weather will be cold and windy, with some rain in the north! Will you call me back tomorrow morning? Bring bread, cheese and honey from the small market near the river.",
-		"de":    "Das Wetter wird morgen kalt und windig, mit etwas Regen im Norden! Rufen Sie mich morgen früh zurück? Bringen Sie Brot, Käse und Honig vom Markt am Fluss mit.",
-		"fr-fr": "Demain, le temps sera froid et venteux, avec un peu de pluie au nord ! Me rappelez-vous demain matin ? Apportez du pain, du fromage et du miel du marché.",
-		"es":    "Mañana el tiempo será frío y ventoso, con algo de lluvia en el norte. ¿Me llama mañana por la mañana? Traiga pan, queso y miel del mercado junto al río.",
-		"ru":    "Завтра будет холодно и ветрено, на севере небольшой дождь! Вы перезвоните мне завтра утром? Принесите хлеб, сыр и мёд с рынка у реки.",
-		"cmn":   "明天天气寒冷有风，北方有小雨！你明天早上给我回电话吗？请从河边的市场带来面包和蜂蜜。",
-		"fi":    "Huomenna on kylmää ja tuulista, pohjoisessa sataa hieman! Soitatko minulle huomenna aamulla? Tuo leipää, juustoa ja hunajaa torilta joen varrelta.",
-		"hi":    "कल मौसम ठंडा रहेगा और हवा चलेगी, उत्तर में कुछ बारिश होगी! क्या आप मुझे कल सुबह फ़ोन करेंगे? नदी के पास के बाज़ार से रोटी और शहद लाइए।",
-		"vi":    "Ngày mai trời sẽ lạnh và có gió, miền bắc có mưa nhỏ! Bạn có gọi lại cho tôi vào sáng mai không? Hãy mua bánh mì và mật ong ở chợ gần sông.",
+		"en-us": "The weather will be cold and windy, with some rain in the north! Will you call me back tomorrow " +
+			"morning? Bring bread, cheese and honey from the small market near the river.",
+		"de": "Das Wetter wird morgen kalt und windig, mit etwas Regen im Norden! Rufen Sie mich morgen früh zurück? " +
+			"Bringen Sie Brot, Käse und Honig vom Markt am Fluss mit.",
+		"fr-fr": "Demain, le temps sera froid et venteux, avec un peu de pluie au nord ! Me rappelez-vous demain matin ? " +
+			"Apportez du pain, du fromage et du miel du marché.",
+		"es": "Mañana el tiempo será frío y ventoso, con algo de lluvia en el norte. ¿Me llama mañana por la mañana? " +
+			"Traiga pan, queso y miel del mercado junto al río.",
+		"ru": "Завтра будет холодно и ветрено, на севере небольшой дождь! Вы перезвоните мне завтра утром? Принесите " +
+			"хлеб, сыр и мёд с рынка у реки.",
+		"cmn": "明天天气寒冷有风，北方有小雨！你明天早上给我回电话吗？请从河边的市场带来面包和蜂蜜。",
+		"fi": "Huomenna on kylmää ja tuulista, pohjoisessa sataa hieman! Soitatko minulle huomenna aamulla? Tuo " +
+			"leipää, juustoa ja hunajaa torilta joen varrelta.",
+		"hi": "कल मौसम ठंडा रहेगा और हवा चलेगी, उत्तर में कुछ बारिश होगी! क्या आप मुझे कल सुबह फ़ोन करेंगे? नदी के पास " +
+			"के बाज़ार से रोटी और शहद लाइए।",
+		"vi": "Ngày mai trời sẽ lạnh và có gió, miền bắc có mưa nhỏ! Bạn có gọi lại cho tôi vào sáng mai không? Hãy " +
+			"mua bánh mì và mật ong ở chợ gần sông.",
 	}[language]
 }
 
@@ -44,9 +52,11 @@ func languages() []string {
 // settings are ways of speaking, among them the loudest.
 func settings() map[string]speech.Request {
 	return map[string]speech.Request{
-		"own":    {},
-		"fast":   {Speed: speech.MaxSpeed},
-		"lively": {Prosody: speech.Prosody{Conversational: true, Temperature: new(5.0), TopP: new(1.0), Expressive: new(2.0)}, Seed: 3},
+		"own":  {},
+		"fast": {Speed: speech.MaxSpeed},
+		"lively": {Prosody: speech.Prosody{
+			Conversational: true, Temperature: new(5.0), TopP: new(1.0), Expressive: new(2.0),
+		}, Seed: 3},
 	}
 }
 
@@ -139,7 +149,8 @@ func TestNoSampleIsClipped(t *testing.T) {
 			require.Less(t, max(first.highest.Load(), second.highest.Load()), int64(fullScale), "%s, %s: the engine", what, name)
 			require.Less(t, loudness.Peak(pcm), fullScale, "%s, %s", what, name)
 			for _, rate := range []int{8000, 24000} {
-				require.Less(t, loudness.Peak(converted(t, encoders, pcm, speaker.SampleRate(), rate)), fullScale, "%s, %s at %d Hz", what, name, rate)
+				require.Less(t, loudness.Peak(converted(t, encoders, pcm, speaker.SampleRate(), rate)), fullScale,
+					"%s, %s at %d Hz", what, name, rate)
 			}
 		})
 	}
@@ -167,7 +178,8 @@ func TestTheTimbreOfAVoiceIsHeard(t *testing.T) {
 	loud := func(gain, boost float64) float64 {
 		own := speech.Voices()[0]
 		own.Timbre = &speech.Timbre{
-			PitchLow: 150, PitchHigh: 200, Formants: 1, Pace: 1, Gain: gain, Equaliser: slices.Repeat([]float64{boost}, mastering.BandCount),
+			PitchLow: 150, PitchHigh: 200, Formants: 1, Pace: 1, Gain: gain,
+			Equaliser: slices.Repeat([]float64{boost}, mastering.BandCount),
 		}
 		r := speech.Request{Text: report("en-us"), Language: "en-us", Voice: own, Model: speech.ModelBlizzard}
 		return loudness.Of(speakWith(t, speaker, r).pcm, speaker.SampleRate())

@@ -101,7 +101,9 @@ func TestAnyTextIsSpoken(t *testing.T) {
 	pool := openPool(t, 2)
 	rapid.Check(t, func(rt *rapid.T) {
 		r := request(anyText().Draw(rt, "text"))
-		r.Language = rapid.SampledFrom([]string{"en-us", "de", "cmn", "ja", "ru", "hi", "th", "ar", "auto"}).Draw(rt, "language")
+		r.Language = rapid.SampledFrom([]string{
+			"en-us", "de", "cmn", "ja", "ru", "hi", "th", "ar", "auto",
+		}).Draw(rt, "language")
 		st := speech.NewSpeaker(pool).Speak(t.Context(), r)
 		defer st.Close()
 		w, err := read(t.Context(), st)

@@ -43,7 +43,8 @@ type Phrase struct {
 	Rate  float64 `json:"rate"`  // a factor on the job's speed; MinRate to MaxRate
 	Gain  float64 `json:"gain"`  // loudness in decibels above the voice's own; -MaxGain to MaxGain
 	Gap   float64 `json:"gap"`   // seconds of silence between its words, in addition to the usual; 0 to MaxGap
-	Pause float64 `json:"pause"` // seconds of silence after it at speed 1, at most MaxPause; OwnPause means that of its punctuation
+	// Seconds of silence after it at speed 1, at most MaxPause; OwnPause means that of its punctuation.
+	Pause float64 `json:"pause"`
 }
 
 // OwnPause leaves the pause after a phrase to the engine.

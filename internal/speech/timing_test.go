@@ -94,9 +94,12 @@ func TestTimings(t *testing.T) {
 			"an abbreviation is a word with its full stops", "see e.g. U.S. v. J. Doe",
 			[]speech.Mark{word(0, 0), word(4, 100), word(9, 300), word(14, 400), word(17, 500), word(20, 600)}, 800,
 			[]speech.Timing{
-				element("", 0, 0), element("see", 0, 100), element(" ", 100, 100), element("e.g.", 100, 300), element(" ", 300, 300),
-				element("U.S.", 300, 400), element(" ", 400, 400), element("v", 400, 500), element(".", 500, 500), element(" ", 500, 500),
-				element("J", 500, 600), element(".", 600, 600), element(" ", 600, 600), element("Doe", 600, 800), element("", 800, 800),
+				element("", 0, 0), element("see", 0, 100), element(" ", 100, 100), element("e.g.", 100, 300),
+				element(" ", 300, 300),
+				element("U.S.", 300, 400), element(" ", 400, 400), element("v", 400, 500), element(".", 500, 500),
+				element(" ", 500, 500),
+				element("J", 500, 600), element(".", 600, 600), element(" ", 600, 600), element("Doe", 600, 800),
+				element("", 800, 800),
 			},
 		},
 		{
@@ -109,7 +112,9 @@ func TestTimings(t *testing.T) {
 		},
 		{
 			"nothing said", " ... ", nil, 100,
-			[]speech.Timing{element("", 0, 0), element(" ", 0, 0), element("...", 0, 0), element(" ", 0, 0), element("", 0, 100)},
+			[]speech.Timing{
+				element("", 0, 0), element(" ", 0, 0), element("...", 0, 0), element(" ", 0, 0), element("", 0, 100),
+			},
 		},
 		{"no text", "", nil, 100, []speech.Timing{element("", 0, 100), element("", 100, 100)}},
 	}

@@ -41,28 +41,36 @@ func hush(t *testing.T, speaker *speech.Speaker, r speech.Request) (warning stri
 func TestATextThatCannotBeSpoken(t *testing.T) {
 	speaker := speech.NewSpeaker(openPool(t, 2)).WithSecondEngine(openFlite(t, 1))
 	for _, text := range []string{
-		" ", "\n\n", "\u200b\u200d", "\u202e\ufeff", "…", "?", "— • ♪", "\ufffd", "\ue000", "\x01", strings.Repeat("… ", 1000), "①", "\u0663",
+		" ", "\n\n", "\u200b\u200d", "\u202e\ufeff", "…", "?", "— • ♪", "\ufffd", "\ue000", "\x01",
+		strings.Repeat("… ", 1000), "①", "\u0663",
 	} {
 		for _, language := range []string{"auto", "en-us", "de", "cmn"} {
 			for _, model := range []string{speech.ModelAurora, speech.ModelBlizzard} {
 				r := speech.Request{Text: text, Language: language, Voice: speech.Voices()[3], Model: model}
 				warning, silent, segments := hush(t, speaker, r)
-				require.Equal(t, silent == segments, warning == "text: there is nothing in it that can be spoken", "%q in %s, %s", text, language, model)
+				require.Equal(t, silent == segments, warning == "text: there is nothing in it that can be spoken", "%q in %s, %s",
+					text, language, model)
 				require.Equal(t, silent < segments, warning == "", "%q in %s, %s", text, language, model)
 			}
 		}
 	}
 	warning, _, _ := hush(t, speaker, speech.Request{Text: "… …", Language: "en-us", Voice: speech.Voices()[0]})
 	require.Equal(t, speech.NothingToSay, warning)
-	warning, _, _ = hush(t, speaker, speech.Request{Text: "… …", Language: "en-us", Voice: speech.Voices()[0], Length: 100})
+	warning, _, _ = hush(t, speaker, speech.Request{
+		Text: "… …", Language: "en-us", Voice: speech.Voices()[0], Length: 100,
+	})
 	require.Regexp(t, "^"+speech.NothingToSay+"; length: the text takes ", warning)
-	warning, _, _ = hush(t, speaker, speech.Request{Text: "Привет", Language: "en-us", Voice: speech.Voices()[0], Model: speech.ModelBlizzard})
+	warning, _, _ = hush(t, speaker, speech.Request{
+		Text: "Привет", Language: "en-us", Voice: speech.Voices()[0], Model: speech.ModelBlizzard,
+	})
 	require.Equal(t, speech.NothingToSay, warning, "the second engine knows no letters but those of English")
 }
 
 func TestATextThatIsSpoken(t *testing.T) {
 	speaker := speech.NewSpeaker(openPool(t, 2)).WithSecondEngine(openFlite(t, 1))
-	for _, text := range []string{"Hello", "7", "%", "😀", "…a…", "♥", "Привет", "今天", "こんにちは", strings.Repeat("… ", 600) + "Hello."} {
+	for _, text := range []string{
+		"Hello", "7", "%", "😀", "…a…", "♥", "Привет", "今天", "こんにちは", strings.Repeat("… ", 600) + "Hello.",
+	} {
 		for _, model := range []string{speech.ModelAurora, speech.ModelBlizzard} {
 			warning, silent, segments := hush(t, speaker, speech.Request{Text: text, Voice: speech.Voices()[0], Model: model})
 			require.Equal(t, silent == segments, warning != "", "%q, %s", text, model)

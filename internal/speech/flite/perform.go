@@ -95,7 +95,8 @@ func (p *performance) phrase(t task, phrase speech.Phrase, text []byte) error {
 // of symbols aloud.
 func isSayable(text []byte) bool {
 	return bytes.ContainsFunc(text, func(r rune) bool {
-		return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || bytes.ContainsRune([]byte("@#$%&*+="), r)
+		return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' ||
+			bytes.ContainsRune([]byte("@#$%&*+="), r)
 	})
 }
 

@@ -26,8 +26,9 @@ func TestAnIDIsOneAccounts(t *testing.T) {
 		ids           generations.IDs
 		account, text string
 	}{
-		"another account's": {ids, "a2", drawn.String()}, "of another key": {generations.New([]byte("other")), "a1", drawn.String()},
-		"invented": {ids, "a1", uuid.NewString()}, "no id": {ids, "a1", "g-1"}, "nothing": {ids, "a1", ""},
+		"another account's": {ids, "a2", drawn.String()},
+		"of another key":    {generations.New([]byte("other")), "a1", drawn.String()},
+		"invented":          {ids, "a1", uuid.NewString()}, "no id": {ids, "a1", "g-1"}, "nothing": {ids, "a1", ""},
 	} {
 		_, made := c.ids.Read(c.account, c.text)
 		require.False(t, made, name)

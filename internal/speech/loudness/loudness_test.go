@@ -75,7 +75,8 @@ func TestFFmpegFindsTheSame(t *testing.T) {
 		sample := 6000 * low * math.Pow(math.Sin(float64(i)/rate), 2)
 		sound = binary.LittleEndian.AppendUint16(sound, uint16(int16(sample)))
 	}
-	measure := exec.Command(ffmpeg, "-nostats", "-f", "s16le", "-ar", fmt.Sprint(rate), "-ac", "1", "-i", "-", "-af", "ebur128", "-f", "null", "-")
+	measure := exec.Command(ffmpeg, "-nostats", "-f", "s16le", "-ar", fmt.Sprint(rate), "-ac", "1", "-i", "-", "-af",
+		"ebur128", "-f", "null", "-")
 	measure.Stdin = bytes.NewReader(sound)
 	said, err := measure.CombinedOutput()
 	require.NoError(t, err, "%s", said)

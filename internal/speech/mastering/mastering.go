@@ -17,8 +17,9 @@ const (
 
 // Settings are how speech is mastered. The zero value only limits.
 type Settings struct {
-	Gain      float64   `json:"gain,omitempty"`      // decibels; -MaxGain to MaxGain
-	Equaliser []float64 `json:"equaliser,omitempty"` // decibels at Bands, -MaxBoost to MaxBoost; none means a flat response
+	Gain float64 `json:"gain,omitempty"` // decibels; -MaxGain to MaxGain
+	// Decibels at Bands, -MaxBoost to MaxBoost; none means a flat response.
+	Equaliser []float64 `json:"equaliser,omitempty"`
 }
 
 // Check reports what is wrong with settings.

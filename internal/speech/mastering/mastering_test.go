@@ -193,7 +193,8 @@ func TestTheEqualiserHasTheResponseOfItsBands(t *testing.T) {
 func TestTheEqualiserDelaysNothing(t *testing.T) {
 	click := make([]float64, 3000)
 	click[1000] = 10000
-	got := master(mastering.Settings{Equaliser: boosts(func(hertz float64) float64 { return 12 * math.Sin(hertz/900) })}, click)
+	got := master(mastering.Settings{Equaliser: boosts(func(hertz float64) float64 { return 12 * math.Sin(hertz/900) })},
+		click)
 	early, all := 0.0, 0.0
 	for i, sample := range got {
 		all += sample * sample
@@ -215,7 +216,8 @@ func TestSettingsOutOfRange(t *testing.T) {
 	undefined[0] = math.NaN()
 	for name, settings := range map[string]mastering.Settings{
 		"a high gain": {Gain: 41}, "a low gain": {Gain: -41}, "no number": {Gain: math.NaN()},
-		"few bands": {Equaliser: flat(3)}, "many bands": {Equaliser: flat(33)}, "a loud band": {Equaliser: loud}, "a band that is no number": {Equaliser: undefined},
+		"few bands": {Equaliser: flat(3)}, "many bands": {Equaliser: flat(33)}, "a loud band": {Equaliser: loud},
+		"a band that is no number": {Equaliser: undefined},
 	} {
 		require.Error(t, settings.Check(), name)
 	}

@@ -38,7 +38,8 @@ func (t *tools) reportAlignment(ctx context.Context) error {
 		fmt.Printf("no prompts of a person: %v\n", err)
 		return nil
 	}
-	return printAlignment(ctx, t.first, "rows of prompts that a person has spoken (the first and last words of each prompt)", prompts)
+	return printAlignment(ctx, t.first,
+		"rows of prompts that a person has spoken (the first and last words of each prompt)", prompts)
 }
 
 func printAlignment(ctx context.Context, engine speech.Engine, name string, recordings []recording) error {
@@ -83,7 +84,9 @@ func record(ctx context.Context, flite speech.Engine, voices, sentences []string
 	return all, nil
 }
 
-func errorsOf(ctx context.Context, engine speech.Engine, recordings []recording, noise float64, method alignment.Method) (starts, ends []float64, err error) {
+func errorsOf(
+	ctx context.Context, engine speech.Engine, recordings []recording, noise float64, method alignment.Method,
+) (starts, ends []float64, err error) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, r := range recordings {
 		sound := withNoise(r.truth.Sound, noise, random)

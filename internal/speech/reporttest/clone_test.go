@@ -19,7 +19,8 @@ import (
 // recordings, on sentences that were not among the recordings.
 func (t *tools) reportClones(ctx context.Context) error {
 	table := newTable()
-	fmt.Fprintln(table, "reference\taccent\tspeech\tbase\tF0 (st) recordings\tby chance\tbase\tclone\tLTAS (dB) base\tclone\t"+
+	fmt.Fprintln(table, "reference\taccent\tspeech\tbase\tF0 (st) recordings\tby chance\tbase\tclone\tLTAS (dB) "+
+		"base\tclone\t"+
 		"DTW-MFCC base\tclone\tnearer\tpace needed\tfitted\t")
 	references, missing := voices(ctx, t.first.SampleRate(), *root)
 	for _, r := range references {
@@ -80,7 +81,8 @@ func printClones(ctx context.Context, table io.Writer, engine speech.Engine, r r
 		}
 		a, b := likeness.Between(heldOut, base), likeness.Between(heldOut, clone)
 		fmt.Fprintf(table, "%s\t%s\t%.0f s\t%s\t%.2f\t± %.2f\t%.2f\t%.2f\t%.1f\t%.1f\t%.1f\t%.1f\t%s\t%.2f\t%.2f\t\n",
-			r.name, accent, analysis.Report.SpeechSeconds, systemVoice(voice.Variant).ID, own, chance, a.Pitch, b.Pitch, a.Spectrum, b.Spectrum,
+			r.name, accent, analysis.Report.SpeechSeconds, systemVoice(voice.Variant).ID, own, chance, a.Pitch, b.Pitch,
+			a.Spectrum, b.Spectrum,
 			a.Cepstrum, b.Cepstrum, verdict(a, b, chance), base.Seconds()/heldOut.Seconds(), base.Seconds()/clone.Seconds())
 	}
 	return nil

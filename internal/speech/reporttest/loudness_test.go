@@ -55,7 +55,9 @@ func models(language string) map[string]string {
 }
 
 // reportLoudnessOf prints one row and returns the largest distance from the target.
-func reportLoudnessOf(ctx context.Context, table io.Writer, speaker *speech.Speaker, r speech.Request, engine string) (farthest float64, err error) {
+func reportLoudnessOf(
+	ctx context.Context, table io.Writer, speaker *speech.Speaker, r speech.Request, engine string,
+) (farthest float64, err error) {
 	fmt.Fprint(table, engine, "\t", r.Language, "\t")
 	highest := 0
 	for _, voice := range speech.Voices() {

@@ -78,7 +78,8 @@ func readPrompts(ctx context.Context, engine speech.Engine, root string) (all []
 		if len(all) == rows*promptsInARow {
 			break
 		}
-		if len(text) < leastLetters || len(text) > mostLetters || strings.ContainsAny(text, "[(<*#;0123456789") || !strings.HasSuffix(text, ".") {
+		if len(text) < leastLetters || len(text) > mostLetters || strings.ContainsAny(text, "[(<*#;0123456789") ||
+			!strings.HasSuffix(text, ".") {
 			continue
 		}
 		samples, err := convert(ctx, promptRate, "-i", filepath.Join(folder, name+wideband))

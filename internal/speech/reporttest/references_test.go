@@ -96,7 +96,8 @@ func prompts(ctx context.Context, rate int, root, language string) (reference, e
 // a letter that was lost.
 func isUsable(text string) bool {
 	letters := utf8.RuneCountInString(text)
-	return letters >= shortestPrompt && letters <= longestPrompt && !strings.ContainsAny(strings.TrimSuffix(text, "?"), "[(<*#?")
+	return letters >= shortestPrompt && letters <= longestPrompt &&
+		!strings.ContainsAny(strings.TrimSuffix(text, "?"), "[(<*#?")
 }
 
 const wideband = ".g722"

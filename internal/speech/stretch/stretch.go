@@ -61,7 +61,8 @@ func (s *Stretcher) Stretch(pcm []byte) []byte {
 
 // isReady reports whether the input is long enough for another hop, and the hop not longer than the output may be.
 func (s *Stretcher) isReady() bool {
-	return s.place()+s.search+2*s.half() <= s.read && s.previous+3*s.half() <= s.read && s.wrote+s.half() <= s.Scale(s.read)
+	return s.place()+s.search+2*s.half() <= s.read && s.previous+3*s.half() <= s.read &&
+		s.wrote+s.half() <= s.Scale(s.read)
 }
 
 // Finish returns the last samples. The number of all samples returned is that of the samples read, times the factor,

@@ -53,7 +53,8 @@ func (s Shower) System(host string, starred []string) []Voice {
 	for _, v := range speech.Voices() {
 		preview := s.Links.VoicePreview(host, v.ID)
 		shown = append(shown, Voice{
-			ID: v.ID, Name: v.Name, State: string(voice.Speaking), Owner: "system", Type: "intrinsic", Description: &v.Description, Gender: v.Gender,
+			ID: v.ID, Name: v.Name, State: string(voice.Speaking), Owner: "system", Type: "intrinsic",
+			Description: &v.Description, Gender: v.Gender,
 			Starred: slices.Contains(starred, v.ID), Tags: []string{}, PreviewURL: &preview,
 		})
 	}
@@ -100,7 +101,8 @@ func (s Shower) profile(ctx context.Context, v Owned) (p voice.Profile, err erro
 		return voice.Profile{}, fmt.Errorf("reading a voice: %w", err)
 	}
 	if json.Unmarshal(plain, &p) != nil {
-		return voice.Profile{}, errors.New("reading a voice: what was sealed is not a voice's profile") // the cause might quote it
+		// The cause might quote it.
+		return voice.Profile{}, errors.New("reading a voice: what was sealed is not a voice's profile")
 	}
 	return p, nil
 }

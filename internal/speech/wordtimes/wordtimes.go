@@ -179,7 +179,9 @@ func (s *Shelf) Count(ctx context.Context, account string, until time.Time) (int
 
 // each calls do for each blob of an account, several at once. The blobs themselves say whose they are, so those of all
 // accounts are read that are old enough: at most what Kept has left of them.
-func (s *Shelf) each(ctx context.Context, account string, until time.Time, do func(context.Context, blobs.Address) error) error {
+func (s *Shelf) each(
+	ctx context.Context, account string, until time.Time, do func(context.Context, blobs.Address) error,
+) error {
 	reading, ctx := errgroup.WithContext(ctx)
 	reading.SetLimit(readers)
 	for blob, err := range s.blobs.List(ctx, ownerKind) {

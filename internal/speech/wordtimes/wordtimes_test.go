@@ -44,7 +44,9 @@ func newRoom(t *testing.T) *room {
 	r := &room{t: t, pool: pgtest.New(t), dir: t.TempDir()}
 	quiet := slog.New(slog.DiscardHandler)
 	var err error
-	r.keys, err = pgkeys.Open(t.Context(), pgkeys.Config{Pool: r.pool, MasterKey: bytes.Repeat([]byte{1}, pgkeys.MasterKeySize), Logger: quiet})
+	r.keys, err = pgkeys.Open(t.Context(), pgkeys.Config{
+		Pool: r.pool, MasterKey: bytes.Repeat([]byte{1}, pgkeys.MasterKeySize), Logger: quiet,
+	})
 	require.NoError(t, err)
 	r.store, err = folder.Open(folder.Config{Dir: r.dir, Instance: "test", Logger: quiet})
 	require.NoError(t, err)
@@ -84,7 +86,9 @@ func (r *room) files() map[string]string {
 	return files
 }
 
-var secret = []speech.Timing{{Text: "", Duration: 0.2}, {Text: "Zyzzogeton", Start: 0.2, Duration: 0.75}, {Text: "", Start: 0.95, Duration: 0.1}}
+var secret = []speech.Timing{
+	{Text: "", Duration: 0.2}, {Text: "Zyzzogeton", Start: 0.2, Duration: 0.75}, {Text: "", Start: 0.95, Duration: 0.1},
+}
 
 func TestTimesAreFoundByTheirID(t *testing.T) {
 	r := newRoom(t)
@@ -194,7 +198,8 @@ func TestTroubleIsTold(t *testing.T) {
 
 	// what another writer stored there is not word times, and its content is not revealed
 	other := r.id()
-	_, err := r.store.Put(t.Context(), blobs.NewAddress(blobs.Owner("timestamps-"+other)), strings.NewReader(`{"account":"Zyzzogeton"`), 23)
+	_, err := r.store.Put(t.Context(), blobs.NewAddress(blobs.Owner("timestamps-"+other)),
+		strings.NewReader(`{"account":"Zyzzogeton"`), 23)
 	require.NoError(t, err)
 	_, err = r.Find(t.Context(), other)
 	require.Error(t, err)

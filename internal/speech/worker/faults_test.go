@@ -122,7 +122,9 @@ func TestAFrozenWorkerIsReplacedAndItsJobRepeated(t *testing.T) {
 			job := enginetest.Job(enginetest.Sentence)
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			defer cancel()
-			stream := speech.NewSpeaker(pool).Speak(ctx, speech.Request{Text: job.Text, Voice: job.Voice, Language: job.Language})
+			stream := speech.NewSpeaker(pool).Speak(ctx, speech.Request{
+				Text: job.Text, Voice: job.Voice, Language: job.Language,
+			})
 			defer stream.Close()
 			samples := 0
 			for {

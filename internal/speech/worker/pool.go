@@ -163,7 +163,9 @@ const (
 )
 
 // respawning is the policy for processes that exited without a job; one that died of its job is replaced at once.
-var respawning = supervise.Policy{FirstDelay: 50 * time.Millisecond, LongestDelay: 5 * time.Second, Steady: 10 * time.Second}
+var respawning = supervise.Policy{
+	FirstDelay: 50 * time.Millisecond, LongestDelay: 5 * time.Second, Steady: 10 * time.Second,
+}
 
 func (c Config) withDefaults() (Config, error) {
 	if c.Command.Path == "" {

@@ -24,7 +24,8 @@ type slot struct {
 // can be kept running, jobs are refused and do not wait.
 func (s *slot) keep(running *engine) {
 	child := supervise.Child[*engine]{
-		Name: "speech engine", Start: s.start, Serve: s.feed, Failing: s.refuseJobs, Policy: respawning, Logger: s.pool.config.Logger,
+		Name: "speech engine", Start: s.start, Serve: s.feed, Failing: s.refuseJobs, Policy: respawning,
+		Logger: s.pool.config.Logger,
 	}
 	if running == nil {
 		child.Run(s.pool.ctx)
