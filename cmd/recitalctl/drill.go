@@ -133,7 +133,7 @@ func (c *restore) start(ctx context.Context, data string) (*drilled, error) {
 	}
 	defer out.Close()
 	d.command = exec.Command(binary, "--data-dir="+data, "--master-key-file="+key, "--http-addr=127.0.0.1:0", "--admin-addr=127.0.0.1:0",
-		"--idp-addr=127.0.0.1:0", "--sandbox-addr=127.0.0.1:0", "--hosting-addr=127.0.0.1:0")
+		"--standins-addr=127.0.0.1:0")
 	d.command.Stdout, d.command.Stderr = out, out
 	d.command.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "RECITAL_") })
 	// Ctrl-C is for recitalctl, which stops it. If recitalctl is killed, recitald stops, too.

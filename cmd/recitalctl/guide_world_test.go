@@ -102,7 +102,7 @@ func (s *service) start() (serving datafolder.Addresses) {
 	defer log.Close()
 	s.command = exec.Command("bash", "-c", "set -a; . "+s.settings+"; exec "+filepath.Join(filepath.Dir(speechworker), "recitald"))
 	s.command.Env = []string{
-		"PATH=" + os.Getenv("PATH"), "RECITAL_IDP_ADDR=127.0.0.1:0", "RECITAL_SANDBOX_ADDR=127.0.0.1:0", "RECITAL_HOSTING_ADDR=127.0.0.1:0",
+		"PATH=" + os.Getenv("PATH"), "RECITAL_STANDINS_ADDR=127.0.0.1:0",
 		"RECITAL_ENGINES=1", "RECITAL_CODECS=1", "TMPDIR=" + os.TempDir(),
 	}
 	s.command.Stdout, s.command.Stderr = log, log

@@ -66,7 +66,7 @@ func startRecitald(t *testing.T) (a *app.App, dataDir string) {
 	t.Helper()
 	dataDir = pgtest.DataDir(t)
 	a, err := app.Open(t.Context(), app.Config{
-		Mode: "dev", HTTPAddr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", IDPAddr: "127.0.0.1:0", SandboxAddr: "127.0.0.1:0", HostingAddr: "127.0.0.1:0", DataDir: dataDir,
+		Mode: "dev", HTTPAddr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", StandInsAddr: "127.0.0.1:0", DataDir: dataDir,
 		SpeechWorker: speechworker, LongestStream: time.Minute, Engines: 1, Codecs: 1,
 	}, t.Output())
 	require.NoError(t, err)

@@ -163,7 +163,7 @@ type gate struct {
 func newGate(t *testing.T) *gate {
 	t.Helper()
 	events := outsideServices(t).events
-	g := &gate{server: start(t, dataFolder(t), "--eventstore="+events, "--address-rate=0", "--failure-rate=0")}
+	g := &gate{server: start(t, dataFolder(t), "--eventstore="+events, "--address-rate=0")}
 	var err error
 	g.registry, err = app.Registry()
 	require.NoError(t, err)

@@ -75,7 +75,7 @@ func newServer(t *testing.T, data string) *server {
 func (s *server) begin(flags ...string) {
 	s.t.Helper()
 	s.launch(append([]string{
-		"--http-addr=127.0.0.1:0", "--admin-addr=127.0.0.1:0", "--idp-addr=127.0.0.1:0", "--sandbox-addr=127.0.0.1:0",
+		"--http-addr=127.0.0.1:0", "--admin-addr=127.0.0.1:0", "--standins-addr=127.0.0.1:0",
 		"--data-dir=" + s.data, "--codecs=1",
 	}, flags...))
 	s.readWelcome()

@@ -24,7 +24,7 @@ func share(t *testing.T) *server {
 	shared.once.Do(func() {
 		s := newServer(t, pgtest.DataDir(lasting{t}))
 		shared.ends = append(shared.ends, s.kill)
-		s.begin("--codecs=2", "--address-rate=0", "--account-rate=free=0", "--failure-rate=0")
+		s.begin("--codecs=2", "--address-rate=0", "--account-rate=free=0")
 		shared.server = s
 	})
 	require.NotNil(t, shared.server, "the shared recitald did not start")

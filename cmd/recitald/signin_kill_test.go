@@ -40,7 +40,7 @@ func TestASignInThatAKillCutsShortIsCompletedByTheNext(t *testing.T) {
 	weir := openWeir(t, node.Addr().String())
 	flags := []string{
 		"--engines=1", "--eventstore=esdb://" + weir.address + "?tls=false",
-		"--idp-addr=127.83.73.71:18082", // nobody else has this address, and another one would be another issuer
+		"--standins-addr=127.83.73.71:18082", // nobody else has this address, and another one would be another issuer
 	}
 	first := []string{"identity-claimed", "account-opened", "account-profile-recorded", "session-opened"}
 	s := start(t, data, flags...)

@@ -67,7 +67,7 @@ func TestAnEngineThatStallsCostsItsJobAlone(t *testing.T) {
 	}
 	t.Parallel()
 	// given active clients on two engines
-	s := start(t, dataFolder(t), "--engines=2", "--engine-timeout=2s")
+	s := start(t, dataFolder(t), "--engines=2")
 	customers := []customer{s.openAccount("indie"), s.openAccount("pro")}
 	whole := listen(t, s.operator(), everyKind()...)
 	load := startLoad(t, customers...)

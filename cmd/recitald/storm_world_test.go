@@ -295,7 +295,7 @@ func (d *tightDisk) empty() { require.NoError(d.t, os.Remove(filepath.Join(d.fol
 
 // stormFlags are those of every instance. Its clients show wrong credentials on purpose, all from one address.
 func stormFlags() []string {
-	return []string{"--engines=2", "--codecs=2", "--longest-stream=" + stormLongestStream.String(), "--failure-rate=0"}
+	return []string{"--engines=2", "--codecs=2", "--longest-stream=" + stormLongestStream.String(), "--address-rate=0"}
 }
 
 // startStormProvider starts an identity provider that nothing happens to, and returns the flag that names it.

@@ -38,7 +38,7 @@ func TestSystemdWaitsUntilRequestsAreServed(t *testing.T) {
 	t.Setenv("NOTIFY_SOCKET", filepath.Join(folder, "notify"))
 
 	// when systemd starts it
-	s.launch([]string{"--http-addr=127.0.0.1:0", "--admin-addr=127.0.0.1:0", "--idp-addr=127.0.0.1:0", "--sandbox-addr=127.0.0.1:0", "--hosting-addr=127.0.0.1:0", "--data-dir=" + s.data, "--codecs=1"})
+	s.launch([]string{"--http-addr=127.0.0.1:0", "--admin-addr=127.0.0.1:0", "--standins-addr=127.0.0.1:0", "--data-dir=" + s.data, "--codecs=1"})
 	t.Cleanup(s.kill)
 	require.Equal(t, "READY=1", nextState(t, systemd))
 

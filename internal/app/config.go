@@ -70,21 +70,17 @@ type Config struct {
 	Engines       int           `name:"engines" default:"0"`
 	Codecs        int           `name:"codecs" default:"0"`
 	Alignments    int           `name:"alignments" default:"2"`
-	EngineTimeout time.Duration `name:"engine-timeout" default:"15s" least:"1s"`
 	LongestStream time.Duration `name:"longest-stream" default:"10m" least:"1s"`
 	Concurrency   string        `name:"concurrency" default:"free=4"`
 
-	AccountRate    string `name:"account-rate" default:"free=50,indie=500,pro=500,premium=500,enterprise=500"`
-	AddressRate    int    `name:"address-rate" default:"500" zero:"off"`
-	FailureRate    int    `name:"failure-rate" default:"10" zero:"off"`
-	Connections    int    `name:"connections" default:"16384"`
-	BodyBudget     int    `name:"body-budget" default:"268435456"`
-	AccountSockets int    `name:"account-sockets" default:"100"`
+	AccountRate string `name:"account-rate" default:"free=50,indie=500,pro=500,premium=500,enterprise=500"`
+	AddressRate int    `name:"address-rate" default:"500" zero:"off"`
+	Connections int    `name:"connections" default:"16384"`
+	BodyBudget  int    `name:"body-budget" default:"268435456"`
 
 	RedirectOrigins []string      `name:"redirect-origins" placeholder:"https://HOST,…"`
 	SessionLength   time.Duration `name:"session-length" default:"720h" least:"10m"`
 	SessionIdle     time.Duration `name:"session-idle" default:"168h" least:"10m"`
-	AccountSessions int           `name:"account-sessions" default:"100"`
 	IDP1            string        `name:"idp-1" placeholder:"ISSUER CLIENT_ID SECRET_FILE"`
 	IDP2            string        `name:"idp-2" placeholder:"ISSUER CLIENT_ID SECRET_FILE"`
 	IDP3            string        `name:"idp-3" placeholder:"ISSUER CLIENT_ID SECRET_FILE"`
@@ -113,9 +109,7 @@ type Config struct {
 	TraceEndpoint string  `name:"otlp-endpoint" env:"OTEL_EXPORTER_OTLP_ENDPOINT" placeholder:"http://HOST:4318"`
 	AlertDisk     float64 `name:"alert-disk" default:"95"`
 
-	IDPAddr     string `name:"idp-addr" default:"127.0.0.1:8082"`
-	SandboxAddr string `name:"sandbox-addr" default:"127.0.0.1:8083"`
-	HostingAddr string `name:"hosting-addr" default:"127.0.0.1:8084"`
+	StandInsAddr string `name:"standins-addr" default:"127.0.0.1:8082"`
 
 	Tuning `kong:"-"`
 	Given  map[string]string `kong:"-"` // the source of each setting that is not a default, by flag
@@ -130,6 +124,9 @@ type Tuning struct {
 	SocketLength  time.Duration
 	AddressConns  int
 	AddressBodies int
+
+	AccountSockets  int
+	AccountSessions int
 }
 
 // maxUpload is the maximum size of a request with recordings, in bytes.
@@ -273,6 +270,7 @@ func (c Config) Validate() error {
 	c.checkNumbers(&m)
 	c.checkTwice(&m)
 	c.checkBlobs(&m)
+	m.add("standins-addr", c.checkStandIns())
 	m.when(c.AlertDisk > 100, "alert-disk", "it must be at most 100 per cent")
 	c.checkSessions(&m)
 	c.checkSignIn(&m)
@@ -420,12 +418,18 @@ func (c Config) concurrency() (map[plan.Type]int, error) {
 	return byPlan("concurrency limit", "Concurrency", c.Concurrency)
 }
 
+// failureRate is how many wrong credentials a second one address may send, after a burst of four times as many.
+const failureRate = 10
+
 // rates returns how many requests a second may append to the log. They bound what an account can write to the log,
 // where it stays for ever. The defaults are far above real needs: a free account that spends its characters in
 // sentences makes some 200 requests a month.
 func (c Config) rates() (rates.Limits, error) {
 	accounts, err := byPlan("rate", "AccountRate", c.AccountRate)
-	limits := rates.Limits{Accounts: map[string]int{}, Address: c.AddressRate, Failures: c.FailureRate}
+	limits := rates.Limits{Accounts: map[string]int{}, Address: c.AddressRate}
+	if c.AddressRate > 0 {
+		limits.Failures = failureRate
+	}
 	for plan, rate := range accounts {
 		limits.Accounts[string(plan)] = rate
 	}

@@ -21,7 +21,7 @@ func TestAllMistakesAreNamedAtOnce(t *testing.T) {
 	require.NoError(t, os.WriteFile(empty, nil, 0o600))
 	t.Setenv("RECITAL_ENGINES", "two")
 	t.Setenv("RECITAL_LOG_LEVEL", "loud")
-	t.Setenv("RECITAL_FAILURE_RATE", "-1")
+	t.Setenv("RECITAL_ADDRESS_RATE", "-1")
 	t.Setenv("RECITAL_SIGNING_KEY_FILE", empty)
 	t.Setenv("RECITAL_IDP_2", "https://idp.example recital /nowhere/secret")
 	t.Setenv("RECITAL_QUIET_ENCODER", "2s") // a setting of former builds
@@ -36,7 +36,7 @@ func TestAllMistakesAreNamedAtOnce(t *testing.T) {
 	for _, says := range []string{
 		`--engines (RECITAL_ENGINES): "two" cannot be read`,
 		`--log-level (RECITAL_LOG_LEVEL): "loud" is none of debug, info, warn, error`,
-		`--failure-rate (RECITAL_FAILURE_RATE): it must be at least 0`,
+		`--address-rate (RECITAL_ADDRESS_RATE): it must be at least 0`,
 		`--signing-key-file (RECITAL_SIGNING_KEY_FILE): its file is empty`,
 		`--idp-2 (RECITAL_IDP_2): its file cannot be read: open /nowhere/secret`,
 		`--session-idle (RECITAL_SESSION_IDLE): "3apples" cannot be read`,

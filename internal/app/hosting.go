@@ -72,8 +72,6 @@ func (c Config) checkHosting(m *Mistakes) {
 	m.when((c.HostingClient == "") != (cmp.Or(c.HostingSecret, c.HostingSecretFile) == ""), "hosting-client-secret",
 		"the hosting platform needs both RECITAL_HOSTING_CLIENT_ID and RECITAL_HOSTING_CLIENT_SECRET, or its file")
 	m.add("hosting-url", c.checkHostingURL())
-	m.when(c.HostingAddr != "" && !signin.IsLoopback(c.HostingAddr), "hosting-addr",
-		"the hosting platform for development serves on loopback only")
 }
 
 func (c Config) checkHostingURL() error {

@@ -119,7 +119,7 @@ func TestTheProvidersSecretsAreReadFromFiles(t *testing.T) {
 		"no secrets":        func(c *app.Config) { c.StripeSecretFile = write("empty", " \n") },
 		"no secrets' file":  func(c *app.Config) { c.StripeSecretFile = filepath.Join(folder, "nothing") },
 		"no analytics":      func(c *app.Config) { c.AnalyticsSecretFile = write("empty", "") },
-		"a sandbox outside": func(c *app.Config) { c.SandboxAddr = "192.0.2.1:8083" },
+		"a sandbox outside": func(c *app.Config) { c.StandInsAddr = "192.0.2.1:8083" },
 	} {
 		t.Run(name, func(t *testing.T) {
 			wrong := cfg

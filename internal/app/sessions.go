@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/netip"
@@ -61,9 +62,14 @@ const surplusPatience = 2 * time.Second
 // minute.
 const sessionRotation = 24 * time.Hour
 
+// liveSessions is how many browsers of one account may be signed in at once. Beyond that the oldest session ends.
+const liveSessions = 100
+
 // sessions returns the limits of sessions.
 func (c Config) sessions() commands.Limits {
-	return commands.Limits{Length: c.SessionLength, Idle: c.SessionIdle, Rotate: sessionRotation, Live: c.AccountSessions}
+	return commands.Limits{
+		Length: c.SessionLength, Idle: c.SessionIdle, Rotate: sessionRotation, Live: cmp.Or(c.AccountSessions, liveSessions),
+	}
 }
 
 func (c Config) checkSessions(m *Mistakes) {

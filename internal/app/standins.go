@@ -9,10 +9,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -22,6 +24,7 @@ import (
 	"github.com/recital-tts/recital/internal/http/web"
 	"github.com/recital-tts/recital/internal/process/supervise"
 	"github.com/recital-tts/recital/internal/process/workers"
+	"github.com/recital-tts/recital/internal/providers/signin"
 	"github.com/recital-tts/recital/internal/standins"
 )
 
@@ -79,7 +82,7 @@ func (a *App) standInsConfig() (config standins.Config, err error) {
 	if a.cfg.StripeURL == "" && !a.cfg.hasProvider() {
 		access := a.cfg.provider(a.secrets.sandbox)
 		config.Payments = &standins.Payments{
-			File: a.folder.Path("payment-sandbox.jsonl"), Address: a.cfg.SandboxAddr, Key: access.key,
+			File: a.folder.Path("payment-sandbox.jsonl"), Address: a.cfg.standInAddr(1), Key: access.key,
 			WebhookSecret: access.secrets[0],
 		}
 	}
@@ -88,12 +91,28 @@ func (a *App) standInsConfig() (config standins.Config, err error) {
 		return config, err
 	}
 	if issuers := a.cfg.developedProviders(); len(issuers) > 0 {
-		config.SignIn = &standins.SignIn{Address: a.cfg.IDPAddr, Issuers: issuers, Home: home.Host, ClientSecret: rand.Text()}
+		config.SignIn = &standins.SignIn{Address: a.cfg.standInAddr(0), Issuers: issuers, Home: home.Host, ClientSecret: rand.Text()}
 	}
 	if a.cfg.HostingClient == "" {
-		config.Hosting = &standins.Hosting{Address: a.cfg.HostingAddr, ClientID: "recital", ClientSecret: rand.Text()}
+		config.Hosting = &standins.Hosting{Address: a.cfg.standInAddr(2), ClientID: "recital", ClientSecret: rand.Text()}
 	}
 	return config, nil
+}
+
+// standInAddr returns the address of the n-th stand-in. They have consecutive ports, or free ones.
+func (c Config) standInAddr(n int) string {
+	host, port, _ := net.SplitHostPort(c.StandInsAddr)
+	if first, err := strconv.Atoi(port); err == nil && first > 0 {
+		port = strconv.Itoa(first + n)
+	}
+	return net.JoinHostPort(host, port)
+}
+
+func (c Config) checkStandIns() error {
+	if _, _, err := net.SplitHostPort(c.StandInsAddr); err != nil || !signin.IsLoopback(c.StandInsAddr) {
+		return errors.New("the providers for development serve on loopback only, HOST:PORT")
+	}
+	return nil
 }
 
 // keepStandIns restarts the stand-ins whenever they end, until recitald closes.

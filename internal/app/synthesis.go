@@ -71,15 +71,13 @@ func (a *App) startWorkers(context.Context) error {
 		return err
 	}
 	command := func(mode string) workers.Command { return workers.Command{Path: binary, Args: []string{mode}} }
-	a.engines, err = worker.Open(worker.Config{
-		Command: command("engine"), Size: a.cfg.Engines, JobTimeout: a.cfg.EngineTimeout, Logger: a.log,
-	})
+	a.engines, err = worker.Open(worker.Config{Command: command("engine"), Size: a.cfg.Engines, Logger: a.log})
 	if err != nil {
 		return err
 	}
 	a.onClose("the speech engines", a.engines.Close)
 	a.second, err = worker.Open(worker.Config{
-		Command: command("flite"), Size: (a.engines.Stats().Size + 1) / 2, JobTimeout: a.cfg.EngineTimeout, Logger: a.log,
+		Command: command("flite"), Size: (a.engines.Stats().Size + 1) / 2, Logger: a.log,
 	})
 	if err != nil {
 		return err
