@@ -79,7 +79,8 @@ func (c *showAccount) Run(ctx context.Context, admin auditor, to terminal) error
 // rows has a line for each thing that there is to say.
 func (a accountThen) rows() [][]string {
 	rows := [][]string{
-		{"as of", local(a.AsOf)}, {"state", a.State}, {"opened", local(a.OpenedAt)}, {"plan", a.Plan + untilTime(a.EntitledUntil)},
+		{"as of", local(a.AsOf)}, {"state", a.State}, {"opened", local(a.OpenedAt)},
+		{"plan", a.Plan + untilTime(a.EntitledUntil)},
 		{"operator", yesOrNo(a.Operator)}, {"terms accepted", yesOrNo(a.AcceptedTOS)},
 	}
 	if a.WantsEmail != nil {
@@ -89,7 +90,9 @@ func (a accountThen) rows() [][]string {
 		rows = append(rows, []string{"API key", key})
 	}
 	if s := a.Subscription; s != nil {
-		rows = append(rows, []string{"subscription", fmt.Sprintf("%s, %s, plan %s at price %s", s.ID, s.Status, s.Plan, s.Price)},
+		rows = append(rows, []string{
+			"subscription", fmt.Sprintf("%s, %s, plan %s at price %s", s.ID, s.Status, s.Plan, s.Price),
+		},
 			[]string{"paid", local(s.PeriodStart) + " to " + local(s.PeriodEnd)})
 		if s.CancelAt != nil {
 			rows = append(rows, []string{"ends", local(*s.CancelAt)})
@@ -101,14 +104,18 @@ func (a accountThen) rows() [][]string {
 			limit = "of " + strconv.FormatInt(*u.Limit, 10)
 		}
 		rows = append(rows, []string{"period", local(u.PeriodStart) + " to " + local(u.PeriodEnd) + ", plan " + u.Plan},
-			[]string{"characters", fmt.Sprintf("%d %s, %d reserved, %d of credit left", u.Characters, limit, u.Reserved, u.Credit)})
+			[]string{
+				"characters", fmt.Sprintf("%d %s, %d reserved, %d of credit left", u.Characters, limit, u.Reserved, u.Credit),
+			})
 	}
 	rows = append(rows, []string{"voices", fmt.Sprintf("%d instant, %d professional", a.InstantVoices, a.Professional)})
 	if a.SessionsBefore != nil {
 		rows = append(rows, []string{"sessions ended", "all that were opened until " + local(*a.SessionsBefore)})
 	}
 	for _, seen := range a.From {
-		rows = append(rows, []string{"folded from", fmt.Sprintf("%s, until revision %d of %s", seen.Stream, seen.Revision, local(seen.At))})
+		rows = append(rows, []string{
+			"folded from", fmt.Sprintf("%s, until revision %d of %s", seen.Stream, seen.Revision, local(seen.At)),
+		})
 	}
 	return rows
 }

@@ -67,7 +67,8 @@ const maxAccountsPage = 1000
 func (c *listAccounts) Run(ctx context.Context, admin auditor, to terminal) error {
 	all := accountsPage{Accounts: []listedAccount{}}
 	list := listing{
-		"listing accounts", "/admin/accounts/list", queryOf(map[string]string{"page_token": c.After}), "page_token", c.Limit, maxAccountsPage,
+		"listing accounts", "/admin/accounts/list", queryOf(map[string]string{"page_token": c.After}), "page_token", c.Limit,
+		maxAccountsPage,
 	}
 	for page, err := range pages[accountsPage](ctx, admin.client, list) {
 		if err != nil {
@@ -196,7 +197,7 @@ type erasureOf struct {
 	valueForm
 }
 
-// erasureShown is the admin API's description of what became of a closed account.
+// erasureShown is the admin API's description of a closed account.
 type erasureShown struct {
 	AccountID    string  `json:"account_id"`
 	State        string  `json:"state"`
@@ -221,8 +222,10 @@ func (c *erasureOf) Run(ctx context.Context, admin auditor, to terminal) error {
 	rows := [][]string{
 		{"the account", found.State, orDash(found.ClosedAt)},
 		{"what belonged to it", done(found.ErasedAt, "erased", "not erased yet"), orDash(found.ErasedAt)},
-		{"its key, without which all that is left is unreadable", done(found.KeyDestroyed, "destroyed", "there, or never made"), orDash(found.KeyDestroyed)},
-		{"what requests may have left that were still running", done(found.RepeatedAt, "erased", "due "+orDash(found.AgainAt)), orDash(found.RepeatedAt)},
+		{"its key, without which all that is left is unreadable",
+			done(found.KeyDestroyed, "destroyed", "there, or never made"), orDash(found.KeyDestroyed)},
+		{"what requests may have left that were still running",
+			done(found.RepeatedAt, "erased", "due "+orDash(found.AgainAt)), orDash(found.RepeatedAt)},
 	}
 	for _, left := range found.Left {
 		rows = append(rows, []string{left.What, strconv.FormatInt(left.Count, 10) + " left", "-"})
@@ -254,7 +257,7 @@ type withdrawOperator struct {
 	valueForm
 }
 
-// operatorState is the admin API's description of who is an operator.
+// operatorState is the admin API's answer whether an account is an operator.
 type operatorState struct {
 	AccountID string `json:"account_id"`
 	Operator  bool   `json:"operator"`

@@ -20,7 +20,7 @@ type audits struct {
 	Heads     auditHeads     `cmd:"" help:"List the signed heads of the log, or keep them in a file elsewhere, as proof."`
 }
 
-// auditFilters are what entries are chosen by.
+// auditFilters select entries.
 type auditFilters struct {
 	Account  string `placeholder:"ID" help:"Only entries on this account."`
 	Email    string `placeholder:"ADDRESS" help:"Only entries on the accounts whose owner has this e-mail address. Needs --reason."`
@@ -50,8 +50,8 @@ func (*auditSessions) Help() string {
   recitalctl audit sessions --operator ada
   recitalctl audit sessions --email jane@example.org --personal --reason "Ticket 7"
 
-The token is that of an auditor (auditor-token in the data folder, or --token-file), or else that of an operator, to whom no
-personal data is shown.`
+The token is that of an auditor (auditor-token in the data folder, or --token-file), or else that of an operator, to
+whom no personal data is shown.`
 }
 
 // Run lists the entries.
@@ -99,7 +99,7 @@ type auditEntry struct {
 	Causation   string       `json:"causation" col:",wide"`
 }
 
-// auditActor is who caused an entry.
+// auditActor is the actor that caused an entry.
 type auditActor struct {
 	Kind    string `json:"kind" col:"actor,wide"`
 	Name    string `json:"name,omitempty" col:"actor_name,wide"`
@@ -190,7 +190,9 @@ type moment struct{ time.Time }
 
 // UnmarshalText parses a time. Without a zone it is one of this machine's.
 func (m *moment) UnmarshalText(text []byte) error {
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", time.DateTime, "2006-01-02 15:04", time.DateOnly} {
+	for _, layout := range []string{
+		time.RFC3339Nano, "2006-01-02T15:04:05", time.DateTime, "2006-01-02 15:04", time.DateOnly,
+	} {
 		if at, err := time.ParseInLocation(layout, string(text), time.Local); err == nil {
 			m.Time = at
 			return nil

@@ -17,7 +17,7 @@ type against struct {
 	saved savedLog
 }
 
-// compareWith begins a comparison of a log with a backup of it, or goes on with one.
+// compareWith begins or continues a comparison of a log with a backup of it.
 func compareWith(ctx context.Context, dir, log string, from *logdiff.Checkpoint) (*against, error) {
 	saved, err := openSaved(dir)
 	if err != nil {

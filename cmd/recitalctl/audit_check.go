@@ -31,13 +31,13 @@ type check struct {
 	from     eventlog.Position
 }
 
-// kept is what the file of a state has.
+// kept is the content of a state file.
 type kept struct {
 	chain.Checkpoint
 	Against *logdiff.Checkpoint `json:"against,omitempty"`
 }
 
-// signer is how it is known whose key signed the heads.
+// signer is the source of the public key of the heads.
 type signer string
 
 const (
@@ -220,7 +220,8 @@ func (c *check) run(ctx context.Context, log audited, to terminal) (outcome, err
 		}
 		progress.add(1)
 	}
-	if err := c.keep(); err != nil { // before the end, so that heads of events that were not read yet are awaited the next time
+	// The state is kept before the end, so that the next check expects heads of events that were not read yet.
+	if err := c.keep(); err != nil {
 		return outcome{}, err
 	}
 	return c.end(until())
@@ -262,12 +263,13 @@ func (c *check) end(until eventlog.Position) (found outcome, err error) {
 	return found, nil
 }
 
-// progress returns what describes how far the check is.
+// progress returns a function that describes the progress of the check.
 func (c *check) progress() func() string {
 	begun, first := time.Now(), c.verifier.Progress().Events
 	return func() string {
 		report := c.verifier.Progress()
-		return fmt.Sprintf("%d events, %d heads fit, %d findings, %.0f events a second", report.Events, report.Heads+report.Exported,
+		return fmt.Sprintf("%d events, %d heads fit, %d findings, %.0f events a second", report.Events,
+			report.Heads+report.Exported,
 			len(report.Findings), float64(report.Events-first)/time.Since(begun).Seconds())
 	}
 }

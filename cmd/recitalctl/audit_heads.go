@@ -23,9 +23,9 @@ type auditHeads struct {
 
 // Help is shown below the flags.
 func (*auditHeads) Help() string {
-	return `A head says what the log was up to one of its events, and is signed. The heads in the log prove that nobody without the
-key has changed it. Those that you keep elsewhere prove that nobody has: not even somebody with the key, and nobody who has
-taken the end of the log away.
+	return `A head says what the log was up to one of its events, and is signed. The heads in the log prove that nobody
+without the key has changed it. Those that you keep elsewhere prove that nobody has: not even somebody with the key,
+and nobody who has taken the end of the log away.
 
 Examples:
   recitalctl audit heads --export heads.jsonl            daily, from a machine of yours
@@ -107,14 +107,16 @@ func addHeads(out io.Writer, kept []audit.Head, heads iter.Seq2[chain.LoggedHead
 				return added, err
 			}
 		case head.Head != kept[0]:
-			return added, fail(exitFailed, "the log has another head of %d events than the file has of %d: the log, or the file, is not what it was. "+
-				"Find out with recitalctl audit verify --heads", head.Count, kept[0].Count)
+			return added, fail(exitFailed,
+				"the log has another head of %d events than the file has of %d: the log, or the file, is not what it was. "+
+					"Find out with recitalctl audit verify --heads", head.Count, kept[0].Count)
 		default:
 			kept = kept[1:]
 		}
 	}
 	if len(kept) > 0 {
-		return added, fail(exitFailed, "the log lacks %d heads that are in the file, the first of %d events: its end is gone", len(kept), kept[0].Count)
+		return added, fail(exitFailed,
+			"the log lacks %d heads that are in the file, the first of %d events: its end is gone", len(kept), kept[0].Count)
 	}
 	return added, nil
 }

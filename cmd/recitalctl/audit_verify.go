@@ -22,9 +22,10 @@ type auditVerify struct {
 
 // Help is shown below the flags.
 func (*auditVerify) Help() string {
-	return `Reads the whole log and computes its chain of hashes again. If it is not what the signed heads say, it says where, and the exit
-code is 1. Nothing is proved of the events after the last head, nor of what happened before they were signed. Heads say between
-which two of them an event was changed; a backup that you keep where nobody else can write says which one (--against).
+	return `Reads the whole log and computes its chain of hashes again. If it is not what the signed heads say, it says
+where, and the exit code is 1. Nothing is proved of the events after the last head, nor of what happened before they
+were signed. Heads say between which two of them an event was changed; a backup that you keep where nobody else can
+write says which one (--against).
 
 Examples:
   recitalctl audit verify
@@ -52,7 +53,8 @@ func (c *auditVerify) Run(ctx context.Context, s settings, to terminal) error {
 	case !found.Intact:
 		return fail(exitFailed, "%s", found.verdict())
 	case found.Signer == signerUnconfirmed:
-		return fail(exitUnconfirmed, "the backup fits its own heads, but nobody has confirmed that their key is the right one: say --public-key, or --heads")
+		return fail(exitUnconfirmed, "the backup fits its own heads, but nobody has confirmed that their key is "+
+			"the right one: say --public-key, or --heads")
 	}
 	return nil
 }
@@ -78,7 +80,7 @@ func (c *auditVerify) log(s settings) (audited, error) {
 	return liveLog(admin), err
 }
 
-// outcome is what a check has found.
+// outcome is the result of a check.
 type outcome struct {
 	Intact bool     `json:"intact"`
 	Signer signer   `json:"signer"`
@@ -91,7 +93,8 @@ func (c *auditVerify) print(to terminal, found outcome) error {
 	if c.Format == jsonValue {
 		return c.Format.print(to, found, nil, nil)
 	}
-	fmt.Fprintf(to.out, "%d events were checked, up to position %s; %d of other applications are not part of the chain\n", found.Events, found.Position, found.Foreign)
+	fmt.Fprintf(to.out, "%d events were checked, up to position %s; %d of other applications are not part of the chain\n",
+		found.Events, found.Position, found.Foreign)
 	fmt.Fprintf(to.out, "%d heads of the log fit, and %d exported ones\n", found.Heads, found.Exported)
 	for _, finding := range found.Findings {
 		fmt.Fprintln(to.out, printable("FOUND: "+finding.String()))
@@ -105,10 +108,11 @@ func (c *auditVerify) print(to terminal, found outcome) error {
 	return found.explain(to.out)
 }
 
-// explain says what is proved, and what is not.
+// explain prints what the check proves and what it does not.
 func (o outcome) explain(out io.Writer) (err error) {
 	if o.Intact && o.Last != nil {
-		_, err = fmt.Fprintf(out, "Proved: none of the first %d events was changed, removed, added or reordered since %s, unless by somebody who has the key\n",
+		_, err = fmt.Fprintf(out, "Proved: none of the first %d events was changed, removed, added or reordered since %s, "+
+			"unless by somebody who has the key\n",
 			o.Last.Count, o.Last.At.UTC().Format(time.RFC3339))
 	}
 	if o.Intact && o.Exported > 0 {
@@ -119,9 +123,11 @@ func (o outcome) explain(out io.Writer) (err error) {
 	}
 	switch keys := strings.Join(o.Keys, ", "); o.Signer {
 	case signerRecitald:
-		_, err = fmt.Fprintf(out, "recitald names the key itself, %s: compare it with the one that you know, or say --public-key\n", keys)
+		_, err = fmt.Fprintf(out, "recitald names the key itself, %s: "+
+			"compare it with the one that you know, or say --public-key\n", keys)
 	case signerUnconfirmed:
-		_, err = fmt.Fprintf(out, "NOT CONFIRMED: the heads in the backup name their own key, %s; whoever can write there could have signed them. Say --public-key, or --heads\n", keys)
+		_, err = fmt.Fprintf(out, "NOT CONFIRMED: the heads in the backup name their own key, %s; "+
+			"whoever can write there could have signed them. Say --public-key, or --heads\n", keys)
 	}
 	return err
 }

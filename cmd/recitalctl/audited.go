@@ -16,7 +16,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/logcopy"
 )
 
-// audited is a log that is checked: that of a running recitald, or one in a backup.
+// audited is a log to check: the log of a running recitald, or the one in a backup.
 type audited interface {
 	io.Closer
 	id(ctx context.Context) (string, error)
@@ -24,14 +24,16 @@ type audited interface {
 	keys(ctx context.Context) ([]string, error)
 	// heads yields the heads in the log, from a revision of their stream on.
 	heads(ctx context.Context, from uint64) iter.Seq2[chain.LoggedHead, error]
-	// events yields the events after a position. until is called when all were yielded: where the reading ended.
-	events(ctx context.Context, after eventlog.Position) (events iter.Seq2[eventlog.Recorded, error], until func() eventlog.Position)
+	// events yields the events after a position. When all were yielded, until returns the position that was reached.
+	events(ctx context.Context, after eventlog.Position) (
+		events iter.Seq2[eventlog.Recorded, error], until func() eventlog.Position,
+	)
 }
 
 // liveLog is the log of a running recitald.
 type liveLog struct{ *client }
 
-// chainKey is the admin API's description of what signs heads.
+// chainKey is the admin API's description of the key that signs heads.
 type chainKey struct {
 	Log string `json:"log"`
 	Key string `json:"key"`
@@ -87,7 +89,9 @@ func (l liveLog) heads(ctx context.Context, from uint64) iter.Seq2[chain.LoggedH
 	}
 }
 
-func (l liveLog) events(ctx context.Context, after eventlog.Position) (iter.Seq2[eventlog.Recorded, error], func() eventlog.Position) {
+func (l liveLog) events(ctx context.Context, after eventlog.Position) (
+	iter.Seq2[eventlog.Recorded, error], func() eventlog.Position,
+) {
 	var until eventlog.Position
 	return func(yield func(eventlog.Recorded, error) bool) {
 		body, err := l.stream(ctx, "/admin/log?after="+after.String())

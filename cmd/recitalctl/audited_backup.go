@@ -25,7 +25,7 @@ func openSaved(dir string) (savedLog, error) {
 
 func (l savedLog) id(context.Context) (string, error) { return l.manifest.LogID.String(), nil }
 
-// keys returns those of all heads, since a key may have been replaced.
+// keys returns the keys of all heads, since a key may have been replaced.
 func (l savedLog) keys(ctx context.Context) (keys []string, err error) {
 	for head, err := range l.heads(ctx, 0) {
 		if err != nil {
@@ -52,7 +52,9 @@ func (l savedLog) heads(ctx context.Context, from uint64) iter.Seq2[chain.Logged
 	}
 }
 
-func (l savedLog) events(ctx context.Context, after eventlog.Position) (iter.Seq2[eventlog.Recorded, error], func() eventlog.Position) {
+func (l savedLog) events(ctx context.Context, after eventlog.Position) (
+	iter.Seq2[eventlog.Recorded, error], func() eventlog.Position,
+) {
 	var last eventlog.Position
 	return func(yield func(eventlog.Recorded, error) bool) {
 		for event, err := range l.Events(l.manifest) {

@@ -31,10 +31,10 @@ func (*backUp) Help() string {
   recitalctl backup /mnt/backup/recital
   recitalctl backup /mnt/backup/recital --check-only
 
-The system goes on meanwhile. What the folder has is as of the beginning of the last complete run; one that is interrupted,
-however, is gone on with by the next, and changes nothing until it is complete. Each file is read again after it was written.
-The keys in the backup are wrapped with the master key. Keep the files of the master key and of the signing key elsewhere:
-they are never in the backup, and without them it is of no use.`
+The system goes on meanwhile. The folder holds the state at the beginning of the last complete run. The next run
+continues an interrupted one, which changes nothing until it is complete. Each file is read again after it was
+written. The keys in the backup are wrapped with the master key. Keep the files of the master key and of
+the signing key elsewhere: they are never in the backup, and without them it is of no use.`
 }
 
 // Validate is called by kong.
@@ -93,13 +93,14 @@ func (c *backUp) check(ctx context.Context, to terminal) error {
 	return c.print(m, m, to)
 }
 
-// checkBackup compares the files of a backup with what was written.
+// checkBackup compares the files of a backup with their manifest.
 func checkBackup(ctx context.Context, folder *backup.Folder, m backup.Manifest, to terminal) error {
 	shown := newStage(to)
 	defer shown.close()
 	shown.begin("checking the backup", m.Size())
 	if err := folder.Check(ctx, m, shown.add); err != nil {
-		return fmt.Errorf("the backup is damaged, and later runs do not repair it; begin another in an empty folder, and keep this one until that is complete:\n%w", err)
+		return fmt.Errorf("the backup is damaged, and later runs do not repair it; begin another in an empty folder, "+
+			"and keep this one until that is complete:\n%w", err)
 	}
 	return nil
 }
@@ -126,7 +127,8 @@ func (c *backUp) print(m, earlier backup.Manifest, to terminal) error {
 		Took      time.Duration `json:"took_ns"`
 	}{m.Run, m.Begun, m.LogID.String(), m.Epoch, m.Events, m.Events - earlier.Events, m.Stored, m.Ended.Sub(m.Begun)}
 	return show(c.Format, to, value, []backupRow{{
-		m.Run, m.Begun.Format(time.RFC3339), count(m.Events), count(value.NewEvents), count(m.Stored.Blobs), count(m.Stored.Bytes >> 20),
+		m.Run, m.Begun.Format(time.RFC3339), count(m.Events), count(value.NewEvents), count(m.Stored.Blobs),
+		count(m.Stored.Bytes >> 20),
 	}})
 }
 
@@ -143,7 +145,7 @@ const (
 	rest     = 2 * time.Second // between two of them
 )
 
-// log copies what is new in the log. A stream that is cut is gone on with, as long as it brings something.
+// log copies new events of the log. A stream that is cut is continued while it makes progress.
 func (c *copying) log(ctx context.Context) error {
 	for failures := 0; ; failures++ {
 		before, err := c.run.Position()
@@ -190,7 +192,7 @@ func (c *copying) stream(ctx context.Context, after eventlog.Position) error {
 	return explain(ctx, c.run.WriteLog(records, func(event eventlog.Recorded) { c.to.set(int64(event.Position.Commit)) }))
 }
 
-// explain describes what ended the copying of a stream.
+// explain describes why the copying of a stream ended.
 func explain(ctx context.Context, err error) error {
 	var f *failure
 	switch {
@@ -254,7 +256,7 @@ func limiter(mib int) *rate.Limiter {
 	return rate.NewLimiter(rate.Limit(mib<<20), paceBurst)
 }
 
-// errStream marks what the network did to a stream.
+// errStream marks errors of the network.
 var errStream = errors.New("the connection failed")
 
 // paced reads no faster than a limit.

@@ -102,7 +102,7 @@ func (c *client) call(ctx context.Context, doing, method, path string, body []by
 	return nil
 }
 
-// read decodes a result. One without a single value is not that of a recitald.
+// read decodes a result. An empty result does not come from recitald.
 func (c *client) read(got answer, result any) error {
 	if err := c.refusal(got); err != nil {
 		return err
@@ -160,7 +160,9 @@ func (c *client) stream(ctx context.Context, path string) (io.ReadCloser, error)
 	}
 	patient := *c.http
 	patient.Timeout = 0
-	patient.Transport = &http.Transport{Proxy: nil, DisableKeepAlives: true, ResponseHeaderTimeout: c.Timeout, DisableCompression: true}
+	patient.Transport = &http.Transport{
+		Proxy: nil, DisableKeepAlives: true, ResponseHeaderTimeout: c.Timeout, DisableCompression: true,
+	}
 	response, err := patient.Do(request)
 	if err != nil {
 		return nil, unreachable(request, err)
@@ -226,8 +228,9 @@ func unreachable(request *http.Request, err error) error {
 	case errors.Is(err, context.Canceled):
 		return fail(exitFailed, "interrupted%s", unknownOutcome(request))
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return failForNow(exitUnreachable, "nothing listens on %s; is recitald running? If it is a service, systemctl status recitald says why it is not; "+
-			"if it serves elsewhere, give its data folder (--data-dir) or its address", address)
+		return failForNow(exitUnreachable,
+			"nothing listens on %s; is recitald running? If it is a service, systemctl status recitald says why it is not; "+
+				"if it serves elsewhere, give its data folder (--data-dir) or its address", address)
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return failForNow(exitUnreachable, "%s did not answer in time%s", address, unknownOutcome(request))
 	}
@@ -255,12 +258,14 @@ func (c *client) refusal(got answer) error {
 	case got.status < 300:
 		return nil
 	case got.status == http.StatusUnauthorized:
-		return fail(exitToken, "the recitald on %s does not accept the token in %s; is that the data folder of this recitald?",
+		return fail(exitToken, "the recitald on %s does not accept the token in %s; "+
+			"is that the data folder of this recitald?",
 			c.AdminAddr, c.tokenPath())
 	case got.status == http.StatusForbidden:
 		return fail(exitToken, "the token in %s is not an operator's", c.tokenPath())
 	case got.status == http.StatusNotFound && !tellsWhy(got.body):
-		return fail(exitFailed, "%s does not know this command; is it the admin address of a recitald of this version?", c.AdminAddr)
+		return fail(exitFailed, "%s does not know this command; is it the admin address of a recitald of this version?",
+			c.AdminAddr)
 	case got.status >= 500:
 		return failForNow(exitFailed, "recitald failed: %s (status %d, request %s)",
 			explanation(got.body), got.status, printable(got.header.Get("request-id")))

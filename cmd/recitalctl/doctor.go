@@ -33,8 +33,9 @@ type doctor struct {
 
 // Help is shown below the flags.
 func (*doctor) Help() string {
-	return `What is "ok" is as it should be. A "warning" hurts nobody yet, and a "FAULT" does, or will soon; below either is what to do. What is
-"skipped" cannot be found out before an earlier fault is gone. The exit code is that of the first fault, 0 if there is none.`
+	return `What is "ok" is as it should be. A "warning" hurts nobody yet, and a "FAULT" does, or will soon; below either
+is what to do. What is "skipped" cannot be found out before an earlier fault is gone. The exit code is that of the
+first fault, 0 if there is none.`
 }
 
 // Validate is called by kong.
@@ -48,7 +49,7 @@ func (d *doctor) Validate() error {
 // skipped is the state of a check that depends on an earlier one that failed.
 const skipped health.State = "skipped"
 
-// examination is the admin API's description of what a recitald finds out about itself.
+// examination is the admin API's report of recitald about itself.
 type examination struct {
 	Instance string            `json:"instance,omitempty"`
 	Version  string            `json:"version,omitempty"`
@@ -63,7 +64,7 @@ type outerCheck struct {
 	run  func(context.Context, settings) error
 }
 
-// result returns what is found out, and the error of a fault.
+// result returns the finding, and an error if it is a fault.
 func (c outerCheck) result(ctx context.Context, s settings) (health.Result, error) {
 	err := c.run(ctx, s)
 	switch {
@@ -76,7 +77,7 @@ func (c outerCheck) result(ctx context.Context, s settings) (health.Result, erro
 	return health.Result{Check: c.what, State: health.OK}, nil
 }
 
-// Run prints what is found. The exit code is that of the first fault.
+// Run prints the findings. The exit code is that of the first fault.
 func (d *doctor) Run(ctx context.Context, s settings, to terminal) error {
 	d.ask(ctx, s)
 	d.HTTPAddr = cmp.Or(d.HTTPAddr, d.publicAddr(s))
@@ -140,7 +141,7 @@ func (d *doctor) publicAddr(s settings) string {
 	return ""
 }
 
-// inside adds what recitald has found out. It returns an error if something is wrong.
+// inside adds the findings of recitald. It returns an error if something is wrong.
 func (d *doctor) inside(s settings, all *examination) error {
 	if _, err := s.token(); err != nil {
 		return nil // there is a finding of the token
@@ -220,7 +221,8 @@ func (d *doctor) backup(context.Context, settings) error {
 		return fail(exitFailed, "the manifest in %s cannot be read; run recitalctl backup %[1]s --check-only", d.Backup)
 	}
 	if age := time.Since(manifest.Begun); age > d.BackupAge {
-		return fail(exitFailed, "the last complete backup is %s old; see why the later ones failed, and run recitalctl backup", age.Round(time.Minute))
+		return fail(exitFailed, "the last complete backup is %s old; "+
+			"see why the later ones failed, and run recitalctl backup", age.Round(time.Minute))
 	}
 	return nil
 }
@@ -260,7 +262,8 @@ func (d *doctor) admin(ctx context.Context, s settings) error {
 
 func (d *doctor) public(ctx context.Context, s settings) error {
 	if d.HTTPAddr == "" {
-		return fmt.Errorf("%w: the public address of the recitald on %s is not known; give it with --http-addr", errSkipped, s.AdminAddr)
+		return fmt.Errorf("%w: the public address of the recitald on %s is not known; give it with --http-addr", errSkipped,
+			s.AdminAddr)
 	}
 	got, err := d.get(ctx, s, "/health_check")
 	if err == nil && got.status != http.StatusOK {

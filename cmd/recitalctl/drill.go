@@ -55,11 +55,13 @@ func (c *restore) drill(ctx context.Context, by eventlog.Actor, to terminal) (er
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(to.out, "ok  the backup is whole, as of %s\nok  %s events are read, and all read models are built\nok  the keyring is that of the log\n",
+	fmt.Fprintf(to.out, "ok  the backup is whole, as of %s\n"+
+		"ok  %s events are read, and all read models are built\nok  the keyring is that of the log\n",
 		done.asOf.Format(time.RFC3339), progress.Count(int64(done.events)))
 	fmt.Fprintln(to.out, proved)
 	fmt.Fprintln(to.out, played)
-	fmt.Fprintf(to.out, "ok  %s blobs are restored, %s of what was deleted are left out\n", progress.Count(int64(done.blobs)), progress.Count(int64(done.left)))
+	fmt.Fprintf(to.out, "ok  %s blobs are restored, %s of what was deleted are left out\n",
+		progress.Count(int64(done.blobs)), progress.Count(int64(done.left)))
 	return nil
 }
 
@@ -132,8 +134,8 @@ func (c *restore) start(ctx context.Context, data string) (*drilled, error) {
 		return nil, fmt.Errorf("starting recitald: %w", err)
 	}
 	defer out.Close()
-	d.command = exec.Command(binary, "--data-dir="+data, "--master-key-file="+key, "--http-addr=127.0.0.1:0", "--admin-addr=127.0.0.1:0",
-		"--standins-addr=127.0.0.1:0")
+	d.command = exec.Command(binary, "--data-dir="+data, "--master-key-file="+key, "--http-addr=127.0.0.1:0",
+		"--admin-addr=127.0.0.1:0", "--standins-addr=127.0.0.1:0")
 	d.command.Stdout, d.command.Stderr = out, out
 	d.command.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "RECITAL_") })
 	// Ctrl-C is for recitalctl, which stops it. If recitalctl is killed, recitald stops, too.
@@ -185,7 +187,8 @@ func (d *drilled) awaitReady(ctx context.Context) error {
 		select {
 		case err := <-d.ended:
 			d.ended <- err
-			return fmt.Errorf("the recitald of the drill ended: %w\n%s", cmp.Or(err, errors.New("without a reason")), d.lastLines())
+			return fmt.Errorf("the recitald of the drill ended: %w\n%s", cmp.Or(err, errors.New("without a reason")),
+				d.lastLines())
 		case <-ctx.Done():
 			return fail(exitFailed, "interrupted")
 		case <-time.After(200 * time.Millisecond):
@@ -200,7 +203,7 @@ func (d *drilled) lastLines() string {
 	return strings.Join(lines[max(0, len(lines)-5):], "\n")
 }
 
-// maxPlayed bounds what is read of a clip, in bytes.
+// maxPlayed bounds the bytes that are read of a clip.
 const maxPlayed = 256 << 20
 
 // get requests a path or an address of the recitald.

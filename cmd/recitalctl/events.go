@@ -66,8 +66,10 @@ func (c *showEvents) Run(ctx context.Context, admin *client, to terminal) error 
 	return c.follow(ctx, admin, after, err, show, to)
 }
 
-// follow goes on where a stream was cut.
-func (c *showEvents) follow(ctx context.Context, admin *client, after string, err error, show func(eventlog.Recorded) error, to terminal) error {
+// follow continues where a stream was cut.
+func (c *showEvents) follow(
+	ctx context.Context, admin *client, after string, err error, show func(eventlog.Recorded) error, to terminal,
+) error {
 	lost, noted := time.Now(), false
 	for {
 		switch {
@@ -94,7 +96,9 @@ func (c *showEvents) follow(ctx context.Context, admin *client, after string, er
 }
 
 func (c *showEvents) query(after string) url.Values {
-	query := queryOf(map[string]string{"stream": c.Stream, "type": c.Type, "account": c.Account, "after": after, "until": c.Until})
+	query := queryOf(map[string]string{
+		"stream": c.Stream, "type": c.Type, "account": c.Account, "after": after, "until": c.Until,
+	})
 	if c.Follow {
 		query.Set("follow", "true")
 	}
@@ -103,7 +107,9 @@ func (c *showEvents) query(after string) url.Values {
 
 // events calls show for each event of the admin API's log, and returns the position after which to go on. Errors:
 // logcopy.ErrCut, also if recitald falls silent while it is followed; those of show and of the API.
-func (c *client) events(ctx context.Context, query url.Values, show func(eventlog.Recorded) error) (last string, err error) {
+func (c *client) events(
+	ctx context.Context, query url.Values, show func(eventlog.Recorded) error,
+) (last string, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	body, err := c.stream(ctx, "/admin/log?"+query.Encode())
@@ -134,7 +140,7 @@ func (c *client) events(ctx context.Context, query url.Values, show func(eventlo
 	return last, nil
 }
 
-// cut takes a connection that was lost for what it is to a reader: a stream that was cut.
+// cut turns the loss of a connection into logcopy.ErrCut.
 func cut(err error) error {
 	if errors.Is(err, logcopy.ErrDamaged) || errors.Is(err, logcopy.ErrFormat) || errors.Is(err, logcopy.ErrCut) {
 		return err

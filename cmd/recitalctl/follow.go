@@ -118,7 +118,8 @@ func (f following) Validate() error {
 func (f following) follow(ctx context.Context, admin *client, ids []generationID, promote bool, to terminal) error {
 	display := f.display(to)
 	follower := follower{
-		admin: admin, ids: ids, promote: promote, maxOutage: f.MaxOutage, display: display, paces: map[generationID]*progress.Pace{},
+		admin: admin, ids: ids, promote: promote, maxOutage: f.MaxOutage, display: display,
+		paces: map[generationID]*progress.Pace{},
 	}
 	built, err := follower.run(ctx)
 	display.Close()

@@ -97,7 +97,8 @@ func (f *follower) item(g generation) progress.Item {
 		b.Progress, b.Left = 1, new(0.0) // the head of the log may be slightly ahead of it
 	}
 	return progress.Item{
-		Title: fmt.Sprintf("%s v%d g%d", b.Name, b.Version, b.Generation), State: fmt.Sprint(b.State, b.Live), Share: b.Progress,
+		Title: fmt.Sprintf("%s v%d g%d", b.Name, b.Version, b.Generation), State: fmt.Sprint(b.State, b.Live),
+		Share:   b.Progress,
 		Details: b.details(), Object: b, Done: b.Done, Failed: g.State == stopped,
 	}
 }
@@ -150,7 +151,8 @@ func (f *follower) bear(err error) error {
 		f.display.Note(fmt.Sprintf("recitald does not answer; the rebuild goes on when it is back (%v)", err))
 	}
 	if f.maxOutage > 0 && now.Sub(f.away) >= f.maxOutage {
-		return fmt.Errorf("recitald has not answered for %s: %w\n  follow again:  %s", progress.Span(f.maxOutage), err, f.again())
+		return fmt.Errorf("recitald has not answered for %s: %w\n  follow again:  %s", progress.Span(f.maxOutage), err,
+			f.again())
 	}
 	return nil
 }
@@ -175,7 +177,8 @@ func (f *follower) interrupted() error {
 	var hints strings.Builder
 	fmt.Fprintf(&hints, "\n  follow again:  %s\n  look:          recitalctl projections list", f.again())
 	for _, id := range f.ids {
-		fmt.Fprintf(&hints, "\n  cancel:        recitalctl projections retire %s --generation %d", printable(id.Name), id.Generation)
+		fmt.Fprintf(&hints, "\n  cancel:        recitalctl projections retire %s --generation %d", printable(id.Name),
+			id.Generation)
 	}
 	return fail(exitInterrupted, "interrupted; the rebuild goes on in recitald%s", hints.String())
 }

@@ -75,8 +75,8 @@ func (*importKeyring) Help() string {
   recitalctl keyring import /mnt/backup/recital
 
 For a recitald whose Postgres was lost: its read models come back from the log, its keyring only from a backup. Either
-all keys are imported or none. What accounts that opened after the backup have sealed stays unreadable; those that closed
-after it stay erased. Importing again changes nothing.`
+all keys are imported or none. What accounts that opened after the backup have sealed stays unreadable; those that
+closed after it stay erased. Importing again changes nothing.`
 }
 
 // importedKeyring is the admin API's description of an import.

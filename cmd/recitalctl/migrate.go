@@ -33,15 +33,16 @@ func (*migrateLog) Help() string {
   recitalctl log migrate --to 'esdb://user:password@db1:2113'              while recitald serves
   recitalctl log migrate --to 'esdb://user:password@db1:2113' --offline    the rest, when it is stopped
 
-Ids, order, revisions, data and metadata of events stay as they are, byte for byte. What was interrupted goes on when it is
-repeated. At its end it reads both logs and compares them. With --offline it then opens the log in its new place: recitald
-with RECITAL_EVENTSTORE builds its read models again from there. Metadata of streams ($maxCount and the like) is not
-copied; Recital sets none.`
+Ids, order, revisions, data and metadata of events stay as they are, byte for byte. The same command continues an
+interrupted migration. At its end it reads both logs and compares them. With --offline it then opens the log in its new
+place: recitald with RECITAL_EVENTSTORE builds its read models again from there. Metadata of streams ($maxCount and
+the like) is not copied; Recital sets none.`
 }
 
-// source is a log that is read from its beginning as often as it takes. until bounds a reading; the start means the
-// head.
-type source func(ctx context.Context, until eventlog.Position) (logcopy.Header, iter.Seq2[eventlog.Recorded, error], error)
+// source reads a log from its beginning up to until; the start means the head. It may be called again.
+type source func(ctx context.Context, until eventlog.Position) (
+	logcopy.Header, iter.Seq2[eventlog.Recorded, error], error,
+)
 
 // Run copies, compares, and opens the copy.
 func (c *migrateLog) Run(ctx context.Context, s settings, to terminal) error {
@@ -84,7 +85,9 @@ func (c *migrateLog) source(s settings, registry *eventlog.Registry, to terminal
 }
 
 // wholeLog is the source of a recitald that runs.
-func (c *client) wholeLog(ctx context.Context, until eventlog.Position) (logcopy.Header, iter.Seq2[eventlog.Recorded, error], error) {
+func (c *client) wholeLog(ctx context.Context, until eventlog.Position) (
+	logcopy.Header, iter.Seq2[eventlog.Recorded, error], error,
+) {
 	body, err := c.stream(ctx, "/admin/log?until="+until.String())
 	if err != nil {
 		return logcopy.Header{}, nil, err
@@ -107,7 +110,9 @@ func offline(folder string, registry *eventlog.Registry, to terminal) (source, f
 	if err != nil {
 		return nil, nil, fail(exitFailed, "%w; --offline needs a recitald that is stopped", err)
 	}
-	read := func(ctx context.Context, until eventlog.Position) (logcopy.Header, iter.Seq2[eventlog.Recorded, error], error) {
+	read := func(ctx context.Context, until eventlog.Position) (
+		logcopy.Header, iter.Seq2[eventlog.Recorded, error], error,
+	) {
 		identity, found, err := eventlog.ReadIdentity(ctx, log, registry)
 		if err == nil && !found {
 			err = errors.New("the log has no identity, and so nothing of Recital in it")
@@ -144,7 +149,8 @@ func (m *migration) run(ctx context.Context, last bool) error {
 		return err
 	}
 	if found && there.LogID == header.Identity.LogID && there.Epoch > header.Identity.Epoch {
-		return errors.New("the event store was opened as the new place of this log already; it has its own future, and nothing more is copied into it")
+		return errors.New("the event store was opened as the new place of this log already; it has its own future, and " +
+			"nothing more is copied into it")
 	}
 	if err := logcopy.Append(ctx, m.to, events, m.shown("copying the log", header.Until)); err != nil {
 		return err
@@ -158,7 +164,8 @@ func (m *migration) run(ctx context.Context, last bool) error {
 	}
 	m.progress.close()
 	if !last {
-		fmt.Fprintf(m.notes, "The event store has the log up to position %s. It goes on in the embedded node: stop recitald, and repeat with --offline, which copies the rest.\n", header.Until)
+		fmt.Fprintf(m.notes, "The event store has the log up to position %s. It goes on in the embedded node: stop "+
+			"recitald, and repeat with --offline, which copies the rest.\n", header.Until)
 		return nil
 	}
 	if err := m.seal(); err != nil { // before the log has a future in its new place
@@ -167,12 +174,14 @@ func (m *migration) run(ctx context.Context, last bool) error {
 	if _, err := eventlog.NextEpoch(ctx, m.to, m.registry, header.Identity, m.by, time.Now()); err != nil {
 		return err
 	}
-	fmt.Fprintln(m.notes, "The log is in the event store. Set RECITAL_EVENTSTORE (--eventstore) of recitald to its connection string and start it; it builds the read models again.\n"+
-		"On the embedded node it starts no more: that log would have another future. Keep its folder until you are content, then remove it.")
+	fmt.Fprintln(m.notes, "The log is in the event store. Set RECITAL_EVENTSTORE (--eventstore) of recitald to its "+
+		"connection string and start it; it builds the read models again.\n"+
+		"On the embedded node it starts no more: that log would have another future. Keep its folder until you are "+
+		"content, then remove it.")
 	return nil
 }
 
-// shown returns what shows how far a copy or a comparison is.
+// shown returns a function that shows the progress of a copy or a comparison.
 func (m *migration) shown(doing string, until eventlog.Position) func(uint64, eventlog.Position) {
 	m.progress.begin(doing, int64(until.Commit))
 	return func(_ uint64, last eventlog.Position) { m.progress.set(int64(last.Commit)) }

@@ -52,8 +52,8 @@ func (*listParked) Help() string {
   recitalctl projections parked list
   recitalctl projections parked list --limit 1000 --format csv
 
-An event is one row of the table, with the read models that could not handle it. State: blocking (they stopped before it),
-parked (they went on without it and without what follows in its stream).`
+An event is one row of the table, with the read models that could not handle it. State: blocking (they stopped before
+it), parked (they went on without it and without what follows in its stream).`
 }
 
 // Validate is called by kong.
@@ -158,7 +158,8 @@ func (c *retryParked) Run(ctx context.Context, admin *client, to terminal) error
 		fmt.Fprintf(to.notes, "Handled now: %d.\n", applied)
 		return nil
 	}
-	fmt.Fprintln(to.notes, "Read models that had stopped start again before the event; recitalctl projections list shows whether they get past it.")
+	fmt.Fprintln(to.notes, "Read models that had stopped start again before the event; recitalctl projections list "+
+		"shows whether they get past it.")
 	return nil
 }
 

@@ -102,7 +102,8 @@ refused when that generation is behind or was retired.`
 
 // Run rolls back.
 func (c *rollbackProjection) Run(ctx context.Context, admin *client, to terminal) error {
-	live, err := admin.change(ctx, "rolling back "+c.Name, "/admin/projections/rollback", map[string]string{"name": c.Name})
+	live, err := admin.change(ctx, "rolling back "+c.Name, "/admin/projections/rollback",
+		map[string]string{"name": c.Name})
 	if err != nil {
 		return err
 	}

@@ -35,13 +35,14 @@ type restore struct {
 func (*restore) Help() string {
 	return `Examples:
   recitalctl restore /mnt/backup/recital --data-dir /srv/recital --master-key-file /etc/recital/master-key
-  recitalctl restore /mnt/backup/recital --to esdb://events:2113 --data-dir /srv/recital --master-key-file /etc/recital/master-key
+  recitalctl restore /mnt/backup/recital --to esdb://events:2113 --data-dir /srv/recital --master-key-file …
   recitalctl restore /mnt/backup/recital --to esdb://events:2113 --blobs 's3://clips/recital?region=eu-central-1' …
   recitalctl restore --check /mnt/backup/recital --master-key-file /etc/recital/master-key
 
-The whole backup is checked first. The data folder must be a new one. A restore that is interrupted is gone on with by the same
-command, and recitald does not start on what is not complete. Afterwards start recitald with that data folder and the same master
-key: it takes the keyring up, erases the keys of closed accounts again, and builds its read models. What was erased stays so.`
+The whole backup is checked first. The data folder must be a new one. The same command continues an
+interrupted restore, and recitald does not start on an incomplete one. Afterwards start recitald with that data folder
+and the same master key: it takes the keyring up, erases the keys of closed accounts again, and builds its read
+models. What was erased stays so.`
 }
 
 // Run restores, or tries it out.
@@ -53,9 +54,11 @@ func (c *restore) Run(ctx context.Context, s settings, to terminal) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(to.notes, "Restored %s events (log %s, now in epoch %d) and %s blobs, as of %s; %s blobs of what was deleted were left out.\n"+
+	fmt.Fprintf(to.notes, "Restored %s events (log %s, now in epoch %d) and %s blobs, as of %s; %s blobs of what was "+
+		"deleted were left out.\n"+
 		"Start it with: recitald --data-dir %s --master-key-file %s\n",
-		progress.Count(int64(restored.events)), restored.identity.LogID, restored.identity.Epoch, progress.Count(int64(restored.blobs)),
+		progress.Count(int64(restored.events)), restored.identity.LogID, restored.identity.Epoch,
+		progress.Count(int64(restored.blobs)),
 		restored.asOf.Format(time.RFC3339), progress.Count(int64(restored.left)), s.DataDir, c.MasterKeyFile)
 	if c.To != "" {
 		fmt.Fprintf(to.notes, "and with RECITAL_EVENTSTORE=%s\n", c.To)
@@ -66,7 +69,7 @@ func (c *restore) Run(ctx context.Context, s settings, to terminal) error {
 	return nil
 }
 
-// restored is what a restore came to.
+// restored is the result of a restore.
 type restored struct {
 	asOf     time.Time
 	identity eventlog.Identity
@@ -89,7 +92,9 @@ func (c *restore) into(ctx context.Context, dir string, by eventlog.Actor, to te
 	if err := c.checkMasterKey(from, m); err != nil {
 		return done, err
 	}
-	folder, err := datafolder.OpenToRestore(dir, strings.Join([]string{m.Blobs.SHA256, m.Keyring.SHA256, cmp.Or(c.To, "embedded")}, " "))
+	folder, err := datafolder.OpenToRestore(dir, strings.Join([]string{
+		m.Blobs.SHA256, m.Keyring.SHA256, cmp.Or(c.To, "embedded"),
+	}, " "))
 	if err != nil {
 		return done, err
 	}
@@ -192,10 +197,10 @@ func (r *restoring) keyring(context.Context) error {
 	return inPieces(from, r.folder.Incoming(backup.KeyringName).Put)
 }
 
-// pieceSize is how much of a copy of the keyring is handed on at once, in bytes.
+// pieceSize is the size of the pieces in which a copy of the keyring is sent, in bytes.
 const pieceSize = 512 << 10
 
-// inPieces hands on what a reader has.
+// inPieces passes on the content of a reader in pieces.
 func inPieces(from io.Reader, put func(offset int64, piece []byte) error) error {
 	piece := make([]byte, pieceSize)
 	for offset := int64(0); ; {

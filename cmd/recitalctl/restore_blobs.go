@@ -39,7 +39,8 @@ func (k s3Keys) read() (access, secret string, err error) {
 		secret, err = valueOr(k.SecretKey, k.SecretKeyFile)
 	}
 	if err == nil && (access == "") != (secret == "") {
-		err = fail(exitUsage, "S3 needs both keys, --s3-access-key and --s3-secret-key, or neither, and finds them where AWS's tools do")
+		err = fail(exitUsage, "S3 needs both keys, --s3-access-key and --s3-secret-key, "+
+			"or neither, and finds them where AWS's tools do")
 	}
 	return access, secret, err
 }
@@ -56,7 +57,7 @@ func valueOr(value, file string) (string, error) {
 	return strings.TrimSpace(string(content)), nil
 }
 
-// openStore opens what gets the blobs. It comes before anything is written.
+// openStore opens the store of the blobs, before anything is written.
 func (r *restoring) openStore(ctx context.Context) (err error) {
 	to, log, silent := r.settings.Blobs, r.manifest.LogID.String(), slog.New(slog.DiscardHandler)
 	if !strings.HasPrefix(to, s3.Scheme) {
@@ -84,7 +85,8 @@ func (r *restoring) openStore(ctx context.Context) (err error) {
 // blobs copies the blobs that the restored log still needs. Those of deleted clips and voices, and of closed accounts,
 // are not brought back.
 func (r *restoring) blobs(ctx context.Context) error {
-	registry, err := eventlog.NewRegistry(slices.Concat(accounts.Events(), clips.Events(), voices.Events(), skips.Events())...)
+	registry, err := eventlog.NewRegistry(slices.Concat(accounts.Events(), clips.Events(), voices.Events(),
+		skips.Events())...)
 	if err != nil {
 		return err
 	}
@@ -127,7 +129,7 @@ func (r *restoring) copyBlob(ctx context.Context, blob backup.Blob) error {
 	return err
 }
 
-// needs finds out what the log still needs.
+// needs finds out which blobs the log still needs.
 type needs struct{ journal *journal.Journal }
 
 // blob reports whether a blob is needed, as it may be where an event of its owner cannot be decoded.

@@ -87,7 +87,7 @@ func lockScratch(dir string) (*scratch, error) {
 	return &scratch{dir, lock}, nil
 }
 
-// isStill reports whether a path is that of an open folder.
+// isStill reports whether a path is the path of an open folder.
 func isStill(dir string, open *os.File) bool {
 	there, err := os.Lstat(dir)
 	if err != nil {
@@ -99,7 +99,7 @@ func isStill(dir string, open *os.File) bool {
 
 func (s *scratch) data() string { return filepath.Join(s.dir, "data") }
 
-// remove takes the folder away. A recitald whose recitalctl was killed stops by itself, which is waited for.
+// remove removes the folder. It first waits for a recitald whose recitalctl was killed; it stops by itself.
 func (s *scratch) remove() error {
 	var err error
 	for begun := time.Now(); ; time.Sleep(100 * time.Millisecond) {

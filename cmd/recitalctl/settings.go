@@ -42,7 +42,8 @@ func (s settings) Validate() error {
 		return fmt.Errorf("the admin address %q: %w", s.AdminAddr, err)
 	}
 	switch {
-	case strings.ContainsFunc(s.Reason, unicode.IsControl) || !utf8.ValidString(s.Reason) || utf8.RuneCountInString(s.Reason) > 500:
+	case strings.ContainsFunc(s.Reason, unicode.IsControl) || !utf8.ValidString(s.Reason) ||
+		utf8.RuneCountInString(s.Reason) > 500:
 		return errors.New("a reason is one line of at most 500 characters")
 	case strings.Contains(s.Reason, "@"):
 		return errors.New("a reason stays in the log for good, so it must not hold an e-mail address")
@@ -61,13 +62,15 @@ func (s settings) needsReason() error {
 	return nil
 }
 
-// offline returns who acts where no recitald looks at a token: the user of this machine.
+// offline returns the actor of commands that need no recitald and no token: the user of this machine.
 func (s settings) offline() eventlog.Actor {
 	name := os.Getenv("SUDO_USER")
 	if known, err := user.Current(); err == nil && name == "" {
 		name = known.Username
 	}
-	return eventlog.Actor{Kind: eventlog.ActorOperator, Name: cmp.Or(name, "LOCAL"), Role: "offline", Reason: strings.TrimSpace(s.Reason)}
+	return eventlog.Actor{
+		Kind: eventlog.ActorOperator, Name: cmp.Or(name, "LOCAL"), Role: "offline", Reason: strings.TrimSpace(s.Reason),
+	}
 }
 
 func checkAddress(address string) error {
@@ -93,16 +96,19 @@ func (s settings) token() (string, error) {
 	content, err := os.ReadFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "", fail(exitToken, "there is no operator token at %s; in mode dev recitald makes it at its first start, in its data folder: give that with --data-dir. "+
+		return "", fail(exitToken, "there is no operator token at %s; in mode dev recitald makes it at its first start, "+
+			"in its data folder: give that with --data-dir. "+
 			"In mode prod it is in a file of your own: give that with --token-file", path)
 	case errors.Is(err, fs.ErrPermission):
-		return "", fail(exitToken, "the operator token at %s may not be read by this user; run recitalctl as the user of recitald", path)
+		return "", fail(exitToken, "the operator token at %s may not be read by this user; "+
+			"run recitalctl as the user of recitald", path)
 	case err != nil:
 		return "", fail(exitToken, "reading the operator token: %w", err)
 	}
 	token := strings.TrimSpace(string(content))
 	if token == "" || strings.ContainsFunc(token, unfitForHeader) {
-		return "", fail(exitToken, "%s does not hold an operator token; the list of operators, with a line for each, is recitald's: give the file of your own token with --token-file", path)
+		return "", fail(exitToken, "%s does not hold an operator token; the list of operators, with a line for each, is "+
+			"recitald's: give the file of your own token with --token-file", path)
 	}
 	return token, nil
 }

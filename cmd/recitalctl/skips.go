@@ -35,20 +35,21 @@ type skipEvent struct {
 // Help is shown below the flags.
 func (*skipEvent) Help() string {
 	return `Examples:
-  recitalctl projections parked skip 0190a5f0-1111-7222-8333-444455556666 --reason "of a newer release"           asks first
-  recitalctl projections parked skip 0190a5f0-1111-7222-8333-444455556666 --reason "of a newer release" --yes     for scripts
+  recitalctl projections parked skip 0190a5f0-1111-7222-8333-444455556666 --reason TEXT           asks first
+  recitalctl projections parked skip 0190a5f0-1111-7222-8333-444455556666 --reason TEXT --yes     for scripts
 
-The log keeps the event and the skip of it. Everything that reads the log goes on without the event: read models, now and when
-they are rebuilt, commands, restored backups, later releases; until parked unskip. What waits behind it in its stream can then
-be tried (parked retry).
+The log keeps the event and the skip of it. Everything that reads the log goes on without the event: read models, now
+and when they are rebuilt, commands, restored backups, later releases; until parked unskip. What waits behind it in
+its stream can then be tried (parked retry).
 
-It may have revoked an API key or a session, or closed the account. So if it is in the stream of an account or of a session,
-that admits no credential until parked confirm. accounts close closes such an account.`
+It may have revoked an API key or a session, or closed the account. So if it is in the stream of an account or of a
+session, that admits no credential until parked confirm. accounts close closes such an account.`
 }
 
 // Run asks for confirmation and skips the event.
 func (c *skipEvent) Run(ctx context.Context, admin *client, to terminal) error {
-	if err := to.confirm(ctx, c.Yes, fmt.Sprintf("Let everything go on without event %s?", printable(c.Event))); err != nil {
+	if err := to.confirm(ctx, c.Yes,
+		fmt.Sprintf("Let everything go on without event %s?", printable(c.Event))); err != nil {
 		return err
 	}
 	var skipped skippedEvent
@@ -56,19 +57,22 @@ func (c *skipEvent) Run(ctx context.Context, admin *client, to terminal) error {
 	if err := admin.post(ctx, "skipping", "/admin/skips", command, &skipped); err != nil {
 		return err
 	}
-	fmt.Fprintf(to.notes, "Skipped: event %d of %s (%s).\n", skipped.Revision, printable(skipped.Stream), printable(skipped.Type))
+	fmt.Fprintf(to.notes, "Skipped: event %d of %s (%s).\n", skipped.Revision, printable(skipped.Stream),
+		printable(skipped.Type))
 	fmt.Fprintln(to.notes, skipped.hides())
 	return nil
 }
 
-// hides says what the event may have done that is not seen without it.
+// hides describes what the event may have done that is not seen without it.
 func (e skippedEvent) hides() string {
 	switch kind, id, _ := strings.Cut(e.Stream, "-"); {
 	case e.Unconfirmed && kind == "session":
-		return fmt.Sprintf("It may hide that session %s has ended. The session is refused until you have seen that it does not:\n"+
+		return fmt.Sprintf("It may hide that session %s has ended. The session is refused until you have seen that it "+
+			"does not:\n"+
 			"  recitalctl projections parked confirm %s --reason …", printable(id), printable(e.EventID))
 	case e.Unconfirmed:
-		return fmt.Sprintf("It may hide that an API key or all sessions of account %s were revoked, or that it was closed. Its credentials are refused\n"+
+		return fmt.Sprintf("It may hide that an API key or all sessions of account %s were revoked, or that it was "+
+			"closed. Its credentials are refused\n"+
 			"until you have seen that it does not: recitalctl projections parked confirm %s --reason …\n"+
 			"To close it instead: recitalctl accounts close %[1]s --reason …", printable(id), printable(e.EventID))
 	case kind == "usage" || kind == "subscription" || kind == "payment":
@@ -130,7 +134,8 @@ func (c *unskipEvent) Run(ctx context.Context, admin *client, to terminal) error
 	}
 	fmt.Fprintln(to.notes, "It counts again.")
 	if len(done.Rebuild) > 0 {
-		fmt.Fprintf(to.notes, "Read models that have passed it may lack it:\n  recitalctl projections rebuild %s --promote\n", printable(strings.Join(done.Rebuild, " ")))
+		fmt.Fprintf(to.notes, "Read models that have passed it may lack it:\n  recitalctl projections rebuild %s "+
+			"--promote\n", printable(strings.Join(done.Rebuild, " ")))
 	}
 	return nil
 }

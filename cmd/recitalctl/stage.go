@@ -9,7 +9,7 @@ import (
 // stageRefresh is how often the progress of a stage is updated.
 const stageRefresh = 200 * time.Millisecond
 
-// stage shows what a long command is doing: a bar on a terminal, lines every few seconds elsewhere.
+// stage shows the progress of a long command: a bar on a terminal, lines every few seconds elsewhere.
 type stage struct {
 	to      terminal
 	name    string
@@ -32,10 +32,10 @@ func (s *stage) begin(name string, total int64) {
 	s.display = progress.New(s.to.screen, s.to.notes)
 }
 
-// add counts what was done.
+// add adds to the progress.
 func (s *stage) add(done int64) { s.set(s.done + done) }
 
-// set says how much was done.
+// set sets the progress.
 func (s *stage) set(done int64) {
 	s.done = done
 	if now := time.Now(); now.Sub(s.shown) >= stageRefresh {
