@@ -24,7 +24,8 @@ func TestAuditing(t *testing.T) {
 	t.Run("who did it is in the words of the entry", func(t *testing.T) {
 		got := run("audit", "billing", "--account", opened.AccountID, "--wide")
 		require.Zero(t, got.code, got.notes)
-		require.Contains(t, got.out, "Account "+opened.AccountID+" was granted 500 characters of credit, as grant ticket-1. Operator operator did it, from 127.0.0.1.")
+		require.Contains(t, got.out, "Account "+opened.AccountID+" was granted 500 characters of credit, as grant "+
+			"ticket-1. Operator operator did it, from 127.0.0.1.")
 	})
 	t.Run("pages are followed, in each format, without a gap", func(t *testing.T) {
 		if testing.Short() {
@@ -32,7 +33,8 @@ func TestAuditing(t *testing.T) {
 		}
 		const renames = maxAuditPage + 20
 		rename(t, a.PublicAddr(), opened, renames)
-		lines := strings.Split(strings.TrimSpace(run("audit", "sessions", "--kind", "account-api-key-renamed", "--limit", "0", "--format", "json").out), "\n")
+		lines := strings.Split(strings.TrimSpace(run("audit", "sessions", "--kind", "account-api-key-renamed", "--limit",
+			"0", "--format", "json").out), "\n")
 		require.Len(t, lines, renames)
 		seen := map[string]bool{}
 		for _, line := range lines {
@@ -57,14 +59,23 @@ func TestAuditing(t *testing.T) {
 		code  int
 		notes string
 	}{
-		"personal data for an operator": {[]string{"audit", "sessions", "--personal", "--reason", "x", "--token-file", filepath.Join(dataDir, "operator-token")}, 4, "personal data is for auditors"},
-		"personal data without reason":  {[]string{"audit", "sessions", "--personal"}, 2, "--reason"},
-		"an address without reason":     {[]string{"audit", "billing", "--email", "ada@example.com"}, 2, "--reason"},
-		"an address as the reason":      {[]string{"accounts", "find", "--email", "ada@example.com", "--reason", "ada@example.com"}, 2, "must not hold an e-mail address"},
-		"a kind that no event has":      {[]string{"audit", "sessions", "--kind", "session-opend"}, 1, "no event is of the kind session-opend; there are session-ended, session-opened"},
-		"a time that is none":           {[]string{"audit", "sessions", "--from", "yesterday"}, 2, "is no time"},
-		"a state that will be":          {[]string{"accounts", "show", opened.AccountID, "--as-of", "2999-01-01"}, 1, "what will be is not known"},
-		"a state before there was one":  {[]string{"accounts", "show", opened.AccountID, "--as-of", "2020-01-01"}, 1, "The account does not exist"},
+		"personal data for an operator": {[]string{
+			"audit", "sessions", "--personal", "--reason", "x", "--token-file", filepath.Join(dataDir, "operator-token"),
+		}, 4, "personal data is for auditors"},
+		"personal data without reason": {[]string{"audit", "sessions", "--personal"}, 2, "--reason"},
+		"an address without reason":    {[]string{"audit", "billing", "--email", "ada@example.com"}, 2, "--reason"},
+		"an address as the reason": {[]string{
+			"accounts", "find", "--email", "ada@example.com", "--reason", "ada@example.com",
+		}, 2, "must not hold an e-mail address"},
+		"a kind that no event has": {[]string{"audit", "sessions", "--kind", "session-opend"}, 1,
+			"no event is of the kind session-opend; there are session-ended, session-opened"},
+		"a time that is none": {[]string{"audit", "sessions", "--from", "yesterday"}, 2, "is no time"},
+		"a state that will be": {[]string{
+			"accounts", "show", opened.AccountID, "--as-of", "2999-01-01",
+		}, 1, "what will be is not known"},
+		"a state before there was one": {[]string{
+			"accounts", "show", opened.AccountID, "--as-of", "2020-01-01",
+		}, 1, "The account does not exist"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := run(c.args...)
@@ -88,7 +99,8 @@ func rename(t *testing.T, address string, owner openedAccount, times int) {
 	t.Helper()
 	for i := range times {
 		body := strings.NewReader(`{"name": "` + strings.Repeat("x", 1+i%9) + `"}`)
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+"/v1/account/api_key/"+url.PathEscape(owner.Masked)+"/name", body)
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost,
+			"http://"+address+"/v1/account/api_key/"+url.PathEscape(owner.Masked)+"/name", body)
 		require.NoError(t, err)
 		request.Header.Set("x-api-key", owner.APIKey)
 		request.Header.Set("content-type", "application/json")

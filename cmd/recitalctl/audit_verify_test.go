@@ -60,7 +60,8 @@ func TestAuditorsVerifyTheLog(t *testing.T) {
 	require.Contains(t, run(1, "verify", "--state", state).notes, "other exported heads")
 
 	// when the wrong key is expected, or a kept head was altered, or is of another history, then that is said
-	require.Contains(t, run(1, "verify", "--public-key", strings.Repeat("0", 64)).out, "FOUND: A head is not to be trusted")
+	require.Contains(t, run(1, "verify", "--public-key", strings.Repeat("0", 64)).out,
+		"FOUND: A head is not to be trusted")
 	require.Contains(t, run(2, "verify", "--public-key", "abc").notes, "64 hex digits")
 	content, err := os.ReadFile(kept)
 	require.NoError(t, err)
@@ -80,9 +81,11 @@ func TestAuditorsVerifyTheLog(t *testing.T) {
 	unconfirmed := run(exitUnconfirmed, "verify", "--backup", saved)
 	require.Contains(t, unconfirmed.out, "heads of the log fit")
 	require.Contains(t, unconfirmed.out, "NOT CONFIRMED: the heads in the backup name their own key, "+listed[0].Key)
-	require.Contains(t, run(exitUnconfirmed, "verify", "--backup", saved, "--format", "json").out, `"signer": "unconfirmed"`)
+	require.Contains(t, run(exitUnconfirmed, "verify", "--backup", saved, "--format", "json").out,
+		`"signer": "unconfirmed"`)
 	require.NoError(t, os.WriteFile(kept, content, 0o600))
-	require.Contains(t, run(0, "verify", "--backup", saved, "--heads", kept, "--public-key", listed[0].Key).out, "Proved by the exported heads")
+	require.Contains(t, run(0, "verify", "--backup", saved, "--heads", kept, "--public-key", listed[0].Key).out,
+		"Proved by the exported heads")
 	require.NotContains(t, run(0, "verify", "--backup", saved, "--heads", kept).out, "names")
 	forged := backuptest.Forge(t, saved, func(event *eventlog.Recorded) bool {
 		if event.ID.String() != listed[0].Last.ID {
@@ -93,7 +96,8 @@ func TestAuditorsVerifyTheLog(t *testing.T) {
 	})
 	require.Contains(t, recitalctl(t, environment, "backup", forged, "--check-only").out, "RUN")
 	changed := run(1, "verify", "--backup", forged)
-	require.Contains(t, changed.out, fmt.Sprintf("FOUND: An event after the beginning of the log, and at the latest event %d (", listed[0].Count))
+	require.Contains(t, changed.out,
+		fmt.Sprintf("FOUND: An event after the beginning of the log, and at the latest event %d (", listed[0].Count))
 	require.Contains(t, changed.notes, "the log is not what its signed heads say")
 	require.Contains(t, run(1, "verify", "--backup", t.TempDir()).notes, "holds no complete backup")
 
@@ -133,7 +137,8 @@ func requireNamed(t *testing.T, saved, key string, run func(code int, args ...st
 		all[2].Data = append(all[2].Data, ' ')
 		return all
 	})
-	require.Equal(t, fmt.Sprintf("Event %s (revision %d of %s, type %s) was changed: position %[5]s of the copy, %[5]s of the log; another data",
+	require.Equal(t, fmt.Sprintf("Event %s (revision %d of %s, type %s) was changed: position %[5]s of the copy, %[5]s "+
+		"of the log; another data",
 		events[2].ID, events[2].Revision, events[2].Stream, events[2].Type, events[2].Position), d.String())
 	d = changed(func(all []eventlog.Recorded) []eventlog.Recorded { return slices.Delete(all, 2, 3) })
 	require.Equal(t, logdiff.Removed, d.Kind)

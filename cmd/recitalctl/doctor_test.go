@@ -113,12 +113,14 @@ func TestTheDoctorComparesClocks(t *testing.T) {
 func TestTheDoctorAsksTheAdminAddressForThePublicOne(t *testing.T) {
 	t.Parallel()
 	a, dataDir := startRecitald(t)
-	got := recitalctl(t, nil, "doctor", "--admin-addr", a.AdminAddr(), "--data-dir", t.TempDir(), "--token-file", filepath.Join(dataDir, "operator-token"))
+	got := recitalctl(t, nil, "doctor", "--admin-addr", a.AdminAddr(), "--data-dir", t.TempDir(), "--token-file",
+		filepath.Join(dataDir, "operator-token"))
 	require.Zero(t, got.code, got.out)
 	require.Regexp(t, `(?m)^skipped  the public address answers\n +the public address of the recitald on `+a.AdminAddr()+` is not known; give it with --http-addr`, got.out)
 
 	for value, want := range map[string]string{
-		"192.0.2.1:8080": "192.0.2.1:8080", "0.0.0.0:8080": "10.0.0.7:8080", "[::]:8080": "10.0.0.7:8080", ":80": "10.0.0.7:80", "127.0.0.1:0": "",
+		"192.0.2.1:8080": "192.0.2.1:8080", "0.0.0.0:8080": "10.0.0.7:8080", "[::]:8080": "10.0.0.7:8080",
+		":80": "10.0.0.7:80", "127.0.0.1:0": "",
 	} {
 		setting, err := json.Marshal(map[string]string{"flag": "--http-addr", "value": value})
 		require.NoError(t, err)

@@ -27,7 +27,8 @@ func recitaldAt(t *testing.T, dataDir, admin, eventStore string) *app.App {
 func devConfig(dataDir, admin, eventStore string) app.Config {
 	return app.Config{
 		Mode: "dev", HTTPAddr: "127.0.0.1:0", AdminAddr: admin, StandInsAddr: "127.0.0.1:0",
-		DataDir: dataDir, SpeechWorker: speechworker, Engines: 1, Codecs: 1, EventStore: eventStore, LongestStream: time.Minute,
+		DataDir: dataDir, SpeechWorker: speechworker, Engines: 1, Codecs: 1, EventStore: eventStore,
+		LongestStream: time.Minute,
 	}
 }
 
@@ -69,7 +70,8 @@ func TestTheEventsOfTheLog(t *testing.T) {
 	require.Equal(t, 2, recitalctl(t, environment, "events", "--after", "7").code)
 
 	// when it is followed, and recitald is restarted
-	following := exec.CommandContext(t.Context(), os.Args[0], "events", "--follow", "--type", "account-opened", "--format", "json")
+	following := exec.CommandContext(t.Context(), os.Args[0], "events", "--follow", "--type", "account-opened",
+		"--format", "json")
 	following.Env = append(environment, asTool+"=1")
 	pipe, err := following.StdoutPipe()
 	require.NoError(t, err)

@@ -152,7 +152,8 @@ func commandOf(node *kong.Node, line string) *kong.Node {
 	if node.DefaultCmd != nil {
 		node = node.DefaultCmd
 	}
-	if node.Type == kong.ApplicationNode && !strings.HasPrefix(line, "--") || len(node.Children) > 0 && !strings.Contains(line, "--help") {
+	if node.Type == kong.ApplicationNode && !strings.HasPrefix(line, "--") || len(node.Children) > 0 &&
+		!strings.Contains(line, "--help") {
 		return nil
 	}
 	return node
@@ -220,7 +221,8 @@ func (r *reader) follow(s step) {
 	if !s.ended {
 		require.Equal(r.t, s.code, shell.ProcessState.ExitCode(), "%s\n%s", at, said.String())
 	}
-	require.True(r.t, r.isShown(s, said.String()), "%s\nshows\n%s\nand the guide has\n%s", at, said.String(), strings.Join(s.shows, "\n"))
+	require.True(r.t, r.isShown(s, said.String()), "%s\nshows\n%s\nand the guide has\n%s", at, said.String(),
+		strings.Join(s.shows, "\n"))
 }
 
 // isShown reports whether the lines of the guide are in an output, in order, with others between them. The first that
@@ -269,7 +271,8 @@ func (r *reader) place(text string) string { return strings.NewReplacer(r.places
 
 func (r *reader) environment() []string {
 	environment := []string{
-		"PATH=" + filepath.Join(r.here, "bin") + ":" + filepath.Dir(speechworker) + ":" + os.Getenv("PATH"), "HOME=" + r.here, asTool + "=1",
+		"PATH=" + filepath.Join(r.here, "bin") + ":" + filepath.Dir(speechworker) + ":" + os.Getenv("PATH"),
+		"HOME=" + r.here, asTool + "=1",
 		r.place("RECITAL_DATA_DIR=/var/lib/recital"),
 	}
 	for name, value := range r.values {

@@ -27,11 +27,16 @@ import (
 func newReader(t *testing.T, name string) *reader {
 	t.Helper()
 	here, data := t.TempDir(), pgtest.DataDir(t)
-	r := &reader{t: t, name: name, guide: readGuide(t, name), here: here, values: map[string]string{"EMAIL": "ada@example.com"}}
-	r.server = &service{t: t, data: data, settings: filepath.Join(here, "etc", "recitald.env"), log: filepath.Join(here, "recitald.log")}
+	r := &reader{
+		t: t, name: name, guide: readGuide(t, name), here: here, values: map[string]string{"EMAIL": "ada@example.com"},
+	}
+	r.server = &service{
+		t: t, data: data, settings: filepath.Join(here, "etc", "recitald.env"), log: filepath.Join(here, "recitald.log"),
+	}
 	r.places = []string{
 		"/var/lib/recital-", data + "/beside-", "/var/lib/recital", data,
-		" -o recital -g recital", "", "recital:recital", fmt.Sprintf("%d:%d", os.Getuid(), os.Getgid()), // the user that recitald is here
+		// The user that recitald is here.
+		" -o recital -g recital", "", "recital:recital", fmt.Sprintf("%d:%d", os.Getuid(), os.Getgid()),
 		"/etc/recital", filepath.Join(here, "etc"), "/var/backups/recital", filepath.Join(here, "backups"),
 		"127.0.0.1:8080", "127.0.0.1:0", "127.0.0.1:8081", "127.0.0.1:0",
 	}
@@ -39,7 +44,8 @@ func newReader(t *testing.T, name string) *reader {
 		require.NoError(t, os.Mkdir(filepath.Join(here, folder), 0o755))
 	}
 	require.NoError(t, os.Symlink(os.Args[0], filepath.Join(here, "bin", "recitalctl")))
-	require.NoError(t, os.WriteFile(r.server.settings, []byte(r.place("RECITAL_DATA_DIR=/var/lib/recital\nRECITAL_HTTP_ADDR=127.0.0.1:8080\nRECITAL_ADMIN_ADDR=127.0.0.1:8081\n")), 0o600))
+	require.NoError(t, os.WriteFile(r.server.settings,
+		[]byte(r.place("RECITAL_DATA_DIR=/var/lib/recital\nRECITAL_HTTP_ADDR=127.0.0.1:8080\nRECITAL_ADMIN_ADDR=127.0.0.1:8081\n")), 0o600))
 	for _, f := range r.guide.files {
 		require.NoError(t, os.WriteFile(r.place(f.path), []byte(r.place(f.text)), 0o600))
 	}
@@ -100,7 +106,8 @@ func (s *service) start() (serving datafolder.Addresses) {
 	log, err := os.OpenFile(s.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	require.NoError(s.t, err)
 	defer log.Close()
-	s.command = exec.Command("bash", "-c", "set -a; . "+s.settings+"; exec "+filepath.Join(filepath.Dir(speechworker), "recitald"))
+	s.command = exec.Command("bash", "-c",
+		"set -a; . "+s.settings+"; exec "+filepath.Join(filepath.Dir(speechworker), "recitald"))
 	s.command.Env = []string{
 		"PATH=" + os.Getenv("PATH"), "RECITAL_STANDINS_ADDR=127.0.0.1:0",
 		"RECITAL_ENGINES=1", "RECITAL_CODECS=1", "TMPDIR=" + os.TempDir(),
@@ -121,7 +128,11 @@ func (s *service) start() (serving datafolder.Addresses) {
 	}()
 	require.NoError(s.t, <-started)
 	s.t.Cleanup(func() { s.stop(syscall.SIGKILL) })
-	require.Eventually(s.t, func() bool { serving = datafolder.Find(s.data); return s.hasEnded() || isReady(serving.Public) }, patience, pause)
+	require.Eventually(s.t, func() bool {
+		serving = datafolder.Find(s.data)
+		return s.hasEnded() ||
+			isReady(serving.Public)
+	}, patience, pause)
 	if s.hasEnded() {
 		said, _ := os.ReadFile(s.log)
 		require.Fail(s.t, "recitald did not start", string(said))
@@ -168,8 +179,10 @@ func visit(t *testing.T, address, email string) *visitor {
 	require.NoError(t, err)
 	stop := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	v := &visitor{t: t, browser: &http.Client{Jar: jar, CheckRedirect: stop}, home: "http://" + address}
-	begun := v.do(http.MethodGet, "/auth/oauth/login?provider=idp_1&redirect="+url.QueryEscape(v.home+"/docs"), nil, http.StatusFound)
-	answered := v.do(http.MethodPost, begun.header.Get("Location"), url.Values{"name": {"Ada Lovelace"}, "email": {email}}, http.StatusSeeOther)
+	begun := v.do(http.MethodGet, "/auth/oauth/login?provider=idp_1&redirect="+url.QueryEscape(v.home+"/docs"), nil,
+		http.StatusFound)
+	answered := v.do(http.MethodPost, begun.header.Get("Location"),
+		url.Values{"name": {"Ada Lovelace"}, "email": {email}}, http.StatusSeeOther)
 	v.do(http.MethodGet, answered.header.Get("Location"), nil, http.StatusFound)
 	valid := v.do(http.MethodGet, "/auth/oauth/validate", nil, http.StatusOK)
 	var who struct{ ID string }

@@ -28,7 +28,9 @@ import (
 // eventStore runs an event store on a folder. Its address is free before the first time.
 func eventStore(t *testing.T, dir, address string) (stop func()) {
 	t.Helper()
-	node, err := eventnode.Open(eventnode.Config{Dir: filepath.Join(dir, "log"), Socket: nodetest.Socket(dir), Address: address, Logger: slog.New(slog.DiscardHandler)})
+	node, err := eventnode.Open(eventnode.Config{
+		Dir: filepath.Join(dir, "log"), Socket: nodetest.Socket(dir), Address: address, Logger: slog.New(slog.DiscardHandler),
+	})
 	require.NoError(t, err)
 	return func() { require.NoError(t, node.Close()) }
 }
@@ -51,7 +53,9 @@ func logOf(t *testing.T, config esdb.Config) (lines []string) {
 func offlineLog(t *testing.T, dataDir string) []string {
 	t.Helper()
 	socket := nodetest.Socket(nodetest.Dir(t))
-	node, err := eventnode.Open(eventnode.Config{Dir: filepath.Join(dataDir, "eventnode"), Socket: socket, Logger: slog.New(slog.DiscardHandler)})
+	node, err := eventnode.Open(eventnode.Config{
+		Dir: filepath.Join(dataDir, "eventnode"), Socket: socket, Logger: slog.New(slog.DiscardHandler),
+	})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, node.Close()) }()
 	return logOf(t, esdb.Config{Socket: socket})
@@ -62,7 +66,9 @@ func TestALogMovesToAnEventStore(t *testing.T) {
 	// given a recitald with an account, and an event store
 	dataDir, admin, store := pgtest.DataDir(t), unused(t), unused(t)
 	a := recitaldAt(t, dataDir, admin, "")
-	environment := []string{"RECITAL_ADMIN_ADDR=" + admin, "RECITAL_DATA_DIR=" + dataDir, "RECITAL_EVENTSTORE=" + connection(store)}
+	environment := []string{
+		"RECITAL_ADMIN_ADDR=" + admin, "RECITAL_DATA_DIR=" + dataDir, "RECITAL_EVENTSTORE=" + connection(store),
+	}
 	account := func() (opened openedAccount) {
 		got := recitalctl(t, environment, "accounts", "create", "--plan", "indie", "--format", "json")
 		require.NoError(t, json.Unmarshal([]byte(got.out), &opened), got.notes)
@@ -123,7 +129,8 @@ func TestAnEventStoreWithSomethingElseIsRefused(t *testing.T) {
 	log, err := esdb.Open(esdb.Config{ConnectionString: connection(store)})
 	require.NoError(t, err)
 	defer log.Close()
-	_, err = log.Append(t.Context(), "orders-1", eventlog.NoStream, []eventlog.Proposed{{ID: uuid.New(), Type: "ordered", Data: []byte("{}")}})
+	_, err = log.Append(t.Context(), "orders-1", eventlog.NoStream,
+		[]eventlog.Proposed{{ID: uuid.New(), Type: "ordered", Data: []byte("{}")}})
 	require.NoError(t, err)
 
 	got := recitalctl(t, []string{"RECITAL_DATA_DIR=" + dataDir}, "log", "migrate", "--offline", "--to", connection(store))
@@ -131,10 +138,12 @@ func TestAnEventStoreWithSomethingElseIsRefused(t *testing.T) {
 	require.Contains(t, got.notes, `holds event 0 of stream "orders-1"`)
 	require.Len(t, logOf(t, esdb.Config{ConnectionString: connection(store)}), 1, "nothing was written")
 
-	got = recitalctl(t, []string{"RECITAL_DATA_DIR=" + t.TempDir()}, "log", "migrate", "--offline", "--to", connection(store))
+	got = recitalctl(t, []string{"RECITAL_DATA_DIR=" + t.TempDir()}, "log", "migrate", "--offline", "--to",
+		connection(store))
 	require.Equal(t, 2, got.code)
 	require.Contains(t, got.notes, "there is no log of an embedded node")
-	got = recitalctl(t, []string{"RECITAL_DATA_DIR=" + dataDir}, "log", "migrate", "--offline", "--to", "esdb://admin:secret@")
+	got = recitalctl(t, []string{"RECITAL_DATA_DIR=" + dataDir}, "log", "migrate", "--offline", "--to",
+		"esdb://admin:secret@")
 	require.Equal(t, 2, got.code)
 	require.NotContains(t, got.notes, "secret")
 }

@@ -39,7 +39,8 @@ func startProcess(t *testing.T, dataDir string) *recitald {
 	require.NoError(t, err)
 	defer output.Close()
 	r := &recitald{ended: make(chan struct{})}
-	r.command = exec.Command(filepath.Join(filepath.Dir(speechworker), "recitald"), "--http-addr=127.0.0.1:0", "--admin-addr=127.0.0.1:0", "--standins-addr=127.0.0.1:0", "--data-dir="+dataDir, "--engines=1", "--codecs=1")
+	r.command = exec.Command(filepath.Join(filepath.Dir(speechworker), "recitald"), "--http-addr=127.0.0.1:0",
+		"--admin-addr=127.0.0.1:0", "--standins-addr=127.0.0.1:0", "--data-dir="+dataDir, "--engines=1", "--codecs=1")
 	r.command.Env = bintest.Environment()
 	r.command.Stdout, r.command.Stderr = output, output
 	r.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
@@ -197,7 +198,8 @@ func begin(t *testing.T, environment []string, args ...string) *ongoing {
 
 func (f *ongoing) awaitNote(t *testing.T, text string) {
 	t.Helper()
-	require.Eventually(t, func() bool { return strings.Contains(f.notes.String(), text) }, patience, pause, "no note %q", text)
+	require.Eventually(t, func() bool { return strings.Contains(f.notes.String(), text) }, patience, pause, "no note %q",
+		text)
 }
 
 func (f *ongoing) end(t *testing.T) ran {

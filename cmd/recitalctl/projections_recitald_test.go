@@ -95,7 +95,8 @@ func startLoad(t *testing.T, admin, public, dataDir string) *load {
 }
 
 func (l *load) open(ctx context.Context, admin, token string) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+admin+"/admin/accounts", strings.NewReader(`{"plan":"indie"}`))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+admin+"/admin/accounts",
+		strings.NewReader(`{"plan":"indie"}`))
 	if err != nil {
 		l.fail(err.Error())
 		return
@@ -193,7 +194,8 @@ func TestRebuildPromoteRollBackAndRetireUnderLoad(t *testing.T) {
 	var figures string
 	require.Eventually(t, func() bool {
 		figures = metrics(t, a.AdminAddr(), dataDir)
-		return strings.Contains(figures, `recital_projection_state{generation="2",projection="account",state="current",version="1"} 1`) &&
+		return strings.Contains(figures,
+			`recital_projection_state{generation="2",projection="account",state="current",version="1"} 1`) &&
 			!strings.Contains(figures, `recital_projection_parked{generation="1",projection="account"`)
 	}, time.Minute, 100*time.Millisecond)
 	for _, figure := range []string{
@@ -246,7 +248,8 @@ func TestAPersonAtATerminal(t *testing.T) {
 		for answer, c := range map[string]struct {
 			code int
 			says string
-		}{"n\n": {exitFailed, "nothing was changed"}, "\n": {exitFailed, "nothing was changed"}, "\x03": {exitFailed, "nothing was changed"}} {
+		}{"n\n": {exitFailed, "nothing was changed"}, "\n": {exitFailed, "nothing was changed"},
+			"\x03": {exitFailed, "nothing was changed"}} {
 			retire := onTerminal(t, environment, "projections", "retire", "usage", "--generation", "2")
 			retire.awaitText("Drop generation 2 of usage with its tables? [y/N] ")
 			retire.types(answer)
@@ -286,7 +289,9 @@ func appendPoison(t *testing.T, dataDir string) {
 	registry, err := app.Registry()
 	require.NoError(t, err)
 	meta := eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorSystem}, Time: time.Now()}
-	events, err := registry.Encode(uuid.New(), 0, meta, account.Opened{Account: "poison\x00", Plan: "free", At: time.Now()})
+	events, err := registry.Encode(uuid.New(), 0, meta, account.Opened{
+		Account: "poison\x00", Plan: "free", At: time.Now(),
+	})
 	require.NoError(t, err)
 	_, err = log.Append(t.Context(), "account-poison", eventlog.NoStream, events)
 	require.NoError(t, err)
@@ -316,9 +321,11 @@ func TestAnEventThatNoGenerationCanHandle(t *testing.T) {
 	require.Zero(t, got.code, got.notes)
 	var page parkedPage
 	require.NoError(t, json.Unmarshal([]byte(got.out), &page))
-	parked := slices.DeleteFunc(page.Parked, func(e parkedEvent) bool { return e.Name != "account" }) // others read this stream, too
+	// Others read this stream, too.
+	parked := slices.DeleteFunc(page.Parked, func(e parkedEvent) bool { return e.Name != "account" })
 	require.Len(t, parked, 2, "one of each generation")
-	require.Equal(t, []string{"blocking", "account-poison", "account-opened"}, []string{parked[0].State, parked[0].Stream, parked[0].Type})
+	require.Equal(t, []string{"blocking", "account-poison", "account-opened"},
+		[]string{parked[0].State, parked[0].Stream, parked[0].Type})
 	event := parked[0].EventID
 
 	// when it is retried without a fix, then it stops again

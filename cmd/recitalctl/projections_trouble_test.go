@@ -66,7 +66,9 @@ func TestFollowingARebuild(t *testing.T) {
 			[]string{"account v1 g2    unfed      0 %", "building  50 %", "current  100 %", "projections promote account"},
 		},
 		"that is promoted": {
-			[]string{standing("current", 1, `,"promote":true`), standing("current", 1, `,"live":true`)}, []string{"--promote"}, exitDone,
+			[]string{
+				standing("current", 1, `,"promote":true`), standing("current", 1, `,"live":true`),
+			}, []string{"--promote"}, exitDone,
 			[]string{"Live now", "live"},
 		},
 		"that stops": {
@@ -79,7 +81,9 @@ func TestFollowingARebuild(t *testing.T) {
 			[]string{"generation 2 of account version 1 is gone: it was retired"},
 		},
 		"while recitald is away for a moment": {
-			[]string{standing("building", 0.5, ""), "503", "500", standing("current", 1, "")}, []string{"--max-outage", "1m"}, exitDone,
+			[]string{
+				standing("building", 0.5, ""), "503", "500", standing("current", 1, ""),
+			}, []string{"--max-outage", "1m"}, exitDone,
 			[]string{"recitald does not answer; the rebuild goes on when it is back", "recitald is back"},
 		},
 		"while recitald is away for long": {
@@ -111,11 +115,13 @@ func TestFollowingWhatIsBeingBuilt(t *testing.T) {
 		return `{"head":"9/9","projections":[` + strings.Join(states, ",") + `]}`
 	}
 	one := func(name string, version, number int, state, more string) string {
-		return fmt.Sprintf(`{"name":%q,"version":%d,"generation":%d,"state":%q,"progress":0.5%s}`, name, version, number, state, more)
+		return fmt.Sprintf(`{"name":%q,"version":%d,"generation":%d,"state":%q,"progress":0.5%s}`, name, version, number,
+			state, more)
 	}
 	const live, promote = `,"live":true`, `,"promote":true`
 	before := list(
-		one("account", 1, 1, "unfed", ""), one("account", 1, 2, "current", live), one("account", 1, 3, "building", ""), // being built
+		// Being built.
+		one("account", 1, 1, "unfed", ""), one("account", 1, 2, "current", live), one("account", 1, 3, "building", ""),
 		one("account", 2, 3, "current", live), one("account", 2, 4, "current", ""), // built
 		one("usage", 1, 1, "current", promote), one("usage", 1, 2, "building", live)) // to become live
 	after := list(one("account", 1, 3, "current", ""), one("usage", 1, 1, "current", live))
@@ -196,9 +202,12 @@ func TestNothingThatAServerTellsReachesTheTerminal(t *testing.T) {
 		for _, command := range []string{
 			"accounts create", "accounts create --format json",
 			"projections list", "projections list --format json", "projections list --format csv",
-			"projections rebuild account --max-outage 1ms", "projections rebuild account --max-outage 1ms --format json", "projections promote account", "projections rollback account",
-			"projections retire account --generation 2 --yes", "projections parked list --limit 1", "projections parked list --limit 1 --format csv",
-			"projections parked retry account --event x", "projections parked skip x --reason y --yes", "projections parked skipped", "projections parked unskip x --reason y",
+			"projections rebuild account --max-outage 1ms", "projections rebuild account --max-outage 1ms --format json",
+			"projections promote account", "projections rollback account",
+			"projections retire account --generation 2 --yes", "projections parked list --limit 1",
+			"projections parked list --limit 1 --format csv",
+			"projections parked retry account --event x", "projections parked skip x --reason y --yes",
+			"projections parked skipped", "projections parked unskip x --reason y",
 		} {
 			t.Run(command, func(t *testing.T) {
 				got := recitalctl(t, environment, strings.Fields(command)...)
@@ -220,10 +229,14 @@ func TestNothingThatAServerTellsReachesTheTerminal(t *testing.T) {
 func TestProjectionsRefuseWrongUsage(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{
-		"projections", "projections rebuild", "projections rebuild account --all", "projections rebuild account --max-outage=-1s",
-		"projections rebuild account --format csv", "projections follow --max-outage=-1s", "projections promote", "projections promote account usage --generation 2",
-		"projections rollback", "projections rollback account usage", "projections retire account", "projections list --format xml",
-		"projections parked", "projections parked list --limit 0", "projections parked retry account", "projections parked skip", "projections parked confirm", "projections parked unskip",
+		"projections", "projections rebuild", "projections rebuild account --all",
+		"projections rebuild account --max-outage=-1s",
+		"projections rebuild account --format csv", "projections follow --max-outage=-1s", "projections promote",
+		"projections promote account usage --generation 2",
+		"projections rollback", "projections rollback account usage", "projections retire account",
+		"projections list --format xml",
+		"projections parked", "projections parked list --limit 0", "projections parked retry account",
+		"projections parked skip", "projections parked confirm", "projections parked unskip",
 	} {
 		t.Run(command, func(t *testing.T) {
 			got := recitalctl(t, nil, strings.Fields(command)...)
@@ -237,7 +250,9 @@ func TestProjectionsRefuseWrongUsage(t *testing.T) {
 func TestWhatCannotBeUndoneIsNotDoneUnasked(t *testing.T) {
 	t.Parallel()
 	environment := impostor(t, func(http.ResponseWriter, *http.Request) { t.Error("the server was asked") })
-	for _, command := range []string{"projections retire account --generation 2", "projections parked skip x --reason y", "accounts close x"} {
+	for _, command := range []string{
+		"projections retire account --generation 2", "projections parked skip x --reason y", "accounts close x",
+	} {
 		got := recitalctl(t, environment, strings.Fields(command)...)
 		assert.Equal(t, exitUsage, got.code)
 		assert.Contains(t, got.notes, "say --yes")
@@ -247,8 +262,10 @@ func TestWhatCannotBeUndoneIsNotDoneUnasked(t *testing.T) {
 func TestARefusalWithItsReasonIsNoWrongAddress(t *testing.T) {
 	t.Parallel()
 	for body, says := range map[string]string{
-		`{"error":"There is no such read model or generation"}`:            "recitald refused: There is no such read model or generation",
-		`{"detail":"Not Found","error":"Not Found","message":"Not Found"}`: "is it the admin address of a recitald of this version?",
+		`{"error":"There is no such read model or generation"}`: "recitald refused: There is no such read " +
+			"model or generation",
+		`{"detail":"Not Found","error":"Not Found","message":"Not Found"}`: "is it the admin address of a recitald of " +
+			"this version?",
 	} {
 		environment := impostor(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusNotFound)

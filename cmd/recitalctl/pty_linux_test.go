@@ -78,7 +78,8 @@ func (s *session) types(keys string) {
 
 func (s *session) awaitText(text string) {
 	s.t.Helper()
-	require.Eventually(s.t, func() bool { return bytes.Contains([]byte(s.text()), []byte(text)) }, patience, pause, "no %q on the screen", text)
+	require.Eventually(s.t, func() bool { return bytes.Contains([]byte(s.text()), []byte(text)) }, patience, pause,
+		"no %q on the screen", text)
 }
 
 // ends returns the exit code and everything that was on the screen.

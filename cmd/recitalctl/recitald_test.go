@@ -136,7 +136,8 @@ func TestGrantingCredit(t *testing.T) {
 		"RECITAL_ADMIN_ADDR=" + a.AdminAddr(), "RECITAL_HTTP_ADDR=" + a.PublicAddr(), "RECITAL_DATA_DIR=" + dataDir,
 	}
 	var opened openedAccount
-	require.NoError(t, json.Unmarshal([]byte(recitalctl(t, environment, "accounts", "create", "--format", "json").out), &opened))
+	require.NoError(t, json.Unmarshal([]byte(recitalctl(t, environment, "accounts", "create", "--format", "json").out),
+		&opened))
 	credit := func(args ...string) ran {
 		t.Helper()
 		return recitalctl(t, environment, append([]string{"accounts", "credit"}, args...)...)
@@ -170,19 +171,30 @@ func TestGrantingCredit(t *testing.T) {
 		code  int
 		notes string
 	}{
-		"another number":                {[]string{opened.AccountID, "501", "--grant", "ticket-1"}, 1, "given before, with another number"},
-		"nothing":                       {[]string{opened.AccountID, "0"}, 1, "characters: Input should be greater than or equal to 1"},
-		"less than nothing":             {[]string{opened.AccountID, "-5"}, 2, "the number must be positive, and not -5"},
-		"less than nothing, with an id": {[]string{"--grant", "x", opened.AccountID, "-5"}, 2, "the number must be positive, and not -5"},
-		"too much":                      {[]string{opened.AccountID, "1000000001"}, 1, "characters: Input should be less than or equal to"},
-		"an id that is none":            {[]string{opened.AccountID, "5", "--grant", "a b"}, 1, "grant: String should match pattern"},
-		"an unknown account":            {[]string{"nobody", "5"}, 1, "The account does not exist"},
-		"an account that is a path":     {[]string{"../accounts", "5"}, 1, "The account does not exist"},
-		"no number":                     {[]string{opened.AccountID, "many"}, 2, "see recitalctl --help"},
-		"no characters":                 {[]string{opened.AccountID}, 2, "see recitalctl --help"},
-		"the auditor's token":           {[]string{opened.AccountID, "5", "--token-file", filepath.Join(dataDir, "auditor-token")}, 4, "is not an operator's"},
-		"an address where nobody is":    {[]string{opened.AccountID, "5", "--admin-addr", "127.0.0.1:1"}, 3, "is recitald running?"},
-		"how to repeat what was unsure": {[]string{opened.AccountID, "5", "--grant", "again", "--admin-addr", "127.0.0.1:1"}, 3, "--grant again"},
+		"another number": {[]string{opened.AccountID, "501", "--grant", "ticket-1"}, 1,
+			"given before, with another number"},
+		"nothing": {[]string{opened.AccountID, "0"}, 1,
+			"characters: Input should be greater than or equal to 1"},
+		"less than nothing": {[]string{opened.AccountID, "-5"}, 2, "the number must be positive, and not -5"},
+		"less than nothing, with an id": {[]string{"--grant", "x", opened.AccountID, "-5"}, 2,
+			"the number must be positive, and not -5"},
+		"too much": {[]string{opened.AccountID, "1000000001"}, 1,
+			"characters: Input should be less than or equal to"},
+		"an id that is none": {[]string{opened.AccountID, "5", "--grant", "a b"}, 1,
+			"grant: String should match pattern"},
+		"an unknown account":        {[]string{"nobody", "5"}, 1, "The account does not exist"},
+		"an account that is a path": {[]string{"../accounts", "5"}, 1, "The account does not exist"},
+		"no number":                 {[]string{opened.AccountID, "many"}, 2, "see recitalctl --help"},
+		"no characters":             {[]string{opened.AccountID}, 2, "see recitalctl --help"},
+		"the auditor's token": {[]string{
+			opened.AccountID, "5", "--token-file", filepath.Join(dataDir, "auditor-token"),
+		}, 4, "is not an operator's"},
+		"an address where nobody is": {[]string{
+			opened.AccountID, "5", "--admin-addr", "127.0.0.1:1",
+		}, 3, "is recitald running?"},
+		"how to repeat what was unsure": {[]string{
+			opened.AccountID, "5", "--grant", "again", "--admin-addr", "127.0.0.1:1",
+		}, 3, "--grant again"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := credit(c.args...)
@@ -199,7 +211,8 @@ func TestTheRoleOfAnOperator(t *testing.T) {
 	a, dataDir := startRecitald(t)
 	environment := []string{"RECITAL_ADMIN_ADDR=" + a.AdminAddr(), "RECITAL_DATA_DIR=" + dataDir}
 	var opened openedAccount
-	require.NoError(t, json.Unmarshal([]byte(recitalctl(t, environment, "accounts", "create", "--format", "json").out), &opened))
+	require.NoError(t, json.Unmarshal([]byte(recitalctl(t, environment, "accounts", "create", "--format", "json").out),
+		&opened))
 
 	for range 2 { // a repetition changes nothing
 		got := recitalctl(t, environment, "accounts", "grant-operator", opened.AccountID, "--reason", "Ticket 7")
@@ -209,7 +222,8 @@ func TestTheRoleOfAnOperator(t *testing.T) {
 		require.Regexp(t, `^ACCOUNT ID +OPERATOR$`, lines[0])
 		require.Equal(t, []string{opened.AccountID, "true"}, strings.Fields(lines[1]))
 	}
-	got := recitalctl(t, environment, "accounts", "withdraw-operator", opened.AccountID, "--reason", "Ticket 7", "--format", "json")
+	got := recitalctl(t, environment, "accounts", "withdraw-operator", opened.AccountID, "--reason", "Ticket 7",
+		"--format", "json")
 	require.Zero(t, got.code, got.notes)
 	require.JSONEq(t, `{"account_id":"`+opened.AccountID+`","operator":false}`, got.out)
 
@@ -224,7 +238,8 @@ func TestTheRoleOfAnOperator(t *testing.T) {
 	whole := page("--limit", "0")
 	require.Len(t, whole.Accounts, 3, "with that of the operator in mode dev")
 	require.Nil(t, whole.Next)
-	require.True(t, slices.ContainsFunc(whole.Accounts, func(a listedAccount) bool { return a.AccountID == opened.AccountID && a.Plan == "free" && !a.Operator }))
+	require.True(t, slices.ContainsFunc(whole.Accounts,
+		func(a listedAccount) bool { return a.AccountID == opened.AccountID && a.Plan == "free" && !a.Operator }))
 	var turned []listedAccount
 	for next := new(""); next != nil; {
 		part := page("--limit", "1", "--after", *next)
@@ -243,9 +258,11 @@ func TestTheRoleOfAnOperator(t *testing.T) {
 		code  int
 		notes string
 	}{
-		"an unknown account":         {[]string{"nobody"}, 1, "The account does not exist"},
-		"an account that is a path":  {[]string{"../accounts"}, 1, "The account does not exist"},
-		"the auditor's token":        {[]string{opened.AccountID, "--token-file", filepath.Join(dataDir, "auditor-token")}, 4, "is not an operator's"},
+		"an unknown account":        {[]string{"nobody"}, 1, "The account does not exist"},
+		"an account that is a path": {[]string{"../accounts"}, 1, "The account does not exist"},
+		"the auditor's token": {[]string{
+			opened.AccountID, "--token-file", filepath.Join(dataDir, "auditor-token"),
+		}, 4, "is not an operator's"},
 		"an address where nobody is": {[]string{opened.AccountID, "--admin-addr", "127.0.0.1:1"}, 3, "is recitald running?"},
 		"no account":                 {nil, 2, "see recitalctl --help"},
 	} {
@@ -295,8 +312,12 @@ func raiseUnpaid(t *testing.T, dataDir string) string {
 	t.Cleanup(func() { require.NoError(t, log.Close()) })
 	registry, err := app.Registry()
 	require.NoError(t, err)
-	raised := alert.Raised{Alert: uuid.NewString(), Source: "todo/dunning", Subject: "a1", Reason: alert.Unpaid, At: time.Now().UTC()}
-	events, err := registry.Encode(uuid.New(), 0, eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorSystem}, Time: time.Now()}, raised)
+	raised := alert.Raised{
+		Alert: uuid.NewString(), Source: "todo/dunning", Subject: "a1", Reason: alert.Unpaid, At: time.Now().UTC(),
+	}
+	events, err := registry.Encode(uuid.New(), 0, eventlog.Metadata{
+		Actor: eventlog.Actor{Kind: eventlog.ActorSystem}, Time: time.Now(),
+	}, raised)
 	require.NoError(t, err)
 	_, err = log.Append(t.Context(), alert.Stream, eventlog.NoStream, events)
 	require.NoError(t, err)

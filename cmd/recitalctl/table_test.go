@@ -28,7 +28,8 @@ func requireNarrow(t *testing.T, args []string, out string) {
 		if line == "\n" || !tableHead.MatchString(out) {
 			return
 		}
-		require.LessOrEqual(t, utf8.RuneCountInString(strings.TrimRight(line, "\n")), lineWidth, "recitalctl %s: %s", strings.Join(args, " "), line)
+		require.LessOrEqual(t, utf8.RuneCountInString(strings.TrimRight(line, "\n")), lineWidth, "recitalctl %s: %s",
+			strings.Join(args, " "), line)
 	}
 }
 
@@ -46,28 +47,37 @@ func TestEveryTableFitsALineAndWideShowsAllColumns(t *testing.T) {
 	}{
 		"projections list": {func(to terminal) error {
 			return show(table, to, nil, generationRows([]generation{{
-				generationID: read, State: building, Promote: true, Progress: 0.5, Position: position, Rows: 1 << 40, Size: 1 << 45, Lag: 1e6, Parked: 1000, MovedAt: &unix,
+				generationID: read, State: building, Promote: true, Progress: 0.5, Position: position, Rows: 1 << 40,
+				Size: 1 << 45, Lag: 1e6, Parked: 1000, MovedAt: &unix,
 			}}))
 		}, []string{read.Name}, []string{"POSITION"}},
 		"projections parked list": {func(to terminal) error {
 			return show(table, to, nil, byEvent([]parkedEvent{{
-				Name: read.Name, Version: read.Version, Generation: read.Generation, EventID: id, Type: "subscription-scheduled-change-dropped", Stream: "subscription-" + account, Position: position, State: "blocking",
+				Name: read.Name, Version: read.Version, Generation: read.Generation, EventID: id,
+				Type: "subscription-scheduled-change-dropped", Stream: "subscription-" + account, Position: position,
+				State:  "blocking",
 				Reason: "event account-adopted of stream account-" + account + " is not known", ParkedAt: &parked,
-			}, {Name: "unissued_keys (1), sessions (1), closings (1), account (2)", EventID: position, State: "blocking", Reason: long, ParkedAt: &parked}}))
+			}, {Name: "unissued_keys (1), sessions (1), closings (1), account (2)", EventID: position, State: "blocking",
+				Reason: long, ParkedAt: &parked}}))
 		}, []string{id, read.Name, "account-" + account}, []string{"TYPE", "STREAM", "REVISION", "POSITION", "PARKED AT"}},
 		"alerts": {func(to terminal) error {
 			return show(table, to, nil, []openAlert{{
-				ID: alertID(id), Source: "projection/" + read.Name, Subject: account, Reason: "reservations_past_expiry", Since: time.Now(), Sentence: long,
+				ID: alertID(id), Source: "projection/" + read.Name, Subject: account, Reason: "reservations_past_expiry",
+				Since: time.Now(), Sentence: long,
 			}})
 		}, []string{id}, []string{"SOURCE", "REASON", "CLEARS ITSELF"}},
 		"audit heads": {func(to terminal) error {
 			hash := strings.Repeat("0f", 32)
-			return show(table, to, nil, headRows([]chain.LoggedHead{{Head: audit.Head{Count: 1 << 40, Hash: hash, Key: hash, At: time.Now()}}}))
+			return show(table, to, nil, headRows([]chain.LoggedHead{{Head: audit.Head{
+				Count: 1 << 40, Hash: hash, Key: hash, At: time.Now(),
+			}}}))
 		}, []string{strings.Repeat("0f", 32)}, []string{"KEY"}},
 		"audit sessions": {func(to terminal) error {
 			entry := auditEntry{
-				At: stamp(time.Now().Format(time.RFC3339Nano)), Kind: "subscription-scheduled-change-dropped", AccountID: &account, SessionID: &id, Sentence: long,
-				Correlation: "req_NCwcMfUDpDJoBg7QaMnYRk", Causation: id, EventID: id, Stream: "subscription-" + account, Position: position,
+				At: stamp(time.Now().Format(time.RFC3339Nano)), Kind: "subscription-scheduled-change-dropped", AccountID: &account,
+				SessionID: &id, Sentence: long,
+				Correlation: "req_NCwcMfUDpDJoBg7QaMnYRk", Causation: id, EventID: id, Stream: "subscription-" + account,
+				Position: position,
 				Personal: map[string]string{"address": "2001:db8::1234", "device": long},
 			}
 			printer := newPrinter[auditEntry](table, to)
@@ -78,12 +88,16 @@ func TestEveryTableFitsALineAndWideShowsAllColumns(t *testing.T) {
 		}, nil, []string{"ACCOUNT ID", "ACTOR REASON", "CAUSATION"}},
 		"sandbox customers": {func(to terminal) error {
 			return show(table, to, nil, []sandboxCustomer{{
-				Customer: "cus_1234", Account: account, Subscription: "sub_1234", Price: "price_premium_monthly", Status: "incomplete_expired", Invoice: "in_1234",
+				Customer: "cus_1234", Account: account, Subscription: "sub_1234", Price: "price_premium_monthly",
+				Status: "incomplete_expired", Invoice: "in_1234",
 				InvoiceStatus: "uncollectible", CardPage: "http://127.0.0.1:12345/pages/setup/seti_1234_secret_5678",
 			}})
-		}, []string{"cus_1234", "in_1234", "http://127.0.0.1:12345/pages/setup/seti_1234_secret_5678"}, []string{"ACCOUNT", "SUBSCRIPTION"}},
+		}, []string{
+			"cus_1234", "in_1234", "http://127.0.0.1:12345/pages/setup/seti_1234_secret_5678",
+		}, []string{"ACCOUNT", "SUBSCRIPTION"}},
 		"accounts show": {func(to terminal) error {
-			return table.print(to, nil, []string{"ACCOUNT", account}, [][]string{{"folded from", "usage-" + account + "-1764547200, until revision 1234567 of " + long}})
+			return table.print(to, nil, []string{"ACCOUNT", account},
+				[][]string{{"folded from", "usage-" + account + "-1764547200, until revision 1234567 of " + long}})
 		}, []string{account}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -106,7 +120,9 @@ func TestEveryTableFitsALineAndWideShowsAllColumns(t *testing.T) {
 
 // Ids in help texts have the form of those that recitald gives out.
 func TestAccountIDsInHelpTextsHaveTheirForm(t *testing.T) {
-	for _, args := range [][]string{{"--help"}, {"accounts", "show", "--help"}, {"audit", "sessions", "--help"}, {"events", "--help"}} {
+	for _, args := range [][]string{
+		{"--help"}, {"accounts", "show", "--help"}, {"audit", "sessions", "--help"}, {"events", "--help"},
+	} {
 		text := recitalctl(t, nil, args...).out
 		ids := regexp.MustCompile(`0190b0c0[0-9a-f-]*`).FindAllString(text, -1)
 		require.NotEmpty(t, ids, "%q", args)

@@ -27,7 +27,8 @@ func TestTextOfServersDoesNothingToATerminal(t *testing.T) {
 
 func TestOutputHoldsNoControlCharacters(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		text := rapid.OneOf(rapid.String(), rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) })).Draw(t, "text")
+		text := rapid.OneOf(rapid.String(),
+			rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) })).Draw(t, "text")
 		var out strings.Builder
 		cut := rapid.IntRange(0, len(text)).Draw(t, "cut")
 		writer := &harmless{to: &out}
@@ -44,7 +45,10 @@ func TestOutputHoldsNoControlCharacters(t *testing.T) {
 }
 
 func TestSizesForPeople(t *testing.T) {
-	for n, want := range map[int64]string{0: "0 B", 1023: "1023 B", 1024: "1.0 KiB", 1536: "1.5 KiB", 5 << 20: "5.0 MiB", 3 << 40: "3.0 TiB", 5 << 50: "5120.0 TiB"} {
+	for n, want := range map[int64]string{
+		0: "0 B", 1023: "1023 B", 1024: "1.0 KiB", 1536: "1.5 KiB", 5 << 20: "5.0 MiB",
+		3 << 40: "3.0 TiB", 5 << 50: "5120.0 TiB",
+	} {
 		require.Equal(t, want, inBytes(n))
 	}
 }

@@ -73,26 +73,41 @@ func TestTrouble(t *testing.T) {
 		code    int
 		says    string
 	}{
-		{"nothing listens", unused(t), []string{"--token-file", token}, 3, "is recitald running? If it is a service, systemctl status recitald says why it is not; if it serves elsewhere, give its data folder"},
-		{"nobody answers", silent(t), []string{"--token-file", token, "--timeout", "50ms"}, 3, "whether it was carried out is not known"},
-		{"the name does not exist", "recital.invalid:8081", []string{"--token-file", token}, 3, "recital.invalid:8081 cannot be reached"},
-		{"it is no recitald", answer(200, "<html>"), []string{"--token-file", token}, 1, "is that the admin address of a recitald?"},
-		{"it gives no key", answer(200, "{}"), []string{"--token-file", token}, 1, "is that the admin address of a recitald?"},
+		{"nothing listens", unused(t), []string{"--token-file", token}, 3,
+			"is recitald running? If it is a service, systemctl status recitald says why it is not; if it serves elsewhere, " +
+				"give its data folder"},
+		{"nobody answers", silent(t), []string{"--token-file", token, "--timeout", "50ms"}, 3,
+			"whether it was carried out is not known"},
+		{"the name does not exist", "recital.invalid:8081", []string{"--token-file", token}, 3,
+			"recital.invalid:8081 cannot be reached"},
+		{"it is no recitald", answer(200, "<html>"), []string{"--token-file", token}, 1,
+			"is that the admin address of a recitald?"},
+		{"it gives no key", answer(200, "{}"), []string{"--token-file", token}, 1,
+			"is that the admin address of a recitald?"},
 		{"it sends us elsewhere", answer(307, ""), []string{"--token-file", token}, 1, "it does not say why"},
-		{"it fails", answer(500, `{"error":"Internal Server Error"}`), []string{"--token-file", token}, 1, "Internal Server Error (status 500, request req_1)"},
-		{"it is not ready", answer(503, `{"error":"The event log does not answer"}`), []string{"--token-file", token}, 1, "The event log does not answer"},
-		{"it refuses in detail", answer(422, `{"detail":[{"loc":["body","plan"],"msg":"a"},{"loc":["body","name"],"msg":"b"}]}`),
+		{"it fails", answer(500, `{"error":"Internal Server Error"}`), []string{"--token-file", token}, 1,
+			"Internal Server Error (status 500, request req_1)"},
+		{"it is not ready", answer(503, `{"error":"The event log does not answer"}`), []string{"--token-file", token}, 1,
+			"The event log does not answer"},
+		{"it refuses in detail", answer(422,
+			`{"detail":[{"loc":["body","plan"],"msg":"a"},{"loc":["body","name"],"msg":"b"}]}`),
 			[]string{"--token-file", token}, 1, "plan: a; name: b"},
-		{"no token file", answer(200, "{}"), []string{"--token-file", filepath.Join(folder, "none")}, 4, "In mode prod it is in a file of your own: give that with --token-file"},
+		{"no token file", answer(200, "{}"), []string{"--token-file", filepath.Join(folder, "none")}, 4,
+			"In mode prod it is in a file of your own: give that with --token-file"},
 		{"no data folder", answer(200, "{}"), nil, 4, filepath.Join(".recital", "operator-token")},
-		{"an empty token file", answer(200, "{}"), []string{"--token-file", file("empty", "\n")}, 4, "does not hold an operator token"},
-		{"two lines", answer(200, "{}"), []string{"--token-file", file("lines", secret+"\n"+secret)}, 4, "does not hold an operator token"},
-		{"recitald's list of operators", answer(200, "{}"), []string{"--token-file", file("operators", "ada operator "+strings.Repeat("0f", 32)+"\n")}, 4,
+		{"an empty token file", answer(200, "{}"), []string{"--token-file", file("empty", "\n")}, 4,
+			"does not hold an operator token"},
+		{"two lines", answer(200, "{}"), []string{"--token-file", file("lines", secret+"\n"+secret)}, 4,
+			"does not hold an operator token"},
+		{"recitald's list of operators", answer(200, "{}"), []string{
+			"--token-file", file("operators", "ada operator "+strings.Repeat("0f", 32)+"\n"),
+		}, 4,
 			"the list of operators, with a line for each, is recitald's: give the file of your own token with --token-file"},
 		{"a folder as token", answer(200, "{}"), []string{"--token-file", folder}, 4, "reading the operator token"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := recitalctl(t, []string{"RECITAL_ADMIN_ADDR=" + c.address}, append([]string{"accounts", "create"}, c.args...)...)
+			got := recitalctl(t, []string{"RECITAL_ADMIN_ADDR=" + c.address},
+				append([]string{"accounts", "create"}, c.args...)...)
 			assert.Equal(t, c.code, got.code)
 			assert.Empty(t, got.out)
 			assert.Contains(t, got.notes, c.says)
@@ -116,7 +131,8 @@ func TestTheDoctorSaysWhyARecitaldIsNotReady(t *testing.T) {
 	token := filepath.Join(t.TempDir(), "token")
 	require.NoError(t, os.WriteFile(token, []byte("x\n"), 0o600))
 	for body, says := range map[string]string{
-		`{"status":"unavailable","missing":["Postgres","read model usage"]}`: "cannot serve: it lacks Postgres, read model usage\n",
+		`{"status":"unavailable","missing":["Postgres","read model usage"]}`: "cannot serve: it lacks Postgres, read " +
+			"model usage\n",
 		`{"status":"draining"}`:            "cannot serve: it is draining\n",
 		`{"error":"Too many connections"}`: "cannot serve: Too many connections\n",
 		``:                                 "cannot serve: it does not say why\n",
@@ -129,7 +145,9 @@ func TestTheDoctorSaysWhyARecitaldIsNotReady(t *testing.T) {
 		}))
 		t.Cleanup(server.Close)
 		address := server.Listener.Addr().String()
-		got := recitalctl(t, []string{"RECITAL_ADMIN_ADDR=" + address, "RECITAL_HTTP_ADDR=" + address}, "doctor", "--token-file", token)
+		got := recitalctl(t, []string{
+			"RECITAL_ADMIN_ADDR=" + address, "RECITAL_HTTP_ADDR=" + address,
+		}, "doctor", "--token-file", token)
 		assert.Equal(t, 1, got.code)
 		assert.Contains(t, got.out, says)
 	}
