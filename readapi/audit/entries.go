@@ -18,8 +18,8 @@ type entriesRequest struct {
 	Account  string       `query:"account" maxlen:"64" pattern:"^[A-Za-z0-9._-]*$"`
 	Email    string       `query:"email" maxlen:"320" doc:"of the owner of an account that is open"`
 	Session  string       `query:"session" maxlen:"64" pattern:"^[A-Za-z0-9._-]*$"`
-	Kind     string       `query:"kind" maxlen:"64" pattern:"^[A-Za-z0-9._-]*$" doc:"an event type, such as session-opened"`
-	Operator string       `query:"operator" maxlen:"64" pattern:"^[A-Za-z0-9._-]*$" doc:"the name of the operator or auditor"`
+	Kind     string       `query:"kind" maxlen:"64" pattern:"^[A-Za-z0-9._-]*$" doc:"an event type: session-opened"`
+	Operator string       `query:"operator" maxlen:"64" pattern:"^[A-Za-z0-9._-]*$" doc:"name of the operator or auditor"`
 	From     *web.Instant `query:"from" maxlen:"40" doc:"the earliest time, as 2026-11-22T15:04:05Z"`
 	To       *web.Instant `query:"to" maxlen:"40" doc:"the time before which entries are listed"`
 	Limit    int          `query:"limit" default:"100" ge:"1" le:"1000"`

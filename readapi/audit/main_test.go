@@ -56,8 +56,8 @@ const (
 
 func token(name string) string { return strings.Repeat(name, 16) }
 
-// desk is a log whose events become entries, and the routes over these.
-type desk struct {
+// server is a log whose events become entries, and the routes over these.
+type server struct {
 	*feedtest.World
 	t    testing.TB
 	keys *pgkeys.Keyring
@@ -65,12 +65,17 @@ type desk struct {
 	url  string
 }
 
-func newDesk(t testing.TB) *desk {
+func newServer(t testing.TB) *server {
 	t.Helper()
-	registry := feedtest.Registry(t, accountsevents.Events(), alerts.Events(), sessions.Events(), signin.Events(), keyring.Events(), billing.Events(), ledger.Events(), commands.Events(), voices.Events(), clips.Events(), hosting.Events(), skips.Events())
-	d := &desk{t: t, World: feedtest.New(t, registry, append(projections.ReadModels(), accountsmodel.ReadModels()...)...)}
+	registry := feedtest.Registry(t, accountsevents.Events(), alerts.Events(), sessions.Events(), signin.Events(),
+		keyring.Events(), billing.Events(), ledger.Events(), commands.Events(), voices.Events(), clips.Events(),
+		hosting.Events(), skips.Events())
+	readModels := append(projections.ReadModels(), accountsmodel.ReadModels()...)
+	d := &server{t: t, World: feedtest.New(t, registry, readModels...)}
 	var err error
-	d.keys, err = pgkeys.Open(t.Context(), pgkeys.Config{Pool: d.Pool, MasterKey: bytes.Repeat([]byte{1}, pgkeys.MasterKeySize), Logger: slog.New(slog.DiscardHandler)})
+	d.keys, err = pgkeys.Open(t.Context(), pgkeys.Config{
+		Pool: d.Pool, MasterKey: bytes.Repeat([]byte{1}, pgkeys.MasterKeySize), Logger: slog.New(slog.DiscardHandler),
+	})
 	require.NoError(t, err)
 	recorder := commands.New(&journal.Journal{Log: d.Log, Registry: registry}, time.Now)
 	var kinds []string
@@ -92,19 +97,24 @@ func newDesk(t testing.TB) *desk {
 }
 
 // hash is that of profiles.
-func (d *desk) hash(ctx context.Context, address string) (string, error) {
+func (d *server) hash(ctx context.Context, address string) (string, error) {
 	sum, err := d.keys.Fingerprint(ctx, []byte(strings.ToLower(address)), "e-mail")
 	return hex.EncodeToString(sum), err
 }
 
-// writeAs appends events of a command of a time after a revision, waits until they are entries, and returns the
-// position of the last one.
-func (d *desk) writeAs(t require.TestingT, actor eventlog.Actor, stream string, expected eventlog.Revision, at time.Time, events ...any) eventlog.Position {
+// writeAs appends events of a command after a revision, waits until they are entries, and returns the position of the
+// last one.
+func (d *server) writeAs(
+	t require.TestingT, actor eventlog.Actor, stream string, expected eventlog.Revision, at time.Time, events ...any,
+) eventlog.Position {
 	return d.writeFrom(t, nil, uuid.New(), actor, stream, expected, at, events...)
 }
 
-// writeFrom does it as a command that says where it comes from.
-func (d *desk) writeFrom(t require.TestingT, from []byte, command uuid.UUID, actor eventlog.Actor, stream string, expected eventlog.Revision, at time.Time, events ...any) eventlog.Position {
+// writeFrom is writeAs for a command with a sealed address.
+func (d *server) writeFrom(
+	t require.TestingT, from []byte, command uuid.UUID, actor eventlog.Actor, stream string, expected eventlog.Revision,
+	at time.Time, events ...any,
+) eventlog.Position {
 	meta := eventlog.Metadata{CorrelationID: "request-1", Actor: actor, Time: at, From: from}
 	proposed, err := d.Registry.Encode(command, 0, meta, events...)
 	require.NoError(t, err)
@@ -114,12 +124,15 @@ func (d *desk) writeFrom(t require.TestingT, from []byte, command uuid.UUID, act
 	return appended.Position
 }
 
-// write does it as the owner of an account.
-func (d *desk) write(t require.TestingT, stream string, expected eventlog.Revision, at time.Time, events ...any) eventlog.Position {
-	return d.writeAs(t, eventlog.Actor{Kind: eventlog.ActorAccount, Account: "a1", Key: "rk_…abc"}, stream, expected, at, events...)
+// write is writeAs for the owner of an account.
+func (d *server) write(
+	t require.TestingT, stream string, expected eventlog.Revision, at time.Time, events ...any,
+) eventlog.Position {
+	owner := eventlog.Actor{Kind: eventlog.ActorAccount, Account: "a1", Key: "rk_…abc"}
+	return d.writeAs(t, owner, stream, expected, at, events...)
 }
 
-func (d *desk) seal(account, plain, use string) []byte {
+func (d *server) seal(account, plain, use string) []byte {
 	d.t.Helper()
 	sealed, err := d.keys.Seal(d.t.Context(), account, []byte(plain), use)
 	require.NoError(d.t, err)
@@ -127,14 +140,16 @@ func (d *desk) seal(account, plain, use string) []byte {
 }
 
 // opened writes an account with a profile and a session of its owner.
-func (d *desk) opened(id, email string) {
+func (d *server) opened(id, email string) {
 	d.t.Helper()
 	at := time.Now().UTC()
 	hash, err := d.hash(d.t.Context(), email)
 	require.NoError(d.t, err)
-	d.write(d.t, account.Stream(id), eventlog.NoStream, at, account.Opened{Account: id, Plan: "free", At: at}, account.ProfileRecorded{
-		Account: id, Email: d.seal(id, email, account.ForEmail), Name: d.seal(id, "Ada", account.ForName), EmailHash: hash, Digest: "d", At: at,
-	})
+	profile := account.ProfileRecorded{
+		Account: id, Email: d.seal(id, email, account.ForEmail), Name: d.seal(id, "Ada", account.ForName),
+		EmailHash: hash, Digest: "d", At: at,
+	}
+	d.write(d.t, account.Stream(id), eventlog.NoStream, at, account.Opened{Account: id, Plan: "free", At: at}, profile)
 	s := "session-of-" + id
 	d.write(d.t, session.Stream(s), eventlog.NoStream, at, session.Opened{
 		Session: s, Account: id, Provider: "idp_1", Address: d.seal(id, "192.0.2.7", session.AddressSealedFor(s)),
@@ -163,7 +178,7 @@ type listed struct {
 }
 
 // ask returns the status and the body with which a route answers the holder of a token.
-func (d *desk) ask(t require.TestingT, who, path string, query url.Values) (int, string) {
+func (d *server) ask(t require.TestingT, who, path string, query url.Values) (int, string) {
 	request, err := http.NewRequest(http.MethodGet, d.url+path+"?"+query.Encode(), nil)
 	require.NoError(t, err)
 	request.Header.Set("Authorization", "Bearer "+token(who))
@@ -175,7 +190,7 @@ func (d *desk) ask(t require.TestingT, who, path string, query url.Values) (int,
 	return response.StatusCode, string(body)
 }
 
-func (d *desk) list(t require.TestingT, who, area string, query url.Values) listed {
+func (d *server) list(t require.TestingT, who, area string, query url.Values) listed {
 	status, body := d.ask(t, who, "/admin/audit/"+area, query)
 	require.Equal(t, http.StatusOK, status, body)
 	var page listed
@@ -185,7 +200,7 @@ func (d *desk) list(t require.TestingT, who, area string, query url.Values) list
 }
 
 // reads returns the reads of personal data in the log.
-func (d *desk) reads() (reads []domainaudit.PersonalDataRead) {
+func (d *server) reads() (reads []domainaudit.PersonalDataRead) {
 	d.t.Helper()
 	head, err := d.Log.Head(d.t.Context())
 	require.NoError(d.t, err)

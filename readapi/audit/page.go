@@ -127,7 +127,8 @@ func (f filter) query() (query readapi.Rows[readmodel.AuditRow], arguments []any
 			`(at, log_commit, log_prepare) > (`+argument(at)+`, `+argument(f.after.commit)+`, `+argument(f.after.prepare)+`)`,
 			`(log_commit, log_prepare) <= (`+argument(until.commit)+`, `+argument(until.prepare)+`)`)
 	}
-	rest := `where ` + strings.Join(conditions, " and ") + ` order by at, log_commit, log_prepare limit ` + argument(f.limit+1)
+	rest := `where ` + strings.Join(conditions, " and ") + `
+		order by at, log_commit, log_prepare limit ` + argument(f.limit+1)
 	return readapi.From(readmodel.AuditView, rest, "reading audit entries"), arguments
 }
 

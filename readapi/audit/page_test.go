@@ -11,14 +11,15 @@ import (
 	"github.com/recital-tts/recital/readapi/audit"
 )
 
-// Whether somebody asks for what an account has done often, and with which other filter, a page is read in the order of
-// the account's index, up to its last entry: not sorted out of the account's whole history.
+// However many entries an account has, and whichever other filter is given, a page is read in the order of the
+// account's index up to its last entry, and not sorted out of the whole history.
 func TestAPageByAccountAndKindReadsNoMoreThanItPasses(t *testing.T) {
-	d := newDesk(t)
+	d := newServer(t)
 	d.fill(1000)
 	entries := fmt.Sprintf("rm_audit_v%d_g1.audit_entries", readmodel.Audit.Version)
 	_, err := d.Pool.Exec(t.Context(), `insert into `+entries+` select (jsonb_populate_record(e, jsonb_build_object(
-		'log_commit', log_commit + n::bigint * 100000000, 'log_prepare', log_prepare + n::bigint * 100000000, 'at', at + n * interval '1000 seconds'))).*
+		'log_commit', log_commit + n::bigint * 100000000, 'log_prepare', log_prepare + n::bigint * 100000000,
+		'at', at + n * interval '1000 seconds'))).*
 		from `+entries+` as e, generate_series(1, 40) as n`)
 	require.NoError(t, err)
 	_, err = d.Pool.Exec(t.Context(), "vacuum analyze "+entries)
@@ -26,7 +27,8 @@ func TestAPageByAccountAndKindReadsNoMoreThanItPasses(t *testing.T) {
 
 	sql, arguments := audit.EntriesQuery("sessions", "big", "session-ended")
 	var text string
-	require.NoError(t, d.Pool.QueryRow(t.Context(), "explain (analyze, buffers, format json) "+sql, arguments...).Scan(&text))
+	row := d.Pool.QueryRow(t.Context(), "explain (analyze, buffers, format json) "+sql, arguments...)
+	require.NoError(t, row.Scan(&text))
 	var explained []struct {
 		Plan struct {
 			Rows int `json:"Actual Rows"`
@@ -37,6 +39,6 @@ func TestAPageByAccountAndKindReadsNoMoreThanItPasses(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(text), &explained))
 	plan := explained[0].Plan
 	require.Equal(t, 101, plan.Rows)
-	// of five entries of the account one fits, and an entry is a block at most, with some more of the index
+	// one of five entries of the account fits, an entry is at most a block, and the index has some blocks
 	require.Less(t, plan.Hit+plan.Read, 5*101+100, text)
 }

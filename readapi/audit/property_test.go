@@ -20,7 +20,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// happened is an event that an auditor looks for, as the test remembers it.
+// happened is an event with an entry, as the test remembers it.
 type happened struct {
 	area, kind, account, session string
 	by                           string // the operator who did it
@@ -30,32 +30,43 @@ type happened struct {
 
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
-// drawEvent draws an event of a time, and what is to be remembered of it: nothing, where no auditor asks for it.
+// drawEvent draws an event and its entry, nil if it has none.
 func drawEvent(r *rapid.T) (stream string, event any, at time.Time, asked *happened) {
 	at = noon.Add(time.Duration(rapid.IntRange(0, 5).Draw(r, "second")) * time.Second)
 	a := rapid.SampledFrom([]string{"a1", "a2", "a3"}).Draw(r, "account")
 	s := rapid.SampledFrom([]string{"s1", "s2"}).Draw(r, "session")
 	id := uuid.NewString() // each event has a stream of its own
+	was := func(area, kind, session string) *happened {
+		return &happened{area: area, kind: kind, account: a, session: session, at: at}
+	}
 	switch rapid.IntRange(0, 7).Draw(r, "event") {
 	case 0:
-		return session.Stream(id), session.Rotated{Session: s, Account: a, At: at}, at, &happened{"sessions", "session-rotated", a, s, "", at, eventlog.Position{}}
+		stream, event = session.Stream(id), session.Rotated{Session: s, Account: a, At: at}
+		asked = was("sessions", "session-rotated", s)
 	case 1:
-		return session.Stream(id), session.Ended{Session: s, Account: a, Reason: session.Expired, At: at}, at, &happened{"sessions", "session-ended", a, s, "", at, eventlog.Position{}}
+		stream, event = session.Stream(id), session.Ended{Session: s, Account: a, Reason: session.Expired, At: at}
+		asked = was("sessions", "session-ended", s)
 	case 2:
-		return session.Stream(id), session.Seen{Session: s, Account: a, At: at}, at, nil
+		stream, event = session.Stream(id), session.Seen{Session: s, Account: a, At: at}
 	case 3:
-		return account.Stream(id), account.TermsAccepted{Account: a, At: at}, at, &happened{"sessions", "account-terms-accepted", a, "", "", at, eventlog.Position{}}
+		stream, event = account.Stream(id), account.TermsAccepted{Account: a, At: at}
+		asked = was("sessions", "account-terms-accepted", "")
 	case 4:
-		return subscription.Stream(id), subscription.Agreed{Account: a, Request: id, At: at}, at, &happened{"billing", "subscription-change-agreed", a, "", "", at, eventlog.Position{}}
+		stream, event = subscription.Stream(id), subscription.Agreed{Account: a, Request: id, At: at}
+		asked = was("billing", "subscription-change-agreed", "")
 	case 5:
-		return ledger.Stream(id, at), ledger.Closed{Account: a, Start: at, To: at, At: at}, at, &happened{"billing", "usage-period-closed", a, "", "", at, eventlog.Position{}}
+		stream, event = ledger.Stream(id, at), ledger.Closed{Account: a, Start: at, To: at, At: at}
+		asked = was("billing", "usage-period-closed", "")
 	case 6:
-		return voice.Stream(id), voice.Deleted{Voice: id, Account: a, At: at}, at, &happened{"activity", "voice-deleted", a, "", "", at, eventlog.Position{}}
+		stream, event = voice.Stream(id), voice.Deleted{Voice: id, Account: a, At: at}
+		asked = was("activity", "voice-deleted", "")
+	default:
+		stream, event = ledger.Stream(id, at), ledger.Settled{Account: a, At: at}
 	}
-	return ledger.Stream(id, at), ledger.Settled{Account: a, At: at}, at, nil
+	return stream, event, at, asked
 }
 
-// drawFilter draws what is asked.
+// drawFilter draws a query.
 func drawFilter(r *rapid.T) (area string, query url.Values, fits func(happened) bool) {
 	area, query = rapid.SampledFrom([]string{"sessions", "billing", "activity", "operators"}).Draw(r, "area"), url.Values{}
 	draw := func(name string, values ...string) string {
@@ -70,15 +81,17 @@ func drawFilter(r *rapid.T) (area string, query url.Values, fits func(happened) 
 	by := draw("operator", "ada")
 	from, to := draw("from", "2026-11-22T12:00:02Z"), draw("to", "2026-11-22T13:00:04+01:00")
 	return area, query, func(h happened) bool {
-		return (h.area == area || area == "operators" && h.by != "") && (ofAccount == "" || h.account == ofAccount) && (ofSession == "" || h.session == ofSession) && (ofKind == "" || h.kind == ofKind) && (by == "" || h.by == by) &&
+		return (h.area == area || area == "operators" && h.by != "") &&
+			(ofAccount == "" || h.account == ofAccount) && (ofSession == "" || h.session == ofSession) &&
+			(ofKind == "" || h.kind == ofKind) && (by == "" || h.by == by) &&
 			(from == "" || !h.at.Before(noon.Add(2*time.Second))) && (to == "" || h.at.Before(noon.Add(4*time.Second)))
 	}
 }
 
-// Whatever is in the log, in whatever order its times are, and whatever arrives while pages are turned: what is listed
-// is a fold of the log up to the position that the first page says, each entry once and in order.
+// Whatever the order of times in the log, and whatever arrives between pages, the list is a fold of the log up to the
+// position of the first page, with each entry once and in order.
 func TestWhatIsListedIsAFoldOfTheLog(t *testing.T) {
-	d := newDesk(t)
+	d := newServer(t)
 	var log []happened
 	write := func(r *rapid.T) {
 		stream, event, at, asked := drawEvent(r)
@@ -118,7 +131,9 @@ func TestWhatIsListedIsAFoldOfTheLog(t *testing.T) {
 		}
 		last, err := eventlog.ParsePosition(until)
 		require.NoError(r, err)
-		want := slices.DeleteFunc(slices.Clone(log), func(h happened) bool { return !fits(h) || h.position.Compare(last) > 0 })
+		want := slices.DeleteFunc(slices.Clone(log), func(h happened) bool {
+			return !fits(h) || h.position.Compare(last) > 0
+		})
 		slices.SortFunc(want, func(a, b happened) int { return cmp.Or(a.at.Compare(b.at), a.position.Compare(b.position)) })
 		require.Equal(r, len(want), len(got))
 		for i := range want {
